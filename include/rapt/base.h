@@ -1,0 +1,64 @@
+/* base.h - what every other header needs: status, messages, memory, versions. */
+#ifndef RAPT_BASE_H
+#define RAPT_BASE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define RAPT_API __attribute__((visibility("default")))
+#else
+#define RAPT_API
+#endif
+
+/* CMakeLists.txt reads these three lines. */
+#define RAPT_VERSION_MAJOR 0
+#define RAPT_VERSION_MINOR 1
+#define RAPT_VERSION_PATCH 0
+
+/* Version of the library that was linked, "0.1.0". */
+RAPT_API const char *rapt_version(void);
+
+/* Every function that can fail returns one of these. A failed call changes nothing. */
+typedef enum rapt_status {
+    RAPT_OK           = 0,
+    RAPT_BAD_ARGUMENT = -1, /* a size, index or option is out of range */
+    RAPT_NO_MEMORY    = -2, /* the allocator returned NULL */
+    RAPT_NO_FILE      = -3, /* a file cannot be opened, read or written */
+    RAPT_BAD_FILE     = -4, /* a file is not what it should be, or is damaged */
+    RAPT_NOT_FINITE   = -5  /* a loss or gradient is infinite or not a number */
+} rapt_status;
+
+/* One short English sentence; never NULL. */
+RAPT_API const char *rapt_status_text(rapt_status status);
+
+/* Why a call failed, in words, with the name of the field, file or tensor.
+   Functions that take a rapt_message accept NULL; on RAPT_OK the text is left alone. */
+typedef struct rapt_message {
+    char text[512];
+} rapt_message;
+
+/* Memory comes from here. alloc returns memory aligned to 64 bytes, or NULL.
+   The library allocates in functions named *_create, *_load and *_learn only. Where an
+   allocator is asked for, NULL means aligned_alloc and free. The struct is copied. */
+typedef struct rapt_allocator {
+    void *(*alloc)(void *user, size_t bytes);
+    void (*free)(void *user, void *memory, size_t bytes);
+    void *user;
+} rapt_allocator;
+
+/* The instruction set in use is the best one that both processor and operating system
+   support. Choosing another is for tests and measurements; do it while nothing runs. */
+typedef enum rapt_isa { RAPT_ISA_SCALAR, RAPT_ISA_NEON, RAPT_ISA_AVX2, RAPT_ISA_AVX512 } rapt_isa;
+RAPT_API rapt_isa rapt_isa_used(void);
+RAPT_API rapt_status rapt_isa_use(rapt_isa isa); /* RAPT_BAD_ARGUMENT: not on this machine */
+RAPT_API const char *rapt_isa_name(rapt_isa isa); /* "avx512"; NULL: no such set */
+
+#ifdef __cplusplus
+}
+#endif
+#endif

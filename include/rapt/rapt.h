@@ -1,0 +1,13 @@
+/* rapt.h - all of it. */
+#ifndef RAPT_H
+#define RAPT_H
+
+#include "attention.h"
+#include "base.h"
+#include "generate.h"
+#include "text.h"
+#include "train.h"
+#include "transformer.h"
+#include "translator.h"
+
+#endif

@@ -1,0 +1,61 @@
+/* translator.h - text in, text out: a model file with its tokenisers, ready to translate. */
+#ifndef RAPT_TRANSLATOR_H
+#define RAPT_TRANSLATOR_H
+
+#include "generate.h"
+#include "text.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct rapt_translator rapt_translator;
+
+typedef struct rapt_translator_options {
+    int beams;               /* 0: 5 */
+    int nbest;               /* 0: 1 */
+    float length_penalty;    /* 0: none; 1: the mean log-probability */
+    int batch;               /* sentences at once; 0: 32 */
+    int batch_tokens;        /* source tokens at once; 0: 2048 */
+    int threads;             /* 0: as many as OpenMP would use */
+} rapt_translator_options;
+
+/* NULL options: all defaults. */
+RAPT_API rapt_status rapt_translator_load(rapt_translator **translator, const char *path,
+                                          const rapt_translator_options *options,
+                                          const rapt_allocator *allocator, rapt_message *why);
+RAPT_API void rapt_translator_free(rapt_translator *translator); /* NULL is allowed */
+RAPT_API const rapt_model *rapt_translator_model(const rapt_translator *translator);
+RAPT_API const rapt_tokeniser *rapt_translator_source(const rapt_translator *translator);
+RAPT_API const rapt_tokeniser *rapt_translator_target(const rapt_translator *translator);
+
+/* One sentence. Writes a 0-terminated string; *size, if not NULL: bytes it needs with the 0.
+   An empty text translates to an empty text. RAPT_BAD_ARGUMENT: the text has more tokens than
+   the model has positions, or capacity is too small (then *size tells). */
+RAPT_API rapt_status rapt_translate(rapt_translator *translator, const char *text, char *out,
+                                    size_t capacity, size_t *size, rapt_message *why);
+
+/* Many sentences: batched by length inside, given back in order, and each with the bits it
+   would have alone. give is called once per sentence and rank, sentence by sentence; text is
+   0-terminated and valid during the call; alignment (NULL unless asked for): the mean
+   cross-attention, [target tokens + end][source tokens + end]. Anything but 0 from give stops.
+   A sentence that is too long is given with status RAPT_BAD_ARGUMENT and an empty text. */
+typedef struct rapt_translation {
+    size_t sentence;
+    int rank;
+    rapt_status status;
+    const char *text;
+    float score;
+    const int32_t *source, *target; /* tokens without specials */
+    int source_count, target_count;
+    const float *alignment;
+} rapt_translation;
+typedef int rapt_give(void *user, const rapt_translation *translation);
+RAPT_API rapt_status rapt_translate_many(rapt_translator *translator, const rapt_text *texts,
+                                         size_t count, int alignments, rapt_give *give, void *user,
+                                         rapt_message *why);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,74 @@
+/* base.h - the door of the ground floor: messages, memory, random numbers, processor, team. */
+#ifndef RAPT_LIB_BASE_H
+#define RAPT_LIB_BASE_H
+
+#include <rapt/base.h>
+#include <stdbool.h>
+
+/* ---- status.c ---- */
+
+/* Writes a formatted reason into *why (may be NULL) and returns the status. */
+rapt_status rapt__fail(rapt_message *why, rapt_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* ---- memory.c ---- */
+
+/* The allocator itself, or the default one if NULL. */
+rapt_allocator rapt__allocator(const rapt_allocator *allocator);
+
+/* 64-byte aligned memory; NULL if bytes is 0 or there is none. */
+void *rapt__alloc(const rapt_allocator *allocator, size_t bytes);
+void rapt__free(const rapt_allocator *allocator, void *memory, size_t bytes); /* NULL is allowed */
+
+/* *product = a * b, *sum = a + b; false, and nothing written, if it does not fit. */
+bool rapt__times(size_t a, size_t b, size_t *product);
+bool rapt__plus(size_t a, size_t b, size_t *sum);
+
+/* ---- arena.c: one block of memory, handed out in pieces ----
+   A layout function walks an arena twice: once with base NULL, which only counts (and hands
+   out NULL), then with the memory reserved. Pieces are aligned to 64 bytes and, under
+   AddressSanitizer, followed by a red zone. */
+struct arena {
+    char *base;
+    size_t used, size;
+    bool overflow; /* a size did not fit into size_t; reserve then fails */
+};
+void *rapt__arena_take(struct arena *arena, size_t count, size_t size); /* zeroed by reserve */
+float *rapt__arena_floats(struct arena *arena, size_t rows, size_t columns);
+/* Turns a counting arena into a real one of that size. */
+rapt_status rapt__arena_reserve(struct arena *arena, const rapt_allocator *allocator);
+void rapt__arena_free(struct arena *arena, const rapt_allocator *allocator);
+
+/* ---- random.c: Philox 4x32-10 (Salmon et al. 2011), a function of key and counter ---- */
+void rapt__philox(uint64_t key, uint64_t counter_low, uint64_t counter_high, uint32_t out[4]);
+double rapt__uniform(uint64_t key, uint64_t index);  /* in [0, 1) */
+double rapt__normal(uint64_t key, uint64_t index);   /* mean 0, deviation 1 */
+uint64_t rapt__mix(uint64_t key, uint64_t word);     /* a new key from a key and a word */
+
+/* ---- processor.c ---- */
+bool rapt__processor_has(rapt_isa isa);
+
+/* ---- team.c: threads that walk down the stairs together ----
+   rapt__team_run calls work(team, argument) once on every thread of a team. Below, every
+   function that takes a team is called by all its members with the same arguments and
+   shares its work out: by tickets (take) or in equal parts (share). What one member wrote,
+   others may read after the next barrier. Which member does what never changes a bit. */
+struct team_shared;
+struct team {
+    int rank, size;
+    unsigned phase; /* barriers passed */
+    struct team_shared *shared;
+};
+typedef void rapt__work(struct team *team, void *argument);
+
+/* Threads a team will have at most; 0: as many as OpenMP would use, but not more than there are
+   processors. Inside a parallel region of the caller the team has one member. */
+int rapt__team_size(int threads);
+void rapt__team_run(int threads, rapt__work *work, void *argument);
+void rapt__team_barrier(struct team *team);
+int rapt__team_take(struct team *team); /* 0, 1, 2, ... since the last barrier, each once */
+
+/* Member rank's part of n items, in multiples of grain: [*begin, *end). */
+void rapt__team_share(const struct team *team, size_t n, size_t grain, size_t *begin, size_t *end);
+
+#endif

@@ -1,0 +1,51 @@
+/* memory.c - the allocator, and sizes that cannot wrap. */
+#include "base/base.h"
+
+#include <stdlib.h>
+
+enum { ALIGNMENT = 64 };
+
+static void *default_alloc(void *user, size_t bytes)
+{
+    (void)user;
+    if (bytes > SIZE_MAX - (ALIGNMENT - 1)) return NULL;
+    return aligned_alloc(ALIGNMENT, (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
+}
+
+static void default_free(void *user, void *memory, size_t bytes)
+{
+    (void)user;
+    (void)bytes;
+    free(memory);
+}
+
+rapt_allocator rapt__allocator(const rapt_allocator *allocator)
+{
+    return allocator ? *allocator : (rapt_allocator){default_alloc, default_free, NULL};
+}
+
+void *rapt__alloc(const rapt_allocator *allocator, size_t bytes)
+{
+    rapt_allocator a = rapt__allocator(allocator);
+    return bytes ? a.alloc(a.user, bytes) : NULL;
+}
+
+void rapt__free(const rapt_allocator *allocator, void *memory, size_t bytes)
+{
+    rapt_allocator a = rapt__allocator(allocator);
+    if (memory) a.free(a.user, memory, bytes);
+}
+
+bool rapt__times(size_t a, size_t b, size_t *product)
+{
+    if (b != 0 && a > SIZE_MAX / b) return false;
+    *product = a * b;
+    return true;
+}
+
+bool rapt__plus(size_t a, size_t b, size_t *sum)
+{
+    if (a > SIZE_MAX - b) return false;
+    *sum = a + b;
+    return true;
+}

@@ -1,0 +1,54 @@
+/* random.c - Philox 4x32-10: Salmon, Moraes, Dror and Shaw 2011, "Parallel random numbers: as
+   easy as 1, 2, 3". Ten rounds turn a counter into 128 random bits; there is no state, so any
+   thread may draw any number. */
+#include "base/base.h"
+
+void rapt__philox(uint64_t key, uint64_t counter_low, uint64_t counter_high, uint32_t out[4])
+{
+    uint32_t k0 = (uint32_t)key, k1 = (uint32_t)(key >> 32);
+    uint32_t c0 = (uint32_t)counter_low, c1 = (uint32_t)(counter_low >> 32);
+    uint32_t c2 = (uint32_t)counter_high, c3 = (uint32_t)(counter_high >> 32);
+    for (int round = 0; round < 10; round++) {
+        uint64_t a = (uint64_t)0xD2511F53u * c0, b = (uint64_t)0xCD9E8D57u * c2;
+        uint32_t x0 = (uint32_t)(b >> 32) ^ c1 ^ k0, x2 = (uint32_t)(a >> 32) ^ c3 ^ k1;
+        c1 = (uint32_t)b;
+        c3 = (uint32_t)a;
+        c0 = x0;
+        c2 = x2;
+        k0 += 0x9E3779B9u;
+        k1 += 0xBB67AE85u;
+    }
+    out[0] = c0, out[1] = c1, out[2] = c2, out[3] = c3;
+}
+
+static double to_unit(uint32_t high, uint32_t low) /* 53 bits, [0, 1) */
+{
+    return (double)(((uint64_t)high << 32 | low) >> 11) * 0x1p-53;
+}
+
+double rapt__uniform(uint64_t key, uint64_t index)
+{
+    uint32_t bits[4];
+    rapt__philox(key, index, 0, bits);
+    return to_unit(bits[0], bits[1]);
+}
+
+/* Twelve uniform numbers less six (Irwin and Hall): additions only, so the bits are the same
+   with every mathematics library; tails end at six deviations, which is enough to begin with. */
+double rapt__normal(uint64_t key, uint64_t index)
+{
+    double sum = -6;
+    for (uint64_t i = 0; i < 6; i++) {
+        uint32_t bits[4];
+        rapt__philox(key, index, i + 1, bits);
+        sum += to_unit(bits[0], bits[1]) + to_unit(bits[2], bits[3]);
+    }
+    return sum;
+}
+
+uint64_t rapt__mix(uint64_t key, uint64_t word)
+{
+    uint32_t bits[4];
+    rapt__philox(key, word, UINT64_MAX, bits);
+    return (uint64_t)bits[1] << 32 | bits[0];
+}

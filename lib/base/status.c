@@ -1,0 +1,37 @@
+/* status.c - what went wrong, in words. */
+#include "base/base.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#define TEXT_OF(number)  #number
+#define VERSION(a, b, c) TEXT_OF(a) "." TEXT_OF(b) "." TEXT_OF(c)
+
+const char *rapt_version(void)
+{
+    return VERSION(RAPT_VERSION_MAJOR, RAPT_VERSION_MINOR, RAPT_VERSION_PATCH);
+}
+
+const char *rapt_status_text(rapt_status status)
+{
+    switch (status) {
+    case RAPT_OK: return "no error";
+    case RAPT_BAD_ARGUMENT: return "a size, index or option is out of range";
+    case RAPT_NO_MEMORY: return "out of memory";
+    case RAPT_NO_FILE: return "a file cannot be opened, read or written";
+    case RAPT_BAD_FILE: return "a file is damaged or not of the expected kind";
+    case RAPT_NOT_FINITE: return "a loss or gradient is not finite";
+    }
+    return "unknown status";
+}
+
+rapt_status rapt__fail(rapt_message *why, rapt_status status, const char *format, ...)
+{
+    if (why) {
+        va_list arguments;
+        va_start(arguments, format);
+        vsnprintf(why->text, sizeof why->text, format, arguments);
+        va_end(arguments);
+    }
+    return status;
+}

@@ -1,0 +1,80 @@
+/* team.c - threads that walk down the stairs together. The one file that opens a parallel
+   region: what OpenMP is asked for is a number of threads and a barrier. */
+#include "base/base.h"
+
+#include <stdatomic.h>
+
+#ifdef _OPENMP
+#include <omp.h>
+static int default_threads(void)
+{
+    int wanted = omp_get_max_threads(), processors = omp_get_num_procs();
+    return wanted < processors ? wanted : processors;
+}
+static int my_rank(void) { return omp_get_thread_num(); }
+static int my_team(void) { return omp_get_num_threads(); }
+static bool may_fork(void) { return !omp_in_parallel(); }
+#else
+static int default_threads(void) { return 1; }
+static int my_rank(void) { return 0; }
+static int my_team(void) { return 1; }
+static bool may_fork(void) { return false; }
+#endif
+
+enum { MOST_THREADS = 1024 };
+
+/* Tickets of even and of odd phases: one is drawn from while the other is set back. */
+struct team_shared {
+    _Alignas(64) atomic_int tickets[2];
+};
+
+int rapt__team_size(int threads)
+{
+    if (threads <= 0) threads = default_threads();
+    return threads < MOST_THREADS ? threads : MOST_THREADS;
+}
+
+static void enter(struct team_shared *shared, rapt__work *work, void *argument)
+{
+    struct team team = {.rank = my_rank(), .size = my_team(), .shared = shared};
+    work(&team, argument);
+}
+
+void rapt__team_run(int threads, rapt__work *work, void *argument)
+{
+    struct team_shared shared;
+    atomic_init(&shared.tickets[0], 0);
+    atomic_init(&shared.tickets[1], 0);
+    int size = rapt__team_size(threads);
+    if (size == 1 || !may_fork()) {
+        struct team alone = {.rank = 0, .size = 1, .shared = &shared};
+        work(&alone, argument);
+        return;
+    }
+#pragma omp parallel num_threads(size)
+    enter(&shared, work, argument);
+}
+
+void rapt__team_barrier(struct team *team)
+{
+    if (team->rank == 0)
+        atomic_store_explicit(&team->shared->tickets[(team->phase + 1) & 1], 0, memory_order_relaxed);
+    if (team->size > 1) {
+#pragma omp barrier
+    }
+    team->phase++;
+}
+
+int rapt__team_take(struct team *team)
+{
+    return atomic_fetch_add_explicit(&team->shared->tickets[team->phase & 1], 1,
+                                     memory_order_relaxed);
+}
+
+void rapt__team_share(const struct team *team, size_t n, size_t grain, size_t *begin, size_t *end)
+{
+    size_t grains = (n + grain - 1) / grain, size = (size_t)team->size, rank = (size_t)team->rank;
+    size_t first = grains * rank / size * grain, last = grains * (rank + 1) / size * grain;
+    *begin = first < n ? first : n;
+    *end = last < n ? last : n;
+}

@@ -1,0 +1,126 @@
+/* kernel.h - the door of the first floor: rows and tiles of floats, one thread, one instruction
+   set. A table of functions per instruction set, all compiled from the same source.
+
+   PANELS. A matrix b[depth][columns] that stands on the right of a product is stored as panels
+   of 16 columns: b[k][n] lies at (n/16)*panel + k*step + n%16, with panel = 16*depth, step = 16.
+   The last panel is filled up with zeros. A weight matrix W [out][in], used as x W', is kept
+   that way all its life: panel p holds outputs 16p .. 16p+15 as [in][16]. */
+#ifndef RAPT_LIB_KERNEL_H
+#define RAPT_LIB_KERNEL_H
+
+#include <rapt/base.h>
+#include <stdbool.h>
+
+enum { LANES = 16 };
+
+/* Floats of a matrix with `columns` columns and `depth` rows, in panels. */
+static inline size_t rapt__panels_size(size_t columns, size_t depth)
+{
+    return (columns + LANES - 1) / LANES * LANES * depth;
+}
+
+/* c[r][n] = start + sum over k, in the order of k, of a[r][k] * b[k][n], one fma each. The bits
+   of an element do not depend on rows, columns, or where it stands in them. */
+struct product {
+    int rows, columns, depth;
+    const float *a; /* a[r][k] at a[r*a_row + k*a_step]; one of the two strides should be 1 */
+    ptrdiff_t a_row, a_step;
+    const float *b; /* b[k][n] at b[(n/16)*b_panel + k*b_step + n%16]; only columns are read */
+    ptrdiff_t b_panel, b_step;
+    float *c; /* c[r][n] at c[r*c_row + (n/16)*c_panel + n%16] */
+    ptrdiff_t c_row, c_panel;
+    const float *bias; /* [columns]: start = bias[n]; NULL: start = 0 */
+    bool add;          /* start = c[r][n] instead; bias must be NULL */
+};
+
+struct dropout { /* which elements of a row are dropped: a function of key, row and column */
+    uint64_t key;
+    uint32_t below; /* an element is dropped if its 32 random bits are below this; 0: none is */
+    float scale;    /* of those that stay */
+};
+
+struct loss_sums { /* of one row of logits */
+    float loss, likelihood; /* smoothed cross-entropy; -log p[label]; in nats */
+    int best;               /* arg-max, lowest index on ties */
+};
+
+struct adam {
+    float rate;                  /* of this step, bias corrections of m and v included below */
+    float beta1, beta2, epsilon;
+    float correct1, correct2;    /* 1 / (1 - beta1^step), 1 / (1 - beta2^step) */
+    float decay;                 /* rate * weight_decay: p -= decay * p first */
+    float gradient_scale;        /* multiplies g: 1/tokens and clipping */
+};
+
+/* One query tile of attention; see kernel/tile.c. Declared in kernel/tile.h. */
+struct attend;
+struct attend_backward;
+
+struct kernels {
+    const char *name; /* "avx512" */
+    rapt_isa isa;
+    int tile_rows;    /* rows of the register tile: multiples of it are the fast row counts */
+
+    /* gemm.c */
+    void (*product)(const struct product *p);
+    /* Panels of w: out[k][n] = w[n][k], both in panels: n < columns of out, k < depth of out.
+       w holds `depth` outputs in panels of [columns][16]. Writes panels [first, first + count)
+       of out, rows [k0, k0 + ks) of the depth (k0 a multiple of 16), as panels of [ks][16]. */
+    void (*turn_panels)(const float *w, int columns, int depth, int k0, int ks, int first,
+                        int count, float *out);
+    /* Panels of a plain matrix x[depth][columns] with row stride ld, panels [first, first+count). */
+    void (*pack_rows)(const float *x, ptrdiff_t ld, int columns, int depth, int first, int count,
+                      float *out);
+    /* Panels of its transpose: x[columns][depth] with row stride ld; out[k][n] = x[n][k] * scale. */
+    void (*pack_columns)(const float *x, ptrdiff_t ld, int columns, int depth, float scale,
+                         int first, int count, float *out);
+
+    /* row.c */
+    float (*dot)(const float *x, const float *y, int n);                  /* sum x[i] y[i] */
+    void (*add)(float *y, const float *x, size_t n);                      /* y += x */
+    void (*scale)(float *y, const float *x, float s, size_t n);           /* y = s x; may be x */
+    float (*square_sum)(const float *x, size_t n);                        /* sum x[i]^2 */
+    void (*column_sum)(float *y, const float *x, ptrdiff_t ld, int rows, int n); /* y[j] += sum_r x[r][j] */
+
+    /* norm.c */
+    void (*norm_row)(const float *x, const float *gain, const float *bias, float epsilon, int n,
+                     float *y, float *mean, float *inverse); /* y = (x - mean) inverse gain + bias */
+    /* dx += gradient through the norm; if from is not NULL, dx = from + it instead. */
+    void (*norm_row_backward)(const float *x, const float *gain, float mean, float inverse,
+                              const float *dy, const float *from, int n, float *dx);
+    /* dgain[j] += sum_r dy[r][j] (x[r][j] - mean[r]) inverse[r]; dbias[j] += sum_r dy[r][j];
+       n columns starting at x, dy, dgain, dbias; rows ld apart. */
+    void (*norm_columns)(const float *x, const float *dy, ptrdiff_t ld, const float *mean,
+                         const float *inverse, int rows, int n, float *dgain, float *dbias);
+
+    /* activation.c; kind: 0 relu, 1 gelu (exact, erf), 2 silu, as rapt_activation */
+    void (*activate)(int kind, const float *x, float *y, size_t n);              /* may be in place */
+    void (*activate_backward)(int kind, const float *x, const float *dy, float *dx, size_t n); /* dx = */
+
+    /* dropout.c: y = from + dropped x; from NULL: 0. y may be x or from. */
+    void (*dropout_row)(const struct dropout *d, uint64_t row, const float *x, const float *from,
+                        float *y, int n);
+
+    /* softmax.c */
+    /* x = exp(x - max x) and the sum; max and sum through the pointers. All -infinity: x = 0, sum 0. */
+    void (*softmax_row)(float *x, int n, float *most, float *sum);
+    float (*log_sum_row)(const float *x, int n); /* log sum exp x[i], nothing written */
+    /* Logits to their gradient, in place, times scale: p - (1-s) [i == label] - s/n. */
+    void (*loss_row)(float *x, int n, int label, float smoothing, float scale, struct loss_sums *sums);
+    /* The k greatest of x[0..n), greatest first, ties to the lower index; returns how many (<= k;
+       -infinity and NaN never count). */
+    int (*top_row)(const float *x, int n, int k, int *index, float *value);
+
+    /* adam.c: moments and parameters of a span */
+    void (*adam_span)(const struct adam *a, float *p, const float *g, float *m, float *v, size_t n);
+
+    /* tile.c */
+    void (*attend)(const struct attend *a);
+    void (*attend_backward)(const struct attend_backward *a);
+};
+
+/* ---- choose.c ---- */
+const struct kernels *rapt__kernels(void);           /* the table in use */
+const struct kernels *rapt__kernels_of(rapt_isa isa); /* NULL: not on this machine */
+
+#endif

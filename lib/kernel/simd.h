@@ -1,0 +1,30 @@
+/* simd.h - the vector words. A vf is always 16 floats, whatever the machine: one AVX-512
+   register, two of AVX2, four of NEON, or a plain array. One width, one tail rule; the order of
+   every sum is fixed here and in the kernels, so every instruction set gives the same bits.
+
+     vf_all(s)                 s in all lanes           vf_zero()
+     vf_load(p) vf_store(p,v)  16 floats, any alignment
+     vf_load_n(p,n,rest)       lanes 0..n-1 from p, the others = rest; touches nothing behind
+     vf_store_n(p,v,n)         lanes 0..n-1 only
+     vf_add sub mul div max min sqrt abs,  vf_fma(a,b,c) = a*b + c, vf_fnma(a,b,c) = c - a*b
+     vf_round(v)               to the nearest integer, ties to even
+     vf_pow2(n)                2^n for integral n in -126 .. 127
+     vf_less(a,b)              a mask (vm): a < b;  vf_equal(a,b);  vm_and, vm_or, vm_bits
+     vf_select(m,a,b)          m ? a : b
+     vf_sum(v)                 8+8, 4+4, 2+2, 1+1      vf_most(v)  the greatest lane
+     vf_exp log tanh erf       simd_math.h
+
+   vf_max(a,b) and vf_min return b if either is NaN. RAPT_SIMD_HEADER names the machine. */
+#ifndef RAPT_LIB_SIMD_H
+#define RAPT_LIB_SIMD_H
+
+#include RAPT_SIMD_HEADER
+
+/* Before a loop with a constant number of rounds whose array must end up in registers. */
+#ifdef __clang__
+#define UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define UNROLL _Pragma("GCC unroll 16")
+#endif
+
+#endif
