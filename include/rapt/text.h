@@ -10,7 +10,11 @@ extern "C" {
 
 /* A byte-pair vocabulary (Sennrich, Haddow and Birch 2016) over bytes: it encodes any bytes,
    valid UTF-8 or not, and gives them back exactly. Ids 0..2 are the specials below, then the
-   256 bytes, then one token per merge, in the order learned. */
+   256 bytes, then one token per merge, in the order learned; at most 2^20 tokens in all.
+
+   No token reaches over the end of a word: a run of letters, of digits or of other bytes, with
+   the one space before it. (Bytes from 0x80 on are letters, but U+2000..U+207F are not.) A word
+   of more than 256 bytes is cut there, between characters. */
 typedef struct rapt_tokeniser rapt_tokeniser;
 
 enum { RAPT_TOKEN_PAD = 0, RAPT_TOKEN_BEGIN = 1, RAPT_TOKEN_END = 2, RAPT_TOKEN_SPECIALS = 3 };
@@ -20,15 +24,17 @@ typedef struct rapt_text {
     size_t size;
 } rapt_text;
 
-/* Learns a vocabulary of `vocab` tokens in all from `count` texts. Words are cut at spaces;
-   a space belongs to the word it precedes. Deterministic: ties go to the pair with the lower
-   ids. RAPT_BAD_ARGUMENT: the texts do not support that many (the message says how many). */
+/* Learns a vocabulary of `vocab` tokens in all from `count` texts. A merge must occur at least
+   twice. Deterministic, whatever the order of the texts: ties go to the pair with the lower ids.
+   RAPT_BAD_ARGUMENT: the texts do not support that many (the message says how many). */
 RAPT_API rapt_status rapt_tokeniser_learn(rapt_tokeniser **tokeniser, const rapt_text *texts,
                                           size_t count, int vocab, const rapt_allocator *allocator,
                                           rapt_message *why);
 
 /* To and from a printable ASCII string without quotes, backslashes or line breaks, as a model
-   file carries it. *size: bytes needed with the final 0; text may be NULL to ask. */
+   file carries it. *size: bytes needed with the final 0; text may be NULL to ask. If capacity is
+   smaller nothing is written: RAPT_BAD_ARGUMENT. create takes the size without the final 0. It
+   trusts nothing: RAPT_BAD_FILE if any one byte was changed, or anything does not fit. */
 RAPT_API rapt_status rapt_tokeniser_write(const rapt_tokeniser *tokeniser, char *text,
                                           size_t capacity, size_t *size);
 RAPT_API rapt_status rapt_tokeniser_create(rapt_tokeniser **tokeniser, const char *text,
@@ -43,8 +49,8 @@ RAPT_API rapt_text rapt_tokeniser_token(const rapt_tokeniser *tokeniser, int32_t
 
 /* *count: tokens needed, at most text.size; written only as far as capacity reaches
    (RAPT_BAD_ARGUMENT if it does not; then *count tells). ends, if not NULL, receives for each
-   token the offset of the byte after it in text. Adds no specials. Needs no memory and
-   time n log n in the length of a word; a tokeniser may be used by many threads at once. */
+   token the offset of the byte after it in text. Adds no specials. Needs no memory and, for a
+   word of n bytes, time n log n; a tokeniser may be used by many threads at once. */
 RAPT_API rapt_status rapt_tokeniser_encode(const rapt_tokeniser *tokeniser, rapt_text text,
                                            int32_t *ids, size_t *ends, size_t capacity,
                                            size_t *count);
@@ -55,10 +61,14 @@ RAPT_API rapt_status rapt_tokeniser_decode(const rapt_tokeniser *tokeniser, cons
                                            size_t count, char *bytes, size_t capacity,
                                            size_t *size);
 
-/* Corpus scores as sacreBLEU 2.x defines them, to four decimals. One hypothesis, one reference. */
+/* Corpus scores as sacreBLEU 2.x defines them, to four decimals. One hypothesis, one reference,
+   each at most 2^28 bytes. Bytes that are not valid UTF-8 count as characters of their own. The
+   allocator gives memory for the call only; without it the counts stay as they were. Lower case
+   is that of all Unicode if the library was built with utf8proc, else of Latin, Greek, Cyrillic
+   and Armenian letters. */
 typedef enum rapt_bleu_tokens {
     RAPT_BLEU_13A, /* mteval-v13a tokenisation, cased: sacreBLEU's default */
-    RAPT_BLEU_NONE /* split at spaces only: for text that is tokenised already */
+    RAPT_BLEU_NONE /* split at white space only: for text that is tokenised already */
 } rapt_bleu_tokens;
 
 typedef struct rapt_bleu { /* start from all zeros; counts only, so they may be added up */

@@ -1,0 +1,137 @@
+/* bleu.c - corpus BLEU (Papineni, Roukos, Ward and Zhu 2002) as sacreBLEU (Post 2018) computes it.
+
+       BLEU = 100 min(1, exp(1 - r/h)) (p[1] p[2] p[3] p[4])^(1/4),   p[n] = matches[n] / totals[n]
+
+   An order without a match counts as p[n] = 1 / (2^k totals[n]), k = how many orders so far had
+   none: smoothing "exp", method 3 of Chen and Cherry 2014. No match at all: 0. */
+#include "text/text.h"
+#include <math.h>
+#include <string.h>
+
+enum { ORDERS = 4 };
+
+struct split { /* a text cut into words */
+    char *bytes;
+    size_t size, words;
+};
+
+/* The word at or behind *at, which moves to its end; false: there is none. */
+static bool next_word(const char *bytes, size_t size, size_t *at, size_t *begin)
+{
+    size_t here = *at, end;
+    do {
+        *begin = here;
+        if (here == size) return false;
+    } while (rapt__utf8_space(rapt__utf8_next(bytes, size, &here)));
+    for (end = here; here < size; end = here)
+        if (rapt__utf8_space(rapt__utf8_next(bytes, size, &here))) break;
+    *at = end;
+    return true;
+}
+
+/* room: 6 * text.size + 2 bytes. */
+static struct split split(rapt_text text, rapt_bleu_tokens tokens, int lowercase, char *room)
+{
+    struct split s = {.bytes = room, .size = text.size};
+    if (lowercase)
+        s.size = rapt__lower(text, room);
+    else if (text.size)
+        memcpy(room, text.bytes, text.size);
+    if (tokens == RAPT_BLEU_13A) {
+        s.bytes = room + 2 * text.size;
+        s.size = rapt__mteval(room, s.size, s.bytes);
+    }
+    for (size_t at = 0, begin; next_word(s.bytes, s.size, &at, &begin);) s.words++;
+    return s;
+}
+
+/* Keys are offset << 32 | size. */
+static int by_bytes(const void *context, uint64_t a, uint64_t b)
+{
+    const char *bytes = context;
+    size_t m = (uint32_t)a, n = (uint32_t)b;
+    int order = memcmp(bytes + (a >> 32), bytes + (b >> 32), m < n ? m : n);
+    return order ? order : (m > n) - (m < n);
+}
+
+static void list_words(struct ngrams *grams, size_t item, const char *base, const struct split *s)
+{
+    for (size_t at = 0, begin; next_word(s->bytes, s->size, &at, &begin); item++) {
+        uint64_t offset = (uint64_t)(s->bytes - base) + begin;
+        grams->items[item] = (struct ranked){offset << 32 | (at - begin), (uint32_t)item};
+    }
+}
+
+/* Equal words get equal ids. */
+static void number_words(struct ngrams *grams, const char *base)
+{
+    size_t n = grams->hypothesis + grams->reference;
+    rapt__sort(grams->items, n, by_bytes, base);
+    for (size_t i = 0, same = 0; i < n; i++) {
+        if (by_bytes(base, grams->items[same].key, grams->items[i].key)) same = i;
+        grams->ids[grams->items[i].place] = (uint32_t)same;
+    }
+}
+
+static rapt_status add_splits(rapt_bleu *bleu, const char *base, const struct split *hypothesis,
+                              const struct split *reference, const rapt_allocator *allocator)
+{
+    struct ngrams grams;
+    rapt_status status =
+        rapt__ngrams_create(&grams, hypothesis->words, reference->words, allocator);
+    if (status) return status;
+    long long matches[ORDERS];
+    list_words(&grams, 0, base, hypothesis);
+    list_words(&grams, hypothesis->words, base, reference);
+    number_words(&grams, base);
+    rapt__ngrams_match(&grams, ORDERS, matches);
+    rapt__ngrams_free(&grams, allocator);
+
+    bleu->hypothesis_length += (long long)hypothesis->words;
+    bleu->reference_length += (long long)reference->words;
+    for (int n = 0; n < ORDERS; n++) {
+        bleu->matches[n] += matches[n];
+        bleu->totals[n] += rapt__ngrams_total(hypothesis->words, n + 1);
+    }
+    return RAPT_OK;
+}
+
+rapt_status rapt_bleu_add(rapt_bleu *bleu, rapt_bleu_tokens tokens, int lowercase,
+                          rapt_text hypothesis, rapt_text reference,
+                          const rapt_allocator *allocator)
+{
+    if (!bleu || (tokens != RAPT_BLEU_13A && tokens != RAPT_BLEU_NONE)) return RAPT_BAD_ARGUMENT;
+    if ((!hypothesis.bytes && hypothesis.size) || (!reference.bytes && reference.size))
+        return RAPT_BAD_ARGUMENT;
+    if (hypothesis.size > RAPT__SCORED_MOST || reference.size > RAPT__SCORED_MOST)
+        return RAPT_BAD_ARGUMENT;
+    rapt_allocator memory = rapt__allocator(allocator);
+    size_t first = 6 * hypothesis.size + 2, bytes = first + 6 * reference.size + 2;
+    char *room = rapt__alloc(&memory, bytes);
+    if (!room) return RAPT_NO_MEMORY;
+    struct split h = split(hypothesis, tokens, lowercase, room);
+    struct split r = split(reference, tokens, lowercase, room + first);
+    rapt_status status = add_splits(bleu, room, &h, &r, &memory);
+    rapt__free(&memory, room, bytes);
+    return status;
+}
+
+double rapt_bleu_score(const rapt_bleu *bleu)
+{
+    double h = (double)bleu->hypothesis_length, r = (double)bleu->reference_length;
+    double logs = 0, halved = 1;
+    bool any = false;
+    for (int n = 0; n < ORDERS; n++) any = any || bleu->matches[n] > 0;
+    if (!any) return 0;
+    for (int n = 0; n < ORDERS; n++) {
+        double matches = (double)bleu->matches[n], total = (double)bleu->totals[n];
+        if (bleu->totals[n] <= 0) return 0;
+        if (bleu->matches[n] <= 0) {
+            halved *= 2;
+            matches = 1 / halved;
+        }
+        logs += log(100 * matches / total);
+    }
+    double shortness = h < r ? (h > 0 ? exp(1 - r / h) : 0) : 1;
+    return shortness * exp(logs / ORDERS);
+}

@@ -1,0 +1,123 @@
+/* encode.c - text to tokens and back (Sennrich, Haddow and Birch 2016, section 3.2).
+
+   A word starts as its bytes. While any two neighbours have a merge, the earliest merge is done,
+   leftmost first. A heap of (merge, place) holds what can be done: each join puts in two more at
+   most, so a word of n bytes takes n log n steps and room that fits on the stack. */
+#include "text/text.h"
+#include <string.h>
+
+enum { MOST = RAPT__WORD_MOST, HEAP_MOST = 3 * MOST, PLACE_BITS = 8 };
+
+struct word {
+    int size;
+    int32_t id[MOST];         /* the token that begins at this byte; -1: none does */
+    int16_t next[MOST];       /* where it ends */
+    int16_t previous[MOST];   /* where the token before it begins; -1: it is the first */
+    uint32_t heap[HEAP_MOST]; /* merge << PLACE_BITS | place of its left token; least on top */
+    int waiting;
+};
+
+_Static_assert(MOST <= 1 << PLACE_BITS, "a place fits its bits");
+_Static_assert(RAPT__VOCAB_MOST <= 1 << (32 - PLACE_BITS), "a merge fits its bits");
+
+static void push(struct word *word, uint32_t item)
+{
+    int hole = word->waiting++;
+    for (int parent = (hole - 1) / 2; hole > 0 && word->heap[parent] > item;
+         parent = (hole - 1) / 2) {
+        word->heap[hole] = word->heap[parent];
+        hole = parent;
+    }
+    word->heap[hole] = item;
+}
+
+static uint32_t pop(struct word *word)
+{
+    uint32_t top = word->heap[0], item = word->heap[--word->waiting];
+    int hole = 0;
+    for (int child = 1; child < word->waiting; child = 2 * hole + 1) {
+        if (child + 1 < word->waiting && word->heap[child + 1] < word->heap[child]) child++;
+        if (item <= word->heap[child]) break;
+        word->heap[hole] = word->heap[child];
+        hole = child;
+    }
+    word->heap[hole] = item;
+    return top;
+}
+
+/* The token at this place and the one behind it may have a merge. */
+static void offer(struct word *word, const rapt_tokeniser *tokeniser, int place)
+{
+    int behind = word->next[place];
+    if (behind == word->size) return;
+    int32_t merge = rapt__tokeniser_merge(tokeniser, word->id[place], word->id[behind]);
+    if (merge >= 0) push(word, (uint32_t)merge << PLACE_BITS | (uint32_t)place);
+}
+
+/* Does what an item of the heap says, unless its tokens are gone. */
+static void join(struct word *word, const rapt_tokeniser *tokeniser, uint32_t item)
+{
+    int place = (int)(item & ((1u << PLACE_BITS) - 1)), behind = word->next[place];
+    int32_t merge = (int32_t)(item >> PLACE_BITS);
+    if (word->id[place] != tokeniser->left[merge] || behind == word->size ||
+        word->id[behind] != tokeniser->right[merge])
+        return;
+    word->id[place] = RAPT__TOKEN_MERGES + merge;
+    word->id[behind] = -1;
+    word->next[place] = word->next[behind];
+    if (word->next[place] < word->size) word->previous[word->next[place]] = (int16_t)place;
+    if (word->previous[place] >= 0) offer(word, tokeniser, word->previous[place]);
+    offer(word, tokeniser, place);
+}
+
+static void encode_word(struct word *word, const rapt_tokeniser *tokeniser, const char *bytes,
+                        size_t size)
+{
+    word->size = (int)size;
+    word->waiting = 0;
+    for (int i = 0; i < word->size; i++) {
+        word->id[i] = RAPT__TOKEN_BYTES + (unsigned char)bytes[i];
+        word->next[i] = (int16_t)(i + 1);
+        word->previous[i] = (int16_t)(i - 1);
+    }
+    for (int i = 0; i < word->size; i++) offer(word, tokeniser, i);
+    while (word->waiting > 0) join(word, tokeniser, pop(word));
+}
+
+rapt_status rapt_tokeniser_encode(const rapt_tokeniser *tokeniser, rapt_text text, int32_t *ids,
+                                  size_t *ends, size_t capacity, size_t *count)
+{
+    if (!tokeniser || !count || (!text.bytes && text.size) || (!ids && capacity))
+        return RAPT_BAD_ARGUMENT;
+    struct word word;
+    size_t tokens = 0;
+    for (size_t at = 0, end; at < text.size; at = end) {
+        end = rapt__word_end(text.bytes, text.size, at);
+        encode_word(&word, tokeniser, text.bytes + at, end - at);
+        for (int place = 0; place < word.size; place = word.next[place], tokens++) {
+            if (tokens >= capacity) continue;
+            ids[tokens] = word.id[place];
+            if (ends) ends[tokens] = at + (size_t)word.next[place];
+        }
+    }
+    *count = tokens;
+    return tokens <= capacity ? RAPT_OK : RAPT_BAD_ARGUMENT;
+}
+
+rapt_status rapt_tokeniser_decode(const rapt_tokeniser *tokeniser, const int32_t *ids, size_t count,
+                                  char *bytes, size_t capacity, size_t *size)
+{
+    if (!tokeniser || !size || (!ids && count) || (!bytes && capacity)) return RAPT_BAD_ARGUMENT;
+    for (size_t i = 0; i < count; i++)
+        if (ids[i] < 0 || ids[i] >= tokeniser->vocab) return RAPT_BAD_ARGUMENT;
+    size_t needed = 0;
+    for (size_t i = 0; i < count; i++) {
+        rapt_text token = rapt_tokeniser_token(tokeniser, ids[i]);
+        size_t room = needed < capacity ? capacity - needed : 0;
+        size_t part = token.size < room ? token.size : room;
+        if (part) memcpy(bytes + needed, token.bytes, part);
+        needed += token.size;
+    }
+    *size = needed;
+    return needed <= capacity ? RAPT_OK : RAPT_BAD_ARGUMENT;
+}

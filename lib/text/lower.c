@@ -1,0 +1,133 @@
+/* lower.c - lower case as Python's str.lower() has it: the simple mapping of each character,
+   but U+0130 becomes two, and a capital sigma that ends a word becomes a final one.
+   Source: the Unicode Standard, sections 3.13 and 5.18, SpecialCasing.txt. The mappings come from
+   utf8proc; without it (RAPT_HAVE_UTF8PROC not defined) only Latin, Greek, Cyrillic and Armenian
+   are known. Bytes that are not valid UTF-8 stay as they are. */
+#include "text/text.h"
+#include <string.h>
+
+#ifdef RAPT_HAVE_UTF8PROC
+#include <utf8proc.h>
+
+static uint32_t lowered(uint32_t c)
+{
+    return (uint32_t)utf8proc_tolower((utf8proc_int32_t)c);
+}
+
+static bool letter_with_case(uint32_t c)
+{
+    utf8proc_category_t category = utf8proc_category((utf8proc_int32_t)c);
+    return category == UTF8PROC_CATEGORY_LU || category == UTF8PROC_CATEGORY_LL ||
+           category == UTF8PROC_CATEGORY_LT;
+}
+
+static bool modifier(uint32_t c)
+{
+    utf8proc_category_t category = utf8proc_category((utf8proc_int32_t)c);
+    return category == UTF8PROC_CATEGORY_MN || category == UTF8PROC_CATEGORY_ME ||
+           category == UTF8PROC_CATEGORY_CF || category == UTF8PROC_CATEGORY_LM ||
+           category == UTF8PROC_CATEGORY_SK;
+}
+#else
+static const struct run {
+    uint16_t first, last;
+    uint8_t step; /* the capitals are first, first + step, ... */
+    int16_t add;
+} runs[] = {
+    {0x41, 0x5A, 1, 32},        {0xC0, 0xD6, 1, 32},     {0xD8, 0xDE, 1, 32},
+    {0x100, 0x12E, 2, 1},       {0x132, 0x136, 2, 1},    {0x139, 0x147, 2, 1},
+    {0x14A, 0x176, 2, 1},       {0x178, 0x178, 1, -121}, {0x179, 0x17D, 2, 1},
+    {0x386, 0x386, 1, 38},      {0x388, 0x38A, 1, 37},   {0x38C, 0x38C, 1, 64},
+    {0x38E, 0x38F, 1, 63},      {0x391, 0x3A1, 1, 32},   {0x3A3, 0x3AB, 1, 32},
+    {0x400, 0x40F, 1, 80},      {0x410, 0x42F, 1, 32},   {0x460, 0x480, 2, 1},
+    {0x48A, 0x4BE, 2, 1},       {0x4C0, 0x4C0, 1, 15},   {0x4C1, 0x4CD, 2, 1},
+    {0x4D0, 0x52E, 2, 1},       {0x531, 0x556, 1, 48},   {0x1E00, 0x1E94, 2, 1},
+    {0x1E9E, 0x1E9E, 1, -7615}, {0x1EA0, 0x1EFE, 2, 1},
+};
+
+static uint32_t lowered(uint32_t c)
+{
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++)
+        if (c >= runs[i].first && c <= runs[i].last && (c - runs[i].first) % runs[i].step == 0)
+            return (uint32_t)((int32_t)c + runs[i].add);
+    return c;
+}
+
+static bool letter_with_case(uint32_t c)
+{
+    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
+           (c >= 0xC0 && c < 0x2B0 && c != 0xD7 && c != 0xF7) ||
+           (c >= 0x386 && c < 0x588 && c != 0x387 && !(c >= 0x482 && c <= 0x489)) ||
+           (c >= 0x1E00 && c < 0x2000);
+}
+
+static bool modifier(uint32_t c)
+{
+    return c == '^' || c == '`' || c == 0xA8 || c == 0xAD || c == 0xAF || c == 0xB4 || c == 0xB8 ||
+           (c >= 0x2B0 && c <= 0x36F) || (c >= 0x483 && c <= 0x489) || (c >= 0x200B && c <= 0x200F);
+}
+#endif
+
+enum { DOTTED_I = 0x130, DOT_ABOVE = 0x307, SIGMA = 0x3A3, SMALL_FINAL_SIGMA = 0x3C2 };
+
+/* The property Cased, of characters that are not case-ignorable. */
+static bool cased(uint32_t c)
+{
+    return letter_with_case(c) || c == 0xAA || c == 0xBA || (c >= 0x2160 && c <= 0x217F) ||
+           (c >= 0x24B6 && c <= 0x24E9) || (c >= 0x1F130 && c <= 0x1F149) ||
+           (c >= 0x1F150 && c <= 0x1F169) || (c >= 0x1F170 && c <= 0x1F189);
+}
+
+/* The property Case_Ignorable: modifiers, and what may stand within a word. */
+static bool ignorable(uint32_t c)
+{
+    static const uint16_t within[] = {'\'',   '.',    ':',    0xB7,   0x387,  0x55F,
+                                      0x5F4,  0x2018, 0x2019, 0x2024, 0x2027, 0xFE13,
+                                      0xFE52, 0xFE55, 0xFF07, 0xFF0E, 0xFF1A};
+    for (size_t i = 0; i < sizeof within / sizeof *within; i++)
+        if (c == within[i]) return true;
+    return modifier(c);
+}
+
+static bool cased_follows(rapt_text text, size_t at)
+{
+    while (at < text.size) {
+        uint32_t c = rapt__utf8_next(text.bytes, text.size, &at);
+        if (!ignorable(c)) return cased(c);
+    }
+    return false;
+}
+
+static size_t put(char *out, uint32_t c)
+{
+    if (c < 0x80) {
+        out[0] = (char)c;
+        return 1;
+    }
+    size_t length = c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+    for (size_t i = length; i-- > 1; c >>= 6) out[i] = (char)(0x80 | (c & 0x3F));
+    out[0] = (char)((0xF00u >> length & 0xF0) | c);
+    return length;
+}
+
+size_t rapt__lower(rapt_text text, char *out)
+{
+    size_t size = 0;
+    bool after_cased = false; /* the last character that is not ignorable is cased */
+    for (size_t at = 0, next = 0; at < text.size; at = next) {
+        uint32_t c = rapt__utf8_next(text.bytes, text.size, &next), low = lowered(c);
+        if (c == SIGMA && after_cased && !cased_follows(text, next)) low = SMALL_FINAL_SIGMA;
+        if (c == DOTTED_I) {
+            out[size++] = 'i';
+            low = DOT_ABOVE;
+        }
+        if (low == c) {
+            memcpy(out + size, text.bytes + at, next - at);
+            size += next - at;
+        } else {
+            size += put(out + size, low);
+        }
+        if (!ignorable(c)) after_cased = cased(c);
+    }
+    return size;
+}

@@ -1,0 +1,76 @@
+/* ngram.c - how many n-grams two sequences share, for BLEU and chrF.
+
+       rank[1](i) = rank of id[i],   rank[n](i) = rank of (rank[n-1](i), id[i+n-1])
+
+   among both sequences together, so n-grams are equal where their ranks are, and sorting pairs
+   of numbers is all there is to do (prefix doubling: Manber and Myers 1990, one step at a time). */
+#include "text/text.h"
+
+static size_t room(size_t n)
+{
+    return n * (sizeof(struct ranked) + 2 * sizeof(uint32_t));
+}
+
+rapt_status rapt__ngrams_create(struct ngrams *grams, size_t hypothesis, size_t reference,
+                                const rapt_allocator *allocator)
+{
+    size_t n = hypothesis + reference; /* each at most 2 * RAPT__SCORED_MOST */
+    *grams = (struct ngrams){.hypothesis = hypothesis, .reference = reference};
+    if (n == 0) return RAPT_OK;
+    grams->items = rapt__alloc(allocator, room(n));
+    if (!grams->items) return RAPT_NO_MEMORY;
+    grams->ids = (uint32_t *)(grams->items + n);
+    grams->ranks = grams->ids + n;
+    return RAPT_OK;
+}
+
+void rapt__ngrams_free(struct ngrams *grams, const rapt_allocator *allocator)
+{
+    rapt__free(allocator, grams->items, room(grams->hypothesis + grams->reference));
+}
+
+long long rapt__ngrams_total(size_t length, int order)
+{
+    return length < (size_t)order ? 0 : (long long)(length - (size_t)order + 1);
+}
+
+/* Puts the n-grams of one sequence, ids[begin..begin+length), behind the items there are. */
+static size_t collect(struct ngrams *grams, size_t items, size_t begin, size_t length, int order)
+{
+    size_t total = (size_t)rapt__ngrams_total(length, order);
+    for (size_t i = begin; i < begin + total; i++) {
+        uint64_t head = order == 1 ? 0 : grams->ranks[i];
+        grams->items[items].key = head << 32 | grams->ids[i + (size_t)order - 1];
+        grams->items[items++].place = (uint32_t)i;
+    }
+    return items;
+}
+
+/* Gives sorted items their ranks and counts what both sequences have. */
+static long long count_matches(struct ngrams *grams, size_t items)
+{
+    long long matches = 0;
+    for (size_t i = 0, next; i < items; i = next) {
+        long long hypothesis = 0, reference = 0;
+        for (next = i; next < items && grams->items[next].key == grams->items[i].key; next++) {
+            size_t place = grams->items[next].place;
+            grams->ranks[place] = (uint32_t)i;
+            if (place < grams->hypothesis)
+                hypothesis++;
+            else
+                reference++;
+        }
+        matches += hypothesis < reference ? hypothesis : reference;
+    }
+    return matches;
+}
+
+void rapt__ngrams_match(struct ngrams *grams, int orders, long long *matches)
+{
+    for (int order = 1; order <= orders; order++) {
+        size_t items = collect(grams, 0, 0, grams->hypothesis, order);
+        items = collect(grams, items, grams->hypothesis, grams->reference, order);
+        rapt__sort(grams->items, items, rapt__by_number, NULL);
+        matches[order - 1] = count_matches(grams, items);
+    }
+}

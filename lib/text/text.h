@@ -1,0 +1,148 @@
+/* text.h - the door of the text floor: words, tokenisers, scores. Above it nothing is known of
+   models; below it there is only base. The public part is <rapt/text.h>. */
+#ifndef RAPT_LIB_TEXT_H
+#define RAPT_LIB_TEXT_H
+
+#include "base/base.h"
+#include <rapt/text.h>
+
+/* ---- utf8.c ---- */
+
+/* The character at *at, which moves behind it. A byte that is no part of valid UTF-8 counts as
+   one character, 0xDC00 + the byte: no valid text holds such a value. */
+uint32_t rapt__utf8_next(const char *bytes, size_t size, size_t *at);
+
+/* What Python's str.split() and str.rstrip() take for white space. */
+bool rapt__utf8_space(uint32_t character);
+
+/* ---- lower.c ---- */
+
+/* Writes text in lower case, at most twice its bytes, and returns how many. */
+size_t rapt__lower(rapt_text text, char *out);
+
+/* ---- sort.c ---- */
+
+struct ranked {
+    uint64_t key;
+    uint32_t place;
+};
+
+/* < 0, 0, > 0: key a stands before, with, behind key b. */
+typedef int rapt__order(const void *context, uint64_t a, uint64_t b);
+rapt__order rapt__by_number;
+
+/* In place and n log n for every input; equal keys end up in any order. */
+void rapt__sort(struct ranked *items, size_t count, rapt__order *order, const void *context);
+
+/* ---- ngram.c ---- */
+
+/* Two sequences of ids, the hypothesis first and the reference behind it. */
+struct ngrams {
+    size_t hypothesis, reference; /* lengths; their sum is n */
+    uint32_t *ids;                /* [n] equal ids: equal words or characters */
+    uint32_t *ranks;              /* [n] */
+    struct ranked *items;         /* [n] */
+};
+rapt_status rapt__ngrams_create(struct ngrams *grams, size_t hypothesis, size_t reference,
+                                const rapt_allocator *allocator);
+void rapt__ngrams_free(struct ngrams *grams, const rapt_allocator *allocator);
+
+/* matches[k] = sum over the different (k+1)-grams of min(times in hypothesis, in reference). */
+void rapt__ngrams_match(struct ngrams *grams, int orders, long long *matches);
+long long rapt__ngrams_total(size_t length, int order); /* how many n-grams there are */
+
+/* Texts of more bytes are not scored: RAPT_BAD_ARGUMENT. */
+enum { RAPT__SCORED_MOST = 1 << 28 };
+
+/* ---- mteval.c ---- */
+
+/* Tokenises as mteval-v13a does. text, size bytes of it, is overwritten; out takes at most
+   2 * size + 2 bytes. Returns how many. */
+size_t rapt__mteval(char *text, size_t size, char *out);
+
+/* ---- word.c ---- */
+
+enum {
+    RAPT__WORD_MOST = 256,     /* bytes of a word, thus of a token */
+    RAPT__VOCAB_MOST = 1 << 20 /* tokens */
+};
+enum { RAPT__TOKEN_BYTES = RAPT_TOKEN_SPECIALS, RAPT__TOKEN_MERGES = RAPT_TOKEN_SPECIALS + 256 };
+
+/* Where the word that begins at `at` < size ends. */
+size_t rapt__word_end(const char *bytes, size_t size, size_t at);
+
+/* ---- tokeniser.c ---- */
+
+struct rapt_tokeniser {
+    rapt_allocator allocator;
+    struct arena arena;   /* of the arrays below but the pool */
+    int vocab, merges;    /* vocab = RAPT__TOKEN_MERGES + merges */
+    int32_t *left;        /* [merges] merge m makes token RAPT__TOKEN_MERGES + m of left[m] */
+    int32_t *right;       /* [merges]   and right[m] */
+    uint32_t *first;      /* [vocab + 1] the merges whose left part is token t stand in */
+    struct ranked *pairs; /* [merges]   pairs[first[t]..first[t+1]), by right: key, merge */
+    uint32_t *start;      /* [vocab + 1] token t is pool[start[t]..start[t+1]) */
+    char *pool;
+};
+
+/* Checks merges that may come from anywhere: RAPT_BAD_FILE and which one is wrong. */
+rapt_status rapt__tokeniser_build(rapt_tokeniser **tokeniser, const int32_t *left,
+                                  const int32_t *right, int merges, const rapt_allocator *allocator,
+                                  rapt_message *why);
+
+/* The merge that joins two tokens, or -1. */
+int32_t rapt__tokeniser_merge(const rapt_tokeniser *tokeniser, int32_t left, int32_t right);
+
+/* ---- types.c: the different words of a text, and how often each occurs ---- */
+
+struct word_type {
+    const char *bytes;
+    uint64_t hash, count;
+    uint32_t size;
+};
+struct word_types {
+    struct word_type *types; /* [capacity], in order of appearance */
+    size_t count, capacity;
+    uint32_t *table; /* [slots] 1 + type, 0: free; slots is a power of two */
+    size_t slots;
+    const rapt_allocator *allocator;
+};
+rapt_status rapt__word_types_create(struct word_types *types, const rapt_text *texts, size_t count,
+                                    const rapt_allocator *allocator);
+void rapt__word_types_free(struct word_types *types);
+
+/* Room for more: twice the items, copied; NULL, and the old array stays, if there is none. */
+void *rapt__grown(const rapt_allocator *allocator, void *array, size_t *capacity, size_t item);
+
+/* ---- pairs.c: how often two tokens stand side by side, and in which words ---- */
+
+struct pair {
+    uint64_t key; /* left << 32 | right */
+    uint64_t count;
+    uint32_t uses; /* 1 + the first of its uses; 0: none */
+};
+struct pair_use {
+    uint32_t word, next; /* next: 1 + the next use; 0: none */
+};
+struct pair_table {
+    struct pair *pairs;
+    size_t count, capacity;
+    uint32_t *table; /* [slots] 1 + pair, 0: free; slots is a power of two */
+    size_t slots;
+    struct pair_use *uses;
+    size_t use_count, use_capacity;
+    struct candidate *heap; /* the pairs by falling count, then rising key */
+    size_t heap_count, heap_capacity;
+    const rapt_allocator *allocator;
+};
+void rapt__pairs_free(struct pair_table *pairs);
+/* The pair's index, put in with count 0 if it is new; -1: no memory. */
+ptrdiff_t rapt__pairs_at(struct pair_table *pairs, int32_t left, int32_t right);
+bool rapt__pairs_use(struct pair_table *pairs, size_t pair, uint32_t word); /* false: no memory */
+/* Pairs from index `from` on become candidates for a merge; from then on their counts only fall. */
+bool rapt__pairs_offer(struct pair_table *pairs, size_t from);
+/* Takes out the most frequent pair, at equal counts the one with the lower ids; -1: none occurs
+   at least twice. */
+ptrdiff_t rapt__pairs_best(struct pair_table *pairs);
+
+#endif

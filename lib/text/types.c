@@ -1,0 +1,96 @@
+/* types.c - the different words of a text, counted in a hash table with linear probing. */
+#include "text/text.h"
+#include <string.h>
+
+void *rapt__grown(const rapt_allocator *allocator, void *array, size_t *capacity, size_t item)
+{
+    size_t more, bytes;
+    if (!rapt__times(*capacity, 2, &more)) return NULL;
+    if (more == 0) more = 256;
+    if (!rapt__times(more, item, &bytes)) return NULL;
+    void *grown = rapt__alloc(allocator, bytes);
+    if (!grown) return NULL;
+    if (array) {
+        memcpy(grown, array, *capacity * item);
+        rapt__free(allocator, array, *capacity * item);
+    }
+    *capacity = more;
+    return grown;
+}
+
+/* FNV-1a (Fowler, Noll and Vo), its high bits folded in. */
+static uint64_t hash_of(const char *bytes, size_t size)
+{
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (size_t i = 0; i < size; i++) hash = (hash ^ (unsigned char)bytes[i]) * 0x100000001b3u;
+    return hash ^ hash >> 32;
+}
+
+static size_t slot_of(const struct word_types *types, uint64_t hash, const char *bytes, size_t size)
+{
+    for (size_t slot = hash & (types->slots - 1);; slot = (slot + 1) & (types->slots - 1)) {
+        if (types->table[slot] == 0) return slot;
+        const struct word_type *type = &types->types[types->table[slot] - 1];
+        if (type->hash == hash && type->size == size && memcmp(type->bytes, bytes, size) == 0)
+            return slot;
+    }
+}
+
+static rapt_status widen(struct word_types *types)
+{
+    size_t slots = types->slots ? 2 * types->slots : 1024;
+    uint32_t *table = rapt__alloc(types->allocator, slots * sizeof *table);
+    if (!table) return RAPT_NO_MEMORY;
+    memset(table, 0, slots * sizeof *table);
+    rapt__free(types->allocator, types->table, types->slots * sizeof *table);
+    types->table = table;
+    types->slots = slots;
+    for (size_t i = 0; i < types->count; i++) {
+        const struct word_type *type = &types->types[i];
+        types->table[slot_of(types, type->hash, type->bytes, type->size)] = (uint32_t)i + 1;
+    }
+    return RAPT_OK;
+}
+
+static rapt_status count_word(struct word_types *types, const char *bytes, size_t size)
+{
+    if (2 * types->count >= types->slots && widen(types)) return RAPT_NO_MEMORY;
+    uint64_t hash = hash_of(bytes, size);
+    size_t slot = slot_of(types, hash, bytes, size);
+    if (types->table[slot] == 0) {
+        if (types->count == UINT32_MAX - 1) return RAPT_NO_MEMORY;
+        if (types->count == types->capacity) {
+            void *grown =
+                rapt__grown(types->allocator, types->types, &types->capacity, sizeof *types->types);
+            if (!grown) return RAPT_NO_MEMORY;
+            types->types = grown;
+        }
+        types->types[types->count] = (struct word_type){bytes, hash, 0, (uint32_t)size};
+        types->table[slot] = (uint32_t)++types->count;
+    }
+    types->types[types->table[slot] - 1].count++;
+    return RAPT_OK;
+}
+
+rapt_status rapt__word_types_create(struct word_types *types, const rapt_text *texts, size_t count,
+                                    const rapt_allocator *allocator)
+{
+    *types = (struct word_types){.allocator = allocator};
+    for (size_t i = 0; i < count; i++) {
+        for (size_t at = 0, end; at < texts[i].size; at = end) {
+            end = rapt__word_end(texts[i].bytes, texts[i].size, at);
+            if (count_word(types, texts[i].bytes + at, end - at)) {
+                rapt__word_types_free(types);
+                return RAPT_NO_MEMORY;
+            }
+        }
+    }
+    return RAPT_OK;
+}
+
+void rapt__word_types_free(struct word_types *types)
+{
+    rapt__free(types->allocator, types->types, types->capacity * sizeof *types->types);
+    rapt__free(types->allocator, types->table, types->slots * sizeof *types->table);
+    *types = (struct word_types){.allocator = types->allocator};
+}

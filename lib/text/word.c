@@ -1,0 +1,50 @@
+/* word.c - where words end, for learning and encoding alike.
+
+   A word is a run of letters, of digits or of other bytes, with the one space before it. Every
+   byte from 0x80 on is part of a letter, but those of U+2000..U+207F (dashes, quotes) are marks.
+   A longer word than RAPT__WORD_MOST bytes ends there, or up to three bytes before, so that no
+   character is cut. */
+#include "text/text.h"
+
+enum kind { SPACE, LETTER, DIGIT, MARK };
+
+static bool continues(char byte)
+{
+    return ((unsigned char)byte & 0xC0) == 0x80;
+}
+
+static enum kind kind_at(const char *bytes, size_t size, size_t at, size_t *length)
+{
+    unsigned char byte = (unsigned char)bytes[at];
+    *length = 1;
+    if (byte == ' ') return SPACE;
+    if (byte >= '0' && byte <= '9') return DIGIT;
+    if ((byte >= 'A' && byte <= 'Z') || (byte >= 'a' && byte <= 'z')) return LETTER;
+    if (byte < 0x80) return MARK;
+    bool general_punctuation = byte == 0xE2 && size - at >= 3 &&
+                               ((unsigned char)bytes[at + 1] & 0xFE) == 0x80 &&
+                               continues(bytes[at + 2]);
+    if (general_punctuation) *length = 3;
+    return general_punctuation ? MARK : LETTER;
+}
+
+static size_t shortened(const char *bytes, size_t at)
+{
+    size_t cut = at + RAPT__WORD_MOST;
+    for (int back = 0; back < 4; back++)
+        if (!continues(bytes[cut - (size_t)back])) return cut - (size_t)back;
+    return cut;
+}
+
+size_t rapt__word_end(const char *bytes, size_t size, size_t at)
+{
+    size_t end = bytes[at] == ' ' ? at + 1 : at, length;
+    if (end == size) return end;
+    enum kind kind = kind_at(bytes, size, end, &length);
+    if (kind == SPACE) return end;
+    do {
+        end += length;
+        if (end - at > RAPT__WORD_MOST) return shortened(bytes, at);
+    } while (end < size && kind_at(bytes, size, end, &length) == kind);
+    return end;
+}

@@ -1,0 +1,129 @@
+/* written.c - a tokeniser as a printable string and back:
+
+       rapt-bpe 1 MERGES LEFT RIGHT LEFT RIGHT ... #SUM
+
+   decimal numbers without leading zeros, one space between, and in SUM, eight lower-case hex
+   digits, the FNV-1a hash (Fowler, Noll and Vo) of all before '#': it tells any single changed
+   byte. What is read back may come from anywhere. */
+#include "text/text.h"
+#include <stdio.h>
+#include <string.h>
+
+static const char head[] = "rapt-bpe 1 ";
+enum { SUM_SIZE = 8, SHORTEST_MERGE = 4 /* "3 3 " */ };
+
+static uint32_t sum_of(const char *bytes, size_t size)
+{
+    uint32_t sum = 0x811c9dc5u;
+    for (size_t i = 0; i < size; i++) sum = (sum ^ (unsigned char)bytes[i]) * 0x01000193u;
+    return sum;
+}
+
+static size_t put_text(char *text, size_t at, const char *bytes)
+{
+    size_t size = strlen(bytes);
+    if (text) memcpy(text + at, bytes, size);
+    return at + size;
+}
+
+/* A number and a space. */
+static size_t put_number(char *text, size_t at, int32_t number)
+{
+    char digits[16];
+    snprintf(digits, sizeof digits, "%d ", (int)number);
+    return put_text(text, at, digits);
+}
+
+/* Writes the string without its final 0, or only measures it if text is NULL. */
+static size_t put_all(const rapt_tokeniser *tokeniser, char *text)
+{
+    char sum[SUM_SIZE + 2];
+    size_t at = put_number(text, put_text(text, 0, head), tokeniser->merges);
+    for (int m = 0; m < tokeniser->merges; m++) {
+        at = put_number(text, at, tokeniser->left[m]);
+        at = put_number(text, at, tokeniser->right[m]);
+    }
+    snprintf(sum, sizeof sum, "#%08lx", (unsigned long)(text ? sum_of(text, at) : 0));
+    return put_text(text, at, sum);
+}
+
+rapt_status rapt_tokeniser_write(const rapt_tokeniser *tokeniser, char *text, size_t capacity,
+                                 size_t *size)
+{
+    if (!tokeniser || !size) return RAPT_BAD_ARGUMENT;
+    size_t needed = put_all(tokeniser, NULL);
+    *size = needed + 1;
+    if (!text) return RAPT_OK;
+    if (capacity <= needed) return RAPT_BAD_ARGUMENT;
+    put_all(tokeniser, text);
+    text[needed] = 0;
+    return RAPT_OK;
+}
+
+/* Reads a number and the space behind it; false: there is none, or one above most. */
+static bool take_number(const char *text, size_t size, size_t *at, int32_t most, int32_t *number)
+{
+    size_t begin = *at;
+    int32_t value = 0;
+    for (; *at < size && text[*at] >= '0' && text[*at] <= '9'; ++*at) {
+        int32_t digit = text[*at] - '0';
+        if (value > (most - digit) / 10) return false;
+        value = 10 * value + digit;
+    }
+    size_t digits = *at - begin;
+    if (digits == 0 || (digits > 1 && text[begin] == '0')) return false;
+    if (*at == size || text[*at] != ' ') return false;
+    ++*at;
+    *number = value;
+    return true;
+}
+
+/* Whether the string ends in the sum of what stands before; *body: how much that is. */
+static bool sum_is_right(const char *text, size_t size, size_t *body)
+{
+    char sum[SUM_SIZE + 2];
+    if (size < SUM_SIZE + 1) return false;
+    *body = size - SUM_SIZE - 1;
+    snprintf(sum, sizeof sum, "#%08lx", (unsigned long)sum_of(text, *body));
+    return memcmp(text + *body, sum, SUM_SIZE + 1) == 0;
+}
+
+static rapt_status read_merges(const char *text, size_t body, size_t at, int32_t *left,
+                               int32_t *right, int32_t merges, rapt_message *why)
+{
+    for (int32_t m = 0; m < merges; m++)
+        if (!take_number(text, body, &at, RAPT__VOCAB_MOST, &left[m]) ||
+            !take_number(text, body, &at, RAPT__VOCAB_MOST, &right[m]))
+            return rapt__fail(why, RAPT_BAD_FILE, "merge %d of the tokeniser cannot be read",
+                              (int)m);
+    if (at != body)
+        return rapt__fail(why, RAPT_BAD_FILE, "more follows the %d merges of the tokeniser",
+                          (int)merges);
+    return RAPT_OK;
+}
+
+rapt_status rapt_tokeniser_create(rapt_tokeniser **tokeniser, const char *text, size_t size,
+                                  const rapt_allocator *allocator, rapt_message *why)
+{
+    if (!tokeniser || !text)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is NULL", text ? "tokeniser" : "text");
+    size_t at = sizeof head - 1, body;
+    int32_t merges;
+    if (size < at || memcmp(text, head, at) != 0)
+        return rapt__fail(why, RAPT_BAD_FILE, "the tokeniser does not begin with \"%s\"", head);
+    if (!sum_is_right(text, size, &body))
+        return rapt__fail(why, RAPT_BAD_FILE, "the tokeniser is damaged: its sum is wrong");
+    if (!take_number(text, body, &at, RAPT__VOCAB_MOST - RAPT__TOKEN_MERGES, &merges) ||
+        (body - at) / SHORTEST_MERGE < (size_t)merges)
+        return rapt__fail(why, RAPT_BAD_FILE, "the tokeniser's number of merges is wrong");
+
+    rapt_allocator memory = rapt__allocator(allocator);
+    size_t bytes = ((size_t)merges + 1) * 2 * sizeof(int32_t);
+    int32_t *left = rapt__alloc(&memory, bytes);
+    if (!left) return rapt__fail(why, RAPT_NO_MEMORY, "no memory for a tokeniser");
+    int32_t *right = left + merges + 1;
+    rapt_status status = read_merges(text, body, at, left, right, merges, why);
+    if (!status) status = rapt__tokeniser_build(tokeniser, left, right, merges, &memory, why);
+    rapt__free(&memory, left, bytes);
+    return status;
+}
