@@ -1,0 +1,42 @@
+/* gemm.h - the one product behind linear.c: c = a b by a team, whatever form b has. */
+#ifndef RAPT_LIB_OP_GEMM_H
+#define RAPT_LIB_OP_GEMM_H
+
+#include "op/op.h"
+
+enum gemm_form {
+    GEMM_PANELS, /* b in panels, [depth][16] each: y = x W' */
+    GEMM_TURNED, /* the transpose of b in panels, [columns][16] each: dx = dy W */
+    GEMM_ROWS    /* b plain, rows b_row apart: dW = dy' x */
+};
+
+/* c[r][n] = start + sum over k of a[r][k] b[k][n]; see struct product. */
+struct gemm {
+    int rows, columns, depth;
+    const float *a; /* a[r][k] at a[r*a_row + k*a_step] */
+    ptrdiff_t a_row, a_step;
+    enum gemm_form form;
+    const float *b;
+    ptrdiff_t b_row;
+    float *c; /* c[r][n] at c[r*c_row + (n/16)*c_panel + n%16] */
+    ptrdiff_t c_row, c_panel;
+    const float *bias;
+    bool add;
+    int activation;   /* of a finished c, which must be plain (c_panel 16), */
+    float *activated; /* stored here, rows c_row apart; NULL: none; may be c */
+};
+
+/* Both end at a barrier. */
+void rapt__gemm(const struct crew *crew, const struct gemm *g);         /* gemm.c: either */
+void rapt__gemm_builtin(const struct crew *crew, const struct gemm *g); /* product.c */
+
+static inline int rapt__smaller(int a, int b)
+{
+    return a < b ? a : b;
+}
+static inline int rapt__parts(int n, int part)
+{
+    return (n + part - 1) / part;
+}
+
+#endif

@@ -1,0 +1,75 @@
+/* linear.c - y = x W' + b of whole arrays, and its gradients:
+
+       dx = dy W        dW = dy' x        db = sum of dy over rows
+
+   W [out][in] in panels (kernel/kernel.h), x [rows][in], y and dy [rows][out]. */
+#include "op/gemm.h"
+
+void rapt__linear_forward(const struct crew *c, const struct linear *l, const float *x,
+                          ptrdiff_t x_row, int rows, float *y, ptrdiff_t y_row, int activation,
+                          float *activated)
+{
+    rapt__gemm(c, &(struct gemm){.rows = rows,
+                                 .columns = l->out,
+                                 .depth = l->in,
+                                 .a = x,
+                                 .a_row = x_row,
+                                 .a_step = 1,
+                                 .form = GEMM_PANELS,
+                                 .b = l->weight,
+                                 .c = y,
+                                 .c_row = y_row,
+                                 .c_panel = LANES,
+                                 .bias = l->bias,
+                                 .activation = activation,
+                                 .activated = activated});
+}
+
+void rapt__linear_backward_input(const struct crew *c, const struct linear *l, const float *dy,
+                                 ptrdiff_t dy_row, int rows, float *dx, ptrdiff_t dx_row, bool add)
+{
+    rapt__gemm(c, &(struct gemm){.rows = rows,
+                                 .columns = l->in,
+                                 .depth = l->out,
+                                 .a = dy,
+                                 .a_row = dy_row,
+                                 .a_step = 1,
+                                 .form = GEMM_TURNED,
+                                 .b = l->weight,
+                                 .c = dx,
+                                 .c_row = dx_row,
+                                 .c_panel = LANES,
+                                 .add = add});
+}
+
+enum { BIAS_GRAIN = 4 * LANES }; /* columns of dy that one member sums */
+
+/* dbias needs no barrier: what the products after it write is something else. */
+static void backward_bias(const struct crew *c, const float *dy, ptrdiff_t dy_row, int rows,
+                          int out, float *dbias)
+{
+    size_t begin, end;
+    rapt__team_share(c->team, (size_t)out, BIAS_GRAIN, &begin, &end);
+    if (begin < end)
+        c->kernels->column_sum(dbias + begin, dy + begin, dy_row, rows, (int)(end - begin));
+}
+
+void rapt__linear_backward_weight(const struct crew *c, const struct linear *l, const float *x,
+                                  ptrdiff_t x_row, const float *dy, ptrdiff_t dy_row, int rows,
+                                  float *dweight, float *dbias)
+{
+    if (dbias) backward_bias(c, dy, dy_row, rows, l->out, dbias);
+    rapt__gemm(c, &(struct gemm){.rows = l->in,
+                                 .columns = l->out,
+                                 .depth = rows,
+                                 .a = x,
+                                 .a_row = 1,
+                                 .a_step = x_row,
+                                 .form = GEMM_ROWS,
+                                 .b = dy,
+                                 .b_row = dy_row,
+                                 .c = dweight,
+                                 .c_row = LANES,
+                                 .c_panel = (ptrdiff_t)l->in * LANES,
+                                 .add = true});
+}
