@@ -1,0 +1,41 @@
+/* disk.h - bytes of files: read at a place, written whole or not at all. */
+#ifndef RAPT_LIB_FORMAT_DISK_H
+#define RAPT_LIB_FORMAT_DISK_H
+
+#include "base/base.h"
+
+/* A name or path fit for a message: control characters become '?', only the end of a long one
+   is kept. */
+struct shown {
+    char text[120];
+};
+struct shown rapt__shown(const char *text);
+
+/* A regular file, or bytes in memory. */
+struct disk_source {
+    int file;                   /* -1: memory */
+    const unsigned char *bytes; /* [size] in memory */
+    uint64_t size;              /* when it was opened */
+    struct shown label;
+};
+rapt_status rapt__disk_open(struct disk_source *source, const char *path, rapt_message *why);
+void rapt__disk_close(struct disk_source *source);
+/* RAPT_BAD_FILE: bytes [at, at + count) are not there (any more). */
+rapt_status rapt__disk_read(const struct disk_source *source, uint64_t at, void *data, size_t count,
+                            rapt_message *why);
+
+/* A file on its way to a path: begin, write.., commit; or cancel at any moment, which leaves
+   the folder as it was. After a failed begin or commit nothing is left to cancel. */
+struct disk_target {
+    int file, folder;
+    int mode; /* permissions of the old file; -1: there is none */
+    char name[256], temporary[64];
+    struct shown label;
+};
+rapt_status rapt__disk_begin(struct disk_target *target, const char *path, rapt_message *why);
+rapt_status rapt__disk_write(struct disk_target *target, const void *data, size_t count,
+                             rapt_message *why);
+rapt_status rapt__disk_commit(struct disk_target *target, rapt_message *why);
+void rapt__disk_cancel(struct disk_target *target);
+
+#endif

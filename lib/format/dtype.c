@@ -1,0 +1,79 @@
+/* dtype.c - the element types of safetensors, and how four of them become float.
+
+       F16  s eeeee mmmmmmmmmm   (-1)^s 2^(e-15) 1.m;  e = 0: (-1)^s 2^-14 0.m;  e = 31: inf, NaN
+       BF16 the upper half of an F32
+
+   Files are little-endian whatever the machine is. Sources: IEEE 754-2019, section 3.4; names
+   and sizes: the Dtype list of safetensors (Hugging Face, version 0.6). */
+#include "dtype.h"
+
+#include <stdint.h>
+#include <string.h>
+
+static uint32_t little(const unsigned char *bytes, int count)
+{
+    uint32_t value = 0;
+    for (int i = 0; i < count; i++) value |= (uint32_t)bytes[i] << 8 * i;
+    return value;
+}
+
+static float float_of(uint32_t bits)
+{
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+static void from_f32(const unsigned char *bytes, size_t count, float *data)
+{
+    for (size_t i = 0; i < count; i++) data[i] = float_of(little(bytes + 4 * i, 4));
+}
+
+static void from_bf16(const unsigned char *bytes, size_t count, float *data)
+{
+    for (size_t i = 0; i < count; i++) data[i] = float_of(little(bytes + 2 * i, 2) << 16);
+}
+
+/* Exact: an F16 below the normal ones is a whole number of 2^-24, which is normal as float. */
+static float half(uint32_t bits)
+{
+    uint32_t sign = (bits & 0x8000u) << 16, exponent = bits >> 10 & 31, mantissa = bits & 0x3FF;
+    if (exponent == 31) return float_of(sign | 0x7F800000u | mantissa << 13);
+    if (exponent > 0) return float_of(sign | (exponent + 112) << 23 | mantissa << 13);
+    float tiny = (float)mantissa * 0x1p-24f;
+    return sign ? -tiny : tiny;
+}
+
+static void from_f16(const unsigned char *bytes, size_t count, float *data)
+{
+    for (size_t i = 0; i < count; i++) data[i] = half(little(bytes + 2 * i, 2));
+}
+
+/* Rounds to nearest; what is too large for float becomes infinite. */
+static void from_f64(const unsigned char *bytes, size_t count, float *data)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint64_t bits = little(bytes + 8 * i, 4) | (uint64_t)little(bytes + 8 * i + 4, 4) << 32;
+        double value;
+        memcpy(&value, &bits, sizeof value);
+        data[i] = (float)value;
+    }
+}
+
+static const struct dtype dtypes[] = {
+    {"F32", 32, from_f32}, {"F16", 16, from_f16},    {"BF16", 16, from_bf16},
+    {"F64", 64, from_f64}, {"BOOL", 8, NULL},        {"U8", 8, NULL},
+    {"I8", 8, NULL},       {"U16", 16, NULL},        {"I16", 16, NULL},
+    {"U32", 32, NULL},     {"I32", 32, NULL},        {"U64", 64, NULL},
+    {"I64", 64, NULL},     {"F8_E5M2", 8, NULL},     {"F8_E4M3", 8, NULL},
+    {"F8_E8M0", 8, NULL},  {"F8_E5M2FNUZ", 8, NULL}, {"F8_E4M3FNUZ", 8, NULL},
+    {"F6_E2M3", 6, NULL},  {"F6_E3M2", 6, NULL},     {"F4", 4, NULL},
+    {"C64", 64, NULL},
+};
+
+const struct dtype *rapt__dtype_find(const char *name)
+{
+    for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++)
+        if (strcmp(dtypes[i].name, name) == 0) return &dtypes[i];
+    return NULL;
+}

@@ -1,0 +1,281 @@
+/* header.c - the JSON of a safetensors file, read once and believed in nothing.
+
+       entry = {"dtype": text, "shape": [d0, d1, ..], "data_offsets": [begin, end]}
+
+   Required of every entry: these three keys once and no other, a known dtype, at most
+   TENSOR_RANK dimensions whose product fits, end - begin = product x size of an element.
+   Required of all: names differ, and sorted by begin they cover the data exactly.
+   Source: the format section of the safetensors README (Hugging Face, version 0.5). */
+#include "header.h"
+
+#include "dtype.h"
+#include "json.h"
+
+#include <string.h>
+
+struct reading {
+    struct tensor_file *file;
+    struct json json;
+    size_t data_size;
+    bool notes_seen;
+    rapt_message *why;
+};
+
+static rapt_status bad_json(const struct reading *r)
+{
+    return rapt__fail(r->why, RAPT_BAD_FILE, "%s: header byte %zu: %s", r->file->source.label.text,
+                      r->json.at, r->json.error);
+}
+
+static rapt_status bad_entry(const struct reading *r, const char *name, const char *what)
+{
+    return rapt__fail(r->why, RAPT_BAD_FILE, "%s: tensor \"%s\": %s", r->file->source.label.text,
+                      rapt__shown(name).text, what);
+}
+
+/* Makes room for one more item. */
+static rapt_status grow(const struct reading *r, void **items, size_t count, size_t *capacity,
+                        size_t size)
+{
+    if (count < *capacity) return RAPT_OK;
+    size_t wanted = *capacity ? *capacity : 4, bytes;
+    const rapt_allocator *allocator = &r->file->allocator;
+    void *larger = NULL;
+    if (rapt__times(wanted, 2, &wanted) && rapt__times(wanted, size, &bytes))
+        larger = rapt__alloc(allocator, bytes);
+    if (!larger)
+        return rapt__fail(r->why, RAPT_NO_MEMORY, "%s: out of memory for its header",
+                          r->file->source.label.text);
+    if (count > 0) memcpy(larger, *items, count * size);
+    rapt__free(allocator, *items, *capacity * size);
+    *items = larger;
+    *capacity = wanted;
+    return RAPT_OK;
+}
+
+/* ---- one entry ---- */
+
+/* [d0, d1, ..] */
+static rapt_status read_shape(struct reading *r, struct tensor_entry *entry)
+{
+    struct json *json = &r->json;
+    entry->rank = 0;
+    entry->count = 1;
+    bool empty = false;
+    if (!rapt__json_want(json, '[')) return bad_json(r);
+    if (rapt__json_next(json, ']')) return RAPT_OK;
+    do {
+        uint64_t size;
+        if (!rapt__json_number(json, &size)) return bad_json(r);
+        if (entry->rank == TENSOR_RANK)
+            return bad_entry(r, entry->name, "has more than 8 dimensions");
+        if (size > SIZE_MAX || !rapt__times(entry->count, size ? (size_t)size : 1, &entry->count))
+            return bad_entry(r, entry->name, "the product of its dimensions is beyond all memory");
+        entry->shape[entry->rank++] = (size_t)size;
+        if (size == 0) empty = true;
+    } while (rapt__json_next(json, ','));
+    if (!rapt__json_want(json, ']')) return bad_json(r);
+    if (empty) entry->count = 0;
+    return RAPT_OK;
+}
+
+/* [begin, end] */
+static rapt_status read_offsets(struct reading *r, struct tensor_entry *entry)
+{
+    struct json *json = &r->json;
+    uint64_t begin, end;
+    if (!rapt__json_want(json, '[') || !rapt__json_number(json, &begin) ||
+        !rapt__json_want(json, ',') || !rapt__json_number(json, &end) ||
+        !rapt__json_want(json, ']'))
+        return bad_json(r);
+    if (begin > end) return bad_entry(r, entry->name, "ends before it begins");
+    if (end > r->data_size) return bad_entry(r, entry->name, "ends behind the end of the file");
+    entry->begin = (size_t)begin;
+    entry->end = (size_t)end;
+    return RAPT_OK;
+}
+
+/* "F32": the text itself, its name in the table later */
+static rapt_status read_dtype(struct reading *r, struct tensor_entry *entry)
+{
+    entry->dtype = rapt__json_string(&r->json);
+    return entry->dtype ? RAPT_OK : bad_json(r);
+}
+
+typedef rapt_status read_value(struct reading *r, struct tensor_entry *entry);
+static const struct {
+    const char *key;
+    read_value *read;
+} keys[] = {{"dtype", read_dtype}, {"shape", read_shape}, {"data_offsets", read_offsets}};
+enum { KEYS = sizeof keys / sizeof *keys };
+
+/* {key: value, ..}; the keys may stand in any order */
+static rapt_status read_keys(struct reading *r, struct tensor_entry *entry)
+{
+    struct json *json = &r->json;
+    bool seen[KEYS] = {false};
+    if (!rapt__json_want(json, '{')) return bad_json(r);
+    if (rapt__json_next(json, '}')) return bad_entry(r, entry->name, "says nothing");
+    do {
+        const char *key = rapt__json_string(json);
+        if (!key || !rapt__json_want(json, ':')) return bad_json(r);
+        int i = 0;
+        while (i < KEYS && strcmp(keys[i].key, key) != 0) i++;
+        if (i == KEYS)
+            return bad_entry(r, entry->name, "has a key beyond dtype, shape, data_offsets");
+        if (seen[i]) return bad_entry(r, entry->name, "has a key twice");
+        seen[i] = true;
+        rapt_status status = keys[i].read(r, entry);
+        if (status != RAPT_OK) return status;
+    } while (rapt__json_next(json, ','));
+    if (!rapt__json_want(json, '}')) return bad_json(r);
+    if (!seen[0]) return bad_entry(r, entry->name, "has no dtype");
+    if (!seen[1]) return bad_entry(r, entry->name, "has no shape");
+    if (!seen[2]) return bad_entry(r, entry->name, "has no data_offsets");
+    return RAPT_OK;
+}
+
+/* Shape, dtype and offsets must agree. */
+static rapt_status check_entry(const struct reading *r, struct tensor_entry *entry)
+{
+    const struct dtype *dtype = rapt__dtype_find(entry->dtype);
+    size_t bits;
+    if (!dtype)
+        return rapt__fail(r->why, RAPT_BAD_FILE, "%s: tensor \"%s\": unknown dtype \"%s\"",
+                          r->file->source.label.text, rapt__shown(entry->name).text,
+                          rapt__shown(entry->dtype).text);
+    entry->dtype = dtype->name;
+    if (!rapt__times(entry->count, dtype->bits, &bits))
+        return bad_entry(r, entry->name, "its size is beyond all memory");
+    if (bits % 8 != 0) return bad_entry(r, entry->name, "does not fill its last byte");
+    if (bits / 8 != entry->end - entry->begin)
+        return bad_entry(r, entry->name, "its offsets do not fit its shape and dtype");
+    return RAPT_OK;
+}
+
+static rapt_status read_entry(struct reading *r, const char *name)
+{
+    struct tensor_file *file = r->file;
+    struct tensor_entry entry = {.name = name};
+    if (!*name) return bad_entry(r, name, "has no name");
+    rapt_status status = read_keys(r, &entry);
+    if (status == RAPT_OK) status = check_entry(r, &entry);
+    void *entries = file->entries;
+    if (status == RAPT_OK) status = grow(r, &entries, file->count, &file->capacity, sizeof entry);
+    if (status != RAPT_OK) return status;
+    file->entries = entries;
+    file->entries[file->count++] = entry;
+    return RAPT_OK;
+}
+
+/* ---- notes ---- */
+
+/* {text: text, ..} */
+static rapt_status read_notes(struct reading *r)
+{
+    struct tensor_file *file = r->file;
+    struct json *json = &r->json;
+    if (r->notes_seen)
+        return rapt__fail(r->why, RAPT_BAD_FILE, "%s: has __metadata__ twice",
+                          file->source.label.text);
+    r->notes_seen = true;
+    if (!rapt__json_want(json, '{')) return bad_json(r);
+    if (rapt__json_next(json, '}')) return RAPT_OK;
+    do {
+        struct tensor_note note = {rapt__json_string(json), NULL};
+        if (!note.key || !rapt__json_want(json, ':')) return bad_json(r);
+        note.value = rapt__json_string(json);
+        if (!note.value) return bad_json(r);
+        void *notes = file->notes;
+        rapt_status status = grow(r, &notes, file->note_count, &file->note_capacity, sizeof note);
+        if (status != RAPT_OK) return status;
+        file->notes = notes;
+        file->notes[file->note_count++] = note;
+    } while (rapt__json_next(json, ','));
+    return rapt__json_want(json, '}') ? RAPT_OK : bad_json(r);
+}
+
+/* ---- the whole ---- */
+
+static rapt_status read_all(struct reading *r)
+{
+    struct json *json = &r->json;
+    if (r->file->header[0] != '{')
+        return rapt__fail(r->why, RAPT_BAD_FILE, "%s: its header does not begin with '{'",
+                          r->file->source.label.text);
+    if (!rapt__json_want(json, '{')) return bad_json(r);
+    if (!rapt__json_next(json, '}')) {
+        do {
+            const char *name = rapt__json_string(json);
+            if (!name || !rapt__json_want(json, ':')) return bad_json(r);
+            rapt_status status =
+                strcmp(name, "__metadata__") == 0 ? read_notes(r) : read_entry(r, name);
+            if (status != RAPT_OK) return status;
+        } while (rapt__json_next(json, ','));
+        if (!rapt__json_want(json, '}')) return bad_json(r);
+    }
+    return rapt__json_end(json) ? RAPT_OK : bad_json(r);
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const struct tensor_entry *x = a, *y = b;
+    if (x->begin != y->begin) return x->begin < y->begin ? -1 : 1;
+    return (x->end > y->end) - (x->end < y->end);
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const struct tensor_entry *)a)->name, ((const struct tensor_entry *)b)->name);
+}
+
+static int by_key(const void *a, const void *b)
+{
+    return strcmp(((const struct tensor_note *)a)->key, ((const struct tensor_note *)b)->key);
+}
+
+/* Every byte of the data belongs to exactly one entry. */
+static rapt_status check_places(const struct reading *r)
+{
+    struct tensor_file *file = r->file;
+    size_t end = 0;
+    rapt__sort(file->entries, file->count, sizeof *file->entries, by_place);
+    for (size_t i = 0; i < file->count; i++) {
+        const struct tensor_entry *entry = &file->entries[i];
+        if (entry->begin < end) return bad_entry(r, entry->name, "overlaps another tensor");
+        if (entry->begin > end) return bad_entry(r, entry->name, "leaves a hole before it");
+        end = entry->end;
+    }
+    if (end == r->data_size) return RAPT_OK;
+    return rapt__fail(r->why, RAPT_BAD_FILE, "%s: %zu bytes behind the last tensor",
+                      file->source.label.text, r->data_size - end);
+}
+
+static rapt_status check_names(const struct reading *r)
+{
+    struct tensor_file *file = r->file;
+    rapt__sort(file->entries, file->count, sizeof *file->entries, by_name);
+    for (size_t i = 1; i < file->count; i++)
+        if (strcmp(file->entries[i - 1].name, file->entries[i].name) == 0)
+            return bad_entry(r, file->entries[i].name, "is there twice");
+    rapt__sort(file->notes, file->note_count, sizeof *file->notes, by_key);
+    for (size_t i = 1; i < file->note_count; i++)
+        if (strcmp(file->notes[i - 1].key, file->notes[i].key) == 0)
+            return rapt__fail(r->why, RAPT_BAD_FILE, "%s: metadata \"%s\" is there twice",
+                              file->source.label.text, rapt__shown(file->notes[i].key).text);
+    return RAPT_OK;
+}
+
+rapt_status rapt__header_parse(struct tensor_file *file, size_t data_size, rapt_message *why)
+{
+    struct reading r = {
+        .file = file,
+        .json = {.text = (unsigned char *)file->header, .size = file->header_size},
+        .data_size = data_size,
+        .why = why,
+    };
+    rapt_status status = read_all(&r);
+    if (status == RAPT_OK) status = check_places(&r);
+    if (status == RAPT_OK) status = check_names(&r);
+    return status;
+}

@@ -1,0 +1,31 @@
+/* header.h - what the header of a safetensors file says, checked. */
+#ifndef RAPT_LIB_FORMAT_HEADER_H
+#define RAPT_LIB_FORMAT_HEADER_H
+
+#include "disk.h"
+#include "format.h"
+
+enum { HEADER_LIMIT = 100000000, PREFIX = 8 }; /* bytes of JSON at most; bytes before it */
+
+struct tensor_file {
+    rapt_allocator allocator;
+    struct disk_source source;
+    char *header; /* [header_size] the JSON, later the strings decoded from it */
+    size_t header_size;
+    size_t count, capacity; /* of entries, which are sorted by name */
+    struct tensor_entry *entries;
+    size_t note_count, note_capacity; /* of notes, which are sorted by key */
+    struct tensor_note *notes;
+};
+
+/* Reads file->header into entries and notes. data_size: bytes behind the header. */
+rapt_status rapt__header_parse(struct tensor_file *file, size_t data_size, rapt_message *why);
+
+/* Opens a source, which from then on is the file's if all goes well. */
+rapt_status rapt__tensors_open_source(struct tensor_file **file, const struct disk_source *source,
+                                      const rapt_allocator *allocator, rapt_message *why);
+
+/* Heap sort: no memory, no recursion, never slow. size: bytes of an item. */
+void rapt__sort(void *items, size_t count, size_t size, int (*compare)(const void *, const void *));
+
+#endif

@@ -1,0 +1,214 @@
+/* json.c - strict JSON tokens: strings and whole numbers.
+   Sources: RFC 8259 (JSON), sections 6 and 7; RFC 3629 (UTF-8), section 4. */
+#include "json.h"
+
+static bool fail(struct json *json, const char *error)
+{
+    if (!json->error) json->error = error;
+    return false;
+}
+
+/* The next byte, -1 at the end. */
+static int peek(const struct json *json)
+{
+    return json->at < json->size ? json->text[json->at] : -1;
+}
+
+static void skip_space(struct json *json)
+{
+    for (int c = peek(json); c == ' ' || c == '\t' || c == '\n' || c == '\r'; c = peek(json))
+        json->at++;
+}
+
+bool rapt__json_next(struct json *json, char wanted)
+{
+    if (json->error) return false;
+    skip_space(json);
+    if (peek(json) != wanted) return false;
+    json->at++;
+    return true;
+}
+
+static const char *expected(char wanted)
+{
+    switch (wanted) {
+    case '{':
+        return "'{' expected";
+    case '}':
+        return "',' or '}' expected";
+    case '[':
+        return "'[' expected";
+    case ']':
+        return "',' or ']' expected";
+    case ':':
+        return "':' expected";
+    default:
+        return "',' expected";
+    }
+}
+
+bool rapt__json_want(struct json *json, char wanted)
+{
+    return rapt__json_next(json, wanted) || fail(json, expected(wanted));
+}
+
+bool rapt__json_end(struct json *json)
+{
+    if (json->error) return false;
+    skip_space(json);
+    return json->at == json->size || fail(json, "more text behind the last '}'");
+}
+
+bool rapt__json_number(struct json *json, uint64_t *value)
+{
+    if (json->error) return false;
+    skip_space(json);
+    size_t start = json->at;
+    uint64_t sum = 0;
+    int c = peek(json);
+    if (c < '0' || c > '9') return fail(json, "a whole number expected");
+    for (; c >= '0' && c <= '9'; json->at++, c = peek(json)) {
+        uint64_t digit = (uint64_t)(c - '0');
+        if (sum > (UINT64_MAX - digit) / 10) return fail(json, "a number beyond 64 bits");
+        sum = sum * 10 + digit;
+    }
+    if (json->at - start > 1 && json->text[start] == '0')
+        return fail(json, "a number that begins with 0");
+    if (c == '.' || c == 'e' || c == 'E') return fail(json, "a number that is not whole");
+    *value = sum;
+    return true;
+}
+
+/* Appends a code point as UTF-8. */
+static void put_code(struct json *json, uint32_t code)
+{
+    unsigned char *out = json->text + json->used;
+    if (code < 0x80) {
+        out[0] = (unsigned char)code;
+        json->used += 1;
+    } else if (code < 0x800) {
+        out[0] = (unsigned char)(0xC0 | code >> 6);
+        out[1] = (unsigned char)(0x80 | (code & 0x3F));
+        json->used += 2;
+    } else if (code < 0x10000) {
+        out[0] = (unsigned char)(0xE0 | code >> 12);
+        out[1] = (unsigned char)(0x80 | (code >> 6 & 0x3F));
+        out[2] = (unsigned char)(0x80 | (code & 0x3F));
+        json->used += 3;
+    } else {
+        out[0] = (unsigned char)(0xF0 | code >> 18);
+        out[1] = (unsigned char)(0x80 | (code >> 12 & 0x3F));
+        out[2] = (unsigned char)(0x80 | (code >> 6 & 0x3F));
+        out[3] = (unsigned char)(0x80 | (code & 0x3F));
+        json->used += 4;
+    }
+}
+
+/* Four hexadecimal digits. */
+static bool take_hex(struct json *json, uint32_t *value)
+{
+    *value = 0;
+    for (int i = 0; i < 4; i++, json->at++) {
+        int c = peek(json);
+        uint32_t digit;
+        if (c >= '0' && c <= '9')
+            digit = (uint32_t)(c - '0');
+        else if (c >= 'a' && c <= 'f')
+            digit = (uint32_t)(c - 'a' + 10);
+        else if (c >= 'A' && c <= 'F')
+            digit = (uint32_t)(c - 'A' + 10);
+        else
+            return fail(json, "\\u without four hexadecimal digits");
+        *value = *value << 4 | digit;
+    }
+    return true;
+}
+
+/* What follows \u; two of them make one code point beyond 2^16. */
+static bool take_unicode(struct json *json, uint32_t *code)
+{
+    uint32_t high, low;
+    if (!take_hex(json, &high)) return false;
+    *code = high;
+    if (high == 0) return fail(json, "a string that holds the character 0");
+    if (high < 0xD800 || high > 0xDFFF) return true;
+    if (high > 0xDBFF || peek(json) != '\\') return fail(json, "half a surrogate pair");
+    json->at++;
+    if (peek(json) != 'u') return fail(json, "half a surrogate pair");
+    json->at++;
+    if (!take_hex(json, &low)) return false;
+    if (low < 0xDC00 || low > 0xDFFF) return fail(json, "half a surrogate pair");
+    *code = 0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00);
+    return true;
+}
+
+/* What follows a backslash. */
+static bool take_escape(struct json *json, uint32_t *code)
+{
+    int c = peek(json);
+    json->at++;
+    switch (c) {
+    case '"':
+    case '\\':
+    case '/':
+        *code = (uint32_t)c;
+        return true;
+    case 'b':
+        *code = '\b';
+        return true;
+    case 'f':
+        *code = '\f';
+        return true;
+    case 'n':
+        *code = '\n';
+        return true;
+    case 'r':
+        *code = '\r';
+        return true;
+    case 't':
+        *code = '\t';
+        return true;
+    case 'u':
+        return take_unicode(json, code);
+    default:
+        json->at--;
+        return fail(json, "an unknown escape");
+    }
+}
+
+/* One character of UTF-8: the shortest form, no surrogate, at most U+10FFFF. */
+static bool take_utf8(struct json *json, uint32_t *code)
+{
+    static const uint32_t least[5] = {0, 0, 0x80, 0x800, 0x10000};
+    unsigned char first = json->text[json->at];
+    size_t length = first < 0x80 ? 1 : first < 0xC0 ? 0 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
+    if (length == 0 || first > 0xF4 || length > json->size - json->at)
+        return fail(json, "invalid UTF-8");
+    *code = length == 1 ? first : first & (0x7Fu >> length);
+    for (size_t i = 1; i < length; i++) {
+        unsigned char next = json->text[json->at + i];
+        if ((next & 0xC0) != 0x80) return fail(json, "invalid UTF-8");
+        *code = *code << 6 | (next & 0x3Fu);
+    }
+    if (*code < least[length] || *code > 0x10FFFF || (*code >= 0xD800 && *code <= 0xDFFF))
+        return fail(json, "invalid UTF-8");
+    json->at += length;
+    return true;
+}
+
+const char *rapt__json_string(struct json *json)
+{
+    if (!rapt__json_next(json, '"')) return fail(json, "a string expected"), NULL;
+    size_t start = json->used;
+    for (int c = peek(json); c != '"'; c = peek(json)) {
+        uint32_t code = 0;
+        if (c < 0x20)
+            return fail(json, c < 0 ? "an unfinished string" : "a control character"), NULL;
+        if (c == '\\') json->at++;
+        if (!(c == '\\' ? take_escape(json, &code) : take_utf8(json, &code))) return NULL;
+        put_code(json, code);
+    }
+    json->at++;
+    json->text[json->used++] = 0;
+    return (const char *)json->text + start;
+}

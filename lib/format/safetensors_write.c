@@ -1,0 +1,249 @@
+/* safetensors_write.c - writes F32 tensors and notes as one safetensors file, whole or not at all.
+
+       n + 8 is a multiple of 64: spaces behind the JSON put the data on a cache line.
+
+   The header is read back by the reader's own rules before the first byte is written, so
+   whatever is written can be read. */
+#include "header.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { CHUNK = 65536, ALIGNMENT = 64 }; /* floats asked of fill at a time; bytes */
+
+/* Text that is measured first (bytes NULL) and written then. */
+struct text {
+    char *bytes;
+    size_t used;
+    bool overflow;
+};
+
+static void put(struct text *text, const char *bytes, size_t count)
+{
+    if (text->bytes && count > 0) memcpy(text->bytes + text->used, bytes, count);
+    if (!rapt__plus(text->used, count, &text->used)) text->overflow = true;
+}
+
+static void put_plain(struct text *text, const char *string)
+{
+    put(text, string, strlen(string));
+}
+
+static void put_number(struct text *text, size_t number)
+{
+    char digits[32];
+    int count = snprintf(digits, sizeof digits, "%zu", number);
+    put(text, digits, (size_t)count);
+}
+
+/* A JSON string. What is not ASCII stands as it is, in UTF-8. */
+static void put_string(struct text *text, const char *string)
+{
+    put(text, "\"", 1);
+    for (; *string; string++) {
+        unsigned char c = (unsigned char)*string;
+        char escape[8];
+        if (c == '"' || c == '\\') put(text, "\\", 1);
+        if (c >= 0x20)
+            put(text, string, 1);
+        else
+            put(text, escape, (size_t)snprintf(escape, sizeof escape, "\\u%04x", (unsigned)c));
+    }
+    put(text, "\"", 1);
+}
+
+static void put_notes(struct text *text, const struct tensor_note *notes, int count)
+{
+    put_plain(text, "\"__metadata__\":{");
+    for (int i = 0; i < count; i++) {
+        if (i > 0) put(text, ",", 1);
+        put_string(text, notes[i].key);
+        put(text, ":", 1);
+        put_string(text, notes[i].value);
+    }
+    put(text, "}", 1);
+}
+
+/* What is written, and what follows from it. */
+struct writing {
+    const struct tensor_source *sources;
+    int count;
+    const struct tensor_note *notes;
+    int note_count;
+    size_t data_size; /* bytes of all tensors */
+    const rapt_allocator *allocator;
+    rapt_message *why;
+};
+
+static size_t elements(const struct tensor_source *source)
+{
+    size_t count = 1;
+    for (int i = 0; i < source->rank; i++) count *= source->shape[i];
+    return count;
+}
+
+static void put_entry(struct text *text, const struct tensor_source *source, size_t begin)
+{
+    put_string(text, source->name);
+    put_plain(text, ":{\"dtype\":\"F32\",\"shape\":[");
+    for (int i = 0; i < source->rank; i++) {
+        if (i > 0) put(text, ",", 1);
+        put_number(text, source->shape[i]);
+    }
+    put_plain(text, "],\"data_offsets\":[");
+    put_number(text, begin);
+    put(text, ",", 1);
+    put_number(text, begin + 4 * elements(source));
+    put_plain(text, "]}");
+}
+
+static void put_header(struct text *text, const struct writing *w)
+{
+    size_t begin = 0;
+    put(text, "{", 1);
+    if (w->note_count > 0) put_notes(text, w->notes, w->note_count);
+    for (int i = 0; i < w->count; i++) {
+        if (i > 0 || w->note_count > 0) put(text, ",", 1);
+        put_entry(text, &w->sources[i], begin);
+        begin += 4 * elements(&w->sources[i]);
+    }
+    put(text, "}", 1);
+    while ((PREFIX + text->used) % ALIGNMENT != 0) put(text, " ", 1);
+}
+
+/* ---- what the caller gave ---- */
+
+static rapt_status check_source(struct writing *w, const struct tensor_source *source)
+{
+    size_t bytes = 4;
+    if (!source->name || !source->fill)
+        return rapt__fail(w->why, RAPT_BAD_ARGUMENT, "a tensor without a name or fill function");
+    const struct shown name = rapt__shown(source->name);
+    if (strcmp(source->name, "__metadata__") == 0)
+        return rapt__fail(w->why, RAPT_BAD_ARGUMENT, "no tensor may be called %s", name.text);
+    if (source->rank < 0 || source->rank > TENSOR_RANK)
+        return rapt__fail(w->why, RAPT_BAD_ARGUMENT, "tensor \"%s\": rank %d", name.text,
+                          source->rank);
+    bool fits = true, empty = false;
+    for (int i = 0; i < source->rank; i++) {
+        size_t size = source->shape[i];
+        if (size == 0)
+            empty = true;
+        else if (!rapt__times(bytes, size, &bytes))
+            fits = false;
+    }
+    if (!fits || !rapt__plus(w->data_size, empty ? 0 : bytes, &w->data_size))
+        return rapt__fail(w->why, RAPT_BAD_ARGUMENT, "tensor \"%s\": its size is beyond all memory",
+                          name.text);
+    return RAPT_OK;
+}
+
+static rapt_status check(struct writing *w)
+{
+    if (w->count < 0 || w->note_count < 0 || (w->count && !w->sources) ||
+        (w->note_count && !w->notes))
+        return rapt__fail(w->why, RAPT_BAD_ARGUMENT,
+                          "a count below 0, or a list that is not there");
+    for (int i = 0; i < w->count; i++) {
+        rapt_status status = check_source(w, &w->sources[i]);
+        if (status != RAPT_OK) return status;
+    }
+    for (int i = 0; i < w->note_count; i++)
+        if (!w->notes[i].key || !w->notes[i].value)
+            return rapt__fail(w->why, RAPT_BAD_ARGUMENT, "a note without a key or value");
+    return RAPT_OK;
+}
+
+/* Would the reader open a file that begins so? */
+static rapt_status check_header(const struct writing *w, const struct text *file, const char *path)
+{
+    struct tensor_file *opened;
+    struct disk_source source = {.file = -1, .label = rapt__shown(path)};
+    source.bytes = (const unsigned char *)file->bytes;
+    source.size = (uint64_t)file->used + w->data_size;
+    rapt_status status = rapt__tensors_open_source(&opened, &source, w->allocator, w->why);
+    if (status == RAPT_OK) rapt__tensors_close(opened);
+    return status == RAPT_BAD_FILE ? RAPT_BAD_ARGUMENT : status;
+}
+
+/* ---- the file ---- */
+
+/* Prefix and header; free text->bytes, which has text->used bytes. */
+static rapt_status compose(const struct writing *w, struct text *text, const char *path)
+{
+    struct text header = {0};
+    put_header(&header, w);
+    if (header.overflow || !rapt__plus(header.used, PREFIX, &text->used))
+        return rapt__fail(w->why, RAPT_BAD_ARGUMENT, "%s: a header beyond all memory",
+                          rapt__shown(path).text);
+    text->bytes = rapt__alloc(w->allocator, text->used);
+    if (!text->bytes)
+        return rapt__fail(w->why, RAPT_NO_MEMORY, "%s: out of memory for its header",
+                          rapt__shown(path).text);
+    for (int i = 0; i < PREFIX; i++)
+        text->bytes[i] = (char)(unsigned char)((uint64_t)header.used >> 8 * i & 0xFF);
+    header = (struct text){.bytes = text->bytes + PREFIX};
+    put_header(&header, w);
+    return check_header(w, text, path);
+}
+
+static void to_little(float *data, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint32_t bits;
+        memcpy(&bits, &data[i], sizeof bits);
+        unsigned char bytes[4] = {(unsigned char)bits, (unsigned char)(bits >> 8),
+                                  (unsigned char)(bits >> 16), (unsigned char)(bits >> 24)};
+        memcpy(&data[i], bytes, sizeof bytes);
+    }
+}
+
+/* chunk: [CHUNK] */
+static rapt_status write_source(struct disk_target *target, const struct tensor_source *source,
+                                float *chunk, rapt_message *why)
+{
+    size_t count = elements(source);
+    for (size_t first = 0; first < count; first += CHUNK) {
+        size_t now = count - first < CHUNK ? count - first : CHUNK;
+        source->fill(source, first, now, chunk);
+        to_little(chunk, now);
+        rapt_status status = rapt__disk_write(target, chunk, 4 * now, why);
+        if (status != RAPT_OK) return status;
+    }
+    return RAPT_OK;
+}
+
+static rapt_status write_all(const struct writing *w, const struct text *text, const char *path,
+                             float *chunk)
+{
+    struct disk_target target;
+    rapt_status status = rapt__disk_begin(&target, path, w->why);
+    if (status != RAPT_OK) return status;
+    status = rapt__disk_write(&target, text->bytes, text->used, w->why);
+    for (int i = 0; i < w->count && status == RAPT_OK; i++)
+        status = write_source(&target, &w->sources[i], chunk, w->why);
+    if (status == RAPT_OK) return rapt__disk_commit(&target, w->why);
+    rapt__disk_cancel(&target);
+    return status;
+}
+
+rapt_status rapt__tensors_write(const char *path, const struct tensor_source *sources, int count,
+                                const struct tensor_note *notes, int note_count,
+                                const rapt_allocator *allocator, rapt_message *why)
+{
+    struct writing w = {sources, count, notes, note_count, 0, allocator, why};
+    struct text text = {0};
+    if (!path) return rapt__fail(why, RAPT_BAD_ARGUMENT, "no path was given");
+    rapt_status status = check(&w);
+    if (status != RAPT_OK) return status;
+    status = compose(&w, &text, path);
+    if (status == RAPT_OK) {
+        float *chunk = rapt__alloc(allocator, CHUNK * sizeof *chunk);
+        status = chunk
+                     ? write_all(&w, &text, path, chunk)
+                     : rapt__fail(why, RAPT_NO_MEMORY, "%s: out of memory", rapt__shown(path).text);
+        rapt__free(allocator, chunk, CHUNK * sizeof *chunk);
+    }
+    rapt__free(allocator, text.bytes, text.used);
+    return status;
+}
