@@ -1,0 +1,88 @@
+/* help.h - what the tests of this floor share: random numbers, and memory that runs out. */
+#ifndef RAPT_TESTS_TEXT_HELP_H
+#define RAPT_TESTS_TEXT_HELP_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "text/text.h"
+
+/* Steele and Vigna's splitmix64. */
+static inline uint64_t next_random(uint64_t *state)
+{
+    uint64_t z = (*state += 0x9E3779B97F4A7C15u);
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ z >> 27) * 0x94D049BB133111EBu;
+    return z ^ z >> 31;
+}
+
+static inline size_t below(uint64_t *state, size_t n)
+{
+    return (size_t)(next_random(state) % n);
+}
+
+static inline rapt_text text_of(const char *string)
+{
+    return (rapt_text){string, strlen(string)};
+}
+
+/* Counts what lives; the call number `fails` (0, 1, ...) gets no memory. */
+struct purse {
+    long calls, fails, living;
+};
+
+static inline void *purse_alloc(void *user, size_t bytes)
+{
+    struct purse *purse = user;
+    if (purse->calls++ == purse->fails) return NULL;
+    char *memory = aligned_alloc(64, 64 + (bytes + 63) / 64 * 64);
+    if (!memory) return NULL;
+    memcpy(memory, &bytes, sizeof bytes);
+    memset(memory + 64, 0xA5, bytes); /* nobody may count on zeros */
+    purse->living++;
+    return memory + 64;
+}
+
+static inline void purse_free(void *user, void *memory, size_t bytes)
+{
+    struct purse *purse = user;
+    size_t taken;
+    memcpy(&taken, (char *)memory - 64, sizeof taken);
+    assert_int_equal(taken, bytes);
+    purse->living--;
+    free((char *)memory - 64);
+}
+
+static inline rapt_allocator purse_allocator(struct purse *purse)
+{
+    return (rapt_allocator){purse_alloc, purse_free, purse};
+}
+
+/* A tokeniser from any text; the caller frees it. */
+static inline rapt_tokeniser *learned(const char *string, int vocab)
+{
+    rapt_tokeniser *tokeniser = NULL;
+    rapt_text text = text_of(string);
+    rapt_message why = {""};
+    rapt_status status = rapt_tokeniser_learn(&tokeniser, &text, 1, vocab, NULL, &why);
+    if (status) print_error("%s\n", why.text);
+    assert_int_equal(status, RAPT_OK);
+    return tokeniser;
+}
+
+static const char tale[] =
+    "the miller of the low mill had three hens and the hens had the whole mill to themselves; "
+    "the miller's three sons milled and milled, and the hens, three white hens, hid in the hay. "
+    "der Müller der unteren Mühle hatte drei Hühner, und die Hühner hatten die ganze Mühle; "
+    "die Söhne mahlten und mahlten, und die drei Hühner saßen müde auf der Mühle. 1212 12 1212.";
+
+#endif

@@ -1,0 +1,229 @@
+/* learn.c - the merges learned are those of the definition, the same every time. */
+#include "help.h"
+
+enum { MOST_TEXT = 2000 };
+
+struct naive {
+    int32_t tokens[MOST_TEXT];
+    size_t word[MOST_TEXT]; /* which word each token is of */
+    size_t count;
+};
+
+static size_t times(const struct naive *n, int32_t left, int32_t right)
+{
+    size_t count = 0;
+    for (size_t i = 0; i + 1 < n->count; i++)
+        count += n->word[i] == n->word[i + 1] && n->tokens[i] == left && n->tokens[i + 1] == right;
+    return count;
+}
+
+/* The most frequent pair, counted anew; of equals the one with the lowest ids. */
+static size_t best(const struct naive *n, int32_t *left, int32_t *right)
+{
+    size_t most = 0;
+    for (size_t i = 0; i + 1 < n->count; i++) {
+        int32_t a = n->tokens[i], b = n->tokens[i + 1];
+        if (n->word[i] != n->word[i + 1]) continue;
+        size_t count = times(n, a, b);
+        bool lower = a < *left || (a == *left && b < *right);
+        if (count > most || (count == most && lower)) *left = a, *right = b, most = count;
+    }
+    return most;
+}
+
+static void start(struct naive *n, rapt_text text)
+{
+    n->count = 0;
+    for (size_t at = 0, end, word = 0; at < text.size; at = end, word++) {
+        end = rapt__word_end(text.bytes, text.size, at);
+        for (size_t i = at; i < end; i++, n->count++) {
+            n->tokens[n->count] = 3 + (unsigned char)text.bytes[i];
+            n->word[n->count] = word;
+        }
+    }
+}
+
+static void merge(struct naive *n, int32_t left, int32_t right, int32_t made)
+{
+    size_t put = 0;
+    for (size_t i = 0; i < n->count; put++) {
+        bool here = i + 1 < n->count && n->word[i] == n->word[i + 1] && n->tokens[i] == left &&
+                    n->tokens[i + 1] == right;
+        n->word[put] = n->word[i];
+        n->tokens[put] = here ? made : n->tokens[i];
+        i += here ? 2 : 1;
+    }
+    n->count = put;
+}
+
+/* Learns all there is to learn and compares each merge; returns the vocabulary supported. */
+static int compare(rapt_text text)
+{
+    static struct naive n;
+    rapt_tokeniser *t = NULL;
+    rapt_message why = {""};
+    int supported = 259;
+    char number[32];
+    assert_int_equal(rapt_tokeniser_learn(&t, &text, 1, 1 << 20, NULL, &why), RAPT_BAD_ARGUMENT);
+    assert_null(t);
+    start(&n, text);
+    int32_t left = 0, right = 0;
+    for (; best(&n, &left, &right) >= 2; supported++) merge(&n, left, right, supported);
+    snprintf(number, sizeof number, " only %d tokens", supported);
+    assert_non_null(strstr(why.text, number));
+
+    assert_int_equal(rapt_tokeniser_learn(&t, &text, 1, supported, NULL, &why), RAPT_OK);
+    assert_int_equal(rapt_tokeniser_vocab(t), supported);
+    start(&n, text);
+    for (int32_t m = 0; m < t->merges; m++) {
+        assert_true(best(&n, &left, &right) >= 2);
+        assert_int_equal(t->left[m], left);
+        assert_int_equal(t->right[m], right);
+        merge(&n, left, right, 259 + m);
+    }
+    int32_t ids[MOST_TEXT]; /* what was learned from is encoded as it was merged */
+    size_t count;
+    assert_int_equal(rapt_tokeniser_encode(t, text, ids, NULL, MOST_TEXT, &count), RAPT_OK);
+    assert_int_equal(count, n.count);
+    if (count) assert_memory_equal(ids, n.tokens, count * sizeof *ids);
+    rapt_tokeniser_free(t);
+    return supported;
+}
+
+static void by_definition(void **state)
+{
+    (void)state;
+    assert_int_equal(compare(text_of("")), 259);
+    assert_int_equal(compare(text_of("ab cd")), 259);
+    assert_int_equal(compare(text_of("ab ab")), 260); /* the second has its space */
+    assert_int_equal(compare(text_of(" ab ab")), 261);
+    assert_int_equal(compare(text_of("aaaa")), 260);
+    assert_true(compare(text_of(tale)) > 310);
+    uint64_t seed = 11;
+    for (int round = 0; round < 150; round++) {
+        char text[300];
+        size_t kinds = 2 + below(&seed, 8), size = below(&seed, sizeof text);
+        for (size_t i = 0; i < size; i++) text[i] = "a bc.\xC3\xA4 1d"[below(&seed, kinds)];
+        compare((rapt_text){text, size});
+    }
+}
+
+static void same_again(void **state)
+{
+    (void)state;
+    enum { PARTS = 8 };
+    rapt_text parts[PARTS], shuffled[PARTS];
+    size_t at = 0, size = strlen(tale);
+    for (size_t i = 0; i < PARTS; i++) { /* cut before spaces, where words end anyway */
+        size_t end = i + 1 == PARTS ? size : (i + 1) * size / PARTS;
+        while (end < size && tale[end] != ' ') end++;
+        parts[i] = (rapt_text){tale + at, end - at};
+        shuffled[(i * 5 + 3) % PARTS] = parts[i];
+        at = end;
+    }
+    rapt_tokeniser *whole = learned(tale, 310), *cut = NULL, *mixed = NULL;
+    assert_int_equal(rapt_tokeniser_learn(&cut, parts, PARTS, 310, NULL, NULL), RAPT_OK);
+    assert_int_equal(rapt_tokeniser_learn(&mixed, shuffled, PARTS, 310, NULL, NULL), RAPT_OK);
+    size_t bytes = (size_t)whole->merges * sizeof *whole->left;
+    assert_memory_equal(whole->left, cut->left, bytes);
+    assert_memory_equal(whole->right, cut->right, bytes);
+    assert_memory_equal(whole->left, mixed->left, bytes);
+    assert_memory_equal(whole->right, mixed->right, bytes);
+    rapt_tokeniser_free(whole);
+    rapt_tokeniser_free(cut);
+    rapt_tokeniser_free(mixed);
+}
+
+static void smaller_is_a_beginning(void **state)
+{
+    (void)state;
+    rapt_tokeniser *large = learned(tale, 310), *small = learned(tale, 290);
+    assert_memory_equal(large->left, small->left, 31 * sizeof *small->left);
+    assert_memory_equal(large->right, small->right, 31 * sizeof *small->right);
+    rapt_tokeniser_free(large);
+    rapt_tokeniser_free(small);
+}
+
+static void long_texts(void **state)
+{
+    (void)state;
+    enum { SIZE = 1 << 20 };
+    char *bytes = malloc(SIZE);
+    assert_non_null(bytes);
+    memset(bytes, 'z', SIZE);
+    rapt_text text = {bytes, SIZE};
+    rapt_tokeniser *t = NULL;
+    assert_int_equal(rapt_tokeniser_learn(&t, &text, 1, 267, NULL, NULL), RAPT_OK);
+    int32_t ids[SIZE / 256];
+    size_t count;
+    assert_int_equal(rapt_tokeniser_encode(t, text, ids, NULL, SIZE / 256, &count), RAPT_OK);
+    assert_int_equal(count, SIZE / 256);
+    rapt_tokeniser_free(t);
+    t = NULL;
+    uint64_t seed = 12;
+    for (size_t i = 0; i < SIZE; i++) bytes[i] = (char)next_random(&seed);
+    assert_int_equal(rapt_tokeniser_learn(&t, &text, 1, 600, NULL, NULL), RAPT_OK);
+    rapt_tokeniser_free(t);
+    free(bytes);
+}
+
+static void bad_arguments(void **state)
+{
+    (void)state;
+    static const int vocabs[] = {INT32_MIN, -1, 0, 258, (1 << 20) + 1, INT32_MAX};
+    rapt_text text = text_of(tale), null = {NULL, 3};
+    rapt_tokeniser *untouched = (rapt_tokeniser *)&text, *t = untouched;
+    rapt_message why;
+    for (size_t i = 0; i < sizeof vocabs / sizeof *vocabs; i++) {
+        assert_int_equal(rapt_tokeniser_learn(&t, &text, 1, vocabs[i], NULL, &why),
+                         RAPT_BAD_ARGUMENT);
+        assert_non_null(strstr(why.text, "vocab"));
+    }
+    assert_int_equal(rapt_tokeniser_learn(NULL, &text, 1, 300, NULL, &why), RAPT_BAD_ARGUMENT);
+    assert_int_equal(rapt_tokeniser_learn(&t, NULL, 1, 300, NULL, &why), RAPT_BAD_ARGUMENT);
+    assert_int_equal(rapt_tokeniser_learn(&t, &null, 1, 300, NULL, &why), RAPT_BAD_ARGUMENT);
+    assert_int_equal(rapt_tokeniser_learn(&t, &text, 1, 9999, NULL, NULL), RAPT_BAD_ARGUMENT);
+    assert_ptr_equal(t, untouched);
+    assert_int_equal(rapt_tokeniser_learn(&t, NULL, 0, 259, NULL, &why), RAPT_OK);
+    assert_int_equal(rapt_tokeniser_vocab(t), 259);
+    rapt_tokeniser_free(t);
+}
+
+static void no_memory(void **state)
+{
+    (void)state;
+    /* Long enough that every table grows while it is used. */
+    enum { SIZE = 12000 };
+    static char bytes[SIZE];
+    uint64_t seed = 13;
+    for (size_t i = 0; i < SIZE; i++) bytes[i] = (char)(i % 6 ? 'a' + below(&seed, 26) : ' ');
+    rapt_text text = {bytes, SIZE};
+    rapt_status status = RAPT_NO_MEMORY;
+    long fails = 0;
+    for (; status; fails++) {
+        struct purse purse = {.fails = fails};
+        rapt_allocator allocator = purse_allocator(&purse);
+        rapt_tokeniser *untouched = (rapt_tokeniser *)&text, *t = untouched;
+        rapt_message why = {""};
+        status = rapt_tokeniser_learn(&t, &text, 1, 500, &allocator, &why);
+        if (status) {
+            assert_int_equal(status, RAPT_NO_MEMORY);
+            assert_ptr_equal(t, untouched);
+            assert_true(why.text[0]);
+        } else {
+            rapt_tokeniser_free(t);
+        }
+        assert_int_equal(purse.living, 0);
+    }
+    assert_true(fails > 20);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(by_definition),          cmocka_unit_test(same_again),
+        cmocka_unit_test(smaller_is_a_beginning), cmocka_unit_test(long_texts),
+        cmocka_unit_test(bad_arguments),          cmocka_unit_test(no_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

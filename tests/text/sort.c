@@ -1,0 +1,58 @@
+/* sort.c - sorted, the same items, and in few comparisons whatever the input. */
+#include "help.h"
+
+static int counted(const void *context, uint64_t a, uint64_t b)
+{
+    size_t *calls = *(size_t *const *)context;
+    ++*calls;
+    return (a > b) - (a < b);
+}
+
+static void check(struct ranked *items, size_t count)
+{
+    uint64_t sum = 0, places = 0;
+    size_t calls = 0, *counter = &calls, most = 0;
+    for (size_t i = 0; i < count; i++) sum += items[i].key * (items[i].place + 1u);
+    rapt__sort(items, count, counted, &counter);
+    for (size_t i = 0; i < count; i++) {
+        sum -= items[i].key * (items[i].place + 1u);
+        places += items[i].place;
+        if (i) assert_true(items[i - 1].key <= items[i].key);
+    }
+    assert_true(sum == 0);
+    assert_int_equal(places, count ? count * (count - 1) / 2 : 0);
+    for (size_t n = count; n; n /= 2) most += 3 * count; /* 3 n log2 n */
+    assert_true(calls <= most);
+}
+
+static void every_shape(void **state)
+{
+    (void)state;
+    enum { MOST = 3000 };
+    static struct ranked items[MOST];
+    uint64_t seed = 3;
+    for (size_t count = 0; count <= MOST; count = count < 40 ? count + 1 : count + 740) {
+        for (int shape = 0; shape < 6; shape++) {
+            for (size_t i = 0; i < count; i++) {
+                uint64_t r = next_random(&seed);
+                const uint64_t keys[] = {r, i, count - i, 7, r % 3, i % 2 ? i : count};
+                items[i] = (struct ranked){keys[shape], (uint32_t)i};
+            }
+            check(items, count);
+        }
+    }
+}
+
+static void numbers(void **state)
+{
+    (void)state;
+    assert_true(rapt__by_number(NULL, 1, 2) < 0);
+    assert_true(rapt__by_number(NULL, UINT64_MAX, 0) > 0);
+    assert_int_equal(rapt__by_number(NULL, 5, 5), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_shape), cmocka_unit_test(numbers)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
