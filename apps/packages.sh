@@ -1,0 +1,64 @@
+# packages.sh - read by demo.sh and tests/run.sh: installs what is missing, configures, builds.
+# Everything said here goes to standard error; standard output belongs to the programs.
+
+# A package, or package/command where any package that brings the command will do.
+build_packages="gcc/cc libc6-dev cmake/cmake libjansson-dev libutf8proc-dev libopenblas-openmp-dev"
+command -v ninja >/dev/null || command -v make >/dev/null ||
+    build_packages="$build_packages ninja-build"
+
+say() { echo "$*" >&2; }
+
+# is_there package[/command]
+is_there() {
+    case $1 in
+    */*) command -v "${1#*/}" >/dev/null ;;
+    *) dpkg-query -W -f '${db:Status-Status}\n' "$1" 2>/dev/null | grep -qx installed ;;
+    esac
+}
+
+# need package[/command]...: asks apt for those that are missing, and for nothing else.
+need() {
+    missing=
+    if ! command -v dpkg-query >/dev/null; then
+        say "This is not Debian: if the build fails, look for what Debian calls: $*"
+        return 0
+    fi
+    for package in "$@"; do
+        is_there "$package" || missing="$missing ${package%%/*}"
+    done
+    [ -n "$missing" ] || return 0
+
+    install="apt-get install -y --no-install-recommends$missing"
+    if [ "$(id -u)" = 0 ]; then
+        as_root=
+    elif command -v sudo >/dev/null && { [ -t 0 ] || sudo -n true 2>/dev/null; }; then
+        as_root=sudo
+    else
+        say "Some packages are missing. As root, run:"
+        say "    apt-get update && $install"
+        exit 1
+    fi
+    say "Installing$missing"
+    # No variable here may be quoted: $install is a command and its words.
+    { $as_root apt-get update -q && $as_root env DEBIAN_FRONTEND=noninteractive $install; } >&2 || {
+        say "apt-get failed. The line was: apt-get update && $install"
+        exit 1
+    }
+}
+
+# configure folder option...: a folder keeps the generator it was made with.
+configure() {
+    folder=$1
+    shift
+    if [ ! -f "$folder/CMakeCache.txt" ] && command -v ninja >/dev/null; then
+        set -- -G Ninja "$@"
+    fi
+    cmake -S "$root" -B "$folder" "$@" >&2
+}
+
+# build folder option...: with all cores.
+build() {
+    folder=$1
+    shift
+    cmake --build "$folder" --parallel "$(nproc)" "$@" >&2
+}

@@ -1,0 +1,47 @@
+#!/bin/sh
+# arm64.sh ROOT - compiles the two lowest floors for arm64, warnings as errors, and runs their tests
+# on an emulated processor: there the tests of kernels compare NEON with plain C, bit for bit.
+set -u
+root=$1
+cc=aarch64-linux-gnu-gcc
+for tool in $cc qemu-aarch64; do
+    command -v $tool >/dev/null || { echo "skipped: cross/arm64: $tool is not installed"; exit 77; }
+done
+[ -e /usr/aarch64-linux-gnu/include/stdlib.h ] || {
+    echo "skipped: cross/arm64: libc6-dev-arm64-cross is not installed"
+    exit 77
+}
+scratch=$(mktemp -d) || exit 1
+trap 'rm -rf "$scratch"' EXIT
+
+# As lib/CMakeLists.txt compiles them.
+compile() {
+    $cc -std=c11 -O2 -ffp-contract=off -ffunction-sections -Wall -Wextra -Wshadow -Wconversion \
+        -Wstrict-prototypes -Wvla -Wno-unknown-pragmas -Werror -DRAPT_HAVE_NEON \
+        -I"$root/tests/cross" -I"$root/include" -I"$root/lib" -I"$root/tests" "$@"
+}
+failed() { echo "$1: FAILED"; bad=1; }
+
+bad=0
+for isa in scalar neon; do
+    compile -O3 -DRAPT_ISA=$isa -DRAPT_SIMD_HEADER="\"simd_$isa.h\"" -c "$root/lib/kernel/table.c" \
+        -o "$scratch/table_$isa.o" || failed "table.c for $isa"
+done
+for source in "$root"/lib/base/*.c "$root"/lib/kernel/choose.c "$root"/tests/oracle/*.c; do
+    [ -e "$source" ] || continue
+    folder=$(basename "$(dirname "$source")")
+    compile -c "$source" -o "$scratch/$folder.$(basename "$source" .c).o" || failed "$source"
+done
+[ $bad = 0 ] || exit 1
+
+count=0
+for source in "$root"/tests/kernel/*.c; do
+    [ -e "$source" ] || continue
+    name=$(basename "$source" .c)
+    count=$((count + 1))
+    echo "== kernel/$name"
+    compile "$source" "$scratch"/*.o -Wl,--gc-sections -o "$scratch/test" -lm || { failed "$name"; continue; }
+    qemu-aarch64 -L /usr/aarch64-linux-gnu "$scratch/test" || failed "$name"
+done
+[ $count -gt 0 ] || { echo "there are no tests of kernels"; exit 1; }
+exit $bad

@@ -1,0 +1,109 @@
+/* guest.c - a guest in the house of its host: loading the shared library changes neither the
+   floating-point state nor the locale, the signals, the number of threads or of open files. */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <dlfcn.h>
+#include <fenv.h>
+#include <locale.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+struct state {
+    uint32_t control; /* MXCSR, or FPCR */
+    int rounding, threads, files;
+    char locale[64];
+    void (*handlers[32])(int);
+};
+
+#if defined(__x86_64__)
+static uint32_t control_word(void)
+{
+    return __builtin_ia32_stmxcsr();
+}
+#elif defined(__aarch64__)
+static uint32_t control_word(void)
+{
+    uint64_t word;
+    __asm__ volatile("mrs %0, fpcr" : "=r"(word));
+    return (uint32_t)word;
+}
+#else
+static uint32_t control_word(void)
+{
+    return 0;
+}
+#endif
+
+static int entries(const char *folder)
+{
+    DIR *all = opendir(folder);
+    int count = 0;
+
+    assert_non_null(all);
+    while (readdir(all) != NULL) count++;
+    closedir(all);
+    return count;
+}
+
+static struct state look(void)
+{
+    struct state s = {.control = control_word(), .rounding = fegetround()};
+    struct sigaction action;
+
+    s.threads = entries("/proc/self/task");
+    s.files = entries("/proc/self/fd");
+    strncpy(s.locale, setlocale(LC_ALL, NULL), sizeof s.locale - 1);
+    for (int i = 1; i < 32; i++)
+        if (sigaction(i, NULL, &action) == 0) s.handlers[i] = action.sa_handler;
+    return s;
+}
+
+static void loading_changes_nothing(void **unused)
+{
+    struct state before = look(), after;
+    void *library;
+    int (*used)(void);
+
+    (void)unused;
+    library = dlopen(RAPT_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+    if (library == NULL) fail_msg("%s", dlerror());
+    *(void **)&used = dlsym(library, "rapt_isa_used");
+    assert_non_null(used);
+    assert_true(used() >= 0);
+
+    after = look();
+    assert_int_equal(before.control, after.control);
+    assert_int_equal(before.rounding, after.rounding);
+    assert_int_equal(before.threads, after.threads);
+    assert_int_equal(before.files, after.files);
+    assert_string_equal(before.locale, after.locale);
+    assert_memory_equal(before.handlers, after.handlers, sizeof before.handlers);
+}
+
+/* The judge must see a change when there is one. */
+static void a_change_would_be_seen(void **unused)
+{
+    uint32_t before = control_word();
+
+    (void)unused;
+    fesetround(FE_UPWARD);
+    assert_int_not_equal(look().control, before);
+    fesetround(FE_TONEAREST);
+    assert_int_equal(look().control, before);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_change_would_be_seen),
+        cmocka_unit_test(loading_changes_nothing),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

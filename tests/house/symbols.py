@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+"""symbols.py ROOT librapt.so librapt.a - names and globals of the finished libraries.
+
+Shared: exports exactly the functions the public headers declare, and has its SONAME. Static: every
+global name begins with rapt_. Both: the one mutable global is the chosen table of kernels, and
+nothing is called that prints, exits, reads the environment or changes the state of the process."""
+import pathlib
+import re
+import subprocess
+import sys
+
+MUTABLE = {"chosen"}  # lib/kernel/choose.c
+REFUSED = set("""abort exit _exit _Exit quick_exit atexit puts putchar putc printf vprintf perror stdout stderr
+    __printf_chk __vprintf_chk getenv secure_getenv setenv putenv setlocale signal sigaction raise rand
+    srand random drand48 time strtok localtime gmtime fesetround fesetenv feenableexcept
+    omp_set_num_threads omp_set_dynamic omp_set_nested omp_set_schedule omp_set_max_active_levels
+    openblas_set_num_threads goto_set_num_threads system popen fork""".split())
+
+
+def run(*words):
+    return subprocess.run(words, check=True, capture_output=True, text=True).stdout
+
+
+def declared(root):
+    names = set()
+    for header in sorted((root / "include").rglob("*.h")):
+        text = re.sub(r"/\*.*?\*/", " ", header.read_text(), flags=re.S)
+        for found in re.finditer(r"\bRAPT_API\b(?!\s*__attribute__)([^;{]*?)\b(\w+)\s*\(", text):
+            names.add(found[2])
+    return names
+
+
+def exported(library):
+    return {line.split()[-1].split("@")[0] for line in run("nm", "-D", "--defined-only", library).splitlines()}
+
+
+def main(root, shared, static):
+    wrong = []
+    names, public = exported(shared), declared(root)
+    wrong += [f"{n}: exported, but not public" for n in sorted(names) if not re.match(r"rapt_[a-z]", n)]
+    wrong += [f"{n}: exported, but in no header" for n in sorted(names - public) if n.startswith("rapt_")]
+    wrong += [f"{n}: declared, but not there" for n in sorted(public - names)]
+    if "librapt.so.0" not in re.findall(r"SONAME.*\[(.*)\]", run("readelf", "-d", shared)):
+        wrong.append("the SONAME is not librapt.so.0")
+
+    for line in run("nm", "-g", "--defined-only", static).splitlines():
+        words = line.split()
+        if len(words) == 3 and not words[2].startswith("rapt_"):
+            wrong.append(f"{words[2]}: a global name without rapt_")
+    for line in run("nm", "-u", static).splitlines():
+        words = line.split()
+        if len(words) == 2 and words[1].split("@")[0] in REFUSED:
+            wrong.append(f"{words[1]}: no business of a library")
+
+    mutable = set()
+    for line in run("objdump", "-t", static).splitlines():
+        found = re.search(r" O (\.data|\.bss|\.tdata|\.tbss|\*COM\*)(?:\.(?!rel\.ro)\S*)?\s+[0-9a-f]+\s+(?:\.\w+ )?(\S+)$", line)
+        if found:
+            mutable.add(found[2])
+    wrong += [f"{n}: a mutable global" for n in sorted(mutable - MUTABLE)]
+    if mutable != MUTABLE:
+        wrong.append(f"mutable globals found: {sorted(mutable)}, expected {sorted(MUTABLE)}")
+
+    print("\n".join(wrong))
+    print(f"{len(names)} names exported, {len(public)} declared, {len(wrong)} complaints")
+    return 1 if wrong or not names else 0
+
+
+sys.exit(main(pathlib.Path(sys.argv[1]), sys.argv[2], sys.argv[3]))

@@ -1,0 +1,2 @@
+// outside.cpp - the same program, read as C++.
+#include "outside.c"
