@@ -118,26 +118,35 @@ static void random_texts(void **state)
     }
 }
 
+static void compare(const rapt_tokeniser *t, rapt_text text)
+{
+    int32_t ids[300], expected[300];
+    size_t count;
+    assert_int_equal(rapt_tokeniser_encode(t, text, ids, NULL, 300, &count), RAPT_OK);
+    assert_int_equal(count, naive(t, text, expected));
+    if (count) assert_memory_equal(ids, expected, count * sizeof *ids);
+}
+
 static void by_definition(void **state)
 {
     (void)state;
-    rapt_tokeniser *few = learned("aaaaaaaa aaaaaaa aaa aba abab bab bbaba aabb aabb abba ba", 268);
     uint64_t seed = 9;
-    for (int round = 0; round < 4000; round++) {
-        char text[300];
-        int32_t ids[300], expected[300];
-        size_t size = below(&seed, round % 10 ? 30 : sizeof text), count;
-        size_t from = below(&seed, strlen(tale) - size);
-        memcpy(text, tale + from, size);
-        const rapt_tokeniser *t = round % 2 ? few : tokeniser;
-        for (size_t i = 0; round % 2 && i < size; i++) text[i] = "aaabbab "[below(&seed, 8)];
-        for (size_t i = 0; round % 4 == 1 && i < size; i++) text[i] = 'a';
-        rapt_text whole = {text, size};
-        assert_int_equal(rapt_tokeniser_encode(t, whole, ids, NULL, 300, &count), RAPT_OK);
-        assert_int_equal(count, naive(t, whole, expected));
-        if (count) assert_memory_equal(ids, expected, count * sizeof *ids);
+    for (int round = 0; round < 2000; round++) {
+        size_t size = below(&seed, round % 10 ? 30 : 300);
+        compare(tokeniser, (rapt_text){tale + below(&seed, strlen(tale) - size), size});
     }
-    rapt_tokeniser_free(few);
+    for (int kinds = 1; kinds < 6; kinds++) { /* few letters, many merges, deep ones */
+        char text[1025];
+        for (size_t i = 0; i < 1024; i++) text[i] = (char)('a' + below(&seed, (size_t)kinds));
+        text[1024] = 0;
+        rapt_tokeniser *deep = learned(text, kinds == 1 ? 265 : 300);
+        for (int round = 0; round < 400; round++) {
+            size_t size = below(&seed, 257);
+            for (size_t i = 0; i < size; i++) text[i] = (char)('a' + below(&seed, (size_t)kinds));
+            compare(deep, (rapt_text){text, size});
+        }
+        rapt_tokeniser_free(deep);
+    }
 }
 
 static void long_word(void **state)
