@@ -1,0 +1,12 @@
+/* activation.c - the gradient of an activation, elementwise: dx = dy activation'(x). Forward is
+   part of the linear layer before it (linear.c), which applies it while y is in cache. */
+#include "op/op.h"
+
+void rapt__activate_backward(const struct crew *c, int kind, const float *x, const float *dy,
+                             float *dx, size_t n)
+{
+    size_t begin, end;
+    rapt__team_share(c->team, n, LANES, &begin, &end);
+    c->kernels->activate_backward(kind, x + begin, dy + begin, dx + begin, end - begin);
+    rapt__team_barrier(c->team);
+}

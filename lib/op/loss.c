@@ -1,0 +1,76 @@
+/* loss.c - the last layer and the loss, a chunk of rows at a time:
+
+       logits = x W' + b,  p = softmax(logits),  q = (1 - s) [label] + s / vocab
+       loss = -sum q log p,  dlogits = p - q
+
+   Szegedy et al. 2016, "Rethinking the Inception architecture", section 7 (label smoothing).
+   A chunk of logits becomes their gradient in place (kernel/softmax.c) and is used up by both
+   products before the next chunk is made, so no [rows][vocab] array exists. The sums are taken
+   in double, in the order of the rows. */
+#include "op/op.h"
+
+#include <string.h>
+
+enum { CHUNK_FLOATS = 1 << 20, CHUNK_LEAST = 64, CHUNK_MOST = 512 };
+
+/* Rows of a chunk: 4 MB of logits, but enough rows to be worth a walk over the weights. */
+static int chunk_rows(int rows, int vocab)
+{
+    int chunk = CHUNK_FLOATS / (vocab > 0 ? vocab : 1);
+    chunk = chunk < CHUNK_LEAST ? CHUNK_LEAST : chunk > CHUNK_MOST ? CHUNK_MOST : chunk;
+    return rows < chunk ? rows : chunk;
+}
+
+/* Floats that one struct loss_sums takes. */
+enum { SUMS_FLOATS = (sizeof(struct loss_sums) + sizeof(float) - 1) / sizeof(float) };
+
+size_t rapt__loss_scratch(int rows, int vocab)
+{
+    return (size_t)chunk_rows(rows, vocab) * ((size_t)vocab + SUMS_FLOATS);
+}
+
+/* Logits of a chunk to their gradients; sums[r] of each row with a label. */
+static void loss_chunk(const struct crew *c, int vocab, const int32_t *labels, int rows,
+                       float smoothing, float *logits, struct loss_sums *sums)
+{
+    for (int r; (r = rapt__team_take(c->team)) < rows;) {
+        float *row = logits + (size_t)r * (size_t)vocab;
+        if (labels[r] < 0)
+            memset(row, 0, (size_t)vocab * sizeof *row);
+        else
+            c->kernels->loss_row(row, vocab, labels[r], smoothing, 1, &sums[r]);
+    }
+    rapt__team_barrier(c->team);
+}
+
+static void add_sums(struct loss *to, const int32_t *labels, int rows, const struct loss_sums *sums)
+{
+    for (int r = 0; r < rows; r++) {
+        if (labels[r] < 0) continue;
+        to->loss += (double)sums[r].loss;
+        to->likelihood += (double)sums[r].likelihood;
+        to->tokens++;
+        to->correct += sums[r].best == labels[r];
+    }
+}
+
+void rapt__loss(const struct crew *c, const struct linear *l, const float *x, int rows,
+                const int32_t *labels, float smoothing, struct loss *sums, float *dx,
+                float *dweight, float *dbias, float *scratch)
+{
+    int vocab = l->out, chunk = chunk_rows(rows, vocab), step;
+    float *logits = scratch;
+    struct loss_sums *of_rows = (void *)(scratch + (size_t)chunk * (size_t)vocab);
+    for (int r = 0; r < rows; r += step) {
+        const float *from = x + (ptrdiff_t)r * l->in;
+        step = rows - r < chunk ? rows - r : chunk;
+        rapt__linear_forward(c, l, from, l->in, step, logits, vocab, 0, NULL);
+        loss_chunk(c, vocab, labels + r, step, smoothing, logits, of_rows);
+        if (c->team->rank == 0) add_sums(sums, labels + r, step, of_rows);
+        if (!dx) continue;
+        rapt__linear_backward_weight(c, l, from, l->in, logits, vocab, step, dweight, dbias);
+        rapt__linear_backward_input(c, l, logits, vocab, step, dx + (ptrdiff_t)r * l->in, l->in,
+                                    false);
+    }
+    rapt__team_barrier(c->team);
+}

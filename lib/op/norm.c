@@ -1,0 +1,101 @@
+/* norm.c - residual sum, dropout and layer normalisation, row by row:
+
+       sum = x + dropout(y),  out = (sum - mean) inverse gain + bias
+
+   Ba, Kiros and Hinton 2016, "Layer normalization"; the order of the three is that of Vaswani
+   et al. 2017, section 5.4. Gradients of gain and bias are sums over rows: each chunk of rows
+   makes its own, and the chunks are folded in their order. */
+#include "op/op.h"
+
+#include <string.h>
+
+enum { CHUNK_ROWS = 64 };
+
+static void residual_row(const struct crew *c, const struct dropout *d, size_t r, const float *x,
+                         const float *y, size_t width, float *sum)
+{
+    if (d && d->below) {
+        c->kernels->dropout_row(d, r, y, x, sum, (int)width);
+        return;
+    }
+    const float *other = sum == y ? x : y;
+    if (sum != x && sum != y) memcpy(sum, x, width * sizeof *sum);
+    c->kernels->add(sum, other, width);
+}
+
+void rapt__residual_norm_forward(const struct crew *c, const struct norm *n,
+                                 const struct dropout *d, const float *x, const float *y, int rows,
+                                 int width, float *sum, float *out, const struct norm_saved *saved)
+{
+    size_t begin, end, row = (size_t)width;
+    rapt__team_share(c->team, (size_t)rows, 1, &begin, &end);
+    for (size_t r = begin; r < end; r++) {
+        const float *from = y ? sum + r * row : x + r * row;
+        float mean, inverse;
+        if (y) residual_row(c, d, r, x + r * row, y + r * row, row, sum + r * row);
+        if (!n) continue;
+        c->kernels->norm_row(from, n->gain, n->bias, n->epsilon, width, out + r * row, &mean,
+                             &inverse);
+        if (!saved) continue;
+        saved->mean[r] = mean;
+        saved->inverse[r] = inverse;
+    }
+    rapt__team_barrier(c->team);
+}
+
+/* A chunk's part of the scratch. */
+struct partial {
+    float *dgain, *dbias, *zero; /* [width] each */
+};
+
+static size_t chunks_of(int rows)
+{
+    return ((size_t)rows + CHUNK_ROWS - 1) / CHUNK_ROWS;
+}
+
+static struct partial partial_at(float *partial, size_t chunk, size_t width)
+{
+    float *p = partial + chunk * 3 * width;
+    return (struct partial){p, p + width, p + 2 * width};
+}
+
+size_t rapt__norm_partial(int rows, int width)
+{
+    return chunks_of(rows) * 3 * (size_t)width;
+}
+
+/* Rows of one chunk. Gains and biases come first, since dx may take the place of dy. */
+static void backward_chunk(const struct crew *c, const struct norm *n,
+                           const struct norm_saved *saved, const float *x, const float *dy,
+                           const float *from, size_t first, int rows, float *dx,
+                           const struct partial *p)
+{
+    size_t width = (size_t)n->width, at = first * width;
+    memset(p->dgain, 0, 3 * width * sizeof *p->dgain);
+    c->kernels->norm_columns(x + at, dy + at, n->width, saved->mean + first, saved->inverse + first,
+                             rows, n->width, p->dgain, p->dbias);
+    for (size_t r = first; r < first + (size_t)rows; r++, at += width)
+        c->kernels->norm_row_backward(x + at, n->gain, saved->mean[r], saved->inverse[r], dy + at,
+                                      from ? from + at : p->zero, n->width, dx + at);
+}
+
+void rapt__norm_backward(const struct crew *c, const struct norm *n, const struct norm_saved *saved,
+                         const float *x, const float *dy, const float *from, int rows, float *dx,
+                         float *dgain, float *dbias, float *partial)
+{
+    size_t chunks = chunks_of(rows), width = (size_t)n->width, begin, end;
+    for (size_t i; (i = (size_t)rapt__team_take(c->team)) < chunks;) {
+        int first = (int)i * CHUNK_ROWS, left = rows - first;
+        struct partial p = partial_at(partial, i, width);
+        backward_chunk(c, n, saved, x, dy, from, (size_t)first,
+                       left < CHUNK_ROWS ? left : CHUNK_ROWS, dx, &p);
+    }
+    rapt__team_barrier(c->team);
+    rapt__team_share(c->team, width, LANES, &begin, &end);
+    for (size_t i = 0; i < chunks; i++) {
+        struct partial p = partial_at(partial, i, width);
+        c->kernels->add(dgain + begin, p.dgain + begin, end - begin);
+        c->kernels->add(dbias + begin, p.dbias + begin, end - begin);
+    }
+    rapt__team_barrier(c->team);
+}

@@ -1,0 +1,127 @@
+/* adam.c - the optimiser's step and the sums around it, against their definitions. */
+#include "op/helpers.h"
+#include "oracle/op.h"
+
+static const size_t sizes[] = {0, 1, 7, 17, 130, 4096, 10001};
+
+struct problem {
+    size_t n;
+    struct adam a;
+    float *g, *result, *p, *m, *v; /* p, m, v back to back in result */
+    double *partial, sum;
+    float value;
+};
+
+static struct problem make(size_t n)
+{
+    struct problem p = {.n = n, .g = random_floats(n, 1), .result = random_floats(3 * n, 2)};
+    p.p = p.result;
+    p.m = p.p + n;
+    p.v = p.m + n;
+    for (size_t i = 0; i < n; i++) p.v[i] = p.v[i] * p.v[i];
+    p.partial = doubles(NULL, rapt__square_partial(n));
+    return p;
+}
+
+static void drop(struct problem *p)
+{
+    free(p->g);
+    free(p->result);
+    free(p->partial);
+}
+
+static void run_adam(const struct crew *crew, void *argument)
+{
+    const struct problem *p = argument;
+    rapt__adam(crew, &p->a, p->p, p->g, p->m, p->v, p->n);
+}
+
+static void step_is_the_definition(void **state)
+{
+    (void)state;
+    for (int i = 0; i < COUNT(sizes); i++) {
+        struct problem p = make(sizes[i]);
+        struct oracle_adam o = {0.01, 0.9, 0.98, 1e-4, 0.1, 3};
+        size_t n = sizes[i];
+        p.a = (struct adam){.rate = 0.01f, .beta1 = 0.9f, .beta2 = 0.98f, .epsilon = 1e-4f};
+        p.a.correct1 = (float)(1 / (1 - pow(0.9, 3)));
+        p.a.correct2 = (float)(1 / (1 - pow(0.98, 3)));
+        p.a.decay = 0.01f * 0.1f;
+        p.a.gradient_scale = 0.5f;
+        double *wanted = doubles(p.result, 3 * n);
+        for (size_t j = 0; j < n; j++)
+            oracle_adam(&o, &wanted[j], 0.5 * (double)p.g[j], &wanted[n + j], &wanted[2 * n + j]);
+        assert_same_bits(run_adam, &p, p.result, 3 * n);
+        assert_all_near(p.result, wanted, 3 * n, 1e-6);
+        free(wanted);
+        drop(&p);
+    }
+}
+
+static void run_square_sum(const struct crew *crew, void *argument)
+{
+    struct problem *p = argument;
+    rapt__square_sum(crew, p->g, p->n, p->partial, &p->sum);
+    if (crew->team->rank == 0) p->value = (float)p->sum;
+}
+
+static void square_sum_is_the_definition(void **state)
+{
+    (void)state;
+    for (int i = 0; i < COUNT(sizes); i++) {
+        struct problem p = make(sizes[i]);
+        double wanted = 0;
+        for (size_t j = 0; j < p.n; j++) wanted += (double)p.g[j] * (double)p.g[j];
+        assert_same_bits(run_square_sum, &p, &p.value, 1);
+        assert_near(p.sum, wanted, 1e-6);
+        drop(&p);
+    }
+}
+
+static void square_sum_shows_what_is_not_finite(void **state)
+{
+    (void)state;
+    struct problem p = make(10001);
+    p.g[9000] = INFINITY;
+    run_crew(2, run_square_sum, &p);
+    assert_true(isinf(p.sum));
+    p.g[9000] = NAN;
+    run_crew(2, run_square_sum, &p);
+    assert_true(isnan(p.sum));
+    drop(&p);
+}
+
+static void run_fill_and_add(const struct crew *crew, void *argument)
+{
+    const struct problem *p = argument;
+    rapt__fill(crew, p->m, p->n, 2.5f);
+    rapt__add(crew, p->p, p->m, p->n);
+}
+
+static void fill_and_add(void **state)
+{
+    (void)state;
+    for (int i = 0; i < COUNT(sizes); i++) {
+        struct problem p = make(sizes[i]);
+        double *before = doubles(p.result, 3 * p.n);
+        assert_same_bits(run_fill_and_add, &p, p.result, 3 * p.n);
+        for (size_t j = 0; j < p.n; j++) {
+            assert_true(p.m[j] == 2.5f);
+            assert_near((double)p.p[j], before[j] + 2.5, 1e-6);
+            assert_true((double)p.v[j] == before[2 * p.n + j]);
+        }
+        free(before);
+        drop(&p);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(step_is_the_definition),
+        cmocka_unit_test(square_sum_is_the_definition),
+        cmocka_unit_test(square_sum_shows_what_is_not_finite),
+        cmocka_unit_test(fill_and_add),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

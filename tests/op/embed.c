@@ -1,0 +1,189 @@
+/* embed.c - rows of a table by token and of places, against their definition and its slopes. */
+#include "op/helpers.h"
+#include "oracle/op.h"
+
+enum { MOST_ROWS = 120, POSITIONS = 64, BATCH = 4 };
+
+struct problem {
+    struct embedding e;
+    int32_t ids[MOST_ROWS];
+    int place[MOST_ROWS]; /* of each row, what the definition is told */
+    int starts[BATCH + 1], past[BATCH];
+    bool with_past;
+    struct dropout d;
+    float *table, *panels, *places, *dy;
+    float *y;
+    float *gradients, *dtable, *dplaces; /* back to back */
+    size_t table_size, size;
+};
+
+static const int all_starts[][BATCH + 1] = {
+    {0, 0, 0, 0, 0}, {0, 1, 1, 1, 1}, {0, 7, 7, 15, 15}, {0, 50, 51, 53, 113}};
+
+static struct problem make(int vocab, int width, const int *starts, bool places)
+{
+    struct problem p = {.e = {.vocab = vocab, .width = width, .scale = 3.5f}};
+    p.table = random_floats((size_t)(vocab * width), 1);
+    p.panels = to_panels(p.table, vocab, width);
+    p.places = random_floats((size_t)(POSITIONS * width), 2);
+    p.e.table = p.panels;
+    p.e.places = places ? p.places : NULL;
+    memcpy(p.starts, starts, sizeof p.starts);
+    for (int b = 0; b < BATCH; b++)
+        for (int r = starts[b]; r < starts[b + 1]; r++) {
+            p.ids[r] = (int32_t)(rapt__uniform(3, (uint64_t)r) * vocab);
+            p.place[r] = r - starts[b];
+        }
+    size_t rows = (size_t)starts[BATCH];
+    p.dy = random_floats(rows * (size_t)width, 4);
+    p.y = floats(rows * (size_t)width);
+    p.table_size = rapt__panels_size((size_t)vocab, (size_t)width);
+    p.size = p.table_size + (size_t)(POSITIONS * width);
+    p.gradients = floats(p.size);
+    p.dtable = p.gradients;
+    p.dplaces = p.gradients + p.table_size;
+    return p;
+}
+
+static void drop(struct problem *p)
+{
+    free(p->table);
+    free(p->panels);
+    free(p->places);
+    free(p->dy);
+    free(p->y);
+    free(p->gradients);
+}
+
+static size_t outputs(const struct problem *p)
+{
+    return (size_t)(p->starts[BATCH] * p->e.width);
+}
+
+static void run_forward(const struct crew *crew, void *argument)
+{
+    const struct problem *p = argument;
+    rapt__embed_forward(crew, &p->e, BATCH, p->ids, p->starts, p->with_past ? p->past : NULL, &p->d,
+                        p->y);
+}
+
+/* Overwrites y, which it uses as dy. */
+static void run_backward(const struct crew *crew, void *argument)
+{
+    const struct problem *p = argument;
+    if (crew->team->rank == 0) memcpy(p->y, p->dy, outputs(p) * sizeof(float));
+    rapt__team_barrier(crew->team);
+    rapt__embed_backward(crew, &p->e, BATCH, p->ids, p->starts, &p->d, p->y, p->dtable,
+                         p->e.places ? p->dplaces : NULL);
+}
+
+struct judged { /* sum of dy * y */
+    const struct problem *p;
+    double *table, *places, *y;
+};
+
+static double weighed(const void *argument)
+{
+    const struct judged *j = argument;
+    const struct problem *p = j->p;
+    double sum = 0;
+    oracle_embed(p->starts[BATCH], p->e.width, p->ids, p->place, (double)p->e.scale, j->table,
+                 p->e.places ? j->places : NULL, j->y);
+    for (size_t i = 0; i < outputs(p); i++) sum += (double)p->dy[i] * j->y[i];
+    return sum;
+}
+
+static struct judged judge(const struct problem *p)
+{
+    return (struct judged){p, doubles(p->table, (size_t)(p->e.vocab * p->e.width)),
+                           doubles(p->places, (size_t)(POSITIONS * p->e.width)),
+                           doubles(NULL, outputs(p))};
+}
+
+static void drop_judge(struct judged *j)
+{
+    free(j->table);
+    free(j->places);
+    free(j->y);
+}
+
+static void check(struct problem *p)
+{
+    struct judged j = judge(p);
+    int width = p->e.width, cells = p->e.vocab * width;
+    assert_same_bits(run_forward, p, p->y, outputs(p));
+    weighed(&j);
+    assert_all_near(p->y, j.y, outputs(p), 1e-6);
+    assert_same_bits(run_backward, p, p->gradients, p->size);
+    for (int i = 0; i<cells; i += cells> 50 ? cells / 50 : 1)
+        assert_near((double)p->dtable[panel_index(width, i / width, i % width)],
+                    slope(weighed, &j, &j.table[i]), 1e-5);
+    assert_padding(p->dtable, p->e.vocab, width);
+    for (size_t i = 0; i < 5 * (size_t)width; i++)
+        assert_near((double)p->dplaces[i], slope(weighed, &j, &j.places[i]), 1e-5);
+    drop_judge(&j);
+}
+
+static void rows_and_gradients_are_the_definition(void **state)
+{
+    static const int vocabs[] = {1, 5, 1003}, widths[] = {1, 7, 17, 130};
+    (void)state;
+    for (int v = 0; v < COUNT(vocabs); v++)
+        for (int w = 0; w < COUNT(widths); w++)
+            for (int s = 0; s < COUNT(all_starts); s++) {
+                struct problem p = make(vocabs[v], widths[w], all_starts[s], (v + w + s) % 3 > 0);
+                check(&p);
+                drop(&p);
+            }
+}
+
+/* With past, one row of each sequence at a time gives the rows of all at once. */
+static void places_go_on_from_the_past(void **state)
+{
+    (void)state;
+    struct problem p = make(5, 17, all_starts[2], true);
+    run_crew(2, run_forward, &p);
+    struct problem one = p;
+    one.y = floats(17);
+    one.with_past = true;
+    for (int b = 0; b < BATCH; b++)
+        for (int r = p.starts[b]; r < p.starts[b + 1]; r++) {
+            for (int i = 0; i <= BATCH; i++) one.starts[i] = i > b;
+            one.past[b] = r - p.starts[b];
+            one.ids[0] = p.ids[r];
+            run_crew(1, run_forward, &one);
+            assert_memory_equal(one.y, p.y + 17 * r, 17 * sizeof(float));
+        }
+    free(one.y);
+    drop(&p);
+}
+
+/* What is dropped gives no gradient, what stays is scaled: by the factors of rapt__dropout_rows. */
+static void dropout_goes_both_ways(void **state)
+{
+    (void)state;
+    struct problem p = make(5, 130, all_starts[3], false);
+    run_crew(1, run_forward, &p);
+    double *whole = doubles(p.y, outputs(&p)), sum = 0, dropped_sum = 0;
+    p.d = rapt__dropout(0.5f, 11);
+    assert_same_bits(run_forward, &p, p.y, outputs(&p));
+    for (size_t i = 0; i < outputs(&p); i++) {
+        assert_true(p.y[i] == 0 || fabs((double)p.y[i] - 2 * whole[i]) < 1e-5);
+        if (p.y[i] != 0) sum += 2 * (double)p.dy[i] * (double)p.e.scale;
+    }
+    assert_same_bits(run_backward, &p, p.gradients, p.size);
+    for (size_t i = 0; i < p.table_size; i++) dropped_sum += (double)p.dtable[i];
+    assert_near(dropped_sum, sum, 1e-4);
+    free(whole);
+    drop(&p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows_and_gradients_are_the_definition),
+        cmocka_unit_test(places_go_on_from_the_past),
+        cmocka_unit_test(dropout_goes_both_ways),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

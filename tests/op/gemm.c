@@ -1,0 +1,139 @@
+/* gemm.c - products by OpenBLAS: near the built-in ones, the same bits for any number of threads,
+   and nothing of the host's settings touched. Skipped where OpenBLAS is not built in. */
+#include "op/helpers.h"
+
+struct shape {
+    int rows, in, out;
+};
+/* The first two are too small for OpenBLAS; the last two need several blocks of the pack buffer. */
+static const struct shape shapes[] = {{16, 64, 64},   {40, 33, 17},     {300, 130, 257},
+                                      {513, 96, 200}, {300, 1200, 700}, {70, 700, 1003}};
+
+struct problem {
+    int rows, in, out;
+    struct linear layer;
+    float *x, *panels, *b, *dy;
+    float *result, *y, *activated, *dx, *dweight; /* back to back in result */
+    size_t size;
+};
+
+static struct problem make(const struct shape *s)
+{
+    size_t rows = (size_t)s->rows, in = (size_t)s->in, out = (size_t)s->out;
+    struct problem p = {.rows = s->rows, .in = s->in, .out = s->out};
+    float *w = random_floats(in * out, 2);
+    p.x = random_floats(rows * in, 1);
+    p.panels = to_panels(w, s->out, s->in);
+    p.b = random_floats(out, 3);
+    p.dy = random_floats(rows * out, 4);
+    p.size = rows * (2 * out + in) + rapt__panels_size(out, in);
+    p.result = floats(p.size);
+    p.y = p.result;
+    p.activated = p.y + rows * out;
+    p.dx = p.activated + rows * out;
+    p.dweight = p.dx + rows * in;
+    p.layer = (struct linear){p.panels, p.b, s->in, s->out};
+    free(w);
+    return p;
+}
+
+static void drop(struct problem *p)
+{
+    free(p->x);
+    free(p->panels);
+    free(p->b);
+    free(p->dy);
+    free(p->result);
+}
+
+static void run_all(const struct crew *crew, void *argument)
+{
+    const struct problem *p = argument;
+    rapt__linear_forward(crew, &p->layer, p->x, p->in, p->rows, p->y, p->out, 0, p->activated);
+    rapt__linear_backward_input(crew, &p->layer, p->dy, p->out, p->rows, p->dx, p->in, false);
+    rapt__linear_backward_input(crew, &p->layer, p->dy, p->out, p->rows, p->dx, p->in, true);
+    rapt__linear_backward_weight(crew, &p->layer, p->x, p->in, p->dy, p->out, p->rows, p->dweight,
+                                 NULL);
+    rapt__linear_backward_weight(crew, &p->layer, p->x, p->in, p->dy, p->out, p->rows, p->dweight,
+                                 NULL);
+}
+
+/* The results of the product in question, from a clean start. */
+static float *results(struct problem *p, int threads, bool openblas)
+{
+    float *copy = floats(p->size);
+    memset(p->result, 0, p->size * sizeof(float));
+    run_openblas(threads, openblas, run_all, p);
+    memcpy(copy, p->result, p->size * sizeof(float));
+    return copy;
+}
+
+static void openblas_is_near_the_builtin(void **state)
+{
+    (void)state;
+    if (!rapt__openblas_present()) skip();
+    for (int i = 0; i < COUNT(shapes); i++) {
+        struct problem p = make(&shapes[i]);
+        float *builtin = results(&p, 2, false), *blas = results(&p, 2, true);
+        double *wanted = doubles(builtin, p.size);
+        assert_all_near(blas, wanted, p.size, 1e-4);
+        assert_padding(blas + (p.dweight - p.result), p.out, p.in);
+        free(wanted);
+        free(builtin);
+        free(blas);
+        drop(&p);
+    }
+}
+
+static void openblas_does_not_count_threads(void **state)
+{
+    static const int threads[] = {2, 3, 7};
+    (void)state;
+    if (!rapt__openblas_present()) skip();
+    for (int i = 0; i < COUNT(shapes); i++) {
+        struct problem p = make(&shapes[i]);
+        float *alone = results(&p, 1, true);
+        for (int t = 0; t < COUNT(threads); t++) {
+            float *together = results(&p, threads[t], true);
+            assert_memory_equal(together, alone, p.size * sizeof(float));
+            free(together);
+        }
+        free(alone);
+        drop(&p);
+    }
+}
+
+/* OpenBLAS really serves: its sums are not those of the built-in product. */
+static void openblas_serves_large_products(void **state)
+{
+    (void)state;
+    if (!rapt__openblas_present()) skip();
+    struct problem p = make(&(struct shape){300, 1200, 700});
+    float *builtin = results(&p, 1, false), *blas = results(&p, 1, true);
+    assert_memory_not_equal(builtin, blas, p.size * sizeof(float));
+    free(builtin);
+    free(blas);
+    drop(&p);
+}
+
+static void threads_of_the_host_stay(void **state)
+{
+    (void)state;
+    if (!rapt__openblas_present()) skip();
+    int before = rapt__team_size(0);
+    struct problem p = make(&(struct shape){300, 130, 257});
+    free(results(&p, 1, true));
+    assert_int_equal(rapt__team_size(0), before);
+    drop(&p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(openblas_is_near_the_builtin),
+        cmocka_unit_test(openblas_does_not_count_threads),
+        cmocka_unit_test(openblas_serves_large_products),
+        cmocka_unit_test(threads_of_the_host_stay),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

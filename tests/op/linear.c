@@ -1,0 +1,284 @@
+/* linear.c - y = x W' + b, its activation and its gradients, against their definition. */
+#include "op/helpers.h"
+#include "oracle/op.h"
+
+struct shape {
+    int rows, in, out;
+};
+static const struct shape shapes[] = {{0, 7, 17},    {1, 1, 1},     {1, 130, 17},   {1, 600, 350},
+                                      {15, 7, 130},  {15, 17, 1},   {16, 64, 32},   {113, 17, 7},
+                                      {113, 1, 130}, {31, 600, 48}, {100, 130, 100}};
+
+enum { GAP = 5 }; /* floats between rows of x and y */
+
+struct problem {
+    int rows, in, out, activation; /* activation < 0: none */
+    bool bias, in_place, add;
+    ptrdiff_t x_row, y_row;
+    float *x, *w, *panels, *b, *dy; /* x and dy have gaps, w has not */
+    float *result;                  /* y, activated, dx, dweight, dbias, back to back */
+    float *y, *activated, *dx, *dweight, *dbias;
+    size_t size;
+};
+
+static struct problem make(const struct shape *s, bool bias)
+{
+    struct problem p = {
+        .rows = s->rows, .in = s->in, .out = s->out, .activation = -1, .bias = bias};
+    p.x_row = s->in + GAP;
+    p.y_row = s->out + GAP;
+    size_t xs = (size_t)(p.rows * p.x_row), ys = (size_t)(p.rows * p.y_row);
+    size_t ws = rapt__panels_size((size_t)s->out, (size_t)s->in);
+    p.x = random_floats(xs, 1);
+    p.w = random_floats((size_t)s->in * (size_t)s->out, 2);
+    p.panels = to_panels(p.w, s->out, s->in);
+    p.b = random_floats((size_t)s->out, 3);
+    p.dy = random_floats(ys, 4);
+    p.size = 2 * ys + xs + ws + (size_t)s->out;
+    p.result = random_floats(p.size, 5);
+    p.y = p.result;
+    p.activated = p.y + ys;
+    p.dx = p.activated + ys;
+    p.dweight = p.dx + xs;
+    p.dbias = p.dweight + ws;
+    memset(p.dweight, 0, ws * sizeof(float));
+    return p;
+}
+
+static void drop(struct problem *p)
+{
+    free(p->x);
+    free(p->w);
+    free(p->panels);
+    free(p->b);
+    free(p->dy);
+    free(p->result);
+}
+
+static struct linear layer(const struct problem *p)
+{
+    return (struct linear){p->panels, p->bias ? p->b : NULL, p->in, p->out};
+}
+
+static void run_forward(const struct crew *crew, void *argument)
+{
+    const struct problem *p = argument;
+    struct linear l = layer(p);
+    float *activated = p->activation < 0 ? NULL : p->in_place ? p->y : p->activated;
+    rapt__linear_forward(crew, &l, p->x, p->x_row, p->rows, p->y, p->y_row, p->activation,
+                         activated);
+}
+
+static void run_backward(const struct crew *crew, void *argument)
+{
+    const struct problem *p = argument;
+    struct linear l = layer(p);
+    rapt__linear_backward_input(crew, &l, p->dy, p->y_row, p->rows, p->dx, p->x_row, p->add);
+    rapt__linear_backward_weight(crew, &l, p->x, p->x_row, p->dy, p->y_row, p->rows, p->dweight,
+                                 p->bias ? p->dbias : NULL);
+}
+
+static void run_all(const struct crew *crew, void *argument)
+{
+    run_forward(crew, argument);
+    run_backward(crew, argument);
+}
+
+/* Rows without gaps, in double. */
+static double *dense(const float *x, int rows, int width, ptrdiff_t row)
+{
+    double *y = doubles(NULL, (size_t)(rows * width));
+    for (int r = 0; r < rows; r++)
+        for (int i = 0; i < width; i++) y[r * width + i] = (double)x[r * row + i];
+    return y;
+}
+
+/* The definition's y, to be freed. */
+static double *wanted_forward(const struct problem *p)
+{
+    double *x = dense(p->x, p->rows, p->in, p->x_row), *w = doubles(p->w, (size_t)(p->in * p->out));
+    double *b = doubles(p->b, (size_t)p->out), *y = doubles(NULL, (size_t)(p->rows * p->out));
+    oracle_linear(p->rows, p->in, p->out, x, w, p->bias ? b : NULL, y);
+    free(x);
+    free(w);
+    free(b);
+    return y;
+}
+
+/* Fails if what lies between the rows is no longer what random_floats(., 5) put there. */
+static void assert_gaps(const struct problem *p, const float *x, int width)
+{
+    for (int r = 0; r < p->rows; r++)
+        for (ptrdiff_t i = width; i < width + GAP; i++) {
+            const float *at = x + r * (width + GAP) + i;
+            assert_true(*at == random_float(5, (size_t)(at - p->result)));
+        }
+}
+
+static void forward_is_the_definition(void **state)
+{
+    (void)state;
+    for (int i = 0; i < COUNT(shapes); i++)
+        for (int bias = 0; bias < 2; bias++) {
+            struct problem p = make(&shapes[i], bias);
+            double *y = wanted_forward(&p);
+            run_crew(2, run_forward, &p);
+            for (int j = 0; j < p.rows * p.out; j++)
+                assert_near((double)p.y[j / p.out * p.y_row + j % p.out], y[j], 1e-5);
+            assert_gaps(&p, p.y, p.out);
+            free(y);
+            drop(&p);
+        }
+}
+
+static void activation_is_the_definition(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < 3; kind++)
+        for (int in_place = 0; in_place < 2; in_place++) {
+            struct problem p = make(&(struct shape){113, 300, 130}, true);
+            p.activation = kind;
+            p.in_place = in_place;
+            double *y = wanted_forward(&p);
+            run_crew(2, run_forward, &p);
+            for (int j = 0; j < p.rows * p.out; j++) {
+                ptrdiff_t at = j / p.out * p.y_row + j % p.out;
+                double out = (double)(in_place ? p.y[at] : p.activated[at]);
+                assert_near(out, oracle_activation(kind, y[j]), 1e-5);
+                if (!in_place) assert_near((double)p.y[at], y[j], 1e-5);
+            }
+            assert_gaps(&p, in_place ? p.y : p.activated, p.out);
+            free(y);
+            drop(&p);
+        }
+}
+
+struct judged { /* sum of dy * y, as a function of x, w and b */
+    int rows, in, out;
+    double *x, *w, *b, *dy, *y;
+};
+
+static double weighed(const void *argument)
+{
+    const struct judged *j = argument;
+    double sum = 0;
+    oracle_linear(j->rows, j->in, j->out, j->x, j->w, j->b, j->y);
+    for (int i = 0; i < j->rows * j->out; i++) sum += j->dy[i] * j->y[i];
+    return sum;
+}
+
+static void judge_input(const struct judged *j, const struct problem *p, const float *dx_before)
+{
+    for (int r = 0; r<p->rows; r += p->rows> 20 ? 9 : 1)
+        for (int i = 0; i<p->in; i += p->in> 20 ? 11 : 1) {
+            double wanted = slope(weighed, j, &j->x[r * p->in + i]);
+            if (p->add) wanted += (double)dx_before[r * p->x_row + i];
+            assert_near((double)p->dx[r * p->x_row + i], wanted, 2e-5);
+        }
+}
+
+static void judge_weight(const struct judged *j, const struct problem *p)
+{
+    for (int o = 0; o<p->out; o += p->out> 20 ? 9 : 1)
+        for (int i = 0; i<p->in; i += p->in> 20 ? 11 : 1)
+            assert_near((double)p->dweight[panel_index(p->in, o, i)],
+                        slope(weighed, j, &j->w[o * p->in + i]), 2e-5);
+    assert_padding(p->dweight, p->out, p->in);
+}
+
+static void gradients_are_slopes(void **state)
+{
+    (void)state;
+    for (int i = 0; i < COUNT(shapes); i++) {
+        struct problem p = make(&shapes[i], true);
+        p.add = i % 2;
+        memset(p.dbias, 0, (size_t)p.out * sizeof(float));
+        struct judged j = {p.rows,
+                           p.in,
+                           p.out,
+                           dense(p.x, p.rows, p.in, p.x_row),
+                           doubles(p.w, (size_t)(p.in * p.out)),
+                           doubles(p.b, (size_t)p.out),
+                           dense(p.dy, p.rows, p.out, p.y_row),
+                           doubles(NULL, (size_t)(p.rows * p.out))};
+        float *before = floats(p.size);
+        memcpy(before, p.result, p.size * sizeof(float));
+        run_crew(2, run_backward, &p);
+        judge_input(&j, &p, before + (p.dx - p.result));
+        judge_weight(&j, &p);
+        assert_slopes(weighed, &j, j.b, p.dbias, (size_t)p.out, 20, 2e-5);
+        assert_gaps(&p, p.dx, p.in);
+        free(before);
+        free(j.x);
+        free(j.w);
+        free(j.b);
+        free(j.dy);
+        free(j.y);
+        drop(&p);
+    }
+}
+
+/* A second call adds to weights and biases what the first one did. */
+static void weight_gradients_add_up(void **state)
+{
+    (void)state;
+    struct problem p = make(&(struct shape){15, 17, 33}, true);
+    size_t n = rapt__panels_size(33, 17) + 33;
+    memset(p.dbias, 0, 33 * sizeof(float));
+    run_crew(1, run_backward, &p);
+    double *once = doubles(p.dweight, n);
+    run_crew(1, run_backward, &p);
+    for (size_t i = 0; i < n; i++) assert_near((double)p.dweight[i], 2 * once[i], 1e-5);
+    free(once);
+    drop(&p);
+}
+
+static void bits_are_the_same(void **state)
+{
+    (void)state;
+    for (int i = 0; i < COUNT(shapes); i++) {
+        struct problem p = make(&shapes[i], true);
+        p.activation = i % 3;
+        assert_same_bits(run_all, &p, p.result, p.size);
+        drop(&p);
+    }
+}
+
+/* Row r of many is row r alone, and so is any run of rows. */
+static void rows_do_not_know_each_other(void **state)
+{
+    static const int runs[] = {1, 2, 3, 4, 6, 8, 13, 15, 16, 40};
+    (void)state;
+    struct problem p = make(&(struct shape){113, 600, 350}, true);
+    p.activation = ORACLE_GELU;
+    run_crew(2, run_forward, &p);
+    float *together = floats(p.size);
+    memcpy(together, p.result, p.size * sizeof(float));
+    for (int i = 0; i < COUNT(runs); i++)
+        for (int r = 0; r + runs[i] <= 113; r += 37) {
+            struct problem part = p;
+            part.rows = runs[i];
+            part.x += r * p.x_row;
+            part.y += r * p.y_row;
+            part.activated += r * p.y_row;
+            memset(part.y, 0, (size_t)(part.rows * p.y_row - GAP) * sizeof(float));
+            for (int k = 0; k < part.rows; k++)
+                memcpy(part.y + k * p.y_row + p.out,
+                       together + (part.y - p.y) + k * p.y_row + p.out,
+                       (k + 1 < part.rows ? GAP : 0) * sizeof(float));
+            run_crew(1 + i % 2, run_forward, &part);
+            assert_memory_equal(p.result, together, p.size * sizeof(float));
+        }
+    free(together);
+    drop(&p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(forward_is_the_definition), cmocka_unit_test(activation_is_the_definition),
+        cmocka_unit_test(gradients_are_slopes),      cmocka_unit_test(weight_gradients_add_up),
+        cmocka_unit_test(bits_are_the_same),         cmocka_unit_test(rows_do_not_know_each_other),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

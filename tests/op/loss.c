@@ -1,0 +1,230 @@
+/* loss.c - the last layer and the smoothed loss by chunks, against their definition. */
+#include "op/helpers.h"
+#include "oracle/op.h"
+
+struct problem {
+    int rows, in, vocab;
+    float smoothing;
+    bool bias, gradients;
+    struct linear layer;
+    int32_t *labels;
+    float *x, *w, *panels, *b, *scratch;
+    float *result, *dx, *dweight, *dbias; /* back to back in result, then the sums as floats */
+    float *sums_out;
+    struct loss sums;
+    size_t size;
+};
+
+static struct problem make(int rows, int in, int vocab, float smoothing)
+{
+    struct problem p = {.rows = rows, .in = in, .vocab = vocab, .smoothing = smoothing};
+    size_t xs = (size_t)(rows * in), ws = rapt__panels_size((size_t)vocab, (size_t)in);
+    p.gradients = true;
+    p.x = random_floats(xs, 1);
+    p.w = random_floats((size_t)(vocab * in), 2);
+    p.panels = to_panels(p.w, vocab, in);
+    p.b = random_floats((size_t)vocab, 3);
+    p.layer = (struct linear){p.panels, p.b, in, vocab};
+    p.labels = calloc((size_t)rows + 1, sizeof *p.labels);
+    assert_non_null(p.labels);
+    for (int r = 0; r < rows; r++) /* one in eight has none */
+        p.labels[r] = r % 8 == 5 ? -1 : (int32_t)(rapt__uniform(4, (uint64_t)r) * vocab);
+    p.scratch = random_floats(rapt__loss_scratch(rows, vocab), 5);
+    p.size = xs + ws + (size_t)vocab + 4;
+    p.result = floats(p.size);
+    p.dx = p.result;
+    p.dweight = p.dx + xs;
+    p.dbias = p.dweight + ws;
+    p.sums_out = p.dbias + vocab;
+    return p;
+}
+
+static void drop(struct problem *p)
+{
+    free(p->x);
+    free(p->w);
+    free(p->panels);
+    free(p->b);
+    free(p->labels);
+    free(p->scratch);
+    free(p->result);
+}
+
+static void run(const struct crew *crew, void *argument)
+{
+    struct problem *p = argument;
+    if (crew->team->rank == 0) p->sums = (struct loss){0};
+    rapt__loss(crew, &p->layer, p->x, p->rows, p->labels, p->smoothing, &p->sums,
+               p->gradients ? p->dx : NULL, p->dweight, p->dbias, p->scratch);
+    if (crew->team->rank != 0) return;
+    p->sums_out[0] = (float)p->sums.loss;
+    p->sums_out[1] = (float)p->sums.likelihood;
+    p->sums_out[2] = (float)p->sums.tokens;
+    p->sums_out[3] = (float)p->sums.correct;
+}
+
+struct judged { /* the summed loss */
+    const struct problem *p;
+    double *x, *w, *b, *logits, likelihood;
+    int tokens, correct;
+};
+
+static int best_of(const double *x, int n)
+{
+    int best = 0;
+    for (int i = 1; i < n; i++) best = x[i] > x[best] ? i : best;
+    return best;
+}
+
+static double summed(const void *argument)
+{
+    struct judged *j = (struct judged *)argument;
+    const struct problem *p = j->p;
+    double sum = 0, likelihood;
+    j->likelihood = 0;
+    j->tokens = j->correct = 0;
+    oracle_linear(p->rows, p->in, p->vocab, j->x, j->w, j->b, j->logits);
+    for (int r = 0; r < p->rows; r++) {
+        const double *logits = j->logits + r * p->vocab;
+        if (p->labels[r] < 0) continue;
+        sum += oracle_loss(p->vocab, logits, p->labels[r], (double)p->smoothing, &likelihood);
+        j->likelihood += likelihood;
+        j->tokens++;
+        j->correct += best_of(logits, p->vocab) == p->labels[r];
+    }
+    return sum;
+}
+
+static struct judged judge(const struct problem *p)
+{
+    size_t rows = (size_t)p->rows, in = (size_t)p->in, vocab = (size_t)p->vocab;
+    return (struct judged){.p = p,
+                           .x = doubles(p->x, rows * in),
+                           .w = doubles(p->w, vocab * in),
+                           .b = doubles(p->b, vocab),
+                           .logits = doubles(NULL, rows * vocab)};
+}
+
+static void drop_judge(struct judged *j)
+{
+    free(j->x);
+    free(j->w);
+    free(j->b);
+    free(j->logits);
+}
+
+static void check_sums(const struct problem *p, struct judged *j)
+{
+    double loss = summed(j);
+    assert_near(p->sums.loss, loss, 1e-5);
+    assert_near(p->sums.likelihood, j->likelihood, 1e-5);
+    assert_int_equal(p->sums.tokens, j->tokens);
+    assert_int_equal(p->sums.correct, j->correct);
+}
+
+static void check_gradients(const struct problem *p, struct judged *j)
+{
+    size_t xs = (size_t)(p->rows * p->in), ws = (size_t)(p->vocab * p->in), some = 12;
+    assert_slopes(summed, j, j->x, p->dx, xs, some, 1e-4);
+    assert_slopes(summed, j, j->b, p->dbias, (size_t)p->vocab, some, 1e-4);
+    for (size_t i = 0; i<ws; i += ws> some ? ws / some : 1)
+        assert_near((double)p->dweight[panel_index(p->in, (int)i / p->in, (int)i % p->in)],
+                    slope(summed, j, &j->w[i]), 1e-4);
+    assert_padding(p->dweight, p->vocab, p->in);
+}
+
+static void loss_and_gradients_are_the_definition(void **state)
+{
+    static const int shapes[][3] = {{0, 7, 5},   {1, 1, 1},   {15, 7, 1},
+                                    {15, 17, 5}, {113, 7, 5}, {16, 33, 1003}};
+    (void)state;
+    for (int i = 0; i < COUNT(shapes) * 2; i++) {
+        const int *s = shapes[i / 2];
+        struct problem p = make(s[0], s[1], s[2], i % 2 ? 0.1f : 0);
+        assert_same_bits(run, &p, p.result, p.size);
+        struct judged j = judge(&p);
+        check_sums(&p, &j);
+        check_gradients(&p, &j);
+        for (int r = 0; r < p.rows; r++)
+            for (int k = 0; p.labels[r] < 0 && k < p.in; k++) assert_true(p.dx[r * p.in + k] == 0);
+        drop_judge(&j);
+        drop(&p);
+    }
+}
+
+/* More rows than a chunk of logits has. */
+static void chunks_make_no_difference(void **state)
+{
+    (void)state;
+    struct problem p = make(1100, 7, 5, 0.1f), wide = make(150, 3, 17000, 0.1f);
+    assert_true(rapt__loss_scratch(1100, 5) < 1100 * 5);
+    assert_true(rapt__loss_scratch(150, 17000) < 150 * 17000);
+    struct judged j = judge(&p), k = judge(&wide);
+    run_crew(2, run, &p);
+    check_sums(&p, &j);
+    check_gradients(&p, &j);
+    run_crew(2, run, &wide);
+    check_sums(&wide, &k);
+    drop_judge(&j);
+    drop_judge(&k);
+    drop(&p);
+    drop(&wide);
+}
+
+static void loss_alone_writes_no_gradient(void **state)
+{
+    (void)state;
+    struct problem p = make(113, 7, 5, 0.1f);
+    run_crew(2, run, &p);
+    double loss = p.sums.loss;
+    memset(p.result, 0, p.size * sizeof(float));
+    p.gradients = false;
+    run_crew(2, run, &p);
+    assert_true(p.sums.loss == loss);
+    for (size_t i = 0; i < p.size - 4; i++) assert_true(p.result[i] == 0);
+    drop(&p);
+}
+
+static void sums_add_up(void **state)
+{
+    (void)state;
+    struct problem p = make(15, 17, 5, 0.1f);
+    run_crew(1, run, &p);
+    double *once = doubles(p.result, p.size);
+    run_crew(1, run, &p);
+    for (float *x = p.dweight; x < p.sums_out; x++)
+        assert_near((double)*x, 2 * once[x - p.result], 1e-5);
+    for (float *x = p.dx; x < p.dweight; x++) assert_true((double)*x == once[x - p.result]);
+    free(once);
+    drop(&p);
+}
+
+/* The trainer sees a loss that is not finite in the sums. */
+static void what_is_not_finite_shows(void **state)
+{
+    static const float bad[] = {NAN, INFINITY, -INFINITY};
+    (void)state;
+    for (int i = 0; i < COUNT(bad); i++)
+        for (int j = 0; j < 2; j++) {
+            struct problem p = make(113, 7, 17, 0.1f);
+            if (j)
+                p.x[30 * 7 + 3] = bad[i];
+            else
+                p.b[11] = bad[i];
+            run_crew(2, run, &p);
+            assert_true(!isfinite(p.sums.loss));
+            drop(&p);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(loss_and_gradients_are_the_definition),
+        cmocka_unit_test(chunks_make_no_difference),
+        cmocka_unit_test(loss_alone_writes_no_gradient),
+        cmocka_unit_test(sums_add_up),
+        cmocka_unit_test(what_is_not_finite_shows),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,202 @@
+/* norm.c - residual sum, dropout and normalisation, against their definition and its slopes. */
+#include "op/helpers.h"
+#include "oracle/op.h"
+
+static const float EPSILON = 1e-3f; /* large enough to be seen */
+
+struct problem {
+    struct norm n;
+    struct dropout d;
+    int rows, width;
+    bool with_y, with_norm, with_from, in_place;
+    float *x, *y, *gain, *bias, *dy, *from, *partial;
+    float *result, *sum, *out, *mean, *inverse, *dx, *dgain, *dbias; /* back to back */
+    size_t size;
+};
+
+static struct problem make(int rows, int width)
+{
+    struct problem p = {.rows = rows, .width = width, .with_norm = true};
+    size_t n = (size_t)(rows * width), w = (size_t)width;
+    p.x = random_floats(n, 1);
+    p.y = random_floats(n, 2);
+    p.gain = random_floats(w, 3);
+    p.bias = random_floats(w, 4);
+    p.dy = random_floats(n, 5);
+    p.from = random_floats(n, 6);
+    p.partial = random_floats(rapt__norm_partial(rows, width), 7);
+    p.n = (struct norm){p.gain, p.bias, width, EPSILON};
+    p.size = 3 * n + 2 * (size_t)rows + 2 * w;
+    p.result = floats(p.size);
+    p.sum = p.result;
+    p.out = p.sum + n;
+    p.dx = p.out + n;
+    p.mean = p.dx + n;
+    p.inverse = p.mean + rows;
+    p.dgain = p.inverse + rows;
+    p.dbias = p.dgain + w;
+    return p;
+}
+
+static void drop(struct problem *p)
+{
+    free(p->x);
+    free(p->y);
+    free(p->gain);
+    free(p->bias);
+    free(p->dy);
+    free(p->from);
+    free(p->partial);
+    free(p->result);
+}
+
+static void run_forward(const struct crew *crew, void *argument)
+{
+    const struct problem *p = argument;
+    struct norm_saved saved = {p->mean, p->inverse};
+    rapt__residual_norm_forward(crew, p->with_norm ? &p->n : NULL, &p->d, p->x,
+                                p->with_y ? p->y : NULL, p->rows, p->width, p->sum, p->out, &saved);
+}
+
+/* Forward of x alone, then back; in_place: dx takes the place of dy. */
+static void run_both(const struct crew *crew, void *argument)
+{
+    const struct problem *p = argument;
+    struct norm_saved saved = {p->mean, p->inverse};
+    size_t n = (size_t)(p->rows * p->width);
+    rapt__residual_norm_forward(crew, &p->n, NULL, p->x, NULL, p->rows, p->width, p->sum, p->out,
+                                &saved);
+    if (p->in_place && crew->team->rank == 0) memcpy(p->dx, p->dy, n * sizeof(float));
+    rapt__team_barrier(crew->team);
+    rapt__norm_backward(crew, &p->n, &saved, p->x, p->in_place ? p->dx : p->dy,
+                        p->with_from ? p->from : NULL, p->rows, p->dx, p->dgain, p->dbias,
+                        p->partial);
+}
+
+static const int all_rows[] = {0, 1, 15, 113, 200}, widths[] = {1, 7, 17, 130};
+
+static void forward_is_the_definition(void **state)
+{
+    (void)state;
+    for (int i = 0; i < COUNT(all_rows) * COUNT(widths) * 2; i++) {
+        struct problem p = make(all_rows[i % COUNT(all_rows)], widths[i / 2 / COUNT(all_rows)]);
+        size_t n = (size_t)(p.rows * p.width);
+        p.with_y = i / COUNT(all_rows) % 2;
+        assert_same_bits(run_forward, &p, p.result, p.size);
+        double *x = doubles(p.x, n), *gain = doubles(p.gain, (size_t)p.width);
+        double *bias = doubles(p.bias, (size_t)p.width), *out = doubles(NULL, n);
+        for (size_t j = 0; p.with_y && j < n; j++) {
+            x[j] += (double)p.y[j];
+            assert_near((double)p.sum[j], x[j], 1e-6);
+        }
+        oracle_norm(p.rows, p.width, x, gain, bias, (double)EPSILON, out);
+        assert_all_near(p.out, out, n, 1e-5);
+        free(x);
+        free(gain);
+        free(bias);
+        free(out);
+        drop(&p);
+    }
+}
+
+/* sum = x + dropout(y), whether or not a norm follows; nothing behind it is written without. */
+static void residual_is_dropped(void **state)
+{
+    (void)state;
+    struct problem p = make(113, 130);
+    size_t n = 113 * 130, dropped = 0;
+    p.with_y = true;
+    p.with_norm = false;
+    p.d = rapt__dropout(0.5f, 9);
+    assert_same_bits(run_forward, &p, p.result, p.size);
+    for (size_t i = 0; i < n; i++) {
+        double x = (double)p.x[i], y = (double)p.y[i], sum = (double)p.sum[i];
+        dropped += p.sum[i] == p.x[i];
+        assert_true(p.sum[i] == p.x[i] || fabs(sum - (x + 2 * y)) < 1e-5);
+        assert_true(p.out[i] == 0);
+    }
+    assert_true(fabs((double)dropped - 0.5 * (double)n) < 4 * sqrt(0.25 * (double)n));
+    drop(&p);
+}
+
+static void rows_do_not_know_each_other(void **state)
+{
+    (void)state;
+    struct problem p = make(113, 130);
+    p.with_y = true;
+    run_crew(3, run_forward, &p);
+    for (int r = 0; r < p.rows; r++) {
+        struct problem one = make(1, 130);
+        one.with_y = true;
+        memcpy(one.x, p.x + r * 130, 130 * sizeof(float));
+        memcpy(one.y, p.y + r * 130, 130 * sizeof(float));
+        run_crew(1, run_forward, &one);
+        assert_memory_equal(one.sum, p.sum + r * 130, 130 * sizeof(float));
+        assert_memory_equal(one.out, p.out + r * 130, 130 * sizeof(float));
+        drop(&one);
+    }
+    drop(&p);
+}
+
+struct judged { /* sum of dy * norm(x) */
+    int rows, width;
+    double *x, *gain, *bias, *dy, *out;
+};
+
+static double weighed(const void *argument)
+{
+    const struct judged *j = argument;
+    double sum = 0;
+    oracle_norm(j->rows, j->width, j->x, j->gain, j->bias, (double)EPSILON, j->out);
+    for (int i = 0; i < j->rows * j->width; i++) sum += j->dy[i] * j->out[i];
+    return sum;
+}
+
+static void check_gradients(struct problem *p)
+{
+    size_t n = (size_t)(p->rows * p->width), w = (size_t)p->width;
+    assert_same_bits(run_both, p, p->result, p->size);
+    struct judged j = {p->rows,
+                       p->width,
+                       doubles(p->x, n),
+                       doubles(p->gain, w),
+                       doubles(p->bias, w),
+                       doubles(p->dy, n),
+                       doubles(NULL, n)};
+    for (size_t i = 0; i<n; i += n> 100 ? n / 100 : 1) {
+        double from = p->with_from ? (double)p->from[i] : 0;
+        assert_near((double)p->dx[i], from + slope(weighed, &j, &j.x[i]), 1e-4);
+    }
+    assert_slopes(weighed, &j, j.gain, p->dgain, w, 8, 1e-4);
+    assert_slopes(weighed, &j, j.bias, p->dbias, w, 8, 1e-4);
+    free(j.x);
+    free(j.gain);
+    free(j.bias);
+    free(j.dy);
+    free(j.out);
+}
+
+static void gradients_are_slopes(void **state)
+{
+    (void)state;
+    for (int r = 0; r < COUNT(all_rows); r++)
+        for (int w = 0; w < COUNT(widths); w++)
+            for (int kind = 0; kind < 4; kind++) {
+                struct problem p = make(all_rows[r], widths[w]);
+                p.with_from = kind % 2;
+                p.in_place = kind / 2;
+                check_gradients(&p);
+                drop(&p);
+            }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(forward_is_the_definition),
+        cmocka_unit_test(residual_is_dropped),
+        cmocka_unit_test(rows_do_not_know_each_other),
+        cmocka_unit_test(gradients_are_slopes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

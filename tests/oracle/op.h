@@ -1,0 +1,32 @@
+/* op.h - the operations by their definitions, in double, with obvious loops over plain arrays.
+   They share no code with the library. */
+#ifndef RAPT_ORACLE_OP_H
+#define RAPT_ORACLE_OP_H
+
+enum { ORACLE_RELU, ORACLE_GELU, ORACLE_SILU };
+
+/* y [rows][out] = x [rows][in] w' + b; w [out][in]; b NULL: 0. */
+void oracle_linear(int rows, int in, int out, const double *x, const double *w, const double *b,
+                   double *y);
+double oracle_activation(int kind, double x);
+
+/* y [rows][width]: scale * table[id] + places[place]; places NULL: 0. */
+void oracle_embed(int rows, int width, const int *ids, const int *place, double scale,
+                  const double *table, const double *places, double *y);
+
+/* y = (x - mean) / sqrt(variance + epsilon) * gain + bias, for each of the rows. */
+void oracle_norm(int rows, int width, const double *x, const double *gain, const double *bias,
+                 double epsilon, double *y);
+
+/* Smoothed cross-entropy of one row of logits, the plain one in *likelihood. */
+double oracle_loss(int vocab, const double *logits, int label, double smoothing,
+                   double *likelihood);
+
+struct oracle_adam { /* step counts from 1 */
+    double rate, beta1, beta2, epsilon, decay;
+    int step;
+};
+/* One step of one parameter p with gradient g and moments m, v. */
+void oracle_adam(const struct oracle_adam *a, double *p, double g, double *m, double *v);
+
+#endif
