@@ -64,7 +64,8 @@ static bool letter_with_case(uint32_t c)
 static bool modifier(uint32_t c)
 {
     return c == '^' || c == '`' || c == 0xA8 || c == 0xAD || c == 0xAF || c == 0xB4 || c == 0xB8 ||
-           (c >= 0x2B0 && c <= 0x36F) || (c >= 0x483 && c <= 0x489) || (c >= 0x200B && c <= 0x200F);
+           (c >= 0x2B0 && c <= 0x36F) || (c >= 0x483 && c <= 0x489) ||
+           (c >= 0x200B && c <= 0x200F) || c == 0xFEFF;
 }
 #endif
 
