@@ -1,0 +1,29 @@
+/* control.c - what ThreadSanitizer must see and what it must not: "race" adds to one sum from all
+   members of a team with nothing between them, "barrier" passes the sum on through barriers. */
+#include "base/base.h"
+#include <stdio.h>
+#include <string.h>
+
+struct sum {
+    int racing;
+    long value;
+};
+
+static void add(struct team *team, void *argument)
+{
+    struct sum *sum = argument;
+
+    for (int turn = 0; turn < team->size; turn++) {
+        if (sum->racing || turn == team->rank) sum->value += team->rank + 1;
+        if (!sum->racing) rapt__team_barrier(team);
+    }
+}
+
+int main(int count, char **words)
+{
+    struct sum sum = {.racing = count > 1 && strcmp(words[1], "race") == 0};
+
+    rapt__team_run(4, add, &sum);
+    printf("%ld\n", sum.value);
+    return !sum.racing && sum.value != 1 + 2 + 3 + 4;
+}
