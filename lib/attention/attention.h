@@ -1,0 +1,84 @@
+/* attention.h - the door of the third floor: attention over arrays, and over a cache of the keys
+   and values of past tokens.
+
+   Functions that take a team are called by all its members with the same arguments, which must
+   have passed their checks, and end at a barrier (lib/base/base.h). scratch is shared by the
+   team. A row's result depends on that row and the keys it sees, by no bit on batch, threads or
+   instruction set; cached and uncached attention give the same bits. Gradients: by no bit on
+   threads or instruction set. */
+#ifndef RAPT_LIB_ATTENTION_H
+#define RAPT_LIB_ATTENTION_H
+
+#include "base/base.h"
+
+#include <rapt/attention.h>
+
+/* ---- forward.c, backward.c: as rapt_attention_forward and _backward, inside a team ---- */
+void rapt__attention_forward(struct team *team, const rapt_attention *a, const float *q,
+                             const float *k, const float *v, float *out, float *lse, void *scratch);
+void rapt__attention_backward(struct team *team, const rapt_attention *a, const float *q,
+                              const float *k, const float *v, const float *out, const float *lse,
+                              const float *dout, float *dq, float *dk, float *dv, float *dbias,
+                              void *scratch);
+
+/* ---- room.c ---- */
+/* Bytes of scratch for a problem and a team of that size; 0: more than fits. */
+size_t rapt__attention_scratch(const rapt_attention *a, int team_size);
+/* The same for every problem with rows of one width, at most `batch` sequences and at most that
+   many query and key rows in all. threads: as in rapt_attention. */
+size_t rapt__attention_room(int heads, int key_heads, int width, int batch, int query_rows,
+                            int key_rows, int threads);
+
+/* ---- cache.c: keys in panels of 16 and values, as the kernels read them ---- */
+struct cache {
+    int sequences, key_heads, key_width, value_width;
+    int *offsets;        /* [sequences + 1] first panel of each sequence */
+    int *counts;         /* [sequences] keys so far */
+    float *keys;         /* per sequence and key head [panels][key width][16] */
+    float *values;       /* per sequence and key head [panels * 16][padded value width] */
+    unsigned char *wild; /* per sequence and key head [panels] infinity or NaN among the values */
+    int *moves;          /* [sequences][2] of rapt__cache_move: to, from */
+    int *readers;        /* [sequences + 1] who still wants to read it; how many moves there are */
+};
+/* Places an empty cache in an arena (counted or handed out); sequence i has room for
+   capacity[i] keys. Once the arena is real, rapt__cache_start makes it usable. */
+void rapt__cache_layout(struct cache *cache, int sequences, const int *capacity, int key_heads,
+                        int key_width, int value_width, struct arena *arena);
+void rapt__cache_start(struct cache *cache, const int *capacity);
+
+/* Appends rows starts[i] .. starts[i+1]-1 to sequence i; row r of key head g lies at
+   k + r*k_row + g*key_width, v + r*v_row + g*value_width. They must fit. */
+void rapt__cache_append(struct team *team, struct cache *cache, const int *starts, const float *k,
+                        ptrdiff_t k_row, const float *v, ptrdiff_t v_row);
+/* Forgets all keys. */
+void rapt__cache_clear(struct team *team, struct cache *cache);
+/* Sequence i becomes what parents[i] was, keeping its own capacity, which must suffice. A
+   sequence that stays is not touched; others are copied in place. */
+void rapt__cache_move(struct team *team, struct cache *cache, const int *parents);
+
+struct cached_queries {
+    int heads;
+    int count;           /* query sequences */
+    const int *starts;   /* [count + 1] their rows */
+    const int *sequence; /* [count] the cache's sequence each of them reads; NULL: its own */
+    bool causal;         /* the last query stands at the last key; else all keys are seen */
+    rapt_score score;
+    float scale;    /* 0: the score's own */
+    const float *q; /* head h of row r at q + r*q_row + h*key_width */
+    ptrdiff_t q_row;
+    float *out; /* at out + r*out_row + h*value_width */
+    ptrdiff_t out_row;
+    float *lse; /* [heads][rows], NULL: not wanted */
+};
+/* Bytes of scratch for rapt__cache_attend with that many threads (as in rapt_attention). */
+size_t rapt__cache_scratch(int key_width, int value_width, int threads);
+void rapt__cache_attend(struct team *team, const struct cache *cache,
+                        const struct cached_queries *queries, void *scratch);
+
+/* ---- cache_weights.c ---- */
+/* Adds share * the weights of one query row over all keys of a sequence, rebuilt from its
+   log-sum-exp: weights[counts[sequence]]. q: the row of that head. For one caller, no team. */
+void rapt__cache_weights(const struct cache *cache, int sequence, int key_head, const float *q,
+                         rapt_score score, float lse, float share, float *weights);
+
+#endif

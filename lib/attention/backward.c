@@ -1,0 +1,291 @@
+/* backward.c - attention backward over arrays. One sequence and key head (a pair) is a table of
+   blocks: 56 queries of one query head by 128 keys. A member of the team takes a column, all
+   queries against its keys, and adds up dk and dv there; dq of a block of queries is added to by
+   the columns one after the other. So every sum has its order, whoever computes it. With many
+   pairs each member takes whole pairs; with few the team takes one pair at a time, and a column
+   waits until the one before it has left a block of queries. */
+#include "attention/problem.h"
+#include "op/op.h"
+
+#include <math.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <string.h>
+
+struct backward {
+    const rapt_attention *a;
+    const struct kernels *kernels;
+    const float *q, *k, *v, *out, *lse, *dout;
+    float *dq, *dk, *dv, *dbias;
+    int key_heads, group;
+    struct room room;
+    float *chunks; /* of the pair: mine or, when the team shares a pair, everybody's */
+    float *block;  /* mine */
+};
+
+struct pair { /* a sequence and key head */
+    const struct backward *f;
+    struct sequence b;
+    int g;
+    int per_head, chunks; /* blocks of queries: of one query head, of all of them */
+};
+
+struct chunk { /* a block of queries */
+    int head, first, rows;
+    atomic_int *done; /* columns that have added to dq */
+    int *wild;
+    float *q_slots, *dout_slots, *q_rows, *dout_rows, *dq, *lse, *delta;
+};
+
+static int lesser(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+static struct pair pair_of(const struct backward *f, int index, int g)
+{
+    struct pair p = {.f = f, .b = rapt__sequence(f->a, index), .g = g};
+    p.per_head = (p.b.queries + ATTEND_ROWS - 1) / ATTEND_ROWS;
+    p.chunks = p.per_head * f->group;
+    return p;
+}
+
+static struct chunk chunk_of(const struct pair *p, int i)
+{
+    const struct backward *f = p->f;
+    size_t kw = (size_t)rapt__padded(f->a->key_width), vw = (size_t)rapt__padded(f->a->value_width);
+    float *at = f->chunks + (size_t)i * f->room.chunk;
+    struct chunk c = {.head = p->g * f->group + i / p->per_head,
+                      .first = i % p->per_head * ATTEND_ROWS};
+    c.rows = lesser(p->b.queries - c.first, ATTEND_ROWS);
+    c.done = (atomic_int *)(void *)at;
+    c.wild = (int *)(void *)(at + LANES / 2);
+    c.q_rows = at + LANES;
+    c.dout_rows = c.q_rows + ATTEND_ROWS * kw;
+    c.dq = c.dout_rows + ATTEND_ROWS * vw;
+    c.lse = c.dq + ATTEND_ROWS * kw;
+    c.delta = c.lse + ATTEND_ROWS;
+    c.q_slots = c.delta + ATTEND_ROWS;
+    c.dout_slots = c.q_slots + (size_t)ATTEND_SLOTS * (size_t)f->a->key_width;
+    return c;
+}
+
+/* What all steps of a chunk have in common. */
+static struct attend_backward task_of(const struct pair *p, const struct chunk *c)
+{
+    const rapt_attention *a = p->f->a;
+    struct dropout drop = rapt__dropout(a->dropout, 0);
+    return (struct attend_backward){.key_width = a->key_width,
+                                    .value_width = a->value_width,
+                                    .rows = c->rows,
+                                    .q_slots = c->q_slots,
+                                    .dout_slots = c->dout_slots,
+                                    .q_rows = c->q_rows,
+                                    .dout_rows = c->dout_rows,
+                                    .lse = c->lse,
+                                    .delta = c->delta,
+                                    .wild = *c->wild,
+                                    .scale = rapt__scale_of(a),
+                                    .drop_below = drop.below,
+                                    .drop_scale = drop.scale,
+                                    .dq = c->dq};
+}
+
+/* Copies a block of queries and what belongs to them; dq = 0. */
+static void pack_chunk(const struct pair *p, int i)
+{
+    const struct backward *f = p->f;
+    const rapt_attention *a = f->a;
+    struct chunk c = chunk_of(p, i);
+    const float *dout = f->dout + rapt__query_at(&a->out, &p->b, c.head, c.first);
+    const float *out = f->out + rapt__query_at(&a->out, &p->b, c.head, c.first);
+    const float *lse = f->lse + (size_t)c.head * (size_t)rapt__query_rows(a) +
+                       (size_t)(p->b.query_first + c.first);
+    atomic_init(c.done, 0);
+    *c.wild = rapt__pack_rows(f->q + rapt__query_at(&a->q, &p->b, c.head, c.first), a->q.row,
+                              c.rows, a->key_width, c.q_rows);
+    *c.wild |= rapt__pack_rows(dout, a->out.row, c.rows, a->value_width, c.dout_rows);
+    memset(c.dq, 0, (size_t)(c.rows * rapt__padded(a->key_width)) * sizeof(float));
+    for (int r = 0; r < c.rows; r++) {
+        c.lse[r] = lse[r];
+        c.delta[r] = f->kernels->dot(dout + r * a->out.row, out + r * a->out.row, a->value_width);
+    }
+    struct attend_backward task = task_of(p, &c);
+    task.step = ATTEND_PACK;
+    f->kernels->attend_backward(&task);
+}
+
+/* Adds dq of a block of queries to the caller's. */
+static void finish_chunk(const struct pair *p, int i)
+{
+    const rapt_attention *a = p->f->a;
+    struct chunk c = chunk_of(p, i);
+    int width = rapt__padded(a->key_width);
+    if (!p->f->dq) return;
+    float *to = p->f->dq + rapt__query_at(&a->q, &p->b, c.head, c.first);
+    for (int r = 0; r < c.rows; r++)
+        p->f->kernels->add(to + r * a->q.row, c.dq + r * width, (size_t)a->key_width);
+}
+
+struct column { /* a block of keys */
+    int key, keys;
+    bool wild;
+    float *key_panels, *value_panels, *key_rows, *dk, *dv, *weights, *dscores;
+};
+
+static struct column pack_column(const struct pair *p, int j)
+{
+    const struct backward *f = p->f;
+    const rapt_attention *a = f->a;
+    size_t kw = (size_t)rapt__padded(a->key_width), vw = (size_t)rapt__padded(a->value_width);
+    struct column c = {.key = j * ATTEND_BLOCK};
+    c.keys = lesser(p->b.existing - c.key, ATTEND_BLOCK);
+    c.key_panels = f->block;
+    c.value_panels = c.key_panels + ATTEND_BLOCK * a->key_width;
+    c.key_rows = c.value_panels + ATTEND_BLOCK * a->value_width;
+    c.dk = c.key_rows + ATTEND_BLOCK * kw;
+    c.dv = c.dk + ATTEND_BLOCK * kw;
+    c.weights = c.dv + ATTEND_BLOCK * vw;
+    c.dscores = c.weights + ATTEND_ROWS * ATTEND_BLOCK;
+    const float *k = f->k + rapt__key_at(&a->k, &p->b, p->g, c.key);
+    const float *v = f->v + rapt__key_at(&a->v, &p->b, p->g, c.key);
+    int panels = (c.keys + LANES - 1) / LANES;
+    f->kernels->pack_columns(k, a->k.row, c.keys, a->key_width, 1, 0, panels, c.key_panels);
+    f->kernels->pack_columns(v, a->v.row, c.keys, a->value_width, 1, 0, panels, c.value_panels);
+    c.wild = rapt__pack_rows(k, a->k.row, c.keys, a->key_width, c.key_rows);
+    memset(c.dk, 0, (size_t)c.keys * kw * sizeof(float));
+    memset(c.dv, 0, (size_t)c.keys * vw * sizeof(float));
+    return c;
+}
+
+/* The rows of a chunk; false if none of them sees a key of the column. */
+static bool look(const struct pair *p, const struct chunk *c, const struct column *column,
+                 struct attend_row *row)
+{
+    const struct backward *f = p->f;
+    const rapt_attention *a = f->a;
+    bool any = false;
+    for (int r = 0; r < c->rows; r++) {
+        row[r] = (struct attend_row){.drop_row = (uint64_t)(c->first + r)};
+        rapt__mask_row(a, &p->b, c->head, c->first + r, row + r);
+        if (a->dropout > 0) row[r].drop_key = rapt__attention_drop_key(a, &p->b, c->head);
+        if (f->dbias && row[r].bias) row[r].dbias = f->dbias + (row[r].bias - a->mask.bias);
+        if (c->lse[r] == -INFINITY) row[r].low = row[r].high = 0;
+        any |= row[r].low < column->key + column->keys && row[r].high > column->key;
+    }
+    return any;
+}
+
+static void wait_until(const atomic_int *done, int column)
+{
+    for (int i = 0; atomic_load_explicit(done, memory_order_acquire) != column; i++)
+        if (i >= 1000) sched_yield();
+}
+
+/* One block of the table: queries i, keys j. */
+static void do_block(const struct pair *p, int i, int j, const struct column *column)
+{
+    struct attend_row row[ATTEND_ROWS];
+    struct chunk c = chunk_of(p, i);
+    bool any = look(p, &c, column, row);
+    struct attend_backward task = task_of(p, &c);
+    task.step = ATTEND_KEYS;
+    task.row = row;
+    task.key = column->key, task.keys = column->keys;
+    task.wild |= column->wild;
+    task.key_panels = column->key_panels, task.value_panels = column->value_panels;
+    task.key_rows = column->key_rows, task.dk = column->dk, task.dv = column->dv;
+    task.weights = column->weights, task.dscores = column->dscores;
+    if (any) p->f->kernels->attend_backward(&task);
+    wait_until(c.done, j);
+    task.step = ATTEND_QUERIES;
+    if (any && p->f->dq) p->f->kernels->attend_backward(&task);
+    atomic_store_explicit(c.done, j + 1, memory_order_release);
+}
+
+static void do_column(const struct pair *p, int j)
+{
+    const struct backward *f = p->f;
+    const rapt_attention *a = f->a;
+    struct column c = pack_column(p, j);
+    int kw = rapt__padded(a->key_width), vw = rapt__padded(a->value_width);
+    for (int i = 0; i < p->chunks; i++) do_block(p, i, j, &c);
+    for (int s = 0; s < c.keys; s++) {
+        ptrdiff_t k = rapt__key_at(&a->k, &p->b, p->g, c.key + s);
+        ptrdiff_t v = rapt__key_at(&a->v, &p->b, p->g, c.key + s);
+        if (f->dk) f->kernels->add(f->dk + k, c.dk + s * kw, (size_t)a->key_width);
+        if (f->dv) f->kernels->add(f->dv + v, c.dv + s * vw, (size_t)a->value_width);
+    }
+}
+
+static int columns_of(const struct pair *p)
+{
+    return (p->b.existing + ATTEND_BLOCK - 1) / ATTEND_BLOCK;
+}
+
+static void do_pair(const struct pair *p)
+{
+    for (int i = 0; i < p->chunks; i++) pack_chunk(p, i);
+    for (int j = 0; j < columns_of(p); j++) do_column(p, j);
+    for (int i = 0; i < p->chunks; i++) finish_chunk(p, i);
+}
+
+/* The same by the whole team. Columns are taken in order, so the one waited for is being done. */
+static void share_pair(struct team *team, const struct pair *p)
+{
+    int n;
+    while ((n = rapt__team_take(team)) < p->chunks) pack_chunk(p, n);
+    rapt__team_barrier(team);
+    while ((n = rapt__team_take(team)) < columns_of(p)) do_column(p, n);
+    rapt__team_barrier(team);
+    while ((n = rapt__team_take(team)) < p->chunks) finish_chunk(p, n);
+    rapt__team_barrier(team);
+}
+
+/* Whether members take whole pairs. A bias that pairs share must get its gradient pair by pair. */
+static bool whole_pairs(const struct backward *f, int team)
+{
+    const rapt_attention *a = f->a;
+    const rapt_stride *s = &a->mask.bias_stride;
+    int64_t pairs = (int64_t)a->batch * f->key_heads;
+    bool shared =
+        f->dbias && ((a->batch > 1 && s->batch == 0) || (f->key_heads > 1 && s->head == 0));
+    return team == 1 || (!shared && (pairs >= 2 * team || a->keys <= ATTEND_BLOCK));
+}
+
+void rapt__attention_backward(struct team *team, const rapt_attention *a, const float *q,
+                              const float *k, const float *v, const float *out, const float *lse,
+                              const float *dout, float *dq, float *dk, float *dv, float *dbias,
+                              void *scratch)
+{
+    struct backward f = {.a = a,
+                         .kernels = rapt__kernels(),
+                         .q = q,
+                         .k = k,
+                         .v = v,
+                         .out = out,
+                         .lse = lse,
+                         .dout = dout,
+                         .dq = dq,
+                         .dk = dk,
+                         .dv = dv,
+                         .dbias = dbias,
+                         .key_heads = rapt__key_heads_of(a)};
+    if (!rapt__room(a, team->size, &f.room)) return;
+    size_t rank = (size_t)team->rank, area = f.room.chunk * (size_t)f.room.chunks;
+    bool alone = whole_pairs(&f, team->size);
+    f.group = a->heads / f.key_heads;
+    f.block = (float *)scratch + rank * f.room.block;
+    f.chunks = (float *)scratch + (size_t)team->size * f.room.block + (alone ? rank * area : 0);
+    struct tickets tickets = {0};
+    if (alone) tickets = rapt__tickets(team);
+    for (int i = 0; i < a->batch; i++)
+        for (int g = 0; g < f.key_heads; g++) {
+            struct pair p = pair_of(&f, i, g);
+            if (!alone)
+                share_pair(team, &p);
+            else if (rapt__mine(&tickets))
+                do_pair(&p);
+        }
+    rapt__team_barrier(team);
+}

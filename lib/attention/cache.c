@@ -1,0 +1,68 @@
+/* cache.c - keys and values of past tokens, kept as the tile reads them: keys in panels of 16,
+   values as rows of whole vectors. A new token writes its own lane and row, nothing is repacked. */
+#include "attention/cache.h"
+
+#include <string.h>
+
+void rapt__cache_layout(struct cache *cache, int sequences, const int *capacity, int key_heads,
+                        int key_width, int value_width, struct arena *arena)
+{
+    size_t panels = 0, vw = (size_t)rapt__padded(value_width), n = (size_t)sequences;
+    for (int i = 0; i < sequences; i++) panels += (size_t)((capacity[i] + LANES - 1) / LANES);
+    panels *= (size_t)key_heads;
+    *cache = (struct cache){.sequences = sequences,
+                            .key_heads = key_heads,
+                            .key_width = key_width,
+                            .value_width = value_width};
+    cache->offsets = rapt__arena_take(arena, n + 1, sizeof(int));
+    cache->counts = rapt__arena_take(arena, n, sizeof(int));
+    cache->keys = rapt__arena_floats(arena, panels, (size_t)LANES * (size_t)key_width);
+    cache->values = rapt__arena_floats(arena, panels, LANES * vw);
+    cache->wild = rapt__arena_take(arena, panels, 1);
+    cache->moves = rapt__arena_take(arena, 2 * n + 1, sizeof(int));
+    cache->readers = rapt__arena_take(arena, n + 1, sizeof(int));
+}
+
+void rapt__cache_start(struct cache *cache, const int *capacity)
+{
+    cache->offsets[0] = 0;
+    for (int i = 0; i < cache->sequences; i++) {
+        cache->offsets[i + 1] = cache->offsets[i] + (capacity[i] + LANES - 1) / LANES;
+        cache->counts[i] = 0;
+    }
+}
+
+/* Row `key` of one sequence and key head. */
+static void put(const struct cache *c, int sequence, int g, int key, const float *k, const float *v)
+{
+    size_t panel = rapt__cache_panel(c, sequence, g) + (size_t)(key / LANES);
+    int lane = key % LANES;
+    float *lanes = rapt__cache_keys(c, panel) + lane;
+    for (int n = 0; n < c->key_width; n++) lanes[n * LANES] = k[n];
+    bool wild = rapt__pack_rows(v, 0, 1, c->value_width,
+                                rapt__cache_values(c, panel) + lane * rapt__padded(c->value_width));
+    c->wild[panel] = wild || (lane > 0 && c->wild[panel]);
+}
+
+void rapt__cache_append(struct team *team, struct cache *cache, const int *starts, const float *k,
+                        ptrdiff_t k_row, const float *v, ptrdiff_t v_row)
+{
+    size_t begin, end, heads = (size_t)cache->key_heads;
+    rapt__team_share(team, (size_t)cache->sequences * heads, 1, &begin, &end);
+    for (size_t n = begin; n < end; n++) {
+        int i = (int)(n / heads), g = (int)(n % heads);
+        for (int r = starts[i]; r < starts[i + 1]; r++)
+            put(cache, i, g, cache->counts[i] + r - starts[i], k + r * k_row + g * cache->key_width,
+                v + r * v_row + g * cache->value_width);
+    }
+    rapt__team_barrier(team);
+    if (team->rank == 0)
+        for (int i = 0; i < cache->sequences; i++) cache->counts[i] += starts[i + 1] - starts[i];
+    rapt__team_barrier(team);
+}
+
+void rapt__cache_clear(struct team *team, struct cache *cache)
+{
+    if (team->rank == 0) memset(cache->counts, 0, (size_t)cache->sequences * sizeof(int));
+    rapt__team_barrier(team);
+}

@@ -1,0 +1,88 @@
+/* cache_attend.c - queries against a cache. Rows that read the same keys are computed together:
+   all query heads of a key head, all new tokens, and neighbouring query sequences that read the
+   same sequence of the cache, as the beams of one sentence do. */
+#include "attention/cache.h"
+
+struct reader {
+    const struct cache *cache;
+    const struct cached_queries *q;
+    const struct kernels *kernels;
+    float scale, *scratch;
+    int group, rows; /* query heads per key head; rows of an item */
+};
+
+static int source_of(const struct cached_queries *q, int i)
+{
+    return q->sequence ? q->sequence[i] : i;
+}
+
+/* The first query sequence behind i that reads another sequence of the cache. */
+static int behind(const struct cached_queries *q, int i)
+{
+    int end = i + 1;
+    while (end < q->count && source_of(q, end) == source_of(q, i)) end++;
+    return end;
+}
+
+/* The row of query head h for query row r, of query sequence i. */
+static struct attend_row row_of(const struct reader *x, int i, int h, int r)
+{
+    const struct cached_queries *q = x->q;
+    int keys = x->cache->counts[source_of(q, i)];
+    int high = q->causal ? keys - (q->starts[i + 1] - r) + 1 : keys;
+    struct attend_row row = {.q = q->q + r * q->q_row + h * x->cache->key_width,
+                             .out = q->out + r * q->out_row + h * x->cache->value_width,
+                             .high = high > 0 ? high : 0};
+    if (q->lse) row.lse = q->lse + (ptrdiff_t)h * q->starts[q->count] + r;
+    return row;
+}
+
+/* Rows [first, first + rows) of query sequences [i, end), which read the same keys; they are
+   counted query row by query row, in each the heads of the group. */
+static void attend_rows(const struct reader *x, int i, int end, int g, int first, int rows)
+{
+    const struct cache *c = x->cache;
+    size_t panel = rapt__cache_panel(c, source_of(x->q, i), g);
+    struct attend_keys keys = {rapt__cache_keys(c, panel), rapt__cache_values(c, panel),
+                               c->wild + panel, c->key_width, c->value_width};
+    struct attend_row row[ATTEND_ROWS];
+    for (int n = 0; n < rows; n++) {
+        int r = x->q->starts[i] + (first + n) / x->group;
+        while (i + 1 < end && r >= x->q->starts[i + 1]) i++;
+        row[n] = row_of(x, i, g * x->group + (first + n) % x->group, r);
+    }
+    const struct attend attend = {
+        .keys = &keys, .row = row, .rows = rows, .scale = x->scale, .scratch = x->scratch};
+    x->kernels->attend(&attend);
+}
+
+size_t rapt__cache_scratch(int key_width, int value_width, int threads)
+{
+    return rapt__attend_scratch(key_width, value_width) * (size_t)rapt__team_size(threads) *
+           sizeof(float);
+}
+
+void rapt__cache_attend(struct team *team, const struct cache *cache,
+                        const struct cached_queries *queries, void *scratch)
+{
+    const struct cached_queries *q = queries;
+    struct reader x = {.cache = cache,
+                       .q = q,
+                       .kernels = rapt__kernels(),
+                       .scale = rapt__score_scale(q->score, q->scale, cache->key_width)};
+    size_t mine = rapt__attend_scratch(cache->key_width, cache->value_width);
+    x.scratch = (float *)scratch + (size_t)team->rank * mine;
+    x.group = q->heads / cache->key_heads;
+    x.rows = ATTEND_ROWS / x.kernels->tile_rows * x.kernels->tile_rows;
+    struct tickets tickets = rapt__tickets(team);
+    for (int i = 0, end; i < q->count; i = end) {
+        end = behind(q, i);
+        int all = (q->starts[end] - q->starts[i]) * x.group;
+        for (int g = 0; g < cache->key_heads; g++)
+            for (int first = 0; first < all; first += x.rows) {
+                if (!rapt__mine(&tickets)) continue;
+                attend_rows(&x, i, end, g, first, all - first < x.rows ? all - first : x.rows);
+            }
+    }
+    rapt__team_barrier(team);
+}

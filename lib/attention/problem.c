@@ -1,0 +1,57 @@
+/* problem.c - a rapt_attention, sequence by sequence. */
+#include "attention/problem.h"
+
+rapt_attention rapt_attention_make(int batch, int heads, int queries, int keys, int width)
+{
+    ptrdiff_t w = width;
+    rapt_stride query = {heads * queries * w, queries * w, w},
+                key = {heads * keys * w, keys * w, w};
+    return (rapt_attention){.batch = batch,
+                            .heads = heads,
+                            .queries = queries,
+                            .keys = keys,
+                            .key_width = width,
+                            .value_width = width,
+                            .q = query,
+                            .k = key,
+                            .v = key,
+                            .out = query};
+}
+
+struct sequence rapt__sequence(const rapt_attention *a, int index)
+{
+    struct sequence s = {.index = index,
+                         .query_first = index * a->queries,
+                         .queries = a->queries,
+                         .key_first = index * a->keys,
+                         .keys = a->keys,
+                         .query_batch = index,
+                         .key_batch = index};
+    if (a->query_starts) {
+        s.query_first = a->query_starts[index];
+        s.queries = a->query_starts[index + 1] - s.query_first;
+        s.query_batch = 0, s.query_row = s.query_first;
+    }
+    if (a->key_starts) {
+        s.key_first = a->key_starts[index];
+        s.keys = a->key_starts[index + 1] - s.key_first;
+        s.key_batch = 0, s.key_row = s.key_first;
+    }
+    s.existing = a->mask.key_counts ? a->mask.key_counts[index] : s.keys;
+    return s;
+}
+
+int rapt__key_heads_of(const rapt_attention *a)
+{
+    return a->key_heads ? a->key_heads : a->heads;
+}
+
+int rapt__query_rows(const rapt_attention *a)
+{
+    return a->query_starts ? a->query_starts[a->batch] : a->batch * a->queries;
+}
+
+int rapt__key_rows(const rapt_attention *a)
+{
+    return a->key_starts ? a->key_starts[a->batch] : a->batch * a->keys;
+}

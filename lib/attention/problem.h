@@ -1,0 +1,85 @@
+/* problem.h - what the files of this room ask a rapt_attention: where rows lie, how long a
+   sequence is, what a query sees. */
+#ifndef RAPT_LIB_ATTENTION_PROBLEM_H
+#define RAPT_LIB_ATTENTION_PROBLEM_H
+
+#include "attention/attention.h"
+#include "kernel/kernel.h"
+#include "kernel/tile.h"
+
+/* ---- score.c ---- */
+float rapt__score_scale(rapt_score score, float scale, int key_width); /* scale 0: its own */
+static inline float rapt__scale_of(const rapt_attention *a)
+{
+    return rapt__score_scale(a->score, a->scale, a->key_width);
+}
+
+/* ---- problem.c ---- */
+struct sequence { /* one of the batch */
+    int index;
+    int query_first, queries; /* first row among those of all sequences; rows */
+    int key_first, keys;
+    int existing;                     /* keys 0 .. existing - 1 exist */
+    ptrdiff_t query_batch, key_batch; /* how many batch strides, and */
+    ptrdiff_t query_row, key_row;     /*   row strides, to row 0 */
+};
+struct sequence rapt__sequence(const rapt_attention *a, int index);
+int rapt__key_heads_of(const rapt_attention *a);
+int rapt__query_rows(const rapt_attention *a); /* of all sequences */
+int rapt__key_rows(const rapt_attention *a);
+
+/* Offsets of row t of head h of a sequence. */
+static inline ptrdiff_t rapt__query_at(const rapt_stride *s, const struct sequence *b, int h, int t)
+{
+    return b->query_batch * s->batch + h * s->head + (b->query_row + t) * s->row;
+}
+static inline ptrdiff_t rapt__key_at(const rapt_stride *s, const struct sequence *b, int h, int t)
+{
+    return b->key_batch * s->batch + h * s->head + (b->key_row + t) * s->row;
+}
+
+/* ---- mask.c ---- */
+/* Sets low, high, allowed and bias of query t of head h. */
+void rapt__mask_row(const rapt_attention *a, const struct sequence *b, int h, int t,
+                    struct attend_row *row);
+
+/* Key of the dropout of one head; its rows are queries, its columns keys of the sequence. */
+static inline uint64_t rapt__attention_drop_key(const rapt_attention *a, const struct sequence *b,
+                                                int h)
+{
+    return rapt__mix(rapt__mix(a->seed, (uint64_t)b->index), (uint64_t)h);
+}
+
+/* ---- pack.c ---- */
+/* Rows of width floats, ld apart, as rows filled up to whole vectors. True: one is not finite. */
+bool rapt__pack_rows(const float *x, ptrdiff_t ld, int rows, int width, float *to);
+
+/* ---- room.c ---- */
+struct room {                  /* of scratch, in floats */
+    size_t panels;             /* forward: of 16 keys, of all sequences and key heads */
+    size_t keys, values, wild; /*   of those */
+    size_t attend;             /* forward: of one member */
+    int chunks;                /* backward: blocks of queries of one sequence and key head */
+    size_t chunk;              /*   of each of them */
+    size_t block;              /*   of a block of keys, with what is computed from it */
+    size_t forward, backward;  /* in all */
+};
+bool rapt__room(const rapt_attention *a, int team_size, struct room *room); /* false: too much */
+
+/* Work that is handed out item by item: true if the next one is mine. */
+struct tickets {
+    struct team *team;
+    int next, at;
+};
+static inline struct tickets rapt__tickets(struct team *team)
+{
+    return (struct tickets){team, rapt__team_take(team), 0};
+}
+static inline bool rapt__mine(struct tickets *t)
+{
+    if (t->at++ != t->next) return false;
+    t->next = rapt__team_take(t->team);
+    return true;
+}
+
+#endif

@@ -1,0 +1,400 @@
+/* tile.c - attention of a few queries over their keys, with a running softmax:
+
+       m' = max(m, max_s x[s])      x[s] = scale q.k[s] + bias[s]
+       l' = l e^(m-m') + sum_s e^(x[s]-m')
+       o' = o e^(m-m') + sum_s e^(x[s]-m') v[s]          out = o / l,  lse = m + log l
+
+   over blocks of 128 keys (Milakov and Gimelshein 2018, "Online normalizer calculation for
+   softmax"; Rabe and Staats 2021, "Self-attention does not need O(n^2) memory"). Blocks begin
+   at multiples of 128 whatever a row sees, q.k and o are chains of fma in the order of elements
+   and keys, l is sixteen such sums: so a row's bits depend on no other row. A hidden key has
+   x = -infinity and weight 0, which adds nothing to o unless its value is not finite; only such
+   panels are weighed row by row. */
+#include "kernel/tile.h"
+
+#include <math.h>
+#include <string.h>
+
+#define INLINE static inline __attribute__((always_inline))
+
+enum { BLOCK_PANELS = ATTEND_BLOCK / LANES };
+
+/* ---- register tiles with constant strides, over the sums of gemm.c ---- */
+
+/* `rows` rows over `panels` panels: the widest tiles that fit, then narrower ones. */
+INLINE void walk_panels(int rows, const struct product *p, int panels)
+{
+    int room = VF_ROWS * VF_PANELS / rows, n = 0;
+    for (; room >= 8 && n + 8 <= panels; n += 8) {
+        struct tile t = tile_at(p, 0, n);
+        tile_whole(rows, 8, p, &t);
+    }
+    for (; room >= 4 && n + 4 <= panels; n += 4) {
+        struct tile t = tile_at(p, 0, n);
+        tile_whole(rows, 4, p, &t);
+    }
+    for (; room >= 2 && n + 2 <= panels; n += 2) {
+        struct tile t = tile_at(p, 0, n);
+        tile_whole(rows, 2, p, &t);
+    }
+    for (; n < panels; n++) {
+        struct tile t = tile_at(p, 0, n);
+        tile_whole(rows, 1, p, &t);
+    }
+}
+
+/* rows is what tile_take gave. */
+INLINE void walk(int rows, const struct product *p, int panels)
+{
+    switch (rows) {
+    case 1:
+        walk_panels(1, p, panels);
+        break;
+    case 2:
+        walk_panels(2, p, panels);
+        break;
+    case 4:
+        walk_panels(4, p, panels);
+        break;
+    case 8:
+        walk_panels(VF_ROWS < 8 ? 1 : 8, p, panels);
+        break;
+    default:
+        walk_panels(VF_ROWS, p, panels);
+    }
+}
+
+/* scores[r][s] = q[r].k[s]; q [depth][VF_ROWS], of which `rows` are used; keys [panels][depth][16].
+ */
+static void score_tile(int rows, const float *q, const float *keys, int depth, int panels,
+                       float *scores)
+{
+    const struct product p = {.depth = depth,
+                              .a = q,
+                              .a_row = 1,
+                              .a_step = VF_ROWS,
+                              .b = keys,
+                              .b_panel = (ptrdiff_t)depth * LANES,
+                              .b_step = LANES,
+                              .c = scores,
+                              .c_row = ATTEND_BLOCK,
+                              .c_panel = LANES};
+    walk(rows, &p, panels);
+}
+
+/* o[r] += sum of weights[r][s] values[s] over `keys` keys; rows of width floats. */
+static void weigh_tile(int rows, const float *weights, const float *values, int keys, int width,
+                       float *o)
+{
+    const struct product p = {.depth = keys,
+                              .a = weights,
+                              .a_row = ATTEND_BLOCK,
+                              .a_step = 1,
+                              .b = values,
+                              .b_panel = LANES,
+                              .b_step = width,
+                              .c = o,
+                              .c_row = width,
+                              .c_panel = LANES,
+                              .add = true};
+    walk(rows, &p, width / LANES);
+}
+
+/* Rows on the left of a product are kept in slots of VF_ROWS rows, [depth][VF_ROWS]: where `row`
+   begins. Tiles do not cross slots. */
+static ptrdiff_t slot_of(int row, int depth)
+{
+    return (ptrdiff_t)(row / VF_ROWS) * depth * VF_ROWS + row % VF_ROWS;
+}
+
+/* A row x, times sign, into its slot. */
+static void pack_row(const float *x, int depth, float sign, float *slot)
+{
+    for (int k = 0; k < depth; k++) slot[k * VF_ROWS] = sign * x[k];
+}
+
+/* ---- which keys are seen ---- */
+
+struct sight {
+    int first, last;         /* keys outside are seen by no row */
+    int all_first, all_last; /* keys inside by all of them, as far as low and high say */
+};
+
+static int lesser(int a, int b)
+{
+    return a < b ? a : b;
+}
+static int greater(int a, int b)
+{
+    return a > b ? a : b;
+}
+
+static struct sight sight_of(const struct attend_row *row, int rows)
+{
+    struct sight s = {INT32_MAX, 0, 0, INT32_MAX};
+    for (int r = 0; r < rows; r++) {
+        if (row[r].low < row[r].high) {
+            s.first = lesser(s.first, row[r].low);
+            s.last = greater(s.last, row[r].high);
+        }
+        s.all_first = greater(s.all_first, row[r].low);
+        s.all_last = lesser(s.all_last, row[r].high);
+    }
+    return s;
+}
+
+static const float lane_numbers[LANES] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+
+/* 1 where sixteen bytes from allowed on are not 0, of which n exist, 0 elsewhere. */
+static vf opened(const uint8_t *allowed, int n)
+{
+    float open[LANES] = {0};
+    for (int i = 0; i < n; i++) open[i] = allowed[i] ? 1 : 0;
+    return vf_load(open);
+}
+
+/* The scores s of sixteen keys from `key` on as row sees them: hidden ones are -infinity; with a
+   bias s becomes scale s + bias. *seen: a bit for each key that is seen. */
+static vf look(const struct attend_row *row, int key, float scale, vf s, unsigned *seen)
+{
+    vf lanes = vf_load(lane_numbers), least = vf_all(-INFINITY), open = vf_all(1);
+    int n = greater(0, lesser(row->high - key, LANES)), before = greater(-1, row->low - key - 1);
+    vm see = vm_and(vf_less(lanes, vf_all((float)n)), vf_less(vf_all((float)before), lanes));
+    if (row->allowed && n > 0) open = opened(row->allowed + key, n);
+    if (row->bias && n > 0) {
+        vf bias = vf_load_n(row->bias + key, n, 0);
+        s = vf_fma(s, vf_all(scale), bias);
+        open = vf_select(vf_equal(bias, least), vf_zero(), open);
+    }
+    see = vm_and(see, vf_less(vf_zero(), open));
+    *seen = vm_bits(see);
+    return vf_select(see, s, least);
+}
+
+/* What each row of a tile sees of each panel of a block: a bit for each key. */
+struct seen {
+    bool all; /* of all panels; bits are then not set */
+    unsigned short bits[VF_ROWS][BLOCK_PANELS];
+};
+
+/* Hides what must be hidden in the scores of `panels` panels from `key` on, ld floats a row. */
+static void look_tile(const struct attend_row *row, int rows, const struct sight *sight,
+                      float scale, int key, int panels, float *scores, int ld, struct seen *seen)
+{
+    bool each = row->bias || row->allowed;
+    seen->all = !each && key >= sight->all_first && key + panels * LANES <= sight->all_last;
+    for (int p = 0; p < panels && !seen->all; p++, key += LANES) {
+        bool whole = !each && key >= sight->all_first && key + LANES <= sight->all_last;
+        for (int r = 0; r < rows; r++) {
+            float *s = scores + r * ld + p * LANES;
+            unsigned bits = 0xffff;
+            if (!whole) vf_store(s, look(row + r, key, scale, vf_load(s), &bits));
+            seen->bits[r][p] = (unsigned short)bits;
+        }
+    }
+}
+
+/* o[r] += sum of weights[r][s] values[s] over the keys of panel p that r sees, and only those:
+   what weigh_tile does, one row at a time. */
+static void weigh_seen(int rows, const struct seen *seen, int p, const float *weights,
+                       const float *values, int keys, int width, float *o)
+{
+    for (int r = 0; r < rows; r++)
+        for (int s = 0; s < keys; s++) {
+            if (!(seen->bits[r][p] >> s & 1)) continue;
+            vf w = vf_all(weights[r * ATTEND_BLOCK + s]);
+            for (int n = 0; n < width; n += LANES) {
+                float *to = o + r * width + n;
+                vf_store(to, vf_fma(w, vf_load(values + s * width + n), vf_load(to)));
+            }
+        }
+}
+
+/* Drops weights of the keys from `key` on. */
+static void drop_tile(const struct attend_row *row, int rows, uint32_t below, float scaled, int key,
+                      int panels, float *weights)
+{
+    enum { GROUP = 4 * LANES };
+    float factor[GROUP];
+    for (int r = 0; r < rows; r++, weights += ATTEND_BLOCK) {
+        const struct dropout d = {row[r].drop_key, below, scaled};
+        for (int p = 0; p < panels; p++) {
+            int column = key + p * LANES, in_group = column % GROUP;
+            if (p == 0 || in_group == 0)
+                dropout_factors(&d, row[r].drop_row, column - in_group, factor);
+            float *w = weights + p * LANES;
+            vf_store(w, vf_mul(vf_load(w), vf_load(factor + in_group)));
+        }
+    }
+}
+
+/* ---- the running softmax of one tile ---- */
+
+struct running {
+    float *most; /* [rows] the greatest scaled score so far */
+    float *sums; /* [rows][16] sums of exponentials, lane by lane */
+    float *o;    /* [rows][width] weighted sum of values */
+    int width;
+};
+
+/* The greatest score of each row, scaled, taken into state->most. base: what the exponents are
+   taken from; fade: what earlier sums have to be multiplied with. */
+static void raise_most(const struct running *state, int rows, const float *scores, int panels,
+                       float scale, float base[LANES], float fade[LANES])
+{
+    float top[LANES];
+    for (int r = 0; r < rows; r++) {
+        const float *s = scores + r * ATTEND_BLOCK;
+        vf m = vf_all(-INFINITY);
+        for (int p = 0; p < panels; p++) m = vf_max(vf_load(s + p * LANES), m);
+        top[r] = vf_most(m);
+    }
+    vf least = vf_all(-INFINITY), old = vf_load_n(state->most, rows, 0);
+    vf most = vf_max(vf_mul(vf_load_n(top, rows, 0), vf_all(scale)), old);
+    vf from = vf_select(vf_equal(most, least), vf_zero(), most);
+    vf_store_n(state->most, most, rows);
+    vf_store(base, from);
+    vf_store(fade, vf_exp(vf_sub(old, from)));
+}
+
+/* Scores become weights relative to state->most, which is raised first. */
+static void soften(const struct running *state, int rows, float *scores, int panels, float scale)
+{
+    float base[LANES], fade[LANES];
+    raise_most(state, rows, scores, panels, scale, base, fade);
+    vf times = vf_all(scale);
+    for (int r = 0; r < rows; r++) {
+        float *s = scores + r * ATTEND_BLOCK, *o = state->o + r * state->width;
+        vf faded = vf_all(fade[r]), from = vf_all(-base[r]);
+        vf sum = vf_mul(vf_load(state->sums + r * LANES), faded);
+        for (int p = 0; p < panels; p++) {
+            vf e = vf_exp(vf_fma(vf_load(s + p * LANES), times, from));
+            vf_store(s + p * LANES, e);
+            sum = vf_add(sum, e);
+        }
+        vf_store(state->sums + r * LANES, sum);
+        for (int n = 0; n < state->width; n += LANES)
+            vf_store(o + n, vf_mul(vf_load(o + n), faded));
+    }
+}
+
+/* ---- attend ---- */
+
+struct attend_tile { /* some rows of an attend */
+    const struct attend *a;
+    const struct attend_row *row;
+    int rows;
+    struct sight sight;
+    struct running state;
+    const float *q; /* [key width][VF_ROWS] */
+};
+
+static bool any_wild(const unsigned char *wild, int panels)
+{
+    unsigned any = 0;
+    for (int p = 0; p < panels; p++) any |= wild[p];
+    return any;
+}
+
+/* o += weights x values of `keys` keys from `key` on. */
+static void weigh_block(const struct attend_tile *t, const struct seen *seen, const float *weights,
+                        int key, int keys)
+{
+    const struct attend_keys *from = t->a->keys;
+    int width = t->state.width;
+    const float *values = from->values + (ptrdiff_t)key * width;
+    const unsigned char *wild = from->wild + key / LANES;
+    if (seen->all || !any_wild(wild, (keys + LANES - 1) / LANES)) {
+        weigh_tile(t->rows, weights, values, keys, width, t->state.o);
+        return;
+    }
+    for (int p = 0, n; p * LANES < keys; p++, values += n * width, weights += LANES) {
+        n = lesser(keys - p * LANES, LANES);
+        if (wild[p])
+            weigh_seen(t->rows, seen, p, weights, values, n, width, t->state.o);
+        else
+            weigh_tile(t->rows, weights, values, n, width, t->state.o);
+    }
+}
+
+/* One block of keys, as far as the tile sees it. */
+static void attend_block(const struct attend_tile *t, int block, float *scores)
+{
+    const struct attend *a = t->a;
+    int depth = a->keys->key_width;
+    int key = greater(block, t->sight.first / LANES * LANES);
+    int keys = lesser(block + ATTEND_BLOCK, t->sight.last) - key;
+    if (keys <= 0) return;
+    int panels = (keys + LANES - 1) / LANES;
+    float size = a->scale < 0 ? -a->scale : a->scale;
+    struct seen seen;
+    score_tile(t->rows, t->q, a->keys->keys + (ptrdiff_t)key * depth, depth, panels, scores);
+    look_tile(t->row, t->rows, &t->sight, size, key, panels, scores, ATTEND_BLOCK, &seen);
+    soften(&t->state, t->rows, scores, panels, t->row->bias ? 1 : size);
+    if (a->drop_below)
+        drop_tile(t->row, t->rows, a->drop_below, a->drop_scale, key, panels, scores);
+    weigh_block(t, &seen, scores, key, keys);
+}
+
+/* out = o / l, lse = m + log l; a row that saw nothing: 0 and -infinity. The added 0 turns -0,
+   which may depend on what the tile skipped, into 0. */
+static void finish_tile(const struct attend_tile *t)
+{
+    const struct running *s = &t->state;
+    int columns = t->a->keys->value_width;
+    float sums[LANES], lse[LANES];
+    for (int r = 0; r < t->rows; r++) sums[r] = vf_sum(vf_load(s->sums + r * LANES));
+    vf l = vf_load_n(sums, t->rows, 1), most = vf_load_n(s->most, t->rows, 0);
+    vf none = vf_all(-INFINITY);
+    vf_store(lse, vf_select(vf_equal(most, none), none, vf_add(most, vf_log(l))));
+    for (int r = 0; r < t->rows; r++) {
+        const struct attend_row *row = t->row + r;
+        bool blind = s->most[r] == -INFINITY;
+        vf by = vf_all(blind ? 1 : sums[r]);
+        if (row->lse) *row->lse = lse[r];
+        for (int n = 0; n < columns; n += LANES) {
+            vf o = vf_load(s->o + r * s->width + n);
+            o = blind ? vf_zero() : vf_add(vf_div(o, by), vf_zero());
+            vf_store_n(row->out + n, o, lesser(columns - n, LANES));
+        }
+    }
+}
+
+/* Cuts the rows into tiles and sets their state to the beginning; returns how many. */
+static int make_tiles(const struct attend *a, struct attend_tile *tile)
+{
+    int depth = a->keys->key_width, width = rapt__padded(a->keys->value_width), count = 0;
+    float *sums = a->scratch, *o = sums + ATTEND_ROWS * LANES, *most = o + ATTEND_ROWS * width;
+    float *q = most + ATTEND_ROWS;
+    for (int row = 0, take; row < a->rows; row += take, count++) {
+        take = tile_take(a->rows - row);
+        struct attend_tile *t = tile + count;
+        *t =
+            (struct attend_tile){.a = a,
+                                 .row = a->row + row,
+                                 .rows = take,
+                                 .sight = sight_of(a->row + row, take),
+                                 .q = q + slot_of(row, depth),
+                                 .state = {most + row, sums + row * LANES, o + row * width, width}};
+        for (int r = 0; r < take; r++) {
+            pack_row(t->row[r].q, depth, a->scale < 0 ? -1.f : 1.f, q + slot_of(row + r, depth));
+            t->state.most[r] = -INFINITY;
+        }
+        memset(t->state.sums, 0, (size_t)take * LANES * sizeof(float));
+        memset(t->state.o, 0, (size_t)(take * width) * sizeof(float));
+    }
+    return count;
+}
+
+static void attend(const struct attend *a)
+{
+    struct attend_tile tile[ATTEND_SLOTS / VF_ROWS + 4];
+    _Alignas(64) float scores[VF_ROWS * ATTEND_BLOCK];
+    int count = make_tiles(a, tile);
+    struct sight sight = sight_of(a->row, a->rows);
+    for (int key = sight.first / ATTEND_BLOCK * ATTEND_BLOCK; key < sight.last; key += ATTEND_BLOCK)
+        for (int t = 0; t < count; t++) attend_block(tile + t, key, scores);
+    for (int t = 0; t < count; t++) finish_tile(tile + t);
+}
+
+#include "tile_backward.c"
