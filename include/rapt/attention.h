@@ -41,11 +41,11 @@ typedef enum rapt_corner {
 /* Which keys a query sees, and what is added to its scores. All zero: all keys, nothing. */
 typedef struct rapt_mask {
     rapt_corner corner;
-    int causal;              /* not 0: no key behind the query's own place */
-    int window;              /* not 0: only keys from place - before to place + after */
+    int causal; /* not 0: no key behind the query's own place */
+    int window; /* not 0: only keys from place - before to place + after */
     int before, after;
-    const int *key_counts;   /* [batch] keys 0..count-1 exist; NULL: all of them */
-    const uint8_t *allowed;  /* row t holds one byte per key, 0: hidden; NULL: none is */
+    const int *key_counts;  /* [batch] keys 0..count-1 exist; NULL: all of them */
+    const uint8_t *allowed; /* row t holds one byte per key, 0: hidden; NULL: none is */
     rapt_stride allowed_stride;
     const float *bias;       /* row t holds one float per key, added after scaling; -infinity
                                 weighs 0; NULL: none */
@@ -62,11 +62,11 @@ typedef struct rapt_attention {
     const int *query_starts;     /* ragged batch: [batch + 1] row offsets of sequences stored */
     const int *key_starts;       /*   back to back; NULL: all sequences are full */
     rapt_score score;
-    float scale;                 /* multiplies the score; 0: the score's own */
+    float scale; /* multiplies the score; 0: the score's own */
     rapt_mask mask;
-    float dropout;               /* share of weights set to 0, the others / (1 - dropout) */
-    uint64_t seed;               /* equal seeds drop equal weights, whatever the threads */
-    int threads;                 /* 0: as many as OpenMP would use */
+    float dropout; /* share of weights set to 0, the others / (1 - dropout) */
+    uint64_t seed; /* equal seeds drop equal weights, whatever the threads */
+    int threads;   /* 0: as many as OpenMP would use */
 } rapt_attention;
 
 /* Contiguous [batch][heads][rows][width] arrays, scaled dot, no mask. */

@@ -25,12 +25,12 @@ RAPT_API const char *rapt_version(void);
 
 /* Every function that can fail returns one of these. A failed call changes nothing. */
 typedef enum rapt_status {
-    RAPT_OK           = 0,
+    RAPT_OK = 0,
     RAPT_BAD_ARGUMENT = -1, /* a size, index or option is out of range */
-    RAPT_NO_MEMORY    = -2, /* the allocator returned NULL */
-    RAPT_NO_FILE      = -3, /* a file cannot be opened, read or written */
-    RAPT_BAD_FILE     = -4, /* a file is not what it should be, or is damaged */
-    RAPT_NOT_FINITE   = -5  /* a loss or gradient is infinite or not a number */
+    RAPT_NO_MEMORY = -2,    /* the allocator returned NULL */
+    RAPT_NO_FILE = -3,      /* a file cannot be opened, read or written */
+    RAPT_BAD_FILE = -4,     /* a file is not what it should be, or is damaged */
+    RAPT_NOT_FINITE = -5    /* a loss or gradient is infinite or not a number */
 } rapt_status;
 
 /* One short English sentence; never NULL. */
@@ -43,8 +43,9 @@ typedef struct rapt_message {
 } rapt_message;
 
 /* Memory comes from here. alloc returns memory aligned to 64 bytes, or NULL.
-   The library allocates in functions named *_create, *_load and *_learn only. Where an
-   allocator is asked for, NULL means aligned_alloc and free. The struct is copied. */
+   The library allocates in functions named *_create, *_load and *_learn, and for the length of
+   a call where the comment says so: never while a model computes. Where an allocator is asked
+   for, NULL means aligned_alloc and free. The struct is copied. */
 typedef struct rapt_allocator {
     void *(*alloc)(void *user, size_t bytes);
     void (*free)(void *user, void *memory, size_t bytes);
@@ -55,7 +56,7 @@ typedef struct rapt_allocator {
    support. Choosing another is for tests and measurements; do it while nothing runs. */
 typedef enum rapt_isa { RAPT_ISA_SCALAR, RAPT_ISA_NEON, RAPT_ISA_AVX2, RAPT_ISA_AVX512 } rapt_isa;
 RAPT_API rapt_isa rapt_isa_used(void);
-RAPT_API rapt_status rapt_isa_use(rapt_isa isa); /* RAPT_BAD_ARGUMENT: not on this machine */
+RAPT_API rapt_status rapt_isa_use(rapt_isa isa);  /* RAPT_BAD_ARGUMENT: not on this machine */
 RAPT_API const char *rapt_isa_name(rapt_isa isa); /* "avx512"; NULL: no such set */
 
 #ifdef __cplusplus

@@ -9,9 +9,9 @@ extern "C" {
 #endif
 
 typedef struct rapt_generate_options {
-    int32_t begin, end;   /* the first token fed; the token that ends a sequence */
-    int max_length;       /* tokens of a sequence, end included; 0: the session's target_length */
-    float max_ratio;      /* and at most max_ratio * source length + max_extra; 0: no such limit */
+    int32_t begin, end; /* the first token fed; the token that ends a sequence */
+    int max_length;     /* tokens of a sequence, end included; 0: the session's target_length */
+    float max_ratio;    /* and at most max_ratio * source length + max_extra; 0: no such limit */
     int max_extra;
     int beams;            /* 0 or 1: greedy, or sampling if temperature > 0 */
     int nbest;            /* sequences returned per source, at most beams; 0: 1 */

@@ -9,7 +9,8 @@ extern "C" {
 #endif
 
 typedef enum rapt_schedule {
-    RAPT_SCHEDULE_INVERSE_SQRT, /* linear to rate over warmup steps, then rate * sqrt(warmup / step) */
+    RAPT_SCHEDULE_INVERSE_SQRT, /* linear to rate over warmup steps, then rate * sqrt(warmup / step)
+                                 */
     RAPT_SCHEDULE_LINEAR,       /* linear to rate over warmup steps, then linear to 0 at `steps` */
     RAPT_SCHEDULE_CONSTANT      /* linear to rate over warmup steps, then rate */
 } rapt_schedule;
@@ -20,8 +21,8 @@ typedef enum rapt_products {
 } rapt_products;
 
 typedef struct rapt_train_options {
-    float rate;                              /* the highest learning rate */
-    int warmup, steps;                       /* of the schedule */
+    float rate;        /* the highest learning rate */
+    int warmup, steps; /* of the schedule */
     rapt_schedule schedule;
     float beta1, beta2, epsilon;             /* Adam: Kingma and Ba 2015, algorithm 1 */
     float weight_decay;                      /* decoupled; 0: none */
@@ -35,10 +36,10 @@ typedef struct rapt_train_options {
 RAPT_API rapt_train_options rapt_train_options_default(void);
 
 typedef struct rapt_report {
-    double loss;         /* label-smoothed cross-entropy summed over tokens, in nats */
-    double likelihood;   /* plain negative log-likelihood summed over tokens, in nats */
-    long long tokens;    /* target tokens predicted */
-    long long correct;   /* of them, where the likeliest token was the right one */
+    double loss;                /* label-smoothed cross-entropy summed over tokens, in nats */
+    double likelihood;          /* plain negative log-likelihood summed over tokens, in nats */
+    long long tokens;           /* target tokens predicted */
+    long long correct;          /* of them, where the likeliest token was the right one */
     double gradient_norm, rate; /* by rapt_train_step */
     long long step;             /* steps made so far */
 } rapt_report;
@@ -81,7 +82,8 @@ RAPT_API rapt_status rapt_train_evaluate(rapt_trainer *trainer, const rapt_token
    the tokens they were added over: so that a caller may sum them across machines. */
 RAPT_API float *rapt_trainer_gradients(rapt_trainer *trainer, size_t *count, long long **tokens);
 /* The gradient of one parameter, as rapt_model_read gives the parameter. */
-RAPT_API rapt_status rapt_trainer_read_gradient(const rapt_trainer *trainer, int index, float *data);
+RAPT_API rapt_status rapt_trainer_read_gradient(const rapt_trainer *trainer, int index,
+                                                float *data);
 
 RAPT_API void rapt_trainer_set_rate(rapt_trainer *trainer, float rate);
 

@@ -45,9 +45,9 @@ typedef struct rapt_config {
     rapt_activation activation;
     rapt_position position;
     rapt_tie tie;
-    int output_bias;                /* not 0: logits have a bias */
-    int plain_embedding;            /* not 0: embeddings are not multiplied by sqrt(width) */
-    float norm_epsilon;             /* 0: 1e-5 */
+    int output_bias;     /* not 0: logits have a bias */
+    int plain_embedding; /* not 0: embeddings are not multiplied by sqrt(width) */
+    float norm_epsilon;  /* 0: 1e-5 */
 } rapt_config;
 
 /* "tiny" (4+4 layers, width 128), "small" (6+6, 256) or "base" (6+6, 512; Vaswani et al. 2017,
@@ -111,7 +111,8 @@ typedef struct rapt_limits {
 } rapt_limits;
 
 typedef struct rapt_session rapt_session;
-RAPT_API size_t rapt_session_bytes(const rapt_model *model, const rapt_limits *limits); /* 0: wrong */
+RAPT_API size_t rapt_session_bytes(const rapt_model *model,
+                                   const rapt_limits *limits); /* 0: wrong */
 RAPT_API rapt_status rapt_session_create(rapt_session **session, const rapt_model *model,
                                          const rapt_limits *limits, const rapt_allocator *allocator,
                                          rapt_message *why);

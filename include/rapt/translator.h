@@ -9,15 +9,19 @@
 extern "C" {
 #endif
 
+/* The source is read as its tokens and RAPT_TOKEN_END; the target begins with RAPT_TOKEN_BEGIN
+   and ends with RAPT_TOKEN_END, after at most 2 tokens per source token and 16 more. Tokenisers
+   are notes of the model file, as rapt_tokeniser_write spells them: "rapt.tokeniser" for both
+   sides, or "rapt.source_tokeniser" and "rapt.target_tokeniser". */
 typedef struct rapt_translator rapt_translator;
 
 typedef struct rapt_translator_options {
-    int beams;               /* 0: 5 */
-    int nbest;               /* 0: 1 */
-    float length_penalty;    /* 0: none; 1: the mean log-probability */
-    int batch;               /* sentences at once; 0: 32 */
-    int batch_tokens;        /* source tokens at once; 0: 2048 */
-    int threads;             /* 0: as many as OpenMP would use */
+    int beams;            /* 0: 5 */
+    int nbest;            /* 0: 1 */
+    float length_penalty; /* 0: none; 1: the mean log-probability */
+    int batch;            /* sentences at once; 0: 32 */
+    int batch_tokens;     /* source tokens at once; 0: 2048 */
+    int threads;          /* 0: as many as OpenMP would use */
 } rapt_translator_options;
 
 /* NULL options: all defaults. */
@@ -31,7 +35,8 @@ RAPT_API const rapt_tokeniser *rapt_translator_target(const rapt_translator *tra
 
 /* One sentence. Writes a 0-terminated string; *size, if not NULL: bytes it needs with the 0.
    An empty text translates to an empty text. RAPT_BAD_ARGUMENT: the text has more tokens than
-   the model has positions, or capacity is too small (then *size tells). */
+   the model has positions, or capacity is too small (then *size tells). Allocates for the
+   length of the call. */
 RAPT_API rapt_status rapt_translate(rapt_translator *translator, const char *text, char *out,
                                     size_t capacity, size_t *size, rapt_message *why);
 
@@ -39,12 +44,14 @@ RAPT_API rapt_status rapt_translate(rapt_translator *translator, const char *tex
    would have alone. give is called once per sentence and rank, sentence by sentence; text is
    0-terminated and valid during the call; alignment (NULL unless asked for): the mean
    cross-attention, [target tokens + end][source tokens + end]. Anything but 0 from give stops.
-   A sentence that is too long is given with status RAPT_BAD_ARGUMENT and an empty text. */
+   A sentence that is too long is given with status RAPT_BAD_ARGUMENT and an empty text.
+   Allocates for the length of the call. */
 typedef struct rapt_translation {
     size_t sentence;
     int rank;
     rapt_status status;
     const char *text;
+    size_t size; /* bytes of text without the 0 */
     float score;
     const int32_t *source, *target; /* tokens without specials */
     int source_count, target_count;

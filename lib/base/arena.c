@@ -12,18 +12,31 @@ enum { ALIGNMENT = 64 };
 #if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
 #include <sanitizer/asan_interface.h>
 enum { RED_ZONE = 64 };
-static void poison(const void *memory, size_t size) { __asan_poison_memory_region(memory, size); }
-static void unpoison(const void *memory, size_t size) { __asan_unpoison_memory_region(memory, size); }
+static void poison(const void *memory, size_t size)
+{
+    __asan_poison_memory_region(memory, size);
+}
+static void unpoison(const void *memory, size_t size)
+{
+    __asan_unpoison_memory_region(memory, size);
+}
 #else
 enum { RED_ZONE = 0 };
-static void poison(const void *memory, size_t size) { (void)memory, (void)size; }
-static void unpoison(const void *memory, size_t size) { (void)memory, (void)size; }
+static void poison(const void *memory, size_t size)
+{
+    (void)memory, (void)size;
+}
+static void unpoison(const void *memory, size_t size)
+{
+    (void)memory, (void)size;
+}
 #endif
 
 void *rapt__arena_take(struct arena *arena, size_t count, size_t size)
 {
     size_t bytes, padded, end;
-    if (!rapt__times(count, size, &bytes) || !rapt__plus(bytes, ALIGNMENT - 1 + RED_ZONE, &padded) ||
+    if (!rapt__times(count, size, &bytes) ||
+        !rapt__plus(bytes, ALIGNMENT - 1 + RED_ZONE, &padded) ||
         !rapt__plus(arena->used, padded / ALIGNMENT * ALIGNMENT, &end)) {
         arena->overflow = true;
         return NULL;
@@ -48,7 +61,7 @@ rapt_status rapt__arena_reserve(struct arena *arena, const rapt_allocator *alloc
     size_t size = arena->used ? arena->used : ALIGNMENT;
     char *base = rapt__alloc(allocator, size);
     if (!base) return RAPT_NO_MEMORY;
-    memset(base, 0, size);
+    if (!arena->raw) memset(base, 0, size);
     *arena = (struct arena){.base = base, .size = size};
     return RAPT_OK;
 }

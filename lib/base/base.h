@@ -32,8 +32,9 @@ struct arena {
     char *base;
     size_t used, size;
     bool overflow; /* a size did not fit into size_t; reserve then fails */
+    bool raw;      /* reserve leaves the memory as the allocator gave it; else it is zeroed */
 };
-void *rapt__arena_take(struct arena *arena, size_t count, size_t size); /* zeroed by reserve */
+void *rapt__arena_take(struct arena *arena, size_t count, size_t size);
 float *rapt__arena_floats(struct arena *arena, size_t rows, size_t columns);
 /* Turns a counting arena into a real one of that size. */
 rapt_status rapt__arena_reserve(struct arena *arena, const rapt_allocator *allocator);
@@ -41,9 +42,9 @@ void rapt__arena_free(struct arena *arena, const rapt_allocator *allocator);
 
 /* ---- random.c: Philox 4x32-10 (Salmon et al. 2011), a function of key and counter ---- */
 void rapt__philox(uint64_t key, uint64_t counter_low, uint64_t counter_high, uint32_t out[4]);
-double rapt__uniform(uint64_t key, uint64_t index);  /* in [0, 1) */
-double rapt__normal(uint64_t key, uint64_t index);   /* mean 0, deviation 1 */
-uint64_t rapt__mix(uint64_t key, uint64_t word);     /* a new key from a key and a word */
+double rapt__uniform(uint64_t key, uint64_t index); /* in [0, 1) */
+double rapt__normal(uint64_t key, uint64_t index);  /* mean 0, deviation 1 */
+uint64_t rapt__mix(uint64_t key, uint64_t word);    /* a new key from a key and a word */
 
 /* ---- processor.c ---- */
 bool rapt__processor_has(rapt_isa isa);

@@ -15,12 +15,18 @@ const char *rapt_version(void)
 const char *rapt_status_text(rapt_status status)
 {
     switch (status) {
-    case RAPT_OK: return "no error";
-    case RAPT_BAD_ARGUMENT: return "a size, index or option is out of range";
-    case RAPT_NO_MEMORY: return "out of memory";
-    case RAPT_NO_FILE: return "a file cannot be opened, read or written";
-    case RAPT_BAD_FILE: return "a file is damaged or not of the expected kind";
-    case RAPT_NOT_FINITE: return "a loss or gradient is not finite";
+    case RAPT_OK:
+        return "no error";
+    case RAPT_BAD_ARGUMENT:
+        return "a size, index or option is out of range";
+    case RAPT_NO_MEMORY:
+        return "out of memory";
+    case RAPT_NO_FILE:
+        return "a file cannot be opened, read or written";
+    case RAPT_BAD_FILE:
+        return "a file is damaged or not of the expected kind";
+    case RAPT_NOT_FINITE:
+        return "a loss or gradient is not finite";
     }
     return "unknown status";
 }

@@ -11,14 +11,35 @@ static int default_threads(void)
     int wanted = omp_get_max_threads(), processors = omp_get_num_procs();
     return wanted < processors ? wanted : processors;
 }
-static int my_rank(void) { return omp_get_thread_num(); }
-static int my_team(void) { return omp_get_num_threads(); }
-static bool may_fork(void) { return !omp_in_parallel(); }
+static int my_rank(void)
+{
+    return omp_get_thread_num();
+}
+static int my_team(void)
+{
+    return omp_get_num_threads();
+}
+static bool may_fork(void)
+{
+    return !omp_in_parallel();
+}
 #else
-static int default_threads(void) { return 1; }
-static int my_rank(void) { return 0; }
-static int my_team(void) { return 1; }
-static bool may_fork(void) { return false; }
+static int default_threads(void)
+{
+    return 1;
+}
+static int my_rank(void)
+{
+    return 0;
+}
+static int my_team(void)
+{
+    return 1;
+}
+static bool may_fork(void)
+{
+    return false;
+}
 #endif
 
 enum { MOST_THREADS = 1024 };
@@ -58,7 +79,8 @@ void rapt__team_run(int threads, rapt__work *work, void *argument)
 void rapt__team_barrier(struct team *team)
 {
     if (team->rank == 0)
-        atomic_store_explicit(&team->shared->tickets[(team->phase + 1) & 1], 0, memory_order_relaxed);
+        atomic_store_explicit(&team->shared->tickets[(team->phase + 1) & 1], 0,
+                              memory_order_relaxed);
     if (team->size > 1) {
 #pragma omp barrier
     }

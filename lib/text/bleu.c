@@ -66,7 +66,7 @@ static void list_words(struct ngrams *grams, size_t item, const char *base, cons
 static void number_words(struct ngrams *grams, const char *base)
 {
     size_t n = grams->hypothesis + grams->reference;
-    rapt__sort(grams->items, n, by_bytes, base);
+    rapt__rank_sort(grams->items, n, by_bytes, base);
     for (size_t i = 0, same = 0; i < n; i++) {
         if (by_bytes(base, grams->items[same].key, grams->items[i].key)) same = i;
         grams->ids[grams->items[i].place] = (uint32_t)same;

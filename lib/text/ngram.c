@@ -70,7 +70,7 @@ void rapt__ngrams_match(struct ngrams *grams, int orders, long long *matches)
     for (int order = 1; order <= orders; order++) {
         size_t items = collect(grams, 0, 0, grams->hypothesis, order);
         items = collect(grams, items, grams->hypothesis, grams->reference, order);
-        rapt__sort(grams->items, items, rapt__by_number, NULL);
+        rapt__rank_sort(grams->items, items, rapt__by_number, NULL);
         matches[order - 1] = count_matches(grams, items);
     }
 }

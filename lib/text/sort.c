@@ -22,7 +22,7 @@ static void sink(struct ranked *items, size_t hole, size_t count, rapt__order *o
     items[hole] = item;
 }
 
-void rapt__sort(struct ranked *items, size_t count, rapt__order *order, const void *context)
+void rapt__rank_sort(struct ranked *items, size_t count, rapt__order *order, const void *context)
 {
     for (size_t i = count / 2; i-- > 0;) sink(items, i, count, order, context);
     for (size_t last = count; last-- > 1;) {

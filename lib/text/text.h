@@ -32,7 +32,7 @@ typedef int rapt__order(const void *context, uint64_t a, uint64_t b);
 rapt__order rapt__by_number;
 
 /* In place and n log n for every input; equal keys end up in any order. */
-void rapt__sort(struct ranked *items, size_t count, rapt__order *order, const void *context);
+void rapt__rank_sort(struct ranked *items, size_t count, rapt__order *order, const void *context);
 
 /* ---- ngram.c ---- */
 

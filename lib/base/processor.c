@@ -1,0 +1,39 @@
+/* processor.c - which instruction sets may be used. x86: the processor must have them (CPUID) and
+   the operating system must save their registers (XGETBV); Intel 64 and IA-32 Architectures
+   Software Developer's Manual, volume 1, sections 14.3 and 15.2. arm64: NEON is part of it. */
+#include "base/base.h"
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+
+static uint32_t saved_state(void) /* XCR0: which registers the operating system saves */
+{
+    uint32_t low, high;
+
+    __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    return low;
+}
+
+bool rapt__processor_has(rapt_isa isa)
+{
+    unsigned a, b, c, d, a7, b7, c7, d7;
+    uint32_t vectors = 1u << 12 | 1u << 27 | 1u << 28; /* FMA, XGETBV, AVX */
+
+    if (isa == RAPT_ISA_SCALAR) return true;
+    if (isa != RAPT_ISA_AVX2 && isa != RAPT_ISA_AVX512) return false;
+    if (!__get_cpuid(1, &a, &b, &c, &d) || (c & vectors) != vectors) return false;
+    if (!__get_cpuid_count(7, 0, &a7, &b7, &c7, &d7)) return false;
+    if (isa == RAPT_ISA_AVX2) return b7 >> 5 & 1 && (saved_state() & 0x06) == 0x06;
+    return b7 >> 5 & 1 && b7 >> 16 & 1 && (saved_state() & 0xe6) == 0xe6;
+}
+#elif defined(__aarch64__)
+bool rapt__processor_has(rapt_isa isa)
+{
+    return isa == RAPT_ISA_SCALAR || isa == RAPT_ISA_NEON;
+}
+#else
+bool rapt__processor_has(rapt_isa isa)
+{
+    return isa == RAPT_ISA_SCALAR;
+}
+#endif

@@ -1,0 +1,117 @@
+/* config.c - presets, and what makes a configuration impossible. */
+#include "model/model.h"
+
+#include <limits.h>
+#include <math.h>
+#include <string.h>
+
+struct preset {
+    const char *name;
+    int layers, width, heads, hidden;
+};
+/* clang-format off */
+static const struct preset presets[] = {
+    {"tiny",  4, 128, 4,  256}, /* Wu et al. 2021, Transformer-Tiny */
+    {"small", 6, 256, 4, 1024},
+    {"base",  6, 512, 8, 2048}, /* Vaswani et al. 2017, table 3 */
+};
+/* clang-format on */
+
+rapt_status rapt_config_preset(rapt_config *config, const char *name, int vocab)
+{
+    for (size_t i = 0; i < sizeof presets / sizeof *presets; i++) {
+        const struct preset *p = &presets[i];
+        if (!name || strcmp(name, p->name) != 0) continue;
+        *config = (rapt_config){.source_vocab = vocab,
+                                .target_vocab = vocab,
+                                .positions = 512,
+                                .width = p->width,
+                                .heads = p->heads,
+                                .hidden = p->hidden,
+                                .encoder_layers = p->layers,
+                                .decoder_layers = p->layers,
+                                .tie = RAPT_TIE_ALL};
+        return RAPT_OK;
+    }
+    return RAPT_BAD_ARGUMENT;
+}
+
+static rapt_status between(const char *field, long long value, long long least, long long most,
+                           rapt_message *why)
+{
+    if (value >= least && value <= most) return RAPT_OK;
+    return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is %lld, it must be %lld to %lld", field, value,
+                      least, most);
+}
+
+enum { MOST_TOKENS = 1 << 24, MOST_WIDTH = 1 << 16, MOST_LAYERS = 1 << 10, MOST_PLACES = 1 << 26 };
+
+static rapt_status check_ranges(const rapt_config *c, rapt_message *why)
+{
+    bool encoder = c->kind != RAPT_DECODER_ONLY, decoder = c->kind != RAPT_ENCODER_ONLY;
+    const struct {
+        const char *field;
+        long long value, least, most;
+    } ranges[] = {
+        {"kind", c->kind, RAPT_ENCODER_DECODER, RAPT_DECODER_ONLY},
+        {"source_vocab", c->source_vocab, encoder, encoder ? MOST_TOKENS : 0},
+        {"target_vocab", c->target_vocab, 1, MOST_TOKENS},
+        {"positions", c->positions, 1, MOST_TOKENS},
+        {"width", c->width, 1, MOST_WIDTH},
+        {"heads", c->heads, 1, MOST_WIDTH},
+        {"key_heads", c->key_heads, 0, MOST_WIDTH},
+        {"hidden", c->hidden, 0, 1 << 20},
+        {"encoder_layers", c->encoder_layers, encoder, encoder ? MOST_LAYERS : 0},
+        {"decoder_layers", c->decoder_layers, decoder, decoder ? MOST_LAYERS : 0},
+        {"self_score", c->self_score, 0, RAPT_SCORES - 1},
+        {"cross_score", c->cross_score, 0, RAPT_SCORES - 1},
+        {"norm", c->norm, RAPT_NORM_AFTER, RAPT_NORM_BEFORE},
+        {"activation", c->activation, RAPT_RELU, RAPT_SILU},
+        {"position", c->position, RAPT_POSITION_INTERLEAVED, RAPT_POSITION_NONE},
+        {"tie", c->tie, RAPT_TIE_NONE, RAPT_TIE_ALL},
+        {"output_bias", c->output_bias, 0, 1},
+        {"plain_embedding", c->plain_embedding, 0, 1},
+    };
+    for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
+        rapt_status status =
+            between(ranges[i].field, ranges[i].value, ranges[i].least, ranges[i].most, why);
+        if (status) return status;
+    }
+    return RAPT_OK;
+}
+
+rapt_status rapt_config_check(const rapt_config *c, rapt_message *why)
+{
+    rapt_status status = check_ranges(c, why);
+    if (status) return status;
+    if (c->width % c->heads != 0)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "heads is %d, which does not divide width %d",
+                          c->heads, c->width);
+    if (c->heads % rapt__key_heads(c) != 0)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "key_heads is %d, which does not divide heads %d",
+                          c->key_heads, c->heads);
+    if (c->position <= RAPT_POSITION_CONCATENATED_N1 && c->width % 2 != 0)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "width is %d, sinusoids need an even one",
+                          c->width);
+    if (c->tie == RAPT_TIE_ALL && c->source_vocab && c->source_vocab != c->target_vocab)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "tie is all, but source_vocab %d and target_vocab %d differ",
+                          c->source_vocab, c->target_vocab);
+    if ((long long)c->positions * c->width > MOST_PLACES)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "positions %d times width %d is more than %d",
+                          c->positions, c->width, MOST_PLACES);
+    if (!(c->norm_epsilon >= 0 && c->norm_epsilon < 1))
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "norm_epsilon is %g, it must be 0 to 1",
+                          (double)c->norm_epsilon);
+    return RAPT_OK;
+}
+
+float rapt__epsilon(const rapt_config *config)
+{
+    return config->norm_epsilon > 0 ? config->norm_epsilon : 1e-5f;
+}
+
+int rapt__key_heads(const rapt_config *config)
+{
+    return config->key_heads ? config->key_heads : config->heads;
+}

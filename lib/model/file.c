@@ -1,0 +1,125 @@
+/* file.c - models, and blocks of the same layout, to and from safetensors files. */
+#include "model/model.h"
+
+#include "format/format.h"
+#include <stdio.h>
+#include <string.h>
+
+enum { CONFIG_TEXT = 2048, NAME = 96 };
+static const char CONFIG_KEY[] = "rapt.config";
+
+struct named { /* what one tensor of a file is filled from */
+    char name[NAME];
+    const struct parameter *parameter;
+    const float *block;
+};
+
+static void fill(const struct tensor_source *source, size_t first, size_t count, float *data)
+{
+    const struct named *n = (const struct named *)source->user + source->index;
+    rapt__parameter_get(n->parameter, n->block, first, count, data);
+}
+
+static void describe(const rapt_model *m, const struct block_file *blocks, int count,
+                     struct named *named, struct tensor_source *sources)
+{
+    for (int b = 0, i = 0; b < count; b++)
+        for (int p = 0; p < m->layout.count; p++, i++) {
+            const struct parameter *parameter = &m->layout.parameters[p];
+            bool vector = parameter->kind == IN_ROWS && parameter->rows == 1;
+            size_t rows = (size_t)parameter->rows, columns = (size_t)parameter->columns;
+            named[i].parameter = parameter;
+            named[i].block = blocks[b].block;
+            snprintf(named[i].name, NAME, "%s%s", blocks[b].prefix, parameter->name);
+            sources[i] = (struct tensor_source){.name = named[i].name,
+                                                .rank = vector ? 1 : 2,
+                                                .shape = {vector ? columns : rows, columns},
+                                                .fill = fill,
+                                                .user = named,
+                                                .index = (size_t)i};
+        }
+}
+
+static rapt_status save(const rapt_model *m, const struct block_file *blocks, int count,
+                        const char *path, const struct tensor_note *notes, int note_count,
+                        rapt_message *why)
+{
+    const rapt_allocator *a = &m->allocator;
+    int tensors = count * m->layout.count;
+    size_t named_size = (size_t)tensors * sizeof(struct named);
+    size_t source_size = (size_t)tensors * sizeof(struct tensor_source);
+    struct named *named = rapt__alloc(a, named_size);
+    struct tensor_source *sources = rapt__alloc(a, source_size);
+    rapt_status status = rapt__fail(why, RAPT_NO_MEMORY, "%s: no memory to write it", path);
+    if (named && sources) {
+        describe(m, blocks, count, named, sources);
+        status = rapt__tensors_write(path, sources, tensors, notes, note_count, a, why);
+    }
+    rapt__free(a, named, named_size);
+    rapt__free(a, sources, source_size);
+    return status;
+}
+
+rapt_status rapt__blocks_save(const rapt_model *m, const struct block_file *blocks, int count,
+                              const char *path, const rapt_note *notes, int note_count,
+                              rapt_message *why)
+{
+    char config[CONFIG_TEXT];
+    rapt_status status = rapt__config_write(&m->config, config, sizeof config);
+    if (status) return rapt__fail(why, status, "%s: no memory to write it", path);
+    size_t size = ((size_t)note_count + 1) * sizeof(struct tensor_note);
+    struct tensor_note *all = rapt__alloc(&m->allocator, size);
+    if (!all) return rapt__fail(why, RAPT_NO_MEMORY, "%s: no memory to write it", path);
+    all[0] = (struct tensor_note){CONFIG_KEY, config};
+    for (int i = 0; i < note_count; i++)
+        all[i + 1] = (struct tensor_note){notes[i].key, notes[i].value};
+    status = save(m, blocks, count, path, all, note_count + 1, why);
+    rapt__free(&m->allocator, all, size);
+    return status;
+}
+
+rapt_status rapt_model_save(const rapt_model *model, const char *path, const rapt_note *notes,
+                            int count, rapt_message *why)
+{
+    struct block_file block = {"", model->block};
+    return rapt__blocks_save(model, &block, 1, path, notes, count, why);
+}
+
+static bool has_shape(const struct tensor_entry *e, const struct parameter *p)
+{
+    size_t rows = (size_t)p->rows, columns = (size_t)p->columns;
+    if (e->rank == 1) return rows == 1 && e->shape[0] == columns;
+    return e->rank == 2 && e->shape[0] == rows && e->shape[1] == columns;
+}
+
+static rapt_status load_parameter(const struct parameter *p, const struct block_file *to,
+                                  struct tensor_file *file, rapt_message *why)
+{
+    char name[NAME];
+    float chunk[4096];
+    snprintf(name, sizeof name, "%s%s", to->prefix, p->name);
+    const struct tensor_entry *e = rapt__tensors_find(file, name);
+    if (!e) return rapt__fail(why, RAPT_BAD_FILE, "tensor %s is missing", name);
+    if (!has_shape(e, p))
+        return rapt__fail(why, RAPT_BAD_FILE, "tensor %s is not %d x %d as the configuration says",
+                          name, p->rows, p->columns);
+    size_t most = sizeof chunk / sizeof *chunk;
+    for (size_t first = 0; first < e->count; first += most) {
+        size_t count = e->count - first < most ? e->count - first : most;
+        rapt_status status = rapt__tensors_read(file, e, first, count, chunk, why);
+        if (status) return status;
+        rapt__parameter_set(p, to->block, first, count, chunk);
+    }
+    return RAPT_OK;
+}
+
+rapt_status rapt__blocks_load(const rapt_model *m, const struct block_file *blocks, int count,
+                              struct tensor_file *file, rapt_message *why)
+{
+    for (int b = 0; b < count; b++)
+        for (int p = 0; p < m->layout.count; p++) {
+            rapt_status status = load_parameter(&m->layout.parameters[p], &blocks[b], file, why);
+            if (status) return status;
+        }
+    return RAPT_OK;
+}

@@ -1,0 +1,95 @@
+/* load.c - a model from a file. Nothing in the file is believed before it is checked, and
+   nothing is reserved that the file could not fill. */
+#include "model/model.h"
+
+#include "format/format.h"
+#include <string.h>
+
+static bool known(const rapt_model *m, const char *name)
+{
+    return rapt_model_find(m, name) >= 0 || strncmp(name, "adam.", 5) == 0;
+}
+
+/* The file holds as many numbers as the configuration asks for. */
+static rapt_status backed(const rapt_config *config, const struct tensor_file *file,
+                          rapt_message *why)
+{
+    struct layout layout;
+    struct arena counting = {0};
+    size_t held = 0;
+    rapt__layout_make(&layout, config, &counting);
+    for (int i = 0; i < rapt__tensors_count(file); i++)
+        held += (rapt__tensors_entry(file, i)->count + LANES) * LANES;
+    if (counting.overflow || layout.count > rapt__tensors_count(file) || layout.floats > held)
+        return rapt__fail(why, RAPT_BAD_FILE,
+                          "its configuration describes a larger model than it holds");
+    return RAPT_OK;
+}
+
+static rapt_status no_strangers(const rapt_model *m, const struct tensor_file *file,
+                                rapt_message *why)
+{
+    for (int i = 0; i < rapt__tensors_count(file); i++) {
+        const char *name = rapt__tensors_entry(file, i)->name;
+        if (!known(m, name))
+            return rapt__fail(why, RAPT_BAD_FILE, "tensor %s has no place in this model", name);
+    }
+    return RAPT_OK;
+}
+
+static rapt_status copy_notes(rapt_model *m, const struct tensor_file *file)
+{
+    size_t size = 0;
+    for (int i = 0; i < rapt__tensors_note_count(file); i++) {
+        const struct tensor_note *n = rapt__tensors_note_at(file, i);
+        size += strlen(n->key) + strlen(n->value) + 2;
+    }
+    char *at = rapt__alloc(&m->allocator, size);
+    if (!at) return size ? RAPT_NO_MEMORY : RAPT_OK;
+    m->notes = at;
+    m->notes_size = size;
+    for (int i = 0; i < rapt__tensors_note_count(file); i++) {
+        const struct tensor_note *n = rapt__tensors_note_at(file, i);
+        size_t key = strlen(n->key) + 1, value = strlen(n->value) + 1;
+        memcpy(at, n->key, key);
+        memcpy(at + key, n->value, value);
+        at += key + value;
+    }
+    return RAPT_OK;
+}
+
+static rapt_status load_open(rapt_model **model, struct tensor_file *file,
+                             const rapt_allocator *allocator, rapt_message *why)
+{
+    rapt_config config;
+    const char *text = rapt__tensors_note(file, "rapt.config");
+    if (!text)
+        return rapt__fail(why, RAPT_BAD_FILE, "it is no rapt model: note rapt.config is missing");
+    rapt_status status = rapt__config_read(&config, text, why);
+    if (!status) status = backed(&config, file, why);
+    if (!status) status = rapt__model_make(model, &config, allocator, why);
+    if (status) return status;
+    struct block_file block = {"", (*model)->block};
+    status = no_strangers(*model, file, why);
+    if (!status) status = rapt__blocks_load(*model, &block, 1, file, why);
+    if (!status) status = copy_notes(*model, file);
+    if (!status) return RAPT_OK;
+    rapt_model_free(*model);
+    *model = NULL;
+    return status;
+}
+
+rapt_status rapt_model_load(rapt_model **model, const char *path, const rapt_allocator *allocator,
+                            rapt_message *why)
+{
+    struct tensor_file *file;
+    rapt_model *loaded = NULL;
+    rapt_message reason = {"no memory to load it"};
+    rapt_status status = rapt__tensors_open(&file, path, allocator, why);
+    if (status) return status;
+    status = load_open(&loaded, file, allocator, &reason);
+    rapt__tensors_close(file);
+    if (status) return rapt__fail(why, status, "%.200s: %.300s", path, reason.text);
+    *model = loaded;
+    return RAPT_OK;
+}

@@ -1,0 +1,198 @@
+/* model.h - the door of the model floor: parameters, and the stacks of layers they make.
+
+   Functions that take a crew are called by all members of a team (lib/base/base.h). */
+#ifndef RAPT_LIB_MODEL_H
+#define RAPT_LIB_MODEL_H
+
+#include "attention/attention.h"
+#include "op/op.h"
+#include <rapt/transformer.h>
+
+/* ---- parameters.c: where each parameter lies in the one block of floats ----
+   A place is an offset in floats, so that one layout serves weights, gradients and moments. */
+struct linear_place {
+    size_t weight, bias; /* [out][in] in panels; [out] */
+    int in, out;
+};
+struct norm_place {
+    size_t gain, bias; /* [D] each */
+};
+struct attention_place { /* rows of qkv: H*K queries, then key_heads*K keys, then as many values */
+    struct linear_place qkv;   /* self-attention */
+    struct linear_place q, kv; /* cross-attention */
+    struct linear_place out;
+    struct norm_place norm;
+};
+struct feedforward_place {
+    struct linear_place in, out;
+    struct norm_place norm;
+};
+struct layer_place {
+    struct attention_place self, cross; /* cross: decoder of an encoder-decoder only */
+    struct feedforward_place feedforward;
+};
+struct stack_place {      /* one side of the model */
+    size_t table, places; /* [vocab][D] panels; [positions][D] rows, learned positions only */
+    struct layer_place *layers;
+    int count;
+    struct norm_place last; /* pre-norm only: after the last layer */
+};
+struct layout {
+    struct stack_place encoder, decoder;
+    struct linear_place output; /* logits; weight may be a table */
+    struct parameter *parameters;
+    int count;
+    size_t floats; /* of the whole block */
+};
+
+enum layout_kind { IN_PANELS, IN_ROWS };
+enum initial { INITIAL_ZERO, INITIAL_ONE, INITIAL_XAVIER, INITIAL_ATTENTION, INITIAL_TABLE };
+struct parameter {
+    char name[64];
+    int rows, columns;
+    enum layout_kind kind;
+    enum initial initial;
+    size_t place;
+};
+
+/* Fills *layout from an arena: pieces first counted, then handed out (lib/base/base.h). */
+void rapt__layout_make(struct layout *layout, const rapt_config *config, struct arena *arena);
+/* One parameter between its place in a block and a plain matrix [rows][columns]. */
+void rapt__parameter_get(const struct parameter *p, const float *block, size_t first, size_t count,
+                         float *data);
+void rapt__parameter_set(const struct parameter *p, float *block, size_t first, size_t count,
+                         const float *data);
+void rapt__parameters_init(const struct layout *layout, uint64_t seed, float *block);
+
+/* ---- position.c ---- */
+void rapt__positions_fill(rapt_position position, int positions, int width, float *places);
+
+/* ---- model.c ---- */
+struct rapt_model {
+    rapt_allocator allocator;
+    rapt_config config;
+    struct arena arena; /* the layout, the sinusoids, the block */
+    struct layout layout;
+    float *block;     /* [layout.floats] */
+    float *sinusoids; /* [positions][D]; NULL for learned positions or none */
+    char *notes;      /* key 0 value 0 key 0 value 0 ... of the file it came from */
+    size_t notes_size;
+};
+/* A model with all parameters 0. */
+rapt_status rapt__model_make(rapt_model **model, const rapt_config *config,
+                             const rapt_allocator *allocator, rapt_message *why);
+float rapt__epsilon(const rapt_config *config);
+int rapt__key_heads(const rapt_config *config);
+bool rapt__config_same(const rapt_config *a, const rapt_config *b);
+
+/* ---- config_json.c: the configuration as it stands in a model file ---- */
+rapt_status rapt__config_write(const rapt_config *config, char *text, size_t capacity);
+rapt_status rapt__config_read(rapt_config *config, const char *text, rapt_message *why);
+
+/* ---- file.c: a model file whose tensors come from several blocks (moments, for a trainer) ---- */
+struct block_file {
+    const char *prefix; /* of the tensors' names: "", "adam.m.", ... */
+    float *block;
+};
+rapt_status rapt__blocks_save(const rapt_model *model, const struct block_file *blocks, int count,
+                              const char *path, const rapt_note *notes, int note_count,
+                              rapt_message *why);
+struct tensor_file;
+rapt_status rapt__blocks_load(const rapt_model *model, const struct block_file *blocks, int count,
+                              struct tensor_file *file, rapt_message *why);
+
+/* ---- stack.c: the layers of one side ----
+   rows of activations [rows][D], sequences back to back. */
+struct drop { /* dropout of a pass; all zero in use */
+    float share, attention, hidden;
+    uint64_t key;
+};
+
+/* What a sublayer computed; backward reads it. In use all sublayers share the same memory. */
+struct sublayer {
+    float *q;                /* self: [rows][(H + 2 key_heads) K]; cross: [rows][H K] */
+    float *kv;               /* cross: [source rows][2 key_heads K] */
+    float *mixed;            /* [rows][D] output of the heads */
+    float *lse;              /* [H][rows] */
+    float *hidden, *active;  /* feed-forward: [rows][F] before and after the activation */
+    float *y;                /* [rows][D] output of the sublayer, before the residual */
+    float *sum;              /* [rows][D] with the residual */
+    float *out;              /* [rows][D] after the norm that follows */
+    struct norm_saved saved; /* of that norm */
+};
+
+struct stack_memory {
+    struct sublayer *sublayers; /* count of them */
+    int count;
+    float *embedded; /* [rows][D] */
+    float *first;    /* pre-norm: [rows][D] the norm of embedded */
+    struct norm_saved first_saved;
+    /* for backward only */
+    float *dout, *dstream; /* [rows][D] */
+    float *dq, *dmixed, *dhidden, *dy, *dkv;
+};
+
+/* Rows of one pass, and what attention needs to know about them. */
+struct rows {
+    int batch, count;  /* sequences; rows of all of them */
+    const int *starts; /* [batch + 1] */
+    int longest;       /* of the sequences */
+};
+
+struct stack_caches { /* in use: keys and values of past tokens; one per layer */
+    struct cache *self, *cross;
+    const int *past;      /* [batch] tokens of each sequence before this call */
+    const int *source_of; /* [batch] which source a sequence belongs to */
+};
+
+struct stack {
+    const rapt_model *model;
+    const float *block; /* the parameters */
+    bool decoder;       /* causal, and with cross-attention if there is a source */
+    struct stack_memory *memory;
+    void *attention_scratch;
+    int threads;
+};
+
+/* What a pass is about; the same for forward and backward. */
+struct pass {
+    const int32_t *ids;                /* [rows.count] */
+    struct rows rows, source;          /* source: of cross-attention; count 0: none */
+    const float *states;               /* [source.count][D] the encoder's output */
+    const struct stack_caches *caches; /* NULL while training and in encoders */
+    struct drop drop;
+};
+
+/* Room for a pass of `rows` rows over `source_rows` (0: no cross-attention). keep: backward
+   will follow, and every sublayer has memory of its own. */
+void rapt__stack_layout(struct stack_memory *memory, const rapt_config *config, bool decoder,
+                        int rows, int source_rows, bool keep, struct arena *arena);
+
+/* ids through embedding and all layers; returns the last output [rows][D]. */
+const float *rapt__stack_forward(const struct crew *c, const struct stack *s, const struct pass *p);
+
+/* From memory->dout, the gradient of the last output, to the parameters' (adds to the block
+   `gradients`); adds to dstates [source.count][D]. partial: rapt__norm_partial floats. */
+void rapt__stack_backward(const struct crew *c, const struct stack *s, const struct pass *p,
+                          float *dstates, float *gradients, float *partial);
+
+/* ---- sublayer.c: one f of the chain; sublayer->y = f(in), and back ---- */
+struct step { /* the sublayer of a pass */
+    const struct stack *stack;
+    const struct pass *pass;
+    int layer, index; /* of the layer; of the sublayer in the chain */
+    struct sublayer *u;
+    const float *in; /* [rows][D] */
+};
+enum part { PART_SELF, PART_CROSS, PART_FEEDFORWARD };
+void rapt__sublayer_forward(const struct crew *c, const struct step *s, enum part part);
+/* From dy, the gradient of u->y, to din: din = or, if add, += the gradient of in. dy may be din. */
+void rapt__sublayer_backward(const struct crew *c, const struct step *s, enum part part,
+                             const float *dy, float *din, bool add, float *dstates,
+                             float *gradients);
+struct dropout rapt__site(const struct drop *drop, float share, bool decoder, int index, int site);
+
+/* The output matrix as an op reads it. */
+struct linear rapt__linear_at(const struct linear_place *place, const float *block);
+
+#endif

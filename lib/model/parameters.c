@@ -1,0 +1,128 @@
+/* parameters.c - from the list in parameters.def to places in one block of floats. */
+#include "model/model.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* The walk over the list. With an empty arena it only counts. */
+struct walk {
+    struct layout *layout;
+    bool real; /* there is memory to write into */
+};
+
+static size_t floats_of(int rows, int columns, enum layout_kind kind)
+{
+    size_t floats = kind == IN_PANELS ? rapt__panels_size((size_t)rows, (size_t)columns)
+                                      : (size_t)rows * (size_t)columns;
+    return (floats + LANES - 1) / LANES * LANES;
+}
+
+/* Notes one parameter down and returns its place. */
+static size_t place(struct walk *w, const char *scope, int layer, const char *name, int rows,
+                    int columns, enum layout_kind kind, enum initial initial)
+{
+    size_t here = w->layout->floats;
+    if (w->real) {
+        struct parameter *p = &w->layout->parameters[w->layout->count];
+        *p = (struct parameter){
+            .rows = rows, .columns = columns, .kind = kind, .initial = initial, .place = here};
+        if (layer < 0)
+            snprintf(p->name, sizeof p->name, "%s", name);
+        else
+            snprintf(p->name, sizeof p->name, "%s.layers.%d.%s", scope, layer, name);
+    }
+    w->layout->count++;
+    w->layout->floats += floats_of(rows, columns, kind);
+    return here;
+}
+
+static void walk_once(struct walk *w, const rapt_config *c)
+{
+    struct layout *l = w->layout;
+    int D = c->width, source = c->source_vocab, target = c->target_vocab, places = c->positions;
+    int vocab = source > 0 ? source : target;
+    bool encoder = c->kind != RAPT_DECODER_ONLY, decoder = c->kind != RAPT_ENCODER_ONLY;
+    bool learned = c->position == RAPT_POSITION_LEARNED, before = c->norm == RAPT_NORM_BEFORE;
+    bool shared_table = c->tie == RAPT_TIE_ALL;
+    bool source_table = encoder && !shared_table, target_table = decoder && !shared_table;
+    bool source_places = encoder && learned, target_places = decoder && learned;
+    bool encoder_last = encoder && before, decoder_last = decoder && before;
+    bool output_matrix = c->tie == RAPT_TIE_NONE || (c->tie == RAPT_TIE_OUTPUT && !decoder);
+    bool output_bias = c->output_bias != 0;
+#define ONCE(when, field, name, rows, columns, kind, initial)                                      \
+    if (when) l->field = place(w, "", -1, name, rows, columns, kind, initial);
+#include "model/parameters.def"
+#undef ONCE
+    if (shared_table) l->decoder.table = l->encoder.table;
+    if (!output_matrix) l->output.weight = l->decoder.table;
+    l->output.in = D;
+    l->output.out = target;
+}
+
+static void walk_layer(struct walk *w, const rapt_config *c, const char *scope, int layer,
+                       bool cross, struct layer_place *l)
+{
+    int K = c->width / c->heads, Q = c->heads * K, G = rapt__key_heads(c) * K;
+    int D = c->width, F = c->hidden;
+#define LAYER(when, field, name, rows, columns, kind, initial)                                     \
+    if (when) l->field = place(w, scope, layer, name, rows, columns, kind, initial);
+#include "model/parameters.def"
+#undef LAYER
+    l->self.qkv.in = l->cross.q.in = l->cross.kv.in = l->feedforward.in.in = D;
+    l->self.qkv.out = Q + 2 * G;
+    l->cross.q.out = l->self.out.in = l->cross.out.in = Q;
+    l->cross.kv.out = 2 * G;
+    l->self.out.out = l->cross.out.out = l->feedforward.out.out = D;
+    l->feedforward.in.out = l->feedforward.out.in = F;
+}
+
+static void walk_all(struct walk *w, const rapt_config *c)
+{
+    struct layout *l = w->layout;
+    bool cross = c->kind == RAPT_ENCODER_DECODER;
+    struct layer_place spare;
+    l->count = 0;
+    l->floats = 0;
+    walk_once(w, c);
+    for (int i = 0; i < l->encoder.count; i++)
+        walk_layer(w, c, "encoder", i, false, w->real ? &l->encoder.layers[i] : &spare);
+    for (int i = 0; i < l->decoder.count; i++)
+        walk_layer(w, c, "decoder", i, cross, w->real ? &l->decoder.layers[i] : &spare);
+}
+
+void rapt__layout_make(struct layout *layout, const rapt_config *config, struct arena *arena)
+{
+    struct walk w = {.layout = layout};
+    *layout = (struct layout){0};
+    layout->encoder.count = config->kind == RAPT_DECODER_ONLY ? 0 : config->encoder_layers;
+    layout->decoder.count = config->kind == RAPT_ENCODER_ONLY ? 0 : config->decoder_layers;
+    walk_all(&w, config);
+    size_t layer = sizeof(struct layer_place);
+    layout->parameters = rapt__arena_take(arena, (size_t)layout->count, sizeof(struct parameter));
+    layout->encoder.layers = rapt__arena_take(arena, (size_t)layout->encoder.count, layer);
+    layout->decoder.layers = rapt__arena_take(arena, (size_t)layout->decoder.count, layer);
+    if (!layout->parameters) return;
+    w.real = true;
+    walk_all(&w, config);
+}
+
+/* The place of element i of the plain matrix. */
+static size_t element(const struct parameter *p, size_t i)
+{
+    size_t columns = (size_t)p->columns;
+    if (p->kind == IN_ROWS) return p->place + i;
+    size_t row = i / columns, column = i % columns;
+    return p->place + row / LANES * LANES * columns + column * LANES + row % LANES;
+}
+
+void rapt__parameter_get(const struct parameter *p, const float *block, size_t first, size_t count,
+                         float *data)
+{
+    for (size_t i = 0; i < count; i++) data[i] = block[element(p, first + i)];
+}
+
+void rapt__parameter_set(const struct parameter *p, float *block, size_t first, size_t count,
+                         const float *data)
+{
+    for (size_t i = 0; i < count; i++) block[element(p, first + i)] = data[i];
+}

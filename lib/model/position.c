@@ -1,0 +1,27 @@
+/* position.c - sinusoids: Vaswani et al. 2017, section 3.5, and the two other layouts in use.
+
+   angle(p, i) = p / 10000^(2i / D);  column of sin and cos of pair i as rapt_position says. */
+#include "model/model.h"
+
+#include <math.h>
+
+static double rate(rapt_position position, int pair, int pairs)
+{
+    int span = position == RAPT_POSITION_CONCATENATED_N1 && pairs > 1 ? pairs - 1 : pairs;
+    return exp(-log(10000.0) * pair / span);
+}
+
+void rapt__positions_fill(rapt_position position, int positions, int width, float *places)
+{
+    int pairs = width / 2;
+    for (int i = 0; i < pairs; i++) {
+        double r = rate(position, i, pairs);
+        int sine = position == RAPT_POSITION_INTERLEAVED ? 2 * i : i;
+        int cosine = position == RAPT_POSITION_INTERLEAVED ? 2 * i + 1 : pairs + i;
+        for (int p = 0; p < positions; p++) {
+            float *row = places + (size_t)p * (size_t)width;
+            row[sine] = (float)sin(p * r);
+            row[cosine] = (float)cos(p * r);
+        }
+    }
+}

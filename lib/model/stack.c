@@ -1,0 +1,260 @@
+/* stack.c - the layers of one side: the same lines in training and in use.
+
+   A stack is a chain of sublayers f. With the norm after (Vaswani et al. 2017, section 3.1):
+       sum = out' + dropout(f(out')),   out = norm(sum)
+   with the norm before, where out' is already the norm of sum':
+       sum = sum' + dropout(f(out')),   out = next norm(sum)
+   so both are one step: f reads the last out, and adds to the stream, which is out' or sum'. */
+#include "model/model.h"
+
+#include <math.h>
+
+/* Of a layer, in order. */
+static int parts_of(const rapt_config *c, bool decoder, enum part parts[3])
+{
+    int n = 0;
+    parts[n++] = PART_SELF;
+    if (decoder && c->kind == RAPT_ENCODER_DECODER) parts[n++] = PART_CROSS;
+    if (c->hidden) parts[n++] = PART_FEEDFORWARD;
+    return n;
+}
+
+static void sublayer_layout(struct sublayer *u, const rapt_config *c, enum part part, size_t rows,
+                            size_t source_rows, struct arena *arena)
+{
+    size_t D = (size_t)c->width, F = (size_t)c->hidden, H = (size_t)c->heads;
+    size_t K = D / H, G = (size_t)rapt__key_heads(c) * K;
+    if (part == PART_FEEDFORWARD) {
+        u->hidden = rapt__arena_floats(arena, rows, F);
+        u->active = rapt__arena_floats(arena, rows, F);
+    } else {
+        u->q = rapt__arena_floats(arena, rows, part == PART_SELF ? D + 2 * G : D);
+        u->mixed = rapt__arena_floats(arena, rows, D);
+        u->lse = rapt__arena_floats(arena, rows, H);
+    }
+    if (part == PART_CROSS) u->kv = rapt__arena_floats(arena, source_rows, 2 * G);
+    u->y = rapt__arena_floats(arena, rows, D);
+    u->sum = rapt__arena_floats(arena, rows, D);
+    u->out = rapt__arena_floats(arena, rows, D);
+    u->saved.mean = rapt__arena_floats(arena, rows, 1);
+    u->saved.inverse = rapt__arena_floats(arena, rows, 1);
+}
+
+static void backward_layout(struct stack_memory *m, const rapt_config *c, size_t rows,
+                            size_t source_rows, struct arena *arena)
+{
+    size_t D = (size_t)c->width, G = (size_t)rapt__key_heads(c) * (D / (size_t)c->heads);
+    m->dout = rapt__arena_floats(arena, rows, D);
+    m->dstream = rapt__arena_floats(arena, rows, D);
+    m->dy = rapt__arena_floats(arena, rows, D);
+    m->dmixed = rapt__arena_floats(arena, rows, D);
+    m->dq = rapt__arena_floats(arena, rows, D + 2 * G);
+    m->dhidden = rapt__arena_floats(arena, rows, (size_t)c->hidden);
+    m->dkv = rapt__arena_floats(arena, source_rows, 2 * G);
+}
+
+/* In use the sublayers of the first layer serve all layers, and what all parts have in common
+   (y, sum, out) is shared by the parts too. Only the queries of cross-attention and their
+   log-sum-exps are kept for every layer: alignments are made of them. */
+static void share_layout(struct stack_memory *m, const rapt_config *c, bool decoder, int parts,
+                         size_t rows, struct arena *arena)
+{
+    bool cross = decoder && c->kind == RAPT_ENCODER_DECODER;
+    for (int i = 1; i < m->count; i++) {
+        bool keeps = cross && i >= parts && i % parts == PART_CROSS;
+        float *q = keeps ? rapt__arena_floats(arena, rows, (size_t)c->width) : NULL;
+        float *lse = keeps ? rapt__arena_floats(arena, rows, (size_t)c->heads) : NULL;
+        if (!m->sublayers) continue;
+        struct sublayer *first = &m->sublayers[0], *u = &m->sublayers[i];
+        if (i >= parts) *u = m->sublayers[i % parts];
+        if (keeps) u->q = q, u->lse = lse;
+        u->y = first->y, u->sum = first->sum, u->out = first->out, u->saved = first->saved;
+    }
+}
+
+void rapt__stack_layout(struct stack_memory *m, const rapt_config *c, bool decoder, int rows,
+                        int source_rows, bool keep, struct arena *arena)
+{
+    enum part parts[3];
+    int n = parts_of(c, decoder, parts), layers = decoder ? c->decoder_layers : c->encoder_layers;
+    size_t R = (size_t)rows, S = (size_t)source_rows, D = (size_t)c->width;
+    m->count = n * layers;
+    m->sublayers = rapt__arena_take(arena, (size_t)m->count, sizeof *m->sublayers);
+    m->embedded = rapt__arena_floats(arena, R, D);
+    m->first = rapt__arena_floats(arena, R, D);
+    m->first_saved.mean = rapt__arena_floats(arena, R, 1);
+    m->first_saved.inverse = rapt__arena_floats(arena, R, 1);
+    for (int i = 0; i < (keep ? m->count : n); i++) {
+        struct sublayer counted = {0};
+        sublayer_layout(m->sublayers ? &m->sublayers[i] : &counted, c, parts[i % n], R, S, arena);
+    }
+    if (keep)
+        backward_layout(m, c, R, S, arena);
+    else
+        share_layout(m, c, decoder, n, R, arena);
+}
+
+/* ---- the chain ---- */
+
+struct chain {
+    const rapt_config *config;
+    const struct stack_place *place;
+    enum part parts[3];
+    int parts_count;
+    bool before; /* the norm */
+};
+
+static struct chain chain_of(const struct stack *s)
+{
+    const rapt_model *m = s->model;
+    struct chain chain = {.config = &m->config,
+                          .place = s->decoder ? &m->layout.decoder : &m->layout.encoder,
+                          .before = m->config.norm == RAPT_NORM_BEFORE};
+    chain.parts_count = parts_of(chain.config, s->decoder, chain.parts);
+    return chain;
+}
+
+/* The norm that belongs to sublayer i; behind the last one the stack's own. */
+static const struct norm_place *norm_of(const struct chain *chain, int i)
+{
+    int layer = i / chain->parts_count;
+    if (layer == chain->place->count) return &chain->place->last;
+    const struct layer_place *l = &chain->place->layers[layer];
+    enum part part = chain->parts[i % chain->parts_count];
+    return part == PART_SELF    ? &l->self.norm
+           : part == PART_CROSS ? &l->cross.norm
+                                : &l->feedforward.norm;
+}
+
+static struct norm norm_at(const struct chain *chain, const struct norm_place *p,
+                           const float *block)
+{
+    return (struct norm){block + p->gain, block + p->bias, chain->config->width,
+                         rapt__epsilon(chain->config)};
+}
+
+/* The norm that makes out of sublayer i. */
+static const struct norm_place *norm_after(const struct chain *chain, int i)
+{
+    return norm_of(chain, chain->before ? i + 1 : i);
+}
+
+static const float *input_of(const struct chain *chain, const struct stack_memory *m, int i)
+{
+    if (i > 0) return m->sublayers[i - 1].out;
+    return chain->before ? m->first : m->embedded;
+}
+
+static struct step step_at(const struct chain *chain, const struct stack *s, const struct pass *p,
+                           int i)
+{
+    return (struct step){
+        s, p, i / chain->parts_count, i, &s->memory->sublayers[i], input_of(chain, s->memory, i)};
+}
+
+static struct embedding embedding_of(const struct chain *chain, const struct stack *s)
+{
+    const rapt_config *c = chain->config;
+    bool learned = c->position == RAPT_POSITION_LEARNED;
+    return (struct embedding){.table = s->block + chain->place->table,
+                              .places =
+                                  learned ? s->block + chain->place->places : s->model->sinusoids,
+                              .vocab = s->decoder ? c->target_vocab : c->source_vocab,
+                              .width = c->width,
+                              .scale = c->plain_embedding ? 1 : (float)sqrt((double)c->width)};
+}
+
+enum { SITE_RESIDUAL, SITE_ATTENTION, SITE_HIDDEN, SITES };
+
+struct dropout rapt__site(const struct drop *drop, float share, bool decoder, int index, int site)
+{
+    uint64_t word = ((uint64_t)(unsigned)(index + 1) * SITES + (unsigned)site) * 2 + decoder;
+    return rapt__dropout(share, rapt__mix(drop->key, word));
+}
+
+static struct dropout residual_site(const struct stack *s, const struct pass *p, int i)
+{
+    return rapt__site(&p->drop, p->drop.share, s->decoder, i, SITE_RESIDUAL);
+}
+
+const float *rapt__stack_forward(const struct crew *c, const struct stack *s, const struct pass *p)
+{
+    struct chain chain = chain_of(s);
+    struct stack_memory *m = s->memory;
+    int rows = p->rows.count, D = chain.config->width;
+    struct embedding e = embedding_of(&chain, s);
+    struct dropout d = residual_site(s, p, -1);
+    rapt__embed_forward(c, &e, p->rows.batch, p->ids, p->rows.starts,
+                        p->caches ? p->caches->past : NULL, &d, m->embedded);
+    if (chain.before) {
+        struct norm n = norm_at(&chain, norm_of(&chain, 0), s->block);
+        rapt__residual_norm_forward(c, &n, NULL, m->embedded, NULL, rows, D, NULL, m->first,
+                                    &m->first_saved);
+    }
+    const float *stream = m->embedded;
+    for (int i = 0; i < m->count; i++) {
+        struct step step = step_at(&chain, s, p, i);
+        rapt__sublayer_forward(c, &step, chain.parts[i % chain.parts_count]);
+        struct norm n = norm_at(&chain, norm_after(&chain, i), s->block);
+        d = residual_site(s, p, i);
+        rapt__residual_norm_forward(c, &n, &d, stream, step.u->y, rows, D, step.u->sum, step.u->out,
+                                    &step.u->saved);
+        stream = chain.before ? step.u->sum : step.u->out;
+    }
+    return input_of(&chain, m, m->count);
+}
+
+/* Back through a norm whose input was x: dx = from + gradient. */
+static void back_through(const struct crew *c, const struct chain *chain, const struct stack *s,
+                         const struct norm_place *place, const struct norm_saved *saved,
+                         const float *x, const float *from, int rows, float *dx, float *gradients,
+                         float *partial)
+{
+    struct norm n = norm_at(chain, place, s->block);
+    rapt__norm_backward(c, &n, saved, x, s->memory->dout, from, rows, dx, gradients + place->gain,
+                        gradients + place->bias, partial);
+}
+
+/* One sublayer, from the gradients of out (and, norm before, of the stream) to those before it. */
+static void step_backward(const struct crew *c, const struct chain *chain, const struct stack *s,
+                          const struct pass *p, int i, float *dstates, float *gradients,
+                          float *partial)
+{
+    struct stack_memory *m = s->memory;
+    struct step step = step_at(chain, s, p, i);
+    int rows = p->rows.count;
+    bool last = i == m->count - 1;
+    float *dsum = chain->before ? m->dstream : m->dout;
+    const float *from = chain->before && !last ? m->dstream : NULL;
+    back_through(c, chain, s, norm_after(chain, i), &step.u->saved, step.u->sum, from, rows, dsum,
+                 gradients, partial);
+    struct dropout d = residual_site(s, p, i);
+    const float *dy = dsum;
+    if (d.below) {
+        rapt__dropout_rows(c, &d, dsum, rows, chain->config->width, m->dy);
+        dy = m->dy;
+    }
+    rapt__sublayer_backward(c, &step, chain->parts[i % chain->parts_count], dy, m->dout,
+                            !chain->before, dstates, gradients);
+}
+
+void rapt__stack_backward(const struct crew *c, const struct stack *s, const struct pass *p,
+                          float *dstates, float *gradients, float *partial)
+{
+    struct chain chain = chain_of(s);
+    struct stack_memory *m = s->memory;
+    for (int i = m->count - 1; i >= 0; i--)
+        step_backward(c, &chain, s, p, i, dstates, gradients, partial);
+    float *dembedded = m->dout;
+    if (chain.before) {
+        back_through(c, &chain, s, norm_of(&chain, 0), &m->first_saved, m->embedded, m->dstream,
+                     p->rows.count, m->dstream, gradients, partial);
+        dembedded = m->dstream;
+    }
+    struct embedding e = embedding_of(&chain, s);
+    struct dropout d = residual_site(s, p, -1);
+    bool learned = chain.config->position == RAPT_POSITION_LEARNED;
+    rapt__embed_backward(c, &e, p->rows.batch, p->ids, p->rows.starts, &d, dembedded,
+                         gradients + chain.place->table,
+                         learned ? gradients + chain.place->places : NULL);
+}

@@ -1,0 +1,198 @@
+/* sublayer.c - the three functions a layer is made of: self-attention, cross-attention and the
+   position-wise feed-forward network (Vaswani et al. 2017, sections 3.2 and 3.3).
+
+       self(x)        = heads(x Wq', x Wk', x Wv') Wo'      Wq, Wk, Wv packed in one matrix
+       cross(x)       = heads(x Wq', z Wk', z Wv') Wo'      z: the encoder's output
+       feedforward(x) = activation(x W1' + b1) W2' + b2 */
+#include "model/model.h"
+
+enum { SITE_ATTENTION = 1, SITE_HIDDEN = 2 };
+
+struct linear rapt__linear_at(const struct linear_place *place, const float *block)
+{
+    return (struct linear){block + place->weight, place->bias ? block + place->bias : NULL,
+                           place->in, place->out};
+}
+
+static const struct layer_place *layer_of(const struct step *s)
+{
+    const struct layout *l = &s->stack->model->layout;
+    return s->stack->decoder ? &l->decoder.layers[s->layer] : &l->encoder.layers[s->layer];
+}
+
+/* y = x W' + b for all rows. */
+static void project(const struct crew *c, const struct step *s, const struct linear_place *place,
+                    const float *x, int rows, float *y)
+{
+    struct linear l = rapt__linear_at(place, s->stack->block);
+    rapt__linear_forward(c, &l, x, l.in, rows, y, l.out, -1, NULL);
+}
+
+/* Gradients of project: of its parameters, and dx = or += if dx is not NULL. */
+static void project_backward(const struct crew *c, const struct step *s,
+                             const struct linear_place *place, const float *x, const float *dy,
+                             int rows, float *dx, bool add, float *gradients)
+{
+    struct linear l = rapt__linear_at(place, s->stack->block);
+    rapt__linear_backward_weight(c, &l, x, l.in, dy, l.out, rows, gradients + place->weight,
+                                 gradients + place->bias);
+    if (dx) rapt__linear_backward_input(c, &l, dy, l.out, rows, dx, l.in, add);
+}
+
+/* ---- attention ---- */
+
+/* Where queries, keys and values of a sublayer lie. */
+struct heads {
+    float *q, *k, *v; /* values or gradients */
+    ptrdiff_t q_row, k_row;
+};
+
+static struct heads heads_at(const rapt_config *c, bool cross, float *q, float *kv)
+{
+    ptrdiff_t D = c->width, G = rapt__key_heads(c) * (D / c->heads);
+    if (cross) return (struct heads){q, kv, kv ? kv + G : NULL, D, 2 * G};
+    return (struct heads){q, q + D, q + D + G, D + 2 * G, D + 2 * G};
+}
+
+static rapt_attention problem_of(const struct step *s, bool cross)
+{
+    const rapt_config *c = &s->stack->model->config;
+    const struct rows *rows = &s->pass->rows, *keys = cross ? &s->pass->source : rows;
+    int K = c->width / c->heads;
+    struct heads h = heads_at(c, cross, s->u->q, s->u->kv);
+    rapt_attention a = {.batch = rows->batch, .heads = c->heads, .key_heads = c->key_heads};
+    a.queries = rows->longest, a.keys = keys->longest;
+    a.key_width = a.value_width = K;
+    a.q = (rapt_stride){0, K, h.q_row};
+    a.k = a.v = (rapt_stride){0, K, h.k_row};
+    a.out = (rapt_stride){0, K, c->width};
+    a.query_starts = rows->starts, a.key_starts = keys->starts;
+    a.score = cross ? c->cross_score : c->self_score;
+    a.threads = s->stack->threads;
+    if (s->stack->decoder && !cross)
+        a.mask = (rapt_mask){.corner = RAPT_CORNER_TOP_LEFT, .causal = 1};
+    struct dropout d = rapt__site(&s->pass->drop, s->pass->drop.attention, s->stack->decoder,
+                                  s->index, SITE_ATTENTION);
+    a.dropout = s->pass->drop.attention;
+    a.seed = d.key;
+    return a;
+}
+
+/* In use the decoder's keys and values are in caches: new ones are appended, queries look back. */
+static void attend_cached(const struct crew *c, const struct step *s, bool cross)
+{
+    const rapt_config *config = &s->stack->model->config;
+    const struct stack_caches *caches = s->pass->caches;
+    const struct rows *rows = &s->pass->rows;
+    struct heads h = heads_at(config, cross, s->u->q, NULL);
+    struct cache *cache = cross ? &caches->cross[s->layer] : &caches->self[s->layer];
+    if (!cross) rapt__cache_append(c->team, cache, rows->starts, h.k, h.k_row, h.v, h.k_row);
+    struct cached_queries queries = {.heads = config->heads,
+                                     .count = rows->batch,
+                                     .starts = rows->starts,
+                                     .sequence = cross ? caches->source_of : NULL,
+                                     .causal = !cross,
+                                     .score = cross ? config->cross_score : config->self_score,
+                                     .q = h.q,
+                                     .q_row = h.q_row,
+                                     .out = s->u->mixed,
+                                     .out_row = config->width,
+                                     .lse = s->u->lse};
+    rapt__cache_attend(c->team, cache, &queries, s->stack->attention_scratch);
+}
+
+static void attention_forward(const struct crew *c, const struct step *s, bool cross)
+{
+    const struct layer_place *l = layer_of(s);
+    const struct attention_place *place = cross ? &l->cross : &l->self;
+    const struct pass *p = s->pass;
+    project(c, s, cross ? &place->q : &place->qkv, s->in, p->rows.count, s->u->q);
+    if (p->caches) {
+        attend_cached(c, s, cross);
+    } else {
+        if (cross) project(c, s, &place->kv, p->states, p->source.count, s->u->kv);
+        struct heads h = heads_at(&s->stack->model->config, cross, s->u->q, s->u->kv);
+        rapt_attention a = problem_of(s, cross);
+        rapt__attention_forward(c->team, &a, h.q, h.k, h.v, s->u->mixed, s->u->lse,
+                                s->stack->attention_scratch);
+    }
+    project(c, s, &place->out, s->u->mixed, p->rows.count, s->u->y);
+}
+
+static void attention_backward(const struct crew *c, const struct step *s, bool cross,
+                               const float *dy, float *din, bool add, float *dstates,
+                               float *gradients)
+{
+    const struct layer_place *l = layer_of(s);
+    const struct attention_place *place = cross ? &l->cross : &l->self;
+    struct stack_memory *m = s->stack->memory;
+    int rows = s->pass->rows.count, sources = s->pass->source.count;
+    const rapt_config *config = &s->stack->model->config;
+    struct heads h = heads_at(config, cross, s->u->q, s->u->kv);
+    struct heads d = heads_at(config, cross, m->dq, m->dkv);
+    project_backward(c, s, &place->out, s->u->mixed, dy, rows, m->dmixed, false, gradients);
+    rapt__fill(c, m->dq, (size_t)rows * (size_t)d.q_row, 0);
+    if (cross) rapt__fill(c, m->dkv, (size_t)sources * (size_t)d.k_row, 0);
+    rapt_attention a = problem_of(s, cross);
+    rapt__attention_backward(c->team, &a, h.q, h.k, h.v, s->u->mixed, s->u->lse, m->dmixed, d.q,
+                             d.k, d.v, NULL, s->stack->attention_scratch);
+    if (cross)
+        project_backward(c, s, &place->kv, s->pass->states, m->dkv, sources, dstates, true,
+                         gradients);
+    project_backward(c, s, cross ? &place->q : &place->qkv, s->in, m->dq, rows, din, add,
+                     gradients);
+}
+
+/* ---- feed-forward ---- */
+
+static struct dropout hidden_site(const struct step *s)
+{
+    return rapt__site(&s->pass->drop, s->pass->drop.hidden, s->stack->decoder, s->index,
+                      SITE_HIDDEN);
+}
+
+static void feedforward_forward(const struct crew *c, const struct step *s)
+{
+    const struct feedforward_place *place = &layer_of(s)->feedforward;
+    const rapt_config *config = &s->stack->model->config;
+    int rows = s->pass->rows.count, F = config->hidden;
+    struct linear in = rapt__linear_at(&place->in, s->stack->block);
+    rapt__linear_forward(c, &in, s->in, in.in, rows, s->u->hidden, F, (int)config->activation,
+                         s->u->active);
+    struct dropout d = hidden_site(s);
+    if (d.below) rapt__dropout_rows(c, &d, s->u->active, rows, F, s->u->active);
+    project(c, s, &place->out, s->u->active, rows, s->u->y);
+}
+
+static void feedforward_backward(const struct crew *c, const struct step *s, const float *dy,
+                                 float *din, bool add, float *gradients)
+{
+    const struct feedforward_place *place = &layer_of(s)->feedforward;
+    const rapt_config *config = &s->stack->model->config;
+    float *dhidden = s->stack->memory->dhidden;
+    int rows = s->pass->rows.count, F = config->hidden;
+    project_backward(c, s, &place->out, s->u->active, dy, rows, dhidden, false, gradients);
+    struct dropout d = hidden_site(s);
+    if (d.below) rapt__dropout_rows(c, &d, dhidden, rows, F, dhidden);
+    rapt__activate_backward(c, (int)config->activation, s->u->hidden, dhidden, dhidden,
+                            (size_t)rows * (size_t)F);
+    project_backward(c, s, &place->in, s->in, dhidden, rows, din, add, gradients);
+}
+
+void rapt__sublayer_forward(const struct crew *c, const struct step *s, enum part part)
+{
+    if (part == PART_FEEDFORWARD)
+        feedforward_forward(c, s);
+    else
+        attention_forward(c, s, part == PART_CROSS);
+}
+
+void rapt__sublayer_backward(const struct crew *c, const struct step *s, enum part part,
+                             const float *dy, float *din, bool add, float *dstates,
+                             float *gradients)
+{
+    if (part == PART_FEEDFORWARD)
+        feedforward_backward(c, s, dy, din, add, gradients);
+    else
+        attention_backward(c, s, part == PART_CROSS, dy, din, add, dstates, gradients);
+}

@@ -1,0 +1,138 @@
+/* beam.c - beam search over a batch. Each source is searched for itself, so its result does not
+   depend on its neighbours.
+
+   A step feeds the last token of every live hypothesis, takes the beams + 1 likeliest next
+   tokens of each (one of them may be the end), and ranks them all by the sum of their
+   log-probabilities; ties go to the earlier hypothesis, then to the lower token. An end among
+   the first `beams` ends its hypothesis; the first `beams` others live on. A source is finished
+   when `beams` hypotheses have ended or its limit is reached; greedy search is beams = 1. */
+#include "run/run.h"
+
+#include "run/search.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void rapt__search_layout(struct search_memory *m, const rapt_limits *l, int vocab,
+                         struct arena *arena)
+{
+    size_t batch = (size_t)l->batch, beams = (size_t)l->beams, slots = batch * beams;
+    size_t length = ((size_t)l->target_length + LANES - 1) / LANES * LANES, tokens = slots * length,
+           picks = slots * (beams + 1);
+    m->live = rapt__arena_take(arena, tokens, sizeof *m->live);
+    m->next = rapt__arena_take(arena, tokens, sizeof *m->next);
+    m->done = rapt__arena_take(arena, tokens, sizeof *m->done);
+    m->sums = rapt__arena_take(arena, slots, sizeof *m->sums);
+    m->next_sums = rapt__arena_take(arena, slots, sizeof *m->next_sums);
+    m->live_count = rapt__arena_take(arena, batch, sizeof *m->live_count);
+    m->done_count = rapt__arena_take(arena, batch, sizeof *m->done_count);
+    m->limit = rapt__arena_take(arena, batch, sizeof *m->limit);
+    m->done_length = rapt__arena_take(arena, slots, sizeof *m->done_length);
+    m->done_score = rapt__arena_take(arena, slots, sizeof *m->done_score);
+    m->parents = rapt__arena_take(arena, slots, sizeof *m->parents);
+    m->starts = rapt__arena_take(arena, slots + 1, sizeof *m->starts);
+    m->fed = rapt__arena_take(arena, slots, sizeof *m->fed);
+    m->order = rapt__arena_take(arena, (size_t)vocab, sizeof *m->order);
+    m->candidates = rapt__arena_take(arena, beams * (beams + 1), sizeof *m->candidates);
+    m->counts = rapt__arena_take(arena, slots, sizeof *m->counts);
+    m->tokens = rapt__arena_take(arena, picks, sizeof *m->tokens);
+    m->logits = rapt__arena_take(arena, picks, sizeof *m->logits);
+    m->log_sums = rapt__arena_take(arena, slots, sizeof *m->log_sums);
+}
+
+static int by_rank(const void *x, const void *y)
+{
+    const struct candidate *a = x, *b = y;
+    if (a->sum != b->sum) return a->sum > b->sum ? -1 : 1;
+    if (a->slot != b->slot) return a->slot - b->slot;
+    return (a->token > b->token) - (a->token < b->token);
+}
+
+static int32_t *tokens_at(const struct search *s, int32_t *tokens, int source, int slot)
+{
+    return tokens + (size_t)(source * s->stride + slot) * (size_t)s->length;
+}
+
+/* Hypothesis `slot`, of `count` tokens without the end, is finished with that sum. */
+static void finish(struct search *s, int source, int slot, double sum, int count, int scored)
+{
+    struct search_memory *m = s->m;
+    if (m->done_count[source] == s->beams) return;
+    int at = source * s->stride + m->done_count[source]++;
+    memcpy(m->done + (size_t)at * (size_t)s->length, tokens_at(s, m->live, source, slot),
+           sizeof(int32_t) * (size_t)count);
+    m->done_length[at] = count;
+    m->done_score[at] = sum / pow(scored, (double)s->options->length_penalty);
+}
+
+static int collect(struct search *s, int source, int row)
+{
+    struct search_memory *m = s->m;
+    int n = 0;
+    for (int slot = 0; slot < m->live_count[source]; slot++, row++)
+        for (int i = 0; i < m->counts[row]; i++) {
+            size_t at = (size_t)row * (size_t)s->picks.most + (size_t)i;
+            double log_p = (double)m->logits[at] - (double)m->log_sums[row];
+            m->candidates[n++] = (struct candidate){m->sums[source * s->stride + slot] + log_p,
+                                                    slot, (int32_t)m->tokens[at]};
+        }
+    qsort(m->candidates, (size_t)n, sizeof *m->candidates, by_rank);
+    return n;
+}
+
+/* One candidate lives on in slot `to`. */
+static void follow(struct search *s, int source, const struct candidate *c, int to)
+{
+    struct search_memory *m = s->m;
+    int32_t *tokens = tokens_at(s, m->next, source, to);
+    memcpy(tokens, tokens_at(s, m->live, source, c->slot), sizeof(int32_t) * (size_t)s->step);
+    tokens[s->step] = c->token;
+    m->next_sums[source * s->stride + to] = c->sum;
+    m->parents[source * s->stride + to] = source * s->stride + c->slot;
+}
+
+/* Lets a source make its step; its first row of picks is `row`. */
+void rapt__search_choose(struct search *s, int source, int row)
+{
+    struct search_memory *m = s->m;
+    int candidates = collect(s, source, row), live = 0;
+    for (int i = 0; i < candidates && live < s->beams; i++) {
+        const struct candidate *c = &m->candidates[i];
+        if (c->token != s->options->end)
+            follow(s, source, c, live++);
+        else if (i < s->beams)
+            finish(s, source, c->slot, c->sum, s->step, s->step + 1);
+    }
+    m->live_count[source] = m->done_count[source] == s->beams ? 0 : live;
+}
+
+/* After the tokens of a step are in `live`: hypotheses at their limit count as ended. */
+void rapt__search_cut(struct search *s, int source)
+{
+    struct search_memory *m = s->m;
+    if (s->step < m->limit[source]) return;
+    for (int slot = 0; slot < m->live_count[source]; slot++)
+        finish(s, source, slot, m->sums[source * s->stride + slot], s->step, s->step);
+    m->live_count[source] = 0;
+}
+
+/* The finished hypotheses of a source, best first, into the caller's arrays. */
+void rapt__search_give(const struct search *s, int source, int32_t *ids, int *counts, float *scores)
+{
+    const struct search_memory *m = s->m;
+    int base = source * s->stride, n = m->done_count[source];
+    for (int rank = 0; rank < s->nbest; rank++) {
+        int best = -1;
+        for (int i = 0; i < n; i++)
+            if (m->done_length[base + i] >= 0 &&
+                (best < 0 || m->done_score[base + i] > m->done_score[base + best]))
+                best = i;
+        counts[rank] = best < 0 ? -1 : m->done_length[base + best];
+        if (scores) scores[rank] = best < 0 ? -INFINITY : (float)m->done_score[base + best];
+        if (best < 0) continue;
+        memcpy(ids + (size_t)rank * (size_t)s->max_length,
+               m->done + (size_t)(base + best) * (size_t)s->length,
+               sizeof(int32_t) * (size_t)counts[rank]);
+        m->done_length[base + best] = -1; /* given */
+    }
+}

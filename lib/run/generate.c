@@ -1,0 +1,162 @@
+/* generate.c - the loop over positions. */
+#include "run/search.h"
+
+#include <math.h>
+#include <string.h>
+
+rapt_generate_options rapt_generate_options_default(int32_t begin, int32_t end)
+{
+    return (rapt_generate_options){.begin = begin, .end = end, .beams = 1, .nbest = 1};
+}
+
+static rapt_status check_sizes(const rapt_session *s, const rapt_generate_options *o, int sources,
+                               rapt_message *why)
+{
+    int beams = o->beams ? o->beams : 1, nbest = o->nbest ? o->nbest : 1;
+    if (o->beams < 0 || beams > s->limits.beams)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "beams is %d, the session has room for %d",
+                          o->beams, s->limits.beams);
+    if (o->nbest < 0 || nbest > beams)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "nbest is %d of %d beams", o->nbest, beams);
+    if (o->max_length < 0 || o->max_length > rapt__session_room(s, sources))
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "max_length is %d, there is room for %d",
+                          o->max_length, rapt__session_room(s, sources));
+    if (s->limits.target_tokens < s->limits.batch * beams)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "target_tokens is %d, %d hypotheses need a row each",
+                          s->limits.target_tokens, s->limits.batch * beams);
+    return RAPT_OK;
+}
+
+static rapt_status check(const rapt_session *s, const rapt_generate_options *o, int sources,
+                         rapt_message *why)
+{
+    int vocab = s->model->config.target_vocab;
+    if (s->model->config.kind == RAPT_ENCODER_ONLY)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "an encoder-only model generates nothing");
+    rapt_status status = check_sizes(s, o, sources, why);
+    if (status) return status;
+    if (o->begin < 0 || o->begin >= vocab || o->end < 0 || o->end >= vocab)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "begin %d or end %d is outside the vocabulary",
+                          (int)o->begin, (int)o->end);
+    if (!(o->max_ratio >= 0) || o->max_extra < 0)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "max_ratio %g or max_extra %d is negative",
+                          (double)o->max_ratio, o->max_extra);
+    if (!(o->temperature >= 0) || o->top_k < 0 || !(o->top_p >= 0 && o->top_p <= 1))
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "temperature %g, top_k %d or top_p %g",
+                          (double)o->temperature, o->top_k, (double)o->top_p);
+    if (o->temperature > 0 && o->beams > 1)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "sampling keeps one hypothesis, not %d beams",
+                          o->beams);
+    if (!isfinite(o->length_penalty))
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "length_penalty is not finite");
+    for (int i = 0; i < o->never_count; i++)
+        if (!o->never || o->never[i] < 0 || o->never[i] >= vocab)
+            return rapt__fail(why, RAPT_BAD_ARGUMENT, "never[%d] is outside the vocabulary", i);
+    return RAPT_OK;
+}
+
+static int limit_of(const struct search *s, int source_length)
+{
+    const rapt_generate_options *o = s->options;
+    if (o->max_ratio <= 0) return s->max_length;
+    double limit = (double)o->max_ratio * source_length + o->max_extra;
+    if (limit < 1) return 1;
+    return limit < s->max_length ? (int)limit : s->max_length;
+}
+
+static struct search begin(rapt_session *session, const rapt_generate_options *o)
+{
+    struct search_memory *m = &session->search;
+    struct search s = {.session = session, .m = m, .options = o};
+    s.beams = o->beams ? o->beams : 1;
+    s.nbest = o->nbest ? o->nbest : 1;
+    s.stride = session->limits.beams;
+    s.length = s.max_length = session->room;
+    s.picks = (struct picks){s.beams + 1, m->counts, m->tokens,     m->logits,
+                             m->log_sums, o->never,  o->never_count};
+    bool decoder_only = session->model->config.kind == RAPT_DECODER_ONLY;
+    for (int b = 0; b < session->sources; b++) {
+        int n = decoder_only ? 0 : session->source_starts[b + 1] - session->source_starts[b];
+        m->live_count[b] = 1;
+        m->done_count[b] = 0;
+        m->limit[b] = decoder_only ? s.max_length : limit_of(&s, n);
+        m->sums[b * s.stride] = 0;
+    }
+    return s;
+}
+
+/* The rows of a step: one for each live hypothesis, none for the other slots. */
+static rapt_tokens feed(struct search *s)
+{
+    struct search_memory *m = s->m;
+    int rows = 0, slots = s->session->targets;
+    m->starts[0] = 0;
+    for (int i = 0; i < slots; i++) {
+        if (i % s->stride < m->live_count[i / s->stride])
+            m->fed[rows++] = s->step ? m->live[(size_t)i * (size_t)s->length + (size_t)s->step - 1]
+                                     : s->options->begin;
+        m->starts[i + 1] = rows;
+    }
+    return (rapt_tokens){slots, m->fed, m->starts};
+}
+
+/* What was chosen becomes what lives, in the caches too. */
+static rapt_status advance(struct search *s)
+{
+    struct search_memory *m = s->m;
+    int32_t *tokens = m->live;
+    double *sums = m->sums;
+    m->live = m->next, m->next = tokens;
+    m->sums = m->next_sums, m->next_sums = sums;
+    s->step++;
+    for (int b = 0; b < s->session->sources; b++) rapt__search_cut(s, b);
+    return rapt_session_reorder(s->session, m->parents);
+}
+
+static rapt_status step(struct search *s, rapt_message *why)
+{
+    struct search_memory *m = s->m;
+    bool sampling = s->options->temperature > 0;
+    rapt_tokens fed = feed(s);
+    rapt_status status = rapt__decode(s->session, &fed, &s->picks, why);
+    if (status) return status;
+    for (int i = 0; i < s->session->targets; i++) m->parents[i] = i;
+    size_t vocab = (size_t)s->session->model->config.target_vocab;
+    for (int b = 0; b < s->session->sources; b++) {
+        int row = m->starts[b * s->stride];
+        if (!m->live_count[b]) continue;
+        if (sampling)
+            rapt__search_sample(s, b, row, s->session->logits + (size_t)row * vocab);
+        else
+            rapt__search_choose(s, b, row);
+    }
+    return advance(s);
+}
+
+static bool alive(const struct search *s)
+{
+    for (int b = 0; b < s->session->sources; b++)
+        if (s->m->live_count[b]) return true;
+    return false;
+}
+
+rapt_status rapt_generate(rapt_session *session, const rapt_tokens *source,
+                          const rapt_generate_options *options, int32_t *ids, int *counts,
+                          float *scores, rapt_message *why)
+{
+    if (!source) return rapt__fail(why, RAPT_BAD_ARGUMENT, "source: there are no tokens");
+    rapt_status status = check(session, options, source->batch, why);
+    int length = options->max_length ? options->max_length : session->limits.target_length;
+    if (!status) status = rapt__encode(session, source, length, NULL, why);
+    if (status) return status;
+    struct search s = begin(session, options);
+    while (!status && alive(&s)) status = step(&s, why);
+    if (status) return status;
+    for (int b = 0; b < session->sources; b++) {
+        size_t at = (size_t)b * (size_t)s.nbest;
+        rapt__search_give(&s, b, ids + at * (size_t)s.max_length, counts + at,
+                          scores ? scores + at : NULL);
+    }
+    return RAPT_OK;
+}

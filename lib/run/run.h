@@ -1,0 +1,87 @@
+/* run.h - the door of the top floor: sessions, trainers, generation. */
+#ifndef RAPT_LIB_RUN_H
+#define RAPT_LIB_RUN_H
+
+#include "model/model.h"
+#include <rapt/generate.h>
+#include <rapt/train.h>
+
+/* ---- beam.c: what a search keeps; slot b*beams + i is hypothesis i of source b ---- */
+struct candidate { /* one way to go on */
+    double sum;    /* of log-probabilities */
+    int slot;      /* of its source: 0 .. beams-1 */
+    int32_t token;
+};
+struct search_memory {
+    int32_t *live, *next;         /* [slots][target_length] tokens so far, without begin */
+    double *sums, *next_sums;     /* [slots] */
+    int *live_count;              /* [batch] hypotheses that go on */
+    int *done_count;              /* [batch] hypotheses that ended */
+    int *limit;                   /* [batch] tokens at most, end included */
+    int32_t *done;                /* [slots][target_length] */
+    int *done_length;             /* [slots] */
+    double *done_score;           /* [slots] */
+    int *parents;                 /* [slots] */
+    int *starts;                  /* [slots + 1] of one step */
+    int32_t *fed;                 /* [slots] the token each row feeds */
+    int *order;                   /* [vocab] sampling: tokens from likely to unlikely */
+    struct candidate *candidates; /* [beams * (beams + 1)] */
+    int *counts, *tokens;         /* of struct picks */
+    float *logits, *log_sums;
+};
+void rapt__search_layout(struct search_memory *m, const rapt_limits *limits, int vocab,
+                         struct arena *arena);
+
+/* ---- session.c, session_memory.c ---- */
+struct rapt_session {
+    rapt_allocator allocator;
+    const rapt_model *model;
+    rapt_limits limits; /* beams and target_tokens filled in */
+    struct arena arena;
+    struct stack_memory encoder, decoder;
+    struct cache *self, *cross; /* [decoder layers] */
+    int *capacity;              /* [batch * beams] tokens the caches have room for */
+    int *parents;               /* [batch * beams] */
+    void *attention_scratch;
+    float *pack;          /* [PACK_FLOATS] */
+    float *logits;        /* [target_tokens][N] */
+    int sources, targets; /* sequences of the last rapt_encode; of its targets */
+    int target_rows;      /* of the last rapt_decode; 0: none since rapt_encode */
+    int room;             /* tokens per target since the last rapt_encode */
+    int *source_starts;   /* [batch + 1], behind the last sequence all equal */
+    int *target_starts;   /* [batch * beams + 1], the same, of the last rapt_decode */
+    int *past;            /* [batch * beams] tokens before the last rapt_decode */
+    int *length;          /* [batch * beams] tokens now */
+    int *source_of;       /* [batch * beams] */
+    struct search_memory search;
+};
+
+/* The likeliest next tokens of every row, found while the logits are at hand. */
+struct picks {
+    int most;             /* how many per row */
+    int *counts;          /* [rows] how many there are */
+    int *tokens;          /* [rows][most] greatest logit first */
+    float *logits;        /* [rows][most] */
+    float *log_sums;      /* [rows] log sum exp of the row */
+    const int32_t *never; /* [never_count] tokens that must not be picked */
+    int never_count;
+};
+/* rapt_encode where each target needs room for `room` tokens: more than target_length when there
+   are fewer sequences than limits.batch. */
+rapt_status rapt__encode(rapt_session *s, const rapt_tokens *source, int room, const float **memory,
+                         rapt_message *why);
+/* The most room per target if there are that many sources. */
+int rapt__session_room(const rapt_session *s, int sources);
+/* rapt_decode, with picks if not NULL. */
+rapt_status rapt__decode(rapt_session *s, const rapt_tokens *target, struct picks *picks,
+                         rapt_message *why);
+
+/* Checks tokens against a vocabulary and limits; what: "source" or "target" in the message. */
+rapt_status rapt__tokens_check(const rapt_tokens *tokens, const char *what, int vocab,
+                               int sequences, int most_tokens, int longest, rapt_message *why);
+int rapt__longest(int batch, const int *starts);
+
+/* ---- schedule.c ---- */
+float rapt__schedule_rate(const rapt_train_options *o, float rate, long long step);
+
+#endif

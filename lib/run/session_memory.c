@@ -1,0 +1,143 @@
+/* session_memory.c - a session's birth: all it will ever need, in one piece. */
+#include "run/run.h"
+
+#include <string.h>
+
+static rapt_limits fill_in(const rapt_limits *limits)
+{
+    rapt_limits l = *limits;
+    if (l.beams == 0) l.beams = 1;
+    if (l.target_tokens == 0) l.target_tokens = l.batch * l.beams;
+    return l;
+}
+
+static rapt_status check_limits(const rapt_model *model, const rapt_limits *l, rapt_message *why)
+{
+    const rapt_config *c = &model->config;
+    if (l->batch < 1 || l->batch > 1 << 20 || l->beams < 0 || l->beams > 1 << 10 ||
+        l->target_tokens < 0 || l->threads < 0)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "limits: batch %d, beams %d, target_tokens %d, threads %d", l->batch,
+                          l->beams, l->target_tokens, l->threads);
+    if (c->kind != RAPT_DECODER_ONLY && l->source_tokens < 1)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "limits: source_tokens is %d", l->source_tokens);
+    if (c->kind != RAPT_ENCODER_ONLY && (l->target_length < 1 || l->target_length > c->positions))
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "limits: target_length is %d, the model has %d positions",
+                          l->target_length, c->positions);
+    return RAPT_OK;
+}
+
+/* Rooms that hold `tokens` in all, however they are spread over the sequences: each sequence may
+   leave one panel of 16 partly empty. */
+static void spread(int *capacity, int sequences, int tokens)
+{
+    capacity[0] = tokens / LANES * LANES + LANES;
+    for (int i = 1; i < sequences; i++) capacity[i] = 1;
+}
+
+static void lay_out_caches(rapt_session *s, struct arena *arena)
+{
+    const rapt_config *c = &s->model->config;
+    const rapt_limits *l = &s->limits;
+    int layers = s->model->layout.decoder.count, K = c->width / c->heads, G = rapt__key_heads(c);
+    int slots = l->batch * l->beams;
+    bool cross = c->kind == RAPT_ENCODER_DECODER;
+    struct cache counted;
+    s->self = rapt__arena_take(arena, (size_t)layers, sizeof *s->self);
+    s->cross = cross ? rapt__arena_take(arena, (size_t)layers, sizeof *s->cross) : NULL;
+    for (int i = 0; i < slots; i++) s->capacity[i] = l->target_length;
+    for (int i = 0; i < layers; i++)
+        rapt__cache_layout(s->self ? &s->self[i] : &counted, slots, s->capacity, G, K, K, arena);
+    spread(s->capacity, l->batch, l->source_tokens);
+    for (int i = 0; cross && i < layers; i++)
+        rapt__cache_layout(s->cross ? &s->cross[i] : &counted, l->batch, s->capacity, G, K, K,
+                           arena);
+}
+
+/* s->capacity must be there already: it holds the capacities while the caches are laid out. */
+static void lay_out(rapt_session *s, struct arena *arena)
+{
+    const rapt_config *c = &s->model->config;
+    const rapt_limits *l = &s->limits;
+    size_t batch = (size_t)l->batch, slots = batch * (size_t)l->beams;
+    int source = c->kind == RAPT_DECODER_ONLY ? 0 : l->source_tokens;
+    int target = c->kind == RAPT_ENCODER_ONLY ? 0 : l->target_tokens;
+    int K = c->width / c->heads;
+    rapt__stack_layout(&s->encoder, c, false, source, 0, false, arena);
+    rapt__stack_layout(&s->decoder, c, true, target, c->kind == RAPT_ENCODER_DECODER ? source : 0,
+                       false, arena);
+    size_t room =
+        rapt__attention_room(c->heads, rapt__key_heads(c), K, l->batch, source, source, l->threads);
+    size_t cached = rapt__cache_scratch(K, K, l->threads);
+    s->attention_scratch = rapt__arena_take(arena, 1, room > cached ? room : cached);
+    s->pack = rapt__arena_floats(arena, PACK_FLOATS, 1);
+    s->logits = rapt__arena_floats(arena, (size_t)target, (size_t)c->target_vocab);
+    s->source_starts = rapt__arena_take(arena, batch + 1, sizeof(int));
+    s->target_starts = rapt__arena_take(arena, slots + 1, sizeof(int));
+    s->past = rapt__arena_take(arena, slots, sizeof(int));
+    s->length = rapt__arena_take(arena, slots, sizeof(int));
+    s->source_of = rapt__arena_take(arena, slots, sizeof(int));
+    s->parents = rapt__arena_take(arena, slots, sizeof(int));
+    if (c->kind == RAPT_ENCODER_ONLY) return;
+    lay_out_caches(s, arena);
+    rapt__search_layout(&s->search, l, c->target_vocab, arena);
+}
+
+static size_t capacity_bytes(const rapt_limits *l)
+{
+    return (size_t)l->batch * (size_t)l->beams * sizeof(int);
+}
+
+size_t rapt_session_bytes(const rapt_model *model, const rapt_limits *limits)
+{
+    rapt_session s = {.model = model};
+    if (check_limits(model, limits, NULL)) return 0;
+    s.limits = fill_in(limits);
+    s.capacity = rapt__alloc(&model->allocator, capacity_bytes(&s.limits));
+    if (!s.capacity) return 0;
+    lay_out(&s, &s.arena);
+    rapt__free(&model->allocator, s.capacity, capacity_bytes(&s.limits));
+    return s.arena.overflow ? 0 : s.arena.used + sizeof s + capacity_bytes(&s.limits);
+}
+
+static rapt_status build(rapt_session *s, rapt_message *why)
+{
+    s->capacity = rapt__alloc(&s->allocator, capacity_bytes(&s->limits));
+    if (!s->capacity) return rapt__fail(why, RAPT_NO_MEMORY, "no memory for a session");
+    s->arena.raw = true;
+    lay_out(s, &s->arena);
+    size_t bytes = s->arena.used;
+    if (rapt__arena_reserve(&s->arena, &s->allocator))
+        return rapt__fail(why, RAPT_NO_MEMORY, "no memory for a session of %zu bytes", bytes);
+    lay_out(s, &s->arena);
+    for (int i = 0; i <= s->limits.batch; i++) s->source_starts[i] = 0;
+    return RAPT_OK;
+}
+
+rapt_status rapt_session_create(rapt_session **session, const rapt_model *model,
+                                const rapt_limits *limits, const rapt_allocator *allocator,
+                                rapt_message *why)
+{
+    rapt_status status = check_limits(model, limits, why);
+    if (status) return status;
+    rapt_session *s = rapt__alloc(allocator, sizeof *s);
+    if (!s) return rapt__fail(why, RAPT_NO_MEMORY, "no memory for a session");
+    *s = (rapt_session){.allocator = rapt__allocator(allocator), .model = model};
+    s->limits = fill_in(limits);
+    status = build(s, why);
+    if (status)
+        rapt_session_free(s);
+    else
+        *session = s;
+    return status;
+}
+
+void rapt_session_free(rapt_session *session)
+{
+    if (!session) return;
+    rapt_allocator allocator = session->allocator;
+    rapt__arena_free(&session->arena, &allocator);
+    rapt__free(&allocator, session->capacity, capacity_bytes(&session->limits));
+    rapt__free(&allocator, session, sizeof *session);
+}

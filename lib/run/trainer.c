@@ -1,0 +1,257 @@
+/* trainer.c - the gradient of a batch, and the step that follows: teacher forcing (the decoder
+   is fed what it should have said), label-smoothed cross-entropy, Adam. */
+#include "run/trainer.h"
+
+#include <math.h>
+#include <string.h>
+
+rapt_train_options rapt_train_options_default(void)
+{
+    return (rapt_train_options){.rate = 1e-3f,
+                                .warmup = 1000,
+                                .beta1 = 0.9f,
+                                .beta2 = 0.98f,
+                                .epsilon = 1e-9f,
+                                .label_smoothing = 0.1f,
+                                .dropout = 0.1f,
+                                .seed = 1};
+}
+
+/* ---- one batch ---- */
+
+/* What all members of the team work on. */
+struct batch {
+    rapt_trainer *trainer;
+    struct stack encoder, decoder;
+    struct pass source, target; /* count 0: that side is absent */
+    bool gradient;
+    float smoothing;
+    struct loss sums;
+};
+
+static struct rows rows_of(int batch, const int *starts)
+{
+    return (struct rows){batch, starts[batch], starts, rapt__longest(batch, starts)};
+}
+
+static struct stack stack_of(rapt_trainer *t, bool decoder)
+{
+    return (struct stack){.model = t->model,
+                          .block = t->model->block,
+                          .decoder = decoder,
+                          .memory = decoder ? &t->decoder : &t->encoder,
+                          .attention_scratch = t->attention_scratch,
+                          .threads = t->limits.threads};
+}
+
+static void loss_of(const struct crew *c, struct batch *b, const float *states, int rows,
+                    float *dstates)
+{
+    rapt_trainer *t = b->trainer;
+    const struct linear_place *place = &t->model->layout.output;
+    struct linear output = rapt__linear_at(place, t->model->block);
+    float *dbias = b->gradient && place->bias ? t->gradients + place->bias : NULL;
+    rapt__loss(c, &output, states, rows, t->labels, b->smoothing, &b->sums,
+               b->gradient ? dstates : NULL, b->gradient ? t->gradients + place->weight : NULL,
+               dbias, t->loss_scratch);
+}
+
+static void work_on_batch(struct team *team, void *argument)
+{
+    struct batch *b = argument;
+    rapt_trainer *t = b->trainer;
+    struct crew c = {team, rapt__kernels(), t->pack, t->options.products == RAPT_PRODUCTS_OPENBLAS};
+    bool decodes = t->model->config.kind != RAPT_ENCODER_ONLY;
+    struct pass target = b->target;
+    const float *states = NULL, *last = NULL;
+    if (b->source.rows.count) last = states = rapt__stack_forward(&c, &b->encoder, &b->source);
+    target.states = states;
+    if (decodes) last = rapt__stack_forward(&c, &b->decoder, &target);
+    loss_of(&c, b, last, decodes ? target.rows.count : b->source.rows.count,
+            decodes ? t->decoder.dout : t->encoder.dout);
+    if (!b->gradient) return;
+    if (decodes) {
+        size_t states_size = (size_t)b->source.rows.count * (size_t)t->model->config.width;
+        if (states) rapt__fill(&c, t->encoder.dout, states_size, 0);
+        rapt__stack_backward(&c, &b->decoder, &target, t->encoder.dout, t->gradients, t->partial);
+    }
+    if (states) rapt__stack_backward(&c, &b->encoder, &b->source, NULL, t->gradients, t->partial);
+}
+
+/* Each target sequence loses its last token as input and its first as label. */
+static void split_target(rapt_trainer *t, const rapt_tokens *target)
+{
+    t->input_starts[0] = 0;
+    for (int b = 0, n = 0; b < target->batch; b++) {
+        for (int i = target->starts[b]; i + 1 < target->starts[b + 1]; i++, n++) {
+            t->inputs[n] = target->ids[i];
+            t->labels[n] = target->ids[i + 1];
+        }
+        t->input_starts[b + 1] = n;
+    }
+}
+
+static struct drop drop_of(const rapt_trainer *t, bool training)
+{
+    if (!training) return (struct drop){0};
+    const rapt_train_options *o = &t->options;
+    return (struct drop){o->dropout, o->attention_dropout, o->hidden_dropout,
+                         rapt__mix(o->seed, (uint64_t)t->calls)};
+}
+
+static struct batch prepare(rapt_trainer *t, const rapt_tokens *source, const rapt_tokens *target,
+                            bool gradient)
+{
+    static const int none[1] = {0};
+    struct batch b = {.trainer = t, .gradient = gradient};
+    rapt_kind kind = t->model->config.kind;
+    b.encoder = stack_of(t, false);
+    b.decoder = stack_of(t, true);
+    b.smoothing = t->options.label_smoothing;
+    b.source.drop = b.target.drop = drop_of(t, gradient);
+    b.source.rows = b.target.rows = (struct rows){0, 0, none, 0};
+    if (kind != RAPT_DECODER_ONLY) {
+        b.source.ids = source->ids;
+        b.source.rows = rows_of(source->batch, source->starts);
+    }
+    if (kind == RAPT_ENCODER_ONLY) {
+        memcpy(t->labels, target->ids, sizeof *t->labels * (size_t)target->starts[target->batch]);
+        return b;
+    }
+    split_target(t, target);
+    b.target.ids = t->inputs;
+    b.target.rows = rows_of(target->batch, t->input_starts);
+    b.target.source = b.source.rows;
+    return b;
+}
+
+static rapt_status check_sources(const rapt_trainer *t, const rapt_tokens *source, int batch,
+                                 rapt_message *why)
+{
+    const rapt_config *c = &t->model->config;
+    rapt_status status = rapt__tokens_check(source, "source", c->source_vocab, t->limits.batch,
+                                            t->limits.source_tokens, c->positions, why);
+    if (status) return status;
+    if (source->batch != batch)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%d source and %d target sequences",
+                          source->batch, batch);
+    for (int b = 0; b < batch; b++)
+        if (source->starts[b + 1] == source->starts[b])
+            return rapt__fail(why, RAPT_BAD_ARGUMENT, "source sequence %d is empty", b);
+    return RAPT_OK;
+}
+
+/* Labels of an encoder-only model: one for each source token, negative: none. */
+static rapt_status check_labels(const rapt_trainer *t, const rapt_tokens *source,
+                                const rapt_tokens *target, rapt_message *why)
+{
+    for (int b = 0; b <= target->batch; b++)
+        if (target->starts[b] != source->starts[b])
+            return rapt__fail(why, RAPT_BAD_ARGUMENT, "labels and tokens differ in number");
+    for (int i = 0; i < target->starts[target->batch]; i++)
+        if (target->ids[i] >= t->model->config.target_vocab)
+            return rapt__fail(why, RAPT_BAD_ARGUMENT, "label %d is %d, the vocabulary has %d", i,
+                              (int)target->ids[i], t->model->config.target_vocab);
+    return RAPT_OK;
+}
+
+static rapt_status check(const rapt_trainer *t, const rapt_tokens *source,
+                         const rapt_tokens *target, rapt_message *why)
+{
+    const rapt_config *c = &t->model->config;
+    if (!target || !target->starts)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "target: there are no tokens");
+    rapt_status status = RAPT_OK;
+    if (c->kind != RAPT_DECODER_ONLY) status = check_sources(t, source, target->batch, why);
+    if (status) return status;
+    if (c->kind == RAPT_ENCODER_ONLY) return check_labels(t, source, target, why);
+    /* the last token is predicted, not fed: one more than there are positions */
+    return rapt__tokens_check(target, "target", c->target_vocab, t->limits.batch,
+                              t->limits.target_tokens, c->positions + 1, why);
+}
+
+static rapt_status run(rapt_trainer *t, const rapt_tokens *source, const rapt_tokens *target,
+                       bool gradient, rapt_report *report, rapt_message *why)
+{
+    rapt_status status = check(t, source, target, why);
+    if (status) return status;
+    struct batch b = prepare(t, source, target, gradient);
+    rapt__team_run(t->limits.threads, work_on_batch, &b);
+    if (!isfinite(b.sums.loss)) {
+        if (gradient) rapt__trainer_discard(t);
+        return rapt__fail(why, RAPT_NOT_FINITE, "the loss is %g", b.sums.loss);
+    }
+    if (gradient) t->tokens += b.sums.tokens, t->calls++;
+    report->loss += b.sums.loss;
+    report->likelihood += b.sums.likelihood;
+    report->tokens += b.sums.tokens;
+    report->correct += b.sums.correct;
+    return RAPT_OK;
+}
+
+rapt_status rapt_train_gradient(rapt_trainer *trainer, const rapt_tokens *source,
+                                const rapt_tokens *target, rapt_report *report, rapt_message *why)
+{
+    return run(trainer, source, target, true, report, why);
+}
+
+rapt_status rapt_train_evaluate(rapt_trainer *trainer, const rapt_tokens *source,
+                                const rapt_tokens *target, rapt_report *report, rapt_message *why)
+{
+    return run(trainer, source, target, false, report, why);
+}
+
+void rapt__trainer_discard(rapt_trainer *t)
+{
+    memset(t->gradients, 0, t->model->layout.floats * sizeof(float));
+    t->tokens = 0;
+    t->calls++;
+}
+
+/* ---- the step ---- */
+
+struct step_work {
+    rapt_trainer *trainer;
+    struct adam adam;
+    double squares, norm; /* of the gradient of the mean loss */
+};
+
+static void work_on_step(struct team *team, void *argument)
+{
+    struct step_work *w = argument;
+    rapt_trainer *t = w->trainer;
+    struct crew c = {team, rapt__kernels(), t->pack, false};
+    size_t n = t->model->layout.floats;
+    rapt__square_sum(&c, t->gradients, n, t->square_partial, &w->squares);
+    struct adam adam = w->adam;
+    double norm = sqrt(w->squares) * (double)adam.gradient_scale, clip = t->options.clip_norm;
+    if (clip > 0 && norm > clip) adam.gradient_scale *= (float)(clip / norm);
+    if (team->rank == 0) w->norm = norm;
+    if (isfinite(norm)) rapt__adam(&c, &adam, t->model->block, t->gradients, t->m, t->v, n);
+    rapt__fill(&c, t->gradients, n, 0);
+}
+
+rapt_status rapt_train_step(rapt_trainer *t, rapt_report *report)
+{
+    const rapt_train_options *o = &t->options;
+    if (t->tokens <= 0) return RAPT_BAD_ARGUMENT;
+    double step = (double)(t->steps + 1);
+    float rate = rapt__schedule_rate(o, t->rate, t->steps + 1);
+    struct step_work w = {.trainer = t};
+    w.adam = (struct adam){.rate = rate,
+                           .beta1 = o->beta1,
+                           .beta2 = o->beta2,
+                           .epsilon = o->epsilon,
+                           .correct1 = (float)(1 / (1 - pow((double)o->beta1, step))),
+                           .correct2 = (float)(1 / (1 - pow((double)o->beta2, step))),
+                           .decay = rate * o->weight_decay,
+                           .gradient_scale = (float)(1 / (double)t->tokens)};
+    rapt__team_run(t->limits.threads, work_on_step, &w);
+    t->tokens = 0;
+    if (!isfinite(w.norm)) return RAPT_NOT_FINITE;
+    t->steps++;
+    report->gradient_norm = w.norm;
+    report->rate = (double)rate;
+    report->step = t->steps;
+    return RAPT_OK;
+}

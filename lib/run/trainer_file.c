@@ -1,0 +1,97 @@
+/* trainer_file.c - a trainer's night: parameters, moments and counters in one file, so that the
+   next morning goes on bit for bit. */
+#include "run/trainer.h"
+
+#include "format/format.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char STATE_KEY[] = "rapt.trainer";
+enum { STATE_TEXT = 128, BLOCKS = 3 };
+
+static uint32_t bits_of(float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+rapt_status rapt_trainer_save(const rapt_trainer *t, const char *path, const rapt_note *notes,
+                              int count, rapt_message *why)
+{
+    char state[STATE_TEXT];
+    if (t->tokens)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "gradients have been added that no step has applied");
+    snprintf(state, sizeof state, "steps %lld calls %lld rate %08" PRIx32, t->steps, t->calls,
+             bits_of(t->rate));
+    struct block_file blocks[BLOCKS] = {
+        {"", t->model->block}, {"adam.m.", t->m}, {"adam.v.", t->v}};
+    size_t size = ((size_t)count + 1) * sizeof(rapt_note);
+    rapt_note *all = rapt__alloc(&t->allocator, size);
+    if (!all) return rapt__fail(why, RAPT_NO_MEMORY, "%s: no memory to write it", path);
+    all[0] = (rapt_note){STATE_KEY, state};
+    if (count) memcpy(all + 1, notes, (size_t)count * sizeof *notes);
+    rapt_status status = rapt__blocks_save(t->model, blocks, BLOCKS, path, all, count + 1, why);
+    rapt__free(&t->allocator, all, size);
+    return status;
+}
+
+static rapt_status read_state(rapt_trainer *t, const struct tensor_file *file, rapt_message *why)
+{
+    const char *text = rapt__tensors_note(file, STATE_KEY);
+    uint32_t rate;
+    int end = 0;
+    if (!text) return rapt__fail(why, RAPT_BAD_FILE, "it is a model, not a trainer's checkpoint");
+    if (sscanf(text, "steps %lld calls %lld rate %8" SCNx32 "%n", &t->steps, &t->calls, &rate,
+               &end) != 3 ||
+        text[end] != 0 || t->steps < 0 || t->calls < 0)
+        return rapt__fail(why, RAPT_BAD_FILE, "note %s is damaged", STATE_KEY);
+    memcpy(&t->rate, &rate, sizeof t->rate);
+    if (!(t->rate >= 0 && t->rate <= 1e6f))
+        return rapt__fail(why, RAPT_BAD_FILE, "note %s is damaged", STATE_KEY);
+    return RAPT_OK;
+}
+
+/* Reads all into `staged` first, so that a failure leaves the trainer as it was. */
+static rapt_status load_staged(rapt_trainer *t, struct tensor_file *file, float *staged,
+                               rapt_message *why)
+{
+    size_t n = t->model->layout.floats;
+    rapt_config config;
+    rapt_trainer state = *t;
+    const char *text = rapt__tensors_note(file, "rapt.config");
+    if (!text) return rapt__fail(why, RAPT_BAD_FILE, "note rapt.config is missing");
+    rapt_status status = rapt__config_read(&config, text, why);
+    if (status) return status;
+    if (!rapt__config_same(&config, &t->model->config))
+        return rapt__fail(why, RAPT_BAD_FILE, "it belongs to a model of another configuration");
+    status = read_state(&state, file, why);
+    if (status) return status;
+    struct block_file blocks[BLOCKS] = {
+        {"", staged}, {"adam.m.", staged + n}, {"adam.v.", staged + 2 * n}};
+    status = rapt__blocks_load(t->model, blocks, BLOCKS, file, why);
+    if (status) return status;
+    memcpy(t->model->block, staged, n * sizeof(float));
+    memcpy(t->m, staged + n, n * sizeof(float));
+    memcpy(t->v, staged + 2 * n, n * sizeof(float));
+    memset(t->gradients, 0, n * sizeof(float));
+    t->steps = state.steps, t->calls = state.calls, t->rate = state.rate, t->tokens = 0;
+    return RAPT_OK;
+}
+
+rapt_status rapt_trainer_load(rapt_trainer *t, const char *path, rapt_message *why)
+{
+    struct tensor_file *file;
+    rapt_message reason = {"no memory to load it"};
+    rapt_status status = rapt__tensors_open(&file, path, &t->allocator, why);
+    if (status) return status;
+    size_t bytes = t->model->layout.floats * sizeof(float) * BLOCKS;
+    float *staged = rapt__alloc(&t->allocator, bytes);
+    if (staged) memset(staged, 0, bytes);
+    status = staged ? load_staged(t, file, staged, &reason) : RAPT_NO_MEMORY;
+    rapt__free(&t->allocator, staged, bytes);
+    rapt__tensors_close(file);
+    return status ? rapt__fail(why, status, "%.200s: %.300s", path, reason.text) : RAPT_OK;
+}

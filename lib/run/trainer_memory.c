@@ -1,0 +1,153 @@
+/* trainer_memory.c - a trainer's birth: all it will ever need, in one piece. */
+#include "run/trainer.h"
+
+#include <math.h>
+
+/* Rows of the two sides: an encoder-only model has no target rows, and so on. */
+static void count_rows(const rapt_trainer *t, int *source_rows, int *target_rows)
+{
+    rapt_kind kind = t->model->config.kind;
+    *source_rows = kind == RAPT_DECODER_ONLY ? 0 : t->limits.source_tokens;
+    *target_rows = kind == RAPT_ENCODER_ONLY ? 0 : t->limits.target_tokens;
+}
+
+static void lay_out(rapt_trainer *t, struct arena *arena)
+{
+    const rapt_config *c = &t->model->config;
+    size_t floats = t->model->layout.floats, batch = (size_t)t->limits.batch;
+    int source, target;
+    count_rows(t, &source, &target);
+    int most = source > target ? source : target;
+    rapt__stack_layout(&t->encoder, c, false, source, 0, true, arena);
+    rapt__stack_layout(&t->decoder, c, true, target, c->kind == RAPT_ENCODER_DECODER ? source : 0,
+                       true, arena);
+    t->gradients = rapt__arena_floats(arena, floats, 1);
+    t->m = rapt__arena_floats(arena, floats, 1);
+    t->v = rapt__arena_floats(arena, floats, 1);
+    t->partial = rapt__arena_floats(arena, rapt__norm_partial(most, c->width), 1);
+    t->loss_scratch = rapt__arena_floats(arena, rapt__loss_scratch(most, c->target_vocab), 1);
+    t->pack = rapt__arena_floats(arena, PACK_FLOATS, 1);
+    t->square_partial = rapt__arena_take(arena, rapt__square_partial(floats), sizeof(double));
+    t->inputs = rapt__arena_take(arena, (size_t)most, sizeof(int32_t));
+    t->labels = rapt__arena_take(arena, (size_t)most, sizeof(int32_t));
+    t->input_starts = rapt__arena_take(arena, batch + 1, sizeof(int));
+    t->attention_scratch =
+        rapt__arena_take(arena, 1,
+                         rapt__attention_room(c->heads, rapt__key_heads(c), c->width / c->heads,
+                                              t->limits.batch, most, most, t->limits.threads));
+}
+
+static rapt_status check_share(const char *name, float share, rapt_message *why)
+{
+    if (share >= 0 && share < 1) return RAPT_OK;
+    return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is %g, it must be at least 0 and below 1", name,
+                      (double)share);
+}
+
+static rapt_status check_positive(const char *name, float value, rapt_message *why)
+{
+    if (value >= 0 && isfinite(value)) return RAPT_OK;
+    return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is %g, it must not be negative", name,
+                      (double)value);
+}
+
+static rapt_status check_options(const rapt_train_options *o, rapt_message *why)
+{
+    const struct {
+        const char *name;
+        float value;
+    } shares[] = {{"dropout", o->dropout},
+                  {"attention_dropout", o->attention_dropout},
+                  {"hidden_dropout", o->hidden_dropout},
+                  {"label_smoothing", o->label_smoothing},
+                  {"beta1", o->beta1},
+                  {"beta2", o->beta2}},
+      sizes[] = {{"rate", o->rate},
+                 {"epsilon", o->epsilon},
+                 {"weight_decay", o->weight_decay},
+                 {"clip_norm", o->clip_norm}};
+    rapt_status status = RAPT_OK;
+    for (size_t i = 0; !status && i < sizeof shares / sizeof *shares; i++)
+        status = check_share(shares[i].name, shares[i].value, why);
+    for (size_t i = 0; !status && i < sizeof sizes / sizeof *sizes; i++)
+        status = check_positive(sizes[i].name, sizes[i].value, why);
+    if (status) return status;
+    if (o->warmup < 0 || o->steps < 0 || (unsigned)o->schedule > RAPT_SCHEDULE_CONSTANT)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "warmup %d, steps %d, schedule %d", o->warmup,
+                          o->steps, (int)o->schedule);
+    if (o->products == RAPT_PRODUCTS_OPENBLAS && !rapt__openblas_present())
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "this library has no usable OpenBLAS");
+    return RAPT_OK;
+}
+
+static rapt_status check_limits(const rapt_train_limits *l, rapt_message *why)
+{
+    if (l->batch < 1 || l->source_tokens < 0 || l->target_tokens < 0 || l->threads < 0)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "limits: batch %d, source_tokens %d, target_tokens %d, threads %d",
+                          l->batch, l->source_tokens, l->target_tokens, l->threads);
+    return RAPT_OK;
+}
+
+size_t rapt_trainer_bytes(const rapt_model *model, const rapt_train_limits *limits)
+{
+    rapt_trainer t = {.model = (rapt_model *)(uintptr_t)model, .limits = *limits};
+    if (check_limits(limits, NULL)) return 0;
+    lay_out(&t, &t.arena);
+    return t.arena.overflow ? 0 : t.arena.used + sizeof t;
+}
+
+rapt_status rapt_trainer_create(rapt_trainer **trainer, rapt_model *model,
+                                const rapt_train_options *options, const rapt_train_limits *limits,
+                                const rapt_allocator *allocator, rapt_message *why)
+{
+    rapt_status status = check_options(options, why);
+    if (!status) status = check_limits(limits, why);
+    if (status) return status;
+    rapt_trainer *t = rapt__alloc(allocator, sizeof *t);
+    if (!t) return rapt__fail(why, RAPT_NO_MEMORY, "no memory for a trainer");
+    *t = (rapt_trainer){.allocator = rapt__allocator(allocator),
+                        .model = model,
+                        .options = *options,
+                        .limits = *limits,
+                        .rate = options->rate};
+    lay_out(t, &t->arena);
+    size_t bytes = t->arena.used;
+    status = rapt__arena_reserve(&t->arena, allocator);
+    if (status) {
+        rapt__free(allocator, t, sizeof *t);
+        return rapt__fail(why, status, "no memory for a trainer of %zu bytes", bytes);
+    }
+    lay_out(t, &t->arena);
+    *trainer = t;
+    return RAPT_OK;
+}
+
+void rapt_trainer_free(rapt_trainer *trainer)
+{
+    if (!trainer) return;
+    rapt_allocator allocator = trainer->allocator;
+    rapt__arena_free(&trainer->arena, &allocator);
+    rapt__free(&allocator, trainer, sizeof *trainer);
+}
+
+float *rapt_trainer_gradients(rapt_trainer *trainer, size_t *count, long long **tokens)
+{
+    *count = trainer->model->layout.floats;
+    *tokens = &trainer->tokens;
+    return trainer->gradients;
+}
+
+rapt_status rapt_trainer_read_gradient(const rapt_trainer *trainer, int index, float *data)
+{
+    const struct layout *l = &trainer->model->layout;
+    if (index < 0 || index >= l->count) return RAPT_BAD_ARGUMENT;
+    const struct parameter *p = &l->parameters[index];
+    rapt__parameter_get(p, trainer->gradients, 0, (size_t)p->rows * (size_t)p->columns, data);
+    return RAPT_OK;
+}
+
+void rapt_trainer_set_rate(rapt_trainer *trainer, float rate)
+{
+    trainer->rate = rate;
+}

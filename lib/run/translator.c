@@ -1,0 +1,128 @@
+/* translator.c - a model file with its tokenisers, ready to translate. */
+#include "run/translator.h"
+
+#include <string.h>
+
+static rapt_translator_options fill_in(const rapt_translator_options *options)
+{
+    rapt_translator_options o = options ? *options : (rapt_translator_options){0};
+    if (!o.beams) o.beams = 5;
+    if (!o.nbest) o.nbest = 1;
+    if (!o.batch) o.batch = 32;
+    if (!o.batch_tokens) o.batch_tokens = 2048;
+    return o;
+}
+
+static rapt_status check_options(const rapt_translator_options *o, rapt_message *why)
+{
+    if (o->beams < 1 || o->beams > 1024 || o->nbest < 1 || o->nbest > o->beams)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "beams %d, nbest %d: nbest is 1 to beams",
+                          o->beams, o->nbest);
+    if (o->batch < 1 || o->batch > 1 << 16 || o->batch_tokens < 1 || o->threads < 0)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "batch %d, batch_tokens %d, threads %d", o->batch,
+                          o->batch_tokens, o->threads);
+    return RAPT_OK;
+}
+
+static rapt_status tokeniser_of(rapt_tokeniser **tokeniser, const rapt_model *model,
+                                const char *key, int vocab, const rapt_allocator *allocator,
+                                rapt_message *why)
+{
+    const char *text = rapt_model_note(model, key);
+    if (!text) return rapt__fail(why, RAPT_BAD_FILE, "the model has no tokeniser: note %s", key);
+    rapt_status status = rapt_tokeniser_create(tokeniser, text, strlen(text), allocator, why);
+    if (status) return status == RAPT_BAD_ARGUMENT ? RAPT_BAD_FILE : status;
+    if (rapt_tokeniser_vocab(*tokeniser) != vocab)
+        return rapt__fail(why, RAPT_BAD_FILE, "%s has %d tokens, the model's table %d", key,
+                          rapt_tokeniser_vocab(*tokeniser), vocab);
+    return RAPT_OK;
+}
+
+static rapt_status load_tokenisers(rapt_translator *t, rapt_message *why)
+{
+    rapt_config c = rapt_model_config(t->model);
+    if (c.kind != RAPT_ENCODER_DECODER)
+        return rapt__fail(why, RAPT_BAD_FILE, "it is not an encoder-decoder model");
+    if (rapt_model_note(t->model, "rapt.tokeniser")) {
+        if (c.source_vocab != c.target_vocab)
+            return rapt__fail(why, RAPT_BAD_FILE, "one tokeniser, but two vocabularies: %d and %d",
+                              c.source_vocab, c.target_vocab);
+        rapt_status status = tokeniser_of(&t->source, t->model, "rapt.tokeniser", c.source_vocab,
+                                          &t->allocator, why);
+        t->target = t->source;
+        return status;
+    }
+    rapt_status status = tokeniser_of(&t->source, t->model, "rapt.source_tokeniser", c.source_vocab,
+                                      &t->allocator, why);
+    if (status) return status;
+    return tokeniser_of(&t->target, t->model, "rapt.target_tokeniser", c.target_vocab,
+                        &t->allocator, why);
+}
+
+/* A session with room for a full batch of usual sentences; a longer sentence, or one of more
+   tokens than a batch may have, is translated in a smaller batch in the same memory. */
+static rapt_status make_session(rapt_translator *t, rapt_message *why)
+{
+    rapt_config c = rapt_model_config(t->model);
+    const rapt_translator_options *o = &t->options;
+    int positions = c.positions, longest = TARGET_PER_SOURCE * positions + TARGET_EXTRA;
+    if (longest > positions) longest = positions;
+    t->room = 128;
+    while (t->room < longest && (long long)t->room * o->batch < longest) t->room *= 2;
+    if (t->room > positions) t->room = positions;
+    rapt_limits limits = {.batch = o->batch,
+                          .beams = o->beams,
+                          .source_tokens =
+                              o->batch_tokens > positions ? o->batch_tokens : positions,
+                          .target_length = t->room,
+                          .threads = o->threads};
+    return rapt_session_create(&t->session, t->model, &limits, &t->allocator, why);
+}
+
+rapt_status rapt_translator_load(rapt_translator **translator, const char *path,
+                                 const rapt_translator_options *options,
+                                 const rapt_allocator *allocator, rapt_message *why)
+{
+    rapt_translator_options all = fill_in(options);
+    rapt_status status = check_options(&all, why);
+    if (status) return status;
+    rapt_translator *t = rapt__alloc(allocator, sizeof *t);
+    if (!t) return rapt__fail(why, RAPT_NO_MEMORY, "no memory for a translator");
+    *t = (rapt_translator){.allocator = rapt__allocator(allocator), .options = all};
+    rapt_message reason = {"no memory for its tokenisers"};
+    status = rapt_model_load(&t->model, path, allocator, why);
+    if (!status) {
+        status = load_tokenisers(t, &reason);
+        if (!status) status = make_session(t, &reason);
+        if (status) rapt__fail(why, status, "%.200s: %.300s", path, reason.text);
+    }
+    if (status)
+        rapt_translator_free(t);
+    else
+        *translator = t;
+    return status;
+}
+
+void rapt_translator_free(rapt_translator *t)
+{
+    if (!t) return;
+    rapt_allocator allocator = t->allocator;
+    rapt_session_free(t->session);
+    if (t->target != t->source) rapt_tokeniser_free(t->target);
+    rapt_tokeniser_free(t->source);
+    rapt_model_free(t->model);
+    rapt__free(&allocator, t, sizeof *t);
+}
+
+const rapt_model *rapt_translator_model(const rapt_translator *t)
+{
+    return t->model;
+}
+const rapt_tokeniser *rapt_translator_source(const rapt_translator *t)
+{
+    return t->source;
+}
+const rapt_tokeniser *rapt_translator_target(const rapt_translator *t)
+{
+    return t->target;
+}
