@@ -6,19 +6,38 @@
      vf_load(p) vf_store(p,v)  16 floats, any alignment
      vf_load_n(p,n,rest)       lanes 0..n-1 from p, the others = rest; touches nothing behind
      vf_store_n(p,v,n)         lanes 0..n-1 only
+     vf_load_up(p,left,rest) vf_store_up(p,v,left)   the same, of min(left, 16) lanes
      vf_add sub mul div max min sqrt abs,  vf_fma(a,b,c) = a*b + c, vf_fnma(a,b,c) = c - a*b
      vf_round(v)               to the nearest integer, ties to even
-     vf_pow2(n)                2^n for integral n in -126 .. 127
+     vf_sign(v,w)              v with the sign of w
+     vf_ldexp(v,n)             v 2^n, rounded once; |v| in [1/2, 2), integral n in -152 .. 128
+     vf_split(v,&n)            v = result 2^n, result in [sqrt 1/2, sqrt 2), v normal, positive
      vf_less(a,b)              a mask (vm): a < b;  vf_equal(a,b);  vm_and, vm_or, vm_bits
      vf_select(m,a,b)          m ? a : b
      vf_sum(v)                 8+8, 4+4, 2+2, 1+1      vf_most(v)  the greatest lane
-     vf_exp log tanh erf       simd_math.h
+     vf_exp log tanh           simd_math.h
 
    vf_max(a,b) and vf_min return b if either is NaN. RAPT_SIMD_HEADER names the machine. */
 #ifndef RAPT_LIB_SIMD_H
 #define RAPT_LIB_SIMD_H
 
+#include <math.h>
+
 #include RAPT_SIMD_HEADER
+
+static inline vf vf_load_up(const float *p, size_t left, float rest)
+{
+    return left >= 16 ? vf_load(p) : vf_load_n(p, (int)left, rest);
+}
+static inline void vf_store_up(float *p, vf v, size_t left)
+{
+    if (left >= 16)
+        vf_store(p, v);
+    else
+        vf_store_n(p, v, (int)left);
+}
+
+#include "kernel/simd_math.h"
 
 /* Before a loop with a constant number of rounds whose array must end up in registers. */
 #ifdef __clang__

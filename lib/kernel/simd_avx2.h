@@ -4,19 +4,33 @@
 #endif
 #include <immintrin.h>
 
+enum { VF_ISA = RAPT_ISA_AVX2 };
 enum { VF_ROWS = 6, VF_PANELS = 1 }; /* register tile: 12 of 16 registers hold sums */
 
-typedef struct { __m256 a, b; } vf;
-typedef struct { __m256 a, b; } vm;
+typedef struct {
+    __m256 a, b;
+} vf;
+typedef struct {
+    __m256 a, b;
+} vm;
 
 static inline __m256i vf_first(int n) /* all bits set in lanes 0..n-1 of 8 */
 {
     return _mm256_cmpgt_epi32(_mm256_set1_epi32(n), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
 }
 
-static inline vf vf_all(float s) { return (vf){_mm256_set1_ps(s), _mm256_set1_ps(s)}; }
-static inline vf vf_zero(void) { return (vf){_mm256_setzero_ps(), _mm256_setzero_ps()}; }
-static inline vf vf_load(const float *p) { return (vf){_mm256_loadu_ps(p), _mm256_loadu_ps(p + 8)}; }
+static inline vf vf_all(float s)
+{
+    return (vf){_mm256_set1_ps(s), _mm256_set1_ps(s)};
+}
+static inline vf vf_zero(void)
+{
+    return (vf){_mm256_setzero_ps(), _mm256_setzero_ps()};
+}
+static inline vf vf_load(const float *p)
+{
+    return (vf){_mm256_loadu_ps(p), _mm256_loadu_ps(p + 8)};
+}
 static inline void vf_store(float *p, vf v)
 {
     _mm256_storeu_ps(p, v.a);
@@ -37,12 +51,30 @@ static inline void vf_store_n(float *p, vf v, int n)
     _mm256_maskstore_ps(p, vf_first(n), v.a);
     if (n > 8) _mm256_maskstore_ps(p + 8, vf_first(n - 8), v.b);
 }
-static inline vf vf_add(vf x, vf y) { return (vf){_mm256_add_ps(x.a, y.a), _mm256_add_ps(x.b, y.b)}; }
-static inline vf vf_sub(vf x, vf y) { return (vf){_mm256_sub_ps(x.a, y.a), _mm256_sub_ps(x.b, y.b)}; }
-static inline vf vf_mul(vf x, vf y) { return (vf){_mm256_mul_ps(x.a, y.a), _mm256_mul_ps(x.b, y.b)}; }
-static inline vf vf_div(vf x, vf y) { return (vf){_mm256_div_ps(x.a, y.a), _mm256_div_ps(x.b, y.b)}; }
-static inline vf vf_max(vf x, vf y) { return (vf){_mm256_max_ps(x.a, y.a), _mm256_max_ps(x.b, y.b)}; }
-static inline vf vf_min(vf x, vf y) { return (vf){_mm256_min_ps(x.a, y.a), _mm256_min_ps(x.b, y.b)}; }
+static inline vf vf_add(vf x, vf y)
+{
+    return (vf){_mm256_add_ps(x.a, y.a), _mm256_add_ps(x.b, y.b)};
+}
+static inline vf vf_sub(vf x, vf y)
+{
+    return (vf){_mm256_sub_ps(x.a, y.a), _mm256_sub_ps(x.b, y.b)};
+}
+static inline vf vf_mul(vf x, vf y)
+{
+    return (vf){_mm256_mul_ps(x.a, y.a), _mm256_mul_ps(x.b, y.b)};
+}
+static inline vf vf_div(vf x, vf y)
+{
+    return (vf){_mm256_div_ps(x.a, y.a), _mm256_div_ps(x.b, y.b)};
+}
+static inline vf vf_max(vf x, vf y)
+{
+    return (vf){_mm256_max_ps(x.a, y.a), _mm256_max_ps(x.b, y.b)};
+}
+static inline vf vf_min(vf x, vf y)
+{
+    return (vf){_mm256_min_ps(x.a, y.a), _mm256_min_ps(x.b, y.b)};
+}
 static inline vf vf_fma(vf x, vf y, vf z)
 {
     return (vf){_mm256_fmadd_ps(x.a, y.a, z.a), _mm256_fmadd_ps(x.b, y.b, z.b)};
@@ -51,23 +83,50 @@ static inline vf vf_fnma(vf x, vf y, vf z)
 {
     return (vf){_mm256_fnmadd_ps(x.a, y.a, z.a), _mm256_fnmadd_ps(x.b, y.b, z.b)};
 }
-static inline vf vf_sqrt(vf x) { return (vf){_mm256_sqrt_ps(x.a), _mm256_sqrt_ps(x.b)}; }
+static inline vf vf_sqrt(vf x)
+{
+    return (vf){_mm256_sqrt_ps(x.a), _mm256_sqrt_ps(x.b)};
+}
 static inline vf vf_abs(vf x)
 {
     __m256 sign = _mm256_set1_ps(-0.0f);
     return (vf){_mm256_andnot_ps(sign, x.a), _mm256_andnot_ps(sign, x.b)};
+}
+static inline vf vf_sign(vf x, vf y)
+{
+    __m256 sign = _mm256_set1_ps(-0.0f);
+    return (vf){_mm256_or_ps(_mm256_andnot_ps(sign, x.a), _mm256_and_ps(sign, y.a)),
+                _mm256_or_ps(_mm256_andnot_ps(sign, x.b), _mm256_and_ps(sign, y.b))};
 }
 static inline vf vf_round(vf x)
 {
     return (vf){_mm256_round_ps(x.a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC),
                 _mm256_round_ps(x.b, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)};
 }
-static inline __m256 vf_pow2_8(__m256 n)
+static inline __m256 vf_ldexp_8(__m256 x, __m256 n)
 {
-    __m256i i = _mm256_add_epi32(_mm256_cvtps_epi32(n), _mm256_set1_epi32(127));
-    return _mm256_castsi256_ps(_mm256_slli_epi32(i, 23));
+    __m256i k = _mm256_cvtps_epi32(n), half = _mm256_srai_epi32(k, 1);
+    __m256i rest = _mm256_add_epi32(_mm256_sub_epi32(k, half), _mm256_set1_epi32(127));
+    __m256i first = _mm256_add_epi32(_mm256_castps_si256(x), _mm256_slli_epi32(half, 23));
+    return _mm256_mul_ps(_mm256_castsi256_ps(first),
+                         _mm256_castsi256_ps(_mm256_slli_epi32(rest, 23)));
 }
-static inline vf vf_pow2(vf n) { return (vf){vf_pow2_8(n.a), vf_pow2_8(n.b)}; }
+static inline vf vf_ldexp(vf x, vf n)
+{
+    return (vf){vf_ldexp_8(x.a, n.a), vf_ldexp_8(x.b, n.b)};
+}
+static inline __m256 vf_split_8(__m256 x, __m256 *n)
+{
+    __m256i from = _mm256_set1_epi32(0x3f3504f3);
+    __m256i u = _mm256_sub_epi32(_mm256_castps_si256(x), from);
+    *n = _mm256_cvtepi32_ps(_mm256_srai_epi32(u, 23));
+    u = _mm256_and_si256(u, _mm256_set1_epi32(0x7fffff));
+    return _mm256_castsi256_ps(_mm256_add_epi32(u, from));
+}
+static inline vf vf_split(vf x, vf *n)
+{
+    return (vf){vf_split_8(x.a, &n->a), vf_split_8(x.b, &n->b)};
+}
 static inline vm vf_less(vf x, vf y)
 {
     return (vm){_mm256_cmp_ps(x.a, y.a, _CMP_LT_OQ), _mm256_cmp_ps(x.b, y.b, _CMP_LT_OQ)};
@@ -76,8 +135,14 @@ static inline vm vf_equal(vf x, vf y)
 {
     return (vm){_mm256_cmp_ps(x.a, y.a, _CMP_EQ_OQ), _mm256_cmp_ps(x.b, y.b, _CMP_EQ_OQ)};
 }
-static inline vm vm_and(vm x, vm y) { return (vm){_mm256_and_ps(x.a, y.a), _mm256_and_ps(x.b, y.b)}; }
-static inline vm vm_or(vm x, vm y) { return (vm){_mm256_or_ps(x.a, y.a), _mm256_or_ps(x.b, y.b)}; }
+static inline vm vm_and(vm x, vm y)
+{
+    return (vm){_mm256_and_ps(x.a, y.a), _mm256_and_ps(x.b, y.b)};
+}
+static inline vm vm_or(vm x, vm y)
+{
+    return (vm){_mm256_or_ps(x.a, y.a), _mm256_or_ps(x.b, y.b)};
+}
 static inline unsigned vm_bits(vm m)
 {
     return (unsigned)_mm256_movemask_ps(m.a) | (unsigned)_mm256_movemask_ps(m.b) << 8;

@@ -4,47 +4,128 @@
 #endif
 #include <immintrin.h>
 
+enum { VF_ISA = RAPT_ISA_AVX512 };
 enum { VF_ROWS = 14, VF_PANELS = 2 }; /* register tile: 28 sums, 2 of b, 1 of a: 31 of 32 */
 
 typedef __m512 vf;
 typedef __mmask16 vm;
 
-static inline __mmask16 vf_first(int n) { return (__mmask16)((1u << n) - 1u); }
+static inline __mmask16 vf_first(int n)
+{
+    return (__mmask16)((1u << n) - 1u);
+}
 
-static inline vf vf_all(float s) { return _mm512_set1_ps(s); }
-static inline vf vf_zero(void) { return _mm512_setzero_ps(); }
-static inline vf vf_load(const float *p) { return _mm512_loadu_ps(p); }
-static inline void vf_store(float *p, vf v) { _mm512_storeu_ps(p, v); }
+static inline vf vf_all(float s)
+{
+    return _mm512_set1_ps(s);
+}
+static inline vf vf_zero(void)
+{
+    return _mm512_setzero_ps();
+}
+static inline vf vf_load(const float *p)
+{
+    return _mm512_loadu_ps(p);
+}
+static inline void vf_store(float *p, vf v)
+{
+    _mm512_storeu_ps(p, v);
+}
 static inline vf vf_load_n(const float *p, int n, float rest)
 {
     return _mm512_mask_loadu_ps(_mm512_set1_ps(rest), vf_first(n), p);
 }
-static inline void vf_store_n(float *p, vf v, int n) { _mm512_mask_storeu_ps(p, vf_first(n), v); }
-static inline vf vf_add(vf a, vf b) { return _mm512_add_ps(a, b); }
-static inline vf vf_sub(vf a, vf b) { return _mm512_sub_ps(a, b); }
-static inline vf vf_mul(vf a, vf b) { return _mm512_mul_ps(a, b); }
-static inline vf vf_div(vf a, vf b) { return _mm512_div_ps(a, b); }
-static inline vf vf_fma(vf a, vf b, vf c) { return _mm512_fmadd_ps(a, b, c); }
-static inline vf vf_fnma(vf a, vf b, vf c) { return _mm512_fnmadd_ps(a, b, c); }
-static inline vf vf_max(vf a, vf b) { return _mm512_max_ps(a, b); }
-static inline vf vf_min(vf a, vf b) { return _mm512_min_ps(a, b); }
-static inline vf vf_sqrt(vf a) { return _mm512_sqrt_ps(a); }
-static inline vf vf_abs(vf a) { return _mm512_abs_ps(a); }
+static inline void vf_store_n(float *p, vf v, int n)
+{
+    _mm512_mask_storeu_ps(p, vf_first(n), v);
+}
+static inline vf vf_add(vf a, vf b)
+{
+    return _mm512_add_ps(a, b);
+}
+static inline vf vf_sub(vf a, vf b)
+{
+    return _mm512_sub_ps(a, b);
+}
+static inline vf vf_mul(vf a, vf b)
+{
+    return _mm512_mul_ps(a, b);
+}
+static inline vf vf_div(vf a, vf b)
+{
+    return _mm512_div_ps(a, b);
+}
+static inline vf vf_fma(vf a, vf b, vf c)
+{
+    return _mm512_fmadd_ps(a, b, c);
+}
+static inline vf vf_fnma(vf a, vf b, vf c)
+{
+    return _mm512_fnmadd_ps(a, b, c);
+}
+static inline vf vf_max(vf a, vf b)
+{
+    return _mm512_max_ps(a, b);
+}
+static inline vf vf_min(vf a, vf b)
+{
+    return _mm512_min_ps(a, b);
+}
+static inline vf vf_sqrt(vf a)
+{
+    return _mm512_sqrt_ps(a);
+}
+static inline vf vf_abs(vf a)
+{
+    return _mm512_abs_ps(a);
+}
 static inline vf vf_round(vf a)
 {
     return _mm512_roundscale_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
 }
-static inline vf vf_pow2(vf n)
+static inline vf vf_sign(vf a, vf b) /* bits of a where the constant is 0, of b where it is 1 */
 {
-    __m512i i = _mm512_cvtps_epi32(n);
-    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_add_epi32(i, _mm512_set1_epi32(127)), 23));
+    __m512i sign = _mm512_set1_epi32((int)0x80000000u);
+    __m512i r =
+        _mm512_ternarylogic_epi32(sign, _mm512_castps_si512(a), _mm512_castps_si512(b), 0xac);
+    return _mm512_castsi512_ps(r);
 }
-static inline vm vf_less(vf a, vf b) { return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ); }
-static inline vm vf_equal(vf a, vf b) { return _mm512_cmp_ps_mask(a, b, _CMP_EQ_OQ); }
-static inline vm vm_and(vm a, vm b) { return (vm)(a & b); }
-static inline vm vm_or(vm a, vm b) { return (vm)(a | b); }
-static inline unsigned vm_bits(vm m) { return m; }
-static inline vf vf_select(vm m, vf a, vf b) { return _mm512_mask_blend_ps(m, b, a); }
+static inline vf vf_ldexp(vf a, vf n)
+{
+    return _mm512_scalef_ps(a, n);
+}
+static inline vf vf_split(vf a, vf *n)
+{
+    __m512i from = _mm512_set1_epi32(0x3f3504f3);
+    __m512i u = _mm512_sub_epi32(_mm512_castps_si512(a), from);
+    *n = _mm512_cvtepi32_ps(_mm512_srai_epi32(u, 23));
+    u = _mm512_and_si512(u, _mm512_set1_epi32(0x7fffff));
+    return _mm512_castsi512_ps(_mm512_add_epi32(u, from));
+}
+static inline vm vf_less(vf a, vf b)
+{
+    return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ);
+}
+static inline vm vf_equal(vf a, vf b)
+{
+    return _mm512_cmp_ps_mask(a, b, _CMP_EQ_OQ);
+}
+static inline vm vm_and(vm a, vm b)
+{
+    return (vm)(a & b);
+}
+static inline vm vm_or(vm a, vm b)
+{
+    return (vm)(a | b);
+}
+static inline unsigned vm_bits(vm m)
+{
+    return m;
+}
+static inline vf vf_select(vm m, vf a, vf b)
+{
+    return _mm512_mask_blend_ps(m, b, a);
+}
 
 static inline __m256 vf_high(vf v)
 {

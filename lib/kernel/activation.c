@@ -1,0 +1,126 @@
+/* activation.c - the functions between the two products of a feed-forward block.
+
+     relu(x) = max(x, 0)
+     gelu(x) = x Phi(x), Phi the normal distribution function: Hendrycks and Gimpel 2016,
+               "Gaussian error linear units", section 2, the exact form
+     silu(x) = x / (1 + e^-x): Elfwing, Uchibe and Doya 2018, "Sigmoid-weighted linear units"
+
+   and their gradients: Phi + x phi, and s (1 + x (1 - s)) with s = 1 / (1 + e^-x). */
+
+/* |x|, or the limit, from where on the tails below are 0, if that is less. */
+static inline vf magnitude(vf x, float limit)
+{
+    return vf_min(vf_all(limit), vf_abs(x));
+}
+
+/* Phi(-t) and the density phi(t) for t >= 0. Phi(-t) = e^(-t^2/2) q p(2q - 1), q = 3 / (3 + t),
+   so small values are as precise as large ones; the square is taken in two parts. */
+static inline vf normal_tail(vf t, vf *density)
+{
+    vf square = vf_mul(t, t), rest = vf_fma(t, t, vf_sub(vf_zero(), square));
+    vf e = vf_exp(vf_mul(square, vf_all(-0.5f)));
+    vf q = vf_div(vf_all(3), vf_add(vf_all(3), t)), u = vf_fma(q, vf_all(2), vf_all(-1));
+    vf p = vf_fma(vf_all(-0x1.21cdfp-16f), u, vf_all(-0x1.1e936p-14f));
+
+    e = vf_fnma(e, vf_mul(rest, vf_all(0.5f)), e);
+    *density = vf_mul(e, vf_all(0x1.988454p-2f)); /* 1 / sqrt(2 pi) */
+    p = vf_fma(p, u, vf_all(0x1.4b52d8p-12f));
+    p = vf_fma(p, u, vf_all(0x1.63dc44p-12f));
+    p = vf_fma(p, u, vf_all(-0x1.2f271p-9f));
+    p = vf_fma(p, u, vf_all(-0x1.c92076p-9f));
+    p = vf_fma(p, u, vf_all(0x1.021838p-6f));
+    p = vf_fma(p, u, vf_all(0x1.3a0d0ap-4f));
+    p = vf_fma(p, u, vf_all(0x1.5bb43ep-3f));
+    p = vf_fma(p, u, vf_all(0x1.f1b89cp-3f));
+    return vf_mul(e, vf_mul(q, p));
+}
+
+static inline vf relu(vf x)
+{
+    return vf_max(vf_zero(), x);
+}
+static inline vf relu_slope(vf x)
+{
+    return vf_select(vf_less(vf_zero(), x), vf_all(1), vf_zero());
+}
+
+static inline vf gelu(vf x)
+{
+    vf density, tail = normal_tail(magnitude(x, 14.5f), &density);
+    vf most = vf_select(vf_less(vf_zero(), x), vf_sub(vf_all(1), tail), tail);
+
+    return vf_mul(vf_max(vf_all(-14.5f), x), most);
+}
+
+static inline vf gelu_slope(vf x)
+{
+    vf t = magnitude(x, 14.5f), density, tail = normal_tail(t, &density);
+    vf most = vf_select(vf_less(vf_zero(), x), vf_sub(vf_all(1), tail), tail);
+
+    return vf_fma(vf_sign(t, x), density, most);
+}
+
+/* 1 / (1 + e^-x), and 1 - that through the pointer. */
+static inline vf logistic(vf x, vf *other)
+{
+    vf e = vf_exp(vf_sub(vf_zero(), vf_abs(x))), one = vf_all(1);
+    vf large = vf_div(one, vf_add(one, e)), little = vf_mul(e, large);
+    vm below = vf_less(x, vf_zero());
+
+    *other = vf_select(below, large, little);
+    return vf_select(below, little, large);
+}
+
+static inline vf silu(vf x)
+{
+    vf other;
+
+    return vf_mul(vf_max(vf_all(-110), x), logistic(x, &other));
+}
+
+static inline vf silu_slope(vf x)
+{
+    vf other, s = logistic(x, &other), t = vf_sign(magnitude(x, 110), x);
+
+    return vf_mul(s, vf_fma(t, other, vf_all(1)));
+}
+
+static void activate(int kind, const float *x, float *y, size_t n)
+{
+    size_t i;
+
+    switch (kind) {
+    case 0:
+        for (i = 0; i < n; i += 16) vf_store_up(y + i, relu(vf_load_up(x + i, n - i, 0)), n - i);
+        break;
+    case 1:
+        for (i = 0; i < n; i += 16) vf_store_up(y + i, gelu(vf_load_up(x + i, n - i, 0)), n - i);
+        break;
+    default:
+        for (i = 0; i < n; i += 16) vf_store_up(y + i, silu(vf_load_up(x + i, n - i, 0)), n - i);
+    }
+}
+
+static inline void slope_16(const float *dy, vf slope, float *dx, size_t left)
+{
+    vf_store_up(dx, vf_mul(vf_load_up(dy, left, 0), slope), left);
+}
+
+static void activate_backward(int kind, const float *x, const float *dy, float *dx, size_t n)
+{
+    size_t i;
+
+    switch (kind) {
+    case 0:
+        for (i = 0; i < n; i += 16)
+            slope_16(dy + i, relu_slope(vf_load_up(x + i, n - i, 0)), dx + i, n - i);
+        break;
+    case 1:
+        for (i = 0; i < n; i += 16)
+            slope_16(dy + i, gelu_slope(vf_load_up(x + i, n - i, 0)), dx + i, n - i);
+        break;
+    default:
+        for (i = 0; i < n; i += 16)
+            slope_16(dy + i, silu_slope(vf_load_up(x + i, n - i, 0)), dx + i, n - i);
+    }
+}

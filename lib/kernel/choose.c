@@ -1,0 +1,66 @@
+/* choose.c - which instruction set is used. The build says which tables are linked (RAPT_HAVE_...),
+   the processor which of them it can run; the first of those in the list below is chosen. */
+#include "base/base.h"
+#include "kernel/kernel.h"
+#include <stdatomic.h>
+
+extern const struct kernels rapt__kernels_scalar, rapt__kernels_neon, rapt__kernels_avx2,
+    rapt__kernels_avx512;
+
+static const struct kernels *const tables[] = {/* best first */
+#ifdef RAPT_HAVE_AVX512
+                                               &rapt__kernels_avx512,
+#endif
+#ifdef RAPT_HAVE_AVX2
+                                               &rapt__kernels_avx2,
+#endif
+#ifdef RAPT_HAVE_NEON
+                                               &rapt__kernels_neon,
+#endif
+                                               &rapt__kernels_scalar};
+
+enum { TABLES = sizeof tables / sizeof tables[0] };
+
+/* The library's only mutable global: the remembered answer to a question about the processor.
+   NULL until first asked; every thread that asks finds the same answer, so it does not matter who
+   writes it first, and the tables it points to are constant. */
+static _Atomic(const struct kernels *) chosen;
+
+const struct kernels *rapt__kernels_of(rapt_isa isa)
+{
+    for (int i = 0; i < TABLES; i++)
+        if (tables[i]->isa == isa && rapt__processor_has(isa)) return tables[i];
+    return NULL;
+}
+
+const struct kernels *rapt__kernels(void)
+{
+    const struct kernels *k = atomic_load_explicit(&chosen, memory_order_relaxed);
+
+    if (k != NULL) return k;
+    for (int i = 0; k == NULL; i++)
+        if (rapt__processor_has(tables[i]->isa)) k = tables[i]; /* the last one always */
+    atomic_store_explicit(&chosen, k, memory_order_relaxed);
+    return k;
+}
+
+rapt_isa rapt_isa_used(void)
+{
+    return rapt__kernels()->isa;
+}
+
+rapt_status rapt_isa_use(rapt_isa isa)
+{
+    const struct kernels *k = rapt__kernels_of(isa);
+
+    if (k == NULL) return RAPT_BAD_ARGUMENT;
+    atomic_store_explicit(&chosen, k, memory_order_relaxed);
+    return RAPT_OK;
+}
+
+const char *rapt_isa_name(rapt_isa isa)
+{
+    static const char *const names[] = {"scalar", "neon", "avx2", "avx512"};
+
+    return (unsigned)isa < sizeof names / sizeof names[0] ? names[isa] : NULL;
+}

@@ -1,0 +1,116 @@
+/* norm.c - layer normalisation of one row and its gradients.
+
+     y = (x - mean) inverse gain + bias,  inverse = 1 / sqrt(mean((x - mean)^2) + epsilon)
+
+   Ba, Kiros and Hinton 2016, "Layer normalization", equation 4. The variance is taken from the
+   differences, in a second walk over the row, so a mean far from zero costs no precision.
+   With xhat = (x - mean) inverse, g = dy gain, and means over the row:
+     dx = inverse (g - mean(g) - xhat mean(g xhat)),  dgain = sum dy xhat,  dbias = sum dy. */
+
+static double row_sum(const float *x, size_t n)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < n;) {
+        size_t end = i + block_length(n - i);
+        vf a = vf_zero(), b = a, c = a, d = a;
+        for (; i + 64 <= end; i += 64) {
+            a = vf_add(a, vf_load(x + i));
+            b = vf_add(b, vf_load(x + i + 16));
+            c = vf_add(c, vf_load(x + i + 32));
+            d = vf_add(d, vf_load(x + i + 48));
+        }
+        for (; i < end; i += 16) a = vf_add(a, vf_load_up(x + i, end - i, 0));
+        i = end;
+        sum += (double)vf_sum(fold_4(a, b, c, d));
+    }
+    return sum;
+}
+
+static double row_deviation(const float *x, float mean, size_t n) /* sum (x - mean)^2 */
+{
+    vf m = vf_all(mean);
+    double sum = 0;
+
+    for (size_t i = 0; i < n;) {
+        size_t end = i + block_length(n - i);
+        vf a = vf_zero(), b = a;
+        for (; i + 32 <= end; i += 32) {
+            vf d = vf_sub(vf_load(x + i), m), e = vf_sub(vf_load(x + i + 16), m);
+            a = vf_fma(d, d, a);
+            b = vf_fma(e, e, b);
+        }
+        for (; i < end; i += 16) {
+            vf d = vf_sub(vf_load_up(x + i, end - i, mean), m);
+            a = vf_fma(d, d, a);
+        }
+        i = end;
+        sum += (double)vf_sum(vf_add(a, b));
+    }
+    return sum;
+}
+
+static void norm_row(const float *x, const float *gain, const float *bias, float epsilon, int n,
+                     float *y, float *mean, float *inverse)
+{
+    size_t end = (size_t)n;
+    float m = (float)(row_sum(x, end) / n);
+    double variance = row_deviation(x, m, end) / n;
+    float inv = (float)(1 / __builtin_sqrt(variance + (double)epsilon));
+    vf centre = vf_all(m), by = vf_all(inv);
+
+    for (size_t i = 0; i < end; i += 16) {
+        vf xhat = vf_mul(vf_sub(vf_load_up(x + i, end - i, 0), centre), by);
+        vf g = vf_load_up(gain + i, end - i, 0), b = vf_load_up(bias + i, end - i, 0);
+        vf_store_up(y + i, vf_fma(xhat, g, b), end - i);
+    }
+    *mean = m;
+    *inverse = inv;
+}
+
+static void norm_row_backward(const float *x, const float *gain, float mean, float inverse,
+                              const float *dy, const float *from, int n, float *dx)
+{
+    vf centre = vf_all(mean), by = vf_all(inverse);
+    size_t end = (size_t)n;
+    double sum = 0, product_sum = 0;
+
+    for (size_t i = 0; i < end;) {
+        size_t stop = i + block_length(end - i);
+        vf s = vf_zero(), t = s;
+        for (; i < stop; i += 16) {
+            vf xhat = vf_mul(vf_sub(vf_load_up(x + i, stop - i, mean), centre), by);
+            vf g = vf_mul(vf_load_up(dy + i, stop - i, 0), vf_load_up(gain + i, stop - i, 0));
+            s = vf_add(s, g);
+            t = vf_fma(g, xhat, t);
+        }
+        i = stop;
+        sum += (double)vf_sum(s);
+        product_sum += (double)vf_sum(t);
+    }
+    vf a = vf_all((float)(sum / n)), b = vf_all((float)(product_sum / n));
+    const float *base = from ? from : dx;
+    for (size_t i = 0; i < end; i += 16) {
+        vf xhat = vf_mul(vf_sub(vf_load_up(x + i, end - i, 0), centre), by);
+        vf g = vf_mul(vf_load_up(dy + i, end - i, 0), vf_load_up(gain + i, end - i, 0));
+        vf d = vf_fnma(xhat, b, vf_sub(g, a));
+        vf_store_up(dx + i, vf_fma(by, d, vf_load_up(base + i, end - i, 0)), end - i);
+    }
+}
+
+static void norm_columns(const float *x, const float *dy, ptrdiff_t ld, const float *mean,
+                         const float *inverse, int rows, int n, float *dgain, float *dbias)
+{
+    for (int j = 0; j < n; j += 16) {
+        size_t left = (size_t)(n - j);
+        struct kahan gain = kahan_zero(), bias = gain;
+        for (int r = 0; r < rows; r++) {
+            vf xhat = vf_sub(vf_load_up(x + r * ld + j, left, 0), vf_all(mean[r]));
+            vf d = vf_load_up(dy + r * ld + j, left, 0);
+            kahan_add(&gain, vf_mul(d, vf_mul(xhat, vf_all(inverse[r]))));
+            kahan_add(&bias, d);
+        }
+        kahan_end(&gain, dgain + j, left);
+        kahan_end(&bias, dbias + j, left);
+    }
+}

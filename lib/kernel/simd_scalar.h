@@ -1,0 +1,201 @@
+/* simd_scalar.h - sixteen lanes in an array: any machine with a C compiler. Where the machine has
+   no fused multiply-add, vf_fma rounds twice and the bits differ from those of the other
+   instruction sets; where it has one (compiled with -mfma, or arm64), this is their definition,
+   and the tests compare them with it. */
+#include <stdint.h>
+#include <string.h>
+
+enum { VF_ISA = RAPT_ISA_SCALAR };
+enum { VF_ROWS = 4, VF_PANELS = 1 }; /* register tile */
+
+typedef struct {
+    float v[16];
+} vf;
+typedef struct {
+    uint32_t v[16];
+} vm; /* all bits, or none */
+
+#if defined(__FMA__) || defined(__aarch64__)
+static inline float vf_fma_1(float x, float y, float z)
+{
+    return __builtin_fmaf(x, y, z);
+}
+#else
+static inline float vf_fma_1(float x, float y, float z)
+{
+    return x * y + z;
+}
+#endif
+static inline uint32_t vf_bits_1(float x)
+{
+    uint32_t u;
+    memcpy(&u, &x, sizeof u);
+    return u;
+}
+static inline float vf_float_1(uint32_t u)
+{
+    float x;
+    memcpy(&x, &u, sizeof x);
+    return x;
+}
+static inline float vf_round_1(float x) /* ties to even, the sign of zero kept */
+{
+    float a = __builtin_fabsf(x), r = (a + 0x1p23f) - 0x1p23f;
+    return a < 0x1p23f ? __builtin_copysignf(r, x) : x;
+}
+
+static inline vf vf_all(float s)
+{
+    vf r;
+    for (int i = 0; i < 16; i++) r.v[i] = s;
+    return r;
+}
+static inline vf vf_zero(void)
+{
+    return vf_all(0);
+}
+static inline vf vf_load(const float *p)
+{
+    vf r;
+    memcpy(r.v, p, sizeof r.v);
+    return r;
+}
+static inline void vf_store(float *p, vf x)
+{
+    memcpy(p, x.v, sizeof x.v);
+}
+static inline vf vf_load_n(const float *p, int n, float rest)
+{
+    vf r;
+    for (int i = 0; i < 16; i++) r.v[i] = i < n ? p[i] : rest;
+    return r;
+}
+static inline void vf_store_n(float *p, vf x, int n)
+{
+    for (int i = 0; i < n && i < 16; i++) p[i] = x.v[i];
+}
+static inline vf vf_add(vf x, vf y)
+{
+    for (int i = 0; i < 16; i++) x.v[i] = x.v[i] + y.v[i];
+    return x;
+}
+static inline vf vf_sub(vf x, vf y)
+{
+    for (int i = 0; i < 16; i++) x.v[i] = x.v[i] - y.v[i];
+    return x;
+}
+static inline vf vf_mul(vf x, vf y)
+{
+    for (int i = 0; i < 16; i++) x.v[i] = x.v[i] * y.v[i];
+    return x;
+}
+static inline vf vf_div(vf x, vf y)
+{
+    for (int i = 0; i < 16; i++) x.v[i] = x.v[i] / y.v[i];
+    return x;
+}
+static inline vf vf_max(vf x, vf y)
+{
+    for (int i = 0; i < 16; i++) x.v[i] = x.v[i] > y.v[i] ? x.v[i] : y.v[i];
+    return x;
+}
+static inline vf vf_min(vf x, vf y)
+{
+    for (int i = 0; i < 16; i++) x.v[i] = x.v[i] < y.v[i] ? x.v[i] : y.v[i];
+    return x;
+}
+static inline vf vf_fma(vf x, vf y, vf z)
+{
+    for (int i = 0; i < 16; i++) x.v[i] = vf_fma_1(x.v[i], y.v[i], z.v[i]);
+    return x;
+}
+static inline vf vf_fnma(vf x, vf y, vf z)
+{
+    for (int i = 0; i < 16; i++) x.v[i] = vf_fma_1(-x.v[i], y.v[i], z.v[i]);
+    return x;
+}
+static inline vf vf_sqrt(vf x)
+{
+    for (int i = 0; i < 16; i++) x.v[i] = __builtin_sqrtf(x.v[i]);
+    return x;
+}
+static inline vf vf_abs(vf x)
+{
+    for (int i = 0; i < 16; i++) x.v[i] = __builtin_fabsf(x.v[i]);
+    return x;
+}
+static inline vf vf_sign(vf x, vf y)
+{
+    for (int i = 0; i < 16; i++) x.v[i] = __builtin_copysignf(x.v[i], y.v[i]);
+    return x;
+}
+static inline vf vf_round(vf x)
+{
+    for (int i = 0; i < 16; i++) x.v[i] = vf_round_1(x.v[i]);
+    return x;
+}
+static inline vf vf_ldexp(vf x, vf n)
+{
+    for (int i = 0; i < 16; i++) {
+        int k = n.v[i] == n.v[i] ? (int)n.v[i] : 0, half = (k + 256) / 2 - 128;
+        float first = vf_float_1(vf_bits_1(x.v[i]) + ((uint32_t)half << 23));
+        x.v[i] = first * vf_float_1((uint32_t)(k - half + 127) << 23);
+    }
+    return x;
+}
+static inline vf vf_split(vf x, vf *n)
+{
+    vf m;
+    for (int i = 0; i < 16; i++) {
+        uint32_t u = vf_bits_1(x.v[i]) - 0x3f3504f3u;
+        n->v[i] = (float)((int)((u >> 23) ^ 256u) - 256);
+        m.v[i] = vf_float_1((u & 0x7fffffu) + 0x3f3504f3u);
+    }
+    return m;
+}
+static inline vm vf_less(vf x, vf y)
+{
+    vm m;
+    for (int i = 0; i < 16; i++) m.v[i] = x.v[i] < y.v[i] ? ~0u : 0;
+    return m;
+}
+static inline vm vf_equal(vf x, vf y)
+{
+    vm m;
+    for (int i = 0; i < 16; i++) m.v[i] = x.v[i] == y.v[i] ? ~0u : 0;
+    return m;
+}
+static inline vm vm_and(vm x, vm y)
+{
+    for (int i = 0; i < 16; i++) x.v[i] &= y.v[i];
+    return x;
+}
+static inline vm vm_or(vm x, vm y)
+{
+    for (int i = 0; i < 16; i++) x.v[i] |= y.v[i];
+    return x;
+}
+static inline unsigned vm_bits(vm m)
+{
+    unsigned bits = 0;
+    for (int i = 0; i < 16; i++) bits |= (m.v[i] & 1u) << i;
+    return bits;
+}
+static inline vf vf_select(vm m, vf x, vf y)
+{
+    for (int i = 0; i < 16; i++)
+        x.v[i] = vf_float_1((vf_bits_1(x.v[i]) & m.v[i]) | (vf_bits_1(y.v[i]) & ~m.v[i]));
+    return x;
+}
+static inline float vf_sum(vf x)
+{
+    for (int w = 8; w > 0; w /= 2)
+        for (int i = 0; i < w; i++) x.v[i] = x.v[i] + x.v[i + w];
+    return x.v[0];
+}
+static inline float vf_most(vf x)
+{
+    for (int w = 8; w > 0; w /= 2)
+        for (int i = 0; i < w; i++) x.v[i] = x.v[i] > x.v[i + w] ? x.v[i] : x.v[i + w];
+    return x.v[0];
+}

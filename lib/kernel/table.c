@@ -1,0 +1,49 @@
+/* table.c - every kernel, compiled once per instruction set, and the table of them. The build
+   defines RAPT_ISA (avx2) and RAPT_SIMD_HEADER ("simd_avx2.h"). All functions are static and may
+   be inlined into one another; the table is the only symbol. */
+#include "kernel/kernel.h"
+#include "kernel/simd.h"
+
+#include "gemm.c"
+#include "row.c"
+
+#include "activation.c"
+#include "adam.c"
+#include "dropout.c"
+#include "norm.c"
+#include "softmax.c"
+#include "tile.c"
+
+#define TABLE_JOIN(a, b) a##b
+#define TABLE_NAME(isa)  TABLE_JOIN(rapt__kernels_, isa)
+#define TABLE_TEXT_(isa) #isa
+#define TABLE_TEXT(isa)  TABLE_TEXT_(isa)
+
+extern const struct kernels TABLE_NAME(RAPT_ISA);
+const struct kernels TABLE_NAME(RAPT_ISA) = {
+    .name = TABLE_TEXT(RAPT_ISA),
+    .isa = (rapt_isa)VF_ISA,
+    .tile_rows = VF_ROWS,
+    .product = product,
+    .turn_panels = turn_panels,
+    .pack_rows = pack_rows,
+    .pack_columns = pack_columns,
+    .dot = dot,
+    .add = add,
+    .scale = scale,
+    .square_sum = square_sum,
+    .column_sum = column_sum,
+    .norm_row = norm_row,
+    .norm_row_backward = norm_row_backward,
+    .norm_columns = norm_columns,
+    .activate = activate,
+    .activate_backward = activate_backward,
+    .dropout_row = dropout_row,
+    .softmax_row = softmax_row,
+    .log_sum_row = log_sum_row,
+    .loss_row = loss_row,
+    .top_row = top_row,
+    .adam_span = adam_span,
+    .attend = attend,
+    .attend_backward = attend_backward,
+};
