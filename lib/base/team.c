@@ -1,7 +1,10 @@
 /* team.c - threads that walk down the stairs together. The one file that opens a parallel
-   region: what OpenMP is asked for is a number of threads and a barrier. */
+   region. OpenMP gives the threads; the barrier is our own, for a team passes hundreds of them in
+   a step, and where another program takes a processor away for a while, waiting must hand its
+   own over instead of spinning. */
 #include "base/base.h"
 
+#include <sched.h>
 #include <stdatomic.h>
 
 #ifdef _OPENMP
@@ -42,11 +45,22 @@ static bool may_fork(void)
 }
 #endif
 
-enum { MOST_THREADS = 1024 };
+#if defined(__x86_64__) || defined(__i386__)
+static void rest_a_moment(void)
+{
+    __builtin_ia32_pause();
+}
+#else
+static void rest_a_moment(void) {}
+#endif
 
-/* Tickets of even and of odd phases: one is drawn from while the other is set back. */
+enum { MOST_THREADS = 1024, PATIENCE = 4000 /* moments, some 50 microseconds */ };
+
 struct team_shared {
-    _Alignas(64) atomic_int tickets[2];
+    _Alignas(64) atomic_int tickets[2]; /* of even and odd phases: one is drawn from while the
+                                           other is set back */
+    _Alignas(64) atomic_int arrived;    /* members at the barrier */
+    _Alignas(64) atomic_uint passed;    /* barriers all members have reached */
 };
 
 int rapt__team_size(int threads)
@@ -66,6 +80,8 @@ void rapt__team_run(int threads, rapt__work *work, void *argument)
     struct team_shared shared;
     atomic_init(&shared.tickets[0], 0);
     atomic_init(&shared.tickets[1], 0);
+    atomic_init(&shared.arrived, 0);
+    atomic_init(&shared.passed, 0);
     int size = rapt__team_size(threads);
     if (size == 1 || !may_fork()) {
         struct team alone = {.rank = 0, .size = 1, .shared = &shared};
@@ -76,15 +92,30 @@ void rapt__team_run(int threads, rapt__work *work, void *argument)
     enter(&shared, work, argument);
 }
 
+static void wait_for(struct team_shared *shared, unsigned phase)
+{
+    for (int moment = 0; atomic_load_explicit(&shared->passed, memory_order_acquire) == phase;
+         moment++)
+        if (moment < PATIENCE)
+            rest_a_moment();
+        else
+            sched_yield();
+}
+
 void rapt__team_barrier(struct team *team)
 {
+    struct team_shared *shared = team->shared;
+    int last = team->size - 1;
     if (team->rank == 0)
-        atomic_store_explicit(&team->shared->tickets[(team->phase + 1) & 1], 0,
-                              memory_order_relaxed);
-    if (team->size > 1) {
-#pragma omp barrier
+        atomic_store_explicit(&shared->tickets[(team->phase + 1) & 1], 0, memory_order_relaxed);
+    if (last == 0) {
+        team->phase++;
+    } else if (atomic_fetch_add_explicit(&shared->arrived, 1, memory_order_acq_rel) == last) {
+        atomic_store_explicit(&shared->arrived, 0, memory_order_relaxed);
+        atomic_store_explicit(&shared->passed, ++team->phase, memory_order_release);
+    } else {
+        wait_for(shared, team->phase++);
     }
-    team->phase++;
 }
 
 int rapt__team_take(struct team *team)
