@@ -1,0 +1,180 @@
+/* corpus.c - draws a training set and a held-out set from the grammar, and writes them out. */
+#include "grammar.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A set of texts, kept as 64-bit hashes (open addressing, 0 is empty). Should two texts ever
+   share a hash, a sentence is passed over that need not have been. */
+struct set {
+    uint64_t *hash;
+    size_t mask, count;
+};
+enum { SOURCE = 1, TARGET, PAIR, SOURCE_WORD, TARGET_WORD }; /* what kind of text */
+
+struct draw {
+    struct corpus *corpus;
+    const corpus_grammar *grammar;
+    struct set seen;
+    size_t used; /* bytes of corpus->text */
+    char *why;
+};
+
+/* FNV-1a, finished by splitmix64. */
+static uint64_t hash_of(int kind, const char *text, size_t size, uint64_t hash)
+{
+    hash ^= 0xcbf29ce484222325u + (uint64_t)kind;
+    for (size_t i = 0; i < size; i++) hash = (hash ^ (unsigned char)text[i]) * 0x100000001b3u;
+    hash = corpus_random(&hash);
+    return hash ? hash : 1;
+}
+
+static uint64_t hash_pair(const char *source, const char *target)
+{
+    return hash_of(PAIR, target, strlen(target), hash_of(SOURCE, source, strlen(source), 0));
+}
+
+static uint64_t *find_slot(const struct set *set, uint64_t hash)
+{
+    size_t at = (size_t)hash & set->mask;
+    while (set->hash[at] && set->hash[at] != hash) at = (at + 1) & set->mask;
+    return &set->hash[at];
+}
+
+static bool has(const struct set *set, uint64_t hash)
+{
+    return set->hash && *find_slot(set, hash);
+}
+
+static bool add(struct set *set, uint64_t hash)
+{
+    if (2 * set->count >= set->mask) {
+        struct set larger = {NULL, 2 * set->mask + 1, set->count};
+        larger.hash = calloc(larger.mask + 1, sizeof *larger.hash);
+        if (!larger.hash) return false;
+        for (size_t i = 0; set->hash && i <= set->mask; i++)
+            if (set->hash[i]) *find_slot(&larger, set->hash[i]) = set->hash[i];
+        free(set->hash);
+        *set = larger;
+    }
+    uint64_t *slot = find_slot(set, hash);
+    set->count += !*slot;
+    *slot = hash;
+    return true;
+}
+
+static bool add_pair(struct set *set, const char *source, const char *target)
+{
+    return add(set, hash_of(SOURCE, source, strlen(source), 0)) &&
+           add(set, hash_of(TARGET, target, strlen(target), 0)) &&
+           add(set, hash_pair(source, target));
+}
+
+/* Notes the words of a sentence if learn, else asks whether all were noted. */
+static bool words(struct set *set, int kind, const char *text, bool learn)
+{
+    while (*text) {
+        size_t size = strcspn(text, " ");
+        uint64_t hash = hash_of(kind, text, size, 0);
+        if (learn ? !add(set, hash) : !has(set, hash)) return false;
+        text += size;
+        text += strspn(text, " ");
+    }
+    return true;
+}
+
+static bool pair_words(struct set *set, const struct corpus_pair *pair, bool learn)
+{
+    return words(set, SOURCE_WORD, pair->source, learn) &&
+           words(set, TARGET_WORD, pair->target, learn);
+}
+
+static const char *keep(struct draw *d, const char *text)
+{
+    size_t size = strlen(text) + 1;
+    char *copy = memcpy(d->corpus->text + d->used, text, size);
+    d->used += size;
+    return copy;
+}
+
+static bool complain(char *why, const char *what, const char *which)
+{
+    snprintf(why, CORPUS_TEXT, "%s%.180s", what, which);
+    return false;
+}
+
+/* Fills pairs with new ones, of words in training if these are to be held out. */
+static bool fill(struct draw *d, uint64_t *state, struct corpus_pair *pairs, size_t count,
+                 bool training)
+{
+    size_t tries = 200 * count + 10000, at = 0;
+    char source[CORPUS_TEXT], target[CORPUS_TEXT];
+    struct corpus_pair pair = {source, target};
+    while (at < count && tries--) {
+        if (!corpus_sentence(d->grammar, state, NULL, source, target)) continue;
+        if (has(&d->seen, hash_of(SOURCE, source, strlen(source), 0))) {
+            if (!has(&d->seen, hash_pair(source, target)))
+                return complain(d->why, "the grammar has two translations of: ", source);
+            continue;
+        }
+        if (has(&d->seen, hash_of(TARGET, target, strlen(target), 0))) continue;
+        if (!training && !pair_words(&d->seen, &pair, false)) continue;
+        if (!add_pair(&d->seen, source, target) || (training && !pair_words(&d->seen, &pair, true)))
+            return complain(d->why, "no memory for the corpus", "");
+        pairs[at].source = keep(d, source);
+        pairs[at++].target = keep(d, target);
+    }
+    return at == count || complain(d->why, "the grammar has too few sentences", "");
+}
+
+/* The showcase is seen before all else, so that it is never drawn. */
+static bool draw(struct draw *d, uint64_t seed)
+{
+    struct corpus *corpus = d->corpus;
+    uint64_t state = seed;
+    size_t count;
+    const struct corpus_pair *show = corpus_showcase(d->grammar, &count);
+    for (size_t i = 0; i < count; i++)
+        if (!add_pair(&d->seen, show[i].source, show[i].target))
+            return complain(d->why, "no memory for the corpus", "");
+    if (!fill(d, &state, corpus->train, corpus->train_count, true)) return false;
+    for (size_t i = 0; i < count; i++)
+        if (!pair_words(&d->seen, &show[i], false))
+            return complain(d->why, "training lacks words of: ", show[i].source);
+    return fill(d, &state, corpus->heldout, corpus->heldout_count, false);
+}
+
+bool corpus_draw(struct corpus *corpus, const corpus_grammar *grammar, uint64_t seed,
+                 size_t train_count, size_t heldout_count, char why[CORPUS_TEXT])
+{
+    struct draw d = {.corpus = corpus, .grammar = grammar, .why = why};
+    *corpus = (struct corpus){.train_count = train_count, .heldout_count = heldout_count};
+    if (train_count > 10000000 || heldout_count > 10000000)
+        return complain(why, "more than ten million pairs", "");
+    corpus->train = calloc(train_count + 1, sizeof *corpus->train);
+    corpus->heldout = calloc(heldout_count + 1, sizeof *corpus->heldout);
+    corpus->text = malloc((train_count + heldout_count + 1) * 2 * CORPUS_TEXT);
+    bool done = false;
+    if (!corpus->train || !corpus->heldout || !corpus->text)
+        complain(why, "no memory for the corpus", "");
+    else
+        done = draw(&d, seed);
+    free(d.seen.hash);
+    if (!done) corpus_free(corpus);
+    return done;
+}
+
+void corpus_free(struct corpus *corpus)
+{
+    free(corpus->train);
+    free(corpus->heldout);
+    free(corpus->text);
+    *corpus = (struct corpus){0};
+}
+
+bool corpus_write(FILE *file, const struct corpus_pair *pairs, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (fprintf(file, "%s\t%s\n", pairs[i].source, pairs[i].target) < 0) return false;
+    return !fflush(file);
+}

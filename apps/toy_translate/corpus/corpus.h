@@ -1,0 +1,55 @@
+/* corpus.h - English-German sentence pairs from a small grammar (grammar.txt), for the demo.
+
+   A pair is UTF-8 text, words apart by one space, without tab or line break. Every English
+   sentence of the grammar has one translation, and the same seed gives the same pairs on
+   every machine. */
+#ifndef TOY_TRANSLATE_CORPUS_H
+#define TOY_TRANSLATE_CORPUS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum { CORPUS_TEXT = 256 }; /* bytes of the longest sentence or message, final 0 included */
+
+/* grammar.txt, embedded at build time by embed.cmake. */
+extern const unsigned char corpus_bytes[];
+extern const size_t corpus_bytes_count;
+
+typedef struct corpus_grammar corpus_grammar; /* constant once made */
+
+/* Reads a grammar; NULL, and the reason with its line number in why, if it is malformed or
+   there is no memory. */
+corpus_grammar *corpus_grammar_create(const void *bytes, size_t count, char why[CORPUS_TEXT]);
+void corpus_grammar_free(corpus_grammar *grammar); /* NULL is allowed */
+
+struct corpus_pair {
+    const char *source, *target; /* English, German */
+};
+
+/* The examples the grammar file names; owned by the grammar. */
+const struct corpus_pair *corpus_showcase(const corpus_grammar *grammar, size_t *count);
+
+struct corpus {
+    struct corpus_pair *train, *heldout; /* owned by the corpus */
+    size_t train_count, heldout_count;
+    char *text;
+};
+
+/* Draws that many pairs. No two of them, nor any of the showcase, share a sentence in either
+   language; all words of held-out sentences and of the showcase occur in training. False, and
+   the reason in why: the grammar does not yield so many, or contradicts itself. */
+bool corpus_draw(struct corpus *corpus, const corpus_grammar *grammar, uint64_t seed,
+                 size_t train_count, size_t heldout_count, char why[CORPUS_TEXT]);
+void corpus_free(struct corpus *corpus); /* leaves an empty one */
+
+/* What the grammar says this English sentence is in German; false if it does not derive it, or
+   not within a search of `tries` drafts (a million take about a second). */
+bool corpus_derive(const corpus_grammar *grammar, const char *source, long tries,
+                   char target[CORPUS_TEXT]);
+
+/* One line a pair, source and target apart by a tab; false if the file cannot be written. */
+bool corpus_write(FILE *file, const struct corpus_pair *pairs, size_t count);
+
+#endif

@@ -1,0 +1,175 @@
+/* grammar.h - a grammar in memory, and one sentence made from it. Internal to this folder. */
+#ifndef TOY_TRANSLATE_GRAMMAR_H
+#define TOY_TRANSLATE_GRAMMAR_H
+
+#include "corpus.h"
+
+enum { ENGLISH, GERMAN, LANGUAGES };
+enum { NOMINATIVE, ACCUSATIVE, DATIVE, CASES };
+enum { MASCULINE, FEMININE, NEUTER, PLURAL }; /* columns of a declension */
+enum { MAX_COLUMNS = 16, MAX_NAMES = 31, MAX_WORDS = 80, MAX_ITEMS = 24, MAX_SLOTS = 2 };
+
+/* One element of a pattern. The patterns of tenses and frames hold no parts, those of orders and
+   sentences hold text and parts only: an order named in them is spelled out when read. */
+enum item_kind { ITEM_TEXT, ITEM_AUXILIARY, ITEM_VERB, ITEM_SLOT, ITEM_QUALITY, ITEM_PART };
+struct item {
+    enum item_kind kind;
+    int which;        /* auxiliary, verb form, slot or part */
+    int with;         /* case of a slot, clause of a part */
+    const char *text; /* the word itself; the name of a part */
+};
+struct pattern {
+    struct item item[MAX_ITEMS];
+    int count;
+};
+
+/* What <verb.FORM> and the parts of a clause are called in the file, in the order of the names. */
+enum {
+    FORM_AGREEING,
+    FORM_PLAIN,
+    FORM_PREFIX,
+    FORM_JOINED,
+    FORM_INFINITIVE,
+    FORM_PARTICIPLE,
+    FORM_HELPER
+};
+enum {
+    PART_SUBJECT,
+    PART_OBJECTS,
+    PART_ADVERB,
+    PART_FRONT,
+    PART_LIGHT,
+    PART_HEAVY,
+    PART_NEAR,
+    PART_FAR,
+    PART_NICHT,
+    PART_VERB,
+    PART_DENY,
+    PART_AUX,
+    PART_REST,
+    PART_LEFT,
+    PART_RIGHT,
+    PART_LAST,
+    PARTS
+};
+
+/* A line of the lexicon. Columns are named by the enums below. */
+enum word_kind {
+    NOUN,
+    ADJECTIVE,
+    DETERMINER,
+    ENDING,
+    PRONOUN,
+    AUXILIARY,
+    VERB,
+    ADVERB,
+    CONTRACTION,
+    SHOW,
+    WORD_KINDS
+};
+struct word {
+    const char *text[MAX_COLUMNS]; /* "" for an empty column */
+    unsigned set[4];               /* its lists, a bit for each name */
+    int number[4];
+};
+enum { NOUN_GENDER = 0, NOUN_CLASSES = 0, NOUN_GERMAN = 2 }; /* 0, 1: English */
+enum { ADJECTIVE_CLASSES = 0, ADJECTIVE_SORT = 1, ADJECTIVE_STEM = 2 };
+enum { DETERMINER_ENDING = 3, DETERMINER_KIND = 0, DETERMINER_CLASSES = 1, DETERMINER_GERMAN = 2 };
+enum { PRONOUN_WEIGHT = 0, PRONOUN_PERSON = 1, PRONOUN_GERMAN = 2, PRONOUN_CLASSES = 0 };
+enum { AUXILIARY_GERMAN = 3 };
+enum {
+    VERB_WEIGHT = 0,
+    VERB_HELPER = 1,
+    VERB_FRAMES = 0,
+    VERB_SUBJECT = 1,
+    VERB_OBJECT = 2,
+    VERB_TIMES = 3,
+    VERB_GERMAN = 3,
+    VERB_PREFIX = 7,
+    VERB_PARTICIPLE = 8
+};
+enum { ADVERB_TIMES = 0 };
+
+struct table {
+    struct word word[MAX_WORDS];
+    int count;
+};
+
+/* Kinds of determiners, as bits. */
+enum { KNOWN = 1, ONE = 2, BARE = 4, EACH = 8, NONE = 16, ANY_KIND = 31 };
+enum { OF_VERB = 1 << 30 }; /* a slot's classes: those of the verb's object */
+
+struct slot {
+    char name;
+    unsigned classes, kinds;
+};
+struct frame {
+    struct slot slot[MAX_SLOTS];
+    int slots;
+    bool asked, quality;
+    struct pattern objects, near, far;
+};
+struct tense {
+    int weight;
+    unsigned times;
+    struct pattern part[PARTS]; /* from PART_VERB on */
+    bool deniable;
+};
+struct clause_rule {
+    unsigned frames, times; /* 0: the usual ones */
+    int adverb, front, denied;
+    bool known, unfilled;
+    const struct word *subject, *object; /* question words, or NULL */
+};
+struct sentence {
+    int weight, clauses;
+    struct clause_rule clause[2];
+    struct pattern side[LANGUAGES];
+};
+
+struct names {
+    const char *name[MAX_NAMES];
+    int count;
+};
+enum { CLASSES, TIMES, FRAMES, ENDINGS, ORDERS, AUXILIARIES, NAME_LISTS };
+enum { SHARE_SUBJECT, SHARE_OBJECT, SHARE_ADJECTIVE, SHARES };
+
+struct corpus_grammar {
+    char *text; /* the file, cut into words */
+    struct names names[NAME_LISTS];
+    struct table table[WORD_KINDS];
+    struct frame frame[MAX_NAMES];
+    struct pattern order[MAX_NAMES];
+    struct tense tense[MAX_NAMES];
+    struct sentence sentence[MAX_NAMES];
+    struct corpus_pair show[MAX_WORDS];
+    int tenses, sentences, shortest, longest, share[SHARES];
+};
+
+/* A noun phrase: a pronoun, or a noun with what stands before it. */
+struct phrase {
+    const struct word *pronoun, *noun, *determiner, *adjective;
+    bool plural;
+};
+struct clause {
+    const struct word *verb, *adverb, *quality;
+    const struct frame *frame;
+    const struct tense *tense;
+    struct phrase subject, slot[MAX_SLOTS];
+    bool denied, front;
+};
+
+/* Bits of splitmix64 (Steele, Lea and Flood 2014, "Fast splittable pseudorandom number
+   generators"): the state counts up, its hash is the number. */
+uint64_t corpus_random(uint64_t *state);
+
+/* Makes one sentence; false: the choices led nowhere, the length is wrong, or the English is not
+   the wanted one (NULL: any is). */
+bool corpus_sentence(const corpus_grammar *grammar, uint64_t *state, const char *wanted,
+                     char source[CORPUS_TEXT], char target[CORPUS_TEXT]);
+
+/* Writes one side of a sentence; false: its length is not what the grammar allows. */
+bool corpus_spell(const corpus_grammar *grammar, const struct pattern *pattern,
+                  const struct clause *clause, int language, char text[CORPUS_TEXT]);
+
+#endif

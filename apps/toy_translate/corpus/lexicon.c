@@ -1,0 +1,174 @@
+/* lexicon.c - reads the words of a line, and the lines of the lexicon. */
+#include "reader.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void corpus_complain(struct reader *r, const char *what, const char *token)
+{
+    if (r->bad) return;
+    r->bad = true;
+    snprintf(r->why, CORPUS_TEXT, "grammar, line %d: %s%s%.60s%s", r->line, what,
+             token ? " \"" : "", token ? token : "", token ? "\"" : "");
+}
+
+char *corpus_take(struct reader *r)
+{
+    static char none[] = "-";
+    if (r->next < r->count) return r->token[r->next++];
+    corpus_complain(r, "too few columns", NULL);
+    return none;
+}
+
+int corpus_take_number(struct reader *r)
+{
+    char *token = corpus_take(r), *end;
+    long number = strtol(token, &end, 10);
+    if (end == token || *end || number < 0 || number > 1000)
+        corpus_complain(r, "not a number from 0 to 1000:", token);
+    return (int)number;
+}
+
+int corpus_find(const struct names *names, const char *name)
+{
+    for (int i = 0; i < names->count; i++)
+        if (!strcmp(names->name[i], name)) return i;
+    return -1;
+}
+
+int corpus_look_up(struct reader *r, int list, const char *name)
+{
+    int at = corpus_find(&r->grammar->names[list], name);
+    if (at < 0) corpus_complain(r, "unknown name", name);
+    return at < 0 ? 0 : at;
+}
+
+int corpus_add_name(struct reader *r, int list, const char *name)
+{
+    struct names *names = &r->grammar->names[list];
+    if (corpus_find(names, name) >= 0) corpus_complain(r, "named twice:", name);
+    if (names->count == MAX_NAMES - 1) corpus_complain(r, "too many names; no room for", name);
+    if (r->bad) return 0;
+    names->name[names->count] = name;
+    return names->count++;
+}
+
+/* A list with commas as a set of bits; "-" is none, "any" is all. Cuts the token up. */
+unsigned corpus_set_of(struct reader *r, const struct names *names, char *list)
+{
+    unsigned set = 0;
+    if (!strcmp(list, "-")) return 0;
+    if (!strcmp(list, "any")) return OF_VERB - 1;
+    for (char *name = list, *comma; name; name = comma ? comma + 1 : NULL) {
+        if ((comma = strchr(name, ',')) != NULL) *comma = 0;
+        int at = corpus_find(names, name);
+        if (at < 0)
+            corpus_complain(r, "unknown name", name);
+        else
+            set |= 1u << at;
+    }
+    return set;
+}
+
+unsigned corpus_take_set(struct reader *r, int list)
+{
+    return corpus_set_of(r, &r->grammar->names[list], corpus_take(r));
+}
+
+const struct names corpus_kinds = {{"known", "one", "bare", "each", "none"}, 5};
+
+/* ---- the lexicon: what the columns of an entry hold ----
+   t text   # number   g gender   p person   n, a a new ending, auxiliary   e, h its number
+   c, f, i, k list of classes, frames, times, kinds */
+static const struct {
+    const char *name, *columns;
+} entries[WORD_KINDS] = {
+    [NOUN] = {"noun", "ttgttttc"},
+    [ADJECTIVE] = {"adjective", "tttcc"},
+    [DETERMINER] = {"determiner", "###ttkectttttttttttt"},
+    [ENDING] = {"ending", "ntttttttttttt"},
+    [PRONOUN] = {"pronoun", "#ttptttc"},
+    [AUXILIARY] = {"auxiliary", "attttttt"},
+    [VERB] = {"verb", "#ttttttttthfcci"},
+    [ADVERB] = {"adverb", "tti"},
+    [CONTRACTION] = {"contraction", "ttt"},
+    [SHOW] = {"", ""},
+};
+
+/* A text column: "" for "-", "_" becomes a space. */
+static char *take_text(struct reader *r)
+{
+    char *text = corpus_take(r);
+    for (char *c = text; *c; c++)
+        if (*c == '_') *c = ' ';
+    return strcmp(text, "-") ? text : text + 1;
+}
+
+/* The place of a token in a list of allowed ones. */
+static int take_one_of(struct reader *r, const struct names *allowed)
+{
+    const char *token = corpus_take(r);
+    int at = corpus_find(allowed, token);
+    if (at < 0) corpus_complain(r, "unexpected", token);
+    return at < 0 ? 0 : at;
+}
+
+static const struct names genders = {{"m", "f", "n"}, 3};
+static const struct names persons = {{"1s", "2s", "3s", "1p", "3p"}, 5};
+
+static void take_columns(struct reader *r, struct word *word, const char *columns)
+{
+    int texts = 0, sets = 0, numbers = 0;
+    for (; *columns && !r->bad; columns++) switch (*columns) {
+        case 't':
+            word->text[texts++] = take_text(r);
+            break;
+        case '#':
+            word->number[numbers++] = corpus_take_number(r);
+            break;
+        case 'g':
+            word->number[numbers++] = take_one_of(r, &genders);
+            break;
+        case 'p':
+            word->number[numbers++] = take_one_of(r, &persons);
+            break;
+        case 'n':
+            corpus_add_name(r, ENDINGS, corpus_take(r));
+            break;
+        case 'a':
+            corpus_add_name(r, AUXILIARIES, r->token[r->next]);
+            break;
+        case 'e':
+            word->number[numbers++] = take_one_of(r, &r->grammar->names[ENDINGS]);
+            break;
+        case 'h':
+            word->number[numbers++] = take_one_of(r, &r->grammar->names[AUXILIARIES]);
+            break;
+        case 'c':
+            word->set[sets++] = corpus_take_set(r, CLASSES);
+            break;
+        case 'f':
+            word->set[sets++] = corpus_take_set(r, FRAMES);
+            break;
+        case 'i':
+            word->set[sets++] = corpus_take_set(r, TIMES);
+            break;
+        default:
+            word->set[sets++] = corpus_set_of(r, &corpus_kinds, corpus_take(r));
+            break;
+        }
+}
+
+bool corpus_lexicon_line(struct reader *r, const char *key)
+{
+    for (int kind = 0; kind < WORD_KINDS; kind++) {
+        if (strcmp(entries[kind].name, key)) continue;
+        struct table *table = &r->grammar->table[kind];
+        if (table->count == MAX_WORDS)
+            corpus_complain(r, "too many entries: ", key);
+        else
+            take_columns(r, &table->word[table->count++], entries[kind].columns);
+        return true;
+    }
+    return false;
+}

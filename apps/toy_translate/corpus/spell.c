@@ -1,0 +1,235 @@
+/* spell.c - writes out the words of a sentence in one language: order, agreement, case, "kein",
+   and what becomes of neighbours ("an apple", "im Garten"). */
+#include "grammar.h"
+
+#include <string.h>
+
+struct writer {
+    const corpus_grammar *grammar;
+    const struct clause *clause; /* the one being written */
+    int language;
+    char *text;
+    size_t used, last; /* bytes written, where the last piece begins */
+    bool full;
+};
+
+static void append(struct writer *w, const char *piece)
+{
+    size_t size = strlen(piece);
+    w->full |= w->used + size >= CORPUS_TEXT;
+    if (w->full) return;
+    memcpy(w->text + w->used, piece, size + 1);
+    w->used += size;
+}
+
+/* The word that the last piece and this one become; NULL: they stay apart. */
+static const char *contracted(const struct writer *w, const char *piece)
+{
+    const struct table *table = &w->grammar->table[CONTRACTION];
+    for (int i = 0; w->language == GERMAN && i < table->count; i++) {
+        const char *const *text = table->word[i].text;
+        if (!strcmp(text[0], w->text + w->last) && !strcmp(text[1], piece)) return text[2];
+    }
+    return NULL;
+}
+
+static void put(struct writer *w, const char *piece)
+{
+    if (!*piece || w->full) return;
+    if (w->used) {
+        const char *both = contracted(w, piece);
+        if (both) {
+            w->used = w->last;
+            append(w, both);
+            return;
+        }
+        if (w->language == ENGLISH && !strcmp(w->text + w->last, "a") && strchr("aeio", *piece))
+            append(w, "n");
+        append(w, " ");
+    }
+    w->last = w->used;
+    append(w, piece);
+}
+
+/* ---- agreement ---- */
+
+static int person_of(const struct phrase *phrase) /* 0 1s, 1 2s, 2 3s, 3 1p, 4 3p */
+{
+    if (phrase->pronoun) return phrase->pronoun->number[PRONOUN_PERSON];
+    return phrase->plural ? 4 : 2;
+}
+
+/* Column of ich, du, er, wir. */
+static int german_person(const struct phrase *subject)
+{
+    int person = person_of(subject);
+    return person > 3 ? 3 : person;
+}
+
+static void put_auxiliary(struct writer *w, const struct word *auxiliary)
+{
+    int person = person_of(&w->clause->subject);
+    if (w->language == GERMAN)
+        put(w, auxiliary->text[AUXILIARY_GERMAN + german_person(&w->clause->subject)]);
+    else
+        put(w, auxiliary->text[person == 0 ? 0 : person == 2 ? 1 : 2]);
+}
+
+/* prefix and stem as one word */
+static void put_joined(struct writer *w, const struct word *verb, const char *form)
+{
+    put(w, *verb->text[VERB_PREFIX] ? verb->text[VERB_PREFIX] : form);
+    if (*verb->text[VERB_PREFIX]) append(w, form);
+}
+
+static void put_verb(struct writer *w, int form)
+{
+    const struct word *verb = w->clause->verb;
+    const char *const *german = &verb->text[VERB_GERMAN];
+    bool he = person_of(&w->clause->subject) == 2;
+    int agreeing = german_person(&w->clause->subject);
+    if (w->language == ENGLISH)
+        put(w, verb->text[form == FORM_PLAIN ? 0 : form == FORM_PARTICIPLE ? 2 : he]);
+    else if (form == FORM_PREFIX)
+        put(w, verb->text[VERB_PREFIX]);
+    else if (form == FORM_PARTICIPLE)
+        put(w, verb->text[VERB_PARTICIPLE]);
+    else if (form == FORM_HELPER)
+        put_auxiliary(w, &w->grammar->table[AUXILIARY].word[verb->number[VERB_HELPER]]);
+    else if (form == FORM_AGREEING)
+        put(w, german[agreeing]);
+    else
+        put_joined(w, verb, german[form == FORM_JOINED ? agreeing : 3]);
+}
+
+static void put_phrase(struct writer *w, const struct phrase *phrase, int grammatical,
+                       const struct word *determiner)
+{
+    const struct word *noun = phrase->noun, *adjective = phrase->adjective;
+    if (phrase->pronoun) {
+        put(w, phrase->pronoun->text[w->language == GERMAN ? PRONOUN_GERMAN + grammatical
+                                                           : grammatical != NOMINATIVE]);
+        return;
+    }
+    if (!noun) return;
+    if (w->language == ENGLISH) {
+        put(w, determiner->text[phrase->plural]);
+        if (adjective) put(w, adjective->text[0]);
+        put(w, noun->text[phrase->plural]);
+        return;
+    }
+    int cell = grammatical * 4 + (phrase->plural ? PLURAL : noun->number[NOUN_GENDER]);
+    put(w, determiner->text[DETERMINER_GERMAN + cell]);
+    if (adjective) {
+        put(w, adjective->text[ADJECTIVE_STEM]);
+        append(w, w->grammar->table[ENDING].word[determiner->number[DETERMINER_ENDING]].text[cell]);
+    }
+    put(w, noun->text[NOUN_GERMAN +
+                      (phrase->plural ? 2 + (grammatical == DATIVE) : grammatical != NOMINATIVE)]);
+}
+
+/* ---- the parts of a clause ---- */
+
+/* The determiner "kein" if the last object of a denied clause is indefinite: it then denies the
+   clause in place of "nicht". */
+static const struct word *kein(const struct writer *w)
+{
+    const struct pattern *near = &w->clause->frame->near;
+    const struct table *determiners = &w->grammar->table[DETERMINER];
+    if (!w->clause->denied || !near->count) return NULL;
+    const struct phrase *last = &w->clause->slot[near->item[near->count - 1].which];
+    if (!last->noun || !(last->determiner->set[DETERMINER_KIND] & (ONE | BARE))) return NULL;
+    for (int i = 0; i < determiners->count; i++)
+        if (determiners->word[i].set[DETERMINER_KIND] & NONE) return &determiners->word[i];
+    return NULL;
+}
+
+/* The pattern of a tense or frame. light, heavy: whether to write pronouns, other phrases. */
+static void put_pattern(struct writer *w, const struct pattern *pattern, bool light, bool heavy)
+{
+    const struct clause *c = w->clause;
+    for (int i = 0; i < pattern->count; i++) {
+        const struct item *item = &pattern->item[i];
+        const struct phrase *phrase = &c->slot[item->kind == ITEM_SLOT ? item->which : 0];
+        const struct word *determiner = phrase->determiner;
+        switch (item->kind) {
+        case ITEM_TEXT:
+            put(w, item->text);
+            break;
+        case ITEM_AUXILIARY:
+            put_auxiliary(w, &w->grammar->table[AUXILIARY].word[item->which]);
+            break;
+        case ITEM_VERB:
+            put_verb(w, item->which);
+            break;
+        case ITEM_QUALITY:
+            put(w, c->quality->text[w->language == GERMAN]);
+            break;
+        case ITEM_SLOT:
+            if (!(phrase->pronoun ? light : heavy)) break;
+            if (w->language == GERMAN && pattern == &c->frame->near && i == pattern->count - 1 &&
+                kein(w))
+                determiner = kein(w);
+            put_phrase(w, phrase, item->with, determiner);
+            break;
+        case ITEM_PART:
+            break;
+        }
+    }
+}
+
+static void put_part(struct writer *w, const struct item *item)
+{
+    const struct clause *c = w->clause;
+    switch (item->which) {
+    case PART_SUBJECT:
+        put_phrase(w, &c->subject, NOMINATIVE, c->subject.determiner);
+        break;
+    case PART_OBJECTS:
+        put_pattern(w, &c->frame->objects, true, true);
+        break;
+    case PART_ADVERB:
+    case PART_FRONT:
+        if (c->adverb && c->front == (item->which == PART_FRONT))
+            put(w, c->adverb->text[w->language == GERMAN]);
+        break;
+    case PART_LIGHT:
+        put_pattern(w, &c->frame->near, true, false);
+        break;
+    case PART_HEAVY:
+        put_pattern(w, &c->frame->near, false, true);
+        break;
+    case PART_NEAR:
+        put_pattern(w, &c->frame->near, true, true);
+        break;
+    case PART_FAR:
+        put_pattern(w, &c->frame->far, true, true);
+        break;
+    case PART_NICHT:
+        if (c->denied && !kein(w)) put(w, item->text);
+        break;
+    case PART_VERB:
+        put_pattern(w, &c->tense->part[c->denied ? PART_DENY : PART_VERB], true, true);
+        break;
+    default:
+        put_pattern(w, &c->tense->part[item->which], true, true);
+    }
+}
+
+bool corpus_spell(const corpus_grammar *grammar, const struct pattern *pattern,
+                  const struct clause *clause, int language, char text[CORPUS_TEXT])
+{
+    struct writer w = {.grammar = grammar, .language = language, .text = text};
+    int words = 0;
+    text[0] = 0;
+    for (int i = 0; i < pattern->count; i++) {
+        w.clause = &clause[pattern->item[i].with];
+        if (pattern->item[i].kind == ITEM_TEXT)
+            put(&w, pattern->item[i].text);
+        else
+            put_part(&w, &pattern->item[i]);
+    }
+    for (const char *c = text; *c; c++)
+        words += *c != ' ' && *c != ',' && *c != '?' && (c == text || c[-1] == ' ');
+    return !w.full && words >= grammar->shortest && words <= grammar->longest;
+}
