@@ -4,12 +4,13 @@
    the order of k, so tile shape and place never change a bit. Few rows get more panels, to have
    enough independent sums in flight. Goto and van de Geijn 2008, "Anatomy of high-performance
    matrix multiplication"; here b is packed once for all and a is read where it lies. */
+#include <string.h>
 
-/* Panels of a tile with that many rows: as many sums as registers allow. */
+/* The most panels of a tile with that many rows: its sums, a vector of each panel and one of a fit
+   into the registers, as those of the largest tile do. */
 static inline __attribute__((always_inline)) int tile_panels(int rows)
 {
-    int panels = VF_ROWS * VF_PANELS / rows;
-    int most = VF_PANELS * 4;
+    int panels = (VF_ROWS + 1) * VF_PANELS / (rows + 1), most = VF_PANELS * 4;
     return panels < most ? panels : most;
 }
 
@@ -19,20 +20,19 @@ struct tile { /* where one register tile reads and writes */
 };
 
 /* The sums of a tile: sum[r * panels + q]. rows and panels are constants where this is inlined. */
-static inline __attribute__((always_inline)) void tile_sums(int rows, int panels,
-                                                            const struct product *p,
-                                                            const struct tile *t, vf *sum)
+static inline __attribute__((always_inline)) void
+tile_sums(int rows, int panels, const struct product *p, const struct tile *t, vf *sum)
 {
     const float *a = t->a, *b = t->b;
     ptrdiff_t a_row = p->a_row, a_step = p->a_step, b_panel = p->b_panel, b_step = p->b_step;
     for (int k = p->depth; k > 0; k--) {
         vf column[8];
-UNROLL
+        UNROLL
         for (int q = 0; q < panels; q++) column[q] = vf_load(b + q * b_panel);
-UNROLL
+        UNROLL
         for (int r = 0; r < rows; r++) {
             vf left = vf_all(a[r * a_row]);
-UNROLL
+            UNROLL
             for (int q = 0; q < panels; q++)
                 sum[r * panels + q] = vf_fma(left, column[q], sum[r * panels + q]);
         }
@@ -42,24 +42,21 @@ UNROLL
 }
 
 /* A tile of whole panels. */
-static inline __attribute__((always_inline)) void tile_whole(int rows, int panels,
-                                                             const struct product *p,
-                                                             const struct tile *t)
+static inline __attribute__((always_inline)) void
+tile_whole(int rows, int panels, const struct product *p, const struct tile *t)
 {
     vf sum[VF_ROWS * VF_PANELS];
-UNROLL
-    for (int r = 0; r < rows; r++)
-UNROLL
-        for (int q = 0; q < panels; q++)
-            sum[r * panels + q] = p->add    ? vf_load(t->c + r * p->c_row + q * p->c_panel)
-                                  : t->bias ? vf_load(t->bias + q * LANES)
-                                            : vf_zero();
+    UNROLL
+    for (int r = 0; r < rows; r++) UNROLL
+    for (int q = 0; q < panels; q++)
+        sum[r * panels + q] = p->add    ? vf_load(t->c + r * p->c_row + q * p->c_panel)
+                              : t->bias ? vf_load(t->bias + q * LANES)
+                                        : vf_zero();
     tile_sums(rows, panels, p, t, sum);
-UNROLL
-    for (int r = 0; r < rows; r++)
-UNROLL
-        for (int q = 0; q < panels; q++)
-            vf_store(t->c + r * p->c_row + q * p->c_panel, sum[r * panels + q]);
+    UNROLL
+    for (int r = 0; r < rows; r++) UNROLL
+    for (int q = 0; q < panels; q++)
+        vf_store(t->c + r * p->c_row + q * p->c_panel, sum[r * panels + q]);
 }
 
 /* A tile of the last panel, of which only n < 16 columns exist. */
@@ -83,76 +80,141 @@ static inline __attribute__((always_inline)) struct tile tile_at(const struct pr
                          p->c + row * p->c_row + panel * p->c_panel};
 }
 
-/* Rows [row, row + rows) over panels [first, last). */
-static inline __attribute__((always_inline)) void tile_row(int rows, const struct product *p,
-                                                           int row, int first, int last)
+/* Tiles of so many panels from panel n on; returns where the next one would start. */
+static inline __attribute__((always_inline)) int
+tile_run(int rows, int panels, const struct product *p, int row, int n, int last)
 {
-    int panels = tile_panels(rows), n = first;
     for (; n + panels <= last; n += panels) {
         struct tile t = tile_at(p, row, n);
         tile_whole(rows, panels, p, &t);
     }
-    for (; n < last; n++) {
-        struct tile t = tile_at(p, row, n);
-        tile_whole(rows, 1, p, &t);
+    return n;
+}
+
+/* Rows [row, row + rows) over panels [n, last): the widest tiles first. */
+static inline __attribute__((always_inline)) void tile_row(int rows, const struct product *p,
+                                                           int row, int n, int last)
+{
+    int most = tile_panels(rows);
+    n = tile_run(rows, most, p, row, n, last);
+    if (most > 4) n = tile_run(rows, 4, p, row, n, last);
+    if (most > 2) n = tile_run(rows, 2, p, row, n, last);
+    if (most > 1) tile_run(rows, 1, p, row, n, last);
+}
+
+/* Up to VF_ROWS rows over panels [n, last). */
+static void tile_rows(int rows, const struct product *p, int row, int n, int last)
+{
+    switch (rows) {
+    case 1:
+        tile_row(1, p, row, n, last);
+        break;
+    case 2:
+        tile_row(2, p, row, n, last);
+        break;
+    case 3:
+        tile_row(3, p, row, n, last);
+        break;
+    case 4:
+        tile_row(4, p, row, n, last);
+        break;
+    case 5:
+        tile_row(5, p, row, n, last);
+        break;
+    case 6:
+        tile_row(6, p, row, n, last);
+        break;
+    case 7:
+        tile_row(VF_ROWS < 7 ? 1 : 7, p, row, n, last);
+        break;
+    case 8:
+        tile_row(VF_ROWS < 8 ? 1 : 8, p, row, n, last);
+        break;
+    case 9:
+        tile_row(VF_ROWS < 9 ? 1 : 9, p, row, n, last);
+        break;
+    case 10:
+        tile_row(VF_ROWS < 10 ? 1 : 10, p, row, n, last);
+        break;
+    case 11:
+        tile_row(VF_ROWS < 11 ? 1 : 11, p, row, n, last);
+        break;
+    case 12:
+        tile_row(VF_ROWS < 12 ? 1 : 12, p, row, n, last);
+        break;
+    case 13:
+        tile_row(VF_ROWS < 13 ? 1 : 13, p, row, n, last);
+        break;
+    default:
+        tile_row(VF_ROWS, p, row, n, last);
     }
 }
 
-/* Of `left` rows, how many the next tile takes. */
-static inline int tile_take(int left)
+/* All rows over panels [n, last), which stay in the nearest cache meanwhile; tiles of like height.
+ */
+static void tile_column(const struct product *p, int n, int last)
 {
-    if (left >= VF_ROWS) return VF_ROWS;
-    return left >= 8 ? 8 : left >= 4 ? 4 : left >= 2 ? 2 : 1;
-}
-
-/* All rows over panels [first, last), which stay in the nearest cache meanwhile. */
-static void tile_column(const struct product *p, int first, int last)
-{
-    for (int row = 0, take; row < p->rows; row += take) {
-        take = tile_take(p->rows - row);
-        switch (take) {
-        case 1: tile_row(1, p, row, first, last); break;
-        case 2: tile_row(2, p, row, first, last); break;
-        case 4: tile_row(4, p, row, first, last); break;
-        case 8: tile_row(VF_ROWS < 8 ? 1 : 8, p, row, first, last); break;
-        default: tile_row(VF_ROWS, p, row, first, last);
-        }
+    int tiles = (p->rows + VF_ROWS - 1) / VF_ROWS;
+    for (int row = 0, take; row < p->rows; row += take, tiles--) {
+        take = (p->rows - row + tiles - 1) / tiles;
+        tile_rows(take, p, row, n, last);
     }
-}
-
-/* Panels that are walked together: for one row many, so that its sums hide the latency of fma;
-   else as many as leave b in the nearest cache. */
-static int column_width(const struct product *p)
-{
-    return p->rows < VF_ROWS ? tile_panels(p->rows < 2 ? 1 : 2) : VF_PANELS;
 }
 
 static void product(const struct product *p)
 {
-    int whole = p->columns / LANES, rest = p->columns % LANES, width = column_width(p);
-    for (int n = 0; n < whole; n += width)
-        tile_column(p, n, n + width < whole ? n + width : whole);
+    int whole = p->columns / LANES, rest = p->columns % LANES;
+    int tiles = (p->rows + VF_ROWS - 1) / VF_ROWS;
+    int width = tiles > 1 ? tile_panels((p->rows + tiles - 1) / tiles) : whole;
+    for (int n = 0; n < whole; n += width) tile_column(p, n, n + width < whole ? n + width : whole);
     if (rest) {
         struct tile t = tile_at(p, 0, whole);
         tile_rest(p->rows, rest, p, &t);
     }
 }
 
-static int smaller(int a, int b) { return a < b ? a : b; }
+static int smaller(int a, int b)
+{
+    return a < b ? a : b;
+}
 
-/* A block of 16 x 16 of w, whose panel is [depth][16], turned: out[k][n] = w[n][k]. */
+/* out[j][i] = in[i][j] for 16 x 16 floats back to back: four times, the two halves are shuffled
+   into one another like a deck of cards. */
+static inline void turn_block(const float *in, float *out)
+{
+    enum { HALF = LANES * LANES / 2 };
+    float deck[2][2 * HALF];
+    for (int i = 0; i < HALF; i++) deck[0][2 * i] = in[i], deck[0][2 * i + 1] = in[HALF + i];
+    for (int i = 0; i < HALF; i++)
+        deck[1][2 * i] = deck[0][i], deck[1][2 * i + 1] = deck[0][HALF + i];
+    for (int i = 0; i < HALF; i++)
+        deck[0][2 * i] = deck[1][i], deck[0][2 * i + 1] = deck[1][HALF + i];
+    for (int i = 0; i < HALF; i++) out[2 * i] = deck[0][i], out[2 * i + 1] = deck[0][HALF + i];
+}
+
+/* A block of which only rows of `in` exist, and only rows of `out` are wanted. */
+static void turn_rest(const float *in, int in_rows, float *out, int out_rows)
+{
+    float from[LANES * LANES] = {0}, to[LANES * LANES];
+    memcpy(from, in, (size_t)(in_rows * LANES) * sizeof *in);
+    turn_block(from, to);
+    memcpy(out, to, (size_t)(out_rows * LANES) * sizeof *out);
+}
+
 static void turn_panels(const float *w, int columns, int depth, int k0, int ks, int first,
                         int count, float *out)
 {
     ptrdiff_t w_panel = (ptrdiff_t)columns * LANES;
-    for (int p = first; p < first + count; p++)
-        for (int k = k0; k < k0 + ks; k++) {
-            const float *from = w + k / LANES * w_panel + k % LANES + (ptrdiff_t)p * LANES * LANES;
-            float *to = out + ((ptrdiff_t)(p - first) * ks + (k - k0)) * LANES;
-            int n = smaller(columns - p * LANES, LANES);
-            for (int j = 0; j < n; j++) to[j] = from[j * LANES];
-            for (int j = n; j < LANES; j++) to[j] = 0;
+    for (int p = first; p < first + count; p++, out += (ptrdiff_t)ks * LANES) {
+        int n = smaller(columns - p * LANES, LANES);
+        const float *from = w + k0 / LANES * w_panel + (ptrdiff_t)p * LANES * LANES;
+        for (int k = 0; k < ks; k += LANES, from += w_panel) {
+            if (n == LANES && ks - k >= LANES)
+                turn_block(from, out + k * LANES);
+            else
+                turn_rest(from, n, out + k * LANES, smaller(ks - k, LANES));
         }
+    }
     (void)depth;
 }
 
