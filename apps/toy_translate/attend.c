@@ -1,0 +1,96 @@
+/* attend.c - toy_translate attend. */
+#include "toy.h"
+#include <stdlib.h>
+#include <string.h>
+
+static const char purpose[] =
+    "Translates SENTENCE and shows the cross-attention as a table: a row for each word of the\n"
+    "translation, a column for each word of the sentence; the darker, the more weight. Tokens\n"
+    "are put together to words: weights are added over those of a source word and averaged over\n"
+    "those of a target word. A row stands for the step that chose its word.";
+
+static json_t *words_json(const struct words *words)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < words->count; i++) {
+        char *word = printable(words->texts[i]);
+        json_array_append_new(list, json_string(word));
+        free(word);
+    }
+    return list;
+}
+
+static json_t *describe(const struct attention *attention)
+{
+    json_t *rows = json_array();
+    size_t columns = (size_t)attention->source.count;
+    for (int t = 0; t < attention->target.count; t++) {
+        json_t *row = json_array();
+        for (size_t s = 0; s < columns; s++)
+            json_array_append_new(row, number((double)attention->grid[(size_t)t * columns + s]));
+        json_array_append_new(rows, row);
+    }
+    return json_pack("{s:s, s:o, s:o, s:o}", "translation", attention->text, "source",
+                     words_json(&attention->source), "target", words_json(&attention->target),
+                     "weights", rows);
+}
+
+static int check(const rapt_translator *translator, int layer, int head, const char *sentence)
+{
+    rapt_config config = rapt_model_config(rapt_translator_model(translator));
+    if (layer > config.decoder_layers)
+        return misused("attend: --layer %d: the model has %d", layer, config.decoder_layers);
+    if (head > config.heads)
+        return misused("attend: --head %d: the model has %d", head, config.heads);
+    rapt_text text = {sentence, strlen(sentence)};
+    size_t bad = rapt_utf8_valid(text);
+    if (bad < text.size) return failed("the sentence: byte %zu is not valid UTF-8", bad + 1);
+    return text.size > 0 ? EXIT_FINE : misused("attend: the sentence is empty");
+}
+
+static int attend(const struct search *search, const char *sentence, int layer, int head,
+                  bool numbers, bool json)
+{
+    rapt_translator *translator = NULL;
+    struct attention attention = {0};
+    int code = search_open(search, "attend", &translator);
+    if (code == EXIT_FINE) code = check(translator, layer, head, sentence);
+    if (code == EXIT_FINE)
+        code = attention_make(&attention, translator, sentence, layer - 1, head - 1);
+    if (code == EXIT_FINE && json) print_json(describe(&attention));
+    if (code == EXIT_FINE && !json) {
+        printf("%s\n\n", attention.text);
+        heatmap_print(stdout, &attention.source, &attention.target, attention.grid, numbers,
+                      terminal_columns(stdout));
+    }
+    if (code == EXIT_FINE) code = finish_output();
+    attention_free(&attention);
+    rapt_translator_free(translator);
+    return code;
+}
+
+int command_attend(int argc, char **argv)
+{
+    struct search search = search_default;
+    int layer = 0, head = 0;
+    bool numbers = false, json = false;
+    /* clang-format off */
+    struct option_row rows[SEARCH_ROWS + 4] = {
+        [SEARCH_ROWS] =
+        {"layer", OPTION_WHOLE, &layer, "N", "of the decoder, from 1; 0: the mean of all", 0, 1024, 0},
+        {"head", OPTION_WHOLE, &head, "N", "from 1; 0: the mean of all", 0, 1024, 0},
+        {"numbers", OPTION_FLAG, &numbers, "", "per cent instead of shades", 0, 0, 0},
+        {"json", OPTION_FLAG, &json, "", "print one JSON object", 0, 0, 0},
+    };
+    /* clang-format on */
+    search_rows(&search, rows);
+    struct command command = {.name = "attend",
+                              .arguments = "SENTENCE",
+                              .purpose = purpose,
+                              .rows = rows,
+                              .count = sizeof rows / sizeof *rows,
+                              .least = 1,
+                              .most = 1};
+    int code = options_read(&command, argc, argv);
+    return code == GO_ON ? attend(&search, command.rest[0], layer, head, numbers, json) : code;
+}

@@ -1,0 +1,73 @@
+/* average.c - the mean of the parameters at the end of the last epochs, which translates better
+   than any of them: Vaswani et al. 2017, section 6.1. Summed oldest first, in double. */
+#include "learner.h"
+#include <stdlib.h>
+
+static void copy_out(const rapt_model *model, float *data)
+{
+    for (int i = 0; i < rapt_model_tensors(model); i++) {
+        rapt_tensor tensor = rapt_model_tensor(model, i);
+        rapt_model_read(model, i, data);
+        data += (size_t)tensor.rows * (size_t)tensor.columns;
+    }
+}
+
+static void copy_in(rapt_model *model, const float *data)
+{
+    for (int i = 0; i < rapt_model_tensors(model); i++) {
+        rapt_tensor tensor = rapt_model_tensor(model, i);
+        rapt_model_write(model, i, data);
+        data += (size_t)tensor.rows * (size_t)tensor.columns;
+    }
+}
+
+void average_create(struct average *average, const rapt_model *model, int epochs)
+{
+    *average = (struct average){.room = epochs > 1 ? epochs : 0};
+    for (int i = 0; i < rapt_model_tensors(model); i++) {
+        rapt_tensor tensor = rapt_model_tensor(model, i);
+        average->size += (size_t)tensor.rows * (size_t)tensor.columns;
+    }
+    average->epochs = grab((size_t)average->room, sizeof *average->epochs);
+    if (average->room > 0) average->raw = grab(average->size, sizeof *average->raw);
+}
+
+void average_add(struct average *average, const rapt_model *model)
+{
+    if (average->room == 0) return;
+    int slot = (average->first + average->count) % average->room;
+    if (average->count < average->room)
+        average->count++;
+    else
+        average->first = (average->first + 1) % average->room;
+    if (average->epochs[slot] == NULL)
+        average->epochs[slot] = grab(average->size, sizeof *average->epochs[slot]);
+    copy_out(model, average->epochs[slot]);
+}
+
+void average_apply(struct average *average, rapt_model *model)
+{
+    copy_out(model, average->raw);
+    float *mean = grab(average->size, sizeof *mean);
+    for (size_t i = 0; i < average->size; i++) {
+        double sum = 0;
+        for (int e = 0; e < average->count; e++)
+            sum += (double)average->epochs[(average->first + e) % average->room][i];
+        mean[i] = (float)(sum / average->count);
+    }
+    copy_in(model, mean);
+    free(mean);
+}
+
+void average_undo(struct average *average, rapt_model *model)
+{
+    copy_in(model, average->raw);
+}
+
+void average_free(struct average *average)
+{
+    for (int e = 0; e < average->room; e++) free(average->epochs[e]);
+    free(average->epochs);
+    free(average->raw);
+    *average = (struct average){0};
+}

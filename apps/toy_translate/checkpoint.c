@@ -1,0 +1,164 @@
+/* checkpoint.c - OUT.checkpoint: model, moments and counters as the library saves them, with the
+   state of the loop as a note; and, where the last epochs are averaged, OUT.checkpoint.N with the
+   parameters at the end of epoch N. All are written to a temporary file and renamed. */
+#define _POSIX_C_SOURCE 200809L
+#include "learner.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define STATE_NOTE "toy_translate.state"
+
+int room_check(const struct learner *learner)
+{
+    const char *out = learner->recipe->out;
+    struct stat found;
+    if (stat(out, &found) == 0 && !S_ISREG(found.st_mode))
+        return failed("--out %s: it exists and is not a regular file", out);
+    size_t models = 1 + (size_t)learner->average.room;
+    if (learner->recipe->checkpoint) models += 3;
+    off_t bytes = (off_t)(models * 4 * rapt_model_parameters(learner->model));
+    char *probe = join("%s.probe", out);
+    int file = open(probe, O_WRONLY | O_CREAT | O_TRUNC, 0600), wrong = errno;
+    if (file >= 0) {
+        wrong = posix_fallocate(file, 0, bytes);
+        if (wrong == EINVAL || wrong == EOPNOTSUPP) wrong = 0; /* cannot tell */
+        close(file);
+        unlink(probe);
+    }
+    free(probe);
+    if (file >= 0 && wrong == 0) return EXIT_FINE;
+    return failed("--out %s: cannot write %lld bytes there: %s", out, (long long)bytes,
+                  strerror(wrong));
+}
+
+/* What must be the same in a run that resumes. Reals are exact, as hexadecimal. */
+char *options_text(const struct recipe *recipe)
+{
+    rapt_config config;
+    recipe_config(recipe, &config);
+    return join("layers %d width %d heads %d hidden %d vocab %d separate %d dropout %a smoothing "
+                "%a rate %a warmup %d schedule %s batch-tokens %d average %d seed %llu",
+                config.encoder_layers, config.width, config.heads, config.hidden, recipe->vocab,
+                recipe->separate, recipe->dropout, recipe->smoothing, recipe->rate, recipe->warmup,
+                recipe->schedule, recipe->batch_tokens, recipe->average,
+                (unsigned long long)recipe->seed);
+}
+
+static char *state_write(const struct learner *learner)
+{
+    const struct state *state = &learner->state;
+    char data[32];
+    snprintf(data, sizeof data, "%016llx", (unsigned long long)state->data);
+    json_t *object =
+        json_pack("{s:i, s:I, s:I, s:o, s:i, s:i, s:f, s:f, s:I, s:s, s:s}", "epoch", state->epoch,
+                  "position", (json_int_t)state->position, "step", (json_int_t)state->step, "best",
+                  number(state->best), "since", state->since, "bad", state->bad, "seconds",
+                  elapsed(learner), "loss", state->loss, "tokens", (json_int_t)state->tokens,
+                  "data", data, "options", learner->options);
+    char *text = json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(17));
+    json_decref(object);
+    return text;
+}
+
+static int state_read(struct learner *learner, const char *text)
+{
+    struct state *state = &learner->state;
+    const char *data = "", *options = "";
+    json_t *best = NULL;
+    json_int_t position = -1, step = -1, tokens = 0;
+    json_t *object = text != NULL ? json_loads(text, 0, NULL) : NULL;
+    int wrong =
+        json_unpack(object, "{s:i, s:I, s:I, s:o, s:i, s:i, s:F, s:F, s:I, s:s, s:s}", "epoch",
+                    &state->epoch, "position", &position, "step", &step, "best", &best, "since",
+                    &state->since, "bad", &state->bad, "seconds", &state->seconds, "loss",
+                    &state->loss, "tokens", &tokens, "data", &data, "options", &options);
+    state->position = position;
+    state->step = step;
+    state->tokens = tokens;
+    state->best = json_is_number(best) ? json_number_value(best) : INFINITY;
+    int code = EXIT_FINE;
+    if (wrong || state->epoch < 1 || position < 0 || step < 0)
+        code = failed("%s: it is not a checkpoint of toy_translate train", learner->path);
+    else if (strtoull(data, NULL, 16) != state->data)
+        code = failed("--resume: %s was trained on other sentence pairs", learner->path);
+    else if (strcmp(options, learner->options) != 0)
+        code = failed("--resume: %s was made with %s, not with %s", learner->path, options,
+                      learner->options);
+    learner->before = state->seconds;
+    json_decref(object);
+    return code;
+}
+
+int model_save(const struct learner *learner, const char *path)
+{
+    rapt_message why = {""};
+    rapt_note notes[2];
+    int count = vocabulary_notes(&learner->vocabulary, notes);
+    if (rapt_model_save(learner->model, path, notes, count, &why) == RAPT_OK) return EXIT_FINE;
+    return failed("%s", why.text);
+}
+
+char *epoch_path(const struct learner *learner, int epoch)
+{
+    return join("%s.%d", learner->path, epoch);
+}
+
+int checkpoint_save(struct learner *learner)
+{
+    if (!learner->recipe->checkpoint) return EXIT_FINE;
+    rapt_message why = {""};
+    rapt_note notes[3];
+    char *state = state_write(learner);
+    int count = vocabulary_notes(&learner->vocabulary, notes);
+    notes[count] = (rapt_note){STATE_NOTE, state};
+    rapt_status status = rapt_trainer_save(learner->trainer, learner->path, notes, count + 1, &why);
+    free(state);
+    if (status != RAPT_OK) return failed("%s", why.text);
+    learner->written = now();
+    int old = learner->state.epoch - 1 - learner->average.room;
+    if (learner->average.room > 0 && old > 0) {
+        char *path = epoch_path(learner, old);
+        unlink(path);
+        free(path);
+    }
+    return EXIT_FINE;
+}
+
+int checkpoint_open(struct learner *learner)
+{
+    rapt_message why = {""};
+    if (rapt_model_load(&learner->model, learner->path, NULL, &why) != RAPT_OK)
+        return failed("--resume: %s", why.text);
+    int code = state_read(learner, rapt_model_note(learner->model, STATE_NOTE));
+    return code != EXIT_FINE ? code : vocabulary_load(&learner->vocabulary, learner->model);
+}
+
+static int load_epoch(struct learner *learner, int epoch)
+{
+    rapt_model *model = NULL;
+    rapt_message why = {""};
+    char *path = epoch_path(learner, epoch);
+    rapt_status done = rapt_model_load(&model, path, NULL, &why);
+    free(path);
+    if (done != RAPT_OK) return failed("--resume: %s", why.text);
+    bool alike = rapt_model_parameters(model) == rapt_model_parameters(learner->model);
+    if (alike) average_add(&learner->average, model);
+    rapt_model_free(model);
+    return alike ? EXIT_FINE : failed("--resume: epoch %d is of another model", epoch);
+}
+
+int checkpoint_continue(struct learner *learner)
+{
+    rapt_message why = {""};
+    if (rapt_trainer_load(learner->trainer, learner->path, &why) != RAPT_OK)
+        return failed("--resume: %s", why.text);
+    int code = EXIT_FINE, room = learner->average.room, epoch = learner->state.epoch;
+    for (int e = epoch > room ? epoch - room : 1; room > 0 && e < epoch && code == EXIT_FINE; e++)
+        code = load_epoch(learner, e);
+    return code;
+}

@@ -1,0 +1,226 @@
+/* demo.c - toy_translate demo: from a small grammar to a trained translator in a minute. */
+#define _POSIX_C_SOURCE 200809L
+#include "corpus/corpus.h"
+#include "toy.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* All that decides how well and how fast the demo learns. */
+enum { CORPUS_SEED = 1, TRAIN_PAIRS = 24000, HELDOUT_PAIRS = 1000, VALID_PAIRS = 100, BEAM = 1 };
+static const struct recipe recipe_demo = {
+    .preset = "tiny",
+    .layers = 2,
+    .width = 128,
+    .heads = 4,
+    .hidden = 256,
+    .vocab = 1200,
+    .dropout = 0.05,
+    .smoothing = 0.05,
+    .rate = 0.004,
+    .warmup = 150,
+    .schedule = "linear",
+    .batch_tokens = 2048,
+    .steps = 1000,
+    .average = 1,
+    .seed = 1,
+};
+
+static const char purpose[] =
+    "Trains a small translator on English-German pairs from a built-in grammar, translates\n"
+    "sentences that training never saw, and shows what the words of one attend to.\n"
+    "--json prints {\"exact\", \"heldout\", \"train_pairs\", \"seconds\", \"threads\"}; exact is "
+    "the\n"
+    "share of held-out sentences translated exactly as the grammar does, in per cent.";
+
+struct demo {
+    struct recipe recipe;
+    const char *write_corpus;
+    corpus_grammar *grammar;
+    struct corpus corpus;
+    struct pairs train, valid, heldout;
+    rapt_translator *translator;
+    struct score score;
+    char *folder, *temporary; /* where the model lies if it is not to be kept */
+    double begun;
+};
+
+static void add_all(struct pairs *pairs, const struct corpus_pair *from, size_t count)
+{
+    pairs->name = "corpus";
+    for (size_t i = 0; i < count; i++) {
+        rapt_text source = {from[i].source, strlen(from[i].source)};
+        rapt_text target = {from[i].target, strlen(from[i].target)};
+        pairs_add(pairs, source, target, i + 1);
+    }
+}
+
+static int make_corpus(struct demo *demo)
+{
+    char why[CORPUS_TEXT] = "";
+    demo->grammar = corpus_grammar_create(corpus_bytes, corpus_bytes_count, why);
+    if (demo->grammar == NULL) return failed("grammar: %s", why);
+    if (!corpus_draw(&demo->corpus, demo->grammar, CORPUS_SEED, TRAIN_PAIRS, HELDOUT_PAIRS, why))
+        return failed("corpus: %s", why);
+    add_all(&demo->train, demo->corpus.train, demo->corpus.train_count);
+    add_all(&demo->heldout, demo->corpus.heldout, demo->corpus.heldout_count);
+    pairs_split(&demo->train, &demo->valid, VALID_PAIRS);
+    return EXIT_FINE;
+}
+
+static int write_corpus(const struct demo *demo)
+{
+    const struct corpus *corpus = &demo->corpus;
+    FILE *file = fopen(demo->write_corpus, "wb");
+    if (file == NULL) return failed("%s: %s", demo->write_corpus, strerror(errno));
+    bool done = corpus_write(file, corpus->train, corpus->train_count) &&
+                corpus_write(file, corpus->heldout, corpus->heldout_count);
+    if (fclose(file) != 0 || !done) return failed("%s: it cannot be written", demo->write_corpus);
+    say("%s: %zu pairs, the last %zu are held out", demo->write_corpus,
+        corpus->train_count + corpus->heldout_count, corpus->heldout_count);
+    return EXIT_FINE;
+}
+
+static int find_place(struct demo *demo)
+{
+    if (demo->recipe.out != NULL) return EXIT_FINE;
+    const char *base = getenv("TMPDIR");
+    demo->folder = join("%s/toy_translate.XXXXXX", base != NULL && *base ? base : "/tmp");
+    if (mkdtemp(demo->folder) == NULL) {
+        int wrong = errno;
+        int code = failed("%s: %s", demo->folder, strerror(wrong));
+        free(demo->folder);
+        demo->folder = NULL;
+        return code;
+    }
+    demo->recipe.out = demo->temporary = join("%s/model.safetensors", demo->folder);
+    return EXIT_FINE;
+}
+
+static int load(struct demo *demo)
+{
+    struct search search = search_default;
+    search.model = demo->recipe.out;
+    search.beam = BEAM;
+    search.threads = demo->recipe.threads;
+    return search_open(&search, "demo", &demo->translator);
+}
+
+static int give(void *user, const rapt_translation *t)
+{
+    const struct corpus_pair *pair = (const struct corpus_pair *)user + t->sentence;
+    char *text = printable((rapt_text){t->text, t->size});
+    printf("  %s\n    %s\n", pair->source, text);
+    if (strcmp(text, pair->target) != 0) printf("    (the grammar says: %s)\n", pair->target);
+    free(text);
+    return 0;
+}
+
+static int show_examples(const struct demo *demo)
+{
+    size_t count;
+    const struct corpus_pair *pairs = corpus_showcase(demo->grammar, &count);
+    rapt_text *texts = grab(count, sizeof *texts);
+    struct corpus_pair *copies = grab(count, sizeof *copies);
+    rapt_message why = {""};
+    memcpy(copies, pairs, count * sizeof *copies);
+    for (size_t i = 0; i < count; i++)
+        texts[i] = (rapt_text){pairs[i].source, strlen(pairs[i].source)};
+    rapt_status status = rapt_translate_many(demo->translator, texts, count, 0, give, copies, &why);
+    free(texts);
+    free(copies);
+    return status == RAPT_OK ? EXIT_FINE : failed("%s", why.text);
+}
+
+/* The longest of the examples crosses most. */
+static int show_attention(const struct demo *demo)
+{
+    size_t count;
+    const struct corpus_pair *pairs = corpus_showcase(demo->grammar, &count), *chosen = pairs;
+    for (size_t i = 1; i < count; i++)
+        if (strlen(pairs[i].source) > strlen(chosen->source)) chosen = &pairs[i];
+    if (count == 0) return EXIT_FINE;
+    struct attention attention;
+    int code = attention_make(&attention, demo->translator, chosen->source, -1, -1);
+    if (code == EXIT_FINE) {
+        printf("\nWhat each word of the translation attends to, mean of all layers and heads:\n\n");
+        heatmap_print(stdout, &attention.source, &attention.target, attention.grid, false,
+                      terminal_columns(stdout));
+    }
+    attention_free(&attention);
+    return code;
+}
+
+static int show(struct demo *demo, double seconds)
+{
+    printf("\n%.2f %% of %zu held-out sentences are translated exactly as the grammar does.\n\n",
+           score_exact(&demo->score), demo->score.sentences);
+    int code = show_examples(demo);
+    if (code == EXIT_FINE) code = show_attention(demo);
+    printf("\nTrained on %zu pairs and tested in %.0f s with %d threads.\n", demo->train.count,
+           seconds, demo->recipe.threads);
+    return code;
+}
+
+static int run(struct demo *demo, bool json)
+{
+    int code = make_corpus(demo);
+    if (code != EXIT_FINE || demo->write_corpus != NULL)
+        return code == EXIT_FINE ? write_corpus(demo) : code;
+    code = find_place(demo);
+    if (code == EXIT_FINE) code = learn(&demo->recipe, &demo->train, &demo->valid);
+    if (code == EXIT_FINE) code = load(demo);
+    if (code == EXIT_FINE) code = score_pairs(&demo->score, demo->translator, &demo->heldout);
+    if (code != EXIT_FINE) return code;
+    double seconds = now() - demo->begun;
+    if (!json) return show(demo, seconds);
+    print_json(json_pack("{s:o, s:I, s:I, s:o, s:i}", "exact", number(score_exact(&demo->score)),
+                         "heldout", (json_int_t)demo->heldout.count, "train_pairs",
+                         (json_int_t)demo->train.count, "seconds", number(seconds), "threads",
+                         demo->recipe.threads));
+    return EXIT_FINE;
+}
+
+static void release(struct demo *demo)
+{
+    rapt_translator_free(demo->translator);
+    pairs_free(&demo->train);
+    pairs_free(&demo->valid);
+    pairs_free(&demo->heldout);
+    corpus_free(&demo->corpus);
+    corpus_grammar_free(demo->grammar);
+    if (demo->temporary != NULL) unlink(demo->temporary);
+    if (demo->folder != NULL) rmdir(demo->folder);
+    free(demo->temporary);
+    free(demo->folder);
+}
+
+int command_demo(int argc, char **argv)
+{
+    struct demo demo = {.recipe = recipe_demo, .begun = now()};
+    bool json = false;
+    /* clang-format off */
+    struct option_row rows[] = {
+        {"out", OPTION_TEXT, &demo.recipe.out, "FILE", "keep the model", 0, 0, 0},
+        {"steps", OPTION_WHOLE, &demo.recipe.steps, "N", "batches to train", 1, 1000000, 0},
+        {"seed", OPTION_SEED, &demo.recipe.seed, "N", "of model and training", 0, 0, 0},
+        {"threads", OPTION_WHOLE, &demo.recipe.threads, "N", "0: one per processor", 0, 1024, 0},
+        {"json", OPTION_FLAG, &json, "", "print the figures as one JSON object", 0, 0, 0},
+        {"write-corpus", OPTION_TEXT, &demo.write_corpus, "FILE",
+         "only write the pairs, source and target apart by a tab", 0, 0, 0},
+    };
+    /* clang-format on */
+    struct command command = {.name = "demo",
+                              .arguments = "",
+                              .purpose = purpose,
+                              .rows = rows,
+                              .count = sizeof rows / sizeof *rows};
+    int code = options_read(&command, argc, argv);
+    if (code != GO_ON) return code;
+    demo.recipe.threads = threads_used(demo.recipe.threads);
+    code = run(&demo, json);
+    release(&demo);
+    if (finish_output() != EXIT_FINE && code == EXIT_FINE) code = EXIT_FAILED;
+    return code;
+}

@@ -1,0 +1,75 @@
+/* evaluate.c - toy_translate evaluate. */
+#include "toy.h"
+
+static const char purpose[] =
+    "Translates the source sentences of pairs and compares with their targets:\n"
+    "  bleu         BLEU, cased, 13a tokens: sacreBLEU's default\n"
+    "  bleu_lc_tok  BLEU, in lower case, tokens as spaces separate them: for tokenised text\n"
+    "  chrf         chrF2\n"
+    "  exact        translations that are equal to the target, in per cent\n"
+    "Target tokens and tokens per second are those of the translations, ends included.";
+
+static void print_text(const struct score *score)
+{
+    printf("sentences    %zu\nbleu         %.2f\nbleu_lc_tok  %.2f\nchrf         %.2f\n",
+           score->sentences, rapt_bleu_score(&score->cased), rapt_bleu_score(&score->lowered),
+           rapt_chrf_score(&score->chrf));
+    printf("exact        %.2f %%\ntokens/s     %.0f\n", score_exact(score),
+           (double)score->target_tokens / score->seconds);
+}
+
+static json_t *describe(const struct score *score, int threads)
+{
+    return json_pack("{s:I, s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:i}", "sentences",
+                     (json_int_t)score->sentences, "bleu", number(rapt_bleu_score(&score->cased)),
+                     "bleu_lc_tok", number(rapt_bleu_score(&score->lowered)), "chrf",
+                     number(rapt_chrf_score(&score->chrf)), "exact", number(score_exact(score)),
+                     "target_tokens", (json_int_t)score->target_tokens, "seconds",
+                     number(score->seconds), "tokens_per_second",
+                     number((double)score->target_tokens / score->seconds), "threads", threads);
+}
+
+static int evaluate(const struct search *search, const char *data, const char *source,
+                    const char *target, bool json)
+{
+    if ((data != NULL) == (source != NULL || target != NULL))
+        return misused("evaluate: give either --data or both --source and --target");
+    if ((source != NULL) != (target != NULL))
+        return misused("evaluate: --source and --target go together");
+    rapt_translator *translator = NULL;
+    struct pairs pairs = {0};
+    struct score score;
+    int code = search_open(search, "evaluate", &translator);
+    if (code == EXIT_FINE) code = pairs_read(&pairs, data, source, target);
+    if (code == EXIT_FINE) code = score_pairs(&score, translator, &pairs);
+    if (code == EXIT_FINE && json) print_json(describe(&score, threads_used(search->threads)));
+    if (code == EXIT_FINE && !json) print_text(&score);
+    if (code == EXIT_FINE) code = finish_output();
+    pairs_free(&pairs);
+    rapt_translator_free(translator);
+    return code;
+}
+
+int command_evaluate(int argc, char **argv)
+{
+    struct search search = search_default;
+    const char *data = NULL, *source = NULL, *target = NULL;
+    bool json = false;
+    /* clang-format off */
+    struct option_row rows[SEARCH_ROWS + 4] = {
+        [SEARCH_ROWS] =
+        {"data", OPTION_TEXT, &data, "FILE", "pairs, source and target apart by a tab", 0, 0, 0},
+        {"source", OPTION_TEXT, &source, "FILE", "source sentences, one a line", 0, 0, 0},
+        {"target", OPTION_TEXT, &target, "FILE", "their translations", 0, 0, 0},
+        {"json", OPTION_FLAG, &json, "", "print one JSON object", 0, 0, 0},
+    };
+    /* clang-format on */
+    search_rows(&search, rows);
+    struct command command = {.name = "evaluate",
+                              .arguments = "",
+                              .purpose = purpose,
+                              .rows = rows,
+                              .count = sizeof rows / sizeof *rows};
+    int code = options_read(&command, argc, argv);
+    return code == GO_ON ? evaluate(&search, data, source, target, json) : code;
+}

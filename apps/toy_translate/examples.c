@@ -1,0 +1,65 @@
+/* examples.c - sentence pairs as tokens: source x1 .. xn end, target begin y1 .. ym end. */
+#include "toy.h"
+#include <stdlib.h>
+
+static void side_make(struct side *side, const rapt_text *texts, size_t count)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < count; i++) bytes += texts[i].size + 2;
+    side->ids = grab(bytes, sizeof *side->ids); /* a token has at least one byte */
+    side->starts = grab(count + 1, sizeof *side->starts);
+}
+
+/* Appends one sentence behind `at`; returns where it ends. */
+static size_t encode(const struct side *side, const rapt_tokeniser *tokeniser, rapt_text text,
+                     size_t at, bool begin)
+{
+    size_t count = 0;
+    if (begin) side->ids[at++] = RAPT_TOKEN_BEGIN;
+    rapt_tokeniser_encode(tokeniser, text, side->ids + at, NULL, text.size, &count);
+    side->ids[at + count] = RAPT_TOKEN_END;
+    return at + count + 1;
+}
+
+int examples_make(struct examples *examples, const struct pairs *pairs,
+                  const struct vocabulary *vocabulary, size_t longest)
+{
+    *examples = (struct examples){0};
+    side_make(&examples->source, pairs->source, pairs->count);
+    side_make(&examples->target, pairs->target, pairs->count);
+    size_t skipped = 0, first = 0;
+    for (size_t i = 0; i < pairs->count; i++) {
+        size_t n = examples->count;
+        size_t s = examples->source.starts[n], t = examples->target.starts[n];
+        size_t s_end = encode(&examples->source, vocabulary->source, pairs->source[i], s, false);
+        size_t t_end = encode(&examples->target, vocabulary->target, pairs->target[i], t, true);
+        if (s_end - s > longest || t_end - t > longest) {
+            if (skipped++ == 0) first = pairs->line[i];
+            continue;
+        }
+        examples->source.starts[n + 1] = s_end;
+        examples->target.starts[n + 1] = t_end;
+        examples->count++;
+    }
+    if (skipped > 0)
+        say("%s:%zu: a sentence has more than %zu tokens; %zu such %s left out", pairs->name, first,
+            longest, skipped, skipped == 1 ? "pair is" : "pairs are");
+    if (examples->count == 0) return failed("%s: no sentence pair is left", pairs->name);
+    return EXIT_FINE;
+}
+
+size_t examples_length(const struct examples *examples, size_t index)
+{
+    size_t source = examples->source.starts[index + 1] - examples->source.starts[index];
+    size_t target = examples->target.starts[index + 1] - examples->target.starts[index];
+    return source > target ? source : target;
+}
+
+void examples_free(struct examples *examples)
+{
+    free(examples->source.ids);
+    free(examples->source.starts);
+    free(examples->target.ids);
+    free(examples->target.starts);
+    *examples = (struct examples){0};
+}

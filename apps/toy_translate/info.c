@@ -1,0 +1,68 @@
+/* info.c - toy_translate info: what is in a model file. */
+#include "toy.h"
+
+static int describe(const rapt_model *model, const char *path, json_t **object)
+{
+    const char *config = rapt_model_note(model, "rapt.config");
+    const char *joint = rapt_model_note(model, "rapt.tokeniser");
+    const char *source = rapt_model_note(model, "rapt.source_tokeniser");
+    *object = config != NULL ? json_loads(config, 0, NULL) : NULL;
+    if (*object == NULL) return failed("%s: its configuration cannot be read", path);
+    json_t *more =
+        json_pack("{s:s, s:I, s:i, s:I}", "vocabulary",
+                  joint    ? "joint"
+                  : source ? "separate"
+                           : "none",
+                  "parameters", (json_int_t)rapt_model_parameters(model), "tensors",
+                  rapt_model_tensors(model), "bytes", (json_int_t)rapt_model_bytes(model));
+    json_object_update(*object, more);
+    json_decref(more);
+    return EXIT_FINE;
+}
+
+static void print_text(json_t *object)
+{
+    const char *key;
+    json_t *value;
+    json_object_foreach(object, key, value)
+    {
+        if (json_is_string(value))
+            printf("%-16s %s\n", key, json_string_value(value));
+        else
+            printf("%-16s %.9g\n", key, json_number_value(value));
+    }
+    json_decref(object);
+}
+
+int command_info(int argc, char **argv)
+{
+    const char *path = NULL;
+    bool json = false;
+    /* clang-format off */
+    struct option_row rows[] = {
+        {"model", OPTION_TEXT, &path, "FILE", "the model", 0, 0, 0},
+        {"json", OPTION_FLAG, &json, "", "print one JSON object", 0, 0, 0},
+    };
+    /* clang-format on */
+    struct command command = {.name = "info",
+                              .arguments = "",
+                              .rows = rows,
+                              .count = sizeof rows / sizeof *rows,
+                              .purpose = "Shows configuration, parameters, vocabulary and size in "
+                                         "memory (bytes) of a model."};
+    int code = options_read(&command, argc, argv);
+    if (code != GO_ON) return code;
+    if (path == NULL) return misused("info: --model is missing");
+    rapt_model *model = NULL;
+    rapt_message why = {""};
+    json_t *object = NULL;
+    if (rapt_model_load(&model, path, NULL, &why) != RAPT_OK) return failed("%s", why.text);
+    code = describe(model, path, &object);
+    rapt_model_free(model);
+    if (code != EXIT_FINE) return code;
+    if (json)
+        print_json(object);
+    else
+        print_text(object);
+    return finish_output();
+}

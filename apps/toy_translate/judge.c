@@ -1,0 +1,52 @@
+/* judge.c - validation: the negative log-likelihood per token of held-out pairs, of the model as
+   it is and of the mean of the last epochs; the better of the two is kept if it is the best. */
+#include "learner.h"
+#include <math.h>
+
+static int loss_of(struct learner *learner, double *loss)
+{
+    struct batches *checks = &learner->checks;
+    rapt_report report = {0};
+    rapt_message why = {""};
+    for (size_t b = 0; b < checks->count; b++) {
+        rapt_tokens source, target;
+        batches_get(checks, b, &source, &target);
+        rapt_status status = rapt_train_evaluate(learner->trainer, &source, &target, &report, &why);
+        if (status == RAPT_NOT_FINITE) report.likelihood = NAN;
+        if (status != RAPT_OK && status != RAPT_NOT_FINITE)
+            return failed("validation: %s", *why.text ? why.text : rapt_status_text(status));
+    }
+    *loss = report.likelihood / (double)report.tokens;
+    return EXIT_FINE;
+}
+
+static int judge_mean(struct learner *learner, double raw, struct state *state, double *loss)
+{
+    int code = EXIT_FINE;
+    average_apply(&learner->average, learner->model);
+    code = loss_of(learner, loss);
+    if (code == EXIT_FINE && *loss < raw && *loss < state->best)
+        code = model_save(learner, learner->recipe->out);
+    average_undo(&learner->average, learner->model);
+    return code;
+}
+
+int judge(struct learner *learner, struct state *state, double *loss)
+{
+    double begun = now(), raw = NAN, mean = NAN;
+    int code = loss_of(learner, &raw);
+    if (code == EXIT_FINE && learner->average.count > 1)
+        code = judge_mean(learner, raw, state, &mean);
+    if (code != EXIT_FINE) return code;
+    bool better = raw < state->best;
+    if (better && !(mean < raw)) code = model_save(learner, learner->recipe->out);
+    *loss = mean < raw ? mean : raw;
+    if (*loss < state->best) {
+        state->best = *loss;
+        state->since = 0;
+    } else {
+        state->since++;
+    }
+    learner->judging = now() - begun;
+    return code;
+}

@@ -1,0 +1,163 @@
+/* learn.c - the training loop of train and demo: batch by batch, validated and saved every epoch.
+
+   With a bound in steps or epochs a run that was interrupted and resumes ends with the same bits
+   as one that was not; with a bound in minutes the clock decides. A batch whose loss or gradient
+   is not finite is skipped and said so; ten in a row end the run. */
+#include "learner.h"
+#include <math.h>
+#include <stdlib.h>
+
+enum { BAD_BATCHES = 10, CHECKPOINT_SECONDS = 300, REPORT_STEPS = 100 };
+
+static void report(const struct learner *learner, double loss, double valid, bool done)
+{
+    const struct state *state = &learner->state;
+    if (!learner->recipe->json) return;
+    double seconds = elapsed(learner), here = seconds - learner->before;
+    json_t *object = json_pack("{s:I, s:i, s:o, s:o, s:o, s:o}", "step", (json_int_t)state->step,
+                               "epoch", state->epoch, "loss", number(loss), "valid_loss",
+                               number(valid), "tokens_per_second",
+                               number((double)learner->tokens / here), "seconds", number(seconds));
+    if (done) json_object_set_new(object, "done", json_true());
+    print_json(object);
+}
+
+static int skip(struct learner *learner)
+{
+    learner->state.bad++;
+    say("step %lld: the loss or its gradient is not finite; the batch is skipped",
+        learner->state.step + 1);
+    if (learner->state.bad < BAD_BATCHES) return EXIT_FINE;
+    return failed("%d batches in a row gave no finite loss; the last checkpoint stands; a lower "
+                  "--rate or a longer --warmup may help",
+                  BAD_BATCHES);
+}
+
+static int make_step(struct learner *learner)
+{
+    struct state *state = &learner->state;
+    rapt_tokens source, target;
+    rapt_report counts = {0};
+    rapt_message why = {""};
+    batches_get(&learner->batches, (size_t)state->position, &source, &target);
+    rapt_trainer_set_rate(learner->trainer, (float)rate_now(learner));
+    rapt_status status = rapt_train_gradient(learner->trainer, &source, &target, &counts, &why);
+    if (status == RAPT_OK) status = rapt_train_step(learner->trainer, &counts);
+    if (status != RAPT_OK && status != RAPT_NOT_FINITE)
+        return failed("step %lld: %s", state->step + 1,
+                      *why.text ? why.text : rapt_status_text(status));
+    int code = EXIT_FINE;
+    if (status == RAPT_OK) {
+        state->bad = 0;
+        state->loss += counts.loss;
+        state->tokens += counts.tokens;
+        learner->tokens += counts.tokens;
+        double loss = counts.loss / (double)counts.tokens;
+        learner->recent = learner->recent > 0 ? 0.95 * learner->recent + 0.05 * loss : loss;
+    } else {
+        code = skip(learner);
+    }
+    state->position++;
+    state->step++;
+    progress_count(&learner->progress, counts.tokens);
+    return code;
+}
+
+static void show(struct learner *learner)
+{
+    const struct state *state = &learner->state;
+    double epochs = state->epoch - 1 + (double)state->position / (double)learner->batches.count;
+    progress_show(&learner->progress, state->step, epochs, learner->recent, time_left(learner));
+    if (state->step % REPORT_STEPS == 0) report(learner, learner->recent, NAN, false);
+}
+
+static int end_epoch(struct learner *learner)
+{
+    struct state *state = &learner->state;
+    int code = EXIT_FINE;
+    double valid = NAN;
+    average_add(&learner->average, learner->model);
+    if (learner->recipe->checkpoint && learner->average.room > 0) {
+        char *path = epoch_path(learner, state->epoch);
+        code = model_save(learner, path);
+        free(path);
+    }
+    if (code == EXIT_FINE) code = judge(learner, state, &valid);
+    if (code != EXIT_FINE) return code;
+    double loss = state->loss / (double)state->tokens;
+    say("epoch %d: %lld steps, loss %.3f, validation loss %.3f%s", state->epoch, state->step, loss,
+        valid, state->since == 0 ? ", the best so far" : "");
+    report(learner, loss, valid, false);
+    state->epoch++;
+    state->position = state->tokens = 0;
+    state->loss = 0;
+    batches_plan(&learner->batches, learner->recipe->seed, state->epoch);
+    return checkpoint_save(learner);
+}
+
+static bool over(const struct learner *learner)
+{
+    const struct recipe *recipe = learner->recipe;
+    if (share_done(learner) >= 1) return true;
+    return recipe->patience > 0 && learner->state.since >= recipe->patience;
+}
+
+/* Within an epoch the model is judged once more, but the state stays that of a run without end. */
+static int finish(struct learner *learner)
+{
+    struct state state = learner->state;
+    double valid = state.best;
+    int code = EXIT_FINE;
+    if (state.position > 0) {
+        code = checkpoint_save(learner);
+        if (code == EXIT_FINE) code = judge(learner, &state, &valid);
+    }
+    if (code != EXIT_FINE) return code;
+    if (!isfinite(state.best)) return failed("no validation loss was finite; there is no model");
+    report(learner, learner->recent > 0 ? learner->recent : NAN, state.best, true);
+    say("%lld steps in %.0f s; best validation loss %.3f", state.step, elapsed(learner),
+        state.best);
+    return EXIT_FINE;
+}
+
+static int stopped(struct learner *learner)
+{
+    int code = checkpoint_save(learner);
+    if (code != EXIT_FINE) return code;
+    if (learner->recipe->checkpoint)
+        say("interrupted at step %lld; saved %s, --resume goes on from there", learner->state.step,
+            learner->path);
+    else
+        say("interrupted");
+    return EXIT_INTERRUPTED;
+}
+
+static int run(struct learner *learner)
+{
+    int code = EXIT_FINE;
+    while (code == EXIT_FINE && !over(learner)) {
+        if (interrupted()) return stopped(learner);
+        code = make_step(learner);
+        if (code == EXIT_FINE) show(learner);
+        if (code == EXIT_FINE && learner->state.position == (long long)learner->batches.count)
+            code = end_epoch(learner);
+        else if (code == EXIT_FINE && now() - learner->written > CHECKPOINT_SECONDS)
+            code = checkpoint_save(learner);
+    }
+    return code == EXIT_FINE ? finish(learner) : code;
+}
+
+int learn(const struct recipe *recipe, const struct pairs *train, const struct pairs *valid)
+{
+    struct learner learner = {.recipe = recipe, .begun = now()};
+    watch_for_interrupts();
+    int code = prepare(&learner, train, valid);
+    if (code == EXIT_FINE)
+        say("%zu pairs to train on, %zu to validate with; %zu parameters, vocabulary %d; %d "
+            "threads",
+            learner.train.count, learner.valid.count, rapt_model_parameters(learner.model),
+            rapt_tokeniser_vocab(learner.vocabulary.target), recipe->threads);
+    if (code == EXIT_FINE) code = run(&learner);
+    release(&learner);
+    return code;
+}

@@ -1,0 +1,79 @@
+/* learner.h - inside the training loop: what learn.c, checkpoint.c, average.c and judge.c share. */
+#ifndef TOY_TRANSLATE_LEARNER_H
+#define TOY_TRANSLATE_LEARNER_H
+
+#include "toy.h"
+
+/* Where training stands; it travels in the checkpoint. */
+struct state {
+    int epoch;          /* the current one, from 1 */
+    long long position; /* batches of it that are done */
+    long long step;     /* batches in all */
+    double best;        /* the lowest validation loss so far */
+    int since;          /* epochs since then */
+    int bad;            /* batches in a row without a finite loss or gradient */
+    double seconds;     /* of training in all runs */
+    double loss;        /* of this epoch, summed over tokens */
+    long long tokens;   /* predicted in this epoch */
+    uint64_t data;      /* hash of the training and validation pairs */
+};
+
+/* The parameters at the end of the last epochs, oldest first from `first` on. */
+struct average {
+    int room, count, first;
+    size_t size;    /* parameters of a model */
+    float **epochs; /* [room][size] */
+    float *raw;     /* [size] what the mean stands in for */
+};
+
+struct learner {
+    const struct recipe *recipe;
+    struct vocabulary vocabulary;
+    struct examples train, valid;
+    struct batches batches, checks;
+    rapt_model *model;
+    rapt_trainer *trainer;
+    struct average average;
+    struct state state;
+    struct progress progress;
+    double begun;         /* when this run began */
+    double before;        /* seconds of earlier runs */
+    double written;       /* when the checkpoint was */
+    double judging;       /* seconds the last validation took */
+    double recent;        /* loss per token, smoothed */
+    long long tokens;     /* in this run */
+    char *path, *options; /* of the checkpoint; what it must agree with */
+};
+
+double elapsed(const struct learner *learner); /* seconds, those of earlier runs included */
+
+/* ---- prepare.c ---- */
+int prepare(struct learner *learner, const struct pairs *train, const struct pairs *valid);
+void release(struct learner *learner);
+
+/* ---- rate.c ---- */
+double share_done(const struct learner *learner); /* 0..1; 0 if there is no bound */
+double time_left(const struct learner *learner);  /* seconds; -1: unknown */
+double rate_now(const struct learner *learner);
+
+/* ---- checkpoint.c ---- */
+int room_check(const struct learner *learner); /* can the files be written, and do they fit? */
+char *options_text(const struct recipe *recipe);
+int checkpoint_save(struct learner *learner);
+int checkpoint_open(struct learner *learner);     /* the model, vocabulary and state */
+int checkpoint_continue(struct learner *learner); /* the trainer and the average */
+int model_save(const struct learner *learner, const char *path);
+char *epoch_path(const struct learner *learner, int epoch);
+
+/* ---- average.c ---- */
+void average_create(struct average *average, const rapt_model *model, int epochs);
+void average_add(struct average *average, const rapt_model *model);
+void average_apply(struct average *average, rapt_model *model); /* the mean goes into the model, */
+void average_undo(struct average *average, rapt_model *model);  /* and out of it again */
+void average_free(struct average *average);
+
+/* ---- judge.c ---- */
+/* Validates and keeps the model in recipe->out if it is the best; *loss: per token. */
+int judge(struct learner *learner, struct state *state, double *loss);
+
+#endif

@@ -1,0 +1,44 @@
+/* main.c - toy_translate: trains translators from sentence pairs and translates with them. */
+#define _POSIX_C_SOURCE 200809L
+#include "toy.h"
+#include <signal.h>
+#include <string.h>
+
+static const struct {
+    const char *name;
+    int (*run)(int argc, char **argv);
+    const char *help;
+} commands[] = {
+    {"train", command_train, "learn to translate from a file of sentence pairs"},
+    {"translate", command_translate, "translate standard input, line by line"},
+    {"evaluate", command_evaluate, "score a model on sentence pairs: BLEU, chrF, exact matches"},
+    {"attend", command_attend, "translate one sentence and show what each word attends to"},
+    {"info", command_info, "what is in a model file"},
+    {"demo", command_demo, "train on a small built-in corpus and show the result (the default)"},
+};
+enum { COMMANDS = sizeof commands / sizeof commands[0] };
+
+static int help(void)
+{
+    puts("usage: toy_translate [COMMAND] [OPTION]...\n");
+    for (size_t i = 0; i < COMMANDS; i++)
+        printf("  %-10s %s\n", commands[i].name, commands[i].help);
+    printf("\ntoy_translate COMMAND --help tells the options of each. rapt %s.\n", rapt_version());
+    return finish_output();
+}
+
+int main(int argc, char **argv)
+{
+    signal(SIGPIPE, SIG_IGN); /* a write that fails is reported where it happens, */
+    signal(SIGXFSZ, SIG_IGN); /* a file size limit too */
+    if (argc < 2) return command_demo(argc, argv);
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) return help();
+    if (strcmp(argv[1], "--version") == 0) {
+        puts(rapt_version());
+        return finish_output();
+    }
+    if (argv[1][0] == '-') return command_demo(argc, argv);
+    for (size_t i = 0; i < COMMANDS; i++)
+        if (strcmp(argv[1], commands[i].name) == 0) return commands[i].run(argc - 1, argv + 1);
+    return misused("there is no command '%s'; toy_translate --help lists them", argv[1]);
+}

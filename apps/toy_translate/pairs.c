@@ -1,0 +1,196 @@
+/* pairs.c - sentence pairs from one file (source, tab, target; what follows a second tab is not
+   read) or from two with equally many lines. Lines end with LF or CRLF, the last one may go
+   without. A line that is not UTF-8 or has no tab is refused with its number; a pair with an
+   empty side or more than LONGEST_LINE bytes on one is left out and counted. */
+#include "toy.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct lines {
+    const char *name;
+    char *bytes;
+    size_t size, at, number; /* number of the line last read, from 1 */
+    rapt_text line;
+};
+
+static int read_file(struct lines *lines, const char *name)
+{
+    *lines = (struct lines){.name = name};
+    FILE *file = fopen(name, "rb");
+    if (file == NULL) return failed("%s: %s", name, strerror(errno));
+    size_t room = 0, read;
+    do {
+        if (lines->size == room) lines->bytes = regrab(lines->bytes, room = room * 2 + 65536, 1);
+        errno = 0;
+        read = fread(lines->bytes + lines->size, 1, room - lines->size, file);
+        lines->size += read;
+    } while (read > 0);
+    int wrong = ferror(file) ? (errno ? errno : EIO) : 0;
+    fclose(file);
+    if (wrong) return failed("%s: %s", name, strerror(wrong));
+    if (lines->size == 0) return failed("%s: the file is empty", name);
+    if (lines->size >= 3 && memcmp(lines->bytes, "\xEF\xBB\xBF", 3) == 0) lines->at = 3;
+    return EXIT_FINE;
+}
+
+/* The next line, checked; *more false at the end. */
+static int next(struct lines *lines, bool *more)
+{
+    *more = lines->at < lines->size;
+    if (!*more) return EXIT_FINE;
+    const char *begin = lines->bytes + lines->at;
+    const char *end = memchr(begin, '\n', lines->size - lines->at);
+    size_t size = end ? (size_t)(end - begin) : lines->size - lines->at;
+    lines->at += size + 1;
+    lines->number++;
+    if (size > 0 && begin[size - 1] == '\r') size--;
+    lines->line = (rapt_text){begin, size};
+    size_t bad = rapt_utf8_valid(lines->line);
+    if (bad == size) return EXIT_FINE;
+    return failed("%s:%zu: byte %zu is not valid UTF-8", lines->name, lines->number, bad + 1);
+}
+
+static int cut(const struct lines *lines, rapt_text *source, rapt_text *target)
+{
+    rapt_text line = lines->line;
+    const char *tab = memchr(line.bytes, '\t', line.size);
+    if (tab == NULL)
+        return failed("%s:%zu: there is no tab between source and target", lines->name,
+                      lines->number);
+    *source = (rapt_text){line.bytes, (size_t)(tab - line.bytes)};
+    *target = (rapt_text){tab + 1, line.size - source->size - 1};
+    const char *more = memchr(target->bytes, '\t', target->size);
+    if (more != NULL) target->size = (size_t)(more - target->bytes);
+    return EXIT_FINE;
+}
+
+void pairs_add(struct pairs *pairs, rapt_text source, rapt_text target, size_t line)
+{
+    if (pairs->count == pairs->room) {
+        pairs->room = pairs->room * 2 + 1024;
+        pairs->source = regrab(pairs->source, pairs->room, sizeof *pairs->source);
+        pairs->target = regrab(pairs->target, pairs->room, sizeof *pairs->target);
+        pairs->line = regrab(pairs->line, pairs->room, sizeof *pairs->line);
+    }
+    pairs->source[pairs->count] = source;
+    pairs->target[pairs->count] = target;
+    pairs->line[pairs->count++] = line;
+}
+
+struct left_out {
+    size_t empty, long_ones, first_empty, first_long;
+};
+
+static void keep(struct pairs *pairs, rapt_text source, rapt_text target, size_t line,
+                 struct left_out *out)
+{
+    if (source.size > LONGEST_LINE || target.size > LONGEST_LINE) {
+        if (out->long_ones++ == 0) out->first_long = line;
+    } else if (source.size == 0 || target.size == 0) {
+        if (out->empty++ == 0) out->first_empty = line;
+    } else {
+        pairs_add(pairs, source, target, line);
+    }
+}
+
+static int tell(const struct pairs *pairs, const struct left_out *out)
+{
+    if (out->empty > 0)
+        say("%s:%zu: a side is empty; %zu such %s left out", pairs->name, out->first_empty,
+            out->empty, out->empty == 1 ? "pair is" : "pairs are");
+    if (out->long_ones > 0)
+        say("%s:%zu: a sentence has more than %d bytes; %zu such %s left out", pairs->name,
+            out->first_long, LONGEST_LINE, out->long_ones,
+            out->long_ones == 1 ? "pair is" : "pairs are");
+    if (pairs->count == 0) return failed("%s: there is no sentence pair in it", pairs->name);
+    return EXIT_FINE;
+}
+
+static int read_one(struct pairs *pairs, const char *name, struct left_out *out)
+{
+    struct lines lines;
+    bool more;
+    rapt_text source, target;
+    int code = read_file(&lines, name);
+    pairs->owned[0] = lines.bytes;
+    while (code == EXIT_FINE) {
+        code = next(&lines, &more);
+        if (code != EXIT_FINE || !more) break;
+        code = cut(&lines, &source, &target);
+        if (code == EXIT_FINE) keep(pairs, source, target, lines.number, out);
+    }
+    return code;
+}
+
+static int count_differs(struct lines *longer, const struct lines *shorter)
+{
+    bool more = true;
+    while (more)
+        if (next(longer, &more) != EXIT_FINE) return EXIT_FAILED;
+    return failed("%s has %zu lines, but %s has %zu", longer->name, longer->number, shorter->name,
+                  shorter->number);
+}
+
+static int read_two(struct pairs *pairs, const char *source, const char *target,
+                    struct left_out *out)
+{
+    struct lines a = {0}, b = {0};
+    bool more_a, more_b;
+    int code = read_file(&a, source);
+    if (code == EXIT_FINE) code = read_file(&b, target);
+    pairs->owned[0] = a.bytes;
+    pairs->owned[1] = b.bytes;
+    while (code == EXIT_FINE) {
+        code = next(&a, &more_a);
+        if (code == EXIT_FINE) code = next(&b, &more_b);
+        if (code != EXIT_FINE || (!more_a && !more_b)) break;
+        if (more_a != more_b) return more_a ? count_differs(&a, &b) : count_differs(&b, &a);
+        keep(pairs, a.line, b.line, a.number, out);
+    }
+    return code;
+}
+
+int pairs_read(struct pairs *pairs, const char *data, const char *source, const char *target)
+{
+    *pairs = (struct pairs){.name = data != NULL ? data : source};
+    struct left_out out = {0};
+    int code = data != NULL ? read_one(pairs, data, &out) : read_two(pairs, source, target, &out);
+    return code != EXIT_FINE ? code : tell(pairs, &out);
+}
+
+void pairs_split(struct pairs *pairs, struct pairs *tail, size_t most)
+{
+    size_t count = pairs->count / 100;
+    if (count > most) count = most;
+    if (count == 0) count = 1;
+    *tail = (struct pairs){.name = pairs->name};
+    for (size_t i = pairs->count - count; i < pairs->count; i++)
+        pairs_add(tail, pairs->source[i], pairs->target[i], pairs->line[i]);
+    pairs->count -= count;
+}
+
+/* FNV-1a, Fowler, Noll and Vo, 64 bits; the size goes in too, so that borders count. */
+static uint64_t hash_text(uint64_t hash, rapt_text text)
+{
+    for (size_t i = 0; i < text.size; i++)
+        hash = (hash ^ (unsigned char)text.bytes[i]) * 0x100000001B3U;
+    return (hash ^ text.size) * 0x100000001B3U;
+}
+
+uint64_t pairs_hash(uint64_t hash, const struct pairs *pairs)
+{
+    for (size_t i = 0; i < pairs->count; i++)
+        hash = hash_text(hash_text(hash, pairs->source[i]), pairs->target[i]);
+    return hash;
+}
+
+void pairs_free(struct pairs *pairs)
+{
+    free(pairs->source);
+    free(pairs->target);
+    free(pairs->line);
+    free(pairs->owned[0]);
+    free(pairs->owned[1]);
+    *pairs = (struct pairs){0};
+}

@@ -1,0 +1,110 @@
+/* prepare.c - what the training loop works with: vocabulary, batches, model and trainer, new or
+   as a checkpoint left them. */
+#include "learner.h"
+#include <math.h>
+#include <stdlib.h>
+
+int recipe_config(const struct recipe *recipe, rapt_config *config)
+{
+    rapt_message why = {""};
+    if (rapt_config_preset(config, recipe->preset, recipe->vocab) != RAPT_OK)
+        return misused("there is no preset '%s'", recipe->preset);
+    if (recipe->layers > 0) config->encoder_layers = config->decoder_layers = recipe->layers;
+    if (recipe->width > 0) config->width = recipe->width;
+    if (recipe->heads > 0) config->heads = recipe->heads;
+    if (recipe->hidden > 0) config->hidden = recipe->hidden;
+    if (recipe->separate) config->tie = RAPT_TIE_OUTPUT;
+    if (rapt_config_check(config, &why) == RAPT_OK) return EXIT_FINE;
+    return misused("%s", why.text);
+}
+
+static int create_model(struct learner *learner, const struct pairs *train)
+{
+    const struct recipe *recipe = learner->recipe;
+    rapt_config config;
+    rapt_message why = {""};
+    int code = recipe_config(recipe, &config);
+    if (code != EXIT_FINE) return code;
+    code = vocabulary_learn(&learner->vocabulary, train, recipe->vocab, recipe->exact_vocab,
+                            recipe->separate);
+    if (code != EXIT_FINE) return code;
+    config.source_vocab = rapt_tokeniser_vocab(learner->vocabulary.source);
+    config.target_vocab = rapt_tokeniser_vocab(learner->vocabulary.target);
+    if (rapt_model_create(&learner->model, &config, recipe->seed, NULL, &why) == RAPT_OK)
+        return EXIT_FINE;
+    return failed("%s", why.text);
+}
+
+static int create_trainer(struct learner *learner)
+{
+    const struct recipe *recipe = learner->recipe;
+    rapt_train_options options = rapt_train_options_default();
+    rapt_train_limits limits = {
+        .batch = recipe->batch_tokens / 2 + 1,
+        .source_tokens = recipe->batch_tokens,
+        .target_tokens = recipe->batch_tokens,
+        .threads = recipe->threads,
+    };
+    rapt_message why = {""};
+    options.rate = (float)recipe->rate;
+    options.warmup = 0; /* rate.c says the rate of each step */
+    options.schedule = RAPT_SCHEDULE_CONSTANT;
+    options.label_smoothing = (float)recipe->smoothing;
+    options.dropout = (float)recipe->dropout;
+    options.seed = recipe->seed;
+    if (rapt_trainer_create(&learner->trainer, learner->model, &options, &limits, NULL, &why) ==
+        RAPT_OK)
+        return EXIT_FINE;
+    return failed("%s", why.text);
+}
+
+static int create_batches(struct learner *learner, const struct pairs *train,
+                          const struct pairs *valid)
+{
+    size_t budget = (size_t)learner->recipe->batch_tokens;
+    size_t longest = (size_t)rapt_model_config(learner->model).positions;
+    if (longest > budget) longest = budget;
+    int code = examples_make(&learner->train, train, &learner->vocabulary, longest);
+    if (code == EXIT_FINE)
+        code = examples_make(&learner->valid, valid, &learner->vocabulary, longest);
+    if (code == EXIT_FINE) code = batches_create(&learner->batches, &learner->train, budget);
+    if (code == EXIT_FINE) code = batches_create(&learner->checks, &learner->valid, budget);
+    if (code != EXIT_FINE) return code;
+    batches_plan(&learner->checks, 0, 0);
+    batches_plan(&learner->batches, learner->recipe->seed, learner->state.epoch);
+    if (learner->state.position <= (long long)learner->batches.count) return EXIT_FINE;
+    return failed("%s: its place in the epoch is none", learner->path);
+}
+
+int prepare(struct learner *learner, const struct pairs *train, const struct pairs *valid)
+{
+    const struct recipe *recipe = learner->recipe;
+    learner->state = (struct state){.epoch = 1, .best = INFINITY};
+    uint64_t hash = pairs_hash(0xCBF29CE484222325U, train);
+    learner->path = join("%s.checkpoint", recipe->out);
+    learner->options = options_text(recipe);
+    learner->state.data = pairs_hash(hash, valid);
+    int code = recipe->resume ? checkpoint_open(learner) : create_model(learner, train);
+    if (code != EXIT_FINE) return code;
+    average_create(&learner->average, learner->model, recipe->average);
+    code = room_check(learner);
+    if (code == EXIT_FINE) code = create_batches(learner, train, valid);
+    if (code == EXIT_FINE) code = create_trainer(learner);
+    if (code == EXIT_FINE && recipe->resume) code = checkpoint_continue(learner);
+    learner->written = now();
+    return code;
+}
+
+void release(struct learner *learner)
+{
+    rapt_trainer_free(learner->trainer);
+    rapt_model_free(learner->model);
+    average_free(&learner->average);
+    batches_free(&learner->batches);
+    batches_free(&learner->checks);
+    examples_free(&learner->train);
+    examples_free(&learner->valid);
+    vocabulary_free(&learner->vocabulary);
+    free(learner->path);
+    free(learner->options);
+}

@@ -1,0 +1,51 @@
+/* rate.c - how far training is, and the learning rate there:
+
+       rate * min(1, step / warmup) * decay
+       decay = sqrt(warmup / max(step, warmup))   inverse-sqrt: Vaswani et al. 2017, section 5.3
+             = 1 - share of the work done         linear
+             = 1                                  constant */
+#include "learner.h"
+#include <math.h>
+#include <string.h>
+
+double elapsed(const struct learner *learner)
+{
+    return learner->before + now() - learner->begun;
+}
+
+static double most(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+double share_done(const struct learner *learner)
+{
+    const struct recipe *recipe = learner->recipe;
+    const struct state *state = &learner->state;
+    double share = 0;
+    double epochs = state->epoch - 1 + (double)state->position / (double)learner->batches.count;
+    if (recipe->steps > 0) share = most(share, (double)state->step / recipe->steps);
+    if (recipe->epochs > 0) share = most(share, epochs / recipe->epochs);
+    /* The last validation has to fit in too. */
+    if (recipe->minutes > 0)
+        share = most(share,
+                     elapsed(learner) / most(1e-9, 60 * recipe->minutes - 1.2 * learner->judging));
+    return share < 1 ? share : 1;
+}
+
+double time_left(const struct learner *learner)
+{
+    double share = share_done(learner), spent = elapsed(learner);
+    return share > 0 && spent > 1 ? spent * (1 - share) / share : -1;
+}
+
+double rate_now(const struct learner *learner)
+{
+    const struct recipe *recipe = learner->recipe;
+    double step = (double)(learner->state.step + 1), warmup = most(1, recipe->warmup);
+    double rate = recipe->rate * (step < warmup ? step / warmup : 1);
+    if (strcmp(recipe->schedule, "linear") == 0) return rate * (1 - share_done(learner));
+    if (strcmp(recipe->schedule, "inverse-sqrt") == 0)
+        return step > warmup ? rate * sqrt(warmup / step) : rate;
+    return rate;
+}

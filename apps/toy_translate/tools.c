@@ -1,0 +1,92 @@
+/* tools.c - memory, clock, threads, interrupts, JSON. */
+#define _GNU_SOURCE /* sched_getaffinity */
+#include "toy.h"
+#include <math.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static void *or_end(void *memory)
+{
+    if (memory == NULL) exit(failed("out of memory"));
+    return memory;
+}
+
+void *grab(size_t count, size_t size)
+{
+    return or_end(calloc(count ? count : 1, size));
+}
+
+void *regrab(void *memory, size_t count, size_t size)
+{
+    if (count > SIZE_MAX / size) exit(failed("out of memory"));
+    return or_end(realloc(memory, count ? count * size : size));
+}
+
+char *join(const char *format, ...)
+{
+    va_list list, again;
+    va_start(list, format);
+    va_copy(again, list);
+    int length = vsnprintf(NULL, 0, format, list);
+    char *text = grab((size_t)length + 1, 1);
+    vsnprintf(text, (size_t)length + 1, format, again);
+    va_end(again);
+    va_end(list);
+    return text;
+}
+
+double now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+int threads_used(int asked)
+{
+    if (asked > 0) return asked;
+    cpu_set_t set;
+    int most = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+    const char *wish = getenv("OMP_NUM_THREADS");
+    int wished = wish != NULL ? atoi(wish) : 0;
+    return wished > 0 && wished < most ? wished : most;
+}
+
+static volatile sig_atomic_t stop;
+
+static void on_signal(int signal_number)
+{
+    (void)signal_number;
+    stop = 1;
+}
+
+void watch_for_interrupts(void)
+{
+    struct sigaction action = {.sa_handler = on_signal,
+                               .sa_flags = (int)(SA_RESETHAND | SA_RESTART)};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+}
+
+bool interrupted(void)
+{
+    return stop != 0;
+}
+
+json_t *number(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+void print_json(json_t *object)
+{
+    json_dumpf(object, stdout, JSON_COMPACT | JSON_REAL_PRECISION(9));
+    putchar('\n');
+    fflush(stdout);
+    json_decref(object);
+}

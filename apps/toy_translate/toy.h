@@ -1,0 +1,213 @@
+/* toy.h - the door of toy_translate: what its files share. Functions that answer with an int
+   give the program's exit code, and have said why when it is not 0. */
+#ifndef TOY_TRANSLATE_TOY_H
+#define TOY_TRANSLATE_TOY_H
+
+#include <jansson.h>
+#include <rapt/rapt.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+enum { EXIT_FINE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_INTERRUPTED = 130 };
+
+/* ---- say.c: one line on standard error ---- */
+void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+int failed(const char *format, ...) __attribute__((format(printf, 1, 2)));  /* EXIT_FAILED */
+int misused(const char *format, ...) __attribute__((format(printf, 1, 2))); /* EXIT_USAGE */
+int finish_output(void); /* flushes standard output; a closed pipe fails without a word */
+
+/* ---- tools.c ---- */
+void *grab(size_t count, size_t size); /* zeroed; ends the program if there is none */
+void *regrab(void *memory, size_t count, size_t size);
+char *join(const char *format, ...) __attribute__((format(printf, 1, 2))); /* a new string */
+double now(void);                /* seconds of a clock that never goes back */
+int threads_used(int asked);     /* asked, or as many as this process may run */
+void watch_for_interrupts(void); /* SIGINT and SIGTERM; the second one kills */
+bool interrupted(void);
+void print_json(json_t *object); /* one line; drops the reference */
+json_t *number(double value);    /* null if it is not finite */
+
+/* ---- options.c ---- */
+enum option_kind {
+    OPTION_FLAG,  /* bool */
+    OPTION_WHOLE, /* int */
+    OPTION_SEED,  /* uint64_t */
+    OPTION_REAL,  /* double */
+    OPTION_TEXT,  /* const char * */
+    OPTION_CHOICE /* const char *, one of argument "a|b|c" */
+};
+struct option_row {
+    const char *name;
+    enum option_kind kind;
+    void *value;
+    const char *argument; /* as --help shows it */
+    const char *help;
+    double least, most; /* of a number */
+    bool given;
+};
+struct command {
+    const char *name, *arguments; /* "attend", "SENTENCE" */
+    const char *purpose;          /* a few lines for --help */
+    struct option_row *rows;
+    int count;
+    int least, most; /* how many arguments that are not options */
+    char **rest;     /* those; set by options_read */
+};
+enum { GO_ON = -1 };
+int options_read(struct command *command, int argc, char **argv); /* GO_ON or an exit code */
+bool option_given(const struct command *command, const char *name);
+
+/* ---- progress.c ---- */
+struct progress {
+    double shown, from; /* when the line was last written; since when tokens count */
+    long long tokens;
+    double speed; /* tokens per second, smoothed */
+};
+/* Rewrites one line on a terminal, else prints a line now and then. left < 0: not known. */
+void progress_show(struct progress *progress, long long step, double epoch, double loss,
+                   double left);
+void progress_count(struct progress *progress, long long tokens);
+void progress_clear(void);        /* what is on the line goes; say() does it by itself */
+int terminal_columns(FILE *file); /* 100 if it is no terminal */
+
+/* ---- pairs.c: sentence pairs from files ---- */
+enum { LONGEST_LINE = 1 << 16 }; /* bytes of a sentence; pairs with a longer one are left out */
+struct pairs {
+    size_t count, room;
+    rapt_text *source, *target; /* [count] into owned */
+    size_t *line;               /* [count] where they stood, from 1 */
+    const char *name;           /* of the file, for messages */
+    char *owned[2];
+};
+int pairs_read(struct pairs *pairs, const char *data, const char *source, const char *target);
+void pairs_add(struct pairs *pairs, rapt_text source, rapt_text target, size_t line);
+/* Moves the last pairs into *tail: one in a hundred, at least 1 and at most `most`. */
+void pairs_split(struct pairs *pairs, struct pairs *tail, size_t most);
+uint64_t pairs_hash(uint64_t hash, const struct pairs *pairs);
+void pairs_free(struct pairs *pairs);
+
+/* ---- vocabulary.c ---- */
+struct vocabulary {
+    rapt_tokeniser *source, *target; /* the same one if joint */
+    char *notes[2];
+};
+int vocabulary_learn(struct vocabulary *vocabulary, const struct pairs *pairs, int vocab,
+                     bool exactly, bool separate);
+int vocabulary_load(struct vocabulary *vocabulary, const rapt_model *model);
+int vocabulary_notes(const struct vocabulary *vocabulary, rapt_note notes[2]); /* how many */
+void vocabulary_free(struct vocabulary *vocabulary);
+
+/* ---- examples.c: pairs as tokens ---- */
+struct side {
+    int32_t *ids;   /* back to back, specials included */
+    size_t *starts; /* [count + 1] */
+};
+struct examples {
+    size_t count;
+    struct side source, target;
+};
+/* Pairs with more than `longest` tokens on a side are left out, and it says so. */
+int examples_make(struct examples *examples, const struct pairs *pairs,
+                  const struct vocabulary *vocabulary, size_t longest);
+size_t examples_length(const struct examples *examples, size_t index); /* of the longer side */
+void examples_free(struct examples *examples);
+
+/* ---- batches.c ---- */
+struct batches {
+    const struct examples *examples;
+    size_t budget; /* tokens of either side in one batch */
+    size_t count;
+    size_t *order, *cuts; /* batch b: examples order[cuts[b]] .. order[cuts[b + 1] - 1] */
+    struct batch_key *keys;
+    int32_t *source_ids, *target_ids;
+    int *source_starts, *target_starts;
+};
+int batches_create(struct batches *batches, const struct examples *examples, size_t budget);
+/* The batches of an epoch follow from seed and epoch alone. epoch 0: in order, for validation. */
+void batches_plan(struct batches *batches, uint64_t seed, int epoch);
+/* Valid until the next call. */
+void batches_get(struct batches *batches, size_t b, rapt_tokens *source, rapt_tokens *target);
+void batches_free(struct batches *batches);
+
+/* ---- learn.c: the training loop of train and demo ---- */
+struct recipe {
+    const char *preset;               /* "tiny", "small", "base" */
+    int layers, width, heads, hidden; /* 0: the preset's */
+    int vocab;                        /* tokens */
+    bool exact_vocab, separate;       /* vocab is a must; two vocabularies */
+    double dropout, smoothing, rate;
+    int warmup;
+    const char *schedule;            /* "inverse-sqrt", "linear" or "constant" */
+    int batch_tokens, epochs, steps; /* 0: no bound */
+    double minutes;                  /* 0: no bound */
+    int average, patience;
+    uint64_t seed;
+    int threads;
+    const char *out;
+    bool resume, checkpoint, json;
+};
+int recipe_config(const struct recipe *recipe, rapt_config *config); /* vocabularies still open */
+int learn(const struct recipe *recipe, const struct pairs *train, const struct pairs *valid);
+
+/* ---- words.c: from tokens to words ---- */
+struct words {
+    int tokens, count;
+    int *of_token;    /* [tokens] the word of a token; [tokens - 1]: count - 1, the end */
+    rapt_text *texts; /* [count]; the last is the end's */
+    char *bytes;
+};
+void words_make(struct words *words, const rapt_tokeniser *tokeniser, const int32_t *ids,
+                int count);
+void words_free(struct words *words);
+/* weights [target tokens + end][source tokens + end] to grid [target words + end][source words +
+   end]: added up over the tokens of a source word, averaged over those of a target word. */
+void words_fold(const struct words *source, const struct words *target, const float *weights,
+                float *grid);
+
+/* ---- heatmap.c ---- */
+void heatmap_print(FILE *file, const struct words *source, const struct words *target,
+                   const float *grid, bool numbers, int columns);
+int text_columns(rapt_text text); /* how wide a terminal shows it */
+char *printable(rapt_text text);  /* one line of valid UTF-8; a new string */
+
+/* ---- translating.c: what translate, evaluate, attend and demo share ---- */
+struct search {
+    const char *model;
+    int beam, nbest, batch_tokens, threads;
+    double length_penalty;
+};
+enum { SEARCH_ROWS = 5 };
+extern const struct search search_default;
+void search_rows(struct search *search, struct option_row rows[SEARCH_ROWS]);
+int search_open(const struct search *search, const char *command, rapt_translator **translator);
+
+/* ---- scoring.c ---- */
+struct score {
+    size_t sentences, exact, too_long;
+    rapt_bleu cased, lowered;
+    rapt_chrf chrf;
+    long long target_tokens;
+    double seconds;
+};
+int score_pairs(struct score *score, rapt_translator *translator, const struct pairs *pairs);
+double score_exact(const struct score *score); /* per cent */
+
+/* ---- attending.c ---- */
+struct attention {
+    struct words source, target;
+    float *grid; /* [target words + end][source words + end] */
+    char *text;  /* the translation */
+};
+/* layer, head: from 0, or -1: the mean over all. */
+int attention_make(struct attention *attention, rapt_translator *translator, const char *sentence,
+                   int layer, int head);
+void attention_free(struct attention *attention);
+
+int command_train(int argc, char **argv);
+int command_translate(int argc, char **argv);
+int command_evaluate(int argc, char **argv);
+int command_attend(int argc, char **argv);
+int command_info(int argc, char **argv);
+int command_demo(int argc, char **argv);
+
+#endif

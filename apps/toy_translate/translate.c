@@ -1,0 +1,152 @@
+/* translate.c - toy_translate translate: lines in, as many lines out, in order. Works through
+   windows of lines, so memory does not grow with the text; line by line at a terminal. */
+#define _POSIX_C_SOURCE 200809L
+#include "toy.h"
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { WINDOW = 4096 };
+
+static const char purpose[] =
+    "Translates standard input line by line to standard output. An empty line gives an empty\n"
+    "line; so does one that is no UTF-8 or has more tokens than the model has positions, with a\n"
+    "message and, at the end, exit code 1.\n\n"
+    "--scores appends a tab and the score. --alignments appends a tab and, for each word of the\n"
+    "translation, I-J: word J, from 0, attends most to word I of the source (Pharaoh format).\n"
+    "--nbest N, N > 1, prints up to N lines per sentence: its number from 0 ||| the translation\n"
+    "||| the score, and ||| the alignment if asked for.";
+
+struct job {
+    rapt_translator *translator;
+    bool scores, alignments;
+    int nbest;
+    size_t first; /* number of the window's first sentence, from 0 */
+    bool wrong;   /* a line could not be translated */
+    size_t count;
+    char *lines[WINDOW];
+    rapt_text texts[WINDOW];
+};
+
+static void print_alignment(const struct job *job, const rapt_translation *t)
+{
+    struct words source, target;
+    if (t->alignment == NULL) return;
+    words_make(&source, rapt_translator_source(job->translator), t->source, t->source_count);
+    words_make(&target, rapt_translator_target(job->translator), t->target, t->target_count);
+    size_t columns = (size_t)source.count;
+    float *grid = grab((size_t)target.count * columns, sizeof *grid);
+    words_fold(&source, &target, t->alignment, grid);
+    for (int w = 0; w + 1 < target.count && columns > 1; w++) {
+        size_t best = 0;
+        for (size_t s = 1; s + 1 < columns; s++)
+            if (grid[(size_t)w * columns + s] > grid[(size_t)w * columns + best]) best = s;
+        printf("%s%zu-%d", w > 0 ? " " : "", best, w);
+    }
+    free(grid);
+    words_free(&source);
+    words_free(&target);
+}
+
+static int give(void *user, const rapt_translation *t)
+{
+    struct job *job = user;
+    char *text = printable((rapt_text){t->text, t->size});
+    if (t->status != RAPT_OK) {
+        int positions = rapt_model_config(rapt_translator_model(job->translator)).positions;
+        say("standard input:%zu: more tokens than the model's %d positions; the line is left empty",
+            job->first + t->sentence + 1, positions);
+        job->wrong = true;
+    }
+    bool many = job->nbest > 1;
+    if (many)
+        printf("%zu ||| %s ||| %.4f", job->first + t->sentence, text, (double)t->score);
+    else
+        fputs(text, stdout);
+    if (job->scores && !many) printf("\t%.4f", (double)t->score);
+    if (job->alignments) {
+        fputs(many ? " ||| " : "\t", stdout);
+        print_alignment(job, t);
+    }
+    putchar('\n');
+    free(text);
+    return ferror(stdout) != 0;
+}
+
+/* What is left to translate of a line: nothing of a blank one or one that is not UTF-8. */
+static rapt_text text_of(struct job *job, char *line, size_t size)
+{
+    while (size > 0 && (line[size - 1] == '\n' || line[size - 1] == '\r')) size--;
+    rapt_text text = {line, size};
+    size_t bad = rapt_utf8_valid(text), blank = 0;
+    if (bad < size) {
+        say("standard input:%zu: byte %zu is not valid UTF-8; the line is left empty",
+            job->first + job->count + 1, bad + 1);
+        job->wrong = true;
+        text.size = 0;
+    }
+    while (blank < text.size && (line[blank] == ' ' || line[blank] == '\t')) blank++;
+    if (blank == text.size) text.size = 0;
+    return text;
+}
+
+static void read_window(struct job *job, size_t most)
+{
+    job->count = 0;
+    while (job->count < most) {
+        char *line = NULL;
+        size_t room = 0;
+        ssize_t size = getline(&line, &room, stdin);
+        if (size < 0) {
+            free(line);
+            return;
+        }
+        job->lines[job->count] = line;
+        job->texts[job->count] = text_of(job, line, (size_t)size);
+        job->count++;
+    }
+}
+
+static int run(struct job *job)
+{
+    size_t most = isatty(STDIN_FILENO) ? 1 : WINDOW;
+    int code = EXIT_FINE;
+    for (read_window(job, most); job->count > 0 && code == EXIT_FINE; read_window(job, most)) {
+        rapt_message why = {""};
+        if (rapt_translate_many(job->translator, job->texts, job->count, job->alignments, give, job,
+                                &why) != RAPT_OK)
+            code = failed("%s", why.text);
+        for (size_t i = 0; i < job->count; i++) free(job->lines[i]);
+        if (finish_output() != EXIT_FINE) code = EXIT_FAILED;
+        job->first += job->count;
+    }
+    if (ferror(stdin)) return failed("standard input cannot be read");
+    return code == EXIT_FINE && job->wrong ? EXIT_FAILED : code;
+}
+
+int command_translate(int argc, char **argv)
+{
+    struct search search = search_default;
+    struct job *job = grab(1, sizeof *job);
+    /* clang-format off */
+    struct option_row rows[SEARCH_ROWS + 3] = {
+        [SEARCH_ROWS] =
+        {"nbest", OPTION_WHOLE, &search.nbest, "N", "translations of each sentence", 1, 1024, 0},
+        {"scores", OPTION_FLAG, &job->scores, "", "with the score of each", 0, 0, 0},
+        {"alignments", OPTION_FLAG, &job->alignments, "", "with the alignment of words", 0, 0, 0},
+    };
+    /* clang-format on */
+    search_rows(&search, rows);
+    struct command command = {.name = "translate",
+                              .arguments = "",
+                              .purpose = purpose,
+                              .rows = rows,
+                              .count = sizeof rows / sizeof *rows};
+    int code = options_read(&command, argc, argv);
+    if (code == GO_ON) code = search_open(&search, command.name, &job->translator);
+    job->nbest = search.nbest;
+    if (job->translator != NULL) code = run(job);
+    rapt_translator_free(job->translator);
+    free(job);
+    return code;
+}

@@ -1,0 +1,41 @@
+/* translating.c - the options of searching for a translation, and a translator that follows them.
+ */
+#include "toy.h"
+#include <string.h>
+
+const struct search search_default = {
+    .beam = 5, .nbest = 1, .batch_tokens = 2048, .length_penalty = 1};
+
+void search_rows(struct search *search, struct option_row rows[SEARCH_ROWS])
+{
+    /* clang-format off */
+    const struct option_row all[SEARCH_ROWS] = {
+        {"model", OPTION_TEXT, &search->model, "FILE", "the model", 0, 0, 0},
+        {"beam", OPTION_WHOLE, &search->beam, "N", "hypotheses kept; 1: greedy", 1, 1024, 0},
+        {"length-penalty", OPTION_REAL, &search->length_penalty, "A",
+         "score = log-probability / length^A", 0, 10, 0},
+        {"batch-tokens", OPTION_WHOLE, &search->batch_tokens, "N", "source tokens at once", 1, 1 << 24, 0},
+        {"threads", OPTION_WHOLE, &search->threads, "N", "0: one per processor", 0, 1024, 0},
+    };
+    /* clang-format on */
+    memcpy(rows, all, sizeof all);
+}
+
+int search_open(const struct search *search, const char *command, rapt_translator **translator)
+{
+    if (search->model == NULL) return misused("%s: --model is missing", command);
+    if (search->nbest > search->beam)
+        return misused("%s: --nbest %d: the beam holds only %d", command, search->nbest,
+                       search->beam);
+    rapt_translator_options options = {
+        .beams = search->beam,
+        .nbest = search->nbest,
+        .length_penalty = (float)search->length_penalty,
+        .batch_tokens = search->batch_tokens,
+        .threads = threads_used(search->threads),
+    };
+    rapt_message why = {""};
+    if (rapt_translator_load(translator, search->model, &options, NULL, &why) == RAPT_OK)
+        return EXIT_FINE;
+    return failed("%s", why.text);
+}

@@ -1,0 +1,80 @@
+/* words.c - the words of a sequence of tokens: what stands between spaces. A token belongs to the
+   word of its first byte that is no space, and the end is a word of its own. */
+#include "toy.h"
+#include <stdlib.h>
+#include <string.h>
+
+static size_t lay_out(const rapt_tokeniser *tokeniser, const int32_t *ids, int count, char *bytes,
+                      size_t *starts)
+{
+    size_t at = 0;
+    for (int i = 0; i < count; i++) {
+        rapt_text token = rapt_tokeniser_token(tokeniser, ids[i]);
+        if (bytes != NULL && token.size > 0) memcpy(bytes + at, token.bytes, token.size);
+        starts[i] = at;
+        at += token.size;
+    }
+    starts[count] = at;
+    return at;
+}
+
+/* A text longer than a token's start decides which word the token is of. */
+static void find_words(struct words *words, const size_t *starts)
+{
+    const char *bytes = words->bytes;
+    size_t end = starts[words->tokens - 1];
+    int token = 0;
+    bool inside = false;
+    words->texts = grab(end + 2, sizeof *words->texts);
+    for (size_t at = 0; at < end; at++) {
+        if (bytes[at] == ' ') {
+            inside = false;
+            continue;
+        }
+        if (!inside) words->texts[words->count++] = (rapt_text){bytes + at, 0};
+        inside = true;
+        words->texts[words->count - 1].size++;
+        /* Tokens that began here or in the spaces before are of this word. */
+        while (token < words->tokens - 1 && starts[token] <= at)
+            words->of_token[token++] = words->count - 1;
+    }
+    words->texts[words->count++] = (rapt_text){"(end)", 5};
+    for (; token < words->tokens; token++) words->of_token[token] = words->count - 1;
+}
+
+void words_make(struct words *words, const rapt_tokeniser *tokeniser, const int32_t *ids, int count)
+{
+    size_t *starts = grab((size_t)count + 1, sizeof *starts);
+    *words = (struct words){.tokens = count + 1};
+    words->bytes = grab(lay_out(tokeniser, ids, count, NULL, starts), 1);
+    lay_out(tokeniser, ids, count, words->bytes, starts);
+    words->of_token = grab((size_t)count + 1, sizeof *words->of_token);
+    find_words(words, starts);
+    free(starts);
+}
+
+void words_free(struct words *words)
+{
+    free(words->of_token);
+    free(words->texts);
+    free(words->bytes);
+    *words = (struct words){0};
+}
+
+void words_fold(const struct words *source, const struct words *target, const float *weights,
+                float *grid)
+{
+    size_t columns = (size_t)source->count;
+    int *tokens = grab((size_t)target->count, sizeof *tokens);
+    memset(grid, 0, (size_t)target->count * columns * sizeof *grid);
+    for (int t = 0; t < target->tokens; t++) {
+        float *row = grid + (size_t)target->of_token[t] * columns;
+        tokens[target->of_token[t]]++;
+        for (int s = 0; s < source->tokens; s++)
+            row[source->of_token[s]] += weights[(size_t)t * (size_t)source->tokens + (size_t)s];
+    }
+    for (int w = 0; w < target->count; w++)
+        for (size_t s = 0; s < columns; s++)
+            grid[(size_t)w * columns + s] /= (float)(tokens[w] ? tokens[w] : 1);
+    free(tokens);
+}
