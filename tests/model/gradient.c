@@ -1,0 +1,210 @@
+/* gradient.c - the gradient of every parameter of whole models, against central difference
+   quotients of the definition (oracle/transformer.c); with dropout the definition asks the
+   library only which key a place draws from. */
+#include "model/small.h"
+
+#include "model/model.h"
+#include "oracle/attention.h"
+#include "oracle/transformer.h"
+
+static const int source_lengths[] = {3, 1, 4}, target_lengths[] = {4, 5, 2};
+
+struct trial {
+    const rapt_config *config;
+    rapt_train_options options;
+    rapt_model *model;
+    rapt_trainer *trainer;
+    struct oracle_model *oracle;
+    struct oracle_drop *drop;
+    struct small_batch source, target;
+};
+
+static void begin(struct trial *t, const rapt_config *config, uint64_t seed)
+{
+    rapt_train_limits limits = {.batch = 3, .source_tokens = 8, .target_tokens = 11, .threads = 2};
+    rapt_message why = {""};
+    t->config = config;
+    t->model = small_model(config, seed);
+    if (rapt_trainer_create(&t->trainer, t->model, &t->options, &limits, NULL, &why))
+        fail_msg("%s", why.text);
+    t->oracle = oracle_model_read(t->model);
+    small_fill(&t->source, config->source_vocab ? config->source_vocab : 1, source_lengths, 3,
+               seed);
+    small_fill(&t->target, config->target_vocab,
+               config->kind == RAPT_ENCODER_ONLY ? source_lengths : target_lengths, 3, seed + 1);
+    if (config->kind == RAPT_ENCODER_ONLY) t->target.ids[2] = t->target.ids[5] = -1;
+}
+
+static void end(struct trial *t)
+{
+    rapt_trainer_free(t->trainer);
+    rapt_model_free(t->model);
+    oracle_model_free(t->oracle);
+}
+
+static double loss(const struct trial *t)
+{
+    return oracle_batch_loss(t->oracle, t->drop, &t->source.tokens, &t->target.tokens,
+                             (double)t->options.label_smoothing, NULL);
+}
+
+static double slope(const struct trial *t, double *x)
+{
+    double kept = *x, h = 1e-5, above, below;
+    *x = kept + h;
+    above = loss(t);
+    *x = kept - h;
+    below = loss(t);
+    *x = kept;
+    return (above - below) / (2 * h);
+}
+
+static void compare_tensor(const struct trial *t, int index)
+{
+    struct oracle_tensor *x = &t->oracle->tensors[index];
+    size_t size = (size_t)x->rows * (size_t)x->columns;
+    float *got = malloc(size * sizeof *got);
+    double *wanted = malloc(size * sizeof *wanted), most = 0;
+    assert_int_equal(rapt_trainer_read_gradient(t->trainer, index, got), RAPT_OK);
+    for (size_t i = 0; i < size; i++) {
+        wanted[i] = slope(t, &x->data[i]);
+        most = fmax(most, fabs(wanted[i]));
+    }
+    for (size_t i = 0; i < size; i++)
+        if (!(fabs((double)got[i] - wanted[i]) <= 2e-5 * (1 + most)))
+            fail_msg("configuration %d, %s[%zu]: got %.9g, wanted %.9g (largest %g)",
+                     (int)(t->config - small_configs), x->name, i, (double)got[i], wanted[i], most);
+    free(got);
+    free(wanted);
+}
+
+static void compare(struct trial *t)
+{
+    rapt_report report = {0};
+    rapt_message why = {""};
+    if (rapt_train_gradient(t->trainer, &t->source.tokens, &t->target.tokens, &report, &why))
+        fail_msg("%s", why.text);
+    double likelihood,
+        wanted = oracle_batch_loss(t->oracle, t->drop, &t->source.tokens, &t->target.tokens,
+                                   (double)t->options.label_smoothing, &likelihood);
+    assert_true(fabs(report.loss - wanted) <= 1e-5 * wanted);
+    assert_true(fabs(report.likelihood - likelihood) <= 1e-5 * likelihood);
+    assert_int_equal(report.tokens, t->config->kind == RAPT_ENCODER_ONLY ? 6 : 8);
+    for (int i = 0; i < t->oracle->count; i++) compare_tensor(t, i);
+}
+
+static void test_every_parameter(void **state)
+{
+    (void)state;
+    for (int i = 0; i < COUNT(small_configs); i++) {
+        struct trial t = {.options = rapt_train_options_default()};
+        t.options.dropout = 0;
+        t.options.label_smoothing = i % 3 ? 0.1f : 0;
+        begin(&t, &small_configs[i], (uint64_t)i + 1);
+        compare(&t);
+        end(&t);
+    }
+}
+
+/* ---- dropout: the places' keys come from rapt__site, the bits from the oracle's own Philox ----
+ */
+
+enum { RESIDUAL, ATTENTION, HIDDEN };
+
+struct keys {
+    struct drop drop;
+};
+
+static double element(const struct keys *k, float share, int decoder, int sublayer, int site,
+                      int row, int column)
+{
+    struct dropout d = rapt__site(&k->drop, share, decoder, sublayer, site);
+    uint32_t bits[4];
+    rapt__philox(d.key, (uint64_t)(column / 64 * 16 + column % 16), (uint64_t)row, bits);
+    return bits[column / 16 % 4] < (uint32_t)((double)share * 4294967296.0)
+               ? 0
+               : 1 / (1 - (double)share);
+}
+
+static double output(const void *user, int decoder, int sublayer, int row, int column)
+{
+    const struct keys *k = user;
+    return element(k, k->drop.share, decoder, sublayer, RESIDUAL, row, column);
+}
+
+static double hidden(const void *user, int decoder, int sublayer, int row, int column)
+{
+    const struct keys *k = user;
+    return element(k, k->drop.hidden, decoder, sublayer, HIDDEN, row, column);
+}
+
+static double weight(const void *user, int decoder, int sublayer, int sentence, int head, int t,
+                     int s)
+{
+    const struct keys *k = user;
+    struct dropout d = rapt__site(&k->drop, k->drop.attention, decoder, sublayer, ATTENTION);
+    rapt_attention a = {.dropout = k->drop.attention, .seed = d.key};
+    return oracle_keep(&a, sentence, head, t, s);
+}
+
+static void test_dropout(void **state)
+{
+    (void)state;
+    static const int which[] = {0, 1, 3, 7, 10};
+    for (int i = 0; i < COUNT(which); i++) {
+        struct trial t = {.options = rapt_train_options_default()};
+        t.options.dropout = 0.3f, t.options.attention_dropout = 0.2f,
+        t.options.hidden_dropout = 0.4f;
+        t.options.seed = 77 + (uint64_t)i;
+        /* the first batch a trainer sees */
+        struct keys keys = {{0.3f, 0.2f, 0.4f, rapt__mix(t.options.seed, 0)}};
+        struct oracle_drop drop = {output, hidden, weight, &keys};
+        t.drop = &drop;
+        begin(&t, &small_configs[which[i]], (uint64_t)i + 50);
+        compare(&t);
+        end(&t);
+    }
+}
+
+/* Gradients add up: over two batches, and in one batch with the sentences of both. */
+static void test_sums(void **state)
+{
+    (void)state;
+    struct trial t = {.options = rapt_train_options_default()};
+    rapt_report report = {0};
+    size_t count;
+    long long *tokens;
+    t.options.dropout = 0;
+    begin(&t, &small_configs[0], 5);
+    const float *gradients = rapt_trainer_gradients(t.trainer, &count, &tokens);
+    for (int b = 0; b < 3; b++) {
+        int s[2], u[2];
+        rapt_tokens source = small_one(&t.source.tokens, b, s),
+                    target = small_one(&t.target.tokens, b, u);
+        assert_int_equal(rapt_train_gradient(t.trainer, &source, &target, &report, NULL), RAPT_OK);
+    }
+    assert_int_equal(*tokens, 8);
+    float *apart = small_copy(gradients, count * sizeof *apart);
+    assert_int_equal(rapt_train_step(t.trainer, &report), RAPT_OK);
+    assert_int_equal(*tokens, 0);
+    for (size_t i = 0; i < count; i++) assert_true(gradients[i] == 0);
+    end(&t);
+    begin(&t, &small_configs[0], 5);
+    gradients = rapt_trainer_gradients(t.trainer, &count, &tokens);
+    assert_int_equal(
+        rapt_train_gradient(t.trainer, &t.source.tokens, &t.target.tokens, &report, NULL), RAPT_OK);
+    for (size_t i = 0; i < count; i++)
+        assert_true(fabs((double)(gradients[i] - apart[i])) <= 1e-5 * (1 + fabs((double)apart[i])));
+    free(apart);
+    end(&t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_parameter),
+        cmocka_unit_test(test_dropout),
+        cmocka_unit_test(test_sums),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,164 @@
+/* small.h - what the tests of models share: small configurations of every kind, models whose
+   every parameter is drawn, ragged batches. */
+#ifndef RAPT_TESTS_MODEL_SMALL_H
+#define RAPT_TESTS_MODEL_SMALL_H
+
+#include <rapt/rapt.h>
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define COUNT(array) (int)(sizeof(array) / sizeof((array)[0]))
+
+/* Every value of every enumeration, odd widths, no feed-forward layer, grouped heads. */
+/* clang-format off */
+static const rapt_config small_configs[] = {
+    {.source_vocab = 11, .target_vocab = 13, .positions = 12, .width = 8, .heads = 2, .hidden = 12,
+     .encoder_layers = 1, .decoder_layers = 1},
+    {.source_vocab = 11, .target_vocab = 11, .positions = 12, .width = 12, .heads = 3, .key_heads = 1,
+     .hidden = 7, .encoder_layers = 1, .decoder_layers = 2, .norm = RAPT_NORM_BEFORE,
+     .activation = RAPT_GELU, .position = RAPT_POSITION_CONCATENATED, .tie = RAPT_TIE_ALL, .output_bias = 1},
+    {.source_vocab = 5, .target_vocab = 17, .positions = 12, .width = 9, .heads = 3, .hidden = 0,
+     .encoder_layers = 2, .decoder_layers = 1, .self_score = RAPT_SCORE_DOT,
+     .position = RAPT_POSITION_LEARNED, .tie = RAPT_TIE_OUTPUT, .plain_embedding = 1},
+    {.source_vocab = 9, .target_vocab = 6, .positions = 12, .width = 8, .heads = 4, .key_heads = 2,
+     .hidden = 9, .encoder_layers = 2, .decoder_layers = 2, .cross_score = RAPT_SCORE_DOT,
+     .norm = RAPT_NORM_BEFORE, .activation = RAPT_SILU, .position = RAPT_POSITION_CONCATENATED_N1,
+     .output_bias = 1, .norm_epsilon = 1e-3f},
+    {.source_vocab = 7, .target_vocab = 7, .positions = 12, .width = 5, .heads = 1, .hidden = 19,
+     .encoder_layers = 1, .decoder_layers = 1, .activation = RAPT_SILU, .position = RAPT_POSITION_NONE,
+     .tie = RAPT_TIE_ALL, .plain_embedding = 1, .output_bias = 1},
+    {.source_vocab = 17, .target_vocab = 33, .positions = 12, .width = 18, .heads = 3, .hidden = 0,
+     .encoder_layers = 1, .decoder_layers = 1, .norm = RAPT_NORM_BEFORE, .tie = RAPT_TIE_OUTPUT},
+    {.source_vocab = 17, .target_vocab = 16, .positions = 12, .width = 24, .heads = 4, .hidden = 17,
+     .encoder_layers = 1, .decoder_layers = 1, .activation = RAPT_GELU, .tie = RAPT_TIE_OUTPUT},
+    {.kind = RAPT_ENCODER_ONLY, .source_vocab = 11, .target_vocab = 4, .positions = 12, .width = 8,
+     .heads = 2, .key_heads = 1, .hidden = 11, .encoder_layers = 2, .output_bias = 1,
+     .position = RAPT_POSITION_LEARNED},
+    {.kind = RAPT_ENCODER_ONLY, .source_vocab = 11, .target_vocab = 11, .positions = 12, .width = 6,
+     .heads = 2, .hidden = 8, .encoder_layers = 1, .tie = RAPT_TIE_ALL, .norm = RAPT_NORM_BEFORE,
+     .activation = RAPT_GELU, .self_score = RAPT_SCORE_DOT},
+    {.kind = RAPT_ENCODER_ONLY, .source_vocab = 11, .target_vocab = 3, .positions = 12, .width = 7,
+     .heads = 1, .hidden = 0, .encoder_layers = 1, .tie = RAPT_TIE_OUTPUT,
+     .position = RAPT_POSITION_NONE},
+    {.kind = RAPT_DECODER_ONLY, .target_vocab = 11, .positions = 12, .width = 8, .heads = 2,
+     .hidden = 16, .decoder_layers = 2, .tie = RAPT_TIE_OUTPUT, .norm = RAPT_NORM_BEFORE},
+    {.kind = RAPT_DECODER_ONLY, .target_vocab = 19, .positions = 12, .width = 10, .heads = 5,
+     .key_heads = 5, .hidden = 3, .decoder_layers = 1, .position = RAPT_POSITION_LEARNED,
+     .activation = RAPT_SILU, .output_bias = 1},
+    {.kind = RAPT_DECODER_ONLY, .target_vocab = 8, .positions = 12, .width = 2, .heads = 1,
+     .hidden = 0, .decoder_layers = 1, .tie = RAPT_TIE_ALL, .self_score = RAPT_SCORE_DOT,
+     .position = RAPT_POSITION_CONCATENATED_N1},
+};
+/* clang-format on */
+
+static inline uint64_t small_random(uint64_t seed,
+                                    uint64_t i) /* splitmix64 of Steele et al. 2014 */
+{
+    uint64_t z = (seed * 0x632BE59BD9B4E019u) + (i + 1) * 0x9E3779B97F4A7C15u;
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+    return z ^ (z >> 31);
+}
+
+static inline float small_uniform(uint64_t seed, uint64_t i) /* [-1, 1) */
+{
+    return (float)((double)(small_random(seed, i) >> 40) * 0x1p-23 - 1);
+}
+
+static inline size_t small_size(const rapt_model *model, int index)
+{
+    rapt_tensor t = rapt_model_tensor(model, index);
+    return (size_t)t.rows * (size_t)t.columns;
+}
+
+/* No parameter keeps a value that hides it: biases are not 0, gains not 1. */
+static inline void small_shake(rapt_model *model, uint64_t seed, float by)
+{
+    for (int i = 0; i < rapt_model_tensors(model); i++) {
+        size_t size = small_size(model, i);
+        float *data = malloc(size * sizeof *data);
+        assert_int_equal(rapt_model_read(model, i, data), RAPT_OK);
+        for (size_t j = 0; j < size; j++) data[j] += by * small_uniform(seed + (uint64_t)i, j);
+        assert_int_equal(rapt_model_write(model, i, data), RAPT_OK);
+        free(data);
+    }
+}
+
+static inline rapt_model *small_model(const rapt_config *config, uint64_t seed)
+{
+    rapt_model *model = NULL;
+    rapt_message why = {""};
+    if (rapt_model_create(&model, config, seed, NULL, &why)) fail_msg("%s", why.text);
+    small_shake(model, seed, 0.3f);
+    return model;
+}
+
+/* ---- batches ---- */
+
+enum { SMALL_BATCH = 64, SMALL_TOKENS = 1024 };
+struct small_batch {
+    int32_t ids[SMALL_TOKENS];
+    int starts[SMALL_BATCH + 1];
+    rapt_tokens tokens;
+};
+
+static inline void small_fill(struct small_batch *b, int vocab, const int *lengths, int batch,
+                              uint64_t seed)
+{
+    b->starts[0] = 0;
+    for (int i = 0; i < batch; i++) b->starts[i + 1] = b->starts[i] + lengths[i];
+    for (int i = 0; i < b->starts[batch]; i++)
+        b->ids[i] = (int32_t)(small_random(seed, (uint64_t)i) % (uint64_t)vocab);
+    b->tokens = (rapt_tokens){batch, b->ids, b->starts};
+}
+
+/* Sequence b of tokens alone; starts: [2] of the caller's. */
+static inline rapt_tokens small_one(const rapt_tokens *t, int b, int starts[2])
+{
+    starts[0] = 0, starts[1] = t->starts[b + 1] - t->starts[b];
+    return (rapt_tokens){1, t->ids + t->starts[b], starts};
+}
+
+/* A file of this process in the temporary folder. */
+static inline const char *small_path(char path[256], const char *name)
+{
+    const char *folder = getenv("TMPDIR");
+    snprintf(path, 256, "%s/rapt-test-%ld-%s", folder && *folder ? folder : "/tmp", (long)getpid(),
+             name);
+    return path;
+}
+
+static inline void *small_copy(const void *data, size_t size)
+{
+    void *copy = malloc(size ? size : 1);
+    assert_non_null(copy);
+    return size ? memcpy(copy, data, size) : copy;
+}
+
+/* All parameters one after the other. */
+static inline float *small_parameters(const rapt_model *model)
+{
+    float *all = malloc(rapt_model_parameters(model) * sizeof *all), *at = all;
+    for (int i = 0; i < rapt_model_tensors(model); at += small_size(model, i), i++)
+        assert_int_equal(rapt_model_read(model, i, at), RAPT_OK);
+    return all;
+}
+
+static inline void small_same_models(const rapt_model *a, const rapt_model *b)
+{
+    float *x = small_parameters(a), *y = small_parameters(b);
+    assert_int_equal(rapt_model_parameters(a), rapt_model_parameters(b));
+    assert_memory_equal(x, y, rapt_model_parameters(a) * sizeof *x);
+    free(x);
+    free(y);
+}
+
+#endif

@@ -1,0 +1,54 @@
+/* transformer.h - the Transformer of Vaswani et al. 2017 sentence by sentence, in double, with
+   obvious loops. Parameters are copied out of a model by name; of the library's code nothing is
+   used but that. */
+#ifndef RAPT_ORACLE_TRANSFORMER_H
+#define RAPT_ORACLE_TRANSFORMER_H
+
+#include <rapt/transformer.h>
+
+struct oracle_tensor {
+    const char *name;
+    int rows, columns;
+    double *data; /* [rows][columns] */
+};
+struct oracle_model {
+    rapt_config config;
+    int count;
+    struct oracle_tensor *tensors; /* in the model's order; the data may be changed */
+    struct oracle_layer *encoder, *decoder;
+};
+struct oracle_model *oracle_model_read(const rapt_model *model);
+void oracle_model_free(struct oracle_model *m);
+
+/* What dropout multiplies a number with. sublayer counts from 0 through the layers of one side,
+   -1 is the embedding; row counts through all sentences of the batch. */
+struct oracle_drop {
+    double (*output)(const void *user, int decoder, int sublayer, int row, int column);
+    double (*hidden)(const void *user, int decoder, int sublayer, int row, int column);
+    double (*weight)(const void *user, int decoder, int sublayer, int sentence, int head, int t,
+                     int s);
+    const void *user;
+};
+
+/* One sentence. first: its first row in the batch (drop may be NULL, then it does not matter). */
+struct oracle_sentence {
+    int number, first, count;
+    const int32_t *ids;
+};
+
+/* The encoder's output [count][width]. */
+void oracle_encode(const struct oracle_model *m, const struct oracle_drop *drop,
+                   const struct oracle_sentence *source, double *states);
+/* logits [target count][target_vocab]; cross, if not NULL: the weights of cross-attention
+   [layers][heads][target count][source count]. source NULL: decoder only. */
+void oracle_decode(const struct oracle_model *m, const struct oracle_drop *drop,
+                   const struct oracle_sentence *source, const double *states,
+                   const struct oracle_sentence *target, double *logits, double *cross);
+
+/* The summed loss of a batch as rapt_train_gradient defines it; the plain likelihood in
+ *likelihood, if not NULL. */
+double oracle_batch_loss(const struct oracle_model *m, const struct oracle_drop *drop,
+                         const rapt_tokens *source, const rapt_tokens *target, double smoothing,
+                         double *likelihood);
+
+#endif
