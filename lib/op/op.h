@@ -43,7 +43,7 @@ void rapt__linear_backward_weight(const struct crew *c, const struct linear *l, 
                                   ptrdiff_t x_row, const float *dy, ptrdiff_t dy_row, int rows,
                                   float *dweight, float *dbias);
 
-/* ---- embed.c: y[r] = scale * E[ids[r]] + P[place of r], then dropout ----
+/* ---- embed.c: y[r] = scale * E[ids[r]] + P[place of r], then dropout (d NULL: none) ----
    E [vocab][width] panels. P [positions][width] plain rows, NULL: none. Sequence b holds rows
    starts[b] .. starts[b+1]-1; its first row has place past[b] (past NULL: 0). */
 struct embedding {
@@ -69,10 +69,11 @@ struct norm_saved { /* what backward needs, [rows] each */
     float *mean, *inverse;
 };
 /* sum = x + dropout(y) (y NULL: sum = x and is not written), then out = norm(sum).
-   d NULL: nothing dropped. n NULL: no norm, out is not written. */
-void rapt__residual_norm_forward(const struct crew *c, const struct norm *n, const struct dropout *d,
-                                 const float *x, const float *y, int rows, int width, float *sum,
-                                 float *out, const struct norm_saved *saved);
+   d NULL: nothing dropped. n NULL: no norm, out is not written. saved NULL: not kept. sum may be
+   x or y. */
+void rapt__residual_norm_forward(const struct crew *c, const struct norm *n,
+                                 const struct dropout *d, const float *x, const float *y, int rows,
+                                 int width, float *sum, float *out, const struct norm_saved *saved);
 /* dx = from + gradient of norm at x (from NULL: 0; dx may be from or dy); adds to dgain, dbias.
    partial: scratch of rapt__norm_partial(rows, width) floats, shared by the team. */
 size_t rapt__norm_partial(int rows, int width);
@@ -84,7 +85,8 @@ void rapt__norm_backward(const struct crew *c, const struct norm *n, const struc
 void rapt__activate_backward(const struct crew *c, int kind, const float *x, const float *dy,
                              float *dx, size_t n);
 
-/* ---- dropout.c: y = dropout(x) by rows; forward and backward are the same; y may be x ---- */
+/* ---- dropout.c: y = dropout(x) by rows; forward and backward are the same; y may be x;
+   d NULL: y = x ---- */
 struct dropout rapt__dropout(float share, uint64_t key);
 void rapt__dropout_rows(const struct crew *c, const struct dropout *d, const float *x, int rows,
                         int width, float *y);
@@ -100,8 +102,8 @@ struct loss {
 };
 size_t rapt__loss_scratch(int rows, int vocab); /* floats, shared by the team */
 void rapt__loss(const struct crew *c, const struct linear *l, const float *x, int rows,
-                const int32_t *labels, float smoothing, struct loss *sums, float *dx, float *dweight,
-                float *dbias, float *scratch);
+                const int32_t *labels, float smoothing, struct loss *sums, float *dx,
+                float *dweight, float *dbias, float *scratch);
 
 /* ---- adam.c ---- */
 /* Sum of squares of n floats in *sum (member 0 writes before the barrier), partial:
