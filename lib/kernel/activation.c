@@ -13,17 +13,17 @@ static inline vf magnitude(vf x, float limit)
     return vf_min(vf_all(limit), vf_abs(x));
 }
 
-/* Phi(-t) and the density phi(t) for t >= 0. Phi(-t) = e^(-t^2/2) q p(2q - 1), q = 3 / (3 + t),
-   so small values are as precise as large ones; the square is taken in two parts. */
-static inline vf normal_tail(vf t, vf *density)
+/* For t >= 0: Phi(-t) = tail e and phi(t) = e / sqrt(2 pi), e = e^(-t^2/2) through the pointer.
+   tail = q p(2q - 1), q = 3 / (3 + t), so small values are as precise as large ones; the square is
+   taken in two parts. */
+static inline vf normal_tail(vf t, vf *e)
 {
     vf square = vf_mul(t, t), rest = vf_fma(t, t, vf_sub(vf_zero(), square));
-    vf e = vf_exp(vf_mul(square, vf_all(-0.5f)));
     vf q = vf_div(vf_all(3), vf_add(vf_all(3), t)), u = vf_fma(q, vf_all(2), vf_all(-1));
     vf p = vf_fma(vf_all(-0x1.21cdfp-16f), u, vf_all(-0x1.1e936p-14f));
 
-    e = vf_fnma(e, vf_mul(rest, vf_all(0.5f)), e);
-    *density = vf_mul(e, vf_all(0x1.988454p-2f)); /* 1 / sqrt(2 pi) */
+    *e = vf_exp(vf_mul(square, vf_all(-0.5f)));
+    *e = vf_fnma(*e, vf_mul(rest, vf_all(0.5f)), *e);
     p = vf_fma(p, u, vf_all(0x1.4b52d8p-12f));
     p = vf_fma(p, u, vf_all(0x1.63dc44p-12f));
     p = vf_fma(p, u, vf_all(-0x1.2f271p-9f));
@@ -32,7 +32,7 @@ static inline vf normal_tail(vf t, vf *density)
     p = vf_fma(p, u, vf_all(0x1.3a0d0ap-4f));
     p = vf_fma(p, u, vf_all(0x1.5bb43ep-3f));
     p = vf_fma(p, u, vf_all(0x1.f1b89cp-3f));
-    return vf_mul(e, vf_mul(q, p));
+    return vf_mul(q, p);
 }
 
 static inline vf relu(vf x)
@@ -44,20 +44,19 @@ static inline vf relu_slope(vf x)
     return vf_select(vf_less(vf_zero(), x), vf_all(1), vf_zero());
 }
 
-static inline vf gelu(vf x)
+static inline vf gelu(vf x) /* x Phi(x) = max(x, 0) - |x| Phi(-|x|) */
 {
-    vf density, tail = normal_tail(magnitude(x, 14.5f), &density);
-    vf most = vf_select(vf_less(vf_zero(), x), vf_sub(vf_all(1), tail), tail);
+    vf t = magnitude(x, 14.5f), e, tail = normal_tail(t, &e);
 
-    return vf_mul(vf_max(vf_all(-14.5f), x), most);
+    return vf_fnma(vf_mul(t, tail), e, vf_max(vf_zero(), x));
 }
 
-static inline vf gelu_slope(vf x)
+static inline vf gelu_slope(vf x) /* Phi(x) + x phi(x) = [x > 0] + sign(x) (t phi - Phi(-t)) */
 {
-    vf t = magnitude(x, 14.5f), density, tail = normal_tail(t, &density);
-    vf most = vf_select(vf_less(vf_zero(), x), vf_sub(vf_all(1), tail), tail);
+    vf t = magnitude(x, 14.5f), e, tail = normal_tail(t, &e);
+    vf change = vf_mul(e, vf_fma(t, vf_all(0x1.988454p-2f), vf_sub(vf_zero(), tail)));
 
-    return vf_fma(vf_sign(t, x), density, most);
+    return vf_select(vf_less(vf_zero(), x), vf_add(vf_all(1), change), vf_sub(vf_zero(), change));
 }
 
 /* 1 / (1 + e^-x), and 1 - that through the pointer. */

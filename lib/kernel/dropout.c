@@ -4,42 +4,40 @@
    column alone: its 32 random bits are word (column / 16) % 4 of rapt__philox(key,
    column / 64 * 16 + column % 16, row), so sixteen lanes make the bits of 64 columns. */
 
-struct philox { /* the state of sixteen lanes, four words each */
-    uint32_t word[4][LANES];
+struct philox {
+    vu word[4]; /* of eight counters; only the low halves of the lanes count */
 };
 
-static inline void philox_round(struct philox *s, uint32_t k0, uint32_t k1)
+static inline struct philox philox_8(uint64_t key, uint64_t counter_low, uint64_t counter_high)
 {
-    for (int i = 0; i < LANES; i++) {
-        uint64_t a = (uint64_t)s->word[0][i] * 0xD2511F53u,
-                 b = (uint64_t)s->word[2][i] * 0xCD9E8D57u;
-        s->word[0][i] = (uint32_t)(b >> 32) ^ s->word[1][i] ^ k0;
-        s->word[1][i] = (uint32_t)b;
-        s->word[2][i] = (uint32_t)(a >> 32) ^ s->word[3][i] ^ k1;
-        s->word[3][i] = (uint32_t)a;
-    }
-}
+    uint32_t k0 = (uint32_t)key, k1 = (uint32_t)(key >> 32);
+    vu c0 = vu_count(counter_low), c1 = vu_high(c0);
+    vu c2 = vu_all(counter_high), c3 = vu_high(c2);
 
-/* Factors of columns column .. column + 63: scale, or 0 for those that are dropped. */
-static void dropout_factors(const struct dropout *d, uint64_t row, int column, float *factor)
-{
-    struct philox s;
-    uint32_t k0 = (uint32_t)d->key, k1 = (uint32_t)(d->key >> 32);
-
-    for (int i = 0; i < LANES; i++) {
-        s.word[0][i] = (uint32_t)(column / 4 + i);
-        s.word[1][i] = 0;
-        s.word[2][i] = (uint32_t)row;
-        s.word[3][i] = (uint32_t)(row >> 32);
-    }
     for (int round = 0; round < 10; round++) {
-        philox_round(&s, k0, k1);
+        vu a = vu_times(c0, 0xD2511F53u), b = vu_times(c2, 0xCD9E8D57u);
+        c0 = vu_xor(vu_xor(vu_high(b), c1), vu_all(k0));
+        c2 = vu_xor(vu_xor(vu_high(a), c3), vu_all(k1));
+        c1 = b;
+        c3 = a;
         k0 += 0x9E3779B9u;
         k1 += 0xBB67AE85u;
     }
-    for (int w = 0; w < 4; w++)
-        for (int i = 0; i < LANES; i++)
-            factor[w * LANES + i] = s.word[w][i] < d->below ? 0 : d->scale;
+    return (struct philox){{c0, c1, c2, c3}};
+}
+
+/* Factors of columns column .. column + 63, column a multiple of 64: scale, or 0 for those that
+   are dropped. */
+static void dropout_factors(const struct dropout *d, uint64_t row, int column, float *factor)
+{
+    uint64_t counter = (uint64_t)column / 4;
+    struct philox low = philox_8(d->key, counter, row), high = philox_8(d->key, counter + 8, row);
+
+    UNROLL
+    for (int w = 0; w < 4; w++) {
+        vm dropped = vu_less(low.word[w], high.word[w], d->below);
+        vf_store(factor + w * LANES, vf_select(dropped, vf_zero(), vf_all(d->scale)));
+    }
 }
 
 static void dropout_row(const struct dropout *d, uint64_t row, const float *x, const float *from,

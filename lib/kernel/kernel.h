@@ -39,17 +39,17 @@ struct dropout { /* which elements of a row are dropped: a function of key, row 
     float scale;    /* of those that stay */
 };
 
-struct loss_sums { /* of one row of logits */
+struct loss_sums {          /* of one row of logits */
     float loss, likelihood; /* smoothed cross-entropy; -log p[label]; in nats */
     int best;               /* arg-max, lowest index on ties */
 };
 
 struct adam {
-    float rate;                  /* of this step, bias corrections of m and v included below */
+    float rate; /* of this step, bias corrections of m and v included below */
     float beta1, beta2, epsilon;
-    float correct1, correct2;    /* 1 / (1 - beta1^step), 1 / (1 - beta2^step) */
-    float decay;                 /* rate * weight_decay: p -= decay * p first */
-    float gradient_scale;        /* multiplies g: 1/tokens and clipping */
+    float correct1, correct2; /* 1 / (1 - beta1^step), 1 / (1 - beta2^step) */
+    float decay;              /* rate * weight_decay: p -= decay * p first */
+    float gradient_scale;     /* multiplies g: 1/tokens and clipping */
 };
 
 /* One query tile of attention; see kernel/tile.c. Declared in kernel/tile.h. */
@@ -59,7 +59,7 @@ struct attend_backward;
 struct kernels {
     const char *name; /* "avx512" */
     rapt_isa isa;
-    int tile_rows;    /* rows of the register tile: multiples of it are the fast row counts */
+    int tile_rows; /* rows of the register tile: multiples of it are the fast row counts */
 
     /* gemm.c */
     void (*product)(const struct product *p);
@@ -68,23 +68,27 @@ struct kernels {
        of out, rows [k0, k0 + ks) of the depth (k0 a multiple of 16), as panels of [ks][16]. */
     void (*turn_panels)(const float *w, int columns, int depth, int k0, int ks, int first,
                         int count, float *out);
-    /* Panels of a plain matrix x[depth][columns] with row stride ld, panels [first, first+count). */
+    /* Panels of a plain matrix x[depth][columns] with row stride ld, panels [first, first+count).
+     */
     void (*pack_rows)(const float *x, ptrdiff_t ld, int columns, int depth, int first, int count,
                       float *out);
-    /* Panels of its transpose: x[columns][depth] with row stride ld; out[k][n] = x[n][k] * scale. */
+    /* Panels of its transpose: x[columns][depth] with row stride ld; out[k][n] = x[n][k] * scale.
+     */
     void (*pack_columns)(const float *x, ptrdiff_t ld, int columns, int depth, float scale,
                          int first, int count, float *out);
 
     /* row.c */
-    float (*dot)(const float *x, const float *y, int n);                  /* sum x[i] y[i] */
-    void (*add)(float *y, const float *x, size_t n);                      /* y += x */
-    void (*scale)(float *y, const float *x, float s, size_t n);           /* y = s x; may be x */
-    float (*square_sum)(const float *x, size_t n);                        /* sum x[i]^2 */
-    void (*column_sum)(float *y, const float *x, ptrdiff_t ld, int rows, int n); /* y[j] += sum_r x[r][j] */
+    float (*dot)(const float *x, const float *y, int n);        /* sum x[i] y[i] */
+    void (*add)(float *y, const float *x, size_t n);            /* y += x */
+    void (*scale)(float *y, const float *x, float s, size_t n); /* y = s x; may be x */
+    float (*square_sum)(const float *x, size_t n);              /* sum x[i]^2 */
+    void (*column_sum)(float *y, const float *x, ptrdiff_t ld, int rows,
+                       int n); /* y[j] += sum_r x[r][j] */
 
     /* norm.c */
     void (*norm_row)(const float *x, const float *gain, const float *bias, float epsilon, int n,
-                     float *y, float *mean, float *inverse); /* y = (x - mean) inverse gain + bias */
+                     float *y, float *mean,
+                     float *inverse); /* y = (x - mean) inverse gain + bias */
     /* dx += gradient through the norm; if from is not NULL, dx = from + it instead. */
     void (*norm_row_backward)(const float *x, const float *gain, float mean, float inverse,
                               const float *dy, const float *from, int n, float *dx);
@@ -94,19 +98,22 @@ struct kernels {
                          const float *inverse, int rows, int n, float *dgain, float *dbias);
 
     /* activation.c; kind: 0 relu, 1 gelu (exact, erf), 2 silu, as rapt_activation */
-    void (*activate)(int kind, const float *x, float *y, size_t n);              /* may be in place */
-    void (*activate_backward)(int kind, const float *x, const float *dy, float *dx, size_t n); /* dx = */
+    void (*activate)(int kind, const float *x, float *y, size_t n); /* may be in place */
+    void (*activate_backward)(int kind, const float *x, const float *dy, float *dx,
+                              size_t n); /* dx = */
 
     /* dropout.c: y = from + dropped x; from NULL: 0. y may be x or from. */
     void (*dropout_row)(const struct dropout *d, uint64_t row, const float *x, const float *from,
                         float *y, int n);
 
     /* softmax.c */
-    /* x = exp(x - max x) and the sum; max and sum through the pointers. All -infinity: x = 0, sum 0. */
+    /* x = exp(x - max x) and the sum; max and sum through the pointers. All -infinity: x = 0, sum
+     * 0. */
     void (*softmax_row)(float *x, int n, float *most, float *sum);
     float (*log_sum_row)(const float *x, int n); /* log sum exp x[i], nothing written */
     /* Logits to their gradient, in place, times scale: p - (1-s) [i == label] - s/n. */
-    void (*loss_row)(float *x, int n, int label, float smoothing, float scale, struct loss_sums *sums);
+    void (*loss_row)(float *x, int n, int label, float smoothing, float scale,
+                     struct loss_sums *sums);
     /* The k greatest of x[0..n), greatest first, ties to the lower index; returns how many (<= k;
        -infinity and NaN never count). */
     int (*top_row)(const float *x, int n, int k, int *index, float *value);
@@ -120,7 +127,7 @@ struct kernels {
 };
 
 /* ---- choose.c ---- */
-const struct kernels *rapt__kernels(void);           /* the table in use */
+const struct kernels *rapt__kernels(void);            /* the table in use */
 const struct kernels *rapt__kernels_of(rapt_isa isa); /* NULL: not on this machine */
 
 #endif

@@ -98,19 +98,33 @@ static void norm_row_backward(const float *x, const float *gain, float mean, flo
     }
 }
 
+struct norm_sums {
+    struct kahan gain, bias;
+};
+
+static inline void norm_columns_16(struct norm_sums *s, vf x, vf dy, vf mean, vf inverse)
+{
+    kahan_add(&s->gain, vf_mul(dy, vf_mul(vf_sub(x, mean), inverse)));
+    kahan_add(&s->bias, dy);
+}
+
 static void norm_columns(const float *x, const float *dy, ptrdiff_t ld, const float *mean,
                          const float *inverse, int rows, int n, float *dgain, float *dbias)
 {
-    for (int j = 0; j < n; j += 16) {
-        size_t left = (size_t)(n - j);
-        struct kahan gain = kahan_zero(), bias = gain;
+    for (int j = 0; j < n; j += 32) { /* two vectors at once: more independent sums */
+        size_t left = (size_t)(n - j), more = left > 16 ? left - 16 : 0;
+        struct norm_sums a = {kahan_zero(), kahan_zero()}, b = a;
         for (int r = 0; r < rows; r++) {
-            vf xhat = vf_sub(vf_load_up(x + r * ld + j, left, 0), vf_all(mean[r]));
-            vf d = vf_load_up(dy + r * ld + j, left, 0);
-            kahan_add(&gain, vf_mul(d, vf_mul(xhat, vf_all(inverse[r]))));
-            kahan_add(&bias, d);
+            const float *from = x + r * ld + j, *slope = dy + r * ld + j;
+            vf m = vf_all(mean[r]), inv = vf_all(inverse[r]);
+            norm_columns_16(&a, vf_load_up(from, left, 0), vf_load_up(slope, left, 0), m, inv);
+            if (more)
+                norm_columns_16(&b, vf_load_up(from + 16, more, 0), vf_load_up(slope + 16, more, 0),
+                                m, inv);
         }
-        kahan_end(&gain, dgain + j, left);
-        kahan_end(&bias, dbias + j, left);
+        kahan_end(&a.gain, dgain + j, left);
+        kahan_end(&a.bias, dbias + j, left);
+        if (more) kahan_end(&b.gain, dgain + j + 16, more);
+        if (more) kahan_end(&b.bias, dbias + j + 16, more);
     }
 }

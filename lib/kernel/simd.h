@@ -15,6 +15,11 @@
      vf_less(a,b)              a mask (vm): a < b;  vf_equal(a,b);  vm_and, vm_or, vm_bits
      vf_select(m,a,b)          m ? a : b
      vf_sum(v)                 8+8, 4+4, 2+2, 1+1      vf_most(v)  the greatest lane
+     vu                        eight lanes of 64 bits, for random numbers
+     vu_all(u) vu_count(u)     u in all lanes; u, u + 1, ... u + 7
+     vu_xor(x,y) vu_high(x)    x >> 32
+     vu_times(x,u)             (x mod 2^32) u, u < 2^32
+     vu_less(x,y,u)            a vm: lanes of x, then of y, mod 2^32 < u, u < 2^32
      vf_exp log tanh           simd_math.h
 
    vf_max(a,b) and vf_min return b if either is NaN. RAPT_SIMD_HEADER names the machine. */

@@ -3,6 +3,7 @@
 #error "compile with -mavx2 -mfma"
 #endif
 #include <immintrin.h>
+#include <stdint.h>
 
 enum { VF_ISA = RAPT_ISA_AVX2 };
 enum { VF_ROWS = 6, VF_PANELS = 1 }; /* register tile: 12 of 16 registers hold sums */
@@ -164,4 +165,44 @@ static inline float vf_most(vf v)
     __m128 q = _mm_max_ps(_mm256_castps256_ps128(e), _mm256_extractf128_ps(e, 1));
     q = _mm_max_ps(q, _mm_movehl_ps(q, q));
     return _mm_cvtss_f32(_mm_max_ss(q, _mm_movehdup_ps(q)));
+}
+
+typedef struct {
+    __m256i a, b;
+} vu;
+
+static inline vu vu_all(uint64_t u)
+{
+    return (vu){_mm256_set1_epi64x((long long)u), _mm256_set1_epi64x((long long)u)};
+}
+static inline vu vu_count(uint64_t u)
+{
+    __m256i first = _mm256_set1_epi64x((long long)u);
+    return (vu){_mm256_add_epi64(first, _mm256_setr_epi64x(0, 1, 2, 3)),
+                _mm256_add_epi64(first, _mm256_setr_epi64x(4, 5, 6, 7))};
+}
+static inline vu vu_xor(vu x, vu y)
+{
+    return (vu){_mm256_xor_si256(x.a, y.a), _mm256_xor_si256(x.b, y.b)};
+}
+static inline vu vu_high(vu x)
+{
+    return (vu){_mm256_srli_epi64(x.a, 32), _mm256_srli_epi64(x.b, 32)};
+}
+static inline vu vu_times(vu x, uint32_t u)
+{
+    __m256i by = _mm256_set1_epi64x((long long)u);
+    return (vu){_mm256_mul_epu32(x.a, by), _mm256_mul_epu32(x.b, by)};
+}
+static inline __m256 vu_less_8(vu x, uint32_t u) /* the low halves of eight lanes, in order */
+{
+    __m256 low = _mm256_shuffle_ps(_mm256_castsi256_ps(x.a), _mm256_castsi256_ps(x.b), 0x88);
+    __m256i sign = _mm256_set1_epi32((int)0x80000000u);
+    __m256i i = _mm256_permute4x64_epi64(_mm256_castps_si256(low), 0xd8);
+    __m256i most = _mm256_xor_si256(_mm256_set1_epi32((int)u), sign);
+    return _mm256_castsi256_ps(_mm256_cmpgt_epi32(most, _mm256_xor_si256(i, sign)));
+}
+static inline vm vu_less(vu x, vu y, uint32_t u)
+{
+    return (vm){vu_less_8(x, u), vu_less_8(y, u)};
 }

@@ -3,6 +3,7 @@
 #error "compile with -mavx512f"
 #endif
 #include <immintrin.h>
+#include <stdint.h>
 
 enum { VF_ISA = RAPT_ISA_AVX512 };
 enum { VF_ROWS = 14, VF_PANELS = 2 }; /* register tile: 28 sums, 2 of b, 1 of a: 31 of 32 */
@@ -144,4 +145,34 @@ static inline float vf_most(vf v)
     __m128 q = _mm_max_ps(_mm256_castps256_ps128(e), _mm256_extractf128_ps(e, 1));
     q = _mm_max_ps(q, _mm_movehl_ps(q, q));
     return _mm_cvtss_f32(_mm_max_ss(q, _mm_movehdup_ps(q)));
+}
+
+typedef __m512i vu;
+
+static inline vu vu_all(uint64_t u)
+{
+    return _mm512_set1_epi64((long long)u);
+}
+static inline vu vu_count(uint64_t u)
+{
+    return _mm512_add_epi64(vu_all(u), _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7));
+}
+static inline vu vu_xor(vu a, vu b)
+{
+    return _mm512_xor_si512(a, b);
+}
+static inline vu vu_high(vu a)
+{
+    return _mm512_srli_epi64(a, 32);
+}
+static inline vu vu_times(vu a, uint32_t u)
+{
+    return _mm512_mul_epu32(a, vu_all(u));
+}
+static inline vm vu_less(vu a, vu b, uint32_t u)
+{
+    __m512i low = vu_all(0xffffffffu), most = vu_all(u);
+    unsigned first = _mm512_cmplt_epu64_mask(_mm512_and_si512(a, low), most);
+    unsigned second = _mm512_cmplt_epu64_mask(_mm512_and_si512(b, low), most);
+    return (vm)(first | second << 8);
 }

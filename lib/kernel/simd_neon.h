@@ -170,3 +170,42 @@ static inline float vf_most(vf x)
     lane[1] = lane[1] > lane[3] ? lane[1] : lane[3];
     return lane[0] > lane[1] ? lane[0] : lane[1];
 }
+
+typedef struct {
+    uint64x2_t a, b, c, d;
+} vu;
+
+static inline vu vu_all(uint64_t u)
+{
+    uint64x2_t q = vdupq_n_u64(u);
+    return (vu){q, q, q, q};
+}
+static inline vu vu_count(uint64_t u)
+{
+    uint64x2_t q = vaddq_u64(vdupq_n_u64(u), vcombine_u64(vcreate_u64(0), vcreate_u64(1)));
+    uint64x2_t two = vdupq_n_u64(2), four = vdupq_n_u64(4);
+    return (vu){q, vaddq_u64(q, two), vaddq_u64(q, four), vaddq_u64(vaddq_u64(q, two), four)};
+}
+static inline vu vu_xor(vu x, vu y)
+{
+    return (vu){veorq_u64(x.a, y.a), veorq_u64(x.b, y.b), veorq_u64(x.c, y.c), veorq_u64(x.d, y.d)};
+}
+static inline vu vu_high(vu x)
+{
+    return (vu){vshrq_n_u64(x.a, 32), vshrq_n_u64(x.b, 32), vshrq_n_u64(x.c, 32),
+                vshrq_n_u64(x.d, 32)};
+}
+static inline vu vu_times(vu x, uint32_t u)
+{
+    uint32x2_t by = vdup_n_u32(u);
+    return (vu){vmull_u32(vmovn_u64(x.a), by), vmull_u32(vmovn_u64(x.b), by),
+                vmull_u32(vmovn_u64(x.c), by), vmull_u32(vmovn_u64(x.d), by)};
+}
+static inline vm vu_less(vu x, vu y, uint32_t u)
+{
+    uint32x4_t most = vdupq_n_u32(u);
+    return (vm){vcltq_u32(vcombine_u32(vmovn_u64(x.a), vmovn_u64(x.b)), most),
+                vcltq_u32(vcombine_u32(vmovn_u64(x.c), vmovn_u64(x.d)), most),
+                vcltq_u32(vcombine_u32(vmovn_u64(y.a), vmovn_u64(y.b)), most),
+                vcltq_u32(vcombine_u32(vmovn_u64(y.c), vmovn_u64(y.d)), most)};
+}

@@ -199,3 +199,42 @@ static inline float vf_most(vf x)
         for (int i = 0; i < w; i++) x.v[i] = x.v[i] > x.v[i + w] ? x.v[i] : x.v[i + w];
     return x.v[0];
 }
+
+typedef struct {
+    uint64_t v[8];
+} vu;
+
+static inline vu vu_all(uint64_t u)
+{
+    vu r;
+    for (int i = 0; i < 8; i++) r.v[i] = u;
+    return r;
+}
+static inline vu vu_count(uint64_t u)
+{
+    vu r;
+    for (int i = 0; i < 8; i++) r.v[i] = u + (uint64_t)i;
+    return r;
+}
+static inline vu vu_xor(vu x, vu y)
+{
+    for (int i = 0; i < 8; i++) x.v[i] ^= y.v[i];
+    return x;
+}
+static inline vu vu_high(vu x)
+{
+    for (int i = 0; i < 8; i++) x.v[i] >>= 32;
+    return x;
+}
+static inline vu vu_times(vu x, uint32_t u)
+{
+    for (int i = 0; i < 8; i++) x.v[i] = (x.v[i] & 0xffffffffu) * u;
+    return x;
+}
+static inline vm vu_less(vu x, vu y, uint32_t u)
+{
+    vm m;
+    for (int i = 0; i < 8; i++) m.v[i] = (uint32_t)x.v[i] < u ? ~0u : 0;
+    for (int i = 0; i < 8; i++) m.v[i + 8] = (uint32_t)y.v[i] < u ? ~0u : 0;
+    return m;
+}

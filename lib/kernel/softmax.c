@@ -109,7 +109,9 @@ static void loss_row(float *x, int n, int label, float smoothing, float scale,
     double offset = (double)x[label] - (double)origin;
 
     sums->best = row_find(x, n, most);
-    double sum = row_exp(x, n, origin), log_sum = log_of(sum);
+    x[sums->best] = -INFINITY; /* its e^0 is added in double, so that a small loss is precise */
+    double sum = 1 + row_exp(x, n, origin), log_sum = log_of(sum);
+    x[sums->best] = 1;
     sums->likelihood = (float)(log_sum - offset);
     sums->loss = (float)(log_sum - (1 - s) * offset - smooth);
 

@@ -1,0 +1,175 @@
+/* cases.h - one list of the kernels that work along rows, for tests and measurements: what each
+   reads and writes, and a call of it. `n` is the length of a row. */
+#ifndef RAPT_TESTS_KERNEL_CASES_H
+#define RAPT_TESTS_KERNEL_CASES_H
+
+#include "kernel/kernel.h"
+
+enum { CASE_INS = 4, CASE_OUTS = 3, CASE_ROWS = 7, CASE_BEST = 5 };
+
+struct case_data {
+    const float *in[CASE_INS]; /* each [rows][n] */
+    float *out[CASE_OUTS];     /* each [n], read and written; values in 0 .. 1 at first */
+    float number[4];           /* results that are not rows */
+    int index[CASE_BEST + 1];
+};
+
+struct kernel_case {
+    const char *name;
+    int ins, outs; /* how many of in and out are used */
+    int rows;      /* of in */
+    int least;     /* the least n that is allowed */
+    void (*run)(const struct kernels *k, int n, struct case_data *d);
+};
+
+static void case_dot(const struct kernels *k, int n, struct case_data *d)
+{
+    d->number[0] = k->dot(d->in[0], d->in[1], n);
+}
+static void case_add(const struct kernels *k, int n, struct case_data *d)
+{
+    k->add(d->out[0], d->in[0], (size_t)n);
+}
+static void case_scale(const struct kernels *k, int n, struct case_data *d)
+{
+    k->scale(d->out[0], d->in[0], 0.3f, (size_t)n);
+}
+static void case_scale_in_place(const struct kernels *k, int n, struct case_data *d)
+{
+    k->scale(d->out[0], d->out[0], 0.3f, (size_t)n);
+}
+static void case_square_sum(const struct kernels *k, int n, struct case_data *d)
+{
+    d->number[0] = k->square_sum(d->in[0], (size_t)n);
+}
+static void case_column_sum(const struct kernels *k, int n, struct case_data *d)
+{
+    k->column_sum(d->out[0], d->in[0], n, CASE_ROWS, n);
+}
+static void case_norm_row(const struct kernels *k, int n, struct case_data *d)
+{
+    k->norm_row(d->in[0], d->in[1], d->in[2], 1e-5f, n, d->out[0], d->number, d->number + 1);
+}
+static void case_norm_row_backward(const struct kernels *k, int n, struct case_data *d)
+{
+    k->norm_row_backward(d->in[0], d->in[1], 0.1f, 0.7f, d->in[2], NULL, n, d->out[0]);
+}
+static void case_norm_row_backward_from(const struct kernels *k, int n, struct case_data *d)
+{
+    k->norm_row_backward(d->in[0], d->in[1], 0.1f, 0.7f, d->in[2], d->in[3], n, d->out[0]);
+}
+static void case_norm_columns(const struct kernels *k, int n, struct case_data *d)
+{
+    k->norm_columns(d->in[0], d->in[1], n, d->in[2], d->in[3], CASE_ROWS, n, d->out[0], d->out[1]);
+}
+static void case_relu(const struct kernels *k, int n, struct case_data *d)
+{
+    k->activate(0, d->in[0], d->out[0], (size_t)n);
+}
+static void case_gelu(const struct kernels *k, int n, struct case_data *d)
+{
+    k->activate(1, d->in[0], d->out[0], (size_t)n);
+}
+static void case_silu(const struct kernels *k, int n, struct case_data *d)
+{
+    k->activate(2, d->in[0], d->out[0], (size_t)n);
+}
+static void case_gelu_in_place(const struct kernels *k, int n, struct case_data *d)
+{
+    k->activate(1, d->out[0], d->out[0], (size_t)n);
+}
+static void case_relu_backward(const struct kernels *k, int n, struct case_data *d)
+{
+    k->activate_backward(0, d->in[0], d->in[1], d->out[0], (size_t)n);
+}
+static void case_gelu_backward(const struct kernels *k, int n, struct case_data *d)
+{
+    k->activate_backward(1, d->in[0], d->in[1], d->out[0], (size_t)n);
+}
+static void case_silu_backward(const struct kernels *k, int n, struct case_data *d)
+{
+    k->activate_backward(2, d->in[0], d->in[1], d->out[0], (size_t)n);
+}
+
+static const struct dropout case_drop = {0x123456789abcdefu, 0x40000000u, 4.0f / 3};
+
+static void case_dropout(const struct kernels *k, int n, struct case_data *d)
+{
+    k->dropout_row(&case_drop, 5000000000u, d->in[0], NULL, d->out[0], n);
+}
+static void case_dropout_from(const struct kernels *k, int n, struct case_data *d)
+{
+    k->dropout_row(&case_drop, 3, d->in[0], d->in[1], d->out[0], n);
+}
+static void case_dropout_in_place(const struct kernels *k, int n, struct case_data *d)
+{
+    k->dropout_row(&case_drop, 4, d->out[0], d->out[0], d->out[0], n);
+}
+static void case_softmax_row(const struct kernels *k, int n, struct case_data *d)
+{
+    k->softmax_row(d->out[0], n, d->number, d->number + 1);
+}
+static void case_softmax_wide(const struct kernels *k, int n, struct case_data *d)
+{
+    k->scale(d->out[0], d->in[0], 30, (size_t)n); /* down to denormal results and zeros */
+    k->softmax_row(d->out[0], n, d->number, d->number + 1);
+}
+static void case_log_sum_row(const struct kernels *k, int n, struct case_data *d)
+{
+    d->number[0] = k->log_sum_row(d->in[0], n);
+}
+static void case_loss_row(const struct kernels *k, int n, struct case_data *d)
+{
+    struct loss_sums sums;
+
+    k->loss_row(d->out[0], n, n / 2, 0.1f, 0.25f, &sums);
+    d->number[0] = sums.loss;
+    d->number[1] = sums.likelihood;
+    d->index[0] = sums.best;
+}
+static void case_top_row(const struct kernels *k, int n, struct case_data *d)
+{
+    float value[CASE_BEST] = {0};
+
+    d->index[CASE_BEST] = k->top_row(d->in[0], n, CASE_BEST, d->index, value);
+    for (int i = 0; i < 4; i++) d->number[i] = value[i];
+}
+static void case_adam_span(const struct kernels *k, int n, struct case_data *d)
+{
+    static const struct adam step = {1e-3f, 0.9f, 0.98f, 1e-9f, 1.5f, 2.5f, 1e-5f, 0.7f};
+
+    k->adam_span(&step, d->out[0], d->in[0], d->out[1], d->out[2], (size_t)n);
+}
+
+static const struct kernel_case kernel_cases[] = {
+    {"dot", 2, 0, 1, 0, case_dot},
+    {"add", 1, 1, 1, 0, case_add},
+    {"scale", 1, 1, 1, 0, case_scale},
+    {"scale_in_place", 0, 1, 1, 0, case_scale_in_place},
+    {"square_sum", 1, 0, 1, 0, case_square_sum},
+    {"column_sum", 1, 1, CASE_ROWS, 0, case_column_sum},
+    {"norm_row", 3, 1, 1, 1, case_norm_row},
+    {"norm_row_backward", 3, 1, 1, 1, case_norm_row_backward},
+    {"norm_row_backward_from", 4, 1, 1, 1, case_norm_row_backward_from},
+    {"norm_columns", 4, 2, CASE_ROWS, 1, case_norm_columns},
+    {"relu", 1, 1, 1, 0, case_relu},
+    {"gelu", 1, 1, 1, 0, case_gelu},
+    {"silu", 1, 1, 1, 0, case_silu},
+    {"gelu_in_place", 0, 1, 1, 0, case_gelu_in_place},
+    {"relu_backward", 2, 1, 1, 0, case_relu_backward},
+    {"gelu_backward", 2, 1, 1, 0, case_gelu_backward},
+    {"silu_backward", 2, 1, 1, 0, case_silu_backward},
+    {"dropout", 1, 1, 1, 0, case_dropout},
+    {"dropout_from", 2, 1, 1, 0, case_dropout_from},
+    {"dropout_in_place", 0, 1, 1, 0, case_dropout_in_place},
+    {"softmax_row", 0, 1, 1, 0, case_softmax_row},
+    {"softmax_wide", 1, 1, 1, 0, case_softmax_wide},
+    {"log_sum_row", 1, 0, 1, 0, case_log_sum_row},
+    {"loss_row", 0, 1, 1, 1, case_loss_row},
+    {"top_row", 1, 0, 1, 0, case_top_row},
+    {"adam_span", 1, 3, 1, 0, case_adam_span},
+};
+
+enum { KERNEL_CASES = sizeof kernel_cases / sizeof kernel_cases[0] };
+
+#endif

@@ -1,0 +1,222 @@
+/* gemm.c - products of panels, and panels themselves: against their definitions in double, equal
+   bits wherever an element stands and whatever the instruction set, nothing touched that is not
+   named. */
+#include "kernel/trial.h"
+
+static const double EPSILON = 0x1p-23;
+
+enum { MOST_ROWS = 30, MOST_COLUMNS = 72, MOST_DEPTH = 70 };
+
+struct matrices { /* what a product reads and writes, between fences */
+    struct fenced a, b, c, bias;
+};
+
+static int make(void **state)
+{
+    struct matrices *m = calloc(1, sizeof *m);
+
+    m->a = fenced_make(MOST_ROWS * MOST_DEPTH);
+    m->b = fenced_make(MOST_COLUMNS * MOST_DEPTH);
+    m->c = fenced_make(MOST_ROWS * MOST_COLUMNS);
+    m->bias = fenced_make(MOST_COLUMNS);
+    *state = m;
+    return 0;
+}
+
+static int drop(void **state)
+{
+    struct matrices *m = *state;
+
+    fenced_free(&m->a);
+    fenced_free(&m->b);
+    fenced_free(&m->c);
+    fenced_free(&m->bias);
+    free(m);
+    return 0;
+}
+
+enum start { FROM_ZERO, FROM_BIAS, FROM_C };
+
+struct shape {
+    int rows, columns, depth;
+    bool a_turned; /* a[k][r] instead of a[r][k] */
+    bool c_panels; /* c in panels of [rows][16] instead of rows; columns a multiple of 16 */
+    enum start start;
+};
+
+static size_t c_at(const struct shape *s, int r, int n)
+{
+    return s->c_panels ? (size_t)(n / LANES * s->rows * LANES + r * LANES + n % LANES)
+                       : (size_t)(r * s->columns + n);
+}
+
+/* The product; b stands in plain rows, so that its last panel ends where the columns end. */
+static struct product set_up(const struct matrices *m, const struct shape *s)
+{
+    size_t rows = (size_t)s->rows, columns = (size_t)s->columns, depth = (size_t)s->depth;
+    float *a = fenced_floats(&m->a, rows * depth, true);
+    float *b = fenced_floats(&m->b, columns * depth, true);
+    float *c = fenced_floats(&m->c, rows * columns, true);
+    float *bias = fenced_floats(&m->bias, columns, true);
+
+    fill(a, rows * depth, -1, 1, 1);
+    fill(b, columns * depth, -1, 1, 2);
+    fill(c, rows * columns, -1, 1, 3);
+    fill(bias, columns, -1, 1, 4);
+    return (struct product){.rows = s->rows,
+                            .columns = s->columns,
+                            .depth = s->depth,
+                            .a = a,
+                            .a_row = s->a_turned ? 1 : s->depth,
+                            .a_step = s->a_turned ? s->rows : 1,
+                            .b = b,
+                            .b_panel = LANES,
+                            .b_step = s->columns,
+                            .c = c,
+                            .c_row = s->c_panels ? LANES : s->columns,
+                            .c_panel = s->c_panels ? s->rows * LANES : LANES,
+                            .bias = s->start == FROM_BIAS ? bias : NULL,
+                            .add = s->start == FROM_C};
+}
+
+/* Element [r][n] by itself: with fma as one chain in the order of k, and in double. */
+static void check_element(const struct kernels *k, const struct product *p, const struct shape *s,
+                          const float *before, int r, int n)
+{
+    float chain = p->add ? before[c_at(s, r, n)] : p->bias ? p->bias[n] : 0;
+    double sum = (double)chain, size = fabs(sum), got = (double)p->c[c_at(s, r, n)];
+
+    for (int d = 0; d < p->depth; d++) {
+        float x = p->a[r * p->a_row + d * p->a_step], y = p->b[d * p->b_step + n];
+        chain = fmaf(x, y, chain);
+        sum += (double)x * (double)y;
+        size += fabs((double)x * (double)y);
+    }
+    if (is_exact(k) && (float)got != chain)
+        fail_msg("%s: %d x %d x %d [%d][%d]: %a, not %a", k->name, p->rows, p->columns, p->depth, r,
+                 n, got, (double)chain);
+    near_by(got, sum, slack(k) * 2 * sqrt(p->depth + 1) * EPSILON * size);
+}
+
+static void check(const struct kernels *k, const struct matrices *m, const struct shape *s)
+{
+    static float before[MOST_ROWS * MOST_COLUMNS];
+    size_t rows = (size_t)s->rows, columns = (size_t)s->columns, depth = (size_t)s->depth;
+    struct product p = set_up(m, s);
+
+    memcpy(before, p.c, rows * columns * sizeof *before);
+    k->product(&p);
+    for (int r = 0; r < s->rows; r++)
+        for (int n = 0; n < s->columns; n++) check_element(k, &p, s, before, r, n);
+    fenced_check(&m->a, rows * depth, true);
+    fenced_check(&m->b, columns * depth, true);
+    fenced_check(&m->c, rows * columns, true);
+    fenced_check(&m->bias, columns, true);
+}
+
+static void all_small_products(void **state)
+{
+    static const int depths[] = {0, 1, 2, 17, MOST_DEPTH};
+    const struct kernels *k;
+
+    for (int isa = 0; (k = kernels_at(&isa)) != NULL;)
+        for (int rows = 1; rows <= MOST_ROWS; rows++)
+            for (int columns = 1; columns <= 40; columns++) {
+                int turn = rows * 41 + columns;
+                struct shape s = {rows,          columns, depths[turn % 4],
+                                  turn % 3 == 0, false,   (enum start)(turn / 5 % 3)};
+                check(k, *state, &s);
+            }
+}
+
+static void more_products(void **state)
+{
+    const struct kernels *k;
+
+    for (int isa = 0; (k = kernels_at(&isa)) != NULL;)
+        for (int rows = 1; rows <= MOST_ROWS; rows++)
+            for (int start = FROM_ZERO; start <= FROM_C; start++) {
+                struct shape wide = {rows,  MOST_COLUMNS, MOST_DEPTH,
+                                     false, false,        (enum start)start};
+                struct shape panels = {rows, 64, 19, true, true, (enum start)start};
+                check(k, *state, &wide);
+                check(k, *state, &panels);
+            }
+}
+
+static void packing(void **state)
+{
+    struct matrices *m = *state;
+    const struct kernels *k;
+
+    for (int isa = 0; (k = kernels_at(&isa)) != NULL;)
+        for (int columns = 1; columns <= MOST_COLUMNS; columns += columns < 36 ? 1 : 9)
+            for (int depth = 1; depth <= 21; depth += 4) {
+                size_t size = (size_t)(columns * depth),
+                       whole = rapt__panels_size((size_t)columns, (size_t)depth);
+                int panels = (columns + LANES - 1) / LANES, first = panels > 1,
+                    count = panels - first;
+                size_t wanted = (size_t)count * LANES * (size_t)depth;
+                float *x = fenced_floats(&m->b, size, true);
+                float *out = fenced_floats(&m->c, wanted, true);
+                assert_true(whole <= MOST_ROWS * MOST_COLUMNS);
+                fill(x, size, -1, 1, 5);
+                k->pack_rows(x, columns, columns, depth, first, count, out);
+                for (size_t i = 0; i < wanted; i++) {
+                    int n = (int)(i / (size_t)(LANES * depth) + (size_t)first) * LANES +
+                            (int)(i % LANES);
+                    int d = (int)(i / LANES) % depth;
+                    assert_true(out[i] == (n < columns ? x[d * columns + n] : 0));
+                }
+                k->pack_columns(x, depth, columns, depth, 0.5f, first, count, out);
+                for (size_t i = 0; i < wanted; i++) {
+                    int n = (int)(i / (size_t)(LANES * depth) + (size_t)first) * LANES +
+                            (int)(i % LANES);
+                    int d = (int)(i / LANES) % depth;
+                    assert_true(out[i] == (n < columns ? x[n * depth + d] * 0.5f : 0));
+                }
+                fenced_check(&m->b, size, true);
+                fenced_check(&m->c, wanted, true);
+            }
+}
+
+/* turn_panels(pack_columns(W)) = pack_rows(W), and any part of it. */
+static void turning(void **state)
+{
+    enum { MOST = 53 };
+    static float w[MOST * MOST], packed[64 * 64];
+    struct matrices *m = *state;
+    const struct kernels *k;
+
+    fill(w, MOST * MOST, -1, 1, 6);
+    for (int isa = 0; (k = kernels_at(&isa)) != NULL;)
+        for (int outputs = 1; outputs <= MOST; outputs += 4)
+            for (int inputs = 1; inputs <= MOST; inputs += 4)
+                for (int k0 = 0; k0 < outputs; k0 += LANES) {
+                    /* w [outputs][inputs] in panels of outputs; out[k][n] = w[k][n] */
+                    int panels = (inputs + LANES - 1) / LANES, first = panels / 2;
+                    int count = panels - first, ks = outputs - k0 > 20 ? 20 : outputs - k0;
+                    size_t wanted = (size_t)(count * ks * LANES);
+                    float *out = fenced_floats(&m->c, wanted, true);
+                    k->pack_columns(w, inputs, outputs, inputs, 1, 0, (outputs + LANES - 1) / LANES,
+                                    packed);
+                    k->turn_panels(packed, inputs, outputs, k0, ks, first, count, out);
+                    for (size_t i = 0; i < wanted; i++) {
+                        int n = ((int)i / (ks * LANES) + first) * LANES + (int)i % LANES;
+                        int o = k0 + (int)i / LANES % ks;
+                        assert_true(out[i] == (n < inputs ? w[o * inputs + n] : 0));
+                    }
+                    fenced_check(&m->c, wanted, true);
+                }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_small_products),
+        cmocka_unit_test(more_products),
+        cmocka_unit_test(packing),
+        cmocka_unit_test(turning),
+    };
+    return cmocka_run_group_tests(tests, make, drop);
+}

@@ -1,0 +1,82 @@
+/* row.c - sums and scaled sums of rows against their definitions in double. */
+#include "kernel/trial.h"
+
+static const double EPSILON = 0x1p-23;
+
+static void sums(void **state)
+{
+    static const int lengths[] = {0, 1, 15, 16, 17, 64, 100, 1000, 4096, 50000, 1000000};
+    float *x = calloc(1000000, sizeof *x), *y = calloc(1000000, sizeof *y);
+    const struct kernels *k;
+
+    (void)state;
+    fill(x, 1000000, -1, 3, 1);
+    fill(y, 1000000, -2, 1, 2);
+    for (int isa = 0; (k = kernels_at(&isa)) != NULL;)
+        for (size_t j = 0; j < sizeof lengths / sizeof *lengths; j++) {
+            int n = lengths[j];
+            double dot = 0, absolute = 0, square = 0;
+            for (int i = 0; i < n; i++) {
+                dot += (double)x[i] * (double)y[i];
+                absolute += fabs((double)x[i] * (double)y[i]);
+                square += (double)x[i] * (double)x[i];
+            }
+            near_by((double)k->dot(x, y, n), dot, 4 * EPSILON * absolute);
+            near_by((double)k->square_sum(x, (size_t)n), square, 4 * EPSILON * square);
+        }
+    free(x);
+    free(y);
+}
+
+static void each_float(void **state)
+{
+    enum { N = 77 };
+    float x[N], y[N], sum[N], scaled[N];
+    const struct kernels *k;
+
+    (void)state;
+    fill(x, N, -1, 1, 1);
+    fill(y, N, -1, 1, 2);
+    for (int isa = 0; (k = kernels_at(&isa)) != NULL;) {
+        memcpy(sum, y, sizeof y);
+        k->add(sum, x, N);
+        k->scale(scaled, x, -2.5f, N);
+        for (int i = 0; i < N; i++) {
+            assert_true(sum[i] == x[i] + y[i]);
+            assert_true(scaled[i] == -2.5f * x[i]);
+        }
+    }
+}
+
+/* The error of a column's sum does not grow with the number of rows. */
+static void columns(void **state)
+{
+    enum { ROWS = 20000, N = 83, LD = 90 };
+    float *x = calloc(ROWS * LD, sizeof *x), y[N];
+    const struct kernels *k;
+
+    (void)state;
+    fill(x, ROWS * LD, -0.1, 1, 3);
+    for (int isa = 0; (k = kernels_at(&isa)) != NULL;) {
+        fill(y, N, -1, 1, 4);
+        k->column_sum(y, x, LD, ROWS, N);
+        for (int j = 0; j < N; j++) {
+            float first[N];
+            double sum = 0;
+            for (int r = 0; r < ROWS; r++) sum += (double)x[r * LD + j];
+            fill(first, N, -1, 1, 4);
+            near_by((double)y[j], sum + (double)first[j], 4 * EPSILON * fabs(sum));
+        }
+    }
+    free(x);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sums),
+        cmocka_unit_test(each_float),
+        cmocka_unit_test(columns),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,214 @@
+/* softmax.c - exponentials, logarithms, losses and the best of rows against their definitions. */
+#include "kernel/trial.h"
+
+static const double EPSILON = 0x1p-23;
+
+enum { LONG = 32768 };
+
+static float x[LONG], y[LONG];
+
+static double most_of(const float *row, int n)
+{
+    double most = -INFINITY;
+
+    for (int i = 0; i < n; i++) most = fmax(most, (double)row[i]);
+    return most;
+}
+
+static double sum_of(const float *row, int n)
+{
+    double most = most_of(row, n), sum = 0;
+
+    for (int i = 0; i < n; i++) sum += exp((double)row[i] - most);
+    return sum;
+}
+
+static const int lengths[] = {1, 2, 15, 16, 17, 100, 513, 4000, LONG};
+enum { LENGTHS = sizeof lengths / sizeof *lengths };
+
+static void exponentials(void **state)
+{
+    const struct kernels *k;
+
+    (void)state;
+    for (int isa = 0; (k = kernels_at(&isa)) != NULL;)
+        for (int j = 0; j < LENGTHS; j++) {
+            int n = lengths[j];
+            float most, sum;
+            fill(x, (size_t)n, -20, 20, (uint64_t)j);
+            memcpy(y, x, sizeof x);
+            k->softmax_row(y, n, &most, &sum);
+            assert_true((double)most == most_of(x, n));
+            near_by((double)sum, sum_of(x, n), 4 * EPSILON * sum_of(x, n));
+            for (int i = 0; i < n; i++) {
+                double d = (double)x[i] - (double)most, want = exp(d);
+                near_by((double)y[i], want, slack(k) * (1 + fabs(d) / 2) * EPSILON * want);
+            }
+        }
+}
+
+/* e^x itself: the greatest is 0, so the differences are exact; below 1 ulp, also when denormal. */
+static void exponential(void **state)
+{
+    const struct kernels *k;
+
+    (void)state;
+    for (int isa = 0; (k = kernels_at(&isa)) != NULL;)
+        for (int part = 0; part < 20; part++) {
+            float most, sum;
+            fill(x, LONG, part < 10 ? -110 : -1, 0, (uint64_t)part);
+            x[0] = 0, x[1] = -INFINITY, x[2] = -104, x[3] = -0.0f;
+            memcpy(y, x, sizeof x);
+            k->softmax_row(y, LONG, &most, &sum);
+            assert_true(y[0] == 1 && y[1] == 0 && y[2] == 0 && y[3] == 1);
+            for (int i = 0; i < LONG; i++) {
+                double want = exp((double)x[i]);
+                near_by((double)y[i], want, (is_exact(k) ? 1 : 2) * ulp(want));
+            }
+        }
+}
+
+static void empty_rows(void **state)
+{
+    const struct kernels *k;
+
+    (void)state;
+    for (int isa = 0; (k = kernels_at(&isa)) != NULL;)
+        for (int n = 0; n < 40; n++) {
+            float row[40], most, sum;
+            for (int i = 0; i < n; i++) row[i] = -INFINITY;
+            assert_true(k->log_sum_row(row, n) == -INFINITY);
+            k->softmax_row(row, n, &most, &sum);
+            assert_true(most == -INFINITY && sum == 0);
+            for (int i = 0; i < n; i++) assert_true(row[i] == 0);
+        }
+}
+
+static void not_numbers(void **state)
+{
+    const struct kernels *k;
+
+    (void)state;
+    for (int isa = 0; (k = kernels_at(&isa)) != NULL;)
+        for (int at = 0; at < 40; at++) {
+            float row[40], most, sum;
+            fill(row, 40, -1, 1, 5);
+            row[at] = NAN;
+            assert_true(isnan(k->log_sum_row(row, 40)));
+            k->softmax_row(row, 40, &most, &sum);
+            assert_true(isnan(sum));
+        }
+}
+
+static void log_sums(void **state)
+{
+    const struct kernels *k;
+
+    (void)state;
+    for (int isa = 0; (k = kernels_at(&isa)) != NULL;)
+        for (int j = 0; j < LENGTHS; j++) {
+            int n = lengths[j];
+            fill(x, (size_t)n, -3, 12, (uint64_t)j);
+            double want = most_of(x, n) + log(sum_of(x, n));
+            near_by((double)k->log_sum_row(x, n), want, slack(k) * 2 * EPSILON * (1 + fabs(want)));
+        }
+}
+
+static void check_loss(const struct kernels *k, int n, int label, float smoothing)
+{
+    const float scale = 0.125f;
+    struct loss_sums sums;
+    double most = most_of(x, n), sum = sum_of(x, n), log_sum = most + log(sum), mean = 0;
+    int best = 0;
+
+    for (int i = n - 1; i >= 0; i--)
+        if ((double)x[i] == most) best = i;
+    for (int i = 0; i < n; i++) mean += (log_sum - (double)x[i]) / n;
+    memcpy(y, x, (size_t)n * sizeof *y);
+    k->loss_row(y, n, label, smoothing, scale, &sums);
+
+    double s = (double)smoothing, likelihood = log_sum - (double)x[label];
+    double loss = (1 - s) * likelihood + s * mean, error = slack(k) * 4 * EPSILON;
+    assert_int_equal(sums.best, best);
+    near_by((double)sums.likelihood, likelihood, error * fmax(likelihood, 1e-30));
+    near_by((double)sums.loss, loss, error * fmax(loss, 1e-30));
+    for (int i = 0; i < n; i++) {
+        double p = exp((double)x[i] - log_sum), want = p - (i == label ? 1 - s : 0) - s / n;
+        double size = p * (1 + fabs((double)x[i] - most) / 2) + (i == label);
+        near_by((double)y[i], want * (double)scale, error * (size + s / n) * (double)scale);
+    }
+}
+
+static void losses(void **state)
+{
+    const struct kernels *k;
+
+    (void)state;
+    for (int isa = 0; (k = kernels_at(&isa)) != NULL;)
+        for (int j = 0; j < LENGTHS; j++)
+            for (int width = 1; width < 40; width *= 6) {
+                int n = lengths[j];
+                fill(x, (size_t)n, -width, width, (uint64_t)(j + width));
+                x[n / 2] = x[n - 1]; /* a tie, perhaps of the greatest */
+                check_loss(k, n, n / 2, 0.1f);
+                check_loss(k, n, n - 1, 0);
+                x[n / 3] = (float)width + 3;
+                check_loss(k, n, n / 3, 0.1f);
+                check_loss(k, n, 0, 0.9f);
+            }
+}
+
+static void check_best(const struct kernels *k, int n, int best)
+{
+    int index[64] = {0}, count;
+    float value[64] = {0};
+    bool used[600] = {false};
+
+    count = k->top_row(x, n, best, index, value);
+    for (int place = 0; place < best; place++) {
+        int want = -1;
+        for (int i = 0; i < n; i++)
+            if (!used[i] && x[i] > -INFINITY && (want < 0 || x[i] > x[want])) want = i;
+        if (want < 0) {
+            assert_int_equal(count, place);
+            return;
+        }
+        assert_true(place < count);
+        assert_int_equal(index[place], want);
+        assert_true(value[place] == x[want]);
+        used[want] = true;
+    }
+    assert_int_equal(count, best);
+}
+
+static void best_of_rows(void **state)
+{
+    static const int sizes[] = {0, 1, 5, 16, 33, 100, 600}, bests[] = {0, 1, 2, 5, 17, 64};
+    const struct kernels *k;
+
+    (void)state;
+    for (int isa = 0; (k = kernels_at(&isa)) != NULL;)
+        for (int shape = 0; shape < 5; shape++)
+            for (int i = 0; i < 7; i++)
+                for (int j = 0; j < 6; j++) {
+                    int n = sizes[i];
+                    fill(x, (size_t)n, -5, 5, (uint64_t)(n + shape));
+                    for (int e = 0; e < n; e++) {
+                        if (shape == 1) x[e] = roundf(x[e]); /* many ties */
+                        if (shape == 2) x[e] = (float)e;     /* rising */
+                        if (shape == 3 && e % 3) x[e] = e % 2 ? NAN : -INFINITY;
+                        if (shape == 4) x[e] = -INFINITY;
+                    }
+                    check_best(k, n, bests[j]);
+                }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(exponentials), cmocka_unit_test(exponential), cmocka_unit_test(empty_rows),
+        cmocka_unit_test(not_numbers),  cmocka_unit_test(log_sums),    cmocka_unit_test(losses),
+        cmocka_unit_test(best_of_rows),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

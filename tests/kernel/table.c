@@ -1,0 +1,157 @@
+/* table.c - every kernel of every instruction set gives the bits of the exact table, reads and
+   writes only its own floats, and leaves its input alone; at every length, with ordinary numbers
+   and with those that are not. */
+#include "kernel/trial.h"
+
+#include "kernel/cases.h"
+
+enum { LONGEST = 4099, BUFFERS = CASE_INS + CASE_OUTS };
+
+static const int lengths[] = {63,  64,  65,  66,  79,   80,   127,  128,  129,    130,
+                              255, 500, 511, 512, 2047, 2048, 2049, 2112, LONGEST};
+
+struct bench {
+    struct fenced buffer[BUFFERS];
+    float *start[BUFFERS]; /* what the buffers hold at first */
+    float *want[BUFFERS];  /* what they must hold afterwards */
+};
+
+static size_t buffer_floats(const struct kernel_case *c, int i, int n)
+{
+    return i < CASE_INS ? (size_t)c->rows * (size_t)n : (size_t)n;
+}
+
+static bool buffer_used(const struct kernel_case *c, int i)
+{
+    return i < CASE_INS ? i < c->ins : i - CASE_INS < c->outs;
+}
+
+static int make(void **state)
+{
+    struct bench *b = calloc(1, sizeof *b);
+    size_t most = (size_t)CASE_ROWS * LONGEST;
+
+    for (int i = 0; i < BUFFERS; i++) {
+        b->buffer[i] = fenced_make(most);
+        b->start[i] = calloc(most, sizeof(float));
+        b->want[i] = calloc(most, sizeof(float));
+    }
+    *state = b;
+    return 0;
+}
+
+static int drop(void **state)
+{
+    struct bench *b = *state;
+
+    for (int i = 0; i < BUFFERS; i++) {
+        fenced_free(&b->buffer[i]);
+        free(b->start[i]);
+        free(b->want[i]);
+    }
+    free(b);
+    return 0;
+}
+
+static void prepare(struct bench *b, const struct kernel_case *c, int n, bool wild)
+{
+    for (int i = 0; i < BUFFERS; i++) {
+        size_t floats = buffer_floats(c, i, n);
+        fill(b->start[i], floats, i < CASE_INS ? -4 : 0, i < CASE_INS ? 4 : 1,
+             (uint64_t)(i + 100 * n));
+        if (wild) sprinkle(b->start[i], floats, (uint64_t)(i + 77 * n));
+    }
+}
+
+/* Runs the kernel on the starting numbers, between fences or, without, in `want`. */
+static void run(struct bench *b, const struct kernel_case *c, const struct kernels *k, int n,
+                const bool *at_end, struct case_data *d)
+{
+    memset(d, 0, sizeof *d);
+    for (int i = 0; i < BUFFERS; i++) {
+        size_t floats = buffer_floats(c, i, n);
+        if (!buffer_used(c, i)) continue;
+        float *x = at_end ? fenced_floats(&b->buffer[i], floats, *at_end) : b->want[i];
+        memcpy(x, b->start[i], floats * sizeof *x);
+        if (i < CASE_INS)
+            d->in[i] = x;
+        else
+            d->out[i - CASE_INS] = x;
+    }
+    c->run(k, n, d);
+}
+
+/* Nothing but the outputs has changed and, if equal, those are as wanted. */
+static void check(struct bench *b, const struct kernel_case *c, const struct kernels *k, int n,
+                  bool at_end, bool equal)
+{
+    for (int i = 0; i < BUFFERS; i++) {
+        size_t floats = buffer_floats(c, i, n);
+        if (!buffer_used(c, i)) continue;
+        const float *x = fenced_floats(&b->buffer[i], floats, at_end);
+        const float *y = i < CASE_INS ? b->start[i] : b->want[i];
+        if ((equal || i < CASE_INS) && !same_bits(x, y, floats))
+            fail_msg("%s %s, n = %d: buffer %d differs", k->name, c->name, n, i);
+        fenced_check(&b->buffer[i], floats, at_end);
+    }
+}
+
+static void compare(struct bench *b, const struct kernel_case *c, int n, bool wild)
+{
+    const struct kernels *exact = exact_kernels(), *k;
+    struct case_data want, got;
+
+    if (n < c->least) return;
+    prepare(b, c, n, wild);
+    if (exact != NULL) run(b, c, exact, n, NULL, &want);
+    for (int isa = 0; (k = kernels_at(&isa)) != NULL;) {
+        bool equal = exact != NULL && is_exact(k);
+        for (int at_end = 0; at_end < 2; at_end++) {
+            run(b, c, k, n, &(bool){at_end != 0}, &got);
+            check(b, c, k, n, at_end != 0, equal);
+            if (equal && (!same_bits(got.number, want.number, 4) ||
+                          memcmp(got.index, want.index, sizeof got.index) != 0))
+                fail_msg("%s %s, n = %d: the result differs", k->name, c->name, n);
+        }
+    }
+}
+
+static void compare_all(struct bench *b, bool wild)
+{
+    for (int i = 0; i < KERNEL_CASES; i++) {
+        for (int n = 0; n <= 3 * LANES + 1; n++) compare(b, kernel_cases + i, n, wild);
+        for (size_t j = 0; j < sizeof lengths / sizeof *lengths; j++)
+            compare(b, kernel_cases + i, lengths[j], wild);
+    }
+}
+
+static void ordinary_numbers(void **state)
+{
+    compare_all(*state, false);
+}
+static void odd_numbers(void **state)
+{
+    compare_all(*state, true);
+}
+
+static void names(void **state)
+{
+    const struct kernels *k;
+
+    (void)state;
+    for (int isa = 0; (k = kernels_at(&isa)) != NULL;) {
+        assert_int_equal(k->isa, isa - 1);
+        assert_string_equal(k->name, rapt_isa_name(k->isa));
+        assert_in_range(k->tile_rows, 1, 32);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names),
+        cmocka_unit_test_setup_teardown(ordinary_numbers, make, drop),
+        cmocka_unit_test_setup_teardown(odd_numbers, make, drop),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
