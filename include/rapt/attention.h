@@ -24,7 +24,9 @@ typedef enum rapt_score {
 RAPT_API const char *rapt_score_name(rapt_score score); /* "scaled-dot"; NULL: no such score */
 
 /* Row r of sequence b and head h starts at data + b*batch + h*head + r*row. Strides count
-   floats (bytes in a boolean mask); within a row elements are adjacent. A stride of 0 repeats. */
+   floats (bytes in a boolean mask); within a row elements are adjacent. A stride of 0 repeats,
+   except in what is written: out, and q, k and v where their gradients are asked for. Rows that
+   are written must not overlap. */
 typedef struct rapt_stride {
     ptrdiff_t batch, head, row;
 } rapt_stride;
@@ -35,7 +37,7 @@ typedef enum rapt_corner {
     RAPT_CORNER_NONE,
     RAPT_CORNER_TOP_LEFT,    /* query t stands at key t */
     RAPT_CORNER_BOTTOM_RIGHT /* query t stands at key t + keys - queries: the last query at the
-                                last key, as in decoding with a cache */
+                                last key that exists, as in decoding with a cache */
 } rapt_corner;
 
 /* Which keys a query sees, and what is added to its scores. All zero: all keys, nothing. */
@@ -48,7 +50,7 @@ typedef struct rapt_mask {
     const uint8_t *allowed; /* row t holds one byte per key, 0: hidden; NULL: none is */
     rapt_stride allowed_stride;
     const float *bias;       /* row t holds one float per key, added after scaling; -infinity
-                                weighs 0; NULL: none */
+                                hides the key as the other masks do; NULL: none */
     rapt_stride bias_stride; /* of bias and of its gradient; head stride counts query heads */
 } rapt_mask;
 

@@ -9,6 +9,7 @@
 #ifndef RAPT_LIB_FORMAT_H
 #define RAPT_LIB_FORMAT_H
 
+#include "format/json.h"
 #include <rapt/base.h>
 
 enum { TENSOR_RANK = 8 }; /* the most dimensions a tensor may have */

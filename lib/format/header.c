@@ -217,20 +217,23 @@ static rapt_status read_all(struct reading *r)
     return rapt__json_end(json) ? RAPT_OK : bad_json(r);
 }
 
-static int by_place(const void *a, const void *b)
+static int by_place(const void *context, const void *a, const void *b)
 {
+    (void)context;
     const struct tensor_entry *x = a, *y = b;
     if (x->begin != y->begin) return x->begin < y->begin ? -1 : 1;
     return (x->end > y->end) - (x->end < y->end);
 }
 
-static int by_name(const void *a, const void *b)
+static int by_name(const void *context, const void *a, const void *b)
 {
+    (void)context;
     return strcmp(((const struct tensor_entry *)a)->name, ((const struct tensor_entry *)b)->name);
 }
 
-static int by_key(const void *a, const void *b)
+static int by_key(const void *context, const void *a, const void *b)
 {
+    (void)context;
     return strcmp(((const struct tensor_note *)a)->key, ((const struct tensor_note *)b)->key);
 }
 
@@ -239,7 +242,7 @@ static rapt_status check_places(const struct reading *r)
 {
     struct tensor_file *file = r->file;
     size_t end = 0;
-    rapt__sort(file->entries, file->count, sizeof *file->entries, by_place);
+    rapt__sort(file->entries, file->count, sizeof *file->entries, by_place, NULL);
     for (size_t i = 0; i < file->count; i++) {
         const struct tensor_entry *entry = &file->entries[i];
         if (entry->begin < end) return bad_entry(r, entry->name, "overlaps another tensor");
@@ -254,11 +257,11 @@ static rapt_status check_places(const struct reading *r)
 static rapt_status check_names(const struct reading *r)
 {
     struct tensor_file *file = r->file;
-    rapt__sort(file->entries, file->count, sizeof *file->entries, by_name);
+    rapt__sort(file->entries, file->count, sizeof *file->entries, by_name, NULL);
     for (size_t i = 1; i < file->count; i++)
         if (strcmp(file->entries[i - 1].name, file->entries[i].name) == 0)
             return bad_entry(r, file->entries[i].name, "is there twice");
-    rapt__sort(file->notes, file->note_count, sizeof *file->notes, by_key);
+    rapt__sort(file->notes, file->note_count, sizeof *file->notes, by_key, NULL);
     for (size_t i = 1; i < file->note_count; i++)
         if (strcmp(file->notes[i - 1].key, file->notes[i].key) == 0)
             return rapt__fail(r->why, RAPT_BAD_FILE, "%s: metadata \"%s\" is there twice",

@@ -25,7 +25,4 @@ rapt_status rapt__header_parse(struct tensor_file *file, size_t data_size, rapt_
 rapt_status rapt__tensors_open_source(struct tensor_file **file, const struct disk_source *source,
                                       const rapt_allocator *allocator, rapt_message *why);
 
-/* Heap sort: no memory, no recursion, never slow. size: bytes of an item. */
-void rapt__sort(void *items, size_t count, size_t size, int (*compare)(const void *, const void *));
-
 #endif

@@ -1,9 +1,11 @@
 /* config_json.c - the configuration as a flat JSON object, the note "rapt.config" of a model
-   file. One table serves reading, writing and comparing. */
+   file. One table serves reading, writing and comparing. Numbers are whole, so that no locale
+   can change them: norm_epsilon stands there as the bits of its float. */
 #include "model/model.h"
 
-#include <jansson.h>
+#include "format/format.h"
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { FORMAT_VERSION = 1 };
@@ -67,76 +69,136 @@ bool rapt__config_same(const rapt_config *a, const rapt_config *b)
     return rapt__epsilon(a) == rapt__epsilon(b);
 }
 
-static json_t *to_json(const rapt_config *c)
+static uint32_t bits_of(float x)
 {
-    json_t *object = json_object();
-    json_object_set_new(object, "version", json_integer(FORMAT_VERSION));
-    for (int i = 0; i < FIELDS; i++) {
-        int value = get(c, &fields[i]);
-        json_object_set_new(object, fields[i].name,
-                            fields[i].words ? json_string(fields[i].words[value])
-                                            : json_integer(value));
-    }
-    json_object_set_new(object, "norm_epsilon", json_real((double)rapt__epsilon(c)));
-    return object;
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+/* Appends to text as printf would; false: it does not fit. */
+static bool print(char *text, size_t capacity, const char *name, const char *word, long long number)
+{
+    size_t at = strlen(text);
+    int n = word ? snprintf(text + at, capacity - at, ",\"%s\":\"%s\"", name, word)
+                 : snprintf(text + at, capacity - at, ",\"%s\":%lld", name, number);
+    return n > 0 && (size_t)n < capacity - at;
 }
 
 rapt_status rapt__config_write(const rapt_config *config, char *text, size_t capacity)
 {
-    json_t *object = to_json(config);
-    size_t size = object ? json_dumpb(object, text, capacity - 1, JSON_COMPACT) : 0;
-    bool whole = json_object_size(object) == FIELDS + 2;
-    json_decref(object);
-    if (!whole || size == 0 || size >= capacity) return RAPT_NO_MEMORY;
-    text[size] = 0;
+    text[0] = 0;
+    bool fits = print(text, capacity, "version", NULL, FORMAT_VERSION);
+    for (int i = 0; i < FIELDS; i++) {
+        int value = get(config, &fields[i]);
+        const char *word = fields[i].words ? fields[i].words[value] : NULL;
+        fits = fits && print(text, capacity, fields[i].name, word, value);
+    }
+    fits = fits && print(text, capacity, "norm_epsilon_bits", NULL, bits_of(rapt__epsilon(config)));
+    size_t end = strlen(text);
+    if (!fits || end + 2 > capacity) return RAPT_NO_MEMORY;
+    text[0] = '{';
+    memcpy(text + end, "}", 2);
     return RAPT_OK;
 }
 
-/* The value of a field: a whole number, or the place of a word in its list; false: neither. */
-static bool field_value(const struct field *f, const json_t *json, int *value)
+/* What has been read so far. */
+struct reading {
+    struct json json;
+    rapt_config config;
+    bool seen[FIELDS + 2]; /* the fields; then version, then norm_epsilon_bits */
+};
+
+static rapt_status bad(const char *name, rapt_message *why)
 {
+    return rapt__fail(why, RAPT_BAD_FILE, "rapt.config: %.60s is missing, wrong or there twice",
+                      name);
+}
+
+/* The value of a field: a whole number, or a word of its list. */
+static bool read_field(struct reading *r, const struct field *f)
+{
+    uint64_t number = 0;
     if (!f->words) {
-        json_int_t number = json_integer_value(json);
-        *value = (int)number;
-        return json_is_integer(json) && number >= 0 && number <= INT32_MAX;
+        if (!rapt__json_number(&r->json, &number) || number > INT32_MAX) return false;
+        set(&r->config, f, (int)number);
+        return true;
     }
-    for (*value = 0; json_is_string(json) && f->words[*value]; ++*value)
-        if (strcmp(f->words[*value], json_string_value(json)) == 0) return true;
+    const char *word = rapt__json_string(&r->json);
+    for (int i = 0; word && f->words[i]; i++)
+        if (strcmp(f->words[i], word) == 0) {
+            set(&r->config, f, i);
+            return true;
+        }
     return false;
 }
 
-static rapt_status from_json(rapt_config *c, const json_t *object, rapt_message *why)
+static bool once(struct reading *r, int i)
 {
-    const json_t *version = json_object_get(object, "version");
-    if (!json_is_integer(version))
-        return rapt__fail(why, RAPT_BAD_FILE, "rapt.config has no version number");
-    if (json_integer_value(version) != FORMAT_VERSION)
+    bool first = !r->seen[i];
+    r->seen[i] = true;
+    return first;
+}
+
+static rapt_status read_version(struct reading *r, rapt_message *why)
+{
+    uint64_t version;
+    if (!once(r, FIELDS) || !rapt__json_number(&r->json, &version)) return bad("version", why);
+    if (version != FORMAT_VERSION)
         return rapt__fail(why, RAPT_BAD_FILE,
-                          "the model is of version %lld, this library reads version %d",
-                          (long long)json_integer_value(version), FORMAT_VERSION);
-    for (int i = 0; i < FIELDS; i++) {
-        int value;
-        if (!field_value(&fields[i], json_object_get(object, fields[i].name), &value))
-            return rapt__fail(why, RAPT_BAD_FILE, "rapt.config: %s is missing or wrong",
-                              fields[i].name);
-        set(c, &fields[i], value);
-    }
-    const json_t *epsilon = json_object_get(object, "norm_epsilon");
-    if (!json_is_number(epsilon))
-        return rapt__fail(why, RAPT_BAD_FILE, "rapt.config: norm_epsilon is missing or wrong");
-    c->norm_epsilon = (float)json_number_value(epsilon);
+                          "the model is of version %llu, this library reads version %d",
+                          (unsigned long long)version, FORMAT_VERSION);
     return RAPT_OK;
+}
+
+static rapt_status read_epsilon(struct reading *r, rapt_message *why)
+{
+    uint64_t bits;
+    if (!once(r, FIELDS + 1) || !rapt__json_number(&r->json, &bits) || bits > UINT32_MAX)
+        return bad("norm_epsilon_bits", why);
+    uint32_t low = (uint32_t)bits;
+    memcpy(&r->config.norm_epsilon, &low, sizeof low);
+    return RAPT_OK;
+}
+
+static rapt_status read_pair(struct reading *r, rapt_message *why)
+{
+    const char *name = rapt__json_string(&r->json);
+    if (!name || !rapt__json_want(&r->json, ':'))
+        return rapt__fail(why, RAPT_BAD_FILE, "rapt.config is not a JSON object");
+    if (strcmp(name, "version") == 0) return read_version(r, why);
+    if (strcmp(name, "norm_epsilon_bits") == 0) return read_epsilon(r, why);
+    for (int i = 0; i < FIELDS; i++)
+        if (strcmp(name, fields[i].name) == 0)
+            return once(r, i) && read_field(r, &fields[i]) ? RAPT_OK : bad(name, why);
+    return rapt__fail(why, RAPT_BAD_FILE, "rapt.config: %.60s is not known here", name);
+}
+
+static rapt_status read_object(struct reading *r, rapt_message *why)
+{
+    rapt_status status = RAPT_OK;
+    if (!rapt__json_want(&r->json, '{'))
+        return rapt__fail(why, RAPT_BAD_FILE, "rapt.config is not a JSON object");
+    do status = read_pair(r, why);
+    while (!status && rapt__json_next(&r->json, ','));
+    if (status) return status;
+    if (!rapt__json_want(&r->json, '}') || !rapt__json_end(&r->json))
+        return rapt__fail(why, RAPT_BAD_FILE, "rapt.config is not a JSON object");
+    for (int i = 0; i < FIELDS; i++)
+        if (!r->seen[i]) return bad(fields[i].name, why);
+    if (!r->seen[FIELDS]) return bad("version", why);
+    return r->seen[FIELDS + 1] ? RAPT_OK : bad("norm_epsilon_bits", why);
 }
 
 rapt_status rapt__config_read(rapt_config *config, const char *text, rapt_message *why)
 {
-    json_error_t error;
-    rapt_config c = {0};
-    json_t *object = json_loads(text, JSON_REJECT_DUPLICATES, &error);
-    if (!object) return rapt__fail(why, RAPT_BAD_FILE, "rapt.config: %s", error.text);
-    rapt_status status = from_json(&c, object, why);
-    json_decref(object);
-    if (!status) status = rapt_config_check(&c, why);
-    if (!status) *config = c;
+    unsigned char copy[CONFIG_TEXT];
+    size_t size = strlen(text);
+    if (size >= sizeof copy) return rapt__fail(why, RAPT_BAD_FILE, "rapt.config is too long");
+    memcpy(copy, text, size + 1);
+    struct reading r = {.json = {.text = copy, .size = size}};
+    rapt_status status = read_object(&r, why);
+    if (!status) status = rapt_config_check(&r.config, why);
+    if (!status) *config = r.config;
     return status == RAPT_BAD_ARGUMENT ? RAPT_BAD_FILE : status;
 }

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { CONFIG_TEXT = 2048, NAME = 96 };
+enum { NAME = 96 };
 static const char CONFIG_KEY[] = "rapt.config";
 
 struct named { /* what one tensor of a file is filled from */
@@ -82,6 +82,8 @@ rapt_status rapt_model_save(const rapt_model *model, const char *path, const rap
                             int count, rapt_message *why)
 {
     struct block_file block = {"", model->block};
+    if (count < 0 || (count > 0 && !notes))
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%d notes, or NULL", count);
     return rapt__blocks_save(model, &block, 1, path, notes, count, why);
 }
 

@@ -86,6 +86,7 @@ int rapt__key_heads(const rapt_config *config);
 bool rapt__config_same(const rapt_config *a, const rapt_config *b);
 
 /* ---- config_json.c: the configuration as it stands in a model file ---- */
+enum { CONFIG_TEXT = 2048 }; /* bytes that hold any */
 rapt_status rapt__config_write(const rapt_config *config, char *text, size_t capacity);
 rapt_status rapt__config_read(rapt_config *config, const char *text, rapt_message *why);
 

@@ -10,7 +10,6 @@
 
 #include "run/search.h"
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 void rapt__search_layout(struct search_memory *m, const rapt_limits *l, int vocab,
@@ -40,8 +39,9 @@ void rapt__search_layout(struct search_memory *m, const rapt_limits *l, int voca
     m->log_sums = rapt__arena_take(arena, slots, sizeof *m->log_sums);
 }
 
-static int by_rank(const void *x, const void *y)
+static int by_rank(const void *context, const void *x, const void *y)
 {
+    (void)context;
     const struct candidate *a = x, *b = y;
     if (a->sum != b->sum) return a->sum > b->sum ? -1 : 1;
     if (a->slot != b->slot) return a->slot - b->slot;
@@ -76,7 +76,7 @@ static int collect(struct search *s, int source, int row)
             m->candidates[n++] = (struct candidate){m->sums[source * s->stride + slot] + log_p,
                                                     slot, (int32_t)m->tokens[at]};
         }
-    qsort(m->candidates, (size_t)n, sizeof *m->candidates, by_rank);
+    rapt__sort(m->candidates, (size_t)n, sizeof *m->candidates, by_rank, NULL);
     return n;
 }
 

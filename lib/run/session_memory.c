@@ -3,11 +3,17 @@
 
 #include <string.h>
 
-static rapt_limits fill_in(const rapt_limits *limits)
+enum { MOST_TOKENS = 1 << 28 };
+
+/* What a half that is absent would need is not asked. */
+static rapt_limits fill_in(const rapt_model *model, const rapt_limits *limits)
 {
     rapt_limits l = *limits;
+    rapt_kind kind = model->config.kind;
     if (l.beams == 0) l.beams = 1;
     if (l.target_tokens == 0) l.target_tokens = l.batch * l.beams;
+    if (kind == RAPT_DECODER_ONLY) l.source_tokens = 0;
+    if (kind == RAPT_ENCODER_ONLY) l.target_length = l.target_tokens = 0;
     return l;
 }
 
@@ -15,11 +21,11 @@ static rapt_status check_limits(const rapt_model *model, const rapt_limits *l, r
 {
     const rapt_config *c = &model->config;
     if (l->batch < 1 || l->batch > 1 << 20 || l->beams < 0 || l->beams > 1 << 10 ||
-        l->target_tokens < 0 || l->threads < 0)
+        l->target_tokens < 0 || l->target_tokens > MOST_TOKENS || l->threads < 0)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
                           "limits: batch %d, beams %d, target_tokens %d, threads %d", l->batch,
                           l->beams, l->target_tokens, l->threads);
-    if (c->kind != RAPT_DECODER_ONLY && l->source_tokens < 1)
+    if (c->kind != RAPT_DECODER_ONLY && (l->source_tokens < 1 || l->source_tokens > MOST_TOKENS))
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "limits: source_tokens is %d", l->source_tokens);
     if (c->kind != RAPT_ENCODER_ONLY && (l->target_length < 1 || l->target_length > c->positions))
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
@@ -93,7 +99,7 @@ size_t rapt_session_bytes(const rapt_model *model, const rapt_limits *limits)
 {
     rapt_session s = {.model = model};
     if (check_limits(model, limits, NULL)) return 0;
-    s.limits = fill_in(limits);
+    s.limits = fill_in(model, limits);
     s.capacity = rapt__alloc(&model->allocator, capacity_bytes(&s.limits));
     if (!s.capacity) return 0;
     lay_out(&s, &s.arena);
@@ -124,7 +130,7 @@ rapt_status rapt_session_create(rapt_session **session, const rapt_model *model,
     rapt_session *s = rapt__alloc(allocator, sizeof *s);
     if (!s) return rapt__fail(why, RAPT_NO_MEMORY, "no memory for a session");
     *s = (rapt_session){.allocator = rapt__allocator(allocator), .model = model};
-    s->limits = fill_in(limits);
+    s->limits = fill_in(model, limits);
     status = build(s, why);
     if (status)
         rapt_session_free(s);

@@ -148,7 +148,9 @@ static rapt_status check_labels(const rapt_trainer *t, const rapt_tokens *source
     for (int b = 0; b <= target->batch; b++)
         if (target->starts[b] != source->starts[b])
             return rapt__fail(why, RAPT_BAD_ARGUMENT, "labels and tokens differ in number");
-    for (int i = 0; i < target->starts[target->batch]; i++)
+    int count = target->starts[target->batch];
+    if (count > 0 && !target->ids) return rapt__fail(why, RAPT_BAD_ARGUMENT, "labels are NULL");
+    for (int i = 0; i < count; i++)
         if (target->ids[i] >= t->model->config.target_vocab)
             return rapt__fail(why, RAPT_BAD_ARGUMENT, "label %d is %d, the vocabulary has %d", i,
                               (int)target->ids[i], t->model->config.target_vocab);
@@ -234,7 +236,7 @@ static void work_on_step(struct team *team, void *argument)
 rapt_status rapt_train_step(rapt_trainer *t, rapt_report *report)
 {
     const rapt_train_options *o = &t->options;
-    if (t->tokens <= 0) return RAPT_BAD_ARGUMENT;
+    if (t->tokens <= 0 || !(t->rate >= 0 && isfinite(t->rate))) return RAPT_BAD_ARGUMENT;
     double step = (double)(t->steps + 1);
     float rate = rapt__schedule_rate(o, t->rate, t->steps + 1);
     struct step_work w = {.trainer = t};

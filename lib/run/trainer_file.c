@@ -9,6 +9,7 @@
 
 static const char STATE_KEY[] = "rapt.trainer";
 enum { STATE_TEXT = 128, BLOCKS = 3 };
+static const long long MOST_STEPS = 1LL << 53; /* exact as a double */
 
 static uint32_t bits_of(float x)
 {
@@ -21,6 +22,8 @@ rapt_status rapt_trainer_save(const rapt_trainer *t, const char *path, const rap
                               int count, rapt_message *why)
 {
     char state[STATE_TEXT];
+    if (count < 0 || (count > 0 && !notes))
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%d notes, or NULL", count);
     if (t->tokens)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
                           "gradients have been added that no step has applied");
@@ -46,7 +49,8 @@ static rapt_status read_state(rapt_trainer *t, const struct tensor_file *file, r
     if (!text) return rapt__fail(why, RAPT_BAD_FILE, "it is a model, not a trainer's checkpoint");
     if (sscanf(text, "steps %lld calls %lld rate %8" SCNx32 "%n", &t->steps, &t->calls, &rate,
                &end) != 3 ||
-        text[end] != 0 || t->steps < 0 || t->calls < 0)
+        text[end] != 0 || t->steps < 0 || t->steps > MOST_STEPS || t->calls < 0 ||
+        t->calls > MOST_STEPS)
         return rapt__fail(why, RAPT_BAD_FILE, "note %s is damaged", STATE_KEY);
     memcpy(&t->rate, &rate, sizeof t->rate);
     if (!(t->rate >= 0 && t->rate <= 1e6f))

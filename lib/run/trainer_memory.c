@@ -75,14 +75,20 @@ static rapt_status check_options(const rapt_train_options *o, rapt_message *why)
     if (o->warmup < 0 || o->steps < 0 || (unsigned)o->schedule > RAPT_SCHEDULE_CONSTANT)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "warmup %d, steps %d, schedule %d", o->warmup,
                           o->steps, (int)o->schedule);
+    if ((unsigned)o->products > RAPT_PRODUCTS_OPENBLAS)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "products is %d", (int)o->products);
     if (o->products == RAPT_PRODUCTS_OPENBLAS && !rapt__openblas_present())
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "this library has no usable OpenBLAS");
     return RAPT_OK;
 }
 
+enum { MOST_BATCH = 1 << 20, MOST_TOKENS = 1 << 28 };
+
 static rapt_status check_limits(const rapt_train_limits *l, rapt_message *why)
 {
-    if (l->batch < 1 || l->source_tokens < 0 || l->target_tokens < 0 || l->threads < 0)
+    if (l->batch < 1 || l->batch > MOST_BATCH || l->source_tokens < 0 ||
+        l->source_tokens > MOST_TOKENS || l->target_tokens < 0 || l->target_tokens > MOST_TOKENS ||
+        l->threads < 0)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
                           "limits: batch %d, source_tokens %d, target_tokens %d, threads %d",
                           l->batch, l->source_tokens, l->target_tokens, l->threads);

@@ -2,7 +2,6 @@
    order they came. Works through windows of sentences, so that memory does not grow with count. */
 #include "run/translator.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { WINDOW = 1024 };
@@ -69,8 +68,9 @@ static rapt_status encode(struct window *w)
     return RAPT_OK;
 }
 
-static int by_length(const void *x, const void *y)
+static int by_length(const void *context, const void *x, const void *y)
 {
+    (void)context;
     const struct sentence *a = *(struct sentence *const *)x, *b = *(struct sentence *const *)y;
     if (a->count != b->count) return a->count > b->count ? -1 : 1;
     return a->number - b->number;
@@ -231,7 +231,7 @@ static rapt_status run(struct window *w, rapt_give *give, void *user, bool *stop
 {
     rapt_status status = encode(w);
     if (status) return rapt__fail(why, status, "a text could not be encoded");
-    qsort(w->order, (size_t)w->count, sizeof *w->order, by_length);
+    rapt__sort(w->order, (size_t)w->count, sizeof *w->order, by_length, NULL);
     for (int at = 0, n; !status && at < w->count && (n = batch_of(w, at)) > 0; at += n)
         status = search(w, at, n, why);
     for (int i = 0; !status && !*stop && i < w->count; i++)

@@ -46,9 +46,10 @@ static struct split split(rapt_text text, rapt_bleu_tokens tokens, int lowercase
 }
 
 /* Keys are offset << 32 | size. */
-static int by_bytes(const void *context, uint64_t a, uint64_t b)
+static int by_bytes(const void *context, const void *x, const void *y)
 {
     const char *bytes = context;
+    uint64_t a = ((const struct ranked *)x)->key, b = ((const struct ranked *)y)->key;
     size_t m = (uint32_t)a, n = (uint32_t)b;
     int order = memcmp(bytes + (a >> 32), bytes + (b >> 32), m < n ? m : n);
     return order ? order : (m > n) - (m < n);
@@ -66,9 +67,9 @@ static void list_words(struct ngrams *grams, size_t item, const char *base, cons
 static void number_words(struct ngrams *grams, const char *base)
 {
     size_t n = grams->hypothesis + grams->reference;
-    rapt__rank_sort(grams->items, n, by_bytes, base);
+    rapt__sort(grams->items, n, sizeof *grams->items, by_bytes, base);
     for (size_t i = 0, same = 0; i < n; i++) {
-        if (by_bytes(base, grams->items[same].key, grams->items[i].key)) same = i;
+        if (by_bytes(base, &grams->items[same], &grams->items[i])) same = i;
         grams->ids[grams->items[i].place] = (uint32_t)same;
     }
 }

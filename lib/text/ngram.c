@@ -6,6 +6,13 @@
    of numbers is all there is to do (prefix doubling: Manber and Myers 1990, one step at a time). */
 #include "text/text.h"
 
+int rapt__by_number(const void *context, const void *x, const void *y)
+{
+    uint64_t a = ((const struct ranked *)x)->key, b = ((const struct ranked *)y)->key;
+    (void)context;
+    return (a > b) - (a < b);
+}
+
 static size_t room(size_t n)
 {
     return n * (sizeof(struct ranked) + 2 * sizeof(uint32_t));
@@ -70,7 +77,7 @@ void rapt__ngrams_match(struct ngrams *grams, int orders, long long *matches)
     for (int order = 1; order <= orders; order++) {
         size_t items = collect(grams, 0, 0, grams->hypothesis, order);
         items = collect(grams, items, grams->hypothesis, grams->reference, order);
-        rapt__rank_sort(grams->items, items, rapt__by_number, NULL);
+        rapt__sort(grams->items, items, sizeof *grams->items, rapt__by_number, NULL);
         matches[order - 1] = count_matches(grams, items);
     }
 }

@@ -20,19 +20,10 @@ bool rapt__utf8_space(uint32_t character);
 /* Writes text in lower case, at most twice its bytes, and returns how many. */
 size_t rapt__lower(rapt_text text, char *out);
 
-/* ---- sort.c ---- */
-
-struct ranked {
+struct ranked { /* what is sorted: a key, and where it was */
     uint64_t key;
     uint32_t place;
 };
-
-/* < 0, 0, > 0: key a stands before, with, behind key b. */
-typedef int rapt__order(const void *context, uint64_t a, uint64_t b);
-rapt__order rapt__by_number;
-
-/* In place and n log n for every input; equal keys end up in any order. */
-void rapt__rank_sort(struct ranked *items, size_t count, rapt__order *order, const void *context);
 
 /* ---- ngram.c ---- */
 
@@ -43,6 +34,7 @@ struct ngrams {
     uint32_t *ranks;              /* [n] */
     struct ranked *items;         /* [n] */
 };
+rapt__order rapt__by_number; /* of struct ranked, by key */
 rapt_status rapt__ngrams_create(struct ngrams *grams, size_t hypothesis, size_t reference,
                                 const rapt_allocator *allocator);
 void rapt__ngrams_free(struct ngrams *grams, const rapt_allocator *allocator);

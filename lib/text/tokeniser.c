@@ -45,7 +45,7 @@ static rapt_status sort_pairs(struct rapt_tokeniser *t, rapt_message *why)
     for (size_t m = 0; m < merges; m++)
         t->pairs[m] =
             (struct ranked){(uint64_t)t->left[m] << 32 | (uint32_t)t->right[m], (uint32_t)m};
-    rapt__rank_sort(t->pairs, merges, rapt__by_number, NULL);
+    rapt__sort(t->pairs, merges, sizeof *t->pairs, rapt__by_number, NULL);
     for (size_t i = 1; i < merges; i++)
         if (t->pairs[i].key == t->pairs[i - 1].key)
             return rapt__fail(why, RAPT_BAD_FILE, "merges %u and %u of the tokeniser are the same",
