@@ -54,7 +54,10 @@ threads)
     set -- -L threads "$@"
     ;;
 esac
-build "$folder"
+build "$folder" || {
+    echo "The build FAILED ($kind): see above."
+    exit 1
+}
 
 status=0
 cd "$folder"
