@@ -71,7 +71,7 @@ static void compare_tensor(const struct trial *t, int index)
         most = fmax(most, fabs(wanted[i]));
     }
     for (size_t i = 0; i < size; i++)
-        if (!(fabs((double)got[i] - wanted[i]) <= 2e-5 * (1 + most)))
+        if (!(fabs((double)got[i] - wanted[i]) <= 5e-6 * (1 + most)))
             fail_msg("configuration %d, %s[%zu]: got %.9g, wanted %.9g (largest %g)",
                      (int)(t->config - small_configs), x->name, i, (double)got[i], wanted[i], most);
     free(got);

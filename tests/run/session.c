@@ -1,0 +1,499 @@
+/* session.c - encoding and decoding against the definition, and the promise that no bit depends
+   on threads, instruction set, batch, or on how many tokens are given at once. */
+#include "model/small.h"
+
+#include "oracle/transformer.h"
+
+static const rapt_limits roomy = {
+    .batch = 8, .beams = 1, .source_tokens = 96, .target_length = 12, .target_tokens = 96};
+
+static rapt_session *session_of(const rapt_model *model, const rapt_limits *limits, int threads)
+{
+    rapt_session *session = NULL;
+    rapt_message why = {""};
+    rapt_limits l = *limits;
+    l.threads = threads;
+    if (rapt_session_create(&session, model, &l, NULL, &why)) fail_msg("%s", why.text);
+    return session;
+}
+
+static const int source_lengths[] = {5, 1, 12, 0, 3}, target_lengths[] = {7, 12, 1, 4, 0};
+enum { BATCH = 5 };
+
+struct pair {
+    struct small_batch source, target;
+};
+
+static void fill(struct pair *p, const rapt_config *c, uint64_t seed)
+{
+    small_fill(&p->source, c->source_vocab ? c->source_vocab : 1, source_lengths, BATCH, seed);
+    small_fill(&p->target, c->target_vocab ? c->target_vocab : 1, target_lengths, BATCH, seed + 9);
+}
+
+static void near(const float *got, const double *wanted, int n)
+{
+    double most = 0;
+    for (int i = 0; i < n; i++) most = fmax(most, fabs(wanted[i]));
+    for (int i = 0; i < n; i++)
+        if (!(fabs((double)got[i] - wanted[i]) <= 1e-5 * (1 + most)))
+            fail_msg("element %d of %d: got %.9g, wanted %.9g", i, n, (double)got[i], wanted[i]);
+}
+
+static void compare_alignments(rapt_session *session, const rapt_config *c, int b,
+                               const double *cross)
+{
+    int T = target_lengths[b], S = source_lengths[b], at = 0, total = 0;
+    for (int i = 0; i < BATCH; i++) {
+        if (i < b) at += target_lengths[i] * source_lengths[i];
+        total += target_lengths[i] * source_lengths[i];
+    }
+    float *weights = malloc(sizeof *weights * (size_t)total);
+    double *mean = calloc((size_t)(T * S) + 1, sizeof *mean);
+    int count = c->decoder_layers * c->heads;
+    for (int i = 0; i < count; i++) {
+        const double *wanted = cross + i * T * S;
+        assert_int_equal(rapt_session_alignment(session, i / c->heads, i % c->heads, weights, NULL),
+                         RAPT_OK);
+        near(weights + at, wanted, T * S);
+        for (int j = 0; j < T * S; j++) mean[j] += wanted[j] / count;
+    }
+    assert_int_equal(rapt_session_alignment(session, -1, -1, weights, NULL), RAPT_OK);
+    near(weights + at, mean, T * S);
+    for (int t = 0; t < T && S; t++) {
+        double sum = 0;
+        for (int s = 0; s < S; s++) sum += (double)weights[at + t * S + s];
+        assert_true(fabs(sum - 1) < 1e-6);
+    }
+    free(weights);
+    free(mean);
+}
+
+static struct oracle_sentence sentence(const rapt_tokens *t, int b)
+{
+    return (struct oracle_sentence){b, t->starts[b], t->starts[b + 1] - t->starts[b],
+                                    t->ids + t->starts[b]};
+}
+
+static void test_definition(void **state)
+{
+    (void)state;
+    for (int i = 0; i < COUNT(small_configs); i++) {
+        const rapt_config *c = &small_configs[i];
+        rapt_model *model = small_model(c, (uint64_t)i + 20);
+        struct oracle_model *oracle = oracle_model_read(model);
+        rapt_session *session = session_of(model, &roomy, 2);
+        struct pair p;
+        const float *memory = NULL, *logits = NULL;
+        fill(&p, c, (uint64_t)i);
+        assert_int_equal(rapt_encode(session, &p.source.tokens, &memory, NULL), RAPT_OK);
+        if (c->kind != RAPT_ENCODER_ONLY)
+            assert_int_equal(rapt_decode(session, &p.target.tokens, &logits, NULL), RAPT_OK);
+        for (int b = 0; b < BATCH; b++) {
+            struct oracle_sentence s = sentence(&p.source.tokens, b),
+                                   t = sentence(&p.target.tokens, b);
+            double *states = calloc((size_t)(s.count * c->width) + 1, sizeof *states);
+            double *wanted = calloc((size_t)(t.count * c->target_vocab) + 1, sizeof *wanted);
+            double *cross = calloc((size_t)(c->decoder_layers * c->heads * s.count * t.count) + 1,
+                                   sizeof *cross);
+            bool reads = c->kind != RAPT_DECODER_ONLY;
+            if (reads) oracle_encode(oracle, NULL, &s, states);
+            if (reads) near(memory + s.first * c->width, states, s.count * c->width);
+            if (logits) {
+                bool both = c->kind == RAPT_ENCODER_DECODER;
+                oracle_decode(oracle, NULL, both ? &s : NULL, states, &t, wanted,
+                              both ? cross : NULL);
+                near(logits + t.first * c->target_vocab, wanted, t.count * c->target_vocab);
+                if (both) compare_alignments(session, c, b, cross);
+            }
+            free(states);
+            free(wanted);
+            free(cross);
+        }
+        oracle_model_free(oracle);
+        rapt_session_free(session);
+        rapt_model_free(model);
+    }
+}
+
+/* ---- equal bits ---- */
+
+/* A model larger than one tile in everything. */
+static const rapt_config larger = {.source_vocab = 70,
+                                   .target_vocab = 90,
+                                   .positions = 80,
+                                   .width = 36,
+                                   .heads = 3,
+                                   .hidden = 50,
+                                   .encoder_layers = 2,
+                                   .decoder_layers = 2,
+                                   .tie = RAPT_TIE_OUTPUT,
+                                   .output_bias = 1};
+static const int larger_source[] = {70, 3, 33, 17, 1, 16}, larger_target[] = {60, 80, 1, 20, 33, 2};
+enum { LARGER_BATCH = 6 };
+static const rapt_limits larger_limits = {.batch = LARGER_BATCH,
+                                          .beams = 1,
+                                          .source_tokens = 200,
+                                          .target_length = 80,
+                                          .target_tokens = 200};
+
+struct result {
+    float *memory, *logits, *weights;
+    size_t memory_size, logits_size, weights_size; /* bytes */
+};
+
+static struct result run_all(const rapt_model *model, const rapt_limits *limits, int threads,
+                             const rapt_tokens *source, const rapt_tokens *target)
+{
+    rapt_config c = rapt_model_config(model);
+    rapt_session *session = session_of(model, limits, threads);
+    const float *memory, *logits;
+    struct result r = {0};
+    size_t cells = 0;
+    for (int b = 0; b < source->batch; b++)
+        cells += (size_t)(source->starts[b + 1] - source->starts[b]) *
+                 (size_t)(target->starts[b + 1] - target->starts[b]);
+    assert_int_equal(rapt_encode(session, source, &memory, NULL), RAPT_OK);
+    assert_int_equal(rapt_decode(session, target, &logits, NULL), RAPT_OK);
+    r.weights_size = cells * sizeof(float);
+    r.weights = malloc(r.weights_size + 1);
+    assert_int_equal(rapt_session_alignment(session, -1, -1, r.weights, NULL), RAPT_OK);
+    r.memory_size = (size_t)source->starts[source->batch] * (size_t)c.width * sizeof(float);
+    r.logits_size = (size_t)target->starts[target->batch] * (size_t)c.target_vocab * sizeof(float);
+    r.memory = small_copy(memory, r.memory_size);
+    r.logits = small_copy(logits, r.logits_size);
+    rapt_session_free(session);
+    return r;
+}
+
+static void free_result(struct result *r)
+{
+    free(r->memory);
+    free(r->logits);
+    free(r->weights);
+}
+
+static void assert_same(const struct result *a, const struct result *b)
+{
+    assert_int_equal(a->logits_size, b->logits_size);
+    assert_memory_equal(a->memory, b->memory, a->memory_size);
+    assert_memory_equal(a->logits, b->logits, a->logits_size);
+    assert_memory_equal(a->weights, b->weights, a->weights_size);
+}
+
+static void test_threads_and_machines(void **state)
+{
+    (void)state;
+    static const rapt_isa sets[] = {RAPT_ISA_NEON, RAPT_ISA_AVX2, RAPT_ISA_AVX512, RAPT_ISA_SCALAR};
+    static const int threads[] = {1, 2, 3, 7};
+    rapt_isa best = rapt_isa_used();
+    rapt_model *model = small_model(&larger, 3);
+    struct small_batch source, target;
+    struct result first = {0};
+    small_fill(&source, 70, larger_source, LARGER_BATCH, 1);
+    small_fill(&target, 90, larger_target, LARGER_BATCH, 2);
+    for (int s = 0; s < COUNT(sets); s++) {
+        if (rapt_isa_use(sets[s]) != RAPT_OK) continue;
+        /* the scalar set may lack a fused multiply-add: it is compared with itself alone */
+        if (sets[s] == RAPT_ISA_SCALAR) free_result(&first), first = (struct result){0};
+        for (int t = 0; t < COUNT(threads); t++) {
+            struct result r =
+                run_all(model, &larger_limits, threads[t], &source.tokens, &target.tokens);
+            if (!first.logits) {
+                first = r;
+                continue;
+            }
+            assert_same(&first, &r);
+            free_result(&r);
+        }
+    }
+    free_result(&first);
+    assert_int_equal(rapt_isa_use(best), RAPT_OK);
+    rapt_model_free(model);
+}
+
+/* Alone, in a session that fits exactly, a sentence has the bits it has inside a batch. */
+static void test_alone(void **state)
+{
+    (void)state;
+    rapt_model *model = small_model(&larger, 4);
+    struct small_batch source, target;
+    small_fill(&source, 70, larger_source, LARGER_BATCH, 5);
+    small_fill(&target, 90, larger_target, LARGER_BATCH, 6);
+    struct result all = run_all(model, &larger_limits, 2, &source.tokens, &target.tokens);
+    size_t row = (size_t)larger.target_vocab, cell = 0;
+    for (int b = 0; b < LARGER_BATCH; b++) {
+        int s[2], t[2];
+        rapt_tokens one = small_one(&source.tokens, b, s), to = small_one(&target.tokens, b, t);
+        rapt_limits limits = {
+            .batch = 1, .source_tokens = s[1], .target_length = t[1], .target_tokens = t[1]};
+        struct result r = run_all(model, &limits, 1, &one, &to);
+        assert_memory_equal(r.memory, all.memory + (size_t)source.starts[b] * 36, r.memory_size);
+        assert_memory_equal(r.logits, all.logits + (size_t)target.starts[b] * row, r.logits_size);
+        assert_memory_equal(r.weights, all.weights + cell, r.weights_size);
+        cell += r.weights_size / sizeof(float);
+        free_result(&r);
+    }
+    free_result(&all);
+    rapt_model_free(model);
+}
+
+/* n tokens in one call, or in pieces of uneven length. */
+static void test_one_by_one(void **state)
+{
+    (void)state;
+    for (int i = -1; i < COUNT(small_configs); i++) {
+        const rapt_config *c = i < 0 ? &larger : &small_configs[i];
+        if (c->kind == RAPT_ENCODER_ONLY) continue;
+        rapt_model *model = small_model(c, 30);
+        rapt_limits limits = {.batch = 2,
+                              .source_tokens = 24,
+                              .target_length = c->positions,
+                              .target_tokens = 2 * c->positions};
+        rapt_session *session = session_of(model, &limits, 2);
+        int n = c->positions, lengths[] = {n, n - 1}, sources[] = {6, 9};
+        size_t row = (size_t)c->target_vocab;
+        struct small_batch source, target;
+        const float *logits;
+        small_fill(&source, c->source_vocab ? c->source_vocab : 1, sources, 2, 3);
+        small_fill(&target, c->target_vocab, lengths, 2, 4);
+        assert_int_equal(rapt_encode(session, &source.tokens, NULL, NULL), RAPT_OK);
+        assert_int_equal(rapt_decode(session, &target.tokens, &logits, NULL), RAPT_OK);
+        float *whole = small_copy(logits, sizeof(float) * row * (size_t)(2 * n - 1));
+        for (int piece = 1; piece < 6; piece += 2) {
+            int at[2] = {0, 0};
+            assert_int_equal(rapt_encode(session, &source.tokens, NULL, NULL), RAPT_OK);
+            for (int step = 0; at[0] < n || at[1] < n - 1; step++) {
+                int32_t ids[16];
+                int give[2], starts[3] = {0};
+                for (int b = 0; b < 2; b++) { /* they take turns, so that the pasts differ */
+                    int left = lengths[b] - at[b];
+                    give[b] = (step + b) % 3 == 0 && left > 1 ? 0 : left < piece ? left : piece;
+                    starts[b + 1] = starts[b] + give[b];
+                    memcpy(ids + starts[b], target.ids + target.starts[b] + at[b],
+                           sizeof *ids * (size_t)give[b]);
+                }
+                rapt_tokens fed = {2, ids, starts};
+                assert_int_equal(rapt_decode(session, &fed, &logits, NULL), RAPT_OK);
+                for (int b = 0; b < 2; at[b] += give[b], b++)
+                    assert_memory_equal(logits + (size_t)starts[b] * row,
+                                        whole + (size_t)(target.starts[b] + at[b]) * row,
+                                        sizeof(float) * row * (size_t)give[b]);
+            }
+        }
+        free(whole);
+        rapt_session_free(session);
+        rapt_model_free(model);
+    }
+}
+
+/* ---- reordering ---- */
+
+static void test_reorder(void **state)
+{
+    (void)state;
+    enum { BEAMS = 3, STEPS = 5 };
+    static const int parents[] = {2, 0, 0, 4, 4, 5}, wrong[] = {0, 1, 2, 3, 4, 2};
+    rapt_model *model = small_model(&larger, 8);
+    rapt_limits limits = {
+        .batch = 2, .beams = BEAMS, .source_tokens = 9, .target_length = 40, .target_tokens = 60};
+    rapt_session *moved = session_of(model, &limits, 3), *fresh = session_of(model, &limits, 1);
+    int sources[] = {4, 5}, lengths[] = {17, 1, 18, 3, 16, 2}, others[6], starts[7];
+    struct small_batch source, past, now;
+    const float *got, *wanted;
+    float weights[64], same[64];
+    small_fill(&source, 70, sources, 2, 1);
+    small_fill(&past, 90, lengths, 6, 2);
+    int32_t ids[128];
+    starts[0] = 0;
+    for (int i = 0; i < 6; i++) {
+        int n = others[i] = lengths[parents[i]];
+        memcpy(ids + starts[i], past.ids + past.starts[parents[i]], sizeof *ids * (size_t)n);
+        starts[i + 1] = starts[i] + n;
+    }
+    int next_lengths[] = {1, 2, 1, 0, 3, 1};
+    small_fill(&now, 90, next_lengths, 6, 3);
+    assert_int_equal(rapt_encode(moved, &source.tokens, NULL, NULL), RAPT_OK);
+    assert_int_equal(rapt_decode(moved, &past.tokens, NULL, NULL), RAPT_OK);
+    assert_int_equal(rapt_session_reorder(moved, wrong), RAPT_BAD_ARGUMENT);
+    assert_int_equal(rapt_session_reorder(moved, parents), RAPT_OK);
+    assert_int_equal(rapt_decode(moved, &now.tokens, &got, NULL), RAPT_OK);
+    assert_int_equal(rapt_encode(fresh, &source.tokens, NULL, NULL), RAPT_OK);
+    assert_true(starts[6] > limits.target_tokens);
+    for (int half = 0; half < 2; half++) { /* more rows than the session takes at once */
+        int part[7] = {0};
+        for (int i = 0; i < 6; i++) part[i + 1] = part[i] + (i / 3 == half ? others[i] : 0);
+        rapt_tokens one = {6, ids + (half ? starts[3] : 0), part};
+        assert_int_equal(rapt_decode(fresh, &one, NULL, NULL), RAPT_OK);
+    }
+    assert_int_equal(rapt_decode(fresh, &now.tokens, &wanted, NULL), RAPT_OK);
+    assert_memory_equal(got, wanted, sizeof(float) * 90 * 8);
+    assert_int_equal(rapt_session_alignment(moved, 1, 2, weights, NULL), RAPT_OK);
+    assert_int_equal(rapt_session_alignment(fresh, 1, 2, same, NULL), RAPT_OK);
+    assert_memory_equal(weights, same, sizeof(float) * (4 * 4 + 4 * 5));
+    rapt_session_free(moved);
+    rapt_session_free(fresh);
+    rapt_model_free(model);
+}
+
+/* ---- refusals: a status, a reason, and nothing changed ---- */
+
+static void refuse_limits(const rapt_model *model, rapt_limits limits)
+{
+    rapt_session *session = (rapt_session *)(uintptr_t)1;
+    rapt_message why = {""};
+    assert_int_equal(rapt_session_create(&session, model, &limits, NULL, &why), RAPT_BAD_ARGUMENT);
+    assert_true(why.text[0] && (uintptr_t)session == 1);
+    assert_int_equal(rapt_session_bytes(model, &limits), 0);
+}
+
+static void test_limits(void **state)
+{
+    (void)state;
+    rapt_model *model = small_model(&larger, 1);
+    rapt_limits good = larger_limits;
+    assert_true(rapt_session_bytes(model, &good) > 0);
+#define REFUSE(field, value)                                                                       \
+    do {                                                                                           \
+        rapt_limits l = good;                                                                      \
+        l.field = value;                                                                           \
+        refuse_limits(model, l);                                                                   \
+    } while (0)
+    REFUSE(batch, 0);
+    REFUSE(batch, -1);
+    REFUSE(batch, INT32_MAX);
+    REFUSE(beams, -1);
+    REFUSE(beams, INT32_MAX);
+    REFUSE(source_tokens, 0);
+    REFUSE(source_tokens, INT32_MIN);
+    REFUSE(source_tokens, INT32_MAX);
+    REFUSE(target_length, 0);
+    REFUSE(target_length, 81);
+    REFUSE(target_tokens, -1);
+    REFUSE(target_tokens, INT32_MAX);
+    REFUSE(threads, -1);
+#undef REFUSE
+    rapt_model_free(model);
+}
+
+static void refuse_source(rapt_session *session, int batch, const int32_t *ids, const int *starts)
+{
+    rapt_tokens t = {batch, ids, starts};
+    const float *memory = (const float *)(uintptr_t)8;
+    rapt_message why = {""};
+    assert_int_equal(rapt_encode(session, &t, &memory, &why), RAPT_BAD_ARGUMENT);
+    assert_true(why.text[0] && (uintptr_t)memory == 8);
+}
+
+static void refuse_target(rapt_session *session, int batch, const int32_t *ids, const int *starts)
+{
+    rapt_tokens t = {batch, ids, starts};
+    const float *logits = (const float *)(uintptr_t)8;
+    rapt_message why = {""};
+    assert_int_equal(rapt_decode(session, &t, &logits, &why), RAPT_BAD_ARGUMENT);
+    assert_true(why.text[0] && (uintptr_t)logits == 8);
+}
+
+static void test_wrong_tokens(void **state)
+{
+    (void)state;
+    rapt_model *model = small_model(&small_configs[0], 1);
+    rapt_limits limits = {.batch = 2, .source_tokens = 14, .target_length = 6, .target_tokens = 9};
+    rapt_session *session = session_of(model, &limits, 1);
+    int32_t ids[32] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, high[] = {1, 13}, low[] = {1, -1},
+            source_high[] = {1, 11}, least[] = {INT32_MIN, 0};
+    const int two[] = {0, 2, 4}, shifted[] = {1, 2, 4}, falling[] = {0, 3, 2}, huge[] = {0, 2, 15},
+              longest[] = {0, 13}, three[] = {0, 1, 2, 3}, minus[] = {0, -1, 2},
+              seven[] = {0, 7, 7}, ten[] = {0, 5, 10}, one[] = {0, 2}, empty[] = {0, 0, 0};
+    refuse_source(session, 2, ids, shifted);
+    refuse_source(session, 2, ids, falling);
+    refuse_source(session, 2, ids, huge);
+    refuse_source(session, 2, ids, minus);
+    refuse_source(session, 1, ids, longest);
+    refuse_source(session, 3, ids, three);
+    refuse_source(session, -1, ids, two);
+    refuse_source(session, 2, NULL, two);
+    refuse_source(session, 2, ids, NULL);
+    refuse_source(session, 1, source_high, one);
+    refuse_source(session, 1, low, one);
+    refuse_source(session, 1, least, one);
+    assert_int_equal(rapt_encode(session, NULL, NULL, NULL), RAPT_BAD_ARGUMENT);
+    refuse_target(session, 2, ids, two); /* nothing has been encoded */
+    rapt_tokens good = {2, ids, two};
+    const float *logits;
+    assert_int_equal(rapt_encode(session, &good, NULL, NULL), RAPT_OK);
+    assert_int_equal(rapt_decode(session, &good, &logits, NULL), RAPT_OK);
+    refuse_target(session, 2, ids, shifted);
+    refuse_target(session, 2, ids, falling);
+    refuse_target(session, 1, ids, one);
+    refuse_target(session, 3, ids, three);
+    refuse_target(session, 2, ids, seven);
+    refuse_target(session, 2, ids, ten); /* more rows than target_tokens, and than room */
+    refuse_target(session, 2, high, (const int[]){0, 2, 2});
+    refuse_target(session, 2, low, (const int[]){0, 1, 2});
+    refuse_target(session, 2, NULL, two);
+    refuse_target(session, 2, ids, (const int[]){0, 5, 5}); /* 2 + 5 > 6 */
+    float weights[64] = {7};
+    assert_int_equal(rapt_session_alignment(session, 1, 0, weights, NULL), RAPT_BAD_ARGUMENT);
+    assert_int_equal(rapt_session_alignment(session, 0, 2, weights, NULL), RAPT_BAD_ARGUMENT);
+    assert_int_equal(rapt_session_alignment(session, -2, 0, weights, NULL), RAPT_BAD_ARGUMENT);
+    assert_true(weights[0] == 7);
+    /* all that was refused left no trace */
+    rapt_tokens rest = {2, ids + 4, two};
+    assert_int_equal(rapt_decode(session, &rest, &logits, NULL), RAPT_OK);
+    float *kept = small_copy(logits, sizeof(float) * 13 * 4);
+    rapt_tokens all = {2, (int32_t[]){1, 2, 5, 6, 3, 4, 7, 8}, (const int[]){0, 4, 8}};
+    assert_int_equal(rapt_encode(session, &good, NULL, NULL), RAPT_OK);
+    assert_int_equal(rapt_decode(session, &all, &logits, NULL), RAPT_OK);
+    assert_memory_equal(kept, logits + 13 * 2, sizeof(float) * 13 * 2);
+    assert_memory_equal(kept + 13 * 2, logits + 13 * 6, sizeof(float) * 13 * 2);
+    rapt_tokens nothing = {2, NULL, empty}, nobody = {0, NULL, empty};
+    assert_int_equal(rapt_decode(session, &nothing, &logits, NULL), RAPT_OK);
+    assert_int_equal(rapt_encode(session, &nothing, NULL, NULL), RAPT_OK);
+    assert_int_equal(rapt_encode(session, &nobody, NULL, NULL), RAPT_OK);
+    assert_int_equal(rapt_decode(session, &nobody, &logits, NULL), RAPT_OK);
+    free(kept);
+    rapt_session_free(session);
+    rapt_model_free(model);
+}
+
+/* An encoder needs no target limits, whatever stands there, and has no target. */
+static void test_halves(void **state)
+{
+    (void)state;
+    rapt_model *encoder = small_model(&small_configs[7], 1),
+               *decoder = small_model(&small_configs[10], 1);
+    static const int strange[] = {0, 5, 5000, INT32_MAX, -3};
+    const int starts[] = {0, 3, 4};
+    int32_t ids[] = {1, 2, 3, 4};
+    rapt_tokens two = {2, ids, starts};
+    const float *memory, *logits;
+    for (int i = 0; i < COUNT(strange); i++) {
+        rapt_limits limits = {.batch = 2, .source_tokens = 4, .target_length = strange[i]};
+        rapt_session *session = session_of(encoder, &limits, 1);
+        assert_int_equal(rapt_encode(session, &two, &memory, NULL), RAPT_OK);
+        assert_int_equal(rapt_decode(session, &two, &logits, NULL), RAPT_BAD_ARGUMENT);
+        assert_int_equal(rapt_session_alignment(session, 0, 0, NULL, NULL), RAPT_BAD_ARGUMENT);
+        rapt_session_free(session);
+    }
+    rapt_limits limits = {.batch = 2, .target_length = 4, .target_tokens = 4, .source_tokens = -7};
+    rapt_session *session = session_of(decoder, &limits, 1);
+    rapt_tokens begin = {.batch = 2}, many = {.batch = 3};
+    assert_int_equal(rapt_encode(session, &many, NULL, NULL), RAPT_BAD_ARGUMENT);
+    assert_int_equal(rapt_encode(session, &begin, NULL, NULL), RAPT_OK);
+    assert_int_equal(rapt_decode(session, &two, &logits, NULL), RAPT_OK);
+    assert_int_equal(rapt_session_alignment(session, 0, 0, NULL, NULL), RAPT_BAD_ARGUMENT);
+    rapt_session_free(session);
+    rapt_model_free(encoder);
+    rapt_model_free(decoder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_definition),   cmocka_unit_test(test_threads_and_machines),
+        cmocka_unit_test(test_alone),        cmocka_unit_test(test_one_by_one),
+        cmocka_unit_test(test_reorder),      cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_wrong_tokens), cmocka_unit_test(test_halves),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
