@@ -5,8 +5,8 @@
 
    for every sequence and head. No array of queries x keys is ever made. A query that sees no
    key gets output 0, weights 0, log-sum-exp -infinity, and gives and takes no gradient. Keys
-   and values hidden by alignment, window, counts or the boolean mask never touch a result:
-   they may hold NaN. One polarity everywhere: true = attend. */
+   and values hidden by causality, window, counts, the boolean mask or a bias of -infinity never
+   touch a result: they may hold NaN. One polarity everywhere: true = attend. */
 #ifndef RAPT_ATTENTION_H
 #define RAPT_ATTENTION_H
 

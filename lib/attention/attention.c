@@ -42,7 +42,9 @@ rapt_status rapt_attention_forward(const rapt_attention *a, const float *q, cons
 /* Rows that repeat cannot receive a gradient each. */
 static bool repeats(const rapt_stride *s, int batch, int heads, int rows)
 {
-    return (s->batch == 0 && batch > 1) || (s->head == 0 && heads > 1) || (s->row == 0 && rows > 1);
+    bool one =
+        (batch <= 1 || s->batch != 0) && (heads <= 1 || s->head != 0) && (rows <= 1 || s->row != 0);
+    return rows > 0 && !one;
 }
 
 rapt_status rapt_attention_backward(const rapt_attention *a, const float *q, const float *k,

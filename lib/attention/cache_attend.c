@@ -46,8 +46,9 @@ static void attend_rows(const struct reader *x, int i, int end, int g, int first
     struct attend_keys keys = {rapt__cache_keys(c, panel), rapt__cache_values(c, panel),
                                c->wild + panel, c->key_width, c->value_width};
     struct attend_row row[ATTEND_ROWS];
+    int start = x->q->starts[i];
     for (int n = 0; n < rows; n++) {
-        int r = x->q->starts[i] + (first + n) / x->group;
+        int r = start + (first + n) / x->group;
         while (i + 1 < end && r >= x->q->starts[i + 1]) i++;
         row[n] = row_of(x, i, g * x->group + (first + n) % x->group, r);
     }

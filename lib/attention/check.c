@@ -88,9 +88,10 @@ static rapt_status check_numbers(const rapt_attention *a, rapt_message *why)
 /* Two rows of out must not be the same memory. */
 static rapt_status check_out(const rapt_attention *a, rapt_message *why)
 {
+    if (rapt__query_rows(a) == 0) return RAPT_OK;
     if (a->out.row == 0 && a->queries > 1) return bad(why, "out.row", 0, "a row's distance");
     if (a->out.head == 0 && a->heads > 1) return bad(why, "out.head", 0, "a head's distance");
-    if (a->out.batch == 0 && a->batch > 1 && a->queries > 0 && !a->query_starts)
+    if (a->out.batch == 0 && a->batch > 1 && !a->query_starts)
         return bad(why, "out.batch", 0, "a sequence's distance");
     return RAPT_OK;
 }

@@ -6,85 +6,75 @@
 
    over blocks of 128 keys (Milakov and Gimelshein 2018, "Online normalizer calculation for
    softmax"; Rabe and Staats 2021, "Self-attention does not need O(n^2) memory"). Blocks begin
-   at multiples of 128 whatever a row sees, q.k and o are chains of fma in the order of elements
-   and keys, l is sixteen such sums: so a row's bits depend on no other row. A hidden key has
-   x = -infinity and weight 0, which adds nothing to o unless its value is not finite; only such
-   panels are weighed row by row. */
+   at multiples of 128 whatever a row sees, q.k and the sums of a block are chains of fma in the
+   order of elements and keys, l is sixteen sums: so a row's bits depend on no other row. A hidden
+   key has x = -infinity and weight 0, which adds nothing to o unless its value is not finite; only
+   such panels are weighed row by row. */
 #include "kernel/tile.h"
 
 #include <math.h>
 #include <string.h>
 
-#define INLINE static inline __attribute__((always_inline))
+enum {
+    BLOCK_PANELS = ATTEND_BLOCK / LANES,
+    CHAIN = 32 /* products of a score that are summed in one go */
+};
 
-enum { BLOCK_PANELS = ATTEND_BLOCK / LANES };
+static int lesser(int a, int b)
+{
+    return a < b ? a : b;
+}
+static int greater(int a, int b)
+{
+    return a > b ? a : b;
+}
 
 /* ---- register tiles with constant strides, over the sums of gemm.c ---- */
 
-/* `rows` rows over `panels` panels: the widest tiles that fit, then narrower ones. */
-INLINE void walk_panels(int rows, const struct product *p, int panels)
+/* Rows are cut into tiles of like height; tile i begins here. */
+static int tiles_of(int rows)
 {
-    int room = VF_ROWS * VF_PANELS / rows, n = 0;
-    for (; room >= 8 && n + 8 <= panels; n += 8) {
-        struct tile t = tile_at(p, 0, n);
-        tile_whole(rows, 8, p, &t);
-    }
-    for (; room >= 4 && n + 4 <= panels; n += 4) {
-        struct tile t = tile_at(p, 0, n);
-        tile_whole(rows, 4, p, &t);
-    }
-    for (; room >= 2 && n + 2 <= panels; n += 2) {
-        struct tile t = tile_at(p, 0, n);
-        tile_whole(rows, 2, p, &t);
-    }
-    for (; n < panels; n++) {
-        struct tile t = tile_at(p, 0, n);
-        tile_whole(rows, 1, p, &t);
-    }
+    return (rows + VF_ROWS - 1) / VF_ROWS;
+}
+static int tile_begin(int rows, int i)
+{
+    return rows * i / tiles_of(rows);
 }
 
-/* rows is what tile_take gave. */
-INLINE void walk(int rows, const struct product *p, int panels)
+/* x[r][s] += y[r][s] over whole panels; rows ATTEND_BLOCK apart. */
+static void add_tile(int rows, float *x, const float *y, int panels)
 {
-    switch (rows) {
-    case 1:
-        walk_panels(1, p, panels);
-        break;
-    case 2:
-        walk_panels(2, p, panels);
-        break;
-    case 4:
-        walk_panels(4, p, panels);
-        break;
-    case 8:
-        walk_panels(VF_ROWS < 8 ? 1 : 8, p, panels);
-        break;
-    default:
-        walk_panels(VF_ROWS, p, panels);
-    }
+    for (int r = 0; r < rows; r++)
+        for (int n = r * ATTEND_BLOCK; n < r * ATTEND_BLOCK + panels * LANES; n += LANES)
+            vf_store(x + n, vf_add(vf_load(x + n), vf_load(y + n)));
 }
 
 /* scores[r][s] = q[r].k[s]; q [depth][VF_ROWS], of which `rows` are used; keys [panels][depth][16].
- */
+   Chains of 32 fma are added up one after the other: half the error of one chain of 128. */
 static void score_tile(int rows, const float *q, const float *keys, int depth, int panels,
                        float *scores)
 {
-    const struct product p = {.depth = depth,
-                              .a = q,
-                              .a_row = 1,
-                              .a_step = VF_ROWS,
-                              .b = keys,
-                              .b_panel = (ptrdiff_t)depth * LANES,
-                              .b_step = LANES,
-                              .c = scores,
-                              .c_row = ATTEND_BLOCK,
-                              .c_panel = LANES};
-    walk(rows, &p, panels);
+    _Alignas(64) float more[VF_ROWS * ATTEND_BLOCK];
+    for (int k = 0; k < depth; k += CHAIN) {
+        const struct product p = {.depth = lesser(depth - k, CHAIN),
+                                  .a = q + k * VF_ROWS,
+                                  .a_row = 1,
+                                  .a_step = VF_ROWS,
+                                  .b = keys + k * LANES,
+                                  .b_panel = (ptrdiff_t)depth * LANES,
+                                  .b_step = LANES,
+                                  .c = k ? more : scores,
+                                  .c_row = ATTEND_BLOCK,
+                                  .c_panel = LANES};
+        tile_rows(rows, &p, 0, 0, panels);
+        if (k) add_tile(rows, scores, more, panels);
+    }
 }
 
-/* o[r] += sum of weights[r][s] values[s] over `keys` keys; rows of width floats. */
+/* o[r] = (or, if add, +=) the sum of weights[r][s] values[s] over `keys` keys; rows of width
+   floats. */
 static void weigh_tile(int rows, const float *weights, const float *values, int keys, int width,
-                       float *o)
+                       bool add, float *o)
 {
     const struct product p = {.depth = keys,
                               .a = weights,
@@ -96,15 +86,14 @@ static void weigh_tile(int rows, const float *weights, const float *values, int 
                               .c = o,
                               .c_row = width,
                               .c_panel = LANES,
-                              .add = true};
-    walk(rows, &p, width / LANES);
+                              .add = add};
+    tile_rows(rows, &p, 0, 0, width / LANES);
 }
 
-/* Rows on the left of a product are kept in slots of VF_ROWS rows, [depth][VF_ROWS]: where `row`
-   begins. Tiles do not cross slots. */
-static ptrdiff_t slot_of(int row, int depth)
+/* Rows on the left of a product are kept in slots [depth][VF_ROWS], one for each tile. */
+static ptrdiff_t slot_of(int tile, int depth)
 {
-    return (ptrdiff_t)(row / VF_ROWS) * depth * VF_ROWS + row % VF_ROWS;
+    return (ptrdiff_t)tile * depth * VF_ROWS;
 }
 
 /* A row x, times sign, into its slot. */
@@ -119,15 +108,6 @@ struct sight {
     int first, last;         /* keys outside are seen by no row */
     int all_first, all_last; /* keys inside by all of them, as far as low and high say */
 };
-
-static int lesser(int a, int b)
-{
-    return a < b ? a : b;
-}
-static int greater(int a, int b)
-{
-    return a > b ? a : b;
-}
 
 static struct sight sight_of(const struct attend_row *row, int rows)
 {
@@ -257,25 +237,32 @@ static void raise_most(const struct running *state, int rows, const float *score
     vf_store(fade, vf_exp(vf_sub(old, from)));
 }
 
-/* Scores become weights relative to state->most, which is raised first. */
-static void soften(const struct running *state, int rows, float *scores, int panels, float scale)
+/* Scores become weights relative to state->most, which is raised first. fade: see there. */
+static void soften(const struct running *state, int rows, float *scores, int panels, float scale,
+                   float fade[LANES])
 {
-    float base[LANES], fade[LANES];
+    float base[LANES];
     raise_most(state, rows, scores, panels, scale, base, fade);
     vf times = vf_all(scale);
     for (int r = 0; r < rows; r++) {
-        float *s = scores + r * ATTEND_BLOCK, *o = state->o + r * state->width;
-        vf faded = vf_all(fade[r]), from = vf_all(-base[r]);
-        vf sum = vf_mul(vf_load(state->sums + r * LANES), faded);
+        float *s = scores + r * ATTEND_BLOCK, *sums = state->sums + r * LANES;
+        vf from = vf_all(-base[r]), sum = vf_zero();
         for (int p = 0; p < panels; p++) {
             vf e = vf_exp(vf_fma(vf_load(s + p * LANES), times, from));
             vf_store(s + p * LANES, e);
             sum = vf_add(sum, e);
         }
-        vf_store(state->sums + r * LANES, sum);
-        for (int n = 0; n < state->width; n += LANES)
-            vf_store(o + n, vf_mul(vf_load(o + n), faded));
+        vf_store(sums, vf_fma(vf_load(sums), vf_all(fade[r]), sum));
     }
+}
+
+/* o = o fade + part */
+static void merge(const struct running *state, int rows, const float fade[LANES], const float *part)
+{
+    for (int r = 0; r < rows; r++)
+        for (int n = r * state->width; n < (r + 1) * state->width; n += LANES)
+            vf_store(state->o + n,
+                     vf_fma(vf_load(state->o + n), vf_all(fade[r]), vf_load(part + n)));
 }
 
 /* ---- attend ---- */
@@ -296,29 +283,30 @@ static bool any_wild(const unsigned char *wild, int panels)
     return any;
 }
 
-/* o += weights x values of `keys` keys from `key` on. */
+/* o = weights x values of `keys` keys from `key` on. */
 static void weigh_block(const struct attend_tile *t, const struct seen *seen, const float *weights,
-                        int key, int keys)
+                        int key, int keys, float *o)
 {
     const struct attend_keys *from = t->a->keys;
     int width = t->state.width;
     const float *values = from->values + (ptrdiff_t)key * width;
     const unsigned char *wild = from->wild + key / LANES;
     if (seen->all || !any_wild(wild, (keys + LANES - 1) / LANES)) {
-        weigh_tile(t->rows, weights, values, keys, width, t->state.o);
+        weigh_tile(t->rows, weights, values, keys, width, false, o);
         return;
     }
+    memset(o, 0, (size_t)(t->rows * width) * sizeof *o);
     for (int p = 0, n; p * LANES < keys; p++, values += n * width, weights += LANES) {
         n = lesser(keys - p * LANES, LANES);
         if (wild[p])
-            weigh_seen(t->rows, seen, p, weights, values, n, width, t->state.o);
+            weigh_seen(t->rows, seen, p, weights, values, n, width, o);
         else
-            weigh_tile(t->rows, weights, values, n, width, t->state.o);
+            weigh_tile(t->rows, weights, values, n, width, true, o);
     }
 }
 
 /* One block of keys, as far as the tile sees it. */
-static void attend_block(const struct attend_tile *t, int block, float *scores)
+static void attend_block(const struct attend_tile *t, int block, float *scores, float *part)
 {
     const struct attend *a = t->a;
     int depth = a->keys->key_width;
@@ -326,14 +314,15 @@ static void attend_block(const struct attend_tile *t, int block, float *scores)
     int keys = lesser(block + ATTEND_BLOCK, t->sight.last) - key;
     if (keys <= 0) return;
     int panels = (keys + LANES - 1) / LANES;
-    float size = a->scale < 0 ? -a->scale : a->scale;
+    float size = a->scale < 0 ? -a->scale : a->scale, fade[LANES];
     struct seen seen;
     score_tile(t->rows, t->q, a->keys->keys + (ptrdiff_t)key * depth, depth, panels, scores);
     look_tile(t->row, t->rows, &t->sight, size, key, panels, scores, ATTEND_BLOCK, &seen);
-    soften(&t->state, t->rows, scores, panels, t->row->bias ? 1 : size);
+    soften(&t->state, t->rows, scores, panels, t->row->bias ? 1 : size, fade);
     if (a->drop_below)
         drop_tile(t->row, t->rows, a->drop_below, a->drop_scale, key, panels, scores);
-    weigh_block(t, &seen, scores, key, keys);
+    weigh_block(t, &seen, scores, key, keys, part);
+    merge(&t->state, t->rows, fade, part);
 }
 
 /* out = o / l, lse = m + log l; a row that saw nothing: 0 and -infinity. The added 0 turns -0,
@@ -346,10 +335,10 @@ static void finish_tile(const struct attend_tile *t)
     for (int r = 0; r < t->rows; r++) sums[r] = vf_sum(vf_load(s->sums + r * LANES));
     vf l = vf_load_n(sums, t->rows, 1), most = vf_load_n(s->most, t->rows, 0);
     vf none = vf_all(-INFINITY);
-    vf_store(lse, vf_select(vf_equal(most, none), none, vf_add(most, vf_log(l))));
+    vf_store(lse, vf_select(vf_equal(l, vf_zero()), none, vf_add(most, vf_log(l))));
     for (int r = 0; r < t->rows; r++) {
         const struct attend_row *row = t->row + r;
-        bool blind = s->most[r] == -INFINITY;
+        bool blind = sums[r] == 0;
         vf by = vf_all(blind ? 1 : sums[r]);
         if (row->lse) *row->lse = lse[r];
         for (int n = 0; n < columns; n += LANES) {
@@ -360,41 +349,40 @@ static void finish_tile(const struct attend_tile *t)
     }
 }
 
-/* Cuts the rows into tiles and sets their state to the beginning; returns how many. */
-static int make_tiles(const struct attend *a, struct attend_tile *tile)
+/* Rows [row, end) as tile number i, its state set to the beginning. */
+static void make_tile(const struct attend *a, int i, int row, int end, struct attend_tile *t)
 {
-    int depth = a->keys->key_width, width = rapt__padded(a->keys->value_width), count = 0;
+    int depth = a->keys->key_width, width = rapt__padded(a->keys->value_width);
     float *sums = a->scratch, *o = sums + ATTEND_ROWS * LANES, *most = o + ATTEND_ROWS * width;
-    float *q = most + ATTEND_ROWS;
-    for (int row = 0, take; row < a->rows; row += take, count++) {
-        take = tile_take(a->rows - row);
-        struct attend_tile *t = tile + count;
-        *t =
-            (struct attend_tile){.a = a,
-                                 .row = a->row + row,
-                                 .rows = take,
-                                 .sight = sight_of(a->row + row, take),
-                                 .q = q + slot_of(row, depth),
-                                 .state = {most + row, sums + row * LANES, o + row * width, width}};
-        for (int r = 0; r < take; r++) {
-            pack_row(t->row[r].q, depth, a->scale < 0 ? -1.f : 1.f, q + slot_of(row + r, depth));
-            t->state.most[r] = -INFINITY;
-        }
-        memset(t->state.sums, 0, (size_t)take * LANES * sizeof(float));
-        memset(t->state.o, 0, (size_t)(take * width) * sizeof(float));
+    float *q = most + ATTEND_ROWS + VF_ROWS * width + slot_of(i, depth),
+          sign = a->scale < 0 ? -1.f : 1.f;
+    int rows = end - row;
+    *t = (struct attend_tile){a,
+                              a->row + row,
+                              rows,
+                              sight_of(a->row + row, rows),
+                              {most + row, sums + row * LANES, o + row * width, width},
+                              q};
+    for (int r = 0; r < rows; r++) {
+        pack_row(t->row[r].q, depth, sign, q + r);
+        t->state.most[r] = -INFINITY;
     }
-    return count;
+    memset(t->state.sums, 0, (size_t)rows * LANES * sizeof(float));
+    memset(t->state.o, 0, (size_t)(rows * width) * sizeof(float));
 }
 
 static void attend(const struct attend *a)
 {
-    struct attend_tile tile[ATTEND_SLOTS / VF_ROWS + 4];
+    struct attend_tile tile[ATTEND_SLOTS / VF_ROWS];
     _Alignas(64) float scores[VF_ROWS * ATTEND_BLOCK];
-    int count = make_tiles(a, tile);
+    int tiles = tiles_of(a->rows);
     struct sight sight = sight_of(a->row, a->rows);
+    for (int i = 0; i < tiles; i++)
+        make_tile(a, i, tile_begin(a->rows, i), tile_begin(a->rows, i + 1), tile + i);
+    float *part = tile[0].state.most + ATTEND_ROWS;
     for (int key = sight.first / ATTEND_BLOCK * ATTEND_BLOCK; key < sight.last; key += ATTEND_BLOCK)
-        for (int t = 0; t < count; t++) attend_block(tile + t, key, scores);
-    for (int t = 0; t < count; t++) finish_tile(tile + t);
+        for (int i = 0; i < tiles; i++) attend_block(tile + i, key, scores, part);
+    for (int i = 0; i < tiles; i++) finish_tile(tile + i);
 }
 
 #include "tile_backward.c"

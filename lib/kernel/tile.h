@@ -50,8 +50,8 @@ struct attend {
 
 static inline size_t rapt__attend_scratch(int key_width, int value_width)
 {
-    return (size_t)ATTEND_SLOTS * (size_t)key_width +
-           (size_t)ATTEND_ROWS * ((size_t)rapt__padded(value_width) + LANES + 1);
+    return (size_t)ATTEND_SLOTS * (size_t)key_width + (size_t)ATTEND_ROWS * (LANES + 1) +
+           (size_t)(ATTEND_ROWS + LANES) * (size_t)rapt__padded(value_width);
 }
 
 /* A block of queries and keys, backward:

@@ -19,18 +19,19 @@ static void turn_tile(int rows, const float *a, const float *b, int terms, int w
                               .c_row = width,
                               .c_panel = LANES,
                               .add = true};
-    walk(rows, &p, width / LANES);
+    tile_rows(rows, &p, 0, 0, width / LANES);
 }
 
-struct span { /* some rows of a block and the keys of it that they see */
-    int row, rows;
+struct span { /* a tile of the rows of a block, and the keys of it that they see */
+    int tile, row, rows;
     struct sight sight;
     int key, keys, panels; /* keys 0: none; key a multiple of 16 */
 };
 
-static struct span span_of(const struct attend_backward *b, int row, int rows)
+static struct span span_of(const struct attend_backward *b, int tile)
 {
-    struct span s = {.row = row, .rows = rows, .sight = sight_of(b->row + row, rows)};
+    int row = tile_begin(b->rows, tile), rows = tile_begin(b->rows, tile + 1) - row;
+    struct span s = {tile, row, rows, sight_of(b->row + row, rows), 0, 0, 0};
     s.key = greater(b->key, s.sight.first / LANES * LANES);
     s.keys = greater(0, lesser(b->key + b->keys, s.sight.last) - s.key);
     s.panels = (s.keys + LANES - 1) / LANES;
@@ -41,11 +42,15 @@ static struct span span_of(const struct attend_backward *b, int row, int rows)
 static void pack_block(const struct attend_backward *b)
 {
     int kw = rapt__padded(b->key_width), vw = rapt__padded(b->value_width);
-    for (int r = 0; r < b->rows; r++) {
-        pack_row(b->q_rows + r * kw, b->key_width, b->scale < 0 ? -1.f : 1.f,
-                 b->q_slots + slot_of(r, b->key_width));
-        pack_row(b->dout_rows + r * vw, b->value_width, 1,
-                 b->dout_slots + slot_of(r, b->value_width));
+    float sign = b->scale < 0 ? -1.f : 1.f;
+    for (int i = 0; i < tiles_of(b->rows); i++) {
+        int row = tile_begin(b->rows, i), end = tile_begin(b->rows, i + 1);
+        float *q = b->q_slots + slot_of(i, b->key_width);
+        float *dout = b->dout_slots + slot_of(i, b->value_width);
+        for (int r = row; r < end; r++) {
+            pack_row(b->q_rows + r * kw, b->key_width, sign, q + r - row);
+            pack_row(b->dout_rows + r * vw, b->value_width, 1, dout + r - row);
+        }
     }
 }
 
@@ -56,7 +61,7 @@ static void rebuild(const struct attend_backward *b, const struct span *s)
     if (s->keys < b->keys) memset(w, 0, (size_t)s->rows * ATTEND_BLOCK * sizeof(float));
     if (s->keys == 0) return;
     w += s->key - b->key;
-    score_tile(s->rows, b->q_slots + slot_of(s->row, b->key_width),
+    score_tile(s->rows, b->q_slots + slot_of(s->tile, b->key_width),
                b->key_panels + (ptrdiff_t)(s->key - b->key) * b->key_width, b->key_width, s->panels,
                w);
     struct seen seen;
@@ -107,7 +112,7 @@ static void score_gradients(const struct attend_backward *b, const struct span *
     if (s->keys < b->keys) memset(ds, 0, (size_t)s->rows * ATTEND_BLOCK * sizeof(float));
     if (s->keys == 0) return;
     w += s->key - b->key, ds += s->key - b->key;
-    score_tile(s->rows, b->dout_slots + slot_of(s->row, b->value_width),
+    score_tile(s->rows, b->dout_slots + slot_of(s->tile, b->value_width),
                b->value_panels + (ptrdiff_t)(s->key - b->key) * b->value_width, b->value_width,
                s->panels, ds);
     for (int r = 0; r < s->rows; r++)
@@ -148,25 +153,24 @@ static void rows_that_see(const struct attend_backward *b, int key, int keys, in
 static void key_gradients(const struct attend_backward *b)
 {
     int kw = rapt__padded(b->key_width), vw = rapt__padded(b->value_width);
-    for (int s = 0, take, t, end; s < b->keys; s += take) {
-        take = tile_take(b->keys - s);
-        rows_that_see(b, b->key + s, take, &t, &end);
+    for (int i = 0, t, last; i < tiles_of(b->keys); i++) {
+        int s = tile_begin(b->keys, i), keys = tile_begin(b->keys, i + 1) - s;
+        rows_that_see(b, b->key + s, keys, &t, &last);
         ptrdiff_t a = (ptrdiff_t)t * ATTEND_BLOCK + s;
-        turn_tile(take, b->weights + a, b->dout_rows + t * vw, end - t, vw, b->dv + s * vw);
-        turn_tile(take, b->dscores + a, b->q_rows + t * kw, end - t, kw, b->dk + s * kw);
+        turn_tile(keys, b->weights + a, b->dout_rows + t * vw, last - t, vw, b->dv + s * vw);
+        turn_tile(keys, b->dscores + a, b->q_rows + t * kw, last - t, kw, b->dk + s * kw);
     }
 }
 
 static void query_gradients(const struct attend_backward *b)
 {
     int width = rapt__padded(b->key_width);
-    for (int row = 0, take; row < b->rows; row += take) {
-        take = tile_take(b->rows - row);
-        struct span s = span_of(b, row, take);
+    for (int i = 0; i < tiles_of(b->rows); i++) {
+        struct span s = span_of(b, i);
         int key = s.key - b->key;
-        if (s.keys == 0) continue;
-        weigh_tile(take, b->dscores + row * ATTEND_BLOCK + key, b->key_rows + key * width, s.keys,
-                   width, b->dq + row * width);
+        if (s.keys > 0)
+            weigh_tile(s.rows, b->dscores + s.row * ATTEND_BLOCK + key, b->key_rows + key * width,
+                       s.keys, width, true, b->dq + s.row * width);
     }
 }
 
@@ -174,9 +178,8 @@ static void attend_backward(const struct attend_backward *b)
 {
     if (b->step == ATTEND_PACK) pack_block(b);
     if (b->step == ATTEND_WEIGHTS || b->step == ATTEND_KEYS)
-        for (int row = 0, take; row < b->rows; row += take) {
-            take = tile_take(b->rows - row);
-            struct span s = span_of(b, row, take);
+        for (int i = 0; i < tiles_of(b->rows); i++) {
+            struct span s = span_of(b, i);
             rebuild(b, &s);
             if (b->step == ATTEND_KEYS) score_gradients(b, &s);
         }

@@ -1,0 +1,176 @@
+/* backward.c - every gradient against difference quotients of the definition, in double. */
+#include "trial.h"
+
+struct accused { /* an array and its gradient */
+    const char *name;
+    double *x;
+    const float *dx;
+    size_t n;
+};
+
+/* The central quotient has an error of step^2 times the third derivative, far below a float's. */
+static double slope(const rapt_attention *a, const struct oracle_inputs *in, const double *dout,
+                    double *x)
+{
+    const double step = 1e-4, at = *x;
+    *x = at + step;
+    double above = oracle_attention(a, in, dout, NULL, NULL);
+    *x = at - step;
+    double below = oracle_attention(a, in, dout, NULL, NULL);
+    *x = at;
+    return (above - below) / (2 * step);
+}
+
+/* Elements [0, n), or `most` of them drawn. */
+static void judge(const struct trial *x, const struct choice *c, size_t most)
+{
+    const rapt_attention *a = &x->a;
+    double *q = doubles(x->q, x->nq), *k = doubles(x->k, x->nk), *v = doubles(x->v, x->nv);
+    double *bias = x->bias ? doubles(x->bias, x->nbias) : NULL, *dout = doubles(x->dout, x->no);
+    const struct oracle_inputs in = {q, k, v, bias};
+    const struct accused accused[] = {{"dq", q, x->dq, x->nq},
+                                      {"dk", k, x->dk, x->nk},
+                                      {"dv", v, x->dv, x->nv},
+                                      {"dbias", bias, x->dbias, x->dbias ? x->nbias : 0}};
+    uint64_t r = 1;
+    for (int i = 0; i < 4; i++) {
+        double size = 1;
+        for (size_t j = 0; j < accused[i].n; j++) size = fmax(size, fabs((double)accused[i].dx[j]));
+        for (size_t n = 0; n < accused[i].n && n < most; n++) {
+            size_t j = accused[i].n <= most ? n : draw(&r) % accused[i].n;
+            if (accused[i].x[j] == -INFINITY) {
+                assert_true(accused[i].dx[j] == 0);
+                continue;
+            }
+            double wanted = slope(a, &in, dout, accused[i].x + j), got = (double)accused[i].dx[j];
+            if (!(fabs(got - wanted) <= 3e-6 * size))
+                fail_msg("%s: %s[%zu] is %.9g, not %.9g", choice_text(c), accused[i].name, j, got,
+                         wanted);
+        }
+    }
+    free(q), free(k), free(v), free(bias), free(dout);
+}
+
+static void try_choice(const struct choice *c, uint64_t seed, size_t most)
+{
+    struct trial x = make_trial(c, seed);
+    run_forward(&x);
+    run_backward(&x);
+    judge(&x, c, most);
+    drop_trial(&x);
+}
+
+static void shapes(void **state)
+{
+    (void)state;
+    const int lengths[] = {0, 1, 3, 17};
+    for (int t = 0; t < 4; t++)
+        for (int s = 0; s < 4; s++) {
+            const struct choice c = {.batch = 1,
+                                     .heads = 2,
+                                     .queries = lengths[t],
+                                     .keys = lengths[s],
+                                     .key_width = 1 + 3 * t,
+                                     .value_width = 17 - 4 * s};
+            try_choice(&c, (uint64_t)(4 * t + s), 60);
+        }
+}
+
+/* More than one block of queries and of keys. */
+static void blocks(void **state)
+{
+    (void)state;
+    const struct choice c = {.batch = 1,
+                             .heads = 2,
+                             .key_heads = 1,
+                             .queries = 119,
+                             .keys = 270,
+                             .key_width = 5,
+                             .value_width = 3,
+                             .corner = RAPT_CORNER_BOTTOM_RIGHT,
+                             .causal = true};
+    try_choice(&c, 1, 12);
+    struct choice d = c;
+    d.causal = false, d.bias = PER_HEAD | PER_ROW, d.dropout = 0.2f;
+    try_choice(&d, 2, 12);
+}
+
+static void masks(void **state)
+{
+    (void)state;
+    uint64_t seed = 0;
+    for (int kinds = 0; kinds < 128; kinds++) {
+        const struct choice c = {.batch = 2,
+                                 .heads = 2,
+                                 .key_heads = kinds & 1 ? 1 : 0,
+                                 .queries = 3 + kinds % 5,
+                                 .keys = 2 + kinds % 7,
+                                 .key_width = 3,
+                                 .value_width = 2,
+                                 .corner =
+                                     kinds & 2 ? RAPT_CORNER_TOP_LEFT : RAPT_CORNER_BOTTOM_RIGHT,
+                                 .causal = kinds & 4,
+                                 .window = kinds & 8,
+                                 .before = 2,
+                                 .after = 1,
+                                 .counts = kinds & 16,
+                                 .allowed = kinds & 32 ? SHARED | kinds % 8 : NONE,
+                                 .bias = kinds & 64 ? SHARED | kinds / 3 % 8 : NONE,
+                                 .ragged = kinds % 3 == 0,
+                                 .dropout = kinds % 5 == 0 ? 0.3f : 0,
+                                 .score = (rapt_score)(kinds % RAPT_SCORES),
+                                 .scale = kinds % 11 == 0 ? -0.7f : 0};
+        try_choice(&c, ++seed, 25);
+    }
+}
+
+/* The gradient of the bias is summed over every dimension it does not have. */
+static void bias_broadcasts(void **state)
+{
+    (void)state;
+    for (int own = 0; own < 8; own++)
+        for (int key_heads = 0; key_heads < 2; key_heads++) {
+            const struct choice c = {.batch = 2,
+                                     .heads = 2,
+                                     .key_heads = key_heads,
+                                     .queries = 5,
+                                     .keys = 6,
+                                     .key_width = 3,
+                                     .value_width = 3,
+                                     .bias = SHARED | own};
+            try_choice(&c, (uint64_t)own, 60);
+        }
+}
+
+/* Gradients are added to what is there, and only where they are wanted. */
+static void adds(void **state)
+{
+    (void)state;
+    const struct choice c = {
+        .batch = 2, .heads = 3, .queries = 20, .keys = 30, .key_width = 8, .value_width = 9};
+    struct trial x = make_trial(&c, 1);
+    run_forward(&x);
+    run_backward(&x);
+    float *dq = zeros(x.nq), *dv = zeros(x.nv);
+    for (size_t i = 0; i < x.nq; i++) dq[i] = 2;
+    void *scratch = make_scratch(&x.a);
+    assert_int_equal(rapt_attention_backward(&x.a, x.q, x.k, x.v, x.out, x.lse, x.dout, dq, NULL,
+                                             NULL, NULL, scratch),
+                     RAPT_OK);
+    assert_int_equal(rapt_attention_backward(&x.a, x.q, x.k, x.v, x.out, x.lse, x.dout, NULL, NULL,
+                                             dv, NULL, scratch),
+                     RAPT_OK);
+    for (size_t i = 0; i < x.nq; i++) assert_true(dq[i] == 2 + x.dq[i]);
+    assert_true(same_bits(dv, x.dv, x.nv));
+    free(dq), free(dv), free(scratch);
+    drop_trial(&x);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(shapes),          cmocka_unit_test(blocks), cmocka_unit_test(masks),
+        cmocka_unit_test(bias_broadcasts), cmocka_unit_test(adds),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,236 @@
+/* bits.c - a row's bits depend on no other row, on no number of threads, on no instruction set. */
+#include "trial.h"
+
+/* Instruction sets that promise the same bits. The scalar kernels do where they have fma. */
+#if defined(__aarch64__)
+static const rapt_isa equal[] = {RAPT_ISA_SCALAR, RAPT_ISA_NEON};
+#else
+static const rapt_isa equal[] = {RAPT_ISA_AVX2, RAPT_ISA_AVX512};
+#endif
+enum { EQUAL = sizeof equal / sizeof *equal };
+
+static const struct choice choices[] = {
+    {.batch = 2, .heads = 3, .queries = 70, .keys = 150, .key_width = 20, .value_width = 33},
+    {.batch = 1,
+     .heads = 1,
+     .queries = 200,
+     .keys = 300,
+     .key_width = 64,
+     .value_width = 64,
+     .corner = RAPT_CORNER_BOTTOM_RIGHT,
+     .causal = true},
+    {.batch = 3,
+     .heads = 4,
+     .key_heads = 2,
+     .queries = 61,
+     .keys = 61,
+     .key_width = 16,
+     .value_width = 16,
+     .ragged = true,
+     .corner = RAPT_CORNER_TOP_LEFT,
+     .causal = true,
+     .dropout = 0.3f},
+    {.batch = 2,
+     .heads = 2,
+     .queries = 40,
+     .keys = 260,
+     .key_width = 7,
+     .value_width = 5,
+     .corner = RAPT_CORNER_BOTTOM_RIGHT,
+     .window = true,
+     .before = 30,
+     .after = 2,
+     .counts = true},
+    {.batch = 2,
+     .heads = 2,
+     .queries = 130,
+     .keys = 140,
+     .key_width = 12,
+     .value_width = 40,
+     .allowed = PER_BATCH | PER_ROW,
+     .bias = PER_HEAD | PER_ROW},
+    {.batch = 2,
+     .heads = 4,
+     .key_heads = 2,
+     .queries = 60,
+     .keys = 290,
+     .key_width = 8,
+     .value_width = 8,
+     .bias = SHARED,
+     .dropout = 0.1f},
+    {.batch = 3, .heads = 1, .queries = 1, .keys = 37, .key_width = 32, .value_width = 32},
+};
+enum { CHOICES = sizeof choices / sizeof *choices };
+
+/* All results of a trial, one after the other. */
+static float *results(struct trial *x, size_t *n)
+{
+    const float *parts[] = {x->out, x->lse, x->dq, x->dk, x->dv, x->dbias};
+    size_t sizes[] = {x->no, x->nlse, x->nq, x->nk, x->nv, x->dbias ? x->nbias : 0};
+    float *all = zeros(x->no + x->nlse + x->nq + x->nk + x->nv + x->nbias);
+    *n = 0;
+    run_forward(x);
+    run_backward(x);
+    for (int i = 0; i < 6; *n += sizes[i], i++)
+        if (sizes[i]) memcpy(all + *n, parts[i], sizes[i] * sizeof *all);
+    return all;
+}
+
+static void threads_and_instruction_sets(void **state)
+{
+    (void)state;
+    const int threads[] = {1, 2, 3, 7};
+    rapt_isa used = rapt_isa_used();
+    for (int c = 0; c < CHOICES; c++) {
+        struct trial x = make_trial(choices + c, (uint64_t)c);
+        float *first = NULL;
+        size_t n;
+        for (int e = 0; e < EQUAL; e++) {
+            if (rapt_isa_use(equal[e]) != RAPT_OK) continue;
+            for (int i = 0; i < 4; i++) {
+                x.a.threads = threads[i];
+                float *now = results(&x, &n);
+                if (first && !same_bits(first, now, n))
+                    fail_msg("choice %d: %s with %d threads differs", c, rapt_isa_name(equal[e]),
+                             threads[i]);
+                if (first)
+                    free(now);
+                else
+                    first = now;
+            }
+        }
+        free(first);
+        drop_trial(&x);
+    }
+    rapt_isa_use(used);
+}
+
+/* Rows [t, t + rows) of one sequence and head of x, alone, with keys it sees up to `keys`. */
+static void alone(const struct trial *x, int b, int h, int t, int rows, float *out, float *lse)
+{
+    rapt_attention a = x->a;
+    const rapt_stride *q = &a.q, *k = &a.k, *v = &a.v;
+    a.batch = a.heads = 1, a.key_heads = 0, a.queries = rows;
+    a.out = (rapt_stride){0, 0, a.value_width};
+    int counts[] = {x->a.queries - t == rows ? x->a.keys : x->a.keys - (x->a.queries - t - rows)};
+    if (a.mask.causal) a.mask.key_counts = counts; /* moves the corner to these rows */
+    void *scratch = make_scratch(&a);
+    assert_int_equal(rapt_attention_forward(&a, x->q + b * q->batch + h * q->head + t * q->row,
+                                            x->k + b * k->batch + h * k->head,
+                                            x->v + b * v->batch + h * v->head, out, lse, scratch),
+                     RAPT_OK);
+    free(scratch);
+}
+
+static void rows_alone(void **state)
+{
+    (void)state;
+    const int group[] = {1, 2, 5, 14, 57};
+    for (int causal = 0; causal < 2; causal++) {
+        const struct choice c = {.batch = 2,
+                                 .heads = 2,
+                                 .queries = 131,
+                                 .keys = 270,
+                                 .key_width = 24,
+                                 .value_width = 37,
+                                 .causal = causal,
+                                 .corner = causal ? RAPT_CORNER_BOTTOM_RIGHT : RAPT_CORNER_NONE};
+        struct trial x = make_trial(&c, 5);
+        float *out = zeros((size_t)(57 * c.value_width)), lse[57];
+        x.a.threads = 1;
+        run_forward(&x);
+        for (int i = 0; i < 5; i++)
+            for (int t = 0; t + group[i] <= c.queries; t += group[i] + i) {
+                int b = t % 2, h = t / 2 % 2;
+                alone(&x, b, h, t, group[i], out, lse);
+                for (int r = 0; r < group[i]; r++) {
+                    const float *row =
+                        x.out + b * x.a.out.batch + h * x.a.out.head + (t + r) * x.a.out.row;
+                    assert_true(same_bits(out + r * c.value_width, row, (size_t)c.value_width));
+                    assert_true(same_bits(lse + r, x.lse + (h * 2 + b) * c.queries + t + r, 1));
+                }
+            }
+        free(out);
+        drop_trial(&x);
+    }
+}
+
+/* A ragged batch equals its sequences one by one. */
+static void sequences_alone(void **state)
+{
+    (void)state;
+    const struct choice c = {.batch = 5,
+                             .heads = 4,
+                             .key_heads = 2,
+                             .queries = 67,
+                             .keys = 140,
+                             .key_width = 16,
+                             .value_width = 16,
+                             .ragged = true};
+    for (uint64_t seed = 0; seed < 5; seed++) {
+        struct trial x = make_trial(&c, seed);
+        run_forward(&x);
+        float *out = zeros(x.no), *lse = zeros(x.nlse);
+        for (int b = 0; b < c.batch; b++) {
+            rapt_attention a = x.a;
+            int first_q = a.query_starts[b], first_k = a.key_starts[b];
+            a.queries = oracle_queries(&x.a, b), a.keys = oracle_keys(&x.a, b);
+            a.batch = 1, a.query_starts = a.key_starts = NULL;
+            void *scratch = make_scratch(&a);
+            assert_int_equal(rapt_attention_forward(
+                                 &a, x.q + first_q * a.q.row, x.k + first_k * a.k.row,
+                                 x.v + first_k * a.v.row, out + first_q * a.out.row, lse, scratch),
+                             RAPT_OK);
+            free(scratch);
+            for (int h = 0; h < c.heads; h++)
+                assert_true(same_bits(lse + h * a.queries,
+                                      x.lse + h * x.query_starts[c.batch] + first_q,
+                                      (size_t)a.queries));
+        }
+        assert_true(same_bits(out, x.out, x.no));
+        free(out), free(lse);
+        drop_trial(&x);
+    }
+}
+
+/* A later key changes nothing for queries that do not see it. */
+static void later_keys(void **state)
+{
+    (void)state;
+    const struct choice c = {.batch = 1,
+                             .heads = 1,
+                             .queries = 150,
+                             .keys = 150,
+                             .key_width = 16,
+                             .value_width = 16,
+                             .corner = RAPT_CORNER_TOP_LEFT,
+                             .causal = true};
+    struct trial x = make_trial(&c, 9);
+    run_forward(&x);
+    float *out = zeros(x.no);
+    memcpy(out, x.out, x.no * sizeof *out);
+    for (int s = 1; s < c.keys; s += 7) {
+        for (int i = 0; i < c.key_width; i++)
+            x.k[s * x.a.k.row + i] += 3, x.v[s * x.a.v.row + i] -= 2;
+        run_forward(&x);
+        for (int t = 0; t < s; t++)
+            assert_true(
+                same_bits(out + t * x.a.out.row, x.out + t * x.a.out.row, (size_t)c.value_width));
+        assert_false(
+            same_bits(out + s * x.a.out.row, x.out + s * x.a.out.row, (size_t)c.value_width));
+        memcpy(out, x.out, x.no * sizeof *out);
+    }
+    free(out);
+    drop_trial(&x);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(threads_and_instruction_sets),
+        cmocka_unit_test(rows_alone),
+        cmocka_unit_test(sequences_alone),
+        cmocka_unit_test(later_keys),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,193 @@
+/* forward.c - out and lse against the definition in double, over shapes, masks and layouts. */
+#include "trial.h"
+
+static const double EPSILON = 0x1p-23;
+
+/* Rounding allows an error of a few units in the last place of the greatest value, more where
+   scores are large, as an error of a score is an error of its weight. */
+static void judge(struct trial *x, const char *text)
+{
+    const rapt_attention *a = &x->a;
+    double *q = doubles(x->q, x->nq), *k = doubles(x->k, x->nk), *v = doubles(x->v, x->nv);
+    double *bias = x->bias ? doubles(x->bias, x->nbias) : NULL;
+    double *out = calloc(x->no + 1, sizeof *out), *lse = calloc(x->nlse + 1, sizeof *lse);
+    double *weights = calloc((size_t)a->keys + 1, sizeof *weights), most = 0, magnitude = 0;
+    const struct oracle_inputs in = {q, k, v, bias};
+    oracle_attention(a, &in, NULL, out, lse);
+    for (size_t i = 0; i < x->nv; i++) most = fmax(most, fabs(v[i]));
+    for (int b = 0; b < a->batch; b++)
+        for (int h = 0; h < a->heads; h++)
+            for (int t = 0; t < oracle_queries(a, b); t++) {
+                double one, size;
+                oracle_row(a, &in, b, h, t, weights, &one, &size);
+                magnitude = fmax(magnitude, size);
+            }
+    double allowed = EPSILON * (4 + 2 * magnitude) * most / (1 - (double)a->dropout);
+    for (size_t i = 0; i < x->no; i++)
+        if (!(fabs((double)x->out[i] - out[i]) <= allowed))
+            fail_msg("%s: out[%zu] is %.9g, not %.9g +- %.3g", text, i, (double)x->out[i], out[i],
+                     allowed);
+    for (size_t i = 0; i < x->nlse; i++)
+        if ((double)x->lse[i] != lse[i] &&
+            !(fabs((double)x->lse[i] - lse[i]) <= EPSILON * (4 + 2 * magnitude)))
+            fail_msg("%s: lse[%zu] is %.9g, not %.9g", text, i, (double)x->lse[i], lse[i]);
+    free(q), free(k), free(v), free(bias), free(out), free(lse), free(weights);
+}
+
+static void try_choice(const struct choice *c, uint64_t seed)
+{
+    struct trial x = make_trial(c, seed);
+    run_forward(&x);
+    judge(&x, choice_text(c));
+    drop_trial(&x);
+}
+
+static void shapes(void **state)
+{
+    (void)state;
+    const int lengths[] = {0, 1, 2, 13, 15, 16, 17, 57, 127, 130, 300};
+    const int widths[] = {1, 3, 16, 31, 64, 70, 128};
+    enum { LENGTHS = sizeof lengths / sizeof *lengths, WIDTHS = sizeof widths / sizeof *widths };
+    uint64_t seed = 1;
+    for (int t = 0; t < LENGTHS; t++)
+        for (int s = 0; s < LENGTHS; s++, seed++) {
+            const struct choice c = {.batch = 2,
+                                     .heads = 2,
+                                     .queries = lengths[t],
+                                     .keys = lengths[s],
+                                     .key_width = widths[seed % WIDTHS],
+                                     .value_width = widths[seed / 2 % WIDTHS]};
+            try_choice(&c, seed);
+        }
+}
+
+static void widths(void **state)
+{
+    (void)state;
+    for (int k = 1; k <= 72; k++) {
+        const struct choice c = {.batch = 1,
+                                 .heads = 1,
+                                 .queries = 5,
+                                 .keys = 19,
+                                 .key_width = k,
+                                 .value_width = 73 - k};
+        try_choice(&c, (uint64_t)k);
+    }
+}
+
+/* Every mask kind and combination of them, ragged or not, with grouped heads, and dropout. */
+static void masks(void **state)
+{
+    (void)state;
+    uint64_t seed = 0;
+    for (int corner = 0; corner <= RAPT_CORNER_BOTTOM_RIGHT; corner++)
+        for (int kinds = 0; kinds < 64; kinds++) {
+            bool placed = corner != RAPT_CORNER_NONE;
+            if (!placed && kinds & 3) continue;
+            const struct choice c = {.batch = 3,
+                                     .heads = 4,
+                                     .key_heads = kinds & 32 ? 2 : 0,
+                                     .queries = 3 + (int)(seed * 7 % 60),
+                                     .keys = 5 + (int)(seed * 29 % 150),
+                                     .key_width = 9,
+                                     .value_width = 20,
+                                     .corner = (rapt_corner)corner,
+                                     .causal = kinds & 1,
+                                     .window = kinds & 2,
+                                     .before = 4 + (int)(seed % 30),
+                                     .after = 3,
+                                     .counts = kinds & 4,
+                                     .allowed = kinds & 8 ? 8 + (int)(seed % 8) : NONE,
+                                     .bias = kinds & 16 ? 8 + (int)(seed / 3 % 8) : NONE,
+                                     .ragged = kinds & 32,
+                                     .dropout = seed % 3 == 0 ? 0.25f : 0};
+            try_choice(&c, ++seed);
+        }
+}
+
+/* Each dimension of mask and bias its own or shared. */
+static void broadcasts(void **state)
+{
+    (void)state;
+    for (int own = 0; own < 64; own++) {
+        const struct choice c = {.batch = 2,
+                                 .heads = 3,
+                                 .queries = 18,
+                                 .keys = 35,
+                                 .key_width = 8,
+                                 .value_width = 8,
+                                 .allowed = SHARED | own % 8,
+                                 .bias = SHARED | own / 8};
+        try_choice(&c, (uint64_t)own);
+    }
+}
+
+static void scores(void **state)
+{
+    (void)state;
+    const float scales[] = {0, 1, 0.3f, -0.5f, 4};
+    for (int score = 0; score < RAPT_SCORES; score++)
+        for (int i = 0; i < 5; i++)
+            for (int bias = 0; bias < 2; bias++) {
+                const struct choice c = {.batch = 1,
+                                         .heads = 2,
+                                         .queries = 30,
+                                         .keys = 140,
+                                         .key_width = 24,
+                                         .value_width = 16,
+                                         .score = (rapt_score)score,
+                                         .scale = scales[i],
+                                         .bias = bias ? SHARED : NONE};
+                try_choice(&c, (uint64_t)(score * 10 + i));
+            }
+    assert_string_equal(rapt_score_name(RAPT_SCORE_SCALED_DOT), "scaled-dot");
+    assert_string_equal(rapt_score_name(RAPT_SCORE_DOT), "dot");
+    assert_null(rapt_score_name(RAPT_SCORES));
+}
+
+/* Keys read by all sequences, by all heads, or all alike: strides of 0. */
+static void repeated_rows(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 8; i++) {
+        const struct choice c = {
+            .batch = 2, .heads = 3, .queries = 20, .keys = 33, .key_width = 10, .value_width = 12};
+        struct trial x = make_trial(&c, (uint64_t)i);
+        if (i & 1) x.a.k.batch = x.a.v.batch = 0;
+        if (i & 2) x.a.k.head = x.a.v.head = 0;
+        if (i & 4) x.a.q.row = 0;
+        run_forward(&x);
+        judge(&x, "repeated rows");
+        drop_trial(&x);
+    }
+}
+
+/* Weights beyond what float holds: the greatest decides, the others are 0; nothing overflows. */
+static void extremes(void **state)
+{
+    (void)state;
+    const float sizes[] = {1e4f, 1e10f, 1e18f, 1e-30f, 1e-40f};
+    for (int i = 0; i < 5; i++) {
+        const struct choice c = {.batch = 1,
+                                 .heads = 1,
+                                 .queries = 20,
+                                 .keys = 150,
+                                 .key_width = 1,
+                                 .value_width = 4,
+                                 .loud = sizes[i]};
+        struct trial x = make_trial(&c, 1);
+        run_forward(&x);
+        judge(&x, "extremes");
+        drop_trial(&x);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(shapes),     cmocka_unit_test(widths), cmocka_unit_test(masks),
+        cmocka_unit_test(broadcasts), cmocka_unit_test(scores), cmocka_unit_test(repeated_rows),
+        cmocka_unit_test(extremes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,252 @@
+/* trial.h - a problem made from a few choices, with its arrays, its results and what the
+   definition says they should be. */
+#ifndef RAPT_TESTS_TRIAL_H
+#define RAPT_TESTS_TRIAL_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <math.h>
+#include <rapt/attention.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "oracle/attention.h"
+
+enum { NONE = 0, PER_BATCH = 1, PER_HEAD = 2, PER_ROW = 4, SHARED = 8 }; /* of mask and bias */
+
+struct choice {
+    int batch, heads, key_heads, queries, keys, key_width, value_width;
+    bool ragged, counts;
+    rapt_corner corner;
+    bool causal, window;
+    int before, after;
+    int allowed, bias; /* which dimensions they have of their own; NONE: not there */
+    rapt_score score;
+    float scale, dropout;
+    float loud; /* deviation of q; 0: 1 */
+};
+
+struct trial {
+    rapt_attention a;
+    size_t nq, nk, nv, no, nbias, nlse; /* floats of each array */
+    float *q, *k, *v, *bias, *out, *lse, *dout, *dq, *dk, *dv, *dbias;
+    uint8_t *allowed;
+    int *query_starts, *key_starts, *counts;
+    void *scratch;
+    uint64_t random;
+};
+
+static inline uint32_t draw(uint64_t *state)
+{
+    *state = *state * 6364136223846793005ull + 1442695040888963407ull;
+    return (uint32_t)(*state >> 33);
+}
+
+static inline int draw_below(uint64_t *state, int n)
+{
+    return (int)(draw(state) % (uint32_t)n);
+}
+
+static inline float draw_float(uint64_t *state) /* deviation about 1 */
+{
+    float sum = 0;
+    for (int i = 0; i < 3; i++) sum += (float)(draw(state) & 0xffff) / 32768.f - 1;
+    return sum;
+}
+
+static inline float *draw_floats(uint64_t *state, size_t n, float times)
+{
+    float *x = malloc(n ? n * sizeof *x : 1);
+    for (size_t i = 0; i < n; i++) x[i] = times * draw_float(state);
+    return x;
+}
+
+static inline float *zeros(size_t n)
+{
+    return calloc(n ? n : 1, sizeof(float));
+}
+
+static inline int *draw_starts(uint64_t *state, int batch, int most)
+{
+    int *starts = calloc((size_t)batch + 1, sizeof *starts);
+    for (int b = 0; b < batch; b++)
+        starts[b + 1] = starts[b] + (b == batch / 2 ? most : draw_below(state, most + 1));
+    return starts;
+}
+
+/* Rows of all sequences. */
+static inline int rows_of(const int *starts, int batch, int full)
+{
+    return starts ? starts[batch] : batch * full;
+}
+
+/* Heads side by side in a row, as projections leave them, or one after the other; rows a few
+   floats apart. Ragged batches have no batch stride. */
+static inline rapt_stride lay(uint64_t *state, int heads, int rows, int all, int width, size_t *n)
+{
+    ptrdiff_t gap = draw_below(state, 3), row = width + gap;
+    rapt_stride s = {heads * rows * row, rows * row, row};
+    if (rows != all || draw_below(state, 2)) {
+        s = (rapt_stride){rows * heads * row, row, heads * row};
+        if (all != 0 && rows == 0) s.batch = 0;
+    }
+    *n = (size_t)all * (size_t)heads * (size_t)row;
+    if (*n) *n -= (size_t)gap; /* nothing behind the last row */
+    return s;
+}
+
+static inline rapt_stride lay_mask(const struct choice *c, int own, size_t *n)
+{
+    ptrdiff_t row = c->keys + 1, rows = own & PER_ROW ? c->queries : 1;
+    ptrdiff_t heads = own & PER_HEAD ? c->heads : 1, batch = own & PER_BATCH ? c->batch : 1;
+    *n = (size_t)(row * rows * heads * batch);
+    return (rapt_stride){own & PER_BATCH ? heads * rows * row : 0, own & PER_HEAD ? rows * row : 0,
+                         own & PER_ROW ? row : 0};
+}
+
+static inline void make_mask(struct trial *x, const struct choice *c)
+{
+    rapt_mask *m = &x->a.mask;
+    size_t n;
+    *m = (rapt_mask){.corner = c->corner,
+                     .causal = c->causal,
+                     .window = c->window,
+                     .before = c->before,
+                     .after = c->after};
+    if (c->counts) {
+        x->counts = calloc((size_t)c->batch + 1, sizeof *x->counts);
+        for (int b = 0; b < c->batch; b++)
+            x->counts[b] = draw_below(&x->random, oracle_keys(&x->a, b) + 1);
+        m->key_counts = x->counts;
+    }
+    if (c->allowed) {
+        m->allowed_stride = lay_mask(c, c->allowed, &n);
+        x->allowed = malloc(n + 1);
+        for (size_t i = 0; i < n; i++) x->allowed[i] = draw_below(&x->random, 3) ? 255 : 0;
+        m->allowed = x->allowed;
+    }
+    if (c->bias) {
+        m->bias_stride = lay_mask(c, c->bias, &x->nbias);
+        x->bias = draw_floats(&x->random, x->nbias, 1);
+        for (size_t i = 0; i < x->nbias; i++)
+            if (draw_below(&x->random, 9) == 0) x->bias[i] = -INFINITY;
+        x->dbias = zeros(x->nbias);
+        m->bias = x->bias;
+    }
+}
+
+static inline struct trial make_trial(const struct choice *c, uint64_t seed)
+{
+    struct trial x = {.random = seed * 0x9E3779B97F4A7C15ull + 1};
+    rapt_attention *a = &x.a;
+    int key_heads = c->key_heads ? c->key_heads : c->heads;
+    *a = (rapt_attention){.batch = c->batch,
+                          .heads = c->heads,
+                          .key_heads = c->key_heads,
+                          .queries = c->queries,
+                          .keys = c->keys,
+                          .key_width = c->key_width,
+                          .value_width = c->value_width,
+                          .score = c->score,
+                          .scale = c->scale,
+                          .dropout = c->dropout,
+                          .seed = seed,
+                          .threads = 2};
+    if (c->ragged) {
+        a->query_starts = x.query_starts = draw_starts(&x.random, c->batch, c->queries);
+        a->key_starts = x.key_starts = draw_starts(&x.random, c->batch, c->keys);
+    }
+    int queries = rows_of(x.query_starts, c->batch, c->queries);
+    int keys = rows_of(x.key_starts, c->batch, c->keys);
+    int query_step = c->ragged ? queries : c->queries, key_step = c->ragged ? keys : c->keys;
+    a->q = lay(&x.random, c->heads, query_step, queries, c->key_width, &x.nq);
+    a->k = lay(&x.random, key_heads, key_step, keys, c->key_width, &x.nk);
+    a->v = lay(&x.random, key_heads, key_step, keys, c->value_width, &x.nv);
+    a->out = lay(&x.random, c->heads, query_step, queries, c->value_width, &x.no);
+    make_mask(&x, c);
+    x.nlse = (size_t)queries * (size_t)c->heads;
+    x.q = draw_floats(&x.random, x.nq, c->loud ? c->loud : 1);
+    x.k = draw_floats(&x.random, x.nk, 1);
+    x.v = draw_floats(&x.random, x.nv, 1);
+    x.dout = draw_floats(&x.random, x.no, 1);
+    x.out = zeros(x.no), x.lse = zeros(x.nlse);
+    x.dq = zeros(x.nq), x.dk = zeros(x.nk), x.dv = zeros(x.nv);
+    return x;
+}
+
+static inline void drop_trial(struct trial *x)
+{
+    float *all[] = {x->q,    x->k,  x->v,  x->bias, x->out,  x->lse,
+                    x->dout, x->dq, x->dk, x->dv,   x->dbias};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
+    free(x->allowed);
+    free(x->query_starts);
+    free(x->key_starts);
+    free(x->counts);
+}
+
+static inline void *make_scratch(const rapt_attention *a)
+{
+    rapt_message why = {"?"};
+    if (rapt_attention_check(a, &why) != RAPT_OK) fail_msg("%s", why.text);
+    size_t bytes = rapt_attention_scratch(a);
+    void *scratch = aligned_alloc(64, (bytes + 64) / 64 * 64);
+    memset(scratch, 0xff, bytes); /* NaN: nothing may be read that was not written */
+    return scratch;
+}
+
+static inline void run_forward(struct trial *x)
+{
+    void *scratch = make_scratch(&x->a);
+    assert_int_equal(rapt_attention_forward(&x->a, x->q, x->k, x->v, x->out, x->lse, scratch),
+                     RAPT_OK);
+    free(scratch);
+}
+
+static inline void run_backward(struct trial *x)
+{
+    void *scratch = make_scratch(&x->a);
+    float *gradients[] = {x->dq, x->dk, x->dv, x->dbias};
+    size_t sizes[] = {x->nq, x->nk, x->nv, x->dbias ? x->nbias : 0};
+    for (int i = 0; i < 4; i++)
+        if (sizes[i]) memset(gradients[i], 0, sizes[i] * sizeof(float));
+    assert_int_equal(rapt_attention_backward(&x->a, x->q, x->k, x->v, x->out, x->lse, x->dout,
+                                             x->dq, x->dk, x->dv, x->dbias, scratch),
+                     RAPT_OK);
+    free(scratch);
+}
+
+static inline double *doubles(const float *x, size_t n)
+{
+    double *d = malloc((n + 1) * sizeof *d);
+    for (size_t i = 0; i < n; i++) d[i] = (double)x[i];
+    return d;
+}
+
+/* Bits are the same, except that any NaN equals any other. */
+static inline bool same_bits(const float *x, const float *y, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (memcmp(x + i, y + i, sizeof *x) != 0 && !(isnan(x[i]) && isnan(y[i]))) return false;
+    return true;
+}
+
+static inline const char *choice_text(const struct choice *c)
+{
+    static char text[256];
+    snprintf(text, sizeof text,
+             "batch %d heads %d/%d queries %d keys %d widths %d %d ragged %d counts %d corner %d "
+             "causal %d window %d:%d,%d allowed %d bias %d score %d scale %g dropout %g",
+             c->batch, c->heads, c->key_heads, c->queries, c->keys, c->key_width, c->value_width,
+             c->ragged, c->counts, (int)c->corner, c->causal, c->window, c->before, c->after,
+             c->allowed, c->bias, (int)c->score, (double)c->scale, (double)c->dropout);
+    return text;
+}
+
+#endif
