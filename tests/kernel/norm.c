@@ -22,7 +22,7 @@ static struct moments moments_of(const float *x, int n, double epsilon)
 
 static void forward(const struct kernels *k, int n, double mean, double width)
 {
-    float x[N], gain[N], bias[N], y[N], got_mean, got_inverse;
+    float x[N] = {0}, gain[N] = {0}, bias[N] = {0}, y[N], got_mean, got_inverse;
     double most = 0;
 
     fill(x, (size_t)n, mean - width, mean + width, 1);
