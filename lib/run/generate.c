@@ -50,6 +50,8 @@ static rapt_status check(const rapt_session *s, const rapt_generate_options *o, 
                           o->beams);
     if (!isfinite(o->length_penalty))
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "length_penalty is not finite");
+    if (o->never_count < 0)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "never_count is %d", o->never_count);
     for (int i = 0; i < o->never_count; i++)
         if (!o->never || o->never[i] < 0 || o->never[i] >= vocab)
             return rapt__fail(why, RAPT_BAD_ARGUMENT, "never[%d] is outside the vocabulary", i);

@@ -32,7 +32,8 @@ static int pop(const float *logits, int *heap, int *n)
     return top;
 }
 
-/* Walks from the likeliest token down until the share `point` of the kept mass is passed. */
+/* Walks from the likeliest token down until the share `point` of the kept mass is passed; -1 if
+   there is no mass: every token is forbidden, or the logits are no numbers. */
 static int32_t draw(const struct search *s, const float *logits, int vocab, double u)
 {
     const rapt_generate_options *o = s->options;
@@ -41,6 +42,7 @@ static int32_t draw(const struct search *s, const float *logits, int vocab, doub
     for (int i = vocab / 2; i-- > 0;) sink(logits, heap, n, i);
     double most = (double)logits[heap[0]], all = 0, t = (double)o->temperature;
     for (int i = 0; i < vocab; i++) all += exp(((double)logits[i] - most) / t);
+    if (!(all > 0 && isfinite(all))) return -1;
     int limit = o->top_k && o->top_k < vocab ? o->top_k : vocab;
     double wanted = o->top_p > 0 && o->top_p < 1 ? (double)o->top_p * all : all, kept = 0;
     int *taken = heap + vocab; /* popped tokens pile up from the end, behind the heap */
@@ -66,6 +68,10 @@ void rapt__search_sample(struct search *s, int source, int row, const float *log
     int at = source * s->stride, vocab = s->session->model->config.target_vocab;
     uint64_t key = rapt__mix(o->seed, o->sequence + (uint64_t)source);
     int32_t token = draw(s, logits, vocab, rapt__uniform(key, (uint64_t)s->step));
+    if (token < 0) {
+        m->live_count[source] = 0;
+        return;
+    }
     double sum = m->sums[at] + (double)logits[token] - (double)m->log_sums[row];
     bool end = token == o->end;
     int32_t *from = m->live + (size_t)at * (size_t)s->length;

@@ -132,7 +132,7 @@ static rapt_status search(struct window *w, int first, int n, rapt_message *why)
 /* ---- giving back ---- */
 
 /* The mean cross-attention of a translation: it is fed once more, as many rows at a time as the
-   session takes. */
+   session takes. One that fills all its room has no end, and zeros in that row. */
 static rapt_status align(struct window *w, const struct sentence *s, const int32_t *target,
                          int count, rapt_message *why)
 {
@@ -143,6 +143,7 @@ static rapt_status align(struct window *w, const struct sentence *s, const int32
     w->fed[0] = RAPT_TOKEN_BEGIN;
     memcpy(w->fed + 1, target, sizeof(int32_t) * (size_t)count);
     w->fed_starts[0] = 0;
+    memset(w->weights + (size_t)count * (size_t)s->count, 0, sizeof(float) * (size_t)s->count);
     for (int at = 0, rows; !status && at < count + 1 && at < s->limit; at += rows) {
         int left = (count + 1 < s->limit ? count + 1 : s->limit) - at;
         rows = left < session->limits.target_tokens ? left : session->limits.target_tokens;
@@ -220,7 +221,7 @@ static void lay_out(struct window *w, bool alignments, struct arena *arena)
     w->batch_starts = rapt__arena_take(arena, batch + 1, sizeof(int));
     w->batch_counts = rapt__arena_take(arena, batch * nbest, sizeof(int));
     w->batch_scores = rapt__arena_take(arena, batch * nbest, sizeof(float));
-    w->weights = alignments ? rapt__arena_floats(arena, positions, positions) : NULL;
+    w->weights = alignments ? rapt__arena_floats(arena, positions + 1, positions) : NULL;
     w->fed = rapt__arena_take(arena, positions + 1, sizeof(int32_t));
     w->fed_starts = rapt__arena_take(arena, (size_t)t->options.beams + 1, sizeof(int));
     w->text_size = positions * longest_token(t->target) + 1;

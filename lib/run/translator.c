@@ -1,6 +1,7 @@
 /* translator.c - a model file with its tokenisers, ready to translate. */
 #include "run/translator.h"
 
+#include <math.h>
 #include <string.h>
 
 static rapt_translator_options fill_in(const rapt_translator_options *options)
@@ -18,6 +19,8 @@ static rapt_status check_options(const rapt_translator_options *o, rapt_message 
     if (o->beams < 1 || o->beams > 1024 || o->nbest < 1 || o->nbest > o->beams)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "beams %d, nbest %d: nbest is 1 to beams",
                           o->beams, o->nbest);
+    if (!isfinite(o->length_penalty))
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "length_penalty is not finite");
     if (o->batch < 1 || o->batch > 1 << 16 || o->batch_tokens < 1 || o->threads < 0)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "batch %d, batch_tokens %d, threads %d", o->batch,
                           o->batch_tokens, o->threads);
