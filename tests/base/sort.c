@@ -1,9 +1,10 @@
 /* sort.c - sorted, the same items, and in few comparisons whatever the input. */
 #include "base/base.h"
 
-#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
+
+#include <cmocka.h>
 
 struct item {
     uint64_t key;

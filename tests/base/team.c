@@ -1,0 +1,118 @@
+/* team.c - every ticket is drawn once, shares cover everything, what was written before a barrier
+   is read after it; also from a caller's parallel region and from a second thread. */
+#include "base/base.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { ITEMS = 500, ROUNDS = 60 };
+
+struct sheet {
+    int threads;
+    int seen[ITEMS], shared[ITEMS], wrong;
+    int ranks[16], members;
+};
+
+static void work(struct team *team, void *argument)
+{
+    struct sheet *s = argument;
+    if (team->rank < 16) s->ranks[team->rank]++;
+    for (int round = 0; round < ROUNDS; round++) {
+        for (int i; (i = rapt__team_take(team)) < ITEMS;) s->seen[i]++;
+        rapt__team_barrier(team);
+        size_t begin, end;
+        rapt__team_share(team, ITEMS, 16, &begin, &end);
+        for (size_t i = begin; i < end; i++) s->shared[i] += s->seen[i] == round + 1;
+        rapt__team_barrier(team);
+    }
+    if (team->rank == 0) s->members = team->size;
+}
+
+static void check(const struct sheet *s, int most)
+{
+    assert_true(s->members >= 1 && s->members <= most);
+    for (int i = 0; i < s->members; i++) assert_int_equal(s->ranks[i], 1);
+    for (int i = 0; i < ITEMS; i++) {
+        assert_int_equal(s->seen[i], ROUNDS);
+        assert_int_equal(s->shared[i], ROUNDS);
+    }
+}
+
+static void every_size(void **state)
+{
+    (void)state;
+    for (int threads = 1; threads <= 7; threads++) {
+        struct sheet s = {0};
+        rapt__team_run(threads, work, &s);
+        check(&s, threads);
+    }
+}
+
+static void inside_a_region(void **state)
+{
+    (void)state;
+    struct sheet sheets[3];
+    memset(sheets, 0, sizeof sheets);
+#pragma omp parallel for num_threads(3)
+    for (int i = 0; i < 3; i++) rapt__team_run(4, work, &sheets[i]);
+    for (int i = 0; i < 3; i++) check(&sheets[i], 4);
+}
+
+static void *from_thread(void *argument)
+{
+    rapt__team_run(2, work, argument);
+    return NULL;
+}
+
+static void from_other_threads(void **state)
+{
+    (void)state;
+    struct sheet sheets[3];
+    pthread_t threads[3];
+    memset(sheets, 0, sizeof sheets);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, from_thread, &sheets[i]), 0);
+    for (int i = 0; i < 3; i++) pthread_join(threads[i], NULL);
+    for (int i = 0; i < 3; i++) check(&sheets[i], 2);
+}
+
+static void shares_cover(void **state)
+{
+    (void)state;
+    for (size_t n = 0; n < 70; n++)
+        for (size_t grain = 1; grain < 20; grain += 3)
+            for (int size = 1; size < 9; size++) {
+                size_t at = 0;
+                for (int rank = 0; rank < size; rank++) {
+                    struct team team = {.rank = rank, .size = size};
+                    size_t begin, end;
+                    rapt__team_share(&team, n, grain, &begin, &end);
+                    assert_int_equal(begin, at);
+                    assert_true(end >= begin && (end == n || end % grain == 0));
+                    at = end;
+                }
+                assert_int_equal(at, n);
+            }
+}
+
+static void sizes(void **state)
+{
+    (void)state;
+    assert_int_equal(rapt__team_size(3), 3);
+    assert_true(rapt__team_size(0) >= 1);
+    assert_true(rapt__team_size(1 << 30) <= 1024);
+    assert_int_equal(rapt__team_size(-1), rapt__team_size(0));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_size),
+                                       cmocka_unit_test(inside_a_region),
+                                       cmocka_unit_test(from_other_threads),
+                                       cmocka_unit_test(shares_cover), cmocka_unit_test(sizes)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
