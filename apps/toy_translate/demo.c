@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 /* All that decides how well and how fast the demo learns. */
-enum { CORPUS_SEED = 1, TRAIN_PAIRS = 24000, HELDOUT_PAIRS = 1000, VALID_PAIRS = 100, BEAM = 1 };
+enum { CORPUS_SEED = 1, TRAIN_PAIRS = 60000, HELDOUT_PAIRS = 1000, VALID_PAIRS = 100, BEAM = 1 };
 static const struct recipe recipe_demo = {
     .preset = "tiny",
     .layers = 2,
@@ -16,13 +16,13 @@ static const struct recipe recipe_demo = {
     .heads = 4,
     .hidden = 256,
     .vocab = 1200,
-    .dropout = 0.05,
+    .dropout = 0,
     .smoothing = 0.05,
-    .rate = 0.004,
+    .rate = 0.003,
     .warmup = 150,
     .schedule = "linear",
-    .batch_tokens = 2048,
-    .steps = 1000,
+    .batch_tokens = 1024,
+    .steps = 1500,
     .average = 1,
     .seed = 1,
 };

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { CELL = 4, WIDEST = 12 }; /* columns of a cell */
+
 /* Ranges of characters that a terminal shows in no column or in two, after Unicode's general
    category Mn and East Asian Width W and F; the common ones. */
 static const struct {
@@ -79,21 +81,28 @@ static void put(FILE *file, const char *text, int columns, bool right)
     if (!right) fprintf(file, "%*s", fill, "");
 }
 
-static char **labels(const struct words *words, int *widest)
+struct labels {
+    int count;
+    char **texts;
+    int *widths; /* in columns */
+};
+
+static struct labels labels_make(const struct words *words)
 {
-    char **texts = grab((size_t)words->count, sizeof *texts);
-    for (int i = 0; i < words->count; i++) {
-        texts[i] = printable(words->texts[i]);
-        int width = text_columns((rapt_text){texts[i], strlen(texts[i])});
-        if (width > *widest) *widest = width;
+    size_t count = (size_t)words->count;
+    struct labels labels = {words->count, grab(count, sizeof(char *)), grab(count, sizeof(int))};
+    for (size_t i = 0; i < count; i++) {
+        labels.texts[i] = printable(words->texts[i]);
+        labels.widths[i] = text_columns((rapt_text){labels.texts[i], strlen(labels.texts[i])});
     }
-    return texts;
+    return labels;
 }
 
-static void labels_free(char **texts, int count)
+static void labels_free(struct labels *labels)
 {
-    for (int i = 0; i < count; i++) free(texts[i]);
-    free(texts);
+    for (int i = 0; i < labels->count; i++) free(labels->texts[i]);
+    free(labels->texts);
+    free(labels->widths);
 }
 
 static void put_cell(FILE *file, float weight, int width, bool numbers)
@@ -105,36 +114,53 @@ static void put_cell(FILE *file, float weight, int width, bool numbers)
         fprintf(file, " %*d", width, percent);
         return;
     }
-    int block = shade == 0 ? 1 : width < 4 ? width : 4;
+    int block = shade == 0 ? 1 : CELL;
     fprintf(file, " %*s", (width - block) / 2, "");
     for (int i = 0; i < block; i++) fputs(shades[shade], file);
     fprintf(file, "%*s", width - block - (width - block) / 2, "");
 }
 
+static int clamp(int value, int least, int most)
+{
+    return value < least ? least : value > most ? most : value;
+}
+
+/* Columns [from, to) of the table. */
+static void print_part(FILE *file, const struct labels *rows, const struct labels *heads, int left,
+                       int from, int to, const float *grid, bool numbers)
+{
+    fprintf(file, "%*s", left, "");
+    for (int s = from; s < to; s++) {
+        fputc(' ', file);
+        put(file, heads->texts[s], heads->widths[s], numbers);
+    }
+    fputc('\n', file);
+    for (int t = 0; t < rows->count; t++) {
+        put(file, rows->texts[t], left, true);
+        for (int s = from; s < to; s++)
+            put_cell(file, grid[(size_t)t * (size_t)heads->count + (size_t)s], heads->widths[s],
+                     numbers);
+        fputc('\n', file);
+    }
+}
+
 void heatmap_print(FILE *file, const struct words *source, const struct words *target,
                    const float *grid, bool numbers, int columns)
 {
-    int left = 0, width = 4;
-    char **rows = labels(target, &left), **heads = labels(source, &width);
-    if (left > columns / 3) left = columns / 3;
-    if (width > 12) width = 12;
-    int at_once = (columns - left) / (width + 1);
-    if (at_once < 1) at_once = 1;
-    for (int from = 0; from < source->count; from += at_once) {
-        int to = from + at_once < source->count ? from + at_once : source->count;
-        fprintf(file, "%*s", left, "");
-        for (int s = from; s < to; s++) {
-            fputc(' ', file);
-            put(file, heads[s], width, numbers);
+    struct labels rows = labels_make(target), heads = labels_make(source);
+    int left = 0;
+    for (int t = 0; t < rows.count; t++) left = rows.widths[t] > left ? rows.widths[t] : left;
+    left = clamp(left, 1, columns / 3);
+    for (int s = 0; s < heads.count; s++) heads.widths[s] = clamp(heads.widths[s], CELL, WIDEST);
+    for (int from = 0, to; from < heads.count; from = to) {
+        int used = left;
+        for (to = from; to < heads.count; to++) {
+            used += heads.widths[to] + 1;
+            if (used > columns && to > from) break;
         }
-        fputc('\n', file);
-        for (int t = 0; t < target->count; t++) {
-            put(file, rows[t], left, true);
-            for (int s = from; s < to; s++)
-                put_cell(file, grid[(size_t)t * (size_t)source->count + (size_t)s], width, numbers);
-            fputc('\n', file);
-        }
+        if (from > 0) fputc('\n', file);
+        print_part(file, &rows, &heads, left, from, to, grid, numbers);
     }
-    labels_free(rows, target->count);
-    labels_free(heads, source->count);
+    labels_free(&rows);
+    labels_free(&heads);
 }

@@ -28,9 +28,10 @@ static int skip(struct learner *learner)
     say("step %lld: the loss or its gradient is not finite; the batch is skipped",
         learner->state.step + 1);
     if (learner->state.bad < BAD_BATCHES) return EXIT_FINE;
-    return failed("%d batches in a row gave no finite loss; the last checkpoint stands; a lower "
-                  "--rate or a longer --warmup may help",
-                  BAD_BATCHES);
+    return failed(
+        "%d batches in a row gave no finite loss; the last checkpoint, if any, stands; a lower "
+        "--rate or a longer --warmup may help",
+        BAD_BATCHES);
 }
 
 static int make_step(struct learner *learner)

@@ -12,7 +12,7 @@ struct state {
     double best;        /* the lowest validation loss so far */
     int since;          /* epochs since then */
     int bad;            /* batches in a row without a finite loss or gradient */
-    double seconds;     /* of training in all runs */
+    double seconds;     /* of all runs, where --minutes bounds them; else 0 */
     double loss;        /* of this epoch, summed over tokens */
     long long tokens;   /* predicted in this epoch */
     uint64_t data;      /* hash of the training and validation pairs */
@@ -56,9 +56,14 @@ double share_done(const struct learner *learner); /* 0..1; 0 if there is no boun
 double time_left(const struct learner *learner);  /* seconds; -1: unknown */
 double rate_now(const struct learner *learner);
 
+/* ---- state.c ---- */
+char *options_text(const struct recipe *recipe);
+char *state_write(const struct learner *learner);
+/* It must be of the same options and data. */
+int state_read(struct learner *learner, const char *text);
+
 /* ---- checkpoint.c ---- */
 int room_check(const struct learner *learner); /* can the files be written, and do they fit? */
-char *options_text(const struct recipe *recipe);
 int checkpoint_save(struct learner *learner);
 int checkpoint_open(struct learner *learner);     /* the model, vocabulary and state */
 int checkpoint_continue(struct learner *learner); /* the trainer and the average */

@@ -104,7 +104,8 @@ static int help(const struct command *command)
         char left[64];
         snprintf(left, sizeof left, "--%s%s%s", row->name, row->kind == OPTION_FLAG ? "" : " ",
                  row->kind == OPTION_FLAG ? "" : row->argument);
-        printf("  %-30s %s", left, row->help);
+        printf("  %-30s%s%s", left, strlen(left) > 30 ? "\n                                 " : " ",
+               row->help);
         print_default(row);
         putchar('\n');
     }

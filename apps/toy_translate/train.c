@@ -113,7 +113,7 @@ int command_train(int argc, char **argv)
         {"separate", OPTION_FLAG, &r.separate, "", "a vocabulary for each language", 0, 0, 0},
         {"dropout", OPTION_REAL, &r.dropout, "P", "share of activations dropped", 0, 0.99, 0},
         {"smoothing", OPTION_REAL, &r.smoothing, "P", "label smoothing", 0, 0.99, 0},
-        {"rate", OPTION_REAL, &r.rate, "R", "the highest learning rate", 0, 10, 0},
+        {"rate", OPTION_REAL, &r.rate, "R", "the highest learning rate", 0, 1e30, 0},
         {"warmup", OPTION_WHOLE, &r.warmup, "N", "steps in which the rate rises", 0, 1000000000, 0},
         {"schedule", OPTION_CHOICE, &r.schedule, "inverse-sqrt|linear|constant",
          "how it falls; linear with --minutes", 0, 0, 0},

@@ -1,0 +1,153 @@
+#!/bin/sh
+# toy_translate from pairs to translations: training resumed and interrupted, bit for bit; lines
+# in and lines out; scores, attention and figures as JSON.
+# usage: toy_translate.sh PROGRAM
+set -u
+program=$1
+here=$(mktemp -d) && cd "$here" || exit 1
+trap 'rm -rf "$here"' EXIT
+failures=0
+
+fail() {
+    echo "$*"
+    failures=$((failures + 1))
+}
+# check WHAT COMMAND...: the command succeeds.
+check() {
+    what=$1
+    shift
+    "$@" || fail "failed: $what"
+}
+# code WANTED COMMAND...: the exit code.
+code() {
+    wanted=$1
+    shift
+    "$@" 2>err
+    got=$?
+    [ $got -eq "$wanted" ] || { fail "exit code $got, not $wanted: $*"; cat err; }
+}
+
+# A language of six words that is said backwards in another: 700 pairs, the last 20 apart.
+awk 'BEGIN {
+    split("red blue green old new big", s); split("rot blau grün alt neu groß", t); x = 7
+    for (n = 0; n < 700; n++) {
+        length_ = 1 + n % 4; a = b = ""
+        for (i = 0; i < length_; i++) {
+            x = (x * 1103 + 12345) % 65536; w = 1 + int(x / 16) % 6
+            a = a (i ? " " : "") s[w]; b = t[w] (i ? " " : "") b
+        }
+        print a "\t" b
+    }
+}' >all.tsv
+head -n 680 all.tsv >train.tsv
+tail -n 20 all.tsv >test.tsv
+options="--data train.tsv --valid test.tsv --layers 1 --width 32 --heads 2 --hidden 64 --vocab 290
+    --batch-tokens 256 --rate 0.01 --warmup 30 --average 3 --dropout 0.1"
+
+# Resumed within an epoch and at its end, with other threads, and as JSON: the same bits.
+code 0 "$program" train $options --out whole --steps 70 --threads 2
+code 0 "$program" train $options --out parts --epochs 1 --threads 1
+code 0 "$program" train $options --out parts --steps 43 --threads 2 --resume --json >reports
+code 0 "$program" train $options --out parts --steps 70 --threads 1 --resume
+check "resuming gives the same model" cmp whole parts
+check "and the same checkpoint" cmp whole.checkpoint parts.checkpoint
+check "reports end with done" grep -q '"done":true' reports
+check "reports are JSON objects" [ "$(grep -vc '^{"step":.*}$' reports)" -eq 0 ]
+
+# Interrupted: saves, says so, exits with 130, and nothing is lost.
+"$program" train $options --out cut --steps 100000 --threads 1 2>err &
+while kill -0 $! && ! grep -q '^step' err; do sleep 0.1; done
+kill -INT $!
+wait $!
+got=$?
+[ $got -eq 130 ] || fail "interrupted: exit code $got, not 130"
+check "it says so" grep -q "interrupted at step" err
+step=$(sed -n 's/.*interrupted at step \([0-9]*\).*/\1/p' err)
+code 0 "$program" train $options --out cut --steps $((step + 60)) --patience 0 --resume
+code 0 "$program" train $options --out uncut --steps $((step + 60)) --patience 0
+check "an interrupted run ends like another" cmp cut.checkpoint uncut.checkpoint
+
+# What does not fit together is refused, and the old checkpoint stands.
+cp whole.checkpoint before
+code 1 "$program" train $options --out whole --steps 90 --seed 2 --resume
+check "the option is named" grep -q "made with seed 1, not seed 2" err
+code 1 "$program" train $options --data test.tsv --out whole --steps 90 --resume
+check "other data" grep -q "other sentence pairs" err
+check "untouched" cmp before whole.checkpoint
+head -c 20000 before >damaged.checkpoint
+code 1 "$program" train $options --out damaged --steps 90 --resume
+(ulimit -f 20 && "$program" train $options --out large --steps 9) 2>err && fail "no room unnoticed"
+check "no room is told before training" grep -q "large: cannot write" err
+
+# A loss that is not finite: batches skipped, said, and in the end given up.
+code 1 "$program" train $options --out wild --steps 90 --rate 1e30 --warmup 1 --schedule constant
+check "skipping is said" grep -q "not finite; the batch is skipped" err
+check "and the end" grep -q "10 batches in a row" err
+
+# A vocabulary smaller than asked for by default, CRLF, no line feed at the end, one long line.
+{ head -n 30 train.tsv | sed 's/$/\r/'; head -c 1000000 /dev/zero | tr '\0' x; printf '\ty\n'
+  printf 'red\trot'; } >odd.tsv
+code 0 "$program" train --data odd.tsv --out odd --layers 1 --width 16 --heads 1 --steps 3
+check "the long line is named" grep -q "odd.tsv:31: a sentence has more than 65536 bytes" err
+
+# Now one that can translate.
+code 0 "$program" train $options --out model --epochs 40 --patience 0
+cut -f 1 test.tsv >source
+cut -f 2 test.tsv >target
+code 0 "$program" translate --model model <source >lines
+check "a line for a line" [ "$(wc -l <lines)" -eq 20 ]
+right=$(paste lines target | awk -F '\t' '$1 == $2' | wc -l)
+[ "$right" -ge 16 ] || fail "only $right of 20 sentences are right"
+code 0 "$program" translate --model model --batch-tokens 8 --threads 3 <source >again
+check "whatever the batches and threads" cmp lines again
+while read -r line; do echo "$line" | "$program" translate --model model; done <source >again
+check "one by one" cmp lines again
+
+printf 'red\r\n\n   \na\377\nnew red' >odd
+head -c 100000 /dev/zero | tr '\0' '\001' >>odd
+code 1 "$program" translate --model model <odd >again
+check "five lines" [ "$(wc -l <again)" -eq 5 ]
+check "empty ones" [ "$(sed -n '2,5p' again | tr -d '\n' | wc -c)" -eq 0 ]
+check "invalid UTF-8 is named" grep -q "input:4: byte 2 is not valid UTF-8" err
+check "too long is named" grep -q "input:5: more tokens than" err
+code 0 "$program" translate --model model </dev/null >again
+check "nothing for nothing" [ ! -s again ]
+
+echo "red old" | "$program" translate --model model --nbest 3 >again
+check "n-best" [ "$(grep -c '^0 ||| .* ||| -[0-9.]*$' again)" -eq 3 ]
+echo "red old" | "$program" translate --model model --scores --alignments >again
+check "scores and alignments" grep -qE '^[^	]*	-[0-9.]+	[0-9]+-0( [0-9]+-[0-9]+)*$' again
+yes red | head -n 20000 | "$program" translate --model model --beam 1 2>err | head -n 1 >again
+check "a closed pipe ends in silence" [ ! -s err ]
+
+code 0 "$program" evaluate --model model --data test.tsv --json >again
+for key in sentences bleu bleu_lc_tok chrf exact target_tokens seconds tokens_per_second threads; do
+    check "evaluate --json: $key" grep -q "\"$key\":[0-9]" again
+done
+code 0 "$program" evaluate --model model --source source --target target --json >twofold
+check "one file or two" [ "$(grep -o '"bleu":[^,]*' again)" = "$(grep -o '"bleu":[^,]*' twofold)" ]
+
+code 0 "$program" attend --model model "red old new" --layer 1 --head 2 >again
+check "a row for each word and the end" [ "$(grep -c '[·░▒▓█]' again)" -ge 3 ]
+code 2 "$program" attend --model model "red old new" --layer 7 >/dev/null
+code 0 "$program" attend --model model "red old new" --json >again
+check "attention as JSON" grep -q '"source":\["red","old","new","(end)"\]' again
+code 0 "$program" info --model model >again
+check "info" grep -q "^width  *32" again
+code 0 "$program" info --model whole.checkpoint --json >again
+check "a checkpoint is a model too" grep -q '"parameters":[0-9]' again
+
+code 0 "$program" train $options --vocab 270 --separate --out apart --steps 5
+code 0 "$program" info --model apart --json >again
+check "two vocabularies" grep -q '"vocabulary":"separate"' again
+code 0 "$program" translate --model apart <source >again
+
+# The demo, far too short to learn.
+code 0 "$program" demo --steps 3 --json --out kept >again
+for key in exact heldout train_pairs seconds threads; do
+    check "demo --json: $key" grep -q "\"$key\":[0-9]" again
+done
+check "nothing else" [ "$(wc -l <again)" -eq 1 ]
+code 0 "$program" demo --write-corpus corpus.tsv
+check "corpus" [ "$(wc -l <corpus.tsv)" -ge 20000 ]
+[ $failures -eq 0 ]
