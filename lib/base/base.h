@@ -24,7 +24,8 @@ void rapt__free(const rapt_allocator *allocator, void *memory, size_t bytes); /*
 bool rapt__times(size_t a, size_t b, size_t *product);
 bool rapt__plus(size_t a, size_t b, size_t *sum);
 
-/* ---- sort.c: in place, no memory, n log n for every input; equal items end up in any order ---- */
+/* ---- sort.c: in place, no memory, n log n for every input; equal items end up in any order ----
+ */
 typedef int rapt__order(const void *context, const void *a, const void *b); /* < 0: a before b */
 void rapt__sort(void *items, size_t count, size_t size, rapt__order *order, const void *context);
 

@@ -14,4 +14,5 @@ $cc -std=c11 -Wall -Wextra -Werror -I"$include" "$scratch/program.c" -o "$scratc
 model=$scratch/model.safetensors
 "$toy" demo --steps 1 --out "$model" >"$scratch/log" 2>&1 || { cat "$scratch/log"; exit 1; }
 [ -s "$model" ] || { echo "toy_translate demo --out made no model"; cat "$scratch/log"; exit 1; }
-echo "cats do not like dogs" | "$scratch/program" "$model" "cats do not like dogs"
+echo "cats do not like dogs" | "$scratch/program" "$model" >"$scratch/out"
+[ "$(wc -l <"$scratch/out")" -eq 1 ] || { echo "one line in, not one line out"; exit 1; }
