@@ -1,0 +1,382 @@
+/* load.c - model files as they must not be: contradictions in the configuration, tensors that are
+   missing, strange or turned, another version, cut short, flipped, or larger inside than
+   outside. Each is refused by name, or loaded as a model that works. */
+#include "model/small.h"
+
+#include <stdint.h>
+
+struct file {
+    unsigned char *bytes;
+    size_t size;
+    char path[256];
+};
+
+static void put(const struct file *f)
+{
+    FILE *to = fopen(f->path, "wb");
+    assert_non_null(to);
+    assert_int_equal(fwrite(f->bytes, 1, f->size, to), f->size);
+    assert_int_equal(fclose(to), 0);
+}
+
+static struct file good_file(const rapt_config *config)
+{
+    struct file f = {.bytes = malloc(1 << 20)};
+    rapt_model *model = small_model(config, 1);
+    rapt_note notes[] = {{"note", "kept"}};
+    assert_int_equal(rapt_model_save(model, small_path(f.path, "load"), notes, 1, NULL), RAPT_OK);
+    rapt_model_free(model);
+    FILE *from = fopen(f.path, "rb");
+    f.size = fread(f.bytes, 1, 1 << 20, from);
+    fclose(from);
+    assert_in_range(f.size, 100, (1 << 20) - 1);
+    return f;
+}
+
+static void drop(struct file *f)
+{
+    unlink(f->path);
+    free(f->bytes);
+}
+
+static uint64_t header_size(const struct file *f)
+{
+    uint64_t n = 0;
+    for (int i = 0; i < 8; i++) n |= (uint64_t)f->bytes[i] << 8 * i;
+    return n;
+}
+
+/* The file with the first `from` of its header replaced. */
+static struct file edited(const struct file *f, const char *from, const char *to)
+{
+    struct file e = {.bytes = malloc(f->size + strlen(to) + 1)};
+    size_t n = header_size(f), old = strlen(from), new = strlen(to), at = 8;
+    while (at + old <= 8 + n && memcmp(f->bytes + at, from, old) != 0) at++;
+    if (at + old > 8 + n) fail_msg("the header has no %s", from);
+    memcpy(e.path, f->path, sizeof e.path);
+    memcpy(e.bytes, f->bytes, at);
+    memcpy(e.bytes + at, to, new);
+    memcpy(e.bytes + at + new, f->bytes + at + old, f->size - at - old);
+    e.size = f->size - old + new;
+    n = n - old + new;
+    for (int i = 0; i < 8; i++) e.bytes[i] = (unsigned char)(n >> 8 * i);
+    return e;
+}
+
+/* Refused, and the message names the file and says the word. */
+static void refused(const struct file *f, const char *word)
+{
+    rapt_model *model = (rapt_model *)(uintptr_t)64;
+    rapt_message why = {""};
+    put(f);
+    assert_int_equal(rapt_model_load(&model, f->path, NULL, &why), RAPT_BAD_FILE);
+    assert_true((uintptr_t)model == 64);
+    if (!strstr(why.text, f->path) || !strstr(why.text, word))
+        fail_msg("\"%s\" does not say \"%s\"", why.text, word);
+}
+
+/* Fields of the configuration stand in a JSON string: quotes are escaped. */
+#define Q "\\\""
+static const struct {
+    const char *from, *to, *word;
+} contradictions[] = {
+    {Q "version" Q ":1", Q "version" Q ":2", "version 2"},
+    {Q "version" Q ":1", Q "version" Q ":0", "version 0"},
+    {Q "version" Q ":1", Q "version" Q ":" Q "1" Q, "version"},
+    {Q "version" Q ":1,", "", "version"},
+    {Q "encoder-decoder" Q, Q "decoder" Q, "kind"},
+    {Q "encoder-decoder" Q, Q "decoder-only" Q, "source_vocab"},
+    {Q "encoder-decoder" Q, Q "encoder-only" Q, "decoder_layers"},
+    {Q "encoder-decoder" Q, "0", "kind"},
+    {Q "source_vocab" Q ":11", Q "source_vocab" Q ":0", "source_vocab"},
+    {Q "source_vocab" Q ":11", Q "source_vocab" Q ":-11", "source_vocab"},
+    {Q "source_vocab" Q ":11", Q "source_vocab" Q ":11.5", "source_vocab"},
+    {Q "source_vocab" Q ":11", Q "source_vocab" Q ":" Q "11" Q, "source_vocab"},
+    {Q "source_vocab" Q ":11", Q "source_vocab" Q ":true", "source_vocab"},
+    {Q "source_vocab" Q ":11", Q "source_vocab" Q ":null", "source_vocab"},
+    {Q "source_vocab" Q ":11", Q "source_vocab" Q ":[11]", "source_vocab"},
+    {Q "source_vocab" Q ":11", Q "source_vocab" Q ":1e1", "source_vocab"},
+    {Q "source_vocab" Q ":11,", "", "source_vocab"},
+    {Q "source_vocab" Q ":11", Q "source_vocab" Q ":11," Q "source_vocab" Q ":11", "source_vocab"},
+    {Q "source_vocab" Q ":11", Q "source_vocab" Q ":4294967307", "source_vocab"},
+    {Q "source_vocab" Q ":11", Q "source_vocab" Q ":99999999999999999999999", "source_vocab"},
+    {Q "source_vocab" Q ":11", Q "source_vocab" Q ":16777217", "source_vocab"},
+    {Q "source_vocab" Q ":11", Q "source_vocab" Q ":12", "encoder.embedding.weight"},
+    {Q "target_vocab" Q ":13", Q "target_vocab" Q ":0", "target_vocab"},
+    {Q "target_vocab" Q ":13", Q "target_vocab" Q ":12", "decoder.embedding.weight"},
+    {Q "target_vocab" Q ":13", Q "target_vocab" Q ":16000000", "larger"},
+    {Q "positions" Q ":12", Q "positions" Q ":0", "positions"},
+    {Q "positions" Q ":12", Q "positions" Q ":2147483647", "positions"},
+    {Q "positions" Q ":12", Q "positions" Q ":16777216", "positions"},
+    {Q "width" Q ":8", Q "width" Q ":0", "width"},
+    {Q "width" Q ":8", Q "width" Q ":7", "width"},
+    {Q "width" Q ":8", Q "width" Q ":65537", "width"},
+    {Q "width" Q ":8", Q "width" Q ":65536", "larger"},
+    {Q "width" Q ":8", Q "width" Q ":10", "10"},
+    {Q "heads" Q ":2", Q "heads" Q ":0", "heads"},
+    {Q "heads" Q ":2", Q "heads" Q ":3", "heads"},
+    {Q "heads" Q ":2", Q "heads" Q ":16", "heads"},
+    {Q "key_heads" Q ":0", Q "key_heads" Q ":3", "key_heads"},
+    {Q "key_heads" Q ":0", Q "key_heads" Q ":4", "key_heads"},
+    {Q "key_heads" Q ":0", Q "key_heads" Q ":-1", "key_heads"},
+    {Q "key_heads" Q ":0", Q "key_heads" Q ":1", "qkv.weight"},
+    {Q "hidden" Q ":12", Q "hidden" Q ":0", "feedforward"},
+    {Q "hidden" Q ":12", Q "hidden" Q ":1048577", "hidden"},
+    {Q "hidden" Q ":12", Q "hidden" Q ":11", "feedforward.in.weight"},
+    {Q "encoder_layers" Q ":1", Q "encoder_layers" Q ":0", "encoder_layers"},
+    {Q "encoder_layers" Q ":1", Q "encoder_layers" Q ":1000000000", "encoder_layers"},
+    {Q "encoder_layers" Q ":1", Q "encoder_layers" Q ":1024", "larger"},
+    {Q "decoder_layers" Q ":1", Q "decoder_layers" Q ":0", "decoder_layers"},
+    {Q "decoder_layers" Q ":1", Q "decoder_layers" Q ":2", "larger"},
+    {Q "self_score" Q ":" Q "scaled-dot" Q, Q "self_score" Q ":" Q "scaled" Q, "self_score"},
+    {Q "self_score" Q ":" Q "scaled-dot" Q, Q "self_score" Q ":" Q Q, "self_score"},
+    {Q "cross_score" Q ":" Q "scaled-dot" Q, Q "cross_score" Q ":1", "cross_score"},
+    {Q "norm" Q ":" Q "after" Q, Q "norm" Q ":" Q "After" Q, "norm"},
+    {Q "norm" Q ":" Q "after" Q, Q "norm" Q ":" Q "before" Q, "larger"},
+    {Q "activation" Q ":" Q "relu" Q, Q "activation" Q ":" Q "tanh" Q, "activation"},
+    {Q "position" Q ":" Q "interleaved" Q, Q "position" Q ":" Q "rotary" Q, "position"},
+    {Q "position" Q ":" Q "interleaved" Q, Q "position" Q ":" Q "learned" Q, "larger"},
+    {Q "tie" Q ":" Q "none" Q, Q "tie" Q ":" Q "some" Q, "tie"},
+    {Q "tie" Q ":" Q "none" Q, Q "tie" Q ":" Q "all" Q, "tie"},
+    {Q "tie" Q ":" Q "none" Q, Q "tie" Q ":" Q "output" Q, "output.weight"},
+    {Q "output_bias" Q ":0", Q "output_bias" Q ":1", "larger"},
+    {Q "output_bias" Q ":0", Q "output_bias" Q ":2", "output_bias"},
+    {Q "plain_embedding" Q ":0", Q "plain_embedding" Q ":-1", "plain_embedding"},
+    {Q "norm_epsilon_bits" Q ":925353388", Q "norm_epsilon_bits" Q ":2143289344", "norm_epsilon"},
+    {Q "norm_epsilon_bits" Q ":925353388", Q "norm_epsilon_bits" Q ":3221225472", "norm_epsilon"},
+    {Q "norm_epsilon_bits" Q ":925353388", Q "norm_epsilon_bits" Q ":1073741824", "norm_epsilon"},
+    {Q "norm_epsilon_bits" Q ":925353388", Q "norm_epsilon_bits" Q ":4294967296", "norm_epsilon"},
+    {"," Q "norm_epsilon_bits" Q ":925353388", "", "norm_epsilon"},
+    {Q "norm_epsilon_bits" Q ":925353388}", Q "norm_epsilon_bits" Q ":925353388", "rapt.config"},
+    {"{" Q "version" Q, "[" Q "version" Q, "rapt.config"},
+    {"rapt.config", "rapt_config", "rapt.config"},
+    {Q "plain_embedding" Q ":0", Q "plain_embedding" Q ":0," Q "rotary" Q ":1", "rotary"},
+};
+
+static void test_contradictions(void **state)
+{
+    (void)state;
+    struct file f = good_file(&small_configs[0]);
+    for (int i = 0; i < COUNT(contradictions); i++) {
+        struct file e = edited(&f, contradictions[i].from, contradictions[i].to);
+        refused(&e, contradictions[i].word);
+        free(e.bytes);
+    }
+    assert_true(COUNT(contradictions) >= 60);
+    drop(&f);
+}
+
+/* Tensors: misnamed, of another shape or rank, of a type that is no number here. */
+static void test_tensors(void **state)
+{
+    (void)state;
+    static const char *const cases[][3] = {
+        {"\"encoder.layers.0.self_attn.qkv.weight\"", "\"encoder.layers.0.self_attn.qkv.Weight\"",
+         "qkv.Weight"},
+        {"\"decoder.embedding.weight\"", "\"decoder.embedding\"", "decoder.embedding"},
+        {"\"encoder.embedding.weight\"", "\"adam.m.encoder.embedding.weight\"",
+         "encoder.embedding.weight"},
+        {"\"encoder.embedding.weight\"", "\"decoder.embedding.weight\"",
+         "decoder.embedding.weight"},
+        {"[11,8]", "[8,11]", "encoder.embedding.weight"},
+        {"[13,8]", "[104]", "decoder.embedding.weight"},
+        {"[13,8]", "[13,8,1]", "decoder.embedding.weight"},
+        {"[24,8]", "[8,24]", "qkv.weight"},
+        {"[24]", "[24,1]", "qkv.bias"},
+        {"[24]", "[2,12]", "qkv.bias"},
+        {"[8,8]", "[64]", "out.weight"},
+        {"\"F32\",\"shape\":[11,8]", "\"I32\",\"shape\":[11,8]", "encoder.embedding.weight"},
+        {"\"F32\",\"shape\":[11,8]", "\"F16\",\"shape\":[11,8]", "encoder.embedding.weight"},
+        {"\"F32\",\"shape\":[11,8]", "\"F16\",\"shape\":[11,16]", "encoder.embedding.weight"},
+    };
+    struct file f = good_file(&small_configs[0]);
+    for (int i = 0; i < COUNT(cases); i++) {
+        struct file e = edited(&f, cases[i][0], cases[i][1]);
+        refused(&e, cases[i][2]);
+        free(e.bytes);
+    }
+    struct file e = edited(&f, "[24]", "[1,24]"); /* the same numbers in the same order */
+    rapt_model *model;
+    put(&e);
+    assert_int_equal(rapt_model_load(&model, e.path, NULL, NULL), RAPT_OK);
+    rapt_model_free(model);
+    free(e.bytes);
+    drop(&f);
+}
+
+/* One tensor fewer, one more: whole models of other configurations under this one's name. */
+static void test_others(void **state)
+{
+    (void)state;
+    struct file f = good_file(&small_configs[0]);
+    rapt_config more = small_configs[0];
+    more.output_bias = 1;
+    struct file with_bias = good_file(&more);
+    struct file e = edited(&with_bias, Q "output_bias" Q ":1", Q "output_bias" Q ":0");
+    refused(&e, "output.bias");
+    free(e.bytes);
+    more.output_bias = 0, more.decoder_layers = 2;
+    struct file deeper = good_file(&more);
+    e = edited(&deeper, Q "decoder_layers" Q ":2", Q "decoder_layers" Q ":1");
+    refused(&e, "decoder.layers.1.");
+    free(e.bytes);
+    free(with_bias.bytes);
+    free(deeper.bytes);
+    drop(&f);
+}
+
+/* What was loaded works: it computes without a fault, and is written again as it was read. */
+static void works(rapt_model *model)
+{
+    rapt_config c = rapt_model_config(model);
+    rapt_message why = {""};
+    rapt_limits limits = {
+        .batch = 1, .source_tokens = 3, .target_length = 2, .target_tokens = 2, .threads = 1};
+    rapt_session *session;
+    int32_t ids[] = {0, 0, 0};
+    assert_int_equal(rapt_config_check(&c, &why), RAPT_OK);
+    for (int i = 0; i < rapt_model_tensors(model); i++) {
+        rapt_tensor t = rapt_model_tensor(model, i);
+        assert_true(t.rows > 0 && t.columns > 0 && rapt_model_find(model, t.name) == i);
+    }
+    if (c.positions < 3) return;
+    assert_int_equal(rapt_session_create(&session, model, &limits, NULL, NULL), RAPT_OK);
+    rapt_tokens source = {1, ids, (const int[]){0, 3}}, target = {1, ids, (const int[]){0, 2}};
+    assert_int_equal(rapt_encode(session, &source, NULL, NULL), RAPT_OK);
+    if (c.kind != RAPT_ENCODER_ONLY)
+        assert_int_equal(rapt_decode(session, &target, NULL, NULL), RAPT_OK);
+    rapt_session_free(session);
+}
+
+static void load_anyway(const struct file *f)
+{
+    rapt_model *model = NULL;
+    rapt_message why = {""};
+    put(f);
+    rapt_status status = rapt_model_load(&model, f->path, NULL, &why);
+    if (status == RAPT_OK) {
+        works(model);
+        rapt_model_free(model);
+        return;
+    }
+    assert_int_equal(status, RAPT_BAD_FILE);
+    assert_true(why.text[0] && !model);
+}
+
+static void test_truncated(void **state)
+{
+    (void)state;
+    struct file f = good_file(&small_configs[0]), cut = f;
+    size_t n = header_size(&f);
+    for (size_t size = 0; size < f.size;
+         size += size < 32 || size + 64 > f.size ? 1 : f.size / 97) {
+        cut.size = size;
+        refused(&cut, "");
+    }
+    for (size_t size = n; size < n + 20; size++) {
+        cut.size = size;
+        refused(&cut, "");
+    }
+    f.bytes[f.size++] = 0; /* and one byte too many */
+    refused(&f, "");
+    drop(&f);
+}
+
+static void test_flipped(void **state)
+{
+    (void)state;
+    struct file f = good_file(&small_configs[1]);
+    size_t n = header_size(&f);
+    for (uint64_t i = 0; i < 1500; i++) {
+        size_t at = (size_t)(small_random(1, i) % (i % 8 ? n + 8 : f.size));
+        unsigned char kept = f.bytes[at];
+        f.bytes[at] = (unsigned char)(kept ^ (1u << small_random(2, i) % 8));
+        if (i % 3 == 0) f.bytes[at] = (unsigned char)small_random(3, i);
+        load_anyway(&f);
+        f.bytes[at] = kept;
+    }
+    drop(&f);
+}
+
+/* What a small file may make the library take. */
+struct meter {
+    size_t now, most;
+};
+static void *take(void *user, size_t bytes)
+{
+    struct meter *m = user;
+    m->now += bytes;
+    if (m->now > m->most) m->most = m->now;
+    return aligned_alloc(64, (bytes + 63) / 64 * 64);
+}
+static void give_back(void *user, void *memory, size_t bytes)
+{
+    struct meter *m = user;
+    m->now -= bytes;
+    free(memory);
+}
+
+static void test_greedy_files(void **state)
+{
+    (void)state;
+    static const char *const claims[][2] = {
+        {Q "target_vocab" Q ":13", Q "target_vocab" Q ":16777216"},
+        {Q "width" Q ":8", Q "width" Q ":1024"},
+        {Q "hidden" Q ":12", Q "hidden" Q ":1048576"},
+        {Q "encoder_layers" Q ":1", Q "encoder_layers" Q ":1024"},
+    };
+    struct file f = good_file(&small_configs[0]);
+    for (int i = 0; i < COUNT(claims); i++) {
+        struct file e = edited(&f, claims[i][0], claims[i][1]);
+        struct meter meter = {0};
+        rapt_allocator allocator = {take, give_back, &meter};
+        rapt_model *model;
+        put(&e);
+        assert_int_equal(rapt_model_load(&model, e.path, &allocator, NULL), RAPT_BAD_FILE);
+        assert_true(meter.now == 0 && meter.most < 64 * e.size);
+        free(e.bytes);
+    }
+    drop(&f);
+}
+
+/* Saved and loaded: the same, for every configuration; and no file, no folder, no name. */
+static void test_round_trip(void **state)
+{
+    (void)state;
+    rapt_message why = {""};
+    char path[256];
+    small_path(path, "trip");
+    for (int i = 0; i < COUNT(small_configs); i++) {
+        rapt_model *model = small_model(&small_configs[i], 3), *loaded = NULL;
+        rapt_note notes[] = {{"empty", ""}, {"long", "\"quotes\" \\ \x01 \xf0\x9f\x90\x88"}};
+        assert_int_equal(rapt_model_save(model, path, notes, 2, NULL), RAPT_OK);
+        if (rapt_model_load(&loaded, path, NULL, &why)) fail_msg("%s", why.text);
+        small_same_models(model, loaded);
+        rapt_config a = rapt_model_config(model), b = rapt_model_config(loaded);
+        if (a.norm_epsilon == 0) a.norm_epsilon = 1e-5f;
+        assert_memory_equal(&a, &b, sizeof a);
+        assert_string_equal(rapt_model_note(loaded, "empty"), "");
+        assert_string_equal(rapt_model_note(loaded, "long"), notes[1].value);
+        assert_null(rapt_model_note(loaded, "none"));
+        assert_non_null(rapt_model_note(loaded, "rapt.config"));
+        rapt_model_free(model);
+        rapt_model_free(loaded);
+    }
+    rapt_model *model = (rapt_model *)(uintptr_t)64;
+    assert_int_equal(rapt_model_load(&model, "/no/such/file", NULL, &why), RAPT_NO_FILE);
+    assert_non_null(strstr(why.text, "/no/such/file"));
+    assert_true(rapt_model_load(&model, "/tmp", NULL, &why) != RAPT_OK);
+    assert_true((uintptr_t)model == 64);
+    unlink(path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_round_trip),   cmocka_unit_test(test_contradictions),
+        cmocka_unit_test(test_tensors),      cmocka_unit_test(test_others),
+        cmocka_unit_test(test_truncated),    cmocka_unit_test(test_flipped),
+        cmocka_unit_test(test_greedy_files),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
