@@ -1,0 +1,180 @@
+/* translate.c - texts through a model file with its tokeniser: in order, each as if alone, with
+   alignments, whatever the batches; and what must be refused. */
+#include "run/small_text.h"
+
+enum { POSITIONS = 24, TEXTS = 24 };
+
+struct kept {
+    char text[2000];
+    float score;
+    rapt_status status;
+    int source_count, target_count, seen;
+};
+struct all {
+    struct kept kept[TEXTS][3];
+    size_t last;
+    int calls, stop_at;
+};
+
+static int keep(void *user, const rapt_translation *t)
+{
+    struct all *all = user;
+    struct kept *k = &all->kept[t->sentence][t->rank];
+    assert_true(t->sentence >= all->last && t->sentence < TEXTS && t->rank < 3);
+    all->last = t->sentence;
+    assert_int_equal(strlen(t->text), t->size);
+    snprintf(k->text, sizeof k->text, "%s", t->text);
+    k->score = t->score, k->status = t->status, k->seen++;
+    k->source_count = t->source_count, k->target_count = t->target_count;
+    for (int row = 0; t->alignment && row <= t->target_count; row++) {
+        const float *weights = t->alignment + row * (t->source_count + 1);
+        float sum = 0;
+        for (int i = 0; i <= t->source_count; i++) sum += weights[i];
+        bool cut = row == t->target_count && (sum == 0); /* at its limit it has no end */
+        assert_true(cut || fabsf(sum - 1) < 1e-5f);
+    }
+    return ++all->calls == all->stop_at;
+}
+
+static rapt_translator *translator_of(const char *path, rapt_translator_options options)
+{
+    rapt_translator *t = NULL;
+    rapt_message why = {""};
+    if (rapt_translator_load(&t, path, &options, NULL, &why)) fail_msg("%s", why.text);
+    return t;
+}
+
+static void make_texts(rapt_text texts[TEXTS])
+{
+    static const char longest[] = "xyzzyxyzzyxyzzyxyzzyxyzzyxyzzyxyzzy"; /* a token for each byte */
+    for (int i = 0; i < TEXTS; i++) {
+        const char *line = small_lines[i % COUNT(small_lines)];
+        texts[i] = (rapt_text){line, strlen(line) - (size_t)(i / COUNT(small_lines))};
+    }
+    texts[3] = (rapt_text){"", 0};
+    texts[5] = (rapt_text){longest, 35};
+    texts[7] = (rapt_text){longest, POSITIONS - 1};
+    texts[9] = (rapt_text){longest, POSITIONS};
+    texts[11] = (rapt_text){"\xff\xfe\0z", 4};
+}
+
+static void test_batches(void **state)
+{
+    (void)state;
+    static const rapt_translator_options ways[] = {
+        {.beams = 3, .nbest = 3, .batch = 1, .threads = 1},
+        {.beams = 3, .nbest = 3, .batch = 7, .batch_tokens = 30, .threads = 2},
+        {.beams = 3, .nbest = 3, .batch = 64, .batch_tokens = 5000, .threads = 1},
+    };
+    static struct all results[COUNT(ways)];
+    char path[256];
+    rapt_text texts[TEXTS];
+    small_translator_file(small_path(path, "translate"), POSITIONS, 4);
+    make_texts(texts);
+    memset(results, 0, sizeof results);
+    for (int w = 0; w < COUNT(ways); w++) {
+        rapt_translator *t = translator_of(path, ways[w]);
+        rapt_message why = {""};
+        if (rapt_translate_many(t, texts, TEXTS, w != 1, keep, &results[w], &why))
+            fail_msg("%s", why.text);
+        rapt_translator_free(t);
+        assert_memory_equal(results[w].kept, results[0].kept, sizeof results[0].kept);
+    }
+    for (int i = 0; i < TEXTS; i++) {
+        const struct kept *k = results[0].kept[i];
+        bool empty = i == 3, too_long = i == 5 || i == 9;
+        assert_int_equal(k[0].seen, 1);
+        assert_int_equal(k[0].status, too_long ? RAPT_BAD_ARGUMENT : RAPT_OK);
+        if (empty || too_long) assert_true(k[0].text[0] == 0 && k[1].seen == 0);
+        if (k[1].seen) assert_true(k[0].score >= k[1].score);
+    }
+    unlink(path);
+}
+
+static void test_one(void **state)
+{
+    (void)state;
+    char path[256], out[2000], tight[2000];
+    struct all result = {.calls = 0};
+    rapt_text texts[TEXTS];
+    size_t size, needed;
+    rapt_message why = {""};
+    small_translator_file(small_path(path, "one"), POSITIONS, 4);
+    make_texts(texts);
+    rapt_translator *t = translator_of(path, (rapt_translator_options){.threads = 1});
+    assert_int_equal(rapt_translate_many(t, texts, 3, 0, keep, &result, NULL), RAPT_OK);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(rapt_translate(t, small_lines[i], out, sizeof out, &size, NULL), RAPT_OK);
+        assert_string_equal(out, result.kept[i][0].text);
+        assert_int_equal(size, strlen(out) + 1);
+        memset(tight, 'x', sizeof tight);
+        assert_int_equal(rapt_translate(t, small_lines[i], tight, size - 1, &needed, &why),
+                         RAPT_BAD_ARGUMENT);
+        assert_true(needed == size && why.text[0] && tight[0] == 'x' && tight[size - 1] == 'x');
+        assert_int_equal(rapt_translate(t, small_lines[i], NULL, 0, &needed, NULL),
+                         RAPT_BAD_ARGUMENT);
+        assert_int_equal(rapt_translate(t, small_lines[i], tight, size, NULL, NULL), RAPT_OK);
+        assert_string_equal(tight, out);
+    }
+    assert_int_equal(rapt_translate(t, "", out, 1, &size, NULL), RAPT_OK);
+    assert_true(size == 1 && out[0] == 0);
+    assert_int_equal(
+        rapt_translate(t, "xyzzyxyzzyxyzzyxyzzyxyzzyxyzzyxyzzy", out, sizeof out, &size, &why),
+        RAPT_BAD_ARGUMENT);
+    /* a listener may stop */
+    result = (struct all){.stop_at = 2};
+    assert_int_equal(rapt_translate_many(t, texts, TEXTS, 0, keep, &result, NULL), RAPT_OK);
+    assert_int_equal(result.calls, 2);
+    assert_int_equal(rapt_translate_many(t, NULL, 0, 0, keep, &result, NULL), RAPT_OK);
+    rapt_translator_free(t);
+    rapt_translator_free(NULL);
+    unlink(path);
+}
+
+static void test_refusals(void **state)
+{
+    (void)state;
+    static const rapt_translator_options wrong[] = {
+        {.beams = -1},           {.beams = 2, .nbest = 3},     {.nbest = -1},
+        {.batch = -1},           {.beams = INT32_MAX},         {.batch = INT32_MAX},
+        {.batch_tokens = -1},    {.batch_tokens = INT32_MAX},  {.threads = -1},
+        {.length_penalty = NAN}, {.length_penalty = INFINITY},
+    };
+    char path[256];
+    rapt_translator *t = (rapt_translator *)(uintptr_t)64;
+    rapt_message why = {""};
+    small_translator_file(small_path(path, "refuse"), POSITIONS, 4);
+    for (int i = 0; i < COUNT(wrong); i++) {
+        why.text[0] = 0;
+        assert_int_equal(rapt_translator_load(&t, path, &wrong[i], NULL, &why), RAPT_BAD_ARGUMENT);
+        assert_true(why.text[0]);
+    }
+    assert_int_equal(rapt_translator_load(&t, "/no/such/model", NULL, NULL, &why), RAPT_NO_FILE);
+    /* models that are no translators */
+    for (int i = 0; i < COUNT(small_configs); i++) {
+        rapt_model *model = small_model(&small_configs[i], 1);
+        rapt_tokeniser *tokeniser = small_tokeniser();
+        char text[20000];
+        size_t size;
+        assert_int_equal(rapt_tokeniser_write(tokeniser, text, sizeof text, &size), RAPT_OK);
+        if (i % 3 == 2) text[size / 2] ^= 1;
+        rapt_note note = {i % 3 ? "rapt.tokeniser" : "other", text};
+        assert_int_equal(rapt_model_save(model, path, &note, 1, NULL), RAPT_OK);
+        assert_int_equal(rapt_translator_load(&t, path, NULL, NULL, &why), RAPT_BAD_FILE);
+        assert_non_null(strstr(why.text, path));
+        rapt_tokeniser_free(tokeniser);
+        rapt_model_free(model);
+    }
+    assert_true((uintptr_t)t == 64);
+    unlink(path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_batches),
+        cmocka_unit_test(test_one),
+        cmocka_unit_test(test_refusals),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
