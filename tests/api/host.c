@@ -1,0 +1,124 @@
+/* host.c - the caller's state is its own: the locale changes no file and no result, the floating
+   point modes stay as they are, environment and working directory are not asked. */
+#define _DEFAULT_SOURCE
+#include "api/small_api.h"
+
+#include <fenv.h>
+#include <locale.h>
+#if defined(__SSE__)
+#include <xmmintrin.h>
+static unsigned modes(void)
+{
+    return _mm_getcsr() & ~0x3Fu; /* less the flags of what has happened */
+}
+#else
+static unsigned modes(void)
+{
+    return (unsigned)fegetround();
+}
+#endif
+
+static bool comma_locale(void)
+{
+    static const char *const names[] = {"de_DE.UTF-8", "de_DE.utf8", "de_DE", "fr_FR.UTF-8"};
+    for (int i = 0; i < COUNT(names); i++)
+        if (setlocale(LC_ALL, names[i])) return true;
+    return false;
+}
+
+static uint64_t file_hash(const char *path)
+{
+    static unsigned char bytes[1 << 21];
+    FILE *f = fopen(path, "rb");
+    assert_non_null(f);
+    size_t size = fread(bytes, 1, sizeof bytes, f);
+    fclose(f);
+    return api_hash(0xCBF29CE484222325u, bytes, size);
+}
+
+/* Saves, loads, computes; everything in one number. */
+static uint64_t all_of_it(void)
+{
+    char path[256];
+    rapt_config c = api_config;
+    c.norm_epsilon = 1.5e-6f;
+    rapt_model *model = small_model(&c, 1), *loaded = NULL;
+    rapt_message why = {""};
+    small_path(path, "host");
+    assert_int_equal(rapt_model_save(model, path, NULL, 0, NULL), RAPT_OK);
+    uint64_t h = file_hash(path);
+    if (rapt_model_load(&loaded, path, NULL, &why)) fail_msg("%s", why.text);
+    small_same_models(model, loaded);
+    assert_true(rapt_model_config(loaded).norm_epsilon == c.norm_epsilon);
+    h = h * 31 + api_generate(loaded, 1, 2);
+    h = h * 31 + api_train(1, 2);
+    unlink(path);
+    rapt_model_free(model);
+    rapt_model_free(loaded);
+    return h;
+}
+
+static void test_locale(void **state)
+{
+    (void)state;
+    uint64_t plain = all_of_it();
+    if (!comma_locale()) skip(); /* none installed */
+    assert_string_equal(localeconv()->decimal_point, ",");
+    uint64_t comma = all_of_it();
+    assert_string_equal(localeconv()->decimal_point, ",");
+    setlocale(LC_ALL, "C");
+    assert_true(plain == comma);
+}
+
+static void test_modes(void **state)
+{
+    (void)state;
+    static const int rounding[] = {FE_TONEAREST, FE_UPWARD, FE_TOWARDZERO};
+    for (int i = 0; i < COUNT(rounding); i++) {
+        assert_int_equal(fesetround(rounding[i]), 0);
+        unsigned before = modes();
+        assert_true(api_train(1, 2) != 0);
+        rapt_model *model = small_model(&api_config, 1);
+        assert_true(api_generate(model, 1, 2) != 0);
+        rapt_model_free(model);
+        assert_int_equal(modes(), before);
+        assert_int_equal(fegetround(), rounding[i]);
+    }
+    fesetround(FE_TONEAREST);
+}
+
+/* OMP_NUM_THREADS may ask for more threads than there are processors: the same bits still. OpenMP
+   reads it at start, so this program starts itself again. */
+static void test_environment(void **state)
+{
+    (void)state;
+    char command[600], self[500], line[64] = "";
+    rapt_model *model = small_model(&api_config, 1);
+    uint64_t here = api_generate(model, 5, 0) ^ api_train(5, 0);
+    rapt_model_free(model);
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (n <= 0) skip();
+    self[n] = 0;
+    snprintf(command, sizeof command, "OMP_NUM_THREADS=64 OMP_DYNAMIC=true '%s' bits", self);
+    FILE *pipe = popen(command, "r");
+    assert_non_null(pipe);
+    assert_non_null(fgets(line, sizeof line, pipe));
+    assert_int_equal(pclose(pipe), 0);
+    assert_true(strtoull(line, NULL, 16) == here);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1 && strcmp(argv[1], "bits") == 0) {
+        rapt_model *model = small_model(&api_config, 1);
+        printf("%llx\n", (unsigned long long)(api_generate(model, 5, 0) ^ api_train(5, 0)));
+        rapt_model_free(model);
+        return 0;
+    }
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_locale),
+        cmocka_unit_test(test_modes),
+        cmocka_unit_test(test_environment),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
