@@ -102,9 +102,9 @@ static void pack_chunk(const struct pair *p, int i)
     const float *lse = f->lse + (size_t)c.head * (size_t)rapt__query_rows(a) +
                        (size_t)(p->b.query_first + c.first);
     atomic_init(c.done, 0);
-    *c.wild = rapt__pack_rows(f->q + rapt__query_at(&a->q, &p->b, c.head, c.first), a->q.row,
-                              c.rows, a->key_width, c.q_rows);
-    *c.wild |= rapt__pack_rows(dout, a->out.row, c.rows, a->value_width, c.dout_rows);
+    *c.wild = f->kernels->pad_rows(f->q + rapt__query_at(&a->q, &p->b, c.head, c.first), a->q.row,
+                                   c.rows, a->key_width, c.q_rows);
+    *c.wild |= f->kernels->pad_rows(dout, a->out.row, c.rows, a->value_width, c.dout_rows);
     memset(c.dq, 0, (size_t)(c.rows * rapt__padded(a->key_width)) * sizeof(float));
     for (int r = 0; r < c.rows; r++) {
         c.lse[r] = lse[r];
@@ -152,7 +152,7 @@ static struct column pack_column(const struct pair *p, int j)
     int panels = (c.keys + LANES - 1) / LANES;
     f->kernels->pack_columns(k, a->k.row, c.keys, a->key_width, 1, 0, panels, c.key_panels);
     f->kernels->pack_columns(v, a->v.row, c.keys, a->value_width, 1, 0, panels, c.value_panels);
-    c.wild = rapt__pack_rows(k, a->k.row, c.keys, a->key_width, c.key_rows);
+    c.wild = f->kernels->pad_rows(k, a->k.row, c.keys, a->key_width, c.key_rows);
     memset(c.dk, 0, (size_t)c.keys * kw * sizeof(float));
     memset(c.dv, 0, (size_t)c.keys * vw * sizeof(float));
     return c;

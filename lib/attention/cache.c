@@ -33,27 +33,30 @@ void rapt__cache_start(struct cache *cache, const int *capacity)
 }
 
 /* Row `key` of one sequence and key head. */
-static void put(const struct cache *c, int sequence, int g, int key, const float *k, const float *v)
+static void put(const struct cache *c, const struct kernels *kernels, int sequence, int g, int key,
+                const float *k, const float *v)
 {
     size_t panel = rapt__cache_panel(c, sequence, g) + (size_t)(key / LANES);
     int lane = key % LANES;
     float *lanes = rapt__cache_keys(c, panel) + lane;
     for (int n = 0; n < c->key_width; n++) lanes[n * LANES] = k[n];
-    bool wild = rapt__pack_rows(v, 0, 1, c->value_width,
-                                rapt__cache_values(c, panel) + lane * rapt__padded(c->value_width));
+    bool wild =
+        kernels->pad_rows(v, 0, 1, c->value_width,
+                          rapt__cache_values(c, panel) + lane * rapt__padded(c->value_width));
     c->wild[panel] = wild || (lane > 0 && c->wild[panel]);
 }
 
 void rapt__cache_append(struct team *team, struct cache *cache, const int *starts, const float *k,
                         ptrdiff_t k_row, const float *v, ptrdiff_t v_row)
 {
+    const struct kernels *kernels = rapt__kernels();
     size_t begin, end, heads = (size_t)cache->key_heads;
     rapt__team_share(team, (size_t)cache->sequences * heads, 1, &begin, &end);
     for (size_t n = begin; n < end; n++) {
         int i = (int)(n / heads), g = (int)(n % heads);
         for (int r = starts[i]; r < starts[i + 1]; r++)
-            put(cache, i, g, cache->counts[i] + r - starts[i], k + r * k_row + g * cache->key_width,
-                v + r * v_row + g * cache->value_width);
+            put(cache, kernels, i, g, cache->counts[i] + r - starts[i],
+                k + r * k_row + g * cache->key_width, v + r * v_row + g * cache->value_width);
     }
     rapt__team_barrier(team);
     if (team->rank == 0)

@@ -47,9 +47,9 @@ static void pack_panels(const struct forward *f, const struct sequence *b, int g
                              f->keys + panel * LANES * (size_t)a->key_width);
     for (int p = 0; p < panels; p++, panel++) {
         int key = (first + p) * LANES, left = b->existing - key;
-        f->wild[panel] = rapt__pack_rows(f->v + rapt__key_at(&a->v, b, g, key), a->v.row,
-                                         left < LANES ? left : LANES, a->value_width,
-                                         f->values + panel * LANES * vw);
+        f->wild[panel] = f->kernels->pad_rows(f->v + rapt__key_at(&a->v, b, g, key), a->v.row,
+                                              left < LANES ? left : LANES, a->value_width,
+                                              f->values + panel * LANES * vw);
     }
 }
 

@@ -50,10 +50,6 @@ static inline uint64_t rapt__attention_drop_key(const rapt_attention *a, const s
     return rapt__mix(rapt__mix(a->seed, (uint64_t)b->index), (uint64_t)h);
 }
 
-/* ---- pack.c ---- */
-/* Rows of width floats, ld apart, as rows filled up to whole vectors. True: one is not finite. */
-bool rapt__pack_rows(const float *x, ptrdiff_t ld, int rows, int width, float *to);
-
 /* ---- room.c ---- */
 struct room {                  /* of scratch, in floats */
     size_t panels;             /* forward: of 16 keys, of all sequences and key heads */

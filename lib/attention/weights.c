@@ -33,7 +33,7 @@ static void rebuild_rows(const struct weights *w, int first, int rows, float *mi
                                    .lse = w->lse + first,
                                    .scale = rapt__scale_of(a),
                                    .weights = panels + ATTEND_BLOCK * a->key_width};
-    rapt__pack_rows(w->q + first * a->q.row, a->q.row, rows, a->key_width, q_rows);
+    w->kernels->pad_rows(w->q + first * a->q.row, a->q.row, rows, a->key_width, q_rows);
     w->kernels->attend_backward(&task);
     task.step = ATTEND_WEIGHTS;
     for (int r = 0; r < rows; r++) {

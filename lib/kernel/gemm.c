@@ -102,8 +102,9 @@ static inline __attribute__((always_inline)) void tile_row(int rows, const struc
     if (most > 1) tile_run(rows, 1, p, row, n, last);
 }
 
-/* Up to VF_ROWS rows over panels [n, last). */
-static void tile_rows(int rows, const struct product *p, int row, int n, int last)
+/* Up to VF_ROWS rows over panels [n, last). Inlined, so that strides may be constants. */
+static inline __attribute__((always_inline)) void tile_rows(int rows, const struct product *p,
+                                                            int row, int n, int last)
 {
     switch (rows) {
     case 1:
@@ -232,12 +233,18 @@ static void pack_rows(const float *x, ptrdiff_t ld, int columns, int depth, int 
 static void pack_columns(const float *x, ptrdiff_t ld, int columns, int depth, float scale,
                          int first, int count, float *out)
 {
-    for (int p = first; p < first + count; p++, out += (ptrdiff_t)depth * LANES) {
-        int n = smaller(columns - p * LANES, LANES);
+    float block[LANES * LANES], turned[LANES * LANES];
+    for (int p = first; p < first + count; p++) {
         const float *from = x + (ptrdiff_t)p * LANES * ld;
-        for (int k = 0; k < depth; k++) {
-            for (int j = 0; j < n; j++) out[k * LANES + j] = from[j * ld + k] * scale;
-            for (int j = n; j < LANES; j++) out[k * LANES + j] = 0;
+        for (int k = 0, n; k < depth; k += LANES, out += n * LANES) {
+            n = smaller(depth - k, LANES);
+            for (int j = 0; j < LANES; j++) {
+                vf row = vf_zero();
+                if (p * LANES + j < columns) row = vf_load_up(from + j * ld + k, (size_t)n, 0);
+                vf_store(block + j * LANES, vf_mul(row, vf_all(scale)));
+            }
+            turn_block(block, turned);
+            memcpy(out, turned, (size_t)(n * LANES) * sizeof *out);
         }
     }
 }

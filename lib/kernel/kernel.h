@@ -121,7 +121,10 @@ struct kernels {
     /* adam.c: moments and parameters of a span */
     void (*adam_span)(const struct adam *a, float *p, const float *g, float *m, float *v, size_t n);
 
-    /* tile.c */
+    /* tile.c, tile_backward.c */
+    /* Rows of width floats, ld apart, as rows filled up to whole vectors with 0; true if one of
+       the floats is infinite or NaN. */
+    bool (*pad_rows)(const float *x, ptrdiff_t ld, int rows, int width, float *to);
     void (*attend)(const struct attend *a);
     void (*attend_backward)(const struct attend_backward *a);
 };

@@ -13,6 +13,7 @@
 #include "norm.c"
 #include "softmax.c"
 #include "tile.c"
+#include "tile_backward.c"
 
 #define TABLE_JOIN(a, b) a##b
 #define TABLE_NAME(isa)  TABLE_JOIN(rapt__kernels_, isa)
@@ -44,6 +45,7 @@ const struct kernels TABLE_NAME(RAPT_ISA) = {
     .loss_row = loss_row,
     .top_row = top_row,
     .adam_span = adam_span,
+    .pad_rows = pad_rows,
     .attend = attend,
     .attend_backward = attend_backward,
 };

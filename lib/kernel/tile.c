@@ -90,16 +90,39 @@ static void weigh_tile(int rows, const float *weights, const float *values, int 
     tile_rows(rows, &p, 0, 0, width / LANES);
 }
 
+static bool pad_rows(const float *x, ptrdiff_t ld, int rows, int width, float *to)
+{
+    vf endless = vf_all(INFINITY);
+    unsigned finite = 0xffff;
+    for (int r = 0; r < rows; r++, x += ld)
+        for (int n = 0; n < width; n += LANES, to += LANES) {
+            vf v = vf_load_up(x + n, (size_t)(width - n), 0);
+            vf_store(to, v);
+            finite &= vm_bits(vf_less(vf_abs(v), endless));
+        }
+    return finite != 0xffff;
+}
+
 /* Rows on the left of a product are kept in slots [depth][VF_ROWS], one for each tile. */
 static ptrdiff_t slot_of(int tile, int depth)
 {
     return (ptrdiff_t)tile * depth * VF_ROWS;
 }
 
-/* A row x, times sign, into its slot. */
-static void pack_row(const float *x, int depth, float sign, float *slot)
+/* Rows x[r], times sign, into a slot. */
+static void pack_slot(const float *const x[VF_ROWS], int rows, int depth, float sign, float *slot)
 {
-    for (int k = 0; k < depth; k++) slot[k * VF_ROWS] = sign * x[k];
+    float block[LANES * LANES] = {0}, turned[LANES * LANES];
+    for (int k = 0; k < depth; k += LANES) {
+        int n = lesser(depth - k, LANES);
+        for (int r = 0; r < rows; r++) {
+            vf row = vf_load_up(x[r] + k, (size_t)n, 0);
+            vf_store(block + r * LANES, vf_mul(row, vf_all(sign)));
+        }
+        turn_block(block, turned);
+        for (int i = 0; i < n; i++, slot += VF_ROWS)
+            vf_store_n(slot, vf_load(turned + i * LANES), VF_ROWS);
+    }
 }
 
 /* ---- which keys are seen ---- */
@@ -363,10 +386,12 @@ static void make_tile(const struct attend *a, int i, int row, int end, struct at
                               sight_of(a->row + row, rows),
                               {most + row, sums + row * LANES, o + row * width, width},
                               q};
+    const float *x[VF_ROWS];
     for (int r = 0; r < rows; r++) {
-        pack_row(t->row[r].q, depth, sign, q + r);
+        x[r] = t->row[r].q;
         t->state.most[r] = -INFINITY;
     }
+    pack_slot(x, rows, depth, sign, q);
     memset(t->state.sums, 0, (size_t)rows * LANES * sizeof(float));
     memset(t->state.o, 0, (size_t)(rows * width) * sizeof(float));
 }
@@ -384,5 +409,3 @@ static void attend(const struct attend *a)
         for (int i = 0; i < tiles; i++) attend_block(tile + i, key, scores, part);
     for (int i = 0; i < tiles; i++) finish_tile(tile + i);
 }
-
-#include "tile_backward.c"

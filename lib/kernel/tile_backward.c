@@ -38,20 +38,21 @@ static struct span span_of(const struct attend_backward *b, int tile)
     return s;
 }
 
-/* Slots from rows. */
+/* Slots from rows that are filled up to whole vectors. */
+static void pack_slots(const float *from, int rows, int width, float sign, float *slots)
+{
+    const float *x[VF_ROWS];
+    for (int i = 0; i < tiles_of(rows); i++) {
+        int row = tile_begin(rows, i), count = tile_begin(rows, i + 1) - row;
+        for (int r = 0; r < count; r++) x[r] = from + (row + r) * rapt__padded(width);
+        pack_slot(x, count, width, sign, slots + slot_of(i, width));
+    }
+}
+
 static void pack_block(const struct attend_backward *b)
 {
-    int kw = rapt__padded(b->key_width), vw = rapt__padded(b->value_width);
-    float sign = b->scale < 0 ? -1.f : 1.f;
-    for (int i = 0; i < tiles_of(b->rows); i++) {
-        int row = tile_begin(b->rows, i), end = tile_begin(b->rows, i + 1);
-        float *q = b->q_slots + slot_of(i, b->key_width);
-        float *dout = b->dout_slots + slot_of(i, b->value_width);
-        for (int r = row; r < end; r++) {
-            pack_row(b->q_rows + r * kw, b->key_width, sign, q + r - row);
-            pack_row(b->dout_rows + r * vw, b->value_width, 1, dout + r - row);
-        }
-    }
+    pack_slots(b->q_rows, b->rows, b->key_width, b->scale < 0 ? -1.f : 1.f, b->q_slots);
+    pack_slots(b->dout_rows, b->rows, b->value_width, 1, b->dout_slots);
 }
 
 /* weights = p; 0 where nothing is seen. */

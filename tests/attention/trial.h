@@ -171,7 +171,7 @@ static inline struct trial make_trial(const struct choice *c, uint64_t seed)
     a->out = lay(&x.random, c->heads, query_step, queries, c->value_width, &x.no);
     make_mask(&x, c);
     x.nlse = (size_t)queries * (size_t)c->heads;
-    x.q = draw_floats(&x.random, x.nq, c->loud ? c->loud : 1);
+    x.q = draw_floats(&x.random, x.nq, c->loud > 0 ? c->loud : 1);
     x.k = draw_floats(&x.random, x.nk, 1);
     x.v = draw_floats(&x.random, x.nv, 1);
     x.dout = draw_floats(&x.random, x.no, 1);
