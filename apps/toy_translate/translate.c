@@ -111,7 +111,9 @@ static int run(struct job *job)
 {
     size_t most = isatty(STDIN_FILENO) ? 1 : WINDOW;
     int code = EXIT_FINE;
-    for (read_window(job, most); job->count > 0 && code == EXIT_FINE; read_window(job, most)) {
+    while (code == EXIT_FINE) {
+        read_window(job, most);
+        if (job->count == 0) break;
         rapt_message why = {""};
         if (rapt_translate_many(job->translator, job->texts, job->count, job->alignments, give, job,
                                 &why) != RAPT_OK)
