@@ -1,0 +1,246 @@
+/* golden.c - the numbers PyTorch computes for the same weights and inputs, stored in golden.txt
+   by make_golden.py: attention with masks, whole models, gradients, ten steps of Adam. */
+#include "model/small.h"
+
+/* ---- the file ---- */
+
+struct record {
+    char name[96];
+    int count;
+    double *data;
+};
+static struct record records[512];
+static int record_count;
+
+static int read_all(void **state)
+{
+    (void)state;
+    FILE *f = fopen(RAPT_TESTS_DIR "/golden/golden.txt", "r");
+    if (!f) return -1;
+    struct record *r = records;
+    for (; r < records + COUNT(records) && fscanf(f, "%95s %d", r->name, &r->count) == 2; r++) {
+        r->data = calloc((size_t)r->count + 1, sizeof *r->data);
+        for (int i = 0; i < r->count; i++)
+            if (fscanf(f, "%lf", &r->data[i]) != 1) return -1;
+    }
+    record_count = (int)(r - records);
+    fclose(f);
+    return record_count > 0 ? 0 : -1;
+}
+
+static int free_all(void **state)
+{
+    (void)state;
+    for (int i = 0; i < record_count; i++) free(records[i].data);
+    return 0;
+}
+
+static const struct record *find(const char *scope, const char *name)
+{
+    char full[192];
+    snprintf(full, sizeof full, "%s.%s", scope, name);
+    for (int i = 0; i < record_count; i++)
+        if (strcmp(records[i].name, full) == 0) return &records[i];
+    fail_msg("golden.txt has no %s", full);
+    return NULL;
+}
+
+static void compare(const char *scope, const char *name, const float *got, size_t count)
+{
+    const struct record *r = find(scope, name);
+    double most = 0;
+    assert_int_equal(r->count, count);
+    for (size_t i = 0; i < count; i++) most = fmax(most, fabs(r->data[i]));
+    for (size_t i = 0; i < count; i++)
+        if (!(fabs((double)got[i] - r->data[i]) <= 5e-6 * (0.1 + most)))
+            fail_msg("%s.%s[%zu]: got %.9g, PyTorch has %.9g", scope, name, i, (double)got[i],
+                     r->data[i]);
+}
+
+/* make_golden.py: drawn. */
+static void draw(const char *scope, const char *name, double scale, double add, float *data,
+                 size_t count)
+{
+    uint32_t h = 2166136261u;
+    char full[192];
+    snprintf(full, sizeof full, "%s%s", scope, name);
+    for (const char *c = full; *c; c++) h = (h ^ (unsigned char)*c) * 16777619u;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t k = h + (uint32_t)i * 2654435769u;
+        k = (k ^ (k >> 16)) * 2246822507u;
+        k = (k ^ (k >> 13)) * 3266489909u;
+        data[i] = (float)((((k ^ (k >> 16)) >> 8) * 0x1p-24 - 0.5) * scale + add);
+    }
+}
+
+/* ---- attention ---- */
+
+enum { ROOM = 1024 };
+
+static void attention_case(const char *name, int heads, int key_heads, int queries, int keys,
+                           int width, const rapt_mask *mask)
+{
+    rapt_attention a = rapt_attention_make(2, heads, queries, keys, width);
+    rapt_message why = {""};
+    float q[ROOM], k[ROOM], v[ROOM], out[ROOM], dout[ROOM], lse[64], bias[ROOM];
+    float dq[ROOM] = {0}, dk[ROOM] = {0}, dv[ROOM] = {0}, dbias[ROOM] = {0};
+    size_t rows = (size_t)(2 * heads * queries * width),
+           columns = (size_t)(2 * key_heads * keys * width);
+    assert_true(rows <= ROOM && columns <= ROOM && queries * keys <= ROOM &&
+                2 * heads * queries <= 64);
+    a.key_heads = key_heads;
+    a.k.batch = a.v.batch = (ptrdiff_t)key_heads * keys * width;
+    a.mask = *mask;
+    if (mask->bias) a.mask.bias = bias;
+    draw(name, ".q", 4, 0, q, rows);
+    draw(name, ".k", 4, 0, k, columns);
+    draw(name, ".v", 4, 0, v, columns);
+    draw(name, ".dout", 1, 0, dout, rows);
+    draw(name, ".bias", 4, 0, bias, (size_t)(queries * keys));
+    if (rapt_attention_check(&a, &why)) fail_msg("%s", why.text);
+    void *scratch = aligned_alloc(64, (rapt_attention_scratch(&a) + 63) / 64 * 64);
+    assert_int_equal(rapt_attention_forward(&a, q, k, v, out, lse, scratch), RAPT_OK);
+    assert_int_equal(rapt_attention_backward(&a, q, k, v, out, lse, dout, dq, dk, dv,
+                                             mask->bias ? dbias : NULL, scratch),
+                     RAPT_OK);
+    compare(name, "out", out, rows);
+    compare(name, "dq", dq, rows);
+    compare(name, "dk", dk, columns);
+    compare(name, "dv", dv, columns);
+    if (mask->bias) compare(name, "dbias", dbias, (size_t)(queries * keys));
+    free(scratch);
+}
+
+static void test_attention(void **state)
+{
+    (void)state;
+    static const float some = 0;
+    uint8_t allowed[5 * 7];
+    for (int t = 0; t < 5; t++)
+        for (int s = 0; s < 7; s++) allowed[t * 7 + s] = (s * 3 + t) % 4 != 1;
+    rapt_mask none = {0}, causal = {.corner = RAPT_CORNER_TOP_LEFT, .causal = 1};
+    rapt_mask right = {.corner = RAPT_CORNER_BOTTOM_RIGHT, .causal = 1};
+    rapt_mask window = {.corner = RAPT_CORNER_TOP_LEFT, .window = 1, .before = 2, .after = 1};
+    rapt_mask bools = {.allowed = allowed, .allowed_stride = {0, 0, 7}};
+    rapt_mask bias = {.bias = &some, .bias_stride = {0, 0, 19}};
+    attention_case("plain", 2, 2, 5, 7, 6, &none);
+    attention_case("causal", 2, 2, 6, 6, 5, &causal);
+    attention_case("bottom-right", 2, 1, 4, 9, 3, &right);
+    attention_case("window", 1, 1, 8, 8, 4, &window);
+    attention_case("allowed", 2, 2, 5, 7, 6, &bools);
+    attention_case("bias", 4, 2, 5, 19, 4, &bias);
+}
+
+/* ---- models ---- */
+
+static int32_t source_ids[] = {3, 1, 7, 10, 5, 9, 9, 0, 2, 6, 4};
+static const int source_starts[] = {0, 4, 5, 11};
+static int32_t target_ids[] = {1, 4, 12, 2, 1, 2, 1, 11, 3, 3, 8, 2};
+static const int target_starts[] = {0, 4, 6, 12};
+
+static rapt_model *model_of(const rapt_config *config)
+{
+    rapt_model *model = NULL;
+    assert_int_equal(rapt_model_create(&model, config, 1, NULL, NULL), RAPT_OK);
+    for (int i = 0; i < rapt_model_tensors(model); i++) {
+        rapt_tensor t = rapt_model_tensor(model, i);
+        size_t size = small_size(model, i), length = strlen(t.name);
+        float data[ROOM];
+        assert_true(size <= ROOM);
+        bool gain = length > 11 && strcmp(t.name + length - 11, "norm.weight") == 0;
+        draw("", t.name, 1, gain, data, size);
+        assert_int_equal(rapt_model_write(model, i, data), RAPT_OK);
+    }
+    return model;
+}
+
+static void forward(const char *name, const rapt_model *model)
+{
+    rapt_limits limits = {.batch = 1, .source_tokens = 6, .target_length = 6, .target_tokens = 6};
+    rapt_session *session;
+    const float *memory, *logits;
+    assert_int_equal(rapt_session_create(&session, model, &limits, NULL, NULL), RAPT_OK);
+    for (int b = 0; b < 3; b++) {
+        int s = source_starts[b + 1] - source_starts[b],
+            t = target_starts[b + 1] - target_starts[b] - 1;
+        rapt_tokens source = {1, source_ids + source_starts[b], (int[]){0, s}};
+        rapt_tokens target = {1, target_ids + target_starts[b], (int[]){0, t}};
+        char record[32];
+        assert_int_equal(rapt_encode(session, &source, &memory, NULL), RAPT_OK);
+        assert_int_equal(rapt_decode(session, &target, &logits, NULL), RAPT_OK);
+        snprintf(record, sizeof record, "states.%d", b);
+        compare(name, record, memory, (size_t)s * 8);
+        snprintf(record, sizeof record, "logits.%d", b);
+        compare(name, record, logits, (size_t)t * 13);
+    }
+    rapt_session_free(session);
+}
+
+static void learn(const char *name, rapt_model *model)
+{
+    rapt_train_options o = rapt_train_options_default();
+    rapt_train_limits limits = {3, 11, 12, 2};
+    rapt_tokens source = {3, source_ids, source_starts}, target = {3, target_ids, target_starts};
+    rapt_trainer *trainer;
+    o.dropout = 0, o.rate = 0.01f, o.warmup = 0, o.schedule = RAPT_SCHEDULE_CONSTANT;
+    assert_int_equal(rapt_trainer_create(&trainer, model, &o, &limits, NULL, NULL), RAPT_OK);
+    const struct record *losses = find(name, "losses");
+    assert_int_equal(losses->count, 10);
+    for (int step = 0; step < 10; step++) {
+        rapt_report report = {0};
+        assert_int_equal(rapt_train_gradient(trainer, &source, &target, &report, NULL), RAPT_OK);
+        float loss = (float)report.loss;
+        if (step == 0) compare(name, "loss", &loss, 1);
+        for (int i = 0; step == 0 && i < rapt_model_tensors(model); i++) {
+            float data[ROOM];
+            char record[128];
+            snprintf(record, sizeof record, "gradient.%s", rapt_model_tensor(model, i).name);
+            assert_int_equal(rapt_trainer_read_gradient(trainer, i, data), RAPT_OK);
+            compare(name, record, data, small_size(model, i));
+        }
+        /* Adam divides small gradients by themselves: rounding grows with the steps */
+        assert_true(fabs(report.loss - losses->data[step]) <= 2e-4 * losses->data[step]);
+        assert_int_equal(rapt_train_step(trainer, &report), RAPT_OK);
+    }
+    assert_true(losses->data[9] < 0.8 * losses->data[0]);
+    rapt_trainer_free(trainer);
+}
+
+static void model_case(const char *name, int layers, rapt_norm_place norm,
+                       rapt_activation activation)
+{
+    rapt_config c = {.source_vocab = 11,
+                     .target_vocab = 13,
+                     .positions = 8,
+                     .width = 8,
+                     .heads = 2,
+                     .hidden = 12,
+                     .output_bias = 1};
+    c.encoder_layers = c.decoder_layers = layers, c.norm = norm, c.activation = activation;
+    rapt_model *model = model_of(&c);
+    forward(name, model);
+    learn(name, model);
+    rapt_model_free(model);
+}
+
+static void test_after(void **state)
+{
+    (void)state;
+    model_case("after", 2, RAPT_NORM_AFTER, RAPT_RELU);
+}
+
+static void test_before(void **state)
+{
+    (void)state;
+    model_case("before", 1, RAPT_NORM_BEFORE, RAPT_GELU);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_attention),
+        cmocka_unit_test(test_after),
+        cmocka_unit_test(test_before),
+    };
+    return cmocka_run_group_tests(tests, read_all, free_all);
+}
