@@ -49,7 +49,7 @@ threads)
     # Archer tells ThreadSanitizer what OpenMP's barriers mean.
     export OMP_TOOL_LIBRARIES="${OMP_TOOL_LIBRARIES-/usr/lib/llvm-14/lib/libarcher.so}"
     export TSAN_OPTIONS="${TSAN_OPTIONS-ignore_noninstrumented_modules=1}"
-    configure "$folder" -DRAPT_THREAD_SANITIZE=ON -DRAPT_OPENBLAS=OFF -DCMAKE_C_COMPILER=clang-14 \
+    configure "$folder" -DRAPT_THREAD_SANITIZE=ON -DRAPT_OPENBLAS=OFF -DRAPT_WERROR=ON -DCMAKE_C_COMPILER=clang-14 \
         -DCMAKE_BUILD_TYPE=Debug "-DCMAKE_C_FLAGS_DEBUG=-O1 -g"
     set -- -L threads "$@"
     ;;

@@ -11,7 +11,7 @@ avx() {
     "$objdump" -d --no-show-raw-insn "$1" |
         awk '/file format/ { member = $1 } /%[yz]mm[0-9]/ { print member, $0 }'
 }
-found=$({ avx "$archive" | grep -v '^table\.c'; avx "$scalar"; } | head -n 20)
+found=$({ avx "$archive" | grep -vE '^[^ ]*\btable\.c'; avx "$scalar"; } | head -n 20)
 [ -z "$found" ] || { echo "AVX in the baseline:"; echo "$found"; bad=1; }
 [ "$(avx "$archive" | wc -l)" -gt 1000 ] || { echo "no AVX anywhere: this test sees nothing"; bad=1; }
 
