@@ -1,81 +1,10 @@
-/* trainer.c - steps: against Adam's definition, with equal bits whatever the threads, resumed,
-   refused, and after a loss or gradient that is no number. */
-#include "model/small.h"
+/* trainer.c - steps: against Adam's definition, with equal bits whatever the threads, and after a
+   loss or gradient that is no number. */
+#include "run/small_train.h"
 
 #include "oracle/op.h"
 
-enum { BATCH = 4, BATCHES = 5 };
-static const int source_lengths[] = {9, 2, 5, 7}, target_lengths[] = {6, 11, 3, 2};
-static const rapt_train_limits limits = {.batch = BATCH, .source_tokens = 23, .target_tokens = 23};
-
-static rapt_train_options lively(void)
-{
-    rapt_train_options o = rapt_train_options_default();
-    o.warmup = 3;
-    o.rate = 0.01f;
-    o.attention_dropout = o.hidden_dropout = 0.2f;
-    o.clip_norm = 1;
-    o.weight_decay = 0.01f;
-    return o;
-}
-
-static rapt_trainer *trainer_of(rapt_model *model, const rapt_train_options *options, int threads)
-{
-    rapt_trainer *trainer = NULL;
-    rapt_message why = {""};
-    rapt_train_limits l = limits;
-    l.threads = threads;
-    if (rapt_trainer_create(&trainer, model, options, &l, NULL, &why)) fail_msg("%s", why.text);
-    return trainer;
-}
-
-static void batch_of(const rapt_config *c, int number, struct small_batch *source,
-                     struct small_batch *target)
-{
-    uint64_t seed = 100 + (uint64_t)number % BATCHES;
-    bool labels = c->kind == RAPT_ENCODER_ONLY;
-    small_fill(source, c->source_vocab ? c->source_vocab : 1, source_lengths, BATCH, seed);
-    small_fill(target, c->target_vocab, labels ? source_lengths : target_lengths, BATCH, seed + 7);
-}
-
-static double one_step(rapt_trainer *trainer, const rapt_config *c, int number)
-{
-    struct small_batch source, target;
-    rapt_report report = {0};
-    rapt_message why = {""};
-    batch_of(c, number, &source, &target);
-    if (rapt_train_gradient(trainer, &source.tokens, &target.tokens, &report, &why))
-        fail_msg("%s", why.text);
-    assert_int_equal(rapt_train_step(trainer, &report), RAPT_OK);
-    assert_int_equal(report.step, number + 1);
-    return report.loss;
-}
-
-/* The parameters after `steps` steps. */
-static float *train(const rapt_config *c, const rapt_train_options *o, int threads, int steps,
-                    double *last)
-{
-    rapt_model *model = small_model(c, 11);
-    rapt_trainer *trainer = trainer_of(model, o, threads);
-    for (int i = 0; i < steps; i++) *last = one_step(trainer, c, i);
-    float *parameters = small_parameters(model);
-    rapt_trainer_free(trainer);
-    rapt_model_free(model);
-    return parameters;
-}
-
 /* ---- equal bits ---- */
-
-static const rapt_config wide = {.source_vocab = 70,
-                                 .target_vocab = 90,
-                                 .positions = 40,
-                                 .width = 36,
-                                 .heads = 3,
-                                 .key_heads = 1,
-                                 .hidden = 50,
-                                 .encoder_layers = 2,
-                                 .decoder_layers = 2,
-                                 .tie = RAPT_TIE_OUTPUT};
 
 static void same_for_threads(const rapt_config *c, rapt_products products)
 {
@@ -111,7 +40,7 @@ static void test_openblas(void **state)
     rapt_train_options o = lively();
     rapt_trainer *trainer;
     o.products = RAPT_PRODUCTS_OPENBLAS;
-    rapt_status status = rapt_trainer_create(&trainer, model, &o, &limits, NULL, NULL);
+    rapt_status status = rapt_trainer_create(&trainer, model, &o, &small_limits, NULL, NULL);
     if (!status) rapt_trainer_free(trainer);
     rapt_model_free(model);
     if (status) skip(); /* built without */
@@ -213,94 +142,6 @@ static void test_steps(void **state)
     follow(&o);
     o.schedule = RAPT_SCHEDULE_CONSTANT, o.warmup = 1, o.weight_decay = 0, o.beta1 = 0;
     follow(&o);
-}
-
-/* ---- a night ---- */
-
-static void resume(const rapt_config *c, int threads, int before, int after)
-{
-    char path[256];
-    rapt_train_options o = lively();
-    rapt_note notes[] = {{"epoch", "7"}, {"order", "\"quoted\" \\ \xc3\xa4\n"}};
-    double straight, resumed = 0;
-    small_path(path, "resume");
-    float *wanted = train(c, &o, threads, before + after, &straight);
-    rapt_model *model = small_model(c, 11);
-    rapt_trainer *trainer = trainer_of(model, &o, threads);
-    for (int i = 0; i < before; i++) one_step(trainer, c, i);
-    rapt_trainer_set_rate(trainer, o.rate);
-    assert_int_equal(rapt_trainer_save(trainer, path, notes, 2, NULL), RAPT_OK);
-    rapt_trainer_free(trainer);
-    rapt_model *loaded;
-    rapt_message why = {""};
-    if (rapt_model_load(&loaded, path, NULL, &why)) fail_msg("%s", why.text);
-    small_same_models(model, loaded);
-    rapt_model_free(model);
-    assert_string_equal(rapt_model_note(loaded, "order"), notes[1].value);
-    assert_null(rapt_model_note(loaded, "ord"));
-    trainer = trainer_of(loaded, &o, threads);
-    small_shake(loaded, 5, 1); /* the trainer takes the file's parameters, whatever there was */
-    if (rapt_trainer_load(trainer, path, &why)) fail_msg("%s", why.text);
-    for (int i = before; i < before + after; i++) resumed = one_step(trainer, c, i);
-    float *got = small_parameters(loaded);
-    assert_true(resumed == straight);
-    assert_memory_equal(got, wanted, rapt_model_parameters(loaded) * sizeof *got);
-    free(got);
-    free(wanted);
-    rapt_trainer_free(trainer);
-    rapt_model_free(loaded);
-    assert_int_equal(unlink(path), 0);
-}
-
-static void test_resume(void **state)
-{
-    (void)state;
-    for (int i = 0; i < COUNT(small_configs); i++)
-        resume(&small_configs[i], 1 + i % 3, i % 4, 1 + i % 3);
-    resume(&wide, 2, 3, 3);
-}
-
-static void test_wrong_nights(void **state)
-{
-    (void)state;
-    char path[256];
-    rapt_model *model = small_model(&small_configs[0], 1),
-               *other = small_model(&small_configs[1], 1);
-    rapt_train_options o = lively();
-    rapt_trainer *trainer = trainer_of(model, &o, 1), *stranger = trainer_of(other, &o, 1);
-    struct small_batch source, target;
-    rapt_report report = {0};
-    rapt_message why = {""};
-    small_path(path, "night");
-    assert_int_equal(rapt_trainer_load(trainer, path, &why), RAPT_NO_FILE);
-    assert_int_equal(rapt_model_save(model, path, NULL, 0, NULL), RAPT_OK);
-    float *before = small_parameters(model);
-    assert_int_equal(rapt_trainer_load(trainer, path, &why), RAPT_BAD_FILE);
-    one_step(stranger, &small_configs[1], 0);
-    assert_int_equal(rapt_trainer_save(stranger, path, NULL, 0, NULL), RAPT_OK);
-    assert_int_equal(rapt_trainer_load(trainer, path, &why), RAPT_BAD_FILE);
-    float *after = small_parameters(model);
-    assert_memory_equal(before, after, rapt_model_parameters(model) * sizeof *before);
-    /* gradients in the air are not saved */
-    batch_of(&small_configs[0], 0, &source, &target);
-    assert_int_equal(rapt_train_gradient(trainer, &source.tokens, &target.tokens, &report, NULL),
-                     RAPT_OK);
-    assert_int_equal(rapt_trainer_save(trainer, path, NULL, 0, &why), RAPT_BAD_ARGUMENT);
-    assert_int_equal(rapt_train_step(trainer, &report), RAPT_OK);
-    assert_int_equal(rapt_trainer_save(trainer, "/no/such/folder/x", NULL, 0, &why), RAPT_NO_FILE);
-    assert_non_null(strstr(why.text, "/no/such/folder/x"));
-    rapt_note twice[] = {{"a", "1"}, {"a", "2"}}, ours[] = {{"rapt.trainer", "1"}};
-    assert_int_equal(rapt_trainer_save(trainer, path, twice, 2, &why), RAPT_BAD_ARGUMENT);
-    assert_int_equal(rapt_trainer_save(trainer, path, ours, 1, &why), RAPT_BAD_ARGUMENT);
-    assert_int_equal(rapt_trainer_save(trainer, path, twice, -1, &why), RAPT_BAD_ARGUMENT);
-    assert_int_equal(rapt_trainer_save(trainer, path, NULL, 1, &why), RAPT_BAD_ARGUMENT);
-    unlink(path);
-    free(before);
-    free(after);
-    rapt_trainer_free(trainer);
-    rapt_trainer_free(stranger);
-    rapt_model_free(model);
-    rapt_model_free(other);
 }
 
 /* ---- numbers that are none ---- */
@@ -416,172 +257,6 @@ static void test_bad_gradient(void **state)
     rapt_model_free(model);
 }
 
-/* ---- refusals ---- */
-
-static void refuse_options(rapt_model *model, rapt_train_options options, const char *field)
-{
-    rapt_trainer *trainer = (rapt_trainer *)(uintptr_t)1;
-    rapt_message why = {""};
-    assert_int_equal(rapt_trainer_create(&trainer, model, &options, &limits, NULL, &why),
-                     RAPT_BAD_ARGUMENT);
-    assert_true((uintptr_t)trainer == 1);
-    if (!strstr(why.text, field)) fail_msg("\"%s\" does not name %s", why.text, field);
-}
-
-static void refuse_limits(rapt_model *model, rapt_train_limits l)
-{
-    rapt_trainer *trainer = (rapt_trainer *)(uintptr_t)1;
-    rapt_train_options options = rapt_train_options_default();
-    rapt_message why = {""};
-    assert_int_equal(rapt_trainer_create(&trainer, model, &options, &l, NULL, &why),
-                     RAPT_BAD_ARGUMENT);
-    assert_true((uintptr_t)trainer == 1 && why.text[0]);
-    assert_int_equal(rapt_trainer_bytes(model, &l), 0);
-}
-
-static void test_options(void **state)
-{
-    (void)state;
-    rapt_model *model = small_model(&small_configs[0], 1);
-#define REFUSE(field, value)                                                                       \
-    do {                                                                                           \
-        rapt_train_options o = rapt_train_options_default();                                       \
-        o.field = value;                                                                           \
-        refuse_options(model, o, #field);                                                          \
-    } while (0)
-    REFUSE(rate, -1);
-    REFUSE(rate, NAN);
-    REFUSE(rate, INFINITY);
-    REFUSE(warmup, -1);
-    REFUSE(steps, -1);
-    REFUSE(schedule, (rapt_schedule)3);
-    REFUSE(schedule, (rapt_schedule)-1);
-    REFUSE(beta1, 1);
-    REFUSE(beta1, -0.1f);
-    REFUSE(beta2, NAN);
-    REFUSE(epsilon, -1);
-    REFUSE(epsilon, NAN);
-    REFUSE(weight_decay, -1);
-    REFUSE(clip_norm, NAN);
-    REFUSE(label_smoothing, 1);
-    REFUSE(dropout, 1);
-    REFUSE(dropout, NAN);
-    REFUSE(attention_dropout, -1);
-    REFUSE(hidden_dropout, 2);
-    REFUSE(products, (rapt_products)2);
-    REFUSE(products, (rapt_products)-1);
-#undef REFUSE
-    static const rapt_train_limits wrong[] = {
-        {0, 4, 4, 0},         {-1, 4, 4, 0},        {2, -1, 4, 0},        {2, 4, -1, 0},
-        {2, 4, 4, -1},        {2, INT32_MAX, 4, 0}, {2, 4, INT32_MAX, 0}, {INT32_MAX, 4, 4, 0},
-        {2, INT32_MIN, 4, 0}, {2, 4, 4, INT32_MIN},
-    };
-    for (int i = 0; i < COUNT(wrong); i++) refuse_limits(model, wrong[i]);
-    rapt_model_free(model);
-}
-
-static void refuse_batch(rapt_trainer *trainer, const rapt_tokens *source,
-                         const rapt_tokens *target)
-{
-    rapt_report report = {0}, zero = {0};
-    rapt_message why = {""};
-    size_t count;
-    long long *tokens;
-    const float *gradients = rapt_trainer_gradients(trainer, &count, &tokens);
-    assert_int_equal(rapt_train_gradient(trainer, source, target, &report, &why),
-                     RAPT_BAD_ARGUMENT);
-    assert_true(why.text[0]);
-    assert_int_equal(rapt_train_evaluate(trainer, source, target, &report, NULL),
-                     RAPT_BAD_ARGUMENT);
-    assert_memory_equal(&report, &zero, sizeof report);
-    assert_int_equal(*tokens, 0);
-    for (size_t i = 0; i < count; i++) assert_true(gradients[i] == 0);
-}
-
-static void test_wrong_batches(void **state)
-{
-    (void)state;
-    rapt_model *model = small_model(&small_configs[0], 1);
-    rapt_train_options o = rapt_train_options_default();
-    rapt_trainer *trainer = trainer_of(model, &o, 1);
-    int32_t ids[40] = {1, 2, 3, 4, 5}, high[] = {12, 12}, low[] = {1, -1};
-    rapt_tokens good = {1, ids, (const int[]){0, 3}}, two = {2, ids, (const int[]){0, 3, 5}};
-    const rapt_tokens wrong[] = {
-        {1, ids, (const int[]){1, 3}},
-        {1, ids, (const int[]){0, -1}},
-        {1, ids, (const int[]){0, 24}},
-        {1, ids, NULL},
-        {1, NULL, (const int[]){0, 3}},
-        {-1, ids, (const int[]){0, 3}},
-        {5, ids, (const int[]){0, 1, 2, 3, 4, 5}},
-        {2, ids, (const int[]){0, 3, 2}},
-        {1, low, (const int[]){0, 2}},
-        {1, ids, (const int[]){0, 14}}, /* 12 positions; 13 target tokens feed 12 */
-    };
-    for (int i = 0; i < COUNT(wrong); i++) {
-        rapt_tokens as_many = {wrong[i].batch, ids, (const int[]){0, 1, 2, 3, 4, 5}};
-        refuse_batch(trainer, &wrong[i], &as_many);
-        refuse_batch(trainer, &as_many, &wrong[i]);
-    }
-    refuse_batch(trainer, &good, &two);
-    refuse_batch(trainer, &(rapt_tokens){1, high, (const int[]){0, 2}}, &good);
-    refuse_batch(trainer, &(rapt_tokens){1, ids, (const int[]){0, 13}}, &good);
-    refuse_batch(trainer, &(rapt_tokens){1, ids, (const int[]){0, 0}}, &good);
-    refuse_batch(trainer, NULL, &good);
-    refuse_batch(trainer, &good, NULL);
-    float data[1] = {7};
-    assert_int_equal(rapt_trainer_read_gradient(trainer, -1, data), RAPT_BAD_ARGUMENT);
-    assert_int_equal(rapt_trainer_read_gradient(trainer, rapt_model_tensors(model), data),
-                     RAPT_BAD_ARGUMENT);
-    assert_true(data[0] == 7);
-    rapt_trainer_free(trainer);
-    rapt_model_free(model);
-    rapt_model *encoder = small_model(&small_configs[7], 1);
-    trainer = trainer_of(encoder, &o, 1);
-    refuse_batch(trainer, &good, &(rapt_tokens){1, ids, (const int[]){0, 2}});
-    refuse_batch(trainer, &good, &(rapt_tokens){1, NULL, (const int[]){0, 3}});
-    refuse_batch(trainer, &good, &(rapt_tokens){1, (int32_t[]){0, 4, 0}, (const int[]){0, 3}});
-    rapt_trainer_free(trainer);
-    rapt_model_free(encoder);
-}
-
-/* Nothing to learn from is no error, and the longest sentence fits. */
-static void test_edges(void **state)
-{
-    (void)state;
-    rapt_model *model = small_model(&small_configs[0], 1);
-    rapt_train_options o = rapt_train_options_default();
-    rapt_trainer *trainer = trainer_of(model, &o, 2);
-    int32_t ids[13] = {1, 2, 3, 4, 5};
-    rapt_tokens nobody = {0, NULL, (const int[]){0}}, source = {1, ids, (const int[]){0, 12}};
-    rapt_tokens begins = {1, ids, (const int[]){0, 1}}, empty = {1, ids, (const int[]){0, 0}},
-                longest = {1, ids, (const int[]){0, 13}};
-    rapt_report report = {0};
-    assert_int_equal(rapt_train_gradient(trainer, &nobody, &nobody, &report, NULL), RAPT_OK);
-    assert_int_equal(rapt_train_gradient(trainer, &source, &begins, &report, NULL), RAPT_OK);
-    assert_int_equal(rapt_train_gradient(trainer, &source, &empty, &report, NULL), RAPT_OK);
-    assert_true(report.loss == 0 && report.tokens == 0);
-    assert_int_equal(rapt_train_step(trainer, &report), RAPT_BAD_ARGUMENT);
-    assert_int_equal(rapt_train_gradient(trainer, &source, &longest, &report, NULL), RAPT_OK);
-    assert_int_equal(report.tokens, 12);
-    assert_int_equal(rapt_train_step(trainer, &report), RAPT_OK);
-    float *before = small_parameters(model);
-    rapt_trainer_set_rate(trainer, NAN);
-    assert_int_equal(rapt_train_gradient(trainer, &source, &longest, &report, NULL), RAPT_OK);
-    assert_int_equal(rapt_train_step(trainer, &report), RAPT_BAD_ARGUMENT);
-    float *after = small_parameters(model);
-    assert_memory_equal(before, after, rapt_model_parameters(model) * sizeof *after);
-    rapt_trainer_set_rate(trainer, 0);
-    assert_int_equal(rapt_train_step(trainer, &report), RAPT_OK);
-    free(after);
-    after = small_parameters(model);
-    assert_memory_equal(before, after, rapt_model_parameters(model) * sizeof *after);
-    free(before);
-    free(after);
-    rapt_trainer_free(trainer);
-    rapt_model_free(model);
-}
-
 /* Thirty-two sentences are learned by heart. */
 static void test_overfit(void **state)
 {
@@ -634,10 +309,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_threads),    cmocka_unit_test(test_openblas),
         cmocka_unit_test(test_machines),   cmocka_unit_test(test_steps),
-        cmocka_unit_test(test_resume),     cmocka_unit_test(test_wrong_nights),
         cmocka_unit_test(test_not_finite), cmocka_unit_test(test_bad_gradient),
-        cmocka_unit_test(test_options),    cmocka_unit_test(test_wrong_batches),
-        cmocka_unit_test(test_edges),      cmocka_unit_test(test_overfit),
+        cmocka_unit_test(test_overfit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

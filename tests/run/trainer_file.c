@@ -1,0 +1,98 @@
+/* trainer_file.c - a trainer's night: what goes on in the morning goes on bit for bit, and what is
+   no night of this trainer is refused. */
+#include "run/small_train.h"
+
+static void resume(const rapt_config *c, int threads, int before, int after)
+{
+    char path[256];
+    rapt_train_options o = lively();
+    rapt_note notes[] = {{"epoch", "7"}, {"order", "\"quoted\" \\ \xc3\xa4\n"}};
+    double straight, resumed = 0;
+    small_path(path, "resume");
+    float *wanted = train(c, &o, threads, before + after, &straight);
+    rapt_model *model = small_model(c, 11);
+    rapt_trainer *trainer = trainer_of(model, &o, threads);
+    for (int i = 0; i < before; i++) one_step(trainer, c, i);
+    rapt_trainer_set_rate(trainer, o.rate);
+    assert_int_equal(rapt_trainer_save(trainer, path, notes, 2, NULL), RAPT_OK);
+    rapt_trainer_free(trainer);
+    rapt_model *loaded;
+    rapt_message why = {""};
+    if (rapt_model_load(&loaded, path, NULL, &why)) fail_msg("%s", why.text);
+    small_same_models(model, loaded);
+    rapt_model_free(model);
+    assert_string_equal(rapt_model_note(loaded, "order"), notes[1].value);
+    assert_null(rapt_model_note(loaded, "ord"));
+    trainer = trainer_of(loaded, &o, threads);
+    small_shake(loaded, 5, 1); /* the trainer takes the file's parameters, whatever there was */
+    if (rapt_trainer_load(trainer, path, &why)) fail_msg("%s", why.text);
+    for (int i = before; i < before + after; i++) resumed = one_step(trainer, c, i);
+    float *got = small_parameters(loaded);
+    assert_true(resumed == straight);
+    assert_memory_equal(got, wanted, rapt_model_parameters(loaded) * sizeof *got);
+    free(got);
+    free(wanted);
+    rapt_trainer_free(trainer);
+    rapt_model_free(loaded);
+    assert_int_equal(unlink(path), 0);
+}
+
+static void test_resume(void **state)
+{
+    (void)state;
+    for (int i = 0; i < COUNT(small_configs); i++)
+        resume(&small_configs[i], 1 + i % 3, i % 4, 1 + i % 3);
+    resume(&wide, 2, 3, 3);
+}
+
+static void test_wrong_nights(void **state)
+{
+    (void)state;
+    char path[256];
+    rapt_model *model = small_model(&small_configs[0], 1),
+               *other = small_model(&small_configs[1], 1);
+    rapt_train_options o = lively();
+    rapt_trainer *trainer = trainer_of(model, &o, 1), *stranger = trainer_of(other, &o, 1);
+    struct small_batch source, target;
+    rapt_report report = {0};
+    rapt_message why = {""};
+    small_path(path, "night");
+    assert_int_equal(rapt_trainer_load(trainer, path, &why), RAPT_NO_FILE);
+    assert_int_equal(rapt_model_save(model, path, NULL, 0, NULL), RAPT_OK);
+    float *before = small_parameters(model);
+    assert_int_equal(rapt_trainer_load(trainer, path, &why), RAPT_BAD_FILE);
+    one_step(stranger, &small_configs[1], 0);
+    assert_int_equal(rapt_trainer_save(stranger, path, NULL, 0, NULL), RAPT_OK);
+    assert_int_equal(rapt_trainer_load(trainer, path, &why), RAPT_BAD_FILE);
+    float *after = small_parameters(model);
+    assert_memory_equal(before, after, rapt_model_parameters(model) * sizeof *before);
+    /* gradients in the air are not saved */
+    batch_of(&small_configs[0], 0, &source, &target);
+    assert_int_equal(rapt_train_gradient(trainer, &source.tokens, &target.tokens, &report, NULL),
+                     RAPT_OK);
+    assert_int_equal(rapt_trainer_save(trainer, path, NULL, 0, &why), RAPT_BAD_ARGUMENT);
+    assert_int_equal(rapt_train_step(trainer, &report), RAPT_OK);
+    assert_int_equal(rapt_trainer_save(trainer, "/no/such/folder/x", NULL, 0, &why), RAPT_NO_FILE);
+    assert_non_null(strstr(why.text, "/no/such/folder/x"));
+    rapt_note twice[] = {{"a", "1"}, {"a", "2"}}, ours[] = {{"rapt.trainer", "1"}};
+    assert_int_equal(rapt_trainer_save(trainer, path, twice, 2, &why), RAPT_BAD_ARGUMENT);
+    assert_int_equal(rapt_trainer_save(trainer, path, ours, 1, &why), RAPT_BAD_ARGUMENT);
+    assert_int_equal(rapt_trainer_save(trainer, path, twice, -1, &why), RAPT_BAD_ARGUMENT);
+    assert_int_equal(rapt_trainer_save(trainer, path, NULL, 1, &why), RAPT_BAD_ARGUMENT);
+    unlink(path);
+    free(before);
+    free(after);
+    rapt_trainer_free(trainer);
+    rapt_trainer_free(stranger);
+    rapt_model_free(model);
+    rapt_model_free(other);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_resume),
+        cmocka_unit_test(test_wrong_nights),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
