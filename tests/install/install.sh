@@ -1,8 +1,8 @@
 #!/bin/sh
-# install.sh BUILD SOURCE CC CXX - installs into a scratch folder and builds an outside program
+# install.sh BUILD SOURCE CC CXX GENERATOR - installs into a scratch folder and builds an outside program
 # from there, in C and C++, shared and static, with pkg-config and with find_package(rapt).
 set -eu
-build=$1 source=$2 cc=$3 cxx=$4
+build=$1 source=$2 cc=$3 cxx=$4 generator=$5
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 prefix=$scratch/prefix
@@ -14,7 +14,7 @@ for file in librapt.so librapt.so.0 pkgconfig/rapt.pc cmake/rapt/raptConfig.cmak
 done
 
 # find_package, all four at once
-cmake -S "$source/outside" -B "$scratch/outside" -DCMAKE_PREFIX_PATH="$prefix" \
+cmake -G "$generator" -S "$source/outside" -B "$scratch/outside" -DCMAKE_PREFIX_PATH="$prefix" \
     -DCMAKE_C_COMPILER="$cc" -DCMAKE_CXX_COMPILER="$cxx" -DCMAKE_BUILD_TYPE=Release >"$scratch/log" &&
     cmake --build "$scratch/outside" >>"$scratch/log" || { cat "$scratch/log"; exit 1; }
 (cd "$scratch/outside" && ctest --output-on-failure --no-tests=error)
