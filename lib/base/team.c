@@ -9,10 +9,13 @@
 
 #ifdef _OPENMP
 #include <omp.h>
-static int default_threads(void)
+static int processors(void)
 {
-    int wanted = omp_get_max_threads(), processors = omp_get_num_procs();
-    return wanted < processors ? wanted : processors;
+    return omp_get_num_procs();
+}
+static int wanted_threads(void)
+{
+    return omp_get_max_threads();
 }
 static int my_rank(void)
 {
@@ -27,7 +30,11 @@ static bool may_fork(void)
     return !omp_in_parallel();
 }
 #else
-static int default_threads(void)
+static int processors(void)
+{
+    return 1;
+}
+static int wanted_threads(void)
 {
     return 1;
 }
@@ -54,18 +61,22 @@ static void rest_a_moment(void)
 static void rest_a_moment(void) {}
 #endif
 
-enum { MOST_THREADS = 1024, PATIENCE = 4000 /* moments, some 50 microseconds */ };
+/* How many moments a member spins at a barrier before it hands its processor over, some 50
+   microseconds: partners that are at work are there by then; none at all if there are
+   more members than processors. */
+enum { MOST_THREADS = 1024, PATIENCE = 4000 };
 
 struct team_shared {
     _Alignas(64) atomic_int tickets[2]; /* of even and odd phases: one is drawn from while the
                                            other is set back */
     _Alignas(64) atomic_int arrived;    /* members at the barrier */
     _Alignas(64) atomic_uint passed;    /* barriers all members have reached */
+    int patience;
 };
 
 int rapt__team_size(int threads)
 {
-    if (threads <= 0) threads = default_threads();
+    if (threads <= 0) threads = wanted_threads() < processors() ? wanted_threads() : processors();
     return threads < MOST_THREADS ? threads : MOST_THREADS;
 }
 
@@ -83,6 +94,7 @@ void rapt__team_run(int threads, rapt__work *work, void *argument)
     atomic_init(&shared.arrived, 0);
     atomic_init(&shared.passed, 0);
     int size = rapt__team_size(threads);
+    shared.patience = size <= processors() ? PATIENCE : 0;
     if (size == 1 || !may_fork()) {
         struct team alone = {.rank = 0, .size = 1, .shared = &shared};
         work(&alone, argument);
@@ -96,7 +108,7 @@ static void wait_for(struct team_shared *shared, unsigned phase)
 {
     for (int moment = 0; atomic_load_explicit(&shared->passed, memory_order_acquire) == phase;
          moment++)
-        if (moment < PATIENCE)
+        if (moment < shared->patience)
             rest_a_moment();
         else
             sched_yield();
