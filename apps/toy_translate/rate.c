@@ -1,6 +1,7 @@
 /* rate.c - how far training is, and the learning rate there:
 
-       rate * min(1, step / warmup) * decay
+       rate * min(1, rise) * decay
+       rise  = step / warmup; linear: at least share / 0.2, so that short work is not all warm-up
        decay = sqrt(warmup / max(step, warmup))   inverse-sqrt: Vaswani et al. 2017, section 5.3
              = 1 - share of the work done         linear
              = 1                                  constant */
@@ -29,7 +30,7 @@ double share_done(const struct learner *learner)
     /* The last validation has to fit in too. */
     if (recipe->minutes > 0)
         share = most(share,
-                     elapsed(learner) / most(1e-9, 60 * recipe->minutes - 1.2 * learner->judging));
+                     elapsed(learner) / most(1e-9, 60 * recipe->minutes - 1.5 * learner->judging));
     return share < 1 ? share : 1;
 }
 
@@ -43,8 +44,11 @@ double rate_now(const struct learner *learner)
 {
     const struct recipe *recipe = learner->recipe;
     double step = (double)(learner->state.step + 1), warmup = most(1, recipe->warmup);
-    double rate = recipe->rate * (step < warmup ? step / warmup : 1);
-    if (strcmp(recipe->schedule, "linear") == 0) return rate * (1 - share_done(learner));
+    double rise = step / warmup, share = share_done(learner);
+    bool linear = strcmp(recipe->schedule, "linear") == 0;
+    if (linear) rise = most(rise, share / 0.2);
+    double rate = recipe->rate * (rise < 1 ? rise : 1);
+    if (linear) return rate * (1 - share);
     if (strcmp(recipe->schedule, "inverse-sqrt") == 0)
         return step > warmup ? rate * sqrt(warmup / step) : rate;
     return rate;

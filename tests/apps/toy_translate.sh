@@ -3,7 +3,7 @@
 # in and lines out; scores, attention and figures as JSON.
 # usage: toy_translate.sh PROGRAM
 set -u
-program=$1
+program=$(realpath "$1")
 here=$(mktemp -d) && cd "$here" || exit 1
 trap 'rm -rf "$here"' EXIT
 failures=0

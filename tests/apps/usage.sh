@@ -2,7 +2,7 @@
 # What toy_translate says to wrong options and wrong files: exit code and words.
 # usage: usage.sh PROGRAM
 set -u
-program=$1
+program=$(realpath "$1")
 here=$(mktemp -d) && cd "$here" || exit 1
 trap 'rm -rf "$here"' EXIT
 failures=0
