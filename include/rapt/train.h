@@ -62,8 +62,8 @@ RAPT_API void rapt_trainer_free(rapt_trainer *trainer); /* NULL is allowed */
 /* Teacher forcing: target sequence b is begin, y1 .. yn, end; its first n+1 tokens are fed, its
    last n+1 are predicted. For an encoder-only model target holds one label per source token,
    negative: no label. Adds the gradient of the summed loss to the block and *report to the
-   counts (set it to zero first). RAPT_NOT_FINITE: the loss was infinite or NaN; nothing was
-   added to the gradient. */
+   counts (set it to zero first). RAPT_NOT_FINITE: the loss was infinite or NaN; what had
+   been added since the last step is dropped, the model is as it was. */
 RAPT_API rapt_status rapt_train_gradient(rapt_trainer *trainer, const rapt_tokens *source,
                                          const rapt_tokens *target, rapt_report *report,
                                          rapt_message *why);

@@ -111,8 +111,8 @@ typedef struct rapt_limits {
 } rapt_limits;
 
 typedef struct rapt_session rapt_session;
-RAPT_API size_t rapt_session_bytes(const rapt_model *model,
-                                   const rapt_limits *limits); /* 0: wrong */
+/* 0: the limits are wrong. Allocates for the length of the call. */
+RAPT_API size_t rapt_session_bytes(const rapt_model *model, const rapt_limits *limits);
 RAPT_API rapt_status rapt_session_create(rapt_session **session, const rapt_model *model,
                                          const rapt_limits *limits, const rapt_allocator *allocator,
                                          rapt_message *why);

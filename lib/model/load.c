@@ -10,19 +10,25 @@ static bool known(const rapt_model *m, const char *name)
     return rapt_model_find(m, name) >= 0 || strncmp(name, "adam.", 5) == 0;
 }
 
-/* The file holds as many numbers as the configuration asks for. */
+enum { FREE_PLACES = 1 << 20 }; /* floats of sinusoids any file may ask for */
+
+/* The file holds as many numbers as the configuration asks for, and what is computed from it,
+   the sinusoids, is not out of all proportion to them. */
 static rapt_status backed(const rapt_config *config, const struct tensor_file *file,
                           rapt_message *why)
 {
     struct layout layout;
     struct arena counting = {0};
-    size_t held = 0;
+    size_t held = 0, places = (size_t)config->positions * (size_t)config->width;
     rapt__layout_make(&layout, config, &counting);
     for (int i = 0; i < rapt__tensors_count(file); i++)
         held += (rapt__tensors_entry(file, i)->count + LANES) * LANES;
     if (counting.overflow || layout.count > rapt__tensors_count(file) || layout.floats > held)
         return rapt__fail(why, RAPT_BAD_FILE,
                           "its configuration describes a larger model than it holds");
+    if (places > held + FREE_PLACES)
+        return rapt__fail(why, RAPT_BAD_FILE, "positions is %d, too many for so small a model",
+                          config->positions);
     return RAPT_OK;
 }
 

@@ -77,6 +77,9 @@ static rapt_status load_staged(rapt_trainer *t, struct tensor_file *file, float 
         {"", staged}, {"adam.m.", staged + n}, {"adam.v.", staged + 2 * n}};
     status = rapt__blocks_load(t->model, blocks, BLOCKS, file, why);
     if (status) return status;
+    for (size_t i = 0; i < n; i++)
+        if (!(staged[2 * n + i] >= 0))
+            return rapt__fail(why, RAPT_BAD_FILE, "a second moment of Adam is negative or NaN");
     memcpy(t->model->block, staged, n * sizeof(float));
     memcpy(t->m, staged + n, n * sizeof(float));
     memcpy(t->v, staged + 2 * n, n * sizeof(float));
