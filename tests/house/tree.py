@@ -68,7 +68,7 @@ def main(root):
         for number, line in enumerate(lines, 1):
             if LEFTOVER.search(line):
                 wrong.append(f"{where}:{number}: {line.strip()}")
-            if line != line.rstrip() or "\t" in line and path.suffix != ".def":
+            if line != line.rstrip() or "\t" in line and path.suffix in {".c", ".h"}:
                 wrong.append(f"{where}:{number}: a tab, or blanks at the end")
         if path.suffix in {".c", ".h"}:
             wrong += [f"{where}:{n}: #if inside a function" for n in conditions_inside(text)]
