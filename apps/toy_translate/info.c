@@ -16,6 +16,9 @@ static int describe(const rapt_model *model, const char *path, json_t **object)
                   "parameters", (json_int_t)rapt_model_parameters(model), "tensors",
                   rapt_model_tensors(model), "bytes", (json_int_t)rapt_model_bytes(model));
     json_object_update(*object, more);
+    json_object_del(*object, "norm_epsilon_bits"); /* as a number people can read */
+    json_object_set_new(*object, "norm_epsilon",
+                        json_real((double)rapt_model_config(model).norm_epsilon));
     json_decref(more);
     return EXIT_FINE;
 }
