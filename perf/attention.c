@@ -1,0 +1,173 @@
+/* attention.c - attention over arrays, and of one new query row per sequence over a cache.
+
+   Operations: two products forward, 4 B H T S K; five backward, 10 B H T S K (scores and the
+   gradient of the weights, then those of values, queries and keys); causal problems count half
+   of them. */
+#include "attention/attention.h"
+#include "bench.h"
+
+#include <string.h>
+
+enum pass { FORWARD, BACKWARD, CACHED };
+
+struct problem {
+    enum pass pass;
+    int B, H, T, S, K;
+    bool causal, slow; /* slow: left out by --quick */
+};
+
+static const struct problem problems[] = {
+    {FORWARD, 1, 8, 128, 128, 64, false, false},   {FORWARD, 1, 8, 512, 512, 64, false, false},
+    {FORWARD, 1, 8, 1024, 1024, 64, false, false}, {FORWARD, 1, 8, 4096, 4096, 64, false, false},
+    {FORWARD, 1, 8, 512, 512, 128, false, true},   {FORWARD, 1, 8, 1024, 1024, 128, false, false},
+    {FORWARD, 1, 8, 1024, 1024, 32, false, false}, {FORWARD, 1, 8, 512, 512, 64, true, true},
+    {FORWARD, 1, 8, 1024, 1024, 64, true, false},  {FORWARD, 1, 8, 4096, 4096, 64, true, true},
+    {FORWARD, 1, 1, 4096, 4096, 64, false, true},  {FORWARD, 64, 4, 32, 32, 32, false, false},
+    {FORWARD, 1, 8, 1, 4096, 64, false, false},    {CACHED, 1, 8, 1, 4096, 64, false, true},
+    {CACHED, 16, 8, 1, 512, 64, false, false},     {BACKWARD, 1, 8, 128, 128, 64, false, true},
+    {BACKWARD, 1, 8, 512, 512, 64, false, false},  {BACKWARD, 1, 8, 1024, 1024, 64, false, false},
+    {BACKWARD, 1, 8, 1024, 1024, 64, true, false}, {BACKWARD, 1, 8, 4096, 4096, 64, false, true},
+    {BACKWARD, 64, 4, 32, 32, 32, false, false},   {BACKWARD, 1, 1, 32768, 32768, 64, false, true},
+};
+
+struct job {
+    rapt_attention a;
+    float *q, *k, *v, *out, *lse, *dout, *dq, *dk, *dv;
+    void *scratch;
+};
+
+static void check(rapt_status status, const char *what)
+{
+    if (status) bench_fail(what);
+}
+
+static void run_forward(void *argument, int count)
+{
+    struct job *j = argument;
+    for (int i = 0; i < count; i++)
+        check(rapt_attention_forward(&j->a, j->q, j->k, j->v, j->out, j->lse, j->scratch),
+              "rapt_attention_forward");
+}
+
+static void run_backward(void *argument, int count)
+{
+    struct job *j = argument;
+    for (int i = 0; i < count; i++)
+        check(rapt_attention_backward(&j->a, j->q, j->k, j->v, j->out, j->lse, j->dout, j->dq,
+                                      j->dk, j->dv, NULL, j->scratch),
+              "rapt_attention_backward");
+}
+
+static void report(struct bench *b, const struct problem *p, int threads, struct timing time)
+{
+    double products = p->pass == BACKWARD ? 5 : 2, cells = (double)p->T * p->S;
+    json_t *shape = json_pack("{s:i, s:i, s:i, s:i, s:i, s:b}", "B", p->B, "H", p->H, "T", p->T,
+                              "S", p->S, "K", p->K, "causal", p->causal);
+    bench_line(b, &(struct result){
+                      .name = p->pass == BACKWARD ? "attention_backward" : "attention_forward",
+                      .shape = shape,
+                      .threads = threads,
+                      .time = time,
+                      .operations = 2 * products * p->B * p->H * cells * p->K / (p->causal ? 2 : 1),
+                      .more = p->pass == CACHED ? json_pack("{s:b}", "cached", 1) : NULL});
+}
+
+static void measure_arrays(struct bench *b, const struct problem *p, int threads)
+{
+    struct job j = {.a = rapt_attention_make(p->B, p->H, p->T, p->S, p->K)};
+    size_t rows = (size_t)p->B * (size_t)p->H * (size_t)p->T, width = (size_t)p->K;
+    size_t queries = rows * width, keys = (size_t)p->B * (size_t)p->H * (size_t)p->S * width;
+    float **arrays[] = {&j.q, &j.out, &j.dout, &j.dq, &j.k, &j.v, &j.dk, &j.dv};
+    j.a.threads = threads;
+    j.a.mask.causal = p->causal;
+    if (p->causal) j.a.mask.corner = RAPT_CORNER_TOP_LEFT;
+    for (int i = 0; i < 8; i++) *arrays[i] = bench_floats(i < 4 ? queries : keys);
+    j.lse = bench_floats(rows);
+    j.scratch = bench_alloc(rapt_attention_scratch(&j.a));
+    run_forward(&j, 1); /* backward needs its results */
+    report(b, p, threads, bench_time(b, p->pass == FORWARD ? run_forward : run_backward, &j));
+    for (int i = 0; i < 8; i++) bench_free(*arrays[i]);
+    bench_free(j.lse);
+    bench_free(j.scratch);
+}
+
+struct cached_job {
+    struct cache cache;
+    struct cached_queries queries;
+    const float *k, *v;
+    const int *key_starts;
+    ptrdiff_t row;
+    int threads, count;
+    void *scratch;
+};
+
+static void fill(struct team *team, void *argument)
+{
+    struct cached_job *j = argument;
+    rapt__cache_append(team, &j->cache, j->key_starts, j->k, j->row, j->v, j->row);
+}
+
+static void attend(struct team *team, void *argument)
+{
+    struct cached_job *j = argument;
+    for (int i = 0; i < j->count; i++) rapt__cache_attend(team, &j->cache, &j->queries, j->scratch);
+}
+
+static void run_cached(void *argument, int count)
+{
+    struct cached_job *j = argument;
+    j->count = count;
+    rapt__team_run(j->threads, attend, j);
+}
+
+static void measure_cached(struct bench *b, const struct problem *p, int threads)
+{
+    int width = p->H * p->K, *capacity = bench_alloc((size_t)p->B * sizeof *capacity);
+    int *starts = bench_alloc(((size_t)p->B + 1) * sizeof *starts);
+    int *key_starts = bench_alloc(((size_t)p->B + 1) * sizeof *key_starts);
+    size_t keys = (size_t)p->B * (size_t)p->S * (size_t)width;
+    float *q = bench_floats((size_t)p->B * (size_t)p->T * (size_t)width), *k = bench_floats(keys);
+    float *out = bench_floats((size_t)p->B * (size_t)p->T * (size_t)width), *v = bench_floats(keys);
+    struct arena arena = {0};
+    struct cached_job j = {.k = k, .v = v, .row = width, .key_starts = key_starts};
+    for (int i = 0; i <= p->B; i++) starts[i] = i * p->T, key_starts[i] = i * p->S;
+    for (int i = 0; i < p->B; i++) capacity[i] = p->S;
+    rapt__cache_layout(&j.cache, p->B, capacity, p->H, p->K, p->K, &arena);
+    check(rapt__arena_reserve(&arena, NULL), "there is not enough memory");
+    rapt__cache_layout(&j.cache, p->B, capacity, p->H, p->K, p->K, &arena);
+    rapt__cache_start(&j.cache, capacity);
+    j.threads = threads;
+    j.scratch = bench_alloc(rapt__cache_scratch(p->K, p->K, threads));
+    j.queries = (struct cached_queries){.heads = p->H,
+                                        .count = p->B,
+                                        .starts = starts,
+                                        .q = q,
+                                        .q_row = width,
+                                        .out = out,
+                                        .out_row = width};
+    rapt__team_run(threads, fill, &j);
+    report(b, p, threads, bench_time(b, run_cached, &j));
+    rapt__arena_free(&arena, NULL);
+    void *memory[] = {capacity, starts, key_starts, q, k, out, v, j.scratch};
+    for (int i = 0; i < 8; i++) bench_free(memory[i]);
+}
+
+int main(int argc, char **argv)
+{
+    static const char *const names[] = {"forward", "backward", "cached"};
+    struct bench b;
+    int code = bench_begin(&b, argc, argv, "Measures attention, forward and backward.",
+                           "attention_forward, attention_backward, forward, backward, cached");
+    if (code != BENCH_GO_ON) return code;
+    for (int i = 0; i < b.thread_counts; i++)
+        for (size_t n = 0; n < sizeof problems / sizeof *problems; n++) {
+            const struct problem *p = &problems[n];
+            const char *name = p->pass == BACKWARD ? "attention_backward" : "attention_forward";
+            if ((b.quick && p->slow) || !bench_wants(&b, name, names[p->pass])) continue;
+            if (p->pass == CACHED)
+                measure_cached(&b, p, b.threads[i]);
+            else
+                measure_arrays(&b, p, b.threads[i]);
+        }
+    return bench_end(&b);
+}

@@ -1,0 +1,171 @@
+/* bench.c - options and result lines of the measurements. */
+#define _GNU_SOURCE
+#include "bench.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { QUICK_SECONDS = 12 }; /* after these --quick begins nothing more */
+
+_Noreturn void bench_fail(const char *what)
+{
+    fprintf(stderr, "error: %s\n", what);
+    exit(1);
+}
+
+static bool read_threads(struct bench *b, const char *text)
+{
+    b->thread_counts = 0;
+    do {
+        char *end;
+        long count = strtol(text, &end, 10);
+        if (end == text || count < 1 || count > 1024 || b->thread_counts == BENCH_THREADS)
+            return false;
+        b->threads[b->thread_counts++] = (int)count;
+        text = end;
+    } while (*text++ == ',');
+    return text[-1] == 0;
+}
+
+static int help(const struct bench *b, const char *purpose, const char *names)
+{
+    printf("usage: %s [OPTION]...\n\n%s\n\n"
+           "  --threads 1,2   numbers of threads [1 and as many as there are processors]\n"
+           "  --only NAME     only what is called NAME: %s\n"
+           "  --quick         fewer shapes and samples: ends within 20 s\n"
+           "  --json          one JSON object per result, nothing else on standard output\n"
+           "  --help          show this\n",
+           b->program, purpose, names);
+    return 0;
+}
+
+static int refuse(const struct bench *b)
+{
+    fprintf(stderr, "%s --help shows the options\n", b->program);
+    return 2;
+}
+
+static int read_options(struct bench *b, int argc, char **argv, const char *purpose,
+                        const char *names)
+{
+    static const struct option options[] = {
+        {"threads", required_argument, NULL, 't'}, {"only", required_argument, NULL, 'o'},
+        {"quick", no_argument, NULL, 'q'},         {"json", no_argument, NULL, 'j'},
+        {"help", no_argument, NULL, 'h'},          {0}};
+    for (int code; (code = getopt_long(argc, argv, "", options, NULL)) != -1;) {
+        if (code == 'h') return help(b, purpose, names);
+        if (code == 't' && !read_threads(b, optarg)) {
+            fprintf(stderr, "--threads: '%s' is no list of numbers such as 1,2\n", optarg);
+            return refuse(b);
+        }
+        if (code == 'o') b->only = optarg;
+        if (code == 'q') b->quick = true;
+        if (code == 'j') b->json = true;
+        if (code == '?') return refuse(b);
+    }
+    return optind == argc ? BENCH_GO_ON : refuse(b);
+}
+
+/* The environment, as lines that begin with #. */
+static void print_environment(FILE *to)
+{
+    json_t *all = bench_environment(), *value;
+    const char *key;
+    json_object_foreach(all, key, value) fprintf(to, "# %s: %s\n", key, json_string_value(value));
+    json_decref(all);
+}
+
+int bench_begin(struct bench *b, int argc, char **argv, const char *purpose, const char *names)
+{
+    const char *slash = strrchr(argv[0], '/');
+    *b = (struct bench){.program = slash ? slash + 1 : argv[0], .start = bench_now()};
+    int processors = rapt__team_size(0);
+    b->threads[b->thread_counts++] = 1;
+    if (processors > 1) b->threads[b->thread_counts++] = processors;
+    int code = read_options(b, argc, argv, purpose, names);
+    if (code != BENCH_GO_ON) return code;
+    bench_warn();
+    print_environment(b->json ? stderr : stdout);
+    if (!b->json)
+        printf("%-18s\t%7s\t%10s\t%10s\t%8s\t%7s\t%s\n", "name", "threads", "fastest ms",
+               "median ms", "GFLOP/s", "of peak", "shape");
+    return BENCH_GO_ON;
+}
+
+int bench_end(const struct bench *b)
+{
+    if (b->cut_short)
+        fprintf(stderr, "%s: out of time for --quick, the rest was left out\n", b->program);
+    if (b->lines > 0 || b->cut_short) return 0;
+    fprintf(stderr, "%s: nothing is called '%s'\n", b->program, b->only ? b->only : "");
+    return refuse(b);
+}
+
+bool bench_wants(struct bench *b, const char *name, const char *other)
+{
+    if (b->only && strcmp(b->only, name) != 0 && strcmp(b->only, other) != 0) return false;
+    bool late = b->quick && bench_now() - b->start > QUICK_SECONDS;
+    if (late) b->cut_short = true;
+    return !late;
+}
+
+/* Appends "key=value" to text, for people. */
+static void say(char *text, size_t size, const json_t *object)
+{
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)object, key, value)
+    {
+        size_t used = strlen(text);
+        if (used > 0) used += (size_t)snprintf(text + used, size - used, " ");
+        if (used >= size) return;
+        if (json_is_string(value))
+            snprintf(text + used, size - used, "%s", json_string_value(value));
+        else if (json_is_real(value))
+            snprintf(text + used, size - used, "%s=%.4g", key, json_real_value(value));
+        else if (json_is_integer(value))
+            snprintf(text + used, size - used, "%s=%" JSON_INTEGER_FORMAT, key,
+                     json_integer_value(value));
+        else if (json_is_true(value))
+            snprintf(text + used, size - used, "%s", key);
+    }
+}
+
+static void print_row(const struct result *r, double rate, double peak)
+{
+    char shape[256] = "", more[256] = "";
+    say(shape, sizeof shape, r->shape);
+    if (r->more) say(more, sizeof more, r->more);
+    printf("%-18s\t%7d\t%10.4f\t%10.4f\t%8.2f\t%7.3f\t%s\t%s\n", r->name, r->threads,
+           1e3 * r->time.fastest, 1e3 * r->time.median, rate, rate / peak, shape, more);
+}
+
+static void print_object(const struct result *r, double rate, double peak)
+{
+    json_t *line = json_pack("{s:s, s:O, s:i, s:f, s:f, s:f, s:f, s:f, s:i}", "name", r->name,
+                             "shape", r->shape, "threads", r->threads, "seconds", r->time.fastest,
+                             "gflops", rate, "peak_gflops", peak, "of_peak", rate / peak,
+                             "median_seconds", r->time.median, "runs", r->time.runs);
+    json_t *environment = bench_environment();
+    if (!line || (r->more && json_object_update(line, r->more)) ||
+        json_object_set_new(line, "environment", environment) ||
+        json_dumpf(line, stdout, JSON_COMPACT | JSON_REAL_PRECISION(6)))
+        bench_fail("a result could not be written");
+    putchar('\n');
+    json_decref(line);
+}
+
+void bench_line(struct bench *b, const struct result *r)
+{
+    double rate = r->operations / r->time.fastest * 1e-9, peak = bench_peak(r->threads);
+    if (b->json)
+        print_object(r, rate, peak);
+    else
+        print_row(r, rate, peak);
+    if (fflush(stdout) || ferror(stdout)) bench_fail("standard output cannot be written");
+    b->lines++;
+    json_decref(r->shape);
+    json_decref(r->more);
+}

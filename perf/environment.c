@@ -1,0 +1,96 @@
+/* environment.c - what a figure depends on besides the code: processor, compiler, libraries,
+   variables of the environment, other programs. */
+#define _GNU_SOURCE
+#include "bench.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#if defined(RAPT_HAVE_OPENBLAS)
+#include <cblas.h>
+static void describe_openblas(char *text, size_t size)
+{
+    static const char *const kinds[] = {"serial", "pthreads", "OpenMP"};
+    int kind = openblas_get_parallel();
+    snprintf(text, size, "core %s, %s, %d threads", openblas_get_corename(),
+             kind >= 0 && kind < 3 ? kinds[kind] : "unknown", openblas_get_num_threads());
+}
+#else
+static void describe_openblas(char *text, size_t size)
+{
+    snprintf(text, size, "not built in");
+}
+#endif
+
+#ifdef __clang__
+static const char compiler[] = __VERSION__;
+#else
+static const char compiler[] = "gcc " __VERSION__;
+#endif
+
+/* The first "model name" of /proc/cpuinfo, or what stands in its place on other processors. */
+static void describe_processor(char *text, size_t size)
+{
+    static const char *const keys[] = {"model name", "Model", "CPU part"};
+    char line[512];
+    snprintf(text, size, "unknown");
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        FILE *file = fopen("/proc/cpuinfo", "r");
+        bool found = false;
+        while (file && !found && fgets(line, sizeof line, file)) {
+            const char *colon = strchr(line, ':');
+            found = colon && strncmp(line, keys[i], strlen(keys[i])) == 0;
+            if (found)
+                snprintf(text, size, "%.*s", (int)strcspn(colon + 1, "\n"),
+                         colon + 1 + strspn(colon + 1, " "));
+        }
+        if (file) fclose(file);
+        text[strcspn(text, "\n")] = 0;
+        if (found) return;
+    }
+}
+
+static bool distorts(const char *variable)
+{
+    static const char *const heads[] = {"OPENBLAS_", "OMP_", "GOMP_", "KMP_", "LIBOMP_"};
+    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
+        if (strncmp(variable, heads[i], strlen(heads[i])) == 0) return true;
+    return false;
+}
+
+static void list_variables(char *text, size_t size)
+{
+    size_t used = 0;
+    text[0] = 0;
+    for (char **at = environ; at && *at; at++) {
+        if (!distorts(*at) || used >= size) continue;
+        used += (size_t)snprintf(text + used, size - used, "%s%s", used ? " " : "", *at);
+    }
+    if (!text[0]) snprintf(text, size, "none");
+}
+
+json_t *bench_environment(void)
+{
+    char processor[256], openblas[128], variables[512], count[32], load[32];
+    double average[1] = {-1};
+    describe_processor(processor, sizeof processor);
+    describe_openblas(openblas, sizeof openblas);
+    list_variables(variables, sizeof variables);
+    snprintf(count, sizeof count, "%ld", sysconf(_SC_NPROCESSORS_ONLN));
+    snprintf(load, sizeof load, "%.2f", getloadavg(average, 1) == 1 ? average[0] : -1);
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "processor", processor,
+                     "processors", count, "isa", rapt_isa_name(rapt_isa_used()), "compiler",
+                     compiler, "flags", PERF_FLAGS, "openblas", openblas, "commit", PERF_COMMIT,
+                     "variables", variables, "load", load);
+}
+
+void bench_warn(void)
+{
+    for (char **at = environ; at && *at; at++)
+        if (distorts(*at)) fprintf(stderr, "warning: %s is set and may distort\n", *at);
+    double average[1];
+    if (getloadavg(average, 1) == 1 && average[0] > 0.5)
+        fprintf(stderr, "warning: other programs are running (load %.2f)\n", average[0]);
+}

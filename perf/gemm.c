@@ -1,0 +1,169 @@
+/* gemm.c - products of a linear layer with `out` outputs and `in` inputs over some rows:
+
+     forward           y[rows][out] = x W'      W in panels, packed once
+     backward_input    dx[rows][in] = dy W
+     backward_weight   dW[in][out] += x' dy
+
+   by the built-in product, by OpenBLAS as the library calls it ("inside": true, where it would
+   serve), and by OpenBLAS itself on plain matrices with its own threads. */
+#include "bench.h"
+#include "op/op.h"
+
+enum pass { FORWARD, BACKWARD_INPUT, BACKWARD_WEIGHT };
+static const char *const pass_names[] = {"forward", "backward_input", "backward_weight"};
+
+enum backend { BUILTIN, INSIDE, OPENBLAS, BACKENDS };
+
+struct layer {
+    enum pass pass;
+    int rows, in, out;
+    bool slow; /* left out by --quick */
+};
+
+static const struct layer layers[] = {
+    {FORWARD, 1, 512, 2048, false},           {FORWARD, 4, 512, 2048, false},
+    {FORWARD, 16, 512, 2048, false},          {FORWARD, 64, 512, 2048, true},
+    {FORWARD, 512, 512, 2048, false},         {FORWARD, 1024, 512, 2048, true},
+    {FORWARD, 1024, 2048, 512, false},        {FORWARD, 1024, 512, 512, true},
+    {FORWARD, 1024, 1024, 1024, true},        {FORWARD, 2048, 128, 256, false},
+    {FORWARD, 2048, 128, 10000, true},        {BACKWARD_INPUT, 512, 512, 2048, false},
+    {BACKWARD_INPUT, 1024, 512, 2048, true},  {BACKWARD_INPUT, 1024, 512, 512, true},
+    {BACKWARD_INPUT, 2048, 128, 256, true},   {BACKWARD_WEIGHT, 512, 512, 2048, false},
+    {BACKWARD_WEIGHT, 1024, 512, 2048, true}, {BACKWARD_WEIGHT, 1024, 512, 512, true},
+    {BACKWARD_WEIGHT, 2048, 128, 256, true},
+};
+
+struct job {
+    const struct layer *layer;
+    enum backend backend;
+    int threads, count;
+    float *x, *y, *weight; /* weight: panels for the library, [out][in] for OpenBLAS itself */
+    float *pack;
+};
+
+static void work(struct team *team, void *argument)
+{
+    const struct job *j = argument;
+    const struct layer *l = j->layer;
+    const struct crew c = {team, rapt__kernels(), j->pack, j->backend == INSIDE};
+    const struct linear linear = {j->weight, NULL, l->in, l->out};
+    for (int i = 0; i < j->count; i++) {
+        if (l->pass == FORWARD)
+            rapt__linear_forward(&c, &linear, j->x, l->in, l->rows, j->y, l->out, 0, NULL);
+        else if (l->pass == BACKWARD_INPUT)
+            rapt__linear_backward_input(&c, &linear, j->y, l->out, l->rows, j->x, l->in, false);
+        else
+            rapt__linear_backward_weight(&c, &linear, j->x, l->in, j->y, l->out, l->rows, j->weight,
+                                         NULL);
+    }
+}
+
+#if defined(RAPT_HAVE_OPENBLAS)
+#include <cblas.h>
+static const bool have_openblas = true;
+
+static void call_openblas(const struct job *j)
+{
+    const struct layer *l = j->layer;
+    if (l->pass == FORWARD)
+        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, l->rows, l->out, l->in, 1, j->x, l->in,
+                    j->weight, l->in, 0, j->y, l->out);
+    else if (l->pass == BACKWARD_INPUT)
+        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, l->rows, l->in, l->out, 1, j->y,
+                    l->out, j->weight, l->in, 0, j->x, l->in);
+    else
+        cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, l->out, l->in, l->rows, 1, j->y,
+                    l->out, j->x, l->in, 1, j->weight, l->in);
+}
+static void use_threads(int threads)
+{
+    openblas_set_num_threads(threads);
+}
+#else
+static const bool have_openblas = false;
+
+static void call_openblas(const struct job *j)
+{
+    (void)j;
+}
+static void use_threads(int threads)
+{
+    (void)threads;
+}
+#endif
+
+static void run(void *argument, int count)
+{
+    struct job *j = argument;
+    j->count = count;
+    if (j->backend == OPENBLAS)
+        for (int i = 0; i < count; i++) call_openblas(j);
+    else
+        rapt__team_run(j->threads, work, j);
+}
+
+static json_t *shape_of(const struct layer *l)
+{
+    static const char *const format = "{s:i, s:i, s:i}";
+    if (l->pass == FORWARD) return json_pack(format, "M", l->rows, "N", l->out, "K", l->in);
+    if (l->pass == BACKWARD_INPUT) return json_pack(format, "M", l->rows, "N", l->in, "K", l->out);
+    return json_pack(format, "M", l->in, "N", l->out, "K", l->rows);
+}
+
+static void measure(struct bench *b, struct job *j)
+{
+    const struct layer *l = j->layer;
+    use_threads(j->threads);
+    json_t *more =
+        json_pack("{s:s, s:s}", "backend", j->backend == BUILTIN ? "builtin" : "openblas", "pass",
+                  pass_names[l->pass]);
+    if (j->backend == INSIDE) json_object_set_new(more, "inside", json_true());
+    if (j->backend == BUILTIN && l->pass == FORWARD)
+        json_object_set_new(more, "packed", json_true());
+    bench_line(b, &(struct result){.name = "gemm",
+                                   .shape = shape_of(l),
+                                   .threads = j->threads,
+                                   .time = bench_time(b, run, j),
+                                   .operations = 2.0 * l->rows * l->in * l->out,
+                                   .more = more});
+}
+
+/* The library itself keeps small products from OpenBLAS; few rows are among them. */
+static bool serves(enum backend backend, const struct layer *l)
+{
+    if (backend == BUILTIN) return true;
+    if (backend == OPENBLAS) return have_openblas;
+    return rapt__openblas_present() && l->rows >= 512;
+}
+
+static void measure_layer(struct bench *b, const struct layer *l, int threads)
+{
+    struct job j = {.layer = l, .threads = threads};
+    j.x = bench_floats((size_t)l->rows * (size_t)l->in);
+    j.y = bench_floats((size_t)l->rows * (size_t)l->out);
+    j.weight = bench_floats(rapt__panels_size((size_t)l->out, (size_t)l->in));
+    j.pack = bench_floats(PACK_FLOATS);
+    for (int backend = BUILTIN; backend < BACKENDS; backend++) {
+        j.backend = (enum backend)backend;
+        if (serves(j.backend, l) && !(b->quick && backend == INSIDE) &&
+            (bench_wants(b, "gemm", pass_names[l->pass]) ||
+             bench_wants(b, backend == BUILTIN ? "builtin" : "openblas", "gemm")))
+            measure(b, &j);
+    }
+    bench_free(j.x);
+    bench_free(j.y);
+    bench_free(j.weight);
+    bench_free(j.pack);
+}
+
+int main(int argc, char **argv)
+{
+    struct bench b;
+    int code = bench_begin(&b, argc, argv, "Measures products of linear layers.",
+                           "gemm, forward, backward_input, backward_weight, builtin, openblas");
+    if (code != BENCH_GO_ON) return code;
+    for (int i = 0; i < b.thread_counts; i++)
+        for (size_t n = 0; n < sizeof layers / sizeof *layers; n++)
+            if (!(b.quick && layers[n].slow)) measure_layer(&b, &layers[n], b.threads[i]);
+    return bench_end(&b);
+}

@@ -1,0 +1,56 @@
+/* loop.c - as many independent chains of s = s * factor + term as it takes to keep every unit of
+   the processor busy. Compiled with the flags of one instruction set and -ffp-contract=fast, so
+   that each step is one fused multiply-add where there is one. LOOP_BYTES: of a register;
+   LOOP_CHAINS: registers that hold sums; LOOP_NAME: of the table. */
+#include "loop.h"
+
+#include <string.h>
+
+#ifdef __clang__
+#define UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define UNROLL _Pragma("GCC unroll 32")
+#endif
+
+typedef float lanes __attribute__((vector_size(LOOP_BYTES)));
+enum { LANES = LOOP_BYTES / sizeof(float), CHAINS = LOOP_CHAINS, READS = 8 };
+
+static float sum_lanes(const lanes *v)
+{
+    float x[LANES], sum = 0;
+    memcpy(x, v, sizeof x);
+    for (int i = 0; i < LANES; i++) sum += x[i];
+    return sum;
+}
+
+static float run_fma(long rounds, float factor, float term)
+{
+    lanes s[CHAINS], zero = {0}, f = zero + factor, t = zero + term;
+    UNROLL
+    for (int i = 0; i < CHAINS; i++) s[i] = t + (float)i;
+    for (long round = 0; round < rounds; round++) {
+        UNROLL
+        for (int i = 0; i < CHAINS; i++) s[i] = s[i] * f + t;
+    }
+    UNROLL
+    for (int i = 1; i < CHAINS; i++) s[0] += s[i];
+    return sum_lanes(s);
+}
+
+static float run_read(const float *x, size_t count)
+{
+    lanes s[READS] = {{0}};
+    for (size_t i = 0; i < count; i += READS * LANES) {
+        UNROLL
+        for (size_t j = 0; j < READS; j++) {
+            lanes v;
+            memcpy(&v, x + i + j * LANES, sizeof v);
+            s[j] += v;
+        }
+    }
+    UNROLL
+    for (int j = 1; j < READS; j++) s[0] += s[j];
+    return sum_lanes(s);
+}
+
+const struct loop LOOP_NAME = {2 * CHAINS * (int)LANES, run_fma, run_read};

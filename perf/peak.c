@@ -1,0 +1,144 @@
+/* peak.c - the machine's ceiling: what all other figures are divided by.
+
+     peak          fused multiply-adds in registers
+     product       the library's product on a tile that stays in the nearest cache
+     memory_read   a sum over an array far larger than the caches
+     memory_add    y += x over such arrays: two reads, one write */
+#include "bench.h"
+#include "kernel/kernel.h"
+
+struct job {
+    int threads, count; /* of repetitions */
+    const struct kernels *kernels;
+    float *a, *b, *c; /* of the product, a part for each thread; of y += x: b and c */
+    size_t size;      /* floats of b and c, or of a thread's part of them */
+    int rows, columns, depth;
+};
+
+static void report_peak(struct bench *b, int threads)
+{
+    if (!bench_wants(b, "peak", "peak")) return;
+    const double operations = 1e9;
+    double seconds = operations / bench_peak(threads) * 1e-9;
+    json_t *shape = json_pack("{s:I}", "operations", (json_int_t)operations);
+    bench_line(b, &(struct result){.name = "peak",
+                                   .shape = shape,
+                                   .threads = threads,
+                                   .time = bench_summary(&seconds, 1),
+                                   .operations = operations});
+}
+
+static void multiply(struct team *team, void *argument)
+{
+    struct job *j = argument;
+    size_t c_size = (size_t)j->rows * (size_t)j->columns;
+    struct product p = {.rows = j->rows,
+                        .columns = j->columns,
+                        .depth = j->depth,
+                        .a = j->a,
+                        .a_row = j->depth,
+                        .a_step = 1,
+                        .b = j->b,
+                        .b_panel = (ptrdiff_t)j->depth * LANES,
+                        .b_step = LANES,
+                        .c = j->c + (size_t)team->rank * c_size,
+                        .c_row = j->columns,
+                        .c_panel = LANES};
+    for (int i = 0; i < j->count; i++) j->kernels->product(&p);
+}
+
+static void add(struct team *team, void *argument)
+{
+    struct job *j = argument;
+    size_t begin, end;
+    rapt__team_share(team, j->size, 1024, &begin, &end);
+    for (int i = 0; i < j->count; i++) {
+        j->kernels->add(j->c + begin, j->b + begin, end - begin);
+        rapt__team_barrier(team);
+    }
+}
+
+static void run_product(void *argument, int count)
+{
+    struct job *j = argument;
+    j->count = count;
+    rapt__team_run(j->threads, multiply, j);
+}
+
+static void run_add(void *argument, int count)
+{
+    struct job *j = argument;
+    j->count = count;
+    rapt__team_run(j->threads, add, j);
+}
+
+static void report_product(struct bench *b, int threads)
+{
+    if (!bench_wants(b, "product", "product")) return;
+    const struct kernels *k = rapt__kernels();
+    struct job j = {.threads = threads, .kernels = k, .columns = 2 * LANES, .depth = 256};
+    j.rows = 2 * k->tile_rows;
+    j.a = bench_floats((size_t)j.rows * (size_t)j.depth);
+    j.b = bench_floats((size_t)j.columns * (size_t)j.depth);
+    j.c = bench_floats((size_t)threads * (size_t)j.rows * (size_t)j.columns);
+    json_t *shape = json_pack("{s:i, s:i, s:i}", "M", j.rows, "N", j.columns, "K", j.depth);
+    bench_line(b, &(struct result){.name = "product",
+                                   .shape = shape,
+                                   .threads = threads,
+                                   .time = bench_time(b, run_product, &j),
+                                   .operations = 2.0 * j.rows * j.columns * j.depth * threads});
+    bench_free(j.a);
+    bench_free(j.b);
+    bench_free(j.c);
+}
+
+/* A line whose work is `adds` additions and which moved that many bytes. */
+static void report_memory(struct bench *b, const char *name, int threads, size_t size,
+                          struct timing time, double adds, double bytes)
+{
+    json_t *shape = json_pack("{s:I}", "bytes", (json_int_t)size);
+    json_t *more = json_pack("{s:f}", "gbytes_per_second", bytes / time.fastest * 1e-9);
+    bench_line(b, &(struct result){.name = name,
+                                   .shape = shape,
+                                   .threads = threads,
+                                   .time = time,
+                                   .operations = adds,
+                                   .more = more});
+}
+
+static void report_read(struct bench *b, int threads, size_t bytes)
+{
+    if (!bench_wants(b, "memory_read", "memory")) return;
+    double seconds = (double)bytes / bench_bandwidth(threads, bytes) * 1e-9;
+    struct timing time = bench_summary(&seconds, 1);
+    report_memory(b, "memory_read", threads, bytes, time, (double)(bytes / sizeof(float)),
+                  (double)bytes);
+}
+
+static void report_add(struct bench *b, int threads, size_t bytes)
+{
+    if (!bench_wants(b, "memory_add", "memory")) return;
+    struct job j = {.threads = threads, .kernels = rapt__kernels(), .size = bytes / sizeof(float)};
+    j.b = bench_floats(j.size);
+    j.c = bench_floats(j.size);
+    struct timing time = bench_time(b, run_add, &j);
+    report_memory(b, "memory_add", threads, bytes, time, (double)j.size, 3.0 * (double)bytes);
+    bench_free(j.b);
+    bench_free(j.c);
+}
+
+int main(int argc, char **argv)
+{
+    struct bench b;
+    int code = bench_begin(&b, argc, argv, "Measures what the machine can do at most.",
+                           "peak, product, memory_read, memory_add, memory");
+    if (code != BENCH_GO_ON) return code;
+    for (int i = 0; i < b.thread_counts; i++) {
+        size_t bytes = (size_t)(b.quick ? 128 : 256) << 20;
+        report_peak(&b, b.threads[i]);
+        report_product(&b, b.threads[i]);
+        report_read(&b, b.threads[i], bytes);
+        report_add(&b, b.threads[i], bytes);
+    }
+    return bench_end(&b);
+}

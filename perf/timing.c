@@ -1,0 +1,88 @@
+/* timing.c - the clock, samples of work, and memory for it. */
+#define _POSIX_C_SOURCE 200809L
+#include "bench.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+enum { MOST_SAMPLES = 1000 };
+
+/* A sample lasts at least SAMPLE seconds: as many calls as that takes. Samples are taken until
+   there are LEAST and their sum is enough; the quick figures are for --quick. */
+static const double SAMPLE = 2e-3, ENOUGH = 1.0, QUICK_ENOUGH = 0.15;
+static const double PATIENCE = 20e-3; /* what takes longer than this is tried once */
+enum { LEAST = 5, QUICK_LEAST = 2, TRIES = 3, MOST_CALLS = 1 << 20 };
+
+double bench_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static double measure(bench_work *work, void *argument, int count)
+{
+    double start = bench_now();
+    work(argument, count);
+    return bench_now() - start;
+}
+
+/* Another program may take the processor away: one slow try must not end the search for a count. */
+static double fastest_of(int tries, bench_work *work, void *argument, int count)
+{
+    double fastest = measure(work, argument, count);
+    for (int i = 1; i < tries && fastest < PATIENCE; i++) {
+        double taken = measure(work, argument, count);
+        if (taken < fastest) fastest = taken;
+    }
+    return fastest;
+}
+
+static int compare(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+struct timing bench_summary(double *seconds, int count)
+{
+    qsort(seconds, (size_t)count, sizeof *seconds, compare);
+    double median = (seconds[(count - 1) / 2] + seconds[count / 2]) / 2;
+    return (struct timing){seconds[0], median, count};
+}
+
+struct timing bench_time(const struct bench *b, bench_work *work, void *argument)
+{
+    double seconds[MOST_SAMPLES], sum = 0, enough = b->quick ? QUICK_ENOUGH : ENOUGH;
+    int calls = 1, samples = 0, least = b->quick ? QUICK_LEAST : LEAST;
+    while (fastest_of(TRIES, work, argument, calls) < SAMPLE && calls < MOST_CALLS) calls *= 2;
+    while (samples < MOST_SAMPLES && (samples < least || sum < enough)) {
+        double taken = measure(work, argument, calls);
+        sum += taken;
+        seconds[samples++] = taken / calls;
+    }
+    return bench_summary(seconds, samples);
+}
+
+void *bench_alloc(size_t bytes)
+{
+    void *memory = rapt__alloc(NULL, bytes ? bytes : 1);
+    if (!memory) bench_fail("there is not enough memory");
+    return memory;
+}
+
+void bench_free(void *memory)
+{
+    rapt__free(NULL, memory, 0);
+}
+
+float *bench_floats(size_t count)
+{
+    float *x = bench_alloc(count * sizeof *x);
+    uint32_t state = 12345;
+    for (size_t i = 0; i < count; i++) {
+        state = state * 1664525u + 1013904223u;
+        x[i] = (float)(state >> 8) * 0x1p-23f - 1;
+    }
+    return x;
+}
