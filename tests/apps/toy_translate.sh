@@ -55,8 +55,9 @@ check "reports end with done" grep -q '"done":true' reports
 check "reports are JSON objects" [ "$(grep -vc '^{"step":.*}$' reports)" -eq 0 ]
 
 # Interrupted: saves, says so, exits with 130, and nothing is lost.
+rm -f err # its old lines would be taken for those of this run
 "$program" train $options --out cut --steps 100000 --threads 1 2>err &
-while kill -0 $! && ! grep -q '^step' err; do sleep 0.1; done
+while kill -0 $! && ! grep -q '^step' err 2>/dev/null; do sleep 0.1; done
 kill -INT $!
 wait $!
 got=$?
