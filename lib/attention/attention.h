@@ -41,7 +41,7 @@ struct cache {
     int *readers;        /* [sequences + 1] who still wants to read it; how many moves there are */
 };
 /* Places an empty cache in an arena (counted or handed out); sequence i has room for
-   capacity[i] keys. Once the arena is real, rapt__cache_start makes it usable. */
+   capacity[i] keys. Once the arena is real, rapt__cache_start makes it usable, and empty again. */
 void rapt__cache_layout(struct cache *cache, int sequences, const int *capacity, int key_heads,
                         int key_width, int value_width, struct arena *arena);
 void rapt__cache_start(struct cache *cache, const int *capacity);
@@ -50,8 +50,6 @@ void rapt__cache_start(struct cache *cache, const int *capacity);
    k + r*k_row + g*key_width, v + r*v_row + g*value_width. They must fit. */
 void rapt__cache_append(struct team *team, struct cache *cache, const int *starts, const float *k,
                         ptrdiff_t k_row, const float *v, ptrdiff_t v_row);
-/* Forgets all keys. */
-void rapt__cache_clear(struct team *team, struct cache *cache);
 /* Sequence i becomes what parents[i] was, keeping its own capacity, which must suffice. A
    sequence that stays is not touched; others are copied in place. */
 void rapt__cache_move(struct team *team, struct cache *cache, const int *parents);

@@ -2,8 +2,6 @@
    values as rows of whole vectors. A new token writes its own lane and row, nothing is repacked. */
 #include "attention/cache.h"
 
-#include <string.h>
-
 void rapt__cache_layout(struct cache *cache, int sequences, const int *capacity, int key_heads,
                         int key_width, int value_width, struct arena *arena)
 {
@@ -61,11 +59,5 @@ void rapt__cache_append(struct team *team, struct cache *cache, const int *start
     rapt__team_barrier(team);
     if (team->rank == 0)
         for (int i = 0; i < cache->sequences; i++) cache->counts[i] += starts[i + 1] - starts[i];
-    rapt__team_barrier(team);
-}
-
-void rapt__cache_clear(struct team *team, struct cache *cache)
-{
-    if (team->rank == 0) memset(cache->counts, 0, (size_t)cache->sequences * sizeof(int));
     rapt__team_barrier(team);
 }

@@ -42,11 +42,3 @@ void rapt__fill(const struct crew *c, float *x, size_t n, float value)
     for (size_t i = begin; i < end; i++) x[i] = value;
     rapt__team_barrier(c->team);
 }
-
-void rapt__add(const struct crew *c, float *y, const float *x, size_t n)
-{
-    size_t begin, end;
-    rapt__team_share(c->team, n, LANES, &begin, &end);
-    c->kernels->add(y + begin, x + begin, end - begin);
-    rapt__team_barrier(c->team);
-}

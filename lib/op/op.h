@@ -114,7 +114,5 @@ void rapt__adam(const struct crew *c, const struct adam *a, float *p, const floa
                 float *v, size_t n);
 /* x = value, shared out. */
 void rapt__fill(const struct crew *c, float *x, size_t n, float value);
-/* y += x, shared out. */
-void rapt__add(const struct crew *c, float *y, const float *x, size_t n);
 
 #endif

@@ -67,12 +67,6 @@ static void move_work(struct team *team, void *argument)
     rapt__cache_move(team, &j->p->cache, j->parents);
 }
 
-static void clear_work(struct team *team, void *argument)
-{
-    struct job *j = argument;
-    rapt__cache_clear(team, &j->p->cache);
-}
-
 /* Appends up to `most` rows to each sequence. */
 static void append(struct pair *p, int most)
 {
@@ -170,8 +164,7 @@ static void grows(void **state)
             compare(&p, SEQUENCES, NULL, 3, step % 2);
             compare(&p, 10, of, 9, false);
         }
-        struct job job = {.p = &p};
-        rapt__team_run(threads, clear_work, &job);
+        rapt__cache_start(&p.cache, p.capacity);
         memset(p.counts, 0, sizeof p.counts);
         compare(&p, SEQUENCES, NULL, 2, true);
         append(&p, 20);

@@ -91,23 +91,22 @@ static void square_sum_shows_what_is_not_finite(void **state)
     drop(&p);
 }
 
-static void run_fill_and_add(const struct crew *crew, void *argument)
+static void run_fill(const struct crew *crew, void *argument)
 {
     const struct problem *p = argument;
     rapt__fill(crew, p->m, p->n, 2.5f);
-    rapt__add(crew, p->p, p->m, p->n);
 }
 
-static void fill_and_add(void **state)
+static void fill(void **state)
 {
     (void)state;
     for (int i = 0; i < COUNT(sizes); i++) {
         struct problem p = make(sizes[i]);
         double *before = doubles(p.result, 3 * p.n);
-        assert_same_bits(run_fill_and_add, &p, p.result, 3 * p.n);
+        assert_same_bits(run_fill, &p, p.result, 3 * p.n);
         for (size_t j = 0; j < p.n; j++) {
             assert_true(p.m[j] == 2.5f);
-            assert_near((double)p.p[j], before[j] + 2.5, 1e-6);
+            assert_true((double)p.p[j] == before[j]);
             assert_true((double)p.v[j] == before[2 * p.n + j]);
         }
         free(before);
@@ -121,7 +120,7 @@ int main(void)
         cmocka_unit_test(step_is_the_definition),
         cmocka_unit_test(square_sum_is_the_definition),
         cmocka_unit_test(square_sum_shows_what_is_not_finite),
-        cmocka_unit_test(fill_and_add),
+        cmocka_unit_test(fill),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
