@@ -53,8 +53,9 @@ static void run_backward(void *argument, int count)
 {
     struct job *j = argument;
     for (int i = 0; i < count; i++)
-        check(rapt_attention_backward(&j->a, j->q, j->k, j->v, j->out, j->lse, j->dout, j->dq,
-                                      j->dk, j->dv, NULL, j->scratch),
+        check(rapt_attention_backward(&j->a, j->q, j->k, j->v, j->out, j->lse, j->dout,
+                                      &(rapt_gradients){.q = j->dq, .k = j->dk, .v = j->dv},
+                                      j->scratch),
               "rapt_attention_backward");
 }
 

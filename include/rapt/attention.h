@@ -1,12 +1,14 @@
 /* attention.h - attention on plain arrays, forward and backward.
 
-       out[t] = sum over s of p[t][s] v[s],    p[t] = softmax over the keys that query t sees
-                                                      of score(q[t], k[s]) + bias[t][s]
+       out[t] = sum over s of w[t][s] v[s],    w[t] = weigh of score(q[t], k[s]) + bias[t][s]
+                                                      over the keys that query t sees
 
-   for every sequence and head. No array of queries x keys is ever made. A query that sees no
-   key gets output 0, weights 0, log-sum-exp -infinity, and gives and takes no gradient. Keys
-   and values hidden by causality, window, counts, the boolean mask or a bias of -infinity never
-   touch a result: they may hold NaN. One polarity everywhere: true = attend. */
+   for every sequence and head, along three axes that combine freely: the score, how far a query
+   sees (reach), and how scores become weights (weighing). No array of queries x keys is ever
+   made, but by location-aware scores backward. A query that sees no key gets output 0, weights 0,
+   log-sum-exp -infinity, and gives and takes no gradient. Keys and values hidden by causality,
+   window, reach, counts, the boolean mask or a bias of -infinity never touch a result: they may
+   hold NaN. One polarity everywhere: true = attend. */
 #ifndef RAPT_ATTENTION_H
 #define RAPT_ATTENTION_H
 
@@ -16,12 +18,46 @@
 extern "C" {
 #endif
 
+/* Q, K: floats per row of q and k. Per head of the queries: W, b, v, beta, F, L; per head of the
+   keys: U, P. Shapes: rapt_learned. */
 typedef enum rapt_score {
-    RAPT_SCORE_SCALED_DOT, /* q.k / sqrt(key width)   Vaswani et al. 2017, section 3.2.1 */
-    RAPT_SCORE_DOT,        /* q.k                     Luong et al. 2015, section 3.1 */
-    RAPT_SCORES            /* how many there are */
+    RAPT_SCORE_SCALED_DOT, /* q.k / sqrt(K)                  Vaswani et al. 2017, section 3.2.1 */
+    RAPT_SCORE_DOT,        /* q.k                            Luong et al. 2015, section 3.1 */
+    RAPT_SCORE_GENERAL,    /* W q . k   (multiplicative)     Luong et al. 2015, section 3.1 */
+    RAPT_SCORE_COSINE,     /* beta q.k / (|q| |k|)           Graves et al. 2014, section 3.3.1 */
+    RAPT_SCORE_LOCATION,   /* P[s].q    (k is not read)      Luong et al. 2015, section 3.1 */
+    RAPT_SCORE_ADDITIVE,   /* v . tanh(W q + U k + b)        Bahdanau et al. 2015, appendix A.1.2 */
+    RAPT_SCORE_LOCATION_AWARE, /* v . tanh(W q + U k + L f + b), f = F * weights of the query before
+                                                             Chorowski et al. 2015, section 2.2 */
+    RAPT_SCORES                /* how many there are */
 } rapt_score;
 RAPT_API const char *rapt_score_name(rapt_score score); /* "scaled-dot"; NULL: no such score */
+
+/* Which keys a query sees, beside masks. Places and keys count from 0. */
+typedef enum rapt_reach {
+    RAPT_REACH_GLOBAL,  /* all */
+    RAPT_REACH_LOCAL_M, /* those within `radius` of the query's own place (mask.corner) */
+    RAPT_REACH_LOCAL_P, /* those within `radius` of c = keys * sigmoid(z . tanh(C q)), where keys
+                           is how many exist; weights are multiplied, after the softmax and without
+                           a new norm, with exp(-(s - c)^2 / (2 (radius/2)^2))
+                           Luong et al. 2015, section 3.2, equations 9 and 10 */
+    RAPT_REACHES
+} rapt_reach;
+RAPT_API const char *rapt_reach_name(rapt_reach reach); /* "local-p" */
+
+/* How scores x become weights; p = softmax(x). Ties go to the lowest key. */
+typedef enum rapt_weighing {
+    RAPT_WEIGH_SOFT,             /* p */
+    RAPT_WEIGH_ARGMAX,           /* 1 for the greatest x, else 0; no gradient to the scores */
+    RAPT_WEIGH_SAMPLE,           /* 1 for one key drawn from p; gradient of the scores by the score
+                                    function (Williams 1992): (baseline - reward) d log p[chosen] */
+    RAPT_WEIGH_STRAIGHT_THROUGH, /* forward as ARGMAX, backward to the scores as SOFT
+                                    (Bengio, Leonard and Courville 2013) */
+    RAPT_WEIGH_GUMBEL,           /* softmax((x + g) / temperature), g Gumbel noise
+                                    (Jang, Gu and Poole 2017) */
+    RAPT_WEIGHINGS
+} rapt_weighing;
+RAPT_API const char *rapt_weighing_name(rapt_weighing weighing); /* "straight-through" */
 
 /* Row r of sequence b and head h starts at data + b*batch + h*head + r*row. Strides count
    floats (bytes in a boolean mask); within a row elements are adjacent. A stride of 0 repeats,
@@ -32,7 +68,8 @@ typedef struct rapt_stride {
 } rapt_stride;
 
 /* Where the queries stand among the keys, for causality and windows. There is no default:
-   with as many queries as keys both are the same, with a cache they are not. */
+   with as many queries as keys both are the same, with a cache they are not. Reach local-m,
+   slopes and tables need a place too. */
 typedef enum rapt_corner {
     RAPT_CORNER_NONE,
     RAPT_CORNER_TOP_LEFT,    /* query t stands at key t */
@@ -54,21 +91,71 @@ typedef struct rapt_mask {
     rapt_stride bias_stride; /* of bias and of its gradient; head stride counts query heads */
 } rapt_mask;
 
+/* What scores and reach have learned, contiguous, one head after the other. H heads, G key heads.
+   Only what the chosen score and reach name is read. */
+typedef struct rapt_learned {
+    int hidden;         /* width of the hidden layer: additive, location-aware */
+    int positions;      /* location: most keys of a sequence */
+    int channels, taps; /* location-aware: filters and their width (odd); f[s][c] = sum over j of
+                           F[c][j] weight[s + j - taps/2], 0 outside */
+    int centre_hidden;  /* local-p */
+    const float *query_weight;   /* W: general [H][K][Q]; additive, location-aware [H][hidden][Q] */
+    const float *key_weight;     /* U: additive, location-aware [G][hidden][K] */
+    const float *hidden_bias;    /* b: [H][hidden]; NULL: 0 */
+    const float *hidden_vector;  /* v: [H][hidden] */
+    const float *sharpness;      /* beta: cosine [H]; NULL: 1 */
+    const float *position;       /* P: location [G][positions][Q] */
+    const float *filters;        /* F: location-aware [H][channels][taps] */
+    const float *feature_weight; /* L: location-aware [H][hidden][channels] */
+    const float *previous;       /* location-aware: weights before the first query [batch][H][keys];
+                                    NULL: 0. A constant: it has no gradient */
+    const float *centre_weight;  /* C: local-p [H][centre_hidden][Q] */
+    const float *centre_vector;  /* z: local-p [H][centre_hidden] */
+} rapt_learned;
+
+/* What depends on how far a key s is from the place of a query. All zero: nothing. All but rotary
+   need mask.corner. */
+typedef enum rapt_rotary { RAPT_ROTARY_NONE, RAPT_ROTARY_PAIRS, RAPT_ROTARY_HALVES } rapt_rotary;
+typedef struct rapt_relative {
+    const float *slopes; /* [H]: adds -slope |place - s|      Press, Smith and Lewis 2022 (ALiBi) */
+    const float *table; /* [H][buckets]: adds table[bucket(s - place)]     Raffel et al. 2020, T5 */
+    int buckets, distance; /* how many; from where on all share one (T5: 32 and 128) */
+    int forward_too;       /* not 0: half of the buckets are for keys after the place */
+    rapt_rotary rotary;    /* the two vectors of a dot product are turned by place and s: elements
+                              2i and 2i+1, or i and i + rotary_width/2, by the angle place *
+                              rotary_base^(-2i / rotary_width)               Su et al. 2021 */
+    int rotary_width;      /* leading elements that are turned; 0: all */
+    float rotary_base;     /* 0: 10000 */
+} rapt_relative;
+
 /* The whole problem, for every function below. All zero is a default wherever one is sensible. */
 typedef struct rapt_attention {
     int batch, heads, key_heads; /* key_heads 0: as many as heads; else it divides heads, and
                                     query head h reads key head h / (heads / key_heads) */
     int queries, keys;           /* rows per sequence; of the longest one if ragged */
-    int key_width, value_width;  /* floats per row of q and k; of v and out */
+    int key_width, value_width;  /* floats per row of k; of v and out */
+    int query_width;             /* floats per row of q; 0: key_width */
     rapt_stride q, k, v, out;    /* batch strides are not used where starts are given */
     const int *query_starts;     /* ragged batch: [batch + 1] row offsets of sequences stored */
     const int *key_starts;       /*   back to back; NULL: all sequences are full */
     rapt_score score;
-    float scale; /* multiplies the score; 0: the score's own */
+    float scale; /* multiplies the score of a dot product (not cosine); 0: the score's own */
+    float cap;   /* not 0: the scaled score x becomes cap tanh(x / cap), before any bias */
     rapt_mask mask;
-    float dropout; /* share of weights set to 0, the others / (1 - dropout) */
-    uint64_t seed; /* equal seeds drop equal weights, whatever the threads */
+    rapt_relative relative;
+    rapt_reach reach;
+    float radius; /* of local reach, above 0 */
+    rapt_weighing weighing;
+    float temperature; /* of GUMBEL; 0: 1 */
+    float dropout; /* share of weights set to 0, the others / (1 - dropout); not for hard ones */
+    uint64_t seed; /* equal seeds drop equal weights and draw equal keys, whatever the threads */
     int threads;   /* 0: as many as OpenMP would use */
+    rapt_learned learned;
+    /* hard weighing, [heads][query rows of all sequences back to back]: */
+    int *chosen;           /* the key of each query, -1: it sees none. Forward writes it, backward
+                              and rapt_attention_weights read it */
+    const float *reward;   /* SAMPLE: read by backward, which adds the gradient of -reward; */
+    const float *baseline; /*   NULL: 0 */
 } rapt_attention;
 
 /* Contiguous [batch][heads][rows][width] arrays, scaled dot, no mask. */
@@ -78,7 +165,8 @@ RAPT_API rapt_attention rapt_attention_make(int batch, int heads, int queries, i
 RAPT_API rapt_status rapt_attention_check(const rapt_attention *a, rapt_message *why);
 
 /* Bytes of 64-byte aligned scratch the functions below need for this problem and its threads;
-   0 if the problem is wrong. Linear in queries + keys. */
+   0 if the problem is wrong. Linear in queries + keys (location-aware: one head's queries x keys
+   for each thread). */
 RAPT_API size_t rapt_attention_scratch(const rapt_attention *a);
 
 /* lse: log of each softmax denominator, [heads][query rows of all sequences back to back];
@@ -86,14 +174,21 @@ RAPT_API size_t rapt_attention_scratch(const rapt_attention *a);
 RAPT_API rapt_status rapt_attention_forward(const rapt_attention *a, const float *q, const float *k,
                                             const float *v, float *out, float *lse, void *scratch);
 
-/* Adds to dq, dk, dv and dbias, which have the layout of q, k, v and bias; any may be NULL.
-   out and lse are those of forward, dout has the layout of out. */
+/* Where gradients are added, in the layout of what they belong to; NULL: not wanted. */
+typedef struct rapt_gradients {
+    float *q, *k, *v, *bias;
+    float *slopes, *table; /* of relative */
+    float *query_weight, *key_weight, *hidden_bias, *hidden_vector, *sharpness, *position, *filters,
+        *feature_weight, *centre_weight, *centre_vector; /* of learned */
+} rapt_gradients;
+
+/* Adds to what d names. out and lse are those of forward, dout has the layout of out. */
 RAPT_API rapt_status rapt_attention_backward(const rapt_attention *a, const float *q,
                                              const float *k, const float *v, const float *out,
-                                             const float *lse, const float *dout, float *dq,
-                                             float *dk, float *dv, float *dbias, void *scratch);
+                                             const float *lse, const float *dout,
+                                             const rapt_gradients *d, void *scratch);
 
-/* The weights p (before dropout) of query rows [first, first + rows) of one sequence and head,
+/* The weights w (before dropout) of query rows [first, first + rows) of one sequence and head,
    rebuilt from lse: weights[rows][keys of that sequence]. */
 RAPT_API rapt_status rapt_attention_weights(const rapt_attention *a, const float *q, const float *k,
                                             const float *lse, int sequence, int head, int first,

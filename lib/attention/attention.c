@@ -10,7 +10,8 @@ size_t rapt_attention_scratch(const rapt_attention *a)
 struct call {
     const rapt_attention *a;
     const float *q, *k, *v, *out, *lse, *dout;
-    float *to, *lse_to, *dq, *dk, *dv, *dbias;
+    float *to, *lse_to;
+    const rapt_gradients *d;
     void *scratch;
 };
 
@@ -23,8 +24,8 @@ static void forward(struct team *team, void *argument)
 static void backward(struct team *team, void *argument)
 {
     const struct call *c = argument;
-    rapt__attention_backward(team, c->a, c->q, c->k, c->v, c->out, c->lse, c->dout, c->dq, c->dk,
-                             c->dv, c->dbias, c->scratch);
+    rapt__attention_backward(team, c->a, c->q, c->k, c->v, c->out, c->lse, c->dout, c->d,
+                             c->scratch);
 }
 
 rapt_status rapt_attention_forward(const rapt_attention *a, const float *q, const float *k,
@@ -49,18 +50,17 @@ static bool repeats(const rapt_stride *s, int batch, int heads, int rows)
 
 rapt_status rapt_attention_backward(const rapt_attention *a, const float *q, const float *k,
                                     const float *v, const float *out, const float *lse,
-                                    const float *dout, float *dq, float *dk, float *dv,
-                                    float *dbias, void *scratch)
+                                    const float *dout, const rapt_gradients *d, void *scratch)
 {
     rapt_status status = rapt_attention_check(a, NULL);
     if (status != RAPT_OK) return status;
     bool queries = rapt__query_rows(a) > 0, keys = rapt__key_rows(a) > 0;
     int key_heads = rapt__key_heads_of(a), batch_q = a->query_starts ? 1 : a->batch;
     int batch_k = a->key_starts ? 1 : a->batch;
-    if (!scratch || (queries && (!q || !out || !lse || !dout)) || (keys && (!k || !v)) ||
-        (dbias && !a->mask.bias) || (dq && repeats(&a->q, batch_q, a->heads, a->queries)) ||
-        (dk && repeats(&a->k, batch_k, key_heads, a->keys)) ||
-        (dv && repeats(&a->v, batch_k, key_heads, a->keys)))
+    if (!scratch || !d || (queries && (!q || !out || !lse || !dout)) || (keys && (!k || !v)) ||
+        (d->bias && !a->mask.bias) || (d->q && repeats(&a->q, batch_q, a->heads, a->queries)) ||
+        (d->k && repeats(&a->k, batch_k, key_heads, a->keys)) ||
+        (d->v && repeats(&a->v, batch_k, key_heads, a->keys)))
         return RAPT_BAD_ARGUMENT;
     struct call c = {.a = a,
                      .q = q,
@@ -69,10 +69,7 @@ rapt_status rapt_attention_backward(const rapt_attention *a, const float *q, con
                      .out = out,
                      .lse = lse,
                      .dout = dout,
-                     .dq = dq,
-                     .dk = dk,
-                     .dv = dv,
-                     .dbias = dbias,
+                     .d = d,
                      .scratch = scratch};
     rapt__team_run(a->threads, backward, &c);
     return RAPT_OK;

@@ -18,8 +18,7 @@ void rapt__attention_forward(struct team *team, const rapt_attention *a, const f
                              const float *k, const float *v, float *out, float *lse, void *scratch);
 void rapt__attention_backward(struct team *team, const rapt_attention *a, const float *q,
                               const float *k, const float *v, const float *out, const float *lse,
-                              const float *dout, float *dq, float *dk, float *dv, float *dbias,
-                              void *scratch);
+                              const float *dout, const rapt_gradients *d, void *scratch);
 
 /* ---- room.c ---- */
 /* Bytes of scratch for a problem and a team of that size; 0: more than fits. */

@@ -255,8 +255,7 @@ static bool whole_pairs(const struct backward *f, int team)
 
 void rapt__attention_backward(struct team *team, const rapt_attention *a, const float *q,
                               const float *k, const float *v, const float *out, const float *lse,
-                              const float *dout, float *dq, float *dk, float *dv, float *dbias,
-                              void *scratch)
+                              const float *dout, const rapt_gradients *d, void *scratch)
 {
     struct backward f = {.a = a,
                          .kernels = rapt__kernels(),
@@ -266,10 +265,10 @@ void rapt__attention_backward(struct team *team, const rapt_attention *a, const 
                          .out = out,
                          .lse = lse,
                          .dout = dout,
-                         .dq = dq,
-                         .dk = dk,
-                         .dv = dv,
-                         .dbias = dbias,
+                         .dq = d->q,
+                         .dk = d->k,
+                         .dv = d->v,
+                         .dbias = d->bias,
                          .key_heads = rapt__key_heads_of(a)};
     if (!rapt__room(a, team->size, &f.room)) return;
     size_t rank = (size_t)team->rank, area = f.room.chunk * (size_t)f.room.chunks;

@@ -11,6 +11,11 @@ struct score {
 static const struct score scores[RAPT_SCORES] = {
     [RAPT_SCORE_SCALED_DOT] = {"scaled-dot", true},
     [RAPT_SCORE_DOT] = {"dot", false},
+    [RAPT_SCORE_GENERAL] = {"general", false},
+    [RAPT_SCORE_COSINE] = {"cosine", false},
+    [RAPT_SCORE_LOCATION] = {"location", false},
+    [RAPT_SCORE_ADDITIVE] = {"additive", false},
+    [RAPT_SCORE_LOCATION_AWARE] = {"location-aware", false},
 };
 
 const char *rapt_score_name(rapt_score score)

@@ -134,8 +134,9 @@ static void attention_backward(const struct crew *c, const struct step *s, bool 
     rapt__fill(c, m->dq, (size_t)rows * (size_t)d.q_row, 0);
     if (cross) rapt__fill(c, m->dkv, (size_t)sources * (size_t)d.k_row, 0);
     rapt_attention a = problem_of(s, cross);
-    rapt__attention_backward(c->team, &a, h.q, h.k, h.v, s->u->mixed, s->u->lse, m->dmixed, d.q,
-                             d.k, d.v, NULL, s->stack->attention_scratch);
+    const rapt_gradients to = {.q = d.q, .k = d.k, .v = d.v};
+    rapt__attention_backward(c->team, &a, h.q, h.k, h.v, s->u->mixed, s->u->lse, m->dmixed, &to,
+                             s->stack->attention_scratch);
     if (cross)
         project_backward(c, s, &place->kv, s->pass->states, m->dkv, sources, dstates, true,
                          gradients);

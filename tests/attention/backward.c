@@ -154,11 +154,11 @@ static void adds(void **state)
     float *dq = zeros(x.nq), *dv = zeros(x.nv);
     for (size_t i = 0; i < x.nq; i++) dq[i] = 2;
     void *scratch = make_scratch(&x.a);
-    assert_int_equal(rapt_attention_backward(&x.a, x.q, x.k, x.v, x.out, x.lse, x.dout, dq, NULL,
-                                             NULL, NULL, scratch),
+    assert_int_equal(rapt_attention_backward(&x.a, x.q, x.k, x.v, x.out, x.lse, x.dout,
+                                             &(rapt_gradients){.q = dq}, scratch),
                      RAPT_OK);
-    assert_int_equal(rapt_attention_backward(&x.a, x.q, x.k, x.v, x.out, x.lse, x.dout, NULL, NULL,
-                                             dv, NULL, scratch),
+    assert_int_equal(rapt_attention_backward(&x.a, x.q, x.k, x.v, x.out, x.lse, x.dout,
+                                             &(rapt_gradients){.v = dv}, scratch),
                      RAPT_OK);
     for (size_t i = 0; i < x.nq; i++) assert_true(dq[i] == 2 + x.dq[i]);
     assert_true(same_bits(dv, x.dv, x.nv));

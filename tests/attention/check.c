@@ -25,7 +25,8 @@ static void refuse(const rapt_attention *a, const char *field)
     assert_int_equal(rapt_attention_check(a, NULL), RAPT_BAD_ARGUMENT);
     assert_int_equal(rapt_attention_scratch(a), 0);
     assert_int_equal(rapt_attention_forward(a, x, x, x, out, out, x), RAPT_BAD_ARGUMENT);
-    assert_int_equal(rapt_attention_backward(a, x, x, x, x, x, x, out, out, out, NULL, x),
+    assert_int_equal(rapt_attention_backward(a, x, x, x, x, x, x,
+                                             &(rapt_gradients){.q = out, .k = out, .v = out}, x),
                      RAPT_BAD_ARGUMENT);
     assert_int_equal(rapt_attention_weights(a, x, x, x, 0, 0, 0, 1, out, x), RAPT_BAD_ARGUMENT);
     for (int i = 0; i < 400; i++) assert_memory_equal(out + i, "UUUU", 4);
@@ -156,15 +157,20 @@ static void pointers(void **state)
     assert_int_equal(rapt_attention_forward(&a, x, x, NULL, to, NULL, s), RAPT_BAD_ARGUMENT);
     assert_int_equal(rapt_attention_forward(&a, x, x, x, NULL, NULL, s), RAPT_BAD_ARGUMENT);
     assert_int_equal(rapt_attention_forward(&a, x, x, x, to, NULL, NULL), RAPT_BAD_ARGUMENT);
-    assert_int_equal(rapt_attention_backward(&a, x, x, x, x, NULL, x, to, to, to, NULL, s),
+    assert_int_equal(rapt_attention_backward(&a, x, x, x, x, NULL, x,
+                                             &(rapt_gradients){.q = to, .k = to, .v = to}, s),
                      RAPT_BAD_ARGUMENT);
-    assert_int_equal(rapt_attention_backward(&a, x, x, x, x, lse, x, to, to, to, to, s),
-                     RAPT_BAD_ARGUMENT);
+    assert_int_equal(
+        rapt_attention_backward(&a, x, x, x, x, lse, x,
+                                &(rapt_gradients){.q = to, .k = to, .v = to, .bias = to}, s),
+        RAPT_BAD_ARGUMENT);
     a.k.batch = 0;
-    assert_int_equal(rapt_attention_backward(&a, x, x, x, x, lse, x, to, to, to, NULL, s),
+    assert_int_equal(rapt_attention_backward(&a, x, x, x, x, lse, x,
+                                             &(rapt_gradients){.q = to, .k = to, .v = to}, s),
                      RAPT_BAD_ARGUMENT);
-    assert_int_equal(rapt_attention_backward(&a, x, x, x, x, lse, x, to, NULL, to, NULL, s),
-                     RAPT_OK);
+    assert_int_equal(
+        rapt_attention_backward(&a, x, x, x, x, lse, x, &(rapt_gradients){.q = to, .v = to}, s),
+        RAPT_OK);
     free(s);
 }
 

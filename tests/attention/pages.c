@@ -44,9 +44,13 @@ static void run_fenced(const struct trial *plain)
     void *mine = fenced(&room, scratch, bytes);
     if (x.a.mask.bias) x.a.mask.bias = x.bias;
     assert_int_equal(rapt_attention_forward(&x.a, x.q, x.k, x.v, x.out, x.lse, mine), RAPT_OK);
-    assert_int_equal(rapt_attention_backward(&x.a, x.q, x.k, x.v, x.out, x.lse, x.dout, x.dq, x.dk,
-                                             x.dv, x.a.mask.bias ? x.dbias : NULL, mine),
-                     RAPT_OK);
+    assert_int_equal(
+        rapt_attention_backward(
+            &x.a, x.q, x.k, x.v, x.out, x.lse, x.dout,
+            &(rapt_gradients){
+                .q = x.dq, .k = x.dk, .v = x.dv, .bias = x.a.mask.bias ? x.dbias : NULL},
+            mine),
+        RAPT_OK);
     assert_true(same_bits(x.out, plain->out, x.no));
     assert_true(same_bits(x.lse, plain->lse, x.nlse));
     assert_true(same_bits(x.dq, plain->dq, x.nq));

@@ -216,8 +216,10 @@ static inline void run_backward(struct trial *x)
     size_t sizes[] = {x->nq, x->nk, x->nv, x->dbias ? x->nbias : 0};
     for (int i = 0; i < 4; i++)
         if (sizes[i]) memset(gradients[i], 0, sizes[i] * sizeof(float));
-    assert_int_equal(rapt_attention_backward(&x->a, x->q, x->k, x->v, x->out, x->lse, x->dout,
-                                             x->dq, x->dk, x->dv, x->dbias, scratch),
+    assert_int_equal(rapt_attention_backward(
+                         &x->a, x->q, x->k, x->v, x->out, x->lse, x->dout,
+                         &(rapt_gradients){.q = x->dq, .k = x->dk, .v = x->dv, .bias = x->dbias},
+                         scratch),
                      RAPT_OK);
     free(scratch);
 }

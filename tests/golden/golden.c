@@ -100,9 +100,12 @@ static void attention_case(const char *name, int heads, int key_heads, int queri
     if (rapt_attention_check(&a, &why)) fail_msg("%s", why.text);
     void *scratch = aligned_alloc(64, (rapt_attention_scratch(&a) + 63) / 64 * 64);
     assert_int_equal(rapt_attention_forward(&a, q, k, v, out, lse, scratch), RAPT_OK);
-    assert_int_equal(rapt_attention_backward(&a, q, k, v, out, lse, dout, dq, dk, dv,
-                                             mask->bias ? dbias : NULL, scratch),
-                     RAPT_OK);
+    assert_int_equal(
+        rapt_attention_backward(
+            &a, q, k, v, out, lse, dout,
+            &(rapt_gradients){.q = dq, .k = dk, .v = dv, .bias = mask->bias ? dbias : NULL},
+            scratch),
+        RAPT_OK);
     compare(name, "out", out, rows);
     compare(name, "dq", dq, rows);
     compare(name, "dk", dk, columns);
