@@ -13,21 +13,46 @@ enum pass { FORWARD, BACKWARD, CACHED };
 struct problem {
     enum pass pass;
     int B, H, T, S, K;
-    bool causal, slow; /* slow: left out by --quick */
+    bool causal;
+    int when;
 };
 
+enum { ALWAYS, SLOW, SCALING }; /* SLOW: left out by --quick; SCALING: what perf_scaling shows */
+
+/* 64 sequences of 32 rows: a training step of short sentences. */
 static const struct problem problems[] = {
-    {FORWARD, 1, 8, 128, 128, 64, false, false},   {FORWARD, 1, 8, 512, 512, 64, false, false},
-    {FORWARD, 1, 8, 1024, 1024, 64, false, false}, {FORWARD, 1, 8, 4096, 4096, 64, false, false},
-    {FORWARD, 1, 8, 512, 512, 128, false, true},   {FORWARD, 1, 8, 1024, 1024, 128, false, false},
-    {FORWARD, 1, 8, 1024, 1024, 32, false, false}, {FORWARD, 1, 8, 512, 512, 64, true, true},
-    {FORWARD, 1, 8, 1024, 1024, 64, true, false},  {FORWARD, 1, 8, 4096, 4096, 64, true, true},
-    {FORWARD, 1, 1, 4096, 4096, 64, false, true},  {FORWARD, 64, 4, 32, 32, 32, false, false},
-    {FORWARD, 1, 8, 1, 4096, 64, false, false},    {CACHED, 1, 8, 1, 4096, 64, false, true},
-    {CACHED, 16, 8, 1, 512, 64, false, false},     {BACKWARD, 1, 8, 128, 128, 64, false, true},
-    {BACKWARD, 1, 8, 512, 512, 64, false, false},  {BACKWARD, 1, 8, 1024, 1024, 64, false, false},
-    {BACKWARD, 1, 8, 1024, 1024, 64, true, false}, {BACKWARD, 1, 8, 4096, 4096, 64, false, true},
-    {BACKWARD, 64, 4, 32, 32, 32, false, false},   {BACKWARD, 1, 1, 32768, 32768, 64, false, true},
+    {FORWARD, 1, 8, 128, 128, 64, false, ALWAYS},
+    {FORWARD, 1, 8, 512, 512, 64, false, SCALING},
+    {FORWARD, 1, 8, 1024, 1024, 64, false, ALWAYS},
+    {FORWARD, 1, 8, 4096, 4096, 64, false, ALWAYS},
+    {FORWARD, 1, 8, 512, 512, 128, false, SLOW},
+    {FORWARD, 1, 8, 1024, 1024, 128, false, ALWAYS},
+    {FORWARD, 1, 8, 1024, 1024, 32, false, ALWAYS},
+    {FORWARD, 1, 8, 512, 512, 64, true, SLOW},
+    {FORWARD, 1, 8, 1024, 1024, 64, true, ALWAYS},
+    {FORWARD, 1, 8, 4096, 4096, 64, true, SLOW},
+    {FORWARD, 64, 4, 32, 32, 32, false, ALWAYS},
+    {FORWARD, 1, 1, 4096, 4096, 64, false, SCALING},
+    {BACKWARD, 1, 8, 128, 128, 64, false, SLOW},
+    {BACKWARD, 1, 8, 512, 512, 64, false, SCALING},
+    {BACKWARD, 1, 8, 1024, 1024, 64, false, ALWAYS},
+    {BACKWARD, 1, 8, 1024, 1024, 128, false, SLOW},
+    {BACKWARD, 1, 8, 1024, 1024, 32, false, SLOW},
+    {BACKWARD, 1, 8, 1024, 1024, 64, true, ALWAYS},
+    {BACKWARD, 1, 8, 4096, 4096, 64, false, SLOW},
+    {BACKWARD, 1, 8, 4096, 4096, 64, true, SLOW},
+    {BACKWARD, 1, 1, 4096, 4096, 64, false, SCALING},
+    {BACKWARD, 64, 4, 32, 32, 32, false, ALWAYS},
+    {BACKWARD, 1, 1, 32768, 32768, 64, false, SLOW},
+    {FORWARD, 1, 8, 1, 4096, 64, false, SLOW},
+    {CACHED, 1, 8, 1, 128, 64, false, SLOW},
+    {CACHED, 1, 8, 1, 512, 64, false, SLOW},
+    {CACHED, 1, 8, 1, 1024, 64, false, ALWAYS},
+    {CACHED, 1, 8, 1, 4096, 64, false, SLOW},
+    {CACHED, 1, 8, 1, 1024, 32, false, SLOW},
+    {CACHED, 1, 8, 1, 1024, 128, false, SLOW},
+    {CACHED, 1, 1, 1, 4096, 64, false, SLOW},
+    {CACHED, 16, 8, 1, 512, 64, false, ALWAYS},
 };
 
 struct job {
@@ -153,22 +178,40 @@ static void measure_cached(struct bench *b, const struct problem *p, int threads
     for (int i = 0; i < 8; i++) bench_free(memory[i]);
 }
 
+static bool wanted(struct bench *b, const struct problem *p)
+{
+    static const char *const passes[] = {"forward", "backward", "cached"};
+    const char *name = p->pass == BACKWARD ? "attention_backward" : "attention_forward";
+    if (b->only && p->when == SCALING && bench_wants(b, "scaling", "scaling")) return true;
+    return !(b->quick && p->when == SLOW) && bench_wants(b, name, passes[p->pass]);
+}
+
+/* For --check. */
+static struct problem shrunk(const struct problem *p)
+{
+    struct problem small = *p;
+    int *const sizes[] = {&small.B, &small.H, &small.T, &small.S};
+    static const int most[] = {2, 2, 40, 40};
+    for (int i = 0; i < 4; i++)
+        if (*sizes[i] > most[i]) *sizes[i] = most[i];
+    return small;
+}
+
 int main(int argc, char **argv)
 {
-    static const char *const names[] = {"forward", "backward", "cached"};
     struct bench b;
     int code = bench_begin(&b, argc, argv, "Measures attention, forward and backward.",
-                           "attention_forward, attention_backward, forward, backward, cached");
+                           "attention_forward, attention_backward, forward, backward, cached, "
+                           "scaling");
     if (code != BENCH_GO_ON) return code;
     for (int i = 0; i < b.thread_counts; i++)
         for (size_t n = 0; n < sizeof problems / sizeof *problems; n++) {
-            const struct problem *p = &problems[n];
-            const char *name = p->pass == BACKWARD ? "attention_backward" : "attention_forward";
-            if ((b.quick && p->slow) || !bench_wants(&b, name, names[p->pass])) continue;
-            if (p->pass == CACHED)
-                measure_cached(&b, p, b.threads[i]);
+            struct problem p = b.check ? shrunk(&problems[n]) : problems[n];
+            if (!wanted(&b, &problems[n])) continue;
+            if (p.pass == CACHED)
+                measure_cached(&b, &p, b.threads[i]);
             else
-                measure_arrays(&b, p, b.threads[i]);
+                measure_arrays(&b, &p, b.threads[i]);
         }
     return bench_end(&b);
 }

@@ -36,6 +36,7 @@ static int help(const struct bench *b, const char *purpose, const char *names)
            "  --only NAME     only what is called NAME: %s\n"
            "  --quick         fewer shapes and samples: ends within 20 s\n"
            "  --json          one JSON object per result, nothing else on standard output\n"
+           "  --check         as little as will do: for tests, the figures mean nothing\n"
            "  --help          show this\n",
            b->program, purpose, names);
     return 0;
@@ -50,10 +51,13 @@ static int refuse(const struct bench *b)
 static int read_options(struct bench *b, int argc, char **argv, const char *purpose,
                         const char *names)
 {
-    static const struct option options[] = {
-        {"threads", required_argument, NULL, 't'}, {"only", required_argument, NULL, 'o'},
-        {"quick", no_argument, NULL, 'q'},         {"json", no_argument, NULL, 'j'},
-        {"help", no_argument, NULL, 'h'},          {0}};
+    static const struct option options[] = {{"threads", required_argument, NULL, 't'},
+                                            {"only", required_argument, NULL, 'o'},
+                                            {"quick", no_argument, NULL, 'q'},
+                                            {"json", no_argument, NULL, 'j'},
+                                            {"check", no_argument, NULL, 'c'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {0}};
     for (int code; (code = getopt_long(argc, argv, "", options, NULL)) != -1;) {
         if (code == 'h') return help(b, purpose, names);
         if (code == 't' && !read_threads(b, optarg)) {
@@ -63,6 +67,7 @@ static int read_options(struct bench *b, int argc, char **argv, const char *purp
         if (code == 'o') b->only = optarg;
         if (code == 'q') b->quick = true;
         if (code == 'j') b->json = true;
+        if (code == 'c') b->check = b->quick = true;
         if (code == '?') return refuse(b);
     }
     return optind == argc ? BENCH_GO_ON : refuse(b);
@@ -89,7 +94,7 @@ int bench_begin(struct bench *b, int argc, char **argv, const char *purpose, con
     bench_warn();
     print_environment(b->json ? stderr : stdout);
     if (!b->json)
-        printf("%-18s\t%7s\t%10s\t%10s\t%8s\t%7s\t%s\n", "name", "threads", "fastest ms",
+        printf("%-22s\t%7s\t%10s\t%10s\t%8s\t%7s\t%s\n", "name", "threads", "fastest ms",
                "median ms", "GFLOP/s", "of peak", "shape");
     return BENCH_GO_ON;
 }
@@ -138,7 +143,7 @@ static void print_row(const struct result *r, double rate, double peak)
     char shape[256] = "", more[256] = "";
     say(shape, sizeof shape, r->shape);
     if (r->more) say(more, sizeof more, r->more);
-    printf("%-18s\t%7d\t%10.4f\t%10.4f\t%8.2f\t%7.3f\t%s\t%s\n", r->name, r->threads,
+    printf("%-22s\t%7d\t%10.4g\t%10.4g\t%8.2f\t%7.3f\t%s\t%s\n", r->name, r->threads,
            1e3 * r->time.fastest, 1e3 * r->time.median, rate, rate / peak, shape, more);
 }
 
@@ -159,7 +164,8 @@ static void print_object(const struct result *r, double rate, double peak)
 
 void bench_line(struct bench *b, const struct result *r)
 {
-    double rate = r->operations / r->time.fastest * 1e-9, peak = bench_peak(r->threads);
+    double rate = r->operations / r->time.fastest * 1e-9;
+    double peak = r->peak > 0 ? r->peak : bench_peak(r->threads);
     if (b->json)
         print_object(r, rate, peak);
     else

@@ -16,6 +16,7 @@ struct bench {
     int thread_counts;
     const char *only; /* --only NAME; NULL: all */
     bool quick, json; /* --quick, --json */
+    bool check;       /* --check: as little as will do; what is measured means nothing */
     double start;     /* bench_now() when the program began */
     int lines;        /* results so far */
     bool cut_short;   /* --quick ran out of time */
@@ -33,6 +34,7 @@ struct result {
     int threads;
     struct timing time;
     double operations; /* of one call, in floating point; a fused multiply-add counts for two */
+    double peak;       /* of `operations`, in 10^9 per second; 0: bench_peak(threads) */
     json_t *more;      /* an object of further keys; NULL: none */
 };
 
@@ -63,6 +65,15 @@ void bench_free(void *memory);
 double bench_peak(int threads);
 /* Bytes per second, in 10^9, read by so many threads from arrays far larger than the caches. */
 double bench_bandwidth(int threads, size_t bytes);
+
+/* ---- near.c: one thread and one instruction set, in registers and the nearest cache ---- */
+struct near {
+    double peak;        /* 10^9 operations per second, as bench_peak */
+    double read, write; /* 10^9 bytes per second */
+    double clock;       /* 10^9 cycles per second */
+};
+struct near bench_near(rapt_isa isa);
+const struct loop *bench_loop(rapt_isa isa); /* loop.h; of ceiling.c */
 
 /* ---- environment.c ---- */
 /* Processor, instruction set, compiler, flags, OpenBLAS, commit, load: an object of strings. */

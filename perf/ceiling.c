@@ -20,6 +20,11 @@ static const struct loop *const loops[] = {
 #endif
 };
 
+const struct loop *bench_loop(rapt_isa isa)
+{
+    return loops[isa];
+}
+
 struct trial {
     const struct loop *loop;
     long rounds;

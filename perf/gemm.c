@@ -9,28 +9,32 @@
 #include "bench.h"
 #include "op/op.h"
 
+#include <string.h>
+
 enum pass { FORWARD, BACKWARD_INPUT, BACKWARD_WEIGHT };
 static const char *const pass_names[] = {"forward", "backward_input", "backward_weight"};
 
 enum backend { BUILTIN, INSIDE, OPENBLAS, BACKENDS };
 
+enum { ALWAYS, SLOW, SCALING }; /* SLOW: left out by --quick; SCALING: what perf_scaling shows */
+
 struct layer {
     enum pass pass;
     int rows, in, out;
-    bool slow; /* left out by --quick */
+    int when;
 };
 
 static const struct layer layers[] = {
-    {FORWARD, 1, 512, 2048, false},           {FORWARD, 4, 512, 2048, false},
-    {FORWARD, 16, 512, 2048, false},          {FORWARD, 64, 512, 2048, true},
-    {FORWARD, 512, 512, 2048, false},         {FORWARD, 1024, 512, 2048, true},
-    {FORWARD, 1024, 2048, 512, false},        {FORWARD, 1024, 512, 512, true},
-    {FORWARD, 1024, 1024, 1024, true},        {FORWARD, 2048, 128, 256, false},
-    {FORWARD, 2048, 128, 10000, true},        {BACKWARD_INPUT, 512, 512, 2048, false},
-    {BACKWARD_INPUT, 1024, 512, 2048, true},  {BACKWARD_INPUT, 1024, 512, 512, true},
-    {BACKWARD_INPUT, 2048, 128, 256, true},   {BACKWARD_WEIGHT, 512, 512, 2048, false},
-    {BACKWARD_WEIGHT, 1024, 512, 2048, true}, {BACKWARD_WEIGHT, 1024, 512, 512, true},
-    {BACKWARD_WEIGHT, 2048, 128, 256, true},
+    {FORWARD, 1, 512, 2048, ALWAYS},          {FORWARD, 4, 512, 2048, ALWAYS},
+    {FORWARD, 16, 512, 2048, ALWAYS},         {FORWARD, 64, 512, 2048, SLOW},
+    {FORWARD, 512, 512, 2048, SCALING},       {FORWARD, 1024, 512, 2048, SLOW},
+    {FORWARD, 1024, 2048, 512, ALWAYS},       {FORWARD, 1024, 512, 512, SLOW},
+    {FORWARD, 1024, 1024, 1024, SLOW},        {FORWARD, 2048, 128, 256, ALWAYS},
+    {FORWARD, 2048, 128, 10000, SLOW},        {BACKWARD_INPUT, 512, 512, 2048, SCALING},
+    {BACKWARD_INPUT, 1024, 512, 2048, SLOW},  {BACKWARD_INPUT, 1024, 512, 512, SLOW},
+    {BACKWARD_INPUT, 2048, 128, 256, SLOW},   {BACKWARD_WEIGHT, 512, 512, 2048, SCALING},
+    {BACKWARD_WEIGHT, 1024, 512, 2048, SLOW}, {BACKWARD_WEIGHT, 1024, 512, 512, SLOW},
+    {BACKWARD_WEIGHT, 2048, 128, 256, SLOW},
 };
 
 struct job {
@@ -136,6 +140,15 @@ static bool serves(enum backend backend, const struct layer *l)
     return rapt__openblas_present() && l->rows >= 512;
 }
 
+static bool wanted(struct bench *b, const struct layer *l, enum backend backend)
+{
+    if (b->only && strcmp(b->only, "scaling") == 0)
+        return l->when == SCALING && backend == BUILTIN && bench_wants(b, "scaling", "scaling");
+    return !(b->quick && l->when == SLOW) &&
+           (bench_wants(b, "gemm", pass_names[l->pass]) ||
+            bench_wants(b, backend == BUILTIN ? "builtin" : "openblas", "gemm"));
+}
+
 static void measure_layer(struct bench *b, const struct layer *l, int threads)
 {
     struct job j = {.layer = l, .threads = threads};
@@ -145,9 +158,7 @@ static void measure_layer(struct bench *b, const struct layer *l, int threads)
     j.pack = bench_floats(PACK_FLOATS);
     for (int backend = BUILTIN; backend < BACKENDS; backend++) {
         j.backend = (enum backend)backend;
-        if (serves(j.backend, l) && !(b->quick && backend == INSIDE) &&
-            (bench_wants(b, "gemm", pass_names[l->pass]) ||
-             bench_wants(b, backend == BUILTIN ? "builtin" : "openblas", "gemm")))
+        if (serves(j.backend, l) && !(b->quick && backend == INSIDE) && wanted(b, l, j.backend))
             measure(b, &j);
     }
     bench_free(j.x);
@@ -156,14 +167,27 @@ static void measure_layer(struct bench *b, const struct layer *l, int threads)
     bench_free(j.pack);
 }
 
+/* For --check. */
+static struct layer shrunk(const struct layer *l)
+{
+    struct layer small = *l;
+    int *const sizes[] = {&small.rows, &small.in, &small.out};
+    for (int i = 0; i < 3; i++)
+        if (*sizes[i] > 48) *sizes[i] = 48;
+    return small;
+}
+
 int main(int argc, char **argv)
 {
     struct bench b;
     int code = bench_begin(&b, argc, argv, "Measures products of linear layers.",
-                           "gemm, forward, backward_input, backward_weight, builtin, openblas");
+                           "gemm, forward, backward_input, backward_weight, builtin, openblas, "
+                           "scaling");
     if (code != BENCH_GO_ON) return code;
     for (int i = 0; i < b.thread_counts; i++)
-        for (size_t n = 0; n < sizeof layers / sizeof *layers; n++)
-            if (!(b.quick && layers[n].slow)) measure_layer(&b, &layers[n], b.threads[i]);
+        for (size_t n = 0; n < sizeof layers / sizeof *layers; n++) {
+            struct layer small = shrunk(&layers[n]);
+            measure_layer(&b, b.check ? &small : &layers[n], b.threads[i]);
+        }
     return bench_end(&b);
 }

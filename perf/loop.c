@@ -53,4 +53,13 @@ static float run_read(const float *x, size_t count)
     return sum_lanes(s);
 }
 
-const struct loop LOOP_NAME = {2 * CHAINS * (int)LANES, run_fma, run_read};
+static void run_write(float *x, size_t count, float value)
+{
+    lanes zero = {0}, v = zero + value;
+    for (size_t i = 0; i < count; i += READS * LANES) {
+        UNROLL
+        for (size_t j = 0; j < READS; j++) memcpy(x + i + j * LANES, &v, sizeof v);
+    }
+}
+
+const struct loop LOOP_NAME = {2 * CHAINS * (int)LANES, run_fma, run_read, run_write};

@@ -1,4 +1,4 @@
-/* loop.h - loops that do nothing but compute, or nothing but read: loop.c compiled once for each
+/* loop.h - loops that do nothing but compute, read, or write: loop.c compiled once for each
    instruction set that the library has. */
 #ifndef RAPT_PERF_LOOP_H
 #define RAPT_PERF_LOOP_H
@@ -9,6 +9,7 @@ struct loop {
     int operations; /* of one round of fma; a fused multiply-add counts for two */
     float (*fma)(long rounds, float factor, float term);
     float (*read)(const float *x, size_t count); /* count: a multiple of 256 */
+    void (*write)(float *x, size_t count, float value);
 };
 
 extern const struct loop bench_loop_scalar, bench_loop_neon, bench_loop_avx2, bench_loop_avx512;

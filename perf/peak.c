@@ -134,7 +134,7 @@ int main(int argc, char **argv)
                            "peak, product, memory_read, memory_add, memory");
     if (code != BENCH_GO_ON) return code;
     for (int i = 0; i < b.thread_counts; i++) {
-        size_t bytes = (size_t)(b.quick ? 128 : 256) << 20;
+        size_t bytes = (size_t)(b.check ? 1 : b.quick ? 128 : 256) << 20;
         report_peak(&b, b.threads[i]);
         report_product(&b, b.threads[i]);
         report_read(&b, b.threads[i], bytes);

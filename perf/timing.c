@@ -55,6 +55,10 @@ struct timing bench_time(const struct bench *b, bench_work *work, void *argument
 {
     double seconds[MOST_SAMPLES], sum = 0, enough = b->quick ? QUICK_ENOUGH : ENOUGH;
     int calls = 1, samples = 0, least = b->quick ? QUICK_LEAST : LEAST;
+    if (b->check) {
+        seconds[0] = measure(work, argument, 1);
+        return bench_summary(seconds, 1);
+    }
     while (fastest_of(TRIES, work, argument, calls) < SAMPLE && calls < MOST_CALLS) calls *= 2;
     while (samples < MOST_SAMPLES && (samples < least || sum < enough)) {
         double taken = measure(work, argument, calls);

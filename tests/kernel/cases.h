@@ -20,6 +20,9 @@ struct kernel_case {
     int rows;      /* of in */
     int least;     /* the least n that is allowed */
     void (*run)(const struct kernels *k, int n, struct case_data *d);
+    /* For each of the n: floats read and written, and operations on floats as the source has them;
+       a fused multiply-add counts for two. */
+    float reads, writes, operations;
 };
 
 static void case_dot(const struct kernels *k, int n, struct case_data *d)
@@ -141,33 +144,35 @@ static void case_adam_span(const struct kernels *k, int n, struct case_data *d)
     k->adam_span(&step, d->out[0], d->in[0], d->out[1], d->out[2], (size_t)n);
 }
 
+enum { CASE_EXP = 22, CASE_GELU = 57 }; /* operations of e^x and of the normal distribution */
+
 static const struct kernel_case kernel_cases[] = {
-    {"dot", 2, 0, 1, 0, case_dot},
-    {"add", 1, 1, 1, 0, case_add},
-    {"scale", 1, 1, 1, 0, case_scale},
-    {"scale_in_place", 0, 1, 1, 0, case_scale_in_place},
-    {"square_sum", 1, 0, 1, 0, case_square_sum},
-    {"column_sum", 1, 1, CASE_ROWS, 0, case_column_sum},
-    {"norm_row", 3, 1, 1, 1, case_norm_row},
-    {"norm_row_backward", 3, 1, 1, 1, case_norm_row_backward},
-    {"norm_row_backward_from", 4, 1, 1, 1, case_norm_row_backward_from},
-    {"norm_columns", 4, 2, CASE_ROWS, 1, case_norm_columns},
-    {"relu", 1, 1, 1, 0, case_relu},
-    {"gelu", 1, 1, 1, 0, case_gelu},
-    {"silu", 1, 1, 1, 0, case_silu},
-    {"gelu_in_place", 0, 1, 1, 0, case_gelu_in_place},
-    {"relu_backward", 2, 1, 1, 0, case_relu_backward},
-    {"gelu_backward", 2, 1, 1, 0, case_gelu_backward},
-    {"silu_backward", 2, 1, 1, 0, case_silu_backward},
-    {"dropout", 1, 1, 1, 0, case_dropout},
-    {"dropout_from", 2, 1, 1, 0, case_dropout_from},
-    {"dropout_in_place", 0, 1, 1, 0, case_dropout_in_place},
-    {"softmax_row", 0, 1, 1, 0, case_softmax_row},
-    {"softmax_wide", 1, 1, 1, 0, case_softmax_wide},
-    {"log_sum_row", 1, 0, 1, 0, case_log_sum_row},
-    {"loss_row", 0, 1, 1, 1, case_loss_row},
-    {"top_row", 1, 0, 1, 0, case_top_row},
-    {"adam_span", 1, 3, 1, 0, case_adam_span},
+    {"dot", 2, 0, 1, 0, case_dot, 2, 0, 2},
+    {"add", 1, 1, 1, 0, case_add, 2, 1, 1},
+    {"scale", 1, 1, 1, 0, case_scale, 1, 1, 1},
+    {"scale_in_place", 0, 1, 1, 0, case_scale_in_place, 1, 1, 1},
+    {"square_sum", 1, 0, 1, 0, case_square_sum, 1, 0, 2},
+    {"column_sum", 1, 1, CASE_ROWS, 0, case_column_sum, CASE_ROWS + 1, 1, 4 * CASE_ROWS},
+    {"norm_row", 3, 1, 1, 1, case_norm_row, 3, 1, 8},
+    {"norm_row_backward", 3, 1, 1, 1, case_norm_row_backward, 4, 1, 16},
+    {"norm_row_backward_from", 4, 1, 1, 1, case_norm_row_backward_from, 4, 1, 16},
+    {"norm_columns", 4, 2, CASE_ROWS, 1, case_norm_columns, 2 * CASE_ROWS + 2, 2, 11 * CASE_ROWS},
+    {"relu", 1, 1, 1, 0, case_relu, 1, 1, 1},
+    {"gelu", 1, 1, 1, 0, case_gelu, 1, 1, CASE_GELU},
+    {"silu", 1, 1, 1, 0, case_silu, 1, 1, CASE_EXP + 5},
+    {"gelu_in_place", 0, 1, 1, 0, case_gelu_in_place, 1, 1, CASE_GELU},
+    {"relu_backward", 2, 1, 1, 0, case_relu_backward, 2, 1, 2},
+    {"gelu_backward", 2, 1, 1, 0, case_gelu_backward, 2, 1, CASE_GELU + 4},
+    {"silu_backward", 2, 1, 1, 0, case_silu_backward, 2, 1, CASE_EXP + 9},
+    {"dropout", 1, 1, 1, 0, case_dropout, 1, 1, 2},
+    {"dropout_from", 2, 1, 1, 0, case_dropout_from, 2, 1, 2},
+    {"dropout_in_place", 0, 1, 1, 0, case_dropout_in_place, 1, 1, 2},
+    {"softmax_row", 0, 1, 1, 0, case_softmax_row, 1, 1, CASE_EXP + 3},
+    {"softmax_wide", 1, 1, 1, 0, case_softmax_wide, 2, 1, CASE_EXP + 4},
+    {"log_sum_row", 1, 0, 1, 0, case_log_sum_row, 1, 0, CASE_EXP + 3},
+    {"loss_row", 0, 1, 1, 1, case_loss_row, 1, 1, CASE_EXP + 8},
+    {"top_row", 1, 0, 1, 0, case_top_row, 1, 0, 1},
+    {"adam_span", 1, 3, 1, 0, case_adam_span, 4, 3, 16},
 };
 
 enum { KERNEL_CASES = sizeof kernel_cases / sizeof kernel_cases[0] };

@@ -1,0 +1,141 @@
+/* kernel.c - every kernel of the table, of every instruction set that this machine has, on one
+   thread and on rows and tiles that stay in the nearest cache. The kernels along rows are those of
+   the list that the tests walk.
+
+   Three ceilings, of the same process and instruction set: fused multiply-adds in registers, bytes
+   read and bytes written per second. The time that the slowest of them leaves a kernel, divided by
+   the time it takes, is of_ceiling; bound names that ceiling. Nothing else is counted: an estimate
+   from below where divisions, shuffles or whole numbers are the work. */
+#include "kernel.h"
+
+#include "bench.h"
+#include "kernel/cases.h"
+
+#include <string.h>
+
+/* In-place kernels get fresh numbers after so many calls, before they run into 0 or infinity. */
+enum { FRESH = 32, LONG_ROW = 1024, SHORT_ROW = 512, MOST_FLOATS = CASE_ROWS * SHORT_ROW };
+
+struct job {
+    const struct kernels *kernels;
+    const struct kernel_case *rows; /* or */
+    const struct tile_case *tile;
+    int n; /* of rows */
+    struct case_data data;
+    struct tile_data *tiles;
+    float *fresh;
+};
+
+struct cost {
+    double reads, writes, operations; /* bytes, bytes */
+};
+
+static void refresh(struct job *j)
+{
+    for (int i = 0; i < j->rows->outs; i++)
+        memcpy(j->data.out[i], j->fresh, (size_t)j->n * sizeof(float));
+}
+
+static void run_rows(void *argument, int count)
+{
+    struct job *j = argument;
+    for (int i = 0; i < count; i++) {
+        if (j->rows->ins == 0 && i % FRESH == 0) refresh(j);
+        j->rows->run(j->kernels, j->n, &j->data);
+    }
+    refresh(j);
+}
+
+static void run_tile(void *argument, int count)
+{
+    struct job *j = argument;
+    for (int i = 0; i < count; i++) j->tile->run(j->kernels, j->tiles);
+}
+
+static struct cost cost_of(const struct job *j)
+{
+    struct cost c;
+    if (j->tile)
+        j->tile->cost(j->kernels, &c.reads, &c.writes, &c.operations);
+    else
+        c = (struct cost){(double)j->rows->reads * j->n, (double)j->rows->writes * j->n,
+                          (double)j->rows->operations * j->n};
+    c.reads *= sizeof(float), c.writes *= sizeof(float);
+    return c;
+}
+
+/* The least 10^-9 seconds that the ceilings leave, and which of them. */
+static double least_time(const struct cost *c, const struct near *near, const char **bound)
+{
+    const double times[] = {c->operations / near->peak, c->reads / near->read,
+                            c->writes / near->write};
+    static const char *const names[] = {"compute", "read", "write"};
+    int worst = 0;
+    for (int i = 1; i < 3; i++)
+        if (times[i] > times[worst]) worst = i;
+    *bound = names[worst];
+    return times[worst];
+}
+
+static void report(struct bench *b, const struct job *j, const struct near *near,
+                   struct timing time)
+{
+    struct cost c = cost_of(j);
+    const char *bound;
+    double least = least_time(&c, near, &bound);
+    json_t *shape = j->rows ? json_pack("{s:i}", "n", j->n) : json_object();
+    json_t *more = json_pack("{s:s, s:f, s:s, s:f, s:f}", "isa", j->kernels->name, "of_ceiling",
+                             least * 1e-9 / time.fastest, "bound", bound, "cycles",
+                             time.fastest * near->clock * 1e9, "gbytes_per_second",
+                             (c.reads + c.writes) / time.fastest * 1e-9);
+    if (j->rows)
+        json_object_set_new(more, "cycles_per_16",
+                            json_real(time.fastest * near->clock * 1e9 / j->n * LANES));
+    bench_line(b, &(struct result){.name = j->rows ? j->rows->name : j->tile->name,
+                                   .shape = shape,
+                                   .threads = 1,
+                                   .time = time,
+                                   .operations = c.operations,
+                                   .peak = near->peak,
+                                   .more = more});
+}
+
+static void measure_isa(struct bench *b, struct job *j)
+{
+    struct near near = {0};
+    for (int i = 0; i < KERNEL_CASES + tile_case_count; i++) {
+        j->rows = i < KERNEL_CASES ? &kernel_cases[i] : NULL;
+        j->tile = i < KERNEL_CASES ? NULL : &tile_cases[i - KERNEL_CASES];
+        if (!bench_wants(b, j->rows ? j->rows->name : j->tile->name, j->kernels->name)) continue;
+        if (!(near.peak > 0)) near = bench_near(j->kernels->isa);
+        if (j->rows) j->n = j->rows->rows > 1 ? SHORT_ROW : LONG_ROW;
+        if (j->rows) refresh(j);
+        report(b, j, &near, bench_time(b, j->rows ? run_rows : run_tile, j));
+    }
+}
+
+int main(int argc, char **argv)
+{
+    struct bench b;
+    struct job j = {0};
+    int code = bench_begin(&b, argc, argv,
+                           "Measures every kernel of every instruction set (--quick: of the one in "
+                           "use) on one\nthread, in the nearest cache.",
+                           "a kernel, or an instruction set such as avx2");
+    if (code != BENCH_GO_ON) return code;
+    for (int i = 0; i < CASE_INS; i++) j.data.in[i] = bench_floats(MOST_FLOATS);
+    for (int i = 0; i < CASE_OUTS; i++) j.data.out[i] = bench_floats(MOST_FLOATS);
+    j.fresh = bench_floats(MOST_FLOATS);
+    for (int i = 0; i < MOST_FLOATS; i++) j.fresh[i] = (j.fresh[i] + 1) / 2;
+    j.tiles = tile_data_make();
+    for (int isa = 0; rapt_isa_name((rapt_isa)isa); isa++) {
+        bool wanted = !b.quick || b.check || b.only || (rapt_isa)isa == rapt_isa_used();
+        j.kernels = rapt__kernels_of((rapt_isa)isa);
+        if (wanted && j.kernels) measure_isa(&b, &j);
+    }
+    for (int i = 0; i < CASE_INS; i++) bench_free((void *)j.data.in[i]);
+    for (int i = 0; i < CASE_OUTS; i++) bench_free(j.data.out[i]);
+    bench_free(j.fresh);
+    tile_data_free(j.tiles);
+    return bench_end(&b);
+}

@@ -1,0 +1,22 @@
+/* kernel.h - a kernel at work: what perf_kernel measures, whichever kernel it is. */
+#ifndef RAPT_PERF_KERNEL_H
+#define RAPT_PERF_KERNEL_H
+
+#include "kernel/kernel.h"
+
+struct tile_data;
+
+struct tile_case {
+    const char *name;
+    void (*run)(const struct kernels *k, struct tile_data *d);
+    /* Floats read and written, and operations of one call. */
+    void (*cost)(const struct kernels *k, double *reads, double *writes, double *operations);
+};
+
+extern const struct tile_case tile_cases[];
+extern const int tile_case_count;
+
+struct tile_data *tile_data_make(void);
+void tile_data_free(struct tile_data *d);
+
+#endif

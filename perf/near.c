@@ -1,0 +1,65 @@
+/* near.c - what one thread can do at most without leaving the nearest cache, with the instructions
+   of one set: fused multiply-adds in registers, bytes read and bytes written. The clock is that of
+   a chain of shifts and exclusive-ors, each of which waits for the one before and takes a cycle. */
+#include "bench.h"
+#include "loop.h"
+
+enum { SAMPLES = 40, FLOATS = 4096 };
+
+typedef void trial(const struct loop *loop, float *x, long rounds);
+
+static volatile float kept; /* so that nothing is left out by the compiler */
+
+static void compute(const struct loop *loop, float *x, long rounds)
+{
+    kept = loop->fma(rounds, 0.5f, x[0]);
+}
+
+static void read(const struct loop *loop, float *x, long rounds)
+{
+    for (long i = 0; i < rounds; i++) kept = loop->read(x, FLOATS);
+}
+
+static void write(const struct loop *loop, float *x, long rounds)
+{
+    for (long i = 0; i < rounds; i++) loop->write(x, FLOATS, 0.7f);
+}
+
+static void chain(const struct loop *loop, float *x, long rounds)
+{
+    (void)loop;
+    uint64_t word = (uint64_t)(x[0] + 1.5f) | UINT64_C(1) << 63;
+    for (long i = 0; i < rounds; i++) word ^= word >> 1;
+    kept = (float)word;
+}
+
+/* Seconds of a round: the fastest of several samples of a millisecond. */
+static double seconds_of(trial *run, const struct loop *loop, float *x)
+{
+    long rounds = 1000;
+    double fastest = 0;
+    for (int sample = 0; sample < SAMPLES; sample++) {
+        double start = bench_now();
+        run(loop, x, rounds);
+        double taken = bench_now() - start;
+        if (taken < 1e-3 && sample == 0) {
+            rounds *= 2, sample = -1;
+            continue;
+        }
+        if (sample == 0 || taken / (double)rounds < fastest) fastest = taken / (double)rounds;
+    }
+    return fastest;
+}
+
+struct near bench_near(rapt_isa isa)
+{
+    const struct loop *loop = bench_loop(isa);
+    float *x = bench_floats(FLOATS);
+    struct near n;
+    n.peak = loop->operations / seconds_of(compute, loop, x) * 1e-9;
+    n.read = FLOATS * sizeof *x / seconds_of(read, loop, x) * 1e-9;
+    n.write = FLOATS * sizeof *x / seconds_of(write, loop, x) * 1e-9;
+    n.clock = 2 / seconds_of(chain, loop, x) * 1e-9;
+    bench_free(x);
+    return n;
+}
