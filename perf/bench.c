@@ -26,6 +26,7 @@ static bool read_threads(struct bench *b, const char *text)
         b->threads[b->thread_counts++] = (int)count;
         text = end;
     } while (*text++ == ',');
+    b->threads_given = true;
     return text[-1] == 0;
 }
 
@@ -82,7 +83,7 @@ static void print_environment(FILE *to)
     json_decref(all);
 }
 
-int bench_begin(struct bench *b, int argc, char **argv, const char *purpose, const char *names)
+int bench_begin_bare(struct bench *b, int argc, char **argv, const char *purpose, const char *names)
 {
     const char *slash = strrchr(argv[0], '/');
     *b = (struct bench){.program = slash ? slash + 1 : argv[0], .start = bench_now()};
@@ -93,10 +94,16 @@ int bench_begin(struct bench *b, int argc, char **argv, const char *purpose, con
     if (code != BENCH_GO_ON) return code;
     bench_warn();
     print_environment(b->json ? stderr : stdout);
-    if (!b->json)
+    return BENCH_GO_ON;
+}
+
+int bench_begin(struct bench *b, int argc, char **argv, const char *purpose, const char *names)
+{
+    int code = bench_begin_bare(b, argc, argv, purpose, names);
+    if (code == BENCH_GO_ON && !b->json)
         printf("%-22s\t%7s\t%10s\t%10s\t%8s\t%7s\t%s\n", "name", "threads", "fastest ms",
                "median ms", "GFLOP/s", "of peak", "shape");
-    return BENCH_GO_ON;
+    return code;
 }
 
 int bench_end(const struct bench *b)

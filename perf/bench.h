@@ -14,6 +14,7 @@ struct bench {
     const char *program;        /* "perf_gemm" */
     int threads[BENCH_THREADS]; /* --threads 1,2 */
     int thread_counts;
+    bool threads_given;
     const char *only; /* --only NAME; NULL: all */
     bool quick, json; /* --quick, --json */
     bool check;       /* --check: as little as will do; what is measured means nothing */
@@ -41,6 +42,9 @@ struct result {
 /* ---- bench.c ---- */
 /* BENCH_GO_ON, or the exit status. purpose and names (what --only knows): for --help. */
 int bench_begin(struct bench *b, int argc, char **argv, const char *purpose, const char *names);
+/* The same without the head of the table. */
+int bench_begin_bare(struct bench *b, int argc, char **argv, const char *purpose,
+                     const char *names);
 /* The exit status: 2 if there was nothing called as --only says. */
 int bench_end(const struct bench *b);
 /* Whether --only and --quick's time allow this measurement, known by any of the two names. */

@@ -1,0 +1,246 @@
+/* scaling.c - what more threads bring: runs the other programs with 1, 2, ... threads and divides.
+
+   Strong scaling: the same work for any number of threads. Only peak is weak: each thread does as
+   much as one alone, so that its line shows what the machine itself loses, by clock, caches or
+   processors that share a core. Speed-up is the rate over that of the fewest threads; efficiency
+   is speed-up over what it would be if nothing were lost. */
+#define _GNU_SOURCE
+#include "chart.h"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { MOST_SERIES = 32 };
+
+struct part {
+    const char *program, *only;
+    bool slow; /* left out by --quick */
+};
+
+static const struct part parts[] = {
+    {"peak", "peak", false},     {"attention", "scaling", false}, {"gemm", "scaling", false},
+    {"train", "tiny", false},    {"train", "base", true},         {"translate", "greedy", false},
+    {"translate", "beam", true},
+};
+
+struct scaling {
+    struct bench *b;
+    const char *folder; /* of the programs, with a slash at the end; "": search PATH */
+    char threads[128];  /* "1,2,4" */
+    struct series series[MOST_SERIES];
+    int count;
+};
+
+/* ---- one of the other programs ---- */
+
+static FILE *start(const struct scaling *s, const struct part *part, pid_t *child)
+{
+    char path[4096];
+    int ends[2];
+    posix_spawn_file_actions_t actions;
+    snprintf(path, sizeof path, "%sperf_%s", s->folder, part->program);
+    const char *argv[] = {path,
+                          "--json",
+                          "--threads",
+                          s->threads,
+                          "--only",
+                          part->only,
+                          s->b->check   ? "--check"
+                          : s->b->quick ? "--quick"
+                                        : NULL,
+                          NULL};
+    if (pipe(ends) || posix_spawn_file_actions_init(&actions)) bench_fail("there is no pipe");
+    posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+    posix_spawn_file_actions_addclose(&actions, ends[0]);
+    posix_spawn_file_actions_addclose(&actions, ends[1]);
+    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    if (posix_spawnp(child, path, &actions, NULL, (char *const *)argv, environ)) {
+        fprintf(stderr, "%s cannot be run\n", path);
+        bench_fail("perf_scaling needs the other programs beside it");
+    }
+    posix_spawn_file_actions_destroy(&actions);
+    close(ends[1]);
+    return fdopen(ends[0], "r");
+}
+
+static void finish(const struct part *part, pid_t child, FILE *from)
+{
+    int status = 0;
+    fclose(from);
+    if (waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0)
+        return;
+    fprintf(stderr, "perf_%s --only %s did not succeed\n", part->program, part->only);
+    bench_fail("a measurement is missing");
+}
+
+/* ---- its lines ---- */
+
+/* "B=1 H=8": the numbers of a shape, and "causal" and the like. */
+static void shape_text(const json_t *shape, const char *pass, char *text, size_t size)
+{
+    const char *key;
+    json_t *value;
+    size_t used = (size_t)snprintf(text, size, "%s", pass);
+    json_object_foreach((json_t *)shape, key, value)
+    {
+        if (used >= size) return;
+        const char *gap = used ? " " : "";
+        if (json_is_integer(value))
+            used += (size_t)snprintf(text + used, size - used, "%s%s=%" JSON_INTEGER_FORMAT, gap,
+                                     key, json_integer_value(value));
+        else if (json_is_true(value))
+            used += (size_t)snprintf(text + used, size - used, "%s%s", gap, key);
+    }
+}
+
+/* Models are told by their size alone: their whole shape would not fit under a title. */
+static void model_text(const json_t *shape, char *text, size_t size)
+{
+    static const char *const keys[] = {"encoder_layers", "decoder_layers", "width", "pairs",
+                                       "beam"};
+    int n[5];
+    for (int i = 0; i < 5; i++) n[i] = (int)json_integer_value(json_object_get(shape, keys[i]));
+    int used = snprintf(text, size, "%d+%d layers of %d, batch %d", n[0], n[1], n[2], n[3]);
+    if (n[4] > 0 && (size_t)used < size)
+        snprintf(text + used, size - (size_t)used, ", beam %d", n[4]);
+}
+
+static struct series *series_of(struct scaling *s, const json_t *line)
+{
+    struct series now = {0};
+    const json_t *shape = json_object_get(line, "shape");
+    const char *pass = json_string_value(json_object_get(line, "pass"));
+    snprintf(now.title, sizeof now.title, "%s", json_string_value(json_object_get(line, "name")));
+    if (json_object_get(shape, "encoder_layers"))
+        model_text(shape, now.shape, sizeof now.shape);
+    else if (strcmp(now.title, "peak") == 0)
+        snprintf(now.shape, sizeof now.shape, "weak: each thread does the same");
+    else
+        shape_text(shape, pass ? pass : "", now.shape, sizeof now.shape);
+    for (int i = 0; i < s->count; i++)
+        if (!strcmp(s->series[i].title, now.title) && !strcmp(s->series[i].shape, now.shape))
+            return &s->series[i];
+    if (s->count == MOST_SERIES) bench_fail("there are too many lines");
+    s->series[s->count] = now;
+    return &s->series[s->count++];
+}
+
+static void print_line(struct bench *b, const struct series *s, int i, json_t *line)
+{
+    double seconds = json_real_value(json_object_get(line, "seconds"));
+    b->lines++;
+    if (!b->json) {
+        printf("%-22s\t%7d\t%10.4g\t%8.2f\t%8.2f\t%10.3f\t%s\n", s->title, s->threads[i],
+               1e3 * seconds, s->rate[i], series_speed_up(s, i), series_efficiency(s, i), s->shape);
+        return;
+    }
+    json_object_set_new(line, "scaling", json_string(strcmp(s->title, "peak") ? "strong" : "weak"));
+    json_object_set_new(line, "speed_up", json_real(series_speed_up(s, i)));
+    json_object_set_new(line, "efficiency", json_real(series_efficiency(s, i)));
+    if (json_dumpf(line, stdout, JSON_COMPACT | JSON_REAL_PRECISION(6)))
+        bench_fail("a result could not be written");
+    putchar('\n');
+}
+
+static void read_line(struct scaling *s, const char *text)
+{
+    json_t *line = json_loads(text, 0, NULL);
+    if (!line) bench_fail("a program printed what is no JSON");
+    struct series *series = series_of(s, line);
+    int i = series->count;
+    if (i < BENCH_THREADS) {
+        series->threads[i] = (int)json_integer_value(json_object_get(line, "threads"));
+        series->rate[i] = json_real_value(json_object_get(line, "gflops"));
+        series->count++;
+        print_line(s->b, series, i, line);
+    }
+    json_decref(line);
+}
+
+static void run_part(struct scaling *s, const struct part *part)
+{
+    char *text = NULL;
+    size_t size = 0;
+    pid_t child;
+    FILE *from = start(s, part, &child);
+    if (!from) bench_fail("there is not enough memory");
+    while (getline(&text, &size, from) > 0) read_line(s, text);
+    free(text);
+    finish(part, child, from);
+    if (fflush(stdout) || ferror(stdout)) bench_fail("standard output cannot be written");
+}
+
+/* ---- the whole ---- */
+
+/* All numbers up to that of the processors or, if they are many, its doublings. */
+static void choose_threads(struct bench *b)
+{
+    int all = rapt__team_size(0), most = b->check ? 2 : all;
+    if (b->threads_given) return;
+    b->thread_counts = 0;
+    for (int n = 1; n<most; n = most> 8 ? 2 * n : n + 1) b->threads[b->thread_counts++] = n;
+    b->threads[b->thread_counts++] = most;
+}
+
+static void list_threads(const struct bench *b, char *text, size_t size)
+{
+    size_t used = 0;
+    for (int i = 0; i < b->thread_counts && used < size; i++)
+        used += (size_t)snprintf(text + used, size - used, "%s%d", i ? "," : "", b->threads[i]);
+}
+
+static void draw(const struct scaling *s, const char *path)
+{
+    char below[256];
+    json_t *e = bench_environment();
+    snprintf(below, sizeof below, "%s, %s, commit %s",
+             json_string_value(json_object_get(e, "processor")),
+             json_string_value(json_object_get(e, "isa")),
+             json_string_value(json_object_get(e, "commit")));
+    json_decref(e);
+    if (!chart_write(path, below, s->series, s->count)) bench_fail("the chart cannot be written");
+}
+
+/* Takes "--svg FILE" out of the arguments; NULL: it is not there. */
+static const char *take_svg(int *argc, char **argv)
+{
+    for (int i = 1; i + 1 < *argc; i++) {
+        if (strcmp(argv[i], "--svg") != 0) continue;
+        const char *path = argv[i + 1];
+        for (int j = i; j + 2 <= *argc; j++) argv[j] = argv[j + 2];
+        *argc -= 2;
+        return path;
+    }
+    return NULL;
+}
+
+int main(int argc, char **argv)
+{
+    static struct scaling s;
+    struct bench b;
+    const char *svg = take_svg(&argc, argv), *slash = strrchr(argv[0], '/');
+    static char folder[4096];
+    int code =
+        bench_begin_bare(&b, argc, argv,
+                         "Measures what more threads bring, by the other programs beside it.\n\n"
+                         "  --svg FILE      draws a chart",
+                         "peak, attention, gemm, train, translate");
+    if (code != BENCH_GO_ON) return code;
+    if (slash) snprintf(folder, sizeof folder, "%.*s", (int)(slash + 1 - argv[0]), argv[0]);
+    s.b = &b, s.folder = folder;
+    choose_threads(&b);
+    list_threads(&b, s.threads, sizeof s.threads);
+    if (!b.json)
+        printf("%-22s\t%7s\t%10s\t%8s\t%8s\t%10s\t%s\n", "name", "threads", "fastest ms", "GFLOP/s",
+               "speed-up", "efficiency", "shape");
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (!(b.quick && parts[i].slow) && bench_wants(&b, parts[i].program, parts[i].only))
+            run_part(&s, &parts[i]);
+    if (svg && s.count > 0) draw(&s, svg);
+    return bench_end(&b);
+}
