@@ -52,6 +52,20 @@ struct adam {
     float gradient_scale;     /* multiplies g: 1/tokens and clipping */
 };
 
+/* One query against keys in panels, through a hidden layer; see kernel/additive.c. */
+struct additive {
+    int width, panels;
+    const float *q, *vector; /* [width] */
+    const float *keys;       /* [panels][width][16] */
+    float *hidden;           /* [panels][width][16] the tanh: written if not NULL, and what backward
+                                reads instead of q and keys */
+};
+struct additive_gradients {
+    float *q, *vector; /* [width] */
+    float *keys;       /* element n of key s at keys[(s/16)*keys_panel + n*keys_step + s%16] */
+    ptrdiff_t keys_panel, keys_step;
+};
+
 /* One query tile of attention; see kernel/tile.c. Declared in kernel/tile.h. */
 struct attend;
 struct attend_backward;
@@ -117,6 +131,20 @@ struct kernels {
     /* The k greatest of x[0..n), greatest first, ties to the lower index; returns how many (<= k;
        -infinity and NaN never count). */
     int (*top_row)(const float *x, int n, int k, int *index, float *value);
+
+    /* elementary.c: x = exp x and so on, in place */
+    void (*exp_row)(float *x, size_t n);
+    void (*log_row)(float *x, size_t n);
+    void (*tanh_row)(float *x, size_t n);
+
+    /* additive.c: x[s] = ; += of every gradient */
+    void (*additive_row)(const struct additive *a, float *x);
+    void (*additive_row_backward)(const struct additive *a, const float *dx,
+                                  const struct additive_gradients *d);
+
+    /* weigh.c: y[j] += sum over s < n of w[s] x[s][j], and y[s][j] += w[s] x[j]; rows ld apart */
+    void (*weigh_row)(const float *w, int n, const float *x, ptrdiff_t ld, int width, float *y);
+    void (*spread_row)(const float *w, int n, const float *x, int width, float *y, ptrdiff_t ld);
 
     /* adam.c: moments and parameters of a span */
     void (*adam_span)(const struct adam *a, float *p, const float *g, float *m, float *v, size_t n);

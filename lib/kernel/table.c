@@ -9,11 +9,14 @@
 
 #include "activation.c"
 #include "adam.c"
+#include "additive.c"
 #include "dropout.c"
+#include "elementary.c"
 #include "norm.c"
 #include "softmax.c"
 #include "tile.c"
 #include "tile_backward.c"
+#include "weigh.c"
 
 #define TABLE_JOIN(a, b) a##b
 #define TABLE_NAME(isa)  TABLE_JOIN(rapt__kernels_, isa)
@@ -44,6 +47,13 @@ const struct kernels TABLE_NAME(RAPT_ISA) = {
     .log_sum_row = log_sum_row,
     .loss_row = loss_row,
     .top_row = top_row,
+    .exp_row = exp_row,
+    .log_row = log_row,
+    .tanh_row = tanh_row,
+    .additive_row = additive_row,
+    .additive_row_backward = additive_row_backward,
+    .weigh_row = weigh_row,
+    .spread_row = spread_row,
     .adam_span = adam_span,
     .pad_rows = pad_rows,
     .attend = attend,

@@ -1,0 +1,82 @@
+/* additive.c - one query against keys in panels, scored by a hidden layer (Bahdanau, Cho and
+   Bengio 2015, appendix A.1.2):
+
+     x[s] = sum over n of v[n] h[n][s],   h[n][s] = tanh(q[n] + k[n][s])
+
+   in the order of n, chains of 32 fma added up one after the other. Backward, with
+   g[n][s] = dx[s] v[n] (1 - h[n][s]^2):
+
+     dq[n] += sum over s of g[n][s]     dk[n][s] += g[n][s]     dv[n] += sum over s of dx[s] h[n][s]
+
+   where lane s % 16 of a sum over s is a chain over the panels, and the lanes are folded. A key
+   with dx[s] = 0 adds nothing, whatever h holds. */
+
+/* x of one panel; hidden: where h is kept, or NULL. */
+static inline vf additive_panel(const struct additive *a, const float *k, float *hidden)
+{
+    vf x = vf_zero();
+    for (int n = 0; n < a->width;) {
+        int end = a->width - n < 32 ? a->width : n + 32;
+        vf chain = vf_zero();
+        for (; n < end; n++) {
+            vf h = vf_tanh(vf_add(vf_all(a->q[n]), vf_load(k + n * LANES)));
+            if (hidden) vf_store(hidden + n * LANES, h);
+            chain = vf_fma(vf_all(a->vector[n]), h, chain);
+        }
+        x = vf_add(x, chain);
+    }
+    return x;
+}
+
+static void additive_row(const struct additive *a, float *x)
+{
+    ptrdiff_t panel = (ptrdiff_t)a->width * LANES;
+    if (a->hidden)
+        for (int p = 0; p < a->panels; p++)
+            vf_store(x + p * LANES, additive_panel(a, a->keys + p * panel, a->hidden + p * panel));
+    else
+        for (int p = 0; p < a->panels; p++)
+            vf_store(x + p * LANES, additive_panel(a, a->keys + p * panel, NULL));
+}
+
+/* Elements n .. n + count - 1; count is a constant where this is inlined. */
+static inline __attribute__((always_inline)) void
+additive_elements(const struct additive *a, const float *dx, const struct additive_gradients *d,
+                  int n, int count)
+{
+    ptrdiff_t panel = (ptrdiff_t)a->width * LANES;
+    const float *hidden = a->hidden + n * LANES;
+    float *dk = d->keys + n * d->keys_step;
+    vf v[4], query[4], vector[4], one = vf_all(1);
+    UNROLL
+    for (int i = 0; i < count; i++) {
+        v[i] = vf_all(a->vector[n + i]);
+        query[i] = vector[i] = vf_zero();
+    }
+    for (int p = 0; p < a->panels; p++, hidden += panel, dk += d->keys_panel) {
+        vf by = vf_load(dx + p * LANES);
+        vm none = vf_equal(by, vf_zero());
+        UNROLL
+        for (int i = 0; i < count; i++) {
+            vf h = vf_select(none, vf_zero(), vf_load(hidden + i * LANES));
+            vf g = vf_mul(vf_mul(by, v[i]), vf_fnma(h, h, one));
+            float *to = dk + i * d->keys_step;
+            query[i] = vf_add(query[i], g);
+            vector[i] = vf_fma(by, h, vector[i]);
+            vf_store(to, vf_add(vf_load(to), g));
+        }
+    }
+    UNROLL
+    for (int i = 0; i < count; i++) {
+        d->q[n + i] += vf_sum(query[i]);
+        d->vector[n + i] += vf_sum(vector[i]);
+    }
+}
+
+static void additive_row_backward(const struct additive *a, const float *dx,
+                                  const struct additive_gradients *d)
+{
+    int n = 0;
+    for (; n + 4 <= a->width; n += 4) additive_elements(a, dx, d, n, 4);
+    for (; n < a->width; n++) additive_elements(a, dx, d, n, 1);
+}
