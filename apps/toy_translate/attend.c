@@ -22,14 +22,7 @@ static json_t *words_json(const struct words *words)
 
 static json_t *describe(const struct attention *attention)
 {
-    json_t *rows = json_array();
-    size_t columns = (size_t)attention->source.count;
-    for (int t = 0; t < attention->target.count; t++) {
-        json_t *row = json_array();
-        for (size_t s = 0; s < columns; s++)
-            json_array_append_new(row, number((double)attention->grid[(size_t)t * columns + s]));
-        json_array_append_new(rows, row);
-    }
+    json_t *rows = number_rows(attention->grid, attention->target.count, attention->source.count);
     return json_pack("{s:s, s:o, s:o, s:o}", "translation", attention->text, "source",
                      words_json(&attention->source), "target", words_json(&attention->target),
                      "weights", rows);
@@ -60,8 +53,8 @@ static int attend(const struct search *search, const char *sentence, int layer, 
     if (code == EXIT_FINE && json) print_json(describe(&attention));
     if (code == EXIT_FINE && !json) {
         printf("%s\n\n", attention.text);
-        heatmap_print(stdout, &attention.source, &attention.target, attention.grid, numbers,
-                      terminal_columns(stdout));
+        struct heatmap map = attention_map(&attention);
+        heatmap_print(stdout, &map, numbers, terminal_columns(stdout));
     }
     if (code == EXIT_FINE) code = finish_output();
     attention_free(&attention);

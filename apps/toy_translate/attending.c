@@ -93,6 +93,12 @@ int attention_make(struct attention *attention, rapt_translator *translator, con
     return code;
 }
 
+struct heatmap attention_map(const struct attention *attention)
+{
+    return (struct heatmap){attention->target.count, attention->source.count,
+                            attention->target.texts, attention->source.texts, attention->grid};
+}
+
 void attention_free(struct attention *attention)
 {
     words_free(&attention->source);

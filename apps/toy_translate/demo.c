@@ -146,8 +146,8 @@ static int show_attention(const struct demo *demo)
     if (code == EXIT_FINE) {
         printf(
             "\nWhat each word of the translation attends to, mean of the last layer's heads:\n\n");
-        heatmap_print(stdout, &attention.source, &attention.target, attention.grid, false,
-                      terminal_columns(stdout));
+        struct heatmap map = attention_map(&attention);
+        heatmap_print(stdout, &map, false, terminal_columns(stdout));
     }
     attention_free(&attention);
     return code;

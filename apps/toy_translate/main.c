@@ -4,6 +4,8 @@
 #include <signal.h>
 #include <string.h>
 
+const char program_name[] = "toy_translate";
+
 static const struct {
     const char *name;
     int (*run)(int argc, char **argv);

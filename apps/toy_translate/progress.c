@@ -1,24 +1,7 @@
 /* progress.c - the line that tells how training gets on. */
-#define _DEFAULT_SOURCE
+#define _POSIX_C_SOURCE 200809L
 #include "toy.h"
-#include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
-
-static bool on_line; /* a progress line stands on the terminal */
-
-int terminal_columns(FILE *file)
-{
-    struct winsize size;
-    if (!isatty(fileno(file)) || ioctl(fileno(file), TIOCGWINSZ, &size) != 0) return 100;
-    return size.ws_col > 20 ? size.ws_col : 100;
-}
-
-void progress_clear(void)
-{
-    if (on_line) fputs("\r\033[K", stderr);
-    on_line = false;
-}
 
 static void write_time(char *text, size_t size, double seconds)
 {
@@ -57,15 +40,8 @@ void progress_show(struct progress *progress, long long step, double epoch, doub
     if (progress->shown > 0 && time - progress->shown < (terminal ? 0.2 : 10)) return;
     progress->shown = time;
     measure(progress, time);
-    char end[32], line[160];
+    char end[32];
     write_time(end, sizeof end, left);
-    snprintf(line, sizeof line, "step %lld  epoch %.2f  loss %.3f  %.0f tokens/s  %s", step, epoch,
-             loss, progress->speed, end);
-    if (!terminal) {
-        fprintf(stderr, "%s\n", line);
-        return;
-    }
-    fprintf(stderr, "\r%.*s\033[K", terminal_columns(stderr) - 1, line);
-    fflush(stderr);
-    on_line = true;
+    say_passing("step %lld  epoch %.2f  loss %.3f  %.0f tokens/s  %s", step, epoch, loss,
+                progress->speed, end);
 }

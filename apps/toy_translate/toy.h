@@ -3,59 +3,9 @@
 #ifndef TOY_TRANSLATE_TOY_H
 #define TOY_TRANSLATE_TOY_H
 
-#include <jansson.h>
+#include "kit/heatmap.h"
+#include "kit/program.h"
 #include <rapt/rapt.h>
-#include <stdbool.h>
-#include <stdio.h>
-
-enum { EXIT_FINE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_INTERRUPTED = 130 };
-
-/* ---- say.c: one line on standard error ---- */
-void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
-int failed(const char *format, ...) __attribute__((format(printf, 1, 2)));  /* EXIT_FAILED */
-int misused(const char *format, ...) __attribute__((format(printf, 1, 2))); /* EXIT_USAGE */
-int finish_output(void); /* flushes standard output; a closed pipe fails without a word */
-
-/* ---- tools.c ---- */
-void *grab(size_t count, size_t size); /* zeroed; ends the program if there is none */
-void *regrab(void *memory, size_t count, size_t size);
-char *join(const char *format, ...) __attribute__((format(printf, 1, 2))); /* a new string */
-double now(void);                /* seconds of a clock that never goes back */
-int threads_used(int asked);     /* asked, or as many as this process may run */
-void watch_for_interrupts(void); /* SIGINT and SIGTERM; the second one kills */
-bool interrupted(void);
-void print_json(json_t *object); /* one line; drops the reference */
-json_t *number(double value);    /* null if it is not finite */
-
-/* ---- options.c ---- */
-enum option_kind {
-    OPTION_FLAG,  /* bool */
-    OPTION_WHOLE, /* int */
-    OPTION_SEED,  /* uint64_t */
-    OPTION_REAL,  /* double */
-    OPTION_TEXT,  /* const char * */
-    OPTION_CHOICE /* const char *, one of argument "a|b|c" */
-};
-struct option_row {
-    const char *name;
-    enum option_kind kind;
-    void *value;
-    const char *argument; /* as --help shows it */
-    const char *help;
-    double least, most; /* of a number */
-    bool given;
-};
-struct command {
-    const char *name, *arguments; /* "attend", "SENTENCE" */
-    const char *purpose;          /* a few lines for --help */
-    struct option_row *rows;
-    int count;
-    int least, most; /* how many arguments that are not options */
-    char **rest;     /* those; set by options_read */
-};
-enum { GO_ON = -1 };
-int options_read(struct command *command, int argc, char **argv); /* GO_ON or an exit code */
-bool option_given(const struct command *command, const char *name);
 
 /* ---- progress.c ---- */
 struct progress {
@@ -67,8 +17,6 @@ struct progress {
 void progress_show(struct progress *progress, long long step, double epoch, double loss,
                    double left);
 void progress_count(struct progress *progress, long long tokens);
-void progress_clear(void);        /* what is on the line goes; say() does it by itself */
-int terminal_columns(FILE *file); /* 100 if it is no terminal */
 
 /* ---- pairs.c: sentence pairs from files ---- */
 enum { LONGEST_LINE = 1 << 16 }; /* bytes of a sentence; pairs with a longer one are left out */
@@ -164,12 +112,6 @@ void words_free(struct words *words);
 void words_fold(const struct words *source, const struct words *target, const float *weights,
                 float *grid);
 
-/* ---- heatmap.c ---- */
-void heatmap_print(FILE *file, const struct words *source, const struct words *target,
-                   const float *grid, bool numbers, int columns);
-int text_columns(rapt_text text); /* how wide a terminal shows it */
-char *printable(rapt_text text);  /* one line of valid UTF-8; a new string */
-
 /* ---- translating.c: what translate, evaluate, attend and demo share ---- */
 struct search {
     const char *model;
@@ -198,6 +140,7 @@ struct attention {
     float *grid; /* [target words + end][source words + end] */
     char *text;  /* the translation */
 };
+struct heatmap attention_map(const struct attention *attention);
 /* layer, head: from 0, or -1: the mean over all. */
 int attention_make(struct attention *attention, rapt_translator *translator, const char *sentence,
                    int layer, int head);

@@ -1,13 +1,15 @@
-/* tools.c - memory, clock, threads, interrupts, JSON. */
+/* tools.c - memory, clock, threads, interrupts, JSON, the terminal. */
 #define _GNU_SOURCE /* sched_getaffinity */
-#include "toy.h"
+#include "kit/program.h"
 #include <math.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
+#include <unistd.h>
 
 static void *or_end(void *memory)
 {
@@ -89,4 +91,24 @@ void print_json(json_t *object)
     putchar('\n');
     fflush(stdout);
     json_decref(object);
+}
+
+json_t *number_rows(const float *grid, int rows, int columns)
+{
+    json_t *list = json_array();
+    for (int r = 0; r < rows; r++) {
+        json_t *row = json_array();
+        for (int c = 0; c < columns; c++)
+            json_array_append_new(row,
+                                  number((double)grid[(size_t)r * (size_t)columns + (size_t)c]));
+        json_array_append_new(list, row);
+    }
+    return list;
+}
+
+int terminal_columns(FILE *file)
+{
+    struct winsize size;
+    if (!isatty(fileno(file)) || ioctl(fileno(file), TIOCGWINSZ, &size) != 0) return 100;
+    return size.ws_col > 20 ? size.ws_col : 100;
 }

@@ -1,6 +1,6 @@
-/* heatmap.c - a table of weights in the terminal: a row per target word, a column per source
-   word, the darker the more weight. Tables wider than the terminal come in several parts. */
-#include "toy.h"
+/* heatmap.c - a table of weights in the terminal. */
+#include "kit/heatmap.h"
+#include "kit/program.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -87,12 +87,12 @@ struct labels {
     int *widths; /* in columns */
 };
 
-static struct labels labels_make(const struct words *words)
+static struct labels labels_make(const rapt_text *names, int many)
 {
-    size_t count = (size_t)words->count;
-    struct labels labels = {words->count, grab(count, sizeof(char *)), grab(count, sizeof(int))};
+    size_t count = (size_t)many;
+    struct labels labels = {many, grab(count, sizeof(char *)), grab(count, sizeof(int))};
     for (size_t i = 0; i < count; i++) {
-        labels.texts[i] = printable(words->texts[i]);
+        labels.texts[i] = printable(names[i]);
         labels.widths[i] = text_columns((rapt_text){labels.texts[i], strlen(labels.texts[i])});
     }
     return labels;
@@ -105,18 +105,23 @@ static void labels_free(struct labels *labels)
     free(labels->widths);
 }
 
-static void put_cell(FILE *file, float weight, int width, bool numbers)
+const char *heatmap_shade(float weight)
 {
     static const char *const shades[] = {"\u00B7", "\u2591", "\u2592", "\u2593", "\u2588"};
     int percent = (int)(100 * weight + 0.5F);
-    int shade = percent < 5 ? 0 : percent < 20 ? 1 : percent < 40 ? 2 : percent < 65 ? 3 : 4;
+    return shades[percent < 5 ? 0 : percent < 20 ? 1 : percent < 40 ? 2 : percent < 65 ? 3 : 4];
+}
+
+static void put_cell(FILE *file, float weight, int width, bool numbers)
+{
+    int percent = (int)(100 * weight + 0.5F);
     if (numbers) {
         fprintf(file, " %*d", width, percent);
         return;
     }
-    int block = shade == 0 ? 1 : CELL;
+    int block = percent < 5 ? 1 : CELL;
     fprintf(file, " %*s", (width - block) / 2, "");
-    for (int i = 0; i < block; i++) fputs(shades[shade], file);
+    for (int i = 0; i < block; i++) fputs(heatmap_shade(weight), file);
     fprintf(file, "%*s", width - block - (width - block) / 2, "");
 }
 
@@ -144,22 +149,22 @@ static void print_part(FILE *file, const struct labels *rows, const struct label
     }
 }
 
-void heatmap_print(FILE *file, const struct words *source, const struct words *target,
-                   const float *grid, bool numbers, int columns)
+void heatmap_print(FILE *file, const struct heatmap *map, bool numbers, int width)
 {
-    struct labels rows = labels_make(target), heads = labels_make(source);
+    struct labels rows = labels_make(map->row_names, map->rows);
+    struct labels heads = labels_make(map->column_names, map->columns);
     int left = 0;
     for (int t = 0; t < rows.count; t++) left = rows.widths[t] > left ? rows.widths[t] : left;
-    left = clamp(left, 1, columns / 3);
+    left = clamp(left, 1, width / 3);
     for (int s = 0; s < heads.count; s++) heads.widths[s] = clamp(heads.widths[s], CELL, WIDEST);
     for (int from = 0, to; from < heads.count; from = to) {
         int used = left;
         for (to = from; to < heads.count; to++) {
             used += heads.widths[to] + 1;
-            if (used > columns && to > from) break;
+            if (used > width && to > from) break;
         }
         if (from > 0) fputc('\n', file);
-        print_part(file, &rows, &heads, left, from, to, grid, numbers);
+        print_part(file, &rows, &heads, left, from, to, map->weights, numbers);
     }
     labels_free(&rows);
     labels_free(&heads);

@@ -1,15 +1,20 @@
 /* say.c - messages: one line on standard error, and an exit code. */
-#include "toy.h"
+#define _POSIX_C_SOURCE 200809L
+#include "kit/program.h"
 #include <errno.h>
 #include <stdarg.h>
 #include <string.h>
+#include <unistd.h>
+
+static bool on_line; /* a passing line stands on the terminal */
 
 static void say_list(const char *format, va_list list)
 {
     char text[2048];
     vsnprintf(text, sizeof text, format, list);
-    progress_clear();
-    fprintf(stderr, "toy_translate: %s\n", text);
+    if (on_line) fputs("\r\033[K", stderr);
+    on_line = false;
+    fprintf(stderr, "%s: %s\n", program_name, text);
 }
 
 void say(const char *format, ...)
@@ -36,6 +41,22 @@ int misused(const char *format, ...)
     say_list(format, list);
     va_end(list);
     return EXIT_USAGE;
+}
+
+void say_passing(const char *format, ...)
+{
+    char text[256];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    if (!isatty(STDERR_FILENO)) {
+        fprintf(stderr, "%s\n", text);
+        return;
+    }
+    fprintf(stderr, "\r%.*s\033[K", terminal_columns(stderr) - 1, text);
+    fflush(stderr);
+    on_line = true;
 }
 
 int finish_output(void)

@@ -1,9 +1,10 @@
 /* options.c - a command's options from one table: parsed strictly, and explained by --help.
    The program never leaves the "C" locale, so a number means the same everywhere. */
-#include "toy.h"
+#include "kit/program.h"
 #include <errno.h>
 #include <getopt.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,9 +52,20 @@ static bool is_choice(const char *text, const char *choices)
     return false;
 }
 
+/* misused(), with the name of the command in front if it has one. */
+__attribute__((format(printf, 2, 3))) static int wrong(const struct command *command,
+                                                       const char *format, ...)
+{
+    char text[1024];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    return misused("%s%s%s", command->name, *command->name ? ": " : "", text);
+}
+
 static int take(const struct command *command, struct option_row *row, const char *text)
 {
-    const char *name = command->name;
     row->given = true;
     switch (row->kind) {
     case OPTION_FLAG:
@@ -61,26 +73,26 @@ static int take(const struct command *command, struct option_row *row, const cha
         return GO_ON;
     case OPTION_TEXT:
         *(const char **)row->value = text;
-        if (*text == 0) return misused("%s: --%s is empty", name, row->name);
+        if (*text == 0) return wrong(command, "--%s is empty", row->name);
         return GO_ON;
     case OPTION_CHOICE:
         *(const char **)row->value = text;
         if (is_choice(text, row->argument)) return GO_ON;
-        return misused("%s: --%s: '%s' is none of %s", name, row->name, text, row->argument);
+        return wrong(command, "--%s: '%s' is none of %s", row->name, text, row->argument);
     case OPTION_SEED:
         if (read_seed(text, row->value)) return GO_ON;
-        return misused("%s: --%s: '%s' is not a whole number from 0 to 18446744073709551615", name,
-                       row->name, text);
+        return wrong(command, "--%s: '%s' is not a whole number from 0 to 18446744073709551615",
+                     row->name, text);
     case OPTION_WHOLE:
         if (read_whole(text, row->least, row->most, row->value)) return GO_ON;
-        return misused("%s: --%s: '%s' is not a whole number from %.0f to %.0f", name, row->name,
-                       text, row->least, row->most);
+        return wrong(command, "--%s: '%s' is not a whole number from %.0f to %.0f", row->name, text,
+                     row->least, row->most);
     case OPTION_REAL:
         break;
     }
     if (read_real(text, row->least, row->most, row->value)) return GO_ON;
-    return misused("%s: --%s: '%s' is not a number from %g to %g", name, row->name, text,
-                   row->least, row->most);
+    return wrong(command, "--%s: '%s' is not a number from %g to %g", row->name, text, row->least,
+                 row->most);
 }
 
 static void print_default(const struct option_row *row)
@@ -97,8 +109,8 @@ static void print_default(const struct option_row *row)
 
 static int help(const struct command *command)
 {
-    printf("usage: toy_translate %s [OPTION]...%s%s\n\n%s\n\n", command->name,
-           *command->arguments ? " " : "", command->arguments, command->purpose);
+    printf("usage: %s%s%s [OPTION]...%s%s\n\n%s\n\n", program_name, *command->name ? " " : "",
+           command->name, *command->arguments ? " " : "", command->arguments, command->purpose);
     for (int i = 0; i < command->count; i++) {
         const struct option_row *row = &command->rows[i];
         char left[64];
@@ -118,12 +130,11 @@ static int refuse(const struct command *command, int code, char **argv)
     const char *culprit = argv[optind - 1];
     int row = optopt - FIRST;
     if (code == ':' && row >= 0 && row < command->count)
-        return misused("%s: --%s needs a value: %s", command->name, command->rows[row].name,
-                       command->rows[row].argument);
-    if (row >= 0 && row <= HELP)
-        return misused("%s: '%s': this option takes no value", command->name, culprit);
-    if (optopt > 0) return misused("%s: there is no option '-%c'", command->name, optopt);
-    return misused("%s: there is no option '%s'; --help lists them", command->name, culprit);
+        return wrong(command, "--%s needs a value: %s", command->rows[row].name,
+                     command->rows[row].argument);
+    if (row >= 0 && row <= HELP) return wrong(command, "'%s': this option takes no value", culprit);
+    if (optopt > 0) return wrong(command, "there is no option '-%c'", optopt);
+    return wrong(command, "there is no option '%s'; --help lists them", culprit);
 }
 
 static int rest(struct command *command, int argc, char **argv)
@@ -131,10 +142,8 @@ static int rest(struct command *command, int argc, char **argv)
     int count = argc - optind;
     command->rest = argv + optind;
     if (count > command->most)
-        return misused("%s: '%s' is one argument too many", command->name,
-                       command->rest[command->most]);
-    if (count < command->least)
-        return misused("%s: %s is missing", command->name, command->arguments);
+        return wrong(command, "'%s' is one argument too many", command->rest[command->most]);
+    if (count < command->least) return wrong(command, "%s is missing", command->arguments);
     return GO_ON;
 }
 
@@ -153,8 +162,8 @@ int options_read(struct command *command, int argc, char **argv)
         if (code == -1) return rest(command, argc, argv);
         if (code == 'h' || code == FIRST + HELP) return help(command);
         if (code < FIRST) return refuse(command, code, argv);
-        int wrong = take(command, &command->rows[code - FIRST], optarg);
-        if (wrong != GO_ON) return wrong;
+        int taken = take(command, &command->rows[code - FIRST], optarg);
+        if (taken != GO_ON) return taken;
     }
 }
 

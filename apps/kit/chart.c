@@ -1,0 +1,65 @@
+/* chart.c - curves in a frame. */
+#include "kit/program.h"
+#include "kit/svg.h"
+#include <stdlib.h>
+
+const char *const chart_colours[6] = {"#0072B2", "#D55E00", "#009E73",
+                                      "#CC79A7", "#E69F00", "#56B4E9"};
+
+double chart_x(const struct chart *chart, double value)
+{
+    return chart->x + chart->width * (value - chart->from[0]) / (chart->to[0] - chart->from[0]);
+}
+
+double chart_y(const struct chart *chart, double value)
+{
+    return chart->y + chart->height -
+           chart->height * (value - chart->from[1]) / (chart->to[1] - chart->from[1]);
+}
+
+void chart_frame(struct svg *svg, const struct chart *chart)
+{
+    double bottom = chart->y + chart->height, right = chart->x + chart->width;
+    for (int axis = 0; axis < 2; axis++) {
+        int ticks = (int)((chart->to[axis] - chart->from[axis]) / chart->step[axis] + 1e-6);
+        for (int i = 0; i <= ticks; i++) {
+            double value = chart->from[axis] + i * chart->step[axis];
+            if (axis == 0) {
+                double x = chart_x(chart, value);
+                svg_line(svg, x, bottom, x, bottom + 5, "#666666", 1);
+                svg_text(svg, x, bottom + 19, 12, SVG_MIDDLE, "#444444", "%g", value);
+            } else {
+                double y = chart_y(chart, value);
+                svg_line(svg, chart->x, y, right, y, "#E4E4E4", 1);
+                svg_text(svg, chart->x - 8, y + 4, 12, SVG_RIGHT, "#444444", "%g", value);
+            }
+        }
+    }
+    svg_line(svg, chart->x, bottom, right, bottom, "#666666", 1);
+    svg_text(svg, chart->x, chart->y - 14, 15, SVG_LEFT, "#222222", "%s", chart->title);
+    svg_text(svg, chart->x + chart->width / 2, bottom + 40, 13, SVG_MIDDLE, "#444444", "%s",
+             chart->labels[0]);
+    svg_text_turned(svg, chart->x - 42, chart->y + chart->height / 2, 13, -90, SVG_MIDDLE,
+                    "#444444", chart->labels[1]);
+}
+
+void chart_curve(struct svg *svg, const struct chart *chart, int count, const double *xs,
+                 const double *ys, const char *colour)
+{
+    double *points = grab(2 * (size_t)count, sizeof *points);
+    for (int i = 0; i < count; i++) {
+        points[2 * i] = chart_x(chart, xs[i]);
+        points[2 * i + 1] = chart_y(chart, ys[i]);
+    }
+    svg_polyline(svg, count, points, colour, 2.5, 0);
+    for (int i = 0; i < count; i++)
+        svg_circle(svg, points[2 * i], points[2 * i + 1], 3.5, colour, "white");
+    free(points);
+}
+
+void chart_legend(struct svg *svg, double x, double y, const char *colour, const char *name)
+{
+    svg_line(svg, x, y - 4, x + 24, y - 4, colour, 2.5);
+    svg_circle(svg, x + 12, y - 4, 3.5, colour, "white");
+    svg_text(svg, x + 32, y, 13, SVG_LEFT, "#222222", "%s", name);
+}

@@ -1,0 +1,21 @@
+/* heatmap.h - a table of weights in the terminal: the darker, the more weight. */
+#ifndef KIT_HEATMAP_H
+#define KIT_HEATMAP_H
+
+#include <rapt/text.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+struct heatmap {
+    int rows, columns;
+    const rapt_text *row_names, *column_names; /* [rows], [columns]; UTF-8 */
+    const float *weights;                      /* [rows][columns], each from 0 to 1 */
+};
+/* Tables wider than `width` terminal columns come in several parts. numbers: per cent. */
+void heatmap_print(FILE *file, const struct heatmap *map, bool numbers, int width);
+const char *heatmap_shade(float weight); /* one character, from a dot to a full block */
+
+int text_columns(rapt_text text); /* how wide a terminal shows it */
+char *printable(rapt_text text);  /* one line of valid UTF-8; a new string */
+
+#endif

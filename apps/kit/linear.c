@@ -1,0 +1,117 @@
+/* linear.c - y += x W + b, and three products of small matrices.
+
+   Each product keeps a small tile of its result in registers while it walks along the sum. The
+   innermost loops run over neighbours in memory, so that a compiler turns them into vectors
+   without reordering a sum: no flag that changes results is needed. */
+#include "kit/layers.h"
+#include <math.h>
+
+enum { ROWS = 4, WIDE = 8 }; /* of a tile */
+
+/* y[r][j] += sum over k of x[r][k] w[k][j], for a whole tile. */
+static void tile(int in, int out, const float *x, const float *w, float *y)
+{
+    float sum[ROWS][WIDE];
+    for (int r = 0; r < ROWS; r++)
+        for (int j = 0; j < WIDE; j++) sum[r][j] = y[r * out + j];
+    for (int k = 0; k < in; k++)
+        for (int r = 0; r < ROWS; r++)
+            for (int j = 0; j < WIDE; j++) sum[r][j] += x[r * in + k] * w[k * out + j];
+    for (int r = 0; r < ROWS; r++)
+        for (int j = 0; j < WIDE; j++) y[r * out + j] = sum[r][j];
+}
+
+/* The same for what is left at the edges, rows x wide. */
+static void edge(int rows, int wide, int in, int out, const float *x, const float *w, float *y)
+{
+    for (int r = 0; r < rows; r++)
+        for (int k = 0; k < in; k++)
+            for (int j = 0; j < wide; j++) y[r * out + j] += x[r * in + k] * w[k * out + j];
+}
+
+void product(int rows, int in, int out, const float *x, const float *w, float *y)
+{
+    int whole = out - out % WIDE, r = 0;
+    for (; r + ROWS <= rows; r += ROWS)
+        for (int j = 0; j < whole; j += WIDE) tile(in, out, x + r * in, w + j, y + r * out + j);
+    edge(rows - r, whole, in, out, x + r * in, w, y + r * out);
+    edge(rows, out - whole, in, out, x, w + whole, y + whole);
+}
+
+/* dx[r][k] += sum over j of dy[r][j] w[k][j]: WIDE sums at once, added up in pairs at the end. */
+static float along(int out, const float *dy, const float *w)
+{
+    float sum[WIDE] = {0}, rest = 0;
+    int whole = out - out % WIDE;
+    for (int j = 0; j < whole; j += WIDE)
+        for (int l = 0; l < WIDE; l++) sum[l] += dy[j + l] * w[j + l];
+    for (int j = whole; j < out; j++) rest += dy[j] * w[j];
+    for (int half = WIDE / 2; half > 0; half /= 2)
+        for (int l = 0; l < half; l++) sum[l] += sum[l + half];
+    return sum[0] + rest;
+}
+
+void product_back(int rows, int in, int out, const float *dy, const float *w, float *dx)
+{
+    for (int r = 0; r < rows; r++)
+        for (int k = 0; k < in; k++) dx[r * in + k] += along(out, dy + r * out, w + k * out);
+}
+
+/* dw[k][j] += sum over r of x[r][k] dy[r][j]. */
+static void weight_tile(int rows, int in, int out, const float *x, const float *dy, float *dw)
+{
+    float sum[ROWS][WIDE];
+    for (int k = 0; k < ROWS; k++)
+        for (int j = 0; j < WIDE; j++) sum[k][j] = dw[k * out + j];
+    for (int r = 0; r < rows; r++)
+        for (int k = 0; k < ROWS; k++)
+            for (int j = 0; j < WIDE; j++) sum[k][j] += x[r * in + k] * dy[r * out + j];
+    for (int k = 0; k < ROWS; k++)
+        for (int j = 0; j < WIDE; j++) dw[k * out + j] = sum[k][j];
+}
+
+static void weight_edge(int rows, int many, int wide, int in, int out, const float *x,
+                        const float *dy, float *dw)
+{
+    for (int r = 0; r < rows; r++)
+        for (int k = 0; k < many; k++)
+            for (int j = 0; j < wide; j++) dw[k * out + j] += x[r * in + k] * dy[r * out + j];
+}
+
+void product_weight(int rows, int in, int out, const float *x, const float *dy, float *dw)
+{
+    int whole = out - out % WIDE, k = 0;
+    for (; k + ROWS <= in; k += ROWS)
+        for (int j = 0; j < whole; j += WIDE)
+            weight_tile(rows, in, out, x + k, dy + j, dw + k * out + j);
+    weight_edge(rows, in - k, whole, in, out, x + k, dy, dw + k * out);
+    weight_edge(rows, in, out - whole, in, out, x, dy + whole, dw + whole);
+}
+
+void linear_create(struct linear *linear, struct params *params, struct random *random, int in,
+                   int out, int biased)
+{
+    size_t count = (size_t)in * (size_t)out;
+    *linear = (struct linear){.in = in, .out = out};
+    linear->weight = params_take(params, count, &linear->dweight);
+    if (biased) linear->bias = params_take(params, (size_t)out, &linear->dbias);
+    for (size_t i = 0; i < count; i++) linear->weight[i] = random_normal(random) / sqrtf((float)in);
+}
+
+void linear_forward(const struct linear *linear, int rows, const float *x, float *y)
+{
+    int out = linear->out;
+    for (int r = 0; linear->bias != NULL && r < rows; r++)
+        for (int j = 0; j < out; j++) y[r * out + j] += linear->bias[j];
+    product(rows, linear->in, out, x, linear->weight, y);
+}
+
+void linear_backward(const struct linear *linear, int rows, const float *x, const float *dy,
+                     float *dx)
+{
+    int out = linear->out;
+    for (int r = 0; linear->bias != NULL && r < rows; r++)
+        for (int j = 0; j < out; j++) linear->dbias[j] += dy[r * out + j];
+    product_weight(rows, linear->in, out, x, dy, linear->dweight);
+    if (dx != NULL) product_back(rows, linear->in, out, dy, linear->weight, dx);
+}

@@ -1,0 +1,28 @@
+/* loss.c - cross-entropy: -log p[label], p = softmax(x). */
+#include "kit/layers.h"
+#include <math.h>
+#include <string.h>
+
+int likeliest(int width, const float *x)
+{
+    int best = 0;
+    for (int j = 1; j < width; j++) best = x[j] > x[best] ? j : best;
+    return best;
+}
+
+double cross_entropy(int rows, int width, const float *x, const int *labels, float *dx, int *right)
+{
+    double loss = 0;
+    softmax(rows, width, x, dx);
+    for (int r = 0; r < rows; r++, x += width, dx += width) {
+        int label = labels[r];
+        if (label < 0) {
+            memset(dx, 0, (size_t)width * sizeof *dx);
+            continue;
+        }
+        loss -= log((double)dx[label]);
+        if (right != NULL) *right += likeliest(width, x) == label;
+        dx[label] -= 1;
+    }
+    return loss;
+}

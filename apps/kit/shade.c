@@ -1,0 +1,48 @@
+/* shade.c - weights as shades of blue. */
+#include "kit/heatmap.h"
+#include "kit/program.h"
+#include "kit/svg.h"
+#include <stdlib.h>
+
+void shade_colour(float weight, char colour[8])
+{
+    static const int white[3] = {255, 255, 255}, dark[3] = {8, 48, 107};
+    static const int middle[3] = {107, 174, 214};
+    int rgb[3];
+    weight = weight < 0 ? 0 : weight > 1 ? 1 : weight;
+    for (int i = 0; i < 3; i++) {
+        const int from = weight < 0.5F ? white[i] : middle[i];
+        const int to = weight < 0.5F ? middle[i] : dark[i];
+        float share = weight < 0.5F ? 2 * weight : 2 * weight - 1;
+        rgb[i] = (int)((float)from + share * (float)(to - from) + 0.5F);
+    }
+    snprintf(colour, 8, "#%02X%02X%02X", rgb[0] & 255, rgb[1] & 255, rgb[2] & 255);
+}
+
+static void put_name(struct svg *svg, double x, double y, double degrees, rapt_text name)
+{
+    char *text = printable(name);
+    svg_text_turned(svg, x, y, 13, degrees, degrees < 0 ? SVG_LEFT : SVG_RIGHT, "#222222", text);
+    free(text);
+}
+
+void shade_map(struct svg *svg, double x, double y, double cell, int rows, int columns,
+               const rapt_text *row_names, const rapt_text *column_names, const float *weights)
+{
+    for (int r = 0; r < rows; r++) {
+        double top = y + r * cell;
+        for (int c = 0; c < columns; c++) {
+            float weight = weights[(size_t)r * (size_t)columns + (size_t)c];
+            double left = x + c * cell;
+            char colour[8];
+            shade_colour(weight, colour);
+            svg_rect(svg, left, top, cell, cell, colour, "#D8D8D8");
+            if (cell >= 22 && weight > 0.095F)
+                svg_text(svg, left + cell / 2, top + cell / 2 + 4, 11, SVG_MIDDLE,
+                         weight > 0.55F ? "white" : "#333333", "%.0f", (double)(100 * weight));
+        }
+        if (row_names != NULL) put_name(svg, x - 8, top + cell / 2 + 4, 0, row_names[r]);
+    }
+    for (int c = 0; column_names != NULL && c < columns; c++)
+        put_name(svg, x + (c + 0.6) * cell, y - 7, -45, column_names[c]);
+}

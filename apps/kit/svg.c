@@ -1,0 +1,102 @@
+/* svg.c - shapes and text of Scalable Vector Graphics 1.1. */
+#include "kit/svg.h"
+#include "kit/program.h"
+#include <errno.h>
+#include <stdarg.h>
+#include <string.h>
+
+int svg_open(struct svg *svg, const char *path, double width, double height)
+{
+    *svg = (struct svg){fopen(path, "w"), path, width, height};
+    if (svg->file == NULL) return failed("%s: %s", path, strerror(errno));
+    fprintf(svg->file,
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%g\" height=\"%g\" "
+            "viewBox=\"0 0 %g %g\" font-family=\"Helvetica, Arial, DejaVu Sans, sans-serif\">\n",
+            width, height, width, height);
+    svg_rect(svg, 0, 0, width, height, "white", "none");
+    return EXIT_FINE;
+}
+
+int svg_close(struct svg *svg)
+{
+    fputs("</svg>\n", svg->file);
+    int bad = ferror(svg->file);
+    errno = 0;
+    if (fclose(svg->file) == 0 && !bad) return EXIT_FINE;
+    return failed("%s: %s", svg->path, errno ? strerror(errno) : "cannot be written");
+}
+
+void svg_rect(struct svg *svg, double x, double y, double width, double height, const char *fill,
+              const char *stroke)
+{
+    fprintf(svg->file,
+            "<rect x=\"%.6g\" y=\"%.6g\" width=\"%.6g\" height=\"%.6g\" fill=\"%s\" "
+            "stroke=\"%s\"/>\n",
+            x, y, width, height, fill, stroke);
+}
+
+void svg_circle(struct svg *svg, double x, double y, double radius, const char *fill,
+                const char *stroke)
+{
+    fprintf(svg->file, "<circle cx=\"%.6g\" cy=\"%.6g\" r=\"%.6g\" fill=\"%s\" stroke=\"%s\"/>\n",
+            x, y, radius, fill, stroke);
+}
+
+void svg_line(struct svg *svg, double x1, double y1, double x2, double y2, const char *stroke,
+              double thickness)
+{
+    fprintf(svg->file,
+            "<line x1=\"%.6g\" y1=\"%.6g\" x2=\"%.6g\" y2=\"%.6g\" stroke=\"%s\" "
+            "stroke-width=\"%g\"/>\n",
+            x1, y1, x2, y2, stroke, thickness);
+}
+
+void svg_polyline(struct svg *svg, int count, const double *points, const char *colour,
+                  double thickness, int closed)
+{
+    fprintf(svg->file, "<%s points=\"", closed ? "polygon" : "polyline");
+    for (int i = 0; i < count; i++)
+        fprintf(svg->file, "%s%.6g,%.6g", i > 0 ? " " : "", points[2 * i], points[2 * i + 1]);
+    fprintf(svg->file,
+            "\" fill=\"%s\" stroke=\"%s\" stroke-width=\"%g\" stroke-linejoin=\"round\"/>\n",
+            closed ? colour : "none", colour, thickness);
+}
+
+static void put_escaped(FILE *file, const char *text)
+{
+    for (; *text; text++) {
+        if (*text == '<')
+            fputs("&lt;", file);
+        else if (*text == '>')
+            fputs("&gt;", file);
+        else if (*text == '&')
+            fputs("&amp;", file);
+        else
+            fputc(*text, file);
+    }
+}
+
+void svg_text_turned(struct svg *svg, double x, double y, double size, double degrees,
+                     enum svg_anchor anchor, const char *colour, const char *text)
+{
+    static const char *const anchors[] = {"start", "middle", "end"};
+    fprintf(svg->file,
+            "<text x=\"%.6g\" y=\"%.6g\" font-size=\"%g\" text-anchor=\"%s\" fill=\"%s\"", x, y,
+            size, anchors[anchor], colour);
+    if (degrees < 0 || degrees > 0)
+        fprintf(svg->file, " transform=\"rotate(%g %.6g %.6g)\"", degrees, x, y);
+    fputc('>', svg->file);
+    put_escaped(svg->file, text);
+    fputs("</text>\n", svg->file);
+}
+
+void svg_text(struct svg *svg, double x, double y, double size, enum svg_anchor anchor,
+              const char *colour, const char *format, ...)
+{
+    char text[1024];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    svg_text_turned(svg, x, y, size, 0, anchor, colour, text);
+}

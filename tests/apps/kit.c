@@ -1,0 +1,324 @@
+/* kit - the layers of the demonstrations, judged by difference quotients; random numbers; SVG that
+   an XML reader would take. */
+#define _POSIX_C_SOURCE 200809L
+#include "kit/layers.h"
+#include "kit/program.h"
+#include "kit/svg.h"
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+const char program_name[] = "kit";
+
+enum { MOST = 4096 };
+
+static void fill(struct random *random, float *x, int count)
+{
+    for (int i = 0; i < count; i++) x[i] = random_normal(random);
+}
+
+/* A layer as the quotients see it: y from x and parameters, and the gradients from dy. */
+struct layer;
+typedef void layer_forward(const struct layer *layer, const float *x, float *y);
+typedef void layer_backward(const struct layer *layer, const float *x, const float *y,
+                            const float *dy, float *dx);
+struct layer {
+    int rows, in, out;
+    layer_forward *forward;
+    layer_backward *backward;
+    struct params params;
+    struct linear linear;
+    struct norm norm;
+    struct embed embed;
+};
+
+/* sum of y dy, in double. */
+static double along(const struct layer *layer, const float *x, const float *dy)
+{
+    static float y[MOST];
+    double sum = 0;
+    memset(y, 0, sizeof y);
+    layer->forward(layer, x, y);
+    for (int i = 0; i < layer->rows * layer->out; i++) sum += (double)y[i] * (double)dy[i];
+    return sum;
+}
+
+/* Moves one number to both sides and compares the slope with its gradient. */
+static void compare(const struct layer *layer, float *number, float gradient, const float *x,
+                    const float *dy)
+{
+    const float kept = *number, step = 1e-2F;
+    *number = kept + step;
+    double above = along(layer, x, dy);
+    *number = kept - step;
+    double below = along(layer, x, dy);
+    *number = kept;
+    double quotient = (above - below) / (2 * (double)step);
+    if (fabs(quotient - (double)gradient) > 3e-3 * (1 + fabs(quotient)))
+        fail_msg("gradient %g, quotient %g", (double)gradient, quotient);
+}
+
+static void judge(struct layer *layer)
+{
+    static float x[MOST], y[MOST], dx[MOST], dy[MOST];
+    struct random random = random_from(3, 1);
+    int inputs = layer->rows * layer->in, outputs = layer->rows * layer->out;
+    fill(&random, x, inputs);
+    fill(&random, dy, outputs);
+    /* A kink within the step of a quotient would be judged wrongly. */
+    for (int i = 0; i < inputs; i++) x[i] += x[i] > 0 ? 0.05F : -0.05F;
+    memset(y, 0, sizeof y);
+    memset(dx, 0, sizeof dx);
+    layer->forward(layer, x, y);
+    layer->backward(layer, x, y, dy, dx);
+    for (int i = 0; i < inputs; i++) compare(layer, x + i, dx[i], x, dy);
+    for (size_t i = 0; i < layer->params.count; i++)
+        compare(layer, layer->params.value + i, layer->params.gradient[i], x, dy);
+    float first = dx[0];
+    layer->backward(layer, x, y, dy, dx);
+    assert_float_equal(dx[0], 2 * first, 1e-4); /* gradients are added */
+}
+
+static void linear_f(const struct layer *l, const float *x, float *y)
+{
+    linear_forward(&l->linear, l->rows, x, y);
+}
+static void linear_b(const struct layer *l, const float *x, const float *y, const float *dy,
+                     float *dx)
+{
+    (void)y;
+    linear_backward(&l->linear, l->rows, x, dy, dx);
+}
+static void norm_f(const struct layer *l, const float *x, float *y)
+{
+    norm_forward(&l->norm, l->rows, x, y);
+}
+static void norm_b(const struct layer *l, const float *x, const float *y, const float *dy,
+                   float *dx)
+{
+    (void)y;
+    norm_backward(&l->norm, l->rows, x, dy, dx);
+}
+static size_t size_of(const struct layer *l)
+{
+    return (size_t)l->rows * (size_t)l->in;
+}
+static void sigmoid_f(const struct layer *l, const float *x, float *y)
+{
+    sigmoid_forward(size_of(l), x, y);
+}
+static void sigmoid_b(const struct layer *l, const float *x, const float *y, const float *dy,
+                      float *dx)
+{
+    (void)x;
+    sigmoid_backward(size_of(l), y, dy, dx);
+}
+static void tanh_f(const struct layer *l, const float *x, float *y)
+{
+    tanh_forward(size_of(l), x, y);
+}
+static void tanh_b(const struct layer *l, const float *x, const float *y, const float *dy,
+                   float *dx)
+{
+    (void)x;
+    tanh_backward(size_of(l), y, dy, dx);
+}
+static void relu_f(const struct layer *l, const float *x, float *y)
+{
+    relu_forward(size_of(l), x, y);
+}
+static void relu_b(const struct layer *l, const float *x, const float *y, const float *dy,
+                   float *dx)
+{
+    (void)x;
+    relu_backward(size_of(l), y, dy, dx);
+}
+
+static struct layer make(int rows, int in, int out, layer_forward *forward,
+                         layer_backward *backward)
+{
+    struct layer layer = {.rows = rows, .in = in, .out = out};
+    layer.forward = forward;
+    layer.backward = backward;
+    return layer;
+}
+
+/* Sizes on both sides of the tiles. */
+static void test_linear(void **state)
+{
+    const int sizes[][3] = {{1, 1, 1}, {4, 8, 8}, {5, 9, 11}, {3, 4, 17}, {9, 3, 24}};
+    (void)state;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        struct random random = random_from(1, i);
+        struct layer layer = make(sizes[i][0], sizes[i][1], sizes[i][2], linear_f, linear_b);
+        params_create(&layer.params, MOST);
+        linear_create(&layer.linear, &layer.params, &random, layer.in, layer.out, i % 2 == 0);
+        judge(&layer);
+        params_free(&layer.params);
+    }
+}
+
+static void test_norm(void **state)
+{
+    struct layer layer = make(3, 10, 10, norm_f, norm_b);
+    (void)state;
+    params_create(&layer.params, MOST);
+    norm_create(&layer.norm, &layer.params, layer.in);
+    for (int j = 0; j < 10; j++) layer.norm.gain[j] = 1 + 0.1F * (float)j;
+    judge(&layer);
+    params_free(&layer.params);
+}
+
+static void test_activations(void **state)
+{
+    struct layer layers[] = {make(4, 9, 9, sigmoid_f, sigmoid_b), make(4, 9, 9, tanh_f, tanh_b),
+                             make(4, 9, 9, relu_f, relu_b)};
+    (void)state;
+    for (size_t i = 0; i < 3; i++) judge(&layers[i]);
+    for (float x = -90; x < 90; x += 0.37F) {
+        float s, t;
+        sigmoid_forward(1, &x, &s);
+        tanh_forward(1, &x, &t);
+        assert_true(fabs((double)s - 1 / (1 + exp(-(double)x))) < 2e-7);
+        assert_true(fabs((double)t - tanh((double)x)) < 4e-7);
+    }
+}
+
+static void test_embed(void **state)
+{
+    struct params params;
+    struct random random = random_from(2, 0);
+    struct embed embed;
+    const int ids[] = {3, 0, 3};
+    float y[15] = {0}, dy[15];
+    (void)state;
+    params_create(&params, MOST);
+    embed_create(&embed, &params, &random, 4, 5);
+    embed_forward(&embed, 3, ids, y);
+    assert_memory_equal(y, embed.table + 15, 5 * sizeof *y);
+    assert_memory_equal(y + 5, embed.table, 5 * sizeof *y);
+    fill(&random, dy, 15);
+    embed_backward(&embed, 3, ids, dy);
+    assert_float_equal(embed.dtable[17], dy[2] + dy[12], 1e-6);
+    assert_float_equal(embed.dtable[2], dy[7], 0);
+    assert_float_equal(embed.dtable[7], 0, 0);
+    params_free(&params);
+}
+
+static void test_loss(void **state)
+{
+    float x[15], dx[15], waste[15];
+    const int labels[] = {2, -1, 4};
+    struct random random = random_from(4, 0);
+    int right = 0;
+    (void)state;
+    fill(&random, x, 15);
+    x[14] = 3;
+    cross_entropy(3, 5, x, labels, dx, &right);
+    assert_in_range(right, 1, 2); /* row 2 surely */
+    for (int i = 0; i < 15; i++) {
+        float kept = x[i];
+        x[i] = kept + 1e-2F;
+        double above = cross_entropy(3, 5, x, labels, waste, NULL);
+        x[i] = kept - 1e-2F;
+        double below = cross_entropy(3, 5, x, labels, waste, NULL);
+        x[i] = kept;
+        assert_true(fabs((above - below) / 2e-2 - (double)dx[i]) < 1e-3);
+    }
+    for (int j = 5; j < 10; j++) assert_float_equal(dx[j], 0, 0);
+}
+
+/* The first step of Adam is rate times the sign; many of them find the bottom of a bowl. */
+static void test_adam(void **state)
+{
+    struct params params;
+    float *dx, *x;
+    (void)state;
+    params_create(&params, 2);
+    x = params_take(&params, 2, &dx);
+    x[0] = 1;
+    x[1] = -2;
+    for (int step = 0; step < 600; step++) {
+        dx[0] = 2 * (x[0] - 3);
+        dx[1] = 20 * (x[1] + 1);
+        double norm = params_step(&params, 0.05F, 0.5F, step == 0 ? 1 : 0);
+        if (step > 0) continue;
+        assert_float_equal(norm, sqrt(4 + 100), 1e-4);
+        assert_float_equal(x[0], 1.05, 1e-5);
+        assert_float_equal(x[1], -1.95, 1e-5);
+        assert_float_equal(dx[0], 0, 0);
+    }
+    assert_float_equal(x[0], 3, 1e-2);
+    assert_float_equal(x[1], -1, 1e-2);
+    params_free(&params);
+}
+
+static void test_random(void **state)
+{
+    struct random a = random_from(7, 1), b = a, c = random_from(7, 2);
+    double mean = 0, square = 0;
+    int counts[6] = {0}, equal = 0;
+    (void)state;
+    for (int i = 0; i < 60000; i++) {
+        uint64_t x = random_bits(&a);
+        assert_true(x == random_bits(&b));
+        equal += x == random_bits(&c);
+        counts[random_below(&a, 6)]++;
+        double n = (double)random_normal(&a);
+        mean += n;
+        square += n * n;
+        b = a;
+    }
+    assert_int_equal(equal, 0);
+    for (int i = 0; i < 6; i++) assert_in_range(counts[i], 9600, 10400);
+    assert_true(fabs(mean / 60000) < 0.02 && fabs(square / 60000 - 1) < 0.03);
+}
+
+static void test_svg(void **state)
+{
+    char path[] = "kit-test-XXXXXX", text[4096] = "";
+    int file = mkstemp(path);
+    struct svg svg;
+    const rapt_text names[2] = {{"a<b", 3}, {"\xC3\xA9&", 3}};
+    const float weights[4] = {0, 0.5F, 1, 0.05F};
+    struct chart chart = {60, 60, 100, 80, {0, 0}, {10, 100}, {5, 50}, "t", {"x", "y"}};
+    const double xs[2] = {0, 10}, ys[2] = {100, 0};
+    (void)state;
+    assert_true(file >= 0);
+    close(file);
+    assert_int_equal(svg_open(&svg, path, 300, 200), EXIT_FINE);
+    chart_frame(&svg, &chart);
+    chart_curve(&svg, &chart, 2, xs, ys, chart_colours[0]);
+    shade_map(&svg, 200, 60, 24, 2, 2, names, names, weights);
+    assert_int_equal(svg_close(&svg), EXIT_FINE);
+    FILE *again = fopen(path, "r");
+    assert_non_null(again);
+    assert_true(fread(text, 1, sizeof text - 1, again) > 500);
+    fclose(again);
+    remove(path);
+    assert_int_equal(strncmp(text, "<svg xmlns=", 11), 0);
+    assert_non_null(strstr(text, ">a&lt;b</text>"));
+    assert_non_null(strstr(text, ">\xC3\xA9&amp;</text>"));
+    assert_non_null(strstr(text, "points=\"60,60 160,140\"")); /* the corners of the frame */
+    assert_non_null(strstr(text, "fill=\"#08306B\""));         /* weight 1 */
+    assert_int_equal(svg_open(&svg, "missing/folder/x.svg", 1, 1), EXIT_FAILED);
+    assert_int_equal(svg_open(&svg, "/dev/full", 1, 1), EXIT_FINE);
+    assert_int_equal(svg_close(&svg), EXIT_FAILED);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_linear),      cmocka_unit_test(test_norm),
+        cmocka_unit_test(test_activations), cmocka_unit_test(test_embed),
+        cmocka_unit_test(test_loss),        cmocka_unit_test(test_adam),
+        cmocka_unit_test(test_random),      cmocka_unit_test(test_svg),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
