@@ -31,13 +31,17 @@ size_t rapt__attention_room(int heads, int key_heads, int width, int batch, int 
 /* ---- cache.c: keys in panels of 16 and values, as the kernels read them ---- */
 struct cache {
     int sequences, key_heads, key_width, value_width;
-    int *offsets;        /* [sequences + 1] first panel of each sequence */
+    int *offsets;        /* [sequences + 1] first panel of each place */
+    int *place;          /* [sequences] where a sequence lies */
     int *counts;         /* [sequences] keys so far */
-    float *keys;         /* per sequence and key head [panels][key width][16] */
-    float *values;       /* per sequence and key head [panels * 16][padded value width] */
-    unsigned char *wild; /* per sequence and key head [panels] infinity or NaN among the values */
-    int *moves;          /* [sequences][2] of rapt__cache_move: to, from */
-    int *readers;        /* [sequences + 1] who still wants to read it; how many moves there are */
+    int *after, *spare;  /* [sequences] of a move */
+    float *keys;         /* per place and key head [panels][key width][16] */
+    float *values;       /* per place and key head [panels * 16][padded value width] */
+    unsigned char *wild; /* per place and key head [panels] infinity or NaN among the values */
+    uint64_t *stamps;    /* [panels] panels with the same stamp hold the same; 0: nothing yet */
+    uint64_t clock;      /* the last stamp */
+    int *copies;         /* [panels][3] of a move: from a place, to a sequence, which panel; */
+    int copy_count;      /*   so many */
 };
 /* Places an empty cache in an arena (counted or handed out); sequence i has room for
    capacity[i] keys. Once the arena is real, rapt__cache_start makes it usable, and empty again. */
@@ -49,8 +53,8 @@ void rapt__cache_start(struct cache *cache, const int *capacity);
    k + r*k_row + g*key_width, v + r*v_row + g*value_width. They must fit. */
 void rapt__cache_append(struct team *team, struct cache *cache, const int *starts, const float *k,
                         ptrdiff_t k_row, const float *v, ptrdiff_t v_row);
-/* Sequence i becomes what parents[i] was, keeping its own capacity, which must suffice. A
-   sequence that stays is not touched; others are copied in place. */
+/* Sequence i becomes what parents[i] was, which must have room for as many panels of 16 as i has.
+   A sequence with one child is not copied, nor is what two sequences have in common. */
 void rapt__cache_move(struct team *team, struct cache *cache, const int *parents);
 
 struct cached_queries {

@@ -4,12 +4,18 @@
 
 #include "attention/problem.h"
 
+/* First panel of a key head of a place. */
+static inline size_t rapt__cache_place(const struct cache *c, int place, int g)
+{
+    size_t first = (size_t)c->offsets[place];
+    size_t own = (size_t)c->offsets[place + 1] - first;
+    return first * (size_t)c->key_heads + (size_t)g * own;
+}
+
 /* First panel of a key head of a sequence. */
 static inline size_t rapt__cache_panel(const struct cache *c, int sequence, int g)
 {
-    size_t first = (size_t)c->offsets[sequence];
-    size_t own = (size_t)c->offsets[sequence + 1] - first;
-    return first * (size_t)c->key_heads + (size_t)g * own;
+    return rapt__cache_place(c, c->place[sequence], g);
 }
 
 static inline float *rapt__cache_keys(const struct cache *c, size_t panel)
