@@ -33,7 +33,19 @@ struct trial {
     int size;                 /* threads there really were */
     double seconds;           /* the fastest sample */
     float kept[MOST_THREADS]; /* results, so that nothing is left out by the compiler */
+    double begin[MOST_THREADS], end[MOST_THREADS];
 };
+
+/* From the first that began to the last that ended. */
+static double seconds_of(const struct trial *t, int members)
+{
+    double begin = t->begin[0], end = t->end[0];
+    for (int i = 1; i < members; i++) {
+        if (t->begin[i] < begin) begin = t->begin[i];
+        if (t->end[i] > end) end = t->end[i];
+    }
+    return end - begin;
+}
 
 static void run_trial(struct team *team, void *argument)
 {
@@ -42,11 +54,12 @@ static void run_trial(struct team *team, void *argument)
     rapt__team_share(team, t->count, 256, &begin, &end);
     for (int sample = 0; sample <= SAMPLES; sample++) {
         rapt__team_barrier(team);
-        double start = bench_now();
+        t->begin[team->rank] = bench_now();
         t->kept[team->rank] = t->data ? t->loop->read(t->data + begin, end - begin)
                                       : t->loop->fma(t->rounds, 0.5f, 1);
+        t->end[team->rank] = bench_now();
         rapt__team_barrier(team);
-        double taken = bench_now() - start;
+        double taken = team->rank == 0 ? seconds_of(t, team->size) : 0;
         if (team->rank == 0 && (sample == 0 || taken < t->seconds)) t->seconds = taken;
     }
     if (team->rank == 0) t->size = team->size;

@@ -1,0 +1,156 @@
+#!/usr/bin/env python3
+"""compare.py FOLDER [--quick | --check] [--json] [--markdown] [--threads 1,2] [--only NAME]
+
+Our figures beside those of PyTorch and oneDNN, in one process and on the same numbers. FOLDER
+holds libcompare_ours.so and, where oneDNN was found, libcompare_onednn.so; run.sh builds them.
+
+Samples alternate, ours, theirs, ours, theirs, so that a slow moment of the machine strikes both;
+`times` is the median of theirs / ours over these pairs: above 1 we are faster. Outputs are
+compared too: the greatest difference over the greatest number; where it is too large, the row
+says so and the exit status is 1."""
+import argparse
+import json
+import os
+import statistics
+import sys
+import time
+
+import works
+from ours import ONEDNN, Ours, load
+
+
+class Timer:
+    def __init__(self, options):
+        self.pairs = 1 if options.check else 3 if options.quick else 9
+        self.least = 0 if options.check else 0.005 if options.quick else 0.02
+
+    @staticmethod
+    def seconds(run, count):
+        start = time.perf_counter()
+        run(count)
+        return (time.perf_counter() - start) / count
+
+    def count(self, run):
+        """How many calls make a sample; they warm up."""
+        count = 1
+        while self.seconds(run, count) * count < self.least:
+            count *= 2
+        return count
+
+    def compare(self, ours, theirs):
+        """run(count) of both: medians in seconds, and the median of the ratios of pairs."""
+        counts = [self.count(ours), self.count(theirs)]
+        pairs = [(self.seconds(ours, counts[0]), self.seconds(theirs, counts[1]))
+                 for _ in range(self.pairs)]
+        mine, their = zip(*pairs)
+        ratios = sorted(b / a for a, b in pairs)
+        return {"seconds": statistics.median(mine), "peer_seconds": statistics.median(their),
+                "times": statistics.median(ratios), "least": ratios[0], "most": ratios[-1],
+                "pairs": len(pairs)}
+
+
+def say(row):
+    unit, scale, inverse = row["unit"]
+    figures = [scale / x if inverse else scale * x for x in (row["seconds"], row["peer_seconds"])]
+    print(f"{row['name']:19}\t{row['what']:34}\t{row['threads']:7}\t{row['peer']:15}\t"
+          f"{figures[0]:9.2f}\t{figures[1]:9.2f}\t{unit:9}\t{row['times']:6.2f}\t"
+          f"{row['least']:.2f}-{row['most']:.2f}\t{row['difference']:.1e}"
+          + ("" if row["equal"] else "\tDIFFERS"))
+
+
+def figure(row, seconds):
+    unit, scale, inverse = row["unit"]
+    value = scale / seconds if inverse else scale * seconds
+    return f"{value:.0f}" if value >= 20 else f"{value:.1f}"
+
+
+def markdown(rows):
+    """Rows of a table: a line for each work, `one thread / all threads` in each cell."""
+    threads = sorted({row["threads"] for row in rows})
+    peers = sorted({row["peer"] for row in rows}, reverse=True)
+    heads = ["work (" + " / ".join(f"{t} thread{'s' * (t > 1)}" for t in threads) + ")", "unit",
+             "rapt"] + [head for peer in peers for head in (peer, "times as fast")]
+    print("| " + " | ".join(heads) + " |\n" + "|---" * len(heads) + "|")
+    for name, what in dict.fromkeys((row["name"], row["what"]) for row in rows):
+        mine = [row for row in rows if (row["name"], row["what"]) == (name, what)]
+
+        def cell(pick):
+            return " / ".join(pick(t) or "-" for t in threads).replace("- / -", "-")
+
+        def ours(t):
+            found = [row["seconds"] for row in mine if row["threads"] == t]
+            return figure(mine[0], statistics.median(found)) if found else None
+        cells = [f"{'product' if name == 'gemm' else name.replace('_', ' ')}, {what}", mine[0]["unit"][0], cell(ours)]
+        for peer in peers:
+            at = {row["threads"]: row for row in mine if row["peer"] == peer}
+            cells.append(cell(lambda t: at and figure(at[t], at[t]["peer_seconds"])))
+            cells.append(cell(lambda t: at and f"{at[t]['times']:.2f}"))
+        print("| " + " | ".join(cells) + " |")
+
+
+def import_torch(ours):
+    """PyTorch with the vectors of this machine, which Debian's does not choose itself; or None."""
+    if ours.environment["isa"] == "avx512":
+        os.environ.setdefault("ATEN_CPU_CAPABILITY", "avx512")
+    try:
+        import peer_torch
+    except ImportError as why:
+        print(f"skipped: PyTorch: {why} (apt install python3-torch)", file=sys.stderr)
+        return None
+    return peer_torch
+
+
+def read_options():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder")
+    parser.add_argument("--threads", default=None, help="1,2 [1 and as many as processors]")
+    parser.add_argument("--only", help="a name, such as gemm, or a peer, torch or onednn")
+    parser.add_argument("--quick", action="store_true", help="fewer shapes and samples")
+    parser.add_argument("--check", action="store_true", help="tiny shapes, to test the programs")
+    parser.add_argument("--json", action="store_true", help="one object a row, and nothing else")
+    parser.add_argument("--markdown", action="store_true", help="the table of README.md at the end")
+    options = parser.parse_args()
+    cores = len(os.sched_getaffinity(0))
+    options.threads = ([int(t) for t in options.threads.split(",")] if options.threads
+                       else sorted({1, cores}))
+    options.quick |= options.check
+    options.start, options.cut_short = time.monotonic(), False
+    return options
+
+
+def main():
+    options = read_options()
+    ours = Ours(options.folder)
+    torch = import_torch(ours)
+    onednn = load(options.folder, "onednn", ONEDNN)
+    if onednn is None:
+        print("skipped: oneDNN 2 was not found when this was built (apt install libdnnl-dev)",
+              file=sys.stderr)
+    about = dict(ours.environment)
+    about["pytorch"] = works.about_torch(torch) if torch else "not installed"
+    about["onednn"] = onednn.onednn_version().decode() if onednn else "not installed"
+    rows, timer = [], Timer(options)
+    if not options.json:
+        for key, value in about.items():
+            print(f"# {key}: {value}")
+        print("name               \twhat                              \tthreads\tpeer           \t"
+              "     ours\t   theirs\tunit     \t times\trange    \tdifference", flush=True)
+    for row in works.all_rows(options, timer, ours, torch, onednn):
+        rows.append(row)
+        if options.json:
+            print(json.dumps({**row, "unit": row["unit"][0], "environment": about}), flush=True)
+        else:
+            say(row)
+            sys.stdout.flush()
+    if options.markdown and rows:
+        markdown(rows)
+    if options.cut_short:
+        print("out of time for --quick, the rest was left out", file=sys.stderr)
+    if not rows:
+        print("nothing was compared", file=sys.stderr)
+    return 0 if all(row["equal"] for row in rows) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,175 @@
+/* ours.c - what compare.py calls of the library, as plain functions: numbers are drawn here and
+   owned here, so that every peer reads the same. A work is made once and run many times, so that
+   no interpreter stands between two calls of ours. */
+#include "attention/attention.h"
+#include "bench.h"
+#include "op/op.h"
+
+#include <math.h>
+#include <rapt/rapt.h>
+#include <string.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+static void check(rapt_status status, const rapt_message *why)
+{
+    if (status) bench_fail(why && why->text[0] ? why->text : rapt_status_text(status));
+}
+
+EXPORT char *ours_environment(void);
+char *ours_environment(void)
+{
+    json_t *all = bench_environment();
+    char *text = json_dumps(all, JSON_COMPACT);
+    json_decref(all);
+    return text;
+}
+
+/* In -scale .. scale, of a key. */
+EXPORT void ours_fill(float *x, size_t count, uint64_t key, float scale);
+void ours_fill(float *x, size_t count, uint64_t key, float scale)
+{
+    for (size_t i = 0; i < count; i++)
+        x[i] = scale * (float)(2 * rapt__uniform(key, (uint64_t)i) - 1);
+}
+
+/* The greatest distance of two arrays over the greatest number of the second; NaN counts as
+   infinitely far. */
+EXPORT double ours_difference(const float *x, const float *y, size_t count);
+double ours_difference(const float *x, const float *y, size_t count)
+{
+    double far = 0, most = 0;
+    for (size_t i = 0; i < count; i++) {
+        double d = fabs((double)x[i] - (double)y[i]), m = fabs((double)y[i]);
+        if (!(d <= far)) far = isnan(d) ? INFINITY : d;
+        if (m > most) most = m;
+    }
+    return most > 0 ? far / most : far;
+}
+
+/* ---- attention ---- */
+
+enum { Q, K, V, DOUT, OUT, DQ, DK, DV, ARRAYS };
+
+struct attention_work {
+    rapt_attention a;
+    float *array[ARRAYS], *lse;
+    size_t count; /* floats of an array */
+    void *scratch;
+};
+
+EXPORT struct attention_work *ours_attention_create(int batch, int heads, int rows, int width,
+                                                    int causal, int threads);
+struct attention_work *ours_attention_create(int batch, int heads, int rows, int width, int causal,
+                                             int threads)
+{
+    struct attention_work *w = bench_alloc(sizeof *w);
+    *w = (struct attention_work){.a = rapt_attention_make(batch, heads, rows, rows, width)};
+    w->a.threads = threads;
+    w->a.mask.causal = causal;
+    w->a.mask.corner = causal ? RAPT_CORNER_TOP_LEFT : RAPT_CORNER_NONE;
+    w->count = (size_t)batch * (size_t)heads * (size_t)rows * (size_t)width;
+    for (int i = 0; i < ARRAYS; i++) {
+        w->array[i] = bench_floats(w->count);
+        ours_fill(w->array[i], w->count, (uint64_t)i + 1, i <= DOUT ? 2 : 0);
+    }
+    w->lse = bench_floats(w->count / (size_t)width);
+    w->scratch = bench_alloc(rapt_attention_scratch(&w->a));
+    return w;
+}
+
+EXPORT float *ours_attention_array(struct attention_work *w, int index);
+float *ours_attention_array(struct attention_work *w, int index)
+{
+    return w->array[index];
+}
+
+EXPORT void ours_attention_forward(struct attention_work *w, int times);
+void ours_attention_forward(struct attention_work *w, int times)
+{
+    for (int i = 0; i < times; i++)
+        check(rapt_attention_forward(&w->a, w->array[Q], w->array[K], w->array[V], w->array[OUT],
+                                     w->lse, w->scratch),
+              NULL);
+}
+
+/* Sets the gradients, though the library adds to them: so that they stay comparable. */
+EXPORT void ours_attention_backward(struct attention_work *w, int times);
+void ours_attention_backward(struct attention_work *w, int times)
+{
+    for (int i = 0; i < times; i++) {
+        for (int j = DQ; j <= DV; j++) memset(w->array[j], 0, w->count * sizeof(float));
+        check(rapt_attention_backward(
+                  &w->a, w->array[Q], w->array[K], w->array[V], w->array[OUT], w->lse,
+                  w->array[DOUT],
+                  &(rapt_gradients){.q = w->array[DQ], .k = w->array[DK], .v = w->array[DV]},
+                  w->scratch),
+              NULL);
+    }
+}
+
+EXPORT void ours_attention_free(struct attention_work *w);
+void ours_attention_free(struct attention_work *w)
+{
+    for (int i = 0; i < ARRAYS; i++) bench_free(w->array[i]);
+    bench_free(w->lse);
+    bench_free(w->scratch);
+    bench_free(w);
+}
+
+/* ---- products: y[rows][out] = x[rows][in] W', W [out][in] packed once ---- */
+
+struct product_work {
+    int rows, in, out, threads, times;
+    float *x, *weight, *y, *panels, *pack;
+};
+
+EXPORT struct product_work *ours_product_create(int rows, int in, int out, int threads);
+struct product_work *ours_product_create(int rows, int in, int out, int threads)
+{
+    struct product_work *w = bench_alloc(sizeof *w);
+    size_t x = (size_t)rows * (size_t)in, y = (size_t)rows * (size_t)out;
+    size_t weights = (size_t)in * (size_t)out;
+    *w = (struct product_work){.rows = rows, .in = in, .out = out, .threads = threads};
+    w->x = bench_floats(x);
+    w->weight = bench_floats(weights);
+    w->y = bench_floats(y);
+    w->panels = bench_floats(rapt__panels_size((size_t)out, (size_t)in));
+    w->pack = bench_floats(PACK_FLOATS);
+    ours_fill(w->x, x, 1, 1);
+    ours_fill(w->weight, weights, 2, 0.1f);
+    rapt__kernels()->pack_columns(w->weight, in, out, in, 1, 0, (out + LANES - 1) / LANES,
+                                  w->panels);
+    return w;
+}
+
+EXPORT float *ours_product_array(struct product_work *w, int index);
+float *ours_product_array(struct product_work *w, int index)
+{
+    float *all[] = {w->x, w->weight, w->y};
+    return all[index];
+}
+
+static void multiply(struct team *team, void *argument)
+{
+    const struct product_work *w = argument;
+    const struct crew c = {team, rapt__kernels(), w->pack, false};
+    const struct linear linear = {w->panels, NULL, w->in, w->out};
+    for (int i = 0; i < w->times; i++)
+        rapt__linear_forward(&c, &linear, w->x, w->in, w->rows, w->y, w->out, 0, NULL);
+}
+
+EXPORT void ours_product_run(struct product_work *w, int times);
+void ours_product_run(struct product_work *w, int times)
+{
+    w->times = times;
+    rapt__team_run(w->threads, multiply, w);
+}
+
+EXPORT void ours_product_free(struct product_work *w);
+void ours_product_free(struct product_work *w)
+{
+    float *all[] = {w->x, w->weight, w->y, w->panels, w->pack};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) bench_free(all[i]);
+    bench_free(w);
+}

@@ -1,0 +1,183 @@
+/* ours_model.c - whole models for compare.py: their weights to be copied, steps of training, and
+   greedy translation. Everything is tied to one table; tokens are random and sequences of one
+   length, so that no peer loses by padding. */
+#include "bench.h"
+
+#include <rapt/rapt.h>
+#include <string.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+enum { BEGIN = 1, END = 0 };
+
+struct model_shape {
+    int encoder_layers, decoder_layers, width, heads, hidden, vocab, batch, source, target;
+    int threads;
+};
+
+struct model_work {
+    struct model_shape shape;
+    rapt_model *model;
+    rapt_trainer *trainer; /* or */
+    rapt_session *session;
+    rapt_tokens source, target;
+    int32_t *ids; /* [batch][target] of translations */
+    int *counts;
+};
+
+static void check(rapt_status status, const rapt_message *why)
+{
+    if (status) bench_fail(why->text[0] ? why->text : rapt_status_text(status));
+}
+
+static rapt_tokens draw_tokens(int batch, int length, int vocab, uint64_t key)
+{
+    int *starts = bench_alloc(((size_t)batch + 1) * sizeof *starts);
+    int32_t *ids = bench_alloc((size_t)batch * (size_t)length * sizeof *ids);
+    for (int i = 0; i <= batch; i++) starts[i] = i * length;
+    for (int i = 0; i < batch * length; i++)
+        ids[i] = (int32_t)(2 + rapt__uniform(key, (uint64_t)i) * (vocab - 2));
+    return (rapt_tokens){batch, ids, starts};
+}
+
+static struct model_work *create(const struct model_shape *s)
+{
+    struct model_work *w = bench_alloc(sizeof *w);
+    rapt_message why = {""};
+    rapt_config config = {.kind = RAPT_ENCODER_DECODER,
+                          .source_vocab = s->vocab,
+                          .target_vocab = s->vocab,
+                          .positions = s->source > s->target ? s->source : s->target,
+                          .width = s->width,
+                          .heads = s->heads,
+                          .hidden = s->hidden,
+                          .encoder_layers = s->encoder_layers,
+                          .decoder_layers = s->decoder_layers,
+                          .tie = RAPT_TIE_ALL};
+    *w = (struct model_work){.shape = *s};
+    check(rapt_model_create(&w->model, &config, 1, NULL, &why), &why);
+    w->source = draw_tokens(s->batch, s->source, s->vocab, 1);
+    return w;
+}
+
+EXPORT int ours_model_tensors(const struct model_work *w);
+int ours_model_tensors(const struct model_work *w)
+{
+    return rapt_model_tensors(w->model);
+}
+
+EXPORT const char *ours_model_tensor(const struct model_work *w, int index, int *rows,
+                                     int *columns);
+const char *ours_model_tensor(const struct model_work *w, int index, int *rows, int *columns)
+{
+    rapt_tensor t = rapt_model_tensor(w->model, index);
+    *rows = t.rows, *columns = t.columns;
+    return t.name;
+}
+
+EXPORT void ours_model_read(const struct model_work *w, int index, float *data);
+void ours_model_read(const struct model_work *w, int index, float *data)
+{
+    check(rapt_model_read(w->model, index, data), &(rapt_message){""});
+}
+
+/* [batch][source], or [batch][target + 1] with the token that is fed first and the one that is
+   predicted last. */
+EXPORT const int32_t *ours_model_tokens(const struct model_work *w, int target);
+const int32_t *ours_model_tokens(const struct model_work *w, int target)
+{
+    return target ? w->target.ids : w->source.ids;
+}
+
+/* ---- training: without dropout, so that losses can be compared ---- */
+
+EXPORT struct model_work *ours_train_create(const struct model_shape *s, float rate);
+struct model_work *ours_train_create(const struct model_shape *s, float rate)
+{
+    struct model_work *w = create(s);
+    rapt_message why = {""};
+    rapt_train_options o = rapt_train_options_default();
+    rapt_train_limits limits = {s->batch, s->batch * s->source, s->batch * (s->target + 1),
+                                s->threads};
+    o.rate = rate, o.warmup = 0, o.schedule = RAPT_SCHEDULE_CONSTANT;
+    o.beta1 = 0.9f, o.beta2 = 0.98f, o.epsilon = 1e-9f, o.weight_decay = 0, o.clip_norm = 0;
+    o.label_smoothing = 0.1f, o.dropout = o.attention_dropout = o.hidden_dropout = 0;
+    w->target = draw_tokens(s->batch, s->target + 1, s->vocab, 2);
+    check(rapt_trainer_create(&w->trainer, w->model, &o, &limits, NULL, &why), &why);
+    return w;
+}
+
+/* One step; the loss of a token before it. */
+EXPORT double ours_train_step(struct model_work *w);
+double ours_train_step(struct model_work *w)
+{
+    rapt_report report = {0};
+    rapt_message why = {""};
+    check(rapt_train_gradient(w->trainer, &w->source, &w->target, &report, &why), &why);
+    check(rapt_train_step(w->trainer, &report), &why);
+    return report.loss / (double)report.tokens;
+}
+
+/* ---- greedy translation of full length ---- */
+
+EXPORT struct model_work *ours_translate_create(const struct model_shape *s);
+struct model_work *ours_translate_create(const struct model_shape *s)
+{
+    struct model_work *w = create(s);
+    rapt_message why = {""};
+    rapt_limits limits = {.batch = s->batch,
+                          .source_tokens = s->batch * s->source,
+                          .target_length = s->target,
+                          .threads = s->threads};
+    check(rapt_session_create(&w->session, w->model, &limits, NULL, &why), &why);
+    w->ids = bench_alloc((size_t)s->batch * (size_t)s->target * sizeof *w->ids);
+    w->counts = bench_alloc((size_t)s->batch * sizeof *w->counts);
+    return w;
+}
+
+/* [batch][target] tokens, owned by the work. */
+EXPORT const int32_t *ours_translate(struct model_work *w);
+const int32_t *ours_translate(struct model_work *w)
+{
+    static const int32_t never[] = {END};
+    rapt_message why = {""};
+    rapt_generate_options o = rapt_generate_options_default(BEGIN, END);
+    o.max_length = w->shape.target, o.never = never, o.never_count = 1;
+    check(rapt_generate(w->session, &w->source, &o, w->ids, w->counts, NULL, &why), &why);
+    return w->ids;
+}
+
+/* Logits [batch][vocab] of the first token, owned by the work. */
+EXPORT const float *ours_translate_logits(struct model_work *w);
+const float *ours_translate_logits(struct model_work *w)
+{
+    rapt_message why = {""};
+    const float *logits;
+    int batch = w->shape.batch;
+    int *starts = bench_alloc(((size_t)batch + 1) * sizeof *starts);
+    int32_t *ids = bench_alloc((size_t)batch * sizeof *ids);
+    for (int i = 0; i <= batch; i++) starts[i] = i;
+    for (int i = 0; i < batch; i++) ids[i] = BEGIN;
+    const rapt_tokens first = {batch, ids, starts};
+    check(rapt_encode(w->session, &w->source, NULL, &why), &why);
+    check(rapt_decode(w->session, &first, &logits, &why), &why);
+    bench_free(starts);
+    bench_free(ids);
+    return logits;
+}
+
+EXPORT void ours_model_free(struct model_work *w);
+void ours_model_free(struct model_work *w)
+{
+    rapt_trainer_free(w->trainer);
+    rapt_session_free(w->session);
+    rapt_model_free(w->model);
+    void *all[] = {(void *)w->source.ids,
+                   (void *)w->source.starts,
+                   (void *)w->target.ids,
+                   (void *)w->target.starts,
+                   w->ids,
+                   w->counts};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) bench_free(all[i]);
+    bench_free(w);
+}

@@ -1,0 +1,24 @@
+#!/bin/sh
+# Compares with PyTorch and oneDNN: builds, then runs compare.py with the arguments given.
+# usage: run.sh [--quick] [--json] [--markdown] [--threads 1,2] [--only NAME]
+# BUILD names the build folder [build].
+set -eu
+root=$(cd "$(dirname "$0")/../.." && pwd)
+build=${BUILD:-$root/build}
+unset OPENBLAS_CORETYPE OPENBLAS_L2_SIZE # they would slow down OpenBLAS, which PyTorch may use
+
+cmake -S "$root" -B "$build" >/dev/null
+targets=compare_ours
+cmake --build "$build" --target help | grep -q compare_onednn && targets="$targets compare_onednn"
+# shellcheck disable=SC2086
+cmake --build "$build" --target $targets >/dev/null
+
+# Debian's python3 is the one that sees Debian's PyTorch.
+python=python3
+for candidate in /usr/bin/python3 python3; do
+    if "$candidate" -c "import torch" 2>/dev/null; then
+        python=$candidate
+        break
+    fi
+done
+exec "$python" -B "$root/perf/compare/compare.py" "$build/lib" "$@"

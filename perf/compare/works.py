@@ -1,0 +1,229 @@
+"""works.py - what is compared: shapes, how both sides run them, and how far outputs may differ."""
+import ctypes
+import math
+import re
+import time
+
+from ours import DK, DOUT, DQ, DV, FLOATS, K, OUT, Q, V, WEIGHT, X, Y, ModelShape
+
+GFLOPS, MILLISECONDS = "GFLOP/s", ("ms", 1e3, False)
+ATTENTION = [  # batch, heads, rows, width, causal, slow
+    (1, 8, 512, 64, False, False), (1, 8, 1024, 64, False, False), (1, 8, 4096, 64, False, True),
+    (1, 8, 1024, 64, True, False), (64, 4, 32, 32, False, False)]
+BACKWARD = [(1, 8, 512, 64, False, False), (1, 8, 1024, 64, False, True),
+            (1, 8, 1024, 64, True, True), (64, 4, 32, 32, False, False)]
+PRODUCTS = [  # rows, in, out, slow
+    (1, 512, 2048, False), (4, 512, 2048, False), (16, 512, 2048, False), (512, 512, 2048, False),
+    (1024, 2048, 512, True), (2048, 128, 256, True)]
+MODELS = {  # encoder and decoder layers, width, heads, hidden, vocab, batch, source, target
+    "4+4/128, 64 pairs": (4, 4, 128, 4, 256, 10000, 64, 32, 32),
+    "6+6/512, 32 pairs": (6, 6, 512, 8, 2048, 8000, 32, 32, 32)}
+TRANSLATIONS = {"6+6/512 greedy, batch 1": (6, 6, 512, 8, 2048, 32000, 1, 24, 32),
+                "6+6/512 greedy, batch 16": (6, 6, 512, 8, 2048, 32000, 16, 24, 32)}
+CHECK = (2, 1, 32, 2, 48, 50, 3, 7, 6)
+RATE = 1e-4  # of training
+QUICK_SECONDS = 13  # after these --quick begins nothing more
+# Greatest differences allowed: of outputs and gradients in single precision, of losses.
+NEAR, GRADIENT, LOSS = 2e-5, 2e-4, 2e-5
+
+
+def about_torch(torch):
+    found = "unknown BLAS"
+    for line in open("/proc/self/maps"):
+        if "blas" in line and ".so" in line:
+            found = "/".join(line.split()[-1].split("/")[-2:])
+    capability = re.search("CPU capability usage: (.*)", torch.torch.__config__.show())
+    return f"{torch.torch.__version__}, {capability[1] if capability else ''}, BLAS {found}"
+
+
+def gflops(operations):
+    return GFLOPS, operations * 1e-9, True
+
+
+def row_of(name, what, threads, peer, unit, timing, difference, allowed):
+    return {"name": name, "what": what, "threads": threads, "peer": peer, "unit": unit, **timing,
+            "difference": difference, "equal": difference <= allowed}
+
+
+def times(run):
+    def repeat(count):
+        for _ in range(count):
+            run()
+    return repeat
+
+
+def wanted(options, name, peer):
+    if options.only not in (None, name, peer):
+        return False
+    late = options.quick and time.monotonic() - options.start > QUICK_SECONDS
+    options.cut_short |= late
+    return not late
+
+
+def all_rows(options, timer, ours, torch, onednn):
+    for threads in options.threads:
+        if torch:
+            torch.torch.set_num_threads(threads)
+        tools = (options, timer, ours, threads)
+        for shape in chosen(options, ATTENTION, (2, 2, 20, 8)):
+            yield from attention_forward(tools, torch, onednn, shape)
+        for shape in chosen(options, BACKWARD, (2, 2, 20, 8)):
+            yield from attention_backward(tools, torch, shape)
+        for shape in chosen(options, PRODUCTS, (5, 40, 48)):
+            yield from product(tools, torch, onednn, shape)
+        if torch:
+            models = {"check": CHECK} if options.check else MODELS
+            for what, shape in models.items():
+                slow = shape[2] > 128
+                if not (options.quick and slow) and wanted(options, "train_step", "torch"):
+                    yield train(tools, torch, what, shape)
+            models = {"check": CHECK} if options.check else TRANSLATIONS
+            for what, shape in models.items():
+                slow = shape[6] > 3
+                if not (options.quick and slow) and wanted(options, "translate", "torch"):
+                    yield translate(tools, torch, what, shape)
+
+
+def chosen(options, shapes, least):
+    if options.check:
+        return [least + shapes[0][len(least):-1]]
+    return [shape[:-1] for shape in shapes if not (options.quick and shape[-1])]
+
+
+# ---- attention ----
+
+def attention_name(batch, heads, rows, width, causal):
+    return f"B {batch} H {heads} S {rows} D {width}" + (", causal" if causal else "")
+
+
+def attention_forward(tools, torch, onednn, shape):
+    options, timer, ours, threads = tools
+    batch, heads, rows, width, causal = shape
+    work = ours.c.ours_attention_create(batch, heads, rows, width, causal, threads)
+    arrays = [ours.c.ours_attention_array(work, i) for i in range(8)]
+    count = batch * heads * rows * width
+    operations = 4 * count * rows / (2 if causal else 1)
+    what = attention_name(*shape)
+
+    def run_ours(n):
+        ours.c.ours_attention_forward(work, n)
+
+    def row(peer, timing, out):
+        return row_of("attention_forward", what, threads, peer, gflops(operations), timing,
+                      ours.difference(arrays[OUT], out, count), NEAR)
+    if onednn and wanted(options, "attention_forward", "onednn"):
+        out = ours.new_floats(count)
+        pointer = ctypes.cast(out, FLOATS)
+        peer = onednn.onednn_attention(batch * heads, rows, width, causal, 1 / math.sqrt(width),
+                                       threads, arrays[Q], arrays[K], arrays[V], pointer)
+        timing = timer.compare(run_ours, lambda n: onednn.onednn_run(peer, n))
+        onednn.onednn_free(peer)
+        yield row("oneDNN " + onednn.onednn_version().decode(), timing, out)
+    if torch and wanted(options, "attention_forward", "torch"):
+        q, k, v = (torch.tensor(arrays[i], batch, heads, rows, width) for i in (Q, K, V))
+        with torch.torch.inference_mode():
+            timing = timer.compare(run_ours, times(lambda: torch.attend(q, k, v, causal)))
+            out = torch.attend(q, k, v, causal).contiguous()
+        yield row(torch.NAME, timing, torch.pointer_of(out))
+    ours.c.ours_attention_free(work)
+
+
+def attention_backward(tools, torch, shape):
+    options, timer, ours, threads = tools
+    batch, heads, rows, width, causal = shape
+    if not torch or not wanted(options, "attention_backward", "torch"):
+        return
+    work = ours.c.ours_attention_create(batch, heads, rows, width, causal, threads)
+    arrays = [ours.c.ours_attention_array(work, i) for i in range(8)]
+    count = batch * heads * rows * width
+    q, k, v, dout = (torch.tensor(arrays[i], batch, heads, rows, width)
+                     for i in (Q, K, V, DOUT))
+    for x in (q, k, v):
+        x.requires_grad_()
+    ours.c.ours_attention_forward(work, 1)
+    out = torch.attend(q, k, v, causal)
+
+    def run_torch():
+        return torch.torch.autograd.grad(out, (q, k, v), dout, retain_graph=True)
+    timing = timer.compare(lambda n: ours.c.ours_attention_backward(work, n), times(run_torch))
+    gradients = [x.contiguous() for x in run_torch()]
+    far = max(ours.difference(arrays[i], torch.pointer_of(x), count)
+              for i, x in zip((DQ, DK, DV), gradients))
+    operations = 10 * count * rows / (2 if causal else 1)
+    ours.c.ours_attention_free(work)
+    yield row_of("attention_backward", attention_name(*shape), threads, torch.NAME,
+                 gflops(operations), timing, far, GRADIENT)
+
+
+# ---- products ----
+
+def product(tools, torch, onednn, shape):
+    options, timer, ours, threads = tools
+    rows, width, out = shape
+    work = ours.c.ours_product_create(rows, width, out, threads)
+    x, weight, y = (ours.c.ours_product_array(work, i) for i in (X, WEIGHT, Y))
+
+    def run_ours(n):
+        ours.c.ours_product_run(work, n)
+
+    def row(peer, timing, result):
+        return row_of("gemm", f"{rows} row{'s' * (rows > 1)}, {width} to {out}", threads, peer,
+                      gflops(2 * rows * width * out), timing,
+                      ours.difference(y, result, rows * out), NEAR)
+    if onednn and wanted(options, "gemm", "onednn"):
+        result = ours.new_floats(rows * out)
+        peer = onednn.onednn_product(rows, width, out, threads, x, weight,
+                                     ctypes.cast(result, FLOATS))
+        timing = timer.compare(run_ours, lambda n: onednn.onednn_run(peer, n))
+        onednn.onednn_free(peer)
+        yield row("oneDNN " + onednn.onednn_version().decode(), timing, result)
+    if torch and wanted(options, "gemm", "torch"):
+        a, b = torch.tensor(x, rows, width), torch.tensor(weight, out, width)
+        linear = torch.F.linear
+        with torch.torch.inference_mode():
+            timing = timer.compare(run_ours, times(lambda: linear(a, b)))
+            result = linear(a, b).contiguous()
+        yield row(torch.NAME, timing, torch.pointer_of(result))
+    ours.c.ours_product_free(work)
+
+
+# ---- models ----
+
+def train(tools, torch, what, sizes):
+    options, timer, ours, threads = tools
+    shape = ModelShape(*sizes, threads)
+    work = ours.c.ours_train_create(shape, RATE)
+    source = torch.tokens(ours.c.ours_model_tokens(work, 0), shape.batch, shape.source)
+    target = torch.tokens(ours.c.ours_model_tokens(work, 1), shape.batch, shape.target + 1)
+    peer = torch.Training(shape, ours.weights(work), source, target, RATE)
+    losses = [], []
+
+    def run(step, into):
+        return times(lambda: into.append(step()))
+    timing = timer.compare(run(lambda: ours.c.ours_train_step(work), losses[0]),
+                           run(peer.step, losses[1]))
+    ours.c.ours_model_free(work)
+    far = max(abs(a - b) / abs(b) for a, b in zip(*losses))
+    return row_of("train_step", what, threads, torch.NAME, MILLISECONDS, timing, far, LOSS)
+
+
+def translate(tools, torch, what, sizes):
+    """Equal: the logits of the first token; and where tokens part, two were as good as equal."""
+    options, timer, ours, threads = tools
+    shape = ModelShape(*sizes, threads)
+    work = ours.c.ours_translate_create(shape)
+    source = torch.tokens(ours.c.ours_model_tokens(work, 0), shape.batch, shape.source)
+    peer = torch.Translation(shape, ours.weights(work), source)
+    timing = timer.compare(times(lambda: ours.c.ours_translate(work)), times(peer.run))
+    mine = torch.tokens(ours.c.ours_translate(work), shape.batch, shape.target)
+    theirs = peer.run()
+    logits = peer.first().contiguous()
+    far = ours.difference(ours.c.ours_translate_logits(work), torch.pointer_of(logits),
+                          shape.batch * shape.vocab)
+    same = float((mine == theirs).all(1).float().mean())
+    row = row_of("translate", what, threads, torch.NAME,
+                 ("tokens/s", shape.batch * shape.target, True), timing, far, GRADIENT)
+    row["same_sentences"] = same
+    row["equal"] &= same >= 0.8
+    ours.c.ours_model_free(work)
+    return row
