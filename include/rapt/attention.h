@@ -149,7 +149,7 @@ typedef struct rapt_attention {
     float temperature; /* of GUMBEL; 0: 1 */
     float dropout; /* share of weights set to 0, the others / (1 - dropout); not for hard ones */
     uint64_t seed; /* equal seeds drop equal weights and draw equal keys, whatever the threads */
-    int threads;   /* 0: as many as OpenMP would use */
+    int threads;   /* see base.h */
     rapt_learned learned;
     /* hard weighing, [heads][query rows of all sequences back to back]: */
     int *chosen;           /* the key of each query, -1: it sees none. Forward writes it, backward
@@ -165,8 +165,9 @@ RAPT_API rapt_attention rapt_attention_make(int batch, int heads, int queries, i
 RAPT_API rapt_status rapt_attention_check(const rapt_attention *a, rapt_message *why);
 
 /* Bytes of 64-byte aligned scratch the functions below need for this problem and its threads;
-   0 if the problem is wrong. Linear in queries + keys (location-aware: one head's queries x keys
-   for each thread). */
+   0 if the problem is wrong. With threads 0 they are asked of OpenMP anew in each call: its number
+   must not grow between this one and those that get the scratch. Linear in queries + keys
+   (location-aware: one head's queries x keys for each thread). */
 RAPT_API size_t rapt_attention_scratch(const rapt_attention *a);
 
 /* lse: log of each softmax denominator, [heads][query rows of all sequences back to back];

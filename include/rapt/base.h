@@ -52,6 +52,16 @@ typedef struct rapt_allocator {
     void *user;
 } rapt_allocator;
 
+/* Threads. A field `threads` says how many threads one call may use, 0: as many as OpenMP would,
+   but not more than there are processors. It never changes a bit. A call makes do with fewer
+   inside a parallel region of the caller, where it has one, where OpenMP gives fewer, and where
+   there are fewer processors (unless OMP_NUM_THREADS is set to more as well: that is slow).
+   Functions may be called from any thread; whoever calls from several at once divides the
+   processors between them, best by asking for 1 thread each. Waiting threads sleep after some
+   microseconds; but the threads of GNU's OpenMP spin for milliseconds after each call, and where
+   other programs want the processors that makes short calls many times slower: there set
+   OMP_WAIT_POLICY=passive, or ask for 1 thread. */
+
 /* The instruction set in use is the best one that both processor and operating system
    support. Choosing another is for tests and measurements; do it while nothing runs. */
 typedef enum rapt_isa { RAPT_ISA_SCALAR, RAPT_ISA_NEON, RAPT_ISA_AVX2, RAPT_ISA_AVX512 } rapt_isa;

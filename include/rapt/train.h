@@ -49,7 +49,7 @@ typedef struct rapt_trainer rapt_trainer;
 /* What one call of rapt_train_gradient may be given. */
 typedef struct rapt_train_limits {
     int batch, source_tokens, target_tokens;
-    int threads; /* 0: as many as OpenMP would use */
+    int threads; /* see base.h */
 } rapt_train_limits;
 
 RAPT_API size_t rapt_trainer_bytes(const rapt_model *model, const rapt_train_limits *limits);

@@ -107,7 +107,7 @@ typedef struct rapt_limits {
     int source_tokens; /* of all source sequences together */
     int target_length; /* of one target sequence */
     int target_tokens; /* given to one call of rapt_decode; 0: batch * beams */
-    int threads;       /* 0: as many as OpenMP would use */
+    int threads;       /* see base.h */
 } rapt_limits;
 
 typedef struct rapt_session rapt_session;

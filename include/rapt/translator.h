@@ -21,7 +21,7 @@ typedef struct rapt_translator_options {
     float length_penalty; /* 0: none; 1: the mean log-probability */
     int batch;            /* sentences at once; 0: 32 */
     int batch_tokens;     /* source tokens at once; 0: 2048 */
-    int threads;          /* 0: as many as OpenMP would use */
+    int threads;          /* see base.h */
 } rapt_translator_options;
 
 /* NULL options: all defaults. */

@@ -63,15 +63,18 @@ struct team_shared;
 struct team {
     int rank, size;
     unsigned phase; /* barriers passed */
+    int patience;   /* how long this member spins at a barrier before it sleeps */
     struct team_shared *shared;
 };
 typedef void rapt__work(struct team *team, void *argument);
 
-/* Threads a team will have at most; 0: as many as OpenMP would use, but not more than there are
-   processors. Inside a parallel region of the caller the team has one member. */
+/* Threads a team will have at most, for whoever needs memory for each; 0: as many as OpenMP would
+   use, but not more than there are processors. team->size is how many it has: one inside a parallel
+   region of the caller, and more than processors only if OMP_NUM_THREADS, too, says so. */
 int rapt__team_size(int threads);
 void rapt__team_run(int threads, rapt__work *work, void *argument);
 void rapt__team_barrier(struct team *team);
+void rapt__team_rest(int moment); /* for loops that wait between barriers, moment 0, 1, 2, ... */
 int rapt__team_take(struct team *team); /* 0, 1, 2, ... since the last barrier, each once */
 
 /* Member rank's part of n items, in multiples of grain: [*begin, *end). */

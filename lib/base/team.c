@@ -1,11 +1,15 @@
 /* team.c - threads that walk down the stairs together. The one file that opens a parallel
    region. OpenMP gives the threads; the barrier is our own, for a team passes hundreds of them in
-   a step, and where another program takes a processor away for a while, waiting must hand its
-   own over instead of spinning. */
+   a step. Where another program, or another team of this one, has taken a partner's processor,
+   whoever waits must sleep: the scheduler gives a sleeper's processor to the partner, but keeps
+   the partner queueing for milliseconds behind one that spins, and takes a whole slice from one
+   that yields again and again. */
+#define _POSIX_C_SOURCE 200809L
 #include "base/base.h"
 
-#include <sched.h>
+#include <pthread.h>
 #include <stdatomic.h>
+#include <time.h>
 
 #ifdef _OPENMP
 #include <omp.h>
@@ -61,73 +65,133 @@ static void rest_a_moment(void)
 static void rest_a_moment(void) {}
 #endif
 
-/* How many moments a member spins at a barrier before it hands its processor over, some 50
-   microseconds: partners that are at work are there by then; none at all if there are
-   more members than processors. */
-enum { MOST_THREADS = 1024, PATIENCE = 4000 };
+/* How many moments a member spins at a barrier before it sleeps: a moment is 10 to 40 nanoseconds,
+   falling asleep and being woken a few microseconds, or tens of them on another processor. Each
+   barrier a member spins through doubles its patience, each it sleeps at divides it by four. It
+   has none at all if there are more members than processors. */
+enum { MOST_THREADS = 1024, PATIENCE_LEAST = 25, PATIENCE_FIRST = 400, PATIENCE_MOST = 4000 };
 
 struct team_shared {
     _Alignas(64) atomic_int tickets[2]; /* of even and odd phases: one is drawn from while the
                                            other is set back */
     _Alignas(64) atomic_int arrived;    /* members at the barrier */
     _Alignas(64) atomic_uint passed;    /* barriers all members have reached */
-    int patience;
+    atomic_int sleepers;                /* members that may be waiting for the bell */
+    int patience;                       /* of a member at first */
+    pthread_mutex_t door;
+    pthread_cond_t bell; /* rung after `passed` has changed */
 };
+
+static int least(int a, int b)
+{
+    return a < b ? a : b;
+}
 
 int rapt__team_size(int threads)
 {
-    if (threads <= 0) threads = wanted_threads() < processors() ? wanted_threads() : processors();
-    return threads < MOST_THREADS ? threads : MOST_THREADS;
+    return least(threads > 0 ? threads : least(wanted_threads(), processors()), MOST_THREADS);
 }
 
 static void enter(struct team_shared *shared, rapt__work *work, void *argument)
 {
-    struct team team = {.rank = my_rank(), .size = my_team(), .shared = shared};
+    struct team team = {
+        .rank = my_rank(), .size = my_team(), .patience = shared->patience, .shared = shared};
     work(&team, argument);
+}
+
+static void start(struct team_shared *shared)
+{
+    atomic_init(&shared->tickets[0], 0);
+    atomic_init(&shared->tickets[1], 0);
+    atomic_init(&shared->arrived, 0);
+    atomic_init(&shared->passed, 0);
+    atomic_init(&shared->sleepers, 0);
+}
+
+/* How many members to ask OpenMP for. More than there are processors would only queue for them:
+   they come if both the caller and OMP_NUM_THREADS ask for them, as tests do. */
+static int ask_for(int threads, int room)
+{
+    int size = rapt__team_size(threads), wanted = wanted_threads();
+    return least(size, wanted > room ? wanted : room);
 }
 
 void rapt__team_run(int threads, rapt__work *work, void *argument)
 {
     struct team_shared shared;
-    atomic_init(&shared.tickets[0], 0);
-    atomic_init(&shared.tickets[1], 0);
-    atomic_init(&shared.arrived, 0);
-    atomic_init(&shared.passed, 0);
-    int size = rapt__team_size(threads);
-    shared.patience = size <= processors() ? PATIENCE : 0;
-    if (size == 1 || !may_fork()) {
+    bool split = threads != 1 && may_fork();
+    int room = split ? processors() : 1, size = split ? ask_for(threads, room) : 1;
+    start(&shared);
+    if (size == 1) {
         struct team alone = {.rank = 0, .size = 1, .shared = &shared};
         work(&alone, argument);
         return;
     }
+    shared.patience = size <= room ? PATIENCE_FIRST : 0;
+    pthread_mutex_init(&shared.door, NULL);
+    pthread_cond_init(&shared.bell, NULL);
 #pragma omp parallel num_threads(size)
     enter(&shared, work, argument);
+    pthread_cond_destroy(&shared.bell);
+    pthread_mutex_destroy(&shared.door);
 }
 
-static void wait_for(struct team_shared *shared, unsigned phase)
+/* Spins as long as the member's patience lasts: whether all others have come meanwhile. */
+static bool come_soon(struct team *team, unsigned phase)
 {
-    for (int moment = 0; atomic_load_explicit(&shared->passed, memory_order_acquire) == phase;
-         moment++)
-        if (moment < shared->patience)
-            rest_a_moment();
-        else
-            sched_yield();
+    for (int moment = 0; moment < team->patience; moment++) {
+        if (atomic_load_explicit(&team->shared->passed, memory_order_acquire) != phase) {
+            if (team->patience < PATIENCE_MOST) team->patience *= 2;
+            return true;
+        }
+        rest_a_moment();
+    }
+    if (team->patience >= 4 * PATIENCE_LEAST) team->patience /= 4;
+    return false;
+}
+
+/* Sleeper: count me, then look at `passed`. Ringer: change `passed`, then look at the count. In
+   one order of all four, so one of them sees the other; and the door is shut from the look until
+   the sleeper can hear the bell. */
+static void sleep_through(struct team_shared *shared, unsigned phase)
+{
+    pthread_mutex_lock(&shared->door);
+    atomic_fetch_add(&shared->sleepers, 1);
+    while (atomic_load(&shared->passed) == phase) pthread_cond_wait(&shared->bell, &shared->door);
+    atomic_fetch_sub(&shared->sleepers, 1);
+    pthread_mutex_unlock(&shared->door);
+}
+
+static void let_pass(struct team_shared *shared, unsigned phase)
+{
+    atomic_store(&shared->passed, phase);
+    if (atomic_load(&shared->sleepers) == 0) return;
+    pthread_mutex_lock(&shared->door);
+    pthread_mutex_unlock(&shared->door);
+    pthread_cond_broadcast(&shared->bell);
 }
 
 void rapt__team_barrier(struct team *team)
 {
     struct team_shared *shared = team->shared;
-    int last = team->size - 1;
+    unsigned phase = team->phase++;
     if (team->rank == 0)
-        atomic_store_explicit(&shared->tickets[(team->phase + 1) & 1], 0, memory_order_relaxed);
-    if (last == 0) {
-        team->phase++;
-    } else if (atomic_fetch_add_explicit(&shared->arrived, 1, memory_order_acq_rel) == last) {
+        atomic_store_explicit(&shared->tickets[team->phase & 1], 0, memory_order_relaxed);
+    if (team->size == 1) return;
+    if (atomic_fetch_add_explicit(&shared->arrived, 1, memory_order_acq_rel) == team->size - 1) {
         atomic_store_explicit(&shared->arrived, 0, memory_order_relaxed);
-        atomic_store_explicit(&shared->passed, ++team->phase, memory_order_release);
-    } else {
-        wait_for(shared, team->phase++);
+        let_pass(shared, team->phase);
+    } else if (!come_soon(team, phase)) {
+        sleep_through(shared, phase);
     }
+}
+
+void rapt__team_rest(int moment)
+{
+    if (moment < PATIENCE_FIRST)
+        rest_a_moment();
+    else
+        nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
 }
 
 int rapt__team_take(struct team *team)

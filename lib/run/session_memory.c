@@ -10,6 +10,7 @@ static rapt_limits fill_in(const rapt_model *model, const rapt_limits *limits)
 {
     rapt_limits l = *limits;
     rapt_kind kind = model->config.kind;
+    l.threads = rapt__team_size(l.threads); /* the room is for these, whatever OpenMP uses later */
     if (l.beams == 0) l.beams = 1;
     if (l.target_tokens == 0) l.target_tokens = l.batch * l.beams;
     if (kind == RAPT_DECODER_ONLY) l.source_tokens = 0;

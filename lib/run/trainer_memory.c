@@ -117,6 +117,7 @@ rapt_status rapt_trainer_create(rapt_trainer **trainer, rapt_model *model,
                         .options = *options,
                         .limits = *limits,
                         .rate = options->rate};
+    t->limits.threads = rapt__team_size(limits->threads); /* for good: the room is for these */
     lay_out(t, &t->arena);
     size_t bytes = t->arena.used;
     status = rapt__arena_reserve(&t->arena, allocator);

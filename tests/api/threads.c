@@ -1,16 +1,63 @@
 /* threads.c - one model, many threads of the caller, each with a session or trainer of its own:
-   the same bits as alone. Also from inside the caller's parallel region. */
+   the same bits as alone. Also from inside the caller's parallel region, with many more threads
+   than processors, and where OpenMP's number of threads changes between two calls. */
 #include "api/small_api.h"
 
 #include <pthread.h>
 
-enum { WORKERS = 5, ROUNDS = 2, SEEDS = 3 };
+#ifdef _OPENMP
+#include <omp.h>
+static void openmp_would_use(int threads)
+{
+    omp_set_num_threads(threads);
+}
+#else
+static void openmp_would_use(int threads)
+{
+    (void)threads;
+}
+#endif
+
+enum { WORKERS = 5, ROUNDS = 2, SEEDS = 3, CALLS = 20, QUERIES = 40, WIDTH = 16, HEADS = 3 };
+enum { FLOATS = HEADS * QUERIES * WIDTH };
 
 struct job {
     const rapt_model *model;
     int number, threads;
-    uint64_t generated[SEEDS], trained;
+    uint64_t generated[SEEDS], trained, attended;
 };
+
+struct arrays {
+    _Alignas(64) float q[FLOATS], k[FLOATS], v[FLOATS], out[FLOATS], dout[FLOATS];
+    float dq[FLOATS], dk[FLOATS], dv[FLOATS], lse[HEADS * QUERIES];
+};
+
+/* Many small calls, each a team of its own; 0 if one fails or two differ. */
+static uint64_t attend(int threads)
+{
+    rapt_attention a = rapt_attention_make(1, HEADS, QUERIES, QUERIES, WIDTH);
+    a.threads = threads;
+    struct arrays *x = aligned_alloc(64, sizeof *x);
+    void *scratch = aligned_alloc(64, (rapt_attention_scratch(&a) + 63) / 64 * 64);
+    uint64_t first = 0;
+    bool good = x && scratch;
+    for (int i = 0; good && i < FLOATS; i++) {
+        x->q[i] = sinf((float)i), x->k[i] = cosf((float)i);
+        x->v[i] = sinf(3 * (float)i), x->dout[i] = cosf(3 * (float)i);
+    }
+    for (int i = 0; good && i < CALLS; i++) {
+        const rapt_gradients d = {.q = x->dq, .k = x->dk, .v = x->dv};
+        memset(x->dq, 0, 3 * sizeof x->dq);
+        good = !rapt_attention_forward(&a, x->q, x->k, x->v, x->out, x->lse, scratch) &&
+               !rapt_attention_backward(&a, x->q, x->k, x->v, x->out, x->lse, x->dout, &d, scratch);
+        uint64_t h = api_hash(api_hash(1, x->out, sizeof x->out), x->dq, 3 * sizeof x->dq);
+        good = good && (i == 0 || h == first);
+        first = h;
+    }
+    free(scratch);
+    free(x);
+    return good ? first : 0;
+}
 
 static void work(struct job *job)
 {
@@ -22,6 +69,7 @@ static void work(struct job *job)
             job->generated[which] = h;
         }
     job->trained = api_train(7, job->threads);
+    job->attended = attend(job->threads);
 }
 
 static void *enter(void *job)
@@ -37,6 +85,7 @@ static void compare(const struct job *jobs, int count)
     for (int i = 0; i < count; i++) {
         assert_memory_equal(jobs[i].generated, alone.generated, sizeof alone.generated);
         assert_true(jobs[i].trained == alone.trained && alone.trained && alone.generated[0]);
+        assert_true(jobs[i].attended == alone.attended && alone.attended);
     }
 }
 
@@ -44,10 +93,11 @@ static void test_pthreads(void **state)
 {
     (void)state;
     rapt_model *model = small_model(&api_config, 1);
+    const int sizes[WORKERS] = {0, 1, 2, 3, 64};
     struct job jobs[WORKERS];
     pthread_t threads[WORKERS];
     for (int i = 0; i < WORKERS; i++) {
-        jobs[i] = (struct job){.model = model, .number = i, .threads = i % 4 ? 1 : 2};
+        jobs[i] = (struct job){.model = model, .number = i, .threads = sizes[i]};
         assert_int_equal(pthread_create(&threads[i], NULL, enter, &jobs[i]), 0);
     }
     for (int i = 0; i < WORKERS; i++) assert_int_equal(pthread_join(threads[i], NULL), 0);
@@ -59,13 +109,58 @@ static void test_parallel_region(void **state)
 {
     (void)state;
     rapt_model *model = small_model(&api_config, 1);
-    struct job jobs[4];
-#pragma omp parallel for num_threads(3) schedule(dynamic)
-    for (int i = 0; i < 4; i++) {
-        jobs[i] = (struct job){.model = model, .number = i, .threads = i};
+    struct job jobs[8];
+#pragma omp parallel for num_threads(8) schedule(dynamic)
+    for (int i = 0; i < 8; i++) {
+        jobs[i] = (struct job){.model = model, .number = i, .threads = i % 4};
         work(&jobs[i]);
     }
-    compare(jobs, 4);
+    compare(jobs, 8);
+    rapt_model_free(model);
+}
+
+static void test_more_than_processors(void **state)
+{
+    (void)state;
+    rapt_model *model = small_model(&api_config, 1);
+    struct job jobs[3];
+    for (int i = 0; i < 3; i++) {
+        jobs[i] = (struct job){.model = model, .threads = i < 2 ? 64 : 0};
+        openmp_would_use(i ? 16 : 1); /* 64 are cut down to the processors, or to 16 */
+        work(&jobs[i]);
+    }
+    compare(jobs, 3);
+    rapt_model_free(model);
+}
+
+/* A session that is made where OpenMP would use one thread, and then used where it would use more,
+   has room for one. */
+static void test_number_that_grows(void **state)
+{
+    (void)state;
+    rapt_model *model = small_model(&api_config, 1);
+    rapt_limits limits = {.batch = 3, .beams = 3, .source_tokens = 40, .target_length = 12};
+    rapt_train_options options = rapt_train_options_default();
+    rapt_train_limits most = {3, 40, 40, 0};
+    rapt_session *session;
+    rapt_trainer *trainer;
+    rapt_report report;
+    struct small_batch batch;
+    int lengths[] = {9, 20, 3}, counts[3];
+    int32_t ids[36];
+    float scores[3];
+    rapt_generate_options o = rapt_generate_options_default(1, 2);
+    o.beams = 3;
+    openmp_would_use(1);
+    assert_int_equal(rapt_session_create(&session, model, &limits, NULL, NULL), 0);
+    assert_int_equal(rapt_trainer_create(&trainer, model, &options, &most, NULL, NULL), 0);
+    openmp_would_use(8);
+    small_fill(&batch, 60, lengths, 3, 1);
+    assert_int_equal(rapt_generate(session, &batch.tokens, &o, ids, counts, scores, NULL), 0);
+    assert_int_equal(rapt_train_gradient(trainer, &batch.tokens, &batch.tokens, &report, NULL), 0);
+    assert_int_equal(rapt_train_step(trainer, &report), 0);
+    rapt_trainer_free(trainer);
+    rapt_session_free(session);
     rapt_model_free(model);
 }
 
@@ -74,6 +169,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pthreads),
         cmocka_unit_test(test_parallel_region),
+        cmocka_unit_test(test_more_than_processors),
+        cmocka_unit_test(test_number_that_grows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,45 @@
 /* team.c - every ticket is drawn once, shares cover everything, what was written before a barrier
-   is read after it; also from a caller's parallel region and from a second thread. */
+   is read after it; also from a caller's parallel region, from several threads, and where members
+   come late and the others have fallen asleep. */
+#define _DEFAULT_SOURCE
 #include "base/base.h"
 
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
+
+#ifdef _OPENMP
+#include <omp.h>
+static void openmp_would_use(int threads)
+{
+    omp_set_num_threads(threads);
+}
+static int openmp_uses(void)
+{
+    return omp_get_max_threads();
+}
+static int processors(void)
+{
+    return omp_get_num_procs();
+}
+#else
+static void openmp_would_use(int threads)
+{
+    (void)threads;
+}
+static int openmp_uses(void)
+{
+    return 1;
+}
+static int processors(void)
+{
+    return 1;
+}
+#endif
 
 enum { ITEMS = 500, ROUNDS = 60 };
 
@@ -62,9 +94,67 @@ static void inside_a_region(void **state)
     for (int i = 0; i < 3; i++) check(&sheets[i], 4);
 }
 
+struct naps {
+    int members, sum, seen; /* what rank 0 last added up, and how often it was right */
+    int written[16];
+};
+
+/* Round by round another member comes a millisecond late: longer than any patience. */
+static void nap(struct team *team, void *argument)
+{
+    struct naps *n = argument;
+    for (int round = 1; round <= 3 * team->size; round++) {
+        if (round % team->size == team->rank) usleep(1000);
+        n->written[team->rank] = round;
+        rapt__team_barrier(team);
+        if (team->rank == 0) {
+            n->sum = 0;
+            for (int i = 0; i < team->size; i++) n->sum += n->written[i];
+            n->seen += n->sum == round * team->size;
+        }
+        rapt__team_barrier(team);
+    }
+    if (team->rank == 0) n->members = team->size;
+}
+
+static void late_members(void **state)
+{
+    (void)state;
+    for (int threads = 1; threads <= 7; threads++) {
+        struct naps n = {0};
+        rapt__team_run(threads, nap, &n);
+        assert_in_range(n.members, 1, threads);
+        assert_int_equal(n.seen, 3 * n.members);
+    }
+}
+
+static void count(struct team *team, void *argument)
+{
+    if (team->rank == 0) *(int *)argument = team->size;
+    rapt__team_barrier(team);
+}
+
+/* 64 members on a small machine come only if OpenMP is asked for them, too. */
+static void not_more_than_processors(void **state)
+{
+    (void)state;
+    int before = openmp_uses(), room = processors(), members = 0;
+    openmp_would_use(1);
+    rapt__team_run(64, count, &members);
+    assert_in_range(members, 1, room < 64 ? room : 64);
+    rapt__team_run(0, count, &members);
+    assert_int_equal(members, 1);
+    openmp_would_use(room + 3);
+    rapt__team_run(0, count, &members);
+    assert_in_range(members, 1, room);
+    rapt__team_run(room + 2, count, &members);
+    assert_in_range(members, 1, room + 2);
+    openmp_would_use(before);
+}
+
 static void *from_thread(void *argument)
 {
-    rapt__team_run(2, work, argument);
+    rapt__team_run(4, work, argument);
     return NULL;
 }
 
@@ -77,7 +167,7 @@ static void from_other_threads(void **state)
     for (int i = 0; i < 3; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, from_thread, &sheets[i]), 0);
     for (int i = 0; i < 3; i++) pthread_join(threads[i], NULL);
-    for (int i = 0; i < 3; i++) check(&sheets[i], 2);
+    for (int i = 0; i < 3; i++) check(&sheets[i], 4);
 }
 
 static void shares_cover(void **state)
@@ -110,9 +200,13 @@ static void sizes(void **state)
 
 int main(void)
 {
+    openmp_would_use(8); /* teams larger than a small machine */
     const struct CMUnitTest tests[] = {cmocka_unit_test(every_size),
                                        cmocka_unit_test(inside_a_region),
                                        cmocka_unit_test(from_other_threads),
-                                       cmocka_unit_test(shares_cover), cmocka_unit_test(sizes)};
+                                       cmocka_unit_test(late_members),
+                                       cmocka_unit_test(not_more_than_processors),
+                                       cmocka_unit_test(shares_cover),
+                                       cmocka_unit_test(sizes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
