@@ -131,6 +131,9 @@ struct kernels {
     /* The k greatest of x[0..n), greatest first, ties to the lower index; returns how many (<= k;
        -infinity and NaN never count). */
     int (*top_row)(const float *x, int n, int k, int *index, float *value);
+    /* The same of a longer row of which x is elements first, first + 1, ...: count of the elements
+       before them are in index and value already. */
+    int (*top_more)(const float *x, int n, int first, int k, int count, int *index, float *value);
 
     /* elementary.c: x = exp x and so on, in place */
     void (*exp_row)(float *x, size_t n);

@@ -137,19 +137,23 @@ static int top_insert(int count, int k, int *index, float *value, int new_index,
     return count < k ? count + 1 : k;
 }
 
-static int top_row(const float *x, int n, int k, int *index, float *value)
+static int top_more(const float *x, int n, int first, int k, int count, int *index, float *value)
 {
-    vf bar = vf_all(-INFINITY); /* what an element must exceed */
-    int count = 0;
+    vf bar = vf_all(count == k && k > 0 ? value[k - 1] : -INFINITY); /* to be exceeded */
 
     for (int i = 0; i < n && k > 0; i += 16) {
         unsigned bits = vm_bits(vf_less(bar, vf_load_up(x + i, (size_t)(n - i), -INFINITY)));
         for (; bits; bits &= bits - 1) {
             int j = i + __builtin_ctz(bits);
             if (count == k && !(x[j] > value[k - 1])) continue;
-            count = top_insert(count, k, index, value, j, x[j]);
+            count = top_insert(count, k, index, value, first + j, x[j]);
             if (count == k) bar = vf_all(value[k - 1]);
         }
     }
     return count;
+}
+
+static int top_row(const float *x, int n, int k, int *index, float *value)
+{
+    return top_more(x, n, 0, k, 0, index, value);
 }

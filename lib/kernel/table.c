@@ -47,6 +47,7 @@ const struct kernels TABLE_NAME(RAPT_ISA) = {
     .log_sum_row = log_sum_row,
     .loss_row = loss_row,
     .top_row = top_row,
+    .top_more = top_more,
     .exp_row = exp_row,
     .log_row = log_row,
     .tanh_row = tanh_row,

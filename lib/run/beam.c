@@ -37,6 +37,7 @@ void rapt__search_layout(struct search_memory *m, const rapt_limits *l, int voca
     m->tokens = rapt__arena_take(arena, picks, sizeof *m->tokens);
     m->logits = rapt__arena_take(arena, picks, sizeof *m->logits);
     m->log_sums = rapt__arena_take(arena, slots, sizeof *m->log_sums);
+    m->section_sums = rapt__arena_floats(arena, slots, (size_t)rapt__pick_sections(vocab));
 }
 
 static int by_rank(const void *context, const void *x, const void *y)

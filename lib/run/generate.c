@@ -75,8 +75,15 @@ static struct search begin(rapt_session *session, const rapt_generate_options *o
     s.nbest = o->nbest ? o->nbest : 1;
     s.stride = session->limits.beams;
     s.length = s.max_length = session->room;
-    s.picks = (struct picks){s.beams + 1, m->counts, m->tokens,     m->logits,
-                             m->log_sums, o->never,  o->never_count};
+    s.picks = (struct picks){.most = s.beams + 1,
+                             .counts = m->counts,
+                             .tokens = m->tokens,
+                             .logits = m->logits,
+                             .log_sums = m->log_sums,
+                             .section_sums = m->section_sums,
+                             .never = o->never,
+                             .never_count = o->never_count,
+                             .keep = o->temperature > 0};
     bool decoder_only = session->model->config.kind == RAPT_DECODER_ONLY;
     for (int b = 0; b < session->sources; b++) {
         int n = decoder_only ? 0 : session->source_starts[b + 1] - session->source_starts[b];

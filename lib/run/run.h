@@ -27,10 +27,28 @@ struct search_memory {
     int *order;                   /* [vocab] sampling: tokens from likely to unlikely */
     struct candidate *candidates; /* [beams * (beams + 1)] */
     int *counts, *tokens;         /* of struct picks */
-    float *logits, *log_sums;
+    float *logits, *log_sums, *section_sums;
 };
 void rapt__search_layout(struct search_memory *m, const rapt_limits *limits, int vocab,
                          struct arena *arena);
+
+/* ---- pick.c: the likeliest next tokens of every row, found while the logits are at hand ---- */
+struct picks {
+    int most;             /* how many per row */
+    int *counts;          /* [rows] how many there are */
+    int *tokens;          /* [rows][most] greatest logit first */
+    float *logits;        /* [rows][most] */
+    float *log_sums;      /* [rows] log sum exp of the row */
+    float *section_sums;  /* [rows][rapt__pick_sections(vocab)] scratch */
+    const int32_t *never; /* [never_count] tokens that must not be picked */
+    int never_count;
+    bool keep; /* all logits are wanted afterwards */
+};
+int rapt__pick_sections(int vocab);
+/* From the logits x W' + b of the output. logits: room for [rows][vocab], which they fill if
+   p->keep; else only some of it is used. For a team. */
+void rapt__pick(const struct crew *c, const struct linear *output, const float *x, int rows,
+                struct picks *p, float *logits);
 
 /* ---- session.c, session_memory.c ---- */
 struct rapt_session {
@@ -56,23 +74,13 @@ struct rapt_session {
     struct search_memory search;
 };
 
-/* The likeliest next tokens of every row, found while the logits are at hand. */
-struct picks {
-    int most;             /* how many per row */
-    int *counts;          /* [rows] how many there are */
-    int *tokens;          /* [rows][most] greatest logit first */
-    float *logits;        /* [rows][most] */
-    float *log_sums;      /* [rows] log sum exp of the row */
-    const int32_t *never; /* [never_count] tokens that must not be picked */
-    int never_count;
-};
 /* rapt_encode where each target needs room for `room` tokens: more than target_length when there
    are fewer sequences than limits.batch. */
 rapt_status rapt__encode(rapt_session *s, const rapt_tokens *source, int room, const float **memory,
                          rapt_message *why);
 /* The most room per target if there are that many sources. */
 int rapt__session_room(const rapt_session *s, int sources);
-/* rapt_decode, with picks if not NULL. */
+/* rapt_decode; with picks, if not NULL, instead of logits, unless those are kept. */
 rapt_status rapt__decode(rapt_session *s, const rapt_tokens *target, struct picks *picks,
                          rapt_message *why);
 

@@ -1,7 +1,6 @@
 /* session.c - a model at work: sources are read once, targets grow token by token. */
 #include "run/run.h"
 
-#include <math.h>
 #include <string.h>
 
 static struct stack stack_of(rapt_session *s, bool decoder)
@@ -152,26 +151,18 @@ struct writing {
     struct picks *picks;
 };
 
-static void pick_row(const struct kernels *k, struct picks *p, int row, float *logits, int vocab)
-{
-    for (int i = 0; i < p->never_count; i++) logits[p->never[i]] = -INFINITY;
-    size_t at = (size_t)row * (size_t)p->most;
-    p->log_sums[row] = k->log_sum_row(logits, vocab);
-    p->counts[row] = k->top_row(logits, vocab, p->most, p->tokens + at, p->logits + at);
-}
-
 static void work_on_target(struct team *team, void *argument)
 {
     struct writing *w = argument;
     rapt_session *s = w->session;
     struct crew c = crew_of(s, team);
-    int rows = w->pass.rows.count, vocab = s->model->config.target_vocab;
+    int rows = w->pass.rows.count;
     const float *last = rapt__stack_forward(&c, &w->decoder, &w->pass);
     struct linear output = rapt__linear_at(&s->model->layout.output, s->model->block);
-    rapt__linear_forward(&c, &output, last, output.in, rows, s->logits, vocab, -1, NULL);
-    if (!w->picks) return;
-    for (int r; (r = rapt__team_take(team)) < rows;)
-        pick_row(c.kernels, w->picks, r, s->logits + (size_t)r * (size_t)vocab, vocab);
+    if (w->picks)
+        rapt__pick(&c, &output, last, rows, w->picks, s->logits);
+    else
+        rapt__linear_forward(&c, &output, last, output.in, rows, s->logits, output.out, -1, NULL);
 }
 
 static rapt_status check_target(const rapt_session *s, const rapt_tokens *target, rapt_message *why)

@@ -137,6 +137,13 @@ static void case_top_row(const struct kernels *k, int n, struct case_data *d)
     d->index[CASE_BEST] = k->top_row(d->in[0], n, CASE_BEST, d->index, value);
     for (int i = 0; i < 4; i++) d->number[i] = value[i];
 }
+static void case_top_more(const struct kernels *k, int n, struct case_data *d)
+{
+    float value[CASE_BEST] = {1, 0.5f};
+
+    d->index[CASE_BEST] = k->top_more(d->in[0], n, 1000, CASE_BEST, 2, d->index, value);
+    for (int i = 0; i < 4; i++) d->number[i] = value[i];
+}
 static void case_adam_span(const struct kernels *k, int n, struct case_data *d)
 {
     static const struct adam step = {1e-3f, 0.9f, 0.98f, 1e-9f, 1.5f, 2.5f, 1e-5f, 0.7f};
@@ -172,6 +179,7 @@ static const struct kernel_case kernel_cases[] = {
     {"log_sum_row", 1, 0, 1, 0, case_log_sum_row, 1, 0, CASE_EXP + 3},
     {"loss_row", 0, 1, 1, 1, case_loss_row, 1, 1, CASE_EXP + 8},
     {"top_row", 1, 0, 1, 0, case_top_row, 1, 0, 1},
+    {"top_more", 1, 0, 1, 0, case_top_more, 1, 0, 1},
     {"adam_span", 1, 3, 1, 0, case_adam_span, 4, 3, 16},
 };
 

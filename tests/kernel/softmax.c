@@ -203,12 +203,41 @@ static void best_of_rows(void **state)
                 }
 }
 
+/* A row in pieces is the row in one. */
+static void best_of_pieces(void **state)
+{
+    static const int cuts[] = {0, 1, 16, 50, 299, 300}, bests[] = {0, 1, 2, 5, 64};
+    const struct kernels *k;
+
+    (void)state;
+    for (int isa = 0; (k = kernels_at(&isa)) != NULL;)
+        for (int shape = 0; shape < 4; shape++)
+            for (int c = 0; c < 6; c++)
+                for (int j = 0; j < 5; j++) {
+                    int n = 300, cut = cuts[c], index[64] = {0}, want_index[64] = {0};
+                    float value[64] = {0}, want[64] = {0};
+                    fill(x, (size_t)n, -5, 5, (uint64_t)(7 * c + j));
+                    for (int e = 0; e < n; e++) {
+                        if (shape == 1) x[e] = roundf(x[e]);
+                        if (shape == 2) x[e] = (float)e;
+                        if (shape == 3 && e % 50) x[e] = e % 2 ? NAN : -INFINITY;
+                    }
+                    int all = k->top_row(x, n, bests[j], want_index, want);
+                    int count = k->top_more(x, cut, 0, bests[j], 0, index, value);
+                    count = k->top_more(x + cut, n - cut, cut, bests[j], count, index, value);
+                    assert_int_equal(count, all);
+                    assert_memory_equal(index, want_index, sizeof index);
+                    assert_memory_equal(value, want, sizeof value);
+                }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(exponentials), cmocka_unit_test(exponential), cmocka_unit_test(empty_rows),
-        cmocka_unit_test(not_numbers),  cmocka_unit_test(log_sums),    cmocka_unit_test(losses),
-        cmocka_unit_test(best_of_rows),
+        cmocka_unit_test(exponentials), cmocka_unit_test(exponential),
+        cmocka_unit_test(empty_rows),   cmocka_unit_test(not_numbers),
+        cmocka_unit_test(log_sums),     cmocka_unit_test(losses),
+        cmocka_unit_test(best_of_rows), cmocka_unit_test(best_of_pieces),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,71 @@
+/* pick.c - the likeliest next tokens of every row and log sum exp of all its logits:
+
+       log sum exp x = log sum over sections of exp(log sum exp of the section)
+
+   The output matrix is walked in sections of columns; what is to be known of a section is taken
+   from its logits while they are in a cache, so no [rows][vocab] array is filled. Sections depend
+   on nothing, so neither do the bits. */
+#include "run/run.h"
+
+#include <math.h>
+
+enum {
+    SECTION = 4096,
+    AT_HAND = 1 << 17 /* logits at once, if that is more than a section of each row */
+};
+
+static int lesser(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+int rapt__pick_sections(int vocab)
+{
+    return (vocab + SECTION - 1) / SECTION;
+}
+
+/* A row of logits of the section that begins with token `first`. */
+static void pick_section(const struct kernels *k, struct picks *p, int row, int first, int columns,
+                         int sections, float *logits)
+{
+    size_t own = (size_t)row * (size_t)p->most;
+    for (int i = 0; i < p->never_count; i++)
+        if (p->never[i] >= first && p->never[i] - first < columns)
+            logits[p->never[i] - first] = -INFINITY;
+    if (first == 0) p->counts[row] = 0;
+    p->section_sums[(size_t)row * (size_t)sections + (size_t)(first / SECTION)] =
+        k->log_sum_row(logits, columns);
+    p->counts[row] = k->top_more(logits, columns, first, p->most, p->counts[row], p->tokens + own,
+                                 p->logits + own);
+}
+
+/* All sections of a row among columns [first, first + columns), whose logits are there. */
+static void pick_row(const struct kernels *k, struct picks *p, int row, int first, int columns,
+                     int vocab, float *logits)
+{
+    int sections = rapt__pick_sections(vocab);
+    for (int n = 0; n < columns; n += SECTION)
+        pick_section(k, p, row, first + n, lesser(columns - n, SECTION), sections, logits + n);
+    if (first + columns == vocab)
+        p->log_sums[row] =
+            k->log_sum_row(p->section_sums + (size_t)row * (size_t)sections, sections);
+}
+
+void rapt__pick(const struct crew *c, const struct linear *output, const float *x, int rows,
+                struct picks *p, float *logits)
+{
+    int vocab = output->out, at_once = AT_HAND / SECTION / rows * SECTION;
+    if (at_once < SECTION) at_once = SECTION;
+    if (at_once > vocab || p->keep) at_once = vocab;
+    for (int first = 0, columns; first < vocab; first += columns) {
+        columns = lesser(vocab - first, at_once);
+        struct linear part = *output;
+        part.weight += (ptrdiff_t)first * part.in;
+        if (part.bias) part.bias += first;
+        part.out = columns;
+        rapt__linear_forward(c, &part, x, part.in, rows, logits, columns, -1, NULL);
+        for (int r; (r = rapt__team_take(c->team)) < rows;)
+            pick_row(c->kernels, p, r, first, columns, vocab, logits + (size_t)r * (size_t)columns);
+        rapt__team_barrier(c->team);
+    }
+}
