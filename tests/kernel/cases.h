@@ -5,6 +5,8 @@
 
 #include "kernel/kernel.h"
 
+#include <string.h>
+
 enum { CASE_INS = 4, CASE_OUTS = 3, CASE_ROWS = 7, CASE_BEST = 5 };
 
 struct case_data {
@@ -144,6 +146,52 @@ static void case_top_more(const struct kernels *k, int n, struct case_data *d)
     d->index[CASE_BEST] = k->top_more(d->in[0], n, 1000, CASE_BEST, 2, d->index, value);
     for (int i = 0; i < 4; i++) d->number[i] = value[i];
 }
+static void case_exp_row(const struct kernels *k, int n, struct case_data *d)
+{
+    k->exp_row(d->out[0], (size_t)n);
+}
+static void case_log_row(const struct kernels *k, int n, struct case_data *d)
+{
+    k->log_row(d->out[0], (size_t)n);
+}
+static void case_tanh_row(const struct kernels *k, int n, struct case_data *d)
+{
+    k->tanh_row(d->out[0], (size_t)n);
+}
+
+/* Weights of rows, queries and vectors of a hidden layer; n counts what rows hold, or keys of
+   which only whole panels are looked at. */
+static const float case_weights[CASE_ROWS] = {0.5f, -1, 0, 3, 0.25f, -0.125f, 2};
+
+static void case_weigh_row(const struct kernels *k, int n, struct case_data *d)
+{
+    k->weigh_row(case_weights, CASE_ROWS, d->in[0], n, n, d->out[0]);
+}
+static void case_spread_row(const struct kernels *k, int n, struct case_data *d)
+{
+    k->spread_row(case_weights, 1, d->in[0], n, d->out[0], n);
+}
+static void case_additive_row(const struct kernels *k, int n, struct case_data *d)
+{
+    static const float q[CASE_ROWS] = {0, 1, -0.5f, 0.1f, 2, -1, 0.3f};
+    const struct additive a = {
+        .width = CASE_ROWS, .panels = n / LANES, .q = q, .vector = case_weights, .keys = d->in[0]};
+
+    k->additive_row(&a, d->out[0]);
+}
+static void case_additive_row_backward(const struct kernels *k, int n, struct case_data *d)
+{
+    float hidden[CASE_ROWS * LANES], query[CASE_ROWS] = {0}, vector[CASE_ROWS] = {0};
+    struct additive a = {.width = CASE_ROWS, .panels = 1, .vector = case_weights, .hidden = hidden};
+
+    for (int p = 0; p < n / LANES; p++) { /* the gradients of all elements go to one row */
+        const struct additive_gradients to = {query, vector, d->out[0] + p * LANES, LANES, 0};
+        memcpy(hidden, d->in[0] + p * CASE_ROWS * LANES, sizeof hidden);
+        k->additive_row_backward(&a, d->in[1] + p * LANES, &to);
+    }
+    d->number[0] = query[0], d->number[1] = query[CASE_ROWS - 1];
+    d->number[2] = vector[0], d->number[3] = vector[CASE_ROWS - 1];
+}
 static void case_adam_span(const struct kernels *k, int n, struct case_data *d)
 {
     static const struct adam step = {1e-3f, 0.9f, 0.98f, 1e-9f, 1.5f, 2.5f, 1e-5f, 0.7f};
@@ -151,7 +199,8 @@ static void case_adam_span(const struct kernels *k, int n, struct case_data *d)
     k->adam_span(&step, d->out[0], d->in[0], d->out[1], d->out[2], (size_t)n);
 }
 
-enum { CASE_EXP = 22, CASE_GELU = 57 }; /* operations of e^x and of the normal distribution */
+/* Operations of e^x, log x, tanh x and of the normal distribution. */
+enum { CASE_EXP = 22, CASE_LOG = 31, CASE_TANH = 48, CASE_GELU = 57 };
 
 static const struct kernel_case kernel_cases[] = {
     {"dot", 2, 0, 1, 0, case_dot, 2, 0, 2},
@@ -180,6 +229,15 @@ static const struct kernel_case kernel_cases[] = {
     {"loss_row", 0, 1, 1, 1, case_loss_row, 1, 1, CASE_EXP + 8},
     {"top_row", 1, 0, 1, 0, case_top_row, 1, 0, 1},
     {"top_more", 1, 0, 1, 0, case_top_more, 1, 0, 1},
+    {"exp_row", 0, 1, 1, 0, case_exp_row, 1, 1, CASE_EXP},
+    {"log_row", 0, 1, 1, 0, case_log_row, 1, 1, CASE_LOG},
+    {"tanh_row", 0, 1, 1, 0, case_tanh_row, 1, 1, CASE_TANH},
+    {"weigh_row", 1, 1, CASE_ROWS, 0, case_weigh_row, CASE_ROWS, 1, 2 * CASE_ROWS - 2},
+    {"spread_row", 1, 1, 1, 0, case_spread_row, 2, 1, 2},
+    {"additive_row", 1, 1, CASE_ROWS, 0, case_additive_row, CASE_ROWS, 1,
+     CASE_ROWS *(CASE_TANH + 3)},
+    {"additive_row_backward", 2, 1, CASE_ROWS, 0, case_additive_row_backward, CASE_ROWS + 2, 1,
+     7 * CASE_ROWS},
     {"adam_span", 1, 3, 1, 0, case_adam_span, 4, 3, 16},
 };
 
