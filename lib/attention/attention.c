@@ -1,5 +1,5 @@
 /* attention.c - the public calls: arguments are checked, then a team is sent down. */
-#include "attention/problem.h"
+#include "attention/score.h"
 
 size_t rapt_attention_scratch(const rapt_attention *a)
 {
@@ -28,13 +28,19 @@ static void backward(struct team *team, void *argument)
                              c->scratch);
 }
 
+/* Whether all arrays of queries, or of keys, are there that will be read. */
+static bool has_keys(const rapt_attention *a, const float *k, const float *v)
+{
+    return rapt__key_rows(a) == 0 || ((k || rapt__score(a->score)->keyless) && v);
+}
+
 rapt_status rapt_attention_forward(const rapt_attention *a, const float *q, const float *k,
                                    const float *v, float *out, float *lse, void *scratch)
 {
     rapt_status status = rapt_attention_check(a, NULL);
     if (status != RAPT_OK) return status;
-    bool queries = rapt__query_rows(a) > 0, keys = rapt__key_rows(a) > 0;
-    if (!scratch || (queries && (!q || !out)) || (keys && (!k || !v))) return RAPT_BAD_ARGUMENT;
+    if (!scratch || (rapt__query_rows(a) > 0 && (!q || !out)) || !has_keys(a, k, v))
+        return RAPT_BAD_ARGUMENT;
     struct call c = {.a = a, .q = q, .k = k, .v = v, .to = out, .lse_to = lse, .scratch = scratch};
     rapt__team_run(a->threads, forward, &c);
     return RAPT_OK;
@@ -48,17 +54,32 @@ static bool repeats(const rapt_stride *s, int batch, int heads, int rows)
     return rows > 0 && !one;
 }
 
+/* Whether a gradient is wanted of something that is not there. What is there and not read by the
+   score gets a gradient of 0. */
+static bool wants_more(const rapt_attention *a, const rapt_gradients *d)
+{
+    const rapt_learned *l = &a->learned;
+    return (d->bias && !a->mask.bias) || (d->slopes && !a->relative.slopes) ||
+           (d->table && !a->relative.table) || (d->query_weight && !l->query_weight) ||
+           (d->key_weight && !l->key_weight) || (d->hidden_bias && !l->hidden_bias) ||
+           (d->hidden_vector && !l->hidden_vector) || (d->sharpness && !l->sharpness) ||
+           (d->position && !l->position) || (d->filters && !l->filters) ||
+           (d->feature_weight && !l->feature_weight) || (d->centre_weight && !l->centre_weight) ||
+           (d->centre_vector && !l->centre_vector);
+}
+
 rapt_status rapt_attention_backward(const rapt_attention *a, const float *q, const float *k,
                                     const float *v, const float *out, const float *lse,
                                     const float *dout, const rapt_gradients *d, void *scratch)
 {
     rapt_status status = rapt_attention_check(a, NULL);
     if (status != RAPT_OK) return status;
-    bool queries = rapt__query_rows(a) > 0, keys = rapt__key_rows(a) > 0;
+    bool queries = rapt__query_rows(a) > 0;
     int key_heads = rapt__key_heads_of(a), batch_q = a->query_starts ? 1 : a->batch;
     int batch_k = a->key_starts ? 1 : a->batch;
-    if (!scratch || !d || (queries && (!q || !out || !lse || !dout)) || (keys && (!k || !v)) ||
-        (d->bias && !a->mask.bias) || (d->q && repeats(&a->q, batch_q, a->heads, a->queries)) ||
+    if (!scratch || !d || (queries && (!q || !out || !lse || !dout)) || !has_keys(a, k, v) ||
+        wants_more(a, d) || (queries && a->weighing == RAPT_WEIGH_SAMPLE && !a->reward) ||
+        (d->q && repeats(&a->q, batch_q, a->heads, a->queries)) ||
         (d->k && repeats(&a->k, batch_k, key_heads, a->keys)) ||
         (d->v && repeats(&a->v, batch_k, key_heads, a->keys)))
         return RAPT_BAD_ARGUMENT;

@@ -13,7 +13,7 @@
 
 #include <rapt/attention.h>
 
-/* ---- forward.c, backward.c: as rapt_attention_forward and _backward, inside a team ---- */
+/* ---- dispatch.c: as rapt_attention_forward and _backward, inside a team ---- */
 void rapt__attention_forward(struct team *team, const rapt_attention *a, const float *q,
                              const float *k, const float *v, float *out, float *lse, void *scratch);
 void rapt__attention_backward(struct team *team, const rapt_attention *a, const float *q,
@@ -23,7 +23,11 @@ void rapt__attention_backward(struct team *team, const rapt_attention *a, const 
 /* ---- room.c ---- */
 /* Bytes of scratch for a problem and a team of that size; 0: more than fits. */
 size_t rapt__attention_scratch(const rapt_attention *a, int team_size);
-/* The same for every problem with rows of one width, at most `batch` sequences and at most that
+/* The same for every problem like this one, with at most `batch` sequences and at most that many
+   query and key rows in all; of `like`, neither rows nor starts are read. */
+size_t rapt__attention_room_like(const rapt_attention *like, int batch, int query_rows,
+                                 int key_rows);
+/* The same for dot products with rows of one width, at most `batch` sequences and at most that
    many query and key rows in all. threads: as in rapt_attention. */
 size_t rapt__attention_room(int heads, int key_heads, int width, int batch, int query_rows,
                             int key_rows, int threads);

@@ -1,22 +1,26 @@
-/* backward.c - attention backward over arrays. One sequence and key head (a pair) is a table of
+/* backward.c - attention backward in tiles. One sequence and key head (a pair) is a table of
    blocks: 56 queries of one query head by 128 keys. A member of the team takes a column, all
    queries against its keys, and adds up dk and dv there; dq of a block of queries is added to by
    the columns one after the other. So every sum has its order, whoever computes it. With many
    pairs each member takes whole pairs; with few the team takes one pair at a time, and a column
-   waits until the one before it has left a block of queries. */
-#include "attention/problem.h"
+   waits until the one before it has left a block of queries.
+
+   Rows of a relative bias overlap, as element s - place is the same for many queries and keys. So
+   its gradient is added up pair by pair, each by one member, and then over the sequences. */
+#include "attention/core.h"
 #include "op/op.h"
 
 #include <math.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
 
 struct backward {
+    const struct core *c;
     const rapt_attention *a;
     const struct kernels *kernels;
-    const float *q, *k, *v, *out, *lse, *dout;
-    float *dq, *dk, *dv, *dbias;
+    const float *v, *out, *lse, *dout;
+    const struct core_gradients *d;
+    float *relative; /* gradients of it: [H][query rows + key rows], see relative_of */
     int key_heads, group;
     struct room room;
     float *chunks; /* of the pair: mine or, when the team shares a pair, everybody's */
@@ -53,7 +57,7 @@ static struct pair pair_of(const struct backward *f, int index, int g)
 static struct chunk chunk_of(const struct pair *p, int i)
 {
     const struct backward *f = p->f;
-    size_t kw = (size_t)rapt__padded(f->a->key_width), vw = (size_t)rapt__padded(f->a->value_width);
+    size_t kw = (size_t)rapt__padded(f->c->width), vw = (size_t)rapt__padded(f->a->value_width);
     float *at = f->chunks + (size_t)i * f->room.chunk;
     struct chunk c = {.head = p->g * f->group + i / p->per_head,
                       .first = i % p->per_head * ATTEND_ROWS};
@@ -66,7 +70,7 @@ static struct chunk chunk_of(const struct pair *p, int i)
     c.lse = c.dq + ATTEND_ROWS * kw;
     c.delta = c.lse + ATTEND_ROWS;
     c.q_slots = c.delta + ATTEND_ROWS;
-    c.dout_slots = c.q_slots + (size_t)ATTEND_SLOTS * (size_t)f->a->key_width;
+    c.dout_slots = c.q_slots + (size_t)ATTEND_SLOTS * (size_t)f->c->width;
     return c;
 }
 
@@ -75,7 +79,7 @@ static struct attend_backward task_of(const struct pair *p, const struct chunk *
 {
     const rapt_attention *a = p->f->a;
     struct dropout drop = rapt__dropout(a->dropout, 0);
-    return (struct attend_backward){.key_width = a->key_width,
+    return (struct attend_backward){.key_width = p->f->c->width,
                                     .value_width = a->value_width,
                                     .rows = c->rows,
                                     .q_slots = c->q_slots,
@@ -85,7 +89,7 @@ static struct attend_backward task_of(const struct pair *p, const struct chunk *
                                     .lse = c->lse,
                                     .delta = c->delta,
                                     .wild = *c->wild,
-                                    .scale = rapt__scale_of(a),
+                                    .scale = p->f->c->scale,
                                     .drop_below = drop.below,
                                     .drop_scale = drop.scale,
                                     .dq = c->dq};
@@ -102,10 +106,11 @@ static void pack_chunk(const struct pair *p, int i)
     const float *lse = f->lse + (size_t)c.head * (size_t)rapt__query_rows(a) +
                        (size_t)(p->b.query_first + c.first);
     atomic_init(c.done, 0);
-    *c.wild = f->kernels->pad_rows(f->q + rapt__query_at(&a->q, &p->b, c.head, c.first), a->q.row,
-                                   c.rows, a->key_width, c.q_rows);
+    const rapt_stride *stride = &f->c->q_stride;
+    *c.wild = f->kernels->pad_rows(f->c->q + rapt__query_at(stride, &p->b, c.head, c.first),
+                                   stride->row, c.rows, f->c->width, c.q_rows);
     *c.wild |= f->kernels->pad_rows(dout, a->out.row, c.rows, a->value_width, c.dout_rows);
-    memset(c.dq, 0, (size_t)(c.rows * rapt__padded(a->key_width)) * sizeof(float));
+    memset(c.dq, 0, (size_t)(c.rows * rapt__padded(f->c->width)) * sizeof(float));
     for (int r = 0; r < c.rows; r++) {
         c.lse[r] = lse[r];
         c.delta[r] = f->kernels->dot(dout + r * a->out.row, out + r * a->out.row, a->value_width);
@@ -118,13 +123,14 @@ static void pack_chunk(const struct pair *p, int i)
 /* Adds dq of a block of queries to the caller's. */
 static void finish_chunk(const struct pair *p, int i)
 {
-    const rapt_attention *a = p->f->a;
+    const struct core *core = p->f->c;
+    const rapt_stride *stride = &core->q_stride;
     struct chunk c = chunk_of(p, i);
-    int width = rapt__padded(a->key_width);
-    if (!p->f->dq) return;
-    float *to = p->f->dq + rapt__query_at(&a->q, &p->b, c.head, c.first);
+    int width = rapt__padded(core->width);
+    if (!p->f->d->q) return;
+    float *to = p->f->d->q + rapt__query_at(stride, &p->b, c.head, c.first);
     for (int r = 0; r < c.rows; r++)
-        p->f->kernels->add(to + r * a->q.row, c.dq + r * width, (size_t)a->key_width);
+        p->f->kernels->add(to + r * stride->row, c.dq + r * width, (size_t)core->width);
 }
 
 struct column { /* a block of keys */
@@ -137,25 +143,45 @@ static struct column pack_column(const struct pair *p, int j)
 {
     const struct backward *f = p->f;
     const rapt_attention *a = f->a;
-    size_t kw = (size_t)rapt__padded(a->key_width), vw = (size_t)rapt__padded(a->value_width);
+    const rapt_stride *stride = &f->c->k_stride;
+    int width = f->c->width;
+    size_t kw = (size_t)rapt__padded(width), vw = (size_t)rapt__padded(a->value_width);
     struct column c = {.key = j * ATTEND_BLOCK};
     c.keys = lesser(p->b.existing - c.key, ATTEND_BLOCK);
     c.key_panels = f->block;
-    c.value_panels = c.key_panels + ATTEND_BLOCK * a->key_width;
+    c.value_panels = c.key_panels + ATTEND_BLOCK * width;
     c.key_rows = c.value_panels + ATTEND_BLOCK * a->value_width;
     c.dk = c.key_rows + ATTEND_BLOCK * kw;
     c.dv = c.dk + ATTEND_BLOCK * kw;
     c.weights = c.dv + ATTEND_BLOCK * vw;
     c.dscores = c.weights + ATTEND_ROWS * ATTEND_BLOCK;
-    const float *k = f->k + rapt__key_at(&a->k, &p->b, p->g, c.key);
+    const float *k = f->c->k + rapt__key_at(stride, &p->b, p->g, c.key);
     const float *v = f->v + rapt__key_at(&a->v, &p->b, p->g, c.key);
     int panels = (c.keys + LANES - 1) / LANES;
-    f->kernels->pack_columns(k, a->k.row, c.keys, a->key_width, 1, 0, panels, c.key_panels);
+    f->kernels->pack_columns(k, stride->row, c.keys, width, 1, 0, panels, c.key_panels);
     f->kernels->pack_columns(v, a->v.row, c.keys, a->value_width, 1, 0, panels, c.value_panels);
-    c.wild = f->kernels->pad_rows(k, a->k.row, c.keys, a->key_width, c.key_rows);
+    c.wild = f->kernels->pad_rows(k, stride->row, c.keys, width, c.key_rows);
     memset(c.dk, 0, (size_t)c.keys * kw * sizeof(float));
     memset(c.dv, 0, (size_t)c.keys * vw * sizeof(float));
     return c;
+}
+
+/* The gradient of a relative bias of one sequence and head: element s - place + reach, where
+   reach is what the farthest place is from key 0. */
+static int reach_of(const struct backward *f, const struct sequence *b)
+{
+    return (f->a->mask.corner == RAPT_CORNER_TOP_LEFT ? b->queries : b->existing) - 1;
+}
+
+static float *relative_base(const struct backward *f, const struct sequence *b, int h)
+{
+    size_t rows = (size_t)rapt__query_rows(f->a) + (size_t)rapt__key_rows(f->a);
+    return f->relative + (size_t)h * rows + (size_t)b->query_first + (size_t)b->key_first;
+}
+
+static float *relative_of(const struct backward *f, const struct sequence *b, int h, int t)
+{
+    return relative_base(f, b, h) + (reach_of(f, b) - (int)rapt__place(f->a, b, t));
 }
 
 /* The rows of a chunk; false if none of them sees a key of the column. */
@@ -169,7 +195,11 @@ static bool look(const struct pair *p, const struct chunk *c, const struct colum
         row[r] = (struct attend_row){.drop_row = (uint64_t)(c->first + r)};
         rapt__mask_row(a, &p->b, c->head, c->first + r, row + r);
         if (a->dropout > 0) row[r].drop_key = rapt__attention_drop_key(a, &p->b, c->head);
-        if (f->dbias && row[r].bias) row[r].dbias = f->dbias + (row[r].bias - a->mask.bias);
+        if (f->d->bias && row[r].bias) row[r].dbias = f->d->bias + (row[r].bias - a->mask.bias);
+        if (f->c->relative) {
+            row[r].bias = rapt__relative_row(f->c, &p->b, c->head, c->first + r);
+            if (f->relative) row[r].dbias = relative_of(f, &p->b, c->head, c->first + r);
+        }
         if (c->lse[r] == -INFINITY) row[r].low = row[r].high = 0;
         any |= row[r].low < column->key + column->keys && row[r].high > column->key;
     }
@@ -179,7 +209,7 @@ static bool look(const struct pair *p, const struct chunk *c, const struct colum
 static void wait_until(const atomic_int *done, int column)
 {
     for (int i = 0; atomic_load_explicit(done, memory_order_acquire) != column; i++)
-        if (i >= 1000) sched_yield();
+        rapt__team_rest(i);
 }
 
 /* One block of the table: queries i, keys j. */
@@ -199,7 +229,7 @@ static void do_block(const struct pair *p, int i, int j, const struct column *co
     if (any) p->f->kernels->attend_backward(&task);
     wait_until(c.done, j);
     task.step = ATTEND_QUERIES;
-    if (any && p->f->dq) p->f->kernels->attend_backward(&task);
+    if (any && p->f->d->q) p->f->kernels->attend_backward(&task);
     atomic_store_explicit(c.done, j + 1, memory_order_release);
 }
 
@@ -207,14 +237,15 @@ static void do_column(const struct pair *p, int j)
 {
     const struct backward *f = p->f;
     const rapt_attention *a = f->a;
+    const struct core_gradients *d = f->d;
     struct column c = pack_column(p, j);
-    int kw = rapt__padded(a->key_width), vw = rapt__padded(a->value_width);
+    int kw = rapt__padded(f->c->width), vw = rapt__padded(a->value_width);
     for (int i = 0; i < p->chunks; i++) do_block(p, i, j, &c);
     for (int s = 0; s < c.keys; s++) {
-        ptrdiff_t k = rapt__key_at(&a->k, &p->b, p->g, c.key + s);
+        ptrdiff_t k = rapt__key_at(&f->c->k_stride, &p->b, p->g, c.key + s);
         ptrdiff_t v = rapt__key_at(&a->v, &p->b, p->g, c.key + s);
-        if (f->dk) f->kernels->add(f->dk + k, c.dk + s * kw, (size_t)a->key_width);
-        if (f->dv) f->kernels->add(f->dv + v, c.dv + s * vw, (size_t)a->value_width);
+        if (d->k) f->kernels->add(d->k + k, c.dk + s * kw, (size_t)f->c->width);
+        if (d->v) f->kernels->add(d->v + v, c.dv + s * vw, (size_t)a->value_width);
     }
 }
 
@@ -249,42 +280,67 @@ static bool whole_pairs(const struct backward *f, int team)
     const rapt_stride *s = &a->mask.bias_stride;
     int64_t pairs = (int64_t)a->batch * f->key_heads;
     bool shared =
-        f->dbias && ((a->batch > 1 && s->batch == 0) || (f->key_heads > 1 && s->head == 0));
-    return team == 1 || (!shared && (pairs >= 2 * team || a->keys <= ATTEND_BLOCK));
+        f->d->bias && ((a->batch > 1 && s->batch == 0) || (f->key_heads > 1 && s->head == 0));
+    return team == 1 || f->relative || (!shared && (pairs >= 2 * team || a->keys <= ATTEND_BLOCK));
 }
 
-void rapt__attention_backward(struct team *team, const rapt_attention *a, const float *q,
-                              const float *k, const float *v, const float *out, const float *lse,
-                              const float *dout, const rapt_gradients *d, void *scratch)
+/* Over the sequences, in their order; a head is one member's. */
+static void sum_relative(struct team *team, const struct backward *f)
 {
-    struct backward f = {.a = a,
-                         .kernels = rapt__kernels(),
-                         .q = q,
-                         .k = k,
-                         .v = v,
-                         .out = out,
-                         .lse = lse,
-                         .dout = dout,
-                         .dq = d->q,
-                         .dk = d->k,
-                         .dv = d->v,
-                         .dbias = d->bias,
-                         .key_heads = rapt__key_heads_of(a)};
-    if (!rapt__room(a, team->size, &f.room)) return;
-    size_t rank = (size_t)team->rank, area = f.room.chunk * (size_t)f.room.chunks;
-    bool alone = whole_pairs(&f, team->size);
-    f.group = a->heads / f.key_heads;
-    f.block = (float *)scratch + rank * f.room.block;
-    f.chunks = (float *)scratch + (size_t)team->size * f.room.block + (alone ? rank * area : 0);
+    const struct core *c = f->c;
+    for (int h; (h = rapt__team_take(team)) < f->a->heads;)
+        for (int i = 0; i < f->a->batch; i++) {
+            struct sequence b = rapt__sequence(f->a, i);
+            float *to = f->d->relative + (size_t)h * (size_t)c->relative_row + c->relative_zero;
+            if (b.queries > 0 && b.existing > 0)
+                f->kernels->add(to - reach_of(f, &b), relative_base(f, &b, h),
+                                (size_t)(b.queries + b.existing - 1));
+        }
+    rapt__team_barrier(team);
+}
+
+static void do_pairs(struct team *team, const struct backward *f, bool alone)
+{
     struct tickets tickets = {0};
     if (alone) tickets = rapt__tickets(team);
-    for (int i = 0; i < a->batch; i++)
-        for (int g = 0; g < f.key_heads; g++) {
-            struct pair p = pair_of(&f, i, g);
+    for (int i = 0; i < f->a->batch; i++)
+        for (int g = 0; g < f->key_heads; g++) {
+            struct pair p = pair_of(f, i, g);
             if (!alone)
                 share_pair(team, &p);
             else if (rapt__mine(&tickets))
                 do_pair(&p);
         }
     rapt__team_barrier(team);
+}
+
+void rapt__tiles_backward(struct team *team, const struct core *c, const float *v, const float *out,
+                          const float *lse, const float *dout, const struct core_gradients *d,
+                          void *scratch)
+{
+    struct backward f = {.c = c,
+                         .a = c->a,
+                         .kernels = rapt__kernels(),
+                         .v = v,
+                         .out = out,
+                         .lse = lse,
+                         .dout = dout,
+                         .d = d,
+                         .key_heads = rapt__key_heads_of(c->a)};
+    if (!rapt__room(c->a, team->size, &f.room)) return;
+    size_t rank = (size_t)team->rank, area = f.room.chunk * (size_t)f.room.chunks;
+    float *blocks = scratch, *chunks = blocks + (size_t)team->size * f.room.block;
+    if (d->relative) {
+        size_t begin, end;
+        f.relative = chunks + (size_t)team->size * area;
+        rapt__team_share(team, f.room.relative, LANES, &begin, &end);
+        memset(f.relative + begin, 0, (end - begin) * sizeof(float));
+        rapt__team_barrier(team);
+    }
+    bool alone = whole_pairs(&f, team->size);
+    f.group = c->a->heads / f.key_heads;
+    f.block = blocks + rank * f.room.block;
+    f.chunks = chunks + (alone ? rank * area : 0);
+    do_pairs(team, &f, alone);
+    if (d->relative) sum_relative(team, &f);
 }

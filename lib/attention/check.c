@@ -1,5 +1,5 @@
 /* check.c - is a problem a problem? Every field that cannot be meant is named. */
-#include "attention/problem.h"
+#include "attention/score.h"
 
 #include <limits.h>
 #include <math.h>
@@ -23,6 +23,8 @@ static rapt_status check_sizes(const rapt_attention *a, rapt_message *why)
         return bad(why, "key_width", a->key_width, "1 to 65536");
     if (a->value_width < 1 || a->value_width > WIDEST)
         return bad(why, "value_width", a->value_width, "1 to 65536");
+    if (a->query_width < 0 || a->query_width > WIDEST)
+        return bad(why, "query_width", a->query_width, "0 to 65536");
     return RAPT_OK;
 }
 
@@ -56,14 +58,20 @@ static rapt_status check_rows(const rapt_attention *a, rapt_message *why)
     return RAPT_OK;
 }
 
+/* Places: of what needs them. */
+static rapt_status check_corner(const rapt_attention *a, const char *who, rapt_message *why)
+{
+    if (a->mask.corner != RAPT_CORNER_NONE) return RAPT_OK;
+    return rapt__fail(why, RAPT_BAD_ARGUMENT, "mask.corner is not set, but %s needs one", who);
+}
+
 static rapt_status check_mask(const rapt_attention *a, rapt_message *why)
 {
     const rapt_mask *m = &a->mask;
     if ((unsigned)m->corner > RAPT_CORNER_BOTTOM_RIGHT)
         return bad(why, "mask.corner", m->corner, "a rapt_corner");
-    if ((m->causal || m->window) && m->corner == RAPT_CORNER_NONE)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                          "mask.corner is not set, but causality and windows need one");
+    if (m->causal && check_corner(a, "mask.causal", why) != RAPT_OK) return RAPT_BAD_ARGUMENT;
+    if (m->window && check_corner(a, "mask.window", why) != RAPT_OK) return RAPT_BAD_ARGUMENT;
     if (m->window && m->before < 0) return bad(why, "mask.before", m->before, "0 or more");
     if (m->window && m->after < 0) return bad(why, "mask.after", m->after, "0 or more");
     for (int b = 0; m->key_counts && b < a->batch; b++) {
@@ -75,10 +83,115 @@ static rapt_status check_mask(const rapt_attention *a, rapt_message *why)
     return RAPT_OK;
 }
 
-static rapt_status check_numbers(const rapt_attention *a, rapt_message *why)
+/* A width of something learned. */
+static rapt_status check_width(const char *field, int width, rapt_message *why)
+{
+    return width < 1 || width > WIDEST ? bad(why, field, width, "1 to 65536") : RAPT_OK;
+}
+
+static rapt_status check_there(const char *field, const void *array, const char *who,
+                               rapt_message *why)
+{
+    if (array) return RAPT_OK;
+    return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is not given, but %s needs it", field, who);
+}
+
+static rapt_status check_additive(const rapt_attention *a, const char *name, rapt_message *why)
+{
+    const rapt_learned *l = &a->learned;
+    rapt_status s = check_width("learned.hidden", l->hidden, why);
+    if (s == RAPT_OK) s = check_there("learned.query_weight", l->query_weight, name, why);
+    if (s == RAPT_OK) s = check_there("learned.key_weight", l->key_weight, name, why);
+    if (s == RAPT_OK) s = check_there("learned.hidden_vector", l->hidden_vector, name, why);
+    if (s != RAPT_OK || a->score == RAPT_SCORE_ADDITIVE) return s;
+    s = check_width("learned.channels", l->channels, why);
+    if (s == RAPT_OK) s = check_width("learned.taps", l->taps, why);
+    if (s == RAPT_OK && l->taps % 2 == 0) return bad(why, "learned.taps", l->taps, "odd");
+    if (s == RAPT_OK) s = check_there("learned.filters", l->filters, name, why);
+    if (s == RAPT_OK) s = check_there("learned.feature_weight", l->feature_weight, name, why);
+    return s;
+}
+
+static rapt_status check_score(const rapt_attention *a, rapt_message *why)
 {
     if ((unsigned)a->score >= RAPT_SCORES) return bad(why, "score", a->score, "a rapt_score");
+    const struct score *score = rapt__score(a->score);
+    const rapt_learned *l = &a->learned;
+    if (score->additive) return check_additive(a, score->name, why);
+    if (score->keyless) {
+        if (l->positions < a->keys)
+            return bad(why, "learned.positions", l->positions, "no less than keys");
+        return check_there("learned.position", l->position, score->name, why);
+    }
+    if (score->queries.weights)
+        return check_there("learned.query_weight", l->query_weight, score->name, why);
+    if (rapt__query_width(a) != a->key_width)
+        return bad(why, "query_width", a->query_width, "0 or key_width");
+    return RAPT_OK;
+}
+
+static rapt_status check_reach(const rapt_attention *a, rapt_message *why)
+{
+    if ((unsigned)a->reach >= RAPT_REACHES) return bad(why, "reach", a->reach, "a rapt_reach");
+    if (a->reach == RAPT_REACH_GLOBAL) return RAPT_OK;
+    const char *name = rapt_reach_name(a->reach);
+    if (!(a->radius > 0) || !isfinite(a->radius))
+        return bad(why, "radius", (double)a->radius, "above 0");
+    if (a->reach == RAPT_REACH_LOCAL_M) return check_corner(a, name, why);
+    rapt_status s = check_width("learned.centre_hidden", a->learned.centre_hidden, why);
+    if (s == RAPT_OK) s = check_there("learned.centre_weight", a->learned.centre_weight, name, why);
+    if (s == RAPT_OK) s = check_there("learned.centre_vector", a->learned.centre_vector, name, why);
+    return s;
+}
+
+static rapt_status check_weighing(const rapt_attention *a, rapt_message *why)
+{
+    if ((unsigned)a->weighing >= RAPT_WEIGHINGS)
+        return bad(why, "weighing", a->weighing, "a rapt_weighing");
+    if (!(a->temperature >= 0) || !isfinite(a->temperature))
+        return bad(why, "temperature", (double)a->temperature, "0 or more");
+    if (!rapt__weighing_hard(a->weighing)) return RAPT_OK;
+    if (a->dropout > 0) return bad(why, "dropout", (double)a->dropout, "0 if weighing is hard");
+    return check_there("chosen", a->chosen, rapt_weighing_name(a->weighing), why);
+}
+
+static rapt_status check_relative(const rapt_attention *a, rapt_message *why)
+{
+    const rapt_relative *r = &a->relative;
+    int least = r->forward_too ? 4 : 2;
+    if (r->slopes && check_corner(a, "relative.slopes", why) != RAPT_OK) return RAPT_BAD_ARGUMENT;
+    if (!r->table) return RAPT_OK;
+    if (r->buckets < least || r->buckets > WIDEST || (r->forward_too && r->buckets % 2 != 0))
+        return bad(why, "relative.buckets", r->buckets,
+                   r->forward_too ? "4 to 65536 and even" : "2 to 65536");
+    if (r->distance <= r->buckets / least)
+        return bad(why, "relative.distance", r->distance, "more than the buckets of one distance");
+    return check_corner(a, "relative.table", why);
+}
+
+static rapt_status check_rotary(const rapt_attention *a, rapt_message *why)
+{
+    const rapt_relative *r = &a->relative;
+    if ((unsigned)r->rotary > RAPT_ROTARY_HALVES)
+        return bad(why, "relative.rotary", r->rotary, "a rapt_rotary");
+    if (r->rotary == RAPT_ROTARY_NONE) return RAPT_OK;
+    const struct score *score = rapt__score(a->score);
+    if (score->additive)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "relative.rotary turns queries and keys of dot products, not of %s",
+                          score->name);
+    int all = score->width(a), width = r->rotary_width ? r->rotary_width : all;
+    if (width < 2 || width > all || width % 2 != 0)
+        return bad(why, "relative.rotary_width", width, "even and at most the vectors' width");
+    if (!(r->rotary_base >= 0) || !isfinite(r->rotary_base))
+        return bad(why, "relative.rotary_base", (double)r->rotary_base, "0 or more");
+    return check_corner(a, "relative.rotary", why);
+}
+
+static rapt_status check_numbers(const rapt_attention *a, rapt_message *why)
+{
     if (!isfinite(a->scale)) return bad(why, "scale", (double)a->scale, "finite");
+    if (!(a->cap >= 0) || !isfinite(a->cap)) return bad(why, "cap", (double)a->cap, "0 or more");
     if (!(a->dropout >= 0 && a->dropout < 1))
         return bad(why, "dropout", (double)a->dropout, "at least 0 and below 1");
     if (a->threads < 0) return bad(why, "threads", a->threads, "0 or more");
@@ -105,6 +218,11 @@ rapt_status rapt_attention_check(const rapt_attention *a, rapt_message *why)
     if (s == RAPT_OK) s = check_rows(a, why);
     if (s == RAPT_OK) s = check_mask(a, why);
     if (s == RAPT_OK) s = check_numbers(a, why);
+    if (s == RAPT_OK) s = check_score(a, why);
+    if (s == RAPT_OK) s = check_reach(a, why);
+    if (s == RAPT_OK) s = check_weighing(a, why);
+    if (s == RAPT_OK) s = check_relative(a, why);
+    if (s == RAPT_OK) s = check_rotary(a, why);
     if (s == RAPT_OK) s = check_out(a, why);
     if (s == RAPT_OK && rapt__attention_scratch(a, rapt__team_size(a->threads)) == 0)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "the problem does not fit into memory");

@@ -1,13 +1,14 @@
-/* forward.c - attention over arrays: keys and values of every sequence and key head are packed
-   once, by the whole team; then blocks of query rows are handed out. Rows of all the query heads
-   that share a key head fill tiles together. */
-#include "attention/problem.h"
+/* forward.c - attention in tiles: keys and values of every sequence and key head are packed once,
+   by the whole team; then blocks of query rows are handed out. Rows of all the query heads that
+   share a key head fill tiles together. */
+#include "attention/core.h"
 #include "op/op.h"
 
 struct forward {
+    const struct core *c;
     const rapt_attention *a;
     const struct kernels *kernels;
-    const float *q, *k, *v;
+    const float *v;
     float *out, *lse;
     int key_heads, group; /* query heads per key head */
     int rows;             /* of an item */
@@ -29,22 +30,23 @@ static size_t panel_of(const struct forward *f, const struct sequence *b, int g)
 
 static struct attend_keys keys_at(const struct forward *f, const struct sequence *b, int g)
 {
-    size_t panel = panel_of(f, b, g), kw = (size_t)f->a->key_width;
+    size_t panel = panel_of(f, b, g), kw = (size_t)f->c->width;
     size_t vw = (size_t)rapt__padded(f->a->value_width);
     return (struct attend_keys){f->keys + panel * LANES * kw, f->values + panel * LANES * vw,
-                                f->wild + panel, f->a->key_width, f->a->value_width};
+                                f->wild + panel, f->c->width, f->a->value_width};
 }
 
 /* Packs some panels of one sequence and key head. */
 static void pack_panels(const struct forward *f, const struct sequence *b, int g, int first)
 {
+    const struct core *c = f->c;
     const rapt_attention *a = f->a;
     size_t panel = panel_of(f, b, g) + (size_t)first, vw = (size_t)rapt__padded(a->value_width);
     int panels = (b->existing + LANES - 1) / LANES - first;
     if (panels > PACK_PANELS) panels = PACK_PANELS;
-    f->kernels->pack_columns(f->k + rapt__key_at(&a->k, b, g, 0), a->k.row, b->existing,
-                             a->key_width, 1, first, panels,
-                             f->keys + panel * LANES * (size_t)a->key_width);
+    f->kernels->pack_columns(c->k + rapt__key_at(&c->k_stride, b, g, 0), c->k_stride.row,
+                             b->existing, c->width, 1, first, panels,
+                             f->keys + panel * LANES * (size_t)c->width);
     for (int p = 0; p < panels; p++, panel++) {
         int key = (first + p) * LANES, left = b->existing - key;
         f->wild[panel] = f->kernels->pad_rows(f->v + rapt__key_at(&a->v, b, g, key), a->v.row,
@@ -75,14 +77,15 @@ static void attend_rows(const struct forward *f, const struct sequence *b, int g
     size_t all = (size_t)rapt__query_rows(a);
     for (int r = 0; r < rows; r++) {
         int h = g * f->group + (first + r) / b->queries, t = (first + r) % b->queries;
-        row[r] = (struct attend_row){.q = f->q + rapt__query_at(&a->q, b, h, t),
+        row[r] = (struct attend_row){.q = f->c->q + rapt__query_at(&f->c->q_stride, b, h, t),
                                      .out = f->out + rapt__query_at(&a->out, b, h, t),
                                      .drop_row = (uint64_t)t};
         if (f->lse) row[r].lse = f->lse + (size_t)h * all + (size_t)(b->query_first + t);
         if (drop.below) row[r].drop_key = rapt__attention_drop_key(a, b, h);
         rapt__mask_row(a, b, h, t, row + r);
+        if (f->c->relative) row[r].bias = rapt__relative_row(f->c, b, h, t);
     }
-    const struct attend attend = {&keys,      row,        rows,      rapt__scale_of(a),
+    const struct attend attend = {&keys,      row,        rows,      f->c->scale,
                                   drop.below, drop.scale, f->scratch};
     f->kernels->attend(&attend);
 }
@@ -112,17 +115,17 @@ static int rows_of_item(const rapt_attention *a, int tile_rows, int team)
     return (int)(rows < most ? rows : most);
 }
 
-void rapt__attention_forward(struct team *team, const rapt_attention *a, const float *q,
-                             const float *k, const float *v, float *out, float *lse, void *scratch)
+void rapt__tiles_forward(struct team *team, const struct core *c, const float *v, float *out,
+                         float *lse, void *scratch)
 {
     struct room room;
+    const rapt_attention *a = c->a;
     if (!rapt__room(a, team->size, &room)) return;
     const struct kernels *kernels = rapt__kernels();
     float *keys = scratch, *values = keys + room.keys, *mine = values + room.values;
-    struct forward f = {.a = a,
+    struct forward f = {.c = c,
+                        .a = a,
                         .kernels = kernels,
-                        .q = q,
-                        .k = k,
                         .v = v,
                         .out = out,
                         .lse = lse,

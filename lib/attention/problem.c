@@ -46,6 +46,11 @@ int rapt__key_heads_of(const rapt_attention *a)
     return a->key_heads ? a->key_heads : a->heads;
 }
 
+int rapt__query_width(const rapt_attention *a)
+{
+    return a->query_width ? a->query_width : a->key_width;
+}
+
 int rapt__query_rows(const rapt_attention *a)
 {
     return a->query_starts ? a->query_starts[a->batch] : a->batch * a->queries;

@@ -9,10 +9,6 @@
 
 /* ---- score.c ---- */
 float rapt__score_scale(rapt_score score, float scale, int key_width); /* scale 0: its own */
-static inline float rapt__scale_of(const rapt_attention *a)
-{
-    return rapt__score_scale(a->score, a->scale, a->key_width);
-}
 
 /* ---- problem.c ---- */
 struct sequence { /* one of the batch */
@@ -25,6 +21,7 @@ struct sequence { /* one of the batch */
 };
 struct sequence rapt__sequence(const rapt_attention *a, int index);
 int rapt__key_heads_of(const rapt_attention *a);
+int rapt__query_width(const rapt_attention *a);
 int rapt__query_rows(const rapt_attention *a); /* of all sequences */
 int rapt__key_rows(const rapt_attention *a);
 
@@ -38,7 +35,14 @@ static inline ptrdiff_t rapt__key_at(const rapt_stride *s, const struct sequence
     return b->key_batch * s->batch + h * s->head + (b->key_row + t) * s->row;
 }
 
+/* ---- relative.c ---- */
+bool rapt__relative_wanted(const rapt_attention *a); /* slopes or a table */
+
+/* ---- weigh.c ---- */
+bool rapt__weighing_hard(rapt_weighing weighing); /* to one key */
+
 /* ---- mask.c ---- */
+int64_t rapt__place(const rapt_attention *a, const struct sequence *b, int t); /* of query t */
 /* Sets low, high, allowed and bias of query t of head h. */
 void rapt__mask_row(const rapt_attention *a, const struct sequence *b, int h, int t,
                     struct attend_row *row);
@@ -51,16 +55,30 @@ static inline uint64_t rapt__attention_drop_key(const rapt_attention *a, const s
 }
 
 /* ---- room.c ---- */
-struct room {                  /* of scratch, in floats */
+struct bounds {              /* of a problem; of several, the greatest of each */
+    const rapt_attention *a; /* widths, heads and what is learned */
+    size_t heads, key_heads;
+    size_t width, value_width; /* of prepared queries and keys; of values */
+    size_t batch;
+    size_t query_rows, key_rows;          /* of all sequences */
+    size_t most_queries, most_keys;       /* of one, as the problem says */
+    size_t longest_queries, longest_keys; /* as they are */
+    size_t team;
+};
+struct room {                  /* of scratch for tiles, in floats */
     size_t panels;             /* forward: of 16 keys, of all sequences and key heads */
     size_t keys, values, wild; /*   of those */
     size_t attend;             /* forward: of one member */
     int chunks;                /* backward: blocks of queries of one sequence and key head */
     size_t chunk;              /*   of each of them */
     size_t block;              /*   of a block of keys, with what is computed from it */
+    size_t relative;           /*   of the gradient of a relative bias, sequence by sequence */
     size_t forward, backward;  /* in all */
 };
+struct bounds rapt__bounds(const rapt_attention *a, int team_size);
 bool rapt__room(const rapt_attention *a, int team_size, struct room *room); /* false: too much */
+/* *sum += a * b * c, rounded up to whole vectors; false if it does not fit. */
+bool rapt__grow(size_t *sum, size_t a, size_t b, size_t c);
 
 /* Work that is handed out item by item: true if the next one is mine. */
 struct tickets {

@@ -1,11 +1,12 @@
 /* weights.c - the weights themselves, for those who want to look at them: rebuilt from lse, block
    by block, as the backward pass does. */
-#include "attention/problem.h"
+#include "attention/prepare.h"
 
 #include <string.h>
 
 struct weights {
     const rapt_attention *a;
+    const struct core *c;
     const struct kernels *kernels;
     struct sequence b;
     const float *q, *k, *lse; /* of the sequence and head */
@@ -20,10 +21,11 @@ static void rebuild_rows(const struct weights *w, int first, int rows, float *mi
 {
     const rapt_attention *a = w->a;
     struct attend_row row[ATTEND_ROWS];
-    float *q_slots = mine, *q_rows = q_slots + ATTEND_SLOTS * a->key_width;
-    float *panels = q_rows + ATTEND_ROWS * rapt__padded(a->key_width);
+    int width = w->c->width;
+    float *q_slots = mine, *q_rows = q_slots + ATTEND_SLOTS * width;
+    float *panels = q_rows + ATTEND_ROWS * rapt__padded(width);
     struct attend_backward task = {.step = ATTEND_PACK,
-                                   .key_width = a->key_width,
+                                   .key_width = width,
                                    .row = row,
                                    .rows = rows,
                                    .q_slots = q_slots,
@@ -31,14 +33,16 @@ static void rebuild_rows(const struct weights *w, int first, int rows, float *mi
                                    .q_rows = q_rows,
                                    .key_panels = panels,
                                    .lse = w->lse + first,
-                                   .scale = rapt__scale_of(a),
-                                   .weights = panels + ATTEND_BLOCK * a->key_width};
-    w->kernels->pad_rows(w->q + first * a->q.row, a->q.row, rows, a->key_width, q_rows);
+                                   .scale = w->c->scale,
+                                   .weights = panels + ATTEND_BLOCK * width};
+    w->kernels->pad_rows(w->q + first * w->c->q_stride.row, w->c->q_stride.row, rows, width,
+                         q_rows);
     w->kernels->attend_backward(&task);
     task.step = ATTEND_WEIGHTS;
     for (int r = 0; r < rows; r++) {
         row[r] = (struct attend_row){0};
         rapt__mask_row(a, &w->b, w->head, first + r, row + r);
+        if (w->c->relative) row[r].bias = rapt__relative_row(w->c, &w->b, w->head, first + r);
     }
     size_t keys = (size_t)w->b.keys;
     float *to = w->weights + (size_t)(first - w->first) * keys;
@@ -46,8 +50,8 @@ static void rebuild_rows(const struct weights *w, int first, int rows, float *mi
     for (int key = 0; key < w->b.existing; key += ATTEND_BLOCK) {
         int left = w->b.existing - key, n = left < ATTEND_BLOCK ? left : ATTEND_BLOCK;
         task.key = key, task.keys = n;
-        w->kernels->pack_columns(w->k + key * a->k.row, a->k.row, n, a->key_width, 1, 0,
-                                 (n + LANES - 1) / LANES, panels);
+        w->kernels->pack_columns(w->k + key * w->c->k_stride.row, w->c->k_stride.row, n, width, 1,
+                                 0, (n + LANES - 1) / LANES, panels);
         w->kernels->attend_backward(&task);
         for (int r = 0; r < rows; r++)
             memcpy(to + (size_t)r * keys + key, task.weights + r * ATTEND_BLOCK,
@@ -55,14 +59,54 @@ static void rebuild_rows(const struct weights *w, int first, int rows, float *mi
     }
 }
 
-static void work(struct team *team, void *argument)
+static void in_tiles(struct team *team, const struct weights *w)
 {
-    const struct weights *w = argument;
     float *mine = w->scratch + (size_t)team->rank * w->slice;
     for (int n; (n = rapt__team_take(team)) < (w->rows + ATTEND_ROWS - 1) / ATTEND_ROWS;) {
         int left = w->rows - n * ATTEND_ROWS;
         rebuild_rows(w, w->first + n * ATTEND_ROWS, left < ATTEND_ROWS ? left : ATTEND_ROWS, mine);
     }
+}
+
+struct call {
+    const rapt_attention *a;
+    const float *q, *k, *lse;
+    int sequence, head, first, rows;
+    float *weights;
+    void *scratch;
+};
+
+static void work(struct team *team, void *argument)
+{
+    const struct call *x = argument;
+    const rapt_attention *a = x->a;
+    struct prepared p;
+    struct room room;
+    rapt__prepare(team, a, x->q, x->k, (struct score_choice){x->sequence, x->head}, x->scratch, &p);
+    if (!rapt__core_in_tiles(&p.core)) {
+        if (team->rank == 0)
+            rapt__rows_weights(&p.core, x->lse, x->sequence, x->head, x->first, x->rows, x->weights,
+                               p.rest);
+        return;
+    }
+    if (!rapt__room(a, team->size, &room)) return;
+    struct sequence b = rapt__sequence(a, x->sequence);
+    int group = a->heads / rapt__key_heads_of(a);
+    struct weights w = {.a = a,
+                        .c = &p.core,
+                        .kernels = rapt__kernels(),
+                        .b = b,
+                        .q = p.core.q + rapt__query_at(&p.core.q_stride, &b, x->head, 0),
+                        .k = p.core.k + rapt__key_at(&p.core.k_stride, &b, x->head / group, 0),
+                        .lse = x->lse + (size_t)x->head * (size_t)rapt__query_rows(a) +
+                               (size_t)b.query_first,
+                        .head = x->head,
+                        .first = x->first,
+                        .rows = x->rows,
+                        .weights = x->weights,
+                        .scratch = p.rest,
+                        .slice = room.chunk + room.block};
+    in_tiles(team, &w);
 }
 
 rapt_status rapt_attention_weights(const rapt_attention *a, const float *q, const float *k,
@@ -77,23 +121,9 @@ rapt_status rapt_attention_weights(const rapt_attention *a, const float *q, cons
     struct sequence b = rapt__sequence(a, sequence);
     if (first > b.queries || rows > b.queries - first) return RAPT_BAD_ARGUMENT;
     if (rows == 0 || b.keys == 0) return RAPT_OK;
-    struct room room;
-    if (!q || !k || !lse || !weights || !scratch || !rapt__room(a, 1, &room))
+    if (!q || (!k && !rapt__score(a->score)->keyless) || !lse || !weights || !scratch)
         return RAPT_BAD_ARGUMENT;
-    int group = a->heads / rapt__key_heads_of(a);
-    struct weights w = {.a = a,
-                        .kernels = rapt__kernels(),
-                        .b = b,
-                        .q = q + rapt__query_at(&a->q, &b, head, 0),
-                        .k = k + rapt__key_at(&a->k, &b, head / group, 0),
-                        .lse = lse + (size_t)head * (size_t)rapt__query_rows(a) +
-                               (size_t)b.query_first,
-                        .head = head,
-                        .first = first,
-                        .rows = rows,
-                        .weights = weights,
-                        .scratch = scratch,
-                        .slice = room.chunk + room.block};
-    rapt__team_run(a->threads, work, &w);
+    struct call call = {a, q, k, lse, sequence, head, first, rows, weights, scratch};
+    rapt__team_run(a->threads, work, &call);
     return RAPT_OK;
 }

@@ -1,0 +1,130 @@
+/* reach.c - where local-p looks (Luong, Pham and Manning 2015, section 3.2, equation 9):
+
+       c = keys sigmoid(u),   u = z . h,   h = tanh(C q)
+
+   for each query and head, keys being how many exist. Backward:
+
+       du = dc keys s (1 - s), s = sigmoid(u)    dz += sum of du h    d(C q) = du z (1 - h^2)
+
+   A query with dc = 0 is not looked at. */
+#include "attention/score.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { BLOCK_ROWS = 64 };
+
+static const char *const names[RAPT_REACHES] = {
+    [RAPT_REACH_GLOBAL] = "global",
+    [RAPT_REACH_LOCAL_M] = "local-m",
+    [RAPT_REACH_LOCAL_P] = "local-p",
+};
+
+const char *rapt_reach_name(rapt_reach reach)
+{
+    return (unsigned)reach < RAPT_REACHES ? names[reach] : NULL;
+}
+
+struct projection rapt__reach_weights(const rapt_attention *a, const rapt_gradients *d)
+{
+    return (struct projection){.heads = a->heads,
+                               .in = rapt__query_width(a),
+                               .out = a->learned.centre_hidden,
+                               .weight = a->learned.centre_weight,
+                               .dweight = d ? d->centre_weight : NULL};
+}
+
+static double sigmoid(double x)
+{
+    return 1 / (1 + exp(-x));
+}
+
+struct rows { /* some of one sequence and head */
+    const rapt_attention *a;
+    int count, keys;
+    const float *vector;
+    float *hidden, *centres;
+};
+
+static struct rows rows_of(const rapt_attention *a, const struct sequence *b, int h, int first,
+                           float *hidden, float *centres)
+{
+    size_t width = (size_t)a->learned.centre_hidden;
+    size_t row = (size_t)h * (size_t)rapt__query_rows(a) + (size_t)(b->query_first + first);
+    int left = b->queries - first;
+    return (struct rows){.a = a,
+                         .count = left < BLOCK_ROWS ? left : BLOCK_ROWS,
+                         .keys = b->existing,
+                         .vector = a->learned.centre_vector + (size_t)h * width,
+                         .hidden = hidden + row * width,
+                         .centres = centres + row};
+}
+
+static void centres_of(const struct rows *r)
+{
+    int width = r->a->learned.centre_hidden;
+    rapt__kernels()->tanh_row(r->hidden, (size_t)r->count * (size_t)width);
+    for (int t = 0; t < r->count; t++) {
+        double u = (double)rapt__kernels()->dot(r->vector, r->hidden + t * width, width);
+        r->centres[t] = (float)(r->keys * sigmoid(u));
+    }
+}
+
+static void centres_back(const struct rows *r)
+{
+    int width = r->a->learned.centre_hidden;
+    for (int t = 0; t < r->count; t++) {
+        if (r->centres[t] == 0) continue;
+        double s = sigmoid((double)rapt__kernels()->dot(r->vector, r->hidden + t * width, width));
+        r->centres[t] = (float)((double)r->centres[t] * r->keys * s * (1 - s));
+    }
+}
+
+static void hidden_back(const struct rows *r)
+{
+    int width = r->a->learned.centre_hidden;
+    for (int t = 0; t < r->count; t++) {
+        float *h = r->hidden + t * width;
+        if (r->centres[t] == 0) memset(h, 0, (size_t)width * sizeof *h);
+        for (int i = 0; r->centres[t] != 0 && i < width; i++)
+            h[i] = r->centres[t] * r->vector[i] * (1 - h[i] * h[i]);
+    }
+}
+
+static void for_rows(struct team *team, const rapt_attention *a, struct score_choice only,
+                     void (*work)(const struct rows *r), float *hidden, float *centres)
+{
+    struct tickets tickets = rapt__tickets(team);
+    for (int i = 0; i < a->batch; i++) {
+        struct sequence b = rapt__sequence(a, i);
+        if (only.sequence >= 0 && only.sequence != i) continue;
+        for (int h = 0; h < a->heads; h++)
+            for (int t = 0; (only.head < 0 || only.head == h) && t < b.queries; t += BLOCK_ROWS) {
+                if (!rapt__mine(&tickets)) continue;
+                struct rows rows = rows_of(a, &b, h, t, hidden, centres);
+                work(&rows);
+            }
+    }
+    rapt__team_barrier(team);
+}
+
+void rapt__reach_centres(struct team *team, const rapt_attention *a, struct score_choice only,
+                         float *hidden, float *centres)
+{
+    for_rows(team, a, only, centres_of, hidden, centres);
+}
+
+void rapt__reach_back(struct team *team, const rapt_attention *a, float *hidden, float *dcentres,
+                      const rapt_gradients *d)
+{
+    const struct score_choice all = {-1, -1};
+    int width = a->learned.centre_hidden, rows = rapt__query_rows(a);
+    for_rows(team, a, all, centres_back, hidden, dcentres);
+    for (int h; d->centre_vector && (h = rapt__team_take(team)) < a->heads;) {
+        size_t first = (size_t)h * (size_t)rows;
+        rapt__kernels()->weigh_row(dcentres + first, rows, hidden + first * (size_t)width, width,
+                                   width, d->centre_vector + (size_t)h * (size_t)width);
+    }
+    rapt__team_barrier(team);
+    for_rows(team, a, all, hidden_back, hidden, dcentres);
+}
