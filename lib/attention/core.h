@@ -32,6 +32,10 @@ struct core_gradients {
 /* Whether tiles can do it. */
 bool rapt__core_in_tiles(const struct core *c);
 
+/* ---- mask.c ---- */
+/* The relative bias of query t of head h: element s is that of key s. */
+const float *rapt__relative_row(const struct core *c, const struct sequence *b, int h, int t);
+
 /* ---- forward.c, backward.c (tiles), rows_forward.c, rows_backward.c ---- */
 void rapt__tiles_forward(struct team *team, const struct core *c, const float *v, float *out,
                          float *lse, void *scratch);
@@ -46,5 +50,9 @@ void rapt__rows_backward(struct team *team, const struct core *c, const float *v
 /* Weights of rows [first, first + rows) of one sequence and head, whole scratch for one member. */
 void rapt__rows_weights(const struct core *c, const float *lse, int sequence, int head, int first,
                         int rows, float *weights, void *scratch);
+
+/* ---- rows_room.c ---- */
+/* Floats of scratch for each of rapt__rows_...; false: more than fits. */
+bool rapt__rows_room(const struct bounds *b, size_t *floats);
 
 #endif
