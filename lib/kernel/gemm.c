@@ -16,6 +16,7 @@ static inline __attribute__((always_inline)) int tile_panels(int rows)
 
 struct tile { /* where one register tile reads and writes */
     const float *a, *b, *bias;
+    const float *ahead; /* a panel that will be read soon, fetched along with b */
     float *c;
 };
 
@@ -23,10 +24,12 @@ struct tile { /* where one register tile reads and writes */
 static inline __attribute__((always_inline)) void
 tile_sums(int rows, int panels, const struct product *p, const struct tile *t, vf *sum)
 {
-    const float *a = t->a, *b = t->b;
+    const float *a = t->a, *b = t->b, *ahead = t->ahead;
     ptrdiff_t a_row = p->a_row, a_step = p->a_step, b_panel = p->b_panel, b_step = p->b_step;
     for (int k = p->depth; k > 0; k--) {
         vf column[8];
+        __builtin_prefetch(ahead, 0, 2);
+        ahead += b_step;
         UNROLL
         for (int q = 0; q < panels; q++) column[q] = vf_load(b + q * b_panel);
         UNROLL
@@ -75,17 +78,20 @@ static void tile_rest(int rows, int n, const struct product *p, const struct til
 static inline __attribute__((always_inline)) struct tile tile_at(const struct product *p, int row,
                                                                  int panel)
 {
-    return (struct tile){p->a + row * p->a_row, p->b + panel * p->b_panel,
-                         p->bias ? p->bias + panel * LANES : NULL,
+    const float *b = p->b + panel * p->b_panel;
+    return (struct tile){p->a + row * p->a_row, b, p->bias ? p->bias + panel * LANES : NULL, b,
                          p->c + row * p->c_row + panel * p->c_panel};
 }
 
-/* Tiles of so many panels from panel n on; returns where the next one would start. */
+/* Tiles of so many panels from panel n on; returns where the next one would start. The tile
+   number `order` of its column (-1: alone) fetches one of the panels of the columns to come. */
 static inline __attribute__((always_inline)) int
-tile_run(int rows, int panels, const struct product *p, int row, int n, int last)
+tile_run(int rows, int panels, const struct product *p, int row, int n, int last, int order)
 {
     for (; n + panels <= last; n += panels) {
         struct tile t = tile_at(p, row, n);
+        int next = panels + order;
+        if (order >= 0 && n + next < p->columns / LANES) t.ahead += next * p->b_panel;
         tile_whole(rows, panels, p, &t);
     }
     return n;
@@ -93,81 +99,111 @@ tile_run(int rows, int panels, const struct product *p, int row, int n, int last
 
 /* Rows [row, row + rows) over panels [n, last): the widest tiles first. */
 static inline __attribute__((always_inline)) void tile_row(int rows, const struct product *p,
-                                                           int row, int n, int last)
+                                                           int row, int n, int last, int order)
 {
     int most = tile_panels(rows);
-    n = tile_run(rows, most, p, row, n, last);
-    if (most > 4) n = tile_run(rows, 4, p, row, n, last);
-    if (most > 2) n = tile_run(rows, 2, p, row, n, last);
-    if (most > 1) tile_run(rows, 1, p, row, n, last);
+    n = tile_run(rows, most, p, row, n, last, order);
+    if (most > 4) n = tile_run(rows, 4, p, row, n, last, order);
+    if (most > 2) n = tile_run(rows, 2, p, row, n, last, order);
+    if (most > 1) tile_run(rows, 1, p, row, n, last, order);
 }
 
 /* Up to VF_ROWS rows over panels [n, last). Inlined, so that strides may be constants. */
-static inline __attribute__((always_inline)) void tile_rows(int rows, const struct product *p,
-                                                            int row, int n, int last)
+static inline __attribute__((always_inline)) void tile_ordered(int rows, const struct product *p,
+                                                               int row, int n, int last, int order)
 {
     switch (rows) {
     case 1:
-        tile_row(1, p, row, n, last);
+        tile_row(1, p, row, n, last, order);
         break;
     case 2:
-        tile_row(2, p, row, n, last);
+        tile_row(2, p, row, n, last, order);
         break;
     case 3:
-        tile_row(3, p, row, n, last);
+        tile_row(3, p, row, n, last, order);
         break;
     case 4:
-        tile_row(4, p, row, n, last);
+        tile_row(4, p, row, n, last, order);
         break;
     case 5:
-        tile_row(5, p, row, n, last);
+        tile_row(5, p, row, n, last, order);
         break;
     case 6:
-        tile_row(6, p, row, n, last);
+        tile_row(6, p, row, n, last, order);
         break;
     case 7:
-        tile_row(VF_ROWS < 7 ? 1 : 7, p, row, n, last);
+        tile_row(VF_ROWS < 7 ? 1 : 7, p, row, n, last, order);
         break;
     case 8:
-        tile_row(VF_ROWS < 8 ? 1 : 8, p, row, n, last);
+        tile_row(VF_ROWS < 8 ? 1 : 8, p, row, n, last, order);
         break;
     case 9:
-        tile_row(VF_ROWS < 9 ? 1 : 9, p, row, n, last);
+        tile_row(VF_ROWS < 9 ? 1 : 9, p, row, n, last, order);
         break;
     case 10:
-        tile_row(VF_ROWS < 10 ? 1 : 10, p, row, n, last);
+        tile_row(VF_ROWS < 10 ? 1 : 10, p, row, n, last, order);
         break;
     case 11:
-        tile_row(VF_ROWS < 11 ? 1 : 11, p, row, n, last);
+        tile_row(VF_ROWS < 11 ? 1 : 11, p, row, n, last, order);
         break;
     case 12:
-        tile_row(VF_ROWS < 12 ? 1 : 12, p, row, n, last);
+        tile_row(VF_ROWS < 12 ? 1 : 12, p, row, n, last, order);
         break;
     case 13:
-        tile_row(VF_ROWS < 13 ? 1 : 13, p, row, n, last);
+        tile_row(VF_ROWS < 13 ? 1 : 13, p, row, n, last, order);
         break;
     default:
-        tile_row(VF_ROWS, p, row, n, last);
+        tile_row(VF_ROWS, p, row, n, last, order);
     }
 }
 
+static inline __attribute__((always_inline)) void tile_rows(int rows, const struct product *p,
+                                                            int row, int n, int last)
+{
+    tile_ordered(rows, p, row, n, last, -1);
+}
+
+/* The highest tile of a product. A row less than fits leaves the compiler registers for
+   addresses: 13 rows run at 0.98 of the ceiling on Zen 5, 14 at 0.95. */
+enum { TILE_ROWS = VF_ROWS < 13 ? VF_ROWS : 13 };
+
 /* All rows over panels [n, last), which stay in the nearest cache meanwhile; tiles of like height.
  */
-static void tile_column(const struct product *p, int n, int last)
+static inline __attribute__((always_inline)) void tile_column(const struct product *p, int n,
+                                                              int last)
 {
-    int tiles = (p->rows + VF_ROWS - 1) / VF_ROWS;
-    for (int row = 0, take; row < p->rows; row += take, tiles--) {
-        take = (p->rows - row + tiles - 1) / tiles;
-        tile_rows(take, p, row, n, last);
+    int tiles = (p->rows + TILE_ROWS - 1) / TILE_ROWS;
+    for (int row = 0, order = 0, take; row < p->rows; row += take, order++) {
+        take = (p->rows - row + tiles - order - 1) / (tiles - order);
+        tile_ordered(take, p, row, n, last, order);
     }
+}
+
+/* The rows of a far apart, as they may be, or adjacent floats: a stride known to the compiler. */
+static void column_apart(const struct product *p, int n, int last)
+{
+    tile_column(p, n, last);
+}
+
+static void column_adjacent(const struct product *p, int n, int last)
+{
+    struct product q = *p;
+    q.a_row = 1;
+    tile_column(&q, n, last);
 }
 
 static void product(const struct product *p)
 {
     int whole = p->columns / LANES, rest = p->columns % LANES;
-    int tiles = (p->rows + VF_ROWS - 1) / VF_ROWS;
+    int tiles = (p->rows + TILE_ROWS - 1) / TILE_ROWS;
     int width = tiles > 1 ? tile_panels((p->rows + tiles - 1) / tiles) : whole;
-    for (int n = 0; n < whole; n += width) tile_column(p, n, n + width < whole ? n + width : whole);
+    for (int n = 0; n < whole; n += width) {
+        int last = n + width < whole ? n + width : whole;
+        if (p->a_row == 1)
+            column_adjacent(p, n, last);
+        else
+            column_apart(p, n, last);
+    }
     if (rest) {
         struct tile t = tile_at(p, 0, whole);
         tile_rest(p->rows, rest, p, &t);

@@ -3,25 +3,30 @@
    c is cut into units of some rows and some panels of columns; members draw units by tickets.
    Within a unit the depth is walked in blocks, each added to what is there: the order of k
    stays, so how it is cut never changes a bit, and the cuts may depend on machine and team.
-   If b is not in panels yet, the team packs it block by block: while one half of crew->pack is
-   multiplied, the other is filled with the next block, so there is one barrier per block.
+   If b is the transpose of panels, the team turns it block by block: while one half of crew->pack
+   is multiplied, the other is filled with the next block, so there is one barrier per block. In
+   every other form b is read where it lies.
    Goto and van de Geijn 2008, "Anatomy of high-performance matrix multiplication". */
 #include "op/gemm.h"
 
 #include <string.h>
 
 enum {
-    DEPTH_BLOCK = 256,
-    COPY_FLOATS = 60 * DEPTH_BLOCK, /* of a member's own copy of a block of a */
-    COPY_ROWS = 16,                 /* fewer rows than this are read where they lie */
-    PACK_HALF = PACK_FLOATS / 2
+    UNIT_ROWS = 52,                       /* at most */
+    DEPTH_BLOCK = 512,                    /* of products that read a where it lies */
+    COPY_DEPTH = 256,                     /* and of those that read a copy of it: */
+    COPY_FLOATS = UNIT_ROWS * COPY_DEPTH, /* of a member's own copy of a block of a */
+    COPY_STRIDE = 1024, /* a is read where it lies if its rows are not further apart */
+    COPY_ROWS = 16,     /* or if there are fewer */
+    PACK_HALF = PACK_FLOATS / 2,
+    PACK_DEPTH = 1024 /* of a block in one half */
 };
 
 /* One block of b: columns [column, column + columns), depth [k, k + depth), in panels. */
 struct block {
     int column, columns, k, depth;
     const float *panels;
-    ptrdiff_t panel; /* floats from one panel to the next */
+    ptrdiff_t panel, step; /* floats from one panel to the next, from one k to the next */
 };
 
 /* How a block of c is cut into units. */
@@ -34,22 +39,26 @@ static int round_up(int n, int grain)
     return (n + grain - 1) / grain * grain;
 }
 
-/* Units of about 56 rows and 16 panels; smaller ones when that gives a member less than four. */
+/* Units of about 52 rows and 16 panels; fewer panels when that gives a member less than four. */
 static struct cut cut_block(const struct crew *crew, const struct gemm *g, int columns)
 {
-    int tile = crew->kernels->tile_rows, most = COPY_FLOATS / DEPTH_BLOCK / tile * tile;
     int panels = rapt__parts(columns, LANES), wanted = 4 * crew->team->size;
-    struct cut cut = {.row_parts = rapt__parts(g->rows, most)};
-    cut.rows = round_up(rapt__parts(g->rows, cut.row_parts), g->rows < tile ? 1 : tile);
-    cut.row_parts = rapt__parts(g->rows, cut.rows);
+    struct cut cut = {.row_parts = rapt__parts(g->rows, UNIT_ROWS)};
+    cut.rows = rapt__parts(g->rows, cut.row_parts);
     cut.panels = rapt__parts(panels * cut.row_parts, wanted);
     cut.panels = cut.panels < 8 ? 8 : cut.panels > 16 ? 16 : round_up(cut.panels, 2);
     cut.panel_parts = rapt__parts(panels, cut.panels);
     return cut;
 }
 
-/* Lets the product read a copy of its a: rows that lie a power of two apart would fall into one
-   set of the nearest cache. Of the two strides the one that is 1 stays so. */
+/* True if the tiles should read a copy of a: rows far apart would fall into few sets of the nearest
+   cache, and each into a page of its own. */
+static bool wants_copy(const struct gemm *g)
+{
+    return g->rows >= COPY_ROWS && (g->a_step == 1 ? g->a_row : g->a_step) > COPY_STRIDE;
+}
+
+/* Lets the product read a copy of its a. Of the two strides the one that is 1 stays so. */
 static void copy_left(struct product *p, float *copy)
 {
     bool by_rows = p->a_step == 1;
@@ -68,12 +77,13 @@ static void multiply_unit(const struct crew *crew, const struct gemm *g, const s
 {
     _Alignas(64) float copy[COPY_FLOATS];
     int row = index % cut->row_parts * cut->rows, panel = index / cut->row_parts * cut->panels;
-    int step = g->rows < COPY_ROWS ? b->depth : DEPTH_BLOCK, k = 0;
+    bool copies = wants_copy(g);
+    int step = g->rows < COPY_ROWS ? b->depth : copies ? COPY_DEPTH : DEPTH_BLOCK, k = 0;
     struct product p = {
         .rows = rapt__smaller(g->rows - row, cut->rows),
         .columns = rapt__smaller(b->columns - panel * LANES, cut->panels * LANES),
         .b_panel = b->panel,
-        .b_step = LANES,
+        .b_step = b->step,
         .c = g->c + row * g->c_row + (b->column / LANES + panel) * g->c_panel,
         .c_row = g->c_row,
         .c_panel = g->c_panel,
@@ -83,10 +93,10 @@ static void multiply_unit(const struct crew *crew, const struct gemm *g, const s
         p.a = g->a + row * g->a_row + (b->k + k) * g->a_step;
         p.a_row = g->a_row;
         p.a_step = g->a_step;
-        p.b = b->panels + panel * b->panel + (ptrdiff_t)k * LANES;
+        p.b = b->panels + panel * b->panel + k * b->step;
         p.add = g->add || b->k + k > 0;
         p.bias = p.add || !g->bias ? NULL : g->bias + b->column + panel * LANES;
-        if (g->rows >= COPY_ROWS) copy_left(&p, copy);
+        if (copies) copy_left(&p, copy);
         crew->kernels->product(&p);
         k += step;
     } while (k < b->depth);
@@ -97,49 +107,46 @@ static void multiply_unit(const struct crew *crew, const struct gemm *g, const s
                                 (size_t)p.columns);
 }
 
-/* Block number `index` of a b that must be packed: down the depth first. NULL panels: no more. */
+/* Block number `index` of a b that must be turned: down the depth first. NULL panels: no more. */
 static struct block block_at(const struct crew *crew, const struct gemm *g, int index)
 {
-    int depth = rapt__smaller(g->depth, DEPTH_BLOCK);
+    int depth = rapt__smaller(g->depth, PACK_DEPTH);
     int columns = PACK_HALF / depth / LANES * LANES, down = rapt__parts(g->depth, depth);
     struct block b = {.column = index / down * columns, .k = index % down * depth};
     if (b.column >= g->columns) return b;
     b.columns = rapt__smaller(g->columns - b.column, columns);
     b.depth = rapt__smaller(g->depth - b.k, depth);
-    b.panel = (ptrdiff_t)b.depth * LANES;
     b.panels = crew->pack + (ptrdiff_t)(index % 2) * PACK_HALF;
+    b.panel = (ptrdiff_t)b.depth * LANES;
+    b.step = LANES;
     return b;
 }
 
-/* Packs panels [first, first + count) of a block. */
-static void pack_panels(const struct crew *crew, const struct gemm *g, const struct block *b,
-                        int first, int count)
+/* Turns panels [first, first + count) of a block. */
+static void turn_block(const struct crew *crew, const struct gemm *g, const struct block *b,
+                       int first, int count)
 {
-    float *out = (float *)b->panels + first * b->panel;
-    if (g->form == GEMM_TURNED)
-        crew->kernels->turn_panels(g->b, g->columns, g->depth, b->k, b->depth,
-                                   b->column / LANES + first, count, out);
-    else
-        crew->kernels->pack_rows(g->b + b->k * g->b_row + b->column, g->b_row, b->columns, b->depth,
-                                 first, count, out);
+    crew->kernels->turn_panels(g->b, g->columns, g->depth, b->k, b->depth,
+                               b->column / LANES + first, count,
+                               (float *)b->panels + first * b->panel);
 }
 
-enum { PACK_GRAIN = 4 }; /* panels packed at a time */
+enum { TURN_GRAIN = 4 }; /* panels turned at a time */
 
-/* One phase: packs the block `next` and multiplies the block `now`; either may be empty. */
+/* One phase: turns the block `next` and multiplies the block `now`; either may be empty. */
 static void run_phase(const struct crew *crew, const struct gemm *g, const struct block *now,
                       const struct block *next)
 {
-    int panels = rapt__parts(next->columns, LANES), packs = rapt__parts(panels, PACK_GRAIN);
+    int panels = rapt__parts(next->columns, LANES), turns = rapt__parts(panels, TURN_GRAIN);
     struct cut cut = {0};
     if (now->columns) cut = cut_block(crew, g, now->columns);
     int units = cut.row_parts * cut.panel_parts;
-    for (int t; (t = rapt__team_take(crew->team)) < packs + units;) {
-        int first = t * PACK_GRAIN;
-        if (t < packs)
-            pack_panels(crew, g, next, first, rapt__smaller(panels - first, PACK_GRAIN));
+    for (int t; (t = rapt__team_take(crew->team)) < turns + units;) {
+        int first = t * TURN_GRAIN;
+        if (t < turns)
+            turn_block(crew, g, next, first, rapt__smaller(panels - first, TURN_GRAIN));
         else
-            multiply_unit(crew, g, now, &cut, t - packs);
+            multiply_unit(crew, g, now, &cut, t - turns);
     }
     rapt__team_barrier(crew->team);
 }
@@ -150,11 +157,10 @@ void rapt__gemm_builtin(const struct crew *crew, const struct gemm *g)
         rapt__team_barrier(crew->team);
         return;
     }
-    struct block now = {0}, next = {.columns = g->columns,
-                                    .depth = g->depth,
-                                    .panels = g->b,
-                                    .panel = (ptrdiff_t)g->depth * LANES};
-    if (g->form == GEMM_PANELS || g->depth == 0) {
+    struct block now = {0}, next = {.columns = g->columns, .depth = g->depth, .panels = g->b};
+    next.panel = g->form == GEMM_ROWS ? LANES : (ptrdiff_t)g->depth * LANES;
+    next.step = g->form == GEMM_ROWS ? g->b_row : LANES;
+    if (g->form != GEMM_TURNED || g->depth == 0) {
         run_phase(crew, g, &next, &now);
         return;
     }
