@@ -18,6 +18,7 @@ struct bench {
     const char *only; /* --only NAME; NULL: all */
     bool quick, json; /* --quick, --json */
     bool check;       /* --check: as little as will do; what is measured means nothing */
+    double enough;    /* seconds of samples of one thing; 0: the usual */
     double start;     /* bench_now() when the program began */
     int lines;        /* results so far */
     bool cut_short;   /* --quick ran out of time */

@@ -55,6 +55,7 @@ struct timing bench_time(const struct bench *b, bench_work *work, void *argument
 {
     double seconds[MOST_SAMPLES], sum = 0, enough = b->quick ? QUICK_ENOUGH : ENOUGH;
     int calls = 1, samples = 0, least = b->quick ? QUICK_LEAST : LEAST;
+    if (b->enough > 0 && b->enough < enough) enough = b->enough;
     if (b->check) {
         seconds[0] = measure(work, argument, 1);
         return bench_summary(seconds, 1);

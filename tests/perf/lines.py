@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+"""lines.py ROOT BIN - the measuring programs keep what scripts rely on: lines of JSON with the
+promised keys and shapes, every kernel of the table, exit codes, a chart that is XML. With --check,
+so that nothing is timed: whatever the figures are, they are right."""
+import json
+import math
+import pathlib
+import re
+import subprocess
+import sys
+import xml.etree.ElementTree
+
+NUMBERS = ["threads", "seconds", "gflops", "peak_gflops", "of_peak", "median_seconds", "runs"]
+ENVIRONMENT = ["processor", "isa", "compiler", "flags", "openblas", "commit", "variables", "load"]
+ATTENTION = ["B", "H", "T", "S", "K", "causal"]
+MODEL = ["encoder_layers", "decoder_layers", "width", "heads", "hidden", "vocab", "pairs", "length"]
+PROGRAMS = {  # names of results: keys of the shape, further keys
+    "peak": {"peak": (["operations"], []), "product": (["M", "N", "K"], []),
+             "memory_read": (["bytes"], ["gbytes_per_second"]),
+             "memory_add": (["bytes"], ["gbytes_per_second"])},
+    "kernel": {None: ([], ["isa", "of_ceiling", "bound", "cycles", "gbytes_per_second"])},
+    "gemm": {"gemm": (["M", "N", "K"], ["backend", "pass"])},
+    "attention": {"attention_forward": (ATTENTION, []), "attention_backward": (ATTENTION, [])},
+    "train": {"train_step": (MODEL, ["backend", "tokens_per_second"])},
+    "translate": {"translate": (MODEL + ["beam", "batch"], ["tokens_per_second", "peak_rss_mb"])},
+}
+OTHER_NAMES = {"activate": "gelu", "activate_backward": "gelu_backward", "dropout_row": "dropout"}
+
+
+def complaint(line, promised):
+    """What is wrong with a line, or None. promised: of one program."""
+    try:
+        got = json.loads(line)
+    except ValueError:
+        return "no JSON"
+    shape, more = promised.get(got.get("name"), promised.get(None, (None, None)))
+    if shape is None:
+        return f"unknown name {got.get('name')}"
+    missing = [key for key in NUMBERS + more + ["shape", "environment"] if key not in got]
+    missing += [f"shape.{key}" for key in shape if key not in got.get("shape", {})]
+    missing += [f"environment.{key}" for key in ENVIRONMENT if key not in got.get("environment", {})]
+    if missing:
+        return f"without {missing}"
+    wrong = [key for key in NUMBERS if not isinstance(got[key], (int, float))
+             or isinstance(got[key], bool) or not math.isfinite(got[key]) or got[key] < 0]
+    return f"no numbers: {wrong}" if wrong else None
+
+
+def judge():
+    """The checker itself must be able to complain."""
+    promised = PROGRAMS["gemm"]
+    good = {"name": "gemm", "shape": {"M": 1, "N": 2, "K": 3}, "backend": "builtin",
+            "pass": "forward", "environment": {key: "" for key in ENVIRONMENT},
+            **{key: 1 for key in NUMBERS}}
+    assert complaint(json.dumps(good), promised) is None
+    for key in good:
+        bad = {k: v for k, v in good.items() if k != key}
+        assert complaint(json.dumps(bad), promised), key
+    assert complaint(json.dumps({**good, "seconds": "1"}), promised)
+    assert complaint(json.dumps({**good, "shape": {"M": 1}}), promised)
+    assert complaint("name", promised)
+
+
+class Trial:
+    def __init__(self, folder):
+        self.folder, self.failures = folder, []
+
+    def fail(self, what):
+        self.failures.append(what)
+        print(what)
+
+    def run(self, name, *arguments, code=0):
+        done = subprocess.run([str(self.folder / f"perf_{name}"), *arguments], text=True,
+                              capture_output=True)
+        if done.returncode != code:
+            self.fail(f"perf_{name} {' '.join(arguments)}: exit code {done.returncode}, not {code}:"
+                      f" {done.stderr[-500:]}")
+        return done.stdout.splitlines()
+
+    def lines(self, name, *arguments):
+        lines = self.run(name, "--check", "--json", *arguments)
+        for line in lines:
+            wrong = complaint(line, PROGRAMS[name])
+            if wrong:
+                self.fail(f"perf_{name}: {wrong}: {line[:200]}")
+        found = [json.loads(line) for line in lines]
+        missing = {n for n in PROGRAMS[name] if n} - {line["name"] for line in found}
+        if missing or not lines:
+            self.fail(f"perf_{name}: no line is called {missing}")
+        return found
+
+    def kernels(self, root, lines):
+        """Each pointer of the table, with each instruction set that is there."""
+        door = (root / "lib/kernel/kernel.h").read_text()
+        table = door[door.index("struct kernels {"):]
+        pointers = set(re.findall(r"\(\*(\w+)\)\(", table[:table.index("\n};")]))
+        for isa in {line["isa"] for line in lines}:
+            measured = {line["name"] for line in lines if line["isa"] == isa}
+            for pointer in sorted(pointers):
+                if OTHER_NAMES.get(pointer, pointer) not in measured:
+                    self.fail(f"perf_kernel: {pointer} of {isa} is not measured")
+        if len(pointers) < 15:
+            self.fail("the table of kernels was not understood")
+
+    def scaling(self):
+        chart = self.folder / "check.svg"
+        lines = [json.loads(line) for line in
+                 self.run("scaling", "--check", "--json", "--threads", "1,2", "--only", "gemm",
+                          "--svg", str(chart))]
+        for line in lines:
+            if not {"speed_up", "efficiency", "scaling", "threads"} <= line.keys():
+                self.fail(f"perf_scaling: keys are missing: {line}")
+        if {line["threads"] for line in lines} != {1, 2}:
+            self.fail("perf_scaling: not the threads that were asked for")
+        if not xml.etree.ElementTree.parse(chart).getroot().tag.endswith("svg"):
+            self.fail("perf_scaling: the chart is no SVG")
+        chart.unlink()
+
+
+def main(root, folder):
+    trial = Trial(folder)
+    judge()
+    trial.kernels(root, trial.lines("kernel", "--threads", "1"))
+    for name in ("peak", "gemm", "attention", "train"):
+        counts = {line["threads"] for line in trial.lines(name, "--threads", "1,2")}
+        if counts != {1, 2}:
+            trial.fail(f"perf_{name}: threads {counts}")
+    trial.lines("translate", "--threads", "1", "--only", "greedy")
+    trial.scaling()
+    for name in list(PROGRAMS) + ["scaling"]:
+        trial.run(name, "--help")
+        trial.run(name, "--nonsense", code=2)
+        trial.run(name, "--threads", "0", code=2)
+    trial.run("gemm", "--check", "--only", "nonsense", code=2)
+    return 1 if trial.failures else 0
+
+
+sys.exit(main(pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])))
