@@ -50,7 +50,7 @@ int rapt__pick_sections(int vocab);
 void rapt__pick(const struct crew *c, const struct linear *output, const float *x, int rows,
                 struct picks *p, float *logits);
 
-/* ---- session.c, session_memory.c ---- */
+/* ---- session.c, encode.c, session_memory.c ---- */
 struct rapt_session {
     rapt_allocator allocator;
     const rapt_model *model;
@@ -61,6 +61,9 @@ struct rapt_session {
     int *capacity;              /* [batch * beams] tokens the caches have room for */
     int *parents;               /* [batch * beams] */
     void *attention_scratch;
+    int encoder_rows;     /* that the encoder takes at once; a sequence is never cut */
+    int *group_starts;    /* [batch + 1] rows of a group, which is a few sequences */
+    float *states;        /* [source_tokens][D] of all groups, if there are several */
     float *pack;          /* [PACK_FLOATS] */
     float *logits;        /* [target_tokens][N] */
     int sources, targets; /* sequences of the last rapt_encode; of its targets */

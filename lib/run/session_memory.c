@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { MOST_TOKENS = 1 << 28 };
+enum { MOST_TOKENS = 1 << 28, GROUP_ROWS = 128 };
 
 /* What a half that is absent would need is not asked. */
 static rapt_limits fill_in(const rapt_model *model, const rapt_limits *limits)
@@ -70,16 +70,19 @@ static void lay_out(rapt_session *s, struct arena *arena)
     size_t batch = (size_t)l->batch, slots = batch * (size_t)l->beams;
     int source = c->kind == RAPT_DECODER_ONLY ? 0 : l->source_tokens;
     int target = c->kind == RAPT_ENCODER_ONLY ? 0 : l->target_tokens;
-    int K = c->width / c->heads;
-    rapt__stack_layout(&s->encoder, c, false, source, 0, false, arena);
-    rapt__stack_layout(&s->decoder, c, true, target, c->kind == RAPT_ENCODER_DECODER ? source : 0,
+    int K = c->width / c->heads, longest = c->positions > GROUP_ROWS ? c->positions : GROUP_ROWS;
+    int rows = s->encoder_rows = source < longest ? source : longest;
+    rapt__stack_layout(&s->encoder, c, false, rows, 0, false, arena);
+    rapt__stack_layout(&s->decoder, c, true, target, c->kind == RAPT_ENCODER_DECODER ? rows : 0,
                        false, arena);
+    s->states = rapt__arena_floats(arena, rows < source ? (size_t)source : 0, (size_t)c->width);
     size_t room =
-        rapt__attention_room(c->heads, rapt__key_heads(c), K, l->batch, source, source, l->threads);
+        rapt__attention_room(c->heads, rapt__key_heads(c), K, l->batch, rows, rows, l->threads);
     size_t cached = rapt__cache_scratch(K, K, l->threads);
     s->attention_scratch = rapt__arena_take(arena, 1, room > cached ? room : cached);
     s->pack = rapt__arena_floats(arena, PACK_FLOATS, 1);
     s->logits = rapt__arena_floats(arena, (size_t)target, (size_t)c->target_vocab);
+    s->group_starts = rapt__arena_take(arena, batch + 1, sizeof(int));
     s->source_starts = rapt__arena_take(arena, batch + 1, sizeof(int));
     s->target_starts = rapt__arena_take(arena, slots + 1, sizeof(int));
     s->past = rapt__arena_take(arena, slots, sizeof(int));

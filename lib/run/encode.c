@@ -1,0 +1,160 @@
+/* encode.c - sources are read, a few at a time: what the encoder needs does not grow with the
+   batch. All that is kept of a source for the decoder are its keys and values. */
+#include "run/session.h"
+
+#include <string.h>
+
+struct reading {
+    rapt_session *session;
+    struct stack encoder;
+    const int32_t *ids;
+    int sources;
+    bool keep;           /* the states of all sources are wanted */
+    const float *states; /* out */
+};
+
+/* Keys and values of the source for every layer of the decoder: projected once. */
+static void project_sources(const struct crew *c, rapt_session *s, const float *states, int rows)
+{
+    const rapt_config *config = &s->model->config;
+    int G = rapt__key_heads(config) * (config->width / config->heads);
+    float *kv = s->decoder.sublayers[PART_CROSS].kv;
+    for (int l = 0; l < config->decoder_layers; l++) {
+        const struct attention_place *place = &s->model->layout.decoder.layers[l].cross;
+        struct linear project = rapt__linear_at(&place->kv, s->model->block);
+        rapt__linear_forward(c, &project, states, config->width, rows, kv, 2 * G, -1, NULL);
+        rapt__cache_append(c->team, &s->cross[l], s->group_starts, kv, 2 * G, kv + G, 2 * G);
+    }
+}
+
+/* The sequences from `first` on that the encoder takes at once; returns the first behind them. */
+static int group_from(const rapt_session *s, int first, int sources)
+{
+    int end = first + 1;
+    while (end < sources && s->source_starts[end + 1] - s->source_starts[first] <= s->encoder_rows)
+        end++;
+    return end;
+}
+
+/* The encoder's output of sequences first .. end - 1; the rows of the others are none. */
+static const float *read_group(const struct crew *c, const struct reading *r, int first, int end)
+{
+    rapt_session *s = r->session;
+    const int *all = s->source_starts;
+    for (int i = 0; c->team->rank == 0 && i <= s->limits.batch; i++)
+        s->group_starts[i] = all[i < first ? first : i > end ? end : i] - all[first];
+    rapt__team_barrier(c->team);
+    const int *starts = s->group_starts + first;
+    struct pass pass = {.ids = r->ids + all[first]};
+    pass.rows = (struct rows){end - first, all[end] - all[first], starts,
+                              rapt__longest(end - first, starts)};
+    return rapt__stack_forward(c, &r->encoder, &pass);
+}
+
+static void keep_states(const struct crew *c, rapt_session *s, const float *from, int first,
+                        int rows)
+{
+    size_t begin, end, D = (size_t)s->model->config.width;
+    rapt__team_share(c->team, (size_t)rows, 1, &begin, &end);
+    if (begin < end)
+        memcpy(s->states + ((size_t)first + begin) * D, from + begin * D,
+               (end - begin) * D * sizeof *from);
+}
+
+static void work_on_source(struct team *team, void *argument)
+{
+    struct reading *r = argument;
+    rapt_session *s = r->session;
+    struct crew c = rapt__session_crew(s, team);
+    const float *states = NULL;
+    bool several = group_from(s, 0, r->sources) < r->sources;
+    for (int first = 0, end; first < r->sources; first = end) {
+        end = group_from(s, first, r->sources);
+        int at = s->source_starts[first], rows = s->source_starts[end] - at;
+        states = read_group(&c, r, first, end);
+        if (several && r->keep) keep_states(&c, s, states, at, rows);
+        if (s->model->config.kind == RAPT_ENCODER_DECODER) project_sources(&c, s, states, rows);
+        rapt__team_barrier(team);
+    }
+    if (team->rank == 0) r->states = several ? s->states : states;
+}
+
+int rapt__session_room(const rapt_session *s, int sources)
+{
+    int positions = s->model->config.positions;
+    long long slots = (long long)(sources > 0 ? sources : 1) * s->limits.beams;
+    long long panels = (long long)s->limits.batch * s->limits.beams *
+                       ((s->limits.target_length + LANES - 1) / LANES);
+    long long room = panels / slots * LANES;
+    return room < positions ? (int)room : positions;
+}
+
+/* Empties the caches and gives each target room for that many tokens. */
+static void start_caches(rapt_session *s, int room)
+{
+    int slots = s->limits.batch * s->limits.beams;
+    for (int i = 0; i < slots; i++) s->capacity[i] = i < s->targets ? room : 0;
+    for (int l = 0; l < s->model->layout.decoder.count; l++)
+        rapt__cache_start(&s->self[l], s->capacity);
+    if (s->model->config.kind != RAPT_ENCODER_DECODER) return;
+    for (int b = 0; b < s->limits.batch; b++)
+        s->capacity[b] = s->source_starts[b + 1] - s->source_starts[b];
+    for (int l = 0; l < s->model->layout.decoder.count; l++)
+        rapt__cache_start(&s->cross[l], s->capacity);
+}
+
+/* Forgets all tokens; `sources` sequences will be read, each with beams targets. */
+static void begin(rapt_session *s, int sources, int room)
+{
+    s->sources = sources;
+    s->targets = s->model->config.kind == RAPT_ENCODER_ONLY ? 0 : sources * s->limits.beams;
+    s->target_rows = 0;
+    s->room = room;
+    for (int i = 0; i < s->targets; i++) {
+        s->length[i] = s->past[i] = 0;
+        s->source_of[i] = i / s->limits.beams;
+    }
+    start_caches(s, room);
+}
+
+static rapt_status check_source(const rapt_session *s, const rapt_tokens *source, int room,
+                                rapt_message *why)
+{
+    const rapt_config *config = &s->model->config;
+    rapt_status status = RAPT_OK;
+    if (config->kind != RAPT_DECODER_ONLY)
+        status = rapt__tokens_check(source, "source", config->source_vocab, s->limits.batch,
+                                    s->limits.source_tokens, config->positions, why);
+    else if (!source || source->batch < 0 || source->batch > s->limits.batch)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "source: batch must be 0 to %d", s->limits.batch);
+    if (status) return status;
+    if (room > rapt__session_room(s, source->batch))
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%d targets of %d tokens do not fit",
+                          source->batch * s->limits.beams, room);
+    return RAPT_OK;
+}
+
+rapt_status rapt__encode(rapt_session *s, const rapt_tokens *source, int room, const float **memory,
+                         rapt_message *why)
+{
+    rapt_status status = check_source(s, source, room, why);
+    if (status) return status;
+    struct reading r = {.session = s, .sources = source->batch, .keep = memory != NULL};
+    if (s->model->config.kind != RAPT_DECODER_ONLY) {
+        rapt__starts_copy(s->source_starts, source->starts, source->batch, s->limits.batch);
+        begin(s, source->batch, room);
+        r.encoder = rapt__session_stack(s, false);
+        r.ids = source->ids;
+        rapt__team_run(s->limits.threads, work_on_source, &r);
+    } else {
+        begin(s, source->batch, room);
+    }
+    if (memory) *memory = r.states;
+    return RAPT_OK;
+}
+
+rapt_status rapt_encode(rapt_session *s, const rapt_tokens *source, const float **memory,
+                        rapt_message *why)
+{
+    return rapt__encode(s, source, s->limits.target_length, memory, why);
+}

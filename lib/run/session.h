@@ -1,0 +1,28 @@
+/* session.h - what encode.c and session.c share. */
+#ifndef RAPT_LIB_SESSION_H
+#define RAPT_LIB_SESSION_H
+
+#include "run/run.h"
+
+static inline struct stack rapt__session_stack(rapt_session *s, bool decoder)
+{
+    return (struct stack){.model = s->model,
+                          .block = s->model->block,
+                          .decoder = decoder,
+                          .memory = decoder ? &s->decoder : &s->encoder,
+                          .attention_scratch = s->attention_scratch,
+                          .threads = s->limits.threads};
+}
+
+static inline struct crew rapt__session_crew(rapt_session *s, struct team *team)
+{
+    return (struct crew){team, rapt__kernels(), s->pack, false};
+}
+
+/* Copies starts, and repeats the last one for the sequences that are not there. */
+static inline void rapt__starts_copy(int *to, const int *starts, int batch, int most)
+{
+    for (int b = 0; b <= most; b++) to[b] = starts[b < batch ? b : batch];
+}
+
+#endif
