@@ -4,131 +4,6 @@
 
 #include <string.h>
 
-enum { WINDOW = 1024 };
-
-struct sentence {
-    int number;   /* in its window */
-    size_t start; /* of its source tokens */
-    int count;    /* of them, RAPT_TOKEN_END included; 0: an empty text, -1: too long */
-    int limit;    /* target tokens at most, the end included */
-    size_t out;   /* its first result: nbest rows of limit tokens */
-};
-
-struct window {
-    rapt_translator *t;
-    const rapt_text *texts;
-    size_t first; /* number of its first sentence */
-    int count;
-    struct sentence sentences[WINDOW];
-    struct sentence *order[WINDOW]; /* longest first */
-    struct arena arena;
-    int32_t *ids;  /* source tokens */
-    int32_t *out;  /* target tokens */
-    int *counts;   /* [count][nbest] */
-    float *scores; /* [count][nbest] */
-    int32_t *batch_ids, *batch_out;
-    int *batch_starts, *batch_counts;
-    float *batch_scores;
-    float *weights;  /* one alignment; NULL: none wanted */
-    int32_t *fed;    /* one target sequence */
-    int *fed_starts; /* [beams + 1] */
-    char *text;      /* one translation */
-    size_t text_size;
-};
-
-/* ---- encoding ---- */
-
-static int limit_of(const rapt_translator *t, int source_count)
-{
-    int positions = t->model->config.positions;
-    long long limit = (long long)TARGET_PER_SOURCE * source_count + TARGET_EXTRA;
-    return limit < positions ? (int)limit : positions;
-}
-
-static rapt_status encode(struct window *w)
-{
-    size_t at = 0, out = 0, nbest = (size_t)w->t->options.nbest;
-    for (int i = 0; i < w->count; i++) {
-        rapt_text text = w->texts[w->first + (size_t)i];
-        struct sentence *s = &w->sentences[i];
-        size_t count = 0;
-        *s = (struct sentence){.number = i, .start = at, .out = out};
-        w->order[i] = s;
-        if (text.size == 0) continue;
-        rapt_status status =
-            rapt_tokeniser_encode(w->t->source, text, w->ids + at, NULL, text.size, &count);
-        if (status) return status;
-        w->ids[at + count++] = RAPT_TOKEN_END;
-        s->count = count > (size_t)w->t->model->config.positions ? -1 : (int)count;
-        if (s->count < 0) continue;
-        s->limit = limit_of(w->t, s->count);
-        at += count;
-        out += (size_t)s->limit * nbest;
-    }
-    return RAPT_OK;
-}
-
-static int by_length(const void *context, const void *x, const void *y)
-{
-    (void)context;
-    const struct sentence *a = *(struct sentence *const *)x, *b = *(struct sentence *const *)y;
-    if (a->count != b->count) return a->count > b->count ? -1 : 1;
-    return a->number - b->number;
-}
-
-/* ---- searching ---- */
-
-/* How many sentences from order[first] on make one batch. */
-static int batch_of(const struct window *w, int first)
-{
-    const rapt_translator_options *o = &w->t->options;
-    int n = 0, tokens = 0, room = w->order[first]->limit;
-    while (first + n < w->count && n < o->batch) {
-        const struct sentence *s = w->order[first + n];
-        if (s->count <= 0) break;
-        if (n > 0 && (tokens + s->count > o->batch_tokens ||
-                      room > rapt__session_room(w->t->session, n + 1)))
-            break;
-        tokens += s->count;
-        n++;
-    }
-    return n;
-}
-
-static rapt_status search(struct window *w, int first, int n, rapt_message *why)
-{
-    rapt_translator *t = w->t;
-    int nbest = t->options.nbest, longest = w->order[first]->limit;
-    rapt_generate_options o = rapt_generate_options_default(RAPT_TOKEN_BEGIN, RAPT_TOKEN_END);
-    o.max_length = longest;
-    o.max_ratio = TARGET_PER_SOURCE, o.max_extra = TARGET_EXTRA;
-    o.beams = t->options.beams, o.nbest = nbest;
-    o.length_penalty = t->options.length_penalty;
-    static const int32_t never[] = {RAPT_TOKEN_PAD, RAPT_TOKEN_BEGIN};
-    o.never = never, o.never_count = 2;
-    w->batch_starts[0] = 0;
-    for (int i = 0; i < n; i++) {
-        const struct sentence *s = w->order[first + i];
-        memcpy(w->batch_ids + w->batch_starts[i], w->ids + s->start,
-               sizeof(int32_t) * (size_t)s->count);
-        w->batch_starts[i + 1] = w->batch_starts[i] + s->count;
-    }
-    rapt_tokens source = {n, w->batch_ids, w->batch_starts};
-    rapt_status status =
-        rapt_generate(t->session, &source, &o, w->batch_out, w->batch_counts, w->batch_scores, why);
-    for (int i = 0; !status && i < n * nbest; i++) {
-        const struct sentence *s = w->order[first + i / nbest];
-        size_t to = (size_t)s->number * (size_t)nbest + (size_t)(i % nbest);
-        w->counts[to] = w->batch_counts[i];
-        w->scores[to] = w->batch_scores[i];
-        if (w->batch_counts[i] > 0)
-            memcpy(w->out + s->out + (size_t)(i % nbest) * (size_t)s->limit,
-                   w->batch_out + (size_t)i * (size_t)longest,
-                   sizeof(int32_t) * (size_t)w->batch_counts[i]);
-    }
-    return status;
-}
-
 /* ---- giving back ---- */
 
 /* The mean cross-attention of a translation: it is fed once more, as many rows at a time as the
@@ -207,7 +82,7 @@ static void lay_out(struct window *w, bool alignments, struct arena *arena)
         size_t size = w->texts[w->first + (size_t)i].size;
         size_t tokens = size + 1 < positions ? size + 1 : positions;
         bytes += size + 1;
-        out += (size_t)limit_of(t, (int)tokens);
+        out += (size_t)rapt__window_limit(t, (int)tokens);
     }
     size_t room = (size_t)t->session->limits.batch * (size_t)t->session->limits.target_length;
     if (room < positions) room = positions;
@@ -230,11 +105,10 @@ static void lay_out(struct window *w, bool alignments, struct arena *arena)
 
 static rapt_status run(struct window *w, rapt_give *give, void *user, bool *stop, rapt_message *why)
 {
-    rapt_status status = encode(w);
+    rapt_status status = rapt__window_encode(w);
     if (status) return rapt__fail(why, status, "a text could not be encoded");
-    rapt__sort(w->order, (size_t)w->count, sizeof *w->order, by_length, NULL);
-    for (int at = 0, n; !status && at < w->count && (n = batch_of(w, at)) > 0; at += n)
-        status = search(w, at, n, why);
+    for (int at = 0, n; !status && at < w->count && (n = rapt__window_batch(w, at)) > 0; at += n)
+        status = rapt__window_search(w, at, n, why);
     for (int i = 0; !status && !*stop && i < w->count; i++)
         for (int rank = 0; !status && !*stop && rank < w->t->options.nbest; rank++)
             status = give_one(w, &w->sentences[i], rank, give, user, stop, why);
