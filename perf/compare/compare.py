@@ -70,7 +70,7 @@ def markdown(rows):
     threads = sorted({row["threads"] for row in rows})
     peers = sorted({row["peer"] for row in rows}, reverse=True)
     heads = ["work (" + " / ".join(f"{t} thread{'s' * (t > 1)}" for t in threads) + ")", "unit",
-             "rapt"] + [head for peer in peers for head in (peer, "times as fast")]
+             "rapt"] + [head for peer in peers for head in (peer, "times")]
     print("| " + " | ".join(heads) + " |\n" + "|---" * len(heads) + "|")
     for name, what in dict.fromkeys((row["name"], row["what"]) for row in rows):
         mine = [row for row in rows if (row["name"], row["what"]) == (name, what)]
