@@ -113,17 +113,18 @@ typedef struct rapt_learned {
     const float *centre_vector;  /* z: local-p [H][centre_hidden] */
 } rapt_learned;
 
-/* What depends on how far a key s is from the place of a query. All zero: nothing. All but rotary
-   need mask.corner. */
+/* What depends on how far a key s is from the place of a query; all of it needs mask.corner. All
+   zero: nothing. */
 typedef enum rapt_rotary { RAPT_ROTARY_NONE, RAPT_ROTARY_PAIRS, RAPT_ROTARY_HALVES } rapt_rotary;
 typedef struct rapt_relative {
     const float *slopes; /* [H]: adds -slope |place - s|      Press, Smith and Lewis 2022 (ALiBi) */
     const float *table; /* [H][buckets]: adds table[bucket(s - place)]     Raffel et al. 2020, T5 */
     int buckets, distance; /* how many; from where on all share one (T5: 32 and 128) */
     int forward_too;       /* not 0: half of the buckets are for keys after the place */
-    rapt_rotary rotary;    /* the two vectors of a dot product are turned by place and s: elements
-                              2i and 2i+1, or i and i + rotary_width/2, by the angle place *
-                              rotary_base^(-2i / rotary_width)               Su et al. 2021 */
+    rapt_rotary rotary;    /* not for additive scores: the two vectors of the dot product, prepared
+                              by the score, are turned by place and s: elements 2i and 2i+1, or i and
+                              i + rotary_width/2, by the angle place * rotary_base^(-2i/rotary_width)
+                                                                                  Su et al. 2021 */
     int rotary_width;      /* leading elements that are turned; 0: all */
     float rotary_base;     /* 0: 10000 */
 } rapt_relative;
@@ -175,7 +176,8 @@ RAPT_API size_t rapt_attention_scratch(const rapt_attention *a);
 RAPT_API rapt_status rapt_attention_forward(const rapt_attention *a, const float *q, const float *k,
                                             const float *v, float *out, float *lse, void *scratch);
 
-/* Where gradients are added, in the layout of what they belong to; NULL: not wanted. */
+/* Where gradients are added, in the layout of what they belong to; NULL: not wanted. What the
+   problem has no array of has no gradient; what the score does not read has a gradient of 0. */
 typedef struct rapt_gradients {
     float *q, *k, *v, *bias;
     float *slopes, *table; /* of relative */

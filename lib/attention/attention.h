@@ -32,6 +32,38 @@ size_t rapt__attention_room_like(const rapt_attention *like, int batch, int quer
 size_t rapt__attention_room(int heads, int key_heads, int width, int batch, int query_rows,
                             int key_rows, int threads);
 
+/* ---- prepare_rows.c: what a score makes of rows, for who keeps keys ----
+   A score turns rows of q and k into q' and k' (core.h), of which only a dot product or a hidden
+   layer's tanh is left to do. `like` says which score, reach, relative positions and weights;
+   its rows, starts and masks are not read. Bits are those of rapt__attention_forward. */
+struct rows_given { /* of all heads of one side */
+    int sequences;
+    const int *starts; /* [sequences + 1] rows of each, back to back */
+    const int *places; /* [sequences] where the first of them stands among the keys */
+    const float *x;    /* row r of head h at x + h*x_head + r*x_row; not read where rows come */
+    ptrdiff_t x_head, x_row; /* from places alone */
+    float *y;                /* the prepared row of rapt__score_width floats; not x */
+    ptrdiff_t y_head, y_row;
+};
+int rapt__score_width(const rapt_attention *like);
+bool rapt__score_changes(const rapt_attention *like, bool keys); /* false: q' = q, or k' = k */
+/* Floats of the weights as products read them, and how they get there: once, for all calls. */
+size_t rapt__score_packed(const rapt_attention *like);
+void rapt__score_pack(struct team *team, const rapt_attention *like, float *packed);
+void rapt__score_queries(struct team *team, const rapt_attention *like, const float *packed,
+                         const struct rows_given *rows);
+void rapt__score_keys(struct team *team, const rapt_attention *like, const float *packed,
+                      const struct rows_given *rows);
+/* Local-p: centres[H][rows] of queries whose sequences have counts[i] keys. rows->y is scratch of
+   H * rows * centre_hidden floats. */
+void rapt__score_centres(struct team *team, const rapt_attention *like, const float *packed,
+                         const struct rows_given *rows, const int *counts, float *centres);
+
+/* ---- relative.c ---- */
+/* Slopes and table as one row of biases per head: to[H][row], element s - place + zero. */
+void rapt__relative_fill(struct team *team, const rapt_attention *like, int row, int zero,
+                         float *to);
+
 /* ---- cache.c: keys in panels of 16 and values, as the kernels read them ---- */
 struct cache {
     int sequences, key_heads, key_width, value_width;

@@ -103,7 +103,9 @@ size_t rapt__attention_scratch(const rapt_attention *a, int team_size)
 size_t rapt__attention_room_like(const rapt_attention *like, int batch, int query_rows,
                                  int key_rows)
 {
-    struct bounds b = rapt__bounds(like, rapt__team_size(like->threads));
+    rapt_attention none = *like;
+    none.batch = 0, none.query_starts = none.key_starts = NULL;
+    struct bounds b = rapt__bounds(&none, rapt__team_size(like->threads));
     b.batch = (size_t)batch;
     b.query_rows = b.most_queries = b.longest_queries = (size_t)query_rows;
     b.key_rows = b.most_keys = b.longest_keys = (size_t)key_rows;

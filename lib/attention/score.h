@@ -95,8 +95,7 @@ void rapt__rotary_turn(struct team *team, const struct score_rows *r, const doub
 
 /* ---- relative.c ---- */
 int rapt__relative_bucket(const rapt_relative *r, int distance); /* of a key s - place away */
-/* to[H][row], element s - place + zero. One member's share each, then a barrier. */
-void rapt__relative_fill(struct team *team, const rapt_attention *a, int row, int zero, float *to);
+/* Adds the gradients of slopes and table, from those of rapt__relative_fill. */
 void rapt__relative_back(struct team *team, const rapt_attention *a, int row, int zero,
                          const float *dy, const rapt_gradients *d);
 

@@ -113,6 +113,200 @@ static void masks(void **state)
     refuse(&a, "key_counts[0]");
 }
 
+static const float some[4000];
+
+/* A problem that has everything, whatever the score. */
+static rapt_attention rich(rapt_score score)
+{
+    static int chosen[24];
+    rapt_attention a = good;
+    a.score = score;
+    a.mask.corner = RAPT_CORNER_TOP_LEFT;
+    a.radius = 2;
+    a.chosen = chosen;
+    a.learned = (rapt_learned){.hidden = 5,
+                               .positions = 5,
+                               .channels = 2,
+                               .taps = 3,
+                               .centre_hidden = 3,
+                               .query_weight = some,
+                               .key_weight = some,
+                               .hidden_bias = some,
+                               .hidden_vector = some,
+                               .sharpness = some,
+                               .position = some,
+                               .filters = some,
+                               .feature_weight = some,
+                               .centre_weight = some,
+                               .centre_vector = some};
+    return a;
+}
+
+struct need { /* a field that is a pointer or a number, and its name in the message */
+    rapt_score score;
+    rapt_reach reach;
+    size_t offset;
+    int number; /* wrong, or 0: a pointer that is missing */
+    const char *name;
+};
+#define AT(field) offsetof(rapt_attention, field)
+
+static const struct need needs[] = {
+    {RAPT_SCORE_GENERAL, 0, AT(learned.query_weight), 0, "learned.query_weight"},
+    {RAPT_SCORE_ADDITIVE, 0, AT(learned.query_weight), 0, "learned.query_weight"},
+    {RAPT_SCORE_ADDITIVE, 0, AT(learned.key_weight), 0, "learned.key_weight"},
+    {RAPT_SCORE_ADDITIVE, 0, AT(learned.hidden_vector), 0, "learned.hidden_vector"},
+    {RAPT_SCORE_ADDITIVE, 0, AT(learned.hidden), -1, "learned.hidden"},
+    {RAPT_SCORE_ADDITIVE, 0, AT(learned.hidden), 1 << 17, "learned.hidden"},
+    {RAPT_SCORE_LOCATION, 0, AT(learned.position), 0, "learned.position"},
+    {RAPT_SCORE_LOCATION, 0, AT(learned.positions), 4, "learned.positions"},
+    {RAPT_SCORE_LOCATION_AWARE, 0, AT(learned.filters), 0, "learned.filters"},
+    {RAPT_SCORE_LOCATION_AWARE, 0, AT(learned.feature_weight), 0, "learned.feature_weight"},
+    {RAPT_SCORE_LOCATION_AWARE, 0, AT(learned.channels), -2, "learned.channels"},
+    {RAPT_SCORE_LOCATION_AWARE, 0, AT(learned.taps), 4, "learned.taps"},
+    {RAPT_SCORE_LOCATION_AWARE, 0, AT(learned.taps), -3, "learned.taps"},
+    {RAPT_SCORE_DOT, RAPT_REACH_LOCAL_P, AT(learned.centre_weight), 0, "learned.centre_weight"},
+    {RAPT_SCORE_DOT, RAPT_REACH_LOCAL_P, AT(learned.centre_vector), 0, "learned.centre_vector"},
+    {RAPT_SCORE_DOT, RAPT_REACH_LOCAL_P, AT(learned.centre_hidden), -1, "learned.centre_hidden"},
+    {RAPT_SCORE_DOT, 0, AT(query_width), 9, "query_width"},
+    {RAPT_SCORE_COSINE, 0, AT(query_width), 7, "query_width"},
+    {RAPT_SCORE_GENERAL, 0, AT(query_width), -1, "query_width"},
+    {RAPT_SCORE_DOT, 0, AT(reach), 3, "reach"},
+    {RAPT_SCORE_DOT, 0, AT(weighing), 5, "weighing"},
+    {RAPT_SCORE_DOT, 0, AT(relative.rotary), 3, "relative.rotary"},
+    {RAPT_SCORE_ADDITIVE, 0, AT(relative.rotary), 1, "relative.rotary"},
+};
+
+static void needed(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof needs / sizeof *needs; i++) {
+        rapt_attention a = rich(needs[i].score);
+        const void *none = NULL;
+        a.reach = needs[i].reach;
+        assert_int_equal(rapt_attention_check(&a, NULL), RAPT_OK);
+        if (needs[i].number)
+            memcpy((char *)&a + needs[i].offset, &needs[i].number, sizeof(int));
+        else
+            memcpy((char *)&a + needs[i].offset, &none, sizeof none);
+        refuse(&a, needs[i].name);
+    }
+}
+
+/* What needs places must say where queries stand. */
+static void corners(void **state)
+{
+    (void)state;
+    rapt_attention a = good;
+    a.reach = RAPT_REACH_LOCAL_M, a.radius = 1;
+    refuse(&a, "corner");
+    a = good, a.relative.slopes = some;
+    refuse(&a, "corner");
+    a = good, a.relative.table = some, a.relative.buckets = 8, a.relative.distance = 16;
+    refuse(&a, "corner");
+    a = good, a.relative.rotary = RAPT_ROTARY_PAIRS;
+    refuse(&a, "corner");
+}
+
+static void ranges(void **state)
+{
+    (void)state;
+    const float negative[] = {-1, NAN, INFINITY};
+    for (int i = 0; i < 3; i++) {
+        rapt_attention a = rich(RAPT_SCORE_DOT);
+        a.cap = negative[i];
+        refuse(&a, "cap");
+        a = rich(RAPT_SCORE_DOT), a.weighing = RAPT_WEIGH_GUMBEL, a.temperature = negative[i];
+        refuse(&a, "temperature");
+        a = rich(RAPT_SCORE_DOT), a.reach = RAPT_REACH_LOCAL_M, a.radius = negative[i];
+        refuse(&a, "radius");
+        a = rich(RAPT_SCORE_DOT), a.relative.rotary = RAPT_ROTARY_PAIRS;
+        a.relative.rotary_base = negative[i];
+        refuse(&a, "rotary_base");
+    }
+    rapt_attention a = rich(RAPT_SCORE_DOT);
+    a.reach = RAPT_REACH_LOCAL_P, a.radius = 0;
+    refuse(&a, "radius");
+    a = rich(RAPT_SCORE_DOT), a.relative.rotary = RAPT_ROTARY_HALVES, a.relative.rotary_width = 7;
+    refuse(&a, "rotary_width");
+    a.relative.rotary_width = 10;
+    refuse(&a, "rotary_width");
+    a = rich(RAPT_SCORE_DOT), a.relative.table = some, a.relative.distance = 100;
+    refuse(&a, "relative.buckets");
+    a.relative.buckets = 5, a.relative.forward_too = 1;
+    refuse(&a, "relative.buckets");
+    a.relative.buckets = 8, a.relative.distance = 2;
+    refuse(&a, "relative.distance");
+    a.relative.distance = 3;
+    assert_int_equal(rapt_attention_check(&a, NULL), RAPT_OK);
+}
+
+static void hard(void **state)
+{
+    (void)state;
+    const rapt_weighing hard[] = {RAPT_WEIGH_ARGMAX, RAPT_WEIGH_SAMPLE,
+                                  RAPT_WEIGH_STRAIGHT_THROUGH};
+    for (int i = 0; i < 3; i++) {
+        rapt_attention a = rich(RAPT_SCORE_DOT);
+        a.weighing = hard[i];
+        assert_int_equal(rapt_attention_check(&a, NULL), RAPT_OK);
+        a.dropout = 0.1f;
+        refuse(&a, "dropout");
+        a.dropout = 0, a.chosen = NULL;
+        refuse(&a, "chosen");
+    }
+}
+
+static rapt_status backward(const rapt_attention *a, const rapt_gradients *d)
+{
+    float x[400] = {0}, lse[24] = {0};
+    void *s = make_scratch(a);
+    rapt_status status = rapt_attention_backward(a, x, x, x, x, lse, x, d, s);
+    free(s);
+    return status;
+}
+
+/* Gradients of what is not there, and of a sample without a reward. */
+static void absent(void **state)
+{
+    (void)state;
+    float to[4000] = {0};
+    const size_t fields[] = {
+        offsetof(rapt_gradients, bias),           offsetof(rapt_gradients, slopes),
+        offsetof(rapt_gradients, table),          offsetof(rapt_gradients, query_weight),
+        offsetof(rapt_gradients, key_weight),     offsetof(rapt_gradients, hidden_bias),
+        offsetof(rapt_gradients, hidden_vector),  offsetof(rapt_gradients, sharpness),
+        offsetof(rapt_gradients, position),       offsetof(rapt_gradients, filters),
+        offsetof(rapt_gradients, feature_weight), offsetof(rapt_gradients, centre_weight),
+        offsetof(rapt_gradients, centre_vector)};
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+        rapt_gradients d = {0};
+        float *where = to;
+        memcpy((char *)&d + fields[i], &where, sizeof where);
+        assert_int_equal(backward(&good, &d), RAPT_BAD_ARGUMENT);
+        rapt_attention a = rich(RAPT_SCORE_DOT);
+        if (i >= 3) assert_int_equal(backward(&a, &d), RAPT_OK);
+    }
+    for (int i = 0; i < 4000; i++) assert_true(to[i] == 0);
+    rapt_attention a = rich(RAPT_SCORE_DOT);
+    a.weighing = RAPT_WEIGH_SAMPLE;
+    assert_int_equal(backward(&a, &(rapt_gradients){.q = to}), RAPT_BAD_ARGUMENT);
+    a.reward = some;
+    for (int i = 0; i < 24; i++) a.chosen[i] = 0;
+    assert_int_equal(backward(&a, &(rapt_gradients){.q = to}), RAPT_OK);
+}
+
+static void names(void **state)
+{
+    (void)state;
+    assert_string_equal(rapt_score_name(RAPT_SCORE_LOCATION_AWARE), "location-aware");
+    assert_string_equal(rapt_reach_name(RAPT_REACH_LOCAL_P), "local-p");
+    assert_string_equal(rapt_weighing_name(RAPT_WEIGH_STRAIGHT_THROUGH), "straight-through");
+    assert_null(rapt_reach_name(RAPT_REACHES));
+    assert_null(rapt_weighing_name(RAPT_WEIGHINGS));
+    assert_null(rapt_reach_name((rapt_reach)-1));
+}
+
 static void ragged(void **state)
 {
     (void)state;
@@ -198,7 +392,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sizes),  cmocka_unit_test(numbers), cmocka_unit_test(masks),
         cmocka_unit_test(ragged), cmocka_unit_test(strides), cmocka_unit_test(pointers),
-        cmocka_unit_test(empty),
+        cmocka_unit_test(empty),  cmocka_unit_test(needed),  cmocka_unit_test(corners),
+        cmocka_unit_test(ranges), cmocka_unit_test(hard),    cmocka_unit_test(absent),
+        cmocka_unit_test(names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

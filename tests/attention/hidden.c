@@ -1,0 +1,153 @@
+/* hidden.c - for every score and reach: keys that no query sees and queries that see nothing may
+   hold NaN, and no result or gradient, of what is learned either, differs by a bit from that with
+   zeros in their place. And: the room of a kind of problem is enough for each of them. */
+#include "trial.h"
+
+#include "attention/attention.h"
+
+static void set_row(float *x, const rapt_stride *s, const int *starts, int b, int h, int row,
+                    int width, float value)
+{
+    ptrdiff_t at = starts ? (starts[b] + row) * s->row : b * s->batch + row * s->row;
+    for (int i = 0; i < width; i++) x[at + h * s->head + i] = value;
+}
+
+static bool key_is_hidden(const struct trial *x, int b, int s)
+{
+    for (int h = 0; h < x->a.heads; h++)
+        for (int t = 0; t < oracle_queries(&x->a, b); t++)
+            if (oracle_sees(&x->a, b, h, t, s)) return false;
+    return true;
+}
+
+static bool query_is_blind(const struct trial *x, int b, int h, int t)
+{
+    for (int s = 0; s < oracle_keys(&x->a, b); s++)
+        if (oracle_sees(&x->a, b, h, t, s)) return false;
+    return true;
+}
+
+/* How many rows were overwritten. */
+static int hide(struct trial *x, float value)
+{
+    const rapt_attention *a = &x->a;
+    int key_heads = a->key_heads ? a->key_heads : a->heads, hidden = 0;
+    int query_width = a->query_width ? a->query_width : a->key_width;
+    for (int b = 0; b < a->batch; b++) {
+        for (int s = 0; s < oracle_keys(a, b); s++)
+            for (int g = 0; g < key_heads && key_is_hidden(x, b, s); g++, hidden++) {
+                set_row(x->k, &a->k, a->key_starts, b, g, s, a->key_width, value);
+                set_row(x->v, &a->v, a->key_starts, b, g, s, a->value_width, value);
+            }
+        for (int t = 0; t < oracle_queries(a, b); t++)
+            for (int h = 0; h < a->heads; h++)
+                if (query_is_blind(x, b, h, t)) {
+                    set_row(x->q, &a->q, a->query_starts, b, h, t, query_width, value);
+                    hidden++;
+                }
+    }
+    return hidden;
+}
+
+static float *keep(const float *x, size_t n)
+{
+    float *y = zeros(n);
+    if (n) memcpy(y, x, n * sizeof *y);
+    return y;
+}
+
+static void compare(float *was, const float *is, size_t n, const char *what, const struct choice *c)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!(was[i] == is[i]))
+            fail_msg("%s[%zu] of %s: %.9g, then %.9g: %s", what, i, rapt_score_name(c->score),
+                     (double)was[i], (double)is[i], choice_text(c));
+    free(was);
+}
+
+static int try_hidden(const struct choice *c, uint64_t seed)
+{
+    struct trial x = make_trial(c, seed);
+    float *learned_was[LEARNED];
+    hide(&x, 0);
+    run_forward(&x), run_backward(&x);
+    float *out = keep(x.out, x.no), *dq = keep(x.dq, x.nq), *dk = keep(x.dk, x.nk);
+    float *dv = keep(x.dv, x.nv);
+    for (int i = 0; i < LEARNED; i++) learned_was[i] = keep(x.dlearned[i], x.nlearned[i]);
+    int hidden = hide(&x, NAN);
+    run_forward(&x), run_backward(&x);
+    compare(out, x.out, x.no, "out", c), compare(dq, x.dq, x.nq, "dq", c);
+    compare(dk, x.dk, x.nk, "dk", c), compare(dv, x.dv, x.nv, "dv", c);
+    for (int i = 0; i < LEARNED; i++)
+        compare(learned_was[i], x.dlearned[i], x.nlearned[i], "learned", c);
+    drop_trial(&x);
+    return hidden;
+}
+
+static void what_is_hidden_is_not_touched(void **state)
+{
+    (void)state;
+    int hidden = 0;
+    for (int score = 0; score < RAPT_SCORES; score++)
+        for (int reach = 0; reach < RAPT_REACHES; reach++)
+            for (int kind = 0; kind < 8; kind++) {
+                const struct choice c = {.batch = 3,
+                                         .heads = 2,
+                                         .key_heads = kind & 1,
+                                         .queries = 9,
+                                         .keys = 21,
+                                         .key_width = 6,
+                                         .value_width = 5,
+                                         .ragged = kind & 2,
+                                         .counts = true,
+                                         .corner = RAPT_CORNER_BOTTOM_RIGHT,
+                                         .allowed = kind & 4 ? SHARED : NONE,
+                                         .score = (rapt_score)score,
+                                         .reach = (rapt_reach)reach,
+                                         .radius = 7.5f,
+                                         .learned = true};
+                hidden += try_hidden(&c, (uint64_t)(100 * score + 10 * reach + kind));
+            }
+    assert_true(hidden > 500);
+}
+
+/* The room of a kind is that of its problems at least, and needs no rows to be asked. */
+static void room_of_a_kind(void **state)
+{
+    (void)state;
+    uint64_t r = 6;
+    for (int i = 0; i < 300; i++) {
+        const struct choice c = {.batch = 1 + draw_below(&r, 5),
+                                 .heads = 2,
+                                 .queries = 1 + draw_below(&r, 90),
+                                 .keys = 1 + draw_below(&r, 90),
+                                 .key_width = 2 + 2 * draw_below(&r, 20),
+                                 .value_width = 1 + draw_below(&r, 40),
+                                 .ragged = draw_below(&r, 2),
+                                 .corner = RAPT_CORNER_TOP_LEFT,
+                                 .score = (rapt_score)draw_below(&r, RAPT_SCORES),
+                                 .reach = (rapt_reach)draw_below(&r, RAPT_REACHES),
+                                 .slopes = draw_below(&r, 2),
+                                 .radius = 3,
+                                 .learned = true};
+        struct trial x = make_trial(&c, (uint64_t)i);
+        size_t needs = rapt_attention_scratch(&x.a);
+        int queries = rows_of(x.query_starts, c.batch, c.queries);
+        int keys = rows_of(x.key_starts, c.batch, c.keys);
+        rapt_attention like = x.a;
+        like.query_starts = like.key_starts = NULL;
+        like.batch = like.queries = like.keys = -7;
+        if (rapt__attention_room_like(&like, c.batch, queries, keys) < needs)
+            fail_msg("%s: not enough room", choice_text(&c));
+        drop_trial(&x);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_hidden_is_not_touched),
+        cmocka_unit_test(room_of_a_kind),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
