@@ -1,0 +1,76 @@
+/* measure.c - BLEU (Papineni et al. 2002) by the length of the English sentence, as in figure 2 of
+   Bahdanau, Cho and Bengio 2015, and the share of sentences without a mistake. */
+#include "bottleneck.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { TEXT = 4096 };
+static const uint64_t TESTS = UINT64_MAX / 2; /* streams that no batch of training draws from */
+
+struct count {
+    rapt_bleu bleu;
+    int sentences, exact;
+};
+
+static void add(struct count *count, const struct vocabulary *french, const struct words *out,
+                const struct words *wanted)
+{
+    char text[TEXT], reference[TEXT];
+    words_spell(french, out->tokens, out->count, text, sizeof text);
+    words_spell(french, wanted->tokens, wanted->count, reference, sizeof reference);
+    rapt_text hypothesis = {text, strlen(text)}, right = {reference, strlen(reference)};
+    if (rapt_bleu_add(&count->bleu, RAPT_BLEU_NONE, 0, hypothesis, right, NULL) != RAPT_OK)
+        exit(failed("out of memory"));
+    count->sentences++;
+    count->exact += strcmp(text, reference) == 0;
+}
+
+struct quality quality_of(struct translator *translator, int from, int to)
+{
+    const struct setup *setup = translator->setup;
+    struct sentence *sentences = grab((size_t)setup->batch, sizeof *sentences);
+    struct words *out = grab((size_t)setup->batch, sizeof *out);
+    struct count count = {0};
+    for (int length = from; length <= to; length++) {
+        struct random random = random_from(setup->seed, TESTS + (uint64_t)length);
+        for (int done = 0; done < setup->tests; done += setup->batch) {
+            int some = setup->tests - done < setup->batch ? setup->tests - done : setup->batch;
+            for (int i = 0; i < some; i++)
+                sentence_draw(&setup->language, &sentences[i], &random, length);
+            translator_translate(translator, sentences, some, out, NULL);
+            for (int i = 0; i < some; i++)
+                add(&count, &setup->language.french, &out[i], &sentences[i].french);
+        }
+    }
+    free(sentences);
+    free(out);
+    return (struct quality){rapt_bleu_score(&count.bleu), 100.0 * count.exact / count.sentences};
+}
+
+int point_length(const struct setup *setup, int point)
+{
+    int length = (point + 1) * setup->longest / 4;
+    return length < SHORTEST ? SHORTEST : length;
+}
+
+void curve_measure(struct curve *curve, struct translator *translator)
+{
+    const struct setup *setup = translator->setup;
+    curve->parameters = translator_parameters(translator);
+    for (int i = 0; i < POINTS; i++) {
+        int length = point_length(setup, i);
+        curve->at[i] = quality_of(translator, length, length);
+    }
+    curve->inside = quality_of(translator, SHORTEST, setup->longest / 2);
+    curve->beyond = quality_of(translator, setup->longest + 1, setup->longest * 5 / 4);
+}
+
+double kept(const struct curve *curve)
+{
+    return curve->inside.bleu > 0 ? curve->beyond.bleu / curve->inside.bleu : 0;
+}
+
+bool claim_holds(const struct report *report)
+{
+    return kept(&report->curves[FIXED]) < 0.5 && kept(&report->curves[ATTENDING]) >= 0.9;
+}

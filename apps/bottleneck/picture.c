@@ -1,0 +1,51 @@
+/* picture.c - the curves and the alignments on one page. */
+#include "bottleneck.h"
+#include "kit/svg.h"
+
+static void draw_curves(struct svg *svg, const struct report *report)
+{
+    const int longest = report->setup->longest;
+    struct chart chart = {.x = 80,
+                          .y = 70,
+                          .width = 760,
+                          .height = 300,
+                          .to = {3 * longest, 100},
+                          .step = {longest / 4.0, 20},
+                          .title = "Quality of translations by the length of the sentence",
+                          .labels = {"words of the English sentence", "BLEU"}};
+    double edge = chart_x(&chart, longest);
+    svg_rect(svg, edge, chart.y, chart.x + chart.width - edge, chart.height, "#F7F3EA", "none");
+    chart_frame(svg, &chart);
+    svg_line(svg, edge, chart.y, edge, chart.y + chart.height, "#B0A080", 1);
+    svg_text(svg, edge + 8, chart.y + 16, 12, SVG_LEFT, "#807050", "longer than any in training");
+    for (int k = 0; k < KINDS; k++) {
+        double xs[POINTS], ys[POINTS];
+        for (int i = 0; i < POINTS; i++) {
+            xs[i] = point_length(report->setup, i);
+            ys[i] = report->curves[k].at[i].bleu;
+        }
+        chart_curve(svg, &chart, POINTS, xs, ys, chart_colours[k]);
+        chart_legend(svg, chart.x + chart.width - 170, chart.y + 40 + 22 * k, chart_colours[k],
+                     kind_names[k]);
+    }
+}
+
+int report_svg(const struct report *report, const char *path)
+{
+    struct svg svg;
+    int code = svg_open(&svg, path, 880, 880);
+    if (code != EXIT_FINE) return code;
+    draw_curves(&svg, report);
+    for (int i = 0; i < EXAMPLES; i++) {
+        const struct example *example = &report->examples[i];
+        struct heatmap map = example_map(example, &report->setup->language);
+        double x = 100 + 430 * i, y = 560;
+        svg_text(&svg, x - 80, 456, 15, SVG_LEFT, "#222222", "%s", example->about);
+        shade_map(&svg, x, y, 30, map.rows, map.columns, map.row_names, map.column_names,
+                  map.weights);
+        example_map_free(&map);
+    }
+    svg_text(&svg, 20, 474, 12, SVG_LEFT, "#666666",
+             "What each French word attended to, in per cent of its weight");
+    return svg_close(&svg);
+}

@@ -1,0 +1,139 @@
+/* pure.c - attention and nothing else: the model of Vaswani et al. 2017 as rapt has it. */
+#include "bottleneck.h"
+#include <stdlib.h>
+
+struct pure {
+    const struct setup *setup;
+    rapt_model *model;
+    rapt_trainer *trainer;
+    rapt_session *session;
+    int32_t *source, *target; /* a batch, back to back */
+    int *source_starts, *target_starts;
+};
+
+static void must(rapt_status status, const rapt_message *why)
+{
+    if (status != RAPT_OK) exit(failed("%s", *why->text ? why->text : rapt_status_text(status)));
+}
+
+struct pure *pure_create(const struct setup *setup)
+{
+    struct pure *m = grab(1, sizeof *m);
+    const int longest = 6 * setup->longest + 18, tokens = setup->batch * longest;
+    rapt_message why = {""};
+    rapt_config config = {.kind = RAPT_ENCODER_DECODER,
+                          .source_vocab = setup->language.english.count,
+                          .target_vocab = setup->language.french.count,
+                          .positions = longest,
+                          .width = setup->width,
+                          .heads = 4,
+                          .hidden = 2 * setup->width,
+                          .encoder_layers = setup->layers,
+                          .decoder_layers = setup->layers,
+                          .norm = RAPT_NORM_BEFORE};
+    rapt_train_options options = rapt_train_options_default();
+    options.schedule = RAPT_SCHEDULE_CONSTANT;
+    options.warmup = 1;
+    options.rate = setup->rate;
+    options.clip_norm = 1;
+    options.label_smoothing = options.dropout = 0;
+    options.attention_dropout = options.hidden_dropout = options.weight_decay = 0;
+    rapt_train_limits room = {setup->batch, tokens, tokens, 1};
+    rapt_limits use = {.batch = setup->batch,
+                       .source_tokens = tokens,
+                       .target_length = longest,
+                       .target_tokens = longest,
+                       .threads = 1};
+    m->setup = setup;
+    must(rapt_model_create(&m->model, &config, setup->seed, NULL, &why), &why);
+    must(rapt_trainer_create(&m->trainer, m->model, &options, &room, NULL, &why), &why);
+    must(rapt_session_create(&m->session, m->model, &use, NULL, &why), &why);
+    m->source = grab((size_t)tokens, sizeof *m->source);
+    m->target = grab((size_t)tokens, sizeof *m->target);
+    m->source_starts = grab((size_t)setup->batch + 1, sizeof(int));
+    m->target_starts = grab((size_t)setup->batch + 1, sizeof(int));
+    return m;
+}
+
+void pure_free(struct pure *m)
+{
+    if (m == NULL) return;
+    rapt_session_free(m->session);
+    rapt_trainer_free(m->trainer);
+    rapt_model_free(m->model);
+    free(m->source);
+    free(m->target);
+    free(m->source_starts);
+    free(m->target_starts);
+    free(m);
+}
+
+size_t pure_parameters(const struct pure *m)
+{
+    return rapt_model_parameters(m->model);
+}
+
+/* Source: the words and the end. Target: begin, the words and the end. */
+static void fill(struct pure *m, const struct sentence *sentences, int count)
+{
+    int s = 0, t = 0;
+    for (int b = 0; b < count; b++) {
+        const struct words *english = &sentences[b].english, *french = &sentences[b].french;
+        m->target[t++] = RAPT_TOKEN_BEGIN;
+        for (int i = 0; i < english->count; i++) m->source[s++] = english->tokens[i];
+        for (int i = 0; i < french->count; i++) m->target[t++] = french->tokens[i];
+        m->source[s++] = m->target[t++] = RAPT_TOKEN_END;
+        m->source_starts[b + 1] = s;
+        m->target_starts[b + 1] = t;
+    }
+}
+
+double pure_step(struct pure *m, const struct sentence *sentences, float rate)
+{
+    const int count = m->setup->batch;
+    rapt_report report = {0};
+    rapt_message why = {""};
+    fill(m, sentences, count);
+    rapt_tokens source = {count, m->source, m->source_starts};
+    rapt_tokens target = {count, m->target, m->target_starts};
+    rapt_trainer_set_rate(m->trainer, rate);
+    must(rapt_train_gradient(m->trainer, &source, &target, &report, &why), &why);
+    must(rapt_train_step(m->trainer, &report), &why);
+    return report.likelihood / (double)report.tokens;
+}
+
+/* The mean weights of the last layer while a finished translation is fed once more. */
+static void read_weights(struct pure *m, const struct sentence *sentence, const struct words *out,
+                         float *weights)
+{
+    rapt_message why = {""};
+    int starts[2] = {0, out->count + 1};
+    fill(m, sentence, 1);
+    for (int i = 0; i < out->count; i++) m->target[i + 1] = out->tokens[i];
+    rapt_tokens source = {1, m->source, m->source_starts}, target = {1, m->target, starts};
+    must(rapt_encode(m->session, &source, NULL, &why), &why);
+    must(rapt_decode(m->session, &target, NULL, &why), &why);
+    must(rapt_session_alignment(m->session, m->setup->layers - 1, -1, weights, &why), &why);
+}
+
+void pure_translate(struct pure *m, const struct sentence *sentences, int count, struct words *out,
+                    float *weights)
+{
+    const size_t columns = (size_t)sentences[0].english.count + 1;
+    rapt_message why = {""};
+    rapt_generate_options options = rapt_generate_options_default(RAPT_TOKEN_BEGIN, RAPT_TOKEN_END);
+    options.max_length = 2 * (int)columns;
+    int32_t *ids = grab((size_t)count * 2 * columns, sizeof *ids);
+    int counts[MOST_BATCH];
+    fill(m, sentences, count);
+    rapt_tokens source = {count, m->source, m->source_starts};
+    must(rapt_generate(m->session, &source, &options, ids, counts, NULL, &why), &why);
+    for (int b = 0; b < count; b++) {
+        out[b].count = counts[b];
+        for (int i = 0; i < counts[b]; i++)
+            out[b].tokens[i] = ids[(size_t)b * 2 * columns + (size_t)i];
+        if (weights != NULL)
+            read_weights(m, &sentences[b], &out[b], weights + (size_t)(b * MOST_TARGET) * columns);
+    }
+    free(ids);
+}

@@ -1,0 +1,126 @@
+/* show.c - a table, two alignments, and the same as JSON. */
+#include "bottleneck.h"
+#include <stdlib.h>
+#include <string.h>
+
+void example_make(struct example *example, const char *about, const struct clause *clause,
+                  struct translator *translator)
+{
+    const struct language *language = &translator->setup->language;
+    *example = (struct example){.about = about};
+    sentence_say(language, &example->sentence, clause);
+    size_t columns = (size_t)example->sentence.english.count + 1;
+    example->weights = grab(MOST_TARGET * columns, sizeof(float));
+    translator_translate(translator, &example->sentence, 1, &example->out, example->weights);
+}
+
+void example_free(struct example *example)
+{
+    free(example->weights);
+}
+
+/* The words of a side and the end. */
+static rapt_text *texts(const struct vocabulary *vocabulary, const struct words *words)
+{
+    rapt_text *list = grab((size_t)words->count + 1, sizeof *list);
+    for (int i = 0; i <= words->count; i++) {
+        int token = i < words->count ? words->tokens[i] : RAPT_TOKEN_END;
+        list[i] = (rapt_text){vocabulary->words[token], strlen(vocabulary->words[token])};
+    }
+    return list;
+}
+
+struct heatmap example_map(const struct example *example, const struct language *language)
+{
+    return (struct heatmap){example->out.count + 1, example->sentence.english.count + 1,
+                            texts(&language->french, &example->out),
+                            texts(&language->english, &example->sentence.english),
+                            example->weights};
+}
+
+void example_map_free(struct heatmap *map)
+{
+    free((void *)(uintptr_t)map->row_names);
+    free((void *)(uintptr_t)map->column_names);
+}
+
+static void print_table(const struct report *report)
+{
+    const int longest = report->setup->longest;
+    printf("BLEU by the length of the English sentence; training ended at %d words\n\n", longest);
+    printf("%-8s", "words");
+    for (int k = 0; k < KINDS; k++) printf("%16s", kind_names[k]);
+    putchar('\n');
+    for (int i = 0; i < POINTS; i++) {
+        int length = point_length(report->setup, i);
+        printf("%5d%s", length, length > longest ? " * " : "   ");
+        for (int k = 0; k < KINDS; k++) printf("%16.1f", report->curves[k].at[i].bleu);
+        putchar('\n');
+    }
+    printf("\n%-40s", "parameters");
+    for (int k = 0; k < KINDS; k++) printf("%16zu", report->curves[k].parameters);
+    printf("\n%-40s", "BLEU, sentences up to half that length");
+    for (int k = 0; k < KINDS; k++) printf("%16.1f", report->curves[k].inside.bleu);
+    printf("\nBLEU, sentences of %2d to %2d words        ", longest + 1, longest * 5 / 4);
+    for (int k = 0; k < KINDS; k++) printf("%16.1f", report->curves[k].beyond.bleu);
+    printf("\n%-40s", "kept");
+    for (int k = 0; k < KINDS; k++) printf("%16.2f", kept(&report->curves[k]));
+    printf("\n\n");
+}
+
+void report_print(const struct report *report)
+{
+    print_table(report);
+    for (int i = 0; i < EXAMPLES; i++) {
+        const struct example *example = &report->examples[i];
+        struct heatmap map = example_map(example, &report->setup->language);
+        printf("%s: what each French word attended to\n\n", example->about);
+        heatmap_print(stdout, &map, false, terminal_columns(stdout));
+        putchar('\n');
+        example_map_free(&map);
+    }
+    printf(
+        "The claim %s: just beyond the lengths of training the fixed vector keeps less than half\n"
+        "of its quality, attention nine tenths. %.1f seconds.\n",
+        claim_holds(report) ? "holds" : "does NOT hold", report->seconds);
+}
+
+static json_t *list(const struct vocabulary *vocabulary, const struct words *words)
+{
+    json_t *all = json_array();
+    for (int i = 0; i < words->count; i++)
+        json_array_append_new(all, json_string(vocabulary->words[words->tokens[i]]));
+    return all;
+}
+
+static json_t *describe_curve(const struct report *report, int kind)
+{
+    const struct curve *curve = &report->curves[kind];
+    json_t *points = json_array();
+    for (int i = 0; i < POINTS; i++)
+        json_array_append_new(points,
+                              json_pack("{s:i, s:f, s:f}", "words", point_length(report->setup, i),
+                                        "bleu", curve->at[i].bleu, "exact", curve->at[i].exact));
+    return json_pack("{s:s, s:I, s:f, s:f, s:f, s:o}", "name", kind_names[kind], "parameters",
+                     (json_int_t)curve->parameters, "bleu_short", curve->inside.bleu, "bleu_beyond",
+                     curve->beyond.bleu, "kept", kept(curve), "points", points);
+}
+
+void report_json(const struct report *report)
+{
+    json_t *models = json_array(), *examples = json_array();
+    for (int k = 0; k < KINDS; k++) json_array_append_new(models, describe_curve(report, k));
+    for (int i = 0; i < EXAMPLES; i++) {
+        const struct example *one = &report->examples[i];
+        const struct language *language = &report->setup->language;
+        json_array_append_new(examples,
+                              json_pack("{s:s, s:o, s:o, s:o}", "about", one->about, "english",
+                                        list(&language->english, &one->sentence.english), "french",
+                                        list(&language->french, &one->out), "weights",
+                                        number_rows(one->weights, one->out.count + 1,
+                                                    one->sentence.english.count + 1)));
+    }
+    print_json(json_pack("{s:i, s:o, s:o, s:b, s:f}", "trained_to_words", report->setup->longest,
+                         "models", models, "examples", examples, "claim", claim_holds(report),
+                         "seconds", report->seconds));
+}
