@@ -11,17 +11,21 @@
    where lane s % 16 of a sum over s is a chain over the panels, and the lanes are folded. A key
    with dx[s] = 0 adds nothing, whatever h holds. */
 
-/* x of one panel; hidden: where h is kept, or NULL. */
-static inline vf additive_panel(const struct additive *a, const float *k, float *hidden)
+/* x of one panel; keep: to hidden. */
+static inline __attribute__((always_inline)) vf additive_panel(const struct additive *a, int p,
+                                                               bool keep)
 {
+    const float *q = a->q, *v = a->vector;
+    ptrdiff_t at = (ptrdiff_t)p * a->width * LANES;
+    const float *k = a->keys + at;
+    float *hidden = keep ? a->hidden + at : NULL;
     vf x = vf_zero();
-    for (int n = 0; n < a->width;) {
-        int end = a->width - n < 32 ? a->width : n + 32;
+    for (int n = 0, end, width = a->width; n < width;) {
         vf chain = vf_zero();
-        for (; n < end; n++) {
-            vf h = vf_tanh(vf_add(vf_all(a->q[n]), vf_load(k + n * LANES)));
-            if (hidden) vf_store(hidden + n * LANES, h);
-            chain = vf_fma(vf_all(a->vector[n]), h, chain);
+        for (end = width - n < 32 ? width : n + 32; n < end; n++) {
+            vf h = vf_tanh(vf_add(vf_all(q[n]), vf_load(k + n * LANES)));
+            if (keep) vf_store(hidden + n * LANES, h);
+            chain = vf_fma(vf_all(v[n]), h, chain);
         }
         x = vf_add(x, chain);
     }
@@ -30,13 +34,10 @@ static inline vf additive_panel(const struct additive *a, const float *k, float 
 
 static void additive_row(const struct additive *a, float *x)
 {
-    ptrdiff_t panel = (ptrdiff_t)a->width * LANES;
-    if (a->hidden)
-        for (int p = 0; p < a->panels; p++)
-            vf_store(x + p * LANES, additive_panel(a, a->keys + p * panel, a->hidden + p * panel));
-    else
-        for (int p = 0; p < a->panels; p++)
-            vf_store(x + p * LANES, additive_panel(a, a->keys + p * panel, NULL));
+    for (int p = 0; p < a->panels && !a->hidden; p++)
+        vf_store(x + p * LANES, additive_panel(a, p, false));
+    for (int p = 0; p < a->panels && a->hidden; p++)
+        vf_store(x + p * LANES, additive_panel(a, p, true));
 }
 
 /* Elements n .. n + count - 1; count is a constant where this is inlined. */

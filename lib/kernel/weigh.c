@@ -1,33 +1,33 @@
 /* weigh.c - weighted sums of rows and their gradient. A row whose weight is 0 is not looked at: it
    may hold infinity or NaN. Every element is a chain of fma in the order of rows. */
 
+/* `vectors` times sixteen columns; a constant where this is inlined. */
+static inline __attribute__((always_inline)) void
+weigh_columns(const float *w, int n, const float *x, ptrdiff_t ld, int vectors, float *y)
+{
+    vf sum[4];
+    UNROLL
+    for (int i = 0; i < vectors; i++) sum[i] = vf_load(y + i * LANES);
+    for (int s = 0; s < n; s++, x += ld) {
+        if (w[s] == 0) continue;
+        vf by = vf_all(w[s]);
+        UNROLL
+        for (int i = 0; i < vectors; i++) sum[i] = vf_fma(by, vf_load(x + i * LANES), sum[i]);
+    }
+    UNROLL
+    for (int i = 0; i < vectors; i++) vf_store(y + i * LANES, sum[i]);
+}
+
 static void weigh_row(const float *w, int n, const float *x, ptrdiff_t ld, int width, float *y)
 {
     int j = 0;
-    for (; j + 4 * LANES <= width; j += 4 * LANES) {
-        vf a = vf_load(y + j), b = vf_load(y + j + 16), c = vf_load(y + j + 32),
-           d = vf_load(y + j + 48);
-        for (int s = 0; s < n; s++) {
-            if (w[s] == 0) continue;
-            const float *row = x + s * ld + j;
-            vf by = vf_all(w[s]);
-            a = vf_fma(by, vf_load(row), a);
-            b = vf_fma(by, vf_load(row + 16), b);
-            c = vf_fma(by, vf_load(row + 32), c);
-            d = vf_fma(by, vf_load(row + 48), d);
-        }
-        vf_store(y + j, a);
-        vf_store(y + j + 16, b);
-        vf_store(y + j + 32, c);
-        vf_store(y + j + 48, d);
-    }
-    for (; j < width; j += LANES) {
-        size_t left = (size_t)(width - j);
-        vf sum = vf_load_up(y + j, left, 0);
-        for (int s = 0; s < n; s++)
-            if (w[s] != 0) sum = vf_fma(vf_all(w[s]), vf_load_up(x + s * ld + j, left, 0), sum);
-        vf_store_up(y + j, sum, left);
-    }
+    for (; j + 4 * LANES <= width; j += 4 * LANES) weigh_columns(w, n, x + j, ld, 4, y + j);
+    for (; j + LANES <= width; j += LANES) weigh_columns(w, n, x + j, ld, 1, y + j);
+    if (j == width) return;
+    vf sum = vf_load_n(y + j, width - j, 0);
+    for (int s = 0; s < n; s++)
+        if (w[s] != 0) sum = vf_fma(vf_all(w[s]), vf_load_n(x + s * ld + j, width - j, 0), sum);
+    vf_store_n(y + j, sum, width - j);
 }
 
 static void spread_row(const float *w, int n, const float *x, int width, float *y, ptrdiff_t ld)
