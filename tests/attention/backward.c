@@ -1,62 +1,16 @@
 /* backward.c - every gradient against difference quotients of the definition, in double. */
-#include "trial.h"
+#include "judge.h"
 
-struct accused { /* an array and its gradient */
-    const char *name;
-    double *x;
-    const float *dx;
-    size_t n;
-};
-
-/* The central quotient has an error of step^2 times the third derivative, far below a float's. */
-static double slope(const rapt_attention *a, const struct oracle_inputs *in, const double *dout,
-                    double *x)
-{
-    const double step = 1e-4, at = *x;
-    *x = at + step;
-    double above = oracle_attention(a, in, dout, NULL, NULL);
-    *x = at - step;
-    double below = oracle_attention(a, in, dout, NULL, NULL);
-    *x = at;
-    return (above - below) / (2 * step);
-}
-
-/* Elements [0, n), or `most` of them drawn. */
-static void judge(const struct trial *x, const struct choice *c, size_t most)
-{
-    const rapt_attention *a = &x->a;
-    double *q = doubles(x->q, x->nq), *k = doubles(x->k, x->nk), *v = doubles(x->v, x->nv);
-    double *bias = x->bias ? doubles(x->bias, x->nbias) : NULL, *dout = doubles(x->dout, x->no);
-    const struct oracle_inputs in = {q, k, v, bias};
-    const struct accused accused[] = {{"dq", q, x->dq, x->nq},
-                                      {"dk", k, x->dk, x->nk},
-                                      {"dv", v, x->dv, x->nv},
-                                      {"dbias", bias, x->dbias, x->dbias ? x->nbias : 0}};
-    uint64_t r = 1;
-    for (int i = 0; i < 4; i++) {
-        double size = 1;
-        for (size_t j = 0; j < accused[i].n; j++) size = fmax(size, fabs((double)accused[i].dx[j]));
-        for (size_t n = 0; n < accused[i].n && n < most; n++) {
-            size_t j = accused[i].n <= most ? n : draw(&r) % accused[i].n;
-            if (accused[i].x[j] == -INFINITY) {
-                assert_true(accused[i].dx[j] == 0);
-                continue;
-            }
-            double wanted = slope(a, &in, dout, accused[i].x + j), got = (double)accused[i].dx[j];
-            if (!(fabs(got - wanted) <= 3e-6 * size))
-                fail_msg("%s: %s[%zu] is %.9g, not %.9g", choice_text(c), accused[i].name, j, got,
-                         wanted);
-        }
-    }
-    free(q), free(k), free(v), free(bias), free(dout);
-}
-
-static void try_choice(const struct choice *c, uint64_t seed, size_t most)
+/* By the definition along one direction through each array, and `most` elements of each. */
+static void try_choice(const struct choice *c, uint64_t seed, int most)
 {
     struct trial x = make_trial(c, seed);
+    struct judge j;
     run_forward(&x);
     run_backward(&x);
-    judge(&x, c, most);
+    assert_true(make_judge(&j, &x, choice_text(c)));
+    judge_backward(&j, 1, most);
+    drop_judge(&j);
     drop_trial(&x);
 }
 
@@ -119,6 +73,7 @@ static void masks(void **state)
                                  .ragged = kinds % 3 == 0,
                                  .dropout = kinds % 5 == 0 ? 0.3f : 0,
                                  .score = (rapt_score)(kinds % RAPT_SCORES),
+                                 .learned = true,
                                  .scale = kinds % 11 == 0 ? -0.7f : 0};
         try_choice(&c, ++seed, 25);
     }

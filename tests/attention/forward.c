@@ -1,37 +1,12 @@
 /* forward.c - out and lse against the definition in double, over shapes, masks and layouts. */
-#include "trial.h"
+#include "judge.h"
 
-static const double EPSILON = 0x1p-23;
-
-/* Rounding allows an error of a few units in the last place of the greatest value, more where
-   scores are large, as an error of a score is an error of its weight. */
-static void judge(struct trial *x, const char *text)
+static void judge(const struct trial *x, const char *text)
 {
-    const rapt_attention *a = &x->a;
-    double *q = doubles(x->q, x->nq), *k = doubles(x->k, x->nk), *v = doubles(x->v, x->nv);
-    double *bias = x->bias ? doubles(x->bias, x->nbias) : NULL;
-    double *out = calloc(x->no + 1, sizeof *out), *lse = calloc(x->nlse + 1, sizeof *lse);
-    double *weights = calloc((size_t)a->keys + 1, sizeof *weights), most = 0, magnitude = 0;
-    const struct oracle_inputs in = {q, k, v, bias};
-    oracle_attention(a, &in, NULL, out, lse);
-    for (size_t i = 0; i < x->nv; i++) most = fmax(most, fabs(v[i]));
-    for (int b = 0; b < a->batch; b++)
-        for (int h = 0; h < a->heads; h++)
-            for (int t = 0; t < oracle_queries(a, b); t++) {
-                double one, size;
-                oracle_row(a, &in, b, h, t, weights, &one, &size);
-                magnitude = fmax(magnitude, size);
-            }
-    double allowed = EPSILON * (4 + 2 * magnitude) * most / (1 - (double)a->dropout);
-    for (size_t i = 0; i < x->no; i++)
-        if (!(fabs((double)x->out[i] - out[i]) <= allowed))
-            fail_msg("%s: out[%zu] is %.9g, not %.9g +- %.3g", text, i, (double)x->out[i], out[i],
-                     allowed);
-    for (size_t i = 0; i < x->nlse; i++)
-        if ((double)x->lse[i] != lse[i] &&
-            !(fabs((double)x->lse[i] - lse[i]) <= EPSILON * (4 + 2 * magnitude)))
-            fail_msg("%s: lse[%zu] is %.9g, not %.9g", text, i, (double)x->lse[i], lse[i]);
-    free(q), free(k), free(v), free(bias), free(out), free(lse), free(weights);
+    struct judge j;
+    assert_true(make_judge(&j, x, text));
+    judge_forward(&j);
+    drop_judge(&j);
 }
 
 static void try_choice(const struct choice *c, uint64_t seed)
@@ -136,6 +111,7 @@ static void scores(void **state)
                                          .key_width = 24,
                                          .value_width = 16,
                                          .score = (rapt_score)score,
+                                         .learned = true,
                                          .scale = scales[i],
                                          .bias = bias ? SHARED : NONE};
                 try_choice(&c, (uint64_t)(score * 10 + i));

@@ -29,15 +29,48 @@ struct choice {
     int allowed, bias; /* which dimensions they have of their own; NONE: not there */
     rapt_score score;
     float scale, dropout;
-    float loud; /* deviation of q; 0: 1 */
+    float loud;      /* deviation of q; 0: 1 */
+    int query_width; /* 0: key_width */
+    rapt_reach reach;
+    float radius;
+    rapt_weighing weighing;
+    float temperature, cap;
+    bool slopes, previous, rewards;
+    bool learned; /* all that any score or reach may have learned */
+    int hidden;   /* 0: 5 */
+    int buckets, distance;
+    bool forward_too;
+    rapt_rotary rotary;
+    int rotary_width;
+};
+
+/* What a problem has learned, where its gradient goes and where the oracle reads it. */
+struct learned {
+    const char *name;
+    size_t in_problem, in_gradients, in_inputs;
+};
+#define LEARNED_ROW(group, name)                                                                   \
+#name, offsetof(rapt_attention, group.name), offsetof(rapt_gradients, name),                   \
+        offsetof(struct oracle_inputs, name)
+enum { LEARNED = 12 };
+static const struct learned learned[LEARNED] = {
+    {LEARNED_ROW(relative, slopes)},       {LEARNED_ROW(relative, table)},
+    {LEARNED_ROW(learned, query_weight)},  {LEARNED_ROW(learned, key_weight)},
+    {LEARNED_ROW(learned, hidden_bias)},   {LEARNED_ROW(learned, hidden_vector)},
+    {LEARNED_ROW(learned, sharpness)},     {LEARNED_ROW(learned, position)},
+    {LEARNED_ROW(learned, filters)},       {LEARNED_ROW(learned, feature_weight)},
+    {LEARNED_ROW(learned, centre_weight)}, {LEARNED_ROW(learned, centre_vector)},
 };
 
 struct trial {
     rapt_attention a;
     size_t nq, nk, nv, no, nbias, nlse; /* floats of each array */
     float *q, *k, *v, *bias, *out, *lse, *dout, *dq, *dk, *dv, *dbias;
+    size_t nlearned[LEARNED];
+    float *learned[LEARNED], *dlearned[LEARNED]; /* NULL: the problem has none */
+    float *previous, *reward, *baseline;
     uint8_t *allowed;
-    int *query_starts, *key_starts, *counts;
+    int *query_starts, *key_starts, *counts, *chosen;
     void *scratch;
     uint64_t random;
 };
@@ -141,6 +174,73 @@ static inline void make_mask(struct trial *x, const struct choice *c)
     }
 }
 
+static inline bool is_hard(rapt_weighing weighing)
+{
+    return weighing == RAPT_WEIGH_ARGMAX || weighing == RAPT_WEIGH_SAMPLE ||
+           weighing == RAPT_WEIGH_STRAIGHT_THROUGH;
+}
+
+static inline void set_pointer(void *base, size_t offset, const void *to)
+{
+    memcpy((char *)base + offset, &to, sizeof to);
+}
+
+/* How many floats, in the order of the table above. */
+static inline void size_learned(size_t sizes[LEARNED], const struct choice *c,
+                                const rapt_attention *a)
+{
+    const rapt_learned *l = &a->learned;
+    size_t H = (size_t)a->heads, G = (size_t)(a->key_heads ? a->key_heads : a->heads);
+    size_t K = (size_t)a->key_width, Q = (size_t)(a->query_width ? a->query_width : a->key_width);
+    size_t N = (size_t)l->hidden, C = (size_t)l->channels, M = (size_t)l->centre_hidden;
+    const size_t all[LEARNED] = {c->slopes ? H : 0,
+                                 H * (size_t)c->buckets,
+                                 H * (a->score == RAPT_SCORE_GENERAL ? K : N) * Q,
+                                 G * N * K,
+                                 H * N,
+                                 H * N,
+                                 H,
+                                 G * (size_t)l->positions * Q,
+                                 H * C * (size_t)l->taps,
+                                 H * N * C,
+                                 H * M * Q,
+                                 H * M};
+    for (int i = 0; i < LEARNED; i++) sizes[i] = i < 2 || c->learned ? all[i] : 0;
+}
+
+static inline void make_learned(struct trial *x, const struct choice *c)
+{
+    rapt_attention *a = &x->a;
+    a->relative = (rapt_relative){.buckets = c->buckets,
+                                  .distance = c->distance,
+                                  .forward_too = c->forward_too,
+                                  .rotary = c->rotary,
+                                  .rotary_width = c->rotary_width};
+    if (c->learned) {
+        a->learned = (rapt_learned){.hidden = c->hidden ? c->hidden : 5,
+                                    .positions = c->keys + 2,
+                                    .channels = 2,
+                                    .taps = 3,
+                                    .centre_hidden = 3};
+        if (c->previous) {
+            size_t n = (size_t)(c->batch * c->heads) * (size_t)c->keys;
+            a->learned.previous = x->previous = draw_floats(&x->random, n, 0.3f);
+        }
+    }
+    size_learned(x->nlearned, c, a);
+    for (int i = 0; i < LEARNED; i++) {
+        if (x->nlearned[i] == 0) continue;
+        x->learned[i] = draw_floats(&x->random, x->nlearned[i], i == 0 ? 0.1f : 0.6f);
+        x->dlearned[i] = zeros(x->nlearned[i]);
+        set_pointer(a, learned[i].in_problem, x->learned[i]);
+    }
+    if (is_hard(c->weighing)) a->chosen = x->chosen = calloc(x->nlse + 1, sizeof(int));
+    if (c->rewards) {
+        a->reward = x->reward = draw_floats(&x->random, x->nlse, 1);
+        a->baseline = x->baseline = draw_floats(&x->random, x->nlse, 1);
+    }
+}
+
 static inline struct trial make_trial(const struct choice *c, uint64_t seed)
 {
     struct trial x = {.random = seed * 0x9E3779B97F4A7C15ull + 1};
@@ -153,6 +253,12 @@ static inline struct trial make_trial(const struct choice *c, uint64_t seed)
                           .keys = c->keys,
                           .key_width = c->key_width,
                           .value_width = c->value_width,
+                          .query_width = c->query_width,
+                          .reach = c->reach,
+                          .radius = c->radius,
+                          .weighing = c->weighing,
+                          .temperature = c->temperature,
+                          .cap = c->cap,
                           .score = c->score,
                           .scale = c->scale,
                           .dropout = c->dropout,
@@ -165,7 +271,8 @@ static inline struct trial make_trial(const struct choice *c, uint64_t seed)
     int queries = rows_of(x.query_starts, c->batch, c->queries);
     int keys = rows_of(x.key_starts, c->batch, c->keys);
     int query_step = c->ragged ? queries : c->queries, key_step = c->ragged ? keys : c->keys;
-    a->q = lay(&x.random, c->heads, query_step, queries, c->key_width, &x.nq);
+    int query_width = c->query_width ? c->query_width : c->key_width;
+    a->q = lay(&x.random, c->heads, query_step, queries, query_width, &x.nq);
     a->k = lay(&x.random, key_heads, key_step, keys, c->key_width, &x.nk);
     a->v = lay(&x.random, key_heads, key_step, keys, c->value_width, &x.nv);
     a->out = lay(&x.random, c->heads, query_step, queries, c->value_width, &x.no);
@@ -177,6 +284,7 @@ static inline struct trial make_trial(const struct choice *c, uint64_t seed)
     x.dout = draw_floats(&x.random, x.no, 1);
     x.out = zeros(x.no), x.lse = zeros(x.nlse);
     x.dq = zeros(x.nq), x.dk = zeros(x.nk), x.dv = zeros(x.nv);
+    make_learned(&x, c);
     return x;
 }
 
@@ -185,6 +293,8 @@ static inline void drop_trial(struct trial *x)
     float *all[] = {x->q,    x->k,  x->v,  x->bias, x->out,  x->lse,
                     x->dout, x->dq, x->dk, x->dv,   x->dbias};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
+    for (int i = 0; i < LEARNED; i++) free(x->learned[i]), free(x->dlearned[i]);
+    free(x->previous), free(x->reward), free(x->baseline), free(x->chosen);
     free(x->allowed);
     free(x->query_starts);
     free(x->key_starts);
@@ -209,6 +319,14 @@ static inline void run_forward(struct trial *x)
     free(scratch);
 }
 
+/* All gradients of what there is. */
+static inline rapt_gradients gradients_of(struct trial *x)
+{
+    rapt_gradients d = {.q = x->dq, .k = x->dk, .v = x->dv, .bias = x->dbias};
+    for (int i = 0; i < LEARNED; i++) set_pointer(&d, learned[i].in_gradients, x->dlearned[i]);
+    return d;
+}
+
 static inline void run_backward(struct trial *x)
 {
     void *scratch = make_scratch(&x->a);
@@ -216,11 +334,12 @@ static inline void run_backward(struct trial *x)
     size_t sizes[] = {x->nq, x->nk, x->nv, x->dbias ? x->nbias : 0};
     for (int i = 0; i < 4; i++)
         if (sizes[i]) memset(gradients[i], 0, sizes[i] * sizeof(float));
-    assert_int_equal(rapt_attention_backward(
-                         &x->a, x->q, x->k, x->v, x->out, x->lse, x->dout,
-                         &(rapt_gradients){.q = x->dq, .k = x->dk, .v = x->dv, .bias = x->dbias},
-                         scratch),
-                     RAPT_OK);
+    for (int i = 0; i < LEARNED; i++)
+        if (x->dlearned[i]) memset(x->dlearned[i], 0, x->nlearned[i] * sizeof(float));
+    rapt_gradients d = gradients_of(x);
+    assert_int_equal(
+        rapt_attention_backward(&x->a, x->q, x->k, x->v, x->out, x->lse, x->dout, &d, scratch),
+        RAPT_OK);
     free(scratch);
 }
 
@@ -241,13 +360,23 @@ static inline bool same_bits(const float *x, const float *y, size_t n)
 
 static inline const char *choice_text(const struct choice *c)
 {
-    static char text[256];
-    snprintf(text, sizeof text,
-             "batch %d heads %d/%d queries %d keys %d widths %d %d ragged %d counts %d corner %d "
-             "causal %d window %d:%d,%d allowed %d bias %d score %d scale %g dropout %g",
-             c->batch, c->heads, c->key_heads, c->queries, c->keys, c->key_width, c->value_width,
-             c->ragged, c->counts, (int)c->corner, c->causal, c->window, c->before, c->after,
-             c->allowed, c->bias, (int)c->score, (double)c->scale, (double)c->dropout);
+    static char text[640];
+    const char *score = rapt_score_name(c->score);
+    int n =
+        snprintf(text, sizeof text,
+                 "%s, reach %d, weighing %d: batch %d heads %d/%d queries %d keys %d widths %d/%d "
+                 "%d ragged %d counts %d corner %d causal %d window %d:%d,%d allowed %d bias %d "
+                 "scale %g dropout %g",
+                 score ? score : "?", (int)c->reach, (int)c->weighing, c->batch, c->heads,
+                 c->key_heads, c->queries, c->keys, c->query_width, c->key_width, c->value_width,
+                 c->ragged, c->counts, (int)c->corner, c->causal, c->window, c->before, c->after,
+                 c->allowed, c->bias, (double)c->scale, (double)c->dropout);
+    snprintf(text + n, sizeof text - (size_t)n,
+             " radius %g temperature %g cap %g slopes %d buckets %d:%d%s rotary %d:%d previous %d "
+             "rewards %d",
+             (double)c->radius, (double)c->temperature, (double)c->cap, c->slopes, c->buckets,
+             c->distance, c->forward_too ? " forward too" : "", (int)c->rotary, c->rotary_width,
+             c->previous, c->rewards);
     return text;
 }
 

@@ -1,36 +1,13 @@
 /* weights.c - the weights rebuilt: what the definition says, rows that sum to one, and out from
    them. */
-#include "trial.h"
+#include "judge.h"
 
-static void judge(struct trial *x, const char *text)
+static void judge(const struct trial *x, const char *text)
 {
-    const rapt_attention *a = &x->a;
-    double *q = doubles(x->q, x->nq), *k = doubles(x->k, x->nk);
-    double *bias = x->bias ? doubles(x->bias, x->nbias) : NULL;
-    const struct oracle_inputs in = {q, k, NULL, bias};
-    double *wanted = calloc((size_t)a->keys + 1, sizeof *wanted);
-    void *scratch = make_scratch(a);
-    for (int b = 0; b < a->batch; b++)
-        for (int h = 0; h < a->heads; h++) {
-            int rows = oracle_queries(a, b), keys = oracle_keys(a, b), first = rows / 3;
-            float *got = zeros((size_t)(rows * keys));
-            assert_int_equal(rapt_attention_weights(a, x->q, x->k, x->lse, b, h, first,
-                                                    rows - first, got, scratch),
-                             RAPT_OK);
-            for (int t = first; t < rows; t++) {
-                double lse, size, sum = 0;
-                const float *row = got + (t - first) * keys;
-                oracle_row(a, &in, b, h, t, wanted, &lse, &size);
-                double allowed = 0x1p-23 * (4 + 2 * size);
-                for (int s = 0; s < keys; s++, sum += (double)row[s - 1])
-                    if (!(fabs((double)row[s] - wanted[s]) <= allowed * fmax(wanted[s], 1e-3)))
-                        fail_msg("%s: weight %d of row %d is %.9g, not %.9g", text, s, t,
-                                 (double)row[s], wanted[s]);
-                assert_true(lse == -INFINITY ? sum == 0 : fabs(sum - 1) <= allowed);
-            }
-            free(got);
-        }
-    free(q), free(k), free(bias), free(wanted), free(scratch);
+    struct judge j;
+    assert_true(make_judge(&j, x, text));
+    judge_weights(&j);
+    drop_judge(&j);
 }
 
 static void weights(void **state)

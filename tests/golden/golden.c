@@ -2,75 +2,19 @@
    by make_golden.py: attention with masks, whole models, gradients, ten steps of Adam. */
 #include "model/small.h"
 
-/* ---- the file ---- */
-
-struct record {
-    char name[96];
-    int count;
-    double *data;
-};
-static struct record records[512];
-static int record_count;
+#include "golden/records.h"
 
 static int read_all(void **state)
 {
     (void)state;
-    FILE *f = fopen(RAPT_TESTS_DIR "/golden/golden.txt", "r");
-    if (!f) return -1;
-    struct record *r = records;
-    for (; r < records + COUNT(records) && fscanf(f, "%95s %d", r->name, &r->count) == 2; r++) {
-        r->data = calloc((size_t)r->count + 1, sizeof *r->data);
-        for (int i = 0; i < r->count; i++)
-            if (fscanf(f, "%lf", &r->data[i]) != 1) return -1;
-    }
-    record_count = (int)(r - records);
-    fclose(f);
-    return record_count > 0 ? 0 : -1;
+    return read_records(RAPT_TESTS_DIR "/golden/golden.txt", NULL) ? 0 : -1;
 }
 
 static int free_all(void **state)
 {
     (void)state;
-    for (int i = 0; i < record_count; i++) free(records[i].data);
+    free_records();
     return 0;
-}
-
-static const struct record *find(const char *scope, const char *name)
-{
-    char full[192];
-    snprintf(full, sizeof full, "%s.%s", scope, name);
-    for (int i = 0; i < record_count; i++)
-        if (strcmp(records[i].name, full) == 0) return &records[i];
-    fail_msg("golden.txt has no %s", full);
-    return NULL;
-}
-
-static void compare(const char *scope, const char *name, const float *got, size_t count)
-{
-    const struct record *r = find(scope, name);
-    double most = 0;
-    assert_int_equal(r->count, count);
-    for (size_t i = 0; i < count; i++) most = fmax(most, fabs(r->data[i]));
-    for (size_t i = 0; i < count; i++)
-        if (!(fabs((double)got[i] - r->data[i]) <= 5e-6 * (0.1 + most)))
-            fail_msg("%s.%s[%zu]: got %.9g, PyTorch has %.9g", scope, name, i, (double)got[i],
-                     r->data[i]);
-}
-
-/* make_golden.py: drawn. */
-static void draw(const char *scope, const char *name, double scale, double add, float *data,
-                 size_t count)
-{
-    uint32_t h = 2166136261u;
-    char full[192];
-    snprintf(full, sizeof full, "%s%s", scope, name);
-    for (const char *c = full; *c; c++) h = (h ^ (unsigned char)*c) * 16777619u;
-    for (size_t i = 0; i < count; i++) {
-        uint32_t k = h + (uint32_t)i * 2654435769u;
-        k = (k ^ (k >> 16)) * 2246822507u;
-        k = (k ^ (k >> 13)) * 3266489909u;
-        data[i] = (float)((((k ^ (k >> 16)) >> 8) * 0x1p-24 - 0.5) * scale + add);
-    }
 }
 
 /* ---- attention ---- */

@@ -1,5 +1,6 @@
-/* attention.c - Bahdanau, Cho and Bengio 2015, section 3.1; Vaswani et al. 2017, section 3.2. */
-#include "attention.h"
+/* attention.c - the walk over sequences, heads and queries: Bahdanau, Cho and Bengio 2015, section
+   3.1; Vaswani et al. 2017, section 3.2. */
+#include "attention_axes.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -14,12 +15,22 @@ int oracle_keys(const rapt_attention *a, int b)
     return a->key_starts ? a->key_starts[b + 1] - a->key_starts[b] : a->keys;
 }
 
+static int existing_keys(const rapt_attention *a, int b)
+{
+    return a->mask.key_counts ? a->mask.key_counts[b] : oracle_keys(a, b);
+}
+
+static int place_of(const rapt_attention *a, int b, int t)
+{
+    if (a->mask.corner != RAPT_CORNER_BOTTOM_RIGHT) return t;
+    return t + existing_keys(a, b) - oracle_queries(a, b);
+}
+
 int oracle_sees(const rapt_attention *a, int b, int h, int t, int s)
 {
     const rapt_mask *m = &a->mask;
-    int keys = m->key_counts ? m->key_counts[b] : oracle_keys(a, b);
-    int place = m->corner == RAPT_CORNER_BOTTOM_RIGHT ? t + keys - oracle_queries(a, b) : t;
-    if (s >= keys) return 0;
+    int place = place_of(a, b, t);
+    if (s >= existing_keys(a, b)) return 0;
     if (m->causal && s > place) return 0;
     if (m->window && (s < place - m->before || s > place + m->after)) return 0;
     if (m->allowed && !m->allowed[b * m->allowed_stride.batch + h * m->allowed_stride.head +
@@ -28,104 +39,191 @@ int oracle_sees(const rapt_attention *a, int b, int h, int t, int s)
     return 1;
 }
 
-static ptrdiff_t place_of(const rapt_stride *s, const int *starts, int b, int h, int row)
+static ptrdiff_t row_at(const rapt_stride *s, const int *starts, int b, int h, int row)
 {
     if (starts) return h * s->head + (starts[b] + row) * s->row;
     return b * s->batch + h * s->head + row * s->row;
 }
 
-static double scale_of(const rapt_attention *a)
+const double *oracle_query(const struct oracle_row *r)
 {
-    if (a->scale != 0) return (double)a->scale;
-    return a->score == RAPT_SCORE_DOT ? 1 : 1 / sqrt(a->key_width);
+    return r->in->q + row_at(&r->a->q, r->a->query_starts, r->b, r->h, r->t);
 }
 
-void oracle_row(const rapt_attention *a, const struct oracle_inputs *in, int b, int h, int t,
-                double *weights, double *lse, double *magnitude)
+const double *oracle_key(const struct oracle_row *r, int s)
 {
-    int keys = oracle_keys(a, b), g = h / (a->heads / (a->key_heads ? a->key_heads : a->heads));
-    const double *q = in->q + place_of(&a->q, a->query_starts, b, h, t);
-    double most = -INFINITY, sum = 0;
-    *magnitude = 0;
-    for (int s = 0; s < keys; s++) {
-        weights[s] = -INFINITY;
-        if (!oracle_sees(a, b, h, t, s)) continue;
-        const double *k = in->k + place_of(&a->k, a->key_starts, b, g, s);
-        double dot = 0, size = 0, bias = 0;
-        for (int i = 0; i < a->key_width; i++) dot += q[i] * k[i], size += fabs(q[i] * k[i]);
-        if (a->mask.bias)
-            bias = in->bias[b * a->mask.bias_stride.batch + h * a->mask.bias_stride.head +
-                            t * a->mask.bias_stride.row + s];
-        weights[s] = dot * scale_of(a) + bias;
+    return r->in->k + row_at(&r->a->k, r->a->key_starts, r->b, r->g, s);
+}
+
+static int all_rows(const rapt_attention *a)
+{
+    return a->query_starts ? a->query_starts[a->batch] : a->batch * a->queries;
+}
+
+struct oracle_still oracle_still_make(const rapt_attention *a)
+{
+    size_t rows = (size_t)all_rows(a) * (size_t)a->heads;
+    struct oracle_still still = {.chosen = malloc((rows + 1) * sizeof(int)),
+                                 .middle = calloc(rows + 1, sizeof(double)),
+                                 .p = calloc(rows * (size_t)a->keys + 1, sizeof(double))};
+    for (size_t i = 0; i < rows; i++) still.chosen[i] = ORACLE_OPEN;
+    return still;
+}
+
+void oracle_still_free(struct oracle_still *still)
+{
+    free(still->chosen), free(still->middle), free(still->p);
+}
+
+/* Scores of the keys that are seen, -infinity elsewhere. Returns their greatest error. */
+static double scores_of(const struct oracle_row *r, double *x)
+{
+    const rapt_mask *m = &r->a->mask;
+    double worst = 0;
+    for (int s = 0; s < r->keys; s++) {
+        double bias = 0, size;
+        x[s] = -INFINITY;
+        if (!oracle_sees(r->a, r->b, r->h, r->t, s) || !oracle_reaches(r, s)) continue;
+        if (m->bias)
+            bias = r->in->bias[r->b * m->bias_stride.batch + r->h * m->bias_stride.head +
+                               r->t * m->bias_stride.row + s];
         if (bias == -INFINITY) continue;
-        most = fmax(most, weights[s]);
-        *magnitude = fmax(*magnitude, size * fabs(scale_of(a)) + fabs(bias));
+        bias += oracle_relative(r, s);
+        x[s] = oracle_score(r, s, &size) + bias;
+        worst = fmax(worst, size + 2 * fabs(bias));
     }
-    for (int s = 0; s < keys; s++) {
-        weights[s] = weights[s] == -INFINITY ? 0 : exp(weights[s] - most);
-        sum += weights[s];
-    }
-    for (int s = 0; s < keys && sum > 0; s++) weights[s] /= sum;
-    *lse = sum > 0 ? most + log(sum) : -INFINITY;
+    return worst;
 }
 
-static void philox(const uint32_t key[2], const uint32_t counter[4], uint32_t x[4])
+/* p = softmax(x), all 0 if nothing is seen. Returns the logarithm of the denominator. */
+static double softmax(const double *x, int n, double *p)
 {
-    uint32_t k[2] = {key[0], key[1]};
-    for (int i = 0; i < 4; i++) x[i] = counter[i];
-    for (int round = 0; round < 10; round++, k[0] += 0x9E3779B9u, k[1] += 0xBB67AE85u) {
-        uint64_t left = 0xD2511F53ull * x[0], right = 0xCD9E8D57ull * x[2];
-        uint32_t y[4] = {(uint32_t)(right >> 32) ^ x[1] ^ k[0], (uint32_t)right,
-                         (uint32_t)(left >> 32) ^ x[3] ^ k[1], (uint32_t)left};
-        for (int i = 0; i < 4; i++) x[i] = y[i];
+    double most = -INFINITY, sum = 0;
+    for (int s = 0; s < n; s++) most = fmax(most, x[s]);
+    for (int s = 0; s < n; s++) sum += p[s] = x[s] == -INFINITY ? 0 : exp(x[s] - most);
+    for (int s = 0; s < n && sum > 0; s++) p[s] /= sum;
+    return sum > 0 ? most + log(sum) : -INFINITY;
+}
+
+static double reward_of(const rapt_attention *a, size_t at)
+{
+    double reward = a->reward ? (double)a->reward[at] : 0;
+    return (a->baseline ? (double)a->baseline[at] : 0) - reward;
+}
+
+struct walk {
+    struct oracle_still *still;
+    int hold;
+    const struct oracle_results *r;
+    double *x, *decides;
+};
+
+/* Replaces the weights by those of a hard choice. Returns what it adds to J. */
+static double choose(const struct walk *w, const struct oracle_row *r, size_t at, double log_sum,
+                     double *weights)
+{
+    const rapt_attention *a = r->a;
+    double *p = w->still->p + at * (size_t)a->keys;
+    int best = oracle_choose(r, w->x, w->decides);
+    if (w->still->chosen[at] == ORACLE_OPEN) w->still->chosen[at] = best;
+    int chosen = w->still->chosen[at];
+    int fits = (best < 0) == (chosen < 0) && chosen < r->keys;
+    if (w->r->behind)
+        w->r->behind[at] = !fits ? INFINITY : best >= 0 ? w->decides[best] - w->decides[chosen] : 0;
+    if (!fits) chosen = -1;
+    for (int s = 0; s < r->keys; s++) {
+        double moved = 0;
+        if (w->hold) p[s] = weights[s];
+        if (a->weighing == RAPT_WEIGH_STRAIGHT_THROUGH) moved = weights[s] - p[s];
+        weights[s] = (s == chosen) + moved;
     }
+    if (a->weighing != RAPT_WEIGH_SAMPLE || chosen < 0) return 0;
+    return reward_of(a, at) * (w->x[chosen] - log_sum);
 }
 
-/* key = the first two words at counter (word, 2^64 - 1). */
-static void mix(uint32_t key[2], int word)
+/* Weights of one query; at: its place among all rows. Returns what it adds to J. */
+static double weigh(const struct walk *w, struct oracle_row *r, size_t at, double *weights,
+                    double *error)
 {
-    const uint32_t counter[4] = {(uint32_t)word, 0, UINT32_MAX, UINT32_MAX};
-    uint32_t x[4];
-    philox(key, counter, x);
-    key[0] = x[0], key[1] = x[1];
+    double size, log_sum, more = 0, slip, worst = 0;
+    oracle_centre(r);
+    if (w->hold)
+        w->still->middle[at] = r->middle;
+    else
+        r->middle = w->still->middle[at];
+    size = scores_of(r, w->x);
+    if (r->a->weighing == RAPT_WEIGH_GUMBEL && r->a->temperature != 0)
+        size /= (double)r->a->temperature;
+    size += oracle_noise(r, w->x);
+    log_sum = softmax(w->x, r->keys, weights);
+    if (oracle_is_hard(r->a)) more = choose(w, r, at, log_sum, weights);
+    for (int s = 0; s < r->keys; s++) {
+        if (w->x[s] == -INFINITY) continue;
+        weights[s] *= oracle_bell(r, s, &slip);
+        worst = fmax(worst, slip);
+    }
+    *error = 4 + 2 * size + worst;
+    if (w->r->lse) w->r->lse[at] = log_sum;
+    if (w->r->size) w->r->size[at] = size + worst;
+    if (w->r->edge) w->r->edge[at] = oracle_edge(r);
+    for (int s = 0; s < r->keys && w->r->weights; s++)
+        w->r->weights[at * (size_t)r->a->keys + (size_t)s] = weights[s];
+    return more;
 }
 
-double oracle_keep(const rapt_attention *a, int b, int h, int t, int s)
+/* out of one query, returns the sum of out * dout. */
+static double mix_values(const struct walk *w, const struct oracle_row *r, const double *weights,
+                         const double *dout)
 {
-    uint32_t key[2] = {(uint32_t)a->seed, (uint32_t)(a->seed >> 32)}, x[4];
-    const uint32_t counter[4] = {(uint32_t)(s / 64 * 16 + s % 16), 0, (uint32_t)t, 0};
-    double share = (double)a->dropout;
-    if (a->dropout == 0) return 1;
-    mix(key, b);
-    mix(key, h);
-    philox(key, counter, x);
-    return x[s / 16 % 4] < (uint32_t)(share * 4294967296.0) ? 0 : 1 / (1 - share);
+    const rapt_attention *a = r->a;
+    ptrdiff_t row = row_at(&a->out, a->query_starts, r->b, r->h, r->t);
+    double total = 0;
+    for (int i = 0; i < a->value_width; i++) {
+        double sum = 0;
+        for (int s = 0; s < r->keys; s++) {
+            if (w->x[s] == -INFINITY || weights[s] == 0) continue;
+            ptrdiff_t v = row_at(&a->v, a->key_starts, r->b, r->g, s);
+            sum += weights[s] * oracle_keep(a, r->b, r->h, r->t, s) * r->in->v[v + i];
+        }
+        if (w->r->out) w->r->out[row + i] = sum;
+        if (dout) total += sum * dout[row + i];
+    }
+    return total;
+}
+
+/* All queries of one sequence and head, in their order. */
+static double walk_head(const struct walk *w, struct oracle_row *r, size_t at, const double *dout)
+{
+    const rapt_attention *a = r->a;
+    double *mine = calloc(2 * (size_t)a->keys + 1, sizeof *mine), *other = mine + a->keys;
+    double total = 0, error = 0;
+    r->keys = oracle_keys(a, r->b), r->existing = existing_keys(a, r->b);
+    r->g = r->h / (a->heads / (a->key_heads ? a->key_heads : a->heads));
+    r->before = NULL, r->before_error = 0;
+    if (r->in->previous)
+        r->before = r->in->previous + ((ptrdiff_t)r->b * a->heads + r->h) * a->keys;
+    for (r->t = 0; r->t < oracle_queries(a, r->b); r->t++, at++) {
+        r->place = place_of(a, r->b, r->t);
+        total += weigh(w, r, at, mine, &error);
+        total += mix_values(w, r, mine, dout);
+        double *swap = other;
+        r->before = mine, r->before_error = error, other = mine, mine = swap;
+    }
+    free(mine < other ? mine : other);
+    return total;
 }
 
 double oracle_attention(const rapt_attention *a, const struct oracle_inputs *in, const double *dout,
-                        double *out, double *lse)
+                        struct oracle_still *still, int hold, const struct oracle_results *results)
 {
-    int group = a->heads / (a->key_heads ? a->key_heads : a->heads), first = 0, rows = 0;
-    double *weights = malloc(((size_t)a->keys + 1) * sizeof *weights), total = 0;
-    for (int b = 0; b < a->batch; b++) rows += oracle_queries(a, b);
-    for (int b = 0; b < a->batch; first += oracle_queries(a, b), b++)
-        for (int h = 0; h < a->heads; h++)
-            for (int t = 0; t < oracle_queries(a, b); t++) {
-                double log_sum, magnitude;
-                ptrdiff_t row = place_of(&a->out, a->query_starts, b, h, t);
-                oracle_row(a, in, b, h, t, weights, &log_sum, &magnitude);
-                if (lse) lse[(ptrdiff_t)h * rows + first + t] = log_sum;
-                for (int i = 0; i < a->value_width; i++) {
-                    double sum = 0;
-                    for (int s = 0; s < oracle_keys(a, b); s++) {
-                        if (weights[s] == 0) continue;
-                        ptrdiff_t v = place_of(&a->v, a->key_starts, b, h / group, s);
-                        sum += weights[s] * oracle_keep(a, b, h, t, s) * in->v[v + i];
-                    }
-                    if (out) out[row + i] = sum;
-                    if (dout) total += sum * dout[row + i];
-                }
-            }
-    free(weights);
+    static const struct oracle_results nothing;
+    double *x = malloc((2 * (size_t)a->keys + 1) * sizeof *x), total = 0;
+    struct walk w = {still, hold, results ? results : &nothing, x, x + a->keys};
+    for (int h = 0, first = 0; h < a->heads; h++)
+        for (int b = 0; b < a->batch; first += oracle_queries(a, b), b++) {
+            struct oracle_row r = {.a = a, .in = in, .b = b, .h = h};
+            total += walk_head(&w, &r, (size_t)first, dout);
+        }
+    free(x);
     return total;
 }

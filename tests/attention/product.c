@@ -1,0 +1,244 @@
+/* product.c - every score x reach x weighing of the tables, under every kind of mask and bias,
+   full and ragged, with grouped heads: outputs, choices, weights and all gradients by the
+   definition, and the same bits for threads and instruction sets. A new row of a table is tested
+   without a new test. Keys and values that no query sees hold NaN. */
+#include "judge.h"
+
+static const struct kind {
+    const char *name;
+    rapt_corner corner;
+    bool causal, window, counts;
+    int allowed, bias;
+    float scale, cap, dropout;
+    bool slopes;
+    int buckets, distance;
+    bool forward_too;
+    rapt_rotary rotary;
+    int rotary_width;
+    bool large;
+} kinds[] = {
+    {.name = "none"},
+    {.name = "causal", .corner = RAPT_CORNER_TOP_LEFT, .causal = true},
+    {.name = "causal at the end", .corner = RAPT_CORNER_BOTTOM_RIGHT, .causal = true},
+    {.name = "window", .corner = RAPT_CORNER_TOP_LEFT, .window = true},
+    {.name = "causal window",
+     .corner = RAPT_CORNER_BOTTOM_RIGHT,
+     .causal = true,
+     .window = true,
+     .counts = true},
+    {.name = "counts", .counts = true},
+    {.name = "allowed", .allowed = SHARED | PER_BATCH | PER_HEAD | PER_ROW},
+    {.name = "allowed to all", .allowed = SHARED, .dropout = 0.3f},
+    {.name = "bias", .bias = SHARED | PER_BATCH | PER_HEAD | PER_ROW},
+    {.name = "bias for all", .bias = SHARED, .counts = true},
+    {.name = "bias per head", .bias = SHARED | PER_HEAD, .cap = 1.5f},
+    {.name = "bias per row", .bias = SHARED | PER_ROW, .allowed = SHARED | PER_BATCH},
+    {.name = "slopes", .corner = RAPT_CORNER_TOP_LEFT, .slopes = true},
+    {.name = "slopes at the end",
+     .corner = RAPT_CORNER_BOTTOM_RIGHT,
+     .slopes = true,
+     .causal = true,
+     .counts = true},
+    {.name = "buckets", .corner = RAPT_CORNER_TOP_LEFT, .buckets = 4, .distance = 5},
+    {.name = "buckets both ways",
+     .corner = RAPT_CORNER_BOTTOM_RIGHT,
+     .buckets = 8,
+     .distance = 6,
+     .forward_too = true},
+    {.name = "pairs turned", .corner = RAPT_CORNER_TOP_LEFT, .rotary = RAPT_ROTARY_PAIRS},
+    {.name = "halves turned",
+     .corner = RAPT_CORNER_BOTTOM_RIGHT,
+     .rotary = RAPT_ROTARY_HALVES,
+     .rotary_width = 4,
+     .causal = true},
+    {.name = "capped", .cap = 0.8f, .dropout = 0.25f},
+    {.name = "scaled", .scale = -0.7f},
+    {.name = "large", .large = true},
+    {.name = "large and all at once",
+     .corner = RAPT_CORNER_BOTTOM_RIGHT,
+     .causal = true,
+     .counts = true,
+     .allowed = SHARED | PER_ROW,
+     .bias = SHARED | PER_HEAD | PER_ROW,
+     .cap = 3,
+     .dropout = 0.1f,
+     .slopes = true,
+     .buckets = 8,
+     .distance = 16,
+     .large = true},
+};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+/* Scores that read q by a matrix of their own may have queries of another width. */
+static bool takes_any_query(rapt_score score)
+{
+    return score == RAPT_SCORE_GENERAL || score == RAPT_SCORE_LOCATION ||
+           score == RAPT_SCORE_ADDITIVE || score == RAPT_SCORE_LOCATION_AWARE;
+}
+
+static bool is_additive(rapt_score score)
+{
+    return score == RAPT_SCORE_ADDITIVE || score == RAPT_SCORE_LOCATION_AWARE;
+}
+
+static void fill_from_kind(struct choice *c, const struct kind *k)
+{
+    c->corner = k->corner, c->causal = k->causal, c->window = k->window, c->counts = k->counts;
+    c->before = 3, c->after = 1;
+    c->allowed = k->allowed, c->bias = k->bias;
+    c->scale = k->scale, c->cap = k->cap;
+    c->dropout = is_hard(c->weighing) ? 0 : k->dropout;
+    c->slopes = k->slopes, c->buckets = k->buckets, c->distance = k->distance;
+    c->forward_too = k->forward_too;
+    c->rotary = is_additive(c->score) ? RAPT_ROTARY_NONE : k->rotary;
+    c->rotary_width = c->rotary == RAPT_ROTARY_NONE ? 0 : k->rotary_width;
+}
+
+/* What is left to chance, by a seed of its own for every trial. */
+static struct choice choose(rapt_score score, rapt_reach reach, rapt_weighing weighing,
+                            const struct kind *kind, uint64_t seed)
+{
+    uint64_t r = seed * 0x9E3779B97F4A7C15ull + 77;
+    struct choice c = {.score = score, .reach = reach, .weighing = weighing, .learned = true};
+    draw(&r);
+    c.batch = 1 + draw_below(&r, 2), c.heads = 2, c.key_heads = draw_below(&r, 2);
+    c.queries = 1 + draw_below(&r, 6), c.keys = 1 + draw_below(&r, 9);
+    c.key_width = 4 + draw_below(&r, 4), c.value_width = 1 + draw_below(&r, 4);
+    c.ragged = draw_below(&r, 2), c.previous = draw_below(&r, 3) > 0;
+    if (kind->large) {
+        c.batch = 1, c.queries = 18 + draw_below(&r, 5), c.keys = 30 + draw_below(&r, 40);
+        c.key_width = 18;
+    }
+    fill_from_kind(&c, kind);
+    if (c.rotary != RAPT_ROTARY_NONE) c.key_width = 6;
+    if (takes_any_query(score)) c.query_width = c.key_width + 2 * (draw_below(&r, 3) - 1);
+    if (reach == RAPT_REACH_LOCAL_M && c.corner == RAPT_CORNER_NONE)
+        c.corner = RAPT_CORNER_TOP_LEFT;
+    if (reach != RAPT_REACH_GLOBAL)
+        c.radius = (kind->large ? 9 : 1) + 0.75f * (float)draw_below(&r, 5);
+    if (weighing == RAPT_WEIGH_GUMBEL) c.temperature = (float)draw_below(&r, 3) * 0.75f;
+    c.rewards = weighing == RAPT_WEIGH_SAMPLE;
+    return c;
+}
+
+/* ---- the same bits ---- */
+
+#if defined(__aarch64__)
+static const rapt_isa equal[] = {RAPT_ISA_SCALAR, RAPT_ISA_NEON};
+#else
+static const rapt_isa equal[] = {RAPT_ISA_AVX2, RAPT_ISA_AVX512};
+#endif
+enum { EQUAL = sizeof equal / sizeof *equal };
+
+/* All results of a trial; *n: how many. */
+static float *results(struct trial *x, size_t *n)
+{
+    const float *parts[6 + LEARNED] = {x->out, x->lse, x->dq, x->dk, x->dv, x->dbias};
+    size_t sizes[6 + LEARNED] = {x->no, x->nlse, x->nq, x->nk, x->nv, x->dbias ? x->nbias : 0};
+    size_t all = x->nlse, at = 0;
+    run_forward(x);
+    run_backward(x);
+    for (int i = 0; i < LEARNED; i++)
+        parts[6 + i] = x->dlearned[i], sizes[6 + i] = x->dlearned[i] ? x->nlearned[i] : 0;
+    for (int i = 0; i < 6 + LEARNED; i++) all += sizes[i];
+    float *to = zeros(all);
+    for (size_t i = 0; i < x->nlse; i++) to[at++] = x->chosen ? (float)x->chosen[i] : 0;
+    for (int i = 0; i < 6 + LEARNED; at += sizes[i], i++)
+        if (sizes[i]) memcpy(to + at, parts[i], sizes[i] * sizeof *to);
+    *n = all;
+    return to;
+}
+
+/* One thread on every instruction set and, if there is to be a team, two or three on one of them.
+ */
+static void same_everywhere(struct trial *x, const char *text, bool team, uint64_t seed)
+{
+    float *first = NULL;
+    size_t n;
+    for (int run = 0; run < EQUAL + team; run++) {
+        int isa = run < EQUAL ? run : (int)(seed / 2 % EQUAL);
+        if (rapt_isa_use(equal[isa]) != RAPT_OK) continue;
+        x->a.threads = run < EQUAL ? 1 : 2 + (int)(seed % 2);
+        float *now = results(x, &n);
+        if (first && !same_bits(first, now, n))
+            fail_msg("%s: %s with %d threads differs", text, rapt_isa_name(equal[isa]),
+                     x->a.threads);
+        if (first)
+            free(now);
+        else
+            first = now;
+    }
+    free(first);
+}
+
+/* ---- the definition ---- */
+
+/* By the instruction set in use. False: where a window ends is a matter of rounding. */
+static bool same_as_defined(struct trial *x, const char *text, bool large)
+{
+    struct judge j;
+    x->a.threads = 1;
+    run_forward(x);
+    run_backward(x);
+    bool decided = make_judge(&j, x, text);
+    if (decided) {
+        judge_forward(&j);
+        judge_weights(&j);
+        judge_backward(&j, large ? 1 : 2, large ? 1 : 3);
+    }
+    drop_judge(&j);
+    return decided;
+}
+
+static void try_kind(rapt_score score, rapt_reach reach, rapt_weighing weighing, int kind,
+                     uint64_t seed)
+{
+    static const rapt_isa every[] = {RAPT_ISA_SCALAR, RAPT_ISA_AVX2, RAPT_ISA_AVX512,
+                                     RAPT_ISA_NEON};
+    bool decided = false;
+    for (int attempt = 0; !decided && attempt < 20; attempt++, seed += 1000000) {
+        struct choice c = choose(score, reach, weighing, &kinds[kind], seed);
+        struct trial x = make_trial(&c, seed);
+        char text[800];
+        snprintf(text, sizeof text, "%s, seed %llu, %s", kinds[kind].name, (unsigned long long)seed,
+                 choice_text(&c));
+        hide(&x);
+        rapt_isa used = rapt_isa_used();
+        if (rapt_isa_use(every[seed % 4]) != RAPT_OK) rapt_isa_use(used);
+        decided = same_as_defined(&x, text, kinds[kind].large);
+        if (decided) same_everywhere(&x, text, kinds[kind].large || seed % 4 == 0, seed / 4);
+        rapt_isa_use(used);
+        drop_trial(&x);
+    }
+    assert_true(decided);
+}
+
+static void product(void **state)
+{
+    (void)state;
+    uint64_t seed = 0;
+    for (int score = 0; rapt_score_name((rapt_score)score); score++)
+        for (int reach = 0; rapt_reach_name((rapt_reach)reach); reach++)
+            for (int weighing = 0; rapt_weighing_name((rapt_weighing)weighing); weighing++)
+                for (int kind = 0; kind < KINDS; kind++)
+                    try_kind((rapt_score)score, (rapt_reach)reach, (rapt_weighing)weighing, kind,
+                             ++seed);
+    assert_true(seed >= (uint64_t)RAPT_SCORES * RAPT_REACHES * RAPT_WEIGHINGS * KINDS);
+}
+
+static void names(void **state)
+{
+    (void)state;
+    assert_string_equal(rapt_score_name(RAPT_SCORE_LOCATION_AWARE), "location-aware");
+    assert_string_equal(rapt_reach_name(RAPT_REACH_LOCAL_P), "local-p");
+    assert_string_equal(rapt_weighing_name(RAPT_WEIGH_STRAIGHT_THROUGH), "straight-through");
+    assert_null(rapt_score_name(RAPT_SCORES));
+    assert_null(rapt_reach_name(RAPT_REACHES));
+    assert_null(rapt_weighing_name(RAPT_WEIGHINGS));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(names), cmocka_unit_test(product)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,44 @@
+/* attention_axes.h - what the files of the attention oracle share: one row, and its three axes. */
+#ifndef RAPT_ORACLE_ATTENTION_AXES_H
+#define RAPT_ORACLE_ATTENTION_AXES_H
+
+#include "attention.h"
+
+enum { ORACLE_WIDEST = 256 }; /* of anything but keys */
+
+struct oracle_row {
+    const rapt_attention *a;
+    const struct oracle_inputs *in;
+    int b, h, g, t;       /* g: the key head */
+    int keys, existing;   /* stored; those that exist */
+    int place;            /* among the keys */
+    const double *before; /* [keys] weights of the query before; NULL: none, 0 */
+    double before_error;  /* of those, in roundings */
+    double centre, slip;  /* local-p: c, and its error in roundings */
+    double middle;        /* of the window: c where nothing was moved */
+};
+
+const double *oracle_query(const struct oracle_row *r);
+const double *oracle_key(const struct oracle_row *r, int s);
+
+/* The scaled and capped score; *size: its error in roundings. */
+double oracle_score(const struct oracle_row *r, int s, double *size);
+int oracle_query_width(const rapt_attention *a);
+
+double oracle_relative(const struct oracle_row *r, int s); /* slopes and buckets */
+int oracle_bucket(const rapt_relative *relative, int distance);
+void oracle_turn(const rapt_attention *a, int place, double *x); /* rotary */
+
+void oracle_centre(struct oracle_row *r);
+int oracle_reaches(const struct oracle_row *r, int s);
+double oracle_edge(const struct oracle_row *r); /* distance of the window's ends from a key */
+double oracle_bell(const struct oracle_row *r, int s, double *slip); /* 1 but for local-p */
+
+/* x[s]: scores, -infinity: hidden; becomes what the softmax is taken of, noise and temperature
+   included. Returns the error this adds, in roundings. */
+double oracle_noise(const struct oracle_row *r, double *x);
+/* The key that hard weighing takes: the lowest of those where decides[s] is greatest; -1: none. */
+int oracle_choose(const struct oracle_row *r, const double *x, double *decides);
+int oracle_is_hard(const rapt_attention *a);
+
+#endif

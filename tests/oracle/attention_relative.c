@@ -1,0 +1,55 @@
+/* attention_relative.c - what depends on the distance between a key and the place of a query:
+   slopes (Press, Smith and Lewis 2022), buckets (Raffel et al. 2020), turns (Su et al. 2021). */
+#include "attention_axes.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Half of the buckets are for one distance each, the others for ranges that grow as powers do:
+
+       n < e: n      else e + floor((buckets - e) ln(n / e) / ln(distance / e)),   e = buckets / 2
+
+   n is how far the key lies before the place; keys after it share bucket 0, or, forward_too,
+   have as many buckets again. A distance just on the edge of a range begins it. */
+int oracle_bucket(const rapt_relative *relative, int distance)
+{
+    int buckets = relative->buckets, first = 0, n = -distance;
+    if (relative->forward_too) {
+        buckets /= 2;
+        if (distance > 0) first = buckets, n = distance;
+    }
+    if (n < 0) n = 0;
+    int each = buckets / 2;
+    if (n < each) return first + n;
+    double share = log((double)n / each) / log((double)relative->distance / each);
+    int far =
+        n >= relative->distance ? buckets - 1 : each + (int)floor((buckets - each) * share + 1e-9);
+    return first + (far < buckets - 1 ? far : buckets - 1);
+}
+
+double oracle_relative(const struct oracle_row *r, int s)
+{
+    const rapt_relative *relative = &r->a->relative;
+    double sum = 0;
+    if (relative->slopes) sum -= r->in->slopes[r->h] * abs(r->place - s);
+    if (relative->table)
+        sum += r->in->table[(ptrdiff_t)r->h * relative->buckets +
+                            oracle_bucket(relative, s - r->place)];
+    return sum;
+}
+
+void oracle_turn(const rapt_attention *a, int place, double *x)
+{
+    const rapt_relative *relative = &a->relative;
+    int all = a->score == RAPT_SCORE_LOCATION ? oracle_query_width(a) : a->key_width;
+    int width = relative->rotary_width ? relative->rotary_width : all;
+    double base = relative->rotary_base != 0 ? (double)relative->rotary_base : 10000;
+    for (int i = 0; i < width / 2; i++) {
+        double angle = place * pow(base, -2.0 * i / width);
+        double *first = x + i, *second = x + i + width / 2;
+        if (relative->rotary == RAPT_ROTARY_PAIRS) first = x + 2 * i, second = first + 1;
+        double f = *first, g = *second;
+        *first = f * cos(angle) - g * sin(angle);
+        *second = f * sin(angle) + g * cos(angle);
+    }
+}

@@ -1,0 +1,158 @@
+/* attention_score.c - what a query and a key score, one function for each rapt_score; the papers
+   stand beside the enumerators. */
+#include "attention_axes.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+int oracle_query_width(const rapt_attention *a)
+{
+    return a->query_width ? a->query_width : a->key_width;
+}
+
+static double dot(const double *x, const double *y, int n, double *size)
+{
+    double sum = 0;
+    for (int i = 0; i < n; i++) sum += x[i] * y[i], *size += fabs(x[i] * y[i]);
+    return sum;
+}
+
+/* y = matrix x, and how large its terms are: y[outs], sizes[outs] */
+static void product(const double *matrix, const double *x, int outs, int ins, double *y,
+                    double *sizes)
+{
+    for (int o = 0; o < outs; o++) {
+        sizes[o] = 0;
+        y[o] = dot(matrix + (ptrdiff_t)o * ins, x, ins, sizes + o);
+    }
+}
+
+/* The two vectors of a dot product, turned; their angles come with errors of their own. */
+static double turned_dot(const struct oracle_row *r, const double *q, int s, const double *k, int n,
+                         double *size)
+{
+    const rapt_attention *a = r->a;
+    double x[ORACLE_WIDEST], y[ORACLE_WIDEST], sum;
+    if (a->relative.rotary == RAPT_ROTARY_NONE) return dot(q, k, n, size);
+    for (int i = 0; i < n; i++) x[i] = q[i], y[i] = k[i];
+    oracle_turn(a, r->place, x);
+    oracle_turn(a, s, y);
+    sum = dot(x, y, n, size);
+    *size *= 4 + abs(r->place) + s;
+    return sum;
+}
+
+static double scale_or(const rapt_attention *a, double own)
+{
+    return a->scale != 0 ? (double)a->scale : own;
+}
+
+static double scaled_dot(const struct oracle_row *r, int s, double *size)
+{
+    return turned_dot(r, oracle_query(r), s, oracle_key(r, s), r->a->key_width, size);
+}
+
+static double general(const struct oracle_row *r, int s, double *size)
+{
+    int K = r->a->key_width, Q = oracle_query_width(r->a);
+    double y[ORACLE_WIDEST] = {0}, sizes[ORACLE_WIDEST], sum;
+    const double *k = oracle_key(r, s);
+    product(r->in->query_weight + (ptrdiff_t)r->h * K * Q, oracle_query(r), K, Q, y, sizes);
+    sum = turned_dot(r, y, s, k, K, size);
+    for (int i = 0; i < K; i++) *size += fabs(k[i]) * sizes[i];
+    return sum;
+}
+
+static double cosine(const struct oracle_row *r, int s, double *size)
+{
+    int K = r->a->key_width;
+    const double *q = oracle_query(r), *k = oracle_key(r, s);
+    double beta = r->in->sharpness ? r->in->sharpness[r->h] : 1, none = 0, x, scale;
+    scale = beta / fmax(sqrt(dot(q, q, K, &none)), 1e-8) / fmax(sqrt(dot(k, k, K, &none)), 1e-8);
+    x = turned_dot(r, q, s, k, K, size) * scale;
+    *size = *size * fabs(scale) * 2 + fabs(x) * 4;
+    return x;
+}
+
+static double location(const struct oracle_row *r, int s, double *size)
+{
+    const rapt_attention *a = r->a;
+    int Q = oracle_query_width(a);
+    const double *P = r->in->position + ((ptrdiff_t)r->g * a->learned.positions + s) * Q;
+    return turned_dot(r, oracle_query(r), s, P, Q, size);
+}
+
+/* Feature c at key s: a filter over the weights of the query before. */
+static double feature(const struct oracle_row *r, int c, int s)
+{
+    const rapt_learned *l = &r->a->learned;
+    const double *F = r->in->filters + ((ptrdiff_t)r->h * l->channels + c) * l->taps;
+    double sum = 0;
+    for (int j = 0; j < l->taps; j++) {
+        int at = s + j - l->taps / 2;
+        if (r->before && at >= 0 && at < r->existing) sum += F[j] * r->before[at];
+    }
+    return sum;
+}
+
+static double hidden_layer(const struct oracle_row *r, int s, int with_features, double *size)
+{
+    const rapt_learned *l = &r->a->learned;
+    int K = r->a->key_width, Q = oracle_query_width(r->a);
+    double x[ORACLE_WIDEST], y[ORACLE_WIDEST], xs[ORACLE_WIDEST], ys[ORACLE_WIDEST], sum = 0;
+    const double *v = r->in->hidden_vector + (ptrdiff_t)r->h * l->hidden;
+    product(r->in->query_weight + (ptrdiff_t)r->h * l->hidden * Q, oracle_query(r), l->hidden, Q, x,
+            xs);
+    product(r->in->key_weight + (ptrdiff_t)r->g * l->hidden * K, oracle_key(r, s), l->hidden, K, y,
+            ys);
+    for (int i = 0; i < l->hidden; i++) {
+        double z = x[i] + y[i], slip = xs[i] + ys[i];
+        if (r->in->hidden_bias) z += r->in->hidden_bias[(ptrdiff_t)r->h * l->hidden + i];
+        for (int c = 0; with_features && c < l->channels; c++) {
+            double L = r->in->feature_weight[((ptrdiff_t)r->h * l->hidden + i) * l->channels + c];
+            double f = feature(r, c, s);
+            z += L * f;
+            slip += fabs(L) * (1 + r->before_error) * fabs(f);
+        }
+        double t = tanh(z);
+        sum += v[i] * t;
+        *size += fabs(v[i]) * (2 * fabs(t) + (1 - t * t) * (slip + fabs(z)));
+    }
+    return sum;
+}
+
+double oracle_score(const struct oracle_row *r, int s, double *size)
+{
+    const rapt_attention *a = r->a;
+    double x = 0, scale = 1, cap = (double)a->cap;
+    *size = 0;
+    switch (a->score) {
+    case RAPT_SCORE_SCALED_DOT:
+        scale = scale_or(a, 1 / sqrt(a->key_width)), x = scaled_dot(r, s, size);
+        break;
+    case RAPT_SCORE_DOT:
+        scale = scale_or(a, 1), x = scaled_dot(r, s, size);
+        break;
+    case RAPT_SCORE_GENERAL:
+        scale = scale_or(a, 1), x = general(r, s, size);
+        break;
+    case RAPT_SCORE_COSINE:
+        x = cosine(r, s, size);
+        break;
+    case RAPT_SCORE_LOCATION:
+        scale = scale_or(a, 1), x = location(r, s, size);
+        break;
+    case RAPT_SCORE_ADDITIVE:
+        x = hidden_layer(r, s, 0, size);
+        break;
+    case RAPT_SCORE_LOCATION_AWARE:
+        x = hidden_layer(r, s, 1, size);
+        break;
+    case RAPT_SCORES:
+        break;
+    }
+    x *= scale, *size *= fabs(scale);
+    if (cap == 0) return x;
+    *size += 2 * fabs(cap * tanh(x / cap));
+    return cap * tanh(x / cap);
+}
