@@ -25,6 +25,20 @@ void rapt__linear_forward(const struct crew *c, const struct linear *l, const fl
                                  .activated = activated});
 }
 
+enum { TURN_DEPTH = 512 }; /* outputs that are turned at a time, of 16 inputs */
+
+void rapt__linear_turn(const struct crew *c, const struct linear *l, float *turned)
+{
+    int down = rapt__parts(l->out, TURN_DEPTH), units = rapt__parts(l->in, LANES) * down;
+    for (int t; (t = rapt__team_take(c->team)) < units;) {
+        int panel = t / down, k = t % down * TURN_DEPTH;
+        ptrdiff_t to = ((ptrdiff_t)panel * l->out + k) * LANES;
+        c->kernels->turn_panels(l->weight, l->in, l->out, k, rapt__smaller(l->out - k, TURN_DEPTH),
+                                panel, 1, turned + to);
+    }
+    rapt__team_barrier(c->team);
+}
+
 void rapt__linear_backward_input(const struct crew *c, const struct linear *l, const float *dy,
                                  ptrdiff_t dy_row, int rows, float *dx, ptrdiff_t dx_row, bool add)
 {

@@ -5,15 +5,15 @@
 
    Szegedy et al. 2016, "Rethinking the Inception architecture", section 7 (label smoothing).
    A chunk of logits becomes their gradient in place (kernel/softmax.c) and is used up by both
-   products before the next chunk is made, so no [rows][vocab] array exists. The sums are taken
-   in double, in the order of the rows. */
+   products before the next chunk is made, so no [rows][vocab] array exists. W is turned once for
+   the gradients of all chunks. The sums are taken in double, in the order of the rows. */
 #include "op/op.h"
 
 #include <string.h>
 
-enum { CHUNK_FLOATS = 1 << 20, CHUNK_LEAST = 64, CHUNK_MOST = 512 };
+enum { CHUNK_FLOATS = 1 << 21, CHUNK_LEAST = 64, CHUNK_MOST = 512 };
 
-/* Rows of a chunk: 4 MB of logits, but enough rows to be worth a walk over the weights. */
+/* Rows of a chunk: 8 MB of logits, but enough rows to be worth a walk over the weights. */
 static int chunk_rows(int rows, int vocab)
 {
     int chunk = CHUNK_FLOATS / (vocab > 0 ? vocab : 1);
@@ -24,9 +24,23 @@ static int chunk_rows(int rows, int vocab)
 /* Floats that one struct loss_sums takes. */
 enum { SUMS_FLOATS = (sizeof(struct loss_sums) + sizeof(float) - 1) / sizeof(float) };
 
-size_t rapt__loss_scratch(int rows, int vocab)
+/* Where the parts of the scratch begin, in floats, and its size. */
+struct parts {
+    size_t sums, turned, size;
+};
+
+static struct parts parts_of(int rows, int in, int vocab)
 {
-    return (size_t)chunk_rows(rows, vocab) * ((size_t)vocab + SUMS_FLOATS);
+    size_t chunk = (size_t)chunk_rows(rows, vocab);
+    struct parts p = {.sums = chunk * (size_t)vocab};
+    p.turned = p.sums + (chunk * SUMS_FLOATS + LANES - 1) / LANES * LANES;
+    p.size = p.turned + rapt__panels_size((size_t)in, (size_t)vocab);
+    return p;
+}
+
+size_t rapt__loss_scratch(int rows, int in, int vocab)
+{
+    return parts_of(rows, in, vocab).size;
 }
 
 /* Logits of a chunk to their gradients; sums[r] of each row with a label. */
@@ -59,8 +73,11 @@ void rapt__loss(const struct crew *c, const struct linear *l, const float *x, in
                 float *dweight, float *dbias, float *scratch)
 {
     int vocab = l->out, chunk = chunk_rows(rows, vocab), step;
+    struct parts parts = parts_of(rows, l->in, vocab);
     float *logits = scratch;
-    struct loss_sums *of_rows = (void *)(scratch + (size_t)chunk * (size_t)vocab);
+    struct loss_sums *of_rows = (void *)(scratch + parts.sums);
+    struct linear back = {scratch + parts.turned, NULL, vocab, l->in};
+    if (dx) rapt__linear_turn(c, l, scratch + parts.turned);
     for (int r = 0; r < rows; r += step) {
         const float *from = x + (ptrdiff_t)r * l->in;
         step = rows - r < chunk ? rows - r : chunk;
@@ -69,8 +86,8 @@ void rapt__loss(const struct crew *c, const struct linear *l, const float *x, in
         if (c->team->rank == 0) add_sums(sums, labels + r, step, of_rows);
         if (!dx) continue;
         rapt__linear_backward_weight(c, l, from, l->in, logits, vocab, step, dweight, dbias);
-        rapt__linear_backward_input(c, l, logits, vocab, step, dx + (ptrdiff_t)r * l->in, l->in,
-                                    false);
+        rapt__linear_forward(c, &back, logits, vocab, step, dx + (ptrdiff_t)r * l->in, l->in, -1,
+                             NULL);
     }
     rapt__team_barrier(c->team);
 }

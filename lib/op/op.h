@@ -35,6 +35,8 @@ struct linear {
 void rapt__linear_forward(const struct crew *c, const struct linear *l, const float *x,
                           ptrdiff_t x_row, int rows, float *y, ptrdiff_t y_row, int activation,
                           float *activated);
+/* turned = W', [in][out] in panels: a layer with it computes dx = dy W. */
+void rapt__linear_turn(const struct crew *c, const struct linear *l, float *turned);
 /* dx = dy W, or dx += if add. */
 void rapt__linear_backward_input(const struct crew *c, const struct linear *l, const float *dy,
                                  ptrdiff_t dy_row, int rows, float *dx, ptrdiff_t dx_row, bool add);
@@ -100,7 +102,7 @@ struct loss {
     double loss, likelihood;
     long long tokens, correct;
 };
-size_t rapt__loss_scratch(int rows, int vocab); /* floats, shared by the team */
+size_t rapt__loss_scratch(int rows, int in, int vocab); /* floats, shared by the team */
 void rapt__loss(const struct crew *c, const struct linear *l, const float *x, int rows,
                 const int32_t *labels, float smoothing, struct loss *sums, float *dx,
                 float *dweight, float *dbias, float *scratch);

@@ -12,11 +12,11 @@
 #include <string.h>
 
 enum {
-    UNIT_ROWS = 52,                       /* at most */
-    DEPTH_BLOCK = 512,                    /* of products that read a where it lies */
-    COPY_DEPTH = 256,                     /* and of those that read a copy of it: */
-    COPY_FLOATS = UNIT_ROWS * COPY_DEPTH, /* of a member's own copy of a block of a */
+    UNIT_ROWS = 52, /* at most */
+    DEPTH_BLOCK = 512,
+    COPY_FLOATS = UNIT_ROWS * DEPTH_BLOCK, /* of a member's own copy of a block of a */
     COPY_STRIDE = 1024, /* a is read where it lies if its rows are not further apart */
+    COPY_EVEN = 256,    /* or not by a multiple of this, */
     COPY_ROWS = 16,     /* or if there are fewer */
     PACK_HALF = PACK_FLOATS / 2,
     PACK_DEPTH = 1024 /* of a block in one half */
@@ -39,23 +39,24 @@ static int round_up(int n, int grain)
     return (n + grain - 1) / grain * grain;
 }
 
-/* Units of about 52 rows and 16 panels; fewer panels when that gives a member less than four. */
+/* Units of about 52 rows and 32 panels; fewer panels when that gives a member less than four. */
 static struct cut cut_block(const struct crew *crew, const struct gemm *g, int columns)
 {
     int panels = rapt__parts(columns, LANES), wanted = 4 * crew->team->size;
     struct cut cut = {.row_parts = rapt__parts(g->rows, UNIT_ROWS)};
     cut.rows = rapt__parts(g->rows, cut.row_parts);
     cut.panels = rapt__parts(panels * cut.row_parts, wanted);
-    cut.panels = cut.panels < 8 ? 8 : cut.panels > 16 ? 16 : round_up(cut.panels, 2);
+    cut.panels = cut.panels < 8 ? 8 : cut.panels > 32 ? 32 : round_up(cut.panels, 2);
     cut.panel_parts = rapt__parts(panels, cut.panels);
     return cut;
 }
 
-/* True if the tiles should read a copy of a: rows far apart would fall into few sets of the nearest
-   cache, and each into a page of its own. */
+/* True if the tiles should read a copy of a: rows far apart by a multiple of many lines would fall
+   into few sets of the nearest cache. */
 static bool wants_copy(const struct gemm *g)
 {
-    return g->rows >= COPY_ROWS && (g->a_step == 1 ? g->a_row : g->a_step) > COPY_STRIDE;
+    ptrdiff_t stride = g->a_step == 1 ? g->a_row : g->a_step;
+    return g->rows >= COPY_ROWS && stride > COPY_STRIDE && stride % COPY_EVEN == 0;
 }
 
 /* Lets the product read a copy of its a. Of the two strides the one that is 1 stays so. */
@@ -78,7 +79,7 @@ static void multiply_unit(const struct crew *crew, const struct gemm *g, const s
     _Alignas(64) float copy[COPY_FLOATS];
     int row = index % cut->row_parts * cut->rows, panel = index / cut->row_parts * cut->panels;
     bool copies = wants_copy(g);
-    int step = g->rows < COPY_ROWS ? b->depth : copies ? COPY_DEPTH : DEPTH_BLOCK, k = 0;
+    int step = g->rows < COPY_ROWS ? b->depth : DEPTH_BLOCK, k = 0;
     struct product p = {
         .rows = rapt__smaller(g->rows - row, cut->rows),
         .columns = rapt__smaller(b->columns - panel * LANES, cut->panels * LANES),

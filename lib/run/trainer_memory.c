@@ -25,7 +25,8 @@ static void lay_out(rapt_trainer *t, struct arena *arena)
     t->m = rapt__arena_floats(arena, floats, 1);
     t->v = rapt__arena_floats(arena, floats, 1);
     t->partial = rapt__arena_floats(arena, rapt__norm_partial(most, c->width), 1);
-    t->loss_scratch = rapt__arena_floats(arena, rapt__loss_scratch(most, c->target_vocab), 1);
+    t->loss_scratch =
+        rapt__arena_floats(arena, rapt__loss_scratch(most, c->width, c->target_vocab), 1);
     t->pack = rapt__arena_floats(arena, PACK_FLOATS, 1);
     t->square_partial = rapt__arena_take(arena, rapt__square_partial(floats), sizeof(double));
     t->inputs = rapt__arena_take(arena, (size_t)most, sizeof(int32_t));

@@ -273,12 +273,48 @@ static void rows_do_not_know_each_other(void **state)
     drop(&p);
 }
 
+struct turning {
+    struct linear layer;
+    float *turned;
+};
+
+static void run_turn(const struct crew *crew, void *argument)
+{
+    struct turning *t = argument;
+    rapt__linear_turn(crew, &t->layer, t->turned);
+}
+
+static void turned_weights_are_the_transpose(void **state)
+{
+    static const int sizes[][2] = {{1, 1}, {5, 40}, {33, 16}, {600, 20}};
+    (void)state;
+    for (int s = 0; s < COUNT(sizes); s++) {
+        int out = sizes[s][0], in = sizes[s][1];
+        float *w = random_floats((size_t)(out * in), 7), *panels = to_panels(w, out, in);
+        size_t size = rapt__panels_size((size_t)in, (size_t)out);
+        struct turning t = {{panels, NULL, in, out}, floats(size)};
+        run_crew(2, run_turn, &t);
+        for (int o = 0; o < out; o++)
+            for (int i = 0; i < in; i++)
+                assert_true(t.turned[panel_index(out, i, o)] == w[o * in + i]);
+        assert_padding(t.turned, in, out);
+        assert_same_bits(run_turn, &t, t.turned, size);
+        free(t.turned);
+        free(panels);
+        free(w);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(forward_is_the_definition), cmocka_unit_test(activation_is_the_definition),
-        cmocka_unit_test(gradients_are_slopes),      cmocka_unit_test(weight_gradients_add_up),
-        cmocka_unit_test(bits_are_the_same),         cmocka_unit_test(rows_do_not_know_each_other),
+        cmocka_unit_test(forward_is_the_definition),
+        cmocka_unit_test(activation_is_the_definition),
+        cmocka_unit_test(gradients_are_slopes),
+        cmocka_unit_test(weight_gradients_add_up),
+        cmocka_unit_test(bits_are_the_same),
+        cmocka_unit_test(rows_do_not_know_each_other),
+        cmocka_unit_test(turned_weights_are_the_transpose),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

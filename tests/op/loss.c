@@ -29,7 +29,7 @@ static struct problem make(int rows, int in, int vocab, float smoothing)
     assert_non_null(p.labels);
     for (int r = 0; r < rows; r++) /* one in eight has none */
         p.labels[r] = r % 8 == 5 ? -1 : (int32_t)(rapt__uniform(4, (uint64_t)r) * vocab);
-    p.scratch = random_floats(rapt__loss_scratch(rows, vocab), 5);
+    p.scratch = random_floats(rapt__loss_scratch(rows, in, vocab), 5);
     p.size = xs + ws + (size_t)vocab + 4;
     p.result = floats(p.size);
     p.dx = p.result;
@@ -157,8 +157,8 @@ static void chunks_make_no_difference(void **state)
 {
     (void)state;
     struct problem p = make(1100, 7, 5, 0.1f), wide = make(150, 3, 17000, 0.1f);
-    assert_true(rapt__loss_scratch(1100, 5) < 1100 * 5);
-    assert_true(rapt__loss_scratch(150, 17000) < 150 * 17000);
+    assert_true(rapt__loss_scratch(1100, 7, 5) < 1100 * 5);
+    assert_true(rapt__loss_scratch(150, 3, 17000) < 150 * 17000);
     struct judged j = judge(&p), k = judge(&wide);
     run_crew(2, run, &p);
     check_sums(&p, &j);
