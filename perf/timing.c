@@ -9,7 +9,7 @@ enum { MOST_SAMPLES = 1000 };
 
 /* A sample lasts at least SAMPLE seconds: as many calls as that takes. Samples are taken until
    there are LEAST and their sum is enough; the quick figures are for --quick. */
-static const double SAMPLE = 2e-3, ENOUGH = 1.0, QUICK_ENOUGH = 0.15;
+static const double SAMPLE = 2e-3, ENOUGH = 0.5, QUICK_ENOUGH = 0.15;
 static const double PATIENCE = 20e-3; /* what takes longer than this is tried once */
 enum { LEAST = 5, QUICK_LEAST = 2, TRIES = 3, MOST_CALLS = 1 << 20 };
 
