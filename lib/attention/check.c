@@ -159,6 +159,9 @@ static rapt_status check_relative(const rapt_attention *a, rapt_message *why)
 {
     const rapt_relative *r = &a->relative;
     int least = r->forward_too ? 4 : 2;
+    if (rapt__relative_wanted(a) && (int64_t)a->queries + a->keys > INT_MAX)
+        return bad(why, "queries + keys of relative biases", (double)a->queries + a->keys,
+                   "at most 2147483647");
     if (r->slopes && check_corner(a, "relative.slopes", why) != RAPT_OK) return RAPT_BAD_ARGUMENT;
     if (!r->table) return RAPT_OK;
     if (r->buckets < least || r->buckets > WIDEST || (r->forward_too && r->buckets % 2 != 0))

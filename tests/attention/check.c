@@ -206,6 +206,9 @@ static void corners(void **state)
     refuse(&a, "corner");
     a = good, a.relative.rotary = RAPT_ROTARY_PAIRS;
     refuse(&a, "corner");
+    a = good, a.relative.slopes = some, a.mask.corner = RAPT_CORNER_TOP_LEFT;
+    a.query_starts = (const int[]){0, 1, 2}, a.queries = INT_MAX;
+    refuse(&a, "queries + keys");
 }
 
 static void ranges(void **state)
