@@ -164,12 +164,13 @@ static struct errors errors_of(const struct contest *n, int array)
 /* Is an array worse than that of the naive loops? Below 4 roundings, 8 for gradients, nobody is:
    that is what the last operations leave. Weights of the backward pass are rebuilt from a
    log-sum-exp that is itself rounded; where weights are near 0 and 1 that may cost half as much
-   again. */
-static int lost(const struct errors *e, int array, bool loud)
+   again, and where an array has few elements chance may. */
+static int lost(const struct errors *e, int array, size_t n, bool loud)
 {
     bool out = array == NET_OUT;
-    double enough = (out ? 4 : loud ? 12 : 8) * 0x1p-23;
-    return e->mean[0] > fmax(e->mean[1] * (loud && !out ? 1.5 : 1), enough);
+    double enough = (out ? 4 : loud ? 12 : 8) * 0x1p-23, limit = (loud ? 16 : 8) * 0x1p-23;
+    if (out && e->most[0] > fmax(e->most[1], limit)) return 1;
+    return e->mean[0] > fmax(e->mean[1] * (!out && (loud || n < 200) ? 1.5 : 1), enough);
 }
 
 struct score_board {
@@ -186,13 +187,13 @@ static void contest(const struct choice *c, uint64_t seed, struct score_board *b
     for (int i = 0; i < NET_ARRAYS; i++) {
         struct errors e = errors_of(&n, i);
         if (e.mean[1] == 0) continue; /* the score does not read it */
-        length += snprintf(line + length, sizeof line - (size_t)length, " %s %.1f/%.1f",
-                           net_names[i], e.mean[0] * 0x1p23, e.mean[1] * 0x1p23);
-        if (i == NET_OUT && e.most[0] > (c->loud > 1 ? 16 : 8) * 0x1p-23) board->lost++;
+        length += snprintf(line + length, sizeof line - (size_t)length, " %s %.1f/%.1f%s",
+                           net_names[i], e.mean[0] * 0x1p23, e.mean[1] * 0x1p23,
+                           lost(&e, i, n.array[i].n, c->loud > 1) ? " (lost)" : "");
         double quotient = log(e.mean[0] / e.mean[1]);
         board->all += quotient, board->cases++;
         if (i == NET_OUT) board->out += quotient, board->outs++;
-        board->lost += lost(&e, i, c->loud > 1);
+        board->lost += lost(&e, i, n.array[i].n, c->loud > 1);
     }
     print_message("%s\n", line);
     drop_contest(&n);

@@ -10,13 +10,6 @@ static int read_all(void **state)
     return read_records(RAPT_TESTS_DIR "/golden/golden.txt", NULL) ? 0 : -1;
 }
 
-static int free_all(void **state)
-{
-    (void)state;
-    free_records();
-    return 0;
-}
-
 /* ---- attention ---- */
 
 enum { ROOM = 1024 };
@@ -189,5 +182,5 @@ int main(void)
         cmocka_unit_test(test_after),
         cmocka_unit_test(test_before),
     };
-    return cmocka_run_group_tests(tests, read_all, free_all);
+    return cmocka_run_group_tests(tests, read_all, free_records);
 }

@@ -48,9 +48,11 @@ static inline int read_records(const char *path, void (*note)(char *line))
     return whole && record_count > 0;
 }
 
-static inline void free_records(void)
+static inline int free_records(void **state)
 {
+    (void)state;
     for (int i = 0; i < record_count; i++) free(records[i].data);
+    return 0;
 }
 
 static inline const struct record *find(const char *scope, const char *name)
