@@ -6,6 +6,11 @@
    matrix multiplication"; here b is packed once for all and a is read where it lies. */
 #include <string.h>
 
+static inline int smaller(int a, int b)
+{
+    return a < b ? a : b;
+}
+
 /* The most panels of a tile with that many rows: its sums, a vector of each panel and one of a fit
    into the registers, as those of the largest tile do. */
 static inline __attribute__((always_inline)) int tile_panels(int rows)
@@ -167,14 +172,27 @@ static inline __attribute__((always_inline)) void tile_rows(int rows, const stru
    addresses: 13 rows run at 0.98 of the ceiling on Zen 5, 14 at 0.95. */
 enum { TILE_ROWS = VF_ROWS < 13 ? VF_ROWS : 13 };
 
+/* Fetches what a tile will add to. */
+static inline void fetch_sums(const struct product *p, int row, int rows, int n, int last)
+{
+    for (; n < last; n++)
+        for (int r = row; r < row + rows; r++)
+            __builtin_prefetch(p->c + r * p->c_row + n * p->c_panel, 1);
+}
+
 /* All rows over panels [n, last), which stay in the nearest cache meanwhile; tiles of like height.
- */
+   Each tile fetches the sums of the one below, the lowest those of the first to the right. */
 static inline __attribute__((always_inline)) void tile_column(const struct product *p, int n,
                                                               int last)
 {
-    int tiles = (p->rows + TILE_ROWS - 1) / TILE_ROWS;
+    int tiles = (p->rows + TILE_ROWS - 1) / TILE_ROWS, whole = p->columns / LANES;
     for (int row = 0, order = 0, take; row < p->rows; row += take, order++) {
         take = (p->rows - row + tiles - order - 1) / (tiles - order);
+        int below = row + take, left = p->rows - below;
+        if (p->add && left > 0)
+            fetch_sums(p, below, left < take ? left : take, n, last);
+        else if (p->add && tiles > 1)
+            fetch_sums(p, 0, take, last, smaller(2 * last - n, whole));
         tile_ordered(take, p, row, n, last, order);
     }
 }
@@ -208,11 +226,6 @@ static void product(const struct product *p)
         struct tile t = tile_at(p, 0, whole);
         tile_rest(p->rows, rest, p, &t);
     }
-}
-
-static int smaller(int a, int b)
-{
-    return a < b ? a : b;
 }
 
 /* out[j][i] = in[i][j] for 16 x 16 floats back to back: four times, the two halves are shuffled
