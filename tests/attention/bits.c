@@ -59,22 +59,74 @@ static const struct choice choices[] = {
      .bias = SHARED,
      .dropout = 0.1f},
     {.batch = 3, .heads = 1, .queries = 1, .keys = 37, .key_width = 32, .value_width = 32},
+    {.batch = 3,
+     .heads = 4,
+     .key_heads = 2,
+     .queries = 33,
+     .keys = 150,
+     .key_width = 20,
+     .value_width = 18,
+     .ragged = true,
+     .score = RAPT_SCORE_ADDITIVE,
+     .learned = true,
+     .hidden = 37,
+     .dropout = 0.2f},
+    {.batch = 2,
+     .heads = 3,
+     .queries = 21,
+     .keys = 140,
+     .key_width = 12,
+     .value_width = 9,
+     .score = RAPT_SCORE_LOCATION_AWARE,
+     .learned = true,
+     .hidden = 18,
+     .previous = true,
+     .weighing = RAPT_WEIGH_GUMBEL,
+     .temperature = 0.5f},
+    {.batch = 2,
+     .heads = 4,
+     .key_heads = 1,
+     .queries = 50,
+     .keys = 160,
+     .key_width = 24,
+     .value_width = 17,
+     .score = RAPT_SCORE_GENERAL,
+     .learned = true,
+     .reach = RAPT_REACH_LOCAL_P,
+     .radius = 20,
+     .weighing = RAPT_WEIGH_STRAIGHT_THROUGH},
+    {.batch = 3,
+     .heads = 2,
+     .queries = 70,
+     .keys = 145,
+     .key_width = 16,
+     .value_width = 32,
+     .ragged = true,
+     .corner = RAPT_CORNER_BOTTOM_RIGHT,
+     .causal = true,
+     .score = RAPT_SCORE_COSINE,
+     .learned = true,
+     .slopes = true,
+     .buckets = 16,
+     .distance = 40,
+     .rotary = RAPT_ROTARY_HALVES,
+     .cap = 2,
+     .bias = SHARED | PER_ROW},
+    {.batch = 2,
+     .heads = 2,
+     .queries = 60,
+     .keys = 130,
+     .key_width = 10,
+     .value_width = 10,
+     .corner = RAPT_CORNER_TOP_LEFT,
+     .score = RAPT_SCORE_LOCATION,
+     .learned = true,
+     .reach = RAPT_REACH_LOCAL_M,
+     .radius = 12.5f,
+     .weighing = RAPT_WEIGH_SAMPLE,
+     .rewards = true},
 };
 enum { CHOICES = sizeof choices / sizeof *choices };
-
-/* All results of a trial, one after the other. */
-static float *results(struct trial *x, size_t *n)
-{
-    const float *parts[] = {x->out, x->lse, x->dq, x->dk, x->dv, x->dbias};
-    size_t sizes[] = {x->no, x->nlse, x->nq, x->nk, x->nv, x->dbias ? x->nbias : 0};
-    float *all = zeros(x->no + x->nlse + x->nq + x->nk + x->nv + x->nbias);
-    *n = 0;
-    run_forward(x);
-    run_backward(x);
-    for (int i = 0; i < 6; *n += sizes[i], i++)
-        if (sizes[i]) memcpy(all + *n, parts[i], sizes[i] * sizeof *all);
-    return all;
-}
 
 static void threads_and_instruction_sets(void **state)
 {

@@ -158,12 +158,95 @@ static void extremes(void **state)
     }
 }
 
+/* A cosine divides by lengths, but by nothing below 1e-8. */
+static void short_rows(void **state)
+{
+    (void)state;
+    const struct choice c = {.batch = 1,
+                             .heads = 1,
+                             .queries = 6,
+                             .keys = 9,
+                             .key_width = 5,
+                             .value_width = 3,
+                             .score = RAPT_SCORE_COSINE,
+                             .learned = true};
+    const float times[] = {0, 1e-10f, 3e-9f, 1e-8f, 1, 1e12f};
+    struct trial x = make_trial(&c, 5);
+    for (int t = 0; t < c.queries; t++)
+        for (int i = 0; i < c.key_width; i++) {
+            x.q[t * x.a.q.row + i] *= times[t];
+            x.k[t * x.a.k.row + i] *= times[c.queries - 1 - t];
+        }
+    run_forward(&x);
+    judge(&x, "short rows");
+    drop_trial(&x);
+}
+
+/* Equal scores: the lowest key that is seen. */
+static void ties(void **state)
+{
+    (void)state;
+    const int counts[] = {70};
+    for (int weighing = RAPT_WEIGH_ARGMAX; weighing <= RAPT_WEIGH_STRAIGHT_THROUGH; weighing++) {
+        if (weighing == RAPT_WEIGH_SAMPLE) continue;
+        const struct choice c = {.batch = 1,
+                                 .heads = 1,
+                                 .queries = 80,
+                                 .keys = 90,
+                                 .key_width = 3,
+                                 .value_width = 2,
+                                 .corner = RAPT_CORNER_TOP_LEFT,
+                                 .window = true,
+                                 .before = 20,
+                                 .after = 2,
+                                 .weighing = (rapt_weighing)weighing};
+        struct trial x = make_trial(&c, 6);
+        x.a.mask.key_counts = counts;
+        for (int s = 0; s < c.keys; s++)
+            memcpy(x.k + s * x.a.k.row, x.k, (size_t)c.key_width * sizeof(float));
+        run_forward(&x);
+        for (int t = 0; t < c.queries; t++) assert_int_equal(x.chosen[t], t < 20 ? 0 : t - 20);
+        drop_trial(&x);
+    }
+}
+
+/* What is drawn is drawn as often as the softmax says. */
+static void frequencies(void **state)
+{
+    (void)state;
+    enum { QUERIES = 6000, KEYS = 5 };
+    const struct choice c = {.batch = 1,
+                             .heads = 1,
+                             .queries = QUERIES,
+                             .keys = KEYS,
+                             .key_width = 3,
+                             .value_width = 1,
+                             .weighing = RAPT_WEIGH_SAMPLE};
+    struct trial x = make_trial(&c, 7);
+    struct judge j;
+    double count[KEYS] = {0};
+    x.a.q.row = 0; /* the same query again and again */
+    run_forward(&x);
+    for (int t = 0; t < QUERIES; t++) count[x.chosen[t]] += 1;
+    struct trial soft = x;
+    soft.a.weighing = RAPT_WEIGH_SOFT, soft.chosen = NULL;
+    assert_true(make_judge(&j, &soft, "frequencies"));
+    for (int s = 0; s < KEYS; s++) {
+        double p = j.r.weights[s];
+        assert_true(p > 0.01 && fabs(count[s] / QUERIES - p) < 5 * sqrt(p * (1 - p) / QUERIES));
+    }
+    drop_judge(&j);
+    drop_trial(&x);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shapes),     cmocka_unit_test(widths), cmocka_unit_test(masks),
-        cmocka_unit_test(broadcasts), cmocka_unit_test(scores), cmocka_unit_test(repeated_rows),
-        cmocka_unit_test(extremes),
+        cmocka_unit_test(shapes),   cmocka_unit_test(widths),
+        cmocka_unit_test(masks),    cmocka_unit_test(broadcasts),
+        cmocka_unit_test(scores),   cmocka_unit_test(repeated_rows),
+        cmocka_unit_test(extremes), cmocka_unit_test(short_rows),
+        cmocka_unit_test(ties),     cmocka_unit_test(frequencies),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -130,25 +130,6 @@ static const rapt_isa equal[] = {RAPT_ISA_AVX2, RAPT_ISA_AVX512};
 #endif
 enum { EQUAL = sizeof equal / sizeof *equal };
 
-/* All results of a trial; *n: how many. */
-static float *results(struct trial *x, size_t *n)
-{
-    const float *parts[6 + LEARNED] = {x->out, x->lse, x->dq, x->dk, x->dv, x->dbias};
-    size_t sizes[6 + LEARNED] = {x->no, x->nlse, x->nq, x->nk, x->nv, x->dbias ? x->nbias : 0};
-    size_t all = x->nlse, at = 0;
-    run_forward(x);
-    run_backward(x);
-    for (int i = 0; i < LEARNED; i++)
-        parts[6 + i] = x->dlearned[i], sizes[6 + i] = x->dlearned[i] ? x->nlearned[i] : 0;
-    for (int i = 0; i < 6 + LEARNED; i++) all += sizes[i];
-    float *to = zeros(all);
-    for (size_t i = 0; i < x->nlse; i++) to[at++] = x->chosen ? (float)x->chosen[i] : 0;
-    for (int i = 0; i < 6 + LEARNED; at += sizes[i], i++)
-        if (sizes[i]) memcpy(to + at, parts[i], sizes[i] * sizeof *to);
-    *n = all;
-    return to;
-}
-
 /* One thread on every instruction set and, if there is to be a team, two or three on one of them.
  */
 static void same_everywhere(struct trial *x, const char *text, bool team, uint64_t seed)
