@@ -23,7 +23,7 @@ static void learn_all(struct translator translators[KINDS], const struct setup *
 {
     pthread_t threads[KINDS];
     for (int k = 0; k < KINDS; k++) {
-        translator_create(&translators[k], k, setup);
+        translator_create(&translators[k], (enum kind)k, setup);
         if (pthread_create(&threads[k], NULL, learn, &translators[k]) != 0)
             exit(failed("a thread cannot be started"));
     }

@@ -17,7 +17,7 @@ static void draw_curves(struct svg *svg, const struct report *report)
     svg_rect(svg, edge, chart.y, chart.x + chart.width - edge, chart.height, "#F7F3EA", "none");
     chart_frame(svg, &chart);
     svg_line(svg, edge, chart.y, edge, chart.y + chart.height, "#B0A080", 1);
-    svg_text(svg, edge + 8, chart.y + 16, 12, SVG_LEFT, "#807050", "longer than any in training");
+    svg_text(svg, edge + 8, chart.y - 6, 12, SVG_LEFT, "#807050", "longer than any in training");
     for (int k = 0; k < KINDS; k++) {
         double xs[POINTS], ys[POINTS];
         for (int i = 0; i < POINTS; i++) {
@@ -33,7 +33,7 @@ static void draw_curves(struct svg *svg, const struct report *report)
 int report_svg(const struct report *report, const char *path)
 {
     struct svg svg;
-    int code = svg_open(&svg, path, 880, 880);
+    int code = svg_open(&svg, path, 880, 840);
     if (code != EXIT_FINE) return code;
     draw_curves(&svg, report);
     for (int i = 0; i < EXAMPLES; i++) {

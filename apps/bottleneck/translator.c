@@ -44,7 +44,7 @@ void translator_learn(struct translator *translator)
                           : recurrent_step(translator->recurrent, sentences, rate_at(setup, step));
         translator->loss = step > 0 ? 0.98 * translator->loss + 0.02 * loss : loss;
         translator->step = step + 1;
-        if (!setup->quiet && (step + 1) % (setup->steps / 10) == 0)
+        if (!setup->quiet && (step + 1) * 10LL / setup->steps > step * 10LL / setup->steps)
             say("%-14s %6d sentences, loss %.4f per word", kind_names[translator->kind],
                 (step + 1) * setup->batch, translator->loss);
     }

@@ -1,0 +1,106 @@
+/* measure.c - learning, and what is known afterwards about scenes of pairs never seen. */
+#include "caption.h"
+#include <stdlib.h>
+#include <string.h>
+
+static const uint64_t TESTS = UINT64_MAX / 2; /* a stream that learning does not draw from */
+
+static void draw(struct scene *scenes, float *patches, int count, struct random random, bool held)
+{
+    for (int i = 0; i < count; i++) {
+        scene_draw(&scenes[i], &random, held);
+        scene_paint(&scenes[i], &random, patches + i * PATCHES * PATCH);
+    }
+}
+
+struct model *learn(const struct setup *setup)
+{
+    struct model *model = model_create(setup->batch, setup->seed);
+    struct scene *scenes = grab((size_t)setup->batch, sizeof *scenes);
+    float *patches = grab((size_t)setup->batch * PATCHES * PATCH, sizeof *patches);
+    for (int step = 0; step < setup->steps; step++) {
+        float done = (float)step / (float)setup->steps, rise = 20 * done + 0.02F;
+        float fall = done < 0.5F ? 1 : 1 - 0.95F * (2 * done - 1);
+        draw(scenes, patches, setup->batch, random_from(setup->seed, (uint64_t)step), false);
+        double loss =
+            model_learn(model, scenes, patches, setup->batch, 4e-3F * (rise < 1 ? rise : fall));
+        if (!setup->quiet && (step + 1) * 10LL / setup->steps > step * 10LL / setup->steps)
+            say("%6d scenes, loss %.4f per word", (step + 1) * setup->batch, loss);
+    }
+    free(scenes);
+    free(patches);
+    return model;
+}
+
+/* Where the model looked while it said the right word about a thing. */
+static void look_at(struct result *result, const struct scene *scene, const int *out,
+                    const float *weights, int counts[2])
+{
+    for (int t = 0; t < scene->count; t++) {
+        if (scene->named[t] < 0 || out[t] != scene->words[t]) continue;
+        int shape = t > 0 && scene->named[t - 1] == scene->named[t], covered = 0;
+        double mass = 0;
+        for (int p = 0; p < PATCHES; p++) {
+            if (!covers(scene, scene->named[t], p)) continue;
+            mass += (double)weights[t * PATCHES + p];
+            covered++;
+        }
+        *(shape ? &result->shapes : &result->colours) += mass;
+        result->chance += (double)covered / PATCHES;
+        counts[shape]++;
+    }
+}
+
+/* The share of captions without a mistake; with counts also where the model looked. */
+static double judge(struct result *result, struct model *model, const struct setup *setup,
+                    bool held_out, int counts[2])
+{
+    struct scene *scenes = grab((size_t)setup->batch, sizeof *scenes);
+    float *patches = grab((size_t)setup->batch * PATCHES * PATCH, sizeof *patches);
+    int *out = grab((size_t)setup->batch * MOST_WORDS, sizeof *out);
+    float *weights = grab((size_t)setup->batch * MOST_WORDS * PATCHES, sizeof *weights);
+    int exact = 0, batches = setup->tests / setup->batch;
+    for (int i = 0; i < batches; i++) {
+        struct random random = random_from(setup->seed, TESTS + (uint64_t)i);
+        draw(scenes, patches, setup->batch, random, held_out);
+        model_describe(model, patches, setup->batch, out, weights);
+        for (int b = 0; b < setup->batch; b++) {
+            const int *caption = out + b * MOST_WORDS;
+            size_t bytes = (size_t)(scenes[b].count + 1) * sizeof *caption;
+            exact += memcmp(caption, scenes[b].words, bytes) == 0;
+            if (counts != NULL)
+                look_at(result, &scenes[b], caption, weights + b * MOST_WORDS * PATCHES, counts);
+        }
+    }
+    free(scenes);
+    free(patches);
+    free(out);
+    free(weights);
+    return (double)exact / (batches * setup->batch);
+}
+
+void measure(struct result *result, struct model *model, const struct setup *setup)
+{
+    int counts[2] = {0};
+    *result = (struct result){.parameters = model_parameters(model)};
+    result->seen = judge(result, model, setup, false, NULL);
+    result->exact = judge(result, model, setup, true, counts);
+    result->chance /= counts[0] + counts[1] ? counts[0] + counts[1] : 1;
+    result->colours /= counts[0] ? counts[0] : 1;
+    result->shapes /= counts[1] ? counts[1] : 1;
+}
+
+bool claim_holds(const struct result *result)
+{
+    return result->exact >= 0.75 && result->colours >= 2 * result->chance &&
+           result->shapes >= 2 * result->chance;
+}
+
+void example_make(struct example *example, struct model *model, const struct setup *setup,
+                  int number)
+{
+    float *patches = grab(PATCHES * PATCH, sizeof *patches);
+    draw(&example->scene, patches, 1, random_from(setup->seed, TESTS - 1 - (uint64_t)number), true);
+    model_describe(model, patches, 1, example->out, example->weights);
+    free(patches);
+}

@@ -1,0 +1,40 @@
+#!/bin/sh
+# caption: its claim, its picture, its options, and the same numbers twice.
+# usage: caption.sh PROGRAM
+set -u
+program=$(realpath "$1")
+here=$(mktemp -d) && cd "$here" || exit 1
+trap 'rm -rf "$here"' EXIT
+failures=0
+
+fail() {
+    echo "$*"
+    failures=$((failures + 1))
+}
+value() {
+    grep -o "\"$1\":[0-9.e-]*" out | sed 's/.*://'
+}
+
+"$program" --quick --json --svg page.svg >out || fail "exit code $?"
+[ "$(wc -l <out)" -eq 1 ] || fail "not one line of JSON"
+echo "exact $(value exact); weight $(value weight_colour) and $(value weight_shape)," \
+    "by chance $(value chance)"
+awk "BEGIN { exit !($(value exact) >= 0.75 && $(value chance) > 0.1 && $(value chance) < 0.3 &&
+    $(value weight_colour) >= 2 * $(value chance) && $(value weight_shape) >= 2 * $(value chance)) }" ||
+    fail "the claim fails"
+grep -q '"claim":true' out || fail "it says so itself"
+grep -q '</svg>' page.svg || fail "the picture is not whole"
+
+"$program" --steps 10 --json | sed 's/"seconds":.*//' >first
+"$program" --steps 10 --json | sed 's/"seconds":.*//' >second
+cmp -s first second || fail "a second run differs"
+"$program" --steps 10 --json --seed 2 | sed 's/"seconds":.*//' >second
+cmp -s first second && fail "the seed makes no difference"
+"$program" --steps 5 2>err >out || fail "exit code $?"
+grep -q "does NOT hold" out || fail "nothing learned, and the claim holds"
+
+"$program" --help | grep -q "^usage: caption \[OPTION\]" || fail "no help"
+"$program" --steps none 2>err && fail "--steps none was accepted"
+"$program" --steps 1 --svg missing/page.svg >out 2>err && fail "a missing folder unnoticed"
+grep -q "missing/page.svg" err || fail "the file is not named"
+[ $failures -eq 0 ]
