@@ -207,6 +207,65 @@ static void product(void **state)
     assert_true(seed >= (uint64_t)RAPT_SCORES * RAPT_REACHES * RAPT_WEIGHINGS * KINDS);
 }
 
+/* ---- one gradient without the others ---- */
+
+/* Asks for gradient i alone, as trial.h counts them behind q, k, v and bias. */
+static void ask_for(struct trial *x, int i, float *to)
+{
+    rapt_gradients d = {0};
+    float **own[] = {&d.q, &d.k, &d.v, &d.bias};
+    void *scratch = make_scratch(&x->a);
+    if (i < 4)
+        *own[i] = to;
+    else
+        set_pointer(&d, learned[i - 4].in_gradients, to);
+    assert_int_equal(
+        rapt_attention_backward(&x->a, x->q, x->k, x->v, x->out, x->lse, x->dout, &d, scratch),
+        RAPT_OK);
+    free(scratch);
+}
+
+static void compare_alone(struct trial *x, const char *text)
+{
+    const float *all[4 + LEARNED] = {x->dq, x->dk, x->dv, x->dbias};
+    size_t sizes[4 + LEARNED] = {x->nq, x->nk, x->nv, x->dbias ? x->nbias : 0};
+    for (int i = 0; i < LEARNED; i++)
+        all[4 + i] = x->dlearned[i], sizes[4 + i] = x->dlearned[i] ? x->nlearned[i] : 0;
+    for (int i = 0; i < 4 + LEARNED; i++) {
+        if (sizes[i] == 0) continue;
+        float *alone = zeros(sizes[i]);
+        ask_for(x, i, alone);
+        if (!same_bits(alone, all[i], sizes[i]))
+            fail_msg("%s: gradient %d alone is another", text, i);
+        ask_for(x, i, alone); /* added to what is there */
+        for (size_t e = 0; e < sizes[i]; e++)
+            if (!(fabs((double)alone[e] - 2 * (double)all[i][e]) <=
+                  1e-5 * (1 + fabs((double)all[i][e]))))
+                fail_msg("%s: gradient %d is not added", text, i);
+        free(alone);
+    }
+}
+
+static void alone(void **state)
+{
+    (void)state;
+    uint64_t seed = 0;
+    for (int score = 0; rapt_score_name((rapt_score)score); score++)
+        for (int reach = 0; rapt_reach_name((rapt_reach)reach); reach++)
+            for (int weighing = 0; rapt_weighing_name((rapt_weighing)weighing); weighing++) {
+                struct choice c = choose((rapt_score)score, (rapt_reach)reach,
+                                         (rapt_weighing)weighing, &kinds[KINDS - 1], ++seed);
+                c.queries = 4, c.keys = 7;
+                struct trial x = make_trial(&c, seed);
+                x.a.threads = 1;
+                hide(&x);
+                run_forward(&x);
+                run_backward(&x);
+                compare_alone(&x, choice_text(&c));
+                drop_trial(&x);
+            }
+}
+
 static void names(void **state)
 {
     (void)state;
@@ -220,6 +279,7 @@ static void names(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(names), cmocka_unit_test(product)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(names), cmocka_unit_test(product),
+                                       cmocka_unit_test(alone)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
