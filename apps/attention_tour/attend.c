@@ -1,0 +1,81 @@
+/* attend.c - any kind of attention through one struct: only its three enumerators differ. */
+#include "tour.h"
+#include <stdlib.h>
+#include <string.h>
+
+bool is_hard(rapt_weighing weighing)
+{
+    return weighing == RAPT_WEIGH_ARGMAX || weighing == RAPT_WEIGH_SAMPLE ||
+           weighing == RAPT_WEIGH_STRAIGHT_THROUGH;
+}
+
+void problem_make(struct result *r, const struct sentence *s, struct variant variant, uint64_t seed)
+{
+    memset(r, 0, sizeof *r);
+    rapt_attention *a = &r->problem;
+    *a = rapt_attention_make(1, 1, WORDS, WORDS, WIDTH);
+    a->value_width = 2;
+    a->v = a->out = (rapt_stride){.batch = 2 * WORDS, .head = 2 * WORDS, .row = 2};
+    a->score = variant.score;
+    a->reach = variant.reach;
+    a->weighing = variant.weighing;
+    a->mask.corner = RAPT_CORNER_TOP_LEFT; /* a word stands at itself */
+    a->radius = 2;
+    a->temperature = 0.5F;
+    a->seed = seed;
+    a->threads = 1;
+    a->chosen = r->chosen;
+    a->learned = (rapt_learned){.hidden = HIDDEN,
+                                .positions = WORDS,
+                                .channels = 1,
+                                .taps = 3,
+                                .centre_hidden = 1,
+                                .query_weight = s->query_weight,
+                                .key_weight = s->key_weight,
+                                .hidden_bias = s->hidden_bias,
+                                .hidden_vector = s->hidden_vector,
+                                .sharpness = s->sharpness,
+                                .position = s->position,
+                                .filters = s->filter,
+                                .feature_weight = s->feature_weight,
+                                .centre_weight = s->centre_weight,
+                                .centre_vector = s->centre_vector};
+    if (variant.score == RAPT_SCORE_GENERAL) a->learned.query_weight = s->general;
+}
+
+static void *scratch_for(const rapt_attention *a)
+{
+    rapt_message why = {""};
+    if (rapt_attention_check(a, &why) != RAPT_OK) exit(failed("attention: %s", why.text));
+    void *scratch = aligned_alloc(64, (rapt_attention_scratch(a) + 64) & ~(size_t)63);
+    if (scratch == NULL) exit(failed("out of memory"));
+    return scratch;
+}
+
+static void must(rapt_status status)
+{
+    if (status != RAPT_OK) exit(failed("attention: %s", rapt_status_text(status)));
+}
+
+void attend(struct result *r, const float *query, const float *key, const float *value)
+{
+    void *scratch = scratch_for(&r->problem);
+    must(rapt_attention_forward(&r->problem, query, key, value, r->out, r->lse, scratch));
+    must(rapt_attention_weights(&r->problem, query, key, r->lse, 0, 0, 0, WORDS, r->weights,
+                                scratch));
+    free(scratch);
+}
+
+void slopes_find(struct slopes *slopes, const struct result *r, const struct sentence *s,
+                 const float *dout)
+{
+    memset(slopes, 0, sizeof *slopes);
+    const rapt_gradients to = {.q = slopes->query,
+                               .k = slopes->key,
+                               .query_weight = slopes->learned,
+                               .key_weight = slopes->learned + HIDDEN * WIDTH};
+    void *scratch = scratch_for(&r->problem);
+    must(rapt_attention_backward(&r->problem, s->query, s->key, s->value, r->out, r->lse, dout, &to,
+                                 scratch));
+    free(scratch);
+}

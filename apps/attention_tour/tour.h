@@ -1,0 +1,75 @@
+/* tour.h - what the files of this program share: one sentence, the walk over every kind of
+   attention, what is claimed of them, and two ways to show them. */
+#ifndef ATTENTION_TOUR_H
+#define ATTENTION_TOUR_H
+
+#include "kit/heatmap.h"
+#include "kit/program.h"
+#include "kit/svg.h"
+#include <rapt/rapt.h>
+
+enum { WORDS = 10, KINDS = 8, WAVES = 4, WIDTH = KINDS + 2 * WAVES, HIDDEN = 2 * WIDTH + 1 };
+
+/* ---- sentence.c: a sentence whose words know what they are and what they look for ---- */
+struct sentence {
+    rapt_text words[WORDS];
+    float query[WORDS * WIDTH]; /* what a word looks for, and where */
+    float key[WORDS * WIDTH];   /* what a word is, and where it stands */
+    float value[WORDS * 2];     /* a point of the plane, so that results can be drawn */
+    /* What scores and reach have learned, see rapt_learned. */
+    float general[WIDTH * WIDTH], query_weight[HIDDEN * WIDTH], key_weight[HIDDEN * WIDTH];
+    float hidden_bias[HIDDEN], hidden_vector[HIDDEN], sharpness[1], position[WORDS * WIDTH];
+    float filter[3], feature_weight[HIDDEN], centre_weight[WIDTH], centre_vector[1];
+};
+void sentence_make(struct sentence *sentence);
+
+/* ---- attend.c: the sentence attends to itself ---- */
+struct variant {
+    rapt_score score;
+    rapt_reach reach;
+    rapt_weighing weighing;
+};
+struct result {
+    rapt_attention problem; /* points to chosen */
+    int chosen[WORDS];
+    float weights[WORDS * WORDS], out[WORDS * 2], lse[WORDS];
+};
+bool is_hard(rapt_weighing weighing); /* one key or none for each query */
+/* Begins a result with the problem; a caller may set its mask. */
+void problem_make(struct result *result, const struct sentence *sentence, struct variant variant,
+                  uint64_t seed);
+/* Its output and weights. q, k, v: as those of a sentence. */
+void attend(struct result *result, const float *query, const float *key, const float *value);
+/* Gradients of `result`, which attend has filled, along dout [WORDS][2]; zeroed first. */
+struct slopes {
+    float query[WORDS * WIDTH], key[WORDS * WIDTH], learned[2 * HIDDEN * WIDTH];
+};
+void slopes_find(struct slopes *slopes, const struct result *result,
+                 const struct sentence *sentence, const float *dout);
+
+/* ---- claims.c, claims_hard.c, claims_masks.c ---- */
+struct claim {
+    const char *name, *says, *figure_is;
+    double figure, bound; /* worst over all variants; it holds below the bound, or */
+    bool above;           /* above it */
+    int variants;         /* how many were judged */
+};
+enum { CLAIMS = 13 };
+bool claim_holds(const struct claim *claim);
+void claim_worse(struct claim *claim, double figure); /* one more variant */
+void claims_find(struct claim claims[CLAIMS], const struct sentence *sentence, uint64_t seed);
+int claims_soft(struct claim *claims, const struct sentence *sentence, uint64_t seed);
+int claims_hard(struct claim *claims, const struct sentence *sentence, uint64_t seed);
+int claims_masks(struct claim *claims, const struct sentence *sentence, uint64_t seed);
+/* The query of `word` on its way to that of `other`, 0 <= share <= 1, the rest as they are. */
+void query_between(float *query, const struct sentence *sentence, int word, int other, float share);
+
+/* ---- terminal.c, page.c ---- */
+struct choice { /* what to show; -1: all */
+    int score, reach, weighing;
+};
+void terminal_show(const struct sentence *sentence, struct choice choice, uint64_t seed);
+void terminal_claims(const struct claim claims[CLAIMS]);
+int page_draw(const char *path, const struct sentence *sentence, uint64_t seed);
+
+#endif
