@@ -18,13 +18,14 @@ bool rapt__processor_has(rapt_isa isa)
 {
     unsigned a, b, c, d, a7, b7, c7, d7;
     uint32_t vectors = 1u << 12 | 1u << 27 | 1u << 28; /* FMA, XGETBV, AVX */
+    uint32_t foundation = 1u << 16 | 1u << 17;         /* AVX-512 F and DQ */
 
     if (isa == RAPT_ISA_SCALAR) return true;
     if (isa != RAPT_ISA_AVX2 && isa != RAPT_ISA_AVX512) return false;
     if (!__get_cpuid(1, &a, &b, &c, &d) || (c & vectors) != vectors) return false;
     if (!__get_cpuid_count(7, 0, &a7, &b7, &c7, &d7)) return false;
     if (isa == RAPT_ISA_AVX2) return b7 >> 5 & 1 && (saved_state() & 0x06) == 0x06;
-    return b7 >> 5 & 1 && b7 >> 16 & 1 && (saved_state() & 0xe6) == 0xe6;
+    return b7 >> 5 & 1 && (b7 & foundation) == foundation && (saved_state() & 0xe6) == 0xe6;
 }
 #elif defined(__aarch64__)
 bool rapt__processor_has(rapt_isa isa)

@@ -15,12 +15,13 @@
      vf_less(a,b)              a mask (vm): a < b;  vf_equal(a,b);  vm_and, vm_or, vm_bits
      vf_select(m,a,b)          m ? a : b
      vf_sum(v)                 8+8, 4+4, 2+2, 1+1      vf_most(v)  the greatest lane
+     vf_mosts(x)               the greatest lane of each of sixteen
      vu                        eight lanes of 64 bits, for random numbers
      vu_all(u) vu_count(u)     u in all lanes; u, u + 1, ... u + 7
      vu_xor(x,y) vu_high(x)    x >> 32
      vu_times(x,u)             (x mod 2^32) u, u < 2^32
      vu_less(x,y,u)            a vm: lanes of x, then of y, mod 2^32 < u, u < 2^32
-     vf_exp log tanh           simd_math.h
+     vf_exp exp2 log tanh      simd_math.h
 
    vf_max(a,b) and vf_min return b if either is NaN. RAPT_SIMD_HEADER names the machine. */
 #ifndef RAPT_LIB_SIMD_H
@@ -41,6 +42,15 @@ static inline void vf_store_up(float *p, vf v, size_t left)
     else
         vf_store_n(p, v, (int)left);
 }
+
+#ifndef VF_MOSTS /* a machine that has no better way */
+static inline vf vf_mosts(const vf x[16])
+{
+    float most[16];
+    for (int i = 0; i < 16; i++) most[i] = vf_most(x[i]);
+    return vf_load(most);
+}
+#endif
 
 #include "kernel/simd_math.h"
 

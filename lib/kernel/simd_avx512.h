@@ -1,6 +1,6 @@
 /* simd_avx512.h - sixteen lanes in one register. */
-#ifndef __AVX512F__
-#error "compile with -mavx512f"
+#ifndef __AVX512DQ__
+#error "compile with -mavx512f -mavx512dq"
 #endif
 #include <immintrin.h>
 #include <stdint.h>
@@ -84,6 +84,11 @@ static inline vf vf_round(vf a)
 {
     return _mm512_roundscale_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
 }
+#define VF_REST
+static inline vf vf_rest(vf a)
+{
+    return _mm512_reduce_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
 static inline vf vf_sign(vf a, vf b) /* bits of a where the constant is 0, of b where it is 1 */
 {
     __m512i sign = _mm512_set1_epi32((int)0x80000000u);
@@ -145,6 +150,26 @@ static inline float vf_most(vf v)
     __m128 q = _mm_max_ps(_mm256_castps256_ps128(e), _mm256_extractf128_ps(e, 1));
     q = _mm_max_ps(q, _mm_movehl_ps(q, q));
     return _mm_cvtss_f32(_mm_max_ss(q, _mm_movehdup_ps(q)));
+}
+
+#define VF_MOSTS
+static inline vf vf_mosts(const vf x[16])
+{
+    vf a[8], b[4], c[2];
+    for (int i = 0; i < 8; i++) { /* quads: two of x[j], two of x[j + 4] */
+        int j = i + (i & 4);
+        a[i] = _mm512_max_ps(_mm512_shuffle_f32x4(x[j], x[j + 4], 0x44),
+                             _mm512_shuffle_f32x4(x[j], x[j + 4], 0xee));
+    }
+    for (int i = 0; i < 4; i++) /* one quad of x[i], x[i + 4], x[i + 8], x[i + 12] */
+        b[i] = _mm512_max_ps(_mm512_shuffle_f32x4(a[i], a[i + 4], 0x88),
+                             _mm512_shuffle_f32x4(a[i], a[i + 4], 0xdd));
+    for (int i = 0; i < 2; i++) {
+        __m512d even = _mm512_castps_pd(b[2 * i]), odd = _mm512_castps_pd(b[2 * i + 1]);
+        c[i] = _mm512_max_ps(_mm512_castpd_ps(_mm512_unpacklo_pd(even, odd)),
+                             _mm512_castpd_ps(_mm512_unpackhi_pd(even, odd)));
+    }
+    return _mm512_max_ps(_mm512_shuffle_ps(c[0], c[1], 0x88), _mm512_shuffle_ps(c[0], c[1], 0xdd));
 }
 
 typedef __m512i vu;

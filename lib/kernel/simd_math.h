@@ -20,6 +20,31 @@ static inline vf vf_exp(vf x)
     return vf_ldexp(p, n);
 }
 
+/* 2^r for |r| <= 1/2. */
+static inline vf vf_exp2_small(vf r)
+{
+    vf p = vf_fma(vf_all(0x1.5bba14p-10f), r, vf_all(0x1.3cea88p-7f));
+
+    p = vf_fma(p, r, vf_all(0x1.c6b752p-5f));
+    p = vf_fma(p, r, vf_all(0x1.ebf9bcp-3f));
+    p = vf_fma(p, r, vf_all(0x1.62e42ap-1f));
+    return vf_fma(p, r, vf_all(1));
+}
+
+/* 2^x for x <= 128, error below 2.1 ulp; half the work of vf_exp. -infinity gives 0. */
+#ifdef VF_REST /* x - round(x), 0 for infinity; and any power of two */
+static inline vf vf_exp2(vf x)
+{
+    return vf_ldexp(vf_exp2_small(vf_rest(x)), vf_round(x));
+}
+#else
+static inline vf vf_exp2(vf x)
+{
+    vf c = vf_max(vf_all(-152), x), n = vf_round(c);
+    return vf_ldexp(vf_exp2_small(vf_sub(c, n)), n);
+}
+#endif
+
 /* Natural logarithm, error below 0.88 ulp. log 0 = -infinity, of negative numbers NaN.
    x = 2^n (1 + f) with 1 + f in [sqrt 1/2, sqrt 2); log(1 + f) = f - f^2/2 + f^3 p(f). */
 static inline vf vf_log(vf x)

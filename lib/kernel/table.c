@@ -14,6 +14,8 @@
 #include "elementary.c"
 #include "norm.c"
 #include "softmax.c"
+#include "tile_product.c"
+
 #include "tile.c"
 #include "tile_backward.c"
 #include "weigh.c"

@@ -15,10 +15,9 @@
 #include <math.h>
 #include <string.h>
 
-enum {
-    BLOCK_PANELS = ATTEND_BLOCK / LANES,
-    CHAIN = 32 /* products of a score that are summed in one go */
-};
+enum { BLOCK_PANELS = ATTEND_BLOCK / LANES };
+
+static const float LOG2_E = 0x1.715476p0f;
 
 static int lesser(int a, int b)
 {
@@ -39,55 +38,6 @@ static int tiles_of(int rows)
 static int tile_begin(int rows, int i)
 {
     return rows * i / tiles_of(rows);
-}
-
-/* x[r][s] += y[r][s] over whole panels; rows ATTEND_BLOCK apart. */
-static void add_tile(int rows, float *x, const float *y, int panels)
-{
-    for (int r = 0; r < rows; r++)
-        for (int n = r * ATTEND_BLOCK; n < r * ATTEND_BLOCK + panels * LANES; n += LANES)
-            vf_store(x + n, vf_add(vf_load(x + n), vf_load(y + n)));
-}
-
-/* scores[r][s] = q[r].k[s]; q [depth][VF_ROWS], of which `rows` are used; keys [panels][depth][16].
-   Chains of 32 fma are added up one after the other: half the error of one chain of 128. */
-static void score_tile(int rows, const float *q, const float *keys, int depth, int panels,
-                       float *scores)
-{
-    _Alignas(64) float more[VF_ROWS * ATTEND_BLOCK];
-    for (int k = 0; k < depth; k += CHAIN) {
-        const struct product p = {.depth = lesser(depth - k, CHAIN),
-                                  .a = q + k * VF_ROWS,
-                                  .a_row = 1,
-                                  .a_step = VF_ROWS,
-                                  .b = keys + k * LANES,
-                                  .b_panel = (ptrdiff_t)depth * LANES,
-                                  .b_step = LANES,
-                                  .c = k ? more : scores,
-                                  .c_row = ATTEND_BLOCK,
-                                  .c_panel = LANES};
-        tile_rows(rows, &p, 0, 0, panels);
-        if (k) add_tile(rows, scores, more, panels);
-    }
-}
-
-/* o[r] = (or, if add, +=) the sum of weights[r][s] values[s] over `keys` keys; rows of width
-   floats. */
-static void weigh_tile(int rows, const float *weights, const float *values, int keys, int width,
-                       bool add, float *o)
-{
-    const struct product p = {.depth = keys,
-                              .a = weights,
-                              .a_row = ATTEND_BLOCK,
-                              .a_step = 1,
-                              .b = values,
-                              .b_panel = LANES,
-                              .b_step = width,
-                              .c = o,
-                              .c_row = width,
-                              .c_panel = LANES,
-                              .add = add};
-    tile_rows(rows, &p, 0, 0, width / LANES);
 }
 
 static bool pad_rows(const float *x, ptrdiff_t ld, int rows, int width, float *to)
@@ -234,58 +184,65 @@ static void drop_tile(const struct attend_row *row, int rows, uint32_t below, fl
 /* ---- the running softmax of one tile ---- */
 
 struct running {
-    float *most; /* [rows] the greatest scaled score so far */
+    float *most; /* [rows] the greatest score so far */
     float *sums; /* [rows][16] sums of exponentials, lane by lane */
     float *o;    /* [rows][width] weighted sum of values */
     int width;
 };
 
-/* The greatest score of each row, scaled, taken into state->most. base: what the exponents are
-   taken from; fade: what earlier sums have to be multiplied with. */
-static void raise_most(const struct running *state, int rows, const float *scores, int panels,
-                       float scale, float base[LANES], float fade[LANES])
+/* The greatest of each sixteenth score of a row, for scores that have been changed. */
+static void find_most(int rows, const float *scores, int panels, float *lanes)
 {
-    float top[LANES];
-    for (int r = 0; r < rows; r++) {
-        const float *s = scores + r * ATTEND_BLOCK;
-        vf m = vf_all(-INFINITY);
-        for (int p = 0; p < panels; p++) m = vf_max(vf_load(s + p * LANES), m);
-        top[r] = vf_most(m);
+    for (int r = 0; r < rows; r++, scores += ATTEND_BLOCK) {
+        vf m = vf_load(scores);
+        for (int p = 1; p < panels; p++) m = vf_max(vf_load(scores + p * LANES), m);
+        vf_store(lanes + r * LANES, m);
     }
-    vf least = vf_all(-INFINITY), old = vf_load_n(state->most, rows, 0);
-    vf most = vf_max(vf_mul(vf_load_n(top, rows, 0), vf_all(scale)), old);
+}
+
+/* The greatest score of each row is taken into state->most. lanes: the greatest scores, [16][16].
+   base: what exponents are taken from; fade: what earlier sums have to be multiplied with. Returns
+   a bit for each row that is so great that scale base, rounded, would be off by more than a little.
+ */
+static unsigned raise_most(const struct running *state, int rows, const float *lanes, float scale,
+                           float base[LANES], float fade[LANES])
+{
+    vf x[LANES], least = vf_all(-INFINITY), times = vf_all(scale);
+    for (int r = 0; r < LANES; r++) x[r] = vf_load(lanes + r * LANES);
+    vf old = vf_load_n(state->most, rows, 0);
+    vf most = vf_max(vf_mosts(x), old);
     vf from = vf_select(vf_equal(most, least), vf_zero(), most);
     vf_store_n(state->most, most, rows);
     vf_store(base, from);
-    vf_store(fade, vf_exp(vf_sub(old, from)));
+    vf_store(fade, vf_exp2(vf_mul(vf_sub(old, from), times)));
+    return vm_bits(vf_less(vf_all(0x1p20f), vf_abs(vf_mul(from, times))));
 }
 
-/* Scores become weights relative to state->most, which is raised first. fade: see there. */
-static void soften(const struct running *state, int rows, float *scores, int panels, float scale,
-                   float fade[LANES])
+/* Scores of a row become weights 2^(scale (score - base)); returns their sums, lane by lane. */
+static inline __attribute__((always_inline)) vf soften_row(float *s, int panels, float scale,
+                                                           float base, bool great)
 {
-    float base[LANES];
-    raise_most(state, rows, scores, panels, scale, base, fade);
-    vf times = vf_all(scale);
+    vf times = vf_all(scale), from = vf_all(great ? base : -(base * scale)), sum = vf_zero();
+    for (int p = 0; p < panels; p++) {
+        vf x = vf_load(s + p * LANES);
+        x = great ? vf_mul(vf_sub(x, from), times) : vf_fma(x, times, from);
+        x = vf_exp2(x);
+        vf_store(s + p * LANES, x);
+        sum = vf_add(sum, x);
+    }
+    return sum;
+}
+
+/* Scores become weights relative to state->most, and are added up. */
+static void soften(const struct running *state, int rows, float *scores, int panels, float scale,
+                   const float base[LANES], const float fade[LANES], unsigned great)
+{
     for (int r = 0; r < rows; r++) {
         float *s = scores + r * ATTEND_BLOCK, *sums = state->sums + r * LANES;
-        vf from = vf_all(-base[r]), sum = vf_zero();
-        for (int p = 0; p < panels; p++) {
-            vf e = vf_exp(vf_fma(vf_load(s + p * LANES), times, from));
-            vf_store(s + p * LANES, e);
-            sum = vf_add(sum, e);
-        }
+        vf sum = great >> r & 1 ? soften_row(s, panels, scale, base[r], true)
+                                : soften_row(s, panels, scale, base[r], false);
         vf_store(sums, vf_fma(vf_load(sums), vf_all(fade[r]), sum));
     }
-}
-
-/* o = o fade + part */
-static void merge(const struct running *state, int rows, const float fade[LANES], const float *part)
-{
-    for (int r = 0; r < rows; r++)
-        for (int n = r * state->width; n < (r + 1) * state->width; n += LANES)
-            vf_store(state->o + n,
-                     vf_fma(vf_load(state->o + n), vf_all(fade[r]), vf_load(part + n)));
 }
 
 /* ---- attend ---- */
@@ -297,7 +254,19 @@ struct attend_tile { /* some rows of an attend */
     struct sight sight;
     struct running state;
     const float *q; /* [key width][VF_ROWS] */
+    /* of the block of keys at hand: */
+    int key, keys, panels; /* what is seen of it; keys 0: nothing */
+    float *scores;         /* [rows][ATTEND_BLOCK], then weights */
+    struct seen seen;
+    float base[LANES], fade[LANES];
+    unsigned great; /* see raise_most */
 };
+
+/* What scores are still to be multiplied with: signs are in q, and all of it in look_tile's. */
+static float scale_of(const struct attend_tile *t)
+{
+    return t->row->bias ? 1 : t->a->scale < 0 ? -t->a->scale : t->a->scale;
+}
 
 static bool any_wild(const unsigned char *wild, int panels)
 {
@@ -306,46 +275,66 @@ static bool any_wild(const unsigned char *wild, int panels)
     return any;
 }
 
-/* o = weights x values of `keys` keys from `key` on. */
-static void weigh_block(const struct attend_tile *t, const struct seen *seen, const float *weights,
-                        int key, int keys, float *o)
+/* The same as weigh_tile where some values are wild: panel by panel in `part`, then merged. */
+static void weigh_wild(const struct attend_tile *t, const float *values, const unsigned char *wild)
 {
-    const struct attend_keys *from = t->a->keys;
-    int width = t->state.width;
-    const float *values = from->values + (ptrdiff_t)key * width;
-    const unsigned char *wild = from->wild + key / LANES;
-    if (seen->all || !any_wild(wild, (keys + LANES - 1) / LANES)) {
-        weigh_tile(t->rows, weights, values, keys, width, false, o);
-        return;
-    }
-    memset(o, 0, (size_t)(t->rows * width) * sizeof *o);
-    for (int p = 0, n; p * LANES < keys; p++, values += n * width, weights += LANES) {
-        n = lesser(keys - p * LANES, LANES);
+    int width = t->state.width, size = t->rows * width;
+    float *part = t->a->scratch + ATTEND_ROWS * (LANES + 1 + width);
+    const float *weights = t->scores;
+    memset(part, 0, (size_t)size * sizeof *part);
+    for (int p = 0, n; p < t->panels; p++, values += n * width, weights += LANES) {
+        n = lesser(t->keys - p * LANES, LANES);
         if (wild[p])
-            weigh_seen(t->rows, seen, p, weights, values, n, width, o);
+            weigh_seen(t->rows, &t->seen, p, weights, values, n, width, part);
         else
-            weigh_tile(t->rows, weights, values, n, width, true, o);
+            add_tile(t->rows, weights, values, n, width, part);
     }
+    for (int r = 0; r < t->rows; r++)
+        for (int n = r * width; n < (r + 1) * width; n += LANES)
+            vf_store(t->state.o + n,
+                     vf_fma(vf_load(t->state.o + n), vf_all(t->fade[r]), vf_load(part + n)));
 }
 
-/* One block of keys, as far as the tile sees it. */
-static void attend_block(const struct attend_tile *t, int block, float *scores, float *part)
+/* Three steps for a block of keys, as far as the tile sees it. Each step is done for all tiles
+   before the next: what one tile waits for at its end is covered by the next one's work. */
+
+static void score_block(struct attend_tile *t, int block, float *lanes)
 {
     const struct attend *a = t->a;
-    int depth = a->keys->key_width;
-    int key = greater(block, t->sight.first / LANES * LANES);
-    int keys = lesser(block + ATTEND_BLOCK, t->sight.last) - key;
-    if (keys <= 0) return;
-    int panels = (keys + LANES - 1) / LANES;
-    float size = a->scale < 0 ? -a->scale : a->scale, fade[LANES];
-    struct seen seen;
-    score_tile(t->rows, t->q, a->keys->keys + (ptrdiff_t)key * depth, depth, panels, scores);
-    look_tile(t->row, t->rows, &t->sight, size, key, panels, scores, ATTEND_BLOCK, &seen);
-    soften(&t->state, t->rows, scores, panels, t->row->bias ? 1 : size, fade);
+    const struct attend_keys *from = a->keys;
+    t->key = greater(block, t->sight.first / LANES * LANES);
+    t->keys = greater(0, lesser(block + ATTEND_BLOCK, t->sight.last) - t->key);
+    t->panels = (t->keys + LANES - 1) / LANES;
+    if (t->keys == 0) return;
+    float size = a->scale < 0 ? -a->scale : a->scale;
+    score_tile(t->rows, t->q, from->keys + (ptrdiff_t)t->key * from->key_width, from->key_width,
+               t->panels, t->scores, lanes);
+    look_tile(t->row, t->rows, &t->sight, size, t->key, t->panels, t->scores, ATTEND_BLOCK,
+              &t->seen);
+    if (!t->seen.all) find_most(t->rows, t->scores, t->panels, lanes);
+    t->great = raise_most(&t->state, t->rows, lanes, LOG2_E * scale_of(t), t->base, t->fade);
+}
+
+static void soften_block(struct attend_tile *t)
+{
+    const struct attend *a = t->a;
+    if (t->keys == 0) return;
+    soften(&t->state, t->rows, t->scores, t->panels, LOG2_E * scale_of(t), t->base, t->fade,
+           t->great);
     if (a->drop_below)
-        drop_tile(t->row, t->rows, a->drop_below, a->drop_scale, key, panels, scores);
-    weigh_block(t, &seen, scores, key, keys, part);
-    merge(&t->state, t->rows, fade, part);
+        drop_tile(t->row, t->rows, a->drop_below, a->drop_scale, t->key, t->panels, t->scores);
+}
+
+static void weigh_block(const struct attend_tile *t)
+{
+    const struct attend_keys *from = t->a->keys;
+    const float *values = from->values + (ptrdiff_t)t->key * t->state.width;
+    const unsigned char *wild = from->wild + t->key / LANES;
+    if (t->keys == 0) return;
+    if (t->seen.all || !any_wild(wild, t->panels))
+        weigh_tile(t->rows, t->scores, values, t->keys, t->state.width, t->fade, t->state.o);
+    else
+        weigh_wild(t, values, wild);
 }
 
 /* out = o / l, lse = m + log l; a row that saw nothing: 0 and -infinity. The added 0 turns -0,
@@ -354,11 +343,11 @@ static void finish_tile(const struct attend_tile *t)
 {
     const struct running *s = &t->state;
     int columns = t->a->keys->value_width;
-    float sums[LANES], lse[LANES];
+    float sums[LANES], lse[LANES], scale = scale_of(t);
     for (int r = 0; r < t->rows; r++) sums[r] = vf_sum(vf_load(s->sums + r * LANES));
     vf l = vf_load_n(sums, t->rows, 1), most = vf_load_n(s->most, t->rows, 0);
     vf none = vf_all(-INFINITY);
-    vf_store(lse, vf_select(vf_equal(l, vf_zero()), none, vf_add(most, vf_log(l))));
+    vf_store(lse, vf_select(vf_equal(l, vf_zero()), none, vf_fma(most, vf_all(scale), vf_log(l))));
     for (int r = 0; r < t->rows; r++) {
         const struct attend_row *row = t->row + r;
         bool blind = sums[r] == 0;
@@ -373,19 +362,21 @@ static void finish_tile(const struct attend_tile *t)
 }
 
 /* Rows [row, end) as tile number i, its state set to the beginning. */
-static void make_tile(const struct attend *a, int i, int row, int end, struct attend_tile *t)
+static void make_tile(const struct attend *a, int i, int row, int end, float *scores,
+                      struct attend_tile *t)
 {
     int depth = a->keys->key_width, width = rapt__padded(a->keys->value_width);
     float *sums = a->scratch, *o = sums + ATTEND_ROWS * LANES, *most = o + ATTEND_ROWS * width;
     float *q = most + ATTEND_ROWS + VF_ROWS * width + slot_of(i, depth),
           sign = a->scale < 0 ? -1.f : 1.f;
     int rows = end - row;
-    *t = (struct attend_tile){a,
-                              a->row + row,
-                              rows,
-                              sight_of(a->row + row, rows),
-                              {most + row, sums + row * LANES, o + row * width, width},
-                              q};
+    t->a = a;
+    t->row = a->row + row;
+    t->rows = rows;
+    t->sight = sight_of(t->row, rows);
+    t->state = (struct running){most + row, sums + row * LANES, o + row * width, width};
+    t->q = q;
+    t->scores = scores + row * ATTEND_BLOCK;
     const float *x[VF_ROWS];
     for (int r = 0; r < rows; r++) {
         x[r] = t->row[r].q;
@@ -399,13 +390,16 @@ static void make_tile(const struct attend *a, int i, int row, int end, struct at
 static void attend(const struct attend *a)
 {
     struct attend_tile tile[ATTEND_SLOTS / VF_ROWS];
-    _Alignas(64) float scores[VF_ROWS * ATTEND_BLOCK];
+    _Alignas(64) float scores[ATTEND_ROWS * ATTEND_BLOCK], lanes[LANES * LANES] = {0};
     int tiles = tiles_of(a->rows);
     struct sight sight = sight_of(a->row, a->rows);
     for (int i = 0; i < tiles; i++)
-        make_tile(a, i, tile_begin(a->rows, i), tile_begin(a->rows, i + 1), tile + i);
-    float *part = tile[0].state.most + ATTEND_ROWS;
-    for (int key = sight.first / ATTEND_BLOCK * ATTEND_BLOCK; key < sight.last; key += ATTEND_BLOCK)
-        for (int i = 0; i < tiles; i++) attend_block(tile + i, key, scores, part);
+        make_tile(a, i, tile_begin(a->rows, i), tile_begin(a->rows, i + 1), scores, tile + i);
+    for (int key = sight.first / ATTEND_BLOCK * ATTEND_BLOCK; key < sight.last;
+         key += ATTEND_BLOCK) {
+        for (int i = 0; i < tiles; i++) score_block(tile + i, key, lanes);
+        for (int i = 0; i < tiles; i++) soften_block(tile + i);
+        for (int i = 0; i < tiles; i++) weigh_block(tile + i);
+    }
     for (int i = 0; i < tiles; i++) finish_tile(tile + i);
 }

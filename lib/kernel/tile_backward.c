@@ -4,24 +4,6 @@
    is one chain of fma in the order of keys, of dk and dv in the order of queries, across blocks
    too; so how work is shared out changes no bit. */
 
-/* c[s][n] += sum over t of a[t][s] b[t][n]: `rows` of s; a [terms][ATTEND_BLOCK]; b and c rows of
-   width floats. */
-static void turn_tile(int rows, const float *a, const float *b, int terms, int width, float *c)
-{
-    const struct product p = {.depth = terms,
-                              .a = a,
-                              .a_row = 1,
-                              .a_step = ATTEND_BLOCK,
-                              .b = b,
-                              .b_panel = LANES,
-                              .b_step = width,
-                              .c = c,
-                              .c_row = width,
-                              .c_panel = LANES,
-                              .add = true};
-    tile_rows(rows, &p, 0, 0, width / LANES);
-}
-
 struct span { /* a tile of the rows of a block, and the keys of it that they see */
     int tile, row, rows;
     struct sight sight;
@@ -64,7 +46,7 @@ static void rebuild(const struct attend_backward *b, const struct span *s)
     w += s->key - b->key;
     score_tile(s->rows, b->q_slots + slot_of(s->tile, b->key_width),
                b->key_panels + (ptrdiff_t)(s->key - b->key) * b->key_width, b->key_width, s->panels,
-               w);
+               w, NULL);
     struct seen seen;
     const struct attend_row *row = b->row + s->row;
     look_tile(row, s->rows, &s->sight, size, s->key, s->panels, w, ATTEND_BLOCK, &seen);
@@ -115,7 +97,7 @@ static void score_gradients(const struct attend_backward *b, const struct span *
     w += s->key - b->key, ds += s->key - b->key;
     score_tile(s->rows, b->dout_slots + slot_of(s->tile, b->value_width),
                b->value_panels + (ptrdiff_t)(s->key - b->key) * b->value_width, b->value_width,
-               s->panels, ds);
+               s->panels, ds, NULL);
     for (int r = 0; r < s->rows; r++)
         score_gradient(b, s, r, w + r * ATTEND_BLOCK, ds + r * ATTEND_BLOCK);
 }
@@ -170,8 +152,8 @@ static void query_gradients(const struct attend_backward *b)
         struct span s = span_of(b, i);
         int key = s.key - b->key;
         if (s.keys > 0)
-            weigh_tile(s.rows, b->dscores + s.row * ATTEND_BLOCK + key, b->key_rows + key * width,
-                       s.keys, width, true, b->dq + s.row * width);
+            add_tile(s.rows, b->dscores + s.row * ATTEND_BLOCK + key, b->key_rows + key * width,
+                     s.keys, width, b->dq + s.row * width);
     }
 }
 

@@ -37,15 +37,32 @@ static double worst_error(vf (*f)(vf), double (*definition)(double))
 }
 
 #ifdef __FP_FAST_FMAF
-static const double EXP_ERROR = 0.90, LOG_ERROR = 0.88, TANH_ERROR = 0.96;
+static const double EXP_ERROR = 0.90, EXP2_ERROR = 2.1, LOG_ERROR = 0.88, TANH_ERROR = 0.96;
 #else
-static const double EXP_ERROR = 1.1, LOG_ERROR = 1.1, TANH_ERROR = 1.5;
+static const double EXP_ERROR = 1.1, EXP2_ERROR = 2.2, LOG_ERROR = 1.1, TANH_ERROR = 1.5;
 #endif
 
 static void exponential(void **state)
 {
     (void)state;
     near_by(worst_error(vf_exp, exp), 0, EXP_ERROR);
+}
+
+/* Defined to 128. */
+static vf power_of_two(vf x)
+{
+    return vf_exp2(vf_min(vf_all(128), x));
+}
+
+static double power_of_two_wanted(double x)
+{
+    return exp2(x > 128 ? 128 : x);
+}
+
+static void power(void **state)
+{
+    (void)state;
+    near_by(worst_error(power_of_two, power_of_two_wanted), 0, EXP2_ERROR);
 }
 
 static void logarithm(void **state)
@@ -90,9 +107,9 @@ static void rounding(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(exponential),        cmocka_unit_test(logarithm),
-        cmocka_unit_test(hyperbolic_tangent), cmocka_unit_test(at_the_ends),
-        cmocka_unit_test(rounding),
+        cmocka_unit_test(exponential), cmocka_unit_test(power),
+        cmocka_unit_test(logarithm),   cmocka_unit_test(hyperbolic_tangent),
+        cmocka_unit_test(at_the_ends), cmocka_unit_test(rounding),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
