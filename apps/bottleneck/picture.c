@@ -17,7 +17,8 @@ static void draw_curves(struct svg *svg, const struct report *report)
     svg_rect(svg, edge, chart.y, chart.x + chart.width - edge, chart.height, "#F7F3EA", "none");
     chart_frame(svg, &chart);
     svg_line(svg, edge, chart.y, edge, chart.y + chart.height, "#B0A080", 1);
-    svg_text(svg, edge + 8, chart.y - 6, 12, SVG_LEFT, "#807050", "longer than any in training");
+    svg_text(svg, chart.x + chart.width - 10, chart.y + 18, 12, SVG_RIGHT, "#807050",
+             "longer than any in training");
     for (int k = 0; k < KINDS; k++) {
         double xs[POINTS], ys[POINTS];
         for (int i = 0; i < POINTS; i++) {

@@ -70,7 +70,7 @@ struct result {
 };
 struct model *learn(const struct setup *setup);
 void measure(struct result *result, struct model *model, const struct setup *setup);
-/* Three quarters of the captions of pairs never seen are right, and a thing's patches get twice
+/* Four of five captions of pairs never seen are right, and a thing's patches get twice
    the weight they would get by chance, while its colour and while its shape is said. */
 bool claim_holds(const struct result *result);
 

@@ -92,7 +92,7 @@ void measure(struct result *result, struct model *model, const struct setup *set
 
 bool claim_holds(const struct result *result)
 {
-    return result->exact >= 0.75 && result->colours >= 2 * result->chance &&
+    return result->exact >= 0.8 && result->colours >= 2 * result->chance &&
            result->shapes >= 2 * result->chance;
 }
 

@@ -77,13 +77,13 @@ static void describe(struct scene *scene)
     scene->words[scene->count] = END;
 }
 
-/* One pair of things in eight, by lot, is never seen while learning, in either order. */
+/* One pair of things in six, by lot, is never seen while learning, in either order. */
 static bool is_held_out(const struct thing *things)
 {
     int a = things[0].colour * SHAPES + things[0].shape;
     int b = things[1].colour * SHAPES + things[1].shape;
     struct random lot = random_from((uint64_t)(a < b ? a : b), (uint64_t)(a < b ? b : a));
-    return random_below(&lot, 8) == 0;
+    return random_below(&lot, 6) == 0;
 }
 
 void scene_draw(struct scene *scene, struct random *random, bool held_out)

@@ -64,7 +64,7 @@ void print_result(const struct result *result, const struct example *examples)
            100 * result->seen, 100 * result->exact);
     printf("weight on a thing's patches: %.2f at its colour, %.2f at its shape, by chance %.2f\n",
            result->colours, result->shapes, result->chance);
-    printf("The claim %s: three of four captions of pairs never seen are right, and a thing's\n"
+    printf("The claim %s: four of five captions of pairs never seen are right, and a thing's\n"
            "patches get twice their share while it is named.\n",
            claim_holds(result) ? "holds" : "does NOT hold");
 }

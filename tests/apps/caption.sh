@@ -19,7 +19,7 @@ value() {
 [ "$(wc -l <out)" -eq 1 ] || fail "not one line of JSON"
 echo "exact $(value exact); weight $(value weight_colour) and $(value weight_shape)," \
     "by chance $(value chance)"
-awk "BEGIN { exit !($(value exact) >= 0.75 && $(value chance) > 0.1 && $(value chance) < 0.3 &&
+awk "BEGIN { exit !($(value exact) >= 0.8 && $(value chance) > 0.1 && $(value chance) < 0.3 &&
     $(value weight_colour) >= 2 * $(value chance) && $(value weight_shape) >= 2 * $(value chance)) }" ||
     fail "the claim fails"
 grep -q '"claim":true' out || fail "it says so itself"

@@ -1,6 +1,7 @@
 /* kit - the layers of the demonstrations, judged by difference quotients; random numbers; SVG that
    an XML reader would take. */
 #define _POSIX_C_SOURCE 200809L
+#include "kit/attend.h"
 #include "kit/layers.h"
 #include "kit/program.h"
 #include "kit/svg.h"
@@ -35,7 +36,7 @@ struct layer {
     struct params params;
     struct linear linear;
     struct norm norm;
-    struct embed embed;
+    struct attend *attend;
 };
 
 /* sum of y dy, in double. */
@@ -140,6 +141,18 @@ static void relu_b(const struct layer *l, const float *x, const float *y, const 
     relu_backward(size_of(l), y, dy, dx);
 }
 
+/* Self-attention: two sequences of half the rows each. */
+static void attend_f(const struct layer *l, const float *x, float *y)
+{
+    attend_forward(l->attend, 2, l->rows / 2, l->rows / 2, x, x, y);
+}
+static void attend_b(const struct layer *l, const float *x, const float *y, const float *dy,
+                     float *dx)
+{
+    (void)y;
+    attend_backward(l->attend, x, x, dy, dx, dx);
+}
+
 static struct layer make(int rows, int in, int out, layer_forward *forward,
                          layer_backward *backward)
 {
@@ -173,6 +186,29 @@ static void test_norm(void **state)
     for (int j = 0; j < 10; j++) layer.norm.gain[j] = 1 + 0.1F * (float)j;
     judge(&layer);
     params_free(&layer.params);
+}
+
+static void test_attend(void **state)
+{
+    (void)state;
+    for (int causal = 0; causal < 2; causal++) {
+        struct random random = random_from(5, 0);
+        struct layer layer = make(6, 8, 8, attend_f, attend_b);
+        struct attend attend;
+        float x[48], y[48] = {0}, weights[9];
+        layer.attend = &attend;
+        params_create(&layer.params, MOST);
+        attend_create(&attend, &layer.params, &random, 8, 2, causal);
+        judge(&layer);
+        fill(&random, x, 48);
+        attend_forward(&attend, 2, 3, 3, x, x, y);
+        attend_weights(&attend, 1, weights);
+        for (int t = 0; t < 3; t++)
+            assert_float_equal(weights[3 * t] + weights[3 * t + 1] + weights[3 * t + 2], 1, 1e-5);
+        if (causal) assert_float_equal(weights[1] + weights[2] + weights[5], 0, 0);
+        params_free(&layer.params);
+        attend_free(&attend);
+    }
 }
 
 static void test_activations(void **state)
@@ -315,10 +351,11 @@ static void test_svg(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_linear),      cmocka_unit_test(test_norm),
-        cmocka_unit_test(test_activations), cmocka_unit_test(test_embed),
-        cmocka_unit_test(test_loss),        cmocka_unit_test(test_adam),
-        cmocka_unit_test(test_random),      cmocka_unit_test(test_svg),
+        cmocka_unit_test(test_linear), cmocka_unit_test(test_norm),
+        cmocka_unit_test(test_attend), cmocka_unit_test(test_activations),
+        cmocka_unit_test(test_embed),  cmocka_unit_test(test_loss),
+        cmocka_unit_test(test_adam),   cmocka_unit_test(test_random),
+        cmocka_unit_test(test_svg),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
