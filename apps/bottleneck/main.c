@@ -69,7 +69,7 @@ int main(int argc, char **argv)
     bool quick = false, json = false;
     const char *path = NULL;
     struct option_row rows[] = {
-        {"quick", OPTION_FLAG, &quick, "", "shorter sentences and less of them", 0, 0, 0},
+        {"quick", OPTION_FLAG, &quick, "", "shorter sentences, and fewer", 0, 0, 0},
         {"longest", OPTION_WHOLE, &setup.longest, "N", "words of a training sentence", 8, 28, 0},
         {"steps", OPTION_WHOLE, &setup.steps, "N", "batches of 32 sentences", 1, 1000000, 0},
         {"seed", OPTION_SEED, &setup.seed, "N", "of sentences and first parameters", 0, 0, 0},
