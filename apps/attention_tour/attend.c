@@ -3,6 +3,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+bool variant_is(struct variant v)
+{
+    return rapt_score_name(v.score) != NULL;
+}
+
+struct variant variant_after(struct variant v)
+{
+    v.weighing = (rapt_weighing)(v.weighing + 1);
+    if (rapt_weighing_name(v.weighing) != NULL) return v;
+    v.weighing = RAPT_WEIGH_SOFT;
+    v.reach = (rapt_reach)(v.reach + 1);
+    if (rapt_reach_name(v.reach) != NULL) return v;
+    v.reach = RAPT_REACH_GLOBAL;
+    v.score = (rapt_score)(v.score + 1);
+    return v;
+}
+
 bool is_hard(rapt_weighing weighing)
 {
     return weighing == RAPT_WEIGH_ARGMAX || weighing == RAPT_WEIGH_SAMPLE ||

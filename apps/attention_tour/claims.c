@@ -73,23 +73,21 @@ int claims_soft(struct claim *claims, const struct sentence *s, uint64_t seed)
          .bound = 1e-6},
     };
     memcpy(claims, said, sizeof said);
-    for (int score = 0; rapt_score_name(score) != NULL; score++)
-        for (int reach = 0; rapt_reach_name(reach) != NULL; reach++)
-            for (int weighing = 0; rapt_weighing_name(weighing) != NULL; weighing++) {
-                struct result r;
-                if (is_hard(weighing)) continue;
-                problem_make(&r, s, (struct variant){score, reach, weighing}, seed);
-                attend(&r, s->query, s->key, s->value);
-                const bool fades = reach == RAPT_REACH_LOCAL_P;
-                const double off = off_simplex(r.weights, fades);
-                const double outside = outside_hull(s->value, r.out, fades);
-                if (fades) {
-                    claim_worse(&claims[2], fmax(off, outside));
-                } else {
-                    claim_worse(&claims[0], off);
-                    claim_worse(&claims[1], outside);
-                }
-            }
+    for (struct variant v = {0}; variant_is(v); v = variant_after(v)) {
+        struct result r;
+        if (is_hard(v.weighing)) continue;
+        problem_make(&r, s, v, seed);
+        attend(&r, s->query, s->key, s->value);
+        const bool fades = v.reach == RAPT_REACH_LOCAL_P;
+        const double off = off_simplex(r.weights, fades);
+        const double outside = outside_hull(s->value, r.out, fades);
+        if (fades) {
+            claim_worse(&claims[2], fmax(off, outside));
+        } else {
+            claim_worse(&claims[0], off);
+            claim_worse(&claims[1], outside);
+        }
+    }
     return sizeof said / sizeof *said;
 }
 

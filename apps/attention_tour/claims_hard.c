@@ -124,41 +124,53 @@ static double judge_jump(const struct sentence *s, struct variant hard, struct v
     return NAN;
 }
 
-static void judge_argmax(struct claim *claims, const struct sentence *s, int score, int reach)
+static struct variant softened(struct variant variant)
 {
-    const struct variant hard = {score, reach, RAPT_WEIGH_ARGMAX}, soft = {score, reach, 0};
-    struct slopes slopes;
+    variant.weighing = RAPT_WEIGH_SOFT;
+    return variant;
+}
+
+static void find_slopes(struct slopes *slopes, const struct sentence *s, struct variant variant,
+                        uint64_t seed)
+{
+    static const float reward[WORDS] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
     struct result r;
+    problem_make(&r, s, variant, seed);
+    r.problem.reward = reward;
+    attend(&r, s->query, s->key, s->value);
+    slopes_find(slopes, &r, s, along);
+}
+
+static void judge_argmax(struct claim *claims, const struct sentence *s, struct variant hard)
+{
+    const struct variant soft = softened(hard);
+    struct slopes slopes;
     claim_worse(&claims[STILL], moved(s, soft) > 0 ? moved(s, hard) : NAN);
     claim_worse(&claims[JUMP], judge_jump(s, hard, soft));
-    problem_make(&r, s, hard, 1);
-    attend(&r, s->query, s->key, s->value);
-    slopes_find(&slopes, &r, s, along);
+    find_slopes(&slopes, s, hard, 1);
     claim_worse(&claims[GRADIENT], fmax(largest(slopes.query, WORDS * WIDTH),
                                         fmax(largest(slopes.key, WORDS * WIDTH),
                                              largest(slopes.learned, 2 * HIDDEN * WIDTH))));
 }
 
-static void judge_others(struct claim *claims, const struct sentence *s, int score, int reach,
-                         uint64_t seed)
+/* Location-aware scores read the weights of the query before, and those are hard here: they have
+   another softmax to begin with. */
+static void judge_straight(struct claim *claims, const struct sentence *s, struct variant straight)
 {
-    static const float reward[WORDS] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
-    const rapt_weighing kinds[3] = {RAPT_WEIGH_SOFT, RAPT_WEIGH_STRAIGHT_THROUGH,
-                                    RAPT_WEIGH_SAMPLE};
-    struct slopes slopes[3];
-    for (int i = 0; i < 3; i++) {
-        struct result r;
-        problem_make(&r, s, (struct variant){score, reach, kinds[i]}, seed);
-        r.problem.reward = reward;
-        attend(&r, s->query, s->key, s->value);
-        slopes_find(&slopes[i], &r, s, along);
-    }
-    /* Location-aware scores read the weights of the query before, and those are hard here. */
-    double size = largest(slopes[0].query, WORDS * WIDTH);
-    if (score != RAPT_SCORE_LOCATION_AWARE)
-        claim_worse(&claims[STRAIGHT],
-                    difference(slopes[0].query, slopes[1].query, WORDS * WIDTH) / size);
-    claim_worse(&claims[DRAWN], largest(slopes[2].query, WORDS * WIDTH));
+    struct slopes slopes, soft;
+    if (straight.score == RAPT_SCORE_LOCATION_AWARE) return;
+    find_slopes(&slopes, s, straight, 1);
+    find_slopes(&soft, s, softened(straight), 1);
+    claim_worse(&claims[STRAIGHT], difference(slopes.query, soft.query, WORDS * WIDTH) /
+                                       largest(soft.query, WORDS * WIDTH));
+}
+
+static void judge_drawn(struct claim *claims, const struct sentence *s, struct variant drawn,
+                        uint64_t seed)
+{
+    struct slopes slopes;
+    find_slopes(&slopes, s, drawn, seed);
+    claim_worse(&claims[DRAWN], largest(slopes.query, WORDS * WIDTH));
 }
 
 /* With local-p the query also moves the centre, and with it the weight of what was chosen: its
@@ -166,18 +178,16 @@ static void judge_others(struct claim *claims, const struct sentence *s, int sco
 int claims_hard(struct claim *claims, const struct sentence *s, uint64_t seed)
 {
     memcpy(claims, said, sizeof said);
-    for (int score = 0; rapt_score_name(score) != NULL; score++)
-        for (int reach = 0; rapt_reach_name(reach) != NULL; reach++) {
-            if (reach == RAPT_REACH_LOCAL_P) continue;
-            judge_argmax(claims, s, score, reach);
-            judge_others(claims, s, score, reach, seed);
-            for (int weighing = 0; rapt_weighing_name(weighing) != NULL; weighing++) {
-                struct result r;
-                if (!is_hard(weighing)) continue;
-                problem_make(&r, s, (struct variant){score, reach, weighing}, seed);
-                attend(&r, s->query, s->key, s->value);
-                claim_worse(&claims[ONE], off_one(s, &r));
-            }
-        }
+    for (struct variant v = {0}; variant_is(v); v = variant_after(v)) {
+        struct result r;
+        if (v.reach == RAPT_REACH_LOCAL_P) continue;
+        if (v.weighing == RAPT_WEIGH_ARGMAX) judge_argmax(claims, s, v);
+        if (v.weighing == RAPT_WEIGH_STRAIGHT_THROUGH) judge_straight(claims, s, v);
+        if (v.weighing == RAPT_WEIGH_SAMPLE) judge_drawn(claims, s, v, seed);
+        if (!is_hard(v.weighing)) continue;
+        problem_make(&r, s, v, seed);
+        attend(&r, s->query, s->key, s->value);
+        claim_worse(&claims[ONE], off_one(s, &r));
+    }
     return HARD_CLAIMS;
 }

@@ -124,13 +124,10 @@ static void judge_word(struct claim *claims, const struct sentence *s, struct va
 int claims_masks(struct claim *claims, const struct sentence *s, uint64_t seed)
 {
     memcpy(claims, said, sizeof said);
-    for (int score = 0; rapt_score_name(score) != NULL; score++)
-        for (int reach = 0; rapt_reach_name(reach) != NULL; reach++)
-            for (int weighing = 0; rapt_weighing_name(weighing) != NULL; weighing++) {
-                const struct variant variant = {score, reach, weighing};
-                claim_worse(&claims[CAUSAL], judge_causal(s, variant, seed));
-                claim_worse(&claims[PADDING], judge_padding(s, variant, seed));
-                judge_word(claims, s, variant, seed);
-            }
+    for (struct variant v = {0}; variant_is(v); v = variant_after(v)) {
+        claim_worse(&claims[CAUSAL], judge_causal(s, v, seed));
+        claim_worse(&claims[PADDING], judge_padding(s, v, seed));
+        judge_word(claims, s, v, seed);
+    }
     return MASK_CLAIMS;
 }

@@ -11,57 +11,57 @@ static const char purpose[] =
     "convex combination, that hard ones are not differentiable and how they are trained\n"
     "nevertheless, and that masks mask. Ends with 1 if one of these is not so.";
 
-/* "a|b|c" from a function that names one after the other. */
-static char *names_of(const char *(*name)(int))
+/* The names of an axis: "a|b|c" for the options; and which of them was asked for, -1: none. */
+struct axis {
+    const char *(*name)(int);
+    const char *asked;
+};
+
+static const char *score_at(int i)
 {
-    char *all = join("%s", name(0));
-    for (int i = 1; name(i) != NULL; i++) {
-        char *longer = join("%s|%s", all, name(i));
+    return rapt_score_name((rapt_score)i);
+}
+
+static const char *reach_at(int i)
+{
+    return rapt_reach_name((rapt_reach)i);
+}
+
+static const char *weighing_at(int i)
+{
+    return rapt_weighing_name((rapt_weighing)i);
+}
+
+static char *names_of(const struct axis *axis)
+{
+    char *all = join("%s", axis->name(0));
+    for (int i = 1; axis->name(i) != NULL; i++) {
+        char *longer = join("%s|%s", all, axis->name(i));
         free(all);
         all = longer;
     }
     return all;
 }
 
-static const char *score_at(int i)
-{
-    return rapt_score_name(i);
-}
-
-static const char *reach_at(int i)
-{
-    return rapt_reach_name(i);
-}
-
-static const char *weighing_at(int i)
-{
-    return rapt_weighing_name(i);
-}
-
-static int find(const char *(*name)(int), const char *wanted)
+static int asked_of(const struct axis *axis)
 {
     int i = 0;
-    while (wanted != NULL && name(i) != NULL && strcmp(name(i), wanted) != 0) i++;
-    return wanted == NULL ? -1 : i;
+    while (axis->asked != NULL && strcmp(axis->name(i), axis->asked) != 0) i++;
+    return axis->asked == NULL ? -1 : i;
 }
 
 static void print_kinds(const struct sentence *s, struct choice only, uint64_t seed)
 {
-    for (int score = 0; rapt_score_name(score) != NULL; score++)
-        for (int reach = 0; rapt_reach_name(reach) != NULL; reach++)
-            for (int weighing = 0; rapt_weighing_name(weighing) != NULL; weighing++) {
-                struct result r;
-                if ((only.score >= 0 && only.score != score) ||
-                    (only.reach >= 0 && only.reach != reach) ||
-                    (only.weighing >= 0 && only.weighing != weighing))
-                    continue;
-                problem_make(&r, s, (struct variant){score, reach, weighing}, seed);
-                attend(&r, s->query, s->key, s->value);
-                print_json(json_pack(
-                    "{s:s,s:s,s:s,s:o,s:o}", "score", rapt_score_name(score), "reach",
-                    rapt_reach_name(reach), "weighing", rapt_weighing_name(weighing), "weights",
-                    number_rows(r.weights, WORDS, WORDS), "out", number_rows(r.out, WORDS, 2)));
-            }
+    for (struct variant v = {0}; variant_is(v); v = variant_after(v)) {
+        struct result r;
+        if (!is_asked(only, v)) continue;
+        problem_make(&r, s, v, seed);
+        attend(&r, s->query, s->key, s->value);
+        print_json(json_pack("{s:s,s:s,s:s,s:o,s:o}", "score", rapt_score_name(v.score), "reach",
+                             rapt_reach_name(v.reach), "weighing", rapt_weighing_name(v.weighing),
+                             "weights", number_rows(r.weights, WORDS, WORDS), "out",
+                             number_rows(r.out, WORDS, 2)));
+    }
 }
 
 static int print_claims(const struct claim claims[CLAIMS], bool json)
@@ -100,14 +100,16 @@ static int run(struct choice choice, uint64_t seed, bool json, const char *path)
 
 int main(int argc, char **argv)
 {
-    const char *score = NULL, *reach = NULL, *weighing = NULL, *path = NULL;
-    char *names[3] = {names_of(score_at), names_of(reach_at), names_of(weighing_at)};
+    struct axis axes[3] = {{score_at, NULL}, {reach_at, NULL}, {weighing_at, NULL}};
+    char *names[3];
+    for (int i = 0; i < 3; i++) names[i] = names_of(&axes[i]);
+    const char *path = NULL;
     uint64_t seed = 1;
     bool json = false;
     struct option_row rows[] = {
-        {"score", OPTION_CHOICE, &score, names[0], "show this score only", 0, 0, 0},
-        {"reach", OPTION_CHOICE, &reach, names[1], "which keys are seen", 0, 0, 0},
-        {"weighing", OPTION_CHOICE, &weighing, names[2], "how scores become weights", 0, 0, 0},
+        {"score", OPTION_CHOICE, &axes[0].asked, names[0], "show this score only", 0, 0, 0},
+        {"reach", OPTION_CHOICE, &axes[1].asked, names[1], "which keys are seen", 0, 0, 0},
+        {"weighing", OPTION_CHOICE, &axes[2].asked, names[2], "how scores become weights", 0, 0, 0},
         {"seed", OPTION_SEED, &seed, "N", "of draws", 0, 0, 0},
         {"svg", OPTION_TEXT, &path, "FILE", "draw all on one page", 0, 0, 0},
         {"json", OPTION_FLAG, &json, "", "print JSON objects, one a line", 0, 0, 0},
@@ -119,8 +121,7 @@ int main(int argc, char **argv)
                               .count = sizeof rows / sizeof *rows};
     int code = options_read(&command, argc, argv);
     if (code == GO_ON) {
-        struct choice choice = {find(score_at, score), find(reach_at, reach),
-                                find(weighing_at, weighing)};
+        struct choice choice = {asked_of(&axes[0]), asked_of(&axes[1]), asked_of(&axes[2])};
         code = run(choice, seed, json, path);
     }
     for (int i = 0; i < 3; i++) free(names[i]);

@@ -3,7 +3,7 @@
 #include "tour.h"
 #include <string.h>
 
-enum { LABEL = 7, CELL = 3, MAP = CELL * WORDS + 1, MOST_MAPS = 8 };
+enum { LABEL = 7, CELL = 3, MAP = CELL * WORDS + 1 };
 
 static void print_word(rapt_text word, int columns)
 {
@@ -14,14 +14,15 @@ static void print_word(rapt_text word, int columns)
 /* One score and weighing, `count` reaches from this one on. */
 static void print_maps(const struct sentence *s, struct variant variant, int count, uint64_t seed)
 {
-    static float weights[MOST_MAPS][WORDS * WORDS];
+    static float weights[RAPT_REACHES][WORDS * WORDS];
     printf("%*s", LABEL, "");
-    for (int m = 0; m < count; m++, variant.reach++) {
+    for (int m = 0; m < count; m++) {
         struct result r;
         problem_make(&r, s, variant, seed);
         attend(&r, s->query, s->key, s->value);
         memcpy(weights[m], r.weights, sizeof r.weights);
         printf(" %-*s", MAP - 1, rapt_reach_name(variant.reach));
+        variant.reach = (rapt_reach)(variant.reach + 1);
     }
     printf("\n%*s", LABEL, "");
     for (int i = 0; i < count * WORDS; i++) {
@@ -41,28 +42,32 @@ static void print_maps(const struct sentence *s, struct variant variant, int cou
     putchar('\n');
 }
 
-/* As many reaches side by side as there is room for. */
-static void print_reaches(const struct sentence *s, int score, int weighing, int asked,
-                          uint64_t seed)
+bool is_asked(struct choice only, struct variant v)
 {
-    int room = (terminal_columns(stdout) - LABEL) / MAP, reaches = 0;
-    room = room < 1 ? 1 : room > MOST_MAPS ? MOST_MAPS : room;
-    while (rapt_reach_name(reaches) != NULL) reaches++;
-    int from = asked < 0 ? 0 : asked, to = asked < 0 ? reaches : asked + 1;
-    printf("%s score, %s\n", rapt_score_name(score), rapt_weighing_name(weighing));
-    for (; from < to; from += room)
-        print_maps(s, (struct variant){score, from, weighing}, to - from < room ? to - from : room,
-                   seed);
+    return (only.score < 0 || only.score == (int)v.score) &&
+           (only.reach < 0 || only.reach == (int)v.reach) &&
+           (only.weighing < 0 || only.weighing == (int)v.weighing);
+}
+
+/* One score and weighing: as many reaches side by side as there is room for. */
+static void print_reaches(const struct sentence *s, struct variant v, int asked, uint64_t seed)
+{
+    int room = (terminal_columns(stdout) - LABEL) / MAP;
+    room = room < 1 ? 1 : room > RAPT_REACHES ? RAPT_REACHES : room;
+    int from = asked < 0 ? 0 : asked, to = asked < 0 ? RAPT_REACHES : asked + 1;
+    printf("%s score, %s\n", rapt_score_name(v.score), rapt_weighing_name(v.weighing));
+    for (; from < to; from += room) {
+        v.reach = (rapt_reach)from;
+        print_maps(s, v, to - from < room ? to - from : room, seed);
+    }
 }
 
 void terminal_show(const struct sentence *s, struct choice only, uint64_t seed)
 {
-    for (int score = 0; rapt_score_name(score) != NULL; score++)
-        for (int weighing = 0; rapt_weighing_name(weighing) != NULL; weighing++) {
-            if (only.score >= 0 && only.score != score) continue;
-            if (only.weighing >= 0 && only.weighing != weighing) continue;
-            print_reaches(s, score, weighing, only.reach, seed);
-        }
+    const int reach = only.reach;
+    only.reach = -1;
+    for (struct variant v = {0}; variant_is(v); v = variant_after(v))
+        if (v.reach == RAPT_REACH_GLOBAL && is_asked(only, v)) print_reaches(s, v, reach, seed);
 }
 
 void terminal_claims(const struct claim claims[CLAIMS])

@@ -29,6 +29,9 @@ struct variant {
     rapt_reach reach;
     rapt_weighing weighing;
 };
+/* for (struct variant v = {0}; variant_is(v); v = variant_after(v)) walks over all there are. */
+bool variant_is(struct variant variant);
+struct variant variant_after(struct variant variant);
 struct result {
     rapt_attention problem; /* points to chosen */
     int chosen[WORDS];
@@ -68,6 +71,7 @@ void query_between(float *query, const struct sentence *sentence, int word, int 
 struct choice { /* what to show; -1: all */
     int score, reach, weighing;
 };
+bool is_asked(struct choice only, struct variant variant);
 void terminal_show(const struct sentence *sentence, struct choice choice, uint64_t seed);
 void terminal_claims(const struct claim claims[CLAIMS]);
 int page_draw(const char *path, const struct sentence *sentence, uint64_t seed);

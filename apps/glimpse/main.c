@@ -53,7 +53,7 @@ static void learn_all(struct learner learners[LOOKERS], const struct setup *setu
 {
     pthread_t threads[LOOKERS];
     for (int k = 0; k < LOOKERS; k++) {
-        learner_create(&learners[k], k, setup);
+        learner_create(&learners[k], (enum looker)k, setup);
         if (pthread_create(&threads[k], NULL, learn, &learners[k]) != 0)
             exit(failed("a thread cannot be started"));
     }
@@ -129,9 +129,11 @@ int main(int argc, char **argv)
     struct option_row rows[] = {
         {"quick", OPTION_FLAG, &hurry, "", "five digits, smaller pictures, a smaller network", 0, 0,
          0},
-        {"steps", OPTION_WHOLE, &asked.steps, "N", "batches of 64 pictures", 1, 1000000, 0},
-        {"looks", OPTION_WHOLE, &asked.looks, "N", "at each picture", 2, MOST_LOOKS, 0},
-        {"clutter", OPTION_WHOLE, &asked.clutter, "N", "loose strokes in each picture", 0, 40, 0},
+        {"steps", OPTION_WHOLE, &asked.steps, "N", "batches of 64 pictures: 2000, quick 500", 1,
+         1000000, 0},
+        {"looks", OPTION_WHOLE, &asked.looks, "N", "at each picture: 4, quick 3", 2, MOST_LOOKS, 0},
+        {"clutter", OPTION_WHOLE, &asked.clutter, "N", "loose strokes in each picture: 8, quick 5",
+         0, 40, 0},
         {"seed", OPTION_SEED, &asked.seed, "N", "of pictures, first parameters and draws", 0, 0, 0},
         {"svg", OPTION_TEXT, &path, "FILE", "draw it", 0, 0, 0},
         {"json", OPTION_FLAG, &json, "", "print JSON objects, one a line", 0, 0, 0},

@@ -96,7 +96,7 @@ static void put_curves(struct svg *svg, struct learner learners[LOOKERS], double
 {
     const struct setup *s = learners[0].setup;
     int step = 1;
-    while (s->steps / step > 6) step *= s->steps / step > 12 ? 5 : 2;
+    for (int i = 0; s->steps / step > 5; i++) step = i % 3 == 1 ? step / 2 * 5 : step * 2;
     struct chart chart = {.x = LEFT + 56,
                           .y = y,
                           .width = 560,

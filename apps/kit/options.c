@@ -113,7 +113,7 @@ static int help(const struct command *command)
            command->name, *command->arguments ? " " : "", command->arguments, command->purpose);
     for (int i = 0; i < command->count; i++) {
         const struct option_row *row = &command->rows[i];
-        char left[64];
+        char left[256];
         snprintf(left, sizeof left, "--%s%s%s", row->name, row->kind == OPTION_FLAG ? "" : " ",
                  row->kind == OPTION_FLAG ? "" : row->argument);
         printf("  %-30s%s%s", left, strlen(left) > 30 ? "\n                                 " : " ",

@@ -53,7 +53,7 @@ cmp out again || fail "another run gives another answer"
 if command -v xmllint >/dev/null; then
     xmllint --noout page.svg || fail "the page is no XML"
 fi
-"$program" --help | grep -q -- '--score' || fail "--help does not tell of --score"
+"$program" --help | grep -q -- "--score .*|location-aware" || fail "--help does not tell of all scores"
 "$program" --score none >out 2>&1
 [ $? -eq 2 ] || fail "a score that is none is taken"
 "$program" --svg /nowhere/page.svg >out 2>&1
