@@ -1,6 +1,7 @@
-/* forward.c - attention in tiles: keys and values of every sequence and key head are packed once,
-   by the whole team; then blocks of query rows are handed out. Rows of all the query heads that
-   share a key head fill tiles together. */
+/* forward.c - attention in tiles. The keys and values of a sequence and key head (a pair) are
+   packed, then its query rows are taken in items; rows of all the query heads that share the key
+   head fill tiles together. Each member of the team takes whole pairs, which then stay in its
+   caches; pairs that do not go round are done by the whole team one at a time. */
 #include "attention/core.h"
 #include "op/op.h"
 
@@ -11,29 +12,27 @@ struct forward {
     const float *v;
     float *out, *lse;
     int key_heads, group; /* query heads per key head */
-    int rows;             /* of an item */
-    float *keys, *values; /* packed: panels of all sequences and key heads, see keys_at */
+    struct attend_keys keys;
+    float *packed_keys, *packed_values; /* of the pair at hand, mine or everybody's */
     unsigned char *wild;
     float *scratch; /* mine */
 };
 
 enum { PACK_PANELS = ATTEND_BLOCK / LANES };
 
-/* First panel of a key head of a sequence. There are as many panels before a sequence as would
-   hold its predecessors one by one, without looking at them: rows / 16 + sequences. */
-static size_t panel_of(const struct forward *f, const struct sequence *b, int g)
+static int parts(int n, int size)
 {
-    size_t before = (size_t)(b->key_first / LANES + b->index);
-    size_t own = (size_t)((b->keys + LANES - 1) / LANES);
-    return before * (size_t)f->key_heads + (size_t)g * own;
+    return (n + size - 1) / size;
 }
 
-static struct attend_keys keys_at(const struct forward *f, const struct sequence *b, int g)
+/* Lets f pack into the area of a member. */
+static void use_area(struct forward *f, const struct room *room, float *area)
 {
-    size_t panel = panel_of(f, b, g), kw = (size_t)f->c->width;
-    size_t vw = (size_t)rapt__padded(f->a->value_width);
-    return (struct attend_keys){f->keys + panel * LANES * kw, f->values + panel * LANES * vw,
-                                f->wild + panel, f->c->width, f->a->value_width};
+    f->packed_keys = area;
+    f->packed_values = area + room->keys;
+    f->wild = (unsigned char *)(f->packed_values + room->values);
+    f->keys = (struct attend_keys){f->packed_keys, f->packed_values, f->wild, f->c->width,
+                                   f->a->value_width};
 }
 
 /* Packs some panels of one sequence and key head. */
@@ -41,28 +40,17 @@ static void pack_panels(const struct forward *f, const struct sequence *b, int g
 {
     const struct core *c = f->c;
     const rapt_attention *a = f->a;
-    size_t panel = panel_of(f, b, g) + (size_t)first, vw = (size_t)rapt__padded(a->value_width);
-    int panels = (b->existing + LANES - 1) / LANES - first;
+    size_t panel = (size_t)first, vw = (size_t)rapt__padded(a->value_width);
+    int panels = parts(b->existing, LANES) - first;
     if (panels > PACK_PANELS) panels = PACK_PANELS;
     f->kernels->pack_columns(c->k + rapt__key_at(&c->k_stride, b, g, 0), c->k_stride.row,
                              b->existing, c->width, 1, first, panels,
-                             f->keys + panel * LANES * (size_t)c->width);
+                             f->packed_keys + panel * LANES * (size_t)c->width);
     for (int p = 0; p < panels; p++, panel++) {
         int key = (first + p) * LANES, left = b->existing - key;
         f->wild[panel] = f->kernels->pad_rows(f->v + rapt__key_at(&a->v, b, g, key), a->v.row,
                                               left < LANES ? left : LANES, a->value_width,
-                                              f->values + panel * LANES * vw);
-    }
-}
-
-static void pack_all(struct team *team, const struct forward *f)
-{
-    struct tickets tickets = rapt__tickets(team);
-    for (int i = 0; i < f->a->batch; i++) {
-        struct sequence b = rapt__sequence(f->a, i);
-        for (int g = 0; g < f->key_heads; g++)
-            for (int first = 0; first * LANES < b.existing; first += PACK_PANELS)
-                if (rapt__mine(&tickets)) pack_panels(f, &b, g, first);
+                                              f->packed_values + panel * LANES * vw);
     }
 }
 
@@ -72,7 +60,6 @@ static void attend_rows(const struct forward *f, const struct sequence *b, int g
 {
     const rapt_attention *a = f->a;
     struct attend_row row[ATTEND_ROWS];
-    struct attend_keys keys = keys_at(f, b, g);
     struct dropout drop = rapt__dropout(a->dropout, 0);
     size_t all = (size_t)rapt__query_rows(a);
     for (int r = 0; r < rows; r++) {
@@ -85,34 +72,44 @@ static void attend_rows(const struct forward *f, const struct sequence *b, int g
         rapt__mask_row(a, b, h, t, row + r);
         if (f->c->relative) row[r].bias = rapt__relative_row(f->c, b, h, t);
     }
-    const struct attend attend = {&keys,      row,        rows,      f->c->scale,
+    const struct attend attend = {&f->keys,   row,        rows,      f->c->scale,
                                   drop.below, drop.scale, f->scratch};
     f->kernels->attend(&attend);
 }
 
-/* Blocks from the last to the first, as with causality the last have most to do. */
-static void attend_all(struct team *team, const struct forward *f)
+/* Item n of the rows of a pair. */
+static void attend_item(const struct forward *f, const struct sequence *b, int g, int n, int rows)
 {
-    struct tickets tickets = rapt__tickets(team);
-    for (int i = 0; i < f->a->batch; i++) {
-        struct sequence b = rapt__sequence(f->a, i);
-        int all = b.queries * f->group, last = (all + f->rows - 1) / f->rows - 1;
-        for (int g = 0; g < f->key_heads; g++)
-            for (int n = last; n >= 0; n--) {
-                if (!rapt__mine(&tickets)) continue;
-                int first = n * f->rows, left = all - first;
-                attend_rows(f, &b, g, first, left < f->rows ? left : f->rows);
-            }
-    }
+    int first = n * rows, left = b->queries * f->group - first;
+    attend_rows(f, b, g, first, left < rows ? left : rows);
 }
 
-/* Rows of an item: many, so that keys are read seldom, but enough items for the team. */
-static int rows_of_item(const rapt_attention *a, int tile_rows, int team)
+static void do_pair(const struct forward *f, const struct sequence *b, int g)
 {
-    int64_t all = (int64_t)rapt__query_rows(a) * a->heads,
-            most = ATTEND_ROWS / tile_rows * tile_rows;
-    int64_t rows = (all / (4 * (int64_t)team) + tile_rows) / tile_rows * tile_rows;
-    return (int)(rows < most ? rows : most);
+    int rows = ATTEND_ROWS / f->kernels->tile_rows * f->kernels->tile_rows;
+    for (int p = 0; p * LANES < b->existing; p += PACK_PANELS) pack_panels(f, b, g, p);
+    for (int n = 0; n < parts(b->queries * f->group, rows); n++) attend_item(f, b, g, n, rows);
+}
+
+/* The same by the whole team: as many items for each; from the last to the first, as with
+   causality the last have most to do. */
+static void share_pair(struct team *team, const struct forward *f, const struct sequence *b, int g)
+{
+    int all = b->queries * f->group, packs = parts(b->existing, ATTEND_BLOCK), n;
+    int items = parts(parts(all, ATTEND_ROWS), team->size) * team->size, rows = parts(all, items);
+    while ((n = rapt__team_take(team)) < packs) pack_panels(f, b, g, n * PACK_PANELS);
+    rapt__team_barrier(team);
+    items = parts(all, rows);
+    while ((n = rapt__team_take(team)) < items) attend_item(f, b, g, items - 1 - n, rows);
+    rapt__team_barrier(team);
+}
+
+/* How many pairs, the first ones, the team shares: what does not go round, if rows are many. */
+static int shared_pairs(const struct forward *f, int team)
+{
+    int64_t pairs = (int64_t)f->a->batch * f->key_heads;
+    bool many = (int64_t)f->a->queries * f->group >= (int64_t)ATTEND_ROWS * team;
+    return many ? (int)(pairs % team) : 0;
 }
 
 void rapt__tiles_forward(struct team *team, const struct core *c, const float *v, float *out,
@@ -121,23 +118,28 @@ void rapt__tiles_forward(struct team *team, const struct core *c, const float *v
     struct room room;
     const rapt_attention *a = c->a;
     if (!rapt__room(a, team->size, &room)) return;
-    const struct kernels *kernels = rapt__kernels();
-    float *keys = scratch, *values = keys + room.keys, *mine = values + room.values;
+    float *mine = (float *)scratch + (size_t)team->rank * room.member;
     struct forward f = {.c = c,
                         .a = a,
-                        .kernels = kernels,
+                        .kernels = rapt__kernels(),
                         .v = v,
                         .out = out,
                         .lse = lse,
                         .key_heads = rapt__key_heads_of(a),
-                        .keys = keys,
-                        .values = values,
-                        .wild = (unsigned char *)mine};
-    f.scratch = mine + room.wild + (size_t)team->rank * room.attend;
+                        .scratch = mine + room.packed};
     f.group = a->heads / f.key_heads;
-    f.rows = rows_of_item(a, kernels->tile_rows, team->size);
-    pack_all(team, &f);
-    rapt__team_barrier(team);
-    attend_all(team, &f);
+    int shared = shared_pairs(&f, team->size), pair = 0;
+    use_area(&f, &room, scratch);
+    for (; pair < shared; pair++) {
+        struct sequence b = rapt__sequence(a, pair / f.key_heads);
+        if (b.queries > 0) share_pair(team, &f, &b, pair % f.key_heads);
+    }
+    use_area(&f, &room, mine);
+    struct tickets tickets = rapt__tickets(team);
+    for (; pair < a->batch * f.key_heads; pair++) {
+        if (!rapt__mine(&tickets)) continue;
+        struct sequence b = rapt__sequence(a, pair / f.key_heads);
+        do_pair(&f, &b, pair % f.key_heads);
+    }
     rapt__team_barrier(team);
 }

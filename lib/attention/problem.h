@@ -65,15 +65,16 @@ struct bounds {              /* of a problem; of several, the greatest of each *
     size_t longest_queries, longest_keys; /* as they are */
     size_t team;
 };
-struct room {                  /* of scratch for tiles, in floats */
-    size_t panels;             /* forward: of 16 keys, of all sequences and key heads */
-    size_t keys, values, wild; /*   of those */
-    size_t attend;             /* forward: of one member */
-    int chunks;                /* backward: blocks of queries of one sequence and key head */
-    size_t chunk;              /*   of each of them */
-    size_t block;              /*   of a block of keys, with what is computed from it */
-    size_t relative;           /*   of the gradient of a relative bias, sequence by sequence */
-    size_t forward, backward;  /* in all */
+struct room {                 /* of scratch for tiles, in floats */
+    size_t keys, values;      /* forward: of the panels of the longest sequence and one key head */
+    size_t packed;            /*   of those and which of them are wild */
+    size_t attend;            /*   of the kernel */
+    size_t member;            /*   of one member: packed, then attend */
+    int chunks;               /* backward: blocks of queries of one sequence and key head */
+    size_t chunk;             /*   of each of them */
+    size_t block;             /*   of a block of keys, with what is computed from it */
+    size_t relative;          /*   of the gradient of a relative bias, sequence by sequence */
+    size_t forward, backward; /* in all */
 };
 struct bounds rapt__bounds(const rapt_attention *a, int team_size);
 bool rapt__room(const rapt_attention *a, int team_size, struct room *room); /* false: too much */

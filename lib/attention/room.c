@@ -21,11 +21,14 @@ static bool tiles_room(const struct bounds *b, struct room *room)
     size_t chunks =
         b->heads / b->key_heads * ((b->longest_queries + ATTEND_ROWS - 1) / ATTEND_ROWS);
     *room = (struct room){.chunks = (int)chunks};
-    bool fits = rapt__grow(&room->panels, b->key_rows / LANES + b->batch, b->key_heads, 1) &&
-                rapt__grow(&room->keys, room->panels, LANES, b->width) &&
-                rapt__grow(&room->values, room->panels, LANES, vw);
+    size_t panels = (b->longest_keys + LANES - 1) / LANES;
+    size_t wild = (panels + sizeof(float) - 1) / sizeof(float);
+    bool fits = rapt__grow(&room->keys, panels, LANES, b->width) &&
+                rapt__grow(&room->values, panels, LANES, vw) &&
+                rapt__grow(&room->packed, room->keys, 1, 1) &&
+                rapt__grow(&room->packed, room->values, 1, 1) &&
+                rapt__grow(&room->packed, wild, 1, 1);
     if (!fits) return false;
-    room->wild = whole((room->panels + sizeof(float) - 1) / sizeof(float));
     room->attend = whole(rapt__attend_scratch((int)b->width, (int)b->value_width));
     room->chunk =
         whole(ATTEND_SLOTS * (b->width + b->value_width) + ATTEND_ROWS * (2 * kw + vw + 2) + LANES);
@@ -34,9 +37,8 @@ static bool tiles_room(const struct bounds *b, struct room *room)
     if (rapt__relative_wanted(b->a) &&
         !rapt__grow(&room->relative, b->heads, b->query_rows + b->key_rows, 1))
         return false;
-    return rapt__grow(&room->forward, room->keys + room->wild, 1, 1) &&
-           rapt__grow(&room->forward, room->values, 1, 1) &&
-           rapt__grow(&room->forward, room->attend, b->team, 1) &&
+    return rapt__plus(room->packed, room->attend, &room->member) &&
+           rapt__grow(&room->forward, room->member, b->team, 1) &&
            rapt__grow(&room->backward, room->chunk, chunks, b->team) &&
            rapt__grow(&room->backward, room->block, b->team, 1) &&
            rapt__grow(&room->backward, room->relative, 1, 1);
