@@ -163,8 +163,10 @@ static void measure_cached(struct bench *b, const struct problem *p, int threads
     rapt__cache_layout(&j.cache, p->B, capacity, p->H, p->K, p->K, &arena);
     rapt__cache_start(&j.cache, capacity);
     j.threads = threads;
-    j.scratch = bench_alloc(rapt__cache_scratch(p->K, p->K, threads));
-    j.queries = (struct cached_queries){.heads = p->H,
+    const rapt_attention like = {
+        .heads = p->H, .key_width = p->K, .value_width = p->K, .threads = threads};
+    j.scratch = bench_alloc(rapt__cache_scratch(&like, p->S));
+    j.queries = (struct cached_queries){.like = &like,
                                         .count = p->B,
                                         .starts = starts,
                                         .q = q,

@@ -38,8 +38,9 @@ typedef enum rapt_reach {
     RAPT_REACH_GLOBAL,  /* all */
     RAPT_REACH_LOCAL_M, /* those within `radius` of the query's own place (mask.corner) */
     RAPT_REACH_LOCAL_P, /* those within `radius` of c = keys * sigmoid(z . tanh(C q)), where keys
-                           is how many exist; weights are multiplied, after the softmax and without
-                           a new norm, with exp(-(s - c)^2 / (2 (radius/2)^2))
+                           is how many exist, if mask.causal up to the query's place; weights are
+                           multiplied, after the softmax and without a new norm, with
+                           exp(-(s - c)^2 / (2 (radius/2)^2))
                            Luong et al. 2015, section 3.2, equations 9 and 10 */
     RAPT_REACHES
 } rapt_reach;
@@ -148,6 +149,8 @@ typedef struct rapt_attention {
     float radius; /* of local reach, above 0 */
     rapt_weighing weighing;
     float temperature; /* of GUMBEL; 0: 1 */
+    int noiseless;     /* not 0: GUMBEL adds no noise and SAMPLE takes the greatest x, for use
+                          after training */
     float dropout; /* share of weights set to 0, the others / (1 - dropout); not for hard ones */
     uint64_t seed; /* equal seeds drop equal weights and draw equal keys, whatever the threads */
     int threads;   /* see base.h */

@@ -48,6 +48,16 @@ typedef struct rapt_config {
     int output_bias;     /* not 0: logits have a bias */
     int plain_embedding; /* not 0: embeddings are not multiplied by sqrt(width) */
     float norm_epsilon;  /* 0: 1e-5 */
+    /* Of self-attention, in both halves, and of cross-attention, as attention.h defines them. All
+       zero: a softmax over all keys. What scores and reach learn are parameters of the model. In
+       use nothing is drawn: "sample" takes the likeliest key, "gumbel" adds no noise. */
+    rapt_reach self_reach, cross_reach;
+    rapt_weighing self_weighing, cross_weighing;
+    float self_radius, cross_radius;           /* of local reach; 0: 4 */
+    float self_temperature, cross_temperature; /* of gumbel; 0: 1 */
+    int score_hidden;  /* of additive and location-aware scores; 0: width / heads */
+    int centre_hidden; /* of local-p; 0: width / heads */
+    int location_channels, location_taps; /* of location-aware scores; 0: 4 and 7; taps are odd */
 } rapt_config;
 
 /* "tiny" (4+4 layers, width 128), "small" (6+6, 256) or "base" (6+6, 512; Vaswani et al. 2017,

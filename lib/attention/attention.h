@@ -24,7 +24,8 @@ void rapt__attention_backward(struct team *team, const rapt_attention *a, const 
 /* Bytes of scratch for a problem and a team of that size; 0: more than fits. */
 size_t rapt__attention_scratch(const rapt_attention *a, int team_size);
 /* The same for every problem like this one, with at most `batch` sequences and at most that many
-   query and key rows in all; of `like`, neither rows nor starts are read. */
+   query and key rows in all; of `like`, queries and keys are those of the longest sequence (0: as
+   many as in all) and starts are not read. */
 size_t rapt__attention_room_like(const rapt_attention *like, int batch, int query_rows,
                                  int key_rows);
 /* The same for dot products with rows of one width, at most `batch` sequences and at most that
@@ -58,6 +59,9 @@ void rapt__score_keys(struct team *team, const rapt_attention *like, const float
    H * rows * centre_hidden floats. */
 void rapt__score_centres(struct team *team, const rapt_attention *like, const float *packed,
                          const struct rows_given *rows, const int *counts, float *centres);
+
+/* ---- weigh.c ---- */
+bool rapt__weighing_hard(rapt_weighing weighing); /* to one key: writes chosen */
 
 /* ---- relative.c ---- */
 /* Slopes and table as one row of biases per head: to[H][row], element s - place + zero. */
@@ -93,29 +97,51 @@ void rapt__cache_append(struct team *team, struct cache *cache, const int *start
    A sequence with one child is not copied, nor is what two sequences have in common. */
 void rapt__cache_move(struct team *team, struct cache *cache, const int *parents);
 
+/* ---- looks.c: what the last query looked at, for scores that read it: location-aware ---- */
+struct looks {
+    int sequences, heads;     /* of queries */
+    size_t *offsets;          /* [sequences + 1] floats before a sequence, per head */
+    int *counts, *old_counts; /* [sequences][heads] how many weights there are; 0: no query yet */
+    float *weights, *old;     /* per sequence [heads][room]: the last; those before the last call */
+};
+/* As rapt__cache_layout and _start: `floats` weights per head in all; sequence i has room for
+   room[i] of them. */
+void rapt__looks_layout(struct looks *looks, int sequences, int heads, size_t floats,
+                        struct arena *arena);
+void rapt__looks_start(struct looks *looks, const int *room);
+/* Sequence i becomes what parents[i] was, which has as much room. What was before the last call is
+   forgotten. */
+void rapt__looks_move(struct team *team, struct looks *looks, const int *parents);
+
+/* ---- cache_attend.c ---- */
 struct cached_queries {
-    int heads;
-    int count;           /* query sequences */
-    const int *starts;   /* [count + 1] their rows */
-    const int *sequence; /* [count] the cache's sequence each of them reads; NULL: its own */
-    bool causal;         /* the last query stands at the last key; else all keys are seen */
-    rapt_score score;
-    float scale;    /* 0: the score's own */
-    const float *q; /* head h of row r at q + r*q_row + h*key_width */
+    const rapt_attention *like; /* heads, key and value width, score, scale, reach, weighing,
+                                   learned and mask.causal are read; no cap, biases or dropout */
+    int count;                  /* query sequences */
+    const int *starts;          /* [count + 1] their rows */
+    const int *sequence;        /* [count] the cache's sequence each of them reads; NULL: its own */
+    const int *places; /* [count] where the first of their rows stands among the keys; NULL: the
+                          last query stands at the last key */
+    const float *q;    /* prepared by the score: head h of row r at q + r*q_row + h*width, where
+                          width is that of the cache's keys, which are prepared too */
     ptrdiff_t q_row;
-    float *out; /* at out + r*out_row + h*value_width */
+    const float *centres; /* local-p: [heads][rows] */
+    struct looks *looks;  /* location-aware: of the query sequences */
+    float *out;           /* at out + r*out_row + h*value_width */
     ptrdiff_t out_row;
     float *lse; /* [heads][rows], NULL: not wanted */
 };
-/* Bytes of scratch for rapt__cache_attend with that many threads (as in rapt_attention). */
-size_t rapt__cache_scratch(int key_width, int value_width, int threads);
+/* Bytes of scratch for the functions below, if no sequence has more than `longest` keys.
+   like->threads: as in rapt_attention. */
+size_t rapt__cache_scratch(const rapt_attention *like, int longest);
 void rapt__cache_attend(struct team *team, const struct cache *cache,
                         const struct cached_queries *queries, void *scratch);
 
 /* ---- cache_weights.c ---- */
-/* Adds share * the weights of one query row over all keys of a sequence, rebuilt from its
-   log-sum-exp: weights[counts[sequence]]. q: the row of that head. For one caller, no team. */
-void rapt__cache_weights(const struct cache *cache, int sequence, int key_head, const float *q,
-                         rapt_score score, float lse, float share, float *weights);
+/* Adds share * the weights of row `row`, which is of query sequence i, in one head over all keys:
+   weights[counts[its sequence]]. After rapt__cache_attend with these queries. For one caller, no
+   team. */
+void rapt__cache_weights(const struct cache *cache, const struct cached_queries *queries, int i,
+                         int row, int head, float share, float *weights, void *scratch);
 
 #endif

@@ -11,16 +11,23 @@ struct reader {
     int group, rows; /* query heads per key head; rows of an item */
 };
 
-static int source_of(const struct cached_queries *q, int i)
+struct attend_row rapt__cached_see(const struct cache *c, const struct cached_queries *q, int i,
+                                   int r)
 {
-    return q->sequence ? q->sequence[i] : i;
+    int keys = c->counts[rapt__cached_sequence(q, i)];
+    int place = q->places ? q->places[i] + r - q->starts[i] : keys - (q->starts[i + 1] - r);
+    struct attend_row see = {.high = keys};
+    if (q->like->mask.causal && place + 1 < keys) see.high = place + 1;
+    if (q->like->reach == RAPT_REACH_LOCAL_M) rapt__narrow(&see, place, (double)q->like->radius);
+    if (see.low >= see.high) see.low = see.high = 0;
+    return see;
 }
 
 /* The first query sequence behind i that reads another sequence of the cache. */
 static int behind(const struct cached_queries *q, int i)
 {
     int end = i + 1;
-    while (end < q->count && source_of(q, end) == source_of(q, i)) end++;
+    while (end < q->count && rapt__cached_sequence(q, end) == rapt__cached_sequence(q, i)) end++;
     return end;
 }
 
@@ -28,11 +35,9 @@ static int behind(const struct cached_queries *q, int i)
 static struct attend_row row_of(const struct reader *x, int i, int h, int r)
 {
     const struct cached_queries *q = x->q;
-    int keys = x->cache->counts[source_of(q, i)];
-    int high = q->causal ? keys - (q->starts[i + 1] - r) + 1 : keys;
-    struct attend_row row = {.q = q->q + r * q->q_row + h * x->cache->key_width,
-                             .out = q->out + r * q->out_row + h * x->cache->value_width,
-                             .high = high > 0 ? high : 0};
+    struct attend_row row = rapt__cached_see(x->cache, q, i, r);
+    row.q = q->q + r * q->q_row + h * x->cache->key_width;
+    row.out = q->out + r * q->out_row + h * x->cache->value_width;
     if (q->lse) row.lse = q->lse + (ptrdiff_t)h * q->starts[q->count] + r;
     return row;
 }
@@ -42,7 +47,7 @@ static struct attend_row row_of(const struct reader *x, int i, int h, int r)
 static void attend_rows(const struct reader *x, int i, int end, int g, int first, int rows)
 {
     const struct cache *c = x->cache;
-    size_t panel = rapt__cache_panel(c, source_of(x->q, i), g);
+    size_t panel = rapt__cache_panel(c, rapt__cached_sequence(x->q, i), g);
     struct attend_keys keys = {rapt__cache_keys(c, panel), rapt__cache_values(c, panel),
                                c->wild + panel, c->key_width, c->value_width};
     struct attend_row row[ATTEND_ROWS];
@@ -57,23 +62,28 @@ static void attend_rows(const struct reader *x, int i, int end, int g, int first
     x->kernels->attend(&attend);
 }
 
-size_t rapt__cache_scratch(int key_width, int value_width, int threads)
+size_t rapt__cache_scratch(const rapt_attention *like, int longest)
 {
-    return rapt__attend_scratch(key_width, value_width) * (size_t)rapt__team_size(threads) *
-           sizeof(float);
+    size_t one = rapt__in_tiles(like)
+                     ? rapt__attend_scratch(rapt__score_width(like), like->value_width)
+                     : rapt__cached_rows_floats(like, longest);
+    size_t all, bytes;
+    bool fits = rapt__times(one, (size_t)rapt__team_size(like->threads), &all) &&
+                rapt__times(all, sizeof(float), &bytes);
+    return fits ? bytes : SIZE_MAX;
 }
 
-void rapt__cache_attend(struct team *team, const struct cache *cache,
-                        const struct cached_queries *queries, void *scratch)
+static void attend_tiles(struct team *team, const struct cache *cache,
+                         const struct cached_queries *q, void *scratch)
 {
-    const struct cached_queries *q = queries;
+    const rapt_attention *a = q->like;
     struct reader x = {.cache = cache,
                        .q = q,
                        .kernels = rapt__kernels(),
-                       .scale = rapt__score_scale(q->score, q->scale, cache->key_width)};
+                       .scale = rapt__score_scale(a->score, a->scale, a->key_width)};
     size_t mine = rapt__attend_scratch(cache->key_width, cache->value_width);
     x.scratch = (float *)scratch + (size_t)team->rank * mine;
-    x.group = q->heads / cache->key_heads;
+    x.group = a->heads / cache->key_heads;
     x.rows = ATTEND_ROWS / x.kernels->tile_rows * x.kernels->tile_rows;
     struct tickets tickets = rapt__tickets(team);
     for (int i = 0, end; i < q->count; i = end) {
@@ -86,4 +96,13 @@ void rapt__cache_attend(struct team *team, const struct cache *cache,
             }
     }
     rapt__team_barrier(team);
+}
+
+void rapt__cache_attend(struct team *team, const struct cache *cache,
+                        const struct cached_queries *queries, void *scratch)
+{
+    if (rapt__in_tiles(queries->like))
+        attend_tiles(team, cache, queries, scratch);
+    else
+        rapt__cache_attend_rows(team, cache, queries, scratch);
 }

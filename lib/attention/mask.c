@@ -20,8 +20,7 @@ int64_t rapt__place(const rapt_attention *a, const struct sequence *b, int t)
     return right ? (int64_t)t + b->existing - b->queries : t;
 }
 
-/* Keys s with |s - place| <= radius. */
-static void narrow(struct attend_row *row, int64_t place, double radius)
+void rapt__narrow(struct attend_row *row, int64_t place, double radius)
 {
     double low = ceil((double)place - radius), high = floor((double)place + radius) + 1;
     if (low > row->low) row->low = low < row->high ? (int)low : row->high;
@@ -40,7 +39,7 @@ void rapt__mask_row(const rapt_attention *a, const struct sequence *b, int h, in
         row->high = clamp(place + m->after + 1, 0, b->existing);
     }
     if (m->causal) row->high = clamp(place + 1, 0, row->high);
-    if (a->reach == RAPT_REACH_LOCAL_M) narrow(row, place, (double)a->radius);
+    if (a->reach == RAPT_REACH_LOCAL_M) rapt__narrow(row, place, (double)a->radius);
     if (row->low >= row->high) row->low = row->high = 0;
     row->allowed = m->allowed ? m->allowed + mask_at(&m->allowed_stride, b->index, h, t) : NULL;
     row->bias = m->bias ? m->bias + mask_at(&m->bias_stride, b->index, h, t) : NULL;

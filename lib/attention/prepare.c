@@ -132,7 +132,7 @@ static void prepare_centres(struct team *team, struct prepared *p, struct score_
     struct projection weights = rapt__reach_weights(p->a, NULL);
     rapt__projection_pack(team, &weights, false, p->centre_panels);
     rapt__walk_rows(team, &centre_side, &r, p->centre_panels, NULL, only);
-    rapt__reach_centres(team, p->a, only, p->hidden, p->centres);
+    rapt__reach_centres(team, p->a, NULL, only, p->hidden, p->centres);
     p->core.centres = p->centres;
 }
 

@@ -119,5 +119,5 @@ void rapt__score_centres(struct team *team, const rapt_attention *like, const fl
     ptrdiff_t width = like->learned.centre_hidden;
     rows.y_stride = (rapt_stride){0, given->starts[given->sequences] * width, width};
     rapt__walk_rows(team, &centre_side, &rows, packed + p.centres, given->places, all);
-    rapt__reach_centres(team, &view, all, given->y, centres);
+    rapt__reach_centres(team, &view, given->places, all, given->y, centres);
 }

@@ -38,11 +38,10 @@ static inline ptrdiff_t rapt__key_at(const rapt_stride *s, const struct sequence
 /* ---- relative.c ---- */
 bool rapt__relative_wanted(const rapt_attention *a); /* slopes or a table */
 
-/* ---- weigh.c ---- */
-bool rapt__weighing_hard(rapt_weighing weighing); /* to one key */
-
 /* ---- mask.c ---- */
 int64_t rapt__place(const rapt_attention *a, const struct sequence *b, int t); /* of query t */
+/* Cuts low and high to keys s with |s - place| <= radius. */
+void rapt__narrow(struct attend_row *row, int64_t place, double radius);
 /* Sets low, high, allowed and bias of query t of head h. */
 void rapt__mask_row(const rapt_attention *a, const struct sequence *b, int h, int t,
                     struct attend_row *row);

@@ -2,7 +2,8 @@
 
        c = keys sigmoid(u),   u = z . h,   h = tanh(C q)
 
-   for each query and head, keys being how many exist. Backward:
+   for each query and head, keys being how many exist, with causality up to the query's place: what
+   a query sees does not depend on what comes later. Backward:
 
        du = dc keys s (1 - s), s = sigmoid(u)    dz += sum of du h    d(C q) = du z (1 - h^2)
 
@@ -42,12 +43,13 @@ static double sigmoid(double x)
 struct rows { /* some of one sequence and head */
     const rapt_attention *a;
     int count, keys;
+    int64_t place; /* of the first */
     const float *vector;
     float *hidden, *centres;
 };
 
-static struct rows rows_of(const rapt_attention *a, const struct sequence *b, int h, int first,
-                           float *hidden, float *centres)
+static struct rows rows_of(const rapt_attention *a, const struct sequence *b, const int *places,
+                           int h, int first, float *hidden, float *centres)
 {
     size_t width = (size_t)a->learned.centre_hidden;
     size_t row = (size_t)h * (size_t)rapt__query_rows(a) + (size_t)(b->query_first + first);
@@ -55,9 +57,18 @@ static struct rows rows_of(const rapt_attention *a, const struct sequence *b, in
     return (struct rows){.a = a,
                          .count = left < BLOCK_ROWS ? left : BLOCK_ROWS,
                          .keys = b->existing,
+                         .place = places ? places[b->index] + first : rapt__place(a, b, first),
                          .vector = a->learned.centre_vector + (size_t)h * width,
                          .hidden = hidden + row * width,
                          .centres = centres + row};
+}
+
+/* How many keys c is a share of. */
+static int keys_of(const struct rows *r, int t)
+{
+    int64_t seen = r->place + t + 1;
+    if (!r->a->mask.causal || seen > r->keys) return r->keys;
+    return seen > 0 ? (int)seen : 0;
 }
 
 static void centres_of(const struct rows *r)
@@ -66,7 +77,7 @@ static void centres_of(const struct rows *r)
     rapt__kernels()->tanh_row(r->hidden, (size_t)r->count * (size_t)width);
     for (int t = 0; t < r->count; t++) {
         double u = (double)rapt__kernels()->dot(r->vector, r->hidden + t * width, width);
-        r->centres[t] = (float)(r->keys * sigmoid(u));
+        r->centres[t] = (float)(keys_of(r, t) * sigmoid(u));
     }
 }
 
@@ -76,7 +87,7 @@ static void centres_back(const struct rows *r)
     for (int t = 0; t < r->count; t++) {
         if (r->centres[t] == 0) continue;
         double s = sigmoid((double)rapt__kernels()->dot(r->vector, r->hidden + t * width, width));
-        r->centres[t] = (float)((double)r->centres[t] * r->keys * s * (1 - s));
+        r->centres[t] = (float)((double)r->centres[t] * keys_of(r, t) * s * (1 - s));
     }
 }
 
@@ -91,8 +102,9 @@ static void hidden_back(const struct rows *r)
     }
 }
 
-static void for_rows(struct team *team, const rapt_attention *a, struct score_choice only,
-                     void (*work)(const struct rows *r), float *hidden, float *centres)
+static void for_rows(struct team *team, const rapt_attention *a, const int *places,
+                     struct score_choice only, void (*work)(const struct rows *r), float *hidden,
+                     float *centres)
 {
     struct tickets tickets = rapt__tickets(team);
     for (int i = 0; i < a->batch; i++) {
@@ -101,17 +113,17 @@ static void for_rows(struct team *team, const rapt_attention *a, struct score_ch
         for (int h = 0; h < a->heads; h++)
             for (int t = 0; (only.head < 0 || only.head == h) && t < b.queries; t += BLOCK_ROWS) {
                 if (!rapt__mine(&tickets)) continue;
-                struct rows rows = rows_of(a, &b, h, t, hidden, centres);
+                struct rows rows = rows_of(a, &b, places, h, t, hidden, centres);
                 work(&rows);
             }
     }
     rapt__team_barrier(team);
 }
 
-void rapt__reach_centres(struct team *team, const rapt_attention *a, struct score_choice only,
-                         float *hidden, float *centres)
+void rapt__reach_centres(struct team *team, const rapt_attention *a, const int *places,
+                         struct score_choice only, float *hidden, float *centres)
 {
-    for_rows(team, a, only, centres_of, hidden, centres);
+    for_rows(team, a, places, only, centres_of, hidden, centres);
 }
 
 void rapt__reach_back(struct team *team, const rapt_attention *a, float *hidden, float *dcentres,
@@ -119,12 +131,12 @@ void rapt__reach_back(struct team *team, const rapt_attention *a, float *hidden,
 {
     const struct score_choice all = {-1, -1};
     int width = a->learned.centre_hidden, rows = rapt__query_rows(a);
-    for_rows(team, a, all, centres_back, hidden, dcentres);
+    for_rows(team, a, NULL, all, centres_back, hidden, dcentres);
     for (int h; d->centre_vector && (h = rapt__team_take(team)) < a->heads;) {
         size_t first = (size_t)h * (size_t)rows;
         rapt__kernels()->weigh_row(dcentres + first, rows, hidden + first * (size_t)width, width,
                                    width, d->centre_vector + (size_t)h * (size_t)width);
     }
     rapt__team_barrier(team);
-    for_rows(team, a, all, hidden_back, hidden, dcentres);
+    for_rows(team, a, NULL, all, hidden_back, hidden, dcentres);
 }

@@ -102,6 +102,12 @@ size_t rapt__attention_scratch(const rapt_attention *a, int team_size)
     return bytes_of(&b);
 }
 
+/* Of rows of all sequences, those of the longest, where that is said. */
+static int least(int most, int rows)
+{
+    return most > 0 && most < rows ? most : rows;
+}
+
 size_t rapt__attention_room_like(const rapt_attention *like, int batch, int query_rows,
                                  int key_rows)
 {
@@ -109,8 +115,9 @@ size_t rapt__attention_room_like(const rapt_attention *like, int batch, int quer
     none.batch = 0, none.query_starts = none.key_starts = NULL;
     struct bounds b = rapt__bounds(&none, rapt__team_size(like->threads));
     b.batch = (size_t)batch;
-    b.query_rows = b.most_queries = b.longest_queries = (size_t)query_rows;
-    b.key_rows = b.most_keys = b.longest_keys = (size_t)key_rows;
+    b.query_rows = (size_t)query_rows, b.key_rows = (size_t)key_rows;
+    b.most_queries = b.longest_queries = (size_t)least(like->queries, query_rows);
+    b.most_keys = b.longest_keys = (size_t)least(like->keys, key_rows);
     return bytes_of(&b);
 }
 

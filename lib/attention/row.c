@@ -21,6 +21,7 @@ struct row_head rapt__row_head(const struct core *c, const struct sequence *b, i
                             .radius = a->radius,
                             .weighing = a->weighing,
                             .temperature = a->temperature != 0 ? a->temperature : 1,
+                            .noiseless = a->noiseless != 0,
                             .drop = rapt__dropout(a->dropout, key),
                             .noise = rapt__mix(key, NOISE)};
     if (rapt__weighing_hard(a->weighing)) head.drop.below = 0;

@@ -20,6 +20,7 @@ struct row_head { /* what all rows of one query head of a sequence have in commo
     float radius;                          /* of local-p */
     rapt_weighing weighing;
     float temperature;
+    bool noiseless;
     struct dropout drop;
     uint64_t noise; /* key of the Gumbel noise, see weigh.c */
 };
@@ -82,7 +83,6 @@ void rapt__row_dots(const struct kernels *kernels, const float *q, const float *
                     int first, int end, float *scores, float *more);
 
 /* ---- weigh.c ---- */
-bool rapt__weighing_hard(rapt_weighing weighing);
 void rapt__weigh(struct row *r); /* weights (without gauss), lse, chosen and blind from x */
 /* dz, 0 where hidden, becomes dx. gain: reward - baseline. */
 void rapt__weigh_backward(struct row *r, float *dz, float gain);
@@ -99,6 +99,8 @@ struct rows_forward_room {
     struct row_space space; /* mine, like what follows */
     float *before;          /* [room] */
 };
+/* For rows of one head after the other, forward. */
+struct row_space rapt__row_space(struct row_room *m, const struct bounds *b);
 struct rows_forward_room rapt__rows_forward_room(struct row_room *m, const struct bounds *b,
                                                  int rank);
 

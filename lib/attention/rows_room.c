@@ -51,6 +51,11 @@ static struct row_space space_of(struct row_room *m, const struct bounds *b, boo
     return s;
 }
 
+struct row_space rapt__row_space(struct row_room *m, const struct bounds *b)
+{
+    return space_of(m, b, false);
+}
+
 struct rows_forward_room rapt__rows_forward_room(struct row_room *m, const struct bounds *b,
                                                  int rank)
 {

@@ -102,9 +102,9 @@ void rapt__relative_back(struct team *team, const rapt_attention *a, int row, in
 /* ---- reach.c: c = keys sigmoid(z . tanh(C q)) ---- */
 struct projection rapt__reach_weights(const rapt_attention *a, const rapt_gradients *d);
 /* centres[H][query rows] from hidden[H][query rows][centre_hidden], which holds C q and then
-   tanh(C q). */
-void rapt__reach_centres(struct team *team, const rapt_attention *a, struct score_choice only,
-                         float *hidden, float *centres);
+   tanh(C q). places: of the first row of each sequence; NULL: as the problem says. */
+void rapt__reach_centres(struct team *team, const rapt_attention *a, const int *places,
+                         struct score_choice only, float *hidden, float *centres);
 /* hidden becomes the gradient of C q, dcentres that of z . tanh(C q); adds that of z. */
 void rapt__reach_back(struct team *team, const rapt_attention *a, float *hidden, float *dcentres,
                       const rapt_gradients *d);

@@ -9,10 +9,10 @@
                       z = softmax(y)                 dx = dy / temperature
 
    g is Gumbel noise: the greatest x + g is distributed as p (Gumbel 1954; Maddison, Tarlow and
-   Minka 2014, "A* sampling", section 2). g[s] = -log(-log u), u = (bits / 2^9 + 1/2) / 2^23
-   rounded down in the quotient, bits = word s % 4 of rapt__philox(key, s / 4, number of the query);
-   so it depends on seed, sequence, head, query and key alone. Ties go to the lowest key.
-   Hidden keys have x = -infinity and get weight and gradient 0. */
+   Minka 2014, "A* sampling", section 2); without noise it is 0. g[s] = -log(-log u), u = (bits /
+   2^9 + 1/2) / 2^23 rounded down in the quotient, bits = word s % 4 of rapt__philox(key, s / 4,
+   number of the query); so it depends on seed, sequence, head, query and key alone. Ties go to the
+   lowest key. Hidden keys have x = -infinity and get weight and gradient 0. */
 #include "attention/rows.h"
 
 #include <math.h>
@@ -72,7 +72,10 @@ static void weigh_soft(struct row *r)
 
 static void weigh_gumbel(struct row *r)
 {
-    add_noise(r, r->space.p);
+    if (r->head->noiseless)
+        copy_scores(r, r->space.p);
+    else
+        add_noise(r, r->space.p);
     for (int s = r->first; s < r->end; s++) r->space.p[s] /= r->head->temperature;
     weigh_softly(r);
 }
@@ -103,8 +106,9 @@ static void weigh_argmax(struct row *r)
 
 static void weigh_sample(struct row *r)
 {
-    if (!r->decided) add_noise(r, r->space.p);
-    choose(r, r->space.p);
+    bool draw = !r->decided && !r->head->noiseless;
+    if (draw) add_noise(r, r->space.p);
+    choose(r, draw ? r->space.p : r->space.x);
 }
 
 /* dz becomes p (dz - p.dz) / by */

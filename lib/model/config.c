@@ -44,7 +44,14 @@ static rapt_status between(const char *field, long long value, long long least, 
                       least, most);
 }
 
-enum { MOST_TOKENS = 1 << 24, MOST_WIDTH = 1 << 16, MOST_LAYERS = 1 << 10, MOST_PLACES = 1 << 26 };
+enum {
+    MOST_TOKENS = 1 << 24,
+    MOST_WIDTH = 1 << 16,
+    MOST_LAYERS = 1 << 10,
+    MOST_PLACES = 1 << 26,
+    MOST_TAPS = 1 << 10,
+    MOST_ROWS = 1 << 20
+};
 
 static rapt_status check_ranges(const rapt_config *c, rapt_message *why)
 {
@@ -69,6 +76,14 @@ static rapt_status check_ranges(const rapt_config *c, rapt_message *why)
         {"activation", c->activation, RAPT_RELU, RAPT_SILU},
         {"position", c->position, RAPT_POSITION_INTERLEAVED, RAPT_POSITION_NONE},
         {"tie", c->tie, RAPT_TIE_NONE, RAPT_TIE_ALL},
+        {"self_reach", c->self_reach, 0, RAPT_REACHES - 1},
+        {"cross_reach", c->cross_reach, 0, RAPT_REACHES - 1},
+        {"self_weighing", c->self_weighing, 0, RAPT_WEIGHINGS - 1},
+        {"cross_weighing", c->cross_weighing, 0, RAPT_WEIGHINGS - 1},
+        {"score_hidden", c->score_hidden, 0, MOST_WIDTH},
+        {"centre_hidden", c->centre_hidden, 0, MOST_WIDTH},
+        {"location_channels", c->location_channels, 0, MOST_TAPS},
+        {"location_taps", c->location_taps, 0, MOST_TAPS},
         {"output_bias", c->output_bias, 0, 1},
         {"plain_embedding", c->plain_embedding, 0, 1},
     };
@@ -80,9 +95,38 @@ static rapt_status check_ranges(const rapt_config *c, rapt_message *why)
     return RAPT_OK;
 }
 
+static rapt_status check_size(const char *field, float value, rapt_message *why)
+{
+    if (!signbit(value) && isfinite(value)) return RAPT_OK;
+    return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is %g, it must not be negative", field,
+                      (double)value);
+}
+
+/* What no range says about scores, reach and weighing. */
+static rapt_status check_attention(const rapt_config *c, rapt_message *why)
+{
+    long long heads = c->heads;
+    rapt_status status = check_size("self_radius", c->self_radius, why);
+    if (!status) status = check_size("cross_radius", c->cross_radius, why);
+    if (!status) status = check_size("self_temperature", c->self_temperature, why);
+    if (!status) status = check_size("cross_temperature", c->cross_temperature, why);
+    if (status) return status;
+    if (c->location_taps > 0 && c->location_taps % 2 == 0)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "location_taps is %d, it must be odd",
+                          c->location_taps);
+    if (heads * c->score_hidden > MOST_ROWS)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "score_hidden %d times heads %d is more than %d",
+                          c->score_hidden, c->heads, MOST_ROWS);
+    if (heads * c->centre_hidden > MOST_ROWS)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "centre_hidden %d times heads %d is more than %d",
+                          c->centre_hidden, c->heads, MOST_ROWS);
+    return RAPT_OK;
+}
+
 rapt_status rapt_config_check(const rapt_config *c, rapt_message *why)
 {
     rapt_status status = check_ranges(c, why);
+    if (!status) status = check_attention(c, why);
     if (status) return status;
     if (c->width % c->heads != 0)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "heads is %d, which does not divide width %d",

@@ -1,6 +1,7 @@
 /* config_json.c - the configuration as a flat JSON object, the note "rapt.config" of a model
    file. One table serves reading, writing and comparing. Numbers are whole, so that no locale
-   can change them: norm_epsilon stands there as the bits of its float. */
+   can change them: a float stands there as its bits. What a file does not need to hold is 0 where
+   it is missing, and is written only if it is not 0. */
 #include "model/model.h"
 
 #include "format/format.h"
@@ -13,42 +14,96 @@ enum { FORMAT_VERSION = 1 };
 struct field {
     const char *name;
     size_t offset;
-    const char *const *words; /* NULL: a number */
+    const char *(*word)(int value); /* NULL: a number, or the bits of a float */
+    bool optional;
 };
 
-static const char *const kinds[] = {"encoder-decoder", "encoder-only", "decoder-only", NULL};
-static const char *const scores[] = {"scaled-dot", "dot", NULL};
-static const char *const norms[] = {"after", "before", NULL};
-static const char *const activations[] = {"relu", "gelu", "silu", NULL};
-static const char *const ties[] = {"none", "output", "all", NULL};
-static const char *const positions[] = {"interleaved", "concatenated", "concatenated-n1",
-                                        "learned",     "none",         NULL};
+typedef const char *const words[];
+
+/* The names of the values of an enumeration; NULL: no such value. */
+static const char *kind_word(int value)
+{
+    static words kinds = {"encoder-decoder", "encoder-only", "decoder-only"};
+    return (unsigned)value < sizeof kinds / sizeof *kinds ? kinds[value] : NULL;
+}
+
+static const char *norm_word(int value)
+{
+    static words norms = {"after", "before"};
+    return (unsigned)value < sizeof norms / sizeof *norms ? norms[value] : NULL;
+}
+
+static const char *activation_word(int value)
+{
+    static words activations = {"relu", "gelu", "silu"};
+    return (unsigned)value < sizeof activations / sizeof *activations ? activations[value] : NULL;
+}
+
+static const char *tie_word(int value)
+{
+    static words ties = {"none", "output", "all"};
+    return (unsigned)value < sizeof ties / sizeof *ties ? ties[value] : NULL;
+}
+
+static const char *position_word(int value)
+{
+    static words positions = {"interleaved", "concatenated", "concatenated-n1", "learned", "none"};
+    return (unsigned)value < sizeof positions / sizeof *positions ? positions[value] : NULL;
+}
+
+static const char *score_word(int value)
+{
+    return rapt_score_name((rapt_score)value);
+}
+
+static const char *reach_word(int value)
+{
+    return rapt_reach_name((rapt_reach)value);
+}
+
+static const char *weighing_word(int value)
+{
+    return rapt_weighing_name((rapt_weighing)value);
+}
 
 #define AT(name) offsetof(rapt_config, name)
 /* clang-format off */
 static const struct field fields[] = {
-    {"kind",            AT(kind),            kinds},
-    {"source_vocab",    AT(source_vocab),    NULL},
-    {"target_vocab",    AT(target_vocab),    NULL},
-    {"positions",       AT(positions),       NULL},
-    {"width",           AT(width),           NULL},
-    {"heads",           AT(heads),           NULL},
-    {"key_heads",       AT(key_heads),       NULL},
-    {"hidden",          AT(hidden),          NULL},
-    {"encoder_layers",  AT(encoder_layers),  NULL},
-    {"decoder_layers",  AT(decoder_layers),  NULL},
-    {"self_score",      AT(self_score),      scores},
-    {"cross_score",     AT(cross_score),     scores},
-    {"norm",            AT(norm),            norms},
-    {"activation",      AT(activation),      activations},
-    {"position",        AT(position),        positions},
-    {"tie",             AT(tie),             ties},
-    {"output_bias",     AT(output_bias),     NULL},
-    {"plain_embedding", AT(plain_embedding), NULL},
+    {"kind",                    AT(kind),                kind_word,       false},
+    {"source_vocab",            AT(source_vocab),        NULL,            false},
+    {"target_vocab",            AT(target_vocab),        NULL,            false},
+    {"positions",               AT(positions),           NULL,            false},
+    {"width",                   AT(width),               NULL,            false},
+    {"heads",                   AT(heads),               NULL,            false},
+    {"key_heads",               AT(key_heads),           NULL,            false},
+    {"hidden",                  AT(hidden),              NULL,            false},
+    {"encoder_layers",          AT(encoder_layers),      NULL,            false},
+    {"decoder_layers",          AT(decoder_layers),      NULL,            false},
+    {"self_score",              AT(self_score),          score_word,      false},
+    {"cross_score",             AT(cross_score),         score_word,      false},
+    {"norm",                    AT(norm),                norm_word,       false},
+    {"activation",              AT(activation),          activation_word, false},
+    {"position",                AT(position),            position_word,   false},
+    {"tie",                     AT(tie),                 tie_word,        false},
+    {"output_bias",             AT(output_bias),         NULL,            false},
+    {"plain_embedding",         AT(plain_embedding),     NULL,            false},
+    {"self_reach",              AT(self_reach),          reach_word,      true},
+    {"cross_reach",             AT(cross_reach),         reach_word,      true},
+    {"self_weighing",           AT(self_weighing),       weighing_word,   true},
+    {"cross_weighing",          AT(cross_weighing),      weighing_word,   true},
+    {"self_radius_bits",        AT(self_radius),         NULL,            true},
+    {"cross_radius_bits",       AT(cross_radius),        NULL,            true},
+    {"self_temperature_bits",   AT(self_temperature),    NULL,            true},
+    {"cross_temperature_bits",  AT(cross_temperature),   NULL,            true},
+    {"score_hidden",            AT(score_hidden),        NULL,            true},
+    {"centre_hidden",           AT(centre_hidden),       NULL,            true},
+    {"location_channels",       AT(location_channels),   NULL,            true},
+    {"location_taps",           AT(location_taps),       NULL,            true},
 };
 /* clang-format on */
 enum { FIELDS = sizeof fields / sizeof *fields };
-_Static_assert(sizeof(rapt_kind) == sizeof(int), "enumerations are read and written as int");
+_Static_assert(sizeof(rapt_kind) == sizeof(int) && sizeof(float) == sizeof(int),
+               "enumerations and floats are read and written as int");
 
 static int get(const rapt_config *c, const struct field *f)
 {
@@ -91,7 +146,8 @@ rapt_status rapt__config_write(const rapt_config *config, char *text, size_t cap
     bool fits = print(text, capacity, "version", NULL, FORMAT_VERSION);
     for (int i = 0; i < FIELDS; i++) {
         int value = get(config, &fields[i]);
-        const char *word = fields[i].words ? fields[i].words[value] : NULL;
+        const char *word = fields[i].word ? fields[i].word(value) : NULL;
+        if (fields[i].optional && value == 0) continue;
         fits = fits && print(text, capacity, fields[i].name, word, value);
     }
     fits = fits && print(text, capacity, "norm_epsilon_bits", NULL, bits_of(rapt__epsilon(config)));
@@ -119,14 +175,14 @@ static rapt_status bad(const char *name, rapt_message *why)
 static bool read_field(struct reading *r, const struct field *f)
 {
     uint64_t number = 0;
-    if (!f->words) {
+    if (!f->word) {
         if (!rapt__json_number(&r->json, &number) || number > INT32_MAX) return false;
         set(&r->config, f, (int)number);
         return true;
     }
     const char *word = rapt__json_string(&r->json);
-    for (int i = 0; word && f->words[i]; i++)
-        if (strcmp(f->words[i], word) == 0) {
+    for (int i = 0; word && f->word(i); i++)
+        if (strcmp(f->word(i), word) == 0) {
             set(&r->config, f, i);
             return true;
         }
@@ -185,7 +241,7 @@ static rapt_status read_object(struct reading *r, rapt_message *why)
     if (!rapt__json_want(&r->json, '}') || !rapt__json_end(&r->json))
         return rapt__fail(why, RAPT_BAD_FILE, "rapt.config is not a JSON object");
     for (int i = 0; i < FIELDS; i++)
-        if (!r->seen[i]) return bad(fields[i].name, why);
+        if (!r->seen[i] && !fields[i].optional) return bad(fields[i].name, why);
     if (!r->seen[FIELDS]) return bad("version", why);
     return r->seen[FIELDS + 1] ? RAPT_OK : bad("norm_epsilon_bits", why);
 }

@@ -3,7 +3,9 @@
    Matrices: uniform in +-sqrt(6 / (in + out)) (Glorot and Bengio 2010, eq. 16); the packed
    projections of attention with the deviation over sqrt 2, as if each D x D part were drawn
    with gain 1/sqrt 2. Tables: normal with deviation width^-1/2, so that after the factor
-   sqrt(width) a token has unit variance. Each number is a function of seed, parameter, element. */
+   sqrt(width) a token has unit variance. What scores and reach
+   learn is drawn like a table, so that scores begin about as large as scaled dot products; the
+   sharpness of cosines begins with 8. Each number is a function of seed, parameter, element. */
 #include "model/model.h"
 
 #include <math.h>
@@ -20,6 +22,8 @@ static double draw(enum initial initial, const struct parameter *p, uint64_t key
         return (2 * rapt__uniform(key, index) - 1) * sqrt(6 / (in + out));
     case INITIAL_ATTENTION:
         return (2 * rapt__uniform(key, index) - 1) * sqrt(1.5 / in);
+    case INITIAL_SHARPNESS:
+        return 8;
     case INITIAL_TABLE:
         return rapt__normal(key, index) / sqrt(in);
     }

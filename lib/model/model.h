@@ -17,11 +17,16 @@ struct linear_place {
 struct norm_place {
     size_t gain, bias; /* [D] each */
 };
+struct score_place { /* of what scores and reach learn, as rapt_learned wants it; 0: not there */
+    size_t query_weight, key_weight, hidden_bias, hidden_vector, sharpness, position, filters,
+        feature_weight, centre_weight, centre_vector;
+};
 struct attention_place { /* rows of qkv: H*K queries, then key_heads*K keys, then as many values */
     struct linear_place qkv;   /* self-attention */
     struct linear_place q, kv; /* cross-attention */
     struct linear_place out;
     struct norm_place norm;
+    struct score_place score;
 };
 struct feedforward_place {
     struct linear_place in, out;
@@ -46,7 +51,14 @@ struct layout {
 };
 
 enum layout_kind { IN_PANELS, IN_ROWS };
-enum initial { INITIAL_ZERO, INITIAL_ONE, INITIAL_XAVIER, INITIAL_ATTENTION, INITIAL_TABLE };
+enum initial {
+    INITIAL_ZERO,
+    INITIAL_ONE,
+    INITIAL_XAVIER,
+    INITIAL_ATTENTION,
+    INITIAL_TABLE,
+    INITIAL_SHARPNESS
+};
 struct parameter {
     char name[64];
     int rows, columns;
@@ -85,6 +97,28 @@ float rapt__epsilon(const rapt_config *config);
 int rapt__key_heads(const rapt_config *config);
 bool rapt__config_same(const rapt_config *a, const rapt_config *b);
 
+/* ---- attending.c: what a configuration says about the attention of a sublayer ---- */
+/* Its problem, all but the rows. learning: as in training; else nothing is drawn. place NULL: what
+   is learned stays open, for whoever asks for sizes alone. */
+struct attending {
+    bool decoder, cross, learning;
+    const struct score_place *place;
+    const float *block;
+};
+rapt_attention rapt__attention_of(const rapt_config *config, const struct attending *which);
+/* The gradients of what is learned, in a block of gradients. */
+rapt_gradients rapt__gradients_of(const struct score_place *place, float *gradients);
+/* Which parameters there are. */
+struct learns {
+    bool general, additive, aware, cosine, location, centred;
+};
+struct learns rapt__attention_learns(const rapt_config *config, bool cross);
+rapt_learned rapt__learned_sizes(const rapt_config *config); /* no pointers, only widths */
+bool rapt__attention_samples(const rapt_config *config);     /* anywhere: gradients need rewards */
+/* Scratch for the attention of one half, bytes. source_rows 0: no cross-attention. */
+size_t rapt__attention_bytes(const rapt_config *config, bool decoder, int batch, int rows,
+                             int source_rows, int threads);
+
 /* ---- config_json.c: the configuration as it stands in a model file ---- */
 enum { CONFIG_TEXT = 2048 }; /* bytes that hold any */
 rapt_status rapt__config_write(const rapt_config *config, char *text, size_t capacity);
@@ -115,6 +149,11 @@ struct sublayer {
     float *kv;               /* cross: [source rows][2 key_heads K] */
     float *mixed;            /* [rows][D] output of the heads */
     float *lse;              /* [H][rows] */
+    int *chosen;             /* hard weighing: [H][rows] */
+    float *prepared;         /* in use: [rows][H][W] what the score makes of q, if it does; */
+    float *prepared_keys;    /*   [rows, or source rows][key_heads][W] of the keys; */
+    float *centres;          /*   local-p: [H][rows], */
+    float *centre_hidden;    /*   [H][rows][centre_hidden] on the way to them */
     float *hidden, *active;  /* feed-forward: [rows][F] before and after the activation */
     float *y;                /* [rows][D] output of the sublayer, before the residual */
     float *sum;              /* [rows][D] with the residual */
@@ -140,8 +179,15 @@ struct rows {
     int longest;       /* of the sequences */
 };
 
-struct stack_caches { /* in use: keys and values of past tokens; one per layer */
-    struct cache *self, *cross;
+struct kept { /* in use, of self- or cross-attention: what is there before a call; one per layer */
+    struct cache *caches; /* keys and values of past tokens */
+    struct looks *looks;  /* location-aware: weights of the last one; else NULL */
+    float *packed;        /* of each layer: weights as rapt__score_pack leaves them */
+    size_t packed_size;   /*   so many floats; 0: the score needs none */
+    int *counts;          /* [batch] how many keys there are, for each sequence of the target */
+};
+struct stack_caches {
+    struct kept self, cross;
     const int *past;      /* [batch] tokens of each sequence before this call */
     const int *source_of; /* [batch] which source a sequence belongs to */
 };
@@ -162,10 +208,12 @@ struct pass {
     const float *states;               /* [source.count][D] the encoder's output */
     const struct stack_caches *caches; /* NULL while training and in encoders */
     struct drop drop;
+    bool learning;                  /* a gradient will follow; else nothing is drawn */
+    const float *reward, *baseline; /* [H][rows.count] of sampled keys, while learning */
 };
 
 /* Room for a pass of `rows` rows over `source_rows` (0: no cross-attention). keep: backward
-   will follow, and every sublayer has memory of its own. */
+   will follow, and every sublayer has memory of its own; else the decoder's keys are in caches. */
 void rapt__stack_layout(struct stack_memory *memory, const rapt_config *config, bool decoder,
                         int rows, int source_rows, bool keep, struct arena *arena);
 
@@ -191,6 +239,19 @@ void rapt__sublayer_forward(const struct crew *c, const struct step *s, enum par
 void rapt__sublayer_backward(const struct crew *c, const struct step *s, enum part part,
                              const float *dy, float *din, bool add, float *dstates,
                              float *gradients);
+/* In use: keys and values of sources for one layer of the decoder go into its cache. starts: of all
+   sequences of the cache. */
+void rapt__cross_append(const struct crew *c, const struct stack *s, int layer,
+                        const struct kept *kept, const float *states, int rows, const int *starts);
+/* In use: packs what scores have learned, of all layers. */
+void rapt__scores_pack(struct team *team, const struct stack *s, const struct kept *kept,
+                       bool cross);
+/* What the queries of a layer ask their cache, once rapt__sublayer_forward has prepared them; like
+   is left to the caller, who takes it from the second. */
+struct cached_queries rapt__queries_of(const struct stack *s, const struct rows *rows,
+                                       const struct stack_caches *caches, const struct sublayer *u,
+                                       int layer, bool cross);
+rapt_attention rapt__cached_like(const struct stack *s, int layer, bool cross);
 struct dropout rapt__site(const struct drop *drop, float share, bool decoder, int index, int site);
 
 /* The output matrix as an op reads it. */

@@ -63,7 +63,12 @@ static void walk_layer(struct walk *w, const rapt_config *c, const char *scope, 
                        bool cross, struct layer_place *l)
 {
     int K = c->width / c->heads, Q = c->heads * K, G = rapt__key_heads(c) * K;
-    int D = c->width, F = c->hidden;
+    int D = c->width, F = c->hidden, H = c->heads, S = rapt__key_heads(c), P = c->positions;
+    rapt_learned sizes = rapt__learned_sizes(c);
+    int A = sizes.hidden, C = sizes.channels, N = sizes.taps, Z = sizes.centre_hidden;
+    struct learns own = rapt__attention_learns(c, false), other = {0};
+    if (cross) other = rapt__attention_learns(c, true);
+    *l = (struct layer_place){0};
 #define LAYER(when, field, name, rows, columns, kind, initial)                                     \
     if (when) l->field = place(w, scope, layer, name, rows, columns, kind, initial);
 #include "model/parameters.def"

@@ -19,8 +19,40 @@ static int parts_of(const rapt_config *c, bool decoder, enum part parts[3])
     return n;
 }
 
-static void sublayer_layout(struct sublayer *u, const rapt_config *c, enum part part, size_t rows,
-                            size_t source_rows, struct arena *arena)
+/* Of the queries of cached attention: q', centres and lse, if `part` has them. */
+static void queries_layout(struct sublayer *u, const rapt_attention *like, size_t rows,
+                           struct arena *arena)
+{
+    size_t H = (size_t)like->heads;
+    if (rapt__score_changes(like, false))
+        u->prepared = rapt__arena_floats(arena, rows, H * (size_t)rapt__score_width(like));
+    if (like->reach == RAPT_REACH_LOCAL_P) u->centres = rapt__arena_floats(arena, rows, H);
+    u->lse = rapt__arena_floats(arena, rows, H);
+}
+
+/* What attention over caches needs besides. */
+static void cached_layout(struct sublayer *u, const rapt_config *c, enum part part, size_t rows,
+                          size_t source_rows, struct arena *arena)
+{
+    const struct attending which = {.decoder = true, .cross = part == PART_CROSS};
+    const rapt_attention like = rapt__attention_of(c, &which);
+    size_t H = (size_t)c->heads, W = (size_t)rapt__score_width(&like);
+    queries_layout(u, &like, rows, arena);
+    if (rapt__score_changes(&like, true))
+        u->prepared_keys = rapt__arena_floats(arena, part == PART_CROSS ? source_rows : rows,
+                                              (size_t)rapt__key_heads(c) * W);
+    if (like.reach == RAPT_REACH_LOCAL_P)
+        u->centre_hidden = rapt__arena_floats(arena, rows, H * (size_t)like.learned.centre_hidden);
+}
+
+static bool weighs_hard(const rapt_config *c, enum part part)
+{
+    rapt_weighing weighing = part == PART_CROSS ? c->cross_weighing : c->self_weighing;
+    return rapt__weighing_hard(weighing);
+}
+
+static void sublayer_layout(struct sublayer *u, const rapt_config *c, enum part part, bool cached,
+                            size_t rows, size_t source_rows, struct arena *arena)
 {
     size_t D = (size_t)c->width, F = (size_t)c->hidden, H = (size_t)c->heads;
     size_t K = D / H, G = (size_t)rapt__key_heads(c) * K;
@@ -30,7 +62,12 @@ static void sublayer_layout(struct sublayer *u, const rapt_config *c, enum part 
     } else {
         u->q = rapt__arena_floats(arena, rows, part == PART_SELF ? D + 2 * G : D);
         u->mixed = rapt__arena_floats(arena, rows, D);
-        u->lse = rapt__arena_floats(arena, rows, H);
+        if (cached)
+            cached_layout(u, c, part, rows, source_rows, arena);
+        else
+            u->lse = rapt__arena_floats(arena, rows, H);
+        if (!cached && weighs_hard(c, part))
+            u->chosen = rapt__arena_take(arena, rows * H, sizeof(int));
     }
     if (part == PART_CROSS) u->kv = rapt__arena_floats(arena, source_rows, 2 * G);
     u->y = rapt__arena_floats(arena, rows, D);
@@ -54,20 +91,27 @@ static void backward_layout(struct stack_memory *m, const rapt_config *c, size_t
 }
 
 /* In use the sublayers of the first layer serve all layers, and what all parts have in common
-   (y, sum, out) is shared by the parts too. Only the queries of cross-attention and their
-   log-sum-exps are kept for every layer: alignments are made of them. */
+   (y, sum, out) is shared by the parts too. Only the queries of cross-attention, their centres and
+   their log-sum-exps are kept for every layer: alignments are made of them. */
 static void share_layout(struct stack_memory *m, const rapt_config *c, bool decoder, int parts,
                          size_t rows, struct arena *arena)
 {
     bool cross = decoder && c->kind == RAPT_ENCODER_DECODER;
+    const struct attending which = {.decoder = true, .cross = true};
+    const rapt_attention like = rapt__attention_of(c, &which);
     for (int i = 1; i < m->count; i++) {
         bool keeps = cross && i >= parts && i % parts == PART_CROSS;
-        float *q = keeps ? rapt__arena_floats(arena, rows, (size_t)c->width) : NULL;
-        float *lse = keeps ? rapt__arena_floats(arena, rows, (size_t)c->heads) : NULL;
+        struct sublayer own = {0};
+        if (keeps) {
+            if (!rapt__score_changes(&like, false))
+                own.q = rapt__arena_floats(arena, rows, (size_t)c->width);
+            queries_layout(&own, &like, rows, arena);
+        }
         if (!m->sublayers) continue;
         struct sublayer *first = &m->sublayers[0], *u = &m->sublayers[i];
         if (i >= parts) *u = m->sublayers[i % parts];
-        if (keeps) u->q = q, u->lse = lse;
+        if (own.q) u->q = own.q;
+        if (keeps) u->prepared = own.prepared, u->centres = own.centres, u->lse = own.lse;
         u->y = first->y, u->sum = first->sum, u->out = first->out, u->saved = first->saved;
     }
 }
@@ -85,8 +129,9 @@ void rapt__stack_layout(struct stack_memory *m, const rapt_config *c, bool decod
     m->first_saved.mean = rapt__arena_floats(arena, R, 1);
     m->first_saved.inverse = rapt__arena_floats(arena, R, 1);
     for (int i = 0; i < (keep ? m->count : n); i++) {
-        struct sublayer counted = {0};
-        sublayer_layout(m->sublayers ? &m->sublayers[i] : &counted, c, parts[i % n], R, S, arena);
+        struct sublayer counted, *u = m->sublayers ? &m->sublayers[i] : &counted;
+        *u = (struct sublayer){0};
+        sublayer_layout(u, c, parts[i % n], decoder && !keep, R, S, arena);
     }
     if (keep)
         backward_layout(m, c, R, S, arena);

@@ -57,9 +57,12 @@ static void loss_chunk(const struct crew *c, int vocab, const int32_t *labels, i
     rapt__team_barrier(c->team);
 }
 
-static void add_sums(struct loss *to, const int32_t *labels, int rows, const struct loss_sums *sums)
+/* first: of these rows, among all. */
+static void add_sums(struct loss *to, const int32_t *labels, int first, int rows,
+                     const struct loss_sums *sums)
 {
     for (int r = 0; r < rows; r++) {
+        if (to->rows) to->rows[first + r] = labels[r] < 0 ? 0 : sums[r].loss;
         if (labels[r] < 0) continue;
         to->loss += (double)sums[r].loss;
         to->likelihood += (double)sums[r].likelihood;
@@ -83,7 +86,7 @@ void rapt__loss(const struct crew *c, const struct linear *l, const float *x, in
         step = rows - r < chunk ? rows - r : chunk;
         rapt__linear_forward(c, l, from, l->in, step, logits, vocab, 0, NULL);
         loss_chunk(c, vocab, labels + r, step, smoothing, logits, of_rows);
-        if (c->team->rank == 0) add_sums(sums, labels + r, step, of_rows);
+        if (c->team->rank == 0) add_sums(sums, labels + r, r, step, of_rows);
         if (!dx) continue;
         rapt__linear_backward_weight(c, l, from, l->in, logits, vocab, step, dweight, dbias);
         rapt__linear_forward(c, &back, logits, vocab, step, dx + (ptrdiff_t)r * l->in, l->in, -1,

@@ -101,6 +101,7 @@ void rapt__dropout_rows(const struct crew *c, const struct dropout *d, const flo
 struct loss {
     double loss, likelihood;
     long long tokens, correct;
+    float *rows; /* not added to: [rows] the loss of each, 0 without a label; NULL: not wanted */
 };
 size_t rapt__loss_scratch(int rows, int in, int vocab); /* floats, shared by the team */
 void rapt__loss(const struct crew *c, const struct linear *l, const float *x, int rows,

@@ -1,22 +1,25 @@
 /* alignment.c - which source tokens the last target tokens looked at. */
-#include "run/run.h"
+#include "run/session.h"
 
 #include <string.h>
 
-/* The weights of one target row in one layer and head, times share, added to weights. */
-static void add_head(const rapt_session *s, int row, int source, int layer, int head, float share,
+/* The weights of row `row` of target i in one layer and head, times share, added to weights. */
+static void add_head(rapt_session *s, int i, int row, int layer, int head, float share,
                      float *weights)
 {
-    const rapt_config *c = &s->model->config;
-    int K = c->width / c->heads, parts = c->hidden ? 3 : 2;
+    int parts = s->model->config.hidden ? 3 : 2;
     const struct sublayer *u = &s->decoder.sublayers[layer * parts + PART_CROSS];
-    const float *q = u->q + (size_t)row * (size_t)c->width + (size_t)(head * K);
-    float lse = u->lse[(size_t)head * (size_t)s->target_rows + (size_t)row];
-    rapt__cache_weights(&s->cross[layer], source, head / (c->heads / rapt__key_heads(c)), q,
-                        c->cross_score, lse, share, weights);
+    const struct stack stack = rapt__session_stack(s, true);
+    const struct stack_caches caches = rapt__session_caches(s);
+    const struct rows rows = {s->targets, s->target_rows, s->target_starts, 0};
+    struct cached_queries q = rapt__queries_of(&stack, &rows, &caches, u, layer, true);
+    const rapt_attention like = rapt__cached_like(&stack, layer, true);
+    q.like = &like;
+    rapt__cache_weights(&s->cross.caches[layer], &q, i, row, head, share, weights,
+                        s->attention_scratch);
 }
 
-static void add_row(const rapt_session *s, int row, int source, int layer, int head, float *weights)
+static void add_row(rapt_session *s, int i, int row, int layer, int head, float *weights)
 {
     const rapt_config *c = &s->model->config;
     int first_layer = layer < 0 ? 0 : layer, last_layer = layer < 0 ? c->decoder_layers - 1 : layer;
@@ -24,7 +27,7 @@ static void add_row(const rapt_session *s, int row, int source, int layer, int h
     int count = (last_layer - first_layer + 1) * (last_head - first_head + 1);
     for (int l = first_layer; l <= last_layer; l++)
         for (int h = first_head; h <= last_head; h++)
-            add_head(s, row, source, l, h, 1 / (float)count, weights);
+            add_head(s, i, row, l, h, 1 / (float)count, weights);
 }
 
 rapt_status rapt_session_alignment(rapt_session *s, int layer, int head, float *weights,
@@ -39,10 +42,9 @@ rapt_status rapt_session_alignment(rapt_session *s, int layer, int head, float *
                           c->decoder_layers, c->heads);
     for (int i = 0; s->target_rows && i < s->targets; i++)
         for (int r = s->target_starts[i]; r < s->target_starts[i + 1]; r++) {
-            int source = s->source_of[i];
-            int keys = s->source_starts[source + 1] - s->source_starts[source];
+            int keys = s->source_length[i];
             memset(weights, 0, sizeof(float) * (size_t)keys);
-            add_row(s, r, source, layer, head, weights);
+            add_row(s, i, r, layer, head, weights);
             weights += keys;
         }
     return RAPT_OK;

@@ -16,15 +16,9 @@ struct reading {
 /* Keys and values of the source for every layer of the decoder: projected once. */
 static void project_sources(const struct crew *c, rapt_session *s, const float *states, int rows)
 {
-    const rapt_config *config = &s->model->config;
-    int G = rapt__key_heads(config) * (config->width / config->heads);
-    float *kv = s->decoder.sublayers[PART_CROSS].kv;
-    for (int l = 0; l < config->decoder_layers; l++) {
-        const struct attention_place *place = &s->model->layout.decoder.layers[l].cross;
-        struct linear project = rapt__linear_at(&place->kv, s->model->block);
-        rapt__linear_forward(c, &project, states, config->width, rows, kv, 2 * G, -1, NULL);
-        rapt__cache_append(c->team, &s->cross[l], s->group_starts, kv, 2 * G, kv + G, 2 * G);
-    }
+    const struct stack decoder = rapt__session_stack(s, true);
+    for (int l = 0; l < s->model->config.decoder_layers; l++)
+        rapt__cross_append(c, &decoder, l, &s->cross, states, rows, s->group_starts);
 }
 
 /* The sequences from `first` on that the encoder takes at once; returns the first behind them. */
@@ -61,12 +55,26 @@ static void keep_states(const struct crew *c, rapt_session *s, const float *from
                (end - begin) * D * sizeof *from);
 }
 
+/* What scores have learned, as their products read it. */
+static void pack_scores(struct team *team, rapt_session *s)
+{
+    const struct stack decoder = rapt__session_stack(s, true);
+    rapt__scores_pack(team, &decoder, &s->self, false);
+    rapt__scores_pack(team, &decoder, &s->cross, true);
+}
+
+static void work_on_nothing(struct team *team, void *argument)
+{
+    pack_scores(team, argument);
+}
+
 static void work_on_source(struct team *team, void *argument)
 {
     struct reading *r = argument;
     rapt_session *s = r->session;
     struct crew c = rapt__session_crew(s, team);
     const float *states = NULL;
+    pack_scores(team, s);
     bool several = group_from(s, 0, r->sources) < r->sources;
     for (int first = 0, end; first < r->sources; first = end) {
         end = group_from(s, first, r->sources);
@@ -94,13 +102,18 @@ static void start_caches(rapt_session *s, int room)
 {
     int slots = s->limits.batch * s->limits.beams;
     for (int i = 0; i < slots; i++) s->capacity[i] = i < s->targets ? room : 0;
-    for (int l = 0; l < s->model->layout.decoder.count; l++)
-        rapt__cache_start(&s->self[l], s->capacity);
+    for (int l = 0; l < s->model->layout.decoder.count; l++) {
+        rapt__cache_start(&s->self.caches[l], s->capacity);
+        if (s->self.looks) rapt__looks_start(&s->self.looks[l], s->capacity);
+    }
     if (s->model->config.kind != RAPT_ENCODER_DECODER) return;
     for (int b = 0; b < s->limits.batch; b++)
         s->capacity[b] = s->source_starts[b + 1] - s->source_starts[b];
     for (int l = 0; l < s->model->layout.decoder.count; l++)
-        rapt__cache_start(&s->cross[l], s->capacity);
+        rapt__cache_start(&s->cross.caches[l], s->capacity);
+    for (int i = 0; i < slots; i++) s->capacity[i] = i < s->targets ? s->source_length[i] : 0;
+    for (int l = 0; s->cross.looks && l < s->model->layout.decoder.count; l++)
+        rapt__looks_start(&s->cross.looks[l], s->capacity);
 }
 
 /* Forgets all tokens; `sources` sequences will be read, each with beams targets. */
@@ -112,7 +125,8 @@ static void begin(rapt_session *s, int sources, int room)
     s->room = room;
     for (int i = 0; i < s->targets; i++) {
         s->length[i] = s->past[i] = 0;
-        s->source_of[i] = i / s->limits.beams;
+        int source = s->source_of[i] = i / s->limits.beams;
+        s->source_length[i] = s->source_starts[source + 1] - s->source_starts[source];
     }
     start_caches(s, room);
 }
@@ -148,6 +162,7 @@ rapt_status rapt__encode(rapt_session *s, const rapt_tokens *source, int room, c
         rapt__team_run(s->limits.threads, work_on_source, &r);
     } else {
         begin(s, source->batch, room);
+        if (s->self.packed) rapt__team_run(s->limits.threads, work_on_nothing, s);
     }
     if (memory) *memory = r.states;
     return RAPT_OK;

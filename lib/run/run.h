@@ -57,9 +57,9 @@ struct rapt_session {
     rapt_limits limits; /* beams and target_tokens filled in */
     struct arena arena;
     struct stack_memory encoder, decoder;
-    struct cache *self, *cross; /* [decoder layers] */
-    int *capacity;              /* [batch * beams] tokens the caches have room for */
-    int *parents;               /* [batch * beams] */
+    struct kept self, cross; /* [decoder layers] caches */
+    int *capacity;           /* [batch * beams] tokens the caches have room for */
+    int *parents;            /* [batch * beams] */
     void *attention_scratch;
     int encoder_rows;     /* that the encoder takes at once; a sequence is never cut */
     int *group_starts;    /* [batch + 1] rows of a group, which is a few sequences */
@@ -74,6 +74,7 @@ struct rapt_session {
     int *past;            /* [batch * beams] tokens before the last rapt_decode */
     int *length;          /* [batch * beams] tokens now */
     int *source_of;       /* [batch * beams] */
+    int *source_length;   /* [batch * beams] tokens of that source */
     struct search_memory search;
 };
 

@@ -56,7 +56,7 @@ rapt_status rapt__decode(rapt_session *s, const rapt_tokens *target, struct pick
     s->target_rows = target->starts[target->batch];
     if (s->target_rows == 0) return RAPT_OK;
     struct writing w = {.session = s, .decoder = rapt__session_stack(s, true), .picks = picks};
-    w.caches = (struct stack_caches){s->self, s->cross, s->past, s->source_of};
+    w.caches = rapt__session_caches(s);
     w.pass.ids = target->ids;
     w.pass.caches = &w.caches;
     w.pass.rows = (struct rows){target->batch, s->target_rows, s->target_starts,
@@ -78,8 +78,11 @@ rapt_status rapt_decode(rapt_session *s, const rapt_tokens *target, const float 
 static void work_on_move(struct team *team, void *argument)
 {
     rapt_session *s = argument;
-    for (int l = 0; l < s->model->layout.decoder.count; l++)
-        rapt__cache_move(team, &s->self[l], s->parents);
+    for (int l = 0; l < s->model->layout.decoder.count; l++) {
+        rapt__cache_move(team, &s->self.caches[l], s->parents);
+        if (s->self.looks) rapt__looks_move(team, &s->self.looks[l], s->parents);
+        if (s->cross.looks) rapt__looks_move(team, &s->cross.looks[l], s->parents);
+    }
 }
 
 rapt_status rapt_session_reorder(rapt_session *s, const int *parents)

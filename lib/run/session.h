@@ -14,6 +14,13 @@ static inline struct stack rapt__session_stack(rapt_session *s, bool decoder)
                           .threads = s->limits.threads};
 }
 
+static inline struct stack_caches rapt__session_caches(rapt_session *s)
+{
+    struct stack_caches caches = {s->self, s->cross, s->past, s->source_of};
+    caches.self.counts = s->length, caches.cross.counts = s->source_length;
+    return caches;
+}
+
 static inline struct crew rapt__session_crew(rapt_session *s, struct team *team)
 {
     return (struct crew){team, rapt__kernels(), s->pack, false};

@@ -43,23 +43,64 @@ static void spread(int *capacity, int sequences, int tokens)
     for (int i = 1; i < sequences; i++) capacity[i] = 1;
 }
 
+/* Caches of all layers, each with s->capacity, and what the score needs beside them. looks: floats
+   per head of what a location-aware score keeps. */
+static void lay_out_kept(rapt_session *s, struct kept *kept, bool cross, int sequences,
+                         size_t looks, struct arena *arena)
+{
+    const rapt_config *c = &s->model->config;
+    const struct attending which = {.decoder = true, .cross = cross};
+    const rapt_attention like = rapt__attention_of(c, &which);
+    size_t layers = (size_t)s->model->layout.decoder.count;
+    int slots = s->limits.batch * s->limits.beams;
+    bool changes = rapt__score_changes(&like, false) || rapt__score_changes(&like, true) ||
+                   like.reach == RAPT_REACH_LOCAL_P;
+    *kept = (struct kept){.packed_size = changes ? rapt__score_packed(&like) + LANES : 0};
+    kept->packed_size = kept->packed_size / LANES * LANES;
+    kept->caches = rapt__arena_take(arena, layers, sizeof *kept->caches);
+    kept->packed = rapt__arena_floats(arena, layers, kept->packed_size);
+    bool aware = like.score == RAPT_SCORE_LOCATION_AWARE;
+    if (aware) kept->looks = rapt__arena_take(arena, layers, sizeof *kept->looks);
+    for (size_t i = 0; i < layers; i++) {
+        struct cache cache;
+        struct looks look;
+        rapt__cache_layout(kept->caches ? &kept->caches[i] : &cache, sequences, s->capacity,
+                           rapt__key_heads(c), rapt__score_width(&like), like.value_width, arena);
+        if (aware)
+            rapt__looks_layout(kept->looks ? &kept->looks[i] : &look, slots, c->heads, looks,
+                               arena);
+    }
+}
+
 static void lay_out_caches(rapt_session *s, struct arena *arena)
+{
+    const rapt_limits *l = &s->limits;
+    int slots = l->batch * l->beams;
+    size_t beams = (size_t)l->beams, source = (size_t)l->source_tokens * beams;
+    size_t panels = (size_t)(l->target_length + LANES - 1) / LANES;
+    for (int i = 0; i < slots; i++) s->capacity[i] = l->target_length;
+    lay_out_kept(s, &s->self, false, slots, (size_t)slots * panels * LANES, arena);
+    if (s->model->config.kind != RAPT_ENCODER_DECODER) return;
+    spread(s->capacity, l->batch, l->source_tokens);
+    lay_out_kept(s, &s->cross, true, l->batch, source, arena);
+}
+
+/* Bytes of scratch for attention in the encoder and over caches. */
+static size_t scratch_of(const rapt_session *s, int rows)
 {
     const rapt_config *c = &s->model->config;
     const rapt_limits *l = &s->limits;
-    int layers = s->model->layout.decoder.count, K = c->width / c->heads, G = rapt__key_heads(c);
-    int slots = l->batch * l->beams;
-    bool cross = c->kind == RAPT_ENCODER_DECODER;
-    struct cache counted;
-    s->self = rapt__arena_take(arena, (size_t)layers, sizeof *s->self);
-    s->cross = cross ? rapt__arena_take(arena, (size_t)layers, sizeof *s->cross) : NULL;
-    for (int i = 0; i < slots; i++) s->capacity[i] = l->target_length;
-    for (int i = 0; i < layers; i++)
-        rapt__cache_layout(s->self ? &s->self[i] : &counted, slots, s->capacity, G, K, K, arena);
-    spread(s->capacity, l->batch, l->source_tokens);
-    for (int i = 0; cross && i < layers; i++)
-        rapt__cache_layout(s->cross ? &s->cross[i] : &counted, l->batch, s->capacity, G, K, K,
-                           arena);
+    const bool there[] = {rows > 0, c->kind != RAPT_ENCODER_ONLY, c->kind == RAPT_ENCODER_DECODER};
+    size_t most = 0;
+    for (int i = 0; i < 3; i++) {
+        const struct attending which = {.decoder = true, .cross = i == 2};
+        rapt_attention like = rapt__attention_of(c, &which);
+        like.threads = l->threads;
+        size_t bytes = i == 0 ? rapt__attention_bytes(c, false, l->batch, rows, 0, l->threads)
+                              : rapt__cache_scratch(&like, c->positions);
+        if (there[i] && bytes > most) most = bytes;
+    }
+    return most;
 }
 
 /* s->capacity must be there already: it holds the capacities while the caches are laid out. */
@@ -70,16 +111,13 @@ static void lay_out(rapt_session *s, struct arena *arena)
     size_t batch = (size_t)l->batch, slots = batch * (size_t)l->beams;
     int source = c->kind == RAPT_DECODER_ONLY ? 0 : l->source_tokens;
     int target = c->kind == RAPT_ENCODER_ONLY ? 0 : l->target_tokens;
-    int K = c->width / c->heads, longest = c->positions > GROUP_ROWS ? c->positions : GROUP_ROWS;
+    int longest = c->positions > GROUP_ROWS ? c->positions : GROUP_ROWS;
     int rows = s->encoder_rows = source < longest ? source : longest;
     rapt__stack_layout(&s->encoder, c, false, rows, 0, false, arena);
     rapt__stack_layout(&s->decoder, c, true, target, c->kind == RAPT_ENCODER_DECODER ? rows : 0,
                        false, arena);
     s->states = rapt__arena_floats(arena, rows < source ? (size_t)source : 0, (size_t)c->width);
-    size_t room =
-        rapt__attention_room(c->heads, rapt__key_heads(c), K, l->batch, rows, rows, l->threads);
-    size_t cached = rapt__cache_scratch(K, K, l->threads);
-    s->attention_scratch = rapt__arena_take(arena, 1, room > cached ? room : cached);
+    s->attention_scratch = rapt__arena_take(arena, 1, scratch_of(s, rows));
     s->pack = rapt__arena_floats(arena, PACK_FLOATS, 1);
     s->logits = rapt__arena_floats(arena, (size_t)target, (size_t)c->target_vocab);
     s->group_starts = rapt__arena_take(arena, batch + 1, sizeof(int));
@@ -88,6 +126,7 @@ static void lay_out(rapt_session *s, struct arena *arena)
     s->past = rapt__arena_take(arena, slots, sizeof(int));
     s->length = rapt__arena_take(arena, slots, sizeof(int));
     s->source_of = rapt__arena_take(arena, slots, sizeof(int));
+    s->source_length = rapt__arena_take(arena, slots, sizeof(int));
     s->parents = rapt__arena_take(arena, slots, sizeof(int));
     if (c->kind == RAPT_ENCODER_ONLY) return;
     lay_out_caches(s, arena);

@@ -70,6 +70,10 @@ static void work_on_batch(struct team *team, void *argument)
     loss_of(&c, b, last, decodes ? target.rows.count : b->source.rows.count,
             decodes ? t->decoder.dout : t->encoder.dout);
     if (!b->gradient) return;
+    if (t->losses) {
+        if (team->rank == 0) rapt__rewards_fill(t, &b->source.rows, &b->target.rows);
+        rapt__team_barrier(team);
+    }
     if (decodes) {
         size_t states_size = (size_t)b->source.rows.count * (size_t)t->model->config.width;
         if (states) rapt__fill(&c, t->encoder.dout, states_size, 0);
@@ -109,6 +113,10 @@ static struct batch prepare(rapt_trainer *t, const rapt_tokens *source, const ra
     b.decoder = stack_of(t, true);
     b.smoothing = t->options.label_smoothing;
     b.source.drop = b.target.drop = drop_of(t, gradient);
+    b.source.learning = b.target.learning = gradient;
+    b.source.reward = t->encoder_reward, b.source.baseline = t->encoder_baseline;
+    b.target.reward = t->decoder_reward, b.target.baseline = t->decoder_baseline;
+    b.sums.rows = t->losses;
     b.source.rows = b.target.rows = (struct rows){0, 0, none, 0};
     if (kind != RAPT_DECODER_ONLY) {
         b.source.ids = source->ids;
@@ -183,7 +191,10 @@ static rapt_status run(rapt_trainer *t, const rapt_tokens *source, const rapt_to
         if (gradient) rapt__trainer_discard(t);
         return rapt__fail(why, RAPT_NOT_FINITE, "the loss is %g", b.sums.loss);
     }
-    if (gradient) t->tokens += b.sums.tokens, t->calls++;
+    if (gradient) {
+        t->tokens += b.sums.tokens, t->calls++;
+        rapt__expected_move(t, b.sums.loss, b.sums.tokens);
+    }
     report->loss += b.sums.loss;
     report->likelihood += b.sums.likelihood;
     report->tokens += b.sums.tokens;

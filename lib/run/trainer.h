@@ -17,10 +17,21 @@ struct rapt_trainer {
     void *attention_scratch;
     int32_t *inputs, *labels; /* [target rows] what the decoder is fed and should say */
     int *input_starts;        /* [batch + 1] */
-    long long tokens;         /* whose gradients have been added since the last step */
-    long long steps, calls;   /* steps made; batches seen, the counter of dropout */
-    float rate;               /* the highest of the schedule */
+    float *losses;            /* [rows with labels]; this and what follows: of sampled keys alone */
+    float *encoder_reward, *decoder_reward;     /* [H][rows] */
+    float *encoder_baseline, *decoder_baseline; /* [H][rows] */
+    double expected;                            /* loss of a token, a running mean: the baseline */
+    long long tokens;       /* whose gradients have been added since the last step */
+    long long steps, calls; /* steps made; batches seen, the counter of dropout */
+    float rate;             /* the highest of the schedule */
 };
+
+/* ---- reward.c ---- */
+double rapt__expected_first(const rapt_model *model);
+/* Rewards and baselines of all rows, from the losses of those with labels. One member's work. */
+void rapt__rewards_fill(rapt_trainer *t, const struct rows *source, const struct rows *target);
+/* A batch of so many tokens has cost `loss`. */
+void rapt__expected_move(rapt_trainer *t, double loss, long long tokens);
 
 /* Forgets the gradients added since the last step. */
 void rapt__trainer_discard(rapt_trainer *t);

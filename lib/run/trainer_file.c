@@ -18,6 +18,22 @@ static uint32_t bits_of(float x)
     return bits;
 }
 
+static uint64_t wide_bits_of(double x)
+{
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+static void write_state(const rapt_trainer *t, char state[STATE_TEXT])
+{
+    int end = snprintf(state, STATE_TEXT, "steps %lld calls %lld rate %08" PRIx32, t->steps,
+                       t->calls, bits_of(t->rate));
+    if (t->losses)
+        snprintf(state + end, (size_t)(STATE_TEXT - end), " expected %016" PRIx64,
+                 wide_bits_of(t->expected));
+}
+
 rapt_status rapt_trainer_save(const rapt_trainer *t, const char *path, const rapt_note *notes,
                               int count, rapt_message *why)
 {
@@ -27,8 +43,7 @@ rapt_status rapt_trainer_save(const rapt_trainer *t, const char *path, const rap
     if (t->tokens)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
                           "gradients have been added that no step has applied");
-    snprintf(state, sizeof state, "steps %lld calls %lld rate %08" PRIx32, t->steps, t->calls,
-             bits_of(t->rate));
+    write_state(t, state);
     struct block_file blocks[BLOCKS] = {
         {"", t->model->block}, {"adam.m.", t->m}, {"adam.v.", t->v}};
     size_t size = ((size_t)count + 1) * sizeof(rapt_note);
@@ -41,6 +56,17 @@ rapt_status rapt_trainer_save(const rapt_trainer *t, const char *path, const rap
     return status;
 }
 
+/* What is at the end of the state of a trainer that samples; false: it is not that. */
+static bool read_expected(rapt_trainer *t, const char *text)
+{
+    uint64_t bits;
+    int end = 0;
+    if (!t->losses) return text[0] == 0;
+    if (sscanf(text, " expected %16" SCNx64 "%n", &bits, &end) != 1 || text[end] != 0) return false;
+    memcpy(&t->expected, &bits, sizeof t->expected);
+    return t->expected >= 0 && t->expected <= 1e6;
+}
+
 static rapt_status read_state(rapt_trainer *t, const struct tensor_file *file, rapt_message *why)
 {
     const char *text = rapt__tensors_note(file, STATE_KEY);
@@ -49,7 +75,7 @@ static rapt_status read_state(rapt_trainer *t, const struct tensor_file *file, r
     if (!text) return rapt__fail(why, RAPT_BAD_FILE, "it is a model, not a trainer's checkpoint");
     if (sscanf(text, "steps %lld calls %lld rate %8" SCNx32 "%n", &t->steps, &t->calls, &rate,
                &end) != 3 ||
-        text[end] != 0 || t->steps < 0 || t->steps > MOST_STEPS || t->calls < 0 ||
+        !read_expected(t, text + end) || t->steps < 0 || t->steps > MOST_STEPS || t->calls < 0 ||
         t->calls > MOST_STEPS)
         return rapt__fail(why, RAPT_BAD_FILE, "note %s is damaged", STATE_KEY);
     memcpy(&t->rate, &rate, sizeof t->rate);
@@ -85,6 +111,7 @@ static rapt_status load_staged(rapt_trainer *t, struct tensor_file *file, float 
     memcpy(t->v, staged + 2 * n, n * sizeof(float));
     memset(t->gradients, 0, n * sizeof(float));
     t->steps = state.steps, t->calls = state.calls, t->rate = state.rate, t->tokens = 0;
+    t->expected = state.expected;
     return RAPT_OK;
 }
 

@@ -11,6 +11,28 @@ static void count_rows(const rapt_trainer *t, int *source_rows, int *target_rows
     *target_rows = kind == RAPT_ENCODER_ONLY ? 0 : t->limits.target_tokens;
 }
 
+/* Bytes of scratch for attention. */
+static size_t scratch_of(const rapt_trainer *t, int source, int target)
+{
+    const rapt_config *c = &t->model->config;
+    int batch = t->limits.batch, threads = t->limits.threads;
+    int cross = c->kind == RAPT_ENCODER_DECODER ? source : 0;
+    size_t encoder = rapt__attention_bytes(c, false, batch, source, 0, threads);
+    size_t decoder = rapt__attention_bytes(c, true, batch, target, cross, threads);
+    return encoder > decoder ? encoder : decoder;
+}
+
+static void lay_out_rewards(rapt_trainer *t, int source, int target, struct arena *arena)
+{
+    size_t H = (size_t)t->model->config.heads, S = (size_t)source, T = (size_t)target;
+    if (!rapt__attention_samples(&t->model->config)) return;
+    t->losses = rapt__arena_floats(arena, S > T ? S : T, 1);
+    t->encoder_reward = rapt__arena_floats(arena, S, H);
+    t->encoder_baseline = rapt__arena_floats(arena, S, H);
+    t->decoder_reward = rapt__arena_floats(arena, T, H);
+    t->decoder_baseline = rapt__arena_floats(arena, T, H);
+}
+
 static void lay_out(rapt_trainer *t, struct arena *arena)
 {
     const rapt_config *c = &t->model->config;
@@ -32,10 +54,8 @@ static void lay_out(rapt_trainer *t, struct arena *arena)
     t->inputs = rapt__arena_take(arena, (size_t)most, sizeof(int32_t));
     t->labels = rapt__arena_take(arena, (size_t)most, sizeof(int32_t));
     t->input_starts = rapt__arena_take(arena, batch + 1, sizeof(int));
-    t->attention_scratch =
-        rapt__arena_take(arena, 1,
-                         rapt__attention_room(c->heads, rapt__key_heads(c), c->width / c->heads,
-                                              t->limits.batch, most, most, t->limits.threads));
+    lay_out_rewards(t, source, target, arena);
+    t->attention_scratch = rapt__arena_take(arena, 1, scratch_of(t, source, target));
 }
 
 static rapt_status check_share(const char *name, float share, rapt_message *why)
@@ -117,7 +137,8 @@ rapt_status rapt_trainer_create(rapt_trainer **trainer, rapt_model *model,
                         .model = model,
                         .options = *options,
                         .limits = *limits,
-                        .rate = options->rate};
+                        .rate = options->rate,
+                        .expected = rapt__expected_first(model)};
     t->limits.threads = rapt__team_size(limits->threads); /* for good: the room is for these */
     lay_out(t, &t->arena);
     size_t bytes = t->arena.used;

@@ -130,12 +130,16 @@ static void compare(struct pair *p, int count, const int *of, int most, bool cau
     float *q = draw_floats(&p->random, (size_t)(rows * Q_ROW), 1);
     float *out = zeros((size_t)(rows * OUT_ROW)), *lse = zeros((size_t)(rows * HEADS));
     float *out1 = zeros((size_t)(rows * OUT_ROW)), *lse1 = zeros((size_t)(rows * HEADS));
-    struct job job = {.p = p, .scratch = malloc(rapt__cache_scratch(KW, VW, p->threads) + 1)};
-    job.queries = (struct cached_queries){.heads = HEADS,
+    const rapt_attention like = {.heads = HEADS,
+                                 .key_width = KW,
+                                 .value_width = VW,
+                                 .mask.causal = causal,
+                                 .threads = p->threads};
+    struct job job = {.p = p, .scratch = malloc(rapt__cache_scratch(&like, MOST) + 1)};
+    job.queries = (struct cached_queries){.like = &like,
                                           .count = count,
                                           .starts = starts,
                                           .sequence = of,
-                                          .causal = causal,
                                           .q = q,
                                           .q_row = Q_ROW,
                                           .out = out,

@@ -21,8 +21,10 @@ void oracle_centre(struct oracle_row *r)
         sum += r->in->centre_vector[at] * tanh(x);
         slip += fabs(r->in->centre_vector[at]) * (2 + size);
     }
-    r->middle = r->centre = r->existing / (1 + exp(-sum));
-    r->slip = r->existing * (1 + slip / 4);
+    int keys = r->existing;
+    if (r->a->mask.causal && r->place + 1 < keys) keys = r->place + 1 > 0 ? r->place + 1 : 0;
+    r->middle = r->centre = keys / (1 + exp(-sum));
+    r->slip = keys * (1 + slip / 4);
 }
 
 int oracle_reaches(const struct oracle_row *r, int s)

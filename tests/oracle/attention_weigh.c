@@ -68,7 +68,8 @@ double oracle_noise(const struct oracle_row *r, double *x)
     if (r->a->weighing != RAPT_WEIGH_GUMBEL) return 0;
     for (int s = 0; s < r->keys; s++) {
         if (x[s] == -INFINITY) continue;
-        x[s] = (x[s] + gumbel(r->a, r->b, r->h, r->t, s)) / temperature;
+        if (!r->a->noiseless) x[s] += gumbel(r->a, r->b, r->h, r->t, s);
+        x[s] /= temperature;
         worst = fmax(worst, fabs(x[s]));
     }
     return 4 * worst;
@@ -80,7 +81,8 @@ int oracle_choose(const struct oracle_row *r, const double *x, double *decides)
     for (int s = 0; s < r->keys; s++) {
         decides[s] = x[s];
         if (x[s] == -INFINITY) continue;
-        if (r->a->weighing == RAPT_WEIGH_SAMPLE) decides[s] += gumbel(r->a, r->b, r->h, r->t, s);
+        if (r->a->weighing == RAPT_WEIGH_SAMPLE && !r->a->noiseless)
+            decides[s] += gumbel(r->a, r->b, r->h, r->t, s);
         if (best < 0 || decides[s] > decides[best]) best = s;
     }
     return best;

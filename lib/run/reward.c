@@ -1,0 +1,64 @@
+/* reward.c - what a sampled key is worth, for the gradient by the score function (Williams 1992;
+   with a baseline as in Mnih et al. 2014, "Recurrent models of visual attention", section 3):
+
+       reward of row r of the decoder = -sum of the losses of rows r, r + 1, ... of its sequence
+       reward of a row of the encoder = -sum of the losses of its whole sequence
+       baseline                       = the same sum with `expected` for each loss
+
+   What a row looks at cannot change the losses before it, so the gradient this gives,
+   (baseline - reward) d log p[chosen], has the gradient of the expected loss for its mean.
+   expected is a running mean of the loss per token over batches before this one, at first that of
+   a uniform guess: it does not depend on the batch's own draws, and so takes nothing from the mean.
+ */
+#include "run/trainer.h"
+
+#include <math.h>
+
+static const double keep = 0.95;
+
+double rapt__expected_first(const rapt_model *model)
+{
+    return log((double)model->config.target_vocab);
+}
+
+void rapt__expected_move(rapt_trainer *t, double loss, long long tokens)
+{
+    if (tokens > 0) t->expected = keep * t->expected + (1 - keep) * loss / (double)tokens;
+}
+
+/* Of some rows: their losses, and what was expected. */
+struct cost {
+    double loss, expected;
+};
+
+static void add(const rapt_trainer *t, int row, struct cost *c)
+{
+    if (t->labels[row] < 0) return;
+    c->loss += (double)t->losses[row];
+    c->expected += t->expected;
+}
+
+/* In all heads; of `rows` in each. */
+static void give(const rapt_trainer *t, int row, int rows, const struct cost *c, float *reward,
+                 float *baseline)
+{
+    for (int h = 0; h < t->model->config.heads; h++) {
+        reward[(ptrdiff_t)h * rows + row] = (float)-c->loss;
+        baseline[(ptrdiff_t)h * rows + row] = (float)-c->expected;
+    }
+}
+
+void rapt__rewards_fill(rapt_trainer *t, const struct rows *source, const struct rows *target)
+{
+    bool decodes = t->model->config.kind != RAPT_ENCODER_ONLY;
+    const struct rows *said = decodes ? target : source;
+    for (int b = 0; b < said->batch; b++) {
+        struct cost c = {0};
+        for (int r = said->starts[b + 1] - 1; r >= said->starts[b]; r--) {
+            add(t, r, &c);
+            if (decodes) give(t, r, said->count, &c, t->decoder_reward, t->decoder_baseline);
+        }
+        for (int r = source->starts[b]; source->count && r < source->starts[b + 1]; r++)
+            give(t, r, source->count, &c, t->encoder_reward, t->encoder_baseline);
+    }
+}
