@@ -228,18 +228,15 @@ static void product(const struct product *p)
     }
 }
 
-/* out[j][i] = in[i][j] for 16 x 16 floats back to back: four times, the two halves are shuffled
-   into one another like a deck of cards. */
+/* out[j][i] = in[i][j] for 16 x 16 floats back to back. */
 static inline void turn_block(const float *in, float *out)
 {
-    enum { HALF = LANES * LANES / 2 };
-    float deck[2][2 * HALF];
-    for (int i = 0; i < HALF; i++) deck[0][2 * i] = in[i], deck[0][2 * i + 1] = in[HALF + i];
-    for (int i = 0; i < HALF; i++)
-        deck[1][2 * i] = deck[0][i], deck[1][2 * i + 1] = deck[0][HALF + i];
-    for (int i = 0; i < HALF; i++)
-        deck[0][2 * i] = deck[1][i], deck[0][2 * i + 1] = deck[1][HALF + i];
-    for (int i = 0; i < HALF; i++) out[2 * i] = deck[0][i], out[2 * i + 1] = deck[0][HALF + i];
+    vf x[LANES];
+    UNROLL
+    for (int i = 0; i < LANES; i++) x[i] = vf_load(in + i * LANES);
+    vf_turn(x);
+    UNROLL
+    for (int i = 0; i < LANES; i++) vf_store(out + i * LANES, x[i]);
 }
 
 /* A block of which only rows of `in` exist, and only rows of `out` are wanted. */
@@ -282,18 +279,19 @@ static void pack_rows(const float *x, ptrdiff_t ld, int columns, int depth, int 
 static void pack_columns(const float *x, ptrdiff_t ld, int columns, int depth, float scale,
                          int first, int count, float *out)
 {
-    float block[LANES * LANES], turned[LANES * LANES];
     for (int p = first; p < first + count; p++) {
         const float *from = x + (ptrdiff_t)p * LANES * ld;
+        int rows = smaller(columns - p * LANES, LANES);
         for (int k = 0, n; k < depth; k += LANES, out += n * LANES) {
+            vf block[LANES];
             n = smaller(depth - k, LANES);
             for (int j = 0; j < LANES; j++) {
-                vf row = vf_zero();
-                if (p * LANES + j < columns) row = vf_load_up(from + j * ld + k, (size_t)n, 0);
-                vf_store(block + j * LANES, vf_mul(row, vf_all(scale)));
+                block[j] = vf_zero();
+                if (j < rows) block[j] = vf_load_up(from + j * ld + k, (size_t)n, 0);
+                block[j] = vf_mul(block[j], vf_all(scale));
             }
-            turn_block(block, turned);
-            memcpy(out, turned, (size_t)(n * LANES) * sizeof *out);
+            vf_turn(block);
+            for (int i = 0; i < n; i++) vf_store(out + i * LANES, block[i]);
         }
     }
 }

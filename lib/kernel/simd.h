@@ -16,6 +16,7 @@
      vf_select(m,a,b)          m ? a : b
      vf_sum(v)                 8+8, 4+4, 2+2, 1+1      vf_most(v)  the greatest lane
      vf_mosts(x)               the greatest lane of each of sixteen
+     vf_turn(x)                sixteen of them transposed in place
      vu                        eight lanes of 64 bits, for random numbers
      vu_all(u) vu_count(u)     u in all lanes; u, u + 1, ... u + 7
      vu_xor(x,y) vu_high(x)    x >> 32
@@ -49,6 +50,22 @@ static inline vf vf_mosts(const vf x[16])
     float most[16];
     for (int i = 0; i < 16; i++) most[i] = vf_most(x[i]);
     return vf_load(most);
+}
+#endif
+
+#ifndef VF_TURN /* four times, the two halves are shuffled into one another like a deck of cards   \
+                 */
+static inline void vf_turn(vf x[16])
+{
+    enum { HALF = 128 };
+    float deck[2][2 * HALF];
+    for (int i = 0; i < 16; i++) vf_store(deck[0] + i * 16, x[i]);
+    for (int turn = 0; turn < 4; turn++) {
+        const float *from = deck[turn % 2];
+        float *to = deck[1 - turn % 2];
+        for (int i = 0; i < HALF; i++) to[2 * i] = from[i], to[2 * i + 1] = from[HALF + i];
+    }
+    for (int i = 0; i < 16; i++) x[i] = vf_load(deck[0] + i * 16);
 }
 #endif
 

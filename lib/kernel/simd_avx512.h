@@ -172,6 +172,34 @@ static inline vf vf_mosts(const vf x[16])
     return _mm512_max_ps(_mm512_shuffle_ps(c[0], c[1], 0x88), _mm512_shuffle_ps(c[0], c[1], 0xdd));
 }
 
+#define VF_TURN
+static inline vf vf_low_pairs(vf a, vf b)
+{
+    return _mm512_castpd_ps(_mm512_unpacklo_pd(_mm512_castps_pd(a), _mm512_castps_pd(b)));
+}
+static inline vf vf_high_pairs(vf a, vf b)
+{
+    return _mm512_castpd_ps(_mm512_unpackhi_pd(_mm512_castps_pd(a), _mm512_castps_pd(b)));
+}
+static inline __attribute__((always_inline)) void vf_turn(vf x[16])
+{
+    vf y[16];
+    for (int i = 0; i < 16; i += 4) { /* 4 x 4 blocks */
+        vf a = _mm512_unpacklo_ps(x[i], x[i + 1]), b = _mm512_unpackhi_ps(x[i], x[i + 1]);
+        vf c = _mm512_unpacklo_ps(x[i + 2], x[i + 3]), d = _mm512_unpackhi_ps(x[i + 2], x[i + 3]);
+        y[i] = vf_low_pairs(a, c), y[i + 1] = vf_high_pairs(a, c);
+        y[i + 2] = vf_low_pairs(b, d), y[i + 3] = vf_high_pairs(b, d);
+    }
+    for (int i = 0; i < 4; i++) { /* then blocks among themselves */
+        vf a = _mm512_shuffle_f32x4(y[i], y[i + 4], 0x88);
+        vf b = _mm512_shuffle_f32x4(y[i], y[i + 4], 0xdd);
+        vf c = _mm512_shuffle_f32x4(y[i + 8], y[i + 12], 0x88);
+        vf d = _mm512_shuffle_f32x4(y[i + 8], y[i + 12], 0xdd);
+        x[i] = _mm512_shuffle_f32x4(a, c, 0x88), x[i + 4] = _mm512_shuffle_f32x4(b, d, 0x88);
+        x[i + 8] = _mm512_shuffle_f32x4(a, c, 0xdd), x[i + 12] = _mm512_shuffle_f32x4(b, d, 0xdd);
+    }
+}
+
 typedef __m512i vu;
 
 static inline vu vu_all(uint64_t u)

@@ -62,16 +62,14 @@ static ptrdiff_t slot_of(int tile, int depth)
 /* Rows x[r], times sign, into a slot. */
 static void pack_slot(const float *const x[VF_ROWS], int rows, int depth, float sign, float *slot)
 {
-    float block[LANES * LANES] = {0}, turned[LANES * LANES];
     for (int k = 0; k < depth; k += LANES) {
+        vf block[LANES];
         int n = lesser(depth - k, LANES);
-        for (int r = 0; r < rows; r++) {
-            vf row = vf_load_up(x[r] + k, (size_t)n, 0);
-            vf_store(block + r * LANES, vf_mul(row, vf_all(sign)));
-        }
-        turn_block(block, turned);
-        for (int i = 0; i < n; i++, slot += VF_ROWS)
-            vf_store_n(slot, vf_load(turned + i * LANES), VF_ROWS);
+        for (int r = 0; r < LANES; r++) block[r] = vf_zero();
+        for (int r = 0; r < rows; r++)
+            block[r] = vf_mul(vf_load_up(x[r] + k, (size_t)n, 0), vf_all(sign));
+        vf_turn(block);
+        for (int i = 0; i < n; i++, slot += VF_ROWS) vf_store_n(slot, block[i], VF_ROWS);
     }
 }
 
