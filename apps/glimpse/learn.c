@@ -101,7 +101,7 @@ void learner_train(struct learner *l)
         int counted = i % part + 1;
         l->steps[l->reports] = i + 1;
         l->share[l->reports] = (double)right / (counted * l->setup->batch);
-        if (!l->setup->quiet)
+        if (!l->setup->quiet && l->looker == LEARNED) /* one thread speaks */
             say_passing("%s looking: step %d of %d, %.1f %% right", looker_names[l->looker], i + 1,
                         l->setup->steps, 100 * l->share[l->reports]);
         l->reports++;

@@ -111,11 +111,12 @@ static int run(const struct setup *setup, bool json, const char *path)
     print_toy(&toy, json);
     learn_all(learners, setup);
     const double seconds = now() - begun, margin = learners[LEARNED].right - learners[RANDOM].right;
+    if (!json) say("learned and looked for %.0f seconds", seconds);
     for (int k = 0; k < LOOKERS; k++) print_learner(&learners[k], json);
     if (json)
         print_json(json_pack("{s:b,s:f,s:f}", "done", true, "margin", margin, "seconds", seconds));
     else
-        printf("what choosing is worth: %.1f points of 100; %.0f seconds\n", 100 * margin, seconds);
+        printf("what choosing is worth: %.1f points of 100\n", 100 * margin);
     if (path != NULL) code = page_draw(path, &toy, learners);
     for (int k = 0; k < LOOKERS; k++) learner_free(&learners[k]);
     return interrupted() ? EXIT_INTERRUPTED : code == EXIT_FINE ? finish_output() : code;
