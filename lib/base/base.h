@@ -19,6 +19,8 @@ rapt_allocator rapt__allocator(const rapt_allocator *allocator);
 /* 64-byte aligned memory; NULL if bytes is 0 or there is none. */
 void *rapt__alloc(const rapt_allocator *allocator, size_t bytes);
 void rapt__free(const rapt_allocator *allocator, void *memory, size_t bytes); /* NULL is allowed */
+/* Says that all of this memory will be read again and again: the system may use large pages. */
+void rapt__memory_streamed(void *memory, size_t bytes);
 
 /* *product = a * b, *sum = a + b; false, and nothing written, if it does not fit. */
 bool rapt__times(size_t a, size_t b, size_t *product);

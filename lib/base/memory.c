@@ -1,7 +1,11 @@
 /* memory.c - the allocator, and sizes that cannot wrap. */
+#define _DEFAULT_SOURCE /* madvise */
 #include "base/base.h"
 
 #include <stdlib.h>
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
 
 enum { ALIGNMENT = 64 };
 
@@ -35,6 +39,22 @@ void rapt__free(const rapt_allocator *allocator, void *memory, size_t bytes)
     rapt_allocator a = rapt__allocator(allocator);
     if (memory) a.free(a.user, memory, bytes);
 }
+
+#ifdef MADV_HUGEPAGE
+void rapt__memory_streamed(void *memory, size_t bytes)
+{
+    enum { LARGE = 2 << 20 };
+    uintptr_t first = ((uintptr_t)memory + LARGE - 1) / LARGE * LARGE;
+    uintptr_t last = ((uintptr_t)memory + bytes) / LARGE * LARGE;
+    if (first < last) (void)madvise((void *)first, last - first, MADV_HUGEPAGE);
+}
+#else
+void rapt__memory_streamed(void *memory, size_t bytes)
+{
+    (void)memory;
+    (void)bytes;
+}
+#endif
 
 bool rapt__times(size_t a, size_t b, size_t *product)
 {
