@@ -1,7 +1,7 @@
 /* gradient.c - the gradient of every parameter of whole models, against central difference
    quotients of the definition (oracle/transformer.c); with dropout the definition asks the
    library only which key a place draws from. */
-#include "model/small.h"
+#include "model/variants.h"
 
 #include "model/model.h"
 #include "oracle/attention.h"
@@ -42,10 +42,13 @@ static void end(struct trial *t)
     oracle_model_free(t->oracle);
 }
 
+/* With the terms whose gradient the score function takes. */
 static double loss(const struct trial *t)
 {
-    return oracle_batch_loss(t->oracle, t->drop, &t->source.tokens, &t->target.tokens,
-                             (double)t->options.label_smoothing, NULL);
+    t->oracle->terms = 0;
+    double loss = oracle_batch_loss(t->oracle, t->drop, &t->source.tokens, &t->target.tokens,
+                                    (double)t->options.label_smoothing, NULL);
+    return loss + t->oracle->terms;
 }
 
 static double slope(const struct trial *t, double *x)
@@ -62,6 +65,8 @@ static double slope(const struct trial *t, double *x)
 static void compare_tensor(const struct trial *t, int index)
 {
     struct oracle_tensor *x = &t->oracle->tensors[index];
+    char text[160];
+    const char *name = variant_name(t->config, text);
     size_t size = (size_t)x->rows * (size_t)x->columns;
     float *got = malloc(size * sizeof *got);
     double *wanted = malloc(size * sizeof *wanted), most = 0;
@@ -72,8 +77,8 @@ static void compare_tensor(const struct trial *t, int index)
     }
     for (size_t i = 0; i < size; i++)
         if (!(fabs((double)got[i] - wanted[i]) <= 5e-6 * (1 + most)))
-            fail_msg("configuration %d, %s[%zu]: got %.9g, wanted %.9g (largest %g)",
-                     (int)(t->config - small_configs), x->name, i, (double)got[i], wanted[i], most);
+            fail_msg("%s, %s[%zu]: got %.9g, wanted %.9g (largest %g)", name, x->name, i,
+                     (double)got[i], wanted[i], most);
     free(got);
     free(wanted);
 }
@@ -84,6 +89,7 @@ static void compare(struct trial *t)
     rapt_message why = {""};
     if (rapt_train_gradient(t->trainer, &t->source.tokens, &t->target.tokens, &report, &why))
         fail_msg("%s", why.text);
+    oracle_model_hold(t->oracle);
     double likelihood,
         wanted = oracle_batch_loss(t->oracle, t->drop, &t->source.tokens, &t->target.tokens,
                                    (double)t->options.label_smoothing, &likelihood);
@@ -138,13 +144,10 @@ static double hidden(const void *user, int decoder, int sublayer, int row, int c
     return element(k, k->drop.hidden, decoder, sublayer, HIDDEN, row, column);
 }
 
-static double weight(const void *user, int decoder, int sublayer, int sentence, int head, int t,
-                     int s)
+static uint64_t seed(const void *user, int decoder, int sublayer)
 {
     const struct keys *k = user;
-    struct dropout d = rapt__site(&k->drop, k->drop.attention, decoder, sublayer, ATTENTION);
-    rapt_attention a = {.dropout = k->drop.attention, .seed = d.key};
-    return oracle_keep(&a, sentence, head, t, s);
+    return rapt__site(&k->drop, 0, decoder, sublayer, ATTENTION).key;
 }
 
 static void test_dropout(void **state)
@@ -158,9 +161,29 @@ static void test_dropout(void **state)
         t.options.seed = 77 + (uint64_t)i;
         /* the first batch a trainer sees */
         struct keys keys = {{0.3f, 0.2f, 0.4f, rapt__mix(t.options.seed, 0)}};
-        struct oracle_drop drop = {output, hidden, weight, &keys};
+        struct oracle_drop drop = {output, hidden, 0.2f, seed, &keys};
         t.drop = &drop;
         begin(&t, &small_configs[which[i]], (uint64_t)i + 50);
+        compare(&t);
+        end(&t);
+    }
+}
+
+/* Every score, reach and weighing, with dropout, noise and draws as the places' keys have them. */
+static void test_variants(void **state)
+{
+    (void)state;
+    for (int i = 0; i < VARIANTS; i += 2) { /* the others are in cross-attention */
+        const rapt_config config = variant(i);
+        struct trial t = {.options = rapt_train_options_default()};
+        t.options.dropout = 0;
+        t.options.attention_dropout = i % 4 ? 0.2f : 0;
+        t.options.seed = (uint64_t)i;
+        struct keys keys = {{0, t.options.attention_dropout, 0, rapt__mix(t.options.seed, 0)}};
+        struct oracle_drop drop = {output, hidden, t.options.attention_dropout, seed, &keys};
+        t.drop = &drop;
+        begin(&t, &config, (uint64_t)i + 200);
+        t.oracle->expected = log((double)config.target_vocab);
         compare(&t);
         end(&t);
     }
@@ -204,6 +227,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_parameter),
         cmocka_unit_test(test_dropout),
+        cmocka_unit_test(test_variants),
         cmocka_unit_test(test_sums),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,6 +12,14 @@ struct oracle_layer { /* pairs of matrix and vector: weight and bias, or gain an
     double *self_qkv[2], *self_out[2], *self_norm[2];
     double *cross_q[2], *cross_kv[2], *cross_out[2], *cross_norm[2];
     double *in[2], *out[2], *norm[2];
+    struct oracle_inputs self_score, cross_score; /* what scores and reach have learned */
+};
+
+enum { SENTENCES = 8, SUBLAYERS = 12 };
+struct oracle_past {
+    struct oracle_still still[SENTENCES][2][SUBLAYERS];
+    double *losses[SENTENCES]; /* of each target row; NULL: not known yet */
+    int rows[SENTENCES];
 };
 
 static double *room(int rows, int columns)
@@ -36,6 +44,30 @@ static void find_pair(const struct oracle_model *m, const char *scope, const cha
     pair[1] = find(m, full);
 }
 
+static const double *find_score(const struct oracle_model *m, const char *scope, const char *name)
+{
+    char full[128];
+    snprintf(full, sizeof full, "%s.score.%s", scope, name);
+    return find(m, full);
+}
+
+static struct oracle_inputs find_scores(const struct oracle_model *m, const char *layer,
+                                        const char *part)
+{
+    char scope[96];
+    snprintf(scope, sizeof scope, "%s%s", layer, part);
+    return (struct oracle_inputs){.query_weight = find_score(m, scope, "query_weight"),
+                                  .key_weight = find_score(m, scope, "key_weight"),
+                                  .hidden_bias = find_score(m, scope, "hidden_bias"),
+                                  .hidden_vector = find_score(m, scope, "hidden_vector"),
+                                  .sharpness = find_score(m, scope, "sharpness"),
+                                  .position = find_score(m, scope, "position"),
+                                  .filters = find_score(m, scope, "filters"),
+                                  .feature_weight = find_score(m, scope, "feature_weight"),
+                                  .centre_weight = find_score(m, scope, "centre_weight"),
+                                  .centre_vector = find_score(m, scope, "centre_vector")};
+}
+
 static struct oracle_layer *find_layers(const struct oracle_model *m, const char *side, int count)
 {
     struct oracle_layer *layers = calloc((size_t)count + 1, sizeof *layers);
@@ -50,6 +82,8 @@ static struct oracle_layer *find_layers(const struct oracle_model *m, const char
         find_pair(m, scope, "cross_attn.kv", l->cross_kv);
         find_pair(m, scope, "cross_attn.out", l->cross_out);
         find_pair(m, scope, "cross_attn.norm", l->cross_norm);
+        l->self_score = find_scores(m, scope, "self_attn");
+        l->cross_score = find_scores(m, scope, "cross_attn");
         find_pair(m, scope, "feedforward.in", l->in);
         find_pair(m, scope, "feedforward.out", l->out);
         find_pair(m, scope, "feedforward.norm", l->norm);
@@ -77,8 +111,25 @@ struct oracle_model *oracle_model_read(const rapt_model *model)
     return m;
 }
 
+static void forget(struct oracle_model *m)
+{
+    for (int i = 0; m->past && i < SENTENCES; i++) {
+        struct oracle_still *still = &m->past->still[i][0][0];
+        for (int j = 0; j < 2 * SUBLAYERS; j++) oracle_still_free(still + j);
+        free(m->past->losses[i]);
+    }
+    free(m->past);
+}
+
+void oracle_model_hold(struct oracle_model *m)
+{
+    forget(m);
+    m->past = calloc(1, sizeof *m->past);
+}
+
 void oracle_model_free(struct oracle_model *m)
 {
+    forget(m);
     for (int i = 0; i < m->count; i++) free(m->tensors[i].data);
     free(m->tensors);
     free(m->encoder);
@@ -89,7 +140,7 @@ void oracle_model_free(struct oracle_model *m)
 /* ---- one side of the model ---- */
 
 struct side {
-    const struct oracle_model *m;
+    struct oracle_model *m;
     const struct oracle_drop *drop;
     int decoder, sublayer;
     const struct oracle_sentence *rows, *source;
@@ -150,48 +201,97 @@ static void normalise(const struct side *s, double *const pair[2], const double 
 /* Heads of self- or cross-attention: q [T] rows of q_row numbers, k and v [S] rows of k_row. */
 struct heads {
     const double *q, *k, *v;
-    int q_row, k_row, S, causal;
-    rapt_score score;
+    int q_row, k_row, S, cross;
+    const struct oracle_inputs *score;
 };
 
-/* Weights of query t in head h. */
-static void weigh(const struct side *s, const struct heads *a, int h, int t, double *p)
+/* What the pointers of a problem say is there. */
+static const float there;
+
+/* Widths as rapt_config says them, with their defaults. */
+static rapt_learned learned_of(const rapt_config *c, const struct oracle_inputs *in)
 {
-    const rapt_config *c = &s->m->config;
-    int K = c->width / c->heads, g = h / (c->heads / (c->key_heads ? c->key_heads : c->heads));
-    int S = a->causal ? t + 1 : a->S;
-    double most = -INFINITY, sum = 0;
-    for (int k = 0; k < S; k++) {
-        p[k] = 0;
-        for (int i = 0; i < K; i++)
-            p[k] += a->q[t * a->q_row + h * K + i] * a->k[k * a->k_row + g * K + i];
-        if (a->score == RAPT_SCORE_SCALED_DOT) p[k] /= sqrt(K);
-        most = fmax(most, p[k]);
-    }
-    for (int k = 0; k < S; k++) sum += p[k] = exp(p[k] - most);
-    for (int k = 0; k < a->S; k++) p[k] = k < S ? p[k] / sum : 0;
+    int K = c->width / c->heads;
+    rapt_learned l = {.hidden = c->score_hidden > 0 ? c->score_hidden : K,
+                      .positions = c->positions,
+                      .channels = c->location_channels > 0 ? c->location_channels : 4,
+                      .taps = c->location_taps > 0 ? c->location_taps : 7,
+                      .centre_hidden = c->centre_hidden > 0 ? c->centre_hidden : K};
+    if (in->hidden_bias) l.hidden_bias = &there;
+    if (in->sharpness) l.sharpness = &there;
+    return l;
 }
 
-static void attend(struct side *s, const struct heads *a, double *mixed, double *weights)
+/* The attention of one sentence, in a batch where those before it are empty: draws depend on its
+   number. starts: [2][SENTENCES + 1]. */
+static rapt_attention problem_of(const struct side *s, const struct heads *h, int *starts)
 {
     const rapt_config *c = &s->m->config;
-    int K = c->width / c->heads, group = c->heads / (c->key_heads ? c->key_heads : c->heads);
-    double *p = room(1, a->S);
-    for (int h = 0; h < c->heads; h++)
-        for (int t = 0; t < s->rows->count; t++) {
-            double *to = mixed + t * c->width + h * K;
-            weigh(s, a, h, t, p);
-            if (weights)
-                memcpy(weights + (h * s->rows->count + t) * a->S, p, sizeof *p * (size_t)a->S);
-            for (int k = 0; k < a->S; k++) {
-                double w = p[k];
-                if (s->drop)
-                    w *= s->drop->weight(s->drop->user, s->decoder, s->sublayer, s->rows->number, h,
-                                         t, k);
-                for (int i = 0; i < K; i++) to[i] += w * a->v[k * a->k_row + h / group * K + i];
-            }
+    int K = c->width / c->heads, T = s->rows->count, number = s->rows->number;
+    rapt_attention a = {.batch = number + 1, .heads = c->heads, .key_heads = c->key_heads};
+    for (int b = 0; b <= number + 1; b++) {
+        starts[b] = b > number ? T : 0;
+        starts[SENTENCES + 1 + b] = b > number ? h->S : 0;
+    }
+    a.queries = T, a.keys = h->S, a.key_width = a.value_width = K;
+    a.query_starts = starts, a.key_starts = starts + SENTENCES + 1;
+    a.q = (rapt_stride){0, K, h->q_row};
+    a.k = a.v = (rapt_stride){0, K, h->k_row};
+    a.out = (rapt_stride){0, K, c->width};
+    a.score = h->cross ? c->cross_score : c->self_score;
+    a.reach = h->cross ? c->cross_reach : c->self_reach;
+    a.weighing = h->cross ? c->cross_weighing : c->self_weighing;
+    a.radius = h->cross ? c->cross_radius : c->self_radius;
+    if (a.radius == 0) a.radius = 4;
+    a.temperature = h->cross ? c->cross_temperature : c->self_temperature;
+    a.mask.corner = RAPT_CORNER_TOP_LEFT;
+    a.mask.causal = s->decoder && !h->cross;
+    a.learned = learned_of(c, h->score);
+    a.noiseless = s->drop == NULL;
+    if (!s->drop) return a;
+    a.dropout = s->drop->attention;
+    a.seed = s->drop->seed(s->drop->user, s->decoder, s->sublayer);
+    return a;
+}
+
+/* Rewards and baselines of all heads and rows, [2][heads][rows]; NULL: no losses are known. */
+static float *rewards_of(const struct side *s)
+{
+    const struct oracle_past *past = s->m->past;
+    int T = s->rows->count, H = s->m->config.heads, number = s->rows->number;
+    if (!past || !past->losses[number]) return NULL;
+    float *to = calloc((size_t)(2 * H * T) + 1, sizeof *to);
+    int causal = s->decoder, rows = past->rows[number];
+    for (int t = 0; t < T; t++) {
+        double loss = 0, tokens = 0;
+        for (int r = causal ? t : 0; r < rows; r++) {
+            loss += past->losses[number][r];
+            tokens += past->losses[number][r] > 0;
         }
-    free(p);
+        for (int h = 0; h < H; h++) {
+            to[h * T + t] = (float)-loss;
+            to[(H + h) * T + t] = (float)(-tokens * s->m->expected);
+        }
+    }
+    return to;
+}
+
+static void attend(struct side *s, const struct heads *h, double *mixed, double *weights)
+{
+    int starts[2 * (SENTENCES + 1)];
+    rapt_attention a = problem_of(s, h, starts);
+    struct oracle_inputs in = *h->score;
+    struct oracle_still own = {0}, *still = &own;
+    float *rewards = rewards_of(s);
+    in.q = h->q, in.k = h->k, in.v = h->v;
+    if (s->m->past) still = &s->m->past->still[s->rows->number][s->decoder][s->sublayer];
+    int first = still->chosen == NULL;
+    if (first) *still = oracle_still_make(&a);
+    if (rewards) a.reward = rewards, a.baseline = rewards + a.heads * a.queries;
+    const struct oracle_results r = {.out = mixed, .weights = weights};
+    s->m->terms += oracle_attention(&a, &in, NULL, still, first, &r);
+    if (still == &own) oracle_still_free(still);
+    free(rewards);
 }
 
 static void self_attention(struct side *s, const struct oracle_layer *l, const double *in,
@@ -202,7 +302,7 @@ static void self_attention(struct side *s, const struct oracle_layer *l, const d
     int G = (c->key_heads ? c->key_heads : c->heads) * (D / c->heads), row = D + 2 * G;
     double *qkv = room(T, row), *mixed = room(T, D);
     oracle_linear(T, D, row, in, l->self_qkv[0], l->self_qkv[1], qkv);
-    struct heads a = {qkv, qkv + D, qkv + D + G, row, row, T, s->decoder, c->self_score};
+    struct heads a = {qkv, qkv + D, qkv + D + G, row, row, T, 0, &l->self_score};
     attend(s, &a, mixed, NULL);
     oracle_linear(T, D, D, mixed, l->self_out[0], l->self_out[1], y);
     free(qkv);
@@ -218,7 +318,7 @@ static void cross_attention(struct side *s, const struct oracle_layer *l, const 
     double *q = room(T, D), *kv = room(S, 2 * G), *mixed = room(T, D);
     oracle_linear(T, D, D, in, l->cross_q[0], l->cross_q[1], q);
     oracle_linear(S, D, 2 * G, s->states, l->cross_kv[0], l->cross_kv[1], kv);
-    struct heads a = {q, kv, kv + G, D, 2 * G, S, 0, c->cross_score};
+    struct heads a = {q, kv, kv + G, D, 2 * G, S, 1, &l->cross_score};
     attend(s, &a, mixed, s->cross);
     if (s->cross) s->cross += c->heads * T * S;
     oracle_linear(T, D, D, mixed, l->cross_out[0], l->cross_out[1], y);
@@ -290,7 +390,7 @@ static void run_side(struct side *s)
 
 /* ---- the whole ---- */
 
-void oracle_encode(const struct oracle_model *m, const struct oracle_drop *drop,
+void oracle_encode(struct oracle_model *m, const struct oracle_drop *drop,
                    const struct oracle_sentence *source, double *states)
 {
     struct side s = {.m = m, .drop = drop, .rows = source, .x = states};
@@ -306,7 +406,7 @@ static void output(const struct oracle_model *m, int rows, const double *x, doub
     oracle_linear(rows, c->width, c->target_vocab, x, w, find(m, "output.bias"), logits);
 }
 
-void oracle_decode(const struct oracle_model *m, const struct oracle_drop *drop,
+void oracle_decode(struct oracle_model *m, const struct oracle_drop *drop,
                    const struct oracle_sentence *source, const double *states,
                    const struct oracle_sentence *target, double *logits, double *cross)
 {
@@ -329,21 +429,24 @@ static struct oracle_sentence sentence(const rapt_tokens *t, int b)
                                     t->ids + t->starts[b]};
 }
 
+/* The loss of each row in losses. */
 static double rows_loss(const struct oracle_model *m, const double *logits, int rows,
-                        const int32_t *labels, double smoothing, double *likelihood)
+                        const int32_t *labels, double smoothing, double *likelihood, double *losses)
 {
     double loss = 0, one;
     for (int r = 0; r < rows; r++) {
+        losses[r] = 0;
         if (labels[r] < 0) continue;
-        loss += oracle_loss(m->config.target_vocab, logits + r * m->config.target_vocab, labels[r],
-                            smoothing, &one);
+        losses[r] = oracle_loss(m->config.target_vocab, logits + r * m->config.target_vocab,
+                                labels[r], smoothing, &one);
+        loss += losses[r];
         if (likelihood) *likelihood += one;
     }
     return loss;
 }
 
 /* b tokens of a target sequence are one fewer than given: the last is not fed. */
-double oracle_batch_loss(const struct oracle_model *m, const struct oracle_drop *drop,
+double oracle_batch_loss(struct oracle_model *m, const struct oracle_drop *drop,
                          const rapt_tokens *source, const rapt_tokens *target, double smoothing,
                          double *likelihood)
 {
@@ -367,7 +470,12 @@ double oracle_batch_loss(const struct oracle_model *m, const struct oracle_drop 
             oracle_decode(m, drop, states ? &s : NULL, states, &t, logits, NULL);
             fed += t.count;
         }
-        loss += rows_loss(m, logits, t.count, labels, smoothing, likelihood);
+        double *losses = room(t.count, 1);
+        loss += rows_loss(m, logits, t.count, labels, smoothing, likelihood, losses);
+        if (m->past && !m->past->losses[b])
+            m->past->losses[b] = losses, m->past->rows[b] = t.count;
+        else
+            free(losses);
         free(states);
         free(logits);
     }

@@ -1,9 +1,10 @@
 /* transformer.h - the Transformer of Vaswani et al. 2017 sentence by sentence, in double, with
    obvious loops. Parameters are copied out of a model by name; of the library's code nothing is
-   used but that. */
+   used but that. Attention is that of attention.h. */
 #ifndef RAPT_ORACLE_TRANSFORMER_H
 #define RAPT_ORACLE_TRANSFORMER_H
 
+#include "attention.h"
 #include <rapt/transformer.h>
 
 struct oracle_tensor {
@@ -16,17 +17,25 @@ struct oracle_model {
     int count;
     struct oracle_tensor *tensors; /* in the model's order; the data may be changed */
     struct oracle_layer *encoder, *decoder;
+    struct oracle_past *past; /* see oracle_model_hold; NULL: nothing is held */
+    double expected;          /* loss of a token, for the baseline of sampled keys */
+    double terms;             /* added to: (baseline - reward) log p[chosen] of all sampled keys */
 };
 struct oracle_model *oracle_model_read(const rapt_model *model);
 void oracle_model_free(struct oracle_model *m);
+/* From the next oracle_batch_loss on all that has no derivative stands still: what it chooses, and
+   the losses it finds, which are the rewards of sampled keys afterwards. */
+void oracle_model_hold(struct oracle_model *m);
 
 /* What dropout multiplies a number with. sublayer counts from 0 through the layers of one side,
-   -1 is the embedding; row counts through all sentences of the batch. */
+   -1 is the embedding; row counts through all sentences of the batch. Without one nothing is
+   drawn: sampled keys are the likeliest, Gumbel noise is 0. */
 struct oracle_drop {
     double (*output)(const void *user, int decoder, int sublayer, int row, int column);
     double (*hidden)(const void *user, int decoder, int sublayer, int row, int column);
-    double (*weight)(const void *user, int decoder, int sublayer, int sentence, int head, int t,
-                     int s);
+    float attention; /* dropout of weights, */
+    uint64_t (*seed)(const void *user, int decoder,
+                     int sublayer); /* and all that attention draws */
     const void *user;
 };
 
@@ -37,17 +46,17 @@ struct oracle_sentence {
 };
 
 /* The encoder's output [count][width]. */
-void oracle_encode(const struct oracle_model *m, const struct oracle_drop *drop,
+void oracle_encode(struct oracle_model *m, const struct oracle_drop *drop,
                    const struct oracle_sentence *source, double *states);
 /* logits [target count][target_vocab]; cross, if not NULL: the weights of cross-attention
    [layers][heads][target count][source count]. source NULL: decoder only. */
-void oracle_decode(const struct oracle_model *m, const struct oracle_drop *drop,
+void oracle_decode(struct oracle_model *m, const struct oracle_drop *drop,
                    const struct oracle_sentence *source, const double *states,
                    const struct oracle_sentence *target, double *logits, double *cross);
 
 /* The summed loss of a batch as rapt_train_gradient defines it; the plain likelihood in
  *likelihood, if not NULL. */
-double oracle_batch_loss(const struct oracle_model *m, const struct oracle_drop *drop,
+double oracle_batch_loss(struct oracle_model *m, const struct oracle_drop *drop,
                          const rapt_tokens *source, const rapt_tokens *target, double smoothing,
                          double *likelihood);
 

@@ -1,0 +1,46 @@
+/* variants.h - small models of every score, reach and weighing: variant i of the tables' product
+   in self-attention beside another one in cross-attention, so that all variants meet in both. */
+#ifndef RAPT_TESTS_MODEL_VARIANTS_H
+#define RAPT_TESTS_MODEL_VARIANTS_H
+
+#include "model/small.h"
+
+enum { VARIANTS = RAPT_SCORES * RAPT_REACHES * RAPT_WEIGHINGS, OTHER = 37 };
+
+static inline rapt_config variant(int i)
+{
+    int j = (i + OTHER) % VARIANTS, n = i / 2 + i % 2, reaches = (int)RAPT_REACHES,
+        weighings = (int)RAPT_WEIGHINGS;
+    rapt_config c = {.source_vocab = 7,
+                     .target_vocab = 9,
+                     .positions = 12,
+                     .width = 8,
+                     .heads = 2,
+                     .key_heads = 1 + n % 2,
+                     .hidden = n % 3 ? 6 : 0,
+                     .encoder_layers = 1,
+                     .decoder_layers = 1,
+                     .norm = n % 5 ? RAPT_NORM_AFTER : RAPT_NORM_BEFORE};
+    c.self_score = (rapt_score)(i / weighings / reaches);
+    c.self_reach = (rapt_reach)(i / weighings % reaches);
+    c.self_weighing = (rapt_weighing)(i % weighings);
+    c.cross_score = (rapt_score)(j / weighings / reaches);
+    c.cross_reach = (rapt_reach)(j / weighings % reaches);
+    c.cross_weighing = (rapt_weighing)(j % weighings);
+    if (n % 4 == 0) c.self_radius = 1.5f, c.cross_radius = 2.75f;
+    if (n % 4 == 1) c.self_temperature = 0.5f, c.cross_temperature = 1.5f;
+    if (n % 3 == 0) c.score_hidden = 5, c.centre_hidden = 3;
+    if (n % 3 == 1) c.location_channels = 2, c.location_taps = 3;
+    return c;
+}
+
+static inline const char *variant_name(const rapt_config *c, char text[160])
+{
+    snprintf(text, 160, "self %s %s %s, cross %s %s %s", rapt_score_name(c->self_score),
+             rapt_reach_name(c->self_reach), rapt_weighing_name(c->self_weighing),
+             rapt_score_name(c->cross_score), rapt_reach_name(c->cross_reach),
+             rapt_weighing_name(c->cross_weighing));
+    return text;
+}
+
+#endif
