@@ -1,7 +1,7 @@
 /* decide.c - where to look next: hard attention over the candidate places.
 
      query = state W       key[s] = marks[s] W + b + table[s]
-     score[s] = query . key[s] / sqrt(KEY)       one place is drawn from softmax(score)
+     score[s] = query . key[s]                     one place is drawn from softmax(score)
      out      = the coordinates of that place, since these are the values attended to
 
    Keys come from what the corner of the eye sees of a place, blurred; the query from all looks so
@@ -23,6 +23,7 @@ static rapt_attention over_places(const struct setup *s)
     a.value_width = 2;
     a.v = (rapt_stride){.row = 2}; /* the same for every picture: batch stride 0 */
     a.out = (rapt_stride){.batch = 2, .row = 2};
+    a.score = RAPT_SCORE_DOT;
     a.weighing = RAPT_WEIGH_SAMPLE;
     a.threads = 1;
     return a;

@@ -7,7 +7,8 @@ const char program_name[] = "glimpse";
 
 static const char purpose[] =
     "A network reads digits in pictures full of loose strokes through a small window. It chooses\n"
-    "where to look next by hard attention over a grid of places, learned by reward alone\n"
+    "where to look next, from a blurred view of the whole and all it has seen so far, by hard\n"
+    "attention over a grid of places, learned by reward alone\n"
     "(REINFORCE; Mnih et al. 2014); the same network with random looks shows what choosing is\n"
     "worth. Where the gradient of the expected reward can be computed, the estimate is compared\n"
     "with it.";
@@ -22,7 +23,7 @@ static const struct setup whole = {.digits = DIGITS,
                                    .pitch = 7,
                                    .looks = 4,
                                    .width = 64,
-                                   .steps = 2000,
+                                   .steps = 2500,
                                    .batch = 64,
                                    .rate = 2e-3F,
                                    .tests = 1024};
@@ -36,7 +37,7 @@ static const struct setup quick = {.digits = 5,
                                    .pitch = 6,
                                    .looks = 3,
                                    .width = 32,
-                                   .steps = 500,
+                                   .steps = 600,
                                    .batch = 64,
                                    .rate = 5e-3F,
                                    .tests = 512};
@@ -130,7 +131,7 @@ int main(int argc, char **argv)
     struct option_row rows[] = {
         {"quick", OPTION_FLAG, &hurry, "", "five digits, smaller pictures, a smaller network", 0, 0,
          0},
-        {"steps", OPTION_WHOLE, &asked.steps, "N", "batches of 64 pictures: 2000, quick 500", 1,
+        {"steps", OPTION_WHOLE, &asked.steps, "N", "batches of 64 pictures: 2500, quick 600", 1,
          1000000, 0},
         {"looks", OPTION_WHOLE, &asked.looks, "N", "at each picture: 4, quick 3", 2, MOST_LOOKS, 0},
         {"clutter", OPTION_WHOLE, &asked.clutter, "N", "loose strokes in each picture: 8, quick 5",

@@ -148,12 +148,12 @@ int page_draw(const char *path, const struct toy *toy, struct learner learners[L
     if (code != EXIT_FINE) return code;
     svg_text(&svg, LEFT, 36, 21, SVG_LEFT, "#111111",
              "Where to look: hard attention, learned by reward");
-    svg_text(
-        &svg, LEFT, 58, 13, SVG_LEFT, "#444444",
-        "%d looks at each picture through a window of %d x %d of its %d x %d pixels; the first is "
-        "in the middle. Numbers: the order of looks; below: the digit believed after each.",
-        learners[0].setup->looks, learners[0].setup->window, learners[0].setup->window,
-        learners[0].setup->side, learners[0].setup->side);
+    svg_text(&svg, LEFT, 58, 13, SVG_LEFT, "#444444",
+             "%d looks through a window of %d x %d of %d x %d pixels, after a blurred view of the "
+             "whole; the first in the middle. "
+             "Numbers: their order; below: the digit believed after each.",
+             learners[0].setup->looks, learners[0].setup->window, learners[0].setup->window,
+             learners[0].setup->side, learners[0].setup->side);
     for (int k = 0; k < LOOKERS; k++) put_row(&svg, &learners[k], TOP + 8 + k * ROW);
     put_curves(&svg, learners, low);
     put_toy(&svg, toy, LEFT + 690, low);

@@ -31,7 +31,7 @@ most() {
 most "standard errors from the exact gradient" "$(figure worst_in_standard_errors 'two places')" 3
 least "digits read with learned looks" "$(figure right '"learned"')" 0.9
 most "digits read with random looks" "$(figure right '"random"')" 0.65
-least "what choosing is worth" "$(figure margin '"done"')" 0.35
+least "what choosing is worth" "$(figure margin '"done"')" 0.3
 least "learned looks at the digit" "$(figure landed '"learned"')" 0.3
 
 # Before anything is learned, choosing is worth nothing: the figures above can fail.

@@ -73,7 +73,7 @@ static double log_chance(const struct network *n, int t, int b)
     for (int s = 0; s < PLACES; s++) {
         const float *key = n->tape.places + (b * PLACES + s) * KEY;
         score[s] = 0;
-        for (int i = 0; i < KEY; i++) score[s] += (double)ask[i] * (double)key[i] / sqrt(KEY);
+        for (int i = 0; i < KEY; i++) score[s] += (double)ask[i] * (double)key[i];
         sum += exp(score[s]);
     }
     return score[chosen] - log(sum);
