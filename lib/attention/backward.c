@@ -299,6 +299,28 @@ static void sum_relative(struct team *team, const struct backward *f)
     rapt__team_barrier(team);
 }
 
+static void fetch_pair(const struct backward *f, int pair)
+{
+    const struct core *c = f->c;
+    const rapt_attention *a = f->a;
+    if (pair >= a->batch * f->key_heads) return;
+    struct sequence b = rapt__sequence(a, pair / f->key_heads);
+    int g = pair % f->key_heads, kw = c->width, vw = a->value_width;
+    ptrdiff_t k = rapt__key_at(&c->k_stride, &b, g, 0), v = rapt__key_at(&a->v, &b, g, 0);
+    rapt__fetch_rows(c->k + k, c->k_stride.row, b.existing, kw);
+    rapt__fetch_rows(f->v + v, a->v.row, b.existing, vw);
+    if (f->d->k) rapt__fetch_rows(f->d->k + k, c->k_stride.row, b.existing, kw);
+    if (f->d->v) rapt__fetch_rows(f->d->v + v, a->v.row, b.existing, vw);
+    for (int h = g * f->group; h < (g + 1) * f->group; h++) {
+        ptrdiff_t q = rapt__query_at(&c->q_stride, &b, h, 0),
+                  out = rapt__query_at(&a->out, &b, h, 0);
+        rapt__fetch_rows(c->q + q, c->q_stride.row, b.queries, kw);
+        if (f->d->q) rapt__fetch_rows(f->d->q + q, c->q_stride.row, b.queries, kw);
+        rapt__fetch_rows(f->out + out, a->out.row, b.queries, vw);
+        rapt__fetch_rows(f->dout + out, a->out.row, b.queries, vw);
+    }
+}
+
 static void do_pairs(struct team *team, const struct backward *f, bool alone)
 {
     struct tickets tickets = {0};
@@ -306,10 +328,12 @@ static void do_pairs(struct team *team, const struct backward *f, bool alone)
     for (int i = 0; i < f->a->batch; i++)
         for (int g = 0; g < f->key_heads; g++) {
             struct pair p = pair_of(f, i, g);
-            if (!alone)
+            if (!alone) {
                 share_pair(team, &p);
-            else if (rapt__mine(&tickets))
+            } else if (rapt__mine(&tickets)) {
+                fetch_pair(f, i * f->key_heads + g + team->size);
                 do_pair(&p);
+            }
         }
     rapt__team_barrier(team);
 }

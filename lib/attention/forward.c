@@ -91,6 +91,21 @@ static void do_pair(const struct forward *f, const struct sequence *b, int g)
     for (int n = 0; n < parts(b->queries * f->group, rows); n++) attend_item(f, b, g, n, rows);
 }
 
+static void fetch_pair(const struct forward *f, int pair)
+{
+    if (pair >= f->a->batch * f->key_heads) return;
+    const struct core *c = f->c;
+    struct sequence b = rapt__sequence(f->a, pair / f->key_heads);
+    int g = pair % f->key_heads;
+    rapt__fetch_rows(c->k + rapt__key_at(&c->k_stride, &b, g, 0), c->k_stride.row, b.existing,
+                     c->width);
+    rapt__fetch_rows(f->v + rapt__key_at(&f->a->v, &b, g, 0), f->a->v.row, b.existing,
+                     f->a->value_width);
+    for (int h = g * f->group; h < (g + 1) * f->group; h++)
+        rapt__fetch_rows(c->q + rapt__query_at(&c->q_stride, &b, h, 0), c->q_stride.row, b.queries,
+                         c->width);
+}
+
 /* The same by the whole team: as many items for each; from the last to the first, as with
    causality the last have most to do. */
 static void share_pair(struct team *team, const struct forward *f, const struct sequence *b, int g)
@@ -139,6 +154,7 @@ void rapt__tiles_forward(struct team *team, const struct core *c, const float *v
     for (; pair < a->batch * f.key_heads; pair++) {
         if (!rapt__mine(&tickets)) continue;
         struct sequence b = rapt__sequence(a, pair / f.key_heads);
+        fetch_pair(&f, pair + team->size);
         do_pair(&f, &b, pair % f.key_heads);
     }
     rapt__team_barrier(team);

@@ -80,6 +80,15 @@ bool rapt__room(const rapt_attention *a, int team_size, struct room *room); /* f
 /* *sum += a * b * c, rounded up to whole vectors; false if it does not fit. */
 bool rapt__grow(size_t *sum, size_t a, size_t b, size_t c);
 
+/* Asks the caches for rows that will be read soon; of short sequences only, as long ones would
+   push out what is being read. */
+static inline void rapt__fetch_rows(const float *x, ptrdiff_t row, int rows, int width)
+{
+    enum { SHORT = 64 };
+    for (int r = 0; r < rows && rows <= SHORT; r++)
+        for (int n = 0; n < width; n += LANES) __builtin_prefetch(x + r * row + n);
+}
+
 /* Work that is handed out item by item: true if the next one is mine. */
 struct tickets {
     struct team *team;
