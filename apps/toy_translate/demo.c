@@ -202,7 +202,8 @@ int command_demo(int argc, char **argv)
     struct demo demo = {.recipe = recipe_demo, .begun = now()};
     bool json = false;
     /* clang-format off */
-    struct option_row rows[] = {
+    enum { OWN = 6 };
+    struct option_row rows[OWN + VARIANT_ROWS] = {
         {"out", OPTION_TEXT, &demo.recipe.out, "FILE", "keep the model", 0, 0, 0},
         {"steps", OPTION_WHOLE, &demo.recipe.steps, "N", "batches to train, whatever the time",
          1, 1000000, 0},
@@ -213,6 +214,7 @@ int command_demo(int argc, char **argv)
          "only write the pairs, source and target apart by a tab", 0, 0, 0},
     };
     /* clang-format on */
+    variant_rows(&demo.recipe.variant, rows + OWN);
     struct command command = {.name = "demo",
                               .arguments = "",
                               .purpose = purpose,

@@ -20,6 +20,8 @@ static int describe(const rapt_model *model, const char *path, json_t **object)
     json_object_set_new(*object, "norm_epsilon",
                         json_real((double)rapt_model_config(model).norm_epsilon));
     json_decref(more);
+    rapt_config read = rapt_model_config(model);
+    variant_describe(&read, *object);
     return EXIT_FINE;
 }
 

@@ -13,6 +13,7 @@ int recipe_config(const struct recipe *recipe, rapt_config *config)
     if (recipe->width > 0) config->width = recipe->width;
     if (recipe->heads > 0) config->heads = recipe->heads;
     if (recipe->hidden > 0) config->hidden = recipe->hidden;
+    variant_apply(&recipe->variant, config);
     if (recipe->separate) config->tie = RAPT_TIE_OUTPUT;
     if (rapt_config_check(config, &why) == RAPT_OK) return EXIT_FINE;
     return misused("%s", why.text);

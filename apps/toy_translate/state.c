@@ -9,12 +9,16 @@ char *options_text(const struct recipe *recipe)
 {
     rapt_config config;
     recipe_config(recipe, &config);
-    return join("layers %d width %d heads %d hidden %d vocab %d separate %d dropout %.9g smoothing "
-                "%.9g rate %.9g warmup %d schedule %s batch-tokens %d average %d seed %llu",
-                config.encoder_layers, config.width, config.heads, config.hidden, recipe->vocab,
-                recipe->separate, recipe->dropout, recipe->smoothing, recipe->rate, recipe->warmup,
-                recipe->schedule, recipe->batch_tokens, recipe->average,
-                (unsigned long long)recipe->seed);
+    char *variant = variant_text(&config);
+    char *text =
+        join("layers %d width %d heads %d hidden %d vocab %d separate %d dropout %.9g smoothing "
+             "%.9g rate %.9g warmup %d schedule %s batch-tokens %d average %d seed %llu%s",
+             config.encoder_layers, config.width, config.heads, config.hidden, recipe->vocab,
+             recipe->separate, recipe->dropout, recipe->smoothing, recipe->rate, recipe->warmup,
+             recipe->schedule, recipe->batch_tokens, recipe->average,
+             (unsigned long long)recipe->seed, variant);
+    free(variant);
+    return text;
 }
 
 /* The bytes of "name value" at the start of a list of them. */

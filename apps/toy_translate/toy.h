@@ -77,12 +77,26 @@ void batches_plan(struct batches *batches, uint64_t seed, int epoch);
 void batches_get(struct batches *batches, size_t b, rapt_tokens *source, rapt_tokens *target);
 void batches_free(struct batches *batches);
 
+/* ---- variant.c: which attention a model learns with ---- */
+struct variant { /* names of the library's tables; NULL: not given */
+    const char *score, *self_score, *cross_score, *keys, *self_keys, *cross_keys, *weighing,
+        *self_weighing, *cross_weighing;
+    double radius, temperature; /* 0: the library's own */
+    int score_hidden;
+};
+enum { VARIANT_ROWS = 12 };
+void variant_rows(struct variant *variant, struct option_row rows[VARIANT_ROWS]);
+void variant_apply(const struct variant *variant, rapt_config *config);
+char *variant_text(const rapt_config *config); /* for options that must agree; the caller frees */
+void variant_describe(const rapt_config *config, json_t *object);
+
 /* ---- learn.c: the training loop of train and demo ---- */
 struct recipe {
     const char *preset;               /* "tiny", "small", "base" */
     int layers, width, heads, hidden; /* 0: the preset's */
-    int vocab;                        /* tokens */
-    bool exact_vocab, separate;       /* vocab is a must; two vocabularies */
+    struct variant variant;
+    int vocab;                  /* tokens */
+    bool exact_vocab, separate; /* vocab is a must; two vocabularies */
     double dropout, smoothing, rate;
     int warmup;
     const char *schedule;            /* "inverse-sqrt", "linear" or "constant" */

@@ -96,7 +96,8 @@ int command_train(int argc, char **argv)
                        .seed = 1,
                        .checkpoint = true};
     /* clang-format off */
-    struct option_row rows[] = {
+    enum { OWN = 29 };
+    struct option_row rows[OWN + VARIANT_ROWS] = {
         {"data", OPTION_TEXT, &files.data, "FILE", "pairs, source and target apart by a tab", 0, 0, 0},
         {"source", OPTION_TEXT, &files.source, "FILE", "source sentences, one a line", 0, 0, 0},
         {"target", OPTION_TEXT, &files.target, "FILE", "their translations", 0, 0, 0},
@@ -129,6 +130,7 @@ int command_train(int argc, char **argv)
         {"json", OPTION_FLAG, &r.json, "", "print reports as JSON, one object a line", 0, 0, 0},
     };
     /* clang-format on */
+    variant_rows(&r.variant, rows + OWN);
     struct command command = {.name = "train",
                               .arguments = "",
                               .purpose = purpose,

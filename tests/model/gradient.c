@@ -170,22 +170,32 @@ static void test_dropout(void **state)
 }
 
 /* Every score, reach and weighing, with dropout, noise and draws as the places' keys have them. */
+static void judge_variant(const rapt_config *config, int i)
+{
+    struct trial t = {.options = rapt_train_options_default()};
+    t.options.dropout = 0;
+    t.options.attention_dropout = i % 4 ? 0.2f : 0;
+    t.options.seed = (uint64_t)i;
+    struct keys keys = {{0, t.options.attention_dropout, 0, rapt__mix(t.options.seed, 0)}};
+    struct oracle_drop drop = {output, hidden, t.options.attention_dropout, seed, &keys};
+    t.drop = &drop;
+    begin(&t, config, (uint64_t)i + 200);
+    t.oracle->expected = log((double)config->target_vocab);
+    compare(&t);
+    end(&t);
+}
+
 static void test_variants(void **state)
 {
     (void)state;
     for (int i = 0; i < VARIANTS; i += 2) { /* the others are in cross-attention */
         const rapt_config config = variant(i);
-        struct trial t = {.options = rapt_train_options_default()};
-        t.options.dropout = 0;
-        t.options.attention_dropout = i % 4 ? 0.2f : 0;
-        t.options.seed = (uint64_t)i;
-        struct keys keys = {{0, t.options.attention_dropout, 0, rapt__mix(t.options.seed, 0)}};
-        struct oracle_drop drop = {output, hidden, t.options.attention_dropout, seed, &keys};
-        t.drop = &drop;
-        begin(&t, &config, (uint64_t)i + 200);
-        t.oracle->expected = log((double)config.target_vocab);
-        compare(&t);
-        end(&t);
+        judge_variant(&config, i);
+    }
+    for (int i = 2; i < VARIANTS; i += 5) { /* sampled keys, whatever the score and reach */
+        const rapt_config half = variant_half(i, i % 2 ? RAPT_ENCODER_ONLY : RAPT_DECODER_ONLY);
+        assert_int_equal(half.self_weighing, RAPT_WEIGH_SAMPLE);
+        judge_variant(&half, i);
     }
 }
 

@@ -151,7 +151,37 @@ static const struct {
     {"{" Q "version" Q, "[" Q "version" Q, "rapt.config"},
     {"rapt.config", "rapt_config", "rapt.config"},
     {Q "plain_embedding" Q ":0", Q "plain_embedding" Q ":0," Q "rotary" Q ":1", "rotary"},
+    {Q "plain_embedding" Q ":0", Q "plain_embedding" Q ":0," Q "self_reach" Q ":" Q "near" Q,
+     "self_reach"},
+    {Q "plain_embedding" Q ":0", Q "plain_embedding" Q ":0," Q "cross_reach" Q ":" Q "local-p" Q,
+     "larger"},
+    {Q "plain_embedding" Q ":0", Q "plain_embedding" Q ":0," Q "cross_weighing" Q ":2",
+     "cross_weighing"},
+    {Q "plain_embedding" Q ":0", Q "plain_embedding" Q ":0," Q "self_radius_bits" Q ":2143289344",
+     "self_radius"},
+    {Q "plain_embedding" Q ":0", Q "plain_embedding" Q ":0," Q "self_radius_bits" Q ":3212836864",
+     "self_radius"},
+    {Q "plain_embedding" Q ":0", Q "plain_embedding" Q ":0," Q "score_hidden" Q ":65537",
+     "score_hidden"},
+    {Q "plain_embedding" Q ":0", Q "plain_embedding" Q ":0," Q "location_taps" Q ":4",
+     "location_taps"},
+    {Q "self_score" Q ":" Q "scaled-dot" Q, Q "self_score" Q ":" Q "additive" Q, "larger"},
+    {Q "self_score" Q ":" Q "scaled-dot" Q, Q "self_score" Q ":" Q "location" Q, "larger"},
 };
+
+/* A file from before there was a choice of reach and weighing says nothing of them; neither does
+   one that does not choose. */
+static void test_what_is_not_said(void **state)
+{
+    (void)state;
+    struct file f = good_file(&small_configs[0]);
+    static const char *const words[] = {"_reach",    "_weighing",    "_radius",      "_temperature",
+                                        "location_", "score_hidden", "centre_hidden"};
+    for (int i = 0; i < COUNT(words); i++)
+        for (size_t at = 0; at + strlen(words[i]) <= f.size; at++)
+            assert_true(memcmp(f.bytes + at, words[i], strlen(words[i])) != 0);
+    drop(&f);
+}
 
 static void test_contradictions(void **state)
 {
@@ -373,10 +403,10 @@ static void test_round_trip(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip),   cmocka_unit_test(test_contradictions),
-        cmocka_unit_test(test_tensors),      cmocka_unit_test(test_others),
-        cmocka_unit_test(test_truncated),    cmocka_unit_test(test_flipped),
-        cmocka_unit_test(test_greedy_files),
+        cmocka_unit_test(test_round_trip),     cmocka_unit_test(test_what_is_not_said),
+        cmocka_unit_test(test_contradictions), cmocka_unit_test(test_tensors),
+        cmocka_unit_test(test_others),         cmocka_unit_test(test_truncated),
+        cmocka_unit_test(test_flipped),        cmocka_unit_test(test_greedy_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,6 +34,18 @@ static inline rapt_config variant(int i)
     return c;
 }
 
+/* Half of a variant. */
+static inline rapt_config variant_half(int i, rapt_kind kind)
+{
+    rapt_config c = variant(i);
+    c.kind = kind;
+    if (kind == RAPT_ENCODER_ONLY)
+        c.decoder_layers = 0;
+    else
+        c.encoder_layers = c.source_vocab = 0;
+    return c;
+}
+
 static inline const char *variant_name(const rapt_config *c, char text[160])
 {
     snprintf(text, 160, "self %s %s %s, cross %s %s %s", rapt_score_name(c->self_score),

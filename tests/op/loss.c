@@ -10,7 +10,7 @@ struct problem {
     int32_t *labels;
     float *x, *w, *panels, *b, *scratch;
     float *result, *dx, *dweight, *dbias; /* back to back in result, then the sums as floats */
-    float *sums_out;
+    float *sums_out, *losses;             /* losses: [rows] */
     struct loss sums;
     size_t size;
 };
@@ -30,12 +30,13 @@ static struct problem make(int rows, int in, int vocab, float smoothing)
     for (int r = 0; r < rows; r++) /* one in eight has none */
         p.labels[r] = r % 8 == 5 ? -1 : (int32_t)(rapt__uniform(4, (uint64_t)r) * vocab);
     p.scratch = random_floats(rapt__loss_scratch(rows, in, vocab), 5);
-    p.size = xs + ws + (size_t)vocab + 4;
+    p.size = xs + ws + (size_t)vocab + 4 + (size_t)rows;
     p.result = floats(p.size);
     p.dx = p.result;
     p.dweight = p.dx + xs;
     p.dbias = p.dweight + ws;
     p.sums_out = p.dbias + vocab;
+    p.losses = p.sums_out + 4;
     return p;
 }
 
@@ -53,7 +54,8 @@ static void drop(struct problem *p)
 static void run(const struct crew *crew, void *argument)
 {
     struct problem *p = argument;
-    if (crew->team->rank == 0) p->sums = (struct loss){0};
+    if (crew->team->rank == 0) p->sums = (struct loss){.rows = p->losses};
+    rapt__team_barrier(crew->team);
     rapt__loss(crew, &p->layer, p->x, p->rows, p->labels, p->smoothing, &p->sums,
                p->gradients ? p->dx : NULL, p->dweight, p->dbias, p->scratch);
     if (crew->team->rank != 0) return;
@@ -115,11 +117,16 @@ static void drop_judge(struct judged *j)
 
 static void check_sums(const struct problem *p, struct judged *j)
 {
-    double loss = summed(j);
+    double loss = summed(j), rows = 0;
     assert_near(p->sums.loss, loss, 1e-5);
     assert_near(p->sums.likelihood, j->likelihood, 1e-5);
     assert_int_equal(p->sums.tokens, j->tokens);
     assert_int_equal(p->sums.correct, j->correct);
+    for (int r = 0; r < p->rows; r++) {
+        assert_true((p->losses[r] != 0) == (p->labels[r] >= 0 && p->vocab > 1));
+        rows += (double)p->losses[r];
+    }
+    assert_near(rows, loss, 1e-5);
 }
 
 static void check_gradients(const struct problem *p, struct judged *j)
@@ -181,7 +188,7 @@ static void loss_alone_writes_no_gradient(void **state)
     p.gradients = false;
     run_crew(2, run, &p);
     assert_true(p.sums.loss == loss);
-    for (size_t i = 0; i < p.size - 4; i++) assert_true(p.result[i] == 0);
+    for (size_t i = 0; i < p.size - 4 - (size_t)p.rows; i++) assert_true(p.result[i] == 0);
     drop(&p);
 }
 

@@ -8,6 +8,23 @@
 enum { BATCH = 4, MOST = 12 };
 static const int source_lengths[] = {5, 1, 12, 3}, target_lengths[] = {7, 12, 1, 4};
 
+/* Memory full of NaN: what has not been written must not be read. */
+static void *take(void *user, size_t bytes)
+{
+    void *memory = aligned_alloc(64, (bytes + 63) / 64 * 64);
+    (void)user;
+    assert_non_null(memory);
+    return memset(memory, 0xff, bytes);
+}
+
+static void give_back(void *user, void *memory, size_t bytes)
+{
+    (void)user, (void)bytes;
+    free(memory);
+}
+
+static const rapt_allocator allocator = {take, give_back, NULL};
+
 static rapt_session *session_of(const rapt_model *model, int batch, int beams, int threads)
 {
     rapt_session *session = NULL;
@@ -18,7 +35,7 @@ static rapt_session *session_of(const rapt_model *model, int batch, int beams, i
                           .target_length = MOST,
                           .target_tokens = batch * beams * MOST,
                           .threads = threads};
-    if (rapt_session_create(&session, model, &limits, NULL, &why)) fail_msg("%s", why.text);
+    if (rapt_session_create(&session, model, &limits, &allocator, &why)) fail_msg("%s", why.text);
     return session;
 }
 
@@ -162,6 +179,40 @@ static void test_bits(void **state)
     }
 }
 
+/* A decoder without a source. */
+static void test_decoder(void **state)
+{
+    (void)state;
+    for (int i = 0; i < VARIANTS; i++) {
+        struct trial t = {.config = variant_half(i, RAPT_DECODER_ONLY)};
+        variant_name(&t.config, t.name);
+        t.model = small_model(&t.config, (uint64_t)i + 5);
+        struct oracle_model *oracle = oracle_model_read(t.model);
+        rapt_session *session = session_of(t.model, 1, 1, 1);
+        const rapt_tokens none = {.batch = 1};
+        const float *got;
+        float whole[MOST * N];
+        double wanted[MOST * N];
+        small_fill(&t.target, N, (const int[]){MOST}, 1, (uint64_t)i);
+        struct oracle_sentence s = sentence(&t.target.tokens, 0);
+        assert_int_equal(rapt_encode(session, &none, NULL, NULL), RAPT_OK);
+        assert_int_equal(rapt_decode(session, &t.target.tokens, &got, NULL), RAPT_OK);
+        memcpy(whole, got, sizeof whole);
+        oracle_decode(oracle, NULL, NULL, NULL, &s, wanted, NULL);
+        near(&t, "logit", whole, wanted, MOST * N);
+        assert_int_equal(rapt_encode(session, &none, NULL, NULL), RAPT_OK);
+        for (int n = 0; n < MOST; n++) {
+            rapt_tokens one = {1, t.target.ids + n, (const int[]){0, 1}};
+            assert_int_equal(rapt_decode(session, &one, &got, NULL), RAPT_OK);
+            if (memcmp(got, whole + n * N, N * sizeof *got) != 0)
+                fail_msg("%s: token %d alone", t.name, n);
+        }
+        oracle_model_free(oracle);
+        rapt_session_free(session);
+        rapt_model_free(t.model);
+    }
+}
+
 /* Hypotheses that are moved go on as those that were always there. */
 static void test_reorder(void **state)
 {
@@ -288,8 +339,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_definition), cmocka_unit_test(test_bits),
-        cmocka_unit_test(test_reorder),    cmocka_unit_test(test_training),
-        cmocka_unit_test(test_evaluation),
+        cmocka_unit_test(test_decoder),    cmocka_unit_test(test_reorder),
+        cmocka_unit_test(test_training),   cmocka_unit_test(test_evaluation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,71 @@
+/* reward.c - the expected loss is a running mean over the batches that gave gradients, and rewards
+   are the losses that come after a row. That they make a gradient is judged in model/gradient.c. */
+#include "run/small_train.h"
+
+#include "run/trainer.h"
+
+static const rapt_config sampling = {.source_vocab = 7,
+                                     .target_vocab = 9,
+                                     .positions = 12,
+                                     .width = 8,
+                                     .heads = 2,
+                                     .encoder_layers = 1,
+                                     .decoder_layers = 1,
+                                     .cross_weighing = RAPT_WEIGH_SAMPLE};
+
+static void test_expected(void **state)
+{
+    (void)state;
+    rapt_train_options o = lively();
+    rapt_model *model = small_model(&sampling, 3);
+    rapt_trainer *trainer = trainer_of(model, &o, 2);
+    struct small_batch source, target;
+    rapt_report report = {0};
+    double wanted = log(9);
+    assert_true(fabs(trainer->expected - wanted) < 1e-12);
+    for (int i = 0; i < 3; i++) {
+        rapt_report one = {0};
+        batch_of(&sampling, i, &source, &target);
+        assert_int_equal(
+            rapt_train_evaluate(trainer, &source.tokens, &target.tokens, &report, NULL), RAPT_OK);
+        assert_true(fabs(trainer->expected - wanted) < 1e-12);
+        assert_int_equal(rapt_train_gradient(trainer, &source.tokens, &target.tokens, &one, NULL),
+                         RAPT_OK);
+        wanted = 0.95 * wanted + 0.05 * one.loss / (double)one.tokens;
+        assert_true(fabs(trainer->expected - wanted) < 1e-12);
+    }
+    rapt_trainer_free(trainer);
+    rapt_model_free(model);
+}
+
+static void test_rewards(void **state)
+{
+    (void)state;
+    rapt_train_options o = lively();
+    rapt_model *model = small_model(&sampling, 3);
+    rapt_trainer *t = trainer_of(model, &o, 1);
+    static const int source_starts[] = {0, 2, 3}, target_starts[] = {0, 3, 3};
+    const struct rows source = {2, 3, source_starts, 2}, target = {2, 3, target_starts, 3};
+    for (int r = 0; r < 3; r++) t->losses[r] = (float)(r + 1), t->labels[r] = r;
+    t->expected = 2;
+    rapt__rewards_fill(t, &source, &target);
+    static const float later[] = {-6, -5, -3}, as_expected[] = {-6, -4, -2}, whole[] = {-6, -6, 0};
+    for (int h = 0; h < 2; h++)
+        for (int r = 0; r < 3; r++) {
+            assert_true(t->decoder_reward[3 * h + r] == later[r]);
+            assert_true(t->decoder_baseline[3 * h + r] == as_expected[r]);
+            assert_true(t->encoder_reward[3 * h + r] == whole[r]);
+            assert_true(t->encoder_baseline[3 * h + r] == whole[r]);
+        }
+    rapt_trainer_free(t);
+    rapt_model_free(model);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_expected),
+        cmocka_unit_test(test_rewards),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
