@@ -25,6 +25,11 @@ struct tile { /* where one register tile reads and writes */
     float *c;
 };
 
+enum {
+    FEW_ROWS = 4,    /* with so few, b comes from afar faster than it is used: */
+    FETCH_STEPS = 16 /* it is asked for so many steps before */
+};
+
 /* The sums of a tile: sum[r * panels + q]. rows and panels are constants where this is inlined. */
 static inline __attribute__((always_inline)) void
 tile_sums(int rows, int panels, const struct product *p, const struct tile *t, vf *sum)
@@ -35,6 +40,9 @@ tile_sums(int rows, int panels, const struct product *p, const struct tile *t, v
         vf column[8];
         __builtin_prefetch(ahead, 0, 2);
         ahead += b_step;
+        UNROLL
+        for (int q = 0; q < panels && rows <= FEW_ROWS; q++)
+            __builtin_prefetch(b + q * b_panel + FETCH_STEPS * b_step);
         UNROLL
         for (int q = 0; q < panels; q++) column[q] = vf_load(b + q * b_panel);
         UNROLL
@@ -160,12 +168,6 @@ static inline __attribute__((always_inline)) void tile_ordered(int rows, const s
     default:
         tile_row(VF_ROWS, p, row, n, last, order);
     }
-}
-
-static inline __attribute__((always_inline)) void tile_rows(int rows, const struct product *p,
-                                                            int row, int n, int last)
-{
-    tile_ordered(rows, p, row, n, last, -1);
 }
 
 /* The highest tile of a product. A row less than fits leaves the compiler registers for
