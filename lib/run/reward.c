@@ -58,7 +58,8 @@ void rapt__rewards_fill(rapt_trainer *t, const struct rows *source, const struct
             add(t, r, &c);
             if (decodes) give(t, r, said->count, &c, t->decoder_reward, t->decoder_baseline);
         }
-        for (int r = source->starts[b]; source->count && r < source->starts[b + 1]; r++)
+        if (source->count == 0) continue;
+        for (int r = source->starts[b]; r < source->starts[b + 1]; r++)
             give(t, r, source->count, &c, t->encoder_reward, t->encoder_baseline);
     }
 }
