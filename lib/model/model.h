@@ -239,11 +239,14 @@ void rapt__sublayer_forward(const struct crew *c, const struct step *s, enum par
 void rapt__sublayer_backward(const struct crew *c, const struct step *s, enum part part,
                              const float *dy, float *din, bool add, float *dstates,
                              float *gradients);
-/* In use: keys and values of sources for one layer of the decoder go into its cache. starts: of all
+struct dropout rapt__site(const struct drop *drop, float share, bool decoder, int index, int site);
+
+/* ---- cached.c: attention of the decoder in use ---- */
+/* Keys and values of sources for one layer of the decoder go into its cache. starts: of all
    sequences of the cache. */
 void rapt__cross_append(const struct crew *c, const struct stack *s, int layer,
                         const struct kept *kept, const float *states, int rows, const int *starts);
-/* In use: packs what scores have learned, of all layers. */
+/* Packs what scores have learned, of all layers. */
 void rapt__scores_pack(struct team *team, const struct stack *s, const struct kept *kept,
                        bool cross);
 /* What the queries of a layer ask their cache, once rapt__sublayer_forward has prepared them; like
@@ -252,7 +255,6 @@ struct cached_queries rapt__queries_of(const struct stack *s, const struct rows 
                                        const struct stack_caches *caches, const struct sublayer *u,
                                        int layer, bool cross);
 rapt_attention rapt__cached_like(const struct stack *s, int layer, bool cross);
-struct dropout rapt__site(const struct drop *drop, float share, bool decoder, int index, int site);
 
 /* The output matrix as an op reads it. */
 struct linear rapt__linear_at(const struct linear_place *place, const float *block);

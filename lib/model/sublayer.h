@@ -1,0 +1,21 @@
+/* sublayer.h - what sublayer.c and cached.c share. */
+#ifndef RAPT_LIB_MODEL_SUBLAYER_H
+#define RAPT_LIB_MODEL_SUBLAYER_H
+
+#include "model/model.h"
+
+/* Where queries, keys and values of a sublayer lie. */
+struct heads {
+    float *q, *k, *v; /* values or gradients */
+    ptrdiff_t q_row, k_row;
+};
+/* kv: of cross-attention; may be NULL. */
+struct heads rapt__heads_at(const rapt_config *c, bool cross, float *q, float *kv);
+const struct attention_place *rapt__place_of(const struct stack *s, int layer, bool cross);
+/* The problem of a layer, all but the rows. */
+rapt_attention rapt__attention_like(const struct stack *s, int layer, bool cross, bool learning);
+
+/* ---- cached.c ---- */
+void rapt__attend_cached(const struct crew *c, const struct step *s, bool cross);
+
+#endif
