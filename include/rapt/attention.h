@@ -108,10 +108,10 @@ typedef struct rapt_learned {
     const float *position;       /* P: location [G][positions][Q] */
     const float *filters;        /* F: location-aware [H][channels][taps] */
     const float *feature_weight; /* L: location-aware [H][hidden][channels] */
-    const float *previous;       /* location-aware: weights before the first query [batch][H][keys];
-                                    NULL: 0. A constant: it has no gradient */
-    const float *centre_weight;  /* C: local-p [H][centre_hidden][Q] */
-    const float *centre_vector;  /* z: local-p [H][centre_hidden] */
+    const float *previous;      /* location-aware: weights, before the first query, of the keys that
+                                   exist [batch][H][keys]; NULL: 0. A constant: no gradient */
+    const float *centre_weight; /* C: local-p [H][centre_hidden][Q] */
+    const float *centre_vector; /* z: local-p [H][centre_hidden] */
 } rapt_learned;
 
 /* What depends on how far a key s is from the place of a query; all of it needs mask.corner. All

@@ -92,10 +92,9 @@ struct kernels {
                          int first, int count, float *out);
 
     /* row.c */
-    float (*dot)(const float *x, const float *y, int n);        /* sum x[i] y[i] */
-    void (*add)(float *y, const float *x, size_t n);            /* y += x */
-    void (*scale)(float *y, const float *x, float s, size_t n); /* y = s x; may be x */
-    float (*square_sum)(const float *x, size_t n);              /* sum x[i]^2 */
+    float (*dot)(const float *x, const float *y, int n); /* sum x[i] y[i] */
+    void (*add)(float *y, const float *x, size_t n);     /* y += x */
+    float (*square_sum)(const float *x, size_t n);       /* sum x[i]^2 */
     void (*column_sum)(float *y, const float *x, ptrdiff_t ld, int rows,
                        int n); /* y[j] += sum_r x[r][j] */
 

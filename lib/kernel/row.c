@@ -62,15 +62,6 @@ static void add(float *y, const float *x, size_t n)
     vf_store_n(y + i, vf_add(vf_load_n(y + i, rest, 0), vf_load_n(x + i, rest, 0)), rest);
 }
 
-static void scale(float *y, const float *x, float s, size_t n)
-{
-    vf by = vf_all(s);
-    size_t i = 0;
-
-    for (; i + 16 <= n; i += 16) vf_store(y + i, vf_mul(vf_load(x + i), by));
-    if (i < n) vf_store_n(y + i, vf_mul(vf_load_n(x + i, (int)(n - i), 0), by), (int)(n - i));
-}
-
 struct kahan { /* a sum in each lane: the total is sum - excess */
     vf sum, excess;
 };

@@ -36,7 +36,6 @@ const struct kernels TABLE_NAME(RAPT_ISA) = {
     .pack_columns = pack_columns,
     .dot = dot,
     .add = add,
-    .scale = scale,
     .square_sum = square_sum,
     .column_sum = column_sum,
     .norm_row = norm_row,

@@ -35,14 +35,6 @@ static void case_add(const struct kernels *k, int n, struct case_data *d)
 {
     k->add(d->out[0], d->in[0], (size_t)n);
 }
-static void case_scale(const struct kernels *k, int n, struct case_data *d)
-{
-    k->scale(d->out[0], d->in[0], 0.3f, (size_t)n);
-}
-static void case_scale_in_place(const struct kernels *k, int n, struct case_data *d)
-{
-    k->scale(d->out[0], d->out[0], 0.3f, (size_t)n);
-}
 static void case_square_sum(const struct kernels *k, int n, struct case_data *d)
 {
     d->number[0] = k->square_sum(d->in[0], (size_t)n);
@@ -116,7 +108,8 @@ static void case_softmax_row(const struct kernels *k, int n, struct case_data *d
 }
 static void case_softmax_wide(const struct kernels *k, int n, struct case_data *d)
 {
-    k->scale(d->out[0], d->in[0], 30, (size_t)n); /* down to denormal results and zeros */
+    for (int i = 0; i < n; i++)
+        d->out[0][i] = 30 * d->in[0][i]; /* down to denormal results and zeros */
     k->softmax_row(d->out[0], n, d->number, d->number + 1);
 }
 static void case_log_sum_row(const struct kernels *k, int n, struct case_data *d)
@@ -205,8 +198,6 @@ enum { CASE_EXP = 22, CASE_LOG = 31, CASE_TANH = 48, CASE_GELU = 57 };
 static const struct kernel_case kernel_cases[] = {
     {"dot", 2, 0, 1, 0, case_dot, 2, 0, 2},
     {"add", 1, 1, 1, 0, case_add, 2, 1, 1},
-    {"scale", 1, 1, 1, 0, case_scale, 1, 1, 1},
-    {"scale_in_place", 0, 1, 1, 0, case_scale_in_place, 1, 1, 1},
     {"square_sum", 1, 0, 1, 0, case_square_sum, 1, 0, 2},
     {"column_sum", 1, 1, CASE_ROWS, 0, case_column_sum, CASE_ROWS + 1, 1, 4 * CASE_ROWS},
     {"norm_row", 3, 1, 1, 1, case_norm_row, 3, 1, 8},

@@ -31,7 +31,7 @@ static void sums(void **state)
 static void each_float(void **state)
 {
     enum { N = 77 };
-    float x[N], y[N], sum[N], scaled[N];
+    float x[N], y[N], sum[N];
     const struct kernels *k;
 
     (void)state;
@@ -40,10 +40,8 @@ static void each_float(void **state)
     for (int isa = 0; (k = kernels_at(&isa)) != NULL;) {
         memcpy(sum, y, sizeof y);
         k->add(sum, x, N);
-        k->scale(scaled, x, -2.5f, N);
         for (int i = 0; i < N; i++) {
             assert_true(sum[i] == x[i] + y[i]);
-            assert_true(scaled[i] == -2.5f * x[i]);
         }
     }
 }
