@@ -145,7 +145,7 @@ RAPT_API rapt_status rapt_session_reorder(rapt_session *session, const int *pare
 
 /* Cross-attention weights of the tokens given to the last rapt_decode: layer and head, or -1
    for the mean over all of them. weights: for each token, one row of the length of its source,
-   back to back. */
+   back to back. Those of local-p do not sum to 1. */
 RAPT_API rapt_status rapt_session_alignment(rapt_session *session, int layer, int head,
                                             float *weights, rapt_message *why);
 
