@@ -4,7 +4,7 @@
    gradient of the weights, then those of values, queries and keys); causal problems count half
    of them. */
 #include "attention/attention.h"
-#include "bench.h"
+#include "attention_kinds.h"
 
 #include <string.h>
 
@@ -204,9 +204,9 @@ int main(int argc, char **argv)
     struct bench b;
     int code = bench_begin(&b, argc, argv, "Measures attention, forward and backward.",
                            "attention_forward, attention_backward, forward, backward, cached, "
-                           "scaling");
+                           "scaling; kinds, or the name of a score, reach or weighing");
     if (code != BENCH_GO_ON) return code;
-    for (int i = 0; i < b.thread_counts; i++)
+    for (int i = 0; i < b.thread_counts; i++) {
         for (size_t n = 0; n < sizeof problems / sizeof *problems; n++) {
             struct problem p = b.check ? shrunk(&problems[n]) : problems[n];
             if (!wanted(&b, &problems[n])) continue;
@@ -215,5 +215,7 @@ int main(int argc, char **argv)
             else
                 measure_arrays(&b, &p, b.threads[i]);
         }
+        measure_kinds(&b, b.threads[i]);
+    }
     return bench_end(&b);
 }

@@ -1,0 +1,134 @@
+/* attention_kinds.c - every row of the three tables of attention: each score with all keys and a
+   softmax, then each reach and each weighing with the scaled dot product; forward and backward.
+
+   Operations are those of the scaled dot product, 4 and 10 B H T S K, so that rates compare; what
+   a score learns and takes beside is not counted. Additive scores also say what the calls of tanh
+   alone would take (of_tanh), as no way of computing them is faster. */
+#include "attention_kinds.h"
+#include "kernel/kernel.h"
+
+enum { HEADS = 8, ROWS = 512, WIDTH = 64, CHANNELS = 4, TAPS = 7 };
+
+struct kind {
+    rapt_score score;
+    rapt_reach reach;
+    rapt_weighing weighing;
+};
+
+struct kind_job {
+    rapt_attention a;
+    rapt_gradients d;
+    float *q, *k, *v, *out, *lse, *dout;
+    void *scratch;
+    float *row; /* of the tanh loop */
+};
+
+static void run_forward(void *argument, int count)
+{
+    struct kind_job *j = argument;
+    for (int i = 0; i < count; i++)
+        if (rapt_attention_forward(&j->a, j->q, j->k, j->v, j->out, j->lse, j->scratch))
+            bench_fail("rapt_attention_forward");
+}
+
+static void run_backward(void *argument, int count)
+{
+    struct kind_job *j = argument;
+    for (int i = 0; i < count; i++)
+        if (rapt_attention_backward(&j->a, j->q, j->k, j->v, j->out, j->lse, j->dout, &j->d,
+                                    j->scratch))
+            bench_fail("rapt_attention_backward");
+}
+
+/* The tanh of as many numbers as one thread of the forward pass takes. */
+static void run_tanh(void *argument, int count)
+{
+    struct kind_job *j = argument;
+    const rapt_attention *a = &j->a;
+    long long rows = (long long)a->heads * a->queries * a->keys / a->threads;
+    for (long long i = 0; i < count * rows; i++) rapt__kernels()->tanh_row(j->row, WIDTH);
+}
+
+/* What a score or reach learns, and room for its gradients, from a block of numbers. */
+static void learn(struct kind_job *j, float *values, float *gradients)
+{
+    size_t square = (size_t)HEADS * WIDTH * WIDTH, row = (size_t)HEADS * WIDTH;
+    rapt_learned *l = &j->a.learned;
+    *l = (rapt_learned){.hidden = WIDTH,
+                        .positions = j->a.keys,
+                        .channels = CHANNELS,
+                        .taps = TAPS,
+                        .centre_hidden = WIDTH};
+    l->query_weight = l->centre_weight = values, j->d.query_weight = gradients;
+    l->key_weight = values + square, j->d.key_weight = gradients + square;
+    l->feature_weight = values + square, j->d.feature_weight = gradients + 2 * square;
+    l->hidden_bias = l->hidden_vector = l->centre_vector = l->sharpness = values;
+    l->filters = values;
+    j->d.hidden_bias = gradients + 3 * square, j->d.hidden_vector = j->d.hidden_bias + row;
+    j->d.centre_vector = j->d.hidden_vector + row, j->d.filters = j->d.centre_vector + row;
+    j->d.sharpness = j->d.filters + row, j->d.centre_weight = j->d.sharpness + row;
+    l->position = values, j->d.position = j->d.centre_weight + square;
+}
+
+static void report(struct bench *b, const struct kind *kind, const struct kind_job *j,
+                   bool backward, struct timing time, double tanh_seconds)
+{
+    const rapt_attention *a = &j->a;
+    double cells = (double)a->heads * a->queries * a->keys;
+    json_t *more =
+        json_pack("{s:s, s:s, s:s}", "score", rapt_score_name(kind->score), "reach",
+                  rapt_reach_name(kind->reach), "weighing", rapt_weighing_name(kind->weighing));
+    if (tanh_seconds > 0)
+        json_object_set_new(more, "of_tanh", json_real(tanh_seconds / time.fastest));
+    bench_line(b, &(struct result){.name = backward ? "attention_backward" : "attention_forward",
+                                   .shape = json_pack("{s:i, s:i, s:i, s:i, s:i, s:b}", "B", 1, "H",
+                                                      a->heads, "T", a->queries, "S", a->keys, "K",
+                                                      WIDTH, "causal", 0),
+                                   .threads = a->threads,
+                                   .time = time,
+                                   .operations = (backward ? 10 : 4) * cells * WIDTH,
+                                   .more = more});
+}
+
+static void measure(struct bench *b, const struct kind *kind, int threads)
+{
+    int heads = b->check ? 2 : HEADS, rows = b->check ? 40 : ROWS;
+    size_t size = (size_t)heads * (size_t)rows * WIDTH, learned = 8u * HEADS * WIDTH * ROWS;
+    struct kind_job j = {.a = rapt_attention_make(1, heads, rows, rows, WIDTH)};
+    float **arrays[] = {&j.q, &j.k, &j.v, &j.out, &j.dout, &j.d.q, &j.d.k, &j.d.v};
+    for (int i = 0; i < 8; i++) *arrays[i] = bench_floats(size);
+    float *values = bench_floats(learned), *gradients = bench_floats(learned);
+    float *reward = bench_floats((size_t)heads * (size_t)rows);
+    j.row = bench_floats(WIDTH);
+    j.lse = bench_floats((size_t)heads * (size_t)rows);
+    j.a.threads = threads;
+    j.a.score = kind->score, j.a.reach = kind->reach, j.a.weighing = kind->weighing;
+    j.a.radius = 16;
+    j.a.mask.corner = RAPT_CORNER_TOP_LEFT;
+    j.a.chosen = bench_alloc((size_t)heads * (size_t)rows * sizeof *j.a.chosen);
+    j.a.reward = reward;
+    learn(&j, values, gradients);
+    j.scratch = bench_alloc(rapt_attention_scratch(&j.a));
+    run_forward(&j, 1);
+    bool tanh = kind->score == RAPT_SCORE_ADDITIVE || kind->score == RAPT_SCORE_LOCATION_AWARE;
+    double alone = tanh ? bench_time(b, run_tanh, &j).fastest : 0;
+    report(b, kind, &j, false, bench_time(b, run_forward, &j), alone);
+    report(b, kind, &j, true, bench_time(b, run_backward, &j), 0);
+    for (int i = 0; i < 8; i++) bench_free(*arrays[i]);
+    void *memory[] = {values, gradients, reward, j.row, j.lse, j.a.chosen, j.scratch};
+    for (int i = 0; i < 7; i++) bench_free(memory[i]);
+}
+
+void measure_kinds(struct bench *b, int threads)
+{
+    if (b->quick && !b->check && !b->only) return;
+    for (int i = 0; rapt_score_name((rapt_score)i); i++)
+        if (bench_wants(b, "kinds", rapt_score_name((rapt_score)i)))
+            measure(b, &(struct kind){.score = (rapt_score)i}, threads);
+    for (int i = 1; rapt_reach_name((rapt_reach)i); i++)
+        if (bench_wants(b, "kinds", rapt_reach_name((rapt_reach)i)))
+            measure(b, &(struct kind){.reach = (rapt_reach)i}, threads);
+    for (int i = 1; rapt_weighing_name((rapt_weighing)i); i++)
+        if (bench_wants(b, "kinds", rapt_weighing_name((rapt_weighing)i)))
+            measure(b, &(struct kind){.weighing = (rapt_weighing)i}, threads);
+}
