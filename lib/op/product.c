@@ -14,7 +14,8 @@
 enum {
     UNIT_ROWS = 52, /* at most */
     DEPTH_BLOCK = 512,
-    COPY_FLOATS = UNIT_ROWS * DEPTH_BLOCK, /* of a member's own copy of a block of a */
+    COPY_DEPTH = 256, /* of a member's own copy of a block of a: 53 KB, as stacks may be small */
+    COPY_FLOATS = UNIT_ROWS * COPY_DEPTH,
     COPY_STRIDE = 1024, /* a is read where it lies if its rows are not further apart */
     COPY_EVEN = 256,    /* or not by a multiple of this, */
     COPY_ROWS = 16,     /* or if there are fewer */
@@ -79,7 +80,7 @@ static void multiply_unit(const struct crew *crew, const struct gemm *g, const s
     _Alignas(64) float copy[COPY_FLOATS];
     int row = index % cut->row_parts * cut->rows, panel = index / cut->row_parts * cut->panels;
     bool copies = wants_copy(g);
-    int step = g->rows < COPY_ROWS ? b->depth : DEPTH_BLOCK, k = 0;
+    int step = g->rows < COPY_ROWS ? b->depth : copies ? COPY_DEPTH : DEPTH_BLOCK, k = 0;
     struct product p = {
         .rows = rapt__smaller(g->rows - row, cut->rows),
         .columns = rapt__smaller(b->columns - panel * LANES, cut->panels * LANES),
