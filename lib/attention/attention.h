@@ -28,10 +28,6 @@ size_t rapt__attention_scratch(const rapt_attention *a, int team_size);
    many as in all) and starts are not read. */
 size_t rapt__attention_room_like(const rapt_attention *like, int batch, int query_rows,
                                  int key_rows);
-/* The same for dot products with rows of one width, at most `batch` sequences and at most that
-   many query and key rows in all. threads: as in rapt_attention. */
-size_t rapt__attention_room(int heads, int key_heads, int width, int batch, int query_rows,
-                            int key_rows, int threads);
 
 /* ---- prepare_rows.c: what a score makes of rows, for who keeps keys ----
    A score turns rows of q and k into q' and k' (core.h), of which only a dot product or a hidden

@@ -120,14 +120,3 @@ size_t rapt__attention_room_like(const rapt_attention *like, int batch, int quer
     b.most_keys = b.longest_keys = (size_t)least(like->keys, key_rows);
     return bytes_of(&b);
 }
-
-size_t rapt__attention_room(int heads, int key_heads, int width, int batch, int query_rows,
-                            int key_rows, int threads)
-{
-    const rapt_attention like = {.heads = heads,
-                                 .key_heads = key_heads,
-                                 .key_width = width,
-                                 .value_width = width,
-                                 .threads = threads};
-    return rapt__attention_room_like(&like, batch, query_rows, key_rows);
-}
