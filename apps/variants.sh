@@ -51,10 +51,10 @@ for score in dot general cosine location additive location-aware; do
 done
 row "cross-attention alone: additive" --cross-score additive
 for keys in local-m local-p; do
-    row "self-attention: $keys" --self-keys "$keys"
-    row "cross-attention: $keys" --cross-keys "$keys"
+    row "self-attention: $keys" --self-locality "$keys"
+    row "cross-attention: $keys" --cross-locality "$keys"
 done
 for weighing in argmax sample straight-through gumbel; do
-    row "cross-attention: $weighing" --cross-weighing "$weighing"
+    row "cross-attention: $weighing" --cross-normalizer "$weighing"
 done
-row "cross-attention: additive, local-p" --cross-score additive --cross-keys local-p
+row "cross-attention: additive, local-p" --cross-score additive --cross-locality local-p

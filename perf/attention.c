@@ -58,7 +58,7 @@ static const struct problem problems[] = {
 struct job {
     rapt_attention a;
     float *q, *k, *v, *out, *lse, *dout, *dq, *dk, *dv;
-    void *scratch;
+    void *workspace;
 };
 
 static void check(rapt_status status, const char *what)
@@ -70,7 +70,7 @@ static void run_forward(void *argument, int count)
 {
     struct job *j = argument;
     for (int i = 0; i < count; i++)
-        check(rapt_attention_forward(&j->a, j->q, j->k, j->v, j->out, j->lse, j->scratch),
+        check(rapt_attention_forward(&j->a, j->q, j->k, j->v, j->out, j->lse, j->workspace),
               "rapt_attention_forward");
 }
 
@@ -80,7 +80,7 @@ static void run_backward(void *argument, int count)
     for (int i = 0; i < count; i++)
         check(rapt_attention_backward(&j->a, j->q, j->k, j->v, j->out, j->lse, j->dout,
                                       &(rapt_gradients){.q = j->dq, .k = j->dk, .v = j->dv},
-                                      j->scratch),
+                                      j->workspace),
               "rapt_attention_backward");
 }
 
@@ -106,15 +106,15 @@ static void measure_arrays(struct bench *b, const struct problem *p, int threads
     float **arrays[] = {&j.q, &j.out, &j.dout, &j.dq, &j.k, &j.v, &j.dk, &j.dv};
     j.a.threads = threads;
     j.a.mask.causal = p->causal;
-    if (p->causal) j.a.mask.corner = RAPT_CORNER_TOP_LEFT;
+    if (p->causal) j.a.mask.causal_alignment = RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT;
     for (int i = 0; i < 8; i++) *arrays[i] = bench_floats(i < 4 ? queries : keys);
     j.lse = bench_floats(rows);
-    j.scratch = bench_alloc(rapt_attention_scratch(&j.a));
+    j.workspace = bench_alloc(rapt_attention_workspace(&j.a));
     run_forward(&j, 1); /* backward needs its results */
     report(b, p, threads, bench_time(b, p->pass == FORWARD ? run_forward : run_backward, &j));
     for (int i = 0; i < 8; i++) bench_free(*arrays[i]);
     bench_free(j.lse);
-    bench_free(j.scratch);
+    bench_free(j.workspace);
 }
 
 struct cached_job {
@@ -124,7 +124,7 @@ struct cached_job {
     const int *key_starts;
     ptrdiff_t row;
     int threads, count;
-    void *scratch;
+    void *workspace;
 };
 
 static void fill(struct team *team, void *argument)
@@ -136,7 +136,8 @@ static void fill(struct team *team, void *argument)
 static void attend(struct team *team, void *argument)
 {
     struct cached_job *j = argument;
-    for (int i = 0; i < j->count; i++) rapt__cache_attend(team, &j->cache, &j->queries, j->scratch);
+    for (int i = 0; i < j->count; i++)
+        rapt__cache_attend(team, &j->cache, &j->queries, j->workspace);
 }
 
 static void run_cached(void *argument, int count)
@@ -163,10 +164,10 @@ static void measure_cached(struct bench *b, const struct problem *p, int threads
     rapt__cache_layout(&j.cache, p->B, capacity, p->H, p->K, p->K, &arena);
     rapt__cache_start(&j.cache, capacity);
     j.threads = threads;
-    const rapt_attention like = {
+    const rapt_attention spec = {
         .heads = p->H, .key_width = p->K, .value_width = p->K, .threads = threads};
-    j.scratch = bench_alloc(rapt__cache_scratch(&like, p->S));
-    j.queries = (struct cached_queries){.like = &like,
+    j.workspace = bench_alloc(rapt__cache_workspace(&spec, p->S));
+    j.queries = (struct cached_queries){.spec = &spec,
                                         .count = p->B,
                                         .starts = starts,
                                         .q = q,
@@ -176,7 +177,7 @@ static void measure_cached(struct bench *b, const struct problem *p, int threads
     rapt__team_run(threads, fill, &j);
     report(b, p, threads, bench_time(b, run_cached, &j));
     rapt__arena_free(&arena, NULL);
-    void *memory[] = {capacity, starts, key_starts, q, k, out, v, j.scratch};
+    void *memory[] = {capacity, starts, key_starts, q, k, out, v, j.workspace};
     for (int i = 0; i < 8; i++) bench_free(memory[i]);
 }
 
@@ -193,9 +194,9 @@ static struct problem shrunk(const struct problem *p)
 {
     struct problem small = *p;
     int *const sizes[] = {&small.B, &small.H, &small.T, &small.S};
-    static const int most[] = {2, 2, 40, 40};
+    static const int max[] = {2, 2, 40, 40};
     for (int i = 0; i < 4; i++)
-        if (*sizes[i] > most[i]) *sizes[i] = most[i];
+        if (*sizes[i] > max[i]) *sizes[i] = max[i];
     return small;
 }
 

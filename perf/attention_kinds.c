@@ -7,19 +7,19 @@
 #include "attention_kinds.h"
 #include "kernel/kernel.h"
 
-enum { HEADS = 8, ROWS = 512, WIDTH = 64, CHANNELS = 4, TAPS = 7 };
+enum { HEADS = 8, ROWS = 512, WIDTH = 64, CHANNELS = 4, FILTER_WIDTH = 7 };
 
 struct kind {
     rapt_score score;
-    rapt_reach reach;
-    rapt_weighing weighing;
+    rapt_locality locality;
+    rapt_normalizer normalizer;
 };
 
 struct kind_job {
     rapt_attention a;
     rapt_gradients d;
     float *q, *k, *v, *out, *lse, *dout;
-    void *scratch;
+    void *workspace;
     float *row; /* of the tanh loop */
 };
 
@@ -27,7 +27,7 @@ static void run_forward(void *argument, int count)
 {
     struct kind_job *j = argument;
     for (int i = 0; i < count; i++)
-        if (rapt_attention_forward(&j->a, j->q, j->k, j->v, j->out, j->lse, j->scratch))
+        if (rapt_attention_forward(&j->a, j->q, j->k, j->v, j->out, j->lse, j->workspace))
             bench_fail("rapt_attention_forward");
 }
 
@@ -36,7 +36,7 @@ static void run_backward(void *argument, int count)
     struct kind_job *j = argument;
     for (int i = 0; i < count; i++)
         if (rapt_attention_backward(&j->a, j->q, j->k, j->v, j->out, j->lse, j->dout, &j->d,
-                                    j->scratch))
+                                    j->workspace))
             bench_fail("rapt_attention_backward");
 }
 
@@ -57,17 +57,18 @@ static void learn(struct kind_job *j, float *values, float *gradients)
     *l = (rapt_learned){.hidden = WIDTH,
                         .positions = j->a.keys,
                         .channels = CHANNELS,
-                        .taps = TAPS,
-                        .centre_hidden = WIDTH};
-    l->query_weight = l->centre_weight = values, j->d.query_weight = gradients;
+                        .filter_width = FILTER_WIDTH,
+                        .center_hidden = WIDTH};
+    l->query_weight = l->center_weight = values, j->d.query_weight = gradients;
     l->key_weight = values + square, j->d.key_weight = gradients + square;
     l->feature_weight = values + square, j->d.feature_weight = gradients + 2 * square;
-    l->hidden_bias = l->hidden_vector = l->centre_vector = l->sharpness = values;
+    l->hidden_bias = l->hidden_vector = l->center_vector = l->inverse_temperature = values;
     l->filters = values;
     j->d.hidden_bias = gradients + 3 * square, j->d.hidden_vector = j->d.hidden_bias + row;
-    j->d.centre_vector = j->d.hidden_vector + row, j->d.filters = j->d.centre_vector + row;
-    j->d.sharpness = j->d.filters + row, j->d.centre_weight = j->d.sharpness + row;
-    l->position = values, j->d.position = j->d.centre_weight + square;
+    j->d.center_vector = j->d.hidden_vector + row, j->d.filters = j->d.center_vector + row;
+    j->d.inverse_temperature = j->d.filters + row,
+    j->d.center_weight = j->d.inverse_temperature + row;
+    l->position = values, j->d.position = j->d.center_weight + square;
 }
 
 static void report(struct bench *b, const struct kind *kind, const struct kind_job *j,
@@ -75,9 +76,9 @@ static void report(struct bench *b, const struct kind *kind, const struct kind_j
 {
     const rapt_attention *a = &j->a;
     double cells = (double)a->heads * a->queries * a->keys;
-    json_t *more =
-        json_pack("{s:s, s:s, s:s}", "score", rapt_score_name(kind->score), "reach",
-                  rapt_reach_name(kind->reach), "weighing", rapt_weighing_name(kind->weighing));
+    json_t *more = json_pack("{s:s, s:s, s:s}", "score", rapt_score_name(kind->score), "reach",
+                             rapt_locality_name(kind->locality), "weighing",
+                             rapt_normalizer_name(kind->normalizer));
     if (tanh_seconds > 0)
         json_object_set_new(more, "of_tanh", json_real(tanh_seconds / time.fastest));
     bench_line(b, &(struct result){.name = backward ? "attention_backward" : "attention_forward",
@@ -102,20 +103,20 @@ static void measure(struct bench *b, const struct kind *kind, int threads)
     j.row = bench_floats(WIDTH);
     j.lse = bench_floats((size_t)heads * (size_t)rows);
     j.a.threads = threads;
-    j.a.score = kind->score, j.a.reach = kind->reach, j.a.weighing = kind->weighing;
+    j.a.score = kind->score, j.a.locality = kind->locality, j.a.normalizer = kind->normalizer;
     j.a.radius = 16;
-    j.a.mask.corner = RAPT_CORNER_TOP_LEFT;
+    j.a.mask.causal_alignment = RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT;
     j.a.chosen = bench_alloc((size_t)heads * (size_t)rows * sizeof *j.a.chosen);
     j.a.reward = reward;
     learn(&j, values, gradients);
-    j.scratch = bench_alloc(rapt_attention_scratch(&j.a));
+    j.workspace = bench_alloc(rapt_attention_workspace(&j.a));
     run_forward(&j, 1);
     bool tanh = kind->score == RAPT_SCORE_ADDITIVE || kind->score == RAPT_SCORE_LOCATION_AWARE;
     double alone = tanh ? bench_time(b, run_tanh, &j).fastest : 0;
     report(b, kind, &j, false, bench_time(b, run_forward, &j), alone);
     report(b, kind, &j, true, bench_time(b, run_backward, &j), 0);
     for (int i = 0; i < 8; i++) bench_free(*arrays[i]);
-    void *memory[] = {values, gradients, reward, j.row, j.lse, j.a.chosen, j.scratch};
+    void *memory[] = {values, gradients, reward, j.row, j.lse, j.a.chosen, j.workspace};
     for (int i = 0; i < 7; i++) bench_free(memory[i]);
 }
 
@@ -125,10 +126,10 @@ void measure_kinds(struct bench *b, int threads)
     for (int i = 0; rapt_score_name((rapt_score)i); i++)
         if (bench_wants(b, "kinds", rapt_score_name((rapt_score)i)))
             measure(b, &(struct kind){.score = (rapt_score)i}, threads);
-    for (int i = 1; rapt_reach_name((rapt_reach)i); i++)
-        if (bench_wants(b, "kinds", rapt_reach_name((rapt_reach)i)))
-            measure(b, &(struct kind){.reach = (rapt_reach)i}, threads);
-    for (int i = 1; rapt_weighing_name((rapt_weighing)i); i++)
-        if (bench_wants(b, "kinds", rapt_weighing_name((rapt_weighing)i)))
-            measure(b, &(struct kind){.weighing = (rapt_weighing)i}, threads);
+    for (int i = 1; rapt_locality_name((rapt_locality)i); i++)
+        if (bench_wants(b, "kinds", rapt_locality_name((rapt_locality)i)))
+            measure(b, &(struct kind){.locality = (rapt_locality)i}, threads);
+    for (int i = 1; rapt_normalizer_name((rapt_normalizer)i); i++)
+        if (bench_wants(b, "kinds", rapt_normalizer_name((rapt_normalizer)i)))
+            measure(b, &(struct kind){.normalizer = (rapt_normalizer)i}, threads);
 }

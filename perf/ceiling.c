@@ -2,7 +2,7 @@
 #include "bench.h"
 #include "loop.h"
 
-enum { SAMPLES = 40, MOST_THREADS = 1024 };
+enum { SAMPLES = 40, MAX_THREADS = 1024 };
 
 /* One table per instruction set, in the order of rapt_isa. */
 static const struct loop *const loops[] = {
@@ -30,10 +30,10 @@ struct trial {
     long rounds;
     const float *data; /* NULL: fma; else `count` floats of it, shared out */
     size_t count;
-    int size;                 /* threads there really were */
-    double seconds;           /* the fastest sample */
-    float kept[MOST_THREADS]; /* results, so that nothing is left out by the compiler */
-    double begin[MOST_THREADS], end[MOST_THREADS];
+    int size;                /* threads there really were */
+    double seconds;          /* the fastest sample */
+    float kept[MAX_THREADS]; /* results, so that nothing is left out by the compiler */
+    double begin[MAX_THREADS], end[MAX_THREADS];
 };
 
 /* From the first that began to the last that ended. */
@@ -67,7 +67,7 @@ static void run_trial(struct team *team, void *argument)
 
 double bench_peak(int threads)
 {
-    static double known[MOST_THREADS + 1];
+    static double known[MAX_THREADS + 1];
     if (known[threads] > 0) return known[threads];
     struct trial t = {.loop = loops[rapt_isa_used()], .rounds = 100000};
     double start = bench_now();

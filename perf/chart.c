@@ -5,22 +5,22 @@
 #include <stdio.h>
 
 enum { COLUMNS = 4, WIDTH = 250, HEIGHT = 218, TOP = 84, EDGE = 20 };
-enum { LEFT = 34, RIGHT = 36, HEAD = 46, FOOT = 40, MOST_TICKS = 5 };
+enum { LEFT = 34, RIGHT = 36, HEAD = 46, FOOT = 40, MAX_TICKS = 5 };
 
 struct panel {
     double x, y, width, height; /* of the axes */
-    double most_threads, most_speed_up;
+    double max_threads, max_speed_up;
 };
 
 static double at_x(const struct panel *p, double threads)
 {
-    double span = p->most_threads > 1 ? p->most_threads - 1 : 1;
+    double span = p->max_threads > 1 ? p->max_threads - 1 : 1;
     return p->x + p->width * (threads - 1) / span;
 }
 
 static double at_y(const struct panel *p, double speed_up)
 {
-    return p->y + p->height * (1 - speed_up / p->most_speed_up);
+    return p->y + p->height * (1 - speed_up / p->max_speed_up);
 }
 
 static void text(FILE *f, double x, double y, const char *kind, const char *words)
@@ -41,24 +41,24 @@ static void line(FILE *f, const char *kind, double x1, double y1, double x2, dou
             y1, x2, y2);
 }
 
-/* Whole numbers from 0 or 1 to the greatest, not more than MOST_TICKS steps. */
-static int step_of(double most)
+/* Whole numbers from 0 or 1 to the greatest, not more than MAX_TICKS steps. */
+static int step_of(double max)
 {
     int step = 1;
-    while (most / step > MOST_TICKS) step *= 2;
+    while (max / step > MAX_TICKS) step *= 2;
     return step;
 }
 
 static void axes(FILE *f, const struct panel *p)
 {
     char number[16];
-    int up = step_of(p->most_speed_up), right = step_of(p->most_threads);
-    for (int i = 0; i <= p->most_speed_up; i += up) {
+    int up = step_of(p->max_speed_up), right = step_of(p->max_threads);
+    for (int i = 0; i <= p->max_speed_up; i += up) {
         line(f, "grid", p->x, at_y(p, i), p->x + p->width, at_y(p, i));
         snprintf(number, sizeof number, "%d", i);
         text(f, p->x - 6, at_y(p, i) + 4, "tick end", number);
     }
-    for (int i = 1; i <= p->most_threads; i = i == 1 && right > 1 ? right : i + right) {
+    for (int i = 1; i <= p->max_threads; i = i == 1 && right > 1 ? right : i + right) {
         line(f, "axis", at_x(p, i), p->y + p->height, at_x(p, i), p->y + p->height + 4);
         snprintf(number, sizeof number, "%d", i);
         text(f, at_x(p, i), p->y + p->height + 17, "tick middle", number);
@@ -75,9 +75,9 @@ static void draw(FILE *f, const struct series *s, double left, double top)
     char number[32];
     for (int i = 0; i < s->count; i++) {
         double ideal = (double)s->threads[i] / s->threads[0];
-        if (s->threads[i] > p.most_threads) p.most_threads = s->threads[i];
-        if (ideal > p.most_speed_up) p.most_speed_up = ideal;
-        if (series_speed_up(s, i) > p.most_speed_up) p.most_speed_up = series_speed_up(s, i);
+        if (s->threads[i] > p.max_threads) p.max_threads = s->threads[i];
+        if (ideal > p.max_speed_up) p.max_speed_up = ideal;
+        if (series_speed_up(s, i) > p.max_speed_up) p.max_speed_up = series_speed_up(s, i);
     }
     text(f, left + 4, top + 18, "title", s->title);
     text(f, left + 4, top + 33, "shape", s->shape);

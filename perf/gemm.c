@@ -49,7 +49,7 @@ static void work(struct team *team, void *argument)
 {
     const struct job *j = argument;
     const struct layer *l = j->layer;
-    const struct crew c = {team, rapt__kernels(), j->pack, j->backend == INSIDE};
+    const struct exec_context c = {team, rapt__kernels(), j->pack, j->backend == INSIDE};
     const struct linear linear = {j->weight, NULL, l->in, l->out};
     for (int i = 0; i < j->count; i++) {
         if (l->pass == FORWARD)

@@ -14,7 +14,7 @@
 #include <string.h>
 
 /* In-place kernels get fresh numbers after so many calls, before they run into 0 or infinity. */
-enum { FRESH = 32, LONG_ROW = 1024, SHORT_ROW = 512, MOST_FLOATS = CASE_ROWS * SHORT_ROW };
+enum { FRESH = 32, LONG_ROW = 1024, SHORT_ROW = 512, MAX_FLOATS = CASE_ROWS * SHORT_ROW };
 
 struct job {
     const struct kernels *kernels;
@@ -65,7 +65,7 @@ static struct cost cost_of(const struct job *j)
 }
 
 /* The least 10^-9 seconds that the ceilings leave, and which of them. */
-static double least_time(const struct cost *c, const struct near *near, const char **bound)
+static double min_time(const struct cost *c, const struct near *near, const char **bound)
 {
     const double times[] = {c->operations / near->peak, c->reads / near->read,
                             c->writes / near->write};
@@ -82,10 +82,10 @@ static void report(struct bench *b, const struct job *j, const struct near *near
 {
     struct cost c = cost_of(j);
     const char *bound;
-    double least = least_time(&c, near, &bound);
+    double min = min_time(&c, near, &bound);
     json_t *shape = j->rows ? json_pack("{s:i}", "n", j->n) : json_object();
     json_t *more = json_pack("{s:s, s:f, s:s, s:f, s:f}", "isa", j->kernels->name, "of_ceiling",
-                             least * 1e-9 / time.fastest, "bound", bound, "cycles",
+                             min * 1e-9 / time.fastest, "bound", bound, "cycles",
                              time.fastest * near->clock * 1e9, "gbytes_per_second",
                              (c.reads + c.writes) / time.fastest * 1e-9);
     if (j->rows)
@@ -124,10 +124,10 @@ int main(int argc, char **argv)
                            "a kernel, or an instruction set such as avx2");
     if (code != BENCH_GO_ON) return code;
     b.enough = 0.3; /* there are many */
-    for (int i = 0; i < CASE_INS; i++) j.data.in[i] = bench_floats(MOST_FLOATS);
-    for (int i = 0; i < CASE_OUTS; i++) j.data.out[i] = bench_floats(MOST_FLOATS);
-    j.fresh = bench_floats(MOST_FLOATS);
-    for (int i = 0; i < MOST_FLOATS; i++) j.fresh[i] = (j.fresh[i] + 1) / 2;
+    for (int i = 0; i < CASE_INS; i++) j.data.in[i] = bench_floats(MAX_FLOATS);
+    for (int i = 0; i < CASE_OUTS; i++) j.data.out[i] = bench_floats(MAX_FLOATS);
+    j.fresh = bench_floats(MAX_FLOATS);
+    for (int i = 0; i < MAX_FLOATS; i++) j.fresh[i] = (j.fresh[i] + 1) / 2;
     j.tiles = tile_data_make();
     for (int isa = 0; rapt_isa_name((rapt_isa)isa); isa++) {
         bool wanted = !b.quick || b.check || b.only || (rapt_isa)isa == rapt_isa_used();

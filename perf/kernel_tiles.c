@@ -3,15 +3,15 @@
 #include "kernel.h"
 
 #include "bench.h"
-#include "kernel/tile.h"
+#include "kernel/flash.h"
 
 enum { COLUMNS = 2 * LANES, DEPTH = 128, SQUARE = 4 * LANES, WIDTH = 32, SIDE = SQUARE * SQUARE };
 
 struct tile_data {
     float *a, *b, *c; /* of products and of packing */
-    float *keys, *values, *key_rows, *q, *out, *lse, *scratch;
+    float *keys, *values, *key_rows, *q, *out, *lse, *workspace;
     float *q_slots, *dout_slots, *weights, *dscores, *dq, *dk, *dv;
-    unsigned char wild[ATTEND_BLOCK / LANES];
+    unsigned char non_finite[ATTEND_BLOCK / LANES];
     struct attend_row row[ATTEND_ROWS];
 };
 
@@ -26,7 +26,7 @@ struct tile_data *tile_data_make(void)
     d->dk = bench_floats(keys), d->dv = bench_floats(keys);
     d->q = bench_floats(rows), d->out = bench_floats(rows), d->dq = bench_floats(rows);
     d->lse = bench_floats(ATTEND_ROWS);
-    d->scratch = bench_floats(rapt__attend_scratch(WIDTH, WIDTH));
+    d->workspace = bench_floats(rapt__attend_workspace(WIDTH, WIDTH));
     d->q_slots = bench_floats(slots), d->dout_slots = bench_floats(slots);
     d->weights = bench_floats(cells), d->dscores = bench_floats(cells);
     for (int r = 0; r < ATTEND_ROWS; r++)
@@ -37,9 +37,9 @@ struct tile_data *tile_data_make(void)
 
 void tile_data_free(struct tile_data *d)
 {
-    float *all[] = {d->a,       d->b,       d->c,          d->keys,    d->values, d->key_rows,
-                    d->dk,      d->dv,      d->q,          d->out,     d->dq,     d->lse,
-                    d->scratch, d->q_slots, d->dout_slots, d->weights, d->dscores};
+    float *all[] = {d->a,         d->b,       d->c,          d->keys,    d->values, d->key_rows,
+                    d->dk,        d->dv,      d->q,          d->out,     d->dq,     d->lse,
+                    d->workspace, d->q_slots, d->dout_slots, d->weights, d->dscores};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) bench_free(all[i]);
     bench_free(d);
 }
@@ -91,9 +91,9 @@ static void cost_row(const struct kernels *k, double *reads, double *writes, dou
 
 /* ---- packing: a square of 64 x 64 floats ---- */
 
-static void run_turn_panels(const struct kernels *k, struct tile_data *d)
+static void run_transpose_panels(const struct kernels *k, struct tile_data *d)
 {
-    k->turn_panels(d->a, SQUARE, SQUARE, 0, SQUARE, 0, SQUARE / LANES, d->c);
+    k->transpose_panels(d->a, SQUARE, SQUARE, 0, SQUARE, 0, SQUARE / LANES, d->c);
 }
 static void run_pack_rows(const struct kernels *k, struct tile_data *d)
 {
@@ -119,11 +119,14 @@ static void run_attend(const struct kernels *k, struct tile_data *d)
 {
     const struct attend_keys keys = {.keys = d->keys,
                                      .values = d->values,
-                                     .wild = d->wild,
+                                     .non_finite = d->non_finite,
                                      .key_width = WIDTH,
                                      .value_width = WIDTH};
-    const struct attend a = {
-        .keys = &keys, .row = d->row, .rows = ATTEND_ROWS, .scale = 0.2f, .scratch = d->scratch};
+    const struct attend a = {.keys = &keys,
+                             .row = d->row,
+                             .rows = ATTEND_ROWS,
+                             .scale = 0.2f,
+                             .workspace = d->workspace};
     k->attend(&a);
 }
 static void cost_attend(const struct kernels *k, double *reads, double *writes, double *operations)
@@ -173,7 +176,7 @@ static void cost_attend_backward(const struct kernels *k, double *reads, double 
 const struct tile_case tile_cases[] = {
     {"product", run_tile, cost_tile},
     {"product_row", run_row, cost_row},
-    {"turn_panels", run_turn_panels, cost_packing},
+    {"transpose_panels", run_transpose_panels, cost_packing},
     {"pack_rows", run_pack_rows, cost_packing},
     {"pack_columns", run_pack_columns, cost_packing},
     {"pad_rows", run_pad_rows, cost_packing},

@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { MOST_SERIES = 32 };
+enum { MAX_SERIES = 32 };
 
 struct part {
     const char *program, *only;
@@ -32,7 +32,7 @@ struct scaling {
     struct bench *b;
     const char *folder; /* of the programs, with a slash at the end; "": search PATH */
     char threads[128];  /* "1,2,4" */
-    struct series series[MOST_SERIES];
+    struct series series[MAX_SERIES];
     int count;
 };
 
@@ -125,7 +125,7 @@ static struct series *series_of(struct scaling *s, const json_t *line)
     for (int i = 0; i < s->count; i++)
         if (!strcmp(s->series[i].title, now.title) && !strcmp(s->series[i].shape, now.shape))
             return &s->series[i];
-    if (s->count == MOST_SERIES) bench_fail("there are too many lines");
+    if (s->count == MAX_SERIES) bench_fail("there are too many lines");
     s->series[s->count] = now;
     return &s->series[s->count++];
 }
@@ -180,11 +180,11 @@ static void run_part(struct scaling *s, const struct part *part)
 /* All numbers up to that of the processors or, if they are many, its doublings. */
 static void choose_threads(struct bench *b)
 {
-    int all = rapt__team_size(0), most = b->check ? 2 : all;
+    int all = rapt__team_size(0), max = b->check ? 2 : all;
     if (b->threads_given) return;
     b->thread_counts = 0;
-    for (int n = 1; n<most; n = most> 8 ? 2 * n : n + 1) b->threads[b->thread_counts++] = n;
-    b->threads[b->thread_counts++] = most;
+    for (int n = 1; n<max; n = max> 8 ? 2 * n : n + 1) b->threads[b->thread_counts++] = n;
+    b->threads[b->thread_counts++] = max;
 }
 
 static void list_threads(const struct bench *b, char *text, size_t size)

@@ -5,13 +5,13 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { MOST_SAMPLES = 1000 };
+enum { MAX_SAMPLES = 1000 };
 
 /* A sample lasts at least SAMPLE seconds: as many calls as that takes. Samples are taken until
    there are LEAST and their sum is enough; the quick figures are for --quick. */
 static const double SAMPLE = 2e-3, ENOUGH = 0.5, QUICK_ENOUGH = 0.15;
 static const double PATIENCE = 20e-3; /* what takes longer than this is tried once */
-enum { LEAST = 5, QUICK_LEAST = 2, TRIES = 3, MOST_CALLS = 1 << 20 };
+enum { MIN = 5, QUICK_MIN = 2, TRIES = 3, MAX_CALLS = 1 << 20 };
 
 double bench_now(void)
 {
@@ -53,15 +53,15 @@ struct timing bench_summary(double *seconds, int count)
 
 struct timing bench_time(const struct bench *b, bench_work *work, void *argument)
 {
-    double seconds[MOST_SAMPLES], sum = 0, enough = b->quick ? QUICK_ENOUGH : ENOUGH;
-    int calls = 1, samples = 0, least = b->quick ? QUICK_LEAST : LEAST;
+    double seconds[MAX_SAMPLES], sum = 0, enough = b->quick ? QUICK_ENOUGH : ENOUGH;
+    int calls = 1, samples = 0, min = b->quick ? QUICK_MIN : MIN;
     if (b->enough > 0 && b->enough < enough) enough = b->enough;
     if (b->check) {
         seconds[0] = measure(work, argument, 1);
         return bench_summary(seconds, 1);
     }
-    while (fastest_of(TRIES, work, argument, calls) < SAMPLE && calls < MOST_CALLS) calls *= 2;
-    while (samples < MOST_SAMPLES && (samples < least || sum < enough)) {
+    while (fastest_of(TRIES, work, argument, calls) < SAMPLE && calls < MAX_CALLS) calls *= 2;
+    while (samples < MAX_SAMPLES && (samples < min || sum < enough)) {
         double taken = measure(work, argument, calls);
         sum += taken;
         seconds[samples++] = taken / calls;

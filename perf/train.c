@@ -61,13 +61,13 @@ static void free_tokens(const rapt_tokens *t)
 
 static rapt_config config_of(const struct shape *s)
 {
-    return (rapt_config){.kind = RAPT_ENCODER_DECODER,
+    return (rapt_config){.kind = RAPT_KIND_ENCODER_DECODER,
                          .source_vocab = s->vocab,
                          .target_vocab = s->vocab,
                          .positions = s->length,
                          .width = s->width,
                          .heads = s->heads,
-                         .hidden = s->hidden,
+                         .ffn_width = s->hidden,
                          .encoder_layers = s->encoder_layers,
                          .decoder_layers = s->decoder_layers,
                          .tie = RAPT_TIE_ALL};

@@ -115,13 +115,13 @@ static double bandwidth(int threads)
 
 static rapt_model *make_model(void)
 {
-    rapt_config config = {.kind = RAPT_ENCODER_DECODER,
+    rapt_config config = {.kind = RAPT_KIND_ENCODER_DECODER,
                           .source_vocab = VOCAB,
                           .target_vocab = VOCAB,
                           .positions = 64,
                           .width = WIDTH,
                           .heads = HEADS,
-                          .hidden = HIDDEN,
+                          .ffn_width = HIDDEN,
                           .encoder_layers = LAYERS,
                           .decoder_layers = LAYERS,
                           .tie = RAPT_TIE_ALL};
@@ -133,7 +133,7 @@ static rapt_model *make_model(void)
 
 static void begin_job(struct job *j, const rapt_model *model, const struct shape *s, int threads)
 {
-    static const int32_t never[] = {END};
+    static const int32_t suppressed[] = {END};
     int *starts = bench_alloc(((size_t)s->batch + 1) * sizeof *starts);
     int32_t *ids = bench_alloc((size_t)(s->batch * SOURCE) * sizeof *ids);
     for (int i = 0; i <= s->batch; i++) starts[i] = i * SOURCE;
@@ -142,7 +142,7 @@ static void begin_job(struct job *j, const rapt_model *model, const struct shape
     *j = (struct job){.shape = s, .source = {s->batch, ids, starts}};
     j->options = rapt_generate_options_default(BEGIN, END);
     j->options.beams = s->beam, j->options.max_length = LENGTH;
-    j->options.never = never, j->options.never_count = 1;
+    j->options.suppressed = suppressed, j->options.suppressed_count = 1;
     j->ids = bench_alloc((size_t)(s->batch * LENGTH) * sizeof *j->ids);
     j->counts = bench_alloc((size_t)s->batch * sizeof *j->counts);
     rapt_limits limits = {.batch = s->batch,

@@ -10,20 +10,20 @@ bool variant_is(struct variant v)
 
 struct variant variant_after(struct variant v)
 {
-    v.weighing = (rapt_weighing)(v.weighing + 1);
-    if (rapt_weighing_name(v.weighing) != NULL) return v;
-    v.weighing = RAPT_WEIGH_SOFT;
-    v.reach = (rapt_reach)(v.reach + 1);
-    if (rapt_reach_name(v.reach) != NULL) return v;
-    v.reach = RAPT_REACH_GLOBAL;
+    v.normalizer = (rapt_normalizer)(v.normalizer + 1);
+    if (rapt_normalizer_name(v.normalizer) != NULL) return v;
+    v.normalizer = RAPT_NORMALIZER_SOFTMAX;
+    v.locality = (rapt_locality)(v.locality + 1);
+    if (rapt_locality_name(v.locality) != NULL) return v;
+    v.locality = RAPT_LOCALITY_GLOBAL;
     v.score = (rapt_score)(v.score + 1);
     return v;
 }
 
-bool is_hard(rapt_weighing weighing)
+bool is_hard(rapt_normalizer normalizer)
 {
-    return weighing == RAPT_WEIGH_ARGMAX || weighing == RAPT_WEIGH_SAMPLE ||
-           weighing == RAPT_WEIGH_STRAIGHT_THROUGH;
+    return normalizer == RAPT_NORMALIZER_ARGMAX || normalizer == RAPT_NORMALIZER_SAMPLE ||
+           normalizer == RAPT_NORMALIZER_STRAIGHT_THROUGH;
 }
 
 void problem_make(struct result *r, const struct sentence *s, struct variant variant, uint64_t seed)
@@ -34,9 +34,9 @@ void problem_make(struct result *r, const struct sentence *s, struct variant var
     a->value_width = 2;
     a->v = a->out = (rapt_stride){.batch = 2 * WORDS, .head = 2 * WORDS, .row = 2};
     a->score = variant.score;
-    a->reach = variant.reach;
-    a->weighing = variant.weighing;
-    a->mask.corner = RAPT_CORNER_TOP_LEFT; /* a word stands at itself */
+    a->locality = variant.locality;
+    a->normalizer = variant.normalizer;
+    a->mask.causal_alignment = RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT; /* a word stands at itself */
     a->radius = 2;
     a->temperature = 0.5F;
     a->seed = seed;
@@ -45,28 +45,28 @@ void problem_make(struct result *r, const struct sentence *s, struct variant var
     a->learned = (rapt_learned){.hidden = HIDDEN,
                                 .positions = WORDS,
                                 .channels = 1,
-                                .taps = 3,
-                                .centre_hidden = 1,
+                                .filter_width = 3,
+                                .center_hidden = 1,
                                 .query_weight = s->query_weight,
                                 .key_weight = s->key_weight,
                                 .hidden_bias = s->hidden_bias,
                                 .hidden_vector = s->hidden_vector,
-                                .sharpness = s->sharpness,
+                                .inverse_temperature = s->inverse_temperature,
                                 .position = s->position,
                                 .filters = s->filter,
                                 .feature_weight = s->feature_weight,
-                                .centre_weight = s->centre_weight,
-                                .centre_vector = s->centre_vector};
+                                .center_weight = s->center_weight,
+                                .center_vector = s->center_vector};
     if (variant.score == RAPT_SCORE_GENERAL) a->learned.query_weight = s->general;
 }
 
-static void *scratch_for(const rapt_attention *a)
+static void *workspace_for(const rapt_attention *a)
 {
     rapt_message why = {""};
     if (rapt_attention_check(a, &why) != RAPT_OK) exit(failed("attention: %s", why.text));
-    void *scratch = aligned_alloc(64, (rapt_attention_scratch(a) + 64) & ~(size_t)63);
-    if (scratch == NULL) exit(failed("out of memory"));
-    return scratch;
+    void *workspace = aligned_alloc(64, (rapt_attention_workspace(a) + 64) & ~(size_t)63);
+    if (workspace == NULL) exit(failed("out of memory"));
+    return workspace;
 }
 
 static void must(rapt_status status)
@@ -76,11 +76,11 @@ static void must(rapt_status status)
 
 void attend(struct result *r, const float *query, const float *key, const float *value)
 {
-    void *scratch = scratch_for(&r->problem);
-    must(rapt_attention_forward(&r->problem, query, key, value, r->out, r->lse, scratch));
+    void *workspace = workspace_for(&r->problem);
+    must(rapt_attention_forward(&r->problem, query, key, value, r->out, r->lse, workspace));
     must(rapt_attention_weights(&r->problem, query, key, r->lse, 0, 0, 0, WORDS, r->weights,
-                                scratch));
-    free(scratch);
+                                workspace));
+    free(workspace);
 }
 
 void slopes_find(struct slopes *slopes, const struct result *r, const struct sentence *s,
@@ -91,8 +91,8 @@ void slopes_find(struct slopes *slopes, const struct result *r, const struct sen
                                .k = slopes->key,
                                .query_weight = slopes->learned,
                                .key_weight = slopes->learned + HIDDEN * WIDTH};
-    void *scratch = scratch_for(&r->problem);
+    void *workspace = workspace_for(&r->problem);
     must(rapt_attention_backward(&r->problem, s->query, s->key, s->value, r->out, r->lse, dout, &to,
-                                 scratch));
-    free(scratch);
+                                 workspace));
+    free(workspace);
 }

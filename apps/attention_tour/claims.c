@@ -44,13 +44,13 @@ static double outside_hull(const float *value, const float *out, bool zero)
         for (int j = 0; j < count; j++) {
             double x = (double)points[j][1] - (double)points[i][1];
             double y = (double)points[i][0] - (double)points[j][0];
-            double length = sqrt(x * x + y * y), most = -INFINITY;
+            double length = sqrt(x * x + y * y), max = -INFINITY;
             if (!(length > 0)) continue;
             for (int k = 0; k < count; k++)
-                most = fmax(most, (x * (double)points[k][0] + y * (double)points[k][1]) / length);
+                max = fmax(max, (x * (double)points[k][0] + y * (double)points[k][1]) / length);
             for (int t = 0; t < WORDS; t++) {
                 double at = (x * (double)out[2 * t] + y * (double)out[2 * t + 1]) / length;
-                worst = fmax(worst, at - most);
+                worst = fmax(worst, at - max);
             }
         }
     return worst;
@@ -75,10 +75,10 @@ int claims_soft(struct claim *claims, const struct sentence *s, uint64_t seed)
     memcpy(claims, said, sizeof said);
     for (struct variant v = {0}; variant_is(v); v = variant_after(v)) {
         struct result r;
-        if (is_hard(v.weighing)) continue;
+        if (is_hard(v.normalizer)) continue;
         problem_make(&r, s, v, seed);
         attend(&r, s->query, s->key, s->value);
-        const bool fades = v.reach == RAPT_REACH_LOCAL_P;
+        const bool fades = v.locality == RAPT_LOCALITY_LOCAL_P;
         const double off = off_simplex(r.weights, fades);
         const double outside = outside_hull(s->value, r.out, fades);
         if (fades) {

@@ -39,16 +39,16 @@ static const float along[WORDS * 2] = {1, -1, 0.5F, 1, -0.3F, 1, 1, 0.2F, -1, 0.
 
 static double largest(const float *x, int count)
 {
-    double most = 0;
-    for (int i = 0; i < count; i++) most = fmax(most, fabs((double)x[i]));
-    return most;
+    double max = 0;
+    for (int i = 0; i < count; i++) max = fmax(max, fabs((double)x[i]));
+    return max;
 }
 
 static double difference(const float *x, const float *y, int count)
 {
-    double most = 0;
-    for (int i = 0; i < count; i++) most = fmax(most, fabs((double)x[i] - (double)y[i]));
-    return most;
+    double max = 0;
+    for (int i = 0; i < count; i++) max = fmax(max, fabs((double)x[i] - (double)y[i]));
+    return max;
 }
 
 void query_between(float *query, const struct sentence *s, int word, int other, float share)
@@ -126,7 +126,7 @@ static double judge_jump(const struct sentence *s, struct variant hard, struct v
 
 static struct variant softened(struct variant variant)
 {
-    variant.weighing = RAPT_WEIGH_SOFT;
+    variant.normalizer = RAPT_NORMALIZER_SOFTMAX;
     return variant;
 }
 
@@ -173,18 +173,18 @@ static void judge_drawn(struct claim *claims, const struct sentence *s, struct v
     claim_worse(&claims[DRAWN], largest(slopes.query, WORDS * WIDTH));
 }
 
-/* With local-p the query also moves the centre, and with it the weight of what was chosen: its
+/* With local-p the query also moves the center, and with it the weight of what was chosen: its
    results do move, and are judged by nobody here. */
 int claims_hard(struct claim *claims, const struct sentence *s, uint64_t seed)
 {
     memcpy(claims, said, sizeof said);
     for (struct variant v = {0}; variant_is(v); v = variant_after(v)) {
         struct result r;
-        if (v.reach == RAPT_REACH_LOCAL_P) continue;
-        if (v.weighing == RAPT_WEIGH_ARGMAX) judge_argmax(claims, s, v);
-        if (v.weighing == RAPT_WEIGH_STRAIGHT_THROUGH) judge_straight(claims, s, v);
-        if (v.weighing == RAPT_WEIGH_SAMPLE) judge_drawn(claims, s, v, seed);
-        if (!is_hard(v.weighing)) continue;
+        if (v.locality == RAPT_LOCALITY_LOCAL_P) continue;
+        if (v.normalizer == RAPT_NORMALIZER_ARGMAX) judge_argmax(claims, s, v);
+        if (v.normalizer == RAPT_NORMALIZER_STRAIGHT_THROUGH) judge_straight(claims, s, v);
+        if (v.normalizer == RAPT_NORMALIZER_SAMPLE) judge_drawn(claims, s, v, seed);
+        if (!is_hard(v.normalizer)) continue;
         problem_make(&r, s, v, seed);
         attend(&r, s->query, s->key, s->value);
         claim_worse(&claims[ONE], off_one(s, &r));

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { CAUSAL, PADDING, WORD, BLIND, MASK_CLAIMS, KEPT = 7, CAT = 2 };
+enum { CAUSAL, PADDING, WORD, FULLY_MASKED, MASK_CLAIMS, KEPT = 7, CAT = 2 };
 
 static const struct claim said[MASK_CLAIMS] = {
     [CAUSAL] = {.name = "causal",
@@ -19,10 +19,10 @@ static const struct claim said[MASK_CLAIMS] = {
               .says = "a hidden word gets no weight and spoils nothing, though it be NaN",
               .figure_is = "largest weight or change",
               .bound = 0},
-    [BLIND] = {.name = "nothing seen",
-               .says = "a word that sees nothing gets 0",
-               .figure_is = "largest weight or result",
-               .bound = 0},
+    [FULLY_MASKED] = {.name = "nothing seen",
+                      .says = "a word that sees nothing gets 0",
+                      .figure_is = "largest weight or result",
+                      .bound = 0},
 };
 
 /* Keys and values with words [first, end) made NaN. */
@@ -46,17 +46,17 @@ static double worse(double x, double y)
 
 static double difference(const float *x, const float *y, int count)
 {
-    double most = 0;
-    for (int i = 0; i < count; i++) most = worse(fabs((double)x[i] - (double)y[i]), most);
-    return most;
+    double max = 0;
+    for (int i = 0; i < count; i++) max = worse(fabs((double)x[i] - (double)y[i]), max);
+    return max;
 }
 
 /* The weights of column `key` above row `end`. */
 static double seen(const struct result *r, int key, int end)
 {
-    double most = 0;
-    for (int t = 0; t < end; t++) most = worse((double)r->weights[t * WORDS + key], most);
-    return most;
+    double max = 0;
+    for (int t = 0; t < end; t++) max = worse((double)r->weights[t * WORDS + key], max);
+    return max;
 }
 
 /* Each word among the words up to itself, the rest NaN, is the word among all. */
@@ -64,7 +64,7 @@ static double judge_causal(const struct sentence *s, struct variant variant, uin
 {
     struct result whole, part;
     struct spoilt spoilt;
-    double most = 0;
+    double max = 0;
     problem_make(&whole, s, variant, seed);
     whole.problem.mask.causal = 1;
     attend(&whole, s->query, s->key, s->value);
@@ -73,10 +73,10 @@ static double judge_causal(const struct sentence *s, struct variant variant, uin
         problem_make(&part, s, variant, seed);
         part.problem.mask.causal = 1;
         attend(&part, s->query, spoilt.key, spoilt.value);
-        most = worse(difference(whole.out, part.out, 2 * t + 2), most);
-        most = worse(seen(&whole, t, t), most);
+        max = worse(difference(whole.out, part.out, 2 * t + 2), max);
+        max = worse(seen(&whole, t, t), max);
     }
-    return most;
+    return max;
 }
 
 static double judge_padding(const struct sentence *s, struct variant variant, uint64_t seed)
@@ -84,7 +84,7 @@ static double judge_padding(const struct sentence *s, struct variant variant, ui
     static const int kept = KEPT;
     struct result padded, cut;
     struct spoilt spoilt;
-    double most = 0;
+    double max = 0;
     spoil(&spoilt, s, KEPT, WORDS);
     problem_make(&padded, s, variant, seed);
     padded.problem.mask.key_counts = &kept;
@@ -92,8 +92,8 @@ static double judge_padding(const struct sentence *s, struct variant variant, ui
     problem_make(&cut, s, variant, seed);
     cut.problem.keys = KEPT;
     attend(&cut, s->query, s->key, s->value);
-    for (int i = KEPT; i < WORDS; i++) most = worse(seen(&padded, i, WORDS), most);
-    return worse(difference(padded.out, cut.out, WORDS * 2), most);
+    for (int i = KEPT; i < WORDS; i++) max = worse(seen(&padded, i, WORDS), max);
+    return worse(difference(padded.out, cut.out, WORDS * 2), max);
 }
 
 /* The cat hidden from all; then the first word sees nothing. */
@@ -114,11 +114,11 @@ static void judge_word(struct claim *claims, const struct sentence *s, struct va
     spoilt_cat.problem.chosen = spoilt_cat.chosen;
     attend(&cat, s->query, s->key, s->value);
     attend(&spoilt_cat, s->query, spoilt.key, spoilt.value);
-    double most = seen(&spoilt_cat, CAT, WORDS);
-    claim_worse(&claims[WORD], worse(difference(cat.out, spoilt_cat.out, WORDS * 2), most));
-    most = worse(fabs((double)cat.out[0]), fabs((double)cat.out[1]));
-    for (int i = 0; i < WORDS; i++) most = worse((double)cat.weights[i], most);
-    claim_worse(&claims[BLIND], most);
+    double max = seen(&spoilt_cat, CAT, WORDS);
+    claim_worse(&claims[WORD], worse(difference(cat.out, spoilt_cat.out, WORDS * 2), max));
+    max = worse(fabs((double)cat.out[0]), fabs((double)cat.out[1]));
+    for (int i = 0; i < WORDS; i++) max = worse((double)cat.weights[i], max);
+    claim_worse(&claims[FULLY_MASKED], max);
 }
 
 int claims_masks(struct claim *claims, const struct sentence *s, uint64_t seed)

@@ -22,14 +22,14 @@ static const char *score_at(int i)
     return rapt_score_name((rapt_score)i);
 }
 
-static const char *reach_at(int i)
+static const char *locality_at(int i)
 {
-    return rapt_reach_name((rapt_reach)i);
+    return rapt_locality_name((rapt_locality)i);
 }
 
-static const char *weighing_at(int i)
+static const char *normalizer_at(int i)
 {
-    return rapt_weighing_name((rapt_weighing)i);
+    return rapt_normalizer_name((rapt_normalizer)i);
 }
 
 static char *names_of(const struct axis *axis)
@@ -57,10 +57,10 @@ static void print_kinds(const struct sentence *s, struct choice only, uint64_t s
         if (!is_asked(only, v)) continue;
         problem_make(&r, s, v, seed);
         attend(&r, s->query, s->key, s->value);
-        print_json(json_pack("{s:s,s:s,s:s,s:o,s:o}", "score", rapt_score_name(v.score), "reach",
-                             rapt_reach_name(v.reach), "weighing", rapt_weighing_name(v.weighing),
-                             "weights", number_rows(r.weights, WORDS, WORDS), "out",
-                             number_rows(r.out, WORDS, 2)));
+        print_json(json_pack(
+            "{s:s,s:s,s:s,s:o,s:o}", "score", rapt_score_name(v.score), "reach",
+            rapt_locality_name(v.locality), "weighing", rapt_normalizer_name(v.normalizer),
+            "weights", number_rows(r.weights, WORDS, WORDS), "out", number_rows(r.out, WORDS, 2)));
     }
 }
 
@@ -100,7 +100,7 @@ static int run(struct choice choice, uint64_t seed, bool json, const char *path)
 
 int main(int argc, char **argv)
 {
-    struct axis axes[3] = {{score_at, NULL}, {reach_at, NULL}, {weighing_at, NULL}};
+    struct axis axes[3] = {{score_at, NULL}, {locality_at, NULL}, {normalizer_at, NULL}};
     char *names[3];
     for (int i = 0; i < 3; i++) names[i] = names_of(&axes[i]);
     const char *path = NULL;

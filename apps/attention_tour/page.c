@@ -44,8 +44,8 @@ static void put_all(struct svg *svg, const struct sentence *s, double y, uint64_
     page_heading(svg, LEFT, y, "Every kind",
                  "rows: the score; columns: how scores become weights, and which keys are seen");
     for (struct variant v = {0}; variant_is(v); v = variant_after(v)) {
-        const int column = (int)v.weighing * RAPT_REACHES + (int)v.reach;
-        const double x = LEFT + LABELS + column * STEP + (int)v.weighing * 16;
+        const int column = (int)v.normalizer * RAPT_LOCALITY_COUNT + (int)v.locality;
+        const double x = LEFT + LABELS + column * STEP + (int)v.normalizer * 16;
         const double top = y + 76 + (int)v.score * STEP;
         struct result r = page_attended(s, v, seed);
         shade_map(svg, x, top, SMALL, WORDS, WORDS, NULL, NULL, r.weights);
@@ -53,9 +53,10 @@ static void put_all(struct svg *svg, const struct sentence *s, double y, uint64_
             svg_text(svg, x - 12, top + MAP / 2.0 + 4, 13, SVG_RIGHT, page_dark, "%s",
                      rapt_score_name(v.score));
         if (v.score > 0) continue;
-        if (v.reach == RAPT_REACH_GLOBAL)
-            svg_text(svg, x, y + 48, 14, SVG_LEFT, page_dark, "%s", rapt_weighing_name(v.weighing));
-        svg_text(svg, x, y + 66, 12, SVG_LEFT, page_grey, "%s", rapt_reach_name(v.reach));
+        if (v.locality == RAPT_LOCALITY_GLOBAL)
+            svg_text(svg, x, y + 48, 14, SVG_LEFT, page_dark, "%s",
+                     rapt_normalizer_name(v.normalizer));
+        svg_text(svg, x, y + 66, 12, SVG_LEFT, page_grey, "%s", rapt_locality_name(v.locality));
     }
 }
 
@@ -65,8 +66,9 @@ int page_draw(const char *path, const struct sentence *s, uint64_t seed)
     struct svg svg;
     char text[256] = "";
     int code =
-        svg_open(&svg, path, 2 * LEFT + LABELS + RAPT_WEIGHINGS * (RAPT_REACHES * STEP + 16) - 16,
-                 middle + 80 + RAPT_SCORES * STEP + 20);
+        svg_open(&svg, path,
+                 2 * LEFT + LABELS + RAPT_NORMALIZER_COUNT * (RAPT_LOCALITY_COUNT * STEP + 16) - 16,
+                 middle + 80 + RAPT_SCORE_COUNT * STEP + 20);
     if (code != EXIT_FINE) return code;
     for (int t = 0, used = 0; t < WORDS; t++)
         used += snprintf(text + used, sizeof text - (size_t)used, "%s%s", t ? " " : "",

@@ -35,7 +35,7 @@ static double plane_y(const struct plane *p, float value)
 }
 
 /* The corners of the convex hull, in order: Jarvis 1973, "gift wrapping". */
-static int wrap(const float *points, int corners[WORDS])
+static int wrap(const float *points, int causal_alignments[WORDS])
 {
     int first = 0, count = 0, at;
     for (int i = 1; i < WORDS; i++)
@@ -43,7 +43,7 @@ static int wrap(const float *points, int corners[WORDS])
     at = first;
     do {
         int next = at == 0 ? 1 : 0;
-        corners[count++] = at;
+        causal_alignments[count++] = at;
         for (int i = 0; i < WORDS; i++) {
             const float *a = points + 2 * at, *b = points + 2 * next, *c = points + 2 * i;
             if ((b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]) < 0) next = i;
@@ -54,55 +54,55 @@ static int wrap(const float *points, int corners[WORDS])
 }
 
 static void put_dots(struct svg *svg, const struct plane *p, const struct result *r, double radius,
-                     const char *colour)
+                     const char *color)
 {
     for (int t = 0; t < WORDS; t++)
-        svg_circle(svg, plane_x(p, r->out[2 * t]), plane_y(p, r->out[2 * t + 1]), radius, colour,
+        svg_circle(svg, plane_x(p, r->out[2 * t]), plane_y(p, r->out[2 * t + 1]), radius, color,
                    "white");
 }
 
 void page_hull(struct svg *svg, const struct sentence *s, double x, double y)
 {
     const struct plane p = {x, y + 40, 340};
-    double corners[2 * WORDS];
+    double causal_alignments[2 * WORDS];
     int order[WORDS], count = wrap(s->value, order);
     page_heading(svg, x, y, "Soft results are mixtures, hard ones are choices",
                  "each word's value is a point, and so is each result");
     for (int i = 0; i < count; i++) {
-        corners[2 * i] = plane_x(&p, s->value[2 * order[i]]);
-        corners[2 * i + 1] = plane_y(&p, s->value[2 * order[i] + 1]);
+        causal_alignments[2 * i] = plane_x(&p, s->value[2 * order[i]]);
+        causal_alignments[2 * i + 1] = plane_y(&p, s->value[2 * order[i] + 1]);
     }
-    svg_polyline(svg, count, corners, "#EEF3F8", 1, 1);
+    svg_polyline(svg, count, causal_alignments, "#EEF3F8", 1, 1);
     struct result hard =
-        page_attended(s, (struct variant){RAPT_SCORE_SCALED_DOT, 0, RAPT_WEIGH_ARGMAX}, 1);
+        page_attended(s, (struct variant){RAPT_SCORE_SCALED_DOT, 0, RAPT_NORMALIZER_ARGMAX}, 1);
     struct result soft = page_attended(s, (struct variant){RAPT_SCORE_SCALED_DOT, 0, 0}, 1);
     struct result faded =
-        page_attended(s, (struct variant){RAPT_SCORE_SCALED_DOT, RAPT_REACH_LOCAL_P, 0}, 1);
+        page_attended(s, (struct variant){RAPT_SCORE_SCALED_DOT, RAPT_LOCALITY_LOCAL_P, 0}, 1);
     const double middle = p.x + p.size / 2, level = p.y + p.size / 2;
     svg_line(svg, middle - 5, level, middle + 5, level, page_grey, 1);
     svg_line(svg, middle, level - 5, middle, level + 5, page_grey, 1);
     svg_text(svg, middle + 7, level + 13, 11, SVG_LEFT, page_grey, "0");
-    put_dots(svg, &p, &hard, 9, chart_colours[1]);
+    put_dots(svg, &p, &hard, 9, chart_colors[1]);
     for (int t = 0; t < WORDS; t++) {
         double at = plane_x(&p, s->value[2 * t]), line = plane_y(&p, s->value[2 * t + 1]);
         svg_circle(svg, at, line, 4, page_dark, "white");
         svg_text(svg, at + 11, line - 6, 12, SVG_LEFT, page_dark, "%s", s->words[t].bytes);
     }
-    put_dots(svg, &p, &soft, 5, chart_colours[0]);
-    put_dots(svg, &p, &faded, 4, chart_colours[5]);
+    put_dots(svg, &p, &soft, 5, chart_colors[0]);
+    put_dots(svg, &p, &faded, 4, chart_colors[5]);
     static const char *const names[] = {"values and their hull", "arg-max", "soft",
                                         "soft, local-p: faded towards 0"};
-    const char *const colours[] = {page_dark, chart_colours[1], chart_colours[0], chart_colours[5]};
+    const char *const colors[] = {page_dark, chart_colors[1], chart_colors[0], chart_colors[5]};
     for (int i = 0; i < 4; i++) {
         double at = x + i % 2 * 190, line = p.y + p.size + 12 + i / 2 * 20;
-        svg_circle(svg, at + 6, line - 4, 5, colours[i], "white");
+        svg_circle(svg, at + 6, line - 4, 5, colors[i], "white");
         svg_text(svg, at + 18, line, 12, SVG_LEFT, page_dark, "%s", names[i]);
     }
 }
 
 /* ---- from one query to another ---- */
 static void put_curve(struct svg *svg, const struct chart *chart, const struct sentence *s,
-                      rapt_weighing weighing, const char *colour, double thickness)
+                      rapt_normalizer normalizer, const char *color, double thickness)
 {
     enum { POINTS = 241 };
     double points[2 * POINTS];
@@ -110,13 +110,13 @@ static void put_curve(struct svg *svg, const struct chart *chart, const struct s
     for (int i = 0; i < POINTS; i++) {
         struct result r;
         double share = (double)i / (POINTS - 1);
-        problem_make(&r, s, (struct variant){RAPT_SCORE_GENERAL, 0, weighing}, 1);
+        problem_make(&r, s, (struct variant){RAPT_SCORE_GENERAL, 0, normalizer}, 1);
         query_between(query, s, 5, 9, (float)share);
         attend(&r, query, s->key, s->value);
         points[2 * i] = chart_x(chart, share);
         points[2 * i + 1] = chart_y(chart, (double)r.out[2 * 5 + 1]);
     }
-    svg_polyline(svg, POINTS, points, colour, thickness, 0);
+    svg_polyline(svg, POINTS, points, color, thickness, 0);
 }
 
 void page_between(struct svg *svg, const struct sentence *s, double x, double y)
@@ -135,13 +135,13 @@ void page_between(struct svg *svg, const struct sentence *s, double x, double y)
     page_heading(svg, x, y, "A choice has no slope",
                  "while a query moves steadily, what it gets back");
     chart_frame(svg, &chart);
-    put_curve(svg, &chart, s, RAPT_WEIGH_ARGMAX, chart_colours[1], 2);
-    put_curve(svg, &chart, s, RAPT_WEIGH_GUMBEL, chart_colours[2], 2);
-    put_curve(svg, &chart, s, RAPT_WEIGH_SOFT, chart_colours[0], 2.5);
+    put_curve(svg, &chart, s, RAPT_NORMALIZER_ARGMAX, chart_colors[1], 2);
+    put_curve(svg, &chart, s, RAPT_NORMALIZER_GUMBEL_SOFTMAX, chart_colors[2], 2);
+    put_curve(svg, &chart, s, RAPT_NORMALIZER_SOFTMAX, chart_colors[0], 2.5);
     static const char *const names[] = {"soft", "arg-max", "gumbel, one draw of noise"};
     for (int i = 0; i < 3; i++) {
         double line = chart.y + chart.height - 50 + 20 * i;
-        svg_line(svg, chart.x + 12, line - 4, chart.x + 36, line - 4, chart_colours[i], 2.5);
+        svg_line(svg, chart.x + 12, line - 4, chart.x + 36, line - 4, chart_colors[i], 2.5);
         svg_text(svg, chart.x + 44, line, 12, SVG_LEFT, page_dark, "%s", names[i]);
     }
 }

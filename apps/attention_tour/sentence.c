@@ -82,8 +82,8 @@ void sentence_make(struct sentence *s)
     }
     make_general(s);
     make_hidden(s);
-    s->sharpness[0] = 6;
+    s->inverse_temperature[0] = 6;
     /* The slowest wave falls from 1 to -1 along the sentence: sigmoid(-2.6 tanh wave) rises. */
-    s->centre_weight[KINDS] = 1.2F;
-    s->centre_vector[0] = -2.6F;
+    s->center_weight[KINDS] = 1.2F;
+    s->center_vector[0] = -2.6F;
 }

@@ -14,15 +14,15 @@ static void print_word(rapt_text word, int columns)
 /* One score and weighing, `count` reaches from this one on. */
 static void print_maps(const struct sentence *s, struct variant variant, int count, uint64_t seed)
 {
-    static float weights[RAPT_REACHES][WORDS * WORDS];
+    static float weights[RAPT_LOCALITY_COUNT][WORDS * WORDS];
     printf("%*s", LABEL, "");
     for (int m = 0; m < count; m++) {
         struct result r;
         problem_make(&r, s, variant, seed);
         attend(&r, s->query, s->key, s->value);
         memcpy(weights[m], r.weights, sizeof r.weights);
-        printf(" %-*s", MAP - 1, rapt_reach_name(variant.reach));
-        variant.reach = (rapt_reach)(variant.reach + 1);
+        printf(" %-*s", MAP - 1, rapt_locality_name(variant.locality));
+        variant.locality = (rapt_locality)(variant.locality + 1);
     }
     printf("\n%*s", LABEL, "");
     for (int i = 0; i < count * WORDS; i++) {
@@ -45,29 +45,30 @@ static void print_maps(const struct sentence *s, struct variant variant, int cou
 bool is_asked(struct choice only, struct variant v)
 {
     return (only.score < 0 || only.score == (int)v.score) &&
-           (only.reach < 0 || only.reach == (int)v.reach) &&
-           (only.weighing < 0 || only.weighing == (int)v.weighing);
+           (only.locality < 0 || only.locality == (int)v.locality) &&
+           (only.normalizer < 0 || only.normalizer == (int)v.normalizer);
 }
 
 /* One score and weighing: as many reaches side by side as there is room for. */
-static void print_reaches(const struct sentence *s, struct variant v, int asked, uint64_t seed)
+static void print_localities(const struct sentence *s, struct variant v, int asked, uint64_t seed)
 {
-    int room = (terminal_columns(stdout) - LABEL) / MAP;
-    room = room < 1 ? 1 : room > RAPT_REACHES ? RAPT_REACHES : room;
-    int from = asked < 0 ? 0 : asked, to = asked < 0 ? RAPT_REACHES : asked + 1;
-    printf("%s score, %s\n", rapt_score_name(v.score), rapt_weighing_name(v.weighing));
-    for (; from < to; from += room) {
-        v.reach = (rapt_reach)from;
-        print_maps(s, v, to - from < room ? to - from : room, seed);
+    int capacity = (terminal_columns(stdout) - LABEL) / MAP;
+    capacity = capacity < 1 ? 1 : capacity > RAPT_LOCALITY_COUNT ? RAPT_LOCALITY_COUNT : capacity;
+    int from = asked < 0 ? 0 : asked, to = asked < 0 ? RAPT_LOCALITY_COUNT : asked + 1;
+    printf("%s score, %s\n", rapt_score_name(v.score), rapt_normalizer_name(v.normalizer));
+    for (; from < to; from += capacity) {
+        v.locality = (rapt_locality)from;
+        print_maps(s, v, to - from < capacity ? to - from : capacity, seed);
     }
 }
 
 void terminal_show(const struct sentence *s, struct choice only, uint64_t seed)
 {
-    const int reach = only.reach;
-    only.reach = -1;
+    const int locality = only.locality;
+    only.locality = -1;
     for (struct variant v = {0}; variant_is(v); v = variant_after(v))
-        if (v.reach == RAPT_REACH_GLOBAL && is_asked(only, v)) print_reaches(s, v, reach, seed);
+        if (v.locality == RAPT_LOCALITY_GLOBAL && is_asked(only, v))
+            print_localities(s, v, locality, seed);
 }
 
 void terminal_claims(const struct claim claims[CLAIMS])

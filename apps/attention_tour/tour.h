@@ -18,16 +18,17 @@ struct sentence {
     float value[WORDS * 2];     /* a point of the plane, so that results can be drawn */
     /* What scores and reach have learned, see rapt_learned. */
     float general[WIDTH * WIDTH], query_weight[HIDDEN * WIDTH], key_weight[HIDDEN * WIDTH];
-    float hidden_bias[HIDDEN], hidden_vector[HIDDEN], sharpness[1], position[WORDS * WIDTH];
-    float filter[3], feature_weight[HIDDEN], centre_weight[WIDTH], centre_vector[1];
+    float hidden_bias[HIDDEN], hidden_vector[HIDDEN], inverse_temperature[1],
+        position[WORDS * WIDTH];
+    float filter[3], feature_weight[HIDDEN], center_weight[WIDTH], center_vector[1];
 };
 void sentence_make(struct sentence *sentence);
 
 /* ---- attend.c: the sentence attends to itself ---- */
 struct variant {
     rapt_score score;
-    rapt_reach reach;
-    rapt_weighing weighing;
+    rapt_locality locality;
+    rapt_normalizer normalizer;
 };
 /* for (struct variant v = {0}; variant_is(v); v = variant_after(v)) walks over all there are. */
 bool variant_is(struct variant variant);
@@ -37,7 +38,7 @@ struct result {
     int chosen[WORDS];
     float weights[WORDS * WORDS], out[WORDS * 2], lse[WORDS];
 };
-bool is_hard(rapt_weighing weighing); /* one key or none for each query */
+bool is_hard(rapt_normalizer normalizer); /* one key or none for each query */
 /* Begins a result with the problem; a caller may set its mask. */
 void problem_make(struct result *result, const struct sentence *sentence, struct variant variant,
                   uint64_t seed);
@@ -69,7 +70,7 @@ void query_between(float *query, const struct sentence *sentence, int word, int 
 
 /* ---- terminal.c, page.c ---- */
 struct choice { /* what to show; -1: all */
-    int score, reach, weighing;
+    int score, locality, normalizer;
 };
 bool is_asked(struct choice only, struct variant variant);
 void terminal_show(const struct sentence *sentence, struct choice choice, uint64_t seed);

@@ -34,26 +34,26 @@ static rapt_attention problem(const struct recurrent *m, int count, int length)
     };
 }
 
-static void make_room(struct recurrent *m, const rapt_attention *a)
+static void make_capacity(struct recurrent *m, const rapt_attention *a)
 {
     rapt_message why = {""};
     if (rapt_attention_check(a, &why) != RAPT_OK) exit(failed("attention: %s", why.text));
-    size_t bytes = (rapt_attention_scratch(a) + 63) & ~(size_t)63;
-    if (bytes <= m->scratch_bytes) return;
-    free(m->scratch);
-    m->scratch = aligned_alloc(64, bytes);
-    m->scratch_bytes = bytes;
-    if (m->scratch == NULL) exit(failed("out of memory"));
+    size_t bytes = (rapt_attention_workspace(a) + 63) & ~(size_t)63;
+    if (bytes <= m->workspace_bytes) return;
+    free(m->workspace);
+    m->workspace = aligned_alloc(64, bytes);
+    m->workspace_bytes = bytes;
+    if (m->workspace == NULL) exit(failed("out of memory"));
 }
 
 void attend_forward(struct recurrent *m, int count, int length, int t)
 {
     const int h = m->hidden;
     rapt_attention a = problem(m, count, length);
-    make_room(m, &a);
-    rapt_attention_forward(&a, part(m->states, t, count, h), m->notes, m->notes,
+    make_capacity(m, &a);
+    rapt_attention_forward(&a, part(m->states, t, count, h), m->annotations, m->annotations,
                            part(m->contexts, t, count, 2 * h), part(m->lse, t, count, 1),
-                           m->scratch);
+                           m->workspace);
 }
 
 void attend_backward(struct recurrent *m, int count, int length, int t)
@@ -67,16 +67,16 @@ void attend_backward(struct recurrent *m, int count, int length, int t)
                         .key_weight = m->dkey,
                         .hidden_bias = m->dbias,
                         .hidden_vector = m->dvector};
-    make_room(m, &a);
-    rapt_attention_backward(&a, part(m->states, t, count, h), m->notes, m->notes,
+    make_capacity(m, &a);
+    rapt_attention_backward(&a, part(m->states, t, count, h), m->annotations, m->annotations,
                             part(m->contexts, t, count, 2 * h), part(m->lse, t, count, 1),
-                            part(m->dcontexts, t, count, 2 * h), &d, m->scratch);
+                            part(m->dcontexts, t, count, 2 * h), &d, m->workspace);
 }
 
 void attend_weights(struct recurrent *m, int count, int length, int t, int sentence, float *weights)
 {
     rapt_attention a = problem(m, count, length);
-    make_room(m, &a);
-    rapt_attention_weights(&a, part(m->states, t, count, m->hidden), m->notes,
-                           part(m->lse, t, count, 1), sentence, 0, 0, 1, weights, m->scratch);
+    make_capacity(m, &a);
+    rapt_attention_weights(&a, part(m->states, t, count, m->hidden), m->annotations,
+                           part(m->lse, t, count, 1), sentence, 0, 0, 1, weights, m->workspace);
 }

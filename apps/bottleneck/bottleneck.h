@@ -9,7 +9,7 @@
 #include <rapt/rapt.h>
 
 /* ---- language.c: English of a few words, and its French ---- */
-enum { SHORTEST = 4, MOST_TARGET = 192, LONGEST_WORD = 16, MOST_BATCH = 64 };
+enum { SHORTEST = 4, MAX_TARGET = 192, LONGEST_WORD = 16, MAX_BATCH = 64 };
 struct vocabulary {
     int count; /* tokens; the first are RAPT_TOKEN_SPECIALS */
     char words[96][LONGEST_WORD];
@@ -18,7 +18,7 @@ struct language {
     struct vocabulary english, french;
 };
 struct words {
-    int count, tokens[MOST_TARGET];
+    int count, tokens[MAX_TARGET];
 };
 struct sentence {
     struct words english, french;
@@ -88,7 +88,7 @@ void translator_free(struct translator *translator);
 void translator_learn(struct translator *translator); /* all steps */
 size_t translator_parameters(const struct translator *translator);
 /* Greedy translations of sentences of one length, at most setup->batch. weights, if not NULL:
-   [count][MOST_TARGET][English words + 1], what each word and the end attended to; the last column
+   [count][MAX_TARGET][English words + 1], what each word and the end attended to; the last column
    is the end of the English sentence. */
 void translator_translate(struct translator *translator, const struct sentence *sentences,
                           int count, struct words *out, float *weights);

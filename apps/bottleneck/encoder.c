@@ -55,7 +55,7 @@ void encoder_forward(struct recurrent *m, int count, int length)
         gru_forward(&m->back, count, part(m->back_x, t, count, 3 * h),
                     part(m->back_h, t + 1, count, h), part(m->back_h, t, count, h),
                     tape_part(m->back_tape, t, count, 3 * h));
-    join_halves(rows, h, part(m->forth_h, 1, count, h), m->back_h, m->notes);
+    join_halves(rows, h, part(m->forth_h, 1, count, h), m->back_h, m->annotations);
     join_halves(count, h, part(m->forth_h, length, count, h), m->back_h, m->whole);
     clear(m->states, count, h);
 }

@@ -25,8 +25,8 @@ static void draw_curves(struct svg *svg, const struct report *report)
             xs[i] = point_length(report->setup, i);
             ys[i] = report->curves[k].at[i].bleu;
         }
-        chart_curve(svg, &chart, POINTS, xs, ys, chart_colours[k]);
-        chart_legend(svg, chart.x + chart.width - 170, chart.y + 40 + 22 * k, chart_colours[k],
+        chart_curve(svg, &chart, POINTS, xs, ys, chart_colors[k]);
+        chart_legend(svg, chart.x + chart.width - 170, chart.y + 40 + 22 * k, chart_colors[k],
                      kind_names[k]);
     }
 }

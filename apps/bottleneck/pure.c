@@ -23,24 +23,24 @@ struct pure *pure_create(const struct setup *setup)
     struct pure *m = grab(1, sizeof *m);
     const int longest = 6 * setup->longest + 18, tokens = setup->batch * longest;
     rapt_message why = {""};
-    rapt_config config = {.kind = RAPT_ENCODER_DECODER,
+    rapt_config config = {.kind = RAPT_KIND_ENCODER_DECODER,
                           .source_vocab = setup->language.english.count,
                           .target_vocab = setup->language.french.count,
                           .positions = longest,
                           .width = setup->width,
                           .heads = 4,
-                          .hidden = 2 * setup->width,
+                          .ffn_width = 2 * setup->width,
                           .encoder_layers = setup->layers,
                           .decoder_layers = setup->layers,
-                          .norm = RAPT_NORM_BEFORE};
+                          .norm_order = RAPT_NORM_ORDER_PRE};
     rapt_train_options options = rapt_train_options_default();
     options.schedule = RAPT_SCHEDULE_CONSTANT;
     options.warmup = 1;
     options.rate = setup->rate;
     options.clip_norm = 1;
     options.label_smoothing = options.dropout = 0;
-    options.attention_dropout = options.hidden_dropout = options.weight_decay = 0;
-    rapt_train_limits room = {setup->batch, tokens, tokens, 1};
+    options.attention_dropout = options.ffn_dropout = options.weight_decay = 0;
+    rapt_train_limits capacity = {setup->batch, tokens, tokens, 1};
     rapt_limits use = {.batch = setup->batch,
                        .source_tokens = tokens,
                        .target_length = longest,
@@ -48,7 +48,7 @@ struct pure *pure_create(const struct setup *setup)
                        .threads = 1};
     m->setup = setup;
     must(rapt_model_create(&m->model, &config, setup->seed, NULL, &why), &why);
-    must(rapt_trainer_create(&m->trainer, m->model, &options, &room, NULL, &why), &why);
+    must(rapt_trainer_create(&m->trainer, m->model, &options, &capacity, NULL, &why), &why);
     must(rapt_session_create(&m->session, m->model, &use, NULL, &why), &why);
     m->source = grab((size_t)tokens, sizeof *m->source);
     m->target = grab((size_t)tokens, sizeof *m->target);
@@ -126,7 +126,7 @@ void pure_translate(struct pure *m, const struct sentence *sentences, int count,
     rapt_generate_options options = rapt_generate_options_default(RAPT_TOKEN_BEGIN, RAPT_TOKEN_END);
     options.max_length = 2 * (int)columns;
     int32_t *ids = grab((size_t)count * 2 * columns, sizeof *ids);
-    int counts[MOST_BATCH];
+    int counts[MAX_BATCH];
     fill(m, sentences, count);
     rapt_tokens source = {count, m->source, m->source_starts};
     must(rapt_generate(m->session, &source, &options, ids, counts, NULL, &why), &why);
@@ -135,7 +135,7 @@ void pure_translate(struct pure *m, const struct sentence *sentences, int count,
         for (int i = 0; i < counts[b]; i++)
             out[b].tokens[i] = ids[(size_t)b * 2 * columns + (size_t)i];
         if (weights != NULL)
-            read_weights(m, &sentences[b], &out[b], weights + (size_t)(b * MOST_TARGET) * columns);
+            read_weights(m, &sentences[b], &out[b], weights + (size_t)(b * MAX_TARGET) * columns);
     }
     free(ids);
 }

@@ -72,7 +72,7 @@ struct recurrent *recurrent_create(const struct setup *setup, bool attends)
         {&m->back_x, &m->dback_x, 3 * h},
         {&m->forth_h, &m->dforth_h, h},
         {&m->back_h, &m->dback_h, h},
-        {&m->notes, &m->dnotes, 2 * h},
+        {&m->annotations, &m->dnotes, 2 * h},
         {&m->whole, &m->dwhole, 2 * h},
         {&m->said, &m->dsaid, e},
         {&m->x, &m->dx, 3 * h},
@@ -94,7 +94,7 @@ void recurrent_free(struct recurrent *m)
     if (m == NULL) return;
     for (int i = 0; i < m->owned_count; i++) free(m->owned[i]);
     params_free(&m->params);
-    free(m->scratch);
+    free(m->workspace);
     free(m);
 }
 
@@ -155,7 +155,7 @@ void recurrent_translate(struct recurrent *m, const struct sentence *sentences, 
 {
     const int length = sentences[0].english.count + 1, words = m->setup->language.french.count;
     int open = count;
-    bool ended[MOST_BATCH] = {false};
+    bool ended[MAX_BATCH] = {false};
     read_sources(m, sentences, count);
     encoder_forward(m, count, length);
     for (int b = 0; b < count; b++) out[b].count = 0;
@@ -167,7 +167,7 @@ void recurrent_translate(struct recurrent *m, const struct sentence *sentences, 
             if (ended[b]) continue;
             if (weights != NULL && m->attends)
                 attend_weights(m, count, length, t, b,
-                               weights + (size_t)(b * MOST_TARGET + t) * (size_t)length);
+                               weights + (size_t)(b * MAX_TARGET + t) * (size_t)length);
             ended[b] = word == RAPT_TOKEN_END;
             if (ended[b])
                 open--;

@@ -30,7 +30,7 @@ struct recurrent {
     float *forth_x, *dforth_x, *back_x, *dback_x; /* [T B][3H] */
     float *forth_h, *dforth_h, *back_h, *dback_h; /* [(T + 1) B][H]: 0 at one end */
     struct gru_tape forth_tape, back_tape, tape;  /* [T B][3H], the last [U B][3H] */
-    float *notes, *dnotes, *dvalues;              /* [T B][2H] annotations; as keys, as values */
+    float *annotations, *dnotes, *dvalues;        /* [T B][2H] annotations; as keys, as values */
     float *whole, *dwhole;                        /* [B][2H] both last states */
     float *said, *dsaid;                          /* [U B][E] words fed to the decoder */
     float *x, *dx;                                /* [U B][3H] */
@@ -38,8 +38,8 @@ struct recurrent {
     float *contexts, *dcontexts;                  /* [U B][2H] */
     float *scores, *dscores;                      /* [U B][words] */
     float *lse;                                   /* [U][B] of attention */
-    void *scratch;
-    size_t scratch_bytes;
+    void *workspace;
+    size_t workspace_bytes;
     void *owned[48]; /* all these arrays */
     int owned_count;
 };

@@ -10,7 +10,7 @@ void example_make(struct example *example, const char *about, const struct claus
     *example = (struct example){.about = about};
     sentence_say(language, &example->sentence, clause);
     size_t columns = (size_t)example->sentence.english.count + 1;
-    example->weights = grab(MOST_TARGET * columns, sizeof(float));
+    example->weights = grab(MAX_TARGET * columns, sizeof(float));
     translator_translate(translator, &example->sentence, 1, &example->out, example->weights);
 }
 

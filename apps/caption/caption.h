@@ -15,20 +15,20 @@ enum {
     SIZE = SIDE * PIXELS, /* of the picture */
     PATCHES = SIDE * SIDE,
     PATCH = PIXELS * PIXELS * 3, /* numbers of a patch: red, green and blue of its pixels */
-    COLOURS = 4,
+    COLORS = 4,
     SHAPES = 3,
-    MOST_WORDS = 9, /* "a red square left of a blue circle", and the end */
-    WORDS = 16      /* room for the vocabulary */
+    MAX_WORDS = 9, /* "a red square left of a blue circle", and the end */
+    WORDS = 16     /* room for the vocabulary */
 };
 struct thing {
-    int colour, shape, x, y; /* the centre, in pixels */
+    int color, shape, x, y; /* the center, in pixels */
 };
 struct scene {
     struct thing things[2]; /* in the order in which the caption names them */
     int above;              /* the first is above the second; else left of it */
-    int words[MOST_WORDS];  /* and the end, then 0 */
+    int words[MAX_WORDS];   /* and the end, then 0 */
     int count;              /* words before the end */
-    int named[MOST_WORDS];  /* the thing whose colour or shape a word says; -1: none */
+    int named[MAX_WORDS];   /* the thing whose color or shape a word says; -1: none */
 };
 enum { BEGIN = 0, END = 1 };
 extern const char *const words[WORDS];
@@ -37,7 +37,7 @@ void scene_draw(struct scene *scene, struct random *random, bool held_out);
 void scene_paint(const struct scene *scene, struct random *noise, float *patches); /* [25][PATCH] */
 int thing_at(const struct scene *scene, int x, int y);        /* whose pixel it is; -1: nobody's */
 bool covers(const struct scene *scene, int thing, int patch); /* a tenth of the patch or more */
-const char *colour_of(int colour);                            /* "#D62728" */
+const char *color_of(int color);                              /* "#D62728" */
 
 /* ---- model.c ----
    picture:  h = patches W + place        h += mlp(norm h), h += self(norm h), h += mlp(norm h)
@@ -50,8 +50,8 @@ size_t model_parameters(const struct model *model);
 /* One step of learning; returns the loss per word. patches: [batch][25][PATCH]. */
 double model_learn(struct model *model, const struct scene *scenes, const float *patches, int count,
                    float rate);
-/* Greedy captions, out [count][MOST_WORDS], END behind the last word; weights, if not NULL:
-   [count][MOST_WORDS][PATCHES], where the model looked when it chose each word. */
+/* Greedy captions, out [count][MAX_WORDS], END behind the last word; weights, if not NULL:
+   [count][MAX_WORDS][PATCHES], where the model looked when it chose each word. */
 void model_describe(struct model *model, const float *patches, int count, int *out, float *weights);
 
 /* ---- measure.c ---- */
@@ -63,23 +63,22 @@ struct setup {
 struct result {
     size_t parameters;
     double exact, seen; /* share of captions without a mistake: of pairs held out, and of others */
-    double colours,
-        shapes;    /* mean weight on the thing's patches while its colour or shape is said */
-    double chance; /* the share of patches that a thing covers */
+    double colors, shapes; /* mean weight on the thing's patches while its color or shape is said */
+    double chance;         /* the share of patches that a thing covers */
     double seconds;
 };
 struct model *learn(const struct setup *setup);
 void measure(struct result *result, struct model *model, const struct setup *setup);
 /* Four of five captions of pairs never seen are right, and a thing's patches get twice
-   the weight they would get by chance, while its colour and while its shape is said. */
+   the weight they would get by chance, while its color and while its shape is said. */
 bool claim_holds(const struct result *result);
 
 /* ---- show.c ---- */
 enum { EXAMPLES = 3 };
 struct example {
     struct scene scene;
-    int out[MOST_WORDS];
-    float weights[MOST_WORDS * PATCHES];
+    int out[MAX_WORDS];
+    float weights[MAX_WORDS * PATCHES];
 };
 void example_make(struct example *example, struct model *model, const struct setup *setup,
                   int number);

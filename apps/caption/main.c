@@ -4,7 +4,7 @@
 const char program_name[] = "caption";
 
 static const char purpose[] =
-    "A small attention-only model learns to say what a picture shows: two coloured shapes and\n"
+    "A small attention-only model learns to say what a picture shows: two colored shapes and\n"
     "how they lie, \"a red square left of a blue circle\". It sees 25 patches of pixels, in no\n"
     "order but what it learns of their places, and looks at them anew for every word. Shown are\n"
     "captions of pairs of things that it has never seen together (10 of 78 pairs), and where it\n"

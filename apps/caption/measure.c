@@ -45,7 +45,7 @@ static void look_at(struct result *result, const struct scene *scene, const int 
             mass += (double)weights[t * PATCHES + p];
             covered++;
         }
-        *(shape ? &result->shapes : &result->colours) += mass;
+        *(shape ? &result->shapes : &result->colors) += mass;
         result->chance += (double)covered / PATCHES;
         counts[shape]++;
     }
@@ -57,19 +57,19 @@ static double judge(struct result *result, struct model *model, const struct set
 {
     struct scene *scenes = grab((size_t)setup->batch, sizeof *scenes);
     float *patches = grab((size_t)setup->batch * PATCHES * PATCH, sizeof *patches);
-    int *out = grab((size_t)setup->batch * MOST_WORDS, sizeof *out);
-    float *weights = grab((size_t)setup->batch * MOST_WORDS * PATCHES, sizeof *weights);
+    int *out = grab((size_t)setup->batch * MAX_WORDS, sizeof *out);
+    float *weights = grab((size_t)setup->batch * MAX_WORDS * PATCHES, sizeof *weights);
     int exact = 0, batches = setup->tests / setup->batch;
     for (int i = 0; i < batches; i++) {
         struct random random = random_from(setup->seed, TESTS + (uint64_t)i);
         draw(scenes, patches, setup->batch, random, held_out);
         model_describe(model, patches, setup->batch, out, weights);
         for (int b = 0; b < setup->batch; b++) {
-            const int *caption = out + b * MOST_WORDS;
+            const int *caption = out + b * MAX_WORDS;
             size_t bytes = (size_t)(scenes[b].count + 1) * sizeof *caption;
             exact += memcmp(caption, scenes[b].words, bytes) == 0;
             if (counts != NULL)
-                look_at(result, &scenes[b], caption, weights + b * MOST_WORDS * PATCHES, counts);
+                look_at(result, &scenes[b], caption, weights + b * MAX_WORDS * PATCHES, counts);
         }
     }
     free(scenes);
@@ -86,13 +86,13 @@ void measure(struct result *result, struct model *model, const struct setup *set
     result->seen = judge(result, model, setup, false, NULL);
     result->exact = judge(result, model, setup, true, counts);
     result->chance /= counts[0] + counts[1] ? counts[0] + counts[1] : 1;
-    result->colours /= counts[0] ? counts[0] : 1;
+    result->colors /= counts[0] ? counts[0] : 1;
     result->shapes /= counts[1] ? counts[1] : 1;
 }
 
 bool claim_holds(const struct result *result)
 {
-    return result->exact >= 0.8 && result->colours >= 2 * result->chance &&
+    return result->exact >= 0.8 && result->colors >= 2 * result->chance &&
            result->shapes >= 2 * result->chance;
 }
 

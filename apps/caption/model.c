@@ -22,10 +22,10 @@ struct model {
     struct mlp see_first, see_second, say_mlp;
     struct attend look, listen, cross; /* patches at patches, words at words, words at patches */
     float *h, *dh;                     /* [batch][PATCHES][WIDTH] */
-    float *y, *dy;                     /* [batch][MOST_WORDS][WIDTH] */
+    float *y, *dy;                     /* [batch][MAX_WORDS][WIDTH] */
     float *up[3], *dup;                /* [rows][HIDDEN] */
-    float *scores, *dscores;           /* [batch][MOST_WORDS][WORDS] */
-    int *places, *turns, *fed, *labels;
+    float *scores, *dscores;           /* [batch][MAX_WORDS][WORDS] */
+    int *positions, *turns, *fed, *labels;
     void *owned[40];
     int owned_count;
 };
@@ -52,7 +52,7 @@ static void mlp_create(struct mlp *mlp, struct params *params, struct random *ra
 
 static void make_memory(struct model *m)
 {
-    const int seen = m->batch * PATCHES, said = m->batch * MOST_WORDS;
+    const int seen = m->batch * PATCHES, said = m->batch * MAX_WORDS;
     for (int i = 0; i < 3; i++) {
         reading_create(m, &m->see[i], seen);
         reading_create(m, &m->say[i], said);
@@ -67,12 +67,12 @@ static void make_memory(struct model *m)
     m->dy = own(m, (size_t)said * WIDTH, sizeof(float));
     m->scores = own(m, (size_t)said * WORDS, sizeof(float));
     m->dscores = own(m, (size_t)said * WORDS, sizeof(float));
-    m->places = own(m, (size_t)seen, sizeof(int));
+    m->positions = own(m, (size_t)seen, sizeof(int));
     m->turns = own(m, (size_t)said, sizeof(int));
     m->fed = own(m, (size_t)said, sizeof(int));
     m->labels = own(m, (size_t)said, sizeof(int));
-    for (int i = 0; i < seen; i++) m->places[i] = i % PATCHES;
-    for (int i = 0; i < said; i++) m->turns[i] = i % MOST_WORDS;
+    for (int i = 0; i < seen; i++) m->positions[i] = i % PATCHES;
+    for (int i = 0; i < said; i++) m->turns[i] = i % MAX_WORDS;
 }
 
 struct model *model_create(int batch, uint64_t seed)
@@ -85,7 +85,7 @@ struct model *model_create(int batch, uint64_t seed)
     linear_create(&m->patch, p, &random, PATCH, WIDTH, 1);
     embed_create(&m->place, p, &random, PATCHES, WIDTH);
     embed_create(&m->word, p, &random, WORDS, WIDTH);
-    embed_create(&m->turn, p, &random, MOST_WORDS, WIDTH);
+    embed_create(&m->turn, p, &random, MAX_WORDS, WIDTH);
     mlp_create(&m->see_first, p, &random);
     attend_create(&m->look, p, &random, WIDTH, HEADS, 0);
     mlp_create(&m->see_second, p, &random);
@@ -156,7 +156,7 @@ static void see(struct model *m, const float *patches, int count)
     const int rows = count * PATCHES;
     memset(m->h, 0, (size_t)(rows * WIDTH) * sizeof(float));
     linear_forward(&m->patch, rows, patches, m->h);
-    embed_forward(&m->place, rows, m->places, m->h);
+    embed_forward(&m->place, rows, m->positions, m->h);
     mlp_forward(&m->see_first, rows, read_in(&m->see[0], rows, m->h), m->up[0], m->h);
     const float *x = read_in(&m->see[1], rows, m->h);
     attend_forward(&m->look, count, PATCHES, PATCHES, x, x, m->h);
@@ -166,14 +166,14 @@ static void see(struct model *m, const float *patches, int count)
 
 static void say_words(struct model *m, int count)
 {
-    const int rows = count * MOST_WORDS;
+    const int rows = count * MAX_WORDS;
     memset(m->y, 0, (size_t)(rows * WIDTH) * sizeof(float));
     memset(m->scores, 0, (size_t)(rows * WORDS) * sizeof(float));
     embed_forward(&m->word, rows, m->fed, m->y);
     embed_forward(&m->turn, rows, m->turns, m->y);
     const float *x = read_in(&m->say[0], rows, m->y);
-    attend_forward(&m->listen, count, MOST_WORDS, MOST_WORDS, x, x, m->y);
-    attend_forward(&m->cross, count, MOST_WORDS, PATCHES, read_in(&m->say[1], rows, m->y),
+    attend_forward(&m->listen, count, MAX_WORDS, MAX_WORDS, x, x, m->y);
+    attend_forward(&m->cross, count, MAX_WORDS, PATCHES, read_in(&m->say[1], rows, m->y),
                    m->memory.out, m->y);
     mlp_forward(&m->say_mlp, rows, read_in(&m->say[2], rows, m->y), m->up[2], m->y);
     linear_forward(&m->score, rows, read_in(&m->last, rows, m->y), m->scores);
@@ -182,7 +182,7 @@ static void say_words(struct model *m, int count)
 /* Everything said, backwards: from dscores to dh. */
 static void unsay(struct model *m, int count)
 {
-    const int rows = count * MOST_WORDS, seen = count * PATCHES;
+    const int rows = count * MAX_WORDS, seen = count * PATCHES;
     memset(m->dy, 0, (size_t)(rows * WIDTH) * sizeof(float));
     memset(m->dh, 0, (size_t)(seen * WIDTH) * sizeof(float));
     linear_backward(&m->score, rows, m->last.out, m->dscores, begin_back(&m->last, rows));
@@ -207,7 +207,7 @@ static void unsee(struct model *m, const float *patches, int count)
     attend_backward(&m->look, m->see[1].out, m->see[1].out, m->dh, dx, dx);
     read_back(&m->see[1], rows, m->dh);
     mlp_backward(m, &m->see_first, &m->see[0], rows, m->up[0], m->dh);
-    embed_backward(&m->place, rows, m->places, m->dh);
+    embed_backward(&m->place, rows, m->positions, m->dh);
     linear_backward(&m->patch, rows, patches, m->dh, NULL);
 }
 
@@ -216,15 +216,15 @@ double model_learn(struct model *m, const struct scene *scenes, const float *pat
 {
     int predicted = 0;
     for (int b = 0; b < count; b++)
-        for (int t = 0; t < MOST_WORDS; t++) {
-            int i = b * MOST_WORDS + t;
+        for (int t = 0; t < MAX_WORDS; t++) {
+            int i = b * MAX_WORDS + t;
             m->fed[i] = t > 0 ? scenes[b].words[t - 1] : BEGIN;
             m->labels[i] = t <= scenes[b].count ? scenes[b].words[t] : -1;
             predicted += t <= scenes[b].count;
         }
     see(m, patches, count);
     say_words(m, count);
-    double loss = cross_entropy(count * MOST_WORDS, WORDS, m->scores, m->labels, m->dscores, NULL);
+    double loss = cross_entropy(count * MAX_WORDS, WORDS, m->scores, m->labels, m->dscores, NULL);
     unsay(m, count);
     unsee(m, patches, count);
     params_step(&m->params, rate, 1 / (float)predicted, 1);
@@ -233,17 +233,17 @@ double model_learn(struct model *m, const struct scene *scenes, const float *pat
 
 void model_describe(struct model *m, const float *patches, int count, int *out, float *weights)
 {
-    for (int i = 0; i < count * MOST_WORDS; i++) m->fed[i] = BEGIN, out[i] = END;
+    for (int i = 0; i < count * MAX_WORDS; i++) m->fed[i] = BEGIN, out[i] = END;
     see(m, patches, count);
-    for (int t = 0; t < MOST_WORDS; t++) {
+    for (int t = 0; t < MAX_WORDS; t++) {
         say_words(m, count);
         for (int b = 0; b < count; b++) {
-            int i = b * MOST_WORDS + t;
+            int i = b * MAX_WORDS + t;
             bool ended = t > 0 && out[i - 1] == END;
             out[i] = ended ? END : likeliest(WORDS, m->scores + i * WORDS);
-            if (t + 1 < MOST_WORDS) m->fed[i + 1] = out[i];
+            if (t + 1 < MAX_WORDS) m->fed[i + 1] = out[i];
         }
     }
     for (int b = 0; weights != NULL && b < count; b++)
-        attend_weights(&m->cross, b, weights + b * MOST_WORDS * PATCHES);
+        attend_weights(&m->cross, b, weights + b * MAX_WORDS * PATCHES);
 }

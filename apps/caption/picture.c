@@ -3,36 +3,35 @@
 
 enum { BIG = 5, SMALL = 3, LEFT = 30, APART = 14 }; /* sizes of a pixel; margins */
 
-/* A colour of the scene, `share` of it over white. */
-static void mix(char colour[8], const struct scene *scene, int thing, float share)
+/* A color of the scene, `share` of it over white. */
+static void mix(char color[8], const struct scene *scene, int thing, float share)
 {
     unsigned rgb = 0xC8C8C8;
-    if (thing >= 0) sscanf(colour_of(scene->things[thing].colour), "#%x", &rgb);
+    if (thing >= 0) sscanf(color_of(scene->things[thing].color), "#%x", &rgb);
     unsigned out = 0;
     for (int shift = 16; shift >= 0; shift -= 8) {
         float part = 255 - share * (255 - (float)(rgb >> shift & 255));
         out |= (unsigned)(part + 0.5F) << shift;
     }
-    snprintf(colour, 8, "#%06X", out);
+    snprintf(color, 8, "#%06X", out);
 }
 
 /* weights [PATCHES]: how strongly each patch is shown, 1 for the greatest; NULL: all of it. Runs of
-   one colour are one rectangle. */
+   one color are one rectangle. */
 static void draw_scene(struct svg *svg, const struct scene *scene, double x, double y, double pixel,
                        const float *weights)
 {
-    float most = 1e-9F;
-    for (int p = 0; weights != NULL && p < PATCHES; p++)
-        most = weights[p] > most ? weights[p] : most;
+    float max = 1e-9F;
+    for (int p = 0; weights != NULL && p < PATCHES; p++) max = weights[p] > max ? weights[p] : max;
     for (int row = 0; row < SIZE; row++)
         for (int from = 0, to; from < SIZE; from = to) {
             int thing = thing_at(scene, from, row), patch = row / PIXELS * SIDE + from / PIXELS;
             for (to = from + 1; to < SIZE && to % PIXELS != 0; to++)
                 if (thing_at(scene, to, row) != thing) break;
-            char colour[8];
-            mix(colour, scene, thing, weights == NULL ? 1 : 0.08F + 0.92F * weights[patch] / most);
-            svg_rect(svg, x + from * pixel, y + row * pixel, (to - from) * pixel, pixel, colour,
-                     colour);
+            char color[8];
+            mix(color, scene, thing, weights == NULL ? 1 : 0.08F + 0.92F * weights[patch] / max);
+            svg_rect(svg, x + from * pixel, y + row * pixel, (to - from) * pixel, pixel, color,
+                     color);
         }
     for (int i = 0; i <= SIDE; i++) {
         double at = i * PIXELS * pixel, end = SIZE * pixel;
@@ -45,7 +44,7 @@ static void draw_example(struct svg *svg, const struct example *example, double 
 {
     double x = LEFT + SIZE * BIG + 30, y = top + 45;
     draw_scene(svg, &example->scene, LEFT, top, BIG, NULL);
-    for (int t = 0; t < MOST_WORDS && example->out[t] != END; t++) {
+    for (int t = 0; t < MAX_WORDS && example->out[t] != END; t++) {
         draw_scene(svg, &example->scene, x, y, SMALL, example->weights + t * PATCHES);
         svg_text(svg, x + SIZE * SMALL / 2.0, y - 10, 15, SVG_MIDDLE, "#222222", "%s",
                  words[example->out[t]]);
@@ -63,8 +62,8 @@ int draw_result(const struct result *result, const struct example *examples, con
     svg_text(
         &svg, LEFT, 60, 13, SVG_LEFT, "#666666",
         "Pairs never seen in learning: %.0f %% of captions right. Weight on a thing's patches: "
-        "%.2f at its colour, %.2f at its shape, by chance %.2f",
-        100 * result->exact, result->colours, result->shapes, result->chance);
+        "%.2f at its color, %.2f at its shape, by chance %.2f",
+        100 * result->exact, result->colors, result->shapes, result->chance);
     for (int i = 0; i < EXAMPLES; i++) draw_example(&svg, &examples[i], 90 + 185 * i);
     return svg_close(&svg);
 }

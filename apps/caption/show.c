@@ -6,7 +6,7 @@
 static int length_of(const int *out)
 {
     int count = 0;
-    while (count < MOST_WORDS && out[count] != END) count++;
+    while (count < MAX_WORDS && out[count] != END) count++;
     return count;
 }
 
@@ -23,7 +23,7 @@ static void print_picture_row(const struct scene *scene, int row)
 {
     for (int x = 0; x < 2 * SIDE; x++) {
         int thing = thing_at(scene, x * PIXELS / 2 + 1, row * PIXELS / 2 + 1);
-        putchar(thing < 0 ? '.' : "rgby"[scene->things[thing].colour]);
+        putchar(thing < 0 ? '.' : "rgby"[scene->things[thing].color]);
     }
 }
 
@@ -55,15 +55,14 @@ static void print_example(const struct example *example)
 
 void print_result(const struct result *result, const struct example *examples)
 {
-    puts(
-        "Left the picture, a letter for each colour; then where the model looked for each word.\n");
+    puts("Left the picture, a letter for each color; then where the model looked for each word.\n");
     for (int i = 0; i < EXAMPLES; i++) print_example(&examples[i]);
     printf("%zu parameters, %.1f seconds\n", result->parameters, result->seconds);
     printf("captions without a mistake: %.1f %% of pairs seen in learning, %.1f %% of pairs never "
            "seen\n",
            100 * result->seen, 100 * result->exact);
-    printf("weight on a thing's patches: %.2f at its colour, %.2f at its shape, by chance %.2f\n",
-           result->colours, result->shapes, result->chance);
+    printf("weight on a thing's patches: %.2f at its color, %.2f at its shape, by chance %.2f\n",
+           result->colors, result->shapes, result->chance);
     printf("The claim %s: four of five captions of pairs never seen are right, and a thing's\n"
            "patches get twice their share while it is named.\n",
            claim_holds(result) ? "holds" : "does NOT hold");
@@ -82,7 +81,7 @@ void print_result_json(const struct result *result, const struct example *exampl
     }
     print_json(json_pack("{s:I, s:f, s:f, s:f, s:f, s:f, s:o, s:b, s:f}", "parameters",
                          (json_int_t)result->parameters, "exact", result->exact, "exact_seen",
-                         result->seen, "weight_colour", result->colours, "weight_shape",
+                         result->seen, "weight_color", result->colors, "weight_shape",
                          result->shapes, "chance", result->chance, "examples", list, "claim",
                          claim_holds(result), "seconds", result->seconds));
 }

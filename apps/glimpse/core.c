@@ -12,26 +12,26 @@
 #include <string.h>
 
 /* Attention of looks [first, looks) to all up to themselves. Strides say that rows go by time. */
-static rapt_attention over_looks(const struct setup *s, int first, int looks)
+static rapt_attention over_glimpses(const struct setup *s, int first, int glimpses)
 {
     const int width = s->width / HEADS;
     const rapt_stride by_time = {s->width, width, (ptrdiff_t)s->batch * s->width};
-    rapt_attention a = rapt_attention_make(s->batch, HEADS, looks - first, looks, width);
+    rapt_attention a = rapt_attention_make(s->batch, HEADS, glimpses - first, glimpses, width);
     a.q = a.k = a.v = a.out = by_time;
     a.mask.causal = 1;
-    a.mask.corner = RAPT_CORNER_BOTTOM_RIGHT;
+    a.mask.causal_alignment = RAPT_CAUSAL_ALIGNMENT_LOWER_RIGHT;
     a.threads = 1;
     return a;
 }
 
 void network_preview(struct network *n)
 {
-    const int rows = n->setup->batch * places_of(n->setup);
-    linear_forward(&n->mark, rows, n->marks, n->tape.places);
-    embed_forward(&n->place, rows, n->numbers, n->tape.places);
+    const int rows = n->setup->batch * locations_of(n->setup);
+    linear_forward(&n->mark, rows, n->marks, n->tape.locations);
+    embed_forward(&n->location, rows, n->numbers, n->tape.locations);
 }
 
-void network_look(struct network *n, int t)
+void network_glimpse(struct network *n, int t)
 {
     const struct setup *s = n->setup;
     const struct tape *v = &n->tape;
@@ -46,9 +46,9 @@ void network_look(struct network *n, int t)
     linear_forward(&n->query, rows, v->calm + at, v->query + at);
     linear_forward(&n->key, rows, v->calm + at, v->key + at);
     linear_forward(&n->value, rows, v->calm + at, v->value + at);
-    const rapt_attention a = over_looks(s, t, t + 1);
+    const rapt_attention a = over_glimpses(s, t, t + 1);
     rapt_attention_forward(&a, v->query + at, v->key, v->value, v->mixed + at, NULL,
-                           network_scratch(n, &a));
+                           network_workspace(n, &a));
     memcpy(v->known + at, v->glimpse + at, (size_t)(rows * width) * sizeof(float));
     linear_forward(&n->mix, rows, v->mixed + at, v->known + at);
     norm_forward(&n->calmer, rows, v->known + at, v->calmer + at);
@@ -71,22 +71,22 @@ static void add(float *to, const float *from, size_t count)
 static void mix_back(struct network *n)
 {
     const struct tape *v = &n->tape, *d = &n->gradient;
-    const rapt_attention a = over_looks(n->setup, 0, n->setup->looks);
+    const rapt_attention a = over_glimpses(n->setup, 0, n->setup->glimpses);
     const rapt_gradients to = {.q = d->query, .k = d->key, .v = d->value};
-    void *scratch = network_scratch(n, &a);
-    rapt_attention_forward(&a, v->query, v->key, v->value, v->mixed, n->mixed_lse, scratch);
+    void *workspace = network_workspace(n, &a);
+    rapt_attention_forward(&a, v->query, v->key, v->value, v->mixed, n->mixed_lse, workspace);
     rapt_attention_backward(&a, v->query, v->key, v->value, v->mixed, n->mixed_lse, d->mixed, &to,
-                            scratch);
+                            workspace);
 }
 
 void network_back(struct network *n)
 {
     const struct setup *s = n->setup;
     const struct tape *v = &n->tape, *d = &n->gradient;
-    const int rows = rows_of(s), keys = s->batch * places_of(s);
+    const int rows = rows_of(s), keys = s->batch * locations_of(s);
     const size_t all = (size_t)(rows * s->width);
-    linear_backward(&n->mark, keys, n->marks, d->places, NULL);
-    embed_backward(&n->place, keys, n->numbers, d->places);
+    linear_backward(&n->mark, keys, n->marks, d->locations, NULL);
+    embed_backward(&n->location, keys, n->numbers, d->locations);
     linear_backward(&n->ask, rows, v->state, d->ask, d->state);
     linear_backward(&n->classify, rows, v->state, d->logits, d->state);
     linear_backward(&n->expect, rows, v->state, d->expected, NULL);

@@ -11,20 +11,20 @@
      d E[reward] = E[(reward - baseline) d log p(place)]
 
    and that is what rapt_attention_backward adds, turned to descend. Used and not trained, the best
-   place is taken: the same problem with RAPT_WEIGH_ARGMAX. */
+   place is taken: the same problem with RAPT_NORMALIZER_ARGMAX. */
 #include "glimpse.h"
 #include <stdlib.h>
 
 const char *const looker_names[LOOKERS] = {"learned", "random"};
 
-static rapt_attention over_places(const struct setup *s)
+static rapt_attention over_locations(const struct setup *s)
 {
-    rapt_attention a = rapt_attention_make(s->batch, 1, 1, places_of(s), KEY);
+    rapt_attention a = rapt_attention_make(s->batch, 1, 1, locations_of(s), KEY);
     a.value_width = 2;
     a.v = (rapt_stride){.row = 2}; /* the same for every picture: batch stride 0 */
     a.out = (rapt_stride){.batch = 2, .row = 2};
     a.score = RAPT_SCORE_DOT;
-    a.weighing = RAPT_WEIGH_SAMPLE;
+    a.normalizer = RAPT_NORMALIZER_SAMPLE;
     a.threads = 1;
     return a;
 }
@@ -32,11 +32,11 @@ static rapt_attention over_places(const struct setup *s)
 static void decide_blindly(struct network *n, int t, uint64_t seed)
 {
     const int rows = n->setup->batch;
-    struct random random = random_from(seed, STREAM_PLACES);
+    struct random random = random_from(seed, STREAM_LOCATIONS);
     for (int i = (t + 1) * rows; i < (t + 2) * rows; i++) {
-        n->chosen[i] = random_below(&random, places_of(n->setup));
-        n->looked[2 * i] = n->points[2 * n->chosen[i]];
-        n->looked[2 * i + 1] = n->points[2 * n->chosen[i] + 1];
+        n->chosen[i] = random_below(&random, locations_of(n->setup));
+        n->glimpsed[2 * i] = n->points[2 * n->chosen[i]];
+        n->glimpsed[2 * i + 1] = n->points[2 * n->chosen[i] + 1];
     }
 }
 
@@ -47,28 +47,29 @@ void decide(struct network *n, enum looker looker, bool greedy, int t, uint64_t 
         decide_blindly(n, t, seed);
         return;
     }
-    rapt_attention a = over_places(n->setup);
-    a.weighing = greedy ? RAPT_WEIGH_ARGMAX : RAPT_WEIGH_SAMPLE;
+    rapt_attention a = over_locations(n->setup);
+    a.normalizer = greedy ? RAPT_NORMALIZER_ARGMAX : RAPT_NORMALIZER_SAMPLE;
     a.seed = seed;
     a.chosen = n->chosen + (t + 1) * rows;
-    rapt_attention_forward(&a, n->tape.ask + t * rows * KEY, n->tape.places, n->points,
-                           n->looked + 2 * (t + 1) * rows, n->lse + (t + 1) * rows,
-                           network_scratch(n, &a));
+    rapt_attention_forward(&a, n->tape.ask + t * rows * KEY, n->tape.locations, n->points,
+                           n->glimpsed + 2 * (t + 1) * rows, n->lse + (t + 1) * rows,
+                           network_workspace(n, &a));
 }
 
 void decide_back(struct network *n)
 {
     const int rows = n->setup->batch;
     float *nothing = grab((size_t)rows, 2 * sizeof(float)); /* out itself has no gradient */
-    rapt_attention a = over_places(n->setup);
-    for (int t = 0; t + 1 < n->setup->looks; t++) {
-        const rapt_gradients to = {.q = n->gradient.ask + t * rows * KEY, .k = n->gradient.places};
+    rapt_attention a = over_locations(n->setup);
+    for (int t = 0; t + 1 < n->setup->glimpses; t++) {
+        const rapt_gradients to = {.q = n->gradient.ask + t * rows * KEY,
+                                   .k = n->gradient.locations};
         a.chosen = n->chosen + (t + 1) * rows;
         a.reward = n->reward + t * rows;
         a.baseline = n->tape.expected + t * rows;
-        rapt_attention_backward(&a, n->tape.ask + t * rows * KEY, n->tape.places, n->points,
-                                n->looked + 2 * (t + 1) * rows, n->lse + (t + 1) * rows, nothing,
-                                &to, network_scratch(n, &a));
+        rapt_attention_backward(&a, n->tape.ask + t * rows * KEY, n->tape.locations, n->points,
+                                n->glimpsed + 2 * (t + 1) * rows, n->lse + (t + 1) * rows, nothing,
+                                &to, network_workspace(n, &a));
     }
     free(nothing);
 }

@@ -34,19 +34,19 @@ static float distance(const struct line *l, float x, float y)
 /* Ink falls off over one pixel. */
 static void put_line(const struct setup *setup, struct picture *picture, const struct line *l)
 {
-    const float most_x = fmaxf(l->x1, l->x2) + 2, most_y = fmaxf(l->y1, l->y2) + 2;
+    const float max_x = fmaxf(l->x1, l->x2) + 2, max_y = fmaxf(l->y1, l->y2) + 2;
     int left = (int)fmaxf(0, fminf(l->x1, l->x2) - 2), top = (int)fmaxf(0, fminf(l->y1, l->y2) - 2);
-    for (int y = top; y < setup->side && (float)y < most_y; y++)
-        for (int x = left; x < setup->side && (float)x < most_x; x++) {
+    for (int y = top; y < setup->side && (float)y < max_y; y++)
+        for (int x = left; x < setup->side && (float)x < max_x; x++) {
             float ink = 1.3F - distance(l, (float)x + 0.5F, (float)y + 0.5F);
             float *at = &picture->ink[y * setup->side + x];
             *at = fmaxf(*at, fminf(1, ink));
         }
 }
 
-static float between(struct random *random, float least, float most)
+static float between(struct random *random, float min, float max)
 {
-    return least + (most - least) * random_unit(random);
+    return min + (max - min) * random_unit(random);
 }
 
 /* Line i of a digit, its middle at (x, y), in pixels. */

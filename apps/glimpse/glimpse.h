@@ -11,7 +11,7 @@
 #include "kit/svg.h"
 #include <rapt/rapt.h>
 
-enum { DIGITS = 10, MOST_SIDE = 64, MOST_LOOKS = 8, MARKS = 9, KEY = 16, HEADS = 4 };
+enum { DIGITS = 10, MAX_SIDE = 64, MAX_GLIMPSES = 8, MARKS = 9, KEY = 16, HEADS = 4 };
 
 struct setup {
     int digits;      /* how many of the ten there are */
@@ -20,7 +20,7 @@ struct setup {
     int window;      /* a glimpse is window x window sharp pixels, */
     int cells, blur; /* and cells x cells squares of blur x blur pixels around, averaged */
     int grid, pitch; /* candidate places: grid x grid, pitch pixels apart */
-    int looks;       /* glimpses of a picture, the first in its middle */
+    int glimpses;    /* glimpses of a picture, the first in its middle */
     int width;       /* of the network */
     int steps, batch;
     float rate;
@@ -28,24 +28,30 @@ struct setup {
     uint64_t seed;
     bool quiet;
 };
-static inline int places_of(const struct setup *setup)
+static inline int locations_of(const struct setup *setup)
 {
     return setup->grid * setup->grid;
 }
 
 static inline int rows_of(const struct setup *setup)
 {
-    return setup->looks * setup->batch;
+    return setup->glimpses * setup->batch;
 }
 
 /* ---- draw.c ---- */
 struct picture {
     int label;
-    float x, y;                       /* the middle of the digit */
-    float ink[MOST_SIDE * MOST_SIDE]; /* [side][side], 0 to 1 */
+    float x, y;                     /* the middle of the digit */
+    float ink[MAX_SIDE * MAX_SIDE]; /* [side][side], 0 to 1 */
 };
 /* Picture `index` of a stream: training and held-out pictures come from different ones. */
-enum stream { STREAM_WEIGHTS = 1, STREAM_TRAINING, STREAM_TESTS, STREAM_PLACES, STREAM_PERMUTED };
+enum stream {
+    STREAM_WEIGHTS = 1,
+    STREAM_TRAINING,
+    STREAM_TESTS,
+    STREAM_LOCATIONS,
+    STREAM_PERMUTED
+};
 void picture_draw(const struct setup *setup, enum stream stream, uint64_t index,
                   struct picture *picture);
 
@@ -78,7 +84,7 @@ struct tape {                   /* what is computed from a batch, or its gradien
     float *logits;              /* [rows][digits]     state W + b */
     float *expected;            /* [rows]             state W + b: the baseline */
     float *ask;                 /* [rows][KEY]        state W: the query of hard attention */
-    float *places;              /* [batch][places][KEY]   marks W + b + table[place]: its keys */
+    float *locations;           /* [batch][places][KEY]   marks W + b + table[place]: its keys */
     float *block;               /* all of these */
     size_t count;
 };
@@ -87,27 +93,27 @@ struct network {
     struct params params;
     struct linear see, tell, query, key, value, mix, think, conclude, classify, expect;
     struct linear ask, mark;
-    struct embed where, place;
+    struct embed where, location;
     struct norm calm, calmer, last;
     struct tape tape, gradient;
     float *marks;     /* [batch][places][MARKS] */
     int *numbers;     /* [batch][places] of places */
     float *points;    /* [places][2] */
-    float *looked;    /* [rows][2] where: the result of hard attention */
+    float *glimpsed;  /* [rows][2] where: the result of hard attention */
     int *chosen;      /* [rows] */
     float *lse;       /* [rows] of hard attention */
     float *mixed_lse; /* [heads][rows] of attention over looks */
     float *reward;    /* [rows] */
-    void *scratch;
-    size_t scratch_bytes;
+    void *workspace;
+    size_t workspace_bytes;
 };
 void network_create(struct network *network, const struct setup *setup);
 void network_free(struct network *network);
-void *network_scratch(struct network *network, const rapt_attention *a);
+void *network_workspace(struct network *network, const rapt_attention *a);
 /* From marks to the keys of places. */
 void network_preview(struct network *network);
 /* From what is seen at look t to its state, its logits and its baseline. */
-void network_look(struct network *network, int t);
+void network_glimpse(struct network *network, int t);
 /* Gradients of everything, from those of logits, expected, ask and places. */
 void network_back(struct network *network);
 
@@ -120,7 +126,7 @@ void decide(struct network *network, enum looker looker, bool greedy, int t, uin
 void decide_back(struct network *network);
 
 /* ---- learn.c ---- */
-enum { MOST_REPORTS = 48 };
+enum { MAX_REPORTS = 48 };
 struct learner {
     const struct setup *setup;
     enum looker looker;
@@ -128,7 +134,7 @@ struct learner {
     struct picture *pictures; /* [batch] */
     int *labels;              /* [rows] */
     int reports;
-    double steps[MOST_REPORTS], share[MOST_REPORTS]; /* right while learning */
+    double steps[MAX_REPORTS], share[MAX_REPORTS]; /* right while learning */
     double right;  /* share of held-out pictures that are read rightly */
     double landed; /* share of looks after the first that are near the digit */
 };

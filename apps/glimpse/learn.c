@@ -14,7 +14,7 @@ void learner_create(struct learner *l, enum looker looker, const struct setup *s
     *l = (struct learner){.setup = setup, .looker = looker};
     network_create(&l->network, setup);
     l->pictures = grab((size_t)setup->batch, sizeof *l->pictures);
-    l->labels = grab((size_t)(setup->looks * setup->batch), sizeof *l->labels);
+    l->labels = grab((size_t)(setup->glimpses * setup->batch), sizeof *l->labels);
 }
 
 void learner_free(struct learner *l)
@@ -30,7 +30,7 @@ static void fetch(struct learner *l, enum stream stream, int batch)
     for (int b = 0; b < rows; b++) {
         picture_draw(l->setup, stream, (uint64_t)batch * (uint64_t)rows + (uint64_t)b,
                      &l->pictures[b]);
-        for (int t = 0; t < l->setup->looks; t++) l->labels[t * rows + b] = l->pictures[b].label;
+        for (int t = 0; t < l->setup->glimpses; t++) l->labels[t * rows + b] = l->pictures[b].label;
     }
 }
 
@@ -41,16 +41,16 @@ static void watch(struct learner *l, bool greedy, uint64_t seed)
     memset(n->tape.block, 0, n->tape.count * sizeof(float));
     for (int b = 0; b < rows; b++) {
         n->chosen[b] = place_middle(l->setup);
-        memcpy(n->looked + 2 * b, n->points + 2 * n->chosen[b], 2 * sizeof(float));
+        memcpy(n->glimpsed + 2 * b, n->points + 2 * n->chosen[b], 2 * sizeof(float));
         retina_preview(l->setup, &l->pictures[b], n->points,
-                       n->marks + b * places_of(l->setup) * MARKS);
+                       n->marks + b * locations_of(l->setup) * MARKS);
     }
     network_preview(n);
-    for (int t = 0; t < l->setup->looks; t++) {
+    for (int t = 0; t < l->setup->glimpses; t++) {
         if (t > 0) decide(n, l->looker, greedy, t - 1, seed + (uint64_t)t);
         for (int b = 0, i = t * rows; b < rows; b++, i++)
-            retina_see(l->setup, &l->pictures[b], n->looked + 2 * i, n->tape.seen + i * width);
-        network_look(n, t);
+            retina_see(l->setup, &l->pictures[b], n->glimpsed + 2 * i, n->tape.seen + i * width);
+        network_glimpse(n, t);
     }
 }
 
@@ -58,11 +58,11 @@ static void watch(struct learner *l, bool greedy, uint64_t seed)
 static void pay(struct learner *l)
 {
     struct network *n = &l->network;
-    const int rows = l->setup->batch, digits = l->setup->digits, looks = l->setup->looks;
+    const int rows = l->setup->batch, digits = l->setup->digits, glimpses = l->setup->glimpses;
     float p[DIGITS];
     for (int b = 0; b < rows; b++) {
-        softmax(1, digits, n->tape.logits + ((looks - 1) * rows + b) * digits, p);
-        for (int i = b; i < looks * rows; i += rows) {
+        softmax(1, digits, n->tape.logits + ((glimpses - 1) * rows + b) * digits, p);
+        for (int i = b; i < glimpses * rows; i += rows) {
             n->reward[i] = p[l->pictures[b].label];
             n->gradient.expected[i] = n->tape.expected[i] - n->reward[i];
         }
@@ -74,8 +74,8 @@ static int step(struct learner *l, int number)
 {
     struct network *n = &l->network;
     const struct setup *s = l->setup;
-    const int rows = s->batch, digits = s->digits, last = (s->looks - 1) * rows;
-    const uint64_t seed = (s->seed << 32) + (uint64_t)number * MOST_LOOKS;
+    const int rows = s->batch, digits = s->digits, last = (s->glimpses - 1) * rows;
+    const uint64_t seed = (s->seed << 32) + (uint64_t)number * MAX_GLIMPSES;
     int right = 0;
     fetch(l, STREAM_TRAINING, number);
     watch(l, false, seed);
@@ -112,7 +112,7 @@ void learner_train(struct learner *l)
 void learner_watch(struct learner *l, int batch)
 {
     fetch(l, STREAM_TESTS, batch);
-    watch(l, true, (l->setup->seed << 32) + (uint64_t)(batch + 1) * MOST_LOOKS);
+    watch(l, true, (l->setup->seed << 32) + (uint64_t)(batch + 1) * MAX_GLIMPSES);
 }
 
 int learner_says(const struct learner *l, int picture, int look)
@@ -124,24 +124,24 @@ int learner_says(const struct learner *l, int picture, int look)
 /* Within a third of the window. */
 static bool near(const struct learner *l, int picture, int look)
 {
-    const float *at = l->network.looked + 2 * (look * l->setup->batch + picture);
-    const float most = (float)l->setup->window / 3;
-    return fabsf(at[0] - l->pictures[picture].x) < most &&
-           fabsf(at[1] - l->pictures[picture].y) < most;
+    const float *at = l->network.glimpsed + 2 * (look * l->setup->batch + picture);
+    const float max = (float)l->setup->window / 3;
+    return fabsf(at[0] - l->pictures[picture].x) < max &&
+           fabsf(at[1] - l->pictures[picture].y) < max;
 }
 
 void learner_test(struct learner *l)
 {
-    const int rows = l->setup->batch, looks = l->setup->looks;
+    const int rows = l->setup->batch, glimpses = l->setup->glimpses;
     const int batches = (l->setup->tests + rows - 1) / rows;
     int right = 0, landed = 0;
     for (int i = 0; i < batches; i++) {
         learner_watch(l, i);
         for (int b = 0; b < rows; b++) {
-            right += learner_says(l, b, looks - 1) == l->pictures[b].label;
-            for (int t = 1; t < looks; t++) landed += near(l, b, t);
+            right += learner_says(l, b, glimpses - 1) == l->pictures[b].label;
+            for (int t = 1; t < glimpses; t++) landed += near(l, b, t);
         }
     }
     l->right = (double)right / (batches * rows);
-    l->landed = looks > 1 ? (double)landed / (batches * rows * (looks - 1)) : 0;
+    l->landed = glimpses > 1 ? (double)landed / (batches * rows * (glimpses - 1)) : 0;
 }

@@ -21,7 +21,7 @@ static const struct setup whole = {.digits = DIGITS,
                                    .blur = 10,
                                    .grid = 7,
                                    .pitch = 7,
-                                   .looks = 4,
+                                   .glimpses = 4,
                                    .width = 64,
                                    .steps = 2500,
                                    .batch = 64,
@@ -35,7 +35,7 @@ static const struct setup quick = {.digits = 5,
                                    .blur = 8,
                                    .grid = 7,
                                    .pitch = 6,
-                                   .looks = 3,
+                                   .glimpses = 3,
                                    .width = 32,
                                    .steps = 600,
                                    .batch = 64,
@@ -125,7 +125,7 @@ static int run(const struct setup *setup, bool json, const char *path)
 
 int main(int argc, char **argv)
 {
-    struct setup asked = {.looks = 0, .seed = 1};
+    struct setup asked = {.glimpses = 0, .seed = 1};
     bool hurry = false, json = false;
     const char *path = NULL;
     struct option_row rows[] = {
@@ -133,7 +133,8 @@ int main(int argc, char **argv)
          0},
         {"steps", OPTION_WHOLE, &asked.steps, "N", "batches of 64 pictures: 2500, quick 600", 1,
          1000000, 0},
-        {"looks", OPTION_WHOLE, &asked.looks, "N", "at each picture: 4, quick 3", 2, MOST_LOOKS, 0},
+        {"looks", OPTION_WHOLE, &asked.glimpses, "N", "at each picture: 4, quick 3", 2,
+         MAX_GLIMPSES, 0},
         {"clutter", OPTION_WHOLE, &asked.clutter, "N", "loose strokes in each picture: 8, quick 5",
          0, 40, 0},
         {"seed", OPTION_SEED, &asked.seed, "N", "of pictures, first parameters and draws", 0, 0, 0},
@@ -149,7 +150,7 @@ int main(int argc, char **argv)
     if (code != GO_ON) return code;
     struct setup setup = hurry ? quick : whole;
     if (option_given(&command, "steps")) setup.steps = asked.steps;
-    if (option_given(&command, "looks")) setup.looks = asked.looks;
+    if (option_given(&command, "looks")) setup.glimpses = asked.glimpses;
     if (option_given(&command, "clutter")) setup.clutter = asked.clutter;
     setup.seed = asked.seed;
     setup.quiet = json;

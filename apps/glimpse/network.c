@@ -25,7 +25,7 @@ static void tape_create(struct tape *tape, const struct setup *setup)
                   {&tape->logits, (size_t)setup->digits},
                   {&tape->expected, 1},
                   {&tape->ask, KEY}};
-    const size_t keys = (size_t)(setup->batch * places_of(setup)) * KEY;
+    const size_t keys = (size_t)(setup->batch * locations_of(setup)) * KEY;
     const size_t many = sizeof arrays / sizeof *arrays;
     tape->count = keys;
     for (size_t i = 0; i < many; i++) tape->count += rows * arrays[i].columns;
@@ -34,20 +34,20 @@ static void tape_create(struct tape *tape, const struct setup *setup)
         *arrays[i].array = next;
         next += rows * arrays[i].columns;
     }
-    tape->places = next;
+    tape->locations = next;
 }
 
 static void layers_create(struct network *n)
 {
     const struct setup *s = n->setup;
-    const int width = s->width, places = places_of(s);
+    const int width = s->width, locations = locations_of(s);
     struct random random = random_from(s->seed, STREAM_WEIGHTS);
     struct params *p = &n->params;
     params_create(p, (size_t)(retina_width(s) * 2 * width + 20 * width * width +
-                              places * (width + KEY) + 4096));
+                              locations * (width + KEY) + 4096));
     linear_create(&n->see, p, &random, retina_width(s), 2 * width, 1);
     linear_create(&n->tell, p, &random, 2 * width, width, 0);
-    embed_create(&n->where, p, &random, places, width);
+    embed_create(&n->where, p, &random, locations, width);
     norm_create(&n->calm, p, width);
     linear_create(&n->query, p, &random, width, width, 0);
     linear_create(&n->key, p, &random, width, width, 0);
@@ -61,22 +61,23 @@ static void layers_create(struct network *n)
     linear_create(&n->expect, p, &random, width, 1, 1);
     linear_create(&n->ask, p, &random, width, KEY, 0);
     linear_create(&n->mark, p, &random, MARKS, KEY, 1);
-    embed_create(&n->place, p, &random, places, KEY);
+    embed_create(&n->location, p, &random, locations, KEY);
 }
 
 void network_create(struct network *n, const struct setup *setup)
 {
-    const size_t rows = (size_t)rows_of(setup), places = (size_t)places_of(setup);
+    const size_t rows = (size_t)rows_of(setup), locations = (size_t)locations_of(setup);
     *n = (struct network){.setup = setup};
     layers_create(n);
     tape_create(&n->tape, setup);
     tape_create(&n->gradient, setup);
-    n->marks = grab((size_t)setup->batch * places, MARKS * sizeof(float));
-    n->numbers = grab((size_t)setup->batch * places, sizeof(int));
-    for (size_t i = 0; i < (size_t)setup->batch * places; i++) n->numbers[i] = (int)(i % places);
-    n->points = grab(places, 2 * sizeof(float));
+    n->marks = grab((size_t)setup->batch * locations, MARKS * sizeof(float));
+    n->numbers = grab((size_t)setup->batch * locations, sizeof(int));
+    for (size_t i = 0; i < (size_t)setup->batch * locations; i++)
+        n->numbers[i] = (int)(i % locations);
+    n->points = grab(locations, 2 * sizeof(float));
     place_points(setup, n->points);
-    n->looked = grab(rows, 2 * sizeof(float));
+    n->glimpsed = grab(rows, 2 * sizeof(float));
     n->chosen = grab(rows, sizeof(int));
     n->lse = grab(rows, sizeof(float));
     n->mixed_lse = grab(HEADS * rows, sizeof(float));
@@ -91,23 +92,23 @@ void network_free(struct network *n)
     free(n->marks);
     free(n->numbers);
     free(n->points);
-    free(n->looked);
+    free(n->glimpsed);
     free(n->chosen);
     free(n->lse);
     free(n->mixed_lse);
     free(n->reward);
-    free(n->scratch);
+    free(n->workspace);
 }
 
-void *network_scratch(struct network *n, const rapt_attention *a)
+void *network_workspace(struct network *n, const rapt_attention *a)
 {
     rapt_message why = {""};
     if (rapt_attention_check(a, &why) != RAPT_OK) exit(failed("attention: %s", why.text));
-    size_t bytes = (rapt_attention_scratch(a) + 63) & ~(size_t)63;
-    if (bytes <= n->scratch_bytes) return n->scratch;
-    free(n->scratch);
-    n->scratch = aligned_alloc(64, bytes);
-    n->scratch_bytes = bytes;
-    if (n->scratch == NULL) exit(failed("out of memory"));
-    return n->scratch;
+    size_t bytes = (rapt_attention_workspace(a) + 63) & ~(size_t)63;
+    if (bytes <= n->workspace_bytes) return n->workspace;
+    free(n->workspace);
+    n->workspace = aligned_alloc(64, bytes);
+    n->workspace_bytes = bytes;
+    if (n->workspace == NULL) exit(failed("out of memory"));
+    return n->workspace;
 }

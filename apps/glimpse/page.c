@@ -4,11 +4,11 @@
 
 enum { SHOWN = 6, SIDE = 186, GAP = 20, LEFT = 36, TOP = 96, ROW = SIDE + 58 };
 
-static const char *const look_colours[] = {"#0072B2", "#D55E00", "#009E73", "#CC79A7"};
+static const char *const glimpse_colors[] = {"#0072B2", "#D55E00", "#009E73", "#CC79A7"};
 
-static const char *colour_of(int look)
+static const char *color_of(int look)
 {
-    return look_colours[look % 4];
+    return glimpse_colors[look % 4];
 }
 
 static void put_ink(struct svg *svg, const struct setup *setup, const struct picture *picture,
@@ -31,24 +31,24 @@ static void put_path(struct svg *svg, const struct learner *l, int picture, doub
 {
     const struct setup *s = l->setup;
     const double pixel = (double)SIDE / s->side, half = s->window * pixel / 2;
-    double path[2 * MOST_LOOKS];
-    for (int t = 0; t < s->looks; t++) {
-        const float *at = l->network.looked + 2 * (t * s->batch + picture);
+    double path[2 * MAX_GLIMPSES];
+    for (int t = 0; t < s->glimpses; t++) {
+        const float *at = l->network.glimpsed + 2 * (t * s->batch + picture);
         path[2 * t] = x + (double)at[0] * pixel;
         path[2 * t + 1] = y + (double)at[1] * pixel;
     }
-    svg_polyline(svg, s->looks, path, "#555555", 1.2, 0);
-    for (int t = 0; t < s->looks; t++) {
+    svg_polyline(svg, s->glimpses, path, "#555555", 1.2, 0);
+    for (int t = 0; t < s->glimpses; t++) {
         double left = path[2 * t] - half, top = path[2 * t + 1] - half;
-        double corners[] = {left,           top,  left + 2 * half, top,  left + 2 * half,
-                            top + 2 * half, left, top + 2 * half,  left, top};
-        svg_polyline(svg, 5, corners, colour_of(t), 2, 0);
+        double causal_alignments[] = {left,           top,  left + 2 * half, top,  left + 2 * half,
+                                      top + 2 * half, left, top + 2 * half,  left, top};
+        svg_polyline(svg, 5, causal_alignments, color_of(t), 2, 0);
     }
-    for (int t = 0; t < s->looks; t++) {
+    for (int t = 0; t < s->glimpses; t++) {
         /* Looks at one place have their numbers side by side. */
-        double middle = path[2 * t] - half + 2 * half * (t + 0.5) / s->looks;
+        double middle = path[2 * t] - half + 2 * half * (t + 0.5) / s->glimpses;
         double top = path[2 * t + 1] - half;
-        svg_circle(svg, middle, top, 6.5, colour_of(t), "white");
+        svg_circle(svg, middle, top, 6.5, color_of(t), "white");
         svg_text(svg, middle, top + 3.5, 10, SVG_MIDDLE, "white", "%d", t + 1);
     }
 }
@@ -79,8 +79,8 @@ static void put_row(struct svg *svg, struct learner *l, double y)
         const int b = shown[i];
         double x = LEFT + i * (SIDE + GAP);
         char said[64] = "";
-        int used = 0, last = learner_says(l, b, l->setup->looks - 1);
-        for (int t = 0; t < l->setup->looks; t++)
+        int used = 0, last = learner_says(l, b, l->setup->glimpses - 1);
+        for (int t = 0; t < l->setup->glimpses; t++)
             used += snprintf(said + used, sizeof said - (size_t)used, "%s%d", t ? " \u2192 " : "",
                              learner_says(l, b, t));
         put_ink(svg, l->setup, &l->pictures[b], x, y);
@@ -107,11 +107,11 @@ static void put_curves(struct svg *svg, struct learner learners[LOOKERS], double
                           .labels = {"batches", "read rightly, %"}};
     chart_frame(svg, &chart);
     for (int k = 0; k < LOOKERS; k++) {
-        double share[MOST_REPORTS];
+        double share[MAX_REPORTS];
         for (int i = 0; i < learners[k].reports; i++) share[i] = 100 * learners[k].share[i];
-        chart_curve(svg, &chart, learners[k].reports, learners[k].steps, share, chart_colours[k]);
+        chart_curve(svg, &chart, learners[k].reports, learners[k].steps, share, chart_colors[k]);
         chart_legend(svg, chart.x + chart.width - 120, chart.y + chart.height - 42 + 22 * k,
-                     chart_colours[k], looker_names[k]);
+                     chart_colors[k], looker_names[k]);
     }
 }
 
@@ -126,12 +126,12 @@ static void put_toy(struct svg *svg, const struct toy *toy, double x, double y)
         svg_line(svg, middle, line - 20, middle, line + 62, "#222222", 1.5);
         for (int with = 0; with < 2; with++) {
             double at = line + 20 + 28 * with, off = toy->mean[with][i] - toy->exact[i];
-            double reach = 3 * toy->error[with][i] * scale;
+            double locality = 3 * toy->error[with][i] * scale;
             svg_text(svg, x + 14, at + 4, 13, SVG_LEFT, "#444444", "%s %.5f", names[with],
                      toy->mean[with][i]);
-            svg_line(svg, middle + off * scale - reach, at, middle + off * scale + reach, at,
-                     chart_colours[2 - 2 * with], 3);
-            svg_circle(svg, middle + off * scale, at, 5, chart_colours[2 - 2 * with], "white");
+            svg_line(svg, middle + off * scale - locality, at, middle + off * scale + locality, at,
+                     chart_colors[2 - 2 * with], 3);
+            svg_circle(svg, middle + off * scale, at, 5, chart_colors[2 - 2 * with], "white");
         }
     }
     svg_text(svg, x, y + 232, 12, SVG_LEFT, "#444444",
@@ -152,7 +152,7 @@ int page_draw(const char *path, const struct toy *toy, struct learner learners[L
              "%d looks through a window of %d x %d of %d x %d pixels, after a blurred view of the "
              "whole; the first in the middle. "
              "Numbers: their order; below: the digit believed after each.",
-             learners[0].setup->looks, learners[0].setup->window, learners[0].setup->window,
+             learners[0].setup->glimpses, learners[0].setup->window, learners[0].setup->window,
              learners[0].setup->side, learners[0].setup->side);
     for (int k = 0; k < LOOKERS; k++) put_row(&svg, &learners[k], TOP + 8 + k * ROW);
     put_curves(&svg, learners, low);

@@ -9,13 +9,13 @@ int retina_width(const struct setup *setup)
 
 int place_middle(const struct setup *setup)
 {
-    return places_of(setup) / 2; /* of an odd grid */
+    return locations_of(setup) / 2; /* of an odd grid */
 }
 
 void place_points(const struct setup *setup, float *points)
 {
     const int first = (setup->side - (setup->grid - 1) * setup->pitch) / 2;
-    for (int i = 0; i < places_of(setup); i++) {
+    for (int i = 0; i < locations_of(setup); i++) {
         points[2 * i] = (float)(first + i % setup->grid * setup->pitch);
         points[2 * i + 1] = (float)(first + i / setup->grid * setup->pitch);
     }
@@ -39,7 +39,7 @@ void retina_preview(const struct setup *setup, const struct picture *picture, co
                     float *marks)
 {
     const int size = setup->blur;
-    for (int i = 0; i < places_of(setup) * MARKS; i++) {
+    for (int i = 0; i < locations_of(setup) * MARKS; i++) {
         const float *point = points + i / MARKS * 2;
         int left = (int)point[0] - size / 2 + (i % MARKS % 3 - 1) * size;
         int top = (int)point[1] - size / 2 + (i % MARKS / 3 - 1) * size;

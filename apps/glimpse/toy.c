@@ -28,7 +28,7 @@ static float find_exact(struct toy *toy)
 struct draws {
     float *query, *dquery, *out, *dout, *lse, *reward, *baseline; /* one row for each draw */
     int *chosen;
-    void *scratch;
+    void *workspace;
 };
 
 /* Mean and standard error of one number of all rows [2], turned to ascend. */
@@ -57,21 +57,21 @@ static rapt_status draw(struct toy *toy, struct draws *d, uint64_t seed)
     const rapt_gradients to = {.q = d->dquery};
     a.value_width = 1;
     a.v = a.out = (rapt_stride){.row = 1};
-    a.weighing = RAPT_WEIGH_SAMPLE;
+    a.normalizer = RAPT_NORMALIZER_SAMPLE;
     a.seed = seed;
     a.threads = 1;
     a.chosen = d->chosen;
-    d->scratch = aligned_alloc(64, (rapt_attention_scratch(&a) + 64) & ~(size_t)63);
-    if (d->scratch == NULL) return RAPT_NO_MEMORY;
+    d->workspace = aligned_alloc(64, (rapt_attention_workspace(&a) + 64) & ~(size_t)63);
+    if (d->workspace == NULL) return RAPT_NO_MEMORY;
     rapt_status status =
-        rapt_attention_forward(&a, d->query, key[0], value, d->out, d->lse, d->scratch);
+        rapt_attention_forward(&a, d->query, key[0], value, d->out, d->lse, d->workspace);
     for (int n = 0; n < toy->draws; n++) d->reward[n] = reward_of[d->chosen[n] == 1];
     a.reward = d->reward;
     for (int with = 0; with < 2 && status == RAPT_OK; with++) {
         a.baseline = with ? d->baseline : NULL;
         for (int n = 0; n < 2 * toy->draws; n++) d->dquery[n] = 0;
         status = rapt_attention_backward(&a, d->query, key[0], value, d->out, d->lse, d->dout, &to,
-                                         d->scratch);
+                                         d->workspace);
         summarise(toy, with, d->dquery);
     }
     return status;
@@ -101,6 +101,6 @@ int toy_run(struct toy *toy, int draws, uint64_t seed)
     rapt_status status = draw(toy, &d, seed);
     free(block);
     free(d.chosen);
-    free(d.scratch);
+    free(d.workspace);
     return status == RAPT_OK ? EXIT_FINE : failed("attention: %s", rapt_status_text(status));
 }

@@ -23,31 +23,31 @@ static void release(struct attend *a)
 void attend_free(struct attend *attend)
 {
     release(attend);
-    free(attend->scratch);
+    free(attend->workspace);
     *attend = (struct attend){0};
 }
 
-static void make_room(struct attend *a, size_t queries, size_t keys)
+static void make_capacity(struct attend *a, size_t queries, size_t keys)
 {
-    if (queries > a->room[0] || keys > a->room[1]) {
+    if (queries > a->capacity[0] || keys > a->capacity[1]) {
         size_t width = (size_t)a->width;
         release(a);
-        a->room[0] = queries > a->room[0] ? queries : a->room[0];
-        a->room[1] = keys > a->room[1] ? keys : a->room[1];
+        a->capacity[0] = queries > a->capacity[0] ? queries : a->capacity[0];
+        a->capacity[1] = keys > a->capacity[1] ? keys : a->capacity[1];
         float **wide[] = {&a->q, &a->mixed, &a->dq, &a->dmixed};
         float **long_[] = {&a->k, &a->v, &a->dk, &a->dv};
         for (int i = 0; i < 4; i++) {
-            *wide[i] = grab(a->room[0] * width, sizeof(float));
-            *long_[i] = grab(a->room[1] * width, sizeof(float));
+            *wide[i] = grab(a->capacity[0] * width, sizeof(float));
+            *long_[i] = grab(a->capacity[1] * width, sizeof(float));
         }
-        a->lse = grab(a->room[0] * (size_t)a->heads, sizeof(float));
+        a->lse = grab(a->capacity[0] * (size_t)a->heads, sizeof(float));
     }
-    size_t bytes = (rapt_attention_scratch(&a->problem) + 63) & ~(size_t)63;
-    if (bytes <= a->scratch_bytes) return;
-    free(a->scratch);
-    a->scratch = aligned_alloc(64, bytes);
-    a->scratch_bytes = bytes;
-    if (a->scratch == NULL) exit(failed("out of memory"));
+    size_t bytes = (rapt_attention_workspace(&a->problem) + 63) & ~(size_t)63;
+    if (bytes <= a->workspace_bytes) return;
+    free(a->workspace);
+    a->workspace = aligned_alloc(64, bytes);
+    a->workspace_bytes = bytes;
+    if (a->workspace == NULL) exit(failed("out of memory"));
 }
 
 /* A head is a part of a row: head h of row r begins at r * width + h * width / heads. */
@@ -60,7 +60,8 @@ static void describe(struct attend *a, int batch, int queries, int keys)
     a->problem.q = a->problem.out = of_queries;
     a->problem.k = a->problem.v = of_keys;
     a->problem.mask.causal = a->causal;
-    a->problem.mask.corner = a->causal ? RAPT_CORNER_TOP_LEFT : RAPT_CORNER_NONE;
+    a->problem.mask.causal_alignment =
+        a->causal ? RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT : RAPT_CAUSAL_ALIGNMENT_NONE;
     a->problem.threads = 1;
 }
 
@@ -70,7 +71,7 @@ void attend_forward(struct attend *attend, int batch, int queries, int keys, con
     struct attend *a = attend;
     const int asking = batch * queries, told = batch * keys;
     describe(a, batch, queries, keys);
-    make_room(a, (size_t)asking, (size_t)told);
+    make_capacity(a, (size_t)asking, (size_t)told);
     memset(a->q, 0, (size_t)(asking * a->width) * sizeof(float));
     memset(a->k, 0, (size_t)(told * a->width) * sizeof(float));
     memset(a->v, 0, (size_t)(told * a->width) * sizeof(float));
@@ -79,7 +80,7 @@ void attend_forward(struct attend *attend, int batch, int queries, int keys, con
     linear_forward(&a->value, told, memory, a->v);
     rapt_message why = {""};
     if (rapt_attention_check(&a->problem, &why) != RAPT_OK) exit(failed("%s", why.text));
-    rapt_attention_forward(&a->problem, a->q, a->k, a->v, a->mixed, a->lse, a->scratch);
+    rapt_attention_forward(&a->problem, a->q, a->k, a->v, a->mixed, a->lse, a->workspace);
     linear_forward(&a->out, asking, a->mixed, y);
 }
 
@@ -96,7 +97,7 @@ void attend_backward(struct attend *attend, const float *x, const float *memory,
     linear_backward(&a->out, asking, a->mixed, dy, a->dmixed);
     const rapt_gradients d = {.q = a->dq, .k = a->dk, .v = a->dv};
     rapt_attention_backward(&a->problem, a->q, a->k, a->v, a->mixed, a->lse, a->dmixed, &d,
-                            a->scratch);
+                            a->workspace);
     linear_backward(&a->query, asking, x, a->dq, dx);
     linear_backward(&a->key, told, memory, a->dk, dmemory);
     linear_backward(&a->value, told, memory, a->dv, dmemory);
@@ -110,7 +111,7 @@ void attend_weights(struct attend *attend, int sequence, float *weights)
     memset(weights, 0, count * sizeof *weights);
     for (int h = 0; h < a->heads; h++) {
         rapt_attention_weights(&a->problem, a->q, a->k, a->lse, sequence, h, 0, a->problem.queries,
-                               one, a->scratch);
+                               one, a->workspace);
         for (size_t i = 0; i < count; i++) weights[i] += one[i] / (float)a->heads;
     }
     free(one);

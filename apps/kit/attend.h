@@ -16,8 +16,8 @@ struct attend {
     rapt_attention problem;
     float *q, *k, *v, *mixed, *lse; /* [queries][width], [keys][width] twice, [queries][width] */
     float *dq, *dk, *dv, *dmixed;
-    void *scratch;
-    size_t room[2], scratch_bytes; /* rows there is memory for; bytes */
+    void *workspace;
+    size_t capacity[2], workspace_bytes; /* rows there is memory for; bytes */
 };
 void attend_create(struct attend *attend, struct params *params, struct random *random, int width,
                    int heads, int causal);

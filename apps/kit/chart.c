@@ -3,8 +3,8 @@
 #include "kit/svg.h"
 #include <stdlib.h>
 
-const char *const chart_colours[6] = {"#0072B2", "#D55E00", "#009E73",
-                                      "#CC79A7", "#E69F00", "#56B4E9"};
+const char *const chart_colors[6] = {"#0072B2", "#D55E00", "#009E73",
+                                     "#CC79A7", "#E69F00", "#56B4E9"};
 
 double chart_x(const struct chart *chart, double value)
 {
@@ -39,27 +39,27 @@ void chart_frame(struct svg *svg, const struct chart *chart)
     svg_text(svg, chart->x, chart->y - 14, 15, SVG_LEFT, "#222222", "%s", chart->title);
     svg_text(svg, chart->x + chart->width / 2, bottom + 40, 13, SVG_MIDDLE, "#444444", "%s",
              chart->labels[0]);
-    svg_text_turned(svg, chart->x - 42, chart->y + chart->height / 2, 13, -90, SVG_MIDDLE,
-                    "#444444", chart->labels[1]);
+    svg_text_rotated(svg, chart->x - 42, chart->y + chart->height / 2, 13, -90, SVG_MIDDLE,
+                     "#444444", chart->labels[1]);
 }
 
 void chart_curve(struct svg *svg, const struct chart *chart, int count, const double *xs,
-                 const double *ys, const char *colour)
+                 const double *ys, const char *color)
 {
     double *points = grab(2 * (size_t)count, sizeof *points);
     for (int i = 0; i < count; i++) {
         points[2 * i] = chart_x(chart, xs[i]);
         points[2 * i + 1] = chart_y(chart, ys[i]);
     }
-    svg_polyline(svg, count, points, colour, 2.5, 0);
+    svg_polyline(svg, count, points, color, 2.5, 0);
     for (int i = 0; i < count; i++)
-        svg_circle(svg, points[2 * i], points[2 * i + 1], 3.5, colour, "white");
+        svg_circle(svg, points[2 * i], points[2 * i + 1], 3.5, color, "white");
     free(points);
 }
 
-void chart_legend(struct svg *svg, double x, double y, const char *colour, const char *name)
+void chart_legend(struct svg *svg, double x, double y, const char *color, const char *name)
 {
-    svg_line(svg, x, y - 4, x + 24, y - 4, colour, 2.5);
-    svg_circle(svg, x + 12, y - 4, 3.5, colour, "white");
+    svg_line(svg, x, y - 4, x + 24, y - 4, color, 2.5);
+    svg_circle(svg, x + 12, y - 4, 3.5, color, "white");
     svg_text(svg, x + 32, y, 13, SVG_LEFT, "#222222", "%s", name);
 }

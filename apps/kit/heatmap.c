@@ -125,9 +125,9 @@ static void put_cell(FILE *file, float weight, int width, bool numbers)
     fprintf(file, "%*s", width - block - (width - block) / 2, "");
 }
 
-static int clamp(int value, int least, int most)
+static int clamp(int value, int min, int max)
 {
-    return value < least ? least : value > most ? most : value;
+    return value < min ? min : value > max ? max : value;
 }
 
 /* Columns [from, to) of the table. */

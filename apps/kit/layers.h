@@ -13,19 +13,19 @@
 
 /* ---- params.c: all that is learned, in one block, and Adam on it ---- */
 struct params {
-    size_t count, room;
+    size_t count, capacity;
     float *value, *gradient; /* [count] */
     float *mean, *square;    /* [count] Adam's moments */
     double left[2];          /* the moments' share that is still the 0 they began with */
 };
-void params_create(struct params *params, size_t room); /* ends the program if memory does */
+void params_create(struct params *params, size_t capacity); /* ends the program if memory does */
 void params_free(struct params *params);
 /* The next `count` numbers of the block; *gradient: theirs. Ends the program beyond `room`. */
 float *params_take(struct params *params, size_t count, float **gradient);
 /* One step of Adam (Kingma and Ba 2015, algorithm 1; 0.9, 0.98, 1e-9), the whole gradient first
    multiplied by `scale` and then cut to the norm `most` (0: not cut); clears the gradient.
    Returns that norm before the cut. */
-double params_step(struct params *params, float rate, float scale, float most);
+double params_step(struct params *params, float rate, float scale, float max);
 
 /* ---- linear.c: y += x W + b ---- */
 struct linear {

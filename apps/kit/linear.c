@@ -1,7 +1,7 @@
 /* linear.c - y += x W + b, and three products of small matrices.
 
    Each product keeps a small tile of its result in registers while it walks along the sum. The
-   innermost loops run over neighbours in memory, so that a compiler turns them into vectors
+   innermost loops run over neighbors in memory, so that a compiler turns them into vectors
    without reordering a sum: no flag that changes results is needed. */
 #include "kit/layers.h"
 #include <math.h>

@@ -1,4 +1,4 @@
-/* norm.c - layer normalisation: Ba, Kiros and Hinton 2016. */
+/* norm.c - layer normalization: Ba, Kiros and Hinton 2016. */
 #include "kit/layers.h"
 #include <math.h>
 

@@ -8,15 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_OPTIONS = 48, HELP = MOST_OPTIONS, FIRST = 256 };
+enum { MAX_OPTIONS = 48, HELP = MAX_OPTIONS, FIRST = 256 };
 
-static bool read_whole(const char *text, double least, double most, int *value)
+static bool read_whole(const char *text, double min, double max, int *value)
 {
     char *end;
     errno = 0;
     long read = strtol(text, &end, 10);
     if (strspn(text, "0123456789-+") != strlen(text) || end == text || *end || errno) return false;
-    if ((double)read < least || (double)read > most) return false;
+    if ((double)read < min || (double)read > max) return false;
     *value = (int)read;
     return true;
 }
@@ -30,13 +30,13 @@ static bool read_seed(const char *text, uint64_t *value)
     return errno == 0;
 }
 
-static bool read_real(const char *text, double least, double most, double *value)
+static bool read_real(const char *text, double min, double max, double *value)
 {
     char *end;
     errno = 0;
     double read = strtod(text, &end);
     if (strspn(text, "0123456789-+.eE") != strlen(text) || end == text || *end) return false;
-    if (errno || !isfinite(read) || read < least || read > most) return false;
+    if (errno || !isfinite(read) || read < min || read > max) return false;
     *value = read;
     return true;
 }
@@ -84,15 +84,15 @@ static int take(const struct command *command, struct option_row *row, const cha
         return wrong(command, "--%s: '%s' is not a whole number from 0 to 18446744073709551615",
                      row->name, text);
     case OPTION_WHOLE:
-        if (read_whole(text, row->least, row->most, row->value)) return GO_ON;
+        if (read_whole(text, row->min, row->max, row->value)) return GO_ON;
         return wrong(command, "--%s: '%s' is not a whole number from %.0f to %.0f", row->name, text,
-                     row->least, row->most);
+                     row->min, row->max);
     case OPTION_REAL:
         break;
     }
-    if (read_real(text, row->least, row->most, row->value)) return GO_ON;
-    return wrong(command, "--%s: '%s' is not a number from %g to %g", row->name, text, row->least,
-                 row->most);
+    if (read_real(text, row->min, row->max, row->value)) return GO_ON;
+    return wrong(command, "--%s: '%s' is not a number from %g to %g", row->name, text, row->min,
+                 row->max);
 }
 
 static void print_default(const struct option_row *row)
@@ -141,16 +141,16 @@ static int rest(struct command *command, int argc, char **argv)
 {
     int count = argc - optind;
     command->rest = argv + optind;
-    if (count > command->most)
-        return wrong(command, "'%s' is one argument too many", command->rest[command->most]);
-    if (count < command->least) return wrong(command, "%s is missing", command->arguments);
+    if (count > command->max)
+        return wrong(command, "'%s' is one argument too many", command->rest[command->max]);
+    if (count < command->min) return wrong(command, "%s is missing", command->arguments);
     return GO_ON;
 }
 
 int options_read(struct command *command, int argc, char **argv)
 {
-    struct option known[MOST_OPTIONS + 2] = {{0}};
-    int count = command->count < MOST_OPTIONS ? command->count : MOST_OPTIONS;
+    struct option known[MAX_OPTIONS + 2] = {{0}};
+    int count = command->count < MAX_OPTIONS ? command->count : MAX_OPTIONS;
     for (int i = 0; i < count; i++) {
         int argument = command->rows[i].kind == OPTION_FLAG ? no_argument : required_argument;
         known[i] = (struct option){command->rows[i].name, argument, NULL, FIRST + i};

@@ -4,13 +4,13 @@
 #include <math.h>
 #include <stdlib.h>
 
-void params_create(struct params *params, size_t room)
+void params_create(struct params *params, size_t capacity)
 {
-    *params = (struct params){.room = room, .left = {1, 1}};
-    params->value = grab(room, sizeof(float));
-    params->gradient = grab(room, sizeof(float));
-    params->mean = grab(room, sizeof(float));
-    params->square = grab(room, sizeof(float));
+    *params = (struct params){.capacity = capacity, .left = {1, 1}};
+    params->value = grab(capacity, sizeof(float));
+    params->gradient = grab(capacity, sizeof(float));
+    params->mean = grab(capacity, sizeof(float));
+    params->square = grab(capacity, sizeof(float));
 }
 
 void params_free(struct params *params)
@@ -25,20 +25,20 @@ void params_free(struct params *params)
 float *params_take(struct params *params, size_t count, float **gradient)
 {
     size_t first = params->count;
-    if (count > params->room - first) exit(failed("the block of parameters is too small"));
+    if (count > params->capacity - first) exit(failed("the block of parameters is too small"));
     params->count += count;
     *gradient = params->gradient + first;
     return params->value + first;
 }
 
-double params_step(struct params *params, float rate, float scale, float most)
+double params_step(struct params *params, float rate, float scale, float max)
 {
     const float beta1 = 0.9F, beta2 = 0.98F;
     double sum = 0;
     for (size_t i = 0; i < params->count; i++)
         sum += (double)params->gradient[i] * (double)params->gradient[i];
     double norm = sqrt(sum) * (double)scale;
-    if (most > 0 && norm > (double)most) scale *= (float)((double)most / norm);
+    if (max > 0 && norm > (double)max) scale *= (float)((double)max / norm);
     params->left[0] *= (double)beta1;
     params->left[1] *= (double)beta2;
     float size = rate * (float)(sqrt(1 - params->left[1]) / (1 - params->left[0]));

@@ -48,7 +48,7 @@ struct option_row {
     void *value;
     const char *argument; /* as --help shows it */
     const char *help;
-    double least, most; /* of a number */
+    double min, max; /* of a number */
     bool given;
 };
 struct command {
@@ -56,8 +56,8 @@ struct command {
     const char *purpose;          /* a few lines for --help */
     struct option_row *rows;
     int count;
-    int least, most; /* how many arguments that are not options */
-    char **rest;     /* those; set by options_read */
+    int min, max; /* how many arguments that are not options */
+    char **rest;  /* those; set by options_read */
 };
 enum { GO_ON = -1 };
 int options_read(struct command *command, int argc, char **argv); /* GO_ON or an exit code */

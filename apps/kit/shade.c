@@ -4,7 +4,7 @@
 #include "kit/svg.h"
 #include <stdlib.h>
 
-void shade_colour(float weight, char colour[8])
+void shade_color(float weight, char color[8])
 {
     static const int white[3] = {255, 255, 255}, dark[3] = {8, 48, 107};
     static const int middle[3] = {107, 174, 214};
@@ -16,13 +16,13 @@ void shade_colour(float weight, char colour[8])
         float share = weight < 0.5F ? 2 * weight : 2 * weight - 1;
         rgb[i] = (int)((float)from + share * (float)(to - from) + 0.5F);
     }
-    snprintf(colour, 8, "#%02X%02X%02X", rgb[0] & 255, rgb[1] & 255, rgb[2] & 255);
+    snprintf(color, 8, "#%02X%02X%02X", rgb[0] & 255, rgb[1] & 255, rgb[2] & 255);
 }
 
 static void put_name(struct svg *svg, double x, double y, double degrees, rapt_text name)
 {
     char *text = printable(name);
-    svg_text_turned(svg, x, y, 13, degrees, degrees < 0 ? SVG_LEFT : SVG_RIGHT, "#222222", text);
+    svg_text_rotated(svg, x, y, 13, degrees, degrees < 0 ? SVG_LEFT : SVG_RIGHT, "#222222", text);
     free(text);
 }
 
@@ -34,9 +34,9 @@ void shade_map(struct svg *svg, double x, double y, double cell, int rows, int c
         for (int c = 0; c < columns; c++) {
             float weight = weights[(size_t)r * (size_t)columns + (size_t)c];
             double left = x + c * cell;
-            char colour[8];
-            shade_colour(weight, colour);
-            svg_rect(svg, left, top, cell, cell, colour, "#D8D8D8");
+            char color[8];
+            shade_color(weight, color);
+            svg_rect(svg, left, top, cell, cell, color, "#D8D8D8");
             if (cell >= 22 && weight > 0.095F)
                 svg_text(svg, left + cell / 2, top + cell / 2 + 4, 11, SVG_MIDDLE,
                          weight > 0.55F ? "white" : "#333333", "%.0f", (double)(100 * weight));

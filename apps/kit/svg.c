@@ -51,7 +51,7 @@ void svg_line(struct svg *svg, double x1, double y1, double x2, double y2, const
             x1, y1, x2, y2, stroke, thickness);
 }
 
-void svg_polyline(struct svg *svg, int count, const double *points, const char *colour,
+void svg_polyline(struct svg *svg, int count, const double *points, const char *color,
                   double thickness, int closed)
 {
     fprintf(svg->file, "<%s points=\"", closed ? "polygon" : "polyline");
@@ -59,7 +59,7 @@ void svg_polyline(struct svg *svg, int count, const double *points, const char *
         fprintf(svg->file, "%s%.6g,%.6g", i > 0 ? " " : "", points[2 * i], points[2 * i + 1]);
     fprintf(svg->file,
             "\" fill=\"%s\" stroke=\"%s\" stroke-width=\"%g\" stroke-linejoin=\"round\"/>\n",
-            closed ? colour : "none", colour, thickness);
+            closed ? color : "none", color, thickness);
 }
 
 static void put_escaped(FILE *file, const char *text)
@@ -76,13 +76,13 @@ static void put_escaped(FILE *file, const char *text)
     }
 }
 
-void svg_text_turned(struct svg *svg, double x, double y, double size, double degrees,
-                     enum svg_anchor anchor, const char *colour, const char *text)
+void svg_text_rotated(struct svg *svg, double x, double y, double size, double degrees,
+                      enum svg_anchor anchor, const char *color, const char *text)
 {
     static const char *const anchors[] = {"start", "middle", "end"};
     fprintf(svg->file,
             "<text x=\"%.6g\" y=\"%.6g\" font-size=\"%g\" text-anchor=\"%s\" fill=\"%s\"", x, y,
-            size, anchors[anchor], colour);
+            size, anchors[anchor], color);
     if (degrees < 0 || degrees > 0)
         fprintf(svg->file, " transform=\"rotate(%g %.6g %.6g)\"", degrees, x, y);
     fputc('>', svg->file);
@@ -91,12 +91,12 @@ void svg_text_turned(struct svg *svg, double x, double y, double size, double de
 }
 
 void svg_text(struct svg *svg, double x, double y, double size, enum svg_anchor anchor,
-              const char *colour, const char *format, ...)
+              const char *color, const char *format, ...)
 {
     char text[1024];
     va_list list;
     va_start(list, format);
     vsnprintf(text, sizeof text, format, list);
     va_end(list);
-    svg_text_turned(svg, x, y, size, 0, anchor, colour, text);
+    svg_text_rotated(svg, x, y, size, 0, anchor, color, text);
 }

@@ -52,10 +52,10 @@ int threads_used(int asked)
 {
     if (asked > 0) return asked;
     cpu_set_t set;
-    int most = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+    int max = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
     const char *wish = getenv("OMP_NUM_THREADS");
     int wished = wish != NULL ? atoi(wish) : 0;
-    return wished > 0 && wished < most ? wished : most;
+    return wished > 0 && wished < max ? wished : max;
 }
 
 static volatile sig_atomic_t stop;

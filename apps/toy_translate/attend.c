@@ -82,8 +82,8 @@ int command_attend(int argc, char **argv)
                               .purpose = purpose,
                               .rows = rows,
                               .count = sizeof rows / sizeof *rows,
-                              .least = 1,
-                              .most = 1};
+                              .min = 1,
+                              .max = 1};
     int code = options_read(&command, argc, argv);
     return code == GO_ON ? attend(&search, command.rest[0], layer, head, numbers, json) : code;
 }

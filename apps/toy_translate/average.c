@@ -23,23 +23,23 @@ static void copy_in(rapt_model *model, const float *data)
 
 void average_create(struct average *average, const rapt_model *model, int epochs)
 {
-    *average = (struct average){.room = epochs > 1 ? epochs : 0};
+    *average = (struct average){.capacity = epochs > 1 ? epochs : 0};
     for (int i = 0; i < rapt_model_tensors(model); i++) {
         rapt_tensor tensor = rapt_model_tensor(model, i);
         average->size += (size_t)tensor.rows * (size_t)tensor.columns;
     }
-    average->epochs = grab((size_t)average->room, sizeof *average->epochs);
-    if (average->room > 0) average->raw = grab(average->size, sizeof *average->raw);
+    average->epochs = grab((size_t)average->capacity, sizeof *average->epochs);
+    if (average->capacity > 0) average->raw = grab(average->size, sizeof *average->raw);
 }
 
 void average_add(struct average *average, const rapt_model *model)
 {
-    if (average->room == 0) return;
-    int slot = (average->first + average->count) % average->room;
-    if (average->count < average->room)
+    if (average->capacity == 0) return;
+    int slot = (average->first + average->count) % average->capacity;
+    if (average->count < average->capacity)
         average->count++;
     else
-        average->first = (average->first + 1) % average->room;
+        average->first = (average->first + 1) % average->capacity;
     if (average->epochs[slot] == NULL)
         average->epochs[slot] = grab(average->size, sizeof *average->epochs[slot]);
     copy_out(model, average->epochs[slot]);
@@ -52,7 +52,7 @@ void average_apply(struct average *average, rapt_model *model)
     for (size_t i = 0; i < average->size; i++) {
         double sum = 0;
         for (int e = 0; e < average->count; e++)
-            sum += (double)average->epochs[(average->first + e) % average->room][i];
+            sum += (double)average->epochs[(average->first + e) % average->capacity][i];
         mean[i] = (float)(sum / average->count);
     }
     copy_in(model, mean);
@@ -66,7 +66,7 @@ void average_undo(struct average *average, rapt_model *model)
 
 void average_free(struct average *average)
 {
-    for (int e = 0; e < average->room; e++) free(average->epochs[e]);
+    for (int e = 0; e < average->capacity; e++) free(average->epochs[e]);
     free(average->epochs);
     free(average->raw);
     *average = (struct average){0};

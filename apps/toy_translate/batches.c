@@ -38,15 +38,15 @@ static size_t length_of(const struct side *side, size_t index)
 int batches_create(struct batches *batches, const struct examples *examples, size_t budget)
 {
     if (examples->count > UINT32_MAX) return failed("too many sentence pairs");
-    size_t count = examples->count, most = budget / 2 + 2;
+    size_t count = examples->count, max = budget / 2 + 2;
     *batches = (struct batches){.examples = examples, .budget = budget};
     batches->order = grab(count, sizeof *batches->order);
     batches->cuts = grab(count + 1, sizeof *batches->cuts);
     batches->keys = grab(count, sizeof *batches->keys);
     batches->source_ids = grab(budget, sizeof *batches->source_ids);
     batches->target_ids = grab(budget, sizeof *batches->target_ids);
-    batches->source_starts = grab(most, sizeof *batches->source_starts);
-    batches->target_starts = grab(most, sizeof *batches->target_starts);
+    batches->source_starts = grab(max, sizeof *batches->source_starts);
+    batches->target_starts = grab(max, sizeof *batches->target_starts);
     return EXIT_FINE;
 }
 
@@ -83,24 +83,24 @@ static void cut(struct batches *batches)
 /* Fisher and Yates' shuffle of whole batches. keys serves as room for the new order. */
 static void shuffle(struct batches *batches, uint64_t *state)
 {
-    size_t *place = grab(batches->count + 1, sizeof *place);
+    size_t *position = grab(batches->count + 1, sizeof *position);
     size_t *cuts = grab(batches->count + 1, sizeof *cuts);
     size_t at = 0;
-    for (size_t b = 0; b < batches->count; b++) place[b] = b;
+    for (size_t b = 0; b < batches->count; b++) position[b] = b;
     for (size_t b = batches->count; b > 1; b--) {
-        size_t other = (size_t)(draw(state) % b), kept = place[b - 1];
-        place[b - 1] = place[other];
-        place[other] = kept;
+        size_t other = (size_t)(draw(state) % b), kept = position[b - 1];
+        position[b - 1] = position[other];
+        position[other] = kept;
     }
     for (size_t b = 0; b < batches->count; b++) {
         cuts[b] = at;
-        for (size_t i = batches->cuts[place[b]]; i < batches->cuts[place[b] + 1]; i++)
+        for (size_t i = batches->cuts[position[b]]; i < batches->cuts[position[b] + 1]; i++)
             batches->keys[at++].index = (uint32_t)batches->order[i];
     }
     cuts[batches->count] = at;
     for (size_t i = 0; i < at; i++) batches->order[i] = batches->keys[i].index;
     memcpy(batches->cuts, cuts, (batches->count + 1) * sizeof *cuts);
-    free(place);
+    free(position);
     free(cuts);
 }
 

@@ -10,15 +10,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define STATE_NOTE "toy_translate.state"
+#define STATE_KEY "toy_translate.state"
 
-int room_check(const struct learner *learner)
+int capacity_check(const struct learner *learner)
 {
     const char *out = learner->recipe->out;
     struct stat found;
     if (stat(out, &found) == 0 && !S_ISREG(found.st_mode))
         return failed("--out %s: it exists and is not a regular file", out);
-    size_t models = 1 + (size_t)learner->average.room;
+    size_t models = 1 + (size_t)learner->average.capacity;
     if (learner->recipe->checkpoint) models += 3;
     off_t bytes = (off_t)(models * 4 * rapt_model_parameters(learner->model));
     char *probe = join("%s.probe", out);
@@ -38,9 +38,9 @@ int room_check(const struct learner *learner)
 int model_save(const struct learner *learner, const char *path)
 {
     rapt_message why = {""};
-    rapt_note notes[2];
-    int count = vocabulary_notes(&learner->vocabulary, notes);
-    if (rapt_model_save(learner->model, path, notes, count, &why) == RAPT_OK) return EXIT_FINE;
+    rapt_metadata metadata[2];
+    int count = vocabulary_metadata(&learner->vocabulary, metadata);
+    if (rapt_model_save(learner->model, path, metadata, count, &why) == RAPT_OK) return EXIT_FINE;
     return failed("%s", why.text);
 }
 
@@ -53,16 +53,17 @@ int checkpoint_save(struct learner *learner)
 {
     if (!learner->recipe->checkpoint) return EXIT_FINE;
     rapt_message why = {""};
-    rapt_note notes[3];
+    rapt_metadata metadata[3];
     char *state = state_write(learner);
-    int count = vocabulary_notes(&learner->vocabulary, notes);
-    notes[count] = (rapt_note){STATE_NOTE, state};
-    rapt_status status = rapt_trainer_save(learner->trainer, learner->path, notes, count + 1, &why);
+    int count = vocabulary_metadata(&learner->vocabulary, metadata);
+    metadata[count] = (rapt_metadata){STATE_KEY, state};
+    rapt_status status =
+        rapt_trainer_save(learner->trainer, learner->path, metadata, count + 1, &why);
     free(state);
     if (status != RAPT_OK) return failed("%s", why.text);
     learner->written = now();
-    int old = learner->state.epoch - 1 - learner->average.room;
-    if (learner->average.room > 0 && old > 0) {
+    int old = learner->state.epoch - 1 - learner->average.capacity;
+    if (learner->average.capacity > 0 && old > 0) {
         char *path = epoch_path(learner, old);
         unlink(path);
         free(path);
@@ -75,7 +76,7 @@ int checkpoint_open(struct learner *learner)
     rapt_message why = {""};
     if (rapt_model_load(&learner->model, learner->path, NULL, &why) != RAPT_OK)
         return failed("--resume: %s", why.text);
-    int code = state_read(learner, rapt_model_note(learner->model, STATE_NOTE));
+    int code = state_read(learner, rapt_model_metadata(learner->model, STATE_KEY));
     return code != EXIT_FINE ? code : vocabulary_load(&learner->vocabulary, learner->model);
 }
 
@@ -98,8 +99,9 @@ int checkpoint_continue(struct learner *learner)
     rapt_message why = {""};
     if (rapt_trainer_load(learner->trainer, learner->path, &why) != RAPT_OK)
         return failed("--resume: %s", why.text);
-    int code = EXIT_FINE, room = learner->average.room, epoch = learner->state.epoch;
-    for (int e = epoch > room ? epoch - room : 1; room > 0 && e < epoch && code == EXIT_FINE; e++)
+    int code = EXIT_FINE, capacity = learner->average.capacity, epoch = learner->state.epoch;
+    for (int e = epoch > capacity ? epoch - capacity : 1;
+         capacity > 0 && e < epoch && code == EXIT_FINE; e++)
         code = load_epoch(learner, e);
     return code;
 }

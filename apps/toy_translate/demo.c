@@ -87,7 +87,7 @@ static int write_corpus(const struct demo *demo)
     return EXIT_FINE;
 }
 
-static int find_place(struct demo *demo)
+static int find_position(struct demo *demo)
 {
     if (demo->recipe.out != NULL) return EXIT_FINE;
     const char *base = getenv("TMPDIR");
@@ -112,7 +112,7 @@ static int load(struct demo *demo)
     return search_open(&search, "demo", &demo->translator);
 }
 
-static int give(void *user, const rapt_translation *t)
+static int callback(void *user, const rapt_translation *t)
 {
     const struct corpus_pair *pair = (const struct corpus_pair *)user + t->sentence;
     char *text = printable((rapt_text){t->text, t->size});
@@ -132,7 +132,8 @@ static int show_examples(const struct demo *demo)
     memcpy(copies, pairs, count * sizeof *copies);
     for (size_t i = 0; i < count; i++)
         texts[i] = (rapt_text){pairs[i].source, strlen(pairs[i].source)};
-    rapt_status status = rapt_translate_many(demo->translator, texts, count, 0, give, copies, &why);
+    rapt_status status =
+        rapt_translate_many(demo->translator, texts, count, 0, callback, copies, &why);
     free(texts);
     free(copies);
     return status == RAPT_OK ? EXIT_FINE : failed("%s", why.text);
@@ -169,7 +170,7 @@ static int run(struct demo *demo, bool json)
     int code = make_corpus(demo);
     if (code != EXIT_FINE || demo->write_corpus != NULL)
         return code == EXIT_FINE ? write_corpus(demo) : code;
-    code = find_place(demo);
+    code = find_position(demo);
     if (code == EXIT_FINE) code = learn(&demo->recipe, &demo->train, &demo->valid);
     if (code == EXIT_FINE) code = load(demo);
     if (code == EXIT_FINE) code = score_pairs(&demo->score, demo->translator, &demo->heldout);

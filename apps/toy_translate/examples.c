@@ -11,12 +11,12 @@ static void side_make(struct side *side, const rapt_text *texts, size_t count)
 }
 
 /* Appends one sentence behind `at`; returns where it ends. */
-static size_t encode(const struct side *side, const rapt_tokeniser *tokeniser, rapt_text text,
+static size_t encode(const struct side *side, const rapt_tokenizer *tokenizer, rapt_text text,
                      size_t at, bool begin)
 {
     size_t count = 0;
     if (begin) side->ids[at++] = RAPT_TOKEN_BEGIN;
-    rapt_tokeniser_encode(tokeniser, text, side->ids + at, NULL, text.size, &count);
+    rapt_tokenizer_encode(tokenizer, text, side->ids + at, NULL, text.size, &count);
     side->ids[at + count] = RAPT_TOKEN_END;
     return at + count + 1;
 }

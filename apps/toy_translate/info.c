@@ -3,9 +3,9 @@
 
 static int describe(const rapt_model *model, const char *path, json_t **object)
 {
-    const char *config = rapt_model_note(model, "rapt.config");
-    const char *joint = rapt_model_note(model, "rapt.tokeniser");
-    const char *source = rapt_model_note(model, "rapt.source_tokeniser");
+    const char *config = rapt_model_metadata(model, "rapt.config");
+    const char *joint = rapt_model_metadata(model, "rapt.tokenizer");
+    const char *source = rapt_model_metadata(model, "rapt.source_tokenizer");
     *object = config != NULL ? json_loads(config, 0, NULL) : NULL;
     if (*object == NULL) return failed("%s: its configuration cannot be read", path);
     json_t *more =

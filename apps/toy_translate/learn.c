@@ -78,7 +78,7 @@ static int end_epoch(struct learner *learner)
     int code = EXIT_FINE;
     double valid = NAN;
     average_add(&learner->average, learner->model);
-    if (learner->recipe->checkpoint && learner->average.room > 0) {
+    if (learner->recipe->checkpoint && learner->average.capacity > 0) {
         char *path = epoch_path(learner, state->epoch);
         code = model_save(learner, path);
         free(path);
@@ -157,7 +157,7 @@ int learn(const struct recipe *recipe, const struct pairs *train, const struct p
         say("%zu pairs to train on, %zu to validate with; %zu parameters, vocabulary %d; %d "
             "threads",
             learner.train.count, learner.valid.count, rapt_model_parameters(learner.model),
-            rapt_tokeniser_vocab(learner.vocabulary.target), recipe->threads);
+            rapt_tokenizer_vocab(learner.vocabulary.target), recipe->threads);
     if (code == EXIT_FINE) code = run(&learner);
     release(&learner);
     return code;

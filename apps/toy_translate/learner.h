@@ -20,7 +20,7 @@ struct state {
 
 /* The parameters at the end of the last epochs, oldest first from `first` on. */
 struct average {
-    int room, count, first;
+    int capacity, count, first;
     size_t size;    /* parameters of a model */
     float **epochs; /* [room][size] */
     float *raw;     /* [size] what the mean stands in for */
@@ -63,7 +63,7 @@ char *state_write(const struct learner *learner);
 int state_read(struct learner *learner, const char *text);
 
 /* ---- checkpoint.c ---- */
-int room_check(const struct learner *learner); /* can the files be written, and do they fit? */
+int capacity_check(const struct learner *learner); /* can the files be written, and do they fit? */
 int checkpoint_save(struct learner *learner);
 int checkpoint_open(struct learner *learner);     /* the model, vocabulary and state */
 int checkpoint_continue(struct learner *learner); /* the trainer and the average */

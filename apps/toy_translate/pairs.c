@@ -19,11 +19,12 @@ static int read_file(struct lines *lines, const char *name)
     *lines = (struct lines){.name = name};
     FILE *file = fopen(name, "rb");
     if (file == NULL) return failed("%s: %s", name, strerror(errno));
-    size_t room = 0, read;
+    size_t capacity = 0, read;
     do {
-        if (lines->size == room) lines->bytes = regrab(lines->bytes, room = room * 2 + 65536, 1);
+        if (lines->size == capacity)
+            lines->bytes = regrab(lines->bytes, capacity = capacity * 2 + 65536, 1);
         errno = 0;
-        read = fread(lines->bytes + lines->size, 1, room - lines->size, file);
+        read = fread(lines->bytes + lines->size, 1, capacity - lines->size, file);
         lines->size += read;
     } while (read > 0);
     int wrong = ferror(file) ? (errno ? errno : EIO) : 0;
@@ -67,11 +68,11 @@ static int cut(const struct lines *lines, rapt_text *source, rapt_text *target)
 
 void pairs_add(struct pairs *pairs, rapt_text source, rapt_text target, size_t line)
 {
-    if (pairs->count == pairs->room) {
-        pairs->room = pairs->room * 2 + 1024;
-        pairs->source = regrab(pairs->source, pairs->room, sizeof *pairs->source);
-        pairs->target = regrab(pairs->target, pairs->room, sizeof *pairs->target);
-        pairs->line = regrab(pairs->line, pairs->room, sizeof *pairs->line);
+    if (pairs->count == pairs->capacity) {
+        pairs->capacity = pairs->capacity * 2 + 1024;
+        pairs->source = regrab(pairs->source, pairs->capacity, sizeof *pairs->source);
+        pairs->target = regrab(pairs->target, pairs->capacity, sizeof *pairs->target);
+        pairs->line = regrab(pairs->line, pairs->capacity, sizeof *pairs->line);
     }
     pairs->source[pairs->count] = source;
     pairs->target[pairs->count] = target;
@@ -159,10 +160,10 @@ int pairs_read(struct pairs *pairs, const char *data, const char *source, const 
     return code != EXIT_FINE ? code : tell(pairs, &out);
 }
 
-void pairs_split(struct pairs *pairs, struct pairs *tail, size_t most)
+void pairs_split(struct pairs *pairs, struct pairs *tail, size_t max)
 {
     size_t count = pairs->count / 100;
-    if (count > most) count = most;
+    if (count > max) count = max;
     if (count == 0) count = 1;
     *tail = (struct pairs){.name = pairs->name};
     for (size_t i = pairs->count - count; i < pairs->count; i++)

@@ -12,7 +12,7 @@ int recipe_config(const struct recipe *recipe, rapt_config *config)
     if (recipe->layers > 0) config->encoder_layers = config->decoder_layers = recipe->layers;
     if (recipe->width > 0) config->width = recipe->width;
     if (recipe->heads > 0) config->heads = recipe->heads;
-    if (recipe->hidden > 0) config->hidden = recipe->hidden;
+    if (recipe->hidden > 0) config->ffn_width = recipe->hidden;
     variant_apply(&recipe->variant, config);
     if (recipe->separate) config->tie = RAPT_TIE_OUTPUT;
     if (rapt_config_check(config, &why) == RAPT_OK) return EXIT_FINE;
@@ -29,8 +29,8 @@ static int create_model(struct learner *learner, const struct pairs *train)
     code = vocabulary_learn(&learner->vocabulary, train, recipe->vocab, recipe->exact_vocab,
                             recipe->separate);
     if (code != EXIT_FINE) return code;
-    config.source_vocab = rapt_tokeniser_vocab(learner->vocabulary.source);
-    config.target_vocab = rapt_tokeniser_vocab(learner->vocabulary.target);
+    config.source_vocab = rapt_tokenizer_vocab(learner->vocabulary.source);
+    config.target_vocab = rapt_tokenizer_vocab(learner->vocabulary.target);
     if (rapt_model_create(&learner->model, &config, recipe->seed, NULL, &why) == RAPT_OK)
         return EXIT_FINE;
     return failed("%s", why.text);
@@ -88,7 +88,7 @@ int prepare(struct learner *learner, const struct pairs *train, const struct pai
     int code = recipe->resume ? checkpoint_open(learner) : create_model(learner, train);
     if (code != EXIT_FINE) return code;
     average_create(&learner->average, learner->model, recipe->average);
-    code = room_check(learner);
+    code = capacity_check(learner);
     if (code == EXIT_FINE) code = create_batches(learner, train, valid);
     if (code == EXIT_FINE) code = create_trainer(learner);
     if (code == EXIT_FINE && recipe->resume) code = checkpoint_continue(learner);

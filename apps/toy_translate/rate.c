@@ -14,7 +14,7 @@ double elapsed(const struct learner *learner)
     return learner->before + now() - learner->begun;
 }
 
-static double most(double a, double b)
+static double max(double a, double b)
 {
     return a > b ? a : b;
 }
@@ -25,12 +25,12 @@ double share_done(const struct learner *learner)
     const struct state *state = &learner->state;
     double share = 0;
     double epochs = state->epoch - 1 + (double)state->position / (double)learner->batches.count;
-    if (recipe->steps > 0) share = most(share, (double)state->step / recipe->steps);
-    if (recipe->epochs > 0) share = most(share, epochs / recipe->epochs);
+    if (recipe->steps > 0) share = max(share, (double)state->step / recipe->steps);
+    if (recipe->epochs > 0) share = max(share, epochs / recipe->epochs);
     /* The last validation has to fit in too. */
     if (recipe->minutes > 0)
-        share = most(share,
-                     elapsed(learner) / most(1e-9, 60 * recipe->minutes - 1.5 * learner->judging));
+        share =
+            max(share, elapsed(learner) / max(1e-9, 60 * recipe->minutes - 1.5 * learner->judging));
     return share < 1 ? share : 1;
 }
 
@@ -43,10 +43,10 @@ double time_left(const struct learner *learner)
 double rate_now(const struct learner *learner)
 {
     const struct recipe *recipe = learner->recipe;
-    double step = (double)(learner->state.step + 1), warmup = most(1, recipe->warmup);
+    double step = (double)(learner->state.step + 1), warmup = max(1, recipe->warmup);
     double rise = step / warmup, share = share_done(learner);
     bool linear = strcmp(recipe->schedule, "linear") == 0;
-    if (linear) rise = most(rise, share / 0.2);
+    if (linear) rise = max(rise, share / 0.2);
     double rate = recipe->rate * (rise < 1 ? rise : 1);
     if (linear) return rate * (1 - share);
     if (strcmp(recipe->schedule, "inverse-sqrt") == 0)

@@ -8,7 +8,7 @@ struct scoring {
     rapt_status status;
 };
 
-static int give(void *user, const rapt_translation *t)
+static int callback(void *user, const rapt_translation *t)
 {
     struct scoring *scoring = user;
     struct score *score = scoring->score;
@@ -24,9 +24,10 @@ static int give(void *user, const rapt_translation *t)
         memcmp(hypothesis.bytes, reference.bytes, reference.size) == 0)
         score->exact++;
     rapt_status status =
-        rapt_bleu_add(&score->cased, RAPT_BLEU_13A, 0, hypothesis, reference, NULL);
+        rapt_bleu_add(&score->cased, RAPT_BLEU_TOKENS_13A, 0, hypothesis, reference, NULL);
     if (status == RAPT_OK)
-        status = rapt_bleu_add(&score->lowered, RAPT_BLEU_NONE, 1, hypothesis, reference, NULL);
+        status =
+            rapt_bleu_add(&score->lowered, RAPT_BLEU_TOKENS_NONE, 1, hypothesis, reference, NULL);
     if (status == RAPT_OK) status = rapt_chrf_add(&score->chrf, hypothesis, reference, NULL);
     scoring->status = status;
     return status != RAPT_OK;
@@ -39,7 +40,7 @@ int score_pairs(struct score *score, rapt_translator *translator, const struct p
     double begun = now();
     *score = (struct score){0};
     rapt_status status =
-        rapt_translate_many(translator, pairs->source, pairs->count, 0, give, &scoring, &why);
+        rapt_translate_many(translator, pairs->source, pairs->count, 0, callback, &scoring, &why);
     score->seconds = now() - begun;
     if (status != RAPT_OK) return failed("%s", why.text);
     if (scoring.status != RAPT_OK) return failed("scores: %s", rapt_status_text(scoring.status));

@@ -13,7 +13,7 @@ char *options_text(const struct recipe *recipe)
     char *text =
         join("layers %d width %d heads %d hidden %d vocab %d separate %d dropout %.9g smoothing "
              "%.9g rate %.9g warmup %d schedule %s batch-tokens %d average %d seed %llu%s",
-             config.encoder_layers, config.width, config.heads, config.hidden, recipe->vocab,
+             config.encoder_layers, config.width, config.heads, config.ffn_width, recipe->vocab,
              recipe->separate, recipe->dropout, recipe->smoothing, recipe->rate, recipe->warmup,
              recipe->schedule, recipe->batch_tokens, recipe->average,
              (unsigned long long)recipe->seed, variant);

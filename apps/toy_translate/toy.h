@@ -21,7 +21,7 @@ void progress_count(struct progress *progress, long long tokens);
 /* ---- pairs.c: sentence pairs from files ---- */
 enum { LONGEST_LINE = 1 << 16 }; /* bytes of a sentence; pairs with a longer one are left out */
 struct pairs {
-    size_t count, room;
+    size_t count, capacity;
     rapt_text *source, *target; /* [count] into owned */
     size_t *line;               /* [count] where they stood, from 1 */
     const char *name;           /* of the file, for messages */
@@ -30,19 +30,20 @@ struct pairs {
 int pairs_read(struct pairs *pairs, const char *data, const char *source, const char *target);
 void pairs_add(struct pairs *pairs, rapt_text source, rapt_text target, size_t line);
 /* Moves the last pairs into *tail: one in a hundred, at least 1 and at most `most`. */
-void pairs_split(struct pairs *pairs, struct pairs *tail, size_t most);
+void pairs_split(struct pairs *pairs, struct pairs *tail, size_t max);
 uint64_t pairs_hash(uint64_t hash, const struct pairs *pairs);
 void pairs_free(struct pairs *pairs);
 
 /* ---- vocabulary.c ---- */
 struct vocabulary {
-    rapt_tokeniser *source, *target; /* the same one if joint */
-    char *notes[2];
+    rapt_tokenizer *source, *target; /* the same one if joint */
+    char *metadata[2];
 };
 int vocabulary_learn(struct vocabulary *vocabulary, const struct pairs *pairs, int vocab,
                      bool exactly, bool separate);
 int vocabulary_load(struct vocabulary *vocabulary, const rapt_model *model);
-int vocabulary_notes(const struct vocabulary *vocabulary, rapt_note notes[2]); /* how many */
+int vocabulary_metadata(const struct vocabulary *vocabulary,
+                        rapt_metadata metadata[2]); /* how many */
 void vocabulary_free(struct vocabulary *vocabulary);
 
 /* ---- examples.c: pairs as tokens ---- */
@@ -79,8 +80,8 @@ void batches_free(struct batches *batches);
 
 /* ---- variant.c: which attention a model learns with ---- */
 struct variant { /* names of the library's tables; NULL: not given */
-    const char *score, *self_score, *cross_score, *keys, *self_keys, *cross_keys, *weighing,
-        *self_weighing, *cross_weighing;
+    const char *score, *self_score, *cross_score, *keys, *self_keys, *cross_keys, *normalizer,
+        *self_normalizer, *cross_normalizer;
     double radius, temperature; /* 0: the library's own */
     int score_hidden;
 };
@@ -118,7 +119,7 @@ struct words {
     rapt_text *texts; /* [count]; the last is the end's */
     char *bytes;
 };
-void words_make(struct words *words, const rapt_tokeniser *tokeniser, const int32_t *ids,
+void words_make(struct words *words, const rapt_tokenizer *tokenizer, const int32_t *ids,
                 int count);
 void words_free(struct words *words);
 /* weights [target tokens + end][source tokens + end] to grid [target words + end][source words +
@@ -148,7 +149,7 @@ struct score {
 int score_pairs(struct score *score, rapt_translator *translator, const struct pairs *pairs);
 double score_exact(const struct score *score); /* per cent */
 
-/* ---- attending.c ---- */
+/* ---- record_attention.c ---- */
 struct attention {
     struct words source, target;
     float *grid; /* [target words + end][source words + end] */

@@ -48,7 +48,7 @@ static void print_alignment(const struct job *job, const rapt_translation *t)
     words_free(&target);
 }
 
-static int give(void *user, const rapt_translation *t)
+static int callback(void *user, const rapt_translation *t)
 {
     struct job *job = user;
     char *text = printable((rapt_text){t->text, t->size});
@@ -90,13 +90,13 @@ static rapt_text text_of(struct job *job, char *line, size_t size)
     return text;
 }
 
-static void read_window(struct job *job, size_t most)
+static void read_window(struct job *job, size_t max)
 {
     job->count = 0;
-    while (job->count < most) {
+    while (job->count < max) {
         char *line = NULL;
-        size_t room = 0;
-        ssize_t size = getline(&line, &room, stdin);
+        size_t capacity = 0;
+        ssize_t size = getline(&line, &capacity, stdin);
         if (size < 0) {
             free(line);
             return;
@@ -109,14 +109,14 @@ static void read_window(struct job *job, size_t most)
 
 static int run(struct job *job)
 {
-    size_t most = isatty(STDIN_FILENO) ? 1 : WINDOW;
+    size_t max = isatty(STDIN_FILENO) ? 1 : WINDOW;
     int code = EXIT_FINE;
     while (code == EXIT_FINE) {
-        read_window(job, most);
+        read_window(job, max);
         if (job->count == 0) break;
         rapt_message why = {""};
-        if (rapt_translate_many(job->translator, job->texts, job->count, job->alignments, give, job,
-                                &why) != RAPT_OK)
+        if (rapt_translate_many(job->translator, job->texts, job->count, job->alignments, callback,
+                                job, &why) != RAPT_OK)
             code = failed("%s", why.text);
         for (size_t i = 0; i < job->count; i++) free(job->lines[i]);
         if (finish_output() != EXIT_FINE) code = EXIT_FAILED;

@@ -11,14 +11,14 @@ static const char *score_name(int value)
     return rapt_score_name((rapt_score)value);
 }
 
-static const char *reach_name(int value)
+static const char *locality_name(int value)
 {
-    return rapt_reach_name((rapt_reach)value);
+    return rapt_locality_name((rapt_locality)value);
 }
 
-static const char *weighing_name(int value)
+static const char *normalizer_name(int value)
 {
-    return rapt_weighing_name((rapt_weighing)value);
+    return rapt_normalizer_name((rapt_normalizer)value);
 }
 
 /* "soft|argmax|...", all that the table holds; never freed: options live as long as the program. */
@@ -35,23 +35,23 @@ static const char *choices(name_of *name)
 
 void variant_rows(struct variant *v, struct option_row rows[VARIANT_ROWS])
 {
-    static const char *scores, *reaches, *weighings;
+    static const char *scores, *localities, *normalizers;
     if (scores == NULL) {
         scores = choices(score_name);
-        reaches = choices(reach_name);
-        weighings = choices(weighing_name);
+        localities = choices(locality_name);
+        normalizers = choices(normalizer_name);
     }
     /* clang-format off */
     const struct option_row all[VARIANT_ROWS] = {
         {"score", OPTION_CHOICE, &v->score, scores, "how attention compares, everywhere", 0, 0, 0},
         {"self-score", OPTION_CHOICE, &v->self_score, scores, "the same of self-attention,", 0, 0, 0},
         {"cross-score", OPTION_CHOICE, &v->cross_score, scores, "of cross-attention", 0, 0, 0},
-        {"keys", OPTION_CHOICE, &v->keys, reaches, "which tokens it sees, everywhere", 0, 0, 0},
-        {"self-keys", OPTION_CHOICE, &v->self_keys, reaches, "the same of self-attention,", 0, 0, 0},
-        {"cross-keys", OPTION_CHOICE, &v->cross_keys, reaches, "of cross-attention", 0, 0, 0},
-        {"weighing", OPTION_CHOICE, &v->weighing, weighings, "how scores become weights, everywhere", 0, 0, 0},
-        {"self-weighing", OPTION_CHOICE, &v->self_weighing, weighings, "the same of self-attention,", 0, 0, 0},
-        {"cross-weighing", OPTION_CHOICE, &v->cross_weighing, weighings, "of cross-attention", 0, 0, 0},
+        {"locality", OPTION_CHOICE, &v->keys, localities, "which tokens it sees, everywhere", 0, 0, 0},
+        {"self-locality", OPTION_CHOICE, &v->self_keys, localities, "the same of self-attention,", 0, 0, 0},
+        {"cross-locality", OPTION_CHOICE, &v->cross_keys, localities, "of cross-attention", 0, 0, 0},
+        {"normalizer", OPTION_CHOICE, &v->normalizer, normalizers, "how scores become weights, everywhere", 0, 0, 0},
+        {"self-normalizer", OPTION_CHOICE, &v->self_normalizer, normalizers, "the same of self-attention,", 0, 0, 0},
+        {"cross-normalizer", OPTION_CHOICE, &v->cross_normalizer, normalizers, "of cross-attention", 0, 0, 0},
         {"radius", OPTION_REAL, &v->radius, "R", "of local keys; 0: 4", 0, 1e6, 0},
         {"temperature", OPTION_REAL, &v->temperature, "T", "of gumbel; 0: 1", 0, 1e6, 0},
         {"score-hidden", OPTION_WHOLE, &v->score_hidden, "N", "hidden units of additive scores; 0: a head's width", 0, 65536, 0},
@@ -73,10 +73,11 @@ void variant_apply(const struct variant *v, rapt_config *c)
 {
     c->self_score = (rapt_score)find(score_name, v->self_score, v->score);
     c->cross_score = (rapt_score)find(score_name, v->cross_score, v->score);
-    c->self_reach = (rapt_reach)find(reach_name, v->self_keys, v->keys);
-    c->cross_reach = (rapt_reach)find(reach_name, v->cross_keys, v->keys);
-    c->self_weighing = (rapt_weighing)find(weighing_name, v->self_weighing, v->weighing);
-    c->cross_weighing = (rapt_weighing)find(weighing_name, v->cross_weighing, v->weighing);
+    c->self_locality = (rapt_locality)find(locality_name, v->self_keys, v->keys);
+    c->cross_locality = (rapt_locality)find(locality_name, v->cross_keys, v->keys);
+    c->self_normalizer = (rapt_normalizer)find(normalizer_name, v->self_normalizer, v->normalizer);
+    c->cross_normalizer =
+        (rapt_normalizer)find(normalizer_name, v->cross_normalizer, v->normalizer);
     c->self_radius = c->cross_radius = (float)v->radius;
     c->self_temperature = c->cross_temperature = (float)v->temperature;
     c->score_hidden = v->score_hidden;
@@ -85,23 +86,25 @@ void variant_apply(const struct variant *v, rapt_config *c)
 /* Nothing for a softmax over scaled dot products: so it was before there were others. */
 char *variant_text(const rapt_config *c)
 {
-    bool plain = c->self_score == 0 && c->cross_score == 0 && c->self_reach == 0 &&
-                 c->cross_reach == 0 && c->self_weighing == 0 && c->cross_weighing == 0;
+    bool plain = c->self_score == 0 && c->cross_score == 0 && c->self_locality == 0 &&
+                 c->cross_locality == 0 && c->self_normalizer == 0 && c->cross_normalizer == 0;
     if (plain) return join("%s", "");
-    return join(" self-score %s cross-score %s self-keys %s cross-keys %s self-weighing %s "
-                "cross-weighing %s radius %.9g temperature %.9g score-hidden %d",
-                rapt_score_name(c->self_score), rapt_score_name(c->cross_score),
-                rapt_reach_name(c->self_reach), rapt_reach_name(c->cross_reach),
-                rapt_weighing_name(c->self_weighing), rapt_weighing_name(c->cross_weighing),
-                (double)c->self_radius, (double)c->self_temperature, c->score_hidden);
+    return join(
+        " self-score %s cross-score %s self-locality %s cross-locality %s self-normalizer %s "
+        "cross-normalizer %s radius %.9g temperature %.9g score-hidden %d",
+        rapt_score_name(c->self_score), rapt_score_name(c->cross_score),
+        rapt_locality_name(c->self_locality), rapt_locality_name(c->cross_locality),
+        rapt_normalizer_name(c->self_normalizer), rapt_normalizer_name(c->cross_normalizer),
+        (double)c->self_radius, (double)c->self_temperature, c->score_hidden);
 }
 
 void variant_describe(const rapt_config *c, json_t *object)
 {
-    json_t *more = json_pack("{s:s, s:s, s:s, s:s}", "self_reach", rapt_reach_name(c->self_reach),
-                             "cross_reach", rapt_reach_name(c->cross_reach), "self_weighing",
-                             rapt_weighing_name(c->self_weighing), "cross_weighing",
-                             rapt_weighing_name(c->cross_weighing));
+    json_t *more =
+        json_pack("{s:s, s:s, s:s, s:s}", "self_locality", rapt_locality_name(c->self_locality),
+                  "cross_locality", rapt_locality_name(c->cross_locality), "self_normalizer",
+                  rapt_normalizer_name(c->self_normalizer), "cross_normalizer",
+                  rapt_normalizer_name(c->cross_normalizer));
     const struct {
         const char *name, *bits;
         float value;

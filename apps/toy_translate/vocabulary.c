@@ -6,25 +6,25 @@
 
 enum { SMALLEST = RAPT_TOKEN_SPECIALS + 256 };
 
-static rapt_status try(rapt_tokeniser **tokeniser, const rapt_text *texts, size_t count, int vocab,
+static rapt_status try(rapt_tokenizer **tokenizer, const rapt_text *texts, size_t count, int vocab,
                        rapt_message *why)
 {
-    return rapt_tokeniser_learn(tokeniser, texts, count, vocab, NULL, why);
+    return rapt_tokenizer_learn(tokenizer, texts, count, vocab, NULL, why);
 }
 
 /* The largest vocabulary the texts support, by bisection: it is small where this is needed. */
-static rapt_status shrink(rapt_tokeniser **tokeniser, const rapt_text *texts, size_t count,
+static rapt_status shrink(rapt_tokenizer **tokenizer, const rapt_text *texts, size_t count,
                           int too_many, rapt_message *why)
 {
     int fits = SMALLEST;
-    rapt_status status = try(tokeniser, texts, count, fits, why);
+    rapt_status status = try(tokenizer, texts, count, fits, why);
     while (status == RAPT_OK && too_many - fits > 1) {
         int middle = fits + (too_many - fits) / 2;
-        rapt_tokeniser *more = NULL;
+        rapt_tokenizer *more = NULL;
         status = try(&more, texts, count, middle, why);
         if (status == RAPT_OK) {
-            rapt_tokeniser_free(*tokeniser);
-            *tokeniser = more;
+            rapt_tokenizer_free(*tokenizer);
+            *tokenizer = more;
             fits = middle;
         } else if (status == RAPT_BAD_ARGUMENT) {
             too_many = middle;
@@ -34,30 +34,30 @@ static rapt_status shrink(rapt_tokeniser **tokeniser, const rapt_text *texts, si
     return status;
 }
 
-static int learn_one(rapt_tokeniser **tokeniser, const rapt_text *texts, size_t count, int vocab,
+static int learn_one(rapt_tokenizer **tokenizer, const rapt_text *texts, size_t count, int vocab,
                      bool exactly)
 {
     rapt_message why = {""};
-    rapt_status status = try(tokeniser, texts, count, vocab, &why);
+    rapt_status status = try(tokenizer, texts, count, vocab, &why);
     if (status == RAPT_BAD_ARGUMENT && exactly) return failed("--vocab %d: %s", vocab, why.text);
-    if (status == RAPT_BAD_ARGUMENT) status = shrink(tokeniser, texts, count, vocab, &why);
+    if (status == RAPT_BAD_ARGUMENT) status = shrink(tokenizer, texts, count, vocab, &why);
     return status == RAPT_OK ? EXIT_FINE : failed("vocabulary: %s", why.text);
 }
 
-static char *written(const rapt_tokeniser *tokeniser)
+static char *written(const rapt_tokenizer *tokenizer)
 {
     size_t size = 0;
-    rapt_tokeniser_write(tokeniser, NULL, 0, &size);
+    rapt_tokenizer_write(tokenizer, NULL, 0, &size);
     char *text = grab(size, 1);
-    rapt_tokeniser_write(tokeniser, text, size, &size);
+    rapt_tokenizer_write(tokenizer, text, size, &size);
     return text;
 }
 
-static void write_notes(struct vocabulary *vocabulary)
+static void write_metadata(struct vocabulary *vocabulary)
 {
-    vocabulary->notes[0] = written(vocabulary->source);
+    vocabulary->metadata[0] = written(vocabulary->source);
     if (vocabulary->target != vocabulary->source)
-        vocabulary->notes[1] = written(vocabulary->target);
+        vocabulary->metadata[1] = written(vocabulary->target);
 }
 
 int vocabulary_learn(struct vocabulary *vocabulary, const struct pairs *pairs, int vocab,
@@ -77,15 +77,15 @@ int vocabulary_learn(struct vocabulary *vocabulary, const struct pairs *pairs, i
         vocabulary->target = vocabulary->source;
         free(both);
     }
-    if (code == EXIT_FINE) write_notes(vocabulary);
+    if (code == EXIT_FINE) write_metadata(vocabulary);
     return code;
 }
 
-static int load_one(rapt_tokeniser **tokeniser, const char *text)
+static int load_one(rapt_tokenizer **tokenizer, const char *text)
 {
     rapt_message why = {""};
     if (text == NULL) return failed("the model file holds no vocabulary");
-    if (rapt_tokeniser_create(tokeniser, text, strlen(text), NULL, &why) == RAPT_OK)
+    if (rapt_tokenizer_create(tokenizer, text, strlen(text), NULL, &why) == RAPT_OK)
         return EXIT_FINE;
     return failed("vocabulary of the model file: %s", why.text);
 }
@@ -93,30 +93,30 @@ static int load_one(rapt_tokeniser **tokeniser, const char *text)
 int vocabulary_load(struct vocabulary *vocabulary, const rapt_model *model)
 {
     *vocabulary = (struct vocabulary){0};
-    const char *joint = rapt_model_note(model, "rapt.tokeniser");
+    const char *joint = rapt_model_metadata(model, "rapt.tokenizer");
     int code = load_one(&vocabulary->source,
-                        joint ? joint : rapt_model_note(model, "rapt.source_tokeniser"));
+                        joint ? joint : rapt_model_metadata(model, "rapt.source_tokenizer"));
     vocabulary->target = vocabulary->source;
     if (code == EXIT_FINE && joint == NULL)
-        code = load_one(&vocabulary->target, rapt_model_note(model, "rapt.target_tokeniser"));
-    if (code == EXIT_FINE) write_notes(vocabulary);
+        code = load_one(&vocabulary->target, rapt_model_metadata(model, "rapt.target_tokenizer"));
+    if (code == EXIT_FINE) write_metadata(vocabulary);
     return code;
 }
 
-int vocabulary_notes(const struct vocabulary *vocabulary, rapt_note notes[2])
+int vocabulary_metadata(const struct vocabulary *vocabulary, rapt_metadata metadata[2])
 {
     bool joint = vocabulary->source == vocabulary->target;
-    notes[0] =
-        (rapt_note){joint ? "rapt.tokeniser" : "rapt.source_tokeniser", vocabulary->notes[0]};
-    notes[1] = (rapt_note){"rapt.target_tokeniser", vocabulary->notes[1]};
+    metadata[0] = (rapt_metadata){joint ? "rapt.tokenizer" : "rapt.source_tokenizer",
+                                  vocabulary->metadata[0]};
+    metadata[1] = (rapt_metadata){"rapt.target_tokenizer", vocabulary->metadata[1]};
     return joint ? 1 : 2;
 }
 
 void vocabulary_free(struct vocabulary *vocabulary)
 {
-    if (vocabulary->target != vocabulary->source) rapt_tokeniser_free(vocabulary->target);
-    rapt_tokeniser_free(vocabulary->source);
-    free(vocabulary->notes[0]);
-    free(vocabulary->notes[1]);
+    if (vocabulary->target != vocabulary->source) rapt_tokenizer_free(vocabulary->target);
+    rapt_tokenizer_free(vocabulary->source);
+    free(vocabulary->metadata[0]);
+    free(vocabulary->metadata[1]);
     *vocabulary = (struct vocabulary){0};
 }

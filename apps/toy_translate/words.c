@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static size_t lay_out(const rapt_tokeniser *tokeniser, const int32_t *ids, int count, char *bytes,
+static size_t lay_out(const rapt_tokenizer *tokenizer, const int32_t *ids, int count, char *bytes,
                       size_t *starts)
 {
     size_t at = 0;
     for (int i = 0; i < count; i++) {
-        rapt_text token = rapt_tokeniser_token(tokeniser, ids[i]);
+        rapt_text token = rapt_tokenizer_token(tokenizer, ids[i]);
         if (bytes != NULL && token.size > 0) memcpy(bytes + at, token.bytes, token.size);
         starts[i] = at;
         at += token.size;
@@ -42,12 +42,12 @@ static void find_words(struct words *words, const size_t *starts)
     for (; token < words->tokens; token++) words->of_token[token] = words->count - 1;
 }
 
-void words_make(struct words *words, const rapt_tokeniser *tokeniser, const int32_t *ids, int count)
+void words_make(struct words *words, const rapt_tokenizer *tokenizer, const int32_t *ids, int count)
 {
     size_t *starts = grab((size_t)count + 1, sizeof *starts);
     *words = (struct words){.tokens = count + 1};
-    words->bytes = grab(lay_out(tokeniser, ids, count, NULL, starts), 1);
-    lay_out(tokeniser, ids, count, words->bytes, starts);
+    words->bytes = grab(lay_out(tokenizer, ids, count, NULL, starts), 1);
+    lay_out(tokenizer, ids, count, words->bytes, starts);
     words->of_token = grab((size_t)count + 1, sizeof *words->of_token);
     find_words(words, starts);
     free(starts);

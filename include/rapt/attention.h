@@ -29,36 +29,36 @@ typedef enum rapt_score {
     RAPT_SCORE_ADDITIVE,   /* v . tanh(W q + U k + b)        Bahdanau et al. 2015, appendix A.1.2 */
     RAPT_SCORE_LOCATION_AWARE, /* v . tanh(W q + U k + L f + b), f = F * weights of the query before
                                                              Chorowski et al. 2015, section 2.2 */
-    RAPT_SCORES                /* how many there are */
+    RAPT_SCORE_COUNT           /* how many there are */
 } rapt_score;
 RAPT_API const char *rapt_score_name(rapt_score score); /* "scaled-dot"; NULL: no such score */
 
 /* Which keys a query sees, beside masks. Places and keys count from 0. */
-typedef enum rapt_reach {
-    RAPT_REACH_GLOBAL,  /* all */
-    RAPT_REACH_LOCAL_M, /* those within `radius` of the query's own place (mask.corner) */
-    RAPT_REACH_LOCAL_P, /* those within `radius` of c = keys * sigmoid(z . tanh(C q)), where keys
+typedef enum rapt_locality {
+    RAPT_LOCALITY_GLOBAL,  /* all */
+    RAPT_LOCALITY_LOCAL_M, /* those within `radius` of the query's own place (mask.corner) */
+    RAPT_LOCALITY_LOCAL_P, /* those within `radius` of c = keys * sigmoid(z . tanh(C q)), where keys
                            is how many exist, if mask.causal up to the query's place; weights are
                            multiplied, after the softmax and without a new norm, with
                            exp(-(s - c)^2 / (2 (radius/2)^2))
                            Luong et al. 2015, section 3.2, equations 9 and 10 */
-    RAPT_REACHES
-} rapt_reach;
-RAPT_API const char *rapt_reach_name(rapt_reach reach); /* "local-p" */
+    RAPT_LOCALITY_COUNT
+} rapt_locality;
+RAPT_API const char *rapt_locality_name(rapt_locality locality); /* "local-p" */
 
 /* How scores x become weights; p = softmax(x). Ties go to the lowest key. */
-typedef enum rapt_weighing {
-    RAPT_WEIGH_SOFT,             /* p */
-    RAPT_WEIGH_ARGMAX,           /* 1 for the greatest x, else 0; no gradient to the scores */
-    RAPT_WEIGH_SAMPLE,           /* 1 for one key drawn from p; gradient of the scores by the score
-                                    function (Williams 1992): (baseline - reward) d log p[chosen] */
-    RAPT_WEIGH_STRAIGHT_THROUGH, /* forward as ARGMAX, backward to the scores as SOFT
+typedef enum rapt_normalizer {
+    RAPT_NORMALIZER_SOFTMAX, /* p */
+    RAPT_NORMALIZER_ARGMAX,  /* 1 for the greatest x, else 0; no gradient to the scores */
+    RAPT_NORMALIZER_SAMPLE,  /* 1 for one key drawn from p; gradient of the scores by the score
+                           function (Williams 1992): (baseline - reward) d log p[chosen] */
+    RAPT_NORMALIZER_STRAIGHT_THROUGH, /* forward as ARGMAX, backward to the scores as SOFT
                                     (Bengio, Leonard and Courville 2013) */
-    RAPT_WEIGH_GUMBEL,           /* softmax((x + g) / temperature), g Gumbel noise
-                                    (Jang, Gu and Poole 2017) */
-    RAPT_WEIGHINGS
-} rapt_weighing;
-RAPT_API const char *rapt_weighing_name(rapt_weighing weighing); /* "straight-through" */
+    RAPT_NORMALIZER_GUMBEL_SOFTMAX,   /* softmax((x + g) / temperature), g Gumbel noise
+                            (Jang, Gu and Poole 2017) */
+    RAPT_NORMALIZER_COUNT
+} rapt_normalizer;
+RAPT_API const char *rapt_normalizer_name(rapt_normalizer normalizer); /* "straight-through" */
 
 /* Row r of sequence b and head h starts at data + b*batch + h*head + r*row. Strides count
    floats (bytes in a boolean mask); within a row elements are adjacent. A stride of 0 repeats,
@@ -71,16 +71,16 @@ typedef struct rapt_stride {
 /* Where the queries stand among the keys, for causality and windows. There is no default:
    with as many queries as keys both are the same, with a cache they are not. Reach local-m,
    slopes and tables need a place too. */
-typedef enum rapt_corner {
-    RAPT_CORNER_NONE,
-    RAPT_CORNER_TOP_LEFT,    /* query t stands at key t */
-    RAPT_CORNER_BOTTOM_RIGHT /* query t stands at key t + keys - queries: the last query at the
-                                last key that exists, as in decoding with a cache */
-} rapt_corner;
+typedef enum rapt_causal_alignment {
+    RAPT_CAUSAL_ALIGNMENT_NONE,
+    RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT, /* query t stands at key t */
+    RAPT_CAUSAL_ALIGNMENT_LOWER_RIGHT /* query t stands at key t + keys - queries: the last query at
+                                the last key that exists, as in decoding with a cache */
+} rapt_causal_alignment;
 
 /* Which keys a query sees, and what is added to its scores. All zero: all keys, nothing. */
 typedef struct rapt_mask {
-    rapt_corner corner;
+    rapt_causal_alignment causal_alignment;
     int causal; /* not 0: no key behind the query's own place */
     int window; /* not 0: only keys from place - before to place + after */
     int before, after;
@@ -95,23 +95,23 @@ typedef struct rapt_mask {
 /* What scores and reach have learned, contiguous, one head after the other. H heads, G key heads.
    Only what the chosen score and reach name is read. */
 typedef struct rapt_learned {
-    int hidden;         /* width of the hidden layer: additive, location-aware */
-    int positions;      /* location: most keys of a sequence */
-    int channels, taps; /* location-aware: filters and their width (odd); f[s][c] = sum over j of
-                           F[c][j] weight[s + j - taps/2], 0 outside */
-    int centre_hidden;  /* local-p */
-    const float *query_weight;   /* W: general [H][K][Q]; additive, location-aware [H][hidden][Q] */
-    const float *key_weight;     /* U: additive, location-aware [G][hidden][K] */
-    const float *hidden_bias;    /* b: [H][hidden]; NULL: 0 */
-    const float *hidden_vector;  /* v: [H][hidden] */
-    const float *sharpness;      /* beta: cosine [H]; NULL: 1 */
-    const float *position;       /* P: location [G][positions][Q] */
-    const float *filters;        /* F: location-aware [H][channels][taps] */
-    const float *feature_weight; /* L: location-aware [H][hidden][channels] */
+    int hidden;                 /* width of the hidden layer: additive, location-aware */
+    int positions;              /* location: most keys of a sequence */
+    int channels, filter_width; /* location-aware: filters and their width (odd); f[s][c] = sum over
+                           j of F[c][j] weight[s + j - taps/2], 0 outside */
+    int center_hidden;          /* local-p */
+    const float *query_weight;  /* W: general [H][K][Q]; additive, location-aware [H][hidden][Q] */
+    const float *key_weight;    /* U: additive, location-aware [G][hidden][K] */
+    const float *hidden_bias;   /* b: [H][hidden]; NULL: 0 */
+    const float *hidden_vector; /* v: [H][hidden] */
+    const float *inverse_temperature; /* beta: cosine [H]; NULL: 1 */
+    const float *position;            /* P: location [G][positions][Q] */
+    const float *filters;             /* F: location-aware [H][channels][taps] */
+    const float *feature_weight;      /* L: location-aware [H][hidden][channels] */
     const float *previous;      /* location-aware: weights, before the first query, of the keys that
                                    exist [batch][H][keys]; NULL: 0. A constant: no gradient */
-    const float *centre_weight; /* C: local-p [H][centre_hidden][Q] */
-    const float *centre_vector; /* z: local-p [H][centre_hidden] */
+    const float *center_weight; /* C: local-p [H][center_hidden][Q] */
+    const float *center_vector; /* z: local-p [H][center_hidden] */
 } rapt_learned;
 
 /* What depends on how far a key s is from the place of a query; all of it needs mask.corner. All
@@ -121,7 +121,7 @@ typedef struct rapt_relative {
     const float *slopes; /* [H]: adds -slope |place - s|      Press, Smith and Lewis 2022 (ALiBi) */
     const float *table; /* [H][buckets]: adds table[bucket(s - place)]     Raffel et al. 2020, T5 */
     int buckets, distance; /* how many; from where on all share one (T5: 32 and 128) */
-    int forward_too;       /* not 0: half of the buckets are for keys after the place */
+    int bidirectional;     /* not 0: half of the buckets are for keys after the place */
     rapt_rotary rotary;    /* not for additive scores: the two vectors of the dot product, prepared
                               by the score, are turned by place and s: elements 2i and 2i+1, or i and
                               i + rotary_width/2, by the angle place * rotary_base^(-2i/rotary_width)
@@ -145,9 +145,9 @@ typedef struct rapt_attention {
     float cap;   /* not 0: the scaled score x becomes cap tanh(x / cap), before any bias */
     rapt_mask mask;
     rapt_relative relative;
-    rapt_reach reach;
+    rapt_locality locality;
     float radius; /* of local reach, above 0 */
-    rapt_weighing weighing;
+    rapt_normalizer normalizer;
     float temperature; /* of GUMBEL; 0: 1 */
     int noiseless;     /* not 0: GUMBEL adds no noise and SAMPLE takes the greatest x, for use
                           after training */
@@ -172,33 +172,34 @@ RAPT_API rapt_status rapt_attention_check(const rapt_attention *a, rapt_message 
    0 if the problem is wrong. With threads 0 they are asked of OpenMP anew in each call: its number
    must not grow between this one and those that get the scratch. Linear in queries + keys
    (location-aware: one head's queries x keys for each thread). */
-RAPT_API size_t rapt_attention_scratch(const rapt_attention *a);
+RAPT_API size_t rapt_attention_workspace(const rapt_attention *a);
 
 /* lse: log of each softmax denominator, [heads][query rows of all sequences back to back];
    NULL if not wanted. out must not overlap the inputs. */
 RAPT_API rapt_status rapt_attention_forward(const rapt_attention *a, const float *q, const float *k,
-                                            const float *v, float *out, float *lse, void *scratch);
+                                            const float *v, float *out, float *lse,
+                                            void *workspace);
 
 /* Where gradients are added, in the layout of what they belong to; NULL: not wanted. What the
    problem has no array of has no gradient; what the score does not read has a gradient of 0. */
 typedef struct rapt_gradients {
     float *q, *k, *v, *bias;
     float *slopes, *table; /* of relative */
-    float *query_weight, *key_weight, *hidden_bias, *hidden_vector, *sharpness, *position, *filters,
-        *feature_weight, *centre_weight, *centre_vector; /* of learned */
+    float *query_weight, *key_weight, *hidden_bias, *hidden_vector, *inverse_temperature, *position,
+        *filters, *feature_weight, *center_weight, *center_vector; /* of learned */
 } rapt_gradients;
 
 /* Adds to what d names. out and lse are those of forward, dout has the layout of out. */
 RAPT_API rapt_status rapt_attention_backward(const rapt_attention *a, const float *q,
                                              const float *k, const float *v, const float *out,
                                              const float *lse, const float *dout,
-                                             const rapt_gradients *d, void *scratch);
+                                             const rapt_gradients *d, void *workspace);
 
 /* The weights w (before dropout) of query rows [first, first + rows) of one sequence and head,
    rebuilt from lse: weights[rows][keys of that sequence]. */
 RAPT_API rapt_status rapt_attention_weights(const rapt_attention *a, const float *q, const float *k,
                                             const float *lse, int sequence, int head, int first,
-                                            int rows, float *weights, void *scratch);
+                                            int rows, float *weights, void *workspace);
 
 #ifdef __cplusplus
 }

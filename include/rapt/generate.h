@@ -21,8 +21,8 @@ typedef struct rapt_generate_options {
     float top_p;          /* sample among the likeliest with this share together; 0: among all */
     uint64_t seed;        /* sequence b draws from (seed, b + sequence), whatever the batch */
     uint64_t sequence;    /* the number of the batch's first sequence */
-    const int32_t *never; /* [never_count] tokens never produced, NULL: none */
-    int never_count;
+    const int32_t *suppressed; /* [suppressed_count] tokens never produced, NULL: none */
+    int suppressed_count;
 } rapt_generate_options;
 RAPT_API rapt_generate_options rapt_generate_options_default(int32_t begin, int32_t end);
 

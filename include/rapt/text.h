@@ -15,7 +15,7 @@ extern "C" {
    No token reaches over the end of a word: a run of letters, of digits or of other bytes, with
    the one space before it. (Bytes from 0x80 on are letters, but U+2000..U+207F are not.) A word
    of more than 256 bytes is cut there, between characters. */
-typedef struct rapt_tokeniser rapt_tokeniser;
+typedef struct rapt_tokenizer rapt_tokenizer;
 
 enum { RAPT_TOKEN_PAD = 0, RAPT_TOKEN_BEGIN = 1, RAPT_TOKEN_END = 2, RAPT_TOKEN_SPECIALS = 3 };
 
@@ -27,7 +27,7 @@ typedef struct rapt_text {
 /* Learns a vocabulary of `vocab` tokens in all from `count` texts. A merge must occur at least
    twice. Deterministic, whatever the order of the texts: ties go to the pair with the lower ids.
    RAPT_BAD_ARGUMENT: the texts do not support that many (the message says how many). */
-RAPT_API rapt_status rapt_tokeniser_learn(rapt_tokeniser **tokeniser, const rapt_text *texts,
+RAPT_API rapt_status rapt_tokenizer_learn(rapt_tokenizer **tokenizer, const rapt_text *texts,
                                           size_t count, int vocab, const rapt_allocator *allocator,
                                           rapt_message *why);
 
@@ -35,29 +35,29 @@ RAPT_API rapt_status rapt_tokeniser_learn(rapt_tokeniser **tokeniser, const rapt
    file carries it. *size: bytes needed with the final 0; text may be NULL to ask. If capacity is
    smaller nothing is written: RAPT_BAD_ARGUMENT. create takes the size without the final 0. It
    trusts nothing: RAPT_BAD_FILE if any one byte was changed, or anything does not fit. */
-RAPT_API rapt_status rapt_tokeniser_write(const rapt_tokeniser *tokeniser, char *text,
+RAPT_API rapt_status rapt_tokenizer_write(const rapt_tokenizer *tokenizer, char *text,
                                           size_t capacity, size_t *size);
-RAPT_API rapt_status rapt_tokeniser_create(rapt_tokeniser **tokeniser, const char *text,
+RAPT_API rapt_status rapt_tokenizer_create(rapt_tokenizer **tokenizer, const char *text,
                                            size_t size, const rapt_allocator *allocator,
                                            rapt_message *why);
-RAPT_API void rapt_tokeniser_free(rapt_tokeniser *tokeniser); /* NULL is allowed */
+RAPT_API void rapt_tokenizer_free(rapt_tokenizer *tokenizer); /* NULL is allowed */
 
-RAPT_API int rapt_tokeniser_vocab(const rapt_tokeniser *tokeniser);
+RAPT_API int rapt_tokenizer_vocab(const rapt_tokenizer *tokenizer);
 
-/* The bytes of one token (not 0-terminated, owned by the tokeniser); size 0 for a special. */
-RAPT_API rapt_text rapt_tokeniser_token(const rapt_tokeniser *tokeniser, int32_t id);
+/* The bytes of one token (not 0-terminated, owned by the tokenizer); size 0 for a special. */
+RAPT_API rapt_text rapt_tokenizer_token(const rapt_tokenizer *tokenizer, int32_t id);
 
 /* *count: tokens needed, at most text.size; written only as far as capacity reaches
    (RAPT_BAD_ARGUMENT if it does not; then *count tells). ends, if not NULL, receives for each
    token the offset of the byte after it in text. Adds no specials. Needs no memory and, for a
-   word of n bytes, time n log n; a tokeniser may be used by many threads at once. */
-RAPT_API rapt_status rapt_tokeniser_encode(const rapt_tokeniser *tokeniser, rapt_text text,
+   word of n bytes, time n log n; a tokenizer may be used by many threads at once. */
+RAPT_API rapt_status rapt_tokenizer_encode(const rapt_tokenizer *tokenizer, rapt_text text,
                                            int32_t *ids, size_t *ends, size_t capacity,
                                            size_t *count);
 
 /* *size: bytes needed; nothing is written past capacity; no final 0. Specials give no bytes,
    an id outside the vocabulary is RAPT_BAD_ARGUMENT. */
-RAPT_API rapt_status rapt_tokeniser_decode(const rapt_tokeniser *tokeniser, const int32_t *ids,
+RAPT_API rapt_status rapt_tokenizer_decode(const rapt_tokenizer *tokenizer, const int32_t *ids,
                                            size_t count, char *bytes, size_t capacity,
                                            size_t *size);
 
@@ -67,8 +67,8 @@ RAPT_API rapt_status rapt_tokeniser_decode(const rapt_tokeniser *tokeniser, cons
    is that of all Unicode if the library was built with utf8proc, else of Latin, Greek, Cyrillic
    and Armenian letters. */
 typedef enum rapt_bleu_tokens {
-    RAPT_BLEU_13A, /* mteval-v13a tokenisation, cased: sacreBLEU's default */
-    RAPT_BLEU_NONE /* split at white space only: for text that is tokenised already */
+    RAPT_BLEU_TOKENS_13A, /* mteval-v13a tokenization, cased: sacreBLEU's default */
+    RAPT_BLEU_TOKENS_NONE /* split at white space only: for text that is tokenised already */
 } rapt_bleu_tokens;
 
 typedef struct rapt_bleu { /* start from all zeros; counts only, so they may be added up */

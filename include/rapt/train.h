@@ -24,12 +24,12 @@ typedef struct rapt_train_options {
     float rate;        /* the highest learning rate */
     int warmup, steps; /* of the schedule */
     rapt_schedule schedule;
-    float beta1, beta2, epsilon;             /* Adam: Kingma and Ba 2015, algorithm 1 */
-    float weight_decay;                      /* decoupled; 0: none */
-    float clip_norm;                         /* of the whole gradient; 0: none */
-    float label_smoothing;                   /* share spread evenly over the whole vocabulary */
-    float dropout;                           /* of embeddings and of each sublayer's output */
-    float attention_dropout, hidden_dropout; /* of attention weights; of the hidden layer */
+    float beta1, beta2, epsilon;          /* Adam: Kingma and Ba 2015, algorithm 1 */
+    float weight_decay;                   /* decoupled; 0: none */
+    float clip_norm;                      /* of the whole gradient; 0: none */
+    float label_smoothing;                /* share spread evenly over the whole vocabulary */
+    float dropout;                        /* of embeddings and of each sublayer's output */
+    float attention_dropout, ffn_dropout; /* of attention weights; of the hidden layer */
     uint64_t seed;
     rapt_products products;
 } rapt_train_options;
@@ -90,7 +90,7 @@ RAPT_API void rapt_trainer_set_rate(rapt_trainer *trainer, float rate);
 /* All that is needed to go on tomorrow, bit for bit, as if there had been no night: parameters,
    moments, counters. Notes as in rapt_model_save; rapt_model_load reads such a file too. */
 RAPT_API rapt_status rapt_trainer_save(const rapt_trainer *trainer, const char *path,
-                                       const rapt_note *notes, int count, rapt_message *why);
+                                       const rapt_metadata *metadata, int count, rapt_message *why);
 /* The trainer's model must have the configuration of the file; it gets the file's parameters. */
 RAPT_API rapt_status rapt_trainer_load(rapt_trainer *trainer, const char *path, rapt_message *why);
 

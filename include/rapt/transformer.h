@@ -12,12 +12,20 @@
 extern "C" {
 #endif
 
-typedef enum rapt_kind { RAPT_ENCODER_DECODER, RAPT_ENCODER_ONLY, RAPT_DECODER_ONLY } rapt_kind;
-typedef enum rapt_norm_place {
-    RAPT_NORM_AFTER, /* x = norm(x + f(x))   Vaswani et al. 2017 */
-    RAPT_NORM_BEFORE /* x = x + f(norm(x)), and a norm after the last layer */
-} rapt_norm_place;
-typedef enum rapt_activation { RAPT_RELU, RAPT_GELU, RAPT_SILU } rapt_activation;
+typedef enum rapt_kind {
+    RAPT_KIND_ENCODER_DECODER,
+    RAPT_KIND_ENCODER_ONLY,
+    RAPT_KIND_DECODER_ONLY
+} rapt_kind;
+typedef enum rapt_norm_order {
+    RAPT_NORM_ORDER_POST, /* x = norm(x + f(x))   Vaswani et al. 2017 */
+    RAPT_NORM_ORDER_PRE   /* x = x + f(norm(x)), and a norm after the last layer */
+} rapt_norm_order;
+typedef enum rapt_activation {
+    RAPT_ACTIVATION_RELU,
+    RAPT_ACTIVATION_GELU,
+    RAPT_ACTIVATION_SILU
+} rapt_activation;
 typedef enum rapt_position {
     /* angle(p, i) = p / base^(2i / width), i = 0 .. width/2 - 1 */
     RAPT_POSITION_INTERLEAVED,     /* columns sin cos sin cos ...      Vaswani et al. 2017, 3.5 */
@@ -38,10 +46,10 @@ typedef struct rapt_config {
     int positions;                  /* the longest sequence, in tokens */
     int width;                      /* of a token */
     int heads, key_heads;           /* heads divides width; key_heads 0: as many as heads */
-    int hidden;                     /* of the feed-forward layer; 0: there is none */
+    int ffn_width;                  /* of the feed-forward layer; 0: there is none */
     int encoder_layers, decoder_layers;
     rapt_score self_score, cross_score;
-    rapt_norm_place norm;
+    rapt_norm_order norm_order;
     rapt_activation activation;
     rapt_position position;
     rapt_tie tie;
@@ -51,13 +59,14 @@ typedef struct rapt_config {
     /* Of self-attention, in both halves, and of cross-attention, as attention.h defines them. All
        zero: a softmax over all keys. What scores and reach learn are parameters of the model. In
        use nothing is drawn: "sample" takes the likeliest key, "gumbel" adds no noise. */
-    rapt_reach self_reach, cross_reach;
-    rapt_weighing self_weighing, cross_weighing;
+    rapt_locality self_locality, cross_locality;
+    rapt_normalizer self_normalizer, cross_normalizer;
     float self_radius, cross_radius;           /* of local reach; 0: 4 */
     float self_temperature, cross_temperature; /* of gumbel; 0: 1 */
     int score_hidden;  /* of additive and location-aware scores; 0: width / heads */
-    int centre_hidden; /* of local-p; 0: width / heads */
-    int location_channels, location_taps; /* of location-aware scores; 0: 4 and 7; taps are odd */
+    int center_hidden; /* of local-p; 0: width / heads */
+    int location_channels,
+        location_filter_width; /* of location-aware scores; 0: 4 and 7; taps are odd */
 } rapt_config;
 
 /* "tiny" (4+4 layers, width 128), "small" (6+6, 256) or "base" (6+6, 512; Vaswani et al. 2017,
@@ -76,19 +85,19 @@ RAPT_API size_t rapt_model_parameters(const rapt_model *model); /* how many numb
 RAPT_API size_t rapt_model_bytes(const rapt_model *model);      /* of memory it holds */
 
 /* Notes are strings that travel in a model file: "rapt.config" is the model's own, the others
-   are the caller's (a translator keeps its tokenisers there). */
-typedef struct rapt_note {
+   are the caller's (a translator keeps its tokenizers there). */
+typedef struct rapt_metadata {
     const char *key, *value;
-} rapt_note;
+} rapt_metadata;
 
 /* One safetensors file with the configuration inside. Written to a temporary file, synced and
    renamed: after a failure the old file stands. */
 RAPT_API rapt_status rapt_model_save(const rapt_model *model, const char *path,
-                                     const rapt_note *notes, int count, rapt_message *why);
+                                     const rapt_metadata *metadata, int count, rapt_message *why);
 RAPT_API rapt_status rapt_model_load(rapt_model **model, const char *path,
                                      const rapt_allocator *allocator, rapt_message *why);
 /* The value of a note the model was loaded with, owned by the model; NULL: no such note. */
-RAPT_API const char *rapt_model_note(const rapt_model *model, const char *key);
+RAPT_API const char *rapt_model_metadata(const rapt_model *model, const char *key);
 
 /* The parameters one by one, by name, as matrices [rows][columns] (a vector is one row).
    Inside they are stored the way the products read them, so they are copied out and in. */

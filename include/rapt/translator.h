@@ -1,4 +1,4 @@
-/* translator.h - text in, text out: a model file with its tokenisers, ready to translate. */
+/* translator.h - text in, text out: a model file with its tokenizers, ready to translate. */
 #ifndef RAPT_TRANSLATOR_H
 #define RAPT_TRANSLATOR_H
 
@@ -10,9 +10,9 @@ extern "C" {
 #endif
 
 /* The source is read as its tokens and RAPT_TOKEN_END; the target begins with RAPT_TOKEN_BEGIN
-   and ends with RAPT_TOKEN_END, after at most 2 tokens per source token and 16 more. Tokenisers
-   are notes of the model file, as rapt_tokeniser_write spells them: "rapt.tokeniser" for both
-   sides, or "rapt.source_tokeniser" and "rapt.target_tokeniser". */
+   and ends with RAPT_TOKEN_END, after at most 2 tokens per source token and 16 more. Tokenizers
+   are notes of the model file, as rapt_tokenizer_write spells them: "rapt.tokenizer" for both
+   sides, or "rapt.source_tokenizer" and "rapt.target_tokenizer". */
 typedef struct rapt_translator rapt_translator;
 
 typedef struct rapt_translator_options {
@@ -30,8 +30,8 @@ RAPT_API rapt_status rapt_translator_load(rapt_translator **translator, const ch
                                           const rapt_allocator *allocator, rapt_message *why);
 RAPT_API void rapt_translator_free(rapt_translator *translator); /* NULL is allowed */
 RAPT_API const rapt_model *rapt_translator_model(const rapt_translator *translator);
-RAPT_API const rapt_tokeniser *rapt_translator_source(const rapt_translator *translator);
-RAPT_API const rapt_tokeniser *rapt_translator_target(const rapt_translator *translator);
+RAPT_API const rapt_tokenizer *rapt_translator_source(const rapt_translator *translator);
+RAPT_API const rapt_tokenizer *rapt_translator_target(const rapt_translator *translator);
 
 /* One sentence. Writes a 0-terminated string; *size, if not NULL: bytes it needs with the 0.
    An empty text translates to an empty text. RAPT_BAD_ARGUMENT: the text has more tokens than
@@ -57,9 +57,10 @@ typedef struct rapt_translation {
     int source_count, target_count;
     const float *alignment;
 } rapt_translation;
-typedef int rapt_give(void *user, const rapt_translation *translation);
+typedef int rapt_translation_fn(void *user, const rapt_translation *translation);
 RAPT_API rapt_status rapt_translate_many(rapt_translator *translator, const rapt_text *texts,
-                                         size_t count, int alignments, rapt_give *give, void *user,
+                                         size_t count, int alignments,
+                                         rapt_translation_fn *callback, void *user,
                                          rapt_message *why);
 
 #ifdef __cplusplus

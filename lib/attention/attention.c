@@ -1,10 +1,10 @@
 /* attention.c - the public calls: arguments are checked, then a team is sent down. */
-#include "attention/score.h"
+#include "attention/score/score.h"
 
-size_t rapt_attention_scratch(const rapt_attention *a)
+size_t rapt_attention_workspace(const rapt_attention *a)
 {
     if (rapt_attention_check(a, NULL) != RAPT_OK) return 0;
-    return rapt__attention_scratch(a, rapt__team_size(a->threads));
+    return rapt__attention_workspace(a, rapt__team_size(a->threads));
 }
 
 struct call {
@@ -12,20 +12,20 @@ struct call {
     const float *q, *k, *v, *out, *lse, *dout;
     float *to, *lse_to;
     const rapt_gradients *d;
-    void *scratch;
+    void *workspace;
 };
 
 static void forward(struct team *team, void *argument)
 {
     const struct call *c = argument;
-    rapt__attention_forward(team, c->a, c->q, c->k, c->v, c->to, c->lse_to, c->scratch);
+    rapt__attention_forward(team, c->a, c->q, c->k, c->v, c->to, c->lse_to, c->workspace);
 }
 
 static void backward(struct team *team, void *argument)
 {
     const struct call *c = argument;
     rapt__attention_backward(team, c->a, c->q, c->k, c->v, c->out, c->lse, c->dout, c->d,
-                             c->scratch);
+                             c->workspace);
 }
 
 /* Whether all arrays of queries, or of keys, are there that will be read. */
@@ -35,13 +35,14 @@ static bool has_keys(const rapt_attention *a, const float *k, const float *v)
 }
 
 rapt_status rapt_attention_forward(const rapt_attention *a, const float *q, const float *k,
-                                   const float *v, float *out, float *lse, void *scratch)
+                                   const float *v, float *out, float *lse, void *workspace)
 {
     rapt_status status = rapt_attention_check(a, NULL);
     if (status != RAPT_OK) return status;
-    if (!scratch || (rapt__query_rows(a) > 0 && (!q || !out)) || !has_keys(a, k, v))
+    if (!workspace || (rapt__query_rows(a) > 0 && (!q || !out)) || !has_keys(a, k, v))
         return RAPT_BAD_ARGUMENT;
-    struct call c = {.a = a, .q = q, .k = k, .v = v, .to = out, .lse_to = lse, .scratch = scratch};
+    struct call c = {
+        .a = a, .q = q, .k = k, .v = v, .to = out, .lse_to = lse, .workspace = workspace};
     rapt__team_run(a->threads, forward, &c);
     return RAPT_OK;
 }
@@ -62,23 +63,23 @@ static bool wants_more(const rapt_attention *a, const rapt_gradients *d)
     return (d->bias && !a->mask.bias) || (d->slopes && !a->relative.slopes) ||
            (d->table && !a->relative.table) || (d->query_weight && !l->query_weight) ||
            (d->key_weight && !l->key_weight) || (d->hidden_bias && !l->hidden_bias) ||
-           (d->hidden_vector && !l->hidden_vector) || (d->sharpness && !l->sharpness) ||
-           (d->position && !l->position) || (d->filters && !l->filters) ||
-           (d->feature_weight && !l->feature_weight) || (d->centre_weight && !l->centre_weight) ||
-           (d->centre_vector && !l->centre_vector);
+           (d->hidden_vector && !l->hidden_vector) ||
+           (d->inverse_temperature && !l->inverse_temperature) || (d->position && !l->position) ||
+           (d->filters && !l->filters) || (d->feature_weight && !l->feature_weight) ||
+           (d->center_weight && !l->center_weight) || (d->center_vector && !l->center_vector);
 }
 
 rapt_status rapt_attention_backward(const rapt_attention *a, const float *q, const float *k,
                                     const float *v, const float *out, const float *lse,
-                                    const float *dout, const rapt_gradients *d, void *scratch)
+                                    const float *dout, const rapt_gradients *d, void *workspace)
 {
     rapt_status status = rapt_attention_check(a, NULL);
     if (status != RAPT_OK) return status;
     bool queries = rapt__query_rows(a) > 0;
     int key_heads = rapt__key_heads_of(a), batch_q = a->query_starts ? 1 : a->batch;
     int batch_k = a->key_starts ? 1 : a->batch;
-    if (!scratch || !d || (queries && (!q || !out || !lse || !dout)) || !has_keys(a, k, v) ||
-        wants_more(a, d) || (queries && a->weighing == RAPT_WEIGH_SAMPLE && !a->reward) ||
+    if (!workspace || !d || (queries && (!q || !out || !lse || !dout)) || !has_keys(a, k, v) ||
+        wants_more(a, d) || (queries && a->normalizer == RAPT_NORMALIZER_SAMPLE && !a->reward) ||
         (d->q && repeats(&a->q, batch_q, a->heads, a->queries)) ||
         (d->k && repeats(&a->k, batch_k, key_heads, a->keys)) ||
         (d->v && repeats(&a->v, batch_k, key_heads, a->keys)))
@@ -91,7 +92,7 @@ rapt_status rapt_attention_backward(const rapt_attention *a, const float *q, con
                      .lse = lse,
                      .dout = dout,
                      .d = d,
-                     .scratch = scratch};
+                     .workspace = workspace};
     rapt__team_run(a->threads, backward, &c);
     return RAPT_OK;
 }

@@ -15,69 +15,70 @@
 
 /* ---- dispatch.c: as rapt_attention_forward and _backward, inside a team ---- */
 void rapt__attention_forward(struct team *team, const rapt_attention *a, const float *q,
-                             const float *k, const float *v, float *out, float *lse, void *scratch);
+                             const float *k, const float *v, float *out, float *lse,
+                             void *workspace);
 void rapt__attention_backward(struct team *team, const rapt_attention *a, const float *q,
                               const float *k, const float *v, const float *out, const float *lse,
-                              const float *dout, const rapt_gradients *d, void *scratch);
+                              const float *dout, const rapt_gradients *d, void *workspace);
 
-/* ---- room.c ---- */
+/* ---- workspace.c ---- */
 /* Bytes of scratch for a problem and a team of that size; 0: more than fits. */
-size_t rapt__attention_scratch(const rapt_attention *a, int team_size);
+size_t rapt__attention_workspace(const rapt_attention *a, int team_size);
 /* The same for every problem like this one, with at most `batch` sequences and at most that many
    query and key rows in all; of `like`, queries and keys are those of the longest sequence (0: as
    many as in all) and starts are not read. */
-size_t rapt__attention_room_like(const rapt_attention *like, int batch, int query_rows,
-                                 int key_rows);
+size_t rapt__attention_workspace_spec(const rapt_attention *spec, int batch, int query_rows,
+                                      int key_rows);
 
-/* ---- prepare_rows.c: what a score makes of rows, for who keeps keys ----
+/* ---- transform_rows.c: what a score makes of rows, for who keeps keys ----
    A score turns rows of q and k into q' and k' (core.h), of which only a dot product or a hidden
    layer's tanh is left to do. `like` says which score, reach, relative positions and weights;
    its rows, starts and masks are not read. Bits are those of rapt__attention_forward. */
 struct rows_given { /* of all heads of one side */
     int sequences;
-    const int *starts; /* [sequences + 1] rows of each, back to back */
-    const int *places; /* [sequences] where the first of them stands among the keys */
-    const float *x;    /* row r of head h at x + h*x_head + r*x_row; not read where rows come */
+    const int *starts;    /* [sequences + 1] rows of each, back to back */
+    const int *positions; /* [sequences] where the first of them stands among the keys */
+    const float *x;       /* row r of head h at x + h*x_head + r*x_row; not read where rows come */
     ptrdiff_t x_head, x_row; /* from places alone */
     float *y;                /* the prepared row of rapt__score_width floats; not x */
     ptrdiff_t y_head, y_row;
 };
-int rapt__score_width(const rapt_attention *like);
-bool rapt__score_changes(const rapt_attention *like, bool keys); /* false: q' = q, or k' = k */
+int rapt__score_width(const rapt_attention *spec);
+bool rapt__score_changes(const rapt_attention *spec, bool keys); /* false: q' = q, or k' = k */
 /* Floats of the weights as products read them, and how they get there: once, for all calls. */
-size_t rapt__score_packed(const rapt_attention *like);
-void rapt__score_pack(struct team *team, const rapt_attention *like, float *packed);
-void rapt__score_queries(struct team *team, const rapt_attention *like, const float *packed,
+size_t rapt__score_packed(const rapt_attention *spec);
+void rapt__score_pack(struct team *team, const rapt_attention *spec, float *packed);
+void rapt__score_queries(struct team *team, const rapt_attention *spec, const float *packed,
                          const struct rows_given *rows);
-void rapt__score_keys(struct team *team, const rapt_attention *like, const float *packed,
+void rapt__score_keys(struct team *team, const rapt_attention *spec, const float *packed,
                       const struct rows_given *rows);
-/* Local-p: centres[H][rows] of queries whose sequences have counts[i] keys. rows->y is scratch of
-   H * rows * centre_hidden floats. */
-void rapt__score_centres(struct team *team, const rapt_attention *like, const float *packed,
-                         const struct rows_given *rows, const int *counts, float *centres);
+/* Local-p: centers[H][rows] of queries whose sequences have counts[i] keys. rows->y is scratch of
+   H * rows * center_hidden floats. */
+void rapt__score_centers(struct team *team, const rapt_attention *spec, const float *packed,
+                         const struct rows_given *rows, const int *counts, float *centers);
 
-/* ---- weigh.c ---- */
-bool rapt__weighing_hard(rapt_weighing weighing); /* to one key: writes chosen */
+/* ---- distribution.c ---- */
+bool rapt__normalizer_is_hard(rapt_normalizer normalizer); /* to one key: writes chosen */
 
-/* ---- relative.c ---- */
+/* ---- bias.c ---- */
 /* Slopes and table as one row of biases per head: to[H][row], element s - place + zero. */
-void rapt__relative_fill(struct team *team, const rapt_attention *like, int row, int zero,
+void rapt__relative_fill(struct team *team, const rapt_attention *spec, int row, int zero,
                          float *to);
 
 /* ---- cache.c: keys in panels of 16 and values, as the kernels read them ---- */
 struct cache {
     int sequences, key_heads, key_width, value_width;
-    int *offsets;        /* [sequences + 1] first panel of each place */
-    int *place;          /* [sequences] where a sequence lies */
-    int *counts;         /* [sequences] keys so far */
-    int *after, *spare;  /* [sequences] of a move */
-    float *keys;         /* per place and key head [panels][key width][16] */
-    float *values;       /* per place and key head [panels * 16][padded value width] */
-    unsigned char *wild; /* per place and key head [panels] infinity or NaN among the values */
-    uint64_t *stamps;    /* [panels] panels with the same stamp hold the same; 0: nothing yet */
-    uint64_t clock;      /* the last stamp */
-    int *copies;         /* [panels][3] of a move: from a place, to a sequence, which panel; */
-    int copy_count;      /*   so many */
+    int *offsets;              /* [sequences + 1] first panel of each slot */
+    int *slot;                 /* [sequences] where a sequence lies */
+    int *counts;               /* [sequences] keys so far */
+    int *after, *spare;        /* [sequences] of a move */
+    float *keys;               /* per slot and key head [panels][key width][16] */
+    float *values;             /* per slot and key head [panels * 16][padded value width] */
+    unsigned char *non_finite; /* per slot and key head [panels] infinity or NaN among the values */
+    uint64_t *stamps; /* [panels] panels with the same stamp hold the same; 0: nothing yet */
+    uint64_t clock;   /* the last stamp */
+    int *copies;      /* [panels][3] of a move: from a slot, to a sequence, which panel; */
+    int copy_count;   /*   so many */
 };
 /* Places an empty cache in an arena (counted or handed out); sequence i has room for
    capacity[i] keys. Once the arena is real, rapt__cache_start makes it usable, and empty again. */
@@ -91,10 +92,10 @@ void rapt__cache_append(struct team *team, struct cache *cache, const int *start
                         ptrdiff_t k_row, const float *v, ptrdiff_t v_row);
 /* Sequence i becomes what parents[i] was, which must have room for as many panels of 16 as i has.
    A sequence with one child is not copied, nor is what two sequences have in common. */
-void rapt__cache_move(struct team *team, struct cache *cache, const int *parents);
+void rapt__cache_reorder(struct team *team, struct cache *cache, const int *parents);
 
-/* ---- looks.c: what the last query looked at, for scores that read it: location-aware ---- */
-struct looks {
+/* ---- history.c: what the last query looked at, for scores that read it: location-aware ---- */
+struct attention_history {
     int sequences, heads;     /* of queries */
     size_t *offsets;          /* [sequences + 1] floats before a sequence, per head */
     int *counts, *old_counts; /* [sequences][heads] how many weights there are; 0: no query yet */
@@ -102,42 +103,43 @@ struct looks {
 };
 /* As rapt__cache_layout and _start: `floats` weights per head in all; sequence i has room for
    room[i] of them. */
-void rapt__looks_layout(struct looks *looks, int sequences, int heads, size_t floats,
-                        struct arena *arena);
-void rapt__looks_start(struct looks *looks, const int *room);
+void rapt__history_layout(struct attention_history *history, int sequences, int heads,
+                          size_t floats, struct arena *arena);
+void rapt__history_start(struct attention_history *history, const int *capacity);
 /* Sequence i becomes what parents[i] was, which has as much room. What was before the last call is
    forgotten. */
-void rapt__looks_move(struct team *team, struct looks *looks, const int *parents);
+void rapt__history_reorder(struct team *team, struct attention_history *history,
+                           const int *parents);
 
-/* ---- cache_attend.c ---- */
+/* ---- attend.c ---- */
 struct cached_queries {
-    const rapt_attention *like; /* heads, key and value width, score, scale, reach, weighing,
+    const rapt_attention *spec; /* heads, key and value width, score, scale, reach, weighing,
                                    learned and mask.causal are read; no cap, biases or dropout */
     int count;                  /* query sequences */
     const int *starts;          /* [count + 1] their rows */
     const int *sequence;        /* [count] the cache's sequence each of them reads; NULL: its own */
-    const int *places; /* [count] where the first of their rows stands among the keys; NULL: the
+    const int *positions; /* [count] where the first of their rows stands among the keys; NULL: the
                           last query stands at the last key */
-    const float *q;    /* prepared by the score: head h of row r at q + r*q_row + h*width, where
-                          width is that of the cache's keys, which are prepared too */
+    const float *q;       /* prepared by the score: head h of row r at q + r*q_row + h*width, where
+                             width is that of the cache's keys, which are prepared too */
     ptrdiff_t q_row;
-    const float *centres; /* local-p: [heads][rows] */
-    struct looks *looks;  /* location-aware: of the query sequences */
-    float *out;           /* at out + r*out_row + h*value_width */
+    const float *centers;              /* local-p: [heads][rows] */
+    struct attention_history *history; /* location-aware: of the query sequences */
+    float *out;                        /* at out + r*out_row + h*value_width */
     ptrdiff_t out_row;
     float *lse; /* [heads][rows], NULL: not wanted */
 };
 /* Bytes of scratch for the functions below, if no sequence has more than `longest` keys.
    like->threads: as in rapt_attention. */
-size_t rapt__cache_scratch(const rapt_attention *like, int longest);
+size_t rapt__cache_workspace(const rapt_attention *spec, int longest);
 void rapt__cache_attend(struct team *team, const struct cache *cache,
-                        const struct cached_queries *queries, void *scratch);
+                        const struct cached_queries *queries, void *workspace);
 
-/* ---- cache_weights.c ---- */
+/* ---- weights.c ---- */
 /* Adds share * the weights of row `row`, which is of query sequence i, in one head over all keys:
    weights[counts[its sequence]]. After rapt__cache_attend with these queries. For one caller, no
    team. */
 void rapt__cache_weights(const struct cache *cache, const struct cached_queries *queries, int i,
-                         int row, int head, float share, float *weights, void *scratch);
+                         int row, int head, float share, float *weights, void *workspace);
 
 #endif

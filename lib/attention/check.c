@@ -1,5 +1,5 @@
 /* check.c - is a problem a problem? Every field that cannot be meant is named. */
-#include "attention/score.h"
+#include "attention/score/score.h"
 
 #include <limits.h>
 #include <math.h>
@@ -29,7 +29,7 @@ static rapt_status check_sizes(const rapt_attention *a, rapt_message *why)
 }
 
 /* Offsets that begin with 0 and never fall; no sequence longer than `most`. */
-static rapt_status check_starts(const char *field, const int *starts, int batch, int most,
+static rapt_status check_starts(const char *field, const int *starts, int batch, int max,
                                 rapt_message *why)
 {
     if (!starts) return RAPT_OK;
@@ -37,10 +37,10 @@ static rapt_status check_starts(const char *field, const int *starts, int batch,
     for (int b = 0; b < batch; b++) {
         if (starts[b + 1] < starts[b])
             return bad(why, field, starts[b + 1], "no less than the one before");
-        if (starts[b + 1] - starts[b] > most)
+        if (starts[b + 1] - starts[b] > max)
             return rapt__fail(why, RAPT_BAD_ARGUMENT,
                               "%s: sequence %d has %d rows, the longest is said to have %d", field,
-                              b, starts[b + 1] - starts[b], most);
+                              b, starts[b + 1] - starts[b], max);
     }
     return RAPT_OK;
 }
@@ -59,19 +59,22 @@ static rapt_status check_rows(const rapt_attention *a, rapt_message *why)
 }
 
 /* Places: of what needs them. */
-static rapt_status check_corner(const rapt_attention *a, const char *who, rapt_message *why)
+static rapt_status check_causal_alignment(const rapt_attention *a, const char *who,
+                                          rapt_message *why)
 {
-    if (a->mask.corner != RAPT_CORNER_NONE) return RAPT_OK;
+    if (a->mask.causal_alignment != RAPT_CAUSAL_ALIGNMENT_NONE) return RAPT_OK;
     return rapt__fail(why, RAPT_BAD_ARGUMENT, "mask.corner is not set, but %s needs one", who);
 }
 
 static rapt_status check_mask(const rapt_attention *a, rapt_message *why)
 {
     const rapt_mask *m = &a->mask;
-    if ((unsigned)m->corner > RAPT_CORNER_BOTTOM_RIGHT)
-        return bad(why, "mask.corner", m->corner, "a rapt_corner");
-    if (m->causal && check_corner(a, "mask.causal", why) != RAPT_OK) return RAPT_BAD_ARGUMENT;
-    if (m->window && check_corner(a, "mask.window", why) != RAPT_OK) return RAPT_BAD_ARGUMENT;
+    if ((unsigned)m->causal_alignment > RAPT_CAUSAL_ALIGNMENT_LOWER_RIGHT)
+        return bad(why, "mask.corner", m->causal_alignment, "a rapt_causal_alignment");
+    if (m->causal && check_causal_alignment(a, "mask.causal", why) != RAPT_OK)
+        return RAPT_BAD_ARGUMENT;
+    if (m->window && check_causal_alignment(a, "mask.window", why) != RAPT_OK)
+        return RAPT_BAD_ARGUMENT;
     if (m->window && m->before < 0) return bad(why, "mask.before", m->before, "0 or more");
     if (m->window && m->after < 0) return bad(why, "mask.after", m->after, "0 or more");
     for (int b = 0; m->key_counts && b < a->batch; b++) {
@@ -105,8 +108,9 @@ static rapt_status check_additive(const rapt_attention *a, const char *name, rap
     if (s == RAPT_OK) s = check_there("learned.hidden_vector", l->hidden_vector, name, why);
     if (s != RAPT_OK || a->score == RAPT_SCORE_ADDITIVE) return s;
     s = check_width("learned.channels", l->channels, why);
-    if (s == RAPT_OK) s = check_width("learned.taps", l->taps, why);
-    if (s == RAPT_OK && l->taps % 2 == 0) return bad(why, "learned.taps", l->taps, "odd");
+    if (s == RAPT_OK) s = check_width("learned.taps", l->filter_width, why);
+    if (s == RAPT_OK && l->filter_width % 2 == 0)
+        return bad(why, "learned.taps", l->filter_width, "odd");
     if (s == RAPT_OK) s = check_there("learned.filters", l->filters, name, why);
     if (s == RAPT_OK) s = check_there("learned.feature_weight", l->feature_weight, name, why);
     return s;
@@ -114,7 +118,7 @@ static rapt_status check_additive(const rapt_attention *a, const char *name, rap
 
 static rapt_status check_score(const rapt_attention *a, rapt_message *why)
 {
-    if ((unsigned)a->score >= RAPT_SCORES) return bad(why, "score", a->score, "a rapt_score");
+    if ((unsigned)a->score >= RAPT_SCORE_COUNT) return bad(why, "score", a->score, "a rapt_score");
     const struct score *score = rapt__score(a->score);
     const rapt_learned *l = &a->learned;
     if (score->additive) return check_additive(a, score->name, why);
@@ -130,46 +134,48 @@ static rapt_status check_score(const rapt_attention *a, rapt_message *why)
     return RAPT_OK;
 }
 
-static rapt_status check_reach(const rapt_attention *a, rapt_message *why)
+static rapt_status check_locality(const rapt_attention *a, rapt_message *why)
 {
-    if ((unsigned)a->reach >= RAPT_REACHES) return bad(why, "reach", a->reach, "a rapt_reach");
-    if (a->reach == RAPT_REACH_GLOBAL) return RAPT_OK;
-    const char *name = rapt_reach_name(a->reach);
+    if ((unsigned)a->locality >= RAPT_LOCALITY_COUNT)
+        return bad(why, "reach", a->locality, "a rapt_locality");
+    if (a->locality == RAPT_LOCALITY_GLOBAL) return RAPT_OK;
+    const char *name = rapt_locality_name(a->locality);
     if (!(a->radius > 0) || !isfinite(a->radius))
         return bad(why, "radius", (double)a->radius, "above 0");
-    if (a->reach == RAPT_REACH_LOCAL_M) return check_corner(a, name, why);
-    rapt_status s = check_width("learned.centre_hidden", a->learned.centre_hidden, why);
-    if (s == RAPT_OK) s = check_there("learned.centre_weight", a->learned.centre_weight, name, why);
-    if (s == RAPT_OK) s = check_there("learned.centre_vector", a->learned.centre_vector, name, why);
+    if (a->locality == RAPT_LOCALITY_LOCAL_M) return check_causal_alignment(a, name, why);
+    rapt_status s = check_width("learned.center_hidden", a->learned.center_hidden, why);
+    if (s == RAPT_OK) s = check_there("learned.center_weight", a->learned.center_weight, name, why);
+    if (s == RAPT_OK) s = check_there("learned.center_vector", a->learned.center_vector, name, why);
     return s;
 }
 
-static rapt_status check_weighing(const rapt_attention *a, rapt_message *why)
+static rapt_status check_normalizer(const rapt_attention *a, rapt_message *why)
 {
-    if ((unsigned)a->weighing >= RAPT_WEIGHINGS)
-        return bad(why, "weighing", a->weighing, "a rapt_weighing");
+    if ((unsigned)a->normalizer >= RAPT_NORMALIZER_COUNT)
+        return bad(why, "weighing", a->normalizer, "a rapt_normalizer");
     if (!(a->temperature >= 0) || !isfinite(a->temperature))
         return bad(why, "temperature", (double)a->temperature, "0 or more");
-    if (!rapt__weighing_hard(a->weighing)) return RAPT_OK;
+    if (!rapt__normalizer_is_hard(a->normalizer)) return RAPT_OK;
     if (a->dropout > 0) return bad(why, "dropout", (double)a->dropout, "0 if weighing is hard");
-    return check_there("chosen", a->chosen, rapt_weighing_name(a->weighing), why);
+    return check_there("chosen", a->chosen, rapt_normalizer_name(a->normalizer), why);
 }
 
 static rapt_status check_relative(const rapt_attention *a, rapt_message *why)
 {
     const rapt_relative *r = &a->relative;
-    int least = r->forward_too ? 4 : 2;
+    int min = r->bidirectional ? 4 : 2;
     if (rapt__relative_wanted(a) && (int64_t)a->queries + a->keys > INT_MAX)
         return bad(why, "queries + keys of relative biases", (double)a->queries + a->keys,
                    "at most 2147483647");
-    if (r->slopes && check_corner(a, "relative.slopes", why) != RAPT_OK) return RAPT_BAD_ARGUMENT;
+    if (r->slopes && check_causal_alignment(a, "relative.slopes", why) != RAPT_OK)
+        return RAPT_BAD_ARGUMENT;
     if (!r->table) return RAPT_OK;
-    if (r->buckets < least || r->buckets > WIDEST || (r->forward_too && r->buckets % 2 != 0))
+    if (r->buckets < min || r->buckets > WIDEST || (r->bidirectional && r->buckets % 2 != 0))
         return bad(why, "relative.buckets", r->buckets,
-                   r->forward_too ? "4 to 65536 and even" : "2 to 65536");
-    if (r->distance <= r->buckets / least)
+                   r->bidirectional ? "4 to 65536 and even" : "2 to 65536");
+    if (r->distance <= r->buckets / min)
         return bad(why, "relative.distance", r->distance, "more than the buckets of one distance");
-    return check_corner(a, "relative.table", why);
+    return check_causal_alignment(a, "relative.table", why);
 }
 
 static rapt_status check_rotary(const rapt_attention *a, rapt_message *why)
@@ -188,7 +194,7 @@ static rapt_status check_rotary(const rapt_attention *a, rapt_message *why)
         return bad(why, "relative.rotary_width", width, "even and at most the vectors' width");
     if (!(r->rotary_base >= 0) || !isfinite(r->rotary_base))
         return bad(why, "relative.rotary_base", (double)r->rotary_base, "0 or more");
-    return check_corner(a, "relative.rotary", why);
+    return check_causal_alignment(a, "relative.rotary", why);
 }
 
 static rapt_status check_numbers(const rapt_attention *a, rapt_message *why)
@@ -222,12 +228,12 @@ rapt_status rapt_attention_check(const rapt_attention *a, rapt_message *why)
     if (s == RAPT_OK) s = check_mask(a, why);
     if (s == RAPT_OK) s = check_numbers(a, why);
     if (s == RAPT_OK) s = check_score(a, why);
-    if (s == RAPT_OK) s = check_reach(a, why);
-    if (s == RAPT_OK) s = check_weighing(a, why);
+    if (s == RAPT_OK) s = check_locality(a, why);
+    if (s == RAPT_OK) s = check_normalizer(a, why);
     if (s == RAPT_OK) s = check_relative(a, why);
     if (s == RAPT_OK) s = check_rotary(a, why);
     if (s == RAPT_OK) s = check_out(a, why);
-    if (s == RAPT_OK && rapt__attention_scratch(a, rapt__team_size(a->threads)) == 0)
+    if (s == RAPT_OK && rapt__attention_workspace(a, rapt__team_size(a->threads)) == 0)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "the problem does not fit into memory");
     return s;
 }

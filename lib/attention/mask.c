@@ -1,12 +1,12 @@
 /* mask.c - which keys a query sees: a range of them, from existence, causality, window and reach
-   local-m, and the rows of the boolean mask and of the bias. Local-p narrows it by the centre. */
-#include "attention/core.h"
+   local-m, and the rows of the boolean mask and of the bias. Local-p narrows it by the center. */
+#include "attention/projected.h"
 
 #include <math.h>
 
-static int clamp(int64_t x, int least, int most)
+static int clamp(int64_t x, int min, int max)
 {
-    return x < least ? least : x > most ? most : (int)x;
+    return x < min ? min : x > max ? max : (int)x;
 }
 
 static ptrdiff_t mask_at(const rapt_stride *s, int b, int h, int t)
@@ -14,15 +14,15 @@ static ptrdiff_t mask_at(const rapt_stride *s, int b, int h, int t)
     return b * s->batch + h * s->head + t * s->row;
 }
 
-int64_t rapt__place(const rapt_attention *a, const struct sequence *b, int t)
+int64_t rapt__query_position(const rapt_attention *a, const struct sequence *b, int t)
 {
-    bool right = a->mask.corner == RAPT_CORNER_BOTTOM_RIGHT;
+    bool right = a->mask.causal_alignment == RAPT_CAUSAL_ALIGNMENT_LOWER_RIGHT;
     return right ? (int64_t)t + b->existing - b->queries : t;
 }
 
-void rapt__narrow(struct attend_row *row, int64_t place, double radius)
+void rapt__narrow(struct attend_row *row, int64_t position, double radius)
 {
-    double low = ceil((double)place - radius), high = floor((double)place + radius) + 1;
+    double low = ceil((double)position - radius), high = floor((double)position + radius) + 1;
     if (low > row->low) row->low = low < row->high ? (int)low : row->high;
     if (high < row->high) row->high = high > row->low ? (int)high : row->low;
 }
@@ -31,22 +31,22 @@ void rapt__mask_row(const rapt_attention *a, const struct sequence *b, int h, in
                     struct attend_row *row)
 {
     const rapt_mask *m = &a->mask;
-    int64_t place = rapt__place(a, b, t);
+    int64_t position = rapt__query_position(a, b, t);
     row->low = 0;
     row->high = b->existing;
     if (m->window) {
-        row->low = clamp(place - m->before, 0, b->existing);
-        row->high = clamp(place + m->after + 1, 0, b->existing);
+        row->low = clamp(position - m->before, 0, b->existing);
+        row->high = clamp(position + m->after + 1, 0, b->existing);
     }
-    if (m->causal) row->high = clamp(place + 1, 0, row->high);
-    if (a->reach == RAPT_REACH_LOCAL_M) rapt__narrow(row, place, (double)a->radius);
+    if (m->causal) row->high = clamp(position + 1, 0, row->high);
+    if (a->locality == RAPT_LOCALITY_LOCAL_M) rapt__narrow(row, position, (double)a->radius);
     if (row->low >= row->high) row->low = row->high = 0;
     row->allowed = m->allowed ? m->allowed + mask_at(&m->allowed_stride, b->index, h, t) : NULL;
     row->bias = m->bias ? m->bias + mask_at(&m->bias_stride, b->index, h, t) : NULL;
 }
 
-const float *rapt__relative_row(const struct core *c, const struct sequence *b, int h, int t)
+const float *rapt__relative_row(const struct projected *c, const struct sequence *b, int h, int t)
 {
     const float *row = c->relative + (ptrdiff_t)h * c->relative_row;
-    return row + (c->relative_zero - (int)rapt__place(c->a, b, t));
+    return row + (c->relative_zero - (int)rapt__query_position(c->a, b, t));
 }

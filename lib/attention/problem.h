@@ -4,8 +4,8 @@
 #define RAPT_LIB_ATTENTION_PROBLEM_H
 
 #include "attention/attention.h"
+#include "kernel/flash.h"
 #include "kernel/kernel.h"
-#include "kernel/tile.h"
 
 /* ---- score.c ---- */
 float rapt__score_scale(rapt_score score, float scale, int key_width); /* scale 0: its own */
@@ -35,13 +35,14 @@ static inline ptrdiff_t rapt__key_at(const rapt_stride *s, const struct sequence
     return b->key_batch * s->batch + h * s->head + (b->key_row + t) * s->row;
 }
 
-/* ---- relative.c ---- */
+/* ---- bias.c ---- */
 bool rapt__relative_wanted(const rapt_attention *a); /* slopes or a table */
 
 /* ---- mask.c ---- */
-int64_t rapt__place(const rapt_attention *a, const struct sequence *b, int t); /* of query t */
+int64_t rapt__query_position(const rapt_attention *a, const struct sequence *b,
+                             int t); /* of query t */
 /* Cuts low and high to keys s with |s - place| <= radius. */
-void rapt__narrow(struct attend_row *row, int64_t place, double radius);
+void rapt__narrow(struct attend_row *row, int64_t position, double radius);
 /* Sets low, high, allowed and bias of query t of head h. */
 void rapt__mask_row(const rapt_attention *a, const struct sequence *b, int h, int t,
                     struct attend_row *row);
@@ -53,18 +54,18 @@ static inline uint64_t rapt__attention_drop_key(const rapt_attention *a, const s
     return rapt__mix(rapt__mix(a->seed, (uint64_t)b->index), (uint64_t)h);
 }
 
-/* ---- room.c ---- */
+/* ---- workspace.c ---- */
 struct bounds {              /* of a problem; of several, the greatest of each */
     const rapt_attention *a; /* widths, heads and what is learned */
     size_t heads, key_heads;
     size_t width, value_width; /* of prepared queries and keys; of values */
     size_t batch;
     size_t query_rows, key_rows;          /* of all sequences */
-    size_t most_queries, most_keys;       /* of one, as the problem says */
+    size_t max_queries, max_keys;         /* of one, as the problem says */
     size_t longest_queries, longest_keys; /* as they are */
     size_t team;
 };
-struct room {                 /* of scratch for tiles, in floats */
+struct workspace_sizes {      /* of scratch for tiles, in floats */
     size_t keys, values;      /* forward: of the panels of the longest sequence and one key head */
     size_t packed;            /*   of those and which of them are wild */
     size_t attend;            /*   of the kernel */
@@ -76,7 +77,8 @@ struct room {                 /* of scratch for tiles, in floats */
     size_t forward, backward; /* in all */
 };
 struct bounds rapt__bounds(const rapt_attention *a, int team_size);
-bool rapt__room(const rapt_attention *a, int team_size, struct room *room); /* false: too much */
+bool rapt__workspace_of(const rapt_attention *a, int team_size,
+                        struct workspace_sizes *sizes); /* false: too much */
 /* *sum += a * b * c, rounded up to whole vectors; false if it does not fit. */
 bool rapt__grow(size_t *sum, size_t a, size_t b, size_t c);
 

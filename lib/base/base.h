@@ -65,7 +65,7 @@ struct team_shared;
 struct team {
     int rank, size;
     unsigned phase; /* barriers passed */
-    int patience;   /* how long this member spins at a barrier before it sleeps */
+    int spin_limit; /* how long this member spins at a barrier before it sleeps */
     struct team_shared *shared;
 };
 typedef void rapt__work(struct team *team, void *argument);

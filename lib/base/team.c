@@ -69,7 +69,7 @@ static void rest_a_moment(void) {}
    falling asleep and being woken a few microseconds, or tens of them on another processor. Each
    barrier a member spins through doubles its patience, each it sleeps at divides it by four. It
    has none at all if there are more members than processors. */
-enum { MOST_THREADS = 1024, PATIENCE_LEAST = 25, PATIENCE_FIRST = 400, PATIENCE_MOST = 4000 };
+enum { MAX_THREADS = 1024, SPIN_LIMIT_MIN = 25, SPIN_LIMIT_FIRST = 400, SPIN_LIMIT_MAX = 4000 };
 
 struct team_shared {
     _Alignas(64) atomic_int tickets[2]; /* of even and odd phases: one is drawn from while the
@@ -77,25 +77,25 @@ struct team_shared {
     _Alignas(64) atomic_int arrived;    /* members at the barrier */
     _Alignas(64) atomic_uint passed;    /* barriers all members have reached */
     atomic_int sleepers;                /* members that may be waiting for the bell */
-    int patience;                       /* of a member at first */
-    pthread_mutex_t door;
-    pthread_cond_t bell; /* rung after `passed` has changed */
+    int spin_limit;                     /* of a member at first */
+    pthread_mutex_t mutex;
+    pthread_cond_t condition; /* rung after `passed` has changed */
 };
 
-static int least(int a, int b)
+static int min(int a, int b)
 {
     return a < b ? a : b;
 }
 
 int rapt__team_size(int threads)
 {
-    return least(threads > 0 ? threads : least(wanted_threads(), processors()), MOST_THREADS);
+    return min(threads > 0 ? threads : min(wanted_threads(), processors()), MAX_THREADS);
 }
 
 static void enter(struct team_shared *shared, rapt__work *work, void *argument)
 {
     struct team team = {
-        .rank = my_rank(), .size = my_team(), .patience = shared->patience, .shared = shared};
+        .rank = my_rank(), .size = my_team(), .spin_limit = shared->spin_limit, .shared = shared};
     work(&team, argument);
 }
 
@@ -110,43 +110,43 @@ static void start(struct team_shared *shared)
 
 /* How many members to ask OpenMP for. More than there are processors would only queue for them:
    they come if both the caller and OMP_NUM_THREADS ask for them, as tests do. */
-static int ask_for(int threads, int room)
+static int ask_for(int threads, int capacity)
 {
     int size = rapt__team_size(threads), wanted = wanted_threads();
-    return least(size, wanted > room ? wanted : room);
+    return min(size, wanted > capacity ? wanted : capacity);
 }
 
 void rapt__team_run(int threads, rapt__work *work, void *argument)
 {
     struct team_shared shared;
     bool split = threads != 1 && may_fork();
-    int room = split ? processors() : 1, size = split ? ask_for(threads, room) : 1;
+    int capacity = split ? processors() : 1, size = split ? ask_for(threads, capacity) : 1;
     start(&shared);
     if (size == 1) {
         struct team alone = {.rank = 0, .size = 1, .shared = &shared};
         work(&alone, argument);
         return;
     }
-    shared.patience = size <= room ? PATIENCE_FIRST : 0;
-    pthread_mutex_init(&shared.door, NULL);
-    pthread_cond_init(&shared.bell, NULL);
+    shared.spin_limit = size <= capacity ? SPIN_LIMIT_FIRST : 0;
+    pthread_mutex_init(&shared.mutex, NULL);
+    pthread_cond_init(&shared.condition, NULL);
 #pragma omp parallel num_threads(size)
     enter(&shared, work, argument);
-    pthread_cond_destroy(&shared.bell);
-    pthread_mutex_destroy(&shared.door);
+    pthread_cond_destroy(&shared.condition);
+    pthread_mutex_destroy(&shared.mutex);
 }
 
 /* Spins as long as the member's patience lasts: whether all others have come meanwhile. */
 static bool come_soon(struct team *team, unsigned phase)
 {
-    for (int moment = 0; moment < team->patience; moment++) {
+    for (int moment = 0; moment < team->spin_limit; moment++) {
         if (atomic_load_explicit(&team->shared->passed, memory_order_acquire) != phase) {
-            if (team->patience < PATIENCE_MOST) team->patience *= 2;
+            if (team->spin_limit < SPIN_LIMIT_MAX) team->spin_limit *= 2;
             return true;
         }
         rest_a_moment();
     }
-    if (team->patience >= 4 * PATIENCE_LEAST) team->patience /= 4;
+    if (team->spin_limit >= 4 * SPIN_LIMIT_MIN) team->spin_limit /= 4;
     return false;
 }
 
@@ -155,20 +155,21 @@ static bool come_soon(struct team *team, unsigned phase)
    the sleeper can hear the bell. */
 static void sleep_through(struct team_shared *shared, unsigned phase)
 {
-    pthread_mutex_lock(&shared->door);
+    pthread_mutex_lock(&shared->mutex);
     atomic_fetch_add(&shared->sleepers, 1);
-    while (atomic_load(&shared->passed) == phase) pthread_cond_wait(&shared->bell, &shared->door);
+    while (atomic_load(&shared->passed) == phase)
+        pthread_cond_wait(&shared->condition, &shared->mutex);
     atomic_fetch_sub(&shared->sleepers, 1);
-    pthread_mutex_unlock(&shared->door);
+    pthread_mutex_unlock(&shared->mutex);
 }
 
 static void let_pass(struct team_shared *shared, unsigned phase)
 {
     atomic_store(&shared->passed, phase);
     if (atomic_load(&shared->sleepers) == 0) return;
-    pthread_mutex_lock(&shared->door);
-    pthread_mutex_unlock(&shared->door);
-    pthread_cond_broadcast(&shared->bell);
+    pthread_mutex_lock(&shared->mutex);
+    pthread_mutex_unlock(&shared->mutex);
+    pthread_cond_broadcast(&shared->condition);
 }
 
 void rapt__team_barrier(struct team *team)
@@ -188,7 +189,7 @@ void rapt__team_barrier(struct team *team)
 
 void rapt__team_rest(int moment)
 {
-    if (moment < PATIENCE_FIRST)
+    if (moment < SPIN_LIMIT_FIRST)
         rest_a_moment();
     else
         nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);

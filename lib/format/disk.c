@@ -25,9 +25,9 @@ enum {
 struct shown rapt__shown(const char *text)
 {
     struct shown shown;
-    size_t length = strlen(text), room = sizeof shown.text - 1, used = 0;
-    if (length > room) {
-        text += length - (room - 3);
+    size_t length = strlen(text), capacity = sizeof shown.text - 1, used = 0;
+    if (length > capacity) {
+        text += length - (capacity - 3);
         while ((*text & 0xC0) == 0x80) text++; /* not into the middle of a character */
         memcpy(shown.text, "...", used = 3);
     }

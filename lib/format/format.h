@@ -22,7 +22,7 @@ struct tensor_entry {
     size_t count;      /* product of the shape */
     size_t begin, end; /* bytes, relative to the data; end - begin is what count elements take */
 };
-struct tensor_note {
+struct tensor_metadata {
     const char *key, *value; /* UTF-8 */
 };
 
@@ -49,9 +49,9 @@ const struct tensor_entry *rapt__tensors_entry(const struct tensor_file *file, i
 const struct tensor_entry *rapt__tensors_find(const struct tensor_file *file, const char *name);
 
 /* The strings of __metadata__, in the order of their keys, owned by the file. NULL: not there. */
-int rapt__tensors_note_count(const struct tensor_file *file);
-const struct tensor_note *rapt__tensors_note_at(const struct tensor_file *file, int index);
-const char *rapt__tensors_note(const struct tensor_file *file, const char *key);
+int rapt__tensors_metadata_count(const struct tensor_file *file);
+const struct tensor_metadata *rapt__tensors_metadata_at(const struct tensor_file *file, int index);
+const char *rapt__tensors_metadata(const struct tensor_file *file, const char *key);
 
 /* Reads elements [first, first + count) of an entry of this file as float. F32, F16, BF16 and
    F64 are converted, NaN and infinity included; any other dtype is RAPT_BAD_FILE and named.
@@ -75,7 +75,7 @@ struct tensor_source { /* one F32 tensor to write; fill is called once per chunk
    A symbolic link at path is followed, the permissions of an old file are kept, anything but a
    regular file is refused. RAPT_BAD_ARGUMENT: names or notes that a reader would refuse. */
 rapt_status rapt__tensors_write(const char *path, const struct tensor_source *sources, int count,
-                                const struct tensor_note *notes, int note_count,
+                                const struct tensor_metadata *metadata, int metadata_count,
                                 const rapt_allocator *allocator, rapt_message *why);
 
 #endif

@@ -17,7 +17,7 @@ struct reading {
     struct tensor_file *file;
     struct json json;
     size_t data_size;
-    bool notes_seen;
+    bool metadata_seen;
     rapt_message *why;
 };
 
@@ -171,26 +171,27 @@ static rapt_status read_entry(struct reading *r, const char *name)
 /* ---- notes ---- */
 
 /* {text: text, ..} */
-static rapt_status read_notes(struct reading *r)
+static rapt_status read_metadata(struct reading *r)
 {
     struct tensor_file *file = r->file;
     struct json *json = &r->json;
-    if (r->notes_seen)
+    if (r->metadata_seen)
         return rapt__fail(r->why, RAPT_BAD_FILE, "%s: has __metadata__ twice",
                           file->source.label.text);
-    r->notes_seen = true;
+    r->metadata_seen = true;
     if (!rapt__json_want(json, '{')) return bad_json(r);
     if (rapt__json_next(json, '}')) return RAPT_OK;
     do {
-        struct tensor_note note = {rapt__json_string(json), NULL};
-        if (!note.key || !rapt__json_want(json, ':')) return bad_json(r);
-        note.value = rapt__json_string(json);
-        if (!note.value) return bad_json(r);
-        void *notes = file->notes;
-        rapt_status status = grow(r, &notes, file->note_count, &file->note_capacity, sizeof note);
+        struct tensor_metadata entry = {rapt__json_string(json), NULL};
+        if (!entry.key || !rapt__json_want(json, ':')) return bad_json(r);
+        entry.value = rapt__json_string(json);
+        if (!entry.value) return bad_json(r);
+        void *metadata = file->metadata;
+        rapt_status status =
+            grow(r, &metadata, file->metadata_count, &file->metadata_capacity, sizeof entry);
         if (status != RAPT_OK) return status;
-        file->notes = notes;
-        file->notes[file->note_count++] = note;
+        file->metadata = metadata;
+        file->metadata[file->metadata_count++] = entry;
     } while (rapt__json_next(json, ','));
     return rapt__json_want(json, '}') ? RAPT_OK : bad_json(r);
 }
@@ -209,7 +210,7 @@ static rapt_status read_all(struct reading *r)
             const char *name = rapt__json_string(json);
             if (!name || !rapt__json_want(json, ':')) return bad_json(r);
             rapt_status status =
-                strcmp(name, "__metadata__") == 0 ? read_notes(r) : read_entry(r, name);
+                strcmp(name, "__metadata__") == 0 ? read_metadata(r) : read_entry(r, name);
             if (status != RAPT_OK) return status;
         } while (rapt__json_next(json, ','));
         if (!rapt__json_want(json, '}')) return bad_json(r);
@@ -217,7 +218,7 @@ static rapt_status read_all(struct reading *r)
     return rapt__json_end(json) ? RAPT_OK : bad_json(r);
 }
 
-static int by_place(const void *context, const void *a, const void *b)
+static int by_position(const void *context, const void *a, const void *b)
 {
     (void)context;
     const struct tensor_entry *x = a, *y = b;
@@ -234,15 +235,16 @@ static int by_name(const void *context, const void *a, const void *b)
 static int by_key(const void *context, const void *a, const void *b)
 {
     (void)context;
-    return strcmp(((const struct tensor_note *)a)->key, ((const struct tensor_note *)b)->key);
+    return strcmp(((const struct tensor_metadata *)a)->key,
+                  ((const struct tensor_metadata *)b)->key);
 }
 
 /* Every byte of the data belongs to exactly one entry. */
-static rapt_status check_places(const struct reading *r)
+static rapt_status check_positions(const struct reading *r)
 {
     struct tensor_file *file = r->file;
     size_t end = 0;
-    rapt__sort(file->entries, file->count, sizeof *file->entries, by_place, NULL);
+    rapt__sort(file->entries, file->count, sizeof *file->entries, by_position, NULL);
     for (size_t i = 0; i < file->count; i++) {
         const struct tensor_entry *entry = &file->entries[i];
         if (entry->begin < end) return bad_entry(r, entry->name, "overlaps another tensor");
@@ -261,11 +263,11 @@ static rapt_status check_names(const struct reading *r)
     for (size_t i = 1; i < file->count; i++)
         if (strcmp(file->entries[i - 1].name, file->entries[i].name) == 0)
             return bad_entry(r, file->entries[i].name, "is there twice");
-    rapt__sort(file->notes, file->note_count, sizeof *file->notes, by_key, NULL);
-    for (size_t i = 1; i < file->note_count; i++)
-        if (strcmp(file->notes[i - 1].key, file->notes[i].key) == 0)
+    rapt__sort(file->metadata, file->metadata_count, sizeof *file->metadata, by_key, NULL);
+    for (size_t i = 1; i < file->metadata_count; i++)
+        if (strcmp(file->metadata[i - 1].key, file->metadata[i].key) == 0)
             return rapt__fail(r->why, RAPT_BAD_FILE, "%s: metadata \"%s\" is there twice",
-                              file->source.label.text, rapt__shown(file->notes[i].key).text);
+                              file->source.label.text, rapt__shown(file->metadata[i].key).text);
     return RAPT_OK;
 }
 
@@ -278,7 +280,7 @@ rapt_status rapt__header_parse(struct tensor_file *file, size_t data_size, rapt_
         .why = why,
     };
     rapt_status status = read_all(&r);
-    if (status == RAPT_OK) status = check_places(&r);
+    if (status == RAPT_OK) status = check_positions(&r);
     if (status == RAPT_OK) status = check_names(&r);
     return status;
 }

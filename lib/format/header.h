@@ -14,8 +14,8 @@ struct tensor_file {
     size_t header_size;
     size_t count, capacity; /* of entries, which are sorted by name */
     struct tensor_entry *entries;
-    size_t note_count, note_capacity; /* of notes, which are sorted by key */
-    struct tensor_note *notes;
+    size_t metadata_count, metadata_capacity; /* of notes, which are sorted by key */
+    struct tensor_metadata *metadata;
 };
 
 /* Reads file->header into entries and notes. data_size: bytes behind the header. */

@@ -179,7 +179,7 @@ static bool take_escape(struct json *json, uint32_t *code)
 /* One character of UTF-8: the shortest form, no surrogate, at most U+10FFFF. */
 static bool take_utf8(struct json *json, uint32_t *code)
 {
-    static const uint32_t least[5] = {0, 0, 0x80, 0x800, 0x10000};
+    static const uint32_t min[5] = {0, 0, 0x80, 0x800, 0x10000};
     unsigned char first = json->text[json->at];
     size_t length = first < 0x80 ? 1 : first < 0xC0 ? 0 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
     if (length == 0 || first > 0xF4 || length > json->size - json->at)
@@ -190,7 +190,7 @@ static bool take_utf8(struct json *json, uint32_t *code)
         if ((next & 0xC0) != 0x80) return fail(json, "invalid UTF-8");
         *code = *code << 6 | (next & 0x3Fu);
     }
-    if (*code < least[length] || *code > 0x10FFFF || (*code >= 0xD800 && *code <= 0xDFFF))
+    if (*code < min[length] || *code > 0x10FFFF || (*code >= 0xD800 && *code <= 0xDFFF))
         return fail(json, "invalid UTF-8");
     json->at += length;
     return true;

@@ -60,7 +60,7 @@ static rapt_status read_header(struct tensor_file *file, size_t size, size_t dat
 static void release(struct tensor_file *file)
 {
     rapt_allocator allocator = file->allocator;
-    rapt__free(&allocator, file->notes, file->note_capacity * sizeof *file->notes);
+    rapt__free(&allocator, file->metadata, file->metadata_capacity * sizeof *file->metadata);
     rapt__free(&allocator, file->entries, file->capacity * sizeof *file->entries);
     rapt__free(&allocator, file->header, file->header_size);
     rapt__free(&allocator, file, sizeof *file);
@@ -134,27 +134,27 @@ const struct tensor_entry *rapt__tensors_find(const struct tensor_file *file, co
     return bsearch(name, file->entries, file->count, sizeof *file->entries, against_entry);
 }
 
-int rapt__tensors_note_count(const struct tensor_file *file)
+int rapt__tensors_metadata_count(const struct tensor_file *file)
 {
-    return (int)file->note_count;
+    return (int)file->metadata_count;
 }
 
-const struct tensor_note *rapt__tensors_note_at(const struct tensor_file *file, int index)
+const struct tensor_metadata *rapt__tensors_metadata_at(const struct tensor_file *file, int index)
 {
-    return index >= 0 && (size_t)index < file->note_count ? &file->notes[index] : NULL;
+    return index >= 0 && (size_t)index < file->metadata_count ? &file->metadata[index] : NULL;
 }
 
-static int against_note(const void *key, const void *note)
+static int against_note(const void *key, const void *entry)
 {
-    return strcmp(key, ((const struct tensor_note *)note)->key);
+    return strcmp(key, ((const struct tensor_metadata *)entry)->key);
 }
 
-const char *rapt__tensors_note(const struct tensor_file *file, const char *key)
+const char *rapt__tensors_metadata(const struct tensor_file *file, const char *key)
 {
-    if (file->note_count == 0) return NULL;
-    const struct tensor_note *note =
-        bsearch(key, file->notes, file->note_count, sizeof *file->notes, against_note);
-    return note ? note->value : NULL;
+    if (file->metadata_count == 0) return NULL;
+    const struct tensor_metadata *entry =
+        bsearch(key, file->metadata, file->metadata_count, sizeof *file->metadata, against_note);
+    return entry ? entry->value : NULL;
 }
 
 rapt_status rapt__tensors_read(const struct tensor_file *file, const struct tensor_entry *entry,
@@ -169,10 +169,10 @@ rapt_status rapt__tensors_read(const struct tensor_file *file, const struct tens
     if (!dtype || !dtype->to_float)
         return rapt__fail(why, RAPT_BAD_FILE, "%s: tensor \"%s\": %s is not converted to float",
                           file->source.label.text, rapt__shown(entry->name).text, entry->dtype);
-    size_t size = dtype->bits / 8, most = CHUNK / size;
+    size_t size = dtype->bits / 8, max = CHUNK / size;
     uint64_t at = (uint64_t)PREFIX + file->header_size + entry->begin + first * size;
     while (count > 0) {
-        size_t now = count < most ? count : most;
+        size_t now = count < max ? count : max;
         rapt_status status = rapt__disk_read(&file->source, at, chunk, now * size, why);
         if (status != RAPT_OK) return status;
         dtype->to_float(chunk, now, data);

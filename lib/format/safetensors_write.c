@@ -52,14 +52,14 @@ static void put_string(struct text *text, const char *string)
     put(text, "\"", 1);
 }
 
-static void put_notes(struct text *text, const struct tensor_note *notes, int count)
+static void put_metadata(struct text *text, const struct tensor_metadata *metadata, int count)
 {
     put_plain(text, "\"__metadata__\":{");
     for (int i = 0; i < count; i++) {
         if (i > 0) put(text, ",", 1);
-        put_string(text, notes[i].key);
+        put_string(text, metadata[i].key);
         put(text, ":", 1);
-        put_string(text, notes[i].value);
+        put_string(text, metadata[i].value);
     }
     put(text, "}", 1);
 }
@@ -68,8 +68,8 @@ static void put_notes(struct text *text, const struct tensor_note *notes, int co
 struct writing {
     const struct tensor_source *sources;
     int count;
-    const struct tensor_note *notes;
-    int note_count;
+    const struct tensor_metadata *metadata;
+    int metadata_count;
     size_t data_size; /* bytes of all tensors */
     const rapt_allocator *allocator;
     rapt_message *why;
@@ -101,9 +101,9 @@ static void put_header(struct text *text, const struct writing *w)
 {
     size_t begin = 0;
     put(text, "{", 1);
-    if (w->note_count > 0) put_notes(text, w->notes, w->note_count);
+    if (w->metadata_count > 0) put_metadata(text, w->metadata, w->metadata_count);
     for (int i = 0; i < w->count; i++) {
-        if (i > 0 || w->note_count > 0) put(text, ",", 1);
+        if (i > 0 || w->metadata_count > 0) put(text, ",", 1);
         put_entry(text, &w->sources[i], begin);
         begin += 4 * elements(&w->sources[i]);
     }
@@ -140,16 +140,16 @@ static rapt_status check_source(struct writing *w, const struct tensor_source *s
 
 static rapt_status check(struct writing *w)
 {
-    if (w->count < 0 || w->note_count < 0 || (w->count && !w->sources) ||
-        (w->note_count && !w->notes))
+    if (w->count < 0 || w->metadata_count < 0 || (w->count && !w->sources) ||
+        (w->metadata_count && !w->metadata))
         return rapt__fail(w->why, RAPT_BAD_ARGUMENT,
                           "a count below 0, or a list that is not there");
     for (int i = 0; i < w->count; i++) {
         rapt_status status = check_source(w, &w->sources[i]);
         if (status != RAPT_OK) return status;
     }
-    for (int i = 0; i < w->note_count; i++)
-        if (!w->notes[i].key || !w->notes[i].value)
+    for (int i = 0; i < w->metadata_count; i++)
+        if (!w->metadata[i].key || !w->metadata[i].value)
             return rapt__fail(w->why, RAPT_BAD_ARGUMENT, "a note without a key or value");
     return RAPT_OK;
 }
@@ -228,10 +228,10 @@ static rapt_status write_all(const struct writing *w, const struct text *text, c
 }
 
 rapt_status rapt__tensors_write(const char *path, const struct tensor_source *sources, int count,
-                                const struct tensor_note *notes, int note_count,
+                                const struct tensor_metadata *metadata, int metadata_count,
                                 const rapt_allocator *allocator, rapt_message *why)
 {
-    struct writing w = {sources, count, notes, note_count, 0, allocator, why};
+    struct writing w = {sources, count, metadata, metadata_count, 0, allocator, why};
     struct text text = {0};
     if (!path) return rapt__fail(why, RAPT_BAD_ARGUMENT, "no path was given");
     rapt_status status = check(&w);

@@ -10,7 +10,7 @@
 /* |x|, or the limit, from where on the tails below are 0, if that is less. */
 static inline vf magnitude(vf x, float limit)
 {
-    return vf_min(vf_all(limit), vf_abs(x));
+    return vf_min(vf_splat(limit), vf_abs(x));
 }
 
 /* For t >= 0: Phi(-t) = tail e and phi(t) = e / sqrt(2 pi), e = e^(-t^2/2) through the pointer.
@@ -19,19 +19,19 @@ static inline vf magnitude(vf x, float limit)
 static inline vf normal_tail(vf t, vf *e)
 {
     vf square = vf_mul(t, t), rest = vf_fma(t, t, vf_sub(vf_zero(), square));
-    vf q = vf_div(vf_all(3), vf_add(vf_all(3), t)), u = vf_fma(q, vf_all(2), vf_all(-1));
-    vf p = vf_fma(vf_all(-0x1.21cdfp-16f), u, vf_all(-0x1.1e936p-14f));
+    vf q = vf_div(vf_splat(3), vf_add(vf_splat(3), t)), u = vf_fma(q, vf_splat(2), vf_splat(-1));
+    vf p = vf_fma(vf_splat(-0x1.21cdfp-16f), u, vf_splat(-0x1.1e936p-14f));
 
-    *e = vf_exp(vf_mul(square, vf_all(-0.5f)));
-    *e = vf_fnma(*e, vf_mul(rest, vf_all(0.5f)), *e);
-    p = vf_fma(p, u, vf_all(0x1.4b52d8p-12f));
-    p = vf_fma(p, u, vf_all(0x1.63dc44p-12f));
-    p = vf_fma(p, u, vf_all(-0x1.2f271p-9f));
-    p = vf_fma(p, u, vf_all(-0x1.c92076p-9f));
-    p = vf_fma(p, u, vf_all(0x1.021838p-6f));
-    p = vf_fma(p, u, vf_all(0x1.3a0d0ap-4f));
-    p = vf_fma(p, u, vf_all(0x1.5bb43ep-3f));
-    p = vf_fma(p, u, vf_all(0x1.f1b89cp-3f));
+    *e = vf_exp(vf_mul(square, vf_splat(-0.5f)));
+    *e = vf_fnma(*e, vf_mul(rest, vf_splat(0.5f)), *e);
+    p = vf_fma(p, u, vf_splat(0x1.4b52d8p-12f));
+    p = vf_fma(p, u, vf_splat(0x1.63dc44p-12f));
+    p = vf_fma(p, u, vf_splat(-0x1.2f271p-9f));
+    p = vf_fma(p, u, vf_splat(-0x1.c92076p-9f));
+    p = vf_fma(p, u, vf_splat(0x1.021838p-6f));
+    p = vf_fma(p, u, vf_splat(0x1.3a0d0ap-4f));
+    p = vf_fma(p, u, vf_splat(0x1.5bb43ep-3f));
+    p = vf_fma(p, u, vf_splat(0x1.f1b89cp-3f));
     return vf_mul(q, p);
 }
 
@@ -41,7 +41,7 @@ static inline vf relu(vf x)
 }
 static inline vf relu_slope(vf x)
 {
-    return vf_select(vf_less(vf_zero(), x), vf_all(1), vf_zero());
+    return vf_select(vf_less(vf_zero(), x), vf_splat(1), vf_zero());
 }
 
 static inline vf gelu(vf x) /* x Phi(x) = max(x, 0) - |x| Phi(-|x|) */
@@ -54,15 +54,15 @@ static inline vf gelu(vf x) /* x Phi(x) = max(x, 0) - |x| Phi(-|x|) */
 static inline vf gelu_slope(vf x) /* Phi(x) + x phi(x) = [x > 0] + sign(x) (t phi - Phi(-t)) */
 {
     vf t = magnitude(x, 14.5f), e, tail = normal_tail(t, &e);
-    vf change = vf_mul(e, vf_fma(t, vf_all(0x1.988454p-2f), vf_sub(vf_zero(), tail)));
+    vf change = vf_mul(e, vf_fma(t, vf_splat(0x1.988454p-2f), vf_sub(vf_zero(), tail)));
 
-    return vf_select(vf_less(vf_zero(), x), vf_add(vf_all(1), change), vf_sub(vf_zero(), change));
+    return vf_select(vf_less(vf_zero(), x), vf_add(vf_splat(1), change), vf_sub(vf_zero(), change));
 }
 
 /* 1 / (1 + e^-x), and 1 - that through the pointer. */
 static inline vf logistic(vf x, vf *other)
 {
-    vf e = vf_exp(vf_sub(vf_zero(), vf_abs(x))), one = vf_all(1);
+    vf e = vf_exp(vf_sub(vf_zero(), vf_abs(x))), one = vf_splat(1);
     vf large = vf_div(one, vf_add(one, e)), little = vf_mul(e, large);
     vm below = vf_less(x, vf_zero());
 
@@ -74,14 +74,14 @@ static inline vf silu(vf x)
 {
     vf other;
 
-    return vf_mul(vf_max(vf_all(-110), x), logistic(x, &other));
+    return vf_mul(vf_max(vf_splat(-110), x), logistic(x, &other));
 }
 
 static inline vf silu_slope(vf x)
 {
     vf other, s = logistic(x, &other), t = vf_sign(magnitude(x, 110), x);
 
-    return vf_mul(s, vf_fma(t, other, vf_all(1)));
+    return vf_mul(s, vf_fma(t, other, vf_splat(1)));
 }
 
 static void activate(int kind, const float *x, float *y, size_t n)
@@ -90,19 +90,22 @@ static void activate(int kind, const float *x, float *y, size_t n)
 
     switch (kind) {
     case 0:
-        for (i = 0; i < n; i += 16) vf_store_up(y + i, relu(vf_load_up(x + i, n - i, 0)), n - i);
+        for (i = 0; i < n; i += 16)
+            vf_store_partial(y + i, relu(vf_load_partial(x + i, n - i, 0)), n - i);
         break;
     case 1:
-        for (i = 0; i < n; i += 16) vf_store_up(y + i, gelu(vf_load_up(x + i, n - i, 0)), n - i);
+        for (i = 0; i < n; i += 16)
+            vf_store_partial(y + i, gelu(vf_load_partial(x + i, n - i, 0)), n - i);
         break;
     default:
-        for (i = 0; i < n; i += 16) vf_store_up(y + i, silu(vf_load_up(x + i, n - i, 0)), n - i);
+        for (i = 0; i < n; i += 16)
+            vf_store_partial(y + i, silu(vf_load_partial(x + i, n - i, 0)), n - i);
     }
 }
 
 static inline void slope_16(const float *dy, vf slope, float *dx, size_t left)
 {
-    vf_store_up(dx, vf_mul(vf_load_up(dy, left, 0), slope), left);
+    vf_store_partial(dx, vf_mul(vf_load_partial(dy, left, 0), slope), left);
 }
 
 static void activate_backward(int kind, const float *x, const float *dy, float *dx, size_t n)
@@ -112,14 +115,14 @@ static void activate_backward(int kind, const float *x, const float *dy, float *
     switch (kind) {
     case 0:
         for (i = 0; i < n; i += 16)
-            slope_16(dy + i, relu_slope(vf_load_up(x + i, n - i, 0)), dx + i, n - i);
+            slope_16(dy + i, relu_slope(vf_load_partial(x + i, n - i, 0)), dx + i, n - i);
         break;
     case 1:
         for (i = 0; i < n; i += 16)
-            slope_16(dy + i, gelu_slope(vf_load_up(x + i, n - i, 0)), dx + i, n - i);
+            slope_16(dy + i, gelu_slope(vf_load_partial(x + i, n - i, 0)), dx + i, n - i);
         break;
     default:
         for (i = 0; i < n; i += 16)
-            slope_16(dy + i, silu_slope(vf_load_up(x + i, n - i, 0)), dx + i, n - i);
+            slope_16(dy + i, silu_slope(vf_load_partial(x + i, n - i, 0)), dx + i, n - i);
     }
 }

@@ -9,18 +9,19 @@
 static inline void adam_16(const struct adam *a, float *p, const float *g, float *m, float *v,
                            size_t left)
 {
-    vf grad = vf_mul(vf_load_up(g, left, 0), vf_all(a->gradient_scale));
-    vf mean = vf_mul(vf_load_up(m, left, 0), vf_all(a->beta1));
-    vf square = vf_mul(vf_load_up(v, left, 0), vf_all(a->beta2));
-    mean = vf_fma(grad, vf_all(1 - a->beta1), mean);
-    square = vf_fma(vf_mul(grad, grad), vf_all(1 - a->beta2), square);
-    vf_store_up(m, mean, left);
-    vf_store_up(v, square, left);
+    vf grad = vf_mul(vf_load_partial(g, left, 0), vf_splat(a->gradient_scale));
+    vf mean = vf_mul(vf_load_partial(m, left, 0), vf_splat(a->beta1));
+    vf square = vf_mul(vf_load_partial(v, left, 0), vf_splat(a->beta2));
+    mean = vf_fma(grad, vf_splat(1 - a->beta1), mean);
+    square = vf_fma(vf_mul(grad, grad), vf_splat(1 - a->beta2), square);
+    vf_store_partial(m, mean, left);
+    vf_store_partial(v, square, left);
 
-    vf root = vf_sqrt(vf_mul(square, vf_all(a->correct2)));
-    vf step = vf_div(vf_mul(mean, vf_all(a->rate * a->correct1)), vf_add(root, vf_all(a->epsilon)));
-    vf old = vf_load_up(p, left, 0);
-    vf_store_up(p, vf_sub(old, vf_fma(old, vf_all(a->decay), step)), left);
+    vf root = vf_sqrt(vf_mul(square, vf_splat(a->correct2)));
+    vf step =
+        vf_div(vf_mul(mean, vf_splat(a->rate * a->correct1)), vf_add(root, vf_splat(a->epsilon)));
+    vf old = vf_load_partial(p, left, 0);
+    vf_store_partial(p, vf_sub(old, vf_fma(old, vf_splat(a->decay), step)), left);
 }
 
 static void adam_span(const struct adam *a, float *p, const float *g, float *m, float *v, size_t n)

@@ -23,9 +23,9 @@ static inline __attribute__((always_inline)) vf additive_panel(const struct addi
     for (int n = 0, end, width = a->width; n < width;) {
         vf chain = vf_zero();
         for (end = width - n < 32 ? width : n + 32; n < end; n++) {
-            vf h = vf_tanh(vf_add(vf_all(q[n]), vf_load(k + n * LANES)));
+            vf h = vf_tanh(vf_add(vf_splat(q[n]), vf_load(k + n * LANES)));
             if (keep) vf_store(hidden + n * LANES, h);
-            chain = vf_fma(vf_all(v[n]), h, chain);
+            chain = vf_fma(vf_splat(v[n]), h, chain);
         }
         x = vf_add(x, chain);
     }
@@ -48,10 +48,10 @@ additive_elements(const struct additive *a, const float *dx, const struct additi
     ptrdiff_t panel = (ptrdiff_t)a->width * LANES;
     const float *hidden = a->hidden + n * LANES;
     float *dk = d->keys + n * d->keys_step;
-    vf v[4], query[4], vector[4], one = vf_all(1);
+    vf v[4], query[4], vector[4], one = vf_splat(1);
     UNROLL
     for (int i = 0; i < count; i++) {
-        v[i] = vf_all(a->vector[n + i]);
+        v[i] = vf_splat(a->vector[n + i]);
         query[i] = vector[i] = vf_zero();
     }
     for (int p = 0; p < a->panels; p++, hidden += panel, dk += d->keys_panel) {

@@ -12,12 +12,12 @@ static inline struct philox philox_8(uint64_t key, uint64_t counter_low, uint64_
 {
     uint32_t k0 = (uint32_t)key, k1 = (uint32_t)(key >> 32);
     vu c0 = vu_count(counter_low), c1 = vu_high(c0);
-    vu c2 = vu_all(counter_high), c3 = vu_high(c2);
+    vu c2 = vu_splat(counter_high), c3 = vu_high(c2);
 
     for (int round = 0; round < 10; round++) {
         vu a = vu_times(c0, 0xD2511F53u), b = vu_times(c2, 0xCD9E8D57u);
-        c0 = vu_xor(vu_xor(vu_high(b), c1), vu_all(k0));
-        c2 = vu_xor(vu_xor(vu_high(a), c3), vu_all(k1));
+        c0 = vu_xor(vu_xor(vu_high(b), c1), vu_splat(k0));
+        c2 = vu_xor(vu_xor(vu_high(a), c3), vu_splat(k1));
         c1 = b;
         c3 = a;
         k0 += 0x9E3779B9u;
@@ -36,7 +36,7 @@ static void dropout_factors(const struct dropout *d, uint64_t row, int column, f
     UNROLL
     for (int w = 0; w < 4; w++) {
         vm dropped = vu_less(low.word[w], high.word[w], d->below);
-        vf_store(factor + w * LANES, vf_select(dropped, vf_zero(), vf_all(d->scale)));
+        vf_store(factor + w * LANES, vf_select(dropped, vf_zero(), vf_splat(d->scale)));
     }
 }
 
@@ -48,8 +48,8 @@ static void dropout_row(const struct dropout *d, uint64_t row, const float *x, c
     for (int i = 0; i < n; i += 16) {
         size_t left = (size_t)(n - i);
         if (i % 64 == 0) dropout_factors(d, row, i, factor);
-        vf f = vf_load(factor + i % 64), b = from ? vf_load_up(from + i, left, 0) : vf_zero();
-        vf kept = vf_fma(vf_load_up(x + i, left, 0), f, b);
-        vf_store_up(y + i, vf_select(vf_less(vf_zero(), f), kept, b), left);
+        vf f = vf_load(factor + i % 64), b = from ? vf_load_partial(from + i, left, 0) : vf_zero();
+        vf kept = vf_fma(vf_load_partial(x + i, left, 0), f, b);
+        vf_store_partial(y + i, vf_select(vf_less(vf_zero(), f), kept, b), left);
     }
 }

@@ -15,8 +15,8 @@ static inline int smaller(int a, int b)
    into the registers, as those of the largest tile do. */
 static inline __attribute__((always_inline)) int tile_panels(int rows)
 {
-    int panels = (VF_ROWS + 1) * VF_PANELS / (rows + 1), most = VF_PANELS * 4;
-    return panels < most ? panels : most;
+    int panels = (VF_ROWS + 1) * VF_PANELS / (rows + 1), max = VF_PANELS * 4;
+    return panels < max ? panels : max;
 }
 
 struct tile { /* where one register tile reads and writes */
@@ -47,7 +47,7 @@ tile_sums(int rows, int panels, const struct product *p, const struct tile *t, v
         for (int q = 0; q < panels; q++) column[q] = vf_load(b + q * b_panel);
         UNROLL
         for (int r = 0; r < rows; r++) {
-            vf left = vf_all(a[r * a_row]);
+            vf left = vf_splat(a[r * a_row]);
             UNROLL
             for (int q = 0; q < panels; q++)
                 sum[r * panels + q] = vf_fma(left, column[q], sum[r * panels + q]);
@@ -83,7 +83,7 @@ static void tile_rest(int rows, int n, const struct product *p, const struct til
         const float *a = t->a + r * p->a_row, *b = t->b;
         vf sum = p->add ? vf_load_n(c, n, 0) : t->bias ? vf_load_n(t->bias, n, 0) : vf_zero();
         for (int k = 0; k < p->depth; k++)
-            sum = vf_fma(vf_all(a[k * p->a_step]), vf_load_n(b + k * p->b_step, n, 0), sum);
+            sum = vf_fma(vf_splat(a[k * p->a_step]), vf_load_n(b + k * p->b_step, n, 0), sum);
         vf_store_n(c, sum, n);
     }
 }
@@ -114,11 +114,11 @@ tile_run(int rows, int panels, const struct product *p, int row, int n, int last
 static inline __attribute__((always_inline)) void tile_row(int rows, const struct product *p,
                                                            int row, int n, int last, int order)
 {
-    int most = tile_panels(rows);
-    n = tile_run(rows, most, p, row, n, last, order);
-    if (most > 4) n = tile_run(rows, 4, p, row, n, last, order);
-    if (most > 2) n = tile_run(rows, 2, p, row, n, last, order);
-    if (most > 1) tile_run(rows, 1, p, row, n, last, order);
+    int max = tile_panels(rows);
+    n = tile_run(rows, max, p, row, n, last, order);
+    if (max > 4) n = tile_run(rows, 4, p, row, n, last, order);
+    if (max > 2) n = tile_run(rows, 2, p, row, n, last, order);
+    if (max > 1) tile_run(rows, 1, p, row, n, last, order);
 }
 
 /* Up to VF_ROWS rows over panels [n, last). Inlined, so that strides may be constants. */
@@ -231,27 +231,27 @@ static void product(const struct product *p)
 }
 
 /* out[j][i] = in[i][j] for 16 x 16 floats back to back. */
-static inline void turn_block(const float *in, float *out)
+static inline void transpose_block(const float *in, float *out)
 {
     vf x[LANES];
     UNROLL
     for (int i = 0; i < LANES; i++) x[i] = vf_load(in + i * LANES);
-    vf_turn(x);
+    vf_transpose(x);
     UNROLL
     for (int i = 0; i < LANES; i++) vf_store(out + i * LANES, x[i]);
 }
 
 /* A block of which only rows of `in` exist, and only rows of `out` are wanted. */
-static void turn_rest(const float *in, int in_rows, float *out, int out_rows)
+static void transpose_rest(const float *in, int in_rows, float *out, int out_rows)
 {
     float from[LANES * LANES] = {0}, to[LANES * LANES];
     memcpy(from, in, (size_t)(in_rows * LANES) * sizeof *in);
-    turn_block(from, to);
+    transpose_block(from, to);
     memcpy(out, to, (size_t)(out_rows * LANES) * sizeof *out);
 }
 
-static void turn_panels(const float *w, int columns, int depth, int k0, int ks, int first,
-                        int count, float *out)
+static void transpose_panels(const float *w, int columns, int depth, int k0, int ks, int first,
+                             int count, float *out)
 {
     ptrdiff_t w_panel = (ptrdiff_t)columns * LANES;
     for (int p = first; p < first + count; p++, out += (ptrdiff_t)ks * LANES) {
@@ -259,9 +259,9 @@ static void turn_panels(const float *w, int columns, int depth, int k0, int ks, 
         const float *from = w + k0 / LANES * w_panel + (ptrdiff_t)p * LANES * LANES;
         for (int k = 0; k < ks; k += LANES, from += w_panel) {
             if (n == LANES && ks - k >= LANES)
-                turn_block(from, out + k * LANES);
+                transpose_block(from, out + k * LANES);
             else
-                turn_rest(from, n, out + k * LANES, smaller(ks - k, LANES));
+                transpose_rest(from, n, out + k * LANES, smaller(ks - k, LANES));
         }
     }
     (void)depth;
@@ -289,10 +289,10 @@ static void pack_columns(const float *x, ptrdiff_t ld, int columns, int depth, f
             n = smaller(depth - k, LANES);
             for (int j = 0; j < LANES; j++) {
                 block[j] = vf_zero();
-                if (j < rows) block[j] = vf_load_up(from + j * ld + k, (size_t)n, 0);
-                block[j] = vf_mul(block[j], vf_all(scale));
+                if (j < rows) block[j] = vf_load_partial(from + j * ld + k, (size_t)n, 0);
+                block[j] = vf_mul(block[j], vf_splat(scale));
             }
-            vf_turn(block);
+            vf_transpose(block);
             for (int i = 0; i < n; i++) vf_store(out + i * LANES, block[i]);
         }
     }

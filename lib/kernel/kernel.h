@@ -66,7 +66,7 @@ struct additive_gradients {
     ptrdiff_t keys_panel, keys_step;
 };
 
-/* One query tile of attention; see kernel/tile.c. Declared in kernel/tile.h. */
+/* One query tile of attention; see kernel/flash.c. Declared in kernel/flash.h. */
 struct attend;
 struct attend_backward;
 
@@ -80,8 +80,8 @@ struct kernels {
     /* Panels of w: out[k][n] = w[n][k], both in panels: n < columns of out, k < depth of out.
        w holds `depth` outputs in panels of [columns][16]. Writes panels [first, first + count)
        of out, rows [k0, k0 + ks) of the depth (k0 a multiple of 16), as panels of [ks][16]. */
-    void (*turn_panels)(const float *w, int columns, int depth, int k0, int ks, int first,
-                        int count, float *out);
+    void (*transpose_panels)(const float *w, int columns, int depth, int k0, int ks, int first,
+                             int count, float *out);
     /* Panels of a plain matrix x[depth][columns] with row stride ld, panels [first, first+count).
      */
     void (*pack_rows)(const float *x, ptrdiff_t ld, int columns, int depth, int first, int count,
@@ -122,7 +122,7 @@ struct kernels {
     /* softmax.c */
     /* x = exp(x - max x) and the sum; max and sum through the pointers. All -infinity: x = 0, sum
      * 0. */
-    void (*softmax_row)(float *x, int n, float *most, float *sum);
+    void (*softmax_row)(float *x, int n, float *max, float *sum);
     float (*log_sum_row)(const float *x, int n); /* log sum exp x[i], nothing written */
     /* Logits to their gradient, in place, times scale: p - (1-s) [i == label] - s/n. */
     void (*loss_row)(float *x, int n, int label, float smoothing, float scale,
@@ -145,8 +145,8 @@ struct kernels {
                                   const struct additive_gradients *d);
 
     /* weigh.c: y[j] += sum over s < n of w[s] x[s][j], and y[s][j] += w[s] x[j]; rows ld apart */
-    void (*weigh_row)(const float *w, int n, const float *x, ptrdiff_t ld, int width, float *y);
-    void (*spread_row)(const float *w, int n, const float *x, int width, float *y, ptrdiff_t ld);
+    void (*gemv)(const float *w, int n, const float *x, ptrdiff_t ld, int width, float *y);
+    void (*rank1_update)(const float *w, int n, const float *x, int width, float *y, ptrdiff_t ld);
 
     /* adam.c: moments and parameters of a span */
     void (*adam_span)(const struct adam *a, float *p, const float *g, float *m, float *v, size_t n);

@@ -1,4 +1,4 @@
-/* norm.c - layer normalisation of one row and its gradients.
+/* norm.c - layer normalization of one row and its gradients.
 
      y = (x - mean) inverse gain + bias,  inverse = 1 / sqrt(mean((x - mean)^2) + epsilon)
 
@@ -20,7 +20,7 @@ static double row_sum(const float *x, size_t n)
             c = vf_add(c, vf_load(x + i + 32));
             d = vf_add(d, vf_load(x + i + 48));
         }
-        for (; i < end; i += 16) a = vf_add(a, vf_load_up(x + i, end - i, 0));
+        for (; i < end; i += 16) a = vf_add(a, vf_load_partial(x + i, end - i, 0));
         i = end;
         sum += (double)vf_sum(fold_4(a, b, c, d));
     }
@@ -29,7 +29,7 @@ static double row_sum(const float *x, size_t n)
 
 static double row_deviation(const float *x, float mean, size_t n) /* sum (x - mean)^2 */
 {
-    vf m = vf_all(mean);
+    vf m = vf_splat(mean);
     double sum = 0;
 
     for (size_t i = 0; i < n;) {
@@ -41,7 +41,7 @@ static double row_deviation(const float *x, float mean, size_t n) /* sum (x - me
             b = vf_fma(e, e, b);
         }
         for (; i < end; i += 16) {
-            vf d = vf_sub(vf_load_up(x + i, end - i, mean), m);
+            vf d = vf_sub(vf_load_partial(x + i, end - i, mean), m);
             a = vf_fma(d, d, a);
         }
         i = end;
@@ -57,12 +57,12 @@ static void norm_row(const float *x, const float *gain, const float *bias, float
     float m = (float)(row_sum(x, end) / n);
     double variance = row_deviation(x, m, end) / n;
     float inv = (float)(1 / __builtin_sqrt(variance + (double)epsilon));
-    vf centre = vf_all(m), by = vf_all(inv);
+    vf center = vf_splat(m), by = vf_splat(inv);
 
     for (size_t i = 0; i < end; i += 16) {
-        vf xhat = vf_mul(vf_sub(vf_load_up(x + i, end - i, 0), centre), by);
-        vf g = vf_load_up(gain + i, end - i, 0), b = vf_load_up(bias + i, end - i, 0);
-        vf_store_up(y + i, vf_fma(xhat, g, b), end - i);
+        vf xhat = vf_mul(vf_sub(vf_load_partial(x + i, end - i, 0), center), by);
+        vf g = vf_load_partial(gain + i, end - i, 0), b = vf_load_partial(bias + i, end - i, 0);
+        vf_store_partial(y + i, vf_fma(xhat, g, b), end - i);
     }
     *mean = m;
     *inverse = inv;
@@ -71,7 +71,7 @@ static void norm_row(const float *x, const float *gain, const float *bias, float
 static void norm_row_backward(const float *x, const float *gain, float mean, float inverse,
                               const float *dy, const float *from, int n, float *dx)
 {
-    vf centre = vf_all(mean), by = vf_all(inverse);
+    vf center = vf_splat(mean), by = vf_splat(inverse);
     size_t end = (size_t)n;
     double sum = 0, product_sum = 0;
 
@@ -79,8 +79,9 @@ static void norm_row_backward(const float *x, const float *gain, float mean, flo
         size_t stop = i + block_length(end - i);
         vf s = vf_zero(), t = s;
         for (; i < stop; i += 16) {
-            vf xhat = vf_mul(vf_sub(vf_load_up(x + i, stop - i, mean), centre), by);
-            vf g = vf_mul(vf_load_up(dy + i, stop - i, 0), vf_load_up(gain + i, stop - i, 0));
+            vf xhat = vf_mul(vf_sub(vf_load_partial(x + i, stop - i, mean), center), by);
+            vf g = vf_mul(vf_load_partial(dy + i, stop - i, 0),
+                          vf_load_partial(gain + i, stop - i, 0));
             s = vf_add(s, g);
             t = vf_fma(g, xhat, t);
         }
@@ -88,13 +89,13 @@ static void norm_row_backward(const float *x, const float *gain, float mean, flo
         sum += (double)vf_sum(s);
         product_sum += (double)vf_sum(t);
     }
-    vf a = vf_all((float)(sum / n)), b = vf_all((float)(product_sum / n));
+    vf a = vf_splat((float)(sum / n)), b = vf_splat((float)(product_sum / n));
     const float *base = from ? from : dx;
     for (size_t i = 0; i < end; i += 16) {
-        vf xhat = vf_mul(vf_sub(vf_load_up(x + i, end - i, 0), centre), by);
-        vf g = vf_mul(vf_load_up(dy + i, end - i, 0), vf_load_up(gain + i, end - i, 0));
+        vf xhat = vf_mul(vf_sub(vf_load_partial(x + i, end - i, 0), center), by);
+        vf g = vf_mul(vf_load_partial(dy + i, end - i, 0), vf_load_partial(gain + i, end - i, 0));
         vf d = vf_fnma(xhat, b, vf_sub(g, a));
-        vf_store_up(dx + i, vf_fma(by, d, vf_load_up(base + i, end - i, 0)), end - i);
+        vf_store_partial(dx + i, vf_fma(by, d, vf_load_partial(base + i, end - i, 0)), end - i);
     }
 }
 
@@ -116,11 +117,12 @@ static void norm_columns(const float *x, const float *dy, ptrdiff_t ld, const fl
         struct norm_sums a = {kahan_zero(), kahan_zero()}, b = a;
         for (int r = 0; r < rows; r++) {
             const float *from = x + r * ld + j, *slope = dy + r * ld + j;
-            vf m = vf_all(mean[r]), inv = vf_all(inverse[r]);
-            norm_columns_16(&a, vf_load_up(from, left, 0), vf_load_up(slope, left, 0), m, inv);
+            vf m = vf_splat(mean[r]), inv = vf_splat(inverse[r]);
+            norm_columns_16(&a, vf_load_partial(from, left, 0), vf_load_partial(slope, left, 0), m,
+                            inv);
             if (more)
-                norm_columns_16(&b, vf_load_up(from + 16, more, 0), vf_load_up(slope + 16, more, 0),
-                                m, inv);
+                norm_columns_16(&b, vf_load_partial(from + 16, more, 0),
+                                vf_load_partial(slope + 16, more, 0), m, inv);
         }
         kahan_end(&a.gain, dgain + j, left);
         kahan_end(&a.bias, dbias + j, left);

@@ -29,7 +29,8 @@ static inline float dot_block(const float *x, const float *y, size_t n)
         c = vf_fma(vf_load(x + i + 32), vf_load(y + i + 32), c);
         d = vf_fma(vf_load(x + i + 48), vf_load(y + i + 48), d);
     }
-    for (; i < n; i += 16) a = vf_fma(vf_load_up(x + i, n - i, 0), vf_load_up(y + i, n - i, 0), a);
+    for (; i < n; i += 16)
+        a = vf_fma(vf_load_partial(x + i, n - i, 0), vf_load_partial(y + i, n - i, 0), a);
     return vf_sum(fold_4(a, b, c, d));
 }
 
@@ -81,7 +82,7 @@ static inline void kahan_add(struct kahan *k, vf x)
 
 static inline void kahan_end(const struct kahan *k, float *y, size_t left) /* y += the total */
 {
-    vf_store_up(y, vf_add(vf_load_up(y, left, 0), vf_sub(k->sum, k->excess)), left);
+    vf_store_partial(y, vf_add(vf_load_partial(y, left, 0), vf_sub(k->sum, k->excess)), left);
 }
 
 static void column_sum(float *y, const float *x, ptrdiff_t ld, int rows, int n)
@@ -105,7 +106,7 @@ static void column_sum(float *y, const float *x, ptrdiff_t ld, int rows, int n)
     for (; j < n; j += 16) {
         struct kahan a = kahan_zero();
         for (int r = 0; r < rows; r++)
-            kahan_add(&a, vf_load_up(x + r * ld + j, (size_t)(n - j), 0));
+            kahan_add(&a, vf_load_partial(x + r * ld + j, (size_t)(n - j), 0));
         kahan_end(&a, y + j, (size_t)(n - j));
     }
 }

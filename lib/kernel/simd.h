@@ -2,23 +2,23 @@
    register, two of AVX2, four of NEON, or a plain array. One width, one tail rule; the order of
    every sum is fixed here and in the kernels, so every instruction set gives the same bits.
 
-     vf_all(s)                 s in all lanes           vf_zero()
+     vf_splat(s)                 s in all lanes           vf_zero()
      vf_load(p) vf_store(p,v)  16 floats, any alignment
      vf_load_n(p,n,rest)       lanes 0..n-1 from p, the others = rest; touches nothing behind
      vf_store_n(p,v,n)         lanes 0..n-1 only
-     vf_load_up(p,left,rest) vf_store_up(p,v,left)   the same, of min(left, 16) lanes
+     vf_load_partial(p,left,rest) vf_store_partial(p,v,left)   the same, of min(left, 16) lanes
      vf_add sub mul div max min sqrt abs,  vf_fma(a,b,c) = a*b + c, vf_fnma(a,b,c) = c - a*b
      vf_round(v)               to the nearest integer, ties to even
      vf_sign(v,w)              v with the sign of w
      vf_ldexp(v,n)             v 2^n, rounded once; |v| in [1/2, 2), integral n in -152 .. 128
-     vf_split(v,&n)            v = result 2^n, result in [sqrt 1/2, sqrt 2), v normal, positive
+     vf_frexp(v,&n)            v = result 2^n, result in [sqrt 1/2, sqrt 2), v normal, positive
      vf_less(a,b)              a mask (vm): a < b;  vf_equal(a,b);  vm_and, vm_or, vm_bits
      vf_select(m,a,b)          m ? a : b
-     vf_sum(v)                 8+8, 4+4, 2+2, 1+1      vf_most(v)  the greatest lane
-     vf_mosts(x)               the greatest lane of each of sixteen
-     vf_turn(x)                sixteen of them transposed in place
+     vf_sum(v)                 8+8, 4+4, 2+2, 1+1      vf_reduce_max(v)  the greatest lane
+     vf_reduce_max_rows(x)               the greatest lane of each of sixteen
+     vf_transpose(x)                sixteen of them transposed in place
      vu                        eight lanes of 64 bits, for random numbers
-     vu_all(u) vu_count(u)     u in all lanes; u, u + 1, ... u + 7
+     vu_splat(u) vu_count(u)     u in all lanes; u, u + 1, ... u + 7
      vu_xor(x,y) vu_high(x)    x >> 32
      vu_times(x,u)             (x mod 2^32) u, u < 2^32
      vu_less(x,y,u)            a vm: lanes of x, then of y, mod 2^32 < u, u < 2^32
@@ -32,11 +32,11 @@
 
 #include RAPT_SIMD_HEADER
 
-static inline vf vf_load_up(const float *p, size_t left, float rest)
+static inline vf vf_load_partial(const float *p, size_t left, float rest)
 {
     return left >= 16 ? vf_load(p) : vf_load_n(p, (int)left, rest);
 }
-static inline void vf_store_up(float *p, vf v, size_t left)
+static inline void vf_store_partial(float *p, vf v, size_t left)
 {
     if (left >= 16)
         vf_store(p, v);
@@ -44,25 +44,26 @@ static inline void vf_store_up(float *p, vf v, size_t left)
         vf_store_n(p, v, (int)left);
 }
 
-#ifndef VF_MOSTS /* a machine that has no better way */
-static inline vf vf_mosts(const vf x[16])
+#ifndef VF_REDUCE_MAX_ROWS /* a machine that has no better way */
+static inline vf vf_reduce_max_rows(const vf x[16])
 {
-    float most[16];
-    for (int i = 0; i < 16; i++) most[i] = vf_most(x[i]);
-    return vf_load(most);
+    float max[16];
+    for (int i = 0; i < 16; i++) max[i] = vf_reduce_max(x[i]);
+    return vf_load(max);
 }
 #endif
 
-#ifndef VF_TURN /* four times, the two halves are shuffled into one another like a deck of cards   \
-                 */
-static inline void vf_turn(vf x[16])
+#ifndef VF_TRANSPOSE /* four times, the two halves are shuffled into one another like a deck of    \
+                      * cards                                                                      \
+                      */
+static inline void vf_transpose(vf x[16])
 {
     enum { HALF = 128 };
     float deck[2][2 * HALF];
     for (int i = 0; i < 16; i++) vf_store(deck[0] + i * 16, x[i]);
-    for (int turn = 0; turn < 4; turn++) {
-        const float *from = deck[turn % 2];
-        float *to = deck[1 - turn % 2];
+    for (int transpose = 0; transpose < 4; transpose++) {
+        const float *from = deck[transpose % 2];
+        float *to = deck[1 - transpose % 2];
         for (int i = 0; i < HALF; i++) to[2 * i] = from[i], to[2 * i + 1] = from[HALF + i];
     }
     for (int i = 0; i < 16; i++) x[i] = vf_load(deck[0] + i * 16);

@@ -20,7 +20,7 @@ static inline __m256i vf_first(int n) /* all bits set in lanes 0..n-1 of 8 */
     return _mm256_cmpgt_epi32(_mm256_set1_epi32(n), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
 }
 
-static inline vf vf_all(float s)
+static inline vf vf_splat(float s)
 {
     return (vf){_mm256_set1_ps(s), _mm256_set1_ps(s)};
 }
@@ -116,7 +116,7 @@ static inline vf vf_ldexp(vf x, vf n)
 {
     return (vf){vf_ldexp_8(x.a, n.a), vf_ldexp_8(x.b, n.b)};
 }
-static inline __m256 vf_split_8(__m256 x, __m256 *n)
+static inline __m256 vf_frexp_8(__m256 x, __m256 *n)
 {
     __m256i from = _mm256_set1_epi32(0x3f3504f3);
     __m256i u = _mm256_sub_epi32(_mm256_castps_si256(x), from);
@@ -124,9 +124,9 @@ static inline __m256 vf_split_8(__m256 x, __m256 *n)
     u = _mm256_and_si256(u, _mm256_set1_epi32(0x7fffff));
     return _mm256_castsi256_ps(_mm256_add_epi32(u, from));
 }
-static inline vf vf_split(vf x, vf *n)
+static inline vf vf_frexp(vf x, vf *n)
 {
-    return (vf){vf_split_8(x.a, &n->a), vf_split_8(x.b, &n->b)};
+    return (vf){vf_frexp_8(x.a, &n->a), vf_frexp_8(x.b, &n->b)};
 }
 static inline vm vf_less(vf x, vf y)
 {
@@ -159,7 +159,7 @@ static inline float vf_sum(vf v)
     q = _mm_add_ps(q, _mm_movehl_ps(q, q));
     return _mm_cvtss_f32(_mm_add_ss(q, _mm_movehdup_ps(q)));
 }
-static inline float vf_most(vf v)
+static inline float vf_reduce_max(vf v)
 {
     __m256 e = _mm256_max_ps(v.a, v.b);
     __m128 q = _mm_max_ps(_mm256_castps256_ps128(e), _mm256_extractf128_ps(e, 1));
@@ -171,7 +171,7 @@ typedef struct {
     __m256i a, b;
 } vu;
 
-static inline vu vu_all(uint64_t u)
+static inline vu vu_splat(uint64_t u)
 {
     return (vu){_mm256_set1_epi64x((long long)u), _mm256_set1_epi64x((long long)u)};
 }
@@ -199,8 +199,8 @@ static inline __m256 vu_less_8(vu x, uint32_t u) /* the low halves of eight lane
     __m256 low = _mm256_shuffle_ps(_mm256_castsi256_ps(x.a), _mm256_castsi256_ps(x.b), 0x88);
     __m256i sign = _mm256_set1_epi32((int)0x80000000u);
     __m256i i = _mm256_permute4x64_epi64(_mm256_castps_si256(low), 0xd8);
-    __m256i most = _mm256_xor_si256(_mm256_set1_epi32((int)u), sign);
-    return _mm256_castsi256_ps(_mm256_cmpgt_epi32(most, _mm256_xor_si256(i, sign)));
+    __m256i max = _mm256_xor_si256(_mm256_set1_epi32((int)u), sign);
+    return _mm256_castsi256_ps(_mm256_cmpgt_epi32(max, _mm256_xor_si256(i, sign)));
 }
 static inline vm vu_less(vu x, vu y, uint32_t u)
 {

@@ -16,7 +16,7 @@ static inline __mmask16 vf_first(int n)
     return (__mmask16)((1u << n) - 1u);
 }
 
-static inline vf vf_all(float s)
+static inline vf vf_splat(float s)
 {
     return _mm512_set1_ps(s);
 }
@@ -100,7 +100,7 @@ static inline vf vf_ldexp(vf a, vf n)
 {
     return _mm512_scalef_ps(a, n);
 }
-static inline vf vf_split(vf a, vf *n)
+static inline vf vf_frexp(vf a, vf *n)
 {
     __m512i from = _mm512_set1_epi32(0x3f3504f3);
     __m512i u = _mm512_sub_epi32(_mm512_castps_si512(a), from);
@@ -144,7 +144,7 @@ static inline float vf_sum(vf v)
     q = _mm_add_ps(q, _mm_movehl_ps(q, q));
     return _mm_cvtss_f32(_mm_add_ss(q, _mm_movehdup_ps(q)));
 }
-static inline float vf_most(vf v)
+static inline float vf_reduce_max(vf v)
 {
     __m256 e = _mm256_max_ps(_mm512_castps512_ps256(v), vf_high(v));
     __m128 q = _mm_max_ps(_mm256_castps256_ps128(e), _mm256_extractf128_ps(e, 1));
@@ -152,8 +152,8 @@ static inline float vf_most(vf v)
     return _mm_cvtss_f32(_mm_max_ss(q, _mm_movehdup_ps(q)));
 }
 
-#define VF_MOSTS
-static inline vf vf_mosts(const vf x[16])
+#define VF_REDUCE_MAX_ROWS
+static inline vf vf_reduce_max_rows(const vf x[16])
 {
     vf a[8], b[4], c[2];
     for (int i = 0; i < 8; i++) { /* quads: two of x[j], two of x[j + 4] */
@@ -172,7 +172,7 @@ static inline vf vf_mosts(const vf x[16])
     return _mm512_max_ps(_mm512_shuffle_ps(c[0], c[1], 0x88), _mm512_shuffle_ps(c[0], c[1], 0xdd));
 }
 
-#define VF_TURN
+#define VF_TRANSPOSE
 static inline vf vf_low_pairs(vf a, vf b)
 {
     return _mm512_castpd_ps(_mm512_unpacklo_pd(_mm512_castps_pd(a), _mm512_castps_pd(b)));
@@ -181,7 +181,7 @@ static inline vf vf_high_pairs(vf a, vf b)
 {
     return _mm512_castpd_ps(_mm512_unpackhi_pd(_mm512_castps_pd(a), _mm512_castps_pd(b)));
 }
-static inline __attribute__((always_inline)) void vf_turn(vf x[16])
+static inline __attribute__((always_inline)) void vf_transpose(vf x[16])
 {
     vf y[16];
     for (int i = 0; i < 16; i += 4) { /* 4 x 4 blocks */
@@ -202,13 +202,13 @@ static inline __attribute__((always_inline)) void vf_turn(vf x[16])
 
 typedef __m512i vu;
 
-static inline vu vu_all(uint64_t u)
+static inline vu vu_splat(uint64_t u)
 {
     return _mm512_set1_epi64((long long)u);
 }
 static inline vu vu_count(uint64_t u)
 {
-    return _mm512_add_epi64(vu_all(u), _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7));
+    return _mm512_add_epi64(vu_splat(u), _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7));
 }
 static inline vu vu_xor(vu a, vu b)
 {
@@ -220,12 +220,12 @@ static inline vu vu_high(vu a)
 }
 static inline vu vu_times(vu a, uint32_t u)
 {
-    return _mm512_mul_epu32(a, vu_all(u));
+    return _mm512_mul_epu32(a, vu_splat(u));
 }
 static inline vm vu_less(vu a, vu b, uint32_t u)
 {
-    __m512i low = vu_all(0xffffffffu), most = vu_all(u);
-    unsigned first = _mm512_cmplt_epu64_mask(_mm512_and_si512(a, low), most);
-    unsigned second = _mm512_cmplt_epu64_mask(_mm512_and_si512(b, low), most);
+    __m512i low = vu_splat(0xffffffffu), max = vu_splat(u);
+    unsigned first = _mm512_cmplt_epu64_mask(_mm512_and_si512(a, low), max);
+    unsigned second = _mm512_cmplt_epu64_mask(_mm512_and_si512(b, low), max);
     return (vm)(first | second << 8);
 }

@@ -7,28 +7,28 @@
    e^r; ln 2 in two parts, the first of 16 bits so that n times it is exact. */
 static inline vf vf_exp(vf x)
 {
-    vf c = vf_min(vf_all(89), vf_max(vf_all(-105), x)), magic = vf_all(0x1.8p23f);
-    vf n = vf_sub(vf_fma(c, vf_all(0x1.715476p0f), magic), magic);
-    vf r = vf_fnma(n, vf_all(0x1.7f7d1cp-20f), vf_fnma(n, vf_all(0x1.62e4p-1f), c));
-    vf p = vf_fma(vf_all(0x1.6a4f52p-10f), r, vf_all(0x1.12397ep-7f));
+    vf c = vf_min(vf_splat(89), vf_max(vf_splat(-105), x)), magic = vf_splat(0x1.8p23f);
+    vf n = vf_sub(vf_fma(c, vf_splat(0x1.715476p0f), magic), magic);
+    vf r = vf_fnma(n, vf_splat(0x1.7f7d1cp-20f), vf_fnma(n, vf_splat(0x1.62e4p-1f), c));
+    vf p = vf_fma(vf_splat(0x1.6a4f52p-10f), r, vf_splat(0x1.12397ep-7f));
 
-    p = vf_fma(p, r, vf_all(0x1.5558aep-5f));
-    p = vf_fma(p, r, vf_all(0x1.555492p-3f));
-    p = vf_fma(p, r, vf_all(0x1.fffffcp-2f));
-    p = vf_fma(p, r, vf_all(1));
-    p = vf_fma(p, r, vf_all(1));
+    p = vf_fma(p, r, vf_splat(0x1.5558aep-5f));
+    p = vf_fma(p, r, vf_splat(0x1.555492p-3f));
+    p = vf_fma(p, r, vf_splat(0x1.fffffcp-2f));
+    p = vf_fma(p, r, vf_splat(1));
+    p = vf_fma(p, r, vf_splat(1));
     return vf_ldexp(p, n);
 }
 
 /* 2^r for |r| <= 1/2. */
 static inline vf vf_exp2_small(vf r)
 {
-    vf p = vf_fma(vf_all(0x1.5bba14p-10f), r, vf_all(0x1.3cea88p-7f));
+    vf p = vf_fma(vf_splat(0x1.5bba14p-10f), r, vf_splat(0x1.3cea88p-7f));
 
-    p = vf_fma(p, r, vf_all(0x1.c6b752p-5f));
-    p = vf_fma(p, r, vf_all(0x1.ebf9bcp-3f));
-    p = vf_fma(p, r, vf_all(0x1.62e42ap-1f));
-    return vf_fma(p, r, vf_all(1));
+    p = vf_fma(p, r, vf_splat(0x1.c6b752p-5f));
+    p = vf_fma(p, r, vf_splat(0x1.ebf9bcp-3f));
+    p = vf_fma(p, r, vf_splat(0x1.62e42ap-1f));
+    return vf_fma(p, r, vf_splat(1));
 }
 
 /* 2^x for x <= 128, error below 2.1 ulp; half the work of vf_exp. -infinity gives 0. */
@@ -40,7 +40,7 @@ static inline vf vf_exp2(vf x)
 #else
 static inline vf vf_exp2(vf x)
 {
-    vf c = vf_max(vf_all(-152), x), n = vf_round(c);
+    vf c = vf_max(vf_splat(-152), x), n = vf_round(c);
     return vf_ldexp(vf_exp2_small(vf_sub(c, n)), n);
 }
 #endif
@@ -49,23 +49,23 @@ static inline vf vf_exp2(vf x)
    x = 2^n (1 + f) with 1 + f in [sqrt 1/2, sqrt 2); log(1 + f) = f - f^2/2 + f^3 p(f). */
 static inline vf vf_log(vf x)
 {
-    vm small = vf_less(x, vf_all(0x1p-126f));
-    vf n, f = vf_sub(vf_split(vf_select(small, vf_mul(x, vf_all(0x1p23f)), x), &n), vf_all(1));
-    vf p = vf_fma(vf_all(-0x1.38c8f2p-4f), f, vf_all(0x1.055e92p-3f));
+    vm small = vf_less(x, vf_splat(0x1p-126f));
+    vf n, f = vf_sub(vf_frexp(vf_select(small, vf_mul(x, vf_splat(0x1p23f)), x), &n), vf_splat(1));
+    vf p = vf_fma(vf_splat(-0x1.38c8f2p-4f), f, vf_splat(0x1.055e92p-3f));
 
-    n = vf_sub(n, vf_select(small, vf_all(23), vf_zero()));
-    p = vf_fma(p, f, vf_all(-0x1.0d824ap-3f));
-    p = vf_fma(p, f, vf_all(0x1.22d932p-3f));
-    p = vf_fma(p, f, vf_all(-0x1.54728ap-3f));
-    p = vf_fma(p, f, vf_all(0x1.99a01cp-3f));
-    p = vf_fma(p, f, vf_all(-0x1.000226p-2f));
-    p = vf_fma(p, f, vf_all(0x1.555554p-2f));
-    p = vf_fma(p, f, vf_all(-0.5f));
-    p = vf_fma(p, vf_mul(f, f), vf_mul(n, vf_all(0x1.7f7d1cp-20f)));
-    p = vf_fma(n, vf_all(0x1.62e4p-1f), vf_add(f, p));
-    p = vf_select(vf_less(x, vf_all(INFINITY)), p, x); /* infinity and NaN stay */
-    p = vf_select(vf_less(x, vf_zero()), vf_all(NAN), p);
-    return vf_select(vf_equal(x, vf_zero()), vf_all(-INFINITY), p);
+    n = vf_sub(n, vf_select(small, vf_splat(23), vf_zero()));
+    p = vf_fma(p, f, vf_splat(-0x1.0d824ap-3f));
+    p = vf_fma(p, f, vf_splat(0x1.22d932p-3f));
+    p = vf_fma(p, f, vf_splat(-0x1.54728ap-3f));
+    p = vf_fma(p, f, vf_splat(0x1.99a01cp-3f));
+    p = vf_fma(p, f, vf_splat(-0x1.000226p-2f));
+    p = vf_fma(p, f, vf_splat(0x1.555554p-2f));
+    p = vf_fma(p, f, vf_splat(-0.5f));
+    p = vf_fma(p, vf_mul(f, f), vf_mul(n, vf_splat(0x1.7f7d1cp-20f)));
+    p = vf_fma(n, vf_splat(0x1.62e4p-1f), vf_add(f, p));
+    p = vf_select(vf_less(x, vf_splat(INFINITY)), p, x); /* infinity and NaN stay */
+    p = vf_select(vf_less(x, vf_zero()), vf_splat(NAN), p);
+    return vf_select(vf_equal(x, vf_zero()), vf_splat(-INFINITY), p);
 }
 
 /* Hyperbolic tangent, error below 0.96 ulp: x + x^3 p(x^2) to |x| = 1.0, 1 - 2 / (e^(2|x|) + 1)
@@ -73,15 +73,15 @@ static inline vf vf_log(vf x)
 static inline vf vf_tanh(vf x)
 {
     vf a = vf_abs(x), s = vf_mul(x, x), e = vf_exp(vf_add(a, a));
-    vf far = vf_sub(vf_all(1), vf_div(vf_all(2), vf_add(e, vf_all(1))));
-    vf p = vf_fma(vf_all(0x1.e76a14p-14f), s, vf_all(-0x1.ae8c22p-11f));
+    vf far = vf_sub(vf_splat(1), vf_div(vf_splat(2), vf_add(e, vf_splat(1))));
+    vf p = vf_fma(vf_splat(0x1.e76a14p-14f), s, vf_splat(-0x1.ae8c22p-11f));
 
-    p = vf_fma(p, s, vf_all(0x1.8f860ep-9f));
-    p = vf_fma(p, s, vf_all(-0x1.18db62p-7f));
-    p = vf_fma(p, s, vf_all(0x1.64c044p-6f));
-    p = vf_fma(p, s, vf_all(-0x1.b9f6dap-5f));
-    p = vf_fma(p, s, vf_all(0x1.11103cp-3f));
-    p = vf_fma(p, s, vf_all(-0x1.555552p-2f));
+    p = vf_fma(p, s, vf_splat(0x1.8f860ep-9f));
+    p = vf_fma(p, s, vf_splat(-0x1.18db62p-7f));
+    p = vf_fma(p, s, vf_splat(0x1.64c044p-6f));
+    p = vf_fma(p, s, vf_splat(-0x1.b9f6dap-5f));
+    p = vf_fma(p, s, vf_splat(0x1.11103cp-3f));
+    p = vf_fma(p, s, vf_splat(-0x1.555552p-2f));
     p = vf_fma(vf_mul(p, s), x, x);
-    return vf_sign(vf_select(vf_less(a, vf_all(1)), p, far), x);
+    return vf_sign(vf_select(vf_less(a, vf_splat(1)), p, far), x);
 }

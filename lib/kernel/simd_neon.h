@@ -14,14 +14,14 @@ typedef struct {
     uint32x4_t a, b, c, d;
 } vm;
 
-static inline vf vf_all(float s)
+static inline vf vf_splat(float s)
 {
     float32x4_t q = vdupq_n_f32(s);
     return (vf){q, q, q, q};
 }
 static inline vf vf_zero(void)
 {
-    return vf_all(0);
+    return vf_splat(0);
 }
 static inline vf vf_load(const float *p)
 {
@@ -102,13 +102,13 @@ static inline vm vm_or(vm x, vm y)
 }
 static inline unsigned vm_bits(vm m)
 {
-    static const uint32_t place[16] = {1,        2,        4,        8,       1u << 4,  1u << 5,
-                                       1u << 6,  1u << 7,  1u << 8,  1u << 9, 1u << 10, 1u << 11,
-                                       1u << 12, 1u << 13, 1u << 14, 1u << 15};
+    static const uint32_t position[16] = {1,        2,        4,        8,       1u << 4,  1u << 5,
+                                          1u << 6,  1u << 7,  1u << 8,  1u << 9, 1u << 10, 1u << 11,
+                                          1u << 12, 1u << 13, 1u << 14, 1u << 15};
     uint32x4_t ab =
-        vorrq_u32(vandq_u32(m.a, vld1q_u32(place)), vandq_u32(m.b, vld1q_u32(place + 4)));
-    uint32x4_t cd =
-        vorrq_u32(vandq_u32(m.c, vld1q_u32(place + 8)), vandq_u32(m.d, vld1q_u32(place + 12)));
+        vorrq_u32(vandq_u32(m.a, vld1q_u32(position)), vandq_u32(m.b, vld1q_u32(position + 4)));
+    uint32x4_t cd = vorrq_u32(vandq_u32(m.c, vld1q_u32(position + 8)),
+                              vandq_u32(m.d, vld1q_u32(position + 12)));
     return vaddvq_u32(vorrq_u32(ab, cd));
 }
 static inline vf vf_select(vm m, vf x, vf y)
@@ -141,17 +141,17 @@ static inline vf vf_ldexp(vf x, vf n)
     return (vf){vf_ldexp_4(x.a, n.a), vf_ldexp_4(x.b, n.b), vf_ldexp_4(x.c, n.c),
                 vf_ldexp_4(x.d, n.d)};
 }
-static inline float32x4_t vf_split_4(float32x4_t x, float32x4_t *n)
+static inline float32x4_t vf_frexp_4(float32x4_t x, float32x4_t *n)
 {
     int32x4_t from = vdupq_n_s32(0x3f3504f3), u = vsubq_s32(vreinterpretq_s32_f32(x), from);
     *n = vcvtq_f32_s32(vshrq_n_s32(u, 23));
     u = vandq_s32(u, vdupq_n_s32(0x7fffff));
     return vreinterpretq_f32_s32(vaddq_s32(u, from));
 }
-static inline vf vf_split(vf x, vf *n)
+static inline vf vf_frexp(vf x, vf *n)
 {
-    return (vf){vf_split_4(x.a, &n->a), vf_split_4(x.b, &n->b), vf_split_4(x.c, &n->c),
-                vf_split_4(x.d, &n->d)};
+    return (vf){vf_frexp_4(x.a, &n->a), vf_frexp_4(x.b, &n->b), vf_frexp_4(x.c, &n->c),
+                vf_frexp_4(x.d, &n->d)};
 }
 static inline float vf_sum(vf x)
 {
@@ -159,7 +159,7 @@ static inline float vf_sum(vf x)
     float32x2_t d = vadd_f32(vget_low_f32(q), vget_high_f32(q));
     return vget_lane_f32(d, 0) + vget_lane_f32(d, 1);
 }
-static inline float vf_most(vf x)
+static inline float vf_reduce_max(vf x)
 {
     vf y = {x.c, x.d, x.c, x.d};
     x = vf_max(x, y);
@@ -175,7 +175,7 @@ typedef struct {
     uint64x2_t a, b, c, d;
 } vu;
 
-static inline vu vu_all(uint64_t u)
+static inline vu vu_splat(uint64_t u)
 {
     uint64x2_t q = vdupq_n_u64(u);
     return (vu){q, q, q, q};
@@ -203,9 +203,9 @@ static inline vu vu_times(vu x, uint32_t u)
 }
 static inline vm vu_less(vu x, vu y, uint32_t u)
 {
-    uint32x4_t most = vdupq_n_u32(u);
-    return (vm){vcltq_u32(vcombine_u32(vmovn_u64(x.a), vmovn_u64(x.b)), most),
-                vcltq_u32(vcombine_u32(vmovn_u64(x.c), vmovn_u64(x.d)), most),
-                vcltq_u32(vcombine_u32(vmovn_u64(y.a), vmovn_u64(y.b)), most),
-                vcltq_u32(vcombine_u32(vmovn_u64(y.c), vmovn_u64(y.d)), most)};
+    uint32x4_t max = vdupq_n_u32(u);
+    return (vm){vcltq_u32(vcombine_u32(vmovn_u64(x.a), vmovn_u64(x.b)), max),
+                vcltq_u32(vcombine_u32(vmovn_u64(x.c), vmovn_u64(x.d)), max),
+                vcltq_u32(vcombine_u32(vmovn_u64(y.a), vmovn_u64(y.b)), max),
+                vcltq_u32(vcombine_u32(vmovn_u64(y.c), vmovn_u64(y.d)), max)};
 }

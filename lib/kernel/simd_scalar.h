@@ -44,7 +44,7 @@ static inline float vf_round_1(float x) /* ties to even, the sign of zero kept *
     return a < 0x1p23f ? __builtin_copysignf(r, x) : x;
 }
 
-static inline vf vf_all(float s)
+static inline vf vf_splat(float s)
 {
     vf r;
     for (int i = 0; i < 16; i++) r.v[i] = s;
@@ -52,7 +52,7 @@ static inline vf vf_all(float s)
 }
 static inline vf vf_zero(void)
 {
-    return vf_all(0);
+    return vf_splat(0);
 }
 static inline vf vf_load(const float *p)
 {
@@ -143,7 +143,7 @@ static inline vf vf_ldexp(vf x, vf n)
     }
     return x;
 }
-static inline vf vf_split(vf x, vf *n)
+static inline vf vf_frexp(vf x, vf *n)
 {
     vf m;
     for (int i = 0; i < 16; i++) {
@@ -193,7 +193,7 @@ static inline float vf_sum(vf x)
         for (int i = 0; i < w; i++) x.v[i] = x.v[i] + x.v[i + w];
     return x.v[0];
 }
-static inline float vf_most(vf x)
+static inline float vf_reduce_max(vf x)
 {
     for (int w = 8; w > 0; w /= 2)
         for (int i = 0; i < w; i++) x.v[i] = x.v[i] > x.v[i + w] ? x.v[i] : x.v[i + w];
@@ -204,7 +204,7 @@ typedef struct {
     uint64_t v[8];
 } vu;
 
-static inline vu vu_all(uint64_t u)
+static inline vu vu_splat(uint64_t u)
 {
     vu r;
     for (int i = 0; i < 8; i++) r.v[i] = u;

@@ -6,9 +6,9 @@
    section 7: the target is (1 - s) for the label plus s/n for each of the n, so
      loss = log sum - (1 - s) (x[label] - max x) - s mean(x - max x). */
 
-static float row_most(const float *x, int n)
+static float max_row(const float *x, int n)
 {
-    vf a = vf_all(-INFINITY), b = a, c = a, d = a;
+    vf a = vf_splat(-INFINITY), b = a, c = a, d = a;
     int i = 0;
 
     for (; i + 64 <= n; i += 64) {
@@ -17,19 +17,19 @@ static float row_most(const float *x, int n)
         c = vf_max(c, vf_load(x + i + 32));
         d = vf_max(d, vf_load(x + i + 48));
     }
-    for (; i < n; i += 16) a = vf_max(a, vf_load_up(x + i, (size_t)(n - i), -INFINITY));
-    return vf_most(vf_max(vf_max(a, b), vf_max(c, d)));
+    for (; i < n; i += 16) a = vf_max(a, vf_load_partial(x + i, (size_t)(n - i), -INFINITY));
+    return vf_reduce_max(vf_max(vf_max(a, b), vf_max(c, d)));
 }
 
-static float row_origin(float most)
+static float row_origin(float max)
 {
-    return most == -INFINITY ? 0 : most;
+    return max == -INFINITY ? 0 : max;
 }
 
 /* x = exp(x - origin); returns the sum. */
 static double row_exp(float *x, int n, float origin)
 {
-    vf o = vf_all(origin);
+    vf o = vf_splat(origin);
     double sum = 0;
 
     for (int i = 0; i < n;) {
@@ -37,39 +37,39 @@ static double row_exp(float *x, int n, float origin)
         vf s = vf_zero();
         for (; i < end; i += 16) {
             size_t left = (size_t)(end - i);
-            vf e = vf_exp(vf_sub(vf_load_up(x + i, left, -INFINITY), o));
+            vf e = vf_exp(vf_sub(vf_load_partial(x + i, left, -INFINITY), o));
             s = vf_add(s, e);
-            vf_store_up(x + i, e, left);
+            vf_store_partial(x + i, e, left);
         }
         sum += (double)vf_sum(s);
     }
     return sum;
 }
 
-static void softmax_row(float *x, int n, float *most, float *sum)
+static void softmax_row(float *x, int n, float *max, float *sum)
 {
-    *most = row_most(x, n);
-    *sum = (float)row_exp(x, n, row_origin(*most));
+    *max = max_row(x, n);
+    *sum = (float)row_exp(x, n, row_origin(*max));
 }
 
 static double log_of(double x) /* to the precision of a float, with what rounding x takes away */
 {
-    float near = (float)x, log = vf_most(vf_log(vf_all(near)));
+    float near = (float)x, log = vf_reduce_max(vf_log(vf_splat(near)));
     return near > 0 && near < INFINITY ? (double)log + (x - (double)near) / (double)near
                                        : (double)log;
 }
 
 static float log_sum_row(const float *x, int n)
 {
-    float origin = row_origin(row_most(x, n));
-    vf o = vf_all(origin);
+    float origin = row_origin(max_row(x, n));
+    vf o = vf_splat(origin);
     double sum = 0;
 
     for (int i = 0; i < n;) {
         int end = n - i < BLOCK / 4 ? n : i + BLOCK / 4;
         vf s = vf_zero();
         for (; i < end; i += 16)
-            s = vf_add(s, vf_exp(vf_sub(vf_load_up(x + i, (size_t)(end - i), -INFINITY), o)));
+            s = vf_add(s, vf_exp(vf_sub(vf_load_partial(x + i, (size_t)(end - i), -INFINITY), o)));
         sum += (double)vf_sum(s);
     }
     return (float)((double)origin + log_of(sum));
@@ -77,14 +77,14 @@ static float log_sum_row(const float *x, int n)
 
 static double row_offsets(const float *x, int n, float origin) /* sum x - origin */
 {
-    vf o = vf_all(origin);
+    vf o = vf_splat(origin);
     double sum = 0;
 
     for (int i = 0; i < n;) {
         int end = n - i < BLOCK / 4 ? n : i + BLOCK / 4;
         vf s = vf_zero();
         for (; i < end; i += 16)
-            s = vf_add(s, vf_sub(vf_load_up(x + i, (size_t)(end - i), origin), o));
+            s = vf_add(s, vf_sub(vf_load_partial(x + i, (size_t)(end - i), origin), o));
         sum += (double)vf_sum(s);
     }
     return sum;
@@ -92,10 +92,10 @@ static double row_offsets(const float *x, int n, float origin) /* sum x - origin
 
 static int row_find(const float *x, int n, float value) /* the first place of value; 0: none */
 {
-    vf v = vf_all(value);
+    vf v = vf_splat(value);
 
     for (int i = 0; i < n; i += 16) {
-        unsigned bits = vm_bits(vf_equal(vf_load_up(x + i, (size_t)(n - i), NAN), v));
+        unsigned bits = vm_bits(vf_equal(vf_load_partial(x + i, (size_t)(n - i), NAN), v));
         if (bits) return i + __builtin_ctz(bits);
     }
     return 0;
@@ -104,21 +104,22 @@ static int row_find(const float *x, int n, float value) /* the first place of va
 static void loss_row(float *x, int n, int label, float smoothing, float scale,
                      struct loss_sums *sums)
 {
-    float most = row_most(x, n), origin = row_origin(most);
+    float max = max_row(x, n), origin = row_origin(max);
     double s = (double)smoothing, smooth = s > 0 ? s * row_offsets(x, n, origin) / n : 0;
     double offset = (double)x[label] - (double)origin;
 
-    sums->best = row_find(x, n, most);
+    sums->best = row_find(x, n, max);
     x[sums->best] = -INFINITY; /* its e^0 is added in double, so that a small loss is precise */
     double sum = 1 + row_exp(x, n, origin), log_sum = log_of(sum);
     x[sums->best] = 1;
     sums->likelihood = (float)(log_sum - offset);
     sums->loss = (float)(log_sum - (1 - s) * offset - smooth);
 
-    vf by = vf_all((float)((double)scale / sum)), share = vf_all((float)(s * (double)scale / n));
+    vf by = vf_splat((float)((double)scale / sum)),
+       share = vf_splat((float)(s * (double)scale / n));
     for (int i = 0; i < n; i += 16) {
         size_t left = (size_t)(n - i);
-        vf_store_up(x + i, vf_sub(vf_mul(vf_load_up(x + i, left, 0), by), share), left);
+        vf_store_partial(x + i, vf_sub(vf_mul(vf_load_partial(x + i, left, 0), by), share), left);
     }
     x[label] = x[label] - (float)((1 - s) * (double)scale);
 }
@@ -126,28 +127,28 @@ static void loss_row(float *x, int n, int label, float smoothing, float scale,
 /* Puts value behind those of the `count` that are not less; returns the new count, at most k. */
 static int top_insert(int count, int k, int *index, float *value, int new_index, float new_value)
 {
-    int place = count < k ? count : k - 1;
+    int position = count < k ? count : k - 1;
 
-    for (; place > 0 && value[place - 1] < new_value; place--) {
-        value[place] = value[place - 1];
-        index[place] = index[place - 1];
+    for (; position > 0 && value[position - 1] < new_value; position--) {
+        value[position] = value[position - 1];
+        index[position] = index[position - 1];
     }
-    value[place] = new_value;
-    index[place] = new_index;
+    value[position] = new_value;
+    index[position] = new_index;
     return count < k ? count + 1 : k;
 }
 
 static int top_more(const float *x, int n, int first, int k, int count, int *index, float *value)
 {
-    vf bar = vf_all(count == k && k > 0 ? value[k - 1] : -INFINITY); /* to be exceeded */
+    vf bar = vf_splat(count == k && k > 0 ? value[k - 1] : -INFINITY); /* to be exceeded */
 
     for (int i = 0; i < n && k > 0; i += 16) {
-        unsigned bits = vm_bits(vf_less(bar, vf_load_up(x + i, (size_t)(n - i), -INFINITY)));
+        unsigned bits = vm_bits(vf_less(bar, vf_load_partial(x + i, (size_t)(n - i), -INFINITY)));
         for (; bits; bits &= bits - 1) {
             int j = i + __builtin_ctz(bits);
             if (count == k && !(x[j] > value[k - 1])) continue;
             count = top_insert(count, k, index, value, first + j, x[j]);
-            if (count == k) bar = vf_all(value[k - 1]);
+            if (count == k) bar = vf_splat(value[k - 1]);
         }
     }
     return count;

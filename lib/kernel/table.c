@@ -12,13 +12,13 @@
 #include "additive.c"
 #include "dropout.c"
 #include "elementary.c"
+#include "flash_product.c"
 #include "norm.c"
 #include "softmax.c"
-#include "tile_product.c"
 
-#include "tile.c"
-#include "tile_backward.c"
-#include "weigh.c"
+#include "flash.c"
+#include "flash_backward.c"
+#include "gemv.c"
 
 #define TABLE_JOIN(a, b) a##b
 #define TABLE_NAME(isa)  TABLE_JOIN(rapt__kernels_, isa)
@@ -31,7 +31,7 @@ const struct kernels TABLE_NAME(RAPT_ISA) = {
     .isa = (rapt_isa)VF_ISA,
     .tile_rows = VF_ROWS,
     .product = product,
-    .turn_panels = turn_panels,
+    .transpose_panels = transpose_panels,
     .pack_rows = pack_rows,
     .pack_columns = pack_columns,
     .dot = dot,
@@ -54,8 +54,8 @@ const struct kernels TABLE_NAME(RAPT_ISA) = {
     .tanh_row = tanh_row,
     .additive_row = additive_row,
     .additive_row_backward = additive_row_backward,
-    .weigh_row = weigh_row,
-    .spread_row = spread_row,
+    .gemv = gemv,
+    .rank1_update = rank1_update,
     .adam_span = adam_span,
     .pad_rows = pad_rows,
     .attend = attend,

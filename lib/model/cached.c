@@ -2,63 +2,65 @@
    new ones are appended, queries look back. */
 #include "model/sublayer.h"
 
-static float *packed_of(const struct kept *kept, int layer)
+static float *packed_of(const struct cache_state *state, int layer)
 {
-    return kept->packed ? kept->packed + (size_t)layer * kept->packed_size : NULL;
+    return state->packed ? state->packed + (size_t)layer * state->packed_size : NULL;
 }
 
-void rapt__scores_pack(struct team *team, const struct stack *s, const struct kept *kept,
+void rapt__scores_pack(struct team *team, const struct stack *s, const struct cache_state *state,
                        bool cross)
 {
-    for (int l = 0; kept->packed && l < s->model->layout.decoder.count; l++) {
-        const rapt_attention like = rapt__attention_like(s, l, cross, false);
-        rapt__score_pack(team, &like, packed_of(kept, l));
+    for (int l = 0; state->packed && l < s->model->layout.decoder.count; l++) {
+        const rapt_attention spec = rapt__attention_spec(s, l, cross, false);
+        rapt__score_pack(team, &spec, packed_of(state, l));
     }
 }
 
 /* Keys and values at k and v, both in rows of k_row floats, go into the cache of a layer. places:
    where the first of each sequence stands; NULL: 0. */
-static void append(struct team *team, const rapt_attention *like, const struct kept *kept,
-                   int layer, const int *places, const int *starts, const struct heads *h,
-                   float *prepared)
+static void append(struct team *team, const rapt_attention *spec, const struct cache_state *state,
+                   int layer, const int *positions, const int *starts, const struct heads *h,
+                   float *projected_q)
 {
-    struct cache *cache = &kept->caches[layer];
-    ptrdiff_t K = like->key_width, W = cache->key_width;
+    struct cache *cache = &state->caches[layer];
+    ptrdiff_t K = spec->key_width, W = cache->key_width;
     const float *k = h->k;
     ptrdiff_t k_row = h->k_row;
-    if (prepared) {
+    if (projected_q) {
         const struct rows_given rows = {
-            cache->sequences, starts, places, h->k, K, h->k_row, prepared, W, W * cache->key_heads};
-        rapt__score_keys(team, like, packed_of(kept, layer), &rows);
-        k = prepared, k_row = rows.y_row;
+            cache->sequences, starts, positions,           h->k, K, h->k_row,
+            projected_q,      W,      W * cache->key_heads};
+        rapt__score_keys(team, spec, packed_of(state, layer), &rows);
+        k = projected_q, k_row = rows.y_row;
     }
     rapt__cache_append(team, cache, starts, k, k_row, h->v, h->k_row);
 }
 
-void rapt__cross_append(const struct crew *c, const struct stack *s, int layer,
-                        const struct kept *kept, const float *states, int rows, const int *starts)
+void rapt__cross_append(const struct exec_context *c, const struct stack *s, int layer,
+                        const struct cache_state *state, const float *states, int rows,
+                        const int *starts)
 {
     const struct sublayer *u = &s->memory->sublayers[PART_CROSS];
-    const rapt_attention like = rapt__attention_like(s, layer, true, false);
-    struct linear project = rapt__linear_at(&rapt__place_of(s, layer, true)->kv, s->block);
+    const rapt_attention spec = rapt__attention_spec(s, layer, true, false);
+    struct linear project = rapt__linear_at(&rapt__offsets_of(s, layer, true)->kv, s->block);
     struct heads h = rapt__heads_at(&s->model->config, true, NULL, u->kv);
     rapt__linear_forward(c, &project, states, project.in, rows, u->kv, project.out, -1, NULL);
-    append(c->team, &like, kept, layer, NULL, starts, &h, u->prepared_keys);
+    append(c->team, &spec, state, layer, NULL, starts, &h, u->projected_keys);
 }
 
-/* q becomes what the score makes of it, and centres are found. */
-static void prepare_queries(struct team *team, const struct step *s, const rapt_attention *like,
-                            const struct kept *kept, const struct heads *h)
+/* q becomes what the score makes of it, and centers are found. */
+static void prepare_queries(struct team *team, const struct step *s, const rapt_attention *spec,
+                            const struct cache_state *state, const struct heads *h)
 {
     const struct pass *p = s->pass;
-    ptrdiff_t K = like->key_width, W = kept->caches[s->layer].key_width, H = like->heads;
-    const float *packed = packed_of(kept, s->layer);
+    ptrdiff_t K = spec->key_width, W = state->caches[s->layer].key_width, H = spec->heads;
+    const float *packed = packed_of(state, s->layer);
     struct rows_given rows = {
-        p->rows.batch, p->rows.starts, p->caches->past, h->q, K, h->q_row, s->u->prepared, W,
+        p->rows.batch, p->rows.starts, p->caches->past, h->q, K, h->q_row, s->u->projected_q, W,
         H * W};
-    if (s->u->prepared) rapt__score_queries(team, like, packed, &rows);
-    rows.y = s->u->centre_hidden;
-    if (s->u->centres) rapt__score_centres(team, like, packed, &rows, kept->counts, s->u->centres);
+    if (s->u->projected_q) rapt__score_queries(team, spec, packed, &rows);
+    rows.y = s->u->center_hidden;
+    if (s->u->centers) rapt__score_centers(team, spec, packed, &rows, state->counts, s->u->centers);
 }
 
 struct cached_queries rapt__queries_of(const struct stack *s, const struct rows *rows,
@@ -66,39 +68,41 @@ struct cached_queries rapt__queries_of(const struct stack *s, const struct rows 
                                        int layer, bool cross)
 {
     const rapt_config *c = &s->model->config;
-    const struct kept *kept = cross ? &caches->cross : &caches->self;
+    const struct cache_state *state = cross ? &caches->cross : &caches->self;
     struct heads h = rapt__heads_at(c, cross, u->q, NULL);
     struct cached_queries q = {.count = rows->batch,
                                .starts = rows->starts,
                                .sequence = cross ? caches->source_of : NULL,
-                               .places = caches->past,
+                               .positions = caches->past,
                                .q = h.q,
                                .q_row = h.q_row,
-                               .centres = u->centres,
+                               .centers = u->centers,
                                .out = u->mixed,
                                .out_row = c->width,
                                .lse = u->lse};
-    if (kept->looks) q.looks = &kept->looks[layer];
-    if (u->prepared) q.q = u->prepared, q.q_row = (ptrdiff_t)c->heads * kept->caches[0].key_width;
+    if (state->history) q.history = &state->history[layer];
+    if (u->projected_q)
+        q.q = u->projected_q, q.q_row = (ptrdiff_t)c->heads * state->caches[0].key_width;
     return q;
 }
 
-rapt_attention rapt__cached_like(const struct stack *s, int layer, bool cross)
+rapt_attention rapt__cached_spec(const struct stack *s, int layer, bool cross)
 {
-    return rapt__attention_like(s, layer, cross, false);
+    return rapt__attention_spec(s, layer, cross, false);
 }
 
-void rapt__attend_cached(const struct crew *c, const struct step *s, bool cross)
+void rapt__attend_cached(const struct exec_context *c, const struct step *s, bool cross)
 {
     const struct stack_caches *caches = s->pass->caches;
     const struct rows *rows = &s->pass->rows;
-    const struct kept *kept = cross ? &caches->cross : &caches->self;
-    const rapt_attention like = rapt__attention_like(s->stack, s->layer, cross, false);
+    const struct cache_state *state = cross ? &caches->cross : &caches->self;
+    const rapt_attention spec = rapt__attention_spec(s->stack, s->layer, cross, false);
     struct heads h = rapt__heads_at(&s->stack->model->config, cross, s->u->q, NULL);
     if (!cross)
-        append(c->team, &like, kept, s->layer, caches->past, rows->starts, &h, s->u->prepared_keys);
-    prepare_queries(c->team, s, &like, kept, &h);
+        append(c->team, &spec, state, s->layer, caches->past, rows->starts, &h,
+               s->u->projected_keys);
+    prepare_queries(c->team, s, &spec, state, &h);
     struct cached_queries q = rapt__queries_of(s->stack, rows, caches, s->u, s->layer, cross);
-    q.like = &like;
-    rapt__cache_attend(c->team, &kept->caches[s->layer], &q, s->stack->attention_scratch);
+    q.spec = &spec;
+    rapt__cache_attend(c->team, &state->caches[s->layer], &q, s->stack->attention_workspace);
 }

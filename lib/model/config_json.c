@@ -56,14 +56,14 @@ static const char *score_word(int value)
     return rapt_score_name((rapt_score)value);
 }
 
-static const char *reach_word(int value)
+static const char *locality_word(int value)
 {
-    return rapt_reach_name((rapt_reach)value);
+    return rapt_locality_name((rapt_locality)value);
 }
 
-static const char *weighing_word(int value)
+static const char *normalizer_word(int value)
 {
-    return rapt_weighing_name((rapt_weighing)value);
+    return rapt_normalizer_name((rapt_normalizer)value);
 }
 
 #define AT(name) offsetof(rapt_config, name)
@@ -76,29 +76,29 @@ static const struct field fields[] = {
     {"width",                   AT(width),               NULL,            false},
     {"heads",                   AT(heads),               NULL,            false},
     {"key_heads",               AT(key_heads),           NULL,            false},
-    {"hidden",                  AT(hidden),              NULL,            false},
+    {"hidden",                  AT(ffn_width),              NULL,            false},
     {"encoder_layers",          AT(encoder_layers),      NULL,            false},
     {"decoder_layers",          AT(decoder_layers),      NULL,            false},
     {"self_score",              AT(self_score),          score_word,      false},
     {"cross_score",             AT(cross_score),         score_word,      false},
-    {"norm",                    AT(norm),                norm_word,       false},
+    {"norm",                    AT(norm_order),                norm_word,       false},
     {"activation",              AT(activation),          activation_word, false},
     {"position",                AT(position),            position_word,   false},
     {"tie",                     AT(tie),                 tie_word,        false},
     {"output_bias",             AT(output_bias),         NULL,            false},
     {"plain_embedding",         AT(plain_embedding),     NULL,            false},
-    {"self_reach",              AT(self_reach),          reach_word,      true},
-    {"cross_reach",             AT(cross_reach),         reach_word,      true},
-    {"self_weighing",           AT(self_weighing),       weighing_word,   true},
-    {"cross_weighing",          AT(cross_weighing),      weighing_word,   true},
+    {"self_locality",              AT(self_locality),          locality_word,      true},
+    {"cross_locality",             AT(cross_locality),         locality_word,      true},
+    {"self_normalizer",           AT(self_normalizer),       normalizer_word,   true},
+    {"cross_normalizer",          AT(cross_normalizer),      normalizer_word,   true},
     {"self_radius_bits",        AT(self_radius),         NULL,            true},
     {"cross_radius_bits",       AT(cross_radius),        NULL,            true},
     {"self_temperature_bits",   AT(self_temperature),    NULL,            true},
     {"cross_temperature_bits",  AT(cross_temperature),   NULL,            true},
     {"score_hidden",            AT(score_hidden),        NULL,            true},
-    {"centre_hidden",           AT(centre_hidden),       NULL,            true},
+    {"center_hidden",           AT(center_hidden),       NULL,            true},
     {"location_channels",       AT(location_channels),   NULL,            true},
-    {"location_taps",           AT(location_taps),       NULL,            true},
+    {"location_filter_width",           AT(location_filter_width),       NULL,            true},
 };
 /* clang-format on */
 enum { FIELDS = sizeof fields / sizeof *fields };

@@ -41,8 +41,8 @@ static void describe(const rapt_model *m, const struct block_file *blocks, int c
 }
 
 static rapt_status save(const rapt_model *m, const struct block_file *blocks, int count,
-                        const char *path, const struct tensor_note *notes, int note_count,
-                        rapt_message *why)
+                        const char *path, const struct tensor_metadata *metadata,
+                        int metadata_count, rapt_message *why)
 {
     const rapt_allocator *a = &m->allocator;
     int tensors = count * m->layout.count;
@@ -53,7 +53,7 @@ static rapt_status save(const rapt_model *m, const struct block_file *blocks, in
     rapt_status status = rapt__fail(why, RAPT_NO_MEMORY, "%s: no memory to write it", path);
     if (named && sources) {
         describe(m, blocks, count, named, sources);
-        status = rapt__tensors_write(path, sources, tensors, notes, note_count, a, why);
+        status = rapt__tensors_write(path, sources, tensors, metadata, metadata_count, a, why);
     }
     rapt__free(a, named, named_size);
     rapt__free(a, sources, source_size);
@@ -61,30 +61,30 @@ static rapt_status save(const rapt_model *m, const struct block_file *blocks, in
 }
 
 rapt_status rapt__blocks_save(const rapt_model *m, const struct block_file *blocks, int count,
-                              const char *path, const rapt_note *notes, int note_count,
+                              const char *path, const rapt_metadata *metadata, int metadata_count,
                               rapt_message *why)
 {
     char config[CONFIG_TEXT];
     rapt_status status = rapt__config_write(&m->config, config, sizeof config);
     if (status) return rapt__fail(why, status, "%s: no memory to write it", path);
-    size_t size = ((size_t)note_count + 1) * sizeof(struct tensor_note);
-    struct tensor_note *all = rapt__alloc(&m->allocator, size);
+    size_t size = ((size_t)metadata_count + 1) * sizeof(struct tensor_metadata);
+    struct tensor_metadata *all = rapt__alloc(&m->allocator, size);
     if (!all) return rapt__fail(why, RAPT_NO_MEMORY, "%s: no memory to write it", path);
-    all[0] = (struct tensor_note){CONFIG_KEY, config};
-    for (int i = 0; i < note_count; i++)
-        all[i + 1] = (struct tensor_note){notes[i].key, notes[i].value};
-    status = save(m, blocks, count, path, all, note_count + 1, why);
+    all[0] = (struct tensor_metadata){CONFIG_KEY, config};
+    for (int i = 0; i < metadata_count; i++)
+        all[i + 1] = (struct tensor_metadata){metadata[i].key, metadata[i].value};
+    status = save(m, blocks, count, path, all, metadata_count + 1, why);
     rapt__free(&m->allocator, all, size);
     return status;
 }
 
-rapt_status rapt_model_save(const rapt_model *model, const char *path, const rapt_note *notes,
-                            int count, rapt_message *why)
+rapt_status rapt_model_save(const rapt_model *model, const char *path,
+                            const rapt_metadata *metadata, int count, rapt_message *why)
 {
     struct block_file block = {"", model->block};
-    if (count < 0 || (count > 0 && !notes))
+    if (count < 0 || (count > 0 && !metadata))
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "%d notes, or NULL", count);
-    return rapt__blocks_save(model, &block, 1, path, notes, count, why);
+    return rapt__blocks_save(model, &block, 1, path, metadata, count, why);
 }
 
 static bool has_shape(const struct tensor_entry *e, const struct parameter *p)
@@ -105,9 +105,9 @@ static rapt_status load_parameter(const struct parameter *p, const struct block_
     if (!has_shape(e, p))
         return rapt__fail(why, RAPT_BAD_FILE, "tensor %s is not %d x %d as the configuration says",
                           name, p->rows, p->columns);
-    size_t most = sizeof chunk / sizeof *chunk;
-    for (size_t first = 0; first < e->count; first += most) {
-        size_t count = e->count - first < most ? e->count - first : most;
+    size_t max = sizeof chunk / sizeof *chunk;
+    for (size_t first = 0; first < e->count; first += max) {
+        size_t count = e->count - first < max ? e->count - first : max;
         rapt_status status = rapt__tensors_read(file, e, first, count, chunk, why);
         if (status) return status;
         rapt__parameter_set(p, to->block, first, count, chunk);

@@ -22,7 +22,7 @@ static double draw(enum initial initial, const struct parameter *p, uint64_t key
         return (2 * rapt__uniform(key, index) - 1) * sqrt(6 / (in + out));
     case INITIAL_ATTENTION:
         return (2 * rapt__uniform(key, index) - 1) * sqrt(1.5 / in);
-    case INITIAL_SHARPNESS:
+    case INITIAL_INVERSE_TEMPERATURE:
         return 8;
     case INITIAL_TABLE:
         return rapt__normal(key, index) / sqrt(in);

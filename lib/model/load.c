@@ -10,7 +10,7 @@ static bool known(const rapt_model *m, const char *name)
     return rapt_model_find(m, name) >= 0 || strncmp(name, "adam.", 5) == 0;
 }
 
-enum { FREE_PLACES = 1 << 20 }; /* floats of sinusoids any file may ask for */
+enum { FREE_OFFSETS = 1 << 20 }; /* floats of sinusoids any file may ask for */
 
 /* The file holds as many numbers as the configuration asks for, and what is computed from it,
    the sinusoids, is not out of all proportion to them. */
@@ -19,14 +19,14 @@ static rapt_status backed(const rapt_config *config, const struct tensor_file *f
 {
     struct layout layout;
     struct arena counting = {0};
-    size_t held = 0, places = (size_t)config->positions * (size_t)config->width;
+    size_t held = 0, positions = (size_t)config->positions * (size_t)config->width;
     rapt__layout_make(&layout, config, &counting);
     for (int i = 0; i < rapt__tensors_count(file); i++)
         held += (rapt__tensors_entry(file, i)->count + LANES) * LANES;
     if (counting.overflow || layout.count > rapt__tensors_count(file) || layout.floats > held)
         return rapt__fail(why, RAPT_BAD_FILE,
                           "its configuration describes a larger model than it holds");
-    if (places > held + FREE_PLACES)
+    if (positions > held + FREE_OFFSETS)
         return rapt__fail(why, RAPT_BAD_FILE, "positions is %d, too many for so small a model",
                           config->positions);
     return RAPT_OK;
@@ -43,19 +43,19 @@ static rapt_status no_strangers(const rapt_model *m, const struct tensor_file *f
     return RAPT_OK;
 }
 
-static rapt_status copy_notes(rapt_model *m, const struct tensor_file *file)
+static rapt_status copy_metadata(rapt_model *m, const struct tensor_file *file)
 {
     size_t size = 0;
-    for (int i = 0; i < rapt__tensors_note_count(file); i++) {
-        const struct tensor_note *n = rapt__tensors_note_at(file, i);
+    for (int i = 0; i < rapt__tensors_metadata_count(file); i++) {
+        const struct tensor_metadata *n = rapt__tensors_metadata_at(file, i);
         size += strlen(n->key) + strlen(n->value) + 2;
     }
     char *at = rapt__alloc(&m->allocator, size);
     if (!at) return size ? RAPT_NO_MEMORY : RAPT_OK;
-    m->notes = at;
-    m->notes_size = size;
-    for (int i = 0; i < rapt__tensors_note_count(file); i++) {
-        const struct tensor_note *n = rapt__tensors_note_at(file, i);
+    m->metadata = at;
+    m->metadata_size = size;
+    for (int i = 0; i < rapt__tensors_metadata_count(file); i++) {
+        const struct tensor_metadata *n = rapt__tensors_metadata_at(file, i);
         size_t key = strlen(n->key) + 1, value = strlen(n->value) + 1;
         memcpy(at, n->key, key);
         memcpy(at + key, n->value, value);
@@ -68,7 +68,7 @@ static rapt_status load_open(rapt_model **model, struct tensor_file *file,
                              const rapt_allocator *allocator, rapt_message *why)
 {
     rapt_config config;
-    const char *text = rapt__tensors_note(file, "rapt.config");
+    const char *text = rapt__tensors_metadata(file, "rapt.config");
     if (!text)
         return rapt__fail(why, RAPT_BAD_FILE, "it is no rapt model: note rapt.config is missing");
     rapt_status status = rapt__config_read(&config, text, why);
@@ -78,7 +78,7 @@ static rapt_status load_open(rapt_model **model, struct tensor_file *file,
     struct block_file block = {"", (*model)->block};
     status = no_strangers(*model, file, why);
     if (!status) status = rapt__blocks_load(*model, &block, 1, file, why);
-    if (!status) status = copy_notes(*model, file);
+    if (!status) status = copy_metadata(*model, file);
     if (!status) return RAPT_OK;
     rapt_model_free(*model);
     *model = NULL;

@@ -48,7 +48,7 @@ void rapt_model_free(rapt_model *model)
 {
     if (!model) return;
     rapt_allocator allocator = model->allocator;
-    rapt__free(&allocator, model->notes, model->notes_size);
+    rapt__free(&allocator, model->metadata, model->metadata_size);
     rapt__arena_free(&model->arena, &allocator);
     rapt__free(&allocator, model, sizeof *model);
 }
@@ -69,12 +69,12 @@ size_t rapt_model_parameters(const rapt_model *model)
 
 size_t rapt_model_bytes(const rapt_model *model)
 {
-    return sizeof *model + model->arena.size + model->notes_size;
+    return sizeof *model + model->arena.size + model->metadata_size;
 }
 
-const char *rapt_model_note(const rapt_model *model, const char *key)
+const char *rapt_model_metadata(const rapt_model *model, const char *key)
 {
-    const char *at = model->notes, *end = at + model->notes_size;
+    const char *at = model->metadata, *end = at + model->metadata_size;
     while (at && at < end) {
         const char *value = at + strlen(at) + 1;
         if (strcmp(at, key) == 0) return value;

@@ -10,41 +10,42 @@
 
 /* ---- parameters.c: where each parameter lies in the one block of floats ----
    A place is an offset in floats, so that one layout serves weights, gradients and moments. */
-struct linear_place {
+struct linear_offsets {
     size_t weight, bias; /* [out][in] in panels; [out] */
     int in, out;
 };
-struct norm_place {
+struct norm_offsets {
     size_t gain, bias; /* [D] each */
 };
-struct score_place { /* of what scores and reach learn, as rapt_learned wants it; 0: not there */
-    size_t query_weight, key_weight, hidden_bias, hidden_vector, sharpness, position, filters,
-        feature_weight, centre_weight, centre_vector;
+struct score_offsets { /* of what scores and reach learn, as rapt_learned wants it; 0: not there */
+    size_t query_weight, key_weight, hidden_bias, hidden_vector, inverse_temperature, position,
+        filters, feature_weight, center_weight, center_vector;
 };
-struct attention_place { /* rows of qkv: H*K queries, then key_heads*K keys, then as many values */
-    struct linear_place qkv;   /* self-attention */
-    struct linear_place q, kv; /* cross-attention */
-    struct linear_place out;
-    struct norm_place norm;
-    struct score_place score;
+struct attention_offsets { /* rows of qkv: H*K queries, then key_heads*K keys, then as many values
+                            */
+    struct linear_offsets qkv;   /* self-attention */
+    struct linear_offsets q, kv; /* cross-attention */
+    struct linear_offsets out;
+    struct norm_offsets norm;
+    struct score_offsets score;
 };
-struct feedforward_place {
-    struct linear_place in, out;
-    struct norm_place norm;
+struct feedforward_offsets {
+    struct linear_offsets in, out;
+    struct norm_offsets norm;
 };
-struct layer_place {
-    struct attention_place self, cross; /* cross: decoder of an encoder-decoder only */
-    struct feedforward_place feedforward;
+struct layer_offsets {
+    struct attention_offsets self, cross; /* cross: decoder of an encoder-decoder only */
+    struct feedforward_offsets feedforward;
 };
-struct stack_place {      /* one side of the model */
-    size_t table, places; /* [vocab][D] panels; [positions][D] rows, learned positions only */
-    struct layer_place *layers;
+struct stack_offsets {       /* one side of the model */
+    size_t table, positions; /* [vocab][D] panels; [positions][D] rows, learned positions only */
+    struct layer_offsets *layers;
     int count;
-    struct norm_place last; /* pre-norm only: after the last layer */
+    struct norm_offsets last; /* pre-norm only: after the last layer */
 };
 struct layout {
-    struct stack_place encoder, decoder;
-    struct linear_place output; /* logits; weight may be a table */
+    struct stack_offsets encoder, decoder;
+    struct linear_offsets output; /* logits; weight may be a table */
     struct parameter *parameters;
     int count;
     size_t floats; /* of the whole block */
@@ -57,14 +58,14 @@ enum initial {
     INITIAL_XAVIER,
     INITIAL_ATTENTION,
     INITIAL_TABLE,
-    INITIAL_SHARPNESS
+    INITIAL_INVERSE_TEMPERATURE
 };
 struct parameter {
     char name[64];
     int rows, columns;
     enum layout_kind kind;
     enum initial initial;
-    size_t place;
+    size_t offset;
 };
 
 /* Fills *layout from an arena: pieces first counted, then handed out (lib/base/base.h). */
@@ -77,7 +78,7 @@ void rapt__parameter_set(const struct parameter *p, float *block, size_t first, 
 void rapt__parameters_init(const struct layout *layout, uint64_t seed, float *block);
 
 /* ---- position.c ---- */
-void rapt__positions_fill(rapt_position position, int positions, int width, float *places);
+void rapt__positions_fill(rapt_position position, int positions, int width, float *table);
 
 /* ---- model.c ---- */
 struct rapt_model {
@@ -87,8 +88,8 @@ struct rapt_model {
     struct layout layout;
     float *block;     /* [layout.floats] */
     float *sinusoids; /* [positions][D]; NULL for learned positions or none */
-    char *notes;      /* key 0 value 0 key 0 value 0 ... of the file it came from */
-    size_t notes_size;
+    char *metadata;   /* key 0 value 0 key 0 value 0 ... of the file it came from */
+    size_t metadata_size;
 };
 /* A model with all parameters 0. */
 rapt_status rapt__model_make(rapt_model **model, const rapt_config *config,
@@ -97,20 +98,20 @@ float rapt__epsilon(const rapt_config *config);
 int rapt__key_heads(const rapt_config *config);
 bool rapt__config_same(const rapt_config *a, const rapt_config *b);
 
-/* ---- attending.c: what a configuration says about the attention of a sublayer ---- */
+/* ---- attention_config.c: what a configuration says about the attention of a sublayer ---- */
 /* Its problem, all but the rows. learning: as in training; else nothing is drawn. place NULL: what
    is learned stays open, for whoever asks for sizes alone. */
-struct attending {
+struct attention_use {
     bool decoder, cross, learning;
-    const struct score_place *place;
+    const struct score_offsets *offset;
     const float *block;
 };
-rapt_attention rapt__attention_of(const rapt_config *config, const struct attending *which);
+rapt_attention rapt__attention_of(const rapt_config *config, const struct attention_use *which);
 /* The gradients of what is learned, in a block of gradients. */
-rapt_gradients rapt__gradients_of(const struct score_place *place, float *gradients);
+rapt_gradients rapt__gradients_of(const struct score_offsets *offset, float *gradients);
 /* Which parameters there are. */
 struct learns {
-    bool general, additive, aware, cosine, location, centred;
+    bool general, additive, aware, cosine, location, centerd;
 };
 struct learns rapt__attention_learns(const rapt_config *config, bool cross);
 rapt_learned rapt__learned_sizes(const rapt_config *config); /* no pointers, only widths */
@@ -130,7 +131,7 @@ struct block_file {
     float *block;
 };
 rapt_status rapt__blocks_save(const rapt_model *model, const struct block_file *blocks, int count,
-                              const char *path, const rapt_note *notes, int note_count,
+                              const char *path, const rapt_metadata *metadata, int metadata_count,
                               rapt_message *why);
 struct tensor_file;
 rapt_status rapt__blocks_load(const rapt_model *model, const struct block_file *blocks, int count,
@@ -150,10 +151,10 @@ struct sublayer {
     float *mixed;            /* [rows][D] output of the heads */
     float *lse;              /* [H][rows] */
     int *chosen;             /* hard weighing: [H][rows] */
-    float *prepared;         /* in use: [rows][H][W] what the score makes of q, if it does; */
-    float *prepared_keys;    /*   [rows, or source rows][key_heads][W] of the keys; */
-    float *centres;          /*   local-p: [H][rows], */
-    float *centre_hidden;    /*   [H][rows][centre_hidden] on the way to them */
+    float *projected_q;      /* in use: [rows][H][W] what the score makes of q, if it does; */
+    float *projected_keys;   /*   [rows, or source rows][key_heads][W] of the keys; */
+    float *centers;          /*   local-p: [H][rows], */
+    float *center_hidden;    /*   [H][rows][center_hidden] on the way to them */
     float *hidden, *active;  /* feed-forward: [rows][F] before and after the activation */
     float *y;                /* [rows][D] output of the sublayer, before the residual */
     float *sum;              /* [rows][D] with the residual */
@@ -179,15 +180,16 @@ struct rows {
     int longest;       /* of the sequences */
 };
 
-struct kept { /* in use, of self- or cross-attention: what is there before a call; one per layer */
-    struct cache *caches; /* keys and values of past tokens */
-    struct looks *looks;  /* location-aware: weights of the last one; else NULL */
-    float *packed;        /* of each layer: weights as rapt__score_pack leaves them */
-    size_t packed_size;   /*   so many floats; 0: the score needs none */
-    int *counts;          /* [batch] how many keys there are, for each sequence of the target */
+struct cache_state { /* in use, of self- or cross-attention: what is there before a call; one per
+                        layer */
+    struct cache *caches;              /* keys and values of past tokens */
+    struct attention_history *history; /* location-aware: weights of the last one; else NULL */
+    float *packed;                     /* of each layer: weights as rapt__score_pack leaves them */
+    size_t packed_size;                /*   so many floats; 0: the score needs none */
+    int *counts; /* [batch] how many keys there are, for each sequence of the target */
 };
 struct stack_caches {
-    struct kept self, cross;
+    struct cache_state self, cross;
     const int *past;      /* [batch] tokens of each sequence before this call */
     const int *source_of; /* [batch] which source a sequence belongs to */
 };
@@ -197,7 +199,7 @@ struct stack {
     const float *block; /* the parameters */
     bool decoder;       /* causal, and with cross-attention if there is a source */
     struct stack_memory *memory;
-    void *attention_scratch;
+    void *attention_workspace;
     int threads;
 };
 
@@ -218,11 +220,12 @@ void rapt__stack_layout(struct stack_memory *memory, const rapt_config *config, 
                         int rows, int source_rows, bool keep, struct arena *arena);
 
 /* ids through embedding and all layers; returns the last output [rows][D]. */
-const float *rapt__stack_forward(const struct crew *c, const struct stack *s, const struct pass *p);
+const float *rapt__stack_forward(const struct exec_context *c, const struct stack *s,
+                                 const struct pass *p);
 
 /* From memory->dout, the gradient of the last output, to the parameters' (adds to the block
    `gradients`); adds to dstates [source.count][D]. partial: rapt__norm_partial floats. */
-void rapt__stack_backward(const struct crew *c, const struct stack *s, const struct pass *p,
+void rapt__stack_backward(const struct exec_context *c, const struct stack *s, const struct pass *p,
                           float *dstates, float *gradients, float *partial);
 
 /* ---- sublayer.c: one f of the chain; sublayer->y = f(in), and back ---- */
@@ -234,9 +237,9 @@ struct step { /* the sublayer of a pass */
     const float *in; /* [rows][D] */
 };
 enum part { PART_SELF, PART_CROSS, PART_FEEDFORWARD };
-void rapt__sublayer_forward(const struct crew *c, const struct step *s, enum part part);
+void rapt__sublayer_forward(const struct exec_context *c, const struct step *s, enum part part);
 /* From dy, the gradient of u->y, to din: din = or, if add, += the gradient of in. dy may be din. */
-void rapt__sublayer_backward(const struct crew *c, const struct step *s, enum part part,
+void rapt__sublayer_backward(const struct exec_context *c, const struct step *s, enum part part,
                              const float *dy, float *din, bool add, float *dstates,
                              float *gradients);
 struct dropout rapt__site(const struct drop *drop, float share, bool decoder, int index, int site);
@@ -244,19 +247,20 @@ struct dropout rapt__site(const struct drop *drop, float share, bool decoder, in
 /* ---- cached.c: attention of the decoder in use ---- */
 /* Keys and values of sources for one layer of the decoder go into its cache. starts: of all
    sequences of the cache. */
-void rapt__cross_append(const struct crew *c, const struct stack *s, int layer,
-                        const struct kept *kept, const float *states, int rows, const int *starts);
+void rapt__cross_append(const struct exec_context *c, const struct stack *s, int layer,
+                        const struct cache_state *state, const float *states, int rows,
+                        const int *starts);
 /* Packs what scores have learned, of all layers. */
-void rapt__scores_pack(struct team *team, const struct stack *s, const struct kept *kept,
+void rapt__scores_pack(struct team *team, const struct stack *s, const struct cache_state *state,
                        bool cross);
 /* What the queries of a layer ask their cache, once rapt__sublayer_forward has prepared them; like
    is left to the caller, who takes it from the second. */
 struct cached_queries rapt__queries_of(const struct stack *s, const struct rows *rows,
                                        const struct stack_caches *caches, const struct sublayer *u,
                                        int layer, bool cross);
-rapt_attention rapt__cached_like(const struct stack *s, int layer, bool cross);
+rapt_attention rapt__cached_spec(const struct stack *s, int layer, bool cross);
 
 /* The output matrix as an op reads it. */
-struct linear rapt__linear_at(const struct linear_place *place, const float *block);
+struct linear rapt__linear_at(const struct linear_offsets *offset, const float *block);
 
 #endif

@@ -18,14 +18,14 @@ static size_t floats_of(int rows, int columns, enum layout_kind kind)
 }
 
 /* Notes one parameter down and returns its place. */
-static size_t place(struct walk *w, const char *scope, int layer, const char *name, int rows,
-                    int columns, enum layout_kind kind, enum initial initial)
+static size_t offset(struct walk *w, const char *scope, int layer, const char *name, int rows,
+                     int columns, enum layout_kind kind, enum initial initial)
 {
     size_t here = w->layout->floats;
     if (w->real) {
         struct parameter *p = &w->layout->parameters[w->layout->count];
         *p = (struct parameter){
-            .rows = rows, .columns = columns, .kind = kind, .initial = initial, .place = here};
+            .rows = rows, .columns = columns, .kind = kind, .initial = initial, .offset = here};
         if (layer < 0)
             snprintf(p->name, sizeof p->name, "%s", name);
         else
@@ -39,18 +39,19 @@ static size_t place(struct walk *w, const char *scope, int layer, const char *na
 static void walk_once(struct walk *w, const rapt_config *c)
 {
     struct layout *l = w->layout;
-    int D = c->width, source = c->source_vocab, target = c->target_vocab, places = c->positions;
+    int D = c->width, source = c->source_vocab, target = c->target_vocab, positions = c->positions;
     int vocab = source > 0 ? source : target;
-    bool encoder = c->kind != RAPT_DECODER_ONLY, decoder = c->kind != RAPT_ENCODER_ONLY;
-    bool learned = c->position == RAPT_POSITION_LEARNED, before = c->norm == RAPT_NORM_BEFORE;
+    bool encoder = c->kind != RAPT_KIND_DECODER_ONLY, decoder = c->kind != RAPT_KIND_ENCODER_ONLY;
+    bool learned = c->position == RAPT_POSITION_LEARNED,
+         pre_norm = c->norm_order == RAPT_NORM_ORDER_PRE;
     bool shared_table = c->tie == RAPT_TIE_ALL;
     bool source_table = encoder && !shared_table, target_table = decoder && !shared_table;
-    bool source_places = encoder && learned, target_places = decoder && learned;
-    bool encoder_last = encoder && before, decoder_last = decoder && before;
+    bool source_positions = encoder && learned, target_positions = decoder && learned;
+    bool encoder_last = encoder && pre_norm, decoder_last = decoder && pre_norm;
     bool output_matrix = c->tie == RAPT_TIE_NONE || (c->tie == RAPT_TIE_OUTPUT && !decoder);
     bool output_bias = c->output_bias != 0;
 #define ONCE(when, field, name, rows, columns, kind, initial)                                      \
-    if (when) l->field = place(w, "", -1, name, rows, columns, kind, initial);
+    if (when) l->field = offset(w, "", -1, name, rows, columns, kind, initial);
 #include "model/parameters.def"
 #undef ONCE
     if (shared_table) l->decoder.table = l->encoder.table;
@@ -60,17 +61,17 @@ static void walk_once(struct walk *w, const rapt_config *c)
 }
 
 static void walk_layer(struct walk *w, const rapt_config *c, const char *scope, int layer,
-                       bool cross, struct layer_place *l)
+                       bool cross, struct layer_offsets *l)
 {
     int K = c->width / c->heads, Q = c->heads * K, G = rapt__key_heads(c) * K;
-    int D = c->width, F = c->hidden, H = c->heads, S = rapt__key_heads(c), P = c->positions;
+    int D = c->width, F = c->ffn_width, H = c->heads, S = rapt__key_heads(c), P = c->positions;
     rapt_learned sizes = rapt__learned_sizes(c);
-    int A = sizes.hidden, C = sizes.channels, N = sizes.taps, Z = sizes.centre_hidden;
+    int A = sizes.hidden, C = sizes.channels, N = sizes.filter_width, Z = sizes.center_hidden;
     struct learns own = rapt__attention_learns(c, false), other = {0};
     if (cross) other = rapt__attention_learns(c, true);
-    *l = (struct layer_place){0};
+    *l = (struct layer_offsets){0};
 #define LAYER(when, field, name, rows, columns, kind, initial)                                     \
-    if (when) l->field = place(w, scope, layer, name, rows, columns, kind, initial);
+    if (when) l->field = offset(w, scope, layer, name, rows, columns, kind, initial);
 #include "model/parameters.def"
 #undef LAYER
     l->self.qkv.in = l->cross.q.in = l->cross.kv.in = l->feedforward.in.in = D;
@@ -84,8 +85,8 @@ static void walk_layer(struct walk *w, const rapt_config *c, const char *scope, 
 static void walk_all(struct walk *w, const rapt_config *c)
 {
     struct layout *l = w->layout;
-    bool cross = c->kind == RAPT_ENCODER_DECODER;
-    struct layer_place spare;
+    bool cross = c->kind == RAPT_KIND_ENCODER_DECODER;
+    struct layer_offsets spare;
     l->count = 0;
     l->floats = 0;
     walk_once(w, c);
@@ -99,10 +100,10 @@ void rapt__layout_make(struct layout *layout, const rapt_config *config, struct 
 {
     struct walk w = {.layout = layout};
     *layout = (struct layout){0};
-    layout->encoder.count = config->kind == RAPT_DECODER_ONLY ? 0 : config->encoder_layers;
-    layout->decoder.count = config->kind == RAPT_ENCODER_ONLY ? 0 : config->decoder_layers;
+    layout->encoder.count = config->kind == RAPT_KIND_DECODER_ONLY ? 0 : config->encoder_layers;
+    layout->decoder.count = config->kind == RAPT_KIND_ENCODER_ONLY ? 0 : config->decoder_layers;
     walk_all(&w, config);
-    size_t layer = sizeof(struct layer_place);
+    size_t layer = sizeof(struct layer_offsets);
     layout->parameters = rapt__arena_take(arena, (size_t)layout->count, sizeof(struct parameter));
     layout->encoder.layers = rapt__arena_take(arena, (size_t)layout->encoder.count, layer);
     layout->decoder.layers = rapt__arena_take(arena, (size_t)layout->decoder.count, layer);
@@ -115,9 +116,9 @@ void rapt__layout_make(struct layout *layout, const rapt_config *config, struct 
 static size_t element(const struct parameter *p, size_t i)
 {
     size_t columns = (size_t)p->columns;
-    if (p->kind == IN_ROWS) return p->place + i;
+    if (p->kind == IN_ROWS) return p->offset + i;
     size_t row = i / columns, column = i % columns;
-    return p->place + row / LANES * LANES * columns + column * LANES + row % LANES;
+    return p->offset + row / LANES * LANES * columns + column * LANES + row % LANES;
 }
 
 void rapt__parameter_get(const struct parameter *p, const float *block, size_t first, size_t count,

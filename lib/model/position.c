@@ -11,7 +11,7 @@ static double rate(rapt_position position, int pair, int pairs)
     return exp(-log(10000.0) * pair / span);
 }
 
-void rapt__positions_fill(rapt_position position, int positions, int width, float *places)
+void rapt__positions_fill(rapt_position position, int positions, int width, float *table)
 {
     int pairs = width / 2;
     for (int i = 0; i < pairs; i++) {
@@ -19,7 +19,7 @@ void rapt__positions_fill(rapt_position position, int positions, int width, floa
         int sine = position == RAPT_POSITION_INTERLEAVED ? 2 * i : i;
         int cosine = position == RAPT_POSITION_INTERLEAVED ? 2 * i + 1 : pairs + i;
         for (int p = 0; p < positions; p++) {
-            float *row = places + (size_t)p * (size_t)width;
+            float *row = table + (size_t)p * (size_t)width;
             row[sine] = (float)sin(p * r);
             row[cosine] = (float)cos(p * r);
         }

@@ -14,19 +14,19 @@ static int parts_of(const rapt_config *c, bool decoder, enum part parts[3])
 {
     int n = 0;
     parts[n++] = PART_SELF;
-    if (decoder && c->kind == RAPT_ENCODER_DECODER) parts[n++] = PART_CROSS;
-    if (c->hidden) parts[n++] = PART_FEEDFORWARD;
+    if (decoder && c->kind == RAPT_KIND_ENCODER_DECODER) parts[n++] = PART_CROSS;
+    if (c->ffn_width) parts[n++] = PART_FEEDFORWARD;
     return n;
 }
 
-/* Of the queries of cached attention: q', centres and lse, if `part` has them. */
-static void queries_layout(struct sublayer *u, const rapt_attention *like, size_t rows,
+/* Of the queries of cached attention: q', centers and lse, if `part` has them. */
+static void queries_layout(struct sublayer *u, const rapt_attention *spec, size_t rows,
                            struct arena *arena)
 {
-    size_t H = (size_t)like->heads;
-    if (rapt__score_changes(like, false))
-        u->prepared = rapt__arena_floats(arena, rows, H * (size_t)rapt__score_width(like));
-    if (like->reach == RAPT_REACH_LOCAL_P) u->centres = rapt__arena_floats(arena, rows, H);
+    size_t H = (size_t)spec->heads;
+    if (rapt__score_changes(spec, false))
+        u->projected_q = rapt__arena_floats(arena, rows, H * (size_t)rapt__score_width(spec));
+    if (spec->locality == RAPT_LOCALITY_LOCAL_P) u->centers = rapt__arena_floats(arena, rows, H);
     u->lse = rapt__arena_floats(arena, rows, H);
 }
 
@@ -34,27 +34,27 @@ static void queries_layout(struct sublayer *u, const rapt_attention *like, size_
 static void cached_layout(struct sublayer *u, const rapt_config *c, enum part part, size_t rows,
                           size_t source_rows, struct arena *arena)
 {
-    const struct attending which = {.decoder = true, .cross = part == PART_CROSS};
-    const rapt_attention like = rapt__attention_of(c, &which);
-    size_t H = (size_t)c->heads, W = (size_t)rapt__score_width(&like);
-    queries_layout(u, &like, rows, arena);
-    if (rapt__score_changes(&like, true))
-        u->prepared_keys = rapt__arena_floats(arena, part == PART_CROSS ? source_rows : rows,
-                                              (size_t)rapt__key_heads(c) * W);
-    if (like.reach == RAPT_REACH_LOCAL_P)
-        u->centre_hidden = rapt__arena_floats(arena, rows, H * (size_t)like.learned.centre_hidden);
+    const struct attention_use which = {.decoder = true, .cross = part == PART_CROSS};
+    const rapt_attention spec = rapt__attention_of(c, &which);
+    size_t H = (size_t)c->heads, W = (size_t)rapt__score_width(&spec);
+    queries_layout(u, &spec, rows, arena);
+    if (rapt__score_changes(&spec, true))
+        u->projected_keys = rapt__arena_floats(arena, part == PART_CROSS ? source_rows : rows,
+                                               (size_t)rapt__key_heads(c) * W);
+    if (spec.locality == RAPT_LOCALITY_LOCAL_P)
+        u->center_hidden = rapt__arena_floats(arena, rows, H * (size_t)spec.learned.center_hidden);
 }
 
-static bool weighs_hard(const rapt_config *c, enum part part)
+static bool normalizes_hard(const rapt_config *c, enum part part)
 {
-    rapt_weighing weighing = part == PART_CROSS ? c->cross_weighing : c->self_weighing;
-    return rapt__weighing_hard(weighing);
+    rapt_normalizer normalizer = part == PART_CROSS ? c->cross_normalizer : c->self_normalizer;
+    return rapt__normalizer_is_hard(normalizer);
 }
 
 static void sublayer_layout(struct sublayer *u, const rapt_config *c, enum part part, bool cached,
                             size_t rows, size_t source_rows, struct arena *arena)
 {
-    size_t D = (size_t)c->width, F = (size_t)c->hidden, H = (size_t)c->heads;
+    size_t D = (size_t)c->width, F = (size_t)c->ffn_width, H = (size_t)c->heads;
     size_t K = D / H, G = (size_t)rapt__key_heads(c) * K;
     if (part == PART_FEEDFORWARD) {
         u->hidden = rapt__arena_floats(arena, rows, F);
@@ -66,7 +66,7 @@ static void sublayer_layout(struct sublayer *u, const rapt_config *c, enum part 
             cached_layout(u, c, part, rows, source_rows, arena);
         else
             u->lse = rapt__arena_floats(arena, rows, H);
-        if (!cached && weighs_hard(c, part))
+        if (!cached && normalizes_hard(c, part))
             u->chosen = rapt__arena_take(arena, rows * H, sizeof(int));
     }
     if (part == PART_CROSS) u->kv = rapt__arena_floats(arena, source_rows, 2 * G);
@@ -86,32 +86,32 @@ static void backward_layout(struct stack_memory *m, const rapt_config *c, size_t
     m->dy = rapt__arena_floats(arena, rows, D);
     m->dmixed = rapt__arena_floats(arena, rows, D);
     m->dq = rapt__arena_floats(arena, rows, D + 2 * G);
-    m->dhidden = rapt__arena_floats(arena, rows, (size_t)c->hidden);
+    m->dhidden = rapt__arena_floats(arena, rows, (size_t)c->ffn_width);
     m->dkv = rapt__arena_floats(arena, source_rows, 2 * G);
 }
 
 /* In use the sublayers of the first layer serve all layers, and what all parts have in common
-   (y, sum, out) is shared by the parts too. Only the queries of cross-attention, their centres and
+   (y, sum, out) is shared by the parts too. Only the queries of cross-attention, their centers and
    their log-sum-exps are kept for every layer: alignments are made of them. */
 static void share_layout(struct stack_memory *m, const rapt_config *c, bool decoder, int parts,
                          size_t rows, struct arena *arena)
 {
-    bool cross = decoder && c->kind == RAPT_ENCODER_DECODER;
-    const struct attending which = {.decoder = true, .cross = true};
-    const rapt_attention like = rapt__attention_of(c, &which);
+    bool cross = decoder && c->kind == RAPT_KIND_ENCODER_DECODER;
+    const struct attention_use which = {.decoder = true, .cross = true};
+    const rapt_attention spec = rapt__attention_of(c, &which);
     for (int i = 1; i < m->count; i++) {
         bool keeps = cross && i >= parts && i % parts == PART_CROSS;
         struct sublayer own = {0};
         if (keeps) {
-            if (!rapt__score_changes(&like, false))
+            if (!rapt__score_changes(&spec, false))
                 own.q = rapt__arena_floats(arena, rows, (size_t)c->width);
-            queries_layout(&own, &like, rows, arena);
+            queries_layout(&own, &spec, rows, arena);
         }
         if (!m->sublayers) continue;
         struct sublayer *first = &m->sublayers[0], *u = &m->sublayers[i];
         if (i >= parts) *u = m->sublayers[i % parts];
         if (own.q) u->q = own.q;
-        if (keeps) u->prepared = own.prepared, u->centres = own.centres, u->lse = own.lse;
+        if (keeps) u->projected_q = own.projected_q, u->centers = own.centers, u->lse = own.lse;
         u->y = first->y, u->sum = first->sum, u->out = first->out, u->saved = first->saved;
     }
 }
@@ -143,7 +143,7 @@ void rapt__stack_layout(struct stack_memory *m, const rapt_config *c, bool decod
 
 struct chain {
     const rapt_config *config;
-    const struct stack_place *place;
+    const struct stack_offsets *offset;
     enum part parts[3];
     int parts_count;
     bool before; /* the norm */
@@ -153,25 +153,25 @@ static struct chain chain_of(const struct stack *s)
 {
     const rapt_model *m = s->model;
     struct chain chain = {.config = &m->config,
-                          .place = s->decoder ? &m->layout.decoder : &m->layout.encoder,
-                          .before = m->config.norm == RAPT_NORM_BEFORE};
+                          .offset = s->decoder ? &m->layout.decoder : &m->layout.encoder,
+                          .before = m->config.norm_order == RAPT_NORM_ORDER_PRE};
     chain.parts_count = parts_of(chain.config, s->decoder, chain.parts);
     return chain;
 }
 
 /* The norm that belongs to sublayer i; behind the last one the stack's own. */
-static const struct norm_place *norm_of(const struct chain *chain, int i)
+static const struct norm_offsets *norm_of(const struct chain *chain, int i)
 {
     int layer = i / chain->parts_count;
-    if (layer == chain->place->count) return &chain->place->last;
-    const struct layer_place *l = &chain->place->layers[layer];
+    if (layer == chain->offset->count) return &chain->offset->last;
+    const struct layer_offsets *l = &chain->offset->layers[layer];
     enum part part = chain->parts[i % chain->parts_count];
     return part == PART_SELF    ? &l->self.norm
            : part == PART_CROSS ? &l->cross.norm
                                 : &l->feedforward.norm;
 }
 
-static struct norm norm_at(const struct chain *chain, const struct norm_place *p,
+static struct norm norm_at(const struct chain *chain, const struct norm_offsets *p,
                            const float *block)
 {
     return (struct norm){block + p->gain, block + p->bias, chain->config->width,
@@ -179,7 +179,7 @@ static struct norm norm_at(const struct chain *chain, const struct norm_place *p
 }
 
 /* The norm that makes out of sublayer i. */
-static const struct norm_place *norm_after(const struct chain *chain, int i)
+static const struct norm_offsets *norm_after(const struct chain *chain, int i)
 {
     return norm_of(chain, chain->before ? i + 1 : i);
 }
@@ -201,9 +201,9 @@ static struct embedding embedding_of(const struct chain *chain, const struct sta
 {
     const rapt_config *c = chain->config;
     bool learned = c->position == RAPT_POSITION_LEARNED;
-    return (struct embedding){.table = s->block + chain->place->table,
-                              .places =
-                                  learned ? s->block + chain->place->places : s->model->sinusoids,
+    return (struct embedding){.table = s->block + chain->offset->table,
+                              .positions = learned ? s->block + chain->offset->positions
+                                                   : s->model->sinusoids,
                               .vocab = s->decoder ? c->target_vocab : c->source_vocab,
                               .width = c->width,
                               .scale = c->plain_embedding ? 1 : (float)sqrt((double)c->width)};
@@ -222,7 +222,8 @@ static struct dropout residual_site(const struct stack *s, const struct pass *p,
     return rapt__site(&p->drop, p->drop.share, s->decoder, i, SITE_RESIDUAL);
 }
 
-const float *rapt__stack_forward(const struct crew *c, const struct stack *s, const struct pass *p)
+const float *rapt__stack_forward(const struct exec_context *c, const struct stack *s,
+                                 const struct pass *p)
 {
     struct chain chain = chain_of(s);
     struct stack_memory *m = s->memory;
@@ -250,20 +251,20 @@ const float *rapt__stack_forward(const struct crew *c, const struct stack *s, co
 }
 
 /* Back through a norm whose input was x: dx = from + gradient. */
-static void back_through(const struct crew *c, const struct chain *chain, const struct stack *s,
-                         const struct norm_place *place, const struct norm_saved *saved,
-                         const float *x, const float *from, int rows, float *dx, float *gradients,
-                         float *partial)
+static void back_through(const struct exec_context *c, const struct chain *chain,
+                         const struct stack *s, const struct norm_offsets *offset,
+                         const struct norm_saved *saved, const float *x, const float *from,
+                         int rows, float *dx, float *gradients, float *partial)
 {
-    struct norm n = norm_at(chain, place, s->block);
-    rapt__norm_backward(c, &n, saved, x, s->memory->dout, from, rows, dx, gradients + place->gain,
-                        gradients + place->bias, partial);
+    struct norm n = norm_at(chain, offset, s->block);
+    rapt__norm_backward(c, &n, saved, x, s->memory->dout, from, rows, dx, gradients + offset->gain,
+                        gradients + offset->bias, partial);
 }
 
 /* One sublayer, from the gradients of out (and, norm before, of the stream) to those before it. */
-static void step_backward(const struct crew *c, const struct chain *chain, const struct stack *s,
-                          const struct pass *p, int i, float *dstates, float *gradients,
-                          float *partial)
+static void step_backward(const struct exec_context *c, const struct chain *chain,
+                          const struct stack *s, const struct pass *p, int i, float *dstates,
+                          float *gradients, float *partial)
 {
     struct stack_memory *m = s->memory;
     struct step step = step_at(chain, s, p, i);
@@ -283,7 +284,7 @@ static void step_backward(const struct crew *c, const struct chain *chain, const
                             !chain->before, dstates, gradients);
 }
 
-void rapt__stack_backward(const struct crew *c, const struct stack *s, const struct pass *p,
+void rapt__stack_backward(const struct exec_context *c, const struct stack *s, const struct pass *p,
                           float *dstates, float *gradients, float *partial)
 {
     struct chain chain = chain_of(s);
@@ -300,6 +301,6 @@ void rapt__stack_backward(const struct crew *c, const struct stack *s, const str
     struct dropout d = residual_site(s, p, -1);
     bool learned = chain.config->position == RAPT_POSITION_LEARNED;
     rapt__embed_backward(c, &e, p->rows.batch, p->ids, p->rows.starts, &d, dembedded,
-                         gradients + chain.place->table,
-                         learned ? gradients + chain.place->places : NULL);
+                         gradients + chain.offset->table,
+                         learned ? gradients + chain.offset->positions : NULL);
 }

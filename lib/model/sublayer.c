@@ -8,34 +8,34 @@
 
 enum { SITE_ATTENTION = 1, SITE_HIDDEN = 2 };
 
-struct linear rapt__linear_at(const struct linear_place *place, const float *block)
+struct linear rapt__linear_at(const struct linear_offsets *offset, const float *block)
 {
-    return (struct linear){block + place->weight, place->bias ? block + place->bias : NULL,
-                           place->in, place->out};
+    return (struct linear){block + offset->weight, offset->bias ? block + offset->bias : NULL,
+                           offset->in, offset->out};
 }
 
-static const struct layer_place *layer_of(const struct step *s)
+static const struct layer_offsets *layer_of(const struct step *s)
 {
     const struct layout *l = &s->stack->model->layout;
     return s->stack->decoder ? &l->decoder.layers[s->layer] : &l->encoder.layers[s->layer];
 }
 
 /* y = x W' + b for all rows. */
-static void project(const struct crew *c, const struct step *s, const struct linear_place *place,
-                    const float *x, int rows, float *y)
+static void project(const struct exec_context *c, const struct step *s,
+                    const struct linear_offsets *offset, const float *x, int rows, float *y)
 {
-    struct linear l = rapt__linear_at(place, s->stack->block);
+    struct linear l = rapt__linear_at(offset, s->stack->block);
     rapt__linear_forward(c, &l, x, l.in, rows, y, l.out, -1, NULL);
 }
 
 /* Gradients of project: of its parameters, and dx = or += if dx is not NULL. */
-static void project_backward(const struct crew *c, const struct step *s,
-                             const struct linear_place *place, const float *x, const float *dy,
+static void project_backward(const struct exec_context *c, const struct step *s,
+                             const struct linear_offsets *offset, const float *x, const float *dy,
                              int rows, float *dx, bool add, float *gradients)
 {
-    struct linear l = rapt__linear_at(place, s->stack->block);
-    rapt__linear_backward_weight(c, &l, x, l.in, dy, l.out, rows, gradients + place->weight,
-                                 gradients + place->bias);
+    struct linear l = rapt__linear_at(offset, s->stack->block);
+    rapt__linear_backward_weight(c, &l, x, l.in, dy, l.out, rows, gradients + offset->weight,
+                                 gradients + offset->bias);
     if (dx) rapt__linear_backward_input(c, &l, dy, l.out, rows, dx, l.in, add);
 }
 
@@ -48,21 +48,21 @@ struct heads rapt__heads_at(const rapt_config *c, bool cross, float *q, float *k
     return (struct heads){q, q + D, q + D + G, D + 2 * G, D + 2 * G};
 }
 
-const struct attention_place *rapt__place_of(const struct stack *s, int layer, bool cross)
+const struct attention_offsets *rapt__offsets_of(const struct stack *s, int layer, bool cross)
 {
     const struct layout *l = &s->model->layout;
-    const struct layer_place *at =
+    const struct layer_offsets *at =
         s->decoder ? &l->decoder.layers[layer] : &l->encoder.layers[layer];
     return cross ? &at->cross : &at->self;
 }
 
-rapt_attention rapt__attention_like(const struct stack *s, int layer, bool cross, bool learning)
+rapt_attention rapt__attention_spec(const struct stack *s, int layer, bool cross, bool learning)
 {
-    const struct attending which = {.decoder = s->decoder,
-                                    .cross = cross,
-                                    .learning = learning,
-                                    .place = &rapt__place_of(s, layer, cross)->score,
-                                    .block = s->block};
+    const struct attention_use which = {.decoder = s->decoder,
+                                        .cross = cross,
+                                        .learning = learning,
+                                        .offset = &rapt__offsets_of(s, layer, cross)->score,
+                                        .block = s->block};
     rapt_attention a = rapt__attention_of(&s->model->config, &which);
     a.threads = s->threads;
     return a;
@@ -74,7 +74,7 @@ static rapt_attention problem_of(const struct step *s, bool cross)
     const struct pass *p = s->pass;
     const struct rows *rows = &p->rows, *keys = cross ? &p->source : rows;
     struct heads h = rapt__heads_at(c, cross, s->u->q, s->u->kv);
-    rapt_attention a = rapt__attention_like(s->stack, s->layer, cross, p->learning);
+    rapt_attention a = rapt__attention_spec(s->stack, s->layer, cross, p->learning);
     a.batch = rows->batch, a.queries = rows->longest, a.keys = keys->longest;
     a.q = (rapt_stride){0, a.key_width, h.q_row};
     a.k = a.v = (rapt_stride){0, a.key_width, h.k_row};
@@ -87,45 +87,45 @@ static rapt_attention problem_of(const struct step *s, bool cross)
     return a;
 }
 
-static void attention_forward(const struct crew *c, const struct step *s, bool cross)
+static void attention_forward(const struct exec_context *c, const struct step *s, bool cross)
 {
-    const struct attention_place *place = rapt__place_of(s->stack, s->layer, cross);
+    const struct attention_offsets *offset = rapt__offsets_of(s->stack, s->layer, cross);
     const struct pass *p = s->pass;
-    project(c, s, cross ? &place->q : &place->qkv, s->in, p->rows.count, s->u->q);
+    project(c, s, cross ? &offset->q : &offset->qkv, s->in, p->rows.count, s->u->q);
     if (p->caches) {
         rapt__attend_cached(c, s, cross);
     } else {
-        if (cross) project(c, s, &place->kv, p->states, p->source.count, s->u->kv);
+        if (cross) project(c, s, &offset->kv, p->states, p->source.count, s->u->kv);
         struct heads h = rapt__heads_at(&s->stack->model->config, cross, s->u->q, s->u->kv);
         rapt_attention a = problem_of(s, cross);
         rapt__attention_forward(c->team, &a, h.q, h.k, h.v, s->u->mixed, s->u->lse,
-                                s->stack->attention_scratch);
+                                s->stack->attention_workspace);
     }
-    project(c, s, &place->out, s->u->mixed, p->rows.count, s->u->y);
+    project(c, s, &offset->out, s->u->mixed, p->rows.count, s->u->y);
 }
 
-static void attention_backward(const struct crew *c, const struct step *s, bool cross,
+static void attention_backward(const struct exec_context *c, const struct step *s, bool cross,
                                const float *dy, float *din, bool add, float *dstates,
                                float *gradients)
 {
-    const struct attention_place *place = rapt__place_of(s->stack, s->layer, cross);
+    const struct attention_offsets *offset = rapt__offsets_of(s->stack, s->layer, cross);
     struct stack_memory *m = s->stack->memory;
     int rows = s->pass->rows.count, sources = s->pass->source.count;
     const rapt_config *config = &s->stack->model->config;
     struct heads h = rapt__heads_at(config, cross, s->u->q, s->u->kv);
     struct heads d = rapt__heads_at(config, cross, m->dq, m->dkv);
-    project_backward(c, s, &place->out, s->u->mixed, dy, rows, m->dmixed, false, gradients);
+    project_backward(c, s, &offset->out, s->u->mixed, dy, rows, m->dmixed, false, gradients);
     rapt__fill(c, m->dq, (size_t)rows * (size_t)d.q_row, 0);
     if (cross) rapt__fill(c, m->dkv, (size_t)sources * (size_t)d.k_row, 0);
     rapt_attention a = problem_of(s, cross);
-    rapt_gradients to = rapt__gradients_of(&place->score, gradients);
+    rapt_gradients to = rapt__gradients_of(&offset->score, gradients);
     to.q = d.q, to.k = d.k, to.v = d.v;
     rapt__attention_backward(c->team, &a, h.q, h.k, h.v, s->u->mixed, s->u->lse, m->dmixed, &to,
-                             s->stack->attention_scratch);
+                             s->stack->attention_workspace);
     if (cross)
-        project_backward(c, s, &place->kv, s->pass->states, m->dkv, sources, dstates, true,
+        project_backward(c, s, &offset->kv, s->pass->states, m->dkv, sources, dstates, true,
                          gradients);
-    project_backward(c, s, cross ? &place->q : &place->qkv, s->in, m->dq, rows, din, add,
+    project_backward(c, s, cross ? &offset->q : &offset->qkv, s->in, m->dq, rows, din, add,
                      gradients);
 }
 
@@ -137,35 +137,35 @@ static struct dropout hidden_site(const struct step *s)
                       SITE_HIDDEN);
 }
 
-static void feedforward_forward(const struct crew *c, const struct step *s)
+static void feedforward_forward(const struct exec_context *c, const struct step *s)
 {
-    const struct feedforward_place *place = &layer_of(s)->feedforward;
+    const struct feedforward_offsets *offset = &layer_of(s)->feedforward;
     const rapt_config *config = &s->stack->model->config;
-    int rows = s->pass->rows.count, F = config->hidden;
-    struct linear in = rapt__linear_at(&place->in, s->stack->block);
+    int rows = s->pass->rows.count, F = config->ffn_width;
+    struct linear in = rapt__linear_at(&offset->in, s->stack->block);
     rapt__linear_forward(c, &in, s->in, in.in, rows, s->u->hidden, F, (int)config->activation,
                          s->u->active);
     struct dropout d = hidden_site(s);
     if (d.below) rapt__dropout_rows(c, &d, s->u->active, rows, F, s->u->active);
-    project(c, s, &place->out, s->u->active, rows, s->u->y);
+    project(c, s, &offset->out, s->u->active, rows, s->u->y);
 }
 
-static void feedforward_backward(const struct crew *c, const struct step *s, const float *dy,
-                                 float *din, bool add, float *gradients)
+static void feedforward_backward(const struct exec_context *c, const struct step *s,
+                                 const float *dy, float *din, bool add, float *gradients)
 {
-    const struct feedforward_place *place = &layer_of(s)->feedforward;
+    const struct feedforward_offsets *offset = &layer_of(s)->feedforward;
     const rapt_config *config = &s->stack->model->config;
     float *dhidden = s->stack->memory->dhidden;
-    int rows = s->pass->rows.count, F = config->hidden;
-    project_backward(c, s, &place->out, s->u->active, dy, rows, dhidden, false, gradients);
+    int rows = s->pass->rows.count, F = config->ffn_width;
+    project_backward(c, s, &offset->out, s->u->active, dy, rows, dhidden, false, gradients);
     struct dropout d = hidden_site(s);
     if (d.below) rapt__dropout_rows(c, &d, dhidden, rows, F, dhidden);
     rapt__activate_backward(c, (int)config->activation, s->u->hidden, dhidden, dhidden,
                             (size_t)rows * (size_t)F);
-    project_backward(c, s, &place->in, s->in, dhidden, rows, din, add, gradients);
+    project_backward(c, s, &offset->in, s->in, dhidden, rows, din, add, gradients);
 }
 
-void rapt__sublayer_forward(const struct crew *c, const struct step *s, enum part part)
+void rapt__sublayer_forward(const struct exec_context *c, const struct step *s, enum part part)
 {
     if (part == PART_FEEDFORWARD)
         feedforward_forward(c, s);
@@ -173,7 +173,7 @@ void rapt__sublayer_forward(const struct crew *c, const struct step *s, enum par
         attention_forward(c, s, part == PART_CROSS);
 }
 
-void rapt__sublayer_backward(const struct crew *c, const struct step *s, enum part part,
+void rapt__sublayer_backward(const struct exec_context *c, const struct step *s, enum part part,
                              const float *dy, float *din, bool add, float *dstates,
                              float *gradients)
 {

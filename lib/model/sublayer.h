@@ -11,11 +11,11 @@ struct heads {
 };
 /* kv: of cross-attention; may be NULL. */
 struct heads rapt__heads_at(const rapt_config *c, bool cross, float *q, float *kv);
-const struct attention_place *rapt__place_of(const struct stack *s, int layer, bool cross);
+const struct attention_offsets *rapt__offsets_of(const struct stack *s, int layer, bool cross);
 /* The problem of a layer, all but the rows. */
-rapt_attention rapt__attention_like(const struct stack *s, int layer, bool cross, bool learning);
+rapt_attention rapt__attention_spec(const struct stack *s, int layer, bool cross, bool learning);
 
 /* ---- cached.c ---- */
-void rapt__attend_cached(const struct crew *c, const struct step *s, bool cross);
+void rapt__attend_cached(const struct exec_context *c, const struct step *s, bool cross);
 
 #endif

@@ -2,8 +2,8 @@
    part of the linear layer before it (linear.c), which applies it while y is in cache. */
 #include "op/op.h"
 
-void rapt__activate_backward(const struct crew *c, int kind, const float *x, const float *dy,
-                             float *dx, size_t n)
+void rapt__activate_backward(const struct exec_context *c, int kind, const float *x,
+                             const float *dy, float *dx, size_t n)
 {
     size_t begin, end;
     rapt__team_share(c->team, n, LANES, &begin, &end);

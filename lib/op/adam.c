@@ -1,4 +1,4 @@
-/* adam.c - what the optimiser does to whole blocks of parameters: the square sum of gradients
+/* adam.c - what the optimizer does to whole blocks of parameters: the square sum of gradients
    (for clipping), the step (kernel/adam.c), and filling and adding, all elementwise but the sum,
    which is taken over chunks and folded in their order, in double. */
 #include "op/op.h"
@@ -10,7 +10,8 @@ size_t rapt__square_partial(size_t n)
     return (n + CHUNK - 1) / CHUNK;
 }
 
-void rapt__square_sum(const struct crew *c, const float *x, size_t n, double *partial, double *sum)
+void rapt__square_sum(const struct exec_context *c, const float *x, size_t n, double *partial,
+                      double *sum)
 {
     size_t chunks = rapt__square_partial(n), begin, end;
     rapt__team_share(c->team, chunks, 1, &begin, &end);
@@ -26,8 +27,8 @@ void rapt__square_sum(const struct crew *c, const float *x, size_t n, double *pa
     rapt__team_barrier(c->team);
 }
 
-void rapt__adam(const struct crew *c, const struct adam *a, float *p, const float *g, float *m,
-                float *v, size_t n)
+void rapt__adam(const struct exec_context *c, const struct adam *a, float *p, const float *g,
+                float *m, float *v, size_t n)
 {
     size_t begin, end;
     rapt__team_share(c->team, n, LANES, &begin, &end);
@@ -35,7 +36,7 @@ void rapt__adam(const struct crew *c, const struct adam *a, float *p, const floa
     rapt__team_barrier(c->team);
 }
 
-void rapt__fill(const struct crew *c, float *x, size_t n, float value)
+void rapt__fill(const struct exec_context *c, float *x, size_t n, float value)
 {
     size_t begin, end;
     rapt__team_share(c->team, n, LANES, &begin, &end);

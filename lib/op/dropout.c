@@ -12,8 +12,8 @@ struct dropout rapt__dropout(float share, uint64_t key)
         .key = key, .below = (uint32_t)(s * 4294967296.0), .scale = (float)(1 / (1 - s))};
 }
 
-void rapt__dropout_rows(const struct crew *c, const struct dropout *d, const float *x, int rows,
-                        int width, float *y)
+void rapt__dropout_rows(const struct exec_context *c, const struct dropout *d, const float *x,
+                        int rows, int width, float *y)
 {
     size_t begin, end;
     rapt__team_share(c->team, (size_t)rows, 1, &begin, &end);

@@ -19,13 +19,13 @@ static const float *table_row(const struct embedding *e, int32_t id)
 static void embed_row(const struct embedding *e, int32_t id, int place, float *y)
 {
     const float *from = table_row(e, id);
-    const float *at = e->places ? e->places + (ptrdiff_t)place * e->width : NULL;
+    const float *at = e->positions ? e->positions + (ptrdiff_t)place * e->width : NULL;
     for (int j = 0; j < e->width; j++) y[j] = e->scale * from[(ptrdiff_t)j * LANES];
     if (!at) return;
     for (int j = 0; j < e->width; j++) y[j] += at[j];
 }
 
-void rapt__embed_forward(const struct crew *c, const struct embedding *e, int batch,
+void rapt__embed_forward(const struct exec_context *c, const struct embedding *e, int batch,
                          const int32_t *ids, const int *starts, const int *past,
                          const struct dropout *d, float *y)
 {
@@ -56,7 +56,7 @@ static void scatter(const struct embedding *e, const int32_t *ids, int rows, con
     }
 }
 
-void rapt__embed_backward(const struct crew *c, const struct embedding *e, int batch,
+void rapt__embed_backward(const struct exec_context *c, const struct embedding *e, int batch,
                           const int32_t *ids, const int *starts, const struct dropout *d, float *dy,
                           float *dtable, float *dplaces)
 {

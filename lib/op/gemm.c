@@ -13,8 +13,8 @@
 #include <omp.h>
 
 enum {
-    BLAS_ROWS = 256,    /* of c in a unit of work */
-    BLAS_LEAST = 32768, /* products with fewer rows * columns stay with the built-in one */
+    BLAS_ROWS = 256,  /* of c in a unit of work */
+    BLAS_MIN = 32768, /* products with fewer rows * columns stay with the built-in one */
 };
 
 bool rapt__openblas_present(void)
@@ -25,16 +25,18 @@ bool rapt__openblas_present(void)
 /* Columns of a block: as many as fit into the pack buffer. */
 static int blas_columns(int depth, int columns)
 {
-    int most = PACK_FLOATS / depth / LANES * LANES;
-    return rapt__smaller(most, rapt__parts(columns, LANES) * LANES);
+    int max = PACK_FLOATS / depth / LANES * LANES;
+    return rapt__smaller(max, rapt__parts(columns, LANES) * LANES);
 }
 
 /* Few rows are the built-in product's, and so is a block that would be too narrow. */
 static bool blas_serves(const struct gemm *g)
 {
-    int inner = g->form == GEMM_PANELS ? g->depth : g->form == GEMM_TURNED ? g->columns : g->rows;
+    int inner = g->form == GEMM_PANELS       ? g->depth
+                : g->form == GEMM_TRANSPOSED ? g->columns
+                                             : g->rows;
     return g->rows >= 32 && g->columns >= 32 && g->depth >= 32 &&
-           (size_t)g->rows * (size_t)g->columns >= BLAS_LEAST && inner <= PACK_FLOATS / (4 * LANES);
+           (size_t)g->rows * (size_t)g->columns >= BLAS_MIN && inner <= PACK_FLOATS / (4 * LANES);
 }
 
 /* One sgemm in this thread. */
@@ -50,65 +52,65 @@ static void blas_product(enum CBLAS_TRANSPOSE left, enum CBLAS_TRANSPOSE right, 
 }
 
 /* Columns [column, column + columns) of a matrix in panels [depth][16], as plain rows. */
-static void unroll(const struct crew *crew, const float *panels, int depth, int column, int columns,
-                   float *plain)
+static void unroll(const struct exec_context *exec, const float *panels, int depth, int column,
+                   int columns, float *plain)
 {
     int count = rapt__parts(columns, LANES);
     ptrdiff_t row = (ptrdiff_t)count * LANES;
-    for (int t; (t = rapt__team_take(crew->team)) < count;) {
+    for (int t; (t = rapt__team_take(exec->team)) < count;) {
         const float *from = panels + ((ptrdiff_t)column / LANES + t) * depth * LANES;
         for (int k = 0; k < depth; k++)
             for (int j = 0; j < LANES; j++) plain[k * row + t * LANES + j] = from[k * LANES + j];
     }
-    rapt__team_barrier(crew->team);
+    rapt__team_barrier(exec->team);
 }
 
 /* The columns of one unit that are finished: bias and activation. */
-static void blas_finish(const struct crew *crew, const struct gemm *g, int row, int rows,
+static void blas_finish(const struct exec_context *exec, const struct gemm *g, int row, int rows,
                         int column, int columns)
 {
     for (int r = row; r < row + rows; r++) {
         float *c = g->c + r * g->c_row + column;
-        if (g->bias) crew->kernels->add(c, g->bias + column, (size_t)columns);
+        if (g->bias) exec->kernels->add(c, g->bias + column, (size_t)columns);
         if (g->activated)
-            crew->kernels->activate(g->activation, c, g->activated + r * g->c_row + column,
+            exec->kernels->activate(g->activation, c, g->activated + r * g->c_row + column,
                                     (size_t)columns);
     }
 }
 
 /* y = x W': blocks of outputs. */
-static void blas_panels(const struct crew *crew, const struct gemm *g)
+static void blas_panels(const struct exec_context *exec, const struct gemm *g)
 {
     int block = blas_columns(g->depth, g->columns), units = rapt__parts(g->rows, BLAS_ROWS);
     for (int n = 0; n < g->columns; n += block) {
         int columns = rapt__smaller(g->columns - n, block);
-        unroll(crew, g->b, g->depth, n, columns, crew->pack);
-        for (int t; (t = rapt__team_take(crew->team)) < units;) {
+        unroll(exec, g->b, g->depth, n, columns, exec->pack);
+        for (int t; (t = rapt__team_take(exec->team)) < units;) {
             int row = t * BLAS_ROWS, rows = rapt__smaller(g->rows - row, BLAS_ROWS);
             blas_product(CblasNoTrans, CblasNoTrans, rows, columns, g->depth, g->a + row * g->a_row,
-                         g->a_row, crew->pack, rapt__parts(columns, LANES) * LANES, g->add ? 1 : 0,
+                         g->a_row, exec->pack, rapt__parts(columns, LANES) * LANES, g->add ? 1 : 0,
                          g->c + row * g->c_row + n, g->c_row);
-            blas_finish(crew, g, row, rows, n, columns);
+            blas_finish(exec, g, row, rows, n, columns);
         }
-        rapt__team_barrier(crew->team);
+        rapt__team_barrier(exec->team);
     }
 }
 
 /* dx = dy W: blocks of outputs, which are the depth here. */
-static void blas_turned(const struct crew *crew, const struct gemm *g)
+static void blas_transposed(const struct exec_context *exec, const struct gemm *g)
 {
     int block = blas_columns(g->columns, g->depth), units = rapt__parts(g->rows, BLAS_ROWS);
     for (int k = 0; k < g->depth; k += block) {
         int depth = rapt__smaller(g->depth - k, block);
-        unroll(crew, g->b, g->columns, k, depth, crew->pack);
-        for (int t; (t = rapt__team_take(crew->team)) < units;) {
+        unroll(exec, g->b, g->columns, k, depth, exec->pack);
+        for (int t; (t = rapt__team_take(exec->team)) < units;) {
             int row = t * BLAS_ROWS, rows = rapt__smaller(g->rows - row, BLAS_ROWS);
             blas_product(CblasNoTrans, CblasTrans, rows, g->columns, depth,
-                         g->a + row * g->a_row + k, g->a_row, crew->pack,
+                         g->a + row * g->a_row + k, g->a_row, exec->pack,
                          rapt__parts(depth, LANES) * LANES, g->add || k > 0 ? 1 : 0,
                          g->c + row * g->c_row, g->c_row);
         }
-        rapt__team_barrier(crew->team);
+        rapt__team_barrier(exec->team);
     }
 }
 
@@ -128,32 +130,32 @@ static void add_to_panels(const struct gemm *g, int row, int rows, int column, i
 }
 
 /* dW = dy' x: a unit is computed in its own part of the pack buffer, then added to the panels. */
-static void blas_rows(const struct crew *crew, const struct gemm *g)
+static void blas_rows(const struct exec_context *exec, const struct gemm *g)
 {
     int block = blas_columns(g->rows, g->columns), units = rapt__parts(g->rows, BLAS_ROWS);
     for (int n = 0; n < g->columns; n += block) {
         int columns = rapt__smaller(g->columns - n, block);
-        for (int t; (t = rapt__team_take(crew->team)) < units;) {
+        for (int t; (t = rapt__team_take(exec->team)) < units;) {
             int row = t * BLAS_ROWS, rows = rapt__smaller(g->rows - row, BLAS_ROWS);
-            float *plain = crew->pack + (ptrdiff_t)row * block;
+            float *plain = exec->pack + (ptrdiff_t)row * block;
             blas_product(CblasTrans, CblasNoTrans, rows, columns, g->depth, g->a + row, g->a_step,
                          g->b + n, (int)g->b_row, 0, plain, block);
             add_to_panels(g, row, rows, n, columns, plain, block);
         }
-        rapt__team_barrier(crew->team);
+        rapt__team_barrier(exec->team);
     }
 }
 
-void rapt__gemm(const struct crew *crew, const struct gemm *g)
+void rapt__gemm(const struct exec_context *exec, const struct gemm *g)
 {
-    if (!crew->openblas || !blas_serves(g))
-        rapt__gemm_builtin(crew, g);
+    if (!exec->openblas || !blas_serves(g))
+        rapt__gemm_builtin(exec, g);
     else if (g->form == GEMM_PANELS)
-        blas_panels(crew, g);
-    else if (g->form == GEMM_TURNED)
-        blas_turned(crew, g);
+        blas_panels(exec, g);
+    else if (g->form == GEMM_TRANSPOSED)
+        blas_transposed(exec, g);
     else
-        blas_rows(crew, g);
+        blas_rows(exec, g);
 }
 #else
 bool rapt__openblas_present(void)
@@ -161,8 +163,8 @@ bool rapt__openblas_present(void)
     return false;
 }
 
-void rapt__gemm(const struct crew *crew, const struct gemm *g)
+void rapt__gemm(const struct exec_context *exec, const struct gemm *g)
 {
-    rapt__gemm_builtin(crew, g);
+    rapt__gemm_builtin(exec, g);
 }
 #endif

@@ -5,9 +5,9 @@
 #include "op/op.h"
 
 enum gemm_form {
-    GEMM_PANELS, /* b in panels, [depth][16] each: y = x W' */
-    GEMM_TURNED, /* the transpose of b in panels, [columns][16] each: dx = dy W */
-    GEMM_ROWS    /* b plain, rows b_row apart: dW = dy' x */
+    GEMM_PANELS,     /* b in panels, [depth][16] each: y = x W' */
+    GEMM_TRANSPOSED, /* the transpose of b in panels, [columns][16] each: dx = dy W */
+    GEMM_ROWS        /* b plain, rows b_row apart: dW = dy' x */
 };
 
 /* c[r][n] = start + sum over k of a[r][k] b[k][n]; see struct product. */
@@ -27,8 +27,8 @@ struct gemm {
 };
 
 /* Both end at a barrier. */
-void rapt__gemm(const struct crew *crew, const struct gemm *g);         /* gemm.c: either */
-void rapt__gemm_builtin(const struct crew *crew, const struct gemm *g); /* product.c */
+void rapt__gemm(const struct exec_context *exec, const struct gemm *g);         /* gemm.c: either */
+void rapt__gemm_builtin(const struct exec_context *exec, const struct gemm *g); /* product.c */
 
 static inline int rapt__smaller(int a, int b)
 {

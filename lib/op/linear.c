@@ -5,7 +5,7 @@
    W [out][in] in panels (kernel/kernel.h), x [rows][in], y and dy [rows][out]. */
 #include "op/gemm.h"
 
-void rapt__linear_forward(const struct crew *c, const struct linear *l, const float *x,
+void rapt__linear_forward(const struct exec_context *c, const struct linear *l, const float *x,
                           ptrdiff_t x_row, int rows, float *y, ptrdiff_t y_row, int activation,
                           float *activated)
 {
@@ -25,22 +25,24 @@ void rapt__linear_forward(const struct crew *c, const struct linear *l, const fl
                                  .activated = activated});
 }
 
-enum { TURN_DEPTH = 512 }; /* outputs that are turned at a time, of 16 inputs */
+enum { TRANSPOSE_DEPTH = 512 }; /* outputs that are turned at a time, of 16 inputs */
 
-void rapt__linear_turn(const struct crew *c, const struct linear *l, float *turned)
+void rapt__linear_transpose(const struct exec_context *c, const struct linear *l, float *transposed)
 {
-    int down = rapt__parts(l->out, TURN_DEPTH), units = rapt__parts(l->in, LANES) * down;
+    int down = rapt__parts(l->out, TRANSPOSE_DEPTH), units = rapt__parts(l->in, LANES) * down;
     for (int t; (t = rapt__team_take(c->team)) < units;) {
-        int panel = t / down, k = t % down * TURN_DEPTH;
+        int panel = t / down, k = t % down * TRANSPOSE_DEPTH;
         ptrdiff_t to = ((ptrdiff_t)panel * l->out + k) * LANES;
-        c->kernels->turn_panels(l->weight, l->in, l->out, k, rapt__smaller(l->out - k, TURN_DEPTH),
-                                panel, 1, turned + to);
+        c->kernels->transpose_panels(l->weight, l->in, l->out, k,
+                                     rapt__smaller(l->out - k, TRANSPOSE_DEPTH), panel, 1,
+                                     transposed + to);
     }
     rapt__team_barrier(c->team);
 }
 
-void rapt__linear_backward_input(const struct crew *c, const struct linear *l, const float *dy,
-                                 ptrdiff_t dy_row, int rows, float *dx, ptrdiff_t dx_row, bool add)
+void rapt__linear_backward_input(const struct exec_context *c, const struct linear *l,
+                                 const float *dy, ptrdiff_t dy_row, int rows, float *dx,
+                                 ptrdiff_t dx_row, bool add)
 {
     rapt__gemm(c, &(struct gemm){.rows = rows,
                                  .columns = l->in,
@@ -48,7 +50,7 @@ void rapt__linear_backward_input(const struct crew *c, const struct linear *l, c
                                  .a = dy,
                                  .a_row = dy_row,
                                  .a_step = 1,
-                                 .form = GEMM_TURNED,
+                                 .form = GEMM_TRANSPOSED,
                                  .b = l->weight,
                                  .c = dx,
                                  .c_row = dx_row,
@@ -59,7 +61,7 @@ void rapt__linear_backward_input(const struct crew *c, const struct linear *l, c
 enum { BIAS_GRAIN = 4 * LANES }; /* columns of dy that one member sums */
 
 /* dbias needs no barrier: what the products after it write is something else. */
-static void backward_bias(const struct crew *c, const float *dy, ptrdiff_t dy_row, int rows,
+static void backward_bias(const struct exec_context *c, const float *dy, ptrdiff_t dy_row, int rows,
                           int out, float *dbias)
 {
     size_t begin, end;
@@ -68,9 +70,9 @@ static void backward_bias(const struct crew *c, const float *dy, ptrdiff_t dy_ro
         c->kernels->column_sum(dbias + begin, dy + begin, dy_row, rows, (int)(end - begin));
 }
 
-void rapt__linear_backward_weight(const struct crew *c, const struct linear *l, const float *x,
-                                  ptrdiff_t x_row, const float *dy, ptrdiff_t dy_row, int rows,
-                                  float *dweight, float *dbias)
+void rapt__linear_backward_weight(const struct exec_context *c, const struct linear *l,
+                                  const float *x, ptrdiff_t x_row, const float *dy,
+                                  ptrdiff_t dy_row, int rows, float *dweight, float *dbias)
 {
     if (dbias) backward_bias(c, dy, dy_row, rows, l->out, dbias);
     rapt__gemm(c, &(struct gemm){.rows = l->in,

@@ -11,13 +11,13 @@
 
 #include <string.h>
 
-enum { CHUNK_FLOATS = 1 << 21, CHUNK_LEAST = 64, CHUNK_MOST = 512 };
+enum { CHUNK_FLOATS = 1 << 21, CHUNK_MIN = 64, CHUNK_MAX = 512 };
 
 /* Rows of a chunk: 8 MB of logits, but enough rows to be worth a walk over the weights. */
 static int chunk_rows(int rows, int vocab)
 {
     int chunk = CHUNK_FLOATS / (vocab > 0 ? vocab : 1);
-    chunk = chunk < CHUNK_LEAST ? CHUNK_LEAST : chunk > CHUNK_MOST ? CHUNK_MOST : chunk;
+    chunk = chunk < CHUNK_MIN ? CHUNK_MIN : chunk > CHUNK_MAX ? CHUNK_MAX : chunk;
     return rows < chunk ? rows : chunk;
 }
 
@@ -26,25 +26,25 @@ enum { SUMS_FLOATS = (sizeof(struct loss_sums) + sizeof(float) - 1) / sizeof(flo
 
 /* Where the parts of the scratch begin, in floats, and its size. */
 struct parts {
-    size_t sums, turned, size;
+    size_t sums, transposed, size;
 };
 
 static struct parts parts_of(int rows, int in, int vocab)
 {
     size_t chunk = (size_t)chunk_rows(rows, vocab);
     struct parts p = {.sums = chunk * (size_t)vocab};
-    p.turned = p.sums + (chunk * SUMS_FLOATS + LANES - 1) / LANES * LANES;
-    p.size = p.turned + rapt__panels_size((size_t)in, (size_t)vocab);
+    p.transposed = p.sums + (chunk * SUMS_FLOATS + LANES - 1) / LANES * LANES;
+    p.size = p.transposed + rapt__panels_size((size_t)in, (size_t)vocab);
     return p;
 }
 
-size_t rapt__loss_scratch(int rows, int in, int vocab)
+size_t rapt__loss_workspace(int rows, int in, int vocab)
 {
     return parts_of(rows, in, vocab).size;
 }
 
 /* Logits of a chunk to their gradients; sums[r] of each row with a label. */
-static void loss_chunk(const struct crew *c, int vocab, const int32_t *labels, int rows,
+static void loss_chunk(const struct exec_context *c, int vocab, const int32_t *labels, int rows,
                        float smoothing, float *logits, struct loss_sums *sums)
 {
     for (int r; (r = rapt__team_take(c->team)) < rows;) {
@@ -71,16 +71,16 @@ static void add_sums(struct loss *to, const int32_t *labels, int first, int rows
     }
 }
 
-void rapt__loss(const struct crew *c, const struct linear *l, const float *x, int rows,
+void rapt__loss(const struct exec_context *c, const struct linear *l, const float *x, int rows,
                 const int32_t *labels, float smoothing, struct loss *sums, float *dx,
-                float *dweight, float *dbias, float *scratch)
+                float *dweight, float *dbias, float *workspace)
 {
     int vocab = l->out, chunk = chunk_rows(rows, vocab), step;
     struct parts parts = parts_of(rows, l->in, vocab);
-    float *logits = scratch;
-    struct loss_sums *of_rows = (void *)(scratch + parts.sums);
-    struct linear back = {scratch + parts.turned, NULL, vocab, l->in};
-    if (dx) rapt__linear_turn(c, l, scratch + parts.turned);
+    float *logits = workspace;
+    struct loss_sums *of_rows = (void *)(workspace + parts.sums);
+    struct linear back = {workspace + parts.transposed, NULL, vocab, l->in};
+    if (dx) rapt__linear_transpose(c, l, workspace + parts.transposed);
     for (int r = 0; r < rows; r += step) {
         const float *from = x + (ptrdiff_t)r * l->in;
         step = rows - r < chunk ? rows - r : chunk;

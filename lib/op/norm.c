@@ -1,4 +1,4 @@
-/* norm.c - residual sum, dropout and layer normalisation, row by row:
+/* norm.c - residual sum, dropout and layer normalization, row by row:
 
        sum = x + dropout(y),  out = (sum - mean) inverse gain + bias
 
@@ -11,8 +11,8 @@
 
 enum { CHUNK_ROWS = 64 };
 
-static void residual_row(const struct crew *c, const struct dropout *d, size_t r, const float *x,
-                         const float *y, size_t width, float *sum)
+static void residual_row(const struct exec_context *c, const struct dropout *d, size_t r,
+                         const float *x, const float *y, size_t width, float *sum)
 {
     if (d && d->below) {
         c->kernels->dropout_row(d, r, y, x, sum, (int)width);
@@ -23,7 +23,7 @@ static void residual_row(const struct crew *c, const struct dropout *d, size_t r
     c->kernels->add(sum, other, width);
 }
 
-void rapt__residual_norm_forward(const struct crew *c, const struct norm *n,
+void rapt__residual_norm_forward(const struct exec_context *c, const struct norm *n,
                                  const struct dropout *d, const float *x, const float *y, int rows,
                                  int width, float *sum, float *out, const struct norm_saved *saved)
 {
@@ -65,7 +65,7 @@ size_t rapt__norm_partial(int rows, int width)
 }
 
 /* Rows of one chunk. Gains and biases come first, since dx may take the place of dy. */
-static void backward_chunk(const struct crew *c, const struct norm *n,
+static void backward_chunk(const struct exec_context *c, const struct norm *n,
                            const struct norm_saved *saved, const float *x, const float *dy,
                            const float *from, size_t first, int rows, float *dx,
                            const struct partial *p)
@@ -79,9 +79,10 @@ static void backward_chunk(const struct crew *c, const struct norm *n,
                                       from ? from + at : p->zero, n->width, dx + at);
 }
 
-void rapt__norm_backward(const struct crew *c, const struct norm *n, const struct norm_saved *saved,
-                         const float *x, const float *dy, const float *from, int rows, float *dx,
-                         float *dgain, float *dbias, float *partial)
+void rapt__norm_backward(const struct exec_context *c, const struct norm *n,
+                         const struct norm_saved *saved, const float *x, const float *dy,
+                         const float *from, int rows, float *dx, float *dgain, float *dbias,
+                         float *partial)
 {
     size_t chunks = chunks_of(rows), width = (size_t)n->width, begin, end;
     for (size_t i; (i = (size_t)rapt__team_take(c->team)) < chunks;) {

@@ -14,7 +14,7 @@
 #include "kernel/kernel.h"
 
 /* What one member of a team carries down the stairs. */
-struct crew {
+struct exec_context {
     struct team *team;
     const struct kernels *kernels;
     float *pack;   /* [PACK_FLOATS] shared by the team: repacked operands of products */
@@ -32,36 +32,38 @@ struct linear {
     const float *weight, *bias;
     int in, out;
 };
-void rapt__linear_forward(const struct crew *c, const struct linear *l, const float *x,
+void rapt__linear_forward(const struct exec_context *c, const struct linear *l, const float *x,
                           ptrdiff_t x_row, int rows, float *y, ptrdiff_t y_row, int activation,
                           float *activated);
 /* turned = W', [in][out] in panels: a layer with it computes dx = dy W. */
-void rapt__linear_turn(const struct crew *c, const struct linear *l, float *turned);
+void rapt__linear_transpose(const struct exec_context *c, const struct linear *l,
+                            float *transposed);
 /* dx = dy W, or dx += if add. */
-void rapt__linear_backward_input(const struct crew *c, const struct linear *l, const float *dy,
-                                 ptrdiff_t dy_row, int rows, float *dx, ptrdiff_t dx_row, bool add);
+void rapt__linear_backward_input(const struct exec_context *c, const struct linear *l,
+                                 const float *dy, ptrdiff_t dy_row, int rows, float *dx,
+                                 ptrdiff_t dx_row, bool add);
 /* dweight (panels) += dy' x; dbias += sum of dy over rows (NULL: none). */
-void rapt__linear_backward_weight(const struct crew *c, const struct linear *l, const float *x,
-                                  ptrdiff_t x_row, const float *dy, ptrdiff_t dy_row, int rows,
-                                  float *dweight, float *dbias);
+void rapt__linear_backward_weight(const struct exec_context *c, const struct linear *l,
+                                  const float *x, ptrdiff_t x_row, const float *dy,
+                                  ptrdiff_t dy_row, int rows, float *dweight, float *dbias);
 
 /* ---- embed.c: y[r] = scale * E[ids[r]] + P[place of r], then dropout (d NULL: none) ----
    E [vocab][width] panels. P [positions][width] plain rows, NULL: none. Sequence b holds rows
    starts[b] .. starts[b+1]-1; its first row has place past[b] (past NULL: 0). */
 struct embedding {
-    const float *table, *places;
+    const float *table, *positions;
     int vocab, width;
     float scale;
 };
-void rapt__embed_forward(const struct crew *c, const struct embedding *e, int batch,
+void rapt__embed_forward(const struct exec_context *c, const struct embedding *e, int batch,
                          const int32_t *ids, const int *starts, const int *past,
                          const struct dropout *d, float *y);
 /* Adds to dtable (panels) and, if not NULL, to dplaces. dy is overwritten (dropout undone). */
-void rapt__embed_backward(const struct crew *c, const struct embedding *e, int batch,
+void rapt__embed_backward(const struct exec_context *c, const struct embedding *e, int batch,
                           const int32_t *ids, const int *starts, const struct dropout *d, float *dy,
                           float *dtable, float *dplaces);
 
-/* ---- norm.c: layer normalisation (Ba, Kiros and Hinton 2016) ---- */
+/* ---- norm.c: layer normalization (Ba, Kiros and Hinton 2016) ---- */
 struct norm {
     const float *gain, *bias; /* [width] */
     int width;
@@ -73,25 +75,26 @@ struct norm_saved { /* what backward needs, [rows] each */
 /* sum = x + dropout(y) (y NULL: sum = x and is not written), then out = norm(sum).
    d NULL: nothing dropped. n NULL: no norm, out is not written. saved NULL: not kept. sum may be
    x or y. */
-void rapt__residual_norm_forward(const struct crew *c, const struct norm *n,
+void rapt__residual_norm_forward(const struct exec_context *c, const struct norm *n,
                                  const struct dropout *d, const float *x, const float *y, int rows,
                                  int width, float *sum, float *out, const struct norm_saved *saved);
 /* dx = from + gradient of norm at x (from NULL: 0; dx may be from or dy); adds to dgain, dbias.
    partial: scratch of rapt__norm_partial(rows, width) floats, shared by the team. */
 size_t rapt__norm_partial(int rows, int width);
-void rapt__norm_backward(const struct crew *c, const struct norm *n, const struct norm_saved *saved,
-                         const float *x, const float *dy, const float *from, int rows, float *dx,
-                         float *dgain, float *dbias, float *partial);
+void rapt__norm_backward(const struct exec_context *c, const struct norm *n,
+                         const struct norm_saved *saved, const float *x, const float *dy,
+                         const float *from, int rows, float *dx, float *dgain, float *dbias,
+                         float *partial);
 
 /* ---- activation.c: dx = dy * activation'(x), elementwise ---- */
-void rapt__activate_backward(const struct crew *c, int kind, const float *x, const float *dy,
-                             float *dx, size_t n);
+void rapt__activate_backward(const struct exec_context *c, int kind, const float *x,
+                             const float *dy, float *dx, size_t n);
 
 /* ---- dropout.c: y = dropout(x) by rows; forward and backward are the same; y may be x;
    d NULL: y = x ---- */
 struct dropout rapt__dropout(float share, uint64_t key);
-void rapt__dropout_rows(const struct crew *c, const struct dropout *d, const float *x, int rows,
-                        int width, float *y);
+void rapt__dropout_rows(const struct exec_context *c, const struct dropout *d, const float *x,
+                        int rows, int width, float *y);
 
 /* ---- loss.c: logits = x W' + b, softmax cross-entropy with label smoothing ----
    (Szegedy et al. 2016, section 7: a share `smoothing` of the target spread over all tokens.)
@@ -103,19 +106,20 @@ struct loss {
     long long tokens, correct;
     float *rows; /* not added to: [rows] the loss of each, 0 without a label; NULL: not wanted */
 };
-size_t rapt__loss_scratch(int rows, int in, int vocab); /* floats, shared by the team */
-void rapt__loss(const struct crew *c, const struct linear *l, const float *x, int rows,
+size_t rapt__loss_workspace(int rows, int in, int vocab); /* floats, shared by the team */
+void rapt__loss(const struct exec_context *c, const struct linear *l, const float *x, int rows,
                 const int32_t *labels, float smoothing, struct loss *sums, float *dx,
-                float *dweight, float *dbias, float *scratch);
+                float *dweight, float *dbias, float *workspace);
 
 /* ---- adam.c ---- */
 /* Sum of squares of n floats in *sum (member 0 writes before the barrier), partial:
    [rapt__square_partial(n)] doubles. */
 size_t rapt__square_partial(size_t n);
-void rapt__square_sum(const struct crew *c, const float *x, size_t n, double *partial, double *sum);
-void rapt__adam(const struct crew *c, const struct adam *a, float *p, const float *g, float *m,
-                float *v, size_t n);
+void rapt__square_sum(const struct exec_context *c, const float *x, size_t n, double *partial,
+                      double *sum);
+void rapt__adam(const struct exec_context *c, const struct adam *a, float *p, const float *g,
+                float *m, float *v, size_t n);
 /* x = value, shared out. */
-void rapt__fill(const struct crew *c, float *x, size_t n, float value);
+void rapt__fill(const struct exec_context *c, float *x, size_t n, float value);
 
 #endif

@@ -7,16 +7,16 @@
 static void add_head(rapt_session *s, int i, int row, int layer, int head, float share,
                      float *weights)
 {
-    int parts = s->model->config.hidden ? 3 : 2;
+    int parts = s->model->config.ffn_width ? 3 : 2;
     const struct sublayer *u = &s->decoder.sublayers[layer * parts + PART_CROSS];
     const struct stack stack = rapt__session_stack(s, true);
     const struct stack_caches caches = rapt__session_caches(s);
     const struct rows rows = {s->targets, s->target_rows, s->target_starts, 0};
     struct cached_queries q = rapt__queries_of(&stack, &rows, &caches, u, layer, true);
-    const rapt_attention like = rapt__cached_like(&stack, layer, true);
-    q.like = &like;
+    const rapt_attention spec = rapt__cached_spec(&stack, layer, true);
+    q.spec = &spec;
     rapt__cache_weights(&s->cross.caches[layer], &q, i, row, head, share, weights,
-                        s->attention_scratch);
+                        s->attention_workspace);
 }
 
 static void add_row(rapt_session *s, int i, int row, int layer, int head, float *weights)
@@ -34,7 +34,7 @@ rapt_status rapt_session_alignment(rapt_session *s, int layer, int head, float *
                                    rapt_message *why)
 {
     const rapt_config *c = &s->model->config;
-    if (c->kind != RAPT_ENCODER_DECODER)
+    if (c->kind != RAPT_KIND_ENCODER_DECODER)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "the model has no cross-attention");
     if (layer < -1 || layer >= c->decoder_layers || head < -1 || head >= c->heads)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,

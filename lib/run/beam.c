@@ -1,5 +1,5 @@
 /* beam.c - beam search over a batch. Each source is searched for itself, so its result does not
-   depend on its neighbours.
+   depend on its neighbors.
 
    A step feeds the last token of every live hypothesis, takes the beams + 1 likeliest next
    tokens of each (one of them may be the end), and ranks them all by the sum of their
@@ -30,7 +30,7 @@ void rapt__search_layout(struct search_memory *m, const rapt_limits *l, int voca
     m->done_score = rapt__arena_take(arena, slots, sizeof *m->done_score);
     m->parents = rapt__arena_take(arena, slots, sizeof *m->parents);
     m->starts = rapt__arena_take(arena, slots + 1, sizeof *m->starts);
-    m->fed = rapt__arena_take(arena, slots, sizeof *m->fed);
+    m->inputs = rapt__arena_take(arena, slots, sizeof *m->inputs);
     m->order = rapt__arena_take(arena, (size_t)vocab, sizeof *m->order);
     m->candidates = rapt__arena_take(arena, beams * (beams + 1), sizeof *m->candidates);
     m->counts = rapt__arena_take(arena, slots, sizeof *m->counts);
@@ -72,7 +72,7 @@ static int collect(struct search *s, int source, int row)
     int n = 0;
     for (int slot = 0; slot < m->live_count[source]; slot++, row++)
         for (int i = 0; i < m->counts[row]; i++) {
-            size_t at = (size_t)row * (size_t)s->picks.most + (size_t)i;
+            size_t at = (size_t)row * (size_t)s->picks.max + (size_t)i;
             double log_p = (double)m->logits[at] - (double)m->log_sums[row];
             m->candidates[n++] = (struct candidate){m->sums[source * s->stride + slot] + log_p,
                                                     slot, (int32_t)m->tokens[at]};
@@ -108,7 +108,7 @@ void rapt__search_choose(struct search *s, int source, int row)
 }
 
 /* After the tokens of a step are in `live`: hypotheses at their limit count as ended. */
-void rapt__search_cut(struct search *s, int source)
+void rapt__search_truncate(struct search *s, int source)
 {
     struct search_memory *m = s->m;
     if (s->step < m->limit[source]) return;
@@ -118,7 +118,8 @@ void rapt__search_cut(struct search *s, int source)
 }
 
 /* The finished hypotheses of a source, best first, into the caller's arrays. */
-void rapt__search_give(const struct search *s, int source, int32_t *ids, int *counts, float *scores)
+void rapt__search_output(const struct search *s, int source, int32_t *ids, int *counts,
+                         float *scores)
 {
     const struct search_memory *m = s->m;
     int base = source * s->stride, n = m->done_count[source];

@@ -14,7 +14,8 @@ struct reading {
 };
 
 /* Keys and values of the source for every layer of the decoder: projected once. */
-static void project_sources(const struct crew *c, rapt_session *s, const float *states, int rows)
+static void project_sources(const struct exec_context *c, rapt_session *s, const float *states,
+                            int rows)
 {
     const struct stack decoder = rapt__session_stack(s, true);
     for (int l = 0; l < s->model->config.decoder_layers; l++)
@@ -31,7 +32,8 @@ static int group_from(const rapt_session *s, int first, int sources)
 }
 
 /* The encoder's output of sequences first .. end - 1; the rows of the others are none. */
-static const float *read_group(const struct crew *c, const struct reading *r, int first, int end)
+static const float *read_group(const struct exec_context *c, const struct reading *r, int first,
+                               int end)
 {
     rapt_session *s = r->session;
     const int *all = s->source_starts;
@@ -45,7 +47,7 @@ static const float *read_group(const struct crew *c, const struct reading *r, in
     return rapt__stack_forward(c, &r->encoder, &pass);
 }
 
-static void keep_states(const struct crew *c, rapt_session *s, const float *from, int first,
+static void keep_states(const struct exec_context *c, rapt_session *s, const float *from, int first,
                         int rows)
 {
     size_t begin, end, D = (size_t)s->model->config.width;
@@ -72,7 +74,7 @@ static void work_on_source(struct team *team, void *argument)
 {
     struct reading *r = argument;
     rapt_session *s = r->session;
-    struct crew c = rapt__session_crew(s, team);
+    struct exec_context c = rapt__session_exec(s, team);
     const float *states = NULL;
     pack_scores(team, s);
     bool several = group_from(s, 0, r->sources) < r->sources;
@@ -81,87 +83,88 @@ static void work_on_source(struct team *team, void *argument)
         int at = s->source_starts[first], rows = s->source_starts[end] - at;
         states = read_group(&c, r, first, end);
         if (several && r->keep) keep_states(&c, s, states, at, rows);
-        if (s->model->config.kind == RAPT_ENCODER_DECODER) project_sources(&c, s, states, rows);
+        if (s->model->config.kind == RAPT_KIND_ENCODER_DECODER)
+            project_sources(&c, s, states, rows);
         rapt__team_barrier(team);
     }
     if (team->rank == 0) r->states = several ? s->states : states;
 }
 
-int rapt__session_room(const rapt_session *s, int sources)
+int rapt__session_target_capacity(const rapt_session *s, int sources)
 {
     int positions = s->model->config.positions;
     long long slots = (long long)(sources > 0 ? sources : 1) * s->limits.beams;
     long long panels = (long long)s->limits.batch * s->limits.beams *
                        ((s->limits.target_length + LANES - 1) / LANES);
-    long long room = panels / slots * LANES;
-    return room < positions ? (int)room : positions;
+    long long target_capacity = panels / slots * LANES;
+    return target_capacity < positions ? (int)target_capacity : positions;
 }
 
 /* Empties the caches and gives each target room for that many tokens. */
-static void start_caches(rapt_session *s, int room)
+static void start_caches(rapt_session *s, int target_capacity)
 {
     int slots = s->limits.batch * s->limits.beams;
-    for (int i = 0; i < slots; i++) s->capacity[i] = i < s->targets ? room : 0;
+    for (int i = 0; i < slots; i++) s->capacity[i] = i < s->targets ? target_capacity : 0;
     for (int l = 0; l < s->model->layout.decoder.count; l++) {
         rapt__cache_start(&s->self.caches[l], s->capacity);
-        if (s->self.looks) rapt__looks_start(&s->self.looks[l], s->capacity);
+        if (s->self.history) rapt__history_start(&s->self.history[l], s->capacity);
     }
-    if (s->model->config.kind != RAPT_ENCODER_DECODER) return;
+    if (s->model->config.kind != RAPT_KIND_ENCODER_DECODER) return;
     for (int b = 0; b < s->limits.batch; b++)
         s->capacity[b] = s->source_starts[b + 1] - s->source_starts[b];
     for (int l = 0; l < s->model->layout.decoder.count; l++)
         rapt__cache_start(&s->cross.caches[l], s->capacity);
     for (int i = 0; i < slots; i++) s->capacity[i] = i < s->targets ? s->source_length[i] : 0;
-    for (int l = 0; s->cross.looks && l < s->model->layout.decoder.count; l++)
-        rapt__looks_start(&s->cross.looks[l], s->capacity);
+    for (int l = 0; s->cross.history && l < s->model->layout.decoder.count; l++)
+        rapt__history_start(&s->cross.history[l], s->capacity);
 }
 
 /* Forgets all tokens; `sources` sequences will be read, each with beams targets. */
-static void begin(rapt_session *s, int sources, int room)
+static void begin(rapt_session *s, int sources, int target_capacity)
 {
     s->sources = sources;
-    s->targets = s->model->config.kind == RAPT_ENCODER_ONLY ? 0 : sources * s->limits.beams;
+    s->targets = s->model->config.kind == RAPT_KIND_ENCODER_ONLY ? 0 : sources * s->limits.beams;
     s->target_rows = 0;
-    s->room = room;
+    s->target_capacity = target_capacity;
     for (int i = 0; i < s->targets; i++) {
         s->length[i] = s->past[i] = 0;
         int source = s->source_of[i] = i / s->limits.beams;
         s->source_length[i] = s->source_starts[source + 1] - s->source_starts[source];
     }
-    start_caches(s, room);
+    start_caches(s, target_capacity);
 }
 
-static rapt_status check_source(const rapt_session *s, const rapt_tokens *source, int room,
-                                rapt_message *why)
+static rapt_status check_source(const rapt_session *s, const rapt_tokens *source,
+                                int target_capacity, rapt_message *why)
 {
     const rapt_config *config = &s->model->config;
     rapt_status status = RAPT_OK;
-    if (config->kind != RAPT_DECODER_ONLY)
+    if (config->kind != RAPT_KIND_DECODER_ONLY)
         status = rapt__tokens_check(source, "source", config->source_vocab, s->limits.batch,
                                     s->limits.source_tokens, config->positions, why);
     else if (!source || source->batch < 0 || source->batch > s->limits.batch)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "source: batch must be 0 to %d", s->limits.batch);
     if (status) return status;
-    if (room > rapt__session_room(s, source->batch))
+    if (target_capacity > rapt__session_target_capacity(s, source->batch))
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "%d targets of %d tokens do not fit",
-                          source->batch * s->limits.beams, room);
+                          source->batch * s->limits.beams, target_capacity);
     return RAPT_OK;
 }
 
-rapt_status rapt__encode(rapt_session *s, const rapt_tokens *source, int room, const float **memory,
-                         rapt_message *why)
+rapt_status rapt__encode(rapt_session *s, const rapt_tokens *source, int target_capacity,
+                         const float **memory, rapt_message *why)
 {
-    rapt_status status = check_source(s, source, room, why);
+    rapt_status status = check_source(s, source, target_capacity, why);
     if (status) return status;
     struct reading r = {.session = s, .sources = source->batch, .keep = memory != NULL};
-    if (s->model->config.kind != RAPT_DECODER_ONLY) {
+    if (s->model->config.kind != RAPT_KIND_DECODER_ONLY) {
         rapt__starts_copy(s->source_starts, source->starts, source->batch, s->limits.batch);
-        begin(s, source->batch, room);
+        begin(s, source->batch, target_capacity);
         r.encoder = rapt__session_stack(s, false);
         r.ids = source->ids;
         rapt__team_run(s->limits.threads, work_on_source, &r);
     } else {
-        begin(s, source->batch, room);
+        begin(s, source->batch, target_capacity);
         if (s->self.packed) rapt__team_run(s->limits.threads, work_on_nothing, s);
     }
     if (memory) *memory = r.states;

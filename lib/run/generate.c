@@ -18,9 +18,9 @@ static rapt_status check_sizes(const rapt_session *s, const rapt_generate_option
                           o->beams, s->limits.beams);
     if (o->nbest < 0 || nbest > beams)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "nbest is %d of %d beams", o->nbest, beams);
-    if (o->max_length < 0 || o->max_length > rapt__session_room(s, sources))
+    if (o->max_length < 0 || o->max_length > rapt__session_target_capacity(s, sources))
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "max_length is %d, there is room for %d",
-                          o->max_length, rapt__session_room(s, sources));
+                          o->max_length, rapt__session_target_capacity(s, sources));
     if (s->limits.target_tokens < s->limits.batch * beams)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
                           "target_tokens is %d, %d hypotheses need a row each",
@@ -32,7 +32,7 @@ static rapt_status check(const rapt_session *s, const rapt_generate_options *o, 
                          rapt_message *why)
 {
     int vocab = s->model->config.target_vocab;
-    if (s->model->config.kind == RAPT_ENCODER_ONLY)
+    if (s->model->config.kind == RAPT_KIND_ENCODER_ONLY)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "an encoder-only model generates nothing");
     rapt_status status = check_sizes(s, o, sources, why);
     if (status) return status;
@@ -50,10 +50,10 @@ static rapt_status check(const rapt_session *s, const rapt_generate_options *o, 
                           o->beams);
     if (!isfinite(o->length_penalty))
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "length_penalty is not finite");
-    if (o->never_count < 0)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "never_count is %d", o->never_count);
-    for (int i = 0; i < o->never_count; i++)
-        if (!o->never || o->never[i] < 0 || o->never[i] >= vocab)
+    if (o->suppressed_count < 0)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "suppressed_count is %d", o->suppressed_count);
+    for (int i = 0; i < o->suppressed_count; i++)
+        if (!o->suppressed || o->suppressed[i] < 0 || o->suppressed[i] >= vocab)
             return rapt__fail(why, RAPT_BAD_ARGUMENT, "never[%d] is outside the vocabulary", i);
     return RAPT_OK;
 }
@@ -74,17 +74,17 @@ static struct search begin(rapt_session *session, const rapt_generate_options *o
     s.beams = o->beams ? o->beams : 1;
     s.nbest = o->nbest ? o->nbest : 1;
     s.stride = session->limits.beams;
-    s.length = s.max_length = session->room;
-    s.picks = (struct picks){.most = s.beams + 1,
+    s.length = s.max_length = session->target_capacity;
+    s.picks = (struct picks){.max = s.beams + 1,
                              .counts = m->counts,
                              .tokens = m->tokens,
                              .logits = m->logits,
                              .log_sums = m->log_sums,
                              .section_sums = m->section_sums,
-                             .never = o->never,
-                             .never_count = o->never_count,
+                             .suppressed = o->suppressed,
+                             .suppressed_count = o->suppressed_count,
                              .keep = o->temperature > 0};
-    bool decoder_only = session->model->config.kind == RAPT_DECODER_ONLY;
+    bool decoder_only = session->model->config.kind == RAPT_KIND_DECODER_ONLY;
     for (int b = 0; b < session->sources; b++) {
         int n = decoder_only ? 0 : session->source_starts[b + 1] - session->source_starts[b];
         m->live_count[b] = 1;
@@ -103,11 +103,12 @@ static rapt_tokens feed(struct search *s)
     m->starts[0] = 0;
     for (int i = 0; i < slots; i++) {
         if (i % s->stride < m->live_count[i / s->stride])
-            m->fed[rows++] = s->step ? m->live[(size_t)i * (size_t)s->length + (size_t)s->step - 1]
-                                     : s->options->begin;
+            m->inputs[rows++] = s->step
+                                    ? m->live[(size_t)i * (size_t)s->length + (size_t)s->step - 1]
+                                    : s->options->begin;
         m->starts[i + 1] = rows;
     }
-    return (rapt_tokens){slots, m->fed, m->starts};
+    return (rapt_tokens){slots, m->inputs, m->starts};
 }
 
 /* What was chosen becomes what lives, in the caches too. */
@@ -119,7 +120,7 @@ static rapt_status advance(struct search *s)
     m->live = m->next, m->next = tokens;
     m->sums = m->next_sums, m->next_sums = sums;
     s->step++;
-    for (int b = 0; b < s->session->sources; b++) rapt__search_cut(s, b);
+    for (int b = 0; b < s->session->sources; b++) rapt__search_truncate(s, b);
     return rapt_session_reorder(s->session, m->parents);
 }
 
@@ -127,8 +128,8 @@ static rapt_status step(struct search *s, rapt_message *why)
 {
     struct search_memory *m = s->m;
     bool sampling = s->options->temperature > 0;
-    rapt_tokens fed = feed(s);
-    rapt_status status = rapt__decode(s->session, &fed, &s->picks, why);
+    rapt_tokens inputs = feed(s);
+    rapt_status status = rapt__decode(s->session, &inputs, &s->picks, why);
     if (status) return status;
     for (int i = 0; i < s->session->targets; i++) m->parents[i] = i;
     size_t vocab = (size_t)s->session->model->config.target_vocab;
@@ -164,8 +165,8 @@ rapt_status rapt_generate(rapt_session *session, const rapt_tokens *source,
     if (status) return status;
     for (int b = 0; b < session->sources; b++) {
         size_t at = (size_t)b * (size_t)s.nbest;
-        rapt__search_give(&s, b, ids + at * (size_t)s.max_length, counts + at,
-                          scores ? scores + at : NULL);
+        rapt__search_output(&s, b, ids + at * (size_t)s.max_length, counts + at,
+                            scores ? scores + at : NULL);
     }
     return RAPT_OK;
 }

@@ -28,14 +28,14 @@ int rapt__pick_sections(int vocab)
 static void pick_section(const struct kernels *k, struct picks *p, int row, int first, int columns,
                          int sections, float *logits)
 {
-    size_t own = (size_t)row * (size_t)p->most;
-    for (int i = 0; i < p->never_count; i++)
-        if (p->never[i] >= first && p->never[i] - first < columns)
-            logits[p->never[i] - first] = -INFINITY;
+    size_t own = (size_t)row * (size_t)p->max;
+    for (int i = 0; i < p->suppressed_count; i++)
+        if (p->suppressed[i] >= first && p->suppressed[i] - first < columns)
+            logits[p->suppressed[i] - first] = -INFINITY;
     if (first == 0) p->counts[row] = 0;
     p->section_sums[(size_t)row * (size_t)sections + (size_t)(first / SECTION)] =
         k->log_sum_row(logits, columns);
-    p->counts[row] = k->top_more(logits, columns, first, p->most, p->counts[row], p->tokens + own,
+    p->counts[row] = k->top_more(logits, columns, first, p->max, p->counts[row], p->tokens + own,
                                  p->logits + own);
 }
 
@@ -51,7 +51,7 @@ static void pick_row(const struct kernels *k, struct picks *p, int row, int firs
             k->log_sum_row(p->section_sums + (size_t)row * (size_t)sections, sections);
 }
 
-void rapt__pick(const struct crew *c, const struct linear *output, const float *x, int rows,
+void rapt__pick(const struct exec_context *c, const struct linear *output, const float *x, int rows,
                 struct picks *p, float *logits)
 {
     int vocab = output->out, at_once = AT_HAND / SECTION / rows * SECTION;

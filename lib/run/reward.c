@@ -39,8 +39,8 @@ static void add(const rapt_trainer *t, int row, struct cost *c)
 }
 
 /* In all heads; of `rows` in each. */
-static void give(const rapt_trainer *t, int row, int rows, const struct cost *c, float *reward,
-                 float *baseline)
+static void callback(const rapt_trainer *t, int row, int rows, const struct cost *c, float *reward,
+                     float *baseline)
 {
     for (int h = 0; h < t->model->config.heads; h++) {
         reward[(ptrdiff_t)h * rows + row] = (float)-c->loss;
@@ -50,16 +50,16 @@ static void give(const rapt_trainer *t, int row, int rows, const struct cost *c,
 
 void rapt__rewards_fill(rapt_trainer *t, const struct rows *source, const struct rows *target)
 {
-    bool decodes = t->model->config.kind != RAPT_ENCODER_ONLY;
+    bool decodes = t->model->config.kind != RAPT_KIND_ENCODER_ONLY;
     const struct rows *said = decodes ? target : source;
     for (int b = 0; b < said->batch; b++) {
         struct cost c = {0};
         for (int r = said->starts[b + 1] - 1; r >= said->starts[b]; r--) {
             add(t, r, &c);
-            if (decodes) give(t, r, said->count, &c, t->decoder_reward, t->decoder_baseline);
+            if (decodes) callback(t, r, said->count, &c, t->decoder_reward, t->decoder_baseline);
         }
         if (source->count == 0) continue;
         for (int r = source->starts[b]; r < source->starts[b + 1]; r++)
-            give(t, r, source->count, &c, t->encoder_reward, t->encoder_baseline);
+            callback(t, r, source->count, &c, t->encoder_reward, t->encoder_baseline);
     }
 }

@@ -23,7 +23,7 @@ struct search_memory {
     double *done_score;           /* [slots] */
     int *parents;                 /* [slots] */
     int *starts;                  /* [slots + 1] of one step */
-    int32_t *fed;                 /* [slots] the token each row feeds */
+    int32_t *inputs;              /* [slots] the token each row feeds */
     int *order;                   /* [vocab] sampling: tokens from likely to unlikely */
     struct candidate *candidates; /* [beams * (beams + 1)] */
     int *counts, *tokens;         /* of struct picks */
@@ -34,20 +34,20 @@ void rapt__search_layout(struct search_memory *m, const rapt_limits *limits, int
 
 /* ---- pick.c: the likeliest next tokens of every row, found while the logits are at hand ---- */
 struct picks {
-    int most;             /* how many per row */
-    int *counts;          /* [rows] how many there are */
-    int *tokens;          /* [rows][most] greatest logit first */
-    float *logits;        /* [rows][most] */
-    float *log_sums;      /* [rows] log sum exp of the row */
-    float *section_sums;  /* [rows][rapt__pick_sections(vocab)] scratch */
-    const int32_t *never; /* [never_count] tokens that must not be picked */
-    int never_count;
+    int max;                   /* how many per row */
+    int *counts;               /* [rows] how many there are */
+    int *tokens;               /* [rows][most] greatest logit first */
+    float *logits;             /* [rows][most] */
+    float *log_sums;           /* [rows] log sum exp of the row */
+    float *section_sums;       /* [rows][rapt__pick_sections(vocab)] scratch */
+    const int32_t *suppressed; /* [suppressed_count] tokens that must not be picked */
+    int suppressed_count;
     bool keep; /* all logits are wanted afterwards */
 };
 int rapt__pick_sections(int vocab);
 /* From the logits x W' + b of the output. logits: room for [rows][vocab], which they fill if
    p->keep; else only some of it is used. For a team. */
-void rapt__pick(const struct crew *c, const struct linear *output, const float *x, int rows,
+void rapt__pick(const struct exec_context *c, const struct linear *output, const float *x, int rows,
                 struct picks *p, float *logits);
 
 /* ---- session.c, encode.c, session_memory.c ---- */
@@ -57,10 +57,10 @@ struct rapt_session {
     rapt_limits limits; /* beams and target_tokens filled in */
     struct arena arena;
     struct stack_memory encoder, decoder;
-    struct kept self, cross; /* [decoder layers] caches */
-    int *capacity;           /* [batch * beams] tokens the caches have room for */
-    int *parents;            /* [batch * beams] */
-    void *attention_scratch;
+    struct cache_state self, cross; /* [decoder layers] caches */
+    int *capacity;                  /* [batch * beams] tokens the caches have room for */
+    int *parents;                   /* [batch * beams] */
+    void *attention_workspace;
     int encoder_rows;     /* that the encoder takes at once; a sequence is never cut */
     int *group_starts;    /* [batch + 1] rows of a group, which is a few sequences */
     float *states;        /* [source_tokens][D] of all groups, if there are several */
@@ -68,7 +68,7 @@ struct rapt_session {
     float *logits;        /* [target_tokens][N] */
     int sources, targets; /* sequences of the last rapt_encode; of its targets */
     int target_rows;      /* of the last rapt_decode; 0: none since rapt_encode */
-    int room;             /* tokens per target since the last rapt_encode */
+    int target_capacity;  /* tokens per target since the last rapt_encode */
     int *source_starts;   /* [batch + 1], behind the last sequence all equal */
     int *target_starts;   /* [batch * beams + 1], the same, of the last rapt_decode */
     int *past;            /* [batch * beams] tokens before the last rapt_decode */
@@ -80,17 +80,17 @@ struct rapt_session {
 
 /* rapt_encode where each target needs room for `room` tokens: more than target_length when there
    are fewer sequences than limits.batch. */
-rapt_status rapt__encode(rapt_session *s, const rapt_tokens *source, int room, const float **memory,
-                         rapt_message *why);
+rapt_status rapt__encode(rapt_session *s, const rapt_tokens *source, int target_capacity,
+                         const float **memory, rapt_message *why);
 /* The most room per target if there are that many sources. */
-int rapt__session_room(const rapt_session *s, int sources);
+int rapt__session_target_capacity(const rapt_session *s, int sources);
 /* rapt_decode; with picks, if not NULL, instead of logits, unless those are kept. */
 rapt_status rapt__decode(rapt_session *s, const rapt_tokens *target, struct picks *picks,
                          rapt_message *why);
 
 /* Checks tokens against a vocabulary and limits; what: "source" or "target" in the message. */
 rapt_status rapt__tokens_check(const rapt_tokens *tokens, const char *what, int vocab,
-                               int sequences, int most_tokens, int longest, rapt_message *why);
+                               int sequences, int max_tokens, int longest, rapt_message *why);
 int rapt__longest(int batch, const int *starts);
 
 /* ---- schedule.c ---- */

@@ -40,8 +40,8 @@ static int32_t draw(const struct search *s, const float *logits, int vocab, doub
     int *heap = s->m->order, n = vocab;
     for (int i = 0; i < vocab; i++) heap[i] = i;
     for (int i = vocab / 2; i-- > 0;) sink(logits, heap, n, i);
-    double most = (double)logits[heap[0]], all = 0, t = (double)o->temperature;
-    for (int i = 0; i < vocab; i++) all += exp(((double)logits[i] - most) / t);
+    double max = (double)logits[heap[0]], all = 0, t = (double)o->temperature;
+    for (int i = 0; i < vocab; i++) all += exp(((double)logits[i] - max) / t);
     if (!(all > 0 && isfinite(all))) return -1;
     int limit = o->top_k && o->top_k < vocab ? o->top_k : vocab;
     double wanted = o->top_p > 0 && o->top_p < 1 ? (double)o->top_p * all : all, kept = 0;
@@ -50,12 +50,12 @@ static int32_t draw(const struct search *s, const float *logits, int vocab, doub
     while (count < limit && kept < wanted && n > 0) {
         int token = pop(logits, heap, &n);
         *--taken = token, count++;
-        kept += exp(((double)logits[token] - most) / t);
+        kept += exp(((double)logits[token] - max) / t);
     }
     double point = u * kept, passed = 0;
     for (int i = 1; i <= count; i++) {
         int token = s->m->order[vocab - i];
-        passed += exp(((double)logits[token] - most) / t);
+        passed += exp(((double)logits[token] - max) / t);
         if (passed > point) return (int32_t)token;
     }
     return (int32_t)s->m->order[vocab - count];

@@ -17,9 +17,9 @@ struct search { /* one call of rapt_generate */
 };
 
 void rapt__search_choose(struct search *s, int source, int row);
-void rapt__search_cut(struct search *s, int source);
-void rapt__search_give(const struct search *s, int source, int32_t *ids, int *counts,
-                       float *scores);
+void rapt__search_truncate(struct search *s, int source);
+void rapt__search_output(const struct search *s, int source, int32_t *ids, int *counts,
+                         float *scores);
 
 /* Draws the next token of a source from its row of logits and lets it live on. */
 void rapt__search_sample(struct search *s, int source, int row, const float *logits);

@@ -15,7 +15,7 @@ static void work_on_target(struct team *team, void *argument)
 {
     struct writing *w = argument;
     rapt_session *s = w->session;
-    struct crew c = rapt__session_crew(s, team);
+    struct exec_context c = rapt__session_exec(s, team);
     int rows = w->pass.rows.count;
     const float *last = rapt__stack_forward(&c, &w->decoder, &w->pass);
     struct linear output = rapt__linear_at(&s->model->layout.output, s->model->block);
@@ -27,23 +27,24 @@ static void work_on_target(struct team *team, void *argument)
 
 static rapt_status check_target(const rapt_session *s, const rapt_tokens *target, rapt_message *why)
 {
-    rapt_status status = rapt__tokens_check(target, "target", s->model->config.target_vocab,
-                                            s->targets, s->limits.target_tokens, s->room, why);
+    rapt_status status =
+        rapt__tokens_check(target, "target", s->model->config.target_vocab, s->targets,
+                           s->limits.target_tokens, s->target_capacity, why);
     if (status) return status;
     if (target->batch != s->targets)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "target: %d sequences, the session has %d",
                           target->batch, s->targets);
     for (int b = 0; b < target->batch; b++)
-        if (target->starts[b + 1] - target->starts[b] > s->room - s->length[b])
+        if (target->starts[b + 1] - target->starts[b] > s->target_capacity - s->length[b])
             return rapt__fail(why, RAPT_BAD_ARGUMENT, "target: sequence %d grows beyond %d tokens",
-                              b, s->room);
+                              b, s->target_capacity);
     return RAPT_OK;
 }
 
 rapt_status rapt__decode(rapt_session *s, const rapt_tokens *target, struct picks *picks,
                          rapt_message *why)
 {
-    if (s->model->config.kind == RAPT_ENCODER_ONLY)
+    if (s->model->config.kind == RAPT_KIND_ENCODER_ONLY)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "an encoder-only model has no target");
     rapt_status status = check_target(s, target, why);
     if (status) return status;
@@ -79,9 +80,9 @@ static void work_on_move(struct team *team, void *argument)
 {
     rapt_session *s = argument;
     for (int l = 0; l < s->model->layout.decoder.count; l++) {
-        rapt__cache_move(team, &s->self.caches[l], s->parents);
-        if (s->self.looks) rapt__looks_move(team, &s->self.looks[l], s->parents);
-        if (s->cross.looks) rapt__looks_move(team, &s->cross.looks[l], s->parents);
+        rapt__cache_reorder(team, &s->self.caches[l], s->parents);
+        if (s->self.history) rapt__history_reorder(team, &s->self.history[l], s->parents);
+        if (s->cross.history) rapt__history_reorder(team, &s->cross.history[l], s->parents);
     }
 }
 

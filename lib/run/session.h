@@ -10,7 +10,7 @@ static inline struct stack rapt__session_stack(rapt_session *s, bool decoder)
                           .block = s->model->block,
                           .decoder = decoder,
                           .memory = decoder ? &s->decoder : &s->encoder,
-                          .attention_scratch = s->attention_scratch,
+                          .attention_workspace = s->attention_workspace,
                           .threads = s->limits.threads};
 }
 
@@ -21,15 +21,15 @@ static inline struct stack_caches rapt__session_caches(rapt_session *s)
     return caches;
 }
 
-static inline struct crew rapt__session_crew(rapt_session *s, struct team *team)
+static inline struct exec_context rapt__session_exec(rapt_session *s, struct team *team)
 {
-    return (struct crew){team, rapt__kernels(), s->pack, false};
+    return (struct exec_context){team, rapt__kernels(), s->pack, false};
 }
 
 /* Copies starts, and repeats the last one for the sequences that are not there. */
-static inline void rapt__starts_copy(int *to, const int *starts, int batch, int most)
+static inline void rapt__starts_copy(int *to, const int *starts, int batch, int max)
 {
-    for (int b = 0; b <= most; b++) to[b] = starts[b < batch ? b : batch];
+    for (int b = 0; b <= max; b++) to[b] = starts[b < batch ? b : batch];
 }
 
 #endif

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { MOST_TOKENS = 1 << 28, GROUP_ROWS = 128 };
+enum { MAX_TOKENS = 1 << 28, GROUP_ROWS = 128 };
 
 /* What a half that is absent would need is not asked. */
 static rapt_limits fill_in(const rapt_model *model, const rapt_limits *limits)
@@ -13,8 +13,8 @@ static rapt_limits fill_in(const rapt_model *model, const rapt_limits *limits)
     l.threads = rapt__team_size(l.threads); /* the room is for these, whatever OpenMP uses later */
     if (l.beams == 0) l.beams = 1;
     if (l.target_tokens == 0) l.target_tokens = l.batch * l.beams;
-    if (kind == RAPT_DECODER_ONLY) l.source_tokens = 0;
-    if (kind == RAPT_ENCODER_ONLY) l.target_length = l.target_tokens = 0;
+    if (kind == RAPT_KIND_DECODER_ONLY) l.source_tokens = 0;
+    if (kind == RAPT_KIND_ENCODER_ONLY) l.target_length = l.target_tokens = 0;
     return l;
 }
 
@@ -22,13 +22,15 @@ static rapt_status check_limits(const rapt_model *model, const rapt_limits *l, r
 {
     const rapt_config *c = &model->config;
     if (l->batch < 1 || l->batch > 1 << 20 || l->beams < 0 || l->beams > 1 << 10 ||
-        l->target_tokens < 0 || l->target_tokens > MOST_TOKENS || l->threads < 0)
+        l->target_tokens < 0 || l->target_tokens > MAX_TOKENS || l->threads < 0)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
                           "limits: batch %d, beams %d, target_tokens %d, threads %d", l->batch,
                           l->beams, l->target_tokens, l->threads);
-    if (c->kind != RAPT_DECODER_ONLY && (l->source_tokens < 1 || l->source_tokens > MOST_TOKENS))
+    if (c->kind != RAPT_KIND_DECODER_ONLY &&
+        (l->source_tokens < 1 || l->source_tokens > MAX_TOKENS))
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "limits: source_tokens is %d", l->source_tokens);
-    if (c->kind != RAPT_ENCODER_ONLY && (l->target_length < 1 || l->target_length > c->positions))
+    if (c->kind != RAPT_KIND_ENCODER_ONLY &&
+        (l->target_length < 1 || l->target_length > c->positions))
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
                           "limits: target_length is %d, the model has %d positions",
                           l->target_length, c->positions);
@@ -45,30 +47,30 @@ static void spread(int *capacity, int sequences, int tokens)
 
 /* Caches of all layers, each with s->capacity, and what the score needs beside them. looks: floats
    per head of what a location-aware score keeps. */
-static void lay_out_kept(rapt_session *s, struct kept *kept, bool cross, int sequences,
-                         size_t looks, struct arena *arena)
+static void lay_out_cache_state(rapt_session *s, struct cache_state *state, bool cross,
+                                int sequences, size_t history, struct arena *arena)
 {
     const rapt_config *c = &s->model->config;
-    const struct attending which = {.decoder = true, .cross = cross};
-    const rapt_attention like = rapt__attention_of(c, &which);
+    const struct attention_use which = {.decoder = true, .cross = cross};
+    const rapt_attention spec = rapt__attention_of(c, &which);
     size_t layers = (size_t)s->model->layout.decoder.count;
     int slots = s->limits.batch * s->limits.beams;
-    bool changes = rapt__score_changes(&like, false) || rapt__score_changes(&like, true) ||
-                   like.reach == RAPT_REACH_LOCAL_P;
-    *kept = (struct kept){.packed_size = changes ? rapt__score_packed(&like) + LANES : 0};
-    kept->packed_size = kept->packed_size / LANES * LANES;
-    kept->caches = rapt__arena_take(arena, layers, sizeof *kept->caches);
-    kept->packed = rapt__arena_floats(arena, layers, kept->packed_size);
-    bool aware = like.score == RAPT_SCORE_LOCATION_AWARE;
-    if (aware) kept->looks = rapt__arena_take(arena, layers, sizeof *kept->looks);
+    bool changes = rapt__score_changes(&spec, false) || rapt__score_changes(&spec, true) ||
+                   spec.locality == RAPT_LOCALITY_LOCAL_P;
+    *state = (struct cache_state){.packed_size = changes ? rapt__score_packed(&spec) + LANES : 0};
+    state->packed_size = state->packed_size / LANES * LANES;
+    state->caches = rapt__arena_take(arena, layers, sizeof *state->caches);
+    state->packed = rapt__arena_floats(arena, layers, state->packed_size);
+    bool aware = spec.score == RAPT_SCORE_LOCATION_AWARE;
+    if (aware) state->history = rapt__arena_take(arena, layers, sizeof *state->history);
     for (size_t i = 0; i < layers; i++) {
         struct cache cache;
-        struct looks look;
-        rapt__cache_layout(kept->caches ? &kept->caches[i] : &cache, sequences, s->capacity,
-                           rapt__key_heads(c), rapt__score_width(&like), like.value_width, arena);
+        struct attention_history look;
+        rapt__cache_layout(state->caches ? &state->caches[i] : &cache, sequences, s->capacity,
+                           rapt__key_heads(c), rapt__score_width(&spec), spec.value_width, arena);
         if (aware)
-            rapt__looks_layout(kept->looks ? &kept->looks[i] : &look, slots, c->heads, looks,
-                               arena);
+            rapt__history_layout(state->history ? &state->history[i] : &look, slots, c->heads,
+                                 history, arena);
     }
 }
 
@@ -79,28 +81,29 @@ static void lay_out_caches(rapt_session *s, struct arena *arena)
     size_t beams = (size_t)l->beams, source = (size_t)l->source_tokens * beams;
     size_t panels = (size_t)(l->target_length + LANES - 1) / LANES;
     for (int i = 0; i < slots; i++) s->capacity[i] = l->target_length;
-    lay_out_kept(s, &s->self, false, slots, (size_t)slots * panels * LANES, arena);
-    if (s->model->config.kind != RAPT_ENCODER_DECODER) return;
+    lay_out_cache_state(s, &s->self, false, slots, (size_t)slots * panels * LANES, arena);
+    if (s->model->config.kind != RAPT_KIND_ENCODER_DECODER) return;
     spread(s->capacity, l->batch, l->source_tokens);
-    lay_out_kept(s, &s->cross, true, l->batch, source, arena);
+    lay_out_cache_state(s, &s->cross, true, l->batch, source, arena);
 }
 
 /* Bytes of scratch for attention in the encoder and over caches. */
-static size_t scratch_of(const rapt_session *s, int rows)
+static size_t workspace_of(const rapt_session *s, int rows)
 {
     const rapt_config *c = &s->model->config;
     const rapt_limits *l = &s->limits;
-    const bool there[] = {rows > 0, c->kind != RAPT_ENCODER_ONLY, c->kind == RAPT_ENCODER_DECODER};
-    size_t most = 0;
+    const bool there[] = {rows > 0, c->kind != RAPT_KIND_ENCODER_ONLY,
+                          c->kind == RAPT_KIND_ENCODER_DECODER};
+    size_t max = 0;
     for (int i = 0; i < 3; i++) {
-        const struct attending which = {.decoder = true, .cross = i == 2};
-        rapt_attention like = rapt__attention_of(c, &which);
-        like.threads = l->threads;
+        const struct attention_use which = {.decoder = true, .cross = i == 2};
+        rapt_attention spec = rapt__attention_of(c, &which);
+        spec.threads = l->threads;
         size_t bytes = i == 0 ? rapt__attention_bytes(c, false, l->batch, rows, 0, l->threads)
-                              : rapt__cache_scratch(&like, c->positions);
-        if (there[i] && bytes > most) most = bytes;
+                              : rapt__cache_workspace(&spec, c->positions);
+        if (there[i] && bytes > max) max = bytes;
     }
-    return most;
+    return max;
 }
 
 /* s->capacity must be there already: it holds the capacities while the caches are laid out. */
@@ -109,15 +112,15 @@ static void lay_out(rapt_session *s, struct arena *arena)
     const rapt_config *c = &s->model->config;
     const rapt_limits *l = &s->limits;
     size_t batch = (size_t)l->batch, slots = batch * (size_t)l->beams;
-    int source = c->kind == RAPT_DECODER_ONLY ? 0 : l->source_tokens;
-    int target = c->kind == RAPT_ENCODER_ONLY ? 0 : l->target_tokens;
+    int source = c->kind == RAPT_KIND_DECODER_ONLY ? 0 : l->source_tokens;
+    int target = c->kind == RAPT_KIND_ENCODER_ONLY ? 0 : l->target_tokens;
     int longest = c->positions > GROUP_ROWS ? c->positions : GROUP_ROWS;
     int rows = s->encoder_rows = source < longest ? source : longest;
     rapt__stack_layout(&s->encoder, c, false, rows, 0, false, arena);
-    rapt__stack_layout(&s->decoder, c, true, target, c->kind == RAPT_ENCODER_DECODER ? rows : 0,
-                       false, arena);
+    rapt__stack_layout(&s->decoder, c, true, target,
+                       c->kind == RAPT_KIND_ENCODER_DECODER ? rows : 0, false, arena);
     s->states = rapt__arena_floats(arena, rows < source ? (size_t)source : 0, (size_t)c->width);
-    s->attention_scratch = rapt__arena_take(arena, 1, scratch_of(s, rows));
+    s->attention_workspace = rapt__arena_take(arena, 1, workspace_of(s, rows));
     s->pack = rapt__arena_floats(arena, PACK_FLOATS, 1);
     s->logits = rapt__arena_floats(arena, (size_t)target, (size_t)c->target_vocab);
     s->group_starts = rapt__arena_take(arena, batch + 1, sizeof(int));
@@ -128,7 +131,7 @@ static void lay_out(rapt_session *s, struct arena *arena)
     s->source_of = rapt__arena_take(arena, slots, sizeof(int));
     s->source_length = rapt__arena_take(arena, slots, sizeof(int));
     s->parents = rapt__arena_take(arena, slots, sizeof(int));
-    if (c->kind == RAPT_ENCODER_ONLY) return;
+    if (c->kind == RAPT_KIND_ENCODER_ONLY) return;
     lay_out_caches(s, arena);
     rapt__search_layout(&s->search, l, c->target_vocab, arena);
 }

@@ -9,16 +9,16 @@ int rapt__longest(int batch, const int *starts)
     return longest;
 }
 
-static rapt_status check_starts(const rapt_tokens *t, const char *what, int most_tokens,
-                                int longest, rapt_message *why)
+static rapt_status check_starts(const rapt_tokens *t, const char *what, int max_tokens, int longest,
+                                rapt_message *why)
 {
     if (t->starts[0] != 0)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: starts[0] is %d, not 0", what, t->starts[0]);
     for (int b = 0; b < t->batch; b++) {
-        if (t->starts[b + 1] < t->starts[b] || t->starts[b + 1] > most_tokens)
+        if (t->starts[b + 1] < t->starts[b] || t->starts[b + 1] > max_tokens)
             return rapt__fail(why, RAPT_BAD_ARGUMENT,
                               "%s: starts[%d] is %d, after %d and with room for %d tokens", what,
-                              b + 1, t->starts[b + 1], t->starts[b], most_tokens);
+                              b + 1, t->starts[b + 1], t->starts[b], max_tokens);
         if (t->starts[b + 1] - t->starts[b] > longest)
             return rapt__fail(why, RAPT_BAD_ARGUMENT,
                               "%s: sequence %d has %d tokens, there are positions for %d", what, b,
@@ -28,14 +28,14 @@ static rapt_status check_starts(const rapt_tokens *t, const char *what, int most
 }
 
 rapt_status rapt__tokens_check(const rapt_tokens *t, const char *what, int vocab, int sequences,
-                               int most_tokens, int longest, rapt_message *why)
+                               int max_tokens, int longest, rapt_message *why)
 {
     if (!t || !t->starts)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: there are no tokens", what);
     if (t->batch < 0 || t->batch > sequences)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: batch is %d, there is room for %d", what,
                           t->batch, sequences);
-    rapt_status status = check_starts(t, what, most_tokens, longest, why);
+    rapt_status status = check_starts(t, what, max_tokens, longest, why);
     if (status) return status;
     int count = t->starts[t->batch];
     if (count > 0 && !t->ids) return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: ids is NULL", what);

@@ -40,28 +40,29 @@ static struct stack stack_of(rapt_trainer *t, bool decoder)
                           .block = t->model->block,
                           .decoder = decoder,
                           .memory = decoder ? &t->decoder : &t->encoder,
-                          .attention_scratch = t->attention_scratch,
+                          .attention_workspace = t->attention_workspace,
                           .threads = t->limits.threads};
 }
 
-static void loss_of(const struct crew *c, struct batch *b, const float *states, int rows,
+static void loss_of(const struct exec_context *c, struct batch *b, const float *states, int rows,
                     float *dstates)
 {
     rapt_trainer *t = b->trainer;
-    const struct linear_place *place = &t->model->layout.output;
+    const struct linear_offsets *place = &t->model->layout.output;
     struct linear output = rapt__linear_at(place, t->model->block);
     float *dbias = b->gradient && place->bias ? t->gradients + place->bias : NULL;
     rapt__loss(c, &output, states, rows, t->labels, b->smoothing, &b->sums,
                b->gradient ? dstates : NULL, b->gradient ? t->gradients + place->weight : NULL,
-               dbias, t->loss_scratch);
+               dbias, t->loss_workspace);
 }
 
 static void work_on_batch(struct team *team, void *argument)
 {
     struct batch *b = argument;
     rapt_trainer *t = b->trainer;
-    struct crew c = {team, rapt__kernels(), t->pack, t->options.products == RAPT_PRODUCTS_OPENBLAS};
-    bool decodes = t->model->config.kind != RAPT_ENCODER_ONLY;
+    struct exec_context c = {team, rapt__kernels(), t->pack,
+                             t->options.products == RAPT_PRODUCTS_OPENBLAS};
+    bool decodes = t->model->config.kind != RAPT_KIND_ENCODER_ONLY;
     struct pass target = b->target;
     const float *states = NULL, *last = NULL;
     if (b->source.rows.count) last = states = rapt__stack_forward(&c, &b->encoder, &b->source);
@@ -99,7 +100,7 @@ static struct drop drop_of(const rapt_trainer *t, bool training)
 {
     if (!training) return (struct drop){0};
     const rapt_train_options *o = &t->options;
-    return (struct drop){o->dropout, o->attention_dropout, o->hidden_dropout,
+    return (struct drop){o->dropout, o->attention_dropout, o->ffn_dropout,
                          rapt__mix(o->seed, (uint64_t)t->calls)};
 }
 
@@ -118,11 +119,11 @@ static struct batch prepare(rapt_trainer *t, const rapt_tokens *source, const ra
     b.target.reward = t->decoder_reward, b.target.baseline = t->decoder_baseline;
     b.sums.rows = t->losses;
     b.source.rows = b.target.rows = (struct rows){0, 0, none, 0};
-    if (kind != RAPT_DECODER_ONLY) {
+    if (kind != RAPT_KIND_DECODER_ONLY) {
         b.source.ids = source->ids;
         b.source.rows = rows_of(source->batch, source->starts);
     }
-    if (kind == RAPT_ENCODER_ONLY) {
+    if (kind == RAPT_KIND_ENCODER_ONLY) {
         memcpy(t->labels, target->ids, sizeof *t->labels * (size_t)target->starts[target->batch]);
         return b;
     }
@@ -172,9 +173,9 @@ static rapt_status check(const rapt_trainer *t, const rapt_tokens *source,
     if (!target || !target->starts)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "target: there are no tokens");
     rapt_status status = RAPT_OK;
-    if (c->kind != RAPT_DECODER_ONLY) status = check_sources(t, source, target->batch, why);
+    if (c->kind != RAPT_KIND_DECODER_ONLY) status = check_sources(t, source, target->batch, why);
     if (status) return status;
-    if (c->kind == RAPT_ENCODER_ONLY) return check_labels(t, source, target, why);
+    if (c->kind == RAPT_KIND_ENCODER_ONLY) return check_labels(t, source, target, why);
     /* the last token is predicted, not fed: one more than there are positions */
     return rapt__tokens_check(target, "target", c->target_vocab, t->limits.batch,
                               t->limits.target_tokens, c->positions + 1, why);
@@ -233,7 +234,7 @@ static void work_on_step(struct team *team, void *argument)
 {
     struct step_work *w = argument;
     rapt_trainer *t = w->trainer;
-    struct crew c = {team, rapt__kernels(), t->pack, false};
+    struct exec_context c = {team, rapt__kernels(), t->pack, false};
     size_t n = t->model->layout.floats;
     rapt__square_sum(&c, t->gradients, n, t->square_partial, &w->squares);
     struct adam adam = w->adam;

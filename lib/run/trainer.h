@@ -12,9 +12,9 @@ struct rapt_trainer {
     struct arena arena;
     struct stack_memory encoder, decoder;
     float *gradients, *m, *v; /* [layout.floats]: sums; Adam's moments */
-    float *partial, *loss_scratch, *pack;
+    float *partial, *loss_workspace, *pack;
     double *square_partial;
-    void *attention_scratch;
+    void *attention_workspace;
     int32_t *inputs, *labels; /* [target rows] what the decoder is fed and should say */
     int *input_starts;        /* [batch + 1] */
     float *losses;            /* [rows with labels]; this and what follows: of sampled keys alone */

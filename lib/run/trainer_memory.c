@@ -7,16 +7,16 @@
 static void count_rows(const rapt_trainer *t, int *source_rows, int *target_rows)
 {
     rapt_kind kind = t->model->config.kind;
-    *source_rows = kind == RAPT_DECODER_ONLY ? 0 : t->limits.source_tokens;
-    *target_rows = kind == RAPT_ENCODER_ONLY ? 0 : t->limits.target_tokens;
+    *source_rows = kind == RAPT_KIND_DECODER_ONLY ? 0 : t->limits.source_tokens;
+    *target_rows = kind == RAPT_KIND_ENCODER_ONLY ? 0 : t->limits.target_tokens;
 }
 
 /* Bytes of scratch for attention. */
-static size_t scratch_of(const rapt_trainer *t, int source, int target)
+static size_t workspace_of(const rapt_trainer *t, int source, int target)
 {
     const rapt_config *c = &t->model->config;
     int batch = t->limits.batch, threads = t->limits.threads;
-    int cross = c->kind == RAPT_ENCODER_DECODER ? source : 0;
+    int cross = c->kind == RAPT_KIND_ENCODER_DECODER ? source : 0;
     size_t encoder = rapt__attention_bytes(c, false, batch, source, 0, threads);
     size_t decoder = rapt__attention_bytes(c, true, batch, target, cross, threads);
     return encoder > decoder ? encoder : decoder;
@@ -39,23 +39,23 @@ static void lay_out(rapt_trainer *t, struct arena *arena)
     size_t floats = t->model->layout.floats, batch = (size_t)t->limits.batch;
     int source, target;
     count_rows(t, &source, &target);
-    int most = source > target ? source : target;
+    int max = source > target ? source : target;
     rapt__stack_layout(&t->encoder, c, false, source, 0, true, arena);
-    rapt__stack_layout(&t->decoder, c, true, target, c->kind == RAPT_ENCODER_DECODER ? source : 0,
-                       true, arena);
+    rapt__stack_layout(&t->decoder, c, true, target,
+                       c->kind == RAPT_KIND_ENCODER_DECODER ? source : 0, true, arena);
     t->gradients = rapt__arena_floats(arena, floats, 1);
     t->m = rapt__arena_floats(arena, floats, 1);
     t->v = rapt__arena_floats(arena, floats, 1);
-    t->partial = rapt__arena_floats(arena, rapt__norm_partial(most, c->width), 1);
-    t->loss_scratch =
-        rapt__arena_floats(arena, rapt__loss_scratch(most, c->width, c->target_vocab), 1);
+    t->partial = rapt__arena_floats(arena, rapt__norm_partial(max, c->width), 1);
+    t->loss_workspace =
+        rapt__arena_floats(arena, rapt__loss_workspace(max, c->width, c->target_vocab), 1);
     t->pack = rapt__arena_floats(arena, PACK_FLOATS, 1);
     t->square_partial = rapt__arena_take(arena, rapt__square_partial(floats), sizeof(double));
-    t->inputs = rapt__arena_take(arena, (size_t)most, sizeof(int32_t));
-    t->labels = rapt__arena_take(arena, (size_t)most, sizeof(int32_t));
+    t->inputs = rapt__arena_take(arena, (size_t)max, sizeof(int32_t));
+    t->labels = rapt__arena_take(arena, (size_t)max, sizeof(int32_t));
     t->input_starts = rapt__arena_take(arena, batch + 1, sizeof(int));
     lay_out_rewards(t, source, target, arena);
-    t->attention_scratch = rapt__arena_take(arena, 1, scratch_of(t, source, target));
+    t->attention_workspace = rapt__arena_take(arena, 1, workspace_of(t, source, target));
 }
 
 static rapt_status check_share(const char *name, float share, rapt_message *why)
@@ -79,7 +79,7 @@ static rapt_status check_options(const rapt_train_options *o, rapt_message *why)
         float value;
     } shares[] = {{"dropout", o->dropout},
                   {"attention_dropout", o->attention_dropout},
-                  {"hidden_dropout", o->hidden_dropout},
+                  {"ffn_dropout", o->ffn_dropout},
                   {"label_smoothing", o->label_smoothing},
                   {"beta1", o->beta1},
                   {"beta2", o->beta2}},
@@ -103,12 +103,12 @@ static rapt_status check_options(const rapt_train_options *o, rapt_message *why)
     return RAPT_OK;
 }
 
-enum { MOST_BATCH = 1 << 20, MOST_TOKENS = 1 << 28 };
+enum { MAX_BATCH = 1 << 20, MAX_TOKENS = 1 << 28 };
 
 static rapt_status check_limits(const rapt_train_limits *l, rapt_message *why)
 {
-    if (l->batch < 1 || l->batch > MOST_BATCH || l->source_tokens < 0 ||
-        l->source_tokens > MOST_TOKENS || l->target_tokens < 0 || l->target_tokens > MOST_TOKENS ||
+    if (l->batch < 1 || l->batch > MAX_BATCH || l->source_tokens < 0 ||
+        l->source_tokens > MAX_TOKENS || l->target_tokens < 0 || l->target_tokens > MAX_TOKENS ||
         l->threads < 0)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
                           "limits: batch %d, source_tokens %d, target_tokens %d, threads %d",

@@ -15,16 +15,16 @@ static rapt_status align(struct window *w, const struct sentence *s, const int32
     int starts[2] = {0, s->count}, slots = w->t->options.beams;
     rapt_tokens source = {1, w->ids + s->start, starts};
     rapt_status status = rapt__encode(session, &source, s->limit, NULL, why);
-    w->fed[0] = RAPT_TOKEN_BEGIN;
-    memcpy(w->fed + 1, target, sizeof(int32_t) * (size_t)count);
-    w->fed_starts[0] = 0;
+    w->inputs[0] = RAPT_TOKEN_BEGIN;
+    memcpy(w->inputs + 1, target, sizeof(int32_t) * (size_t)count);
+    w->input_starts[0] = 0;
     memset(w->weights + (size_t)count * (size_t)s->count, 0, sizeof(float) * (size_t)s->count);
     for (int at = 0, rows; !status && at < count + 1 && at < s->limit; at += rows) {
         int left = (count + 1 < s->limit ? count + 1 : s->limit) - at;
         rows = left < session->limits.target_tokens ? left : session->limits.target_tokens;
-        for (int i = 1; i <= slots; i++) w->fed_starts[i] = rows;
-        rapt_tokens fed = {slots, w->fed + at, w->fed_starts};
-        status = rapt_decode(session, &fed, NULL, why);
+        for (int i = 1; i <= slots; i++) w->input_starts[i] = rows;
+        rapt_tokens inputs = {slots, w->inputs + at, w->input_starts};
+        status = rapt_decode(session, &inputs, NULL, why);
         if (!status)
             status = rapt_session_alignment(session, -1, -1,
                                             w->weights + (size_t)at * (size_t)s->count, why);
@@ -32,8 +32,9 @@ static rapt_status align(struct window *w, const struct sentence *s, const int32
     return status;
 }
 
-static rapt_status give_one(struct window *w, const struct sentence *s, int rank, rapt_give *give,
-                            void *user, bool *stop, rapt_message *why)
+static rapt_status emit_one(struct window *w, const struct sentence *s, int rank,
+                            rapt_translation_fn *callback, void *user, bool *stop,
+                            rapt_message *why)
 {
     size_t nbest = (size_t)w->t->options.nbest, at = (size_t)s->number * nbest + (size_t)rank;
     rapt_translation out = {.sentence = w->first + (size_t)s->number, .rank = rank, .text = ""};
@@ -46,7 +47,7 @@ static rapt_status give_one(struct window *w, const struct sentence *s, int rank
         out.target = w->out + s->out + (size_t)rank * (size_t)s->limit;
         out.target_count = w->counts[at];
         out.score = w->scores[at];
-        status = rapt_tokeniser_decode(w->t->target, out.target, (size_t)out.target_count, w->text,
+        status = rapt_tokenizer_decode(w->t->target, out.target, (size_t)out.target_count, w->text,
                                        w->text_size - 1, &out.size);
         if (!status && w->weights) status = align(w, s, out.target, out.target_count, why);
         if (status) return status;
@@ -56,17 +57,17 @@ static rapt_status give_one(struct window *w, const struct sentence *s, int rank
     } else if (rank > 0) {
         return RAPT_OK;
     }
-    *stop = give(user, &out) != 0;
+    *stop = callback(user, &out) != 0;
     return RAPT_OK;
 }
 
 /* ---- memory of a window ---- */
 
-static size_t longest_token(const rapt_tokeniser *tokeniser)
+static size_t longest_token(const rapt_tokenizer *tokenizer)
 {
     size_t longest = 0;
-    for (int i = 0; i < rapt_tokeniser_vocab(tokeniser); i++) {
-        size_t size = rapt_tokeniser_token(tokeniser, i).size;
+    for (int i = 0; i < rapt_tokenizer_vocab(tokenizer); i++) {
+        size_t size = rapt_tokenizer_token(tokenizer, i).size;
         if (size > longest) longest = size;
     }
     return longest;
@@ -84,26 +85,29 @@ static void lay_out(struct window *w, bool alignments, struct arena *arena)
         bytes += size + 1;
         out += (size_t)rapt__window_limit(t, (int)tokens);
     }
-    size_t room = (size_t)t->session->limits.batch * (size_t)t->session->limits.target_length;
-    if (room < positions) room = positions;
+    size_t target_capacity =
+        (size_t)t->session->limits.batch * (size_t)t->session->limits.target_length;
+    if (target_capacity < positions) target_capacity = positions;
     size_t tokens = (size_t)t->session->limits.source_tokens;
     w->ids = rapt__arena_take(arena, bytes, sizeof(int32_t));
     w->out = rapt__arena_take(arena, out * nbest, sizeof(int32_t));
     w->counts = rapt__arena_take(arena, results, sizeof(int));
     w->scores = rapt__arena_take(arena, results, sizeof(float));
     w->batch_ids = rapt__arena_take(arena, tokens, sizeof(int32_t));
-    w->batch_out = rapt__arena_take(arena, (room + batch * LANES) * nbest, sizeof(int32_t));
+    w->batch_out =
+        rapt__arena_take(arena, (target_capacity + batch * LANES) * nbest, sizeof(int32_t));
     w->batch_starts = rapt__arena_take(arena, batch + 1, sizeof(int));
     w->batch_counts = rapt__arena_take(arena, batch * nbest, sizeof(int));
     w->batch_scores = rapt__arena_take(arena, batch * nbest, sizeof(float));
     w->weights = alignments ? rapt__arena_floats(arena, positions + 1, positions) : NULL;
-    w->fed = rapt__arena_take(arena, positions + 1, sizeof(int32_t));
-    w->fed_starts = rapt__arena_take(arena, (size_t)t->options.beams + 1, sizeof(int));
+    w->inputs = rapt__arena_take(arena, positions + 1, sizeof(int32_t));
+    w->input_starts = rapt__arena_take(arena, (size_t)t->options.beams + 1, sizeof(int));
     w->text_size = positions * longest_token(t->target) + 1;
     w->text = rapt__arena_take(arena, w->text_size, 1);
 }
 
-static rapt_status run(struct window *w, rapt_give *give, void *user, bool *stop, rapt_message *why)
+static rapt_status run(struct window *w, rapt_translation_fn *callback, void *user, bool *stop,
+                       rapt_message *why)
 {
     rapt_status status = rapt__window_encode(w);
     if (status) return rapt__fail(why, status, "a text could not be encoded");
@@ -111,12 +115,13 @@ static rapt_status run(struct window *w, rapt_give *give, void *user, bool *stop
         status = rapt__window_search(w, at, n, why);
     for (int i = 0; !status && !*stop && i < w->count; i++)
         for (int rank = 0; !status && !*stop && rank < w->t->options.nbest; rank++)
-            status = give_one(w, &w->sentences[i], rank, give, user, stop, why);
+            status = emit_one(w, &w->sentences[i], rank, callback, user, stop, why);
     return status;
 }
 
 rapt_status rapt_translate_many(rapt_translator *t, const rapt_text *texts, size_t count,
-                                int alignments, rapt_give *give, void *user, rapt_message *why)
+                                int alignments, rapt_translation_fn *callback, void *user,
+                                rapt_message *why)
 {
     struct window *w = rapt__alloc(&t->allocator, sizeof *w);
     if (!w) return rapt__fail(why, RAPT_NO_MEMORY, "no memory to translate");
@@ -133,7 +138,7 @@ rapt_status rapt_translate_many(rapt_translator *t, const rapt_text *texts, size
             break;
         }
         lay_out(w, alignments, &w->arena);
-        status = run(w, give, user, &stop, why);
+        status = run(w, callback, user, &stop, why);
         rapt__arena_free(&w->arena, &t->allocator);
     }
     rapt__free(&t->allocator, w, sizeof *w);

@@ -1,4 +1,4 @@
-/* translator.c - a model file with its tokenisers, ready to translate. */
+/* translator.c - a model file with its tokenizers, ready to translate. */
 #include "run/translator.h"
 
 #include <math.h>
@@ -27,38 +27,38 @@ static rapt_status check_options(const rapt_translator_options *o, rapt_message 
     return RAPT_OK;
 }
 
-static rapt_status tokeniser_of(rapt_tokeniser **tokeniser, const rapt_model *model,
+static rapt_status tokenizer_of(rapt_tokenizer **tokenizer, const rapt_model *model,
                                 const char *key, int vocab, const rapt_allocator *allocator,
                                 rapt_message *why)
 {
-    const char *text = rapt_model_note(model, key);
-    if (!text) return rapt__fail(why, RAPT_BAD_FILE, "the model has no tokeniser: note %s", key);
-    rapt_status status = rapt_tokeniser_create(tokeniser, text, strlen(text), allocator, why);
+    const char *text = rapt_model_metadata(model, key);
+    if (!text) return rapt__fail(why, RAPT_BAD_FILE, "the model has no tokenizer: note %s", key);
+    rapt_status status = rapt_tokenizer_create(tokenizer, text, strlen(text), allocator, why);
     if (status) return status == RAPT_BAD_ARGUMENT ? RAPT_BAD_FILE : status;
-    if (rapt_tokeniser_vocab(*tokeniser) != vocab)
+    if (rapt_tokenizer_vocab(*tokenizer) != vocab)
         return rapt__fail(why, RAPT_BAD_FILE, "%s has %d tokens, the model's table %d", key,
-                          rapt_tokeniser_vocab(*tokeniser), vocab);
+                          rapt_tokenizer_vocab(*tokenizer), vocab);
     return RAPT_OK;
 }
 
-static rapt_status load_tokenisers(rapt_translator *t, rapt_message *why)
+static rapt_status load_tokenizers(rapt_translator *t, rapt_message *why)
 {
     rapt_config c = rapt_model_config(t->model);
-    if (c.kind != RAPT_ENCODER_DECODER)
+    if (c.kind != RAPT_KIND_ENCODER_DECODER)
         return rapt__fail(why, RAPT_BAD_FILE, "it is not an encoder-decoder model");
-    if (rapt_model_note(t->model, "rapt.tokeniser")) {
+    if (rapt_model_metadata(t->model, "rapt.tokenizer")) {
         if (c.source_vocab != c.target_vocab)
-            return rapt__fail(why, RAPT_BAD_FILE, "one tokeniser, but two vocabularies: %d and %d",
+            return rapt__fail(why, RAPT_BAD_FILE, "one tokenizer, but two vocabularies: %d and %d",
                               c.source_vocab, c.target_vocab);
-        rapt_status status = tokeniser_of(&t->source, t->model, "rapt.tokeniser", c.source_vocab,
+        rapt_status status = tokenizer_of(&t->source, t->model, "rapt.tokenizer", c.source_vocab,
                                           &t->allocator, why);
         t->target = t->source;
         return status;
     }
-    rapt_status status = tokeniser_of(&t->source, t->model, "rapt.source_tokeniser", c.source_vocab,
+    rapt_status status = tokenizer_of(&t->source, t->model, "rapt.source_tokenizer", c.source_vocab,
                                       &t->allocator, why);
     if (status) return status;
-    return tokeniser_of(&t->target, t->model, "rapt.target_tokeniser", c.target_vocab,
+    return tokenizer_of(&t->target, t->model, "rapt.target_tokenizer", c.target_vocab,
                         &t->allocator, why);
 }
 
@@ -70,14 +70,15 @@ static rapt_status make_session(rapt_translator *t, rapt_message *why)
     const rapt_translator_options *o = &t->options;
     int positions = c.positions, longest = TARGET_PER_SOURCE * positions + TARGET_EXTRA;
     if (longest > positions) longest = positions;
-    t->room = 128;
-    while (t->room < longest && (long long)t->room * o->batch < longest) t->room *= 2;
-    if (t->room > positions) t->room = positions;
+    t->target_capacity = 128;
+    while (t->target_capacity < longest && (long long)t->target_capacity * o->batch < longest)
+        t->target_capacity *= 2;
+    if (t->target_capacity > positions) t->target_capacity = positions;
     rapt_limits limits = {.batch = o->batch,
                           .beams = o->beams,
                           .source_tokens =
                               o->batch_tokens > positions ? o->batch_tokens : positions,
-                          .target_length = t->room,
+                          .target_length = t->target_capacity,
                           .threads = o->threads};
     return rapt_session_create(&t->session, t->model, &limits, &t->allocator, why);
 }
@@ -92,10 +93,10 @@ rapt_status rapt_translator_load(rapt_translator **translator, const char *path,
     rapt_translator *t = rapt__alloc(allocator, sizeof *t);
     if (!t) return rapt__fail(why, RAPT_NO_MEMORY, "no memory for a translator");
     *t = (rapt_translator){.allocator = rapt__allocator(allocator), .options = all};
-    rapt_message reason = {"no memory for its tokenisers"};
+    rapt_message reason = {"no memory for its tokenizers"};
     status = rapt_model_load(&t->model, path, allocator, why);
     if (!status) {
-        status = load_tokenisers(t, &reason);
+        status = load_tokenizers(t, &reason);
         if (!status) status = make_session(t, &reason);
         if (status) rapt__fail(why, status, "%.200s: %.300s", path, reason.text);
     }
@@ -111,8 +112,8 @@ void rapt_translator_free(rapt_translator *t)
     if (!t) return;
     rapt_allocator allocator = t->allocator;
     rapt_session_free(t->session);
-    if (t->target != t->source) rapt_tokeniser_free(t->target);
-    rapt_tokeniser_free(t->source);
+    if (t->target != t->source) rapt_tokenizer_free(t->target);
+    rapt_tokenizer_free(t->source);
     rapt_model_free(t->model);
     rapt__free(&allocator, t, sizeof *t);
 }
@@ -121,11 +122,11 @@ const rapt_model *rapt_translator_model(const rapt_translator *t)
 {
     return t->model;
 }
-const rapt_tokeniser *rapt_translator_source(const rapt_translator *t)
+const rapt_tokenizer *rapt_translator_source(const rapt_translator *t)
 {
     return t->source;
 }
-const rapt_tokeniser *rapt_translator_target(const rapt_translator *t)
+const rapt_tokenizer *rapt_translator_target(const rapt_translator *t)
 {
     return t->target;
 }

@@ -11,9 +11,9 @@ struct rapt_translator {
     rapt_allocator allocator;
     rapt_translator_options options; /* all filled in */
     rapt_model *model;
-    rapt_tokeniser *source, *target; /* target may be source */
+    rapt_tokenizer *source, *target; /* target may be source */
     rapt_session *session;
-    int room; /* of one target sequence in a full batch, in tokens */
+    int target_capacity; /* of one target sequence in a full batch, in tokens */
 };
 
 /* ---- a window: sentences that are translated together ---- */
@@ -42,10 +42,10 @@ struct window {
     int32_t *batch_ids, *batch_out;
     int *batch_starts, *batch_counts;
     float *batch_scores;
-    float *weights;  /* one alignment; NULL: none wanted */
-    int32_t *fed;    /* one target sequence */
-    int *fed_starts; /* [beams + 1] */
-    char *text;      /* one translation */
+    float *weights;    /* one alignment; NULL: none wanted */
+    int32_t *inputs;   /* one target sequence */
+    int *input_starts; /* [beams + 1] */
+    char *text;        /* one translation */
     size_t text_size;
 };
 

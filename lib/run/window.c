@@ -29,7 +29,7 @@ rapt_status rapt__window_encode(struct window *w)
         w->order[i] = s;
         if (text.size == 0) continue;
         rapt_status status =
-            rapt_tokeniser_encode(w->t->source, text, w->ids + at, NULL, text.size, &count);
+            rapt_tokenizer_encode(w->t->source, text, w->ids + at, NULL, text.size, &count);
         if (status) return status;
         w->ids[at + count++] = RAPT_TOKEN_END;
         s->count = count > (size_t)w->t->model->config.positions ? -1 : (int)count;
@@ -45,12 +45,12 @@ rapt_status rapt__window_encode(struct window *w)
 int rapt__window_batch(const struct window *w, int first)
 {
     const rapt_translator_options *o = &w->t->options;
-    int n = 0, tokens = 0, room = w->order[first]->limit;
+    int n = 0, tokens = 0, target_capacity = w->order[first]->limit;
     while (first + n < w->count && n < o->batch) {
         const struct sentence *s = w->order[first + n];
         if (s->count <= 0) break;
         if (n > 0 && (tokens + s->count > o->batch_tokens ||
-                      room > rapt__session_room(w->t->session, n + 1)))
+                      target_capacity > rapt__session_target_capacity(w->t->session, n + 1)))
             break;
         tokens += s->count;
         n++;
@@ -67,8 +67,8 @@ rapt_status rapt__window_search(struct window *w, int first, int n, rapt_message
     o.max_ratio = TARGET_PER_SOURCE, o.max_extra = TARGET_EXTRA;
     o.beams = t->options.beams, o.nbest = nbest;
     o.length_penalty = t->options.length_penalty;
-    static const int32_t never[] = {RAPT_TOKEN_PAD, RAPT_TOKEN_BEGIN};
-    o.never = never, o.never_count = 2;
+    static const int32_t suppressed[] = {RAPT_TOKEN_PAD, RAPT_TOKEN_BEGIN};
+    o.suppressed = suppressed, o.suppressed_count = 2;
     w->batch_starts[0] = 0;
     for (int i = 0; i < n; i++) {
         const struct sentence *s = w->order[first + i];

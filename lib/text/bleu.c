@@ -30,16 +30,16 @@ static bool next_word(const char *bytes, size_t size, size_t *at, size_t *begin)
 }
 
 /* room: 6 * text.size + 2 bytes. */
-static struct split split(rapt_text text, rapt_bleu_tokens tokens, int lowercase, char *room)
+static struct split split(rapt_text text, rapt_bleu_tokens tokens, int lowercase, char *capacity)
 {
-    struct split s = {.bytes = room, .size = text.size};
+    struct split s = {.bytes = capacity, .size = text.size};
     if (lowercase)
-        s.size = rapt__lower(text, room);
+        s.size = rapt__lower(text, capacity);
     else if (text.size)
-        memcpy(room, text.bytes, text.size);
-    if (tokens == RAPT_BLEU_13A) {
-        s.bytes = room + 2 * text.size;
-        s.size = rapt__mteval(room, s.size, s.bytes);
+        memcpy(capacity, text.bytes, text.size);
+    if (tokens == RAPT_BLEU_TOKENS_13A) {
+        s.bytes = capacity + 2 * text.size;
+        s.size = rapt__mteval(capacity, s.size, s.bytes);
     }
     for (size_t at = 0, begin; next_word(s.bytes, s.size, &at, &begin);) s.words++;
     return s;
@@ -70,7 +70,7 @@ static void number_words(struct ngrams *grams, const char *base)
     rapt__sort(grams->items, n, sizeof *grams->items, by_bytes, base);
     for (size_t i = 0, same = 0; i < n; i++) {
         if (by_bytes(base, &grams->items[same], &grams->items[i])) same = i;
-        grams->ids[grams->items[i].place] = (uint32_t)same;
+        grams->ids[grams->items[i].position] = (uint32_t)same;
     }
 }
 
@@ -101,19 +101,20 @@ rapt_status rapt_bleu_add(rapt_bleu *bleu, rapt_bleu_tokens tokens, int lowercas
                           rapt_text hypothesis, rapt_text reference,
                           const rapt_allocator *allocator)
 {
-    if (!bleu || (tokens != RAPT_BLEU_13A && tokens != RAPT_BLEU_NONE)) return RAPT_BAD_ARGUMENT;
+    if (!bleu || (tokens != RAPT_BLEU_TOKENS_13A && tokens != RAPT_BLEU_TOKENS_NONE))
+        return RAPT_BAD_ARGUMENT;
     if ((!hypothesis.bytes && hypothesis.size) || (!reference.bytes && reference.size))
         return RAPT_BAD_ARGUMENT;
-    if (hypothesis.size > RAPT__SCORED_MOST || reference.size > RAPT__SCORED_MOST)
+    if (hypothesis.size > RAPT__SCORED_MAX || reference.size > RAPT__SCORED_MAX)
         return RAPT_BAD_ARGUMENT;
     rapt_allocator memory = rapt__allocator(allocator);
     size_t first = 6 * hypothesis.size + 2, bytes = first + 6 * reference.size + 2;
-    char *room = rapt__alloc(&memory, bytes);
-    if (!room) return RAPT_NO_MEMORY;
-    struct split h = split(hypothesis, tokens, lowercase, room);
-    struct split r = split(reference, tokens, lowercase, room + first);
-    rapt_status status = add_splits(bleu, room, &h, &r, &memory);
-    rapt__free(&memory, room, bytes);
+    char *capacity = rapt__alloc(&memory, bytes);
+    if (!capacity) return RAPT_NO_MEMORY;
+    struct split h = split(hypothesis, tokens, lowercase, capacity);
+    struct split r = split(reference, tokens, lowercase, capacity + first);
+    rapt_status status = add_splits(bleu, capacity, &h, &r, &memory);
+    rapt__free(&memory, capacity, bytes);
     return status;
 }
 

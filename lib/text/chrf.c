@@ -27,7 +27,7 @@ rapt_status rapt_chrf_add(rapt_chrf *chrf, rapt_text hypothesis, rapt_text refer
 {
     if (!chrf || (!hypothesis.bytes && hypothesis.size) || (!reference.bytes && reference.size))
         return RAPT_BAD_ARGUMENT;
-    if (hypothesis.size > RAPT__SCORED_MOST || reference.size > RAPT__SCORED_MOST)
+    if (hypothesis.size > RAPT__SCORED_MAX || reference.size > RAPT__SCORED_MAX)
         return RAPT_BAD_ARGUMENT;
     rapt_allocator memory = rapt__allocator(allocator);
     struct ngrams grams;

@@ -1,24 +1,24 @@
 /* encode.c - text to tokens and back (Sennrich, Haddow and Birch 2016, section 3.2).
 
-   A word starts as its bytes. While any two neighbours have a merge, the earliest merge is done,
+   A word starts as its bytes. While any two neighbors have a merge, the earliest merge is done,
    leftmost first. A heap of (merge, place) holds what can be done: each join puts in two more at
    most, so a word of n bytes takes n log n steps and room that fits on the stack. */
 #include "text/text.h"
 #include <string.h>
 
-enum { MOST = RAPT__WORD_MOST, HEAP_MOST = 3 * MOST, PLACE_BITS = 8 };
+enum { MAX = RAPT__WORD_MAX, HEAP_MAX = 3 * MAX, POSITION_BITS = 8 };
 
 struct word {
     int size;
-    int32_t id[MOST];         /* the token that begins at this byte; -1: none does */
-    int16_t next[MOST];       /* where it ends */
-    int16_t previous[MOST];   /* where the token before it begins; -1: it is the first */
-    uint32_t heap[HEAP_MOST]; /* merge << PLACE_BITS | place of its left token; least on top */
+    int32_t id[MAX];         /* the token that begins at this byte; -1: none does */
+    int16_t next[MAX];       /* where it ends */
+    int16_t previous[MAX];   /* where the token before it begins; -1: it is the first */
+    uint32_t heap[HEAP_MAX]; /* merge << POSITION_BITS | place of its left token; least on top */
     int waiting;
 };
 
-_Static_assert(MOST <= 1 << PLACE_BITS, "a place fits its bits");
-_Static_assert(RAPT__VOCAB_MOST <= 1 << (32 - PLACE_BITS), "a merge fits its bits");
+_Static_assert(MAX <= 1 << POSITION_BITS, "a place fits its bits");
+_Static_assert(RAPT__VOCAB_MAX <= 1 << (32 - POSITION_BITS), "a merge fits its bits");
 
 static void push(struct word *word, uint32_t item)
 {
@@ -46,31 +46,31 @@ static uint32_t pop(struct word *word)
 }
 
 /* The token at this place and the one behind it may have a merge. */
-static void offer(struct word *word, const rapt_tokeniser *tokeniser, int place)
+static void offer(struct word *word, const rapt_tokenizer *tokenizer, int position)
 {
-    int behind = word->next[place];
+    int behind = word->next[position];
     if (behind == word->size) return;
-    int32_t merge = rapt__tokeniser_merge(tokeniser, word->id[place], word->id[behind]);
-    if (merge >= 0) push(word, (uint32_t)merge << PLACE_BITS | (uint32_t)place);
+    int32_t merge = rapt__tokenizer_merge(tokenizer, word->id[position], word->id[behind]);
+    if (merge >= 0) push(word, (uint32_t)merge << POSITION_BITS | (uint32_t)position);
 }
 
 /* Does what an item of the heap says, unless its tokens are gone. */
-static void join(struct word *word, const rapt_tokeniser *tokeniser, uint32_t item)
+static void join(struct word *word, const rapt_tokenizer *tokenizer, uint32_t item)
 {
-    int place = (int)(item & ((1u << PLACE_BITS) - 1)), behind = word->next[place];
-    int32_t merge = (int32_t)(item >> PLACE_BITS);
-    if (word->id[place] != tokeniser->left[merge] || behind == word->size ||
-        word->id[behind] != tokeniser->right[merge])
+    int position = (int)(item & ((1u << POSITION_BITS) - 1)), behind = word->next[position];
+    int32_t merge = (int32_t)(item >> POSITION_BITS);
+    if (word->id[position] != tokenizer->left[merge] || behind == word->size ||
+        word->id[behind] != tokenizer->right[merge])
         return;
-    word->id[place] = RAPT__TOKEN_MERGES + merge;
+    word->id[position] = RAPT__TOKEN_MERGES + merge;
     word->id[behind] = -1;
-    word->next[place] = word->next[behind];
-    if (word->next[place] < word->size) word->previous[word->next[place]] = (int16_t)place;
-    if (word->previous[place] >= 0) offer(word, tokeniser, word->previous[place]);
-    offer(word, tokeniser, place);
+    word->next[position] = word->next[behind];
+    if (word->next[position] < word->size) word->previous[word->next[position]] = (int16_t)position;
+    if (word->previous[position] >= 0) offer(word, tokenizer, word->previous[position]);
+    offer(word, tokenizer, position);
 }
 
-static void encode_word(struct word *word, const rapt_tokeniser *tokeniser, const char *bytes,
+static void encode_word(struct word *word, const rapt_tokenizer *tokenizer, const char *bytes,
                         size_t size)
 {
     word->size = (int)size;
@@ -80,41 +80,41 @@ static void encode_word(struct word *word, const rapt_tokeniser *tokeniser, cons
         word->next[i] = (int16_t)(i + 1);
         word->previous[i] = (int16_t)(i - 1);
     }
-    for (int i = 0; i < word->size; i++) offer(word, tokeniser, i);
-    while (word->waiting > 0) join(word, tokeniser, pop(word));
+    for (int i = 0; i < word->size; i++) offer(word, tokenizer, i);
+    while (word->waiting > 0) join(word, tokenizer, pop(word));
 }
 
-rapt_status rapt_tokeniser_encode(const rapt_tokeniser *tokeniser, rapt_text text, int32_t *ids,
+rapt_status rapt_tokenizer_encode(const rapt_tokenizer *tokenizer, rapt_text text, int32_t *ids,
                                   size_t *ends, size_t capacity, size_t *count)
 {
-    if (!tokeniser || !count || (!text.bytes && text.size) || (!ids && capacity))
+    if (!tokenizer || !count || (!text.bytes && text.size) || (!ids && capacity))
         return RAPT_BAD_ARGUMENT;
     struct word word;
     size_t tokens = 0;
     for (size_t at = 0, end; at < text.size; at = end) {
         end = rapt__word_end(text.bytes, text.size, at);
-        encode_word(&word, tokeniser, text.bytes + at, end - at);
-        for (int place = 0; place < word.size; place = word.next[place], tokens++) {
+        encode_word(&word, tokenizer, text.bytes + at, end - at);
+        for (int position = 0; position < word.size; position = word.next[position], tokens++) {
             if (tokens >= capacity) continue;
-            ids[tokens] = word.id[place];
-            if (ends) ends[tokens] = at + (size_t)word.next[place];
+            ids[tokens] = word.id[position];
+            if (ends) ends[tokens] = at + (size_t)word.next[position];
         }
     }
     *count = tokens;
     return tokens <= capacity ? RAPT_OK : RAPT_BAD_ARGUMENT;
 }
 
-rapt_status rapt_tokeniser_decode(const rapt_tokeniser *tokeniser, const int32_t *ids, size_t count,
+rapt_status rapt_tokenizer_decode(const rapt_tokenizer *tokenizer, const int32_t *ids, size_t count,
                                   char *bytes, size_t capacity, size_t *size)
 {
-    if (!tokeniser || !size || (!ids && count) || (!bytes && capacity)) return RAPT_BAD_ARGUMENT;
+    if (!tokenizer || !size || (!ids && count) || (!bytes && capacity)) return RAPT_BAD_ARGUMENT;
     for (size_t i = 0; i < count; i++)
-        if (ids[i] < 0 || ids[i] >= tokeniser->vocab) return RAPT_BAD_ARGUMENT;
+        if (ids[i] < 0 || ids[i] >= tokenizer->vocab) return RAPT_BAD_ARGUMENT;
     size_t needed = 0;
     for (size_t i = 0; i < count; i++) {
-        rapt_text token = rapt_tokeniser_token(tokeniser, ids[i]);
-        size_t room = needed < capacity ? capacity - needed : 0;
-        size_t part = token.size < room ? token.size : room;
+        rapt_text token = rapt_tokenizer_token(tokenizer, ids[i]);
+        size_t remaining = needed < capacity ? capacity - needed : 0;
+        size_t part = token.size < remaining ? token.size : remaining;
         if (part) memcpy(bytes + needed, token.bytes, part);
         needed += token.size;
     }

@@ -1,6 +1,6 @@
 /* learn.c - byte-pair encoding learned from text (Sennrich, Haddow and Birch 2016, algorithm 1).
 
-   Again and again the most frequent pair of neighbours becomes a token, everywhere. Words are
+   Again and again the most frequent pair of neighbors becomes a token, everywhere. Words are
    kept once with their number of occurrences, and counts are kept up to date: a merge touches
    only the words that hold its pair. */
 #include "text/text.h"
@@ -134,13 +134,13 @@ static rapt_status find_merges(struct learner *l)
     return RAPT_OK;
 }
 
-static rapt_status check(rapt_tokeniser **tokeniser, const rapt_text *texts, size_t count,
+static rapt_status check(rapt_tokenizer **tokenizer, const rapt_text *texts, size_t count,
                          int vocab, rapt_message *why)
 {
-    if (!tokeniser) return rapt__fail(why, RAPT_BAD_ARGUMENT, "tokeniser is NULL");
-    if (vocab < RAPT__TOKEN_MERGES || vocab > RAPT__VOCAB_MOST)
+    if (!tokenizer) return rapt__fail(why, RAPT_BAD_ARGUMENT, "tokenizer is NULL");
+    if (vocab < RAPT__TOKEN_MERGES || vocab > RAPT__VOCAB_MAX)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "vocab is %d, not in %d..%d", vocab,
-                          RAPT__TOKEN_MERGES, RAPT__VOCAB_MOST);
+                          RAPT__TOKEN_MERGES, RAPT__VOCAB_MAX);
     if (!texts && count) return rapt__fail(why, RAPT_BAD_ARGUMENT, "texts is NULL");
     for (size_t i = 0; i < count; i++)
         if (!texts[i].bytes && texts[i].size)
@@ -148,10 +148,10 @@ static rapt_status check(rapt_tokeniser **tokeniser, const rapt_text *texts, siz
     return RAPT_OK;
 }
 
-rapt_status rapt_tokeniser_learn(rapt_tokeniser **tokeniser, const rapt_text *texts, size_t count,
+rapt_status rapt_tokenizer_learn(rapt_tokenizer **tokenizer, const rapt_text *texts, size_t count,
                                  int vocab, const rapt_allocator *allocator, rapt_message *why)
 {
-    rapt_status status = check(tokeniser, texts, count, vocab, why);
+    rapt_status status = check(tokenizer, texts, count, vocab, why);
     if (status) return status;
     rapt_allocator memory = rapt__allocator(allocator);
     struct learner l = {
@@ -165,7 +165,7 @@ rapt_status rapt_tokeniser_learn(rapt_tokeniser **tokeniser, const rapt_text *te
             rapt__fail(why, RAPT_BAD_ARGUMENT, "vocab is %d, but the texts support only %d tokens",
                        vocab, RAPT__TOKEN_MERGES + l.merges);
     else
-        status = rapt__tokeniser_build(tokeniser, l.left, l.right, l.merges, &memory, why);
+        status = rapt__tokenizer_build(tokenizer, l.left, l.right, l.merges, &memory, why);
     release(&l);
     return status;
 }

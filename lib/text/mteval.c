@@ -1,10 +1,10 @@
-/* mteval.c - the 13a tokenisation of NIST's mteval-v13a.pl, as sacreBLEU's tokenizer_13a.py and
+/* mteval.c - the 13a tokenization of NIST's mteval-v13a.pl, as sacreBLEU's tokenizer_13a.py and
    tokenizer_re.py (2.x) define it. Four substitutions run one behind the other over " text ":
 
        every of  { | } ~ [ \ ] ^ _ ` ! " # $ % & ( ) * + : ; < = > ? @ /    ->  " x "
        [^0-9][.,]  ->  "1 2 "       [.,][^0-9]  ->  " 1 2"       [0-9]-  ->  "1 2 "
 
-   The last three look at two neighbours, left to right, and go on behind what they matched: each
+   The last three look at two neighbors, left to right, and go on behind what they matched: each
    is a stage that holds one byte back. Bytes do for characters here: what matters is ASCII. */
 #include "text/text.h"
 #include <string.h>

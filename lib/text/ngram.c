@@ -13,7 +13,7 @@ int rapt__by_number(const void *context, const void *x, const void *y)
     return (a > b) - (a < b);
 }
 
-static size_t room(size_t n)
+static size_t capacity(size_t n)
 {
     return n * (sizeof(struct ranked) + 2 * sizeof(uint32_t));
 }
@@ -21,10 +21,10 @@ static size_t room(size_t n)
 rapt_status rapt__ngrams_create(struct ngrams *grams, size_t hypothesis, size_t reference,
                                 const rapt_allocator *allocator)
 {
-    size_t n = hypothesis + reference; /* each at most 2 * RAPT__SCORED_MOST */
+    size_t n = hypothesis + reference; /* each at most 2 * RAPT__SCORED_MAX */
     *grams = (struct ngrams){.hypothesis = hypothesis, .reference = reference};
     if (n == 0) return RAPT_OK;
-    grams->items = rapt__alloc(allocator, room(n));
+    grams->items = rapt__alloc(allocator, capacity(n));
     if (!grams->items) return RAPT_NO_MEMORY;
     grams->ids = (uint32_t *)(grams->items + n);
     grams->ranks = grams->ids + n;
@@ -33,7 +33,7 @@ rapt_status rapt__ngrams_create(struct ngrams *grams, size_t hypothesis, size_t 
 
 void rapt__ngrams_free(struct ngrams *grams, const rapt_allocator *allocator)
 {
-    rapt__free(allocator, grams->items, room(grams->hypothesis + grams->reference));
+    rapt__free(allocator, grams->items, capacity(grams->hypothesis + grams->reference));
 }
 
 long long rapt__ngrams_total(size_t length, int order)
@@ -48,7 +48,7 @@ static size_t collect(struct ngrams *grams, size_t items, size_t begin, size_t l
     for (size_t i = begin; i < begin + total; i++) {
         uint64_t head = order == 1 ? 0 : grams->ranks[i];
         grams->items[items].key = head << 32 | grams->ids[i + (size_t)order - 1];
-        grams->items[items++].place = (uint32_t)i;
+        grams->items[items++].position = (uint32_t)i;
     }
     return items;
 }
@@ -60,9 +60,9 @@ static long long count_matches(struct ngrams *grams, size_t items)
     for (size_t i = 0, next; i < items; i = next) {
         long long hypothesis = 0, reference = 0;
         for (next = i; next < items && grams->items[next].key == grams->items[i].key; next++) {
-            size_t place = grams->items[next].place;
-            grams->ranks[place] = (uint32_t)i;
-            if (place < grams->hypothesis)
+            size_t position = grams->items[next].position;
+            grams->ranks[position] = (uint32_t)i;
+            if (position < grams->hypothesis)
                 hypothesis++;
             else
                 reference++;

@@ -1,4 +1,4 @@
-/* pairs.c - the pairs of neighbouring tokens: a hash table of counts, for each pair the words it
+/* pairs.c - the pairs of neighboring tokens: a hash table of counts, for each pair the words it
    is in, and a heap that gives the most frequent one.
 
    A pair's count rises only while the younger of its tokens is being made; later merges only

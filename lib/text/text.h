@@ -1,4 +1,4 @@
-/* text.h - the door of the text floor: words, tokenisers, scores. Above it nothing is known of
+/* text.h - the door of the text floor: words, tokenizers, scores. Above it nothing is known of
    models; below it there is only base. The public part is <rapt/text.h>. */
 #ifndef RAPT_LIB_TEXT_H
 #define RAPT_LIB_TEXT_H
@@ -22,7 +22,7 @@ size_t rapt__lower(rapt_text text, char *out);
 
 struct ranked { /* what is sorted: a key, and where it was */
     uint64_t key;
-    uint32_t place;
+    uint32_t position;
 };
 
 /* ---- ngram.c ---- */
@@ -44,7 +44,7 @@ void rapt__ngrams_match(struct ngrams *grams, int orders, long long *matches);
 long long rapt__ngrams_total(size_t length, int order); /* how many n-grams there are */
 
 /* Texts of more bytes are not scored: RAPT_BAD_ARGUMENT. */
-enum { RAPT__SCORED_MOST = 1 << 28 };
+enum { RAPT__SCORED_MAX = 1 << 28 };
 
 /* ---- mteval.c ---- */
 
@@ -55,17 +55,17 @@ size_t rapt__mteval(char *text, size_t size, char *out);
 /* ---- word.c ---- */
 
 enum {
-    RAPT__WORD_MOST = 256,     /* bytes of a word, thus of a token */
-    RAPT__VOCAB_MOST = 1 << 20 /* tokens */
+    RAPT__WORD_MAX = 256,     /* bytes of a word, thus of a token */
+    RAPT__VOCAB_MAX = 1 << 20 /* tokens */
 };
 enum { RAPT__TOKEN_BYTES = RAPT_TOKEN_SPECIALS, RAPT__TOKEN_MERGES = RAPT_TOKEN_SPECIALS + 256 };
 
 /* Where the word that begins at `at` < size ends. */
 size_t rapt__word_end(const char *bytes, size_t size, size_t at);
 
-/* ---- tokeniser.c ---- */
+/* ---- tokenizer.c ---- */
 
-struct rapt_tokeniser {
+struct rapt_tokenizer {
     rapt_allocator allocator;
     struct arena arena;   /* of the arrays below but the pool */
     int vocab, merges;    /* vocab = RAPT__TOKEN_MERGES + merges */
@@ -78,12 +78,12 @@ struct rapt_tokeniser {
 };
 
 /* Checks merges that may come from anywhere: RAPT_BAD_FILE and which one is wrong. */
-rapt_status rapt__tokeniser_build(rapt_tokeniser **tokeniser, const int32_t *left,
+rapt_status rapt__tokenizer_build(rapt_tokenizer **tokenizer, const int32_t *left,
                                   const int32_t *right, int merges, const rapt_allocator *allocator,
                                   rapt_message *why);
 
 /* The merge that joins two tokens, or -1. */
-int32_t rapt__tokeniser_merge(const rapt_tokeniser *tokeniser, int32_t left, int32_t right);
+int32_t rapt__tokenizer_merge(const rapt_tokenizer *tokenizer, int32_t left, int32_t right);
 
 /* ---- types.c: the different words of a text, and how often each occurs ---- */
 

@@ -2,7 +2,7 @@
 
    A word is a run of letters, of digits or of other bytes, with the one space before it. Every
    byte from 0x80 on is part of a letter, but those of U+2000..U+207F (dashes, quotes) are marks.
-   A longer word than RAPT__WORD_MOST bytes ends there, or up to three bytes before, so that no
+   A longer word than RAPT__WORD_MAX bytes ends there, or up to three bytes before, so that no
    character is cut. */
 #include "text/text.h"
 
@@ -30,7 +30,7 @@ static enum kind kind_at(const char *bytes, size_t size, size_t at, size_t *leng
 
 static size_t shortened(const char *bytes, size_t at)
 {
-    size_t cut = at + RAPT__WORD_MOST;
+    size_t cut = at + RAPT__WORD_MAX;
     for (int back = 0; back < 4; back++)
         if (!continues(bytes[cut - (size_t)back])) return cut - (size_t)back;
     return cut;
@@ -44,7 +44,7 @@ size_t rapt__word_end(const char *bytes, size_t size, size_t at)
     if (kind == SPACE) return end;
     do {
         end += length;
-        if (end - at > RAPT__WORD_MOST) return shortened(bytes, at);
+        if (end - at > RAPT__WORD_MAX) return shortened(bytes, at);
     } while (end < size && kind_at(bytes, size, end, &length) == kind);
     return end;
 }

@@ -1,4 +1,4 @@
-/* written.c - a tokeniser as a printable string and back:
+/* written.c - a tokenizer as a printable string and back:
 
        rapt-bpe 1 MERGES LEFT RIGHT LEFT RIGHT ... #SUM
 
@@ -35,39 +35,39 @@ static size_t put_number(char *text, size_t at, int32_t number)
 }
 
 /* Writes the string without its final 0, or only measures it if text is NULL. */
-static size_t put_all(const rapt_tokeniser *tokeniser, char *text)
+static size_t put_all(const rapt_tokenizer *tokenizer, char *text)
 {
     char sum[SUM_SIZE + 2];
-    size_t at = put_number(text, put_text(text, 0, head), tokeniser->merges);
-    for (int m = 0; m < tokeniser->merges; m++) {
-        at = put_number(text, at, tokeniser->left[m]);
-        at = put_number(text, at, tokeniser->right[m]);
+    size_t at = put_number(text, put_text(text, 0, head), tokenizer->merges);
+    for (int m = 0; m < tokenizer->merges; m++) {
+        at = put_number(text, at, tokenizer->left[m]);
+        at = put_number(text, at, tokenizer->right[m]);
     }
     snprintf(sum, sizeof sum, "#%08lx", (unsigned long)(text ? sum_of(text, at) : 0));
     return put_text(text, at, sum);
 }
 
-rapt_status rapt_tokeniser_write(const rapt_tokeniser *tokeniser, char *text, size_t capacity,
+rapt_status rapt_tokenizer_write(const rapt_tokenizer *tokenizer, char *text, size_t capacity,
                                  size_t *size)
 {
-    if (!tokeniser || !size) return RAPT_BAD_ARGUMENT;
-    size_t needed = put_all(tokeniser, NULL);
+    if (!tokenizer || !size) return RAPT_BAD_ARGUMENT;
+    size_t needed = put_all(tokenizer, NULL);
     *size = needed + 1;
     if (!text) return RAPT_OK;
     if (capacity <= needed) return RAPT_BAD_ARGUMENT;
-    put_all(tokeniser, text);
+    put_all(tokenizer, text);
     text[needed] = 0;
     return RAPT_OK;
 }
 
 /* Reads a number and the space behind it; false: there is none, or one above most. */
-static bool take_number(const char *text, size_t size, size_t *at, int32_t most, int32_t *number)
+static bool take_number(const char *text, size_t size, size_t *at, int32_t max, int32_t *number)
 {
     size_t begin = *at;
     int32_t value = 0;
     for (; *at < size && text[*at] >= '0' && text[*at] <= '9'; ++*at) {
         int32_t digit = text[*at] - '0';
-        if (value > (most - digit) / 10) return false;
+        if (value > (max - digit) / 10) return false;
         value = 10 * value + digit;
     }
     size_t digits = *at - begin;
@@ -92,38 +92,38 @@ static rapt_status read_merges(const char *text, size_t body, size_t at, int32_t
                                int32_t *right, int32_t merges, rapt_message *why)
 {
     for (int32_t m = 0; m < merges; m++)
-        if (!take_number(text, body, &at, RAPT__VOCAB_MOST, &left[m]) ||
-            !take_number(text, body, &at, RAPT__VOCAB_MOST, &right[m]))
-            return rapt__fail(why, RAPT_BAD_FILE, "merge %d of the tokeniser cannot be read",
+        if (!take_number(text, body, &at, RAPT__VOCAB_MAX, &left[m]) ||
+            !take_number(text, body, &at, RAPT__VOCAB_MAX, &right[m]))
+            return rapt__fail(why, RAPT_BAD_FILE, "merge %d of the tokenizer cannot be read",
                               (int)m);
     if (at != body)
-        return rapt__fail(why, RAPT_BAD_FILE, "more follows the %d merges of the tokeniser",
+        return rapt__fail(why, RAPT_BAD_FILE, "more follows the %d merges of the tokenizer",
                           (int)merges);
     return RAPT_OK;
 }
 
-rapt_status rapt_tokeniser_create(rapt_tokeniser **tokeniser, const char *text, size_t size,
+rapt_status rapt_tokenizer_create(rapt_tokenizer **tokenizer, const char *text, size_t size,
                                   const rapt_allocator *allocator, rapt_message *why)
 {
-    if (!tokeniser || !text)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is NULL", text ? "tokeniser" : "text");
+    if (!tokenizer || !text)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is NULL", text ? "tokenizer" : "text");
     size_t at = sizeof head - 1, body;
     int32_t merges;
     if (size < at || memcmp(text, head, at) != 0)
-        return rapt__fail(why, RAPT_BAD_FILE, "the tokeniser does not begin with \"%s\"", head);
+        return rapt__fail(why, RAPT_BAD_FILE, "the tokenizer does not begin with \"%s\"", head);
     if (!sum_is_right(text, size, &body))
-        return rapt__fail(why, RAPT_BAD_FILE, "the tokeniser is damaged: its sum is wrong");
-    if (!take_number(text, body, &at, RAPT__VOCAB_MOST - RAPT__TOKEN_MERGES, &merges) ||
+        return rapt__fail(why, RAPT_BAD_FILE, "the tokenizer is damaged: its sum is wrong");
+    if (!take_number(text, body, &at, RAPT__VOCAB_MAX - RAPT__TOKEN_MERGES, &merges) ||
         (body - at) / SHORTEST_MERGE < (size_t)merges)
-        return rapt__fail(why, RAPT_BAD_FILE, "the tokeniser's number of merges is wrong");
+        return rapt__fail(why, RAPT_BAD_FILE, "the tokenizer's number of merges is wrong");
 
     rapt_allocator memory = rapt__allocator(allocator);
     size_t bytes = ((size_t)merges + 1) * 2 * sizeof(int32_t);
     int32_t *left = rapt__alloc(&memory, bytes);
-    if (!left) return rapt__fail(why, RAPT_NO_MEMORY, "no memory for a tokeniser");
+    if (!left) return rapt__fail(why, RAPT_NO_MEMORY, "no memory for a tokenizer");
     int32_t *right = left + merges + 1;
     rapt_status status = read_merges(text, body, at, left, right, merges, why);
-    if (!status) status = rapt__tokeniser_build(tokeniser, left, right, merges, &memory, why);
+    if (!status) status = rapt__tokenizer_build(tokenizer, left, right, merges, &memory, why);
     rapt__free(&memory, left, bytes);
     return status;
 }

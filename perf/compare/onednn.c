@@ -10,18 +10,18 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-enum { MOST_STEPS = 4, MOST_ARGUMENTS = 4 };
+enum { MAX_STEPS = 4, MAX_ARGUMENTS = 4 };
 
 struct step {
     dnnl_primitive_t primitive;
-    dnnl_exec_arg_t argument[MOST_ARGUMENTS];
+    dnnl_exec_arg_t argument[MAX_ARGUMENTS];
     int arguments;
 };
 
 struct work {
     dnnl_engine_t engine;
     dnnl_stream_t stream;
-    struct step step[MOST_STEPS];
+    struct step step[MAX_STEPS];
     int steps, threads;
     float *mask;
 };
@@ -221,15 +221,15 @@ struct work *onednn_attention(int pairs, int rows, int width, int causal, float 
     dnnl_dim_t n = (dnnl_dim_t)rows * width, cells = (dnnl_dim_t)rows * rows;
     dnnl_dims_t size = {pairs, rows, width}, stride = {n, width, 1};
     dnnl_memory_desc_t array = plain(3, size, stride);
-    dnnl_memory_desc_t turned =
+    dnnl_memory_desc_t transposed =
         plain(3, (dnnl_dims_t){pairs, width, rows}, (dnnl_dims_t){n, 1, width});
     dnnl_memory_desc_t scores =
         plain(3, (dnnl_dims_t){pairs, rows, rows}, (dnnl_dims_t){cells, rows, 1});
     dnnl_primitive_attr_t attr = scaled_by(scale);
     dnnl_memory_t weights = memory(w, &scores, DNNL_MEMORY_ALLOCATE);
-    struct step *s = add_product(w, &array, &turned, &scores, attr, NULL);
+    struct step *s = add_product(w, &array, &transposed, &scores, attr, NULL);
     add_argument(s, DNNL_ARG_SRC, memory(w, &array, q));
-    add_argument(s, DNNL_ARG_WEIGHTS, memory(w, &turned, k));
+    add_argument(s, DNNL_ARG_WEIGHTS, memory(w, &transposed, k));
     add_argument(s, DNNL_ARG_DST, weights);
     if (causal) add_mask(w, &scores, data_of(weights), rows);
     add_softmax(w, &scores, data_of(weights));

@@ -38,13 +38,13 @@ void ours_fill(float *x, size_t count, uint64_t key, float scale)
 EXPORT double ours_difference(const float *x, const float *y, size_t count);
 double ours_difference(const float *x, const float *y, size_t count)
 {
-    double far = 0, most = 0;
+    double far = 0, max = 0;
     for (size_t i = 0; i < count; i++) {
         double d = fabs((double)x[i] - (double)y[i]), m = fabs((double)y[i]);
         if (!(d <= far)) far = isnan(d) ? INFINITY : d;
-        if (m > most) most = m;
+        if (m > max) max = m;
     }
-    return most > 0 ? far / most : far;
+    return max > 0 ? far / max : far;
 }
 
 /* ---- attention ---- */
@@ -55,7 +55,7 @@ struct attention_work {
     rapt_attention a;
     float *array[ARRAYS], *lse;
     size_t count; /* floats of an array */
-    void *scratch;
+    void *workspace;
 };
 
 EXPORT struct attention_work *ours_attention_create(int batch, int heads, int rows, int width,
@@ -67,14 +67,15 @@ struct attention_work *ours_attention_create(int batch, int heads, int rows, int
     *w = (struct attention_work){.a = rapt_attention_make(batch, heads, rows, rows, width)};
     w->a.threads = threads;
     w->a.mask.causal = causal;
-    w->a.mask.corner = causal ? RAPT_CORNER_TOP_LEFT : RAPT_CORNER_NONE;
+    w->a.mask.causal_alignment =
+        causal ? RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT : RAPT_CAUSAL_ALIGNMENT_NONE;
     w->count = (size_t)batch * (size_t)heads * (size_t)rows * (size_t)width;
     for (int i = 0; i < ARRAYS; i++) {
         w->array[i] = bench_floats(w->count);
         ours_fill(w->array[i], w->count, (uint64_t)i + 1, i <= DOUT ? 2 : 0);
     }
     w->lse = bench_floats(w->count / (size_t)width);
-    w->scratch = bench_alloc(rapt_attention_scratch(&w->a));
+    w->workspace = bench_alloc(rapt_attention_workspace(&w->a));
     return w;
 }
 
@@ -89,7 +90,7 @@ void ours_attention_forward(struct attention_work *w, int times)
 {
     for (int i = 0; i < times; i++)
         check(rapt_attention_forward(&w->a, w->array[Q], w->array[K], w->array[V], w->array[OUT],
-                                     w->lse, w->scratch),
+                                     w->lse, w->workspace),
               NULL);
 }
 
@@ -103,7 +104,7 @@ void ours_attention_backward(struct attention_work *w, int times)
                   &w->a, w->array[Q], w->array[K], w->array[V], w->array[OUT], w->lse,
                   w->array[DOUT],
                   &(rapt_gradients){.q = w->array[DQ], .k = w->array[DK], .v = w->array[DV]},
-                  w->scratch),
+                  w->workspace),
               NULL);
     }
 }
@@ -113,7 +114,7 @@ void ours_attention_free(struct attention_work *w)
 {
     for (int i = 0; i < ARRAYS; i++) bench_free(w->array[i]);
     bench_free(w->lse);
-    bench_free(w->scratch);
+    bench_free(w->workspace);
     bench_free(w);
 }
 
@@ -153,7 +154,7 @@ float *ours_product_array(struct product_work *w, int index)
 static void multiply(struct team *team, void *argument)
 {
     const struct product_work *w = argument;
-    const struct crew c = {team, rapt__kernels(), w->pack, false};
+    const struct exec_context c = {team, rapt__kernels(), w->pack, false};
     const struct linear linear = {w->panels, NULL, w->in, w->out};
     for (int i = 0; i < w->times; i++)
         rapt__linear_forward(&c, &linear, w->x, w->in, w->rows, w->y, w->out, 0, NULL);

@@ -44,13 +44,13 @@ static struct model_work *create(const struct model_shape *s)
 {
     struct model_work *w = bench_alloc(sizeof *w);
     rapt_message why = {""};
-    rapt_config config = {.kind = RAPT_ENCODER_DECODER,
+    rapt_config config = {.kind = RAPT_KIND_ENCODER_DECODER,
                           .source_vocab = s->vocab,
                           .target_vocab = s->vocab,
                           .positions = s->source > s->target ? s->source : s->target,
                           .width = s->width,
                           .heads = s->heads,
-                          .hidden = s->hidden,
+                          .ffn_width = s->hidden,
                           .encoder_layers = s->encoder_layers,
                           .decoder_layers = s->decoder_layers,
                           .tie = RAPT_TIE_ALL};
@@ -101,7 +101,7 @@ struct model_work *ours_train_create(const struct model_shape *s, float rate)
                                 s->threads};
     o.rate = rate, o.warmup = 0, o.schedule = RAPT_SCHEDULE_CONSTANT;
     o.beta1 = 0.9f, o.beta2 = 0.98f, o.epsilon = 1e-9f, o.weight_decay = 0, o.clip_norm = 0;
-    o.label_smoothing = 0.1f, o.dropout = o.attention_dropout = o.hidden_dropout = 0;
+    o.label_smoothing = 0.1f, o.dropout = o.attention_dropout = o.ffn_dropout = 0;
     w->target = draw_tokens(s->batch, s->target + 1, s->vocab, 2);
     check(rapt_trainer_create(&w->trainer, w->model, &o, &limits, NULL, &why), &why);
     return w;
@@ -139,10 +139,10 @@ struct model_work *ours_translate_create(const struct model_shape *s)
 EXPORT const int32_t *ours_translate(struct model_work *w);
 const int32_t *ours_translate(struct model_work *w)
 {
-    static const int32_t never[] = {END};
+    static const int32_t suppressed[] = {END};
     rapt_message why = {""};
     rapt_generate_options o = rapt_generate_options_default(BEGIN, END);
-    o.max_length = w->shape.target, o.never = never, o.never_count = 1;
+    o.max_length = w->shape.target, o.suppressed = suppressed, o.suppressed_count = 1;
     check(rapt_generate(w->session, &w->source, &o, w->ids, w->counts, NULL, &why), &why);
     return w->ids;
 }

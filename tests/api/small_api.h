@@ -10,7 +10,7 @@ static const rapt_config api_config = {.source_vocab = 60,
                                        .positions = 40,
                                        .width = 40,
                                        .heads = 4,
-                                       .hidden = 50,
+                                       .ffn_width = 50,
                                        .encoder_layers = 2,
                                        .decoder_layers = 2,
                                        .tie = RAPT_TIE_OUTPUT};

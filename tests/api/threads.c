@@ -38,9 +38,9 @@ static uint64_t attend(int threads)
     rapt_attention a = rapt_attention_make(1, HEADS, QUERIES, QUERIES, WIDTH);
     a.threads = threads;
     struct arrays *x = aligned_alloc(64, sizeof *x);
-    void *scratch = aligned_alloc(64, (rapt_attention_scratch(&a) + 63) / 64 * 64);
+    void *workspace = aligned_alloc(64, (rapt_attention_workspace(&a) + 63) / 64 * 64);
     uint64_t first = 0;
-    bool good = x && scratch;
+    bool good = x && workspace;
     for (int i = 0; good && i < FLOATS; i++) {
         x->q[i] = sinf((float)i), x->k[i] = cosf((float)i);
         x->v[i] = sinf(3 * (float)i), x->dout[i] = cosf(3 * (float)i);
@@ -48,13 +48,14 @@ static uint64_t attend(int threads)
     for (int i = 0; good && i < CALLS; i++) {
         const rapt_gradients d = {.q = x->dq, .k = x->dk, .v = x->dv};
         memset(x->dq, 0, 3 * sizeof x->dq);
-        good = !rapt_attention_forward(&a, x->q, x->k, x->v, x->out, x->lse, scratch) &&
-               !rapt_attention_backward(&a, x->q, x->k, x->v, x->out, x->lse, x->dout, &d, scratch);
+        good =
+            !rapt_attention_forward(&a, x->q, x->k, x->v, x->out, x->lse, workspace) &&
+            !rapt_attention_backward(&a, x->q, x->k, x->v, x->out, x->lse, x->dout, &d, workspace);
         uint64_t h = api_hash(api_hash(1, x->out, sizeof x->out), x->dq, 3 * sizeof x->dq);
         good = good && (i == 0 || h == first);
         first = h;
     }
-    free(scratch);
+    free(workspace);
     free(x);
     return good ? first : 0;
 }
@@ -141,7 +142,7 @@ static void test_number_that_grows(void **state)
     rapt_model *model = small_model(&api_config, 1);
     rapt_limits limits = {.batch = 3, .beams = 3, .source_tokens = 40, .target_length = 12};
     rapt_train_options options = rapt_train_options_default();
-    rapt_train_limits most = {3, 40, 40, 0};
+    rapt_train_limits max = {3, 40, 40, 0};
     rapt_session *session;
     rapt_trainer *trainer;
     rapt_report report;
@@ -153,7 +154,7 @@ static void test_number_that_grows(void **state)
     o.beams = 3;
     openmp_would_use(1);
     assert_int_equal(rapt_session_create(&session, model, &limits, NULL, NULL), 0);
-    assert_int_equal(rapt_trainer_create(&trainer, model, &options, &most, NULL, NULL), 0);
+    assert_int_equal(rapt_trainer_create(&trainer, model, &options, &max, NULL, NULL), 0);
     openmp_would_use(8);
     small_fill(&batch, 60, lengths, 3, 1);
     assert_int_equal(rapt_generate(session, &batch.tokens, &o, ids, counts, scores, NULL), 0);

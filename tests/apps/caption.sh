@@ -17,10 +17,10 @@ value() {
 
 "$program" --quick --json --svg page.svg >out || fail "exit code $?"
 [ "$(wc -l <out)" -eq 1 ] || fail "not one line of JSON"
-echo "exact $(value exact); weight $(value weight_colour) and $(value weight_shape)," \
+echo "exact $(value exact); weight $(value weight_color) and $(value weight_shape)," \
     "by chance $(value chance)"
 awk "BEGIN { exit !($(value exact) >= 0.8 && $(value chance) > 0.1 && $(value chance) < 0.3 &&
-    $(value weight_colour) >= 2 * $(value chance) && $(value weight_shape) >= 2 * $(value chance)) }" ||
+    $(value weight_color) >= 2 * $(value chance) && $(value weight_shape) >= 2 * $(value chance)) }" ||
     fail "the claim fails"
 grep -q '"claim":true' out || fail "it says so itself"
 grep -q '</svg>' page.svg || fail "the picture is not whole"

@@ -221,7 +221,7 @@ static int count_words(struct forms *forms, const char *text, int step)
     return words;
 }
 
-static void check_side(const char *name, bool target, int least_forms)
+static void check_side(const char *name, bool target, int min_forms)
 {
     static struct forms forms;
     double sum = 0;
@@ -239,7 +239,7 @@ static void check_side(const char *name, bool target, int least_forms)
         if (forms.times[i] < forms.times[rarest]) rarest = i;
     print_message("%s: %d forms, the rarest %d times (%s), mean length %.2f\n", name, forms.count,
                   forms.times[rarest], forms.form[rarest], sum / TRAIN);
-    assert_true(forms.count >= least_forms);
+    assert_true(forms.count >= min_forms);
     assert_true(forms.times[rarest] >= 15);
     assert_true(sum / TRAIN > 6.5 && sum / TRAIN < 8.5);
 }

@@ -17,7 +17,7 @@
 
 const char program_name[] = "kit";
 
-enum { MOST = 4096 };
+enum { MAX = 4096 };
 
 static void fill(struct random *random, float *x, int count)
 {
@@ -42,7 +42,7 @@ struct layer {
 /* sum of y dy, in double. */
 static double along(const struct layer *layer, const float *x, const float *dy)
 {
-    static float y[MOST];
+    static float y[MAX];
     double sum = 0;
     memset(y, 0, sizeof y);
     layer->forward(layer, x, y);
@@ -67,7 +67,7 @@ static void compare(const struct layer *layer, float *number, float gradient, co
 
 static void judge(struct layer *layer)
 {
-    static float x[MOST], y[MOST], dx[MOST], dy[MOST];
+    static float x[MAX], y[MAX], dx[MAX], dy[MAX];
     struct random random = random_from(3, 1);
     int inputs = layer->rows * layer->in, outputs = layer->rows * layer->out;
     fill(&random, x, inputs);
@@ -170,7 +170,7 @@ static void test_linear(void **state)
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         struct random random = random_from(1, i);
         struct layer layer = make(sizes[i][0], sizes[i][1], sizes[i][2], linear_f, linear_b);
-        params_create(&layer.params, MOST);
+        params_create(&layer.params, MAX);
         linear_create(&layer.linear, &layer.params, &random, layer.in, layer.out, i % 2 == 0);
         judge(&layer);
         params_free(&layer.params);
@@ -181,7 +181,7 @@ static void test_norm(void **state)
 {
     struct layer layer = make(3, 10, 10, norm_f, norm_b);
     (void)state;
-    params_create(&layer.params, MOST);
+    params_create(&layer.params, MAX);
     norm_create(&layer.norm, &layer.params, layer.in);
     for (int j = 0; j < 10; j++) layer.norm.gain[j] = 1 + 0.1F * (float)j;
     judge(&layer);
@@ -197,7 +197,7 @@ static void test_attend(void **state)
         struct attend attend;
         float x[48], y[48] = {0}, weights[9];
         layer.attend = &attend;
-        params_create(&layer.params, MOST);
+        params_create(&layer.params, MAX);
         attend_create(&attend, &layer.params, &random, 8, 2, causal);
         judge(&layer);
         fill(&random, x, 48);
@@ -234,7 +234,7 @@ static void test_embed(void **state)
     const int ids[] = {3, 0, 3};
     float y[15] = {0}, dy[15];
     (void)state;
-    params_create(&params, MOST);
+    params_create(&params, MAX);
     embed_create(&embed, &params, &random, 4, 5);
     embed_forward(&embed, 3, ids, y);
     assert_memory_equal(y, embed.table + 15, 5 * sizeof *y);
@@ -330,7 +330,7 @@ static void test_svg(void **state)
     close(file);
     assert_int_equal(svg_open(&svg, path, 300, 200), EXIT_FINE);
     chart_frame(&svg, &chart);
-    chart_curve(&svg, &chart, 2, xs, ys, chart_colours[0]);
+    chart_curve(&svg, &chart, 2, xs, ys, chart_colors[0]);
     shade_map(&svg, 200, 60, 24, 2, 2, names, names, weights);
     assert_int_equal(svg_close(&svg), EXIT_FINE);
     FILE *again = fopen(path, "r");

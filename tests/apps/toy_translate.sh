@@ -144,17 +144,17 @@ check "two vocabularies" grep -q '"vocabulary":"separate"' again
 code 0 "$program" translate --model apart <source >again
 
 # Another attention: chosen, named, kept in the model and by its checkpoint.
-variant="--score additive --cross-keys local-p --cross-weighing gumbel --radius 3 --temperature 0.5"
+variant="--score additive --cross-locality local-p --cross-normalizer gumbel --radius 3 --temperature 0.5"
 code 0 "$program" train $options $variant --out other --steps 6
 code 0 "$program" train $options $variant --out others --steps 3
 code 0 "$program" train $options $variant --out others --steps 6 --threads 1 --resume
 check "resuming gives the same model" cmp other others
 code 1 "$program" train $options --score additive --out others --steps 9 --resume
-check "the option is named" grep -q "was made with cross-keys local-p, not cross-keys global" err
+check "the option is named" grep -q "was made with cross-locality local-p, not cross-locality global" err
 code 0 "$program" info --model other >again
 check "the score is shown" grep -q "^cross_score  *additive" again
-check "the keys" grep -q "^cross_reach  *local-p" again
-check "the weighing" grep -q "^cross_weighing  *gumbel" again
+check "the keys" grep -q "^cross_locality  *local-p" again
+check "the weighing" grep -q "^cross_normalizer  *gumbel" again
 check "the temperature" grep -q "^cross_temperature  *0.5" again
 code 0 "$program" evaluate --model other --data test.tsv --json >again
 code 0 "$program" attend --model other "red old new" >again
@@ -167,9 +167,9 @@ for key in exact heldout train_pairs seconds threads; do
     check "demo --json: $key" grep -q "\"$key\":[0-9]" again
 done
 check "nothing else" [ "$(wc -l <again)" -eq 1 ]
-code 0 "$program" demo --steps 2 --score cosine --weighing straight-through --json --out chosen
+code 0 "$program" demo --steps 2 --score cosine --normalizer straight-through --json --out chosen
 code 0 "$program" info --model chosen --json >again
-check "the demo's attention" grep -q '"self_weighing":"straight-through"' again
+check "the demo's attention" grep -q '"self_normalizer":"straight-through"' again
 code 0 "$program" demo --write-corpus corpus.tsv
 check "corpus" [ "$(wc -l <corpus.tsv)" -ge 20000 ]
 [ $failures -eq 0 ]

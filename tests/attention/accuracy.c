@@ -122,7 +122,7 @@ static struct contest make_contest(const struct choice *c, uint64_t seed)
     n.f = (struct float_net){.score = (int)c->score, .T = c->queries, .S = c->keys};
     n.d = (struct double_net){.score = (int)c->score, .T = c->queries, .S = c->keys};
     n.f.K = n.d.K = c->key_width, n.f.V = n.d.V = c->value_width;
-    n.f.N = n.d.N = l->hidden, n.f.C = n.d.C = l->channels, n.f.J = n.d.J = l->taps;
+    n.f.N = n.d.N = l->hidden, n.f.C = n.d.C = l->channels, n.f.J = n.d.J = l->filter_width;
     measure(&n);
     copy_inputs(&n);
     run_forward(&n.x);
@@ -141,7 +141,7 @@ static void drop_contest(struct contest *n)
 /* Errors of one array, of the library [0] and of the naive loops [1]: root of the mean square
    beside that of what is right, and the greatest beside the greatest. */
 struct errors {
-    double mean[2], most[2];
+    double mean[2], max[2];
 };
 static struct errors errors_of(const struct contest *n, int array)
 {
@@ -152,12 +152,12 @@ static struct errors errors_of(const struct contest *n, int array)
         const float got[] = {n->array[array].to[in_trial(n, array, i)], n->f.to[array][i]};
         for (int k = 0; k < 2; k++) {
             double error = fabs((double)got[k] - right);
-            e.mean[k] += error * error, e.most[k] = fmax(e.most[k], error);
+            e.mean[k] += error * error, e.max[k] = fmax(e.max[k], error);
         }
         all += right * right, size = fmax(size, fabs(right));
     }
     for (int k = 0; k < 2 && all > 0; k++)
-        e.mean[k] = sqrt(e.mean[k] / all), e.most[k] = e.most[k] / size;
+        e.mean[k] = sqrt(e.mean[k] / all), e.max[k] = e.max[k] / size;
     return e;
 }
 
@@ -169,7 +169,7 @@ static int lost(const struct errors *e, int array, size_t n, bool loud)
 {
     bool out = array == NET_OUT;
     double enough = (out ? 4 : loud ? 12 : 8) * 0x1p-23, limit = (loud ? 16 : 8) * 0x1p-23;
-    if (out && e->most[0] > fmax(e->most[1], limit)) return 1;
+    if (out && e->max[0] > fmax(e->max[1], limit)) return 1;
     return e->mean[0] > fmax(e->mean[1] * (!out && (loud || n < 200) ? 1.5 : 1), enough);
 }
 

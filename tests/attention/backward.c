@@ -2,14 +2,14 @@
 #include "judge.h"
 
 /* By the definition along one direction through each array, and `most` elements of each. */
-static void try_choice(const struct choice *c, uint64_t seed, int most)
+static void try_choice(const struct choice *c, uint64_t seed, int max)
 {
     struct trial x = make_trial(c, seed);
     struct judge j;
     run_forward(&x);
     run_backward(&x);
     assert_true(make_judge(&j, &x, choice_text(c)));
-    judge_backward(&j, 1, most);
+    judge_backward(&j, 1, max);
     drop_judge(&j);
     drop_trial(&x);
 }
@@ -41,7 +41,7 @@ static void blocks(void **state)
                              .keys = 270,
                              .key_width = 5,
                              .value_width = 3,
-                             .corner = RAPT_CORNER_BOTTOM_RIGHT,
+                             .causal_alignment = RAPT_CAUSAL_ALIGNMENT_LOWER_RIGHT,
                              .causal = true};
     try_choice(&c, 1, 12);
     struct choice d = c;
@@ -61,8 +61,8 @@ static void masks(void **state)
                                  .keys = 2 + kinds % 7,
                                  .key_width = 3,
                                  .value_width = 2,
-                                 .corner =
-                                     kinds & 2 ? RAPT_CORNER_TOP_LEFT : RAPT_CORNER_BOTTOM_RIGHT,
+                                 .causal_alignment = kinds & 2 ? RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT
+                                                               : RAPT_CAUSAL_ALIGNMENT_LOWER_RIGHT,
                                  .causal = kinds & 4,
                                  .window = kinds & 8,
                                  .before = 2,
@@ -72,7 +72,7 @@ static void masks(void **state)
                                  .bias = kinds & 64 ? SHARED | kinds / 3 % 8 : NONE,
                                  .ragged = kinds % 3 == 0,
                                  .dropout = kinds % 5 == 0 ? 0.3f : 0,
-                                 .score = (rapt_score)(kinds % RAPT_SCORES),
+                                 .score = (rapt_score)(kinds % RAPT_SCORE_COUNT),
                                  .learned = true,
                                  .scale = kinds % 11 == 0 ? -0.7f : 0};
         try_choice(&c, ++seed, 25);
@@ -108,16 +108,16 @@ static void adds(void **state)
     run_backward(&x);
     float *dq = zeros(x.nq), *dv = zeros(x.nv);
     for (size_t i = 0; i < x.nq; i++) dq[i] = 2;
-    void *scratch = make_scratch(&x.a);
+    void *workspace = make_workspace(&x.a);
     assert_int_equal(rapt_attention_backward(&x.a, x.q, x.k, x.v, x.out, x.lse, x.dout,
-                                             &(rapt_gradients){.q = dq}, scratch),
+                                             &(rapt_gradients){.q = dq}, workspace),
                      RAPT_OK);
     assert_int_equal(rapt_attention_backward(&x.a, x.q, x.k, x.v, x.out, x.lse, x.dout,
-                                             &(rapt_gradients){.v = dv}, scratch),
+                                             &(rapt_gradients){.v = dv}, workspace),
                      RAPT_OK);
     for (size_t i = 0; i < x.nq; i++) assert_true(dq[i] == 2 + x.dq[i]);
     assert_true(same_bits(dv, x.dv, x.nv));
-    free(dq), free(dv), free(scratch);
+    free(dq), free(dv), free(workspace);
     drop_trial(&x);
 }
 

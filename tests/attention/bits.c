@@ -17,7 +17,7 @@ static const struct choice choices[] = {
      .keys = 300,
      .key_width = 64,
      .value_width = 64,
-     .corner = RAPT_CORNER_BOTTOM_RIGHT,
+     .causal_alignment = RAPT_CAUSAL_ALIGNMENT_LOWER_RIGHT,
      .causal = true},
     {.batch = 3,
      .heads = 4,
@@ -27,7 +27,7 @@ static const struct choice choices[] = {
      .key_width = 16,
      .value_width = 16,
      .ragged = true,
-     .corner = RAPT_CORNER_TOP_LEFT,
+     .causal_alignment = RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT,
      .causal = true,
      .dropout = 0.3f},
     {.batch = 2,
@@ -36,7 +36,7 @@ static const struct choice choices[] = {
      .keys = 260,
      .key_width = 7,
      .value_width = 5,
-     .corner = RAPT_CORNER_BOTTOM_RIGHT,
+     .causal_alignment = RAPT_CAUSAL_ALIGNMENT_LOWER_RIGHT,
      .window = true,
      .before = 30,
      .after = 2,
@@ -81,7 +81,7 @@ static const struct choice choices[] = {
      .learned = true,
      .hidden = 18,
      .previous = true,
-     .weighing = RAPT_WEIGH_GUMBEL,
+     .normalizer = RAPT_NORMALIZER_GUMBEL_SOFTMAX,
      .temperature = 0.5f},
     {.batch = 2,
      .heads = 4,
@@ -92,9 +92,9 @@ static const struct choice choices[] = {
      .value_width = 17,
      .score = RAPT_SCORE_GENERAL,
      .learned = true,
-     .reach = RAPT_REACH_LOCAL_P,
+     .locality = RAPT_LOCALITY_LOCAL_P,
      .radius = 20,
-     .weighing = RAPT_WEIGH_STRAIGHT_THROUGH},
+     .normalizer = RAPT_NORMALIZER_STRAIGHT_THROUGH},
     {.batch = 3,
      .heads = 2,
      .queries = 70,
@@ -102,7 +102,7 @@ static const struct choice choices[] = {
      .key_width = 16,
      .value_width = 32,
      .ragged = true,
-     .corner = RAPT_CORNER_BOTTOM_RIGHT,
+     .causal_alignment = RAPT_CAUSAL_ALIGNMENT_LOWER_RIGHT,
      .causal = true,
      .score = RAPT_SCORE_COSINE,
      .learned = true,
@@ -118,12 +118,12 @@ static const struct choice choices[] = {
      .keys = 130,
      .key_width = 10,
      .value_width = 10,
-     .corner = RAPT_CORNER_TOP_LEFT,
+     .causal_alignment = RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT,
      .score = RAPT_SCORE_LOCATION,
      .learned = true,
-     .reach = RAPT_REACH_LOCAL_M,
+     .locality = RAPT_LOCALITY_LOCAL_M,
      .radius = 12.5f,
-     .weighing = RAPT_WEIGH_SAMPLE,
+     .normalizer = RAPT_NORMALIZER_SAMPLE,
      .rewards = true},
 };
 enum { CHOICES = sizeof choices / sizeof *choices };
@@ -166,12 +166,12 @@ static void alone(const struct trial *x, int b, int h, int t, int rows, float *o
     a.out = (rapt_stride){0, 0, a.value_width};
     int counts[] = {x->a.queries - t == rows ? x->a.keys : x->a.keys - (x->a.queries - t - rows)};
     if (a.mask.causal) a.mask.key_counts = counts; /* moves the corner to these rows */
-    void *scratch = make_scratch(&a);
+    void *workspace = make_workspace(&a);
     assert_int_equal(rapt_attention_forward(&a, x->q + b * q->batch + h * q->head + t * q->row,
                                             x->k + b * k->batch + h * k->head,
-                                            x->v + b * v->batch + h * v->head, out, lse, scratch),
+                                            x->v + b * v->batch + h * v->head, out, lse, workspace),
                      RAPT_OK);
-    free(scratch);
+    free(workspace);
 }
 
 static void rows_alone(void **state)
@@ -186,7 +186,8 @@ static void rows_alone(void **state)
                                  .key_width = 24,
                                  .value_width = 37,
                                  .causal = causal,
-                                 .corner = causal ? RAPT_CORNER_BOTTOM_RIGHT : RAPT_CORNER_NONE};
+                                 .causal_alignment = causal ? RAPT_CAUSAL_ALIGNMENT_LOWER_RIGHT
+                                                            : RAPT_CAUSAL_ALIGNMENT_NONE};
         struct trial x = make_trial(&c, 5);
         float *out = zeros((size_t)(57 * c.value_width)), lse[57];
         x.a.threads = 1;
@@ -228,12 +229,13 @@ static void sequences_alone(void **state)
             int first_q = a.query_starts[b], first_k = a.key_starts[b];
             a.queries = oracle_queries(&x.a, b), a.keys = oracle_keys(&x.a, b);
             a.batch = 1, a.query_starts = a.key_starts = NULL;
-            void *scratch = make_scratch(&a);
-            assert_int_equal(rapt_attention_forward(
-                                 &a, x.q + first_q * a.q.row, x.k + first_k * a.k.row,
-                                 x.v + first_k * a.v.row, out + first_q * a.out.row, lse, scratch),
+            void *workspace = make_workspace(&a);
+            assert_int_equal(rapt_attention_forward(&a, x.q + first_q * a.q.row,
+                                                    x.k + first_k * a.k.row,
+                                                    x.v + first_k * a.v.row,
+                                                    out + first_q * a.out.row, lse, workspace),
                              RAPT_OK);
-            free(scratch);
+            free(workspace);
             for (int h = 0; h < c.heads; h++)
                 assert_true(same_bits(lse + h * a.queries,
                                       x.lse + h * x.query_starts[c.batch] + first_q,
@@ -255,7 +257,7 @@ static void later_keys(void **state)
                              .keys = 150,
                              .key_width = 16,
                              .value_width = 16,
-                             .corner = RAPT_CORNER_TOP_LEFT,
+                             .causal_alignment = RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT,
                              .causal = true};
     struct trial x = make_trial(&c, 9);
     run_forward(&x);

@@ -4,7 +4,7 @@
 
 #include "attention/attention.h"
 
-enum { SEQUENCES = 6, MOST = 150, KEY_HEADS = 2, HEADS = 6, KW = 12, VW = 20 };
+enum { SEQUENCES = 6, MAX = 150, KEY_HEADS = 2, HEADS = 6, KW = 12, VW = 20 };
 enum {
     K_ROW = KEY_HEADS * KW + 3,
     V_ROW = KEY_HEADS * VW,
@@ -26,8 +26,8 @@ static void make_pair(struct pair *p, int threads)
 {
     *p = (struct pair){.random = 11, .threads = threads};
     for (int i = 0; i < SEQUENCES; i++) {
-        p->k[i] = zeros(MOST * K_ROW), p->v[i] = zeros(MOST * V_ROW);
-        p->capacity[i] = MOST - i % 2;
+        p->k[i] = zeros(MAX * K_ROW), p->v[i] = zeros(MAX * V_ROW);
+        p->capacity[i] = MAX - i % 2;
     }
     rapt__cache_layout(&p->cache, SEQUENCES, p->capacity, KEY_HEADS, KW, VW, &p->arena);
     assert_int_equal(rapt__arena_reserve(&p->arena, NULL), RAPT_OK);
@@ -46,7 +46,7 @@ struct job {
     const int *starts, *parents;
     const float *k, *v;
     struct cached_queries queries;
-    void *scratch;
+    void *workspace;
 };
 
 static void append_work(struct team *team, void *argument)
@@ -58,21 +58,21 @@ static void append_work(struct team *team, void *argument)
 static void attend_work(struct team *team, void *argument)
 {
     struct job *j = argument;
-    rapt__cache_attend(team, &j->p->cache, &j->queries, j->scratch);
+    rapt__cache_attend(team, &j->p->cache, &j->queries, j->workspace);
 }
 
 static void move_work(struct team *team, void *argument)
 {
     struct job *j = argument;
-    rapt__cache_move(team, &j->p->cache, j->parents);
+    rapt__cache_reorder(team, &j->p->cache, j->parents);
 }
 
 /* Appends up to `most` rows to each sequence. */
-static void append(struct pair *p, int most)
+static void append(struct pair *p, int max)
 {
     int starts[SEQUENCES + 1] = {0};
     for (int i = 0; i < SEQUENCES; i++) {
-        int n = draw_below(&p->random, most + 1), left = p->capacity[i] - p->counts[i];
+        int n = draw_below(&p->random, max + 1), left = p->capacity[i] - p->counts[i];
         starts[i + 1] = starts[i] + (n < left ? n : left);
     }
     float *k = draw_floats(&p->random, (size_t)(starts[SEQUENCES] * K_ROW), 1);
@@ -105,11 +105,12 @@ static void plain(const struct pair *p, int sequence, int n, bool causal, const 
                         .v = {0, VW, V_ROW},
                         .out = {0, VW, OUT_ROW},
                         .threads = 1};
-    if (causal) a.mask.corner = RAPT_CORNER_BOTTOM_RIGHT, a.mask.causal = 1;
-    void *scratch = make_scratch(&a);
+    if (causal) a.mask.causal_alignment = RAPT_CAUSAL_ALIGNMENT_LOWER_RIGHT, a.mask.causal = 1;
+    void *workspace = make_workspace(&a);
     assert_int_equal(
-        rapt_attention_forward(&a, q, p->k[sequence], p->v[sequence], out, lse, scratch), RAPT_OK);
-    free(scratch);
+        rapt_attention_forward(&a, q, p->k[sequence], p->v[sequence], out, lse, workspace),
+        RAPT_OK);
+    free(workspace);
 }
 
 static bool same_rows(const float *x, const float *y, int rows)
@@ -120,23 +121,23 @@ static bool same_rows(const float *x, const float *y, int rows)
 }
 
 /* Queries that read sequences `of` (NULL: each its own), up to `most` rows each. */
-static void compare(struct pair *p, int count, const int *of, int most, bool causal)
+static void compare(struct pair *p, int count, const int *of, int max, bool causal)
 {
     int starts[3 * SEQUENCES + 1] = {0};
     for (int i = 0; i < count; i++)
         starts[i + 1] =
-            starts[i] + (draw_below(&p->random, 4) ? draw_below(&p->random, most + 1) : 1);
+            starts[i] + (draw_below(&p->random, 4) ? draw_below(&p->random, max + 1) : 1);
     int rows = starts[count];
     float *q = draw_floats(&p->random, (size_t)(rows * Q_ROW), 1);
     float *out = zeros((size_t)(rows * OUT_ROW)), *lse = zeros((size_t)(rows * HEADS));
     float *out1 = zeros((size_t)(rows * OUT_ROW)), *lse1 = zeros((size_t)(rows * HEADS));
-    const rapt_attention like = {.heads = HEADS,
+    const rapt_attention spec = {.heads = HEADS,
                                  .key_width = KW,
                                  .value_width = VW,
                                  .mask.causal = causal,
                                  .threads = p->threads};
-    struct job job = {.p = p, .scratch = malloc(rapt__cache_scratch(&like, MOST) + 1)};
-    job.queries = (struct cached_queries){.like = &like,
+    struct job job = {.p = p, .workspace = malloc(rapt__cache_workspace(&spec, MAX) + 1)};
+    job.queries = (struct cached_queries){.spec = &spec,
                                           .count = count,
                                           .starts = starts,
                                           .sequence = of,
@@ -153,7 +154,7 @@ static void compare(struct pair *p, int count, const int *of, int most, bool cau
         for (int h = 0; h < HEADS; h++)
             assert_true(same_bits(lse + h * rows + starts[i], lse1 + h * n, (size_t)n));
     }
-    free(q), free(out), free(lse), free(out1), free(lse1), free(job.scratch);
+    free(q), free(out), free(lse), free(out1), free(lse1), free(job.workspace);
 }
 
 static void grows(void **state)
@@ -182,10 +183,10 @@ static void move(struct pair *p, const int *parents)
     float *k[SEQUENCES], *v[SEQUENCES];
     int counts[SEQUENCES];
     for (int i = 0; i < SEQUENCES; i++) {
-        k[i] = zeros(MOST * K_ROW), v[i] = zeros(MOST * V_ROW);
+        k[i] = zeros(MAX * K_ROW), v[i] = zeros(MAX * V_ROW);
         counts[i] = p->counts[parents[i]];
-        memcpy(k[i], p->k[parents[i]], MOST * K_ROW * sizeof(float));
-        memcpy(v[i], p->v[parents[i]], MOST * V_ROW * sizeof(float));
+        memcpy(k[i], p->k[parents[i]], MAX * K_ROW * sizeof(float));
+        memcpy(v[i], p->v[parents[i]], MAX * V_ROW * sizeof(float));
     }
     for (int i = 0; i < SEQUENCES; i++) {
         free(p->k[i]), free(p->v[i]);

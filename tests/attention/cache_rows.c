@@ -8,31 +8,31 @@ enum { ROWS = 41, KEY_HEADS = 2, HEADS = 4, WIDTH = 12, VALUES = 20 };
 
 struct scene {
     struct trial x;
-    rapt_attention like;
+    rapt_attention spec;
     int width; /* of prepared rows */
     struct cache cache;
-    struct looks looks;
+    struct attention_history history;
     struct arena arena;
     float *packed, *keys, *values;           /* keys, values: [ROWS][KEY_HEADS][width, VALUES] */
-    float *q, *hidden, *centres, *out, *lse; /* of one call */
+    float *q, *hidden, *centers, *out, *lse; /* of one call */
     int first, starts[2];
-    void *scratch;
+    void *workspace;
 };
 
 static void lay_out(struct scene *s)
 {
     const int capacity[] = {ROWS};
     rapt__cache_layout(&s->cache, 1, capacity, KEY_HEADS, s->width, VALUES, &s->arena);
-    rapt__looks_layout(&s->looks, 1, HEADS, ROWS, &s->arena);
-    s->packed = rapt__arena_floats(&s->arena, rapt__score_packed(&s->like) + 1, 1);
+    rapt__history_layout(&s->history, 1, HEADS, ROWS, &s->arena);
+    s->packed = rapt__arena_floats(&s->arena, rapt__score_packed(&s->spec) + 1, 1);
     s->keys = rapt__arena_floats(&s->arena, ROWS * KEY_HEADS, (size_t)s->width);
     s->values = rapt__arena_floats(&s->arena, ROWS * KEY_HEADS, VALUES);
     s->q = rapt__arena_floats(&s->arena, ROWS * HEADS, (size_t)s->width);
     s->hidden = rapt__arena_floats(&s->arena, ROWS * HEADS, 8);
-    s->centres = rapt__arena_floats(&s->arena, ROWS, HEADS);
+    s->centers = rapt__arena_floats(&s->arena, ROWS, HEADS);
     s->out = rapt__arena_floats(&s->arena, ROWS * HEADS, VALUES);
     s->lse = rapt__arena_floats(&s->arena, ROWS, HEADS);
-    s->scratch = rapt__arena_take(&s->arena, 1, rapt__cache_scratch(&s->like, ROWS));
+    s->workspace = rapt__arena_take(&s->arena, 1, rapt__cache_workspace(&s->spec, ROWS));
 }
 
 static const float *at(const float *data, const rapt_stride *s, int head, int row)
@@ -48,12 +48,12 @@ static void append(struct team *team, void *argument)
     const rapt_attention *a = &s->x.a;
     const struct rows_given rows = {1,        starts,  NULL, s->x.k,       a->k.head,
                                     a->k.row, s->keys, W,    W * KEY_HEADS};
-    rapt__score_pack(team, &s->like, s->packed);
-    if (rapt__score_changes(&s->like, true)) rapt__score_keys(team, &s->like, s->packed, &rows);
+    rapt__score_pack(team, &s->spec, s->packed);
+    if (rapt__score_changes(&s->spec, true)) rapt__score_keys(team, &s->spec, s->packed, &rows);
     for (int n = 0; team->rank == 0 && n < ROWS * KEY_HEADS; n++) {
         int g = n % KEY_HEADS, t = n / KEY_HEADS;
         memcpy(s->values + n * VALUES, at(s->x.v, &a->v, g, t), VALUES * sizeof(float));
-        if (!rapt__score_changes(&s->like, true))
+        if (!rapt__score_changes(&s->spec, true))
             memcpy(s->keys + n * W, at(s->x.k, &a->k, g, t), WIDTH * sizeof(float));
     }
     rapt__team_barrier(team);
@@ -63,17 +63,17 @@ static void append(struct team *team, void *argument)
 
 static struct cached_queries queries_of(struct scene *s)
 {
-    struct cached_queries q = {.like = &s->like,
+    struct cached_queries q = {.spec = &s->spec,
                                .count = 1,
                                .starts = s->starts,
-                               .places = &s->first,
+                               .positions = &s->first,
                                .q = s->q,
                                .q_row = HEADS * s->width,
                                .out = s->out,
                                .out_row = HEADS * VALUES,
                                .lse = s->lse,
-                               .looks = &s->looks};
-    if (s->like.reach == RAPT_REACH_LOCAL_P) q.centres = s->centres;
+                               .history = &s->history};
+    if (s->spec.locality == RAPT_LOCALITY_LOCAL_P) q.centers = s->centers;
     return q;
 }
 
@@ -87,14 +87,14 @@ static void attend(struct team *team, void *argument)
     const float *q = at(s->x.q, &a->q, 0, s->first);
     struct rows_given rows = {1, s->starts, &s->first, q, a->q.head, a->q.row, s->q, W, W * HEADS};
     const struct cached_queries queries = queries_of(s);
-    if (rapt__score_changes(&s->like, false)) rapt__score_queries(team, &s->like, s->packed, &rows);
+    if (rapt__score_changes(&s->spec, false)) rapt__score_queries(team, &s->spec, s->packed, &rows);
     for (int n = 0; team->rank == 0 && n < s->starts[1] * HEADS; n++)
-        if (!rapt__score_changes(&s->like, false))
+        if (!rapt__score_changes(&s->spec, false))
             memcpy(s->q + n * W, at(q, &a->q, n % HEADS, n / HEADS), WIDTH * sizeof(float));
     rows.y = s->hidden;
-    if (queries.centres) rapt__score_centres(team, &s->like, s->packed, &rows, counts, s->centres);
+    if (queries.centers) rapt__score_centers(team, &s->spec, s->packed, &rows, counts, s->centers);
     rapt__team_barrier(team);
-    rapt__cache_attend(team, &s->cache, &queries, s->scratch);
+    rapt__cache_attend(team, &s->cache, &queries, s->workspace);
 }
 
 static void compare(struct scene *s)
@@ -102,30 +102,31 @@ static void compare(struct scene *s)
     const rapt_attention *a = &s->x.a;
     int n = s->starts[1];
     struct cached_queries q = queries_of(s);
-    void *scratch = make_scratch(a);
+    void *workspace = make_workspace(a);
     for (int h = 0; h < HEADS; h++)
         for (int r = 0; r < n; r++) {
             float got[ROWS] = {0}, wanted[ROWS];
             const float *out = at(s->x.out, &a->out, h, s->first + r);
             assert_true(same_bits(s->out + (r * HEADS + h) * VALUES, out, VALUES));
             assert_true(same_bits(s->lse + h * n + r, s->x.lse + h * ROWS + s->first + r, 1));
-            rapt__cache_weights(&s->cache, &q, 0, r, h, 1, got, s->scratch);
+            rapt__cache_weights(&s->cache, &q, 0, r, h, 1, got, s->workspace);
             assert_int_equal(rapt_attention_weights(a, s->x.q, s->x.k, s->x.lse, 0, h, s->first + r,
-                                                    1, wanted, scratch),
+                                                    1, wanted, workspace),
                              RAPT_OK);
             for (int k = 0; k < ROWS; k++)
                 if (!(fabs((double)(got[k] - wanted[k])) < 3e-5))
                     fail_msg("%s %s %s, row %d, key %d: weight %.9g, wanted %.9g",
-                             rapt_score_name(a->score), rapt_reach_name(a->reach),
-                             rapt_weighing_name(a->weighing), s->first + r, k, (double)got[k],
+                             rapt_score_name(a->score), rapt_locality_name(a->locality),
+                             rapt_normalizer_name(a->normalizer), s->first + r, k, (double)got[k],
                              (double)wanted[k]);
         }
-    free(scratch);
+    free(workspace);
 }
 
-static void one(rapt_score score, rapt_reach reach, rapt_weighing weighing, bool causal, int piece)
+static void one(rapt_score score, rapt_locality locality, rapt_normalizer normalizer, bool causal,
+                int piece)
 {
-    const int room[] = {ROWS};
+    const int capacity[] = {ROWS};
     const struct choice c = {.batch = 1,
                              .heads = HEADS,
                              .key_heads = KEY_HEADS,
@@ -133,26 +134,26 @@ static void one(rapt_score score, rapt_reach reach, rapt_weighing weighing, bool
                              .keys = ROWS,
                              .key_width = WIDTH,
                              .value_width = VALUES,
-                             .corner = RAPT_CORNER_TOP_LEFT,
+                             .causal_alignment = RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT,
                              .causal = causal,
                              .score = score,
-                             .reach = reach,
+                             .locality = locality,
                              .radius = 5.5f,
-                             .weighing = weighing,
+                             .normalizer = normalizer,
                              .temperature = 0.5f,
                              .learned = true};
     struct scene s = {.x = make_trial(&c, (uint64_t)piece + 1)};
     s.x.a.noiseless = 1;
     s.x.a.relative = (rapt_relative){0};
     run_forward(&s.x);
-    s.like = s.x.a;
-    s.width = rapt__score_width(&s.like);
-    assert_true(s.like.learned.centre_hidden <= 8);
+    s.spec = s.x.a;
+    s.width = rapt__score_width(&s.spec);
+    assert_true(s.spec.learned.center_hidden <= 8);
     lay_out(&s);
     assert_int_equal(rapt__arena_reserve(&s.arena, NULL), RAPT_OK);
     lay_out(&s);
-    rapt__cache_start(&s.cache, room);
-    rapt__looks_start(&s.looks, room);
+    rapt__cache_start(&s.cache, capacity);
+    rapt__history_start(&s.history, capacity);
     rapt__team_run(2, append, &s);
     for (s.first = 0; s.first < ROWS; s.first += s.starts[1]) {
         s.starts[1] = ROWS - s.first < piece ? ROWS - s.first : piece;
@@ -166,10 +167,12 @@ static void one(rapt_score score, rapt_reach reach, rapt_weighing weighing, bool
 static void every_combination(void **state)
 {
     (void)state;
-    for (int n = 0; n < RAPT_SCORES * RAPT_REACHES * RAPT_WEIGHINGS; n++) {
-        int weighing = n % RAPT_WEIGHINGS, reach = n / RAPT_WEIGHINGS % RAPT_REACHES;
-        int score = n / RAPT_WEIGHINGS / RAPT_REACHES;
-        one((rapt_score)score, (rapt_reach)reach, (rapt_weighing)weighing, n % 2, 1 + n % 3 * 12);
+    for (int n = 0; n < RAPT_SCORE_COUNT * RAPT_LOCALITY_COUNT * RAPT_NORMALIZER_COUNT; n++) {
+        int normalizer = n % RAPT_NORMALIZER_COUNT,
+            locality = n / RAPT_NORMALIZER_COUNT % RAPT_LOCALITY_COUNT;
+        int score = n / RAPT_NORMALIZER_COUNT / RAPT_LOCALITY_COUNT;
+        one((rapt_score)score, (rapt_locality)locality, (rapt_normalizer)normalizer, n % 2,
+            1 + n % 3 * 12);
     }
 }
 

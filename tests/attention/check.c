@@ -23,7 +23,7 @@ static void refuse(const rapt_attention *a, const char *field)
     assert_int_equal(rapt_attention_check(a, &why), RAPT_BAD_ARGUMENT);
     if (!strstr(why.text, field)) fail_msg("\"%s\" does not name %s", why.text, field);
     assert_int_equal(rapt_attention_check(a, NULL), RAPT_BAD_ARGUMENT);
-    assert_int_equal(rapt_attention_scratch(a), 0);
+    assert_int_equal(rapt_attention_workspace(a), 0);
     assert_int_equal(rapt_attention_forward(a, x, x, x, out, out, x), RAPT_BAD_ARGUMENT);
     assert_int_equal(rapt_attention_backward(a, x, x, x, x, x, x,
                                              &(rapt_gradients){.q = out, .k = out, .v = out}, x),
@@ -80,7 +80,7 @@ static void numbers(void **state)
         refuse(&a, "scale");
     }
     rapt_attention a = good;
-    a.score = RAPT_SCORES;
+    a.score = RAPT_SCORE_COUNT;
     refuse(&a, "score");
     a.score = (rapt_score)-1;
     refuse(&a, "score");
@@ -92,14 +92,14 @@ static void masks(void **state)
     rapt_attention a = good;
     a.mask.causal = 1;
     refuse(&a, "corner");
-    a.mask.corner = (rapt_corner)3;
+    a.mask.causal_alignment = (rapt_causal_alignment)3;
     refuse(&a, "corner");
-    a.mask.corner = RAPT_CORNER_TOP_LEFT;
+    a.mask.causal_alignment = RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT;
     assert_int_equal(rapt_attention_check(&a, NULL), RAPT_OK);
     a = good;
     a.mask.window = 1;
     refuse(&a, "corner");
-    a.mask.corner = RAPT_CORNER_BOTTOM_RIGHT;
+    a.mask.causal_alignment = RAPT_CAUSAL_ALIGNMENT_LOWER_RIGHT;
     a.mask.before = -1;
     refuse(&a, "before");
     a.mask.before = INT_MAX, a.mask.after = INT_MIN;
@@ -121,30 +121,30 @@ static rapt_attention rich(rapt_score score)
     static int chosen[24];
     rapt_attention a = good;
     a.score = score;
-    a.mask.corner = RAPT_CORNER_TOP_LEFT;
+    a.mask.causal_alignment = RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT;
     a.radius = 2;
     a.chosen = chosen;
     a.learned = (rapt_learned){.hidden = 5,
                                .positions = 5,
                                .channels = 2,
-                               .taps = 3,
-                               .centre_hidden = 3,
+                               .filter_width = 3,
+                               .center_hidden = 3,
                                .query_weight = some,
                                .key_weight = some,
                                .hidden_bias = some,
                                .hidden_vector = some,
-                               .sharpness = some,
+                               .inverse_temperature = some,
                                .position = some,
                                .filters = some,
                                .feature_weight = some,
-                               .centre_weight = some,
-                               .centre_vector = some};
+                               .center_weight = some,
+                               .center_vector = some};
     return a;
 }
 
 struct need { /* a field that is a pointer or a number, and its name in the message */
     rapt_score score;
-    rapt_reach reach;
+    rapt_locality locality;
     size_t offset;
     int number; /* wrong, or 0: a pointer that is missing */
     const char *name;
@@ -163,16 +163,16 @@ static const struct need needs[] = {
     {RAPT_SCORE_LOCATION_AWARE, 0, AT(learned.filters), 0, "learned.filters"},
     {RAPT_SCORE_LOCATION_AWARE, 0, AT(learned.feature_weight), 0, "learned.feature_weight"},
     {RAPT_SCORE_LOCATION_AWARE, 0, AT(learned.channels), -2, "learned.channels"},
-    {RAPT_SCORE_LOCATION_AWARE, 0, AT(learned.taps), 4, "learned.taps"},
-    {RAPT_SCORE_LOCATION_AWARE, 0, AT(learned.taps), -3, "learned.taps"},
-    {RAPT_SCORE_DOT, RAPT_REACH_LOCAL_P, AT(learned.centre_weight), 0, "learned.centre_weight"},
-    {RAPT_SCORE_DOT, RAPT_REACH_LOCAL_P, AT(learned.centre_vector), 0, "learned.centre_vector"},
-    {RAPT_SCORE_DOT, RAPT_REACH_LOCAL_P, AT(learned.centre_hidden), -1, "learned.centre_hidden"},
+    {RAPT_SCORE_LOCATION_AWARE, 0, AT(learned.filter_width), 4, "learned.taps"},
+    {RAPT_SCORE_LOCATION_AWARE, 0, AT(learned.filter_width), -3, "learned.taps"},
+    {RAPT_SCORE_DOT, RAPT_LOCALITY_LOCAL_P, AT(learned.center_weight), 0, "learned.center_weight"},
+    {RAPT_SCORE_DOT, RAPT_LOCALITY_LOCAL_P, AT(learned.center_vector), 0, "learned.center_vector"},
+    {RAPT_SCORE_DOT, RAPT_LOCALITY_LOCAL_P, AT(learned.center_hidden), -1, "learned.center_hidden"},
     {RAPT_SCORE_DOT, 0, AT(query_width), 9, "query_width"},
     {RAPT_SCORE_COSINE, 0, AT(query_width), 7, "query_width"},
     {RAPT_SCORE_GENERAL, 0, AT(query_width), -1, "query_width"},
-    {RAPT_SCORE_DOT, 0, AT(reach), 3, "reach"},
-    {RAPT_SCORE_DOT, 0, AT(weighing), 5, "weighing"},
+    {RAPT_SCORE_DOT, 0, AT(locality), 3, "reach"},
+    {RAPT_SCORE_DOT, 0, AT(normalizer), 5, "weighing"},
     {RAPT_SCORE_DOT, 0, AT(relative.rotary), 3, "relative.rotary"},
     {RAPT_SCORE_ADDITIVE, 0, AT(relative.rotary), 1, "relative.rotary"},
 };
@@ -183,7 +183,7 @@ static void needed(void **state)
     for (size_t i = 0; i < sizeof needs / sizeof *needs; i++) {
         rapt_attention a = rich(needs[i].score);
         const void *none = NULL;
-        a.reach = needs[i].reach;
+        a.locality = needs[i].locality;
         assert_int_equal(rapt_attention_check(&a, NULL), RAPT_OK);
         if (needs[i].number)
             memcpy((char *)&a + needs[i].offset, &needs[i].number, sizeof(int));
@@ -194,11 +194,11 @@ static void needed(void **state)
 }
 
 /* What needs places must say where queries stand. */
-static void corners(void **state)
+static void causal_alignments(void **state)
 {
     (void)state;
     rapt_attention a = good;
-    a.reach = RAPT_REACH_LOCAL_M, a.radius = 1;
+    a.locality = RAPT_LOCALITY_LOCAL_M, a.radius = 1;
     refuse(&a, "corner");
     a = good, a.relative.slopes = some;
     refuse(&a, "corner");
@@ -206,7 +206,7 @@ static void corners(void **state)
     refuse(&a, "corner");
     a = good, a.relative.rotary = RAPT_ROTARY_PAIRS;
     refuse(&a, "corner");
-    a = good, a.relative.slopes = some, a.mask.corner = RAPT_CORNER_TOP_LEFT;
+    a = good, a.relative.slopes = some, a.mask.causal_alignment = RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT;
     a.query_starts = (const int[]){0, 1, 2}, a.queries = INT_MAX;
     refuse(&a, "queries + keys");
 }
@@ -219,16 +219,17 @@ static void ranges(void **state)
         rapt_attention a = rich(RAPT_SCORE_DOT);
         a.cap = negative[i];
         refuse(&a, "cap");
-        a = rich(RAPT_SCORE_DOT), a.weighing = RAPT_WEIGH_GUMBEL, a.temperature = negative[i];
+        a = rich(RAPT_SCORE_DOT), a.normalizer = RAPT_NORMALIZER_GUMBEL_SOFTMAX,
+        a.temperature = negative[i];
         refuse(&a, "temperature");
-        a = rich(RAPT_SCORE_DOT), a.reach = RAPT_REACH_LOCAL_M, a.radius = negative[i];
+        a = rich(RAPT_SCORE_DOT), a.locality = RAPT_LOCALITY_LOCAL_M, a.radius = negative[i];
         refuse(&a, "radius");
         a = rich(RAPT_SCORE_DOT), a.relative.rotary = RAPT_ROTARY_PAIRS;
         a.relative.rotary_base = negative[i];
         refuse(&a, "rotary_base");
     }
     rapt_attention a = rich(RAPT_SCORE_DOT);
-    a.reach = RAPT_REACH_LOCAL_P, a.radius = 0;
+    a.locality = RAPT_LOCALITY_LOCAL_P, a.radius = 0;
     refuse(&a, "radius");
     a = rich(RAPT_SCORE_DOT), a.relative.rotary = RAPT_ROTARY_HALVES, a.relative.rotary_width = 7;
     refuse(&a, "rotary_width");
@@ -236,7 +237,7 @@ static void ranges(void **state)
     refuse(&a, "rotary_width");
     a = rich(RAPT_SCORE_DOT), a.relative.table = some, a.relative.distance = 100;
     refuse(&a, "relative.buckets");
-    a.relative.buckets = 5, a.relative.forward_too = 1;
+    a.relative.buckets = 5, a.relative.bidirectional = 1;
     refuse(&a, "relative.buckets");
     a.relative.buckets = 8, a.relative.distance = 2;
     refuse(&a, "relative.distance");
@@ -247,11 +248,11 @@ static void ranges(void **state)
 static void hard(void **state)
 {
     (void)state;
-    const rapt_weighing hard[] = {RAPT_WEIGH_ARGMAX, RAPT_WEIGH_SAMPLE,
-                                  RAPT_WEIGH_STRAIGHT_THROUGH};
+    const rapt_normalizer hard[] = {RAPT_NORMALIZER_ARGMAX, RAPT_NORMALIZER_SAMPLE,
+                                    RAPT_NORMALIZER_STRAIGHT_THROUGH};
     for (int i = 0; i < 3; i++) {
         rapt_attention a = rich(RAPT_SCORE_DOT);
-        a.weighing = hard[i];
+        a.normalizer = hard[i];
         assert_int_equal(rapt_attention_check(&a, NULL), RAPT_OK);
         a.dropout = 0.1f;
         refuse(&a, "dropout");
@@ -263,7 +264,7 @@ static void hard(void **state)
 static rapt_status backward(const rapt_attention *a, const rapt_gradients *d)
 {
     float x[400] = {0}, lse[24] = {0};
-    void *s = make_scratch(a);
+    void *s = make_workspace(a);
     rapt_status status = rapt_attention_backward(a, x, x, x, x, lse, x, d, s);
     free(s);
     return status;
@@ -278,10 +279,10 @@ static void absent(void **state)
         offsetof(rapt_gradients, bias),           offsetof(rapt_gradients, slopes),
         offsetof(rapt_gradients, table),          offsetof(rapt_gradients, query_weight),
         offsetof(rapt_gradients, key_weight),     offsetof(rapt_gradients, hidden_bias),
-        offsetof(rapt_gradients, hidden_vector),  offsetof(rapt_gradients, sharpness),
+        offsetof(rapt_gradients, hidden_vector),  offsetof(rapt_gradients, inverse_temperature),
         offsetof(rapt_gradients, position),       offsetof(rapt_gradients, filters),
-        offsetof(rapt_gradients, feature_weight), offsetof(rapt_gradients, centre_weight),
-        offsetof(rapt_gradients, centre_vector)};
+        offsetof(rapt_gradients, feature_weight), offsetof(rapt_gradients, center_weight),
+        offsetof(rapt_gradients, center_vector)};
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
         rapt_gradients d = {0};
         float *where = to;
@@ -292,7 +293,7 @@ static void absent(void **state)
     }
     for (int i = 0; i < 4000; i++) assert_true(to[i] == 0);
     rapt_attention a = rich(RAPT_SCORE_DOT);
-    a.weighing = RAPT_WEIGH_SAMPLE;
+    a.normalizer = RAPT_NORMALIZER_SAMPLE;
     assert_int_equal(backward(&a, &(rapt_gradients){.q = to}), RAPT_BAD_ARGUMENT);
     a.reward = some;
     for (int i = 0; i < 24; i++) a.chosen[i] = 0;
@@ -303,11 +304,11 @@ static void names(void **state)
 {
     (void)state;
     assert_string_equal(rapt_score_name(RAPT_SCORE_LOCATION_AWARE), "location-aware");
-    assert_string_equal(rapt_reach_name(RAPT_REACH_LOCAL_P), "local-p");
-    assert_string_equal(rapt_weighing_name(RAPT_WEIGH_STRAIGHT_THROUGH), "straight-through");
-    assert_null(rapt_reach_name(RAPT_REACHES));
-    assert_null(rapt_weighing_name(RAPT_WEIGHINGS));
-    assert_null(rapt_reach_name((rapt_reach)-1));
+    assert_string_equal(rapt_locality_name(RAPT_LOCALITY_LOCAL_P), "local-p");
+    assert_string_equal(rapt_normalizer_name(RAPT_NORMALIZER_STRAIGHT_THROUGH), "straight-through");
+    assert_null(rapt_locality_name(RAPT_LOCALITY_COUNT));
+    assert_null(rapt_normalizer_name(RAPT_NORMALIZER_COUNT));
+    assert_null(rapt_locality_name((rapt_locality)-1));
 }
 
 static void ragged(void **state)
@@ -347,7 +348,7 @@ static void pointers(void **state)
     (void)state;
     rapt_attention a = good;
     float x[400] = {0}, to[400], lse[24] = {0};
-    void *s = make_scratch(&a);
+    void *s = make_workspace(&a);
     assert_int_equal(rapt_attention_forward(&a, x, x, x, to, NULL, s), RAPT_OK);
     assert_int_equal(rapt_attention_forward(&a, NULL, x, x, to, NULL, s), RAPT_BAD_ARGUMENT);
     assert_int_equal(rapt_attention_forward(&a, x, NULL, x, to, NULL, s), RAPT_BAD_ARGUMENT);
@@ -379,7 +380,7 @@ static void empty(void **state)
         rapt_attention a =
             rapt_attention_make(i == 0 ? 0 : 2, 2, i == 1 ? 0 : 3, i == 2 ? 0 : 3, 4);
         float out[48], lse[12];
-        void *s = make_scratch(&a);
+        void *s = make_workspace(&a);
         for (int j = 0; j < 48; j++) out[j] = NAN;
         assert_int_equal(rapt_attention_forward(&a, out, i == 2 ? NULL : out, i == 2 ? NULL : out,
                                                 i == 2 ? out : NULL, i == 2 ? lse : NULL, s),
@@ -395,7 +396,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sizes),  cmocka_unit_test(numbers), cmocka_unit_test(masks),
         cmocka_unit_test(ragged), cmocka_unit_test(strides), cmocka_unit_test(pointers),
-        cmocka_unit_test(empty),  cmocka_unit_test(needed),  cmocka_unit_test(corners),
+        cmocka_unit_test(empty),  cmocka_unit_test(needed),  cmocka_unit_test(causal_alignments),
         cmocka_unit_test(ranges), cmocka_unit_test(hard),    cmocka_unit_test(absent),
         cmocka_unit_test(names),
     };

@@ -55,9 +55,10 @@ static void masks(void **state)
 {
     (void)state;
     uint64_t seed = 0;
-    for (int corner = 0; corner <= RAPT_CORNER_BOTTOM_RIGHT; corner++)
+    for (int causal_alignment = 0; causal_alignment <= RAPT_CAUSAL_ALIGNMENT_LOWER_RIGHT;
+         causal_alignment++)
         for (int kinds = 0; kinds < 64; kinds++) {
-            bool placed = corner != RAPT_CORNER_NONE;
+            bool placed = causal_alignment != RAPT_CAUSAL_ALIGNMENT_NONE;
             if (!placed && kinds & 3) continue;
             const struct choice c = {.batch = 3,
                                      .heads = 4,
@@ -66,7 +67,7 @@ static void masks(void **state)
                                      .keys = 5 + (int)(seed * 29 % 150),
                                      .key_width = 9,
                                      .value_width = 20,
-                                     .corner = (rapt_corner)corner,
+                                     .causal_alignment = (rapt_causal_alignment)causal_alignment,
                                      .causal = kinds & 1,
                                      .window = kinds & 2,
                                      .before = 4 + (int)(seed % 30),
@@ -101,7 +102,7 @@ static void scores(void **state)
 {
     (void)state;
     const float scales[] = {0, 1, 0.3f, -0.5f, 4};
-    for (int score = 0; score < RAPT_SCORES; score++)
+    for (int score = 0; score < RAPT_SCORE_COUNT; score++)
         for (int i = 0; i < 5; i++)
             for (int bias = 0; bias < 2; bias++) {
                 const struct choice c = {.batch = 1,
@@ -118,7 +119,7 @@ static void scores(void **state)
             }
     assert_string_equal(rapt_score_name(RAPT_SCORE_SCALED_DOT), "scaled-dot");
     assert_string_equal(rapt_score_name(RAPT_SCORE_DOT), "dot");
-    assert_null(rapt_score_name(RAPT_SCORES));
+    assert_null(rapt_score_name(RAPT_SCORE_COUNT));
 }
 
 /* Keys read by all sequences, by all heads, or all alike: strides of 0. */
@@ -187,19 +188,20 @@ static void ties(void **state)
 {
     (void)state;
     const int counts[] = {70};
-    for (int weighing = RAPT_WEIGH_ARGMAX; weighing <= RAPT_WEIGH_STRAIGHT_THROUGH; weighing++) {
-        if (weighing == RAPT_WEIGH_SAMPLE) continue;
+    for (int normalizer = RAPT_NORMALIZER_ARGMAX; normalizer <= RAPT_NORMALIZER_STRAIGHT_THROUGH;
+         normalizer++) {
+        if (normalizer == RAPT_NORMALIZER_SAMPLE) continue;
         const struct choice c = {.batch = 1,
                                  .heads = 1,
                                  .queries = 80,
                                  .keys = 90,
                                  .key_width = 3,
                                  .value_width = 2,
-                                 .corner = RAPT_CORNER_TOP_LEFT,
+                                 .causal_alignment = RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT,
                                  .window = true,
                                  .before = 20,
                                  .after = 2,
-                                 .weighing = (rapt_weighing)weighing};
+                                 .normalizer = (rapt_normalizer)normalizer};
         struct trial x = make_trial(&c, 6);
         x.a.mask.key_counts = counts;
         for (int s = 0; s < c.keys; s++)
@@ -221,7 +223,7 @@ static void frequencies(void **state)
                              .keys = KEYS,
                              .key_width = 3,
                              .value_width = 1,
-                             .weighing = RAPT_WEIGH_SAMPLE};
+                             .normalizer = RAPT_NORMALIZER_SAMPLE};
     struct trial x = make_trial(&c, 7);
     struct judge j;
     double count[KEYS] = {0};
@@ -229,7 +231,7 @@ static void frequencies(void **state)
     run_forward(&x);
     for (int t = 0; t < QUERIES; t++) count[x.chosen[t]] += 1;
     struct trial soft = x;
-    soft.a.weighing = RAPT_WEIGH_SOFT, soft.chosen = NULL;
+    soft.a.normalizer = RAPT_NORMALIZER_SOFTMAX, soft.chosen = NULL;
     assert_true(make_judge(&j, &soft, "frequencies"));
     for (int s = 0; s < KEYS; s++) {
         double p = j.r.weights[s];

@@ -20,7 +20,7 @@ static bool key_is_hidden(const struct trial *x, int b, int s)
     return true;
 }
 
-static bool query_is_blind(const struct trial *x, int b, int h, int t)
+static bool query_is_fully_masked(const struct trial *x, int b, int h, int t)
 {
     for (int s = 0; s < oracle_keys(&x->a, b); s++)
         if (oracle_sees(&x->a, b, h, t, s)) return false;
@@ -41,7 +41,7 @@ static int hide(struct trial *x, float value)
             }
         for (int t = 0; t < oracle_queries(a, b); t++)
             for (int h = 0; h < a->heads; h++)
-                if (query_is_blind(x, b, h, t)) {
+                if (query_is_fully_masked(x, b, h, t)) {
                     set_row(x->q, &a->q, a->query_starts, b, h, t, query_width, value);
                     hidden++;
                 }
@@ -88,8 +88,8 @@ static void what_is_hidden_is_not_touched(void **state)
 {
     (void)state;
     int hidden = 0;
-    for (int score = 0; score < RAPT_SCORES; score++)
-        for (int reach = 0; reach < RAPT_REACHES; reach++)
+    for (int score = 0; score < RAPT_SCORE_COUNT; score++)
+        for (int locality = 0; locality < RAPT_LOCALITY_COUNT; locality++)
             for (int kind = 0; kind < 8; kind++) {
                 const struct choice c = {.batch = 3,
                                          .heads = 2,
@@ -100,13 +100,13 @@ static void what_is_hidden_is_not_touched(void **state)
                                          .value_width = 5,
                                          .ragged = kind & 2,
                                          .counts = true,
-                                         .corner = RAPT_CORNER_BOTTOM_RIGHT,
+                                         .causal_alignment = RAPT_CAUSAL_ALIGNMENT_LOWER_RIGHT,
                                          .allowed = kind & 4 ? SHARED : NONE,
                                          .score = (rapt_score)score,
-                                         .reach = (rapt_reach)reach,
+                                         .locality = (rapt_locality)locality,
                                          .radius = 7.5f,
                                          .learned = true};
-                hidden += try_hidden(&c, (uint64_t)(100 * score + 10 * reach + kind));
+                hidden += try_hidden(&c, (uint64_t)(100 * score + 10 * locality + kind));
             }
     assert_true(hidden > 500);
 }
@@ -124,20 +124,20 @@ static void room_of_a_kind(void **state)
                                  .key_width = 2 + 2 * draw_below(&r, 20),
                                  .value_width = 1 + draw_below(&r, 40),
                                  .ragged = draw_below(&r, 2),
-                                 .corner = RAPT_CORNER_TOP_LEFT,
-                                 .score = (rapt_score)draw_below(&r, RAPT_SCORES),
-                                 .reach = (rapt_reach)draw_below(&r, RAPT_REACHES),
+                                 .causal_alignment = RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT,
+                                 .score = (rapt_score)draw_below(&r, RAPT_SCORE_COUNT),
+                                 .locality = (rapt_locality)draw_below(&r, RAPT_LOCALITY_COUNT),
                                  .slopes = draw_below(&r, 2),
                                  .radius = 3,
                                  .learned = true};
         struct trial x = make_trial(&c, (uint64_t)i);
-        size_t needs = rapt_attention_scratch(&x.a);
+        size_t needs = rapt_attention_workspace(&x.a);
         int queries = rows_of(x.query_starts, c.batch, c.queries);
         int keys = rows_of(x.key_starts, c.batch, c.keys);
-        rapt_attention like = x.a;
-        like.query_starts = like.key_starts = NULL;
-        like.batch = like.queries = like.keys = -7;
-        if (rapt__attention_room_like(&like, c.batch, queries, keys) < needs)
+        rapt_attention spec = x.a;
+        spec.query_starts = spec.key_starts = NULL;
+        spec.batch = spec.queries = spec.keys = -7;
+        if (rapt__attention_workspace_spec(&spec, c.batch, queries, keys) < needs)
             fail_msg("%s: not enough room", choice_text(&c));
         drop_trial(&x);
     }

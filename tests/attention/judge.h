@@ -2,7 +2,7 @@
    every gradient against difference quotients.
 
    Errors are allowed in roundings (2^-23): a score's error, which the oracle estimates, is a
-   relative error of its weight; what is not small beside its neighbours is compared with the
+   relative error of its weight; what is not small beside its neighbors is compared with the
    greatest of them. */
 #ifndef RAPT_TESTS_JUDGE_H
 #define RAPT_TESTS_JUDGE_H
@@ -87,14 +87,14 @@ static inline void judge_choices(const struct judge *j)
 }
 
 /* One head's weights, all rows at once and once more from the middle. */
-static inline void judge_weights_of(const struct judge *j, int b, int h, size_t at, void *scratch)
+static inline void judge_weights_of(const struct judge *j, int b, int h, size_t at, void *workspace)
 {
     const struct trial *x = j->trial;
     int rows = oracle_queries(&x->a, b), keys = oracle_keys(&x->a, b);
     for (int first = 0; first < rows; first += rows / 2 + 1) {
         float *got = zeros((size_t)((rows - first) * keys));
         assert_int_equal(rapt_attention_weights(&x->a, x->q, x->k, x->lse, b, h, first,
-                                                rows - first, got, scratch),
+                                                rows - first, got, workspace),
                          RAPT_OK);
         for (int t = first; t < rows; t++) {
             const float *row = got + (t - first) * keys;
@@ -113,12 +113,12 @@ static inline void judge_weights_of(const struct judge *j, int b, int h, size_t 
 static inline void judge_weights(const struct judge *j)
 {
     const rapt_attention *a = &j->trial->a;
-    void *scratch = make_scratch(a);
+    void *workspace = make_workspace(a);
     size_t at = 0;
     for (int h = 0; h < a->heads; h++)
         for (int b = 0; b < a->batch; at += (size_t)oracle_queries(a, b), b++)
-            judge_weights_of(j, b, h, at, scratch);
-    free(scratch);
+            judge_weights_of(j, b, h, at, workspace);
+    free(workspace);
 }
 
 static inline void judge_forward(const struct judge *j)
@@ -216,7 +216,7 @@ static inline uint8_t *seen_keys(const struct trial *x)
     int key_heads = a->key_heads ? a->key_heads : a->heads, group = a->heads / key_heads;
     uint8_t *seen = calloc((size_t)(a->batch * key_heads * a->keys) + 1, 1);
     size_t at = 0;
-    soft.a.weighing = RAPT_WEIGH_SOFT, soft.chosen = NULL;
+    soft.a.normalizer = RAPT_NORMALIZER_SOFTMAX, soft.chosen = NULL;
     make_judge(&j, &soft, "");
     for (int h = 0; h < a->heads; h++)
         for (int b = 0; b < a->batch; b++)

@@ -28,7 +28,7 @@ static struct choice random_choice(uint64_t *r)
         .batch = 2, .heads = 2, .key_heads = draw_below(r, 2), .key_width = 6, .value_width = 19};
     c.queries = 1 + draw_below(r, 70), c.keys = 1 + draw_below(r, 170);
     c.ragged = draw_below(r, 2), c.counts = draw_below(r, 3) == 0;
-    c.corner = 1 + (rapt_corner)draw_below(r, 2);
+    c.causal_alignment = 1 + (rapt_causal_alignment)draw_below(r, 2);
     c.causal = draw_below(r, 2), c.window = draw_below(r, 3) == 0;
     c.before = draw_below(r, 40), c.after = draw_below(r, 20);
     if (draw_below(r, 3) == 0) c.allowed = SHARED | draw_below(r, 8);
@@ -188,11 +188,11 @@ static void nan_query(void **state)
     }
 }
 
-static void blind_rows(void **state)
+static void fully_masked_rows(void **state)
 {
     (void)state;
     uint64_t r = 3;
-    int blind = 0;
+    int fully_masked = 0;
     for (int i = 0; i < 200; i++) {
         struct choice c = random_choice(&r);
         struct trial x = make_trial(&c, (uint64_t)i);
@@ -213,11 +213,11 @@ static void blind_rows(void **state)
                         assert_true(o[j] == 0 && !signbit(o[j]));
                     for (int j = 0; j < c.key_width; j++) assert_true(d[j] == 0);
                     assert_true(x.lse[n] == -INFINITY);
-                    blind++;
+                    fully_masked++;
                 }
         drop_trial(&x);
     }
-    assert_true(blind > 100);
+    assert_true(fully_masked > 100);
 }
 
 int main(void)
@@ -225,7 +225,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nan_reaches_those_who_see_it),
         cmocka_unit_test(nan_query),
-        cmocka_unit_test(blind_rows),
+        cmocka_unit_test(fully_masked_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

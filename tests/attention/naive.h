@@ -85,13 +85,13 @@ static void NAIVE(forward)(const struct NAIVE(net) * n)
     for (int s = 0; s < n->S; s++)
         NAIVE(times)(n->in[NET_U], n->in[NET_K] + s * n->K, n->N, n->K, n->kh + s * n->N);
     for (int t = 0; t < n->T; t++) {
-        real *p = n->p + t * n->S, most = 0, sum = 0;
+        real *p = n->p + t * n->S, max = 0, sum = 0;
         NAIVE(project)(n, t);
         for (int s = 0; s < n->S; s++) {
             p[s] = NAIVE(score)(n, t, s);
-            if (s == 0 || p[s] > most) most = p[s];
+            if (s == 0 || p[s] > max) max = p[s];
         }
-        for (int s = 0; s < n->S; s++) sum += p[s] = EXP(p[s] - most);
+        for (int s = 0; s < n->S; s++) sum += p[s] = EXP(p[s] - max);
         for (int s = 0; s < n->S; s++) p[s] /= sum;
         for (int i = 0; i < n->V; i++) {
             real o = 0;

@@ -32,16 +32,16 @@ static void run_fenced(const struct trial *plain)
                               &x.lse, &x.dq, &x.dk, &x.dv,   &x.dbias};
     const size_t sizes[ARRAYS] = {x.nq,   x.nk, x.nv, x.nbias, x.no,   x.no,
                                   x.nlse, x.nq, x.nk, x.nv,    x.nbias};
-    struct fence fence[ARRAYS], room;
+    struct fence fence[ARRAYS], capacity;
     for (int i = 0; i < ARRAYS; i++) {
         float *from = *arrays[i], *nothing = zeros(sizes[i]);
         *arrays[i] =
             fenced(fence + i, i < INPUTS && from ? from : nothing, sizes[i] * sizeof(float));
         free(nothing);
     }
-    void *scratch = make_scratch(&x.a);
-    size_t bytes = (rapt_attention_scratch(&x.a) + 63) / 64 * 64;
-    void *mine = fenced(&room, scratch, bytes);
+    void *workspace = make_workspace(&x.a);
+    size_t bytes = (rapt_attention_workspace(&x.a) + 63) / 64 * 64;
+    void *mine = fenced(&capacity, workspace, bytes);
     if (x.a.mask.bias) x.a.mask.bias = x.bias;
     assert_int_equal(rapt_attention_forward(&x.a, x.q, x.k, x.v, x.out, x.lse, mine), RAPT_OK);
     assert_int_equal(
@@ -57,8 +57,8 @@ static void run_fenced(const struct trial *plain)
     assert_true(same_bits(x.dk, plain->dk, x.nk));
     assert_true(same_bits(x.dv, plain->dv, x.nv));
     for (int i = 0; i < ARRAYS; i++) munmap(fence[i].base, fence[i].size);
-    munmap(room.base, room.size);
-    free(scratch);
+    munmap(capacity.base, capacity.size);
+    free(workspace);
 }
 
 static void fences(void **state)
@@ -74,7 +74,7 @@ static void fences(void **state)
                                  .key_width = 1 + draw_below(&r, 40),
                                  .value_width = 1 + draw_below(&r, 40),
                                  .bias = i % 4 == 0 ? SHARED | i % 8 : NONE,
-                                 .corner = RAPT_CORNER_TOP_LEFT,
+                                 .causal_alignment = RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT,
                                  .causal = i % 5 == 0};
         struct trial x = make_trial(&c, (uint64_t)i);
         run_forward(&x);

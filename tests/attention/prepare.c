@@ -5,7 +5,7 @@
 #include "attention/attention.h"
 #include "kernel/kernel.h"
 
-enum { HEADS = 2, ROWS = 70, WIDTH = 6, HIDDEN = 5, MOST = HEADS * ROWS * 32 };
+enum { HEADS = 2, ROWS = 70, WIDTH = 6, HIDDEN = 5, MAX = HEADS * ROWS * 32 };
 
 struct weights {
     float w[HEADS * 32 * 32], u[HEADS * 32 * 32], b[HEADS * 32], beta[HEADS], p[HEADS * 100 * 32],
@@ -17,7 +17,7 @@ static void fill(float *x, size_t n, uint64_t *r)
     for (size_t i = 0; i < n; i++) x[i] = draw_float(r);
 }
 
-static rapt_attention like_of(rapt_score score, struct weights *w)
+static rapt_attention spec_of(rapt_score score, struct weights *w)
 {
     uint64_t r = 5 + (uint64_t)score;
     fill((float *)w, sizeof *w / sizeof(float), &r);
@@ -27,20 +27,20 @@ static rapt_attention like_of(rapt_score score, struct weights *w)
                             .score = score,
                             .learned = {.hidden = HIDDEN,
                                         .positions = 100,
-                                        .centre_hidden = HIDDEN,
+                                        .center_hidden = HIDDEN,
                                         .query_weight = w->w,
                                         .key_weight = w->u,
                                         .hidden_bias = w->b,
-                                        .sharpness = w->beta,
+                                        .inverse_temperature = w->beta,
                                         .position = w->p,
-                                        .centre_weight = w->c,
-                                        .centre_vector = w->z}};
+                                        .center_weight = w->c,
+                                        .center_vector = w->z}};
 }
 
 struct job {
-    const rapt_attention *like;
+    const rapt_attention *spec;
     const struct rows_given *rows;
-    float *packed, *centres;
+    float *packed, *centers;
     const int *counts;
     bool keys;
 };
@@ -48,26 +48,26 @@ struct job {
 static void prepare(struct team *team, void *argument)
 {
     const struct job *j = argument;
-    rapt__score_pack(team, j->like, j->packed);
-    if (j->centres)
-        rapt__score_centres(team, j->like, j->packed, j->rows, j->counts, j->centres);
+    rapt__score_pack(team, j->spec, j->packed);
+    if (j->centers)
+        rapt__score_centers(team, j->spec, j->packed, j->rows, j->counts, j->centers);
     else if (j->keys)
-        rapt__score_keys(team, j->like, j->packed, j->rows);
+        rapt__score_keys(team, j->spec, j->packed, j->rows);
     else
-        rapt__score_queries(team, j->like, j->packed, j->rows);
+        rapt__score_queries(team, j->spec, j->packed, j->rows);
 }
 
 /* y [HEADS][rows][width of the score] of x [rows][HEADS][WIDTH]. */
-static void run(const rapt_attention *like, bool keys, int place, const float *x, int rows,
+static void run(const rapt_attention *spec, bool keys, int position, const float *x, int rows,
                 int threads, float *y)
 {
     const int starts[] = {0, rows};
-    int width = rapt__score_width(like);
-    const struct rows_given given = {1, starts,       &place, x, WIDTH, HEADS * WIDTH,
+    int width = rapt__score_width(spec);
+    const struct rows_given given = {1, starts,       &position, x, WIDTH, HEADS * WIDTH,
                                      y, rows * width, width};
-    size_t floats = rapt__score_packed(like);
+    size_t floats = rapt__score_packed(spec);
     float *packed = aligned_alloc(64, (floats * sizeof(float) + 127) / 64 * 64);
-    struct job job = {like, &given, packed, NULL, NULL, keys};
+    struct job job = {spec, &given, packed, NULL, NULL, keys};
     rapt__team_run(threads, prepare, &job);
     free(packed);
 }
@@ -88,7 +88,7 @@ static double projected(const float *weight, const float *x, int head, int out, 
 }
 
 /* Element n of what the score makes of row x of a head at a place. */
-static double defined(const rapt_attention *a, bool keys, const float *x, int head, int place,
+static double defined(const rapt_attention *a, bool keys, const float *x, int head, int position,
                       int n)
 {
     const rapt_learned *l = &a->learned;
@@ -96,9 +96,9 @@ static double defined(const rapt_attention *a, bool keys, const float *x, int he
     case RAPT_SCORE_GENERAL:
         return keys ? (double)x[n] : projected(l->query_weight, x, head, WIDTH, n);
     case RAPT_SCORE_COSINE:
-        return (double)x[n] / norm(x) * (keys ? 1 : (double)l->sharpness[head]);
+        return (double)x[n] / norm(x) * (keys ? 1 : (double)l->inverse_temperature[head]);
     case RAPT_SCORE_LOCATION:
-        return (double)(keys ? l->position[(head * l->positions + place) * WIDTH + n] : x[n]);
+        return (double)(keys ? l->position[(head * l->positions + position) * WIDTH + n] : x[n]);
     case RAPT_SCORE_ADDITIVE:
     case RAPT_SCORE_LOCATION_AWARE:
         return keys ? projected(l->key_weight, x, head, HIDDEN, n)
@@ -110,27 +110,29 @@ static double defined(const rapt_attention *a, bool keys, const float *x, int he
 }
 
 /* The same, turned. */
-static double turned(const rapt_attention *a, bool keys, const float *x, int head, int place, int n)
+static double turned(const rapt_attention *a, bool keys, const float *x, int head, int position,
+                     int n)
 {
-    double here = defined(a, keys, x, head, place, n);
+    double here = defined(a, keys, x, head, position, n);
     int all = a->relative.rotary_width ? a->relative.rotary_width : WIDTH;
     if (a->relative.rotary == RAPT_ROTARY_NONE || n >= all) return here;
     bool halves = a->relative.rotary == RAPT_ROTARY_HALVES;
     bool second = halves ? n >= all / 2 : n % 2 != 0;
     int pair = halves ? n % (all / 2) : n / 2;
     int other = halves ? (n + all / 2) % all : second ? n - 1 : n + 1;
-    double angle = place * pow(10000, -2. * pair / all);
-    double there = defined(a, keys, x, head, place, other);
+    double angle = position * pow(10000, -2. * pair / all);
+    double there = defined(a, keys, x, head, position, other);
     return second ? there * sin(angle) + here * cos(angle) : here * cos(angle) - there * sin(angle);
 }
 
-static void compare(const rapt_attention *a, bool keys, int place, const float *x, const float *y)
+static void compare(const rapt_attention *a, bool keys, int position, const float *x,
+                    const float *y)
 {
     int width = rapt__score_width(a);
     for (int h = 0; h < HEADS; h++)
         for (int r = 0; r < ROWS; r++)
             for (int n = 0; n < width; n++) {
-                double wanted = turned(a, keys, x + (r * HEADS + h) * WIDTH, h, place + r, n);
+                double wanted = turned(a, keys, x + (r * HEADS + h) * WIDTH, h, position + r, n);
                 double is = (double)y[(h * ROWS + r) * width + n];
                 if (fabs(is - wanted) > 3e-6 * (1 + fabs(wanted)))
                     fail_msg("%s, %s: %.9g is not %.9g", rapt_score_name(a->score),
@@ -142,13 +144,13 @@ static void as_defined(void **state)
 {
     (void)state;
     struct weights *w = malloc(sizeof *w);
-    float *x = malloc(MOST * sizeof *x), *y = malloc(MOST * sizeof *y);
+    float *x = malloc(MAX * sizeof *x), *y = malloc(MAX * sizeof *y);
     uint64_t r = 3;
     fill(x, ROWS * HEADS * WIDTH, &r);
-    for (int score = 0; score < RAPT_SCORES; score++)
+    for (int score = 0; score < RAPT_SCORE_COUNT; score++)
         for (int rotary = 0; rotary < 3; rotary++)
             for (int keys = 0; keys < 2; keys++) {
-                rapt_attention a = like_of((rapt_score)score, w);
+                rapt_attention a = spec_of((rapt_score)score, w);
                 bool additive = a.score >= RAPT_SCORE_ADDITIVE;
                 if (rotary && additive) continue;
                 a.relative.rotary = (rapt_rotary)rotary;
@@ -166,7 +168,7 @@ static void zero_vectors(void **state)
     (void)state;
     struct weights *w = malloc(sizeof *w);
     float x[HEADS * WIDTH] = {0}, y[HEADS * WIDTH];
-    rapt_attention a = like_of(RAPT_SCORE_COSINE, w);
+    rapt_attention a = spec_of(RAPT_SCORE_COSINE, w);
     for (int keys = 0; keys < 2; keys++) {
         run(&a, keys, 0, x, 1, 1, y);
         for (int i = 0; i < HEADS * WIDTH; i++) assert_true(y[i] == 0);
@@ -179,12 +181,12 @@ static void one_by_one(void **state)
 {
     (void)state;
     struct weights *w = malloc(sizeof *w);
-    float *x = malloc(MOST * sizeof *x), *y = malloc(MOST * sizeof *y);
+    float *x = malloc(MAX * sizeof *x), *y = malloc(MAX * sizeof *y);
     uint64_t r = 4;
     fill(x, ROWS * HEADS * WIDTH, &r);
-    for (int score = 0; score < RAPT_SCORES; score++)
+    for (int score = 0; score < RAPT_SCORE_COUNT; score++)
         for (int keys = 0; keys < 2; keys++) {
-            rapt_attention a = like_of((rapt_score)score, w);
+            rapt_attention a = spec_of((rapt_score)score, w);
             if (a.score < RAPT_SCORE_ADDITIVE) a.relative.rotary = RAPT_ROTARY_HALVES;
             if (!rapt__score_changes(&a, keys)) continue;
             int width = rapt__score_width(&a);
@@ -200,17 +202,17 @@ static void one_by_one(void **state)
     free(w), free(x), free(y);
 }
 
-static void centres(void **state)
+static void centers(void **state)
 {
     (void)state;
     struct weights *w = malloc(sizeof *w);
-    rapt_attention a = like_of(RAPT_SCORE_DOT, w);
-    const int starts[] = {0, 3, 3, 8}, counts[] = {40, 9, 11}, places[] = {0, 0, 0};
+    rapt_attention a = spec_of(RAPT_SCORE_DOT, w);
+    const int starts[] = {0, 3, 3, 8}, counts[] = {40, 9, 11}, positions[] = {0, 0, 0};
     float x[8 * HEADS * WIDTH], hidden[8 * HEADS * HIDDEN], c[8 * HEADS];
     uint64_t r = 8;
-    a.reach = RAPT_REACH_LOCAL_P;
+    a.locality = RAPT_LOCALITY_LOCAL_P;
     fill(x, 8 * HEADS * WIDTH, &r);
-    const struct rows_given given = {3, starts, places, x, WIDTH, HEADS * WIDTH, hidden, 0, 0};
+    const struct rows_given given = {3, starts, positions, x, WIDTH, HEADS * WIDTH, hidden, 0, 0};
     size_t floats = rapt__score_packed(&a);
     float *packed = aligned_alloc(64, (floats * sizeof(float) + 127) / 64 * 64);
     struct job job = {&a, &given, packed, c, counts, false};
@@ -253,7 +255,7 @@ static void buckets(void **state)
         for (int i = 0; i < 32; i++) table[i] = (float)i;
         rapt_attention a = {
             .heads = 1,
-            .relative = {.table = table, .buckets = 32, .distance = 128, .forward_too = both}};
+            .relative = {.table = table, .buckets = 32, .distance = 128, .bidirectional = both}};
         struct filling f = {&a, row};
         rapt__team_run(2, fill_relative, &f);
         for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
@@ -282,7 +284,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(as_defined), cmocka_unit_test(zero_vectors), cmocka_unit_test(one_by_one),
-        cmocka_unit_test(centres),    cmocka_unit_test(buckets),      cmocka_unit_test(edges),
+        cmocka_unit_test(centers),    cmocka_unit_test(buckets),      cmocka_unit_test(edges),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

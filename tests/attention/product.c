@@ -6,23 +6,25 @@
 
 static const struct kind {
     const char *name;
-    rapt_corner corner;
+    rapt_causal_alignment causal_alignment;
     bool causal, window, counts;
     int allowed, bias;
     float scale, cap, dropout;
     bool slopes;
     int buckets, distance;
-    bool forward_too;
+    bool bidirectional;
     rapt_rotary rotary;
     int rotary_width;
     bool large;
 } kinds[] = {
     {.name = "none"},
-    {.name = "causal", .corner = RAPT_CORNER_TOP_LEFT, .causal = true},
-    {.name = "causal at the end", .corner = RAPT_CORNER_BOTTOM_RIGHT, .causal = true},
-    {.name = "window", .corner = RAPT_CORNER_TOP_LEFT, .window = true},
+    {.name = "causal", .causal_alignment = RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT, .causal = true},
+    {.name = "causal at the end",
+     .causal_alignment = RAPT_CAUSAL_ALIGNMENT_LOWER_RIGHT,
+     .causal = true},
+    {.name = "window", .causal_alignment = RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT, .window = true},
     {.name = "causal window",
-     .corner = RAPT_CORNER_BOTTOM_RIGHT,
+     .causal_alignment = RAPT_CAUSAL_ALIGNMENT_LOWER_RIGHT,
      .causal = true,
      .window = true,
      .counts = true},
@@ -33,21 +35,26 @@ static const struct kind {
     {.name = "bias for all", .bias = SHARED, .counts = true},
     {.name = "bias per head", .bias = SHARED | PER_HEAD, .cap = 1.5f},
     {.name = "bias per row", .bias = SHARED | PER_ROW, .allowed = SHARED | PER_BATCH},
-    {.name = "slopes", .corner = RAPT_CORNER_TOP_LEFT, .slopes = true},
+    {.name = "slopes", .causal_alignment = RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT, .slopes = true},
     {.name = "slopes at the end",
-     .corner = RAPT_CORNER_BOTTOM_RIGHT,
+     .causal_alignment = RAPT_CAUSAL_ALIGNMENT_LOWER_RIGHT,
      .slopes = true,
      .causal = true,
      .counts = true},
-    {.name = "buckets", .corner = RAPT_CORNER_TOP_LEFT, .buckets = 4, .distance = 5},
+    {.name = "buckets",
+     .causal_alignment = RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT,
+     .buckets = 4,
+     .distance = 5},
     {.name = "buckets both ways",
-     .corner = RAPT_CORNER_BOTTOM_RIGHT,
+     .causal_alignment = RAPT_CAUSAL_ALIGNMENT_LOWER_RIGHT,
      .buckets = 8,
      .distance = 6,
-     .forward_too = true},
-    {.name = "pairs turned", .corner = RAPT_CORNER_TOP_LEFT, .rotary = RAPT_ROTARY_PAIRS},
+     .bidirectional = true},
+    {.name = "pairs turned",
+     .causal_alignment = RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT,
+     .rotary = RAPT_ROTARY_PAIRS},
     {.name = "halves turned",
-     .corner = RAPT_CORNER_BOTTOM_RIGHT,
+     .causal_alignment = RAPT_CAUSAL_ALIGNMENT_LOWER_RIGHT,
      .rotary = RAPT_ROTARY_HALVES,
      .rotary_width = 4,
      .causal = true},
@@ -55,7 +62,7 @@ static const struct kind {
     {.name = "scaled", .scale = -0.7f},
     {.name = "large", .large = true},
     {.name = "large and all at once",
-     .corner = RAPT_CORNER_BOTTOM_RIGHT,
+     .causal_alignment = RAPT_CAUSAL_ALIGNMENT_LOWER_RIGHT,
      .causal = true,
      .counts = true,
      .allowed = SHARED | PER_ROW,
@@ -83,23 +90,25 @@ static bool is_additive(rapt_score score)
 
 static void fill_from_kind(struct choice *c, const struct kind *k)
 {
-    c->corner = k->corner, c->causal = k->causal, c->window = k->window, c->counts = k->counts;
+    c->causal_alignment = k->causal_alignment, c->causal = k->causal, c->window = k->window,
+    c->counts = k->counts;
     c->before = 3, c->after = 1;
     c->allowed = k->allowed, c->bias = k->bias;
     c->scale = k->scale, c->cap = k->cap;
-    c->dropout = is_hard(c->weighing) ? 0 : k->dropout;
+    c->dropout = is_hard(c->normalizer) ? 0 : k->dropout;
     c->slopes = k->slopes, c->buckets = k->buckets, c->distance = k->distance;
-    c->forward_too = k->forward_too;
+    c->bidirectional = k->bidirectional;
     c->rotary = is_additive(c->score) ? RAPT_ROTARY_NONE : k->rotary;
     c->rotary_width = c->rotary == RAPT_ROTARY_NONE ? 0 : k->rotary_width;
 }
 
 /* What is left to chance, by a seed of its own for every trial. */
-static struct choice choose(rapt_score score, rapt_reach reach, rapt_weighing weighing,
+static struct choice choose(rapt_score score, rapt_locality locality, rapt_normalizer normalizer,
                             const struct kind *kind, uint64_t seed)
 {
     uint64_t r = seed * 0x9E3779B97F4A7C15ull + 77;
-    struct choice c = {.score = score, .reach = reach, .weighing = weighing, .learned = true};
+    struct choice c = {
+        .score = score, .locality = locality, .normalizer = normalizer, .learned = true};
     draw(&r);
     c.batch = 1 + draw_below(&r, 2), c.heads = 2, c.key_heads = draw_below(&r, 2);
     c.queries = 1 + draw_below(&r, 6), c.keys = 1 + draw_below(&r, 9);
@@ -112,12 +121,13 @@ static struct choice choose(rapt_score score, rapt_reach reach, rapt_weighing we
     fill_from_kind(&c, kind);
     if (c.rotary != RAPT_ROTARY_NONE) c.key_width = 6;
     if (takes_any_query(score)) c.query_width = c.key_width + 2 * (draw_below(&r, 3) - 1);
-    if (reach == RAPT_REACH_LOCAL_M && c.corner == RAPT_CORNER_NONE)
-        c.corner = RAPT_CORNER_TOP_LEFT;
-    if (reach != RAPT_REACH_GLOBAL)
+    if (locality == RAPT_LOCALITY_LOCAL_M && c.causal_alignment == RAPT_CAUSAL_ALIGNMENT_NONE)
+        c.causal_alignment = RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT;
+    if (locality != RAPT_LOCALITY_GLOBAL)
         c.radius = (kind->large ? 9 : 1) + 0.75f * (float)draw_below(&r, 5);
-    if (weighing == RAPT_WEIGH_GUMBEL) c.temperature = (float)draw_below(&r, 3) * 0.75f;
-    c.rewards = weighing == RAPT_WEIGH_SAMPLE;
+    if (normalizer == RAPT_NORMALIZER_GUMBEL_SOFTMAX)
+        c.temperature = (float)draw_below(&r, 3) * 0.75f;
+    c.rewards = normalizer == RAPT_NORMALIZER_SAMPLE;
     return c;
 }
 
@@ -171,14 +181,14 @@ static bool same_as_defined(struct trial *x, const char *text, bool large)
     return decided;
 }
 
-static void try_kind(rapt_score score, rapt_reach reach, rapt_weighing weighing, int kind,
+static void try_kind(rapt_score score, rapt_locality locality, rapt_normalizer normalizer, int kind,
                      uint64_t seed)
 {
     static const rapt_isa every[] = {RAPT_ISA_SCALAR, RAPT_ISA_AVX2, RAPT_ISA_AVX512,
                                      RAPT_ISA_NEON};
     bool decided = false;
     for (int attempt = 0; !decided && attempt < 20; attempt++, seed += 1000000) {
-        struct choice c = choose(score, reach, weighing, &kinds[kind], seed);
+        struct choice c = choose(score, locality, normalizer, &kinds[kind], seed);
         struct trial x = make_trial(&c, seed);
         char text[800];
         snprintf(text, sizeof text, "%s, seed %llu, %s", kinds[kind].name, (unsigned long long)seed,
@@ -199,12 +209,14 @@ static void product(void **state)
     (void)state;
     uint64_t seed = 0;
     for (int score = 0; rapt_score_name((rapt_score)score); score++)
-        for (int reach = 0; rapt_reach_name((rapt_reach)reach); reach++)
-            for (int weighing = 0; rapt_weighing_name((rapt_weighing)weighing); weighing++)
+        for (int locality = 0; rapt_locality_name((rapt_locality)locality); locality++)
+            for (int normalizer = 0; rapt_normalizer_name((rapt_normalizer)normalizer);
+                 normalizer++)
                 for (int kind = 0; kind < KINDS; kind++)
-                    try_kind((rapt_score)score, (rapt_reach)reach, (rapt_weighing)weighing, kind,
-                             ++seed);
-    assert_true(seed >= (uint64_t)RAPT_SCORES * RAPT_REACHES * RAPT_WEIGHINGS * KINDS);
+                    try_kind((rapt_score)score, (rapt_locality)locality,
+                             (rapt_normalizer)normalizer, kind, ++seed);
+    assert_true(seed >=
+                (uint64_t)RAPT_SCORE_COUNT * RAPT_LOCALITY_COUNT * RAPT_NORMALIZER_COUNT * KINDS);
 }
 
 /* ---- one gradient without the others ---- */
@@ -214,15 +226,15 @@ static void ask_for(struct trial *x, int i, float *to)
 {
     rapt_gradients d = {0};
     float **own[] = {&d.q, &d.k, &d.v, &d.bias};
-    void *scratch = make_scratch(&x->a);
+    void *workspace = make_workspace(&x->a);
     if (i < 4)
         *own[i] = to;
     else
         set_pointer(&d, learned[i - 4].in_gradients, to);
     assert_int_equal(
-        rapt_attention_backward(&x->a, x->q, x->k, x->v, x->out, x->lse, x->dout, &d, scratch),
+        rapt_attention_backward(&x->a, x->q, x->k, x->v, x->out, x->lse, x->dout, &d, workspace),
         RAPT_OK);
-    free(scratch);
+    free(workspace);
 }
 
 static void compare_alone(struct trial *x, const char *text)
@@ -251,10 +263,11 @@ static void alone(void **state)
     (void)state;
     uint64_t seed = 0;
     for (int score = 0; rapt_score_name((rapt_score)score); score++)
-        for (int reach = 0; rapt_reach_name((rapt_reach)reach); reach++)
-            for (int weighing = 0; rapt_weighing_name((rapt_weighing)weighing); weighing++) {
-                struct choice c = choose((rapt_score)score, (rapt_reach)reach,
-                                         (rapt_weighing)weighing, &kinds[KINDS - 1], ++seed);
+        for (int locality = 0; rapt_locality_name((rapt_locality)locality); locality++)
+            for (int normalizer = 0; rapt_normalizer_name((rapt_normalizer)normalizer);
+                 normalizer++) {
+                struct choice c = choose((rapt_score)score, (rapt_locality)locality,
+                                         (rapt_normalizer)normalizer, &kinds[KINDS - 1], ++seed);
                 c.queries = 4, c.keys = 7;
                 struct trial x = make_trial(&c, seed);
                 x.a.threads = 1;
@@ -270,11 +283,11 @@ static void names(void **state)
 {
     (void)state;
     assert_string_equal(rapt_score_name(RAPT_SCORE_LOCATION_AWARE), "location-aware");
-    assert_string_equal(rapt_reach_name(RAPT_REACH_LOCAL_P), "local-p");
-    assert_string_equal(rapt_weighing_name(RAPT_WEIGH_STRAIGHT_THROUGH), "straight-through");
-    assert_null(rapt_score_name(RAPT_SCORES));
-    assert_null(rapt_reach_name(RAPT_REACHES));
-    assert_null(rapt_weighing_name(RAPT_WEIGHINGS));
+    assert_string_equal(rapt_locality_name(RAPT_LOCALITY_LOCAL_P), "local-p");
+    assert_string_equal(rapt_normalizer_name(RAPT_NORMALIZER_STRAIGHT_THROUGH), "straight-through");
+    assert_null(rapt_score_name(RAPT_SCORE_COUNT));
+    assert_null(rapt_locality_name(RAPT_LOCALITY_COUNT));
+    assert_null(rapt_normalizer_name(RAPT_NORMALIZER_COUNT));
 }
 
 int main(void)

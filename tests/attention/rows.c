@@ -7,7 +7,7 @@
 
 struct job {
     struct trial *t;
-    void *scratch;
+    void *workspace;
     bool backward;
 };
 
@@ -16,77 +16,77 @@ static void work(struct team *team, void *argument)
     const struct job *j = argument;
     struct trial *t = j->t;
     if (!j->backward) {
-        rapt__rows_forward(team, &t->c, t->x[V], t->out, t->lse, j->scratch);
+        rapt__general_forward(team, &t->c, t->x[V], t->out, t->lse, j->workspace);
         return;
     }
-    const struct core_gradients d = {
+    const struct projected_gradients d = {
         t->dx[Q],       t->dx[K],        t->dx[V],       t->n[BIAS] ? t->dx[BIAS] : NULL,
-        t->dx[VECTOR],  t->dx[RELATIVE], t->dx[CENTRES], t->dx[FILTERS],
+        t->dx[VECTOR],  t->dx[RELATIVE], t->dx[CENTERS], t->dx[FILTERS],
         t->dx[FEATURES]};
-    rapt__rows_backward(team, &t->c, t->x[V], t->out, t->lse, t->dout, &d, j->scratch);
+    rapt__general_backward(team, &t->c, t->x[V], t->out, t->lse, t->dout, &d, j->workspace);
 }
 
-static void *make_scratch(const struct trial *t, int threads)
+static void *make_workspace(const struct trial *t, int threads)
 {
     const struct bounds b = rapt__bounds(&t->a, threads);
     size_t floats = 0;
-    assert_true(rapt__rows_room(&b, &floats));
-    void *scratch = aligned_alloc(64, (floats * sizeof(float) + 64) / 64 * 64);
-    memset(scratch, 0xff, floats * sizeof(float)); /* NaN: nothing may be read before it is set */
-    return scratch;
+    assert_true(rapt__general_workspace(&b, &floats));
+    void *workspace = aligned_alloc(64, (floats * sizeof(float) + 64) / 64 * 64);
+    memset(workspace, 0xff, floats * sizeof(float)); /* NaN: nothing may be read before it is set */
+    return workspace;
 }
 
 static void run(struct trial *t, int threads)
 {
-    struct job j = {t, make_scratch(t, threads), false};
+    struct job j = {t, make_workspace(t, threads), false};
     for (int i = 0; i < INPUTS; i++) memset(t->dx[i], 0, t->n[i] * sizeof(float));
     rapt__team_run(threads, work, &j);
     j.backward = true;
     rapt__team_run(threads, work, &j);
-    free(j.scratch);
+    free(j.workspace);
 }
 
 /* ---- values ---- */
 
-static void near_by(const struct shape *s, const char *what, size_t i, double got, double want,
-                    double error)
+static void close_to(const struct shape *s, const char *what, size_t i, double got, double want,
+                     double error)
 {
     if (got == want || fabs(got - want) <= error) return;
     fail_msg("%s %zu is %.9g, should be %.9g (score %d reach %d weighing %d cap %g)", what, i, got,
-             want, (int)s->score, (int)s->reach, (int)s->weighing, (double)s->cap);
+             want, (int)s->score, (int)s->locality, (int)s->normalizer, (double)s->cap);
 }
 
 static void check_values(const struct trial *t, const struct truth *d)
 {
     for (size_t i = 0; i < t->rows; i++) {
-        near_by(&t->s, "lse", i, (double)t->lse[i], d->lse[i], 1e-5);
+        close_to(&t->s, "lse", i, (double)t->lse[i], d->lse[i], 1e-5);
         if (is_hard(t)) assert_int_equal(t->chosen[i], d->chosen[i]);
     }
     for (size_t i = 0; i < t->outs; i++)
-        near_by(&t->s, "out", i, (double)t->out[i], d->out[i], 1e-5);
+        close_to(&t->s, "out", i, (double)t->out[i], d->out[i], 1e-5);
 }
 
 static void check_weights(const struct trial *t, const struct truth *d)
 {
     const struct shape *s = &t->s;
-    void *scratch = make_scratch(t, 1);
+    void *workspace = make_workspace(t, 1);
     float *w = malloc((size_t)(s->queries * s->keys) * sizeof *w);
     for (int b = 0; b < s->batch; b++)
         for (int h = 0; h < s->heads; h++) {
             int keys = rows_in(t, 1, b), first = 1, rows = rows_in(t, 0, b) - first;
             size_t at = (size_t)(h * rows_before(t, 0, s->batch) + rows_before(t, 0, b) + first);
             if (keys == 0 || rows <= 0) continue;
-            rapt__rows_weights(&t->c, t->lse, b, h, first, rows, w, scratch);
+            rapt__general_weights(&t->c, t->lse, b, h, first, rows, w, workspace);
             for (int i = 0; i < rows * keys; i++) {
                 size_t row = at + (size_t)(i / keys);
-                near_by(s, "weight", (size_t)i, (double)w[i],
-                        i % keys < t->counts[b]
-                            ? d->weights[row * (size_t)s->keys + (size_t)(i % keys)]
-                            : 0,
-                        1e-5);
+                close_to(s, "weight", (size_t)i, (double)w[i],
+                         i % keys < t->counts[b]
+                             ? d->weights[row * (size_t)s->keys + (size_t)(i % keys)]
+                             : 0,
+                         1e-5);
             }
         }
-    free(w), free(scratch);
+    free(w), free(workspace);
 }
 
 static void check_gradients(const struct trial *t, struct truth *d)
@@ -104,8 +104,8 @@ static void check_gradients(const struct trial *t, struct truth *d)
                 quotient = (quotient - true_loss(t, d)) / (2 * step);
                 d->x[i][j] = x;
             }
-            near_by(&t->s, names[i], j, (double)t->dx[i][j], quotient,
-                    2e-5 + 2e-5 * fabs(quotient));
+            close_to(&t->s, names[i], j, (double)t->dx[i][j], quotient,
+                     2e-5 + 2e-5 * fabs(quotient));
         }
 }
 
@@ -132,8 +132,8 @@ static void by_definition(void **state)
     (void)state;
     int turn = 0;
     for (int score = 0; score < 3; score++)
-        for (int reach = 0; reach < RAPT_REACHES; reach++)
-            for (int weighing = 0; weighing < RAPT_WEIGHINGS; weighing++, turn++) {
+        for (int locality = 0; locality < RAPT_LOCALITY_COUNT; locality++)
+            for (int normalizer = 0; normalizer < RAPT_NORMALIZER_COUNT; normalizer++, turn++) {
                 const struct shape s = {.batch = 3,
                                         .heads = 2,
                                         .key_heads = turn % 2 ? 2 : 1,
@@ -142,8 +142,8 @@ static void by_definition(void **state)
                                         .width = turn % 5 ? 5 : 34,
                                         .value_width = turn % 4 ? 3 : 70,
                                         .score = scores[score],
-                                        .reach = (rapt_reach)reach,
-                                        .weighing = (rapt_weighing)weighing,
+                                        .locality = (rapt_locality)locality,
+                                        .normalizer = (rapt_normalizer)normalizer,
                                         .radius = 4.5f,
                                         .cap = turn % 2 ? 1.5f : 0,
                                         .bias = turn % 3 == 0,
@@ -191,8 +191,8 @@ static void threads_and_instruction_sets(void **state)
                                 .width = 37,
                                 .value_width = 21,
                                 .score = scores[turn % 3],
-                                .reach = turn % 2 ? RAPT_REACH_LOCAL_P : RAPT_REACH_GLOBAL,
-                                .weighing = (rapt_weighing)(turn % 5),
+                                .locality = turn % 2 ? RAPT_LOCALITY_LOCAL_P : RAPT_LOCALITY_GLOBAL,
+                                .normalizer = (rapt_normalizer)(turn % 5),
                                 .radius = 31,
                                 .cap = turn % 4 == 1 ? 2 : 0,
                                 .bias = turn % 4 == 2,
@@ -222,7 +222,7 @@ static void threads_and_instruction_sets(void **state)
 static void rows_alone(void **state)
 {
     (void)state;
-    for (int weighing = 0; weighing < 2; weighing++)
+    for (int normalizer = 0; normalizer < 2; normalizer++)
         for (int score = 0; score < 2; score++) {
             const struct shape s = {.batch = 1,
                                     .heads = 2,
@@ -232,16 +232,16 @@ static void rows_alone(void **state)
                                     .width = 40,
                                     .value_width = 19,
                                     .score = scores[score],
-                                    .weighing = (rapt_weighing)weighing};
+                                    .normalizer = (rapt_normalizer)normalizer};
             struct trial *all = make_trial(&s), *one = make_trial(&s);
             run(all, 2);
             one->a.queries = 1, one->a.mask.allowed_stride.row = 0;
             for (int row = 0; row < s.queries; row++) {
                 if (row == 2) continue; /* it sees nothing */
-                struct job j = {one, make_scratch(one, 1), false};
+                struct job j = {one, make_workspace(one, 1), false};
                 one->c.q = all->x[Q] + row * one->c.q_stride.row;
                 rapt__team_run(1, work, &j);
-                free(j.scratch);
+                free(j.workspace);
                 size_t width = (size_t)(s.heads * s.value_width);
                 assert_true(same_bits(one->out, all->out + (size_t)row * width, width));
                 assert_true(one->lse[1] == all->lse[s.queries + row]);
@@ -263,14 +263,14 @@ static void draws_follow_the_softmax(void **state)
                             .keys = 20,
                             .width = 3,
                             .value_width = 1,
-                            .weighing = RAPT_WEIGH_SAMPLE,
+                            .normalizer = RAPT_NORMALIZER_SAMPLE,
                             .score = RAPT_SCORE_DOT};
     struct trial *t = make_trial(&s);
     t->c.q_stride.row = 0;
     t->a.mask.allowed_stride.row = 0;
-    struct job j = {t, make_scratch(t, 1), false};
+    struct job j = {t, make_workspace(t, 1), false};
     rapt__team_run(1, work, &j);
-    free(j.scratch);
+    free(j.workspace);
     int often[20] = {0};
     double chi = 0;
     for (int row = 0; row < s.queries; row++) often[t->chosen[row]]++;
@@ -298,14 +298,14 @@ static void ties_go_to_the_lowest(void **state)
                             .keys = 70,
                             .width = 3,
                             .value_width = 1,
-                            .weighing = RAPT_WEIGH_ARGMAX,
+                            .normalizer = RAPT_NORMALIZER_ARGMAX,
                             .score = RAPT_SCORE_DOT};
     struct trial *t = make_trial(&s);
     memset(t->x[Q], 0, t->n[Q] * sizeof(float));
     t->allowed[0] = t->allowed[s.keys] = t->allowed[s.keys + 2] = 0;
-    struct job j = {t, make_scratch(t, 1), false};
+    struct job j = {t, make_workspace(t, 1), false};
     rapt__team_run(1, work, &j);
-    free(j.scratch);
+    free(j.workspace);
     assert_int_equal(t->chosen[0], 2);
     assert_int_equal(t->chosen[1], 3);
     drop_trial(t);

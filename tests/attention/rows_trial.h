@@ -14,15 +14,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "attention/core.h"
+#include "attention/projected.h"
 
-enum { Q, K, V, BIAS, VECTOR, RELATIVE, CENTRES, FILTERS, FEATURES, INPUTS };
+enum { Q, K, V, BIAS, VECTOR, RELATIVE, CENTERS, FILTERS, FEATURES, INPUTS };
 
 struct shape { /* what a trial is made of */
     int batch, heads, key_heads, queries, keys, width, value_width;
     rapt_score score; /* dot, additive, location-aware */
-    rapt_reach reach;
-    rapt_weighing weighing;
+    rapt_locality locality;
+    rapt_normalizer normalizer;
     float cap, radius, dropout;
     bool bias, relative, causal, ragged, previous;
 };
@@ -30,7 +30,7 @@ struct shape { /* what a trial is made of */
 struct trial {
     struct shape s;
     rapt_attention a;
-    struct core c;
+    struct projected c;
     size_t n[INPUTS], outs, rows; /* floats of each input; of out; query rows of all heads */
     float *x[INPUTS], *dx[INPUTS], *out, *lse, *dout, *previous, *reward, *baseline;
     uint8_t *allowed; /* [queries][keys]: key 1 and query 2 are hidden */
@@ -72,10 +72,10 @@ static inline void make_starts(struct trial *t)
 {
     const struct shape *s = &t->s;
     for (int keys = 0; keys < 2 && s->ragged; keys++) {
-        int most = keys ? s->keys : s->queries;
+        int max = keys ? s->keys : s->queries;
         t->starts[keys] = calloc((size_t)s->batch + 1, sizeof(int));
         for (int b = 0; b < s->batch; b++) /* the first is the longest */
-            t->starts[keys][b + 1] = t->starts[keys][b] + (b ? most * (b % 3 + 1) / 4 : most);
+            t->starts[keys][b + 1] = t->starts[keys][b] + (b ? max * (b % 3 + 1) / 4 : max);
     }
     for (int b = 0; b < s->batch; b++) t->counts[b] = rows_in(t, 1, b) - b % 2;
 }
@@ -93,12 +93,12 @@ static inline void make_inputs(struct trial *t)
                         s->bias ? (size_t)(s->queries * s->keys) : 0,
                         s->score == RAPT_SCORE_DOT ? 0 : H * W,
                         s->relative ? H * span : 0,
-                        s->reach == RAPT_REACH_LOCAL_P ? rows * H : 0,
+                        s->locality == RAPT_LOCALITY_LOCAL_P ? rows * H : 0,
                         aware ? H * 2 * 5 : 0,
                         aware ? H * W * 2 : 0};
     for (int i = 0; i < INPUTS; i++) {
         t->n[i] = n[i];
-        t->x[i] = numbers(n[i], i == CENTRES ? 0 : -1, i == CENTRES ? s->keys : 1, (uint64_t)i);
+        t->x[i] = numbers(n[i], i == CENTERS ? 0 : -1, i == CENTERS ? s->keys : 1, (uint64_t)i);
         t->dx[i] = calloc(n[i] + 1, sizeof(float));
     }
     for (size_t i = 0; i < n[BIAS]; i++)
@@ -134,9 +134,9 @@ static inline void describe(struct trial *t)
                           .key_starts = t->starts[1],
                           .score = s->score,
                           .cap = s->cap,
-                          .reach = s->reach,
+                          .locality = s->locality,
                           .radius = s->radius,
-                          .weighing = s->weighing,
+                          .normalizer = s->normalizer,
                           .temperature = 0.7f,
                           .dropout = s->dropout,
                           .seed = 5,
@@ -145,7 +145,7 @@ static inline void describe(struct trial *t)
                           .baseline = t->baseline};
     a->v = side_by_side(s->key_heads, s->value_width, s->keys);
     a->out = side_by_side(s->heads, s->value_width, s->queries);
-    a->mask = (rapt_mask){.corner = RAPT_CORNER_TOP_LEFT,
+    a->mask = (rapt_mask){.causal_alignment = RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT,
                           .causal = s->causal,
                           .key_counts = t->counts,
                           .allowed = t->allowed,
@@ -154,24 +154,24 @@ static inline void describe(struct trial *t)
                           .bias_stride = {.row = s->keys}};
     a->learned = (rapt_learned){.hidden = s->width,
                                 .channels = 2,
-                                .taps = 5,
+                                .filter_width = 5,
                                 .filters = t->x[FILTERS],
                                 .feature_weight = t->x[FEATURES],
                                 .previous = s->previous ? t->previous : NULL};
     if (s->relative) /* only says that there is one */
         a->relative = (rapt_relative){.slopes = t->x[RELATIVE]};
-    t->c = (struct core){.a = a,
-                         .q = t->x[Q],
-                         .k = t->x[K],
-                         .q_stride = side_by_side(s->heads, s->width, s->queries),
-                         .k_stride = side_by_side(s->key_heads, s->width, s->keys),
-                         .width = s->width,
-                         .scale = 0.8f,
-                         .vector = t->n[VECTOR] ? t->x[VECTOR] : NULL,
-                         .relative = t->n[RELATIVE] ? t->x[RELATIVE] : NULL,
-                         .relative_row = s->queries + s->keys,
-                         .relative_zero = s->queries,
-                         .centres = t->n[CENTRES] ? t->x[CENTRES] : NULL};
+    t->c = (struct projected){.a = a,
+                              .q = t->x[Q],
+                              .k = t->x[K],
+                              .q_stride = side_by_side(s->heads, s->width, s->queries),
+                              .k_stride = side_by_side(s->key_heads, s->width, s->keys),
+                              .width = s->width,
+                              .scale = 0.8f,
+                              .vector = t->n[VECTOR] ? t->x[VECTOR] : NULL,
+                              .relative = t->n[RELATIVE] ? t->x[RELATIVE] : NULL,
+                              .relative_row = s->queries + s->keys,
+                              .relative_zero = s->queries,
+                              .centers = t->n[CENTERS] ? t->x[CENTERS] : NULL};
 }
 
 static inline struct trial *make_trial(const struct shape *s)
@@ -211,7 +211,8 @@ static inline uint32_t bits_of(uint64_t key, uint64_t low, int t, int word)
 
 static inline bool is_hard(const struct trial *t)
 {
-    return t->s.weighing != RAPT_WEIGH_SOFT && t->s.weighing != RAPT_WEIGH_GUMBEL;
+    return t->s.normalizer != RAPT_NORMALIZER_SOFTMAX &&
+           t->s.normalizer != RAPT_NORMALIZER_GUMBEL_SOFTMAX;
 }
 
 static inline double keep(const struct trial *t, uint64_t key, int row, int s)
@@ -257,14 +258,14 @@ static inline double score_of(const struct trial *t, const struct truth *d, int 
     return sum;
 }
 
-static inline bool sees(const struct trial *t, int b, int row, int s, double centre)
+static inline bool sees(const struct trial *t, int b, int row, int s, double center)
 {
     const struct shape *c = &t->s;
     double r = (double)c->radius;
     if (s >= t->counts[b] || !t->allowed[row * c->keys + s]) return false;
     if (c->causal && s > row) return false;
-    if (c->reach == RAPT_REACH_LOCAL_M && abs(s - row) > r) return false;
-    if (c->reach == RAPT_REACH_LOCAL_P && fabs(s - centre) > r) return false;
+    if (c->locality == RAPT_LOCALITY_LOCAL_M && abs(s - row) > r) return false;
+    if (c->locality == RAPT_LOCALITY_LOCAL_P && fabs(s - center) > r) return false;
     return !c->bias || t->x[BIAS][row * c->keys + s] != -INFINITY;
 }
 
@@ -272,24 +273,25 @@ static inline bool sees(const struct trial *t, int b, int row, int s, double cen
 static inline double weigh(const struct trial *t, struct truth *d, size_t at, uint64_t key, int row,
                            const double *x, int keys, double *z)
 {
-    double most = -INFINITY, sum = 0, p[512], *soft = d->soft + at * (size_t)t->s.keys;
-    bool noisy = t->s.weighing == RAPT_WEIGH_SAMPLE, gumbel = t->s.weighing == RAPT_WEIGH_GUMBEL;
+    double max = -INFINITY, sum = 0, p[512], *soft = d->soft + at * (size_t)t->s.keys;
+    bool noisy = t->s.normalizer == RAPT_NORMALIZER_SAMPLE,
+         gumbel = t->s.normalizer == RAPT_NORMALIZER_GUMBEL_SOFTMAX;
     int best = -1;
     double top = -INFINITY;
     for (int s = 0; s < keys; s++) {
         double g = noisy || gumbel ? noise(key, row, s) : 0;
         p[s] = gumbel ? (x[s] + g) / (double)0.7f : x[s];
-        most = fmax(most, p[s]);
+        max = fmax(max, p[s]);
         if (x[s] + g > top) top = x[s] + g, best = s;
     }
-    for (int s = 0; s < keys; s++) sum += p[s] == -INFINITY ? 0 : exp(p[s] - most);
-    d->lse[at] = most == -INFINITY ? -INFINITY : most + log(sum);
+    for (int s = 0; s < keys; s++) sum += p[s] == -INFINITY ? 0 : exp(p[s] - max);
+    d->lse[at] = max == -INFINITY ? -INFINITY : max + log(sum);
     if (d->first) d->chosen[at] = best;
     for (int s = 0; s < keys; s++) {
         p[s] = p[s] == -INFINITY ? 0 : exp(p[s] - d->lse[at]);
         if (d->first) soft[s] = p[s];
         z[s] = is_hard(t) ? s == d->chosen[at] : p[s];
-        if (t->s.weighing == RAPT_WEIGH_STRAIGHT_THROUGH) z[s] += p[s] - soft[s];
+        if (t->s.normalizer == RAPT_NORMALIZER_STRAIGHT_THROUGH) z[s] += p[s] - soft[s];
     }
     if (!noisy || d->chosen[at] < 0) return 0;
     return ((double)t->baseline[at] - (double)t->reward[at]) * log(p[d->chosen[at]]);
@@ -304,10 +306,10 @@ static inline double true_row(const struct trial *t, struct truth *d, int b, int
     ptrdiff_t first = rows_before(t, 0, b), from = rows_before(t, 1, b);
     size_t at = (size_t)(h * rows_before(t, 0, c->batch) + first + row);
     uint64_t key = rapt__mix(rapt__mix(5, (uint64_t)b), (uint64_t)h);
-    double x[512], centre = t->c.centres ? d->x[CENTRES][at] : 0, r = (double)c->radius / 2;
+    double x[512], center = t->c.centers ? d->x[CENTERS][at] : 0, r = (double)c->radius / 2;
     for (int s = 0; s < keys; s++) {
         x[s] = -INFINITY;
-        if (!sees(t, b, row, s, (double)t->x[CENTRES][t->c.centres ? at : 0])) continue;
+        if (!sees(t, b, row, s, (double)t->x[CENTERS][t->c.centers ? at : 0])) continue;
         x[s] = score_of(t, d, h, d->x[Q] + ((first + row) * c->heads + h) * c->width,
                         d->x[K] + ((from + s) * c->key_heads + g) * c->width, before, keys, s);
         if (c->cap != 0) x[s] = (double)c->cap * tanh(x[s] / (double)c->cap);
@@ -318,7 +320,7 @@ static inline double true_row(const struct trial *t, struct truth *d, int b, int
     double loss = weigh(t, d, at, key, row, x, keys, w);
     ptrdiff_t out = ((first + row) * c->heads + h) * vw;
     for (int s = 0; s < keys; s++) {
-        if (t->c.centres) w[s] *= exp(-(s - centre) * (s - centre) / (2 * r * r));
+        if (t->c.centers) w[s] *= exp(-(s - center) * (s - center) / (2 * r * r));
         d->weights[at * (size_t)c->keys + (size_t)s] = w[s];
         for (int i = 0; i < vw && x[s] != -INFINITY; i++)
             d->out[out + i] +=

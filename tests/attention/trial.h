@@ -23,7 +23,7 @@ enum { NONE = 0, PER_BATCH = 1, PER_HEAD = 2, PER_ROW = 4, SHARED = 8 }; /* of m
 struct choice {
     int batch, heads, key_heads, queries, keys, key_width, value_width;
     bool ragged, counts;
-    rapt_corner corner;
+    rapt_causal_alignment causal_alignment;
     bool causal, window;
     int before, after;
     int allowed, bias; /* which dimensions they have of their own; NONE: not there */
@@ -31,15 +31,15 @@ struct choice {
     float scale, dropout;
     float loud;      /* deviation of q; 0: 1 */
     int query_width; /* 0: key_width */
-    rapt_reach reach;
+    rapt_locality locality;
     float radius;
-    rapt_weighing weighing;
+    rapt_normalizer normalizer;
     float temperature, cap;
     bool slopes, previous, rewards;
     bool learned; /* all that any score or reach may have learned */
     int hidden;   /* 0: 5 */
     int buckets, distance;
-    bool forward_too;
+    bool bidirectional;
     rapt_rotary rotary;
     int rotary_width;
 };
@@ -54,12 +54,18 @@ struct learned {
         offsetof(struct oracle_inputs, name)
 enum { LEARNED = 12 };
 static const struct learned learned[LEARNED] = {
-    {LEARNED_ROW(relative, slopes)},       {LEARNED_ROW(relative, table)},
-    {LEARNED_ROW(learned, query_weight)},  {LEARNED_ROW(learned, key_weight)},
-    {LEARNED_ROW(learned, hidden_bias)},   {LEARNED_ROW(learned, hidden_vector)},
-    {LEARNED_ROW(learned, sharpness)},     {LEARNED_ROW(learned, position)},
-    {LEARNED_ROW(learned, filters)},       {LEARNED_ROW(learned, feature_weight)},
-    {LEARNED_ROW(learned, centre_weight)}, {LEARNED_ROW(learned, centre_vector)},
+    {LEARNED_ROW(relative, slopes)},
+    {LEARNED_ROW(relative, table)},
+    {LEARNED_ROW(learned, query_weight)},
+    {LEARNED_ROW(learned, key_weight)},
+    {LEARNED_ROW(learned, hidden_bias)},
+    {LEARNED_ROW(learned, hidden_vector)},
+    {LEARNED_ROW(learned, inverse_temperature)},
+    {LEARNED_ROW(learned, position)},
+    {LEARNED_ROW(learned, filters)},
+    {LEARNED_ROW(learned, feature_weight)},
+    {LEARNED_ROW(learned, center_weight)},
+    {LEARNED_ROW(learned, center_vector)},
 };
 
 struct trial {
@@ -71,7 +77,7 @@ struct trial {
     float *previous, *reward, *baseline;
     uint8_t *allowed;
     int *query_starts, *key_starts, *counts, *chosen;
-    void *scratch;
+    void *workspace;
     uint64_t random;
 };
 
@@ -105,11 +111,11 @@ static inline float *zeros(size_t n)
     return calloc(n ? n : 1, sizeof(float));
 }
 
-static inline int *draw_starts(uint64_t *state, int batch, int most)
+static inline int *draw_starts(uint64_t *state, int batch, int max)
 {
     int *starts = calloc((size_t)batch + 1, sizeof *starts);
     for (int b = 0; b < batch; b++)
-        starts[b + 1] = starts[b] + (b == batch / 2 ? most : draw_below(state, most + 1));
+        starts[b + 1] = starts[b] + (b == batch / 2 ? max : draw_below(state, max + 1));
     return starts;
 }
 
@@ -147,7 +153,7 @@ static inline void make_mask(struct trial *x, const struct choice *c)
 {
     rapt_mask *m = &x->a.mask;
     size_t n;
-    *m = (rapt_mask){.corner = c->corner,
+    *m = (rapt_mask){.causal_alignment = c->causal_alignment,
                      .causal = c->causal,
                      .window = c->window,
                      .before = c->before,
@@ -174,10 +180,10 @@ static inline void make_mask(struct trial *x, const struct choice *c)
     }
 }
 
-static inline bool is_hard(rapt_weighing weighing)
+static inline bool is_hard(rapt_normalizer normalizer)
 {
-    return weighing == RAPT_WEIGH_ARGMAX || weighing == RAPT_WEIGH_SAMPLE ||
-           weighing == RAPT_WEIGH_STRAIGHT_THROUGH;
+    return normalizer == RAPT_NORMALIZER_ARGMAX || normalizer == RAPT_NORMALIZER_SAMPLE ||
+           normalizer == RAPT_NORMALIZER_STRAIGHT_THROUGH;
 }
 
 static inline void set_pointer(void *base, size_t offset, const void *to)
@@ -192,7 +198,7 @@ static inline void size_learned(size_t sizes[LEARNED], const struct choice *c,
     const rapt_learned *l = &a->learned;
     size_t H = (size_t)a->heads, G = (size_t)(a->key_heads ? a->key_heads : a->heads);
     size_t K = (size_t)a->key_width, Q = (size_t)(a->query_width ? a->query_width : a->key_width);
-    size_t N = (size_t)l->hidden, C = (size_t)l->channels, M = (size_t)l->centre_hidden;
+    size_t N = (size_t)l->hidden, C = (size_t)l->channels, M = (size_t)l->center_hidden;
     const size_t all[LEARNED] = {c->slopes ? H : 0,
                                  H * (size_t)c->buckets,
                                  H * (a->score == RAPT_SCORE_GENERAL ? K : N) * Q,
@@ -201,7 +207,7 @@ static inline void size_learned(size_t sizes[LEARNED], const struct choice *c,
                                  H * N,
                                  H,
                                  G * (size_t)l->positions * Q,
-                                 H * C * (size_t)l->taps,
+                                 H * C * (size_t)l->filter_width,
                                  H * N * C,
                                  H * M * Q,
                                  H * M};
@@ -213,15 +219,15 @@ static inline void make_learned(struct trial *x, const struct choice *c)
     rapt_attention *a = &x->a;
     a->relative = (rapt_relative){.buckets = c->buckets,
                                   .distance = c->distance,
-                                  .forward_too = c->forward_too,
+                                  .bidirectional = c->bidirectional,
                                   .rotary = c->rotary,
                                   .rotary_width = c->rotary_width};
     if (c->learned) {
         a->learned = (rapt_learned){.hidden = c->hidden ? c->hidden : 5,
                                     .positions = c->keys + 2,
                                     .channels = 2,
-                                    .taps = 3,
-                                    .centre_hidden = 3};
+                                    .filter_width = 3,
+                                    .center_hidden = 3};
         if (c->previous) {
             size_t n = (size_t)(c->batch * c->heads) * (size_t)c->keys;
             a->learned.previous = x->previous = draw_floats(&x->random, n, 0.3f);
@@ -234,7 +240,7 @@ static inline void make_learned(struct trial *x, const struct choice *c)
         x->dlearned[i] = zeros(x->nlearned[i]);
         set_pointer(a, learned[i].in_problem, x->learned[i]);
     }
-    if (is_hard(c->weighing)) a->chosen = x->chosen = calloc(x->nlse + 1, sizeof(int));
+    if (is_hard(c->normalizer)) a->chosen = x->chosen = calloc(x->nlse + 1, sizeof(int));
     if (c->rewards) {
         a->reward = x->reward = draw_floats(&x->random, x->nlse, 1);
         a->baseline = x->baseline = draw_floats(&x->random, x->nlse, 1);
@@ -254,9 +260,9 @@ static inline struct trial make_trial(const struct choice *c, uint64_t seed)
                           .key_width = c->key_width,
                           .value_width = c->value_width,
                           .query_width = c->query_width,
-                          .reach = c->reach,
+                          .locality = c->locality,
                           .radius = c->radius,
-                          .weighing = c->weighing,
+                          .normalizer = c->normalizer,
                           .temperature = c->temperature,
                           .cap = c->cap,
                           .score = c->score,
@@ -301,22 +307,22 @@ static inline void drop_trial(struct trial *x)
     free(x->counts);
 }
 
-static inline void *make_scratch(const rapt_attention *a)
+static inline void *make_workspace(const rapt_attention *a)
 {
     rapt_message why = {"?"};
     if (rapt_attention_check(a, &why) != RAPT_OK) fail_msg("%s", why.text);
-    size_t bytes = rapt_attention_scratch(a);
-    void *scratch = aligned_alloc(64, (bytes + 64) / 64 * 64);
-    memset(scratch, 0xff, bytes); /* NaN: nothing may be read that was not written */
-    return scratch;
+    size_t bytes = rapt_attention_workspace(a);
+    void *workspace = aligned_alloc(64, (bytes + 64) / 64 * 64);
+    memset(workspace, 0xff, bytes); /* NaN: nothing may be read that was not written */
+    return workspace;
 }
 
 static inline void run_forward(struct trial *x)
 {
-    void *scratch = make_scratch(&x->a);
-    assert_int_equal(rapt_attention_forward(&x->a, x->q, x->k, x->v, x->out, x->lse, scratch),
+    void *workspace = make_workspace(&x->a);
+    assert_int_equal(rapt_attention_forward(&x->a, x->q, x->k, x->v, x->out, x->lse, workspace),
                      RAPT_OK);
-    free(scratch);
+    free(workspace);
 }
 
 /* All gradients of what there is. */
@@ -329,7 +335,7 @@ static inline rapt_gradients gradients_of(struct trial *x)
 
 static inline void run_backward(struct trial *x)
 {
-    void *scratch = make_scratch(&x->a);
+    void *workspace = make_workspace(&x->a);
     float *gradients[] = {x->dq, x->dk, x->dv, x->dbias};
     size_t sizes[] = {x->nq, x->nk, x->nv, x->dbias ? x->nbias : 0};
     for (int i = 0; i < 4; i++)
@@ -338,9 +344,9 @@ static inline void run_backward(struct trial *x)
         if (x->dlearned[i]) memset(x->dlearned[i], 0, x->nlearned[i] * sizeof(float));
     rapt_gradients d = gradients_of(x);
     assert_int_equal(
-        rapt_attention_backward(&x->a, x->q, x->k, x->v, x->out, x->lse, x->dout, &d, scratch),
+        rapt_attention_backward(&x->a, x->q, x->k, x->v, x->out, x->lse, x->dout, &d, workspace),
         RAPT_OK);
-    free(scratch);
+    free(workspace);
 }
 
 /* Runs both ways; all results one after the other, choices too. *n: how many floats. */
@@ -386,15 +392,15 @@ static inline const char *choice_text(const struct choice *c)
                  "%s, reach %d, weighing %d: batch %d heads %d/%d queries %d keys %d widths %d/%d "
                  "%d ragged %d counts %d corner %d causal %d window %d:%d,%d allowed %d bias %d "
                  "scale %g dropout %g",
-                 score ? score : "?", (int)c->reach, (int)c->weighing, c->batch, c->heads,
+                 score ? score : "?", (int)c->locality, (int)c->normalizer, c->batch, c->heads,
                  c->key_heads, c->queries, c->keys, c->query_width, c->key_width, c->value_width,
-                 c->ragged, c->counts, (int)c->corner, c->causal, c->window, c->before, c->after,
-                 c->allowed, c->bias, (double)c->scale, (double)c->dropout);
+                 c->ragged, c->counts, (int)c->causal_alignment, c->causal, c->window, c->before,
+                 c->after, c->allowed, c->bias, (double)c->scale, (double)c->dropout);
     snprintf(text + n, sizeof text - (size_t)n,
              " radius %g temperature %g cap %g slopes %d buckets %d:%d%s rotary %d:%d previous %d "
              "rewards %d",
              (double)c->radius, (double)c->temperature, (double)c->cap, c->slopes, c->buckets,
-             c->distance, c->forward_too ? " forward too" : "", (int)c->rotary, c->rotary_width,
+             c->distance, c->bidirectional ? " forward too" : "", (int)c->rotary, c->rotary_width,
              c->previous, c->rewards);
     return text;
 }

@@ -21,7 +21,7 @@ static void weights(void **state)
                                  .keys = 1 + kinds * 37 % 300,
                                  .key_width = 1 + kinds,
                                  .value_width = 4,
-                                 .corner = RAPT_CORNER_BOTTOM_RIGHT,
+                                 .causal_alignment = RAPT_CAUSAL_ALIGNMENT_LOWER_RIGHT,
                                  .causal = kinds & 2,
                                  .allowed = kinds & 4 ? SHARED | kinds % 8 : NONE,
                                  .bias = kinds & 8 ? SHARED | kinds / 4 : NONE,
@@ -43,18 +43,18 @@ static void misuse(void **state)
         .batch = 2, .heads = 2, .queries = 5, .keys = 6, .key_width = 3, .value_width = 3};
     struct trial x = make_trial(&c, 1);
     float to[30];
-    void *scratch = make_scratch(&x.a);
+    void *workspace = make_workspace(&x.a);
     const int wrong[][4] = {{-1, 0, 0, 1}, {2, 0, 0, 1}, {0, -1, 0, 1}, {0, 2, 0, 1},
                             {0, 0, -1, 1}, {0, 0, 6, 0}, {0, 0, 3, 3},  {0, 0, 0, -1}};
     for (int i = 0; i < 8; i++)
         assert_int_equal(rapt_attention_weights(&x.a, x.q, x.k, x.lse, wrong[i][0], wrong[i][1],
-                                                wrong[i][2], wrong[i][3], to, scratch),
+                                                wrong[i][2], wrong[i][3], to, workspace),
                          RAPT_BAD_ARGUMENT);
-    assert_int_equal(rapt_attention_weights(&x.a, x.q, x.k, NULL, 0, 0, 0, 1, to, scratch),
+    assert_int_equal(rapt_attention_weights(&x.a, x.q, x.k, NULL, 0, 0, 0, 1, to, workspace),
                      RAPT_BAD_ARGUMENT);
-    assert_int_equal(rapt_attention_weights(&x.a, x.q, x.k, x.lse, 1, 1, 5, 0, NULL, scratch),
+    assert_int_equal(rapt_attention_weights(&x.a, x.q, x.k, x.lse, 1, 1, 5, 0, NULL, workspace),
                      RAPT_OK);
-    free(scratch);
+    free(workspace);
     drop_trial(&x);
 }
 

@@ -22,7 +22,7 @@ static int counted(const void *context, const void *x, const void *y)
 static void check(struct item *items, size_t count)
 {
     uint64_t sum = 0, places = 0;
-    size_t calls = 0, *counter = &calls, most = 0;
+    size_t calls = 0, *counter = &calls, max = 0;
     for (size_t i = 0; i < count; i++) sum += items[i].key * (items[i].place + 1u);
     rapt__sort(items, count, sizeof *items, counted, &counter);
     for (size_t i = 0; i < count; i++) {
@@ -32,17 +32,17 @@ static void check(struct item *items, size_t count)
     }
     assert_true(sum == 0);
     assert_int_equal(places, count ? count * (count - 1) / 2 : 0);
-    for (size_t n = count; n; n /= 2) most += 3 * count; /* 3 n log2 n */
-    assert_true(calls <= most);
+    for (size_t n = count; n; n /= 2) max += 3 * count; /* 3 n log2 n */
+    assert_true(calls <= max);
 }
 
 static void every_shape(void **state)
 {
     (void)state;
-    enum { MOST = 3000 };
-    static struct item items[MOST];
+    enum { MAX = 3000 };
+    static struct item items[MAX];
     uint64_t seed = 3;
-    for (size_t count = 0; count <= MOST; count = count < 40 ? count + 1 : count + 740) {
+    for (size_t count = 0; count <= MAX; count = count < 40 ? count + 1 : count + 740) {
         for (int shape = 0; shape < 6; shape++) {
             for (size_t i = 0; i < count; i++) {
                 uint64_t r = rapt__mix(seed++, i);

@@ -64,9 +64,9 @@ static void work(struct team *team, void *argument)
     if (team->rank == 0) s->members = team->size;
 }
 
-static void check(const struct sheet *s, int most)
+static void check(const struct sheet *s, int max)
 {
-    assert_true(s->members >= 1 && s->members <= most);
+    assert_true(s->members >= 1 && s->members <= max);
     for (int i = 0; i < s->members; i++) assert_int_equal(s->ranks[i], 1);
     for (int i = 0; i < ITEMS; i++) {
         assert_int_equal(s->seen[i], ROUNDS);
@@ -138,17 +138,17 @@ static void count(struct team *team, void *argument)
 static void not_more_than_processors(void **state)
 {
     (void)state;
-    int before = openmp_uses(), room = processors(), members = 0;
+    int before = openmp_uses(), capacity = processors(), members = 0;
     openmp_would_use(1);
     rapt__team_run(64, count, &members);
-    assert_in_range(members, 1, room < 64 ? room : 64);
+    assert_in_range(members, 1, capacity < 64 ? capacity : 64);
     rapt__team_run(0, count, &members);
     assert_int_equal(members, 1);
-    openmp_would_use(room + 3);
+    openmp_would_use(capacity + 3);
     rapt__team_run(0, count, &members);
-    assert_in_range(members, 1, room);
-    rapt__team_run(room + 2, count, &members);
-    assert_in_range(members, 1, room + 2);
+    assert_in_range(members, 1, capacity);
+    rapt__team_run(capacity + 2, count, &members);
+    assert_in_range(members, 1, capacity + 2);
     openmp_would_use(before);
 }
 

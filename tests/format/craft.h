@@ -56,14 +56,14 @@ static inline void check_promises(const struct tensor_file *file, size_t size)
         free(data);
     }
     assert_int_equal(sum, size); /* with distinct, ordered ranges: no hole and no overlap */
-    for (int i = 0; i < rapt__tensors_note_count(file); i++) {
-        const struct tensor_note *note = rapt__tensors_note_at(file, i);
-        assert_ptr_equal(rapt__tensors_note(file, note->key), note->value);
+    for (int i = 0; i < rapt__tensors_metadata_count(file); i++) {
+        const struct tensor_metadata *entry = rapt__tensors_metadata_at(file, i);
+        assert_ptr_equal(rapt__tensors_metadata(file, entry->key), entry->value);
     }
     assert_null(rapt__tensors_entry(file, -1));
     assert_null(rapt__tensors_entry(file, rapt__tensors_count(file)));
-    assert_null(rapt__tensors_note_at(file, -1));
-    assert_null(rapt__tensors_note_at(file, rapt__tensors_note_count(file)));
+    assert_null(rapt__tensors_metadata_at(file, -1));
+    assert_null(rapt__tensors_metadata_at(file, rapt__tensors_metadata_count(file)));
 }
 
 /* Opens, checks the promises if it opens, closes. */
@@ -85,7 +85,7 @@ static inline rapt_status try_bytes(const struct bytes *bytes, rapt_message *why
 /* An allocator that counts what it gives and fails once, at call number fail_at. */
 struct stingy {
     long calls, fail_at, alive;
-    size_t bytes, most;
+    size_t bytes, max;
 };
 
 static inline void *stingy_alloc(void *user, size_t bytes)
@@ -94,7 +94,7 @@ static inline void *stingy_alloc(void *user, size_t bytes)
     if (s->calls++ == s->fail_at) return NULL;
     s->alive++;
     s->bytes += bytes;
-    if (s->bytes > s->most) s->most = s->bytes;
+    if (s->bytes > s->max) s->max = s->bytes;
     return aligned_alloc(64, (bytes + 63) / 64 * 64);
 }
 

@@ -1,13 +1,13 @@
 /* header.c - headers that must be refused, each with its reason, and odd ones that must load. */
 #include "craft.h"
 
-#define HEAD(text) text, sizeof(text) - 1
-#define A          "\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}"
-#define D(dtype)   "{\"a\":{\"dtype\":" dtype ",\"shape\":[2],\"data_offsets\":[0,8]}}"
-#define S(shape)   "{\"a\":{\"dtype\":\"F32\",\"shape\":" shape ",\"data_offsets\":[0,8]}}"
-#define O(offsets) "{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":" offsets "}}"
-#define N(name)    "{" name ":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}}"
-#define M(notes)   "{\"__metadata__\":" notes "," A "}"
+#define HEAD(text)  text, sizeof(text) - 1
+#define A           "\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}"
+#define D(dtype)    "{\"a\":{\"dtype\":" dtype ",\"shape\":[2],\"data_offsets\":[0,8]}}"
+#define S(shape)    "{\"a\":{\"dtype\":\"F32\",\"shape\":" shape ",\"data_offsets\":[0,8]}}"
+#define O(offsets)  "{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":" offsets "}}"
+#define N(name)     "{" name ":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}}"
+#define M(metadata) "{\"__metadata__\":" metadata "," A "}"
 #define T(name, shape, offsets)                                                                    \
     "\"" name "\":{\"dtype\":\"U8\",\"shape\":" shape ",\"data_offsets\":" offsets "}"
 #define Z(dtype, shape)                                                                            \
@@ -267,7 +267,7 @@ static void test_bad(void **state)
 static const struct {
     const char *header;
     size_t size, data;
-    int tensors, notes;
+    int tensors, metadata;
 } odd[] = {
     {HEAD("{}"), 0, 0, 0},
     {HEAD("{}      "), 0, 0, 0},
@@ -328,7 +328,7 @@ static void test_odd(void **state)
             fail_msg("row %zu: %.*s: %s", i, (int)odd[i].size, odd[i].header, why.text);
         assert_string_equal(why.text, "untouched");
         assert_int_equal(rapt__tensors_count(file), odd[i].tensors);
-        assert_int_equal(rapt__tensors_note_count(file), odd[i].notes);
+        assert_int_equal(rapt__tensors_metadata_count(file), odd[i].metadata);
         check_promises(file, odd[i].data);
         rapt__tensors_close(file);
         free(b.data);
@@ -355,7 +355,7 @@ static void test_names(void **state)
         assert_string_equal(rapt__tensors_entry(file, 0)->name, rows[i].name);
         assert_non_null(rapt__tensors_find(file, rows[i].name));
         assert_null(rapt__tensors_find(file, "nobody"));
-        assert_null(rapt__tensors_note(file, "nothing"));
+        assert_null(rapt__tensors_metadata(file, "nothing"));
         rapt__tensors_close(file);
         free(b.data);
     }
@@ -444,7 +444,7 @@ static void test_large(void **state)
         struct tensor_file *file = NULL;
         assert_int_equal(rapt__tensors_open_memory(&file, b.data, b.size, &allocator, NULL),
                          rows[i].status);
-        assert_true(stingy.most <= 10 * b.size + 4096);
+        assert_true(stingy.max <= 10 * b.size + 4096);
         rapt__tensors_close(file);
         assert_int_equal(stingy.alive, 0);
         free(b.data);
@@ -470,14 +470,14 @@ static void test_many(void **state)
     struct tensor_file *file = NULL;
     assert_int_equal(rapt__tensors_open_memory(&file, b.data, b.size, NULL, NULL), RAPT_OK);
     assert_int_equal(rapt__tensors_count(file), MANY);
-    assert_int_equal(rapt__tensors_note_count(file), MANY);
+    assert_int_equal(rapt__tensors_metadata_count(file), MANY);
     for (int i = 0; i < MANY; i++) {
         char name[32], value[32];
         sprintf(name, "t%d", i * 7919 % MANY);
         assert_int_equal(rapt__tensors_find(file, name)->begin, i);
         sprintf(name, "key%d", i * 7919 % MANY);
         sprintf(value, "%d", i);
-        assert_string_equal(rapt__tensors_note(file, name), value);
+        assert_string_equal(rapt__tensors_metadata(file, name), value);
     }
     check_promises(file, MANY);
     rapt__tensors_close(file);

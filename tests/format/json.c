@@ -130,7 +130,7 @@ static bool judge(const json_t *root)
 /* Both found the same things. */
 static void compare(const json_t *root, const struct tensor_file *file)
 {
-    int tensors = 0, notes = 0;
+    int tensors = 0, metadata = 0;
     const char *name, *key;
     json_t *entry, *value;
     json_object_foreach((json_t *)(uintptr_t)root, name, entry)
@@ -138,8 +138,8 @@ static void compare(const json_t *root, const struct tensor_file *file)
         if (strcmp(name, "__metadata__") == 0) {
             json_object_foreach(entry, key, value)
             {
-                assert_string_equal(rapt__tensors_note(file, key), json_string_value(value));
-                notes++;
+                assert_string_equal(rapt__tensors_metadata(file, key), json_string_value(value));
+                metadata++;
             }
             continue;
         }
@@ -153,7 +153,7 @@ static void compare(const json_t *root, const struct tensor_file *file)
         tensors++;
     }
     assert_int_equal(rapt__tensors_count(file), tensors);
-    assert_int_equal(rapt__tensors_note_count(file), notes);
+    assert_int_equal(rapt__tensors_metadata_count(file), metadata);
 }
 
 /* Replaces, removes, doubles and inserts; the new size. */

@@ -48,7 +48,7 @@ static void test_whole(void **state)
     struct tensor_file *file = NULL;
     assert_int_equal(rapt__tensors_open(&file, path, NULL, NULL), RAPT_OK);
     check_promises(file, 8);
-    assert_string_equal(rapt__tensors_note(file, "k"), "v\xC3\xA9");
+    assert_string_equal(rapt__tensors_metadata(file, "k"), "v\xC3\xA9");
     assert_int_equal(rapt__tensors_find(file, "b")->shape[0], 2);
     float value;
     assert_int_equal(rapt__tensors_read(file, rapt__tensors_find(file, "a"), 0, 1, &value, NULL),
@@ -121,8 +121,8 @@ static void test_scrambled(void **state)
         memcpy(header, small, size);
         for (uint64_t changes = 1 + next_random(&seed) % 4; changes > 0; changes--) {
             size_t from = next_random(&seed) % size, to = next_random(&seed) % size;
-            size_t most = size - (from > to ? from : to),
-                   count = next_random(&seed) % (most + 1) % 24;
+            size_t max = size - (from > to ? from : to),
+                   count = next_random(&seed) % (max + 1) % 24;
             memmove(header + to, header + from, count);
         }
         struct bytes b = craft(size, header, size, 8);
@@ -166,7 +166,7 @@ static void test_strangers(void **state)
         rapt_message why = {""};
         assert_int_equal(rapt__tensors_open_memory(&file, b.data, b.size, &allocator, &why),
                          RAPT_BAD_FILE);
-        assert_true(why.text[0] && stingy.alive == 0 && stingy.most <= 10 * b.size + 4096);
+        assert_true(why.text[0] && stingy.alive == 0 && stingy.max <= 10 * b.size + 4096);
         free(b.data);
     }
 }

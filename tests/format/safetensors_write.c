@@ -71,10 +71,10 @@ static void test_round_trip(void **state)
         {"chunk", 1, {65536}, fill, seen, 5},
         {"a \"quoted\\\" n\xC3\xA4me\n", 1, {1}, fill, seen, 6},
     };
-    const struct tensor_note notes[] = {
+    const struct tensor_metadata metadata[] = {
         {"z", ""}, {"rapt.config", "{\"width\": 8}\n\t\x01\x1F\x7F/\\"}, {"", "\xF0\x9F\x98\x80"}};
     rapt_message why = {""};
-    if (rapt__tensors_write(path, sources, 7, notes, 3, NULL, &why) != RAPT_OK)
+    if (rapt__tensors_write(path, sources, 7, metadata, 3, NULL, &why) != RAPT_OK)
         fail_msg("%s", why.text);
     struct bytes b = slurp();
     struct tensor_file *file = NULL, *other = NULL;
@@ -82,9 +82,9 @@ static void test_round_trip(void **state)
     assert_int_equal(rapt__tensors_open(&file, path, NULL, &why), RAPT_OK);
     assert_int_equal(rapt__tensors_open_memory(&other, b.data, b.size, NULL, NULL), RAPT_OK);
     assert_int_equal(rapt__tensors_count(file), 7);
-    assert_int_equal(rapt__tensors_note_count(file), 3);
+    assert_int_equal(rapt__tensors_metadata_count(file), 3);
     for (int i = 0; i < 3; i++)
-        assert_string_equal(rapt__tensors_note(file, notes[i].key), notes[i].value);
+        assert_string_equal(rapt__tensors_metadata(file, metadata[i].key), metadata[i].value);
     for (size_t i = 0; i < 7; i++) {
         const struct tensor_entry *e = rapt__tensors_find(file, sources[i].name);
         assert_non_null(e);
@@ -118,8 +118,8 @@ static void test_bytes(void **state)
         "\"data_offsets\":[0,8]}}                                         "
         "\x00\x00\x80\x7F\x00\x00\x80\xFF";
     const struct tensor_source source = {"w", 1, {2}, fill, NULL, 0};
-    const struct tensor_note note = {"k", "v"};
-    assert_int_equal(rapt__tensors_write(path, &source, 1, &note, 1, NULL, NULL), RAPT_OK);
+    const struct tensor_metadata entry = {"k", "v"};
+    assert_int_equal(rapt__tensors_write(path, &source, 1, &entry, 1, NULL, NULL), RAPT_OK);
     struct bytes b = slurp();
     assert_int_equal(b.size, sizeof right - 1);
     assert_memory_equal(b.data, right, b.size);
@@ -137,7 +137,7 @@ static void test_refused(void **state)
     (void)state;
     static const struct {
         struct tensor_source a, b;
-        struct tensor_note note;
+        struct tensor_metadata entry;
         const char *reason;
     } rows[] = {
         {{NULL, 1, {1}, fill, NULL, 0}, {"b", 0, {0}, fill, NULL, 0}, {"k", "v"}, "without a name"},
@@ -186,9 +186,9 @@ static void test_refused(void **state)
     assert_int_equal(rapt__tensors_write(path, NULL, 0, NULL, 0, NULL, NULL), RAPT_OK);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const struct tensor_source sources[] = {rows[i].a, rows[i].b};
-        const struct tensor_note notes[] = {{"l", "m"}, rows[i].note};
+        const struct tensor_metadata metadata[] = {{"l", "m"}, rows[i].entry};
         rapt_message why = {""};
-        rapt_status status = rapt__tensors_write(path, sources, 2, notes, 2, NULL, &why);
+        rapt_status status = rapt__tensors_write(path, sources, 2, metadata, 2, NULL, &why);
         if (status != RAPT_BAD_ARGUMENT || !why.text[0] || !strstr(why.text, rows[i].reason))
             fail_msg("row %zu: status %d, %s", i, status, why.text);
         struct bytes b = slurp();
@@ -196,11 +196,13 @@ static void test_refused(void **state)
         free(b.data);
     }
     const struct tensor_source good = {"a", 1, {1}, fill, NULL, 0};
-    const struct tensor_note note = {"k", "v"};
-    assert_int_equal(rapt__tensors_write(NULL, &good, 1, &note, 1, NULL, NULL), RAPT_BAD_ARGUMENT);
-    assert_int_equal(rapt__tensors_write(path, &good, -1, &note, 1, NULL, NULL), RAPT_BAD_ARGUMENT);
-    assert_int_equal(rapt__tensors_write(path, &good, 1, &note, -1, NULL, NULL), RAPT_BAD_ARGUMENT);
-    assert_int_equal(rapt__tensors_write(path, NULL, 1, &note, 1, NULL, NULL), RAPT_BAD_ARGUMENT);
+    const struct tensor_metadata entry = {"k", "v"};
+    assert_int_equal(rapt__tensors_write(NULL, &good, 1, &entry, 1, NULL, NULL), RAPT_BAD_ARGUMENT);
+    assert_int_equal(rapt__tensors_write(path, &good, -1, &entry, 1, NULL, NULL),
+                     RAPT_BAD_ARGUMENT);
+    assert_int_equal(rapt__tensors_write(path, &good, 1, &entry, -1, NULL, NULL),
+                     RAPT_BAD_ARGUMENT);
+    assert_int_equal(rapt__tensors_write(path, NULL, 1, &entry, 1, NULL, NULL), RAPT_BAD_ARGUMENT);
     assert_int_equal(rapt__tensors_write(path, &good, 1, NULL, 1, NULL, NULL), RAPT_BAD_ARGUMENT);
 }
 
@@ -209,13 +211,13 @@ static void test_memory(void **state)
 {
     const struct tensor_source sources[] = {{"a", 1, {100}, fill, NULL, 0},
                                             {"b", 0, {0}, fill, NULL, 1}};
-    const struct tensor_note note = {"k", "v"};
+    const struct tensor_metadata entry = {"k", "v"};
     assert_int_equal(rapt__tensors_write(path, NULL, 0, NULL, 0, NULL, NULL), RAPT_OK);
     for (long k = 0;; k++) {
         struct stingy stingy = {.fail_at = k};
         const rapt_allocator allocator = {stingy_alloc, stingy_free, &stingy};
         rapt_message why = {""};
-        rapt_status status = rapt__tensors_write(path, sources, 2, &note, 1, &allocator, &why);
+        rapt_status status = rapt__tensors_write(path, sources, 2, &entry, 1, &allocator, &why);
         assert_int_equal(stingy.alive, 0);
         struct bytes b = slurp();
         assert_true((b.size == 64) == (status != RAPT_OK));

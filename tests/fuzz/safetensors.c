@@ -18,14 +18,14 @@ static void require(int holds, const char *what)
 }
 
 struct counted {
-    size_t now, most;
+    size_t now, max;
 };
 
 static void *counted_alloc(void *user, size_t bytes)
 {
     struct counted *c = user;
     c->now += bytes;
-    if (c->now > c->most) c->most = c->now;
+    if (c->now > c->max) c->max = c->now;
     return aligned_alloc(64, (bytes + 63) / 64 * 64);
 }
 
@@ -64,7 +64,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     rapt_status status =
         rapt__tensors_open_memory(&file, bytes ? bytes : &empty, size, &allocator, &why);
     require(status == RAPT_OK || (status == RAPT_BAD_FILE && why.text[0] && !file), "status");
-    require(counted.most <= 10 * size + 4096, "memory in proportion to the file");
+    require(counted.max <= 10 * size + 4096, "memory in proportion to the file");
     if (file) {
         size_t sum = 0;
         for (int i = 0; i < rapt__tensors_count(file); i++) {
@@ -73,9 +73,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
             sum += entry->end - entry->begin;
         }
         require(sum < size, "sum of sizes");
-        for (int i = 0; i < rapt__tensors_note_count(file); i++) {
-            const struct tensor_note *note = rapt__tensors_note_at(file, i);
-            require(rapt__tensors_note(file, note->key) == note->value, "note");
+        for (int i = 0; i < rapt__tensors_metadata_count(file); i++) {
+            const struct tensor_metadata *entry = rapt__tensors_metadata_at(file, i);
+            require(rapt__tensors_metadata(file, entry->key) == entry->value, "note");
         }
     }
     rapt__tensors_close(file);

@@ -12,18 +12,19 @@ static int read_all(void **state)
 
 /* ---- attention ---- */
 
-enum { ROOM = 1024 };
+enum { CAPACITY = 1024 };
 
 static void attention_case(const char *name, int heads, int key_heads, int queries, int keys,
                            int width, const rapt_mask *mask)
 {
     rapt_attention a = rapt_attention_make(2, heads, queries, keys, width);
     rapt_message why = {""};
-    float q[ROOM], k[ROOM], v[ROOM], out[ROOM], dout[ROOM], lse[64], bias[ROOM];
-    float dq[ROOM] = {0}, dk[ROOM] = {0}, dv[ROOM] = {0}, dbias[ROOM] = {0};
+    float q[CAPACITY], k[CAPACITY], v[CAPACITY], out[CAPACITY], dout[CAPACITY], lse[64],
+        bias[CAPACITY];
+    float dq[CAPACITY] = {0}, dk[CAPACITY] = {0}, dv[CAPACITY] = {0}, dbias[CAPACITY] = {0};
     size_t rows = (size_t)(2 * heads * queries * width),
            columns = (size_t)(2 * key_heads * keys * width);
-    assert_true(rows <= ROOM && columns <= ROOM && queries * keys <= ROOM &&
+    assert_true(rows <= CAPACITY && columns <= CAPACITY && queries * keys <= CAPACITY &&
                 2 * heads * queries <= 64);
     a.key_heads = key_heads;
     a.k.batch = a.v.batch = (ptrdiff_t)key_heads * keys * width;
@@ -35,20 +36,20 @@ static void attention_case(const char *name, int heads, int key_heads, int queri
     draw(name, ".dout", 1, 0, dout, rows);
     draw(name, ".bias", 4, 0, bias, (size_t)(queries * keys));
     if (rapt_attention_check(&a, &why)) fail_msg("%s", why.text);
-    void *scratch = aligned_alloc(64, (rapt_attention_scratch(&a) + 63) / 64 * 64);
-    assert_int_equal(rapt_attention_forward(&a, q, k, v, out, lse, scratch), RAPT_OK);
+    void *workspace = aligned_alloc(64, (rapt_attention_workspace(&a) + 63) / 64 * 64);
+    assert_int_equal(rapt_attention_forward(&a, q, k, v, out, lse, workspace), RAPT_OK);
     assert_int_equal(
         rapt_attention_backward(
             &a, q, k, v, out, lse, dout,
             &(rapt_gradients){.q = dq, .k = dk, .v = dv, .bias = mask->bias ? dbias : NULL},
-            scratch),
+            workspace),
         RAPT_OK);
     compare(name, "out", out, rows);
     compare(name, "dq", dq, rows);
     compare(name, "dk", dk, columns);
     compare(name, "dv", dv, columns);
     if (mask->bias) compare(name, "dbias", dbias, (size_t)(queries * keys));
-    free(scratch);
+    free(workspace);
 }
 
 static void test_attention(void **state)
@@ -58,9 +59,11 @@ static void test_attention(void **state)
     uint8_t allowed[5 * 7];
     for (int t = 0; t < 5; t++)
         for (int s = 0; s < 7; s++) allowed[t * 7 + s] = (s * 3 + t) % 4 != 1;
-    rapt_mask none = {0}, causal = {.corner = RAPT_CORNER_TOP_LEFT, .causal = 1};
-    rapt_mask right = {.corner = RAPT_CORNER_BOTTOM_RIGHT, .causal = 1};
-    rapt_mask window = {.corner = RAPT_CORNER_TOP_LEFT, .window = 1, .before = 2, .after = 1};
+    rapt_mask none = {0},
+              causal = {.causal_alignment = RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT, .causal = 1};
+    rapt_mask right = {.causal_alignment = RAPT_CAUSAL_ALIGNMENT_LOWER_RIGHT, .causal = 1};
+    rapt_mask window = {
+        .causal_alignment = RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT, .window = 1, .before = 2, .after = 1};
     rapt_mask bools = {.allowed = allowed, .allowed_stride = {0, 0, 7}};
     rapt_mask bias = {.bias = &some, .bias_stride = {0, 0, 19}};
     attention_case("plain", 2, 2, 5, 7, 6, &none);
@@ -85,8 +88,8 @@ static rapt_model *model_of(const rapt_config *config)
     for (int i = 0; i < rapt_model_tensors(model); i++) {
         rapt_tensor t = rapt_model_tensor(model, i);
         size_t size = small_size(model, i), length = strlen(t.name);
-        float data[ROOM];
-        assert_true(size <= ROOM);
+        float data[CAPACITY];
+        assert_true(size <= CAPACITY);
         bool gain = length > 11 && strcmp(t.name + length - 11, "norm.weight") == 0;
         draw("", t.name, 1, gain, data, size);
         assert_int_equal(rapt_model_write(model, i, data), RAPT_OK);
@@ -132,7 +135,7 @@ static void learn(const char *name, rapt_model *model)
         float loss = (float)report.loss;
         if (step == 0) compare(name, "loss", &loss, 1);
         for (int i = 0; step == 0 && i < rapt_model_tensors(model); i++) {
-            float data[ROOM];
+            float data[CAPACITY];
             char record[128];
             snprintf(record, sizeof record, "gradient.%s", rapt_model_tensor(model, i).name);
             assert_int_equal(rapt_trainer_read_gradient(trainer, i, data), RAPT_OK);
@@ -146,7 +149,7 @@ static void learn(const char *name, rapt_model *model)
     rapt_trainer_free(trainer);
 }
 
-static void model_case(const char *name, int layers, rapt_norm_place norm,
+static void model_case(const char *name, int layers, rapt_norm_order norm,
                        rapt_activation activation)
 {
     rapt_config c = {.source_vocab = 11,
@@ -154,9 +157,9 @@ static void model_case(const char *name, int layers, rapt_norm_place norm,
                      .positions = 8,
                      .width = 8,
                      .heads = 2,
-                     .hidden = 12,
+                     .ffn_width = 12,
                      .output_bias = 1};
-    c.encoder_layers = c.decoder_layers = layers, c.norm = norm, c.activation = activation;
+    c.encoder_layers = c.decoder_layers = layers, c.norm_order = norm, c.activation = activation;
     rapt_model *model = model_of(&c);
     forward(name, model);
     learn(name, model);
@@ -166,13 +169,13 @@ static void model_case(const char *name, int layers, rapt_norm_place norm,
 static void test_after(void **state)
 {
     (void)state;
-    model_case("after", 2, RAPT_NORM_AFTER, RAPT_RELU);
+    model_case("after", 2, RAPT_NORM_ORDER_POST, RAPT_ACTIVATION_RELU);
 }
 
 static void test_before(void **state)
 {
     (void)state;
-    model_case("before", 1, RAPT_NORM_BEFORE, RAPT_GELU);
+    model_case("before", 1, RAPT_NORM_ORDER_PRE, RAPT_ACTIVATION_GELU);
 }
 
 int main(void)

@@ -23,7 +23,7 @@ enum field {
     CAUSAL,
     ALLOWED,
     BIAS,
-    BLIND,
+    FULLY_MASKED,
     HUGE_MASK,
     OWN,
     PADDING,
@@ -122,7 +122,7 @@ static uint8_t *allowed_of(const struct parity *c, const rapt_attention *a)
             for (int t = 0; t < a->queries; t++)
                 for (int key = 0; key < a->keys; key++) {
                     bool here = key >= S || x[b * s.batch + h * s.head + t * s.row + key] > -0.2f;
-                    if (key < S && get(c, BLIND) == t + 1) here = false;
+                    if (key < S && get(c, FULLY_MASKED) == t + 1) here = false;
                     if (key < S && get(c, PADDING) && key >= S - b) here = false;
                     *at++ = here;
                 }
@@ -132,14 +132,15 @@ static uint8_t *allowed_of(const struct parity *c, const rapt_attention *a)
 
 static void set_masks(const struct parity *c, rapt_attention *a, int *bias_rows)
 {
-    static const rapt_corner corners[] = {RAPT_CORNER_NONE, RAPT_CORNER_TOP_LEFT,
-                                          RAPT_CORNER_BOTTOM_RIGHT};
+    static const rapt_causal_alignment causal_alignments[] = {RAPT_CAUSAL_ALIGNMENT_NONE,
+                                                              RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT,
+                                                              RAPT_CAUSAL_ALIGNMENT_LOWER_RIGHT};
     ptrdiff_t row = a->keys, head = a->queries * row;
-    a->mask.corner = corners[get(c, CAUSAL)];
+    a->mask.causal_alignment = causal_alignments[get(c, CAUSAL)];
     a->mask.causal = get(c, CAUSAL) != 0;
     *bias_rows = 0;
     add_bias(c, a, bias_rows);
-    if (!get(c, ALLOWED) && !get(c, BLIND) && !get(c, PADDING)) return;
+    if (!get(c, ALLOWED) && !get(c, FULLY_MASKED) && !get(c, PADDING)) return;
     uint8_t *allowed = allowed_of(c, a);
     rapt_stride stride = {a->heads * head, head, row};
     if (!get(c, HUGE_MASK)) {
@@ -166,31 +167,32 @@ struct arrays { /* of one problem */
     int nq, nk, nv, no, nbias;
 };
 
-static void *scratch_of(const rapt_attention *a)
+static void *workspace_of(const rapt_attention *a)
 {
     rapt_message why = {""};
     if (rapt_attention_check(a, &why)) fail_msg("%s", why.text);
-    return aligned_alloc(64, (rapt_attention_scratch(a) + 127) / 64 * 64);
+    return aligned_alloc(64, (rapt_attention_workspace(a) + 127) / 64 * 64);
 }
 
 static void forward(const rapt_attention *a, struct arrays *x)
 {
-    void *scratch = scratch_of(a);
+    void *workspace = workspace_of(a);
     x->out = zeros(x->no), x->lse = zeros(a->batch * a->heads * a->queries);
-    assert_int_equal(rapt_attention_forward(a, x->q, x->k, x->v, x->out, x->lse, scratch), RAPT_OK);
-    free(scratch);
+    assert_int_equal(rapt_attention_forward(a, x->q, x->k, x->v, x->out, x->lse, workspace),
+                     RAPT_OK);
+    free(workspace);
 }
 
 static void backward(const rapt_attention *a, struct arrays *x)
 {
-    void *scratch = scratch_of(a);
+    void *workspace = workspace_of(a);
     x->dq = zeros(x->nq), x->dk = zeros(x->nk), x->dv = zeros(x->nv), x->dbias = zeros(x->nbias);
     rapt_gradients d = {.q = x->dq, .k = x->dk, .v = x->dv, .bias = a->mask.bias ? x->dbias : NULL};
     if (x->nbias == 0) d.bias = NULL;
     assert_int_equal(
-        rapt_attention_backward(a, x->q, x->k, x->v, x->out, x->lse, x->dout, &d, scratch),
+        rapt_attention_backward(a, x->q, x->k, x->v, x->out, x->lse, x->dout, &d, workspace),
         RAPT_OK);
-    free(scratch);
+    free(workspace);
 }
 
 static void free_arrays(struct arrays *x)
@@ -205,10 +207,11 @@ static void free_arrays(struct arrays *x)
 static void compare_lse(const struct parity *c, const float *lse)
 {
     int B = get(c, BATCH), H = get(c, HEADS), T = get(c, QUERIES);
-    float *turned = zeros(B * H * T);
-    for (int i = 0; i < B * H * T; i++) turned[i] = lse[(i / T % H * B + i / T / H) * T + i % T];
-    compare(c->name, "lse", turned, (size_t)(B * H * T));
-    free(turned);
+    float *transposed = zeros(B * H * T);
+    for (int i = 0; i < B * H * T; i++)
+        transposed[i] = lse[(i / T % H * B + i / T / H) * T + i % T];
+    compare(c->name, "lse", transposed, (size_t)(B * H * T));
+    free(transposed);
 }
 
 static void sdpa(const struct parity *c)
@@ -385,17 +388,17 @@ static void compare_weights(const struct module *m, const rapt_attention *a, con
 {
     int n = m->L * m->keys;
     float *weights = zeros(m->N * m->H * n), *average = zeros(m->N * n);
-    void *scratch = scratch_of(a);
+    void *workspace = workspace_of(a);
     for (int i = 0; i < m->N * m->H; i++) {
         float *at = weights + i * n;
-        assert_int_equal(
-            rapt_attention_weights(a, x->q, x->k, x->lse, i / m->H, i % m->H, 0, m->L, at, scratch),
-            RAPT_OK);
+        assert_int_equal(rapt_attention_weights(a, x->q, x->k, x->lse, i / m->H, i % m->H, 0, m->L,
+                                                at, workspace),
+                         RAPT_OK);
         for (int j = 0; j < n; j++) average[i / m->H * n + j] += at[j] / (float)m->H;
     }
     compare(m->c->name, "weights", weights, (size_t)(m->N * m->H * n));
     compare(m->c->name, "average", average, (size_t)(m->N * n));
-    free(weights), free(average), free(scratch);
+    free(weights), free(average), free(workspace);
 }
 
 static void compare_gradients(const struct module *m)

@@ -68,13 +68,13 @@ static inline const struct record *find(const char *scope, const char *name)
 static inline void compare(const char *scope, const char *name, const float *got, size_t count)
 {
     const struct record *r = find(scope, name);
-    double most = 0;
+    double max = 0;
     assert_int_equal(r->count, count);
     for (size_t i = 0; i < count; i++)
-        if (isfinite(r->data[i])) most = fmax(most, fabs(r->data[i]));
+        if (isfinite(r->data[i])) max = fmax(max, fabs(r->data[i]));
     for (size_t i = 0; i < count; i++)
         if ((double)got[i] != r->data[i] &&
-            !(fabs((double)got[i] - r->data[i]) <= 5e-6 * (0.1 + most)))
+            !(fabs((double)got[i] - r->data[i]) <= 5e-6 * (0.1 + max)))
             fail_msg("%s.%s[%zu]: got %.9g, PyTorch has %.9g", scope, name, i, (double)got[i],
                      r->data[i]);
 }

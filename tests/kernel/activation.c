@@ -33,8 +33,8 @@ static void check(const struct kernels *k, int kind, const float *x)
     k->activate_backward(kind, x, dy, dx, N);
     for (int i = 0; i < N; i++) {
         double v = value(kind, (double)x[i]), s = (double)dy[i] * slope(kind, (double)x[i]);
-        near_by((double)y[i], v, fmax(4 * ulp(v), 1e-7));
-        near_by((double)dx[i], s, fmax(4 * ulp(s), 2e-7));
+        close_to((double)y[i], v, fmax(4 * ulp(v), 1e-7));
+        close_to((double)dx[i], s, fmax(4 * ulp(s), 2e-7));
     }
 }
 
@@ -67,7 +67,7 @@ static void left_tail(void **state)
             k->activate(kind, x, y, N);
             for (int i = 0; i < N; i++) {
                 double v = value(kind, (double)x[i]);
-                near_by((double)y[i], v, 8 * ulp(v));
+                close_to((double)y[i], v, 8 * ulp(v));
             }
         }
 }

@@ -39,10 +39,10 @@ static void one_step(void **state)
                 step(steps + j, &x, (double)g[i]);
                 /* ulps of the greatest term, since terms of different sign may cancel */
                 double change = fabs(x.p - (double)old[0][i]);
-                near_by((double)m[i], x.m, 2 * ulp(fmax(fabs((double)old[1][i]), fabs(x.m))));
-                near_by((double)v[i], x.v, 2 * ulp(x.v));
-                near_by((double)p[i], x.p,
-                        ulp(x.p) + 4 * ulp(change) + ulp((double)old[1][i]) * change);
+                close_to((double)m[i], x.m, 2 * ulp(fmax(fabs((double)old[1][i]), fabs(x.m))));
+                close_to((double)v[i], x.v, 2 * ulp(x.v));
+                close_to((double)p[i], x.p,
+                         ulp(x.p) + 4 * ulp(change) + ulp((double)old[1][i]) * change);
             }
         }
 }
@@ -71,7 +71,7 @@ static void many_steps(void **state)
                 walked[i] += fabs(x[i].p - before);
             }
         }
-        for (int i = 0; i < N; i++) near_by((double)p[i], x[i].p, 1e-5 * (1 + walked[i]));
+        for (int i = 0; i < N; i++) close_to((double)p[i], x[i].p, 1e-5 * (1 + walked[i]));
     }
 }
 

@@ -37,10 +37,10 @@ static void check_gradients(const struct kernels *k, const struct additive *a)
             size_t i = at(n, s, a->width);
             if (dx[s] == 0) g = h = 0;
             query += g, vector += (double)dx[s] * h;
-            near_by((double)dkeys[i], (double)dkeys0[i] + g, 1e-6);
+            close_to((double)dkeys[i], (double)dkeys0[i] + g, 1e-6);
         }
-        near_by((double)dq[n], query, 1e-5);
-        near_by((double)dv[n], vector, 1e-5);
+        close_to((double)dq[n], query, 1e-5);
+        close_to((double)dv[n], vector, 1e-5);
     }
 }
 
@@ -64,7 +64,7 @@ static void by_definition(void **state)
                     double want = 0;
                     for (int n = 0; n < a.width; n++)
                         want += (double)v[n] * tanh((double)q[n] + (double)keys[at(n, s, a.width)]);
-                    near_by((double)x[s], want, 4e-6);
+                    close_to((double)x[s], want, 4e-6);
                 }
                 check_gradients(k, &a);
             }

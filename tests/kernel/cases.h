@@ -20,7 +20,7 @@ struct kernel_case {
     const char *name;
     int ins, outs; /* how many of in and out are used */
     int rows;      /* of in */
-    int least;     /* the least n that is allowed */
+    int min;       /* the least n that is allowed */
     void (*run)(const struct kernels *k, int n, struct case_data *d);
     /* For each of the n: floats read and written, and operations on floats as the source has them;
        a fused multiply-add counts for two. */
@@ -156,13 +156,13 @@ static void case_tanh_row(const struct kernels *k, int n, struct case_data *d)
    which only whole panels are looked at. */
 static const float case_weights[CASE_ROWS] = {0.5f, -1, 0, 3, 0.25f, -0.125f, 2};
 
-static void case_weigh_row(const struct kernels *k, int n, struct case_data *d)
+static void case_gemv(const struct kernels *k, int n, struct case_data *d)
 {
-    k->weigh_row(case_weights, CASE_ROWS, d->in[0], n, n, d->out[0]);
+    k->gemv(case_weights, CASE_ROWS, d->in[0], n, n, d->out[0]);
 }
-static void case_spread_row(const struct kernels *k, int n, struct case_data *d)
+static void case_rank1_update(const struct kernels *k, int n, struct case_data *d)
 {
-    k->spread_row(case_weights, 1, d->in[0], n, d->out[0], n);
+    k->rank1_update(case_weights, 1, d->in[0], n, d->out[0], n);
 }
 static void case_additive_row(const struct kernels *k, int n, struct case_data *d)
 {
@@ -223,8 +223,8 @@ static const struct kernel_case kernel_cases[] = {
     {"exp_row", 0, 1, 1, 0, case_exp_row, 1, 1, CASE_EXP},
     {"log_row", 0, 1, 1, 0, case_log_row, 1, 1, CASE_LOG},
     {"tanh_row", 0, 1, 1, 0, case_tanh_row, 1, 1, CASE_TANH},
-    {"weigh_row", 1, 1, CASE_ROWS, 0, case_weigh_row, CASE_ROWS, 1, 2 * CASE_ROWS - 2},
-    {"spread_row", 1, 1, 1, 0, case_spread_row, 2, 1, 2},
+    {"gemv", 1, 1, CASE_ROWS, 0, case_gemv, CASE_ROWS, 1, 2 * CASE_ROWS - 2},
+    {"rank1_update", 1, 1, 1, 0, case_rank1_update, 2, 1, 2},
     {"additive_row", 1, 1, CASE_ROWS, 0, case_additive_row, CASE_ROWS, 1,
      CASE_ROWS *(CASE_TANH + 3)},
     {"additive_row_backward", 2, 1, CASE_ROWS, 0, case_additive_row_backward, CASE_ROWS + 2, 1,

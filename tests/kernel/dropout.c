@@ -29,8 +29,8 @@ static void as_philox_says(void **state)
             for (int i = 0; i < N; i++) {
                 bool gone = is_dropped(&d, rows[j], i);
                 double kept = gone ? 0 : (double)x[i] * 1.6f;
-                near_by((double)y[i], kept, ulp(kept));
-                near_by((double)sum[i], (double)from[i] + kept, 0x1p-22);
+                close_to((double)y[i], kept, ulp(kept));
+                close_to((double)sum[i], (double)from[i] + kept, 0x1p-22);
                 if (gone) assert_true(y[i] == 0 && sum[i] == from[i]);
             }
         }
@@ -51,7 +51,7 @@ static void as_many_as_asked(void **state)
             k->dropout_row(&d, r, x, NULL, y, N);
             for (int i = 0; i < N; i++) gone += y[i] == 0;
         }
-        near_by(gone, 0.1 * N * ROWS, 5 * sqrt(0.09 * N * ROWS)); /* five deviations */
+        close_to(gone, 0.1 * N * ROWS, 5 * sqrt(0.09 * N * ROWS)); /* five deviations */
     }
 }
 

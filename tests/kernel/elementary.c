@@ -13,7 +13,7 @@ static void check(const struct kernels *k, void (*row)(float *, size_t), double 
     assert_true(y[N - 1] == x[N - 1]);
     for (int i = 0; i < N - 1; i++) {
         double want = f((double)x[i]);
-        near_by((double)y[i], want, slack(k) * ulp(want));
+        close_to((double)y[i], want, slack(k) * ulp(want));
     }
 }
 

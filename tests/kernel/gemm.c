@@ -5,7 +5,7 @@
 
 static const double EPSILON = 0x1p-23;
 
-enum { MOST_ROWS = 30, MOST_COLUMNS = 72, MOST_DEPTH = 70 };
+enum { MAX_ROWS = 30, MAX_COLUMNS = 72, MAX_DEPTH = 70 };
 
 struct matrices { /* what a product reads and writes, between fences */
     struct fenced a, b, c, bias;
@@ -15,10 +15,10 @@ static int make(void **state)
 {
     struct matrices *m = calloc(1, sizeof *m);
 
-    m->a = fenced_make(MOST_ROWS * MOST_DEPTH);
-    m->b = fenced_make(MOST_COLUMNS * MOST_DEPTH);
-    m->c = fenced_make(MOST_ROWS * MOST_COLUMNS);
-    m->bias = fenced_make(MOST_COLUMNS);
+    m->a = fenced_make(MAX_ROWS * MAX_DEPTH);
+    m->b = fenced_make(MAX_COLUMNS * MAX_DEPTH);
+    m->c = fenced_make(MAX_ROWS * MAX_COLUMNS);
+    m->bias = fenced_make(MAX_COLUMNS);
     *state = m;
     return 0;
 }
@@ -39,8 +39,8 @@ enum start { FROM_ZERO, FROM_BIAS, FROM_C };
 
 struct shape {
     int rows, columns, depth;
-    bool a_turned; /* a[k][r] instead of a[r][k] */
-    bool c_panels; /* c in panels of [rows][16] instead of rows; columns a multiple of 16 */
+    bool a_transposed; /* a[k][r] instead of a[r][k] */
+    bool c_panels;     /* c in panels of [rows][16] instead of rows; columns a multiple of 16 */
     enum start start;
 };
 
@@ -67,8 +67,8 @@ static struct product set_up(const struct matrices *m, const struct shape *s)
                             .columns = s->columns,
                             .depth = s->depth,
                             .a = a,
-                            .a_row = s->a_turned ? 1 : s->depth,
-                            .a_step = s->a_turned ? s->rows : 1,
+                            .a_row = s->a_transposed ? 1 : s->depth,
+                            .a_step = s->a_transposed ? s->rows : 1,
                             .b = b,
                             .b_panel = LANES,
                             .b_step = s->columns,
@@ -95,12 +95,12 @@ static void check_element(const struct kernels *k, const struct product *p, cons
     if (is_exact(k) && (float)got != chain)
         fail_msg("%s: %d x %d x %d [%d][%d]: %a, not %a", k->name, p->rows, p->columns, p->depth, r,
                  n, got, (double)chain);
-    near_by(got, sum, slack(k) * 2 * sqrt(p->depth + 1) * EPSILON * size);
+    close_to(got, sum, slack(k) * 2 * sqrt(p->depth + 1) * EPSILON * size);
 }
 
 static void check(const struct kernels *k, const struct matrices *m, const struct shape *s)
 {
-    static float before[MOST_ROWS * MOST_COLUMNS];
+    static float before[MAX_ROWS * MAX_COLUMNS];
     size_t rows = (size_t)s->rows, columns = (size_t)s->columns, depth = (size_t)s->depth;
     struct product p = set_up(m, s);
 
@@ -116,15 +116,19 @@ static void check(const struct kernels *k, const struct matrices *m, const struc
 
 static void all_small_products(void **state)
 {
-    static const int depths[] = {0, 1, 2, 17, MOST_DEPTH};
+    static const int depths[] = {0, 1, 2, 17, MAX_DEPTH};
     const struct kernels *k;
 
     for (int isa = 0; (k = kernels_at(&isa)) != NULL;)
-        for (int rows = 1; rows <= MOST_ROWS; rows++)
+        for (int rows = 1; rows <= MAX_ROWS; rows++)
             for (int columns = 1; columns <= 40; columns++) {
-                int turn = rows * 41 + columns;
-                struct shape s = {rows,          columns, depths[turn % 4],
-                                  turn % 3 == 0, false,   (enum start)(turn / 5 % 3)};
+                int transpose = rows * 41 + columns;
+                struct shape s = {rows,
+                                  columns,
+                                  depths[transpose % 4],
+                                  transpose % 3 == 0,
+                                  false,
+                                  (enum start)(transpose / 5 % 3)};
                 check(k, *state, &s);
             }
 }
@@ -134,10 +138,9 @@ static void more_products(void **state)
     const struct kernels *k;
 
     for (int isa = 0; (k = kernels_at(&isa)) != NULL;)
-        for (int rows = 1; rows <= MOST_ROWS; rows++)
+        for (int rows = 1; rows <= MAX_ROWS; rows++)
             for (int start = FROM_ZERO; start <= FROM_C; start++) {
-                struct shape wide = {rows,  MOST_COLUMNS, MOST_DEPTH,
-                                     false, false,        (enum start)start};
+                struct shape wide = {rows, MAX_COLUMNS, MAX_DEPTH, false, false, (enum start)start};
                 struct shape panels = {rows, 64, 19, true, true, (enum start)start};
                 check(k, *state, &wide);
                 check(k, *state, &panels);
@@ -150,7 +153,7 @@ static void packing(void **state)
     const struct kernels *k;
 
     for (int isa = 0; (k = kernels_at(&isa)) != NULL;)
-        for (int columns = 1; columns <= MOST_COLUMNS; columns += columns < 36 ? 1 : 9)
+        for (int columns = 1; columns <= MAX_COLUMNS; columns += columns < 36 ? 1 : 9)
             for (int depth = 1; depth <= 21; depth += 4) {
                 size_t size = (size_t)(columns * depth),
                        whole = rapt__panels_size((size_t)columns, (size_t)depth);
@@ -159,7 +162,7 @@ static void packing(void **state)
                 size_t wanted = (size_t)count * LANES * (size_t)depth;
                 float *x = fenced_floats(&m->b, size, true);
                 float *out = fenced_floats(&m->c, wanted, true);
-                assert_true(whole <= MOST_ROWS * MOST_COLUMNS);
+                assert_true(whole <= MAX_ROWS * MAX_COLUMNS);
                 fill(x, size, -1, 1, 5);
                 k->pack_rows(x, columns, columns, depth, first, count, out);
                 for (size_t i = 0; i < wanted; i++) {
@@ -180,18 +183,18 @@ static void packing(void **state)
             }
 }
 
-/* turn_panels(pack_columns(W)) = pack_rows(W), and any part of it. */
+/* transpose_panels(pack_columns(W)) = pack_rows(W), and any part of it. */
 static void turning(void **state)
 {
-    enum { MOST = 53 };
-    static float w[MOST * MOST], packed[64 * 64];
+    enum { MAX = 53 };
+    static float w[MAX * MAX], packed[64 * 64];
     struct matrices *m = *state;
     const struct kernels *k;
 
-    fill(w, MOST * MOST, -1, 1, 6);
+    fill(w, MAX * MAX, -1, 1, 6);
     for (int isa = 0; (k = kernels_at(&isa)) != NULL;)
-        for (int outputs = 1; outputs <= MOST; outputs += 4)
-            for (int inputs = 1; inputs <= MOST; inputs += 4)
+        for (int outputs = 1; outputs <= MAX; outputs += 4)
+            for (int inputs = 1; inputs <= MAX; inputs += 4)
                 for (int k0 = 0; k0 < outputs; k0 += LANES) {
                     /* w [outputs][inputs] in panels of outputs; out[k][n] = w[k][n] */
                     int panels = (inputs + LANES - 1) / LANES, first = panels / 2;
@@ -200,7 +203,7 @@ static void turning(void **state)
                     float *out = fenced_floats(&m->c, wanted, true);
                     k->pack_columns(w, inputs, outputs, inputs, 1, 0, (outputs + LANES - 1) / LANES,
                                     packed);
-                    k->turn_panels(packed, inputs, outputs, k0, ks, first, count, out);
+                    k->transpose_panels(packed, inputs, outputs, k0, ks, first, count, out);
                     for (size_t i = 0; i < wanted; i++) {
                         int n = ((int)i / (ks * LANES) + first) * LANES + (int)i % LANES;
                         int o = k0 + (int)i / LANES % ks;

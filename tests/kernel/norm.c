@@ -1,4 +1,4 @@
-/* norm.c - layer normalisation against its definition in double; also far from zero. */
+/* norm.c - layer normalization against its definition in double; also far from zero. */
 #include "kernel/trial.h"
 
 static const double EPSILON = 0x1p-23;
@@ -23,22 +23,22 @@ static struct moments moments_of(const float *x, int n, double epsilon)
 static void forward(const struct kernels *k, int n, double mean, double width)
 {
     float x[N] = {0}, gain[N] = {0}, bias[N] = {0}, y[N], got_mean, got_inverse;
-    double most = 0;
+    double max = 0;
 
     fill(x, (size_t)n, mean - width, mean + width, 1);
     fill(gain, (size_t)n, 0.5, 1.5, 2);
     fill(bias, (size_t)n, -0.5, 0.5, 3);
     k->norm_row(x, gain, bias, 1e-5f, n, y, &got_mean, &got_inverse);
     struct moments m = moments_of(x, n, (double)1e-5f);
-    near_by((double)got_mean, m.mean, EPSILON * (fabs(m.mean) + 1 / m.inverse));
+    close_to((double)got_mean, m.mean, EPSILON * (fabs(m.mean) + 1 / m.inverse));
     double limit = EPSILON * (1 + fabs(m.mean) * m.inverse);
-    near_by((double)got_inverse, m.inverse, 2 * limit * m.inverse);
+    close_to((double)got_inverse, m.inverse, 2 * limit * m.inverse);
     for (int i = 0; i < n; i++)
-        most = fmax(most, fabs((double)x[i] - m.mean) * m.inverse * (double)gain[i] +
-                              fabs((double)bias[i]));
+        max = fmax(max, fabs((double)x[i] - m.mean) * m.inverse * (double)gain[i] +
+                            fabs((double)bias[i]));
     for (int i = 0; i < n; i++) {
         double want = ((double)x[i] - m.mean) * m.inverse * (double)gain[i] + (double)bias[i];
-        near_by((double)y[i], want, 4 * limit * most);
+        close_to((double)y[i], want, 4 * limit * max);
     }
 }
 
@@ -84,8 +84,8 @@ static void backward(void **state)
                 double xhat = ((double)x[i] - (double)mean) * (double)inverse;
                 double g = (double)dy[i] * (double)gain[i];
                 double want = (double)inverse * (g - sum - xhat * with_xhat);
-                near_by((double)dx[i], (double)from[i] + want,
-                        4 * EPSILON * (2 + 3 * (double)inverse));
+                close_to((double)dx[i], (double)from[i] + want,
+                         4 * EPSILON * (2 + 3 * (double)inverse));
             }
             assert_memory_equal(dx, added, (size_t)n * sizeof *dx);
         }
@@ -115,8 +115,8 @@ static void columns(void **state)
                 bias += d;
                 size += fabs(term) + fabs(d);
             }
-            near_by((double)dgain[j], gain, 4 * EPSILON * size);
-            near_by((double)dbias[j], bias, 4 * EPSILON * size);
+            close_to((double)dgain[j], gain, 4 * EPSILON * size);
+            close_to((double)dbias[j], bias, 4 * EPSILON * size);
         }
     }
     free(x);

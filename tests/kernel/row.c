@@ -21,8 +21,8 @@ static void sums(void **state)
                 absolute += fabs((double)x[i] * (double)y[i]);
                 square += (double)x[i] * (double)x[i];
             }
-            near_by((double)k->dot(x, y, n), dot, 4 * EPSILON * absolute);
-            near_by((double)k->square_sum(x, (size_t)n), square, 4 * EPSILON * square);
+            close_to((double)k->dot(x, y, n), dot, 4 * EPSILON * absolute);
+            close_to((double)k->square_sum(x, (size_t)n), square, 4 * EPSILON * square);
         }
     free(x);
     free(y);
@@ -63,7 +63,7 @@ static void columns(void **state)
             double sum = 0;
             for (int r = 0; r < ROWS; r++) sum += (double)x[r * LD + j];
             fill(first, N, -1, 1, 4);
-            near_by((double)y[j], sum + (double)first[j], 4 * EPSILON * fabs(sum));
+            close_to((double)y[j], sum + (double)first[j], 4 * EPSILON * fabs(sum));
         }
     }
     free(x);

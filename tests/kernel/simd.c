@@ -30,7 +30,7 @@ static double worst_error(vf (*f)(vf), double (*definition)(double))
             if (isfinite((float)want) && isfinite(y[i]))
                 worst = fmax(worst, fabs((double)y[i] - want) / ulp(want));
             else
-                near_by((double)y[i], (double)(float)want, 0);
+                close_to((double)y[i], (double)(float)want, 0);
         }
     }
     return worst;
@@ -45,13 +45,13 @@ static const double EXP_ERROR = 1.1, EXP2_ERROR = 2.2, LOG_ERROR = 1.1, TANH_ERR
 static void exponential(void **state)
 {
     (void)state;
-    near_by(worst_error(vf_exp, exp), 0, EXP_ERROR);
+    close_to(worst_error(vf_exp, exp), 0, EXP_ERROR);
 }
 
 /* Defined to 128. */
 static vf power_of_two(vf x)
 {
-    return vf_exp2(vf_min(vf_all(128), x));
+    return vf_exp2(vf_min(vf_splat(128), x));
 }
 
 static double power_of_two_wanted(double x)
@@ -62,19 +62,19 @@ static double power_of_two_wanted(double x)
 static void power(void **state)
 {
     (void)state;
-    near_by(worst_error(power_of_two, power_of_two_wanted), 0, EXP2_ERROR);
+    close_to(worst_error(power_of_two, power_of_two_wanted), 0, EXP2_ERROR);
 }
 
 static void logarithm(void **state)
 {
     (void)state;
-    near_by(worst_error(vf_log, log), 0, LOG_ERROR);
+    close_to(worst_error(vf_log, log), 0, LOG_ERROR);
 }
 
 static void hyperbolic_tangent(void **state)
 {
     (void)state;
-    near_by(worst_error(vf_tanh, tanh), 0, TANH_ERROR);
+    close_to(worst_error(vf_tanh, tanh), 0, TANH_ERROR);
 }
 
 static void at_the_ends(void **state)

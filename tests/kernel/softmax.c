@@ -7,19 +7,19 @@ enum { LONG = 32768 };
 
 static float x[LONG], y[LONG];
 
-static double most_of(const float *row, int n)
+static double max_of(const float *row, int n)
 {
-    double most = -INFINITY;
+    double max = -INFINITY;
 
-    for (int i = 0; i < n; i++) most = fmax(most, (double)row[i]);
-    return most;
+    for (int i = 0; i < n; i++) max = fmax(max, (double)row[i]);
+    return max;
 }
 
 static double sum_of(const float *row, int n)
 {
-    double most = most_of(row, n), sum = 0;
+    double max = max_of(row, n), sum = 0;
 
-    for (int i = 0; i < n; i++) sum += exp((double)row[i] - most);
+    for (int i = 0; i < n; i++) sum += exp((double)row[i] - max);
     return sum;
 }
 
@@ -34,15 +34,15 @@ static void exponentials(void **state)
     for (int isa = 0; (k = kernels_at(&isa)) != NULL;)
         for (int j = 0; j < LENGTHS; j++) {
             int n = lengths[j];
-            float most, sum;
+            float max, sum;
             fill(x, (size_t)n, -20, 20, (uint64_t)j);
             memcpy(y, x, sizeof x);
-            k->softmax_row(y, n, &most, &sum);
-            assert_true((double)most == most_of(x, n));
-            near_by((double)sum, sum_of(x, n), 4 * EPSILON * sum_of(x, n));
+            k->softmax_row(y, n, &max, &sum);
+            assert_true((double)max == max_of(x, n));
+            close_to((double)sum, sum_of(x, n), 4 * EPSILON * sum_of(x, n));
             for (int i = 0; i < n; i++) {
-                double d = (double)x[i] - (double)most, want = exp(d);
-                near_by((double)y[i], want, slack(k) * (1 + fabs(d) / 2) * EPSILON * want);
+                double d = (double)x[i] - (double)max, want = exp(d);
+                close_to((double)y[i], want, slack(k) * (1 + fabs(d) / 2) * EPSILON * want);
             }
         }
 }
@@ -55,15 +55,15 @@ static void exponential(void **state)
     (void)state;
     for (int isa = 0; (k = kernels_at(&isa)) != NULL;)
         for (int part = 0; part < 20; part++) {
-            float most, sum;
+            float max, sum;
             fill(x, LONG, part < 10 ? -110 : -1, 0, (uint64_t)part);
             x[0] = 0, x[1] = -INFINITY, x[2] = -104, x[3] = -0.0f;
             memcpy(y, x, sizeof x);
-            k->softmax_row(y, LONG, &most, &sum);
+            k->softmax_row(y, LONG, &max, &sum);
             assert_true(y[0] == 1 && y[1] == 0 && y[2] == 0 && y[3] == 1);
             for (int i = 0; i < LONG; i++) {
                 double want = exp((double)x[i]);
-                near_by((double)y[i], want, (is_exact(k) ? 1 : 2) * ulp(want));
+                close_to((double)y[i], want, (is_exact(k) ? 1 : 2) * ulp(want));
             }
         }
 }
@@ -75,11 +75,11 @@ static void empty_rows(void **state)
     (void)state;
     for (int isa = 0; (k = kernels_at(&isa)) != NULL;)
         for (int n = 0; n < 40; n++) {
-            float row[40], most, sum;
+            float row[40], max, sum;
             for (int i = 0; i < n; i++) row[i] = -INFINITY;
             assert_true(k->log_sum_row(row, n) == -INFINITY);
-            k->softmax_row(row, n, &most, &sum);
-            assert_true(most == -INFINITY && sum == 0);
+            k->softmax_row(row, n, &max, &sum);
+            assert_true(max == -INFINITY && sum == 0);
             for (int i = 0; i < n; i++) assert_true(row[i] == 0);
         }
 }
@@ -91,11 +91,11 @@ static void not_numbers(void **state)
     (void)state;
     for (int isa = 0; (k = kernels_at(&isa)) != NULL;)
         for (int at = 0; at < 40; at++) {
-            float row[40], most, sum;
+            float row[40], max, sum;
             fill(row, 40, -1, 1, 5);
             row[at] = NAN;
             assert_true(isnan(k->log_sum_row(row, 40)));
-            k->softmax_row(row, 40, &most, &sum);
+            k->softmax_row(row, 40, &max, &sum);
             assert_true(isnan(sum));
         }
 }
@@ -109,8 +109,8 @@ static void log_sums(void **state)
         for (int j = 0; j < LENGTHS; j++) {
             int n = lengths[j];
             fill(x, (size_t)n, -3, 12, (uint64_t)j);
-            double want = most_of(x, n) + log(sum_of(x, n));
-            near_by((double)k->log_sum_row(x, n), want, slack(k) * 2 * EPSILON * (1 + fabs(want)));
+            double want = max_of(x, n) + log(sum_of(x, n));
+            close_to((double)k->log_sum_row(x, n), want, slack(k) * 2 * EPSILON * (1 + fabs(want)));
         }
 }
 
@@ -118,11 +118,11 @@ static void check_loss(const struct kernels *k, int n, int label, float smoothin
 {
     const float scale = 0.125f;
     struct loss_sums sums;
-    double most = most_of(x, n), sum = sum_of(x, n), log_sum = most + log(sum), mean = 0;
+    double max = max_of(x, n), sum = sum_of(x, n), log_sum = max + log(sum), mean = 0;
     int best = 0;
 
     for (int i = n - 1; i >= 0; i--)
-        if ((double)x[i] == most) best = i;
+        if ((double)x[i] == max) best = i;
     for (int i = 0; i < n; i++) mean += (log_sum - (double)x[i]) / n;
     memcpy(y, x, (size_t)n * sizeof *y);
     k->loss_row(y, n, label, smoothing, scale, &sums);
@@ -130,12 +130,12 @@ static void check_loss(const struct kernels *k, int n, int label, float smoothin
     double s = (double)smoothing, likelihood = log_sum - (double)x[label];
     double loss = (1 - s) * likelihood + s * mean, error = slack(k) * 4 * EPSILON;
     assert_int_equal(sums.best, best);
-    near_by((double)sums.likelihood, likelihood, error * fmax(likelihood, 1e-30));
-    near_by((double)sums.loss, loss, error * fmax(loss, 1e-30));
+    close_to((double)sums.likelihood, likelihood, error * fmax(likelihood, 1e-30));
+    close_to((double)sums.loss, loss, error * fmax(loss, 1e-30));
     for (int i = 0; i < n; i++) {
         double p = exp((double)x[i] - log_sum), want = p - (i == label ? 1 - s : 0) - s / n;
-        double size = p * (1 + fabs((double)x[i] - most) / 2) + (i == label);
-        near_by((double)y[i], want * (double)scale, error * (size + s / n) * (double)scale);
+        double size = p * (1 + fabs((double)x[i] - max) / 2) + (i == label);
+        close_to((double)y[i], want * (double)scale, error * (size + s / n) * (double)scale);
     }
 }
 

@@ -29,12 +29,12 @@ static bool buffer_used(const struct kernel_case *c, int i)
 static int make(void **state)
 {
     struct bench *b = calloc(1, sizeof *b);
-    size_t most = (size_t)CASE_ROWS * LONGEST;
+    size_t max = (size_t)CASE_ROWS * LONGEST;
 
     for (int i = 0; i < BUFFERS; i++) {
-        b->buffer[i] = fenced_make(most);
-        b->start[i] = calloc(most, sizeof(float));
-        b->want[i] = calloc(most, sizeof(float));
+        b->buffer[i] = fenced_make(max);
+        b->start[i] = calloc(max, sizeof(float));
+        b->want[i] = calloc(max, sizeof(float));
     }
     *state = b;
     return 0;
@@ -53,13 +53,13 @@ static int drop(void **state)
     return 0;
 }
 
-static void prepare(struct bench *b, const struct kernel_case *c, int n, bool wild)
+static void prepare(struct bench *b, const struct kernel_case *c, int n, bool non_finite)
 {
     for (int i = 0; i < BUFFERS; i++) {
         size_t floats = buffer_floats(c, i, n);
         fill(b->start[i], floats, i < CASE_INS ? -4 : 0, i < CASE_INS ? 4 : 1,
              (uint64_t)(i + 100 * n));
-        if (wild) sprinkle(b->start[i], floats, (uint64_t)(i + 77 * n));
+        if (non_finite) sprinkle(b->start[i], floats, (uint64_t)(i + 77 * n));
     }
 }
 
@@ -96,13 +96,13 @@ static void check(struct bench *b, const struct kernel_case *c, const struct ker
     }
 }
 
-static void compare(struct bench *b, const struct kernel_case *c, int n, bool wild)
+static void compare(struct bench *b, const struct kernel_case *c, int n, bool non_finite)
 {
     const struct kernels *exact = exact_kernels(), *k;
     struct case_data want, got;
 
-    if (n < c->least) return;
-    prepare(b, c, n, wild);
+    if (n < c->min) return;
+    prepare(b, c, n, non_finite);
     if (exact != NULL) run(b, c, exact, n, NULL, &want);
     for (int isa = 0; (k = kernels_at(&isa)) != NULL;) {
         bool equal = exact != NULL && is_exact(k);
@@ -116,12 +116,12 @@ static void compare(struct bench *b, const struct kernel_case *c, int n, bool wi
     }
 }
 
-static void compare_all(struct bench *b, bool wild)
+static void compare_all(struct bench *b, bool non_finite)
 {
     for (int i = 0; i < KERNEL_CASES; i++) {
-        for (int n = 0; n <= 3 * LANES + 1; n++) compare(b, kernel_cases + i, n, wild);
+        for (int n = 0; n <= 3 * LANES + 1; n++) compare(b, kernel_cases + i, n, non_finite);
         for (size_t j = 0; j < sizeof lengths / sizeof *lengths; j++)
-            compare(b, kernel_cases + i, lengths[j], wild);
+            compare(b, kernel_cases + i, lengths[j], non_finite);
     }
 }
 

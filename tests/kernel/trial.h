@@ -89,7 +89,7 @@ static inline double ulp(double x) /* the distance of floats around x */
     return ldexp(1, e - 24);
 }
 
-static inline void near_by(double got, double want, double error)
+static inline void close_to(double got, double want, double error)
 {
     if (isnan(want) ? isnan(got) : got == want || fabs(got - want) <= error) return;
     fail_msg("%.9g, should be %.9g, error %.3g, allowed %.3g", got, want, fabs(got - want), error);

@@ -31,8 +31,9 @@ static void begin(struct trial *t, const rapt_config *config, uint64_t seed)
     small_fill(&t->source, config->source_vocab ? config->source_vocab : 1, source_lengths, 3,
                seed);
     small_fill(&t->target, config->target_vocab,
-               config->kind == RAPT_ENCODER_ONLY ? source_lengths : target_lengths, 3, seed + 1);
-    if (config->kind == RAPT_ENCODER_ONLY) t->target.ids[2] = t->target.ids[5] = -1;
+               config->kind == RAPT_KIND_ENCODER_ONLY ? source_lengths : target_lengths, 3,
+               seed + 1);
+    if (config->kind == RAPT_KIND_ENCODER_ONLY) t->target.ids[2] = t->target.ids[5] = -1;
 }
 
 static void end(struct trial *t)
@@ -69,16 +70,16 @@ static void compare_tensor(const struct trial *t, int index)
     const char *name = variant_name(t->config, text);
     size_t size = (size_t)x->rows * (size_t)x->columns;
     float *got = malloc(size * sizeof *got);
-    double *wanted = malloc(size * sizeof *wanted), most = 0;
+    double *wanted = malloc(size * sizeof *wanted), max = 0;
     assert_int_equal(rapt_trainer_read_gradient(t->trainer, index, got), RAPT_OK);
     for (size_t i = 0; i < size; i++) {
         wanted[i] = slope(t, &x->data[i]);
-        most = fmax(most, fabs(wanted[i]));
+        max = fmax(max, fabs(wanted[i]));
     }
     for (size_t i = 0; i < size; i++)
-        if (!(fabs((double)got[i] - wanted[i]) <= 5e-6 * (1 + most)))
+        if (!(fabs((double)got[i] - wanted[i]) <= 5e-6 * (1 + max)))
             fail_msg("%s, %s[%zu]: got %.9g, wanted %.9g (largest %g)", name, x->name, i,
-                     (double)got[i], wanted[i], most);
+                     (double)got[i], wanted[i], max);
     free(got);
     free(wanted);
 }
@@ -95,7 +96,7 @@ static void compare(struct trial *t)
                                    (double)t->options.label_smoothing, &likelihood);
     assert_true(fabs(report.loss - wanted) <= 1e-5 * wanted);
     assert_true(fabs(report.likelihood - likelihood) <= 1e-5 * likelihood);
-    assert_int_equal(report.tokens, t->config->kind == RAPT_ENCODER_ONLY ? 6 : 8);
+    assert_int_equal(report.tokens, t->config->kind == RAPT_KIND_ENCODER_ONLY ? 6 : 8);
     for (int i = 0; i < t->oracle->count; i++) compare_tensor(t, i);
 }
 
@@ -156,8 +157,7 @@ static void test_dropout(void **state)
     static const int which[] = {0, 1, 3, 7, 10};
     for (int i = 0; i < COUNT(which); i++) {
         struct trial t = {.options = rapt_train_options_default()};
-        t.options.dropout = 0.3f, t.options.attention_dropout = 0.2f,
-        t.options.hidden_dropout = 0.4f;
+        t.options.dropout = 0.3f, t.options.attention_dropout = 0.2f, t.options.ffn_dropout = 0.4f;
         t.options.seed = 77 + (uint64_t)i;
         /* the first batch a trainer sees */
         struct keys keys = {{0.3f, 0.2f, 0.4f, rapt__mix(t.options.seed, 0)}};
@@ -193,8 +193,9 @@ static void test_variants(void **state)
         judge_variant(&config, i);
     }
     for (int i = 2; i < VARIANTS; i += 5) { /* sampled keys, whatever the score and reach */
-        const rapt_config half = variant_half(i, i % 2 ? RAPT_ENCODER_ONLY : RAPT_DECODER_ONLY);
-        assert_int_equal(half.self_weighing, RAPT_WEIGH_SAMPLE);
+        const rapt_config half =
+            variant_half(i, i % 2 ? RAPT_KIND_ENCODER_ONLY : RAPT_KIND_DECODER_ONLY);
+        assert_int_equal(half.self_normalizer, RAPT_NORMALIZER_SAMPLE);
         judge_variant(&half, i);
     }
 }

@@ -23,8 +23,9 @@ static struct file good_file(const rapt_config *config)
 {
     struct file f = {.bytes = malloc(1 << 20)};
     rapt_model *model = small_model(config, 1);
-    rapt_note notes[] = {{"note", "kept"}};
-    assert_int_equal(rapt_model_save(model, small_path(f.path, "load"), notes, 1, NULL), RAPT_OK);
+    rapt_metadata metadata[] = {{"note", "kept"}};
+    assert_int_equal(rapt_model_save(model, small_path(f.path, "load"), metadata, 1, NULL),
+                     RAPT_OK);
     rapt_model_free(model);
     FILE *from = fopen(f.path, "rb");
     f.size = fread(f.bytes, 1, 1 << 20, from);
@@ -121,7 +122,7 @@ static const struct {
     {Q "key_heads" Q ":0", Q "key_heads" Q ":-1", "key_heads"},
     {Q "key_heads" Q ":0", Q "key_heads" Q ":1", "qkv.weight"},
     {Q "hidden" Q ":12", Q "hidden" Q ":0", "feedforward"},
-    {Q "hidden" Q ":12", Q "hidden" Q ":1048577", "hidden"},
+    {Q "hidden" Q ":12", Q "hidden" Q ":1048577", "ffn_width"},
     {Q "hidden" Q ":12", Q "hidden" Q ":11", "feedforward.in.weight"},
     {Q "encoder_layers" Q ":1", Q "encoder_layers" Q ":0", "encoder_layers"},
     {Q "encoder_layers" Q ":1", Q "encoder_layers" Q ":1000000000", "encoder_layers"},
@@ -151,20 +152,20 @@ static const struct {
     {"{" Q "version" Q, "[" Q "version" Q, "rapt.config"},
     {"rapt.config", "rapt_config", "rapt.config"},
     {Q "plain_embedding" Q ":0", Q "plain_embedding" Q ":0," Q "rotary" Q ":1", "rotary"},
-    {Q "plain_embedding" Q ":0", Q "plain_embedding" Q ":0," Q "self_reach" Q ":" Q "near" Q,
-     "self_reach"},
-    {Q "plain_embedding" Q ":0", Q "plain_embedding" Q ":0," Q "cross_reach" Q ":" Q "local-p" Q,
+    {Q "plain_embedding" Q ":0", Q "plain_embedding" Q ":0," Q "self_locality" Q ":" Q "near" Q,
+     "self_locality"},
+    {Q "plain_embedding" Q ":0", Q "plain_embedding" Q ":0," Q "cross_locality" Q ":" Q "local-p" Q,
      "larger"},
-    {Q "plain_embedding" Q ":0", Q "plain_embedding" Q ":0," Q "cross_weighing" Q ":2",
-     "cross_weighing"},
+    {Q "plain_embedding" Q ":0", Q "plain_embedding" Q ":0," Q "cross_normalizer" Q ":2",
+     "cross_normalizer"},
     {Q "plain_embedding" Q ":0", Q "plain_embedding" Q ":0," Q "self_radius_bits" Q ":2143289344",
      "self_radius"},
     {Q "plain_embedding" Q ":0", Q "plain_embedding" Q ":0," Q "self_radius_bits" Q ":3212836864",
      "self_radius"},
     {Q "plain_embedding" Q ":0", Q "plain_embedding" Q ":0," Q "score_hidden" Q ":65537",
      "score_hidden"},
-    {Q "plain_embedding" Q ":0", Q "plain_embedding" Q ":0," Q "location_taps" Q ":4",
-     "location_taps"},
+    {Q "plain_embedding" Q ":0", Q "plain_embedding" Q ":0," Q "location_filter_width" Q ":4",
+     "location_filter_width"},
     {Q "self_score" Q ":" Q "scaled-dot" Q, Q "self_score" Q ":" Q "additive" Q, "larger"},
     {Q "self_score" Q ":" Q "scaled-dot" Q, Q "self_score" Q ":" Q "location" Q, "larger"},
 };
@@ -176,7 +177,7 @@ static void test_what_is_not_said(void **state)
     (void)state;
     struct file f = good_file(&small_configs[0]);
     static const char *const words[] = {"_reach",    "_weighing",    "_radius",      "_temperature",
-                                        "location_", "score_hidden", "centre_hidden"};
+                                        "location_", "score_hidden", "center_hidden"};
     for (int i = 0; i < COUNT(words); i++)
         for (size_t at = 0; at + strlen(words[i]) <= f.size; at++)
             assert_true(memcmp(f.bytes + at, words[i], strlen(words[i])) != 0);
@@ -273,7 +274,7 @@ static void works(rapt_model *model)
     assert_int_equal(rapt_session_create(&session, model, &limits, NULL, NULL), RAPT_OK);
     rapt_tokens source = {1, ids, (const int[]){0, 3}}, target = {1, ids, (const int[]){0, 2}};
     assert_int_equal(rapt_encode(session, &source, NULL, NULL), RAPT_OK);
-    if (c.kind != RAPT_ENCODER_ONLY)
+    if (c.kind != RAPT_KIND_ENCODER_ONLY)
         assert_int_equal(rapt_decode(session, &target, NULL, NULL), RAPT_OK);
     rapt_session_free(session);
 }
@@ -330,13 +331,13 @@ static void test_flipped(void **state)
 
 /* What a small file may make the library take. */
 struct meter {
-    size_t now, most;
+    size_t now, max;
 };
 static void *take(void *user, size_t bytes)
 {
     struct meter *m = user;
     m->now += bytes;
-    if (m->now > m->most) m->most = m->now;
+    if (m->now > m->max) m->max = m->now;
     return aligned_alloc(64, (bytes + 63) / 64 * 64);
 }
 static void give_back(void *user, void *memory, size_t bytes)
@@ -363,7 +364,7 @@ static void test_greedy_files(void **state)
         rapt_model *model;
         put(&e);
         assert_int_equal(rapt_model_load(&model, e.path, &allocator, NULL), RAPT_BAD_FILE);
-        assert_true(meter.now == 0 && meter.most < 64 * e.size);
+        assert_true(meter.now == 0 && meter.max < 64 * e.size);
         free(e.bytes);
     }
     drop(&f);
@@ -378,17 +379,17 @@ static void test_round_trip(void **state)
     small_path(path, "trip");
     for (int i = 0; i < COUNT(small_configs); i++) {
         rapt_model *model = small_model(&small_configs[i], 3), *loaded = NULL;
-        rapt_note notes[] = {{"empty", ""}, {"long", "\"quotes\" \\ \x01 \xf0\x9f\x90\x88"}};
-        assert_int_equal(rapt_model_save(model, path, notes, 2, NULL), RAPT_OK);
+        rapt_metadata metadata[] = {{"empty", ""}, {"long", "\"quotes\" \\ \x01 \xf0\x9f\x90\x88"}};
+        assert_int_equal(rapt_model_save(model, path, metadata, 2, NULL), RAPT_OK);
         if (rapt_model_load(&loaded, path, NULL, &why)) fail_msg("%s", why.text);
         small_same_models(model, loaded);
         rapt_config a = rapt_model_config(model), b = rapt_model_config(loaded);
         if (a.norm_epsilon == 0) a.norm_epsilon = 1e-5f;
         assert_memory_equal(&a, &b, sizeof a);
-        assert_string_equal(rapt_model_note(loaded, "empty"), "");
-        assert_string_equal(rapt_model_note(loaded, "long"), notes[1].value);
-        assert_null(rapt_model_note(loaded, "none"));
-        assert_non_null(rapt_model_note(loaded, "rapt.config"));
+        assert_string_equal(rapt_model_metadata(loaded, "empty"), "");
+        assert_string_equal(rapt_model_metadata(loaded, "long"), metadata[1].value);
+        assert_null(rapt_model_metadata(loaded, "none"));
+        assert_non_null(rapt_model_metadata(loaded, "rapt.config"));
         rapt_model_free(model);
         rapt_model_free(loaded);
     }

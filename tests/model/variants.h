@@ -5,32 +5,32 @@
 
 #include "model/small.h"
 
-enum { VARIANTS = RAPT_SCORES * RAPT_REACHES * RAPT_WEIGHINGS, OTHER = 37 };
+enum { VARIANTS = RAPT_SCORE_COUNT * RAPT_LOCALITY_COUNT * RAPT_NORMALIZER_COUNT, OTHER = 37 };
 
 static inline rapt_config variant(int i)
 {
-    int j = (i + OTHER) % VARIANTS, n = i / 2 + i % 2, reaches = (int)RAPT_REACHES,
-        weighings = (int)RAPT_WEIGHINGS;
+    int j = (i + OTHER) % VARIANTS, n = i / 2 + i % 2, localities = (int)RAPT_LOCALITY_COUNT,
+        normalizers = (int)RAPT_NORMALIZER_COUNT;
     rapt_config c = {.source_vocab = 7,
                      .target_vocab = 9,
                      .positions = 12,
                      .width = 8,
                      .heads = 2,
                      .key_heads = 1 + n % 2,
-                     .hidden = n % 3 ? 6 : 0,
+                     .ffn_width = n % 3 ? 6 : 0,
                      .encoder_layers = 1,
                      .decoder_layers = 1,
-                     .norm = n % 5 ? RAPT_NORM_AFTER : RAPT_NORM_BEFORE};
-    c.self_score = (rapt_score)(i / weighings / reaches);
-    c.self_reach = (rapt_reach)(i / weighings % reaches);
-    c.self_weighing = (rapt_weighing)(i % weighings);
-    c.cross_score = (rapt_score)(j / weighings / reaches);
-    c.cross_reach = (rapt_reach)(j / weighings % reaches);
-    c.cross_weighing = (rapt_weighing)(j % weighings);
+                     .norm_order = n % 5 ? RAPT_NORM_ORDER_POST : RAPT_NORM_ORDER_PRE};
+    c.self_score = (rapt_score)(i / normalizers / localities);
+    c.self_locality = (rapt_locality)(i / normalizers % localities);
+    c.self_normalizer = (rapt_normalizer)(i % normalizers);
+    c.cross_score = (rapt_score)(j / normalizers / localities);
+    c.cross_locality = (rapt_locality)(j / normalizers % localities);
+    c.cross_normalizer = (rapt_normalizer)(j % normalizers);
     if (n % 4 == 0) c.self_radius = 1.5f, c.cross_radius = 2.75f;
     if (n % 4 == 1) c.self_temperature = 0.5f, c.cross_temperature = 1.5f;
-    if (n % 3 == 0) c.score_hidden = 5, c.centre_hidden = 3;
-    if (n % 3 == 1) c.location_channels = 2, c.location_taps = 3;
+    if (n % 3 == 0) c.score_hidden = 5, c.center_hidden = 3;
+    if (n % 3 == 1) c.location_channels = 2, c.location_filter_width = 3;
     return c;
 }
 
@@ -39,7 +39,7 @@ static inline rapt_config variant_half(int i, rapt_kind kind)
 {
     rapt_config c = variant(i);
     c.kind = kind;
-    if (kind == RAPT_ENCODER_ONLY)
+    if (kind == RAPT_KIND_ENCODER_ONLY)
         c.decoder_layers = 0;
     else
         c.encoder_layers = c.source_vocab = 0;
@@ -49,9 +49,9 @@ static inline rapt_config variant_half(int i, rapt_kind kind)
 static inline const char *variant_name(const rapt_config *c, char text[160])
 {
     snprintf(text, 160, "self %s %s %s, cross %s %s %s", rapt_score_name(c->self_score),
-             rapt_reach_name(c->self_reach), rapt_weighing_name(c->self_weighing),
-             rapt_score_name(c->cross_score), rapt_reach_name(c->cross_reach),
-             rapt_weighing_name(c->cross_weighing));
+             rapt_locality_name(c->self_locality), rapt_normalizer_name(c->self_normalizer),
+             rapt_score_name(c->cross_score), rapt_locality_name(c->cross_locality),
+             rapt_normalizer_name(c->cross_normalizer));
     return text;
 }
 

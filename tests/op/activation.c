@@ -8,10 +8,10 @@ struct problem {
     float *x, *dy, *dx;
 };
 
-static void run(const struct crew *crew, void *argument)
+static void run(const struct exec_context *exec, void *argument)
 {
     const struct problem *p = argument;
-    rapt__activate_backward(crew, p->kind, p->x, p->dy, p->dx, p->n);
+    rapt__activate_backward(exec, p->kind, p->x, p->dy, p->dx, p->n);
 }
 
 struct point {

@@ -1,4 +1,4 @@
-/* adam.c - the optimiser's step and the sums around it, against their definitions. */
+/* adam.c - the optimizer's step and the sums around it, against their definitions. */
 #include "op/helpers.h"
 #include "oracle/op.h"
 
@@ -30,10 +30,10 @@ static void drop(struct problem *p)
     free(p->partial);
 }
 
-static void run_adam(const struct crew *crew, void *argument)
+static void run_adam(const struct exec_context *exec, void *argument)
 {
     const struct problem *p = argument;
-    rapt__adam(crew, &p->a, p->p, p->g, p->m, p->v, p->n);
+    rapt__adam(exec, &p->a, p->p, p->g, p->m, p->v, p->n);
 }
 
 static void step_is_the_definition(void **state)
@@ -58,11 +58,11 @@ static void step_is_the_definition(void **state)
     }
 }
 
-static void run_square_sum(const struct crew *crew, void *argument)
+static void run_square_sum(const struct exec_context *exec, void *argument)
 {
     struct problem *p = argument;
-    rapt__square_sum(crew, p->g, p->n, p->partial, &p->sum);
-    if (crew->team->rank == 0) p->value = (float)p->sum;
+    rapt__square_sum(exec, p->g, p->n, p->partial, &p->sum);
+    if (exec->team->rank == 0) p->value = (float)p->sum;
 }
 
 static void square_sum_is_the_definition(void **state)
@@ -83,18 +83,18 @@ static void square_sum_shows_what_is_not_finite(void **state)
     (void)state;
     struct problem p = make(10001);
     p.g[9000] = INFINITY;
-    run_crew(2, run_square_sum, &p);
+    run_exec(2, run_square_sum, &p);
     assert_true(isinf(p.sum));
     p.g[9000] = NAN;
-    run_crew(2, run_square_sum, &p);
+    run_exec(2, run_square_sum, &p);
     assert_true(isnan(p.sum));
     drop(&p);
 }
 
-static void run_fill(const struct crew *crew, void *argument)
+static void run_fill(const struct exec_context *exec, void *argument)
 {
     const struct problem *p = argument;
-    rapt__fill(crew, p->m, p->n, 2.5f);
+    rapt__fill(exec, p->m, p->n, 2.5f);
 }
 
 static void fill(void **state)

@@ -8,16 +8,16 @@ struct problem {
     float *x, *y;
 };
 
-static void run(const struct crew *crew, void *argument)
+static void run(const struct exec_context *exec, void *argument)
 {
     const struct problem *p = argument;
-    rapt__dropout_rows(crew, &p->d, p->x, p->rows, p->width, p->y);
+    rapt__dropout_rows(exec, &p->d, p->x, p->rows, p->width, p->y);
 }
 
-static void run_in_place(const struct crew *crew, void *argument)
+static void run_in_place(const struct exec_context *exec, void *argument)
 {
     const struct problem *p = argument;
-    rapt__dropout_rows(crew, &p->d, p->y, p->rows, p->width, p->y);
+    rapt__dropout_rows(exec, &p->d, p->y, p->rows, p->width, p->y);
 }
 
 static void elements_are_dropped_or_scaled(void **state)
@@ -49,10 +49,10 @@ static void in_place_is_the_same(void **state)
     p.x = random_floats(n, 1);
     p.y = floats(n);
     float *apart = floats(n);
-    run_crew(2, run, &p);
+    run_exec(2, run, &p);
     memcpy(apart, p.y, n * sizeof(float));
     memcpy(p.y, p.x, n * sizeof(float));
-    run_crew(2, run_in_place, &p);
+    run_exec(2, run_in_place, &p);
     assert_memory_equal(p.y, apart, n * sizeof(float));
     free(apart);
     free(p.x);
@@ -67,13 +67,13 @@ static void keys_differ_and_zero_drops_nothing(void **state)
     p.x = random_floats(n, 1);
     p.y = floats(n);
     float *other = floats(n);
-    run_crew(1, run, &p);
+    run_exec(1, run, &p);
     memcpy(other, p.y, n * sizeof(float));
     p.d = rapt__dropout(0.5f, 4);
-    run_crew(1, run, &p);
+    run_exec(1, run, &p);
     assert_memory_not_equal(p.y, other, n * sizeof(float));
     p.d = rapt__dropout(0, 4);
-    run_crew(1, run, &p);
+    run_exec(1, run, &p);
     assert_memory_equal(p.y, p.x, n * sizeof(float));
     free(other);
     free(p.x);

@@ -2,16 +2,16 @@
 #include "op/helpers.h"
 #include "oracle/op.h"
 
-enum { MOST_ROWS = 120, POSITIONS = 64, BATCH = 4 };
+enum { MAX_ROWS = 120, POSITIONS = 64, BATCH = 4 };
 
 struct problem {
     struct embedding e;
-    int32_t ids[MOST_ROWS];
-    int place[MOST_ROWS]; /* of each row, what the definition is told */
+    int32_t ids[MAX_ROWS];
+    int place[MAX_ROWS]; /* of each row, what the definition is told */
     int starts[BATCH + 1], past[BATCH];
     bool with_past;
     struct dropout d;
-    float *table, *panels, *places, *dy;
+    float *table, *panels, *positions, *dy;
     float *y;
     float *gradients, *dtable, *dplaces; /* back to back */
     size_t table_size, size;
@@ -20,14 +20,14 @@ struct problem {
 static const int all_starts[][BATCH + 1] = {
     {0, 0, 0, 0, 0}, {0, 1, 1, 1, 1}, {0, 7, 7, 15, 15}, {0, 50, 51, 53, 113}};
 
-static struct problem make(int vocab, int width, const int *starts, bool places)
+static struct problem make(int vocab, int width, const int *starts, bool positions)
 {
     struct problem p = {.e = {.vocab = vocab, .width = width, .scale = 3.5f}};
     p.table = random_floats((size_t)(vocab * width), 1);
     p.panels = to_panels(p.table, vocab, width);
-    p.places = random_floats((size_t)(POSITIONS * width), 2);
+    p.positions = random_floats((size_t)(POSITIONS * width), 2);
     p.e.table = p.panels;
-    p.e.places = places ? p.places : NULL;
+    p.e.positions = positions ? p.positions : NULL;
     memcpy(p.starts, starts, sizeof p.starts);
     for (int b = 0; b < BATCH; b++)
         for (int r = starts[b]; r < starts[b + 1]; r++) {
@@ -49,7 +49,7 @@ static void drop(struct problem *p)
 {
     free(p->table);
     free(p->panels);
-    free(p->places);
+    free(p->positions);
     free(p->dy);
     free(p->y);
     free(p->gradients);
@@ -60,26 +60,26 @@ static size_t outputs(const struct problem *p)
     return (size_t)(p->starts[BATCH] * p->e.width);
 }
 
-static void run_forward(const struct crew *crew, void *argument)
+static void run_forward(const struct exec_context *exec, void *argument)
 {
     const struct problem *p = argument;
-    rapt__embed_forward(crew, &p->e, BATCH, p->ids, p->starts, p->with_past ? p->past : NULL, &p->d,
+    rapt__embed_forward(exec, &p->e, BATCH, p->ids, p->starts, p->with_past ? p->past : NULL, &p->d,
                         p->y);
 }
 
 /* Overwrites y, which it uses as dy. */
-static void run_backward(const struct crew *crew, void *argument)
+static void run_backward(const struct exec_context *exec, void *argument)
 {
     const struct problem *p = argument;
-    if (crew->team->rank == 0) memcpy(p->y, p->dy, outputs(p) * sizeof(float));
-    rapt__team_barrier(crew->team);
-    rapt__embed_backward(crew, &p->e, BATCH, p->ids, p->starts, &p->d, p->y, p->dtable,
-                         p->e.places ? p->dplaces : NULL);
+    if (exec->team->rank == 0) memcpy(p->y, p->dy, outputs(p) * sizeof(float));
+    rapt__team_barrier(exec->team);
+    rapt__embed_backward(exec, &p->e, BATCH, p->ids, p->starts, &p->d, p->y, p->dtable,
+                         p->e.positions ? p->dplaces : NULL);
 }
 
 struct judged { /* sum of dy * y */
     const struct problem *p;
-    double *table, *places, *y;
+    double *table, *positions, *y;
 };
 
 static double weighed(const void *argument)
@@ -88,7 +88,7 @@ static double weighed(const void *argument)
     const struct problem *p = j->p;
     double sum = 0;
     oracle_embed(p->starts[BATCH], p->e.width, p->ids, p->place, (double)p->e.scale, j->table,
-                 p->e.places ? j->places : NULL, j->y);
+                 p->e.positions ? j->positions : NULL, j->y);
     for (size_t i = 0; i < outputs(p); i++) sum += (double)p->dy[i] * j->y[i];
     return sum;
 }
@@ -96,14 +96,14 @@ static double weighed(const void *argument)
 static struct judged judge(const struct problem *p)
 {
     return (struct judged){p, doubles(p->table, (size_t)(p->e.vocab * p->e.width)),
-                           doubles(p->places, (size_t)(POSITIONS * p->e.width)),
+                           doubles(p->positions, (size_t)(POSITIONS * p->e.width)),
                            doubles(NULL, outputs(p))};
 }
 
 static void drop_judge(struct judged *j)
 {
     free(j->table);
-    free(j->places);
+    free(j->positions);
     free(j->y);
 }
 
@@ -120,7 +120,7 @@ static void check(struct problem *p)
                     slope(weighed, &j, &j.table[i]), 1e-5);
     assert_padding(p->dtable, p->e.vocab, width);
     for (size_t i = 0; i < 5 * (size_t)width; i++)
-        assert_near((double)p->dplaces[i], slope(weighed, &j, &j.places[i]), 1e-5);
+        assert_near((double)p->dplaces[i], slope(weighed, &j, &j.positions[i]), 1e-5);
     drop_judge(&j);
 }
 
@@ -138,11 +138,11 @@ static void rows_and_gradients_are_the_definition(void **state)
 }
 
 /* With past, one row of each sequence at a time gives the rows of all at once. */
-static void places_go_on_from_the_past(void **state)
+static void positions_go_on_from_the_past(void **state)
 {
     (void)state;
     struct problem p = make(5, 17, all_starts[2], true);
-    run_crew(2, run_forward, &p);
+    run_exec(2, run_forward, &p);
     struct problem one = p;
     one.y = floats(17);
     one.with_past = true;
@@ -151,7 +151,7 @@ static void places_go_on_from_the_past(void **state)
             for (int i = 0; i <= BATCH; i++) one.starts[i] = i > b;
             one.past[b] = r - p.starts[b];
             one.ids[0] = p.ids[r];
-            run_crew(1, run_forward, &one);
+            run_exec(1, run_forward, &one);
             assert_memory_equal(one.y, p.y + 17 * r, 17 * sizeof(float));
         }
     free(one.y);
@@ -163,7 +163,7 @@ static void dropout_goes_both_ways(void **state)
 {
     (void)state;
     struct problem p = make(5, 130, all_starts[3], false);
-    run_crew(1, run_forward, &p);
+    run_exec(1, run_forward, &p);
     double *whole = doubles(p.y, outputs(&p)), sum = 0, dropped_sum = 0;
     p.d = rapt__dropout(0.5f, 11);
     assert_same_bits(run_forward, &p, p.y, outputs(&p));
@@ -182,7 +182,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_and_gradients_are_the_definition),
-        cmocka_unit_test(places_go_on_from_the_past),
+        cmocka_unit_test(positions_go_on_from_the_past),
         cmocka_unit_test(dropout_goes_both_ways),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

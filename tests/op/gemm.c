@@ -46,15 +46,15 @@ static void drop(struct problem *p)
     free(p->result);
 }
 
-static void run_all(const struct crew *crew, void *argument)
+static void run_all(const struct exec_context *exec, void *argument)
 {
     const struct problem *p = argument;
-    rapt__linear_forward(crew, &p->layer, p->x, p->in, p->rows, p->y, p->out, 0, p->activated);
-    rapt__linear_backward_input(crew, &p->layer, p->dy, p->out, p->rows, p->dx, p->in, false);
-    rapt__linear_backward_input(crew, &p->layer, p->dy, p->out, p->rows, p->dx, p->in, true);
-    rapt__linear_backward_weight(crew, &p->layer, p->x, p->in, p->dy, p->out, p->rows, p->dweight,
+    rapt__linear_forward(exec, &p->layer, p->x, p->in, p->rows, p->y, p->out, 0, p->activated);
+    rapt__linear_backward_input(exec, &p->layer, p->dy, p->out, p->rows, p->dx, p->in, false);
+    rapt__linear_backward_input(exec, &p->layer, p->dy, p->out, p->rows, p->dx, p->in, true);
+    rapt__linear_backward_weight(exec, &p->layer, p->x, p->in, p->dy, p->out, p->rows, p->dweight,
                                  NULL);
-    rapt__linear_backward_weight(crew, &p->layer, p->x, p->in, p->dy, p->out, p->rows, p->dweight,
+    rapt__linear_backward_weight(exec, &p->layer, p->x, p->in, p->dy, p->out, p->rows, p->dweight,
                                  NULL);
 }
 

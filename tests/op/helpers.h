@@ -17,7 +17,7 @@
 
 /* ---- a crew ---- */
 
-typedef void work(const struct crew *crew, void *argument);
+typedef void work(const struct exec_context *exec, void *argument);
 
 struct call {
     work *run;
@@ -29,8 +29,8 @@ struct call {
 static inline void enter_call(struct team *team, void *argument)
 {
     const struct call *call = argument;
-    struct crew crew = {team, rapt__kernels(), call->pack, call->openblas};
-    call->run(&crew, call->argument);
+    struct exec_context exec = {team, rapt__kernels(), call->pack, call->openblas};
+    call->run(&exec, call->argument);
 }
 
 static inline void run_openblas(int threads, bool openblas, work *run, void *argument)
@@ -41,7 +41,7 @@ static inline void run_openblas(int threads, bool openblas, work *run, void *arg
     free(call.pack);
 }
 
-static inline void run_crew(int threads, work *run, void *argument)
+static inline void run_exec(int threads, work *run, void *argument)
 {
     run_openblas(threads, false, run, argument);
 }
@@ -129,9 +129,9 @@ static inline double slope(definition *f, const void *argument, double *x)
 
 /* Compares up to `most` of n gradients, spread over all of them, with slopes of f by x. */
 static inline void assert_slopes(definition *f, const void *argument, double *x,
-                                 const float *gradient, size_t n, size_t most, double tolerance)
+                                 const float *gradient, size_t n, size_t max, double tolerance)
 {
-    size_t step = n > most ? n / most : 1;
+    size_t step = n > max ? n / max : 1;
     for (size_t i = 0; i < n; i += step)
         assert_near((double)gradient[i], slope(f, argument, &x[i]), tolerance);
 }
@@ -151,7 +151,7 @@ static inline void assert_same_bits(work *run, void *argument, float *out, size_
         if (rapt_isa_use(sets[s]) != RAPT_OK) continue;
         for (int t = 0; t < COUNT(threads); t++) {
             memcpy(out, start, n * sizeof *out);
-            run_crew(threads[t], run, argument);
+            run_exec(threads[t], run, argument);
             if (!have_first || (of_first == RAPT_ISA_SCALAR && sets[s] != RAPT_ISA_SCALAR)) {
                 memcpy(first, out, n * sizeof *out);
                 of_first = sets[s];

@@ -60,28 +60,28 @@ static struct linear layer(const struct problem *p)
     return (struct linear){p->panels, p->bias ? p->b : NULL, p->in, p->out};
 }
 
-static void run_forward(const struct crew *crew, void *argument)
+static void run_forward(const struct exec_context *exec, void *argument)
 {
     const struct problem *p = argument;
     struct linear l = layer(p);
     float *activated = p->activation < 0 ? NULL : p->in_place ? p->y : p->activated;
-    rapt__linear_forward(crew, &l, p->x, p->x_row, p->rows, p->y, p->y_row, p->activation,
+    rapt__linear_forward(exec, &l, p->x, p->x_row, p->rows, p->y, p->y_row, p->activation,
                          activated);
 }
 
-static void run_backward(const struct crew *crew, void *argument)
+static void run_backward(const struct exec_context *exec, void *argument)
 {
     const struct problem *p = argument;
     struct linear l = layer(p);
-    rapt__linear_backward_input(crew, &l, p->dy, p->y_row, p->rows, p->dx, p->x_row, p->add);
-    rapt__linear_backward_weight(crew, &l, p->x, p->x_row, p->dy, p->y_row, p->rows, p->dweight,
+    rapt__linear_backward_input(exec, &l, p->dy, p->y_row, p->rows, p->dx, p->x_row, p->add);
+    rapt__linear_backward_weight(exec, &l, p->x, p->x_row, p->dy, p->y_row, p->rows, p->dweight,
                                  p->bias ? p->dbias : NULL);
 }
 
-static void run_all(const struct crew *crew, void *argument)
+static void run_all(const struct exec_context *exec, void *argument)
 {
-    run_forward(crew, argument);
-    run_backward(crew, argument);
+    run_forward(exec, argument);
+    run_backward(exec, argument);
 }
 
 /* Rows without gaps, in double. */
@@ -122,7 +122,7 @@ static void forward_is_the_definition(void **state)
         for (int bias = 0; bias < 2; bias++) {
             struct problem p = make(&shapes[i], bias);
             double *y = wanted_forward(&p);
-            run_crew(2, run_forward, &p);
+            run_exec(2, run_forward, &p);
             for (int j = 0; j < p.rows * p.out; j++)
                 assert_near((double)p.y[j / p.out * p.y_row + j % p.out], y[j], 1e-5);
             assert_gaps(&p, p.y, p.out);
@@ -140,7 +140,7 @@ static void activation_is_the_definition(void **state)
             p.activation = kind;
             p.in_place = in_place;
             double *y = wanted_forward(&p);
-            run_crew(2, run_forward, &p);
+            run_exec(2, run_forward, &p);
             for (int j = 0; j < p.rows * p.out; j++) {
                 ptrdiff_t at = j / p.out * p.y_row + j % p.out;
                 double out = (double)(in_place ? p.y[at] : p.activated[at]);
@@ -203,7 +203,7 @@ static void gradients_are_slopes(void **state)
                            doubles(NULL, (size_t)(p.rows * p.out))};
         float *before = floats(p.size);
         memcpy(before, p.result, p.size * sizeof(float));
-        run_crew(2, run_backward, &p);
+        run_exec(2, run_backward, &p);
         judge_input(&j, &p, before + (p.dx - p.result));
         judge_weight(&j, &p);
         assert_slopes(weighed, &j, j.b, p.dbias, (size_t)p.out, 20, 2e-5);
@@ -225,9 +225,9 @@ static void weight_gradients_add_up(void **state)
     struct problem p = make(&(struct shape){15, 17, 33}, true);
     size_t n = rapt__panels_size(33, 17) + 33;
     memset(p.dbias, 0, 33 * sizeof(float));
-    run_crew(1, run_backward, &p);
+    run_exec(1, run_backward, &p);
     double *once = doubles(p.dweight, n);
-    run_crew(1, run_backward, &p);
+    run_exec(1, run_backward, &p);
     for (size_t i = 0; i < n; i++) assert_near((double)p.dweight[i], 2 * once[i], 1e-5);
     free(once);
     drop(&p);
@@ -251,7 +251,7 @@ static void rows_do_not_know_each_other(void **state)
     (void)state;
     struct problem p = make(&(struct shape){113, 600, 350}, true);
     p.activation = ORACLE_GELU;
-    run_crew(2, run_forward, &p);
+    run_exec(2, run_forward, &p);
     float *together = floats(p.size);
     memcpy(together, p.result, p.size * sizeof(float));
     for (int i = 0; i < COUNT(runs); i++)
@@ -266,7 +266,7 @@ static void rows_do_not_know_each_other(void **state)
                 memcpy(part.y + k * p.y_row + p.out,
                        together + (part.y - p.y) + k * p.y_row + p.out,
                        (k + 1 < part.rows ? GAP : 0) * sizeof(float));
-            run_crew(1 + i % 2, run_forward, &part);
+            run_exec(1 + i % 2, run_forward, &part);
             assert_memory_equal(p.result, together, p.size * sizeof(float));
         }
     free(together);
@@ -275,16 +275,16 @@ static void rows_do_not_know_each_other(void **state)
 
 struct turning {
     struct linear layer;
-    float *turned;
+    float *transposed;
 };
 
-static void run_turn(const struct crew *crew, void *argument)
+static void run_transpose(const struct exec_context *exec, void *argument)
 {
     struct turning *t = argument;
-    rapt__linear_turn(crew, &t->layer, t->turned);
+    rapt__linear_transpose(exec, &t->layer, t->transposed);
 }
 
-static void turned_weights_are_the_transpose(void **state)
+static void transposed_weights_are_the_transpose(void **state)
 {
     static const int sizes[][2] = {{1, 1}, {5, 40}, {33, 16}, {600, 20}};
     (void)state;
@@ -293,13 +293,13 @@ static void turned_weights_are_the_transpose(void **state)
         float *w = random_floats((size_t)(out * in), 7), *panels = to_panels(w, out, in);
         size_t size = rapt__panels_size((size_t)in, (size_t)out);
         struct turning t = {{panels, NULL, in, out}, floats(size)};
-        run_crew(2, run_turn, &t);
+        run_exec(2, run_transpose, &t);
         for (int o = 0; o < out; o++)
             for (int i = 0; i < in; i++)
-                assert_true(t.turned[panel_index(out, i, o)] == w[o * in + i]);
-        assert_padding(t.turned, in, out);
-        assert_same_bits(run_turn, &t, t.turned, size);
-        free(t.turned);
+                assert_true(t.transposed[panel_index(out, i, o)] == w[o * in + i]);
+        assert_padding(t.transposed, in, out);
+        assert_same_bits(run_transpose, &t, t.transposed, size);
+        free(t.transposed);
         free(panels);
         free(w);
     }
@@ -314,7 +314,7 @@ int main(void)
         cmocka_unit_test(weight_gradients_add_up),
         cmocka_unit_test(bits_are_the_same),
         cmocka_unit_test(rows_do_not_know_each_other),
-        cmocka_unit_test(turned_weights_are_the_transpose),
+        cmocka_unit_test(transposed_weights_are_the_transpose),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,7 +8,7 @@ struct problem {
     bool bias, gradients;
     struct linear layer;
     int32_t *labels;
-    float *x, *w, *panels, *b, *scratch;
+    float *x, *w, *panels, *b, *workspace;
     float *result, *dx, *dweight, *dbias; /* back to back in result, then the sums as floats */
     float *sums_out, *losses;             /* losses: [rows] */
     struct loss sums;
@@ -29,7 +29,7 @@ static struct problem make(int rows, int in, int vocab, float smoothing)
     assert_non_null(p.labels);
     for (int r = 0; r < rows; r++) /* one in eight has none */
         p.labels[r] = r % 8 == 5 ? -1 : (int32_t)(rapt__uniform(4, (uint64_t)r) * vocab);
-    p.scratch = random_floats(rapt__loss_scratch(rows, in, vocab), 5);
+    p.workspace = random_floats(rapt__loss_workspace(rows, in, vocab), 5);
     p.size = xs + ws + (size_t)vocab + 4 + (size_t)rows;
     p.result = floats(p.size);
     p.dx = p.result;
@@ -47,18 +47,18 @@ static void drop(struct problem *p)
     free(p->panels);
     free(p->b);
     free(p->labels);
-    free(p->scratch);
+    free(p->workspace);
     free(p->result);
 }
 
-static void run(const struct crew *crew, void *argument)
+static void run(const struct exec_context *exec, void *argument)
 {
     struct problem *p = argument;
-    if (crew->team->rank == 0) p->sums = (struct loss){.rows = p->losses};
-    rapt__team_barrier(crew->team);
-    rapt__loss(crew, &p->layer, p->x, p->rows, p->labels, p->smoothing, &p->sums,
-               p->gradients ? p->dx : NULL, p->dweight, p->dbias, p->scratch);
-    if (crew->team->rank != 0) return;
+    if (exec->team->rank == 0) p->sums = (struct loss){.rows = p->losses};
+    rapt__team_barrier(exec->team);
+    rapt__loss(exec, &p->layer, p->x, p->rows, p->labels, p->smoothing, &p->sums,
+               p->gradients ? p->dx : NULL, p->dweight, p->dbias, p->workspace);
+    if (exec->team->rank != 0) return;
     p->sums_out[0] = (float)p->sums.loss;
     p->sums_out[1] = (float)p->sums.likelihood;
     p->sums_out[2] = (float)p->sums.tokens;
@@ -164,13 +164,13 @@ static void chunks_make_no_difference(void **state)
 {
     (void)state;
     struct problem p = make(1100, 7, 5, 0.1f), wide = make(150, 3, 17000, 0.1f);
-    assert_true(rapt__loss_scratch(1100, 7, 5) < 1100 * 5);
-    assert_true(rapt__loss_scratch(150, 3, 17000) < 150 * 17000);
+    assert_true(rapt__loss_workspace(1100, 7, 5) < 1100 * 5);
+    assert_true(rapt__loss_workspace(150, 3, 17000) < 150 * 17000);
     struct judged j = judge(&p), k = judge(&wide);
-    run_crew(2, run, &p);
+    run_exec(2, run, &p);
     check_sums(&p, &j);
     check_gradients(&p, &j);
-    run_crew(2, run, &wide);
+    run_exec(2, run, &wide);
     check_sums(&wide, &k);
     drop_judge(&j);
     drop_judge(&k);
@@ -182,11 +182,11 @@ static void loss_alone_writes_no_gradient(void **state)
 {
     (void)state;
     struct problem p = make(113, 7, 5, 0.1f);
-    run_crew(2, run, &p);
+    run_exec(2, run, &p);
     double loss = p.sums.loss;
     memset(p.result, 0, p.size * sizeof(float));
     p.gradients = false;
-    run_crew(2, run, &p);
+    run_exec(2, run, &p);
     assert_true(p.sums.loss == loss);
     for (size_t i = 0; i < p.size - 4 - (size_t)p.rows; i++) assert_true(p.result[i] == 0);
     drop(&p);
@@ -196,9 +196,9 @@ static void sums_add_up(void **state)
 {
     (void)state;
     struct problem p = make(15, 17, 5, 0.1f);
-    run_crew(1, run, &p);
+    run_exec(1, run, &p);
     double *once = doubles(p.result, p.size);
-    run_crew(1, run, &p);
+    run_exec(1, run, &p);
     for (float *x = p.dweight; x < p.sums_out; x++)
         assert_near((double)*x, 2 * once[x - p.result], 1e-5);
     for (float *x = p.dx; x < p.dweight; x++) assert_true((double)*x == once[x - p.result]);
@@ -218,7 +218,7 @@ static void what_is_not_finite_shows(void **state)
                 p.x[30 * 7 + 3] = bad[i];
             else
                 p.b[11] = bad[i];
-            run_crew(2, run, &p);
+            run_exec(2, run, &p);
             assert_true(!isfinite(p.sums.loss));
             drop(&p);
         }

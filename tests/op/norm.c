@@ -1,4 +1,4 @@
-/* norm.c - residual sum, dropout and normalisation, against their definition and its slopes. */
+/* norm.c - residual sum, dropout and normalization, against their definition and its slopes. */
 #include "op/helpers.h"
 #include "oracle/op.h"
 
@@ -50,25 +50,25 @@ static void drop(struct problem *p)
     free(p->result);
 }
 
-static void run_forward(const struct crew *crew, void *argument)
+static void run_forward(const struct exec_context *exec, void *argument)
 {
     const struct problem *p = argument;
     struct norm_saved saved = {p->mean, p->inverse};
-    rapt__residual_norm_forward(crew, p->with_norm ? &p->n : NULL, &p->d, p->x,
+    rapt__residual_norm_forward(exec, p->with_norm ? &p->n : NULL, &p->d, p->x,
                                 p->with_y ? p->y : NULL, p->rows, p->width, p->sum, p->out, &saved);
 }
 
 /* Forward of x alone, then back; in_place: dx takes the place of dy. */
-static void run_both(const struct crew *crew, void *argument)
+static void run_both(const struct exec_context *exec, void *argument)
 {
     const struct problem *p = argument;
     struct norm_saved saved = {p->mean, p->inverse};
     size_t n = (size_t)(p->rows * p->width);
-    rapt__residual_norm_forward(crew, &p->n, NULL, p->x, NULL, p->rows, p->width, p->sum, p->out,
+    rapt__residual_norm_forward(exec, &p->n, NULL, p->x, NULL, p->rows, p->width, p->sum, p->out,
                                 &saved);
-    if (p->in_place && crew->team->rank == 0) memcpy(p->dx, p->dy, n * sizeof(float));
-    rapt__team_barrier(crew->team);
-    rapt__norm_backward(crew, &p->n, &saved, p->x, p->in_place ? p->dx : p->dy,
+    if (p->in_place && exec->team->rank == 0) memcpy(p->dx, p->dy, n * sizeof(float));
+    rapt__team_barrier(exec->team);
+    rapt__norm_backward(exec, &p->n, &saved, p->x, p->in_place ? p->dx : p->dy,
                         p->with_from ? p->from : NULL, p->rows, p->dx, p->dgain, p->dbias,
                         p->partial);
 }
@@ -124,13 +124,13 @@ static void rows_do_not_know_each_other(void **state)
     (void)state;
     struct problem p = make(113, 130);
     p.with_y = true;
-    run_crew(3, run_forward, &p);
+    run_exec(3, run_forward, &p);
     for (int r = 0; r < p.rows; r++) {
         struct problem one = make(1, 130);
         one.with_y = true;
         memcpy(one.x, p.x + r * 130, 130 * sizeof(float));
         memcpy(one.y, p.y + r * 130, 130 * sizeof(float));
-        run_crew(1, run_forward, &one);
+        run_exec(1, run_forward, &one);
         assert_memory_equal(one.sum, p.sum + r * 130, 130 * sizeof(float));
         assert_memory_equal(one.out, p.out + r * 130, 130 * sizeof(float));
         drop(&one);

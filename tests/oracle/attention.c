@@ -22,17 +22,17 @@ static int existing_keys(const rapt_attention *a, int b)
 
 static int place_of(const rapt_attention *a, int b, int t)
 {
-    if (a->mask.corner != RAPT_CORNER_BOTTOM_RIGHT) return t;
+    if (a->mask.causal_alignment != RAPT_CAUSAL_ALIGNMENT_LOWER_RIGHT) return t;
     return t + existing_keys(a, b) - oracle_queries(a, b);
 }
 
 int oracle_sees(const rapt_attention *a, int b, int h, int t, int s)
 {
     const rapt_mask *m = &a->mask;
-    int place = place_of(a, b, t);
+    int position = place_of(a, b, t);
     if (s >= existing_keys(a, b)) return 0;
-    if (m->causal && s > place) return 0;
-    if (m->window && (s < place - m->before || s > place + m->after)) return 0;
+    if (m->causal && s > position) return 0;
+    if (m->window && (s < position - m->before || s > position + m->after)) return 0;
     if (m->allowed && !m->allowed[b * m->allowed_stride.batch + h * m->allowed_stride.head +
                                   t * m->allowed_stride.row + s])
         return 0;
@@ -83,7 +83,7 @@ static double scores_of(const struct oracle_row *r, double *x)
     for (int s = 0; s < r->keys; s++) {
         double bias = 0, size;
         x[s] = -INFINITY;
-        if (!oracle_sees(r->a, r->b, r->h, r->t, s) || !oracle_reaches(r, s)) continue;
+        if (!oracle_sees(r->a, r->b, r->h, r->t, s) || !oracle_localities(r, s)) continue;
         if (m->bias)
             bias = r->in->bias[r->b * m->bias_stride.batch + r->h * m->bias_stride.head +
                                r->t * m->bias_stride.row + s];
@@ -98,11 +98,11 @@ static double scores_of(const struct oracle_row *r, double *x)
 /* p = softmax(x), all 0 if nothing is seen. Returns the logarithm of the denominator. */
 static double softmax(const double *x, int n, double *p)
 {
-    double most = -INFINITY, sum = 0;
-    for (int s = 0; s < n; s++) most = fmax(most, x[s]);
-    for (int s = 0; s < n; s++) sum += p[s] = x[s] == -INFINITY ? 0 : exp(x[s] - most);
+    double max = -INFINITY, sum = 0;
+    for (int s = 0; s < n; s++) max = fmax(max, x[s]);
+    for (int s = 0; s < n; s++) sum += p[s] = x[s] == -INFINITY ? 0 : exp(x[s] - max);
     for (int s = 0; s < n && sum > 0; s++) p[s] /= sum;
-    return sum > 0 ? most + log(sum) : -INFINITY;
+    return sum > 0 ? max + log(sum) : -INFINITY;
 }
 
 static double reward_of(const rapt_attention *a, size_t at)
@@ -134,10 +134,10 @@ static double choose(const struct walk *w, const struct oracle_row *r, size_t at
     for (int s = 0; s < r->keys; s++) {
         double moved = 0;
         if (w->hold) p[s] = weights[s];
-        if (a->weighing == RAPT_WEIGH_STRAIGHT_THROUGH) moved = weights[s] - p[s];
+        if (a->normalizer == RAPT_NORMALIZER_STRAIGHT_THROUGH) moved = weights[s] - p[s];
         weights[s] = (s == chosen) + moved;
     }
-    if (a->weighing != RAPT_WEIGH_SAMPLE || chosen < 0) return 0;
+    if (a->normalizer != RAPT_NORMALIZER_SAMPLE || chosen < 0) return 0;
     return reward_of(a, at) * (w->x[chosen] - log_sum);
 }
 
@@ -146,13 +146,13 @@ static double weigh(const struct walk *w, struct oracle_row *r, size_t at, doubl
                     double *error)
 {
     double size, log_sum, more = 0, slip, worst = 0;
-    oracle_centre(r);
+    oracle_center(r);
     if (w->hold)
         w->still->middle[at] = r->middle;
     else
         r->middle = w->still->middle[at];
     size = scores_of(r, w->x);
-    if (r->a->weighing == RAPT_WEIGH_GUMBEL && r->a->temperature != 0)
+    if (r->a->normalizer == RAPT_NORMALIZER_GUMBEL_SOFTMAX && r->a->temperature != 0)
         size /= (double)r->a->temperature;
     size += oracle_noise(r, w->x);
     log_sum = softmax(w->x, r->keys, weights);
@@ -203,7 +203,7 @@ static double walk_head(const struct walk *w, struct oracle_row *r, size_t at, c
     if (r->in->previous)
         r->before = r->in->previous + ((ptrdiff_t)r->b * a->heads + r->h) * a->keys;
     for (r->t = 0; r->t < oracle_queries(a, r->b); r->t++, at++) {
-        r->place = place_of(a, r->b, r->t);
+        r->position = place_of(a, r->b, r->t);
         total += weigh(w, r, at, mine, &error);
         total += mix_values(w, r, mine, dout);
         double *swap = other;

@@ -12,7 +12,7 @@
        J = sum of out * dout,    sampling: + sum over queries of (baseline - reward) log p[chosen]
 
    in which still (below) holds what has no derivative: the keys that were chosen, the middle of
-   local-p's window (not the centre of its Gaussian), and for straight-through the point p0 in
+   local-p's window (not the center of its Gaussian), and for straight-through the point p0 in
 
        w = hard + p - p0,     which is hard at the point and moves as p does
 
@@ -35,8 +35,8 @@ double oracle_keep(const rapt_attention *a, int b, int h, int t, int s);
 /* Inputs in double, in the layouts that a describes; pointers in a only say what there is. */
 struct oracle_inputs {
     const double *q, *k, *v, *bias, *slopes, *table;
-    const double *query_weight, *key_weight, *hidden_bias, *hidden_vector, *sharpness, *position,
-        *filters, *feature_weight, *centre_weight, *centre_vector, *previous;
+    const double *query_weight, *key_weight, *hidden_bias, *hidden_vector, *inverse_temperature,
+        *position, *filters, *feature_weight, *center_weight, *center_vector, *previous;
 };
 
 /* What stands still, [heads][query rows of all sequences], p with [a->keys] for each of them. */

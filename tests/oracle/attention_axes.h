@@ -11,10 +11,10 @@ struct oracle_row {
     const struct oracle_inputs *in;
     int b, h, g, t;       /* g: the key head */
     int keys, existing;   /* stored; those that exist */
-    int place;            /* among the keys */
+    int position;         /* among the keys */
     const double *before; /* [keys] weights of the query before; NULL: none, 0 */
     double before_error;  /* of those, in roundings */
-    double centre, slip;  /* local-p: c, and its error in roundings */
+    double center, slip;  /* local-p: c, and its error in roundings */
     double middle;        /* of the window: c where nothing was moved */
 };
 
@@ -27,10 +27,10 @@ int oracle_query_width(const rapt_attention *a);
 
 double oracle_relative(const struct oracle_row *r, int s); /* slopes and buckets */
 int oracle_bucket(const rapt_relative *relative, int distance);
-void oracle_turn(const rapt_attention *a, int place, double *x); /* rotary */
+void oracle_rotate(const rapt_attention *a, int position, double *x); /* rotary */
 
-void oracle_centre(struct oracle_row *r);
-int oracle_reaches(const struct oracle_row *r, int s);
+void oracle_center(struct oracle_row *r);
+int oracle_localities(const struct oracle_row *r, int s);
 double oracle_edge(const struct oracle_row *r); /* distance of the window's ends from a key */
 double oracle_bell(const struct oracle_row *r, int s, double *slip); /* 1 but for local-p */
 

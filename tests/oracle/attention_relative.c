@@ -9,12 +9,12 @@
 
        n < e: n      else e + floor((buckets - e) ln(n / e) / ln(distance / e)),   e = buckets / 2
 
-   n is how far the key lies before the place; keys after it share bucket 0, or, forward_too,
+   n is how far the key lies before the place; keys after it share bucket 0, or, bidirectional,
    have as many buckets again. A distance just on the edge of a range begins it. */
 int oracle_bucket(const rapt_relative *relative, int distance)
 {
     int buckets = relative->buckets, first = 0, n = -distance;
-    if (relative->forward_too) {
+    if (relative->bidirectional) {
         buckets /= 2;
         if (distance > 0) first = buckets, n = distance;
     }
@@ -31,21 +31,21 @@ double oracle_relative(const struct oracle_row *r, int s)
 {
     const rapt_relative *relative = &r->a->relative;
     double sum = 0;
-    if (relative->slopes) sum -= r->in->slopes[r->h] * abs(r->place - s);
+    if (relative->slopes) sum -= r->in->slopes[r->h] * abs(r->position - s);
     if (relative->table)
         sum += r->in->table[(ptrdiff_t)r->h * relative->buckets +
-                            oracle_bucket(relative, s - r->place)];
+                            oracle_bucket(relative, s - r->position)];
     return sum;
 }
 
-void oracle_turn(const rapt_attention *a, int place, double *x)
+void oracle_rotate(const rapt_attention *a, int position, double *x)
 {
     const rapt_relative *relative = &a->relative;
     int all = a->score == RAPT_SCORE_LOCATION ? oracle_query_width(a) : a->key_width;
     int width = relative->rotary_width ? relative->rotary_width : all;
     double base = relative->rotary_base != 0 ? (double)relative->rotary_base : 10000;
     for (int i = 0; i < width / 2; i++) {
-        double angle = place * pow(base, -2.0 * i / width);
+        double angle = position * pow(base, -2.0 * i / width);
         double *first = x + i, *second = x + i + width / 2;
         if (relative->rotary == RAPT_ROTARY_PAIRS) first = x + 2 * i, second = first + 1;
         double f = *first, g = *second;

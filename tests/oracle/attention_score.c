@@ -28,17 +28,17 @@ static void product(const double *matrix, const double *x, int outs, int ins, do
 }
 
 /* The two vectors of a dot product, turned; their angles come with errors of their own. */
-static double turned_dot(const struct oracle_row *r, const double *q, int s, const double *k, int n,
-                         double *size)
+static double transposed_dot(const struct oracle_row *r, const double *q, int s, const double *k,
+                             int n, double *size)
 {
     const rapt_attention *a = r->a;
     double x[ORACLE_WIDEST], y[ORACLE_WIDEST], sum;
     if (a->relative.rotary == RAPT_ROTARY_NONE) return dot(q, k, n, size);
     for (int i = 0; i < n; i++) x[i] = q[i], y[i] = k[i];
-    oracle_turn(a, r->place, x);
-    oracle_turn(a, s, y);
+    oracle_rotate(a, r->position, x);
+    oracle_rotate(a, s, y);
     sum = dot(x, y, n, size);
-    *size *= 4 + abs(r->place) + s;
+    *size *= 4 + abs(r->position) + s;
     return sum;
 }
 
@@ -49,7 +49,7 @@ static double scale_or(const rapt_attention *a, double own)
 
 static double scaled_dot(const struct oracle_row *r, int s, double *size)
 {
-    return turned_dot(r, oracle_query(r), s, oracle_key(r, s), r->a->key_width, size);
+    return transposed_dot(r, oracle_query(r), s, oracle_key(r, s), r->a->key_width, size);
 }
 
 static double general(const struct oracle_row *r, int s, double *size)
@@ -58,7 +58,7 @@ static double general(const struct oracle_row *r, int s, double *size)
     double y[ORACLE_WIDEST] = {0}, sizes[ORACLE_WIDEST], sum;
     const double *k = oracle_key(r, s);
     product(r->in->query_weight + (ptrdiff_t)r->h * K * Q, oracle_query(r), K, Q, y, sizes);
-    sum = turned_dot(r, y, s, k, K, size);
+    sum = transposed_dot(r, y, s, k, K, size);
     for (int i = 0; i < K; i++) *size += fabs(k[i]) * sizes[i];
     return sum;
 }
@@ -67,9 +67,10 @@ static double cosine(const struct oracle_row *r, int s, double *size)
 {
     int K = r->a->key_width;
     const double *q = oracle_query(r), *k = oracle_key(r, s);
-    double beta = r->in->sharpness ? r->in->sharpness[r->h] : 1, none = 0, x, scale;
+    double beta = r->in->inverse_temperature ? r->in->inverse_temperature[r->h] : 1, none = 0, x,
+           scale;
     scale = beta / fmax(sqrt(dot(q, q, K, &none)), 1e-8) / fmax(sqrt(dot(k, k, K, &none)), 1e-8);
-    x = turned_dot(r, q, s, k, K, size) * scale;
+    x = transposed_dot(r, q, s, k, K, size) * scale;
     *size = *size * fabs(scale) * 2 + fabs(x) * 4;
     return x;
 }
@@ -79,17 +80,17 @@ static double location(const struct oracle_row *r, int s, double *size)
     const rapt_attention *a = r->a;
     int Q = oracle_query_width(a);
     const double *P = r->in->position + ((ptrdiff_t)r->g * a->learned.positions + s) * Q;
-    return turned_dot(r, oracle_query(r), s, P, Q, size);
+    return transposed_dot(r, oracle_query(r), s, P, Q, size);
 }
 
 /* Feature c at key s: a filter over the weights of the query before. */
 static double feature(const struct oracle_row *r, int c, int s)
 {
     const rapt_learned *l = &r->a->learned;
-    const double *F = r->in->filters + ((ptrdiff_t)r->h * l->channels + c) * l->taps;
+    const double *F = r->in->filters + ((ptrdiff_t)r->h * l->channels + c) * l->filter_width;
     double sum = 0;
-    for (int j = 0; j < l->taps; j++) {
-        int at = s + j - l->taps / 2;
+    for (int j = 0; j < l->filter_width; j++) {
+        int at = s + j - l->filter_width / 2;
         if (r->before && at >= 0 && at < r->existing) sum += F[j] * r->before[at];
     }
     return sum;
@@ -148,7 +149,7 @@ double oracle_score(const struct oracle_row *r, int s, double *size)
     case RAPT_SCORE_LOCATION_AWARE:
         x = hidden_layer(r, s, 1, size);
         break;
-    case RAPT_SCORES:
+    case RAPT_SCORE_COUNT:
         break;
     }
     x *= scale, *size *= fabs(scale);

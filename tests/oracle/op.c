@@ -26,11 +26,11 @@ double oracle_activation(int kind, double x)
 
 /* Vaswani et al. 2017, sections 3.4 and 3.5. */
 void oracle_embed(int rows, int width, const int *ids, const int *place, double scale,
-                  const double *table, const double *places, double *y)
+                  const double *table, const double *positions, double *y)
 {
     for (int r = 0; r < rows; r++)
         for (int j = 0; j < width; j++) {
-            double at = places ? places[place[r] * width + j] : 0;
+            double at = positions ? positions[place[r] * width + j] : 0;
             y[r * width + j] = scale * table[ids[r] * width + j] + at;
         }
 }
@@ -51,11 +51,11 @@ void oracle_norm(int rows, int width, const double *x, const double *gain, const
 /* Szegedy et al. 2016, section 7: q(k) = (1 - s) [k = label] + s / vocab, loss = -sum q log p. */
 double oracle_loss(int vocab, const double *logits, int label, double smoothing, double *likelihood)
 {
-    double most = logits[0], sum = 0, loss = 0;
-    for (int k = 1; k < vocab; k++) most = logits[k] > most ? logits[k] : most;
-    for (int k = 0; k < vocab; k++) sum += exp(logits[k] - most);
+    double max = logits[0], sum = 0, loss = 0;
+    for (int k = 1; k < vocab; k++) max = logits[k] > max ? logits[k] : max;
+    for (int k = 0; k < vocab; k++) sum += exp(logits[k] - max);
     for (int k = 0; k < vocab; k++) {
-        double log_p = logits[k] - most - log(sum);
+        double log_p = logits[k] - max - log(sum);
         double q = (k == label ? 1 - smoothing : 0) + smoothing / vocab;
         loss -= q * log_p;
         if (k == label) *likelihood = -log_p;

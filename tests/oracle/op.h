@@ -12,7 +12,7 @@ double oracle_activation(int kind, double x);
 
 /* y [rows][width]: scale * table[id] + places[place]; places NULL: 0. */
 void oracle_embed(int rows, int width, const int *ids, const int *place, double scale,
-                  const double *table, const double *places, double *y);
+                  const double *table, const double *positions, double *y);
 
 /* y = (x - mean) / sqrt(variance + epsilon) * gain + bias, for each of the rows. */
 void oracle_norm(int rows, int width, const double *x, const double *gain, const double *bias,

@@ -22,7 +22,7 @@ struct oracle_past {
     int rows[SENTENCES];
 };
 
-static double *room(int rows, int columns)
+static double *capacity(int rows, int columns)
 {
     return calloc((size_t)rows * (size_t)columns + 1, sizeof(double));
 }
@@ -60,12 +60,12 @@ static struct oracle_inputs find_scores(const struct oracle_model *m, const char
                                   .key_weight = find_score(m, scope, "key_weight"),
                                   .hidden_bias = find_score(m, scope, "hidden_bias"),
                                   .hidden_vector = find_score(m, scope, "hidden_vector"),
-                                  .sharpness = find_score(m, scope, "sharpness"),
+                                  .inverse_temperature = find_score(m, scope, "sharpness"),
                                   .position = find_score(m, scope, "position"),
                                   .filters = find_score(m, scope, "filters"),
                                   .feature_weight = find_score(m, scope, "feature_weight"),
-                                  .centre_weight = find_score(m, scope, "centre_weight"),
-                                  .centre_vector = find_score(m, scope, "centre_vector")};
+                                  .center_weight = find_score(m, scope, "center_weight"),
+                                  .center_vector = find_score(m, scope, "center_vector")};
 }
 
 static struct oracle_layer *find_layers(const struct oracle_model *m, const char *side, int count)
@@ -102,7 +102,8 @@ struct oracle_model *oracle_model_read(const rapt_model *model)
         size_t size = (size_t)t.rows * (size_t)t.columns;
         float *data = calloc(size, sizeof *data);
         rapt_model_read(model, i, data);
-        m->tensors[i] = (struct oracle_tensor){t.name, t.rows, t.columns, room(t.rows, t.columns)};
+        m->tensors[i] =
+            (struct oracle_tensor){t.name, t.rows, t.columns, capacity(t.rows, t.columns)};
         for (size_t j = 0; j < size; j++) m->tensors[i].data[j] = (double)data[j];
         free(data);
     }
@@ -191,7 +192,7 @@ static void embed(struct side *s)
     s->sublayer = 0;
 }
 
-static void normalise(const struct side *s, double *const pair[2], const double *x, double *y)
+static void normalize(const struct side *s, double *const pair[2], const double *x, double *y)
 {
     const rapt_config *c = &s->m->config;
     double epsilon = c->norm_epsilon > 0 ? (double)c->norm_epsilon : 1e-5;
@@ -215,10 +216,10 @@ static rapt_learned learned_of(const rapt_config *c, const struct oracle_inputs 
     rapt_learned l = {.hidden = c->score_hidden > 0 ? c->score_hidden : K,
                       .positions = c->positions,
                       .channels = c->location_channels > 0 ? c->location_channels : 4,
-                      .taps = c->location_taps > 0 ? c->location_taps : 7,
-                      .centre_hidden = c->centre_hidden > 0 ? c->centre_hidden : K};
+                      .filter_width = c->location_filter_width > 0 ? c->location_filter_width : 7,
+                      .center_hidden = c->center_hidden > 0 ? c->center_hidden : K};
     if (in->hidden_bias) l.hidden_bias = &there;
-    if (in->sharpness) l.sharpness = &there;
+    if (in->inverse_temperature) l.inverse_temperature = &there;
     return l;
 }
 
@@ -239,12 +240,12 @@ static rapt_attention problem_of(const struct side *s, const struct heads *h, in
     a.k = a.v = (rapt_stride){0, K, h->k_row};
     a.out = (rapt_stride){0, K, c->width};
     a.score = h->cross ? c->cross_score : c->self_score;
-    a.reach = h->cross ? c->cross_reach : c->self_reach;
-    a.weighing = h->cross ? c->cross_weighing : c->self_weighing;
+    a.locality = h->cross ? c->cross_locality : c->self_locality;
+    a.normalizer = h->cross ? c->cross_normalizer : c->self_normalizer;
     a.radius = h->cross ? c->cross_radius : c->self_radius;
     if (a.radius == 0) a.radius = 4;
     a.temperature = h->cross ? c->cross_temperature : c->self_temperature;
-    a.mask.corner = RAPT_CORNER_TOP_LEFT;
+    a.mask.causal_alignment = RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT;
     a.mask.causal = s->decoder && !h->cross;
     a.learned = learned_of(c, h->score);
     a.noiseless = s->drop == NULL;
@@ -300,7 +301,7 @@ static void self_attention(struct side *s, const struct oracle_layer *l, const d
     const rapt_config *c = &s->m->config;
     int D = c->width, T = s->rows->count;
     int G = (c->key_heads ? c->key_heads : c->heads) * (D / c->heads), row = D + 2 * G;
-    double *qkv = room(T, row), *mixed = room(T, D);
+    double *qkv = capacity(T, row), *mixed = capacity(T, D);
     oracle_linear(T, D, row, in, l->self_qkv[0], l->self_qkv[1], qkv);
     struct heads a = {qkv, qkv + D, qkv + D + G, row, row, T, 0, &l->self_score};
     attend(s, &a, mixed, NULL);
@@ -315,7 +316,7 @@ static void cross_attention(struct side *s, const struct oracle_layer *l, const 
     const rapt_config *c = &s->m->config;
     int D = c->width, T = s->rows->count, S = s->source->count;
     int G = (c->key_heads ? c->key_heads : c->heads) * (D / c->heads);
-    double *q = room(T, D), *kv = room(S, 2 * G), *mixed = room(T, D);
+    double *q = capacity(T, D), *kv = capacity(S, 2 * G), *mixed = capacity(T, D);
     oracle_linear(T, D, D, in, l->cross_q[0], l->cross_q[1], q);
     oracle_linear(S, D, 2 * G, s->states, l->cross_kv[0], l->cross_kv[1], kv);
     struct heads a = {q, kv, kv + G, D, 2 * G, S, 1, &l->cross_score};
@@ -330,8 +331,8 @@ static void cross_attention(struct side *s, const struct oracle_layer *l, const 
 static void feedforward(struct side *s, const struct oracle_layer *l, const double *in, double *y)
 {
     const rapt_config *c = &s->m->config;
-    int T = s->rows->count, F = c->hidden;
-    double *h = room(T, F);
+    int T = s->rows->count, F = c->ffn_width;
+    double *h = capacity(T, F);
     oracle_linear(T, c->width, F, in, l->in[0], l->in[1], h);
     for (int r = 0; r < T; r++)
         for (int j = 0; j < F; j++) {
@@ -352,18 +353,18 @@ static void sublayer(struct side *s, const struct oracle_layer *l, double *const
 {
     const rapt_config *c = &s->m->config;
     int T = s->rows->count, D = c->width;
-    double *in = room(T, D), *y = room(T, D);
-    if (c->norm == RAPT_NORM_BEFORE)
-        normalise(s, norm, s->x, in);
+    double *in = capacity(T, D), *y = capacity(T, D);
+    if (c->norm_order == RAPT_NORM_ORDER_PRE)
+        normalize(s, norm, s->x, in);
     else
         memcpy(in, s->x, sizeof *in * (size_t)(T * D));
     f(s, l, in, y);
     for (int r = 0; r < T; r++)
         for (int j = 0; j < D; j++) in[r * D + j] = s->x[r * D + j] + kept(s, r, j) * y[r * D + j];
-    if (c->norm == RAPT_NORM_BEFORE)
+    if (c->norm_order == RAPT_NORM_ORDER_PRE)
         memcpy(s->x, in, sizeof *in * (size_t)(T * D));
     else
-        normalise(s, norm, in, s->x);
+        normalize(s, norm, in, s->x);
     s->sublayer++;
     free(in);
     free(y);
@@ -378,12 +379,12 @@ static void run_side(struct side *s)
         const struct oracle_layer *l = s->decoder ? &s->m->decoder[i] : &s->m->encoder[i];
         sublayer(s, l, l->self_norm, self_attention);
         if (s->source) sublayer(s, l, l->cross_norm, cross_attention);
-        if (c->hidden) sublayer(s, l, l->norm, feedforward);
+        if (c->ffn_width) sublayer(s, l, l->norm, feedforward);
     }
-    if (c->norm != RAPT_NORM_BEFORE) return;
-    double *last[2], *y = room(s->rows->count, c->width);
+    if (c->norm_order != RAPT_NORM_ORDER_PRE) return;
+    double *last[2], *y = capacity(s->rows->count, c->width);
     find_pair(s->m, s->decoder ? "decoder." : "encoder.", "norm", last);
-    normalise(s, last, s->x, y);
+    normalize(s, last, s->x, y);
     memcpy(s->x, y, sizeof *y * (size_t)(s->rows->count * c->width));
     free(y);
 }
@@ -416,7 +417,7 @@ void oracle_decode(struct oracle_model *m, const struct oracle_drop *drop,
                      .rows = target,
                      .source = source,
                      .states = states,
-                     .x = room(target->count, m->config.width),
+                     .x = capacity(target->count, m->config.width),
                      .cross = cross};
     run_side(&s);
     output(m, target->count, s.x, logits);
@@ -456,21 +457,21 @@ double oracle_batch_loss(struct oracle_model *m, const struct oracle_drop *drop,
     for (int b = 0, fed = 0; b < target->batch; b++) {
         struct oracle_sentence s = {0}, t = sentence(target, b);
         double *states = NULL;
-        if (c->kind != RAPT_DECODER_ONLY) {
+        if (c->kind != RAPT_KIND_DECODER_ONLY) {
             s = sentence(source, b);
-            states = room(s.count, c->width);
+            states = capacity(s.count, c->width);
             oracle_encode(m, drop, &s, states);
         }
-        double *logits = room(t.count, c->target_vocab);
+        double *logits = capacity(t.count, c->target_vocab);
         const int32_t *labels = t.ids;
-        if (c->kind == RAPT_ENCODER_ONLY) {
+        if (c->kind == RAPT_KIND_ENCODER_ONLY) {
             output(m, s.count, states, logits);
         } else {
             labels++, t.first = fed, t.count = t.count > 0 ? t.count - 1 : 0;
             oracle_decode(m, drop, states ? &s : NULL, states, &t, logits, NULL);
             fed += t.count;
         }
-        double *losses = room(t.count, 1);
+        double *losses = capacity(t.count, 1);
         loss += rows_loss(m, logits, t.count, labels, smoothing, likelihood, losses);
         if (m->past && !m->past->losses[b])
             m->past->losses[b] = losses, m->past->rows[b] = t.count;

@@ -3,10 +3,10 @@
    ends its hypothesis, the first `beams` others live on. */
 #include "run/small_search.h"
 
-enum { BEAMS = 5, MOST = 8, VOCAB = 5 };
+enum { BEAMS = 5, MAX = 8, VOCAB = 5 };
 
 struct hypothesis {
-    int32_t ids[MOST];
+    int32_t ids[MAX];
     int count; /* without the end */
     double sum, score;
 };
@@ -38,12 +38,12 @@ static void end(struct list *done, const struct hypothesis *h, int beams, int le
     to->score = h->sum / pow(length, penalty);
 }
 
-static void search(rapt_session *probe, const rapt_tokens *source, int beams, int most,
+static void search(rapt_session *probe, const rapt_tokens *source, int beams, int max,
                    double penalty, struct list *done)
 {
     struct list live = {.count = 1};
     done->count = 0;
-    for (int step = 0; step < most && live.count && done->count < beams; step++) {
+    for (int step = 0; step < max && live.count && done->count < beams; step++) {
         struct list all = {.count = 0}, next_live = {.count = 0};
         for (int i = 0; i < live.count; i++) {
             double log_p[VOCAB];
@@ -64,8 +64,8 @@ static void search(rapt_session *probe, const rapt_tokens *source, int beams, in
                 end(done, &all.items[i], beams, step + 1, penalty);
         }
         live = next_live;
-        if (step + 1 == most)
-            for (int i = 0; i < live.count; i++) end(done, &live.items[i], beams, most, penalty);
+        if (step + 1 == max)
+            for (int i = 0; i < live.count; i++) end(done, &live.items[i], beams, max, penalty);
     }
     sort(done, true);
 }
@@ -75,20 +75,19 @@ static void test_plain_search(void **state)
     (void)state;
     static const double penalties[] = {0, 1, 0.6};
     for (uint64_t seed = 1; seed <= 40; seed++) {
-        int beams = 2 + (int)(seed % (BEAMS - 1)), most = 3 + (int)(seed % (MOST - 2));
+        int beams = 2 + (int)(seed % (BEAMS - 1)), max = 3 + (int)(seed % (MAX - 2));
         rapt_model *model = small_model(&five, seed);
-        rapt_session *probe = probe_of(model, MOST),
-                     *session = session_of(model, 1, BEAMS, MOST, 1);
+        rapt_session *probe = probe_of(model, MAX), *session = session_of(model, 1, BEAMS, MAX, 1);
         struct small_batch b;
         struct list wanted;
         const rapt_tokens *source = one_source(&b, 7, 1 + (int)(seed % 5), seed);
         rapt_generate_options o = rapt_generate_options_default(BEGIN, END);
-        int32_t ids[BEAMS * MOST];
+        int32_t ids[BEAMS * MAX];
         int counts[BEAMS];
         float scores[BEAMS];
-        o.beams = o.nbest = beams, o.max_length = most;
+        o.beams = o.nbest = beams, o.max_length = max;
         o.length_penalty = (float)penalties[seed % 3];
-        search(probe, source, beams, most, (double)o.length_penalty, &wanted);
+        search(probe, source, beams, max, (double)o.length_penalty, &wanted);
         assert_int_equal(rapt_generate(session, source, &o, ids, counts, scores, NULL), RAPT_OK);
         for (int i = 0; i < beams; i++) {
             if (i >= wanted.count) {
@@ -97,7 +96,7 @@ static void test_plain_search(void **state)
             }
             const struct hypothesis *h = &wanted.items[i];
             assert_int_equal(counts[i], h->count);
-            assert_memory_equal(ids + i * most, h->ids, sizeof *ids * (size_t)h->count);
+            assert_memory_equal(ids + i * max, h->ids, sizeof *ids * (size_t)h->count);
             assert_true(fabs((double)scores[i] - h->score) < 1e-5 * (1 + fabs(h->score)));
         }
         rapt_session_free(probe);

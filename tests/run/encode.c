@@ -7,7 +7,7 @@ static const rapt_config config = {.source_vocab = 70,
                                    .positions = 30,
                                    .width = 24,
                                    .heads = 2,
-                                   .hidden = 400,
+                                   .ffn_width = 400,
                                    .encoder_layers = 2,
                                    .decoder_layers = 2};
 enum { SOURCES = 40, WIDTH = 24, VOCAB = 50 };

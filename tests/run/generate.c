@@ -4,13 +4,13 @@
 
 /* ---- greedy ---- */
 
-static int greedy(rapt_session *probe, const rapt_tokens *source, int vocab, int most, int32_t *ids,
+static int greedy(rapt_session *probe, const rapt_tokens *source, int vocab, int max, int32_t *ids,
                   double *score)
 {
     double log_p[64];
     int n = 0;
     *score = 0;
-    while (n < most) {
+    while (n < max) {
         int best = 0;
         next(probe, source, ids, n, vocab, log_p);
         for (int i = 1; i < vocab; i++)
@@ -52,17 +52,17 @@ static void test_greedy(void **state)
 
 /* ---- beams wide enough see everything ---- */
 
-enum { MOST = 6 };
+enum { MAX = 6 };
 
 struct best {
-    int32_t ids[MOST];
+    int32_t ids[MAX];
     int count;
     double score;
 };
 
 /* The best of all sequences of at most `most` tokens, the end included; one that is cut counts as
    ended. */
-static void exhaust(rapt_session *probe, const rapt_tokens *source, int most, double penalty,
+static void exhaust(rapt_session *probe, const rapt_tokens *source, int max, double penalty,
                     int32_t *ids, int n, double sum, struct best *best)
 {
     double log_p[5];
@@ -70,8 +70,8 @@ static void exhaust(rapt_session *probe, const rapt_tokens *source, int most, do
     for (int32_t token = 0; token < 5; token++) {
         int length = n + 1, count = token == END ? n : n + 1;
         ids[n] = token;
-        if (token != END && length < most) {
-            exhaust(probe, source, most, penalty, ids, length, sum + log_p[token], best);
+        if (token != END && length < max) {
+            exhaust(probe, source, max, penalty, ids, length, sum + log_p[token], best);
             continue;
         }
         double score = (sum + log_p[token]) / pow(length, penalty);
@@ -86,19 +86,18 @@ static void test_exhaustive(void **state)
     (void)state;
     static const float penalties[] = {0, 1, 0.6f, 2};
     for (uint64_t seed = 1; seed <= 4; seed++) {
-        int most = seed == 4 ? 5 : 4, beams = seed == 4 ? 1024 : 256;
+        int max = seed == 4 ? 5 : 4, beams = seed == 4 ? 1024 : 256;
         rapt_model *model = small_model(&five, seed + 40);
-        rapt_session *probe = probe_of(model, MOST),
-                     *session = session_of(model, 1, beams, most, 2);
+        rapt_session *probe = probe_of(model, MAX), *session = session_of(model, 1, beams, max, 2);
         struct small_batch b;
         const rapt_tokens *source = one_source(&b, 7, 3, seed);
         rapt_generate_options o = rapt_generate_options_default(BEGIN, END);
-        int32_t ids[MOST], path[MOST];
+        int32_t ids[MAX], path[MAX];
         int count;
         float score;
         struct best best = {.score = -INFINITY};
         o.beams = beams, o.length_penalty = penalties[seed - 1];
-        exhaust(probe, source, most, (double)o.length_penalty, path, 0, 0, &best);
+        exhaust(probe, source, max, (double)o.length_penalty, path, 0, 0, &best);
         assert_int_equal(rapt_generate(session, source, &o, ids, &count, &score, NULL), RAPT_OK);
         assert_true(fabs((double)score - best.score) < 1e-5 * (1 + fabs(best.score)));
         assert_int_equal(count, best.count);
@@ -115,7 +114,7 @@ static void test_nbest(void **state)
     (void)state;
     enum { N = 7, LENGTH = 12, BATCH = 3 };
     static const float penalties[] = {0, 1, -0.5f};
-    static const int32_t never[] = {0, 3};
+    static const int32_t suppressed[] = {0, 3};
     for (uint64_t seed = 1; seed <= 6; seed++) {
         rapt_model *model = small_model(&larger, seed);
         rapt_session *probe = probe_of(model, LENGTH + 1),
@@ -128,29 +127,29 @@ static void test_nbest(void **state)
         small_fill(&b, 40, lengths, BATCH, seed);
         o.beams = N + (int)(seed % 2), o.nbest = N, o.length_penalty = penalties[seed % 3];
         o.max_ratio = 1.5f, o.max_extra = 3;
-        if (seed > 3) o.never = never, o.never_count = 2;
+        if (seed > 3) o.suppressed = suppressed, o.suppressed_count = 2;
         assert_int_equal(rapt_generate(session, &b.tokens, &o, ids, counts, scores, NULL), RAPT_OK);
         for (int i = 0; i < BATCH * N; i++) {
-            int n = counts[i], most = (int)fmin(LENGTH, 1.5 * lengths[i / N] + 3), starts[2];
+            int n = counts[i], max = (int)fmin(LENGTH, 1.5 * lengths[i / N] + 3), starts[2];
             const int32_t *row = ids + i * LENGTH;
             double sum = 0, log_p[50];
             rapt_tokens source = small_one(&b.tokens, i / N, starts);
-            assert_in_range(n, 0, most);
+            assert_in_range(n, 0, max);
             if (i % N) assert_true(scores[i - 1] >= scores[i]);
             for (int j = i - i % N; j < i; j++)
                 assert_true(counts[j] != n ||
                             memcmp(ids + j * LENGTH, row, sizeof *ids * (size_t)n));
-            for (int t = 0; t <= n && t < most; t++) {
+            for (int t = 0; t <= n && t < max; t++) {
                 int32_t token = t < n ? row[t] : END;
                 double kept = 0;
                 next(probe, &source, row, t, 50, log_p);
                 for (int k = 0; k < 50; k++)
-                    if (!o.never || (k != 0 && k != 3)) kept += exp(log_p[k]);
+                    if (!o.suppressed || (k != 0 && k != 3)) kept += exp(log_p[k]);
                 assert_true(token != END || t == n);
-                assert_true(!o.never || (token != 0 && token != 3));
+                assert_true(!o.suppressed || (token != 0 && token != 3));
                 sum += log_p[token] - log(kept);
             }
-            int scored = n < most ? n + 1 : n;
+            int scored = n < max ? n + 1 : n;
             double wanted = sum / pow(scored, (double)o.length_penalty);
             assert_true(fabs((double)scores[i] - wanted) < 1e-4 * (1 + fabs(wanted)));
         }
@@ -251,7 +250,7 @@ static void test_nothing(void **state)
         for (int nan = 0; nan < 2; nan++) {
             rapt_generate_options o = rapt_generate_options_default(BEGIN, END);
             o.beams = o.nbest = sampled ? 1 : 3, o.temperature = (float)sampled;
-            if (!nan) o.never = all, o.never_count = 5;
+            if (!nan) o.suppressed = all, o.suppressed_count = 5;
             for (int i = 0; i < 5; i++) bias[i] = nan ? NAN : 1;
             assert_int_equal(rapt_model_write(model, rapt_model_find(model, "output.bias"), bias),
                              RAPT_OK);
@@ -328,13 +327,13 @@ static void test_options(void **state)
     REFUSE(top_p, -0.1f);
     REFUSE(top_p, 1.1f);
     REFUSE(top_p, NAN);
-    REFUSE(never_count, 1);
-    REFUSE(never_count, -1);
+    REFUSE(suppressed_count, 1);
+    REFUSE(suppressed_count, -1);
 #undef REFUSE
     rapt_generate_options o = good;
-    o.never = high, o.never_count = 1;
+    o.suppressed = high, o.suppressed_count = 1;
     refuse(session, source, o);
-    o.never = low;
+    o.suppressed = low;
     refuse(session, source, o);
     o = good, o.temperature = 1, o.beams = 2;
     refuse(session, source, o);

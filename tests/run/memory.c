@@ -139,7 +139,7 @@ static rapt_status create_trainer(struct scene *s, rapt_message *why)
 
 static rapt_status save_trainer(struct scene *s, rapt_message *why)
 {
-    rapt_note note = {"a", "b"};
+    rapt_metadata note = {"a", "b"};
     return rapt_trainer_save(s->trainer, s->path, &note, 1, why);
 }
 

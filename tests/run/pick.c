@@ -22,15 +22,15 @@ struct trial {
 static void work(struct team *team, void *argument)
 {
     struct trial *t = argument;
-    struct crew c = {team, rapt__kernels(), NULL, false};
+    struct exec_context c = {team, rapt__kernels(), NULL, false};
     rapt__pick(&c, &t->output, t->x, t->rows, &t->picks, t->logits);
 }
 
 /* Token numbers of a row from likely to unlikely, lower ones first; returns how many. */
-static int rank(const float *logits, int vocab, int most, int *tokens)
+static int rank(const float *logits, int vocab, int max, int *tokens)
 {
     int count = 0;
-    for (bool found = true; found && count < most; count += found) {
+    for (bool found = true; found && count < max; count += found) {
         found = false;
         for (int i = 0; i < vocab; i++) {
             bool used = !(logits[i] > -INFINITY);
@@ -46,19 +46,19 @@ static void check_row(const struct trial *t, int r, const float *weight)
 {
     static float row[WIDEST];
     int vocab = t->output.out, wanted[BEST];
-    double sum = 0, most = -INFINITY;
+    double sum = 0, max = -INFINITY;
     for (int i = 0; i < vocab; i++)
         row[i] = fmaf(t->x[r], weight[i], t->output.bias ? t->output.bias[i] : 0);
-    for (int i = 0; i < t->picks.never_count; i++) row[t->picks.never[i]] = -INFINITY;
-    int count = rank(row, vocab, t->picks.most, wanted);
+    for (int i = 0; i < t->picks.suppressed_count; i++) row[t->picks.suppressed[i]] = -INFINITY;
+    int count = rank(row, vocab, t->picks.max, wanted);
     assert_int_equal(t->counts[r], count);
     for (int i = 0; i < count; i++) {
-        assert_int_equal(t->tokens[r * t->picks.most + i], wanted[i]);
-        assert_true(t->best[r * t->picks.most + i] == row[wanted[i]]);
+        assert_int_equal(t->tokens[r * t->picks.max + i], wanted[i]);
+        assert_true(t->best[r * t->picks.max + i] == row[wanted[i]]);
     }
-    for (int i = 0; i < vocab; i++) most = fmax(most, (double)row[i]);
-    for (int i = 0; i < vocab; i++) sum += exp((double)row[i] - (most > -INFINITY ? most : 0));
-    double log_sum = (most > -INFINITY ? most : 0) + log(sum);
+    for (int i = 0; i < vocab; i++) max = fmax(max, (double)row[i]);
+    for (int i = 0; i < vocab; i++) sum += exp((double)row[i] - (max > -INFINITY ? max : 0));
+    double log_sum = (max > -INFINITY ? max : 0) + log(sum);
     if (isfinite(log_sum))
         assert_true(fabs((double)t->sums[r] - log_sum) < 1e-6 * (1 + fabs(log_sum)));
     else
@@ -79,21 +79,22 @@ static void fill_kind(float *x, int n, int kind, uint64_t seed)
 }
 
 /* One trial with the weights in panels; factors of the rows below 0 only where all is finite. */
-static void try_shape(struct trial *t, int vocab, int kind, int rows, int most, int threads)
+static void try_shape(struct trial *t, int vocab, int kind, int rows, int max, int threads)
 {
     static float weight[WIDEST], bias[WIDEST], panels[WIDEST + LANES];
-    static const int32_t never[] = {0, 4, 4096, 4096, 10000};
+    static const int32_t suppressed[] = {0, 4, 4096, 4096, 10000};
     fill_kind(weight, vocab, kind, (uint64_t)(vocab + kind));
     fill_kind(bias, vocab, 0, 5);
     memset(panels, 0, sizeof panels);
     memcpy(panels, weight, sizeof *weight * (size_t)vocab); /* of depth 1, panels are rows */
     t->rows = rows;
     t->output = (struct linear){panels, kind == 0 && rows % 2 ? bias : NULL, 1, vocab};
-    t->picks.most = most;
-    t->picks.never = never;
-    t->picks.never_count = 0;
-    while (kind % 2 && t->picks.never_count < 5 && never[t->picks.never_count] < vocab)
-        t->picks.never_count++;
+    t->picks.max = max;
+    t->picks.suppressed = suppressed;
+    t->picks.suppressed_count = 0;
+    while (kind % 2 && t->picks.suppressed_count < 5 &&
+           suppressed[t->picks.suppressed_count] < vocab)
+        t->picks.suppressed_count++;
     for (int r = 0; r < rows; r++) t->x[r] = kind < 3 ? factors[r % 5] : factors[r % 2 * 4];
     rapt__team_run(threads, work, t);
     for (int r = 0; r < rows; r++) check_row(t, r, weight);

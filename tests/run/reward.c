@@ -11,7 +11,7 @@ static const rapt_config sampling = {.source_vocab = 7,
                                      .heads = 2,
                                      .encoder_layers = 1,
                                      .decoder_layers = 1,
-                                     .cross_weighing = RAPT_WEIGH_SAMPLE};
+                                     .cross_normalizer = RAPT_NORMALIZER_SAMPLE};
 
 static void test_expected(void **state)
 {

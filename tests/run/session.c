@@ -32,10 +32,10 @@ static void fill(struct pair *p, const rapt_config *c, uint64_t seed)
 
 static void near(const float *got, const double *wanted, int n)
 {
-    double most = 0;
-    for (int i = 0; i < n; i++) most = fmax(most, fabs(wanted[i]));
+    double max = 0;
+    for (int i = 0; i < n; i++) max = fmax(max, fabs(wanted[i]));
     for (int i = 0; i < n; i++)
-        if (!(fabs((double)got[i] - wanted[i]) <= 1e-5 * (1 + most)))
+        if (!(fabs((double)got[i] - wanted[i]) <= 1e-5 * (1 + max)))
             fail_msg("element %d of %d: got %.9g, wanted %.9g", i, n, (double)got[i], wanted[i]);
 }
 
@@ -86,7 +86,7 @@ static void test_definition(void **state)
         const float *memory = NULL, *logits = NULL;
         fill(&p, c, (uint64_t)i);
         assert_int_equal(rapt_encode(session, &p.source.tokens, &memory, NULL), RAPT_OK);
-        if (c->kind != RAPT_ENCODER_ONLY)
+        if (c->kind != RAPT_KIND_ENCODER_ONLY)
             assert_int_equal(rapt_decode(session, &p.target.tokens, &logits, NULL), RAPT_OK);
         for (int b = 0; b < BATCH; b++) {
             struct oracle_sentence s = sentence(&p.source.tokens, b),
@@ -95,11 +95,11 @@ static void test_definition(void **state)
             double *wanted = calloc((size_t)(t.count * c->target_vocab) + 1, sizeof *wanted);
             double *cross = calloc((size_t)(c->decoder_layers * c->heads * s.count * t.count) + 1,
                                    sizeof *cross);
-            bool reads = c->kind != RAPT_DECODER_ONLY;
+            bool reads = c->kind != RAPT_KIND_DECODER_ONLY;
             if (reads) oracle_encode(oracle, NULL, &s, states);
             if (reads) near(memory + s.first * c->width, states, s.count * c->width);
             if (logits) {
-                bool both = c->kind == RAPT_ENCODER_DECODER;
+                bool both = c->kind == RAPT_KIND_ENCODER_DECODER;
                 oracle_decode(oracle, NULL, both ? &s : NULL, states, &t, wanted,
                               both ? cross : NULL);
                 near(logits + t.first * c->target_vocab, wanted, t.count * c->target_vocab);
@@ -123,7 +123,7 @@ static const rapt_config larger = {.source_vocab = 70,
                                    .positions = 80,
                                    .width = 36,
                                    .heads = 3,
-                                   .hidden = 50,
+                                   .ffn_width = 50,
                                    .encoder_layers = 2,
                                    .decoder_layers = 2,
                                    .tie = RAPT_TIE_OUTPUT,
@@ -243,7 +243,7 @@ static void test_one_by_one(void **state)
     (void)state;
     for (int i = -1; i < COUNT(small_configs); i++) {
         const rapt_config *c = i < 0 ? &larger : &small_configs[i];
-        if (c->kind == RAPT_ENCODER_ONLY) continue;
+        if (c->kind == RAPT_KIND_ENCODER_ONLY) continue;
         rapt_model *model = small_model(c, 30);
         rapt_limits limits = {.batch = 2,
                               .source_tokens = 24,
@@ -264,20 +264,20 @@ static void test_one_by_one(void **state)
             assert_int_equal(rapt_encode(session, &source.tokens, NULL, NULL), RAPT_OK);
             for (int step = 0; at[0] < n || at[1] < n - 1; step++) {
                 int32_t ids[16];
-                int give[2], starts[3] = {0};
+                int callback[2], starts[3] = {0};
                 for (int b = 0; b < 2; b++) { /* they take turns, so that the pasts differ */
                     int left = lengths[b] - at[b];
-                    give[b] = (step + b) % 3 == 0 && left > 1 ? 0 : left < piece ? left : piece;
-                    starts[b + 1] = starts[b] + give[b];
+                    callback[b] = (step + b) % 3 == 0 && left > 1 ? 0 : left < piece ? left : piece;
+                    starts[b + 1] = starts[b] + callback[b];
                     memcpy(ids + starts[b], target.ids + target.starts[b] + at[b],
-                           sizeof *ids * (size_t)give[b]);
+                           sizeof *ids * (size_t)callback[b]);
                 }
                 rapt_tokens fed = {2, ids, starts};
                 assert_int_equal(rapt_decode(session, &fed, &logits, NULL), RAPT_OK);
-                for (int b = 0; b < 2; at[b] += give[b], b++)
+                for (int b = 0; b < 2; at[b] += callback[b], b++)
                     assert_memory_equal(logits + (size_t)starts[b] * row,
                                         whole + (size_t)(target.starts[b] + at[b]) * row,
-                                        sizeof(float) * row * (size_t)give[b]);
+                                        sizeof(float) * row * (size_t)callback[b]);
             }
         }
         free(whole);
@@ -400,7 +400,7 @@ static void test_wrong_tokens(void **state)
     rapt_limits limits = {.batch = 2, .source_tokens = 14, .target_length = 6, .target_tokens = 9};
     rapt_session *session = session_of(model, &limits, 1);
     int32_t ids[32] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, high[] = {1, 13}, low[] = {1, -1},
-            source_high[] = {1, 11}, least[] = {INT32_MIN, 0};
+            source_high[] = {1, 11}, min[] = {INT32_MIN, 0};
     const int two[] = {0, 2, 4}, shifted[] = {1, 2, 4}, falling[] = {0, 3, 2}, huge[] = {0, 2, 15},
               longest[] = {0, 13}, three[] = {0, 1, 2, 3}, minus[] = {0, -1, 2},
               seven[] = {0, 7, 7}, ten[] = {0, 5, 10}, one[] = {0, 2}, empty[] = {0, 0, 0};
@@ -415,7 +415,7 @@ static void test_wrong_tokens(void **state)
     refuse_source(session, 2, ids, NULL);
     refuse_source(session, 1, source_high, one);
     refuse_source(session, 1, low, one);
-    refuse_source(session, 1, least, one);
+    refuse_source(session, 1, min, one);
     assert_int_equal(rapt_encode(session, NULL, NULL, NULL), RAPT_BAD_ARGUMENT);
     refuse_target(session, 2, ids, two); /* nothing has been encoded */
     rapt_tokens good = {2, ids, two};

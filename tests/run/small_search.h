@@ -12,7 +12,7 @@ static const rapt_config five = {.source_vocab = 7,
                                  .positions = 24,
                                  .width = 8,
                                  .heads = 2,
-                                 .hidden = 12,
+                                 .ffn_width = 12,
                                  .encoder_layers = 1,
                                  .decoder_layers = 1,
                                  .output_bias = 1};
@@ -22,10 +22,10 @@ static const rapt_config larger = {.source_vocab = 40,
                                    .width = 24,
                                    .heads = 4,
                                    .key_heads = 2,
-                                   .hidden = 30,
+                                   .ffn_width = 30,
                                    .encoder_layers = 1,
                                    .decoder_layers = 2,
-                                   .norm = RAPT_NORM_BEFORE};
+                                   .norm_order = RAPT_NORM_ORDER_PRE};
 
 static inline rapt_session *session_of(const rapt_model *model, int batch, int beams, int length,
                                        int threads)

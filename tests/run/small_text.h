@@ -1,4 +1,4 @@
-/* small_text.h - what the tests of translators share: a tokeniser learned from a few lines, and a
+/* small_text.h - what the tests of translators share: a tokenizer learned from a few lines, and a
    model file that holds it. */
 #ifndef RAPT_TESTS_RUN_SMALL_TEXT_H
 #define RAPT_TESTS_RUN_SMALL_TEXT_H
@@ -11,40 +11,40 @@ static const char *const small_lines[] = {
     "the cat sleeps",       "dogs and cats sleep",          "the bird sees a cat",
 };
 
-static inline rapt_tokeniser *small_tokeniser(void)
+static inline rapt_tokenizer *small_tokenizer(void)
 {
     rapt_text texts[COUNT(small_lines)];
-    rapt_tokeniser *tokeniser = NULL;
+    rapt_tokenizer *tokenizer = NULL;
     rapt_message why = {""};
     for (int i = 0; i < COUNT(texts); i++)
         texts[i] = (rapt_text){small_lines[i], strlen(small_lines[i])};
-    if (rapt_tokeniser_learn(&tokeniser, texts, COUNT(texts), SMALL_VOCAB, NULL, &why))
+    if (rapt_tokenizer_learn(&tokenizer, texts, COUNT(texts), SMALL_VOCAB, NULL, &why))
         fail_msg("%s", why.text);
-    return tokeniser;
+    return tokenizer;
 }
 
-/* Writes a model with its tokeniser to path. */
+/* Writes a model with its tokenizer to path. */
 static inline void small_translator_file(const char *path, int positions, uint64_t seed)
 {
     rapt_config c = {.source_vocab = SMALL_VOCAB,
                      .target_vocab = SMALL_VOCAB,
                      .width = 16,
                      .heads = 2,
-                     .hidden = 24,
+                     .ffn_width = 24,
                      .encoder_layers = 1,
                      .decoder_layers = 2,
                      .tie = RAPT_TIE_ALL};
     size_t size;
-    rapt_tokeniser *tokeniser = small_tokeniser();
-    assert_int_equal(rapt_tokeniser_write(tokeniser, NULL, 0, &size), RAPT_OK);
+    rapt_tokenizer *tokenizer = small_tokenizer();
+    assert_int_equal(rapt_tokenizer_write(tokenizer, NULL, 0, &size), RAPT_OK);
     char *text = malloc(size);
-    assert_int_equal(rapt_tokeniser_write(tokeniser, text, size, &size), RAPT_OK);
+    assert_int_equal(rapt_tokenizer_write(tokenizer, text, size, &size), RAPT_OK);
     c.positions = positions;
     rapt_model *model = small_model(&c, seed);
-    rapt_note note = {"rapt.tokeniser", text};
+    rapt_metadata note = {"rapt.tokenizer", text};
     assert_int_equal(rapt_model_save(model, path, &note, 1, NULL), RAPT_OK);
     rapt_model_free(model);
-    rapt_tokeniser_free(tokeniser);
+    rapt_tokenizer_free(tokenizer);
     free(text);
 }
 

@@ -10,7 +10,7 @@ static const rapt_config wide = {.source_vocab = 70,
                                  .width = 36,
                                  .heads = 3,
                                  .key_heads = 1,
-                                 .hidden = 50,
+                                 .ffn_width = 50,
                                  .encoder_layers = 2,
                                  .decoder_layers = 2,
                                  .tie = RAPT_TIE_OUTPUT};
@@ -25,7 +25,7 @@ static inline rapt_train_options lively(void)
     rapt_train_options o = rapt_train_options_default();
     o.warmup = 3;
     o.rate = 0.01f;
-    o.attention_dropout = o.hidden_dropout = 0.2f;
+    o.attention_dropout = o.ffn_dropout = 0.2f;
     o.clip_norm = 1;
     o.weight_decay = 0.01f;
     return o;
@@ -46,7 +46,7 @@ static inline void batch_of(const rapt_config *c, int number, struct small_batch
                             struct small_batch *target)
 {
     uint64_t seed = 100 + (uint64_t)number % BATCHES;
-    bool labels = c->kind == RAPT_ENCODER_ONLY;
+    bool labels = c->kind == RAPT_KIND_ENCODER_ONLY;
     small_fill(source, c->source_vocab ? c->source_vocab : 1, source_lengths, BATCH, seed);
     small_fill(target, c->target_vocab, labels ? source_lengths : target_lengths, BATCH, seed + 7);
 }

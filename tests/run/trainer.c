@@ -234,7 +234,7 @@ static void test_bad_gradient(void **state)
         small_same_models(a, b);
         rapt_trainer_free(x);
         rapt_trainer_free(y);
-        o.dropout = o.attention_dropout = o.hidden_dropout = 0; /* the batches seen differ */
+        o.dropout = o.attention_dropout = o.ffn_dropout = 0; /* the batches seen differ */
         x = trainer_of(a, &o, 1), y = trainer_of(b, &o, 1);
         assert_int_equal(rapt_trainer_load(x, here, NULL), RAPT_OK);
         assert_int_equal(rapt_trainer_load(y, there, NULL), RAPT_OK);
@@ -266,7 +266,7 @@ static void test_overfit(void **state)
                      .positions = 12,
                      .width = 32,
                      .heads = 4,
-                     .hidden = 64,
+                     .ffn_width = 64,
                      .encoder_layers = 1,
                      .decoder_layers = 1,
                      .tie = RAPT_TIE_ALL};

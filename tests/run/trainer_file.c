@@ -6,7 +6,7 @@ static void resume(const rapt_config *c, int threads, int before, int after)
 {
     char path[256];
     rapt_train_options o = lively();
-    rapt_note notes[] = {{"epoch", "7"}, {"order", "\"quoted\" \\ \xc3\xa4\n"}};
+    rapt_metadata metadata[] = {{"epoch", "7"}, {"order", "\"quoted\" \\ \xc3\xa4\n"}};
     double straight, resumed = 0;
     small_path(path, "resume");
     float *wanted = train(c, &o, threads, before + after, &straight);
@@ -14,15 +14,15 @@ static void resume(const rapt_config *c, int threads, int before, int after)
     rapt_trainer *trainer = trainer_of(model, &o, threads);
     for (int i = 0; i < before; i++) one_step(trainer, c, i);
     rapt_trainer_set_rate(trainer, o.rate);
-    assert_int_equal(rapt_trainer_save(trainer, path, notes, 2, NULL), RAPT_OK);
+    assert_int_equal(rapt_trainer_save(trainer, path, metadata, 2, NULL), RAPT_OK);
     rapt_trainer_free(trainer);
     rapt_model *loaded;
     rapt_message why = {""};
     if (rapt_model_load(&loaded, path, NULL, &why)) fail_msg("%s", why.text);
     small_same_models(model, loaded);
     rapt_model_free(model);
-    assert_string_equal(rapt_model_note(loaded, "order"), notes[1].value);
-    assert_null(rapt_model_note(loaded, "ord"));
+    assert_string_equal(rapt_model_metadata(loaded, "order"), metadata[1].value);
+    assert_null(rapt_model_metadata(loaded, "ord"));
     trainer = trainer_of(loaded, &o, threads);
     small_shake(loaded, 5, 1); /* the trainer takes the file's parameters, whatever there was */
     if (rapt_trainer_load(trainer, path, &why)) fail_msg("%s", why.text);
@@ -74,7 +74,7 @@ static void test_wrong_nights(void **state)
     assert_int_equal(rapt_train_step(trainer, &report), RAPT_OK);
     assert_int_equal(rapt_trainer_save(trainer, "/no/such/folder/x", NULL, 0, &why), RAPT_NO_FILE);
     assert_non_null(strstr(why.text, "/no/such/folder/x"));
-    rapt_note twice[] = {{"a", "1"}, {"a", "2"}}, ours[] = {{"rapt.trainer", "1"}};
+    rapt_metadata twice[] = {{"a", "1"}, {"a", "2"}}, ours[] = {{"rapt.trainer", "1"}};
     assert_int_equal(rapt_trainer_save(trainer, path, twice, 2, &why), RAPT_BAD_ARGUMENT);
     assert_int_equal(rapt_trainer_save(trainer, path, ours, 1, &why), RAPT_BAD_ARGUMENT);
     assert_int_equal(rapt_trainer_save(trainer, path, twice, -1, &why), RAPT_BAD_ARGUMENT);

@@ -51,7 +51,7 @@ static void test_options(void **state)
     REFUSE(dropout, 1);
     REFUSE(dropout, NAN);
     REFUSE(attention_dropout, -1);
-    REFUSE(hidden_dropout, 2);
+    REFUSE(ffn_dropout, 2);
     REFUSE(products, (rapt_products)2);
     REFUSE(products, (rapt_products)-1);
 #undef REFUSE

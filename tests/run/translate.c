@@ -1,17 +1,17 @@
-/* translate.c - texts through a model file with its tokeniser: in order, each as if alone, with
+/* translate.c - texts through a model file with its tokenizer: in order, each as if alone, with
    alignments, whatever the batches; and what must be refused. */
 #include "run/small_text.h"
 
 enum { POSITIONS = 24, TEXTS = 24 };
 
-struct kept {
+struct cache_state {
     char text[2000];
     float score;
     rapt_status status;
     int source_count, target_count, seen;
 };
 struct all {
-    struct kept kept[TEXTS][3];
+    struct cache_state kept[TEXTS][3];
     size_t last;
     int calls, stop_at;
 };
@@ -19,7 +19,7 @@ struct all {
 static int keep(void *user, const rapt_translation *t)
 {
     struct all *all = user;
-    struct kept *k = &all->kept[t->sentence][t->rank];
+    struct cache_state *k = &all->kept[t->sentence][t->rank];
     assert_true(t->sentence >= all->last && t->sentence < TEXTS && t->rank < 3);
     all->last = t->sentence;
     assert_int_equal(strlen(t->text), t->size);
@@ -81,7 +81,7 @@ static void test_batches(void **state)
         assert_memory_equal(results[w].kept, results[0].kept, sizeof results[0].kept);
     }
     for (int i = 0; i < TEXTS; i++) {
-        const struct kept *k = results[0].kept[i];
+        const struct cache_state *k = results[0].kept[i];
         bool empty = i == 3, too_long = i == 5 || i == 9;
         assert_int_equal(k[0].seen, 1);
         assert_int_equal(k[0].status, too_long ? RAPT_BAD_ARGUMENT : RAPT_OK);
@@ -153,16 +153,16 @@ static void test_refusals(void **state)
     /* models that are no translators */
     for (int i = 0; i < COUNT(small_configs); i++) {
         rapt_model *model = small_model(&small_configs[i], 1);
-        rapt_tokeniser *tokeniser = small_tokeniser();
+        rapt_tokenizer *tokenizer = small_tokenizer();
         char text[20000];
         size_t size;
-        assert_int_equal(rapt_tokeniser_write(tokeniser, text, sizeof text, &size), RAPT_OK);
+        assert_int_equal(rapt_tokenizer_write(tokenizer, text, sizeof text, &size), RAPT_OK);
         if (i % 3 == 2) text[size / 2] ^= 1;
-        rapt_note note = {i % 3 ? "rapt.tokeniser" : "other", text};
+        rapt_metadata note = {i % 3 ? "rapt.tokenizer" : "other", text};
         assert_int_equal(rapt_model_save(model, path, &note, 1, NULL), RAPT_OK);
         assert_int_equal(rapt_translator_load(&t, path, NULL, NULL, &why), RAPT_BAD_FILE);
         assert_non_null(strstr(why.text, path));
-        rapt_tokeniser_free(tokeniser);
+        rapt_tokenizer_free(tokenizer);
         rapt_model_free(model);
     }
     assert_true((uintptr_t)t == 64);

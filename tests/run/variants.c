@@ -5,7 +5,7 @@
 
 #include "oracle/transformer.h"
 
-enum { BATCH = 4, MOST = 12 };
+enum { BATCH = 4, MAX = 12 };
 static const int source_lengths[] = {5, 1, 12, 3}, target_lengths[] = {7, 12, 1, 4};
 
 /* Memory full of NaN: what has not been written must not be read. */
@@ -31,9 +31,9 @@ static rapt_session *session_of(const rapt_model *model, int batch, int beams, i
     rapt_message why = {""};
     rapt_limits limits = {.batch = batch,
                           .beams = beams,
-                          .source_tokens = batch * MOST,
-                          .target_length = MOST,
-                          .target_tokens = batch * beams * MOST,
+                          .source_tokens = batch * MAX,
+                          .target_length = MAX,
+                          .target_tokens = batch * beams * MAX,
                           .threads = threads};
     if (rapt_session_create(&session, model, &limits, &allocator, &why)) fail_msg("%s", why.text);
     return session;
@@ -65,10 +65,10 @@ static void fill(struct trial *t, uint64_t seed)
 static void near(const struct trial *t, const char *what, const float *got, const double *wanted,
                  int n)
 {
-    double most = 0;
-    for (int i = 0; i < n; i++) most = fmax(most, fabs(wanted[i]));
+    double max = 0;
+    for (int i = 0; i < n; i++) max = fmax(max, fabs(wanted[i]));
     for (int i = 0; i < n; i++)
-        if (!(fabs((double)got[i] - wanted[i]) <= 2e-5 * (1 + most)))
+        if (!(fabs((double)got[i] - wanted[i]) <= 2e-5 * (1 + max)))
             fail_msg("%s: %s %d of %d: got %.9g, wanted %.9g", t->name, what, i, n, (double)got[i],
                      wanted[i]);
 }
@@ -85,8 +85,8 @@ static void compare(const struct trial *t, struct oracle_model *oracle, rapt_ses
 {
     struct oracle_sentence s = sentence(&t->source.tokens, b), u = sentence(&t->target.tokens, b);
     int N = t->config.target_vocab, cells = s.count * u.count;
-    double states[MOST * 8], wanted[MOST * 9], cross[2 * MOST * MOST];
-    float weights[BATCH * MOST * MOST];
+    double states[MAX * 8], wanted[MAX * 9], cross[2 * MAX * MAX];
+    float weights[BATCH * MAX * MAX];
     oracle_encode(oracle, NULL, &s, states);
     oracle_decode(oracle, NULL, &s, states, &u, wanted, cross);
     near(t, "logit", logits + u.first * N, wanted, u.count * N);
@@ -139,7 +139,7 @@ static void run_alone(const struct trial *t, int b, int piece, const float *logi
     int s[2], u[2], S = source_lengths[b], T = target_lengths[b], step;
     rapt_tokens source = small_one(&t->source.tokens, b, s);
     rapt_tokens target = small_one(&t->target.tokens, b, u);
-    float got[MOST * MOST];
+    float got[MAX * MAX];
     assert_int_equal(rapt_encode(session, &source, NULL, NULL), RAPT_OK);
     for (int at = 0; at < T; at += step) {
         const float *part;
@@ -158,8 +158,8 @@ static void run_alone(const struct trial *t, int b, int piece, const float *logi
 static void test_bits(void **state)
 {
     (void)state;
-    float logits[BATCH * MOST * N], again[BATCH * MOST * N];
-    float weights[BATCH * MOST * MOST], weights_again[BATCH * MOST * MOST];
+    float logits[BATCH * MAX * N], again[BATCH * MAX * N];
+    float weights[BATCH * MAX * MAX], weights_again[BATCH * MAX * MAX];
     for (int i = 0; i < VARIANTS; i++) {
         struct trial t = begin(i);
         int cells = 0;
@@ -184,24 +184,24 @@ static void test_decoder(void **state)
 {
     (void)state;
     for (int i = 0; i < VARIANTS; i++) {
-        struct trial t = {.config = variant_half(i, RAPT_DECODER_ONLY)};
+        struct trial t = {.config = variant_half(i, RAPT_KIND_DECODER_ONLY)};
         variant_name(&t.config, t.name);
         t.model = small_model(&t.config, (uint64_t)i + 5);
         struct oracle_model *oracle = oracle_model_read(t.model);
         rapt_session *session = session_of(t.model, 1, 1, 1);
         const rapt_tokens none = {.batch = 1};
         const float *got;
-        float whole[MOST * N];
-        double wanted[MOST * N];
-        small_fill(&t.target, N, (const int[]){MOST}, 1, (uint64_t)i);
+        float whole[MAX * N];
+        double wanted[MAX * N];
+        small_fill(&t.target, N, (const int[]){MAX}, 1, (uint64_t)i);
         struct oracle_sentence s = sentence(&t.target.tokens, 0);
         assert_int_equal(rapt_encode(session, &none, NULL, NULL), RAPT_OK);
         assert_int_equal(rapt_decode(session, &t.target.tokens, &got, NULL), RAPT_OK);
         memcpy(whole, got, sizeof whole);
         oracle_decode(oracle, NULL, NULL, NULL, &s, wanted, NULL);
-        near(&t, "logit", whole, wanted, MOST * N);
+        near(&t, "logit", whole, wanted, MAX * N);
         assert_int_equal(rapt_encode(session, &none, NULL, NULL), RAPT_OK);
-        for (int n = 0; n < MOST; n++) {
+        for (int n = 0; n < MAX; n++) {
             rapt_tokens one = {1, t.target.ids + n, (const int[]){0, 1}};
             assert_int_equal(rapt_decode(session, &one, &got, NULL), RAPT_OK);
             if (memcmp(got, whole + n * N, N * sizeof *got) != 0)
@@ -295,10 +295,10 @@ static void test_training(void **state)
         if (rapt_model_load(&parts.model, model_path, NULL, &why))
             fail_msg("%s: %s", parts.name, why.text);
         const rapt_config loaded = rapt_model_config(parts.model);
-        assert_true(loaded.self_reach == whole.config.self_reach &&
-                    loaded.cross_weighing == whole.config.cross_weighing &&
+        assert_true(loaded.self_locality == whole.config.self_locality &&
+                    loaded.cross_normalizer == whole.config.cross_normalizer &&
                     loaded.cross_radius == whole.config.cross_radius &&
-                    loaded.location_taps == whole.config.location_taps);
+                    loaded.location_filter_width == whole.config.location_filter_width);
         b = trainer_of(parts.model, 2);
         if (rapt_trainer_load(b, path, &why)) fail_msg("%s: %s", parts.name, why.text);
         steps(&parts, b, 2, 4);

@@ -23,9 +23,9 @@ static void stored_scores(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof scored / sizeof *scored; i++) {
         const struct scored *s = &scored[i];
-        expect(s, "13a", score(s, RAPT_BLEU_13A, 0), s->bleu);
-        expect(s, "13a, lower case", score(s, RAPT_BLEU_13A, 1), s->bleu_lower);
-        expect(s, "none", score(s, RAPT_BLEU_NONE, 0), s->bleu_none);
+        expect(s, "13a", score(s, RAPT_BLEU_TOKENS_13A, 0), s->bleu);
+        expect(s, "13a, lower case", score(s, RAPT_BLEU_TOKENS_13A, 1), s->bleu_lower);
+        expect(s, "none", score(s, RAPT_BLEU_TOKENS_NONE, 0), s->bleu_none);
     }
 }
 
@@ -33,10 +33,11 @@ static void counts(void **state)
 {
     (void)state;
     rapt_bleu bleu = {0};
-    rapt_bleu_add(&bleu, RAPT_BLEU_13A, 0, text_of("a b c, d"), text_of("a b d c d, e"), NULL);
+    rapt_bleu_add(&bleu, RAPT_BLEU_TOKENS_13A, 0, text_of("a b c, d"), text_of("a b d c d, e"),
+                  NULL);
     const rapt_bleu expected = {{5, 1, 0, 0}, {5, 4, 3, 2}, 5, 7};
     assert_memory_equal(&bleu, &expected, sizeof bleu);
-    rapt_bleu_add(&bleu, RAPT_BLEU_13A, 0, text_of("x"), text_of(""), NULL);
+    rapt_bleu_add(&bleu, RAPT_BLEU_TOKENS_13A, 0, text_of("x"), text_of(""), NULL);
     const rapt_bleu more = {{5, 1, 0, 0}, {6, 4, 3, 2}, 6, 7};
     assert_memory_equal(&bleu, &more, sizeof bleu);
 }
@@ -46,12 +47,16 @@ static void bad_arguments(void **state)
     (void)state;
     rapt_bleu bleu = {{1, 2, 3, 4}, {5, 6, 7, 8}, 9, 10}, before = bleu;
     rapt_text ok = text_of("x"), null = {NULL, 1}, huge = {"", (size_t)1 << 40};
-    assert_int_equal(rapt_bleu_add(NULL, RAPT_BLEU_13A, 0, ok, ok, NULL), RAPT_BAD_ARGUMENT);
+    assert_int_equal(rapt_bleu_add(NULL, RAPT_BLEU_TOKENS_13A, 0, ok, ok, NULL), RAPT_BAD_ARGUMENT);
     assert_int_equal(rapt_bleu_add(&bleu, (rapt_bleu_tokens)7, 0, ok, ok, NULL), RAPT_BAD_ARGUMENT);
-    assert_int_equal(rapt_bleu_add(&bleu, RAPT_BLEU_13A, 0, null, ok, NULL), RAPT_BAD_ARGUMENT);
-    assert_int_equal(rapt_bleu_add(&bleu, RAPT_BLEU_13A, 0, ok, null, NULL), RAPT_BAD_ARGUMENT);
-    assert_int_equal(rapt_bleu_add(&bleu, RAPT_BLEU_13A, 0, huge, ok, NULL), RAPT_BAD_ARGUMENT);
-    assert_int_equal(rapt_bleu_add(&bleu, RAPT_BLEU_13A, 0, ok, huge, NULL), RAPT_BAD_ARGUMENT);
+    assert_int_equal(rapt_bleu_add(&bleu, RAPT_BLEU_TOKENS_13A, 0, null, ok, NULL),
+                     RAPT_BAD_ARGUMENT);
+    assert_int_equal(rapt_bleu_add(&bleu, RAPT_BLEU_TOKENS_13A, 0, ok, null, NULL),
+                     RAPT_BAD_ARGUMENT);
+    assert_int_equal(rapt_bleu_add(&bleu, RAPT_BLEU_TOKENS_13A, 0, huge, ok, NULL),
+                     RAPT_BAD_ARGUMENT);
+    assert_int_equal(rapt_bleu_add(&bleu, RAPT_BLEU_TOKENS_13A, 0, ok, huge, NULL),
+                     RAPT_BAD_ARGUMENT);
     assert_memory_equal(&bleu, &before, sizeof bleu);
 }
 
@@ -64,8 +69,8 @@ static void no_memory(void **state)
         struct purse purse = {.fails = fails};
         rapt_allocator allocator = purse_allocator(&purse);
         rapt_bleu bleu = {{1, 2, 3, 4}, {5, 6, 7, 8}, 9, 10}, before = bleu;
-        status = rapt_bleu_add(&bleu, RAPT_BLEU_13A, 1, text_of("Two. words"), text_of("Three"),
-                               &allocator);
+        status = rapt_bleu_add(&bleu, RAPT_BLEU_TOKENS_13A, 1, text_of("Two. words"),
+                               text_of("Three"), &allocator);
         assert_int_equal(purse.living, 0);
         if (status) assert_int_equal(status, RAPT_NO_MEMORY);
         if (status) assert_memory_equal(&bleu, &before, sizeof bleu);
@@ -82,7 +87,8 @@ static void any_bytes(void **state)
         char text[2][40];
         size_t size[2] = {below(&seed, 40), below(&seed, 40)};
         for (size_t i = 0; i < 80; i++) text[i / 40][i % 40] = (char)next_random(&seed);
-        assert_int_equal(rapt_bleu_add(&bleu, round % 2 ? RAPT_BLEU_13A : RAPT_BLEU_NONE,
+        assert_int_equal(rapt_bleu_add(&bleu,
+                                       round % 2 ? RAPT_BLEU_TOKENS_13A : RAPT_BLEU_TOKENS_NONE,
                                        round % 3 == 0, (rapt_text){text[0], size[0]},
                                        (rapt_text){text[1], size[1]}, NULL),
                          RAPT_OK);
@@ -100,7 +106,7 @@ static void a_long_line(void **state)
     for (size_t i = 0; i < SIZE; i++) line[i] = i % 5 == 4 ? ' ' : (char)('a' + i / 5 % 26);
     rapt_bleu bleu = {0};
     rapt_text text = {line, SIZE};
-    assert_int_equal(rapt_bleu_add(&bleu, RAPT_BLEU_13A, 0, text, text, NULL), RAPT_OK);
+    assert_int_equal(rapt_bleu_add(&bleu, RAPT_BLEU_TOKENS_13A, 0, text, text, NULL), RAPT_OK);
     assert_true(fabs(rapt_bleu_score(&bleu) - 100) < 1e-9);
     assert_int_equal(bleu.matches[3], (SIZE + 4) / 5 - 3);
     free(line);

@@ -1,24 +1,24 @@
 /* encode.c - any bytes to tokens and back, against merging by the definition. */
 #include "help.h"
 
-static rapt_tokeniser *tokeniser; /* of tale, for all tests */
+static rapt_tokenizer *tokenizer; /* of tale, for all tests */
 
 static int make(void **state)
 {
     (void)state;
-    tokeniser = learned(tale, 310);
+    tokenizer = learned(tale, 310);
     return 0;
 }
 
 static int drop(void **state)
 {
     (void)state;
-    rapt_tokeniser_free(tokeniser);
+    rapt_tokenizer_free(tokenizer);
     return 0;
 }
 
 /* Definition: merge after merge in the order learned, each from left to right, word by word. */
-static size_t naive(const rapt_tokeniser *t, rapt_text text, int32_t *ids)
+static size_t naive(const rapt_tokenizer *t, rapt_text text, int32_t *ids)
 {
     size_t count = 0;
     for (size_t at = 0, end; at < text.size; at = end) {
@@ -41,29 +41,29 @@ static size_t naive(const rapt_tokeniser *t, rapt_text text, int32_t *ids)
 }
 
 /* All the laws of one text: there and back, ends, capacity. */
-static void check(const rapt_tokeniser *t, rapt_text text)
+static void check(const rapt_tokenizer *t, rapt_text text)
 {
-    size_t room = text.size + 1, count = 99, again = 99, size = 99;
-    int32_t *ids = malloc(room * sizeof *ids), *back = malloc(room * sizeof *back);
-    size_t *ends = malloc(room * sizeof *ends);
-    char *bytes = malloc(room);
+    size_t capacity = text.size + 1, count = 99, again = 99, size = 99;
+    int32_t *ids = malloc(capacity * sizeof *ids), *back = malloc(capacity * sizeof *back);
+    size_t *ends = malloc(capacity * sizeof *ends);
+    char *bytes = malloc(capacity);
     assert_true(ids && back && ends && bytes);
 
-    assert_int_equal(rapt_tokeniser_encode(t, text, ids, ends, text.size, &count), RAPT_OK);
+    assert_int_equal(rapt_tokenizer_encode(t, text, ids, ends, text.size, &count), RAPT_OK);
     assert_true(count <= text.size && (count > 0 || text.size == 0));
     for (size_t i = 0, at = 0; i < count; at = ends[i++]) {
-        rapt_text token = rapt_tokeniser_token(t, ids[i]);
+        rapt_text token = rapt_tokenizer_token(t, ids[i]);
         assert_int_equal(ends[i], at + token.size);
         assert_memory_equal(text.bytes + at, token.bytes, token.size);
     }
     if (count) assert_int_equal(ends[count - 1], text.size);
 
-    assert_int_equal(rapt_tokeniser_decode(t, ids, count, bytes, text.size, &size), RAPT_OK);
+    assert_int_equal(rapt_tokenizer_decode(t, ids, count, bytes, text.size, &size), RAPT_OK);
     assert_int_equal(size, text.size);
     if (size) assert_memory_equal(bytes, text.bytes, size);
 
     rapt_text same = {bytes, size}; /* encode(decode(ids)) = ids, where ids came from encode */
-    assert_int_equal(rapt_tokeniser_encode(t, same, back, NULL, room, &again), RAPT_OK);
+    assert_int_equal(rapt_tokenizer_encode(t, same, back, NULL, capacity, &again), RAPT_OK);
     assert_int_equal(again, count);
     if (count) assert_memory_equal(ids, back, count * sizeof *ids);
     free(ids);
@@ -75,13 +75,13 @@ static void check(const rapt_tokeniser *t, rapt_text text)
 static void every_byte(void **state)
 {
     (void)state;
-    check(tokeniser, (rapt_text){NULL, 0});
-    check(tokeniser, text_of(""));
+    check(tokenizer, (rapt_text){NULL, 0});
+    check(tokenizer, text_of(""));
     for (int a = 0; a < 256; a++) {
         for (int b = 0; b < 256; b++) {
             char text[2] = {(char)a, (char)b};
-            check(tokeniser, (rapt_text){text, 1});
-            check(tokeniser, (rapt_text){text, 2});
+            check(tokenizer, (rapt_text){text, 1});
+            check(tokenizer, (rapt_text){text, 2});
         }
     }
 }
@@ -99,8 +99,8 @@ static void odd_texts(void **state)
         "\xFF\xFE\xC0\x80\xED\xA0\x80\xF5\x80 M\xC3",
         "<pad> <s> </s> 0 1 2",
     };
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) check(tokeniser, text_of(texts[i]));
-    check(tokeniser, (rapt_text){"a\0b\0\0 mill\0", 11});
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) check(tokenizer, text_of(texts[i]));
+    check(tokenizer, (rapt_text){"a\0b\0\0 mill\0", 11});
 }
 
 static void random_texts(void **state)
@@ -114,15 +114,15 @@ static void random_texts(void **state)
         memcpy(text, tale + from, sizeof text);
         for (size_t i = 0; i < size; i++)
             if (below(&seed, 30) < (size_t)round % 31) text[i] = (char)next_random(&seed);
-        check(tokeniser, (rapt_text){text, size});
+        check(tokenizer, (rapt_text){text, size});
     }
 }
 
-static void compare(const rapt_tokeniser *t, rapt_text text)
+static void compare(const rapt_tokenizer *t, rapt_text text)
 {
     int32_t ids[300], expected[300];
     size_t count;
-    assert_int_equal(rapt_tokeniser_encode(t, text, ids, NULL, 300, &count), RAPT_OK);
+    assert_int_equal(rapt_tokenizer_encode(t, text, ids, NULL, 300, &count), RAPT_OK);
     assert_int_equal(count, naive(t, text, expected));
     if (count) assert_memory_equal(ids, expected, count * sizeof *ids);
 }
@@ -133,19 +133,19 @@ static void by_definition(void **state)
     uint64_t seed = 9;
     for (int round = 0; round < 2000; round++) {
         size_t size = below(&seed, round % 10 ? 30 : 300);
-        compare(tokeniser, (rapt_text){tale + below(&seed, strlen(tale) - size), size});
+        compare(tokenizer, (rapt_text){tale + below(&seed, strlen(tale) - size), size});
     }
     for (int kinds = 1; kinds < 6; kinds++) { /* few letters, many merges, deep ones */
         char text[1025];
         for (size_t i = 0; i < 1024; i++) text[i] = (char)('a' + below(&seed, (size_t)kinds));
         text[1024] = 0;
-        rapt_tokeniser *deep = learned(text, kinds == 1 ? 265 : 300);
+        rapt_tokenizer *deep = learned(text, kinds == 1 ? 265 : 300);
         for (int round = 0; round < 400; round++) {
             size_t size = below(&seed, 257);
             for (size_t i = 0; i < size; i++) text[i] = (char)('a' + below(&seed, (size_t)kinds));
             compare(deep, (rapt_text){text, size});
         }
-        rapt_tokeniser_free(deep);
+        rapt_tokenizer_free(deep);
     }
 }
 
@@ -156,41 +156,41 @@ static void long_word(void **state)
     char *text = malloc(SIZE);
     assert_non_null(text);
     memset(text, 'm', SIZE);
-    check(tokeniser, (rapt_text){text, SIZE});
+    check(tokenizer, (rapt_text){text, SIZE});
     uint64_t seed = 10;
     for (size_t i = 0; i < SIZE; i++) text[i] = "milerthdansü"[below(&seed, 13)];
-    check(tokeniser, (rapt_text){text, SIZE});
+    check(tokenizer, (rapt_text){text, SIZE});
     free(text);
 }
 
-static void small_room(void **state)
+static void small_capacity(void **state)
 {
     (void)state;
     rapt_text text = text_of("the mill had white hens");
     int32_t all[32], ids[32];
     size_t ends[32], count, full, size;
     char bytes[32];
-    assert_int_equal(rapt_tokeniser_encode(tokeniser, text, all, NULL, 32, &full), RAPT_OK);
-    for (size_t room = 0; room < full; room++) {
+    assert_int_equal(rapt_tokenizer_encode(tokenizer, text, all, NULL, 32, &full), RAPT_OK);
+    for (size_t capacity = 0; capacity < full; capacity++) {
         memset(ids, 0x7F, sizeof ids);
         memset(ends, 0x7F, sizeof ends);
-        assert_int_equal(rapt_tokeniser_encode(tokeniser, text, ids, ends, room, &count),
+        assert_int_equal(rapt_tokenizer_encode(tokenizer, text, ids, ends, capacity, &count),
                          RAPT_BAD_ARGUMENT);
         assert_int_equal(count, full);
-        if (room) assert_memory_equal(ids, all, room * sizeof *ids);
-        assert_int_equal(ids[room], 0x7F7F7F7F);
-        assert_int_equal(ends[room], (size_t)0x7F7F7F7F7F7F7F7F);
+        if (capacity) assert_memory_equal(ids, all, capacity * sizeof *ids);
+        assert_int_equal(ids[capacity], 0x7F7F7F7F);
+        assert_int_equal(ends[capacity], (size_t)0x7F7F7F7F7F7F7F7F);
     }
-    assert_int_equal(rapt_tokeniser_encode(tokeniser, text, NULL, NULL, 0, &count),
+    assert_int_equal(rapt_tokenizer_encode(tokenizer, text, NULL, NULL, 0, &count),
                      RAPT_BAD_ARGUMENT);
     assert_int_equal(count, full);
-    for (size_t room = 0; room < text.size; room++) {
+    for (size_t capacity = 0; capacity < text.size; capacity++) {
         memset(bytes, '~', sizeof bytes);
-        assert_int_equal(rapt_tokeniser_decode(tokeniser, all, full, bytes, room, &size),
+        assert_int_equal(rapt_tokenizer_decode(tokenizer, all, full, bytes, capacity, &size),
                          RAPT_BAD_ARGUMENT);
         assert_int_equal(size, text.size);
-        if (room) assert_memory_equal(bytes, text.bytes, room);
-        assert_int_equal(bytes[room], '~');
+        if (capacity) assert_memory_equal(bytes, text.bytes, capacity);
+        assert_int_equal(bytes[capacity], '~');
     }
 }
 
@@ -200,19 +200,19 @@ static void special_and_wrong_ids(void **state)
     const int32_t ids[] = {RAPT_TOKEN_BEGIN, 3 + 'h', RAPT_TOKEN_PAD, 3 + 'i', RAPT_TOKEN_END};
     char bytes[8];
     size_t size = 77;
-    assert_int_equal(rapt_tokeniser_decode(tokeniser, ids, 5, bytes, 8, &size), RAPT_OK);
+    assert_int_equal(rapt_tokenizer_decode(tokenizer, ids, 5, bytes, 8, &size), RAPT_OK);
     assert_int_equal(size, 2);
     assert_memory_equal(bytes, "hi", 2);
     static const int32_t wrong[] = {-1, 310, INT32_MIN, INT32_MAX};
     for (size_t i = 0; i < 4; i++) {
         const int32_t some[] = {3 + 'o', wrong[i]};
         size = 77;
-        assert_int_equal(rapt_tokeniser_decode(tokeniser, some, 2, bytes, 8, &size),
+        assert_int_equal(rapt_tokenizer_decode(tokenizer, some, 2, bytes, 8, &size),
                          RAPT_BAD_ARGUMENT);
         assert_int_equal(size, 77);
         assert_memory_equal(bytes, "hi", 2);
     }
-    assert_int_equal(rapt_tokeniser_decode(tokeniser, NULL, 0, NULL, 0, &size), RAPT_OK);
+    assert_int_equal(rapt_tokenizer_decode(tokenizer, NULL, 0, NULL, 0, &size), RAPT_OK);
     assert_int_equal(size, 0);
 }
 
@@ -223,15 +223,15 @@ static void null_arguments(void **state)
     int32_t ids[2] = {5, 5};
     size_t count = 7;
     char bytes[2];
-    const rapt_tokeniser *t = tokeniser;
-    assert_int_equal(rapt_tokeniser_encode(NULL, text, ids, NULL, 2, &count), RAPT_BAD_ARGUMENT);
-    assert_int_equal(rapt_tokeniser_encode(t, null, ids, NULL, 2, &count), RAPT_BAD_ARGUMENT);
-    assert_int_equal(rapt_tokeniser_encode(t, text, NULL, NULL, 2, &count), RAPT_BAD_ARGUMENT);
-    assert_int_equal(rapt_tokeniser_encode(t, text, ids, NULL, 2, NULL), RAPT_BAD_ARGUMENT);
-    assert_int_equal(rapt_tokeniser_decode(NULL, ids, 2, bytes, 2, &count), RAPT_BAD_ARGUMENT);
-    assert_int_equal(rapt_tokeniser_decode(t, NULL, 2, bytes, 2, &count), RAPT_BAD_ARGUMENT);
-    assert_int_equal(rapt_tokeniser_decode(t, ids, 2, NULL, 2, &count), RAPT_BAD_ARGUMENT);
-    assert_int_equal(rapt_tokeniser_decode(t, ids, 2, bytes, 2, NULL), RAPT_BAD_ARGUMENT);
+    const rapt_tokenizer *t = tokenizer;
+    assert_int_equal(rapt_tokenizer_encode(NULL, text, ids, NULL, 2, &count), RAPT_BAD_ARGUMENT);
+    assert_int_equal(rapt_tokenizer_encode(t, null, ids, NULL, 2, &count), RAPT_BAD_ARGUMENT);
+    assert_int_equal(rapt_tokenizer_encode(t, text, NULL, NULL, 2, &count), RAPT_BAD_ARGUMENT);
+    assert_int_equal(rapt_tokenizer_encode(t, text, ids, NULL, 2, NULL), RAPT_BAD_ARGUMENT);
+    assert_int_equal(rapt_tokenizer_decode(NULL, ids, 2, bytes, 2, &count), RAPT_BAD_ARGUMENT);
+    assert_int_equal(rapt_tokenizer_decode(t, NULL, 2, bytes, 2, &count), RAPT_BAD_ARGUMENT);
+    assert_int_equal(rapt_tokenizer_decode(t, ids, 2, NULL, 2, &count), RAPT_BAD_ARGUMENT);
+    assert_int_equal(rapt_tokenizer_decode(t, ids, 2, bytes, 2, NULL), RAPT_BAD_ARGUMENT);
     assert_int_equal(count, 7);
 }
 
@@ -240,7 +240,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_byte),     cmocka_unit_test(odd_texts),
         cmocka_unit_test(random_texts),   cmocka_unit_test(by_definition),
-        cmocka_unit_test(long_word),      cmocka_unit_test(small_room),
+        cmocka_unit_test(long_word),      cmocka_unit_test(small_capacity),
         cmocka_unit_test(null_arguments), cmocka_unit_test(special_and_wrong_ids),
     };
     return cmocka_run_group_tests(tests, make, drop);

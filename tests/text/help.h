@@ -67,16 +67,16 @@ static inline rapt_allocator purse_allocator(struct purse *purse)
     return (rapt_allocator){purse_alloc, purse_free, purse};
 }
 
-/* A tokeniser from any text; the caller frees it. */
-static inline rapt_tokeniser *learned(const char *string, int vocab)
+/* A tokenizer from any text; the caller frees it. */
+static inline rapt_tokenizer *learned(const char *string, int vocab)
 {
-    rapt_tokeniser *tokeniser = NULL;
+    rapt_tokenizer *tokenizer = NULL;
     rapt_text text = text_of(string);
     rapt_message why = {""};
-    rapt_status status = rapt_tokeniser_learn(&tokeniser, &text, 1, vocab, NULL, &why);
+    rapt_status status = rapt_tokenizer_learn(&tokenizer, &text, 1, vocab, NULL, &why);
     if (status) print_error("%s\n", why.text);
     assert_int_equal(status, RAPT_OK);
-    return tokeniser;
+    return tokenizer;
 }
 
 static const char tale[] =

@@ -1,11 +1,11 @@
 /* learn.c - the merges learned are those of the definition, the same every time. */
 #include "help.h"
 
-enum { MOST_TEXT = 2000 };
+enum { MAX_TEXT = 2000 };
 
 struct naive {
-    int32_t tokens[MOST_TEXT];
-    size_t word[MOST_TEXT]; /* which word each token is of */
+    int32_t tokens[MAX_TEXT];
+    size_t word[MAX_TEXT]; /* which word each token is of */
     size_t count;
 };
 
@@ -20,15 +20,15 @@ static size_t times(const struct naive *n, int32_t left, int32_t right)
 /* The most frequent pair, counted anew; of equals the one with the lowest ids. */
 static size_t best(const struct naive *n, int32_t *left, int32_t *right)
 {
-    size_t most = 0;
+    size_t max = 0;
     for (size_t i = 0; i + 1 < n->count; i++) {
         int32_t a = n->tokens[i], b = n->tokens[i + 1];
         if (n->word[i] != n->word[i + 1]) continue;
         size_t count = times(n, a, b);
         bool lower = a < *left || (a == *left && b < *right);
-        if (count > most || (count == most && lower)) *left = a, *right = b, most = count;
+        if (count > max || (count == max && lower)) *left = a, *right = b, max = count;
     }
-    return most;
+    return max;
 }
 
 static void start(struct naive *n, rapt_text text)
@@ -60,11 +60,11 @@ static void merge(struct naive *n, int32_t left, int32_t right, int32_t made)
 static int compare(rapt_text text)
 {
     static struct naive n;
-    rapt_tokeniser *t = NULL;
+    rapt_tokenizer *t = NULL;
     rapt_message why = {""};
     int supported = 259;
     char number[32];
-    assert_int_equal(rapt_tokeniser_learn(&t, &text, 1, 1 << 20, NULL, &why), RAPT_BAD_ARGUMENT);
+    assert_int_equal(rapt_tokenizer_learn(&t, &text, 1, 1 << 20, NULL, &why), RAPT_BAD_ARGUMENT);
     assert_null(t);
     start(&n, text);
     int32_t left = 0, right = 0;
@@ -72,8 +72,8 @@ static int compare(rapt_text text)
     snprintf(number, sizeof number, " only %d tokens", supported);
     assert_non_null(strstr(why.text, number));
 
-    assert_int_equal(rapt_tokeniser_learn(&t, &text, 1, supported, NULL, &why), RAPT_OK);
-    assert_int_equal(rapt_tokeniser_vocab(t), supported);
+    assert_int_equal(rapt_tokenizer_learn(&t, &text, 1, supported, NULL, &why), RAPT_OK);
+    assert_int_equal(rapt_tokenizer_vocab(t), supported);
     start(&n, text);
     for (int32_t m = 0; m < t->merges; m++) {
         assert_true(best(&n, &left, &right) >= 2);
@@ -81,12 +81,12 @@ static int compare(rapt_text text)
         assert_int_equal(t->right[m], right);
         merge(&n, left, right, 259 + m);
     }
-    int32_t ids[MOST_TEXT]; /* what was learned from is encoded as it was merged */
+    int32_t ids[MAX_TEXT]; /* what was learned from is encoded as it was merged */
     size_t count;
-    assert_int_equal(rapt_tokeniser_encode(t, text, ids, NULL, MOST_TEXT, &count), RAPT_OK);
+    assert_int_equal(rapt_tokenizer_encode(t, text, ids, NULL, MAX_TEXT, &count), RAPT_OK);
     assert_int_equal(count, n.count);
     if (count) assert_memory_equal(ids, n.tokens, count * sizeof *ids);
-    rapt_tokeniser_free(t);
+    rapt_tokenizer_free(t);
     return supported;
 }
 
@@ -121,27 +121,27 @@ static void same_again(void **state)
         shuffled[(i * 5 + 3) % PARTS] = parts[i];
         at = end;
     }
-    rapt_tokeniser *whole = learned(tale, 310), *cut = NULL, *mixed = NULL;
-    assert_int_equal(rapt_tokeniser_learn(&cut, parts, PARTS, 310, NULL, NULL), RAPT_OK);
-    assert_int_equal(rapt_tokeniser_learn(&mixed, shuffled, PARTS, 310, NULL, NULL), RAPT_OK);
+    rapt_tokenizer *whole = learned(tale, 310), *cut = NULL, *mixed = NULL;
+    assert_int_equal(rapt_tokenizer_learn(&cut, parts, PARTS, 310, NULL, NULL), RAPT_OK);
+    assert_int_equal(rapt_tokenizer_learn(&mixed, shuffled, PARTS, 310, NULL, NULL), RAPT_OK);
     size_t bytes = (size_t)whole->merges * sizeof *whole->left;
     assert_memory_equal(whole->left, cut->left, bytes);
     assert_memory_equal(whole->right, cut->right, bytes);
     assert_memory_equal(whole->left, mixed->left, bytes);
     assert_memory_equal(whole->right, mixed->right, bytes);
-    rapt_tokeniser_free(whole);
-    rapt_tokeniser_free(cut);
-    rapt_tokeniser_free(mixed);
+    rapt_tokenizer_free(whole);
+    rapt_tokenizer_free(cut);
+    rapt_tokenizer_free(mixed);
 }
 
 static void smaller_is_a_beginning(void **state)
 {
     (void)state;
-    rapt_tokeniser *large = learned(tale, 310), *small = learned(tale, 290);
+    rapt_tokenizer *large = learned(tale, 310), *small = learned(tale, 290);
     assert_memory_equal(large->left, small->left, 31 * sizeof *small->left);
     assert_memory_equal(large->right, small->right, 31 * sizeof *small->right);
-    rapt_tokeniser_free(large);
-    rapt_tokeniser_free(small);
+    rapt_tokenizer_free(large);
+    rapt_tokenizer_free(small);
 }
 
 static void long_texts(void **state)
@@ -152,18 +152,18 @@ static void long_texts(void **state)
     assert_non_null(bytes);
     memset(bytes, 'z', SIZE);
     rapt_text text = {bytes, SIZE};
-    rapt_tokeniser *t = NULL;
-    assert_int_equal(rapt_tokeniser_learn(&t, &text, 1, 267, NULL, NULL), RAPT_OK);
+    rapt_tokenizer *t = NULL;
+    assert_int_equal(rapt_tokenizer_learn(&t, &text, 1, 267, NULL, NULL), RAPT_OK);
     int32_t ids[SIZE / 256];
     size_t count;
-    assert_int_equal(rapt_tokeniser_encode(t, text, ids, NULL, SIZE / 256, &count), RAPT_OK);
+    assert_int_equal(rapt_tokenizer_encode(t, text, ids, NULL, SIZE / 256, &count), RAPT_OK);
     assert_int_equal(count, SIZE / 256);
-    rapt_tokeniser_free(t);
+    rapt_tokenizer_free(t);
     t = NULL;
     uint64_t seed = 12;
     for (size_t i = 0; i < SIZE; i++) bytes[i] = (char)next_random(&seed);
-    assert_int_equal(rapt_tokeniser_learn(&t, &text, 1, 600, NULL, NULL), RAPT_OK);
-    rapt_tokeniser_free(t);
+    assert_int_equal(rapt_tokenizer_learn(&t, &text, 1, 600, NULL, NULL), RAPT_OK);
+    rapt_tokenizer_free(t);
     free(bytes);
 }
 
@@ -172,21 +172,21 @@ static void bad_arguments(void **state)
     (void)state;
     static const int vocabs[] = {INT32_MIN, -1, 0, 258, (1 << 20) + 1, INT32_MAX};
     rapt_text text = text_of(tale), null = {NULL, 3};
-    rapt_tokeniser *untouched = (rapt_tokeniser *)&text, *t = untouched;
+    rapt_tokenizer *untouched = (rapt_tokenizer *)&text, *t = untouched;
     rapt_message why;
     for (size_t i = 0; i < sizeof vocabs / sizeof *vocabs; i++) {
-        assert_int_equal(rapt_tokeniser_learn(&t, &text, 1, vocabs[i], NULL, &why),
+        assert_int_equal(rapt_tokenizer_learn(&t, &text, 1, vocabs[i], NULL, &why),
                          RAPT_BAD_ARGUMENT);
         assert_non_null(strstr(why.text, "vocab"));
     }
-    assert_int_equal(rapt_tokeniser_learn(NULL, &text, 1, 300, NULL, &why), RAPT_BAD_ARGUMENT);
-    assert_int_equal(rapt_tokeniser_learn(&t, NULL, 1, 300, NULL, &why), RAPT_BAD_ARGUMENT);
-    assert_int_equal(rapt_tokeniser_learn(&t, &null, 1, 300, NULL, &why), RAPT_BAD_ARGUMENT);
-    assert_int_equal(rapt_tokeniser_learn(&t, &text, 1, 9999, NULL, NULL), RAPT_BAD_ARGUMENT);
+    assert_int_equal(rapt_tokenizer_learn(NULL, &text, 1, 300, NULL, &why), RAPT_BAD_ARGUMENT);
+    assert_int_equal(rapt_tokenizer_learn(&t, NULL, 1, 300, NULL, &why), RAPT_BAD_ARGUMENT);
+    assert_int_equal(rapt_tokenizer_learn(&t, &null, 1, 300, NULL, &why), RAPT_BAD_ARGUMENT);
+    assert_int_equal(rapt_tokenizer_learn(&t, &text, 1, 9999, NULL, NULL), RAPT_BAD_ARGUMENT);
     assert_ptr_equal(t, untouched);
-    assert_int_equal(rapt_tokeniser_learn(&t, NULL, 0, 259, NULL, &why), RAPT_OK);
-    assert_int_equal(rapt_tokeniser_vocab(t), 259);
-    rapt_tokeniser_free(t);
+    assert_int_equal(rapt_tokenizer_learn(&t, NULL, 0, 259, NULL, &why), RAPT_OK);
+    assert_int_equal(rapt_tokenizer_vocab(t), 259);
+    rapt_tokenizer_free(t);
 }
 
 static void no_memory(void **state)
@@ -203,15 +203,15 @@ static void no_memory(void **state)
     for (; status; fails++) {
         struct purse purse = {.fails = fails};
         rapt_allocator allocator = purse_allocator(&purse);
-        rapt_tokeniser *untouched = (rapt_tokeniser *)&text, *t = untouched;
+        rapt_tokenizer *untouched = (rapt_tokenizer *)&text, *t = untouched;
         rapt_message why = {""};
-        status = rapt_tokeniser_learn(&t, &text, 1, 500, &allocator, &why);
+        status = rapt_tokenizer_learn(&t, &text, 1, 500, &allocator, &why);
         if (status) {
             assert_int_equal(status, RAPT_NO_MEMORY);
             assert_ptr_equal(t, untouched);
             assert_true(why.text[0]);
         } else {
-            rapt_tokeniser_free(t);
+            rapt_tokenizer_free(t);
         }
         assert_int_equal(purse.living, 0);
     }

@@ -1,4 +1,4 @@
-/* mteval.c - 13a tokenisation; what is expected was printed by sacreBLEU's Tokenizer13a. */
+/* mteval.c - 13a tokenization; what is expected was printed by sacreBLEU's Tokenizer13a. */
 #include "help.h"
 
 static const struct {

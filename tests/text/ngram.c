@@ -1,7 +1,7 @@
 /* ngram.c - shared n-grams, against counting them one by one. */
 #include "help.h"
 
-enum { MOST = 24, ORDERS = 6 };
+enum { MAX = 24, ORDERS = 6 };
 
 static bool same(const uint32_t *a, const uint32_t *b, int order)
 {
@@ -37,9 +37,9 @@ static void against_definition(void **state)
         struct purse purse = {.fails = -1};
         rapt_allocator allocator = purse_allocator(&purse);
         struct ngrams grams;
-        uint32_t ids[2 * MOST];
+        uint32_t ids[2 * MAX];
         long long matches[ORDERS];
-        size_t h = below(&seed, MOST + 1), r = below(&seed, MOST + 1), kinds = 1 + below(&seed, 5);
+        size_t h = below(&seed, MAX + 1), r = below(&seed, MAX + 1), kinds = 1 + below(&seed, 5);
         for (size_t i = 0; i < h + r; i++) ids[i] = (uint32_t)below(&seed, kinds) * 0x3FFFFFFFu;
         assert_int_equal(rapt__ngrams_create(&grams, h, r, &allocator), RAPT_OK);
         if (h + r) memcpy(grams.ids, ids, (h + r) * sizeof *ids);

@@ -6,7 +6,7 @@ static void cut(rapt_text text, char *out)
 {
     for (size_t at = 0, end; at < text.size; at = end) {
         end = rapt__word_end(text.bytes, text.size, at);
-        assert_true(end > at && end <= text.size && end - at <= RAPT__WORD_MOST);
+        assert_true(end > at && end <= text.size && end - at <= RAPT__WORD_MAX);
         if (at) *out++ = '|';
         memcpy(out, text.bytes + at, end - at);
         out += end - at;
@@ -46,14 +46,14 @@ static void long_words(void **state)
     enum { SIZE = 3000 };
     char text[SIZE], space[SIZE];
     memset(text, 'x', SIZE);
-    assert_int_equal(rapt__word_end(text, RAPT__WORD_MOST, 0), RAPT__WORD_MOST);
-    assert_int_equal(rapt__word_end(text, SIZE, 0), RAPT__WORD_MOST);
-    assert_int_equal(rapt__word_end(text, SIZE, 7), 7 + RAPT__WORD_MOST);
+    assert_int_equal(rapt__word_end(text, RAPT__WORD_MAX, 0), RAPT__WORD_MAX);
+    assert_int_equal(rapt__word_end(text, SIZE, 0), RAPT__WORD_MAX);
+    assert_int_equal(rapt__word_end(text, SIZE, 7), 7 + RAPT__WORD_MAX);
     memcpy(space, text, SIZE);
     space[0] = ' ';
-    assert_int_equal(rapt__word_end(space, SIZE, 0), RAPT__WORD_MOST);
+    assert_int_equal(rapt__word_end(space, SIZE, 0), RAPT__WORD_MAX);
     memset(text, 0x80, SIZE); /* no place to cut well */
-    assert_int_equal(rapt__word_end(text, SIZE, 0), RAPT__WORD_MOST);
+    assert_int_equal(rapt__word_end(text, SIZE, 0), RAPT__WORD_MAX);
 
     for (size_t lead = 0; lead < 4; lead++) { /* characters of 2, 3 and 4 bytes stay whole */
         static const char *const letters[] = {"ß", "中", "😀"};
@@ -63,12 +63,12 @@ static void long_words(void **state)
             for (size_t i = lead; i + width <= SIZE; i += width)
                 memcpy(text + i, letters[l], width);
             size_t end = rapt__word_end(text, SIZE, 0);
-            assert_true(end > RAPT__WORD_MOST - 4 && end <= RAPT__WORD_MOST);
+            assert_true(end > RAPT__WORD_MAX - 4 && end <= RAPT__WORD_MAX);
             assert_int_equal((end - lead) % width, 0);
         }
     }
     for (size_t i = 0; i + 3 <= SIZE; i += 3) memcpy(text + i, "–", 3); /* and marks */
-    assert_int_equal(rapt__word_end(text, SIZE, 0), RAPT__WORD_MOST / 3 * 3);
+    assert_int_equal(rapt__word_end(text, SIZE, 0), RAPT__WORD_MAX / 3 * 3);
 }
 
 /* Any bytes are cut into words; only the last bytes of a cut-off text decide otherwise. */

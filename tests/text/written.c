@@ -1,12 +1,12 @@
-/* written.c - a tokeniser as a string: there and back, and every way the string can be wrong. */
+/* written.c - a tokenizer as a string: there and back, and every way the string can be wrong. */
 #include "help.h"
 
-static char *written(const rapt_tokeniser *t, size_t *size)
+static char *written(const rapt_tokenizer *t, size_t *size)
 {
-    assert_int_equal(rapt_tokeniser_write(t, NULL, 0, size), RAPT_OK);
+    assert_int_equal(rapt_tokenizer_write(t, NULL, 0, size), RAPT_OK);
     char *text = malloc(*size);
     assert_non_null(text);
-    assert_int_equal(rapt_tokeniser_write(t, text, *size, size), RAPT_OK);
+    assert_int_equal(rapt_tokenizer_write(t, text, *size, size), RAPT_OK);
     assert_int_equal(strlen(text) + 1, *size);
     return text;
 }
@@ -15,17 +15,17 @@ static void there_and_back(void **state)
 {
     (void)state;
     for (int vocab = 259; vocab < 315; vocab += 9) {
-        rapt_tokeniser *t = learned(tale, vocab), *back = NULL;
+        rapt_tokenizer *t = learned(tale, vocab), *back = NULL;
         size_t size, again;
         char *text = written(t, &size);
         for (size_t i = 0; i + 1 < size; i++) {
             assert_in_range(text[i], ' ', '~');
             assert_true(text[i] != '"' && text[i] != '\'' && text[i] != '\\');
         }
-        assert_int_equal(rapt_tokeniser_create(&back, text, size - 1, NULL, NULL), RAPT_OK);
-        assert_int_equal(rapt_tokeniser_vocab(back), vocab);
+        assert_int_equal(rapt_tokenizer_create(&back, text, size - 1, NULL, NULL), RAPT_OK);
+        assert_int_equal(rapt_tokenizer_vocab(back), vocab);
         for (int32_t id = 0; id < vocab; id++) {
-            rapt_text a = rapt_tokeniser_token(t, id), b = rapt_tokeniser_token(back, id);
+            rapt_text a = rapt_tokenizer_token(t, id), b = rapt_tokenizer_token(back, id);
             assert_int_equal(a.size, b.size);
             if (a.size) assert_memory_equal(a.bytes, b.bytes, a.size);
         }
@@ -33,42 +33,42 @@ static void there_and_back(void **state)
         assert_string_equal(text, same);
         free(text);
         free(same);
-        rapt_tokeniser_free(t);
-        rapt_tokeniser_free(back);
+        rapt_tokenizer_free(t);
+        rapt_tokenizer_free(back);
     }
 }
 
 static void known_form(void **state)
 {
     (void)state;
-    rapt_tokeniser *t = learned(" ab ab", 261);
+    rapt_tokenizer *t = learned(" ab ab", 261);
     size_t size;
     char *text = written(t, &size);
     assert_int_equal(strncmp(text, "rapt-bpe 1 2 35 100 259 101 #", 29), 0);
     assert_int_equal(size, 29 + 8 + 1);
     free(text);
-    rapt_tokeniser_free(t);
+    rapt_tokenizer_free(t);
 }
 
-static void small_room(void **state)
+static void small_capacity(void **state)
 {
     (void)state;
-    rapt_tokeniser *t = learned(tale, 270);
+    rapt_tokenizer *t = learned(tale, 270);
     size_t size, told;
     char *text = written(t, &size);
-    for (size_t room = 0; room < size; room++) {
+    for (size_t capacity = 0; capacity < size; capacity++) {
         memset(text, '~', size);
-        assert_int_equal(rapt_tokeniser_write(t, text, room, &told), RAPT_BAD_ARGUMENT);
+        assert_int_equal(rapt_tokenizer_write(t, text, capacity, &told), RAPT_BAD_ARGUMENT);
         assert_int_equal(told, size);
         for (size_t i = 0; i < size; i++) assert_int_equal(text[i], '~');
     }
-    assert_int_equal(rapt_tokeniser_write(NULL, text, size, &told), RAPT_BAD_ARGUMENT);
-    assert_int_equal(rapt_tokeniser_write(t, text, size, NULL), RAPT_BAD_ARGUMENT);
+    assert_int_equal(rapt_tokenizer_write(NULL, text, size, &told), RAPT_BAD_ARGUMENT);
+    assert_int_equal(rapt_tokenizer_write(t, text, size, NULL), RAPT_BAD_ARGUMENT);
     free(text);
-    rapt_tokeniser_free(t);
+    rapt_tokenizer_free(t);
 }
 
-/* size bytes, in memory of exactly that size, are not a tokeniser. */
+/* size bytes, in memory of exactly that size, are not a tokenizer. */
 static void refuse(const char *bytes, size_t size)
 {
     char *exact = malloc(size ? size : 1);
@@ -76,9 +76,9 @@ static void refuse(const char *bytes, size_t size)
     memcpy(exact, bytes, size);
     struct purse purse = {.fails = -1};
     rapt_allocator allocator = purse_allocator(&purse);
-    rapt_tokeniser *untouched = (rapt_tokeniser *)&purse, *t = untouched;
+    rapt_tokenizer *untouched = (rapt_tokenizer *)&purse, *t = untouched;
     rapt_message why = {""};
-    assert_int_equal(rapt_tokeniser_create(&t, exact, size, &allocator, &why), RAPT_BAD_FILE);
+    assert_int_equal(rapt_tokenizer_create(&t, exact, size, &allocator, &why), RAPT_BAD_FILE);
     assert_ptr_equal(t, untouched);
     assert_true(why.text[0]);
     assert_int_equal(purse.living, 0);
@@ -88,7 +88,7 @@ static void refuse(const char *bytes, size_t size)
 static void truncated_and_changed(void **state)
 {
     (void)state;
-    rapt_tokeniser *t = learned(tale, 290);
+    rapt_tokenizer *t = learned(tale, 290);
     size_t size;
     char *text = written(t, &size);
     for (size_t length = 0; length < size - 1; length++) refuse(text, length);
@@ -103,7 +103,7 @@ static void truncated_and_changed(void **state)
         text[i] = kept;
     }
     free(text);
-    rapt_tokeniser_free(t);
+    rapt_tokenizer_free(t);
 }
 
 /* Adds the right sum, so that what comes before it is looked at. */
@@ -154,10 +154,10 @@ static void wrong_content(void **state)
     for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++)
         refuse(text, summed(bodies[i], text));
 
-    rapt_tokeniser *t = NULL; /* the same words with nothing wrong */
+    rapt_tokenizer *t = NULL; /* the same words with nothing wrong */
     size_t size = summed("rapt-bpe 1 2 100 101 259 101 ", text);
-    assert_int_equal(rapt_tokeniser_create(&t, text, size, NULL, NULL), RAPT_OK);
-    rapt_tokeniser_free(t);
+    assert_int_equal(rapt_tokenizer_create(&t, text, size, NULL, NULL), RAPT_OK);
+    rapt_tokenizer_free(t);
 }
 
 /* A number of merges costs no more memory than the bytes that hold them. */
@@ -168,17 +168,17 @@ static void honest_memory(void **state)
     size_t size = summed("rapt-bpe 1 1000000 100 101 ", text);
     struct purse purse = {.fails = -1};
     rapt_allocator allocator = purse_allocator(&purse);
-    rapt_tokeniser *t = NULL;
-    assert_int_equal(rapt_tokeniser_create(&t, text, size, &allocator, NULL), RAPT_BAD_FILE);
+    rapt_tokenizer *t = NULL;
+    assert_int_equal(rapt_tokenizer_create(&t, text, size, &allocator, NULL), RAPT_BAD_FILE);
     assert_int_equal(purse.calls, 0);
 }
 
 static void null_arguments(void **state)
 {
     (void)state;
-    rapt_tokeniser *t = NULL;
-    assert_int_equal(rapt_tokeniser_create(NULL, "x", 1, NULL, NULL), RAPT_BAD_ARGUMENT);
-    assert_int_equal(rapt_tokeniser_create(&t, NULL, 1, NULL, NULL), RAPT_BAD_ARGUMENT);
+    rapt_tokenizer *t = NULL;
+    assert_int_equal(rapt_tokenizer_create(NULL, "x", 1, NULL, NULL), RAPT_BAD_ARGUMENT);
+    assert_int_equal(rapt_tokenizer_create(&t, NULL, 1, NULL, NULL), RAPT_BAD_ARGUMENT);
     assert_null(t);
 }
 
@@ -192,15 +192,15 @@ static void no_memory(void **state)
     for (; status; fails++) {
         struct purse purse = {.fails = fails};
         rapt_allocator allocator = purse_allocator(&purse);
-        rapt_tokeniser *t = NULL;
+        rapt_tokenizer *t = NULL;
         rapt_message why = {""};
-        status = rapt_tokeniser_create(&t, text, size, &allocator, &why);
+        status = rapt_tokenizer_create(&t, text, size, &allocator, &why);
         if (status) {
             assert_int_equal(status, RAPT_NO_MEMORY);
             assert_null(t);
             assert_true(why.text[0]);
         }
-        rapt_tokeniser_free(t);
+        rapt_tokenizer_free(t);
         assert_int_equal(purse.living, 0);
     }
     assert_true(fails > 3);
@@ -209,14 +209,10 @@ static void no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(there_and_back),
-        cmocka_unit_test(known_form),
-        cmocka_unit_test(small_room),
-        cmocka_unit_test(honest_memory),
-        cmocka_unit_test(truncated_and_changed),
-        cmocka_unit_test(wrong_content),
-        cmocka_unit_test(null_arguments),
-        cmocka_unit_test(no_memory),
+        cmocka_unit_test(there_and_back),        cmocka_unit_test(known_form),
+        cmocka_unit_test(small_capacity),        cmocka_unit_test(honest_memory),
+        cmocka_unit_test(truncated_and_changed), cmocka_unit_test(wrong_content),
+        cmocka_unit_test(null_arguments),        cmocka_unit_test(no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* spell.c - writes out the words of a sentence in one language: order, agreement, case, "kein",
-   and what becomes of neighbours ("an apple", "im Garten"). */
+   and what becomes of neighbors ("an apple", "im Garten"). */
 #include "grammar.h"
 
 #include <string.h>

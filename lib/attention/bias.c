@@ -1,0 +1,61 @@
+/* bias.c - biases that depend on how far a key s is from the place of the query, as one row
+   per head with an element for every distance s - place:
+
+       -slope |s - place|            Press, Smith and Lewis 2022 (ALiBi)
+       table[bucket(s - place)]      Raffel et al. 2020 (T5), section 2.1
+
+   Half of the buckets are for one distance each; those behind them grow logarithmically up to
+   `distance`, from where on all share the last. With buckets in both directions the upper half is
+   for keys after the place; without, all of those are in bucket 0. */
+#include "attention/score/score.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+bool rapt__relative_wanted(const rapt_attention *a)
+{
+    return a->relative.slopes || a->relative.table;
+}
+
+int rapt__relative_bucket(const rapt_relative *r, int distance)
+{
+    int buckets = r->bidirectional ? r->buckets / 2 : r->buckets, exact = buckets / 2;
+    int first = r->bidirectional && distance > 0 ? buckets : 0;
+    int far = r->bidirectional ? abs(distance) : distance < 0 ? -distance : 0;
+    if (far < exact) return first + far;
+    if (far >= r->distance) return first + buckets - 1;
+    double share = log((double)far / exact) / log((double)r->distance / exact);
+    int bucket = exact + (int)(share * (buckets - exact) + 1e-9);
+    return first + (bucket < buckets ? bucket : buckets - 1);
+}
+
+void rapt__relative_fill(struct team *team, const rapt_attention *a, int row, int zero, float *to)
+{
+    const rapt_relative *r = &a->relative;
+    for (int h; (h = rapt__team_take(team)) < a->heads;) {
+        float *x = to + (size_t)h * (size_t)row;
+        for (int i = 0; i < row; i++) {
+            x[i] = r->slopes ? -r->slopes[h] * (float)abs(i - zero) : 0;
+            if (r->table)
+                x[i] += r->table[(ptrdiff_t)h * r->buckets + rapt__relative_bucket(r, i - zero)];
+        }
+    }
+    rapt__team_barrier(team);
+}
+
+void rapt__relative_back(struct team *team, const rapt_attention *a, int row, int zero,
+                         const float *dy, const rapt_gradients *d)
+{
+    const rapt_relative *r = &a->relative;
+    for (int h; (h = rapt__team_take(team)) < a->heads;) {
+        const float *x = dy + (size_t)h * (size_t)row;
+        double slope = 0;
+        for (int i = 0; i < row; i++) {
+            slope -= (double)x[i] * abs(i - zero);
+            if (d->table)
+                d->table[(ptrdiff_t)h * r->buckets + rapt__relative_bucket(r, i - zero)] += x[i];
+        }
+        if (d->slopes) d->slopes[h] += (float)slope;
+    }
+    rapt__team_barrier(team);
+}

@@ -1,0 +1,79 @@
+/* cache.c - keys and values of past tokens, kept as the tile reads them: keys in panels of 16,
+   values as rows of whole vectors. A new token writes its own lane and row, nothing is repacked. */
+#include "attention/cache/cache.h"
+
+void rapt__cache_layout(struct cache *cache, int sequences, const int *capacity, int key_heads,
+                        int key_width, int value_width, struct arena *arena)
+{
+    size_t own = 0, vw = (size_t)rapt__padded(value_width), n = (size_t)sequences;
+    for (int i = 0; i < sequences; i++) own += (size_t)((capacity[i] + LANES - 1) / LANES);
+    size_t panels = own * (size_t)key_heads;
+    *cache = (struct cache){.sequences = sequences,
+                            .key_heads = key_heads,
+                            .key_width = key_width,
+                            .value_width = value_width};
+    cache->offsets = rapt__arena_take(arena, n + 1, sizeof(int));
+    cache->slot = rapt__arena_take(arena, n, sizeof(int));
+    cache->after = rapt__arena_take(arena, n, sizeof(int));
+    cache->counts = rapt__arena_take(arena, n, sizeof(int));
+    cache->spare = rapt__arena_take(arena, n, sizeof(int));
+    cache->keys = rapt__arena_floats(arena, panels, (size_t)LANES * (size_t)key_width);
+    cache->values = rapt__arena_floats(arena, panels, LANES * vw);
+    cache->non_finite = rapt__arena_take(arena, panels, 1);
+    cache->stamps = rapt__arena_take(arena, own, sizeof *cache->stamps);
+    cache->copies = rapt__arena_take(arena, own, 3 * sizeof(int));
+}
+
+void rapt__cache_start(struct cache *cache, const int *capacity)
+{
+    cache->offsets[0] = 0;
+    for (int i = 0; i < cache->sequences; i++) {
+        cache->offsets[i + 1] = cache->offsets[i] + (capacity[i] + LANES - 1) / LANES;
+        cache->counts[i] = 0;
+        cache->slot[i] = i;
+    }
+    for (int p = 0; p < cache->offsets[cache->sequences]; p++) cache->stamps[p] = 0;
+    cache->clock = 0;
+}
+
+/* New tokens are counted, and what they change is stamped. */
+static void make_workspace(struct cache *c, const int *starts)
+{
+    for (int i = 0; i < c->sequences; i++) {
+        uint64_t *stamp = c->stamps + c->offsets[c->slot[i]];
+        int first = c->counts[i], last = first + starts[i + 1] - starts[i];
+        for (int p = first / LANES; p * LANES < last && first < last; p++) stamp[p] = ++c->clock;
+        c->counts[i] = last;
+    }
+}
+
+/* Row `key` of one sequence and key head. */
+static void put(const struct cache *c, const struct kernels *kernels, int sequence, int g, int key,
+                const float *k, const float *v)
+{
+    size_t panel = rapt__cache_panel(c, sequence, g) + (size_t)(key / LANES);
+    int lane = key % LANES;
+    float *lanes = rapt__cache_keys(c, panel) + lane;
+    for (int n = 0; n < c->key_width; n++) lanes[n * LANES] = k[n];
+    bool non_finite =
+        kernels->pad_rows(v, 0, 1, c->value_width,
+                          rapt__cache_values(c, panel) + lane * rapt__padded(c->value_width));
+    c->non_finite[panel] = non_finite || (lane > 0 && c->non_finite[panel]);
+}
+
+void rapt__cache_append(struct team *team, struct cache *cache, const int *starts, const float *k,
+                        ptrdiff_t k_row, const float *v, ptrdiff_t v_row)
+{
+    const struct kernels *kernels = rapt__kernels();
+    size_t begin, end, heads = (size_t)cache->key_heads;
+    if (team->rank == 0) make_workspace(cache, starts);
+    rapt__team_barrier(team);
+    rapt__team_share(team, (size_t)cache->sequences * heads, 1, &begin, &end);
+    for (size_t n = begin; n < end; n++) {
+        int i = (int)(n / heads), g = (int)(n % heads);
+        for (int r = starts[i]; r < starts[i + 1]; r++)
+            put(cache, kernels, i, g, cache->counts[i] + r - starts[i + 1],
+                k + r * k_row + g * cache->key_width, v + r * v_row + g * cache->value_width);
+    }
+    rapt__team_barrier(team);
+}

@@ -1,0 +1,84 @@
+/* reorder.c - sequence i of a cache becomes what sequence parents[i] was.
+
+   The first child of a sequence takes its place, with all that lies there. The others get the
+   places that no child took, and copies: of those panels only that are not there already, since
+   hypotheses of a search are cousins with the same beginning. Nothing is copied from a place that
+   is copied to, so the order does not matter. */
+#include "attention/cache/cache.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* Where sequences will lie: first children where their parents do, the others where nobody is. */
+static void find_slots(struct cache *c, const int *parents)
+{
+    int *taken = c->spare, next = 0;
+    memset(taken, 0, (size_t)c->sequences * sizeof *taken);
+    for (int i = 0; i < c->sequences; i++) {
+        int from = c->slot[parents[i]];
+        c->after[i] = taken[from] ? -1 : from;
+        taken[from] = 1;
+    }
+    for (int i = 0; i < c->sequences; i++) {
+        if (c->after[i] >= 0) continue;
+        while (taken[next]) next++;
+        c->after[i] = next++;
+    }
+}
+
+/* Which panels must be copied. */
+static void find_copies(struct cache *c, const int *parents)
+{
+    c->copy_count = 0;
+    for (int i = 0; i < c->sequences; i++) {
+        int from = c->slot[parents[i]], to = c->after[i];
+        if (from == to) continue;
+        assert(c->offsets[from + 1] - c->offsets[from] == c->offsets[to + 1] - c->offsets[to]);
+        uint64_t *have = c->stamps + c->offsets[to], *want = c->stamps + c->offsets[from];
+        for (int p = 0; p * LANES < c->counts[parents[i]]; p++) {
+            if (have[p] == want[p]) continue;
+            have[p] = want[p];
+            int *copy = c->copies + 3 * c->copy_count++;
+            copy[0] = from, copy[1] = i, copy[2] = p;
+        }
+    }
+}
+
+/* Places and counts are those after the move. */
+static void settle(struct cache *c, const int *parents)
+{
+    int *counts = c->counts, *slot = c->slot;
+    for (int i = 0; i < c->sequences; i++) c->spare[i] = counts[parents[i]];
+    c->counts = c->spare, c->spare = counts;
+    c->slot = c->after, c->after = slot;
+}
+
+/* Panel p of a key head, as far as it is filled, from a place to a sequence. */
+static void copy_panel(const struct cache *c, int from, int sequence, int p, int g)
+{
+    size_t a = rapt__cache_slot(c, from, g) + (size_t)p;
+    size_t b = rapt__cache_panel(c, sequence, g) + (size_t)p;
+    int left = c->counts[sequence] - p * LANES, rows = left < LANES ? left : LANES;
+    memcpy(rapt__cache_keys(c, b), rapt__cache_keys(c, a),
+           sizeof(float) * LANES * (size_t)c->key_width);
+    memcpy(rapt__cache_values(c, b), rapt__cache_values(c, a),
+           sizeof(float) * (size_t)rows * (size_t)rapt__padded(c->value_width));
+    c->non_finite[b] = c->non_finite[a];
+}
+
+void rapt__cache_reorder(struct team *team, struct cache *cache, const int *parents)
+{
+    size_t begin, end, heads = (size_t)cache->key_heads;
+    if (team->rank == 0) {
+        find_slots(cache, parents);
+        find_copies(cache, parents);
+        settle(cache, parents);
+    }
+    rapt__team_barrier(team);
+    rapt__team_share(team, (size_t)cache->copy_count * heads, 1, &begin, &end);
+    for (size_t n = begin; n < end; n++) {
+        const int *copy = cache->copies + n / heads * 3;
+        copy_panel(cache, copy[0], copy[1], copy[2], (int)(n % heads));
+    }
+    rapt__team_barrier(team);
+}

@@ -1,0 +1,189 @@
+/* distribution.c - how scores x become weights z, one row of the table each; p = softmax(x).
+
+   SOFT               z = p                          dx = p (dz - p.dz)
+   ARGMAX             z = 1 at the greatest x        dx = 0
+   SAMPLE             z = 1 at the greatest x + g    dx = gain (p - z): Williams 1992
+   STRAIGHT_THROUGH   z = 1 at the greatest x        dx = p (dz - p.dz): Bengio, Leonard and
+                                                     Courville 2013
+   GUMBEL             y = (x + g) / temperature      dy = z (dz - z.dz): Jang, Gu and Poole 2017
+                      z = softmax(y)                 dx = dy / temperature
+
+   g is Gumbel noise: the greatest x + g is distributed as p (Gumbel 1954; Maddison, Tarlow and
+   Minka 2014, "A* sampling", section 2); without noise it is 0. g[s] = -log(-log u), u = (bits /
+   2^9 + 1/2) / 2^23 rounded down in the quotient, bits = word s % 4 of rapt__philox(key, s / 4,
+   number of the query); so it depends on seed, sequence, head, query and key alone. Ties go to the
+   lowest key. Hidden keys have x = -infinity and get weight and gradient 0. */
+#include "attention/general/general.h"
+
+#include <math.h>
+#include <string.h>
+
+static size_t length_of(const struct row *r)
+{
+    return (size_t)(r->end - r->first);
+}
+
+/* to = x */
+static void copy_scores(const struct row *r, float *to)
+{
+    memcpy(to + r->first, r->space.x + r->first, length_of(r) * sizeof *to);
+}
+
+/* p, which holds scores, becomes their softmax; returns their log-sum-exp. */
+static float exponentiate(struct row *r)
+{
+    const struct kernels *k = r->head->kernels;
+    float *p = r->space.p, max, sum, log;
+    k->softmax_row(p + r->first, r->end - r->first, &max, &sum);
+    if (sum == 0) return -INFINITY;
+    for (int s = r->first; s < r->end; s++) p[s] /= sum;
+    log = sum;
+    k->log_row(&log, 1);
+    return (float)((double)max + (double)log);
+}
+
+/* to = x + g */
+static void add_noise(const struct row *r, float *to)
+{
+    uint32_t bits[4];
+    for (int s = r->first; s < r->end; s++) {
+        if (s % 4 == 0) rapt__philox(r->head->noise, (uint64_t)s / 4, r->number, bits);
+        to[s] = ((float)(bits[s % 4] >> 9) + 0.5f) * 0x1p-23f;
+    }
+    r->head->kernels->log_row(to + r->first, length_of(r));
+    for (int s = r->first; s < r->end; s++) to[s] = -to[s];
+    r->head->kernels->log_row(to + r->first, length_of(r));
+    for (int s = r->first; s < r->end; s++) to[s] = r->space.x[s] - to[s];
+}
+
+/* weights = softmax of p */
+static void softmax_rows(struct row *r)
+{
+    r->lse = exponentiate(r);
+    r->fully_masked = r->lse == -INFINITY;
+    memcpy(r->space.weights + r->first, r->space.p + r->first, length_of(r) * sizeof(float));
+}
+
+static void normalize_softmax(struct row *r)
+{
+    copy_scores(r, r->space.p);
+    softmax_rows(r);
+}
+
+static void normalize_gumbel(struct row *r)
+{
+    if (r->head->noiseless)
+        copy_scores(r, r->space.p);
+    else
+        add_noise(r, r->space.p);
+    for (int s = r->first; s < r->end; s++) r->space.p[s] /= r->head->temperature;
+    softmax_rows(r);
+}
+
+/* Weight 1 for what was chosen, or is greatest in `from`. */
+static void choose(struct row *r, const float *from)
+{
+    const struct kernels *k = r->head->kernels;
+    int position = 0, best = -1;
+    float value;
+    if (r->decided) {
+        bool seen = r->chosen >= r->see.low && r->chosen < r->see.high;
+        if (seen && r->space.x[r->chosen] != -INFINITY) best = r->chosen;
+    } else if (k->top_row(from + r->first, r->end - r->first, 1, &position, &value) == 1) {
+        best = r->first + position;
+    }
+    memset(r->space.weights + r->first, 0, length_of(r) * sizeof(float));
+    r->chosen = best;
+    r->fully_masked = best < 0;
+    if (!r->fully_masked) r->space.weights[best] = 1;
+    r->lse = k->log_sum_row(r->space.x + r->first, r->end - r->first);
+}
+
+static void normalize_argmax(struct row *r)
+{
+    choose(r, r->space.x);
+}
+
+static void normalize_sample(struct row *r)
+{
+    bool draw = !r->decided && !r->head->noiseless;
+    if (draw) add_noise(r, r->space.p);
+    choose(r, draw ? r->space.p : r->space.x);
+}
+
+/* dz becomes p (dz - p.dz) / by */
+static void backward(const struct row *r, float *dz, float by)
+{
+    const float *p = r->space.p;
+    float sum = r->head->kernels->dot(p + r->first, dz + r->first, r->end - r->first);
+    for (int s = r->first; s < r->end; s++)
+        dz[s] = r->space.x[s] == -INFINITY ? 0 : p[s] * (dz[s] - sum) / by;
+}
+
+static void softmax_backward(struct row *r, float *dz, float gain)
+{
+    (void)gain;
+    backward(r, dz, 1);
+}
+
+static void gumbel_backward(struct row *r, float *dz, float gain)
+{
+    (void)gain;
+    backward(r, dz, r->head->temperature);
+}
+
+static void nothing_backward(struct row *r, float *dz, float gain)
+{
+    (void)gain;
+    memset(dz + r->first, 0, length_of(r) * sizeof *dz);
+}
+
+static void straight_through_backward(struct row *r, float *dz, float gain)
+{
+    (void)gain;
+    copy_scores(r, r->space.p);
+    exponentiate(r);
+    backward(r, dz, 1);
+}
+
+static void sample_backward(struct row *r, float *dz, float gain)
+{
+    copy_scores(r, r->space.p);
+    exponentiate(r);
+    for (int s = r->first; s < r->end; s++)
+        dz[s] = r->space.x[s] == -INFINITY ? 0 : gain * (r->space.p[s] - (s == r->chosen));
+}
+
+static const struct normalizer {
+    const char *name;
+    bool hard;
+    void (*weigh)(struct row *r);
+    void (*backward)(struct row *r, float *dz, float gain);
+} normalizers[RAPT_NORMALIZER_COUNT] = {
+    [RAPT_NORMALIZER_SOFTMAX] = {"soft", false, normalize_softmax, softmax_backward},
+    [RAPT_NORMALIZER_ARGMAX] = {"argmax", true, normalize_argmax, nothing_backward},
+    [RAPT_NORMALIZER_SAMPLE] = {"sample", true, normalize_sample, sample_backward},
+    [RAPT_NORMALIZER_STRAIGHT_THROUGH] = {"straight-through", true, normalize_argmax,
+                                          straight_through_backward},
+    [RAPT_NORMALIZER_GUMBEL_SOFTMAX] = {"gumbel", false, normalize_gumbel, gumbel_backward},
+};
+
+const char *rapt_normalizer_name(rapt_normalizer normalizer)
+{
+    return (unsigned)normalizer < RAPT_NORMALIZER_COUNT ? normalizers[normalizer].name : NULL;
+}
+
+bool rapt__normalizer_is_hard(rapt_normalizer normalizer)
+{
+    return normalizers[normalizer].hard;
+}
+
+void rapt__normalize(struct row *r)
+{
+    normalizers[r->head->normalizer].weigh(r);
+}
+
+void rapt__normalize_backward(struct row *r, float *dz, float gain)
+{
+    normalizers[r->head->normalizer].backward(r, dz, gain);
+}

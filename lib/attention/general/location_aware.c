@@ -1,0 +1,86 @@
+/* location_aware.c - location-aware scores backward (Chorowski et al. 2015, section 2.2). With
+   g[s] = the gradient of k[s] + L f[s], f[c][s] = sum over j of F[c][j] w[s + j - taps/2], w the
+   weights of the query before:
+
+       dL += g f'     df = L' g     dF[c][j] += sum over s of df[c][s] w[s + j - taps/2]
+       dw[s] = sum over c and j of df[c][s - j + taps/2] F[c][j]
+
+   dL and dF are chains over all keys of all queries, from the last query to the first. */
+#include "attention/general/backward.h"
+
+#include <string.h>
+
+/* c[i][j] += sum over s of a[i][s] b[s][j], in the order of s; whole panels of columns. */
+static void add_product(const struct line *l, const float *a, ptrdiff_t a_row, int rows,
+                        const float *b, ptrdiff_t b_panel, ptrdiff_t b_step, int columns, float *c)
+{
+    int whole = rapt__padded(columns);
+    const struct product p = {.rows = rows,
+                              .columns = whole,
+                              .depth = rapt__row_length(l->r),
+                              .a = a,
+                              .a_row = a_row,
+                              .a_step = 1,
+                              .b = b,
+                              .b_panel = b_panel,
+                              .b_step = b_step,
+                              .c = c,
+                              .c_row = whole,
+                              .c_panel = LANES,
+                              .add = true};
+    l->p->f->kernels->product(&p);
+}
+
+/* What the query before gets, from df in dfeatures: filters turned round. */
+static void gradient_before(const struct line *l, ptrdiff_t row)
+{
+    const struct row_head *h = l->r->head;
+    memset(l->dnext, 0, (size_t)l->r->space.capacity * sizeof(float));
+    for (int c = 0; c < h->channels; c++) {
+        const struct product back = {.rows = 1,
+                                     .columns = l->r->space.capacity,
+                                     .depth = h->filter_width,
+                                     .a = h->filters + (c + 1) * h->filter_width - 1,
+                                     .a_step = -1,
+                                     .b = l->p->f->buffers.dfeatures + c * row,
+                                     .b_panel = LANES,
+                                     .b_step = 1,
+                                     .c = l->dnext,
+                                     .c_panel = LANES,
+                                     .add = true};
+        l->p->f->kernels->product(&back);
+    }
+}
+
+/* Rows of df have taps / 2 zeros before their keys and more behind. */
+void rapt__line_features(const struct line *l)
+{
+    const struct backward_buffers *m = &l->p->f->buffers;
+    const struct kernels *kernels = l->p->f->kernels;
+    const struct row *r = l->r;
+    const struct row_head *h = r->head;
+    int first = r->first, n = rapt__row_length(r), buffers = r->space.capacity,
+        row = buffers + 2 * h->filter_width;
+    float *df = m->dfeatures + h->filter_width / 2 + first;
+    kernels->pack_columns(r->space.features + first, buffers, h->channels, n, 1, 0,
+                          (h->channels + LANES - 1) / LANES, m->transposed);
+    add_product(l, m->dsums + first, buffers, h->width, m->transposed, (ptrdiff_t)n * LANES, LANES,
+                h->channels, m->dfeature_weight);
+    memset(m->dfeatures, 0, (size_t)h->channels * (size_t)row * sizeof *df);
+    const struct product back = {.rows = h->channels,
+                                 .columns = n,
+                                 .depth = h->width,
+                                 .a = h->feature_weight,
+                                 .a_row = 1,
+                                 .a_step = h->channels,
+                                 .b = m->dsums + first,
+                                 .b_panel = LANES,
+                                 .b_step = buffers,
+                                 .c = df,
+                                 .c_row = row,
+                                 .c_panel = LANES};
+    kernels->product(&back);
+    add_product(l, df, row, h->channels, r->space.before + first, LANES, 1, h->filter_width,
+                m->dfilters);
+    gradient_before(l, row);
+}

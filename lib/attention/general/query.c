@@ -1,0 +1,227 @@
+/* query.c - the way of one query from its scores to its output; the equations stand in rows.h.
+   Local-p: Luong, Pham and Manning 2015, section 3.2. Location-aware: Chorowski et al. 2015,
+   section 2.2. What hides a key makes its score -infinity before anything is summed over keys. */
+#include "attention/general/general.h"
+#include "op/op.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { CHAIN = 32, NOISE = 0x67756d }; /* NOISE: tells the key of the noise from that of dropout */
+
+struct row_head rapt__row_head(const struct projected *c, const struct sequence *b, int h)
+{
+    const rapt_attention *a = c->a;
+    const rapt_learned *l = &a->learned;
+    uint64_t key = rapt__attention_drop_key(a, b, h);
+    struct row_head head = {.kernels = rapt__kernels(),
+                            .width = c->width,
+                            .scale = c->scale,
+                            .cap = a->cap,
+                            .radius = a->radius,
+                            .normalizer = a->normalizer,
+                            .temperature = a->temperature != 0 ? a->temperature : 1,
+                            .noiseless = a->noiseless != 0,
+                            .drop = rapt__dropout(a->dropout, key),
+                            .noise = rapt__mix(key, NOISE)};
+    if (rapt__normalizer_is_hard(a->normalizer)) head.drop.below = 0;
+    if (c->vector) head.vector = c->vector + (ptrdiff_t)h * c->width;
+    if (a->score == RAPT_SCORE_LOCATION_AWARE) {
+        head.channels = l->channels, head.filter_width = l->filter_width;
+        head.filters = l->filters + (ptrdiff_t)h * l->channels * l->filter_width;
+        head.feature_weight = l->feature_weight + (ptrdiff_t)h * c->width * l->channels;
+    }
+    return head;
+}
+
+struct row rapt__row(const struct projected *c, const struct sequence *b,
+                     const struct row_head *head, const struct row_keys *keys, int h, int t)
+{
+    struct row r = {.head = head,
+                    .keys = keys,
+                    .q = c->q + rapt__query_at(&c->q_stride, b, h, t),
+                    .number = (uint64_t)t};
+    ptrdiff_t at = (ptrdiff_t)h * rapt__query_rows(c->a) + b->query_first + t;
+    rapt__mask_row(c->a, b, h, t, &r.see);
+    if (c->relative) r.relative = rapt__relative_row(c, b, h, t);
+    if (c->centers) r.center = c->centers + at;
+    return r;
+}
+
+/* Cuts what is seen to the reach of local-p. A center that is not a number cuts nothing. */
+static void find_span(struct row *r)
+{
+    struct attend_row *see = &r->see;
+    if (r->center) {
+        double c = (double)*r->center, radius = (double)r->head->radius;
+        double low = ceil(c - radius), high = floor(c + radius) + 1;
+        if (low > see->low) see->low = low < see->high ? (int)low : see->high;
+        if (high < see->high) see->high = high > see->low ? (int)high : see->low;
+    }
+    r->first = see->low / LANES * LANES;
+    r->end = (see->high + LANES - 1) / LANES * LANES;
+    r->fully_masked = see->low >= see->high;
+}
+
+void rapt__row_dots(const struct kernels *kernels, const float *q, const float *panels, int width,
+                    int first, int end, float *scores, float *more)
+{
+    for (int k = 0; k < width; k += CHAIN) {
+        const struct product p = {.rows = 1,
+                                  .columns = end - first,
+                                  .depth = width - k < CHAIN ? width - k : CHAIN,
+                                  .a = q + k,
+                                  .a_step = 1,
+                                  .b = panels + (ptrdiff_t)first * width + k * LANES,
+                                  .b_panel = (ptrdiff_t)width * LANES,
+                                  .b_step = LANES,
+                                  .c = (k ? more : scores) + first,
+                                  .c_panel = LANES};
+        kernels->product(&p);
+        if (k) kernels->add(scores + first, more + first, (size_t)(end - first));
+    }
+}
+
+/* features = filters * weights of the query before, sums = k + L features. */
+static void add_features(struct row *r)
+{
+    const struct row_head *h = r->head;
+    struct row_space *m = &r->space;
+    int n = r->end - r->first, half = h->filter_width / 2;
+    ptrdiff_t panel = (ptrdiff_t)h->width * LANES, from = (ptrdiff_t)r->first * h->width;
+    size_t keys = (size_t)(r->before ? r->before_keys : 0);
+    memset(m->before, 0, (size_t)(m->capacity + 2 * h->filter_width + LANES) * sizeof(float));
+    if (keys) memcpy(m->before + half, r->before, keys * sizeof(float));
+    const struct product filter = {.rows = h->channels,
+                                   .columns = n,
+                                   .depth = h->filter_width,
+                                   .a = h->filters,
+                                   .a_row = h->filter_width,
+                                   .a_step = 1,
+                                   .b = m->before + r->first,
+                                   .b_panel = LANES,
+                                   .b_step = 1,
+                                   .c = m->features + r->first,
+                                   .c_row = m->capacity,
+                                   .c_panel = LANES};
+    h->kernels->product(&filter);
+    memcpy(m->sums + from, r->keys->panels + from, (size_t)(n * h->width) * sizeof(float));
+    const struct product add = {.rows = h->width,
+                                .columns = n,
+                                .depth = h->channels,
+                                .a = h->feature_weight,
+                                .a_row = h->channels,
+                                .a_step = 1,
+                                .b = m->features + r->first,
+                                .b_panel = LANES,
+                                .b_step = m->capacity,
+                                .c = m->sums + from,
+                                .c_row = LANES,
+                                .c_panel = panel,
+                                .add = true};
+    h->kernels->product(&add);
+}
+
+/* x before cap, bias and masks. */
+static void raw_scores(struct row *r)
+{
+    const struct row_head *h = r->head;
+    struct row_space *m = &r->space;
+    ptrdiff_t from = (ptrdiff_t)r->first * h->width;
+    if (!h->vector) {
+        rapt__row_dots(h->kernels, r->q, r->keys->panels, h->width, r->first, r->end, m->x,
+                       m->more);
+        for (int s = r->first; s < r->end; s++) m->x[s] *= h->scale;
+        return;
+    }
+    if (h->channels) add_features(r);
+    const struct additive a = {.width = h->width,
+                               .panels = (r->end - r->first) / LANES,
+                               .q = r->q,
+                               .vector = h->vector,
+                               .keys = (h->channels ? m->sums : r->keys->panels) + from,
+                               .hidden = m->hidden ? m->hidden + from : NULL};
+    h->kernels->additive_row(&a, m->x + r->first);
+}
+
+static void cap_scores(struct row *r)
+{
+    float cap = r->head->cap, *x = r->space.x, *slope = r->space.slope;
+    for (int s = r->first; s < r->end; s++) x[s] /= cap;
+    r->head->kernels->tanh_row(x + r->first, (size_t)(r->end - r->first));
+    for (int s = r->first; s < r->end && slope; s++) slope[s] = 1 - x[s] * x[s];
+    for (int s = r->first; s < r->end; s++) x[s] *= cap;
+}
+
+/* Adds what is added and hides what is hidden. */
+static void look(struct row *r)
+{
+    const struct attend_row *see = &r->see;
+    float *x = r->space.x;
+    for (int s = r->first; s < see->low; s++) x[s] = -INFINITY;
+    for (int s = see->high; s < r->end; s++) x[s] = -INFINITY;
+    for (int s = see->low; s < see->high && see->bias; s++)
+        x[s] = see->bias[s] == -INFINITY ? -INFINITY : x[s] + see->bias[s];
+    for (int s = see->low; s < see->high && r->relative; s++)
+        x[s] = x[s] == -INFINITY ? x[s] : x[s] + r->relative[s];
+    for (int s = see->low; s < see->high && see->allowed; s++)
+        if (!see->allowed[s]) x[s] = -INFINITY;
+}
+
+/* w = z gauss, gauss[s] = exp(-(s - center)^2 / (2 (radius / 2)^2)) */
+static void rescale(struct row *r)
+{
+    float *gauss = r->space.gauss, *w = r->space.weights;
+    double c = (double)*r->center, radius = (double)r->head->radius;
+    for (int s = r->first; s < r->end; s++)
+        gauss[s] = (float)(-2 * (s - c) * (s - c) / (radius * radius));
+    r->head->kernels->exp_row(gauss + r->first, (size_t)(r->end - r->first));
+    for (int s = r->first; s < r->end; s++) w[s] = r->space.x[s] == -INFINITY ? 0 : w[s] * gauss[s];
+}
+
+void rapt__row_weights(struct row *r)
+{
+    find_span(r);
+    r->lse = -INFINITY;
+    if (r->fully_masked) {
+        r->chosen = -1;
+        return;
+    }
+    raw_scores(r);
+    if (r->head->cap != 0) cap_scores(r);
+    look(r);
+    rapt__normalize(r);
+    if (r->center && !r->fully_masked) rescale(r);
+}
+
+void rapt__row_drop(struct row *r)
+{
+    const struct dropout *drop = &r->head->drop;
+    float *w = r->space.weights;
+    r->kept = w;
+    if (!drop->below) return;
+    memset(w, 0, (size_t)r->first * sizeof *w);
+    r->head->kernels->dropout_row(drop, r->number, w, NULL, r->space.dropped, r->end);
+    r->kept = r->space.dropped;
+}
+
+void rapt__row_attend(struct row *r, float *out)
+{
+    const struct row_keys *k = r->keys;
+    int low, width = k->value_width;
+    rapt__row_weights(r);
+    memset(out, 0, (size_t)width * sizeof *out);
+    if (r->fully_masked) return;
+    rapt__row_drop(r);
+    low = r->see.low;
+    r->head->kernels->gemv(r->kept + low, r->see.high - low, k->values + low * k->value_row,
+                           k->value_row, width, out);
+}
+
+void rapt__row_rank1_update(const struct row *r, int keys, float *weights)
+{
+    int low = r->see.low, n = r->see.high - low;
+    memset(weights, 0, (size_t)keys * sizeof *weights);
+    if (!r->fully_masked)
+        memcpy(weights + low, r->space.weights + low, (size_t)n * sizeof *weights);
+}

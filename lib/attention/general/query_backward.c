@@ -1,0 +1,166 @@
+/* query_backward.c - the gradients of one row. With dw = the gradient of a weight, d = s - center:
+
+       dw[s] = drop(dout.v[s]) + what the next query says   dv[s] += drop(w)[s] dout
+       dcentre += sum over s of w[s] dw[s] d / (radius / 2)^2       dz = gauss dw
+
+   then dx by weigh.c, which bias and relative bias get; then through the cap, dx (1 - (x / cap)^2)
+   of the capped x, to the dot product, dq += scale sum of dx k and dk += scale dx q, or through
+   the hidden layer (kernel/additive.c). Hidden keys have dx = 0 and are not looked at. */
+#include "attention/general/backward.h"
+
+#include <math.h>
+#include <string.h>
+
+/* dz = dw, 0 where hidden. */
+static void weight_gradients(const struct line *l)
+{
+    const struct backward *f = l->p->f;
+    struct row *r = l->r;
+    const float *dout = f->dout + rapt__query_at(&f->c->a->out, &l->p->b, l->head, l->t);
+    float *dz = l->dz;
+    rapt__row_dots(f->kernels, dout, f->buffers.value_panels, f->c->a->value_width, r->first,
+                   r->end, dz, r->space.more);
+    if (r->head->drop.below) {
+        memset(dz, 0, (size_t)r->first * sizeof *dz);
+        f->kernels->dropout_row(&r->head->drop, r->number, dz, NULL, dz, r->end);
+    }
+    for (int s = r->first; s < r->end; s++) {
+        bool hidden = r->space.x[s] == -INFINITY;
+        dz[s] = hidden ? 0 : r->head->channels ? dz[s] + l->dnext[s] : dz[s];
+    }
+}
+
+static void value_gradients(const struct line *l)
+{
+    const rapt_attention *a = l->p->f->c->a;
+    struct row *r = l->r;
+    const float *dout = l->p->f->dout + rapt__query_at(&a->out, &l->p->b, l->head, l->t);
+    int low = r->see.low;
+    if (!l->p->dvalues) return;
+    rapt__row_drop(r);
+    l->p->f->kernels->rank1_update(r->kept + low, r->see.high - low, dout, a->value_width,
+                                   l->p->dvalues + low * a->v.row, a->v.row);
+}
+
+/* dw becomes dz; the center gets its gradient. */
+static void center_gradient(const struct line *l)
+{
+    const struct backward *f = l->p->f;
+    const struct row *r = l->r;
+    const float *w = r->space.weights;
+    double sum = 0, c = (double)*r->center, sigma = (double)r->head->radius / 2;
+    for (int s = r->see.low; s < r->see.high; s++) {
+        sum += (double)w[s] * (double)l->dz[s] * (s - c);
+        l->dz[s] *= r->space.gauss[s];
+    }
+    if (f->d->centers) f->d->centers[r->center - f->c->centers] += (float)(sum / (sigma * sigma));
+}
+
+/* What was added to scores gets their gradient. */
+static void bias_gradients(const struct line *l)
+{
+    const struct backward *f = l->p->f;
+    const struct projected *c = f->c;
+    const struct row *r = l->r;
+    const float *dx = l->dz;
+    if (f->d->bias && r->see.bias) {
+        float *dbias = f->d->bias + (r->see.bias - c->a->mask.bias);
+        for (int s = r->see.low; s < r->see.high; s++) dbias[s] += dx[s];
+    }
+    if (f->d->relative && c->relative) {
+        ptrdiff_t zero = c->relative_zero - (ptrdiff_t)rapt__query_position(c->a, &l->p->b, l->t);
+        float *drelative = l->part + f->buffers.part.relative;
+        for (int s = r->see.low; s < r->see.high; s++) drelative[zero + s] += dx[s];
+    }
+}
+
+static float *query_gradient(const struct line *l)
+{
+    const struct backward *f = l->p->f;
+    if (!f->d->q) return f->buffers.dq;
+    return f->d->q + rapt__query_at(&f->c->q_stride, &l->p->b, l->head, l->t);
+}
+
+static void dot_gradients(const struct line *l)
+{
+    const struct pair *p = l->p;
+    const struct row *r = l->r;
+    const struct kernels *kernels = p->f->kernels;
+    ptrdiff_t ld = p->f->c->k_stride.row;
+    int low = r->see.low, n = r->see.high - low, width = r->head->width;
+    for (int s = low; s < r->see.high; s++) l->dz[s] *= r->head->scale;
+    if (p->f->d->q)
+        kernels->gemv(l->dz + low, n, p->key_rows + low * ld, ld, width, query_gradient(l));
+    if (p->dkeys) kernels->rank1_update(l->dz + low, n, r->q, width, p->dkeys + low * ld, ld);
+}
+
+/* dkeys += dsums, panel by panel. */
+static void add_sums(const struct line *l)
+{
+    const struct row *r = l->r;
+    const struct backward_buffers *m = &l->p->f->buffers;
+    int width = r->head->width;
+    for (int s = r->first; s < r->end; s += LANES)
+        for (int i = 0; i < width; i++) {
+            float *to = m->dkeys + (ptrdiff_t)s * width + i * LANES;
+            const float *from = m->dsums + (ptrdiff_t)i * r->space.capacity + s;
+            for (int lane = 0; lane < LANES; lane++) to[lane] += from[lane];
+        }
+}
+
+static void additive_gradients(const struct line *l)
+{
+    const struct backward *f = l->p->f;
+    const struct row *r = l->r;
+    const struct row_head *h = r->head;
+    const struct backward_buffers *m = &f->buffers;
+    ptrdiff_t from = (ptrdiff_t)r->first * h->width;
+    const struct additive a = {.width = h->width,
+                               .panels = rapt__row_length(r) / LANES,
+                               .vector = h->vector,
+                               .hidden = r->space.hidden + from};
+    struct additive_gradients d = {.q = query_gradient(l),
+                                   .vector = l->part,
+                                   .keys = m->dkeys + from,
+                                   .keys_panel = (ptrdiff_t)h->width * LANES,
+                                   .keys_step = LANES};
+    if (h->channels) {
+        d.keys = m->dsums + r->first, d.keys_panel = LANES, d.keys_step = r->space.capacity;
+        for (int i = 0; i < h->width; i++)
+            memset(d.keys + i * d.keys_step, 0, (size_t)rapt__row_length(r) * sizeof(float));
+    }
+    f->kernels->additive_row_backward(&a, l->dz + r->first, &d);
+    if (!h->channels) return;
+    add_sums(l);
+    rapt__line_features(l);
+}
+
+static float gain_of(const rapt_attention *a, ptrdiff_t at)
+{
+    return (a->reward ? a->reward[at] : 0) - (a->baseline ? a->baseline[at] : 0);
+}
+
+void rapt__line_back(const struct line *l)
+{
+    const struct projected *c = l->p->f->c;
+    struct row *r = l->r;
+    ptrdiff_t at = (ptrdiff_t)l->head * rapt__query_rows(c->a) + l->p->b.query_first + l->t;
+    r->decided = c->a->chosen && rapt__normalizer_is_hard(c->a->normalizer);
+    if (r->decided) r->chosen = c->a->chosen[at];
+    rapt__row_weights(r);
+    if (r->fully_masked) {
+        if (r->head->channels) memset(l->dnext, 0, (size_t)r->space.capacity * sizeof(float));
+        return;
+    }
+    weight_gradients(l);
+    value_gradients(l);
+    if (r->center) center_gradient(l);
+    rapt__normalize_backward(r, l->dz, gain_of(c->a, at));
+    bias_gradients(l);
+    for (int s = r->first; s < r->end && r->head->cap != 0; s++)
+        if (r->space.x[s] != -INFINITY) l->dz[s] *= r->space.slope[s];
+    if (r->head->vector)
+        additive_gradients(l);
+    else
+        dot_gradients(l);
+}

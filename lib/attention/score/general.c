@@ -1,0 +1,12 @@
+/* general.c - the general, or multiplicative, score (Luong, Pham and Manning 2015, section
+   3.1): x = W q . k, so q' = W q and k' = k. Queries and keys may differ in width. */
+#include "attention/score/score.h"
+
+struct projection rapt__general_queries(const rapt_attention *a, const rapt_gradients *d)
+{
+    return (struct projection){.heads = a->heads,
+                               .in = rapt__query_width(a),
+                               .out = a->key_width,
+                               .weight = a->learned.query_weight,
+                               .dweight = d ? d->query_weight : NULL};
+}

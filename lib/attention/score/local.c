@@ -1,0 +1,143 @@
+/* local.c - where local-p looks (Luong, Pham and Manning 2015, section 3.2, equation 9):
+
+       c = keys sigmoid(u),   u = z . h,   h = tanh(C q)
+
+   for each query and head, keys being how many exist, with causality up to the query's place: what
+   a query sees does not depend on what comes later. Backward:
+
+       du = dc keys s (1 - s), s = sigmoid(u)    dz += sum of du h    d(C q) = du z (1 - h^2)
+
+   A query with dc = 0 is not looked at. */
+#include "attention/score/score.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { BLOCK_ROWS = 64 };
+
+static const char *const names[RAPT_LOCALITY_COUNT] = {
+    [RAPT_LOCALITY_GLOBAL] = "global",
+    [RAPT_LOCALITY_LOCAL_M] = "local-m",
+    [RAPT_LOCALITY_LOCAL_P] = "local-p",
+};
+
+const char *rapt_locality_name(rapt_locality locality)
+{
+    return (unsigned)locality < RAPT_LOCALITY_COUNT ? names[locality] : NULL;
+}
+
+struct projection rapt__locality_weights(const rapt_attention *a, const rapt_gradients *d)
+{
+    return (struct projection){.heads = a->heads,
+                               .in = rapt__query_width(a),
+                               .out = a->learned.center_hidden,
+                               .weight = a->learned.center_weight,
+                               .dweight = d ? d->center_weight : NULL};
+}
+
+static double sigmoid(double x)
+{
+    return 1 / (1 + exp(-x));
+}
+
+struct rows { /* some of one sequence and head */
+    const rapt_attention *a;
+    int count, keys;
+    int64_t position; /* of the first */
+    const float *vector;
+    float *hidden, *centers;
+};
+
+static struct rows rows_of(const rapt_attention *a, const struct sequence *b, const int *positions,
+                           int h, int first, float *hidden, float *centers)
+{
+    size_t width = (size_t)a->learned.center_hidden;
+    size_t row = (size_t)h * (size_t)rapt__query_rows(a) + (size_t)(b->query_first + first);
+    int left = b->queries - first;
+    return (struct rows){.a = a,
+                         .count = left < BLOCK_ROWS ? left : BLOCK_ROWS,
+                         .keys = b->existing,
+                         .position = positions ? positions[b->index] + first
+                                               : rapt__query_position(a, b, first),
+                         .vector = a->learned.center_vector + (size_t)h * width,
+                         .hidden = hidden + row * width,
+                         .centers = centers + row};
+}
+
+/* How many keys c is a share of. */
+static int keys_of(const struct rows *r, int t)
+{
+    int64_t seen = r->position + t + 1;
+    if (!r->a->mask.causal || seen > r->keys) return r->keys;
+    return seen > 0 ? (int)seen : 0;
+}
+
+static void centers_of(const struct rows *r)
+{
+    int width = r->a->learned.center_hidden;
+    rapt__kernels()->tanh_row(r->hidden, (size_t)r->count * (size_t)width);
+    for (int t = 0; t < r->count; t++) {
+        double u = (double)rapt__kernels()->dot(r->vector, r->hidden + t * width, width);
+        r->centers[t] = (float)(keys_of(r, t) * sigmoid(u));
+    }
+}
+
+static void centers_back(const struct rows *r)
+{
+    int width = r->a->learned.center_hidden;
+    for (int t = 0; t < r->count; t++) {
+        if (r->centers[t] == 0) continue;
+        double s = sigmoid((double)rapt__kernels()->dot(r->vector, r->hidden + t * width, width));
+        r->centers[t] = (float)((double)r->centers[t] * keys_of(r, t) * s * (1 - s));
+    }
+}
+
+static void hidden_back(const struct rows *r)
+{
+    int width = r->a->learned.center_hidden;
+    for (int t = 0; t < r->count; t++) {
+        float *h = r->hidden + t * width;
+        if (r->centers[t] == 0) memset(h, 0, (size_t)width * sizeof *h);
+        for (int i = 0; r->centers[t] != 0 && i < width; i++)
+            h[i] = r->centers[t] * r->vector[i] * (1 - h[i] * h[i]);
+    }
+}
+
+static void for_rows(struct team *team, const rapt_attention *a, const int *positions,
+                     struct score_choice only, void (*work)(const struct rows *r), float *hidden,
+                     float *centers)
+{
+    struct tickets tickets = rapt__tickets(team);
+    for (int i = 0; i < a->batch; i++) {
+        struct sequence b = rapt__sequence(a, i);
+        if (only.sequence >= 0 && only.sequence != i) continue;
+        for (int h = 0; h < a->heads; h++)
+            for (int t = 0; (only.head < 0 || only.head == h) && t < b.queries; t += BLOCK_ROWS) {
+                if (!rapt__mine(&tickets)) continue;
+                struct rows rows = rows_of(a, &b, positions, h, t, hidden, centers);
+                work(&rows);
+            }
+    }
+    rapt__team_barrier(team);
+}
+
+void rapt__locality_centers(struct team *team, const rapt_attention *a, const int *positions,
+                            struct score_choice only, float *hidden, float *centers)
+{
+    for_rows(team, a, positions, only, centers_of, hidden, centers);
+}
+
+void rapt__locality_backward(struct team *team, const rapt_attention *a, float *hidden,
+                             float *dcentres, const rapt_gradients *d)
+{
+    const struct score_choice all = {-1, -1};
+    int width = a->learned.center_hidden, rows = rapt__query_rows(a);
+    for_rows(team, a, NULL, all, centers_back, hidden, dcentres);
+    for (int h; d->center_vector && (h = rapt__team_take(team)) < a->heads;) {
+        size_t first = (size_t)h * (size_t)rows;
+        rapt__kernels()->gemv(dcentres + first, rows, hidden + first * (size_t)width, width, width,
+                              d->center_vector + (size_t)h * (size_t)width);
+    }
+    rapt__team_barrier(team);
+    for_rows(team, a, NULL, all, hidden_back, hidden, dcentres);
+}

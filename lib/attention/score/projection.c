@@ -1,0 +1,123 @@
+/* projection.c - weights between rows as they come and the rows that a score reads. Elements are
+   chains of fma in the order of the inner index, so that a row's bits depend on nothing else. */
+#include "attention/score/projection.h"
+
+#include "attention/score/score.h"
+
+enum { ROWS = 64 }; /* of x, read LANES times while they are near */
+
+size_t rapt__projection_panels(int in, int out)
+{
+    size_t there = rapt__panels_size((size_t)out, (size_t)in);
+    size_t back = rapt__panels_size((size_t)in, (size_t)out);
+    return there > back ? there : back;
+}
+
+void rapt__projection_pack(struct team *team, const struct projection *p, bool transposed,
+                           float *panels)
+{
+    const struct kernels *k = rapt__kernels();
+    size_t size = rapt__projection_panels(p->in, p->out);
+    int per_head = ((transposed ? p->in : p->out) + LANES - 1) / LANES;
+    int depth = transposed ? p->out : p->in;
+    for (int64_t n; (n = rapt__team_take(team)) < (int64_t)per_head * p->heads;) {
+        int head = (int)(n / per_head), panel = (int)(n % per_head);
+        const float *w = p->weight + (size_t)head * (size_t)p->out * (size_t)p->in;
+        float *to = panels + (size_t)head * size + (size_t)panel * LANES * (size_t)depth;
+        if (transposed)
+            k->pack_rows(w, p->in, p->in, p->out, panel, 1, to);
+        else
+            k->pack_columns(w, p->in, p->out, p->in, 1, panel, 1, to);
+    }
+    rapt__team_barrier(team);
+}
+
+void rapt__project(const struct projection *p, const float *panels, const struct score_block *b)
+{
+    const struct product product = {
+        .rows = b->rows,
+        .columns = p->out,
+        .depth = p->in,
+        .a = b->x,
+        .a_row = b->x_row,
+        .a_step = 1,
+        .b = panels + (size_t)b->head * rapt__projection_panels(p->in, p->out),
+        .b_panel = (ptrdiff_t)LANES * p->in,
+        .b_step = LANES,
+        .c = b->y,
+        .c_row = b->y_row,
+        .c_panel = LANES,
+        .bias = p->bias ? p->bias + (size_t)b->head * (size_t)p->out : NULL};
+    rapt__kernels()->product(&product);
+}
+
+void rapt__project_back(const struct projection *p, const float *panels,
+                        const struct score_block *b)
+{
+    const struct product product = {.rows = b->rows,
+                                    .columns = p->in,
+                                    .depth = p->out,
+                                    .a = b->y,
+                                    .a_row = b->y_row,
+                                    .a_step = 1,
+                                    .b = panels +
+                                         (size_t)b->head * rapt__projection_panels(p->in, p->out),
+                                    .b_panel = (ptrdiff_t)LANES * p->out,
+                                    .b_step = LANES,
+                                    .c = b->dx,
+                                    .c_row = b->dx_row,
+                                    .c_panel = LANES,
+                                    .add = true};
+    rapt__kernels()->product(&product);
+}
+
+/* Sixteen rows of dweight of one head, from some rows of x and dy. */
+static void add_outputs(const struct projection *p, const struct score_block *b, int first)
+{
+    float columns[LANES][ROWS];
+    int outputs = p->out - first < LANES ? p->out - first : LANES;
+    float *to = p->dweight + ((size_t)b->head * (size_t)p->out + (size_t)first) * (size_t)p->in;
+    for (int r = 0; r < b->rows; r++)
+        for (int n = 0; n < outputs; n++) columns[n][r] = b->y[r * b->y_row + first + n];
+    for (int n = 0; n < outputs; n++, to += p->in)
+        rapt__kernels()->gemv(columns[n], b->rows, b->x, b->x_row, p->in, to);
+}
+
+static void add_weights(const struct projection *p, const struct score_rows *r, int head, int first)
+{
+    for (int i = 0; i < r->a->batch; i++) {
+        struct sequence b = rapt__sequence(r->a, i);
+        int rows = rapt__side_rows(r, &b);
+        for (int t = 0; t < rows; t += ROWS) {
+            const struct score_block block = {
+                .head = head,
+                .rows = rows - t < ROWS ? rows - t : ROWS,
+                .x = r->x + rapt__side_at(r, &r->x_stride, &b, head, t),
+                .x_row = r->x_stride.row,
+                .y = r->y + rapt__side_at(r, &r->y_stride, &b, head, t),
+                .y_row = r->y_stride.row};
+            add_outputs(p, &block, first);
+        }
+    }
+}
+
+static void add_bias(const struct projection *p, const struct score_rows *r, int head)
+{
+    float *to = p->dbias + (size_t)head * (size_t)p->out;
+    for (int i = 0; i < r->a->batch; i++) {
+        struct sequence b = rapt__sequence(r->a, i);
+        rapt__kernels()->column_sum(to, r->y + rapt__side_at(r, &r->y_stride, &b, head, 0),
+                                    r->y_stride.row, rapt__side_rows(r, &b), p->out);
+    }
+}
+
+void rapt__projection_gradient(struct team *team, const struct projection *p,
+                               const struct score_rows *r)
+{
+    int per_head = (p->out + LANES - 1) / LANES;
+    for (int64_t n; p->dweight && (n = rapt__team_take(team)) < (int64_t)per_head * p->heads;)
+        add_weights(p, r, (int)(n / per_head), (int)(n % per_head) * LANES);
+    rapt__team_barrier(team);
+    for (int h; p->dbias && (h = rapt__team_take(team)) < p->heads;) add_bias(p, r, h);
+    rapt__team_barrier(team);
+}

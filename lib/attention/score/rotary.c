@@ -1,0 +1,66 @@
+/* rotary.c - rotary positions (Su et al. 2021): pairs of elements of q' and k' are turned by an
+   angle that grows with the place, so that their product depends on the distance alone.
+
+       (x, y) -> (x cos - y sin, x sin + y cos),   angle = place base^(-2i / width) of pair i
+
+   A rotation's gradient is turned back. Angles are taken in double. */
+#include "attention/score/score.h"
+
+#include <math.h>
+
+enum { BLOCK_ROWS = 16 };
+
+int rapt__rotary_pairs(const rapt_attention *a)
+{
+    if (a->relative.rotary == RAPT_ROTARY_NONE) return 0;
+    int width = a->relative.rotary_width;
+    return (width ? width : rapt__score(a->score)->width(a)) / 2;
+}
+
+void rapt__rotary_frequencies(const rapt_attention *a, double *frequencies)
+{
+    int pairs = rapt__rotary_pairs(a);
+    double base = a->relative.rotary_base > 0 ? (double)a->relative.rotary_base : 10000;
+    for (int i = 0; i < pairs; i++) frequencies[i] = pow(base, -(double)i / pairs);
+}
+
+/* Row t of all heads. */
+static void rotate_row(const struct score_rows *r, const struct sequence *b, int t, double position,
+                       const double *frequencies, struct score_choice only)
+{
+    int pairs = rapt__rotary_pairs(r->a);
+    bool halves = r->a->relative.rotary == RAPT_ROTARY_HALVES;
+    int heads = rapt__side_heads(r);
+    for (int i = 0; i < pairs; i++) {
+        float c = (float)cos(position * frequencies[i]), s = (float)sin(position * frequencies[i]);
+        for (int h = 0; h < heads; h++) {
+            if (only.head >= 0 && only.head != h) continue;
+            float *row = r->y + rapt__side_at(r, &r->y_stride, b, h, t);
+            float *x = halves ? row + i : row + 2 * i, *y = halves ? x + pairs : x + 1;
+            float transposed = *x * c - *y * s;
+            *y = *x * s + *y * c;
+            *x = transposed;
+        }
+    }
+}
+
+void rapt__rotary_rotate(struct team *team, const struct score_rows *r, const double *frequencies,
+                         const int *positions, bool back, struct score_choice only)
+{
+    struct tickets tickets = rapt__tickets(team);
+    for (int i = 0; i < r->a->batch; i++) {
+        struct sequence b = rapt__sequence(r->a, i);
+        if (only.sequence >= 0 && only.sequence != i) continue;
+        int rows = rapt__side_rows(r, &b);
+        int first = positions ? positions[i] : r->keys ? 0 : (int)rapt__query_position(r->a, &b, 0);
+        for (int t = 0; t < rows; t++) {
+            if (t % BLOCK_ROWS == 0 && !rapt__mine(&tickets)) {
+                t += BLOCK_ROWS - 1;
+                continue;
+            }
+            rotate_row(r, &b, t, back ? -(double)(first + t) : (double)(first + t), frequencies,
+                       only);
+        }
+    }
+    rapt__team_barrier(team);
+}

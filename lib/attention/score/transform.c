@@ -1,0 +1,242 @@
+/* transform.c - queries and keys become what the core reads: prepared by the score, then turned by
+   rotary positions. Where neither does anything they are read where they are. */
+#include "attention/score/transform.h"
+
+#include <string.h>
+
+static float *slice(float *workspace, size_t *used, bool *fits, size_t a, size_t b, size_t c)
+{
+    size_t at = *used;
+    *fits = *fits && rapt__grow(used, a, b, c);
+    return workspace && *fits ? workspace + at : NULL;
+}
+
+static bool changes(const rapt_attention *a, const struct score_side *side)
+{
+    return side->weights || side->rows || rapt__rotary_pairs(a) > 0;
+}
+
+static size_t panels_of(const rapt_attention *a, const struct score_side *side)
+{
+    if (!side->weights) return 0;
+    struct projection p = side->weights(a, NULL);
+    return rapt__projection_panels(p.in, p.out);
+}
+
+bool rapt__transformed_layout(const struct bounds *b, float *workspace, struct transformed *p,
+                              size_t *floats)
+{
+    const rapt_attention *a = b->a;
+    const struct score *s = rapt__score(a->score);
+    const struct score_side center = {.weights = rapt__locality_weights};
+    size_t used = 0, H = b->heads, G = b->key_heads, T = b->query_rows, S = b->key_rows;
+    size_t W = b->width;
+    bool fits = true;
+    if (changes(a, &s->queries)) {
+        p->query_panels = slice(workspace, &used, &fits, H, panels_of(a, &s->queries), 1);
+        p->queries.y = slice(workspace, &used, &fits, H, T, W);
+        p->dqueries = slice(workspace, &used, &fits, H, T, W);
+    }
+    if (changes(a, &s->keys)) {
+        p->key_panels = slice(workspace, &used, &fits, G, panels_of(a, &s->keys), 1);
+        p->keys.y = slice(workspace, &used, &fits, G, S, W);
+        p->dkeys = slice(workspace, &used, &fits, G, S, W);
+    }
+    if (rapt__rotary_pairs(a)) {
+        void *doubles = slice(workspace, &used, &fits, (size_t)rapt__rotary_pairs(a), 2, 1);
+        p->frequencies = doubles;
+    }
+    if (rapt__relative_wanted(a)) {
+        p->relative = slice(workspace, &used, &fits, H, b->max_queries + b->max_keys, 1);
+        p->drelative = slice(workspace, &used, &fits, H, b->max_queries + b->max_keys, 1);
+    }
+    if (a->locality == RAPT_LOCALITY_LOCAL_P) {
+        p->center_panels = slice(workspace, &used, &fits, H, panels_of(a, &center), 1);
+        p->hidden = slice(workspace, &used, &fits, H, T, (size_t)a->learned.center_hidden);
+        p->centers = slice(workspace, &used, &fits, H, T, 1);
+        p->dcentres = slice(workspace, &used, &fits, H, T, 1);
+    }
+    p->rest = workspace ? workspace + used : NULL;
+    *floats = used;
+    return fits;
+}
+
+static rapt_stride contiguous(ptrdiff_t rows, ptrdiff_t all, ptrdiff_t width)
+{
+    return (rapt_stride){rows * width, all * width, width};
+}
+
+static struct projected projected_of(const rapt_attention *a, const float *q, const float *k)
+{
+    const struct score *s = rapt__score(a->score);
+    struct projected c = {.a = a,
+                          .q = q,
+                          .k = k,
+                          .q_stride = a->q,
+                          .k_stride = a->k,
+                          .width = s->width(a),
+                          .scale = rapt__score_scale(a->score, a->scale, a->key_width),
+                          .vector = s->additive ? a->learned.hidden_vector : NULL};
+    if (rapt__relative_wanted(a)) {
+        bool left = a->mask.causal_alignment == RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT;
+        c.relative_row = a->queries + a->keys;
+        c.relative_zero = left ? a->queries : a->keys;
+    }
+    return c;
+}
+
+/* One side: q' or k', if it is not there already. */
+static void prepare_side(struct team *team, struct transformed *p, const struct score_side *side,
+                         struct score_rows *r, float *panels, struct score_choice only)
+{
+    if (side->weights) {
+        struct projection weights = side->weights(p->a, NULL);
+        rapt__projection_pack(team, &weights, false, panels);
+    }
+    rapt__walk_rows(team, side, r, panels, NULL, only);
+    if (p->frequencies) rapt__rotary_rotate(team, r, p->frequencies, NULL, false, only);
+}
+
+static void prepare_sides(struct team *team, struct transformed *p, struct score_choice only)
+{
+    const rapt_attention *a = p->a;
+    struct projected *c = &p->projected;
+    struct score_choice keys_only = only;
+    if (only.head >= 0) keys_only.head = only.head / (a->heads / rapt__key_heads_of(a));
+    if (p->queries.y) {
+        p->queries.y_stride = contiguous(a->queries, rapt__query_rows(a), c->width);
+        prepare_side(team, p, &p->score->queries, &p->queries, p->query_panels, only);
+        c->q = p->queries.y, c->q_stride = p->queries.y_stride;
+    }
+    if (p->keys.y) {
+        p->keys.y_stride = contiguous(a->keys, rapt__key_rows(a), c->width);
+        prepare_side(team, p, &p->score->keys, &p->keys, p->key_panels, keys_only);
+        c->k = p->keys.y, c->k_stride = p->keys.y_stride;
+    }
+}
+
+/* The side whose projection leads to the centers of local-p. */
+static const struct score_side center_side = {.weights = rapt__locality_weights};
+
+static struct score_rows center_rows(const struct transformed *p)
+{
+    struct score_rows r = p->queries;
+    r.y = p->hidden;
+    r.y_stride = contiguous(p->a->queries, rapt__query_rows(p->a), p->a->learned.center_hidden);
+    return r;
+}
+
+static void prepare_centers(struct team *team, struct transformed *p, struct score_choice only)
+{
+    struct score_rows r = center_rows(p);
+    struct projection weights = rapt__locality_weights(p->a, NULL);
+    rapt__projection_pack(team, &weights, false, p->center_panels);
+    rapt__walk_rows(team, &center_side, &r, p->center_panels, NULL, only);
+    rapt__locality_centers(team, p->a, NULL, only, p->hidden, p->centers);
+    p->projected.centers = p->centers;
+}
+
+void rapt__transform(struct team *team, const rapt_attention *a, const float *q, const float *k,
+                     struct score_choice only, void *workspace, struct transformed *p)
+{
+    size_t floats;
+    struct bounds b = rapt__bounds(a, team->size);
+    *p = (struct transformed){.a = a,
+                              .score = rapt__score(a->score),
+                              .projected = projected_of(a, q, k),
+                              .queries = {.a = a, .x = q, .x_stride = a->q},
+                              .keys = {.a = a, .keys = true, .x = k, .x_stride = a->k}};
+    if (!rapt__transformed_layout(&b, workspace, p, &floats)) return;
+    if (p->frequencies) {
+        if (team->rank == 0) rapt__rotary_frequencies(a, p->frequencies);
+        rapt__team_barrier(team);
+    }
+    prepare_sides(team, p, only);
+    if (p->relative) {
+        struct projected *c = &p->projected;
+        rapt__relative_fill(team, a, c->relative_row, c->relative_zero, p->relative);
+        c->relative = p->relative;
+    }
+    if (p->centers) prepare_centers(team, p, only);
+}
+
+static float *zeroed(struct team *team, bool wanted, float *x, size_t rows, size_t width)
+{
+    size_t begin, end;
+    if (!wanted || !x) return NULL;
+    rapt__team_share(team, rows * width, LANES, &begin, &end);
+    memset(x + begin, 0, (end - begin) * sizeof *x);
+    return x;
+}
+
+struct projected_gradients rapt__transform_backward(struct team *team, struct transformed *p,
+                                                    const rapt_gradients *d)
+{
+    const rapt_attention *a = p->a;
+    size_t H = (size_t)a->heads, T = (size_t)rapt__query_rows(a), W = (size_t)p->projected.width;
+    size_t G = (size_t)rapt__key_heads_of(a), S = (size_t)rapt__key_rows(a);
+    bool queries = d->q || d->query_weight || d->hidden_bias || d->inverse_temperature;
+    bool keys = (d->k && !p->score->keyless) || d->key_weight || d->position;
+    bool centers = d->q || d->center_weight || d->center_vector;
+    p->d = d;
+    p->dqueries = zeroed(team, queries, p->dqueries, H * T, W);
+    p->dkeys = zeroed(team, keys, p->dkeys, G * S, W);
+    p->drelative =
+        zeroed(team, d->slopes || d->table, p->drelative, H, (size_t)p->projected.relative_row);
+    p->dcentres = zeroed(team, centers, p->dcentres, H, T);
+    bool aware = a->score == RAPT_SCORE_LOCATION_AWARE;
+    bool any = p->dqueries || p->dkeys || p->drelative || p->dcentres;
+    if (any) rapt__team_barrier(team);
+    return (struct projected_gradients){.q = p->queries.y ? p->dqueries : d->q,
+                                        .k = p->keys.y ? p->dkeys : d->k,
+                                        .v = d->v,
+                                        .bias = d->bias,
+                                        .vector = p->score->additive ? d->hidden_vector : NULL,
+                                        .relative = p->drelative,
+                                        .centers = p->dcentres,
+                                        .filters = aware ? d->filters : NULL,
+                                        .feature_weight = aware ? d->feature_weight : NULL};
+}
+
+/* r.y: the gradient of what the side became; dx: the caller's. */
+static void finish_side(struct team *team, const struct transformed *p,
+                        const struct score_side *side, struct score_rows r, float *panels,
+                        float *dx)
+{
+    if (side->weights) {
+        struct projection weights = side->weights(p->a, p->d);
+        rapt__projection_gradient(team, &weights, &r);
+        if (dx) rapt__projection_pack(team, &weights, true, panels);
+    }
+    if (side->learned) side->learned(team, &r, p->d);
+    if (dx) rapt__walk_back(team, side, &r, panels, dx);
+}
+
+static struct score_rows transposed_back(struct team *team, const struct transformed *p,
+                                         const struct score_rows *given, float *dy)
+{
+    const struct score_choice all = {-1, -1};
+    struct score_rows r = *given;
+    r.y = dy;
+    if (p->frequencies) rapt__rotary_rotate(team, &r, p->frequencies, NULL, true, all);
+    return r;
+}
+
+void rapt__finish(struct team *team, struct transformed *p)
+{
+    const rapt_attention *a = p->a;
+    const struct projected *c = &p->projected;
+    if (p->dqueries)
+        finish_side(team, p, &p->score->queries, transposed_back(team, p, &p->queries, p->dqueries),
+                    p->query_panels, p->d->q);
+    if (p->dkeys)
+        finish_side(team, p, &p->score->keys, transposed_back(team, p, &p->keys, p->dkeys),
+                    p->key_panels, p->score->keyless ? NULL : p->d->k);
+    if (p->drelative)
+        rapt__relative_back(team, a, c->relative_row, c->relative_zero, p->drelative, p->d);
+    if (p->dcentres) {
+        struct score_rows r = center_rows(p);
+        rapt__locality_backward(team, a, p->hidden, p->dcentres, p->d);
+        finish_side(team, p, &center_side, r, p->center_panels, p->d->q);
+    }
+}

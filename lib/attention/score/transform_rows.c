@@ -1,0 +1,124 @@
+/* transform_rows.c - rows prepared as they come, for who keeps them in a cache. The functions are
+   those of whole arrays, and so are the bits. */
+#include "attention/score/transform.h"
+
+static const struct score_choice all = {-1, -1};
+
+struct packed { /* floats before what belongs to queries (none), keys, centers, turns; and all */
+    size_t keys, centers, frequencies, end;
+};
+
+static size_t of_side(const struct score_side *side, const rapt_attention *a, int heads)
+{
+    struct projection p;
+    if (!side->weights) return 0;
+    p = side->weights(a, NULL);
+    return (size_t)heads * rapt__projection_panels(p.in, p.out);
+}
+
+static const struct score_side center_side = {.weights = rapt__locality_weights};
+
+static struct packed packed_of(const rapt_attention *a)
+{
+    const struct score *s = rapt__score(a->score);
+    bool centerd = a->locality == RAPT_LOCALITY_LOCAL_P;
+    struct packed p = {.keys = of_side(&s->queries, a, a->heads)};
+    p.centers = p.keys + of_side(&s->keys, a, rapt__key_heads_of(a));
+    p.frequencies = p.centers + (centerd ? of_side(&center_side, a, a->heads) : 0);
+    p.end = p.frequencies + 2 * (size_t)rapt__rotary_pairs(a);
+    return p;
+}
+
+int rapt__score_width(const rapt_attention *spec)
+{
+    return rapt__score(spec->score)->width(spec);
+}
+
+bool rapt__score_changes(const rapt_attention *spec, bool keys)
+{
+    const struct score *s = rapt__score(spec->score);
+    const struct score_side *side = keys ? &s->keys : &s->queries;
+    return side->weights || side->rows || rapt__rotary_pairs(spec) > 0;
+}
+
+size_t rapt__score_packed(const rapt_attention *spec)
+{
+    return packed_of(spec).end;
+}
+
+static void pack_side(struct team *team, const struct score_side *side, const rapt_attention *a,
+                      float *panels)
+{
+    if (!side->weights) return;
+    struct projection p = side->weights(a, NULL);
+    rapt__projection_pack(team, &p, false, panels);
+}
+
+void rapt__score_pack(struct team *team, const rapt_attention *spec, float *packed)
+{
+    const struct score *s = rapt__score(spec->score);
+    const struct packed p = packed_of(spec);
+    void *frequencies = packed + p.frequencies;
+    if (team->rank == 0) rapt__rotary_frequencies(spec, frequencies);
+    pack_side(team, &s->queries, spec, packed);
+    pack_side(team, &s->keys, spec, packed + p.keys);
+    if (spec->locality == RAPT_LOCALITY_LOCAL_P)
+        pack_side(team, &center_side, spec, packed + p.centers);
+    rapt__team_barrier(team);
+}
+
+/* The problem whose sequences are these rows. */
+static rapt_attention view_of(const rapt_attention *spec, const struct rows_given *r,
+                              const int *counts)
+{
+    rapt_attention view = *spec;
+    view.batch = r->sequences;
+    view.query_starts = r->starts;
+    view.key_starts = counts ? NULL : r->starts;
+    view.mask.key_counts = counts;
+    return view;
+}
+
+static struct score_rows rows_of(const rapt_attention *view, const struct rows_given *r, bool keys)
+{
+    return (struct score_rows){
+        view, keys, r->x, {0, r->x_head, r->x_row}, r->y, {0, r->y_head, r->y_row}};
+}
+
+static void prepare(struct team *team, const rapt_attention *spec, const float *packed,
+                    const struct rows_given *given, bool keys)
+{
+    const struct score *s = rapt__score(spec->score);
+    const struct packed p = packed_of(spec);
+    const rapt_attention view = view_of(spec, given, NULL);
+    const struct score_rows rows = rows_of(&view, given, keys);
+    const void *frequencies = packed + p.frequencies;
+    rapt__walk_rows(team, keys ? &s->keys : &s->queries, &rows, packed + (keys ? p.keys : 0),
+                    given->positions, all);
+    if (rapt__rotary_pairs(spec) > 0)
+        rapt__rotary_rotate(team, &rows, frequencies, given->positions, false, all);
+}
+
+void rapt__score_queries(struct team *team, const rapt_attention *spec, const float *packed,
+                         const struct rows_given *rows)
+{
+    prepare(team, spec, packed, rows, false);
+}
+
+void rapt__score_keys(struct team *team, const rapt_attention *spec, const float *packed,
+                      const struct rows_given *rows)
+{
+    prepare(team, spec, packed, rows, true);
+}
+
+void rapt__score_centers(struct team *team, const rapt_attention *spec, const float *packed,
+                         const struct rows_given *given, const int *counts, float *centers)
+{
+    const struct packed p = packed_of(spec);
+    const rapt_attention view = view_of(spec, given, counts);
+    struct score_rows rows = rows_of(&view, given, false);
+    ptrdiff_t width = spec->learned.center_hidden;
+    rows.y_stride = (rapt_stride){0, given->starts[given->sequences] * width, width};
+    rapt__walk_rows(team, &center_side, &rows, packed + p.centers, given->positions, all);
+    rapt__locality_centers(team, &view, given->positions, all, given->y, centers);
+}

@@ -1,0 +1,214 @@
+/* flash_product.c - the products of attention, over the register tile of gemm.c:
+
+       scores  c[r][s]  = a[r].b[s]                    and the greatest of each row, lane by lane
+       merged  c[r][n]  = fade[r] c[r][n] + sum over k of a[r][k] b[k][n]
+       added   c[r][n] += sum over k of a[r][k] b[k][n]
+
+   One dispatch from the number of rows, which is a constant inside, and constant strides: so that
+   sums stay in registers. */
+#include "kernel/flash.h"
+
+enum {
+    CHAIN = 32 /* products of a score that are summed in one go */
+};
+
+enum tiling_kind { TILE_SCORES, TILE_MERGED, TILE_ADDED };
+
+struct tiling {
+    struct product p; /* strides, depth and places; add and bias are not used */
+    int panels;
+    float *max;           /* scores: [rows][16], the greatest of every sixteenth score */
+    const float *rescale; /* merged: [rows] */
+};
+
+/* Chains of 32 fma are added up one after the other: half the error of one chain of 128. */
+static inline __attribute__((always_inline)) void score_panels(int rows, int panels,
+                                                               const struct tiling *t, int n)
+{
+    struct product part = t->p;
+    struct tile at = tile_at(&t->p, 0, n);
+    for (int left = t->p.depth; left > 0; left -= CHAIN) {
+        vf sum[VF_ROWS * VF_PANELS];
+        bool first = left == t->p.depth, last = left <= CHAIN;
+        part.depth = last ? left : CHAIN;
+        UNROLL
+        for (int r = 0; r < rows; r++) UNROLL
+        for (int q = 0; q < panels; q++) sum[r * panels + q] = vf_zero();
+        tile_sums(rows, panels, &part, &at, sum);
+        at.a += CHAIN * part.a_step;
+        at.b += CHAIN * part.b_step;
+        UNROLL
+        for (int r = 0; r < rows; r++) {
+            vf max = vf_splat(-INFINITY);
+            UNROLL
+            for (int q = 0; q < panels; q++) {
+                float *c = at.c + r * part.c_row + q * part.c_panel;
+                vf s = sum[r * panels + q];
+                if (!first) s = vf_add(vf_load(c), s);
+                vf_store(c, s);
+                max = vf_max(max, s);
+            }
+            if (!last || !t->max) continue;
+            if (n > 0) max = vf_max(max, vf_load(t->max + r * LANES));
+            vf_store(t->max + r * LANES, max);
+        }
+    }
+}
+
+static inline __attribute__((always_inline)) void value_panels(int rows, int panels, bool add,
+                                                               const struct tiling *t, int n)
+{
+    vf sum[VF_ROWS * VF_PANELS];
+    struct tile at = tile_at(&t->p, 0, n);
+    UNROLL
+    for (int r = 0; r < rows; r++) UNROLL
+    for (int q = 0; q < panels; q++)
+        sum[r * panels + q] = add ? vf_load(at.c + r * t->p.c_row + q * t->p.c_panel) : vf_zero();
+    tile_sums(rows, panels, &t->p, &at, sum);
+    UNROLL
+    for (int r = 0; r < rows; r++) {
+        vf rescale = add ? vf_zero() : vf_splat(t->rescale[r]);
+        UNROLL
+        for (int q = 0; q < panels; q++) {
+            float *c = at.c + r * t->p.c_row + q * t->p.c_panel;
+            vf s = sum[r * panels + q];
+            vf_store(c, add ? s : vf_fma(vf_load(c), rescale, s));
+        }
+    }
+}
+
+/* Panels n, n + panels, ... as long as they are whole; returns the next one. */
+static inline __attribute__((always_inline)) int
+tiling_run(int rows, int panels, enum tiling_kind kind, const struct tiling *t, int n)
+{
+    for (; n + panels <= t->panels; n += panels) {
+        if (kind == TILE_SCORES)
+            score_panels(rows, panels, t, n);
+        else
+            value_panels(rows, panels, kind == TILE_ADDED, t, n);
+    }
+    return n;
+}
+
+/* The widest tiles first. */
+static inline __attribute__((always_inline)) void tiling_row(int rows, enum tiling_kind kind,
+                                                             const struct tiling *t)
+{
+    int max = tile_panels(rows), n = tiling_run(rows, max, kind, t, 0);
+    if (max > 4) n = tiling_run(rows, 4, kind, t, n);
+    if (max > 2) n = tiling_run(rows, 2, kind, t, n);
+    if (max > 1) tiling_run(rows, 1, kind, t, n);
+}
+
+/* Up to VF_ROWS rows. Inlined, so that kind and strides are constants. */
+static inline __attribute__((always_inline)) void tiling(int rows, enum tiling_kind kind,
+                                                         const struct tiling *t)
+{
+    switch (rows) {
+    case 1:
+        tiling_row(1, kind, t);
+        break;
+    case 2:
+        tiling_row(2, kind, t);
+        break;
+    case 3:
+        tiling_row(3, kind, t);
+        break;
+    case 4:
+        tiling_row(4, kind, t);
+        break;
+    case 5:
+        tiling_row(5, kind, t);
+        break;
+    case 6:
+        tiling_row(6, kind, t);
+        break;
+    case 7:
+        tiling_row(VF_ROWS < 7 ? 1 : 7, kind, t);
+        break;
+    case 8:
+        tiling_row(VF_ROWS < 8 ? 1 : 8, kind, t);
+        break;
+    case 9:
+        tiling_row(VF_ROWS < 9 ? 1 : 9, kind, t);
+        break;
+    case 10:
+        tiling_row(VF_ROWS < 10 ? 1 : 10, kind, t);
+        break;
+    case 11:
+        tiling_row(VF_ROWS < 11 ? 1 : 11, kind, t);
+        break;
+    case 12:
+        tiling_row(VF_ROWS < 12 ? 1 : 12, kind, t);
+        break;
+    case 13:
+        tiling_row(VF_ROWS < 13 ? 1 : 13, kind, t);
+        break;
+    default:
+        tiling_row(VF_ROWS, kind, t);
+    }
+}
+
+/* scores[r][s] = q[r].k[s], rows ATTEND_BLOCK apart; q [depth][VF_ROWS], of which `rows` are used;
+   keys [panels][depth][16]. most [rows][16]: the greatest score of each lane; NULL: not wanted. */
+static void score_tile(int rows, const float *q, const float *keys, int depth, int panels,
+                       float *scores, float *max)
+{
+    const struct tiling t = {.p = {.depth = depth,
+                                   .a = q,
+                                   .a_row = 1,
+                                   .a_step = VF_ROWS,
+                                   .b = keys,
+                                   .b_panel = (ptrdiff_t)depth * LANES,
+                                   .b_step = LANES,
+                                   .c = scores,
+                                   .c_row = ATTEND_BLOCK,
+                                   .c_panel = LANES},
+                             .panels = panels,
+                             .max = max};
+    tiling(rows, TILE_SCORES, &t);
+}
+
+/* Sums of weights[r][s] values[s] over `keys` keys; o rows of width floats. */
+static inline struct tiling normalizer(const float *weights, const float *values, int keys,
+                                       int width, float *o)
+{
+    return (struct tiling){.p = {.depth = keys,
+                                 .a = weights,
+                                 .a_row = ATTEND_BLOCK,
+                                 .a_step = 1,
+                                 .b = values,
+                                 .b_panel = LANES,
+                                 .b_step = width,
+                                 .c = o,
+                                 .c_row = width,
+                                 .c_panel = LANES},
+                           .panels = width / LANES};
+}
+
+/* o[r] = fade[r] o[r] + sum */
+static void accumulate_tile(int rows, const float *weights, const float *values, int keys,
+                            int width, const float *rescale, float *o)
+{
+    struct tiling t = normalizer(weights, values, keys, width, o);
+    t.rescale = rescale;
+    tiling(rows, TILE_MERGED, &t);
+}
+
+/* o[r] += sum */
+static void add_tile(int rows, const float *weights, const float *values, int keys, int width,
+                     float *o)
+{
+    const struct tiling t = normalizer(weights, values, keys, width, o);
+    tiling(rows, TILE_ADDED, &t);
+}
+
+/* c[s][n] += sum over t of a[t][s] b[t][n]: `rows` of s; a [terms][ATTEND_BLOCK]; b and c rows of
+   width floats. */
+static void transpose_tile(int rows, const float *a, const float *b, int terms, int width, float *c)
+{
+    struct tiling t = normalizer(a, b, terms, width, c);
+    t.p.a_row = 1;
+    t.p.a_step = ATTEND_BLOCK;
+    tiling(rows, TILE_ADDED, &t);
+}

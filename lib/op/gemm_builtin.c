@@ -1,0 +1,174 @@
+/* gemm_builtin.c - the built-in matrix product of a team.
+
+   c is cut into units of some rows and some panels of columns; members draw units by tickets.
+   Within a unit the depth is walked in blocks, each added to what is there: the order of k
+   stays, so how it is cut never changes a bit, and the cuts may depend on machine and team.
+   If b is the transpose of panels, the team turns it block by block: while one half of crew->pack
+   is multiplied, the other is filled with the next block, so there is one barrier per block. In
+   every other form b is read where it lies.
+   Goto and van de Geijn 2008, "Anatomy of high-performance matrix multiplication". */
+#include "op/gemm.h"
+
+#include <string.h>
+
+enum {
+    UNIT_ROWS = 52, /* at most */
+    DEPTH_BLOCK = 512,
+    COPY_DEPTH = 256, /* of a member's own copy of a block of a: 53 KB, as stacks may be small */
+    COPY_FLOATS = UNIT_ROWS * COPY_DEPTH,
+    COPY_STRIDE = 1024, /* a is read where it lies if its rows are not further apart */
+    COPY_EVEN = 256,    /* or not by a multiple of this, */
+    COPY_ROWS = 16,     /* or if there are fewer */
+    PACK_HALF = PACK_FLOATS / 2,
+    PACK_DEPTH = 1024 /* of a block in one half */
+};
+
+/* One block of b: columns [column, column + columns), depth [k, k + depth), in panels. */
+struct block {
+    int column, columns, k, depth;
+    const float *panels;
+    ptrdiff_t panel, step; /* floats from one panel to the next, from one k to the next */
+};
+
+/* How a block of c is cut into units. */
+struct cut {
+    int rows, row_parts, panels, panel_parts;
+};
+
+static int round_up(int n, int grain)
+{
+    return (n + grain - 1) / grain * grain;
+}
+
+/* Units of about 52 rows and 32 panels; fewer panels when that gives a member less than four. */
+static struct cut cut_block(const struct exec_context *exec, const struct gemm *g, int columns)
+{
+    int panels = rapt__parts(columns, LANES), wanted = 4 * exec->team->size;
+    struct cut cut = {.row_parts = rapt__parts(g->rows, UNIT_ROWS)};
+    cut.rows = rapt__parts(g->rows, cut.row_parts);
+    cut.panels = rapt__parts(panels * cut.row_parts, wanted);
+    cut.panels = cut.panels < 8 ? 8 : cut.panels > 32 ? 32 : round_up(cut.panels, 2);
+    cut.panel_parts = rapt__parts(panels, cut.panels);
+    return cut;
+}
+
+/* True if the tiles should read a copy of a: rows far apart by a multiple of many lines would fall
+   into few sets of the nearest cache. */
+static bool wants_copy(const struct gemm *g)
+{
+    ptrdiff_t stride = g->a_step == 1 ? g->a_row : g->a_step;
+    return g->rows >= COPY_ROWS && stride > COPY_STRIDE && stride % COPY_EVEN == 0;
+}
+
+/* Lets the product read a copy of its a. Of the two strides the one that is 1 stays so. */
+static void copy_left(struct product *p, float *copy)
+{
+    bool by_rows = p->a_step == 1;
+    int runs = by_rows ? p->rows : p->depth, run = by_rows ? p->depth : p->rows;
+    ptrdiff_t from = by_rows ? p->a_row : p->a_step;
+    for (int i = 0; i < runs; i++)
+        memcpy(copy + (ptrdiff_t)i * run, p->a + i * from, (size_t)run * sizeof *copy);
+    p->a = copy;
+    p->a_row = by_rows ? run : 1;
+    p->a_step = by_rows ? 1 : run;
+}
+
+/* The product of unit `index` with the whole depth of the block. */
+static void multiply_unit(const struct exec_context *exec, const struct gemm *g,
+                          const struct block *b, const struct cut *cut, int index)
+{
+    _Alignas(64) float copy[COPY_FLOATS];
+    int row = index % cut->row_parts * cut->rows, panel = index / cut->row_parts * cut->panels;
+    bool copies = wants_copy(g);
+    int step = g->rows < COPY_ROWS ? b->depth : copies ? COPY_DEPTH : DEPTH_BLOCK, k = 0;
+    struct product p = {
+        .rows = rapt__smaller(g->rows - row, cut->rows),
+        .columns = rapt__smaller(b->columns - panel * LANES, cut->panels * LANES),
+        .b_panel = b->panel,
+        .b_step = b->step,
+        .c = g->c + row * g->c_row + (b->column / LANES + panel) * g->c_panel,
+        .c_row = g->c_row,
+        .c_panel = g->c_panel,
+    };
+    do {
+        p.depth = rapt__smaller(b->depth - k, step);
+        p.a = g->a + row * g->a_row + (b->k + k) * g->a_step;
+        p.a_row = g->a_row;
+        p.a_step = g->a_step;
+        p.b = b->panels + panel * b->panel + k * b->step;
+        p.add = g->add || b->k + k > 0;
+        p.bias = p.add || !g->bias ? NULL : g->bias + b->column + panel * LANES;
+        if (copies) copy_left(&p, copy);
+        exec->kernels->product(&p);
+        k += step;
+    } while (k < b->depth);
+    if (!g->activated || b->k + b->depth < g->depth) return;
+    float *out = g->activated + (p.c - g->c);
+    for (int r = 0; r < p.rows; r++)
+        exec->kernels->activate(g->activation, p.c + r * p.c_row, out + r * p.c_row,
+                                (size_t)p.columns);
+}
+
+/* Block number `index` of a b that must be turned: down the depth first. NULL panels: no more. */
+static struct block block_at(const struct exec_context *exec, const struct gemm *g, int index)
+{
+    int depth = rapt__smaller(g->depth, PACK_DEPTH);
+    int columns = PACK_HALF / depth / LANES * LANES, down = rapt__parts(g->depth, depth);
+    struct block b = {.column = index / down * columns, .k = index % down * depth};
+    if (b.column >= g->columns) return b;
+    b.columns = rapt__smaller(g->columns - b.column, columns);
+    b.depth = rapt__smaller(g->depth - b.k, depth);
+    b.panels = exec->pack + (ptrdiff_t)(index % 2) * PACK_HALF;
+    b.panel = (ptrdiff_t)b.depth * LANES;
+    b.step = LANES;
+    return b;
+}
+
+/* Turns panels [first, first + count) of a block. */
+static void transpose_block(const struct exec_context *exec, const struct gemm *g,
+                            const struct block *b, int first, int count)
+{
+    exec->kernels->transpose_panels(g->b, g->columns, g->depth, b->k, b->depth,
+                                    b->column / LANES + first, count,
+                                    (float *)b->panels + first * b->panel);
+}
+
+enum { TRANSPOSE_GRAIN = 4 }; /* panels turned at a time */
+
+/* One phase: turns the block `next` and multiplies the block `now`; either may be empty. */
+static void run_phase(const struct exec_context *exec, const struct gemm *g,
+                      const struct block *now, const struct block *next)
+{
+    int panels = rapt__parts(next->columns, LANES), turns = rapt__parts(panels, TRANSPOSE_GRAIN);
+    struct cut cut = {0};
+    if (now->columns) cut = cut_block(exec, g, now->columns);
+    int units = cut.row_parts * cut.panel_parts;
+    for (int t; (t = rapt__team_take(exec->team)) < turns + units;) {
+        int first = t * TRANSPOSE_GRAIN;
+        if (t < turns)
+            transpose_block(exec, g, next, first, rapt__smaller(panels - first, TRANSPOSE_GRAIN));
+        else
+            multiply_unit(exec, g, now, &cut, t - turns);
+    }
+    rapt__team_barrier(exec->team);
+}
+
+void rapt__gemm_builtin(const struct exec_context *exec, const struct gemm *g)
+{
+    if (g->rows == 0 || g->columns == 0) {
+        rapt__team_barrier(exec->team);
+        return;
+    }
+    struct block now = {0}, next = {.columns = g->columns, .depth = g->depth, .panels = g->b};
+    next.panel = g->form == GEMM_ROWS ? LANES : (ptrdiff_t)g->depth * LANES;
+    next.step = g->form == GEMM_ROWS ? g->b_row : LANES;
+    if (g->form != GEMM_TRANSPOSED || g->depth == 0) {
+        run_phase(exec, g, &next, &now);
+        return;
+    }
+    for (int i = 0; i == 0 || now.columns; i++) {
+        next = block_at(exec, g, i);
+        run_phase(exec, g, &now, &next);
+        now = next;
+    }
+}
