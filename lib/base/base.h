@@ -2,6 +2,7 @@
 #ifndef RAPT_LIB_BASE_H
 #define RAPT_LIB_BASE_H
 
+#include "base/util.h"
 #include <rapt/base.h>
 #include <stdbool.h>
 

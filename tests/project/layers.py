@@ -19,6 +19,7 @@ BELOW = {  # layers each layer may use
 }
 INTERFACES = {layer: {f"{layer}.h"} for layer in BELOW}
 INTERFACES["kernel"].add("flash.h")  # the problem of the attention kernels
+INTERFACES["base"].add("util.h")  # for kernels, which need nothing else of it
 
 PUBLIC = {  # public headers each layer may use
     "base": {"base.h"},
