@@ -12,6 +12,21 @@
 rapt_status rapt__fail(rapt_message *why, rapt_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* ---- struct.c: public structs whose first member is `size_t size`, set by the caller to sizeof
+   ---- So that they can grow, such a struct ends without padding, and 0 is the default of every
+   field.
+ */
+
+/* The caller's struct `given` as the library's own, of own_size bytes: fields it is too short for
+   are 0, and own's size is own_size. RAPT_BAD_ARGUMENT, own unchanged: given is NULL, its size was
+   not set, or it is longer than own and not 0 there. `name` is the type, for messages. */
+rapt_status rapt__struct_read(void *own, size_t own_size, const void *given, const char *name,
+                              rapt_message *why);
+/* The other way, for results: writes as much of own as given's size holds, 0 where given is longer;
+   given's size stays. RAPT_BAD_ARGUMENT, given unchanged: NULL, or its size was not set. */
+rapt_status rapt__struct_write(void *given, const void *own, size_t own_size, const char *name,
+                               rapt_message *why);
+
 /* ---- memory.c ---- */
 
 /* The allocator itself, or the default one if NULL. */

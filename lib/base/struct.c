@@ -1,0 +1,50 @@
+/* struct.c - size-first public structs: from the caller's version of a struct to the library's own,
+   and back. A program compiled against an older header hands in a shorter struct: what it lacks
+   reads as 0, the default. One compiled against a newer header hands in a longer one, which is
+   accepted as long as what this library does not know is 0. */
+#include "base/base.h"
+
+#include <string.h>
+
+/* A size beyond this is no newer version but a size that was never set. */
+#define STRUCT_SIZE_MAX 65536
+
+static bool is_zero(const unsigned char *bytes, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (bytes[i]) return false;
+    return true;
+}
+
+rapt_status rapt__struct_read(void *own, size_t own_size, const void *given, const char *name,
+                              rapt_message *why)
+{
+    if (!given) return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL", name);
+    size_t size;
+    memcpy(&size, given, sizeof size);
+    if (size < sizeof size)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: set size to sizeof(%s)", name, name);
+    size_t known = rapt__min_size(size, own_size);
+    if (size > STRUCT_SIZE_MAX || !is_zero((const unsigned char *)given + known, size - known))
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "%s: size %zu, of which this library knows %zu: the rest must be 0", name,
+                          size, own_size);
+    memset(own, 0, own_size);
+    memcpy(own, given, known);
+    memcpy(own, &own_size, sizeof own_size);
+    return RAPT_OK;
+}
+
+rapt_status rapt__struct_write(void *given, const void *own, size_t own_size, const char *name,
+                               rapt_message *why)
+{
+    if (!given) return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL", name);
+    size_t size;
+    memcpy(&size, given, sizeof size);
+    if (size < sizeof size || size > STRUCT_SIZE_MAX)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: set size to sizeof(%s)", name, name);
+    size_t known = rapt__min_size(size, own_size);
+    memcpy((char *)given + sizeof size, (const char *)own + sizeof size, known - sizeof size);
+    memset((char *)given + known, 0, size - known);
+    return RAPT_OK;
+}
