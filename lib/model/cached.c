@@ -40,7 +40,7 @@ void rapt__cross_append(const struct exec_context *c, const struct stack *s, int
                         const struct cache_state *state, const float *states, int rows,
                         const int *starts)
 {
-    const struct sublayer *u = &s->memory->sublayers[PART_CROSS];
+    const struct sublayer *u = rapt__sublayer_of(s, 0, PART_CROSS);
     const rapt_attention spec = rapt__attention_spec(s, layer, true, false);
     struct linear project = rapt__linear_at(&rapt__offsets_of(s, layer, true)->kv, s->block);
     struct heads h = rapt__heads_at(&s->model->config, true, NULL, u->kv);
@@ -63,9 +63,9 @@ static void prepare_queries(struct team *team, const struct step *s, const rapt_
     if (s->u->centers) rapt__score_centers(team, spec, packed, &rows, state->counts, s->u->centers);
 }
 
-struct cached_queries rapt__queries_of(const struct stack *s, const struct rows *rows,
-                                       const struct stack_caches *caches, const struct sublayer *u,
-                                       int layer, bool cross)
+static struct cached_queries queries_of(const struct stack *s, const struct rows *rows,
+                                        const struct stack_caches *caches, const struct sublayer *u,
+                                        int layer, bool cross)
 {
     const rapt_config *c = &s->model->config;
     const struct cache_state *state = cross ? &caches->cross : &caches->self;
@@ -86,11 +86,6 @@ struct cached_queries rapt__queries_of(const struct stack *s, const struct rows 
     return q;
 }
 
-rapt_attention rapt__cached_spec(const struct stack *s, int layer, bool cross)
-{
-    return rapt__attention_spec(s, layer, cross, false);
-}
-
 void rapt__attend_cached(const struct exec_context *c, const struct step *s, bool cross)
 {
     const struct stack_caches *caches = s->pass->caches;
@@ -102,7 +97,19 @@ void rapt__attend_cached(const struct exec_context *c, const struct step *s, boo
         append(c->team, &spec, state, s->layer, caches->past, rows->starts, &h,
                s->u->projected_keys);
     prepare_queries(c->team, s, &spec, state, &h);
-    struct cached_queries q = rapt__queries_of(s->stack, rows, caches, s->u, s->layer, cross);
+    struct cached_queries q = queries_of(s->stack, rows, caches, s->u, s->layer, cross);
     q.spec = &spec;
     rapt__cache_attend(c->team, &state->caches[s->layer], &q, s->stack->attention_workspace);
+}
+
+void rapt__cross_weights(const struct stack *s, const struct rows *rows,
+                         const struct stack_caches *caches, int layer, int head, int sequence,
+                         int row, float share, float *weights)
+{
+    const struct sublayer *u = rapt__sublayer_of(s, layer, PART_CROSS);
+    const rapt_attention spec = rapt__attention_spec(s, layer, true, false);
+    struct cached_queries q = queries_of(s, rows, caches, u, layer, true);
+    q.spec = &spec;
+    rapt__cache_weights(&caches->cross.caches[layer], &q, sequence, row, head, share, weights,
+                        s->attention_workspace);
 }

@@ -162,8 +162,10 @@ struct sublayer {
     struct norm_saved saved; /* of that norm */
 };
 
+enum part { PART_SELF, PART_CROSS, PART_FEEDFORWARD };
+
 struct stack_memory {
-    struct sublayer *sublayers; /* count of them */
+    struct sublayer *sublayers; /* count of them: layer by layer, the parts a layer has */
     int count;
     float *embedded; /* [rows][D] */
     float *first;    /* pre-norm: [rows][D] the norm of embedded */
@@ -219,6 +221,9 @@ struct pass {
 void rapt__stack_layout(struct stack_memory *memory, const rapt_config *config, bool decoder,
                         int rows, int source_rows, bool keep, struct arena *arena);
 
+/* The memory of that sublayer; NULL: the layers have no such part. */
+struct sublayer *rapt__sublayer_of(const struct stack *s, int layer, enum part part);
+
 /* ids through embedding and all layers; returns the last output [rows][D]. */
 const float *rapt__stack_forward(const struct exec_context *c, const struct stack *s,
                                  const struct pass *p);
@@ -236,13 +241,15 @@ struct step { /* the sublayer of a pass */
     struct sublayer *u;
     const float *in; /* [rows][D] */
 };
-enum part { PART_SELF, PART_CROSS, PART_FEEDFORWARD };
 void rapt__sublayer_forward(const struct exec_context *c, const struct step *s, enum part part);
 /* From dy, the gradient of u->y, to din: din = or, if add, += the gradient of in. dy may be din. */
 void rapt__sublayer_backward(const struct exec_context *c, const struct step *s, enum part part,
                              const float *dy, float *din, bool add, float *dstates,
                              float *gradients);
-struct dropout rapt__site(const struct drop *drop, float share, bool decoder, int index, int site);
+/* Dropout of one place of a pass: keys differ by half, sublayer (-1: the embedding) and site. */
+enum site { SITE_RESIDUAL, SITE_ATTENTION, SITE_HIDDEN, SITES };
+struct dropout rapt__site(const struct drop *drop, float share, bool decoder, int index,
+                          enum site site);
 
 /* ---- cached.c: attention of the decoder in use ---- */
 /* Keys and values of sources for one layer of the decoder go into its cache. starts: of all
@@ -253,12 +260,13 @@ void rapt__cross_append(const struct exec_context *c, const struct stack *s, int
 /* Packs what scores have learned, of all layers. */
 void rapt__scores_pack(struct team *team, const struct stack *s, const struct cache_state *state,
                        bool cross);
-/* What the queries of a layer ask their cache, once rapt__sublayer_forward has prepared them; like
-   is left to the caller, who takes it from the second. */
-struct cached_queries rapt__queries_of(const struct stack *s, const struct rows *rows,
-                                       const struct stack_caches *caches, const struct sublayer *u,
-                                       int layer, bool cross);
-rapt_attention rapt__cached_spec(const struct stack *s, int layer, bool cross);
+/* After a pass of the decoder: the cross-attention weights of one of its rows (of target
+   `sequence`) in one layer and head, times share, are added to weights [keys of its source]. A pass
+   keeps what this needs of every layer until the next one. One thread; its memory is
+   s->attention_workspace. */
+void rapt__cross_weights(const struct stack *s, const struct rows *rows,
+                         const struct stack_caches *caches, int layer, int head, int sequence,
+                         int row, float share, float *weights);
 
 /* The output matrix as an op reads it. */
 struct linear rapt__linear_at(const struct linear_offsets *offset, const float *block);

@@ -19,6 +19,14 @@ static int parts_of(const rapt_config *c, bool decoder, enum part parts[3])
     return n;
 }
 
+struct sublayer *rapt__sublayer_of(const struct stack *s, int layer, enum part part)
+{
+    enum part parts[3];
+    int n = parts_of(&s->model->config, s->decoder, parts), i = 0;
+    while (i < n && parts[i] != part) i++;
+    return i < n ? &s->memory->sublayers[layer * n + i] : NULL;
+}
+
 /* Of the queries of cached attention: q', centers and lse, if `part` has them. */
 static void queries_layout(struct sublayer *u, const rapt_attention *spec, size_t rows,
                            struct arena *arena)
@@ -209,9 +217,8 @@ static struct embedding embedding_of(const struct chain *chain, const struct sta
                               .scale = c->plain_embedding ? 1 : (float)sqrt((double)c->width)};
 }
 
-enum { SITE_RESIDUAL, SITE_ATTENTION, SITE_HIDDEN, SITES };
-
-struct dropout rapt__site(const struct drop *drop, float share, bool decoder, int index, int site)
+struct dropout rapt__site(const struct drop *drop, float share, bool decoder, int index,
+                          enum site site)
 {
     uint64_t word = ((uint64_t)(unsigned)(index + 1) * SITES + (unsigned)site) * 2 + decoder;
     return rapt__dropout(share, rapt__mix(drop->key, word));

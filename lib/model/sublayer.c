@@ -6,8 +6,6 @@
        feedforward(x) = activation(x W1' + b1) W2' + b2 */
 #include "model/sublayer.h"
 
-enum { SITE_ATTENTION = 1, SITE_HIDDEN = 2 };
-
 struct linear rapt__linear_at(const struct linear_offsets *offset, const float *block)
 {
     return (struct linear){block + offset->weight, offset->bias ? block + offset->bias : NULL,

@@ -7,16 +7,10 @@
 static void add_head(rapt_session *s, int i, int row, int layer, int head, float share,
                      float *weights)
 {
-    int parts = s->model->config.ffn_width ? 3 : 2;
-    const struct sublayer *u = &s->decoder.sublayers[layer * parts + PART_CROSS];
     const struct stack stack = rapt__session_stack(s, true);
     const struct stack_caches caches = rapt__session_caches(s);
     const struct rows rows = {s->targets, s->target_rows, s->target_starts, 0};
-    struct cached_queries q = rapt__queries_of(&stack, &rows, &caches, u, layer, true);
-    const rapt_attention spec = rapt__cached_spec(&stack, layer, true);
-    q.spec = &spec;
-    rapt__cache_weights(&s->cross.caches[layer], &q, i, row, head, share, weights,
-                        s->attention_workspace);
+    rapt__cross_weights(&stack, &rows, &caches, layer, head, i, row, share, weights);
 }
 
 static void add_row(rapt_session *s, int i, int row, int layer, int head, float *weights)

@@ -116,8 +116,6 @@ static void test_every_parameter(void **state)
 /* ---- dropout: the places' keys come from rapt__site, the bits from the oracle's own Philox ----
  */
 
-enum { RESIDUAL, ATTENTION, HIDDEN };
-
 struct keys {
     struct drop drop;
 };
@@ -136,19 +134,19 @@ static double element(const struct keys *k, float share, int decoder, int sublay
 static double output(const void *user, int decoder, int sublayer, int row, int column)
 {
     const struct keys *k = user;
-    return element(k, k->drop.share, decoder, sublayer, RESIDUAL, row, column);
+    return element(k, k->drop.share, decoder, sublayer, SITE_RESIDUAL, row, column);
 }
 
 static double hidden(const void *user, int decoder, int sublayer, int row, int column)
 {
     const struct keys *k = user;
-    return element(k, k->drop.hidden, decoder, sublayer, HIDDEN, row, column);
+    return element(k, k->drop.hidden, decoder, sublayer, SITE_HIDDEN, row, column);
 }
 
 static uint64_t seed(const void *user, int decoder, int sublayer)
 {
     const struct keys *k = user;
-    return rapt__site(&k->drop, 0, decoder, sublayer, ATTENTION).key;
+    return rapt__site(&k->drop, 0, decoder, sublayer, SITE_ATTENTION).key;
 }
 
 static void test_dropout(void **state)
