@@ -139,30 +139,25 @@ static void cost_attend(const struct kernels *k, double *reads, double *writes, 
 /* All of a block's steps but packing. Its gradients grow, which costs no time. */
 static void run_attend_backward(const struct kernels *k, struct tile_data *d)
 {
-    struct attend_backward b = {.step = ATTEND_KEYS,
-                                .keys = ATTEND_BLOCK,
-                                .key_width = WIDTH,
-                                .value_width = WIDTH,
-                                .key_panels = d->keys,
-                                .value_panels = d->values,
-                                .key_rows = d->key_rows,
-                                .row = d->row,
-                                .rows = ATTEND_ROWS,
-                                .q_slots = d->q_slots,
-                                .dout_slots = d->dout_slots,
-                                .q_rows = d->q,
-                                .dout_rows = d->out,
-                                .lse = d->lse,
-                                .delta = d->lse,
-                                .scale = 0.2f,
-                                .weights = d->weights,
-                                .dscores = d->dscores,
-                                .dq = d->dq,
-                                .dk = d->dk,
-                                .dv = d->dv};
-    k->attend_backward(&b);
-    b.step = ATTEND_QUERIES;
-    k->attend_backward(&b);
+    const struct attend_block block = {
+        .row = d->row, .rows = ATTEND_ROWS, .keys = ATTEND_BLOCK, .key_width = WIDTH};
+    const struct attend_weights weights = {.q_slots = d->q_slots,
+                                           .key_panels = d->keys,
+                                           .lse = d->lse,
+                                           .scale = 0.2f,
+                                           .weights = d->weights};
+    const struct attend_dkv dkv = {.value_width = WIDTH,
+                                   .dout_slots = d->dout_slots,
+                                   .value_panels = d->values,
+                                   .q_rows = d->q,
+                                   .dout_rows = d->out,
+                                   .delta = d->lse,
+                                   .dscores = d->dscores,
+                                   .dk = d->dk,
+                                   .dv = d->dv};
+    const struct attend_dq dq = {d->key_rows, d->dscores, d->dq};
+    k->attend_dkv(&block, &weights, &dkv);
+    k->attend_dq(&block, &dq);
 }
 static void cost_attend_backward(const struct kernels *k, double *reads, double *writes,
                                  double *operations)

@@ -3,8 +3,8 @@
    Keys are kept in panels of 16, [keys / 16][key width][16], so that sixteen scores come out of
    one vector; values as rows of whole vectors, [keys][padded value width]. Lanes behind the last
    key may hold anything: no row sees them. */
-#ifndef RAPT_LIB_TILE_H
-#define RAPT_LIB_TILE_H
+#ifndef RAPT_LIB_FLASH_H
+#define RAPT_LIB_FLASH_H
 
 #include "kernel/kernel.h"
 
@@ -54,39 +54,47 @@ static inline size_t rapt__attend_workspace(int key_width, int value_width)
            (size_t)(ATTEND_ROWS + LANES) * (size_t)rapt__padded(value_width);
 }
 
-/* A block of queries and keys, backward:
+/* Backward, a block of queries against a block of keys at a time:
 
        p = e^(x - lse)    dp = dout.v    ds = p (dp - delta)    delta = dout.out
        dv += p dout       dk += scale ds q      dq += scale ds k      dbias += ds
 
-   in steps. p and ds of hidden keys are exactly 0. */
-enum attend_step {
-    ATTEND_PACK,    /* q_slots and dout_slots from q_rows and dout_rows, once for all keys */
-    ATTEND_WEIGHTS, /* p to weights */
-    ATTEND_KEYS,    /* the same, then scale ds to dscores, and dk, dv, dbias */
-    ATTEND_QUERIES  /* dq from dscores */
+   p and ds of hidden keys are exactly 0. Four kernels: attend_pack once for each block of queries,
+   then for each block of keys attend_weights (p alone) or attend_dkv (p, ds, dk, dv and dbias),
+   and attend_dq. */
+struct attend_block {
+    const struct attend_row *row; /* [rows]; q, out, lse are not read */
+    int rows;                     /* 1 .. ATTEND_ROWS */
+    int key, keys;                /* key, key + 1, ... of the sequence; at most ATTEND_BLOCK */
+    int key_width;
+    bool non_finite; /* infinity or NaN in q, dout or keys; attend_weights does not read it */
 };
 
-struct attend_backward {
-    enum attend_step step;
-    int key, keys; /* key, key + 1, ... of the sequence; at most ATTEND_BLOCK */
-    int key_width, value_width;
-    const float *key_panels;      /* [panels][key_width][16] */
-    const float *value_panels;    /* [panels][value_width][16] */
-    const float *key_rows;        /* [keys][padded key_width] */
-    const struct attend_row *row; /* [rows]; q, out, lse are not used */
-    int rows;                     /* at most ATTEND_ROWS */
-    float *q_slots, *dout_slots;  /* [ATTEND_SLOTS * key_width], [.. * value_width] */
-    const float *q_rows;          /* [rows][padded key_width] */
-    const float *dout_rows;       /* [rows][padded value_width] */
-    const float *lse, *delta;     /* [rows] */
-    bool non_finite;              /* infinity or NaN in q, dout or keys */
+struct attend_weights {
+    const float *q_slots;    /* of attend_pack */
+    const float *key_panels; /* [panels][key_width][16] */
+    const float *lse;        /* [rows] */
     float scale;
+    float *weights; /* [rows][ATTEND_BLOCK] p; after attend_dkv with dropout, as values got it */
+};
+
+struct attend_dkv {
+    int value_width;
+    const float *dout_slots;   /* of attend_pack */
+    const float *value_panels; /* [panels][value_width][16] */
+    const float *q_rows;       /* [rows][padded key_width] */
+    const float *dout_rows;    /* [rows][padded value_width] */
+    const float *delta;        /* [rows] */
     uint32_t drop_below;
     float drop_scale;
-    float *weights, *dscores; /* [rows][ATTEND_BLOCK] */
-    float *dq;                /* [rows][padded key_width] */
-    float *dk, *dv;           /* [keys][padded key_width], [keys][padded value_width] */
+    float *dscores; /* [rows][ATTEND_BLOCK] scale ds */
+    float *dk, *dv; /* [keys][padded key_width], [keys][padded value_width]; added to */
+};
+
+struct attend_dq {
+    const float *key_rows; /* [keys][padded key_width] */
+    const float *dscores;  /* of attend_dkv */
+    float *dq;             /* [rows][padded key_width]; added to */
 };
 
 #endif

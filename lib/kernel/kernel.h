@@ -66,9 +66,12 @@ struct additive_gradients {
     ptrdiff_t keys_panel, keys_step;
 };
 
-/* One query tile of attention; see kernel/flash.c. Declared in kernel/flash.h. */
+/* Attention of a block of queries, forward and backward: kernel/flash.h. */
 struct attend;
-struct attend_backward;
+struct attend_block;
+struct attend_weights;
+struct attend_dkv;
+struct attend_dq;
 
 struct kernels {
     const char *name; /* "avx512" */
@@ -144,19 +147,25 @@ struct kernels {
     void (*additive_row_backward)(const struct additive *a, const float *dx,
                                   const struct additive_gradients *d);
 
-    /* weigh.c: y[j] += sum over s < n of w[s] x[s][j], and y[s][j] += w[s] x[j]; rows ld apart */
+    /* gemv.c: y[j] += sum over s < n of w[s] x[s][j], and y[s][j] += w[s] x[j]; rows ld apart */
     void (*gemv)(const float *w, int n, const float *x, ptrdiff_t ld, int width, float *y);
     void (*rank1_update)(const float *w, int n, const float *x, int width, float *y, ptrdiff_t ld);
 
     /* adam.c: moments and parameters of a span */
     void (*adam_span)(const struct adam *a, float *p, const float *g, float *m, float *v, size_t n);
 
-    /* tile.c, tile_backward.c */
+    /* flash.c, flash_backward.c */
     /* Rows of width floats, ld apart, as rows filled up to whole vectors with 0; true if one of
        the floats is infinite or NaN. */
     bool (*pad_rows)(const float *x, ptrdiff_t ld, int rows, int width, float *to);
     void (*attend)(const struct attend *a);
-    void (*attend_backward)(const struct attend_backward *a);
+    /* Rows that pad_rows filled up, times sign, as slots: [ATTEND_SLOTS * width]. sign: of the
+       scale for queries, 1 for gradients of outputs. */
+    void (*attend_pack)(const float *from, int rows, int width, float sign, float *slots);
+    void (*attend_weights)(const struct attend_block *b, const struct attend_weights *w);
+    void (*attend_dkv)(const struct attend_block *b, const struct attend_weights *w,
+                       const struct attend_dkv *d);
+    void (*attend_dq)(const struct attend_block *b, const struct attend_dq *d);
 };
 
 /* ---- choose.c ---- */

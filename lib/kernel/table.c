@@ -59,5 +59,8 @@ const struct kernels TABLE_NAME(RAPT_ISA) = {
     .adam_span = adam_span,
     .pad_rows = pad_rows,
     .attend = attend,
-    .attend_backward = attend_backward,
+    .attend_pack = attend_pack,
+    .attend_weights = attend_weights,
+    .attend_dkv = attend_dkv,
+    .attend_dq = attend_dq,
 };

@@ -74,27 +74,6 @@ static struct chunk chunk_of(const struct pair *p, int i)
     return c;
 }
 
-/* What all steps of a chunk have in common. */
-static struct attend_backward task_of(const struct pair *p, const struct chunk *c)
-{
-    const rapt_attention *a = p->f->a;
-    struct dropout drop = rapt__dropout(a->dropout, 0);
-    return (struct attend_backward){.key_width = p->f->c->width,
-                                    .value_width = a->value_width,
-                                    .rows = c->rows,
-                                    .q_slots = c->q_slots,
-                                    .dout_slots = c->dout_slots,
-                                    .q_rows = c->q_rows,
-                                    .dout_rows = c->dout_rows,
-                                    .lse = c->lse,
-                                    .delta = c->delta,
-                                    .non_finite = *c->non_finite,
-                                    .scale = p->f->c->scale,
-                                    .drop_below = drop.below,
-                                    .drop_scale = drop.scale,
-                                    .dq = c->dq};
-}
-
 /* Copies a block of queries and what belongs to them; dq = 0. */
 static void pack_chunk(const struct pair *p, int i)
 {
@@ -115,9 +94,8 @@ static void pack_chunk(const struct pair *p, int i)
         c.lse[r] = lse[r];
         c.delta[r] = f->kernels->dot(dout + r * a->out.row, out + r * a->out.row, a->value_width);
     }
-    struct attend_backward task = task_of(p, &c);
-    task.step = ATTEND_PACK;
-    f->kernels->attend_backward(&task);
+    f->kernels->attend_pack(c.q_rows, c.rows, f->c->width, f->c->scale < 0 ? -1.f : 1.f, c.q_slots);
+    f->kernels->attend_pack(c.dout_rows, c.rows, a->value_width, 1, c.dout_slots);
 }
 
 /* Adds dq of a block of queries to the caller's. */
@@ -214,24 +192,47 @@ static void wait_until(const atomic_int *done, int column)
         rapt__team_rest(i);
 }
 
+/* p, ds, dk, dv and dbias of a block of the table. */
+static void do_keys(const struct backward *f, const struct attend_block *block,
+                    const struct chunk *c, const struct column *column)
+{
+    struct dropout drop = rapt__dropout(f->a->dropout, 0);
+    const struct attend_weights weights = {.q_slots = c->q_slots,
+                                           .key_panels = column->key_panels,
+                                           .lse = c->lse,
+                                           .scale = f->c->scale,
+                                           .weights = column->weights};
+    const struct attend_dkv dkv = {.value_width = f->a->value_width,
+                                   .dout_slots = c->dout_slots,
+                                   .value_panels = column->value_panels,
+                                   .q_rows = c->q_rows,
+                                   .dout_rows = c->dout_rows,
+                                   .delta = c->delta,
+                                   .drop_below = drop.below,
+                                   .drop_scale = drop.scale,
+                                   .dscores = column->dscores,
+                                   .dk = column->dk,
+                                   .dv = column->dv};
+    f->kernels->attend_dkv(block, &weights, &dkv);
+}
+
 /* One block of the table: queries i, keys j. */
 static void do_block(const struct pair *p, int i, int j, const struct column *column)
 {
+    const struct backward *f = p->f;
     struct attend_row row[ATTEND_ROWS];
     struct chunk c = chunk_of(p, i);
     bool any = look(p, &c, column, row);
-    struct attend_backward task = task_of(p, &c);
-    task.step = ATTEND_KEYS;
-    task.row = row;
-    task.key = column->key, task.keys = column->keys;
-    task.non_finite |= column->non_finite;
-    task.key_panels = column->key_panels, task.value_panels = column->value_panels;
-    task.key_rows = column->key_rows, task.dk = column->dk, task.dv = column->dv;
-    task.weights = column->weights, task.dscores = column->dscores;
-    if (any) p->f->kernels->attend_backward(&task);
+    const struct attend_block block = {.row = row,
+                                       .rows = c.rows,
+                                       .key = column->key,
+                                       .keys = column->keys,
+                                       .key_width = f->c->width,
+                                       .non_finite = *c.non_finite || column->non_finite};
+    const struct attend_dq dq = {column->key_rows, column->dscores, c.dq};
+    if (any) do_keys(f, &block, &c, column);
     wait_until(c.done, j);
-    task.step = ATTEND_QUERIES;
-    if (any && p->f->d->q) p->f->kernels->attend_backward(&task);
+    if (any && f->d->q) f->kernels->attend_dq(&block, &dq);
     atomic_store_explicit(c.done, j + 1, memory_order_release);
 }
 

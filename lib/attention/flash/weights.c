@@ -24,21 +24,15 @@ static void rebuild_rows(const struct weights *w, int first, int rows, float *mi
     int width = w->c->width;
     float *q_slots = mine, *q_rows = q_slots + ATTEND_SLOTS * width;
     float *panels = q_rows + ATTEND_ROWS * rapt__padded(width);
-    struct attend_backward task = {.step = ATTEND_PACK,
-                                   .key_width = width,
-                                   .row = row,
-                                   .rows = rows,
-                                   .q_slots = q_slots,
-                                   .dout_slots = q_slots,
-                                   .q_rows = q_rows,
-                                   .key_panels = panels,
-                                   .lse = w->lse + first,
-                                   .scale = w->c->scale,
-                                   .weights = panels + ATTEND_BLOCK * width};
+    struct attend_block block = {.row = row, .rows = rows, .key_width = width};
+    const struct attend_weights task = {.q_slots = q_slots,
+                                        .key_panels = panels,
+                                        .lse = w->lse + first,
+                                        .scale = w->c->scale,
+                                        .weights = panels + ATTEND_BLOCK * width};
     w->kernels->pad_rows(w->q + first * w->c->q_stride.row, w->c->q_stride.row, rows, width,
                          q_rows);
-    w->kernels->attend_backward(&task);
-    task.step = ATTEND_WEIGHTS;
+    w->kernels->attend_pack(q_rows, rows, width, task.scale < 0 ? -1.f : 1.f, q_slots);
     for (int r = 0; r < rows; r++) {
         row[r] = (struct attend_row){0};
         rapt__mask_row(a, &w->b, w->head, first + r, row + r);
@@ -49,10 +43,10 @@ static void rebuild_rows(const struct weights *w, int first, int rows, float *mi
     memset(to, 0, (size_t)rows * keys * sizeof *to);
     for (int key = 0; key < w->b.existing; key += ATTEND_BLOCK) {
         int left = w->b.existing - key, n = left < ATTEND_BLOCK ? left : ATTEND_BLOCK;
-        task.key = key, task.keys = n;
+        block.key = key, block.keys = n;
         w->kernels->pack_columns(w->k + key * w->c->k_stride.row, w->c->k_stride.row, n, width, 1,
                                  0, (n + LANES - 1) / LANES, panels);
-        w->kernels->attend_backward(&task);
+        w->kernels->attend_weights(&block, &task);
         for (int r = 0; r < rows; r++)
             memcpy(to + (size_t)r * keys + key, task.weights + r * ATTEND_BLOCK,
                    (size_t)n * sizeof *to);
