@@ -99,14 +99,16 @@ static rapt_status check_there(const char *field, const void *array, const char 
     return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is not given, but %s needs it", field, who);
 }
 
-static rapt_status check_additive(const rapt_attention *a, const char *name, rapt_message *why)
+static rapt_status check_additive(const rapt_attention *a, const struct score *score,
+                                  rapt_message *why)
 {
+    const char *name = score->name;
     const rapt_learned *l = &a->learned;
     rapt_status s = check_width("learned.hidden", l->hidden, why);
     if (s == RAPT_OK) s = check_there("learned.query_weight", l->query_weight, name, why);
     if (s == RAPT_OK) s = check_there("learned.key_weight", l->key_weight, name, why);
     if (s == RAPT_OK) s = check_there("learned.hidden_vector", l->hidden_vector, name, why);
-    if (s != RAPT_OK || a->score == RAPT_SCORE_ADDITIVE) return s;
+    if (s != RAPT_OK || !score->recurrent) return s;
     s = check_width("learned.channels", l->channels, why);
     if (s == RAPT_OK) s = check_width("learned.taps", l->filter_width, why);
     if (s == RAPT_OK && l->filter_width % 2 == 0)
@@ -121,7 +123,7 @@ static rapt_status check_score(const rapt_attention *a, rapt_message *why)
     if ((unsigned)a->score >= RAPT_SCORE_COUNT) return bad(why, "score", a->score, "a rapt_score");
     const struct score *score = rapt__score(a->score);
     const rapt_learned *l = &a->learned;
-    if (score->additive) return check_additive(a, score->name, why);
+    if (score->additive) return check_additive(a, score, why);
     if (score->keyless) {
         if (l->positions < a->keys)
             return bad(why, "learned.positions", l->positions, "no less than keys");
@@ -142,7 +144,7 @@ static rapt_status check_locality(const rapt_attention *a, rapt_message *why)
     const char *name = rapt_locality_name(a->locality);
     if (!(a->radius > 0) || !isfinite(a->radius))
         return bad(why, "radius", (double)a->radius, "above 0");
-    if (a->locality == RAPT_LOCALITY_LOCAL_M) return check_causal_alignment(a, name, why);
+    if (rapt__locality_windowed(a)) return check_causal_alignment(a, name, why);
     rapt_status s = check_width("learned.center_hidden", a->learned.center_hidden, why);
     if (s == RAPT_OK) s = check_there("learned.center_weight", a->learned.center_weight, name, why);
     if (s == RAPT_OK) s = check_there("learned.center_vector", a->learned.center_vector, name, why);

@@ -6,9 +6,8 @@ static const struct score_choice all = {-1, -1};
 
 bool rapt__flash_supports_problem(const rapt_attention *a)
 {
-    return a->normalizer == RAPT_NORMALIZER_SOFTMAX && a->locality != RAPT_LOCALITY_LOCAL_P &&
-           a->cap == 0 && !rapt__score(a->score)->additive &&
-           !(a->mask.bias && rapt__relative_wanted(a));
+    return a->normalizer == RAPT_NORMALIZER_SOFTMAX && !rapt__locality_centered(a) && a->cap == 0 &&
+           !rapt__score_additive(a) && !(a->mask.bias && rapt__relative_wanted(a));
 }
 
 bool rapt__flash_supports(const struct projected *c)

@@ -39,7 +39,7 @@ void rapt__mask_row(const rapt_attention *a, const struct sequence *b, int h, in
         row->high = clamp(position + m->after + 1, 0, b->existing);
     }
     if (m->causal) row->high = clamp(position + 1, 0, row->high);
-    if (a->locality == RAPT_LOCALITY_LOCAL_M) rapt__narrow(row, position, (double)a->radius);
+    if (rapt__locality_windowed(a)) rapt__narrow(row, position, (double)a->radius);
     if (row->low >= row->high) row->low = row->high = 0;
     row->allowed = m->allowed ? m->allowed + mask_at(&m->allowed_stride, b->index, h, t) : NULL;
     row->bias = m->bias ? m->bias + mask_at(&m->bias_stride, b->index, h, t) : NULL;

@@ -7,7 +7,9 @@
 #include "kernel/flash.h"
 #include "kernel/kernel.h"
 
-/* ---- score.c ---- */
+/* ---- score.c, local.c: beside rapt__score_recurrent and rapt__locality_centered ---- */
+bool rapt__score_additive(const rapt_attention *a); /* hidden_vector . tanh(...), no dot product */
+bool rapt__locality_windowed(const rapt_attention *a); /* local-m: around the query's position */
 float rapt__score_scale(rapt_score score, float scale, int key_width); /* scale 0: its own */
 
 /* ---- problem.c ---- */

@@ -34,7 +34,7 @@ static void queries_layout(struct sublayer *u, const rapt_attention *spec, size_
     size_t H = (size_t)spec->heads;
     if (rapt__score_changes(spec, false))
         u->projected_q = rapt__arena_floats(arena, rows, H * (size_t)rapt__score_width(spec));
-    if (spec->locality == RAPT_LOCALITY_LOCAL_P) u->centers = rapt__arena_floats(arena, rows, H);
+    if (rapt__locality_centered(spec)) u->centers = rapt__arena_floats(arena, rows, H);
     u->lse = rapt__arena_floats(arena, rows, H);
 }
 
@@ -49,7 +49,7 @@ static void cached_layout(struct sublayer *u, const rapt_config *c, enum part pa
     if (rapt__score_changes(&spec, true))
         u->projected_keys = rapt__arena_floats(arena, part == PART_CROSS ? source_rows : rows,
                                                (size_t)rapt__key_heads(c) * W);
-    if (spec.locality == RAPT_LOCALITY_LOCAL_P)
+    if (rapt__locality_centered(&spec))
         u->center_hidden = rapt__arena_floats(arena, rows, H * (size_t)spec.learned.center_hidden);
 }
 

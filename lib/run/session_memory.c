@@ -56,19 +56,19 @@ static void lay_out_cache_state(rapt_session *s, struct cache_state *state, bool
     size_t layers = (size_t)s->model->layout.decoder.count;
     int slots = s->limits.batch * s->limits.beams;
     bool changes = rapt__score_changes(&spec, false) || rapt__score_changes(&spec, true) ||
-                   spec.locality == RAPT_LOCALITY_LOCAL_P;
+                   rapt__locality_centered(&spec);
     *state = (struct cache_state){.packed_size = changes ? rapt__score_packed(&spec) + LANES : 0};
     state->packed_size = state->packed_size / LANES * LANES;
     state->caches = rapt__arena_take(arena, layers, sizeof *state->caches);
     state->packed = rapt__arena_floats(arena, layers, state->packed_size);
-    bool aware = spec.score == RAPT_SCORE_LOCATION_AWARE;
-    if (aware) state->history = rapt__arena_take(arena, layers, sizeof *state->history);
+    bool recurrent = rapt__score_recurrent(&spec);
+    if (recurrent) state->history = rapt__arena_take(arena, layers, sizeof *state->history);
     for (size_t i = 0; i < layers; i++) {
         struct cache cache;
         struct attention_history look;
         rapt__cache_layout(state->caches ? &state->caches[i] : &cache, sequences, s->capacity,
                            rapt__key_heads(c), rapt__score_width(&spec), spec.value_width, arena);
-        if (aware)
+        if (recurrent)
             rapt__history_layout(state->history ? &state->history[i] : &look, slots, c->heads,
                                  history, arena);
     }

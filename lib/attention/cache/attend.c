@@ -18,8 +18,7 @@ struct attend_row rapt__cached_visible(const struct cache *c, const struct cache
     int slot = q->positions ? q->positions[i] + r - q->starts[i] : keys - (q->starts[i + 1] - r);
     struct attend_row see = {.high = keys};
     if (q->spec->mask.causal && slot + 1 < keys) see.high = slot + 1;
-    if (q->spec->locality == RAPT_LOCALITY_LOCAL_M)
-        rapt__narrow(&see, slot, (double)q->spec->radius);
+    if (rapt__locality_windowed(q->spec)) rapt__narrow(&see, slot, (double)q->spec->radius);
     if (see.low >= see.high) see.low = see.high = 0;
     return see;
 }

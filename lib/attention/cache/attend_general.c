@@ -39,7 +39,7 @@ struct cached_rows rapt__cached_rows(const struct cache *c, const struct cached_
     struct row_cursor buffers = {.base = workspace};
     struct cached_rows x = {.cache = c, .q = q, .projected = {.a = a, .width = c->key_width}};
     x.projected.scale = rapt__score_scale(a->score, a->scale, a->key_width);
-    if (rapt__score(a->score)->additive) x.projected.vector = a->learned.hidden_vector;
+    if (rapt__score_additive(a)) x.projected.vector = a->learned.hidden_vector;
     buffers.base += (size_t)rank * rapt__cached_rows_floats(a, longest);
     x.space = rapt__row_space(&buffers, &bounds);
     return x;
@@ -121,9 +121,9 @@ void rapt__cache_attend_rows(struct team *team, const struct cache *c,
 {
     struct cached_rows x = rapt__cached_rows(c, q, team->rank, workspace);
     struct tickets tickets = rapt__tickets(team);
-    bool aware = q->spec->score == RAPT_SCORE_LOCATION_AWARE;
+    bool recurrent = rapt__score_recurrent(q->spec);
     for (int i = 0; i < q->count; i++) {
-        int all = q->starts[i + 1] - q->starts[i], step = aware ? all : ITEM_ROWS;
+        int all = q->starts[i + 1] - q->starts[i], step = recurrent ? all : ITEM_ROWS;
         for (int h = 0; h < q->spec->heads; h++)
             for (int n = 0; n < all; n += step)
                 if (rapt__mine(&tickets))

@@ -58,7 +58,7 @@ void rapt__cache_weights(const struct cache *cache, const struct cached_queries 
         return;
     }
     struct cached_rows x = rapt__cached_rows(cache, queries, 0, workspace);
-    if (a->score == RAPT_SCORE_LOCATION_AWARE) {
+    if (rapt__score_recurrent(a)) {
         add_aware(&x, i, row, head, share, weights, x.space.dropped);
         return;
     }

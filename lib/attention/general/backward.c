@@ -133,7 +133,7 @@ static void add_all_parts(struct team *team, const struct backward *f)
     for (int h; (h = rapt__team_take(team)) < c->a->heads;) {
         if (c->vector) add_parts(f, h, f->d->vector, (size_t)c->width, 0);
         if (c->relative) add_parts(f, h, f->d->relative, (size_t)c->relative_row, part->relative);
-        if (c->a->score != RAPT_SCORE_LOCATION_AWARE) continue;
+        if (!rapt__score_recurrent(c->a)) continue;
         add_parts(f, h, f->d->filters, (size_t)l->channels * (size_t)l->filter_width,
                   part->filters);
         add_parts(f, h, f->d->feature_weight, (size_t)l->channels * (size_t)c->width,

@@ -107,7 +107,7 @@ void rapt__general_forward(struct team *team, const struct projected *c, const f
     struct tickets tickets = rapt__tickets(team);
     for (int i = 0; i < a->batch; i++) {
         struct sequence b = rapt__sequence(a, i);
-        int rows = a->score == RAPT_SCORE_LOCATION_AWARE ? b.queries : ITEM_ROWS;
+        int rows = rapt__score_recurrent(a) ? b.queries : ITEM_ROWS;
         for (int h = 0; h < a->heads; h++)
             for (int t = 0; t < b.queries; t += rows)
                 if (rapt__mine(&tickets))

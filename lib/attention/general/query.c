@@ -26,7 +26,7 @@ struct row_head rapt__row_head(const struct projected *c, const struct sequence 
                             .noise = rapt__mix(key, NOISE)};
     if (rapt__normalizer_is_hard(a->normalizer)) head.drop.below = 0;
     if (c->vector) head.vector = c->vector + (ptrdiff_t)h * c->width;
-    if (a->score == RAPT_SCORE_LOCATION_AWARE) {
+    if (rapt__score_recurrent(a)) {
         head.channels = l->channels, head.filter_width = l->filter_width;
         head.filters = l->filters + (ptrdiff_t)h * l->channels * l->filter_width;
         head.feature_weight = l->feature_weight + (ptrdiff_t)h * c->width * l->channels;

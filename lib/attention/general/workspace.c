@@ -19,17 +19,17 @@ static size_t workspace_of(const struct bounds *b)
 
 static bool additive(const struct bounds *b)
 {
-    return b->a->score == RAPT_SCORE_ADDITIVE || b->a->score == RAPT_SCORE_LOCATION_AWARE;
+    return rapt__score_additive(b->a);
 }
 
 static size_t channels_of(const struct bounds *b)
 {
-    return b->a->score == RAPT_SCORE_LOCATION_AWARE ? (size_t)b->a->learned.channels : 0;
+    return rapt__score_recurrent(b->a) ? (size_t)b->a->learned.channels : 0;
 }
 
 static size_t filter_width_of(const struct bounds *b)
 {
-    return b->a->score == RAPT_SCORE_LOCATION_AWARE ? (size_t)b->a->learned.filter_width : 0;
+    return rapt__score_recurrent(b->a) ? (size_t)b->a->learned.filter_width : 0;
 }
 
 static struct row_space space_of(struct row_cursor *m, const struct bounds *b, bool backward)

@@ -15,15 +15,29 @@
 
 enum { BLOCK_ROWS = 64 };
 
-static const char *const names[RAPT_LOCALITY_COUNT] = {
-    [RAPT_LOCALITY_GLOBAL] = "global",
-    [RAPT_LOCALITY_LOCAL_M] = "local-m",
-    [RAPT_LOCALITY_LOCAL_P] = "local-p",
+static const struct locality {
+    const char *name;
+    bool windowed; /* around the query's own position */
+    bool centered; /* around a center the query predicts */
+} localities[RAPT_LOCALITY_COUNT] = {
+    [RAPT_LOCALITY_GLOBAL] = {.name = "global"},
+    [RAPT_LOCALITY_LOCAL_M] = {.name = "local-m", .windowed = true},
+    [RAPT_LOCALITY_LOCAL_P] = {.name = "local-p", .centered = true},
 };
 
 const char *rapt_locality_name(rapt_locality locality)
 {
-    return (unsigned)locality < RAPT_LOCALITY_COUNT ? names[locality] : NULL;
+    return (unsigned)locality < RAPT_LOCALITY_COUNT ? localities[locality].name : NULL;
+}
+
+bool rapt__locality_windowed(const rapt_attention *a)
+{
+    return localities[a->locality].windowed;
+}
+
+bool rapt__locality_centered(const rapt_attention *a)
+{
+    return localities[a->locality].centered;
 }
 
 struct projection rapt__locality_weights(const rapt_attention *a, const rapt_gradients *d)

@@ -45,6 +45,7 @@ static const struct score scores[RAPT_SCORE_COUNT] = {
                              .keys = {.weights = rapt__additive_keys}},
     [RAPT_SCORE_LOCATION_AWARE] = {.name = "location-aware",
                                    .additive = true,
+                                   .recurrent = true,
                                    .width = of_hidden,
                                    .queries = {.weights = rapt__additive_queries},
                                    .keys = {.weights = rapt__additive_keys}},
@@ -58,6 +59,16 @@ const char *rapt_score_name(rapt_score score)
 const struct score *rapt__score(rapt_score score)
 {
     return scores + score;
+}
+
+bool rapt__score_additive(const rapt_attention *a)
+{
+    return scores[a->score].additive;
+}
+
+bool rapt__score_recurrent(const rapt_attention *a)
+{
+    return scores[a->score].recurrent;
 }
 
 float rapt__score_scale(rapt_score score, float scale, int key_width)

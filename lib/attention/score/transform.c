@@ -50,7 +50,7 @@ bool rapt__transformed_layout(const struct bounds *b, float *workspace, struct t
         p->relative = slice(workspace, &used, &fits, H, b->max_queries + b->max_keys, 1);
         p->drelative = slice(workspace, &used, &fits, H, b->max_queries + b->max_keys, 1);
     }
-    if (a->locality == RAPT_LOCALITY_LOCAL_P) {
+    if (rapt__locality_centered(a)) {
         p->center_panels = slice(workspace, &used, &fits, H, panels_of(a, &center), 1);
         p->hidden = slice(workspace, &used, &fits, H, T, (size_t)a->learned.center_hidden);
         p->centers = slice(workspace, &used, &fits, H, T, 1);
@@ -184,7 +184,7 @@ struct projected_gradients rapt__transform_backward(struct team *team, struct tr
     p->drelative =
         zeroed(team, d->slopes || d->table, p->drelative, H, (size_t)p->projected.relative_row);
     p->dcentres = zeroed(team, centers, p->dcentres, H, T);
-    bool aware = a->score == RAPT_SCORE_LOCATION_AWARE;
+    bool aware = rapt__score_recurrent(a);
     bool any = p->dqueries || p->dkeys || p->drelative || p->dcentres;
     if (any) rapt__team_barrier(team);
     return (struct projected_gradients){.q = p->queries.y ? p->dqueries : d->q,

@@ -21,10 +21,10 @@ static const struct score_side center_side = {.weights = rapt__locality_weights}
 static struct packed packed_of(const rapt_attention *a)
 {
     const struct score *s = rapt__score(a->score);
-    bool centerd = a->locality == RAPT_LOCALITY_LOCAL_P;
+    bool centered = rapt__locality_centered(a);
     struct packed p = {.keys = of_side(&s->queries, a, a->heads)};
     p.centers = p.keys + of_side(&s->keys, a, rapt__key_heads_of(a));
-    p.frequencies = p.centers + (centerd ? of_side(&center_side, a, a->heads) : 0);
+    p.frequencies = p.centers + (centered ? of_side(&center_side, a, a->heads) : 0);
     p.end = p.frequencies + 2 * (size_t)rapt__rotary_pairs(a);
     return p;
 }
@@ -62,8 +62,7 @@ void rapt__score_pack(struct team *team, const rapt_attention *spec, float *pack
     if (team->rank == 0) rapt__rotary_frequencies(spec, frequencies);
     pack_side(team, &s->queries, spec, packed);
     pack_side(team, &s->keys, spec, packed + p.keys);
-    if (spec->locality == RAPT_LOCALITY_LOCAL_P)
-        pack_side(team, &center_side, spec, packed + p.centers);
+    if (rapt__locality_centered(spec)) pack_side(team, &center_side, spec, packed + p.centers);
     rapt__team_barrier(team);
 }
 
