@@ -64,7 +64,7 @@ cd "$folder"
 ctest --output-on-failure --no-tests=error --parallel "$(nproc)" "$@" || status=$?
 
 # What was left out, and why.
-grep -hE '^skipped: ' Testing/Temporary/LastTest.log || :
+grep -hE '^skipped: ' Testing/Temporary/LastTest.log | sort -u || :
 if [ $status = 0 ]; then
     echo "All tests passed ($kind)."
 else

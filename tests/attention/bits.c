@@ -1,13 +1,6 @@
 /* bits.c - a row's bits depend on no other row, on no number of threads, on no instruction set. */
+#include "skips.h"
 #include "trial.h"
-
-/* Instruction sets that promise the same bits. The scalar kernels do where they have fma. */
-#if defined(__aarch64__)
-static const rapt_isa equal[] = {RAPT_ISA_SCALAR, RAPT_ISA_NEON};
-#else
-static const rapt_isa equal[] = {RAPT_ISA_AVX2, RAPT_ISA_AVX512};
-#endif
-enum { EQUAL = sizeof equal / sizeof *equal };
 
 static const struct choice choices[] = {
     {.batch = 2, .heads = 3, .queries = 70, .keys = 150, .key_width = 20, .value_width = 33},
@@ -132,18 +125,19 @@ static void threads_and_instruction_sets(void **state)
 {
     (void)state;
     const int threads[] = {1, 2, 3, 7};
-    rapt_isa used = rapt_isa_used();
+    rapt_isa sets[EQUAL_SETS], used = rapt_isa_used();
+    int count = equal_sets("attention/bits, instruction sets", sets);
     for (int c = 0; c < CHOICES; c++) {
         struct trial x = make_trial(choices + c, (uint64_t)c);
         float *first = NULL;
         size_t n;
-        for (int e = 0; e < EQUAL; e++) {
-            if (rapt_isa_use(equal[e]) != RAPT_OK) continue;
+        for (int e = 0; e < count; e++) {
+            assert_int_equal(rapt_isa_use(sets[e]), RAPT_OK);
             for (int i = 0; i < 4; i++) {
                 x.a.threads = threads[i];
                 float *now = results(&x, &n);
                 if (first && !same_bits(first, now, n))
-                    fail_msg("choice %d: %s with %d threads differs", c, rapt_isa_name(equal[e]),
+                    fail_msg("choice %d: %s with %d threads differs", c, rapt_isa_name(sets[e]),
                              threads[i]);
                 if (first)
                     free(now);

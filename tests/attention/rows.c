@@ -2,6 +2,7 @@
    is chosen, weights, every gradient by difference quotients; and its bits: threads, instruction
    sets, rows alone. */
 #include "rows_trial.h"
+#include "skips.h"
 
 /* ---- the library ---- */
 
@@ -158,12 +159,6 @@ static void by_definition(void **state)
 
 /* ---- bits ---- */
 
-#if defined(__aarch64__)
-static const rapt_isa equal[] = {RAPT_ISA_SCALAR, RAPT_ISA_NEON};
-#else
-static const rapt_isa equal[] = {RAPT_ISA_AVX2, RAPT_ISA_AVX512};
-#endif
-
 static bool same_bits(const float *x, const float *y, size_t n)
 {
     return n == 0 || memcmp(x, y, n * sizeof *x) == 0;
@@ -181,7 +176,8 @@ static void threads_and_instruction_sets(void **state)
 {
     (void)state;
     const int threads[] = {1, 2, 3, 7};
-    rapt_isa used = rapt_isa_used();
+    rapt_isa sets[EQUAL_SETS], used = rapt_isa_used();
+    int count = equal_sets("attention/rows, instruction sets", sets);
     for (int turn = 0; turn < 15; turn++) {
         const struct shape s = {.batch = 4,
                                 .heads = 4,
@@ -200,8 +196,8 @@ static void threads_and_instruction_sets(void **state)
                                 .dropout = turn % 5 == 0 ? 0.2f : 0,
                                 .previous = true};
         struct trial *want = NULL;
-        for (size_t i = 0; i < sizeof equal / sizeof *equal; i++) {
-            if (rapt_isa_use(equal[i]) != RAPT_OK) continue;
+        for (int i = 0; i < count; i++) {
+            assert_int_equal(rapt_isa_use(sets[i]), RAPT_OK);
             for (int n = 0; n < 4; n++) {
                 struct trial *t = make_trial(&s);
                 run(t, threads[n]);

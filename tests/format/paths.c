@@ -4,6 +4,7 @@
 #define _FILE_OFFSET_BITS 64
 
 #include "saving.h"
+#include "skips.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -79,7 +80,10 @@ static void test_full(void **state)
     (void)state;
     clear_folder();
     int result = run(save_on_small_disk, 0);
-    if (result == 77) skip(); /* needs the right to mount */
+    if (result == 77) {
+        skipped("format/paths, a full disk", "mounting one is not permitted");
+        skip();
+    }
     assert_int_equal(result, 0);
 }
 

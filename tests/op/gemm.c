@@ -1,6 +1,8 @@
-/* gemm.c - products by OpenBLAS: near the built-in ones, the same bits for any number of threads,
-   and nothing of the host's settings touched. Skipped where OpenBLAS is not built in. */
+/* gemm.c - products by OpenBLAS: right by their definition in double, the same bits for any number
+   of threads, and the host's number of threads untouched. Skipped where OpenBLAS is not built in.
+ */
 #include "op/helpers.h"
+#include "skips.h"
 
 struct shape {
     int rows, in, out;
@@ -8,6 +10,12 @@ struct shape {
 /* The first two are too small for OpenBLAS; the last two need several blocks of the pack buffer. */
 static const struct shape shapes[] = {{16, 64, 64},   {40, 33, 17},     {300, 130, 257},
                                       {513, 96, 200}, {300, 1200, 700}, {70, 700, 1003}};
+
+static bool missing(void)
+{
+    if (!rapt__openblas_present()) skipped("op/gemm", "OpenBLAS is not built in");
+    return !rapt__openblas_present();
+}
 
 struct problem {
     int rows, in, out;
@@ -71,7 +79,7 @@ static float *results(struct problem *p, int threads, bool openblas)
 static void openblas_is_near_the_builtin(void **state)
 {
     (void)state;
-    if (!rapt__openblas_present()) skip();
+    if (missing()) skip();
     for (int i = 0; i < COUNT(shapes); i++) {
         struct problem p = make(&shapes[i]);
         float *builtin = results(&p, 2, false), *blas = results(&p, 2, true);
@@ -89,7 +97,7 @@ static void openblas_does_not_count_threads(void **state)
 {
     static const int threads[] = {2, 3, 7};
     (void)state;
-    if (!rapt__openblas_present()) skip();
+    if (missing()) skip();
     for (int i = 0; i < COUNT(shapes); i++) {
         struct problem p = make(&shapes[i]);
         float *alone = results(&p, 1, true);
@@ -107,7 +115,7 @@ static void openblas_does_not_count_threads(void **state)
 static void openblas_serves_large_products(void **state)
 {
     (void)state;
-    if (!rapt__openblas_present()) skip();
+    if (missing()) skip();
     struct problem p = make(&(struct shape){300, 1200, 700});
     float *builtin = results(&p, 1, false), *blas = results(&p, 1, true);
     assert_memory_not_equal(builtin, blas, p.size * sizeof(float));
@@ -120,7 +128,7 @@ static void openblas_serves_large_products(void **state)
 static void threads_of_the_host_stay(void **state)
 {
     const int *before = *state;
-    if (!rapt__openblas_present()) skip();
+    if (missing()) skip();
     struct problem p = make(&(struct shape){300, 130, 257});
     free(results(&p, 1, true));
     assert_int_equal(rapt__team_size(0), *before);

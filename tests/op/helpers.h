@@ -4,6 +4,7 @@
 #define RAPT_TESTS_OP_HELPERS_H
 
 #include "op/op.h"
+#include "skips.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -141,22 +142,17 @@ static inline void assert_slopes(definition *f, const void *argument, double *x,
    a fused multiply-add, among themselves). Leaves the result of the fastest set in out. */
 static inline void assert_same_bits(work *run, void *argument, float *out, size_t n)
 {
-    static const rapt_isa sets[] = {RAPT_ISA_SCALAR, RAPT_ISA_NEON, RAPT_ISA_AVX2, RAPT_ISA_AVX512};
     static const int threads[] = {1, 2, 3, 7};
-    rapt_isa best = rapt_isa_used(), of_first = RAPT_ISA_SCALAR;
+    rapt_isa sets[1 + EQUAL_SETS] = {RAPT_ISA_SCALAR}, best = rapt_isa_used();
+    int count = 1 + equal_sets("op, instruction sets", sets + 1);
     float *start = floats(n), *first = floats(n);
-    bool have_first = false;
     memcpy(start, out, n * sizeof *out);
-    for (int s = 0; s < COUNT(sets); s++) {
-        if (rapt_isa_use(sets[s]) != RAPT_OK) continue;
+    for (int s = 0; s < count; s++) {
+        assert_int_equal(rapt_isa_use(sets[s]), RAPT_OK);
         for (int t = 0; t < COUNT(threads); t++) {
             memcpy(out, start, n * sizeof *out);
             run_exec(threads[t], run, argument);
-            if (!have_first || (of_first == RAPT_ISA_SCALAR && sets[s] != RAPT_ISA_SCALAR)) {
-                memcpy(first, out, n * sizeof *out);
-                of_first = sets[s];
-                have_first = true;
-            }
+            if (t == 0 && s < 2) memcpy(first, out, n * sizeof *out);
             assert_memory_equal(out, first, n * sizeof *out);
         }
     }

@@ -3,6 +3,7 @@
 #include "model/small.h"
 
 #include "oracle/transformer.h"
+#include "skips.h"
 
 static const rapt_limits roomy = {
     .batch = 8, .beams = 1, .source_tokens = 96, .target_length = 12, .target_tokens = 96};
@@ -183,18 +184,18 @@ static void assert_same(const struct result *a, const struct result *b)
 static void test_threads_and_machines(void **state)
 {
     (void)state;
-    static const rapt_isa sets[] = {RAPT_ISA_NEON, RAPT_ISA_AVX2, RAPT_ISA_AVX512, RAPT_ISA_SCALAR};
     static const int threads[] = {1, 2, 3, 7};
-    rapt_isa best = rapt_isa_used();
+    rapt_isa sets[EQUAL_SETS + 1], best = rapt_isa_used();
+    int count = equal_sets("run/session, instruction sets", sets);
     rapt_model *model = small_model(&larger, 3);
     struct small_batch source, target;
     struct result first = {0};
     small_fill(&source, 70, larger_source, LARGER_BATCH, 1);
     small_fill(&target, 90, larger_target, LARGER_BATCH, 2);
-    for (int s = 0; s < COUNT(sets); s++) {
-        if (rapt_isa_use(sets[s]) != RAPT_OK) continue;
-        /* the scalar set may lack a fused multiply-add: it is compared with itself alone */
-        if (sets[s] == RAPT_ISA_SCALAR) free_result(&first), first = (struct result){0};
+    sets[count++] = RAPT_ISA_SCALAR; /* may lack fma: compared with itself alone */
+    for (int s = 0; s < count; s++) {
+        assert_int_equal(rapt_isa_use(sets[s]), RAPT_OK);
+        if (s == count - 1) free_result(&first), first = (struct result){0};
         for (int t = 0; t < COUNT(threads); t++) {
             struct result r =
                 run_all(model, &larger_limits, threads[t], &source.tokens, &target.tokens);

@@ -3,6 +3,7 @@
 #include "run/small_train.h"
 
 #include "oracle/op.h"
+#include "skips.h"
 
 /* ---- equal bits ---- */
 
@@ -43,7 +44,10 @@ static void test_openblas(void **state)
     rapt_status status = rapt_trainer_create(&trainer, model, &o, &small_limits, NULL, NULL);
     if (!status) rapt_trainer_free(trainer);
     rapt_model_free(model);
-    if (status) skip(); /* built without */
+    if (status) {
+        skipped("run/trainer, products by OpenBLAS", "OpenBLAS is not built in");
+        skip();
+    }
     same_for_threads(&wide, RAPT_PRODUCTS_OPENBLAS);
     double builtin, openblas;
     float *x = train(&wide, &o, 2, 4, &openblas);
@@ -57,15 +61,15 @@ static void test_openblas(void **state)
 static void test_machines(void **state)
 {
     (void)state;
-    static const rapt_isa sets[] = {RAPT_ISA_NEON, RAPT_ISA_AVX2, RAPT_ISA_AVX512};
-    rapt_isa best = rapt_isa_used();
+    rapt_isa sets[EQUAL_SETS], best = rapt_isa_used();
+    int count = equal_sets("run/trainer, instruction sets", sets);
     rapt_train_options o = lively();
     rapt_model *model = small_model(&wide, 11);
     size_t size = rapt_model_parameters(model) * sizeof(float);
     float *first = NULL;
     double loss;
-    for (int s = 0; s < COUNT(sets); s++) {
-        if (rapt_isa_use(sets[s]) != RAPT_OK) continue;
+    for (int s = 0; s < count; s++) {
+        assert_int_equal(rapt_isa_use(sets[s]), RAPT_OK);
         float *now = train(&wide, &o, 2, 4, &loss);
         if (first) assert_memory_equal(first, now, size);
         free(first);

@@ -1,0 +1,44 @@
+/* skips.h - what a test leaves out on this machine, and why: a line of its own, which run.sh
+   repeats at the end. */
+#ifndef RAPT_TESTS_SKIPS_H
+#define RAPT_TESTS_SKIPS_H
+
+#include <rapt/base.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+static inline void skipped(const char *what, const char *why)
+{
+    printf("\nskipped: %s: %s\n", what, why);
+    fflush(stdout);
+}
+
+/* Instruction sets that promise the same bits. Plain C is one of them where its compiler has a
+   fused multiply-add. */
+#if defined(__aarch64__)
+static const rapt_isa same_bits_promised[] = {RAPT_ISA_NEON, RAPT_ISA_SCALAR};
+#else
+static const rapt_isa same_bits_promised[] = {RAPT_ISA_AVX2, RAPT_ISA_AVX512};
+#endif
+enum { EQUAL_SETS = sizeof same_bits_promised / sizeof *same_bits_promised };
+
+/* Those of this processor, else plain C alone, into sets; how many. Where there is one only, a test
+   that compares them compares nothing, and says so, once. */
+static inline int equal_sets(const char *what, rapt_isa sets[EQUAL_SETS])
+{
+    static bool said;
+    rapt_isa used = rapt_isa_used();
+    int count = 0;
+
+    for (int i = 0; i < EQUAL_SETS; i++)
+        if (rapt_isa_use(same_bits_promised[i]) == RAPT_OK) sets[count++] = same_bits_promised[i];
+    rapt_isa_use(used);
+    if (count < EQUAL_SETS && !said) {
+        skipped(what, "this processor has one instruction set, and none to compare it with");
+        said = true;
+    }
+    if (count == 0) sets[count++] = RAPT_ISA_SCALAR;
+    return count;
+}
+
+#endif
