@@ -53,7 +53,8 @@ static void work(struct team *team, void *argument)
     const struct linear linear = {j->weight, NULL, l->in, l->out};
     for (int i = 0; i < j->count; i++) {
         if (l->pass == FORWARD)
-            rapt__linear_forward(&c, &linear, j->x, l->in, l->rows, j->y, l->out, 0, NULL);
+            rapt__linear_forward(&c, &linear, j->x, l->in, l->rows, j->y, l->out, ACTIVATION_NONE,
+                                 NULL);
         else if (l->pass == BACKWARD_INPUT)
             rapt__linear_backward_input(&c, &linear, j->y, l->out, l->rows, j->x, l->in, false);
         else

@@ -48,19 +48,19 @@ void tile_data_free(struct tile_data *d)
 
 static void multiply(const struct kernels *k, struct tile_data *d, int rows, int columns)
 {
-    const struct product p = {.rows = rows,
-                              .columns = columns,
-                              .depth = DEPTH,
-                              .a = d->a,
-                              .a_row = DEPTH,
-                              .a_step = 1,
-                              .b = d->b,
-                              .b_panel = DEPTH * LANES,
-                              .b_step = LANES,
-                              .c = d->c,
-                              .c_row = columns,
-                              .c_panel = LANES};
-    k->product(&p);
+    const struct gemm_block p = {.rows = rows,
+                                 .columns = columns,
+                                 .depth = DEPTH,
+                                 .a = d->a,
+                                 .a_row = DEPTH,
+                                 .a_step = 1,
+                                 .b = d->b,
+                                 .b_panel = DEPTH * LANES,
+                                 .b_step = LANES,
+                                 .c = d->c,
+                                 .c_row = columns,
+                                 .c_panel = LANES};
+    k->gemm(&p);
 }
 
 static void cost_product(double rows, double columns, double *reads, double *writes,
@@ -93,7 +93,7 @@ static void cost_row(const struct kernels *k, double *reads, double *writes, dou
 
 static void run_transpose_panels(const struct kernels *k, struct tile_data *d)
 {
-    k->transpose_panels(d->a, SQUARE, SQUARE, 0, SQUARE, 0, SQUARE / LANES, d->c);
+    k->transpose_panels(d->a, SQUARE, 0, SQUARE, 0, SQUARE / LANES, d->c);
 }
 static void run_pack_rows(const struct kernels *k, struct tile_data *d)
 {

@@ -32,19 +32,19 @@ static void multiply(struct team *team, void *argument)
 {
     struct job *j = argument;
     size_t c_size = (size_t)j->rows * (size_t)j->columns;
-    struct product p = {.rows = j->rows,
-                        .columns = j->columns,
-                        .depth = j->depth,
-                        .a = j->a,
-                        .a_row = j->depth,
-                        .a_step = 1,
-                        .b = j->b,
-                        .b_panel = (ptrdiff_t)j->depth * LANES,
-                        .b_step = LANES,
-                        .c = j->c + (size_t)team->rank * c_size,
-                        .c_row = j->columns,
-                        .c_panel = LANES};
-    for (int i = 0; i < j->count; i++) j->kernels->product(&p);
+    struct gemm_block g = {.rows = j->rows,
+                           .columns = j->columns,
+                           .depth = j->depth,
+                           .a = j->a,
+                           .a_row = j->depth,
+                           .a_step = 1,
+                           .b = j->b,
+                           .b_panel = (ptrdiff_t)j->depth * LANES,
+                           .b_step = LANES,
+                           .c = j->c + (size_t)team->rank * c_size,
+                           .c_row = j->columns,
+                           .c_panel = LANES};
+    for (int i = 0; i < j->count; i++) j->kernels->gemm(&g);
 }
 
 static void add(struct team *team, void *argument)

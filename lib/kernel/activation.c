@@ -84,16 +84,16 @@ static inline vf silu_slope(vf x)
     return vf_mul(s, vf_fma(t, other, vf_splat(1)));
 }
 
-static void activate(int kind, const float *x, float *y, size_t n)
+static void activate(enum activation kind, const float *x, float *y, size_t n)
 {
     size_t i;
 
     switch (kind) {
-    case 0:
+    case ACTIVATION_RELU:
         for (i = 0; i < n; i += 16)
             vf_store_partial(y + i, relu(vf_load_partial(x + i, n - i, 0)), n - i);
         break;
-    case 1:
+    case ACTIVATION_GELU:
         for (i = 0; i < n; i += 16)
             vf_store_partial(y + i, gelu(vf_load_partial(x + i, n - i, 0)), n - i);
         break;
@@ -108,16 +108,17 @@ static inline void slope_16(const float *dy, vf slope, float *dx, size_t left)
     vf_store_partial(dx, vf_mul(vf_load_partial(dy, left, 0), slope), left);
 }
 
-static void activate_backward(int kind, const float *x, const float *dy, float *dx, size_t n)
+static void activate_backward(enum activation kind, const float *x, const float *dy, float *dx,
+                              size_t n)
 {
     size_t i;
 
     switch (kind) {
-    case 0:
+    case ACTIVATION_RELU:
         for (i = 0; i < n; i += 16)
             slope_16(dy + i, relu_slope(vf_load_partial(x + i, n - i, 0)), dx + i, n - i);
         break;
-    case 1:
+    case ACTIVATION_GELU:
         for (i = 0; i < n; i += 16)
             slope_16(dy + i, gelu_slope(vf_load_partial(x + i, n - i, 0)), dx + i, n - i);
         break;

@@ -6,11 +6,6 @@
    matrix multiplication"; here b is packed once for all and a is read where it lies. */
 #include <string.h>
 
-static inline int smaller(int a, int b)
-{
-    return a < b ? a : b;
-}
-
 /* The most panels of a tile with that many rows: its sums, a vector of each panel and one of a fit
    into the registers, as those of the largest tile do. */
 static inline __attribute__((always_inline)) int tile_panels(int rows)
@@ -32,11 +27,11 @@ enum {
 
 /* The sums of a tile: sum[r * panels + q]. rows and panels are constants where this is inlined. */
 static inline __attribute__((always_inline)) void
-tile_sums(int rows, int panels, const struct product *p, const struct tile *t, vf *sum)
+tile_sums(int rows, int panels, const struct gemm_block *g, const struct tile *t, vf *sum)
 {
     const float *a = t->a, *b = t->b, *ahead = t->ahead;
-    ptrdiff_t a_row = p->a_row, a_step = p->a_step, b_panel = p->b_panel, b_step = p->b_step;
-    for (int k = p->depth; k > 0; k--) {
+    ptrdiff_t a_row = g->a_row, a_step = g->a_step, b_panel = g->b_panel, b_step = g->b_step;
+    for (int k = g->depth; k > 0; k--) {
         vf column[8];
         __builtin_prefetch(ahead, 0, 2);
         ahead += b_step;
@@ -59,114 +54,81 @@ tile_sums(int rows, int panels, const struct product *p, const struct tile *t, v
 
 /* A tile of whole panels. */
 static inline __attribute__((always_inline)) void
-tile_whole(int rows, int panels, const struct product *p, const struct tile *t)
+tile_whole(int rows, int panels, const struct gemm_block *g, const struct tile *t)
 {
     vf sum[VF_ROWS * VF_PANELS];
     UNROLL
     for (int r = 0; r < rows; r++) UNROLL
     for (int q = 0; q < panels; q++)
-        sum[r * panels + q] = p->add    ? vf_load(t->c + r * p->c_row + q * p->c_panel)
+        sum[r * panels + q] = g->add    ? vf_load(t->c + r * g->c_row + q * g->c_panel)
                               : t->bias ? vf_load(t->bias + q * LANES)
                                         : vf_zero();
-    tile_sums(rows, panels, p, t, sum);
+    tile_sums(rows, panels, g, t, sum);
     UNROLL
     for (int r = 0; r < rows; r++) UNROLL
     for (int q = 0; q < panels; q++)
-        vf_store(t->c + r * p->c_row + q * p->c_panel, sum[r * panels + q]);
+        vf_store(t->c + r * g->c_row + q * g->c_panel, sum[r * panels + q]);
 }
 
 /* A tile of the last panel, of which only n < 16 columns exist. */
-static void tile_rest(int rows, int n, const struct product *p, const struct tile *t)
+static void tile_rest(int rows, int n, const struct gemm_block *g, const struct tile *t)
 {
     for (int r = 0; r < rows; r++) {
-        float *c = t->c + r * p->c_row;
-        const float *a = t->a + r * p->a_row, *b = t->b;
-        vf sum = p->add ? vf_load_n(c, n, 0) : t->bias ? vf_load_n(t->bias, n, 0) : vf_zero();
-        for (int k = 0; k < p->depth; k++)
-            sum = vf_fma(vf_splat(a[k * p->a_step]), vf_load_n(b + k * p->b_step, n, 0), sum);
+        float *c = t->c + r * g->c_row;
+        const float *a = t->a + r * g->a_row, *b = t->b;
+        vf sum = g->add ? vf_load_n(c, n, 0) : t->bias ? vf_load_n(t->bias, n, 0) : vf_zero();
+        for (int k = 0; k < g->depth; k++)
+            sum = vf_fma(vf_splat(a[k * g->a_step]), vf_load_n(b + k * g->b_step, n, 0), sum);
         vf_store_n(c, sum, n);
     }
 }
 
-static inline __attribute__((always_inline)) struct tile tile_at(const struct product *p, int row,
-                                                                 int panel)
+static inline __attribute__((always_inline)) struct tile tile_at(const struct gemm_block *g,
+                                                                 int row, int panel)
 {
-    const float *b = p->b + panel * p->b_panel;
-    return (struct tile){p->a + row * p->a_row, b, p->bias ? p->bias + panel * LANES : NULL, b,
-                         p->c + row * p->c_row + panel * p->c_panel};
+    const float *b = g->b + panel * g->b_panel;
+    return (struct tile){g->a + row * g->a_row, b, g->bias ? g->bias + panel * LANES : NULL, b,
+                         g->c + row * g->c_row + panel * g->c_panel};
 }
 
 /* Tiles of so many panels from panel n on; returns where the next one would start. The tile
    number `order` of its column (-1: alone) fetches one of the panels of the columns to come. */
 static inline __attribute__((always_inline)) int
-tile_run(int rows, int panels, const struct product *p, int row, int n, int last, int order)
+tile_run(int rows, int panels, const struct gemm_block *g, int row, int n, int last, int order)
 {
     for (; n + panels <= last; n += panels) {
-        struct tile t = tile_at(p, row, n);
+        struct tile t = tile_at(g, row, n);
         int next = panels + order;
-        if (order >= 0 && n + next < p->columns / LANES) t.ahead += next * p->b_panel;
-        tile_whole(rows, panels, p, &t);
+        if (order >= 0 && n + next < g->columns / LANES) t.ahead += next * g->b_panel;
+        tile_whole(rows, panels, g, &t);
     }
     return n;
 }
 
 /* Rows [row, row + rows) over panels [n, last): the widest tiles first. */
-static inline __attribute__((always_inline)) void tile_row(int rows, const struct product *p,
+static inline __attribute__((always_inline)) void tile_row(int rows, const struct gemm_block *g,
                                                            int row, int n, int last, int order)
 {
     int max = tile_panels(rows);
-    n = tile_run(rows, max, p, row, n, last, order);
-    if (max > 4) n = tile_run(rows, 4, p, row, n, last, order);
-    if (max > 2) n = tile_run(rows, 2, p, row, n, last, order);
-    if (max > 1) tile_run(rows, 1, p, row, n, last, order);
+    n = tile_run(rows, max, g, row, n, last, order);
+    if (max > 4) n = tile_run(rows, 4, g, row, n, last, order);
+    if (max > 2) n = tile_run(rows, 2, g, row, n, last, order);
+    if (max > 1) tile_run(rows, 1, g, row, n, last, order);
 }
 
 /* Up to VF_ROWS rows over panels [n, last). Inlined, so that strides may be constants. */
-static inline __attribute__((always_inline)) void tile_ordered(int rows, const struct product *p,
+static inline __attribute__((always_inline)) void tile_ordered(int rows, const struct gemm_block *g,
                                                                int row, int n, int last, int order)
 {
     switch (rows) {
-    case 1:
-        tile_row(1, p, row, n, last, order);
+#define TILE_CASE(rows, height)                                                                    \
+    case rows:                                                                                     \
+        tile_row(height, g, row, n, last, order);                                                  \
         break;
-    case 2:
-        tile_row(2, p, row, n, last, order);
-        break;
-    case 3:
-        tile_row(3, p, row, n, last, order);
-        break;
-    case 4:
-        tile_row(4, p, row, n, last, order);
-        break;
-    case 5:
-        tile_row(5, p, row, n, last, order);
-        break;
-    case 6:
-        tile_row(6, p, row, n, last, order);
-        break;
-    case 7:
-        tile_row(VF_ROWS < 7 ? 1 : 7, p, row, n, last, order);
-        break;
-    case 8:
-        tile_row(VF_ROWS < 8 ? 1 : 8, p, row, n, last, order);
-        break;
-    case 9:
-        tile_row(VF_ROWS < 9 ? 1 : 9, p, row, n, last, order);
-        break;
-    case 10:
-        tile_row(VF_ROWS < 10 ? 1 : 10, p, row, n, last, order);
-        break;
-    case 11:
-        tile_row(VF_ROWS < 11 ? 1 : 11, p, row, n, last, order);
-        break;
-    case 12:
-        tile_row(VF_ROWS < 12 ? 1 : 12, p, row, n, last, order);
-        break;
-    case 13:
-        tile_row(VF_ROWS < 13 ? 1 : 13, p, row, n, last, order);
-        break;
+#include "kernel/tile_rows.def"
+#undef TILE_CASE
     default:
-        tile_row(VF_ROWS, p, row, n, last, order);
+        tile_row(VF_ROWS, g, row, n, last, order);
     }
 }
 
@@ -175,58 +137,58 @@ static inline __attribute__((always_inline)) void tile_ordered(int rows, const s
 enum { TILE_ROWS = VF_ROWS < 13 ? VF_ROWS : 13 };
 
 /* Fetches what a tile will add to. */
-static inline void fetch_sums(const struct product *p, int row, int rows, int n, int last)
+static inline void fetch_sums(const struct gemm_block *g, int row, int rows, int n, int last)
 {
     for (; n < last; n++)
         for (int r = row; r < row + rows; r++)
-            __builtin_prefetch(p->c + r * p->c_row + n * p->c_panel, 1);
+            __builtin_prefetch(g->c + r * g->c_row + n * g->c_panel, 1);
 }
 
 /* All rows over panels [n, last), which stay in the nearest cache meanwhile; tiles of like height.
    Each tile fetches the sums of the one below, the lowest those of the first to the right. */
-static inline __attribute__((always_inline)) void tile_column(const struct product *p, int n,
+static inline __attribute__((always_inline)) void tile_column(const struct gemm_block *g, int n,
                                                               int last)
 {
-    int tiles = (p->rows + TILE_ROWS - 1) / TILE_ROWS, whole = p->columns / LANES;
-    for (int row = 0, order = 0, take; row < p->rows; row += take, order++) {
-        take = (p->rows - row + tiles - order - 1) / (tiles - order);
-        int below = row + take, left = p->rows - below;
-        if (p->add && left > 0)
-            fetch_sums(p, below, left < take ? left : take, n, last);
-        else if (p->add && tiles > 1)
-            fetch_sums(p, 0, take, last, smaller(2 * last - n, whole));
-        tile_ordered(take, p, row, n, last, order);
+    int tiles = (g->rows + TILE_ROWS - 1) / TILE_ROWS, whole = g->columns / LANES;
+    for (int row = 0, order = 0, take; row < g->rows; row += take, order++) {
+        take = (g->rows - row + tiles - order - 1) / (tiles - order);
+        int below = row + take, left = g->rows - below;
+        if (g->add && left > 0)
+            fetch_sums(g, below, left < take ? left : take, n, last);
+        else if (g->add && tiles > 1)
+            fetch_sums(g, 0, take, last, rapt__min(2 * last - n, whole));
+        tile_ordered(take, g, row, n, last, order);
     }
 }
 
 /* The rows of a far apart, as they may be, or adjacent floats: a stride known to the compiler. */
-static void column_apart(const struct product *p, int n, int last)
+static void column_apart(const struct gemm_block *g, int n, int last)
 {
-    tile_column(p, n, last);
+    tile_column(g, n, last);
 }
 
-static void column_adjacent(const struct product *p, int n, int last)
+static void column_adjacent(const struct gemm_block *g, int n, int last)
 {
-    struct product q = *p;
-    q.a_row = 1;
-    tile_column(&q, n, last);
+    struct gemm_block adjacent = *g;
+    adjacent.a_row = 1;
+    tile_column(&adjacent, n, last);
 }
 
-static void product(const struct product *p)
+static void gemm(const struct gemm_block *g)
 {
-    int whole = p->columns / LANES, rest = p->columns % LANES;
-    int tiles = (p->rows + TILE_ROWS - 1) / TILE_ROWS;
-    int width = tiles > 1 ? tile_panels((p->rows + tiles - 1) / tiles) : whole;
+    int whole = g->columns / LANES, rest = g->columns % LANES;
+    int tiles = (g->rows + TILE_ROWS - 1) / TILE_ROWS;
+    int width = tiles > 1 ? tile_panels((g->rows + tiles - 1) / tiles) : whole;
     for (int n = 0; n < whole; n += width) {
         int last = n + width < whole ? n + width : whole;
-        if (p->a_row == 1)
-            column_adjacent(p, n, last);
+        if (g->a_row == 1)
+            column_adjacent(g, n, last);
         else
-            column_apart(p, n, last);
+            column_apart(g, n, last);
     }
     if (rest) {
-        struct tile t = tile_at(p, 0, whole);
-        tile_rest(p->rows, rest, p, &t);
+        struct tile t = tile_at(g, 0, whole);
+        tile_rest(g->rows, rest, g, &t);
     }
 }
 
@@ -250,28 +212,27 @@ static void transpose_rest(const float *in, int in_rows, float *out, int out_row
     memcpy(out, to, (size_t)(out_rows * LANES) * sizeof *out);
 }
 
-static void transpose_panels(const float *w, int columns, int depth, int k0, int ks, int first,
-                             int count, float *out)
+static void transpose_panels(const float *w, int columns, int k0, int ks, int first, int count,
+                             float *out)
 {
     ptrdiff_t w_panel = (ptrdiff_t)columns * LANES;
     for (int p = first; p < first + count; p++, out += (ptrdiff_t)ks * LANES) {
-        int n = smaller(columns - p * LANES, LANES);
+        int n = rapt__min(columns - p * LANES, LANES);
         const float *from = w + k0 / LANES * w_panel + (ptrdiff_t)p * LANES * LANES;
         for (int k = 0; k < ks; k += LANES, from += w_panel) {
             if (n == LANES && ks - k >= LANES)
                 transpose_block(from, out + k * LANES);
             else
-                transpose_rest(from, n, out + k * LANES, smaller(ks - k, LANES));
+                transpose_rest(from, n, out + k * LANES, rapt__min(ks - k, LANES));
         }
     }
-    (void)depth;
 }
 
 static void pack_rows(const float *x, ptrdiff_t ld, int columns, int depth, int first, int count,
                       float *out)
 {
     for (int p = first; p < first + count; p++) {
-        int n = smaller(columns - p * LANES, LANES);
+        int n = rapt__min(columns - p * LANES, LANES);
         const float *from = x + (ptrdiff_t)p * LANES;
         for (int k = 0; k < depth; k++, from += ld, out += LANES)
             vf_store(out, n == LANES ? vf_load(from) : vf_load_n(from, n, 0));
@@ -283,10 +244,10 @@ static void pack_columns(const float *x, ptrdiff_t ld, int columns, int depth, f
 {
     for (int p = first; p < first + count; p++) {
         const float *from = x + (ptrdiff_t)p * LANES * ld;
-        int rows = smaller(columns - p * LANES, LANES);
+        int rows = rapt__min(columns - p * LANES, LANES);
         for (int k = 0, n; k < depth; k += LANES, out += n * LANES) {
             vf block[LANES];
-            n = smaller(depth - k, LANES);
+            n = rapt__min(depth - k, LANES);
             for (int j = 0; j < LANES; j++) {
                 block[j] = vf_zero();
                 if (j < rows) block[j] = vf_load_partial(from + j * ld + k, (size_t)n, 0);

@@ -8,6 +8,8 @@
 #ifndef RAPT_LIB_KERNEL_H
 #define RAPT_LIB_KERNEL_H
 
+#include "base/util.h"
+
 #include <rapt/base.h>
 #include <stdbool.h>
 
@@ -16,12 +18,12 @@ enum { LANES = 16 };
 /* Floats of a matrix with `columns` columns and `depth` rows, in panels. */
 static inline size_t rapt__panels_size(size_t columns, size_t depth)
 {
-    return (columns + LANES - 1) / LANES * LANES * depth;
+    return rapt__round_up_size(columns, LANES) * depth;
 }
 
 /* c[r][n] = start + sum over k, in the order of k, of a[r][k] * b[k][n], one fma each. The bits
    of an element do not depend on rows, columns, or where it stands in them. */
-struct product {
+struct gemm_block {
     int rows, columns, depth;
     const float *a; /* a[r][k] at a[r*a_row + k*a_step]; one of the two strides should be 1 */
     ptrdiff_t a_row, a_step;
@@ -32,6 +34,8 @@ struct product {
     const float *bias; /* [columns]: start = bias[n]; NULL: start = 0 */
     bool add;          /* start = c[r][n] instead; bias must be NULL */
 };
+
+enum activation { ACTIVATION_NONE, ACTIVATION_RELU, ACTIVATION_GELU, ACTIVATION_SILU };
 
 struct dropout { /* which elements of a row are dropped: a function of key, row and column */
     uint64_t key;
@@ -79,12 +83,12 @@ struct kernels {
     int tile_rows; /* rows of the register tile: multiples of it are the fast row counts */
 
     /* gemm.c */
-    void (*product)(const struct product *p);
-    /* Panels of w: out[k][n] = w[n][k], both in panels: n < columns of out, k < depth of out.
-       w holds `depth` outputs in panels of [columns][16]. Writes panels [first, first + count)
-       of out, rows [k0, k0 + ks) of the depth (k0 a multiple of 16), as panels of [ks][16]. */
-    void (*transpose_panels)(const float *w, int columns, int depth, int k0, int ks, int first,
-                             int count, float *out);
+    void (*gemm)(const struct gemm_block *g);
+    /* Panels of w: out[k][n] = w[n][k], both in panels: n < columns of out, k < its depth. w holds
+       the `depth` outputs in panels of [columns][16]. Writes panels [first, first + count) of
+       out, rows [k0, k0 + ks) of the depth (k0 a multiple of 16), as panels of [ks][16]. */
+    void (*transpose_panels)(const float *w, int columns, int k0, int ks, int first, int count,
+                             float *out);
     /* Panels of a plain matrix x[depth][columns] with row stride ld, panels [first, first+count).
      */
     void (*pack_rows)(const float *x, ptrdiff_t ld, int columns, int depth, int first, int count,
@@ -113,9 +117,10 @@ struct kernels {
     void (*norm_columns)(const float *x, const float *dy, ptrdiff_t ld, const float *mean,
                          const float *inverse, int rows, int n, float *dgain, float *dbias);
 
-    /* activation.c; kind: 0 relu, 1 gelu (exact, erf), 2 silu, as rapt_activation */
-    void (*activate)(int kind, const float *x, float *y, size_t n); /* may be in place */
-    void (*activate_backward)(int kind, const float *x, const float *dy, float *dx,
+    /* activation.c; kind is not ACTIVATION_NONE */
+    void (*activate)(enum activation kind, const float *x, float *y,
+                     size_t n); /* may be in place */
+    void (*activate_backward)(enum activation kind, const float *x, const float *dy, float *dx,
                               size_t n); /* dx = */
 
     /* dropout.c: y = from + dropped x; from NULL: 0. y may be x or from. */

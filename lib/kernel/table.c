@@ -12,7 +12,7 @@
 #include "additive.c"
 #include "dropout.c"
 #include "elementary.c"
-#include "flash_product.c"
+#include "flash_gemm.c"
 #include "norm.c"
 #include "softmax.c"
 
@@ -30,7 +30,7 @@ const struct kernels TABLE_NAME(RAPT_ISA) = {
     .name = TABLE_TEXT(RAPT_ISA),
     .isa = (rapt_isa)VF_ISA,
     .tile_rows = VF_ROWS,
-    .product = product,
+    .gemm = gemm,
     .transpose_panels = transpose_panels,
     .pack_rows = pack_rows,
     .pack_columns = pack_columns,

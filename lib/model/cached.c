@@ -44,7 +44,8 @@ void rapt__cross_append(const struct exec_context *c, const struct stack *s, int
     const rapt_attention spec = rapt__attention_spec(s, layer, true, false);
     struct linear project = rapt__linear_at(&rapt__offsets_of(s, layer, true)->kv, s->block);
     struct heads h = rapt__heads_at(&s->model->config, true, NULL, u->kv);
-    rapt__linear_forward(c, &project, states, project.in, rows, u->kv, project.out, -1, NULL);
+    rapt__linear_forward(c, &project, states, project.in, rows, u->kv, project.out, ACTIVATION_NONE,
+                         NULL);
     append(c->team, &spec, state, layer, NULL, starts, &h, u->projected_keys);
 }
 

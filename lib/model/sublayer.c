@@ -23,7 +23,7 @@ static void project(const struct exec_context *c, const struct step *s,
                     const struct linear_offsets *offset, const float *x, int rows, float *y)
 {
     struct linear l = rapt__linear_at(offset, s->stack->block);
-    rapt__linear_forward(c, &l, x, l.in, rows, y, l.out, -1, NULL);
+    rapt__linear_forward(c, &l, x, l.in, rows, y, l.out, ACTIVATION_NONE, NULL);
 }
 
 /* Gradients of project: of its parameters, and dx = or += if dx is not NULL. */
@@ -135,13 +135,21 @@ static struct dropout hidden_site(const struct step *s)
                       SITE_HIDDEN);
 }
 
+static enum activation activation_of(const rapt_config *config)
+{
+    static const enum activation of[] = {[RAPT_ACTIVATION_RELU] = ACTIVATION_RELU,
+                                         [RAPT_ACTIVATION_GELU] = ACTIVATION_GELU,
+                                         [RAPT_ACTIVATION_SILU] = ACTIVATION_SILU};
+    return of[config->activation];
+}
+
 static void feedforward_forward(const struct exec_context *c, const struct step *s)
 {
     const struct feedforward_offsets *offset = &layer_of(s)->feedforward;
     const rapt_config *config = &s->stack->model->config;
     int rows = s->pass->rows.count, F = config->ffn_width;
     struct linear in = rapt__linear_at(&offset->in, s->stack->block);
-    rapt__linear_forward(c, &in, s->in, in.in, rows, s->u->hidden, F, (int)config->activation,
+    rapt__linear_forward(c, &in, s->in, in.in, rows, s->u->hidden, F, activation_of(config),
                          s->u->active);
     struct dropout d = hidden_site(s);
     if (d.below) rapt__dropout_rows(c, &d, s->u->active, rows, F, s->u->active);
@@ -158,7 +166,7 @@ static void feedforward_backward(const struct exec_context *c, const struct step
     project_backward(c, s, &offset->out, s->u->active, dy, rows, dhidden, false, gradients);
     struct dropout d = hidden_site(s);
     if (d.below) rapt__dropout_rows(c, &d, dhidden, rows, F, dhidden);
-    rapt__activate_backward(c, (int)config->activation, s->u->hidden, dhidden, dhidden,
+    rapt__activate_backward(c, activation_of(config), s->u->hidden, dhidden, dhidden,
                             (size_t)rows * (size_t)F);
     project_backward(c, s, &offset->in, s->in, dhidden, rows, din, add, gradients);
 }

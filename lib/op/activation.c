@@ -2,7 +2,7 @@
    part of the linear layer before it (linear.c), which applies it while y is in cache. */
 #include "op/op.h"
 
-void rapt__activate_backward(const struct exec_context *c, int kind, const float *x,
+void rapt__activate_backward(const struct exec_context *c, enum activation kind, const float *x,
                              const float *dy, float *dx, size_t n)
 {
     size_t begin, end;

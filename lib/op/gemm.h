@@ -1,4 +1,4 @@
-/* gemm.h - the one product behind linear.c: c = a b by a team, whatever form b has. */
+/* gemm.h - the matrix product of linear.c: c = a b by a team, b in one of three forms. */
 #ifndef RAPT_LIB_OP_GEMM_H
 #define RAPT_LIB_OP_GEMM_H
 
@@ -10,7 +10,7 @@ enum gemm_form {
     GEMM_ROWS        /* b plain, rows b_row apart: dW = dy' x */
 };
 
-/* c[r][n] = start + sum over k of a[r][k] b[k][n]; see struct product. */
+/* c[r][n] = start + sum over k of a[r][k] b[k][n]; see struct gemm_block. */
 struct gemm {
     int rows, columns, depth;
     const float *a; /* a[r][k] at a[r*a_row + k*a_step] */
@@ -22,21 +22,16 @@ struct gemm {
     ptrdiff_t c_row, c_panel;
     const float *bias;
     bool add;
-    int activation;   /* of a finished c, which must be plain (c_panel 16), */
-    float *activated; /* stored here, rows c_row apart; NULL: none; may be c */
+    enum activation activation; /* not NONE: of the finished c, which is plain (c_panel 16), */
+    float *activated;           /*   stored here, rows c_row apart; may be c */
 };
 
-/* Both end at a barrier. */
-void rapt__gemm(const struct exec_context *exec, const struct gemm *g);         /* gemm.c: either */
-void rapt__gemm_builtin(const struct exec_context *exec, const struct gemm *g); /* product.c */
-
-static inline int rapt__smaller(int a, int b)
-{
-    return a < b ? a : b;
-}
-static inline int rapt__parts(int n, int part)
-{
-    return (n + part - 1) / part;
-}
+/* All end at a barrier. */
+void rapt__gemm(const struct exec_context *exec,
+                const struct gemm *g); /* by one of the two below */
+void rapt__gemm_builtin(const struct exec_context *exec, const struct gemm *g);
+void rapt__gemm_openblas(const struct exec_context *exec, const struct gemm *g);
+/* Whether OpenBLAS is built in and the shape is worth it. */
+bool rapt__gemm_openblas_serves(const struct gemm *g);
 
 #endif

@@ -35,20 +35,15 @@ struct cut {
     int rows, row_parts, panels, panel_parts;
 };
 
-static int round_up(int n, int grain)
-{
-    return (n + grain - 1) / grain * grain;
-}
-
 /* Units of about 52 rows and 32 panels; fewer panels when that gives a member less than four. */
 static struct cut cut_block(const struct exec_context *exec, const struct gemm *g, int columns)
 {
-    int panels = rapt__parts(columns, LANES), wanted = 4 * exec->team->size;
-    struct cut cut = {.row_parts = rapt__parts(g->rows, UNIT_ROWS)};
-    cut.rows = rapt__parts(g->rows, cut.row_parts);
-    cut.panels = rapt__parts(panels * cut.row_parts, wanted);
-    cut.panels = cut.panels < 8 ? 8 : cut.panels > 32 ? 32 : round_up(cut.panels, 2);
-    cut.panel_parts = rapt__parts(panels, cut.panels);
+    int panels = rapt__ceil_div(columns, LANES), wanted = 4 * exec->team->size;
+    struct cut cut = {.row_parts = rapt__ceil_div(g->rows, UNIT_ROWS)};
+    cut.rows = rapt__ceil_div(g->rows, cut.row_parts);
+    cut.panels = rapt__ceil_div(panels * cut.row_parts, wanted);
+    cut.panels = cut.panels < 8 ? 8 : cut.panels > 32 ? 32 : rapt__round_up(cut.panels, 2);
+    cut.panel_parts = rapt__ceil_div(panels, cut.panels);
     return cut;
 }
 
@@ -61,7 +56,7 @@ static bool wants_copy(const struct gemm *g)
 }
 
 /* Lets the product read a copy of its a. Of the two strides the one that is 1 stays so. */
-static void copy_left(struct product *p, float *copy)
+static void copy_left(struct gemm_block *p, float *copy)
 {
     bool by_rows = p->a_step == 1;
     int runs = by_rows ? p->rows : p->depth, run = by_rows ? p->depth : p->rows;
@@ -81,9 +76,9 @@ static void multiply_unit(const struct exec_context *exec, const struct gemm *g,
     int row = index % cut->row_parts * cut->rows, panel = index / cut->row_parts * cut->panels;
     bool copies = wants_copy(g);
     int step = g->rows < COPY_ROWS ? b->depth : copies ? COPY_DEPTH : DEPTH_BLOCK, k = 0;
-    struct product p = {
-        .rows = rapt__smaller(g->rows - row, cut->rows),
-        .columns = rapt__smaller(b->columns - panel * LANES, cut->panels * LANES),
+    struct gemm_block p = {
+        .rows = rapt__min(g->rows - row, cut->rows),
+        .columns = rapt__min(b->columns - panel * LANES, cut->panels * LANES),
         .b_panel = b->panel,
         .b_step = b->step,
         .c = g->c + row * g->c_row + (b->column / LANES + panel) * g->c_panel,
@@ -91,7 +86,7 @@ static void multiply_unit(const struct exec_context *exec, const struct gemm *g,
         .c_panel = g->c_panel,
     };
     do {
-        p.depth = rapt__smaller(b->depth - k, step);
+        p.depth = rapt__min(b->depth - k, step);
         p.a = g->a + row * g->a_row + (b->k + k) * g->a_step;
         p.a_row = g->a_row;
         p.a_step = g->a_step;
@@ -99,10 +94,10 @@ static void multiply_unit(const struct exec_context *exec, const struct gemm *g,
         p.add = g->add || b->k + k > 0;
         p.bias = p.add || !g->bias ? NULL : g->bias + b->column + panel * LANES;
         if (copies) copy_left(&p, copy);
-        exec->kernels->product(&p);
+        exec->kernels->gemm(&p);
         k += step;
     } while (k < b->depth);
-    if (!g->activated || b->k + b->depth < g->depth) return;
+    if (g->activation == ACTIVATION_NONE || b->k + b->depth < g->depth) return;
     float *out = g->activated + (p.c - g->c);
     for (int r = 0; r < p.rows; r++)
         exec->kernels->activate(g->activation, p.c + r * p.c_row, out + r * p.c_row,
@@ -112,12 +107,12 @@ static void multiply_unit(const struct exec_context *exec, const struct gemm *g,
 /* Block number `index` of a b that must be turned: down the depth first. NULL panels: no more. */
 static struct block block_at(const struct exec_context *exec, const struct gemm *g, int index)
 {
-    int depth = rapt__smaller(g->depth, PACK_DEPTH);
-    int columns = PACK_HALF / depth / LANES * LANES, down = rapt__parts(g->depth, depth);
+    int depth = rapt__min(g->depth, PACK_DEPTH);
+    int columns = PACK_HALF / depth / LANES * LANES, down = rapt__ceil_div(g->depth, depth);
     struct block b = {.column = index / down * columns, .k = index % down * depth};
     if (b.column >= g->columns) return b;
-    b.columns = rapt__smaller(g->columns - b.column, columns);
-    b.depth = rapt__smaller(g->depth - b.k, depth);
+    b.columns = rapt__min(g->columns - b.column, columns);
+    b.depth = rapt__min(g->depth - b.k, depth);
     b.panels = exec->pack + (ptrdiff_t)(index % 2) * PACK_HALF;
     b.panel = (ptrdiff_t)b.depth * LANES;
     b.step = LANES;
@@ -128,9 +123,8 @@ static struct block block_at(const struct exec_context *exec, const struct gemm 
 static void transpose_block(const struct exec_context *exec, const struct gemm *g,
                             const struct block *b, int first, int count)
 {
-    exec->kernels->transpose_panels(g->b, g->columns, g->depth, b->k, b->depth,
-                                    b->column / LANES + first, count,
-                                    (float *)b->panels + first * b->panel);
+    exec->kernels->transpose_panels(g->b, g->columns, b->k, b->depth, b->column / LANES + first,
+                                    count, (float *)b->panels + first * b->panel);
 }
 
 enum { TRANSPOSE_GRAIN = 4 }; /* panels turned at a time */
@@ -139,14 +133,15 @@ enum { TRANSPOSE_GRAIN = 4 }; /* panels turned at a time */
 static void run_phase(const struct exec_context *exec, const struct gemm *g,
                       const struct block *now, const struct block *next)
 {
-    int panels = rapt__parts(next->columns, LANES), turns = rapt__parts(panels, TRANSPOSE_GRAIN);
+    int panels = rapt__ceil_div(next->columns, LANES),
+        turns = rapt__ceil_div(panels, TRANSPOSE_GRAIN);
     struct cut cut = {0};
     if (now->columns) cut = cut_block(exec, g, now->columns);
     int units = cut.row_parts * cut.panel_parts;
     for (int t; (t = rapt__team_take(exec->team)) < turns + units;) {
         int first = t * TRANSPOSE_GRAIN;
         if (t < turns)
-            transpose_block(exec, g, next, first, rapt__smaller(panels - first, TRANSPOSE_GRAIN));
+            transpose_block(exec, g, next, first, rapt__min(panels - first, TRANSPOSE_GRAIN));
         else
             multiply_unit(exec, g, now, &cut, t - turns);
     }

@@ -6,8 +6,8 @@
 #include "op/gemm.h"
 
 void rapt__linear_forward(const struct exec_context *c, const struct linear *l, const float *x,
-                          ptrdiff_t x_row, int rows, float *y, ptrdiff_t y_row, int activation,
-                          float *activated)
+                          ptrdiff_t x_row, int rows, float *y, ptrdiff_t y_row,
+                          enum activation activation, float *activated)
 {
     rapt__gemm(c, &(struct gemm){.rows = rows,
                                  .columns = l->out,
@@ -25,17 +25,16 @@ void rapt__linear_forward(const struct exec_context *c, const struct linear *l, 
                                  .activated = activated});
 }
 
-enum { TRANSPOSE_DEPTH = 512 }; /* outputs that are turned at a time, of 16 inputs */
+enum { TRANSPOSE_DEPTH = 512 }; /* outputs that are transposed at a time, of 16 inputs */
 
 void rapt__linear_transpose(const struct exec_context *c, const struct linear *l, float *transposed)
 {
-    int down = rapt__parts(l->out, TRANSPOSE_DEPTH), units = rapt__parts(l->in, LANES) * down;
+    int down = rapt__ceil_div(l->out, TRANSPOSE_DEPTH), units = rapt__ceil_div(l->in, LANES) * down;
     for (int t; (t = rapt__team_take(c->team)) < units;) {
         int panel = t / down, k = t % down * TRANSPOSE_DEPTH;
         ptrdiff_t to = ((ptrdiff_t)panel * l->out + k) * LANES;
-        c->kernels->transpose_panels(l->weight, l->in, l->out, k,
-                                     rapt__smaller(l->out - k, TRANSPOSE_DEPTH), panel, 1,
-                                     transposed + to);
+        c->kernels->transpose_panels(l->weight, l->in, k, rapt__min(l->out - k, TRANSPOSE_DEPTH),
+                                     panel, 1, transposed + to);
     }
     rapt__team_barrier(c->team);
 }

@@ -84,13 +84,13 @@ void rapt__loss(const struct exec_context *c, const struct linear *l, const floa
     for (int r = 0; r < rows; r += step) {
         const float *from = x + (ptrdiff_t)r * l->in;
         step = rows - r < chunk ? rows - r : chunk;
-        rapt__linear_forward(c, l, from, l->in, step, logits, vocab, 0, NULL);
+        rapt__linear_forward(c, l, from, l->in, step, logits, vocab, ACTIVATION_NONE, NULL);
         loss_chunk(c, vocab, labels + r, step, smoothing, logits, of_rows);
         if (c->team->rank == 0) add_sums(sums, labels + r, r, step, of_rows);
         if (!dx) continue;
         rapt__linear_backward_weight(c, l, from, l->in, logits, vocab, step, dweight, dbias);
-        rapt__linear_forward(c, &back, logits, vocab, step, dx + (ptrdiff_t)r * l->in, l->in, -1,
-                             NULL);
+        rapt__linear_forward(c, &back, logits, vocab, step, dx + (ptrdiff_t)r * l->in, l->in,
+                             ACTIVATION_NONE, NULL);
     }
     rapt__team_barrier(c->team);
 }

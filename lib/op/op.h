@@ -22,19 +22,20 @@ struct exec_context {
 };
 enum { PACK_FLOATS = 1 << 19 };
 
-/* ---- gemm.c ---- */
+/* ---- gemm_openblas.c ---- */
 bool rapt__openblas_present(void); /* built in, and safe to call from a team */
 
 /* ---- linear.c: y = x W' + b ----
    x [rows][in], rows x_row floats apart; W [out][in] panels; b [out] or NULL; y [rows][out].
-   activated, if not NULL, receives activation(y), rows y_row apart; it may be y. */
+   activated receives activation(y), rows y_row apart; it may be y; not used with
+   ACTIVATION_NONE. */
 struct linear {
     const float *weight, *bias;
     int in, out;
 };
 void rapt__linear_forward(const struct exec_context *c, const struct linear *l, const float *x,
-                          ptrdiff_t x_row, int rows, float *y, ptrdiff_t y_row, int activation,
-                          float *activated);
+                          ptrdiff_t x_row, int rows, float *y, ptrdiff_t y_row,
+                          enum activation activation, float *activated);
 /* turned = W', [in][out] in panels: a layer with it computes dx = dy W. */
 void rapt__linear_transpose(const struct exec_context *c, const struct linear *l,
                             float *transposed);
@@ -87,7 +88,7 @@ void rapt__norm_backward(const struct exec_context *c, const struct norm *n,
                          float *partial);
 
 /* ---- activation.c: dx = dy * activation'(x), elementwise ---- */
-void rapt__activate_backward(const struct exec_context *c, int kind, const float *x,
+void rapt__activate_backward(const struct exec_context *c, enum activation kind, const float *x,
                              const float *dy, float *dx, size_t n);
 
 /* ---- dropout.c: y = dropout(x) by rows; forward and backward are the same; y may be x;

@@ -63,7 +63,7 @@ void rapt__pick(const struct exec_context *c, const struct linear *output, const
         part.weight += (ptrdiff_t)first * part.in;
         if (part.bias) part.bias += first;
         part.out = columns;
-        rapt__linear_forward(c, &part, x, part.in, rows, logits, columns, -1, NULL);
+        rapt__linear_forward(c, &part, x, part.in, rows, logits, columns, ACTIVATION_NONE, NULL);
         for (int r; (r = rapt__team_take(c->team)) < rows;)
             pick_row(c->kernels, p, r, first, columns, vocab, logits + (size_t)r * (size_t)columns);
         rapt__team_barrier(c->team);

@@ -22,7 +22,8 @@ static void work_on_target(struct team *team, void *argument)
     if (w->picks)
         rapt__pick(&c, &output, last, rows, w->picks, s->logits);
     else
-        rapt__linear_forward(&c, &output, last, output.in, rows, s->logits, output.out, -1, NULL);
+        rapt__linear_forward(&c, &output, last, output.in, rows, s->logits, output.out,
+                             ACTIVATION_NONE, NULL);
 }
 
 static rapt_status check_target(const rapt_session *s, const rapt_tokens *target, rapt_message *why)

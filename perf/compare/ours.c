@@ -157,7 +157,8 @@ static void multiply(struct team *team, void *argument)
     const struct exec_context c = {team, rapt__kernels(), w->pack, false};
     const struct linear linear = {w->panels, NULL, w->in, w->out};
     for (int i = 0; i < w->times; i++)
-        rapt__linear_forward(&c, &linear, w->x, w->in, w->rows, w->y, w->out, 0, NULL);
+        rapt__linear_forward(&c, &linear, w->x, w->in, w->rows, w->y, w->out, ACTIVATION_NONE,
+                             NULL);
 }
 
 EXPORT void ours_product_run(struct product_work *w, int times);

@@ -61,31 +61,31 @@ static void case_norm_columns(const struct kernels *k, int n, struct case_data *
 }
 static void case_relu(const struct kernels *k, int n, struct case_data *d)
 {
-    k->activate(0, d->in[0], d->out[0], (size_t)n);
+    k->activate(ACTIVATION_RELU, d->in[0], d->out[0], (size_t)n);
 }
 static void case_gelu(const struct kernels *k, int n, struct case_data *d)
 {
-    k->activate(1, d->in[0], d->out[0], (size_t)n);
+    k->activate(ACTIVATION_GELU, d->in[0], d->out[0], (size_t)n);
 }
 static void case_silu(const struct kernels *k, int n, struct case_data *d)
 {
-    k->activate(2, d->in[0], d->out[0], (size_t)n);
+    k->activate(ACTIVATION_SILU, d->in[0], d->out[0], (size_t)n);
 }
 static void case_gelu_in_place(const struct kernels *k, int n, struct case_data *d)
 {
-    k->activate(1, d->out[0], d->out[0], (size_t)n);
+    k->activate(ACTIVATION_GELU, d->out[0], d->out[0], (size_t)n);
 }
 static void case_relu_backward(const struct kernels *k, int n, struct case_data *d)
 {
-    k->activate_backward(0, d->in[0], d->in[1], d->out[0], (size_t)n);
+    k->activate_backward(ACTIVATION_RELU, d->in[0], d->in[1], d->out[0], (size_t)n);
 }
 static void case_gelu_backward(const struct kernels *k, int n, struct case_data *d)
 {
-    k->activate_backward(1, d->in[0], d->in[1], d->out[0], (size_t)n);
+    k->activate_backward(ACTIVATION_GELU, d->in[0], d->in[1], d->out[0], (size_t)n);
 }
 static void case_silu_backward(const struct kernels *k, int n, struct case_data *d)
 {
-    k->activate_backward(2, d->in[0], d->in[1], d->out[0], (size_t)n);
+    k->activate_backward(ACTIVATION_SILU, d->in[0], d->in[1], d->out[0], (size_t)n);
 }
 
 static const struct dropout case_drop = {0x123456789abcdefu, 0x40000000u, 4.0f / 3};

@@ -51,7 +51,7 @@ static size_t c_at(const struct shape *s, int r, int n)
 }
 
 /* The product; b stands in plain rows, so that its last panel ends where the columns end. */
-static struct product set_up(const struct matrices *m, const struct shape *s)
+static struct gemm_block set_up(const struct matrices *m, const struct shape *s)
 {
     size_t rows = (size_t)s->rows, columns = (size_t)s->columns, depth = (size_t)s->depth;
     float *a = fenced_floats(&m->a, rows * depth, true);
@@ -63,25 +63,25 @@ static struct product set_up(const struct matrices *m, const struct shape *s)
     fill(b, columns * depth, -1, 1, 2);
     fill(c, rows * columns, -1, 1, 3);
     fill(bias, columns, -1, 1, 4);
-    return (struct product){.rows = s->rows,
-                            .columns = s->columns,
-                            .depth = s->depth,
-                            .a = a,
-                            .a_row = s->a_transposed ? 1 : s->depth,
-                            .a_step = s->a_transposed ? s->rows : 1,
-                            .b = b,
-                            .b_panel = LANES,
-                            .b_step = s->columns,
-                            .c = c,
-                            .c_row = s->c_panels ? LANES : s->columns,
-                            .c_panel = s->c_panels ? s->rows * LANES : LANES,
-                            .bias = s->start == FROM_BIAS ? bias : NULL,
-                            .add = s->start == FROM_C};
+    return (struct gemm_block){.rows = s->rows,
+                               .columns = s->columns,
+                               .depth = s->depth,
+                               .a = a,
+                               .a_row = s->a_transposed ? 1 : s->depth,
+                               .a_step = s->a_transposed ? s->rows : 1,
+                               .b = b,
+                               .b_panel = LANES,
+                               .b_step = s->columns,
+                               .c = c,
+                               .c_row = s->c_panels ? LANES : s->columns,
+                               .c_panel = s->c_panels ? s->rows * LANES : LANES,
+                               .bias = s->start == FROM_BIAS ? bias : NULL,
+                               .add = s->start == FROM_C};
 }
 
 /* Element [r][n] by itself: with fma as one chain in the order of k, and in double. */
-static void check_element(const struct kernels *k, const struct product *p, const struct shape *s,
-                          const float *before, int r, int n)
+static void check_element(const struct kernels *k, const struct gemm_block *p,
+                          const struct shape *s, const float *before, int r, int n)
 {
     float chain = p->add ? before[c_at(s, r, n)] : p->bias ? p->bias[n] : 0;
     double sum = (double)chain, size = fabs(sum), got = (double)p->c[c_at(s, r, n)];
@@ -102,10 +102,10 @@ static void check(const struct kernels *k, const struct matrices *m, const struc
 {
     static float before[MAX_ROWS * MAX_COLUMNS];
     size_t rows = (size_t)s->rows, columns = (size_t)s->columns, depth = (size_t)s->depth;
-    struct product p = set_up(m, s);
+    struct gemm_block p = set_up(m, s);
 
     memcpy(before, p.c, rows * columns * sizeof *before);
-    k->product(&p);
+    k->gemm(&p);
     for (int r = 0; r < s->rows; r++)
         for (int n = 0; n < s->columns; n++) check_element(k, &p, s, before, r, n);
     fenced_check(&m->a, rows * depth, true);
@@ -203,7 +203,7 @@ static void turning(void **state)
                     float *out = fenced_floats(&m->c, wanted, true);
                     k->pack_columns(w, inputs, outputs, inputs, 1, 0, (outputs + LANES - 1) / LANES,
                                     packed);
-                    k->transpose_panels(packed, inputs, outputs, k0, ks, first, count, out);
+                    k->transpose_panels(packed, inputs, k0, ks, first, count, out);
                     for (size_t i = 0; i < wanted; i++) {
                         int n = ((int)i / (ks * LANES) + first) * LANES + (int)i % LANES;
                         int o = k0 + (int)i / LANES % ks;

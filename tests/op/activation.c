@@ -11,7 +11,7 @@ struct problem {
 static void run(const struct exec_context *exec, void *argument)
 {
     const struct problem *p = argument;
-    rapt__activate_backward(exec, p->kind, p->x, p->dy, p->dx, p->n);
+    rapt__activate_backward(exec, activation_of(p->kind), p->x, p->dy, p->dx, p->n);
 }
 
 struct point {

@@ -57,7 +57,8 @@ static void drop(struct problem *p)
 static void run_all(const struct exec_context *exec, void *argument)
 {
     const struct problem *p = argument;
-    rapt__linear_forward(exec, &p->layer, p->x, p->in, p->rows, p->y, p->out, 0, p->activated);
+    rapt__linear_forward(exec, &p->layer, p->x, p->in, p->rows, p->y, p->out, ACTIVATION_RELU,
+                         p->activated);
     rapt__linear_backward_input(exec, &p->layer, p->dy, p->out, p->rows, p->dx, p->in, false);
     rapt__linear_backward_input(exec, &p->layer, p->dy, p->out, p->rows, p->dx, p->in, true);
     rapt__linear_backward_weight(exec, &p->layer, p->x, p->in, p->dy, p->out, p->rows, p->dweight,

@@ -1,5 +1,6 @@
-/* helpers.h - what the tests of this floor share: a crew, arrays, panels, and the two judges:
-   difference quotients of a definition, and equality of bits whatever the threads and machine. */
+/* helpers.h - what the tests of lib/op share: an execution context, arrays, panels, and two judges:
+   difference quotients of a definition, and equality of bits for all threads and instruction sets.
+ */
 #ifndef RAPT_TESTS_OP_HELPERS_H
 #define RAPT_TESTS_OP_HELPERS_H
 
@@ -16,7 +17,13 @@
 
 #define COUNT(array) (int)(sizeof(array) / sizeof((array)[0]))
 
-/* ---- a crew ---- */
+/* The kernels' number of an oracle's activation (oracle/op.h); below 0: none. */
+static inline enum activation activation_of(int oracle)
+{
+    return (enum activation)(ACTIVATION_RELU + (oracle < 0 ? -1 : oracle));
+}
+
+/* ---- an execution context ---- */
 
 typedef void work(const struct exec_context *exec, void *argument);
 

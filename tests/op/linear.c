@@ -65,8 +65,8 @@ static void run_forward(const struct exec_context *exec, void *argument)
     const struct problem *p = argument;
     struct linear l = layer(p);
     float *activated = p->activation < 0 ? NULL : p->in_place ? p->y : p->activated;
-    rapt__linear_forward(exec, &l, p->x, p->x_row, p->rows, p->y, p->y_row, p->activation,
-                         activated);
+    rapt__linear_forward(exec, &l, p->x, p->x_row, p->rows, p->y, p->y_row,
+                         activation_of(p->activation), activated);
 }
 
 static void run_backward(const struct exec_context *exec, void *argument)

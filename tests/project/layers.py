@@ -32,13 +32,13 @@ PUBLIC = {  # public headers each layer may use
     "format": {"base.h"},
 }
 EXTERNAL = {  # headers of others: where they may be included, as a pattern of paths under lib/
-    r"cblas\.h|openblas.*": r"op/gemm\.c",
-    r"omp\.h": r"base/team\.c|op/gemm\.c",
+    r"cblas\.h|openblas.*": r"op/gemm_openblas\.c",
+    r"omp\.h": r"base/team\.c|op/gemm_openblas\.c",
     r".*intrin\.h|arm_neon\.h|sleef\.h": r"kernel/simd_\w+\.h",
     r"jansson\.h": r"nowhere",
     r"utf8proc\.h": r"text/\w+\.[ch]",
 }
-OPENMP = r"base/team\.c|op/gemm\.c"
+OPENMP = r"base/team\.c|op/gemm_openblas\.c"
 
 
 def includes(path):

@@ -15,20 +15,20 @@ static void add_product(const struct line *l, const float *a, ptrdiff_t a_row, i
                         const float *b, ptrdiff_t b_panel, ptrdiff_t b_step, int columns, float *c)
 {
     int whole = rapt__padded(columns);
-    const struct product p = {.rows = rows,
-                              .columns = whole,
-                              .depth = rapt__row_length(l->r),
-                              .a = a,
-                              .a_row = a_row,
-                              .a_step = 1,
-                              .b = b,
-                              .b_panel = b_panel,
-                              .b_step = b_step,
-                              .c = c,
-                              .c_row = whole,
-                              .c_panel = LANES,
-                              .add = true};
-    l->p->f->kernels->product(&p);
+    const struct gemm_block p = {.rows = rows,
+                                 .columns = whole,
+                                 .depth = rapt__row_length(l->r),
+                                 .a = a,
+                                 .a_row = a_row,
+                                 .a_step = 1,
+                                 .b = b,
+                                 .b_panel = b_panel,
+                                 .b_step = b_step,
+                                 .c = c,
+                                 .c_row = whole,
+                                 .c_panel = LANES,
+                                 .add = true};
+    l->p->f->kernels->gemm(&p);
 }
 
 /* What the query before gets, from df in dfeatures: filters turned round. */
@@ -37,18 +37,18 @@ static void gradient_before(const struct line *l, ptrdiff_t row)
     const struct row_head *h = l->r->head;
     memset(l->dnext, 0, (size_t)l->r->space.capacity * sizeof(float));
     for (int c = 0; c < h->channels; c++) {
-        const struct product back = {.rows = 1,
-                                     .columns = l->r->space.capacity,
-                                     .depth = h->filter_width,
-                                     .a = h->filters + (c + 1) * h->filter_width - 1,
-                                     .a_step = -1,
-                                     .b = l->p->f->buffers.dfeatures + c * row,
-                                     .b_panel = LANES,
-                                     .b_step = 1,
-                                     .c = l->dnext,
-                                     .c_panel = LANES,
-                                     .add = true};
-        l->p->f->kernels->product(&back);
+        const struct gemm_block back = {.rows = 1,
+                                        .columns = l->r->space.capacity,
+                                        .depth = h->filter_width,
+                                        .a = h->filters + (c + 1) * h->filter_width - 1,
+                                        .a_step = -1,
+                                        .b = l->p->f->buffers.dfeatures + c * row,
+                                        .b_panel = LANES,
+                                        .b_step = 1,
+                                        .c = l->dnext,
+                                        .c_panel = LANES,
+                                        .add = true};
+        l->p->f->kernels->gemm(&back);
     }
 }
 
@@ -67,19 +67,19 @@ void rapt__line_features(const struct line *l)
     add_product(l, m->dsums + first, buffers, h->width, m->transposed, (ptrdiff_t)n * LANES, LANES,
                 h->channels, m->dfeature_weight);
     memset(m->dfeatures, 0, (size_t)h->channels * (size_t)row * sizeof *df);
-    const struct product back = {.rows = h->channels,
-                                 .columns = n,
-                                 .depth = h->width,
-                                 .a = h->feature_weight,
-                                 .a_row = 1,
-                                 .a_step = h->channels,
-                                 .b = m->dsums + first,
-                                 .b_panel = LANES,
-                                 .b_step = buffers,
-                                 .c = df,
-                                 .c_row = row,
-                                 .c_panel = LANES};
-    kernels->product(&back);
+    const struct gemm_block back = {.rows = h->channels,
+                                    .columns = n,
+                                    .depth = h->width,
+                                    .a = h->feature_weight,
+                                    .a_row = 1,
+                                    .a_step = h->channels,
+                                    .b = m->dsums + first,
+                                    .b_panel = LANES,
+                                    .b_step = buffers,
+                                    .c = df,
+                                    .c_row = row,
+                                    .c_panel = LANES};
+    kernels->gemm(&back);
     add_product(l, df, row, h->channels, r->space.before + first, LANES, 1, h->filter_width,
                 m->dfilters);
     gradient_before(l, row);

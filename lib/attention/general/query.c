@@ -67,17 +67,17 @@ void rapt__row_dots(const struct kernels *kernels, const float *q, const float *
                     int first, int end, float *scores, float *more)
 {
     for (int k = 0; k < width; k += CHAIN) {
-        const struct product p = {.rows = 1,
-                                  .columns = end - first,
-                                  .depth = width - k < CHAIN ? width - k : CHAIN,
-                                  .a = q + k,
-                                  .a_step = 1,
-                                  .b = panels + (ptrdiff_t)first * width + k * LANES,
-                                  .b_panel = (ptrdiff_t)width * LANES,
-                                  .b_step = LANES,
-                                  .c = (k ? more : scores) + first,
-                                  .c_panel = LANES};
-        kernels->product(&p);
+        const struct gemm_block p = {.rows = 1,
+                                     .columns = end - first,
+                                     .depth = width - k < CHAIN ? width - k : CHAIN,
+                                     .a = q + k,
+                                     .a_step = 1,
+                                     .b = panels + (ptrdiff_t)first * width + k * LANES,
+                                     .b_panel = (ptrdiff_t)width * LANES,
+                                     .b_step = LANES,
+                                     .c = (k ? more : scores) + first,
+                                     .c_panel = LANES};
+        kernels->gemm(&p);
         if (k) kernels->add(scores + first, more + first, (size_t)(end - first));
     }
 }
@@ -92,34 +92,34 @@ static void add_features(struct row *r)
     size_t keys = (size_t)(r->before ? r->before_keys : 0);
     memset(m->before, 0, (size_t)(m->capacity + 2 * h->filter_width + LANES) * sizeof(float));
     if (keys) memcpy(m->before + half, r->before, keys * sizeof(float));
-    const struct product filter = {.rows = h->channels,
-                                   .columns = n,
-                                   .depth = h->filter_width,
-                                   .a = h->filters,
-                                   .a_row = h->filter_width,
-                                   .a_step = 1,
-                                   .b = m->before + r->first,
-                                   .b_panel = LANES,
-                                   .b_step = 1,
-                                   .c = m->features + r->first,
-                                   .c_row = m->capacity,
-                                   .c_panel = LANES};
-    h->kernels->product(&filter);
+    const struct gemm_block filter = {.rows = h->channels,
+                                      .columns = n,
+                                      .depth = h->filter_width,
+                                      .a = h->filters,
+                                      .a_row = h->filter_width,
+                                      .a_step = 1,
+                                      .b = m->before + r->first,
+                                      .b_panel = LANES,
+                                      .b_step = 1,
+                                      .c = m->features + r->first,
+                                      .c_row = m->capacity,
+                                      .c_panel = LANES};
+    h->kernels->gemm(&filter);
     memcpy(m->sums + from, r->keys->panels + from, (size_t)(n * h->width) * sizeof(float));
-    const struct product add = {.rows = h->width,
-                                .columns = n,
-                                .depth = h->channels,
-                                .a = h->feature_weight,
-                                .a_row = h->channels,
-                                .a_step = 1,
-                                .b = m->features + r->first,
-                                .b_panel = LANES,
-                                .b_step = m->capacity,
-                                .c = m->sums + from,
-                                .c_row = LANES,
-                                .c_panel = panel,
-                                .add = true};
-    h->kernels->product(&add);
+    const struct gemm_block add = {.rows = h->width,
+                                   .columns = n,
+                                   .depth = h->channels,
+                                   .a = h->feature_weight,
+                                   .a_row = h->channels,
+                                   .a_step = 1,
+                                   .b = m->features + r->first,
+                                   .b_panel = LANES,
+                                   .b_step = m->capacity,
+                                   .c = m->sums + from,
+                                   .c_row = LANES,
+                                   .c_panel = panel,
+                                   .add = true};
+    h->kernels->gemm(&add);
 }
 
 /* x before cap, bias and masks. */

@@ -34,7 +34,7 @@ void rapt__projection_pack(struct team *team, const struct projection *p, bool t
 
 void rapt__project(const struct projection *p, const float *panels, const struct score_block *b)
 {
-    const struct product product = {
+    const struct gemm_block gemm = {
         .rows = b->rows,
         .columns = p->out,
         .depth = p->in,
@@ -48,13 +48,13 @@ void rapt__project(const struct projection *p, const float *panels, const struct
         .c_row = b->y_row,
         .c_panel = LANES,
         .bias = p->bias ? p->bias + (size_t)b->head * (size_t)p->out : NULL};
-    rapt__kernels()->product(&product);
+    rapt__kernels()->gemm(&gemm);
 }
 
 void rapt__project_back(const struct projection *p, const float *panels,
                         const struct score_block *b)
 {
-    const struct product product = {.rows = b->rows,
+    const struct gemm_block gemm = {.rows = b->rows,
                                     .columns = p->in,
                                     .depth = p->out,
                                     .a = b->y,
@@ -68,7 +68,7 @@ void rapt__project_back(const struct projection *p, const float *panels,
                                     .c_row = b->dx_row,
                                     .c_panel = LANES,
                                     .add = true};
-    rapt__kernels()->product(&product);
+    rapt__kernels()->gemm(&gemm);
 }
 
 /* Sixteen rows of dweight of one head, from some rows of x and dy. */

@@ -1,4 +1,4 @@
-/* flash_product.c - the products of attention, over the register tile of gemm.c:
+/* flash_gemm.c - the products of attention, over the register tile of gemm.c:
 
        scores  c[r][s]  = a[r].b[s]                    and the greatest of each row, lane by lane
        merged  c[r][n]  = fade[r] c[r][n] + sum over k of a[r][k] b[k][n]
@@ -15,7 +15,7 @@ enum {
 enum tiling_kind { TILE_SCORES, TILE_MERGED, TILE_ADDED };
 
 struct tiling {
-    struct product p; /* strides, depth and places; add and bias are not used */
+    struct gemm_block g; /* strides, depth and places; add and bias are not used */
     int panels;
     float *max;           /* scores: [rows][16], the greatest of every sixteenth score */
     const float *rescale; /* merged: [rows] */
@@ -25,11 +25,11 @@ struct tiling {
 static inline __attribute__((always_inline)) void score_panels(int rows, int panels,
                                                                const struct tiling *t, int n)
 {
-    struct product part = t->p;
-    struct tile at = tile_at(&t->p, 0, n);
-    for (int left = t->p.depth; left > 0; left -= CHAIN) {
+    struct gemm_block part = t->g;
+    struct tile at = tile_at(&t->g, 0, n);
+    for (int left = t->g.depth; left > 0; left -= CHAIN) {
         vf sum[VF_ROWS * VF_PANELS];
-        bool first = left == t->p.depth, last = left <= CHAIN;
+        bool first = left == t->g.depth, last = left <= CHAIN;
         part.depth = last ? left : CHAIN;
         UNROLL
         for (int r = 0; r < rows; r++) UNROLL
@@ -59,18 +59,18 @@ static inline __attribute__((always_inline)) void value_panels(int rows, int pan
                                                                const struct tiling *t, int n)
 {
     vf sum[VF_ROWS * VF_PANELS];
-    struct tile at = tile_at(&t->p, 0, n);
+    struct tile at = tile_at(&t->g, 0, n);
     UNROLL
     for (int r = 0; r < rows; r++) UNROLL
     for (int q = 0; q < panels; q++)
-        sum[r * panels + q] = add ? vf_load(at.c + r * t->p.c_row + q * t->p.c_panel) : vf_zero();
-    tile_sums(rows, panels, &t->p, &at, sum);
+        sum[r * panels + q] = add ? vf_load(at.c + r * t->g.c_row + q * t->g.c_panel) : vf_zero();
+    tile_sums(rows, panels, &t->g, &at, sum);
     UNROLL
     for (int r = 0; r < rows; r++) {
         vf rescale = add ? vf_zero() : vf_splat(t->rescale[r]);
         UNROLL
         for (int q = 0; q < panels; q++) {
-            float *c = at.c + r * t->p.c_row + q * t->p.c_panel;
+            float *c = at.c + r * t->g.c_row + q * t->g.c_panel;
             vf s = sum[r * panels + q];
             vf_store(c, add ? s : vf_fma(vf_load(c), rescale, s));
         }
@@ -105,45 +105,12 @@ static inline __attribute__((always_inline)) void tiling(int rows, enum tiling_k
                                                          const struct tiling *t)
 {
     switch (rows) {
-    case 1:
-        tiling_row(1, kind, t);
+#define TILE_CASE(rows, height)                                                                    \
+    case rows:                                                                                     \
+        tiling_row(height, kind, t);                                                               \
         break;
-    case 2:
-        tiling_row(2, kind, t);
-        break;
-    case 3:
-        tiling_row(3, kind, t);
-        break;
-    case 4:
-        tiling_row(4, kind, t);
-        break;
-    case 5:
-        tiling_row(5, kind, t);
-        break;
-    case 6:
-        tiling_row(6, kind, t);
-        break;
-    case 7:
-        tiling_row(VF_ROWS < 7 ? 1 : 7, kind, t);
-        break;
-    case 8:
-        tiling_row(VF_ROWS < 8 ? 1 : 8, kind, t);
-        break;
-    case 9:
-        tiling_row(VF_ROWS < 9 ? 1 : 9, kind, t);
-        break;
-    case 10:
-        tiling_row(VF_ROWS < 10 ? 1 : 10, kind, t);
-        break;
-    case 11:
-        tiling_row(VF_ROWS < 11 ? 1 : 11, kind, t);
-        break;
-    case 12:
-        tiling_row(VF_ROWS < 12 ? 1 : 12, kind, t);
-        break;
-    case 13:
-        tiling_row(VF_ROWS < 13 ? 1 : 13, kind, t);
-        break;
+#include "kernel/tile_rows.def"
+#undef TILE_CASE
     default:
         tiling_row(VF_ROWS, kind, t);
     }
@@ -154,7 +121,7 @@ static inline __attribute__((always_inline)) void tiling(int rows, enum tiling_k
 static void score_tile(int rows, const float *q, const float *keys, int depth, int panels,
                        float *scores, float *max)
 {
-    const struct tiling t = {.p = {.depth = depth,
+    const struct tiling t = {.g = {.depth = depth,
                                    .a = q,
                                    .a_row = 1,
                                    .a_step = VF_ROWS,
@@ -170,10 +137,10 @@ static void score_tile(int rows, const float *q, const float *keys, int depth, i
 }
 
 /* Sums of weights[r][s] values[s] over `keys` keys; o rows of width floats. */
-static inline struct tiling normalizer(const float *weights, const float *values, int keys,
-                                       int width, float *o)
+static inline struct tiling weighted_sum(const float *weights, const float *values, int keys,
+                                         int width, float *o)
 {
-    return (struct tiling){.p = {.depth = keys,
+    return (struct tiling){.g = {.depth = keys,
                                  .a = weights,
                                  .a_row = ATTEND_BLOCK,
                                  .a_step = 1,
@@ -190,7 +157,7 @@ static inline struct tiling normalizer(const float *weights, const float *values
 static void accumulate_tile(int rows, const float *weights, const float *values, int keys,
                             int width, const float *rescale, float *o)
 {
-    struct tiling t = normalizer(weights, values, keys, width, o);
+    struct tiling t = weighted_sum(weights, values, keys, width, o);
     t.rescale = rescale;
     tiling(rows, TILE_MERGED, &t);
 }
@@ -199,7 +166,7 @@ static void accumulate_tile(int rows, const float *weights, const float *values,
 static void add_tile(int rows, const float *weights, const float *values, int keys, int width,
                      float *o)
 {
-    const struct tiling t = normalizer(weights, values, keys, width, o);
+    const struct tiling t = weighted_sum(weights, values, keys, width, o);
     tiling(rows, TILE_ADDED, &t);
 }
 
@@ -207,8 +174,8 @@ static void add_tile(int rows, const float *weights, const float *values, int ke
    width floats. */
 static void transpose_tile(int rows, const float *a, const float *b, int terms, int width, float *c)
 {
-    struct tiling t = normalizer(a, b, terms, width, c);
-    t.p.a_row = 1;
-    t.p.a_step = ATTEND_BLOCK;
+    struct tiling t = weighted_sum(a, b, terms, width, c);
+    t.g.a_row = 1;
+    t.g.a_step = ATTEND_BLOCK;
     tiling(rows, TILE_ADDED, &t);
 }
