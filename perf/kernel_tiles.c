@@ -63,8 +63,8 @@ static void multiply(const struct kernels *k, struct tile_data *d, int rows, int
     k->gemm(&p);
 }
 
-static void cost_product(double rows, double columns, double *reads, double *writes,
-                         double *operations)
+static void cost_gemm(double rows, double columns, double *reads, double *writes,
+                      double *operations)
 {
     *reads = (rows + columns) * DEPTH, *writes = rows * columns;
     *operations = 2 * rows * columns * DEPTH;
@@ -76,7 +76,7 @@ static void run_tile(const struct kernels *k, struct tile_data *d)
 }
 static void cost_tile(const struct kernels *k, double *reads, double *writes, double *operations)
 {
-    cost_product(k->tile_rows, COLUMNS, reads, writes, operations);
+    cost_gemm(k->tile_rows, COLUMNS, reads, writes, operations);
 }
 
 static void run_row(const struct kernels *k, struct tile_data *d)
@@ -86,7 +86,7 @@ static void run_row(const struct kernels *k, struct tile_data *d)
 static void cost_row(const struct kernels *k, double *reads, double *writes, double *operations)
 {
     (void)k;
-    cost_product(1, COLUMNS, reads, writes, operations);
+    cost_gemm(1, COLUMNS, reads, writes, operations);
 }
 
 /* ---- packing: a square of 64 x 64 floats ---- */
@@ -136,16 +136,50 @@ static void cost_attend(const struct kernels *k, double *reads, double *writes, 
     *operations = 4.0 * ATTEND_ROWS * ATTEND_BLOCK * WIDTH;
 }
 
-/* All of a block's steps but packing. Its gradients grow, which costs no time. */
-static void run_attend_backward(const struct kernels *k, struct tile_data *d)
+/* Backward. Gradients grow, which costs no time. */
+static struct attend_block block_of(const struct tile_data *d)
 {
-    const struct attend_block block = {
+    return (struct attend_block){
         .row = d->row, .rows = ATTEND_ROWS, .keys = ATTEND_BLOCK, .key_width = WIDTH};
-    const struct attend_weights weights = {.q_slots = d->q_slots,
-                                           .key_panels = d->keys,
-                                           .lse = d->lse,
-                                           .scale = 0.2f,
-                                           .weights = d->weights};
+}
+static struct attend_weights weights_of(const struct tile_data *d)
+{
+    return (struct attend_weights){.q_slots = d->q_slots,
+                                   .key_panels = d->keys,
+                                   .lse = d->lse,
+                                   .scale = 0.2f,
+                                   .weights = d->weights};
+}
+
+static void run_attend_pack(const struct kernels *k, struct tile_data *d)
+{
+    k->attend_pack(d->q, ATTEND_ROWS, WIDTH, 1, d->q_slots);
+}
+static void cost_attend_pack(const struct kernels *k, double *reads, double *writes,
+                             double *operations)
+{
+    (void)k;
+    *reads = *writes = ATTEND_ROWS * WIDTH, *operations = 0;
+}
+
+static void run_attend_weights(const struct kernels *k, struct tile_data *d)
+{
+    const struct attend_block block = block_of(d);
+    const struct attend_weights weights = weights_of(d);
+    k->attend_weights(&block, &weights);
+}
+static void cost_attend_weights(const struct kernels *k, double *reads, double *writes,
+                                double *operations)
+{
+    (void)k;
+    *reads = (ATTEND_ROWS + ATTEND_BLOCK) * WIDTH, *writes = ATTEND_ROWS * ATTEND_BLOCK;
+    *operations = 2.0 * ATTEND_ROWS * ATTEND_BLOCK * WIDTH;
+}
+
+static void run_attend_dkv(const struct kernels *k, struct tile_data *d)
+{
+    const struct attend_block block = block_of(d);
+    const struct attend_weights weights = weights_of(d);
     const struct attend_dkv dkv = {.value_width = WIDTH,
                                    .dout_slots = d->dout_slots,
                                    .value_panels = d->values,
@@ -155,27 +189,43 @@ static void run_attend_backward(const struct kernels *k, struct tile_data *d)
                                    .dscores = d->dscores,
                                    .dk = d->dk,
                                    .dv = d->dv};
-    const struct attend_dq dq = {d->key_rows, d->dscores, d->dq};
     k->attend_dkv(&block, &weights, &dkv);
-    k->attend_dq(&block, &dq);
 }
-static void cost_attend_backward(const struct kernels *k, double *reads, double *writes,
-                                 double *operations)
+static void cost_attend_dkv(const struct kernels *k, double *reads, double *writes,
+                            double *operations)
 {
     (void)k;
-    *reads = (3.0 * ATTEND_ROWS + 5 * ATTEND_BLOCK) * WIDTH;
-    *writes = (ATTEND_ROWS + 2 * ATTEND_BLOCK) * WIDTH;
-    *operations = 10.0 * ATTEND_ROWS * ATTEND_BLOCK * WIDTH;
+    *reads = (4.0 * ATTEND_ROWS + 4 * ATTEND_BLOCK) * WIDTH;
+    *writes = 2.0 * ATTEND_BLOCK * WIDTH + 2 * ATTEND_ROWS * ATTEND_BLOCK;
+    *operations = 8.0 * ATTEND_ROWS * ATTEND_BLOCK * WIDTH;
+}
+
+static void run_attend_dq(const struct kernels *k, struct tile_data *d)
+{
+    const struct attend_block block = block_of(d);
+    const struct attend_dq dq = {d->key_rows, d->dscores, d->dq};
+    k->attend_dq(&block, &dq);
+}
+static void cost_attend_dq(const struct kernels *k, double *reads, double *writes,
+                           double *operations)
+{
+    (void)k;
+    *reads = (ATTEND_ROWS + ATTEND_BLOCK) * WIDTH + ATTEND_ROWS * ATTEND_BLOCK;
+    *writes = ATTEND_ROWS * WIDTH;
+    *operations = 2.0 * ATTEND_ROWS * ATTEND_BLOCK * WIDTH;
 }
 
 const struct tile_case tile_cases[] = {
-    {"product", run_tile, cost_tile},
-    {"product_row", run_row, cost_row},
+    {"gemm", run_tile, cost_tile},
+    {"gemm_row", run_row, cost_row},
     {"transpose_panels", run_transpose_panels, cost_packing},
     {"pack_rows", run_pack_rows, cost_packing},
     {"pack_columns", run_pack_columns, cost_packing},
     {"pad_rows", run_pad_rows, cost_packing},
     {"attend", run_attend, cost_attend},
-    {"attend_backward", run_attend_backward, cost_attend_backward},
+    {"attend_pack", run_attend_pack, cost_attend_pack},
+    {"attend_weights", run_attend_weights, cost_attend_weights},
+    {"attend_dkv", run_attend_dkv, cost_attend_dkv},
+    {"attend_dq", run_attend_dq, cost_attend_dq},
 };
 const int tile_case_count = sizeof tile_cases / sizeof *tile_cases;
