@@ -34,9 +34,9 @@ static const char *normalizer_at(int i)
 
 static char *names_of(const struct axis *axis)
 {
-    char *all = join("%s", axis->name(0));
+    char *all = xasprintf("%s", axis->name(0));
     for (int i = 1; axis->name(i) != NULL; i++) {
-        char *longer = join("%s|%s", all, axis->name(i));
+        char *longer = xasprintf("%s|%s", all, axis->name(i));
         free(all);
         all = longer;
     }
@@ -79,7 +79,7 @@ static int print_claims(const struct claim claims[CLAIMS], bool json)
         print_json(json_pack("{s:b,s:i,s:i}", "done", true, "claims", CLAIMS, "broken", broken));
     else
         terminal_claims(claims);
-    return broken > 0 ? failed("%d of %d claims do not hold", broken, CLAIMS) : EXIT_FINE;
+    return broken > 0 ? failed("%d of %d claims do not hold", broken, CLAIMS) : EXIT_OK;
 }
 
 static int run(struct choice choice, uint64_t seed, bool json, const char *path)
@@ -93,9 +93,9 @@ static int run(struct choice choice, uint64_t seed, bool json, const char *path)
         terminal_show(&sentence, choice, seed);
     claims_find(claims, &sentence, seed);
     int broken = print_claims(claims, json);
-    int code = path != NULL ? page_draw(path, &sentence, seed) : EXIT_FINE;
-    if (code == EXIT_FINE) code = finish_output();
-    return code == EXIT_FINE ? broken : code;
+    int code = path != NULL ? page_draw(path, &sentence, seed) : EXIT_OK;
+    if (code == EXIT_OK) code = finish_output();
+    return code == EXIT_OK ? broken : code;
 }
 
 int main(int argc, char **argv)
@@ -111,8 +111,8 @@ int main(int argc, char **argv)
         {"reach", OPTION_CHOICE, &axes[1].asked, names[1], "which keys are seen", 0, 0, 0},
         {"weighing", OPTION_CHOICE, &axes[2].asked, names[2], "how scores become weights", 0, 0, 0},
         {"seed", OPTION_SEED, &seed, "N", "of draws", 0, 0, 0},
-        {"svg", OPTION_TEXT, &path, "FILE", "draw all on one page", 0, 0, 0},
-        {"json", OPTION_FLAG, &json, "", "print JSON objects, one a line", 0, 0, 0},
+        {"svg", OPTION_STRING, &path, "FILE", "draw all on one page", 0, 0, 0},
+        {"json", OPTION_FLAG, &json, "", "print JSON objects, one per line", 0, 0, 0},
     };
     struct command command = {.name = "",
                               .arguments = "",

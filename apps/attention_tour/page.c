@@ -69,7 +69,7 @@ int page_draw(const char *path, const struct sentence *s, uint64_t seed)
         svg_open(&svg, path,
                  2 * LEFT + LABELS + RAPT_NORMALIZER_COUNT * (RAPT_LOCALITY_COUNT * STEP + 16) - 16,
                  middle + 80 + RAPT_SCORE_COUNT * STEP + 20);
-    if (code != EXIT_FINE) return code;
+    if (code != EXIT_OK) return code;
     for (int t = 0, used = 0; t < WORDS; t++)
         used += snprintf(text + used, sizeof text - (size_t)used, "%s%s", t ? " " : "",
                          s->words[t].bytes);

@@ -34,7 +34,7 @@ static rapt_attention problem(const struct recurrent *m, int count, int length)
     };
 }
 
-static void make_capacity(struct recurrent *m, const rapt_attention *a)
+static void reserve(struct recurrent *m, const rapt_attention *a)
 {
     rapt_message why = {""};
     if (rapt_attention_check(a, &why) != RAPT_OK) exit(failed("attention: %s", why.text));
@@ -50,7 +50,7 @@ void attend_forward(struct recurrent *m, int count, int length, int t)
 {
     const int h = m->hidden;
     rapt_attention a = problem(m, count, length);
-    make_capacity(m, &a);
+    reserve(m, &a);
     rapt_attention_forward(&a, part(m->states, t, count, h), m->annotations, m->annotations,
                            part(m->contexts, t, count, 2 * h), part(m->lse, t, count, 1),
                            m->workspace);
@@ -67,7 +67,7 @@ void attend_backward(struct recurrent *m, int count, int length, int t)
                         .key_weight = m->dkey,
                         .hidden_bias = m->dbias,
                         .hidden_vector = m->dvector};
-    make_capacity(m, &a);
+    reserve(m, &a);
     rapt_attention_backward(&a, part(m->states, t, count, h), m->annotations, m->annotations,
                             part(m->contexts, t, count, 2 * h), part(m->lse, t, count, 1),
                             part(m->dcontexts, t, count, 2 * h), &d, m->workspace);
@@ -76,7 +76,7 @@ void attend_backward(struct recurrent *m, int count, int length, int t)
 void attend_weights(struct recurrent *m, int count, int length, int t, int sentence, float *weights)
 {
     rapt_attention a = problem(m, count, length);
-    make_capacity(m, &a);
+    reserve(m, &a);
     rapt_attention_weights(&a, part(m->states, t, count, m->hidden), m->annotations,
                            part(m->lse, t, count, 1), sentence, 0, 0, 1, weights, m->workspace);
 }

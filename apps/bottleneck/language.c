@@ -166,7 +166,7 @@ static struct clause draw_clause(struct random *random)
     return clause;
 }
 
-/* Clauses until the length is reached; begun anew where it is missed. */
+/* Clauses until the length is reached; start anew where it is missed. */
 void sentence_draw(const struct language *language, struct sentence *sentence,
                    struct random *random, int length)
 {

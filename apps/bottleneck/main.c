@@ -37,20 +37,20 @@ static int run(const struct setup *setup, bool json, const char *path)
     static const struct clause inversion = {0, 13, 0, 9, false, 3, 3};
     struct translator translators[KINDS];
     struct report report = {.setup = setup};
-    double begun = now();
+    double start = now();
     learn_all(translators, setup);
     for (int k = 0; k < KINDS; k++) curve_measure(&report.curves[k], &translators[k]);
     example_make(&report.examples[0], "Negation", &negation, &translators[ATTENDING]);
     example_make(&report.examples[1], "Inversion", &inversion, &translators[ATTENDING]);
-    report.seconds = now() - begun;
+    report.seconds = now() - start;
     if (json)
         report_json(&report);
     else
         report_print(&report);
-    int code = path != NULL ? report_svg(&report, path) : EXIT_FINE;
+    int code = path != NULL ? report_svg(&report, path) : EXIT_OK;
     for (int k = 0; k < KINDS; k++) translator_free(&translators[k]);
     for (int i = 0; i < EXAMPLES; i++) example_free(&report.examples[i]);
-    return code == EXIT_FINE ? finish_output() : code;
+    return code == EXIT_OK ? finish_output() : code;
 }
 
 int main(int argc, char **argv)
@@ -70,10 +70,10 @@ int main(int argc, char **argv)
     const char *path = NULL;
     struct option_row rows[] = {
         {"quick", OPTION_FLAG, &quick, "", "shorter sentences, and fewer", 0, 0, 0},
-        {"longest", OPTION_WHOLE, &setup.longest, "N", "words of a training sentence", 8, 28, 0},
-        {"steps", OPTION_WHOLE, &setup.steps, "N", "batches of 32 sentences", 1, 1000000, 0},
+        {"longest", OPTION_INTEGER, &setup.longest, "N", "words of a training sentence", 8, 28, 0},
+        {"steps", OPTION_INTEGER, &setup.steps, "N", "batches of 32 sentences", 1, 1000000, 0},
         {"seed", OPTION_SEED, &setup.seed, "N", "of sentences and first parameters", 0, 0, 0},
-        {"svg", OPTION_TEXT, &path, "FILE", "draw it", 0, 0, 0},
+        {"svg", OPTION_STRING, &path, "FILE", "draw it", 0, 0, 0},
         {"json", OPTION_FLAG, &json, "", "print one JSON object", 0, 0, 0},
     };
     struct command command = {.name = "",

@@ -28,8 +28,8 @@ static void add(struct count *count, const struct vocabulary *french, const stru
 struct quality quality_of(struct translator *translator, int from, int to)
 {
     const struct setup *setup = translator->setup;
-    struct sentence *sentences = grab((size_t)setup->batch, sizeof *sentences);
-    struct words *out = grab((size_t)setup->batch, sizeof *out);
+    struct sentence *sentences = xcalloc((size_t)setup->batch, sizeof *sentences);
+    struct words *out = xcalloc((size_t)setup->batch, sizeof *out);
     struct count count = {0};
     for (int length = from; length <= to; length++) {
         struct random random = random_from(setup->seed, TESTS + (uint64_t)length);

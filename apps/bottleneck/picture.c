@@ -35,7 +35,7 @@ int report_svg(const struct report *report, const char *path)
 {
     struct svg svg;
     int code = svg_open(&svg, path, 880, 840);
-    if (code != EXIT_FINE) return code;
+    if (code != EXIT_OK) return code;
     draw_curves(&svg, report);
     for (int i = 0; i < EXAMPLES; i++) {
         const struct example *example = &report->examples[i];

@@ -20,7 +20,7 @@ static void must(rapt_status status, const rapt_message *why)
 
 struct pure *pure_create(const struct setup *setup)
 {
-    struct pure *m = grab(1, sizeof *m);
+    struct pure *m = xcalloc(1, sizeof *m);
     const int longest = 6 * setup->longest + 18, tokens = setup->batch * longest;
     rapt_message why = {""};
     rapt_config config = {.kind = RAPT_KIND_ENCODER_DECODER,
@@ -50,10 +50,10 @@ struct pure *pure_create(const struct setup *setup)
     must(rapt_model_create(&m->model, &config, setup->seed, NULL, &why), &why);
     must(rapt_trainer_create(&m->trainer, m->model, &options, &capacity, NULL, &why), &why);
     must(rapt_session_create(&m->session, m->model, &use, NULL, &why), &why);
-    m->source = grab((size_t)tokens, sizeof *m->source);
-    m->target = grab((size_t)tokens, sizeof *m->target);
-    m->source_starts = grab((size_t)setup->batch + 1, sizeof(int));
-    m->target_starts = grab((size_t)setup->batch + 1, sizeof(int));
+    m->source = xcalloc((size_t)tokens, sizeof *m->source);
+    m->target = xcalloc((size_t)tokens, sizeof *m->target);
+    m->source_starts = xcalloc((size_t)setup->batch + 1, sizeof(int));
+    m->target_starts = xcalloc((size_t)setup->batch + 1, sizeof(int));
     return m;
 }
 
@@ -125,7 +125,7 @@ void pure_translate(struct pure *m, const struct sentence *sentences, int count,
     rapt_message why = {""};
     rapt_generate_options options = rapt_generate_options_default(RAPT_TOKEN_BEGIN, RAPT_TOKEN_END);
     options.max_length = 2 * (int)columns;
-    int32_t *ids = grab((size_t)count * 2 * columns, sizeof *ids);
+    int32_t *ids = xcalloc((size_t)count * 2 * columns, sizeof *ids);
     int counts[MAX_BATCH];
     fill(m, sentences, count);
     rapt_tokens source = {count, m->source, m->source_starts};

@@ -6,7 +6,7 @@
 
 static void *own(struct recurrent *m, size_t count, size_t size)
 {
-    return m->owned[m->owned_count++] = grab(count, size);
+    return m->owned[m->owned_count++] = xcalloc(count, size);
 }
 
 static float *rows(struct recurrent *m, int width)
@@ -50,7 +50,7 @@ static void make_params(struct recurrent *m)
 
 struct recurrent *recurrent_create(const struct setup *setup, bool attends)
 {
-    struct recurrent *m = grab(1, sizeof *m);
+    struct recurrent *m = xcalloc(1, sizeof *m);
     const int h = setup->hidden[attends], e = setup->embed, words = setup->language.french.count;
     m->setup = setup;
     m->attends = attends;
@@ -162,7 +162,7 @@ void recurrent_translate(struct recurrent *m, const struct sentence *sentences, 
     for (int t = 0; t < 2 * length && open > 0; t++) {
         decoder_step(m, count, length, t);
         for (int b = 0; b < count; b++) {
-            int word = likeliest(words, m->scores + (size_t)(t * count + b) * (size_t)words);
+            int word = argmax(words, m->scores + (size_t)(t * count + b) * (size_t)words);
             m->target_ids[(t + 1) * count + b] = word;
             if (ended[b]) continue;
             if (weights != NULL && m->attends)

@@ -10,7 +10,7 @@ void example_make(struct example *example, const char *about, const struct claus
     *example = (struct example){.about = about};
     sentence_say(language, &example->sentence, clause);
     size_t columns = (size_t)example->sentence.english.count + 1;
-    example->weights = grab(MAX_TARGET * columns, sizeof(float));
+    example->weights = xcalloc(MAX_TARGET * columns, sizeof(float));
     translator_translate(translator, &example->sentence, 1, &example->out, example->weights);
 }
 
@@ -22,7 +22,7 @@ void example_free(struct example *example)
 /* The words of a side and the end. */
 static rapt_text *texts(const struct vocabulary *vocabulary, const struct words *words)
 {
-    rapt_text *list = grab((size_t)words->count + 1, sizeof *list);
+    rapt_text *list = xcalloc((size_t)words->count + 1, sizeof *list);
     for (int i = 0; i <= words->count; i++) {
         int token = i < words->count ? words->tokens[i] : RAPT_TOKEN_END;
         list[i] = (rapt_text){vocabulary->words[token], strlen(vocabulary->words[token])};

@@ -36,7 +36,7 @@ static float rate_at(const struct setup *setup, int step)
 void translator_learn(struct translator *translator)
 {
     const struct setup *setup = translator->setup;
-    struct sentence *sentences = grab((size_t)setup->batch, sizeof *sentences);
+    struct sentence *sentences = xcalloc((size_t)setup->batch, sizeof *sentences);
     for (int step = 0; step < setup->steps; step++) {
         batch_draw(setup, step, sentences);
         double loss = translator->pure
@@ -45,8 +45,8 @@ void translator_learn(struct translator *translator)
         translator->loss = step > 0 ? 0.98 * translator->loss + 0.02 * loss : loss;
         translator->step = step + 1;
         if (!setup->quiet && (step + 1) * 10LL / setup->steps > step * 10LL / setup->steps)
-            say("%-14s %6d sentences, loss %.4f per word", kind_names[translator->kind],
-                (step + 1) * setup->batch, translator->loss);
+            print_message("%-14s %6d sentences, loss %.4f per word", kind_names[translator->kind],
+                          (step + 1) * setup->batch, translator->loss);
     }
     free(sentences);
 }

@@ -15,18 +15,18 @@ static int run(const struct setup *setup, bool json, const char *path)
     static const int shown[EXAMPLES] = {14, 11, 22};
     struct example examples[EXAMPLES];
     struct result result;
-    double begun = now();
+    double start = now();
     struct model *model = learn(setup);
     measure(&result, model, setup);
     for (int i = 0; i < EXAMPLES; i++) example_make(&examples[i], model, setup, shown[i]);
-    result.seconds = now() - begun;
+    result.seconds = now() - start;
     model_free(model);
     if (json)
         print_result_json(&result, examples);
     else
         print_result(&result, examples);
-    int code = path != NULL ? draw_result(&result, examples, path) : EXIT_FINE;
-    return code == EXIT_FINE ? finish_output() : code;
+    int code = path != NULL ? draw_result(&result, examples, path) : EXIT_OK;
+    return code == EXIT_OK ? finish_output() : code;
 }
 
 int main(int argc, char **argv)
@@ -36,9 +36,9 @@ int main(int argc, char **argv)
     const char *path = NULL;
     struct option_row rows[] = {
         {"quick", OPTION_FLAG, &quick, "", "learn from half as many scenes", 0, 0, 0},
-        {"steps", OPTION_WHOLE, &setup.steps, "N", "batches of 32 scenes", 1, 1000000, 0},
+        {"steps", OPTION_INTEGER, &setup.steps, "N", "batches of 32 scenes", 1, 1000000, 0},
         {"seed", OPTION_SEED, &setup.seed, "N", "of scenes and first parameters", 0, 0, 0},
-        {"svg", OPTION_TEXT, &path, "FILE", "draw it", 0, 0, 0},
+        {"svg", OPTION_STRING, &path, "FILE", "draw it", 0, 0, 0},
         {"json", OPTION_FLAG, &json, "", "print one JSON object", 0, 0, 0},
     };
     struct command command = {.name = "",

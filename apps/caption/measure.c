@@ -16,8 +16,8 @@ static void draw(struct scene *scenes, float *patches, int count, struct random 
 struct model *learn(const struct setup *setup)
 {
     struct model *model = model_create(setup->batch, setup->seed);
-    struct scene *scenes = grab((size_t)setup->batch, sizeof *scenes);
-    float *patches = grab((size_t)setup->batch * PATCHES * PATCH, sizeof *patches);
+    struct scene *scenes = xcalloc((size_t)setup->batch, sizeof *scenes);
+    float *patches = xcalloc((size_t)setup->batch * PATCHES * PATCH, sizeof *patches);
     for (int step = 0; step < setup->steps; step++) {
         float done = (float)step / (float)setup->steps, rise = 20 * done + 0.02F;
         float fall = done < 0.5F ? 1 : 1 - 0.95F * (2 * done - 1);
@@ -25,7 +25,7 @@ struct model *learn(const struct setup *setup)
         double loss =
             model_learn(model, scenes, patches, setup->batch, 4e-3F * (rise < 1 ? rise : fall));
         if (!setup->quiet && (step + 1) * 10LL / setup->steps > step * 10LL / setup->steps)
-            say("%6d scenes, loss %.4f per word", (step + 1) * setup->batch, loss);
+            print_message("%6d scenes, loss %.4f per word", (step + 1) * setup->batch, loss);
     }
     free(scenes);
     free(patches);
@@ -55,10 +55,10 @@ static void look_at(struct result *result, const struct scene *scene, const int 
 static double judge(struct result *result, struct model *model, const struct setup *setup,
                     bool held_out, int counts[2])
 {
-    struct scene *scenes = grab((size_t)setup->batch, sizeof *scenes);
-    float *patches = grab((size_t)setup->batch * PATCHES * PATCH, sizeof *patches);
-    int *out = grab((size_t)setup->batch * MAX_WORDS, sizeof *out);
-    float *weights = grab((size_t)setup->batch * MAX_WORDS * PATCHES, sizeof *weights);
+    struct scene *scenes = xcalloc((size_t)setup->batch, sizeof *scenes);
+    float *patches = xcalloc((size_t)setup->batch * PATCHES * PATCH, sizeof *patches);
+    int *out = xcalloc((size_t)setup->batch * MAX_WORDS, sizeof *out);
+    float *weights = xcalloc((size_t)setup->batch * MAX_WORDS * PATCHES, sizeof *weights);
     int exact = 0, batches = setup->tests / setup->batch;
     for (int i = 0; i < batches; i++) {
         struct random random = random_from(setup->seed, TESTS + (uint64_t)i);
@@ -99,7 +99,7 @@ bool claim_holds(const struct result *result)
 void example_make(struct example *example, struct model *model, const struct setup *setup,
                   int number)
 {
-    float *patches = grab(PATCHES * PATCH, sizeof *patches);
+    float *patches = xcalloc(PATCHES * PATCH, sizeof *patches);
     draw(&example->scene, patches, 1, random_from(setup->seed, TESTS - 1 - (uint64_t)number), true);
     model_describe(model, patches, 1, example->out, example->weights);
     free(patches);

@@ -32,7 +32,7 @@ struct model {
 
 static void *own(struct model *m, size_t count, size_t size)
 {
-    return m->owned[m->owned_count++] = grab(count, size);
+    return m->owned[m->owned_count++] = xcalloc(count, size);
 }
 
 static void reading_create(struct model *m, struct reading *reading, int rows)
@@ -77,7 +77,7 @@ static void make_memory(struct model *m)
 
 struct model *model_create(int batch, uint64_t seed)
 {
-    struct model *m = grab(1, sizeof *m);
+    struct model *m = xcalloc(1, sizeof *m);
     struct random random = random_from(seed, UINT64_MAX);
     struct params *p = &m->params;
     m->batch = batch;
@@ -240,7 +240,7 @@ void model_describe(struct model *m, const float *patches, int count, int *out, 
         for (int b = 0; b < count; b++) {
             int i = b * MAX_WORDS + t;
             bool ended = t > 0 && out[i - 1] == END;
-            out[i] = ended ? END : likeliest(WORDS, m->scores + i * WORDS);
+            out[i] = ended ? END : argmax(WORDS, m->scores + i * WORDS);
             if (t + 1 < MAX_WORDS) m->fed[i + 1] = out[i];
         }
     }

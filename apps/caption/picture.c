@@ -56,7 +56,7 @@ int draw_result(const struct result *result, const struct example *examples, con
 {
     struct svg svg;
     int code = svg_open(&svg, path, 1060, 90 + 185 * EXAMPLES);
-    if (code != EXIT_FINE) return code;
+    if (code != EXIT_OK) return code;
     svg_text(&svg, LEFT, 38, 18, SVG_LEFT, "#222222",
              "Where a captioner looks as it says each word");
     svg_text(

@@ -93,7 +93,7 @@ void network_back(struct network *n)
     norm_backward(&n->last, rows, v->thought, d->state, d->thought);
     linear_backward(&n->conclude, rows, v->hidden, d->thought, d->hidden);
     add(d->known, d->thought, all);
-    float *hidden = grab(2 * all, sizeof *hidden), *what = grab(2 * all, sizeof *what);
+    float *hidden = xcalloc(2 * all, sizeof *hidden), *what = xcalloc(2 * all, sizeof *what);
     relu_backward(2 * all, v->hidden, d->hidden, hidden);
     linear_backward(&n->think, rows, v->calmer, hidden, d->calmer);
     norm_backward(&n->calmer, rows, v->known, d->calmer, d->known);

@@ -59,7 +59,7 @@ void decide(struct network *n, enum looker looker, bool greedy, int t, uint64_t 
 void decide_back(struct network *n)
 {
     const int rows = n->setup->batch;
-    float *nothing = grab((size_t)rows, 2 * sizeof(float)); /* out itself has no gradient */
+    float *nothing = xcalloc((size_t)rows, 2 * sizeof(float)); /* out itself has no gradient */
     rapt_attention a = over_locations(n->setup);
     for (int t = 0; t + 1 < n->setup->glimpses; t++) {
         const rapt_gradients to = {.q = n->gradient.ask + t * rows * KEY,

@@ -13,8 +13,8 @@ void learner_create(struct learner *l, enum looker looker, const struct setup *s
 {
     *l = (struct learner){.setup = setup, .looker = looker};
     network_create(&l->network, setup);
-    l->pictures = grab((size_t)setup->batch, sizeof *l->pictures);
-    l->labels = grab((size_t)(setup->glimpses * setup->batch), sizeof *l->labels);
+    l->pictures = xcalloc((size_t)setup->batch, sizeof *l->pictures);
+    l->labels = xcalloc((size_t)(setup->glimpses * setup->batch), sizeof *l->labels);
 }
 
 void learner_free(struct learner *l)
@@ -102,8 +102,8 @@ void learner_train(struct learner *l)
         l->steps[l->reports] = i + 1;
         l->share[l->reports] = (double)right / (counted * l->setup->batch);
         if (!l->setup->quiet && l->looker == LEARNED) /* one thread speaks */
-            say_passing("%s looking: step %d of %d, %.1f %% right", looker_names[l->looker], i + 1,
-                        l->setup->steps, 100 * l->share[l->reports]);
+            print_progress("%s looking: step %d of %d, %.1f %% right", looker_names[l->looker],
+                           i + 1, l->setup->steps, 100 * l->share[l->reports]);
         l->reports++;
         right = 0;
     }
@@ -118,7 +118,7 @@ void learner_watch(struct learner *l, int batch)
 int learner_says(const struct learner *l, int picture, int look)
 {
     const int digits = l->setup->digits, row = look * l->setup->batch + picture;
-    return likeliest(digits, l->network.tape.logits + row * digits);
+    return argmax(digits, l->network.tape.logits + row * digits);
 }
 
 /* Within a third of the window. */

@@ -106,13 +106,13 @@ static int run(const struct setup *setup, bool json, const char *path)
 {
     struct toy toy;
     struct learner learners[LOOKERS];
-    const double begun = now();
+    const double start = now();
     int code = toy_run(&toy, 40000, setup->seed);
-    if (code != EXIT_FINE) return code;
+    if (code != EXIT_OK) return code;
     print_toy(&toy, json);
     learn_all(learners, setup);
-    const double seconds = now() - begun, margin = learners[LEARNED].right - learners[RANDOM].right;
-    if (!json) say("learned and looked for %.0f seconds", seconds);
+    const double seconds = now() - start, margin = learners[LEARNED].right - learners[RANDOM].right;
+    if (!json) print_message("learned and looked for %.0f seconds", seconds);
     for (int k = 0; k < LOOKERS; k++) print_learner(&learners[k], json);
     if (json)
         print_json(json_pack("{s:b,s:f,s:f}", "done", true, "margin", margin, "seconds", seconds));
@@ -120,7 +120,7 @@ static int run(const struct setup *setup, bool json, const char *path)
         printf("what choosing is worth: %.1f points of 100\n", 100 * margin);
     if (path != NULL) code = page_draw(path, &toy, learners);
     for (int k = 0; k < LOOKERS; k++) learner_free(&learners[k]);
-    return interrupted() ? EXIT_INTERRUPTED : code == EXIT_FINE ? finish_output() : code;
+    return interrupted() ? EXIT_INTERRUPTED : code == EXIT_OK ? finish_output() : code;
 }
 
 int main(int argc, char **argv)
@@ -131,15 +131,15 @@ int main(int argc, char **argv)
     struct option_row rows[] = {
         {"quick", OPTION_FLAG, &hurry, "", "five digits, smaller pictures, a smaller network", 0, 0,
          0},
-        {"steps", OPTION_WHOLE, &asked.steps, "N", "batches of 64 pictures: 2500, quick 600", 1,
+        {"steps", OPTION_INTEGER, &asked.steps, "N", "batches of 64 pictures: 2500, quick 600", 1,
          1000000, 0},
-        {"looks", OPTION_WHOLE, &asked.glimpses, "N", "at each picture: 4, quick 3", 2,
+        {"looks", OPTION_INTEGER, &asked.glimpses, "N", "at each picture: 4, quick 3", 2,
          MAX_GLIMPSES, 0},
-        {"clutter", OPTION_WHOLE, &asked.clutter, "N", "loose strokes in each picture: 8, quick 5",
-         0, 40, 0},
+        {"clutter", OPTION_INTEGER, &asked.clutter, "N",
+         "loose strokes in each picture: 8, quick 5", 0, 40, 0},
         {"seed", OPTION_SEED, &asked.seed, "N", "of pictures, first parameters and draws", 0, 0, 0},
-        {"svg", OPTION_TEXT, &path, "FILE", "draw it", 0, 0, 0},
-        {"json", OPTION_FLAG, &json, "", "print JSON objects, one a line", 0, 0, 0},
+        {"svg", OPTION_STRING, &path, "FILE", "draw it", 0, 0, 0},
+        {"json", OPTION_FLAG, &json, "", "print JSON objects, one per line", 0, 0, 0},
     };
     struct command command = {.name = "",
                               .arguments = "",

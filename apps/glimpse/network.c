@@ -29,7 +29,7 @@ static void tape_create(struct tape *tape, const struct setup *setup)
     const size_t many = sizeof arrays / sizeof *arrays;
     tape->count = keys;
     for (size_t i = 0; i < many; i++) tape->count += rows * arrays[i].columns;
-    float *next = tape->block = grab(tape->count, sizeof *tape->block);
+    float *next = tape->block = xcalloc(tape->count, sizeof *tape->block);
     for (size_t i = 0; i < many; i++) {
         *arrays[i].array = next;
         next += rows * arrays[i].columns;
@@ -71,17 +71,17 @@ void network_create(struct network *n, const struct setup *setup)
     layers_create(n);
     tape_create(&n->tape, setup);
     tape_create(&n->gradient, setup);
-    n->marks = grab((size_t)setup->batch * locations, MARKS * sizeof(float));
-    n->numbers = grab((size_t)setup->batch * locations, sizeof(int));
+    n->marks = xcalloc((size_t)setup->batch * locations, MARKS * sizeof(float));
+    n->numbers = xcalloc((size_t)setup->batch * locations, sizeof(int));
     for (size_t i = 0; i < (size_t)setup->batch * locations; i++)
         n->numbers[i] = (int)(i % locations);
-    n->points = grab(locations, 2 * sizeof(float));
+    n->points = xcalloc(locations, 2 * sizeof(float));
     place_points(setup, n->points);
-    n->glimpsed = grab(rows, 2 * sizeof(float));
-    n->chosen = grab(rows, sizeof(int));
-    n->lse = grab(rows, sizeof(float));
-    n->mixed_lse = grab(HEADS * rows, sizeof(float));
-    n->reward = grab(rows, sizeof(float));
+    n->glimpsed = xcalloc(rows, 2 * sizeof(float));
+    n->chosen = xcalloc(rows, sizeof(int));
+    n->lse = xcalloc(rows, sizeof(float));
+    n->mixed_lse = xcalloc(HEADS * rows, sizeof(float));
+    n->reward = xcalloc(rows, sizeof(float));
 }
 
 void network_free(struct network *n)

@@ -145,7 +145,7 @@ int page_draw(const char *path, const struct toy *toy, struct learner learners[L
     struct svg svg;
     const double low = TOP + 2 * ROW + 44;
     int code = svg_open(&svg, path, 2 * LEFT + SHOWN * (SIDE + GAP) - GAP, low + 276);
-    if (code != EXIT_FINE) return code;
+    if (code != EXIT_OK) return code;
     svg_text(&svg, LEFT, 36, 21, SVG_LEFT, "#111111",
              "Where to look: hard attention, learned by reward");
     svg_text(&svg, LEFT, 58, 13, SVG_LEFT, "#444444",

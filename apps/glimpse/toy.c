@@ -82,7 +82,7 @@ int toy_run(struct toy *toy, int draws, uint64_t seed)
     const size_t rows = (size_t)draws;
     *toy = (struct toy){.draws = draws};
     const float expected = find_exact(toy);
-    float *block = grab(9 * rows, sizeof *block);
+    float *block = xcalloc(9 * rows, sizeof *block);
     struct draws d = {block,
                       block + 2 * rows,
                       block + 4 * rows,
@@ -92,7 +92,7 @@ int toy_run(struct toy *toy, int draws, uint64_t seed)
                       block + 8 * rows,
                       NULL,
                       NULL};
-    d.chosen = grab(rows, sizeof *d.chosen);
+    d.chosen = xcalloc(rows, sizeof *d.chosen);
     for (size_t n = 0; n < rows; n++) {
         d.query[2 * n] = query[0];
         d.query[2 * n + 1] = query[1];
@@ -102,5 +102,5 @@ int toy_run(struct toy *toy, int draws, uint64_t seed)
     free(block);
     free(d.chosen);
     free(d.workspace);
-    return status == RAPT_OK ? EXIT_FINE : failed("attention: %s", rapt_status_text(status));
+    return status == RAPT_OK ? EXIT_OK : failed("attention: %s", rapt_status_text(status));
 }

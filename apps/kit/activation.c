@@ -63,7 +63,7 @@ void relu_backward(size_t count, const float *y, const float *dy, float *dx)
 void softmax(int rows, int width, const float *x, float *p)
 {
     for (int r = 0; r < rows; r++, x += width, p += width) {
-        float max = x[likeliest(width, x)], sum = 0;
+        float max = x[argmax(width, x)], sum = 0;
         for (int j = 0; j < width; j++) p[j] = power(x[j] - max);
         for (int j = 0; j < width; j++) sum += p[j];
         for (int j = 0; j < width; j++) p[j] /= sum;

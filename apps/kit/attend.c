@@ -27,7 +27,7 @@ void attend_free(struct attend *attend)
     *attend = (struct attend){0};
 }
 
-static void make_capacity(struct attend *a, size_t queries, size_t keys)
+static void reserve(struct attend *a, size_t queries, size_t keys)
 {
     if (queries > a->capacity[0] || keys > a->capacity[1]) {
         size_t width = (size_t)a->width;
@@ -37,10 +37,10 @@ static void make_capacity(struct attend *a, size_t queries, size_t keys)
         float **wide[] = {&a->q, &a->mixed, &a->dq, &a->dmixed};
         float **long_[] = {&a->k, &a->v, &a->dk, &a->dv};
         for (int i = 0; i < 4; i++) {
-            *wide[i] = grab(a->capacity[0] * width, sizeof(float));
-            *long_[i] = grab(a->capacity[1] * width, sizeof(float));
+            *wide[i] = xcalloc(a->capacity[0] * width, sizeof(float));
+            *long_[i] = xcalloc(a->capacity[1] * width, sizeof(float));
         }
-        a->lse = grab(a->capacity[0] * (size_t)a->heads, sizeof(float));
+        a->lse = xcalloc(a->capacity[0] * (size_t)a->heads, sizeof(float));
     }
     size_t bytes = (rapt_attention_workspace(&a->problem) + 63) & ~(size_t)63;
     if (bytes <= a->workspace_bytes) return;
@@ -71,7 +71,7 @@ void attend_forward(struct attend *attend, int batch, int queries, int keys, con
     struct attend *a = attend;
     const int asking = batch * queries, told = batch * keys;
     describe(a, batch, queries, keys);
-    make_capacity(a, (size_t)asking, (size_t)told);
+    reserve(a, (size_t)asking, (size_t)told);
     memset(a->q, 0, (size_t)(asking * a->width) * sizeof(float));
     memset(a->k, 0, (size_t)(told * a->width) * sizeof(float));
     memset(a->v, 0, (size_t)(told * a->width) * sizeof(float));
@@ -107,7 +107,7 @@ void attend_weights(struct attend *attend, int sequence, float *weights)
 {
     struct attend *a = attend;
     size_t count = (size_t)a->problem.queries * (size_t)a->problem.keys;
-    float *one = grab(count, sizeof *one);
+    float *one = xcalloc(count, sizeof *one);
     memset(weights, 0, count * sizeof *weights);
     for (int h = 0; h < a->heads; h++) {
         rapt_attention_weights(&a->problem, a->q, a->k, a->lse, sequence, h, 0, a->problem.queries,

@@ -46,7 +46,7 @@ void chart_frame(struct svg *svg, const struct chart *chart)
 void chart_curve(struct svg *svg, const struct chart *chart, int count, const double *xs,
                  const double *ys, const char *color)
 {
-    double *points = grab(2 * (size_t)count, sizeof *points);
+    double *points = xcalloc(2 * (size_t)count, sizeof *points);
     for (int i = 0; i < count; i++) {
         points[2 * i] = chart_x(chart, xs[i]);
         points[2 * i + 1] = chart_y(chart, ys[i]);

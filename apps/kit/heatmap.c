@@ -44,7 +44,7 @@ char *printable(rapt_text all)
 {
     const char *text = all.bytes;
     size_t size = all.size, out = 0;
-    char *clean = grab(3 * size + 1, 1);
+    char *clean = xcalloc(3 * size + 1, 1);
     for (size_t at = 0; at < size;) {
         size_t good = rapt_utf8_valid((rapt_text){text + at, size - at});
         for (size_t i = 0; i < good; i++) {
@@ -90,7 +90,7 @@ struct labels {
 static struct labels labels_make(const rapt_text *names, int many)
 {
     size_t count = (size_t)many;
-    struct labels labels = {many, grab(count, sizeof(char *)), grab(count, sizeof(int))};
+    struct labels labels = {many, xcalloc(count, sizeof(char *)), xcalloc(count, sizeof(int))};
     for (size_t i = 0; i < count; i++) {
         labels.texts[i] = printable(names[i]);
         labels.widths[i] = text_columns((rapt_text){labels.texts[i], strlen(labels.texts[i])});

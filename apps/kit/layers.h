@@ -41,9 +41,9 @@ void linear_backward(const struct linear *linear, int rows, const float *x, cons
                      float *dx);
 
 /* The products below it: x [rows][in], w [in][out], y [rows][out]. */
-void product(int rows, int in, int out, const float *x, const float *w, float *y); /* y += x w */
-void product_back(int rows, int in, int out, const float *dy, const float *w, float *dx);
-void product_weight(int rows, int in, int out, const float *x, const float *dy, float *dw);
+void matmul(int rows, int in, int out, const float *x, const float *w, float *y); /* y += x w */
+void matmul_backward_input(int rows, int in, int out, const float *dy, const float *w, float *dx);
+void matmul_backward_weight(int rows, int in, int out, const float *x, const float *dy, float *dw);
 
 /* ---- embed.c: rows of a table [tokens][width], variance 1 / width ---- */
 struct embed {
@@ -74,7 +74,7 @@ void norm_backward(const struct norm *norm, int rows, const float *x, const floa
 
 /* ---- loss.c; softmax stands in activation.c, beside its exponential ---- */
 void softmax(int rows, int width, const float *x, float *p); /* sets p, which may be x */
-int likeliest(int width, const float *x);                    /* the lowest of equals */
+int argmax(int width, const float *x);                       /* the lowest of equals */
 /* Cross-entropy in nats of softmax(x) with one label per row, summed; a row with a label below 0 is
    left out. Sets dx: p - onehot. *right, if not NULL: rows whose likeliest is the label, added. */
 double cross_entropy(int rows, int width, const float *x, const int *labels, float *dx, int *right);

@@ -29,7 +29,7 @@ static void edge(int rows, int wide, int in, int out, const float *x, const floa
             for (int j = 0; j < wide; j++) y[r * out + j] += x[r * in + k] * w[k * out + j];
 }
 
-void product(int rows, int in, int out, const float *x, const float *w, float *y)
+void matmul(int rows, int in, int out, const float *x, const float *w, float *y)
 {
     int whole = out - out % WIDE, r = 0;
     for (; r + ROWS <= rows; r += ROWS)
@@ -51,7 +51,7 @@ static float along(int out, const float *dy, const float *w)
     return sum[0] + rest;
 }
 
-void product_back(int rows, int in, int out, const float *dy, const float *w, float *dx)
+void matmul_backward_input(int rows, int in, int out, const float *dy, const float *w, float *dx)
 {
     for (int r = 0; r < rows; r++)
         for (int k = 0; k < in; k++) dx[r * in + k] += along(out, dy + r * out, w + k * out);
@@ -78,7 +78,7 @@ static void weight_edge(int rows, int many, int wide, int in, int out, const flo
             for (int j = 0; j < wide; j++) dw[k * out + j] += x[r * in + k] * dy[r * out + j];
 }
 
-void product_weight(int rows, int in, int out, const float *x, const float *dy, float *dw)
+void matmul_backward_weight(int rows, int in, int out, const float *x, const float *dy, float *dw)
 {
     int whole = out - out % WIDE, k = 0;
     for (; k + ROWS <= in; k += ROWS)
@@ -103,7 +103,7 @@ void linear_forward(const struct linear *linear, int rows, const float *x, float
     int out = linear->out;
     for (int r = 0; linear->bias != NULL && r < rows; r++)
         for (int j = 0; j < out; j++) y[r * out + j] += linear->bias[j];
-    product(rows, linear->in, out, x, linear->weight, y);
+    matmul(rows, linear->in, out, x, linear->weight, y);
 }
 
 void linear_backward(const struct linear *linear, int rows, const float *x, const float *dy,
@@ -112,6 +112,6 @@ void linear_backward(const struct linear *linear, int rows, const float *x, cons
     int out = linear->out;
     for (int r = 0; linear->bias != NULL && r < rows; r++)
         for (int j = 0; j < out; j++) linear->dbias[j] += dy[r * out + j];
-    product_weight(rows, linear->in, out, x, dy, linear->dweight);
-    if (dx != NULL) product_back(rows, linear->in, out, dy, linear->weight, dx);
+    matmul_backward_weight(rows, linear->in, out, x, dy, linear->dweight);
+    if (dx != NULL) matmul_backward_input(rows, linear->in, out, dy, linear->weight, dx);
 }

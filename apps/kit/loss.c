@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-int likeliest(int width, const float *x)
+int argmax(int width, const float *x)
 {
     int best = 0;
     for (int j = 1; j < width; j++) best = x[j] > x[best] ? j : best;
@@ -21,7 +21,7 @@ double cross_entropy(int rows, int width, const float *x, const int *labels, flo
             continue;
         }
         loss -= log((double)dx[label]);
-        if (right != NULL) *right += likeliest(width, x) == label;
+        if (right != NULL) *right += argmax(width, x) == label;
         dx[label] -= 1;
     }
     return loss;

@@ -10,7 +10,7 @@
 
 enum { MAX_OPTIONS = 48, HELP = MAX_OPTIONS, FIRST = 256 };
 
-static bool read_whole(const char *text, double min, double max, int *value)
+static bool read_integer(const char *text, double min, double max, int *value)
 {
     char *end;
     errno = 0;
@@ -52,7 +52,7 @@ static bool is_choice(const char *text, const char *choices)
     return false;
 }
 
-/* misused(), with the name of the command in front if it has one. */
+/* usage_error(), with the name of the command in front if it has one. */
 __attribute__((format(printf, 2, 3))) static int wrong(const struct command *command,
                                                        const char *format, ...)
 {
@@ -61,7 +61,7 @@ __attribute__((format(printf, 2, 3))) static int wrong(const struct command *com
     va_start(list, format);
     vsnprintf(text, sizeof text, format, list);
     va_end(list);
-    return misused("%s%s%s", command->name, *command->name ? ": " : "", text);
+    return usage_error("%s%s%s", command->name, *command->name ? ": " : "", text);
 }
 
 static int take(const struct command *command, struct option_row *row, const char *text)
@@ -71,7 +71,7 @@ static int take(const struct command *command, struct option_row *row, const cha
     case OPTION_FLAG:
         *(bool *)row->value = true;
         return GO_ON;
-    case OPTION_TEXT:
+    case OPTION_STRING:
         *(const char **)row->value = text;
         if (*text == 0) return wrong(command, "--%s is empty", row->name);
         return GO_ON;
@@ -81,11 +81,11 @@ static int take(const struct command *command, struct option_row *row, const cha
         return wrong(command, "--%s: '%s' is none of %s", row->name, text, row->argument);
     case OPTION_SEED:
         if (read_seed(text, row->value)) return GO_ON;
-        return wrong(command, "--%s: '%s' is not a whole number from 0 to 18446744073709551615",
+        return wrong(command, "--%s: '%s' is not an integer from 0 to 18446744073709551615",
                      row->name, text);
-    case OPTION_WHOLE:
-        if (read_whole(text, row->min, row->max, row->value)) return GO_ON;
-        return wrong(command, "--%s: '%s' is not a whole number from %.0f to %.0f", row->name, text,
+    case OPTION_INTEGER:
+        if (read_integer(text, row->min, row->max, row->value)) return GO_ON;
+        return wrong(command, "--%s: '%s' is not an integer from %.0f to %.0f", row->name, text,
                      row->min, row->max);
     case OPTION_REAL:
         break;
@@ -97,11 +97,11 @@ static int take(const struct command *command, struct option_row *row, const cha
 
 static void print_default(const struct option_row *row)
 {
-    const char *text = row->kind == OPTION_TEXT || row->kind == OPTION_CHOICE
+    const char *text = row->kind == OPTION_STRING || row->kind == OPTION_CHOICE
                            ? *(const char *const *)row->value
                            : NULL;
     if (text != NULL) printf(" [%s]", text);
-    if (row->kind == OPTION_WHOLE && *(int *)row->value != 0) printf(" [%d]", *(int *)row->value);
+    if (row->kind == OPTION_INTEGER && *(int *)row->value != 0) printf(" [%d]", *(int *)row->value);
     if (row->kind == OPTION_REAL && fabs(*(double *)row->value) > 0)
         printf(" [%g]", *(double *)row->value);
     if (row->kind == OPTION_SEED) printf(" [%llu]", (unsigned long long)*(uint64_t *)row->value);
@@ -133,8 +133,8 @@ static int refuse(const struct command *command, int code, char **argv)
         return wrong(command, "--%s needs a value: %s", command->rows[row].name,
                      command->rows[row].argument);
     if (row >= 0 && row <= HELP) return wrong(command, "'%s': this option takes no value", culprit);
-    if (optopt > 0) return wrong(command, "there is no option '-%c'", optopt);
-    return wrong(command, "there is no option '%s'; --help lists them", culprit);
+    if (optopt > 0) return wrong(command, "unknown option '-%c'", optopt);
+    return wrong(command, "unknown option '%s'; --help lists them", culprit);
 }
 
 static int rest(struct command *command, int argc, char **argv)

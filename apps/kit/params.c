@@ -7,10 +7,10 @@
 void params_create(struct params *params, size_t capacity)
 {
     *params = (struct params){.capacity = capacity, .left = {1, 1}};
-    params->value = grab(capacity, sizeof(float));
-    params->gradient = grab(capacity, sizeof(float));
-    params->mean = grab(capacity, sizeof(float));
-    params->square = grab(capacity, sizeof(float));
+    params->value = xcalloc(capacity, sizeof(float));
+    params->gradient = xcalloc(capacity, sizeof(float));
+    params->mean = xcalloc(capacity, sizeof(float));
+    params->square = xcalloc(capacity, sizeof(float));
 }
 
 void params_free(struct params *params)

@@ -9,21 +9,21 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum { EXIT_FINE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_INTERRUPTED = 130 };
+enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_INTERRUPTED = 130 };
 extern const char program_name[]; /* each program defines it, beside main */
 
-/* ---- say.c: one line on standard error ---- */
-void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
-int failed(const char *format, ...) __attribute__((format(printf, 1, 2)));  /* EXIT_FAILED */
-int misused(const char *format, ...) __attribute__((format(printf, 1, 2))); /* EXIT_USAGE */
+/* ---- message.c: one line on standard error ---- */
+void print_message(const char *format, ...) __attribute__((format(printf, 1, 2)));
+int failed(const char *format, ...) __attribute__((format(printf, 1, 2)));      /* EXIT_FAILED */
+int usage_error(const char *format, ...) __attribute__((format(printf, 1, 2))); /* EXIT_USAGE */
 /* Progress: the next one takes its place on a terminal; elsewhere it is a line of its own. */
-void say_passing(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void print_progress(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int finish_output(void); /* flushes standard output; a closed pipe fails without a word */
 
 /* ---- tools.c ---- */
-void *grab(size_t count, size_t size); /* zeroed; ends the program if there is none */
-void *regrab(void *memory, size_t count, size_t size);
-char *join(const char *format, ...) __attribute__((format(printf, 1, 2))); /* a new string */
+void *xcalloc(size_t count, size_t size); /* zeroed; ends the program if there is none */
+void *xreallocarray(void *memory, size_t count, size_t size);
+char *xasprintf(const char *format, ...) __attribute__((format(printf, 1, 2))); /* a new string */
 double now(void);                /* seconds of a clock that never goes back */
 int threads_used(int asked);     /* asked, or as many as this process may run */
 void watch_for_interrupts(void); /* SIGINT and SIGTERM; the second one kills */
@@ -35,12 +35,12 @@ int terminal_columns(FILE *file);                              /* 100 if it is n
 
 /* ---- options.c ---- */
 enum option_kind {
-    OPTION_FLAG,  /* bool */
-    OPTION_WHOLE, /* int */
-    OPTION_SEED,  /* uint64_t */
-    OPTION_REAL,  /* double */
-    OPTION_TEXT,  /* const char * */
-    OPTION_CHOICE /* const char *, one of argument "a|b|c" */
+    OPTION_FLAG,    /* bool */
+    OPTION_INTEGER, /* int */
+    OPTION_SEED,    /* uint64_t */
+    OPTION_REAL,    /* double */
+    OPTION_STRING,  /* const char * */
+    OPTION_CHOICE   /* const char *, one of argument "a|b|c" */
 };
 struct option_row {
     const char *name;

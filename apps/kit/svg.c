@@ -14,7 +14,7 @@ int svg_open(struct svg *svg, const char *path, double width, double height)
             "viewBox=\"0 0 %g %g\" font-family=\"Helvetica, Arial, DejaVu Sans, sans-serif\">\n",
             width, height, width, height);
     svg_rect(svg, 0, 0, width, height, "white", "none");
-    return EXIT_FINE;
+    return EXIT_OK;
 }
 
 int svg_close(struct svg *svg)
@@ -22,7 +22,7 @@ int svg_close(struct svg *svg)
     fputs("</svg>\n", svg->file);
     int bad = ferror(svg->file);
     errno = 0;
-    if (fclose(svg->file) == 0 && !bad) return EXIT_FINE;
+    if (fclose(svg->file) == 0 && !bad) return EXIT_OK;
     return failed("%s: %s", svg->path, errno ? strerror(errno) : "cannot be written");
 }
 

@@ -11,30 +11,30 @@
 #include <time.h>
 #include <unistd.h>
 
-static void *or_end(void *memory)
+static void *or_exit(void *memory)
 {
     if (memory == NULL) exit(failed("out of memory"));
     return memory;
 }
 
-void *grab(size_t count, size_t size)
+void *xcalloc(size_t count, size_t size)
 {
-    return or_end(calloc(count ? count : 1, size));
+    return or_exit(calloc(count ? count : 1, size));
 }
 
-void *regrab(void *memory, size_t count, size_t size)
+void *xreallocarray(void *memory, size_t count, size_t size)
 {
     if (count > SIZE_MAX / size) exit(failed("out of memory"));
-    return or_end(realloc(memory, count ? count * size : size));
+    return or_exit(realloc(memory, count ? count * size : size));
 }
 
-char *join(const char *format, ...)
+char *xasprintf(const char *format, ...)
 {
     va_list list, again;
     va_start(list, format);
     va_copy(again, list);
     int length = vsnprintf(NULL, 0, format, list);
-    char *text = grab((size_t)length + 1, 1);
+    char *text = xcalloc((size_t)length + 1, 1);
     vsnprintf(text, (size_t)length + 1, format, again);
     va_end(again);
     va_end(list);

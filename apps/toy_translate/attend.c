@@ -32,13 +32,13 @@ static int check(const rapt_translator *translator, int layer, int head, const c
 {
     rapt_config config = rapt_model_config(rapt_translator_model(translator));
     if (layer > config.decoder_layers)
-        return misused("attend: --layer %d: the model has %d", layer, config.decoder_layers);
+        return usage_error("attend: --layer %d: the model has %d", layer, config.decoder_layers);
     if (head > config.heads)
-        return misused("attend: --head %d: the model has %d", head, config.heads);
+        return usage_error("attend: --head %d: the model has %d", head, config.heads);
     rapt_text text = {sentence, strlen(sentence)};
     size_t bad = rapt_utf8_valid(text);
     if (bad < text.size) return failed("the sentence: byte %zu is not valid UTF-8", bad + 1);
-    return text.size > 0 ? EXIT_FINE : misused("attend: the sentence is empty");
+    return text.size > 0 ? EXIT_OK : usage_error("attend: the sentence is empty");
 }
 
 static int attend(const struct search *search, const char *sentence, int layer, int head,
@@ -47,16 +47,16 @@ static int attend(const struct search *search, const char *sentence, int layer, 
     rapt_translator *translator = NULL;
     struct attention attention = {0};
     int code = search_open(search, "attend", &translator);
-    if (code == EXIT_FINE) code = check(translator, layer, head, sentence);
-    if (code == EXIT_FINE)
+    if (code == EXIT_OK) code = check(translator, layer, head, sentence);
+    if (code == EXIT_OK)
         code = attention_make(&attention, translator, sentence, layer - 1, head - 1);
-    if (code == EXIT_FINE && json) print_json(describe(&attention));
-    if (code == EXIT_FINE && !json) {
+    if (code == EXIT_OK && json) print_json(describe(&attention));
+    if (code == EXIT_OK && !json) {
         printf("%s\n\n", attention.text);
         struct heatmap map = attention_map(&attention);
         heatmap_print(stdout, &map, numbers, terminal_columns(stdout));
     }
-    if (code == EXIT_FINE) code = finish_output();
+    if (code == EXIT_OK) code = finish_output();
     attention_free(&attention);
     rapt_translator_free(translator);
     return code;
@@ -70,8 +70,8 @@ int command_attend(int argc, char **argv)
     /* clang-format off */
     struct option_row rows[SEARCH_ROWS + 4] = {
         [SEARCH_ROWS] =
-        {"layer", OPTION_WHOLE, &layer, "N", "of the decoder, from 1; 0: the mean of all", 0, 1024, 0},
-        {"head", OPTION_WHOLE, &head, "N", "from 1; 0: the mean of all", 0, 1024, 0},
+        {"layer", OPTION_INTEGER, &layer, "N", "of the decoder, from 1; 0: the mean of all", 0, 1024, 0},
+        {"head", OPTION_INTEGER, &head, "N", "from 1; 0: the mean of all", 0, 1024, 0},
         {"numbers", OPTION_FLAG, &numbers, "", "per cent instead of shades", 0, 0, 0},
         {"json", OPTION_FLAG, &json, "", "print one JSON object", 0, 0, 0},
     };

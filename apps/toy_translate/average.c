@@ -28,8 +28,8 @@ void average_create(struct average *average, const rapt_model *model, int epochs
         rapt_tensor tensor = rapt_model_tensor(model, i);
         average->size += (size_t)tensor.rows * (size_t)tensor.columns;
     }
-    average->epochs = grab((size_t)average->capacity, sizeof *average->epochs);
-    if (average->capacity > 0) average->raw = grab(average->size, sizeof *average->raw);
+    average->epochs = xcalloc((size_t)average->capacity, sizeof *average->epochs);
+    if (average->capacity > 0) average->raw = xcalloc(average->size, sizeof *average->raw);
 }
 
 void average_add(struct average *average, const rapt_model *model)
@@ -41,14 +41,14 @@ void average_add(struct average *average, const rapt_model *model)
     else
         average->first = (average->first + 1) % average->capacity;
     if (average->epochs[slot] == NULL)
-        average->epochs[slot] = grab(average->size, sizeof *average->epochs[slot]);
+        average->epochs[slot] = xcalloc(average->size, sizeof *average->epochs[slot]);
     copy_out(model, average->epochs[slot]);
 }
 
 void average_apply(struct average *average, rapt_model *model)
 {
     copy_out(model, average->raw);
-    float *mean = grab(average->size, sizeof *mean);
+    float *mean = xcalloc(average->size, sizeof *mean);
     for (size_t i = 0; i < average->size; i++) {
         double sum = 0;
         for (int e = 0; e < average->count; e++)

@@ -40,14 +40,14 @@ int batches_create(struct batches *batches, const struct examples *examples, siz
     if (examples->count > UINT32_MAX) return failed("too many sentence pairs");
     size_t count = examples->count, max = budget / 2 + 2;
     *batches = (struct batches){.examples = examples, .budget = budget};
-    batches->order = grab(count, sizeof *batches->order);
-    batches->cuts = grab(count + 1, sizeof *batches->cuts);
-    batches->keys = grab(count, sizeof *batches->keys);
-    batches->source_ids = grab(budget, sizeof *batches->source_ids);
-    batches->target_ids = grab(budget, sizeof *batches->target_ids);
-    batches->source_starts = grab(max, sizeof *batches->source_starts);
-    batches->target_starts = grab(max, sizeof *batches->target_starts);
-    return EXIT_FINE;
+    batches->order = xcalloc(count, sizeof *batches->order);
+    batches->cuts = xcalloc(count + 1, sizeof *batches->cuts);
+    batches->keys = xcalloc(count, sizeof *batches->keys);
+    batches->source_ids = xcalloc(budget, sizeof *batches->source_ids);
+    batches->target_ids = xcalloc(budget, sizeof *batches->target_ids);
+    batches->source_starts = xcalloc(max, sizeof *batches->source_starts);
+    batches->target_starts = xcalloc(max, sizeof *batches->target_starts);
+    return EXIT_OK;
 }
 
 static void sort(struct batches *batches, uint64_t *state, bool random)
@@ -83,8 +83,8 @@ static void cut(struct batches *batches)
 /* Fisher and Yates' shuffle of whole batches. keys serves as room for the new order. */
 static void shuffle(struct batches *batches, uint64_t *state)
 {
-    size_t *position = grab(batches->count + 1, sizeof *position);
-    size_t *cuts = grab(batches->count + 1, sizeof *cuts);
+    size_t *position = xcalloc(batches->count + 1, sizeof *position);
+    size_t *cuts = xcalloc(batches->count + 1, sizeof *cuts);
     size_t at = 0;
     for (size_t b = 0; b < batches->count; b++) position[b] = b;
     for (size_t b = batches->count; b > 1; b--) {

@@ -21,7 +21,7 @@ int capacity_check(const struct learner *learner)
     size_t models = 1 + (size_t)learner->average.capacity;
     if (learner->recipe->checkpoint) models += 3;
     off_t bytes = (off_t)(models * 4 * rapt_model_parameters(learner->model));
-    char *probe = join("%s.probe", out);
+    char *probe = xasprintf("%s.probe", out);
     int file = open(probe, O_WRONLY | O_CREAT | O_TRUNC, 0600), wrong = errno;
     if (file >= 0) {
         wrong = posix_fallocate(file, 0, bytes);
@@ -30,7 +30,7 @@ int capacity_check(const struct learner *learner)
         unlink(probe);
     }
     free(probe);
-    if (file >= 0 && wrong == 0) return EXIT_FINE;
+    if (file >= 0 && wrong == 0) return EXIT_OK;
     return failed("--out %s: cannot write %lld bytes there: %s", out, (long long)bytes,
                   strerror(wrong));
 }
@@ -40,18 +40,18 @@ int model_save(const struct learner *learner, const char *path)
     rapt_message why = {""};
     rapt_metadata metadata[2];
     int count = vocabulary_metadata(&learner->vocabulary, metadata);
-    if (rapt_model_save(learner->model, path, metadata, count, &why) == RAPT_OK) return EXIT_FINE;
+    if (rapt_model_save(learner->model, path, metadata, count, &why) == RAPT_OK) return EXIT_OK;
     return failed("%s", why.text);
 }
 
 char *epoch_path(const struct learner *learner, int epoch)
 {
-    return join("%s.%d", learner->path, epoch);
+    return xasprintf("%s.%d", learner->path, epoch);
 }
 
 int checkpoint_save(struct learner *learner)
 {
-    if (!learner->recipe->checkpoint) return EXIT_FINE;
+    if (!learner->recipe->checkpoint) return EXIT_OK;
     rapt_message why = {""};
     rapt_metadata metadata[3];
     char *state = state_write(learner);
@@ -68,7 +68,7 @@ int checkpoint_save(struct learner *learner)
         unlink(path);
         free(path);
     }
-    return EXIT_FINE;
+    return EXIT_OK;
 }
 
 int checkpoint_open(struct learner *learner)
@@ -77,7 +77,7 @@ int checkpoint_open(struct learner *learner)
     if (rapt_model_load(&learner->model, learner->path, NULL, &why) != RAPT_OK)
         return failed("--resume: %s", why.text);
     int code = state_read(learner, rapt_model_metadata(learner->model, STATE_KEY));
-    return code != EXIT_FINE ? code : vocabulary_load(&learner->vocabulary, learner->model);
+    return code != EXIT_OK ? code : vocabulary_load(&learner->vocabulary, learner->model);
 }
 
 static int load_epoch(struct learner *learner, int epoch)
@@ -91,7 +91,7 @@ static int load_epoch(struct learner *learner, int epoch)
     bool alike = rapt_model_parameters(model) == rapt_model_parameters(learner->model);
     if (alike) average_add(&learner->average, model);
     rapt_model_free(model);
-    return alike ? EXIT_FINE : failed("--resume: epoch %d is of another model", epoch);
+    return alike ? EXIT_OK : failed("--resume: epoch %d is of another model", epoch);
 }
 
 int checkpoint_continue(struct learner *learner)
@@ -99,9 +99,9 @@ int checkpoint_continue(struct learner *learner)
     rapt_message why = {""};
     if (rapt_trainer_load(learner->trainer, learner->path, &why) != RAPT_OK)
         return failed("--resume: %s", why.text);
-    int code = EXIT_FINE, capacity = learner->average.capacity, epoch = learner->state.epoch;
+    int code = EXIT_OK, capacity = learner->average.capacity, epoch = learner->state.epoch;
     for (int e = epoch > capacity ? epoch - capacity : 1;
-         capacity > 0 && e < epoch && code == EXIT_FINE; e++)
+         capacity > 0 && e < epoch && code == EXIT_OK; e++)
         code = load_epoch(learner, e);
     return code;
 }

@@ -48,7 +48,7 @@ struct demo {
     rapt_translator *translator;
     struct score score;
     char *folder, *temporary; /* where the model lies if it is not to be kept */
-    double begun;
+    double start;
 };
 
 static void add_all(struct pairs *pairs, const struct corpus_pair *from, size_t count)
@@ -71,7 +71,7 @@ static int make_corpus(struct demo *demo)
     add_all(&demo->train, demo->corpus.train, demo->corpus.train_count);
     add_all(&demo->heldout, demo->corpus.heldout, demo->corpus.heldout_count);
     pairs_split(&demo->train, &demo->valid, VALID_PAIRS);
-    return EXIT_FINE;
+    return EXIT_OK;
 }
 
 static int write_corpus(const struct demo *demo)
@@ -82,16 +82,16 @@ static int write_corpus(const struct demo *demo)
     bool done = corpus_write(file, corpus->train, corpus->train_count) &&
                 corpus_write(file, corpus->heldout, corpus->heldout_count);
     if (fclose(file) != 0 || !done) return failed("%s: it cannot be written", demo->write_corpus);
-    say("%s: %zu pairs, the last %zu are held out", demo->write_corpus,
-        corpus->train_count + corpus->heldout_count, corpus->heldout_count);
-    return EXIT_FINE;
+    print_message("%s: %zu pairs, the last %zu are held out", demo->write_corpus,
+                  corpus->train_count + corpus->heldout_count, corpus->heldout_count);
+    return EXIT_OK;
 }
 
 static int find_position(struct demo *demo)
 {
-    if (demo->recipe.out != NULL) return EXIT_FINE;
+    if (demo->recipe.out != NULL) return EXIT_OK;
     const char *base = getenv("TMPDIR");
-    demo->folder = join("%s/toy_translate.XXXXXX", base != NULL && *base ? base : "/tmp");
+    demo->folder = xasprintf("%s/toy_translate.XXXXXX", base != NULL && *base ? base : "/tmp");
     if (mkdtemp(demo->folder) == NULL) {
         int wrong = errno;
         int code = failed("%s: %s", demo->folder, strerror(wrong));
@@ -99,8 +99,8 @@ static int find_position(struct demo *demo)
         demo->folder = NULL;
         return code;
     }
-    demo->recipe.out = demo->temporary = join("%s/model.safetensors", demo->folder);
-    return EXIT_FINE;
+    demo->recipe.out = demo->temporary = xasprintf("%s/model.safetensors", demo->folder);
+    return EXIT_OK;
 }
 
 static int load(struct demo *demo)
@@ -126,8 +126,8 @@ static int show_examples(const struct demo *demo)
 {
     size_t count;
     const struct corpus_pair *pairs = corpus_showcase(demo->grammar, &count);
-    rapt_text *texts = grab(count, sizeof *texts);
-    struct corpus_pair *copies = grab(count, sizeof *copies);
+    rapt_text *texts = xcalloc(count, sizeof *texts);
+    struct corpus_pair *copies = xcalloc(count, sizeof *copies);
     rapt_message why = {""};
     memcpy(copies, pairs, count * sizeof *copies);
     for (size_t i = 0; i < count; i++)
@@ -136,7 +136,7 @@ static int show_examples(const struct demo *demo)
         rapt_translate_many(demo->translator, texts, count, 0, callback, copies, &why);
     free(texts);
     free(copies);
-    return status == RAPT_OK ? EXIT_FINE : failed("%s", why.text);
+    return status == RAPT_OK ? EXIT_OK : failed("%s", why.text);
 }
 
 static int show_attention(const struct demo *demo)
@@ -144,7 +144,7 @@ static int show_attention(const struct demo *demo)
     struct attention attention;
     int last = rapt_model_config(rapt_translator_model(demo->translator)).decoder_layers - 1;
     int code = attention_make(&attention, demo->translator, ATTENDED, last, -1);
-    if (code == EXIT_FINE) {
+    if (code == EXIT_OK) {
         printf(
             "\nWhat each word of the translation attends to, mean of the last layer's heads:\n\n");
         struct heatmap map = attention_map(&attention);
@@ -159,7 +159,7 @@ static int show(struct demo *demo, double seconds)
     printf("\n%.2f %% of %zu held-out sentences are translated exactly as the grammar does.\n\n",
            score_exact(&demo->score), demo->score.sentences);
     int code = show_examples(demo);
-    if (code == EXIT_FINE) code = show_attention(demo);
+    if (code == EXIT_OK) code = show_attention(demo);
     printf("\nTrained on %zu pairs and tested in %.0f s with %d threads.\n", demo->train.count,
            seconds, demo->recipe.threads);
     return code;
@@ -168,20 +168,20 @@ static int show(struct demo *demo, double seconds)
 static int run(struct demo *demo, bool json)
 {
     int code = make_corpus(demo);
-    if (code != EXIT_FINE || demo->write_corpus != NULL)
-        return code == EXIT_FINE ? write_corpus(demo) : code;
+    if (code != EXIT_OK || demo->write_corpus != NULL)
+        return code == EXIT_OK ? write_corpus(demo) : code;
     code = find_position(demo);
-    if (code == EXIT_FINE) code = learn(&demo->recipe, &demo->train, &demo->valid);
-    if (code == EXIT_FINE) code = load(demo);
-    if (code == EXIT_FINE) code = score_pairs(&demo->score, demo->translator, &demo->heldout);
-    if (code != EXIT_FINE) return code;
-    double seconds = now() - demo->begun;
+    if (code == EXIT_OK) code = learn(&demo->recipe, &demo->train, &demo->valid);
+    if (code == EXIT_OK) code = load(demo);
+    if (code == EXIT_OK) code = score_pairs(&demo->score, demo->translator, &demo->heldout);
+    if (code != EXIT_OK) return code;
+    double seconds = now() - demo->start;
     if (!json) return show(demo, seconds);
     print_json(json_pack("{s:o, s:I, s:I, s:o, s:i}", "exact", number(score_exact(&demo->score)),
                          "heldout", (json_int_t)demo->heldout.count, "train_pairs",
                          (json_int_t)demo->train.count, "seconds", number(seconds), "threads",
                          demo->recipe.threads));
-    return EXIT_FINE;
+    return EXIT_OK;
 }
 
 static void release(struct demo *demo)
@@ -200,19 +200,19 @@ static void release(struct demo *demo)
 
 int command_demo(int argc, char **argv)
 {
-    struct demo demo = {.recipe = recipe_demo, .begun = now()};
+    struct demo demo = {.recipe = recipe_demo, .start = now()};
     bool json = false;
     /* clang-format off */
     enum { OWN = 6 };
     struct option_row rows[OWN + VARIANT_ROWS] = {
-        {"out", OPTION_TEXT, &demo.recipe.out, "FILE", "keep the model", 0, 0, 0},
-        {"steps", OPTION_WHOLE, &demo.recipe.steps, "N", "batches to train, whatever the time",
+        {"out", OPTION_STRING, &demo.recipe.out, "FILE", "keep the model", 0, 0, 0},
+        {"steps", OPTION_INTEGER, &demo.recipe.steps, "N", "batches to train, whatever the time",
          1, 1000000, 0},
         {"seed", OPTION_SEED, &demo.recipe.seed, "N", "of model and training", 0, 0, 0},
-        {"threads", OPTION_WHOLE, &demo.recipe.threads, "N", "0: one per processor", 0, 1024, 0},
+        {"threads", OPTION_INTEGER, &demo.recipe.threads, "N", "0: one per processor", 0, 1024, 0},
         {"json", OPTION_FLAG, &json, "", "print the figures as one JSON object", 0, 0, 0},
-        {"write-corpus", OPTION_TEXT, &demo.write_corpus, "FILE",
-         "only write the pairs, source and target apart by a tab", 0, 0, 0},
+        {"write-corpus", OPTION_STRING, &demo.write_corpus, "FILE",
+         "only write the pairs, source and target separated by a tab", 0, 0, 0},
     };
     /* clang-format on */
     variant_rows(&demo.recipe.variant, rows + OWN);
@@ -227,6 +227,6 @@ int command_demo(int argc, char **argv)
     if (option_given(&command, "steps")) demo.recipe.minutes = 0;
     code = run(&demo, json);
     release(&demo);
-    if (finish_output() != EXIT_FINE && code == EXIT_FINE) code = EXIT_FAILED;
+    if (finish_output() != EXIT_OK && code == EXIT_OK) code = EXIT_FAILED;
     return code;
 }

@@ -33,18 +33,18 @@ static int evaluate(const struct search *search, const char *data, const char *s
                     const char *target, bool json)
 {
     if ((data != NULL) == (source != NULL || target != NULL))
-        return misused("evaluate: give either --data or both --source and --target");
+        return usage_error("evaluate: give either --data or both --source and --target");
     if ((source != NULL) != (target != NULL))
-        return misused("evaluate: --source and --target go together");
+        return usage_error("evaluate: --source and --target go together");
     rapt_translator *translator = NULL;
     struct pairs pairs = {0};
     struct score score;
     int code = search_open(search, "evaluate", &translator);
-    if (code == EXIT_FINE) code = pairs_read(&pairs, data, source, target);
-    if (code == EXIT_FINE) code = score_pairs(&score, translator, &pairs);
-    if (code == EXIT_FINE && json) print_json(describe(&score, threads_used(search->threads)));
-    if (code == EXIT_FINE && !json) print_text(&score);
-    if (code == EXIT_FINE) code = finish_output();
+    if (code == EXIT_OK) code = pairs_read(&pairs, data, source, target);
+    if (code == EXIT_OK) code = score_pairs(&score, translator, &pairs);
+    if (code == EXIT_OK && json) print_json(describe(&score, threads_used(search->threads)));
+    if (code == EXIT_OK && !json) print_text(&score);
+    if (code == EXIT_OK) code = finish_output();
     pairs_free(&pairs);
     rapt_translator_free(translator);
     return code;
@@ -58,9 +58,9 @@ int command_evaluate(int argc, char **argv)
     /* clang-format off */
     struct option_row rows[SEARCH_ROWS + 4] = {
         [SEARCH_ROWS] =
-        {"data", OPTION_TEXT, &data, "FILE", "pairs, source and target apart by a tab", 0, 0, 0},
-        {"source", OPTION_TEXT, &source, "FILE", "source sentences, one a line", 0, 0, 0},
-        {"target", OPTION_TEXT, &target, "FILE", "their translations", 0, 0, 0},
+        {"data", OPTION_STRING, &data, "FILE", "pairs, source and target separated by a tab", 0, 0, 0},
+        {"source", OPTION_STRING, &source, "FILE", "source sentences, one per line", 0, 0, 0},
+        {"target", OPTION_STRING, &target, "FILE", "their translations", 0, 0, 0},
         {"json", OPTION_FLAG, &json, "", "print one JSON object", 0, 0, 0},
     };
     /* clang-format on */

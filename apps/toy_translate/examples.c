@@ -6,8 +6,8 @@ static void side_make(struct side *side, const rapt_text *texts, size_t count)
 {
     size_t bytes = 0;
     for (size_t i = 0; i < count; i++) bytes += texts[i].size + 2;
-    side->ids = grab(bytes, sizeof *side->ids); /* a token has at least one byte */
-    side->starts = grab(count + 1, sizeof *side->starts);
+    side->ids = xcalloc(bytes, sizeof *side->ids); /* a token has at least one byte */
+    side->starts = xcalloc(count + 1, sizeof *side->starts);
 }
 
 /* Appends one sentence behind `at`; returns where it ends. */
@@ -42,10 +42,10 @@ int examples_make(struct examples *examples, const struct pairs *pairs,
         examples->count++;
     }
     if (skipped > 0)
-        say("%s:%zu: a sentence has more than %zu tokens; %zu such %s left out", pairs->name, first,
-            longest, skipped, skipped == 1 ? "pair is" : "pairs are");
+        print_message("%s:%zu: a sentence has more than %zu tokens; %zu such %s left out",
+                      pairs->name, first, longest, skipped, skipped == 1 ? "pair is" : "pairs are");
     if (examples->count == 0) return failed("%s: no sentence pair is left", pairs->name);
-    return EXIT_FINE;
+    return EXIT_OK;
 }
 
 size_t examples_length(const struct examples *examples, size_t index)

@@ -22,7 +22,7 @@ static int describe(const rapt_model *model, const char *path, json_t **object)
     json_decref(more);
     rapt_config read = rapt_model_config(model);
     variant_describe(&read, *object);
-    return EXIT_FINE;
+    return EXIT_OK;
 }
 
 static void print_text(json_t *object)
@@ -45,7 +45,7 @@ int command_info(int argc, char **argv)
     bool json = false;
     /* clang-format off */
     struct option_row rows[] = {
-        {"model", OPTION_TEXT, &path, "FILE", "the model", 0, 0, 0},
+        {"model", OPTION_STRING, &path, "FILE", "the model", 0, 0, 0},
         {"json", OPTION_FLAG, &json, "", "print one JSON object", 0, 0, 0},
     };
     /* clang-format on */
@@ -57,14 +57,14 @@ int command_info(int argc, char **argv)
                                          "memory (bytes) of a model."};
     int code = options_read(&command, argc, argv);
     if (code != GO_ON) return code;
-    if (path == NULL) return misused("info: --model is missing");
+    if (path == NULL) return usage_error("info: --model is missing");
     rapt_model *model = NULL;
     rapt_message why = {""};
     json_t *object = NULL;
     if (rapt_model_load(&model, path, NULL, &why) != RAPT_OK) return failed("%s", why.text);
     code = describe(model, path, &object);
     rapt_model_free(model);
-    if (code != EXIT_FINE) return code;
+    if (code != EXIT_OK) return code;
     if (json)
         print_json(object);
     else

@@ -17,15 +17,15 @@ static int loss_of(struct learner *learner, double *loss)
             return failed("validation: %s", *why.text ? why.text : rapt_status_text(status));
     }
     *loss = report.likelihood / (double)report.tokens;
-    return EXIT_FINE;
+    return EXIT_OK;
 }
 
 static int judge_mean(struct learner *learner, double raw, struct state *state, double *loss)
 {
-    int code = EXIT_FINE;
+    int code = EXIT_OK;
     average_apply(&learner->average, learner->model);
     code = loss_of(learner, loss);
-    if (code == EXIT_FINE && *loss < raw && *loss < state->best)
+    if (code == EXIT_OK && *loss < raw && *loss < state->best)
         code = model_save(learner, learner->recipe->out);
     average_undo(&learner->average, learner->model);
     return code;
@@ -33,11 +33,11 @@ static int judge_mean(struct learner *learner, double raw, struct state *state, 
 
 int judge(struct learner *learner, struct state *state, double *loss)
 {
-    double begun = now(), raw = NAN, mean = NAN;
+    double start = now(), raw = NAN, mean = NAN;
     int code = loss_of(learner, &raw);
-    if (code == EXIT_FINE && learner->average.count > 1)
+    if (code == EXIT_OK && learner->average.count > 1)
         code = judge_mean(learner, raw, state, &mean);
-    if (code != EXIT_FINE) return code;
+    if (code != EXIT_OK) return code;
     bool better = raw < state->best;
     if (better && !(mean < raw)) code = model_save(learner, learner->recipe->out);
     *loss = mean < raw ? mean : raw;
@@ -47,6 +47,6 @@ int judge(struct learner *learner, struct state *state, double *loss)
     } else {
         state->since++;
     }
-    learner->judging = now() - begun;
+    learner->judging = now() - start;
     return code;
 }

@@ -25,9 +25,9 @@ static void report(const struct learner *learner, double loss, double valid, boo
 static int skip(struct learner *learner)
 {
     learner->state.bad++;
-    say("step %lld: the loss or its gradient is not finite; the batch is skipped",
-        learner->state.step + 1);
-    if (learner->state.bad < BAD_BATCHES) return EXIT_FINE;
+    print_message("step %lld: the loss or its gradient is not finite; the batch is skipped",
+                  learner->state.step + 1);
+    if (learner->state.bad < BAD_BATCHES) return EXIT_OK;
     return failed(
         "%d batches in a row gave no finite loss; the last checkpoint, if any, stands; a lower "
         "--rate or a longer --warmup may help",
@@ -47,7 +47,7 @@ static int make_step(struct learner *learner)
     if (status != RAPT_OK && status != RAPT_NOT_FINITE)
         return failed("step %lld: %s", state->step + 1,
                       *why.text ? why.text : rapt_status_text(status));
-    int code = EXIT_FINE;
+    int code = EXIT_OK;
     if (status == RAPT_OK) {
         state->bad = 0;
         state->loss += counts.loss;
@@ -75,7 +75,7 @@ static void show(struct learner *learner)
 static int end_epoch(struct learner *learner)
 {
     struct state *state = &learner->state;
-    int code = EXIT_FINE;
+    int code = EXIT_OK;
     double valid = NAN;
     average_add(&learner->average, learner->model);
     if (learner->recipe->checkpoint && learner->average.capacity > 0) {
@@ -83,11 +83,11 @@ static int end_epoch(struct learner *learner)
         code = model_save(learner, path);
         free(path);
     }
-    if (code == EXIT_FINE) code = judge(learner, state, &valid);
-    if (code != EXIT_FINE) return code;
+    if (code == EXIT_OK) code = judge(learner, state, &valid);
+    if (code != EXIT_OK) return code;
     double loss = state->loss / (double)state->tokens;
-    say("epoch %d: %lld steps, loss %.3f, validation loss %.3f%s", state->epoch, state->step, loss,
-        valid, state->since == 0 ? ", the best so far" : "");
+    print_message("epoch %d: %lld steps, loss %.3f, validation loss %.3f%s", state->epoch,
+                  state->step, loss, valid, state->since == 0 ? ", the best so far" : "");
     report(learner, loss, valid, false);
     state->epoch++;
     state->position = state->tokens = 0;
@@ -108,57 +108,58 @@ static int finish(struct learner *learner)
 {
     struct state state = learner->state;
     double valid = state.best;
-    int code = EXIT_FINE;
+    int code = EXIT_OK;
     if (state.position > 0) {
         code = checkpoint_save(learner);
-        if (code == EXIT_FINE) code = judge(learner, &state, &valid);
+        if (code == EXIT_OK) code = judge(learner, &state, &valid);
     }
-    if (code != EXIT_FINE) return code;
+    if (code != EXIT_OK) return code;
     if (!isfinite(state.best)) return failed("no validation loss was finite; there is no model");
     report(learner, learner->recent > 0 ? learner->recent : NAN, state.best, true);
-    say("%lld steps in %.0f s; best validation loss %.3f", state.step, elapsed(learner),
-        state.best);
-    return EXIT_FINE;
+    print_message("%lld steps in %.0f s; best validation loss %.3f", state.step, elapsed(learner),
+                  state.best);
+    return EXIT_OK;
 }
 
 static int stopped(struct learner *learner)
 {
     int code = checkpoint_save(learner);
-    if (code != EXIT_FINE) return code;
+    if (code != EXIT_OK) return code;
     if (learner->recipe->checkpoint)
-        say("interrupted at step %lld; saved %s, --resume goes on from there", learner->state.step,
-            learner->path);
+        print_message("interrupted at step %lld; saved %s, --resume goes on from there",
+                      learner->state.step, learner->path);
     else
-        say("interrupted");
+        print_message("interrupted");
     return EXIT_INTERRUPTED;
 }
 
 static int run(struct learner *learner)
 {
-    int code = EXIT_FINE;
-    while (code == EXIT_FINE && !over(learner)) {
+    int code = EXIT_OK;
+    while (code == EXIT_OK && !over(learner)) {
         if (interrupted()) return stopped(learner);
         code = make_step(learner);
-        if (code == EXIT_FINE) show(learner);
-        if (code == EXIT_FINE && learner->state.position == (long long)learner->batches.count)
+        if (code == EXIT_OK) show(learner);
+        if (code == EXIT_OK && learner->state.position == (long long)learner->batches.count)
             code = end_epoch(learner);
-        else if (code == EXIT_FINE && now() - learner->written > CHECKPOINT_SECONDS)
+        else if (code == EXIT_OK && now() - learner->written > CHECKPOINT_SECONDS)
             code = checkpoint_save(learner);
     }
-    return code == EXIT_FINE ? finish(learner) : code;
+    return code == EXIT_OK ? finish(learner) : code;
 }
 
 int learn(const struct recipe *recipe, const struct pairs *train, const struct pairs *valid)
 {
-    struct learner learner = {.recipe = recipe, .begun = now()};
+    struct learner learner = {.recipe = recipe, .start = now()};
     watch_for_interrupts();
     int code = prepare(&learner, train, valid);
-    if (code == EXIT_FINE)
-        say("%zu pairs to train on, %zu to validate with; %zu parameters, vocabulary %d; %d "
+    if (code == EXIT_OK)
+        print_message(
+            "%zu pairs to train on, %zu to validate with; %zu parameters, vocabulary %d; %d "
             "threads",
             learner.train.count, learner.valid.count, rapt_model_parameters(learner.model),
             rapt_tokenizer_vocab(learner.vocabulary.target), recipe->threads);
-    if (code == EXIT_FINE) code = run(&learner);
+    if (code == EXIT_OK) code = run(&learner);
     release(&learner);
     return code;
 }

@@ -36,7 +36,7 @@ struct learner {
     struct average average;
     struct state state;
     struct progress progress;
-    double begun;         /* when this run began */
+    double start;         /* when this run began */
     double before;        /* seconds of earlier runs */
     double written;       /* when the checkpoint was */
     double judging;       /* seconds the last validation took */

@@ -42,5 +42,5 @@ int main(int argc, char **argv)
     if (argv[1][0] == '-') return command_demo(argc, argv);
     for (size_t i = 0; i < COMMANDS; i++)
         if (strcmp(argv[1], commands[i].name) == 0) return commands[i].run(argc - 1, argv + 1);
-    return misused("there is no command '%s'; toy_translate --help lists them", argv[1]);
+    return usage_error("unknown command '%s'; toy_translate --help lists them", argv[1]);
 }

@@ -22,7 +22,7 @@ static int read_file(struct lines *lines, const char *name)
     size_t capacity = 0, read;
     do {
         if (lines->size == capacity)
-            lines->bytes = regrab(lines->bytes, capacity = capacity * 2 + 65536, 1);
+            lines->bytes = xreallocarray(lines->bytes, capacity = capacity * 2 + 65536, 1);
         errno = 0;
         read = fread(lines->bytes + lines->size, 1, capacity - lines->size, file);
         lines->size += read;
@@ -32,14 +32,14 @@ static int read_file(struct lines *lines, const char *name)
     if (wrong) return failed("%s: %s", name, strerror(wrong));
     if (lines->size == 0) return failed("%s: the file is empty", name);
     if (lines->size >= 3 && memcmp(lines->bytes, "\xEF\xBB\xBF", 3) == 0) lines->at = 3;
-    return EXIT_FINE;
+    return EXIT_OK;
 }
 
 /* The next line, checked; *more false at the end. */
 static int next(struct lines *lines, bool *more)
 {
     *more = lines->at < lines->size;
-    if (!*more) return EXIT_FINE;
+    if (!*more) return EXIT_OK;
     const char *begin = lines->bytes + lines->at;
     const char *end = memchr(begin, '\n', lines->size - lines->at);
     size_t size = end ? (size_t)(end - begin) : lines->size - lines->at;
@@ -48,7 +48,7 @@ static int next(struct lines *lines, bool *more)
     if (size > 0 && begin[size - 1] == '\r') size--;
     lines->line = (rapt_text){begin, size};
     size_t bad = rapt_utf8_valid(lines->line);
-    if (bad == size) return EXIT_FINE;
+    if (bad == size) return EXIT_OK;
     return failed("%s:%zu: byte %zu is not valid UTF-8", lines->name, lines->number, bad + 1);
 }
 
@@ -63,16 +63,16 @@ static int cut(const struct lines *lines, rapt_text *source, rapt_text *target)
     *target = (rapt_text){tab + 1, line.size - source->size - 1};
     const char *more = memchr(target->bytes, '\t', target->size);
     if (more != NULL) target->size = (size_t)(more - target->bytes);
-    return EXIT_FINE;
+    return EXIT_OK;
 }
 
 void pairs_add(struct pairs *pairs, rapt_text source, rapt_text target, size_t line)
 {
     if (pairs->count == pairs->capacity) {
         pairs->capacity = pairs->capacity * 2 + 1024;
-        pairs->source = regrab(pairs->source, pairs->capacity, sizeof *pairs->source);
-        pairs->target = regrab(pairs->target, pairs->capacity, sizeof *pairs->target);
-        pairs->line = regrab(pairs->line, pairs->capacity, sizeof *pairs->line);
+        pairs->source = xreallocarray(pairs->source, pairs->capacity, sizeof *pairs->source);
+        pairs->target = xreallocarray(pairs->target, pairs->capacity, sizeof *pairs->target);
+        pairs->line = xreallocarray(pairs->line, pairs->capacity, sizeof *pairs->line);
     }
     pairs->source[pairs->count] = source;
     pairs->target[pairs->count] = target;
@@ -98,14 +98,14 @@ static void keep(struct pairs *pairs, rapt_text source, rapt_text target, size_t
 static int tell(const struct pairs *pairs, const struct left_out *out)
 {
     if (out->empty > 0)
-        say("%s:%zu: a side is empty; %zu such %s left out", pairs->name, out->first_empty,
-            out->empty, out->empty == 1 ? "pair is" : "pairs are");
+        print_message("%s:%zu: a side is empty; %zu such %s left out", pairs->name,
+                      out->first_empty, out->empty, out->empty == 1 ? "pair is" : "pairs are");
     if (out->long_ones > 0)
-        say("%s:%zu: a sentence has more than %d bytes; %zu such %s left out", pairs->name,
-            out->first_long, LONGEST_LINE, out->long_ones,
-            out->long_ones == 1 ? "pair is" : "pairs are");
+        print_message("%s:%zu: a sentence has more than %d bytes; %zu such %s left out",
+                      pairs->name, out->first_long, LONGEST_LINE, out->long_ones,
+                      out->long_ones == 1 ? "pair is" : "pairs are");
     if (pairs->count == 0) return failed("%s: there is no sentence pair in it", pairs->name);
-    return EXIT_FINE;
+    return EXIT_OK;
 }
 
 static int read_one(struct pairs *pairs, const char *name, struct left_out *out)
@@ -115,11 +115,11 @@ static int read_one(struct pairs *pairs, const char *name, struct left_out *out)
     rapt_text source, target;
     int code = read_file(&lines, name);
     pairs->owned[0] = lines.bytes;
-    while (code == EXIT_FINE) {
+    while (code == EXIT_OK) {
         code = next(&lines, &more);
-        if (code != EXIT_FINE || !more) break;
+        if (code != EXIT_OK || !more) break;
         code = cut(&lines, &source, &target);
-        if (code == EXIT_FINE) keep(pairs, source, target, lines.number, out);
+        if (code == EXIT_OK) keep(pairs, source, target, lines.number, out);
     }
     return code;
 }
@@ -128,7 +128,7 @@ static int count_differs(struct lines *longer, const struct lines *shorter)
 {
     bool more = true;
     while (more)
-        if (next(longer, &more) != EXIT_FINE) return EXIT_FAILED;
+        if (next(longer, &more) != EXIT_OK) return EXIT_FAILED;
     return failed("%s has %zu lines, but %s has %zu", longer->name, longer->number, shorter->name,
                   shorter->number);
 }
@@ -139,13 +139,13 @@ static int read_two(struct pairs *pairs, const char *source, const char *target,
     struct lines a = {0}, b = {0};
     bool more_a, more_b;
     int code = read_file(&a, source);
-    if (code == EXIT_FINE) code = read_file(&b, target);
+    if (code == EXIT_OK) code = read_file(&b, target);
     pairs->owned[0] = a.bytes;
     pairs->owned[1] = b.bytes;
-    while (code == EXIT_FINE) {
+    while (code == EXIT_OK) {
         code = next(&a, &more_a);
-        if (code == EXIT_FINE) code = next(&b, &more_b);
-        if (code != EXIT_FINE || (!more_a && !more_b)) break;
+        if (code == EXIT_OK) code = next(&b, &more_b);
+        if (code != EXIT_OK || (!more_a && !more_b)) break;
         if (more_a != more_b) return more_a ? count_differs(&a, &b) : count_differs(&b, &a);
         keep(pairs, a.line, b.line, a.number, out);
     }
@@ -157,7 +157,7 @@ int pairs_read(struct pairs *pairs, const char *data, const char *source, const 
     *pairs = (struct pairs){.name = data != NULL ? data : source};
     struct left_out out = {0};
     int code = data != NULL ? read_one(pairs, data, &out) : read_two(pairs, source, target, &out);
-    return code != EXIT_FINE ? code : tell(pairs, &out);
+    return code != EXIT_OK ? code : tell(pairs, &out);
 }
 
 void pairs_split(struct pairs *pairs, struct pairs *tail, size_t max)

@@ -8,15 +8,15 @@ int recipe_config(const struct recipe *recipe, rapt_config *config)
 {
     rapt_message why = {""};
     if (rapt_config_preset(config, recipe->preset, recipe->vocab) != RAPT_OK)
-        return misused("there is no preset '%s'", recipe->preset);
+        return usage_error("there is no preset '%s'", recipe->preset);
     if (recipe->layers > 0) config->encoder_layers = config->decoder_layers = recipe->layers;
     if (recipe->width > 0) config->width = recipe->width;
     if (recipe->heads > 0) config->heads = recipe->heads;
     if (recipe->hidden > 0) config->ffn_width = recipe->hidden;
     variant_apply(&recipe->variant, config);
     if (recipe->separate) config->tie = RAPT_TIE_OUTPUT;
-    if (rapt_config_check(config, &why) == RAPT_OK) return EXIT_FINE;
-    return misused("%s", why.text);
+    if (rapt_config_check(config, &why) == RAPT_OK) return EXIT_OK;
+    return usage_error("%s", why.text);
 }
 
 static int create_model(struct learner *learner, const struct pairs *train)
@@ -25,14 +25,14 @@ static int create_model(struct learner *learner, const struct pairs *train)
     rapt_config config;
     rapt_message why = {""};
     int code = recipe_config(recipe, &config);
-    if (code != EXIT_FINE) return code;
+    if (code != EXIT_OK) return code;
     code = vocabulary_learn(&learner->vocabulary, train, recipe->vocab, recipe->exact_vocab,
                             recipe->separate);
-    if (code != EXIT_FINE) return code;
+    if (code != EXIT_OK) return code;
     config.source_vocab = rapt_tokenizer_vocab(learner->vocabulary.source);
     config.target_vocab = rapt_tokenizer_vocab(learner->vocabulary.target);
     if (rapt_model_create(&learner->model, &config, recipe->seed, NULL, &why) == RAPT_OK)
-        return EXIT_FINE;
+        return EXIT_OK;
     return failed("%s", why.text);
 }
 
@@ -55,7 +55,7 @@ static int create_trainer(struct learner *learner)
     options.seed = recipe->seed;
     if (rapt_trainer_create(&learner->trainer, learner->model, &options, &limits, NULL, &why) ==
         RAPT_OK)
-        return EXIT_FINE;
+        return EXIT_OK;
     return failed("%s", why.text);
 }
 
@@ -66,14 +66,14 @@ static int create_batches(struct learner *learner, const struct pairs *train,
     size_t longest = (size_t)rapt_model_config(learner->model).positions;
     if (longest > budget) longest = budget;
     int code = examples_make(&learner->train, train, &learner->vocabulary, longest);
-    if (code == EXIT_FINE)
+    if (code == EXIT_OK)
         code = examples_make(&learner->valid, valid, &learner->vocabulary, longest);
-    if (code == EXIT_FINE) code = batches_create(&learner->batches, &learner->train, budget);
-    if (code == EXIT_FINE) code = batches_create(&learner->checks, &learner->valid, budget);
-    if (code != EXIT_FINE) return code;
+    if (code == EXIT_OK) code = batches_create(&learner->batches, &learner->train, budget);
+    if (code == EXIT_OK) code = batches_create(&learner->checks, &learner->valid, budget);
+    if (code != EXIT_OK) return code;
     batches_plan(&learner->checks, 0, 0);
     batches_plan(&learner->batches, learner->recipe->seed, learner->state.epoch);
-    if (learner->state.position <= (long long)learner->batches.count) return EXIT_FINE;
+    if (learner->state.position <= (long long)learner->batches.count) return EXIT_OK;
     return failed("%s: its place in the epoch is none", learner->path);
 }
 
@@ -82,16 +82,16 @@ int prepare(struct learner *learner, const struct pairs *train, const struct pai
     const struct recipe *recipe = learner->recipe;
     learner->state = (struct state){.epoch = 1, .best = INFINITY};
     uint64_t hash = pairs_hash(0xCBF29CE484222325U, train);
-    learner->path = join("%s.checkpoint", recipe->out);
+    learner->path = xasprintf("%s.checkpoint", recipe->out);
     learner->options = options_text(recipe);
     learner->state.data = pairs_hash(hash, valid);
     int code = recipe->resume ? checkpoint_open(learner) : create_model(learner, train);
-    if (code != EXIT_FINE) return code;
+    if (code != EXIT_OK) return code;
     average_create(&learner->average, learner->model, recipe->average);
     code = capacity_check(learner);
-    if (code == EXIT_FINE) code = create_batches(learner, train, valid);
-    if (code == EXIT_FINE) code = create_trainer(learner);
-    if (code == EXIT_FINE && recipe->resume) code = checkpoint_continue(learner);
+    if (code == EXIT_OK) code = create_batches(learner, train, valid);
+    if (code == EXIT_OK) code = create_trainer(learner);
+    if (code == EXIT_OK && recipe->resume) code = checkpoint_continue(learner);
     learner->written = now();
     return code;
 }

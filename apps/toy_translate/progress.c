@@ -42,6 +42,6 @@ void progress_show(struct progress *progress, long long step, double epoch, doub
     measure(progress, time);
     char end[32];
     write_time(end, sizeof end, left);
-    say_passing("step %lld  epoch %.2f  loss %.3f  %.0f tokens/s  %s", step, epoch, loss,
-                progress->speed, end);
+    print_progress("step %lld  epoch %.2f  loss %.3f  %.0f tokens/s  %s", step, epoch, loss,
+                   progress->speed, end);
 }

@@ -11,7 +11,7 @@
 
 double elapsed(const struct learner *learner)
 {
-    return learner->before + now() - learner->begun;
+    return learner->before + now() - learner->start;
 }
 
 static double max(double a, double b)

@@ -13,7 +13,7 @@ struct found {
 
 static int32_t *copy(const int32_t *ids, int count, int32_t first, int32_t last)
 {
-    int32_t *all = grab((size_t)count + 2, sizeof *all);
+    int32_t *all = xcalloc((size_t)count + 2, sizeof *all);
     all[0] = first;
     if (count > 0) memcpy(all + 1, ids, (size_t)count * sizeof *all);
     all[count + 1] = last;
@@ -52,7 +52,7 @@ static int read_weights(const rapt_model *model, const struct found *found, int 
     if (status == RAPT_OK) status = rapt_decode(session, &target, NULL, &why);
     if (status == RAPT_OK) status = rapt_session_alignment(session, layer, head, weights, &why);
     rapt_session_free(session);
-    return status == RAPT_OK ? EXIT_FINE : failed("%s", why.text);
+    return status == RAPT_OK ? EXIT_OK : failed("%s", why.text);
 }
 
 static int fold(struct attention *attention, rapt_translator *translator, struct found *found,
@@ -60,14 +60,14 @@ static int fold(struct attention *attention, rapt_translator *translator, struct
 {
     const rapt_model *model = rapt_translator_model(translator);
     size_t sources = (size_t)found->source_count + 1, targets = (size_t)found->target_count + 1;
-    float *weights = grab(sources * targets, sizeof *weights);
+    float *weights = xcalloc(sources * targets, sizeof *weights);
     int code = read_weights(model, found, layer, head, weights);
     words_make(&attention->source, rapt_translator_source(translator), found->source + 1,
                found->source_count);
     words_make(&attention->target, rapt_translator_target(translator), found->target + 1,
                found->target_count);
-    attention->grid = grab((size_t)attention->source.count * (size_t)attention->target.count,
-                           sizeof *attention->grid);
+    attention->grid = xcalloc((size_t)attention->source.count * (size_t)attention->target.count,
+                              sizeof *attention->grid);
     words_fold(&attention->source, &attention->target, weights, attention->grid);
     free(weights);
     return code;
@@ -80,7 +80,7 @@ int attention_make(struct attention *attention, rapt_translator *translator, con
     rapt_message why = {""};
     rapt_text text = {sentence, strlen(sentence)};
     *attention = (struct attention){0};
-    int code = EXIT_FINE;
+    int code = EXIT_OK;
     if (rapt_translate_many(translator, &text, 1, 0, callback, &found, &why) != RAPT_OK)
         code = failed("%s", why.text);
     else if (found.status != RAPT_OK)

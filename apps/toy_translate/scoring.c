@@ -16,8 +16,8 @@ static int callback(void *user, const rapt_translation *t)
     rapt_text reference = scoring->pairs->target[t->sentence];
     if (t->rank > 0) return 0;
     if (t->status != RAPT_OK && score->too_long++ == 0)
-        say("%s:%zu: more tokens than the model has positions; counted as empty",
-            scoring->pairs->name, scoring->pairs->line[t->sentence]);
+        print_message("%s:%zu: more tokens than the model has positions; counted as empty",
+                      scoring->pairs->name, scoring->pairs->line[t->sentence]);
     score->sentences++;
     score->target_tokens += t->target_count + 1;
     if (hypothesis.size == reference.size &&
@@ -37,14 +37,14 @@ int score_pairs(struct score *score, rapt_translator *translator, const struct p
 {
     rapt_message why = {""};
     struct scoring scoring = {score, pairs, RAPT_OK};
-    double begun = now();
+    double start = now();
     *score = (struct score){0};
     rapt_status status =
         rapt_translate_many(translator, pairs->source, pairs->count, 0, callback, &scoring, &why);
-    score->seconds = now() - begun;
+    score->seconds = now() - start;
     if (status != RAPT_OK) return failed("%s", why.text);
     if (scoring.status != RAPT_OK) return failed("scores: %s", rapt_status_text(scoring.status));
-    return EXIT_FINE;
+    return EXIT_OK;
 }
 
 double score_exact(const struct score *score)

@@ -10,13 +10,13 @@ char *options_text(const struct recipe *recipe)
     rapt_config config;
     recipe_config(recipe, &config);
     char *variant = variant_text(&config);
-    char *text =
-        join("layers %d width %d heads %d hidden %d vocab %d separate %d dropout %.9g smoothing "
-             "%.9g rate %.9g warmup %d schedule %s batch-tokens %d average %d seed %llu%s",
-             config.encoder_layers, config.width, config.heads, config.ffn_width, recipe->vocab,
-             recipe->separate, recipe->dropout, recipe->smoothing, recipe->rate, recipe->warmup,
-             recipe->schedule, recipe->batch_tokens, recipe->average,
-             (unsigned long long)recipe->seed, variant);
+    char *text = xasprintf(
+        "layers %d width %d heads %d hidden %d vocab %d separate %d dropout %.9g smoothing "
+        "%.9g rate %.9g warmup %d schedule %s batch-tokens %d average %d seed %llu%s",
+        config.encoder_layers, config.width, config.heads, config.ffn_width, recipe->vocab,
+        recipe->separate, recipe->dropout, recipe->smoothing, recipe->rate, recipe->warmup,
+        recipe->schedule, recipe->batch_tokens, recipe->average, (unsigned long long)recipe->seed,
+        variant);
     free(variant);
     return text;
 }
@@ -74,7 +74,7 @@ int state_read(struct learner *learner, const char *text)
     state->step = step;
     state->tokens = tokens;
     state->best = json_is_number(best) ? json_number_value(best) : INFINITY;
-    int code = EXIT_FINE;
+    int code = EXIT_OK;
     if (wrong || state->epoch < 1 || position < 0 || step < 0)
         code = failed("%s: it is not a checkpoint of toy_translate train", learner->path);
     else if (strtoull(data, NULL, 16) != state->data)

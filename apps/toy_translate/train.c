@@ -32,26 +32,26 @@ struct files {
 static int check_files(const struct files *files, const char *out)
 {
     if ((files->data != NULL) == (files->source != NULL || files->target != NULL))
-        return misused("train: give either --data or both --source and --target");
+        return usage_error("train: give either --data or both --source and --target");
     if ((files->source != NULL) != (files->target != NULL))
-        return misused("train: --source and --target go together");
+        return usage_error("train: --source and --target go together");
     if ((files->valid_source != NULL) != (files->valid_target != NULL))
-        return misused("train: --valid-source and --valid-target go together");
+        return usage_error("train: --valid-source and --valid-target go together");
     if (files->valid != NULL && files->valid_source != NULL)
-        return misused("train: --valid and --valid-source exclude each other");
-    return out != NULL ? EXIT_FINE : misused("train: --out is missing");
+        return usage_error("train: --valid and --valid-source exclude each other");
+    return out != NULL ? EXIT_OK : usage_error("train: --out is missing");
 }
 
 static int read_pairs(const struct files *files, struct pairs *train, struct pairs *valid)
 {
     int code = pairs_read(train, files->data, files->source, files->target);
-    if (code != EXIT_FINE) return code;
+    if (code != EXIT_OK) return code;
     if (files->valid != NULL || files->valid_source != NULL)
         return pairs_read(valid, files->valid, files->valid_source, files->valid_target);
     if (train->count < 2)
         return failed("%s: one pair is not enough to train and validate with", train->name);
     pairs_split(train, valid, 1000);
-    return EXIT_FINE;
+    return EXIT_OK;
 }
 
 static void fill_in(struct recipe *recipe, const struct command *command)
@@ -74,14 +74,14 @@ static int train(struct recipe *recipe, const struct files *files, const struct 
     rapt_config config;
     struct pairs pairs = {0}, valid = {0};
     int code = check_files(files, recipe->out);
-    if (code != EXIT_FINE) return code;
+    if (code != EXIT_OK) return code;
     fill_in(recipe, command);
     code = recipe_config(recipe, &config);
-    if (code == EXIT_FINE) code = read_pairs(files, &pairs, &valid);
-    if (code == EXIT_FINE) code = learn(recipe, &pairs, &valid);
+    if (code == EXIT_OK) code = read_pairs(files, &pairs, &valid);
+    if (code == EXIT_OK) code = learn(recipe, &pairs, &valid);
     pairs_free(&valid);
     pairs_free(&pairs);
-    if (finish_output() != EXIT_FINE && code == EXIT_FINE) code = EXIT_FAILED;
+    if (finish_output() != EXIT_OK && code == EXIT_OK) code = EXIT_FAILED;
     return code;
 }
 
@@ -98,36 +98,36 @@ int command_train(int argc, char **argv)
     /* clang-format off */
     enum { OWN = 29 };
     struct option_row rows[OWN + VARIANT_ROWS] = {
-        {"data", OPTION_TEXT, &files.data, "FILE", "pairs, source and target apart by a tab", 0, 0, 0},
-        {"source", OPTION_TEXT, &files.source, "FILE", "source sentences, one a line", 0, 0, 0},
-        {"target", OPTION_TEXT, &files.target, "FILE", "their translations", 0, 0, 0},
-        {"valid", OPTION_TEXT, &files.valid, "FILE", "pairs to validate with", 0, 0, 0},
-        {"valid-source", OPTION_TEXT, &files.valid_source, "FILE", "the same in two files:", 0, 0, 0},
-        {"valid-target", OPTION_TEXT, &files.valid_target, "FILE", "source and target", 0, 0, 0},
-        {"out", OPTION_TEXT, &r.out, "FILE", "the model, a safetensors file", 0, 0, 0},
+        {"data", OPTION_STRING, &files.data, "FILE", "pairs, source and target separated by a tab", 0, 0, 0},
+        {"source", OPTION_STRING, &files.source, "FILE", "source sentences, one per line", 0, 0, 0},
+        {"target", OPTION_STRING, &files.target, "FILE", "their translations", 0, 0, 0},
+        {"valid", OPTION_STRING, &files.valid, "FILE", "pairs to validate with", 0, 0, 0},
+        {"valid-source", OPTION_STRING, &files.valid_source, "FILE", "the same in two files:", 0, 0, 0},
+        {"valid-target", OPTION_STRING, &files.valid_target, "FILE", "source and target", 0, 0, 0},
+        {"out", OPTION_STRING, &r.out, "FILE", "the model, a safetensors file", 0, 0, 0},
         {"preset", OPTION_CHOICE, &r.preset, "tiny|small|base", "size of the model", 0, 0, 0},
-        {"layers", OPTION_WHOLE, &r.layers, "N", "of encoder and decoder each, not the preset's", 1, 64, 0},
-        {"width", OPTION_WHOLE, &r.width, "N", "of a token", 1, 65536, 0},
-        {"heads", OPTION_WHOLE, &r.heads, "N", "divides the width", 1, 1024, 0},
-        {"hidden", OPTION_WHOLE, &r.hidden, "N", "width of the feed-forward layer", 1, 262144, 0},
-        {"vocab", OPTION_WHOLE, &r.vocab, "N", "tokens; without it, fewer if the text is small", 259, 1000000, 0},
+        {"layers", OPTION_INTEGER, &r.layers, "N", "of encoder and decoder each, not the preset's", 1, 64, 0},
+        {"width", OPTION_INTEGER, &r.width, "N", "of a token", 1, 65536, 0},
+        {"heads", OPTION_INTEGER, &r.heads, "N", "divides the width", 1, 1024, 0},
+        {"hidden", OPTION_INTEGER, &r.hidden, "N", "width of the feed-forward layer", 1, 262144, 0},
+        {"vocab", OPTION_INTEGER, &r.vocab, "N", "tokens; without it, fewer if the text is small", 259, 1000000, 0},
         {"separate", OPTION_FLAG, &r.separate, "", "a vocabulary for each language", 0, 0, 0},
         {"dropout", OPTION_REAL, &r.dropout, "P", "share of activations dropped", 0, 0.99, 0},
         {"smoothing", OPTION_REAL, &r.smoothing, "P", "label smoothing", 0, 0.99, 0},
         {"rate", OPTION_REAL, &r.rate, "R", "the highest learning rate", 0, 1e30, 0},
-        {"warmup", OPTION_WHOLE, &r.warmup, "N", "steps in which the rate rises", 0, 1000000000, 0},
+        {"warmup", OPTION_INTEGER, &r.warmup, "N", "steps in which the rate rises", 0, 1000000000, 0},
         {"schedule", OPTION_CHOICE, &r.schedule, "inverse-sqrt|linear|constant",
          "how it falls; linear with --minutes", 0, 0, 0},
-        {"batch-tokens", OPTION_WHOLE, &r.batch_tokens, "N", "tokens of a batch on either side", 16, 1 << 24, 0},
-        {"epochs", OPTION_WHOLE, &r.epochs, "N", "end after so many; 30 if no end is given", 1, 1000000, 0},
-        {"steps", OPTION_WHOLE, &r.steps, "N", "end after so many batches", 1, 1000000000, 0},
+        {"batch-tokens", OPTION_INTEGER, &r.batch_tokens, "N", "tokens of a batch on either side", 16, 1 << 24, 0},
+        {"epochs", OPTION_INTEGER, &r.epochs, "N", "end after so many; 30 if no end is given", 1, 1000000, 0},
+        {"steps", OPTION_INTEGER, &r.steps, "N", "end after so many batches", 1, 1000000000, 0},
         {"minutes", OPTION_REAL, &r.minutes, "T", "end in time, all runs counted", 0.001, 1e6, 0},
-        {"average", OPTION_WHOLE, &r.average, "N", "try the mean of the last N epochs too; 1: do not", 1, 1000, 0},
-        {"patience", OPTION_WHOLE, &r.patience, "N", "end after N epochs without a better one; 0: do not", 0, 1000000, 0},
+        {"average", OPTION_INTEGER, &r.average, "N", "try the mean of the last N epochs too; 1: do not", 1, 1000, 0},
+        {"patience", OPTION_INTEGER, &r.patience, "N", "end after N epochs without a better one; 0: do not", 0, 1000000, 0},
         {"seed", OPTION_SEED, &r.seed, "N", "equal seeds give equal models", 0, 0, 0},
-        {"threads", OPTION_WHOLE, &r.threads, "N", "0: one per processor", 0, 1024, 0},
+        {"threads", OPTION_INTEGER, &r.threads, "N", "0: one per processor", 0, 1024, 0},
         {"resume", OPTION_FLAG, &r.resume, "", "go on from OUT.checkpoint", 0, 0, 0},
-        {"json", OPTION_FLAG, &r.json, "", "print reports as JSON, one object a line", 0, 0, 0},
+        {"json", OPTION_FLAG, &r.json, "", "print reports as JSON, one object per line", 0, 0, 0},
     };
     /* clang-format on */
     variant_rows(&r.variant, rows + OWN);

@@ -35,7 +35,7 @@ static void print_alignment(const struct job *job, const rapt_translation *t)
     words_make(&source, rapt_translator_source(job->translator), t->source, t->source_count);
     words_make(&target, rapt_translator_target(job->translator), t->target, t->target_count);
     size_t columns = (size_t)source.count;
-    float *grid = grab((size_t)target.count * columns, sizeof *grid);
+    float *grid = xcalloc((size_t)target.count * columns, sizeof *grid);
     words_fold(&source, &target, t->alignment, grid);
     for (int w = 0; w + 1 < target.count && columns > 1; w++) {
         size_t best = 0;
@@ -54,7 +54,8 @@ static int callback(void *user, const rapt_translation *t)
     char *text = printable((rapt_text){t->text, t->size});
     if (t->status != RAPT_OK) {
         int positions = rapt_model_config(rapt_translator_model(job->translator)).positions;
-        say("standard input:%zu: more tokens than the model's %d positions; the line is left empty",
+        print_message(
+            "standard input:%zu: more tokens than the model's %d positions; the line is left empty",
             job->first + t->sentence + 1, positions);
         job->wrong = true;
     }
@@ -80,8 +81,8 @@ static rapt_text text_of(struct job *job, char *line, size_t size)
     rapt_text text = {line, size};
     size_t bad = rapt_utf8_valid(text), blank = 0;
     if (bad < size) {
-        say("standard input:%zu: byte %zu is not valid UTF-8; the line is left empty",
-            job->first + job->count + 1, bad + 1);
+        print_message("standard input:%zu: byte %zu is not valid UTF-8; the line is left empty",
+                      job->first + job->count + 1, bad + 1);
         job->wrong = true;
         text.size = 0;
     }
@@ -110,8 +111,8 @@ static void read_window(struct job *job, size_t max)
 static int run(struct job *job)
 {
     size_t max = isatty(STDIN_FILENO) ? 1 : WINDOW;
-    int code = EXIT_FINE;
-    while (code == EXIT_FINE) {
+    int code = EXIT_OK;
+    while (code == EXIT_OK) {
         read_window(job, max);
         if (job->count == 0) break;
         rapt_message why = {""};
@@ -119,21 +120,21 @@ static int run(struct job *job)
                                 job, &why) != RAPT_OK)
             code = failed("%s", why.text);
         for (size_t i = 0; i < job->count; i++) free(job->lines[i]);
-        if (finish_output() != EXIT_FINE) code = EXIT_FAILED;
+        if (finish_output() != EXIT_OK) code = EXIT_FAILED;
         job->first += job->count;
     }
     if (ferror(stdin)) return failed("standard input cannot be read");
-    return code == EXIT_FINE && job->wrong ? EXIT_FAILED : code;
+    return code == EXIT_OK && job->wrong ? EXIT_FAILED : code;
 }
 
 int command_translate(int argc, char **argv)
 {
     struct search search = search_default;
-    struct job *job = grab(1, sizeof *job);
+    struct job *job = xcalloc(1, sizeof *job);
     /* clang-format off */
     struct option_row rows[SEARCH_ROWS + 3] = {
         [SEARCH_ROWS] =
-        {"nbest", OPTION_WHOLE, &search.nbest, "N", "translations of each sentence", 1, 1024, 0},
+        {"nbest", OPTION_INTEGER, &search.nbest, "N", "translations of each sentence", 1, 1024, 0},
         {"scores", OPTION_FLAG, &job->scores, "", "with the score of each", 0, 0, 0},
         {"alignments", OPTION_FLAG, &job->alignments, "", "with the alignment of words", 0, 0, 0},
     };

@@ -10,12 +10,12 @@ void search_rows(struct search *search, struct option_row rows[SEARCH_ROWS])
 {
     /* clang-format off */
     const struct option_row all[SEARCH_ROWS] = {
-        {"model", OPTION_TEXT, &search->model, "FILE", "the model", 0, 0, 0},
-        {"beam", OPTION_WHOLE, &search->beam, "N", "hypotheses kept; 1: greedy", 1, 1024, 0},
+        {"model", OPTION_STRING, &search->model, "FILE", "the model", 0, 0, 0},
+        {"beam", OPTION_INTEGER, &search->beam, "N", "hypotheses kept; 1: greedy", 1, 1024, 0},
         {"length-penalty", OPTION_REAL, &search->length_penalty, "A",
          "score = log-probability / length^A", 0, 10, 0},
-        {"batch-tokens", OPTION_WHOLE, &search->batch_tokens, "N", "source tokens at once", 1, 1 << 24, 0},
-        {"threads", OPTION_WHOLE, &search->threads, "N", "0: one per processor", 0, 1024, 0},
+        {"batch-tokens", OPTION_INTEGER, &search->batch_tokens, "N", "source tokens at once", 1, 1 << 24, 0},
+        {"threads", OPTION_INTEGER, &search->threads, "N", "0: one per processor", 0, 1024, 0},
     };
     /* clang-format on */
     memcpy(rows, all, sizeof all);
@@ -23,10 +23,10 @@ void search_rows(struct search *search, struct option_row rows[SEARCH_ROWS])
 
 int search_open(const struct search *search, const char *command, rapt_translator **translator)
 {
-    if (search->model == NULL) return misused("%s: --model is missing", command);
+    if (search->model == NULL) return usage_error("%s: --model is missing", command);
     if (search->nbest > search->beam)
-        return misused("%s: --nbest %d: the beam holds only %d", command, search->nbest,
-                       search->beam);
+        return usage_error("%s: --nbest %d: the beam holds only %d", command, search->nbest,
+                           search->beam);
     rapt_translator_options options = {
         .beams = search->beam,
         .nbest = search->nbest,
@@ -36,6 +36,6 @@ int search_open(const struct search *search, const char *command, rapt_translato
     };
     rapt_message why = {""};
     if (rapt_translator_load(translator, search->model, &options, NULL, &why) == RAPT_OK)
-        return EXIT_FINE;
+        return EXIT_OK;
     return failed("%s", why.text);
 }

@@ -24,9 +24,9 @@ static const char *normalizer_name(int value)
 /* "soft|argmax|...", all that the table holds; never freed: options live as long as the program. */
 static const char *choices(name_of *name)
 {
-    char *all = join("%s", name(0));
+    char *all = xasprintf("%s", name(0));
     for (int i = 1; name(i) != NULL; i++) {
-        char *more = join("%s|%s", all, name(i));
+        char *more = xasprintf("%s|%s", all, name(i));
         free(all);
         all = more;
     }
@@ -54,7 +54,7 @@ void variant_rows(struct variant *v, struct option_row rows[VARIANT_ROWS])
         {"cross-normalizer", OPTION_CHOICE, &v->cross_normalizer, normalizers, "of cross-attention", 0, 0, 0},
         {"radius", OPTION_REAL, &v->radius, "R", "of local keys; 0: 4", 0, 1e6, 0},
         {"temperature", OPTION_REAL, &v->temperature, "T", "of gumbel; 0: 1", 0, 1e6, 0},
-        {"score-hidden", OPTION_WHOLE, &v->score_hidden, "N", "hidden units of additive scores; 0: a head's width", 0, 65536, 0},
+        {"score-hidden", OPTION_INTEGER, &v->score_hidden, "N", "hidden units of additive scores; 0: a head's width", 0, 65536, 0},
     };
     /* clang-format on */
     memcpy(rows, all, sizeof all);
@@ -88,8 +88,8 @@ char *variant_text(const rapt_config *c)
 {
     bool plain = c->self_score == 0 && c->cross_score == 0 && c->self_locality == 0 &&
                  c->cross_locality == 0 && c->self_normalizer == 0 && c->cross_normalizer == 0;
-    if (plain) return join("%s", "");
-    return join(
+    if (plain) return xasprintf("%s", "");
+    return xasprintf(
         " self-score %s cross-score %s self-locality %s cross-locality %s self-normalizer %s "
         "cross-normalizer %s radius %.9g temperature %.9g score-hidden %d",
         rapt_score_name(c->self_score), rapt_score_name(c->cross_score),

@@ -41,14 +41,14 @@ static int learn_one(rapt_tokenizer **tokenizer, const rapt_text *texts, size_t 
     rapt_status status = try(tokenizer, texts, count, vocab, &why);
     if (status == RAPT_BAD_ARGUMENT && exactly) return failed("--vocab %d: %s", vocab, why.text);
     if (status == RAPT_BAD_ARGUMENT) status = shrink(tokenizer, texts, count, vocab, &why);
-    return status == RAPT_OK ? EXIT_FINE : failed("vocabulary: %s", why.text);
+    return status == RAPT_OK ? EXIT_OK : failed("vocabulary: %s", why.text);
 }
 
 static char *written(const rapt_tokenizer *tokenizer)
 {
     size_t size = 0;
     rapt_tokenizer_write(tokenizer, NULL, 0, &size);
-    char *text = grab(size, 1);
+    char *text = xcalloc(size, 1);
     rapt_tokenizer_write(tokenizer, text, size, &size);
     return text;
 }
@@ -67,17 +67,17 @@ int vocabulary_learn(struct vocabulary *vocabulary, const struct pairs *pairs, i
     int code;
     if (separate) {
         code = learn_one(&vocabulary->source, pairs->source, pairs->count, vocab, exactly);
-        if (code == EXIT_FINE)
+        if (code == EXIT_OK)
             code = learn_one(&vocabulary->target, pairs->target, pairs->count, vocab, exactly);
     } else {
-        rapt_text *both = grab(2 * pairs->count, sizeof *both);
+        rapt_text *both = xcalloc(2 * pairs->count, sizeof *both);
         memcpy(both, pairs->source, pairs->count * sizeof *both);
         memcpy(both + pairs->count, pairs->target, pairs->count * sizeof *both);
         code = learn_one(&vocabulary->source, both, 2 * pairs->count, vocab, exactly);
         vocabulary->target = vocabulary->source;
         free(both);
     }
-    if (code == EXIT_FINE) write_metadata(vocabulary);
+    if (code == EXIT_OK) write_metadata(vocabulary);
     return code;
 }
 
@@ -85,8 +85,7 @@ static int load_one(rapt_tokenizer **tokenizer, const char *text)
 {
     rapt_message why = {""};
     if (text == NULL) return failed("the model file holds no vocabulary");
-    if (rapt_tokenizer_create(tokenizer, text, strlen(text), NULL, &why) == RAPT_OK)
-        return EXIT_FINE;
+    if (rapt_tokenizer_create(tokenizer, text, strlen(text), NULL, &why) == RAPT_OK) return EXIT_OK;
     return failed("vocabulary of the model file: %s", why.text);
 }
 
@@ -97,9 +96,9 @@ int vocabulary_load(struct vocabulary *vocabulary, const rapt_model *model)
     int code = load_one(&vocabulary->source,
                         joint ? joint : rapt_model_metadata(model, "rapt.source_tokenizer"));
     vocabulary->target = vocabulary->source;
-    if (code == EXIT_FINE && joint == NULL)
+    if (code == EXIT_OK && joint == NULL)
         code = load_one(&vocabulary->target, rapt_model_metadata(model, "rapt.target_tokenizer"));
-    if (code == EXIT_FINE) write_metadata(vocabulary);
+    if (code == EXIT_OK) write_metadata(vocabulary);
     return code;
 }
 

@@ -25,7 +25,7 @@ static void find_words(struct words *words, const size_t *starts)
     size_t end = starts[words->tokens - 1];
     int token = 0;
     bool inside = false;
-    words->texts = grab(end + 2, sizeof *words->texts);
+    words->texts = xcalloc(end + 2, sizeof *words->texts);
     for (size_t at = 0; at < end; at++) {
         if (bytes[at] == ' ') {
             inside = false;
@@ -44,11 +44,11 @@ static void find_words(struct words *words, const size_t *starts)
 
 void words_make(struct words *words, const rapt_tokenizer *tokenizer, const int32_t *ids, int count)
 {
-    size_t *starts = grab((size_t)count + 1, sizeof *starts);
+    size_t *starts = xcalloc((size_t)count + 1, sizeof *starts);
     *words = (struct words){.tokens = count + 1};
-    words->bytes = grab(lay_out(tokenizer, ids, count, NULL, starts), 1);
+    words->bytes = xcalloc(lay_out(tokenizer, ids, count, NULL, starts), 1);
     lay_out(tokenizer, ids, count, words->bytes, starts);
-    words->of_token = grab((size_t)count + 1, sizeof *words->of_token);
+    words->of_token = xcalloc((size_t)count + 1, sizeof *words->of_token);
     find_words(words, starts);
     free(starts);
 }
@@ -65,7 +65,7 @@ void words_fold(const struct words *source, const struct words *target, const fl
                 float *grid)
 {
     size_t columns = (size_t)source->count;
-    int *tokens = grab((size_t)target->count, sizeof *tokens);
+    int *tokens = xcalloc((size_t)target->count, sizeof *tokens);
     memset(grid, 0, (size_t)target->count * columns * sizeof *grid);
     for (int t = 0; t < target->tokens; t++) {
         float *row = grid + (size_t)target->of_token[t] * columns;

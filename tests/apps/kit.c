@@ -328,11 +328,11 @@ static void test_svg(void **state)
     (void)state;
     assert_true(file >= 0);
     close(file);
-    assert_int_equal(svg_open(&svg, path, 300, 200), EXIT_FINE);
+    assert_int_equal(svg_open(&svg, path, 300, 200), EXIT_OK);
     chart_frame(&svg, &chart);
     chart_curve(&svg, &chart, 2, xs, ys, chart_colors[0]);
     shade_map(&svg, 200, 60, 24, 2, 2, names, names, weights);
-    assert_int_equal(svg_close(&svg), EXIT_FINE);
+    assert_int_equal(svg_close(&svg), EXIT_OK);
     FILE *again = fopen(path, "r");
     assert_non_null(again);
     assert_true(fread(text, 1, sizeof text - 1, again) > 500);
@@ -344,7 +344,7 @@ static void test_svg(void **state)
     assert_non_null(strstr(text, "points=\"60,60 160,140\"")); /* the corners of the frame */
     assert_non_null(strstr(text, "fill=\"#08306B\""));         /* weight 1 */
     assert_int_equal(svg_open(&svg, "missing/folder/x.svg", 1, 1), EXIT_FAILED);
-    assert_int_equal(svg_open(&svg, "/dev/full", 1, 1), EXIT_FINE);
+    assert_int_equal(svg_open(&svg, "/dev/full", 1, 1), EXIT_OK);
     assert_int_equal(svg_close(&svg), EXIT_FAILED);
 }
 

@@ -28,17 +28,17 @@ printf '\tb\nc\t\n' >onesided.tsv
 printf 'a\nb\n' >two
 printf 'a\n' >one
 
-expect 2 "there is no command 'nonsense'" nonsense
-expect 2 "no option '--nonsense'" train --nonsense
-expect 2 "no option '-q'" translate -q
+expect 2 "unknown command 'nonsense'" nonsense
+expect 2 "unknown option '--nonsense'" train --nonsense
+expect 2 "unknown option '-q'" translate -q
 expect 2 "--width needs a value" train --width
 expect 2 "takes no value" train --json=1
 expect 2 "one argument too many" info good.tsv
 expect 2 "SENTENCE is missing" attend --model m
-expect 2 "'abc' is not a whole number from 1" train --width abc
-expect 2 "'12 ' is not a whole number" train --width "12 "
-expect 2 "'99999999999' is not a whole number" train --width 99999999999
-expect 2 "'-1' is not a whole number from 0" train --seed -1
+expect 2 "'abc' is not an integer from 1" train --width abc
+expect 2 "'12 ' is not an integer" train --width "12 "
+expect 2 "'99999999999' is not an integer" train --width 99999999999
+expect 2 "'-1' is not an integer from 0" train --seed -1
 expect 2 "'18446744073709551616' is not" train --seed 18446744073709551616
 expect 2 "'1,5' is not a number" train --rate 1,5
 expect 2 "'nan' is not a number" train --rate nan

@@ -49,7 +49,7 @@ void corpus_free(struct corpus *corpus); /* leaves an empty one */
 bool corpus_derive(const corpus_grammar *grammar, const char *source, long tries,
                    char target[CORPUS_TEXT]);
 
-/* One line a pair, source and target apart by a tab; false if the file cannot be written. */
+/* One line a pair, source and target separated by a tab; false if the file cannot be written. */
 bool corpus_write(FILE *file, const struct corpus_pair *pairs, size_t count);
 
 #endif

@@ -1,4 +1,4 @@
-/* say.c - messages: one line on standard error, and an exit code. */
+/* message.c - messages: one line on standard error, and an exit code. */
 #define _POSIX_C_SOURCE 200809L
 #include "kit/program.h"
 #include <errno.h>
@@ -8,7 +8,7 @@
 
 static bool on_line; /* a passing line stands on the terminal */
 
-static void say_list(const char *format, va_list list)
+static void print_list(const char *format, va_list list)
 {
     char text[2048];
     vsnprintf(text, sizeof text, format, list);
@@ -17,11 +17,11 @@ static void say_list(const char *format, va_list list)
     fprintf(stderr, "%s: %s\n", program_name, text);
 }
 
-void say(const char *format, ...)
+void print_message(const char *format, ...)
 {
     va_list list;
     va_start(list, format);
-    say_list(format, list);
+    print_list(format, list);
     va_end(list);
 }
 
@@ -29,21 +29,21 @@ int failed(const char *format, ...)
 {
     va_list list;
     va_start(list, format);
-    say_list(format, list);
+    print_list(format, list);
     va_end(list);
     return EXIT_FAILED;
 }
 
-int misused(const char *format, ...)
+int usage_error(const char *format, ...)
 {
     va_list list;
     va_start(list, format);
-    say_list(format, list);
+    print_list(format, list);
     va_end(list);
     return EXIT_USAGE;
 }
 
-void say_passing(const char *format, ...)
+void print_progress(const char *format, ...)
 {
     char text[256];
     va_list list;
@@ -62,7 +62,7 @@ void say_passing(const char *format, ...)
 int finish_output(void)
 {
     errno = 0;
-    if (fflush(stdout) == 0 && !ferror(stdout)) return EXIT_FINE;
+    if (fflush(stdout) == 0 && !ferror(stdout)) return EXIT_OK;
     if (errno == EPIPE) return EXIT_FAILED;
     return failed("standard output: %s", errno ? strerror(errno) : "cannot be written");
 }
