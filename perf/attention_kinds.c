@@ -49,26 +49,21 @@ static void run_tanh(void *argument, int count)
     for (long long i = 0; i < count * rows; i++) rapt__kernels()->tanh_row(j->row, WIDTH);
 }
 
-/* What a score or reach learns, and room for its gradients, from a block of numbers. */
+/* What a score or locality learns, and space for its gradients, from two blocks of numbers. */
 static void learn(struct kind_job *j, float *values, float *gradients)
 {
-    size_t square = (size_t)HEADS * WIDTH * WIDTH, row = (size_t)HEADS * WIDTH;
+    size_t square = (size_t)HEADS * WIDTH * WIDTH, largest = (size_t)HEADS * ROWS * WIDTH;
     rapt_learned *l = &j->a.learned;
     *l = (rapt_learned){.hidden = WIDTH,
                         .positions = j->a.keys,
                         .channels = CHANNELS,
                         .filter_width = FILTER_WIDTH,
                         .center_hidden = WIDTH};
-    l->query_weight = l->center_weight = values, j->d.query_weight = gradients;
-    l->key_weight = values + square, j->d.key_weight = gradients + square;
-    l->feature_weight = values + square, j->d.feature_weight = gradients + 2 * square;
-    l->hidden_bias = l->hidden_vector = l->center_vector = l->inverse_temperature = values;
-    l->filters = values;
-    j->d.hidden_bias = gradients + 3 * square, j->d.hidden_vector = j->d.hidden_bias + row;
-    j->d.center_vector = j->d.hidden_vector + row, j->d.filters = j->d.center_vector + row;
-    j->d.inverse_temperature = j->d.filters + row,
-    j->d.center_weight = j->d.inverse_temperature + row;
-    l->position = values, j->d.position = j->d.center_weight + square;
+    for (int i = 0; i < RAPT_LEARNED_COUNT; i++) {
+        bool second = i == RAPT_LEARNED_KEY_WEIGHT || i == RAPT_LEARNED_FEATURE_WEIGHT;
+        l->array[i] = second ? values + square : values;
+        j->d.learned[i] = gradients + (size_t)i * largest;
+    }
 }
 
 static void report(struct bench *b, const struct kind *kind, const struct kind_job *j,
@@ -94,7 +89,8 @@ static void report(struct bench *b, const struct kind *kind, const struct kind_j
 static void measure(struct bench *b, const struct kind *kind, int threads)
 {
     int heads = b->check ? 2 : HEADS, rows = b->check ? 40 : ROWS;
-    size_t size = (size_t)heads * (size_t)rows * WIDTH, learned = 8u * HEADS * WIDTH * ROWS;
+    size_t size = (size_t)heads * (size_t)rows * WIDTH,
+           learned = (size_t)RAPT_LEARNED_COUNT * HEADS * WIDTH * ROWS;
     struct kind_job j = {.a = rapt_attention_make(1, heads, rows, rows, WIDTH)};
     float **arrays[] = {&j.q, &j.k, &j.v, &j.out, &j.dout, &j.d.q, &j.d.k, &j.d.v};
     for (int i = 0; i < 8; i++) *arrays[i] = bench_floats(size);

@@ -42,22 +42,24 @@ void problem_make(struct result *r, const struct sentence *s, struct variant var
     a->seed = seed;
     a->threads = 1;
     a->chosen = r->chosen;
-    a->learned = (rapt_learned){.hidden = HIDDEN,
-                                .positions = WORDS,
-                                .channels = 1,
-                                .filter_width = 3,
-                                .center_hidden = 1,
-                                .query_weight = s->query_weight,
-                                .key_weight = s->key_weight,
-                                .hidden_bias = s->hidden_bias,
-                                .hidden_vector = s->hidden_vector,
-                                .inverse_temperature = s->inverse_temperature,
-                                .position = s->position,
-                                .filters = s->filter,
-                                .feature_weight = s->feature_weight,
-                                .center_weight = s->center_weight,
-                                .center_vector = s->center_vector};
-    if (variant.score == RAPT_SCORE_GENERAL) a->learned.query_weight = s->general;
+    a->learned =
+        (rapt_learned){.hidden = HIDDEN,
+                       .positions = WORDS,
+                       .channels = 1,
+                       .filter_width = 3,
+                       .center_hidden = 1,
+                       .array = {[RAPT_LEARNED_QUERY_WEIGHT] = s->query_weight,
+                                 [RAPT_LEARNED_KEY_WEIGHT] = s->key_weight,
+                                 [RAPT_LEARNED_HIDDEN_BIAS] = s->hidden_bias,
+                                 [RAPT_LEARNED_HIDDEN_VECTOR] = s->hidden_vector,
+                                 [RAPT_LEARNED_INVERSE_TEMPERATURE] = s->inverse_temperature,
+                                 [RAPT_LEARNED_POSITION] = s->position,
+                                 [RAPT_LEARNED_FILTERS] = s->filter,
+                                 [RAPT_LEARNED_FEATURE_WEIGHT] = s->feature_weight,
+                                 [RAPT_LEARNED_CENTER_WEIGHT] = s->center_weight,
+                                 [RAPT_LEARNED_CENTER_VECTOR] = s->center_vector}};
+    if (variant.score == RAPT_SCORE_GENERAL)
+        a->learned.array[RAPT_LEARNED_QUERY_WEIGHT] = s->general;
 }
 
 static void *workspace_for(const rapt_attention *a)
@@ -87,10 +89,11 @@ void slopes_find(struct slopes *slopes, const struct result *r, const struct sen
                  const float *dout)
 {
     memset(slopes, 0, sizeof *slopes);
-    const rapt_gradients to = {.q = slopes->query,
-                               .k = slopes->key,
-                               .query_weight = slopes->learned,
-                               .key_weight = slopes->learned + HIDDEN * WIDTH};
+    const rapt_gradients to = {
+        .q = slopes->query,
+        .k = slopes->key,
+        .learned = {[RAPT_LEARNED_QUERY_WEIGHT] = slopes->learned,
+                    [RAPT_LEARNED_KEY_WEIGHT] = slopes->learned + HIDDEN * WIDTH}};
     void *workspace = workspace_for(&r->problem);
     must(rapt_attention_backward(&r->problem, s->query, s->key, s->value, r->out, r->lse, dout, &to,
                                  workspace));

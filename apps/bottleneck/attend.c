@@ -27,10 +27,10 @@ static rapt_attention problem(const struct recurrent *m, int count, int length)
         .score = RAPT_SCORE_ADDITIVE,
         .threads = 1,
         .learned = {.hidden = m->setup->align,
-                    .query_weight = m->query,
-                    .key_weight = m->key,
-                    .hidden_bias = m->bias,
-                    .hidden_vector = m->vector},
+                    .array = {[RAPT_LEARNED_QUERY_WEIGHT] = m->query,
+                              [RAPT_LEARNED_KEY_WEIGHT] = m->key,
+                              [RAPT_LEARNED_HIDDEN_BIAS] = m->bias,
+                              [RAPT_LEARNED_HIDDEN_VECTOR] = m->vector}},
     };
 }
 
@@ -63,10 +63,10 @@ void attend_backward(struct recurrent *m, int count, int length, int t)
     rapt_gradients d = {.q = part(m->dstates, t, count, h),
                         .k = m->dnotes,
                         .v = m->dvalues,
-                        .query_weight = m->dquery,
-                        .key_weight = m->dkey,
-                        .hidden_bias = m->dbias,
-                        .hidden_vector = m->dvector};
+                        .learned = {[RAPT_LEARNED_QUERY_WEIGHT] = m->dquery,
+                                    [RAPT_LEARNED_KEY_WEIGHT] = m->dkey,
+                                    [RAPT_LEARNED_HIDDEN_BIAS] = m->dbias,
+                                    [RAPT_LEARNED_HIDDEN_VECTOR] = m->dvector}};
     reserve(m, &a);
     rapt_attention_backward(&a, part(m->states, t, count, h), m->annotations, m->annotations,
                             part(m->contexts, t, count, 2 * h), part(m->lse, t, count, 1),

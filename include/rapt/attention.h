@@ -92,26 +92,29 @@ typedef struct rapt_mask {
     rapt_stride bias_stride; /* of bias and of its gradient; head stride counts query heads */
 } rapt_mask;
 
-/* What scores and reach have learned, contiguous, one head after the other. H heads, G key heads.
-   Only what the chosen score and reach name is read. */
+/* The arrays that scores and localities learn: RAPT_LEARNED_QUERY_WEIGHT, ... Which score reads
+   which, and their shapes: learned.def. */
+typedef enum rapt_learned_array {
+#define RAPT_LEARNED(enumerator, name, old_name, scores, localities, optional, gradient, rows,     \
+                     columns, initial)                                                             \
+    enumerator,
+#include "learned.def"
+#undef RAPT_LEARNED
+    RAPT_LEARNED_COUNT
+} rapt_learned_array;
+enum { RAPT_LEARNED_CAPACITY = 32 };                              /* no version of 0.2 knows more */
+RAPT_API const char *rapt_learned_name(rapt_learned_array array); /* "query_weight"; NULL: none */
+
+/* What the chosen score and locality have learned; other arrays may be NULL and are not read. */
 typedef struct rapt_learned {
     int hidden;                 /* width of the hidden layer: additive, location-aware */
     int positions;              /* location: most keys of a sequence */
     int channels, filter_width; /* location-aware: filters and their width (odd); f[s][c] = sum over
-                           j of F[c][j] weight[s + j - taps/2], 0 outside */
-    int center_hidden;          /* local-p */
-    const float *query_weight;  /* W: general [H][K][Q]; additive, location-aware [H][hidden][Q] */
-    const float *key_weight;    /* U: additive, location-aware [G][hidden][K] */
-    const float *hidden_bias;   /* b: [H][hidden]; NULL: 0 */
-    const float *hidden_vector; /* v: [H][hidden] */
-    const float *inverse_temperature; /* beta: cosine [H]; NULL: 1 */
-    const float *position;            /* P: location [G][positions][Q] */
-    const float *filters;             /* F: location-aware [H][channels][taps] */
-    const float *feature_weight;      /* L: location-aware [H][hidden][channels] */
-    const float *previous;      /* location-aware: weights, before the first query, of the keys that
-                                   exist [batch][H][keys]; NULL: 0. A constant: no gradient */
-    const float *center_weight; /* C: local-p [H][center_hidden][Q] */
-    const float *center_vector; /* z: local-p [H][center_hidden] */
+                           j of F[c][j] weight[s + j - filter_width/2], 0 outside */
+    int center_hidden;          /* local-p: width of the hidden layer that predicts centers */
+    const float *array[RAPT_LEARNED_CAPACITY]; /* by rapt_learned_array */
+    const float *previous; /* location-aware: weights, before the first query, of the keys that
+                              exist [batch][H][keys]; NULL: 0. A constant: no gradient */
 } rapt_learned;
 
 /* What depends on how far a key s is from the place of a query; all of it needs mask.corner. All
@@ -184,9 +187,8 @@ RAPT_API rapt_status rapt_attention_forward(const rapt_attention *a, const float
    problem has no array of has no gradient; what the score does not read has a gradient of 0. */
 typedef struct rapt_gradients {
     float *q, *k, *v, *bias;
-    float *slopes, *table; /* of relative */
-    float *query_weight, *key_weight, *hidden_bias, *hidden_vector, *inverse_temperature, *position,
-        *filters, *feature_weight, *center_weight, *center_vector; /* of learned */
+    float *slopes, *table;                 /* of relative */
+    float *learned[RAPT_LEARNED_CAPACITY]; /* by rapt_learned_array */
 } rapt_gradients;
 
 /* Adds to what d names. out and lse are those of forward, dout has the layout of out. */

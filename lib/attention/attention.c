@@ -59,14 +59,10 @@ static bool repeats(const rapt_stride *s, int batch, int heads, int rows)
    score gets a gradient of 0. */
 static bool wants_more(const rapt_attention *a, const rapt_gradients *d)
 {
-    const rapt_learned *l = &a->learned;
+    for (int i = 0; i < RAPT_LEARNED_COUNT; i++)
+        if (d->learned[i] && !a->learned.array[i]) return true;
     return (d->bias && !a->mask.bias) || (d->slopes && !a->relative.slopes) ||
-           (d->table && !a->relative.table) || (d->query_weight && !l->query_weight) ||
-           (d->key_weight && !l->key_weight) || (d->hidden_bias && !l->hidden_bias) ||
-           (d->hidden_vector && !l->hidden_vector) ||
-           (d->inverse_temperature && !l->inverse_temperature) || (d->position && !l->position) ||
-           (d->filters && !l->filters) || (d->feature_weight && !l->feature_weight) ||
-           (d->center_weight && !l->center_weight) || (d->center_vector && !l->center_vector);
+           (d->table && !a->relative.table);
 }
 
 rapt_status rapt_attention_backward(const rapt_attention *a, const float *q, const float *k,

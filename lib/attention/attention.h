@@ -64,6 +64,15 @@ bool rapt__score_recurrent(const rapt_attention *a);
 /* Each query predicts the center of the keys it attends to (local-p). */
 bool rapt__locality_centered(const rapt_attention *a);
 
+/* ---- learned.c: the rows of rapt/learned.def ---- */
+struct learned_shape {
+    int64_t rows, columns;
+};
+bool rapt__learned_read(const rapt_attention *a, int i); /* by its score or locality */
+/* The matrix of array i. Of a, widths, heads and score are read. */
+struct learned_shape rapt__learned_shape(const rapt_attention *a, int i);
+const char *rapt__learned_old_name(int i); /* in model files before 0.2 */
+
 /* ---- distribution.c ---- */
 bool rapt__normalizer_is_hard(rapt_normalizer normalizer); /* to one key: writes chosen */
 

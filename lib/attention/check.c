@@ -63,14 +63,15 @@ static rapt_status check_causal_alignment(const rapt_attention *a, const char *w
                                           rapt_message *why)
 {
     if (a->mask.causal_alignment != RAPT_CAUSAL_ALIGNMENT_NONE) return RAPT_OK;
-    return rapt__fail(why, RAPT_BAD_ARGUMENT, "mask.corner is not set, but %s needs one", who);
+    return rapt__fail(why, RAPT_BAD_ARGUMENT, "mask.causal_alignment is not set, but %s needs it",
+                      who);
 }
 
 static rapt_status check_mask(const rapt_attention *a, rapt_message *why)
 {
     const rapt_mask *m = &a->mask;
     if ((unsigned)m->causal_alignment > RAPT_CAUSAL_ALIGNMENT_LOWER_RIGHT)
-        return bad(why, "mask.corner", m->causal_alignment, "a rapt_causal_alignment");
+        return bad(why, "mask.causal_alignment", m->causal_alignment, "a rapt_causal_alignment");
     if (m->causal && check_causal_alignment(a, "mask.causal", why) != RAPT_OK)
         return RAPT_BAD_ARGUMENT;
     if (m->window && check_causal_alignment(a, "mask.window", why) != RAPT_OK)
@@ -99,23 +100,16 @@ static rapt_status check_there(const char *field, const void *array, const char 
     return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is not given, but %s needs it", field, who);
 }
 
-static rapt_status check_additive(const rapt_attention *a, const struct score *score,
-                                  rapt_message *why)
+/* The arrays that the score and locality cannot do without. */
+static rapt_status check_learned(const rapt_attention *a, rapt_message *why)
 {
-    const char *name = score->name;
-    const rapt_learned *l = &a->learned;
-    rapt_status s = check_width("learned.hidden", l->hidden, why);
-    if (s == RAPT_OK) s = check_there("learned.query_weight", l->query_weight, name, why);
-    if (s == RAPT_OK) s = check_there("learned.key_weight", l->key_weight, name, why);
-    if (s == RAPT_OK) s = check_there("learned.hidden_vector", l->hidden_vector, name, why);
-    if (s != RAPT_OK || !score->recurrent) return s;
-    s = check_width("learned.channels", l->channels, why);
-    if (s == RAPT_OK) s = check_width("learned.taps", l->filter_width, why);
-    if (s == RAPT_OK && l->filter_width % 2 == 0)
-        return bad(why, "learned.taps", l->filter_width, "odd");
-    if (s == RAPT_OK) s = check_there("learned.filters", l->filters, name, why);
-    if (s == RAPT_OK) s = check_there("learned.feature_weight", l->feature_weight, name, why);
-    return s;
+    for (int i = 0; i < RAPT_LEARNED_COUNT; i++)
+        if (rapt__learned_missing(a, i))
+            return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                              "learned.array[%s] is not given, but %s, %s needs it",
+                              rapt_learned_name((rapt_learned_array)i), rapt_score_name(a->score),
+                              rapt_locality_name(a->locality));
+    return RAPT_OK;
 }
 
 static rapt_status check_score(const rapt_attention *a, rapt_message *why)
@@ -123,15 +117,18 @@ static rapt_status check_score(const rapt_attention *a, rapt_message *why)
     if ((unsigned)a->score >= RAPT_SCORE_COUNT) return bad(why, "score", a->score, "a rapt_score");
     const struct score *score = rapt__score(a->score);
     const rapt_learned *l = &a->learned;
-    if (score->additive) return check_additive(a, score, why);
-    if (score->keyless) {
-        if (l->positions < a->keys)
-            return bad(why, "learned.positions", l->positions, "no less than keys");
-        return check_there("learned.position", l->position, score->name, why);
-    }
-    if (score->queries.weights)
-        return check_there("learned.query_weight", l->query_weight, score->name, why);
-    if (rapt__query_width(a) != a->key_width)
+    rapt_status s = RAPT_OK;
+    if (score->additive) s = check_width("learned.hidden", l->hidden, why);
+    if (s == RAPT_OK && score->recurrent) s = check_width("learned.channels", l->channels, why);
+    if (s == RAPT_OK && score->recurrent)
+        s = check_width("learned.filter_width", l->filter_width, why);
+    if (s != RAPT_OK) return s;
+    if (score->recurrent && l->filter_width % 2 == 0)
+        return bad(why, "learned.filter_width", l->filter_width, "odd");
+    if (score->keyless && l->positions < a->keys)
+        return bad(why, "learned.positions", l->positions, "no less than keys");
+    bool projected = score->keyless || score->queries.weights;
+    if (!projected && rapt__query_width(a) != a->key_width)
         return bad(why, "query_width", a->query_width, "0 or key_width");
     return RAPT_OK;
 }
@@ -139,26 +136,24 @@ static rapt_status check_score(const rapt_attention *a, rapt_message *why)
 static rapt_status check_locality(const rapt_attention *a, rapt_message *why)
 {
     if ((unsigned)a->locality >= RAPT_LOCALITY_COUNT)
-        return bad(why, "reach", a->locality, "a rapt_locality");
-    if (a->locality == RAPT_LOCALITY_GLOBAL) return RAPT_OK;
-    const char *name = rapt_locality_name(a->locality);
-    if (!(a->radius > 0) || !isfinite(a->radius))
+        return bad(why, "locality", a->locality, "a rapt_locality");
+    bool windowed = rapt__locality_windowed(a), centered = rapt__locality_centered(a);
+    if ((windowed || centered) && (!(a->radius > 0) || !isfinite(a->radius)))
         return bad(why, "radius", (double)a->radius, "above 0");
-    if (rapt__locality_windowed(a)) return check_causal_alignment(a, name, why);
-    rapt_status s = check_width("learned.center_hidden", a->learned.center_hidden, why);
-    if (s == RAPT_OK) s = check_there("learned.center_weight", a->learned.center_weight, name, why);
-    if (s == RAPT_OK) s = check_there("learned.center_vector", a->learned.center_vector, name, why);
-    return s;
+    if (windowed) return check_causal_alignment(a, rapt_locality_name(a->locality), why);
+    if (centered) return check_width("learned.center_hidden", a->learned.center_hidden, why);
+    return RAPT_OK;
 }
 
 static rapt_status check_normalizer(const rapt_attention *a, rapt_message *why)
 {
     if ((unsigned)a->normalizer >= RAPT_NORMALIZER_COUNT)
-        return bad(why, "weighing", a->normalizer, "a rapt_normalizer");
+        return bad(why, "normalizer", a->normalizer, "a rapt_normalizer");
     if (!(a->temperature >= 0) || !isfinite(a->temperature))
         return bad(why, "temperature", (double)a->temperature, "0 or more");
     if (!rapt__normalizer_is_hard(a->normalizer)) return RAPT_OK;
-    if (a->dropout > 0) return bad(why, "dropout", (double)a->dropout, "0 if weighing is hard");
+    if (a->dropout > 0)
+        return bad(why, "dropout", (double)a->dropout, "0 if the normalizer is hard");
     return check_there("chosen", a->chosen, rapt_normalizer_name(a->normalizer), why);
 }
 
@@ -189,7 +184,7 @@ static rapt_status check_rotary(const rapt_attention *a, rapt_message *why)
     const struct score *score = rapt__score(a->score);
     if (score->additive)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                          "relative.rotary turns queries and keys of dot products, not of %s",
+                          "relative.rotary rotates queries and keys of dot products, not of %s",
                           score->name);
     int all = score->width(a), width = r->rotary_width ? r->rotary_width : all;
     if (width < 2 || width > all || width % 2 != 0)
@@ -231,6 +226,7 @@ rapt_status rapt_attention_check(const rapt_attention *a, rapt_message *why)
     if (s == RAPT_OK) s = check_numbers(a, why);
     if (s == RAPT_OK) s = check_score(a, why);
     if (s == RAPT_OK) s = check_locality(a, why);
+    if (s == RAPT_OK) s = check_learned(a, why);
     if (s == RAPT_OK) s = check_normalizer(a, why);
     if (s == RAPT_OK) s = check_relative(a, why);
     if (s == RAPT_OK) s = check_rotary(a, why);

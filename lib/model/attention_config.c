@@ -5,7 +5,8 @@
 enum { CHANNELS = 4, FILTER_WIDTH = 7 };
 static const float radius = 4;
 
-rapt_learned rapt__learned_sizes(const rapt_config *c)
+/* No arrays, only widths. */
+static rapt_learned learned_of(const rapt_config *c)
 {
     int K = c->width / c->heads;
     return (rapt_learned){.hidden = c->score_hidden ? c->score_hidden : K,
@@ -16,19 +17,6 @@ rapt_learned rapt__learned_sizes(const rapt_config *c)
                           .center_hidden = c->center_hidden ? c->center_hidden : K};
 }
 
-struct learns rapt__attention_learns(const rapt_config *c, bool cross)
-{
-    rapt_score score = cross ? c->cross_score : c->self_score;
-    rapt_locality locality = cross ? c->cross_locality : c->self_locality;
-    bool aware = score == RAPT_SCORE_LOCATION_AWARE;
-    return (struct learns){.general = score == RAPT_SCORE_GENERAL,
-                           .additive = aware || score == RAPT_SCORE_ADDITIVE,
-                           .aware = aware,
-                           .cosine = score == RAPT_SCORE_COSINE,
-                           .location = score == RAPT_SCORE_LOCATION,
-                           .centerd = locality == RAPT_LOCALITY_LOCAL_P};
-}
-
 bool rapt__attention_samples(const rapt_config *c)
 {
     bool cross =
@@ -36,42 +24,12 @@ bool rapt__attention_samples(const rapt_config *c)
     return cross || c->self_normalizer == RAPT_NORMALIZER_SAMPLE;
 }
 
-static const float *at(const float *block, size_t offset)
+rapt_gradients rapt__gradients_of(const struct score_offsets *offset, float *gradients)
 {
-    return offset ? block + offset : NULL;
-}
-
-static void point(rapt_learned *l, const struct score_offsets *p, const float *block)
-{
-    l->query_weight = at(block, p->query_weight);
-    l->key_weight = at(block, p->key_weight);
-    l->hidden_bias = at(block, p->hidden_bias);
-    l->hidden_vector = at(block, p->hidden_vector);
-    l->inverse_temperature = at(block, p->inverse_temperature);
-    l->position = at(block, p->position);
-    l->filters = at(block, p->filters);
-    l->feature_weight = at(block, p->feature_weight);
-    l->center_weight = at(block, p->center_weight);
-    l->center_vector = at(block, p->center_vector);
-}
-
-static float *to(float *gradients, size_t offset)
-{
-    return offset ? gradients + offset : NULL;
-}
-
-rapt_gradients rapt__gradients_of(const struct score_offsets *p, float *gradients)
-{
-    return (rapt_gradients){.query_weight = to(gradients, p->query_weight),
-                            .key_weight = to(gradients, p->key_weight),
-                            .hidden_bias = to(gradients, p->hidden_bias),
-                            .hidden_vector = to(gradients, p->hidden_vector),
-                            .inverse_temperature = to(gradients, p->inverse_temperature),
-                            .position = to(gradients, p->position),
-                            .filters = to(gradients, p->filters),
-                            .feature_weight = to(gradients, p->feature_weight),
-                            .center_weight = to(gradients, p->center_weight),
-                            .center_vector = to(gradients, p->center_vector)};
+    rapt_gradients d = {0};
+    for (int i = 0; i < RAPT_LEARNED_COUNT; i++)
+        if (offset->array[i]) d.learned[i] = gradients + offset->array[i];
+    return d;
 }
 
 rapt_attention rapt__attention_of(const rapt_config *c, const struct attention_use *which)
@@ -90,8 +48,9 @@ rapt_attention rapt__attention_of(const rapt_config *c, const struct attention_u
     a.noiseless = !which->learning;
     a.mask.causal_alignment = RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT;
     a.mask.causal = which->decoder && !cross;
-    a.learned = rapt__learned_sizes(c);
-    if (which->offset) point(&a.learned, which->offset, which->block);
+    a.learned = learned_of(c);
+    for (int i = 0; which->offset && i < RAPT_LEARNED_COUNT; i++)
+        if (which->offset->array[i]) a.learned.array[i] = which->block + which->offset->array[i];
     return a;
 }
 

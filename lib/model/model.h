@@ -17,9 +17,8 @@ struct linear_offsets {
 struct norm_offsets {
     size_t gain, bias; /* [D] each */
 };
-struct score_offsets { /* of what scores and reach learn, as rapt_learned wants it; 0: not there */
-    size_t query_weight, key_weight, hidden_bias, hidden_vector, inverse_temperature, position,
-        filters, feature_weight, center_weight, center_vector;
+struct score_offsets { /* of what score and locality learn; 0: not there */
+    size_t array[RAPT_LEARNED_COUNT];
 };
 struct attention_offsets { /* rows of qkv: H*K queries, then key_heads*K keys, then as many values
                             */
@@ -62,6 +61,7 @@ enum initial {
 };
 struct parameter {
     char name[64];
+    char old_name[64]; /* in files before 0.2; "": the same */
     int rows, columns;
     enum layout_kind kind;
     enum initial initial;
@@ -109,13 +109,7 @@ struct attention_use {
 rapt_attention rapt__attention_of(const rapt_config *config, const struct attention_use *which);
 /* The gradients of what is learned, in a block of gradients. */
 rapt_gradients rapt__gradients_of(const struct score_offsets *offset, float *gradients);
-/* Which parameters there are. */
-struct learns {
-    bool general, additive, aware, cosine, location, centerd;
-};
-struct learns rapt__attention_learns(const rapt_config *config, bool cross);
-rapt_learned rapt__learned_sizes(const rapt_config *config); /* no pointers, only widths */
-bool rapt__attention_samples(const rapt_config *config);     /* anywhere: gradients need rewards */
+bool rapt__attention_samples(const rapt_config *config); /* anywhere: gradients need rewards */
 /* Scratch for the attention of one half, bytes. source_rows 0: no cross-attention. */
 size_t rapt__attention_bytes(const rapt_config *config, bool decoder, int batch, int rows,
                              int source_rows, int threads);

@@ -60,19 +60,47 @@ static void walk_once(struct walk *w, const rapt_config *c)
     l->output.out = target;
 }
 
+static const enum initial learned_initial[] = {
+#define RAPT_LEARNED(enumerator, name, old_name, scores, localities, optional, gradient, rows,     \
+                     columns, initial)                                                             \
+    [enumerator] = INITIAL_##initial,
+#include <rapt/learned.def>
+#undef RAPT_LEARNED
+};
+
+/* The arrays that the score and locality of self- or cross-attention learn. */
+static void walk_learned(struct walk *w, const rapt_config *c, bool cross, const char *scope,
+                         int layer, const char *prefix, struct score_offsets *to)
+{
+    const struct attention_use which = {.cross = cross};
+    const rapt_attention a = rapt__attention_of(c, &which);
+    for (int i = 0; i < RAPT_LEARNED_COUNT; i++) {
+        if (!rapt__learned_read(&a, i)) continue;
+        const struct learned_shape shape = rapt__learned_shape(&a, i);
+        char name[44], old_name[44];
+        snprintf(name, sizeof name, "%s%s", prefix, rapt_learned_name((rapt_learned_array)i));
+        snprintf(old_name, sizeof old_name, "%s%s", prefix, rapt__learned_old_name(i));
+        to->array[i] = offset(w, scope, layer, name, (int)shape.rows, (int)shape.columns, IN_ROWS,
+                              learned_initial[i]);
+        if (w->real && strcmp(name, old_name) != 0) {
+            struct parameter *p = &w->layout->parameters[w->layout->count - 1];
+            snprintf(p->old_name, sizeof p->old_name, "%s.layers.%d.%s", scope, layer, old_name);
+        }
+    }
+}
+
 static void walk_layer(struct walk *w, const rapt_config *c, const char *scope, int layer,
                        bool cross, struct layer_offsets *l)
 {
     int K = c->width / c->heads, Q = c->heads * K, G = rapt__key_heads(c) * K;
-    int D = c->width, F = c->ffn_width, H = c->heads, S = rapt__key_heads(c), P = c->positions;
-    rapt_learned sizes = rapt__learned_sizes(c);
-    int A = sizes.hidden, C = sizes.channels, N = sizes.filter_width, Z = sizes.center_hidden;
-    struct learns own = rapt__attention_learns(c, false), other = {0};
-    if (cross) other = rapt__attention_learns(c, true);
+    int D = c->width, F = c->ffn_width;
     *l = (struct layer_offsets){0};
 #define LAYER(when, field, name, rows, columns, kind, initial)                                     \
     if (when) l->field = offset(w, scope, layer, name, rows, columns, kind, initial);
+#define LEARNED(when, field, of_cross, prefix)                                                     \
+    if (when) walk_learned(w, c, of_cross, scope, layer, prefix, &l->field);
 #include "model/parameters.def"
+#undef LEARNED
 #undef LAYER
     l->self.qkv.in = l->cross.q.in = l->cross.kv.in = l->feedforward.in.in = D;
     l->self.qkv.out = Q + 2 * G;

@@ -40,7 +40,7 @@ static const char *const net_names[NET_ARRAYS] = {"out", "dq", "dk",    "dv", "d
 #include "naive.h"
 
 /* One problem three times: by the library, in float, in double. */
-enum { NET_ROOMS = 7, FIRST_LEARNED = 2 }; /* of the trial's table: query_weight */
+enum { NET_ROOMS = 7 };
 struct contest {
     struct trial x;
     struct float_net f;
@@ -66,7 +66,7 @@ static void measure(struct contest *n)
     const size_t rooms[NET_ROOMS] = {T * S, S, K + N, S * N, K + N, S * N, S};
     memcpy(n->rooms, rooms, sizeof rooms);
     for (int i = 0; i < NET_ARRAYS; i++) {
-        int l = i - NET_W + FIRST_LEARNED;
+        int l = i - NET_W + RELATIVE_LEARNED + RAPT_LEARNED_QUERY_WEIGHT;
         n->array[i].n = i < NET_W ? size[i] : x->nlearned[l];
         n->array[i].row = i < NET_W ? row[i] : n->array[i].n;
         n->array[i].step = i < NET_W ? (size_t)step[i] : n->array[i].n;
@@ -109,7 +109,7 @@ static void tame(struct trial *x)
     bool whole = a->score == RAPT_SCORE_DOT || a->score == RAPT_SCORE_GENERAL ||
                  a->score == RAPT_SCORE_LOCATION;
     for (size_t i = 0; whole && i < x->nq; i++) x->q[i] *= share;
-    for (int l = FIRST_LEARNED; l < LEARNED; l++)
+    for (int l = RELATIVE_LEARNED; l < LEARNED; l++)
         for (size_t i = 0; x->nlearned[l] >= (size_t)a->key_width && i < x->nlearned[l]; i++)
             x->learned[l][i] *= share / 0.6f;
 }

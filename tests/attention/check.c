@@ -91,14 +91,14 @@ static void masks(void **state)
     (void)state;
     rapt_attention a = good;
     a.mask.causal = 1;
-    refuse(&a, "corner");
+    refuse(&a, "causal_alignment");
     a.mask.causal_alignment = (rapt_causal_alignment)3;
-    refuse(&a, "corner");
+    refuse(&a, "causal_alignment");
     a.mask.causal_alignment = RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT;
     assert_int_equal(rapt_attention_check(&a, NULL), RAPT_OK);
     a = good;
     a.mask.window = 1;
-    refuse(&a, "corner");
+    refuse(&a, "causal_alignment");
     a.mask.causal_alignment = RAPT_CAUSAL_ALIGNMENT_LOWER_RIGHT;
     a.mask.before = -1;
     refuse(&a, "before");
@@ -124,21 +124,9 @@ static rapt_attention rich(rapt_score score)
     a.mask.causal_alignment = RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT;
     a.radius = 2;
     a.chosen = chosen;
-    a.learned = (rapt_learned){.hidden = 5,
-                               .positions = 5,
-                               .channels = 2,
-                               .filter_width = 3,
-                               .center_hidden = 3,
-                               .query_weight = some,
-                               .key_weight = some,
-                               .hidden_bias = some,
-                               .hidden_vector = some,
-                               .inverse_temperature = some,
-                               .position = some,
-                               .filters = some,
-                               .feature_weight = some,
-                               .center_weight = some,
-                               .center_vector = some};
+    a.learned = (rapt_learned){
+        .hidden = 5, .positions = 5, .channels = 2, .filter_width = 3, .center_hidden = 3};
+    for (int i = 0; i < RAPT_LEARNED_COUNT; i++) a.learned.array[i] = some;
     return a;
 }
 
@@ -152,27 +140,36 @@ struct need { /* a field that is a pointer or a number, and its name in the mess
 #define AT(field) offsetof(rapt_attention, field)
 
 static const struct need needs[] = {
-    {RAPT_SCORE_GENERAL, 0, AT(learned.query_weight), 0, "learned.query_weight"},
-    {RAPT_SCORE_ADDITIVE, 0, AT(learned.query_weight), 0, "learned.query_weight"},
-    {RAPT_SCORE_ADDITIVE, 0, AT(learned.key_weight), 0, "learned.key_weight"},
-    {RAPT_SCORE_ADDITIVE, 0, AT(learned.hidden_vector), 0, "learned.hidden_vector"},
+    {RAPT_SCORE_GENERAL, 0, AT(learned.array[RAPT_LEARNED_QUERY_WEIGHT]), 0,
+     "learned.array[query_weight]"},
+    {RAPT_SCORE_ADDITIVE, 0, AT(learned.array[RAPT_LEARNED_QUERY_WEIGHT]), 0,
+     "learned.array[query_weight]"},
+    {RAPT_SCORE_ADDITIVE, 0, AT(learned.array[RAPT_LEARNED_KEY_WEIGHT]), 0,
+     "learned.array[key_weight]"},
+    {RAPT_SCORE_ADDITIVE, 0, AT(learned.array[RAPT_LEARNED_HIDDEN_VECTOR]), 0,
+     "learned.array[hidden_vector]"},
     {RAPT_SCORE_ADDITIVE, 0, AT(learned.hidden), -1, "learned.hidden"},
     {RAPT_SCORE_ADDITIVE, 0, AT(learned.hidden), 1 << 17, "learned.hidden"},
-    {RAPT_SCORE_LOCATION, 0, AT(learned.position), 0, "learned.position"},
+    {RAPT_SCORE_LOCATION, 0, AT(learned.array[RAPT_LEARNED_POSITION]), 0,
+     "learned.array[position]"},
     {RAPT_SCORE_LOCATION, 0, AT(learned.positions), 4, "learned.positions"},
-    {RAPT_SCORE_LOCATION_AWARE, 0, AT(learned.filters), 0, "learned.filters"},
-    {RAPT_SCORE_LOCATION_AWARE, 0, AT(learned.feature_weight), 0, "learned.feature_weight"},
+    {RAPT_SCORE_LOCATION_AWARE, 0, AT(learned.array[RAPT_LEARNED_FILTERS]), 0,
+     "learned.array[filters]"},
+    {RAPT_SCORE_LOCATION_AWARE, 0, AT(learned.array[RAPT_LEARNED_FEATURE_WEIGHT]), 0,
+     "learned.array[feature_weight]"},
     {RAPT_SCORE_LOCATION_AWARE, 0, AT(learned.channels), -2, "learned.channels"},
-    {RAPT_SCORE_LOCATION_AWARE, 0, AT(learned.filter_width), 4, "learned.taps"},
-    {RAPT_SCORE_LOCATION_AWARE, 0, AT(learned.filter_width), -3, "learned.taps"},
-    {RAPT_SCORE_DOT, RAPT_LOCALITY_LOCAL_P, AT(learned.center_weight), 0, "learned.center_weight"},
-    {RAPT_SCORE_DOT, RAPT_LOCALITY_LOCAL_P, AT(learned.center_vector), 0, "learned.center_vector"},
+    {RAPT_SCORE_LOCATION_AWARE, 0, AT(learned.filter_width), 4, "learned.filter_width"},
+    {RAPT_SCORE_LOCATION_AWARE, 0, AT(learned.filter_width), -3, "learned.filter_width"},
+    {RAPT_SCORE_DOT, RAPT_LOCALITY_LOCAL_P, AT(learned.array[RAPT_LEARNED_CENTER_WEIGHT]), 0,
+     "learned.array[center_weight]"},
+    {RAPT_SCORE_DOT, RAPT_LOCALITY_LOCAL_P, AT(learned.array[RAPT_LEARNED_CENTER_VECTOR]), 0,
+     "learned.array[center_vector]"},
     {RAPT_SCORE_DOT, RAPT_LOCALITY_LOCAL_P, AT(learned.center_hidden), -1, "learned.center_hidden"},
     {RAPT_SCORE_DOT, 0, AT(query_width), 9, "query_width"},
     {RAPT_SCORE_COSINE, 0, AT(query_width), 7, "query_width"},
     {RAPT_SCORE_GENERAL, 0, AT(query_width), -1, "query_width"},
-    {RAPT_SCORE_DOT, 0, AT(locality), 3, "reach"},
-    {RAPT_SCORE_DOT, 0, AT(normalizer), 5, "weighing"},
+    {RAPT_SCORE_DOT, 0, AT(locality), 3, "locality"},
+    {RAPT_SCORE_DOT, 0, AT(normalizer), 5, "normalizer"},
     {RAPT_SCORE_DOT, 0, AT(relative.rotary), 3, "relative.rotary"},
     {RAPT_SCORE_ADDITIVE, 0, AT(relative.rotary), 1, "relative.rotary"},
 };
@@ -199,13 +196,13 @@ static void causal_alignments(void **state)
     (void)state;
     rapt_attention a = good;
     a.locality = RAPT_LOCALITY_LOCAL_M, a.radius = 1;
-    refuse(&a, "corner");
+    refuse(&a, "causal_alignment");
     a = good, a.relative.slopes = some;
-    refuse(&a, "corner");
+    refuse(&a, "causal_alignment");
     a = good, a.relative.table = some, a.relative.buckets = 8, a.relative.distance = 16;
-    refuse(&a, "corner");
+    refuse(&a, "causal_alignment");
     a = good, a.relative.rotary = RAPT_ROTARY_PAIRS;
-    refuse(&a, "corner");
+    refuse(&a, "causal_alignment");
     a = good, a.relative.slopes = some, a.mask.causal_alignment = RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT;
     a.query_starts = (const int[]){0, 1, 2}, a.queries = INT_MAX;
     refuse(&a, "queries + keys");
@@ -275,21 +272,12 @@ static void absent(void **state)
 {
     (void)state;
     float to[4000] = {0};
-    const size_t fields[] = {
-        offsetof(rapt_gradients, bias),           offsetof(rapt_gradients, slopes),
-        offsetof(rapt_gradients, table),          offsetof(rapt_gradients, query_weight),
-        offsetof(rapt_gradients, key_weight),     offsetof(rapt_gradients, hidden_bias),
-        offsetof(rapt_gradients, hidden_vector),  offsetof(rapt_gradients, inverse_temperature),
-        offsetof(rapt_gradients, position),       offsetof(rapt_gradients, filters),
-        offsetof(rapt_gradients, feature_weight), offsetof(rapt_gradients, center_weight),
-        offsetof(rapt_gradients, center_vector)};
-    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+    for (int i = -3; i < RAPT_LEARNED_COUNT; i++) {
         rapt_gradients d = {0};
-        float *where = to;
-        memcpy((char *)&d + fields[i], &where, sizeof where);
+        *(i == -3 ? &d.bias : i == -2 ? &d.slopes : i == -1 ? &d.table : &d.learned[i]) = to;
         assert_int_equal(backward(&good, &d), RAPT_BAD_ARGUMENT);
         rapt_attention a = rich(RAPT_SCORE_DOT);
-        if (i >= 3) assert_int_equal(backward(&a, &d), RAPT_OK);
+        if (i >= 0) assert_int_equal(backward(&a, &d), RAPT_OK);
     }
     for (int i = 0; i < 4000; i++) assert_true(to[i] == 0);
     rapt_attention a = rich(RAPT_SCORE_DOT);

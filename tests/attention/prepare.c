@@ -28,13 +28,13 @@ static rapt_attention spec_of(rapt_score score, struct weights *w)
                             .learned = {.hidden = HIDDEN,
                                         .positions = 100,
                                         .center_hidden = HIDDEN,
-                                        .query_weight = w->w,
-                                        .key_weight = w->u,
-                                        .hidden_bias = w->b,
-                                        .inverse_temperature = w->beta,
-                                        .position = w->p,
-                                        .center_weight = w->c,
-                                        .center_vector = w->z}};
+                                        .array = {[RAPT_LEARNED_QUERY_WEIGHT] = w->w,
+                                                  [RAPT_LEARNED_KEY_WEIGHT] = w->u,
+                                                  [RAPT_LEARNED_HIDDEN_BIAS] = w->b,
+                                                  [RAPT_LEARNED_INVERSE_TEMPERATURE] = w->beta,
+                                                  [RAPT_LEARNED_POSITION] = w->p,
+                                                  [RAPT_LEARNED_CENTER_WEIGHT] = w->c,
+                                                  [RAPT_LEARNED_CENTER_VECTOR] = w->z}}};
 }
 
 struct job {
@@ -94,16 +94,20 @@ static double defined(const rapt_attention *a, bool keys, const float *x, int he
     const rapt_learned *l = &a->learned;
     switch (a->score) {
     case RAPT_SCORE_GENERAL:
-        return keys ? (double)x[n] : projected(l->query_weight, x, head, WIDTH, n);
+        return keys ? (double)x[n]
+                    : projected(l->array[RAPT_LEARNED_QUERY_WEIGHT], x, head, WIDTH, n);
     case RAPT_SCORE_COSINE:
-        return (double)x[n] / norm(x) * (keys ? 1 : (double)l->inverse_temperature[head]);
+        return (double)x[n] / norm(x) *
+               (keys ? 1 : (double)l->array[RAPT_LEARNED_INVERSE_TEMPERATURE][head]);
     case RAPT_SCORE_LOCATION:
-        return (double)(keys ? l->position[(head * l->positions + position) * WIDTH + n] : x[n]);
+        return (double)(keys ? l->array[RAPT_LEARNED_POSITION]
+                                       [(head * l->positions + position) * WIDTH + n]
+                             : x[n]);
     case RAPT_SCORE_ADDITIVE:
     case RAPT_SCORE_LOCATION_AWARE:
-        return keys ? projected(l->key_weight, x, head, HIDDEN, n)
-                    : projected(l->query_weight, x, head, HIDDEN, n) +
-                          (double)l->hidden_bias[head * HIDDEN + n];
+        return keys ? projected(l->array[RAPT_LEARNED_KEY_WEIGHT], x, head, HIDDEN, n)
+                    : projected(l->array[RAPT_LEARNED_QUERY_WEIGHT], x, head, HIDDEN, n) +
+                          (double)l->array[RAPT_LEARNED_HIDDEN_BIAS][head * HIDDEN + n];
     default:
         return (double)x[n];
     }

@@ -49,23 +49,19 @@ struct learned {
     const char *name;
     size_t in_problem, in_gradients, in_inputs;
 };
-#define LEARNED_ROW(group, name)                                                                   \
-#name, offsetof(rapt_attention, group.name), offsetof(rapt_gradients, name),                   \
-        offsetof(struct oracle_inputs, name)
-enum { LEARNED = 12 };
+enum { RELATIVE_LEARNED = 2, LEARNED = RELATIVE_LEARNED + RAPT_LEARNED_COUNT };
 static const struct learned learned[LEARNED] = {
-    {LEARNED_ROW(relative, slopes)},
-    {LEARNED_ROW(relative, table)},
-    {LEARNED_ROW(learned, query_weight)},
-    {LEARNED_ROW(learned, key_weight)},
-    {LEARNED_ROW(learned, hidden_bias)},
-    {LEARNED_ROW(learned, hidden_vector)},
-    {LEARNED_ROW(learned, inverse_temperature)},
-    {LEARNED_ROW(learned, position)},
-    {LEARNED_ROW(learned, filters)},
-    {LEARNED_ROW(learned, feature_weight)},
-    {LEARNED_ROW(learned, center_weight)},
-    {LEARNED_ROW(learned, center_vector)},
+    {"slopes", offsetof(rapt_attention, relative.slopes), offsetof(rapt_gradients, slopes),
+     offsetof(struct oracle_inputs, slopes)},
+    {"table", offsetof(rapt_attention, relative.table), offsetof(rapt_gradients, table),
+     offsetof(struct oracle_inputs, table)},
+#define RAPT_LEARNED(enumerator, name, old_name, scores, localities, optional, gradient, rows,     \
+                     columns, initial)                                                             \
+    [RELATIVE_LEARNED + enumerator] = {name, offsetof(rapt_attention, learned.array[enumerator]),  \
+                                       offsetof(rapt_gradients, learned[enumerator]),              \
+                                       offsetof(struct oracle_inputs, learned[enumerator])},
+#include <rapt/learned.def>
+#undef RAPT_LEARNED
 };
 
 struct trial {
@@ -198,20 +194,19 @@ static inline void size_learned(size_t sizes[LEARNED], const struct choice *c,
     const rapt_learned *l = &a->learned;
     size_t H = (size_t)a->heads, G = (size_t)(a->key_heads ? a->key_heads : a->heads);
     size_t K = (size_t)a->key_width, Q = (size_t)(a->query_width ? a->query_width : a->key_width);
-    size_t N = (size_t)l->hidden, C = (size_t)l->channels, M = (size_t)l->center_hidden;
-    const size_t all[LEARNED] = {c->slopes ? H : 0,
-                                 H * (size_t)c->buckets,
-                                 H * (a->score == RAPT_SCORE_GENERAL ? K : N) * Q,
-                                 G * N * K,
-                                 H * N,
-                                 H * N,
-                                 H,
-                                 G * (size_t)l->positions * Q,
-                                 H * C * (size_t)l->filter_width,
-                                 H * N * C,
-                                 H * M * Q,
-                                 H * M};
-    for (int i = 0; i < LEARNED; i++) sizes[i] = i < 2 || c->learned ? all[i] : 0;
+    size_t hidden = (size_t)l->hidden, channels = (size_t)l->channels;
+    size_t center_hidden = (size_t)l->center_hidden, positions = (size_t)l->positions;
+    size_t filter_width = (size_t)l->filter_width, W = a->score == RAPT_SCORE_GENERAL ? K : hidden;
+    const size_t all[LEARNED] = {
+        c->slopes ? H : 0,
+        H * (size_t)c->buckets,
+#define RAPT_LEARNED(enumerator, name, old_name, scores, localities, optional, gradient, rows,     \
+                     columns, initial)                                                             \
+    [RELATIVE_LEARNED + enumerator] = (rows) * (columns),
+#include <rapt/learned.def>
+#undef RAPT_LEARNED
+    };
+    for (int i = 0; i < LEARNED; i++) sizes[i] = i < RELATIVE_LEARNED || c->learned ? all[i] : 0;
 }
 
 static inline void make_learned(struct trial *x, const struct choice *c)

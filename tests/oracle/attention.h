@@ -35,8 +35,7 @@ double oracle_keep(const rapt_attention *a, int b, int h, int t, int s);
 /* Inputs in double, in the layouts that a describes; pointers in a only say what there is. */
 struct oracle_inputs {
     const double *q, *k, *v, *bias, *slopes, *table;
-    const double *query_weight, *key_weight, *hidden_bias, *hidden_vector, *inverse_temperature,
-        *position, *filters, *feature_weight, *center_weight, *center_vector, *previous;
+    const double *learned[RAPT_LEARNED_COUNT], *previous;
 };
 
 /* What stands still, [heads][query rows of all sequences], p with [a->keys] for each of them. */

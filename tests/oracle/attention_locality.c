@@ -15,11 +15,11 @@ void oracle_center(struct oracle_row *r)
         ptrdiff_t at = (ptrdiff_t)r->h * l->center_hidden + i;
         double x = 0, size = 0;
         for (int j = 0; j < Q; j++) {
-            x += r->in->center_weight[at * Q + j] * q[j];
-            size += fabs(r->in->center_weight[at * Q + j] * q[j]);
+            x += r->in->learned[RAPT_LEARNED_CENTER_WEIGHT][at * Q + j] * q[j];
+            size += fabs(r->in->learned[RAPT_LEARNED_CENTER_WEIGHT][at * Q + j] * q[j]);
         }
-        sum += r->in->center_vector[at] * tanh(x);
-        slip += fabs(r->in->center_vector[at]) * (2 + size);
+        sum += r->in->learned[RAPT_LEARNED_CENTER_VECTOR][at] * tanh(x);
+        slip += fabs(r->in->learned[RAPT_LEARNED_CENTER_VECTOR][at]) * (2 + size);
     }
     int keys = r->existing;
     if (r->a->mask.causal && r->position + 1 < keys)

@@ -57,7 +57,8 @@ static double general(const struct oracle_row *r, int s, double *size)
     int K = r->a->key_width, Q = oracle_query_width(r->a);
     double y[ORACLE_WIDEST] = {0}, sizes[ORACLE_WIDEST], sum;
     const double *k = oracle_key(r, s);
-    product(r->in->query_weight + (ptrdiff_t)r->h * K * Q, oracle_query(r), K, Q, y, sizes);
+    product(r->in->learned[RAPT_LEARNED_QUERY_WEIGHT] + (ptrdiff_t)r->h * K * Q, oracle_query(r), K,
+            Q, y, sizes);
     sum = transposed_dot(r, y, s, k, K, size);
     for (int i = 0; i < K; i++) *size += fabs(k[i]) * sizes[i];
     return sum;
@@ -67,8 +68,10 @@ static double cosine(const struct oracle_row *r, int s, double *size)
 {
     int K = r->a->key_width;
     const double *q = oracle_query(r), *k = oracle_key(r, s);
-    double beta = r->in->inverse_temperature ? r->in->inverse_temperature[r->h] : 1, none = 0, x,
-           scale;
+    double beta = r->in->learned[RAPT_LEARNED_INVERSE_TEMPERATURE]
+                      ? r->in->learned[RAPT_LEARNED_INVERSE_TEMPERATURE][r->h]
+                      : 1,
+           none = 0, x, scale;
     scale = beta / fmax(sqrt(dot(q, q, K, &none)), 1e-8) / fmax(sqrt(dot(k, k, K, &none)), 1e-8);
     x = transposed_dot(r, q, s, k, K, size) * scale;
     *size = *size * fabs(scale) * 2 + fabs(x) * 4;
@@ -79,7 +82,8 @@ static double location(const struct oracle_row *r, int s, double *size)
 {
     const rapt_attention *a = r->a;
     int Q = oracle_query_width(a);
-    const double *P = r->in->position + ((ptrdiff_t)r->g * a->learned.positions + s) * Q;
+    const double *P =
+        r->in->learned[RAPT_LEARNED_POSITION] + ((ptrdiff_t)r->g * a->learned.positions + s) * Q;
     return transposed_dot(r, oracle_query(r), s, P, Q, size);
 }
 
@@ -87,7 +91,8 @@ static double location(const struct oracle_row *r, int s, double *size)
 static double feature(const struct oracle_row *r, int c, int s)
 {
     const rapt_learned *l = &r->a->learned;
-    const double *F = r->in->filters + ((ptrdiff_t)r->h * l->channels + c) * l->filter_width;
+    const double *F = r->in->learned[RAPT_LEARNED_FILTERS] +
+                      ((ptrdiff_t)r->h * l->channels + c) * l->filter_width;
     double sum = 0;
     for (int j = 0; j < l->filter_width; j++) {
         int at = s + j - l->filter_width / 2;
@@ -101,16 +106,18 @@ static double hidden_layer(const struct oracle_row *r, int s, int with_features,
     const rapt_learned *l = &r->a->learned;
     int K = r->a->key_width, Q = oracle_query_width(r->a);
     double x[ORACLE_WIDEST], y[ORACLE_WIDEST], xs[ORACLE_WIDEST], ys[ORACLE_WIDEST], sum = 0;
-    const double *v = r->in->hidden_vector + (ptrdiff_t)r->h * l->hidden;
-    product(r->in->query_weight + (ptrdiff_t)r->h * l->hidden * Q, oracle_query(r), l->hidden, Q, x,
-            xs);
-    product(r->in->key_weight + (ptrdiff_t)r->g * l->hidden * K, oracle_key(r, s), l->hidden, K, y,
-            ys);
+    const double *v = r->in->learned[RAPT_LEARNED_HIDDEN_VECTOR] + (ptrdiff_t)r->h * l->hidden;
+    product(r->in->learned[RAPT_LEARNED_QUERY_WEIGHT] + (ptrdiff_t)r->h * l->hidden * Q,
+            oracle_query(r), l->hidden, Q, x, xs);
+    product(r->in->learned[RAPT_LEARNED_KEY_WEIGHT] + (ptrdiff_t)r->g * l->hidden * K,
+            oracle_key(r, s), l->hidden, K, y, ys);
     for (int i = 0; i < l->hidden; i++) {
         double z = x[i] + y[i], slip = xs[i] + ys[i];
-        if (r->in->hidden_bias) z += r->in->hidden_bias[(ptrdiff_t)r->h * l->hidden + i];
+        if (r->in->learned[RAPT_LEARNED_HIDDEN_BIAS])
+            z += r->in->learned[RAPT_LEARNED_HIDDEN_BIAS][(ptrdiff_t)r->h * l->hidden + i];
         for (int c = 0; with_features && c < l->channels; c++) {
-            double L = r->in->feature_weight[((ptrdiff_t)r->h * l->hidden + i) * l->channels + c];
+            double L = r->in->learned[RAPT_LEARNED_FEATURE_WEIGHT]
+                                     [((ptrdiff_t)r->h * l->hidden + i) * l->channels + c];
             double f = feature(r, c, s);
             z += L * f;
             slip += fabs(L) * (1 + r->before_error) * fabs(f);

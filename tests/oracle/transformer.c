@@ -44,28 +44,24 @@ static void find_pair(const struct oracle_model *m, const char *scope, const cha
     pair[1] = find(m, full);
 }
 
-static const double *find_score(const struct oracle_model *m, const char *scope, const char *name)
-{
-    char full[128];
-    snprintf(full, sizeof full, "%s.score.%s", scope, name);
-    return find(m, full);
-}
+static const char *const learned_names[RAPT_LEARNED_COUNT] = {
+#define RAPT_LEARNED(enumerator, name, old_name, scores, localities, optional, gradient, rows,     \
+                     columns, initial)                                                             \
+    [enumerator] = name,
+#include <rapt/learned.def>
+#undef RAPT_LEARNED
+};
 
 static struct oracle_inputs find_scores(const struct oracle_model *m, const char *layer,
                                         const char *part)
 {
-    char scope[96];
-    snprintf(scope, sizeof scope, "%s%s", layer, part);
-    return (struct oracle_inputs){.query_weight = find_score(m, scope, "query_weight"),
-                                  .key_weight = find_score(m, scope, "key_weight"),
-                                  .hidden_bias = find_score(m, scope, "hidden_bias"),
-                                  .hidden_vector = find_score(m, scope, "hidden_vector"),
-                                  .inverse_temperature = find_score(m, scope, "sharpness"),
-                                  .position = find_score(m, scope, "position"),
-                                  .filters = find_score(m, scope, "filters"),
-                                  .feature_weight = find_score(m, scope, "feature_weight"),
-                                  .center_weight = find_score(m, scope, "center_weight"),
-                                  .center_vector = find_score(m, scope, "center_vector")};
+    struct oracle_inputs in = {0};
+    for (int i = 0; i < RAPT_LEARNED_COUNT; i++) {
+        char full[128];
+        snprintf(full, sizeof full, "%s%s.score.%s", layer, part, learned_names[i]);
+        in.learned[i] = find(m, full);
+    }
+    return in;
 }
 
 static struct oracle_layer *find_layers(const struct oracle_model *m, const char *side, int count)
@@ -206,21 +202,16 @@ struct heads {
     const struct oracle_inputs *score;
 };
 
-/* What the pointers of a problem say is there. */
-static const float there;
-
 /* Widths as rapt_config says them, with their defaults. */
-static rapt_learned learned_of(const rapt_config *c, const struct oracle_inputs *in)
+static rapt_learned learned_of(const rapt_config *c)
 {
     int K = c->width / c->heads;
-    rapt_learned l = {.hidden = c->score_hidden > 0 ? c->score_hidden : K,
-                      .positions = c->positions,
-                      .channels = c->location_channels > 0 ? c->location_channels : 4,
-                      .filter_width = c->location_filter_width > 0 ? c->location_filter_width : 7,
-                      .center_hidden = c->center_hidden > 0 ? c->center_hidden : K};
-    if (in->hidden_bias) l.hidden_bias = &there;
-    if (in->inverse_temperature) l.inverse_temperature = &there;
-    return l;
+    return (rapt_learned){.hidden = c->score_hidden > 0 ? c->score_hidden : K,
+                          .positions = c->positions,
+                          .channels = c->location_channels > 0 ? c->location_channels : 4,
+                          .filter_width =
+                              c->location_filter_width > 0 ? c->location_filter_width : 7,
+                          .center_hidden = c->center_hidden > 0 ? c->center_hidden : K};
 }
 
 /* The attention of one sentence, in a batch where those before it are empty: draws depend on its
@@ -247,7 +238,7 @@ static rapt_attention problem_of(const struct side *s, const struct heads *h, in
     a.temperature = h->cross ? c->cross_temperature : c->self_temperature;
     a.mask.causal_alignment = RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT;
     a.mask.causal = s->decoder && !h->cross;
-    a.learned = learned_of(c, h->score);
+    a.learned = learned_of(c);
     a.noiseless = s->drop == NULL;
     if (!s->drop) return a;
     a.dropout = s->drop->attention;

@@ -39,7 +39,7 @@ struct cached_rows rapt__cached_rows(const struct cache *c, const struct cached_
     struct row_cursor buffers = {.base = workspace};
     struct cached_rows x = {.cache = c, .q = q, .projected = {.a = a, .width = c->key_width}};
     x.projected.scale = rapt__score_scale(a->score, a->scale, a->key_width);
-    if (rapt__score_additive(a)) x.projected.vector = a->learned.hidden_vector;
+    if (rapt__score_additive(a)) x.projected.vector = a->learned.array[RAPT_LEARNED_HIDDEN_VECTOR];
     buffers.base += (size_t)rank * rapt__cached_rows_floats(a, longest);
     x.space = rapt__row_space(&buffers, &bounds);
     return x;

@@ -28,8 +28,10 @@ struct row_head rapt__row_head(const struct projected *c, const struct sequence 
     if (c->vector) head.vector = c->vector + (ptrdiff_t)h * c->width;
     if (rapt__score_recurrent(a)) {
         head.channels = l->channels, head.filter_width = l->filter_width;
-        head.filters = l->filters + (ptrdiff_t)h * l->channels * l->filter_width;
-        head.feature_weight = l->feature_weight + (ptrdiff_t)h * c->width * l->channels;
+        head.filters =
+            l->array[RAPT_LEARNED_FILTERS] + (ptrdiff_t)h * l->channels * l->filter_width;
+        head.feature_weight =
+            l->array[RAPT_LEARNED_FEATURE_WEIGHT] + (ptrdiff_t)h * c->width * l->channels;
     }
     return head;
 }

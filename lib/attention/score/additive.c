@@ -9,10 +9,10 @@ struct projection rapt__additive_queries(const rapt_attention *a, const rapt_gra
     return (struct projection){.heads = a->heads,
                                .in = rapt__query_width(a),
                                .out = a->learned.hidden,
-                               .weight = a->learned.query_weight,
-                               .bias = a->learned.hidden_bias,
-                               .dweight = d ? d->query_weight : NULL,
-                               .dbias = d ? d->hidden_bias : NULL};
+                               .weight = a->learned.array[RAPT_LEARNED_QUERY_WEIGHT],
+                               .bias = a->learned.array[RAPT_LEARNED_HIDDEN_BIAS],
+                               .dweight = d ? d->learned[RAPT_LEARNED_QUERY_WEIGHT] : NULL,
+                               .dbias = d ? d->learned[RAPT_LEARNED_HIDDEN_BIAS] : NULL};
 }
 
 struct projection rapt__additive_keys(const rapt_attention *a, const rapt_gradients *d)
@@ -20,6 +20,6 @@ struct projection rapt__additive_keys(const rapt_attention *a, const rapt_gradie
     return (struct projection){.heads = rapt__key_heads_of(a),
                                .in = a->key_width,
                                .out = a->learned.hidden,
-                               .weight = a->learned.key_weight,
-                               .dweight = d ? d->key_weight : NULL};
+                               .weight = a->learned.array[RAPT_LEARNED_KEY_WEIGHT],
+                               .dweight = d ? d->learned[RAPT_LEARNED_KEY_WEIGHT] : NULL};
 }

@@ -30,7 +30,9 @@ static bool zero(const float *x, int n)
 
 static double inverse_temperature(const rapt_attention *a, int head)
 {
-    return a->learned.inverse_temperature ? (double)a->learned.inverse_temperature[head] : 1;
+    return a->learned.array[RAPT_LEARNED_INVERSE_TEMPERATURE]
+               ? (double)a->learned.array[RAPT_LEARNED_INVERSE_TEMPERATURE][head]
+               : 1;
 }
 
 static void rows(int width, double beta, const struct score_block *b)
@@ -103,13 +105,14 @@ static double along_rows(const struct score_rows *r, const struct sequence *b, i
 void rapt__cosine_inverse_temperature(struct team *team, const struct score_rows *r,
                                       const rapt_gradients *d)
 {
-    for (int h; d->inverse_temperature && (h = rapt__team_take(team)) < r->a->heads;) {
+    for (int h; d->learned[RAPT_LEARNED_INVERSE_TEMPERATURE] &&
+                (h = rapt__team_take(team)) < r->a->heads;) {
         double sum = 0;
         for (int i = 0; i < r->a->batch; i++) {
             struct sequence b = rapt__sequence(r->a, i);
             sum += along_rows(r, &b, h);
         }
-        d->inverse_temperature[h] += (float)sum;
+        d->learned[RAPT_LEARNED_INVERSE_TEMPERATURE][h] += (float)sum;
     }
     rapt__team_barrier(team);
 }

@@ -7,6 +7,6 @@ struct projection rapt__general_queries(const rapt_attention *a, const rapt_grad
     return (struct projection){.heads = a->heads,
                                .in = rapt__query_width(a),
                                .out = a->key_width,
-                               .weight = a->learned.query_weight,
-                               .dweight = d ? d->query_weight : NULL};
+                               .weight = a->learned.array[RAPT_LEARNED_QUERY_WEIGHT],
+                               .dweight = d ? d->learned[RAPT_LEARNED_QUERY_WEIGHT] : NULL};
 }

@@ -45,8 +45,8 @@ struct projection rapt__locality_weights(const rapt_attention *a, const rapt_gra
     return (struct projection){.heads = a->heads,
                                .in = rapt__query_width(a),
                                .out = a->learned.center_hidden,
-                               .weight = a->learned.center_weight,
-                               .dweight = d ? d->center_weight : NULL};
+                               .weight = a->learned.array[RAPT_LEARNED_CENTER_WEIGHT],
+                               .dweight = d ? d->learned[RAPT_LEARNED_CENTER_WEIGHT] : NULL};
 }
 
 static double sigmoid(double x)
@@ -73,7 +73,7 @@ static struct rows rows_of(const rapt_attention *a, const struct sequence *b, co
                          .keys = b->existing,
                          .position = positions ? positions[b->index] + first
                                                : rapt__query_position(a, b, first),
-                         .vector = a->learned.center_vector + (size_t)h * width,
+                         .vector = a->learned.array[RAPT_LEARNED_CENTER_VECTOR] + (size_t)h * width,
                          .hidden = hidden + row * width,
                          .centers = centers + row};
 }
@@ -147,10 +147,10 @@ void rapt__locality_backward(struct team *team, const rapt_attention *a, float *
     const struct score_choice all = {-1, -1};
     int width = a->learned.center_hidden, rows = rapt__query_rows(a);
     for_rows(team, a, NULL, all, centers_back, hidden, dcentres);
-    for (int h; d->center_vector && (h = rapt__team_take(team)) < a->heads;) {
+    for (int h; d->learned[RAPT_LEARNED_CENTER_VECTOR] && (h = rapt__team_take(team)) < a->heads;) {
         size_t first = (size_t)h * (size_t)rows;
         rapt__kernels()->gemv(dcentres + first, rows, hidden + first * (size_t)width, width, width,
-                              d->center_vector + (size_t)h * (size_t)width);
+                              d->learned[RAPT_LEARNED_CENTER_VECTOR] + (size_t)h * (size_t)width);
     }
     rapt__team_barrier(team);
     for_rows(team, a, NULL, all, hidden_back, hidden, dcentres);

@@ -49,6 +49,17 @@ struct score {
 };
 const struct score *rapt__score(rapt_score score);
 
+/* ---- learned.c ---- */
+/* Whether a problem reads array i, has not given it, and cannot do without. */
+bool rapt__learned_missing(const rapt_attention *a, int i);
+enum learned_gradient { /* what the gradient of an array is made of */
+                        LEARNED_FROM_QUERIES,
+                        LEARNED_FROM_KEYS,
+                        LEARNED_FROM_CENTERS,
+                        LEARNED_FROM_SCORES
+};
+bool rapt__learned_wanted(const rapt_gradients *d, enum learned_gradient from);
+
 /* ---- dispatch.c ---- */
 bool rapt__flash_supports_problem(
     const rapt_attention *a); /* rapt__flash_supports, asked beforehand */

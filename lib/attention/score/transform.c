@@ -76,7 +76,8 @@ static struct projected projected_of(const rapt_attention *a, const float *q, co
                           .k_stride = a->k,
                           .width = s->width(a),
                           .scale = rapt__score_scale(a->score, a->scale, a->key_width),
-                          .vector = s->additive ? a->learned.hidden_vector : NULL};
+                          .vector =
+                              s->additive ? a->learned.array[RAPT_LEARNED_HIDDEN_VECTOR] : NULL};
     if (rapt__relative_wanted(a)) {
         bool left = a->mask.causal_alignment == RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT;
         c.relative_row = a->queries + a->keys;
@@ -175,9 +176,9 @@ struct projected_gradients rapt__transform_backward(struct team *team, struct tr
     const rapt_attention *a = p->a;
     size_t H = (size_t)a->heads, T = (size_t)rapt__query_rows(a), W = (size_t)p->projected.width;
     size_t G = (size_t)rapt__key_heads_of(a), S = (size_t)rapt__key_rows(a);
-    bool queries = d->q || d->query_weight || d->hidden_bias || d->inverse_temperature;
-    bool keys = (d->k && !p->score->keyless) || d->key_weight || d->position;
-    bool centers = d->q || d->center_weight || d->center_vector;
+    bool queries = d->q || rapt__learned_wanted(d, LEARNED_FROM_QUERIES);
+    bool keys = (d->k && !p->score->keyless) || rapt__learned_wanted(d, LEARNED_FROM_KEYS);
+    bool centers = d->q || rapt__learned_wanted(d, LEARNED_FROM_CENTERS);
     p->d = d;
     p->dqueries = zeroed(team, queries, p->dqueries, H * T, W);
     p->dkeys = zeroed(team, keys, p->dkeys, G * S, W);
@@ -187,15 +188,16 @@ struct projected_gradients rapt__transform_backward(struct team *team, struct tr
     bool aware = rapt__score_recurrent(a);
     bool any = p->dqueries || p->dkeys || p->drelative || p->dcentres;
     if (any) rapt__team_barrier(team);
-    return (struct projected_gradients){.q = p->queries.y ? p->dqueries : d->q,
-                                        .k = p->keys.y ? p->dkeys : d->k,
-                                        .v = d->v,
-                                        .bias = d->bias,
-                                        .vector = p->score->additive ? d->hidden_vector : NULL,
-                                        .relative = p->drelative,
-                                        .centers = p->dcentres,
-                                        .filters = aware ? d->filters : NULL,
-                                        .feature_weight = aware ? d->feature_weight : NULL};
+    return (struct projected_gradients){
+        .q = p->queries.y ? p->dqueries : d->q,
+        .k = p->keys.y ? p->dkeys : d->k,
+        .v = d->v,
+        .bias = d->bias,
+        .vector = p->score->additive ? d->learned[RAPT_LEARNED_HIDDEN_VECTOR] : NULL,
+        .relative = p->drelative,
+        .centers = p->dcentres,
+        .filters = aware ? d->learned[RAPT_LEARNED_FILTERS] : NULL,
+        .feature_weight = aware ? d->learned[RAPT_LEARNED_FEATURE_WEIGHT] : NULL};
 }
 
 /* r.y: the gradient of what the side became; dx: the caller's. */

@@ -1,0 +1,64 @@
+/* learned.c - the list of what scores and localities learn (rapt/learned.def) as a table: which
+   arrays a problem reads, which of them must be there, and their shapes. */
+#include "attention/score/score.h"
+
+#define BY(kind) (1u << (kind))
+static const struct {
+    const char *name, *old_name;
+    unsigned scores, localities;
+    bool optional;
+    enum learned_gradient gradient;
+} table[RAPT_LEARNED_COUNT] = {
+#define RAPT_LEARNED(enumerator, name, old_name, scores, localities, optional, gradient, rows,     \
+                     columns, initial)                                                             \
+    [enumerator] = {name, old_name, scores, localities, optional, LEARNED_FROM_##gradient},
+#include <rapt/learned.def>
+#undef RAPT_LEARNED
+};
+
+_Static_assert((int)RAPT_LEARNED_COUNT <= (int)RAPT_LEARNED_CAPACITY,
+               "the public structs have no more");
+
+const char *rapt_learned_name(rapt_learned_array array)
+{
+    return (unsigned)array < RAPT_LEARNED_COUNT ? table[array].name : NULL;
+}
+
+const char *rapt__learned_old_name(int i)
+{
+    return table[i].old_name;
+}
+
+bool rapt__learned_read(const rapt_attention *a, int i)
+{
+    return (table[i].scores & BY(a->score)) || (table[i].localities & BY(a->locality));
+}
+
+bool rapt__learned_missing(const rapt_attention *a, int i)
+{
+    return rapt__learned_read(a, i) && !table[i].optional && !a->learned.array[i];
+}
+
+bool rapt__learned_wanted(const rapt_gradients *d, enum learned_gradient from)
+{
+    for (int i = 0; i < RAPT_LEARNED_COUNT; i++)
+        if (table[i].gradient == from && d->learned[i]) return true;
+    return false;
+}
+
+struct learned_shape rapt__learned_shape(const rapt_attention *a, int i)
+{
+    const rapt_learned *l = &a->learned;
+    const int64_t H = a->heads, G = rapt__key_heads_of(a), Q = rapt__query_width(a),
+                  K = a->key_width, W = rapt__score(a->score)->width(a), hidden = l->hidden,
+                  positions = l->positions, channels = l->channels, filter_width = l->filter_width,
+                  center_hidden = l->center_hidden;
+    const struct learned_shape shapes[] = {
+#define RAPT_LEARNED(enumerator, name, old_name, scores, localities, optional, gradient, rows,     \
+                     columns, initial)                                                             \
+    [enumerator] = {rows, columns},
+#include <rapt/learned.def>
+#undef RAPT_LEARNED
+    };
+    return shapes[i];
+}
