@@ -7,9 +7,9 @@
 #ifndef RAPT_TESTS_JUDGE_H
 #define RAPT_TESTS_JUDGE_H
 
+#include "roundings.h"
 #include "trial.h"
-
-static const double ROUNDING = 0x1p-23;
+#include <float.h>
 
 struct input { /* an array of the problem, the same in double, and its gradient */
     const char *name;
@@ -86,6 +86,17 @@ static inline void judge_choices(const struct judge *j)
                      j->r.behind[i]);
 }
 
+/* Weights of one query, [keys]; at: its number among all queries. */
+static inline void judge_weight_row(const struct judge *j, size_t at, int keys, const float *got)
+{
+    const double *wanted = j->r.weights + at * (size_t)j->trial->a.keys;
+    for (int s = 0; s < keys; s++)
+        if (!within_roundings((double)got[s], wanted[s], 8 + 4 * j->r.size[at],
+                              fmax(wanted[s], FLT_MIN)))
+            fail_msg("%s: weight %d of query %zu is %.9g, not %.9g", j->text, s, at, (double)got[s],
+                     wanted[s]);
+}
+
 /* One head's weights, all rows at once and once more from the middle. */
 static inline void judge_weights_of(const struct judge *j, int b, int h, size_t at, void *workspace)
 {
@@ -96,16 +107,8 @@ static inline void judge_weights_of(const struct judge *j, int b, int h, size_t 
         assert_int_equal(rapt_attention_weights(&x->a, x->q, x->k, x->lse, b, h, first,
                                                 rows - first, got, workspace),
                          RAPT_OK);
-        for (int t = first; t < rows; t++) {
-            const float *row = got + (t - first) * keys;
-            double allowed = ROUNDING * (8 + 4 * j->r.size[at + (size_t)t]);
-            for (int s = 0; s < keys; s++) {
-                double wanted = j->r.weights[(at + (size_t)t) * (size_t)x->a.keys + (size_t)s];
-                if (!(fabs((double)row[s] - wanted) <= allowed * fmax(wanted, 1e-3)))
-                    fail_msg("%s: weight %d of row %d, head %d, sequence %d is %.9g, not %.9g",
-                             j->text, s, t, h, b, (double)row[s], wanted);
-            }
-        }
+        for (int t = first; t < rows; t++)
+            judge_weight_row(j, at + (size_t)t, keys, got + (t - first) * keys);
         free(got);
     }
 }

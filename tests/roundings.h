@@ -1,0 +1,18 @@
+/* roundings.h - the unit of every tolerance: an error is allowed as so many roundings of what is
+   added up, never as a number that was large enough once. */
+#ifndef RAPT_TESTS_ROUNDINGS_H
+#define RAPT_TESTS_ROUNDINGS_H
+
+#include <math.h>
+#include <stdbool.h>
+
+static const double ROUNDING = 0x1p-23; /* of 1: the distance of floats from there on */
+
+/* Equal (infinities too), or so many roundings of `size` apart: size is the greatest magnitude that
+   was rounded on the way. NaN equals nothing. */
+static inline bool within_roundings(double got, double wanted, double roundings, double size)
+{
+    return got == wanted || fabs(got - wanted) <= ROUNDING * roundings * size;
+}
+
+#endif
