@@ -5,6 +5,7 @@
 #define RAPT_TESTS_OP_HELPERS_H
 
 #include "op/op.h"
+#include "roundings.h"
 #include "skips.h"
 
 #include <math.h>
@@ -108,17 +109,20 @@ static inline void assert_padding(const float *panels, int out, int in)
 
 /* ---- judges ---- */
 
-static inline void assert_near(double got, double wanted, double tolerance)
+static inline void assert_near(double got, double wanted, double roundings)
 {
-    if (fabs(got - wanted) <= tolerance * (1 + fabs(wanted))) return;
-    fail_msg("got %.9g, wanted %.9g", got, wanted);
+    if (within_roundings(got, wanted, roundings, 1 + fabs(wanted))) return;
+    fail_msg("got %.9g, wanted %.9g +- %g roundings", got, wanted, roundings);
 }
 
 static inline void assert_all_near(const float *got, const double *wanted, size_t n,
-                                   double tolerance)
+                                   double roundings)
 {
-    for (size_t i = 0; i < n; i++) assert_near((double)got[i], wanted[i], tolerance);
+    for (size_t i = 0; i < n; i++) assert_near((double)got[i], wanted[i], roundings);
 }
+
+/* Roundings in a sum of so many products between -1 and 1, in any order. */
+#define OF_A_SUM(terms) (4 + 0.25 * (terms))
 
 /* A definition of one number, as a function of what lies in the argument. */
 typedef double definition(const void *argument);
@@ -137,11 +141,11 @@ static inline double slope(definition *f, const void *argument, double *x)
 
 /* Compares up to `most` of n gradients, spread over all of them, with slopes of f by x. */
 static inline void assert_slopes(definition *f, const void *argument, double *x,
-                                 const float *gradient, size_t n, size_t max, double tolerance)
+                                 const float *gradient, size_t n, size_t max, double roundings)
 {
     size_t step = n > max ? n / max : 1;
     for (size_t i = 0; i < n; i += step)
-        assert_near((double)gradient[i], slope(f, argument, &x[i]), tolerance);
+        assert_near((double)gradient[i], slope(f, argument, &x[i]), roundings);
 }
 
 /* Runs the work with 1, 2, 3 and 7 threads on every instruction set of this machine, each time

@@ -124,7 +124,7 @@ static void forward_is_the_definition(void **state)
             double *y = wanted_forward(&p);
             run_exec(2, run_forward, &p);
             for (int j = 0; j < p.rows * p.out; j++)
-                assert_near((double)p.y[j / p.out * p.y_row + j % p.out], y[j], 1e-5);
+                assert_near((double)p.y[j / p.out * p.y_row + j % p.out], y[j], OF_A_SUM(p.in));
             assert_gaps(&p, p.y, p.out);
             free(y);
             drop(&p);
@@ -144,8 +144,8 @@ static void activation_is_the_definition(void **state)
             for (int j = 0; j < p.rows * p.out; j++) {
                 ptrdiff_t at = j / p.out * p.y_row + j % p.out;
                 double out = (double)(in_place ? p.y[at] : p.activated[at]);
-                assert_near(out, oracle_activation(kind, y[j]), 1e-5);
-                if (!in_place) assert_near((double)p.y[at], y[j], 1e-5);
+                assert_near(out, oracle_activation(kind, y[j]), OF_A_SUM(p.in));
+                if (!in_place) assert_near((double)p.y[at], y[j], OF_A_SUM(p.in));
             }
             assert_gaps(&p, in_place ? p.y : p.activated, p.out);
             free(y);
@@ -173,7 +173,7 @@ static void judge_input(const struct judged *j, const struct problem *p, const f
         for (int i = 0; i<p->in; i += p->in> 20 ? 11 : 1) {
             double wanted = slope(weighed, j, &j->x[r * p->in + i]);
             if (p->add) wanted += (double)dx_before[r * p->x_row + i];
-            assert_near((double)p->dx[r * p->x_row + i], wanted, 2e-5);
+            assert_near((double)p->dx[r * p->x_row + i], wanted, OF_A_SUM(p->out));
         }
 }
 
@@ -182,7 +182,7 @@ static void judge_weight(const struct judged *j, const struct problem *p)
     for (int o = 0; o<p->out; o += p->out> 20 ? 9 : 1)
         for (int i = 0; i<p->in; i += p->in> 20 ? 11 : 1)
             assert_near((double)p->dweight[panel_index(p->in, o, i)],
-                        slope(weighed, j, &j->w[o * p->in + i]), 2e-5);
+                        slope(weighed, j, &j->w[o * p->in + i]), OF_A_SUM(p->rows));
     assert_padding(p->dweight, p->out, p->in);
 }
 
@@ -206,7 +206,7 @@ static void gradients_are_slopes(void **state)
         run_exec(2, run_backward, &p);
         judge_input(&j, &p, before + (p.dx - p.result));
         judge_weight(&j, &p);
-        assert_slopes(weighed, &j, j.b, p.dbias, (size_t)p.out, 20, 2e-5);
+        assert_slopes(weighed, &j, j.b, p.dbias, (size_t)p.out, 20, OF_A_SUM(p.rows));
         assert_gaps(&p, p.dx, p.in);
         free(before);
         free(j.x);
@@ -228,7 +228,7 @@ static void weight_gradients_add_up(void **state)
     run_exec(1, run_backward, &p);
     double *once = doubles(p.dweight, n);
     run_exec(1, run_backward, &p);
-    for (size_t i = 0; i < n; i++) assert_near((double)p.dweight[i], 2 * once[i], 1e-5);
+    for (size_t i = 0; i < n; i++) assert_near((double)p.dweight[i], 2 * once[i], 4);
     free(once);
     drop(&p);
 }

@@ -87,10 +87,10 @@ static void forward_is_the_definition(void **state)
         double *bias = doubles(p.bias, (size_t)p.width), *out = doubles(NULL, n);
         for (size_t j = 0; p.with_y && j < n; j++) {
             x[j] += (double)p.y[j];
-            assert_near((double)p.sum[j], x[j], 1e-6);
+            assert_near((double)p.sum[j], x[j], 1);
         }
         oracle_norm(p.rows, p.width, x, gain, bias, (double)EPSILON, out);
-        assert_all_near(p.out, out, n, 1e-5);
+        assert_all_near(p.out, out, n, 4);
         free(x);
         free(gain);
         free(bias);
@@ -112,7 +112,7 @@ static void residual_is_dropped(void **state)
     for (size_t i = 0; i < n; i++) {
         double x = (double)p.x[i], y = (double)p.y[i], sum = (double)p.sum[i];
         dropped += p.sum[i] == p.x[i];
-        assert_true(p.sum[i] == p.x[i] || fabs(sum - (x + 2 * y)) < 1e-5);
+        assert_true(p.sum[i] == p.x[i] || within_roundings(sum, x + 2 * y, 4, 1));
         assert_true(p.out[i] == 0);
     }
     assert_true(fabs((double)dropped - 0.5 * (double)n) < 4 * sqrt(0.25 * (double)n));
@@ -165,10 +165,10 @@ static void check_gradients(struct problem *p)
                        doubles(NULL, n)};
     for (size_t i = 0; i<n; i += n> 100 ? n / 100 : 1) {
         double from = p->with_from ? (double)p->from[i] : 0;
-        assert_near((double)p->dx[i], from + slope(weighed, &j, &j.x[i]), 1e-4);
+        assert_near((double)p->dx[i], from + slope(weighed, &j, &j.x[i]), 4);
     }
-    assert_slopes(weighed, &j, j.gain, p->dgain, w, 8, 1e-4);
-    assert_slopes(weighed, &j, j.bias, p->dbias, w, 8, 1e-4);
+    assert_slopes(weighed, &j, j.gain, p->dgain, w, 8, 12);
+    assert_slopes(weighed, &j, j.bias, p->dbias, w, 8, 12);
     free(j.x);
     free(j.gain);
     free(j.bias);
