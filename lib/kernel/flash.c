@@ -12,21 +12,28 @@
    such panels are weighed row by row. */
 #include "kernel/flash.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
 enum { BLOCK_PANELS = ATTEND_BLOCK / LANES };
 
-static const float LOG2_E = 0x1.715476p0f;
+_Static_assert((int)VF_ROWS <= (int)LANES,
+               "maxima, lanes and bits of a tile's rows fill one vector");
+_Static_assert((ATTEND_ROWS + VF_ROWS - 1) / VF_ROWS * VF_ROWS <= ATTEND_SLOTS,
+               "each tile of a call has a slot of VF_ROWS rows");
+_Static_assert((int)VF_ROWS <= (int)ATTEND_ROWS, "callers take whole tiles");
+_Static_assert(LANES == 16, "struct seen keeps a bit for each key of a panel in 16 bits");
+_Static_assert(ATTEND_BLOCK % (4 * LANES) == 0, "dropout factors come by 64 keys");
 
-static int lesser(int a, int b)
-{
-    return a < b ? a : b;
-}
-static int greater(int a, int b)
-{
-    return a > b ? a : b;
-}
+#ifdef NDEBUG
+enum { GUARDED = 0 };
+#else
+enum { GUARDED = 1 };
+#endif
+static const float GUARD = -0x1.5a5a5ap99f; /* no sum, no query */
+
+static const float LOG2_E = 0x1.715476p0f;
 
 /* ---- register tiles with constant strides, over the sums of gemm.c ---- */
 
@@ -64,7 +71,7 @@ static void pack_slot(const float *const x[VF_ROWS], int rows, int depth, float 
 {
     for (int k = 0; k < depth; k += LANES) {
         vf block[LANES];
-        int n = lesser(depth - k, LANES);
+        int n = rapt__min(depth - k, LANES);
         for (int r = 0; r < LANES; r++) block[r] = vf_zero();
         for (int r = 0; r < rows; r++)
             block[r] = vf_mul(vf_load_partial(x[r] + k, (size_t)n, 0), vf_splat(sign));
@@ -85,11 +92,11 @@ static struct visible_range visible_range_of(const struct attend_row *row, int r
     struct visible_range s = {INT32_MAX, 0, 0, INT32_MAX};
     for (int r = 0; r < rows; r++) {
         if (row[r].low < row[r].high) {
-            s.first = lesser(s.first, row[r].low);
-            s.last = greater(s.last, row[r].high);
+            s.first = rapt__min(s.first, row[r].low);
+            s.last = rapt__max(s.last, row[r].high);
         }
-        s.all_first = greater(s.all_first, row[r].low);
-        s.all_last = lesser(s.all_last, row[r].high);
+        s.all_first = rapt__max(s.all_first, row[r].low);
+        s.all_last = rapt__min(s.all_last, row[r].high);
     }
     return s;
 }
@@ -109,7 +116,8 @@ static vf opened(const uint8_t *allowed, int n)
 static vf look(const struct attend_row *row, int key, float scale, vf s, unsigned *seen)
 {
     vf lanes = vf_load(lane_numbers), min = vf_splat(-INFINITY), open = vf_splat(1);
-    int n = greater(0, lesser(row->high - key, LANES)), before = greater(-1, row->low - key - 1);
+    int n = rapt__max(0, rapt__min(row->high - key, LANES)),
+        before = rapt__max(-1, row->low - key - 1);
     vm see = vm_and(vf_less(lanes, vf_splat((float)n)), vf_less(vf_splat((float)before), lanes));
     if (row->allowed && n > 0) open = opened(row->allowed + key, n);
     if (row->bias && n > 0) {
@@ -253,6 +261,7 @@ struct attend_tile { /* some rows of an attend */
     struct visible_range visible;
     struct running state;
     const float *q; /* [key width][VF_ROWS] */
+    float *part;    /* [rows][width] */
     /* of the block of keys at hand: */
     int key, keys, panels; /* what is seen of it; keys 0: nothing */
     float *scores;         /* [rows][ATTEND_BLOCK], then weights */
@@ -279,11 +288,11 @@ static void accumulate_non_finite(const struct attend_tile *t, const float *valu
                                   const unsigned char *non_finite)
 {
     int width = t->state.width, size = t->rows * width;
-    float *part = t->a->workspace + ATTEND_ROWS * (LANES + 1 + width);
+    float *part = t->part;
     const float *weights = t->scores;
     memset(part, 0, (size_t)size * sizeof *part);
     for (int p = 0, n; p < t->panels; p++, values += n * width, weights += LANES) {
-        n = lesser(t->keys - p * LANES, LANES);
+        n = rapt__min(t->keys - p * LANES, LANES);
         if (non_finite[p])
             accumulate_seen(t->rows, &t->seen, p, weights, values, n, width, part);
         else
@@ -302,8 +311,8 @@ static void score_block(struct attend_tile *t, int block, float *lanes)
 {
     const struct attend *a = t->a;
     const struct attend_keys *from = a->keys;
-    t->key = greater(block, t->visible.first / LANES * LANES);
-    t->keys = greater(0, lesser(block + ATTEND_BLOCK, t->visible.last) - t->key);
+    t->key = rapt__max(block, t->visible.first / LANES * LANES);
+    t->keys = rapt__max(0, rapt__min(block + ATTEND_BLOCK, t->visible.last) - t->key);
     t->panels = (t->keys + LANES - 1) / LANES;
     if (t->keys == 0) return;
     float size = a->scale < 0 ? -a->scale : a->scale;
@@ -357,7 +366,7 @@ static void finish_tile(const struct attend_tile *t)
         for (int n = 0; n < columns; n += LANES) {
             vf o = vf_load(s->o + r * s->width + n);
             o = fully_masked ? vf_zero() : vf_add(vf_div(o, by), vf_zero());
-            vf_store_n(row->out + n, o, lesser(columns - n, LANES));
+            vf_store_n(row->out + n, o, rapt__min(columns - n, LANES));
         }
     }
 }
@@ -367,9 +376,9 @@ static void make_tile(const struct attend *a, int i, int row, int end, float *sc
                       struct attend_tile *t)
 {
     int depth = a->keys->key_width, width = rapt__padded(a->keys->value_width);
-    float *sums = a->workspace, *o = sums + ATTEND_ROWS * LANES, *max = o + ATTEND_ROWS * width;
-    float *q = max + ATTEND_ROWS + VF_ROWS * width + slot_of(i, depth),
-          sign = a->scale < 0 ? -1.f : 1.f;
+    const struct attend_layout at = rapt__attend_layout(depth, a->keys->value_width);
+    float *sums = a->workspace + at.sums, *max = a->workspace + at.max, *o = a->workspace + at.out;
+    float *q = a->workspace + at.q + slot_of(i, depth), sign = a->scale < 0 ? -1.f : 1.f;
     int rows = end - row;
     t->a = a;
     t->row = a->row + row;
@@ -377,6 +386,7 @@ static void make_tile(const struct attend *a, int i, int row, int end, float *sc
     t->visible = visible_range_of(t->row, rows);
     t->state = (struct running){max + row, sums + row * LANES, o + row * width, width};
     t->q = q;
+    t->part = a->workspace + at.part;
     t->scores = scores + row * ATTEND_BLOCK;
     const float *x[VF_ROWS];
     for (int r = 0; r < rows; r++) {
@@ -388,12 +398,25 @@ static void make_tile(const struct attend *a, int i, int row, int end, float *sc
     memset(t->state.o, 0, (size_t)(rows * width) * sizeof(float));
 }
 
+/* Writes a pattern into the guards of the workspace, or checks that it is still there. */
+static void guard(const struct attend *a, bool check)
+{
+    const struct attend_layout l = rapt__attend_layout(a->keys->key_width, a->keys->value_width);
+    const size_t ends[] = {l.max, l.out, l.part, l.q, l.size};
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        for (size_t n = ends[i] - LANES; n < ends[i]; n++) {
+            if (!check) a->workspace[n] = GUARD;
+            assert(a->workspace[n] == GUARD);
+        }
+}
+
 static void attend(const struct attend *a)
 {
     struct attend_tile tile[ATTEND_SLOTS / VF_ROWS];
     _Alignas(64) float scores[ATTEND_ROWS * ATTEND_BLOCK], lanes[LANES * LANES] = {0};
     int tiles = tiles_of(a->rows);
     struct visible_range visible = visible_range_of(a->row, a->rows);
+    if (GUARDED) guard(a, false);
     for (int i = 0; i < tiles; i++)
         make_tile(a, i, tile_begin(a->rows, i), tile_begin(a->rows, i + 1), scores, tile + i);
     for (int key = visible.first / ATTEND_BLOCK * ATTEND_BLOCK; key < visible.last;
@@ -403,4 +426,5 @@ static void attend(const struct attend *a)
         for (int i = 0; i < tiles; i++) accumulate_block(tile + i);
     }
     for (int i = 0; i < tiles; i++) finish_tile(tile + i);
+    if (GUARDED) guard(a, true);
 }

@@ -10,14 +10,14 @@
 
 enum {
     ATTEND_BLOCK = 128, /* keys between two corrections of the running maximum */
-    ATTEND_ROWS = 56,   /* most rows of one call, */
+    ATTEND_ROWS = 56,   /* queries of one call, at most, */
     ATTEND_SLOTS = 72   /*   and rows of the slots that they are packed into */
 };
 
 /* Width of a row that is filled up to whole vectors. */
 static inline int rapt__padded(int width)
 {
-    return (width + LANES - 1) / LANES * LANES;
+    return rapt__round_up(width, LANES);
 }
 
 /* One query. Bits of its results depend on nothing but this and the keys it sees. */
@@ -48,10 +48,31 @@ struct attend {
     float *workspace; /* rapt__attend_workspace floats */
 };
 
+/* The workspace of attend, in floats: where its arrays begin. Between them lie guards of LANES
+   floats, which builds without NDEBUG check. */
+struct attend_layout {
+    size_t sums; /* [ATTEND_ROWS][16] sums of exponentials, lane by lane */
+    size_t max;  /* [ATTEND_ROWS] the greatest scores so far */
+    size_t out;  /* [ATTEND_ROWS][padded value_width] weighted sums of values */
+    size_t part; /* [LANES][padded value_width] the same, of one block and tile */
+    size_t q;    /* [ATTEND_SLOTS * key_width] queries in slots */
+    size_t size; /* of all */
+};
+
+static inline struct attend_layout rapt__attend_layout(int key_width, int value_width)
+{
+    size_t kw = (size_t)key_width, vw = (size_t)rapt__padded(value_width);
+    struct attend_layout l = {.max = (ATTEND_ROWS + 1) * LANES};
+    l.out = l.max + (ATTEND_ROWS + LANES - 1) / LANES * LANES + LANES;
+    l.part = l.out + ATTEND_ROWS * vw + LANES;
+    l.q = l.part + LANES * vw + LANES;
+    l.size = l.q + rapt__round_up_size(ATTEND_SLOTS * kw, LANES) + LANES;
+    return l;
+}
+
 static inline size_t rapt__attend_workspace(int key_width, int value_width)
 {
-    return (size_t)ATTEND_SLOTS * (size_t)key_width + (size_t)ATTEND_ROWS * (LANES + 1) +
-           (size_t)(ATTEND_ROWS + LANES) * (size_t)rapt__padded(value_width);
+    return rapt__attend_layout(key_width, value_width).size;
 }
 
 /* Backward, a block of queries against a block of keys at a time:

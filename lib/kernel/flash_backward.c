@@ -14,8 +14,8 @@ static struct span span_of(const struct attend_block *b, int tile)
 {
     int row = tile_begin(b->rows, tile), rows = tile_begin(b->rows, tile + 1) - row;
     struct span s = {tile, row, rows, visible_range_of(b->row + row, rows), 0, 0, 0};
-    s.key = greater(b->key, s.visible.first / LANES * LANES);
-    s.keys = greater(0, lesser(b->key + b->keys, s.visible.last) - s.key);
+    s.key = rapt__max(b->key, s.visible.first / LANES * LANES);
+    s.keys = rapt__max(0, rapt__min(b->key + b->keys, s.visible.last) - s.key);
     s.panels = (s.keys + LANES - 1) / LANES;
     return s;
 }
@@ -65,7 +65,7 @@ static void attend_weights(const struct attend_block *b, const struct attend_wei
 /* dbias[key ...] += ds, as far as keys exist. */
 static void add_bias(float *dbias, int keys, vf ds)
 {
-    int n = lesser(keys, LANES);
+    int n = rapt__min(keys, LANES);
     vf_store_n(dbias, vf_add(vf_load_n(dbias, n, 0), ds), n);
 }
 

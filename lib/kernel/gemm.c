@@ -6,12 +6,16 @@
    matrix multiplication"; here b is packed once for all and a is read where it lies. */
 #include <string.h>
 
+enum { MAX_PANELS = 4 * VF_PANELS }; /* of the widest tile, which has few rows */
+
+_Static_assert(VF_ROWS <= 14, "kernel/tile_rows.def lists the heights below 14");
+
 /* The most panels of a tile with that many rows: its sums, a vector of each panel and one of a fit
    into the registers, as those of the largest tile do. */
 static inline __attribute__((always_inline)) int tile_panels(int rows)
 {
-    int panels = (VF_ROWS + 1) * VF_PANELS / (rows + 1), max = VF_PANELS * 4;
-    return panels < max ? panels : max;
+    int panels = (VF_ROWS + 1) * VF_PANELS / (rows + 1);
+    return panels < MAX_PANELS ? panels : MAX_PANELS;
 }
 
 struct tile { /* where one register tile reads and writes */
@@ -32,7 +36,7 @@ tile_sums(int rows, int panels, const struct gemm_block *g, const struct tile *t
     const float *a = t->a, *b = t->b, *ahead = t->ahead;
     ptrdiff_t a_row = g->a_row, a_step = g->a_step, b_panel = g->b_panel, b_step = g->b_step;
     for (int k = g->depth; k > 0; k--) {
-        vf column[8];
+        vf column[MAX_PANELS];
         __builtin_prefetch(ahead, 0, 2);
         ahead += b_step;
         UNROLL

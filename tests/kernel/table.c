@@ -142,7 +142,7 @@ static void names(void **state)
     for (int isa = 0; (k = kernels_at(&isa)) != NULL;) {
         assert_int_equal(k->isa, isa - 1);
         assert_string_equal(k->name, rapt_isa_name(k->isa));
-        assert_in_range(k->tile_rows, 1, 32);
+        assert_in_range(k->tile_rows, 1, LANES);
     }
 }
 
