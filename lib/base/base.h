@@ -1,7 +1,9 @@
-/* base.h - the door of the ground floor: messages, memory, random numbers, processor, team. */
+/* base.h - interface of the lowest layer: messages, memory, sorting, UTF-8, random numbers,
+   processor, thread team. It knows no mathematics. */
 #ifndef RAPT_LIB_BASE_H
 #define RAPT_LIB_BASE_H
 
+#include "base/heap.h"
 #include "base/util.h"
 #include <rapt/base.h>
 #include <stdbool.h>
@@ -42,10 +44,27 @@ void rapt__memory_streamed(void *memory, size_t bytes);
 bool rapt__times(size_t a, size_t b, size_t *product);
 bool rapt__plus(size_t a, size_t b, size_t *sum);
 
-/* ---- sort.c: in place, no memory, n log n for every input; equal items end up in any order ----
- */
-typedef int rapt__order(const void *context, const void *a, const void *b); /* < 0: a before b */
+/* Growable arrays: a copy of `array`, which had *capacity items of `size` bytes, with twice the
+   capacity (8 at first); the old memory is freed. NULL if there is none: the old array stays. */
+void *rapt__grown(const rapt_allocator *allocator, void *array, size_t *capacity, size_t size);
+
+/* ---- sort.c: in place, no memory, n log n for every input; not stable ---- */
 void rapt__sort(void *items, size_t count, size_t size, rapt__order *order, const void *context);
+
+/* ---- hash.c: FNV-1a, 32 bits ---- */
+uint32_t rapt__hash(const void *bytes, size_t size);
+
+/* ---- utf8.c ---- */
+/* The code point at the front of bytes[size]: its length, and its value in *code. 0: what stands
+   there is not valid UTF-8. */
+size_t rapt__utf8_decode(const void *bytes, size_t size, uint32_t *code);
+/* Writes a code point, at most 4 bytes, and returns their number. */
+size_t rapt__utf8_encode(uint32_t code, void *bytes);
+/* Whether a byte is within a character, not its first. */
+static inline bool rapt__utf8_continues(int byte)
+{
+    return (byte & 0xC0) == 0x80;
+}
 
 /* ---- arena.c: one block of memory, handed out in pieces ----
    A layout function walks an arena twice: once with base NULL, which only counts (and hands

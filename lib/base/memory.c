@@ -1,8 +1,10 @@
-/* memory.c - the allocator, and sizes that cannot wrap. */
+/* memory.c - aligned memory from the caller's allocator, growable arrays, products and sums of
+   sizes that cannot overflow. */
 #define _DEFAULT_SOURCE /* madvise */
 #include "base/base.h"
 
 #include <stdlib.h>
+#include <string.h>
 #if defined(__linux__)
 #include <sys/mman.h>
 #endif
@@ -13,7 +15,7 @@ static void *default_alloc(void *user, size_t bytes)
 {
     (void)user;
     if (bytes > SIZE_MAX - (ALIGNMENT - 1)) return NULL;
-    return aligned_alloc(ALIGNMENT, (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
+    return aligned_alloc(ALIGNMENT, rapt__round_up_size(bytes, ALIGNMENT));
 }
 
 static void default_free(void *user, void *memory, size_t bytes)
@@ -44,7 +46,7 @@ void rapt__free(const rapt_allocator *allocator, void *memory, size_t bytes)
 void rapt__memory_streamed(void *memory, size_t bytes)
 {
     enum { LARGE = 2 << 20 };
-    uintptr_t first = ((uintptr_t)memory + LARGE - 1) / LARGE * LARGE;
+    uintptr_t first = rapt__round_up_size((uintptr_t)memory, LARGE);
     uintptr_t last = ((uintptr_t)memory + bytes) / LARGE * LARGE;
     if (first < last) (void)madvise((void *)first, last - first, MADV_HUGEPAGE);
 }
@@ -68,4 +70,18 @@ bool rapt__plus(size_t a, size_t b, size_t *sum)
     if (a > SIZE_MAX - b) return false;
     *sum = a + b;
     return true;
+}
+
+void *rapt__grown(const rapt_allocator *allocator, void *array, size_t *capacity, size_t size)
+{
+    enum { FIRST = 8 };
+    size_t more, bytes;
+    if (!rapt__times(*capacity ? *capacity : FIRST / 2, 2, &more)) return NULL;
+    if (!rapt__times(more, size, &bytes)) return NULL;
+    void *grown = rapt__alloc(allocator, bytes);
+    if (!grown) return NULL;
+    if (array) memcpy(grown, array, *capacity * size);
+    rapt__free(allocator, array, *capacity * size);
+    *capacity = more;
+    return grown;
 }

@@ -33,23 +33,16 @@ static rapt_status bad_entry(const struct reading *r, const char *name, const ch
                       rapt__shown(name).text, what);
 }
 
-/* Makes room for one more item. */
+/* Makes sure that one more item fits. */
 static rapt_status grow(const struct reading *r, void **items, size_t count, size_t *capacity,
                         size_t size)
 {
     if (count < *capacity) return RAPT_OK;
-    size_t wanted = *capacity ? *capacity : 4, bytes;
-    const rapt_allocator *allocator = &r->file->allocator;
-    void *larger = NULL;
-    if (rapt__times(wanted, 2, &wanted) && rapt__times(wanted, size, &bytes))
-        larger = rapt__alloc(allocator, bytes);
-    if (!larger)
+    void *grown = rapt__grown(&r->file->allocator, *items, capacity, size);
+    if (!grown)
         return rapt__fail(r->why, RAPT_NO_MEMORY, "%s: out of memory for its header",
                           r->file->source.label.text);
-    if (count > 0) memcpy(larger, *items, count * size);
-    rapt__free(allocator, *items, *capacity * size);
-    *items = larger;
-    *capacity = wanted;
+    *items = grown;
     return RAPT_OK;
 }
 

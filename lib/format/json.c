@@ -1,6 +1,8 @@
 /* json.c - strict JSON tokens: strings and whole numbers.
-   Sources: RFC 8259 (JSON), sections 6 and 7; RFC 3629 (UTF-8), section 4. */
+   Source: RFC 8259, sections 6 and 7. */
 #include "json.h"
+
+#include "base/base.h"
 
 static bool fail(struct json *json, const char *error)
 {
@@ -79,31 +81,6 @@ bool rapt__json_number(struct json *json, uint64_t *value)
     return true;
 }
 
-/* Appends a code point as UTF-8. */
-static void put_code(struct json *json, uint32_t code)
-{
-    unsigned char *out = json->text + json->used;
-    if (code < 0x80) {
-        out[0] = (unsigned char)code;
-        json->used += 1;
-    } else if (code < 0x800) {
-        out[0] = (unsigned char)(0xC0 | code >> 6);
-        out[1] = (unsigned char)(0x80 | (code & 0x3F));
-        json->used += 2;
-    } else if (code < 0x10000) {
-        out[0] = (unsigned char)(0xE0 | code >> 12);
-        out[1] = (unsigned char)(0x80 | (code >> 6 & 0x3F));
-        out[2] = (unsigned char)(0x80 | (code & 0x3F));
-        json->used += 3;
-    } else {
-        out[0] = (unsigned char)(0xF0 | code >> 18);
-        out[1] = (unsigned char)(0x80 | (code >> 12 & 0x3F));
-        out[2] = (unsigned char)(0x80 | (code >> 6 & 0x3F));
-        out[3] = (unsigned char)(0x80 | (code & 0x3F));
-        json->used += 4;
-    }
-}
-
 /* Four hexadecimal digits. */
 static bool take_hex(struct json *json, uint32_t *value)
 {
@@ -176,24 +153,11 @@ static bool take_escape(struct json *json, uint32_t *code)
     }
 }
 
-/* One character of UTF-8: the shortest form, no surrogate, at most U+10FFFF. */
 static bool take_utf8(struct json *json, uint32_t *code)
 {
-    static const uint32_t min[5] = {0, 0, 0x80, 0x800, 0x10000};
-    unsigned char first = json->text[json->at];
-    size_t length = first < 0x80 ? 1 : first < 0xC0 ? 0 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
-    if (length == 0 || first > 0xF4 || length > json->size - json->at)
-        return fail(json, "invalid UTF-8");
-    *code = length == 1 ? first : first & (0x7Fu >> length);
-    for (size_t i = 1; i < length; i++) {
-        unsigned char next = json->text[json->at + i];
-        if ((next & 0xC0) != 0x80) return fail(json, "invalid UTF-8");
-        *code = *code << 6 | (next & 0x3Fu);
-    }
-    if (*code < min[length] || *code > 0x10FFFF || (*code >= 0xD800 && *code <= 0xDFFF))
-        return fail(json, "invalid UTF-8");
+    size_t length = rapt__utf8_decode(json->text + json->at, json->size - json->at, code);
     json->at += length;
-    return true;
+    return length > 0 || fail(json, "invalid UTF-8");
 }
 
 const char *rapt__json_string(struct json *json)
@@ -206,7 +170,7 @@ const char *rapt__json_string(struct json *json)
             return fail(json, c < 0 ? "an unfinished string" : "a control character"), NULL;
         if (c == '\\') json->at++;
         if (!(c == '\\' ? take_escape(json, &code) : take_utf8(json, &code))) return NULL;
-        put_code(json, code);
+        json->used += rapt__utf8_encode(code, json->text + json->used);
     }
     json->at++;
     json->text[json->used++] = 0;

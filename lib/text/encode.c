@@ -20,28 +20,25 @@ struct word {
 _Static_assert(MAX <= 1 << POSITION_BITS, "a place fits its bits");
 _Static_assert(RAPT__VOCAB_MAX <= 1 << (32 - POSITION_BITS), "a merge fits its bits");
 
+static int by_falling_number(const void *context, const void *x, const void *y)
+{
+    uint32_t a = *(const uint32_t *)x, b = *(const uint32_t *)y;
+    (void)context;
+    return (a < b) - (a > b);
+}
+
 static void push(struct word *word, uint32_t item)
 {
-    int hole = word->waiting++;
-    for (int parent = (hole - 1) / 2; hole > 0 && word->heap[parent] > item;
-         parent = (hole - 1) / 2) {
-        word->heap[hole] = word->heap[parent];
-        hole = parent;
-    }
-    word->heap[hole] = item;
+    size_t at = (size_t)word->waiting++;
+    word->heap[at] = item;
+    rapt__heap_up(word->heap, at, sizeof item, by_falling_number, NULL);
 }
 
 static uint32_t pop(struct word *word)
 {
-    uint32_t top = word->heap[0], item = word->heap[--word->waiting];
-    int hole = 0;
-    for (int child = 1; child < word->waiting; child = 2 * hole + 1) {
-        if (child + 1 < word->waiting && word->heap[child + 1] < word->heap[child]) child++;
-        if (item <= word->heap[child]) break;
-        word->heap[hole] = word->heap[child];
-        hole = child;
-    }
-    word->heap[hole] = item;
+    uint32_t top = word->heap[0];
+    word->heap[0] = word->heap[--word->waiting];
+    rapt__heap_down(word->heap, 0, (size_t)word->waiting, sizeof top, by_falling_number, NULL);
     return top;
 }
 

@@ -99,18 +99,6 @@ static bool cased_follows(rapt_text text, size_t at)
     return false;
 }
 
-static size_t put(char *out, uint32_t c)
-{
-    if (c < 0x80) {
-        out[0] = (char)c;
-        return 1;
-    }
-    size_t length = c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
-    for (size_t i = length; i-- > 1; c >>= 6) out[i] = (char)(0x80 | (c & 0x3F));
-    out[0] = (char)((0xF00u >> length & 0xF0) | c);
-    return length;
-}
-
 size_t rapt__lower(rapt_text text, char *out)
 {
     size_t size = 0;
@@ -126,7 +114,7 @@ size_t rapt__lower(rapt_text text, char *out)
             memcpy(out + size, text.bytes + at, next - at);
             size += next - at;
         } else {
-            size += put(out + size, low);
+            size += rapt__utf8_encode(low, out + size);
         }
         if (!ignorable(c)) after_cased = cased(c);
     }

@@ -78,22 +78,13 @@ bool rapt__pairs_use(struct pair_table *pairs, size_t pair, uint32_t word)
     return true;
 }
 
-static bool before(const struct candidate *a, const struct candidate *b)
+/* The most frequent pair comes last; at equal counts the one with the lower ids. */
+static int by_count(const void *context, const void *x, const void *y)
 {
-    return a->count != b->count ? a->count > b->count : a->key < b->key;
-}
-
-static void sink(struct pair_table *pairs, struct candidate item)
-{
-    size_t hole = 0;
-    for (size_t child = 1; child < pairs->heap_count; child = 2 * hole + 1) {
-        if (child + 1 < pairs->heap_count && before(&pairs->heap[child + 1], &pairs->heap[child]))
-            child++;
-        if (!before(&pairs->heap[child], &item)) break;
-        pairs->heap[hole] = pairs->heap[child];
-        hole = child;
-    }
-    pairs->heap[hole] = item;
+    const struct candidate *a = x, *b = y;
+    (void)context;
+    if (a->count != b->count) return a->count < b->count ? -1 : 1;
+    return (a->key < b->key) - (a->key > b->key);
 }
 
 static bool push(struct pair_table *pairs, struct candidate item)
@@ -104,10 +95,9 @@ static bool push(struct pair_table *pairs, struct candidate item)
         if (!grown) return false;
         pairs->heap = grown;
     }
-    size_t hole = pairs->heap_count++;
-    for (; hole > 0 && before(&item, &pairs->heap[(hole - 1) / 2]); hole = (hole - 1) / 2)
-        pairs->heap[hole] = pairs->heap[(hole - 1) / 2];
-    pairs->heap[hole] = item;
+    size_t at = pairs->heap_count++;
+    pairs->heap[at] = item;
+    rapt__heap_up(pairs->heap, at, sizeof item, by_count, NULL);
     return true;
 }
 
@@ -123,15 +113,15 @@ bool rapt__pairs_offer(struct pair_table *pairs, size_t from)
 ptrdiff_t rapt__pairs_best(struct pair_table *pairs)
 {
     while (pairs->heap_count > 0) {
-        struct candidate top = pairs->heap[0];
-        uint64_t count = pairs->pairs[top.pair].count;
-        bool current = count == top.count;
+        struct candidate *top = &pairs->heap[0];
+        ptrdiff_t best = (ptrdiff_t)top->pair;
+        uint64_t count = pairs->pairs[best].count;
+        bool current = count == top->count;
         if (current || count < 2)
-            top = pairs->heap[--pairs->heap_count];
+            *top = pairs->heap[--pairs->heap_count];
         else
-            top.count = count;
-        ptrdiff_t best = (ptrdiff_t)pairs->heap[0].pair;
-        if (pairs->heap_count > 0) sink(pairs, top);
+            top->count = count;
+        rapt__heap_down(pairs->heap, 0, pairs->heap_count, sizeof *top, by_count, NULL);
         if (current) return best;
     }
     return -1;

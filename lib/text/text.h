@@ -6,7 +6,7 @@
 #include "base/base.h"
 #include <rapt/text.h>
 
-/* ---- utf8.c ---- */
+/* ---- character.c ---- */
 
 /* The character at *at, which moves behind it. A byte that is no part of valid UTF-8 counts as
    one character, 0xDC00 + the byte: no valid text holds such a value. */
@@ -89,8 +89,8 @@ int32_t rapt__tokenizer_merge(const rapt_tokenizer *tokenizer, int32_t left, int
 
 struct word_type {
     const char *bytes;
-    uint64_t hash, count;
-    uint32_t size;
+    uint64_t count;
+    uint32_t hash, size;
 };
 struct word_types {
     struct word_type *types; /* [capacity], in order of appearance */
@@ -102,9 +102,6 @@ struct word_types {
 rapt_status rapt__word_types_create(struct word_types *types, const rapt_text *texts, size_t count,
                                     const rapt_allocator *allocator);
 void rapt__word_types_free(struct word_types *types);
-
-/* Room for more: twice the items, copied; NULL, and the old array stays, if there is none. */
-void *rapt__grown(const rapt_allocator *allocator, void *array, size_t *capacity, size_t item);
 
 /* ---- pairs.c: how often two tokens stand side by side, and in which words ---- */
 

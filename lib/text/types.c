@@ -2,31 +2,7 @@
 #include "text/text.h"
 #include <string.h>
 
-void *rapt__grown(const rapt_allocator *allocator, void *array, size_t *capacity, size_t item)
-{
-    size_t more, bytes;
-    if (!rapt__times(*capacity, 2, &more)) return NULL;
-    if (more == 0) more = 256;
-    if (!rapt__times(more, item, &bytes)) return NULL;
-    void *grown = rapt__alloc(allocator, bytes);
-    if (!grown) return NULL;
-    if (array) {
-        memcpy(grown, array, *capacity * item);
-        rapt__free(allocator, array, *capacity * item);
-    }
-    *capacity = more;
-    return grown;
-}
-
-/* FNV-1a (Fowler, Noll and Vo), its high bits folded in. */
-static uint64_t hash_of(const char *bytes, size_t size)
-{
-    uint64_t hash = 0xcbf29ce484222325u;
-    for (size_t i = 0; i < size; i++) hash = (hash ^ (unsigned char)bytes[i]) * 0x100000001b3u;
-    return hash ^ hash >> 32;
-}
-
-static size_t slot_of(const struct word_types *types, uint64_t hash, const char *bytes, size_t size)
+static size_t slot_of(const struct word_types *types, uint32_t hash, const char *bytes, size_t size)
 {
     for (size_t slot = hash & (types->slots - 1);; slot = (slot + 1) & (types->slots - 1)) {
         if (types->table[slot] == 0) return slot;
@@ -55,7 +31,7 @@ static rapt_status widen(struct word_types *types)
 static rapt_status count_word(struct word_types *types, const char *bytes, size_t size)
 {
     if (2 * types->count >= types->slots && widen(types)) return RAPT_NO_MEMORY;
-    uint64_t hash = hash_of(bytes, size);
+    uint32_t hash = rapt__hash(bytes, size);
     size_t slot = slot_of(types, hash, bytes, size);
     if (types->table[slot] == 0) {
         if (types->count == UINT32_MAX - 1) return RAPT_NO_MEMORY;
@@ -65,7 +41,7 @@ static rapt_status count_word(struct word_types *types, const char *bytes, size_
             if (!grown) return RAPT_NO_MEMORY;
             types->types = grown;
         }
-        types->types[types->count] = (struct word_type){bytes, hash, 0, (uint32_t)size};
+        types->types[types->count] = (struct word_type){bytes, 0, hash, (uint32_t)size};
         types->table[slot] = (uint32_t)++types->count;
     }
     types->types[types->table[slot] - 1].count++;

@@ -8,11 +8,6 @@
 
 enum kind { SPACE, LETTER, DIGIT, MARK };
 
-static bool continues(char byte)
-{
-    return ((unsigned char)byte & 0xC0) == 0x80;
-}
-
 static enum kind kind_at(const char *bytes, size_t size, size_t at, size_t *length)
 {
     unsigned char byte = (unsigned char)bytes[at];
@@ -23,7 +18,7 @@ static enum kind kind_at(const char *bytes, size_t size, size_t at, size_t *leng
     if (byte < 0x80) return MARK;
     bool general_punctuation = byte == 0xE2 && size - at >= 3 &&
                                ((unsigned char)bytes[at + 1] & 0xFE) == 0x80 &&
-                               continues(bytes[at + 2]);
+                               rapt__utf8_continues(bytes[at + 2]);
     if (general_punctuation) *length = 3;
     return general_punctuation ? MARK : LETTER;
 }
@@ -32,7 +27,7 @@ static size_t shortened(const char *bytes, size_t at)
 {
     size_t cut = at + RAPT__WORD_MAX;
     for (int back = 0; back < 4; back++)
-        if (!continues(bytes[cut - (size_t)back])) return cut - (size_t)back;
+        if (!rapt__utf8_continues(bytes[cut - (size_t)back])) return cut - (size_t)back;
     return cut;
 }
 

@@ -12,13 +12,6 @@
 static const char head[] = "rapt-bpe 1 ";
 enum { SUM_SIZE = 8, SHORTEST_MERGE = 4 /* "3 3 " */ };
 
-static uint32_t sum_of(const char *bytes, size_t size)
-{
-    uint32_t sum = 0x811c9dc5u;
-    for (size_t i = 0; i < size; i++) sum = (sum ^ (unsigned char)bytes[i]) * 0x01000193u;
-    return sum;
-}
-
 static size_t put_text(char *text, size_t at, const char *bytes)
 {
     size_t size = strlen(bytes);
@@ -43,7 +36,7 @@ static size_t put_all(const rapt_tokenizer *tokenizer, char *text)
         at = put_number(text, at, tokenizer->left[m]);
         at = put_number(text, at, tokenizer->right[m]);
     }
-    snprintf(sum, sizeof sum, "#%08lx", (unsigned long)(text ? sum_of(text, at) : 0));
+    snprintf(sum, sizeof sum, "#%08lx", (unsigned long)(text ? rapt__hash(text, at) : 0));
     return put_text(text, at, sum);
 }
 
@@ -84,7 +77,7 @@ static bool sum_is_right(const char *text, size_t size, size_t *body)
     char sum[SUM_SIZE + 2];
     if (size < SUM_SIZE + 1) return false;
     *body = size - SUM_SIZE - 1;
-    snprintf(sum, sizeof sum, "#%08lx", (unsigned long)sum_of(text, *body));
+    snprintf(sum, sizeof sum, "#%08lx", (unsigned long)rapt__hash(text, *body));
     return memcmp(text + *body, sum, SUM_SIZE + 1) == 0;
 }
 

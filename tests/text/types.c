@@ -44,31 +44,11 @@ static void many_words(void **state)
     free(text);
 }
 
-static void growing(void **state)
-{
-    (void)state;
-    size_t capacity = 0;
-    int *array = rapt__grown(NULL, NULL, &capacity, sizeof *array);
-    assert_non_null(array);
-    size_t first = capacity;
-    for (size_t i = 0; i < first; i++) array[i] = (int)i;
-    array = rapt__grown(NULL, array, &capacity, sizeof *array);
-    assert_non_null(array);
-    assert_int_equal(capacity, 2 * first);
-    for (size_t i = 0; i < first; i++) assert_int_equal(array[i], i);
-    free(array);
-    capacity = SIZE_MAX / 2 + 1;
-    assert_null(rapt__grown(NULL, NULL, &capacity, 1));
-    capacity = SIZE_MAX / 4;
-    assert_null(rapt__grown(NULL, NULL, &capacity, 8));
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(known_text),
         cmocka_unit_test(many_words),
-        cmocka_unit_test(growing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

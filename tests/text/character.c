@@ -1,4 +1,4 @@
-/* utf8.c - characters: every code point, every kind of wrong byte. */
+/* character.c - the next character at every code point and behind every kind of invalid byte. */
 #include "help.h"
 
 /* The table of RFC 3629, section 4, as ranges of bytes. */

@@ -1,0 +1,55 @@
+/* heap.h - a binary heap in an array (Williams 1964, Algorithm 232): moves one item of
+   items[0 .. count), of `size` bytes each, to its position. As in C++'s push_heap the root,
+   items[0], is the item that comes last in `order`: no parent is before its child. Inline, so that
+   a constant size and order cost no call. */
+#ifndef RAPT_LIB_HEAP_H
+#define RAPT_LIB_HEAP_H
+
+#include <stddef.h>
+#include <string.h>
+
+typedef int rapt__order(const void *context, const void *a, const void *b); /* < 0: a before b */
+
+static inline void rapt__swap_words(char *a, char *b, size_t size) /* size: 1, 4 or 8 */
+{
+    char copy[8];
+    memcpy(copy, a, size);
+    memcpy(a, b, size);
+    memcpy(b, copy, size);
+}
+
+static inline void rapt__swap(char *a, char *b, size_t size)
+{
+    size_t at = 0;
+    for (; at + 8 <= size; at += 8) rapt__swap_words(a + at, b + at, 8);
+    if (at + 4 <= size) rapt__swap_words(a + at, b + at, 4), at += 4;
+    for (; at < size; at++) rapt__swap_words(a + at, b + at, 1);
+}
+
+/* Item `at` moves towards the root, past every parent that is before it: for an item put in at the
+   end. */
+static inline void rapt__heap_up(void *items, size_t at, size_t size, rapt__order *order,
+                                 const void *context)
+{
+    char *base = items;
+    for (size_t parent; at > 0; at = parent) {
+        parent = (at - 1) / 2;
+        if (order(context, base + parent * size, base + at * size) >= 0) return;
+        rapt__swap(base + parent * size, base + at * size, size);
+    }
+}
+
+/* Item `at` moves towards the leaves, past every child that is behind it: for a new root. */
+static inline void rapt__heap_down(void *items, size_t at, size_t count, size_t size,
+                                   rapt__order *order, const void *context)
+{
+    char *base = items;
+    for (size_t child; (child = 2 * at + 1) < count; at = child) {
+        if (child + 1 < count && order(context, base + child * size, base + (child + 1) * size) < 0)
+            child++;
+        if (order(context, base + at * size, base + child * size) >= 0) return;
+        rapt__swap(base + at * size, base + child * size, size);
+    }
+}
+
+#endif

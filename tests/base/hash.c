@@ -1,0 +1,37 @@
+/* hash.c - the published values of FNV-1a; any one changed byte changes the hash. */
+#include "base/base.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+/* From the FNV test suite: http://www.isthe.com/chongo/src/fnv/test_fnv.c */
+static void published(void **state)
+{
+    (void)state;
+    assert_int_equal(rapt__hash(NULL, 0), 0x811c9dc5u);
+    assert_int_equal(rapt__hash("a", 1), 0xe40c292cu);
+    assert_int_equal(rapt__hash("foobar", 6), 0xbf9cf968u);
+}
+
+static void one_byte(void **state)
+{
+    (void)state;
+    unsigned char text[9] = "any text";
+    uint32_t hash = rapt__hash(text, sizeof text);
+    for (size_t i = 0; i < sizeof text; i++) {
+        unsigned char before = text[i];
+        for (unsigned add = 1; add < 256; add++) {
+            text[i] = (unsigned char)(before + add);
+            assert_int_not_equal(rapt__hash(text, sizeof text), hash);
+        }
+        text[i] = before;
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(published), cmocka_unit_test(one_byte)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

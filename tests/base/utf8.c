@@ -1,0 +1,56 @@
+/* utf8.c - every code point goes to bytes and back; what RFC 3629, section 3, forbids is refused.
+ */
+#include "base/base.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+static void every_code_point(void **state)
+{
+    (void)state;
+    for (uint32_t c = 0; c <= 0x10FFFF; c++) {
+        unsigned char bytes[8] = {0};
+        uint32_t back = 0;
+        size_t length = rapt__utf8_encode(c, bytes);
+        assert_int_equal(length, c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4);
+        assert_int_equal(bytes[length], 0);
+        bool surrogate = c >= 0xD800 && c < 0xE000;
+        assert_int_equal(rapt__utf8_decode(bytes, 8, &back), surrogate ? 0 : length);
+        if (surrogate) continue;
+        assert_int_equal(back, c);
+        for (size_t size = 0; size < length; size++)
+            assert_int_equal(rapt__utf8_decode(bytes, size, &back), 0);
+        for (size_t i = 0; i < length; i++) assert_int_equal(rapt__utf8_continues(bytes[i]), i > 0);
+    }
+}
+
+static void forbidden(void **state)
+{
+    (void)state;
+    static const char bytes[][5] = {
+        "\x80",
+        "\xC0\x80",
+        "\xC1\xBF",
+        "\xE0\x9F\xBF",
+        "\xF0\x8F\xBF\xBF",
+        "\xF4\x90\x80\x80",
+        "\xF5\x80\x80\x80",
+        "\xFF",
+        "\xC3(",
+        "\xE2\x82(",
+    };
+    for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++) {
+        uint32_t code = 7;
+        assert_int_equal(rapt__utf8_decode(bytes[i], 4, &code), 0);
+        assert_int_equal(code, 7);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_code_point),
+                                       cmocka_unit_test(forbidden)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
