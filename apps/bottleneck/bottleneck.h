@@ -1,18 +1,19 @@
-/* bottleneck.h - what the files of this program share: a small language, three translators that
-   learn it, and the measure of what they have learned. */
+/* bottleneck.h - interface header of bottleneck: a synthetic language pair, three translation
+   models and their evaluation by sentence length. */
 #ifndef BOTTLENECK_H
 #define BOTTLENECK_H
 
+#include "kit/demo.h"
 #include "kit/heatmap.h"
 #include "kit/layers.h"
 #include "kit/program.h"
 #include <rapt/rapt.h>
 
 /* ---- language.c: English of a few words, and its French ---- */
-enum { SHORTEST = 4, MAX_TARGET = 192, LONGEST_WORD = 16, MAX_BATCH = 64 };
+enum { MIN_WORDS = 4, MAX_TARGET = 192, MAX_WORD = 16, MAX_BATCH = 64 };
 struct vocabulary {
     int count; /* tokens; the first are RAPT_TOKEN_SPECIALS */
-    char words[96][LONGEST_WORD];
+    char words[96][MAX_WORD];
 };
 struct language {
     struct vocabulary english, french;
@@ -24,31 +25,31 @@ struct sentence {
     struct words english, french;
 };
 struct clause { /* rows of the tables in language.c; -1: none */
-    int link, who, who_is, verb, negated, whom, whom_is;
+    int link, subject, subject_adjective, verb, negated, object, object_adjective;
 };
 void language_create(struct language *language);
-void sentence_say(const struct language *language, struct sentence *sentence,
-                  const struct clause *clause); /* one clause more */
-/* A sentence of exactly so many English words, at least SHORTEST - 1. */
+void sentence_append(const struct language *language, struct sentence *sentence,
+                     const struct clause *clause); /* appends one */
+/* A sentence of exactly `length` English words, at least MIN_WORDS - 1. */
 void sentence_draw(const struct language *language, struct sentence *sentence,
                    struct random *random, int length);
 void words_spell(const struct vocabulary *vocabulary, const int *tokens, int count, char *text,
                  size_t size);
 
-/* ---- How large, how long ---- */
+/* ---- hyperparameters ---- */
 struct setup {
     struct language language;
-    int longest;       /* English words of a training sentence; tests go to three times as many */
-    int steps, batch;  /* batches; sentences in each, of one length */
-    int embed, align;  /* widths: of a word, of the hidden layer of additive attention */
-    int hidden[2];     /* of a GRU: with the fixed vector, with attention */
-    int width, layers; /* of the model without recurrence */
-    float rate;        /* of learning */
-    int tests;         /* sentences for each length */
+    int max_words;    /* English words of a training sentence; tests: up to three times as many */
+    int steps, batch; /* training steps; sentences per batch, all of one length */
+    int embed, alignment_width; /* widths: word embeddings, hidden layer of additive attention */
+    int hidden[2];              /* of a GRU: with a fixed vector, with attention */
+    int width, layers;          /* of the Transformer */
+    float rate;                 /* peak learning rate */
+    int tests;                  /* sentences for each length */
     uint64_t seed;
     bool quiet;
 };
-/* The batch of a step: its sentences are a function of seed and step, for every model the same. */
+/* The batch of a step, a function of seed and step: the same for every model. */
 void batch_draw(const struct setup *setup, int step, struct sentence *sentences);
 
 /* ---- gru.c: a gated recurrent unit (Cho et al. 2014, section 2.3) ----
@@ -59,7 +60,7 @@ struct gru {
     int hidden;
     struct linear input, state; /* [in][3 hidden] with bias, [hidden][3 hidden] without; r, z, n */
 };
-struct gru_tape { /* of one step, rows [3 hidden]: what backward needs */
+struct gru_tape { /* saved for the backward pass of one step, rows [3 hidden] */
     float *gates; /* r, z, n */
     float *inner; /* hU */
 };
@@ -71,53 +72,52 @@ void gru_forward(const struct gru *gru, int rows, const float *x, const float *h
 void gru_backward(const struct gru *gru, int rows, const float *h, const float *dnext, float *dx,
                   float *dh, struct gru_tape tape);
 
-/* ---- translator.c: three models behind one face ---- */
-enum kind { FIXED, ATTENDING, ATTENTION_ONLY, KINDS };
+/* ---- translator.c: one interface to the three models ---- */
+enum kind { FIXED_VECTOR, WITH_ATTENTION, TRANSFORMER, KINDS };
 extern const char *const kind_names[KINDS];
 struct translator {
     enum kind kind;
     const struct setup *setup;
-    struct recurrent *recurrent; /* FIXED, ATTENDING */
-    struct pure *pure;           /* ATTENTION_ONLY */
+    struct recurrent *recurrent;     /* FIXED_VECTOR, WITH_ATTENTION */
+    struct transformer *transformer; /* TRANSFORMER */
     int step;
     double loss; /* per word, of the last step */
-    int code;    /* of the program, if something failed */
 };
 void translator_create(struct translator *translator, enum kind kind, const struct setup *setup);
 void translator_free(struct translator *translator);
-void translator_learn(struct translator *translator); /* all steps */
+void translator_train(struct translator *translator); /* all steps */
 size_t translator_parameters(const struct translator *translator);
 /* Greedy translations of sentences of one length, at most setup->batch. weights, if not NULL:
-   [count][MAX_TARGET][English words + 1], what each word and the end attended to; the last column
-   is the end of the English sentence. */
+   [count][MAX_TARGET][English words + 1], the attention weights of each word and the end token; the
+   last column is the end token of the English sentence. */
 void translator_translate(struct translator *translator, const struct sentence *sentences,
                           int count, struct words *out, float *weights);
 
-/* ---- recurrent.c, pure.c: the two behind it ---- */
+/* ---- recurrent.c, transformer.c: the models ---- */
 struct recurrent *recurrent_create(const struct setup *setup, bool attends);
 void recurrent_free(struct recurrent *model);
 size_t recurrent_parameters(const struct recurrent *model);
 double recurrent_step(struct recurrent *model, const struct sentence *sentences, float rate);
 void recurrent_translate(struct recurrent *model, const struct sentence *sentences, int count,
                          struct words *out, float *weights);
-struct pure *pure_create(const struct setup *setup);
-void pure_free(struct pure *model);
-size_t pure_parameters(const struct pure *model);
-double pure_step(struct pure *model, const struct sentence *sentences, float rate);
-void pure_translate(struct pure *model, const struct sentence *sentences, int count,
-                    struct words *out, float *weights);
+struct transformer *transformer_create(const struct setup *setup);
+void transformer_free(struct transformer *model);
+size_t transformer_parameters(const struct transformer *model);
+double transformer_step(struct transformer *model, const struct sentence *sentences, float rate);
+void transformer_translate(struct transformer *model, const struct sentence *sentences, int count,
+                           struct words *out, float *weights);
 
-/* ---- measure.c: how good, by length ---- */
+/* ---- measure.c: quality by sentence length ---- */
 enum { POINTS = 12 };
 struct quality {
     double bleu, exact; /* 0..100 */
 };
 struct curve {
     size_t parameters;
-    struct quality at[POINTS];     /* sentences of (i + 1) longest / 4 words */
-    struct quality inside, beyond; /* of up to longest / 2 words; of longest + 1 .. 5/4 longest */
+    struct quality at[POINTS];       /* sentences of (i + 1) max_words / 4 words */
+    struct quality in_range, beyond; /* up to max_words / 2 words; max_words + 1 .. 5/4 max_words */
 };
-/* Pooled over sentences of from..to words, setup->tests of each length. */
+/* BLEU and exact matches over sentences of from..to words, setup->tests of each length. */
 struct quality quality_of(struct translator *translator, int from, int to);
 void curve_measure(struct curve *curve, struct translator *translator);
 int point_length(const struct setup *setup, int point);
@@ -133,7 +133,7 @@ struct example {
 void example_make(struct example *example, const char *about, const struct clause *clause,
                   struct translator *translator);
 void example_free(struct example *example);
-/* Names and weights as a table; free it. */
+/* Labels and weights as a table; free it. */
 struct heatmap example_map(const struct example *example, const struct language *language);
 void example_map_free(struct heatmap *map);
 struct report {
@@ -146,9 +146,9 @@ struct report {
 void report_print(const struct report *report);
 void report_json(const struct report *report);
 int report_svg(const struct report *report, const char *path);
-/* The claim: just beyond the lengths of training the fixed vector keeps less than half of its
-   quality on short sentences, attention at least nine tenths of its own. */
-double kept(const struct curve *curve);
+/* BLEU on sentences just longer than any in training over BLEU on short ones. The claim: less than
+   0.5 with the fixed vector, at least 0.9 with attention. */
+double retained(const struct curve *curve);
 bool claim_holds(const struct report *report);
 
 #endif

@@ -1,13 +1,15 @@
-/* language.c - a language whose translation needs to know what belongs to what.
+/* language.c - random English sentences of a small grammar and their French translations, which
+   need agreement, reordering and phrases.
 
-   sentence = clause (and|but|then clause)*     clause = who verbs [whom] | who does not verb [whom]
-   who, whom = the [adjective] noun
+   sentence = clause (and|but|then clause)*
+   clause = subject verbs [object] | subject does not verb [object]
+   subject, object = the [adjective] noun
 
-   the -> le, la                                      the article depends on a noun that comes later
-   black cat -> chat noir, black cow -> vache noire   the two change places and agree
-   does not see -> ne voit pas                        "not" goes around the verb
-   throws the king away -> jette le roi               two words apart are one,
-   railway -> chemin de fer                           and one is three */
+   the -> le, la                                      the article agrees with a later noun
+   black cat -> chat noir, black cow -> vache noire   adjective and noun swap and agree
+   does not see -> ne voit pas                        the negation encloses the verb
+   throws the king away -> jette le roi               two separate words become one,
+   railway -> chemin de fer                           and one becomes three */
 #include "bottleneck.h"
 #include <string.h>
 
@@ -60,7 +62,7 @@ enum {
     LINKS = sizeof links / sizeof *links
 };
 
-/* The place of a word in the vocabulary; count: it is new. */
+/* The token of a word; count: it is not in the vocabulary. */
 static int token_of(const struct vocabulary *vocabulary, const char *word, size_t size)
 {
     int token = RAPT_TOKEN_SPECIALS;
@@ -70,44 +72,43 @@ static int token_of(const struct vocabulary *vocabulary, const char *word, size_
     return token;
 }
 
-/* Gives tokens to the words of a phrase that have none. */
-static void learn(struct vocabulary *vocabulary, const char *phrase)
+/* Adds the unknown words of a phrase to the vocabulary. */
+static void add_words(struct vocabulary *vocabulary, const char *phrase)
 {
     while (*phrase) {
         size_t size = strcspn(phrase, " ");
         if (token_of(vocabulary, phrase, size) == vocabulary->count)
-            snprintf(vocabulary->words[vocabulary->count++], LONGEST_WORD, "%.*s", (int)size,
-                     phrase);
+            snprintf(vocabulary->words[vocabulary->count++], MAX_WORD, "%.*s", (int)size, phrase);
         phrase += size + (phrase[size] == ' ');
     }
 }
 
-static void learn_both(struct language *language, struct pair pair)
+static void add_words_both(struct language *language, struct pair pair)
 {
-    learn(&language->english, pair.english);
-    learn(&language->french, pair.french);
+    add_words(&language->english, pair.english);
+    add_words(&language->french, pair.french);
 }
 
 void language_create(struct language *language)
 {
     const struct vocabulary empty = {RAPT_TOKEN_SPECIALS, {"", "", "(end)"}};
     *language = (struct language){empty, empty};
-    learn_both(language, (struct pair){"the does not", "le la ne pas"});
-    for (int i = 0; i < LINKS; i++) learn_both(language, links[i]);
-    for (int i = 0; i < NOUNS; i++) learn_both(language, nouns[i]);
+    add_words_both(language, (struct pair){"the does not", "le la ne pas"});
+    for (int i = 0; i < LINKS; i++) add_words_both(language, links[i]);
+    for (int i = 0; i < NOUNS; i++) add_words_both(language, nouns[i]);
     for (int i = 0; i < ADJECTIVES; i++) {
-        learn_both(language, (struct pair){adjectives[i].english, adjectives[i].french[0]});
-        learn(&language->french, adjectives[i].french[1]);
+        add_words_both(language, (struct pair){adjectives[i].english, adjectives[i].french[0]});
+        add_words(&language->french, adjectives[i].french[1]);
     }
     for (int i = 0; i < VERBS; i++) {
-        learn_both(language, (struct pair){verbs[i].english[0], verbs[i].french});
-        learn_both(language, (struct pair){verbs[i].english[1], ""});
-        learn(&language->english, verbs[i].after);
+        add_words_both(language, (struct pair){verbs[i].english[0], verbs[i].french});
+        add_words_both(language, (struct pair){verbs[i].english[1], ""});
+        add_words(&language->english, verbs[i].after);
     }
 }
 
 /* Appends the words of a phrase. */
-static void say_in(const struct vocabulary *vocabulary, struct words *words, const char *phrase)
+static void append(const struct vocabulary *vocabulary, struct words *words, const char *phrase)
 {
     while (*phrase) {
         size_t size = strcspn(phrase, " ");
@@ -116,36 +117,38 @@ static void say_in(const struct vocabulary *vocabulary, struct words *words, con
     }
 }
 
-static void say_both(const struct language *language, struct sentence *sentence, struct pair pair)
+static void append_both(const struct language *language, struct sentence *sentence,
+                        struct pair pair)
 {
-    say_in(&language->english, &sentence->english, pair.english);
-    say_in(&language->french, &sentence->french, pair.french);
+    append(&language->english, &sentence->english, pair.english);
+    append(&language->french, &sentence->french, pair.french);
 }
 
-static void say_noun_phrase(const struct language *language, struct sentence *sentence, int noun,
-                            int adjective)
+static void append_noun_phrase(const struct language *language, struct sentence *sentence, int noun,
+                               int adjective)
 {
-    int female = noun >= NOUNS / 2;
-    say_both(language, sentence, (struct pair){"the", female ? "la" : "le"});
+    int feminine = noun >= NOUNS / 2;
+    append_both(language, sentence, (struct pair){"the", feminine ? "la" : "le"});
     if (adjective >= 0)
-        say_in(&language->english, &sentence->english, adjectives[adjective].english);
-    say_both(language, sentence, nouns[noun]);
+        append(&language->english, &sentence->english, adjectives[adjective].english);
+    append_both(language, sentence, nouns[noun]);
     if (adjective >= 0)
-        say_in(&language->french, &sentence->french, adjectives[adjective].french[female]);
+        append(&language->french, &sentence->french, adjectives[adjective].french[feminine]);
 }
 
-void sentence_say(const struct language *language, struct sentence *sentence,
-                  const struct clause *clause)
+void sentence_append(const struct language *language, struct sentence *sentence,
+                     const struct clause *clause)
 {
     const bool no = clause->negated;
-    if (sentence->english.count > 0) say_both(language, sentence, links[clause->link]);
-    say_noun_phrase(language, sentence, clause->who, clause->who_is);
-    if (no) say_both(language, sentence, (struct pair){"does not", "ne"});
-    say_both(language, sentence,
-             (struct pair){verbs[clause->verb].english[!no], verbs[clause->verb].french});
-    if (no) say_in(&language->french, &sentence->french, "pas");
-    if (clause->whom >= 0) say_noun_phrase(language, sentence, clause->whom, clause->whom_is);
-    say_in(&language->english, &sentence->english, verbs[clause->verb].after);
+    if (sentence->english.count > 0) append_both(language, sentence, links[clause->link]);
+    append_noun_phrase(language, sentence, clause->subject, clause->subject_adjective);
+    if (no) append_both(language, sentence, (struct pair){"does not", "ne"});
+    append_both(language, sentence,
+                (struct pair){verbs[clause->verb].english[!no], verbs[clause->verb].french});
+    if (no) append(&language->french, &sentence->french, "pas");
+    if (clause->object >= 0)
+        append_noun_phrase(language, sentence, clause->object, clause->object_adjective);
+    append(&language->english, &sentence->english, verbs[clause->verb].after);
 }
 
 static int adjective_or_none(struct random *random)
@@ -157,16 +160,16 @@ static struct clause draw_clause(struct random *random)
 {
     struct clause clause;
     clause.link = random_below(random, LINKS);
-    clause.who = random_below(random, NOUNS);
-    clause.who_is = adjective_or_none(random);
+    clause.subject = random_below(random, NOUNS);
+    clause.subject_adjective = adjective_or_none(random);
     clause.verb = random_below(random, VERBS);
     clause.negated = random_below(random, 4) == 0;
-    clause.whom = random_below(random, 2) ? random_below(random, NOUNS) : -1;
-    clause.whom_is = adjective_or_none(random);
+    clause.object = random_below(random, 2) ? random_below(random, NOUNS) : -1;
+    clause.object_adjective = adjective_or_none(random);
     return clause;
 }
 
-/* Clauses until the length is reached; start anew where it is missed. */
+/* Appends clauses until the length is reached; starts again if it is exceeded. */
 void sentence_draw(const struct language *language, struct sentence *sentence,
                    struct random *random, int length)
 {
@@ -174,7 +177,7 @@ void sentence_draw(const struct language *language, struct sentence *sentence,
     while (sentence->english.count != length) {
         if (sentence->english.count > length) sentence->english.count = sentence->french.count = 0;
         struct clause clause = draw_clause(random);
-        sentence_say(language, sentence, &clause);
+        sentence_append(language, sentence, &clause);
     }
 }
 
@@ -191,7 +194,7 @@ void words_spell(const struct vocabulary *vocabulary, const int *tokens, int cou
 void batch_draw(const struct setup *setup, int step, struct sentence *sentences)
 {
     struct random random = random_from(setup->seed, (uint64_t)step);
-    int length = SHORTEST + random_below(&random, setup->longest - SHORTEST + 1);
+    int length = MIN_WORDS + random_below(&random, setup->max_words - MIN_WORDS + 1);
     for (int i = 0; i < setup->batch; i++)
         sentence_draw(&setup->language, &sentences[i], &random, length);
 }

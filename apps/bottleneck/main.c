@@ -1,33 +1,22 @@
-/* main.c - bottleneck: why attention at all. */
+/* main.c - bottleneck: translation quality by sentence length, with a fixed context vector, with
+   additive attention and with a Transformer; options and output. */
 #include "bottleneck.h"
-#include <pthread.h>
 #include <stdlib.h>
 
 const char program_name[] = "bottleneck";
 
 static const char purpose[] =
-    "Three models learn the same small language, English to French, from sentences of up to so\n"
-    "many words, and then translate longer ones. The first squeezes a sentence into one vector\n"
-    "between two recurrent networks; the second is the same with additive attention; the third\n"
-    "is attention alone. Shown are their quality by the length of the sentence (Bahdanau, Cho and\n"
-    "Bengio 2015, figure 2) and what French words attend to in a negation and an inversion.";
+    "Trains three models on the same synthetic English-French sentence pairs of limited length "
+    "and\n"
+    "translates longer sentences: a GRU encoder-decoder with one fixed context vector, the same\n"
+    "with additive attention, and an attention-only Transformer. Prints BLEU by sentence length\n"
+    "(Bahdanau, Cho and Bengio 2015, figure 2) and the attention weights of a negation and of an\n"
+    "inversion.";
 
-/* One thread each: they share the setup, which nobody changes. */
-static void *learn(void *translator)
+static void *train(void *translator)
 {
-    translator_learn(translator);
+    translator_train(translator);
     return NULL;
-}
-
-static void learn_all(struct translator translators[KINDS], const struct setup *setup)
-{
-    pthread_t threads[KINDS];
-    for (int k = 0; k < KINDS; k++) {
-        translator_create(&translators[k], (enum kind)k, setup);
-        if (pthread_create(&threads[k], NULL, learn, &translators[k]) != 0)
-            exit(failed("a thread cannot be started"));
-    }
-    for (int k = 0; k < KINDS; k++) pthread_join(threads[k], NULL);
 }
 
 static int run(const struct setup *setup, bool json, const char *path)
@@ -38,10 +27,11 @@ static int run(const struct setup *setup, bool json, const char *path)
     struct translator translators[KINDS];
     struct report report = {.setup = setup};
     double start = now();
-    learn_all(translators, setup);
+    for (int k = 0; k < KINDS; k++) translator_create(&translators[k], (enum kind)k, setup);
+    run_threads(train, translators, KINDS, sizeof *translators);
     for (int k = 0; k < KINDS; k++) curve_measure(&report.curves[k], &translators[k]);
-    example_make(&report.examples[0], "Negation", &negation, &translators[ATTENDING]);
-    example_make(&report.examples[1], "Inversion", &inversion, &translators[ATTENDING]);
+    example_make(&report.examples[0], "Negation", &negation, &translators[WITH_ATTENTION]);
+    example_make(&report.examples[1], "Inversion", &inversion, &translators[WITH_ATTENTION]);
     report.seconds = now() - start;
     if (json)
         report_json(&report);
@@ -55,37 +45,33 @@ static int run(const struct setup *setup, bool json, const char *path)
 
 int main(int argc, char **argv)
 {
-    struct setup setup = {.longest = 16,
+    enum { OWN = 2 };
+    struct setup setup = {.max_words = 16,
                           .steps = 1000,
                           .batch = 32,
                           .embed = 32,
-                          .align = 32,
+                          .alignment_width = 32,
                           .hidden = {52, 48},
                           .width = 52,
                           .layers = 1,
                           .rate = 4e-3F,
-                          .tests = 64,
-                          .seed = 1};
-    bool quick = false, json = false;
-    const char *path = NULL;
-    struct option_row rows[] = {
-        {"quick", OPTION_FLAG, &quick, "", "shorter sentences, and fewer", 0, 0, 0},
-        {"longest", OPTION_INTEGER, &setup.longest, "N", "words of a training sentence", 8, 28, 0},
-        {"steps", OPTION_INTEGER, &setup.steps, "N", "batches of 32 sentences", 1, 1000000, 0},
-        {"seed", OPTION_SEED, &setup.seed, "N", "of sentences and first parameters", 0, 0, 0},
-        {"svg", OPTION_STRING, &path, "FILE", "draw it", 0, 0, 0},
-        {"json", OPTION_FLAG, &json, "", "print one JSON object", 0, 0, 0},
+                          .tests = 64};
+    struct demo_options options = {.seed = 1};
+    struct option_row rows[OWN + DEMO_ROWS] = {
+        {"max-words", OPTION_INTEGER, &setup.max_words, "N", "English words of a training sentence",
+         8, 28, 0},
+        {"steps", OPTION_INTEGER, &setup.steps, "N", "training steps, 32 sentences each", 1,
+         1000000, 0},
     };
-    struct command command = {.name = "",
-                              .arguments = "",
-                              .purpose = purpose,
-                              .rows = rows,
-                              .count = sizeof rows / sizeof *rows};
+    demo_rows(&options, "sentences of at most 12 words, 400 steps",
+              "of sentences and initial parameters", rows + OWN);
+    struct command command = demo_command(purpose, rows, OWN + DEMO_ROWS);
     int code = options_read(&command, argc, argv);
     if (code != GO_ON) return code;
-    if (quick && !option_given(&command, "longest")) setup.longest = 12;
-    if (quick && !option_given(&command, "steps")) setup.steps = 400;
-    setup.quiet = json;
+    if (options.quick && !option_given(&command, "max-words")) setup.max_words = 12;
+    if (options.quick && !option_given(&command, "steps")) setup.steps = 400;
+    setup.seed = options.seed;
+    setup.quiet = options.json;
     language_create(&setup.language);
-    return run(&setup, json, path);
+    return run(&setup, options.json, options.svg);
 }

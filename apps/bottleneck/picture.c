@@ -1,24 +1,24 @@
-/* picture.c - the curves and the alignments on one page. */
+/* picture.c - an SVG figure: BLEU by sentence length, and attention weights of two examples. */
 #include "bottleneck.h"
 #include "kit/svg.h"
 
 static void draw_curves(struct svg *svg, const struct report *report)
 {
-    const int longest = report->setup->longest;
+    const int max_words = report->setup->max_words;
     struct chart chart = {.x = 80,
                           .y = 70,
                           .width = 760,
                           .height = 300,
-                          .to = {3 * longest, 100},
-                          .step = {longest / 4.0, 20},
-                          .title = "Quality of translations by the length of the sentence",
-                          .labels = {"words of the English sentence", "BLEU"}};
-    double edge = chart_x(&chart, longest);
+                          .to = {3 * max_words, 100},
+                          .step = {max_words / 4.0, 20},
+                          .title = "BLEU by sentence length",
+                          .labels = {"length of the English sentence in words", "BLEU"}};
+    double edge = chart_x(&chart, max_words);
     svg_rect(svg, edge, chart.y, chart.x + chart.width - edge, chart.height, "#F7F3EA", "none");
     chart_frame(svg, &chart);
     svg_line(svg, edge, chart.y, edge, chart.y + chart.height, "#B0A080", 1);
     svg_text(svg, chart.x + chart.width - 10, chart.y + 18, 12, SVG_RIGHT, "#807050",
-             "longer than any in training");
+             "longer than any training sentence");
     for (int k = 0; k < KINDS; k++) {
         double xs[POINTS], ys[POINTS];
         for (int i = 0; i < POINTS; i++) {
@@ -47,6 +47,6 @@ int report_svg(const struct report *report, const char *path)
         example_map_free(&map);
     }
     svg_text(&svg, 20, 474, 12, SVG_LEFT, "#666666",
-             "What each French word attended to, in per cent of its weight");
+             "Attention weights of each French word over the English words, in per cent");
     return svg_close(&svg);
 }

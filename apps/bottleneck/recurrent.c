@@ -1,6 +1,6 @@
-/* recurrent.c - a GRU that reads and a GRU that writes: with one vector between them (Cho et al.
-   2014), or with attention (Bahdanau, Cho and Bengio 2015). They differ in where a context comes
-   from and in nothing else. */
+/* recurrent.c - GRU encoder-decoders: with a fixed context vector (Cho et al. 2014) or with
+   additive attention (Bahdanau, Cho and Bengio 2015). They differ only in where the context comes
+   from. */
 #include "recurrent.h"
 #include <stdlib.h>
 
@@ -23,7 +23,7 @@ static void make_params(struct recurrent *m)
 {
     const int h = m->hidden, e = m->setup->embed, words = m->setup->language.french.count;
     const int sources = m->setup->language.english.count;
-    const size_t align = (size_t)m->setup->align;
+    const size_t align = (size_t)m->setup->alignment_width;
     struct params *p = &m->params;
     struct random random = random_from(m->setup->seed, UINT64_MAX);
     params_create(p, (size_t)(sources + words) * (size_t)e +
@@ -31,14 +31,14 @@ static void make_params(struct recurrent *m)
                          (size_t)words * (size_t)(3 * h + 1) + 4 * align * (size_t)h);
     embed_create(&m->source, p, &random, sources, e);
     embed_create(&m->target, p, &random, words, e);
-    gru_create(&m->forth, p, &random, e, h);
-    gru_create(&m->back, p, &random, e, h);
+    gru_create(&m->fwd, p, &random, e, h);
+    gru_create(&m->bwd, p, &random, e, h);
     gru_create(&m->decoder, p, &random, e, h);
     linear_create(&m->context, p, &random, 2 * h, 3 * h, 0);
     linear_create(&m->output, p, &random, h, words, 1);
-    linear_create(&m->glimpsed, p, &random, 2 * h, words, 0);
+    linear_create(&m->context_output, p, &random, 2 * h, words, 0);
     if (!m->attends) return;
-    struct linear query, key, vector; /* for their sizes and first values */
+    struct linear query, key, vector; /* for their sizes and initial values */
     linear_create(&query, p, &random, h, (int)align, 1);
     linear_create(&key, p, &random, 2 * h, (int)align, 0);
     linear_create(&vector, p, &random, (int)align, 1, 0);
@@ -56,29 +56,29 @@ struct recurrent *recurrent_create(const struct setup *setup, bool attends)
     m->attends = attends;
     m->hidden = h;
     m->batch = setup->batch;
-    m->words = 6 * setup->longest + 16;
+    m->words = 6 * setup->max_words + 16;
     make_params(m);
     size_t ids = (size_t)m->batch * (size_t)(m->words + 1);
     m->source_ids = own(m, ids, sizeof(int));
     m->target_ids = own(m, ids, sizeof(int));
     m->labels = own(m, ids, sizeof(int));
-    m->forth_tape = tape(m), m->back_tape = tape(m), m->tape = tape(m);
+    m->fwd_tape = tape(m), m->bwd_tape = tape(m), m->tape = tape(m);
     const struct {
         float **value, **gradient;
         int width;
     } parts[] = {
-        {&m->read, &m->dread, e},
-        {&m->forth_x, &m->dforth_x, 3 * h},
-        {&m->back_x, &m->dback_x, 3 * h},
-        {&m->forth_h, &m->dforth_h, h},
-        {&m->back_h, &m->dback_h, h},
-        {&m->annotations, &m->dnotes, 2 * h},
-        {&m->whole, &m->dwhole, 2 * h},
-        {&m->said, &m->dsaid, e},
+        {&m->embedded, &m->dembedded, e},
+        {&m->fwd_x, &m->dfwd_x, 3 * h},
+        {&m->bwd_x, &m->dbwd_x, 3 * h},
+        {&m->fwd_h, &m->dfwd_h, h},
+        {&m->bwd_h, &m->dbwd_h, h},
+        {&m->annotations, &m->dkeys, 2 * h},
+        {&m->summary, &m->dsummary, 2 * h},
+        {&m->inputs, &m->dinputs, e},
         {&m->x, &m->dx, 3 * h},
         {&m->states, &m->dstates, h},
         {&m->contexts, &m->dcontexts, 2 * h},
-        {&m->scores, &m->dscores, words},
+        {&m->logits, &m->dlogits, words},
     };
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         *parts[i].value = rows(m, parts[i].width);
@@ -94,7 +94,7 @@ void recurrent_free(struct recurrent *m)
     if (m == NULL) return;
     for (int i = 0; i < m->owned_count; i++) free(m->owned[i]);
     params_free(&m->params);
-    free(m->workspace);
+    free(m->workspace.data);
     free(m);
 }
 
@@ -103,7 +103,7 @@ size_t recurrent_parameters(const struct recurrent *m)
     return m->params.count;
 }
 
-/* The words of all sentences by time, and the end. */
+/* Source words and the end token, time-major. */
 static void read_sources(struct recurrent *m, const struct sentence *sentences, int count)
 {
     for (int b = 0; b < count; b++) {
@@ -114,8 +114,8 @@ static void read_sources(struct recurrent *m, const struct sentence *sentences, 
     }
 }
 
-/* The same for their translations; returns how many steps the longest takes. A sentence that has
-   ended goes on without a label. */
+/* The same for the translations; returns the steps of the longest one. After its end token a
+   sentence has no labels. */
 static int read_targets(struct recurrent *m, const struct sentence *sentences, int count)
 {
     int steps = 0;
@@ -141,15 +141,15 @@ double recurrent_step(struct recurrent *m, const struct sentence *sentences, flo
     for (int b = 0; b < count; b++) words += sentences[b].french.count;
     encoder_forward(m, count, length);
     for (int t = 0; t < steps; t++) decoder_step(m, count, length, t);
-    double loss = cross_entropy(steps * count, m->setup->language.french.count, m->scores,
-                                m->labels, m->dscores, NULL);
+    double loss = cross_entropy(steps * count, m->setup->language.french.count, m->logits,
+                                m->labels, m->dlogits, NULL);
     decoder_backward(m, count, length, steps);
     encoder_backward(m, count, length);
     params_step(&m->params, rate, 1 / (float)words, 1);
     return loss / words;
 }
 
-/* The likeliest word each time, until all sentences have ended. */
+/* Greedy decoding until all sentences have ended. */
 void recurrent_translate(struct recurrent *m, const struct sentence *sentences, int count,
                          struct words *out, float *weights)
 {
@@ -162,12 +162,12 @@ void recurrent_translate(struct recurrent *m, const struct sentence *sentences, 
     for (int t = 0; t < 2 * length && open > 0; t++) {
         decoder_step(m, count, length, t);
         for (int b = 0; b < count; b++) {
-            int word = argmax(words, m->scores + (size_t)(t * count + b) * (size_t)words);
+            int word = argmax(words, m->logits + (size_t)(t * count + b) * (size_t)words);
             m->target_ids[(t + 1) * count + b] = word;
             if (ended[b]) continue;
             if (weights != NULL && m->attends)
-                attend_weights(m, count, length, t, b,
-                               weights + (size_t)(b * MAX_TARGET + t) * (size_t)length);
+                alignment_weights(m, count, length, t, b,
+                                  weights + (size_t)(b * MAX_TARGET + t) * (size_t)length);
             ended[b] = word == RAPT_TOKEN_END;
             if (ended[b])
                 open--;

@@ -1,4 +1,4 @@
-/* show.c - a table, two alignments, and the same as JSON. */
+/* show.c - text output: a table of BLEU by length and two attention maps; the same as JSON. */
 #include "bottleneck.h"
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@ void example_make(struct example *example, const char *about, const struct claus
 {
     const struct language *language = &translator->setup->language;
     *example = (struct example){.about = about};
-    sentence_say(language, &example->sentence, clause);
+    sentence_append(language, &example->sentence, clause);
     size_t columns = (size_t)example->sentence.english.count + 1;
     example->weights = xcalloc(MAX_TARGET * columns, sizeof(float));
     translator_translate(translator, &example->sentence, 1, &example->out, example->weights);
@@ -19,8 +19,8 @@ void example_free(struct example *example)
     free(example->weights);
 }
 
-/* The words of a side and the end. */
-static rapt_text *texts(const struct vocabulary *vocabulary, const struct words *words)
+/* The words of a sentence and the end token. */
+static rapt_text *names_of(const struct vocabulary *vocabulary, const struct words *words)
 {
     rapt_text *list = xcalloc((size_t)words->count + 1, sizeof *list);
     for (int i = 0; i <= words->count; i++) {
@@ -33,8 +33,8 @@ static rapt_text *texts(const struct vocabulary *vocabulary, const struct words 
 struct heatmap example_map(const struct example *example, const struct language *language)
 {
     return (struct heatmap){example->out.count + 1, example->sentence.english.count + 1,
-                            texts(&language->french, &example->out),
-                            texts(&language->english, &example->sentence.english),
+                            names_of(&language->french, &example->out),
+                            names_of(&language->english, &example->sentence.english),
                             example->weights};
 }
 
@@ -46,25 +46,27 @@ void example_map_free(struct heatmap *map)
 
 static void print_table(const struct report *report)
 {
-    const int longest = report->setup->longest;
-    printf("BLEU by the length of the English sentence; training ended at %d words\n\n", longest);
+    const int max_words = report->setup->max_words;
+    printf("BLEU by English sentence length; * longer than the training sentences (at most %d "
+           "words)\n\n",
+           max_words);
     printf("%-8s", "words");
     for (int k = 0; k < KINDS; k++) printf("%16s", kind_names[k]);
     putchar('\n');
     for (int i = 0; i < POINTS; i++) {
         int length = point_length(report->setup, i);
-        printf("%5d%s", length, length > longest ? " * " : "   ");
+        printf("%5d%s", length, length > max_words ? " * " : "   ");
         for (int k = 0; k < KINDS; k++) printf("%16.1f", report->curves[k].at[i].bleu);
         putchar('\n');
     }
     printf("\n%-40s", "parameters");
     for (int k = 0; k < KINDS; k++) printf("%16zu", report->curves[k].parameters);
     printf("\n%-40s", "BLEU, sentences up to half that length");
-    for (int k = 0; k < KINDS; k++) printf("%16.1f", report->curves[k].inside.bleu);
-    printf("\nBLEU, sentences of %2d to %2d words        ", longest + 1, longest * 5 / 4);
+    for (int k = 0; k < KINDS; k++) printf("%16.1f", report->curves[k].in_range.bleu);
+    printf("\nBLEU, sentences of %2d to %2d words        ", max_words + 1, max_words * 5 / 4);
     for (int k = 0; k < KINDS; k++) printf("%16.1f", report->curves[k].beyond.bleu);
-    printf("\n%-40s", "kept");
-    for (int k = 0; k < KINDS; k++) printf("%16.2f", kept(&report->curves[k]));
+    printf("\n%-40s", "retained (ratio of the two)");
+    for (int k = 0; k < KINDS; k++) printf("%16.2f", retained(&report->curves[k]));
     printf("\n\n");
 }
 
@@ -74,14 +76,14 @@ void report_print(const struct report *report)
     for (int i = 0; i < EXAMPLES; i++) {
         const struct example *example = &report->examples[i];
         struct heatmap map = example_map(example, &report->setup->language);
-        printf("%s: what each French word attended to\n\n", example->about);
+        printf("%s: attention weights of each French word\n\n", example->about);
         heatmap_print(stdout, &map, false, terminal_columns(stdout));
         putchar('\n');
         example_map_free(&map);
     }
     printf(
-        "The claim %s: just beyond the lengths of training the fixed vector keeps less than half\n"
-        "of its quality, attention nine tenths. %.1f seconds.\n",
+        "The claim %s: just beyond the training lengths the fixed vector retains less than 0.5 of\n"
+        "its BLEU on short sentences, attention at least 0.9. %.1f seconds.\n",
         claim_holds(report) ? "holds" : "does NOT hold", report->seconds);
 }
 
@@ -102,8 +104,9 @@ static json_t *describe_curve(const struct report *report, int kind)
                               json_pack("{s:i, s:f, s:f}", "words", point_length(report->setup, i),
                                         "bleu", curve->at[i].bleu, "exact", curve->at[i].exact));
     return json_pack("{s:s, s:I, s:f, s:f, s:f, s:o}", "name", kind_names[kind], "parameters",
-                     (json_int_t)curve->parameters, "bleu_short", curve->inside.bleu, "bleu_beyond",
-                     curve->beyond.bleu, "kept", kept(curve), "points", points);
+                     (json_int_t)curve->parameters, "bleu_short", curve->in_range.bleu,
+                     "bleu_beyond", curve->beyond.bleu, "retained", retained(curve), "points",
+                     points);
 }
 
 void report_json(const struct report *report)
@@ -120,7 +123,7 @@ void report_json(const struct report *report)
                                         number_rows(one->weights, one->out.count + 1,
                                                     one->sentence.english.count + 1)));
     }
-    print_json(json_pack("{s:i, s:o, s:o, s:b, s:f}", "trained_to_words", report->setup->longest,
+    print_json(json_pack("{s:i, s:o, s:o, s:b, s:f}", "trained_to_words", report->setup->max_words,
                          "models", models, "examples", examples, "claim", claim_holds(report),
                          "seconds", report->seconds));
 }

@@ -1,14 +1,19 @@
-/* main.c - caption: attention from words to the parts of a picture. */
+/* main.c - caption: cross-attention from words to image patches; options and output. */
 #include "caption.h"
 
 const char program_name[] = "caption";
 
 static const char purpose[] =
-    "A small attention-only model learns to say what a picture shows: two colored shapes and\n"
-    "how they lie, \"a red square left of a blue circle\". It sees 25 patches of pixels, in no\n"
-    "order but what it learns of their places, and looks at them anew for every word. Shown are\n"
-    "captions of pairs of things that it has never seen together (10 of 78 pairs), and where it\n"
-    "looked. Xu et al. 2015, \"Show, attend and tell\", do this with photographs and recurrence.";
+    "A small attention-only encoder-decoder learns to caption pictures of two colored shapes and\n"
+    "their relative position, such as \"a red square left of a blue circle\". Its input is 25 "
+    "patches\n"
+    "of pixels with learned position embeddings; cross-attention weights the patches anew for "
+    "every\n"
+    "word. Shows captions of pairs of objects that never occur together in training (10 of 78 "
+    "pairs)\n"
+    "and the attention weights of each word. Xu et al. 2015, \"Show, attend and tell\", do this "
+    "with\n"
+    "photographs and a recurrent decoder.";
 
 static int run(const struct setup *setup, bool json, const char *path)
 {
@@ -16,7 +21,7 @@ static int run(const struct setup *setup, bool json, const char *path)
     struct example examples[EXAMPLES];
     struct result result;
     double start = now();
-    struct model *model = learn(setup);
+    struct model *model = train(setup);
     measure(&result, model, setup);
     for (int i = 0; i < EXAMPLES; i++) example_make(&examples[i], model, setup, shown[i]);
     result.seconds = now() - start;
@@ -31,24 +36,18 @@ static int run(const struct setup *setup, bool json, const char *path)
 
 int main(int argc, char **argv)
 {
-    struct setup setup = {.steps = 1500, .batch = 32, .tests = 512, .seed = 1};
-    bool quick = false, json = false;
-    const char *path = NULL;
-    struct option_row rows[] = {
-        {"quick", OPTION_FLAG, &quick, "", "learn from half as many scenes", 0, 0, 0},
-        {"steps", OPTION_INTEGER, &setup.steps, "N", "batches of 32 scenes", 1, 1000000, 0},
-        {"seed", OPTION_SEED, &setup.seed, "N", "of scenes and first parameters", 0, 0, 0},
-        {"svg", OPTION_STRING, &path, "FILE", "draw it", 0, 0, 0},
-        {"json", OPTION_FLAG, &json, "", "print one JSON object", 0, 0, 0},
-    };
-    struct command command = {.name = "",
-                              .arguments = "",
-                              .purpose = purpose,
-                              .rows = rows,
-                              .count = sizeof rows / sizeof *rows};
+    enum { OWN = 1 };
+    struct setup setup = {.steps = 1500, .batch = 32, .tests = 512};
+    struct demo_options options = {.seed = 1};
+    struct option_row rows[OWN + DEMO_ROWS] = {{"steps", OPTION_INTEGER, &setup.steps, "N",
+                                                "training steps, 32 scenes each", 1, 1000000, 0}};
+    demo_rows(&options, "half as many training steps", "of scenes and initial parameters",
+              rows + OWN);
+    struct command command = demo_command(purpose, rows, OWN + DEMO_ROWS);
     int code = options_read(&command, argc, argv);
     if (code != GO_ON) return code;
-    if (quick && !option_given(&command, "steps")) setup.steps = 750;
-    setup.quiet = json;
-    return run(&setup, json, path);
+    if (options.quick && !option_given(&command, "steps")) setup.steps = 750;
+    setup.seed = options.seed;
+    setup.quiet = options.json;
+    return run(&setup, options.json, options.svg);
 }

@@ -1,30 +1,30 @@
-/* measure.c - learning, and what is known afterwards about scenes of pairs never seen. */
+/* measure.c - trains the model; then exact captions and attention weights on scenes of held-out
+   pairs. */
 #include "caption.h"
 #include <stdlib.h>
 #include <string.h>
 
-static const uint64_t TESTS = UINT64_MAX / 2; /* a stream that learning does not draw from */
+static const uint64_t TEST_STREAM = UINT64_MAX / 2; /* training draws from 0 .. steps - 1 */
 
-static void draw(struct scene *scenes, float *patches, int count, struct random random, bool held)
+static void draw(struct scene *scenes, float *patches, int count, struct random random,
+                 bool held_out)
 {
     for (int i = 0; i < count; i++) {
-        scene_draw(&scenes[i], &random, held);
+        scene_draw(&scenes[i], &random, held_out);
         scene_paint(&scenes[i], &random, patches + i * PATCHES * PATCH);
     }
 }
 
-struct model *learn(const struct setup *setup)
+struct model *train(const struct setup *setup)
 {
     struct model *model = model_create(setup->batch, setup->seed);
     struct scene *scenes = xcalloc((size_t)setup->batch, sizeof *scenes);
     float *patches = xcalloc((size_t)setup->batch * PATCHES * PATCH, sizeof *patches);
     for (int step = 0; step < setup->steps; step++) {
-        float done = (float)step / (float)setup->steps, rise = 20 * done + 0.02F;
-        float fall = done < 0.5F ? 1 : 1 - 0.95F * (2 * done - 1);
+        float rate = 4e-3F * schedule_factor(step, setup->steps, 20, 0.02F);
         draw(scenes, patches, setup->batch, random_from(setup->seed, (uint64_t)step), false);
-        double loss =
-            model_learn(model, scenes, patches, setup->batch, 4e-3F * (rise < 1 ? rise : fall));
-        if (!setup->quiet && (step + 1) * 10LL / setup->steps > step * 10LL / setup->steps)
+        double loss = model_learn(model, scenes, patches, setup->batch, rate);
+        if (!setup->quiet && tenth_done(step, setup->steps))
             print_message("%6d scenes, loss %.4f per word", (step + 1) * setup->batch, loss);
     }
     free(scenes);
@@ -32,9 +32,9 @@ struct model *learn(const struct setup *setup)
     return model;
 }
 
-/* Where the model looked while it said the right word about a thing. */
-static void look_at(struct result *result, const struct scene *scene, const int *out,
-                    const float *weights, int counts[2])
+/* Adds the weight on an object's patches at each correct word about it. */
+static void add_weights(struct result *result, const struct scene *scene, const int *out,
+                        const float *weights, int counts[2])
 {
     for (int t = 0; t < scene->count; t++) {
         if (scene->named[t] < 0 || out[t] != scene->words[t]) continue;
@@ -51,9 +51,9 @@ static void look_at(struct result *result, const struct scene *scene, const int 
     }
 }
 
-/* The share of captions without a mistake; with counts also where the model looked. */
-static double judge(struct result *result, struct model *model, const struct setup *setup,
-                    bool held_out, int counts[2])
+/* The share of exact captions; with counts also the attention weights. */
+static double evaluate(struct result *result, struct model *model, const struct setup *setup,
+                       bool held_out, int counts[2])
 {
     struct scene *scenes = xcalloc((size_t)setup->batch, sizeof *scenes);
     float *patches = xcalloc((size_t)setup->batch * PATCHES * PATCH, sizeof *patches);
@@ -61,7 +61,7 @@ static double judge(struct result *result, struct model *model, const struct set
     float *weights = xcalloc((size_t)setup->batch * MAX_WORDS * PATCHES, sizeof *weights);
     int exact = 0, batches = setup->tests / setup->batch;
     for (int i = 0; i < batches; i++) {
-        struct random random = random_from(setup->seed, TESTS + (uint64_t)i);
+        struct random random = random_from(setup->seed, TEST_STREAM + (uint64_t)i);
         draw(scenes, patches, setup->batch, random, held_out);
         model_describe(model, patches, setup->batch, out, weights);
         for (int b = 0; b < setup->batch; b++) {
@@ -69,7 +69,7 @@ static double judge(struct result *result, struct model *model, const struct set
             size_t bytes = (size_t)(scenes[b].count + 1) * sizeof *caption;
             exact += memcmp(caption, scenes[b].words, bytes) == 0;
             if (counts != NULL)
-                look_at(result, &scenes[b], caption, weights + b * MAX_WORDS * PATCHES, counts);
+                add_weights(result, &scenes[b], caption, weights + b * MAX_WORDS * PATCHES, counts);
         }
     }
     free(scenes);
@@ -83,8 +83,8 @@ void measure(struct result *result, struct model *model, const struct setup *set
 {
     int counts[2] = {0};
     *result = (struct result){.parameters = model_parameters(model)};
-    result->seen = judge(result, model, setup, false, NULL);
-    result->exact = judge(result, model, setup, true, counts);
+    result->exact_seen = evaluate(result, model, setup, false, NULL);
+    result->exact = evaluate(result, model, setup, true, counts);
     result->chance /= counts[0] + counts[1] ? counts[0] + counts[1] : 1;
     result->colors /= counts[0] ? counts[0] : 1;
     result->shapes /= counts[1] ? counts[1] : 1;
@@ -100,7 +100,8 @@ void example_make(struct example *example, struct model *model, const struct set
                   int number)
 {
     float *patches = xcalloc(PATCHES * PATCH, sizeof *patches);
-    draw(&example->scene, patches, 1, random_from(setup->seed, TESTS - 1 - (uint64_t)number), true);
+    draw(&example->scene, patches, 1, random_from(setup->seed, TEST_STREAM - 1 - (uint64_t)number),
+         true);
     model_describe(model, patches, 1, example->out, example->weights);
     free(patches);
 }

@@ -1,31 +1,32 @@
-/* model.c - a Transformer in miniature, by hand: every sublayer is x += f(norm x). */
+/* model.c - a small pre-norm Transformer out of the toolkit's layers: an encoder over patches, a
+   decoder over words, forward and backward. Every sublayer is x += f(norm x). */
 #include "caption.h"
 #include <stdlib.h>
 #include <string.h>
 
-enum { WIDTH = 32, HIDDEN = 64, HEADS = 2 };
+enum { WIDTH = 32, FFN = 64, HEADS = 2 };
 
-struct mlp { /* f(x) = relu(x A + a) B + b */
+struct ffn { /* f(x) = relu(x A + a) B + b */
     struct linear up, down;
 };
-/* The places where a stream is read: a norm, what went in, what came out. */
-struct reading {
+/* The layer norm of a sublayer, with its input, output and gradient of the output. */
+struct prenorm {
     struct norm norm;
     float *in, *out, *dout;
 };
 struct model {
     int batch;
     struct params params;
-    struct linear patch, score;
-    struct embed place, word, turn; /* of a patch; a word; and its place in the caption */
-    struct reading see[3], say[3], memory, last;
-    struct mlp see_first, see_second, say_mlp;
-    struct attend look, listen, cross; /* patches at patches, words at words, words at patches */
-    float *h, *dh;                     /* [batch][PATCHES][WIDTH] */
-    float *y, *dy;                     /* [batch][MAX_WORDS][WIDTH] */
-    float *up[3], *dup;                /* [rows][HIDDEN] */
-    float *scores, *dscores;           /* [batch][MAX_WORDS][WORDS] */
-    int *positions, *turns, *fed, *labels;
+    struct linear patch, output;
+    struct embed patch_embed, word_embed, position_embed; /* positions of patches; words; theirs */
+    struct prenorm enc[3], dec[3], enc_out, dec_out;
+    struct ffn enc_ffn1, enc_ffn2, dec_ffn;
+    struct attend enc_self, dec_self, cross; /* query-key: patch-patch, word-word, word-patch */
+    float *h, *dh;                           /* [batch][PATCHES][WIDTH] */
+    float *y, *dy;                           /* [batch][MAX_WORDS][WIDTH] */
+    float *hidden[3], *dhidden;              /* [rows][FFN] */
+    float *logits, *dlogits;                 /* [batch][MAX_WORDS][WORDS] */
+    int *patch_positions, *word_positions, *inputs, *labels;
     void *owned[40];
     int owned_count;
 };
@@ -35,44 +36,44 @@ static void *own(struct model *m, size_t count, size_t size)
     return m->owned[m->owned_count++] = xcalloc(count, size);
 }
 
-static void reading_create(struct model *m, struct reading *reading, int rows)
+static void prenorm_create(struct model *m, struct prenorm *sublayer, int rows)
 {
     const size_t count = (size_t)rows * WIDTH;
-    norm_create(&reading->norm, &m->params, WIDTH);
-    reading->in = own(m, count, sizeof(float));
-    reading->out = own(m, count, sizeof(float));
-    reading->dout = own(m, count, sizeof(float));
+    norm_create(&sublayer->norm, &m->params, WIDTH);
+    sublayer->in = own(m, count, sizeof(float));
+    sublayer->out = own(m, count, sizeof(float));
+    sublayer->dout = own(m, count, sizeof(float));
 }
 
-static void mlp_create(struct mlp *mlp, struct params *params, struct random *random)
+static void ffn_create(struct ffn *ffn, struct params *params, struct random *random)
 {
-    linear_create(&mlp->up, params, random, WIDTH, HIDDEN, 1);
-    linear_create(&mlp->down, params, random, HIDDEN, WIDTH, 1);
+    linear_create(&ffn->up, params, random, WIDTH, FFN, 1);
+    linear_create(&ffn->down, params, random, FFN, WIDTH, 1);
 }
 
-static void make_memory(struct model *m)
+static void make_arrays(struct model *m)
 {
-    const int seen = m->batch * PATCHES, said = m->batch * MAX_WORDS;
+    const int patch_rows = m->batch * PATCHES, word_rows = m->batch * MAX_WORDS;
     for (int i = 0; i < 3; i++) {
-        reading_create(m, &m->see[i], seen);
-        reading_create(m, &m->say[i], said);
-        m->up[i] = own(m, (size_t)seen * HIDDEN, sizeof(float));
+        prenorm_create(m, &m->enc[i], patch_rows);
+        prenorm_create(m, &m->dec[i], word_rows);
+        m->hidden[i] = own(m, (size_t)patch_rows * FFN, sizeof(float));
     }
-    reading_create(m, &m->memory, seen);
-    reading_create(m, &m->last, said);
-    m->dup = own(m, (size_t)seen * HIDDEN, sizeof(float));
-    m->h = own(m, (size_t)seen * WIDTH, sizeof(float));
-    m->dh = own(m, (size_t)seen * WIDTH, sizeof(float));
-    m->y = own(m, (size_t)said * WIDTH, sizeof(float));
-    m->dy = own(m, (size_t)said * WIDTH, sizeof(float));
-    m->scores = own(m, (size_t)said * WORDS, sizeof(float));
-    m->dscores = own(m, (size_t)said * WORDS, sizeof(float));
-    m->positions = own(m, (size_t)seen, sizeof(int));
-    m->turns = own(m, (size_t)said, sizeof(int));
-    m->fed = own(m, (size_t)said, sizeof(int));
-    m->labels = own(m, (size_t)said, sizeof(int));
-    for (int i = 0; i < seen; i++) m->positions[i] = i % PATCHES;
-    for (int i = 0; i < said; i++) m->turns[i] = i % MAX_WORDS;
+    prenorm_create(m, &m->enc_out, patch_rows);
+    prenorm_create(m, &m->dec_out, word_rows);
+    m->dhidden = own(m, (size_t)patch_rows * FFN, sizeof(float));
+    m->h = own(m, (size_t)patch_rows * WIDTH, sizeof(float));
+    m->dh = own(m, (size_t)patch_rows * WIDTH, sizeof(float));
+    m->y = own(m, (size_t)word_rows * WIDTH, sizeof(float));
+    m->dy = own(m, (size_t)word_rows * WIDTH, sizeof(float));
+    m->logits = own(m, (size_t)word_rows * WORDS, sizeof(float));
+    m->dlogits = own(m, (size_t)word_rows * WORDS, sizeof(float));
+    m->patch_positions = own(m, (size_t)patch_rows, sizeof(int));
+    m->word_positions = own(m, (size_t)word_rows, sizeof(int));
+    m->inputs = own(m, (size_t)word_rows, sizeof(int));
+    m->labels = own(m, (size_t)word_rows, sizeof(int));
+    for (int i = 0; i < patch_rows; i++) m->patch_positions[i] = i % PATCHES;
+    for (int i = 0; i < word_rows; i++) m->word_positions[i] = i % MAX_WORDS;
 }
 
 struct model *model_create(int batch, uint64_t seed)
@@ -83,17 +84,17 @@ struct model *model_create(int batch, uint64_t seed)
     m->batch = batch;
     params_create(p, 40000);
     linear_create(&m->patch, p, &random, PATCH, WIDTH, 1);
-    embed_create(&m->place, p, &random, PATCHES, WIDTH);
-    embed_create(&m->word, p, &random, WORDS, WIDTH);
-    embed_create(&m->turn, p, &random, MAX_WORDS, WIDTH);
-    mlp_create(&m->see_first, p, &random);
-    attend_create(&m->look, p, &random, WIDTH, HEADS, 0);
-    mlp_create(&m->see_second, p, &random);
-    attend_create(&m->listen, p, &random, WIDTH, HEADS, 1);
+    embed_create(&m->patch_embed, p, &random, PATCHES, WIDTH);
+    embed_create(&m->word_embed, p, &random, WORDS, WIDTH);
+    embed_create(&m->position_embed, p, &random, MAX_WORDS, WIDTH);
+    ffn_create(&m->enc_ffn1, p, &random);
+    attend_create(&m->enc_self, p, &random, WIDTH, HEADS, 0);
+    ffn_create(&m->enc_ffn2, p, &random);
+    attend_create(&m->dec_self, p, &random, WIDTH, HEADS, 1);
     attend_create(&m->cross, p, &random, WIDTH, HEADS, 0);
-    mlp_create(&m->say_mlp, p, &random);
-    linear_create(&m->score, p, &random, WIDTH, WORDS, 1);
-    make_memory(m);
+    ffn_create(&m->dec_ffn, p, &random);
+    linear_create(&m->output, p, &random, WIDTH, WORDS, 1);
+    make_arrays(m);
     return m;
 }
 
@@ -101,8 +102,8 @@ void model_free(struct model *m)
 {
     if (m == NULL) return;
     for (int i = 0; i < m->owned_count; i++) free(m->owned[i]);
-    attend_free(&m->look);
-    attend_free(&m->listen);
+    attend_free(&m->enc_self);
+    attend_free(&m->dec_self);
     attend_free(&m->cross);
     params_free(&m->params);
     free(m);
@@ -113,101 +114,101 @@ size_t model_parameters(const struct model *m)
     return m->params.count;
 }
 
-/* Keeps what a sublayer reads, and norms it. */
-static const float *read_in(struct reading *reading, int rows, const float *stream)
+/* Keeps the input of a sublayer and normalizes it. */
+static const float *prenorm_forward(struct prenorm *sublayer, int rows, const float *residual)
 {
-    memcpy(reading->in, stream, (size_t)(rows * WIDTH) * sizeof(float));
-    norm_forward(&reading->norm, rows, stream, reading->out);
-    return reading->out;
+    memcpy(sublayer->in, residual, (size_t)(rows * WIDTH) * sizeof(float));
+    norm_forward(&sublayer->norm, rows, residual, sublayer->out);
+    return sublayer->out;
 }
 
-/* The gradient of what was read, to be added to; then back through the norm. */
-static float *begin_back(struct reading *reading, int rows)
+/* Clears the gradient of the normalized input; then the backward pass of the norm. */
+static float *prenorm_clear(struct prenorm *sublayer, int rows)
 {
-    return memset(reading->dout, 0, (size_t)(rows * WIDTH) * sizeof(float));
+    return memset(sublayer->dout, 0, (size_t)(rows * WIDTH) * sizeof(float));
 }
 
-static void read_back(struct reading *reading, int rows, float *dstream)
+static void prenorm_backward(struct prenorm *sublayer, int rows, float *dresidual)
 {
-    norm_backward(&reading->norm, rows, reading->in, reading->dout, dstream);
+    norm_backward(&sublayer->norm, rows, sublayer->in, sublayer->dout, dresidual);
 }
 
-static void mlp_forward(const struct mlp *mlp, int rows, const float *x, float *up, float *y)
+static void ffn_forward(const struct ffn *ffn, int rows, const float *x, float *hidden, float *y)
 {
-    memset(up, 0, (size_t)(rows * HIDDEN) * sizeof(float));
-    linear_forward(&mlp->up, rows, x, up);
-    relu_forward((size_t)(rows * HIDDEN), up, up);
-    linear_forward(&mlp->down, rows, up, y);
+    memset(hidden, 0, (size_t)(rows * FFN) * sizeof(float));
+    linear_forward(&ffn->up, rows, x, hidden);
+    relu_forward((size_t)(rows * FFN), hidden, hidden);
+    linear_forward(&ffn->down, rows, hidden, y);
 }
 
-static void mlp_backward(struct model *m, const struct mlp *mlp, struct reading *reading, int rows,
-                         const float *up, float *dstream)
+static void ffn_backward(struct model *m, const struct ffn *ffn, struct prenorm *sublayer, int rows,
+                         const float *hidden, float *dresidual)
 {
-    float *dx = begin_back(reading, rows);
-    memset(m->dup, 0, (size_t)(rows * HIDDEN) * sizeof(float));
-    linear_backward(&mlp->down, rows, up, dstream, m->dup);
-    for (int i = 0; i < rows * HIDDEN; i++) m->dup[i] = up[i] > 0 ? m->dup[i] : 0;
-    linear_backward(&mlp->up, rows, reading->out, m->dup, dx);
-    read_back(reading, rows, dstream);
+    float *dx = prenorm_clear(sublayer, rows);
+    memset(m->dhidden, 0, (size_t)(rows * FFN) * sizeof(float));
+    linear_backward(&ffn->down, rows, hidden, dresidual, m->dhidden);
+    for (int i = 0; i < rows * FFN; i++) m->dhidden[i] = hidden[i] > 0 ? m->dhidden[i] : 0;
+    linear_backward(&ffn->up, rows, sublayer->out, m->dhidden, dx);
+    prenorm_backward(sublayer, rows, dresidual);
 }
 
-static void see(struct model *m, const float *patches, int count)
+static void encode(struct model *m, const float *patches, int count)
 {
     const int rows = count * PATCHES;
     memset(m->h, 0, (size_t)(rows * WIDTH) * sizeof(float));
     linear_forward(&m->patch, rows, patches, m->h);
-    embed_forward(&m->place, rows, m->positions, m->h);
-    mlp_forward(&m->see_first, rows, read_in(&m->see[0], rows, m->h), m->up[0], m->h);
-    const float *x = read_in(&m->see[1], rows, m->h);
-    attend_forward(&m->look, count, PATCHES, PATCHES, x, x, m->h);
-    mlp_forward(&m->see_second, rows, read_in(&m->see[2], rows, m->h), m->up[1], m->h);
-    read_in(&m->memory, rows, m->h);
+    embed_forward(&m->patch_embed, rows, m->patch_positions, m->h);
+    ffn_forward(&m->enc_ffn1, rows, prenorm_forward(&m->enc[0], rows, m->h), m->hidden[0], m->h);
+    const float *x = prenorm_forward(&m->enc[1], rows, m->h);
+    attend_forward(&m->enc_self, count, PATCHES, PATCHES, x, x, m->h);
+    ffn_forward(&m->enc_ffn2, rows, prenorm_forward(&m->enc[2], rows, m->h), m->hidden[1], m->h);
+    prenorm_forward(&m->enc_out, rows, m->h);
 }
 
-static void say_words(struct model *m, int count)
+static void decode(struct model *m, int count)
 {
     const int rows = count * MAX_WORDS;
     memset(m->y, 0, (size_t)(rows * WIDTH) * sizeof(float));
-    memset(m->scores, 0, (size_t)(rows * WORDS) * sizeof(float));
-    embed_forward(&m->word, rows, m->fed, m->y);
-    embed_forward(&m->turn, rows, m->turns, m->y);
-    const float *x = read_in(&m->say[0], rows, m->y);
-    attend_forward(&m->listen, count, MAX_WORDS, MAX_WORDS, x, x, m->y);
-    attend_forward(&m->cross, count, MAX_WORDS, PATCHES, read_in(&m->say[1], rows, m->y),
-                   m->memory.out, m->y);
-    mlp_forward(&m->say_mlp, rows, read_in(&m->say[2], rows, m->y), m->up[2], m->y);
-    linear_forward(&m->score, rows, read_in(&m->last, rows, m->y), m->scores);
+    memset(m->logits, 0, (size_t)(rows * WORDS) * sizeof(float));
+    embed_forward(&m->word_embed, rows, m->inputs, m->y);
+    embed_forward(&m->position_embed, rows, m->word_positions, m->y);
+    const float *x = prenorm_forward(&m->dec[0], rows, m->y);
+    attend_forward(&m->dec_self, count, MAX_WORDS, MAX_WORDS, x, x, m->y);
+    attend_forward(&m->cross, count, MAX_WORDS, PATCHES, prenorm_forward(&m->dec[1], rows, m->y),
+                   m->enc_out.out, m->y);
+    ffn_forward(&m->dec_ffn, rows, prenorm_forward(&m->dec[2], rows, m->y), m->hidden[2], m->y);
+    linear_forward(&m->output, rows, prenorm_forward(&m->dec_out, rows, m->y), m->logits);
 }
 
-/* Everything said, backwards: from dscores to dh. */
-static void unsay(struct model *m, int count)
+/* From dlogits to dh. */
+static void decode_backward(struct model *m, int count)
 {
-    const int rows = count * MAX_WORDS, seen = count * PATCHES;
+    const int rows = count * MAX_WORDS, patch_rows = count * PATCHES;
     memset(m->dy, 0, (size_t)(rows * WIDTH) * sizeof(float));
-    memset(m->dh, 0, (size_t)(seen * WIDTH) * sizeof(float));
-    linear_backward(&m->score, rows, m->last.out, m->dscores, begin_back(&m->last, rows));
-    read_back(&m->last, rows, m->dy);
-    mlp_backward(m, &m->say_mlp, &m->say[2], rows, m->up[2], m->dy);
-    float *dx = begin_back(&m->say[1], rows), *dmemory = begin_back(&m->memory, seen);
-    attend_backward(&m->cross, m->say[1].out, m->memory.out, m->dy, dx, dmemory);
-    read_back(&m->say[1], rows, m->dy);
-    read_back(&m->memory, seen, m->dh);
-    dx = begin_back(&m->say[0], rows);
-    attend_backward(&m->listen, m->say[0].out, m->say[0].out, m->dy, dx, dx);
-    read_back(&m->say[0], rows, m->dy);
-    embed_backward(&m->word, rows, m->fed, m->dy);
-    embed_backward(&m->turn, rows, m->turns, m->dy);
+    memset(m->dh, 0, (size_t)(patch_rows * WIDTH) * sizeof(float));
+    linear_backward(&m->output, rows, m->dec_out.out, m->dlogits, prenorm_clear(&m->dec_out, rows));
+    prenorm_backward(&m->dec_out, rows, m->dy);
+    ffn_backward(m, &m->dec_ffn, &m->dec[2], rows, m->hidden[2], m->dy);
+    float *dx = prenorm_clear(&m->dec[1], rows), *denc_out = prenorm_clear(&m->enc_out, patch_rows);
+    attend_backward(&m->cross, m->dec[1].out, m->enc_out.out, m->dy, dx, denc_out);
+    prenorm_backward(&m->dec[1], rows, m->dy);
+    prenorm_backward(&m->enc_out, patch_rows, m->dh);
+    dx = prenorm_clear(&m->dec[0], rows);
+    attend_backward(&m->dec_self, m->dec[0].out, m->dec[0].out, m->dy, dx, dx);
+    prenorm_backward(&m->dec[0], rows, m->dy);
+    embed_backward(&m->word_embed, rows, m->inputs, m->dy);
+    embed_backward(&m->position_embed, rows, m->word_positions, m->dy);
 }
 
-static void unsee(struct model *m, const float *patches, int count)
+static void encode_backward(struct model *m, const float *patches, int count)
 {
     const int rows = count * PATCHES;
-    mlp_backward(m, &m->see_second, &m->see[2], rows, m->up[1], m->dh);
-    float *dx = begin_back(&m->see[1], rows);
-    attend_backward(&m->look, m->see[1].out, m->see[1].out, m->dh, dx, dx);
-    read_back(&m->see[1], rows, m->dh);
-    mlp_backward(m, &m->see_first, &m->see[0], rows, m->up[0], m->dh);
-    embed_backward(&m->place, rows, m->positions, m->dh);
+    ffn_backward(m, &m->enc_ffn2, &m->enc[2], rows, m->hidden[1], m->dh);
+    float *dx = prenorm_clear(&m->enc[1], rows);
+    attend_backward(&m->enc_self, m->enc[1].out, m->enc[1].out, m->dh, dx, dx);
+    prenorm_backward(&m->enc[1], rows, m->dh);
+    ffn_backward(m, &m->enc_ffn1, &m->enc[0], rows, m->hidden[0], m->dh);
+    embed_backward(&m->patch_embed, rows, m->patch_positions, m->dh);
     linear_backward(&m->patch, rows, patches, m->dh, NULL);
 }
 
@@ -218,30 +219,30 @@ double model_learn(struct model *m, const struct scene *scenes, const float *pat
     for (int b = 0; b < count; b++)
         for (int t = 0; t < MAX_WORDS; t++) {
             int i = b * MAX_WORDS + t;
-            m->fed[i] = t > 0 ? scenes[b].words[t - 1] : BEGIN;
+            m->inputs[i] = t > 0 ? scenes[b].words[t - 1] : BEGIN;
             m->labels[i] = t <= scenes[b].count ? scenes[b].words[t] : -1;
             predicted += t <= scenes[b].count;
         }
-    see(m, patches, count);
-    say_words(m, count);
-    double loss = cross_entropy(count * MAX_WORDS, WORDS, m->scores, m->labels, m->dscores, NULL);
-    unsay(m, count);
-    unsee(m, patches, count);
+    encode(m, patches, count);
+    decode(m, count);
+    double loss = cross_entropy(count * MAX_WORDS, WORDS, m->logits, m->labels, m->dlogits, NULL);
+    decode_backward(m, count);
+    encode_backward(m, patches, count);
     params_step(&m->params, rate, 1 / (float)predicted, 1);
     return loss / predicted;
 }
 
 void model_describe(struct model *m, const float *patches, int count, int *out, float *weights)
 {
-    for (int i = 0; i < count * MAX_WORDS; i++) m->fed[i] = BEGIN, out[i] = END;
-    see(m, patches, count);
+    for (int i = 0; i < count * MAX_WORDS; i++) m->inputs[i] = BEGIN, out[i] = END;
+    encode(m, patches, count);
     for (int t = 0; t < MAX_WORDS; t++) {
-        say_words(m, count);
+        decode(m, count);
         for (int b = 0; b < count; b++) {
             int i = b * MAX_WORDS + t;
             bool ended = t > 0 && out[i - 1] == END;
-            out[i] = ended ? END : argmax(WORDS, m->scores + i * WORDS);
-            if (t + 1 < MAX_WORDS) m->fed[i + 1] = out[i];
+            out[i] = ended ? END : argmax(WORDS, m->logits + i * WORDS);
+            if (t + 1 < MAX_WORDS) m->inputs[i + 1] = out[i];
         }
     }
     for (int b = 0; weights != NULL && b < count; b++)

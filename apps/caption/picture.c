@@ -1,13 +1,13 @@
-/* picture.c - each scene, and once more for every word, the lighter the less it was looked at. */
+/* picture.c - an SVG figure: each scene, and a copy for every word, shaded by attention weight. */
 #include "caption.h"
 
-enum { BIG = 5, SMALL = 3, LEFT = 30, APART = 14 }; /* sizes of a pixel; margins */
+enum { BIG = 5, SMALL = 3, LEFT = 30, GAP = 14 }; /* pixel sizes; margins */
 
-/* A color of the scene, `share` of it over white. */
-static void mix(char color[8], const struct scene *scene, int thing, float share)
+/* The color of an object or the background, with opacity `share` over white. */
+static void mix(char color[8], const struct scene *scene, int object, float share)
 {
     unsigned rgb = 0xC8C8C8;
-    if (thing >= 0) sscanf(color_of(scene->things[thing].color), "#%x", &rgb);
+    if (object >= 0) sscanf(color_of(scene->objects[object].color), "#%x", &rgb);
     unsigned out = 0;
     for (int shift = 16; shift >= 0; shift -= 8) {
         float part = 255 - share * (255 - (float)(rgb >> shift & 255));
@@ -16,8 +16,8 @@ static void mix(char color[8], const struct scene *scene, int thing, float share
     snprintf(color, 8, "#%06X", out);
 }
 
-/* weights [PATCHES]: how strongly each patch is shown, 1 for the greatest; NULL: all of it. Runs of
-   one color are one rectangle. */
+/* weights [PATCHES]: opacity of each patch relative to the maximum; NULL: opaque. Runs of one color
+   are one rectangle. */
 static void draw_scene(struct svg *svg, const struct scene *scene, double x, double y, double pixel,
                        const float *weights)
 {
@@ -25,11 +25,11 @@ static void draw_scene(struct svg *svg, const struct scene *scene, double x, dou
     for (int p = 0; weights != NULL && p < PATCHES; p++) max = weights[p] > max ? weights[p] : max;
     for (int row = 0; row < SIZE; row++)
         for (int from = 0, to; from < SIZE; from = to) {
-            int thing = thing_at(scene, from, row), patch = row / PIXELS * SIDE + from / PIXELS;
+            int object = object_at(scene, from, row), patch = row / PIXELS * SIDE + from / PIXELS;
             for (to = from + 1; to < SIZE && to % PIXELS != 0; to++)
-                if (thing_at(scene, to, row) != thing) break;
+                if (object_at(scene, to, row) != object) break;
             char color[8];
-            mix(color, scene, thing, weights == NULL ? 1 : 0.08F + 0.92F * weights[patch] / max);
+            mix(color, scene, object, weights == NULL ? 1 : 0.08F + 0.92F * weights[patch] / max);
             svg_rect(svg, x + from * pixel, y + row * pixel, (to - from) * pixel, pixel, color,
                      color);
         }
@@ -48,7 +48,7 @@ static void draw_example(struct svg *svg, const struct example *example, double 
         draw_scene(svg, &example->scene, x, y, SMALL, example->weights + t * PATCHES);
         svg_text(svg, x + SIZE * SMALL / 2.0, y - 10, 15, SVG_MIDDLE, "#222222", "%s",
                  words[example->out[t]]);
-        x += SIZE * SMALL + APART;
+        x += SIZE * SMALL + GAP;
     }
 }
 
@@ -58,11 +58,11 @@ int draw_result(const struct result *result, const struct example *examples, con
     int code = svg_open(&svg, path, 1060, 90 + 185 * EXAMPLES);
     if (code != EXIT_OK) return code;
     svg_text(&svg, LEFT, 38, 18, SVG_LEFT, "#222222",
-             "Where a captioner looks as it says each word");
+             "Captions and the cross-attention weights of each word over 25 image patches");
     svg_text(
         &svg, LEFT, 60, 13, SVG_LEFT, "#666666",
-        "Pairs never seen in learning: %.0f %% of captions right. Weight on a thing's patches: "
-        "%.2f at its color, %.2f at its shape, by chance %.2f",
+        "Held-out pairs of objects: %.0f %% of captions exact. Mean weight on an object's patches: "
+        "%.2f at its color word, %.2f at its shape word, %.2f with uniform weights",
         100 * result->exact, result->colors, result->shapes, result->chance);
     for (int i = 0; i < EXAMPLES; i++) draw_example(&svg, &examples[i], 90 + 185 * i);
     return svg_close(&svg);

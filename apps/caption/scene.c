@@ -1,7 +1,7 @@
-/* scene.c - pictures of two things, and what is to be said about them.
+/* scene.c - random pictures of two objects as patches of pixels, and their reference captions.
 
-   The caption names first what is further left or, if they lie more above each other than beside,
-   further up. So who writes it must compare places before the first word. */
+   The caption names the left object first or, if their vertical distance is greater, the upper one;
+   so the model must compare positions before it emits the first word. */
 #include "caption.h"
 #include <stdlib.h>
 
@@ -20,27 +20,27 @@ const char *color_of(int color)
     return names[color];
 }
 
-static bool inside(const struct thing *thing, int x, int y)
+static bool inside(const struct object *object, int x, int y)
 {
-    int dx = x - thing->x, dy = y - thing->y;
+    int dx = x - object->x, dy = y - object->y;
     if (abs(dx) > RADIUS || abs(dy) > RADIUS) return false;
-    if (thing->shape == 1) return dx * dx + dy * dy <= RADIUS * RADIUS + 2;
-    if (thing->shape == 2) return 2 * abs(dx) <= dy + RADIUS; /* its point is up */
+    if (object->shape == 1) return dx * dx + dy * dy <= RADIUS * RADIUS + 2;
+    if (object->shape == 2) return 2 * abs(dx) <= dy + RADIUS; /* apex up */
     return true;
 }
 
-int thing_at(const struct scene *scene, int x, int y)
+int object_at(const struct scene *scene, int x, int y)
 {
-    if (inside(&scene->things[0], x, y)) return 0;
-    return inside(&scene->things[1], x, y) ? 1 : -1;
+    if (inside(&scene->objects[0], x, y)) return 0;
+    return inside(&scene->objects[1], x, y) ? 1 : -1;
 }
 
-bool covers(const struct scene *scene, int thing, int patch)
+bool covers(const struct scene *scene, int object, int patch)
 {
     int count = 0;
     for (int i = 0; i < PIXELS * PIXELS; i++)
-        count += thing_at(scene, patch % SIDE * PIXELS + i % PIXELS,
-                          patch / SIDE * PIXELS + i / PIXELS) == thing;
+        count += object_at(scene, patch % SIDE * PIXELS + i % PIXELS,
+                           patch / SIDE * PIXELS + i / PIXELS) == object;
     return 10 * count >= PIXELS * PIXELS;
 }
 
@@ -48,62 +48,62 @@ void scene_paint(const struct scene *scene, struct random *noise, float *patches
 {
     for (int patch = 0; patch < PATCHES; patch++)
         for (int i = 0; i < PIXELS * PIXELS; i++) {
-            int thing = thing_at(scene, patch % SIDE * PIXELS + i % PIXELS,
-                                 patch / SIDE * PIXELS + i / PIXELS);
+            int object = object_at(scene, patch % SIDE * PIXELS + i % PIXELS,
+                                   patch / SIDE * PIXELS + i / PIXELS);
             for (int c = 0; c < 3; c++) {
-                float ground = thing < 0 ? 0.5F : colors[scene->things[thing].color][c];
-                *patches++ = 2 * (ground - 0.5F) + 0.2F * (random_unit(noise) - 0.5F);
+                float color = object < 0 ? 0.5F : colors[scene->objects[object].color][c];
+                *patches++ = 2 * (color - 0.5F) + 0.2F * (random_unit(noise) - 0.5F);
             }
         }
 }
 
-static void say_thing(struct scene *scene, int thing)
+static void append_object(struct scene *scene, int object)
 {
     scene->words[scene->count++] = A;
-    scene->named[scene->count] = thing;
-    scene->words[scene->count++] = FIRST_COLOR + scene->things[thing].color;
-    scene->named[scene->count] = thing;
-    scene->words[scene->count++] = FIRST_SHAPE + scene->things[thing].shape;
+    scene->named[scene->count] = object;
+    scene->words[scene->count++] = FIRST_COLOR + scene->objects[object].color;
+    scene->named[scene->count] = object;
+    scene->words[scene->count++] = FIRST_SHAPE + scene->objects[object].shape;
 }
 
 static void describe(struct scene *scene)
 {
     for (int i = 0; i < MAX_WORDS; i++) scene->words[i] = 0, scene->named[i] = -1;
     scene->count = 0;
-    say_thing(scene, 0);
+    append_object(scene, 0);
     scene->words[scene->count++] = scene->above ? ABOVE : LEFT;
     if (!scene->above) scene->words[scene->count++] = OF;
-    say_thing(scene, 1);
+    append_object(scene, 1);
     scene->words[scene->count] = END;
 }
 
-/* One pair of things in six, by lot, is never seen while learning, in either order. */
-static bool is_held_out(const struct thing *things)
+/* About one pair of objects in six, chosen by a hash, occurs only in tests, in either order. */
+static bool is_held_out(const struct object *objects)
 {
-    int a = things[0].color * SHAPES + things[0].shape;
-    int b = things[1].color * SHAPES + things[1].shape;
-    struct random lot = random_from((uint64_t)(a < b ? a : b), (uint64_t)(a < b ? b : a));
-    return random_below(&lot, 6) == 0;
+    int a = objects[0].color * SHAPES + objects[0].shape;
+    int b = objects[1].color * SHAPES + objects[1].shape;
+    struct random hash = random_from((uint64_t)(a < b ? a : b), (uint64_t)(a < b ? b : a));
+    return random_below(&hash, 6) == 0;
 }
 
 void scene_draw(struct scene *scene, struct random *random, bool held_out)
 {
-    struct thing *things = scene->things;
+    struct object *objects = scene->objects;
     int dx, dy;
     do {
         for (int i = 0; i < 2; i++)
-            things[i] = (struct thing){random_below(random, COLORS), random_below(random, SHAPES),
-                                       RADIUS + STEP * random_below(random, POSITIONS),
-                                       RADIUS + STEP * random_below(random, POSITIONS)};
-        dx = abs(things[1].x - things[0].x), dy = abs(things[1].y - things[0].y);
-        /* Apart, and clearly more beside than above each other or the other way. */
+            objects[i] = (struct object){random_below(random, COLORS), random_below(random, SHAPES),
+                                         RADIUS + STEP * random_below(random, POSITIONS),
+                                         RADIUS + STEP * random_below(random, POSITIONS)};
+        dx = abs(objects[1].x - objects[0].x), dy = abs(objects[1].y - objects[0].y);
+        /* Disjoint, with horizontal and vertical distances that differ clearly. */
     } while ((dx < 2 * RADIUS + 3 && dy < 2 * RADIUS + 3) || abs(dx - dy) < 5 ||
-             is_held_out(things) != held_out);
+             is_held_out(objects) != held_out);
     scene->above = dy > dx;
-    if (scene->above ? things[0].y > things[1].y : things[0].x > things[1].x) {
-        struct thing first = things[1];
-        things[1] = things[0];
-        things[0] = first;
+    if (scene->above ? objects[0].y > objects[1].y : objects[0].x > objects[1].x) {
+        struct object first = objects[1];
+        objects[1] = objects[0];
+        objects[0] = first;
     }
     describe(scene);
 }

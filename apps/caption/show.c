@@ -1,4 +1,4 @@
-/* show.c - scenes in letters, and where the model looked as it said each word. */
+/* show.c - text and JSON output: scenes as letters, attention weights of each word as shades. */
 #include "caption.h"
 #include "kit/heatmap.h"
 #include <string.h>
@@ -22,19 +22,19 @@ static void spell(char *text, size_t size, const int *out)
 static void print_picture_row(const struct scene *scene, int row)
 {
     for (int x = 0; x < 2 * SIDE; x++) {
-        int thing = thing_at(scene, x * PIXELS / 2 + 1, row * PIXELS / 2 + 1);
-        putchar(thing < 0 ? '.' : "rgby"[scene->things[thing].color]);
+        int object = object_at(scene, x * PIXELS / 2 + 1, row * PIXELS / 2 + 1);
+        putchar(object < 0 ? '.' : "rgby"[scene->objects[object].color]);
     }
 }
 
 static void print_example(const struct example *example)
 {
     const int count = length_of(example->out);
-    char said[128], wanted[128];
-    spell(said, sizeof said, example->out);
-    spell(wanted, sizeof wanted, example->scene.words);
-    printf("%s\n", said);
-    if (strcmp(said, wanted) != 0) printf("(it should be: %s)\n", wanted);
+    char caption[128], reference[128];
+    spell(caption, sizeof caption, example->out);
+    spell(reference, sizeof reference, example->scene.words);
+    printf("%s\n", caption);
+    if (strcmp(caption, reference) != 0) printf("(reference: %s)\n", reference);
     printf("\n%*s", 2 * SIDE + 1, "");
     for (int t = 0; t < count; t++) printf(" %-*.*s", 2 * SIDE, 2 * SIDE, words[example->out[t]]);
     putchar('\n');
@@ -55,16 +55,18 @@ static void print_example(const struct example *example)
 
 void print_result(const struct result *result, const struct example *examples)
 {
-    puts("Left the picture, a letter for each color; then where the model looked for each word.\n");
+    puts("Left: the picture, one letter per color. Right: attention weights over patches, per "
+         "word.\n");
     for (int i = 0; i < EXAMPLES; i++) print_example(&examples[i]);
     printf("%zu parameters, %.1f seconds\n", result->parameters, result->seconds);
-    printf("captions without a mistake: %.1f %% of pairs seen in learning, %.1f %% of pairs never "
-           "seen\n",
-           100 * result->seen, 100 * result->exact);
-    printf("weight on a thing's patches: %.2f at its color, %.2f at its shape, by chance %.2f\n",
+    printf("exact captions: %.1f %% of training pairs, %.1f %% of held-out pairs\n",
+           100 * result->exact_seen, 100 * result->exact);
+    printf("weight on an object's patches: %.2f at its color word, %.2f at its shape word, %.2f if "
+           "uniform\n",
            result->colors, result->shapes, result->chance);
-    printf("The claim %s: four of five captions of pairs never seen are right, and a thing's\n"
-           "patches get twice their share while it is named.\n",
+    printf("The claim %s: at least 80 %% of the captions of held-out pairs are exact, and an "
+           "object's\n"
+           "patches get at least twice the weight of uniform attention at its words.\n",
            claim_holds(result) ? "holds" : "does NOT hold");
 }
 
@@ -72,16 +74,17 @@ void print_result_json(const struct result *result, const struct example *exampl
 {
     json_t *list = json_array();
     for (int i = 0; i < EXAMPLES; i++) {
-        char said[128], wanted[128];
-        spell(said, sizeof said, examples[i].out);
-        spell(wanted, sizeof wanted, examples[i].scene.words);
+        char caption[128], reference[128];
+        spell(caption, sizeof caption, examples[i].out);
+        spell(reference, sizeof reference, examples[i].scene.words);
         json_array_append_new(
-            list, json_pack("{s:s, s:s, s:o}", "caption", said, "wanted", wanted, "weights",
-                            number_rows(examples[i].weights, length_of(examples[i].out), PATCHES)));
+            list,
+            json_pack("{s:s, s:s, s:o}", "caption", caption, "reference", reference, "weights",
+                      number_rows(examples[i].weights, length_of(examples[i].out), PATCHES)));
     }
     print_json(json_pack("{s:I, s:f, s:f, s:f, s:f, s:f, s:o, s:b, s:f}", "parameters",
                          (json_int_t)result->parameters, "exact", result->exact, "exact_seen",
-                         result->seen, "weight_color", result->colors, "weight_shape",
+                         result->exact_seen, "weight_color", result->colors, "weight_shape",
                          result->shapes, "chance", result->chance, "examples", list, "claim",
                          claim_holds(result), "seconds", result->seconds));
 }

@@ -1,19 +1,19 @@
-/* activation.c - sigmoid, tanh and the positive part.
+/* activation.c - sigmoid, tanh, ReLU and softmax, forward and backward.
 
-   exp(x) = 2^n exp(r), n the whole number nearest to x / ln 2 and |r| <= ln 2 / 2, exp(r) by its
-   Taylor series up to r^7; 2^n is put together from its bits. Without a branch and without a call
-   the loops become vectors, and give the same bits under every C library. */
+   exp(x) = 2^n exp(r), n the integer nearest to x / ln 2 and |r| <= ln 2 / 2, exp(r) by its Taylor
+   series up to r^7; 2^n is assembled from its bits. Branch-free and without calls, so loops
+   vectorize and give the same bits with every C library. */
 #include "kit/layers.h"
 #include <stdint.h>
 #include <string.h>
 
-static inline float power(float x)
+static inline float exponential(float x)
 {
-    const float shift = 0x1.8p23F; /* adding it rounds to a whole number, in the lowest bits */
+    const float shift = 0x1.8p23F; /* adding it rounds to an integer, in the lowest bits */
     x = x > 80 ? 80 : x;
     x = x < -80 ? -80 : x;
-    float n = x * 1.44269504F + shift, whole = n - shift;
-    float r = (x - whole * 0.693359375F) + whole * 2.12194440e-4F; /* ln 2 in two parts */
+    float n = x * 1.44269504F + shift, rounded = n - shift;
+    float r = (x - rounded * 0.693359375F) + rounded * 2.12194440e-4F; /* ln 2 in two parts */
     float sum = 1.0F / 5040;
     sum = sum * r + 1.0F / 720;
     sum = sum * r + 1.0F / 120;
@@ -24,7 +24,7 @@ static inline float power(float x)
     sum = sum * r + 1;
     uint32_t bits;
     memcpy(&bits, &n, sizeof bits);
-    bits = (bits + 127) << 23; /* the exponent of 2^n; what stood above it is shifted out */
+    bits = (bits + 127) << 23; /* the exponent of 2^n; higher bits are shifted out */
     float scale;
     memcpy(&scale, &bits, sizeof scale);
     return sum * scale;
@@ -32,7 +32,7 @@ static inline float power(float x)
 
 void sigmoid_forward(size_t count, const float *x, float *y)
 {
-    for (size_t i = 0; i < count; i++) y[i] = 1 / (1 + power(-x[i]));
+    for (size_t i = 0; i < count; i++) y[i] = 1 / (1 + exponential(-x[i]));
 }
 
 void sigmoid_backward(size_t count, const float *y, const float *dy, float *dx)
@@ -42,7 +42,7 @@ void sigmoid_backward(size_t count, const float *y, const float *dy, float *dx)
 
 void tanh_forward(size_t count, const float *x, float *y)
 {
-    for (size_t i = 0; i < count; i++) y[i] = 1 - 2 / (1 + power(2 * x[i]));
+    for (size_t i = 0; i < count; i++) y[i] = 1 - 2 / (1 + exponential(2 * x[i]));
 }
 
 void tanh_backward(size_t count, const float *y, const float *dy, float *dx)
@@ -64,7 +64,7 @@ void softmax(int rows, int width, const float *x, float *p)
 {
     for (int r = 0; r < rows; r++, x += width, p += width) {
         float max = x[argmax(width, x)], sum = 0;
-        for (int j = 0; j < width; j++) p[j] = power(x[j] - max);
+        for (int j = 0; j < width; j++) p[j] = exponential(x[j] - max);
         for (int j = 0; j < width; j++) sum += p[j];
         for (int j = 0; j < width; j++) p[j] /= sum;
     }

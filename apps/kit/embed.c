@@ -1,4 +1,4 @@
-/* embed.c - a row of a table for each token. */
+/* embed.c - embedding lookup and its gradient: y[row] += table[id], dtable[id] += dy[row]. */
 #include "kit/layers.h"
 #include <math.h>
 

@@ -1,52 +1,52 @@
-/* linear.c - y += x W + b, and three products of small matrices.
+/* linear.c - y += x W + b, its gradients, and the three matrix products below them.
 
-   Each product keeps a small tile of its result in registers while it walks along the sum. The
-   innermost loops run over neighbors in memory, so that a compiler turns them into vectors
-   without reordering a sum: no flag that changes results is needed. */
+   Each product accumulates a small tile of its result in registers. The innermost loops have unit
+   stride, so a compiler vectorizes them without reordering a sum: no -ffast-math is needed. */
 #include "kit/layers.h"
 #include <math.h>
 
-enum { ROWS = 4, WIDE = 8 }; /* of a tile */
+enum { ROWS = 4, COLUMNS = 8 }; /* of a tile */
 
-/* y[r][j] += sum over k of x[r][k] w[k][j], for a whole tile. */
+/* y[r][j] += sum over k of x[r][k] w[k][j], for a full tile. */
 static void tile(int in, int out, const float *x, const float *w, float *y)
 {
-    float sum[ROWS][WIDE];
+    float sum[ROWS][COLUMNS];
     for (int r = 0; r < ROWS; r++)
-        for (int j = 0; j < WIDE; j++) sum[r][j] = y[r * out + j];
+        for (int j = 0; j < COLUMNS; j++) sum[r][j] = y[r * out + j];
     for (int k = 0; k < in; k++)
         for (int r = 0; r < ROWS; r++)
-            for (int j = 0; j < WIDE; j++) sum[r][j] += x[r * in + k] * w[k * out + j];
+            for (int j = 0; j < COLUMNS; j++) sum[r][j] += x[r * in + k] * w[k * out + j];
     for (int r = 0; r < ROWS; r++)
-        for (int j = 0; j < WIDE; j++) y[r * out + j] = sum[r][j];
+        for (int j = 0; j < COLUMNS; j++) y[r * out + j] = sum[r][j];
 }
 
-/* The same for what is left at the edges, rows x wide. */
-static void edge(int rows, int wide, int in, int out, const float *x, const float *w, float *y)
+/* The same for the remainder at the edges, rows x columns. */
+static void edge(int rows, int columns, int in, int out, const float *x, const float *w, float *y)
 {
     for (int r = 0; r < rows; r++)
         for (int k = 0; k < in; k++)
-            for (int j = 0; j < wide; j++) y[r * out + j] += x[r * in + k] * w[k * out + j];
+            for (int j = 0; j < columns; j++) y[r * out + j] += x[r * in + k] * w[k * out + j];
 }
 
 void matmul(int rows, int in, int out, const float *x, const float *w, float *y)
 {
-    int whole = out - out % WIDE, r = 0;
+    int full = out - out % COLUMNS, r = 0;
     for (; r + ROWS <= rows; r += ROWS)
-        for (int j = 0; j < whole; j += WIDE) tile(in, out, x + r * in, w + j, y + r * out + j);
-    edge(rows - r, whole, in, out, x + r * in, w, y + r * out);
-    edge(rows, out - whole, in, out, x, w + whole, y + whole);
+        for (int j = 0; j < full; j += COLUMNS) tile(in, out, x + r * in, w + j, y + r * out + j);
+    edge(rows - r, full, in, out, x + r * in, w, y + r * out);
+    edge(rows, out - full, in, out, x, w + full, y + full);
 }
 
-/* dx[r][k] += sum over j of dy[r][j] w[k][j]: WIDE sums at once, added up in pairs at the end. */
-static float along(int out, const float *dy, const float *w)
+/* dx[r][k] += sum over j of dy[r][j] w[k][j]: COLUMNS sums at once, added up in pairs at the end.
+ */
+static float dot(int out, const float *dy, const float *w)
 {
-    float sum[WIDE] = {0}, rest = 0;
-    int whole = out - out % WIDE;
-    for (int j = 0; j < whole; j += WIDE)
-        for (int l = 0; l < WIDE; l++) sum[l] += dy[j + l] * w[j + l];
-    for (int j = whole; j < out; j++) rest += dy[j] * w[j];
-    for (int half = WIDE / 2; half > 0; half /= 2)
+    float sum[COLUMNS] = {0}, rest = 0;
+    int full = out - out % COLUMNS;
+    for (int j = 0; j < full; j += COLUMNS)
+        for (int l = 0; l < COLUMNS; l++) sum[l] += dy[j + l] * w[j + l];
+    for (int j = full; j < out; j++) rest += dy[j] * w[j];
+    for (int half = COLUMNS / 2; half > 0; half /= 2)
         for (int l = 0; l < half; l++) sum[l] += sum[l + half];
     return sum[0] + rest;
 }
@@ -54,38 +54,38 @@ static float along(int out, const float *dy, const float *w)
 void matmul_backward_input(int rows, int in, int out, const float *dy, const float *w, float *dx)
 {
     for (int r = 0; r < rows; r++)
-        for (int k = 0; k < in; k++) dx[r * in + k] += along(out, dy + r * out, w + k * out);
+        for (int k = 0; k < in; k++) dx[r * in + k] += dot(out, dy + r * out, w + k * out);
 }
 
 /* dw[k][j] += sum over r of x[r][k] dy[r][j]. */
 static void weight_tile(int rows, int in, int out, const float *x, const float *dy, float *dw)
 {
-    float sum[ROWS][WIDE];
+    float sum[ROWS][COLUMNS];
     for (int k = 0; k < ROWS; k++)
-        for (int j = 0; j < WIDE; j++) sum[k][j] = dw[k * out + j];
+        for (int j = 0; j < COLUMNS; j++) sum[k][j] = dw[k * out + j];
     for (int r = 0; r < rows; r++)
         for (int k = 0; k < ROWS; k++)
-            for (int j = 0; j < WIDE; j++) sum[k][j] += x[r * in + k] * dy[r * out + j];
+            for (int j = 0; j < COLUMNS; j++) sum[k][j] += x[r * in + k] * dy[r * out + j];
     for (int k = 0; k < ROWS; k++)
-        for (int j = 0; j < WIDE; j++) dw[k * out + j] = sum[k][j];
+        for (int j = 0; j < COLUMNS; j++) dw[k * out + j] = sum[k][j];
 }
 
-static void weight_edge(int rows, int many, int wide, int in, int out, const float *x,
+static void weight_edge(int rows, int count, int columns, int in, int out, const float *x,
                         const float *dy, float *dw)
 {
     for (int r = 0; r < rows; r++)
-        for (int k = 0; k < many; k++)
-            for (int j = 0; j < wide; j++) dw[k * out + j] += x[r * in + k] * dy[r * out + j];
+        for (int k = 0; k < count; k++)
+            for (int j = 0; j < columns; j++) dw[k * out + j] += x[r * in + k] * dy[r * out + j];
 }
 
 void matmul_backward_weight(int rows, int in, int out, const float *x, const float *dy, float *dw)
 {
-    int whole = out - out % WIDE, k = 0;
+    int full = out - out % COLUMNS, k = 0;
     for (; k + ROWS <= in; k += ROWS)
-        for (int j = 0; j < whole; j += WIDE)
+        for (int j = 0; j < full; j += COLUMNS)
             weight_tile(rows, in, out, x + k, dy + j, dw + k * out + j);
-    weight_edge(rows, in - k, whole, in, out, x + k, dy, dw + k * out);
-    weight_edge(rows, in, out - whole, in, out, x, dy + whole, dw + whole);
+    weight_edge(rows, in - k, full, in, out, x + k, dy, dw + k * out);
+    weight_edge(rows, in, out - full, in, out, x, dy + full, dw + full);
 }
 
 void linear_create(struct linear *linear, struct params *params, struct random *random, int in,

@@ -10,7 +10,8 @@ int argmax(int width, const float *x)
     return best;
 }
 
-double cross_entropy(int rows, int width, const float *x, const int *labels, float *dx, int *right)
+double cross_entropy(int rows, int width, const float *x, const int *labels, float *dx,
+                     int *correct)
 {
     double loss = 0;
     softmax(rows, width, x, dx);
@@ -21,7 +22,7 @@ double cross_entropy(int rows, int width, const float *x, const int *labels, flo
             continue;
         }
         loss -= log((double)dx[label]);
-        if (right != NULL) *right += argmax(width, x) == label;
+        if (correct != NULL) *correct += argmax(width, x) == label;
         dx[label] -= 1;
     }
     return loss;

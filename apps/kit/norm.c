@@ -1,4 +1,4 @@
-/* norm.c - layer normalization: Ba, Kiros and Hinton 2016. */
+/* norm.c - layer normalization, forward and backward: Ba, Kiros and Hinton 2016. */
 #include "kit/layers.h"
 #include <math.h>
 
@@ -11,7 +11,7 @@ void norm_create(struct norm *norm, struct params *params, int width)
 }
 
 /* The mean of a row, and 1 / sqrt(variance + 1e-5). */
-static void measure(int width, const float *x, float *mean, float *inverse)
+static void statistics(int width, const float *x, float *mean, float *inverse)
 {
     float sum = 0, square = 0;
     for (int j = 0; j < width; j++) sum += x[j];
@@ -25,7 +25,7 @@ void norm_forward(const struct norm *norm, int rows, const float *x, float *y)
     int width = norm->width;
     for (int r = 0; r < rows; r++, x += width, y += width) {
         float mean, inverse;
-        measure(width, x, &mean, &inverse);
+        statistics(width, x, &mean, &inverse);
         for (int j = 0; j < width; j++)
             y[j] = (x[j] - mean) * inverse * norm->gain[j] + norm->shift[j];
     }
@@ -36,20 +36,20 @@ void norm_backward(const struct norm *norm, int rows, const float *x, const floa
 {
     int width = norm->width;
     for (int r = 0; r < rows; r++, x += width, dy += width, dx += width) {
-        float mean, inverse, sum = 0, along = 0;
-        measure(width, x, &mean, &inverse);
+        float mean, inverse, sum = 0, dot = 0;
+        statistics(width, x, &mean, &inverse);
         for (int j = 0; j < width; j++) {
             float n = (x[j] - mean) * inverse, g = dy[j] * norm->gain[j];
             sum += g;
-            along += g * n;
+            dot += g * n;
             norm->dgain[j] += dy[j] * n;
             norm->dshift[j] += dy[j];
         }
         sum /= (float)width;
-        along /= (float)width;
+        dot /= (float)width;
         for (int j = 0; j < width; j++) {
             float n = (x[j] - mean) * inverse, g = dy[j] * norm->gain[j];
-            dx[j] += inverse * (g - sum - n * along);
+            dx[j] += inverse * (g - sum - n * dot);
         }
     }
 }

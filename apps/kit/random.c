@@ -1,4 +1,4 @@
-/* random.c - random numbers from a counter. */
+/* random.c - counter-based random numbers: SplitMix64 of (seed, index). */
 #include "kit/random.h"
 
 static uint64_t mix(uint64_t z)
@@ -30,7 +30,8 @@ float random_unit(struct random *random)
     return (float)(random_bits(random) >> 40) * 0x1p-24F;
 }
 
-/* The sum of twelve of variance 1/12: nearly normal, and without a logarithm exact everywhere. */
+/* Irwin-Hall: the sum of twelve uniforms of variance 1/12; no logarithm, so the same bits
+ * everywhere. */
 float random_normal(struct random *random)
 {
     float sum = -6;

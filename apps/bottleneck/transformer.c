@@ -1,10 +1,10 @@
-/* pure.c - attention and nothing else: the model of Vaswani et al. 2017 as rapt has it. It knows
-   places by sinusoids, and beyond the longest sentence of training it meets places it has never
-   seen: it forgets nothing there, but it does not know where it is. */
+/* transformer.c - the model without recurrence: rapt's Transformer (Vaswani et al. 2017), trained
+   and run through the public API. Its sinusoidal positions do not generalize: beyond the longest
+   training sentence it meets positions it was never trained on. */
 #include "bottleneck.h"
 #include <stdlib.h>
 
-struct pure {
+struct transformer {
     const struct setup *setup;
     rapt_model *model;
     rapt_trainer *trainer;
@@ -13,20 +13,20 @@ struct pure {
     int *source_starts, *target_starts;
 };
 
-static void must(rapt_status status, const rapt_message *why)
+static void check(rapt_status status, const rapt_message *why)
 {
     if (status != RAPT_OK) exit(failed("%s", *why->text ? why->text : rapt_status_text(status)));
 }
 
-struct pure *pure_create(const struct setup *setup)
+struct transformer *transformer_create(const struct setup *setup)
 {
-    struct pure *m = xcalloc(1, sizeof *m);
-    const int longest = 6 * setup->longest + 18, tokens = setup->batch * longest;
+    struct transformer *m = xcalloc(1, sizeof *m);
+    const int max_words = 6 * setup->max_words + 18, tokens = setup->batch * max_words;
     rapt_message why = {""};
     rapt_config config = {.kind = RAPT_KIND_ENCODER_DECODER,
                           .source_vocab = setup->language.english.count,
                           .target_vocab = setup->language.french.count,
-                          .positions = longest,
+                          .positions = max_words,
                           .width = setup->width,
                           .heads = 4,
                           .ffn_width = 2 * setup->width,
@@ -43,13 +43,13 @@ struct pure *pure_create(const struct setup *setup)
     rapt_train_limits capacity = {setup->batch, tokens, tokens, 1};
     rapt_limits use = {.batch = setup->batch,
                        .source_tokens = tokens,
-                       .target_length = longest,
-                       .target_tokens = longest,
+                       .target_length = max_words,
+                       .target_tokens = max_words,
                        .threads = 1};
     m->setup = setup;
-    must(rapt_model_create(&m->model, &config, setup->seed, NULL, &why), &why);
-    must(rapt_trainer_create(&m->trainer, m->model, &options, &capacity, NULL, &why), &why);
-    must(rapt_session_create(&m->session, m->model, &use, NULL, &why), &why);
+    check(rapt_model_create(&m->model, &config, setup->seed, NULL, &why), &why);
+    check(rapt_trainer_create(&m->trainer, m->model, &options, &capacity, NULL, &why), &why);
+    check(rapt_session_create(&m->session, m->model, &use, NULL, &why), &why);
     m->source = xcalloc((size_t)tokens, sizeof *m->source);
     m->target = xcalloc((size_t)tokens, sizeof *m->target);
     m->source_starts = xcalloc((size_t)setup->batch + 1, sizeof(int));
@@ -57,7 +57,7 @@ struct pure *pure_create(const struct setup *setup)
     return m;
 }
 
-void pure_free(struct pure *m)
+void transformer_free(struct transformer *m)
 {
     if (m == NULL) return;
     rapt_session_free(m->session);
@@ -70,13 +70,13 @@ void pure_free(struct pure *m)
     free(m);
 }
 
-size_t pure_parameters(const struct pure *m)
+size_t transformer_parameters(const struct transformer *m)
 {
     return rapt_model_parameters(m->model);
 }
 
-/* Source: the words and the end. Target: begin, the words and the end. */
-static void fill(struct pure *m, const struct sentence *sentences, int count)
+/* Source: words, end. Target: begin, words, end. */
+static void fill(struct transformer *m, const struct sentence *sentences, int count)
 {
     int s = 0, t = 0;
     for (int b = 0; b < count; b++) {
@@ -90,7 +90,7 @@ static void fill(struct pure *m, const struct sentence *sentences, int count)
     }
 }
 
-double pure_step(struct pure *m, const struct sentence *sentences, float rate)
+double transformer_step(struct transformer *m, const struct sentence *sentences, float rate)
 {
     const int count = m->setup->batch;
     rapt_report report = {0};
@@ -99,27 +99,27 @@ double pure_step(struct pure *m, const struct sentence *sentences, float rate)
     rapt_tokens source = {count, m->source, m->source_starts};
     rapt_tokens target = {count, m->target, m->target_starts};
     rapt_trainer_set_rate(m->trainer, rate);
-    must(rapt_train_gradient(m->trainer, &source, &target, &report, &why), &why);
-    must(rapt_train_step(m->trainer, &report), &why);
+    check(rapt_train_gradient(m->trainer, &source, &target, &report, &why), &why);
+    check(rapt_train_step(m->trainer, &report), &why);
     return report.likelihood / (double)report.tokens;
 }
 
-/* The mean weights of the last layer while a finished translation is fed once more. */
-static void read_weights(struct pure *m, const struct sentence *sentence, const struct words *out,
-                         float *weights)
+/* The cross-attention weights of the last layer, mean of the heads, of a finished translation. */
+static void read_weights(struct transformer *m, const struct sentence *sentence,
+                         const struct words *out, float *weights)
 {
     rapt_message why = {""};
     int starts[2] = {0, out->count + 1};
     fill(m, sentence, 1);
     for (int i = 0; i < out->count; i++) m->target[i + 1] = out->tokens[i];
     rapt_tokens source = {1, m->source, m->source_starts}, target = {1, m->target, starts};
-    must(rapt_encode(m->session, &source, NULL, &why), &why);
-    must(rapt_decode(m->session, &target, NULL, &why), &why);
-    must(rapt_session_alignment(m->session, m->setup->layers - 1, -1, weights, &why), &why);
+    check(rapt_encode(m->session, &source, NULL, &why), &why);
+    check(rapt_decode(m->session, &target, NULL, &why), &why);
+    check(rapt_session_alignment(m->session, m->setup->layers - 1, -1, weights, &why), &why);
 }
 
-void pure_translate(struct pure *m, const struct sentence *sentences, int count, struct words *out,
-                    float *weights)
+void transformer_translate(struct transformer *m, const struct sentence *sentences, int count,
+                           struct words *out, float *weights)
 {
     const size_t columns = (size_t)sentences[0].english.count + 1;
     rapt_message why = {""};
@@ -129,7 +129,7 @@ void pure_translate(struct pure *m, const struct sentence *sentences, int count,
     int counts[MAX_BATCH];
     fill(m, sentences, count);
     rapt_tokens source = {count, m->source, m->source_starts};
-    must(rapt_generate(m->session, &source, &options, ids, counts, NULL, &why), &why);
+    check(rapt_generate(m->session, &source, &options, ids, counts, NULL, &why), &why);
     for (int b = 0; b < count; b++) {
         out[b].count = counts[b];
         for (int i = 0; i < counts[b]; i++)

@@ -1,0 +1,17 @@
+/* workspace.c - checks an attention problem and reserves its workspace, 64-byte aligned. */
+#include "kit/workspace.h"
+#include "kit/program.h"
+#include <stdlib.h>
+
+void *workspace_for(struct workspace *workspace, const rapt_attention *problem)
+{
+    rapt_message why = {""};
+    if (rapt_attention_check(problem, &why) != RAPT_OK) exit(failed("attention: %s", why.text));
+    size_t bytes = (rapt_attention_workspace(problem) + 63) & ~(size_t)63;
+    if (bytes <= workspace->bytes) return workspace->data;
+    free(workspace->data);
+    workspace->data = aligned_alloc(64, bytes);
+    workspace->bytes = bytes;
+    if (workspace->data == NULL) exit(failed("out of memory"));
+    return workspace->data;
+}
