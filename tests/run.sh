@@ -1,6 +1,7 @@
 #!/bin/sh
 # run.sh - installs what is missing, builds, and runs all tests. The exit status is the verdict.
 #   sh tests/run.sh              in build/
+#   sh tests/run.sh --all        also what takes many minutes: ctest -C full
 #   sh tests/run.sh --sanitize   in build-sanitize/, with AddressSanitizer and UBSan
 #   sh tests/run.sh --threads    in build-tsan/, the threaded tests with ThreadSanitizer and Archer
 # What follows is handed to ctest, for example: sh tests/run.sh -R kernel/
@@ -10,17 +11,18 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 
 kind=plain
 case ${1-} in
+--all) kind=all ;;
 --sanitize) kind=sanitize ;;
 --threads) kind=threads ;;
 --help | -h)
-    sed -n '2,6s/^# //p' "$0"
+    sed -n '2,7s/^# //p' "$0"
     exit 0
     ;;
 esac
 [ $kind = plain ] || shift
 
 test_packages="libcmocka-dev"
-house_packages="g++/g++ pkgconf/pkg-config binutils/objdump python3/python3
+project_packages="g++/g++ pkgconf/pkg-config binutils/objdump python3/python3
     clang-format-14/clang-format-14 qemu-user/qemu-aarch64
     gcc-aarch64-linux-gnu/aarch64-linux-gnu-gcc libc6-dev-arm64-cross"
 clang_packages="clang-14/clang-14 libomp-14-dev"
@@ -29,12 +31,13 @@ clang_packages="clang-14/clang-14 libomp-14-dev"
 export OMP_WAIT_POLICY="${OMP_WAIT_POLICY-passive}"
 
 case $kind in
-plain)
+plain | all)
     folder=$root/build
     # Elsewhere than on x86-64 the processor itself runs what is cross-compiled here.
-    [ "$(uname -m)" = x86_64 ] || house_packages=$(echo $house_packages | sed 's/qemu.*//')
-    need $build_packages $test_packages $house_packages
+    [ "$(uname -m)" = x86_64 ] || project_packages=$(echo $project_packages | sed 's/qemu.*//')
+    need $build_packages $test_packages $project_packages
     configure "$folder" -DRAPT_TESTS=ON -DRAPT_APPS=ON -DRAPT_PERF=ON -DRAPT_WERROR=ON
+    [ $kind = plain ] || set -- -C full "$@"
     ;;
 sanitize)
     folder=$root/build-sanitize

@@ -1,6 +1,6 @@
 #!/bin/sh
-# arm64.sh ROOT - compiles the two lowest floors for arm64, warnings as errors, and runs their tests
-# on an emulated processor: there the tests of kernels compare NEON with plain C, bit for bit.
+# arm64.sh ROOT - compiles base, kernel and the oracle for arm64, warnings as errors, and runs
+# tests/kernel on an emulated processor: there they compare NEON with plain C, bit for bit.
 set -u
 root=$1
 cc=aarch64-linux-gnu-gcc
@@ -26,6 +26,10 @@ bad=0
 for isa in scalar neon; do
     compile -O3 -DRAPT_ISA=$isa -DRAPT_SIMD_HEADER="\"simd_$isa.h\"" -c "$root/lib/kernel/table.c" \
         -o "$scratch/table_$isa.o" || failed "table.c for $isa"
+    for source in "$root"/tests/kernel/isa/*.c; do
+        compile -O3 -DRAPT_ISA=$isa -DRAPT_SIMD_HEADER="\"simd_$isa.h\"" -c "$source" \
+            -o "$scratch/$(basename "$source" .c)_$isa.o" || failed "$source for $isa"
+    done
 done
 for source in "$root"/lib/base/*.c "$root"/lib/kernel/choose.c "$root"/tests/oracle/*.c; do
     [ -e "$source" ] || continue
