@@ -92,3 +92,37 @@ rapt_status rapt_attention_backward(const rapt_attention *a, const float *q, con
     rapt__team_run(a->threads, backward, &c);
     return RAPT_OK;
 }
+
+struct weights_call {
+    const rapt_attention *a;
+    const float *q, *k, *lse;
+    int sequence, head, first, rows;
+    float *weights;
+    void *workspace;
+};
+
+static void weights_of(struct team *team, void *argument)
+{
+    const struct weights_call *c = argument;
+    rapt__attention_weights(team, c->a, c->q, c->k, c->lse, c->sequence, c->head, c->first, c->rows,
+                            c->weights, c->workspace);
+}
+
+rapt_status rapt_attention_weights(const rapt_attention *a, const float *q, const float *k,
+                                   const float *lse, int sequence, int head, int first, int rows,
+                                   float *weights, void *workspace)
+{
+    rapt_status status = rapt_attention_check(a, NULL);
+    if (status != RAPT_OK) return status;
+    if (sequence < 0 || sequence >= a->batch || head < 0 || head >= a->heads || first < 0 ||
+        rows < 0)
+        return RAPT_BAD_ARGUMENT;
+    struct sequence b = rapt__sequence(a, sequence);
+    if (first > b.queries || rows > b.queries - first) return RAPT_BAD_ARGUMENT;
+    if (rows == 0 || b.keys == 0) return RAPT_OK;
+    if (!q || (!k && !rapt__score(a->score)->keyless) || !lse || !weights || !workspace)
+        return RAPT_BAD_ARGUMENT;
+    struct weights_call call = {a, q, k, lse, sequence, head, first, rows, weights, workspace};
+    rapt__team_run(a->threads, weights_of, &call);
+    return RAPT_OK;
+}

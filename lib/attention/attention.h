@@ -21,7 +21,9 @@ void rapt__attention_backward(struct team *team, const rapt_attention *a, const 
                               const float *k, const float *v, const float *out, const float *lse,
                               const float *dout, const rapt_gradients *d, void *workspace);
 
-/* ---- workspace.c ---- */
+void rapt__attention_weights(struct team *team, const rapt_attention *a, const float *q,
+                             const float *k, const float *lse, int sequence, int head, int first,
+                             int rows, float *weights, void *workspace);
 /* Bytes of scratch for a problem and a team of that size; 0: more than fits. */
 size_t rapt__attention_workspace(const rapt_attention *a, int team_size);
 /* The same for every problem like this one, with at most `batch` sequences and at most that many

@@ -1,13 +1,13 @@
-/* bias.c - biases that depend on how far a key s is from the place of the query, as one row
-   per head with an element for every distance s - place:
+/* bias.c - relative biases: from slopes or a table to one row per head with an element for every
+   distance s - position of a key s from the position of the query, and their gradients back.
 
-       -slope |s - place|            Press, Smith and Lewis 2022 (ALiBi)
-       table[bucket(s - place)]      Raffel et al. 2020 (T5), section 2.1
+       -slope |s - position|            Press, Smith and Lewis 2022 (ALiBi)
+       table[bucket(s - position)]      Raffel et al. 2020 (T5), section 2.1
 
-   Half of the buckets are for one distance each; those behind them grow logarithmically up to
-   `distance`, from where on all share the last. With buckets in both directions the upper half is
-   for keys after the place; without, all of those are in bucket 0. */
-#include "attention/score/score.h"
+   Half of the buckets are for one distance each; the others grow logarithmically up to `distance`,
+   from where on all share the last. With buckets in both directions the upper half is for keys
+   after the position; without, all of those are in bucket 0. */
+#include "attention/problem.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ int rapt__relative_bucket(const rapt_relative *r, int distance)
     if (far >= r->distance) return first + buckets - 1;
     double share = log((double)far / exact) / log((double)r->distance / exact);
     int bucket = exact + (int)(share * (buckets - exact) + 1e-9);
-    return first + (bucket < buckets ? bucket : buckets - 1);
+    return first + rapt__min(bucket, buckets - 1);
 }
 
 void rapt__relative_fill(struct team *team, const rapt_attention *a, int row, int zero, float *to)
@@ -43,8 +43,8 @@ void rapt__relative_fill(struct team *team, const rapt_attention *a, int row, in
     rapt__team_barrier(team);
 }
 
-void rapt__relative_back(struct team *team, const rapt_attention *a, int row, int zero,
-                         const float *dy, const rapt_gradients *d)
+void rapt__relative_backward(struct team *team, const rapt_attention *a, int row, int zero,
+                             const float *dy, const rapt_gradients *d)
 {
     const rapt_relative *r = &a->relative;
     for (int h; (h = rapt__team_take(team)) < a->heads;) {

@@ -1,42 +1,95 @@
-/* dispatch.c - attention inside a team: prepared by the score, then in tiles or row by row, then
-   the gradients of what was prepared. */
-#include "attention/score/transform.h"
+/* dispatch.c - attention inside a team: q, k and v are prepared by the score, then attended to by
+   the flash path or the general path, then gradients of prepared rows become those of q, k and what
+   is learned. The workspace holds the prepared rows, then what the path needs. */
+#include "attention/flash/flash.h"
+#include "attention/general/general.h"
+#include "attention/score/score.h"
 
-static const struct score_choice all = {-1, -1};
-
-bool rapt__flash_supports_problem(const rapt_attention *a)
+/* Bytes of all that forward, backward or weights may need; 0: more than fits. */
+static size_t count(const struct projected *c, const struct bounds *b)
 {
-    return a->normalizer == RAPT_NORMALIZER_SOFTMAX && !rapt__locality_centered(a) && a->cap == 0 &&
-           !rapt__score_additive(a) && !(a->mask.bias && rapt__relative_wanted(a));
+    struct arena arena = {0};
+    struct transformed t;
+    rapt__transform_layout(&arena, b, &t);
+    if (rapt__flash_supports(c))
+        rapt__flash_layout(&arena, b);
+    else
+        rapt__general_layout(&arena, b);
+    return arena.overflow ? 0 : arena.used;
 }
 
-bool rapt__flash_supports(const struct projected *c)
+size_t rapt__attention_workspace(const rapt_attention *a, int team_size)
 {
-    return rapt__flash_supports_problem(c->a);
+    const struct projected c = rapt__projected(a, NULL, NULL);
+    const struct bounds b = rapt__bounds(&c, team_size);
+    return count(&c, &b);
+}
+
+/* Rows of the longest sequence, where that is said, of those of all sequences. */
+static size_t longest(int max, int rows)
+{
+    return (size_t)(max > 0 ? rapt__min(max, rows) : rows);
+}
+
+size_t rapt__attention_workspace_spec(const rapt_attention *spec, int batch, int query_rows,
+                                      int key_rows)
+{
+    rapt_attention none = *spec;
+    none.batch = 0, none.query_starts = none.key_starts = NULL;
+    const struct projected c = rapt__projected(&none, NULL, NULL);
+    struct bounds b = rapt__bounds(&c, rapt__team_size(spec->threads));
+    b.batch = (size_t)batch;
+    b.query_rows = (size_t)query_rows, b.key_rows = (size_t)key_rows;
+    b.max_queries = b.longest_queries = longest(spec->queries, query_rows);
+    b.max_keys = b.longest_keys = longest(spec->keys, key_rows);
+    return count(&c, &b);
+}
+
+static struct arena open_workspace(struct team *team, const rapt_attention *a, void *workspace)
+{
+    return rapt__arena_over(workspace, rapt__attention_workspace(a, team->size), team->rank);
 }
 
 void rapt__attention_forward(struct team *team, const rapt_attention *a, const float *q,
                              const float *k, const float *v, float *out, float *lse,
                              void *workspace)
 {
-    struct transformed p;
-    rapt__transform(team, a, q, k, all, workspace, &p);
-    if (rapt__flash_supports(&p.projected))
-        rapt__flash_forward(team, &p.projected, v, out, lse, p.rest);
+    struct transformed t;
+    struct arena arena = open_workspace(team, a, workspace);
+    rapt__transform(team, a, q, k, rapt__all_rows, &arena, &t);
+    if (rapt__flash_supports(&t.projected))
+        rapt__flash_forward(team, &t.projected, v, out, lse, &arena);
     else
-        rapt__general_forward(team, &p.projected, v, out, lse, p.rest);
+        rapt__general_forward(team, &t.projected, v, out, lse, &arena);
+    rapt__workspace_end(team, &arena);
 }
 
 void rapt__attention_backward(struct team *team, const rapt_attention *a, const float *q,
                               const float *k, const float *v, const float *out, const float *lse,
                               const float *dout, const rapt_gradients *d, void *workspace)
 {
-    struct transformed p;
-    rapt__transform(team, a, q, k, all, workspace, &p);
-    const struct projected_gradients projected = rapt__transform_backward(team, &p, d);
-    if (rapt__flash_supports(&p.projected))
-        rapt__flash_backward(team, &p.projected, v, out, lse, dout, &projected, p.rest);
+    struct transformed t;
+    struct arena arena = open_workspace(team, a, workspace);
+    rapt__transform(team, a, q, k, rapt__all_rows, &arena, &t);
+    const struct projected_gradients projected = rapt__transform_backward(team, &t, d);
+    if (rapt__flash_supports(&t.projected))
+        rapt__flash_backward(team, &t.projected, v, out, lse, dout, &projected, &arena);
     else
-        rapt__general_backward(team, &p.projected, v, out, lse, dout, &projected, p.rest);
-    rapt__finish(team, &p);
+        rapt__general_backward(team, &t.projected, v, dout, &projected, &arena);
+    rapt__transform_finish(team, &t);
+    rapt__workspace_end(team, &arena);
+}
+
+void rapt__attention_weights(struct team *team, const rapt_attention *a, const float *q,
+                             const float *k, const float *lse, int sequence, int head, int first,
+                             int rows, float *weights, void *workspace)
+{
+    struct transformed t;
+    struct arena arena = open_workspace(team, a, workspace);
+    rapt__transform(team, a, q, k, (struct score_choice){sequence, head}, &arena, &t);
+    if (rapt__flash_supports(&t.projected))
+        rapt__flash_weights(team, &t.projected, lse, sequence, head, first, rows, weights, &arena);
+    else
+        rapt__general_weights(team, &t.projected, sequence, head, first, rows, weights, &arena);
+    rapt__workspace_end(team, &arena);
 }

@@ -1,8 +1,33 @@
-/* mask.c - which keys a query sees: a range of them, from existence, causality, window and reach
-   local-m, and the rows of the boolean mask and of the bias. Local-p narrows it by the center. */
+/* mask.c - the visible keys of a query: a range from existence, causality, window and local-m, and
+   the rows of the boolean mask and of the bias. Local-p narrows the range around its center. */
 #include "attention/projected.h"
 
 #include <math.h>
+
+static const struct locality {
+    const char *name;
+    bool windowed; /* around the query's own position */
+    bool centered; /* around a center the query predicts */
+} localities[RAPT_LOCALITY_COUNT] = {
+    [RAPT_LOCALITY_GLOBAL] = {.name = "global"},
+    [RAPT_LOCALITY_LOCAL_M] = {.name = "local-m", .windowed = true},
+    [RAPT_LOCALITY_LOCAL_P] = {.name = "local-p", .centered = true},
+};
+
+const char *rapt_locality_name(rapt_locality locality)
+{
+    return (unsigned)locality < RAPT_LOCALITY_COUNT ? localities[locality].name : NULL;
+}
+
+bool rapt__locality_windowed(const rapt_attention *a)
+{
+    return localities[a->locality].windowed;
+}
+
+bool rapt__locality_centered(const rapt_attention *a)
+{
+    return localities[a->locality].centered;
+}
 
 static int clamp(int64_t x, int min, int max)
 {

@@ -1,5 +1,5 @@
-/* problem.c - a rapt_attention, sequence by sequence. */
-#include "attention/problem.h"
+/* problem.c - a rapt_attention's sequences, rows and sizes. */
+#include "attention/projected.h"
 
 rapt_attention rapt_attention_make(int batch, int heads, int queries, int keys, int width)
 {
@@ -59,4 +59,35 @@ int rapt__query_rows(const rapt_attention *a)
 int rapt__key_rows(const rapt_attention *a)
 {
     return a->key_starts ? a->key_starts[a->batch] : a->batch * a->keys;
+}
+
+/* Rows of the longest sequence. */
+static int longest(const int *starts, int batch, int full)
+{
+    if (!starts) return full;
+    int max = 0;
+    for (int b = 0; b < batch; b++) max = rapt__max(max, starts[b + 1] - starts[b]);
+    return max;
+}
+
+struct bounds rapt__bounds(const struct projected *c, int team_size)
+{
+    const rapt_attention *a = c->a;
+    return (struct bounds){.a = a,
+                           .heads = (size_t)a->heads,
+                           .key_heads = (size_t)rapt__key_heads_of(a),
+                           .width = (size_t)c->width,
+                           .value_width = (size_t)a->value_width,
+                           .additive = c->additive,
+                           .channels = c->recurrent ? (size_t)a->learned.channels : 0,
+                           .filter_width = c->recurrent ? (size_t)a->learned.filter_width : 0,
+                           .batch = (size_t)a->batch,
+                           .query_rows = (size_t)rapt__query_rows(a),
+                           .key_rows = (size_t)rapt__key_rows(a),
+                           .max_queries = (size_t)a->queries,
+                           .max_keys = (size_t)a->keys,
+                           .longest_queries =
+                               (size_t)longest(a->query_starts, a->batch, a->queries),
+                           .longest_keys = (size_t)longest(a->key_starts, a->batch, a->keys),
+                           .team = (size_t)team_size};
 }

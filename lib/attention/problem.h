@@ -1,16 +1,11 @@
-/* problem.h - what the files of this room ask a rapt_attention: where rows lie, how long a
-   sequence is, what a query sees. */
+/* problem.h - what a rapt_attention says: offsets of rows, lengths of sequences, the visible keys
+   of a query, sizes for workspaces. Shared by all of lib/attention. */
 #ifndef RAPT_LIB_ATTENTION_PROBLEM_H
 #define RAPT_LIB_ATTENTION_PROBLEM_H
 
 #include "attention/attention.h"
 #include "kernel/flash.h"
 #include "kernel/kernel.h"
-
-/* ---- score.c, local.c: beside rapt__score_recurrent and rapt__locality_centered ---- */
-bool rapt__score_additive(const rapt_attention *a); /* hidden_vector . tanh(...), no dot product */
-bool rapt__locality_windowed(const rapt_attention *a); /* local-m: around the query's position */
-float rapt__score_scale(rapt_score score, float scale, int key_width); /* scale 0: its own */
 
 /* ---- problem.c ---- */
 struct sequence { /* one of the batch */
@@ -38,55 +33,31 @@ static inline ptrdiff_t rapt__key_at(const rapt_stride *s, const struct sequence
 }
 
 /* ---- bias.c ---- */
-bool rapt__relative_wanted(const rapt_attention *a); /* slopes or a table */
+bool rapt__relative_wanted(const rapt_attention *a);             /* slopes or a table */
+int rapt__relative_bucket(const rapt_relative *r, int distance); /* of a key s - position away */
+/* Adds the gradients of slopes and table, from those of rapt__relative_fill. */
+void rapt__relative_backward(struct team *team, const rapt_attention *a, int row, int zero,
+                             const float *dy, const rapt_gradients *d);
 
 /* ---- mask.c ---- */
-int64_t rapt__query_position(const rapt_attention *a, const struct sequence *b,
-                             int t); /* of query t */
-/* Cuts low and high to keys s with |s - place| <= radius. */
+bool rapt__locality_windowed(const rapt_attention *a); /* local-m: around the query's position */
+/* Of query t among the keys. */
+int64_t rapt__query_position(const rapt_attention *a, const struct sequence *b, int t);
+/* Cuts low and high to keys s with |s - position| <= radius. */
 void rapt__narrow(struct attend_row *row, int64_t position, double radius);
 /* Sets low, high, allowed and bias of query t of head h. */
 void rapt__mask_row(const rapt_attention *a, const struct sequence *b, int h, int t,
                     struct attend_row *row);
 
-/* Key of the dropout of one head; its rows are queries, its columns keys of the sequence. */
+/* Random key of the dropout of one head; its rows are queries, its columns keys of the sequence. */
 static inline uint64_t rapt__attention_drop_key(const rapt_attention *a, const struct sequence *b,
                                                 int h)
 {
     return rapt__mix(rapt__mix(a->seed, (uint64_t)b->index), (uint64_t)h);
 }
 
-/* ---- workspace.c ---- */
-struct bounds {              /* of a problem; of several, the greatest of each */
-    const rapt_attention *a; /* widths, heads and what is learned */
-    size_t heads, key_heads;
-    size_t width, value_width; /* of prepared queries and keys; of values */
-    size_t batch;
-    size_t query_rows, key_rows;          /* of all sequences */
-    size_t max_queries, max_keys;         /* of one, as the problem says */
-    size_t longest_queries, longest_keys; /* as they are */
-    size_t team;
-};
-struct workspace_sizes {      /* of scratch for tiles, in floats */
-    size_t keys, values;      /* forward: of the panels of the longest sequence and one key head */
-    size_t packed;            /*   of those and which of them are wild */
-    size_t attend;            /*   of the kernel */
-    size_t member;            /*   of one member: packed, then attend */
-    int chunks;               /* backward: blocks of queries of one sequence and key head */
-    size_t chunk;             /*   of each of them */
-    size_t block;             /*   of a block of keys, with what is computed from it */
-    size_t relative;          /*   of the gradient of a relative bias, sequence by sequence */
-    size_t forward, backward; /* in all */
-};
-struct bounds rapt__bounds(const rapt_attention *a, int team_size);
-bool rapt__workspace_of(const rapt_attention *a, int team_size,
-                        struct workspace_sizes *sizes); /* false: too much */
-/* *sum += a * b * c, rounded up to whole vectors; false if it does not fit. */
-bool rapt__grow(size_t *sum, size_t a, size_t b, size_t c);
-
-/* Asks the caches for rows that will be read soon; of short sequences only, as long ones would
-   push out what is being read. */
-static inline void rapt__fetch_rows(const float *x, ptrdiff_t row, int rows, int width)
+/* Prefetches rows of short sequences; long ones would evict what is being read. */
+static inline void rapt__prefetch_rows(const float *x, ptrdiff_t row, int rows, int width)
 {
     enum { SHORT = 64 };
     for (int r = 0; r < rows && rows <= SHORT; r++)

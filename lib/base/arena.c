@@ -1,9 +1,17 @@
-/* arena.c - one block of memory, measured first, reserved once, handed out in pieces. */
+/* arena.c - arena: one block of memory handed out in aligned pieces, counted first. What holds: the
+   layout function that has been counted with `used` bytes fits into `used` bytes; pieces do not
+   overlap.
+
+   In debug builds (no NDEBUG) and under AddressSanitizer a red zone follows every piece. It holds
+   a pattern and ends with a record of where it begins and of the red zone written before, so that
+   rapt__arena_close finds all of them; AddressSanitizer reports whoever touches one. Pieces of raw
+   memory begin as NaN there. */
 #include "base/base.h"
 
+#include <assert.h>
 #include <string.h>
 
-enum { ALIGNMENT = 64 };
+enum { ALIGNMENT = 64, PATTERN = 0x5a, GARBAGE = 0xff };
 
 #ifndef __has_feature
 #define __has_feature(name) 0
@@ -21,7 +29,11 @@ static void unpoison(const void *memory, size_t size)
     __asan_unpoison_memory_region(memory, size);
 }
 #else
+#ifdef NDEBUG
 enum { RED_ZONE = 0 };
+#else
+enum { RED_ZONE = 64 };
+#endif
 static void poison(const void *memory, size_t size)
 {
     (void)memory, (void)size;
@@ -32,19 +44,61 @@ static void unpoison(const void *memory, size_t size)
 }
 #endif
 
+struct red_zone {   /* the record at the end of each */
+    char *previous; /* end of the red zone written before it; NULL: none */
+    char *begin;
+};
+
+static void write_red_zone(struct arena *arena, char *begin, char *end)
+{
+    const struct red_zone zone = {arena->last_red_zone, begin};
+    memset(begin, PATTERN, (size_t)(end - begin) - sizeof zone);
+    memcpy(end - sizeof zone, &zone, sizeof zone);
+    poison(begin, (size_t)(end - begin));
+    arena->last_red_zone = end;
+}
+
+/* Reads and unpoisons the red zone that ends here; false if it has been written to. */
+static bool read_red_zone(char *end, struct red_zone *zone)
+{
+    uintptr_t stop = (uintptr_t)end - sizeof *zone;
+    unpoison(end - RED_ZONE, RED_ZONE);
+    memcpy(zone, end - sizeof *zone, sizeof *zone);
+    uintptr_t begin = (uintptr_t)zone->begin;
+    if (begin > stop || stop - begin > RED_ZONE + ALIGNMENT) return false;
+    unpoison(zone->begin, (size_t)(end - zone->begin));
+    for (const char *c = zone->begin; c < end - sizeof *zone; c++)
+        if (*c != PATTERN) return false;
+    return true;
+}
+
+/* Moves *used behind `bytes` more; false, and overflow is set, if they do not fit. */
+static bool advance(struct arena *arena, size_t bytes)
+{
+    size_t end;
+    bool fits = rapt__plus(arena->used, bytes, &end) && (!arena->base || end <= arena->size);
+    if (fits)
+        arena->used = end;
+    else
+        arena->overflow = true;
+    return fits;
+}
+
 void *rapt__arena_take(struct arena *arena, size_t count, size_t size)
 {
-    size_t bytes, padded, end;
+    size_t bytes, padded, at = arena->used;
+    if (count == 0 || size == 0) return NULL;
     if (!rapt__times(count, size, &bytes) ||
-        !rapt__plus(bytes, ALIGNMENT - 1 + RED_ZONE, &padded) ||
-        !rapt__plus(arena->used, padded / ALIGNMENT * ALIGNMENT, &end)) {
+        !rapt__plus(bytes, ALIGNMENT - 1 + RED_ZONE, &padded)) {
         arena->overflow = true;
         return NULL;
     }
-    char *piece = arena->base ? arena->base + arena->used : NULL;
-    arena->used = end;
-    if (!arena->base || bytes == 0) return NULL;
-    if (RED_ZONE) poison(piece + bytes, (size_t)(arena->base + end - (piece + bytes)));
+    if (!advance(arena, padded / ALIGNMENT * ALIGNMENT) || !arena->base) return NULL;
+    char *piece = arena->base + at;
+    if (RED_ZONE && arena->rank == arena->owner) {
+        if (arena->raw) memset(piece, GARBAGE, bytes);
+        write_red_zone(arena, piece + bytes, arena->base + arena->used);
+    }
     return piece;
 }
 
@@ -70,7 +124,74 @@ rapt_status rapt__arena_reserve(struct arena *arena, const rapt_allocator *alloc
 void rapt__arena_free(struct arena *arena, const rapt_allocator *allocator)
 {
     if (!arena->base) return;
+    bool intact = rapt__arena_close(arena);
+    assert(intact);
+    (void)intact;
     unpoison(arena->base, arena->size);
     rapt__free(allocator, arena->base, arena->size);
     *arena = (struct arena){0};
+}
+
+bool rapt__arena_close(struct arena *arena)
+{
+    char *end = arena->last_red_zone;
+    arena->last_red_zone = NULL;
+    while (end) {
+        struct red_zone zone;
+        if (!read_red_zone(end, &zone)) return false;
+        end = zone.previous;
+    }
+    return true;
+}
+
+void rapt__arena_either(struct arena *arena, const struct arena *other)
+{
+    arena->used = rapt__max_size(arena->used, other->used);
+    arena->overflow |= other->overflow;
+}
+
+struct arena rapt__arena_over(void *base, size_t bytes, int rank)
+{
+    return (struct arena){.base = base, .size = bytes, .raw = true, .rank = rank};
+}
+
+/* The part of a member, `at` bytes from the base. */
+static struct arena part_of(const struct arena *arena, size_t at, size_t bytes, int owner)
+{
+    struct arena part = *arena;
+    part.base = arena->base + at + (size_t)owner * bytes;
+    part.used = 0, part.size = bytes, part.owner = owner;
+    return part;
+}
+
+void rapt__arena_parts(struct arena *arena, size_t count, rapt__layout *layout, const void *what,
+                       void *mine, void *first)
+{
+    size_t all, at = arena->used;
+    struct arena one = {0};
+    layout(&one, what, mine);
+    arena->overflow |= one.overflow;
+    if (!rapt__times(one.used, count, &all)) arena->overflow = true;
+    if (arena->overflow || !advance(arena, all) || !arena->base) return;
+    if (first) {
+        struct arena part = part_of(arena, at, one.used, 0);
+        layout(&part, what, first);
+    }
+    struct arena part = part_of(arena, at, one.used, arena->rank);
+    layout(&part, what, mine);
+    arena->last_red_zone = part.last_red_zone;
+}
+
+void rapt__workspace_begin(struct team *team)
+{
+    if (RED_ZONE) rapt__team_barrier(team);
+}
+
+void rapt__workspace_end(struct team *team, struct arena *arena)
+{
+    if (!RED_ZONE) return;
+    bool intact = rapt__arena_close(arena);
+    assert(intact);
+    (void)intact;
+    if (team) rapt__team_barrier(team);
 }

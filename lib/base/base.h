@@ -66,21 +66,47 @@ static inline bool rapt__utf8_continues(int byte)
     return (byte & 0xC0) == 0x80;
 }
 
+struct team; /* team.c, below */
+
 /* ---- arena.c: one block of memory, handed out in pieces ----
-   A layout function walks an arena twice: once with base NULL, which only counts (and hands
-   out NULL), then with the memory reserved. Pieces are aligned to 64 bytes and, under
-   AddressSanitizer, followed by a red zone. */
+   A layout function lays a struct out: it takes one piece of the arena for each array. It is run
+   twice: with base NULL, which only counts (and hands out NULL), then with memory of `used` bytes.
+   Pieces are aligned to 64 bytes, if base is. In debug builds and under AddressSanitizer a red
+   zone follows each of them, so sizes depend on the build of the library. */
 struct arena {
     char *base;
     size_t used, size;
-    bool overflow; /* a size did not fit into size_t; reserve then fails */
+    bool overflow; /* a piece did not fit into size_t, or into the memory; reserve then fails */
     bool raw;      /* reserve leaves the memory as the allocator gave it; else it is zeroed */
+    int rank;      /* the member of a team that lays out; all lay out the same memory, and */
+    int owner;     /*   this one writes its red zones */
+    char *last_red_zone; /* its end; NULL: none */
 };
+/* NULL if count or size is 0. */
 void *rapt__arena_take(struct arena *arena, size_t count, size_t size);
 float *rapt__arena_floats(struct arena *arena, size_t rows, size_t columns);
 /* Turns a counting arena into a real one of that size. */
 rapt_status rapt__arena_reserve(struct arena *arena, const rapt_allocator *allocator);
 void rapt__arena_free(struct arena *arena, const rapt_allocator *allocator);
+/* Of what is laid out in `arena` or else in `other`, a counted copy of it, the greater. */
+void rapt__arena_either(struct arena *arena, const struct arena *other);
+/* Ends the use of the pieces: removes the red zones; false if one of them was written to. */
+bool rapt__arena_close(struct arena *arena);
+
+/* A workspace: an arena over memory that the caller gave, 64-byte aligned, shared by a team. Every
+   member lays out the same structs and keeps its own pointers. Pieces hold NaN at first in debug
+   builds. */
+struct arena rapt__arena_over(void *base, size_t bytes, int rank);
+/* Lays out `count` equal parts, one per member: layout(part, what, to) describes one of them. This
+   member's part goes to *mine, that of member 0 to *first (NULL: not wanted). */
+typedef void rapt__layout(struct arena *part, const void *what, void *to);
+void rapt__arena_parts(struct arena *arena, size_t count, rapt__layout *layout, const void *what,
+                       void *mine, void *first);
+/* Called by all members after the layout and before the first use of a piece; and after the last
+   use by anybody (a barrier has been passed), with no team by a single caller. They do nothing in
+   release builds; else a barrier, and an assertion that the red zones are intact. */
+void rapt__workspace_begin(struct team *team);
+void rapt__workspace_end(struct team *team, struct arena *arena);
 
 /* ---- random.c: Philox 4x32-10 (Salmon et al. 2011), a function of key and counter ---- */
 void rapt__philox(uint64_t key, uint64_t counter_low, uint64_t counter_high, uint32_t out[4]);

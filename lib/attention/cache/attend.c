@@ -1,14 +1,15 @@
-/* attend.c - queries against a cache. Rows that read the same keys are computed together:
-   all query heads of a key head, all new tokens, and neighboring query sequences that read the
-   same sequence of the cache, as the beams of one sentence do. */
+/* attend.c - attention of queries to a cache, in tiles where the flash path can do it. Rows that
+   read the same keys are computed together: all query heads of a key head, all new tokens, and
+   neighboring query sequences that read the same sequence of the cache, as the beams of one
+   sentence do. */
 #include "attention/cache/cache.h"
 
-struct reader {
+struct cache_reader {
     const struct cache *cache;
     const struct cached_queries *q;
     const struct kernels *kernels;
-    float scale, *workspace;
-    int group, rows; /* query heads per key head; rows of an item */
+    float scale, *workspace; /* of the kernel, this member's */
+    int group, rows;         /* query heads per key head; rows of an item */
 };
 
 struct attend_row rapt__cached_visible(const struct cache *c, const struct cached_queries *q, int i,
@@ -23,8 +24,8 @@ struct attend_row rapt__cached_visible(const struct cache *c, const struct cache
     return see;
 }
 
-/* The first query sequence behind i that reads another sequence of the cache. */
-static int behind(const struct cached_queries *q, int i)
+/* The first query sequence after i that reads another sequence of the cache. */
+static int group_end(const struct cached_queries *q, int i)
 {
     int end = i + 1;
     while (end < q->count && rapt__cached_sequence(q, end) == rapt__cached_sequence(q, i)) end++;
@@ -32,7 +33,7 @@ static int behind(const struct cached_queries *q, int i)
 }
 
 /* The row of query head h for query row r, of query sequence i. */
-static struct attend_row row_of(const struct reader *x, int i, int h, int r)
+static struct attend_row row_of(const struct cache_reader *x, int i, int h, int r)
 {
     const struct cached_queries *q = x->q;
     struct attend_row row = rapt__cached_visible(x->cache, q, i, r);
@@ -44,7 +45,7 @@ static struct attend_row row_of(const struct reader *x, int i, int h, int r)
 
 /* Rows [first, first + rows) of query sequences [i, end), which read the same keys; they are
    counted query row by query row, in each the heads of the group. */
-static void attend_rows(const struct reader *x, int i, int end, int g, int first, int rows)
+static void attend_rows(const struct cache_reader *x, int i, int end, int g, int first, int rows)
 {
     const struct cache *c = x->cache;
     size_t panel = rapt__cache_panel(c, rapt__cached_sequence(x->q, i), g);
@@ -62,37 +63,46 @@ static void attend_rows(const struct reader *x, int i, int end, int g, int first
     x->kernels->attend(&attend);
 }
 
-size_t rapt__cache_workspace(const rapt_attention *spec, int longest)
+static void lay_out_kernel(struct arena *part, const void *what, void *to)
 {
-    size_t one = rapt__flash_supports_problem(spec)
-                     ? rapt__attend_workspace(rapt__score_width(spec), spec->value_width)
-                     : rapt__cached_rows_floats(spec, longest);
-    size_t all, bytes;
-    bool fits = rapt__times(one, (size_t)rapt__team_size(spec->threads), &all) &&
-                rapt__times(all, sizeof(float), &bytes);
-    return fits ? bytes : SIZE_MAX;
+    const struct bounds *b = what;
+    float **workspace = to;
+    *workspace =
+        rapt__arena_floats(part, rapt__attend_workspace((int)b->width, (int)b->value_width), 1);
 }
 
-static void attend_tiles(struct team *team, const struct cache *cache,
-                         const struct cached_queries *q, void *workspace)
+size_t rapt__cache_workspace(const rapt_attention *spec, int longest)
+{
+    const struct projected c = rapt__projected(spec, NULL, NULL);
+    const struct bounds b = rapt__cached_bounds(&c, longest, rapt__team_size(spec->threads));
+    struct arena arena = {0};
+    struct row_space row;
+    float *kernel;
+    if (rapt__flash_supports(&c))
+        rapt__arena_parts(&arena, b.team, lay_out_kernel, &b, &kernel, NULL);
+    else
+        rapt__arena_parts(&arena, b.team, rapt__cached_row_layout, &b, &row, NULL);
+    return arena.overflow ? SIZE_MAX : arena.used;
+}
+
+static void attend_flash(struct team *team, const struct projected *c, const struct cache *cache,
+                         const struct cached_queries *q, struct arena *arena)
 {
     const rapt_attention *a = q->spec;
-    struct reader x = {.cache = cache,
-                       .q = q,
-                       .kernels = rapt__kernels(),
-                       .scale = rapt__score_scale(a->score, a->scale, a->key_width)};
-    size_t mine = rapt__attend_workspace(cache->key_width, cache->value_width);
-    x.workspace = (float *)workspace + (size_t)team->rank * mine;
+    const struct bounds b = rapt__cached_bounds(c, 0, team->size);
+    struct cache_reader x = {.cache = cache, .q = q, .kernels = rapt__kernels(), .scale = c->scale};
+    rapt__arena_parts(arena, b.team, lay_out_kernel, &b, &x.workspace, NULL);
+    rapt__workspace_begin(team);
     x.group = a->heads / cache->key_heads;
     x.rows = ATTEND_ROWS / x.kernels->tile_rows * x.kernels->tile_rows;
     struct tickets tickets = rapt__tickets(team);
     for (int i = 0, end; i < q->count; i = end) {
-        end = behind(q, i);
+        end = group_end(q, i);
         int all = (q->starts[end] - q->starts[i]) * x.group;
         for (int g = 0; g < cache->key_heads; g++)
             for (int first = 0; first < all; first += x.rows) {
                 if (!rapt__mine(&tickets)) continue;
-                attend_rows(&x, i, end, g, first, all - first < x.rows ? all - first : x.rows);
+                attend_rows(&x, i, end, g, first, rapt__min(all - first, x.rows));
             }
     }
     rapt__team_barrier(team);
@@ -101,8 +111,11 @@ static void attend_tiles(struct team *team, const struct cache *cache,
 void rapt__cache_attend(struct team *team, const struct cache *cache,
                         const struct cached_queries *queries, void *workspace)
 {
-    if (rapt__flash_supports_problem(queries->spec))
-        attend_tiles(team, cache, queries, workspace);
+    const struct projected c = rapt__projected(queries->spec, NULL, NULL);
+    struct arena arena = rapt__arena_over(workspace, SIZE_MAX, team->rank);
+    if (rapt__flash_supports(&c))
+        attend_flash(team, &c, cache, queries, &arena);
     else
-        rapt__cache_attend_rows(team, cache, queries, workspace);
+        rapt__cache_attend_general(team, &c, cache, queries, &arena);
+    rapt__workspace_end(team, &arena);
 }

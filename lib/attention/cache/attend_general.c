@@ -1,47 +1,42 @@
-/* attend_general.c - queries against a cache, row by row: every score, reach and weighing (rows.h).
-   The rows of a location-aware score wait for each other; what the last one looked at is kept. */
+/* attend_general.c - attention of queries to a cache, row by row: every score, locality and
+   normalizer. Rows of a recurrent score wait for each other; the weights of the last one are kept
+   in the history. */
 #include "attention/cache/cache.h"
 
 #include <string.h>
 
 enum { ITEM_ROWS = 16 };
 
-static struct bounds bounds_of(const rapt_attention *spec, int longest)
+struct bounds rapt__cached_bounds(const struct projected *c, int longest, int team_size)
 {
-    return (struct bounds){.a = spec,
-                           .width = (size_t)rapt__score_width(spec),
-                           .value_width = (size_t)spec->value_width,
-                           .longest_keys = (size_t)longest};
+    struct projected none = *c;
+    rapt_attention a = *c->a;
+    a.batch = 0, a.query_starts = a.key_starts = NULL;
+    none.a = &a;
+    struct bounds b = rapt__bounds(&none, team_size);
+    b.a = c->a, b.longest_keys = (size_t)longest;
+    return b;
 }
 
-size_t rapt__cached_rows_floats(const rapt_attention *spec, int longest)
+void rapt__cached_row_layout(struct arena *part, const void *bounds, void *to)
 {
-    struct row_cursor buffers = {0};
-    struct bounds bounds = bounds_of(spec, longest);
-    rapt__row_space(&buffers, &bounds);
-    return buffers.overflow ? SIZE_MAX : buffers.used;
+    rapt__row_layout(part, bounds, false, to);
 }
 
 static int longest_of(const struct cache *c)
 {
     int max = 0;
-    for (int i = 0; i < c->sequences; i++)
-        if (c->counts[i] > max) max = c->counts[i];
+    for (int i = 0; i < c->sequences; i++) max = rapt__max(max, c->counts[i]);
     return max;
 }
 
-struct cached_rows rapt__cached_rows(const struct cache *c, const struct cached_queries *q,
-                                     int rank, void *workspace)
+struct cached_rows rapt__cached_rows(const struct projected *projected, const struct cache *c,
+                                     const struct cached_queries *q, int team_size,
+                                     struct arena *arena)
 {
-    const rapt_attention *a = q->spec;
-    int longest = longest_of(c);
-    struct bounds bounds = bounds_of(a, longest);
-    struct row_cursor buffers = {.base = workspace};
-    struct cached_rows x = {.cache = c, .q = q, .projected = {.a = a, .width = c->key_width}};
-    x.projected.scale = rapt__score_scale(a->score, a->scale, a->key_width);
-    if (rapt__score_additive(a)) x.projected.vector = a->learned.array[RAPT_LEARNED_HIDDEN_VECTOR];
-    buffers.base += (size_t)rank * rapt__cached_rows_floats(a, longest);
-    x.space = rapt__row_space(&buffers, &bounds);
+    const struct bounds b = rapt__cached_bounds(projected, longest_of(c), team_size);
+    struct cached_rows x = {.cache = c, .q = q, .projected = *projected};
+    rapt__arena_parts(arena, b.team, rapt__cached_row_layout, &b, &x.space, NULL);
     return x;
 }
 
@@ -75,8 +70,8 @@ struct row rapt__cached_row(const struct cached_rows *x, const struct row_head *
     return row;
 }
 
-/* Keeps what was looked at before this call. */
-static void step_back(struct attention_history *l, int i, int h)
+/* Keeps the weights from before this call. */
+static void save_weights(struct attention_history *l, int i, int h)
 {
     size_t n = (size_t)i * (size_t)l->heads + (size_t)h;
     l->old_counts[n] = l->counts[n];
@@ -85,7 +80,7 @@ static void step_back(struct attention_history *l, int i, int h)
                (size_t)l->counts[n] * sizeof *l->old);
 }
 
-/* One more row of a sequence and head, and what it looked at. */
+/* One more row of a sequence and head; its weights go into the history. */
 static void attend_next(struct attention_history *l, int keys, struct row *row, int i, int h,
                         float *out)
 {
@@ -93,7 +88,7 @@ static void attend_next(struct attention_history *l, int keys, struct row *row, 
     float *weights = rapt__history_at(l, l->weights, i, h);
     row->before = weights, row->before_keys = l->counts[n];
     rapt__row_attend(row, out);
-    rapt__row_rank1_update(row, keys, weights);
+    rapt__row_copy_weights(row, keys, weights);
     l->counts[n] = keys;
 }
 
@@ -104,7 +99,7 @@ static void attend_rows(const struct cached_rows *x, int i, int h, int first, in
     struct row_head head = rapt__cached_head(x, h);
     struct row_keys keys = rapt__cached_keys(x, i, h);
     int count = x->cache->counts[rapt__cached_sequence(q, i)];
-    if (head.channels) step_back(q->history, i, h);
+    if (head.channels) save_weights(q->history, i, h);
     for (int r = first; r < first + rows; r++) {
         struct row row = rapt__cached_row(x, &head, &keys, i, h, r);
         float *out = q->out + r * q->out_row + h * x->cache->value_width;
@@ -116,18 +111,20 @@ static void attend_rows(const struct cached_rows *x, int i, int h, int first, in
     }
 }
 
-void rapt__cache_attend_rows(struct team *team, const struct cache *c,
-                             const struct cached_queries *q, void *workspace)
+void rapt__cache_attend_general(struct team *team, const struct projected *projected,
+                                const struct cache *c, const struct cached_queries *q,
+                                struct arena *arena)
 {
-    struct cached_rows x = rapt__cached_rows(c, q, team->rank, workspace);
+    struct cached_rows x = rapt__cached_rows(projected, c, q, team->size, arena);
+    rapt__workspace_begin(team);
     struct tickets tickets = rapt__tickets(team);
-    bool recurrent = rapt__score_recurrent(q->spec);
+    bool recurrent = projected->recurrent;
     for (int i = 0; i < q->count; i++) {
         int all = q->starts[i + 1] - q->starts[i], step = recurrent ? all : ITEM_ROWS;
         for (int h = 0; h < q->spec->heads; h++)
             for (int n = 0; n < all; n += step)
                 if (rapt__mine(&tickets))
-                    attend_rows(&x, i, h, q->starts[i] + n, all - n < step ? all - n : step);
+                    attend_rows(&x, i, h, q->starts[i] + n, rapt__min(all - n, step));
     }
     rapt__team_barrier(team);
 }

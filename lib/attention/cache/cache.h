@@ -1,11 +1,13 @@
-/* cache.h - where things lie in a cache, for the files of this room. */
+/* cache.h - offsets of panels in a cache, and one query against it, between the files of this
+   folder; its interface to other layers is in attention.h. */
 #ifndef RAPT_LIB_ATTENTION_CACHE_H
 #define RAPT_LIB_ATTENTION_CACHE_H
 
+#include "attention/flash/flash.h"
 #include "attention/general/general.h"
 #include "attention/score/score.h"
 
-/* First panel of a key head of a place. */
+/* First panel of a key head of a slot. */
 static inline size_t rapt__cache_slot(const struct cache *c, int slot, int g)
 {
     size_t first = (size_t)c->offsets[slot];
@@ -34,27 +36,31 @@ static inline int rapt__cached_sequence(const struct cached_queries *q, int i)
 {
     return q->sequence ? q->sequence[i] : i;
 }
-/* What row r of query sequence i sees; the reach of local-p is not asked. */
+/* The visible keys of row r of query sequence i, without those local-p hides. */
 struct attend_row rapt__cached_visible(const struct cache *c, const struct cached_queries *q, int i,
                                        int r);
 
-/* ---- attend_general.c: row by row, whatever score, reach and weighing ---- */
+/* ---- attend_general.c: row by row, every score, locality and normalizer ---- */
 struct cached_rows { /* of one member */
     const struct cache *cache;
     const struct cached_queries *q;
-    struct projected projected; /* the score's own */
+    struct projected projected; /* of q->spec */
     struct row_space space;
 };
-struct cached_rows rapt__cached_rows(const struct cache *c, const struct cached_queries *q,
-                                     int rank, void *workspace);
-size_t rapt__cached_rows_floats(const rapt_attention *spec, int longest); /* of one member */
+/* Sizes of the spec of c, whose rows are not read, with at most `longest` keys. */
+struct bounds rapt__cached_bounds(const struct projected *c, int longest, int team_size);
+void rapt__cached_row_layout(struct arena *part, const void *bounds, void *to); /* a row_space */
+struct cached_rows rapt__cached_rows(const struct projected *projected, const struct cache *c,
+                                     const struct cached_queries *q, int team_size,
+                                     struct arena *arena);
 struct row_head rapt__cached_head(const struct cached_rows *x, int h);
 struct row_keys rapt__cached_keys(const struct cached_rows *x, int i, int h);
-/* Row r of query sequence i, all but what was looked at before. */
+/* Row r of query sequence i, but for the weights of the query before. */
 struct row rapt__cached_row(const struct cached_rows *x, const struct row_head *head,
                             const struct row_keys *keys, int i, int h, int r);
-void rapt__cache_attend_rows(struct team *team, const struct cache *c,
-                             const struct cached_queries *q, void *workspace);
+void rapt__cache_attend_general(struct team *team, const struct projected *projected,
+                                const struct cache *c, const struct cached_queries *q,
+                                struct arena *arena);
 
 /* ---- history.c ---- */
 /* Where the last weights of a head are, or those before the last call. */

@@ -1,18 +1,19 @@
-/* weights.c - what a query looked at, for looking: where a softmax weighs dot products,
+/* weights.c - attention weights of a query against a cache: for a softmax of dot products
    p[s] = exp(scale q.k[s] - lse) in double, from the keys as the cache keeps them; else the row is
-   weighed once more. */
+   computed once more. */
 #include "attention/cache/cache.h"
 
 #include <math.h>
 
-static void add_soft(const struct cache *c, const struct cached_queries *q, int i, int row, int h,
-                     float share, float *weights)
+static void add_softmax(const struct projected *p, const struct cache *c,
+                        const struct cached_queries *q, int i, int row, int h, float share,
+                        float *weights)
 {
     const rapt_attention *a = q->spec;
     size_t K = (size_t)c->key_width;
     int sequence = rapt__cached_sequence(q, i), g = h / (a->heads / c->key_heads);
     size_t panel = rapt__cache_panel(c, sequence, g);
-    double scale = (double)rapt__score_scale(a->score, a->scale, a->key_width);
+    double scale = (double)p->scale;
     double lse = (double)q->lse[(ptrdiff_t)h * q->starts[q->count] + row];
     const float *x = q->q + row * q->q_row + h * c->key_width;
     struct attend_row see = rapt__cached_visible(c, q, i, row);
@@ -30,9 +31,9 @@ static void add_row(const struct row *r, float share, float *weights)
         weights[s] += share * r->space.weights[s];
 }
 
-/* A location-aware score: the rows of the last call once more, from what was before them. */
-static void add_aware(const struct cached_rows *x, int i, int row, int h, float share,
-                      float *weights, float *before)
+/* A recurrent score: the rows of the last call once more, from the weights before them. */
+static void add_recurrent(const struct cached_rows *x, int i, int row, int h, float share,
+                          float *weights, float *before)
 {
     const struct attention_history *l = x->q->history;
     int keys = x->cache->counts[rapt__cached_sequence(x->q, i)];
@@ -44,27 +45,34 @@ static void add_aware(const struct cached_rows *x, int i, int row, int h, float 
         one.before = first ? rapt__history_at(l, l->old, i, h) : before;
         one.before_keys = first ? l->old_counts[(size_t)i * (size_t)l->heads + (size_t)h] : keys;
         rapt__row_weights(&one);
-        rapt__row_rank1_update(&one, keys, before);
+        rapt__row_copy_weights(&one, keys, before);
         if (r == row) add_row(&one, share, weights);
     }
+}
+
+static void add_one(const struct cached_rows *x, int i, int row, int head, float share,
+                    float *weights)
+{
+    struct row_head h = rapt__cached_head(x, head);
+    struct row_keys keys = rapt__cached_keys(x, i, head);
+    struct row one = rapt__cached_row(x, &h, &keys, i, head, row);
+    rapt__row_weights(&one);
+    add_row(&one, share, weights);
 }
 
 void rapt__cache_weights(const struct cache *cache, const struct cached_queries *queries, int i,
                          int row, int head, float share, float *weights, void *workspace)
 {
-    const rapt_attention *a = queries->spec;
-    if (rapt__flash_supports_problem(a)) {
-        add_soft(cache, queries, i, row, head, share, weights);
+    const struct projected c = rapt__projected(queries->spec, NULL, NULL);
+    struct arena arena = rapt__arena_over(workspace, SIZE_MAX, 0);
+    if (rapt__flash_supports(&c)) {
+        add_softmax(&c, cache, queries, i, row, head, share, weights);
         return;
     }
-    struct cached_rows x = rapt__cached_rows(cache, queries, 0, workspace);
-    if (rapt__score_recurrent(a)) {
-        add_aware(&x, i, row, head, share, weights, x.space.dropped);
-        return;
-    }
-    struct row_head h = rapt__cached_head(&x, head);
-    struct row_keys keys = rapt__cached_keys(&x, i, head);
-    struct row one = rapt__cached_row(&x, &h, &keys, i, head, row);
-    rapt__row_weights(&one);
-    add_row(&one, share, weights);
+    struct cached_rows x = rapt__cached_rows(&c, cache, queries, 1, &arena);
+    if (c.recurrent)
+        add_recurrent(&x, i, row, head, share, weights, x.space.dropped);
+    else
+        add_one(&x, i, row, head, share, weights);
+    rapt__workspace_end(NULL, &arena);
 }

@@ -1,124 +1,110 @@
-/* weights.c - the weights themselves, for those who want to look at them: rebuilt from lse, block
-   by block, as the backward pass does. */
-#include "attention/score/transform.h"
+/* weights.c - flash weights: w[t][s] of some queries of one sequence and head, rebuilt from lse
+   block by block, as the backward pass does; also the workspace of the whole flash path. */
+#include "attention/flash/flash.h"
 
 #include <string.h>
 
-struct weights {
-    const rapt_attention *a;
+struct flash_weights {
     const struct projected *c;
     const struct kernels *kernels;
     struct sequence b;
     const float *q, *k, *lse; /* of the sequence and head */
     int head, first, rows;
     float *weights;
-    float *workspace;
-    size_t slice; /* of scratch for one member, floats */
 };
 
-/* Rows [first, first + rows), at most ATTEND_ROWS of them. */
-static void rebuild_rows(const struct weights *w, int first, int rows, float *mine)
+struct weights_part { /* the workspace of a member: a query block and a key block */
+    float *q_slots, *q_rows, *key_panels, *weights;
+};
+
+static void lay_out_part(struct arena *part, const void *what, void *to)
 {
-    const rapt_attention *a = w->a;
+    const struct bounds *b = what;
+    struct weights_part *p = to;
+    p->q_slots = rapt__arena_floats(part, ATTEND_SLOTS, b->width);
+    p->q_rows = rapt__arena_floats(part, ATTEND_ROWS, rapt__round_up_size(b->width, LANES));
+    p->key_panels = rapt__arena_floats(part, ATTEND_BLOCK, b->width);
+    p->weights = rapt__arena_floats(part, ATTEND_ROWS, ATTEND_BLOCK);
+}
+
+static void weights_layout(struct arena *arena, const struct bounds *b)
+{
+    struct weights_part mine;
+    rapt__arena_parts(arena, b->team, lay_out_part, b, &mine, NULL);
+}
+
+void rapt__flash_layout(struct arena *arena, const struct bounds *b)
+{
+    void (*const layouts[])(struct arena *, const struct bounds *) = {
+        rapt__flash_forward_layout, rapt__flash_backward_layout, weights_layout};
+    const struct arena before = *arena;
+    for (int i = 0; i < 3; i++) {
+        struct arena one = before;
+        layouts[i](&one, b);
+        rapt__arena_either(arena, &one);
+    }
+}
+
+/* Rows [first, first + rows), at most ATTEND_ROWS of them. */
+static void rebuild_rows(const struct flash_weights *w, int first, int rows,
+                         const struct weights_part *p)
+{
+    const struct projected *c = w->c;
+    const rapt_stride *k = &c->k_stride;
     struct attend_row row[ATTEND_ROWS];
-    int width = w->c->width;
-    float *q_slots = mine, *q_rows = q_slots + ATTEND_SLOTS * width;
-    float *panels = q_rows + ATTEND_ROWS * rapt__padded(width);
-    struct attend_block block = {.row = row, .rows = rows, .key_width = width};
-    const struct attend_weights task = {.q_slots = q_slots,
-                                        .key_panels = panels,
+    struct attend_block block = {.row = row, .rows = rows, .key_width = c->width};
+    const struct attend_weights task = {.q_slots = p->q_slots,
+                                        .key_panels = p->key_panels,
                                         .lse = w->lse + first,
-                                        .scale = w->c->scale,
-                                        .weights = panels + ATTEND_BLOCK * width};
-    w->kernels->pad_rows(w->q + first * w->c->q_stride.row, w->c->q_stride.row, rows, width,
-                         q_rows);
-    w->kernels->attend_pack(q_rows, rows, width, task.scale < 0 ? -1.f : 1.f, q_slots);
+                                        .scale = c->scale,
+                                        .weights = p->weights};
+    w->kernels->pad_rows(w->q + first * c->q_stride.row, c->q_stride.row, rows, c->width,
+                         p->q_rows);
+    w->kernels->attend_pack(p->q_rows, rows, c->width, c->scale < 0 ? -1.f : 1.f, p->q_slots);
     for (int r = 0; r < rows; r++) {
         row[r] = (struct attend_row){0};
-        rapt__mask_row(a, &w->b, w->head, first + r, row + r);
-        if (w->c->relative) row[r].bias = rapt__relative_row(w->c, &w->b, w->head, first + r);
+        rapt__mask_row(c->a, &w->b, w->head, first + r, row + r);
+        if (c->relative) row[r].bias = rapt__relative_row(c, &w->b, w->head, first + r);
     }
     size_t keys = (size_t)w->b.keys;
     float *to = w->weights + (size_t)(first - w->first) * keys;
     memset(to, 0, (size_t)rows * keys * sizeof *to);
     for (int key = 0; key < w->b.existing; key += ATTEND_BLOCK) {
-        int left = w->b.existing - key, n = left < ATTEND_BLOCK ? left : ATTEND_BLOCK;
+        int n = rapt__min(w->b.existing - key, ATTEND_BLOCK);
         block.key = key, block.keys = n;
-        w->kernels->pack_columns(w->k + key * w->c->k_stride.row, w->c->k_stride.row, n, width, 1,
-                                 0, (n + LANES - 1) / LANES, panels);
+        w->kernels->pack_columns(w->k + key * k->row, k->row, n, c->width, 1, 0,
+                                 rapt__ceil_div(n, LANES), p->key_panels);
         w->kernels->attend_weights(&block, &task);
         for (int r = 0; r < rows; r++)
-            memcpy(to + (size_t)r * keys + key, task.weights + r * ATTEND_BLOCK,
+            memcpy(to + (size_t)r * keys + key, p->weights + r * ATTEND_BLOCK,
                    (size_t)n * sizeof *to);
     }
 }
 
-static void in_tiles(struct team *team, const struct weights *w)
+void rapt__flash_weights(struct team *team, const struct projected *c, const float *lse,
+                         int sequence, int head, int first, int rows, float *weights,
+                         struct arena *arena)
 {
-    float *mine = w->workspace + (size_t)team->rank * w->slice;
-    for (int n; (n = rapt__team_take(team)) < (w->rows + ATTEND_ROWS - 1) / ATTEND_ROWS;) {
-        int left = w->rows - n * ATTEND_ROWS;
-        rebuild_rows(w, w->first + n * ATTEND_ROWS, left < ATTEND_ROWS ? left : ATTEND_ROWS, mine);
-    }
-}
-
-struct call {
-    const rapt_attention *a;
-    const float *q, *k, *lse;
-    int sequence, head, first, rows;
-    float *weights;
-    void *workspace;
-};
-
-static void work(struct team *team, void *argument)
-{
-    const struct call *x = argument;
-    const rapt_attention *a = x->a;
-    struct transformed p;
-    struct workspace_sizes sizes;
-    rapt__transform(team, a, x->q, x->k, (struct score_choice){x->sequence, x->head}, x->workspace,
-                    &p);
-    if (!rapt__flash_supports(&p.projected)) {
-        if (team->rank == 0)
-            rapt__general_weights(&p.projected, x->lse, x->sequence, x->head, x->first, x->rows,
-                                  x->weights, p.rest);
-        return;
-    }
-    if (!rapt__workspace_of(a, team->size, &sizes)) return;
-    struct sequence b = rapt__sequence(a, x->sequence);
-    int group = a->heads / rapt__key_heads_of(a);
-    struct weights w = {
-        .a = a,
-        .c = &p.projected,
-        .kernels = rapt__kernels(),
-        .b = b,
-        .q = p.projected.q + rapt__query_at(&p.projected.q_stride, &b, x->head, 0),
-        .k = p.projected.k + rapt__key_at(&p.projected.k_stride, &b, x->head / group, 0),
-        .lse = x->lse + (size_t)x->head * (size_t)rapt__query_rows(a) + (size_t)b.query_first,
-        .head = x->head,
-        .first = x->first,
-        .rows = x->rows,
-        .weights = x->weights,
-        .workspace = p.rest,
-        .slice = sizes.chunk + sizes.block};
-    in_tiles(team, &w);
-}
-
-rapt_status rapt_attention_weights(const rapt_attention *a, const float *q, const float *k,
-                                   const float *lse, int sequence, int head, int first, int rows,
-                                   float *weights, void *workspace)
-{
-    rapt_status status = rapt_attention_check(a, NULL);
-    if (status != RAPT_OK) return status;
-    if (sequence < 0 || sequence >= a->batch || head < 0 || head >= a->heads || first < 0 ||
-        rows < 0)
-        return RAPT_BAD_ARGUMENT;
+    const rapt_attention *a = c->a;
+    const struct bounds bounds = rapt__bounds(c, team->size);
+    struct weights_part mine;
+    rapt__arena_parts(arena, bounds.team, lay_out_part, &bounds, &mine, NULL);
+    rapt__workspace_begin(team);
     struct sequence b = rapt__sequence(a, sequence);
-    if (first > b.queries || rows > b.queries - first) return RAPT_BAD_ARGUMENT;
-    if (rows == 0 || b.keys == 0) return RAPT_OK;
-    if (!q || (!k && !rapt__score(a->score)->keyless) || !lse || !weights || !workspace)
-        return RAPT_BAD_ARGUMENT;
-    struct call call = {a, q, k, lse, sequence, head, first, rows, weights, workspace};
-    rapt__team_run(a->threads, work, &call);
-    return RAPT_OK;
+    int g = head / (a->heads / rapt__key_heads_of(a));
+    const struct flash_weights w = {.c = c,
+                                    .kernels = rapt__kernels(),
+                                    .b = b,
+                                    .q = c->q + rapt__query_at(&c->q_stride, &b, head, 0),
+                                    .k = c->k + rapt__key_at(&c->k_stride, &b, g, 0),
+                                    .lse = lse + (size_t)head * (size_t)rapt__query_rows(a) +
+                                           (size_t)b.query_first,
+                                    .head = head,
+                                    .first = first,
+                                    .rows = rows,
+                                    .weights = weights};
+    for (int n; (n = rapt__team_take(team)) < rapt__ceil_div(rows, ATTEND_ROWS);)
+        rebuild_rows(&w, first + n * ATTEND_ROWS, rapt__min(rows - n * ATTEND_ROWS, ATTEND_ROWS),
+                     &mine);
+    rapt__team_barrier(team);
 }

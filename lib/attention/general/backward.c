@@ -1,39 +1,117 @@
-/* backward.c - the gradients of rows.h. A member of the team takes a sequence and key head (a
-   pair) and goes through the rows of its query heads in order, so that every sum has its order;
-   what rows add to gradients that sequences share lies in parts of its own, which are added up
-   over the batch afterwards. Pairs that share the gradient of a bias are one item, done by one
-   member. Location-aware rows go backward in time, over the weights of all queries of a head. */
+/* backward.c - general backward: gradients of prepared queries, keys, values, biases, centers and
+   what is learned, added to what is there. A member of the team takes a sequence and key head and
+   goes through the rows of its query heads in order, so that every sum has its order; gradients
+   that sequences share are summed per head and sequence, then over the batch. Key heads and
+   sequences that share the gradient of a bias are one item, done by one member. Rows of a recurrent
+   score go backward in time, over the weights of all queries of a head. */
 #include "attention/general/backward.h"
 
 #include <string.h>
 
-static struct row row_of(const struct pair *p, const struct row_head *head, int h, int t)
+/* ---- workspace ---- */
+
+static struct head_sum_sizes sizes_of(const struct bounds *b)
+{
+    struct head_sum_sizes s = {0};
+    if (b->additive) s.vector = rapt__round_up_size(b->width, LANES);
+    if (rapt__relative_wanted(b->a))
+        s.relative = rapt__round_up_size(b->max_queries + b->max_keys, LANES);
+    s.filters = rapt__round_up_size(b->channels * b->filter_width, LANES);
+    s.feature_weight = rapt__round_up_size(b->channels * b->width, LANES);
+    return s;
+}
+
+static void lay_out_rows(struct arena *part, const void *what, void *to)
+{
+    const struct bounds *b = what;
+    struct backward_rows *r = to;
+    size_t keys = rapt__row_capacity(b), channels = b->channels;
+    *r = (struct backward_rows){0};
+    rapt__row_layout(part, b, true, &r->space);
+    r->key_panels = rapt__arena_floats(part, keys, b->width);
+    r->value_panels = rapt__arena_floats(part, keys, b->value_width);
+    if (b->additive) r->dkeys = rapt__arena_floats(part, keys, b->width);
+    r->dz = rapt__arena_floats(part, keys, 1);
+    r->dnext = rapt__arena_floats(part, keys, 1);
+    r->dq = rapt__arena_floats(part, b->width, 1);
+    if (channels == 0) return;
+    r->transposed = rapt__arena_floats(part, keys, rapt__round_up_size(channels, LANES));
+    r->dfilters = rapt__arena_floats(part, channels, rapt__round_up_size(b->filter_width, LANES));
+    r->dfeature_weight = rapt__arena_floats(part, b->width, rapt__round_up_size(channels, LANES));
+    r->dsums = rapt__arena_floats(part, b->width, keys);
+    r->dfeatures = rapt__arena_floats(part, channels, keys + 2 * b->filter_width);
+    r->weights = rapt__arena_floats(part, b->longest_queries, keys);
+}
+
+/* Returns the sums of all members. */
+static struct head_sums lay_out(struct arena *arena, const struct bounds *b,
+                                struct backward_rows *mine)
+{
+    const struct head_sum_sizes size = sizes_of(b);
+    struct head_sums sums;
+    size_t n = 0;
+    if (!rapt__times(b->heads, b->batch, &n)) arena->overflow = true;
+    sums.vector = rapt__arena_floats(arena, n, size.vector);
+    sums.relative = rapt__arena_floats(arena, n, size.relative);
+    sums.filters = rapt__arena_floats(arena, n, size.filters);
+    sums.feature_weight = rapt__arena_floats(arena, n, size.feature_weight);
+    rapt__arena_parts(arena, b->team, lay_out_rows, b, mine, NULL);
+    return sums;
+}
+
+void rapt__general_backward_layout(struct arena *arena, const struct bounds *b)
+{
+    struct backward_rows mine;
+    lay_out(arena, b, &mine);
+}
+
+/* The floats of a head and sequence among those of all, set to 0. */
+static float *zeroed(float *all, size_t n, size_t size)
+{
+    return size ? memset(all + n * size, 0, size * sizeof *all) : NULL;
+}
+
+static struct head_sums sums_of(const struct backward_keys *p, int h)
+{
+    const struct head_sums *all = &p->f->sums;
+    const struct head_sum_sizes *size = &p->f->sizes;
+    size_t n = (size_t)h * (size_t)p->f->c->a->batch + (size_t)p->b.index;
+    return (struct head_sums){.vector = zeroed(all->vector, n, size->vector),
+                              .relative = zeroed(all->relative, n, size->relative),
+                              .filters = zeroed(all->filters, n, size->filters),
+                              .feature_weight =
+                                  zeroed(all->feature_weight, n, size->feature_weight)};
+}
+
+/* ---- rows ---- */
+
+static struct row row_of(const struct backward_keys *p, const struct row_head *head, int h, int t)
 {
     struct row r = rapt__row(p->f->c, &p->b, head, &p->keys, h, t);
-    r.space = p->f->buffers.space;
+    r.space = p->f->mine.space;
     if (head->channels == 0) return r;
     const rapt_attention *a = p->f->c->a;
     const float *previous = a->learned.previous;
     r.before_keys = p->b.existing;
     if (t > 0)
-        r.before = p->f->buffers.weights + (size_t)(t - 1) * (size_t)r.space.capacity;
+        r.before = p->f->mine.weights + (size_t)(t - 1) * (size_t)r.space.capacity;
     else if (previous)
         r.before = previous + ((ptrdiff_t)p->b.index * a->heads + h) * a->keys;
     return r;
 }
 
 /* The weights of all queries of a head, as forward found them. */
-static void remember(const struct pair *p, const struct row_head *head, int h)
+static void rebuild_weights(const struct backward_keys *p, const struct row_head *head, int h)
 {
     const rapt_attention *a = p->f->c->a;
-    size_t capacity = (size_t)p->f->buffers.space.capacity;
+    size_t capacity = (size_t)p->f->mine.space.capacity;
     for (int t = 0; t < p->b.queries; t++) {
         struct row r = row_of(p, head, h, t);
         ptrdiff_t at = (ptrdiff_t)h * rapt__query_rows(a) + p->b.query_first + t;
         r.decided = a->chosen && rapt__normalizer_is_hard(a->normalizer);
         if (r.decided) r.chosen = a->chosen[at];
         rapt__row_weights(&r);
-        rapt__row_rank1_update(&r, p->b.existing, p->f->buffers.weights + (size_t)t * capacity);
+        rapt__row_copy_weights(&r, p->b.existing, p->f->mine.weights + (size_t)t * capacity);
     }
 }
 
@@ -46,127 +124,127 @@ static void compact(const float *from, int rows, int n, float *to)
 }
 
 /* Rows from the last to the first. */
-static void go_back_in_time(const struct pair *p, const struct row_head *h, struct line *l)
+static void backward_in_time(const struct backward_keys *p, const struct row_head *h,
+                             struct backward_row *l)
 {
-    const struct backward_buffers *m = &p->f->buffers;
+    const struct backward_rows *m = &p->f->mine;
     size_t filters = (size_t)h->channels * (size_t)rapt__padded(h->filter_width);
     size_t weights = (size_t)h->width * (size_t)rapt__padded(h->channels);
     memset(m->dnext, 0, (size_t)m->space.capacity * sizeof(float));
     memset(m->dfilters, 0, filters * sizeof(float));
     memset(m->dfeature_weight, 0, weights * sizeof(float));
-    remember(p, h, l->head);
+    rebuild_weights(p, h, l->head);
     for (int t = p->b.queries - 1; t >= 0; t--) {
         struct row r = row_of(p, h, l->head, t);
         l->r = &r, l->t = t;
-        rapt__line_back(l);
+        rapt__row_backward(l);
     }
-    compact(m->dfilters, h->channels, h->filter_width, l->part + m->part.filters);
-    compact(m->dfeature_weight, h->width, h->channels, l->part + m->part.feature_weight);
+    compact(m->dfilters, h->channels, h->filter_width, l->sums.filters);
+    compact(m->dfeature_weight, h->width, h->channels, l->sums.feature_weight);
 }
 
-static void do_head(const struct pair *p, int h)
+static void backward_head(const struct backward_keys *p, int h)
 {
-    const struct backward *f = p->f;
-    const struct backward_buffers *m = &f->buffers;
+    const struct general_backward *f = p->f;
     struct row_head head = rapt__row_head(f->c, &p->b, h);
-    size_t part = ((size_t)h * (size_t)f->c->a->batch + (size_t)p->b.index) * m->part.size;
-    struct line l = {.p = p, .head = h, .dz = m->dz, .dnext = m->dnext, .part = m->parts + part};
-    memset(l.part, 0, m->part.size * sizeof(float));
+    struct backward_row l = {
+        .p = p, .head = h, .dz = f->mine.dz, .dnext = f->mine.dnext, .sums = sums_of(p, h)};
     if (p->b.existing == 0) return;
-    if (head.channels) go_back_in_time(p, &head, &l);
+    if (head.channels) backward_in_time(p, &head, &l);
     for (int t = 0; t < p->b.queries && !head.channels; t++) {
         struct row r = row_of(p, &head, h, t);
         l.r = &r, l.t = t;
-        rapt__line_back(&l);
+        rapt__row_backward(&l);
     }
 }
 
-/* The caller's rows += dkeys. */
-static void finish_keys(const struct pair *p)
+/* The caller's rows += dkeys, which lie in panels. */
+static void add_dkeys(const struct backward_keys *p)
 {
     const struct projected *c = p->f->c;
-    const float *from = p->f->buffers.dkeys;
+    const float *from = p->f->mine.dkeys;
     for (int s = 0; s < p->b.existing; s++)
         for (int i = 0; i < c->width; i++)
             p->dkeys[s * c->k_stride.row + i] +=
                 from[(ptrdiff_t)(s / LANES * LANES) * c->width + i * LANES + s % LANES];
 }
 
-static void do_pair(const struct backward *f, int index, int g)
+/* One sequence and key head. */
+static void backward_keys(const struct general_backward *f, int index, int g)
 {
     const struct projected *c = f->c;
     const rapt_attention *a = c->a;
-    struct pair p = {.f = f, .b = rapt__sequence(a, index)};
-    int n = p.b.existing, panels = (n + LANES - 1) / LANES;
-    p.keys.panels = f->buffers.key_panels;
+    const struct backward_rows *m = &f->mine;
+    struct backward_keys p = {.f = f, .b = rapt__sequence(a, index)};
+    int n = p.b.existing, panels = rapt__ceil_div(n, LANES);
+    p.keys.panels = m->key_panels;
     if (n) {
         ptrdiff_t k = rapt__key_at(&c->k_stride, &p.b, g, 0), v = rapt__key_at(&a->v, &p.b, g, 0);
         p.key_rows = c->k + k;
         if (f->d->k) p.dkeys = f->d->k + k;
         if (f->d->v) p.dvalues = f->d->v + v;
         f->kernels->pack_columns(p.key_rows, c->k_stride.row, n, c->width, 1, 0, panels,
-                                 f->buffers.key_panels);
+                                 m->key_panels);
         f->kernels->pack_columns(f->v + v, a->v.row, n, a->value_width, 1, 0, panels,
-                                 f->buffers.value_panels);
+                                 m->value_panels);
     }
-    if (c->vector)
-        memset(f->buffers.dkeys, 0, (size_t)(panels * LANES) * (size_t)c->width * sizeof(float));
-    for (int h = g * f->group; h < (g + 1) * f->group; h++) do_head(&p, h);
-    if (c->vector && p.dkeys) finish_keys(&p);
+    if (c->vector) memset(m->dkeys, 0, (size_t)(panels * LANES) * (size_t)c->width * sizeof(float));
+    for (int h = g * f->group; h < (g + 1) * f->group; h++) backward_head(&p, h);
+    if (c->vector && p.dkeys) add_dkeys(&p);
 }
 
-/* Adds up what the sequences have left behind for a gradient of n floats a head. */
-static void add_parts(const struct backward *f, int h, float *d, size_t n, size_t position)
+/* d += the sums of head h over the sequences; n floats. */
+static void add_sums(const struct general_backward *f, int h, float *d, size_t n, const float *sums,
+                     size_t size)
 {
-    size_t batch = (size_t)f->c->a->batch, size = f->buffers.part.size;
-    if (d)
-        f->kernels->column_sum(d + (size_t)h * n,
-                               f->buffers.parts + (size_t)h * batch * size + position,
-                               (ptrdiff_t)size, (int)batch, (int)n);
+    size_t batch = (size_t)f->c->a->batch;
+    if (d && size)
+        f->kernels->column_sum(d + (size_t)h * n, sums + (size_t)h * batch * size, (ptrdiff_t)size,
+                               (int)batch, (int)n);
 }
 
-static void add_all_parts(struct team *team, const struct backward *f)
+static void add_all_sums(struct team *team, const struct general_backward *f)
 {
     const struct projected *c = f->c;
     const rapt_learned *l = &c->a->learned;
-    const struct rows_part *part = &f->buffers.part;
+    const struct projected_gradients *d = f->d;
+    size_t width = (size_t)c->width, channels = (size_t)l->channels;
     for (int h; (h = rapt__team_take(team)) < c->a->heads;) {
-        if (c->vector) add_parts(f, h, f->d->vector, (size_t)c->width, 0);
-        if (c->relative) add_parts(f, h, f->d->relative, (size_t)c->relative_row, part->relative);
-        if (!rapt__score_recurrent(c->a)) continue;
-        add_parts(f, h, f->d->filters, (size_t)l->channels * (size_t)l->filter_width,
-                  part->filters);
-        add_parts(f, h, f->d->feature_weight, (size_t)l->channels * (size_t)c->width,
-                  part->feature_weight);
+        add_sums(f, h, d->vector, width, f->sums.vector, f->sizes.vector);
+        add_sums(f, h, d->relative, (size_t)c->relative_row, f->sums.relative, f->sizes.relative);
+        add_sums(f, h, d->filters, channels * (size_t)l->filter_width, f->sums.filters,
+                 f->sizes.filters);
+        add_sums(f, h, d->feature_weight, channels * width, f->sums.feature_weight,
+                 f->sizes.feature_weight);
     }
     rapt__team_barrier(team);
 }
 
 void rapt__general_backward(struct team *team, const struct projected *c, const float *v,
-                            const float *out, const float *lse, const float *dout,
-                            const struct projected_gradients *d, void *workspace)
+                            const float *dout, const struct projected_gradients *d,
+                            struct arena *arena)
 {
     const rapt_attention *a = c->a;
     const rapt_stride *bias = &a->mask.bias_stride;
-    struct bounds bounds = rapt__bounds(a, team->size);
-    struct row_cursor cursor = {.base = workspace};
-    struct backward f = {.c = c,
-                         .kernels = rapt__kernels(),
-                         .v = v,
-                         .dout = dout,
-                         .d = d,
-                         .key_heads = rapt__key_heads_of(a),
-                         .buffers = rapt__backward_buffers(&cursor, &bounds, team->rank)};
-    (void)out, (void)lse; /* rows are computed again, and nothing is taken from their sums */
+    const struct bounds b = rapt__bounds(c, team->size);
+    struct general_backward f = {.c = c,
+                                 .kernels = rapt__kernels(),
+                                 .v = v,
+                                 .dout = dout,
+                                 .d = d,
+                                 .key_heads = rapt__key_heads_of(a),
+                                 .sizes = sizes_of(&b)};
     f.group = a->heads / f.key_heads;
+    f.sums = lay_out(arena, &b, &f.mine);
+    rapt__workspace_begin(team);
     bool one_batch = d->bias && bias->batch == 0, one_head = d->bias && bias->head == 0;
     struct tickets tickets = rapt__tickets(team);
     for (int i = 0; i < (one_batch ? 1 : a->batch); i++)
         for (int g = 0; g < (one_head ? 1 : f.key_heads); g++) {
             if (!rapt__mine(&tickets)) continue;
             for (int n = i; n < (one_batch ? a->batch : i + 1); n++)
-                for (int m = g; m < (one_head ? f.key_heads : g + 1); m++) do_pair(&f, n, m);
+                for (int m = g; m < (one_head ? f.key_heads : g + 1); m++) backward_keys(&f, n, m);
         }
     rapt__team_barrier(team);
-    add_all_parts(team, &f);
+    add_all_sums(team, &f);
 }

@@ -1,34 +1,57 @@
-/* backward.h - what the files of the general way backward tell each other. */
-#ifndef RAPT_LIB_ATTENTION_ROWS_BACKWARD_H
-#define RAPT_LIB_ATTENTION_ROWS_BACKWARD_H
+/* backward.h - general backward, between its files: the sequence and key head at hand, its
+   workspace, and one row of it. */
+#ifndef RAPT_LIB_ATTENTION_GENERAL_BACKWARD_H
+#define RAPT_LIB_ATTENTION_GENERAL_BACKWARD_H
 
 #include "attention/general/general.h"
 
-struct backward {
+/* What the rows of one head and sequence add to gradients that sequences share. */
+struct head_sums {
+    float *vector, *relative, *filters, *feature_weight;
+};
+struct head_sum_sizes { /* floats of each, whole vectors; 0: there is none */
+    size_t vector, relative, filters, feature_weight;
+};
+
+struct backward_rows { /* the workspace of a member */
+    struct row_space space;
+    float *key_panels, *value_panels;  /* [panels][width][16], [panels][value width][16] */
+    float *dkeys;                      /* [panels][width][16]: additive */
+    float *dz, *dnext;                 /* [capacity] */
+    float *dq;                         /* [width]: where it is not wanted */
+    float *transposed;                 /* [panels of channels][keys][16]: recurrent, as below */
+    float *dfilters, *dfeature_weight; /* of a head, [channels] and [width] rows in whole panels */
+    float *dsums, *dfeatures; /* [width][capacity], [channels][capacity + 2 filter_width] */
+    float *weights;           /* [queries][capacity] */
+};
+
+struct general_backward {
     const struct projected *c;
     const struct kernels *kernels;
     const float *v, *dout;
     const struct projected_gradients *d;
-    int key_heads, group;
-    struct backward_buffers buffers;
+    int key_heads, group;  /* query heads per key head */
+    struct head_sums sums; /* of all members: [heads][batch] of each */
+    struct head_sum_sizes sizes;
+    struct backward_rows mine;
 };
 
-struct pair { /* a sequence and key head */
-    const struct backward *f;
+struct backward_keys { /* a sequence and key head */
+    const struct general_backward *f;
     struct sequence b;
     struct row_keys keys;
-    const float *key_rows;  /* k as it was given */
+    const float *key_rows;  /* k' as it was given */
     float *dkeys, *dvalues; /* rows of the caller's; NULL: not wanted */
 };
 
-struct line { /* a row, backward */
-    const struct pair *p;
+struct backward_row {
+    const struct backward_keys *p;
     struct row *r;
     int head, t;
     float *dz;    /* dw, dz, dx, one after the other */
-    float *dnext; /* location-aware: gradient of its weights from the next query, then that of the
-                     query before */
-    float *part;  /* of the head */
+    float *dnext; /* recurrent: gradient of its weights from the next query, then that of the query
+                     before */
+    struct head_sums sums; /* of the head and sequence */
 };
 
 static inline int rapt__row_length(const struct row *r)
@@ -37,10 +60,10 @@ static inline int rapt__row_length(const struct row *r)
 }
 
 /* ---- query_backward.c ---- */
-void rapt__line_back(const struct line *l); /* all gradients of a row */
+void rapt__row_backward(const struct backward_row *l); /* all gradients of a row */
 
-/* ---- location_aware.c: location-aware ---- */
-/* From g in dsums: dL, df, dF and what the query before gets. */
-void rapt__line_features(const struct line *l);
+/* ---- location_aware.c ---- */
+/* From g in dsums: dL, df, dF and the gradient of the weights of the query before. */
+void rapt__features_backward(const struct backward_row *l);
 
 #endif

@@ -1,143 +1,186 @@
-/* forward.c - attention row by row: keys are packed once, by the whole team; then rows are
-   handed out, where a location-aware score makes each wait for the one before all those of a
-   head. */
+/* forward.c - general forward: out, lse, chosen keys or the weights themselves. Keys are packed
+   once, by the whole team; then rows are handed out, all rows of a head together where a recurrent
+   score makes each wait for the one before. Also the workspace of the whole general path. */
 #include "attention/general/general.h"
 
 #include <math.h>
 
 enum { PACK_PANELS = 8, ITEM_ROWS = 16 };
 
-struct forward {
+struct forward_rows { /* the workspace of a member */
+    struct row_space space;
+    float *before; /* [capacity] weights of the query before */
+};
+
+struct general_forward {
     const struct projected *c;
     const struct kernels *kernels;
     const float *v;
     float *out, *lse;
     int key_heads, group; /* query heads per key head */
-    struct forward_buffers buffers;
+    float *panels;        /* of all members: keys of all sequences and key heads */
+    struct forward_rows mine;
 };
 
-/* Keys of a sequence and key head: as many panels lie before a sequence as would hold its
-   predecessors one by one, without looking at them: rows / 16 + sequences. */
-static float *panels_of(const struct forward *f, const struct sequence *b, int g)
+static void lay_out_rows(struct arena *part, const void *what, void *to)
+{
+    const struct bounds *b = what;
+    struct forward_rows *r = to;
+    rapt__row_layout(part, b, false, &r->space);
+    r->before = rapt__arena_floats(part, rapt__row_capacity(b), 1);
+}
+
+/* Returns the panels. */
+static float *lay_out(struct arena *arena, const struct bounds *b, struct forward_rows *mine)
+{
+    size_t panels = b->key_rows / LANES + b->batch, all = 0;
+    if (!rapt__times(panels, b->key_heads, &all)) arena->overflow = true;
+    float *keys = rapt__arena_floats(arena, all, LANES * b->width);
+    rapt__arena_parts(arena, b->team, lay_out_rows, b, mine, NULL);
+    return keys;
+}
+
+void rapt__general_forward_layout(struct arena *arena, const struct bounds *b)
+{
+    struct forward_rows mine;
+    lay_out(arena, b, &mine);
+}
+
+void rapt__general_layout(struct arena *arena, const struct bounds *b)
+{
+    struct arena backward = *arena;
+    rapt__general_forward_layout(arena, b);
+    rapt__general_backward_layout(&backward, b);
+    rapt__arena_either(arena, &backward);
+}
+
+/* Keys of a sequence and key head. Panels before a sequence: at least as many as those of its
+   predecessors one by one, without a loop over them: rows / 16 + sequences. */
+static float *panels_of(const struct general_forward *f, const struct sequence *b, int g)
 {
     size_t before = (size_t)(b->key_first / LANES + b->index);
-    size_t own = (size_t)((b->keys + LANES - 1) / LANES);
+    size_t own = (size_t)rapt__ceil_div(b->keys, LANES);
     size_t panel = before * (size_t)f->key_heads + (size_t)g * own;
-    return f->buffers.panels + panel * LANES * (size_t)f->c->width;
+    return f->panels + panel * LANES * (size_t)f->c->width;
 }
 
-static void pack_panels(const struct forward *f, const struct sequence *b, int g, int first,
-                        int max, float *to)
+static void pack_panels(const struct general_forward *f, const struct sequence *b, int g, int first,
+                        int max)
 {
     const struct projected *c = f->c;
-    int panels = (b->existing + LANES - 1) / LANES - first;
+    int panels = rapt__min(rapt__ceil_div(b->existing, LANES) - first, max);
     f->kernels->pack_columns(c->k + rapt__key_at(&c->k_stride, b, g, 0), c->k_stride.row,
-                             b->existing, c->width, 1, first, panels < max ? panels : max,
-                             to + (ptrdiff_t)first * LANES * c->width);
+                             b->existing, c->width, 1, first, panels,
+                             panels_of(f, b, g) + (ptrdiff_t)first * LANES * c->width);
 }
 
-static void pack_all(struct team *team, const struct forward *f)
+static void pack_all(struct team *team, const struct general_forward *f)
 {
     struct tickets tickets = rapt__tickets(team);
     for (int i = 0; i < f->c->a->batch; i++) {
         struct sequence b = rapt__sequence(f->c->a, i);
         for (int g = 0; g < f->key_heads; g++)
             for (int first = 0; first * LANES < b.existing; first += PACK_PANELS)
-                if (rapt__mine(&tickets))
-                    pack_panels(f, &b, g, first, PACK_PANELS, panels_of(f, &b, g));
+                if (rapt__mine(&tickets)) pack_panels(f, &b, g, first, PACK_PANELS);
     }
     rapt__team_barrier(team);
 }
 
-static struct row_keys keys_of(const struct forward *f, const struct sequence *b, int g,
-                               const float *panels)
+static struct row_keys keys_of(const struct general_forward *f, const struct sequence *b, int g)
 {
     const rapt_attention *a = f->c->a;
-    return (struct row_keys){.panels = panels,
+    return (struct row_keys){.panels = panels_of(f, b, g),
                              .values = f->v ? f->v + rapt__key_at(&a->v, b, g, 0) : NULL,
                              .value_row = a->v.row,
                              .value_width = a->value_width};
 }
 
-/* What the query before the first one looked at. */
-static void begin_time(const struct forward *f, const struct sequence *b, int h, struct row *r)
+/* Query t, with its workspace and the weights of the query before it. */
+static struct row row_of(const struct general_forward *f, const struct sequence *b,
+                         const struct row_head *head, const struct row_keys *keys, int h, int t)
 {
-    const float *previous = f->c->a->learned.previous;
-    ptrdiff_t row = (ptrdiff_t)b->index * f->c->a->heads + h;
-    r->before = previous ? previous + row * f->c->a->keys : NULL;
+    const rapt_attention *a = f->c->a;
+    const float *previous = a->learned.previous;
+    struct row r = rapt__row(f->c, b, head, keys, h, t);
+    r.space = f->mine.space;
+    r.before = f->mine.before, r.before_keys = b->existing;
+    if (head->channels && t == 0)
+        r.before = previous ? previous + ((ptrdiff_t)b->index * a->heads + h) * a->keys : NULL;
+    return r;
 }
 
-/* Rows [first, first + rows) of a head; location-aware: from row 0 on. */
-static void attend_rows(const struct forward *f, const struct sequence *b, int h, int first,
+/* Rows [first, first + rows) of a head; of a recurrent score from row 0 on. */
+static void attend_rows(const struct general_forward *f, const struct sequence *b, int h, int first,
                         int rows)
 {
     const rapt_attention *a = f->c->a;
     struct row_head head = rapt__row_head(f->c, b, h);
-    struct row_keys keys = keys_of(f, b, h / f->group, panels_of(f, b, h / f->group));
+    struct row_keys keys = keys_of(f, b, h / f->group);
     for (int t = first; t < first + rows; t++) {
-        struct row r = rapt__row(f->c, b, &head, &keys, h, t);
+        struct row r = row_of(f, b, &head, &keys, h, t);
         ptrdiff_t at = (ptrdiff_t)h * rapt__query_rows(a) + b->query_first + t;
-        r.space = f->buffers.space;
-        r.before = f->buffers.before, r.before_keys = b->existing;
-        if (head.channels && t == 0) begin_time(f, b, h, &r);
         rapt__row_attend(&r, f->out + rapt__query_at(&a->out, b, h, t));
         if (f->lse) f->lse[at] = r.lse;
         if (a->chosen && rapt__normalizer_is_hard(a->normalizer)) a->chosen[at] = r.chosen;
-        if (head.channels) rapt__row_rank1_update(&r, b->existing, f->buffers.before);
+        if (head.channels) rapt__row_copy_weights(&r, b->existing, f->mine.before);
     }
 }
 
-static struct forward forward_of(const struct projected *c, int rank, int size, void *workspace)
+static struct general_forward open_forward(struct team *team, const struct projected *c,
+                                           struct arena *arena)
 {
-    struct forward f = {.c = c, .kernels = rapt__kernels(), .key_heads = rapt__key_heads_of(c->a)};
-    struct bounds bounds = rapt__bounds(c->a, size);
-    struct row_cursor cursor = {.base = workspace};
+    const struct bounds b = rapt__bounds(c, team->size);
+    struct general_forward f = {
+        .c = c, .kernels = rapt__kernels(), .key_heads = rapt__key_heads_of(c->a)};
     f.group = c->a->heads / f.key_heads;
-    f.buffers = rapt__forward_buffers(&cursor, &bounds, rank);
+    f.panels = lay_out(arena, &b, &f.mine);
+    rapt__workspace_begin(team);
     return f;
 }
 
 void rapt__general_forward(struct team *team, const struct projected *c, const float *v, float *out,
-                           float *lse, void *workspace)
+                           float *lse, struct arena *arena)
 {
     const rapt_attention *a = c->a;
-    struct forward f = forward_of(c, team->rank, team->size, workspace);
+    struct general_forward f = open_forward(team, c, arena);
     f.v = v, f.out = out, f.lse = lse;
     pack_all(team, &f);
     struct tickets tickets = rapt__tickets(team);
     for (int i = 0; i < a->batch; i++) {
         struct sequence b = rapt__sequence(a, i);
-        int rows = rapt__score_recurrent(a) ? b.queries : ITEM_ROWS;
+        int rows = c->recurrent ? b.queries : ITEM_ROWS;
         for (int h = 0; h < a->heads; h++)
             for (int t = 0; t < b.queries; t += rows)
-                if (rapt__mine(&tickets))
-                    attend_rows(&f, &b, h, t, b.queries - t < rows ? b.queries - t : rows);
+                if (rapt__mine(&tickets)) attend_rows(&f, &b, h, t, rapt__min(b.queries - t, rows));
     }
     rapt__team_barrier(team);
 }
 
-/* The scores tell all there is to know: lse is not needed. */
-void rapt__general_weights(const struct projected *c, const float *lse, int sequence, int head,
-                           int first, int rows, float *weights, void *workspace)
+/* By one member. */
+static void copy_rows(const struct general_forward *f, int sequence, int head, int first, int rows,
+                      float *weights)
 {
-    const rapt_attention *a = c->a;
-    struct forward f = forward_of(c, 0, 1, workspace);
+    const rapt_attention *a = f->c->a;
     struct sequence b = rapt__sequence(a, sequence);
-    struct row_head h = rapt__row_head(c, &b, head);
-    struct row_keys keys = keys_of(&f, &b, head / f.group, f.buffers.panels);
-    (void)lse;
-    if (b.existing) pack_panels(&f, &b, head / f.group, 0, b.existing, f.buffers.panels);
+    struct row_head h = rapt__row_head(f->c, &b, head);
+    struct row_keys keys = keys_of(f, &b, head / f->group);
+    if (b.existing) pack_panels(f, &b, head / f->group, 0, rapt__ceil_div(b.existing, LANES));
     for (int t = h.channels ? 0 : first; t < first + rows; t++) {
-        struct row r = rapt__row(c, &b, &h, &keys, head, t);
+        struct row r = row_of(f, &b, &h, &keys, head, t);
         ptrdiff_t at = (ptrdiff_t)head * rapt__query_rows(a) + b.query_first + t;
-        r.space = f.buffers.space;
-        r.before = f.buffers.before, r.before_keys = b.existing;
-        if (h.channels && t == 0) begin_time(&f, &b, head, &r);
         r.decided = a->chosen && rapt__normalizer_is_hard(a->normalizer);
         if (r.decided) r.chosen = a->chosen[at];
         rapt__row_weights(&r);
-        if (h.channels) rapt__row_rank1_update(&r, b.existing, f.buffers.before);
+        if (h.channels) rapt__row_copy_weights(&r, b.existing, f->mine.before);
         if (t >= first)
-            rapt__row_rank1_update(&r, b.keys, weights + (ptrdiff_t)(t - first) * b.keys);
+            rapt__row_copy_weights(&r, b.keys, weights + (ptrdiff_t)(t - first) * b.keys);
     }
+}
+
+void rapt__general_weights(struct team *team, const struct projected *c, int sequence, int head,
+                           int first, int rows, float *weights, struct arena *arena)
+{
+    const struct general_forward f = open_forward(team, c, arena);
+    if (team->rank == 0) copy_rows(&f, sequence, head, first, rows, weights);
+    rapt__team_barrier(team);
 }

@@ -1,13 +1,36 @@
-/* general.h - one query against all its keys, whatever the score, the reach and the weighing: what
-   rows_forward.c, rows_backward.c and a cache have in common. A row's bits depend on its query
-   and the keys it sees: many rows at once are as many calls with one.
+/* general.h - the general path: one query against all its keys, for every score, locality and
+   normalizer; over arrays forward and backward, and query by query for a cache. A row's bits depend
+   on its query and the keys it sees: many rows at once are as many calls with one.
 
        x = scale q.k | v.tanh(q + k + L f),  x = cap tanh(x / cap),  x += bias + relative,  masks
-       z = weigh(x)     w = z gauss     out = sum over s of drop(w)[s] v[s] */
-#ifndef RAPT_LIB_ATTENTION_ROWS_H
-#define RAPT_LIB_ATTENTION_ROWS_H
+       z = normalize(x)    w = z gauss    out = sum over s of dropout(w)[s] v[s] */
+#ifndef RAPT_LIB_ATTENTION_GENERAL_H
+#define RAPT_LIB_ATTENTION_GENERAL_H
 
 #include "attention/projected.h"
+
+/* ---- forward.c, backward.c: whole problems ---- */
+/* Counts the workspace of whichever function below needs most. Only recurrent scores, which go
+   backward through time, keep one head's queries x keys; all else is linear in queries + keys. */
+void rapt__general_layout(struct arena *arena, const struct bounds *b);
+
+/* Called by all members of a team; each lays out its workspace behind what the arena holds.
+   Nothing is taken from out or lse: rows are computed again. */
+void rapt__general_forward(struct team *team, const struct projected *c, const float *v, float *out,
+                           float *lse, struct arena *arena);
+void rapt__general_backward(struct team *team, const struct projected *c, const float *v,
+                            const float *dout, const struct projected_gradients *d,
+                            struct arena *arena);
+/* weights[rows][keys of the sequence] of query rows [first, first + rows) of one sequence and
+   head, before dropout. */
+void rapt__general_weights(struct team *team, const struct projected *c, int sequence, int head,
+                           int first, int rows, float *weights, struct arena *arena);
+
+/* ---- forward.c, backward.c: what each of them lays out, for rapt__general_layout ---- */
+void rapt__general_forward_layout(struct arena *arena, const struct bounds *b);
+void rapt__general_backward_layout(struct arena *arena, const struct bounds *b);
+
+/* ---- one query ---- */
 
 struct row_head { /* what all rows of one query head of a sequence have in common */
     const struct kernels *kernels;
@@ -15,14 +38,14 @@ struct row_head { /* what all rows of one query head of a sequence have in commo
     float scale;                           /* of the dot product */
     const float *vector;                   /* [width]: additive; NULL: dot product */
     float cap;                             /* 0: none */
-    int channels, filter_width;            /* location-aware; channels 0: not so */
-    const float *filters, *feature_weight; /* [channels][taps], [width][channels] */
+    int channels, filter_width;            /* recurrent; channels 0: it is not */
+    const float *filters, *feature_weight; /* [channels][filter_width], [width][channels] */
     float radius;                          /* of local-p */
     rapt_normalizer normalizer;
     float temperature;
     bool noiseless;
     struct dropout drop;
-    uint64_t noise; /* key of the Gumbel noise, see weigh.c */
+    uint64_t noise; /* key of the Gumbel noise, see distribution.c */
 };
 
 struct row_keys {        /* of one key head of a sequence */
@@ -32,18 +55,18 @@ struct row_keys {        /* of one key head of a sequence */
     int value_width;
 };
 
-/* Where a row is computed. Of the arrays of keys only [first, end) of a row is used. */
+/* The workspace of one row. Of the arrays of keys only [first, end) of a row is used. */
 struct row_space {
-    int capacity;   /* keys, whole panels */
-    float *x;       /* [capacity] scores, capped, biased; -infinity: hidden */
-    float *p;       /* [capacity] softmax of them, if the weighing has looked at it */
-    float *weights; /* [capacity] w */
-    float *dropped; /* [capacity] w after dropout */
-    float *gauss;   /* [capacity] of local-p */
-    float *slope;   /* [capacity] 1 - (capped x / cap)^2; NULL: not kept */
-    float *more;    /* [capacity] */
-    float *before;  /* [filter_width / 2] 0, [capacity] weights of the query before, [2 filter_width
-                       + 16] 0 */
+    int capacity;    /* keys, whole panels */
+    float *x;        /* [capacity] scores, capped, biased; -infinity: hidden */
+    float *p;        /* [capacity] softmax of them, if the normalizer needs it */
+    float *weights;  /* [capacity] w */
+    float *dropped;  /* [capacity] w after dropout */
+    float *gauss;    /* [capacity] of local-p */
+    float *slope;    /* [capacity] 1 - (capped x / cap)^2; NULL: not kept */
+    float *more;     /* [capacity] */
+    float *before;   /* [filter_width / 2] 0, [capacity] weights of the query before, the rest 0: in
+                        all capacity + 2 filter_width + 16 */
     float *features; /* [channels][capacity] f */
     float *sums;     /* [panels][width][16] k + L f */
     float *hidden;   /* [panels][width][16] the tanh of additive scores; NULL: not kept */
@@ -54,76 +77,48 @@ struct row {
     const struct row_keys *keys;
     const float *q;        /* [width] */
     struct attend_row see; /* low, high, allowed, bias; local-p narrows it further */
-    const float *relative; /* element s is added to the score of key s; NULL: nothing */
-    const float *center;   /* of local-p; NULL: not so */
+    const float *relative; /* element s is added to the score of key s; NULL: none */
+    const float *center;   /* of local-p; NULL: it is not */
     uint64_t number;       /* of the query in its sequence, for dropout and noise */
-    const float *before;   /* location-aware: weights of the query before, */
+    const float *before;   /* recurrent: weights of the query before, */
     int before_keys;       /*   so many; the rest is 0 */
-    bool decided;          /* hard weighing: chosen says what an earlier call has chosen */
-    int chosen;            /* set otherwise; -1: it sees nothing */
-    float lse;             /* set */
-    bool fully_masked;     /* set: it sees nothing; no array is */
-    int first, end;        /* set: see.low .. see.high - 1 in whole panels */
-    const float *kept;     /* set by attend: weights or dropped */
+    bool decided;          /* hard normalizer: chosen is input, what an earlier call has chosen */
+    int chosen;            /* else output; -1: no visible key */
+    float lse;             /* output */
+    bool fully_masked;     /* output: no visible key; then no array is written */
+    int first, end;        /* output: see.low .. see.high - 1 in whole panels */
+    const float *kept;     /* output of attend: weights or dropped */
     struct row_space space;
 };
 
 /* ---- query.c ---- */
 struct row_head rapt__row_head(const struct projected *c, const struct sequence *b, int h);
-/* A row of that head and those keys, all but its place in memory. */
+/* Query t of that head against those keys, but for its workspace. */
 struct row rapt__row(const struct projected *c, const struct sequence *b,
                      const struct row_head *head, const struct row_keys *keys, int h, int t);
-void rapt__row_weights(struct row *r); /* x, weights and what is kept of the way to them */
+void rapt__row_weights(struct row *r); /* x, weights and what backward needs of the steps between */
 void rapt__row_drop(struct row *r);    /* kept */
 void rapt__row_attend(struct row *r, float *out); /* both, and the sum of values */
-/* Its weights as a plain array of so many keys. */
-void rapt__row_rank1_update(const struct row *r, int keys, float *weights);
+/* Its weights as a plain array of `keys` floats. */
+void rapt__row_copy_weights(const struct row *r, int keys, float *weights);
 /* scores[s] = q.k[s] for s in [first, end), whole panels: chains of 32 fma, added up one after the
-   other. more: space for as many. */
+   other. more: as many floats of workspace. */
 void rapt__row_dots(const struct kernels *kernels, const float *q, const float *panels, int width,
                     int first, int end, float *scores, float *more);
 
 /* ---- distribution.c ---- */
-void rapt__normalize(struct row *r); /* weights (without gauss), lse, chosen and blind from x */
+void rapt__normalize(
+    struct row *r); /* weights (without gauss), lse, chosen and fully_masked from x */
 /* dz, 0 where hidden, becomes dx. gain: reward - baseline. */
 void rapt__normalize_backward(struct row *r, float *dz, float gain);
 
-/* ---- rows_workspace.c: memory handed out in floats, or only counted if base is NULL ---- */
-struct row_cursor {
-    float *base;
-    size_t used;
-    bool overflow;
-};
-
-struct forward_buffers {
-    float *panels;          /* of all members: keys of all sequences and key heads */
-    struct row_space space; /* mine, like what follows */
-    float *before;          /* [capacity] */
-};
-/* For rows of one head after the other, forward. */
-struct row_space rapt__row_space(struct row_cursor *m, const struct bounds *b);
-struct forward_buffers rapt__forward_buffers(struct row_cursor *m, const struct bounds *b,
-                                             int rank);
-
-/* What the rows of a head of a sequence add to gradients that sequences share: summed over the
-   sequences afterwards. Floats and places in a part. */
-struct rows_part {
-    size_t size, relative, filters, feature_weight; /* that of vector is first */
-};
-struct backward_buffers {
-    struct rows_part part;
-    float *parts;                     /* of all members: [heads][batch] parts */
-    struct row_space space;           /* mine, like what follows */
-    float *key_panels, *value_panels; /* [panels][width][16], [panels][value width][16] */
-    float *dkeys;                     /* [panels][width][16]: additive */
-    float *dz, *dnext;                /* [capacity] */
-    float *transposed;                /* [panels of channels][keys][16]: location-aware, as below */
-    float *dfilters, *dfeature_weight; /* of a head, [channels] and [width] rows in whole panels */
-    float *dsums, *dfeatures; /* [width][capacity], [channels][capacity + 2 filter_width] */
-    float *weights;           /* [queries][capacity]: location-aware */
-    float *dq;                /* [width]: where it is not wanted */
-};
-struct backward_buffers rapt__backward_buffers(struct row_cursor *m, const struct bounds *b,
-                                               int rank);
+/* Keys of the longest sequence in whole panels, at least one. */
+static inline size_t rapt__row_capacity(const struct bounds *b)
+{
+    return (b->longest_keys / LANES + 1) * LANES;
+}
+/* backward: slope and hidden are kept, too. */
+void rapt__row_layout(struct arena *arena, const struct bounds *b, bool backward,
+                      struct row_space *s);
 
 #endif

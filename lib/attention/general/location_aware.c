@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* c[i][j] += sum over s of a[i][s] b[s][j], in the order of s; whole panels of columns. */
-static void add_product(const struct line *l, const float *a, ptrdiff_t a_row, int rows,
+static void add_product(const struct backward_row *l, const float *a, ptrdiff_t a_row, int rows,
                         const float *b, ptrdiff_t b_panel, ptrdiff_t b_step, int columns, float *c)
 {
     int whole = rapt__padded(columns);
@@ -32,7 +32,7 @@ static void add_product(const struct line *l, const float *a, ptrdiff_t a_row, i
 }
 
 /* What the query before gets, from df in dfeatures: filters turned round. */
-static void gradient_before(const struct line *l, ptrdiff_t row)
+static void gradient_before(const struct backward_row *l, ptrdiff_t row)
 {
     const struct row_head *h = l->r->head;
     memset(l->dnext, 0, (size_t)l->r->space.capacity * sizeof(float));
@@ -42,7 +42,7 @@ static void gradient_before(const struct line *l, ptrdiff_t row)
                                         .depth = h->filter_width,
                                         .a = h->filters + (c + 1) * h->filter_width - 1,
                                         .a_step = -1,
-                                        .b = l->p->f->buffers.dfeatures + c * row,
+                                        .b = l->p->f->mine.dfeatures + c * row,
                                         .b_panel = LANES,
                                         .b_step = 1,
                                         .c = l->dnext,
@@ -53,9 +53,9 @@ static void gradient_before(const struct line *l, ptrdiff_t row)
 }
 
 /* Rows of df have taps / 2 zeros before their keys and more behind. */
-void rapt__line_features(const struct line *l)
+void rapt__features_backward(const struct backward_row *l)
 {
-    const struct backward_buffers *m = &l->p->f->buffers;
+    const struct backward_rows *m = &l->p->f->mine;
     const struct kernels *kernels = l->p->f->kernels;
     const struct row *r = l->r;
     const struct row_head *h = r->head;

@@ -1,4 +1,4 @@
-/* query.c - the way of one query from its scores to its output; the equations stand in rows.h.
+/* query.c - one query: scores, weights and output from q, keys and values; equations in general.h.
    Local-p: Luong, Pham and Manning 2015, section 3.2. Location-aware: Chorowski et al. 2015,
    section 2.2. What hides a key makes its score -infinity before anything is summed over keys. */
 #include "attention/general/general.h"
@@ -26,7 +26,7 @@ struct row_head rapt__row_head(const struct projected *c, const struct sequence 
                             .noise = rapt__mix(key, NOISE)};
     if (rapt__normalizer_is_hard(a->normalizer)) head.drop.below = 0;
     if (c->vector) head.vector = c->vector + (ptrdiff_t)h * c->width;
-    if (rapt__score_recurrent(a)) {
+    if (c->recurrent) {
         head.channels = l->channels, head.filter_width = l->filter_width;
         head.filters =
             l->array[RAPT_LEARNED_FILTERS] + (ptrdiff_t)h * l->channels * l->filter_width;
@@ -34,6 +34,25 @@ struct row_head rapt__row_head(const struct projected *c, const struct sequence 
             l->array[RAPT_LEARNED_FEATURE_WEIGHT] + (ptrdiff_t)h * c->width * l->channels;
     }
     return head;
+}
+
+void rapt__row_layout(struct arena *arena, const struct bounds *b, bool backward,
+                      struct row_space *s)
+{
+    size_t keys = rapt__row_capacity(b), channels = b->channels;
+    *s = (struct row_space){.capacity = (int)keys};
+    s->x = rapt__arena_floats(arena, keys, 1);
+    s->p = rapt__arena_floats(arena, keys, 1);
+    s->weights = rapt__arena_floats(arena, keys, 1);
+    s->dropped = rapt__arena_floats(arena, keys, 1);
+    s->gauss = rapt__arena_floats(arena, keys, 1);
+    s->more = rapt__arena_floats(arena, keys, 1);
+    if (backward) s->slope = rapt__arena_floats(arena, keys, 1);
+    if (backward && b->additive) s->hidden = rapt__arena_floats(arena, keys, b->width);
+    if (channels == 0) return;
+    s->before = rapt__arena_floats(arena, keys + 2 * b->filter_width + LANES, 1);
+    s->features = rapt__arena_floats(arena, keys, channels);
+    s->sums = rapt__arena_floats(arena, keys, b->width);
 }
 
 struct row rapt__row(const struct projected *c, const struct sequence *b,
@@ -50,7 +69,8 @@ struct row rapt__row(const struct projected *c, const struct sequence *b,
     return r;
 }
 
-/* Cuts what is seen to the reach of local-p. A center that is not a number cuts nothing. */
+/* Narrows the visible keys to the window of local-p. A center that is not a number narrows nothing.
+ */
 static void find_span(struct row *r)
 {
     struct attend_row *see = &r->see;
@@ -155,8 +175,8 @@ static void cap_scores(struct row *r)
     for (int s = r->first; s < r->end; s++) x[s] *= cap;
 }
 
-/* Adds what is added and hides what is hidden. */
-static void look(struct row *r)
+/* x += bias + relative; -infinity where a mask or the bias hides the key. */
+static void apply_mask(struct row *r)
 {
     const struct attend_row *see = &r->see;
     float *x = r->space.x;
@@ -171,7 +191,7 @@ static void look(struct row *r)
 }
 
 /* w = z gauss, gauss[s] = exp(-(s - center)^2 / (2 (radius / 2)^2)) */
-static void rescale(struct row *r)
+static void apply_gauss(struct row *r)
 {
     float *gauss = r->space.gauss, *w = r->space.weights;
     double c = (double)*r->center, radius = (double)r->head->radius;
@@ -191,9 +211,9 @@ void rapt__row_weights(struct row *r)
     }
     raw_scores(r);
     if (r->head->cap != 0) cap_scores(r);
-    look(r);
+    apply_mask(r);
     rapt__normalize(r);
-    if (r->center && !r->fully_masked) rescale(r);
+    if (r->center && !r->fully_masked) apply_gauss(r);
 }
 
 void rapt__row_drop(struct row *r)
@@ -220,7 +240,7 @@ void rapt__row_attend(struct row *r, float *out)
                            k->value_row, width, out);
 }
 
-void rapt__row_rank1_update(const struct row *r, int keys, float *weights)
+void rapt__row_copy_weights(const struct row *r, int keys, float *weights)
 {
     int low = r->see.low, n = r->see.high - low;
     memset(weights, 0, (size_t)keys * sizeof *weights);

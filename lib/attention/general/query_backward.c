@@ -1,7 +1,7 @@
 /* query_backward.c - the gradients of one row. With dw = the gradient of a weight, d = s - center:
 
        dw[s] = drop(dout.v[s]) + what the next query says   dv[s] += drop(w)[s] dout
-       dcentre += sum over s of w[s] dw[s] d / (radius / 2)^2       dz = gauss dw
+       dcenter += sum over s of w[s] dw[s] d / (radius / 2)^2       dz = gauss dw
 
    then dx by weigh.c, which bias and relative bias get; then through the cap, dx (1 - (x / cap)^2)
    of the capped x, to the dot product, dq += scale sum of dx k and dk += scale dx q, or through
@@ -12,14 +12,14 @@
 #include <string.h>
 
 /* dz = dw, 0 where hidden. */
-static void weight_gradients(const struct line *l)
+static void weight_gradients(const struct backward_row *l)
 {
-    const struct backward *f = l->p->f;
+    const struct general_backward *f = l->p->f;
     struct row *r = l->r;
     const float *dout = f->dout + rapt__query_at(&f->c->a->out, &l->p->b, l->head, l->t);
     float *dz = l->dz;
-    rapt__row_dots(f->kernels, dout, f->buffers.value_panels, f->c->a->value_width, r->first,
-                   r->end, dz, r->space.more);
+    rapt__row_dots(f->kernels, dout, f->mine.value_panels, f->c->a->value_width, r->first, r->end,
+                   dz, r->space.more);
     if (r->head->drop.below) {
         memset(dz, 0, (size_t)r->first * sizeof *dz);
         f->kernels->dropout_row(&r->head->drop, r->number, dz, NULL, dz, r->end);
@@ -30,7 +30,7 @@ static void weight_gradients(const struct line *l)
     }
 }
 
-static void value_gradients(const struct line *l)
+static void value_gradients(const struct backward_row *l)
 {
     const rapt_attention *a = l->p->f->c->a;
     struct row *r = l->r;
@@ -43,9 +43,9 @@ static void value_gradients(const struct line *l)
 }
 
 /* dw becomes dz; the center gets its gradient. */
-static void center_gradient(const struct line *l)
+static void center_gradient(const struct backward_row *l)
 {
-    const struct backward *f = l->p->f;
+    const struct general_backward *f = l->p->f;
     const struct row *r = l->r;
     const float *w = r->space.weights;
     double sum = 0, c = (double)*r->center, sigma = (double)r->head->radius / 2;
@@ -57,9 +57,9 @@ static void center_gradient(const struct line *l)
 }
 
 /* What was added to scores gets their gradient. */
-static void bias_gradients(const struct line *l)
+static void bias_gradients(const struct backward_row *l)
 {
-    const struct backward *f = l->p->f;
+    const struct general_backward *f = l->p->f;
     const struct projected *c = f->c;
     const struct row *r = l->r;
     const float *dx = l->dz;
@@ -69,21 +69,21 @@ static void bias_gradients(const struct line *l)
     }
     if (f->d->relative && c->relative) {
         ptrdiff_t zero = c->relative_zero - (ptrdiff_t)rapt__query_position(c->a, &l->p->b, l->t);
-        float *drelative = l->part + f->buffers.part.relative;
+        float *drelative = l->sums.relative;
         for (int s = r->see.low; s < r->see.high; s++) drelative[zero + s] += dx[s];
     }
 }
 
-static float *query_gradient(const struct line *l)
+static float *query_gradient(const struct backward_row *l)
 {
-    const struct backward *f = l->p->f;
-    if (!f->d->q) return f->buffers.dq;
+    const struct general_backward *f = l->p->f;
+    if (!f->d->q) return f->mine.dq;
     return f->d->q + rapt__query_at(&f->c->q_stride, &l->p->b, l->head, l->t);
 }
 
-static void dot_gradients(const struct line *l)
+static void dot_gradients(const struct backward_row *l)
 {
-    const struct pair *p = l->p;
+    const struct backward_keys *p = l->p;
     const struct row *r = l->r;
     const struct kernels *kernels = p->f->kernels;
     ptrdiff_t ld = p->f->c->k_stride.row;
@@ -95,10 +95,10 @@ static void dot_gradients(const struct line *l)
 }
 
 /* dkeys += dsums, panel by panel. */
-static void add_sums(const struct line *l)
+static void add_dsums(const struct backward_row *l)
 {
     const struct row *r = l->r;
-    const struct backward_buffers *m = &l->p->f->buffers;
+    const struct backward_rows *m = &l->p->f->mine;
     int width = r->head->width;
     for (int s = r->first; s < r->end; s += LANES)
         for (int i = 0; i < width; i++) {
@@ -108,19 +108,19 @@ static void add_sums(const struct line *l)
         }
 }
 
-static void additive_gradients(const struct line *l)
+static void additive_gradients(const struct backward_row *l)
 {
-    const struct backward *f = l->p->f;
+    const struct general_backward *f = l->p->f;
     const struct row *r = l->r;
     const struct row_head *h = r->head;
-    const struct backward_buffers *m = &f->buffers;
+    const struct backward_rows *m = &f->mine;
     ptrdiff_t from = (ptrdiff_t)r->first * h->width;
     const struct additive a = {.width = h->width,
                                .panels = rapt__row_length(r) / LANES,
                                .vector = h->vector,
                                .hidden = r->space.hidden + from};
     struct additive_gradients d = {.q = query_gradient(l),
-                                   .vector = l->part,
+                                   .vector = l->sums.vector,
                                    .keys = m->dkeys + from,
                                    .keys_panel = (ptrdiff_t)h->width * LANES,
                                    .keys_step = LANES};
@@ -131,8 +131,8 @@ static void additive_gradients(const struct line *l)
     }
     f->kernels->additive_row_backward(&a, l->dz + r->first, &d);
     if (!h->channels) return;
-    add_sums(l);
-    rapt__line_features(l);
+    add_dsums(l);
+    rapt__features_backward(l);
 }
 
 static float gain_of(const rapt_attention *a, ptrdiff_t at)
@@ -140,7 +140,7 @@ static float gain_of(const rapt_attention *a, ptrdiff_t at)
     return (a->reward ? a->reward[at] : 0) - (a->baseline ? a->baseline[at] : 0);
 }
 
-void rapt__line_back(const struct line *l)
+void rapt__row_backward(const struct backward_row *l)
 {
     const struct projected *c = l->p->f->c;
     struct row *r = l->r;

@@ -15,32 +15,7 @@
 
 enum { BLOCK_ROWS = 64 };
 
-static const struct locality {
-    const char *name;
-    bool windowed; /* around the query's own position */
-    bool centered; /* around a center the query predicts */
-} localities[RAPT_LOCALITY_COUNT] = {
-    [RAPT_LOCALITY_GLOBAL] = {.name = "global"},
-    [RAPT_LOCALITY_LOCAL_M] = {.name = "local-m", .windowed = true},
-    [RAPT_LOCALITY_LOCAL_P] = {.name = "local-p", .centered = true},
-};
-
-const char *rapt_locality_name(rapt_locality locality)
-{
-    return (unsigned)locality < RAPT_LOCALITY_COUNT ? localities[locality].name : NULL;
-}
-
-bool rapt__locality_windowed(const rapt_attention *a)
-{
-    return localities[a->locality].windowed;
-}
-
-bool rapt__locality_centered(const rapt_attention *a)
-{
-    return localities[a->locality].centered;
-}
-
-struct projection rapt__locality_weights(const rapt_attention *a, const rapt_gradients *d)
+static struct projection center_weights(const rapt_attention *a, const rapt_gradients *d)
 {
     return (struct projection){.heads = a->heads,
                                .in = rapt__query_width(a),
@@ -48,6 +23,8 @@ struct projection rapt__locality_weights(const rapt_attention *a, const rapt_gra
                                .weight = a->learned.array[RAPT_LEARNED_CENTER_WEIGHT],
                                .dweight = d ? d->learned[RAPT_LEARNED_CENTER_WEIGHT] : NULL};
 }
+
+const struct score_side rapt__center_side = {.weights = center_weights};
 
 static double sigmoid(double x)
 {
@@ -142,16 +119,15 @@ void rapt__locality_centers(struct team *team, const rapt_attention *a, const in
 }
 
 void rapt__locality_backward(struct team *team, const rapt_attention *a, float *hidden,
-                             float *dcentres, const rapt_gradients *d)
+                             float *dcenters, const rapt_gradients *d)
 {
-    const struct score_choice all = {-1, -1};
     int width = a->learned.center_hidden, rows = rapt__query_rows(a);
-    for_rows(team, a, NULL, all, centers_back, hidden, dcentres);
+    for_rows(team, a, NULL, rapt__all_rows, centers_back, hidden, dcenters);
     for (int h; d->learned[RAPT_LEARNED_CENTER_VECTOR] && (h = rapt__team_take(team)) < a->heads;) {
         size_t first = (size_t)h * (size_t)rows;
-        rapt__kernels()->gemv(dcentres + first, rows, hidden + first * (size_t)width, width, width,
+        rapt__kernels()->gemv(dcenters + first, rows, hidden + first * (size_t)width, width, width,
                               d->learned[RAPT_LEARNED_CENTER_VECTOR] + (size_t)h * (size_t)width);
     }
     rapt__team_barrier(team);
-    for_rows(team, a, NULL, all, hidden_back, hidden, dcentres);
+    for_rows(team, a, NULL, rapt__all_rows, hidden_back, hidden, dcenters);
 }

@@ -1,7 +1,5 @@
 /* projection.c - weights between rows as they come and the rows that a score reads. Elements are
    chains of fma in the order of the inner index, so that a row's bits depend on nothing else. */
-#include "attention/score/projection.h"
-
 #include "attention/score/score.h"
 
 enum { ROWS = 64 }; /* of x, read LANES times while they are near */
@@ -51,8 +49,8 @@ void rapt__project(const struct projection *p, const float *panels, const struct
     rapt__kernels()->gemm(&gemm);
 }
 
-void rapt__project_back(const struct projection *p, const float *panels,
-                        const struct score_block *b)
+void rapt__project_backward(const struct projection *p, const float *panels,
+                            const struct score_block *b)
 {
     const struct gemm_block gemm = {.rows = b->rows,
                                     .columns = p->in,

@@ -56,6 +56,8 @@ const char *rapt_score_name(rapt_score score)
     return (unsigned)score < RAPT_SCORE_COUNT ? scores[score].name : NULL;
 }
 
+const struct score_choice rapt__all_rows = {-1, -1};
+
 const struct score *rapt__score(rapt_score score)
 {
     return scores + score;

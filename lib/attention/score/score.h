@@ -1,10 +1,19 @@
-/* score.h - what a score is: how it turns the rows of one side, queries or keys, into those that
-   the core reads, and how their gradients come back. */
+/* score.h - scores: how rows of one side, queries or keys, become the q' and k' of projected.h, and
+   how their gradients come back. One row of the table in score.c and a file each; then rotary
+   positions and relative biases, the same for all. */
 #ifndef RAPT_LIB_ATTENTION_SCORE_H
 #define RAPT_LIB_ATTENTION_SCORE_H
 
 #include "attention/projected.h"
-#include "attention/score/projection.h"
+
+/* ---- what a score is ---- */
+
+/* y = x W' + b, with W [out][in] and b [out] of each head */
+struct projection {
+    int heads, in, out;
+    const float *weight, *bias; /* [heads][out][in]; [heads][out] or NULL */
+    float *dweight, *dbias;     /* their gradients, added to; NULL: not wanted */
+};
 
 struct score_block { /* neighboring rows of one head */
     int head, rows;
@@ -17,8 +26,7 @@ struct score_block { /* neighboring rows of one head */
     ptrdiff_t dx_row;
 };
 
-/* All rows of a side. */
-struct score_rows {
+struct score_rows { /* all rows of a side */
     const rapt_attention *a;
     bool keys; /* else queries */
     const float *x;
@@ -60,9 +68,69 @@ enum learned_gradient { /* what the gradient of an array is made of */
 };
 bool rapt__learned_wanted(const rapt_gradients *d, enum learned_gradient from);
 
-/* ---- dispatch.c ---- */
-bool rapt__flash_supports_problem(
-    const rapt_attention *a); /* rapt__flash_supports, asked beforehand */
+/* ---- transform.c: from a problem to q' and k', relative biases and centers, and back ---- */
+struct transformed {
+    const rapt_attention *a;
+    const struct score *score;
+    const rapt_gradients *d;         /* backward */
+    struct projected projected;      /* what is left to do */
+    struct score_rows queries, keys; /* as given; y: q', k' if those are others, else NULL */
+    /* in the workspace: */
+    float *query_panels, *key_panels, *center_panels; /* weights as the products read them */
+    double *frequencies;                              /* of rotary positions */
+    float *relative, *centers, *hidden; /* see struct projected; hidden: of the centers */
+    float *dqueries, *dkeys, *drelative, *dcenters; /* gradients of what is prepared */
+};
+struct score_choice { /* one sequence and head; below 0: all */
+    int sequence, head;
+};
+extern const struct score_choice rapt__all_rows;
+
+/* What is left to do once q and k are prepared; q, k and centers are still those of the caller. */
+struct projected rapt__projected(const rapt_attention *a, const float *q, const float *k);
+void rapt__transform_layout(struct arena *arena, const struct bounds *b, struct transformed *t);
+/* Lays t out and fills it, for all or for one sequence and head. Called by all members of a team,
+   each with a t of its own. */
+void rapt__transform(struct team *team, const rapt_attention *a, const float *q, const float *k,
+                     struct score_choice only, struct arena *arena, struct transformed *t);
+/* Where gradients of prepared rows are to be added: the caller's arrays, or zeroed ones of t. */
+struct projected_gradients rapt__transform_backward(struct team *team, struct transformed *t,
+                                                    const rapt_gradients *d);
+/* From those of prepared rows to the caller's. */
+void rapt__transform_finish(struct team *team, struct transformed *t);
+
+/* ---- side.c: over all rows of a side, shared out; each ends at a barrier ---- */
+/* y from x. panels: of the projection. positions: of the first row of each sequence; NULL: as the
+   problem says. */
+void rapt__side_forward(struct team *team, const struct score_side *side,
+                        const struct score_rows *r, const float *panels, const int *positions,
+                        struct score_choice only);
+/* dx += from dy, which is in r->y. panels: of the transposed projection. */
+void rapt__side_backward(struct team *team, const struct score_side *side,
+                         const struct score_rows *r, const float *panels, float *dx);
+int rapt__side_rows(const struct score_rows *r, const struct sequence *b);
+int rapt__side_heads(const struct score_rows *r);
+ptrdiff_t rapt__side_at(const struct score_rows *r, const rapt_stride *s, const struct sequence *b,
+                        int h, int t);
+
+/* ---- projection.c ---- */
+/* Floats of the panels that hold the weights of a head, transposed or not. */
+size_t rapt__projection_panels(int in, int out);
+/* W as panels, for y; transposed: for the gradient of x. Shared out, ends at a barrier. */
+void rapt__projection_pack(struct team *team, const struct projection *p, bool transposed,
+                           float *panels);
+/* A block: y = x W' + b, or dx += y W. Bits of a row depend on that row alone. */
+void rapt__project(const struct projection *p, const float *panels, const struct score_block *b);
+void rapt__project_backward(const struct projection *p, const float *panels,
+                            const struct score_block *b);
+/* dweight += dy' x, dbias += sum of dy, over all rows in their order; r->y holds dy. Where dy = 0,
+   x is not read: the row may be hidden and hold NaN. */
+void rapt__projection_gradient(struct team *team, const struct projection *p,
+                               const struct score_rows *r);
+
+/* ---- score.c ---- */
+bool rapt__score_additive(const rapt_attention *a);
+float rapt__score_scale(rapt_score score, float scale, int key_width); /* scale 0: its own */
 
 /* ---- general.c ---- */
 struct projection rapt__general_queries(const rapt_attention *a, const rapt_gradients *d);
@@ -84,43 +152,21 @@ void rapt__location_keys(const rapt_attention *a, const struct score_block *b);
 void rapt__location_position(struct team *team, const struct score_rows *r,
                              const rapt_gradients *d);
 
-/* ---- walk.c: over all rows of a side, shared out; each ends at a barrier ---- */
-/* y from x. panels: of the projection. places: of the first row of each sequence; NULL: as the
-   problem says. head, sequence: only that one; below 0: all. */
-struct score_choice {
-    int sequence, head;
-};
-void rapt__walk_rows(struct team *team, const struct score_side *side, const struct score_rows *r,
-                     const float *panels, const int *positions, struct score_choice only);
-/* dx += from dy, which is in r->y. panels: of the projection, turned. */
-void rapt__walk_back(struct team *team, const struct score_side *side, const struct score_rows *r,
-                     const float *panels, float *dx);
-int rapt__side_rows(const struct score_rows *r, const struct sequence *b);
-int rapt__side_heads(const struct score_rows *r);
-ptrdiff_t rapt__side_at(const struct score_rows *r, const rapt_stride *s, const struct sequence *b,
-                        int h, int t);
-
 /* ---- rotary.c ---- */
 int rapt__rotary_pairs(const rapt_attention *a); /* 0: no rotary positions */
 void rapt__rotary_frequencies(const rapt_attention *a, double *frequencies); /* [pairs] */
-/* Turns r->y in place; back: the other way. */
+/* Rotates r->y in place; back: by the negative angles. */
 void rapt__rotary_rotate(struct team *team, const struct score_rows *r, const double *frequencies,
                          const int *positions, bool back, struct score_choice only);
 
-/* ---- bias.c ---- */
-int rapt__relative_bucket(const rapt_relative *r, int distance); /* of a key s - place away */
-/* Adds the gradients of slopes and table, from those of rapt__relative_fill. */
-void rapt__relative_back(struct team *team, const rapt_attention *a, int row, int zero,
-                         const float *dy, const rapt_gradients *d);
-
 /* ---- local.c: c = keys sigmoid(z . tanh(C q)) ---- */
-struct projection rapt__locality_weights(const rapt_attention *a, const rapt_gradients *d);
+extern const struct score_side rapt__center_side; /* C q of queries */
 /* centers[H][query rows] from hidden[H][query rows][center_hidden], which holds C q and then
-   tanh(C q). places: of the first row of each sequence; NULL: as the problem says. */
+   tanh(C q). positions: of the first row of each sequence; NULL: as the problem says. */
 void rapt__locality_centers(struct team *team, const rapt_attention *a, const int *positions,
                             struct score_choice only, float *hidden, float *centers);
-/* hidden becomes the gradient of C q, dcentres that of z . tanh(C q); adds that of z. */
+/* hidden becomes the gradient of C q, dcenters that of z . tanh(C q); adds that of z. */
 void rapt__locality_backward(struct team *team, const rapt_attention *a, float *hidden,
-                             float *dcentres, const rapt_gradients *d);
+                             float *dcenters, const rapt_gradients *d);
 
 #endif

@@ -1,15 +1,8 @@
 /* transform.c - queries and keys become what the core reads: prepared by the score, then turned by
    rotary positions. Where neither does anything they are read where they are. */
-#include "attention/score/transform.h"
+#include "attention/score/score.h"
 
 #include <string.h>
-
-static float *slice(float *workspace, size_t *used, bool *fits, size_t a, size_t b, size_t c)
-{
-    size_t at = *used;
-    *fits = *fits && rapt__grow(used, a, b, c);
-    return workspace && *fits ? workspace + at : NULL;
-}
 
 static bool changes(const rapt_attention *a, const struct score_side *side)
 {
@@ -23,42 +16,33 @@ static size_t panels_of(const rapt_attention *a, const struct score_side *side)
     return rapt__projection_panels(p.in, p.out);
 }
 
-bool rapt__transformed_layout(const struct bounds *b, float *workspace, struct transformed *p,
-                              size_t *floats)
+void rapt__transform_layout(struct arena *arena, const struct bounds *b, struct transformed *t)
 {
     const rapt_attention *a = b->a;
     const struct score *s = rapt__score(a->score);
-    const struct score_side center = {.weights = rapt__locality_weights};
-    size_t used = 0, H = b->heads, G = b->key_heads, T = b->query_rows, S = b->key_rows;
-    size_t W = b->width;
-    bool fits = true;
+    size_t H = b->heads, G = b->key_heads, QR = H * b->query_rows, KR = G * b->key_rows;
+    size_t relative = b->max_queries + b->max_keys;
     if (changes(a, &s->queries)) {
-        p->query_panels = slice(workspace, &used, &fits, H, panels_of(a, &s->queries), 1);
-        p->queries.y = slice(workspace, &used, &fits, H, T, W);
-        p->dqueries = slice(workspace, &used, &fits, H, T, W);
+        t->query_panels = rapt__arena_floats(arena, H, panels_of(a, &s->queries));
+        t->queries.y = rapt__arena_floats(arena, QR, b->width);
+        t->dqueries = rapt__arena_floats(arena, QR, b->width);
     }
     if (changes(a, &s->keys)) {
-        p->key_panels = slice(workspace, &used, &fits, G, panels_of(a, &s->keys), 1);
-        p->keys.y = slice(workspace, &used, &fits, G, S, W);
-        p->dkeys = slice(workspace, &used, &fits, G, S, W);
+        t->key_panels = rapt__arena_floats(arena, G, panels_of(a, &s->keys));
+        t->keys.y = rapt__arena_floats(arena, KR, b->width);
+        t->dkeys = rapt__arena_floats(arena, KR, b->width);
     }
-    if (rapt__rotary_pairs(a)) {
-        void *doubles = slice(workspace, &used, &fits, (size_t)rapt__rotary_pairs(a), 2, 1);
-        p->frequencies = doubles;
-    }
+    t->frequencies = rapt__arena_take(arena, (size_t)rapt__rotary_pairs(a), sizeof *t->frequencies);
     if (rapt__relative_wanted(a)) {
-        p->relative = slice(workspace, &used, &fits, H, b->max_queries + b->max_keys, 1);
-        p->drelative = slice(workspace, &used, &fits, H, b->max_queries + b->max_keys, 1);
+        t->relative = rapt__arena_floats(arena, H, relative);
+        t->drelative = rapt__arena_floats(arena, H, relative);
     }
     if (rapt__locality_centered(a)) {
-        p->center_panels = slice(workspace, &used, &fits, H, panels_of(a, &center), 1);
-        p->hidden = slice(workspace, &used, &fits, H, T, (size_t)a->learned.center_hidden);
-        p->centers = slice(workspace, &used, &fits, H, T, 1);
-        p->dcentres = slice(workspace, &used, &fits, H, T, 1);
+        t->center_panels = rapt__arena_floats(arena, H, panels_of(a, &rapt__center_side));
+        t->hidden = rapt__arena_floats(arena, QR, (size_t)a->learned.center_hidden);
+        t->centers = rapt__arena_floats(arena, QR, 1);
+        t->dcenters = rapt__arena_floats(arena, QR, 1);
     }
-    p->rest = workspace ? workspace + used : NULL;
-    *floats = used;
-    return fits;
 }
 
 static rapt_stride contiguous(ptrdiff_t rows, ptrdiff_t all, ptrdiff_t width)
@@ -66,7 +50,7 @@ static rapt_stride contiguous(ptrdiff_t rows, ptrdiff_t all, ptrdiff_t width)
     return (rapt_stride){rows * width, all * width, width};
 }
 
-static struct projected projected_of(const rapt_attention *a, const float *q, const float *k)
+struct projected rapt__projected(const rapt_attention *a, const float *q, const float *k)
 {
     const struct score *s = rapt__score(a->score);
     struct projected c = {.a = a,
@@ -76,6 +60,8 @@ static struct projected projected_of(const rapt_attention *a, const float *q, co
                           .k_stride = a->k,
                           .width = s->width(a),
                           .scale = rapt__score_scale(a->score, a->scale, a->key_width),
+                          .additive = s->additive,
+                          .recurrent = s->recurrent,
                           .vector =
                               s->additive ? a->learned.array[RAPT_LEARNED_HIDDEN_VECTOR] : NULL};
     if (rapt__relative_wanted(a)) {
@@ -94,7 +80,7 @@ static void prepare_side(struct team *team, struct transformed *p, const struct 
         struct projection weights = side->weights(p->a, NULL);
         rapt__projection_pack(team, &weights, false, panels);
     }
-    rapt__walk_rows(team, side, r, panels, NULL, only);
+    rapt__side_forward(team, side, r, panels, NULL, only);
     if (p->frequencies) rapt__rotary_rotate(team, r, p->frequencies, NULL, false, only);
 }
 
@@ -116,9 +102,6 @@ static void prepare_sides(struct team *team, struct transformed *p, struct score
     }
 }
 
-/* The side whose projection leads to the centers of local-p. */
-static const struct score_side center_side = {.weights = rapt__locality_weights};
-
 static struct score_rows center_rows(const struct transformed *p)
 {
     struct score_rows r = p->queries;
@@ -130,24 +113,25 @@ static struct score_rows center_rows(const struct transformed *p)
 static void prepare_centers(struct team *team, struct transformed *p, struct score_choice only)
 {
     struct score_rows r = center_rows(p);
-    struct projection weights = rapt__locality_weights(p->a, NULL);
+    struct projection weights = rapt__center_side.weights(p->a, NULL);
     rapt__projection_pack(team, &weights, false, p->center_panels);
-    rapt__walk_rows(team, &center_side, &r, p->center_panels, NULL, only);
+    rapt__side_forward(team, &rapt__center_side, &r, p->center_panels, NULL, only);
     rapt__locality_centers(team, p->a, NULL, only, p->hidden, p->centers);
     p->projected.centers = p->centers;
 }
 
 void rapt__transform(struct team *team, const rapt_attention *a, const float *q, const float *k,
-                     struct score_choice only, void *workspace, struct transformed *p)
+                     struct score_choice only, struct arena *arena, struct transformed *p)
 {
-    size_t floats;
-    struct bounds b = rapt__bounds(a, team->size);
+    const struct projected projected = rapt__projected(a, q, k);
+    const struct bounds b = rapt__bounds(&projected, team->size);
     *p = (struct transformed){.a = a,
                               .score = rapt__score(a->score),
-                              .projected = projected_of(a, q, k),
+                              .projected = projected,
                               .queries = {.a = a, .x = q, .x_stride = a->q},
                               .keys = {.a = a, .keys = true, .x = k, .x_stride = a->k}};
-    if (!rapt__transformed_layout(&b, workspace, p, &floats)) return;
+    rapt__transform_layout(arena, &b, p);
+    rapt__workspace_begin(team);
     if (p->frequencies) {
         if (team->rank == 0) rapt__rotary_frequencies(a, p->frequencies);
         rapt__team_barrier(team);
@@ -184,9 +168,9 @@ struct projected_gradients rapt__transform_backward(struct team *team, struct tr
     p->dkeys = zeroed(team, keys, p->dkeys, G * S, W);
     p->drelative =
         zeroed(team, d->slopes || d->table, p->drelative, H, (size_t)p->projected.relative_row);
-    p->dcentres = zeroed(team, centers, p->dcentres, H, T);
+    p->dcenters = zeroed(team, centers, p->dcenters, H, T);
     bool aware = rapt__score_recurrent(a);
-    bool any = p->dqueries || p->dkeys || p->drelative || p->dcentres;
+    bool any = p->dqueries || p->dkeys || p->drelative || p->dcenters;
     if (any) rapt__team_barrier(team);
     return (struct projected_gradients){
         .q = p->queries.y ? p->dqueries : d->q,
@@ -195,7 +179,7 @@ struct projected_gradients rapt__transform_backward(struct team *team, struct tr
         .bias = d->bias,
         .vector = p->score->additive ? d->learned[RAPT_LEARNED_HIDDEN_VECTOR] : NULL,
         .relative = p->drelative,
-        .centers = p->dcentres,
+        .centers = p->dcenters,
         .filters = aware ? d->learned[RAPT_LEARNED_FILTERS] : NULL,
         .feature_weight = aware ? d->learned[RAPT_LEARNED_FEATURE_WEIGHT] : NULL};
 }
@@ -211,34 +195,33 @@ static void finish_side(struct team *team, const struct transformed *p,
         if (dx) rapt__projection_pack(team, &weights, true, panels);
     }
     if (side->learned) side->learned(team, &r, p->d);
-    if (dx) rapt__walk_back(team, side, &r, panels, dx);
+    if (dx) rapt__side_backward(team, side, &r, panels, dx);
 }
 
-static struct score_rows transposed_back(struct team *team, const struct transformed *p,
-                                         const struct score_rows *given, float *dy)
+static struct score_rows rotated_back(struct team *team, const struct transformed *p,
+                                      const struct score_rows *given, float *dy)
 {
-    const struct score_choice all = {-1, -1};
     struct score_rows r = *given;
     r.y = dy;
-    if (p->frequencies) rapt__rotary_rotate(team, &r, p->frequencies, NULL, true, all);
+    if (p->frequencies) rapt__rotary_rotate(team, &r, p->frequencies, NULL, true, rapt__all_rows);
     return r;
 }
 
-void rapt__finish(struct team *team, struct transformed *p)
+void rapt__transform_finish(struct team *team, struct transformed *p)
 {
     const rapt_attention *a = p->a;
     const struct projected *c = &p->projected;
     if (p->dqueries)
-        finish_side(team, p, &p->score->queries, transposed_back(team, p, &p->queries, p->dqueries),
+        finish_side(team, p, &p->score->queries, rotated_back(team, p, &p->queries, p->dqueries),
                     p->query_panels, p->d->q);
     if (p->dkeys)
-        finish_side(team, p, &p->score->keys, transposed_back(team, p, &p->keys, p->dkeys),
+        finish_side(team, p, &p->score->keys, rotated_back(team, p, &p->keys, p->dkeys),
                     p->key_panels, p->score->keyless ? NULL : p->d->k);
     if (p->drelative)
-        rapt__relative_back(team, a, c->relative_row, c->relative_zero, p->drelative, p->d);
-    if (p->dcentres) {
+        rapt__relative_backward(team, a, c->relative_row, c->relative_zero, p->drelative, p->d);
+    if (p->dcenters) {
         struct score_rows r = center_rows(p);
-        rapt__locality_backward(team, a, p->hidden, p->dcentres, p->d);
-        finish_side(team, p, &center_side, r, p->center_panels, p->d->q);
+        rapt__locality_backward(team, a, p->hidden, p->dcenters, p->d);
+        finish_side(team, p, &rapt__center_side, r, p->center_panels, p->d->q);
     }
 }

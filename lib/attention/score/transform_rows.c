@@ -1,8 +1,6 @@
 /* transform_rows.c - rows prepared as they come, for who keeps them in a cache. The functions are
    those of whole arrays, and so are the bits. */
-#include "attention/score/transform.h"
-
-static const struct score_choice all = {-1, -1};
+#include "attention/score/score.h"
 
 struct packed { /* floats before what belongs to queries (none), keys, centers, turns; and all */
     size_t keys, centers, frequencies, end;
@@ -16,15 +14,13 @@ static size_t of_side(const struct score_side *side, const rapt_attention *a, in
     return (size_t)heads * rapt__projection_panels(p.in, p.out);
 }
 
-static const struct score_side center_side = {.weights = rapt__locality_weights};
-
 static struct packed packed_of(const rapt_attention *a)
 {
     const struct score *s = rapt__score(a->score);
     bool centered = rapt__locality_centered(a);
     struct packed p = {.keys = of_side(&s->queries, a, a->heads)};
     p.centers = p.keys + of_side(&s->keys, a, rapt__key_heads_of(a));
-    p.frequencies = p.centers + (centered ? of_side(&center_side, a, a->heads) : 0);
+    p.frequencies = p.centers + (centered ? of_side(&rapt__center_side, a, a->heads) : 0);
     p.end = p.frequencies + 2 * (size_t)rapt__rotary_pairs(a);
     return p;
 }
@@ -62,7 +58,8 @@ void rapt__score_pack(struct team *team, const rapt_attention *spec, float *pack
     if (team->rank == 0) rapt__rotary_frequencies(spec, frequencies);
     pack_side(team, &s->queries, spec, packed);
     pack_side(team, &s->keys, spec, packed + p.keys);
-    if (rapt__locality_centered(spec)) pack_side(team, &center_side, spec, packed + p.centers);
+    if (rapt__locality_centered(spec))
+        pack_side(team, &rapt__center_side, spec, packed + p.centers);
     rapt__team_barrier(team);
 }
 
@@ -92,10 +89,10 @@ static void prepare(struct team *team, const rapt_attention *spec, const float *
     const rapt_attention view = view_of(spec, given, NULL);
     const struct score_rows rows = rows_of(&view, given, keys);
     const void *frequencies = packed + p.frequencies;
-    rapt__walk_rows(team, keys ? &s->keys : &s->queries, &rows, packed + (keys ? p.keys : 0),
-                    given->positions, all);
+    rapt__side_forward(team, keys ? &s->keys : &s->queries, &rows, packed + (keys ? p.keys : 0),
+                       given->positions, rapt__all_rows);
     if (rapt__rotary_pairs(spec) > 0)
-        rapt__rotary_rotate(team, &rows, frequencies, given->positions, false, all);
+        rapt__rotary_rotate(team, &rows, frequencies, given->positions, false, rapt__all_rows);
 }
 
 void rapt__score_queries(struct team *team, const rapt_attention *spec, const float *packed,
@@ -118,6 +115,7 @@ void rapt__score_centers(struct team *team, const rapt_attention *spec, const fl
     struct score_rows rows = rows_of(&view, given, false);
     ptrdiff_t width = spec->learned.center_hidden;
     rows.y_stride = (rapt_stride){0, given->starts[given->sequences] * width, width};
-    rapt__walk_rows(team, &center_side, &rows, packed + p.centers, given->positions, all);
-    rapt__locality_centers(team, &view, given->positions, all, given->y, centers);
+    rapt__side_forward(team, &rapt__center_side, &rows, packed + p.centers, given->positions,
+                       rapt__all_rows);
+    rapt__locality_centers(team, &view, given->positions, rapt__all_rows, given->y, centers);
 }

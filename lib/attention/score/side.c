@@ -55,8 +55,9 @@ static bool chosen(struct score_choice only, int sequence, int head)
     return (only.sequence < 0 || only.sequence == sequence) && (only.head < 0 || only.head == head);
 }
 
-void rapt__walk_rows(struct team *team, const struct score_side *side, const struct score_rows *r,
-                     const float *panels, const int *positions, struct score_choice only)
+void rapt__side_forward(struct team *team, const struct score_side *side,
+                        const struct score_rows *r, const float *panels, const int *positions,
+                        struct score_choice only)
 {
     struct tickets tickets = rapt__tickets(team);
     struct projection p = {0};
@@ -78,8 +79,8 @@ void rapt__walk_rows(struct team *team, const struct score_side *side, const str
     rapt__team_barrier(team);
 }
 
-void rapt__walk_back(struct team *team, const struct score_side *side, const struct score_rows *r,
-                     const float *panels, float *dx)
+void rapt__side_backward(struct team *team, const struct score_side *side,
+                         const struct score_rows *r, const float *panels, float *dx)
 {
     struct tickets tickets = rapt__tickets(team);
     struct projection p = {0};
@@ -93,7 +94,7 @@ void rapt__walk_back(struct team *team, const struct score_side *side, const str
                 block.dx = dx + rapt__side_at(r, &r->x_stride, &b, h, t);
                 block.dx_row = r->x_stride.row;
                 if (side->weights)
-                    rapt__project_back(&p, panels, &block);
+                    rapt__project_backward(&p, panels, &block);
                 else if (side->rows_back)
                     side->rows_back(r->a, &block);
                 else

@@ -1,0 +1,77 @@
+/* backward.h - flash backward, between its two files: the blocks of a pair (one sequence and key
+   head) and their workspace. A pair is a table of blocks: 56 queries of one query head by 128
+   keys. */
+#ifndef RAPT_LIB_ATTENTION_FLASH_BACKWARD_H
+#define RAPT_LIB_ATTENTION_FLASH_BACKWARD_H
+
+#include "attention/flash/flash.h"
+
+#include <stdatomic.h>
+
+struct block_state {              /* of a query block, in a cache line of its own */
+    _Alignas(64) atomic_int done; /* key blocks that have been added to dq */
+    int non_finite;               /* infinity or NaN in q or dout */
+};
+
+/* The query blocks of a pair: the arrays of all blocks one after the other. */
+struct query_blocks {
+    struct block_state *state;
+    float *q_rows, *dout_rows, *dq;
+    float *lse, *delta;
+    float *q_slots, *dout_slots;
+};
+
+struct query_block {
+    int head, first, rows;
+    struct block_state *state;
+    float *q_rows, *dout_rows, *dq; /* [rows] of padded widths */
+    float *lse, *delta;             /* [rows] */
+    float *q_slots, *dout_slots;    /* of the kernel attend_pack */
+};
+
+struct key_block {
+    int key, keys; /* the first, how many */
+    bool non_finite;
+    float *key_panels, *value_panels, *key_rows, *dk, *dv, *weights, *dscores;
+};
+
+struct flash_backward {
+    const struct projected *c;
+    const rapt_attention *a;
+    const struct kernels *kernels;
+    const float *v, *out, *lse, *dout;
+    const struct projected_gradients *d;
+    float *relative; /* its gradients, [H][query rows + key rows], see rapt__flash_relative; NULL:
+                        not wanted */
+    int key_heads, group;        /* query heads per key head */
+    struct query_blocks queries; /* of the pair: this member's, or member 0's if the team shares
+                                    the pair */
+    struct key_block keys;       /* this member's */
+};
+
+struct backward_pair {
+    const struct flash_backward *f;
+    struct sequence b;
+    int g;
+    int per_head, blocks; /* query blocks: of one query head, of all of them */
+};
+
+/* ---- backward_blocks.c ---- */
+struct backward_part { /* the workspace of a member */
+    struct query_blocks queries;
+    struct key_block keys;
+};
+void rapt__flash_backward_part(struct arena *part, const void *bounds, void *to);
+/* Gradients of the relative bias of one sequence and head: element s - position + (how many keys
+   may lie before the position), where rows of several queries overlap. */
+float *rapt__flash_relative(const struct flash_backward *f, const struct sequence *b, int h);
+/* s - position of the first element, negative or 0. */
+int rapt__flash_relative_first(const struct flash_backward *f, const struct sequence *b);
+
+/* Packs query block i, dq = 0; all key blocks j in order, dk and dv added to the caller's; adds dq
+   to the caller's. */
+void rapt__flash_pack_queries(const struct backward_pair *p, int i);
+void rapt__flash_backward_keys(const struct backward_pair *p, int j);
+void rapt__flash_add_dq(const struct backward_pair *p, int i);
+
+#endif

@@ -1,0 +1,220 @@
+/* backward_blocks.c - flash backward of one pair, block by block: packs queries and keys, runs the
+   kernels on each block of the table, adds dq, dk and dv to the caller's. A key block is one
+   member's; it waits at each query block until the key blocks before it have been there, so dq is
+   summed in the order of keys whoever computes it. */
+#include "attention/flash/backward.h"
+#include "op/op.h"
+
+#include <math.h>
+#include <string.h>
+
+void rapt__flash_backward_part(struct arena *part, const void *bounds, void *to)
+{
+    const struct bounds *b = bounds;
+    struct backward_part *p = to;
+    struct query_blocks *q = &p->queries;
+    struct key_block *k = &p->keys;
+    size_t kw = rapt__round_up_size(b->width, LANES);
+    size_t vw = rapt__round_up_size(b->value_width, LANES);
+    size_t n = b->heads / b->key_heads * rapt__ceil_div_size(b->longest_queries, ATTEND_ROWS);
+    q->state = rapt__arena_take(part, n, sizeof *q->state);
+    q->q_rows = rapt__arena_floats(part, n, ATTEND_ROWS * kw);
+    q->dout_rows = rapt__arena_floats(part, n, ATTEND_ROWS * vw);
+    q->dq = rapt__arena_floats(part, n, ATTEND_ROWS * kw);
+    q->lse = rapt__arena_floats(part, n, ATTEND_ROWS);
+    q->delta = rapt__arena_floats(part, n, ATTEND_ROWS);
+    q->q_slots = rapt__arena_floats(part, n, ATTEND_SLOTS * b->width);
+    q->dout_slots = rapt__arena_floats(part, n, ATTEND_SLOTS * b->value_width);
+    k->key_panels = rapt__arena_floats(part, ATTEND_BLOCK, b->width);
+    k->value_panels = rapt__arena_floats(part, ATTEND_BLOCK, b->value_width);
+    k->key_rows = rapt__arena_floats(part, ATTEND_BLOCK, kw);
+    k->dk = rapt__arena_floats(part, ATTEND_BLOCK, kw);
+    k->dv = rapt__arena_floats(part, ATTEND_BLOCK, vw);
+    k->weights = rapt__arena_floats(part, ATTEND_ROWS, ATTEND_BLOCK);
+    k->dscores = rapt__arena_floats(part, ATTEND_ROWS, ATTEND_BLOCK);
+}
+
+static struct query_block block_of(const struct backward_pair *p, int i)
+{
+    const struct flash_backward *f = p->f;
+    const struct query_blocks *all = &f->queries;
+    size_t n = (size_t)i, width = (size_t)f->c->width, kw = (size_t)rapt__padded(f->c->width);
+    size_t value_width = (size_t)f->a->value_width, vw = (size_t)rapt__padded(f->a->value_width);
+    struct query_block q = {.head = p->g * f->group + i / p->per_head,
+                            .first = i % p->per_head * ATTEND_ROWS,
+                            .state = all->state + n,
+                            .q_rows = all->q_rows + n * ATTEND_ROWS * kw,
+                            .dout_rows = all->dout_rows + n * ATTEND_ROWS * vw,
+                            .dq = all->dq + n * ATTEND_ROWS * kw,
+                            .lse = all->lse + n * ATTEND_ROWS,
+                            .delta = all->delta + n * ATTEND_ROWS,
+                            .q_slots = all->q_slots + n * ATTEND_SLOTS * width,
+                            .dout_slots = all->dout_slots + n * ATTEND_SLOTS * value_width};
+    q.rows = rapt__min(p->b.queries - q.first, ATTEND_ROWS);
+    return q;
+}
+
+void rapt__flash_pack_queries(const struct backward_pair *p, int i)
+{
+    const struct flash_backward *f = p->f;
+    const rapt_attention *a = f->a;
+    struct query_block q = block_of(p, i);
+    const float *dout = f->dout + rapt__query_at(&a->out, &p->b, q.head, q.first);
+    const float *out = f->out + rapt__query_at(&a->out, &p->b, q.head, q.first);
+    const float *lse = f->lse + (size_t)q.head * (size_t)rapt__query_rows(a) +
+                       (size_t)(p->b.query_first + q.first);
+    const rapt_stride *stride = &f->c->q_stride;
+    const float *rows = f->c->q + rapt__query_at(stride, &p->b, q.head, q.first);
+    atomic_init(&q.state->done, 0);
+    bool non_finite = f->kernels->pad_rows(rows, stride->row, q.rows, f->c->width, q.q_rows);
+    non_finite |= f->kernels->pad_rows(dout, a->out.row, q.rows, a->value_width, q.dout_rows);
+    q.state->non_finite = non_finite;
+    memset(q.dq, 0, (size_t)(q.rows * rapt__padded(f->c->width)) * sizeof(float));
+    for (int r = 0; r < q.rows; r++) {
+        q.lse[r] = lse[r];
+        q.delta[r] = f->kernels->dot(dout + r * a->out.row, out + r * a->out.row, a->value_width);
+    }
+    f->kernels->attend_pack(q.q_rows, q.rows, f->c->width, f->c->scale < 0 ? -1.f : 1.f, q.q_slots);
+    f->kernels->attend_pack(q.dout_rows, q.rows, a->value_width, 1, q.dout_slots);
+}
+
+void rapt__flash_add_dq(const struct backward_pair *p, int i)
+{
+    const struct projected *c = p->f->c;
+    const rapt_stride *stride = &c->q_stride;
+    struct query_block q = block_of(p, i);
+    int width = rapt__padded(c->width);
+    if (!p->f->d->q) return;
+    float *to = p->f->d->q + rapt__query_at(stride, &p->b, q.head, q.first);
+    for (int r = 0; r < q.rows; r++)
+        p->f->kernels->add(to + r * stride->row, q.dq + r * width, (size_t)c->width);
+}
+
+/* Packs keys and values of key block j; dk = dv = 0. */
+static struct key_block pack_keys(const struct backward_pair *p, int j)
+{
+    const struct flash_backward *f = p->f;
+    const rapt_attention *a = f->a;
+    const rapt_stride *stride = &f->c->k_stride;
+    int width = f->c->width, panels;
+    size_t kw = (size_t)rapt__padded(width), vw = (size_t)rapt__padded(a->value_width);
+    struct key_block s = f->keys;
+    s.key = j * ATTEND_BLOCK;
+    s.keys = rapt__min(p->b.existing - s.key, ATTEND_BLOCK);
+    panels = rapt__ceil_div(s.keys, LANES);
+    const float *k = f->c->k + rapt__key_at(stride, &p->b, p->g, s.key);
+    const float *v = f->v + rapt__key_at(&a->v, &p->b, p->g, s.key);
+    f->kernels->pack_columns(k, stride->row, s.keys, width, 1, 0, panels, s.key_panels);
+    f->kernels->pack_columns(v, a->v.row, s.keys, a->value_width, 1, 0, panels, s.value_panels);
+    s.non_finite = f->kernels->pad_rows(k, stride->row, s.keys, width, s.key_rows);
+    memset(s.dk, 0, (size_t)s.keys * kw * sizeof(float));
+    memset(s.dv, 0, (size_t)s.keys * vw * sizeof(float));
+    return s;
+}
+
+float *rapt__flash_relative(const struct flash_backward *f, const struct sequence *b, int h)
+{
+    size_t rows = (size_t)rapt__query_rows(f->a) + (size_t)rapt__key_rows(f->a);
+    return f->relative + (size_t)h * rows + (size_t)b->query_first + (size_t)b->key_first;
+}
+
+int rapt__flash_relative_first(const struct flash_backward *f, const struct sequence *b)
+{
+    bool left = f->a->mask.causal_alignment == RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT;
+    return 1 - (left ? b->queries : b->existing);
+}
+
+/* Gradients of the relative bias of query t: element s is that of key s. */
+static float *relative_row(const struct flash_backward *f, const struct sequence *b, int h, int t)
+{
+    int position = (int)rapt__query_position(f->a, b, t);
+    return rapt__flash_relative(f, b, h) - (rapt__flash_relative_first(f, b) + position);
+}
+
+/* The rows of a query block; false if none of them sees a key of the key block. */
+static bool visible_rows(const struct backward_pair *p, const struct query_block *q,
+                         const struct key_block *s, struct attend_row *row)
+{
+    const struct flash_backward *f = p->f;
+    const rapt_attention *a = f->a;
+    bool any = false;
+    for (int r = 0; r < q->rows; r++) {
+        row[r] = (struct attend_row){.drop_row = (uint64_t)(q->first + r)};
+        rapt__mask_row(a, &p->b, q->head, q->first + r, row + r);
+        if (a->dropout > 0) row[r].drop_key = rapt__attention_drop_key(a, &p->b, q->head);
+        if (f->d->bias && row[r].bias) row[r].dbias = f->d->bias + (row[r].bias - a->mask.bias);
+        if (f->c->relative) {
+            row[r].bias = rapt__relative_row(f->c, &p->b, q->head, q->first + r);
+            if (f->relative) row[r].dbias = relative_row(f, &p->b, q->head, q->first + r);
+        }
+        if (q->lse[r] == -INFINITY) row[r].low = row[r].high = 0;
+        any |= row[r].low < s->key + s->keys && row[r].high > s->key;
+    }
+    return any;
+}
+
+static void wait_until(const atomic_int *done, int key_blocks)
+{
+    for (int i = 0; atomic_load_explicit(done, memory_order_acquire) != key_blocks; i++)
+        rapt__team_rest(i);
+}
+
+/* p, ds, dk, dv and dbias of a block of the table. */
+static void add_dkv(const struct flash_backward *f, const struct attend_block *block,
+                    const struct query_block *q, const struct key_block *s)
+{
+    struct dropout drop = rapt__dropout(f->a->dropout, 0);
+    const struct attend_weights weights = {.q_slots = q->q_slots,
+                                           .key_panels = s->key_panels,
+                                           .lse = q->lse,
+                                           .scale = f->c->scale,
+                                           .weights = s->weights};
+    const struct attend_dkv dkv = {.value_width = f->a->value_width,
+                                   .dout_slots = q->dout_slots,
+                                   .value_panels = s->value_panels,
+                                   .q_rows = q->q_rows,
+                                   .dout_rows = q->dout_rows,
+                                   .delta = q->delta,
+                                   .drop_below = drop.below,
+                                   .drop_scale = drop.scale,
+                                   .dscores = s->dscores,
+                                   .dk = s->dk,
+                                   .dv = s->dv};
+    f->kernels->attend_dkv(block, &weights, &dkv);
+}
+
+/* One block of the table: query block i, key block j. */
+static void backward_block(const struct backward_pair *p, int i, int j, const struct key_block *s)
+{
+    const struct flash_backward *f = p->f;
+    struct attend_row row[ATTEND_ROWS];
+    struct query_block q = block_of(p, i);
+    bool any = visible_rows(p, &q, s, row);
+    const struct attend_block block = {.row = row,
+                                       .rows = q.rows,
+                                       .key = s->key,
+                                       .keys = s->keys,
+                                       .key_width = f->c->width,
+                                       .non_finite = q.state->non_finite || s->non_finite};
+    const struct attend_dq dq = {s->key_rows, s->dscores, q.dq};
+    if (any) add_dkv(f, &block, &q, s);
+    wait_until(&q.state->done, j);
+    if (any && f->d->q) f->kernels->attend_dq(&block, &dq);
+    atomic_store_explicit(&q.state->done, j + 1, memory_order_release);
+}
+
+void rapt__flash_backward_keys(const struct backward_pair *p, int j)
+{
+    const struct flash_backward *f = p->f;
+    const rapt_attention *a = f->a;
+    const struct projected_gradients *d = f->d;
+    struct key_block s = pack_keys(p, j);
+    int kw = rapt__padded(f->c->width), vw = rapt__padded(a->value_width);
+    for (int i = 0; i < p->blocks; i++) backward_block(p, i, j, &s);
+    for (int n = 0; n < s.keys; n++) {
+        ptrdiff_t k = rapt__key_at(&f->c->k_stride, &p->b, p->g, s.key + n);
+        ptrdiff_t v = rapt__key_at(&a->v, &p->b, p->g, s.key + n);
+        if (d->k) f->kernels->add(d->k + k, s.dk + n * kw, (size_t)f->c->width);
+        if (d->v) f->kernels->add(d->v + v, s.dv + n * vw, (size_t)a->value_width);
+    }
+}

@@ -1,0 +1,30 @@
+/* flash.h - the flash path: softmax attention of prepared queries and keys in tiles, forward,
+   backward and the weights themselves. Nothing of the size queries x keys is kept. */
+#ifndef RAPT_LIB_ATTENTION_FLASH_H
+#define RAPT_LIB_ATTENTION_FLASH_H
+
+#include "attention/projected.h"
+
+/* Whether this path can do it; its q and k are not read. */
+bool rapt__flash_supports(const struct projected *c);
+
+/* Counts the workspace of whichever function below needs most. */
+void rapt__flash_layout(struct arena *arena, const struct bounds *b);
+
+/* Called by all members of a team; each lays out its workspace behind what the arena holds. */
+void rapt__flash_forward(struct team *team, const struct projected *c, const float *v, float *out,
+                         float *lse, struct arena *arena);
+void rapt__flash_backward(struct team *team, const struct projected *c, const float *v,
+                          const float *out, const float *lse, const float *dout,
+                          const struct projected_gradients *d, struct arena *arena);
+/* weights[rows][keys of the sequence] of query rows [first, first + rows) of one sequence and
+   head, before dropout. */
+void rapt__flash_weights(struct team *team, const struct projected *c, const float *lse,
+                         int sequence, int head, int first, int rows, float *weights,
+                         struct arena *arena);
+
+/* ---- forward.c, backward.c: what each of them lays out, for rapt__flash_layout ---- */
+void rapt__flash_forward_layout(struct arena *arena, const struct bounds *b);
+void rapt__flash_backward_layout(struct arena *arena, const struct bounds *b);
+
+#endif
