@@ -54,7 +54,7 @@ for keys in local-m local-p; do
     row "self-attention: $keys" --self-locality "$keys"
     row "cross-attention: $keys" --cross-locality "$keys"
 done
-for weighing in argmax sample straight-through gumbel; do
+for weighing in argmax sample straight-through gumbel-softmax; do
     row "cross-attention: $weighing" --cross-normalizer "$weighing"
 done
 row "cross-attention: additive, local-p" --cross-score additive --cross-locality local-p

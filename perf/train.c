@@ -61,7 +61,8 @@ static void free_tokens(const rapt_tokens *t)
 
 static rapt_config config_of(const struct shape *s)
 {
-    return (rapt_config){.kind = RAPT_KIND_ENCODER_DECODER,
+    return (rapt_config){.size = sizeof(rapt_config),
+                         .kind = RAPT_KIND_ENCODER_DECODER,
                          .source_vocab = s->vocab,
                          .target_vocab = s->vocab,
                          .positions = s->length,

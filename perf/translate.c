@@ -115,7 +115,8 @@ static double bandwidth(int threads)
 
 static rapt_model *make_model(void)
 {
-    rapt_config config = {.kind = RAPT_KIND_ENCODER_DECODER,
+    rapt_config config = {.size = sizeof(rapt_config),
+                          .kind = RAPT_KIND_ENCODER_DECODER,
                           .source_vocab = VOCAB,
                           .target_vocab = VOCAB,
                           .positions = 64,

@@ -23,7 +23,8 @@ struct transformer *transformer_create(const struct setup *setup)
     struct transformer *m = xcalloc(1, sizeof *m);
     const int max_words = 6 * setup->max_words + 18, tokens = setup->batch * max_words;
     rapt_message why = {""};
-    rapt_config config = {.kind = RAPT_KIND_ENCODER_DECODER,
+    rapt_config config = {.size = sizeof(rapt_config),
+                          .kind = RAPT_KIND_ENCODER_DECODER,
                           .source_vocab = setup->language.english.count,
                           .target_vocab = setup->language.french.count,
                           .positions = max_words,

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_OPTIONS = 48, HELP = MAX_OPTIONS, FIRST = 256 };
+enum { MAX_OPTIONS = 96, HELP = MAX_OPTIONS, FIRST = 256 };
 
 static bool read_integer(const char *text, double min, double max, int *value)
 {

@@ -30,7 +30,7 @@ static json_t *describe(const struct attention *attention)
 
 static int check(const rapt_translator *translator, int layer, int head, const char *sentence)
 {
-    rapt_config config = rapt_model_config(rapt_translator_model(translator));
+    rapt_config config = *rapt_model_config(rapt_translator_model(translator));
     if (layer > config.decoder_layers)
         return usage_error("attend: --layer %d: the model has %d", layer, config.decoder_layers);
     if (head > config.heads)

@@ -7,7 +7,7 @@ static void copy_out(const rapt_model *model, float *data)
 {
     for (int i = 0; i < rapt_model_tensors(model); i++) {
         rapt_tensor tensor = rapt_model_tensor(model, i);
-        rapt_model_read(model, i, data);
+        rapt_model_read(model, i, data, NULL);
         data += (size_t)tensor.rows * (size_t)tensor.columns;
     }
 }
@@ -16,7 +16,7 @@ static void copy_in(rapt_model *model, const float *data)
 {
     for (int i = 0; i < rapt_model_tensors(model); i++) {
         rapt_tensor tensor = rapt_model_tensor(model, i);
-        rapt_model_write(model, i, data);
+        rapt_model_write(model, i, data, NULL);
         data += (size_t)tensor.rows * (size_t)tensor.columns;
     }
 }

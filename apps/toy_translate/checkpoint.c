@@ -38,8 +38,9 @@ int capacity_check(const struct learner *learner)
 int model_save(const struct learner *learner, const char *path)
 {
     rapt_message why = {""};
-    rapt_metadata metadata[2];
+    rapt_metadata metadata[3];
     int count = vocabulary_metadata(&learner->vocabulary, metadata);
+    metadata[count++] = (rapt_metadata){STATE_KEY, NULL}; /* of the checkpoint it goes on from */
     if (rapt_model_save(learner->model, path, metadata, count, &why) == RAPT_OK) return EXIT_OK;
     return failed("%s", why.text);
 }

@@ -142,7 +142,7 @@ static int show_examples(const struct demo *demo)
 static int show_attention(const struct demo *demo)
 {
     struct attention attention;
-    int last = rapt_model_config(rapt_translator_model(demo->translator)).decoder_layers - 1;
+    int last = rapt_model_config(rapt_translator_model(demo->translator))->decoder_layers - 1;
     int code = attention_make(&attention, demo->translator, ATTENDED, last, -1);
     if (code == EXIT_OK) {
         printf(
@@ -215,12 +215,9 @@ int command_demo(int argc, char **argv)
          "only write the pairs, source and target separated by a tab", 0, 0, 0},
     };
     /* clang-format on */
-    variant_rows(&demo.recipe.variant, rows + OWN);
-    struct command command = {.name = "demo",
-                              .arguments = "",
-                              .purpose = purpose,
-                              .rows = rows,
-                              .count = sizeof rows / sizeof *rows};
+    int more = variant_rows(&demo.recipe.variant, rows + OWN);
+    struct command command = {
+        .name = "demo", .arguments = "", .purpose = purpose, .rows = rows, .count = OWN + more};
     int code = options_read(&command, argc, argv);
     if (code != GO_ON) return code;
     demo.recipe.threads = threads_used(demo.recipe.threads);

@@ -1,13 +1,11 @@
 /* info.c - toy_translate info: what is in a model file. */
 #include "toy.h"
 
-static int describe(const rapt_model *model, const char *path, json_t **object)
+static json_t *describe(const rapt_model *model)
 {
-    const char *config = rapt_model_metadata(model, "rapt.config");
     const char *joint = rapt_model_metadata(model, "rapt.tokenizer");
     const char *source = rapt_model_metadata(model, "rapt.source_tokenizer");
-    *object = config != NULL ? json_loads(config, 0, NULL) : NULL;
-    if (*object == NULL) return failed("%s: its configuration cannot be read", path);
+    json_t *object = variant_describe(rapt_model_config(model));
     json_t *more =
         json_pack("{s:s, s:I, s:i, s:I}", "vocabulary",
                   joint    ? "joint"
@@ -15,14 +13,9 @@ static int describe(const rapt_model *model, const char *path, json_t **object)
                            : "none",
                   "parameters", (json_int_t)rapt_model_parameters(model), "tensors",
                   rapt_model_tensors(model), "bytes", (json_int_t)rapt_model_bytes(model));
-    json_object_update(*object, more);
-    json_object_del(*object, "norm_epsilon_bits"); /* as a number people can read */
-    json_object_set_new(*object, "norm_epsilon",
-                        json_real((double)rapt_model_config(model).norm_epsilon));
+    json_object_update(object, more);
     json_decref(more);
-    rapt_config read = rapt_model_config(model);
-    variant_describe(&read, *object);
-    return EXIT_OK;
+    return object;
 }
 
 static void print_text(json_t *object)
@@ -32,9 +25,9 @@ static void print_text(json_t *object)
     json_object_foreach(object, key, value)
     {
         if (json_is_string(value))
-            printf("%-16s %s\n", key, json_string_value(value));
+            printf("%-21s %s\n", key, json_string_value(value));
         else
-            printf("%-16s %.9g\n", key, json_number_value(value));
+            printf("%-21s %.9g\n", key, json_number_value(value));
     }
     json_decref(object);
 }
@@ -60,11 +53,9 @@ int command_info(int argc, char **argv)
     if (path == NULL) return usage_error("info: --model is missing");
     rapt_model *model = NULL;
     rapt_message why = {""};
-    json_t *object = NULL;
     if (rapt_model_load(&model, path, NULL, &why) != RAPT_OK) return failed("%s", why.text);
-    code = describe(model, path, &object);
+    json_t *object = describe(model);
     rapt_model_free(model);
-    if (code != EXIT_OK) return code;
     if (json)
         print_json(object);
     else

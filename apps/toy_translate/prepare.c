@@ -7,8 +7,9 @@
 int recipe_config(const struct recipe *recipe, rapt_config *config)
 {
     rapt_message why = {""};
-    if (rapt_config_preset(config, recipe->preset, recipe->vocab) != RAPT_OK)
-        return usage_error("there is no preset '%s'", recipe->preset);
+    *config = (rapt_config){.size = sizeof *config};
+    if (rapt_config_preset(config, recipe->preset, recipe->vocab, &why) != RAPT_OK)
+        return usage_error("%s", why.text);
     if (recipe->layers > 0) config->encoder_layers = config->decoder_layers = recipe->layers;
     if (recipe->width > 0) config->width = recipe->width;
     if (recipe->heads > 0) config->heads = recipe->heads;
@@ -63,7 +64,7 @@ static int create_batches(struct learner *learner, const struct pairs *train,
                           const struct pairs *valid)
 {
     size_t budget = (size_t)learner->recipe->batch_tokens;
-    size_t longest = (size_t)rapt_model_config(learner->model).positions;
+    size_t longest = (size_t)rapt_model_config(learner->model)->positions;
     if (longest > budget) longest = budget;
     int code = examples_make(&learner->train, train, &learner->vocabulary, longest);
     if (code == EXIT_OK)

@@ -78,18 +78,21 @@ void batches_plan(struct batches *batches, uint64_t seed, int epoch);
 void batches_get(struct batches *batches, size_t b, rapt_tokens *source, rapt_tokens *target);
 void batches_free(struct batches *batches);
 
-/* ---- variant.c: which attention a model learns with ---- */
-struct variant { /* names of the library's tables; NULL: not given */
-    const char *score, *self_score, *cross_score, *keys, *self_keys, *cross_keys, *normalizer,
-        *self_normalizer, *cross_normalizer;
-    double radius, temperature; /* 0: the library's own */
-    int score_hidden;
+/* ---- variant.c: the fields of a model's configuration ---- */
+struct variant_value { /* as an option gives it; 0: not given */
+    const char *word;
+    int whole;
+    double real;
+    bool flag;
 };
-enum { VARIANT_ROWS = 12 };
-void variant_rows(struct variant *variant, struct option_row rows[VARIANT_ROWS]);
+struct variant { /* both: of option X that stands for self_X and cross_X, at the place of self_X */
+    struct variant_value own[RAPT_CONFIG_FIELDS], both[RAPT_CONFIG_FIELDS];
+};
+enum { VARIANT_ROWS = 2 * RAPT_CONFIG_FIELDS };                                  /* at most */
+int variant_rows(struct variant *variant, struct option_row rows[VARIANT_ROWS]); /* how many */
 void variant_apply(const struct variant *variant, rapt_config *config);
 char *variant_text(const rapt_config *config); /* for options that must agree; the caller frees */
-void variant_describe(const rapt_config *config, json_t *object);
+json_t *variant_describe(const rapt_config *config);
 
 /* ---- learn.c: the training loop of train and demo ---- */
 struct recipe {

@@ -130,12 +130,9 @@ int command_train(int argc, char **argv)
         {"json", OPTION_FLAG, &r.json, "", "print reports as JSON, one object per line", 0, 0, 0},
     };
     /* clang-format on */
-    variant_rows(&r.variant, rows + OWN);
-    struct command command = {.name = "train",
-                              .arguments = "",
-                              .purpose = purpose,
-                              .rows = rows,
-                              .count = sizeof rows / sizeof *rows};
+    int more = variant_rows(&r.variant, rows + OWN);
+    struct command command = {
+        .name = "train", .arguments = "", .purpose = purpose, .rows = rows, .count = OWN + more};
     int code = options_read(&command, argc, argv);
     return code == GO_ON ? train(&r, &files, &command) : code;
 }

@@ -53,7 +53,7 @@ static int callback(void *user, const rapt_translation *t)
     struct job *job = user;
     char *text = printable((rapt_text){t->text, t->size});
     if (t->status != RAPT_OK) {
-        int positions = rapt_model_config(rapt_translator_model(job->translator)).positions;
+        int positions = rapt_model_config(rapt_translator_model(job->translator))->positions;
         print_message(
             "standard input:%zu: more tokens than the model's %d positions; the line is left empty",
             job->first + t->sentence + 1, positions);

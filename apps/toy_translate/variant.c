@@ -1,122 +1,169 @@
-/* variant.c - which attention a model learns with: options that take their words from the library's
-   tables. */
+/* variant.c - the fields of a model's configuration, by the library's list of them, as options of
+   train and demo, as text that two runs must agree on, and as JSON. One option for each field that
+   nothing else decides, and one for each pair self_X and cross_X. */
 #include "toy.h"
 #include <stdlib.h>
 #include <string.h>
 
-typedef const char *name_of(int value);
+/* These follow from the preset, the texts or options of their own. */
+static const char *const decided[] = {
+    "kind",  "source_vocab", "target_vocab",   "positions",      "width",
+    "heads", "ffn_width",    "encoder_layers", "decoder_layers", "tie"};
 
-static const char *score_name(int value)
+static const char self[] = "self_", cross[] = "cross_";
+
+static bool is_decided(const char *name)
 {
-    return rapt_score_name((rapt_score)value);
+    for (size_t i = 0; i < sizeof decided / sizeof *decided; i++)
+        if (strcmp(decided[i], name) == 0) return true;
+    return false;
 }
 
-static const char *locality_name(int value)
+/* X of self_X or cross_X; NULL: the field belongs to neither. */
+static const char *shared_name(const char *name)
 {
-    return rapt_locality_name((rapt_locality)value);
+    if (strncmp(name, self, strlen(self)) == 0) return name + strlen(self);
+    return strncmp(name, cross, strlen(cross)) == 0 ? name + strlen(cross) : NULL;
 }
 
-static const char *normalizer_name(int value)
+/* With - for _; those of options are never freed: they live as long as the program. */
+static char *option_name(const char *name)
 {
-    return rapt_normalizer_name((rapt_normalizer)value);
+    char *copy = xasprintf("%s", name);
+    for (char *at = copy; *at; at++)
+        if (*at == '_') *at = '-';
+    return copy;
 }
 
-/* "soft|argmax|...", all that the table holds; never freed: options live as long as the program. */
-static const char *choices(name_of *name)
+/* "post|pre", all words of the field; never freed. */
+static const char *choices(const rapt_config_field *f)
 {
-    char *all = xasprintf("%s", name(0));
-    for (int i = 1; name(i) != NULL; i++) {
-        char *more = xasprintf("%s|%s", all, name(i));
+    char *all = xasprintf("%s", f->word(0));
+    for (int i = 1; f->word(i) != NULL; i++) {
+        char *more = xasprintf("%s|%s", all, f->word(i));
         free(all);
         all = more;
     }
     return all;
 }
 
-void variant_rows(struct variant *v, struct option_row rows[VARIANT_ROWS])
+static struct option_row row_of(const rapt_config_field *f, const char *name, const char *help,
+                                struct variant_value *value)
 {
-    static const char *scores, *localities, *normalizers;
-    if (scores == NULL) {
-        scores = choices(score_name);
-        localities = choices(locality_name);
-        normalizers = choices(normalizer_name);
+    struct option_row row = {.name = option_name(name), .help = help};
+    row.min = f->min, row.max = f->max;
+    switch (f->type) {
+    case RAPT_FIELD_TYPE_FLAG:
+        row.kind = OPTION_FLAG, row.value = &value->flag, row.argument = "";
+        break;
+    case RAPT_FIELD_TYPE_INT:
+        row.kind = OPTION_INTEGER, row.value = &value->whole, row.argument = "N";
+        break;
+    case RAPT_FIELD_TYPE_FLOAT:
+        row.kind = OPTION_REAL, row.value = &value->real, row.argument = "X";
+        break;
+    case RAPT_FIELD_TYPE_ENUM:
+        row.kind = OPTION_CHOICE, row.value = &value->word, row.argument = choices(f);
     }
-    /* clang-format off */
-    const struct option_row all[VARIANT_ROWS] = {
-        {"score", OPTION_CHOICE, &v->score, scores, "how attention compares, everywhere", 0, 0, 0},
-        {"self-score", OPTION_CHOICE, &v->self_score, scores, "the same of self-attention,", 0, 0, 0},
-        {"cross-score", OPTION_CHOICE, &v->cross_score, scores, "of cross-attention", 0, 0, 0},
-        {"locality", OPTION_CHOICE, &v->keys, localities, "which tokens it sees, everywhere", 0, 0, 0},
-        {"self-locality", OPTION_CHOICE, &v->self_keys, localities, "the same of self-attention,", 0, 0, 0},
-        {"cross-locality", OPTION_CHOICE, &v->cross_keys, localities, "of cross-attention", 0, 0, 0},
-        {"normalizer", OPTION_CHOICE, &v->normalizer, normalizers, "how scores become weights, everywhere", 0, 0, 0},
-        {"self-normalizer", OPTION_CHOICE, &v->self_normalizer, normalizers, "the same of self-attention,", 0, 0, 0},
-        {"cross-normalizer", OPTION_CHOICE, &v->cross_normalizer, normalizers, "of cross-attention", 0, 0, 0},
-        {"radius", OPTION_REAL, &v->radius, "R", "of local keys; 0: 4", 0, 1e6, 0},
-        {"temperature", OPTION_REAL, &v->temperature, "T", "of gumbel; 0: 1", 0, 1e6, 0},
-        {"score-hidden", OPTION_INTEGER, &v->score_hidden, "N", "hidden units of additive scores; 0: a head's width", 0, 65536, 0},
-    };
-    /* clang-format on */
-    memcpy(rows, all, sizeof all);
+    return row;
 }
 
-/* The value of that name: what is said of the part, else of everything, else the first. */
-static int find(name_of *name, const char *part, const char *everywhere)
+int variant_rows(struct variant *v, struct option_row rows[VARIANT_ROWS])
 {
-    const char *wanted = part != NULL ? part : everywhere;
-    for (int i = 0; wanted != NULL && name(i) != NULL; i++)
-        if (strcmp(name(i), wanted) == 0) return i;
-    return 0;
+    int count = 0;
+    for (int i = 0; i < RAPT_CONFIG_FIELDS; i++) {
+        const rapt_config_field *f = rapt_config_field_at(i);
+        const char *shared = shared_name(f->name);
+        if (is_decided(f->name)) continue;
+        if (shared && strncmp(f->name, self, strlen(self)) == 0)
+            rows[count++] = row_of(f, shared, "for self- and cross-attention", &v->both[i]);
+        rows[count++] = row_of(f, f->name, f->meaning, &v->own[i]);
+    }
+    return count;
+}
+
+/* The field as an option of its own says, else as the option for both says. */
+static void apply(const rapt_config_field *f, const struct variant_value *own,
+                  const struct variant_value *both, rapt_config *c)
+{
+    const char *word = own->word != NULL ? own->word : both->word;
+    int whole = own->flag ? 1 : own->whole != 0 ? own->whole : both->whole;
+    float real = (float)(own->real != 0 ? own->real : both->real);
+    for (int i = 0; word != NULL && f->word(i) != NULL; i++)
+        if (strcmp(f->word(i), word) == 0) whole = i;
+    char *field = (char *)c + f->offset;
+    if (real != 0) memcpy(field, &real, sizeof real);
+    if (whole != 0 || word != NULL) memcpy(field, &whole, sizeof whole);
 }
 
 void variant_apply(const struct variant *v, rapt_config *c)
 {
-    c->self_score = (rapt_score)find(score_name, v->self_score, v->score);
-    c->cross_score = (rapt_score)find(score_name, v->cross_score, v->score);
-    c->self_locality = (rapt_locality)find(locality_name, v->self_keys, v->keys);
-    c->cross_locality = (rapt_locality)find(locality_name, v->cross_keys, v->keys);
-    c->self_normalizer = (rapt_normalizer)find(normalizer_name, v->self_normalizer, v->normalizer);
-    c->cross_normalizer =
-        (rapt_normalizer)find(normalizer_name, v->cross_normalizer, v->normalizer);
-    c->self_radius = c->cross_radius = (float)v->radius;
-    c->self_temperature = c->cross_temperature = (float)v->temperature;
-    c->score_hidden = v->score_hidden;
+    static const struct variant_value nothing;
+    for (int i = 0; i < RAPT_CONFIG_FIELDS; i++) {
+        const rapt_config_field *f = rapt_config_field_at(i);
+        const struct variant_value *both = &nothing;
+        const char *shared = shared_name(f->name);
+        for (int j = 0; shared != NULL && j < RAPT_CONFIG_FIELDS; j++) {
+            const char *other = shared_name(rapt_config_field_at(j)->name);
+            if (other != NULL && strcmp(other, shared) == 0) {
+                both = &v->both[j]; /* the first of the pair, which has the option */
+                break;
+            }
+        }
+        apply(f, &v->own[i], both, c);
+    }
 }
 
-/* Nothing for a softmax over scaled dot products: so it was before there were others. */
+static int value_bits(const rapt_config_field *f, const rapt_config *c)
+{
+    int bits;
+    memcpy(&bits, (const char *)c + f->offset, sizeof bits);
+    return bits;
+}
+
+/* The value as text; the caller frees. */
+static char *value_text(const rapt_config_field *f, const rapt_config *c)
+{
+    int whole = value_bits(f, c);
+    float real;
+    memcpy(&real, (const char *)c + f->offset, sizeof real);
+    if (f->type == RAPT_FIELD_TYPE_FLOAT) return xasprintf("%.9g", (double)real);
+    return f->word != NULL ? xasprintf("%s", f->word(whole)) : xasprintf("%d", whole);
+}
+
+/* Names and values of all these fields; "" where all of them are 0. */
 char *variant_text(const rapt_config *c)
 {
-    bool plain = c->self_score == 0 && c->cross_score == 0 && c->self_locality == 0 &&
-                 c->cross_locality == 0 && c->self_normalizer == 0 && c->cross_normalizer == 0;
-    if (plain) return xasprintf("%s", "");
-    return xasprintf(
-        " self-score %s cross-score %s self-locality %s cross-locality %s self-normalizer %s "
-        "cross-normalizer %s radius %.9g temperature %.9g score-hidden %d",
-        rapt_score_name(c->self_score), rapt_score_name(c->cross_score),
-        rapt_locality_name(c->self_locality), rapt_locality_name(c->cross_locality),
-        rapt_normalizer_name(c->self_normalizer), rapt_normalizer_name(c->cross_normalizer),
-        (double)c->self_radius, (double)c->self_temperature, c->score_hidden);
+    char *text = xasprintf("%s", "");
+    int chosen = 0;
+    for (int i = 0; i < RAPT_CONFIG_FIELDS; i++) {
+        const rapt_config_field *f = rapt_config_field_at(i);
+        if (is_decided(f->name)) continue;
+        char *name = option_name(f->name), *value = value_text(f, c);
+        char *more = xasprintf("%s %s %s", text, name, value);
+        chosen |= value_bits(f, c);
+        free(text);
+        free(name);
+        free(value);
+        text = more;
+    }
+    if (chosen == 0) *text = 0;
+    return text;
 }
 
-void variant_describe(const rapt_config *c, json_t *object)
+json_t *variant_describe(const rapt_config *c)
 {
-    json_t *more =
-        json_pack("{s:s, s:s, s:s, s:s}", "self_locality", rapt_locality_name(c->self_locality),
-                  "cross_locality", rapt_locality_name(c->cross_locality), "self_normalizer",
-                  rapt_normalizer_name(c->self_normalizer), "cross_normalizer",
-                  rapt_normalizer_name(c->cross_normalizer));
-    const struct {
-        const char *name, *bits;
-        float value;
-    } sizes[] = {{"self_radius", "self_radius_bits", c->self_radius},
-                 {"cross_radius", "cross_radius_bits", c->cross_radius},
-                 {"self_temperature", "self_temperature_bits", c->self_temperature},
-                 {"cross_temperature", "cross_temperature_bits", c->cross_temperature}};
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        json_object_del(object, sizes[i].bits); /* as a number people can read */
-        if (sizes[i].value > 0)
-            json_object_set_new(more, sizes[i].name, json_real((double)sizes[i].value));
+    json_t *object = json_object();
+    for (int i = 0; i < RAPT_CONFIG_FIELDS; i++) {
+        const rapt_config_field *f = rapt_config_field_at(i);
+        char *value = value_text(f, c);
+        bool standard = value_bits(f, c) == 0;
+        json_t *item = f->word != NULL ? json_string(value)
+                       : f->type == RAPT_FIELD_TYPE_FLOAT
+                           ? json_real(standard ? f->zero : strtod(value, NULL))
+                           : json_integer(standard ? (json_int_t)f->zero : value_bits(f, c));
+        json_object_set_new(object, f->name, item);
+        free(value);
     }
-    json_object_update(object, more);
-    json_decref(more);
+    return object;
 }

@@ -1,8 +1,6 @@
-/* transformer.h - the model of Vaswani et al. 2017, whole or in halves.
-
-   A model holds what is learned and does not change while it is used: any number of sessions
-   and threads may share it. A session holds what changes: activations, and the keys and values
-   of the tokens so far. */
+/* transformer.h - the Transformer of Vaswani et al. 2017, whole or one of its halves: its
+   configuration, its parameters (a model, constant at inference) and its state while it runs (a
+   session: activations, keys and values of the tokens so far). */
 #ifndef RAPT_TRANSFORMER_H
 #define RAPT_TRANSFORMER_H
 
@@ -40,76 +38,98 @@ typedef enum rapt_tie {
     RAPT_TIE_ALL     /* one table for all three; the vocabularies are one */
 } rapt_tie;
 
-typedef struct rapt_config {
-    rapt_kind kind;
-    int source_vocab, target_vocab; /* tokens; 0 for the half that is absent */
-    int positions;                  /* the longest sequence, in tokens */
-    int width;                      /* of a token */
-    int heads, key_heads;           /* heads divides width; key_heads 0: as many as heads */
-    int ffn_width;                  /* of the feed-forward layer; 0: there is none */
-    int encoder_layers, decoder_layers;
-    rapt_score self_score, cross_score;
-    rapt_norm_order norm_order;
-    rapt_activation activation;
-    rapt_position position;
-    rapt_tie tie;
-    int output_bias;     /* not 0: logits have a bias */
-    int plain_embedding; /* not 0: embeddings are not multiplied by sqrt(width) */
-    float norm_epsilon;  /* 0: 1e-5 */
-    /* Of self-attention, in both halves, and of cross-attention, as attention.h defines them. All
-       zero: a softmax over all keys. What scores and reach learn are parameters of the model. In
-       use nothing is drawn: "sample" takes the likeliest key, "gumbel" adds no noise. */
-    rapt_locality self_locality, cross_locality;
-    rapt_normalizer self_normalizer, cross_normalizer;
-    float self_radius, cross_radius;           /* of local reach; 0: 4 */
-    float self_temperature, cross_temperature; /* of gumbel; 0: 1 */
-    int score_hidden;  /* of additive and location-aware scores; 0: width / heads */
-    int center_hidden; /* of local-p; 0: width / heads */
-    int location_channels,
-        location_filter_width; /* of location-aware scores; 0: 4 and 7; taps are odd */
+/* The fields, one a line, stand in config.def. Those of self-attention hold in both halves;
+   attention.h defines scores, localities and normalizers. All zero of these: a softmax of scaled
+   dot products over all keys. What they learn are parameters of the model. At inference nothing is
+   drawn: SAMPLE takes the most likely key, GUMBEL_SOFTMAX adds no noise. */
+enum {
+    RAPT_CONFIG_FIELDS = 0
+#define RAPT_CONFIG_FIELD(ctype, name, ...) +1
+#include "config.def"
+};
+typedef struct rapt_config { /* size-first, see base.h */
+    size_t size;             /* sizeof(rapt_config) */
+#define RAPT_CONFIG_FIELD(ctype, name, ...) ctype name;
+#include "config.def"
+    int reserved[2 - RAPT_CONFIG_FIELDS % 2]; /* 0; no padding follows */
 } rapt_config;
 
-/* "tiny" (4+4 layers, width 128), "small" (6+6, 256) or "base" (6+6, 512; Vaswani et al. 2017,
-   table 3); RAPT_BAD_ARGUMENT: no such preset. One joint vocabulary, everything tied. */
-RAPT_API rapt_status rapt_config_preset(rapt_config *config, const char *name, int vocab);
+/* What the library knows of one field. Static; the struct may grow at its end. */
+typedef enum rapt_field_type {
+    RAPT_FIELD_TYPE_INT,
+    RAPT_FIELD_TYPE_FLAG, /* an int, 0 or 1 */
+    RAPT_FIELD_TYPE_FLOAT,
+    RAPT_FIELD_TYPE_ENUM /* an enumeration, read and written as int */
+} rapt_field_type;
+typedef struct rapt_config_field {
+    const char *name; /* "ffn_width", as in rapt_config and in model files */
+    rapt_field_type type;
+    size_t offset;                  /* of 4 bytes in rapt_config */
+    double min, max;                /* the range; of an enumeration too */
+    double zero;                    /* the value that 0 stands for, where that is a fixed one */
+    const char *(*word)(int value); /* of an enumeration: "pre"; NULL: no such value; else NULL */
+    const char *meaning;            /* one line of English */
+} rapt_config_field;
+/* In the order of rapt_config. NULL: no such index. */
+RAPT_API const rapt_config_field *rapt_config_field_at(int index);
+
+/* Fills *config, whose size is set: "tiny" (4+4 layers, width 128), "small" (6+6, 256) or "base"
+   (6+6, 512; Vaswani et al. 2017, table 3), with one vocabulary of `vocab` tokens and everything
+   tied. RAPT_BAD_ARGUMENT: no such preset. */
+RAPT_API rapt_status rapt_config_preset(rapt_config *config, const char *name, int vocab,
+                                        rapt_message *why);
+/* RAPT_OK, or RAPT_BAD_ARGUMENT and a message that names the field. */
 RAPT_API rapt_status rapt_config_check(const rapt_config *config, rapt_message *why);
 
+/* What is learned. Constant while it is used: any number of sessions and threads may share it. */
 typedef struct rapt_model rapt_model;
 
-/* Equal seeds make equal models, on any machine. */
+/* A new model with random parameters. Equal seeds make equal models, on any machine. *model is the
+   caller's to free. */
 RAPT_API rapt_status rapt_model_create(rapt_model **model, const rapt_config *config, uint64_t seed,
                                        const rapt_allocator *allocator, rapt_message *why);
 RAPT_API void rapt_model_free(rapt_model *model); /* NULL is allowed */
-RAPT_API rapt_config rapt_model_config(const rapt_model *model);
+/* Owned by the model; NULL for NULL. Its size is the library's, so a copy needs its own:
+       rapt_config copy = *rapt_model_config(model); copy.size = sizeof copy; */
+RAPT_API const rapt_config *rapt_model_config(const rapt_model *model);
 RAPT_API size_t rapt_model_parameters(const rapt_model *model); /* how many numbers are learned */
 RAPT_API size_t rapt_model_bytes(const rapt_model *model);      /* of memory it holds */
 
-/* Notes are strings that travel in a model file: "rapt.config" is the model's own, the others
-   are the caller's (a translator keeps its tokenizers there). */
+/* Metadata: pairs of strings (UTF-8) in a model file. "rapt.config" is the model's own, the others
+   are the caller's; a translator keeps its tokenizers there. Will not grow. */
 typedef struct rapt_metadata {
     const char *key, *value;
 } rapt_metadata;
 
-/* One safetensors file with the configuration inside. Written to a temporary file, synced and
-   renamed: after a failure the old file stands. */
+/* One safetensors file with the configuration and the model's metadata inside; `metadata` adds to
+   these, replaces the value of a key, and drops a key where value is NULL. The file is replaced
+   atomically (temporary file, fsync, rename): after a failure the old one stands. */
 RAPT_API rapt_status rapt_model_save(const rapt_model *model, const char *path,
                                      const rapt_metadata *metadata, int count, rapt_message *why);
+/* Files of release 0.1 are read as well. *model is the caller's to free. */
 RAPT_API rapt_status rapt_model_load(rapt_model **model, const char *path,
                                      const rapt_allocator *allocator, rapt_message *why);
-/* The value of a note the model was loaded with, owned by the model; NULL: no such note. */
-RAPT_API const char *rapt_model_metadata(const rapt_model *model, const char *key);
 
-/* The parameters one by one, by name, as matrices [rows][columns] (a vector is one row).
-   Inside they are stored the way the products read them, so they are copied out and in. */
+/* The metadata a model was loaded with, owned by it, in the order of their keys. NULL: no such key.
+   {NULL, NULL}: no such index. A created model has none. */
+RAPT_API const char *rapt_model_metadata(const rapt_model *model, const char *key);
+RAPT_API int rapt_model_metadata_count(const rapt_model *model);
+RAPT_API rapt_metadata rapt_model_metadata_at(const rapt_model *model, int index);
+
+/* The parameters one by one, by name, as matrices [rows][columns] (a vector is one row). The model
+   holds them in another order, so they are copied out and in. rapt_tensor will not grow. */
 typedef struct rapt_tensor {
     const char *name; /* "encoder.layers.0.self_attn.qkv.weight", owned by the model */
     int rows, columns;
 } rapt_tensor;
 RAPT_API int rapt_model_tensors(const rapt_model *model);
-RAPT_API rapt_tensor rapt_model_tensor(const rapt_model *model, int index);
-RAPT_API int rapt_model_find(const rapt_model *model, const char *name); /* index, or -1 */
-RAPT_API rapt_status rapt_model_read(const rapt_model *model, int index, float *data);
-RAPT_API rapt_status rapt_model_write(rapt_model *model, int index, const float *data);
+RAPT_API rapt_tensor rapt_model_tensor(const rapt_model *model, int index); /* name NULL: none */
+RAPT_API int rapt_model_find(const rapt_model *model, const char *name);    /* index, or -1 */
+/* data: [rows][columns]. Writing while a session or trainer computes is a data race. */
+RAPT_API rapt_status rapt_model_read(const rapt_model *model, int index, float *data,
+                                     rapt_message *why);
+RAPT_API rapt_status rapt_model_write(rapt_model *model, int index, const float *data,
+                                      rapt_message *why);
 
 /* Sequences of tokens stored back to back: sequence b is ids[starts[b]] .. ids[starts[b+1] - 1];
    starts[0] is 0. Nothing is padded. */

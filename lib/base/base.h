@@ -29,6 +29,14 @@ rapt_status rapt__struct_read(void *own, size_t own_size, const void *given, con
 rapt_status rapt__struct_write(void *given, const void *own, size_t own_size, const char *name,
                                rapt_message *why);
 
+/* ---- decimal.c: floats as decimal text, whatever the locale ---- */
+enum { FLOAT_TEXT = 24 }; /* bytes that hold any finite float */
+/* The shortest text that reads back to the same bits; x is finite. */
+void rapt__float_write(float x, char text[FLOAT_TEXT]);
+/* The float nearest to a number as JSON writes it (leading zeros allowed). false, *x unchanged: it
+   is no number, has more than 128 digits or is beyond the largest float. */
+bool rapt__float_read(const char *text, float *x);
+
 /* ---- memory.c ---- */
 
 /* The allocator itself, or the default one if NULL. */

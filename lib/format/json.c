@@ -22,6 +22,12 @@ static void skip_space(struct json *json)
         json->at++;
 }
 
+int rapt__json_peek(struct json *json)
+{
+    skip_space(json);
+    return peek(json);
+}
+
 bool rapt__json_next(struct json *json, char wanted)
 {
     if (json->error) return false;
@@ -79,6 +85,45 @@ bool rapt__json_number(struct json *json, uint64_t *value)
     if (c == '.' || c == 'e' || c == 'E') return fail(json, "a number that is not whole");
     *value = sum;
     return true;
+}
+
+/* Copies digits to the front; how many. */
+static size_t copy_digits(struct json *json)
+{
+    size_t start = json->at;
+    for (int c = peek(json); c >= '0' && c <= '9'; c = peek(json))
+        json->text[json->used++] = json->text[json->at++];
+    return json->at - start;
+}
+
+/* Copies the next byte to the front if it is a or b. */
+static bool copy_one(struct json *json, char a, char b)
+{
+    int c = peek(json);
+    if (c != a && c != b) return false;
+    json->text[json->used++] = json->text[json->at++];
+    return true;
+}
+
+/* What stands before a number (a comma, a colon, a bracket) leaves a byte for the 0 behind its
+ * copy. */
+const char *rapt__json_number_text(struct json *json)
+{
+    if (json->error) return NULL;
+    skip_space(json);
+    size_t start = json->used;
+    copy_one(json, '-', '-');
+    bool zero = peek(json) == '0';
+    size_t digits = copy_digits(json);
+    bool good = digits == 1 || (digits > 1 && !zero);
+    if (good && copy_one(json, '.', '.')) good = copy_digits(json) > 0;
+    if (good && copy_one(json, 'e', 'E')) {
+        if (!copy_one(json, '+', '+')) copy_one(json, '-', '-');
+        good = copy_digits(json) > 0;
+    }
+    if (!good || json->used == json->at) return fail(json, "a number expected"), NULL;
+    json->text[json->used++] = 0;
+    return (const char *)json->text + start;
 }
 
 /* Four hexadecimal digits. */

@@ -19,9 +19,13 @@ bool rapt__json_next(struct json *json, char wanted); /* takes wanted if it is t
 bool rapt__json_want(struct json *json, char wanted); /* the same, and an error if it is not */
 bool rapt__json_end(struct json *json);               /* nothing but white space is left */
 
+/* The first byte of the next token, not taken; -1: the end. */
+int rapt__json_peek(struct json *json);
 /* A string: UTF-8, 0-terminated, without a 0 inside; NULL: an error. */
 const char *rapt__json_string(struct json *json);
 /* A whole number from 0 to 2^64 - 1, written in digits alone. */
 bool rapt__json_number(struct json *json, uint64_t *value);
+/* Any number as it is written, 0-terminated as strings are; NULL: an error. */
+const char *rapt__json_number_text(struct json *json);
 
 #endif

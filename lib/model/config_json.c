@@ -1,169 +1,58 @@
-/* config_json.c - the configuration as a flat JSON object, the note "rapt.config" of a model
-   file. One table serves reading, writing and comparing. Numbers are whole, so that no locale
-   can change them: a float stands there as its bits. What a file does not need to hold is 0 where
-   it is missing, and is written only if it is not 0. */
-#include "model/model.h"
+/* config_json.c - the configuration as one flat JSON object, "rapt.config" of a model file:
+       {"version":2,"kind":"encoder-decoder","width":128,..,"norm_epsilon":1e-5}
+   Enumerations are words, floats the shortest decimal text that reads back exactly. REQUIRED fields
+   (rapt/config.def) must be there once, OPTIONAL ones may be, others may not. */
+#include "model/config_json.h"
 
 #include "format/format.h"
-#include <stddef.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { FORMAT_VERSION = 1 };
-
-struct field {
-    const char *name;
-    size_t offset;
-    const char *(*word)(int value); /* NULL: a number, or the bits of a float */
-    bool optional;
+enum { FORMAT_VERSION = 2 };
+enum presence { REQUIRED, OPTIONAL };
+static const enum presence presence[] = {
+#define RAPT_CONFIG_FIELD(ctype, name, type, file, ...) file,
+#include <rapt/config.def>
 };
 
-typedef const char *const words[];
+/* ---- writing ---- */
 
-/* The names of the values of an enumeration; NULL: no such value. */
-static const char *kind_word(int value)
+/* The value of a field as JSON: a quoted word or a number. */
+static void print_value(const rapt_config *c, int i, char *text, size_t capacity)
 {
-    static words kinds = {"encoder-decoder", "encoder-only", "decoder-only"};
-    return (unsigned)value < sizeof kinds / sizeof *kinds ? kinds[value] : NULL;
-}
-
-static const char *norm_word(int value)
-{
-    static words norms = {"after", "before"};
-    return (unsigned)value < sizeof norms / sizeof *norms ? norms[value] : NULL;
-}
-
-static const char *activation_word(int value)
-{
-    static words activations = {"relu", "gelu", "silu"};
-    return (unsigned)value < sizeof activations / sizeof *activations ? activations[value] : NULL;
-}
-
-static const char *tie_word(int value)
-{
-    static words ties = {"none", "output", "all"};
-    return (unsigned)value < sizeof ties / sizeof *ties ? ties[value] : NULL;
-}
-
-static const char *position_word(int value)
-{
-    static words positions = {"interleaved", "concatenated", "concatenated-n1", "learned", "none"};
-    return (unsigned)value < sizeof positions / sizeof *positions ? positions[value] : NULL;
-}
-
-static const char *score_word(int value)
-{
-    return rapt_score_name((rapt_score)value);
-}
-
-static const char *locality_word(int value)
-{
-    return rapt_locality_name((rapt_locality)value);
-}
-
-static const char *normalizer_word(int value)
-{
-    return rapt_normalizer_name((rapt_normalizer)value);
-}
-
-#define AT(name) offsetof(rapt_config, name)
-/* clang-format off */
-static const struct field fields[] = {
-    {"kind",                    AT(kind),                kind_word,       false},
-    {"source_vocab",            AT(source_vocab),        NULL,            false},
-    {"target_vocab",            AT(target_vocab),        NULL,            false},
-    {"positions",               AT(positions),           NULL,            false},
-    {"width",                   AT(width),               NULL,            false},
-    {"heads",                   AT(heads),               NULL,            false},
-    {"key_heads",               AT(key_heads),           NULL,            false},
-    {"hidden",                  AT(ffn_width),              NULL,            false},
-    {"encoder_layers",          AT(encoder_layers),      NULL,            false},
-    {"decoder_layers",          AT(decoder_layers),      NULL,            false},
-    {"self_score",              AT(self_score),          score_word,      false},
-    {"cross_score",             AT(cross_score),         score_word,      false},
-    {"norm",                    AT(norm_order),                norm_word,       false},
-    {"activation",              AT(activation),          activation_word, false},
-    {"position",                AT(position),            position_word,   false},
-    {"tie",                     AT(tie),                 tie_word,        false},
-    {"output_bias",             AT(output_bias),         NULL,            false},
-    {"plain_embedding",         AT(plain_embedding),     NULL,            false},
-    {"self_locality",              AT(self_locality),          locality_word,      true},
-    {"cross_locality",             AT(cross_locality),         locality_word,      true},
-    {"self_normalizer",           AT(self_normalizer),       normalizer_word,   true},
-    {"cross_normalizer",          AT(cross_normalizer),      normalizer_word,   true},
-    {"self_radius_bits",        AT(self_radius),         NULL,            true},
-    {"cross_radius_bits",       AT(cross_radius),        NULL,            true},
-    {"self_temperature_bits",   AT(self_temperature),    NULL,            true},
-    {"cross_temperature_bits",  AT(cross_temperature),   NULL,            true},
-    {"score_hidden",            AT(score_hidden),        NULL,            true},
-    {"center_hidden",           AT(center_hidden),       NULL,            true},
-    {"location_channels",       AT(location_channels),   NULL,            true},
-    {"location_filter_width",           AT(location_filter_width),       NULL,            true},
-};
-/* clang-format on */
-enum { FIELDS = sizeof fields / sizeof *fields };
-_Static_assert(sizeof(rapt_kind) == sizeof(int) && sizeof(float) == sizeof(int),
-               "enumerations and floats are read and written as int");
-
-static int get(const rapt_config *c, const struct field *f)
-{
-    int value;
-    memcpy(&value, (const char *)c + f->offset, sizeof value);
-    return value;
-}
-
-static void set(rapt_config *c, const struct field *f, int value)
-{
-    memcpy((char *)c + f->offset, &value, sizeof value);
-}
-
-bool rapt__config_same(const rapt_config *a, const rapt_config *b)
-{
-    for (int i = 0; i < FIELDS; i++)
-        if (get(a, &fields[i]) != get(b, &fields[i])) return false;
-    return rapt__epsilon(a) == rapt__epsilon(b);
-}
-
-static uint32_t bits_of(float x)
-{
-    uint32_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    return bits;
-}
-
-/* Appends to text as printf would; false: it does not fit. */
-static bool print(char *text, size_t capacity, const char *name, const char *word, long long number)
-{
-    size_t at = strlen(text);
-    int n = word ? snprintf(text + at, capacity - at, ",\"%s\":\"%s\"", name, word)
-                 : snprintf(text + at, capacity - at, ",\"%s\":%lld", name, number);
-    return n > 0 && (size_t)n < capacity - at;
+    const rapt_config_field *f = rapt_config_field_at(i);
+    int value = rapt__config_get(c, i);
+    if (f->type == RAPT_FIELD_TYPE_FLOAT)
+        rapt__float_write(rapt__config_get_float(c, i), text);
+    else if (f->word)
+        snprintf(text, capacity, "\"%s\"", f->word(value));
+    else
+        snprintf(text, capacity, "%d", value);
 }
 
 rapt_status rapt__config_write(const rapt_config *config, char *text, size_t capacity)
 {
-    text[0] = 0;
-    bool fits = print(text, capacity, "version", NULL, FORMAT_VERSION);
-    for (int i = 0; i < FIELDS; i++) {
-        int value = get(config, &fields[i]);
-        const char *word = fields[i].word ? fields[i].word(value) : NULL;
-        if (fields[i].optional && value == 0) continue;
-        fits = fits && print(text, capacity, fields[i].name, word, value);
+    const rapt_config filled = rapt__config_filled(config);
+    size_t end = (size_t)snprintf(text, capacity, "{\"version\":%d", FORMAT_VERSION);
+    for (int i = 0; i < RAPT_CONFIG_FIELDS; i++) {
+        char value[64];
+        if (presence[i] == OPTIONAL && rapt__config_get(config, i) == 0) continue;
+        print_value(presence[i] == REQUIRED ? &filled : config, i, value, sizeof value);
+        end += (size_t)snprintf(text + end, capacity - end, ",\"%s\":%s",
+                                rapt_config_field_at(i)->name, value);
+        if (end + 1 >= capacity) return RAPT_NO_MEMORY;
     }
-    fits = fits && print(text, capacity, "norm_epsilon_bits", NULL, bits_of(rapt__epsilon(config)));
-    size_t end = strlen(text);
-    if (!fits || end + 2 > capacity) return RAPT_NO_MEMORY;
-    text[0] = '{';
     memcpy(text + end, "}", 2);
     return RAPT_OK;
 }
 
-/* What has been read so far. */
-struct reading {
-    struct json json;
-    rapt_config config;
-    bool seen[FIELDS + 2]; /* the fields; then version, then norm_epsilon_bits */
-};
+/* ---- reading ---- */
+
+static rapt_status no_object(rapt_message *why)
+{
+    return rapt__fail(why, RAPT_BAD_FILE, "rapt.config is not a flat JSON object");
+}
 
 static rapt_status bad(const char *name, rapt_message *why)
 {
@@ -171,79 +60,111 @@ static rapt_status bad(const char *name, rapt_message *why)
                       name);
 }
 
-/* The value of a field: a whole number, or a word of its list. */
-static bool read_field(struct reading *r, const struct field *f)
+static bool read_pair(struct json *json, struct config_pair *pair)
 {
-    uint64_t number = 0;
-    if (!f->word) {
-        if (!rapt__json_number(&r->json, &number) || number > INT32_MAX) return false;
-        set(&r->config, f, (int)number);
+    pair->name = rapt__json_string(json);
+    if (!pair->name || !rapt__json_want(json, ':')) return false;
+    pair->word = rapt__json_peek(json) == '"' ? rapt__json_string(json) : NULL;
+    pair->number = pair->word || json->error ? NULL : rapt__json_number_text(json);
+    return true;
+}
+
+/* Names and values, as they stand there. A value that is neither string nor number ends the reading
+   with a message that names it. */
+static rapt_status read_pairs(struct json *json, struct config_pairs *all, rapt_message *why)
+{
+    if (!rapt__json_want(json, '{')) return no_object(why);
+    do {
+        if (all->count == CONFIG_PAIRS) return no_object(why);
+        struct config_pair *pair = &all->pair[all->count++];
+        if (!read_pair(json, pair)) return no_object(why);
+        if (!pair->word && !pair->number) return bad(pair->name, why);
+    } while (rapt__json_next(json, ','));
+    return rapt__json_want(json, '}') && rapt__json_end(json) ? RAPT_OK : no_object(why);
+}
+
+static bool read_whole(const char *text, int *value)
+{
+    long long sum = 0;
+    for (; *text >= '0' && *text <= '9' && sum <= INT_MAX; text++) sum = 10 * sum + (*text - '0');
+    *value = (int)(sum <= INT_MAX ? sum : 0);
+    return *text == 0 && sum <= INT_MAX;
+}
+
+bool rapt__config_read_value(rapt_config *c, int i, const struct config_pair *pair)
+{
+    const rapt_config_field *f = rapt_config_field_at(i);
+    int value = 0;
+    float real;
+    if (f->type == RAPT_FIELD_TYPE_FLOAT) {
+        if (!pair->number || !rapt__float_read(pair->number, &real)) return false;
+        rapt__config_set(c, i, &real);
         return true;
     }
-    const char *word = rapt__json_string(&r->json);
-    for (int i = 0; word && f->word(i); i++)
-        if (strcmp(f->word(i), word) == 0) {
-            set(&r->config, f, i);
-            return true;
+    if (f->word) {
+        if (!pair->word) return false;
+        while (f->word(value) && strcmp(f->word(value), pair->word) != 0) value++;
+        if (!f->word(value)) return false;
+    } else if (!pair->number || !read_whole(pair->number, &value)) {
+        return false;
+    }
+    rapt__config_set(c, i, &value);
+    return true;
+}
+
+/* The only pair of that name; NULL: there is none, or two. */
+static const struct config_pair *find(const struct config_pairs *all, const char *name)
+{
+    const struct config_pair *found = NULL;
+    for (int i = 0; i < all->count; i++)
+        if (strcmp(all->pair[i].name, name) == 0) {
+            if (found) return NULL;
+            found = &all->pair[i];
         }
-    return false;
+    return found;
 }
 
-static bool once(struct reading *r, int i)
+static int field_of(const char *name)
 {
-    bool first = !r->seen[i];
-    r->seen[i] = true;
-    return first;
+    for (int i = 0; i < RAPT_CONFIG_FIELDS; i++)
+        if (strcmp(rapt_config_field_at(i)->name, name) == 0) return i;
+    return -1;
 }
 
-static rapt_status read_version(struct reading *r, rapt_message *why)
+static rapt_status read_fields(rapt_config *c, const struct config_pairs *all, rapt_message *why)
 {
-    uint64_t version;
-    if (!once(r, FIELDS) || !rapt__json_number(&r->json, &version)) return bad("version", why);
-    if (version != FORMAT_VERSION)
-        return rapt__fail(why, RAPT_BAD_FILE,
-                          "the model is of version %llu, this library reads version %d",
-                          (unsigned long long)version, FORMAT_VERSION);
+    bool seen[RAPT_CONFIG_FIELDS] = {false};
+    for (int p = 0; p < all->count; p++) {
+        const struct config_pair *pair = &all->pair[p];
+        int i = field_of(pair->name);
+        if (strcmp(pair->name, "version") == 0) continue;
+        if (i < 0)
+            return rapt__fail(why, RAPT_BAD_FILE, "rapt.config: %.60s is not known here",
+                              pair->name);
+        bool good =
+            pair->bits ? rapt__config_read_bits(c, i, pair) : rapt__config_read_value(c, i, pair);
+        if (seen[i] || !good) return bad(pair->name, why);
+        seen[i] = true;
+    }
+    for (int i = 0; i < RAPT_CONFIG_FIELDS; i++)
+        if (!seen[i] && presence[i] == REQUIRED) return bad(rapt_config_field_at(i)->name, why);
     return RAPT_OK;
 }
 
-static rapt_status read_epsilon(struct reading *r, rapt_message *why)
+static rapt_status read_all(rapt_config *c, struct json *json, rapt_message *why)
 {
-    uint64_t bits;
-    if (!once(r, FIELDS + 1) || !rapt__json_number(&r->json, &bits) || bits > UINT32_MAX)
-        return bad("norm_epsilon_bits", why);
-    uint32_t low = (uint32_t)bits;
-    memcpy(&r->config.norm_epsilon, &low, sizeof low);
-    return RAPT_OK;
-}
-
-static rapt_status read_pair(struct reading *r, rapt_message *why)
-{
-    const char *name = rapt__json_string(&r->json);
-    if (!name || !rapt__json_want(&r->json, ':'))
-        return rapt__fail(why, RAPT_BAD_FILE, "rapt.config is not a JSON object");
-    if (strcmp(name, "version") == 0) return read_version(r, why);
-    if (strcmp(name, "norm_epsilon_bits") == 0) return read_epsilon(r, why);
-    for (int i = 0; i < FIELDS; i++)
-        if (strcmp(name, fields[i].name) == 0)
-            return once(r, i) && read_field(r, &fields[i]) ? RAPT_OK : bad(name, why);
-    return rapt__fail(why, RAPT_BAD_FILE, "rapt.config: %.60s is not known here", name);
-}
-
-static rapt_status read_object(struct reading *r, rapt_message *why)
-{
-    rapt_status status = RAPT_OK;
-    if (!rapt__json_want(&r->json, '{'))
-        return rapt__fail(why, RAPT_BAD_FILE, "rapt.config is not a JSON object");
-    do status = read_pair(r, why);
-    while (!status && rapt__json_next(&r->json, ','));
+    struct config_pairs all = {0};
+    int version;
+    rapt_status status = read_pairs(json, &all, why);
     if (status) return status;
-    if (!rapt__json_want(&r->json, '}') || !rapt__json_end(&r->json))
-        return rapt__fail(why, RAPT_BAD_FILE, "rapt.config is not a JSON object");
-    for (int i = 0; i < FIELDS; i++)
-        if (!r->seen[i] && !fields[i].optional) return bad(fields[i].name, why);
-    if (!r->seen[FIELDS]) return bad("version", why);
-    return r->seen[FIELDS + 1] ? RAPT_OK : bad("norm_epsilon_bits", why);
+    const struct config_pair *pair = find(&all, "version");
+    if (!pair || !pair->number || !read_whole(pair->number, &version)) return bad("version", why);
+    if (version < 1 || version > FORMAT_VERSION)
+        return rapt__fail(why, RAPT_BAD_FILE,
+                          "the model is of version %d, this library reads versions 1 to %d",
+                          version, FORMAT_VERSION);
+    if (version == 1) rapt__config_from_0_1(&all);
+    return read_fields(c, &all, why);
 }
 
 rapt_status rapt__config_read(rapt_config *config, const char *text, rapt_message *why)
@@ -252,9 +173,10 @@ rapt_status rapt__config_read(rapt_config *config, const char *text, rapt_messag
     size_t size = strlen(text);
     if (size >= sizeof copy) return rapt__fail(why, RAPT_BAD_FILE, "rapt.config is too long");
     memcpy(copy, text, size + 1);
-    struct reading r = {.json = {.text = copy, .size = size}};
-    rapt_status status = read_object(&r, why);
-    if (!status) status = rapt_config_check(&r.config, why);
-    if (!status) *config = r.config;
+    struct json json = {.text = copy, .size = size};
+    rapt_config read = {.size = sizeof read};
+    rapt_status status = read_all(&read, &json, why);
+    if (!status) status = rapt__config_check(&read, why);
+    if (!status) *config = read;
     return status == RAPT_BAD_ARGUMENT ? RAPT_BAD_FILE : status;
 }

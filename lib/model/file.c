@@ -6,7 +6,6 @@
 #include <string.h>
 
 enum { NAME = 96 };
-static const char CONFIG_KEY[] = "rapt.config";
 
 struct named { /* what one tensor of a file is filled from */
     char name[NAME];
@@ -62,29 +61,29 @@ static rapt_status save(const rapt_model *m, const struct block_file *blocks, in
 
 rapt_status rapt__blocks_save(const rapt_model *m, const struct block_file *blocks, int count,
                               const char *path, const rapt_metadata *metadata, int metadata_count,
-                              rapt_message *why)
+                              const char *trainer, rapt_message *why)
 {
-    char config[CONFIG_TEXT];
-    rapt_status status = rapt__config_write(&m->config, config, sizeof config);
-    if (status) return rapt__fail(why, status, "%s: no memory to write it", path);
-    size_t size = ((size_t)metadata_count + 1) * sizeof(struct tensor_metadata);
-    struct tensor_metadata *all = rapt__alloc(&m->allocator, size);
+    rapt_status status = rapt__metadata_check(metadata, metadata_count, why);
+    if (status) return status;
+    int own = trainer ? 2 : 1;
+    size_t max = (size_t)metadata_count + (size_t)m->metadata_count + 2;
+    struct tensor_metadata *all = rapt__alloc(&m->allocator, max * sizeof *all);
     if (!all) return rapt__fail(why, RAPT_NO_MEMORY, "%s: no memory to write it", path);
-    all[0] = (struct tensor_metadata){CONFIG_KEY, config};
-    for (int i = 0; i < metadata_count; i++)
-        all[i + 1] = (struct tensor_metadata){metadata[i].key, metadata[i].value};
-    status = save(m, blocks, count, path, all, metadata_count + 1, why);
-    rapt__free(&m->allocator, all, size);
+    all[0] = (struct tensor_metadata){CONFIG_KEY, m->config_text};
+    all[1] = (struct tensor_metadata){TRAINER_KEY, trainer};
+    own += rapt__metadata_merge(m, metadata, metadata_count, all + own);
+    status = save(m, blocks, count, path, all, own, why);
+    rapt__free(&m->allocator, all, max * sizeof *all);
     return status;
 }
 
 rapt_status rapt_model_save(const rapt_model *model, const char *path,
                             const rapt_metadata *metadata, int count, rapt_message *why)
 {
+    if (!model || !path)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "rapt_model_save: model or path is NULL");
     struct block_file block = {"", model->block};
-    if (count < 0 || (count > 0 && !metadata))
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%d notes, or NULL", count);
-    return rapt__blocks_save(model, &block, 1, path, metadata, count, why);
+    return rapt__blocks_save(model, &block, 1, path, metadata, count, NULL, why);
 }
 
 static bool has_shape(const struct tensor_entry *e, const struct parameter *p)

@@ -35,7 +35,7 @@ void rapt__parameters_init(const struct layout *layout, uint64_t seed, float *bl
     for (int i = 0; i < layout->count; i++) {
         const struct parameter *p = &layout->parameters[i];
         uint64_t key = rapt__mix(seed, (uint64_t)i);
-        size_t count = (size_t)p->rows * (size_t)p->columns;
+        size_t count = rapt__parameter_count(p);
         for (size_t j = 0; j < count; j++) {
             float value = (float)draw(p->initial, p, key, j);
             rapt__parameter_set(p, block, j, 1, &value);

@@ -45,34 +45,13 @@ static rapt_status no_strangers(const rapt_model *m, const struct tensor_file *f
     return RAPT_OK;
 }
 
-static rapt_status copy_metadata(rapt_model *m, const struct tensor_file *file)
-{
-    size_t size = 0;
-    for (int i = 0; i < rapt__tensors_metadata_count(file); i++) {
-        const struct tensor_metadata *n = rapt__tensors_metadata_at(file, i);
-        size += strlen(n->key) + strlen(n->value) + 2;
-    }
-    char *at = rapt__alloc(&m->allocator, size);
-    if (!at) return size ? RAPT_NO_MEMORY : RAPT_OK;
-    m->metadata = at;
-    m->metadata_size = size;
-    for (int i = 0; i < rapt__tensors_metadata_count(file); i++) {
-        const struct tensor_metadata *n = rapt__tensors_metadata_at(file, i);
-        size_t key = strlen(n->key) + 1, value = strlen(n->value) + 1;
-        memcpy(at, n->key, key);
-        memcpy(at + key, n->value, value);
-        at += key + value;
-    }
-    return RAPT_OK;
-}
-
 static rapt_status load_open(rapt_model **model, struct tensor_file *file,
                              const rapt_allocator *allocator, rapt_message *why)
 {
     rapt_config config;
-    const char *text = rapt__tensors_metadata(file, "rapt.config");
+    const char *text = rapt__tensors_metadata(file, CONFIG_KEY);
     if (!text)
-        return rapt__fail(why, RAPT_BAD_FILE, "it is no rapt model: note rapt.config is missing");
+        return rapt__fail(why, RAPT_BAD_FILE, "it is no rapt model: it has no " CONFIG_KEY "");
     rapt_status status = rapt__config_read(&config, text, why);
     if (!status) status = backed(&config, file, why);
     if (!status) status = rapt__model_make(model, &config, allocator, why);
@@ -80,7 +59,7 @@ static rapt_status load_open(rapt_model **model, struct tensor_file *file,
     struct block_file block = {"", (*model)->block};
     status = no_strangers(*model, file, why);
     if (!status) status = rapt__blocks_load(*model, &block, 1, file, why);
-    if (!status) status = copy_metadata(*model, file);
+    if (!status) status = rapt__metadata_copy(*model, file);
     if (!status) return RAPT_OK;
     rapt_model_free(*model);
     *model = NULL;
@@ -92,6 +71,8 @@ rapt_status rapt_model_load(rapt_model **model, const char *path, const rapt_all
 {
     struct tensor_file *file;
     rapt_model *loaded = NULL;
+    if (!model || !path)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "rapt_model_load: model or path is NULL");
     rapt_message reason = {"no memory to load it"};
     rapt_status status = rapt__tensors_open(&file, path, allocator, why);
     if (status) return status;

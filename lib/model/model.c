@@ -1,6 +1,8 @@
-/* model.c - what is learned, in one block, and the doors to it. */
+/* model.c - a model: created from a configuration and a seed, its parameters read and written by
+   name. All of it but metadata lies in one arena. */
 #include "model/model.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* Walks the arena: counts while it is empty, hands out when it is real. */
@@ -9,6 +11,7 @@ static void lay_out(rapt_model *m, struct arena *arena)
     const rapt_config *c = &m->config;
     bool sinusoids = c->position <= RAPT_POSITION_CONCATENATED_N1;
     rapt__layout_make(&m->layout, c, arena);
+    m->config_text = rapt__arena_take(arena, CONFIG_TEXT, 1);
     m->block = rapt__arena_floats(arena, m->layout.floats, 1);
     m->sinusoids =
         sinusoids ? rapt__arena_floats(arena, (size_t)c->positions, (size_t)c->width) : NULL;
@@ -17,7 +20,7 @@ static void lay_out(rapt_model *m, struct arena *arena)
 rapt_status rapt__model_make(rapt_model **model, const rapt_config *config,
                              const rapt_allocator *allocator, rapt_message *why)
 {
-    rapt_status status = rapt_config_check(config, why);
+    rapt_status status = rapt__config_check(config, why);
     if (status) return status;
     rapt_model *m = rapt__alloc(allocator, sizeof *m);
     if (!m) return rapt__fail(why, RAPT_NO_MEMORY, "no memory for a model");
@@ -30,6 +33,8 @@ rapt_status rapt__model_make(rapt_model **model, const rapt_config *config,
         return rapt__fail(why, status, "no memory for a model of %zu bytes", bytes);
     }
     lay_out(m, &m->arena);
+    status = rapt__config_write(&m->config, m->config_text, CONFIG_TEXT);
+    assert(!status);
     if (m->sinusoids)
         rapt__positions_fill(config->position, config->positions, config->width, m->sinusoids);
     *model = m;
@@ -39,7 +44,10 @@ rapt_status rapt__model_make(rapt_model **model, const rapt_config *config,
 rapt_status rapt_model_create(rapt_model **model, const rapt_config *config, uint64_t seed,
                               const rapt_allocator *allocator, rapt_message *why)
 {
-    rapt_status status = rapt__model_make(model, config, allocator, why);
+    rapt_config own;
+    if (!model) return rapt__fail(why, RAPT_BAD_ARGUMENT, "rapt_model_create: model is NULL");
+    rapt_status status = rapt__struct_read(&own, sizeof own, config, "rapt_config", why);
+    if (!status) status = rapt__model_make(model, &own, allocator, why);
     if (!status) rapt__parameters_init(&(*model)->layout, seed, (*model)->block);
     return status;
 }
@@ -53,67 +61,68 @@ void rapt_model_free(rapt_model *model)
     rapt__free(&allocator, model, sizeof *model);
 }
 
-rapt_config rapt_model_config(const rapt_model *model)
+const rapt_config *rapt_model_config(const rapt_model *model)
 {
-    return model->config;
+    return model ? &model->config : NULL;
 }
 
 size_t rapt_model_parameters(const rapt_model *model)
 {
     size_t count = 0;
-    for (int i = 0; i < model->layout.count; i++)
-        count +=
-            (size_t)model->layout.parameters[i].rows * (size_t)model->layout.parameters[i].columns;
+    for (int i = 0; model && i < model->layout.count; i++)
+        count += rapt__parameter_count(&model->layout.parameters[i]);
     return count;
 }
 
 size_t rapt_model_bytes(const rapt_model *model)
 {
-    return sizeof *model + model->arena.size + model->metadata_size;
+    return model ? sizeof *model + model->arena.size + model->metadata_size : 0;
 }
 
-const char *rapt_model_metadata(const rapt_model *model, const char *key)
-{
-    const char *at = model->metadata, *end = at + model->metadata_size;
-    while (at && at < end) {
-        const char *value = at + strlen(at) + 1;
-        if (strcmp(at, key) == 0) return value;
-        at = value + strlen(value) + 1;
-    }
-    return NULL;
-}
+/* ---- parameters by index ---- */
 
 int rapt_model_tensors(const rapt_model *model)
 {
-    return model->layout.count;
+    return model ? model->layout.count : 0;
+}
+
+static const struct parameter *parameter_of(const rapt_model *model, int index)
+{
+    bool there = model && index >= 0 && index < model->layout.count;
+    return there ? &model->layout.parameters[index] : NULL;
 }
 
 rapt_tensor rapt_model_tensor(const rapt_model *model, int index)
 {
-    if (index < 0 || index >= model->layout.count) return (rapt_tensor){0};
-    const struct parameter *p = &model->layout.parameters[index];
-    return (rapt_tensor){p->name, p->rows, p->columns};
+    const struct parameter *p = parameter_of(model, index);
+    return p ? (rapt_tensor){p->name, p->rows, p->columns} : (rapt_tensor){NULL, 0, 0};
 }
 
 int rapt_model_find(const rapt_model *model, const char *name)
 {
-    for (int i = 0; i < model->layout.count; i++)
+    for (int i = 0; model && name && i < model->layout.count; i++)
         if (strcmp(model->layout.parameters[i].name, name) == 0) return i;
     return -1;
 }
 
-rapt_status rapt_model_read(const rapt_model *model, int index, float *data)
+static rapt_status no_parameter(const rapt_model *model, int index, rapt_message *why)
 {
-    if (index < 0 || index >= model->layout.count) return RAPT_BAD_ARGUMENT;
-    const struct parameter *p = &model->layout.parameters[index];
-    rapt__parameter_get(p, model->block, 0, (size_t)p->rows * (size_t)p->columns, data);
+    return rapt__fail(why, RAPT_BAD_ARGUMENT, "parameter %d of %d, or NULL", index,
+                      rapt_model_tensors(model));
+}
+
+rapt_status rapt_model_read(const rapt_model *model, int index, float *data, rapt_message *why)
+{
+    const struct parameter *p = parameter_of(model, index);
+    if (!p || !data) return no_parameter(model, index, why);
+    rapt__parameter_get(p, model->block, 0, rapt__parameter_count(p), data);
     return RAPT_OK;
 }
 
-rapt_status rapt_model_write(rapt_model *model, int index, const float *data)
+rapt_status rapt_model_write(rapt_model *model, int index, const float *data, rapt_message *why)
 {
-    if (index < 0 || index >= model->layout.count) return RAPT_BAD_ARGUMENT;
-    const struct parameter *p = &model->layout.parameters[index];
-    rapt__parameter_set(p, model->block, 0, (size_t)p->rows * (size_t)p->columns, data);
+    const struct parameter *p = parameter_of(model, index);
+    if (!p || !data) return no_parameter(model, index, why);
+    rapt__parameter_set(p, model->block, 0, rapt__parameter_count(p), data);
     return RAPT_OK;
 }

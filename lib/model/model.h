@@ -70,6 +70,7 @@ struct parameter {
 
 /* Fills *layout from an arena: pieces first counted, then handed out (lib/base/base.h). */
 void rapt__layout_make(struct layout *layout, const rapt_config *config, struct arena *arena);
+size_t rapt__parameter_count(const struct parameter *p); /* numbers in it */
 /* One parameter between its place in a block and a plain matrix [rows][columns]. */
 void rapt__parameter_get(const struct parameter *p, const float *block, size_t first, size_t count,
                          float *data);
@@ -80,23 +81,46 @@ void rapt__parameters_init(const struct layout *layout, uint64_t seed, float *bl
 /* ---- position.c ---- */
 void rapt__positions_fill(rapt_position position, int positions, int width, float *table);
 
+/* ---- config_fields.c: the fields of a configuration by number ---- */
+enum config_field {
+#define RAPT_CONFIG_FIELD(ctype, name, ...) CONFIG_##name,
+#include <rapt/config.def>
+};
+int rapt__config_get(const rapt_config *config, int field); /* a float's bits */
+float rapt__config_get_float(const rapt_config *config, int field);
+void rapt__config_set(rapt_config *config, int field, const void *value); /* an int or float */
+/* With what 0 stands for in place of 0, as far as that is a fixed value. */
+rapt_config rapt__config_filled(const rapt_config *config);
+/* Whether models of one are models of the other. */
+bool rapt__config_same(const rapt_config *a, const rapt_config *b);
+
+/* ---- config.c ---- */
+rapt_status rapt__config_check(const rapt_config *config, rapt_message *why);
+float rapt__epsilon(const rapt_config *config);
+int rapt__key_heads(const rapt_config *config);
+
+/* ---- config_json.c: the configuration as it stands in a model file ---- */
+enum { CONFIG_TEXT = 2048 }; /* bytes that hold any */
+rapt_status rapt__config_write(const rapt_config *config, char *text, size_t capacity);
+/* RAPT_BAD_FILE: it is no configuration, or one that rapt__config_check refuses. */
+rapt_status rapt__config_read(rapt_config *config, const char *text, rapt_message *why);
+
 /* ---- model.c ---- */
 struct rapt_model {
     rapt_allocator allocator;
     rapt_config config;
     struct arena arena; /* the layout, the sinusoids, the block */
     struct layout layout;
-    float *block;     /* [layout.floats] */
-    float *sinusoids; /* [positions][D]; NULL for learned positions or none */
-    char *metadata;   /* key 0 value 0 key 0 value 0 ... of the file it came from */
-    size_t metadata_size;
+    float *block;            /* [layout.floats] */
+    float *sinusoids;        /* [positions][D]; NULL for learned positions or none */
+    char *config_text;       /* the configuration as it stands in a file */
+    rapt_metadata *metadata; /* [metadata_count] of the file it came from; strings behind them */
+    int metadata_count;
+    size_t metadata_size; /* bytes */
 };
 /* A model with all parameters 0. */
 rapt_status rapt__model_make(rapt_model **model, const rapt_config *config,
                              const rapt_allocator *allocator, rapt_message *why);
-float rapt__epsilon(const rapt_config *config);
-int rapt__key_heads(const rapt_config *config);
-bool rapt__config_same(const rapt_config *a, const rapt_config *b);
 
 /* ---- attention_config.c: what a configuration says about the attention of a sublayer ---- */
 /* Its problem, all but the rows. learning: as in training; else nothing is drawn. place NULL: what
@@ -114,20 +138,29 @@ bool rapt__attention_samples(const rapt_config *config); /* anywhere: gradients 
 size_t rapt__attention_bytes(const rapt_config *config, bool decoder, int batch, int rows,
                              int source_rows, int threads);
 
-/* ---- config_json.c: the configuration as it stands in a model file ---- */
-enum { CONFIG_TEXT = 2048 }; /* bytes that hold any */
-rapt_status rapt__config_write(const rapt_config *config, char *text, size_t capacity);
-rapt_status rapt__config_read(rapt_config *config, const char *text, rapt_message *why);
+/* ---- metadata.c ---- */
+#define CONFIG_KEY  "rapt.config"
+#define TRAINER_KEY "rapt.trainer" /* a trainer's counters */
+struct tensor_file;
+struct tensor_metadata;
+/* All of a file but the library's own, old keys under their new names. m has none yet. */
+rapt_status rapt__metadata_copy(rapt_model *m, const struct tensor_file *file);
+/* Whether a caller may give these: keys not NULL, and none of the library's own. */
+rapt_status rapt__metadata_check(const rapt_metadata *metadata, int count, rapt_message *why);
+/* Those given, but for values that are NULL, and the model's own of other keys go into all
+   [count + m->metadata_count]; returns how many. */
+int rapt__metadata_merge(const rapt_model *m, const rapt_metadata *metadata, int count,
+                         struct tensor_metadata *all);
 
 /* ---- file.c: a model file whose tensors come from several blocks (moments, for a trainer) ---- */
 struct block_file {
     const char *prefix; /* of the tensors' names: "", "adam.m.", ... */
     float *block;
 };
+/* trainer: the value of TRAINER_KEY, or NULL. */
 rapt_status rapt__blocks_save(const rapt_model *model, const struct block_file *blocks, int count,
                               const char *path, const rapt_metadata *metadata, int metadata_count,
-                              rapt_message *why);
-struct tensor_file;
+                              const char *trainer, rapt_message *why);
 rapt_status rapt__blocks_load(const rapt_model *model, const struct block_file *blocks, int count,
                               struct tensor_file *file, rapt_message *why);
 

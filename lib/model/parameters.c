@@ -140,6 +140,11 @@ void rapt__layout_make(struct layout *layout, const rapt_config *config, struct 
     walk_all(&w, config);
 }
 
+size_t rapt__parameter_count(const struct parameter *p)
+{
+    return (size_t)p->rows * (size_t)p->columns;
+}
+
 /* The place of element i of the plain matrix. */
 static size_t element(const struct parameter *p, size_t i)
 {

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char STATE_KEY[] = "rapt.trainer";
 enum { STATE_TEXT = 128, BLOCKS = 3 };
 static const long long MAX_STEPS = 1LL << 53; /* exact as a double */
 
@@ -38,22 +37,13 @@ rapt_status rapt_trainer_save(const rapt_trainer *t, const char *path,
                               const rapt_metadata *metadata, int count, rapt_message *why)
 {
     char state[STATE_TEXT];
-    if (count < 0 || (count > 0 && !metadata))
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%d notes, or NULL", count);
     if (t->tokens)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
                           "gradients have been added that no step has applied");
     write_state(t, state);
     struct block_file blocks[BLOCKS] = {
         {"", t->model->block}, {"adam.m.", t->m}, {"adam.v.", t->v}};
-    size_t size = ((size_t)count + 1) * sizeof(rapt_metadata);
-    rapt_metadata *all = rapt__alloc(&t->allocator, size);
-    if (!all) return rapt__fail(why, RAPT_NO_MEMORY, "%s: no memory to write it", path);
-    all[0] = (rapt_metadata){STATE_KEY, state};
-    if (count) memcpy(all + 1, metadata, (size_t)count * sizeof *metadata);
-    rapt_status status = rapt__blocks_save(t->model, blocks, BLOCKS, path, all, count + 1, why);
-    rapt__free(&t->allocator, all, size);
-    return status;
+    return rapt__blocks_save(t->model, blocks, BLOCKS, path, metadata, count, state, why);
 }
 
 /* What is at the end of the state of a trainer that samples; false: it is not that. */
@@ -69,7 +59,7 @@ static bool read_expected(rapt_trainer *t, const char *text)
 
 static rapt_status read_state(rapt_trainer *t, const struct tensor_file *file, rapt_message *why)
 {
-    const char *text = rapt__tensors_metadata(file, STATE_KEY);
+    const char *text = rapt__tensors_metadata(file, TRAINER_KEY);
     uint32_t rate;
     int end = 0;
     if (!text) return rapt__fail(why, RAPT_BAD_FILE, "it is a model, not a trainer's checkpoint");
@@ -77,10 +67,10 @@ static rapt_status read_state(rapt_trainer *t, const struct tensor_file *file, r
                &end) != 3 ||
         !read_expected(t, text + end) || t->steps < 0 || t->steps > MAX_STEPS || t->calls < 0 ||
         t->calls > MAX_STEPS)
-        return rapt__fail(why, RAPT_BAD_FILE, "note %s is damaged", STATE_KEY);
+        return rapt__fail(why, RAPT_BAD_FILE, "note %s is damaged", TRAINER_KEY);
     memcpy(&t->rate, &rate, sizeof t->rate);
     if (!(t->rate >= 0 && t->rate <= 1e6f))
-        return rapt__fail(why, RAPT_BAD_FILE, "note %s is damaged", STATE_KEY);
+        return rapt__fail(why, RAPT_BAD_FILE, "note %s is damaged", TRAINER_KEY);
     return RAPT_OK;
 }
 
@@ -91,7 +81,7 @@ static rapt_status load_staged(rapt_trainer *t, struct tensor_file *file, float 
     size_t n = t->model->layout.floats;
     rapt_config config;
     rapt_trainer state = *t;
-    const char *text = rapt__tensors_metadata(file, "rapt.config");
+    const char *text = rapt__tensors_metadata(file, CONFIG_KEY);
     if (!text) return rapt__fail(why, RAPT_BAD_FILE, "note rapt.config is missing");
     rapt_status status = rapt__config_read(&config, text, why);
     if (status) return status;

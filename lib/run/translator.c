@@ -43,7 +43,7 @@ static rapt_status tokenizer_of(rapt_tokenizer **tokenizer, const rapt_model *mo
 
 static rapt_status load_tokenizers(rapt_translator *t, rapt_message *why)
 {
-    rapt_config c = rapt_model_config(t->model);
+    rapt_config c = *rapt_model_config(t->model);
     if (c.kind != RAPT_KIND_ENCODER_DECODER)
         return rapt__fail(why, RAPT_BAD_FILE, "it is not an encoder-decoder model");
     if (rapt_model_metadata(t->model, "rapt.tokenizer")) {
@@ -66,7 +66,7 @@ static rapt_status load_tokenizers(rapt_translator *t, rapt_message *why)
    tokens than a batch may have, is translated in a smaller batch in the same memory. */
 static rapt_status make_session(rapt_translator *t, rapt_message *why)
 {
-    rapt_config c = rapt_model_config(t->model);
+    rapt_config c = *rapt_model_config(t->model);
     const rapt_translator_options *o = &t->options;
     int positions = c.positions, longest = TARGET_PER_SOURCE * positions + TARGET_EXTRA;
     if (longest > positions) longest = positions;

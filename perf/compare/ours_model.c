@@ -44,7 +44,8 @@ static struct model_work *create(const struct model_shape *s)
 {
     struct model_work *w = bench_alloc(sizeof *w);
     rapt_message why = {""};
-    rapt_config config = {.kind = RAPT_KIND_ENCODER_DECODER,
+    rapt_config config = {.size = sizeof(rapt_config),
+                          .kind = RAPT_KIND_ENCODER_DECODER,
                           .source_vocab = s->vocab,
                           .target_vocab = s->vocab,
                           .positions = s->source > s->target ? s->source : s->target,
@@ -78,7 +79,7 @@ const char *ours_model_tensor(const struct model_work *w, int index, int *rows, 
 EXPORT void ours_model_read(const struct model_work *w, int index, float *data);
 void ours_model_read(const struct model_work *w, int index, float *data)
 {
-    check(rapt_model_read(w->model, index, data), &(rapt_message){""});
+    check(rapt_model_read(w->model, index, data, NULL), &(rapt_message){""});
 }
 
 /* [batch][source], or [batch][target + 1] with the token that is fed first and the one that is

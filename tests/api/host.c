@@ -65,7 +65,7 @@ static uint64_t all_of_it(void)
     uint64_t h = file_hash(path);
     if (rapt_model_load(&loaded, path, NULL, &why)) fail_msg("%s", why.text);
     small_same_models(model, loaded);
-    assert_true(rapt_model_config(loaded).norm_epsilon == c.norm_epsilon);
+    assert_true(rapt_model_config(loaded)->norm_epsilon == c.norm_epsilon);
     h = h * 31 + api_generate(loaded, 1, 2);
     h = h * 31 + api_train(1, 2);
     unlink(path);

@@ -5,7 +5,8 @@
 
 #include "model/small.h"
 
-static const rapt_config api_config = {.source_vocab = 60,
+static const rapt_config api_config = {.size = sizeof(rapt_config),
+                                       .source_vocab = 60,
                                        .target_vocab = 70,
                                        .positions = 40,
                                        .width = 40,

@@ -144,7 +144,7 @@ check "two vocabularies" grep -q '"vocabulary":"separate"' again
 code 0 "$program" translate --model apart <source >again
 
 # Another attention: chosen, named, kept in the model and by its checkpoint.
-variant="--score additive --cross-locality local-p --cross-normalizer gumbel --radius 3 --temperature 0.5"
+variant="--score additive --cross-locality local-p --cross-normalizer gumbel-softmax --radius 3 --temperature 0.5"
 code 0 "$program" train $options $variant --out other --steps 6
 code 0 "$program" train $options $variant --out others --steps 3
 code 0 "$program" train $options $variant --out others --steps 6 --threads 1 --resume

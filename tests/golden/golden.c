@@ -92,7 +92,7 @@ static rapt_model *model_of(const rapt_config *config)
         assert_true(size <= CAPACITY);
         bool gain = length > 11 && strcmp(t.name + length - 11, "norm.weight") == 0;
         draw("", t.name, 1, gain, data, size);
-        assert_int_equal(rapt_model_write(model, i, data), RAPT_OK);
+        assert_int_equal(rapt_model_write(model, i, data, NULL), RAPT_OK);
     }
     return model;
 }
@@ -152,7 +152,8 @@ static void learn(const char *name, rapt_model *model)
 static void model_case(const char *name, int layers, rapt_norm_order norm,
                        rapt_activation activation)
 {
-    rapt_config c = {.source_vocab = 11,
+    rapt_config c = {.size = sizeof(rapt_config),
+                     .source_vocab = 11,
                      .target_vocab = 13,
                      .positions = 8,
                      .width = 8,

@@ -1,5 +1,9 @@
-/* config.c - presets, every range of a configuration, and the doors to single parameters. */
+/* config.c - configurations: each field beyond its range, fields that contradict each other, sizes
+   of the struct, presets; single parameters by index and name; NULL. */
 #include "model/small.h"
+
+#include <float.h>
+#include <stddef.h>
 
 static void refused(rapt_config c, const char *field)
 {
@@ -12,7 +16,44 @@ static void refused(rapt_config c, const char *field)
     assert_true((uintptr_t)model == 64);
 }
 
-static void test_ranges(void **state)
+/* A good configuration with another value in a field. */
+static rapt_config with(int field, float real, int whole)
+{
+    const rapt_config_field *f = rapt_config_field_at(field);
+    rapt_config c = small_configs[0];
+    memcpy((char *)&c + f->offset,
+           f->type == RAPT_FIELD_TYPE_FLOAT ? (void *)&real : (void *)&whole, sizeof whole);
+    return c;
+}
+
+static float largest(const rapt_config_field *f)
+{
+    return f->max < 1 ? nextafterf(1, 0) : FLT_MAX;
+}
+
+/* Every field of the list, just beyond its range. */
+static void test_every_field(void **state)
+{
+    (void)state;
+    for (int i = 0; i < RAPT_CONFIG_FIELDS; i++) {
+        const rapt_config_field *f = rapt_config_field_at(i);
+        if (f->type == RAPT_FIELD_TYPE_FLOAT) {
+            const float beyond[] = {nextafterf((float)f->min, -1), f->max < 1 ? 1 : INFINITY, -1,
+                                    -INFINITY, NAN};
+            for (int j = 0; j < COUNT(beyond); j++) refused(with(i, beyond[j], 0), f->name);
+            const rapt_config good = with(i, largest(f), 0);
+            assert_int_equal(rapt_config_check(&good, NULL), RAPT_OK);
+            continue;
+        }
+        refused(with(i, 0, (int)f->min - 1), f->name);
+        refused(with(i, 0, (int)f->max + 1), f->name);
+        refused(with(i, 0, INT32_MIN), f->name);
+        refused(with(i, 0, INT32_MAX), f->name);
+    }
+}
+
+/* What fields say about each other. */
+static void test_combinations(void **state)
 {
     (void)state;
 #define REFUSE(from, field, value)                                                                 \
@@ -21,76 +62,132 @@ static void test_ranges(void **state)
         c.field = value;                                                                           \
         refused(c, #field);                                                                        \
     } while (0)
-    REFUSE(0, kind, (rapt_kind)3);
-    REFUSE(0, kind, (rapt_kind)-1);
     REFUSE(0, source_vocab, 0);
-    REFUSE(0, source_vocab, -1);
-    REFUSE(0, target_vocab, 0);
-    REFUSE(0, target_vocab, INT32_MAX);
-    REFUSE(0, positions, 0);
-    REFUSE(0, positions, INT32_MAX);
-    REFUSE(0, width, 0);
-    REFUSE(0, width, INT32_MIN);
     REFUSE(0, width, 7);
-    REFUSE(0, heads, 0);
     REFUSE(0, heads, 3);
-    REFUSE(0, heads, -2);
     REFUSE(0, key_heads, 3);
-    REFUSE(0, key_heads, -1);
-    REFUSE(0, ffn_width, -1);
-    REFUSE(0, ffn_width, INT32_MAX);
     REFUSE(0, encoder_layers, 0);
-    REFUSE(0, encoder_layers, INT32_MAX);
     REFUSE(0, decoder_layers, 0);
-    REFUSE(0, self_score, RAPT_SCORE_COUNT);
-    REFUSE(0, cross_score, (rapt_score)-1);
-    REFUSE(0, self_locality, RAPT_LOCALITY_COUNT);
-    REFUSE(0, cross_locality, (rapt_locality)-1);
-    REFUSE(0, self_normalizer, (rapt_normalizer)-1);
-    REFUSE(0, cross_normalizer, RAPT_NORMALIZER_COUNT);
-    REFUSE(0, self_radius, -1.0f);
-    REFUSE(0, cross_radius, NAN);
-    REFUSE(0, self_temperature, INFINITY);
+    REFUSE(0, self_radius, -0.0f);
     REFUSE(0, cross_temperature, -0.0f);
-    REFUSE(0, score_hidden, -1);
-    REFUSE(0, score_hidden, 65537);
-    REFUSE(0, center_hidden, INT32_MIN);
-    REFUSE(0, location_channels, 1025);
     REFUSE(0, location_filter_width, 2);
-    REFUSE(0, norm_order, (rapt_norm_order)2);
-    REFUSE(0, activation, (rapt_activation)3);
-    REFUSE(0, position, (rapt_position)5);
-    REFUSE(0, tie, (rapt_tie)3);
+    REFUSE(0, score_hidden, 65536 * 16);
     REFUSE(0, tie, RAPT_TIE_ALL);
-    REFUSE(0, output_bias, 2);
-    REFUSE(0, plain_embedding, -1);
-    REFUSE(0, norm_epsilon, -1e-5f);
-    REFUSE(0, norm_epsilon, NAN);
-    REFUSE(0, norm_epsilon, INFINITY);
     REFUSE(7, decoder_layers, 1);
-    REFUSE(7, target_vocab, 0);
     REFUSE(10, encoder_layers, 1);
     REFUSE(10, source_vocab, 5);
 #undef REFUSE
+    rapt_config c = small_configs[0];
+    c.reserved[0] = 1;
+    refused(c, "reserved");
+    c = small_configs[0];
+    c.positions = 1 << 24, c.width = 8;
+    refused(c, "positions");
+    c = small_configs[0];
+    c.width = 1 << 16, c.heads = 32, c.score_hidden = 1 << 16;
+    refused(c, "score_hidden");
+    c.score_hidden = 0, c.center_hidden = 1 << 16;
+    refused(c, "center_hidden");
     for (int i = 0; i < COUNT(small_configs); i++)
         assert_int_equal(rapt_config_check(&small_configs[i], NULL), RAPT_OK);
+}
+
+/* The list tells names, offsets and words that are there, each once. */
+static void test_list(void **state)
+{
+    (void)state;
+    assert_null(rapt_config_field_at(-1));
+    assert_null(rapt_config_field_at(RAPT_CONFIG_FIELDS));
+    for (int i = 0; i < RAPT_CONFIG_FIELDS; i++) {
+        const rapt_config_field *f = rapt_config_field_at(i);
+        assert_int_equal(f->offset, offsetof(rapt_config, kind) + sizeof(int) * (size_t)i);
+        assert_true(f->name[0] && f->meaning[0] && f->min <= f->max);
+        assert_int_equal(f->word != NULL, f->type == RAPT_FIELD_TYPE_ENUM);
+        for (int v = 0; f->word && v <= (int)f->max; v++) assert_non_null(f->word(v));
+        if (f->word) assert_null(f->word((int)f->max + 1));
+        if (f->word) assert_null(f->word(-1));
+        for (int j = 0; j < i; j++) assert_string_not_equal(f->name, rapt_config_field_at(j)->name);
+    }
+}
+
+/* A program compiled when there were fewer fields, or more. */
+static void test_sizes(void **state)
+{
+    (void)state;
+    struct {
+        rapt_config config;
+        int more[8];
+    } longer = {.config = small_configs[0]};
+    rapt_config shorter = small_configs[0];
+    rapt_message why = {""};
+    longer.config.size = sizeof longer;
+    assert_int_equal(rapt_config_check(&longer.config, &why), RAPT_OK);
+    longer.more[3] = 1;
+    assert_int_equal(rapt_config_check(&longer.config, &why), RAPT_BAD_ARGUMENT);
+    assert_non_null(strstr(why.text, "rapt_config"));
+    shorter.size = offsetof(rapt_config, self_radius);
+    shorter.self_radius = NAN;
+    assert_int_equal(rapt_config_check(&shorter, &why), RAPT_OK);
+    rapt_model *model;
+    assert_int_equal(rapt_model_create(&model, &shorter, 1, NULL, &why), RAPT_OK);
+    assert_true(rapt_model_config(model)->self_radius == 0);
+    assert_int_equal(rapt_model_config(model)->size, sizeof(rapt_config));
+    rapt_model_free(model);
+    shorter.size = 0;
+    assert_int_equal(rapt_config_check(&shorter, &why), RAPT_BAD_ARGUMENT);
+    assert_non_null(strstr(why.text, "sizeof(rapt_config)"));
+    assert_int_equal(rapt_config_check(NULL, &why), RAPT_BAD_ARGUMENT);
+    assert_int_equal(rapt_model_create(&model, NULL, 1, NULL, &why), RAPT_BAD_ARGUMENT);
+    assert_int_equal(rapt_model_create(NULL, &small_configs[0], 1, NULL, &why), RAPT_BAD_ARGUMENT);
+    assert_int_equal(rapt_config_preset(&shorter, "tiny", 9, &why), RAPT_BAD_ARGUMENT);
 }
 
 static void test_presets(void **state)
 {
     (void)state;
     static const char *const names[] = {"tiny", "small", "base"};
-    rapt_config c, before = small_configs[3];
+    rapt_message why = {""};
+    rapt_config c = {.size = sizeof c}, before = small_configs[3];
     for (int i = 0; i < COUNT(names); i++) {
-        assert_int_equal(rapt_config_preset(&c, names[i], 1000), RAPT_OK);
+        assert_int_equal(rapt_config_preset(&c, names[i], 1000, &why), RAPT_OK);
         assert_int_equal(rapt_config_check(&c, NULL), RAPT_OK);
         assert_true(c.source_vocab == 1000 && c.target_vocab == 1000 && c.tie == RAPT_TIE_ALL);
     }
     c = before;
-    assert_int_equal(rapt_config_preset(&c, "huge", 1000), RAPT_BAD_ARGUMENT);
-    assert_int_equal(rapt_config_preset(&c, "", 1000), RAPT_BAD_ARGUMENT);
-    assert_int_equal(rapt_config_preset(&c, NULL, 1000), RAPT_BAD_ARGUMENT);
+    assert_int_equal(rapt_config_preset(&c, "huge", 1000, &why), RAPT_BAD_ARGUMENT);
+    assert_non_null(strstr(why.text, "huge"));
+    assert_int_equal(rapt_config_preset(&c, "", 1000, NULL), RAPT_BAD_ARGUMENT);
+    assert_int_equal(rapt_config_preset(&c, NULL, 1000, &why), RAPT_BAD_ARGUMENT);
+    assert_int_equal(rapt_config_preset(NULL, "tiny", 1000, &why), RAPT_BAD_ARGUMENT);
     assert_memory_equal(&c, &before, sizeof c);
+}
+
+/* NULL is no model: nothing of it is there, nothing crashes. */
+static void test_null(void **state)
+{
+    (void)state;
+    rapt_message why = {""};
+    float one = 3;
+    assert_null(rapt_model_config(NULL));
+    assert_int_equal(rapt_model_parameters(NULL) + rapt_model_bytes(NULL), 0);
+    assert_int_equal(rapt_model_tensors(NULL) + rapt_model_metadata_count(NULL), 0);
+    assert_int_equal(rapt_model_find(NULL, "encoder.embedding.weight"), -1);
+    assert_null(rapt_model_tensor(NULL, 0).name);
+    assert_null(rapt_model_metadata(NULL, "rapt.config"));
+    assert_null(rapt_model_metadata_at(NULL, 0).key);
+    assert_int_equal(rapt_model_read(NULL, 0, &one, &why), RAPT_BAD_ARGUMENT);
+    assert_int_equal(rapt_model_write(NULL, 0, &one, &why), RAPT_BAD_ARGUMENT);
+    assert_int_equal(rapt_model_save(NULL, "/nowhere", NULL, 0, &why), RAPT_BAD_ARGUMENT);
+    assert_int_equal(rapt_model_load(NULL, "/nowhere", NULL, &why), RAPT_BAD_ARGUMENT);
+    rapt_model *model = small_model(&small_configs[0], 1);
+    assert_int_equal(rapt_model_load(&model, NULL, NULL, &why), RAPT_BAD_ARGUMENT);
+    assert_int_equal(rapt_model_save(model, NULL, NULL, 0, &why), RAPT_BAD_ARGUMENT);
+    assert_int_equal(rapt_model_read(model, 0, NULL, &why), RAPT_BAD_ARGUMENT);
+    assert_int_equal(rapt_model_write(model, 0, NULL, &why), RAPT_BAD_ARGUMENT);
+    assert_int_equal(rapt_model_find(model, NULL), -1);
+    assert_null(rapt_model_metadata(model, NULL));
+    rapt_model_free(model);
+    rapt_model_free(NULL);
 }
 
 /* What is written is read; names are found; equal seeds make equal models, others do not. */
@@ -117,15 +214,15 @@ static void test_parameters(void **state)
         small_shake(b, 1, 1);
         float *wanted = small_parameters(b), *at = wanted;
         for (int t = 0; t < rapt_model_tensors(a); at += small_size(a, t), t++)
-            assert_int_equal(rapt_model_write(a, t, at), RAPT_OK);
+            assert_int_equal(rapt_model_write(a, t, at, NULL), RAPT_OK);
         small_same_models(a, b);
         free(wanted);
         assert_int_equal(rapt_model_find(a, "encoder"), -1);
         assert_int_equal(rapt_model_find(a, ""), -1);
         float one = 3;
         for (int bad = -1; bad <= rapt_model_tensors(a); bad += rapt_model_tensors(a) + 1) {
-            assert_int_equal(rapt_model_read(a, bad, &one), RAPT_BAD_ARGUMENT);
-            assert_int_equal(rapt_model_write(a, bad, &one), RAPT_BAD_ARGUMENT);
+            assert_int_equal(rapt_model_read(a, bad, &one, NULL), RAPT_BAD_ARGUMENT);
+            assert_int_equal(rapt_model_write(a, bad, &one, NULL), RAPT_BAD_ARGUMENT);
             assert_null(rapt_model_tensor(a, bad).name);
         }
         assert_true(one == 3);
@@ -139,8 +236,9 @@ static void test_parameters(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ranges),
-        cmocka_unit_test(test_presets),
+        cmocka_unit_test(test_every_field), cmocka_unit_test(test_combinations),
+        cmocka_unit_test(test_list),        cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_presets),     cmocka_unit_test(test_null),
         cmocka_unit_test(test_parameters),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

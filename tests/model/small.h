@@ -21,40 +21,40 @@
 /* Every value of every enumeration, odd widths, no feed-forward layer, grouped heads. */
 /* clang-format off */
 static const rapt_config small_configs[] = {
-    {.source_vocab = 11, .target_vocab = 13, .positions = 12, .width = 8, .heads = 2, .ffn_width = 12,
+    {.size = sizeof(rapt_config), .source_vocab = 11, .target_vocab = 13, .positions = 12, .width = 8, .heads = 2, .ffn_width = 12,
      .encoder_layers = 1, .decoder_layers = 1},
-    {.source_vocab = 11, .target_vocab = 11, .positions = 12, .width = 12, .heads = 3, .key_heads = 1,
+    {.size = sizeof(rapt_config), .source_vocab = 11, .target_vocab = 11, .positions = 12, .width = 12, .heads = 3, .key_heads = 1,
      .ffn_width = 7, .encoder_layers = 1, .decoder_layers = 2, .norm_order = RAPT_NORM_ORDER_PRE,
      .activation = RAPT_ACTIVATION_GELU, .position = RAPT_POSITION_CONCATENATED, .tie = RAPT_TIE_ALL, .output_bias = 1},
-    {.source_vocab = 5, .target_vocab = 17, .positions = 12, .width = 9, .heads = 3, .ffn_width = 0,
+    {.size = sizeof(rapt_config), .source_vocab = 5, .target_vocab = 17, .positions = 12, .width = 9, .heads = 3, .ffn_width = 0,
      .encoder_layers = 2, .decoder_layers = 1, .self_score = RAPT_SCORE_DOT,
      .position = RAPT_POSITION_LEARNED, .tie = RAPT_TIE_OUTPUT, .plain_embedding = 1},
-    {.source_vocab = 9, .target_vocab = 6, .positions = 12, .width = 8, .heads = 4, .key_heads = 2,
+    {.size = sizeof(rapt_config), .source_vocab = 9, .target_vocab = 6, .positions = 12, .width = 8, .heads = 4, .key_heads = 2,
      .ffn_width = 9, .encoder_layers = 2, .decoder_layers = 2, .cross_score = RAPT_SCORE_DOT,
      .norm_order = RAPT_NORM_ORDER_PRE, .activation = RAPT_ACTIVATION_SILU, .position = RAPT_POSITION_CONCATENATED_N1,
      .output_bias = 1, .norm_epsilon = 1e-3f},
-    {.source_vocab = 7, .target_vocab = 7, .positions = 12, .width = 5, .heads = 1, .ffn_width = 19,
+    {.size = sizeof(rapt_config), .source_vocab = 7, .target_vocab = 7, .positions = 12, .width = 5, .heads = 1, .ffn_width = 19,
      .encoder_layers = 1, .decoder_layers = 1, .activation = RAPT_ACTIVATION_SILU, .position = RAPT_POSITION_NONE,
      .tie = RAPT_TIE_ALL, .plain_embedding = 1, .output_bias = 1},
-    {.source_vocab = 17, .target_vocab = 33, .positions = 12, .width = 18, .heads = 3, .ffn_width = 0,
+    {.size = sizeof(rapt_config), .source_vocab = 17, .target_vocab = 33, .positions = 12, .width = 18, .heads = 3, .ffn_width = 0,
      .encoder_layers = 1, .decoder_layers = 1, .norm_order = RAPT_NORM_ORDER_PRE, .tie = RAPT_TIE_OUTPUT},
-    {.source_vocab = 17, .target_vocab = 16, .positions = 12, .width = 24, .heads = 4, .ffn_width = 17,
+    {.size = sizeof(rapt_config), .source_vocab = 17, .target_vocab = 16, .positions = 12, .width = 24, .heads = 4, .ffn_width = 17,
      .encoder_layers = 1, .decoder_layers = 1, .activation = RAPT_ACTIVATION_GELU, .tie = RAPT_TIE_OUTPUT},
-    {.kind = RAPT_KIND_ENCODER_ONLY, .source_vocab = 11, .target_vocab = 4, .positions = 12, .width = 8,
+    {.size = sizeof(rapt_config), .kind = RAPT_KIND_ENCODER_ONLY, .source_vocab = 11, .target_vocab = 4, .positions = 12, .width = 8,
      .heads = 2, .key_heads = 1, .ffn_width = 11, .encoder_layers = 2, .output_bias = 1,
      .position = RAPT_POSITION_LEARNED},
-    {.kind = RAPT_KIND_ENCODER_ONLY, .source_vocab = 11, .target_vocab = 11, .positions = 12, .width = 6,
+    {.size = sizeof(rapt_config), .kind = RAPT_KIND_ENCODER_ONLY, .source_vocab = 11, .target_vocab = 11, .positions = 12, .width = 6,
      .heads = 2, .ffn_width = 8, .encoder_layers = 1, .tie = RAPT_TIE_ALL, .norm_order = RAPT_NORM_ORDER_PRE,
      .activation = RAPT_ACTIVATION_GELU, .self_score = RAPT_SCORE_DOT},
-    {.kind = RAPT_KIND_ENCODER_ONLY, .source_vocab = 11, .target_vocab = 3, .positions = 12, .width = 7,
+    {.size = sizeof(rapt_config), .kind = RAPT_KIND_ENCODER_ONLY, .source_vocab = 11, .target_vocab = 3, .positions = 12, .width = 7,
      .heads = 1, .ffn_width = 0, .encoder_layers = 1, .tie = RAPT_TIE_OUTPUT,
      .position = RAPT_POSITION_NONE},
-    {.kind = RAPT_KIND_DECODER_ONLY, .target_vocab = 11, .positions = 12, .width = 8, .heads = 2,
+    {.size = sizeof(rapt_config), .kind = RAPT_KIND_DECODER_ONLY, .target_vocab = 11, .positions = 12, .width = 8, .heads = 2,
      .ffn_width = 16, .decoder_layers = 2, .tie = RAPT_TIE_OUTPUT, .norm_order = RAPT_NORM_ORDER_PRE},
-    {.kind = RAPT_KIND_DECODER_ONLY, .target_vocab = 19, .positions = 12, .width = 10, .heads = 5,
+    {.size = sizeof(rapt_config), .kind = RAPT_KIND_DECODER_ONLY, .target_vocab = 19, .positions = 12, .width = 10, .heads = 5,
      .key_heads = 5, .ffn_width = 3, .decoder_layers = 1, .position = RAPT_POSITION_LEARNED,
      .activation = RAPT_ACTIVATION_SILU, .output_bias = 1},
-    {.kind = RAPT_KIND_DECODER_ONLY, .target_vocab = 8, .positions = 12, .width = 2, .heads = 1,
+    {.size = sizeof(rapt_config), .kind = RAPT_KIND_DECODER_ONLY, .target_vocab = 8, .positions = 12, .width = 2, .heads = 1,
      .ffn_width = 0, .decoder_layers = 1, .tie = RAPT_TIE_ALL, .self_score = RAPT_SCORE_DOT,
      .position = RAPT_POSITION_CONCATENATED_N1},
 };
@@ -86,9 +86,9 @@ static inline void small_shake(rapt_model *model, uint64_t seed, float by)
     for (int i = 0; i < rapt_model_tensors(model); i++) {
         size_t size = small_size(model, i);
         float *data = malloc(size * sizeof *data);
-        assert_int_equal(rapt_model_read(model, i, data), RAPT_OK);
+        assert_int_equal(rapt_model_read(model, i, data, NULL), RAPT_OK);
         for (size_t j = 0; j < size; j++) data[j] += by * small_uniform(seed + (uint64_t)i, j);
-        assert_int_equal(rapt_model_write(model, i, data), RAPT_OK);
+        assert_int_equal(rapt_model_write(model, i, data, NULL), RAPT_OK);
         free(data);
     }
 }
@@ -149,7 +149,7 @@ static inline float *small_parameters(const rapt_model *model)
 {
     float *all = malloc(rapt_model_parameters(model) * sizeof *all), *at = all;
     for (int i = 0; i < rapt_model_tensors(model); at += small_size(model, i), i++)
-        assert_int_equal(rapt_model_read(model, i, at), RAPT_OK);
+        assert_int_equal(rapt_model_read(model, i, at, NULL), RAPT_OK);
     return all;
 }
 

@@ -11,7 +11,8 @@ static inline rapt_config variant(int i)
 {
     int j = (i + OTHER) % VARIANTS, n = i / 2 + i % 2, localities = (int)RAPT_LOCALITY_COUNT,
         normalizers = (int)RAPT_NORMALIZER_COUNT;
-    rapt_config c = {.source_vocab = 7,
+    rapt_config c = {.size = sizeof(rapt_config),
+                     .source_vocab = 7,
                      .target_vocab = 9,
                      .positions = 12,
                      .width = 8,

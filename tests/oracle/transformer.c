@@ -90,14 +90,14 @@ static struct oracle_layer *find_layers(const struct oracle_model *m, const char
 struct oracle_model *oracle_model_read(const rapt_model *model)
 {
     struct oracle_model *m = calloc(1, sizeof *m);
-    m->config = rapt_model_config(model);
+    m->config = *rapt_model_config(model);
     m->count = rapt_model_tensors(model);
     m->tensors = calloc((size_t)m->count, sizeof *m->tensors);
     for (int i = 0; i < m->count; i++) {
         rapt_tensor t = rapt_model_tensor(model, i);
         size_t size = (size_t)t.rows * (size_t)t.columns;
         float *data = calloc(size, sizeof *data);
-        rapt_model_read(model, i, data);
+        rapt_model_read(model, i, data, NULL);
         m->tensors[i] =
             (struct oracle_tensor){t.name, t.rows, t.columns, capacity(t.rows, t.columns)};
         for (size_t j = 0; j < size; j++) m->tensors[i].data[j] = (double)data[j];

@@ -26,7 +26,7 @@ PUBLIC = {  # public headers each layer may use
     "kernel": {"base.h"},
     "op": {"base.h"},
     "attention": {"base.h", "attention.h", "learned.def"},
-    "model": {"base.h", "attention.h", "learned.def", "transformer.h"},
+    "model": {"base.h", "attention.h", "learned.def", "transformer.h", "config.def"},
     "run": {"base.h", "attention.h", "transformer.h", "train.h", "generate.h", "text.h", "translator.h"},
     "text": {"base.h", "text.h"},
     "format": {"base.h"},

@@ -2,7 +2,8 @@
    them gives alone; memory for the encoder's work does not grow with them. */
 #include "model/small.h"
 
-static const rapt_config config = {.source_vocab = 70,
+static const rapt_config config = {.size = sizeof(rapt_config),
+                                   .source_vocab = 70,
                                    .target_vocab = 50,
                                    .positions = 30,
                                    .width = 24,

@@ -216,7 +216,7 @@ static void test_ties(void **state)
     int counts[3];
     float scores[3];
     rapt_generate_options o = rapt_generate_options_default(BEGIN, END);
-    assert_int_equal(rapt_model_write(model, rapt_model_find(model, "output.weight"), zeros),
+    assert_int_equal(rapt_model_write(model, rapt_model_find(model, "output.weight"), zeros, NULL),
                      RAPT_OK);
     o.beams = o.nbest = 3;
     const rapt_tokens *source = one_source(&b, 7, 3, 1);
@@ -252,8 +252,9 @@ static void test_nothing(void **state)
             o.beams = o.nbest = sampled ? 1 : 3, o.temperature = (float)sampled;
             if (!nan) o.suppressed = all, o.suppressed_count = 5;
             for (int i = 0; i < 5; i++) bias[i] = nan ? NAN : 1;
-            assert_int_equal(rapt_model_write(model, rapt_model_find(model, "output.bias"), bias),
-                             RAPT_OK);
+            assert_int_equal(
+                rapt_model_write(model, rapt_model_find(model, "output.bias"), bias, NULL),
+                RAPT_OK);
             assert_int_equal(rapt_generate(session, &b.tokens, &o, ids, counts, scores, NULL),
                              RAPT_OK);
             for (int i = 0; i < 2 * o.nbest; i++) {
@@ -263,7 +264,8 @@ static void test_nothing(void **state)
         }
     /* one number that is none among good ones: whatever comes, it comes from the vocabulary */
     bias[3] = NAN, bias[0] = bias[1] = bias[2] = bias[4] = 0;
-    assert_int_equal(rapt_model_write(model, rapt_model_find(model, "output.bias"), bias), RAPT_OK);
+    assert_int_equal(rapt_model_write(model, rapt_model_find(model, "output.bias"), bias, NULL),
+                     RAPT_OK);
     for (int sampled = 0; sampled < 2; sampled++) {
         rapt_generate_options o = rapt_generate_options_default(BEGIN, END);
         o.beams = sampled ? 1 : 3, o.temperature = (float)sampled;

@@ -4,7 +4,8 @@
 
 #include "run/trainer.h"
 
-static const rapt_config sampling = {.source_vocab = 7,
+static const rapt_config sampling = {.size = sizeof(rapt_config),
+                                     .source_vocab = 7,
                                      .target_vocab = 9,
                                      .positions = 12,
                                      .width = 8,

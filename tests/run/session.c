@@ -119,7 +119,8 @@ static void test_definition(void **state)
 /* ---- equal bits ---- */
 
 /* A model larger than one tile in everything. */
-static const rapt_config larger = {.source_vocab = 70,
+static const rapt_config larger = {.size = sizeof(rapt_config),
+                                   .source_vocab = 70,
                                    .target_vocab = 90,
                                    .positions = 80,
                                    .width = 36,
@@ -131,11 +132,8 @@ static const rapt_config larger = {.source_vocab = 70,
                                    .output_bias = 1};
 static const int larger_source[] = {70, 3, 33, 17, 1, 16}, larger_target[] = {60, 80, 1, 20, 33, 2};
 enum { LARGER_BATCH = 6 };
-static const rapt_limits larger_limits = {.batch = LARGER_BATCH,
-                                          .beams = 1,
-                                          .source_tokens = 200,
-                                          .target_length = 80,
-                                          .target_tokens = 200};
+static const rapt_limits larger_limits = {
+    .batch = LARGER_BATCH, .source_tokens = 200, .target_length = 80, .target_tokens = 200};
 
 struct result {
     float *memory, *logits, *weights;
@@ -145,7 +143,7 @@ struct result {
 static struct result run_all(const rapt_model *model, const rapt_limits *limits, int threads,
                              const rapt_tokens *source, const rapt_tokens *target)
 {
-    rapt_config c = rapt_model_config(model);
+    rapt_config c = *rapt_model_config(model);
     rapt_session *session = session_of(model, limits, threads);
     const float *memory, *logits;
     struct result r = {0};

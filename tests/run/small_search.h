@@ -7,7 +7,8 @@
 
 enum { BEGIN = 1, END = 2 };
 
-static const rapt_config five = {.source_vocab = 7,
+static const rapt_config five = {.size = sizeof(rapt_config),
+                                 .source_vocab = 7,
                                  .target_vocab = 5,
                                  .positions = 24,
                                  .width = 8,
@@ -16,7 +17,8 @@ static const rapt_config five = {.source_vocab = 7,
                                  .encoder_layers = 1,
                                  .decoder_layers = 1,
                                  .output_bias = 1};
-static const rapt_config larger = {.source_vocab = 40,
+static const rapt_config larger = {.size = sizeof(rapt_config),
+                                   .source_vocab = 40,
                                    .target_vocab = 50,
                                    .positions = 40,
                                    .width = 24,

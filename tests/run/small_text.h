@@ -26,7 +26,8 @@ static inline rapt_tokenizer *small_tokenizer(void)
 /* Writes a model with its tokenizer to path. */
 static inline void small_translator_file(const char *path, int positions, uint64_t seed)
 {
-    rapt_config c = {.source_vocab = SMALL_VOCAB,
+    rapt_config c = {.size = sizeof(rapt_config),
+                     .source_vocab = SMALL_VOCAB,
                      .target_vocab = SMALL_VOCAB,
                      .width = 16,
                      .heads = 2,

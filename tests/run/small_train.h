@@ -4,7 +4,8 @@
 
 #include "model/small.h"
 
-static const rapt_config wide = {.source_vocab = 70,
+static const rapt_config wide = {.size = sizeof(rapt_config),
+                                 .source_vocab = 70,
                                  .target_vocab = 90,
                                  .positions = 40,
                                  .width = 36,

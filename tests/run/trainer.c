@@ -155,9 +155,9 @@ static void poison(rapt_model *model, const char *name, float value)
     int index = rapt_model_find(model, name);
     size_t size = small_size(model, index);
     float *data = malloc(size * sizeof *data);
-    assert_int_equal(rapt_model_read(model, index, data), RAPT_OK);
+    assert_int_equal(rapt_model_read(model, index, data, NULL), RAPT_OK);
     data[size / 2] = value;
-    assert_int_equal(rapt_model_write(model, index, data), RAPT_OK);
+    assert_int_equal(rapt_model_write(model, index, data, NULL), RAPT_OK);
     free(data);
 }
 
@@ -191,7 +191,7 @@ static void test_not_finite(void **state)
         /* with the parameters mended training goes on, from the same moments */
         float *at = good;
         for (int t = 0; t < rapt_model_tensors(model); at += small_size(model, t), t++)
-            assert_int_equal(rapt_model_write(model, t, at), RAPT_OK);
+            assert_int_equal(rapt_model_write(model, t, at, NULL), RAPT_OK);
         one_step(trainer, c, 2);
         free(good);
         free(before);
@@ -265,7 +265,8 @@ static void test_bad_gradient(void **state)
 static void test_overfit(void **state)
 {
     (void)state;
-    rapt_config c = {.source_vocab = 12,
+    rapt_config c = {.size = sizeof(rapt_config),
+                     .source_vocab = 12,
                      .target_vocab = 12,
                      .positions = 12,
                      .width = 32,

@@ -294,7 +294,7 @@ static void test_training(void **state)
         rapt_model_free(parts.model);
         if (rapt_model_load(&parts.model, model_path, NULL, &why))
             fail_msg("%s: %s", parts.name, why.text);
-        const rapt_config loaded = rapt_model_config(parts.model);
+        const rapt_config loaded = *rapt_model_config(parts.model);
         assert_true(loaded.self_locality == whole.config.self_locality &&
                     loaded.cross_normalizer == whole.config.cross_normalizer &&
                     loaded.cross_radius == whole.config.cross_radius &&

@@ -160,12 +160,12 @@ static const struct normalizer {
     void (*weigh)(struct row *r);
     void (*backward)(struct row *r, float *dz, float gain);
 } normalizers[RAPT_NORMALIZER_COUNT] = {
-    [RAPT_NORMALIZER_SOFTMAX] = {"soft", false, normalize_softmax, softmax_backward},
+    [RAPT_NORMALIZER_SOFTMAX] = {"softmax", false, normalize_softmax, softmax_backward},
     [RAPT_NORMALIZER_ARGMAX] = {"argmax", true, normalize_argmax, nothing_backward},
     [RAPT_NORMALIZER_SAMPLE] = {"sample", true, normalize_sample, sample_backward},
     [RAPT_NORMALIZER_STRAIGHT_THROUGH] = {"straight-through", true, normalize_argmax,
                                           straight_through_backward},
-    [RAPT_NORMALIZER_GUMBEL_SOFTMAX] = {"gumbel", false, normalize_gumbel, gumbel_backward},
+    [RAPT_NORMALIZER_GUMBEL_SOFTMAX] = {"gumbel-softmax", false, normalize_gumbel, gumbel_backward},
 };
 
 const char *rapt_normalizer_name(rapt_normalizer normalizer)

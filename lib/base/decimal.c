@@ -1,0 +1,182 @@
+/* decimal.c - a float to decimal text and back. Out: text that reads back to the same bits, with as
+   few digits as that takes (at most 9). In: the float nearest to the text, ties to even. Integers
+   alone compute it, so no locale, rounding mode or flush-to-zero of the host matters. */
+#include "base/base.h"
+
+#include <string.h>
+
+/* Half of the smallest float is 2^-150, with 105 digits; a significand has at most 8 more. */
+enum { DIGITS = 128, SHORT = 9, MAX_BITS = 0x7f7fffff };
+
+/* 0.d0 d1 d2 ... times 10^exponent; d0 is not 0; count 0: zero. */
+struct decimal {
+    int count, exponent;
+    unsigned char digit[DIGITS];
+};
+
+/* N *= factor, N in decimal digits, lowest first; returns how many there are then. */
+static int multiply(unsigned char *digit, int count, uint32_t factor)
+{
+    uint32_t carry = 0;
+    for (int i = 0; i < count || carry; i++) {
+        carry += (i < count ? digit[i] : 0u) * factor;
+        digit[i] = (unsigned char)(carry % 10);
+        carry /= 10;
+        if (i >= count) count = i + 1;
+    }
+    return count;
+}
+
+/* m 2^e exactly: m 5^-e 10^e if e < 0. */
+static struct decimal expand(uint32_t m, int e)
+{
+    struct decimal d = {0};
+    unsigned char low[DIGITS] = {1};
+    int n = m ? multiply(low, 1, m) : 0;
+    uint32_t base = e < 0 ? 5 : 2;
+    for (int left = e < 0 ? -e : e; left > 0 && n > 0; left -= left < 8 ? left : 8) {
+        uint32_t factor = 1;
+        for (int i = 0; i < left && i < 8; i++) factor *= base;
+        n = multiply(low, n, factor);
+    }
+    for (int i = 0; i < n; i++) d.digit[i] = low[n - 1 - i];
+    d.count = n;
+    d.exponent = e < 0 ? n + e : n;
+    return d;
+}
+
+static int compare(const struct decimal *a, const struct decimal *b)
+{
+    if (!a->count || !b->count) return (a->count > 0) - (b->count > 0);
+    if (a->exponent != b->exponent) return a->exponent < b->exponent ? -1 : 1;
+    return memcmp(a->digit, b->digit, DIGITS); /* behind the last digit are zeros */
+}
+
+/* The float of these bits is m 2^e. */
+static void split(uint32_t bits, uint32_t *m, int *e)
+{
+    bool subnormal = bits < 1u << 23;
+    *m = subnormal ? bits : (bits & 0x7fffff) | 0x800000;
+    *e = subnormal ? -149 : (int)(bits >> 23) - 150;
+}
+
+/* Whether d rounds to this float or a smaller one: it is not beyond the middle to the next. */
+static bool at_most(const struct decimal *d, uint32_t bits)
+{
+    uint32_t m;
+    int e;
+    split(bits, &m, &e);
+    struct decimal middle = expand(2 * m + 1, e - 1);
+    int order = compare(d, &middle);
+    return order < 0 || (order == 0 && bits % 2 == 0);
+}
+
+/* d to n digits, halves up. */
+static struct decimal rounded(const struct decimal *d, int n)
+{
+    struct decimal r = {0};
+    if (d->count <= n) return *d;
+    r.count = n, r.exponent = d->exponent;
+    memcpy(r.digit, d->digit, (size_t)n);
+    int i = n - 1;
+    for (bool up = d->digit[n] >= 5; up && i >= 0; i--) {
+        up = r.digit[i] == 9;
+        r.digit[i] = up ? 0 : (unsigned char)(r.digit[i] + 1);
+    }
+    if (r.digit[0] == 0) r.digit[0] = 1, r.exponent++;
+    while (r.count > 1 && r.digit[r.count - 1] == 0) r.count--;
+    return r;
+}
+
+/* "0.0025", "4", "1.5e-42". */
+static void write(const struct decimal *d, char *text)
+{
+    int point = d->exponent; /* digits before the point */
+    bool plain = point > -4 && point <= SHORT;
+    if (plain && point <= 0) *text++ = '0', *text++ = '.';
+    for (int i = plain ? point : 0; i < 0; i++) *text++ = '0';
+    for (int i = 0; i < d->count || (plain && i < point); i++) {
+        if (i > 0 && i == (plain ? point : 1)) *text++ = '.';
+        *text++ = (char)('0' + (i < d->count ? d->digit[i] : 0));
+    }
+    if (!plain) {
+        int exponent = point - 1;
+        *text++ = 'e';
+        if (exponent < 0) *text++ = '-', exponent = -exponent;
+        if (exponent > 9) *text++ = (char)('0' + exponent / 10);
+        *text++ = (char)('0' + exponent % 10);
+    }
+    *text = 0;
+}
+
+void rapt__float_write(float x, char text[FLOAT_TEXT])
+{
+    uint32_t bits, m;
+    int e;
+    memcpy(&bits, &x, sizeof bits);
+    if (bits >> 31) *text++ = '-', bits &= 0x7fffffff;
+    if (bits == 0) {
+        strcpy(text, "0");
+        return;
+    }
+    split(bits, &m, &e);
+    const struct decimal exact = expand(m, e);
+    struct decimal d = exact;
+    for (int n = 1; n <= SHORT; n++) {
+        d = rounded(&exact, n);
+        if (at_most(&d, bits) && !at_most(&d, bits - 1)) break;
+    }
+    write(&d, text);
+}
+
+/* ---- reading ---- */
+
+/* Digits of a run, behind those d has; false: too many that are not 0. */
+static bool read_digits(const char **text, struct decimal *d, bool fraction)
+{
+    const char *at = *text;
+    for (; *at >= '0' && *at <= '9'; at++) {
+        if (d->count < DIGITS && (d->count > 0 || *at != '0'))
+            d->digit[d->count++] = (unsigned char)(*at - '0');
+        else if (*at != '0')
+            return false;
+        d->exponent += fraction ? (d->count == 0 ? -1 : 0) : d->count > 0;
+    }
+    bool any = at > *text;
+    *text = at;
+    return any;
+}
+
+static bool read_exponent(const char **text, struct decimal *d)
+{
+    const char *at = *text + 1;
+    bool negative = *at == '-', any = false;
+    int exponent = 0;
+    if (*at == '-' || *at == '+') at++;
+    for (; *at >= '0' && *at <= '9'; at++, any = true)
+        if (exponent < 100000) exponent = 10 * exponent + (*at - '0');
+    d->exponent += negative ? -exponent : exponent;
+    *text = at;
+    return any;
+}
+
+bool rapt__float_read(const char *text, float *x)
+{
+    struct decimal d = {0};
+    uint32_t sign = *text == '-' ? 1u << 31 : 0, low = 0, high = MAX_BITS;
+    if (sign) text++;
+    if (!read_digits(&text, &d, false)) return false;
+    if (*text == '.' && (text++, !read_digits(&text, &d, true))) return false;
+    if ((*text == 'e' || *text == 'E') && !read_exponent(&text, &d)) return false;
+    if (*text || !at_most(&d, MAX_BITS)) return false;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (at_most(&d, middle))
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    low |= sign;
+    memcpy(x, &low, sizeof *x);
+    return true;
+}

@@ -1,0 +1,120 @@
+/* config_fields.c - the table of rapt_config's fields, made from rapt/config.def, and what follows
+   from it alone: words of enumerations, ranges, what 0 stands for, equality. */
+#include "model/model.h"
+
+#include <stddef.h>
+#include <string.h>
+
+/* ---- the words of enumerations; NULL: no such value ---- */
+
+typedef const char *const words[];
+#define WORD(value) ((unsigned)(value) < sizeof all / sizeof *all ? all[value] : NULL)
+
+static const char *word_rapt_kind(int value)
+{
+    static words all = {"encoder-decoder", "encoder-only", "decoder-only"};
+    return WORD(value);
+}
+
+static const char *word_rapt_norm_order(int value)
+{
+    static words all = {"post", "pre"};
+    return WORD(value);
+}
+
+static const char *word_rapt_activation(int value)
+{
+    static words all = {"relu", "gelu", "silu"};
+    return WORD(value);
+}
+
+static const char *word_rapt_position(int value)
+{
+    static words all = {"interleaved", "concatenated", "concatenated-n1", "learned", "none"};
+    return WORD(value);
+}
+
+static const char *word_rapt_tie(int value)
+{
+    static words all = {"none", "output", "all"};
+    return WORD(value);
+}
+
+static const char *word_rapt_score(int value)
+{
+    return rapt_score_name((rapt_score)value);
+}
+
+static const char *word_rapt_locality(int value)
+{
+    return rapt_locality_name((rapt_locality)value);
+}
+
+static const char *word_rapt_normalizer(int value)
+{
+    return rapt_normalizer_name((rapt_normalizer)value);
+}
+
+/* ---- the table ---- */
+
+#define word_int   NULL
+#define word_float NULL
+
+static const rapt_config_field fields[] = {
+#define RAPT_CONFIG_FIELD(ctype, name, type, file, min, max, zero, meaning)                        \
+    {#name,  RAPT_FIELD_TYPE_##type, offsetof(rapt_config, name), min, max, zero, word_##ctype,    \
+     meaning},
+#include <rapt/config.def>
+};
+
+#define RAPT_CONFIG_FIELD(ctype, name, ...)                                                        \
+    _Static_assert(sizeof(ctype) == sizeof(int), #name ": read and written as 4 bytes");
+#include <rapt/config.def>
+_Static_assert(sizeof(rapt_config) ==
+                   offsetof(rapt_config, reserved) + sizeof(int) * (2 - RAPT_CONFIG_FIELDS % 2),
+               "rapt_config ends without padding");
+
+const rapt_config_field *rapt_config_field_at(int index)
+{
+    return index >= 0 && index < RAPT_CONFIG_FIELDS ? &fields[index] : NULL;
+}
+
+int rapt__config_get(const rapt_config *c, int field)
+{
+    int value;
+    memcpy(&value, (const char *)c + fields[field].offset, sizeof value);
+    return value;
+}
+
+float rapt__config_get_float(const rapt_config *c, int field)
+{
+    float value;
+    memcpy(&value, (const char *)c + fields[field].offset, sizeof value);
+    return value;
+}
+
+void rapt__config_set(rapt_config *c, int field, const void *value)
+{
+    memcpy((char *)c + fields[field].offset, value, sizeof(int));
+}
+
+rapt_config rapt__config_filled(const rapt_config *c)
+{
+    rapt_config all = *c;
+    for (int i = 0; i < RAPT_CONFIG_FIELDS; i++) {
+        bool is_float = fields[i].type == RAPT_FIELD_TYPE_FLOAT;
+        float real = (float)fields[i].zero;
+        int whole = (int)fields[i].zero;
+        if (is_float ? rapt__config_get_float(c, i) == 0 : rapt__config_get(c, i) == 0)
+            rapt__config_set(&all, i, is_float ? (void *)&real : (void *)&whole);
+    }
+    return all;
+}
+
+bool rapt__config_same(const rapt_config *a, const rapt_config *b)
+{
+    const rapt_config x = rapt__config_filled(a), y = rapt__config_filled(b);
+    for (int i = 0; i < RAPT_CONFIG_FIELDS; i++)
+        if (rapt__config_get(&x, i) != rapt__config_get(&y, i)) return false;
+    return true;
+}

@@ -1,0 +1,116 @@
+/* metadata.c - pairs of strings of a model: copied from the file it is loaded from, under today's
+   keys, and merged with those of a caller for the file it is saved to. The configuration and a
+   trainer's counters are the library's own: they are made anew for each file and never carried
+   over. */
+#include "model/model.h"
+
+#include "format/format.h"
+#include <string.h>
+
+static const char *const own_keys[] = {CONFIG_KEY, TRAINER_KEY};
+
+/* Keys of release 0.1. */
+static const struct {
+    const char *old, *key;
+} renamed[] = {
+    {"rapt.tokeniser", "rapt.tokenizer"},
+    {"rapt.source_tokeniser", "rapt.source_tokenizer"},
+    {"rapt.target_tokeniser", "rapt.target_tokenizer"},
+};
+
+static bool is_own(const char *key)
+{
+    for (size_t i = 0; i < sizeof own_keys / sizeof *own_keys; i++)
+        if (strcmp(key, own_keys[i]) == 0) return true;
+    return false;
+}
+
+/* The key of an entry of a file today; NULL: it is not carried over. */
+static const char *key_of(const struct tensor_file *file, const struct tensor_metadata *entry)
+{
+    for (size_t i = 0; i < sizeof renamed / sizeof *renamed; i++)
+        if (strcmp(entry->key, renamed[i].old) == 0)
+            return rapt__tensors_metadata(file, renamed[i].key) ? NULL : renamed[i].key;
+    return is_own(entry->key) ? NULL : entry->key;
+}
+
+rapt_status rapt__metadata_copy(rapt_model *m, const struct tensor_file *file)
+{
+    int all = rapt__tensors_metadata_count(file), count = 0;
+    size_t size = 0;
+    for (int i = 0; i < all; i++) {
+        const struct tensor_metadata *n = rapt__tensors_metadata_at(file, i);
+        const char *key = key_of(file, n);
+        if (key) count++, size += sizeof(rapt_metadata) + strlen(key) + strlen(n->value) + 2;
+    }
+    if (count == 0) return RAPT_OK;
+    m->metadata = rapt__alloc(&m->allocator, size);
+    if (!m->metadata) return RAPT_NO_MEMORY;
+    m->metadata_size = size;
+    char *at = (char *)(m->metadata + count);
+    for (int i = 0; i < all; i++) {
+        const struct tensor_metadata *n = rapt__tensors_metadata_at(file, i);
+        const char *key = key_of(file, n);
+        if (!key) continue;
+        size_t key_size = strlen(key) + 1, value_size = strlen(n->value) + 1;
+        m->metadata[m->metadata_count++] = (rapt_metadata){at, at + key_size};
+        memcpy(at, key, key_size);
+        memcpy(at + key_size, n->value, value_size);
+        at += key_size + value_size;
+    }
+    return RAPT_OK;
+}
+
+rapt_status rapt__metadata_check(const rapt_metadata *metadata, int count, rapt_message *why)
+{
+    if (count < 0 || (count > 0 && !metadata))
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "metadata: %d pairs, or NULL", count);
+    for (int i = 0; i < count; i++) {
+        if (!metadata[i].key)
+            return rapt__fail(why, RAPT_BAD_ARGUMENT, "metadata: key %d is NULL", i);
+        if (is_own(metadata[i].key))
+            return rapt__fail(why, RAPT_BAD_ARGUMENT, "metadata: %s is the library's own",
+                              metadata[i].key);
+    }
+    return RAPT_OK;
+}
+
+static bool given(const rapt_metadata *metadata, int count, const char *key)
+{
+    for (int i = 0; i < count; i++)
+        if (strcmp(metadata[i].key, key) == 0) return true;
+    return false;
+}
+
+int rapt__metadata_merge(const rapt_model *m, const rapt_metadata *metadata, int count,
+                         struct tensor_metadata *all)
+{
+    int n = 0;
+    for (int i = 0; i < count; i++)
+        if (metadata[i].value)
+            all[n++] = (struct tensor_metadata){metadata[i].key, metadata[i].value};
+    for (int i = 0; i < m->metadata_count; i++)
+        if (!given(metadata, count, m->metadata[i].key))
+            all[n++] = (struct tensor_metadata){m->metadata[i].key, m->metadata[i].value};
+    return n;
+}
+
+const char *rapt_model_metadata(const rapt_model *model, const char *key)
+{
+    if (!model || !key) return NULL;
+    if (strcmp(key, CONFIG_KEY) == 0) return model->config_text;
+    for (int i = 0; i < model->metadata_count; i++)
+        if (strcmp(model->metadata[i].key, key) == 0) return model->metadata[i].value;
+    return NULL;
+}
+
+int rapt_model_metadata_count(const rapt_model *model)
+{
+    return model ? model->metadata_count : 0;
+}
+
+rapt_metadata rapt_model_metadata_at(const rapt_model *model, int index)
+{
+    if (!model || index < 0 || index >= model->metadata_count) return (rapt_metadata){NULL, NULL};
+    return model->metadata[index];
+}
