@@ -2,7 +2,8 @@
 """layers.py ROOT - which file may include which (the layers of lib/README.md).
 
 Includes go downwards, and into another layer only through its interface header; BLAS, OpenMP, vector
-intrinsics and the helpers for JSON and Unicode only where they are allowed."""
+intrinsics and the helpers for JSON and Unicode only where they are allowed. Programs, oracles and the
+tests that judge results include public headers only."""
 import pathlib
 import re
 import sys
@@ -38,6 +39,11 @@ EXTERNAL = {  # headers of others: where they may be included, as a pattern of p
     r"jansson\.h": r"nowhere",
     r"utf8proc\.h": r"text/\w+\.[ch]",
 }
+# Tests of these folders judge by definitions, stored numbers and promises: they see the public headers
+# only, so that no internal function judges the library; these files test internal functions themselves.
+BY_PUBLIC_HEADERS = ["oracle", "golden", "api", "apps", "attention", "model", "run"]
+OF_THE_INSIDE = {"attention/cache.c", "attention/cache_rows.c", "attention/hidden.c", "attention/prepare.c",
+                 "model/gradient.c", "run/pick.c", "run/reward.c"}
 OPENMP = r"base/team\.c|op/gemm_openblas\.c"
 
 
@@ -82,6 +88,16 @@ def outside(root, path, header, quoted):
     return None
 
 
+def in_test(root, path):
+    """What a test that sees public headers only names of the inside: (line, what, why) each."""
+    for number, quoted, header in includes(path):
+        if quoted and (root / "lib" / header).exists() and not (root / "tests" / header).exists():
+            yield number, header, "the inside of the library"
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        if "rapt__" in line:
+            yield number, "rapt__...", "the inside of the library"
+
+
 def main(root):
     wrong, seen = [], 0
     lib = root / "lib"
@@ -108,13 +124,21 @@ def main(root):
                 why = outside(root, path, header, quoted)
                 if why:
                     wrong.append(f"{path.relative_to(root)}:{number}: {header}: {why}")
+    for folder in BY_PUBLIC_HEADERS:
+        for path in sorted((root / "tests" / folder).rglob("*.[ch]")):
+            if str(path.relative_to(root / "tests")) in OF_THE_INSIDE:
+                continue
+            seen += 1
+            for number, what, why in in_test(root, path):
+                wrong.append(f"{path.relative_to(root)}:{number}: {what}: {why}")
+    wrong += [f"tests/{name}: missing" for name in OF_THE_INSIDE if not (root / "tests" / name).exists()]
     for path in sorted((root / "include").rglob("*.h")):
         for number, quoted, header in includes(path):
             seen += 1
             if quoted and not (path.parent / header).exists():
                 wrong.append(f"{path.relative_to(root)}:{number}: {header}: not a public header")
     print("\n".join(wrong))
-    print(f"{seen} includes looked at, {len(wrong)} wrong")
+    print(f"{seen} includes and tests looked at, {len(wrong)} wrong")
     return 1 if wrong or seen < 50 else 0
 
 
