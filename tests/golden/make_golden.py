@@ -33,7 +33,7 @@ class Model(nn.Module):
         self.decoder = nn.TransformerDecoder(nn.TransformerDecoderLayer(**same), layers, last())
 
     def named(self):
-        """Our names of the parameters, and where they are here: a tensor and rows of it."""
+        """rapt's names of the parameters, and which rows of which tensor each of them is here."""
         pairs = {"encoder.embedding.weight": (self.source.weight, None),
                  "decoder.embedding.weight": (self.target.weight, None),
                  "output.weight": (self.output.weight, None),

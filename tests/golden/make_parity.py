@@ -5,7 +5,7 @@ them, for the cases below, forward and backward, in double precision.
 
 A case is a line of names and numbers which parity.c reads; its inputs are drawn on both sides. What
 is written down here as formulas is compared with PyTorch's own functions wherever these give
-numbers; a query that sees nothing is given 0, as by PyTorch since 2.5, before it was NaN.
+numbers; a fully masked query is given 0, as by PyTorch since 2.5; before it was NaN.
 """
 import math
 
@@ -15,9 +15,9 @@ from torch import nn
 from drawn import drawn, record
 
 SDPA = dict(batch=2, heads=2, key_heads=0, queries=3, keys=5, width=3, value_width=4, scale=0,
-            causal=0, allowed=0, bias=0, blind=0, huge=0)
+            causal=0, allowed=0, bias=0, fully_masked=0, huge=0)
 MHA = dict(batch=2, heads=2, queries=3, keys=4, width=4, key_width=0, value_width=0, own=0,
-           allowed=0, bias=0, padding=0, bias_kv=0, zero_attn=0, blind=0)
+           allowed=0, bias=0, padding=0, bias_kv=0, zero_attn=0, fully_masked=0)
 PER_BATCH, PER_HEAD, PER_ROW, SHARED = 1, 2, 4, 8
 ALL = PER_BATCH | PER_HEAD | PER_ROW | SHARED
 UPPER, LOWER = 1, 2
@@ -29,9 +29,9 @@ def announce(name, case):
 
 def masked_softmax(x):
     """Over the last dimension; 0 where all is -infinity."""
-    blind = (x == -math.inf).all(-1, keepdim=True)
-    p = torch.softmax(torch.where(blind, torch.zeros_like(x), x), -1)
-    return torch.where(blind, torch.zeros_like(p), p)
+    fully_masked = (x == -math.inf).all(-1, keepdim=True)
+    p = torch.softmax(torch.where(fully_masked, torch.zeros_like(x), x), -1)
+    return torch.where(fully_masked, torch.zeros_like(p), p)
 
 
 def mask_shape(own, batch, heads, queries, keys):
@@ -51,8 +51,8 @@ def drawn_masks(name, case, heads):
     if case["allowed"]:
         allowed = drawn(name + ".allowed", *mask_shape(case["allowed"], *shape)) > -0.2
         hidden |= ~allowed
-    if case["blind"]:
-        hidden[:, :, case["blind"] - 1] = True
+    if case["fully_masked"]:
+        hidden[:, :, case["fully_masked"] - 1] = True
     return bias, hidden
 
 
@@ -89,7 +89,7 @@ def sdpa(name, **choices):
         record(f"{name}.dbias", bias.grad)
 
 
-def mha_by_hand(module, query, key, value, added, case):
+def mha_formula(module, query, key, value, added, case):
     """nn.MultiheadAttention's formulas; added [N][H][L][S] goes to the scores."""
     N, H, L, E = case["batch"], case["heads"], case["queries"], case["width"]
     if module.in_proj_weight is None:
@@ -132,7 +132,7 @@ def mha(name, **choices):
     added = torch.where(hidden, -math.inf, bias.expand(N, H, L, S)) if case["bias"] else \
         torch.zeros(N, H, L, S).masked_fill(hidden, -math.inf)
     everything = added.masked_fill(padding[:, None, None], -math.inf)
-    out, p = mha_by_hand(module, query, key, value, everything, case)
+    out, p = mha_formula(module, query, key, value, everything, case)
     if not (everything == -math.inf).all(-1).any():
         mask = added.reshape(N * H, L, S)
         if case["allowed"] and not case["bias"]:
@@ -169,14 +169,14 @@ sdpa("one-key-head", heads=3, key_heads=1)
 sdpa("bool", allowed=ALL)
 sdpa("bool-shared", allowed=PER_ROW | SHARED)
 sdpa("bool-keys", allowed=PER_BATCH | SHARED)
-sdpa("bool-blind", allowed=ALL, blind=2)
+sdpa("bool-blind", allowed=ALL, fully_masked=2)
 sdpa("float", bias=ALL)
 sdpa("float-shared", bias=PER_ROW | SHARED)
 sdpa("float-head", bias=PER_HEAD | SHARED)
 sdpa("float-batch", bias=PER_BATCH | PER_ROW | SHARED)
-sdpa("float-blind", bias=ALL, blind=1)
+sdpa("float-blind", bias=ALL, fully_masked=1)
 sdpa("float-groups", heads=4, key_heads=2, bias=PER_HEAD | PER_ROW | SHARED)
-sdpa("float-lowest", allowed=PER_ROW | SHARED, blind=3, huge=1)
+sdpa("float-lowest", allowed=PER_ROW | SHARED, fully_masked=3, huge=1)
 sdpa("upper", causal=UPPER, queries=4, keys=4)
 sdpa("upper-wide", causal=UPPER, queries=3, keys=6)
 sdpa("upper-tall", causal=UPPER, queries=5, keys=3)
@@ -195,7 +195,7 @@ mha("mha-float-heads", bias=ALL)
 mha("mha-padding", padding=1, batch=3)
 mha("mha-padding-bool", padding=1, allowed=PER_ROW | SHARED)
 mha("mha-padding-float", padding=1, bias=ALL)
-mha("mha-blind", padding=1, blind=2, allowed=PER_ROW | SHARED)
+mha("mha-blind", padding=1, fully_masked=2, allowed=PER_ROW | SHARED)
 mha("mha-bias-kv", bias_kv=1)
 mha("mha-zero", zero_attn=1, allowed=PER_ROW | SHARED)
 mha("mha-both", bias_kv=1, zero_attn=1, padding=1)

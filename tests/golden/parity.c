@@ -2,8 +2,8 @@
    make_parity.py made of PyTorch's definitions. A case is a line of names and numbers; a new one
    needs no line here.
 
-   What PyTorch says by masks of -infinity, by true = ignore and by extra keys is said here in our
-   words: true = attend, key counts, a named corner. */
+   Where PyTorch has masks of -infinity, true = ignore, and extra keys, rapt has true = attend, key
+   counts, and a causal alignment. */
 #include "golden/records.h"
 
 #include <float.h>
@@ -32,9 +32,9 @@ enum field {
     FIELDS
 };
 static const char *const field_names[FIELDS] = {
-    "batch",     "heads",       "key_heads", "queries", "keys",    "width",
-    "key_width", "value_width", "scale",     "causal",  "allowed", "bias",
-    "blind",     "huge",        "own",       "padding", "bias_kv", "zero_attn"};
+    "batch",        "heads",       "key_heads", "queries", "keys",    "width",
+    "key_width",    "value_width", "scale",     "causal",  "allowed", "bias",
+    "fully_masked", "huge",        "own",       "padding", "bias_kv", "zero_attn"};
 enum { PER_BATCH = 1, PER_HEAD = 2, PER_ROW = 4 };
 
 struct parity {
@@ -107,8 +107,8 @@ static void add_bias(const struct parity *c, rapt_attention *a, int *rows)
     a->mask.bias = widen(bias, *rows, S, a->keys);
 }
 
-/* One byte for each sequence, head, query and key: from .allowed, the blind row and, if key counts
-   cannot say it because keys were added behind, the padding. */
+/* One byte for each sequence, head, query and key: from .allowed, the fully masked row and, if key
+   counts cannot say it because keys were added behind, the padding. */
 static uint8_t *allowed_of(const struct parity *c, const rapt_attention *a)
 {
     int S = get(c, KEYS), own = get(c, ALLOWED);

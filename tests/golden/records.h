@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "roundings.h"
+
 struct record {
     char name[96];
     int count;
@@ -23,7 +25,7 @@ static struct record records[1024];
 static int record_count;
 
 /* A line with a name and a count, then the numbers. Lines that begin with "case" are handed to
-   note; false: something else is in the file. */
+   note. False: the file holds something else. */
 static inline int read_records(const char *path, void (*note)(char *line))
 {
     FILE *f = fopen(path, "r");
@@ -73,8 +75,7 @@ static inline void compare(const char *scope, const char *name, const float *got
     for (size_t i = 0; i < count; i++)
         if (isfinite(r->data[i])) max = fmax(max, fabs(r->data[i]));
     for (size_t i = 0; i < count; i++)
-        if ((double)got[i] != r->data[i] &&
-            !(fabs((double)got[i] - r->data[i]) <= 5e-6 * (0.1 + max)))
+        if (!within_roundings((double)got[i], r->data[i], 32, 0.1 + max))
             fail_msg("%s.%s[%zu]: got %.9g, PyTorch has %.9g", scope, name, i, (double)got[i],
                      r->data[i]);
 }

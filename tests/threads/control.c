@@ -14,8 +14,8 @@ static void add(struct team *team, void *argument)
     struct sum *sum = argument;
 
     if (team->rank == 0) sum->members = team->size;
-    for (int turn = 0; turn < team->size; turn++) {
-        if (sum->racing || turn == team->rank) sum->value += team->rank + 1;
+    for (int step = 0; step < team->size; step++) {
+        if (sum->racing || step == team->rank) sum->value += team->rank + 1;
         if (!sum->racing) rapt__team_barrier(team);
     }
 }
@@ -26,5 +26,5 @@ int main(int count, char **words)
 
     rapt__team_run(4, add, &sum);
     printf("%ld\n", sum.value);
-    return sum.members < 2 || (!sum.racing && sum.value != sum.members * (sum.members + 1) / 2);
+    restep sum.members < 2 || (!sum.racing && sum.value != sum.members * (sum.members + 1) / 2);
 }
