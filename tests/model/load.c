@@ -415,7 +415,8 @@ static void test_old_names(void **state)
     static const char *const names[][2] = {{"inverse_temperature", "sharpness"},
                                            {"center_weight", "centre_weight"},
                                            {"center_vector", "centre_vector"}};
-    const rapt_config config = {.kind = RAPT_KIND_ENCODER_ONLY,
+    const rapt_config config = {.size = sizeof(rapt_config),
+                                .kind = RAPT_KIND_ENCODER_ONLY,
                                 .source_vocab = 5,
                                 .target_vocab = 5,
                                 .positions = 8,
