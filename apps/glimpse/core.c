@@ -1,17 +1,17 @@
-/* core.c - the core: what was seen, where, and attention over all looks so far.
+/* core.c - a block of a Transformer over glimpses, forward one glimpse at a time, backward all at
+   once.
 
-     what    = relu(seen W + b)               glimpse = what W + table[place]
-     known   = glimpse + attention(norm(glimpse)) W      each look attends to itself and those
-   before thought = known + relu(norm(known) W + b) W         state = norm(thought)
+     features = relu(retina W + b)         glimpse = features W + embedding[location]
+     attended = glimpse + attention(norm(glimpse)) W        causal: over this and earlier glimpses
+     output   = attended + relu(norm(attended) W + b) W     state = norm(output)
 
-   Where Mnih et al. 2014 carry a recurrent state from look to look, a block of a Transformer
-   (Vaswani et al. 2017, with its norms before) reads the looks anew: nothing has to be remembered,
-   because nothing is forgotten. */
+   Mnih et al. 2014 carry a recurrent state from glimpse to glimpse; here a pre-norm block (Vaswani
+   et al. 2017) attends to all glimpses so far. */
 #include "glimpse.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* Attention of looks [first, looks) to all up to themselves. Strides say that rows go by time. */
+/* Attention of glimpses [first, glimpses) to all up to themselves; strides: time-major rows. */
 static rapt_attention over_glimpses(const struct setup *s, int first, int glimpses)
 {
     const int width = s->width / HEADS;
@@ -27,39 +27,39 @@ static rapt_attention over_glimpses(const struct setup *s, int first, int glimps
 void network_preview(struct network *n)
 {
     const int rows = n->setup->batch * locations_of(n->setup);
-    linear_forward(&n->mark, rows, n->marks, n->tape.locations);
-    embed_forward(&n->location, rows, n->numbers, n->tape.locations);
+    linear_forward(&n->key_in, rows, n->previews, n->tape.policy_keys);
+    embed_forward(&n->key_embed, rows, n->location_ids, n->tape.policy_keys);
 }
 
 void network_glimpse(struct network *n, int t)
 {
     const struct setup *s = n->setup;
     const struct tape *v = &n->tape;
-    const int rows = s->batch, width = s->width, seen = retina_width(s);
+    const int rows = s->batch, width = s->width, retina_values = retina_width(s);
     const size_t from = (size_t)(t * rows), at = from * (size_t)width;
-    float *what = v->what + 2 * at, *hidden = v->hidden + 2 * at;
-    linear_forward(&n->see, rows, v->seen + from * (size_t)seen, what);
+    float *what = v->features + 2 * at, *hidden = v->ffn_hidden + 2 * at;
+    linear_forward(&n->retina_in, rows, v->retina + from * (size_t)retina_values, what);
     relu_forward(2 * (size_t)(rows * width), what, what);
-    linear_forward(&n->tell, rows, what, v->glimpse + at);
-    embed_forward(&n->where, rows, n->chosen + from, v->glimpse + at);
-    norm_forward(&n->calm, rows, v->glimpse + at, v->calm + at);
-    linear_forward(&n->query, rows, v->calm + at, v->query + at);
-    linear_forward(&n->key, rows, v->calm + at, v->key + at);
-    linear_forward(&n->value, rows, v->calm + at, v->value + at);
+    linear_forward(&n->feature_out, rows, what, v->glimpse + at);
+    embed_forward(&n->location_embed, rows, n->chosen + from, v->glimpse + at);
+    norm_forward(&n->norm1, rows, v->glimpse + at, v->attention_in + at);
+    linear_forward(&n->query, rows, v->attention_in + at, v->query + at);
+    linear_forward(&n->key, rows, v->attention_in + at, v->key + at);
+    linear_forward(&n->value, rows, v->attention_in + at, v->value + at);
     const rapt_attention a = over_glimpses(s, t, t + 1);
-    rapt_attention_forward(&a, v->query + at, v->key, v->value, v->mixed + at, NULL,
-                           network_workspace(n, &a));
-    memcpy(v->known + at, v->glimpse + at, (size_t)(rows * width) * sizeof(float));
-    linear_forward(&n->mix, rows, v->mixed + at, v->known + at);
-    norm_forward(&n->calmer, rows, v->known + at, v->calmer + at);
-    linear_forward(&n->think, rows, v->calmer + at, hidden);
+    rapt_attention_forward(&a, v->query + at, v->key, v->value, v->context + at, NULL,
+                           workspace_for(&n->workspace, &a));
+    memcpy(v->attended + at, v->glimpse + at, (size_t)(rows * width) * sizeof(float));
+    linear_forward(&n->attention_out, rows, v->context + at, v->attended + at);
+    norm_forward(&n->norm2, rows, v->attended + at, v->ffn_input + at);
+    linear_forward(&n->ffn_in, rows, v->ffn_input + at, hidden);
     relu_forward(2 * (size_t)(rows * width), hidden, hidden);
-    memcpy(v->thought + at, v->known + at, (size_t)(rows * width) * sizeof(float));
-    linear_forward(&n->conclude, rows, hidden, v->thought + at);
-    norm_forward(&n->last, rows, v->thought + at, v->state + at);
-    linear_forward(&n->classify, rows, v->state + at, v->logits + from * (size_t)s->digits);
-    linear_forward(&n->expect, rows, v->state + at, v->expected + from);
-    linear_forward(&n->ask, rows, v->state + at, v->ask + from * KEY);
+    memcpy(v->output + at, v->attended + at, (size_t)(rows * width) * sizeof(float));
+    linear_forward(&n->ffn_out, rows, hidden, v->output + at);
+    norm_forward(&n->norm_out, rows, v->output + at, v->state + at);
+    linear_forward(&n->classifier, rows, v->state + at, v->logits + from * (size_t)s->digits);
+    linear_forward(&n->baseline_out, rows, v->state + at, v->baseline + from);
+    linear_forward(&n->policy_query, rows, v->state + at, v->policy_query + from * KEY);
 }
 
 static void add(float *to, const float *from, size_t count)
@@ -67,47 +67,47 @@ static void add(float *to, const float *from, size_t count)
     for (size_t i = 0; i < count; i++) to[i] += from[i];
 }
 
-/* All looks at once: what was computed one query at a time has the same bits. */
-static void mix_back(struct network *n)
+/* All glimpses at once: the same bits as one query at a time. */
+static void attention_backward(struct network *n)
 {
     const struct tape *v = &n->tape, *d = &n->gradient;
     const rapt_attention a = over_glimpses(n->setup, 0, n->setup->glimpses);
     const rapt_gradients to = {.q = d->query, .k = d->key, .v = d->value};
-    void *workspace = network_workspace(n, &a);
-    rapt_attention_forward(&a, v->query, v->key, v->value, v->mixed, n->mixed_lse, workspace);
-    rapt_attention_backward(&a, v->query, v->key, v->value, v->mixed, n->mixed_lse, d->mixed, &to,
-                            workspace);
+    void *workspace = workspace_for(&n->workspace, &a);
+    rapt_attention_forward(&a, v->query, v->key, v->value, v->context, n->context_lse, workspace);
+    rapt_attention_backward(&a, v->query, v->key, v->value, v->context, n->context_lse, d->context,
+                            &to, workspace);
 }
 
-void network_back(struct network *n)
+void network_backward(struct network *n)
 {
     const struct setup *s = n->setup;
     const struct tape *v = &n->tape, *d = &n->gradient;
     const int rows = rows_of(s), keys = s->batch * locations_of(s);
     const size_t all = (size_t)(rows * s->width);
-    linear_backward(&n->mark, keys, n->marks, d->locations, NULL);
-    embed_backward(&n->location, keys, n->numbers, d->locations);
-    linear_backward(&n->ask, rows, v->state, d->ask, d->state);
-    linear_backward(&n->classify, rows, v->state, d->logits, d->state);
-    linear_backward(&n->expect, rows, v->state, d->expected, NULL);
-    norm_backward(&n->last, rows, v->thought, d->state, d->thought);
-    linear_backward(&n->conclude, rows, v->hidden, d->thought, d->hidden);
-    add(d->known, d->thought, all);
+    linear_backward(&n->key_in, keys, n->previews, d->policy_keys, NULL);
+    embed_backward(&n->key_embed, keys, n->location_ids, d->policy_keys);
+    linear_backward(&n->policy_query, rows, v->state, d->policy_query, d->state);
+    linear_backward(&n->classifier, rows, v->state, d->logits, d->state);
+    linear_backward(&n->baseline_out, rows, v->state, d->baseline, NULL);
+    norm_backward(&n->norm_out, rows, v->output, d->state, d->output);
+    linear_backward(&n->ffn_out, rows, v->ffn_hidden, d->output, d->ffn_hidden);
+    add(d->attended, d->output, all);
     float *hidden = xcalloc(2 * all, sizeof *hidden), *what = xcalloc(2 * all, sizeof *what);
-    relu_backward(2 * all, v->hidden, d->hidden, hidden);
-    linear_backward(&n->think, rows, v->calmer, hidden, d->calmer);
-    norm_backward(&n->calmer, rows, v->known, d->calmer, d->known);
-    linear_backward(&n->mix, rows, v->mixed, d->known, d->mixed);
-    add(d->glimpse, d->known, all);
-    mix_back(n);
-    linear_backward(&n->query, rows, v->calm, d->query, d->calm);
-    linear_backward(&n->key, rows, v->calm, d->key, d->calm);
-    linear_backward(&n->value, rows, v->calm, d->value, d->calm);
-    norm_backward(&n->calm, rows, v->glimpse, d->calm, d->glimpse);
-    embed_backward(&n->where, rows, n->chosen, d->glimpse);
-    linear_backward(&n->tell, rows, v->what, d->glimpse, d->what);
-    relu_backward(2 * all, v->what, d->what, what);
-    linear_backward(&n->see, rows, v->seen, what, NULL);
+    relu_backward(2 * all, v->ffn_hidden, d->ffn_hidden, hidden);
+    linear_backward(&n->ffn_in, rows, v->ffn_input, hidden, d->ffn_input);
+    norm_backward(&n->norm2, rows, v->attended, d->ffn_input, d->attended);
+    linear_backward(&n->attention_out, rows, v->context, d->attended, d->context);
+    add(d->glimpse, d->attended, all);
+    attention_backward(n);
+    linear_backward(&n->query, rows, v->attention_in, d->query, d->attention_in);
+    linear_backward(&n->key, rows, v->attention_in, d->key, d->attention_in);
+    linear_backward(&n->value, rows, v->attention_in, d->value, d->attention_in);
+    norm_backward(&n->norm1, rows, v->glimpse, d->attention_in, d->glimpse);
+    embed_backward(&n->location_embed, rows, n->chosen, d->glimpse);
+    linear_backward(&n->feature_out, rows, v->features, d->glimpse, d->features);
+    relu_backward(2 * all, v->features, d->features, what);
+    linear_backward(&n->retina_in, rows, v->retina, what, NULL);
     free(hidden);
     free(what);
 }

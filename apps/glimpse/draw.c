@@ -1,10 +1,11 @@
-/* draw.c - digits as strokes, somewhere in a picture, among loose strokes that are none. */
+/* draw.c - random pictures: a digit drawn as strokes at a random position, among clutter strokes.
+ */
 #include "glimpse.h"
 #include <math.h>
 #include <string.h>
 
-/* Each digit is one line through points of a field 4 wide and 6 high: x, y as two characters,
-   in halves. 'A' is 10. */
+/* Each digit is a polyline on a grid 4 wide and 6 high: x, y as two characters, in halves; 'A' is
+   10. */
 static const char *const shapes[DIGITS] = {
     "2060828A6C2C0A022060",     "22404C2C6C", "0220608284480C8C",
     "00804575898A6C2C0A",       "6C600888",   "80000565878A6C0C",
@@ -31,7 +32,7 @@ static float distance(const struct line *l, float x, float y)
     return sqrtf(ax * ax + ay * ay);
 }
 
-/* Ink falls off over one pixel. */
+/* Anti-aliased: ink falls off over one pixel. */
 static void put_line(const struct setup *setup, struct picture *picture, const struct line *l)
 {
     const float max_x = fmaxf(l->x1, l->x2) + 2, max_y = fmaxf(l->y1, l->y2) + 2;
@@ -49,7 +50,7 @@ static float between(struct random *random, float min, float max)
     return min + (max - min) * random_unit(random);
 }
 
-/* Line i of a digit, its middle at (x, y), in pixels. */
+/* Line i of a digit with its center at (x, y), in pixels. */
 static struct line line_of(const char *shape, int i, float x, float y, float size, float slant)
 {
     struct line l;
@@ -61,19 +62,19 @@ static struct line line_of(const char *shape, int i, float x, float y, float siz
     return l;
 }
 
-/* One line of some digit, cut and turned, far enough from (x, y). */
+/* A stroke of a random digit, shortened and perhaps mirrored, away from (x, y). */
 static void put_clutter(const struct setup *setup, struct picture *picture, struct random *random,
                         float x, float y)
 {
     const char *shape = shapes[random_below(random, DIGITS)];
     struct line l = line_of(shape, random_below(random, (int)strlen(shape) / 2 - 1), 0, 0, 2, 0);
-    float dx = l.x2 - l.x1, dy = l.y2 - l.y1, turn = random_below(random, 2) ? 1.0F : -1.0F;
-    float cut = fminf(1, 5 / sqrtf(dx * dx + dy * dy)), far = 3;
+    float dx = l.x2 - l.x1, dy = l.y2 - l.y1, mirror = random_below(random, 2) ? 1.0F : -1.0F;
+    float shrink = fminf(1, 5 / sqrtf(dx * dx + dy * dy)), margin = 3;
     for (int tries = 0; tries < 20; tries++) {
-        l.x1 = between(random, far, (float)setup->side - far);
-        l.y1 = between(random, far, (float)setup->side - far);
-        l.x2 = l.x1 + cut * turn * dx;
-        l.y2 = l.y1 + cut * dy;
+        l.x1 = between(random, margin, (float)setup->side - margin);
+        l.y1 = between(random, margin, (float)setup->side - margin);
+        l.x2 = l.x1 + shrink * mirror * dx;
+        l.y2 = l.y1 + shrink * dy;
         if (fabsf((l.x1 + l.x2) / 2 - x) > 8.5F || fabsf((l.y1 + l.y2) / 2 - y) > 10.5F) break;
     }
     put_line(setup, picture, &l);

@@ -1,30 +1,31 @@
-/* glimpse.h - what the files of this program share: pictures, a retina, a small network of
-   attention, the one hard decision it learns, and how all of it is trained and shown.
+/* glimpse.h - interface header of glimpse: synthetic pictures, a retina, an attention network over
+   glimpses, a policy trained by REINFORCE, and its evaluation.
 
    Mnih, Heess, Graves and Kavukcuoglu 2014, "Recurrent Models of Visual Attention", here without
-   recurrence: instead of a state that is carried along, every look attends to all looks so far. */
+   recurrence: each glimpse attends to all glimpses so far instead of a carried state. */
 #ifndef GLIMPSE_H
 #define GLIMPSE_H
 
+#include "kit/demo.h"
 #include "kit/layers.h"
-#include "kit/program.h"
 #include "kit/svg.h"
+#include "kit/workspace.h"
 #include <rapt/rapt.h>
 
-enum { DIGITS = 10, MAX_SIDE = 64, MAX_GLIMPSES = 8, MARKS = 9, KEY = 16, HEADS = 4 };
+enum { DIGITS = 10, MAX_SIDE = 64, MAX_GLIMPSES = 8, PREVIEW_CELLS = 9, KEY = 16, HEADS = 4 };
 
 struct setup {
-    int digits;      /* how many of the ten there are */
+    int digits;      /* classes */
     int side;        /* a picture has side x side pixels */
-    int clutter;     /* loose strokes in it */
-    int window;      /* a glimpse is window x window sharp pixels, */
-    int cells, blur; /* and cells x cells squares of blur x blur pixels around, averaged */
-    int grid, pitch; /* candidate places: grid x grid, pitch pixels apart */
-    int glimpses;    /* glimpses of a picture, the first in its middle */
+    int clutter;     /* random strokes in it */
+    int window;      /* a glimpse is window x window pixels at full resolution, */
+    int cells, blur; /* and cells x cells averages over blur x blur pixels around them */
+    int grid, pitch; /* candidate locations: grid x grid, pitch pixels apart */
+    int glimpses;    /* glimpses of a picture, the first at its center */
     int width;       /* of the network */
     int steps, batch;
     float rate;
-    int tests; /* pictures held out */
+    int tests; /* held-out pictures */
     uint64_t seed;
     bool quiet;
 };
@@ -41,121 +42,115 @@ static inline int rows_of(const struct setup *setup)
 /* ---- draw.c ---- */
 struct picture {
     int label;
-    float x, y;                     /* the middle of the digit */
+    float x, y;                     /* center of the digit */
     float ink[MAX_SIDE * MAX_SIDE]; /* [side][side], 0 to 1 */
 };
-/* Picture `index` of a stream: training and held-out pictures come from different ones. */
-enum stream {
-    STREAM_WEIGHTS = 1,
-    STREAM_TRAINING,
-    STREAM_TESTS,
-    STREAM_LOCATIONS,
-    STREAM_PERMUTED
-};
+/* Random streams: training and held-out pictures come from different ones. */
+enum stream { STREAM_WEIGHTS = 1, STREAM_TRAINING, STREAM_TESTS, STREAM_LOCATIONS };
 void picture_draw(const struct setup *setup, enum stream stream, uint64_t index,
                   struct picture *picture);
 
 /* ---- retina.c ---- */
-int retina_width(const struct setup *setup);                 /* numbers of a glimpse */
-int place_middle(const struct setup *setup);                 /* where the first look goes */
-void place_points(const struct setup *setup, float *points); /* [places][2]: x, y in pixels */
-/* marks[places][MARKS]: the 3 x 3 blurred squares around each place, which the corner of the eye
-   sees before any look. */
-void retina_preview(const struct setup *setup, const struct picture *picture, const float *points,
-                    float *marks);
-/* x[retina_width] of a picture, seen from a point. */
-void retina_see(const struct setup *setup, const struct picture *picture, const float *point,
-                float *x);
+int retina_width(const struct setup *setup);    /* values of a glimpse */
+int location_center(const struct setup *setup); /* the location of the first glimpse */
+/* coordinates [locations][2]: x, y in pixels */
+void location_coordinates(const struct setup *setup, float *coordinates);
+/* previews[locations][PREVIEW_CELLS]: the 3 x 3 blurred cells around each location, which the
+   policy knows before the first glimpse. */
+void retina_preview(const struct setup *setup, const struct picture *picture,
+                    const float *coordinates, float *previews);
+/* x[retina_width]: the glimpse of a picture centered at a point. */
+void retina_sample(const struct setup *setup, const struct picture *picture, const float *point,
+                   float *x);
 
 /* ---- network.c, core.c: attention over the glimpses so far ----
-   All rows are by time: row t * batch + b is look t at picture b. */
-struct tape {                   /* what is computed from a batch, or its gradients */
-    float *seen;                /* [rows][retina_width] */
-    float *what;                /* [rows][2 width]    relu(seen W + b) */
-    float *glimpse;             /* [rows][width]      what W + table[place] */
-    float *calm;                /* [rows][width]      norm(glimpse) */
-    float *query, *key, *value; /* [rows][width]      of attention over looks */
-    float *mixed;               /* [rows][width]      its result */
-    float *known;               /* [rows][width]      glimpse + mixed W */
-    float *calmer;              /* [rows][width]      norm(known) */
-    float *hidden;              /* [rows][2 width]    relu(calmer W + b) */
-    float *thought;             /* [rows][width]      known + hidden W */
-    float *state;               /* [rows][width]      norm(thought) */
+   Rows are time-major: row t * batch + b is glimpse t of picture b. */
+struct tape {                   /* activations of a batch, or their gradients */
+    float *retina;              /* [rows][retina_width] */
+    float *features;            /* [rows][2 width]    relu(retina W + b) */
+    float *glimpse;             /* [rows][width]      features W + embedding[location] */
+    float *attention_in;        /* [rows][width]      norm(glimpse) */
+    float *query, *key, *value; /* [rows][width]      of attention over glimpses */
+    float *context;             /* [rows][width]      its result */
+    float *attended;            /* [rows][width]      glimpse + context W */
+    float *ffn_input;           /* [rows][width]      norm(attended) */
+    float *ffn_hidden;          /* [rows][2 width]    relu(ffn_input W + b) */
+    float *output;              /* [rows][width]      attended + ffn_hidden W */
+    float *state;               /* [rows][width]      norm(output) */
     float *logits;              /* [rows][digits]     state W + b */
-    float *expected;            /* [rows]             state W + b: the baseline */
-    float *ask;                 /* [rows][KEY]        state W: the query of hard attention */
-    float *locations;           /* [batch][places][KEY]   marks W + b + table[place]: its keys */
+    float *baseline;            /* [rows]             state W + b: the expected reward */
+    float *policy_query;        /* [rows][KEY]        state W: the query of hard attention */
+    float *policy_keys;         /* [batch][locations][KEY]  previews W + b + embedding[location] */
     float *block;               /* all of these */
     size_t count;
 };
 struct network {
     const struct setup *setup;
     struct params params;
-    struct linear see, tell, query, key, value, mix, think, conclude, classify, expect;
-    struct linear ask, mark;
-    struct embed where, location;
-    struct norm calm, calmer, last;
+    struct linear retina_in, feature_out, query, key, value, attention_out, ffn_in, ffn_out;
+    struct linear classifier, baseline_out, policy_query, key_in;
+    struct embed location_embed, key_embed;
+    struct norm norm1, norm2, norm_out;
     struct tape tape, gradient;
-    float *marks;     /* [batch][places][MARKS] */
-    int *numbers;     /* [batch][places] of places */
-    float *points;    /* [places][2] */
-    float *glimpsed;  /* [rows][2] where: the result of hard attention */
-    int *chosen;      /* [rows] */
-    float *lse;       /* [rows] of hard attention */
-    float *mixed_lse; /* [heads][rows] of attention over looks */
-    float *reward;    /* [rows] */
-    void *workspace;
-    size_t workspace_bytes;
+    float *previews;    /* [batch][locations][PREVIEW_CELLS] */
+    int *location_ids;  /* [batch][locations] 0, 1, 2, ... */
+    float *coordinates; /* [locations][2] */
+    float *fixation;    /* [rows][2] coordinates of each glimpse: the output of hard attention */
+    int *chosen;        /* [rows] its location */
+    float *lse;         /* [rows] of hard attention */
+    float *context_lse; /* [heads][rows] of attention over glimpses */
+    float *reward;      /* [rows] */
+    struct workspace workspace;
 };
 void network_create(struct network *network, const struct setup *setup);
 void network_free(struct network *network);
-void *network_workspace(struct network *network, const rapt_attention *a);
-/* From marks to the keys of places. */
+/* From previews to the policy's keys. */
 void network_preview(struct network *network);
-/* From what is seen at look t to its state, its logits and its baseline. */
+/* From the retina values of glimpse t to its state, logits and baseline. */
 void network_glimpse(struct network *network, int t);
-/* Gradients of everything, from those of logits, expected, ask and places. */
-void network_back(struct network *network);
+/* Gradients of all parameters, from those of logits, baseline, policy_query and policy_keys. */
+void network_backward(struct network *network);
 
-/* ---- decide.c: where to look next, as hard attention over places ---- */
-enum looker { LEARNED, RANDOM, LOOKERS };
-extern const char *const looker_names[LOOKERS];
-/* Sets chosen and looked of look t + 1 from the states of look t. */
-void decide(struct network *network, enum looker looker, bool greedy, int t, uint64_t seed);
-/* Adds the score-function gradient of all decisions, given reward and baseline. */
-void decide_back(struct network *network);
+/* ---- policy.c: the next location, by hard attention over all locations ---- */
+enum policy { LEARNED, RANDOM, POLICIES };
+extern const char *const policy_names[POLICIES];
+/* Sets chosen and fixation of glimpse t + 1 from the states of glimpse t. greedy: the most probable
+   location, else one drawn. */
+void policy_choose(struct network *network, enum policy policy, bool greedy, int t, uint64_t seed);
+/* Adds the REINFORCE gradient of all choices, given reward and baseline. */
+void policy_backward(struct network *network);
 
-/* ---- learn.c ---- */
+/* ---- train.c ---- */
 enum { MAX_REPORTS = 48 };
 struct learner {
     const struct setup *setup;
-    enum looker looker;
+    enum policy policy;
     struct network network;
     struct picture *pictures; /* [batch] */
     int *labels;              /* [rows] */
     int reports;
-    double steps[MAX_REPORTS], share[MAX_REPORTS]; /* right while learning */
-    double right;  /* share of held-out pictures that are read rightly */
-    double landed; /* share of looks after the first that are near the digit */
+    double steps[MAX_REPORTS], accuracy_curve[MAX_REPORTS]; /* on training batches */
+    double accuracy; /* share of held-out pictures classified correctly after the last glimpse */
+    double hit_rate; /* share of glimpses after the first that are near the digit */
 };
-void learner_create(struct learner *learner, enum looker looker, const struct setup *setup);
+void learner_create(struct learner *learner, enum policy policy, const struct setup *setup);
 void learner_free(struct learner *learner);
 void learner_train(struct learner *learner);
-/* Looks at a batch of held-out pictures; then pictures and network tell what was seen. */
-void learner_watch(struct learner *learner, int batch);
+/* Runs a batch of held-out pictures; results stay in pictures and network. */
+void learner_run(struct learner *learner, int batch);
 void learner_test(struct learner *learner);
-int learner_says(const struct learner *learner, int picture, int look); /* the likeliest digit */
+int learner_prediction(const struct learner *learner, int picture, int glimpse); /* a digit */
 
-/* ---- toy.c: the estimator against the truth, where the truth can be computed ---- */
-struct toy {
+/* ---- bandit.c: the gradient estimator against the exact gradient of a two-armed bandit ---- */
+struct bandit {
     int draws;
-    double chance[2], exact[2];     /* of the places; d (expected reward) / d query */
+    double probability[2], exact[2]; /* of the arms; d E[reward] / d query */
     double mean[2][2], error[2][2]; /* of the draws, without and with a baseline; standard errors */
-    double worst;                   /* distance of a mean from the exact value in standard errors */
+    double worst;                   /* largest |mean - exact| in standard errors */
 };
-int toy_run(struct toy *toy, int draws, uint64_t seed);
+int bandit_run(struct bandit *bandit, int draws, uint64_t seed);
 
-/* ---- page.c ---- */
-int page_draw(const char *path, const struct toy *toy, struct learner learners[LOOKERS]);
+/* ---- figure.c ---- */
+int figure_write(const char *path, const struct bandit *bandit, struct learner learners[POLICIES]);
 
 #endif

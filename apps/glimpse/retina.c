@@ -1,5 +1,5 @@
-/* retina.c - what one look gives: a small sharp window, and the wide surroundings blurred. Mnih et
-   al. 2014, section 3.1: "the glimpse sensor". What falls outside the picture is empty. */
+/* retina.c - the glimpse sensor of Mnih et al. 2014, section 3.1: a small window at full resolution
+   and a wider one blurred. Pixels outside the picture are 0. */
 #include "glimpse.h"
 
 int retina_width(const struct setup *setup)
@@ -7,12 +7,12 @@ int retina_width(const struct setup *setup)
     return setup->window * setup->window + setup->cells * setup->cells;
 }
 
-int place_middle(const struct setup *setup)
+int location_center(const struct setup *setup)
 {
     return locations_of(setup) / 2; /* of an odd grid */
 }
 
-void place_points(const struct setup *setup, float *points)
+void location_coordinates(const struct setup *setup, float *points)
 {
     const int first = (setup->side - (setup->grid - 1) * setup->pitch) / 2;
     for (int i = 0; i < locations_of(setup); i++) {
@@ -21,8 +21,8 @@ void place_points(const struct setup *setup, float *points)
     }
 }
 
-/* The ink of a square of `size` pixels with this corner: of one pixel as it is, of a blurred square
-   twice as a line through it would give, that both are of one size. */
+/* The ink of a square of `size` pixels with this corner. A blurred square is scaled so that a line
+   through it gives 1/2, of the same magnitude as a pixel. */
 static float ink_of(const struct setup *setup, const struct picture *picture, int left, int top,
                     int size)
 {
@@ -36,25 +36,25 @@ static float ink_of(const struct setup *setup, const struct picture *picture, in
 }
 
 void retina_preview(const struct setup *setup, const struct picture *picture, const float *points,
-                    float *marks)
+                    float *previews)
 {
     const int size = setup->blur;
-    for (int i = 0; i < locations_of(setup) * MARKS; i++) {
-        const float *point = points + i / MARKS * 2;
-        int left = (int)point[0] - size / 2 + (i % MARKS % 3 - 1) * size;
-        int top = (int)point[1] - size / 2 + (i % MARKS / 3 - 1) * size;
-        marks[i] = ink_of(setup, picture, left, top, size);
+    for (int i = 0; i < locations_of(setup) * PREVIEW_CELLS; i++) {
+        const float *point = points + i / PREVIEW_CELLS * 2;
+        int left = (int)point[0] - size / 2 + (i % PREVIEW_CELLS % 3 - 1) * size;
+        int top = (int)point[1] - size / 2 + (i % PREVIEW_CELLS / 3 - 1) * size;
+        previews[i] = ink_of(setup, picture, left, top, size);
     }
 }
 
-void retina_see(const struct setup *setup, const struct picture *picture, const float *point,
-                float *x)
+void retina_sample(const struct setup *setup, const struct picture *picture, const float *point,
+                   float *x)
 {
     const int counts[2] = {setup->window, setup->cells}, sizes[2] = {1, setup->blur};
     for (int layer = 0; layer < 2; layer++) {
-        int many = counts[layer], size = sizes[layer];
-        int left = (int)point[0] - many * size / 2, top = (int)point[1] - many * size / 2;
-        for (int i = 0; i < many * many; i++)
-            *x++ = ink_of(setup, picture, left + i % many * size, top + i / many * size, size);
+        int count = counts[layer], size = sizes[layer];
+        int left = (int)point[0] - count * size / 2, top = (int)point[1] - count * size / 2;
+        for (int i = 0; i < count * count; i++)
+            *x++ = ink_of(setup, picture, left + i % count * size, top + i / count * size, size);
     }
 }

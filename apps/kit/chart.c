@@ -1,6 +1,7 @@
-/* chart.c - curves in a frame. */
+/* chart.c - axes with ticks and grid lines, curves, reference lines and legends in SVG. */
 #include "kit/program.h"
 #include "kit/svg.h"
+#include <math.h>
 #include <stdlib.h>
 
 const char *const chart_colors[6] = {"#0072B2", "#D55E00", "#009E73",
@@ -17,30 +18,44 @@ double chart_y(const struct chart *chart, double value)
            chart->height * (value - chart->from[1]) / (chart->to[1] - chart->from[1]);
 }
 
+double chart_step(double span, int ticks)
+{
+    static const double factors[] = {1, 2, 5};
+    double unit = pow(10, floor(log10(span / ticks)));
+    for (int i = 0; i < 3; i++)
+        if (span / (factors[i] * unit) <= ticks + 1e-6) return factors[i] * unit;
+    return 10 * unit;
+}
+
+static void tick(struct svg *svg, const struct chart *chart, int axis, double value)
+{
+    if (axis == 0) {
+        double x = chart_x(chart, value), bottom = chart->y + chart->height;
+        svg_line(svg, x, bottom, x, bottom + 5, "#666666", 1);
+        svg_text(svg, x, bottom + 19, 12, SVG_MIDDLE, "#444444", "%g", value);
+    } else {
+        double y = chart_y(chart, value);
+        svg_line(svg, chart->x, y, chart->x + chart->width, y, "#E4E4E4", 1);
+        svg_text(svg, chart->x - 8, y + 4, 12, SVG_RIGHT, "#444444", "%g", value);
+    }
+}
+
 void chart_frame(struct svg *svg, const struct chart *chart)
 {
-    double bottom = chart->y + chart->height, right = chart->x + chart->width;
+    double bottom = chart->y + chart->height, middle = chart->y + chart->height / 2;
     for (int axis = 0; axis < 2; axis++) {
         int ticks = (int)((chart->to[axis] - chart->from[axis]) / chart->step[axis] + 1e-6);
-        for (int i = 0; i <= ticks; i++) {
-            double value = chart->from[axis] + i * chart->step[axis];
-            if (axis == 0) {
-                double x = chart_x(chart, value);
-                svg_line(svg, x, bottom, x, bottom + 5, "#666666", 1);
-                svg_text(svg, x, bottom + 19, 12, SVG_MIDDLE, "#444444", "%g", value);
-            } else {
-                double y = chart_y(chart, value);
-                svg_line(svg, chart->x, y, right, y, "#E4E4E4", 1);
-                svg_text(svg, chart->x - 8, y + 4, 12, SVG_RIGHT, "#444444", "%g", value);
-            }
-        }
+        for (int i = 0; i <= ticks; i++)
+            tick(svg, chart, axis, chart->from[axis] + i * chart->step[axis]);
     }
-    svg_line(svg, chart->x, bottom, right, bottom, "#666666", 1);
-    svg_text(svg, chart->x, chart->y - 14, 15, SVG_LEFT, "#222222", "%s", chart->title);
+    svg_line(svg, chart->x, bottom, chart->x + chart->width, bottom, "#666666", 1);
+    svg_text(svg, chart->x, chart->y - (chart->subtitle ? 29 : 14), 15, SVG_LEFT, "#222222", "%s",
+             chart->title);
+    if (chart->subtitle)
+        svg_text(svg, chart->x, chart->y - 13, 11, SVG_LEFT, "#444444", "%s", chart->subtitle);
     svg_text(svg, chart->x + chart->width / 2, bottom + 40, 13, SVG_MIDDLE, "#444444", "%s",
              chart->labels[0]);
-    svg_text_rotated(svg, chart->x - 42, chart->y + chart->height / 2, 13, -90, SVG_MIDDLE,
-                     "#444444", chart->labels[1]);
+    svg_text_rotated(svg, chart->x - 42, middle, 13, -90, SVG_MIDDLE, "#444444", chart->labels[1]);
 }
 
 void chart_curve(struct svg *svg, const struct chart *chart, int count, const double *xs,

@@ -1,13 +1,13 @@
-/* heatmap.c - a table of weights in the terminal. */
+/* heatmap.c - a heat map of attention weights as text, with row and column labels. */
 #include "kit/heatmap.h"
 #include "kit/program.h"
 #include <stdlib.h>
 #include <string.h>
 
-enum { CELL = 4, WIDEST = 12 }; /* columns of a cell */
+enum { CELL = 4, MAX_CELL = 12 }; /* columns of a cell */
 
-/* Ranges of characters that a terminal shows in no column or in two, after Unicode's general
-   category Mn and East Asian Width W and F; the common ones. */
+/* Characters of width 0 or 2 on a terminal: Unicode general category Mn, East Asian Width W and F;
+   the common ranges. */
 static const struct {
     unsigned first, last;
     int columns;
@@ -20,7 +20,7 @@ static const struct {
     {0xFFE0, 0xFFE6, 2}, {0x1F300, 0x1F64F, 2}, {0x1F900, 0x1F9FF, 2}, {0x20000, 0x3FFFD, 2},
 };
 
-/* The columns of the character at *at, which moves behind it; text must be valid. */
+/* The width of the character at *at, which is advanced; the text must be valid UTF-8. */
 static int next_columns(rapt_text text, size_t *at)
 {
     unsigned char lead = (unsigned char)text.bytes[(*at)++];
@@ -53,14 +53,14 @@ char *printable(rapt_text all)
         }
         at += good;
         if (at == size) break;
-        memcpy(clean + out, "\xEF\xBF\xBD", 3); /* U+FFFD for a byte that is no UTF-8 */
+        memcpy(clean + out, "\xEF\xBF\xBD", 3); /* U+FFFD for an invalid byte */
         out += 3;
         at++;
     }
     return clean;
 }
 
-/* Writes text in exactly `columns` columns: cut with a dot, or filled up on one side. */
+/* Writes text in exactly `columns` columns: truncated with a dot, or padded on one side. */
 static void put(FILE *file, const char *text, int columns, bool right)
 {
     rapt_text all = {text, strlen(text)};
@@ -87,10 +87,11 @@ struct labels {
     int *widths; /* in columns */
 };
 
-static struct labels labels_make(const rapt_text *names, int many)
+static struct labels labels_make(const rapt_text *names, int names_count)
 {
-    size_t count = (size_t)many;
-    struct labels labels = {many, xcalloc(count, sizeof(char *)), xcalloc(count, sizeof(int))};
+    size_t count = (size_t)names_count;
+    struct labels labels = {names_count, xcalloc(count, sizeof(char *)),
+                            xcalloc(count, sizeof(int))};
     for (size_t i = 0; i < count; i++) {
         labels.texts[i] = printable(names[i]);
         labels.widths[i] = text_columns((rapt_text){labels.texts[i], strlen(labels.texts[i])});
@@ -130,7 +131,7 @@ static int clamp(int value, int min, int max)
     return value < min ? min : value > max ? max : value;
 }
 
-/* Columns [from, to) of the table. */
+/* Columns [from, to) of the map. */
 static void print_part(FILE *file, const struct labels *rows, const struct labels *heads, int left,
                        int from, int to, const float *grid, bool numbers)
 {
@@ -156,7 +157,7 @@ void heatmap_print(FILE *file, const struct heatmap *map, bool numbers, int widt
     int left = 0;
     for (int t = 0; t < rows.count; t++) left = rows.widths[t] > left ? rows.widths[t] : left;
     left = clamp(left, 1, width / 3);
-    for (int s = 0; s < heads.count; s++) heads.widths[s] = clamp(heads.widths[s], CELL, WIDEST);
+    for (int s = 0; s < heads.count; s++) heads.widths[s] = clamp(heads.widths[s], CELL, MAX_CELL);
     for (int from = 0, to; from < heads.count; from = to) {
         int used = left;
         for (to = from; to < heads.count; to++) {

@@ -1,4 +1,4 @@
-/* heatmap.h - a table of weights in the terminal: the darker, the more weight. */
+/* heatmap.h - a heat map of attention weights as text; Unicode width and escaping of labels. */
 #ifndef KIT_HEATMAP_H
 #define KIT_HEATMAP_H
 
@@ -11,11 +11,11 @@ struct heatmap {
     const rapt_text *row_names, *column_names; /* [rows], [columns]; UTF-8 */
     const float *weights;                      /* [rows][columns], each from 0 to 1 */
 };
-/* Tables wider than `width` terminal columns come in several parts. numbers: per cent. */
+/* Maps wider than `width` terminal columns are split into several parts. numbers: per cent. */
 void heatmap_print(FILE *file, const struct heatmap *map, bool numbers, int width);
 const char *heatmap_shade(float weight); /* one character, from a dot to a full block */
 
-int text_columns(rapt_text text); /* how wide a terminal shows it */
+int text_columns(rapt_text text); /* its width on a terminal */
 char *printable(rapt_text text);  /* one line of valid UTF-8; a new string */
 
 #endif

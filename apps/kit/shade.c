@@ -1,4 +1,4 @@
-/* shade.c - weights as shades of blue. */
+/* shade.c - a heat map in SVG: weights as shades of blue. */
 #include "kit/heatmap.h"
 #include "kit/program.h"
 #include "kit/svg.h"

@@ -42,13 +42,25 @@ void svg_circle(struct svg *svg, double x, double y, double radius, const char *
             x, y, radius, fill, stroke);
 }
 
-void svg_line(struct svg *svg, double x1, double y1, double x2, double y2, const char *stroke,
-              double thickness)
+static void put_line(struct svg *svg, double x1, double y1, double x2, double y2,
+                     const char *stroke, double thickness, const char *attributes)
 {
     fprintf(svg->file,
             "<line x1=\"%.6g\" y1=\"%.6g\" x2=\"%.6g\" y2=\"%.6g\" stroke=\"%s\" "
-            "stroke-width=\"%g\"/>\n",
-            x1, y1, x2, y2, stroke, thickness);
+            "stroke-width=\"%g\"%s/>\n",
+            x1, y1, x2, y2, stroke, thickness, attributes);
+}
+
+void svg_line(struct svg *svg, double x1, double y1, double x2, double y2, const char *stroke,
+              double thickness)
+{
+    put_line(svg, x1, y1, x2, y2, stroke, thickness, "");
+}
+
+void svg_dashed_line(struct svg *svg, double x1, double y1, double x2, double y2,
+                     const char *stroke, double thickness)
+{
+    put_line(svg, x1, y1, x2, y2, stroke, thickness, " stroke-dasharray=\"5 4\"");
 }
 
 void svg_polyline(struct svg *svg, int count, const double *points, const char *color,

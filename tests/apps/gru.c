@@ -1,6 +1,6 @@
-/* gru - the recurrent unit of the program bottleneck, judged by difference quotients. */
+/* gru - the gated recurrent unit of the program bottleneck against difference quotients. */
 #include "bottleneck/gru.c"
-#include <math.h>
+#include "quotient.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,32 +11,32 @@ const char program_name[] = "gru";
 
 enum { ROWS = 2, HIDDEN = 5, WIDE = 3 * HIDDEN, PARAMS = HIDDEN * WIDE + WIDE + WIDE };
 
-/* What a step works on: everything that has a gradient, in one array. */
+/* The inputs of a step, and what it saves for the backward pass. */
 struct step {
     struct gru gru;
     float x[ROWS * WIDE], h[ROWS * HIDDEN], dnext[ROWS * HIDDEN];
     float gates[ROWS * WIDE], inner[ROWS * WIDE];
 };
 
-static double along(struct step *s)
+static double dot(void *argument, double *magnitude)
 {
+    struct step *s = argument;
     float next[ROWS * HIDDEN];
     double sum = 0;
     gru_forward(&s->gru, ROWS, s->x, s->h, next, (struct gru_tape){s->gates, s->inner});
-    for (int i = 0; i < ROWS * HIDDEN; i++) sum += (double)next[i] * (double)s->dnext[i];
+    *magnitude = 0;
+    for (int i = 0; i < ROWS * HIDDEN; i++) {
+        double term = (double)next[i] * (double)s->dnext[i];
+        sum += term;
+        *magnitude += fabs(term);
+    }
     return sum;
 }
 
 static void compare(struct step *s, float *number, float gradient)
 {
-    const float kept = *number;
-    *number = kept + 1e-2F;
-    double above = along(s);
-    *number = kept - 1e-2F;
-    double below = along(s);
-    *number = kept;
-    double quotient = (above - below) / 2e-2;
-    if (fabs(quotient - (double)gradient) > 2e-3 * (1 + fabs(quotient)))
+    double quotient;
+    if (!is_slope(dot, s, number, 0x1p-6F, (double)gradient, &quotient))
         fail_msg("gradient %g, quotient %g", (double)gradient, quotient);
 }
 
@@ -52,7 +52,8 @@ static void test_gradients(void **state)
     for (int i = 0; i < ROWS * WIDE; i++) s.x[i] = random_normal(&random);
     for (int i = 0; i < ROWS * HIDDEN; i++) s.h[i] = random_normal(&random);
     for (int i = 0; i < ROWS * HIDDEN; i++) s.dnext[i] = random_normal(&random);
-    along(&s);
+    double magnitude;
+    dot(&s, &magnitude);
     gru_backward(&s.gru, ROWS, s.h, s.dnext, dx, dh, (struct gru_tape){s.gates, s.inner});
     for (int i = 0; i < ROWS * WIDE; i++) compare(&s, s.x + i, dx[i]);
     for (int i = 0; i < ROWS * HIDDEN; i++) compare(&s, s.h + i, dh[i]);
@@ -61,7 +62,7 @@ static void test_gradients(void **state)
     params_free(&params);
 }
 
-/* An update gate of 1 keeps the state, whatever comes in; of 0 it is forgotten. */
+/* An update gate of 1 keeps the state, whatever the input; of 0 discards it. */
 static void test_gates(void **state)
 {
     struct random random = random_from(2, 1);
@@ -74,10 +75,11 @@ static void test_gates(void **state)
     for (int i = 0; i < ROWS * HIDDEN; i++) s.h[i] = 0.1F * (float)i;
     for (int i = 0; i < ROWS * WIDE; i++) s.x[i] = i % WIDE / HIDDEN == 1 ? 40 : 1;
     gru_forward(&s.gru, ROWS, s.x, s.h, next, (struct gru_tape){s.gates, s.inner});
-    for (int i = 0; i < ROWS * HIDDEN; i++) assert_float_equal(next[i], s.h[i], 1e-6);
+    for (int i = 0; i < ROWS * HIDDEN; i++)
+        assert_true(fabs((double)(next[i] - s.h[i])) <= ROUNDING);
     for (int i = 0; i < ROWS * WIDE; i++) s.x[i] = i % WIDE / HIDDEN == 0 ? -40 : -60;
     gru_forward(&s.gru, ROWS, s.x, s.h, next, (struct gru_tape){s.gates, s.inner});
-    for (int i = 0; i < ROWS * HIDDEN; i++) assert_float_equal(next[i], -1, 1e-6);
+    for (int i = 0; i < ROWS * HIDDEN; i++) assert_true(fabs((double)next[i] + 1) <= ROUNDING);
     params_free(&params);
 }
 

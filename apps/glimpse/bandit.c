@@ -1,9 +1,9 @@
-/* toy.c - two places, known rewards: here the gradient of the expected reward can be written down,
+/* bandit.c - REINFORCE on a two-armed bandit with known rewards, where the gradient is exact:
 
      J = p[0] r[0] + p[1] r[1]      dJ/dq = sum over s of p[s] (r[s] - J) key[s] / sqrt(2)
 
-   and the mean of the gradients of many draws must come to it. A baseline, here J itself, changes
-   nothing about the mean, but makes the draws differ less from each other. */
+   The mean of the estimates of many draws must agree with it. A baseline, here J itself, keeps
+   their mean and reduces their variance. */
 #include "glimpse.h"
 #include <math.h>
 #include <stdlib.h>
@@ -11,16 +11,16 @@
 static const float query[2] = {0.6F, -0.4F}, key[2][2] = {{1, 0.5F}, {-0.7F, 1.2F}};
 static const float reward_of[2] = {1, 0.2F};
 
-static float find_exact(struct toy *toy)
+static float find_exact(struct bandit *bandit)
 {
     float x[2], expected = 0;
     for (int s = 0; s < 2; s++) x[s] = (query[0] * key[s][0] + query[1] * key[s][1]) / sqrtf(2);
     softmax(1, 2, x, x);
     for (int s = 0; s < 2; s++) expected += x[s] * reward_of[s];
     for (int s = 0; s < 2; s++) {
-        toy->chance[s] = (double)x[s];
+        bandit->probability[s] = (double)x[s];
         for (int i = 0; i < 2; i++)
-            toy->exact[i] += (double)(x[s] * (reward_of[s] - expected) * key[s][i] / sqrtf(2));
+            bandit->exact[i] += (double)(x[s] * (reward_of[s] - expected) * key[s][i] / sqrtf(2));
     }
     return expected;
 }
@@ -28,32 +28,32 @@ static float find_exact(struct toy *toy)
 struct draws {
     float *query, *dquery, *out, *dout, *lse, *reward, *baseline; /* one row for each draw */
     int *chosen;
-    void *workspace;
+    struct workspace workspace;
 };
 
-/* Mean and standard error of one number of all rows [2], turned to ascend. */
-static void summarise(struct toy *toy, int with, const float *gradient)
+/* Mean and standard error over all rows [2] of the ascent direction. */
+static void summarize(struct bandit *bandit, int with, const float *gradient)
 {
     for (int i = 0; i < 2; i++) {
         double sum = 0, square = 0;
-        for (int n = 0; n < toy->draws; n++) sum -= (double)gradient[2 * n + i];
-        double mean = sum / toy->draws;
-        for (int n = 0; n < toy->draws; n++) {
+        for (int n = 0; n < bandit->draws; n++) sum -= (double)gradient[2 * n + i];
+        double mean = sum / bandit->draws;
+        for (int n = 0; n < bandit->draws; n++) {
             double off = -(double)gradient[2 * n + i] - mean;
             square += off * off;
         }
-        toy->mean[with][i] = mean;
-        toy->error[with][i] = sqrt(square / (toy->draws - 1.0) / toy->draws);
-        double far = fabs(mean - toy->exact[i]) / toy->error[with][i];
-        toy->worst = far > toy->worst ? far : toy->worst;
+        bandit->mean[with][i] = mean;
+        bandit->error[with][i] = sqrt(square / (bandit->draws - 1.0) / bandit->draws);
+        double distance = fabs(mean - bandit->exact[i]) / bandit->error[with][i];
+        bandit->worst = distance > bandit->worst ? distance : bandit->worst;
     }
 }
 
-/* The same query as often as there are draws: each draws its own place. */
-static rapt_status draw(struct toy *toy, struct draws *d, uint64_t seed)
+/* One row per draw, all with the same query. */
+static rapt_status draw(struct bandit *bandit, struct draws *d, uint64_t seed)
 {
     static const float value[2] = {0, 1};
-    rapt_attention a = rapt_attention_make(1, 1, toy->draws, 2, 2);
+    rapt_attention a = rapt_attention_make(1, 1, bandit->draws, 2, 2);
     const rapt_gradients to = {.q = d->dquery};
     a.value_width = 1;
     a.v = a.out = (rapt_stride){.row = 1};
@@ -61,27 +61,26 @@ static rapt_status draw(struct toy *toy, struct draws *d, uint64_t seed)
     a.seed = seed;
     a.threads = 1;
     a.chosen = d->chosen;
-    d->workspace = aligned_alloc(64, (rapt_attention_workspace(&a) + 64) & ~(size_t)63);
-    if (d->workspace == NULL) return RAPT_NO_MEMORY;
+    void *workspace = workspace_for(&d->workspace, &a);
     rapt_status status =
-        rapt_attention_forward(&a, d->query, key[0], value, d->out, d->lse, d->workspace);
-    for (int n = 0; n < toy->draws; n++) d->reward[n] = reward_of[d->chosen[n] == 1];
+        rapt_attention_forward(&a, d->query, key[0], value, d->out, d->lse, workspace);
+    for (int n = 0; n < bandit->draws; n++) d->reward[n] = reward_of[d->chosen[n] == 1];
     a.reward = d->reward;
     for (int with = 0; with < 2 && status == RAPT_OK; with++) {
         a.baseline = with ? d->baseline : NULL;
-        for (int n = 0; n < 2 * toy->draws; n++) d->dquery[n] = 0;
+        for (int n = 0; n < 2 * bandit->draws; n++) d->dquery[n] = 0;
         status = rapt_attention_backward(&a, d->query, key[0], value, d->out, d->lse, d->dout, &to,
-                                         d->workspace);
-        summarise(toy, with, d->dquery);
+                                         workspace);
+        summarize(bandit, with, d->dquery);
     }
     return status;
 }
 
-int toy_run(struct toy *toy, int draws, uint64_t seed)
+int bandit_run(struct bandit *bandit, int draws, uint64_t seed)
 {
     const size_t rows = (size_t)draws;
-    *toy = (struct toy){.draws = draws};
-    const float expected = find_exact(toy);
+    *bandit = (struct bandit){.draws = draws};
+    const float expected = find_exact(bandit);
     float *block = xcalloc(9 * rows, sizeof *block);
     struct draws d = {block,
                       block + 2 * rows,
@@ -91,16 +90,16 @@ int toy_run(struct toy *toy, int draws, uint64_t seed)
                       block + 7 * rows,
                       block + 8 * rows,
                       NULL,
-                      NULL};
+                      {0}};
     d.chosen = xcalloc(rows, sizeof *d.chosen);
     for (size_t n = 0; n < rows; n++) {
         d.query[2 * n] = query[0];
         d.query[2 * n + 1] = query[1];
         d.baseline[n] = expected;
     }
-    rapt_status status = draw(toy, &d, seed);
+    rapt_status status = draw(bandit, &d, seed);
     free(block);
     free(d.chosen);
-    free(d.workspace);
+    free(d.workspace.data);
     return status == RAPT_OK ? EXIT_OK : failed("attention: %s", rapt_status_text(status));
 }

@@ -1,0 +1,147 @@
+/* train.c - training and testing of network and policy.
+
+   The digit is learned at every glimpse, by cross-entropy. The policy is learned from the reward
+   alone, the probability of the correct digit after the last glimpse, by REINFORCE; its baseline is
+   the reward that the network predicts, learned by squared error. */
+#include "glimpse.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void learner_create(struct learner *l, enum policy policy, const struct setup *setup)
+{
+    *l = (struct learner){.setup = setup, .policy = policy};
+    network_create(&l->network, setup);
+    l->pictures = xcalloc((size_t)setup->batch, sizeof *l->pictures);
+    l->labels = xcalloc((size_t)(setup->glimpses * setup->batch), sizeof *l->labels);
+}
+
+void learner_free(struct learner *l)
+{
+    network_free(&l->network);
+    free(l->pictures);
+    free(l->labels);
+}
+
+static void draw_batch(struct learner *l, enum stream stream, int batch)
+{
+    const int rows = l->setup->batch;
+    for (int b = 0; b < rows; b++) {
+        picture_draw(l->setup, stream, (uint64_t)batch * (uint64_t)rows + (uint64_t)b,
+                     &l->pictures[b]);
+        for (int t = 0; t < l->setup->glimpses; t++) l->labels[t * rows + b] = l->pictures[b].label;
+    }
+}
+
+static void rollout(struct learner *l, bool greedy, uint64_t seed)
+{
+    struct network *n = &l->network;
+    const int rows = l->setup->batch, width = retina_width(l->setup);
+    memset(n->tape.block, 0, n->tape.count * sizeof(float));
+    for (int b = 0; b < rows; b++) {
+        n->chosen[b] = location_center(l->setup);
+        memcpy(n->fixation + 2 * b, n->coordinates + 2 * n->chosen[b], 2 * sizeof(float));
+        retina_preview(l->setup, &l->pictures[b], n->coordinates,
+                       n->previews + b * locations_of(l->setup) * PREVIEW_CELLS);
+    }
+    network_preview(n);
+    for (int t = 0; t < l->setup->glimpses; t++) {
+        if (t > 0) policy_choose(n, l->policy, greedy, t - 1, seed + (uint64_t)t);
+        for (int b = 0, i = t * rows; b < rows; b++, i++)
+            retina_sample(l->setup, &l->pictures[b], n->fixation + 2 * i,
+                          n->tape.retina + i * width);
+        network_glimpse(n, t);
+    }
+}
+
+/* Rewards of all choices; the gradient of (baseline - reward)^2 / 2. */
+static void set_rewards(struct learner *l)
+{
+    struct network *n = &l->network;
+    const int rows = l->setup->batch, digits = l->setup->digits, glimpses = l->setup->glimpses;
+    float p[DIGITS];
+    for (int b = 0; b < rows; b++) {
+        softmax(1, digits, n->tape.logits + ((glimpses - 1) * rows + b) * digits, p);
+        for (int i = b; i < glimpses * rows; i += rows) {
+            n->reward[i] = p[l->pictures[b].label];
+            n->gradient.baseline[i] = n->tape.baseline[i] - n->reward[i];
+        }
+    }
+}
+
+/* Returns how many pictures are classified correctly after the last glimpse. */
+static int step(struct learner *l, int number)
+{
+    struct network *n = &l->network;
+    const struct setup *s = l->setup;
+    const int rows = s->batch, digits = s->digits, last = (s->glimpses - 1) * rows;
+    const uint64_t seed = (s->seed << 32) + (uint64_t)number * MAX_GLIMPSES;
+    int correct = 0;
+    draw_batch(l, STREAM_TRAINING, number);
+    rollout(l, false, seed);
+    memset(n->gradient.block, 0, n->gradient.count * sizeof(float));
+    cross_entropy(last, digits, n->tape.logits, l->labels, n->gradient.logits, NULL);
+    cross_entropy(rows, digits, n->tape.logits + last * digits, l->labels,
+                  n->gradient.logits + last * digits, &correct);
+    set_rewards(l);
+    if (l->policy == LEARNED) policy_backward(n);
+    network_backward(n);
+    float remaining = 1 - (float)number / (float)s->steps;
+    params_step(&n->params, s->rate * fminf(1, 3 * remaining), 1 / (float)rows, 1);
+    return correct;
+}
+
+void learner_train(struct learner *l)
+{
+    const int part = (l->setup->steps + 39) / 40;
+    int correct = 0;
+    for (int i = 0; i < l->setup->steps && !interrupted(); i++) {
+        correct += step(l, i);
+        if ((i + 1) % part != 0 && i + 1 < l->setup->steps) continue;
+        int counted = i % part + 1;
+        l->steps[l->reports] = i + 1;
+        l->accuracy_curve[l->reports] = (double)correct / (counted * l->setup->batch);
+        if (!l->setup->quiet && l->policy == LEARNED) /* one of two threads */
+            print_progress("%s policy: step %d of %d, accuracy %.1f %%", policy_names[l->policy],
+                           i + 1, l->setup->steps, 100 * l->accuracy_curve[l->reports]);
+        l->reports++;
+        correct = 0;
+    }
+}
+
+void learner_run(struct learner *l, int batch)
+{
+    draw_batch(l, STREAM_TESTS, batch);
+    rollout(l, true, (l->setup->seed << 32) + (uint64_t)(batch + 1) * MAX_GLIMPSES);
+}
+
+int learner_prediction(const struct learner *l, int picture, int glimpse)
+{
+    const int digits = l->setup->digits, row = glimpse * l->setup->batch + picture;
+    return argmax(digits, l->network.tape.logits + row * digits);
+}
+
+/* Is the glimpse within a third of the window of the digit? */
+static bool hits_digit(const struct learner *l, int picture, int glimpse)
+{
+    const float *at = l->network.fixation + 2 * (glimpse * l->setup->batch + picture);
+    const float max = (float)l->setup->window / 3;
+    return fabsf(at[0] - l->pictures[picture].x) < max &&
+           fabsf(at[1] - l->pictures[picture].y) < max;
+}
+
+void learner_test(struct learner *l)
+{
+    const int rows = l->setup->batch, glimpses = l->setup->glimpses;
+    const int batches = (l->setup->tests + rows - 1) / rows;
+    int correct = 0, hits = 0;
+    for (int i = 0; i < batches; i++) {
+        learner_run(l, i);
+        for (int b = 0; b < rows; b++) {
+            correct += learner_prediction(l, b, glimpses - 1) == l->pictures[b].label;
+            for (int t = 1; t < glimpses; t++) hits += hits_digit(l, b, t);
+        }
+    }
+    l->accuracy = (double)correct / (batches * rows);
+    l->hit_rate = glimpses > 1 ? (double)hits / (batches * rows * (glimpses - 1)) : 0;
+}
