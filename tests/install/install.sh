@@ -9,7 +9,7 @@ prefix=$scratch/prefix
 
 cmake --install "$build" --prefix "$prefix" >"$scratch/log" || { cat "$scratch/log"; exit 1; }
 libdir=$(dirname "$(find "$prefix" -name librapt.a)")
-for file in librapt.so librapt.so.0 pkgconfig/rapt.pc cmake/rapt/raptConfig.cmake; do
+for file in librapt.so pkgconfig/rapt.pc cmake/rapt/raptConfig.cmake; do
     [ -e "$libdir/$file" ] || { echo "$file was not installed"; exit 1; }
 done
 

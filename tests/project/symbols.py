@@ -34,6 +34,13 @@ def declared(root):
     return names
 
 
+def soname(root):
+    """While the major version is 0, each minor version may break programs, and has a name of its own."""
+    text = (root / "include/rapt/base.h").read_text()
+    major, minor = (re.search(rf"RAPT_VERSION_{part} (\d+)", text)[1] for part in ("MAJOR", "MINOR"))
+    return f"librapt.so.{major}" + (f".{minor}" if major == "0" else "")
+
+
 def exported(library):
     return {line.split()[-1].split("@")[0] for line in run("nm", "-D", "--defined-only", library).splitlines()}
 
@@ -44,8 +51,8 @@ def main(root, shared, static):
     wrong += [f"{n}: exported, but not public" for n in sorted(names) if not re.match(r"rapt_[a-z]", n)]
     wrong += [f"{n}: exported, but in no header" for n in sorted(names - public) if n.startswith("rapt_")]
     wrong += [f"{n}: declared, but not there" for n in sorted(public - names)]
-    if "librapt.so.0" not in re.findall(r"SONAME.*\[(.*)\]", run("readelf", "-d", shared)):
-        wrong.append("the SONAME is not librapt.so.0")
+    if soname(root) not in re.findall(r"SONAME.*\[(.*)\]", run("readelf", "-d", shared)):
+        wrong.append(f"the SONAME is not {soname(root)}")
 
     for line in run("nm", "-g", "--defined-only", static).splitlines():
         words = line.split()
