@@ -36,9 +36,9 @@ static void step(void *argument, int count)
     struct job *j = argument;
     rapt_message why = {""};
     for (int i = 0; i < count; i++) {
-        rapt_report report = {0};
+        rapt_report report = {.size = sizeof report};
         check(rapt_train_gradient(j->trainer, &j->source, &j->target, &report, &why), &why);
-        check(rapt_train_step(j->trainer, &report), &why);
+        check(rapt_train_step(j->trainer, &report, &why), &why);
     }
 }
 
@@ -86,9 +86,10 @@ static double operations(const struct shape *s)
 static void measure(struct bench *b, const struct shape *s, int threads, rapt_products products)
 {
     rapt_config config = config_of(s);
-    rapt_train_options options = rapt_train_options_default();
-    rapt_train_limits limits = {s->pairs, s->pairs * s->length, s->pairs * (s->length + 1),
-                                threads};
+    rapt_train_options options;
+    rapt_train_options_default(&options, sizeof options);
+    rapt_train_limits limits = {sizeof limits, s->pairs, s->pairs * s->length,
+                                s->pairs * (s->length + 1), threads};
     rapt_message why = {""};
     rapt_model *model;
     struct job j;

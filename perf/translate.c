@@ -46,8 +46,8 @@ static void translate(void *argument, int count)
     struct job *j = argument;
     rapt_message why = {""};
     for (int i = 0; i < count; i++) {
-        check(rapt_generate(j->session, &j->source, &j->options, j->ids, j->counts, NULL, &why),
-              &why);
+        const rapt_generate_outputs out = {.size = sizeof out, .ids = j->ids, .counts = j->counts};
+        check(rapt_generate(j->session, &j->source, &j->options, &out, &why), &why);
         for (int b = 0; b < j->shape->batch; b++)
             if (j->counts[b] != LENGTH) bench_fail("a translation has not its full length");
     }
@@ -141,12 +141,13 @@ static void begin_job(struct job *j, const rapt_model *model, const struct shape
     for (int i = 0; i < s->batch * SOURCE; i++)
         ids[i] = (int32_t)(2 + rapt__uniform(1, (uint64_t)i) * (VOCAB - 2));
     *j = (struct job){.shape = s, .source = {s->batch, ids, starts}};
-    j->options = rapt_generate_options_default(BEGIN, END);
+    rapt_generate_options_default(&j->options, sizeof j->options, BEGIN, END);
     j->options.beams = s->beam, j->options.max_length = LENGTH;
     j->options.suppressed = suppressed, j->options.suppressed_count = 1;
     j->ids = bench_alloc((size_t)(s->batch * LENGTH) * sizeof *j->ids);
     j->counts = bench_alloc((size_t)s->batch * sizeof *j->counts);
-    rapt_limits limits = {.batch = s->batch,
+    rapt_limits limits = {.size = sizeof limits,
+                          .batch = s->batch,
                           .beams = s->beam,
                           .source_tokens = s->batch * SOURCE,
                           .target_length = LENGTH,

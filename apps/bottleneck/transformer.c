@@ -34,15 +34,17 @@ struct transformer *transformer_create(const struct setup *setup)
                           .encoder_layers = setup->layers,
                           .decoder_layers = setup->layers,
                           .norm_order = RAPT_NORM_ORDER_PRE};
-    rapt_train_options options = rapt_train_options_default();
+    rapt_train_options options;
+    rapt_train_options_default(&options, sizeof options);
     options.schedule = RAPT_SCHEDULE_CONSTANT;
     options.warmup = 1;
     options.rate = setup->rate;
     options.clip_norm = 1;
     options.label_smoothing = options.dropout = 0;
     options.attention_dropout = options.ffn_dropout = options.weight_decay = 0;
-    rapt_train_limits capacity = {setup->batch, tokens, tokens, 1};
-    rapt_limits use = {.batch = setup->batch,
+    rapt_train_limits capacity = {sizeof capacity, setup->batch, tokens, tokens, 1};
+    rapt_limits use = {.size = sizeof use,
+                       .batch = setup->batch,
                        .source_tokens = tokens,
                        .target_length = max_words,
                        .target_tokens = max_words,
@@ -94,14 +96,14 @@ static void fill(struct transformer *m, const struct sentence *sentences, int co
 double transformer_step(struct transformer *m, const struct sentence *sentences, float rate)
 {
     const int count = m->setup->batch;
-    rapt_report report = {0};
+    rapt_report report = {.size = sizeof report};
     rapt_message why = {""};
     fill(m, sentences, count);
     rapt_tokens source = {count, m->source, m->source_starts};
     rapt_tokens target = {count, m->target, m->target_starts};
     rapt_trainer_set_rate(m->trainer, rate);
     check(rapt_train_gradient(m->trainer, &source, &target, &report, &why), &why);
-    check(rapt_train_step(m->trainer, &report), &why);
+    check(rapt_train_step(m->trainer, &report, &why), &why);
     return report.likelihood / (double)report.tokens;
 }
 
@@ -124,13 +126,15 @@ void transformer_translate(struct transformer *m, const struct sentence *sentenc
 {
     const size_t columns = (size_t)sentences[0].english.count + 1;
     rapt_message why = {""};
-    rapt_generate_options options = rapt_generate_options_default(RAPT_TOKEN_BEGIN, RAPT_TOKEN_END);
+    rapt_generate_options options;
+    rapt_generate_options_default(&options, sizeof options, RAPT_TOKEN_BEGIN, RAPT_TOKEN_END);
     options.max_length = 2 * (int)columns;
     int32_t *ids = xcalloc((size_t)count * 2 * columns, sizeof *ids);
     int counts[MAX_BATCH];
     fill(m, sentences, count);
     rapt_tokens source = {count, m->source, m->source_starts};
-    check(rapt_generate(m->session, &source, &options, ids, counts, NULL, &why), &why);
+    const rapt_generate_outputs found = {.size = sizeof found, .ids = ids, .counts = counts};
+    check(rapt_generate(m->session, &source, &options, &found, &why), &why);
     for (int b = 0; b < count; b++) {
         out[b].count = counts[b];
         for (int i = 0; i < counts[b]; i++)

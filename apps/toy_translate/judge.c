@@ -6,17 +6,20 @@
 static int loss_of(struct learner *learner, double *loss)
 {
     struct batches *checks = &learner->checks;
-    rapt_report report = {0};
+    double likelihood = 0;
+    long long tokens = 0;
     rapt_message why = {""};
     for (size_t b = 0; b < checks->count; b++) {
         rapt_tokens source, target;
+        rapt_report report = {.size = sizeof report};
         batches_get(checks, b, &source, &target);
         rapt_status status = rapt_train_evaluate(learner->trainer, &source, &target, &report, &why);
-        if (status == RAPT_NOT_FINITE) report.likelihood = NAN;
+        likelihood += status == RAPT_NOT_FINITE ? NAN : report.likelihood;
+        tokens += report.tokens;
         if (status != RAPT_OK && status != RAPT_NOT_FINITE)
             return failed("validation: %s", *why.text ? why.text : rapt_status_text(status));
     }
-    *loss = report.likelihood / (double)report.tokens;
+    *loss = likelihood / (double)tokens;
     return EXIT_OK;
 }
 

@@ -40,8 +40,10 @@ static int create_model(struct learner *learner, const struct pairs *train)
 static int create_trainer(struct learner *learner)
 {
     const struct recipe *recipe = learner->recipe;
-    rapt_train_options options = rapt_train_options_default();
+    rapt_train_options options;
+    rapt_train_options_default(&options, sizeof options);
     rapt_train_limits limits = {
+        .size = sizeof limits,
         .batch = recipe->batch_tokens / 2 + 1,
         .source_tokens = recipe->batch_tokens,
         .target_tokens = recipe->batch_tokens,

@@ -37,7 +37,8 @@ static int read_weights(const rapt_model *model, const struct found *found, int 
                         float *weights)
 {
     int sources = found->source_count + 1, targets = found->target_count + 1;
-    rapt_limits limits = {.batch = 1,
+    rapt_limits limits = {.size = sizeof limits,
+                          .batch = 1,
                           .source_tokens = sources,
                           .target_length = targets,
                           .target_tokens = targets,

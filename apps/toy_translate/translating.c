@@ -28,6 +28,7 @@ int search_open(const struct search *search, const char *command, rapt_translato
         return usage_error("%s: --nbest %d: the beam holds only %d", command, search->nbest,
                            search->beam);
     rapt_translator_options options = {
+        .size = sizeof options,
         .beams = search->beam,
         .nbest = search->nbest,
         .length_penalty = (float)search->length_penalty,

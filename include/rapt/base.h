@@ -17,10 +17,10 @@ extern "C" {
 
 /* CMakeLists.txt reads these three lines. */
 #define RAPT_VERSION_MAJOR 0
-#define RAPT_VERSION_MINOR 1
+#define RAPT_VERSION_MINOR 2
 #define RAPT_VERSION_PATCH 0
 
-/* Version of the library that was linked, "0.1.0". */
+/* Version of the library that was linked, "0.2.0". */
 RAPT_API const char *rapt_version(void);
 
 /* Every function that can fail returns one of these. A failed call changes nothing. */
@@ -51,6 +51,12 @@ typedef struct rapt_allocator {
     void (*free)(void *user, void *memory, size_t bytes);
     void *user;
 } rapt_allocator;
+
+/* Size-first structs. A struct that begins with `size_t size` may get new fields at its end in a
+   later version. The caller sets size to its own sizeof and leaves what it does not need 0, which
+   is the default of every field: rapt_limits limits = {.size = sizeof limits, .batch = 1}. So a
+   program runs with later versions of the library without being compiled again. RAPT_BAD_ARGUMENT:
+   size was not set, or the struct is longer than the library's and not 0 there. */
 
 /* Threads. A field `threads` says how many threads one call may use, 0: as many as OpenMP would,
    but not more than there are processors. It never changes a bit. A call makes do with fewer

@@ -1,4 +1,5 @@
-/* generate.h - from a model to sequences: greedy, sampled, or by beam search. */
+/* generate.h - generation: a session and source tokens go in, target tokens with scores come out;
+   greedy, sampled, or by beam search. */
 #ifndef RAPT_GENERATE_H
 #define RAPT_GENERATE_H
 
@@ -8,8 +9,9 @@
 extern "C" {
 #endif
 
-typedef struct rapt_generate_options {
-    int32_t begin, end; /* the first token fed; the token that ends a sequence */
+typedef struct rapt_generate_options { /* size-first, see base.h */
+    size_t size;                       /* sizeof(rapt_generate_options) */
+    int32_t begin, end; /* first input of the decoder; the token that ends a sequence */
     int max_length;     /* tokens of a sequence, end included; 0: the session's target_length */
     float max_ratio;    /* and at most max_ratio * source length + max_extra; 0: no such limit */
     int max_extra;
@@ -19,20 +21,30 @@ typedef struct rapt_generate_options {
     float temperature;    /* 0: always the likeliest token */
     int top_k;            /* sample among the k likeliest; 0: among all */
     float top_p;          /* sample among the likeliest with this share together; 0: among all */
-    uint64_t seed;        /* sequence b draws from (seed, b + sequence), whatever the batch */
-    uint64_t sequence;    /* the number of the batch's first sequence */
-    const int32_t *suppressed; /* [suppressed_count] tokens never produced, NULL: none */
     int suppressed_count;
+    const int32_t *suppressed; /* [suppressed_count] tokens never produced, NULL: none */
+    uint64_t seed;             /* sequence b draws from (seed, b + sequence), whatever the batch */
+    uint64_t sequence;         /* the number of the batch's first sequence */
 } rapt_generate_options;
-RAPT_API rapt_generate_options rapt_generate_options_default(int32_t begin, int32_t end);
+/* Sets all of *options, which has `size` bytes: begin, end, 1 beam, 1 sequence; all else 0. */
+RAPT_API void rapt_generate_options_default(rapt_generate_options *options, size_t size,
+                                            int32_t begin, int32_t end);
 
-/* Into the caller's arrays, for each source b and rank n < nbest, best first:
-   ids[(b*nbest + n)*max_length ..] tokens without begin and end, counts[b*nbest + n] of them
-   (-1: there is no such hypothesis), scores[b*nbest + n] (may be NULL). Ties: the higher score,
-   then the earlier hypothesis, then the lower id. A sequence cut by its limit counts as ended. */
+/* The caller's arrays, for B sources and ranks n < nbest, best first; i = b * nbest + n. Ties: the
+   higher score, then the earlier hypothesis, then the lower token. */
+typedef struct rapt_generate_outputs { /* size-first */
+    size_t size;                       /* sizeof(rapt_generate_outputs) */
+    int32_t *ids;                      /* [B * nbest][max_length] tokens without begin and end */
+    int *counts;   /* [B * nbest] how many tokens; -1: there is no such hypothesis */
+    float *scores; /* [B * nbest], -infinity where there is none; NULL: not wanted */
+} rapt_generate_outputs;
+
+/* Encodes the sources and generates their targets. A sequence truncated by its limit counts as
+   ended. max_length may exceed the session's target_length where there are fewer sources than
+   limits.batch. */
 RAPT_API rapt_status rapt_generate(rapt_session *session, const rapt_tokens *source,
-                                   const rapt_generate_options *options, int32_t *ids, int *counts,
-                                   float *scores, rapt_message *why);
+                                   const rapt_generate_options *options,
+                                   const rapt_generate_outputs *outputs, rapt_message *why);
 
 #ifdef __cplusplus
 }

@@ -1,4 +1,8 @@
-/* train.h - learning. While a trainer lives, the model is its to change. */
+/* train.h - training: a model, options and batches go in; losses and a changed model come out.
+   Teacher forcing, label-smoothed cross-entropy, Adam. A trainer changes its model: no session may
+   run on that model meanwhile. One thread at a time may use a trainer.
+
+   Structs that begin with `size` are size-first, see base.h. */
 #ifndef RAPT_TRAIN_H
 #define RAPT_TRAIN_H
 
@@ -8,11 +12,10 @@
 extern "C" {
 #endif
 
-typedef enum rapt_schedule {
-    RAPT_SCHEDULE_INVERSE_SQRT, /* linear to rate over warmup steps, then rate * sqrt(warmup / step)
-                                 */
-    RAPT_SCHEDULE_LINEAR,       /* linear to rate over warmup steps, then linear to 0 at `steps` */
-    RAPT_SCHEDULE_CONSTANT      /* linear to rate over warmup steps, then rate */
+typedef enum rapt_schedule { /* linear from 0 to rate over warmup steps, then: */
+                             RAPT_SCHEDULE_INVERSE_SQRT, /* rate * sqrt(warmup / step) */
+                             RAPT_SCHEDULE_LINEAR,       /* linear to 0 at `steps` */
+                             RAPT_SCHEDULE_CONSTANT      /* rate */
 } rapt_schedule;
 
 typedef enum rapt_products {
@@ -20,75 +23,95 @@ typedef enum rapt_products {
     RAPT_PRODUCTS_OPENBLAS /* same bits for any number of threads; RAPT_BAD_ARGUMENT if absent */
 } rapt_products;
 
-typedef struct rapt_train_options {
-    float rate;        /* the highest learning rate */
-    int warmup, steps; /* of the schedule */
+typedef struct rapt_train_options { /* size-first */
+    size_t size;                    /* sizeof(rapt_train_options) */
+    float rate;                     /* peak learning rate */
+    int warmup, steps;              /* of the schedule */
     rapt_schedule schedule;
     float beta1, beta2, epsilon;          /* Adam: Kingma and Ba 2015, algorithm 1 */
     float weight_decay;                   /* decoupled; 0: none */
     float clip_norm;                      /* of the whole gradient; 0: none */
     float label_smoothing;                /* share spread evenly over the whole vocabulary */
     float dropout;                        /* of embeddings and of each sublayer's output */
-    float attention_dropout, ffn_dropout; /* of attention weights; of the hidden layer */
-    uint64_t seed;
+    float attention_dropout, ffn_dropout; /* of attention weights; of the feed-forward layer */
     rapt_products products;
+    uint64_t seed; /* of dropout and of sampled keys */
 } rapt_train_options;
-RAPT_API rapt_train_options rapt_train_options_default(void);
+/* Sets all of *options, which has `size` bytes: rate 1e-3, warmup 1000, inverse square root, beta
+   0.9 and 0.98, epsilon 1e-9, label_smoothing 0.1, dropout 0.1, seed 1; all else 0.
+       rapt_train_options options;
+       rapt_train_options_default(&options, sizeof options); */
+RAPT_API void rapt_train_options_default(rapt_train_options *options, size_t size);
 
-typedef struct rapt_report {
-    double loss;                /* label-smoothed cross-entropy summed over tokens, in nats */
-    double likelihood;          /* plain negative log-likelihood summed over tokens, in nats */
-    long long tokens;           /* target tokens predicted */
-    long long correct;          /* of them, where the likeliest token was the right one */
-    double gradient_norm, rate; /* by rapt_train_step */
-    long long step;             /* steps made so far */
+/* Output: a call that succeeds overwrites all of it but `size`, a call that fails nothing. Where a
+   function takes a rapt_report, NULL means that none is wanted. */
+typedef struct rapt_report { /* size-first */
+    size_t size;             /* sizeof(rapt_report): rapt_report report = {.size = sizeof report} */
+    double loss;             /* label-smoothed cross-entropy summed over tokens, in nats */
+    double likelihood;       /* negative log-likelihood summed over tokens, in nats */
+    long long tokens;        /* target tokens predicted */
+    long long correct;       /* of them, where the likeliest token was the right one */
+    double gradient_norm;    /* before clipping; by rapt_train_step, else 0 */
+    double rate;             /* of the step; by rapt_train_step, else 0 */
+    long long step;          /* steps made so far */
 } rapt_report;
 
 typedef struct rapt_trainer rapt_trainer;
 
-/* What one call of rapt_train_gradient may be given. */
-typedef struct rapt_train_limits {
-    int batch, source_tokens, target_tokens;
-    int threads; /* see base.h */
+/* The largest batch of one call of rapt_train_gradient or rapt_train_evaluate. */
+typedef struct rapt_train_limits {    /* size-first */
+    size_t size;                      /* sizeof(rapt_train_limits) */
+    int batch;                        /* sequences */
+    int source_tokens, target_tokens; /* of all sequences together */
+    int threads;                      /* see base.h */
 } rapt_train_limits;
 
+/* Bytes that rapt_trainer_create allocates; 0: an argument is wrong, or it would not fit into
+   memory. */
 RAPT_API size_t rapt_trainer_bytes(const rapt_model *model, const rapt_train_limits *limits);
+/* The model is not copied and must outlive the trainer. */
 RAPT_API rapt_status rapt_trainer_create(rapt_trainer **trainer, rapt_model *model,
                                          const rapt_train_options *options,
                                          const rapt_train_limits *limits,
                                          const rapt_allocator *allocator, rapt_message *why);
 RAPT_API void rapt_trainer_free(rapt_trainer *trainer); /* NULL is allowed */
 
-/* Teacher forcing: target sequence b is begin, y1 .. yn, end; its first n+1 tokens are fed, its
-   last n+1 are predicted. For an encoder-only model target holds one label per source token,
-   negative: no label. Adds the gradient of the summed loss to the block and *report to the
-   counts (set it to zero first). RAPT_NOT_FINITE: the loss was infinite or NaN; what had
-   been added since the last step is dropped, the model is as it was. */
+/* Forward and backward over one batch: adds the gradient of the summed loss to the trainer's block.
+   *report: this batch alone. Teacher forcing: target sequence b is begin, y1 .. yn, end; its first
+   n+1 tokens are the decoder's inputs, its last n+1 the labels. For an encoder-only model target
+   holds one label per source token, negative: no label. RAPT_NOT_FINITE: the loss was infinite or
+   NaN; the gradients added since the last step are dropped, the model is unchanged. */
 RAPT_API rapt_status rapt_train_gradient(rapt_trainer *trainer, const rapt_tokens *source,
                                          const rapt_tokens *target, rapt_report *report,
                                          rapt_message *why);
 
-/* Divides what has been added by the tokens it was added over, clips, applies Adam and clears.
-   RAPT_NOT_FINITE: the gradient was not finite; parameters and moments are as before and the
-   gradient is cleared. */
-RAPT_API rapt_status rapt_train_step(rapt_trainer *trainer, rapt_report *report);
+/* One step of Adam: divides the gradients by the tokens they were added over, clips, updates the
+   parameters and sets the gradients to zero. *report: sums over this trainer's batches since the
+   last step. RAPT_NOT_FINITE: the gradient was not finite; parameters and moments are unchanged
+   and the gradients are zero. */
+RAPT_API rapt_status rapt_train_step(rapt_trainer *trainer, rapt_report *report, rapt_message *why);
 
-/* The loss without dropout, without touching the gradient. */
+/* The loss of one batch without dropout; gradients are left alone. */
 RAPT_API rapt_status rapt_train_evaluate(rapt_trainer *trainer, const rapt_tokens *source,
                                          const rapt_tokens *target, rapt_report *report,
                                          rapt_message *why);
 
 /* The gradients as one block of *count floats, in the order and layout of the parameters, and
-   the tokens they were added over: so that a caller may sum them across machines. */
+   the tokens they were added over: so that a caller may sum them across machines. Owned by the
+   trainer. NULL: no trainer. */
 RAPT_API float *rapt_trainer_gradients(rapt_trainer *trainer, size_t *count, long long **tokens);
-/* The gradient of one parameter, as rapt_model_read gives the parameter. */
-RAPT_API rapt_status rapt_trainer_read_gradient(const rapt_trainer *trainer, int index,
-                                                float *data);
+/* The gradient of one parameter into data [rows][columns], as rapt_model_read gives the parameter;
+   RAPT_BAD_ARGUMENT: there is no such index. */
+RAPT_API rapt_status rapt_trainer_read_gradient(const rapt_trainer *trainer, int index, float *data,
+                                                rapt_message *why);
 
+/* A new peak learning rate; the schedule goes on. */
 RAPT_API void rapt_trainer_set_rate(rapt_trainer *trainer, float rate);
 
-/* All that is needed to go on tomorrow, bit for bit, as if there had been no night: parameters,
-   moments, counters. Notes as in rapt_model_save; rapt_model_load reads such a file too. */
+/* A checkpoint: parameters, Adam moments, step and random counters. A trainer that has loaded it
+   continues bit for bit. Atomically replaced (temporary file, fsync, rename). Metadata as in
+   rapt_model_save; rapt_model_load reads such a file too. RAPT_BAD_ARGUMENT: gradients have been
+   added that no step has applied. Allocates for the length of the call. */
 RAPT_API rapt_status rapt_trainer_save(const rapt_trainer *trainer, const char *path,
                                        const rapt_metadata *metadata, int count, rapt_message *why);
 /* The trainer's model must have the configuration of the file; it gets the file's parameters. */

@@ -139,29 +139,33 @@ typedef struct rapt_tokens {
     const int *starts; /* [batch + 1] */
 } rapt_tokens;
 
-/* What a session must have room for. */
-typedef struct rapt_limits {
-    int batch;         /* source sequences at once */
-    int beams;         /* target sequences per source; 0: 1 */
-    int source_tokens; /* of all source sequences together */
-    int target_length; /* of one target sequence */
-    int target_tokens; /* given to one call of rapt_decode; 0: batch * beams */
-    int threads;       /* see base.h */
+/* The largest inputs of a session; its memory follows from them. */
+typedef struct rapt_limits { /* size-first, see base.h */
+    size_t size;             /* sizeof(rapt_limits) */
+    int batch;               /* source sequences at once */
+    int beams;               /* target sequences per source; 0: 1 */
+    int source_tokens;       /* of all source sequences together */
+    int target_length;       /* tokens of one target sequence */
+    int target_tokens;       /* of one call of rapt_decode; 0: batch * beams */
+    int threads;             /* see base.h */
 } rapt_limits;
 
+/* One thread at a time may use a session; a model may serve any number of them. */
 typedef struct rapt_session rapt_session;
-/* 0: the limits are wrong. Allocates for the length of the call. */
+/* Bytes that rapt_session_create allocates; 0: an argument is wrong, or it would not fit into
+   memory. */
 RAPT_API size_t rapt_session_bytes(const rapt_model *model, const rapt_limits *limits);
+/* The model is not copied and must outlive the session. */
 RAPT_API rapt_status rapt_session_create(rapt_session **session, const rapt_model *model,
                                          const rapt_limits *limits, const rapt_allocator *allocator,
                                          rapt_message *why);
 RAPT_API void rapt_session_free(rapt_session *session); /* NULL is allowed */
 
-/* Reads source sentences and forgets all target tokens. *memory: the encoder's output,
-   [source tokens][width], owned by the session and valid until the next call; NULL allowed.
+/* Encodes source sequences and drops all target tokens. *encoder_output: [source tokens][width],
+   owned by the session and valid until the next call; encoder_output NULL: not wanted.
    A decoder-only model has no source: give batch alone (ids NULL) to begin that many targets. */
 RAPT_API rapt_status rapt_encode(rapt_session *session, const rapt_tokens *source,
-                                 const float **memory, rapt_message *why);
+                                 const float **encoder_output, rapt_message *why);
 
 /* Appends tokens to the targets (batch * beams of the last rapt_encode; a sequence may be given
    0 tokens). *logits: [tokens][target_vocab], owned by the session, valid until the next call.
@@ -170,7 +174,8 @@ RAPT_API rapt_status rapt_decode(rapt_session *session, const rapt_tokens *targe
                                  const float **logits, rapt_message *why);
 
 /* Target sequence i continues what was sequence parents[i] (of the same source). */
-RAPT_API rapt_status rapt_session_reorder(rapt_session *session, const int *parents);
+RAPT_API rapt_status rapt_session_reorder(rapt_session *session, const int *parents,
+                                          rapt_message *why);
 
 /* Cross-attention weights of the tokens given to the last rapt_decode: layer and head, or -1
    for the mean over all of them. weights: for each token, one row of the length of its source,

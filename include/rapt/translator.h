@@ -1,4 +1,4 @@
-/* translator.h - text in, text out: a model file with its tokenizers, ready to translate. */
+/* translator.h - translation: a model file with its tokenizers and texts go in, texts come out. */
 #ifndef RAPT_TRANSLATOR_H
 #define RAPT_TRANSLATOR_H
 
@@ -11,20 +11,21 @@ extern "C" {
 
 /* The source is read as its tokens and RAPT_TOKEN_END; the target begins with RAPT_TOKEN_BEGIN
    and ends with RAPT_TOKEN_END, after at most 2 tokens per source token and 16 more. Tokenizers
-   are notes of the model file, as rapt_tokenizer_write spells them: "rapt.tokenizer" for both
+   are metadata of the model file, as rapt_tokenizer_write writes them: "rapt.tokenizer" for both
    sides, or "rapt.source_tokenizer" and "rapt.target_tokenizer". */
 typedef struct rapt_translator rapt_translator;
 
-typedef struct rapt_translator_options {
-    int beams;            /* 0: 5 */
-    int nbest;            /* 0: 1 */
-    float length_penalty; /* 0: none; 1: the mean log-probability */
-    int batch;            /* sentences at once; 0: 32 */
-    int batch_tokens;     /* source tokens at once; 0: 2048 */
-    int threads;          /* see base.h */
+typedef struct rapt_translator_options { /* size-first, see base.h */
+    size_t size;                         /* sizeof(rapt_translator_options) */
+    int beams;                           /* 0: 5 */
+    int nbest;                           /* 0: 1 */
+    float length_penalty;                /* 0: none; 1: the mean log-probability */
+    int batch;                           /* sentences at once; 0: 32 */
+    int batch_tokens;                    /* source tokens at once; 0: 2048 */
+    int threads;                         /* see base.h */
 } rapt_translator_options;
 
-/* NULL options: all defaults. */
+/* NULL options: all defaults. One thread at a time may use a translator. */
 RAPT_API rapt_status rapt_translator_load(rapt_translator **translator, const char *path,
                                           const rapt_translator_options *options,
                                           const rapt_allocator *allocator, rapt_message *why);
@@ -40,24 +41,26 @@ RAPT_API const rapt_tokenizer *rapt_translator_target(const rapt_translator *tra
 RAPT_API rapt_status rapt_translate(rapt_translator *translator, const char *text, char *out,
                                     size_t capacity, size_t *size, rapt_message *why);
 
-/* Many sentences: batched by length inside, given back in order, and each with the bits it
-   would have alone. give is called once per sentence and rank, sentence by sentence; text is
-   0-terminated and valid during the call; alignment (NULL unless asked for): the mean
-   cross-attention, [target tokens + end][source tokens + end]. Anything but 0 from give stops.
-   A sentence that is too long is given with status RAPT_BAD_ARGUMENT and an empty text.
-   Allocates for the length of the call. */
+/* One result. New versions of the library add fields at the end. */
 typedef struct rapt_translation {
-    size_t sentence;
-    int rank;
-    rapt_status status;
-    const char *text;
-    size_t size; /* bytes of text without the 0 */
+    size_t sentence;    /* index into texts */
+    int rank;           /* 0 .. nbest - 1, best first */
+    rapt_status status; /* RAPT_BAD_ARGUMENT: the sentence is too long, its text empty */
+    const char *text;   /* 0-terminated; this and all pointers here are valid during the call */
+    size_t size;        /* bytes of text without the 0 */
     float score;
     const int32_t *source, *target; /* tokens without specials */
     int source_count, target_count;
-    const float *alignment;
+    const float *alignment; /* mean cross-attention, [target tokens + end][source tokens + end],
+                               NULL unless asked for; 0 in the end's row of a translation that its
+                               limit has truncated */
 } rapt_translation;
+/* Anything but 0 stops the translation, which then returns RAPT_OK. */
 typedef int rapt_translation_fn(void *user, const rapt_translation *translation);
+
+/* Many sentences, in batches of similar length; each has the bits that it would have alone.
+   callback is called on the calling thread, once per sentence and rank, in order; user is passed
+   on. alignments, not 0: fill in `alignment`. Allocates for the length of the call. */
 RAPT_API rapt_status rapt_translate_many(rapt_translator *translator, const rapt_text *texts,
                                          size_t count, int alignments,
                                          rapt_translation_fn *callback, void *user,

@@ -35,14 +35,30 @@ rapt_status rapt__struct_read(void *own, size_t own_size, const void *given, con
     return RAPT_OK;
 }
 
-rapt_status rapt__struct_write(void *given, const void *own, size_t own_size, const char *name,
-                               rapt_message *why)
+rapt_status rapt__struct_check(const void *given, const char *name, rapt_message *why)
 {
     if (!given) return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL", name);
     size_t size;
     memcpy(&size, given, sizeof size);
     if (size < sizeof size || size > STRUCT_SIZE_MAX)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: set size to sizeof(%s)", name, name);
+    return RAPT_OK;
+}
+
+void rapt__struct_default(void *given, size_t size, const void *own, size_t own_size)
+{
+    if (!given || size < sizeof size) return;
+    memcpy(given, &size, sizeof size);
+    rapt__struct_write(given, own, own_size, "", NULL);
+}
+
+rapt_status rapt__struct_write(void *given, const void *own, size_t own_size, const char *name,
+                               rapt_message *why)
+{
+    rapt_status status = rapt__struct_check(given, name, why);
+    if (status) return status;
+    size_t size;
+    memcpy(&size, given, sizeof size);
     size_t known = rapt__min_size(size, own_size);
     memcpy((char *)given + sizeof size, (const char *)own + sizeof size, known - sizeof size);
     memset((char *)given + known, 0, size - known);

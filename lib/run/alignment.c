@@ -27,6 +27,8 @@ static void add_row(rapt_session *s, int i, int row, int layer, int head, float 
 rapt_status rapt_session_alignment(rapt_session *s, int layer, int head, float *weights,
                                    rapt_message *why)
 {
+    if (!s || !weights)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL", s ? "weights" : "session");
     const rapt_config *c = &s->model->config;
     if (c->kind != RAPT_KIND_ENCODER_DECODER)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "the model has no cross-attention");

@@ -152,11 +152,11 @@ static rapt_status check_source(const rapt_session *s, const rapt_tokens *source
 }
 
 rapt_status rapt__encode(rapt_session *s, const rapt_tokens *source, int target_capacity,
-                         const float **memory, rapt_message *why)
+                         const float **encoder_output, rapt_message *why)
 {
     rapt_status status = check_source(s, source, target_capacity, why);
     if (status) return status;
-    struct reading r = {.session = s, .sources = source->batch, .keep = memory != NULL};
+    struct reading r = {.session = s, .sources = source->batch, .keep = encoder_output != NULL};
     if (s->model->config.kind != RAPT_KIND_DECODER_ONLY) {
         rapt__starts_copy(s->source_starts, source->starts, source->batch, s->limits.batch);
         begin(s, source->batch, target_capacity);
@@ -167,12 +167,13 @@ rapt_status rapt__encode(rapt_session *s, const rapt_tokens *source, int target_
         begin(s, source->batch, target_capacity);
         if (s->self.packed) rapt__team_run(s->limits.threads, work_on_nothing, s);
     }
-    if (memory) *memory = r.states;
+    if (encoder_output) *encoder_output = r.states;
     return RAPT_OK;
 }
 
-rapt_status rapt_encode(rapt_session *s, const rapt_tokens *source, const float **memory,
+rapt_status rapt_encode(rapt_session *s, const rapt_tokens *source, const float **encoder_output,
                         rapt_message *why)
 {
-    return rapt__encode(s, source, s->limits.target_length, memory, why);
+    if (!s) return rapt__fail(why, RAPT_BAD_ARGUMENT, "session: NULL");
+    return rapt__encode(s, source, s->limits.target_length, encoder_output, why);
 }

@@ -4,9 +4,12 @@
 #include <math.h>
 #include <string.h>
 
-rapt_generate_options rapt_generate_options_default(int32_t begin, int32_t end)
+void rapt_generate_options_default(rapt_generate_options *options, size_t size, int32_t begin,
+                                   int32_t end)
 {
-    return (rapt_generate_options){.begin = begin, .end = end, .beams = 1, .nbest = 1};
+    const rapt_generate_options own = {
+        .size = sizeof own, .begin = begin, .end = end, .beams = 1, .nbest = 1};
+    rapt__struct_default(options, size, &own, sizeof own);
 }
 
 static rapt_status check_sizes(const rapt_session *s, const rapt_generate_options *o, int sources,
@@ -14,12 +17,12 @@ static rapt_status check_sizes(const rapt_session *s, const rapt_generate_option
 {
     int beams = o->beams ? o->beams : 1, nbest = o->nbest ? o->nbest : 1;
     if (o->beams < 0 || beams > s->limits.beams)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "beams is %d, the session has room for %d",
-                          o->beams, s->limits.beams);
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "beams is %d, the limits have %d", o->beams,
+                          s->limits.beams);
     if (o->nbest < 0 || nbest > beams)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "nbest is %d of %d beams", o->nbest, beams);
     if (o->max_length < 0 || o->max_length > rapt__session_target_capacity(s, sources))
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "max_length is %d, there is room for %d",
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "max_length is %d, the limits allow %d",
                           o->max_length, rapt__session_target_capacity(s, sources));
     if (s->limits.target_tokens < s->limits.batch * beams)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
@@ -54,7 +57,8 @@ static rapt_status check(const rapt_session *s, const rapt_generate_options *o, 
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "suppressed_count is %d", o->suppressed_count);
     for (int i = 0; i < o->suppressed_count; i++)
         if (!o->suppressed || o->suppressed[i] < 0 || o->suppressed[i] >= vocab)
-            return rapt__fail(why, RAPT_BAD_ARGUMENT, "never[%d] is outside the vocabulary", i);
+            return rapt__fail(why, RAPT_BAD_ARGUMENT, "suppressed[%d] is %d, the vocabulary has %d",
+                              i, o->suppressed ? (int)o->suppressed[i] : -1, vocab);
     return RAPT_OK;
 }
 
@@ -112,7 +116,7 @@ static rapt_tokens feed(struct search *s)
 }
 
 /* What was chosen becomes what lives, in the caches too. */
-static rapt_status advance(struct search *s)
+static rapt_status advance(struct search *s, rapt_message *why)
 {
     struct search_memory *m = s->m;
     int32_t *tokens = m->live;
@@ -121,7 +125,7 @@ static rapt_status advance(struct search *s)
     m->sums = m->next_sums, m->next_sums = sums;
     s->step++;
     for (int b = 0; b < s->session->sources; b++) rapt__search_truncate(s, b);
-    return rapt_session_reorder(s->session, m->parents);
+    return rapt_session_reorder(s->session, m->parents, why);
 }
 
 static rapt_status step(struct search *s, rapt_message *why)
@@ -141,7 +145,7 @@ static rapt_status step(struct search *s, rapt_message *why)
         else
             rapt__search_choose(s, b, row);
     }
-    return advance(s);
+    return advance(s, why);
 }
 
 static bool alive(const struct search *s)
@@ -151,22 +155,39 @@ static bool alive(const struct search *s)
     return false;
 }
 
-rapt_status rapt_generate(rapt_session *session, const rapt_tokens *source,
-                          const rapt_generate_options *options, int32_t *ids, int *counts,
-                          float *scores, rapt_message *why)
+static rapt_status read_outputs(rapt_generate_outputs *out, const rapt_generate_outputs *outputs,
+                                rapt_message *why)
 {
-    if (!source) return rapt__fail(why, RAPT_BAD_ARGUMENT, "source: there are no tokens");
-    rapt_status status = check(session, options, source->batch, why);
-    int length = options->max_length ? options->max_length : session->limits.target_length;
-    if (!status) status = rapt__encode(session, source, length, NULL, why);
+    rapt_status status = rapt__struct_read(out, sizeof *out, outputs, "rapt_generate_outputs", why);
     if (status) return status;
-    struct search s = begin(session, options);
+    if (!out->ids || !out->counts)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "outputs: %s is NULL",
+                          out->ids ? "counts" : "ids");
+    return RAPT_OK;
+}
+
+rapt_status rapt_generate(rapt_session *session, const rapt_tokens *source,
+                          const rapt_generate_options *options,
+                          const rapt_generate_outputs *outputs, rapt_message *why)
+{
+    rapt_generate_options o;
+    rapt_generate_outputs out;
+    if (!session) return rapt__fail(why, RAPT_BAD_ARGUMENT, "session: NULL");
+    if (!source) return rapt__fail(why, RAPT_BAD_ARGUMENT, "source: NULL");
+    rapt_status status = rapt__struct_read(&o, sizeof o, options, "rapt_generate_options", why);
+    if (!status) status = check(session, &o, source->batch, why);
+    if (!status) status = read_outputs(&out, outputs, why);
+    if (status) return status;
+    int length = o.max_length ? o.max_length : session->limits.target_length;
+    status = rapt__encode(session, source, length, NULL, why);
+    if (status) return status;
+    struct search s = begin(session, &o);
     while (!status && alive(&s)) status = step(&s, why);
     if (status) return status;
     for (int b = 0; b < session->sources; b++) {
         size_t at = (size_t)b * (size_t)s.nbest;
-        rapt__search_output(&s, b, ids + at * (size_t)s.max_length, counts + at,
-                            scores ? scores + at : NULL);
+        rapt__search_output(&s, b, out.ids + at * (size_t)s.max_length, out.counts + at,
+                            out.scores ? out.scores + at : NULL);
     }
     return RAPT_OK;
 }

@@ -81,7 +81,7 @@ struct rapt_session {
 /* rapt_encode where each target needs room for `room` tokens: more than target_length when there
    are fewer sequences than limits.batch. */
 rapt_status rapt__encode(rapt_session *s, const rapt_tokens *source, int target_capacity,
-                         const float **memory, rapt_message *why);
+                         const float **encoder_output, rapt_message *why);
 /* The most room per target if there are that many sources. */
 int rapt__session_target_capacity(const rapt_session *s, int sources);
 /* rapt_decode; with picks, if not NULL, instead of logits, unless those are kept. */

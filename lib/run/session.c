@@ -28,6 +28,8 @@ static void work_on_target(struct team *team, void *argument)
 
 static rapt_status check_target(const rapt_session *s, const rapt_tokens *target, rapt_message *why)
 {
+    if (target && target->batch > 0 && s->targets == 0)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "there are no targets: call rapt_encode first");
     rapt_status status =
         rapt__tokens_check(target, "target", s->model->config.target_vocab, s->targets,
                            s->limits.target_tokens, s->target_capacity, why);
@@ -70,6 +72,7 @@ rapt_status rapt__decode(rapt_session *s, const rapt_tokens *target, struct pick
 rapt_status rapt_decode(rapt_session *s, const rapt_tokens *target, const float **logits,
                         rapt_message *why)
 {
+    if (!s) return rapt__fail(why, RAPT_BAD_ARGUMENT, "session: NULL");
     rapt_status status = rapt__decode(s, target, NULL, why);
     if (!status && logits) *logits = s->logits;
     return status;
@@ -87,13 +90,17 @@ static void work_on_move(struct team *team, void *argument)
     }
 }
 
-rapt_status rapt_session_reorder(rapt_session *s, const int *parents)
+rapt_status rapt_session_reorder(rapt_session *s, const int *parents, rapt_message *why)
 {
     bool moves = false;
+    if (!s || !parents)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL", s ? "parents" : "session");
     for (int i = 0; i < s->targets; i++) {
         if (parents[i] < 0 || parents[i] >= s->targets ||
             s->source_of[parents[i]] != s->source_of[i])
-            return RAPT_BAD_ARGUMENT;
+            return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                              "parents[%d] is %d, not a target of source %d", i, parents[i],
+                              s->source_of[i]);
         moves = moves || parents[i] != i;
     }
     if (!moves) return RAPT_OK;

@@ -141,11 +141,20 @@ static size_t capacity_bytes(const rapt_limits *l)
     return (size_t)l->batch * (size_t)l->beams * sizeof(int);
 }
 
+/* The caller's limits, checked and with everything filled in. */
+static rapt_status read_limits(rapt_limits *own, const rapt_model *model, const rapt_limits *limits,
+                               rapt_message *why)
+{
+    rapt_status status = rapt__struct_read(own, sizeof *own, limits, "rapt_limits", why);
+    if (!status) status = check_limits(model, own, why);
+    if (!status) *own = fill_in(model, own);
+    return status;
+}
+
 size_t rapt_session_bytes(const rapt_model *model, const rapt_limits *limits)
 {
     rapt_session s = {.model = model};
-    if (check_limits(model, limits, NULL)) return 0;
-    s.limits = fill_in(model, limits);
+    if (!model || read_limits(&s.limits, model, limits, NULL)) return 0;
     s.capacity = rapt__alloc(&model->allocator, capacity_bytes(&s.limits));
     if (!s.capacity) return 0;
     lay_out(&s, &s.arena);
@@ -171,12 +180,14 @@ rapt_status rapt_session_create(rapt_session **session, const rapt_model *model,
                                 const rapt_limits *limits, const rapt_allocator *allocator,
                                 rapt_message *why)
 {
-    rapt_status status = check_limits(model, limits, why);
+    rapt_limits l;
+    if (!session || !model)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL", session ? "model" : "session");
+    rapt_status status = read_limits(&l, model, limits, why);
     if (status) return status;
     rapt_session *s = rapt__alloc(allocator, sizeof *s);
     if (!s) return rapt__fail(why, RAPT_NO_MEMORY, "no memory for a session");
-    *s = (rapt_session){.allocator = rapt__allocator(allocator), .model = model};
-    s->limits = fill_in(model, limits);
+    *s = (rapt_session){.allocator = rapt__allocator(allocator), .model = model, .limits = l};
     status = build(s, why);
     if (status)
         rapt_session_free(s);

@@ -5,18 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-rapt_train_options rapt_train_options_default(void)
-{
-    return (rapt_train_options){.rate = 1e-3f,
-                                .warmup = 1000,
-                                .beta1 = 0.9f,
-                                .beta2 = 0.98f,
-                                .epsilon = 1e-9f,
-                                .label_smoothing = 0.1f,
-                                .dropout = 0.1f,
-                                .seed = 1};
-}
-
 /* ---- one batch ---- */
 
 /* What all members of the team work on. */
@@ -181,10 +169,31 @@ static rapt_status check(const rapt_trainer *t, const rapt_tokens *source,
                               t->limits.target_tokens, c->positions + 1, why);
 }
 
+static void add_loss(rapt_report *sums, const struct loss *loss)
+{
+    sums->loss += loss->loss;
+    sums->likelihood += loss->likelihood;
+    sums->tokens += loss->tokens;
+    sums->correct += loss->correct;
+}
+
+/* Of the caller; NULL: none is wanted. */
+static rapt_status check_report(const rapt_report *report, rapt_message *why)
+{
+    return report ? rapt__struct_check(report, "rapt_report", why) : RAPT_OK;
+}
+
+static rapt_status write_report(rapt_report *report, const rapt_report *own, rapt_message *why)
+{
+    return report ? rapt__struct_write(report, own, sizeof *own, "rapt_report", why) : RAPT_OK;
+}
+
 static rapt_status run(rapt_trainer *t, const rapt_tokens *source, const rapt_tokens *target,
                        bool gradient, rapt_report *report, rapt_message *why)
 {
-    rapt_status status = check(t, source, target, why);
+    if (!t) return rapt__fail(why, RAPT_BAD_ARGUMENT, "trainer: NULL");
+    rapt_status status = check_report(report, why);
+    if (!status) status = check(t, source, target, why);
     if (status) return status;
     struct batch b = prepare(t, source, target, gradient);
     rapt__team_run(t->limits.threads, work_on_batch, &b);
@@ -194,13 +203,12 @@ static rapt_status run(rapt_trainer *t, const rapt_tokens *source, const rapt_to
     }
     if (gradient) {
         t->tokens += b.sums.tokens, t->calls++;
+        add_loss(&t->sums, &b.sums);
         rapt__expected_move(t, b.sums.loss, b.sums.tokens);
     }
-    report->loss += b.sums.loss;
-    report->likelihood += b.sums.likelihood;
-    report->tokens += b.sums.tokens;
-    report->correct += b.sums.correct;
-    return RAPT_OK;
+    rapt_report one = {.size = sizeof one, .step = t->steps};
+    add_loss(&one, &b.sums);
+    return write_report(report, &one, why);
 }
 
 rapt_status rapt_train_gradient(rapt_trainer *trainer, const rapt_tokens *source,
@@ -219,6 +227,7 @@ void rapt__trainer_discard(rapt_trainer *t)
 {
     memset(t->gradients, 0, t->model->layout.floats * sizeof(float));
     t->tokens = 0;
+    t->sums = (rapt_report){0};
     t->calls++;
 }
 
@@ -245,10 +254,24 @@ static void work_on_step(struct team *team, void *argument)
     rapt__fill(&c, t->gradients, n, 0);
 }
 
-rapt_status rapt_train_step(rapt_trainer *t, rapt_report *report)
+static rapt_status check_step(const rapt_trainer *t, rapt_message *why)
 {
+    if (t->tokens <= 0)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "no gradient of any token: call rapt_train_gradient first");
+    if (!(t->rate >= 0 && isfinite(t->rate)))
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "rate is %g, it must not be negative",
+                          (double)t->rate);
+    return RAPT_OK;
+}
+
+rapt_status rapt_train_step(rapt_trainer *t, rapt_report *report, rapt_message *why)
+{
+    if (!t) return rapt__fail(why, RAPT_BAD_ARGUMENT, "trainer: NULL");
+    rapt_status status = check_report(report, why);
+    if (!status) status = check_step(t, why);
+    if (status) return status;
     const rapt_train_options *o = &t->options;
-    if (t->tokens <= 0 || !(t->rate >= 0 && isfinite(t->rate))) return RAPT_BAD_ARGUMENT;
     double step = (double)(t->steps + 1);
     float rate = rapt__schedule_rate(o, t->rate, t->steps + 1);
     struct step_work w = {.trainer = t};
@@ -261,11 +284,13 @@ rapt_status rapt_train_step(rapt_trainer *t, rapt_report *report)
                            .decay = rate * o->weight_decay,
                            .gradient_scale = (float)(1 / (double)t->tokens)};
     rapt__team_run(t->limits.threads, work_on_step, &w);
+    rapt_report own = t->sums;
     t->tokens = 0;
-    if (!isfinite(w.norm)) return RAPT_NOT_FINITE;
-    t->steps++;
-    report->gradient_norm = w.norm;
-    report->rate = (double)rate;
-    report->step = t->steps;
-    return RAPT_OK;
+    t->sums = (rapt_report){0};
+    if (!isfinite(w.norm))
+        return rapt__fail(why, RAPT_NOT_FINITE, "the norm of the gradient is %g", w.norm);
+    own.gradient_norm = w.norm;
+    own.rate = (double)rate;
+    own.step = ++t->steps;
+    return write_report(report, &own, why);
 }

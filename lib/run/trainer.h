@@ -22,6 +22,7 @@ struct rapt_trainer {
     float *encoder_baseline, *decoder_baseline; /* [H][rows] */
     double expected;                            /* loss of a token, a running mean: the baseline */
     long long tokens;       /* whose gradients have been added since the last step */
+    rapt_report sums;       /* of the batches since then */
     long long steps, calls; /* steps made; batches seen, the counter of dropout */
     float rate;             /* the highest of the schedule */
 };

@@ -37,6 +37,7 @@ rapt_status rapt_trainer_save(const rapt_trainer *t, const char *path,
                               const rapt_metadata *metadata, int count, rapt_message *why)
 {
     char state[STATE_TEXT];
+    if (!t || !path) return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL", t ? "path" : "trainer");
     if (t->tokens)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
                           "gradients have been added that no step has applied");
@@ -101,12 +102,14 @@ static rapt_status load_staged(rapt_trainer *t, struct tensor_file *file, float 
     memcpy(t->v, staged + 2 * n, n * sizeof(float));
     memset(t->gradients, 0, n * sizeof(float));
     t->steps = state.steps, t->calls = state.calls, t->rate = state.rate, t->tokens = 0;
+    t->sums = (rapt_report){0};
     t->expected = state.expected;
     return RAPT_OK;
 }
 
 rapt_status rapt_trainer_load(rapt_trainer *t, const char *path, rapt_message *why)
 {
+    if (!t || !path) return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL", t ? "path" : "trainer");
     struct tensor_file *file;
     rapt_message reason = {"no memory to load it"};
     rapt_status status = rapt__tensors_open(&file, path, &t->allocator, why);

@@ -58,6 +58,20 @@ static void lay_out(rapt_trainer *t, struct arena *arena)
     t->attention_workspace = rapt__arena_take(arena, 1, workspace_of(t, source, target));
 }
 
+void rapt_train_options_default(rapt_train_options *options, size_t size)
+{
+    const rapt_train_options own = {.size = sizeof own,
+                                    .rate = 1e-3f,
+                                    .warmup = 1000,
+                                    .beta1 = 0.9f,
+                                    .beta2 = 0.98f,
+                                    .epsilon = 1e-9f,
+                                    .label_smoothing = 0.1f,
+                                    .dropout = 0.1f,
+                                    .seed = 1};
+    rapt__struct_default(options, size, &own, sizeof own);
+}
+
 static rapt_status check_share(const char *name, float share, rapt_message *why)
 {
     if (share >= 0 && share < 1) return RAPT_OK;
@@ -116,10 +130,17 @@ static rapt_status check_limits(const rapt_train_limits *l, rapt_message *why)
     return RAPT_OK;
 }
 
+static rapt_status read_limits(rapt_train_limits *own, const rapt_train_limits *limits,
+                               rapt_message *why)
+{
+    rapt_status status = rapt__struct_read(own, sizeof *own, limits, "rapt_train_limits", why);
+    return status ? status : check_limits(own, why);
+}
+
 size_t rapt_trainer_bytes(const rapt_model *model, const rapt_train_limits *limits)
 {
-    rapt_trainer t = {.model = (rapt_model *)(uintptr_t)model, .limits = *limits};
-    if (check_limits(limits, NULL)) return 0;
+    rapt_trainer t = {.model = (rapt_model *)(uintptr_t)model};
+    if (!model || read_limits(&t.limits, limits, NULL)) return 0;
     lay_out(&t, &t.arena);
     return t.arena.overflow ? 0 : t.arena.used + sizeof t;
 }
@@ -128,18 +149,23 @@ rapt_status rapt_trainer_create(rapt_trainer **trainer, rapt_model *model,
                                 const rapt_train_options *options, const rapt_train_limits *limits,
                                 const rapt_allocator *allocator, rapt_message *why)
 {
-    rapt_status status = check_options(options, why);
-    if (!status) status = check_limits(limits, why);
+    rapt_train_options o;
+    rapt_train_limits l;
+    if (!trainer || !model)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL", trainer ? "model" : "trainer");
+    rapt_status status = rapt__struct_read(&o, sizeof o, options, "rapt_train_options", why);
+    if (!status) status = check_options(&o, why);
+    if (!status) status = read_limits(&l, limits, why);
     if (status) return status;
     rapt_trainer *t = rapt__alloc(allocator, sizeof *t);
     if (!t) return rapt__fail(why, RAPT_NO_MEMORY, "no memory for a trainer");
     *t = (rapt_trainer){.allocator = rapt__allocator(allocator),
                         .model = model,
-                        .options = *options,
-                        .limits = *limits,
-                        .rate = options->rate,
+                        .options = o,
+                        .limits = l,
+                        .rate = o.rate,
                         .expected = rapt__expected_first(model)};
-    t->limits.threads = rapt__team_size(limits->threads); /* for good: the room is for these */
+    t->limits.threads = rapt__team_size(l.threads); /* for good: the memory is for these */
     lay_out(t, &t->arena);
     size_t bytes = t->arena.used;
     status = rapt__arena_reserve(&t->arena, allocator);
@@ -162,15 +188,21 @@ void rapt_trainer_free(rapt_trainer *trainer)
 
 float *rapt_trainer_gradients(rapt_trainer *trainer, size_t *count, long long **tokens)
 {
-    *count = trainer->model->layout.floats;
-    *tokens = &trainer->tokens;
+    if (!trainer) return NULL;
+    if (count) *count = trainer->model->layout.floats;
+    if (tokens) *tokens = &trainer->tokens;
     return trainer->gradients;
 }
 
-rapt_status rapt_trainer_read_gradient(const rapt_trainer *trainer, int index, float *data)
+rapt_status rapt_trainer_read_gradient(const rapt_trainer *trainer, int index, float *data,
+                                       rapt_message *why)
 {
+    if (!trainer || !data)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL", trainer ? "data" : "trainer");
     const struct layout *l = &trainer->model->layout;
-    if (index < 0 || index >= l->count) return RAPT_BAD_ARGUMENT;
+    if (index < 0 || index >= l->count)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "index is %d, the model has %d parameters", index,
+                          l->count);
     const struct parameter *p = &l->parameters[index];
     rapt__parameter_get(p, trainer->gradients, 0, (size_t)p->rows * (size_t)p->columns, data);
     return RAPT_OK;
@@ -178,5 +210,5 @@ rapt_status rapt_trainer_read_gradient(const rapt_trainer *trainer, int index, f
 
 void rapt_trainer_set_rate(rapt_trainer *trainer, float rate)
 {
-    trainer->rate = rate;
+    if (trainer) trainer->rate = rate;
 }

@@ -123,6 +123,11 @@ rapt_status rapt_translate_many(rapt_translator *t, const rapt_text *texts, size
                                 int alignments, rapt_translation_fn *callback, void *user,
                                 rapt_message *why)
 {
+    if (!t || !callback || (count && !texts))
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL",
+                          !t          ? "translator"
+                          : !callback ? "callback"
+                                      : "texts");
     struct window *w = rapt__alloc(&t->allocator, sizeof *w);
     if (!w) return rapt__fail(why, RAPT_NO_MEMORY, "no memory to translate");
     rapt_status status = RAPT_OK;
@@ -165,6 +170,11 @@ static int take_one(void *user, const rapt_translation *translation)
 rapt_status rapt_translate(rapt_translator *t, const char *text, char *out, size_t capacity,
                            size_t *size, rapt_message *why)
 {
+    if (!t || !text || (capacity && !out))
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL",
+                          !t      ? "translator"
+                          : !text ? "text"
+                                  : "out");
     rapt_text one_text = {text, strlen(text)};
     struct one one = {.out = out, .capacity = capacity};
     rapt_status status = rapt_translate_many(t, &one_text, 1, 0, take_one, &one, why);

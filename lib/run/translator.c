@@ -4,14 +4,12 @@
 #include <math.h>
 #include <string.h>
 
-static rapt_translator_options fill_in(const rapt_translator_options *options)
+static void fill_in(rapt_translator_options *o)
 {
-    rapt_translator_options o = options ? *options : (rapt_translator_options){0};
-    if (!o.beams) o.beams = 5;
-    if (!o.nbest) o.nbest = 1;
-    if (!o.batch) o.batch = 32;
-    if (!o.batch_tokens) o.batch_tokens = 2048;
-    return o;
+    if (!o->beams) o->beams = 5;
+    if (!o->nbest) o->nbest = 1;
+    if (!o->batch) o->batch = 32;
+    if (!o->batch_tokens) o->batch_tokens = 2048;
 }
 
 static rapt_status check_options(const rapt_translator_options *o, rapt_message *why)
@@ -32,7 +30,8 @@ static rapt_status tokenizer_of(rapt_tokenizer **tokenizer, const rapt_model *mo
                                 rapt_message *why)
 {
     const char *text = rapt_model_metadata(model, key);
-    if (!text) return rapt__fail(why, RAPT_BAD_FILE, "the model has no tokenizer: note %s", key);
+    if (!text)
+        return rapt__fail(why, RAPT_BAD_FILE, "the model has no tokenizer: no metadata %s", key);
     rapt_status status = rapt_tokenizer_create(tokenizer, text, strlen(text), allocator, why);
     if (status) return status == RAPT_BAD_ARGUMENT ? RAPT_BAD_FILE : status;
     if (rapt_tokenizer_vocab(*tokenizer) != vocab)
@@ -74,7 +73,8 @@ static rapt_status make_session(rapt_translator *t, rapt_message *why)
     while (t->target_capacity < longest && (long long)t->target_capacity * o->batch < longest)
         t->target_capacity *= 2;
     if (t->target_capacity > positions) t->target_capacity = positions;
-    rapt_limits limits = {.batch = o->batch,
+    rapt_limits limits = {.size = sizeof limits,
+                          .batch = o->batch,
                           .beams = o->beams,
                           .source_tokens =
                               o->batch_tokens > positions ? o->batch_tokens : positions,
@@ -87,12 +87,19 @@ rapt_status rapt_translator_load(rapt_translator **translator, const char *path,
                                  const rapt_translator_options *options,
                                  const rapt_allocator *allocator, rapt_message *why)
 {
-    rapt_translator_options all = fill_in(options);
-    rapt_status status = check_options(&all, why);
+    rapt_translator_options own = {.size = sizeof own};
+    rapt_status status = RAPT_OK;
+    if (!translator || !path)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL", translator ? "path" : "translator");
+    if (options)
+        status = rapt__struct_read(&own, sizeof own, options, "rapt_translator_options", why);
+    if (status) return status;
+    fill_in(&own);
+    status = check_options(&own, why);
     if (status) return status;
     rapt_translator *t = rapt__alloc(allocator, sizeof *t);
     if (!t) return rapt__fail(why, RAPT_NO_MEMORY, "no memory for a translator");
-    *t = (rapt_translator){.allocator = rapt__allocator(allocator), .options = all};
+    *t = (rapt_translator){.allocator = rapt__allocator(allocator), .options = own};
     rapt_message reason = {"no memory for its tokenizers"};
     status = rapt_model_load(&t->model, path, allocator, why);
     if (!status) {
@@ -120,13 +127,13 @@ void rapt_translator_free(rapt_translator *t)
 
 const rapt_model *rapt_translator_model(const rapt_translator *t)
 {
-    return t->model;
+    return t ? t->model : NULL;
 }
 const rapt_tokenizer *rapt_translator_source(const rapt_translator *t)
 {
-    return t->source;
+    return t ? t->source : NULL;
 }
 const rapt_tokenizer *rapt_translator_target(const rapt_translator *t)
 {
-    return t->target;
+    return t ? t->target : NULL;
 }

@@ -62,7 +62,8 @@ rapt_status rapt__window_search(struct window *w, int first, int n, rapt_message
 {
     rapt_translator *t = w->t;
     int nbest = t->options.nbest, longest = w->order[first]->limit;
-    rapt_generate_options o = rapt_generate_options_default(RAPT_TOKEN_BEGIN, RAPT_TOKEN_END);
+    rapt_generate_options o;
+    rapt_generate_options_default(&o, sizeof o, RAPT_TOKEN_BEGIN, RAPT_TOKEN_END);
     o.max_length = longest;
     o.max_ratio = TARGET_PER_SOURCE, o.max_extra = TARGET_EXTRA;
     o.beams = t->options.beams, o.nbest = nbest;
@@ -77,8 +78,11 @@ rapt_status rapt__window_search(struct window *w, int first, int n, rapt_message
         w->batch_starts[i + 1] = w->batch_starts[i] + s->count;
     }
     rapt_tokens source = {n, w->batch_ids, w->batch_starts};
-    rapt_status status =
-        rapt_generate(t->session, &source, &o, w->batch_out, w->batch_counts, w->batch_scores, why);
+    const rapt_generate_outputs out = {.size = sizeof out,
+                                       .ids = w->batch_out,
+                                       .counts = w->batch_counts,
+                                       .scores = w->batch_scores};
+    rapt_status status = rapt_generate(t->session, &source, &o, &out, why);
     for (int i = 0; !status && i < n * nbest; i++) {
         const struct sentence *s = w->order[first + i / nbest];
         size_t to = (size_t)s->number * (size_t)nbest + (size_t)(i % nbest);

@@ -97,9 +97,10 @@ struct model_work *ours_train_create(const struct model_shape *s, float rate)
 {
     struct model_work *w = create(s);
     rapt_message why = {""};
-    rapt_train_options o = rapt_train_options_default();
-    rapt_train_limits limits = {s->batch, s->batch * s->source, s->batch * (s->target + 1),
-                                s->threads};
+    rapt_train_options o;
+    rapt_train_options_default(&o, sizeof o);
+    rapt_train_limits limits = {sizeof limits, s->batch, s->batch * s->source,
+                                s->batch * (s->target + 1), s->threads};
     o.rate = rate, o.warmup = 0, o.schedule = RAPT_SCHEDULE_CONSTANT;
     o.beta1 = 0.9f, o.beta2 = 0.98f, o.epsilon = 1e-9f, o.weight_decay = 0, o.clip_norm = 0;
     o.label_smoothing = 0.1f, o.dropout = o.attention_dropout = o.ffn_dropout = 0;
@@ -112,10 +113,10 @@ struct model_work *ours_train_create(const struct model_shape *s, float rate)
 EXPORT double ours_train_step(struct model_work *w);
 double ours_train_step(struct model_work *w)
 {
-    rapt_report report = {0};
+    rapt_report report = {.size = sizeof report};
     rapt_message why = {""};
     check(rapt_train_gradient(w->trainer, &w->source, &w->target, &report, &why), &why);
-    check(rapt_train_step(w->trainer, &report), &why);
+    check(rapt_train_step(w->trainer, &report, &why), &why);
     return report.loss / (double)report.tokens;
 }
 
@@ -126,7 +127,8 @@ struct model_work *ours_translate_create(const struct model_shape *s)
 {
     struct model_work *w = create(s);
     rapt_message why = {""};
-    rapt_limits limits = {.batch = s->batch,
+    rapt_limits limits = {.size = sizeof limits,
+                          .batch = s->batch,
                           .source_tokens = s->batch * s->source,
                           .target_length = s->target,
                           .threads = s->threads};
@@ -142,9 +144,11 @@ const int32_t *ours_translate(struct model_work *w)
 {
     static const int32_t suppressed[] = {END};
     rapt_message why = {""};
-    rapt_generate_options o = rapt_generate_options_default(BEGIN, END);
+    rapt_generate_options o;
+    rapt_generate_options_default(&o, sizeof o, BEGIN, END);
     o.max_length = w->shape.target, o.suppressed = suppressed, o.suppressed_count = 1;
-    check(rapt_generate(w->session, &w->source, &o, w->ids, w->counts, NULL, &why), &why);
+    const rapt_generate_outputs out = {.size = sizeof out, .ids = w->ids, .counts = w->counts};
+    check(rapt_generate(w->session, &w->source, &o, &out, &why), &why);
     return w->ids;
 }
 

@@ -140,26 +140,31 @@ static void test_number_that_grows(void **state)
 {
     (void)state;
     rapt_model *model = small_model(&api_config, 1);
-    rapt_limits limits = {.batch = 3, .beams = 3, .source_tokens = 40, .target_length = 12};
-    rapt_train_options options = rapt_train_options_default();
-    rapt_train_limits max = {3, 40, 40, 0};
+    rapt_limits limits = {
+        .size = sizeof limits, .batch = 3, .beams = 3, .source_tokens = 40, .target_length = 12};
+    rapt_train_options options;
+    rapt_train_options_default(&options, sizeof options);
+    rapt_train_limits max = {sizeof max, 3, 40, 40, 0};
     rapt_session *session;
     rapt_trainer *trainer;
-    rapt_report report;
+    rapt_report report = {.size = sizeof report};
     struct small_batch batch;
     int lengths[] = {9, 20, 3}, counts[3];
     int32_t ids[36];
     float scores[3];
-    rapt_generate_options o = rapt_generate_options_default(1, 2);
+    rapt_generate_options o;
+    rapt_generate_options_default(&o, sizeof o, 1, 2);
     o.beams = 3;
     openmp_would_use(1);
     assert_int_equal(rapt_session_create(&session, model, &limits, NULL, NULL), 0);
     assert_int_equal(rapt_trainer_create(&trainer, model, &options, &max, NULL, NULL), 0);
     openmp_would_use(8);
     small_fill(&batch, 60, lengths, 3, 1);
-    assert_int_equal(rapt_generate(session, &batch.tokens, &o, ids, counts, scores, NULL), 0);
+    const rapt_generate_outputs out = {
+        .size = sizeof out, .ids = ids, .counts = counts, .scores = scores};
+    assert_int_equal(rapt_generate(session, &batch.tokens, &o, &out, NULL), 0);
     assert_int_equal(rapt_train_gradient(trainer, &batch.tokens, &batch.tokens, &report, NULL), 0);
-    assert_int_equal(rapt_train_step(trainer, &report), 0);
+    assert_int_equal(rapt_train_step(trainer, &report, NULL), 0);
     rapt_trainer_free(trainer);
     rapt_session_free(session);
     rapt_model_free(model);

@@ -99,7 +99,11 @@ static rapt_model *model_of(const rapt_config *config)
 
 static void forward(const char *name, const rapt_model *model)
 {
-    rapt_limits limits = {.batch = 1, .source_tokens = 6, .target_length = 6, .target_tokens = 6};
+    rapt_limits limits = {.size = sizeof limits,
+                          .batch = 1,
+                          .source_tokens = 6,
+                          .target_length = 6,
+                          .target_tokens = 6};
     rapt_session *session;
     const float *memory, *logits;
     assert_int_equal(rapt_session_create(&session, model, &limits, NULL, NULL), RAPT_OK);
@@ -121,8 +125,9 @@ static void forward(const char *name, const rapt_model *model)
 
 static void learn(const char *name, rapt_model *model)
 {
-    rapt_train_options o = rapt_train_options_default();
-    rapt_train_limits limits = {3, 11, 12, 2};
+    rapt_train_options o;
+    rapt_train_options_default(&o, sizeof o);
+    rapt_train_limits limits = {sizeof limits, 3, 11, 12, 2};
     rapt_tokens source = {3, source_ids, source_starts}, target = {3, target_ids, target_starts};
     rapt_trainer *trainer;
     o.dropout = 0, o.rate = 0.01f, o.warmup = 0, o.schedule = RAPT_SCHEDULE_CONSTANT;
@@ -130,7 +135,7 @@ static void learn(const char *name, rapt_model *model)
     const struct record *losses = find(name, "losses");
     assert_int_equal(losses->count, 10);
     for (int step = 0; step < 10; step++) {
-        rapt_report report = {0};
+        rapt_report report = {.size = sizeof report};
         assert_int_equal(rapt_train_gradient(trainer, &source, &target, &report, NULL), RAPT_OK);
         float loss = (float)report.loss;
         if (step == 0) compare(name, "loss", &loss, 1);
@@ -138,12 +143,12 @@ static void learn(const char *name, rapt_model *model)
             float data[CAPACITY];
             char record[128];
             snprintf(record, sizeof record, "gradient.%s", rapt_model_tensor(model, i).name);
-            assert_int_equal(rapt_trainer_read_gradient(trainer, i, data), RAPT_OK);
+            assert_int_equal(rapt_trainer_read_gradient(trainer, i, data, NULL), RAPT_OK);
             compare(name, record, data, small_size(model, i));
         }
         /* Adam divides small gradients by themselves: rounding grows with the steps */
         assert_true(fabs(report.loss - losses->data[step]) <= 2e-4 * losses->data[step]);
-        assert_int_equal(rapt_train_step(trainer, &report), RAPT_OK);
+        assert_int_equal(rapt_train_step(trainer, &report, NULL), RAPT_OK);
     }
     assert_true(losses->data[9] < 0.8 * losses->data[0]);
     rapt_trainer_free(trainer);

@@ -21,7 +21,8 @@ struct trial {
 
 static void begin(struct trial *t, const rapt_config *config, uint64_t seed)
 {
-    rapt_train_limits limits = {.batch = 3, .source_tokens = 8, .target_tokens = 11, .threads = 2};
+    rapt_train_limits limits = {
+        .size = sizeof limits, .batch = 3, .source_tokens = 8, .target_tokens = 11, .threads = 2};
     rapt_message why = {""};
     t->config = config;
     t->model = small_model(config, seed);
@@ -71,7 +72,7 @@ static void compare_tensor(const struct trial *t, int index)
     size_t size = (size_t)x->rows * (size_t)x->columns;
     float *got = malloc(size * sizeof *got);
     double *wanted = malloc(size * sizeof *wanted), max = 0;
-    assert_int_equal(rapt_trainer_read_gradient(t->trainer, index, got), RAPT_OK);
+    assert_int_equal(rapt_trainer_read_gradient(t->trainer, index, got, NULL), RAPT_OK);
     for (size_t i = 0; i < size; i++) {
         wanted[i] = slope(t, &x->data[i]);
         max = fmax(max, fabs(wanted[i]));
@@ -86,7 +87,7 @@ static void compare_tensor(const struct trial *t, int index)
 
 static void compare(struct trial *t)
 {
-    rapt_report report = {0};
+    rapt_report report = {.size = sizeof report};
     rapt_message why = {""};
     if (rapt_train_gradient(t->trainer, &t->source.tokens, &t->target.tokens, &report, &why))
         fail_msg("%s", why.text);
@@ -104,7 +105,8 @@ static void test_every_parameter(void **state)
 {
     (void)state;
     for (int i = 0; i < COUNT(small_configs); i++) {
-        struct trial t = {.options = rapt_train_options_default()};
+        struct trial t;
+        rapt_train_options_default(&t.options, sizeof t.options);
         t.options.dropout = 0;
         t.options.label_smoothing = i % 3 ? 0.1f : 0;
         begin(&t, &small_configs[i], (uint64_t)i + 1);
@@ -154,7 +156,8 @@ static void test_dropout(void **state)
     (void)state;
     static const int which[] = {0, 1, 3, 7, 10};
     for (int i = 0; i < COUNT(which); i++) {
-        struct trial t = {.options = rapt_train_options_default()};
+        struct trial t;
+        rapt_train_options_default(&t.options, sizeof t.options);
         t.options.dropout = 0.3f, t.options.attention_dropout = 0.2f, t.options.ffn_dropout = 0.4f;
         t.options.seed = 77 + (uint64_t)i;
         /* the first batch a trainer sees */
@@ -170,7 +173,8 @@ static void test_dropout(void **state)
 /* Every score, reach and weighing, with dropout, noise and draws as the places' keys have them. */
 static void judge_variant(const rapt_config *config, int i)
 {
-    struct trial t = {.options = rapt_train_options_default()};
+    struct trial t;
+    rapt_train_options_default(&t.options, sizeof t.options);
     t.options.dropout = 0;
     t.options.attention_dropout = i % 4 ? 0.2f : 0;
     t.options.seed = (uint64_t)i;
@@ -202,8 +206,9 @@ static void test_variants(void **state)
 static void test_sums(void **state)
 {
     (void)state;
-    struct trial t = {.options = rapt_train_options_default()};
-    rapt_report report = {0};
+    struct trial t;
+    rapt_train_options_default(&t.options, sizeof t.options);
+    rapt_report report = {.size = sizeof report};
     size_t count;
     long long *tokens;
     t.options.dropout = 0;
@@ -217,7 +222,7 @@ static void test_sums(void **state)
     }
     assert_int_equal(*tokens, 8);
     float *apart = small_copy(gradients, count * sizeof *apart);
-    assert_int_equal(rapt_train_step(t.trainer, &report), RAPT_OK);
+    assert_int_equal(rapt_train_step(t.trainer, &report, NULL), RAPT_OK);
     assert_int_equal(*tokens, 0);
     for (size_t i = 0; i < count; i++) assert_true(gradients[i] == 0);
     end(&t);

@@ -268,8 +268,12 @@ static void works(rapt_model *model)
 {
     rapt_config c = *rapt_model_config(model);
     rapt_message why = {""};
-    rapt_limits limits = {
-        .batch = 1, .source_tokens = 3, .target_length = 2, .target_tokens = 2, .threads = 1};
+    rapt_limits limits = {.size = sizeof limits,
+                          .batch = 1,
+                          .source_tokens = 3,
+                          .target_length = 2,
+                          .target_tokens = 2,
+                          .threads = 1};
     rapt_session *session;
     int32_t ids[] = {0, 0, 0};
     assert_int_equal(rapt_config_check(&c, &why), RAPT_OK);

@@ -81,14 +81,15 @@ static void test_plain_search(void **state)
         struct small_batch b;
         struct list wanted;
         const rapt_tokens *source = one_source(&b, 7, 1 + (int)(seed % 5), seed);
-        rapt_generate_options o = rapt_generate_options_default(BEGIN, END);
+        rapt_generate_options o;
+        rapt_generate_options_default(&o, sizeof o, BEGIN, END);
         int32_t ids[BEAMS * MAX];
         int counts[BEAMS];
         float scores[BEAMS];
         o.beams = o.nbest = beams, o.max_length = max;
         o.length_penalty = (float)penalties[seed % 3];
         search(probe, source, beams, max, (double)o.length_penalty, &wanted);
-        assert_int_equal(rapt_generate(session, source, &o, ids, counts, scores, NULL), RAPT_OK);
+        assert_int_equal(generate(session, source, &o, ids, counts, scores, NULL), RAPT_OK);
         for (int i = 0; i < beams; i++) {
             if (i >= wanted.count) {
                 assert_int_equal(counts[i], -1);

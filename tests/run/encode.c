@@ -25,8 +25,11 @@ static void draw_lengths(int kind, int *lengths)
 static rapt_session *session_of(const rapt_model *model, int batch, int tokens, int threads)
 {
     rapt_session *session = NULL;
-    rapt_limits limits = {
-        .batch = batch, .source_tokens = tokens, .target_length = 4, .threads = threads};
+    rapt_limits limits = {.size = sizeof limits,
+                          .batch = batch,
+                          .source_tokens = tokens,
+                          .target_length = 4,
+                          .threads = threads};
     rapt_message why = {""};
     if (rapt_session_create(&session, model, &limits, NULL, &why)) fail_msg("%s", why.text);
     return session;
@@ -88,7 +91,8 @@ static void test_memory(void **state)
 {
     (void)state;
     rapt_model *model = small_model(&config, 3);
-    rapt_limits limits = {.batch = 8, .source_tokens = 1000, .target_length = 4, .threads = 1};
+    rapt_limits limits = {
+        .size = sizeof limits, .batch = 8, .source_tokens = 1000, .target_length = 4, .threads = 1};
     size_t few = rapt_session_bytes(model, &limits);
     limits.source_tokens = 2000;
     size_t more = rapt_session_bytes(model, &limits);

@@ -31,15 +31,15 @@ static void test_greedy(void **state)
         rapt_session *probe = probe_of(model, 20), *session = session_of(model, 1, 3, 19, 2);
         struct small_batch b;
         const rapt_tokens *source = one_source(&b, c->source_vocab, 1 + (int)seed, seed);
-        rapt_generate_options o = rapt_generate_options_default(BEGIN, END);
+        rapt_generate_options o;
+        rapt_generate_options_default(&o, sizeof o, BEGIN, END);
         int32_t ids[19], wanted[20];
         int count;
         float score;
         double wanted_score;
         int n = greedy(probe, source, c->target_vocab, 19, wanted, &wanted_score);
         for (o.beams = 0; o.beams <= 1; o.beams++) {
-            assert_int_equal(rapt_generate(session, source, &o, ids, &count, &score, NULL),
-                             RAPT_OK);
+            assert_int_equal(generate(session, source, &o, ids, &count, &score, NULL), RAPT_OK);
             assert_int_equal(count, n);
             assert_memory_equal(ids, wanted, sizeof *ids * (size_t)n);
             assert_true(fabs((double)score - wanted_score) < 1e-4 * (1 + fabs(wanted_score)));
@@ -91,14 +91,15 @@ static void test_exhaustive(void **state)
         rapt_session *probe = probe_of(model, MAX), *session = session_of(model, 1, beams, max, 2);
         struct small_batch b;
         const rapt_tokens *source = one_source(&b, 7, 3, seed);
-        rapt_generate_options o = rapt_generate_options_default(BEGIN, END);
+        rapt_generate_options o;
+        rapt_generate_options_default(&o, sizeof o, BEGIN, END);
         int32_t ids[MAX], path[MAX];
         int count;
         float score;
         struct best best = {.score = -INFINITY};
         o.beams = beams, o.length_penalty = penalties[seed - 1];
         exhaust(probe, source, max, (double)o.length_penalty, path, 0, 0, &best);
-        assert_int_equal(rapt_generate(session, source, &o, ids, &count, &score, NULL), RAPT_OK);
+        assert_int_equal(generate(session, source, &o, ids, &count, &score, NULL), RAPT_OK);
         assert_true(fabs((double)score - best.score) < 1e-5 * (1 + fabs(best.score)));
         assert_int_equal(count, best.count);
         assert_memory_equal(ids, best.ids, sizeof *ids * (size_t)count);
@@ -123,12 +124,13 @@ static void test_nbest(void **state)
         int lengths[] = {4, 9, 1}, counts[BATCH * N];
         int32_t ids[BATCH * N * LENGTH];
         float scores[BATCH * N];
-        rapt_generate_options o = rapt_generate_options_default(BEGIN, END);
+        rapt_generate_options o;
+        rapt_generate_options_default(&o, sizeof o, BEGIN, END);
         small_fill(&b, 40, lengths, BATCH, seed);
         o.beams = N + (int)(seed % 2), o.nbest = N, o.length_penalty = penalties[seed % 3];
         o.max_ratio = 1.5f, o.max_extra = 3;
         if (seed > 3) o.suppressed = suppressed, o.suppressed_count = 2;
-        assert_int_equal(rapt_generate(session, &b.tokens, &o, ids, counts, scores, NULL), RAPT_OK);
+        assert_int_equal(generate(session, &b.tokens, &o, ids, counts, scores, NULL), RAPT_OK);
         for (int i = 0; i < BATCH * N; i++) {
             int n = counts[i], max = (int)fmin(LENGTH, 1.5 * lengths[i / N] + 3), starts[2];
             const int32_t *row = ids + i * LENGTH;
@@ -175,16 +177,17 @@ static void test_batches(void **state)
         float scores[BATCH * BEAMS], score[BEAMS];
         rapt_session *all = session_of(model, BATCH, BEAMS, LENGTH, 3);
         rapt_session *alone = session_of(model, 1, BEAMS + 1, LENGTH + 7, 1);
-        rapt_generate_options o = rapt_generate_options_default(BEGIN, END);
+        rapt_generate_options o;
+        rapt_generate_options_default(&o, sizeof o, BEGIN, END);
         o.max_length = LENGTH, o.nbest = nbest, o.length_penalty = 0.7f;
         o.beams = kind == 1 || kind == 2 ? BEAMS : 1;
         o.temperature = kind == 3 ? 1.3f : 0, o.seed = 5;
-        assert_int_equal(rapt_generate(all, &b.tokens, &o, ids, counts, scores, NULL), RAPT_OK);
+        assert_int_equal(generate(all, &b.tokens, &o, ids, counts, scores, NULL), RAPT_OK);
         for (int i = BATCH; i-- > 0;) {
             int starts[2];
             rapt_tokens source = small_one(&b.tokens, i, starts);
             o.sequence = (uint64_t)i;
-            assert_int_equal(rapt_generate(alone, &source, &o, id, count, score, NULL), RAPT_OK);
+            assert_int_equal(generate(alone, &source, &o, id, count, score, NULL), RAPT_OK);
             assert_memory_equal(score, scores + i * nbest, sizeof *score * (size_t)nbest);
             for (int n = 0; n < nbest; n++) {
                 assert_int_equal(count[n], counts[i * nbest + n]);
@@ -215,12 +218,13 @@ static void test_ties(void **state)
     int32_t ids[9];
     int counts[3];
     float scores[3];
-    rapt_generate_options o = rapt_generate_options_default(BEGIN, END);
+    rapt_generate_options o;
+    rapt_generate_options_default(&o, sizeof o, BEGIN, END);
     assert_int_equal(rapt_model_write(model, rapt_model_find(model, "output.weight"), zeros, NULL),
                      RAPT_OK);
     o.beams = o.nbest = 3;
     const rapt_tokens *source = one_source(&b, 7, 3, 1);
-    assert_int_equal(rapt_generate(session, source, &o, ids, counts, scores, NULL), RAPT_OK);
+    assert_int_equal(generate(session, source, &o, ids, counts, scores, NULL), RAPT_OK);
     /* the first step ends one, with token 2, and goes on with 0, 1, 3; then all ranked places
        go to continuations of the first */
     assert_true(counts[0] == 0 && scores[0] > scores[1]);
@@ -228,7 +232,7 @@ static void test_ties(void **state)
     assert_true(counts[1] == 1 && ids[3] == 0);
     assert_true(fabs((double)scores[1] + 2 * log(5)) < 1e-6);
     o.beams = o.nbest = 1;
-    assert_int_equal(rapt_generate(session, source, &o, ids, counts, scores, NULL), RAPT_OK);
+    assert_int_equal(generate(session, source, &o, ids, counts, scores, NULL), RAPT_OK);
     assert_true(counts[0] == 3 && ids[0] == 0 && ids[1] == 0 && ids[2] == 0);
     rapt_session_free(session);
     rapt_model_free(model);
@@ -248,15 +252,15 @@ static void test_nothing(void **state)
     small_fill(&b, 7, lengths, 2, 1);
     for (int sampled = 0; sampled < 2; sampled++)
         for (int nan = 0; nan < 2; nan++) {
-            rapt_generate_options o = rapt_generate_options_default(BEGIN, END);
+            rapt_generate_options o;
+            rapt_generate_options_default(&o, sizeof o, BEGIN, END);
             o.beams = o.nbest = sampled ? 1 : 3, o.temperature = (float)sampled;
             if (!nan) o.suppressed = all, o.suppressed_count = 5;
             for (int i = 0; i < 5; i++) bias[i] = nan ? NAN : 1;
             assert_int_equal(
                 rapt_model_write(model, rapt_model_find(model, "output.bias"), bias, NULL),
                 RAPT_OK);
-            assert_int_equal(rapt_generate(session, &b.tokens, &o, ids, counts, scores, NULL),
-                             RAPT_OK);
+            assert_int_equal(generate(session, &b.tokens, &o, ids, counts, scores, NULL), RAPT_OK);
             for (int i = 0; i < 2 * o.nbest; i++) {
                 assert_int_equal(counts[i], -1);
                 assert_true(scores[i] == -INFINITY);
@@ -267,9 +271,10 @@ static void test_nothing(void **state)
     assert_int_equal(rapt_model_write(model, rapt_model_find(model, "output.bias"), bias, NULL),
                      RAPT_OK);
     for (int sampled = 0; sampled < 2; sampled++) {
-        rapt_generate_options o = rapt_generate_options_default(BEGIN, END);
+        rapt_generate_options o;
+        rapt_generate_options_default(&o, sizeof o, BEGIN, END);
         o.beams = sampled ? 1 : 3, o.temperature = (float)sampled;
-        assert_int_equal(rapt_generate(session, &b.tokens, &o, ids, counts, scores, NULL), RAPT_OK);
+        assert_int_equal(generate(session, &b.tokens, &o, ids, counts, scores, NULL), RAPT_OK);
         for (int s = 0; s < 2; s++)
             for (int i = 0; i < counts[s]; i++) assert_in_range(ids[s * 4 + i], 0, 4);
     }
@@ -285,8 +290,7 @@ static void refuse(rapt_session *session, const rapt_tokens *source, rapt_genera
     int counts[8] = {-9};
     float scores[8] = {-9};
     rapt_message why = {""};
-    assert_int_equal(rapt_generate(session, source, &o, ids, counts, scores, &why),
-                     RAPT_BAD_ARGUMENT);
+    assert_int_equal(generate(session, source, &o, ids, counts, scores, &why), RAPT_BAD_ARGUMENT);
     assert_true(why.text[0] && ids[0] == -9 && counts[0] == -9 && scores[0] == -9);
 }
 
@@ -298,7 +302,8 @@ static void test_options(void **state)
     struct small_batch b;
     int32_t high[] = {5}, low[] = {-1};
     const rapt_tokens *source = one_source(&b, 7, 3, 1);
-    rapt_generate_options good = rapt_generate_options_default(BEGIN, END);
+    rapt_generate_options good;
+    rapt_generate_options_default(&good, sizeof good, BEGIN, END);
 #define REFUSE(field, value)                                                                       \
     do {                                                                                           \
         rapt_generate_options o = good;                                                            \
@@ -347,9 +352,9 @@ static void test_options(void **state)
     int32_t ids[16];
     int counts[2];
     o = good, o.max_length = 1, o.max_ratio = INFINITY, o.temperature = INFINITY, o.top_p = 1;
-    assert_int_equal(rapt_generate(session, source, &o, ids, counts, NULL, NULL), RAPT_OK);
+    assert_int_equal(generate(session, source, &o, ids, counts, NULL, NULL), RAPT_OK);
     rapt_tokens nobody = {0, NULL, (const int[]){0}};
-    assert_int_equal(rapt_generate(session, &nobody, &good, ids, counts, NULL, NULL), RAPT_OK);
+    assert_int_equal(generate(session, &nobody, &good, ids, counts, NULL, NULL), RAPT_OK);
     rapt_session_free(session);
     rapt_session_free(half);
     rapt_model_free(model);
@@ -364,12 +369,13 @@ static void test_decoder_only(void **state)
     rapt_session *session = session_of(model, 3, 2, 8, 2), *alone = session_of(model, 1, 2, 8, 1);
     int32_t ids[24], id[8];
     int counts[3], count;
-    rapt_generate_options o = rapt_generate_options_default(BEGIN, END);
+    rapt_generate_options o;
+    rapt_generate_options_default(&o, sizeof o, BEGIN, END);
     rapt_tokens three = {.batch = 3}, one = {.batch = 1};
     o.temperature = 1, o.seed = 3;
-    assert_int_equal(rapt_generate(session, &three, &o, ids, counts, NULL, NULL), RAPT_OK);
+    assert_int_equal(generate(session, &three, &o, ids, counts, NULL, NULL), RAPT_OK);
     o.sequence = 2;
-    assert_int_equal(rapt_generate(alone, &one, &o, id, &count, NULL, NULL), RAPT_OK);
+    assert_int_equal(generate(alone, &one, &o, id, &count, NULL, NULL), RAPT_OK);
     assert_int_equal(count, counts[2]);
     assert_memory_equal(id, ids + 16, sizeof *id * (size_t)count);
     rapt_session_free(session);

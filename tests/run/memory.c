@@ -103,7 +103,8 @@ static rapt_status save_model(struct scene *s, rapt_message *why)
 static rapt_status create_session(struct scene *s, rapt_message *why)
 {
     rapt_session *session = untouched;
-    rapt_limits limits = {.batch = 3, .beams = 2, .source_tokens = 20, .target_length = 9};
+    rapt_limits limits = {
+        .size = sizeof limits, .batch = 3, .beams = 2, .source_tokens = 20, .target_length = 9};
     size_t before = s->purse.bytes;
     rapt_status status = rapt_session_create(&session, s->model, &limits, &s->allocator, why);
     if (status) {
@@ -119,12 +120,13 @@ static rapt_status create_session(struct scene *s, rapt_message *why)
     return status;
 }
 
-static const rapt_train_limits train_limits = {3, 20, 20, 2};
+static const rapt_train_limits train_limits = {sizeof train_limits, 3, 20, 20, 2};
 
 static rapt_status create_trainer(struct scene *s, rapt_message *why)
 {
     rapt_trainer *trainer = untouched;
-    rapt_train_options options = rapt_train_options_default();
+    rapt_train_options options;
+    rapt_train_options_default(&options, sizeof options);
     size_t before = s->purse.bytes;
     rapt_status status =
         rapt_trainer_create(&trainer, s->model, &options, &train_limits, &s->allocator, why);
@@ -189,7 +191,8 @@ static void test_trainer(void **state)
 {
     (void)state;
     struct scene s = {.given = 0};
-    rapt_train_options options = rapt_train_options_default();
+    rapt_train_options options;
+    rapt_train_options_default(&options, sizeof options);
     enter(&s);
     assert_int_equal(rapt_model_create(&s.model, &small_configs[1], 1, &s.allocator, NULL),
                      RAPT_OK);
@@ -208,7 +211,8 @@ static void test_trainer(void **state)
 static rapt_status load_translator(struct scene *s, rapt_message *why)
 {
     rapt_translator *translator = untouched;
-    rapt_translator_options options = {.beams = 2, .batch = 2, .batch_tokens = 20, .threads = 1};
+    rapt_translator_options options = {
+        .size = sizeof options, .beams = 2, .batch = 2, .batch_tokens = 20, .threads = 1};
     rapt_status status = rapt_translator_load(&translator, s->path, &options, &s->allocator, why);
     if (status)
         assert_ptr_equal(translator, untouched);
@@ -247,7 +251,8 @@ static void test_translator(void **state)
 {
     (void)state;
     struct scene s = {.given = 0};
-    rapt_translator_options options = {.beams = 2, .nbest = 2, .batch = 2, .threads = 1};
+    rapt_translator_options options = {
+        .size = sizeof options, .beams = 2, .nbest = 2, .batch = 2, .threads = 1};
     enter(&s);
     small_translator_file(s.path, 16, 1);
     each_fails(&s, load_translator);
@@ -263,12 +268,17 @@ static void test_work(void **state)
 {
     (void)state;
     struct scene s = {.given = 0};
-    rapt_train_options options = rapt_train_options_default();
-    rapt_limits limits = {
-        .batch = 2, .beams = 2, .source_tokens = 10, .target_length = 9, .threads = 3};
+    rapt_train_options options;
+    rapt_train_options_default(&options, sizeof options);
+    rapt_limits limits = {.size = sizeof limits,
+                          .batch = 2,
+                          .beams = 2,
+                          .source_tokens = 10,
+                          .target_length = 9,
+                          .threads = 3};
     rapt_session *session;
     struct small_batch source, target;
-    rapt_report report = {0};
+    rapt_report report = {.size = sizeof report};
     int lengths[] = {4, 3}, counts[2];
     int32_t ids[18];
     enter(&s);
@@ -282,13 +292,14 @@ static void test_work(void **state)
     small_fill(&target, 11, lengths, 2, 2);
     s.purse.calls = 0;
     for (int i = 0; i < 2; i++) {
-        rapt_generate_options o = rapt_generate_options_default(1, 2);
+        rapt_generate_options o;
+        rapt_generate_options_default(&o, sizeof o, 1, 2);
         o.beams = 2 - i, o.temperature = (float)i;
         assert_int_equal(
             rapt_train_gradient(s.trainer, &source.tokens, &target.tokens, &report, NULL), RAPT_OK);
-        assert_int_equal(rapt_train_step(s.trainer, &report), RAPT_OK);
-        assert_int_equal(rapt_generate(session, &source.tokens, &o, ids, counts, NULL, NULL),
-                         RAPT_OK);
+        assert_int_equal(rapt_train_step(s.trainer, &report, NULL), RAPT_OK);
+        const rapt_generate_outputs out = {.size = sizeof out, .ids = ids, .counts = counts};
+        assert_int_equal(rapt_generate(session, &source.tokens, &o, &out, NULL), RAPT_OK);
     }
     assert_int_equal(s.purse.calls, 0);
     rapt_session_free(session);

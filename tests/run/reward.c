@@ -21,11 +21,11 @@ static void test_expected(void **state)
     rapt_model *model = small_model(&sampling, 3);
     rapt_trainer *trainer = trainer_of(model, &o, 2);
     struct small_batch source, target;
-    rapt_report report = {0};
+    rapt_report report = {.size = sizeof report};
     double wanted = log(9);
     assert_true(fabs(trainer->expected - wanted) < 1e-12);
     for (int i = 0; i < 3; i++) {
-        rapt_report one = {0};
+        rapt_report one = {.size = sizeof one};
         batch_of(&sampling, i, &source, &target);
         assert_int_equal(
             rapt_train_evaluate(trainer, &source.tokens, &target.tokens, &report, NULL), RAPT_OK);

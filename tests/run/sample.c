@@ -12,7 +12,7 @@ static void draw(rapt_session *session, const rapt_tokens *batch, int n, rapt_ge
     o.max_length = 1;
     for (int i = 0; i < n; i += batch->batch) {
         o.sequence = (uint64_t)i;
-        assert_int_equal(rapt_generate(session, batch, &o, ids, counts, NULL, NULL), RAPT_OK);
+        assert_int_equal(generate(session, batch, &o, ids, counts, NULL, NULL), RAPT_OK);
         for (int b = 0; b < batch->batch; b++) seen[counts[b] ? ids[b] : END]++;
     }
 }
@@ -58,7 +58,8 @@ static void test_sampling(void **state)
             p[order[i]] = in ? exp(log_p[order[i]] / t) : 0;
             if (in) kept += p[order[i]];
         }
-        rapt_generate_options o = rapt_generate_options_default(BEGIN, END);
+        rapt_generate_options o;
+        rapt_generate_options_default(&o, sizeof o, BEGIN, END);
         o.temperature = cases[c].temperature, o.top_k = cases[c].top_k, o.top_p = cases[c].top_p;
         o.seed = 40 + (uint64_t)c;
         draw(session, &many.tokens, N, o, seen);
@@ -88,13 +89,14 @@ static void test_cold(void **state)
     int lengths[] = {3, 8}, cold_counts[2], counts[2];
     int32_t cold[2 * LENGTH], ids[2 * LENGTH];
     float cold_scores[2], scores[2];
-    rapt_generate_options o = rapt_generate_options_default(BEGIN, END);
+    rapt_generate_options o;
+    rapt_generate_options_default(&o, sizeof o, BEGIN, END);
     small_fill(&b, 40, lengths, 2, 1);
-    assert_int_equal(rapt_generate(session, &b.tokens, &o, ids, counts, scores, NULL), RAPT_OK);
+    assert_int_equal(generate(session, &b.tokens, &o, ids, counts, scores, NULL), RAPT_OK);
     for (int i = 0; i < 2; i++) {
         o.temperature = i ? 5 : 1e-4f, o.top_k = i;
-        assert_int_equal(
-            rapt_generate(session, &b.tokens, &o, cold, cold_counts, cold_scores, NULL), RAPT_OK);
+        assert_int_equal(generate(session, &b.tokens, &o, cold, cold_counts, cold_scores, NULL),
+                         RAPT_OK);
         for (int s = 0; s < 2; s++) {
             assert_int_equal(counts[s], cold_counts[s]);
             assert_memory_equal(ids + s * LENGTH, cold + s * LENGTH,

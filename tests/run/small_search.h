@@ -33,7 +33,8 @@ static inline rapt_session *session_of(const rapt_model *model, int batch, int b
                                        int threads)
 {
     rapt_session *session = NULL;
-    rapt_limits limits = {.batch = batch,
+    rapt_limits limits = {.size = sizeof limits,
+                          .batch = batch,
                           .beams = beams,
                           .source_tokens = 100,
                           .target_length = length,
@@ -48,6 +49,16 @@ static inline const rapt_tokens *one_source(struct small_batch *b, int vocab, in
 {
     small_fill(b, vocab, &length, 1, seed);
     return &b->tokens;
+}
+
+/* rapt_generate with its outputs one by one. */
+static inline rapt_status generate(rapt_session *session, const rapt_tokens *source,
+                                   const rapt_generate_options *o, int32_t *ids, int *counts,
+                                   float *scores, rapt_message *why)
+{
+    const rapt_generate_outputs out = {
+        .size = sizeof out, .ids = ids, .counts = counts, .scores = scores};
+    return rapt_generate(session, source, o, &out, why);
 }
 
 /* Log-probabilities of the token after `tokens` (n of them), by feeding begin and all of them. */
@@ -69,7 +80,8 @@ static inline void next(rapt_session *probe, const rapt_tokens *source, const in
 static inline rapt_session *probe_of(const rapt_model *model, int length)
 {
     rapt_session *session = NULL;
-    rapt_limits limits = {.batch = 1,
+    rapt_limits limits = {.size = sizeof limits,
+                          .batch = 1,
                           .source_tokens = 100,
                           .target_length = length,
                           .target_tokens = length,

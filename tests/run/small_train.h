@@ -19,11 +19,12 @@ static const rapt_config wide = {.size = sizeof(rapt_config),
 enum { BATCH = 4, BATCHES = 5 };
 static const int source_lengths[] = {9, 2, 5, 7}, target_lengths[] = {6, 11, 3, 2};
 static const rapt_train_limits small_limits = {
-    .batch = BATCH, .source_tokens = 23, .target_tokens = 23};
+    .size = sizeof small_limits, .batch = BATCH, .source_tokens = 23, .target_tokens = 23};
 
 static inline rapt_train_options lively(void)
 {
-    rapt_train_options o = rapt_train_options_default();
+    rapt_train_options o;
+    rapt_train_options_default(&o, sizeof o);
     o.warmup = 3;
     o.rate = 0.01f;
     o.attention_dropout = o.ffn_dropout = 0.2f;
@@ -55,12 +56,12 @@ static inline void batch_of(const rapt_config *c, int number, struct small_batch
 static inline double one_step(rapt_trainer *trainer, const rapt_config *c, int number)
 {
     struct small_batch source, target;
-    rapt_report report = {0};
+    rapt_report report = {.size = sizeof report};
     rapt_message why = {""};
     batch_of(c, number, &source, &target);
     if (rapt_train_gradient(trainer, &source.tokens, &target.tokens, &report, &why))
         fail_msg("%s", why.text);
-    assert_int_equal(rapt_train_step(trainer, &report), RAPT_OK);
+    assert_int_equal(rapt_train_step(trainer, &report, NULL), RAPT_OK);
     assert_int_equal(report.step, number + 1);
     return report.loss;
 }

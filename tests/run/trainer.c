@@ -103,15 +103,15 @@ static void follow(const rapt_train_options *o)
     free(now);
     for (int step = 1; step <= 6; step++) {
         struct small_batch source, target;
-        rapt_report report = {0};
+        rapt_report report = {.size = sizeof report};
         double squares = 0;
         batch_of(c, step, &source, &target);
         assert_int_equal(
             rapt_train_gradient(trainer, &source.tokens, &target.tokens, &report, NULL), RAPT_OK);
         size_t at = 0;
         for (int i = 0; i < rapt_model_tensors(model); at += small_size(model, i), i++)
-            assert_int_equal(rapt_trainer_read_gradient(trainer, i, g + at), RAPT_OK);
-        assert_int_equal(rapt_train_step(trainer, &report), RAPT_OK);
+            assert_int_equal(rapt_trainer_read_gradient(trainer, i, g + at, NULL), RAPT_OK);
+        assert_int_equal(rapt_train_step(trainer, &report, NULL), RAPT_OK);
         for (size_t i = 0; i < n; i++) squares += (double)g[i] * (double)g[i];
         double norm = sqrt(squares) / (double)report.tokens, clip = (double)o->clip_norm;
         double scale = clip > 0 && norm > clip ? clip / norm : 1;
@@ -171,7 +171,7 @@ static void test_not_finite(void **state)
         rapt_train_options o = lively();
         rapt_trainer *trainer = trainer_of(model, &o, 2);
         struct small_batch source, target;
-        rapt_report report = {0}, zero = {0};
+        rapt_report report = {.size = sizeof report}, zero = report;
         rapt_message why = {""};
         for (int s = 0; s < 2; s++) one_step(trainer, c, s);
         float *good = small_parameters(model);
@@ -187,7 +187,8 @@ static void test_not_finite(void **state)
         assert_true(why.text[0] && memcmp(&report, &zero, sizeof report) == 0);
         float *after = small_parameters(model);
         assert_memory_equal(before, after, rapt_model_parameters(model) * sizeof *after);
-        assert_int_equal(rapt_train_step(trainer, &report), RAPT_BAD_ARGUMENT); /* nothing added */
+        assert_int_equal(rapt_train_step(trainer, &report, NULL),
+                         RAPT_BAD_ARGUMENT); /* nothing added */
         /* with the parameters mended training goes on, from the same moments */
         float *at = good;
         for (int t = 0; t < rapt_model_tensors(model); at += small_size(model, t), t++)
@@ -216,7 +217,7 @@ static void test_bad_gradient(void **state)
                      RAPT_OK);
     for (int i = 0; i < COUNT(bad); i++) {
         struct small_batch source, target;
-        rapt_report report = {0};
+        rapt_report report = {.size = sizeof report};
         size_t count;
         long long *tokens;
         batch_of(c, 2, &source, &target);
@@ -225,7 +226,7 @@ static void test_bad_gradient(void **state)
             rapt_train_gradient(trainer, &source.tokens, &target.tokens, &report, NULL), RAPT_OK);
         gradients[count / 3] = bad[i];
         if (bad[i] == 1e18f) break; /* huge, but a number: clipped */
-        assert_int_equal(rapt_train_step(trainer, &report), RAPT_NOT_FINITE);
+        assert_int_equal(rapt_train_step(trainer, &report, NULL), RAPT_NOT_FINITE);
         assert_int_equal(*tokens, 0);
         for (size_t j = 0; j < count; j++) assert_true(gradients[j] == 0);
         assert_int_equal(rapt_trainer_save(trainer, small_path(there, "moments-b"), NULL, 0, NULL),
@@ -250,8 +251,8 @@ static void test_bad_gradient(void **state)
         rapt_model_free(a);
         rapt_model_free(b);
     }
-    rapt_report report = {0};
-    assert_int_equal(rapt_train_step(trainer, &report), RAPT_OK);
+    rapt_report report = {.size = sizeof report};
+    assert_int_equal(rapt_train_step(trainer, &report, NULL), RAPT_OK);
     float *parameters = small_parameters(model);
     for (size_t i = 0; i < rapt_model_parameters(model); i++) assert_true(isfinite(parameters[i]));
     free(parameters);
@@ -275,9 +276,13 @@ static void test_overfit(void **state)
                      .encoder_layers = 1,
                      .decoder_layers = 1,
                      .tie = RAPT_TIE_ALL};
-    rapt_train_options o = rapt_train_options_default();
-    rapt_train_limits l = {
-        .batch = 32, .source_tokens = 32 * 6, .target_tokens = 32 * 8, .threads = 1};
+    rapt_train_options o;
+    rapt_train_options_default(&o, sizeof o);
+    rapt_train_limits l = {.size = sizeof l,
+                           .batch = 32,
+                           .source_tokens = 32 * 6,
+                           .target_tokens = 32 * 8,
+                           .threads = 1};
     rapt_model *model = NULL;
     rapt_trainer *trainer;
     struct small_batch source, target;
@@ -296,12 +301,12 @@ static void test_overfit(void **state)
     o.dropout = o.label_smoothing = 0, o.rate = 0.01f, o.warmup = 20;
     assert_int_equal(rapt_model_create(&model, &c, 1, NULL, NULL), RAPT_OK);
     assert_int_equal(rapt_trainer_create(&trainer, model, &o, &l, NULL, NULL), RAPT_OK);
-    rapt_report report = {0};
+    rapt_report report = {.size = sizeof report};
     for (int i = 0; i < 150; i++) {
-        report = (rapt_report){0};
+        report = (rapt_report){.size = sizeof(rapt_report)};
         assert_int_equal(
             rapt_train_gradient(trainer, &source.tokens, &target.tokens, &report, NULL), RAPT_OK);
-        assert_int_equal(rapt_train_step(trainer, &report), RAPT_OK);
+        assert_int_equal(rapt_train_step(trainer, &report, NULL), RAPT_OK);
     }
     assert_true(report.loss / (double)report.tokens < 0.01);
     assert_int_equal(report.correct, report.tokens);

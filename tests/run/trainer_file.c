@@ -54,7 +54,7 @@ static void test_wrong_nights(void **state)
     rapt_train_options o = lively();
     rapt_trainer *trainer = trainer_of(model, &o, 1), *stranger = trainer_of(other, &o, 1);
     struct small_batch source, target;
-    rapt_report report = {0};
+    rapt_report report = {.size = sizeof report};
     rapt_message why = {""};
     small_path(path, "night");
     assert_int_equal(rapt_trainer_load(trainer, path, &why), RAPT_NO_FILE);
@@ -71,7 +71,7 @@ static void test_wrong_nights(void **state)
     assert_int_equal(rapt_train_gradient(trainer, &source.tokens, &target.tokens, &report, NULL),
                      RAPT_OK);
     assert_int_equal(rapt_trainer_save(trainer, path, NULL, 0, &why), RAPT_BAD_ARGUMENT);
-    assert_int_equal(rapt_train_step(trainer, &report), RAPT_OK);
+    assert_int_equal(rapt_train_step(trainer, &report, NULL), RAPT_OK);
     assert_int_equal(rapt_trainer_save(trainer, "/no/such/folder/x", NULL, 0, &why), RAPT_NO_FILE);
     assert_non_null(strstr(why.text, "/no/such/folder/x"));
     rapt_metadata twice[] = {{"a", "1"}, {"a", "2"}}, ours[] = {{"rapt.trainer", "1"}};

@@ -15,7 +15,8 @@ static void refuse_options(rapt_model *model, rapt_train_options options, const 
 static void refuse_limits(rapt_model *model, rapt_train_limits l)
 {
     rapt_trainer *trainer = (rapt_trainer *)(uintptr_t)1;
-    rapt_train_options options = rapt_train_options_default();
+    rapt_train_options options;
+    rapt_train_options_default(&options, sizeof options);
     rapt_message why = {""};
     assert_int_equal(rapt_trainer_create(&trainer, model, &options, &l, NULL, &why),
                      RAPT_BAD_ARGUMENT);
@@ -29,7 +30,8 @@ static void test_options(void **state)
     rapt_model *model = small_model(&small_configs[0], 1);
 #define REFUSE(field, value)                                                                       \
     do {                                                                                           \
-        rapt_train_options o = rapt_train_options_default();                                       \
+        rapt_train_options o;                                                                      \
+        rapt_train_options_default(&o, sizeof o);                                                  \
         o.field = value;                                                                           \
         refuse_options(model, o, #field);                                                          \
     } while (0)
@@ -55,10 +57,12 @@ static void test_options(void **state)
     REFUSE(products, (rapt_products)2);
     REFUSE(products, (rapt_products)-1);
 #undef REFUSE
+    enum { size = sizeof(rapt_train_limits) };
     static const rapt_train_limits wrong[] = {
-        {0, 4, 4, 0},         {-1, 4, 4, 0},        {2, -1, 4, 0},        {2, 4, -1, 0},
-        {2, 4, 4, -1},        {2, INT32_MAX, 4, 0}, {2, 4, INT32_MAX, 0}, {INT32_MAX, 4, 4, 0},
-        {2, INT32_MIN, 4, 0}, {2, 4, 4, INT32_MIN},
+        {size, 0, 4, 4, 0},         {size, -1, 4, 4, 0},        {size, 2, -1, 4, 0},
+        {size, 2, 4, -1, 0},        {size, 2, 4, 4, -1},        {size, 2, INT32_MAX, 4, 0},
+        {size, 2, 4, INT32_MAX, 0}, {size, INT32_MAX, 4, 4, 0}, {size, 2, INT32_MIN, 4, 0},
+        {size, 2, 4, 4, INT32_MIN},
     };
     for (int i = 0; i < COUNT(wrong); i++) refuse_limits(model, wrong[i]);
     rapt_model_free(model);
@@ -67,7 +71,7 @@ static void test_options(void **state)
 static void refuse_batch(rapt_trainer *trainer, const rapt_tokens *source,
                          const rapt_tokens *target)
 {
-    rapt_report report = {0}, zero = {0};
+    rapt_report report = {.size = sizeof report}, zero = report;
     rapt_message why = {""};
     size_t count;
     long long *tokens;
@@ -86,7 +90,8 @@ static void test_wrong_batches(void **state)
 {
     (void)state;
     rapt_model *model = small_model(&small_configs[0], 1);
-    rapt_train_options o = rapt_train_options_default();
+    rapt_train_options o;
+    rapt_train_options_default(&o, sizeof o);
     rapt_trainer *trainer = trainer_of(model, &o, 1);
     int32_t ids[40] = {1, 2, 3, 4, 5}, high[] = {12, 12}, low[] = {1, -1};
     rapt_tokens good = {1, ids, (const int[]){0, 3}}, two = {2, ids, (const int[]){0, 3, 5}};
@@ -114,8 +119,8 @@ static void test_wrong_batches(void **state)
     refuse_batch(trainer, NULL, &good);
     refuse_batch(trainer, &good, NULL);
     float data[1] = {7};
-    assert_int_equal(rapt_trainer_read_gradient(trainer, -1, data), RAPT_BAD_ARGUMENT);
-    assert_int_equal(rapt_trainer_read_gradient(trainer, rapt_model_tensors(model), data),
+    assert_int_equal(rapt_trainer_read_gradient(trainer, -1, data, NULL), RAPT_BAD_ARGUMENT);
+    assert_int_equal(rapt_trainer_read_gradient(trainer, rapt_model_tensors(model), data, NULL),
                      RAPT_BAD_ARGUMENT);
     assert_true(data[0] == 7);
     rapt_trainer_free(trainer);
@@ -134,29 +139,30 @@ static void test_edges(void **state)
 {
     (void)state;
     rapt_model *model = small_model(&small_configs[0], 1);
-    rapt_train_options o = rapt_train_options_default();
+    rapt_train_options o;
+    rapt_train_options_default(&o, sizeof o);
     rapt_trainer *trainer = trainer_of(model, &o, 2);
     int32_t ids[13] = {1, 2, 3, 4, 5};
     rapt_tokens nobody = {0, NULL, (const int[]){0}}, source = {1, ids, (const int[]){0, 12}};
     rapt_tokens begins = {1, ids, (const int[]){0, 1}}, empty = {1, ids, (const int[]){0, 0}},
                 longest = {1, ids, (const int[]){0, 13}};
-    rapt_report report = {0};
+    rapt_report report = {.size = sizeof report};
     assert_int_equal(rapt_train_gradient(trainer, &nobody, &nobody, &report, NULL), RAPT_OK);
     assert_int_equal(rapt_train_gradient(trainer, &source, &begins, &report, NULL), RAPT_OK);
     assert_int_equal(rapt_train_gradient(trainer, &source, &empty, &report, NULL), RAPT_OK);
     assert_true(report.loss == 0 && report.tokens == 0);
-    assert_int_equal(rapt_train_step(trainer, &report), RAPT_BAD_ARGUMENT);
+    assert_int_equal(rapt_train_step(trainer, &report, NULL), RAPT_BAD_ARGUMENT);
     assert_int_equal(rapt_train_gradient(trainer, &source, &longest, &report, NULL), RAPT_OK);
     assert_int_equal(report.tokens, 12);
-    assert_int_equal(rapt_train_step(trainer, &report), RAPT_OK);
+    assert_int_equal(rapt_train_step(trainer, &report, NULL), RAPT_OK);
     float *before = small_parameters(model);
     rapt_trainer_set_rate(trainer, NAN);
     assert_int_equal(rapt_train_gradient(trainer, &source, &longest, &report, NULL), RAPT_OK);
-    assert_int_equal(rapt_train_step(trainer, &report), RAPT_BAD_ARGUMENT);
+    assert_int_equal(rapt_train_step(trainer, &report, NULL), RAPT_BAD_ARGUMENT);
     float *after = small_parameters(model);
     assert_memory_equal(before, after, rapt_model_parameters(model) * sizeof *after);
     rapt_trainer_set_rate(trainer, 0);
-    assert_int_equal(rapt_train_step(trainer, &report), RAPT_OK);
+    assert_int_equal(rapt_train_step(trainer, &report, NULL), RAPT_OK);
     free(after);
     after = small_parameters(model);
     assert_memory_equal(before, after, rapt_model_parameters(model) * sizeof *after);

@@ -62,9 +62,19 @@ static void test_batches(void **state)
 {
     (void)state;
     static const rapt_translator_options ways[] = {
-        {.beams = 3, .nbest = 3, .batch = 1, .threads = 1},
-        {.beams = 3, .nbest = 3, .batch = 7, .batch_tokens = 30, .threads = 2},
-        {.beams = 3, .nbest = 3, .batch = 64, .batch_tokens = 5000, .threads = 1},
+        {.size = sizeof *ways, .beams = 3, .nbest = 3, .batch = 1, .threads = 1},
+        {.size = sizeof *ways,
+         .beams = 3,
+         .nbest = 3,
+         .batch = 7,
+         .batch_tokens = 30,
+         .threads = 2},
+        {.size = sizeof *ways,
+         .beams = 3,
+         .nbest = 3,
+         .batch = 64,
+         .batch_tokens = 5000,
+         .threads = 1},
     };
     static struct all results[COUNT(ways)];
     char path[256];
@@ -101,7 +111,8 @@ static void test_one(void **state)
     rapt_message why = {""};
     small_translator_file(small_path(path, "one"), POSITIONS, 4);
     make_texts(texts);
-    rapt_translator *t = translator_of(path, (rapt_translator_options){.threads = 1});
+    rapt_translator *t = translator_of(
+        path, (rapt_translator_options){.size = sizeof(rapt_translator_options), .threads = 1});
     assert_int_equal(rapt_translate_many(t, texts, 3, 0, keep, &result, NULL), RAPT_OK);
     for (int i = 0; i < 3; i++) {
         assert_int_equal(rapt_translate(t, small_lines[i], out, sizeof out, &size, NULL), RAPT_OK);
@@ -135,10 +146,17 @@ static void test_refusals(void **state)
 {
     (void)state;
     static const rapt_translator_options wrong[] = {
-        {.beams = -1},           {.beams = 2, .nbest = 3},     {.nbest = -1},
-        {.batch = -1},           {.beams = INT32_MAX},         {.batch = INT32_MAX},
-        {.batch_tokens = -1},    {.batch_tokens = INT32_MAX},  {.threads = -1},
-        {.length_penalty = NAN}, {.length_penalty = INFINITY},
+        {.size = sizeof *wrong, .beams = -1},
+        {.size = sizeof *wrong, .beams = 2, .nbest = 3},
+        {.size = sizeof *wrong, .nbest = -1},
+        {.size = sizeof *wrong, .batch = -1},
+        {.size = sizeof *wrong, .beams = INT32_MAX},
+        {.size = sizeof *wrong, .batch = INT32_MAX},
+        {.size = sizeof *wrong, .batch_tokens = -1},
+        {.size = sizeof *wrong, .batch_tokens = INT32_MAX},
+        {.size = sizeof *wrong, .threads = -1},
+        {.size = sizeof *wrong, .length_penalty = NAN},
+        {.size = sizeof *wrong, .length_penalty = INFINITY},
     };
     char path[256];
     rapt_translator *t = (rapt_translator *)(uintptr_t)64;

@@ -29,7 +29,8 @@ static rapt_session *session_of(const rapt_model *model, int batch, int beams, i
 {
     rapt_session *session = NULL;
     rapt_message why = {""};
-    rapt_limits limits = {.batch = batch,
+    rapt_limits limits = {.size = sizeof limits,
+                          .batch = batch,
                           .beams = beams,
                           .source_tokens = batch * MAX,
                           .target_length = MAX,
@@ -236,7 +237,7 @@ static void test_reorder(void **state)
                    sizeof *past.ids * (size_t)others[k]);
         assert_int_equal(rapt_encode(moved, &t.source.tokens, NULL, NULL), RAPT_OK);
         assert_int_equal(rapt_decode(moved, &past.tokens, NULL, NULL), RAPT_OK);
-        assert_int_equal(rapt_session_reorder(moved, parents), RAPT_OK);
+        assert_int_equal(rapt_session_reorder(moved, parents, NULL), RAPT_OK);
         assert_int_equal(rapt_decode(moved, &now.tokens, &got, NULL), RAPT_OK);
         assert_int_equal(rapt_encode(fresh, &t.source.tokens, NULL, NULL), RAPT_OK);
         assert_int_equal(rapt_decode(fresh, &other.tokens, NULL, NULL), RAPT_OK);
@@ -253,9 +254,13 @@ static void test_reorder(void **state)
 
 static rapt_trainer *trainer_of(rapt_model *model, int threads)
 {
-    rapt_train_options o = rapt_train_options_default();
-    rapt_train_limits limits = {
-        .batch = BATCH, .source_tokens = 48, .target_tokens = 48, .threads = threads};
+    rapt_train_options o;
+    rapt_train_options_default(&o, sizeof o);
+    rapt_train_limits limits = {.size = sizeof limits,
+                                .batch = BATCH,
+                                .source_tokens = 48,
+                                .target_tokens = 48,
+                                .threads = threads};
     rapt_trainer *trainer = NULL;
     rapt_message why = {""};
     o.attention_dropout = 0.1f, o.rate = 0.01f, o.warmup = 2;
@@ -266,12 +271,12 @@ static rapt_trainer *trainer_of(rapt_model *model, int threads)
 static void steps(struct trial *t, rapt_trainer *trainer, int first, int end)
 {
     for (int i = first; i < end; i++) {
-        rapt_report report = {0};
+        rapt_report report = {.size = sizeof report};
         rapt_message why = {""};
         fill(t, (uint64_t)i % 3);
         if (rapt_train_gradient(trainer, &t->source.tokens, &t->target.tokens, &report, &why))
             fail_msg("%s: %s", t->name, why.text);
-        assert_int_equal(rapt_train_step(trainer, &report), RAPT_OK);
+        assert_int_equal(rapt_train_step(trainer, &report, NULL), RAPT_OK);
     }
 }
 
@@ -320,7 +325,7 @@ static void test_evaluation(void **state)
         struct trial t = begin(i);
         rapt_trainer *trainer = trainer_of(t.model, 2);
         struct oracle_model *oracle = oracle_model_read(t.model);
-        rapt_report report = {0};
+        rapt_report report = {.size = sizeof report};
         fill(&t, 7);
         assert_int_equal(
             rapt_train_evaluate(trainer, &t.source.tokens, &t.target.tokens, &report, NULL),
