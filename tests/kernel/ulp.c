@@ -129,8 +129,8 @@ static const struct function functions[] = {
      {0x1.000152p-1f, 0x1.00261cp-1f}},
     {"log", run_log, log, logl, 0.88, 0.93, 0, {0x1.463a72p+0f, 0x1.69b14cp-1f}},
     {"tanh", run_tanh, tanh, tanhl, 0.96, 1.1, 0, {0x1.022fd6p+0f, 0x1.d33cfap-1f}},
-    {"gelu", run_gelu, gelu, gelu_long, 8, 100, 0, {0}},
-    {"silu", run_silu, silu, silu_long, 4, 4, 0x1p-119, {0}},
+    {"gelu", run_gelu, gelu, gelu_long, 6.7, 67, 0, {-0x1.3fb09ap+1f, -0x1.9a6fa4p+3f}},
+    {"silu", run_silu, silu, silu_long, 3.6, 3.7, 0x1p-119, {-0x1.9c9abep+1f, -0x1.b3b11ap+2f}},
     {"gelu_slope", run_gelu_slope, gelu_slope, gelu_slope_long, 8, 8, 0.125, {0}},
     {"silu_slope", run_silu_slope, silu_slope, silu_slope_long, 4, 4, 0.125, {0}},
 };

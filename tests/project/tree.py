@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""tree.py ROOT - what lies where: entries at the top, lengths of files, no #if inside a function, no
-leftovers, every oracle and test named after something."""
+"""tree.py ROOT - entries at the top of the tree, lengths of files, no #if inside a function, no notes of
+unfinished work."""
 import pathlib
 import re
 import sys
