@@ -69,18 +69,22 @@ static void check(rapt_status status, const char *what)
 static void run_forward(void *argument, int count)
 {
     struct job *j = argument;
+    const rapt_attention_saved saved = {.size = sizeof saved, .lse = j->lse};
     for (int i = 0; i < count; i++)
-        check(rapt_attention_forward(&j->a, j->q, j->k, j->v, j->out, j->lse, j->workspace),
+        check(rapt_attention_forward(&j->a, j->q, j->k, j->v, j->out, &saved, j->workspace, NULL),
               "rapt_attention_forward");
 }
 
 static void run_backward(void *argument, int count)
 {
     struct job *j = argument;
+    const rapt_attention_saved saved = {.size = sizeof saved, .lse = j->lse};
     for (int i = 0; i < count; i++)
-        check(rapt_attention_backward(&j->a, j->q, j->k, j->v, j->out, j->lse, j->dout,
-                                      &(rapt_gradients){.q = j->dq, .k = j->dk, .v = j->dv},
-                                      j->workspace),
+        check(rapt_attention_backward(
+                  &j->a, j->q, j->k, j->v, j->out, &saved, j->dout, NULL,
+                  &(rapt_gradients){
+                      .size = sizeof(rapt_gradients), .q = j->dq, .k = j->dk, .v = j->dv},
+                  j->workspace, NULL),
               "rapt_attention_backward");
 }
 
@@ -100,7 +104,8 @@ static void report(struct bench *b, const struct problem *p, int threads, struct
 
 static void measure_arrays(struct bench *b, const struct problem *p, int threads)
 {
-    struct job j = {.a = rapt_attention_make(p->B, p->H, p->T, p->S, p->K)};
+    struct job j = {0};
+    rapt_attention_init(&j.a, sizeof j.a, p->B, p->H, p->T, p->S, p->K);
     size_t rows = (size_t)p->B * (size_t)p->H * (size_t)p->T, width = (size_t)p->K;
     size_t queries = rows * width, keys = (size_t)p->B * (size_t)p->H * (size_t)p->S * width;
     float **arrays[] = {&j.q, &j.out, &j.dout, &j.dq, &j.k, &j.v, &j.dk, &j.dv};
@@ -164,8 +169,11 @@ static void measure_cached(struct bench *b, const struct problem *p, int threads
     rapt__cache_layout(&j.cache, p->B, capacity, p->H, p->K, p->K, &arena);
     rapt__cache_start(&j.cache, capacity);
     j.threads = threads;
-    const rapt_attention spec = {
-        .heads = p->H, .key_width = p->K, .value_width = p->K, .threads = threads};
+    const rapt_attention spec = {.size = sizeof spec,
+                                 .heads = p->H,
+                                 .key_width = p->K,
+                                 .value_width = p->K,
+                                 .threads = threads};
     j.workspace = bench_alloc(rapt__cache_workspace(&spec, p->S));
     j.queries = (struct cached_queries){.spec = &spec,
                                         .count = p->B,

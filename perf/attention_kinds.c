@@ -17,8 +17,10 @@ struct kind {
 
 struct kind_job {
     rapt_attention a;
+    rapt_attention_saved saved;
+    rapt_reinforce reinforce;
     rapt_gradients d;
-    float *q, *k, *v, *out, *lse, *dout;
+    float *q, *k, *v, *out, *dout;
     void *workspace;
     float *row; /* of the tanh loop */
 };
@@ -27,7 +29,7 @@ static void run_forward(void *argument, int count)
 {
     struct kind_job *j = argument;
     for (int i = 0; i < count; i++)
-        if (rapt_attention_forward(&j->a, j->q, j->k, j->v, j->out, j->lse, j->workspace))
+        if (rapt_attention_forward(&j->a, j->q, j->k, j->v, j->out, &j->saved, j->workspace, NULL))
             bench_fail("rapt_attention_forward");
 }
 
@@ -35,8 +37,8 @@ static void run_backward(void *argument, int count)
 {
     struct kind_job *j = argument;
     for (int i = 0; i < count; i++)
-        if (rapt_attention_backward(&j->a, j->q, j->k, j->v, j->out, j->lse, j->dout, &j->d,
-                                    j->workspace))
+        if (rapt_attention_backward(&j->a, j->q, j->k, j->v, j->out, &j->saved, j->dout,
+                                    &j->reinforce, &j->d, j->workspace, NULL))
             bench_fail("rapt_attention_backward");
 }
 
@@ -91,19 +93,22 @@ static void measure(struct bench *b, const struct kind *kind, int threads)
     int heads = b->check ? 2 : HEADS, rows = b->check ? 40 : ROWS;
     size_t size = (size_t)heads * (size_t)rows * WIDTH,
            learned = (size_t)RAPT_LEARNED_COUNT * HEADS * WIDTH * ROWS;
-    struct kind_job j = {.a = rapt_attention_make(1, heads, rows, rows, WIDTH)};
+    struct kind_job j = {.saved = {.size = sizeof j.saved},
+                         .reinforce = {.size = sizeof j.reinforce},
+                         .d = {.size = sizeof j.d}};
+    rapt_attention_init(&j.a, sizeof j.a, 1, heads, rows, rows, WIDTH);
     float **arrays[] = {&j.q, &j.k, &j.v, &j.out, &j.dout, &j.d.q, &j.d.k, &j.d.v};
     for (int i = 0; i < 8; i++) *arrays[i] = bench_floats(size);
     float *values = bench_floats(learned), *gradients = bench_floats(learned);
     float *reward = bench_floats((size_t)heads * (size_t)rows);
     j.row = bench_floats(WIDTH);
-    j.lse = bench_floats((size_t)heads * (size_t)rows);
+    j.saved.lse = bench_floats((size_t)heads * (size_t)rows);
     j.a.threads = threads;
     j.a.score = kind->score, j.a.locality = kind->locality, j.a.normalizer = kind->normalizer;
     j.a.radius = 16;
     j.a.mask.causal_alignment = RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT;
-    j.a.chosen = bench_alloc((size_t)heads * (size_t)rows * sizeof *j.a.chosen);
-    j.a.reward = reward;
+    j.saved.chosen = bench_alloc((size_t)heads * (size_t)rows * sizeof *j.saved.chosen);
+    j.reinforce.reward = reward;
     learn(&j, values, gradients);
     j.workspace = bench_alloc(rapt_attention_workspace(&j.a));
     run_forward(&j, 1);
@@ -112,7 +117,7 @@ static void measure(struct bench *b, const struct kind *kind, int threads)
     report(b, kind, &j, false, bench_time(b, run_forward, &j), alone);
     report(b, kind, &j, true, bench_time(b, run_backward, &j), 0);
     for (int i = 0; i < 8; i++) bench_free(*arrays[i]);
-    void *memory[] = {values, gradients, reward, j.row, j.lse, j.a.chosen, j.workspace};
+    void *memory[] = {values, gradients, reward, j.row, j.saved.lse, j.saved.chosen, j.workspace};
     for (int i = 0; i < 7; i++) bench_free(memory[i]);
 }
 

@@ -30,7 +30,7 @@ void problem_make(struct result *r, const struct sentence *s, struct variant var
 {
     memset(r, 0, sizeof *r);
     rapt_attention *a = &r->problem;
-    *a = rapt_attention_make(1, 1, WORDS, WORDS, WIDTH);
+    rapt_attention_init(a, sizeof *a, 1, 1, WORDS, WORDS, WIDTH);
     a->value_width = 2;
     a->v = a->out = (rapt_stride){.batch = 2 * WORDS, .head = 2 * WORDS, .row = 2};
     a->score = variant.score;
@@ -41,7 +41,6 @@ void problem_make(struct result *r, const struct sentence *s, struct variant var
     a->temperature = 0.5F;
     a->seed = seed;
     a->threads = 1;
-    a->chosen = r->chosen;
     a->learned =
         (rapt_learned){.hidden = HIDDEN,
                        .positions = WORDS,
@@ -76,26 +75,36 @@ static void must(rapt_status status)
     if (status != RAPT_OK) exit(failed("attention: %s", rapt_status_text(status)));
 }
 
+static rapt_attention_saved saved_of(struct result *r)
+{
+    return (rapt_attention_saved){
+        .size = sizeof(rapt_attention_saved), .lse = r->lse, .chosen = r->chosen};
+}
+
 void attend(struct result *r, const float *query, const float *key, const float *value)
 {
+    const rapt_attention_saved saved = saved_of(r);
     void *workspace = workspace_for(&r->problem);
-    must(rapt_attention_forward(&r->problem, query, key, value, r->out, r->lse, workspace));
-    must(rapt_attention_weights(&r->problem, query, key, r->lse, 0, 0, 0, WORDS, r->weights,
-                                workspace));
+    must(rapt_attention_forward(&r->problem, query, key, value, r->out, &saved, workspace, NULL));
+    must(rapt_attention_weights(&r->problem, query, key, &saved, 0, 0, 0, WORDS, r->weights,
+                                workspace, NULL));
     free(workspace);
 }
 
-void slopes_find(struct slopes *slopes, const struct result *r, const struct sentence *s,
-                 const float *dout)
+void slopes_find(struct slopes *slopes, struct result *r, const struct sentence *s,
+                 const float *dout, const float *reward)
 {
     memset(slopes, 0, sizeof *slopes);
+    const rapt_reinforce reinforce = {.size = sizeof reinforce, .reward = reward};
     const rapt_gradients to = {
+        .size = sizeof to,
         .q = slopes->query,
         .k = slopes->key,
         .learned = {[RAPT_LEARNED_QUERY_WEIGHT] = slopes->learned,
                     [RAPT_LEARNED_KEY_WEIGHT] = slopes->learned + HIDDEN * WIDTH}};
+    const rapt_attention_saved saved = saved_of(r);
     void *workspace = workspace_for(&r->problem);
-    must(rapt_attention_backward(&r->problem, s->query, s->key, s->value, r->out, r->lse, dout, &to,
-                                 workspace));
+    must(rapt_attention_backward(&r->problem, s->query, s->key, s->value, r->out, &saved, dout,
+                                 &reinforce, &to, workspace, NULL));
     free(workspace);
 }

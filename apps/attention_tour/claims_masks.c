@@ -111,7 +111,6 @@ static void judge_word(struct claim *claims, const struct sentence *s, struct va
     cat.problem.mask.allowed = allowed;
     cat.problem.mask.allowed_stride.row = WORDS;
     spoilt_cat = cat;
-    spoilt_cat.problem.chosen = spoilt_cat.chosen;
     attend(&cat, s->query, s->key, s->value);
     attend(&spoilt_cat, s->query, spoilt.key, spoilt.value);
     double max = seen(&spoilt_cat, CAT, WORDS);

@@ -10,13 +10,11 @@ void page_heading(struct svg *svg, double x, double y, const char *title, const 
     svg_text(svg, x, y + 18, 12, SVG_LEFT, page_grey, "%s", below);
 }
 
-/* Its problem is spent: only results are handed out. */
 struct result page_attended(const struct sentence *s, struct variant variant, uint64_t seed)
 {
     struct result r;
     problem_make(&r, s, variant, seed);
     attend(&r, s->query, s->key, s->value);
-    r.problem.chosen = NULL;
     return r;
 }
 

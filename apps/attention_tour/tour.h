@@ -34,7 +34,7 @@ struct variant {
 bool variant_is(struct variant variant);
 struct variant variant_after(struct variant variant);
 struct result {
-    rapt_attention problem; /* points to chosen */
+    rapt_attention problem;
     int chosen[WORDS];
     float weights[WORDS * WORDS], out[WORDS * 2], lse[WORDS];
 };
@@ -44,12 +44,13 @@ void problem_make(struct result *result, const struct sentence *sentence, struct
                   uint64_t seed);
 /* Its output and weights. q, k, v: as those of a sentence. */
 void attend(struct result *result, const float *query, const float *key, const float *value);
-/* Gradients of `result`, which attend has filled, along dout [WORDS][2]; zeroed first. */
+/* Gradients of `result`, which attend has filled, along dout [WORDS][2]; zeroed first. reward
+   [WORDS]: of sampled keys. */
 struct slopes {
     float query[WORDS * WIDTH], key[WORDS * WIDTH], learned[2 * HIDDEN * WIDTH];
 };
-void slopes_find(struct slopes *slopes, const struct result *result,
-                 const struct sentence *sentence, const float *dout);
+void slopes_find(struct slopes *slopes, struct result *result, const struct sentence *sentence,
+                 const float *dout, const float *reward);
 
 /* ---- claims.c, claims_hard.c, claims_masks.c ---- */
 struct claim {

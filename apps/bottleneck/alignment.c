@@ -13,6 +13,7 @@ static rapt_attention problem(const struct recurrent *m, int count, int length)
     const int h = m->hidden;
     const rapt_stride by_time = {.batch = 2 * h, .row = (ptrdiff_t)2 * h * count};
     return (rapt_attention){
+        .size = sizeof(rapt_attention),
         .batch = count,
         .heads = 1,
         .queries = 1,
@@ -38,16 +39,19 @@ void alignment_forward(struct recurrent *m, int count, int length, int t)
 {
     const int h = m->hidden;
     rapt_attention a = problem(m, count, length);
+    const rapt_attention_saved saved = {.size = sizeof saved, .lse = at_step(m->lse, t, count, 1)};
     rapt_attention_forward(&a, at_step(m->states, t, count, h), m->annotations, m->annotations,
-                           at_step(m->contexts, t, count, 2 * h), at_step(m->lse, t, count, 1),
-                           workspace_for(&m->workspace, &a));
+                           at_step(m->contexts, t, count, 2 * h), &saved,
+                           workspace_for(&m->workspace, &a), NULL);
 }
 
 void alignment_backward(struct recurrent *m, int count, int length, int t)
 {
     const int h = m->hidden;
     rapt_attention a = problem(m, count, length);
-    rapt_gradients d = {.q = at_step(m->dstates, t, count, h),
+    const rapt_attention_saved saved = {.size = sizeof saved, .lse = at_step(m->lse, t, count, 1)};
+    rapt_gradients d = {.size = sizeof d,
+                        .q = at_step(m->dstates, t, count, h),
                         .k = m->dkeys,
                         .v = m->dvalues,
                         .learned = {[RAPT_LEARNED_QUERY_WEIGHT] = m->dquery,
@@ -55,16 +59,16 @@ void alignment_backward(struct recurrent *m, int count, int length, int t)
                                     [RAPT_LEARNED_HIDDEN_BIAS] = m->dbias,
                                     [RAPT_LEARNED_HIDDEN_VECTOR] = m->dvector}};
     rapt_attention_backward(&a, at_step(m->states, t, count, h), m->annotations, m->annotations,
-                            at_step(m->contexts, t, count, 2 * h), at_step(m->lse, t, count, 1),
-                            at_step(m->dcontexts, t, count, 2 * h), &d,
-                            workspace_for(&m->workspace, &a));
+                            at_step(m->contexts, t, count, 2 * h), &saved,
+                            at_step(m->dcontexts, t, count, 2 * h), NULL, &d,
+                            workspace_for(&m->workspace, &a), NULL);
 }
 
 void alignment_weights(struct recurrent *m, int count, int length, int t, int sentence,
                        float *weights)
 {
     rapt_attention a = problem(m, count, length);
-    rapt_attention_weights(&a, at_step(m->states, t, count, m->hidden), m->annotations,
-                           at_step(m->lse, t, count, 1), sentence, 0, 0, 1, weights,
-                           workspace_for(&m->workspace, &a));
+    const rapt_attention_saved saved = {.size = sizeof saved, .lse = at_step(m->lse, t, count, 1)};
+    rapt_attention_weights(&a, at_step(m->states, t, count, m->hidden), m->annotations, &saved,
+                           sentence, 0, 0, 1, weights, workspace_for(&m->workspace, &a), NULL);
 }

@@ -53,24 +53,25 @@ static void summarize(struct bandit *bandit, int with, const float *gradient)
 static rapt_status draw(struct bandit *bandit, struct draws *d, uint64_t seed)
 {
     static const float value[2] = {0, 1};
-    rapt_attention a = rapt_attention_make(1, 1, bandit->draws, 2, 2);
-    const rapt_gradients to = {.q = d->dquery};
+    rapt_attention a;
+    rapt_attention_init(&a, sizeof a, 1, 1, bandit->draws, 2, 2);
+    const rapt_gradients to = {.size = sizeof to, .q = d->dquery};
     a.value_width = 1;
     a.v = a.out = (rapt_stride){.row = 1};
     a.normalizer = RAPT_NORMALIZER_SAMPLE;
     a.seed = seed;
     a.threads = 1;
-    a.chosen = d->chosen;
+    const rapt_attention_saved saved = {.size = sizeof saved, .lse = d->lse, .chosen = d->chosen};
+    rapt_reinforce reinforce = {.size = sizeof reinforce, .reward = d->reward};
     void *workspace = workspace_for(&d->workspace, &a);
     rapt_status status =
-        rapt_attention_forward(&a, d->query, key[0], value, d->out, d->lse, workspace);
+        rapt_attention_forward(&a, d->query, key[0], value, d->out, &saved, workspace, NULL);
     for (int n = 0; n < bandit->draws; n++) d->reward[n] = reward_of[d->chosen[n] == 1];
-    a.reward = d->reward;
     for (int with = 0; with < 2 && status == RAPT_OK; with++) {
-        a.baseline = with ? d->baseline : NULL;
+        reinforce.baseline = with ? d->baseline : NULL;
         for (int n = 0; n < 2 * bandit->draws; n++) d->dquery[n] = 0;
-        status = rapt_attention_backward(&a, d->query, key[0], value, d->out, d->lse, d->dout, &to,
-                                         workspace);
+        status = rapt_attention_backward(&a, d->query, key[0], value, d->out, &saved, d->dout,
+                                         &reinforce, &to, workspace, NULL);
         summarize(bandit, with, d->dquery);
     }
     return status;

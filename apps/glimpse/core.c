@@ -16,7 +16,8 @@ static rapt_attention over_glimpses(const struct setup *s, int first, int glimps
 {
     const int width = s->width / HEADS;
     const rapt_stride by_time = {s->width, width, (ptrdiff_t)s->batch * s->width};
-    rapt_attention a = rapt_attention_make(s->batch, HEADS, glimpses - first, glimpses, width);
+    rapt_attention a;
+    rapt_attention_init(&a, sizeof a, s->batch, HEADS, glimpses - first, glimpses, width);
     a.q = a.k = a.v = a.out = by_time;
     a.mask.causal = 1;
     a.mask.causal_alignment = RAPT_CAUSAL_ALIGNMENT_LOWER_RIGHT;
@@ -48,7 +49,7 @@ void network_glimpse(struct network *n, int t)
     linear_forward(&n->value, rows, v->attention_in + at, v->value + at);
     const rapt_attention a = over_glimpses(s, t, t + 1);
     rapt_attention_forward(&a, v->query + at, v->key, v->value, v->context + at, NULL,
-                           workspace_for(&n->workspace, &a));
+                           workspace_for(&n->workspace, &a), NULL);
     memcpy(v->attended + at, v->glimpse + at, (size_t)(rows * width) * sizeof(float));
     linear_forward(&n->attention_out, rows, v->context + at, v->attended + at);
     norm_forward(&n->norm2, rows, v->attended + at, v->ffn_input + at);
@@ -72,11 +73,12 @@ static void attention_backward(struct network *n)
 {
     const struct tape *v = &n->tape, *d = &n->gradient;
     const rapt_attention a = over_glimpses(n->setup, 0, n->setup->glimpses);
-    const rapt_gradients to = {.q = d->query, .k = d->key, .v = d->value};
+    const rapt_attention_saved saved = {.size = sizeof saved, .lse = n->context_lse};
+    const rapt_gradients to = {.size = sizeof to, .q = d->query, .k = d->key, .v = d->value};
     void *workspace = workspace_for(&n->workspace, &a);
-    rapt_attention_forward(&a, v->query, v->key, v->value, v->context, n->context_lse, workspace);
-    rapt_attention_backward(&a, v->query, v->key, v->value, v->context, n->context_lse, d->context,
-                            &to, workspace);
+    rapt_attention_forward(&a, v->query, v->key, v->value, v->context, &saved, workspace, NULL);
+    rapt_attention_backward(&a, v->query, v->key, v->value, v->context, &saved, d->context, NULL,
+                            &to, workspace, NULL);
 }
 
 void network_backward(struct network *n)

@@ -18,7 +18,8 @@ const char *const policy_names[POLICIES] = {"learned", "random"};
 
 static rapt_attention over_locations(const struct setup *s)
 {
-    rapt_attention a = rapt_attention_make(s->batch, 1, 1, locations_of(s), KEY);
+    rapt_attention a;
+    rapt_attention_init(&a, sizeof a, s->batch, 1, 1, locations_of(s), KEY);
     a.value_width = 2;
     a.v = (rapt_stride){.row = 2}; /* shared by all pictures: batch stride 0 */
     a.out = (rapt_stride){.batch = 2, .row = 2};
@@ -39,6 +40,14 @@ static void choose_randomly(struct network *n, int t, uint64_t seed)
     }
 }
 
+/* What the choice after glimpse t leaves for backward. */
+static rapt_attention_saved saved_of(const struct network *n, int t)
+{
+    const int next = (t + 1) * n->setup->batch;
+    return (rapt_attention_saved){
+        .size = sizeof(rapt_attention_saved), .lse = n->lse + next, .chosen = n->chosen + next};
+}
+
 void policy_choose(struct network *n, enum policy policy, bool greedy, int t, uint64_t seed)
 {
     const int rows = n->setup->batch;
@@ -49,10 +58,10 @@ void policy_choose(struct network *n, enum policy policy, bool greedy, int t, ui
     rapt_attention a = over_locations(n->setup);
     a.normalizer = greedy ? RAPT_NORMALIZER_ARGMAX : RAPT_NORMALIZER_SAMPLE;
     a.seed = seed;
-    a.chosen = n->chosen + (t + 1) * rows;
+    const rapt_attention_saved saved = saved_of(n, t);
     rapt_attention_forward(&a, n->tape.policy_query + t * rows * KEY, n->tape.policy_keys,
-                           n->coordinates, n->fixation + 2 * (t + 1) * rows,
-                           n->lse + (t + 1) * rows, workspace_for(&n->workspace, &a));
+                           n->coordinates, n->fixation + 2 * (t + 1) * rows, &saved,
+                           workspace_for(&n->workspace, &a), NULL);
 }
 
 void policy_backward(struct network *n)
@@ -62,15 +71,16 @@ void policy_backward(struct network *n)
         xcalloc((size_t)rows, 2 * sizeof(float)); /* dout: the reward is no function of out */
     rapt_attention a = over_locations(n->setup);
     for (int t = 0; t + 1 < n->setup->glimpses; t++) {
-        const rapt_gradients to = {.q = n->gradient.policy_query + t * rows * KEY,
+        const rapt_gradients to = {.size = sizeof to,
+                                   .q = n->gradient.policy_query + t * rows * KEY,
                                    .k = n->gradient.policy_keys};
-        a.chosen = n->chosen + (t + 1) * rows;
-        a.reward = n->reward + t * rows;
-        a.baseline = n->tape.baseline + t * rows;
+        const rapt_attention_saved saved = saved_of(n, t);
+        const rapt_reinforce reinforce = {.size = sizeof reinforce,
+                                          .reward = n->reward + t * rows,
+                                          .baseline = n->tape.baseline + t * rows};
         rapt_attention_backward(&a, n->tape.policy_query + t * rows * KEY, n->tape.policy_keys,
-                                n->coordinates, n->fixation + 2 * (t + 1) * rows,
-                                n->lse + (t + 1) * rows, zero, &to,
-                                workspace_for(&n->workspace, &a));
+                                n->coordinates, n->fixation + 2 * (t + 1) * rows, &saved, zero,
+                                &reinforce, &to, workspace_for(&n->workspace, &a), NULL);
     }
     free(zero);
 }

@@ -50,7 +50,7 @@ static void describe(struct attend *a, int batch, int queries, int keys)
     const int head_width = a->width / a->heads;
     const rapt_stride of_queries = {(ptrdiff_t)queries * a->width, head_width, a->width};
     const rapt_stride of_keys = {(ptrdiff_t)keys * a->width, head_width, a->width};
-    a->problem = rapt_attention_make(batch, a->heads, queries, keys, head_width);
+    rapt_attention_init(&a->problem, sizeof a->problem, batch, a->heads, queries, keys, head_width);
     a->problem.q = a->problem.out = of_queries;
     a->problem.k = a->problem.v = of_keys;
     a->problem.mask.causal = a->causal;
@@ -73,7 +73,8 @@ void attend_forward(struct attend *attend, int batch, int queries, int keys, con
     linear_forward(&a->key, key_rows, source, a->k);
     linear_forward(&a->value, key_rows, source, a->v);
     void *workspace = workspace_for(&a->workspace, &a->problem);
-    rapt_attention_forward(&a->problem, a->q, a->k, a->v, a->context, a->lse, workspace);
+    const rapt_attention_saved saved = {.size = sizeof saved, .lse = a->lse};
+    rapt_attention_forward(&a->problem, a->q, a->k, a->v, a->context, &saved, workspace, NULL);
     linear_forward(&a->out, query_rows, a->context, y);
 }
 
@@ -88,9 +89,10 @@ void attend_backward(struct attend *attend, const float *x, const float *source,
     memset(a->dk, 0, (size_t)(key_rows * a->width) * sizeof(float));
     memset(a->dv, 0, (size_t)(key_rows * a->width) * sizeof(float));
     linear_backward(&a->out, query_rows, a->context, dy, a->dcontext);
-    const rapt_gradients d = {.q = a->dq, .k = a->dk, .v = a->dv};
-    rapt_attention_backward(&a->problem, a->q, a->k, a->v, a->context, a->lse, a->dcontext, &d,
-                            a->workspace.data);
+    const rapt_attention_saved saved = {.size = sizeof saved, .lse = a->lse};
+    const rapt_gradients d = {.size = sizeof d, .q = a->dq, .k = a->dk, .v = a->dv};
+    rapt_attention_backward(&a->problem, a->q, a->k, a->v, a->context, &saved, a->dcontext, NULL,
+                            &d, a->workspace.data, NULL);
     linear_backward(&a->query, query_rows, x, a->dq, dx);
     linear_backward(&a->key, key_rows, source, a->dk, dsource);
     linear_backward(&a->value, key_rows, source, a->dv, dsource);
@@ -99,12 +101,13 @@ void attend_backward(struct attend *attend, const float *x, const float *source,
 void attend_weights(struct attend *attend, int sequence, float *weights)
 {
     struct attend *a = attend;
+    const rapt_attention_saved saved = {.size = sizeof saved, .lse = a->lse};
     size_t count = (size_t)a->problem.queries * (size_t)a->problem.keys;
     float *head = xcalloc(count, sizeof *head);
     memset(weights, 0, count * sizeof *weights);
     for (int h = 0; h < a->heads; h++) {
-        rapt_attention_weights(&a->problem, a->q, a->k, a->lse, sequence, h, 0, a->problem.queries,
-                               head, a->workspace.data);
+        rapt_attention_weights(&a->problem, a->q, a->k, &saved, sequence, h, 0, a->problem.queries,
+                               head, a->workspace.data, NULL);
         for (size_t i = 0; i < count; i++) weights[i] += head[i] / (float)a->heads;
     }
     free(head);

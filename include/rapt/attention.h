@@ -1,14 +1,20 @@
 /* attention.h - attention on plain arrays, forward and backward.
 
-       out[t] = sum over s of w[t][s] v[s],    w[t] = weigh of score(q[t], k[s]) + bias[t][s]
-                                                      over the keys that query t sees
+       out[t] = sum over s of w[t][s] v[s],    w[t] = normalizer of score(q[t], k[s]) + bias[t][s]
+                                                      over the visible keys s of query t
 
-   for every sequence and head, along three axes that combine freely: the score, how far a query
-   sees (reach), and how scores become weights (weighing). No array of queries x keys is ever
-   made, but by location-aware scores backward. A query that sees no key gets output 0, weights 0,
-   log-sum-exp -infinity, and gives and takes no gradient. Keys and values hidden by causality,
-   window, reach, counts, the boolean mask or a bias of -infinity never touch a result: they may
-   hold NaN. One polarity everywhere: true = attend. */
+   for every sequence and head, along three axes that combine freely: the score, which keys a query
+   sees (locality), and how scores become weights (normalizer). No array of queries x keys is ever
+   made, but by location-aware scores backward. A query without visible keys (fully masked) gets
+   output 0, weights 0, log-sum-exp -infinity, and gives and takes no gradient. Keys and values
+   hidden by causality, window, locality, counts, the boolean mask or a bias of -infinity never
+   touch a result: they may hold NaN. One polarity everywhere: true = attend.
+
+   Structs that begin with `size` may grow: set it to sizeof, zero the rest, and a program runs with
+   later versions of the library. All functions are thread-safe: they read their arguments, write
+   the arrays they name and the workspace, and keep nothing; calls at the same time need workspaces
+   and outputs of their own. The caller owns all memory; nothing is allocated. NULL where an array
+   or struct is needed is RAPT_BAD_ARGUMENT, and `why` (may be NULL) names it. */
 #ifndef RAPT_ATTENTION_H
 #define RAPT_ATTENTION_H
 
@@ -18,8 +24,7 @@
 extern "C" {
 #endif
 
-/* Q, K: floats per row of q and k. Per head of the queries: W, b, v, beta, F, L; per head of the
-   keys: U, P. Shapes: rapt_learned. */
+/* Scores. What they learn (W, U, b, v, beta, P, F, L) and its shapes: learned.def. */
 typedef enum rapt_score {
     RAPT_SCORE_SCALED_DOT, /* q.k / sqrt(K)                  Vaswani et al. 2017, section 3.2.1 */
     RAPT_SCORE_DOT,        /* q.k                            Luong et al. 2015, section 3.1 */
@@ -33,13 +38,14 @@ typedef enum rapt_score {
 } rapt_score;
 RAPT_API const char *rapt_score_name(rapt_score score); /* "scaled-dot"; NULL: no such score */
 
-/* Which keys a query sees, beside masks. Places and keys count from 0. */
+/* Which keys a query sees, beside masks. Positions and keys count from 0. */
 typedef enum rapt_locality {
     RAPT_LOCALITY_GLOBAL,  /* all */
-    RAPT_LOCALITY_LOCAL_M, /* those within `radius` of the query's own place (mask.corner) */
+    RAPT_LOCALITY_LOCAL_M, /* those within `radius` of the query's own position
+                              (mask.causal_alignment) */
     RAPT_LOCALITY_LOCAL_P, /* those within `radius` of c = keys * sigmoid(z . tanh(C q)), where keys
-                           is how many exist, if mask.causal up to the query's place; weights are
-                           multiplied, after the softmax and without a new norm, with
+                           is how many exist, if mask.causal up to the query's position; weights
+                           are multiplied, after the softmax and without renormalizing, with
                            exp(-(s - c)^2 / (2 (radius/2)^2))
                            Luong et al. 2015, section 3.2, equations 9 and 10 */
     RAPT_LOCALITY_COUNT
@@ -49,10 +55,10 @@ RAPT_API const char *rapt_locality_name(rapt_locality locality); /* "local-p" */
 /* How scores x become weights; p = softmax(x). Ties go to the lowest key. */
 typedef enum rapt_normalizer {
     RAPT_NORMALIZER_SOFTMAX, /* p */
-    RAPT_NORMALIZER_ARGMAX,  /* 1 for the greatest x, else 0; no gradient to the scores */
-    RAPT_NORMALIZER_SAMPLE,  /* 1 for one key drawn from p; gradient of the scores by the score
-                           function (Williams 1992): (baseline - reward) d log p[chosen] */
-    RAPT_NORMALIZER_STRAIGHT_THROUGH, /* forward as ARGMAX, backward to the scores as SOFT
+    RAPT_NORMALIZER_ARGMAX,  /* 1 for the maximum x, else 0; no gradient to the scores */
+    RAPT_NORMALIZER_SAMPLE,  /* 1 for one key drawn from p; gradient of the scores by REINFORCE
+                           (Williams 1992): (baseline - reward) d log p[chosen] */
+    RAPT_NORMALIZER_STRAIGHT_THROUGH, /* forward as ARGMAX, backward to the scores as SOFTMAX
                                     (Bengio, Leonard and Courville 2013) */
     RAPT_NORMALIZER_GUMBEL_SOFTMAX,   /* softmax((x + g) / temperature), g Gumbel noise
                             (Jang, Gu and Poole 2017) */
@@ -68,21 +74,21 @@ typedef struct rapt_stride {
     ptrdiff_t batch, head, row;
 } rapt_stride;
 
-/* Where the queries stand among the keys, for causality and windows. There is no default:
-   with as many queries as keys both are the same, with a cache they are not. Reach local-m,
-   slopes and tables need a place too. */
+/* The positions of queries among the keys, for causality and windows. There is no default:
+   with as many queries as keys both are the same, with a cache they are not. Local-m, slopes,
+   tables and rotary embeddings need positions too. */
 typedef enum rapt_causal_alignment {
     RAPT_CAUSAL_ALIGNMENT_NONE,
-    RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT, /* query t stands at key t */
-    RAPT_CAUSAL_ALIGNMENT_LOWER_RIGHT /* query t stands at key t + keys - queries: the last query at
-                                the last key that exists, as in decoding with a cache */
+    RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT, /* query t has position t */
+    RAPT_CAUSAL_ALIGNMENT_LOWER_RIGHT /* query t has position t + keys - queries: the last query
+                                that of the last existing key, as in decoding with a cache */
 } rapt_causal_alignment;
 
 /* Which keys a query sees, and what is added to its scores. All zero: all keys, nothing. */
 typedef struct rapt_mask {
     rapt_causal_alignment causal_alignment;
-    int causal; /* not 0: no key behind the query's own place */
-    int window; /* not 0: only keys from place - before to place + after */
+    int causal; /* not 0: no key after the query's own position */
+    int window; /* not 0: only keys from position - before to position + after */
     int before, after;
     const int *key_counts;  /* [batch] keys 0..count-1 exist; NULL: all of them */
     const uint8_t *allowed; /* row t holds one byte per key, 0: hidden; NULL: none is */
@@ -90,6 +96,7 @@ typedef struct rapt_mask {
     const float *bias;       /* row t holds one float per key, added after scaling; -infinity
                                 hides the key as the other masks do; NULL: none */
     rapt_stride bias_stride; /* of bias and of its gradient; head stride counts query heads */
+    uint64_t reserved[4];    /* 0 */
 } rapt_mask;
 
 /* The arrays that scores and localities learn: RAPT_LEARNED_QUERY_WEIGHT, ... Which score reads
@@ -113,28 +120,30 @@ typedef struct rapt_learned {
                            j of F[c][j] weight[s + j - filter_width/2], 0 outside */
     int center_hidden;          /* local-p: width of the hidden layer that predicts centers */
     const float *array[RAPT_LEARNED_CAPACITY]; /* by rapt_learned_array */
-    const float *previous; /* location-aware: weights, before the first query, of the keys that
-                              exist [batch][H][keys]; NULL: 0. A constant: no gradient */
+    uint64_t reserved[4];                      /* 0 */
 } rapt_learned;
 
-/* What depends on how far a key s is from the place of a query; all of it needs mask.corner. All
-   zero: nothing. */
+/* What depends on the distance of a key s from the position of a query; all of it needs
+   mask.causal_alignment. All zero: nothing. */
 typedef enum rapt_rotary { RAPT_ROTARY_NONE, RAPT_ROTARY_PAIRS, RAPT_ROTARY_HALVES } rapt_rotary;
 typedef struct rapt_relative {
-    const float *slopes; /* [H]: adds -slope |place - s|      Press, Smith and Lewis 2022 (ALiBi) */
-    const float *table; /* [H][buckets]: adds table[bucket(s - place)]     Raffel et al. 2020, T5 */
+    const float *slopes; /* [H]: adds -slope |position - s|   Press, Smith and Lewis 2022 (ALiBi) */
+    const float *table; /* [H][buckets]: adds table[bucket(s - position)]  Raffel et al. 2020, T5 */
     int buckets, distance; /* how many; from where on all share one (T5: 32 and 128) */
-    int bidirectional;     /* not 0: half of the buckets are for keys after the place */
-    rapt_rotary rotary;    /* not for additive scores: the two vectors of the dot product, prepared
-                              by the score, are turned by place and s: elements 2i and 2i+1, or i and
-                              i + rotary_width/2, by the angle place * rotary_base^(-2i/rotary_width)
-                                                                                  Su et al. 2021 */
-    int rotary_width;      /* leading elements that are turned; 0: all */
+    int bidirectional;     /* not 0: half of the buckets are for keys after the position */
+    rapt_rotary rotary;    /* not for additive scores: the two vectors of the dot product, projected
+                              by the score, are rotated by position and s: elements 2i and 2i+1, or
+                              i and i + rotary_width/2, by the angle
+                              position * rotary_base^(-2i/rotary_width)            Su et al. 2021 */
+    int rotary_width;      /* leading elements that are rotated; 0: all */
     float rotary_base;     /* 0: 10000 */
+    uint64_t reserved[4];  /* 0 */
 } rapt_relative;
 
-/* The whole problem, for every function below. All zero is a default wherever one is sensible. */
+/* The whole problem, for every function below: it is read, never written. All zero but size is a
+   default wherever one is sensible. */
 typedef struct rapt_attention {
+    size_t size;                 /* sizeof(rapt_attention) */
     int batch, heads, key_heads; /* key_heads 0: as many as heads; else it divides heads, and
                                     query head h reads key head h / (heads / key_heads) */
     int queries, keys;           /* rows per sequence; of the longest one if ragged */
@@ -144,64 +153,87 @@ typedef struct rapt_attention {
     const int *query_starts;     /* ragged batch: [batch + 1] row offsets of sequences stored */
     const int *key_starts;       /*   back to back; NULL: all sequences are full */
     rapt_score score;
-    float scale; /* multiplies the score of a dot product (not cosine); 0: the score's own */
-    float cap;   /* not 0: the scaled score x becomes cap tanh(x / cap), before any bias */
+    float scale;  /* multiplies the score of a dot product (not cosine); 0: the score's own */
+    float cap;    /* not 0: the scaled score x becomes cap tanh(x / cap), before any bias */
+    float radius; /* of local-m and local-p, above 0 */
+    rapt_locality locality;
+    rapt_normalizer normalizer;
+    float temperature; /* of GUMBEL_SOFTMAX; 0: 1 */
+    int noiseless;     /* not 0, for inference: GUMBEL_SOFTMAX adds no noise and SAMPLE takes the
+                          maximum x */
+    float dropout;     /* share of weights set to 0, the others / (1 - dropout); not for hard
+                          normalizers */
+    int threads;       /* see base.h */
+    uint64_t seed; /* equal seeds drop equal weights and draw equal keys, whatever the threads */
     rapt_mask mask;
     rapt_relative relative;
-    rapt_locality locality;
-    float radius; /* of local reach, above 0 */
-    rapt_normalizer normalizer;
-    float temperature; /* of GUMBEL; 0: 1 */
-    int noiseless;     /* not 0: GUMBEL adds no noise and SAMPLE takes the greatest x, for use
-                          after training */
-    float dropout; /* share of weights set to 0, the others / (1 - dropout); not for hard ones */
-    uint64_t seed; /* equal seeds drop equal weights and draw equal keys, whatever the threads */
-    int threads;   /* see base.h */
     rapt_learned learned;
-    /* hard weighing, [heads][query rows of all sequences back to back]: */
-    int *chosen;           /* the key of each query, -1: it sees none. Forward writes it, backward
-                              and rapt_attention_weights read it */
-    const float *reward;   /* SAMPLE: read by backward, which adds the gradient of -reward; */
-    const float *baseline; /*   NULL: 0 */
+    const float *previous_weights; /* location-aware: weights, before the first query, of the keys
+                                      that exist [batch][heads][keys]; NULL: 0. No gradient */
 } rapt_attention;
 
-/* Contiguous [batch][heads][rows][width] arrays, scaled dot, no mask. */
-RAPT_API rapt_attention rapt_attention_make(int batch, int heads, int queries, int keys, int width);
+/* A problem of contiguous [batch][heads][rows][width] arrays, scaled dot product, softmax, no mask.
+   size: sizeof *a. RAPT_BAD_ARGUMENT: a is NULL or size is none; numbers are checked later. */
+RAPT_API rapt_status rapt_attention_init(rapt_attention *a, size_t size, int batch, int heads,
+                                         int queries, int keys, int width);
 
 /* RAPT_OK, or RAPT_BAD_ARGUMENT and a message that names the field. */
 RAPT_API rapt_status rapt_attention_check(const rapt_attention *a, rapt_message *why);
 
-/* Bytes of 64-byte aligned scratch the functions below need for this problem and its threads;
+/* Bytes of 64-byte aligned workspace the functions below need for this problem and its threads;
    0 if the problem is wrong. With threads 0 they are asked of OpenMP anew in each call: its number
-   must not grow between this one and those that get the scratch. Linear in queries + keys
+   must not grow between this one and those that get the workspace. Linear in queries + keys
    (location-aware: one head's queries x keys for each thread). */
 RAPT_API size_t rapt_attention_workspace(const rapt_attention *a);
 
-/* lse: log of each softmax denominator, [heads][query rows of all sequences back to back];
-   NULL if not wanted. out must not overlap the inputs. */
+/* What forward leaves for backward and for rapt_attention_weights, beside out: one number for each
+   query, [heads][query rows of all sequences back to back]. */
+typedef struct rapt_attention_saved {
+    size_t size; /* sizeof(rapt_attention_saved) */
+    float *lse;  /* log of the softmax denominator; NULL: not wanted, forward only */
+    int *chosen; /* hard normalizers: the key, -1: fully masked; else not used, may be NULL */
+} rapt_attention_saved;
+
+/* Writes out, laid out as a->out says, and what saved names. out must not overlap the inputs; saved
+   may be NULL if the normalizer is not hard. k and v may be NULL if there are no keys, k if the
+   score is location. */
 RAPT_API rapt_status rapt_attention_forward(const rapt_attention *a, const float *q, const float *k,
-                                            const float *v, float *out, float *lse,
-                                            void *workspace);
+                                            const float *v, float *out,
+                                            const rapt_attention_saved *saved, void *workspace,
+                                            rapt_message *why);
+
+/* How good each sampled key turned out to be, laid out as the arrays of rapt_attention_saved;
+   backward adds the gradient of -reward. */
+typedef struct rapt_reinforce {
+    size_t size;           /* sizeof(rapt_reinforce) */
+    const float *reward;   /* needed by SAMPLE */
+    const float *baseline; /* subtracted from it; NULL: 0 */
+} rapt_reinforce;
 
 /* Where gradients are added, in the layout of what they belong to; NULL: not wanted. What the
    problem has no array of has no gradient; what the score does not read has a gradient of 0. */
 typedef struct rapt_gradients {
+    size_t size; /* sizeof(rapt_gradients) */
     float *q, *k, *v, *bias;
     float *slopes, *table;                 /* of relative */
     float *learned[RAPT_LEARNED_CAPACITY]; /* by rapt_learned_array */
 } rapt_gradients;
 
-/* Adds to what d names. out and lse are those of forward, dout has the layout of out. */
+/* Adds to what d names. out and saved are those of forward, dout has the layout of out. reinforce
+   may be NULL unless the normalizer is SAMPLE. */
 RAPT_API rapt_status rapt_attention_backward(const rapt_attention *a, const float *q,
                                              const float *k, const float *v, const float *out,
-                                             const float *lse, const float *dout,
-                                             const rapt_gradients *d, void *workspace);
+                                             const rapt_attention_saved *saved, const float *dout,
+                                             const rapt_reinforce *reinforce,
+                                             const rapt_gradients *d, void *workspace,
+                                             rapt_message *why);
 
 /* The weights w (before dropout) of query rows [first, first + rows) of one sequence and head,
-   rebuilt from lse: weights[rows][keys of that sequence]. */
+   rebuilt from what forward saved: weights[rows][keys of that sequence]. */
 RAPT_API rapt_status rapt_attention_weights(const rapt_attention *a, const float *q, const float *k,
-                                            const float *lse, int sequence, int head, int first,
-                                            int rows, float *weights, void *workspace);
+                                            const rapt_attention_saved *saved, int sequence,
+                                            int head, int first, int rows, float *weights,
+                                            void *workspace, rapt_message *why);
 
 #ifdef __cplusplus
 }

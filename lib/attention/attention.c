@@ -1,50 +1,107 @@
-/* attention.c - the public calls: arguments are checked, then a team is sent down. */
+/* attention.c - the public calls of rapt/attention.h: structs of the caller's version become this
+   version's, arguments are checked, and a team of threads computes. */
 #include "attention/score/score.h"
+
+#include <string.h>
+
+#define READ(own, given, type, why) rapt__struct_read(own, sizeof *(own), given, #type, why)
+
+rapt_status rapt_attention_init(rapt_attention *a, size_t size, int batch, int heads, int queries,
+                                int keys, int width)
+{
+    const ptrdiff_t w = width;
+    const rapt_stride query = {heads * queries * w, queries * w, w};
+    const rapt_stride key = {heads * keys * w, keys * w, w};
+    const rapt_attention own = {.batch = batch,
+                                .heads = heads,
+                                .queries = queries,
+                                .keys = keys,
+                                .key_width = width,
+                                .value_width = width,
+                                .q = query,
+                                .k = key,
+                                .v = key,
+                                .out = query};
+    if (!a || size < sizeof size) return RAPT_BAD_ARGUMENT;
+    memcpy(a, &size, sizeof size);
+    return rapt__struct_write(a, &own, sizeof own, "rapt_attention", NULL);
+}
+
+/* The caller's problem, checked. */
+static rapt_status read_problem(rapt_attention *own, const rapt_attention *given, rapt_message *why)
+{
+    rapt_status status = READ(own, given, rapt_attention, why);
+    return status ? status : rapt__attention_check(own, why);
+}
+
+rapt_status rapt_attention_check(const rapt_attention *a, rapt_message *why)
+{
+    rapt_attention own;
+    return read_problem(&own, a, why);
+}
 
 size_t rapt_attention_workspace(const rapt_attention *a)
 {
-    if (rapt_attention_check(a, NULL) != RAPT_OK) return 0;
-    return rapt__attention_workspace(a, rapt__team_size(a->threads));
+    rapt_attention own;
+    if (read_problem(&own, a, NULL) != RAPT_OK) return 0;
+    return rapt__attention_workspace(&own, rapt__team_size(own.threads));
 }
 
-struct call {
-    const rapt_attention *a;
-    const float *q, *k, *v, *out, *lse, *dout;
-    float *to, *lse_to;
-    const rapt_gradients *d;
+struct call { /* of any of the three functions below */
+    rapt_attention a;
+    rapt_attention_saved saved;
+    rapt_reinforce reinforce;
+    rapt_gradients d;
+    const float *q, *k, *v, *out, *dout;
+    float *to;
+    int sequence, head, first, rows;
     void *workspace;
 };
+
+static rapt_status missing(const char *array, rapt_message *why)
+{
+    return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is NULL", array);
+}
+
+/* The arrays that forward and backward read; those of no rows may be NULL. */
+static rapt_status check_inputs(const struct call *c, rapt_message *why)
+{
+    bool queries = rapt__query_rows(&c->a) > 0, keys = rapt__key_rows(&c->a) > 0;
+    if (!c->workspace) return missing("workspace", why);
+    if (queries && !c->q) return missing("q", why);
+    if (keys && !c->k && !rapt__score(c->a.score)->keyless) return missing("k", why);
+    if (keys && !c->v) return missing("v", why);
+    return RAPT_OK;
+}
+
+/* saved.chosen is there if the normalizer is hard, saved.lse if it is needed. */
+static rapt_status check_saved(const struct call *c, bool lse, rapt_message *why)
+{
+    if (rapt__query_rows(&c->a) == 0) return RAPT_OK;
+    if (lse && !c->saved.lse) return missing("saved.lse", why);
+    if (!rapt__normalizer_is_hard(c->a.normalizer) || c->saved.chosen) return RAPT_OK;
+    return rapt__fail(why, RAPT_BAD_ARGUMENT, "saved.chosen is NULL, but %s needs it",
+                      rapt_normalizer_name(c->a.normalizer));
+}
 
 static void forward(struct team *team, void *argument)
 {
     const struct call *c = argument;
-    rapt__attention_forward(team, c->a, c->q, c->k, c->v, c->to, c->lse_to, c->workspace);
-}
-
-static void backward(struct team *team, void *argument)
-{
-    const struct call *c = argument;
-    rapt__attention_backward(team, c->a, c->q, c->k, c->v, c->out, c->lse, c->dout, c->d,
-                             c->workspace);
-}
-
-/* Whether all arrays of queries, or of keys, are there that will be read. */
-static bool has_keys(const rapt_attention *a, const float *k, const float *v)
-{
-    return rapt__key_rows(a) == 0 || ((k || rapt__score(a->score)->keyless) && v);
+    rapt__attention_forward(team, &c->a, c->q, c->k, c->v, c->to, &c->saved, c->workspace);
 }
 
 rapt_status rapt_attention_forward(const rapt_attention *a, const float *q, const float *k,
-                                   const float *v, float *out, float *lse, void *workspace)
+                                   const float *v, float *out, const rapt_attention_saved *saved,
+                                   void *workspace, rapt_message *why)
 {
-    rapt_status status = rapt_attention_check(a, NULL);
-    if (status != RAPT_OK) return status;
-    if (!workspace || (rapt__query_rows(a) > 0 && (!q || !out)) || !has_keys(a, k, v))
-        return RAPT_BAD_ARGUMENT;
-    struct call c = {
-        .a = a, .q = q, .k = k, .v = v, .to = out, .lse_to = lse, .workspace = workspace};
-    rapt__team_run(a->threads, forward, &c);
-    return RAPT_OK;
+    struct call c = {.q = q, .k = k, .v = v, .to = out, .workspace = workspace};
+    rapt_status status = read_problem(&c.a, a, why);
+    if (!status && saved) status = READ(&c.saved, saved, rapt_attention_saved, why);
+    if (!status) status = check_inputs(&c, why);
+    if (!status && rapt__query_rows(&c.a) > 0 && !out) status = missing("out", why);
+    if (!status) status = check_saved(&c, false, why);
+    if (!status) rapt__team_run(c.a.threads, forward, &c);
+    return status;
 }
 
 /* Rows that repeat cannot receive a gradient each. */
@@ -55,74 +112,112 @@ static bool repeats(const rapt_stride *s, int batch, int heads, int rows)
     return rows > 0 && !one;
 }
 
-/* Whether a gradient is wanted of something that is not there. What is there and not read by the
-   score gets a gradient of 0. */
-static bool wants_more(const rapt_attention *a, const rapt_gradients *d)
+static rapt_status check_repeats(const struct call *c, rapt_message *why)
 {
+    const rapt_attention *a = &c->a;
+    int key_heads = rapt__key_heads_of(a), batch_q = a->query_starts ? 1 : a->batch;
+    int batch_k = a->key_starts ? 1 : a->batch;
+    const char *array = NULL;
+    if (c->d.q && repeats(&a->q, batch_q, a->heads, a->queries)) array = "q";
+    if (c->d.k && repeats(&a->k, batch_k, key_heads, a->keys)) array = "k";
+    if (c->d.v && repeats(&a->v, batch_k, key_heads, a->keys)) array = "v";
+    if (!array) return RAPT_OK;
+    return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                      "gradients.%s: a stride of %s is 0, so its rows share their memory", array,
+                      array);
+}
+
+/* A gradient is wanted only of what is there. What is there and not read by the score gets a
+   gradient of 0. */
+static rapt_status check_gradients(const struct call *c, rapt_message *why)
+{
+    const rapt_attention *a = &c->a;
+    const rapt_gradients *d = &c->d;
+    const char *array = NULL;
     for (int i = 0; i < RAPT_LEARNED_COUNT; i++)
-        if (d->learned[i] && !a->learned.array[i]) return true;
-    return (d->bias && !a->mask.bias) || (d->slopes && !a->relative.slopes) ||
-           (d->table && !a->relative.table);
+        if (d->learned[i] && !a->learned.array[i]) array = rapt_learned_name((rapt_learned_array)i);
+    if (d->bias && !a->mask.bias) array = "bias";
+    if (d->slopes && !a->relative.slopes) array = "slopes";
+    if (d->table && !a->relative.table) array = "table";
+    if (!array) return RAPT_OK;
+    return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                      "a gradient of %s is wanted, but the problem has none", array);
+}
+
+static void backward(struct team *team, void *argument)
+{
+    const struct call *c = argument;
+    rapt__attention_backward(team, &c->a, c->q, c->k, c->v, c->out, &c->saved, c->dout,
+                             &c->reinforce, &c->d, c->workspace);
 }
 
 rapt_status rapt_attention_backward(const rapt_attention *a, const float *q, const float *k,
-                                    const float *v, const float *out, const float *lse,
-                                    const float *dout, const rapt_gradients *d, void *workspace)
+                                    const float *v, const float *out,
+                                    const rapt_attention_saved *saved, const float *dout,
+                                    const rapt_reinforce *reinforce, const rapt_gradients *d,
+                                    void *workspace, rapt_message *why)
 {
-    rapt_status status = rapt_attention_check(a, NULL);
-    if (status != RAPT_OK) return status;
-    bool queries = rapt__query_rows(a) > 0;
-    int key_heads = rapt__key_heads_of(a), batch_q = a->query_starts ? 1 : a->batch;
-    int batch_k = a->key_starts ? 1 : a->batch;
-    if (!workspace || !d || (queries && (!q || !out || !lse || !dout)) || !has_keys(a, k, v) ||
-        wants_more(a, d) || (queries && a->normalizer == RAPT_NORMALIZER_SAMPLE && !a->reward) ||
-        (d->q && repeats(&a->q, batch_q, a->heads, a->queries)) ||
-        (d->k && repeats(&a->k, batch_k, key_heads, a->keys)) ||
-        (d->v && repeats(&a->v, batch_k, key_heads, a->keys)))
-        return RAPT_BAD_ARGUMENT;
-    struct call c = {.a = a,
-                     .q = q,
-                     .k = k,
-                     .v = v,
-                     .out = out,
-                     .lse = lse,
-                     .dout = dout,
-                     .d = d,
-                     .workspace = workspace};
-    rapt__team_run(a->threads, backward, &c);
-    return RAPT_OK;
+    struct call c = {.q = q, .k = k, .v = v, .out = out, .dout = dout, .workspace = workspace};
+    rapt_status status = read_problem(&c.a, a, why);
+    if (!status) status = READ(&c.saved, saved, rapt_attention_saved, why);
+    if (!status && reinforce) status = READ(&c.reinforce, reinforce, rapt_reinforce, why);
+    if (!status) status = READ(&c.d, d, rapt_gradients, why);
+    if (!status) status = check_inputs(&c, why);
+    if (!status) status = check_saved(&c, true, why);
+    if (status) return status;
+    bool queries = rapt__query_rows(&c.a) > 0;
+    if (queries && !out) return missing("out", why);
+    if (queries && !dout) return missing("dout", why);
+    if (queries && c.a.normalizer == RAPT_NORMALIZER_SAMPLE && !c.reinforce.reward)
+        return missing("reinforce.reward", why);
+    status = check_gradients(&c, why);
+    if (!status) status = check_repeats(&c, why);
+    if (!status) rapt__team_run(c.a.threads, backward, &c);
+    return status;
 }
-
-struct weights_call {
-    const rapt_attention *a;
-    const float *q, *k, *lse;
-    int sequence, head, first, rows;
-    float *weights;
-    void *workspace;
-};
 
 static void weights_of(struct team *team, void *argument)
 {
-    const struct weights_call *c = argument;
-    rapt__attention_weights(team, c->a, c->q, c->k, c->lse, c->sequence, c->head, c->first, c->rows,
-                            c->weights, c->workspace);
+    const struct call *c = argument;
+    rapt__attention_weights(team, &c->a, c->q, c->k, &c->saved, c->sequence, c->head, c->first,
+                            c->rows, c->to, c->workspace);
+}
+
+static rapt_status check_range(const struct call *c, rapt_message *why)
+{
+    const rapt_attention *a = &c->a;
+    if (c->sequence < 0 || c->sequence >= a->batch)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "sequence %d of %d", c->sequence, a->batch);
+    if (c->head < 0 || c->head >= a->heads)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "head %d of %d", c->head, a->heads);
+    int queries = rapt__sequence(a, c->sequence).queries;
+    if (c->first >= 0 && c->rows >= 0 && c->first <= queries && c->rows <= queries - c->first)
+        return RAPT_OK;
+    return rapt__fail(why, RAPT_BAD_ARGUMENT, "%d rows from row %d on, of %d", c->rows, c->first,
+                      queries);
 }
 
 rapt_status rapt_attention_weights(const rapt_attention *a, const float *q, const float *k,
-                                   const float *lse, int sequence, int head, int first, int rows,
-                                   float *weights, void *workspace)
+                                   const rapt_attention_saved *saved, int sequence, int head,
+                                   int first, int rows, float *weights, void *workspace,
+                                   rapt_message *why)
 {
-    rapt_status status = rapt_attention_check(a, NULL);
-    if (status != RAPT_OK) return status;
-    if (sequence < 0 || sequence >= a->batch || head < 0 || head >= a->heads || first < 0 ||
-        rows < 0)
-        return RAPT_BAD_ARGUMENT;
-    struct sequence b = rapt__sequence(a, sequence);
-    if (first > b.queries || rows > b.queries - first) return RAPT_BAD_ARGUMENT;
-    if (rows == 0 || b.keys == 0) return RAPT_OK;
-    if (!q || (!k && !rapt__score(a->score)->keyless) || !lse || !weights || !workspace)
-        return RAPT_BAD_ARGUMENT;
-    struct weights_call call = {a, q, k, lse, sequence, head, first, rows, weights, workspace};
-    rapt__team_run(a->threads, weights_of, &call);
-    return RAPT_OK;
+    struct call c = {.q = q,
+                     .k = k,
+                     .sequence = sequence,
+                     .head = head,
+                     .first = first,
+                     .rows = rows,
+                     .to = weights,
+                     .workspace = workspace};
+    rapt_status status = read_problem(&c.a, a, why);
+    if (!status) status = READ(&c.saved, saved, rapt_attention_saved, why);
+    if (!status) status = check_range(&c, why);
+    if (status || rows == 0 || rapt__sequence(&c.a, sequence).keys == 0) return status;
+    c.v = c.q; /* not read */
+    status = check_inputs(&c, why);
+    if (!status) status = check_saved(&c, true, why);
+    if (!status && !weights) status = missing("weights", why);
+    if (!status) rapt__team_run(c.a.threads, weights_of, &c);
+    return status;
 }

@@ -13,18 +13,20 @@
 
 #include <rapt/attention.h>
 
-/* ---- dispatch.c: as rapt_attention_forward and _backward, inside a team ---- */
+/* ---- dispatch.c: as rapt_attention_forward, _backward and _weights, inside a team ---- */
+/* saved and reinforce are never NULL here, their arrays may be where rapt/attention.h allows. */
 void rapt__attention_forward(struct team *team, const rapt_attention *a, const float *q,
-                             const float *k, const float *v, float *out, float *lse,
-                             void *workspace);
+                             const float *k, const float *v, float *out,
+                             const rapt_attention_saved *saved, void *workspace);
 void rapt__attention_backward(struct team *team, const rapt_attention *a, const float *q,
-                              const float *k, const float *v, const float *out, const float *lse,
-                              const float *dout, const rapt_gradients *d, void *workspace);
-
+                              const float *k, const float *v, const float *out,
+                              const rapt_attention_saved *saved, const float *dout,
+                              const rapt_reinforce *reinforce, const rapt_gradients *d,
+                              void *workspace);
 void rapt__attention_weights(struct team *team, const rapt_attention *a, const float *q,
-                             const float *k, const float *lse, int sequence, int head, int first,
-                             int rows, float *weights, void *workspace);
-/* Bytes of scratch for a problem and a team of that size; 0: more than fits. */
+                             const float *k, const rapt_attention_saved *saved, int sequence,
+                             int head, int first, int rows, float *weights, void *workspace);
+/* Bytes of workspace for a problem and a team of that size; 0: more than fits. */
 size_t rapt__attention_workspace(const rapt_attention *a, int team_size);
 /* The same for every problem like this one, with at most `batch` sequences and at most that many
    query and key rows in all; of `like`, queries and keys are those of the longest sequence (0: as
@@ -74,6 +76,10 @@ bool rapt__learned_read(const rapt_attention *a, int i); /* by its score or loca
 /* The matrix of array i. Of a, widths, heads and score are read. */
 struct learned_shape rapt__learned_shape(const rapt_attention *a, int i);
 const char *rapt__learned_old_name(int i); /* in model files before 0.2 */
+
+/* ---- check.c ---- */
+/* As rapt_attention_check, of a struct of this version. */
+rapt_status rapt__attention_check(const rapt_attention *a, rapt_message *why);
 
 /* ---- distribution.c ---- */
 bool rapt__normalizer_is_hard(rapt_normalizer normalizer); /* to one key: writes chosen */

@@ -1,4 +1,5 @@
-/* check.c - is a problem a problem? Every field that cannot be meant is named. */
+/* check.c - a rapt_attention in: RAPT_OK, or RAPT_BAD_ARGUMENT and a message that names the first
+   field that is out of range, missing or contradicts another. */
 #include "attention/score/score.h"
 
 #include <limits.h>
@@ -28,7 +29,7 @@ static rapt_status check_sizes(const rapt_attention *a, rapt_message *why)
     return RAPT_OK;
 }
 
-/* Offsets that begin with 0 and never fall; no sequence longer than `most`. */
+/* Offsets that begin with 0 and never fall; no sequence longer than `max`. */
 static rapt_status check_starts(const char *field, const int *starts, int batch, int max,
                                 rapt_message *why)
 {
@@ -58,7 +59,7 @@ static rapt_status check_rows(const rapt_attention *a, rapt_message *why)
     return RAPT_OK;
 }
 
-/* Places: of what needs them. */
+/* Positions of queries among the keys, for who needs them. */
 static rapt_status check_causal_alignment(const rapt_attention *a, const char *who,
                                           rapt_message *why)
 {
@@ -87,17 +88,10 @@ static rapt_status check_mask(const rapt_attention *a, rapt_message *why)
     return RAPT_OK;
 }
 
-/* A width of something learned. */
+/* A dimension of something learned. */
 static rapt_status check_width(const char *field, int width, rapt_message *why)
 {
     return width < 1 || width > WIDEST ? bad(why, field, width, "1 to 65536") : RAPT_OK;
-}
-
-static rapt_status check_there(const char *field, const void *array, const char *who,
-                               rapt_message *why)
-{
-    if (array) return RAPT_OK;
-    return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is not given, but %s needs it", field, who);
 }
 
 /* The arrays that the score and locality cannot do without. */
@@ -151,10 +145,9 @@ static rapt_status check_normalizer(const rapt_attention *a, rapt_message *why)
         return bad(why, "normalizer", a->normalizer, "a rapt_normalizer");
     if (!(a->temperature >= 0) || !isfinite(a->temperature))
         return bad(why, "temperature", (double)a->temperature, "0 or more");
-    if (!rapt__normalizer_is_hard(a->normalizer)) return RAPT_OK;
-    if (a->dropout > 0)
+    if (rapt__normalizer_is_hard(a->normalizer) && a->dropout > 0)
         return bad(why, "dropout", (double)a->dropout, "0 if the normalizer is hard");
-    return check_there("chosen", a->chosen, rapt_normalizer_name(a->normalizer), why);
+    return RAPT_OK;
 }
 
 static rapt_status check_relative(const rapt_attention *a, rapt_message *why)
@@ -215,10 +208,18 @@ static rapt_status check_out(const rapt_attention *a, rapt_message *why)
     return RAPT_OK;
 }
 
-rapt_status rapt_attention_check(const rapt_attention *a, rapt_message *why)
+static rapt_status check_reserved(const char *field, const uint64_t reserved[4], rapt_message *why)
 {
-    if (!a) return rapt__fail(why, RAPT_BAD_ARGUMENT, "no problem is given");
-    rapt_status s = check_sizes(a, why);
+    if (!(reserved[0] | reserved[1] | reserved[2] | reserved[3])) return RAPT_OK;
+    return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is not 0: this version has no use for it", field);
+}
+
+rapt_status rapt__attention_check(const rapt_attention *a, rapt_message *why)
+{
+    rapt_status s = check_reserved("mask.reserved", a->mask.reserved, why);
+    if (s == RAPT_OK) s = check_reserved("relative.reserved", a->relative.reserved, why);
+    if (s == RAPT_OK) s = check_reserved("learned.reserved", a->learned.reserved, why);
+    if (s == RAPT_OK) s = check_sizes(a, why);
     if (s == RAPT_OK) s = check_starts("query_starts", a->query_starts, a->batch, a->queries, why);
     if (s == RAPT_OK) s = check_starts("key_starts", a->key_starts, a->batch, a->keys, why);
     if (s == RAPT_OK) s = check_rows(a, why);

@@ -50,30 +50,40 @@ static struct arena open_workspace(struct team *team, const rapt_attention *a, v
     return rapt__arena_over(workspace, rapt__attention_workspace(a, team->size), team->rank);
 }
 
+static int *chosen_of(const rapt_attention *a, const rapt_attention_saved *saved)
+{
+    return rapt__normalizer_is_hard(a->normalizer) ? saved->chosen : NULL;
+}
+
 void rapt__attention_forward(struct team *team, const rapt_attention *a, const float *q,
-                             const float *k, const float *v, float *out, float *lse,
-                             void *workspace)
+                             const float *k, const float *v, float *out,
+                             const rapt_attention_saved *saved, void *workspace)
 {
     struct transformed t;
     struct arena arena = open_workspace(team, a, workspace);
     rapt__transform(team, a, q, k, rapt__all_rows, &arena, &t);
+    t.projected.chosen = chosen_of(a, saved);
     if (rapt__flash_supports(&t.projected))
-        rapt__flash_forward(team, &t.projected, v, out, lse, &arena);
+        rapt__flash_forward(team, &t.projected, v, out, saved->lse, &arena);
     else
-        rapt__general_forward(team, &t.projected, v, out, lse, &arena);
+        rapt__general_forward(team, &t.projected, v, out, saved->lse, &arena);
     rapt__workspace_end(team, &arena);
 }
 
 void rapt__attention_backward(struct team *team, const rapt_attention *a, const float *q,
-                              const float *k, const float *v, const float *out, const float *lse,
-                              const float *dout, const rapt_gradients *d, void *workspace)
+                              const float *k, const float *v, const float *out,
+                              const rapt_attention_saved *saved, const float *dout,
+                              const rapt_reinforce *reinforce, const rapt_gradients *d,
+                              void *workspace)
 {
     struct transformed t;
     struct arena arena = open_workspace(team, a, workspace);
     rapt__transform(team, a, q, k, rapt__all_rows, &arena, &t);
+    t.projected.chosen = chosen_of(a, saved);
+    t.projected.reward = reinforce->reward, t.projected.baseline = reinforce->baseline;
     const struct projected_gradients projected = rapt__transform_backward(team, &t, d);
     if (rapt__flash_supports(&t.projected))
-        rapt__flash_backward(team, &t.projected, v, out, lse, dout, &projected, &arena);
+        rapt__flash_backward(team, &t.projected, v, out, saved->lse, dout, &projected, &arena);
     else
         rapt__general_backward(team, &t.projected, v, dout, &projected, &arena);
     rapt__transform_finish(team, &t);
@@ -81,14 +91,16 @@ void rapt__attention_backward(struct team *team, const rapt_attention *a, const 
 }
 
 void rapt__attention_weights(struct team *team, const rapt_attention *a, const float *q,
-                             const float *k, const float *lse, int sequence, int head, int first,
-                             int rows, float *weights, void *workspace)
+                             const float *k, const rapt_attention_saved *saved, int sequence,
+                             int head, int first, int rows, float *weights, void *workspace)
 {
     struct transformed t;
     struct arena arena = open_workspace(team, a, workspace);
     rapt__transform(team, a, q, k, (struct score_choice){sequence, head}, &arena, &t);
+    t.projected.chosen = chosen_of(a, saved);
     if (rapt__flash_supports(&t.projected))
-        rapt__flash_weights(team, &t.projected, lse, sequence, head, first, rows, weights, &arena);
+        rapt__flash_weights(team, &t.projected, saved->lse, sequence, head, first, rows, weights,
+                            &arena);
     else
         rapt__general_weights(team, &t.projected, sequence, head, first, rows, weights, &arena);
     rapt__workspace_end(team, &arena);

@@ -1,23 +1,6 @@
 /* problem.c - a rapt_attention's sequences, rows and sizes. */
 #include "attention/projected.h"
 
-rapt_attention rapt_attention_make(int batch, int heads, int queries, int keys, int width)
-{
-    ptrdiff_t w = width;
-    rapt_stride query = {heads * queries * w, queries * w, w},
-                key = {heads * keys * w, keys * w, w};
-    return (rapt_attention){.batch = batch,
-                            .heads = heads,
-                            .queries = queries,
-                            .keys = keys,
-                            .key_width = width,
-                            .value_width = width,
-                            .q = query,
-                            .k = key,
-                            .v = key,
-                            .out = query};
-}
-
 struct sequence rapt__sequence(const rapt_attention *a, int index)
 {
     struct sequence s = {.index = index,

@@ -24,6 +24,9 @@ struct projected {
     const float *relative;           /* [H][relative_row]: added to x[t][s] from element */
     int relative_row, relative_zero; /*   s - position + relative_zero; NULL: none */
     const float *centers;            /* [H][query rows]: of local-p; NULL: not local-p */
+    int *chosen; /* [H][query rows]: forward writes it, backward and weights read it; NULL: the
+                    normalizer is not hard */
+    const float *reward, *baseline; /* [H][query rows]: backward of sampled keys; NULL: 0 */
 };
 
 /* Added to, in the layout of what they belong to; NULL: not wanted. */

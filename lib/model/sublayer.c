@@ -77,7 +77,6 @@ static rapt_attention problem_of(const struct step *s, bool cross)
     a.q = (rapt_stride){0, a.key_width, h.q_row};
     a.k = a.v = (rapt_stride){0, a.key_width, h.k_row};
     a.query_starts = rows->starts, a.key_starts = keys->starts;
-    a.chosen = s->u->chosen, a.reward = p->reward, a.baseline = p->baseline;
     struct dropout d =
         rapt__site(&p->drop, p->drop.attention, s->stack->decoder, s->index, SITE_ATTENTION);
     a.dropout = p->drop.attention;
@@ -96,7 +95,8 @@ static void attention_forward(const struct exec_context *c, const struct step *s
         if (cross) project(c, s, &offset->kv, p->states, p->source.count, s->u->kv);
         struct heads h = rapt__heads_at(&s->stack->model->config, cross, s->u->q, s->u->kv);
         rapt_attention a = problem_of(s, cross);
-        rapt__attention_forward(c->team, &a, h.q, h.k, h.v, s->u->mixed, s->u->lse,
+        const rapt_attention_saved saved = {.lse = s->u->lse, .chosen = s->u->chosen};
+        rapt__attention_forward(c->team, &a, h.q, h.k, h.v, s->u->mixed, &saved,
                                 s->stack->attention_workspace);
     }
     project(c, s, &offset->out, s->u->mixed, p->rows.count, s->u->y);
@@ -118,8 +118,10 @@ static void attention_backward(const struct exec_context *c, const struct step *
     rapt_attention a = problem_of(s, cross);
     rapt_gradients to = rapt__gradients_of(&offset->score, gradients);
     to.q = d.q, to.k = d.k, to.v = d.v;
-    rapt__attention_backward(c->team, &a, h.q, h.k, h.v, s->u->mixed, s->u->lse, m->dmixed, &to,
-                             s->stack->attention_workspace);
+    const rapt_attention_saved saved = {.lse = s->u->lse, .chosen = s->u->chosen};
+    const rapt_reinforce reinforce = {.reward = s->pass->reward, .baseline = s->pass->baseline};
+    rapt__attention_backward(c->team, &a, h.q, h.k, h.v, s->u->mixed, &saved, m->dmixed, &reinforce,
+                             &to, s->stack->attention_workspace);
     if (cross)
         project_backward(c, s, &offset->kv, s->pass->states, m->dkv, sources, dstates, true,
                          gradients);

@@ -64,7 +64,8 @@ struct attention_work *ours_attention_create(int batch, int heads, int rows, int
                                              int threads)
 {
     struct attention_work *w = bench_alloc(sizeof *w);
-    *w = (struct attention_work){.a = rapt_attention_make(batch, heads, rows, rows, width)};
+    *w = (struct attention_work){.count = 0};
+    rapt_attention_init(&w->a, sizeof w->a, batch, heads, rows, rows, width);
     w->a.threads = threads;
     w->a.mask.causal = causal;
     w->a.mask.causal_alignment =
@@ -88,9 +89,10 @@ float *ours_attention_array(struct attention_work *w, int index)
 EXPORT void ours_attention_forward(struct attention_work *w, int times);
 void ours_attention_forward(struct attention_work *w, int times)
 {
+    const rapt_attention_saved saved = {.size = sizeof saved, .lse = w->lse};
     for (int i = 0; i < times; i++)
         check(rapt_attention_forward(&w->a, w->array[Q], w->array[K], w->array[V], w->array[OUT],
-                                     w->lse, w->workspace),
+                                     &saved, w->workspace, NULL),
               NULL);
 }
 
@@ -98,13 +100,16 @@ void ours_attention_forward(struct attention_work *w, int times)
 EXPORT void ours_attention_backward(struct attention_work *w, int times);
 void ours_attention_backward(struct attention_work *w, int times)
 {
+    const rapt_attention_saved saved = {.size = sizeof saved, .lse = w->lse};
     for (int i = 0; i < times; i++) {
         for (int j = DQ; j <= DV; j++) memset(w->array[j], 0, w->count * sizeof(float));
-        check(rapt_attention_backward(
-                  &w->a, w->array[Q], w->array[K], w->array[V], w->array[OUT], w->lse,
-                  w->array[DOUT],
-                  &(rapt_gradients){.q = w->array[DQ], .k = w->array[DK], .v = w->array[DV]},
-                  w->workspace),
+        check(rapt_attention_backward(&w->a, w->array[Q], w->array[K], w->array[V], w->array[OUT],
+                                      &saved, w->array[DOUT], NULL,
+                                      &(rapt_gradients){.size = sizeof(rapt_gradients),
+                                                        .q = w->array[DQ],
+                                                        .k = w->array[DK],
+                                                        .v = w->array[DV]},
+                                      w->workspace, NULL),
               NULL);
     }
 }

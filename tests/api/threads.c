@@ -35,7 +35,8 @@ struct arrays {
 /* Many small calls, each a team of its own; 0 if one fails or two differ. */
 static uint64_t attend(int threads)
 {
-    rapt_attention a = rapt_attention_make(1, HEADS, QUERIES, QUERIES, WIDTH);
+    rapt_attention a;
+    rapt_attention_init(&a, sizeof a, 1, HEADS, QUERIES, QUERIES, WIDTH);
     a.threads = threads;
     struct arrays *x = aligned_alloc(64, sizeof *x);
     void *workspace = aligned_alloc(64, (rapt_attention_workspace(&a) + 63) / 64 * 64);
@@ -46,11 +47,16 @@ static uint64_t attend(int threads)
         x->v[i] = sinf(3 * (float)i), x->dout[i] = cosf(3 * (float)i);
     }
     for (int i = 0; good && i < CALLS; i++) {
-        const rapt_gradients d = {.q = x->dq, .k = x->dk, .v = x->dv};
+        const rapt_gradients d = {.size = sizeof d, .q = x->dq, .k = x->dk, .v = x->dv};
         memset(x->dq, 0, 3 * sizeof x->dq);
-        good =
-            !rapt_attention_forward(&a, x->q, x->k, x->v, x->out, x->lse, workspace) &&
-            !rapt_attention_backward(&a, x->q, x->k, x->v, x->out, x->lse, x->dout, &d, workspace);
+        good = !rapt_attention_forward(
+                   &a, x->q, x->k, x->v, x->out,
+                   &(rapt_attention_saved){.size = sizeof(rapt_attention_saved), .lse = x->lse},
+                   workspace, NULL) &&
+               !rapt_attention_backward(
+                   &a, x->q, x->k, x->v, x->out,
+                   &(rapt_attention_saved){.size = sizeof(rapt_attention_saved), .lse = x->lse},
+                   x->dout, NULL, &d, workspace, NULL);
         uint64_t h = api_hash(api_hash(1, x->out, sizeof x->out), x->dq, 3 * sizeof x->dq);
         good = good && (i == 0 || h == first);
         first = h;

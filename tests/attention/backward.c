@@ -109,12 +109,16 @@ static void adds(void **state)
     float *dq = zeros(x.nq), *dv = zeros(x.nv);
     for (size_t i = 0; i < x.nq; i++) dq[i] = 2;
     void *workspace = make_workspace(&x.a);
-    assert_int_equal(rapt_attention_backward(&x.a, x.q, x.k, x.v, x.out, x.lse, x.dout,
-                                             &(rapt_gradients){.q = dq}, workspace),
-                     RAPT_OK);
-    assert_int_equal(rapt_attention_backward(&x.a, x.q, x.k, x.v, x.out, x.lse, x.dout,
-                                             &(rapt_gradients){.v = dv}, workspace),
-                     RAPT_OK);
+    assert_int_equal(
+        rapt_attention_backward(&x.a, x.q, x.k, x.v, x.out, &x.saved, x.dout, NULL,
+                                &(rapt_gradients){.size = sizeof(rapt_gradients), .q = dq},
+                                workspace, NULL),
+        RAPT_OK);
+    assert_int_equal(
+        rapt_attention_backward(&x.a, x.q, x.k, x.v, x.out, &x.saved, x.dout, NULL,
+                                &(rapt_gradients){.size = sizeof(rapt_gradients), .v = dv},
+                                workspace, NULL),
+        RAPT_OK);
     for (size_t i = 0; i < x.nq; i++) assert_true(dq[i] == 2 + x.dq[i]);
     assert_true(same_bits(dv, x.dv, x.nv));
     free(dq), free(dv), free(workspace);

@@ -161,9 +161,12 @@ static void alone(const struct trial *x, int b, int h, int t, int rows, float *o
     int counts[] = {x->a.queries - t == rows ? x->a.keys : x->a.keys - (x->a.queries - t - rows)};
     if (a.mask.causal) a.mask.key_counts = counts; /* moves the corner to these rows */
     void *workspace = make_workspace(&a);
-    assert_int_equal(rapt_attention_forward(&a, x->q + b * q->batch + h * q->head + t * q->row,
-                                            x->k + b * k->batch + h * k->head,
-                                            x->v + b * v->batch + h * v->head, out, lse, workspace),
+    assert_int_equal(rapt_attention_forward(
+                         &a, x->q + b * q->batch + h * q->head + t * q->row,
+                         x->k + b * k->batch + h * k->head, x->v + b * v->batch + h * v->head, out,
+                         &(rapt_attention_saved){
+                             .size = sizeof(rapt_attention_saved), .lse = lse, .chosen = x->chosen},
+                         workspace, NULL),
                      RAPT_OK);
     free(workspace);
 }
@@ -224,11 +227,14 @@ static void sequences_alone(void **state)
             a.queries = oracle_queries(&x.a, b), a.keys = oracle_keys(&x.a, b);
             a.batch = 1, a.query_starts = a.key_starts = NULL;
             void *workspace = make_workspace(&a);
-            assert_int_equal(rapt_attention_forward(&a, x.q + first_q * a.q.row,
-                                                    x.k + first_k * a.k.row,
-                                                    x.v + first_k * a.v.row,
-                                                    out + first_q * a.out.row, lse, workspace),
-                             RAPT_OK);
+            assert_int_equal(
+                rapt_attention_forward(&a, x.q + first_q * a.q.row, x.k + first_k * a.k.row,
+                                       x.v + first_k * a.v.row, out + first_q * a.out.row,
+                                       &(rapt_attention_saved){.size = sizeof(rapt_attention_saved),
+                                                               .lse = lse,
+                                                               .chosen = x.chosen},
+                                       workspace, NULL),
+                RAPT_OK);
             free(workspace);
             for (int h = 0; h < c.heads; h++)
                 assert_true(same_bits(lse + h * a.queries,

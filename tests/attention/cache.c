@@ -93,7 +93,8 @@ static void append(struct pair *p, int max)
 static void plain(const struct pair *p, int sequence, int n, bool causal, const float *q,
                   float *out, float *lse)
 {
-    rapt_attention a = {.batch = 1,
+    rapt_attention a = {.size = sizeof a,
+                        .batch = 1,
                         .heads = HEADS,
                         .key_heads = KEY_HEADS,
                         .queries = n,
@@ -107,9 +108,11 @@ static void plain(const struct pair *p, int sequence, int n, bool causal, const 
                         .threads = 1};
     if (causal) a.mask.causal_alignment = RAPT_CAUSAL_ALIGNMENT_LOWER_RIGHT, a.mask.causal = 1;
     void *workspace = make_workspace(&a);
-    assert_int_equal(
-        rapt_attention_forward(&a, q, p->k[sequence], p->v[sequence], out, lse, workspace),
-        RAPT_OK);
+    assert_int_equal(rapt_attention_forward(
+                         &a, q, p->k[sequence], p->v[sequence], out,
+                         &(rapt_attention_saved){.size = sizeof(rapt_attention_saved), .lse = lse},
+                         workspace, NULL),
+                     RAPT_OK);
     free(workspace);
 }
 
@@ -131,7 +134,8 @@ static void compare(struct pair *p, int count, const int *of, int max, bool caus
     float *q = draw_floats(&p->random, (size_t)(rows * Q_ROW), 1);
     float *out = zeros((size_t)(rows * OUT_ROW)), *lse = zeros((size_t)(rows * HEADS));
     float *out1 = zeros((size_t)(rows * OUT_ROW)), *lse1 = zeros((size_t)(rows * HEADS));
-    const rapt_attention spec = {.heads = HEADS,
+    const rapt_attention spec = {.size = sizeof spec,
+                                 .heads = HEADS,
                                  .key_width = KW,
                                  .value_width = VW,
                                  .mask.causal = causal,

@@ -3,7 +3,8 @@
 
 #include <limits.h>
 
-static const rapt_attention good = {.batch = 2,
+static const rapt_attention good = {.size = sizeof good,
+                                    .batch = 2,
                                     .heads = 4,
                                     .key_heads = 2,
                                     .queries = 3,
@@ -19,16 +20,21 @@ static void refuse(const rapt_attention *a, const char *field)
 {
     rapt_message why = {""};
     float x[400] = {0}, out[400];
+    int chosen[24];
     memset(out, 0x55, sizeof out);
     assert_int_equal(rapt_attention_check(a, &why), RAPT_BAD_ARGUMENT);
     if (!strstr(why.text, field)) fail_msg("\"%s\" does not name %s", why.text, field);
     assert_int_equal(rapt_attention_check(a, NULL), RAPT_BAD_ARGUMENT);
     assert_int_equal(rapt_attention_workspace(a), 0);
-    assert_int_equal(rapt_attention_forward(a, x, x, x, out, out, x), RAPT_BAD_ARGUMENT);
-    assert_int_equal(rapt_attention_backward(a, x, x, x, x, x, x,
-                                             &(rapt_gradients){.q = out, .k = out, .v = out}, x),
+    const rapt_attention_saved saved = {.size = sizeof saved, .lse = x, .chosen = chosen};
+    const rapt_gradients d = {.size = sizeof d, .q = out, .k = out, .v = out};
+    why.text[0] = 0;
+    assert_int_equal(rapt_attention_forward(a, x, x, x, out, &saved, x, &why), RAPT_BAD_ARGUMENT);
+    if (!strstr(why.text, field)) fail_msg("\"%s\" does not name %s", why.text, field);
+    assert_int_equal(rapt_attention_backward(a, x, x, x, x, &saved, x, NULL, &d, x, NULL),
                      RAPT_BAD_ARGUMENT);
-    assert_int_equal(rapt_attention_weights(a, x, x, x, 0, 0, 0, 1, out, x), RAPT_BAD_ARGUMENT);
+    assert_int_equal(rapt_attention_weights(a, x, x, &saved, 0, 0, 0, 1, out, x, NULL),
+                     RAPT_BAD_ARGUMENT);
     for (int i = 0; i < 400; i++) assert_memory_equal(out + i, "UUUU", 4);
 }
 
@@ -118,12 +124,10 @@ static const float some[4000];
 /* A problem that has everything, whatever the score. */
 static rapt_attention rich(rapt_score score)
 {
-    static int chosen[24];
     rapt_attention a = good;
     a.score = score;
     a.mask.causal_alignment = RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT;
     a.radius = 2;
-    a.chosen = chosen;
     a.learned = (rapt_learned){
         .hidden = 5, .positions = 5, .channels = 2, .filter_width = 3, .center_hidden = 3};
     for (int i = 0; i < RAPT_LEARNED_COUNT; i++) a.learned.array[i] = some;
@@ -253,16 +257,17 @@ static void hard(void **state)
         assert_int_equal(rapt_attention_check(&a, NULL), RAPT_OK);
         a.dropout = 0.1f;
         refuse(&a, "dropout");
-        a.dropout = 0, a.chosen = NULL;
-        refuse(&a, "chosen");
     }
 }
 
-static rapt_status backward(const rapt_attention *a, const rapt_gradients *d)
+static rapt_status backward(const rapt_attention *a, const rapt_reinforce *reinforce,
+                            const rapt_gradients *d, rapt_message *why)
 {
     float x[400] = {0}, lse[24] = {0};
+    int chosen[24] = {0};
+    const rapt_attention_saved saved = {.size = sizeof saved, .lse = lse, .chosen = chosen};
     void *s = make_workspace(a);
-    rapt_status status = rapt_attention_backward(a, x, x, x, x, lse, x, d, s);
+    rapt_status status = rapt_attention_backward(a, x, x, x, x, &saved, x, reinforce, d, s, why);
     free(s);
     return status;
 }
@@ -272,20 +277,25 @@ static void absent(void **state)
 {
     (void)state;
     float to[4000] = {0};
+    rapt_message why = {""};
     for (int i = -3; i < RAPT_LEARNED_COUNT; i++) {
-        rapt_gradients d = {0};
+        rapt_gradients d = {.size = sizeof d};
         *(i == -3 ? &d.bias : i == -2 ? &d.slopes : i == -1 ? &d.table : &d.learned[i]) = to;
-        assert_int_equal(backward(&good, &d), RAPT_BAD_ARGUMENT);
+        assert_int_equal(backward(&good, NULL, &d, &why), RAPT_BAD_ARGUMENT);
+        if (i >= 0) assert_non_null(strstr(why.text, rapt_learned_name((rapt_learned_array)i)));
         rapt_attention a = rich(RAPT_SCORE_DOT);
-        if (i >= 0) assert_int_equal(backward(&a, &d), RAPT_OK);
+        if (i >= 0) assert_int_equal(backward(&a, NULL, &d, NULL), RAPT_OK);
     }
     for (int i = 0; i < 4000; i++) assert_true(to[i] == 0);
     rapt_attention a = rich(RAPT_SCORE_DOT);
     a.normalizer = RAPT_NORMALIZER_SAMPLE;
-    assert_int_equal(backward(&a, &(rapt_gradients){.q = to}), RAPT_BAD_ARGUMENT);
-    a.reward = some;
-    for (int i = 0; i < 24; i++) a.chosen[i] = 0;
-    assert_int_equal(backward(&a, &(rapt_gradients){.q = to}), RAPT_OK);
+    const rapt_gradients d = {.size = sizeof d, .q = to};
+    rapt_reinforce reinforce = {.size = sizeof reinforce};
+    assert_int_equal(backward(&a, NULL, &d, &why), RAPT_BAD_ARGUMENT);
+    assert_string_equal(why.text, "reinforce.reward is NULL");
+    assert_int_equal(backward(&a, &reinforce, &d, NULL), RAPT_BAD_ARGUMENT);
+    reinforce.reward = some;
+    assert_int_equal(backward(&a, &reinforce, &d, NULL), RAPT_OK);
 }
 
 static void names(void **state)
@@ -330,34 +340,103 @@ static void strides(void **state)
     refuse(&a, "out.batch");
 }
 
-/* Missing arrays; gradients of rows that repeat; a gradient of a bias that is not there. */
+/* Each array, struct or workspace that is needed, missing one by one; each is named. */
 static void pointers(void **state)
 {
     (void)state;
     rapt_attention a = good;
     float x[400] = {0}, to[400], lse[24] = {0};
     void *s = make_workspace(&a);
-    assert_int_equal(rapt_attention_forward(&a, x, x, x, to, NULL, s), RAPT_OK);
-    assert_int_equal(rapt_attention_forward(&a, NULL, x, x, to, NULL, s), RAPT_BAD_ARGUMENT);
-    assert_int_equal(rapt_attention_forward(&a, x, NULL, x, to, NULL, s), RAPT_BAD_ARGUMENT);
-    assert_int_equal(rapt_attention_forward(&a, x, x, NULL, to, NULL, s), RAPT_BAD_ARGUMENT);
-    assert_int_equal(rapt_attention_forward(&a, x, x, x, NULL, NULL, s), RAPT_BAD_ARGUMENT);
-    assert_int_equal(rapt_attention_forward(&a, x, x, x, to, NULL, NULL), RAPT_BAD_ARGUMENT);
-    assert_int_equal(rapt_attention_backward(&a, x, x, x, x, NULL, x,
-                                             &(rapt_gradients){.q = to, .k = to, .v = to}, s),
-                     RAPT_BAD_ARGUMENT);
-    assert_int_equal(
-        rapt_attention_backward(&a, x, x, x, x, lse, x,
-                                &(rapt_gradients){.q = to, .k = to, .v = to, .bias = to}, s),
-        RAPT_BAD_ARGUMENT);
-    a.k.batch = 0;
-    assert_int_equal(rapt_attention_backward(&a, x, x, x, x, lse, x,
-                                             &(rapt_gradients){.q = to, .k = to, .v = to}, s),
-                     RAPT_BAD_ARGUMENT);
-    assert_int_equal(
-        rapt_attention_backward(&a, x, x, x, x, lse, x, &(rapt_gradients){.q = to, .v = to}, s),
-        RAPT_OK);
+    const char *const names[] = {"q",    "k",   "v", "out",   "workspace",
+                                 "dout", "lse", "",  "saved", "grad"};
+    const rapt_attention_saved saved = {.size = sizeof saved, .lse = lse};
+    const rapt_attention_saved empty = {.size = sizeof empty};
+    const rapt_gradients d = {.size = sizeof d, .q = to, .k = to, .v = to};
+    for (int i = 0; i < 10; i++) { /* the one that is missing; 7: none */
+        const float *q = i == 0 ? NULL : x, *k = i == 1 ? NULL : x, *v = i == 2 ? NULL : x;
+        float *out = i == 3 ? NULL : x;
+        rapt_message why = {""};
+        rapt_status status =
+            rapt_attention_forward(&a, q, k, v, out, NULL, i == 4 ? NULL : s, &why);
+        assert_int_equal(status, i < 5 ? RAPT_BAD_ARGUMENT : RAPT_OK);
+        if (i < 5) assert_non_null(strstr(why.text, names[i]));
+        status = rapt_attention_backward(&a, q, k, v, out,
+                                         i == 6   ? &empty
+                                         : i == 8 ? NULL
+                                                  : &saved,
+                                         i == 5 ? NULL : x, NULL, i == 9 ? NULL : &d,
+                                         i == 4 ? NULL : s, &why);
+        assert_int_equal(status, i == 7 ? RAPT_OK : RAPT_BAD_ARGUMENT);
+        if (i != 7 && !strstr(why.text, names[i])) fail_msg("%s: %s", names[i], why.text);
+    }
     free(s);
+}
+
+/* A hard normalizer needs a place for its choices, forward too. */
+static void choices(void **state)
+{
+    (void)state;
+    rapt_attention a = good;
+    float x[400] = {0}, to[400], lse[24] = {0};
+    rapt_message why = {""};
+    const rapt_attention_saved saved = {.size = sizeof saved, .lse = lse};
+    a.normalizer = RAPT_NORMALIZER_ARGMAX;
+    void *s = make_workspace(&a);
+    assert_int_equal(rapt_attention_forward(&a, x, x, x, to, &saved, s, &why), RAPT_BAD_ARGUMENT);
+    assert_string_equal(why.text, "saved.chosen is NULL, but argmax needs it");
+    assert_int_equal(rapt_attention_forward(&a, x, x, x, to, NULL, s, &why), RAPT_BAD_ARGUMENT);
+    free(s);
+}
+
+/* Gradients of rows that repeat, and of a bias that is not there. */
+static void gradients(void **state)
+{
+    (void)state;
+    rapt_attention a = good;
+    float to[400] = {0};
+    rapt_message why = {""};
+    rapt_gradients d = {.size = sizeof d, .q = to, .k = to, .v = to, .bias = to};
+    assert_int_equal(backward(&a, NULL, &d, &why), RAPT_BAD_ARGUMENT);
+    assert_non_null(strstr(why.text, "bias"));
+    d.bias = NULL, a.k.batch = 0;
+    assert_int_equal(backward(&a, NULL, &d, &why), RAPT_BAD_ARGUMENT);
+    assert_non_null(strstr(why.text, "gradients.k"));
+    d.k = NULL;
+    assert_int_equal(backward(&a, NULL, &d, NULL), RAPT_OK);
+}
+
+/* Structs of programs compiled against other versions, and sizes never set. */
+static void versions(void **state)
+{
+    (void)state;
+    struct {
+        rapt_attention a;
+        uint64_t later;
+    } b = {.a = good};
+    refuse(&(rapt_attention){0}, "set size to sizeof(rapt_attention)");
+    b.a.size = offsetof(rapt_attention, mask); /* a shorter one: without masks */
+    b.a.mask.causal = 1;
+    assert_int_equal(rapt_attention_check(&b.a, NULL), RAPT_OK);
+    b.a = good, b.a.size = sizeof b;
+    assert_int_equal(rapt_attention_check(&b.a, NULL), RAPT_OK);
+    b.later = 1;
+    refuse(&b.a, "rapt_attention");
+    rapt_attention a = good;
+    a.mask.reserved[3] = 1;
+    refuse(&a, "mask.reserved");
+    a = good, a.relative.reserved[0] = 1;
+    refuse(&a, "relative.reserved");
+    a = good, a.learned.reserved[2] = 1;
+    refuse(&a, "learned.reserved");
+    assert_int_equal(rapt_attention_init(NULL, sizeof a, 1, 1, 1, 1, 1), RAPT_BAD_ARGUMENT);
+    assert_int_equal(rapt_attention_init(&a, 0, 1, 1, 1, 1, 1), RAPT_BAD_ARGUMENT);
+    memset(&b, 0x55, sizeof b);
+    assert_int_equal(rapt_attention_init(&b.a, offsetof(rapt_attention, mask), 1, 2, 3, 4, 5),
+                     RAPT_OK);
+    assert_int_equal(b.a.mask.causal, 0x55555555); /* nothing behind the caller's struct */
+    assert_int_equal(rapt_attention_init(&b.a, sizeof b, 1, 2, 3, 4, 5), RAPT_OK);
+    assert_true(b.a.size == sizeof b && b.later == 0 && b.a.mask.causal == 0);
+    assert_int_equal(rapt_attention_check(&b.a, NULL), RAPT_OK);
 }
 
 /* Nothing to do is no mistake, and needs no arrays. */
@@ -365,13 +444,16 @@ static void empty(void **state)
 {
     (void)state;
     for (int i = 0; i < 3; i++) {
-        rapt_attention a =
-            rapt_attention_make(i == 0 ? 0 : 2, 2, i == 1 ? 0 : 3, i == 2 ? 0 : 3, 4);
+        rapt_attention a;
+        rapt_attention_init(&a, sizeof a, i == 0 ? 0 : 2, 2, i == 1 ? 0 : 3, i == 2 ? 0 : 3, 4);
         float out[48], lse[12];
         void *s = make_workspace(&a);
         for (int j = 0; j < 48; j++) out[j] = NAN;
-        assert_int_equal(rapt_attention_forward(&a, out, i == 2 ? NULL : out, i == 2 ? NULL : out,
-                                                i == 2 ? out : NULL, i == 2 ? lse : NULL, s),
+        assert_int_equal(rapt_attention_forward(
+                             &a, out, i == 2 ? NULL : out, i == 2 ? NULL : out, i == 2 ? out : NULL,
+                             &(rapt_attention_saved){.size = sizeof(rapt_attention_saved),
+                                                     .lse = i == 2 ? lse : NULL},
+                             s, NULL),
                          i == 2 || i == 0 || i == 1 ? RAPT_OK : RAPT_BAD_ARGUMENT);
         for (int j = 0; i == 2 && j < 48; j++) assert_true(out[j] == 0);
         for (int j = 0; i == 2 && j < 12; j++) assert_true(lse[j] == -INFINITY);
@@ -382,11 +464,12 @@ static void empty(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sizes),  cmocka_unit_test(numbers), cmocka_unit_test(masks),
-        cmocka_unit_test(ragged), cmocka_unit_test(strides), cmocka_unit_test(pointers),
-        cmocka_unit_test(empty),  cmocka_unit_test(needed),  cmocka_unit_test(causal_alignments),
-        cmocka_unit_test(ranges), cmocka_unit_test(hard),    cmocka_unit_test(absent),
-        cmocka_unit_test(names),
+        cmocka_unit_test(sizes),    cmocka_unit_test(numbers), cmocka_unit_test(masks),
+        cmocka_unit_test(ragged),   cmocka_unit_test(strides), cmocka_unit_test(pointers),
+        cmocka_unit_test(empty),    cmocka_unit_test(needed),  cmocka_unit_test(causal_alignments),
+        cmocka_unit_test(ranges),   cmocka_unit_test(hard),    cmocka_unit_test(absent),
+        cmocka_unit_test(names),    cmocka_unit_test(choices), cmocka_unit_test(gradients),
+        cmocka_unit_test(versions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

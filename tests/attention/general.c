@@ -134,7 +134,11 @@ static void queries_alone(void **state)
         void *workspace = make_workspace(&a);
         for (int t = 0; t < c.queries; t++) {
             assert_int_equal(
-                rapt_attention_forward(&a, x.q + t * x.a.q.row, x.k, x.v, out, lse, workspace),
+                rapt_attention_forward(&a, x.q + t * x.a.q.row, x.k, x.v, out,
+                                       &(rapt_attention_saved){.size = sizeof(rapt_attention_saved),
+                                                               .lse = lse,
+                                                               .chosen = x.chosen},
+                                       workspace, NULL),
                 RAPT_OK);
             for (int h = 0; h < 2; h++) {
                 const float *row = x.out + h * x.a.out.head + t * x.a.out.row;

@@ -45,8 +45,13 @@ static inline bool make_judge(struct judge *j, const struct trial *x, const char
         if (from[i]) copy[i] = doubles(from[i], sizes[i]);
         j->inputs[i] = (struct input){names[i], copy[i], dx[i], copy[i] ? sizes[i] : 0};
     }
-    j->in = (struct oracle_inputs){
-        .q = copy[0], .k = copy[1], .v = copy[2], .bias = copy[3], .previous = copy[4]};
+    j->in = (struct oracle_inputs){.q = copy[0],
+                                   .k = copy[1],
+                                   .v = copy[2],
+                                   .bias = copy[3],
+                                   .previous = copy[4],
+                                   .reward = x->reward,
+                                   .baseline = x->baseline};
     for (int i = 0; i < LEARNED; i++) {
         double *own = x->learned[i] ? doubles(x->learned[i], x->nlearned[i]) : NULL;
         j->inputs[5 + i] = (struct input){learned[i].name, own, x->dlearned[i], x->nlearned[i]};
@@ -104,8 +109,8 @@ static inline void judge_weights_of(const struct judge *j, int b, int h, size_t 
     int rows = oracle_queries(&x->a, b), keys = oracle_keys(&x->a, b);
     for (int first = 0; first < rows; first += rows / 2 + 1) {
         float *got = zeros((size_t)((rows - first) * keys));
-        assert_int_equal(rapt_attention_weights(&x->a, x->q, x->k, x->lse, b, h, first,
-                                                rows - first, got, workspace),
+        assert_int_equal(rapt_attention_weights(&x->a, x->q, x->k, &x->saved, b, h, first,
+                                                rows - first, got, workspace, NULL),
                          RAPT_OK);
         for (int t = first; t < rows; t++)
             judge_weight_row(j, at + (size_t)t, keys, got + (t - first) * keys);

@@ -43,13 +43,16 @@ static void run_fenced(const struct trial *plain)
     size_t bytes = (rapt_attention_workspace(&x.a) + 63) / 64 * 64;
     void *mine = fenced(&capacity, workspace, bytes);
     if (x.a.mask.bias) x.a.mask.bias = x.bias;
-    assert_int_equal(rapt_attention_forward(&x.a, x.q, x.k, x.v, x.out, x.lse, mine), RAPT_OK);
+    assert_int_equal(rapt_attention_forward(&x.a, x.q, x.k, x.v, x.out, &x.saved, mine, NULL),
+                     RAPT_OK);
     assert_int_equal(
-        rapt_attention_backward(
-            &x.a, x.q, x.k, x.v, x.out, x.lse, x.dout,
-            &(rapt_gradients){
-                .q = x.dq, .k = x.dk, .v = x.dv, .bias = x.a.mask.bias ? x.dbias : NULL},
-            mine),
+        rapt_attention_backward(&x.a, x.q, x.k, x.v, x.out, &x.saved, x.dout, NULL,
+                                &(rapt_gradients){.size = sizeof(rapt_gradients),
+                                                  .q = x.dq,
+                                                  .k = x.dk,
+                                                  .v = x.dv,
+                                                  .bias = x.a.mask.bias ? x.dbias : NULL},
+                                mine, NULL),
         RAPT_OK);
     assert_true(same_bits(x.out, plain->out, x.no));
     assert_true(same_bits(x.lse, plain->lse, x.nlse));

@@ -224,16 +224,16 @@ static void product(void **state)
 /* Asks for gradient i alone, as trial.h counts them behind q, k, v and bias. */
 static void ask_for(struct trial *x, int i, float *to)
 {
-    rapt_gradients d = {0};
+    rapt_gradients d = {.size = sizeof d};
     float **own[] = {&d.q, &d.k, &d.v, &d.bias};
     void *workspace = make_workspace(&x->a);
     if (i < 4)
         *own[i] = to;
     else
         set_pointer(&d, learned[i - 4].in_gradients, to);
-    assert_int_equal(
-        rapt_attention_backward(&x->a, x->q, x->k, x->v, x->out, x->lse, x->dout, &d, workspace),
-        RAPT_OK);
+    assert_int_equal(rapt_attention_backward(&x->a, x->q, x->k, x->v, x->out, &x->saved, x->dout,
+                                             &x->reinforce, &d, workspace, NULL),
+                     RAPT_OK);
     free(workspace);
 }
 

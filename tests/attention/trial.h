@@ -71,6 +71,8 @@ struct trial {
     size_t nlearned[LEARNED];
     float *learned[LEARNED], *dlearned[LEARNED]; /* NULL: the problem has none */
     float *previous, *reward, *baseline;
+    rapt_attention_saved saved;
+    rapt_reinforce reinforce;
     uint8_t *allowed;
     int *query_starts, *key_starts, *counts, *chosen;
     void *workspace;
@@ -225,7 +227,7 @@ static inline void make_learned(struct trial *x, const struct choice *c)
                                     .center_hidden = 3};
         if (c->previous) {
             size_t n = (size_t)(c->batch * c->heads) * (size_t)c->keys;
-            a->learned.previous = x->previous = draw_floats(&x->random, n, 0.3f);
+            a->previous_weights = x->previous = draw_floats(&x->random, n, 0.3f);
         }
     }
     size_learned(x->nlearned, c, a);
@@ -235,10 +237,10 @@ static inline void make_learned(struct trial *x, const struct choice *c)
         x->dlearned[i] = zeros(x->nlearned[i]);
         set_pointer(a, learned[i].in_problem, x->learned[i]);
     }
-    if (is_hard(c->normalizer)) a->chosen = x->chosen = calloc(x->nlse + 1, sizeof(int));
+    if (is_hard(c->normalizer)) x->chosen = calloc(x->nlse + 1, sizeof(int));
     if (c->rewards) {
-        a->reward = x->reward = draw_floats(&x->random, x->nlse, 1);
-        a->baseline = x->baseline = draw_floats(&x->random, x->nlse, 1);
+        x->reward = draw_floats(&x->random, x->nlse, 1);
+        x->baseline = draw_floats(&x->random, x->nlse, 1);
     }
 }
 
@@ -247,7 +249,8 @@ static inline struct trial make_trial(const struct choice *c, uint64_t seed)
     struct trial x = {.random = seed * 0x9E3779B97F4A7C15ull + 1};
     rapt_attention *a = &x.a;
     int key_heads = c->key_heads ? c->key_heads : c->heads;
-    *a = (rapt_attention){.batch = c->batch,
+    *a = (rapt_attention){.size = sizeof(rapt_attention),
+                          .batch = c->batch,
                           .heads = c->heads,
                           .key_heads = c->key_heads,
                           .queries = c->queries,
@@ -286,6 +289,9 @@ static inline struct trial make_trial(const struct choice *c, uint64_t seed)
     x.out = zeros(x.no), x.lse = zeros(x.nlse);
     x.dq = zeros(x.nq), x.dk = zeros(x.nk), x.dv = zeros(x.nv);
     make_learned(&x, c);
+    x.saved = (rapt_attention_saved){.size = sizeof x.saved, .lse = x.lse, .chosen = x.chosen};
+    x.reinforce =
+        (rapt_reinforce){.size = sizeof x.reinforce, .reward = x.reward, .baseline = x.baseline};
     return x;
 }
 
@@ -315,15 +321,16 @@ static inline void *make_workspace(const rapt_attention *a)
 static inline void run_forward(struct trial *x)
 {
     void *workspace = make_workspace(&x->a);
-    assert_int_equal(rapt_attention_forward(&x->a, x->q, x->k, x->v, x->out, x->lse, workspace),
-                     RAPT_OK);
+    assert_int_equal(
+        rapt_attention_forward(&x->a, x->q, x->k, x->v, x->out, &x->saved, workspace, NULL),
+        RAPT_OK);
     free(workspace);
 }
 
 /* All gradients of what there is. */
 static inline rapt_gradients gradients_of(struct trial *x)
 {
-    rapt_gradients d = {.q = x->dq, .k = x->dk, .v = x->dv, .bias = x->dbias};
+    rapt_gradients d = {.size = sizeof d, .q = x->dq, .k = x->dk, .v = x->dv, .bias = x->dbias};
     for (int i = 0; i < LEARNED; i++) set_pointer(&d, learned[i].in_gradients, x->dlearned[i]);
     return d;
 }
@@ -338,9 +345,9 @@ static inline void run_backward(struct trial *x)
     for (int i = 0; i < LEARNED; i++)
         if (x->dlearned[i]) memset(x->dlearned[i], 0, x->nlearned[i] * sizeof(float));
     rapt_gradients d = gradients_of(x);
-    assert_int_equal(
-        rapt_attention_backward(&x->a, x->q, x->k, x->v, x->out, x->lse, x->dout, &d, workspace),
-        RAPT_OK);
+    assert_int_equal(rapt_attention_backward(&x->a, x->q, x->k, x->v, x->out, &x->saved, x->dout,
+                                             &x->reinforce, &d, workspace, NULL),
+                     RAPT_OK);
     free(workspace);
 }
 

@@ -47,13 +47,17 @@ static void misuse(void **state)
     const int wrong[][4] = {{-1, 0, 0, 1}, {2, 0, 0, 1}, {0, -1, 0, 1}, {0, 2, 0, 1},
                             {0, 0, -1, 1}, {0, 0, 6, 0}, {0, 0, 3, 3},  {0, 0, 0, -1}};
     for (int i = 0; i < 8; i++)
-        assert_int_equal(rapt_attention_weights(&x.a, x.q, x.k, x.lse, wrong[i][0], wrong[i][1],
-                                                wrong[i][2], wrong[i][3], to, workspace),
+        assert_int_equal(rapt_attention_weights(&x.a, x.q, x.k, &x.saved, wrong[i][0], wrong[i][1],
+                                                wrong[i][2], wrong[i][3], to, workspace, NULL),
                          RAPT_BAD_ARGUMENT);
-    assert_int_equal(rapt_attention_weights(&x.a, x.q, x.k, NULL, 0, 0, 0, 1, to, workspace),
-                     RAPT_BAD_ARGUMENT);
-    assert_int_equal(rapt_attention_weights(&x.a, x.q, x.k, x.lse, 1, 1, 5, 0, NULL, workspace),
-                     RAPT_OK);
+    assert_int_equal(
+        rapt_attention_weights(&x.a, x.q, x.k,
+                               &(rapt_attention_saved){.size = sizeof(rapt_attention_saved)}, 0, 0,
+                               0, 1, to, workspace, NULL),
+        RAPT_BAD_ARGUMENT);
+    assert_int_equal(
+        rapt_attention_weights(&x.a, x.q, x.k, &x.saved, 1, 1, 5, 0, NULL, workspace, NULL),
+        RAPT_OK);
     free(workspace);
     drop_trial(&x);
 }

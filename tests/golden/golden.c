@@ -17,7 +17,8 @@ enum { CAPACITY = 1024 };
 static void attention_case(const char *name, int heads, int key_heads, int queries, int keys,
                            int width, const rapt_mask *mask)
 {
-    rapt_attention a = rapt_attention_make(2, heads, queries, keys, width);
+    rapt_attention a;
+    rapt_attention_init(&a, sizeof a, 2, heads, queries, keys, width);
     rapt_message why = {""};
     float q[CAPACITY], k[CAPACITY], v[CAPACITY], out[CAPACITY], dout[CAPACITY], lse[64],
         bias[CAPACITY];
@@ -37,13 +38,22 @@ static void attention_case(const char *name, int heads, int key_heads, int queri
     draw(name, ".bias", 4, 0, bias, (size_t)(queries * keys));
     if (rapt_attention_check(&a, &why)) fail_msg("%s", why.text);
     void *workspace = aligned_alloc(64, (rapt_attention_workspace(&a) + 63) / 64 * 64);
-    assert_int_equal(rapt_attention_forward(&a, q, k, v, out, lse, workspace), RAPT_OK);
-    assert_int_equal(
-        rapt_attention_backward(
-            &a, q, k, v, out, lse, dout,
-            &(rapt_gradients){.q = dq, .k = dk, .v = dv, .bias = mask->bias ? dbias : NULL},
-            workspace),
-        RAPT_OK);
+    assert_int_equal(rapt_attention_forward(
+                         &a, q, k, v, out,
+                         &(rapt_attention_saved){.size = sizeof(rapt_attention_saved), .lse = lse},
+                         workspace, NULL),
+                     RAPT_OK);
+    assert_int_equal(rapt_attention_backward(
+                         &a, q, k, v, out,
+                         &(rapt_attention_saved){.size = sizeof(rapt_attention_saved), .lse = lse},
+                         dout, NULL,
+                         &(rapt_gradients){.size = sizeof(rapt_gradients),
+                                           .q = dq,
+                                           .k = dk,
+                                           .v = dv,
+                                           .bias = mask->bias ? dbias : NULL},
+                         workspace, NULL),
+                     RAPT_OK);
     compare(name, "out", out, rows);
     compare(name, "dq", dq, rows);
     compare(name, "dk", dk, columns);

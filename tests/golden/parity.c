@@ -163,7 +163,8 @@ static void free_masks(rapt_attention *a)
 /* ---- attention ---- */
 
 struct arrays { /* of one problem */
-    float *q, *k, *v, *out, *lse, *dout, *dq, *dk, *dv, *dbias;
+    float *q, *k, *v, *out, *dout, *dq, *dk, *dv, *dbias;
+    rapt_attention_saved saved;
     int nq, nk, nv, no, nbias;
 };
 
@@ -177,9 +178,9 @@ static void *workspace_of(const rapt_attention *a)
 static void forward(const rapt_attention *a, struct arrays *x)
 {
     void *workspace = workspace_of(a);
-    x->out = zeros(x->no), x->lse = zeros(a->batch * a->heads * a->queries);
-    assert_int_equal(rapt_attention_forward(a, x->q, x->k, x->v, x->out, x->lse, workspace),
-                     RAPT_OK);
+    float *lse = zeros(a->batch * a->heads * a->queries);
+    x->out = zeros(x->no), x->saved = (rapt_attention_saved){sizeof x->saved, lse, NULL};
+    assert_false(rapt_attention_forward(a, x->q, x->k, x->v, x->out, &x->saved, workspace, NULL));
     free(workspace);
 }
 
@@ -187,17 +188,17 @@ static void backward(const rapt_attention *a, struct arrays *x)
 {
     void *workspace = workspace_of(a);
     x->dq = zeros(x->nq), x->dk = zeros(x->nk), x->dv = zeros(x->nv), x->dbias = zeros(x->nbias);
-    rapt_gradients d = {.q = x->dq, .k = x->dk, .v = x->dv, .bias = a->mask.bias ? x->dbias : NULL};
-    if (x->nbias == 0) d.bias = NULL;
-    assert_int_equal(
-        rapt_attention_backward(a, x->q, x->k, x->v, x->out, x->lse, x->dout, &d, workspace),
-        RAPT_OK);
+    rapt_gradients d = {.size = sizeof d, .q = x->dq, .k = x->dk, .v = x->dv};
+    if (a->mask.bias && x->nbias) d.bias = x->dbias;
+    if (rapt_attention_backward(a, x->q, x->k, x->v, x->out, &x->saved, x->dout, NULL, &d,
+                                workspace, NULL))
+        fail_msg("backward");
     free(workspace);
 }
 
 static void free_arrays(struct arrays *x)
 {
-    float *all[] = {x->q, x->k, x->v, x->out, x->lse, x->dout, x->dq, x->dk, x->dv, x->dbias};
+    float *all[] = {x->q, x->k, x->v, x->out, x->saved.lse, x->dout, x->dq, x->dk, x->dv, x->dbias};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
 }
 
@@ -219,7 +220,8 @@ static void sdpa(const struct parity *c)
     int B = get(c, BATCH), H = get(c, HEADS), T = get(c, QUERIES), S = get(c, KEYS);
     int G = get(c, KEY_HEADS) ? get(c, KEY_HEADS) : H, E = get(c, WIDTH), V = get(c, VALUE_WIDTH);
     int bias_rows;
-    rapt_attention a = rapt_attention_make(B, H, T, S, E);
+    rapt_attention a;
+    rapt_attention_init(&a, sizeof a, B, H, T, S, E);
     a.key_heads = get(c, KEY_HEADS), a.value_width = V, a.scale = (float)c->value[SCALE];
     a.k = (rapt_stride){G * S * E, S * E, E}, a.v = (rapt_stride){G * S * V, S * V, V};
     a.out = (rapt_stride){H * T * V, T * V, V};
@@ -235,7 +237,7 @@ static void sdpa(const struct parity *c)
     backward(&a, &x);
     compare(c->name, "out", x.out, (size_t)x.no);
     if (!get(c, HUGE_MASK)) { /* whose log-sum-exp is too large to rebuild weights from */
-        compare_lse(c, x.lse);
+        compare_lse(c, x.saved.lse);
         compare(c->name, "dq", x.dq, (size_t)x.nq);
         compare(c->name, "dk", x.dk, (size_t)x.nk);
         compare(c->name, "dv", x.dv, (size_t)x.nv);
@@ -391,8 +393,8 @@ static void compare_weights(const struct module *m, const rapt_attention *a, con
     void *workspace = workspace_of(a);
     for (int i = 0; i < m->N * m->H; i++) {
         float *at = weights + i * n;
-        assert_int_equal(rapt_attention_weights(a, x->q, x->k, x->lse, i / m->H, i % m->H, 0, m->L,
-                                                at, workspace),
+        assert_int_equal(rapt_attention_weights(a, x->q, x->k, &x->saved, i / m->H, i % m->H, 0,
+                                                m->L, at, workspace, NULL),
                          RAPT_OK);
         for (int j = 0; j < n; j++) average[i / m->H * n + j] += at[j] / (float)m->H;
     }
@@ -426,7 +428,8 @@ static void compare_gradients(const struct module *m)
 static rapt_attention problem_of(const struct module *m)
 {
     int width = m->E / m->H, bias_rows;
-    rapt_attention a = rapt_attention_make(m->N, m->H, m->L, m->keys, width);
+    rapt_attention a;
+    rapt_attention_init(&a, sizeof a, m->N, m->H, m->L, m->keys, width);
     a.q = a.out = (rapt_stride){m->L * m->E, width, m->E};
     a.k = a.v = (rapt_stride){m->keys * m->E, width, m->E};
     set_masks(m->c, &a, &bias_rows);

@@ -105,10 +105,10 @@ static double softmax(const double *x, int n, double *p)
     return sum > 0 ? max + log(sum) : -INFINITY;
 }
 
-static double reward_of(const rapt_attention *a, size_t at)
+static double reward_of(const struct oracle_inputs *in, size_t at)
 {
-    double reward = a->reward ? (double)a->reward[at] : 0;
-    return (a->baseline ? (double)a->baseline[at] : 0) - reward;
+    double reward = in->reward ? (double)in->reward[at] : 0;
+    return (in->baseline ? (double)in->baseline[at] : 0) - reward;
 }
 
 struct walk {
@@ -138,7 +138,7 @@ static double choose(const struct walk *w, const struct oracle_row *r, size_t at
         weights[s] = (s == chosen) + moved;
     }
     if (a->normalizer != RAPT_NORMALIZER_SAMPLE || chosen < 0) return 0;
-    return reward_of(a, at) * (w->x[chosen] - log_sum);
+    return reward_of(r->in, at) * (w->x[chosen] - log_sum);
 }
 
 /* Weights of one query; at: its place among all rows. Returns what it adds to J. */

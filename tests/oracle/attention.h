@@ -36,6 +36,7 @@ double oracle_keep(const rapt_attention *a, int b, int h, int t, int s);
 struct oracle_inputs {
     const double *q, *k, *v, *bias, *slopes, *table;
     const double *learned[RAPT_LEARNED_COUNT], *previous;
+    const float *reward, *baseline; /* of sampled keys; NULL: 0 */
 };
 
 /* What stands still, [heads][query rows of all sequences], p with [a->keys] for each of them. */

@@ -279,7 +279,7 @@ static void attend(struct side *s, const struct heads *h, double *mixed, double 
     if (s->m->past) still = &s->m->past->still[s->rows->number][s->decoder][s->sublayer];
     int first = still->chosen == NULL;
     if (first) *still = oracle_still_make(&a);
-    if (rewards) a.reward = rewards, a.baseline = rewards + a.heads * a.queries;
+    if (rewards) in.reward = rewards, in.baseline = rewards + a.heads * a.queries;
     const struct oracle_results r = {.out = mixed, .weights = weights};
     s->m->terms += oracle_attention(&a, &in, NULL, still, first, &r);
     if (still == &own) oracle_still_free(still);

@@ -91,7 +91,7 @@ static struct row row_of(const struct backward_keys *p, const struct row_head *h
     r.space = p->f->mine.space;
     if (head->channels == 0) return r;
     const rapt_attention *a = p->f->c->a;
-    const float *previous = a->learned.previous;
+    const float *previous = a->previous_weights;
     r.before_keys = p->b.existing;
     if (t > 0)
         r.before = p->f->mine.weights + (size_t)(t - 1) * (size_t)r.space.capacity;
@@ -108,8 +108,8 @@ static void rebuild_weights(const struct backward_keys *p, const struct row_head
     for (int t = 0; t < p->b.queries; t++) {
         struct row r = row_of(p, head, h, t);
         ptrdiff_t at = (ptrdiff_t)h * rapt__query_rows(a) + p->b.query_first + t;
-        r.decided = a->chosen && rapt__normalizer_is_hard(a->normalizer);
-        if (r.decided) r.chosen = a->chosen[at];
+        r.decided = p->f->c->chosen != NULL;
+        if (r.decided) r.chosen = p->f->c->chosen[at];
         rapt__row_weights(&r);
         rapt__row_copy_weights(&r, p->b.existing, p->f->mine.weights + (size_t)t * capacity);
     }

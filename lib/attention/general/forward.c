@@ -100,7 +100,7 @@ static struct row row_of(const struct general_forward *f, const struct sequence 
                          const struct row_head *head, const struct row_keys *keys, int h, int t)
 {
     const rapt_attention *a = f->c->a;
-    const float *previous = a->learned.previous;
+    const float *previous = a->previous_weights;
     struct row r = rapt__row(f->c, b, head, keys, h, t);
     r.space = f->mine.space;
     r.before = f->mine.before, r.before_keys = b->existing;
@@ -121,7 +121,7 @@ static void attend_rows(const struct general_forward *f, const struct sequence *
         ptrdiff_t at = (ptrdiff_t)h * rapt__query_rows(a) + b->query_first + t;
         rapt__row_attend(&r, f->out + rapt__query_at(&a->out, b, h, t));
         if (f->lse) f->lse[at] = r.lse;
-        if (a->chosen && rapt__normalizer_is_hard(a->normalizer)) a->chosen[at] = r.chosen;
+        if (f->c->chosen) f->c->chosen[at] = r.chosen;
         if (head.channels) rapt__row_copy_weights(&r, b->existing, f->mine.before);
     }
 }
@@ -168,8 +168,8 @@ static void copy_rows(const struct general_forward *f, int sequence, int head, i
     for (int t = h.channels ? 0 : first; t < first + rows; t++) {
         struct row r = row_of(f, &b, &h, &keys, head, t);
         ptrdiff_t at = (ptrdiff_t)head * rapt__query_rows(a) + b.query_first + t;
-        r.decided = a->chosen && rapt__normalizer_is_hard(a->normalizer);
-        if (r.decided) r.chosen = a->chosen[at];
+        r.decided = f->c->chosen != NULL;
+        if (r.decided) r.chosen = f->c->chosen[at];
         rapt__row_weights(&r);
         if (h.channels) rapt__row_copy_weights(&r, b.existing, f->mine.before);
         if (t >= first)

@@ -135,9 +135,9 @@ static void additive_gradients(const struct backward_row *l)
     rapt__features_backward(l);
 }
 
-static float gain_of(const rapt_attention *a, ptrdiff_t at)
+static float gain_of(const struct projected *c, ptrdiff_t at)
 {
-    return (a->reward ? a->reward[at] : 0) - (a->baseline ? a->baseline[at] : 0);
+    return (c->reward ? c->reward[at] : 0) - (c->baseline ? c->baseline[at] : 0);
 }
 
 void rapt__row_backward(const struct backward_row *l)
@@ -145,8 +145,8 @@ void rapt__row_backward(const struct backward_row *l)
     const struct projected *c = l->p->f->c;
     struct row *r = l->r;
     ptrdiff_t at = (ptrdiff_t)l->head * rapt__query_rows(c->a) + l->p->b.query_first + l->t;
-    r->decided = c->a->chosen && rapt__normalizer_is_hard(c->a->normalizer);
-    if (r->decided) r->chosen = c->a->chosen[at];
+    r->decided = c->chosen != NULL;
+    if (r->decided) r->chosen = c->chosen[at];
     rapt__row_weights(r);
     if (r->fully_masked) {
         if (r->head->channels) memset(l->dnext, 0, (size_t)r->space.capacity * sizeof(float));
@@ -155,7 +155,7 @@ void rapt__row_backward(const struct backward_row *l)
     weight_gradients(l);
     value_gradients(l);
     if (r->center) center_gradient(l);
-    rapt__normalize_backward(r, l->dz, gain_of(c->a, at));
+    rapt__normalize_backward(r, l->dz, gain_of(c, at));
     bias_gradients(l);
     for (int s = r->first; s < r->end && r->head->cap != 0; s++)
         if (r->space.x[s] != -INFINITY) l->dz[s] *= r->space.slope[s];

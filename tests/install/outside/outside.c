@@ -10,13 +10,14 @@ int main(void)
 {
     /* One head, one query, two keys that it cannot tell apart: the mean of their values. */
     float q[2] = {1, 0}, k[4] = {1, 2, 1, 3}, v[4] = {2, 10, 4, 20}, out[2] = {0, 0};
-    rapt_attention a = rapt_attention_make(1, 1, 1, 2, 2);
+    rapt_attention a;
+    rapt_attention_init(&a, sizeof a, 1, 1, 1, 2, 2);
     size_t bytes = (rapt_attention_workspace(&a) + 63) / 64 * 64;
     void *workspace = NULL;
     rapt_status status = RAPT_NO_MEMORY;
 
     if (posix_memalign(&workspace, 64, bytes) == 0)
-        status = rapt_attention_forward(&a, q, k, v, out, NULL, workspace);
+        status = rapt_attention_forward(&a, q, k, v, out, NULL, workspace, NULL);
     free(workspace);
     printf("rapt %s, %s: %s, %g %g\n", rapt_version(), rapt_isa_name(rapt_isa_used()),
            rapt_status_text(status), (double)out[0], (double)out[1]);
