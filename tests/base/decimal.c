@@ -1,0 +1,208 @@
+/* decimal.c - floats as text and back: the same bits for every kind of float, in at most 9 digits
+   and never more than the shortest that strtof reads back, whatever the rounding mode; and texts
+   that are read to the nearest float, as strtof does in the C locale, or refused. */
+#include "base/base.h"
+
+#include <fenv.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
+
+static float float_of(uint32_t bits)
+{
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+static uint32_t bits_of(float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+/* Significant digits of a text. */
+static int digits_of(const char *text)
+{
+    int count = 0, zeros = 0;
+    for (; *text && *text != 'e'; text++) {
+        if (*text < '0' || *text > '9' || (count == 0 && *text == '0')) continue;
+        zeros = *text == '0' ? zeros + 1 : 0;
+        count++;
+    }
+    return count - zeros;
+}
+
+static int shortest(float x)
+{
+    char text[64];
+    for (int n = 1; n < 9; n++) {
+        snprintf(text, sizeof text, "%.*e", n - 1, (double)x);
+        if (strtof(text, NULL) == x) return n;
+    }
+    return 9;
+}
+
+static void there_and_back(uint32_t bits)
+{
+    char text[FLOAT_TEXT];
+    float x = float_of(bits), back = 1;
+    rapt__float_write(x, text);
+    if (!rapt__float_read(text, &back) || bits_of(back) != bits)
+        fail_msg("%08x: \"%s\" is read as %08x", bits, text, bits_of(back));
+    if (bits_of(strtof(text, NULL)) != bits) fail_msg("%08x: strtof disagrees: %s", bits, text);
+    if (x != 0 && digits_of(text) > shortest(x)) fail_msg("%08x: %s is too long", bits, text);
+}
+
+/* Every power of two with its neighbors, and some thousands in between. */
+static void test_there_and_back(void **state)
+{
+    (void)state;
+    for (uint32_t exponent = 0; exponent < 255; exponent++)
+        for (int i = -2; i <= 2; i++) {
+            uint32_t bits = (exponent << 23) + (uint32_t)i;
+            if (bits <= 0x7f7fffff) there_and_back(bits);
+        }
+    for (uint32_t bits = 0; bits < 64; bits++) there_and_back(bits); /* the smallest */
+    for (uint32_t bits = 7919; bits <= 0x7f7fffff; bits += 433494) {
+        there_and_back(bits);
+        there_and_back(bits | 1u << 31);
+    }
+    there_and_back(0x80000000);
+    there_and_back(0x7f7fffff);
+    there_and_back(0xff7fffff);
+}
+
+static void test_modes(void **state)
+{
+    (void)state;
+    static const int modes[] = {FE_DOWNWARD, FE_UPWARD, FE_TOWARDZERO};
+    for (int i = 0; i < COUNT(modes); i++)
+        for (uint32_t bits = 3; bits <= 0x7f7fffff; bits += 43349477) {
+            char text[FLOAT_TEXT], other[FLOAT_TEXT];
+            float back;
+            rapt__float_write(float_of(bits), text);
+            assert_int_equal(fesetround(modes[i]), 0);
+            rapt__float_write(float_of(bits), other);
+            bool read = rapt__float_read(text, &back);
+            fesetround(FE_TONEAREST);
+            assert_true(read && bits_of(back) == bits);
+            assert_string_equal(text, other);
+        }
+}
+
+static void test_written(void **state)
+{
+    (void)state;
+    static const struct {
+        float x;
+        const char *text;
+    } cases[] = {
+        {0, "0"},
+        {-0.0f, "-0"},
+        {1, "1"},
+        {0.1f, "0.1"},
+        {2.75f, "2.75"},
+        {1e-5f, "1e-5"},
+        {100, "100"},
+        {0.0025f, "0.0025"},
+        {1e9f, "1e9"},
+        {1e-45f, "1e-45"},
+        {3.4028235e38f, "3.4028235e38"},
+        {16777216, "16777216"},
+    };
+    for (int i = 0; i < COUNT(cases); i++) {
+        char text[FLOAT_TEXT];
+        rapt__float_write(cases[i].x, text);
+        assert_string_equal(text, cases[i].text);
+    }
+}
+
+/* Nearest, ties to even, however many digits there are. */
+static void test_read(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "0",
+        "0.0",
+        "0e99999",
+        "-0",
+        "1",
+        "1.0",
+        "1E+2",
+        "100e-2",
+        "0.000001e6",
+        "16777217", /* a tie: down to 2^24 */
+        "16777219", /* a tie: up */
+        "16777217.000000000000001" /* and a little more */,
+        "3.402823466385288598e38",
+        "3.4028235677973366e38", /* just below the middle to 2^128 */
+        "1e-46",
+        "7.006492321624085e-46", /* just below half of the smallest */
+        "7.006492321624086e-46", /* just above */
+        "1.17549435e-38",
+        "0.00000000000000000000000000000000000000000000000000000000001e60",
+        "123456789012345678901234567890",
+        "1e-99999999999999999999",
+    };
+    for (int i = 0; i < COUNT(texts); i++) {
+        float x = 7;
+        if (!rapt__float_read(texts[i], &x)) fail_msg("%s is refused", texts[i]);
+        if (bits_of(x) != bits_of(strtof(texts[i], NULL)))
+            fail_msg("%s is read as %.9g", texts[i], (double)x);
+    }
+}
+
+static void test_refused(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "",
+        "-",
+        ".",
+        "1.",
+        ".5",
+        "+1",
+        " 1",
+        "1 ",
+        "1e",
+        "1e+",
+        "1,5",
+        "0x1",
+        "nan",
+        "infinity",
+        "1.5f",
+        "--1",
+        "1e5.0",
+        "1e39",
+        "3.4028235677973367e38",
+        "1e99999999999999999999",
+    };
+    for (int i = 0; i < COUNT(texts); i++) {
+        float x = 7;
+        if (rapt__float_read(texts[i], &x)) fail_msg("%s is read", texts[i]);
+        assert_true(x == 7);
+    }
+    char many[200];
+    memset(many, '1', sizeof many);
+    many[199] = 0;
+    float x = 7;
+    assert_false(rapt__float_read(many, &x));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_there_and_back), cmocka_unit_test(test_modes),
+        cmocka_unit_test(test_written),        cmocka_unit_test(test_read),
+        cmocka_unit_test(test_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,162 @@
+/* initial.c - a new model's parameters have the distributions that lib/model/initial.c states, kind
+   by kind: range, mean, variance and shape (quartiles) within bounds that chance breaks once in
+   10^6 models; constants exactly; no two parameters and no two seeds alike. */
+#include "model/small.h"
+
+#include <float.h>
+
+/* Deviations from the mean that a normal variable exceeds once in 10^9. */
+static const double SIGMAS = 6.1;
+
+/* Large matrices of every kind, of unequal sides where a kind has sides. */
+static const rapt_config large = {.size = sizeof(rapt_config),
+                                  .source_vocab = 700,
+                                  .target_vocab = 300,
+                                  .positions = 90,
+                                  .width = 96,
+                                  .heads = 4,
+                                  .key_heads = 2,
+                                  .ffn_width = 352,
+                                  .encoder_layers = 1,
+                                  .decoder_layers = 1,
+                                  .position = RAPT_POSITION_LEARNED,
+                                  .norm_order = RAPT_NORM_ORDER_PRE,
+                                  .output_bias = 1,
+                                  .self_score = RAPT_SCORE_COSINE,
+                                  .cross_score = RAPT_SCORE_LOCATION_AWARE,
+                                  .self_locality = RAPT_LOCALITY_LOCAL_P,
+                                  .score_hidden = 64,
+                                  .center_hidden = 40,
+                                  .location_channels = 30,
+                                  .location_filter_width = 15};
+
+enum shape { CONSTANT, UNIFORM, NORMAL };
+struct distribution {
+    enum shape shape;
+    double scale; /* the constant; half of the range; the standard deviation */
+};
+
+static bool ends(const char *name, const char *end)
+{
+    size_t n = strlen(name), m = strlen(end);
+    return n >= m && strcmp(name + n - m, end) == 0;
+}
+
+/* By name: Glorot and Bengio 2010, equation 16, for matrices, for the packed projections of
+   attention each square part by itself with gain 1/sqrt 2: 6 / (D + D) / 2; embeddings and what
+   scores learn normal with variance 1/columns. */
+static struct distribution distribution_of(const rapt_tensor *t)
+{
+    const double in = t->columns, out = t->rows;
+    if (ends(t->name, "norm.weight")) return (struct distribution){CONSTANT, 1};
+    if (ends(t->name, "bias")) return (struct distribution){CONSTANT, 0};
+    if (ends(t->name, "sharpness") || ends(t->name, "inverse_temperature"))
+        return (struct distribution){CONSTANT, 8};
+    if (ends(t->name, "qkv.weight") || ends(t->name, "cross_attn.q.weight") ||
+        ends(t->name, "cross_attn.kv.weight"))
+        return (struct distribution){UNIFORM, sqrt(6 / (in + in) / 2)};
+    if (strstr(t->name, ".score.") || strstr(t->name, "embedding") || strstr(t->name, "positions"))
+        return (struct distribution){NORMAL, sqrt(1 / in)};
+    return (struct distribution){UNIFORM, sqrt(6 / (in + out))};
+}
+
+static void within(const rapt_tensor *t, const char *what, double got, double wanted, double bound)
+{
+    if (!(fabs(got - wanted) <= bound))
+        fail_msg("%s, %s: %g, wanted %g +- %g", t->name, what, got, wanted, bound);
+}
+
+/* Of n independent numbers: the mean has variance v/n, the variance (m4 - v^2)/n, where the fourth
+   moment m4 is 9/5 v^2 of uniform and 3 v^2 of normal numbers; a share p has p(1 - p)/n. */
+static void judge(const rapt_tensor *t, const struct distribution *d, const float *x, size_t n)
+{
+    const bool uniform = d->shape == UNIFORM;
+    const double v = uniform ? d->scale * d->scale / 3 : d->scale * d->scale;
+    const double quartile = uniform ? d->scale / 2 : 0.6744897501960817 * d->scale;
+    double mean = 0, square = 0, inside = 0, largest = 0, neighbors = 0, N = (double)n;
+    for (size_t i = 0; i < n; i++) {
+        mean += (double)x[i] / N;
+        square += (double)x[i] * (double)x[i] / N;
+        inside += (fabs((double)x[i]) < quartile) / N;
+        largest = fmax(largest, fabs((double)x[i]));
+        if (i > 0) neighbors += (double)x[i] * (double)x[i - 1] / N;
+    }
+    within(t, "mean", mean, 0, SIGMAS * sqrt(v / N));
+    within(t, "variance", square, v, SIGMAS * v * sqrt((uniform ? 0.8 : 2) / N));
+    within(t, "share inside the quartiles", inside, 0.5, SIGMAS * 0.5 / sqrt(N));
+    within(t, "covariance of neighbors", neighbors, 0, SIGMAS * v / sqrt(N));
+    if (uniform && (largest > d->scale * (1 + FLT_EPSILON) || largest < d->scale * (1 - 25 / N)))
+        fail_msg("%s: largest %g, wanted %g", t->name, largest, d->scale);
+    if (!uniform && (largest > 7.5 * d->scale || largest < 2 * d->scale))
+        fail_msg("%s: largest %g of deviation %g", t->name, largest, d->scale);
+}
+
+/* How many parameters there were of each shape. */
+static void judge_model(const rapt_model *model, int seen[3])
+{
+    for (int i = 0; i < rapt_model_tensors(model); i++) {
+        rapt_tensor t = rapt_model_tensor(model, i);
+        const struct distribution d = distribution_of(&t);
+        size_t n = small_size(model, i);
+        float *x = malloc(n * sizeof *x);
+        assert_int_equal(rapt_model_read(model, i, x, NULL), RAPT_OK);
+        seen[d.shape]++;
+        if (d.shape != CONSTANT) judge(&t, &d, x, n);
+        for (size_t j = 0; d.shape == CONSTANT && j < n; j++)
+            if ((double)x[j] != d.scale) fail_msg("%s[%zu]: %g", t.name, j, (double)x[j]);
+        free(x);
+    }
+}
+
+static void test_distributions(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 3; seed++) {
+        rapt_model *model = NULL;
+        int seen[3] = {0};
+        assert_int_equal(rapt_model_create(&model, &large, seed, NULL, NULL), RAPT_OK);
+        judge_model(model, seen);
+        assert_true(seen[CONSTANT] >= 20 && seen[UNIFORM] >= 12 && seen[NORMAL] >= 12);
+        rapt_model_free(model);
+    }
+}
+
+/* The numbers of one parameter say nothing about those of another of the same shape or another
+ * seed. */
+static void test_independent(void **state)
+{
+    (void)state;
+    rapt_model *a = NULL, *b = NULL;
+    assert_int_equal(rapt_model_create(&a, &large, 1, NULL, NULL), RAPT_OK);
+    assert_int_equal(rapt_model_create(&b, &large, 2, NULL, NULL), RAPT_OK);
+    static const char *const names[] = {"encoder.layers.0.self_attn.qkv.weight",
+                                        "decoder.layers.0.self_attn.qkv.weight"};
+    int first = rapt_model_find(a, names[0]), second = rapt_model_find(a, names[1]);
+    size_t n = small_size(a, first);
+    rapt_tensor t = rapt_model_tensor(a, first);
+    float *x = malloc(n * sizeof *x), *y = malloc(n * sizeof *y), *z = malloc(n * sizeof *z);
+    assert_int_equal(rapt_model_read(a, first, x, NULL), RAPT_OK);
+    assert_int_equal(rapt_model_read(a, second, y, NULL), RAPT_OK);
+    assert_int_equal(rapt_model_read(b, first, z, NULL), RAPT_OK);
+    double other = 0, seed = 0, N = (double)n, v = 3 / (2 * 96.0) / 3;
+    for (size_t i = 0; i < n; i++) {
+        other += (double)x[i] * (double)y[i] / N;
+        seed += (double)x[i] * (double)z[i] / N;
+    }
+    within(&t, "covariance of parameters", other, 0, SIGMAS * v / sqrt(N));
+    within(&t, "covariance of seeds", seed, 0, SIGMAS * v / sqrt(N));
+    free(x);
+    free(y);
+    free(z);
+    rapt_model_free(a);
+    rapt_model_free(b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_distributions),
+        cmocka_unit_test(test_independent),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

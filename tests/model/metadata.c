@@ -1,0 +1,125 @@
+/* metadata.c - metadata of a model: enumerated, kept when a loaded model is saved, replaced and
+   dropped by the caller, in model files and in checkpoints; the library's own keys are refused. */
+#include "model/small.h"
+
+static char path[256];
+
+static rapt_model *reload(rapt_model *model, const rapt_metadata *metadata, int count)
+{
+    rapt_message why = {""};
+    if (rapt_model_save(model, path, metadata, count, &why)) fail_msg("%s", why.text);
+    rapt_model_free(model);
+    model = NULL;
+    if (rapt_model_load(&model, path, NULL, &why)) fail_msg("%s", why.text);
+    return model;
+}
+
+static void holds(const rapt_model *model, const rapt_metadata *wanted, int count)
+{
+    assert_int_equal(rapt_model_metadata_count(model), count);
+    for (int i = 0; i < count; i++) {
+        rapt_metadata m = rapt_model_metadata_at(model, i);
+        assert_string_equal(m.key, wanted[i].key);
+        assert_string_equal(m.value, wanted[i].value);
+        assert_string_equal(rapt_model_metadata(model, wanted[i].key), wanted[i].value);
+    }
+    assert_null(rapt_model_metadata_at(model, -1).key);
+    assert_null(rapt_model_metadata_at(model, count).key);
+    assert_non_null(strstr(rapt_model_metadata(model, "rapt.config"), "\"version\":2"));
+}
+
+static void test_models(void **state)
+{
+    (void)state;
+    const rapt_metadata first[] = {{"b", "two"}, {"a", "one \xE2\x82\xAC"}, {"c", ""}};
+    const rapt_metadata second[] = {{"b", NULL}, {"c", "three"}, {"d", "four"}, {"none", NULL}};
+    rapt_model *model = small_model(&small_configs[0], 1);
+    holds(model, NULL, 0);
+    model = reload(model, first, 3);
+    const rapt_metadata sorted[] = {first[1], first[0], first[2]};
+    holds(model, sorted, 3);
+    model = reload(model, NULL, 0);
+    holds(model, sorted, 3);
+    model = reload(model, second, 4);
+    const rapt_metadata merged[] = {first[1], second[1], second[2]};
+    holds(model, merged, 3);
+    for (int i = 0; i < 3; i++) { /* what is enumerated can be given */
+        rapt_metadata m = rapt_model_metadata_at(model, i);
+        char *key = small_copy(m.key, strlen(m.key) + 1),
+             *value = small_copy(m.value, strlen(m.value) + 1);
+        model = reload(model, &(rapt_metadata){key, value}, 1);
+        free(key);
+        free(value);
+    }
+    holds(model, merged, 3);
+    rapt_model_free(model);
+    unlink(path);
+}
+
+/* A checkpoint keeps them too; a model saved from one has no counters of a trainer. */
+static void test_checkpoints(void **state)
+{
+    (void)state;
+    const rapt_metadata kept = {"kept", "yes"}, more = {"more", "1"};
+    rapt_train_options options;
+    rapt_train_limits limits = {
+        .size = sizeof limits, .batch = 1, .source_tokens = 4, .target_tokens = 4, .threads = 1};
+    rapt_model *model = reload(small_model(&small_configs[0], 1), &kept, 1);
+    rapt_trainer *trainer = NULL;
+    rapt_message why = {""};
+    rapt_train_options_default(&options, sizeof options);
+    if (rapt_trainer_create(&trainer, model, &options, &limits, NULL, &why))
+        fail_msg("%s", why.text);
+    assert_int_equal(rapt_trainer_save(trainer, path, &more, 1, &why), RAPT_OK);
+    assert_int_equal(rapt_trainer_load(trainer, path, &why), RAPT_OK);
+    rapt_model *loaded = NULL;
+    assert_int_equal(rapt_model_load(&loaded, path, NULL, &why), RAPT_OK);
+    const rapt_metadata both[] = {kept, more};
+    holds(loaded, both, 2);
+    loaded = reload(loaded, NULL, 0);
+    holds(loaded, both, 2);
+    assert_int_equal(rapt_trainer_load(trainer, path, &why), RAPT_BAD_FILE);
+    rapt_trainer_free(trainer);
+    rapt_model_free(model);
+    rapt_model_free(loaded);
+    unlink(path);
+}
+
+static void test_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        rapt_metadata metadata[2];
+        int count;
+        const char *word;
+    } cases[] = {
+        {{{"rapt.config", "{}"}}, 1, "rapt.config"},
+        {{{"rapt.config", NULL}}, 1, "rapt.config"},
+        {{{"rapt.trainer", "steps 1"}}, 1, "rapt.trainer"},
+        {{{NULL, "value"}}, 1, "NULL"},
+        {{{"twice", "1"}, {"twice", "2"}}, 2, "twice"},
+        {{{"bad", "\xFF"}}, 1, "UTF-8"},
+        {{{"a", "b"}}, -1, "-1"},
+    };
+    rapt_model *model = small_model(&small_configs[0], 1);
+    for (int i = 0; i < COUNT(cases); i++) {
+        rapt_message why = {""};
+        assert_int_equal(rapt_model_save(model, path, cases[i].metadata, cases[i].count, &why),
+                         RAPT_BAD_ARGUMENT);
+        if (!strstr(why.text, cases[i].word)) fail_msg("%d: %s", i, why.text);
+        assert_int_not_equal(access(path, F_OK), 0);
+    }
+    assert_int_equal(rapt_model_save(model, path, NULL, 1, NULL), RAPT_BAD_ARGUMENT);
+    rapt_model_free(model);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_models),
+        cmocka_unit_test(test_checkpoints),
+        cmocka_unit_test(test_refused),
+    };
+    small_path(path, "metadata");
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
