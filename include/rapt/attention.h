@@ -102,11 +102,10 @@ typedef struct rapt_mask {
 /* The arrays that scores and localities learn: RAPT_LEARNED_QUERY_WEIGHT, ... Which score reads
    which, and their shapes: learned.def. */
 typedef enum rapt_learned_array {
-#define RAPT_LEARNED(enumerator, name, old_name, scores, localities, optional, gradient, rows,     \
+#define RAPT_LEARNED(enumerator, name, old_name, scores, localities, need, gradient, rows,         \
                      columns, initial)                                                             \
     enumerator,
 #include "learned.def"
-#undef RAPT_LEARNED
     RAPT_LEARNED_COUNT
 } rapt_learned_array;
 enum { RAPT_LEARNED_CAPACITY = 32 };                              /* no version of 0.2 knows more */

@@ -6,14 +6,13 @@
 static const struct {
     const char *name, *old_name;
     unsigned scores, localities;
-    bool optional;
+    enum { REQUIRED, OPTIONAL } need;
     enum learned_gradient gradient;
 } table[RAPT_LEARNED_COUNT] = {
-#define RAPT_LEARNED(enumerator, name, old_name, scores, localities, optional, gradient, rows,     \
+#define RAPT_LEARNED(enumerator, name, old_name, scores, localities, need, gradient, rows,         \
                      columns, initial)                                                             \
-    [enumerator] = {name, old_name, scores, localities, optional, LEARNED_FROM_##gradient},
+    [enumerator] = {name, old_name, scores, localities, need, LEARNED_FROM_##gradient},
 #include <rapt/learned.def>
-#undef RAPT_LEARNED
 };
 
 _Static_assert((int)RAPT_LEARNED_COUNT <= (int)RAPT_LEARNED_CAPACITY,
@@ -36,7 +35,7 @@ bool rapt__learned_read(const rapt_attention *a, int i)
 
 bool rapt__learned_missing(const rapt_attention *a, int i)
 {
-    return rapt__learned_read(a, i) && !table[i].optional && !a->learned.array[i];
+    return rapt__learned_read(a, i) && table[i].need == REQUIRED && !a->learned.array[i];
 }
 
 bool rapt__learned_wanted(const rapt_gradients *d, enum learned_gradient from)
@@ -54,11 +53,10 @@ struct learned_shape rapt__learned_shape(const rapt_attention *a, int i)
                   positions = l->positions, channels = l->channels, filter_width = l->filter_width,
                   center_hidden = l->center_hidden;
     const struct learned_shape shapes[] = {
-#define RAPT_LEARNED(enumerator, name, old_name, scores, localities, optional, gradient, rows,     \
+#define RAPT_LEARNED(enumerator, name, old_name, scores, localities, need, gradient, rows,         \
                      columns, initial)                                                             \
     [enumerator] = {rows, columns},
 #include <rapt/learned.def>
-#undef RAPT_LEARNED
     };
     return shapes[i];
 }

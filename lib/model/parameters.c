@@ -61,11 +61,10 @@ static void walk_once(struct walk *w, const rapt_config *c)
 }
 
 static const enum initial learned_initial[] = {
-#define RAPT_LEARNED(enumerator, name, old_name, scores, localities, optional, gradient, rows,     \
+#define RAPT_LEARNED(enumerator, name, old_name, scores, localities, need, gradient, rows,         \
                      columns, initial)                                                             \
     [enumerator] = INITIAL_##initial,
 #include <rapt/learned.def>
-#undef RAPT_LEARNED
 };
 
 /* The arrays that the score and locality of self- or cross-attention learn. */

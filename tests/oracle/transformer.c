@@ -45,11 +45,10 @@ static void find_pair(const struct oracle_model *m, const char *scope, const cha
 }
 
 static const char *const learned_names[RAPT_LEARNED_COUNT] = {
-#define RAPT_LEARNED(enumerator, name, old_name, scores, localities, optional, gradient, rows,     \
+#define RAPT_LEARNED(enumerator, name, old_name, scores, localities, need, gradient, rows,         \
                      columns, initial)                                                             \
     [enumerator] = name,
 #include <rapt/learned.def>
-#undef RAPT_LEARNED
 };
 
 static struct oracle_inputs find_scores(const struct oracle_model *m, const char *layer,

@@ -1,0 +1,35 @@
+#!/usr/bin/env python3
+"""scores.py ROOT - which files of lib/ name a score or a locality by its enumerator. A property of one is asked of
+its table, so that a new one is added in few places."""
+import pathlib
+import re
+import sys
+
+NAMED = re.compile(r"\bRAPT_(SCORE|LOCALITY)_(?!COUNT\b)\w+")
+ALLOWED = {  # where: why
+    "lib/attention/score/score.c": "the table of scores",
+    "lib/attention/mask.c": "the table of localities",
+    "include/rapt/attention.h": "the enumerators",
+    "include/rapt/learned.def": "which of them reads an array",
+}
+
+
+def main(root):
+    wrong, used = [], set()
+    for folder in ("lib", "include"):
+        for path in sorted((root / folder).rglob("*")):
+            if path.suffix not in {".c", ".h", ".def"}:
+                continue
+            where = str(path.relative_to(root))
+            for number, line in enumerate(path.read_text().splitlines(), 1):
+                found = NAMED.search(line)
+                if found and where in ALLOWED:
+                    used.add(where)
+                elif found:
+                    wrong.append(f"{where}:{number}: {found[0]}: ask the table instead")
+    wrong += [f"{where}: names none of them, {why}" for where, why in ALLOWED.items() if where not in used]
+    print("\n".join(wrong))
+    return 1 if wrong else 0
+
+
+sys.exit(main(pathlib.Path(sys.argv[1])))
