@@ -37,6 +37,10 @@ typedef struct rapt_generate_outputs { /* size-first */
     int32_t *ids;                      /* [B * nbest][max_length] tokens without begin and end */
     int *counts;   /* [B * nbest] how many tokens; -1: there is no such hypothesis */
     float *scores; /* [B * nbest], -infinity where there is none; NULL: not wanted */
+    /* Mean cross-attention of each token, and of the end (0 where max_length has truncated the
+       sequence): [counts + 1][S] in a space of [max_length + 1][S], nbest of them for each source
+       in turn; S: tokens of that source. Needs limits.alignments. NULL: not wanted. */
+    float *alignments;
 } rapt_generate_outputs;
 
 /* Encodes the sources and generates their targets. A sequence truncated by its limit counts as

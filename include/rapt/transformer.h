@@ -148,6 +148,9 @@ typedef struct rapt_limits { /* size-first, see base.h */
     int target_length;       /* tokens of one target sequence */
     int target_tokens;       /* of one call of rapt_decode; 0: batch * beams */
     int threads;             /* see base.h */
+    int alignments; /* not 0: rapt_generate can give alignments; their rows are kept while it
+                       searches, which takes target_length * beams * source_tokens floats or more */
+    int reserved;   /* 0 */
 } rapt_limits;
 
 /* One thread at a time may use a session; a model may serve any number of them. */

@@ -1,27 +1,57 @@
-/* alignment.c - which source tokens the last target tokens looked at. */
+/* alignment.c - cross-attention weights of target tokens, one row of the length of the source for
+   each: of the last rapt_decode, in one layer and head or their mean; and the mean rows of all
+   hypotheses of a search, recorded step by step.
+
+   A recorded row belongs to (step, slot). A hypothesis that moved between slots finds the rows of
+   its earlier tokens through the parent of each step. */
+#include "run/search.h"
 #include "run/session.h"
 
 #include <string.h>
 
-/* The weights of row `row` of target i in one layer and head, times share, added to weights. */
-static void add_head(rapt_session *s, int i, int row, int layer, int head, float share,
+struct readout { /* of the last rapt_decode */
+    rapt_session *session;
+    int layer, head; /* -1: the mean over all */
+    bool by_slot;    /* space for one row of every target, whether it was given a token or not */
+    float *weights;  /* out */
+};
+
+/* The mean over the wanted layers and heads of row `row`, of target i. */
+static void read_row(const struct readout *r, const struct stack *stack, int i, int row,
                      float *weights)
 {
-    const struct stack stack = rapt__session_stack(s, true);
+    rapt_session *s = r->session;
+    const rapt_config *c = &s->model->config;
     const struct stack_caches caches = rapt__session_caches(s);
     const struct rows rows = {s->targets, s->target_rows, s->target_starts, 0};
-    rapt__cross_weights(&stack, &rows, &caches, layer, head, i, row, share, weights);
-}
-
-static void add_row(rapt_session *s, int i, int row, int layer, int head, float *weights)
-{
-    const rapt_config *c = &s->model->config;
-    int first_layer = layer < 0 ? 0 : layer, last_layer = layer < 0 ? c->decoder_layers - 1 : layer;
-    int first_head = head < 0 ? 0 : head, last_head = head < 0 ? c->heads - 1 : head;
+    int first_layer = rapt__max(r->layer, 0), first_head = rapt__max(r->head, 0);
+    int last_layer = r->layer < 0 ? c->decoder_layers - 1 : r->layer;
+    int last_head = r->head < 0 ? c->heads - 1 : r->head;
     int count = (last_layer - first_layer + 1) * (last_head - first_head + 1);
+    memset(weights, 0, sizeof *weights * (size_t)s->source_length[i]);
     for (int l = first_layer; l <= last_layer; l++)
         for (int h = first_head; h <= last_head; h++)
-            add_head(s, i, row, l, h, 1 / (float)count, weights);
+            rapt__cross_weights(stack, &rows, &caches, l, h, i, row, 1 / (float)count, weights);
+}
+
+static void work_on_rows(struct team *team, void *argument)
+{
+    const struct readout *r = argument;
+    rapt_session *s = r->session;
+    struct stack stack = rapt__session_stack(s, true);
+    stack.attention_workspace =
+        (char *)s->attention_workspace + (size_t)team->rank * s->weights_workspace;
+    float *weights = r->weights;
+    int mine = rapt__team_take(team), n = 0;
+    for (int i = 0; i < s->targets; i++) {
+        int keys = s->source_length[i], first = s->target_starts[i], end = s->target_starts[i + 1];
+        for (int row = first; row < end; row++, n++) {
+            if (n != mine) continue;
+            read_row(r, &stack, i, row, weights + (ptrdiff_t)(row - first) * keys);
+            mine = rapt__team_take(team);
+        }
+        weights += (ptrdiff_t)keys * (r->by_slot ? 1 : end - first);
+    }
 }
 
 rapt_status rapt_session_alignment(rapt_session *s, int layer, int head, float *weights,
@@ -36,12 +66,54 @@ rapt_status rapt_session_alignment(rapt_session *s, int layer, int head, float *
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
                           "layer %d, head %d: there are %d layers of %d heads", layer, head,
                           c->decoder_layers, c->heads);
-    for (int i = 0; s->target_rows && i < s->targets; i++)
-        for (int r = s->target_starts[i]; r < s->target_starts[i + 1]; r++) {
-            int keys = s->source_length[i];
-            memset(weights, 0, sizeof(float) * (size_t)keys);
-            add_row(s, i, r, layer, head, weights);
-            weights += keys;
-        }
+    struct readout r = {s, layer, head, false, weights};
+    if (s->target_rows) rapt__team_run(s->limits.threads, work_on_rows, &r);
     return RAPT_OK;
+}
+
+/* ---- records ---- */
+
+void rapt__record_layout(struct alignment_record *record, size_t floats, size_t parents,
+                         struct arena *arena)
+{
+    record->rows = rapt__arena_floats(arena, floats, 1);
+    record->parents = rapt__arena_take(arena, parents, sizeof *record->parents);
+}
+
+/* Floats of the rows of one step. */
+static size_t step_floats(const rapt_session *s)
+{
+    return (size_t)s->limits.beams * (size_t)s->source_starts[s->sources];
+}
+
+void rapt__record_step(struct search *s)
+{
+    rapt_session *session = s->session;
+    struct readout r = {session, -1, -1, true, s->record->rows};
+    r.weights += (size_t)s->step * step_floats(session);
+    rapt__team_run(session->limits.threads, work_on_rows, &r);
+}
+
+void rapt__record_parents(struct search *s)
+{
+    size_t targets = (size_t)s->session->targets;
+    memcpy(s->record->parents + (size_t)s->step * targets, s->m->parents,
+           targets * sizeof *s->record->parents);
+}
+
+void rapt__record_trace(const struct search *s, int slot, int count, bool ended, float *alignment)
+{
+    const rapt_session *session = s->session;
+    const struct alignment_record *record = s->record;
+    int source = slot / s->stride;
+    size_t keys = (size_t)session->source_length[slot], targets = (size_t)session->targets;
+    size_t first = (size_t)s->stride * (size_t)session->source_starts[source];
+    if (!ended) memset(alignment + (size_t)count * keys, 0, keys * sizeof *alignment);
+    for (int step = count; step >= 0; step--) {
+        const float *row = record->rows + (size_t)step * step_floats(session) + first +
+                           (size_t)(slot % s->stride) * keys;
+        if (ended || step < count)
+            memcpy(alignment + (size_t)step * keys, row, keys * sizeof *alignment);
+        if (step > 0) slot = record->parents[(size_t)step * targets + (size_t)slot];
+    }
 }

@@ -27,6 +27,7 @@ void rapt__search_layout(struct search_memory *m, const rapt_limits *l, int voca
     m->done_count = rapt__arena_take(arena, batch, sizeof *m->done_count);
     m->limit = rapt__arena_take(arena, batch, sizeof *m->limit);
     m->done_length = rapt__arena_take(arena, slots, sizeof *m->done_length);
+    m->done_slot = rapt__arena_take(arena, slots, sizeof *m->done_slot);
     m->done_score = rapt__arena_take(arena, slots, sizeof *m->done_score);
     m->parents = rapt__arena_take(arena, slots, sizeof *m->parents);
     m->starts = rapt__arena_take(arena, slots + 1, sizeof *m->starts);
@@ -63,6 +64,7 @@ static void finish(struct search *s, int source, int slot, double sum, int count
     memcpy(m->done + (size_t)at * (size_t)s->length, tokens_at(s, m->live, source, slot),
            sizeof(int32_t) * (size_t)count);
     m->done_length[at] = count;
+    m->done_slot[at] = source * s->stride + slot;
     m->done_score[at] = sum / pow(scored, (double)s->options->length_penalty);
 }
 
@@ -117,24 +119,43 @@ void rapt__search_truncate(struct search *s, int source)
     m->live_count[source] = 0;
 }
 
-/* The finished hypotheses of a source, best first, into the caller's arrays. */
-void rapt__search_output(const struct search *s, int source, int32_t *ids, int *counts,
-                         float *scores)
+/* The best of a source's hypotheses that have not been output yet; -1: there is none. */
+static int best_left(const struct search_memory *m, int first, int n)
+{
+    int best = -1;
+    for (int i = first; i < first + n; i++)
+        if (m->done_length[i] >= 0 && (best < 0 || m->done_score[i] > m->done_score[best]))
+            best = i;
+    return best;
+}
+
+/* Hypothesis `from` of `done` as the caller's number `to`. */
+static void output_one(const struct search *s, int source, int from, size_t to,
+                       const rapt_generate_outputs *out)
 {
     const struct search_memory *m = s->m;
-    int base = source * s->stride, n = m->done_count[source];
+    int count = m->done_length[from];
+    memcpy(out->ids + to * (size_t)s->max_length, m->done + (size_t)from * (size_t)s->length,
+           sizeof(int32_t) * (size_t)count);
+    if (!s->record) return;
+    const int *starts = s->session->source_starts;
+    size_t keys = (size_t)(starts[source + 1] - starts[source]), first = (size_t)starts[source];
+    size_t rank = to % (size_t)s->nbest, tokens = (size_t)s->nbest * first + rank * keys;
+    rapt__record_trace(s, m->done_slot[from], count, count < m->limit[source],
+                       out->alignments + tokens * ((size_t)s->max_length + 1));
+}
+
+/* The finished hypotheses of a source, best first, into the caller's arrays. */
+void rapt__search_output(const struct search *s, int source, const rapt_generate_outputs *out)
+{
+    const struct search_memory *m = s->m;
     for (int rank = 0; rank < s->nbest; rank++) {
-        int best = -1;
-        for (int i = 0; i < n; i++)
-            if (m->done_length[base + i] >= 0 &&
-                (best < 0 || m->done_score[base + i] > m->done_score[base + best]))
-                best = i;
-        counts[rank] = best < 0 ? -1 : m->done_length[base + best];
-        if (scores) scores[rank] = best < 0 ? -INFINITY : (float)m->done_score[base + best];
+        size_t to = (size_t)source * (size_t)s->nbest + (size_t)rank;
+        int best = best_left(m, source * s->stride, m->done_count[source]);
+        out->counts[to] = best < 0 ? -1 : m->done_length[best];
+        if (out->scores) out->scores[to] = best < 0 ? -INFINITY : (float)m->done_score[best];
         if (best < 0) continue;
-        memcpy(ids + (size_t)rank * (size_t)s->max_length,
-               m->done + (size_t)(base + best) * (size_t)s->length,
-               sizeof(int32_t) * (size_t)counts[rank]);
-        m->done_length[base + best] = -1; /* given */
+        output_one(s, source, best, to, out);
+        m->done_length[best] = -1;
     }
 }

@@ -124,6 +124,7 @@ static rapt_status advance(struct search *s, rapt_message *why)
     m->live = m->next, m->next = tokens;
     m->sums = m->next_sums, m->next_sums = sums;
     s->step++;
+    if (s->record) rapt__record_parents(s);
     for (int b = 0; b < s->session->sources; b++) rapt__search_truncate(s, b);
     return rapt_session_reorder(s->session, m->parents, why);
 }
@@ -135,6 +136,7 @@ static rapt_status step(struct search *s, rapt_message *why)
     rapt_tokens inputs = feed(s);
     rapt_status status = rapt__decode(s->session, &inputs, &s->picks, why);
     if (status) return status;
+    if (s->record) rapt__record_step(s);
     for (int i = 0; i < s->session->targets; i++) m->parents[i] = i;
     size_t vocab = (size_t)s->session->model->config.target_vocab;
     for (int b = 0; b < s->session->sources; b++) {
@@ -156,13 +158,16 @@ static bool alive(const struct search *s)
 }
 
 static rapt_status read_outputs(rapt_generate_outputs *out, const rapt_generate_outputs *outputs,
-                                rapt_message *why)
+                                const rapt_session *session, rapt_message *why)
 {
     rapt_status status = rapt__struct_read(out, sizeof *out, outputs, "rapt_generate_outputs", why);
     if (status) return status;
     if (!out->ids || !out->counts)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "outputs: %s is NULL",
                           out->ids ? "counts" : "ids");
+    if (out->alignments && !session->record.rows)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "outputs: alignments need a session with limits.alignments");
     return RAPT_OK;
 }
 
@@ -176,18 +181,15 @@ rapt_status rapt_generate(rapt_session *session, const rapt_tokens *source,
     if (!source) return rapt__fail(why, RAPT_BAD_ARGUMENT, "source: NULL");
     rapt_status status = rapt__struct_read(&o, sizeof o, options, "rapt_generate_options", why);
     if (!status) status = check(session, &o, source->batch, why);
-    if (!status) status = read_outputs(&out, outputs, why);
+    if (!status) status = read_outputs(&out, outputs, session, why);
     if (status) return status;
     int length = o.max_length ? o.max_length : session->limits.target_length;
     status = rapt__encode(session, source, length, NULL, why);
     if (status) return status;
     struct search s = begin(session, &o);
+    if (out.alignments) s.record = &session->record;
     while (!status && alive(&s)) status = step(&s, why);
     if (status) return status;
-    for (int b = 0; b < session->sources; b++) {
-        size_t at = (size_t)b * (size_t)s.nbest;
-        rapt__search_output(&s, b, out.ids + at * (size_t)s.max_length, out.counts + at,
-                            out.scores ? out.scores + at : NULL);
-    }
+    for (int b = 0; b < session->sources; b++) rapt__search_output(&s, b, &out);
     return RAPT_OK;
 }

@@ -20,6 +20,7 @@ struct search_memory {
     int *limit;                   /* [batch] tokens at most, end included */
     int32_t *done;                /* [slots][target_length] */
     int *done_length;             /* [slots] */
+    int *done_slot;               /* [slots] where it was when it ended */
     double *done_score;           /* [slots] */
     int *parents;                 /* [slots] */
     int *starts;                  /* [slots + 1] of one step */
@@ -30,6 +31,15 @@ struct search_memory {
     float *logits, *log_sums, *section_sums;
 };
 void rapt__search_layout(struct search_memory *m, const rapt_limits *limits, int vocab,
+                         struct arena *arena);
+
+/* ---- alignment.c: mean cross-attention while a search goes on; rows NULL: not recorded ---- */
+struct alignment_record {
+    float *rows;  /* of each step: [beams * source tokens], a row of its source for every slot */
+    int *parents; /* [steps + 1][targets] slot at the step before that a slot continues */
+};
+/* Floats in rows, ints in parents. */
+void rapt__record_layout(struct alignment_record *record, size_t floats, size_t parents,
                          struct arena *arena);
 
 /* ---- pick.c: the likeliest next tokens of every row, found while the logits are at hand ---- */
@@ -61,21 +71,23 @@ struct rapt_session {
     int *capacity;                  /* [batch * beams] tokens the caches have room for */
     int *parents;                   /* [batch * beams] */
     void *attention_workspace;
-    int encoder_rows;     /* that the encoder takes at once; a sequence is never cut */
-    int *group_starts;    /* [batch + 1] rows of a group, which is a few sequences */
-    float *states;        /* [source_tokens][D] of all groups, if there are several */
-    float *pack;          /* [PACK_FLOATS] */
-    float *logits;        /* [target_tokens][N] */
-    int sources, targets; /* sequences of the last rapt_encode; of its targets */
-    int target_rows;      /* of the last rapt_decode; 0: none since rapt_encode */
-    int target_capacity;  /* tokens per target since the last rapt_encode */
-    int *source_starts;   /* [batch + 1], behind the last sequence all equal */
-    int *target_starts;   /* [batch * beams + 1], the same, of the last rapt_decode */
-    int *past;            /* [batch * beams] tokens before the last rapt_decode */
-    int *length;          /* [batch * beams] tokens now */
-    int *source_of;       /* [batch * beams] */
-    int *source_length;   /* [batch * beams] tokens of that source */
+    size_t weights_workspace; /* bytes of it that one member needs for rapt__cross_weights */
+    int encoder_rows;         /* that the encoder takes at once; a sequence is never cut */
+    int *group_starts;        /* [batch + 1] rows of a group, which is a few sequences */
+    float *states;            /* [source_tokens][D] of all groups, if there are several */
+    float *pack;              /* [PACK_FLOATS] */
+    float *logits;            /* [target_tokens][N] */
+    int sources, targets;     /* sequences of the last rapt_encode; of its targets */
+    int target_rows;          /* of the last rapt_decode; 0: none since rapt_encode */
+    int target_capacity;      /* tokens per target since the last rapt_encode */
+    int *source_starts;       /* [batch + 1], behind the last sequence all equal */
+    int *target_starts;       /* [batch * beams + 1], the same, of the last rapt_decode */
+    int *past;                /* [batch * beams] tokens before the last rapt_decode */
+    int *length;              /* [batch * beams] tokens now */
+    int *source_of;           /* [batch * beams] */
+    int *source_length;       /* [batch * beams] tokens of that source */
     struct search_memory search;
+    struct alignment_record record;
 };
 
 /* rapt_encode where each target needs room for `room` tokens: more than target_length when there

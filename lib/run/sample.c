@@ -80,6 +80,7 @@ void rapt__search_sample(struct search *s, int source, int row, const float *log
     memcpy(to, from, sizeof(int32_t) * (size_t)s->step);
     if (end) {
         m->done_length[at] = s->step;
+        m->done_slot[at] = at;
         m->done_score[at] = sum / pow(s->step + 1, (double)o->length_penalty);
         m->done_count[source] = 1;
         m->live_count[source] = 0;

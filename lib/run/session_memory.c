@@ -26,6 +26,8 @@ static rapt_status check_limits(const rapt_model *model, const rapt_limits *l, r
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
                           "limits: batch %d, beams %d, target_tokens %d, threads %d", l->batch,
                           l->beams, l->target_tokens, l->threads);
+    if (l->reserved)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "limits: reserved is %d, not 0", l->reserved);
     if (c->kind != RAPT_KIND_DECODER_ONLY &&
         (l->source_tokens < 1 || l->source_tokens > MAX_TOKENS))
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "limits: source_tokens is %d", l->source_tokens);
@@ -101,9 +103,37 @@ static size_t workspace_of(const rapt_session *s, int rows)
         spec.threads = l->threads;
         size_t bytes = i == 0 ? rapt__attention_bytes(c, false, l->batch, rows, 0, l->threads)
                               : rapt__cache_workspace(&spec, c->positions);
-        if (there[i] && bytes > max) max = bytes;
+        if (there[i]) max = rapt__max_size(max, bytes);
     }
-    return max;
+    return rapt__max_size(max, s->weights_workspace * (size_t)l->threads);
+}
+
+/* Of one member, while it reads cross-attention weights: a multiple of 64 bytes. */
+static size_t weights_workspace_of(const rapt_session *s)
+{
+    const rapt_config *c = &s->model->config;
+    const struct attention_use which = {.decoder = true, .cross = true};
+    if (c->kind != RAPT_KIND_ENCODER_DECODER) return 0;
+    rapt_attention spec = rapt__attention_of(c, &which);
+    spec.threads = 1;
+    return rapt__round_up_size(rapt__cache_workspace(&spec, c->positions), 64);
+}
+
+/* What a search may have to record, whatever the number of sources: fewer of them may have longer
+   targets. */
+static void lay_out_record(rapt_session *s, struct arena *arena)
+{
+    const rapt_limits *l = &s->limits;
+    size_t floats = 0, parents = 0, beams = (size_t)l->beams;
+    if (!l->alignments || s->model->config.kind != RAPT_KIND_ENCODER_DECODER) return;
+    for (int sources = 1; sources <= l->batch; sources++) {
+        size_t length = (size_t)rapt__session_target_capacity(s, sources);
+        size_t tokens = rapt__min_size((size_t)l->source_tokens,
+                                       (size_t)sources * (size_t)s->model->config.positions);
+        floats = rapt__max_size(floats, length * beams * tokens);
+        parents = rapt__max_size(parents, (length + 1) * (size_t)sources * beams);
+    }
+    rapt__record_layout(&s->record, floats, parents, arena);
 }
 
 /* s->capacity must be there already: it holds the capacities while the caches are laid out. */
@@ -120,6 +150,7 @@ static void lay_out(rapt_session *s, struct arena *arena)
     rapt__stack_layout(&s->decoder, c, true, target,
                        c->kind == RAPT_KIND_ENCODER_DECODER ? rows : 0, false, arena);
     s->states = rapt__arena_floats(arena, rows < source ? (size_t)source : 0, (size_t)c->width);
+    s->weights_workspace = weights_workspace_of(s);
     s->attention_workspace = rapt__arena_take(arena, 1, workspace_of(s, rows));
     s->pack = rapt__arena_floats(arena, PACK_FLOATS, 1);
     s->logits = rapt__arena_floats(arena, (size_t)target, (size_t)c->target_vocab);
@@ -134,6 +165,7 @@ static void lay_out(rapt_session *s, struct arena *arena)
     if (c->kind == RAPT_KIND_ENCODER_ONLY) return;
     lay_out_caches(s, arena);
     rapt__search_layout(&s->search, l, c->target_vocab, arena);
+    lay_out_record(s, arena);
 }
 
 static size_t capacity_bytes(const rapt_limits *l)

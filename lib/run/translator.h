@@ -1,4 +1,5 @@
-/* translator.h - what translator.c, translate.c and window.c share. */
+/* translator.h - what translator.c (loads one), translate.c (calls back with translations) and
+   window.c (translates some sentences) share. Calls go from translate.c to window.c. */
 #ifndef RAPT_LIB_TRANSLATOR_H
 #define RAPT_LIB_TRANSLATOR_H
 
@@ -16,46 +17,44 @@ struct rapt_translator {
     int target_capacity; /* of one target sequence in a full batch, in tokens */
 };
 
-/* ---- a window: sentences that are translated together ---- */
+/* ---- window.c: a window, consecutive sentences that are translated together ---- */
 enum { WINDOW = 1024 };
 
 struct sentence {
-    int number;   /* in its window */
-    size_t start; /* of its source tokens */
-    int count;    /* of them, RAPT_TOKEN_END included; 0: an empty text, -1: too long */
-    int limit;    /* target tokens at most, the end included */
-    size_t out;   /* its first result: nbest rows of limit tokens */
+    int number;       /* in its window */
+    size_t start;     /* of its source tokens */
+    int count;        /* of them, RAPT_TOKEN_END included; 0: an empty text, -1: too long */
+    int limit;        /* target tokens at most, the end included */
+    size_t out;       /* its first result: nbest rows of limit tokens */
+    size_t alignment; /* its first alignment: nbest of [limit + 1][count] */
 };
 
 struct window {
     rapt_translator *t;
-    const rapt_text *texts;
-    size_t first; /* number of its first sentence */
+    const rapt_text *texts; /* [count] of this window */
     int count;
+    bool alignments; /* wanted */
     struct sentence sentences[WINDOW];
     struct sentence *order[WINDOW]; /* longest first */
-    struct arena arena;
+    struct arena texts_arena, results_arena;
     int32_t *ids;  /* source tokens */
     int32_t *out;  /* target tokens */
     int *counts;   /* [count][nbest] */
     float *scores; /* [count][nbest] */
-    int32_t *batch_ids, *batch_out;
-    int *batch_starts, *batch_counts;
-    float *batch_scores;
-    float *weights;    /* one alignment; NULL: none wanted */
-    int32_t *inputs;   /* one target sequence */
-    int *input_starts; /* [beams + 1] */
-    char *text;        /* one translation */
+    float *alignments_out;
+    char *text; /* of one translation */
     size_t text_size;
+    struct search_batch { /* what rapt_generate reads and writes */
+        int32_t *ids, *out;
+        int *starts, *counts;
+        float *scores, *alignments;
+        struct alignment_record record;
+    } batch;
 };
 
-/* ---- window.c ---- */
-/* Target tokens of a source of so many at most, the end included. */
-int rapt__window_limit(const rapt_translator *t, int source_count);
-/* Tokens, and the sentences in the order of the search. */
-rapt_status rapt__window_encode(struct window *w);
-/* How many sentences from order[first] on make one batch; 0: there are no more. */
-int rapt__window_batch(const struct window *w, int first);
-rapt_status rapt__window_search(struct window *w, int first, int n, rapt_message *why);
+/* Translates the first of `left` texts, as many as make a window: w->count. */
+rapt_status rapt__window_translate(struct window *w, rapt_translator *t, const rapt_text *texts,
+                                   size_t left, bool alignments, rapt_message *why);
+void rapt__window_free(struct window *w); /* also after a failure */
 
 #endif

@@ -1,13 +1,43 @@
-/* window.c - a window of sentences: encoded, sorted by length, searched in batches. */
+/* window.c - consecutive sentences in, their translations as tokens, scores and alignments out:
+   tokenized, sorted by length, searched in batches of similar length. A window bounds the memory
+   that many sentences take. */
 #include "run/translator.h"
 
 #include <string.h>
 
-int rapt__window_limit(const rapt_translator *t, int source_count)
+enum { MAX_ALIGNMENT_FLOATS = 1 << 22 }; /* of a window of several sentences */
+
+static int limit_of(const rapt_translator *t, int source_count)
 {
-    int positions = t->model->config.positions;
     long long limit = (long long)TARGET_PER_SOURCE * source_count + TARGET_EXTRA;
-    return limit < positions ? (int)limit : positions;
+    return limit < t->model->config.positions ? (int)limit : t->model->config.positions;
+}
+
+/* ---- texts to tokens ---- */
+
+static rapt_status take_texts(struct window *w)
+{
+    size_t bytes = 0;
+    for (int i = 0; i < w->count; i++) bytes += w->texts[i].size + 1;
+    w->texts_arena.raw = true;
+    w->ids = rapt__arena_take(&w->texts_arena, bytes, sizeof(int32_t));
+    rapt_status status = rapt__arena_reserve(&w->texts_arena, &w->t->allocator);
+    if (!status) w->ids = rapt__arena_take(&w->texts_arena, bytes, sizeof(int32_t));
+    return status;
+}
+
+/* Tokens of one text to w->ids + s->start. */
+static rapt_status tokenize(struct window *w, rapt_text text, struct sentence *s)
+{
+    size_t count = 0;
+    if (text.size == 0) return RAPT_OK;
+    rapt_status status =
+        rapt_tokenizer_encode(w->t->source, text, w->ids + s->start, NULL, text.size, &count);
+    if (status) return status;
+    w->ids[s->start + count++] = RAPT_TOKEN_END;
+    s->count = count > (size_t)w->t->model->config.positions ? -1 : (int)count;
+    if (s->count > 0) s->limit = limit_of(w->t, s->count);
+    return RAPT_OK;
 }
 
 static int by_length(const void *context, const void *x, const void *y)
@@ -18,31 +48,43 @@ static int by_length(const void *context, const void *x, const void *y)
     return a->number - b->number;
 }
 
-rapt_status rapt__window_encode(struct window *w)
+/* `next` becomes the sentence that would follow `s`. */
+static void follow(const struct window *w, const struct sentence *s, struct sentence *next)
 {
-    size_t at = 0, out = 0, nbest = (size_t)w->t->options.nbest;
+    size_t nbest = (size_t)w->t->options.nbest, count = s->count > 0 ? (size_t)s->count : 0;
+    *next = (struct sentence){.number = s->number + 1, .start = s->start + count};
+    next->out = s->out + nbest * (size_t)s->limit;
+    next->alignment = s->alignment + (w->alignments ? nbest * count * ((size_t)s->limit + 1) : 0);
+}
+
+/* The sentences and their order; end: where all of them end. Alignments may close the window
+   early. */
+static rapt_status tokenize_all(struct window *w, struct sentence *end)
+{
+    *end = (struct sentence){0};
     for (int i = 0; i < w->count; i++) {
-        rapt_text text = w->texts[w->first + (size_t)i];
         struct sentence *s = &w->sentences[i];
-        size_t count = 0;
-        *s = (struct sentence){.number = i, .start = at, .out = out};
-        w->order[i] = s;
-        if (text.size == 0) continue;
-        rapt_status status =
-            rapt_tokenizer_encode(w->t->source, text, w->ids + at, NULL, text.size, &count);
+        *s = *end;
+        rapt_status status = tokenize(w, w->texts[i], s);
         if (status) return status;
-        w->ids[at + count++] = RAPT_TOKEN_END;
-        s->count = count > (size_t)w->t->model->config.positions ? -1 : (int)count;
-        if (s->count < 0) continue;
-        s->limit = rapt__window_limit(w->t, s->count);
-        at += count;
-        out += (size_t)s->limit * nbest;
+        w->order[i] = s;
+        follow(w, s, end);
+        if (i == 0 || end->alignment <= MAX_ALIGNMENT_FLOATS) continue;
+        *end = *s;
+        w->count = i;
     }
     rapt__sort(w->order, (size_t)w->count, sizeof *w->order, by_length, NULL);
     return RAPT_OK;
 }
 
-int rapt__window_batch(const struct window *w, int first)
+/* ---- memory of the results ---- */
+
+struct sizes { /* maxima over the batches of a window */
+    size_t source, target, alignment, record, parents;
+};
+
+/* How many sentences from order[first] on make one batch; 0: there are no more. */
+static int batch_from(const struct window *w, int first)
 {
     const rapt_translator_options *o = &w->t->options;
     int n = 0, tokens = 0, target_capacity = w->order[first]->limit;
@@ -58,40 +100,141 @@ int rapt__window_batch(const struct window *w, int first)
     return n;
 }
 
-rapt_status rapt__window_search(struct window *w, int first, int n, rapt_message *why)
+static struct sizes sizes_of(const struct window *w)
 {
-    rapt_translator *t = w->t;
-    int nbest = t->options.nbest, longest = w->order[first]->limit;
-    rapt_generate_options o;
-    rapt_generate_options_default(&o, sizeof o, RAPT_TOKEN_BEGIN, RAPT_TOKEN_END);
-    o.max_length = longest;
-    o.max_ratio = TARGET_PER_SOURCE, o.max_extra = TARGET_EXTRA;
-    o.beams = t->options.beams, o.nbest = nbest;
-    o.length_penalty = t->options.length_penalty;
+    struct sizes z = {0};
+    size_t nbest = (size_t)w->t->options.nbest, beams = (size_t)w->t->session->limits.beams;
+    for (int at = 0, n; at < w->count && (n = batch_from(w, at)) > 0; at += n) {
+        size_t length = (size_t)w->order[at]->limit, sentences = (size_t)n, tokens = 0;
+        for (int i = at; i < at + n; i++) tokens += (size_t)w->order[i]->count;
+        z.source = rapt__max_size(z.source, tokens);
+        z.target = rapt__max_size(z.target, sentences * nbest * length);
+        if (!w->alignments) continue;
+        z.alignment = rapt__max_size(z.alignment, nbest * tokens * (length + 1));
+        z.record = rapt__max_size(z.record, length * beams * tokens);
+        z.parents = rapt__max_size(z.parents, (length + 1) * sentences * beams);
+    }
+    return z;
+}
+
+static size_t longest_token(const rapt_tokenizer *tokenizer)
+{
+    size_t longest = 0;
+    for (int i = 0; i < rapt_tokenizer_vocab(tokenizer); i++)
+        longest = rapt__max_size(longest, rapt_tokenizer_token(tokenizer, i).size);
+    return longest;
+}
+
+static void lay_out(struct window *w, const struct sentence *end, const struct sizes *z,
+                    struct arena *arena)
+{
+    const rapt_translator *t = w->t;
+    struct search_batch *b = &w->batch;
+    size_t nbest = (size_t)t->options.nbest, batch = (size_t)t->options.batch;
+    size_t results = (size_t)w->count * nbest;
+    w->out = rapt__arena_take(arena, end->out, sizeof(int32_t));
+    w->counts = rapt__arena_take(arena, results, sizeof(int));
+    w->scores = rapt__arena_floats(arena, results, 1);
+    w->alignments_out = rapt__arena_floats(arena, end->alignment, 1);
+    w->text_size = (size_t)t->model->config.positions * longest_token(t->target) + 1;
+    w->text = rapt__arena_take(arena, w->text_size, 1);
+    b->ids = rapt__arena_take(arena, z->source, sizeof(int32_t));
+    b->out = rapt__arena_take(arena, z->target, sizeof(int32_t));
+    b->starts = rapt__arena_take(arena, batch + 1, sizeof(int));
+    b->counts = rapt__arena_take(arena, batch * nbest, sizeof(int));
+    b->scores = rapt__arena_floats(arena, batch * nbest, 1);
+    b->alignments = rapt__arena_floats(arena, z->alignment, 1);
+    rapt__record_layout(&b->record, z->record, z->parents, arena);
+}
+
+static rapt_status take_results(struct window *w, const struct sentence *end)
+{
+    const struct sizes z = sizes_of(w);
+    w->results_arena.raw = true;
+    lay_out(w, end, &z, &w->results_arena);
+    rapt_status status = rapt__arena_reserve(&w->results_arena, &w->t->allocator);
+    if (!status) lay_out(w, end, &z, &w->results_arena);
+    return status;
+}
+
+/* ---- search ---- */
+
+/* The results of sentence `i` of a batch, whose rows have `longest` tokens. */
+static void keep(struct window *w, const struct sentence *s, int i, int longest)
+{
+    const struct search_batch *b = &w->batch;
+    size_t nbest = (size_t)w->t->options.nbest, limit = (size_t)s->limit, keys = (size_t)s->count;
+    size_t first = nbest * (size_t)b->starts[i], rows = (size_t)longest + 1;
+    for (size_t rank = 0; rank < nbest; rank++) {
+        size_t from = (size_t)i * nbest + rank, to = (size_t)s->number * nbest + rank;
+        w->counts[to] = b->counts[from];
+        w->scores[to] = b->scores[from];
+        if (b->counts[from] < 0) continue;
+        size_t count = (size_t)b->counts[from];
+        memcpy(w->out + s->out + rank * limit, b->out + from * (size_t)longest,
+               count * sizeof *w->out);
+        if (w->alignments)
+            memcpy(w->alignments_out + s->alignment + rank * (limit + 1) * keys,
+                   b->alignments + (first + rank * keys) * rows,
+                   (count + 1) * keys * sizeof(float));
+    }
+}
+
+static rapt_status search(struct window *w, int first, int n, rapt_message *why)
+{
     static const int32_t suppressed[] = {RAPT_TOKEN_PAD, RAPT_TOKEN_BEGIN};
-    o.suppressed = suppressed, o.suppressed_count = 2;
-    w->batch_starts[0] = 0;
+    rapt_translator *t = w->t;
+    struct search_batch *b = &w->batch;
+    int longest = w->order[first]->limit;
+    const rapt_generate_options o = {.size = sizeof o,
+                                     .begin = RAPT_TOKEN_BEGIN,
+                                     .end = RAPT_TOKEN_END,
+                                     .max_length = longest,
+                                     .max_ratio = TARGET_PER_SOURCE,
+                                     .max_extra = TARGET_EXTRA,
+                                     .beams = t->options.beams,
+                                     .nbest = t->options.nbest,
+                                     .length_penalty = t->options.length_penalty,
+                                     .suppressed = suppressed,
+                                     .suppressed_count = 2};
+    const rapt_generate_outputs out = {.size = sizeof out,
+                                       .ids = b->out,
+                                       .counts = b->counts,
+                                       .scores = b->scores,
+                                       .alignments = b->alignments};
+    b->starts[0] = 0;
     for (int i = 0; i < n; i++) {
         const struct sentence *s = w->order[first + i];
-        memcpy(w->batch_ids + w->batch_starts[i], w->ids + s->start,
-               sizeof(int32_t) * (size_t)s->count);
-        w->batch_starts[i + 1] = w->batch_starts[i] + s->count;
+        memcpy(b->ids + b->starts[i], w->ids + s->start, sizeof *b->ids * (size_t)s->count);
+        b->starts[i + 1] = b->starts[i] + s->count;
     }
-    rapt_tokens source = {n, w->batch_ids, w->batch_starts};
-    const rapt_generate_outputs out = {.size = sizeof out,
-                                       .ids = w->batch_out,
-                                       .counts = w->batch_counts,
-                                       .scores = w->batch_scores};
+    const rapt_tokens source = {n, b->ids, b->starts};
+    t->session->record = b->record;
     rapt_status status = rapt_generate(t->session, &source, &o, &out, why);
-    for (int i = 0; !status && i < n * nbest; i++) {
-        const struct sentence *s = w->order[first + i / nbest];
-        size_t to = (size_t)s->number * (size_t)nbest + (size_t)(i % nbest);
-        w->counts[to] = w->batch_counts[i];
-        w->scores[to] = w->batch_scores[i];
-        if (w->batch_counts[i] > 0)
-            memcpy(w->out + s->out + (size_t)(i % nbest) * (size_t)s->limit,
-                   w->batch_out + (size_t)i * (size_t)longest,
-                   sizeof(int32_t) * (size_t)w->batch_counts[i]);
-    }
+    t->session->record = (struct alignment_record){0};
+    for (int i = 0; !status && i < n; i++) keep(w, w->order[first + i], i, longest);
     return status;
+}
+
+rapt_status rapt__window_translate(struct window *w, rapt_translator *t, const rapt_text *texts,
+                                   size_t left, bool alignments, rapt_message *why)
+{
+    struct sentence end;
+    *w = (struct window){.t = t, .texts = texts, .alignments = alignments};
+    w->count = left < WINDOW ? (int)left : WINDOW;
+    rapt_status status = take_texts(w);
+    if (status) return rapt__fail(why, status, "no memory to translate");
+    status = tokenize_all(w, &end);
+    if (status) return rapt__fail(why, status, "a text could not be encoded");
+    status = take_results(w, &end);
+    if (status) return rapt__fail(why, status, "no memory to translate");
+    for (int at = 0, n; !status && at < w->count && (n = batch_from(w, at)) > 0; at += n)
+        status = search(w, at, n, why);
+    return status;
+}
+
+void rapt__window_free(struct window *w)
+{
+    rapt__arena_free(&w->texts_arena, &w->t->allocator);
+    rapt__arena_free(&w->results_arena, &w->t->allocator);
 }

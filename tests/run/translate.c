@@ -12,6 +12,7 @@ struct cache_state {
 };
 struct all {
     struct cache_state kept[TEXTS][3];
+    float alignments[TEXTS][3][(POSITIONS + 1) * POSITIONS];
     size_t last;
     int calls, stop_at;
 };
@@ -30,9 +31,12 @@ static int keep(void *user, const rapt_translation *t)
         const float *weights = t->alignment + row * (t->source_count + 1);
         float sum = 0;
         for (int i = 0; i <= t->source_count; i++) sum += weights[i];
-        bool cut = row == t->target_count && (sum == 0); /* at its limit it has no end */
-        assert_true(cut || fabsf(sum - 1) < 1e-5f);
+        bool truncated = row == t->target_count && sum == 0; /* at its limit it has no end */
+        assert_true(truncated || fabsf(sum - 1) < 1e-5f);
     }
+    if (t->alignment)
+        memcpy(all->alignments[t->sentence][t->rank], t->alignment,
+               sizeof *t->alignment * (size_t)((t->source_count + 1) * (t->target_count + 1)));
     return ++all->calls == all->stop_at;
 }
 
@@ -89,6 +93,9 @@ static void test_batches(void **state)
             fail_msg("%s", why.text);
         rapt_translator_free(t);
         assert_memory_equal(results[w].kept, results[0].kept, sizeof results[0].kept);
+        if (w != 1)
+            assert_memory_equal(results[w].alignments, results[0].alignments,
+                                sizeof results[0].alignments);
     }
     for (int i = 0; i < TEXTS; i++) {
         const struct cache_state *k = results[0].kept[i];
@@ -142,6 +149,40 @@ static void test_one(void **state)
     unlink(path);
 }
 
+/* A window holds few long sentences where alignments are wanted; translations stay the same. */
+static int hash(void *user, const rapt_translation *t)
+{
+    uint64_t *h = user;
+    h[0] = h[0] * 31 + t->sentence * 3 + (uint64_t)t->rank;
+    for (int i = 0; i < t->target_count; i++) h[0] = h[0] * 31 + (uint64_t)t->target[i];
+    for (int i = 0; t->alignment && i < (t->source_count + 1) * t->target_count; i++)
+        h[1] += t->alignment[i] >= 0 && t->alignment[i] <= 1;
+    h[2] += (uint64_t)((t->source_count + 1) * t->target_count);
+    return 0;
+}
+
+static void test_windows(void **state)
+{
+    (void)state;
+    enum { LONG = 400, MANY = 20 };
+    static char bytes[LONG];
+    char path[256];
+    rapt_text texts[MANY];
+    uint64_t with[3] = {0}, without[3] = {0};
+    for (int i = 0; i < LONG; i++) bytes[i] = "xyzq"[i * i % 7 % 4];
+    for (int i = 0; i < MANY; i++) texts[i] = (rapt_text){bytes + i, (size_t)(LONG - 7 * i)};
+    small_translator_file(small_path(path, "windows"), LONG + 1, 4);
+    rapt_translator *t = translator_of(
+        path, (rapt_translator_options){
+                  .size = sizeof(rapt_translator_options), .beams = 2, .nbest = 2, .threads = 2});
+    assert_int_equal(rapt_translate_many(t, texts, MANY, 1, hash, with, NULL), RAPT_OK);
+    assert_int_equal(rapt_translate_many(t, texts, MANY, 0, hash, without, NULL), RAPT_OK);
+    assert_true(with[0] == without[0] && with[1] == with[2] && without[1] == 0);
+    assert_true(with[2] > 1 << 22); /* more than one window is allowed */
+    rapt_translator_free(t);
+    unlink(path);
+}
+
 static void test_refusals(void **state)
 {
     (void)state;
@@ -192,6 +233,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_batches),
         cmocka_unit_test(test_one),
+        cmocka_unit_test(test_windows),
         cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
