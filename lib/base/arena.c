@@ -47,11 +47,18 @@ static void unpoison(const void *memory, size_t size)
 struct red_zone {   /* the record at the end of each */
     char *previous; /* end of the red zone written before it; NULL: none */
     char *begin;
+    uintptr_t sum; /* see sum_of */
 };
+
+static uintptr_t sum_of(const char *previous, const char *begin)
+{
+    return ~((uintptr_t)previous + (uintptr_t)begin);
+}
 
 static void write_red_zone(struct arena *arena, char *begin, char *end)
 {
-    const struct red_zone zone = {arena->last_red_zone, begin};
+    char *previous = arena->last_red_zone;
+    const struct red_zone zone = {previous, begin, sum_of(previous, begin)};
     memset(begin, PATTERN, (size_t)(end - begin) - sizeof zone);
     memcpy(end - sizeof zone, &zone, sizeof zone);
     poison(begin, (size_t)(end - begin));
@@ -61,11 +68,9 @@ static void write_red_zone(struct arena *arena, char *begin, char *end)
 /* Reads and unpoisons the red zone that ends here; false if it has been written to. */
 static bool read_red_zone(char *end, struct red_zone *zone)
 {
-    uintptr_t stop = (uintptr_t)end - sizeof *zone;
     unpoison(end - RED_ZONE, RED_ZONE);
     memcpy(zone, end - sizeof *zone, sizeof *zone);
-    uintptr_t begin = (uintptr_t)zone->begin;
-    if (begin > stop || stop - begin > RED_ZONE + ALIGNMENT) return false;
+    if (zone->sum != sum_of(zone->previous, zone->begin)) return false;
     unpoison(zone->begin, (size_t)(end - zone->begin));
     for (const char *c = zone->begin; c < end - sizeof *zone; c++)
         if (*c != PATTERN) return false;
