@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-struct reading {
+struct header_reading {
     struct tensor_file *file;
     struct json json;
     size_t data_size;
@@ -21,21 +21,21 @@ struct reading {
     rapt_message *why;
 };
 
-static rapt_status bad_json(const struct reading *r)
+static rapt_status bad_json(const struct header_reading *r)
 {
     return rapt__fail(r->why, RAPT_BAD_FILE, "%s: header byte %zu: %s", r->file->source.label.text,
                       r->json.at, r->json.error);
 }
 
-static rapt_status bad_entry(const struct reading *r, const char *name, const char *what)
+static rapt_status bad_entry(const struct header_reading *r, const char *name, const char *what)
 {
     return rapt__fail(r->why, RAPT_BAD_FILE, "%s: tensor \"%s\": %s", r->file->source.label.text,
                       rapt__shown(name).text, what);
 }
 
 /* Makes sure that one more item fits. */
-static rapt_status grow(const struct reading *r, void **items, size_t count, size_t *capacity,
-                        size_t size)
+static rapt_status grow(const struct header_reading *r, void **items, size_t count,
+                        size_t *capacity, size_t size)
 {
     if (count < *capacity) return RAPT_OK;
     void *grown = rapt__grown(&r->file->allocator, *items, capacity, size);
@@ -49,7 +49,7 @@ static rapt_status grow(const struct reading *r, void **items, size_t count, siz
 /* ---- one entry ---- */
 
 /* [d0, d1, ..] */
-static rapt_status read_shape(struct reading *r, struct tensor_entry *entry)
+static rapt_status read_shape(struct header_reading *r, struct tensor_entry *entry)
 {
     struct json *json = &r->json;
     entry->rank = 0;
@@ -73,7 +73,7 @@ static rapt_status read_shape(struct reading *r, struct tensor_entry *entry)
 }
 
 /* [begin, end] */
-static rapt_status read_offsets(struct reading *r, struct tensor_entry *entry)
+static rapt_status read_offsets(struct header_reading *r, struct tensor_entry *entry)
 {
     struct json *json = &r->json;
     uint64_t begin, end;
@@ -89,13 +89,13 @@ static rapt_status read_offsets(struct reading *r, struct tensor_entry *entry)
 }
 
 /* "F32": the text itself, its name in the table later */
-static rapt_status read_dtype(struct reading *r, struct tensor_entry *entry)
+static rapt_status read_dtype(struct header_reading *r, struct tensor_entry *entry)
 {
     entry->dtype = rapt__json_string(&r->json);
     return entry->dtype ? RAPT_OK : bad_json(r);
 }
 
-typedef rapt_status read_value(struct reading *r, struct tensor_entry *entry);
+typedef rapt_status read_value(struct header_reading *r, struct tensor_entry *entry);
 static const struct {
     const char *key;
     read_value *read;
@@ -103,7 +103,7 @@ static const struct {
 enum { KEYS = sizeof keys / sizeof *keys };
 
 /* {key: value, ..}; the keys may stand in any order */
-static rapt_status read_keys(struct reading *r, struct tensor_entry *entry)
+static rapt_status read_keys(struct header_reading *r, struct tensor_entry *entry)
 {
     struct json *json = &r->json;
     bool seen[KEYS] = {false};
@@ -129,7 +129,7 @@ static rapt_status read_keys(struct reading *r, struct tensor_entry *entry)
 }
 
 /* Shape, dtype and offsets must agree. */
-static rapt_status check_entry(const struct reading *r, struct tensor_entry *entry)
+static rapt_status check_entry(const struct header_reading *r, struct tensor_entry *entry)
 {
     const struct dtype *dtype = rapt__dtype_find(entry->dtype);
     size_t bits;
@@ -146,7 +146,7 @@ static rapt_status check_entry(const struct reading *r, struct tensor_entry *ent
     return RAPT_OK;
 }
 
-static rapt_status read_entry(struct reading *r, const char *name)
+static rapt_status read_entry(struct header_reading *r, const char *name)
 {
     struct tensor_file *file = r->file;
     struct tensor_entry entry = {.name = name};
@@ -164,7 +164,7 @@ static rapt_status read_entry(struct reading *r, const char *name)
 /* ---- notes ---- */
 
 /* {text: text, ..} */
-static rapt_status read_metadata(struct reading *r)
+static rapt_status read_metadata(struct header_reading *r)
 {
     struct tensor_file *file = r->file;
     struct json *json = &r->json;
@@ -191,7 +191,7 @@ static rapt_status read_metadata(struct reading *r)
 
 /* ---- the whole ---- */
 
-static rapt_status read_all(struct reading *r)
+static rapt_status read_all(struct header_reading *r)
 {
     struct json *json = &r->json;
     if (r->file->header[0] != '{')
@@ -233,7 +233,7 @@ static int by_key(const void *context, const void *a, const void *b)
 }
 
 /* Every byte of the data belongs to exactly one entry. */
-static rapt_status check_positions(const struct reading *r)
+static rapt_status check_positions(const struct header_reading *r)
 {
     struct tensor_file *file = r->file;
     size_t end = 0;
@@ -249,7 +249,7 @@ static rapt_status check_positions(const struct reading *r)
                       file->source.label.text, r->data_size - end);
 }
 
-static rapt_status check_names(const struct reading *r)
+static rapt_status check_names(const struct header_reading *r)
 {
     struct tensor_file *file = r->file;
     rapt__sort(file->entries, file->count, sizeof *file->entries, by_name, NULL);
@@ -266,7 +266,7 @@ static rapt_status check_names(const struct reading *r)
 
 rapt_status rapt__header_parse(struct tensor_file *file, size_t data_size, rapt_message *why)
 {
-    struct reading r = {
+    struct header_reading r = {
         .file = file,
         .json = {.text = (unsigned char *)file->header, .size = file->header_size},
         .data_size = data_size,

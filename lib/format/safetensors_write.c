@@ -65,7 +65,7 @@ static void put_metadata(struct text *text, const struct tensor_metadata *metada
 }
 
 /* What is written, and what follows from it. */
-struct writing {
+struct tensor_writing {
     const struct tensor_source *sources;
     int count;
     const struct tensor_metadata *metadata;
@@ -97,7 +97,7 @@ static void put_entry(struct text *text, const struct tensor_source *source, siz
     put_plain(text, "]}");
 }
 
-static void put_header(struct text *text, const struct writing *w)
+static void put_header(struct text *text, const struct tensor_writing *w)
 {
     size_t begin = 0;
     put(text, "{", 1);
@@ -113,7 +113,7 @@ static void put_header(struct text *text, const struct writing *w)
 
 /* ---- what the caller gave ---- */
 
-static rapt_status check_source(struct writing *w, const struct tensor_source *source)
+static rapt_status check_source(struct tensor_writing *w, const struct tensor_source *source)
 {
     size_t bytes = 4;
     if (!source->name || !source->fill)
@@ -138,7 +138,7 @@ static rapt_status check_source(struct writing *w, const struct tensor_source *s
     return RAPT_OK;
 }
 
-static rapt_status check(struct writing *w)
+static rapt_status check(struct tensor_writing *w)
 {
     if (w->count < 0 || w->metadata_count < 0 || (w->count && !w->sources) ||
         (w->metadata_count && !w->metadata))
@@ -155,7 +155,8 @@ static rapt_status check(struct writing *w)
 }
 
 /* Would the reader open a file that begins so? */
-static rapt_status check_header(const struct writing *w, const struct text *file, const char *path)
+static rapt_status check_header(const struct tensor_writing *w, const struct text *file,
+                                const char *path)
 {
     struct tensor_file *opened;
     struct disk_source source = {.file = -1, .label = rapt__shown(path)};
@@ -169,7 +170,7 @@ static rapt_status check_header(const struct writing *w, const struct text *file
 /* ---- the file ---- */
 
 /* Prefix and header; free text->bytes, which has text->used bytes. */
-static rapt_status compose(const struct writing *w, struct text *text, const char *path)
+static rapt_status compose(const struct tensor_writing *w, struct text *text, const char *path)
 {
     struct text header = {0};
     put_header(&header, w);
@@ -213,8 +214,8 @@ static rapt_status write_source(struct disk_target *target, const struct tensor_
     return RAPT_OK;
 }
 
-static rapt_status write_all(const struct writing *w, const struct text *text, const char *path,
-                             float *chunk)
+static rapt_status write_all(const struct tensor_writing *w, const struct text *text,
+                             const char *path, float *chunk)
 {
     struct disk_target target;
     rapt_status status = rapt__disk_begin(&target, path, w->why);
@@ -231,7 +232,7 @@ rapt_status rapt__tensors_write(const char *path, const struct tensor_source *so
                                 const struct tensor_metadata *metadata, int metadata_count,
                                 const rapt_allocator *allocator, rapt_message *why)
 {
-    struct writing w = {sources, count, metadata, metadata_count, 0, allocator, why};
+    struct tensor_writing w = {sources, count, metadata, metadata_count, 0, allocator, why};
     struct text text = {0};
     if (!path) return rapt__fail(why, RAPT_BAD_ARGUMENT, "no path was given");
     rapt_status status = check(&w);

@@ -7,7 +7,7 @@
 #include "text/text.h"
 #include <string.h>
 
-struct candidate {
+struct merge_candidate {
     uint64_t count, key;
     size_t pair;
 };
@@ -81,13 +81,13 @@ bool rapt__pairs_use(struct pair_table *pairs, size_t pair, uint32_t word)
 /* The most frequent pair comes last; at equal counts the one with the lower ids. */
 static int by_count(const void *context, const void *x, const void *y)
 {
-    const struct candidate *a = x, *b = y;
+    const struct merge_candidate *a = x, *b = y;
     (void)context;
     if (a->count != b->count) return a->count < b->count ? -1 : 1;
     return (a->key < b->key) - (a->key > b->key);
 }
 
-static bool push(struct pair_table *pairs, struct candidate item)
+static bool push(struct pair_table *pairs, struct merge_candidate item)
 {
     if (pairs->heap_count == pairs->heap_capacity) {
         void *grown =
@@ -104,7 +104,7 @@ static bool push(struct pair_table *pairs, struct candidate item)
 bool rapt__pairs_offer(struct pair_table *pairs, size_t from)
 {
     for (size_t i = from; i < pairs->count; i++) {
-        struct candidate item = {pairs->pairs[i].count, pairs->pairs[i].key, i};
+        struct merge_candidate item = {pairs->pairs[i].count, pairs->pairs[i].key, i};
         if (item.count >= 2 && !push(pairs, item)) return false;
     }
     return true;
@@ -113,7 +113,7 @@ bool rapt__pairs_offer(struct pair_table *pairs, size_t from)
 ptrdiff_t rapt__pairs_best(struct pair_table *pairs)
 {
     while (pairs->heap_count > 0) {
-        struct candidate *top = &pairs->heap[0];
+        struct merge_candidate *top = &pairs->heap[0];
         ptrdiff_t best = (ptrdiff_t)top->pair;
         uint64_t count = pairs->pairs[best].count;
         bool current = count == top->count;

@@ -120,7 +120,7 @@ struct pair_table {
     size_t slots;
     struct pair_use *uses;
     size_t use_count, use_capacity;
-    struct candidate *heap; /* the pairs by falling count, then rising key */
+    struct merge_candidate *heap; /* the pairs by falling count, then rising key */
     size_t heap_count, heap_capacity;
     const rapt_allocator *allocator;
 };

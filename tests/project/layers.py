@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""layers.py ROOT - which file may include which (the layers of lib/README.md).
+"""layers.py ROOT - which file may include and call which (the layers of lib/README.md), and that struct
+tags are unique in lib/.
 
-Includes go downwards, and into another layer only through its interface header; BLAS, OpenMP, vector
-intrinsics and the helpers for JSON and Unicode only where they are allowed. Programs, oracles and the
-tests that judge results include public headers only."""
+Includes go downwards, and into another layer or folder only through its interface header; calls between
+the parts of lib/attention go downwards; BLAS, OpenMP, vector intrinsics and the helpers for JSON and
+Unicode only where they are allowed. Programs, oracles and the tests that judge results include public
+headers only."""
 import pathlib
 import re
 import sys
@@ -32,6 +34,20 @@ PUBLIC = {  # public headers each layer may use
     "text": {"base.h", "text.h"},
     "format": {"base.h"},
 }
+# lib/attention: folders with one interface header each, and files, each above those it calls.
+PARTS = ["cache", "attention.c", "check.c", "dispatch.c", "learned.c", "score", "flash", "general",
+         "mask.c", "bias.c", "problem.c"]
+FOLDERS = {  # whose interface headers a folder may include; every file, the shared ones
+    "": {"score", "flash", "general"},
+    "score": set(),
+    "flash": set(),
+    "general": set(),
+    "cache": {"score", "flash", "general"},
+}
+SHARED = {"attention.h", "problem.h", "projected.h"}
+UPWARD = {("score", "learned.c")}  # the one list of what is learned asks the table of scores
+TAGS = r"^\s*(?:static |const |typedef )*(?:struct|union|enum) (\w+)\s*\{"
+
 EXTERNAL = {  # headers of others: where they may be included, as a pattern of paths under lib/
     r"cblas\.h|openblas.*": r"op/gemm_openblas\.c",
     r"omp\.h": r"base/team\.c|op/gemm_openblas\.c",
@@ -69,7 +85,7 @@ def in_lib(layer, name, header, quoted):
         return None  # in the same folder
     other, _, inner = header.partition("/")
     if other == layer:
-        return None
+        return in_attention(name, inner) if layer == "attention" else None
     if other not in BELOW:
         return "no such layer"
     if other not in BELOW[layer]:
@@ -77,6 +93,41 @@ def in_lib(layer, name, header, quoted):
     if inner not in INTERFACES[other]:
         return f"not an interface header of {other}"
     return None
+
+
+def in_attention(name, header):
+    """What is wrong with an include of attention/... in lib/attention/name, or None."""
+    folder, other = name.rpartition("/")[0], header.rpartition("/")
+    if other[0] in (folder, "") and (other[0] or other[2] in SHARED):
+        return None
+    if other[0] not in FOLDERS[folder]:
+        return f"{folder or 'a shared file'} does not use {other[0] or other[2]}"
+    return None if other[2] == f"{other[0]}.h" else f"not the interface header of {other[0]}"
+
+
+def upward_calls(lib):
+    """Names used in a part of lib/attention and defined in one above it."""
+    texts, home, wrong = {}, {}, []
+    for path in sorted((lib / "attention").rglob("*.c")):
+        parts = path.relative_to(lib / "attention").parts
+        text = re.sub(r"/\*.*?\*/", "", path.read_text(), flags=re.S)
+        texts[path] = parts[0], text
+        for name in re.findall(r"^[a-z][\w \*]*?\b(rapt_\w+)\([^;{]*\)\s*\{", text, re.M):
+            home[name] = parts[0]
+    for path, (part, text) in texts.items():
+        for name in sorted(set(re.findall(r"\brapt_\w+", text)) & home.keys()):
+            if PARTS.index(home[name]) < PARTS.index(part) and (part, home[name]) not in UPWARD:
+                wrong.append(f"{path.relative_to(lib.parent)}: {name} is above, in {home[name]}")
+    return wrong if len(home) > 50 else wrong + ["lib/attention: no functions found"]
+
+
+def repeated_tags(lib):
+    """Struct, union and enum tags that more than one place in lib/ defines."""
+    places = {}
+    for path in sorted(lib.rglob("*.[ch]")):
+        for tag in re.findall(TAGS, path.read_text(), re.M):
+            places.setdefault(tag, []).append(str(path.relative_to(lib.parent)))
+    return [f"{tag}: defined in {', '.join(where)}" for tag, where in places.items() if len(where) > 1]
 
 
 def outside(root, path, header, quoted):
@@ -137,6 +188,7 @@ def main(root):
             seen += 1
             if quoted and not (path.parent / header).exists():
                 wrong.append(f"{path.relative_to(root)}:{number}: {header}: not a public header")
+    wrong += upward_calls(lib) + repeated_tags(lib)
     print("\n".join(wrong))
     print(f"{seen} includes and tests looked at, {len(wrong)} wrong")
     return 1 if wrong or seen < 50 else 0

@@ -31,7 +31,7 @@ static double sigmoid(double x)
     return 1 / (1 + exp(-x));
 }
 
-struct rows { /* some of one sequence and head */
+struct center_rows { /* some of one sequence and head */
     const rapt_attention *a;
     int count, keys;
     int64_t position; /* of the first */
@@ -39,31 +39,32 @@ struct rows { /* some of one sequence and head */
     float *hidden, *centers;
 };
 
-static struct rows rows_of(const rapt_attention *a, const struct sequence *b, const int *positions,
-                           int h, int first, float *hidden, float *centers)
+static struct center_rows rows_of(const rapt_attention *a, const struct sequence *b,
+                                  const int *positions, int h, int first, float *hidden,
+                                  float *centers)
 {
     size_t width = (size_t)a->learned.center_hidden;
     size_t row = (size_t)h * (size_t)rapt__query_rows(a) + (size_t)(b->query_first + first);
     int left = b->queries - first;
-    return (struct rows){.a = a,
-                         .count = left < BLOCK_ROWS ? left : BLOCK_ROWS,
-                         .keys = b->existing,
-                         .position = positions ? positions[b->index] + first
-                                               : rapt__query_position(a, b, first),
-                         .vector = a->learned.array[RAPT_LEARNED_CENTER_VECTOR] + (size_t)h * width,
-                         .hidden = hidden + row * width,
-                         .centers = centers + row};
+    return (struct center_rows){
+        .a = a,
+        .count = left < BLOCK_ROWS ? left : BLOCK_ROWS,
+        .keys = b->existing,
+        .position = positions ? positions[b->index] + first : rapt__query_position(a, b, first),
+        .vector = a->learned.array[RAPT_LEARNED_CENTER_VECTOR] + (size_t)h * width,
+        .hidden = hidden + row * width,
+        .centers = centers + row};
 }
 
 /* How many keys c is a share of. */
-static int keys_of(const struct rows *r, int t)
+static int keys_of(const struct center_rows *r, int t)
 {
     int64_t seen = r->position + t + 1;
     if (!r->a->mask.causal || seen > r->keys) return r->keys;
     return seen > 0 ? (int)seen : 0;
 }
 
-static void centers_of(const struct rows *r)
+static void centers_of(const struct center_rows *r)
 {
     int width = r->a->learned.center_hidden;
     rapt__kernels()->tanh_row(r->hidden, (size_t)r->count * (size_t)width);
@@ -73,7 +74,7 @@ static void centers_of(const struct rows *r)
     }
 }
 
-static void centers_back(const struct rows *r)
+static void centers_back(const struct center_rows *r)
 {
     int width = r->a->learned.center_hidden;
     for (int t = 0; t < r->count; t++) {
@@ -83,7 +84,7 @@ static void centers_back(const struct rows *r)
     }
 }
 
-static void hidden_back(const struct rows *r)
+static void hidden_back(const struct center_rows *r)
 {
     int width = r->a->learned.center_hidden;
     for (int t = 0; t < r->count; t++) {
@@ -95,8 +96,8 @@ static void hidden_back(const struct rows *r)
 }
 
 static void for_rows(struct team *team, const rapt_attention *a, const int *positions,
-                     struct score_choice only, void (*work)(const struct rows *r), float *hidden,
-                     float *centers)
+                     struct score_choice only, void (*work)(const struct center_rows *r),
+                     float *hidden, float *centers)
 {
     struct tickets tickets = rapt__tickets(team);
     for (int i = 0; i < a->batch; i++) {
@@ -105,7 +106,7 @@ static void for_rows(struct team *team, const rapt_attention *a, const int *posi
         for (int h = 0; h < a->heads; h++)
             for (int t = 0; (only.head < 0 || only.head == h) && t < b.queries; t += BLOCK_ROWS) {
                 if (!rapt__mine(&tickets)) continue;
-                struct rows rows = rows_of(a, &b, positions, h, t, hidden, centers);
+                struct center_rows rows = rows_of(a, &b, positions, h, t, hidden, centers);
                 work(&rows);
             }
     }

@@ -63,11 +63,6 @@ const struct score *rapt__score(rapt_score score)
     return scores + score;
 }
 
-bool rapt__score_additive(const rapt_attention *a)
-{
-    return scores[a->score].additive;
-}
-
 bool rapt__score_recurrent(const rapt_attention *a)
 {
     return scores[a->score].recurrent;

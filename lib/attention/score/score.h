@@ -129,7 +129,6 @@ void rapt__projection_gradient(struct team *team, const struct projection *p,
                                const struct score_rows *r);
 
 /* ---- score.c ---- */
-bool rapt__score_additive(const rapt_attention *a);
 float rapt__score_scale(rapt_score score, float scale, int key_width); /* scale 0: its own */
 
 /* ---- general.c ---- */
