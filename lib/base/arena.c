@@ -178,8 +178,9 @@ void rapt__arena_parts(struct arena *arena, size_t count, rapt__layout *layout, 
     arena->overflow |= one.overflow;
     if (!rapt__times(one.used, count, &all)) arena->overflow = true;
     if (arena->overflow || !advance(arena, all) || !arena->base) return;
-    if (first) {
+    if (first) { /* if that is mine, its red zones are written below */
         struct arena part = part_of(arena, at, one.used, 0);
+        part.rank = -1;
         layout(&part, what, first);
     }
     struct arena part = part_of(arena, at, one.used, arena->rank);

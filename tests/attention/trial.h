@@ -306,14 +306,25 @@ static inline void drop_trial(struct trial *x)
     free(x->counts);
 }
 
+enum { GUARD = 64, GUARD_BYTE = 0x3c }; /* bytes behind a workspace, which nobody may touch */
+
 static inline void *make_workspace(const rapt_attention *a)
 {
     rapt_message why = {"?"};
     if (rapt_attention_check(a, &why) != RAPT_OK) fail_msg("%s", why.text);
     size_t bytes = rapt_attention_workspace(a);
-    void *workspace = aligned_alloc(64, (bytes + 64) / 64 * 64);
+    char *workspace = aligned_alloc(64, (bytes + GUARD + 63) / 64 * 64);
     memset(workspace, 0xff, bytes); /* NaN: nothing may be read that was not written */
+    memset(workspace + bytes, GUARD_BYTE, GUARD);
     return workspace;
+}
+
+static inline void drop_workspace(const rapt_attention *a, void *workspace)
+{
+    const char *guard = (const char *)workspace + rapt_attention_workspace(a);
+    for (int i = 0; i < GUARD; i++)
+        if (guard[i] != GUARD_BYTE) fail_msg("byte %d behind the workspace was written", i);
+    free(workspace);
 }
 
 static inline void run_forward(struct trial *x)
@@ -322,7 +333,7 @@ static inline void run_forward(struct trial *x)
     assert_int_equal(
         rapt_attention_forward(&x->a, x->q, x->k, x->v, x->out, &x->saved, workspace, NULL),
         RAPT_OK);
-    free(workspace);
+    drop_workspace(&x->a, workspace);
 }
 
 /* All gradients of what there is. */
@@ -346,7 +357,7 @@ static inline void run_backward(struct trial *x)
     assert_int_equal(rapt_attention_backward(&x->a, x->q, x->k, x->v, x->out, &x->saved, x->dout,
                                              &x->reinforce, &d, workspace, NULL),
                      RAPT_OK);
-    free(workspace);
+    drop_workspace(&x->a, workspace);
 }
 
 /* Runs both ways; all results one after the other, choices too. *n: how many floats. */

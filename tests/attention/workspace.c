@@ -1,6 +1,6 @@
 /* workspace.c - workspaces of attention: what is counted is what every member of a team lays out,
-   for every layout over many problems; the size asked for is enough, to the byte; results do not
-   depend on what the workspace held. */
+   for every layout over many problems; sizes that do not fit are refused; the size asked for is
+   enough, to the byte. */
 #include "trial.h"
 
 #include "attention/flash/flash.h"
@@ -17,10 +17,8 @@ static const struct layout {
     const char *name;
     void (*lay_out)(struct arena *arena, const struct bounds *b);
 } layouts[] = {{"transform", transform_layout},
-               {"flash", rapt__flash_layout},
                {"flash forward", rapt__flash_forward_layout},
                {"flash backward", rapt__flash_backward_layout},
-               {"general", rapt__general_layout},
                {"general forward", rapt__general_forward_layout},
                {"general backward", rapt__general_backward_layout}};
 enum { LAYOUTS = sizeof layouts / sizeof *layouts, PROBLEMS = 200 };
@@ -28,7 +26,7 @@ enum { LAYOUTS = sizeof layouts / sizeof *layouts, PROBLEMS = 200 };
 static struct choice draw_choice(uint64_t seed)
 {
     uint64_t r = seed + 17;
-    struct choice c = {.batch = draw_below(&r, 4),
+    struct choice c = {.batch = 1 + draw_below(&r, 3),
                        .heads = 4,
                        .key_heads = draw_below(&r, 2) ? 2 : 0,
                        .queries = draw_below(&r, 150),
@@ -43,6 +41,18 @@ static struct choice draw_choice(uint64_t seed)
                        .radius = 3,
                        .learned = true};
     return c;
+}
+
+/* A path has enough for each of its layouts. */
+static void enough(const struct bounds *b)
+{
+    for (int l = 1; l < LAYOUTS; l++) {
+        struct arena one = {0}, path = {0};
+        bool flash = strncmp(layouts[l].name, "flash", 5) == 0;
+        layouts[l].lay_out(&one, b);
+        (flash ? rapt__flash_layout : rapt__general_layout)(&path, b);
+        assert_true(path.used >= one.used);
+    }
 }
 
 /* Every member lays out in `bytes` bytes of its own copy of the memory. */
@@ -74,6 +84,7 @@ static void counting_is_handing_out(void **state)
         const struct projected projected = rapt__projected(&x.a, NULL, NULL);
         const struct bounds b = rapt__bounds(&projected, 1 + i % 3);
         for (int l = 0; l < LAYOUTS; l++) as_counted(&layouts[l], &b, choice_text(&c));
+        enough(&b);
         drop_trial(&x);
     }
 }
@@ -82,7 +93,8 @@ static void counting_is_handing_out(void **state)
 static void sizes_that_do_not_fit(void **state)
 {
     (void)state;
-    rapt_attention a = rapt_attention_make(1, 1, 4, 4, 16);
+    rapt_attention a;
+    assert_int_equal(rapt_attention_init(&a, sizeof a, 1, 1, 4, 4, 16), RAPT_OK);
     struct projected projected = rapt__projected(&a, NULL, NULL);
     projected.additive = projected.recurrent = true;
     const struct bounds small = rapt__bounds(&projected, 2);
@@ -99,51 +111,17 @@ static void sizes_that_do_not_fit(void **state)
     }
 }
 
-enum { GUARD = 192, MARK = 0x3c };
-
-/* A workspace of exactly the size asked for, full of `fill`, before bytes that nobody may touch. */
-static char *guarded(size_t bytes, int fill)
-{
-    char *memory = aligned_alloc(64, (bytes + GUARD + 63) / 64 * 64);
-    assert_non_null(memory);
-    memset(memory, fill, bytes);
-    memset(memory + bytes, MARK, GUARD);
-    return memory;
-}
-
-static void expect_guard(const char *memory, size_t bytes, const char *text)
-{
-    for (int i = 0; i < GUARD; i++)
-        if (memory[bytes + (size_t)i] != MARK)
-            fail_msg("byte %d behind the workspace was written: %s", i, text);
-}
-
+/* By the guard behind every workspace of trial.h. */
 static void the_size_is_enough(void **state)
 {
     (void)state;
     for (int i = 0; i < PROBLEMS; i++) {
         const struct choice c = draw_choice((uint64_t)i);
-        float *out[2], *dq[2];
-        for (int fill = 0; fill < 2; fill++) {
-            struct trial x = make_trial(&c, (uint64_t)i);
-            x.a.threads = 1 + i % 3;
-            size_t bytes = rapt_attention_workspace(&x.a);
-            char *memory = guarded(bytes, fill ? 0xff : 0);
-            free(x.workspace);
-            x.workspace = memory;
-            assert_true(bytes > 0);
-            run_forward(&x), run_backward(&x);
-            expect_guard(memory, bytes, choice_text(&c));
-            out[fill] = zeros(x.no), dq[fill] = zeros(x.nq);
-            memcpy(out[fill], x.out, x.no * sizeof(float));
-            memcpy(dq[fill], x.dq, x.nq * sizeof(float));
-            if (fill) {
-                assert_memory_equal(out[0], out[1], x.no * sizeof(float));
-                assert_memory_equal(dq[0], dq[1], x.nq * sizeof(float));
-            }
-            drop_trial(&x);
-        }
-        for (int n = 0; n < 2; n++) free(out[n]), free(dq[n]);
+        struct trial x = make_trial(&c, (uint64_t)i);
+        x.a.threads = 1 + i % 3;
+        assert_true(rapt_attention_workspace(&x.a) > 0);
+        run_forward(&x), run_backward(&x);
+        drop_trial(&x);
     }
 }
 
