@@ -1,5 +1,6 @@
 /* attention_kinds.c - every row of the three tables of attention: each score with all keys and a
-   softmax, then each reach and each weighing with the scaled dot product; forward and backward.
+   softmax, then each locality and each normalizer with the scaled dot product, then what may be
+   done to its scores (cap and biases); forward and backward.
 
    Operations are those of the scaled dot product, 4 and 10 B H T S K, so that rates compare; what
    a score learns and takes beside is not counted. Additive scores also say what the calls of tanh
@@ -7,12 +8,31 @@
 #include "attention_kinds.h"
 #include "kernel/kernel.h"
 
+#include <math.h>
+
 enum { HEADS = 8, ROWS = 512, WIDTH = 64, CHANNELS = 4, FILTER_WIDTH = 7 };
+
+/* What is done to scores. The bias is one for each head, and gets its gradient. */
+struct extra {
+    const char *name;
+    float cap;
+    bool bias, slopes, table;
+};
+static const struct extra extras[] = {{"none", 0, false, false, false},
+                                      {"cap", 30, false, false, false},
+                                      {"bias", 0, true, false, false},
+                                      {"slopes", 0, false, true, false},
+                                      {"table", 0, false, false, true},
+                                      {"bias and slopes", 0, true, true, false},
+                                      {"cap and slopes", 30, false, true, false},
+                                      {"cap, bias and table", 30, true, false, true}};
+enum { EXTRAS = sizeof extras / sizeof *extras, BUCKETS = 32, DISTANCE = 128 };
 
 struct kind {
     rapt_score score;
     rapt_locality locality;
     rapt_normalizer normalizer;
+    int extra;
 };
 
 struct kind_job {
@@ -68,14 +88,30 @@ static void learn(struct kind_job *j, float *values, float *gradients)
     }
 }
 
+/* Biases and slopes, and space for their gradients, in blocks of numbers. Slopes are those of
+   Press, Smith and Lewis 2022: 1/2, 1/4, ... for eight heads. */
+static void add_extra(struct kind_job *j, const struct extra *e, float *bias, float *dbias)
+{
+    ptrdiff_t rows = j->a.queries, keys = j->a.keys;
+    float *few = bias + j->a.heads * rows * keys, *dfew = dbias + j->a.heads * rows * keys;
+    j->a.cap = e->cap;
+    if (e->bias) j->a.mask.bias = bias, j->d.bias = dbias;
+    j->a.mask.bias_stride = (rapt_stride){0, rows * keys, keys};
+    for (int h = 0; h < j->a.heads && e->slopes; h++) few[h] = ldexpf(1, -h - 1);
+    if (e->slopes) j->a.relative.slopes = few, j->d.slopes = dfew;
+    if (e->table) j->a.relative.table = few, j->d.table = dfew;
+    j->a.relative.buckets = BUCKETS, j->a.relative.distance = DISTANCE;
+}
+
 static void report(struct bench *b, const struct kind *kind, const struct kind_job *j,
                    bool backward, struct timing time, double tanh_seconds)
 {
     const rapt_attention *a = &j->a;
     double cells = (double)a->heads * a->queries * a->keys;
-    json_t *more = json_pack("{s:s, s:s, s:s}", "score", rapt_score_name(kind->score), "reach",
-                             rapt_locality_name(kind->locality), "weighing",
-                             rapt_normalizer_name(kind->normalizer));
+    json_t *more =
+        json_pack("{s:s, s:s, s:s, s:s}", "score", rapt_score_name(kind->score), "reach",
+                  rapt_locality_name(kind->locality), "weighing",
+                  rapt_normalizer_name(kind->normalizer), "extra", extras[kind->extra].name);
     if (tanh_seconds > 0)
         json_object_set_new(more, "of_tanh", json_real(tanh_seconds / time.fastest));
     bench_line(b, &(struct result){.name = backward ? "attention_backward" : "attention_forward",
@@ -100,6 +136,8 @@ static void measure(struct bench *b, const struct kind *kind, int threads)
     float **arrays[] = {&j.q, &j.k, &j.v, &j.out, &j.dout, &j.d.q, &j.d.k, &j.d.v};
     for (int i = 0; i < 8; i++) *arrays[i] = bench_floats(size);
     float *values = bench_floats(learned), *gradients = bench_floats(learned);
+    size_t square = (size_t)heads * ((size_t)rows * (size_t)rows + BUCKETS);
+    float *bias = bench_floats(square), *dbias = bench_floats(square);
     float *reward = bench_floats((size_t)heads * (size_t)rows);
     j.row = bench_floats(WIDTH);
     j.saved.lse = bench_floats((size_t)heads * (size_t)rows);
@@ -110,6 +148,7 @@ static void measure(struct bench *b, const struct kind *kind, int threads)
     j.saved.chosen = bench_alloc((size_t)heads * (size_t)rows * sizeof *j.saved.chosen);
     j.reinforce.reward = reward;
     learn(&j, values, gradients);
+    add_extra(&j, extras + kind->extra, bias, dbias);
     j.workspace = bench_alloc(rapt_attention_workspace(&j.a));
     run_forward(&j, 1);
     bool tanh = kind->score == RAPT_SCORE_ADDITIVE || kind->score == RAPT_SCORE_LOCATION_AWARE;
@@ -117,8 +156,9 @@ static void measure(struct bench *b, const struct kind *kind, int threads)
     report(b, kind, &j, false, bench_time(b, run_forward, &j), alone);
     report(b, kind, &j, true, bench_time(b, run_backward, &j), 0);
     for (int i = 0; i < 8; i++) bench_free(*arrays[i]);
-    void *memory[] = {values, gradients, reward, j.row, j.saved.lse, j.saved.chosen, j.workspace};
-    for (int i = 0; i < 7; i++) bench_free(memory[i]);
+    void *memory[] = {values, gradients,   bias,           dbias,      reward,
+                      j.row,  j.saved.lse, j.saved.chosen, j.workspace};
+    for (int i = 0; i < 9; i++) bench_free(memory[i]);
 }
 
 void measure_kinds(struct bench *b, int threads)
@@ -133,4 +173,7 @@ void measure_kinds(struct bench *b, int threads)
     for (int i = 1; rapt_normalizer_name((rapt_normalizer)i); i++)
         if (bench_wants(b, "kinds", rapt_normalizer_name((rapt_normalizer)i)))
             measure(b, &(struct kind){.normalizer = (rapt_normalizer)i}, threads);
+    for (int i = 1; i < EXTRAS; i++)
+        if (bench_wants(b, "kinds", extras[i].name))
+            measure(b, &(struct kind){.extra = i}, threads);
 }

@@ -138,7 +138,7 @@ void rapt__history_reorder(struct team *team, struct attention_history *history,
 /* ---- attend.c ---- */
 struct cached_queries {
     const rapt_attention *spec; /* heads, key and value width, score, scale, reach, weighing,
-                                   learned and mask.causal are read; no cap, biases or dropout */
+                                   learned, cap and mask.causal are read; no biases, no dropout */
     int count;                  /* query sequences */
     const int *starts;          /* [count + 1] their rows */
     const int *sequence;        /* [count] the cache's sequence each of them reads; NULL: its own */

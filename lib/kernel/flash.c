@@ -13,6 +13,7 @@
 #include "kernel/flash.h"
 
 #include <assert.h>
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -111,6 +112,26 @@ static vf opened(const uint8_t *allowed, int n)
     return vf_load(open);
 }
 
+/* Whether something is added to the scores of a call; they are scaled before. */
+static bool biased(const struct attend_row *row)
+{
+    return row->bias || row->relative;
+}
+
+/* What is added to the scores of keys key .. key + n - 1; open becomes 0 where that hides them. */
+static inline vf added_bias(const struct attend_row *row, int key, int n, vf *open)
+{
+    vf min = vf_splat(-INFINITY), bias = vf_zero();
+    if (row->bias) {
+        bias = vf_load_n(row->bias + key, n, 0);
+        *open = vf_select(vf_equal(bias, min), vf_zero(), *open);
+    }
+    if (!row->relative) return bias;
+    vf relative = vf_load_n(row->relative + key, n, 0);
+    *open = vf_select(vf_equal(relative, min), vf_zero(), *open);
+    return row->bias ? vf_add(bias, relative) : relative;
+}
+
 /* The scores s of sixteen keys from `key` on as row sees them: hidden ones are -infinity; with a
    bias s becomes scale s + bias. *seen: a bit for each key that is seen. */
 static vf look(const struct attend_row *row, int key, float scale, vf s, unsigned *seen)
@@ -120,14 +141,28 @@ static vf look(const struct attend_row *row, int key, float scale, vf s, unsigne
         before = rapt__max(-1, row->low - key - 1);
     vm see = vm_and(vf_less(lanes, vf_splat((float)n)), vf_less(vf_splat((float)before), lanes));
     if (row->allowed && n > 0) open = opened(row->allowed + key, n);
-    if (row->bias && n > 0) {
-        vf bias = vf_load_n(row->bias + key, n, 0);
+    if (biased(row) && n > 0) {
+        vf bias = added_bias(row, key, n, &open);
         s = vf_fma(s, vf_splat(scale), bias);
-        open = vf_select(vf_equal(bias, min), vf_zero(), open);
     }
     see = vm_and(see, vf_less(vf_zero(), open));
     *seen = vm_bits(see);
     return vf_select(see, s, min);
+}
+
+/* Scores s become cap tanh(scale s / cap); slopes, unless NULL, the derivative of that by scale s.
+ */
+static void cap_tile(int rows, int panels, float scale, float cap, float *scores, float *slopes)
+{
+    vf times = vf_splat(scale), limit = vf_splat(cap), one = vf_splat(1);
+    vf inverse = vf_min(vf_splat(FLT_MAX), vf_splat(1 / cap));
+    for (int r = 0; r < rows; r++)
+        for (int p = 0; p < panels; p++) {
+            int at = r * ATTEND_BLOCK + p * LANES;
+            vf t = vf_tanh(vf_mul(vf_mul(vf_load(scores + at), times), inverse));
+            vf_store(scores + at, vf_mul(t, limit));
+            if (slopes) vf_store(slopes + at, vf_fnma(t, t, one));
+        }
 }
 
 /* What each row of a tile sees of each panel of a block: a bit for each key. */
@@ -140,7 +175,7 @@ struct seen {
 static void mask_tile(const struct attend_row *row, int rows, const struct visible_range *visible,
                       float scale, int key, int panels, float *scores, int ld, struct seen *seen)
 {
-    bool each = row->bias || row->allowed;
+    bool each = biased(row) || row->allowed;
     seen->all = !each && key >= visible->all_first && key + panels * LANES <= visible->all_last;
     for (int p = 0; p < panels && !seen->all; p++, key += LANES) {
         bool whole = !each && key >= visible->all_first && key + LANES <= visible->all_last;
@@ -270,10 +305,16 @@ struct attend_tile { /* some rows of an attend */
     unsigned row_max; /* see max_raise */
 };
 
-/* What scores are still to be multiplied with: signs are in q, and all of it in mask_tile's. */
-static float scale_of(const struct attend_tile *t)
+/* The scale of scores after cap_tile; its sign is in q. */
+static float scale_of(const struct attend *a)
 {
-    return t->row->bias ? 1 : t->a->scale < 0 ? -t->a->scale : t->a->scale;
+    return a->cap > 0 ? 1 : fabsf(a->scale);
+}
+
+/* The same after mask_tile, which scales what it adds a bias to. */
+static float masked_scale_of(const struct attend_tile *t)
+{
+    return biased(t->row) ? 1 : scale_of(t->a);
 }
 
 static bool any_non_finite(const unsigned char *non_finite, int panels)
@@ -315,20 +356,21 @@ static void score_block(struct attend_tile *t, int block, float *lanes)
     t->keys = rapt__max(0, rapt__min(block + ATTEND_BLOCK, t->visible.last) - t->key);
     t->panels = (t->keys + LANES - 1) / LANES;
     if (t->keys == 0) return;
-    float size = a->scale < 0 ? -a->scale : a->scale;
     score_tile(t->rows, t->q, from->keys + (ptrdiff_t)t->key * from->key_width, from->key_width,
                t->panels, t->scores, lanes);
-    mask_tile(t->row, t->rows, &t->visible, size, t->key, t->panels, t->scores, ATTEND_BLOCK,
+    if (a->cap > 0) cap_tile(t->rows, t->panels, fabsf(a->scale), a->cap, t->scores, NULL);
+    mask_tile(t->row, t->rows, &t->visible, scale_of(a), t->key, t->panels, t->scores, ATTEND_BLOCK,
               &t->seen);
-    if (!t->seen.all) max_find(t->rows, t->scores, t->panels, lanes);
-    t->row_max = max_raise(&t->state, t->rows, lanes, LOG2_E * scale_of(t), t->base, t->rescale);
+    if (!t->seen.all || a->cap > 0) max_find(t->rows, t->scores, t->panels, lanes);
+    t->row_max =
+        max_raise(&t->state, t->rows, lanes, LOG2_E * masked_scale_of(t), t->base, t->rescale);
 }
 
 static void exponentiate_block(struct attend_tile *t)
 {
     const struct attend *a = t->a;
     if (t->keys == 0) return;
-    exponentiate(&t->state, t->rows, t->scores, t->panels, LOG2_E * scale_of(t), t->base,
+    exponentiate(&t->state, t->rows, t->scores, t->panels, LOG2_E * masked_scale_of(t), t->base,
                  t->rescale, t->row_max);
     if (a->drop_below)
         drop_tile(t->row, t->rows, a->drop_below, a->drop_scale, t->key, t->panels, t->scores);
@@ -353,7 +395,7 @@ static void finish_tile(const struct attend_tile *t)
 {
     const struct running *s = &t->state;
     int columns = t->a->keys->value_width;
-    float sums[LANES], lse[LANES], scale = scale_of(t);
+    float sums[LANES], lse[LANES], scale = masked_scale_of(t);
     for (int r = 0; r < t->rows; r++) sums[r] = vf_sum(vf_load(s->sums + r * LANES));
     vf l = vf_load_n(sums, t->rows, 1), max = vf_load_n(s->max, t->rows, 0);
     vf none = vf_splat(-INFINITY);

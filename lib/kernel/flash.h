@@ -22,12 +22,13 @@ static inline int rapt__padded(int width)
 
 /* One query. Bits of its results depend on nothing but this and the keys it sees. */
 struct attend_row {
-    const float *q;              /* [key width] */
-    float *out, *lse;            /* [value width]; 1 float, or NULL */
-    int low, high;               /* it sees keys low .. high - 1, */
-    const uint8_t *allowed;      /*   of those only where this [key] is not 0; NULL: all */
-    const float *bias;           /* [key], added to the scaled score; NULL: 0 */
-    float *dbias;                /* [key], its gradient is added; NULL: not wanted */
+    const float *q;         /* [key width] */
+    float *out, *lse;       /* [value width]; 1 float, or NULL */
+    int low, high;          /* it sees keys low .. high - 1, */
+    const uint8_t *allowed; /*   of those only where this [key] is not 0; NULL: all */
+    const float *bias,
+        *relative;            /* [key] their sum is added to the scaled and capped score; NULL: 0 */
+    float *dbias, *drelative; /* [key] the gradient is added; NULL: not wanted */
     uint64_t drop_key, drop_row; /* see struct dropout; the column is the key */
 };
 
@@ -40,9 +41,10 @@ struct attend_keys {
 
 struct attend {
     const struct attend_keys *keys;
-    const struct attend_row *row; /* all with a bias, or none */
+    const struct attend_row *row; /* with bias: all or none; relative: all or none */
     int rows;                     /* 1 .. ATTEND_ROWS */
     float scale;                  /* of scores; not 0 */
+    float cap;                    /* above 0: the scaled score x becomes cap tanh(x / cap) */
     uint32_t drop_below;          /* 0: no dropout */
     float drop_scale;
     float *workspace; /* rapt__attend_workspace floats */
@@ -80,6 +82,8 @@ static inline size_t rapt__attend_workspace(int key_width, int value_width)
        p = e^(x - lse)    dp = dout.v    ds = p (dp - delta)    delta = dout.out
        dv += p dout       dk += scale ds q      dq += scale ds k      dbias += ds
 
+   With a cap, scale becomes scale (1 - tanh^2).
+
    p and ds of hidden keys are exactly 0. Four kernels: attend_pack once for each block of queries,
    then for each block of keys attend_weights (p alone) or attend_dkv (p, ds, dk, dv and dbias),
    and attend_dq. */
@@ -95,7 +99,7 @@ struct attend_weights {
     const float *q_slots;    /* of attend_pack */
     const float *key_panels; /* [panels][key_width][16] */
     const float *lse;        /* [rows] */
-    float scale;
+    float scale, cap;
     float *weights; /* [rows][ATTEND_BLOCK] p; after attend_dkv with dropout, as values got it */
 };
 

@@ -30,21 +30,26 @@ static void attend_pack(const float *from, int rows, int width, float sign, floa
     }
 }
 
-/* weights = p; 0 where nothing is seen. */
+/* weights = p; 0 where nothing is seen. slopes: of the cap, [rows][ATTEND_BLOCK], NULL: not wanted;
+   those of hidden keys may be anything. */
 static void rebuild(const struct attend_block *b, const struct attend_weights *d,
-                    const struct span *s)
+                    const struct span *s, float *slopes)
 {
-    float *w = d->weights + s->row * ATTEND_BLOCK, size = d->scale < 0 ? -d->scale : d->scale;
+    float *w = d->weights + s->row * ATTEND_BLOCK, size = fabsf(d->scale);
     if (s->keys < b->keys) memset(w, 0, (size_t)s->rows * ATTEND_BLOCK * sizeof(float));
     if (s->keys == 0) return;
     w += s->key - b->key;
     score_tile(s->rows, d->q_slots + slot_of(s->tile, b->key_width),
                d->key_panels + (ptrdiff_t)(s->key - b->key) * b->key_width, b->key_width, s->panels,
                w, NULL);
+    if (d->cap > 0) {
+        cap_tile(s->rows, s->panels, size, d->cap, w, slopes);
+        size = 1;
+    }
     struct seen seen;
     const struct attend_row *row = b->row + s->row;
     mask_tile(row, s->rows, &s->visible, size, s->key, s->panels, w, ATTEND_BLOCK, &seen);
-    vf times = vf_splat(row->bias ? 1 : size), min = vf_splat(-INFINITY);
+    vf times = vf_splat(biased(row) ? 1 : size), min = vf_splat(-INFINITY);
     for (int r = 0; r < s->rows; r++, w += ATTEND_BLOCK) {
         vf from = vf_splat(-d->lse[s->row + r]);
         for (int p = 0; p < s->panels; p++) {
@@ -58,7 +63,7 @@ static void attend_weights(const struct attend_block *b, const struct attend_wei
 {
     for (int i = 0; i < tiles_of(b->rows); i++) {
         struct span s = span_of(b, i);
-        rebuild(b, d, &s);
+        rebuild(b, d, &s, NULL);
     }
 }
 
@@ -69,9 +74,10 @@ static void add_bias(float *dbias, int keys, vf ds)
     vf_store_n(dbias, vf_add(vf_load_n(dbias, n, 0), ds), n);
 }
 
-/* One row: dp in ds becomes scale ds; p in w becomes the weight of the value, after dropout. */
+/* One row: dp in ds becomes scale ds; p in w becomes the weight of the value, after dropout.
+   slopes: of the cap; NULL: none. */
 static void score_gradient(const struct attend_block *b, float scale, const struct attend_dkv *d,
-                           const struct span *s, int r, float *w, float *ds)
+                           const struct span *s, int r, const float *slopes, float *w, float *ds)
 {
     const struct attend_row *row = b->row + s->row + r;
     const struct dropout drop = {row->drop_key, d->drop_below, d->drop_scale};
@@ -86,13 +92,18 @@ static void score_gradient(const struct attend_block *b, float scale, const stru
         vf g = vf_mul(weight, vf_sub(vf_mul(dp, keep), delta));
         g = vf_select(vf_equal(weight, vf_zero()), vf_zero(), g);
         if (row->dbias) add_bias(row->dbias + key, b->key + b->keys - key, g);
+        if (row->drelative) add_bias(row->drelative + key, b->key + b->keys - key, g);
+        if (slopes) {
+            g = vf_mul(g, vf_load(slopes + p * LANES));
+            g = vf_select(vf_equal(weight, vf_zero()), vf_zero(), g);
+        }
         vf_store(ds + p * LANES, vf_mul(g, scaled));
         vf_store(w + p * LANES, vf_mul(weight, keep));
     }
 }
 
 static void score_gradients(const struct attend_block *b, const struct attend_weights *from,
-                            const struct attend_dkv *d, const struct span *s)
+                            const struct attend_dkv *d, const struct span *s, const float *slopes)
 {
     float *w = from->weights + s->row * ATTEND_BLOCK, *ds = d->dscores + s->row * ATTEND_BLOCK;
     if (s->keys < b->keys) memset(ds, 0, (size_t)s->rows * ATTEND_BLOCK * sizeof(float));
@@ -102,7 +113,8 @@ static void score_gradients(const struct attend_block *b, const struct attend_we
                d->value_panels + (ptrdiff_t)(s->key - b->key) * d->value_width, d->value_width,
                s->panels, ds, NULL);
     for (int r = 0; r < s->rows; r++)
-        score_gradient(b, from->scale, d, s, r, w + r * ATTEND_BLOCK, ds + r * ATTEND_BLOCK);
+        score_gradient(b, from->scale, d, s, r, slopes ? slopes + r * ATTEND_BLOCK : NULL,
+                       w + r * ATTEND_BLOCK, ds + r * ATTEND_BLOCK);
 }
 
 /* y += a x, width floats; nothing where a is 0. */
@@ -150,10 +162,12 @@ static void key_gradients_non_finite(const struct attend_block *b, const float *
 static void attend_dkv(const struct attend_block *b, const struct attend_weights *from,
                        const struct attend_dkv *d)
 {
+    _Alignas(64) float buffer[VF_ROWS * ATTEND_BLOCK];
+    float *slopes = from->cap > 0 ? buffer : NULL;
     for (int i = 0; i < tiles_of(b->rows); i++) {
         struct span s = span_of(b, i);
-        rebuild(b, from, &s);
-        score_gradients(b, from, d, &s);
+        rebuild(b, from, &s, slopes);
+        score_gradients(b, from, d, &s, slopes);
     }
     if (b->non_finite)
         key_gradients_non_finite(b, from->weights, d);

@@ -20,6 +20,7 @@ struct pair {
     int counts[SEQUENCES], capacity[SEQUENCES];
     uint64_t random;
     int threads;
+    float cap; /* of scores, 0: none */
 };
 
 static void make_pair(struct pair *p, int threads)
@@ -105,6 +106,7 @@ static void plain(const struct pair *p, int sequence, int n, bool causal, const 
                         .k = {0, KW, K_ROW},
                         .v = {0, VW, V_ROW},
                         .out = {0, VW, OUT_ROW},
+                        .cap = p->cap,
                         .threads = 1};
     if (causal) a.mask.causal_alignment = RAPT_CAUSAL_ALIGNMENT_LOWER_RIGHT, a.mask.causal = 1;
     void *workspace = make_workspace(&a);
@@ -139,6 +141,7 @@ static void compare(struct pair *p, int count, const int *of, int max, bool caus
                                  .key_width = KW,
                                  .value_width = VW,
                                  .mask.causal = causal,
+                                 .cap = p->cap,
                                  .threads = p->threads};
     struct job job = {.p = p, .workspace = malloc(rapt__cache_workspace(&spec, MAX) + 1)};
     job.queries = (struct cached_queries){.spec = &spec,
@@ -170,6 +173,7 @@ static void grows(void **state)
         make_pair(&p, threads);
         for (int step = 0; step < 25; step++) {
             append(&p, step % 5 == 0 ? 40 : 1);
+            p.cap = step % 3 == 1 ? 0.7f : 0;
             compare(&p, SEQUENCES, NULL, 3, step % 2);
             compare(&p, 10, of, 9, false);
         }

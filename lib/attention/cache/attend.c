@@ -58,8 +58,12 @@ static void attend_rows(const struct cache_reader *x, int i, int end, int g, int
         while (i + 1 < end && r >= x->q->starts[i + 1]) i++;
         row[n] = row_of(x, i, g * x->group + (first + n) % x->group, r);
     }
-    const struct attend attend = {
-        .keys = &keys, .row = row, .rows = rows, .scale = x->scale, .workspace = x->workspace};
+    const struct attend attend = {.keys = &keys,
+                                  .row = row,
+                                  .rows = rows,
+                                  .scale = x->scale,
+                                  .cap = x->q->spec->cap,
+                                  .workspace = x->workspace};
     x->kernels->attend(&attend);
 }
 

@@ -13,7 +13,7 @@ static void add_softmax(const struct projected *p, const struct cache *c,
     size_t K = (size_t)c->key_width;
     int sequence = rapt__cached_sequence(q, i), g = h / (a->heads / c->key_heads);
     size_t panel = rapt__cache_panel(c, sequence, g);
-    double scale = (double)p->scale;
+    double scale = (double)p->scale, cap = (double)a->cap;
     double lse = (double)q->lse[(ptrdiff_t)h * q->starts[q->count] + row];
     const float *x = q->q + row * q->q_row + h * c->key_width;
     struct attend_row see = rapt__cached_visible(c, q, i, row);
@@ -21,7 +21,9 @@ static void add_softmax(const struct projected *p, const struct cache *c,
         const float *k = rapt__cache_keys(c, panel + (size_t)(s / LANES)) + s % LANES;
         double dot = 0;
         for (size_t n = 0; n < K; n++) dot += (double)x[n] * (double)k[n * LANES];
-        weights[s] += share * (float)exp(dot * scale - lse);
+        dot *= scale;
+        if (cap > 0) dot = cap * tanh(dot / cap);
+        weights[s] += share * (float)exp(dot - lse);
     }
 }
 

@@ -1,7 +1,8 @@
 /* backward.c - flash backward: gradients of prepared queries, keys, values and biases, added to
    what is there. A member of the team takes a key block of a pair, all queries against its keys, so
    every sum has its order, whoever computes it (backward_blocks.c). With many pairs each member
-   takes whole pairs; with few the team shares one pair at a time.
+   takes whole pairs; with few the team shares one pair at a time. Pairs that share a bias add to
+   its gradient in their order.
 
    Rows of a relative bias overlap, as element s - position is the same for many queries and keys.
    So its gradient is summed pair by pair, each by one member, and then over the sequences. */
@@ -59,15 +60,18 @@ static void backward_pair_shared(struct team *team, const struct backward_pair *
     rapt__team_barrier(team);
 }
 
-/* Whether members take whole pairs. A bias that pairs share must get its gradient pair by pair. */
+/* Whether pairs add to the same gradients of the bias, which they must do in their order. */
+static bool bias_shared(const struct flash_backward *f)
+{
+    const rapt_stride *s = &f->a->mask.bias_stride;
+    return f->d->bias && ((f->a->batch > 1 && s->batch == 0) || (f->key_heads > 1 && s->head == 0));
+}
+
+/* Whether members take whole pairs, in any order. */
 static bool whole_pairs(const struct flash_backward *f, int team)
 {
-    const rapt_attention *a = f->a;
-    const rapt_stride *s = &a->mask.bias_stride;
-    int64_t pairs = (int64_t)a->batch * f->key_heads;
-    bool shared =
-        f->d->bias && ((a->batch > 1 && s->batch == 0) || (f->key_heads > 1 && s->head == 0));
-    return team == 1 || f->relative || (!shared && (pairs >= 2 * team || a->keys <= ATTEND_BLOCK));
+    int64_t pairs = (int64_t)f->a->batch * f->key_heads;
+    return pairs >= 2 * team || f->a->keys <= ATTEND_BLOCK;
 }
 
 /* Over the sequences, in their order; a head is one member's. */
@@ -108,19 +112,42 @@ static void prefetch_pair(const struct flash_backward *f, int pair)
     }
 }
 
-static void backward_pairs(struct team *team, const struct flash_backward *f, bool alone)
+/* Each member takes whole pairs. */
+static void backward_alone(struct team *team, const struct flash_backward *f)
 {
-    struct tickets tickets = {0};
-    if (alone) tickets = rapt__tickets(team);
+    struct tickets tickets = rapt__tickets(team);
+    for (int i = 0; i < f->a->batch; i++)
+        for (int g = 0; g < f->key_heads; g++) {
+            if (!rapt__mine(&tickets)) continue;
+            struct backward_pair p = pair_of(f, i, g);
+            prefetch_pair(f, i * f->key_heads + g + team->size);
+            backward_pair_alone(&p);
+        }
+    rapt__team_barrier(team);
+}
+
+/* Each member takes all pairs that share gradients of the bias. */
+static void backward_alone_sharing(struct team *team, const struct flash_backward *f)
+{
+    const rapt_stride *s = &f->a->mask.bias_stride;
+    int heads = s->head ? f->key_heads : 1, sequences = s->batch ? f->a->batch : 1;
+    for (int n; (n = rapt__team_take(team)) < sequences * heads;)
+        for (int i = 0; i < f->a->batch; i++)
+            for (int g = 0; g < f->key_heads; g++) {
+                if ((s->batch && i != n / heads) || (s->head && g != n % heads)) continue;
+                struct backward_pair p = pair_of(f, i, g);
+                backward_pair_alone(&p);
+            }
+    rapt__team_barrier(team);
+}
+
+/* The team takes the pairs one after the other. */
+static void backward_together(struct team *team, const struct flash_backward *f)
+{
     for (int i = 0; i < f->a->batch; i++)
         for (int g = 0; g < f->key_heads; g++) {
             struct backward_pair p = pair_of(f, i, g);
-            if (!alone) {
-                backward_pair_shared(team, &p);
-            } else if (rapt__mine(&tickets)) {
-                prefetch_pair(f, i * f->key_heads + g + team->size);
-                backward_pair_alone(&p);
-            }
+            backward_pair_shared(team, &p);
         }
     rapt__team_barrier(team);
 }
@@ -149,10 +176,16 @@ void rapt__flash_backward(struct team *team, const struct projected *c, const fl
         memset(relative + begin, 0, (end - begin) * sizeof(float));
         rapt__team_barrier(team);
     }
-    bool alone = whole_pairs(&f, team->size);
+    bool shared = team->size > 1 && bias_shared(&f);
+    bool alone = team->size == 1 || f.relative || (!shared && whole_pairs(&f, team->size));
     f.group = c->a->heads / f.key_heads;
     f.keys = mine.keys;
     f.queries = alone ? mine.queries : first.queries;
-    backward_pairs(team, &f, alone);
+    if (!alone)
+        backward_together(team, &f);
+    else if (shared)
+        backward_alone_sharing(team, &f);
+    else
+        backward_alone(team, &f);
     if (d->relative) sum_relative(team, &f);
 }

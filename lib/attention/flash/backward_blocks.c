@@ -144,8 +144,8 @@ static bool visible_rows(const struct backward_pair *p, const struct query_block
         if (a->dropout > 0) row[r].drop_key = rapt__attention_drop_key(a, &p->b, q->head);
         if (f->d->bias && row[r].bias) row[r].dbias = f->d->bias + (row[r].bias - a->mask.bias);
         if (f->c->relative) {
-            row[r].bias = rapt__relative_row(f->c, &p->b, q->head, q->first + r);
-            if (f->relative) row[r].dbias = relative_row(f, &p->b, q->head, q->first + r);
+            row[r].relative = rapt__relative_row(f->c, &p->b, q->head, q->first + r);
+            if (f->relative) row[r].drelative = relative_row(f, &p->b, q->head, q->first + r);
         }
         if (q->lse[r] == -INFINITY) row[r].low = row[r].high = 0;
         any |= row[r].low < s->key + s->keys && row[r].high > s->key;
@@ -168,6 +168,7 @@ static void add_dkv(const struct flash_backward *f, const struct attend_block *b
                                            .key_panels = s->key_panels,
                                            .lse = q->lse,
                                            .scale = f->c->scale,
+                                           .cap = f->a->cap,
                                            .weights = s->weights};
     const struct attend_dkv dkv = {.value_width = f->a->value_width,
                                    .dout_slots = q->dout_slots,

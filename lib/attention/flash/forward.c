@@ -29,8 +29,7 @@ enum { PACK_PANELS = ATTEND_BLOCK / LANES };
 bool rapt__flash_supports(const struct projected *c)
 {
     const rapt_attention *a = c->a;
-    return a->normalizer == RAPT_NORMALIZER_SOFTMAX && !rapt__locality_centered(a) && a->cap == 0 &&
-           !c->additive && !(a->mask.bias && rapt__relative_wanted(a));
+    return a->normalizer == RAPT_NORMALIZER_SOFTMAX && !rapt__locality_centered(a) && !c->additive;
 }
 
 static void lay_out_pair(struct arena *part, const void *what, void *to)
@@ -86,12 +85,18 @@ static void attend_rows(const struct flash_forward *f, const struct sequence *b,
         if (f->lse) row[r].lse = f->lse + (size_t)h * all + (size_t)(b->query_first + t);
         if (drop.below) row[r].drop_key = rapt__attention_drop_key(a, b, h);
         rapt__mask_row(a, b, h, t, row + r);
-        if (f->c->relative) row[r].bias = rapt__relative_row(f->c, b, h, t);
+        if (f->c->relative) row[r].relative = rapt__relative_row(f->c, b, h, t);
     }
     const struct attend_keys keys = {f->pair.keys, f->pair.values, f->pair.non_finite, f->c->width,
                                      a->value_width};
-    const struct attend attend = {&keys,      row,        rows,        f->c->scale,
-                                  drop.below, drop.scale, f->workspace};
+    const struct attend attend = {.keys = &keys,
+                                  .row = row,
+                                  .rows = rows,
+                                  .scale = f->c->scale,
+                                  .cap = a->cap,
+                                  .drop_below = drop.below,
+                                  .drop_scale = drop.scale,
+                                  .workspace = f->workspace};
     f->kernels->attend(&attend);
 }
 

@@ -57,6 +57,7 @@ static void rebuild_rows(const struct flash_weights *w, int first, int rows,
                                         .key_panels = p->key_panels,
                                         .lse = w->lse + first,
                                         .scale = c->scale,
+                                        .cap = c->a->cap,
                                         .weights = p->weights};
     w->kernels->pad_rows(w->q + first * c->q_stride.row, c->q_stride.row, rows, c->width,
                          p->q_rows);
@@ -64,7 +65,7 @@ static void rebuild_rows(const struct flash_weights *w, int first, int rows,
     for (int r = 0; r < rows; r++) {
         row[r] = (struct attend_row){0};
         rapt__mask_row(c->a, &w->b, w->head, first + r, row + r);
-        if (c->relative) row[r].bias = rapt__relative_row(c, &w->b, w->head, first + r);
+        if (c->relative) row[r].relative = rapt__relative_row(c, &w->b, w->head, first + r);
     }
     size_t keys = (size_t)w->b.keys;
     float *to = w->weights + (size_t)(first - w->first) * keys;
