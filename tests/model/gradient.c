@@ -1,9 +1,8 @@
 /* gradient.c - the gradient of every parameter of whole models, against central difference
-   quotients of the definition (oracle/transformer.c); with dropout the definition asks the
-   library only which key a place draws from. */
+   quotients of the definition (oracle/transformer.c), which drops and draws by its own Philox and
+   its own derivation of keys. */
 #include "model/variants.h"
 
-#include "model/model.h"
 #include "oracle/attention.h"
 #include "oracle/transformer.h"
 
@@ -44,7 +43,7 @@ static void end(struct trial *t)
     oracle_model_free(t->oracle);
 }
 
-/* With the terms whose gradient the score function takes. */
+/* With the terms whose gradient is REINFORCE's. */
 static double loss(const struct trial *t)
 {
     t->oracle->terms = 0;
@@ -105,7 +104,7 @@ static void test_every_parameter(void **state)
 {
     (void)state;
     for (int i = 0; i < COUNT(small_configs); i++) {
-        struct trial t;
+        struct trial t = {0};
         rapt_train_options_default(&t.options, sizeof t.options);
         t.options.dropout = 0;
         t.options.label_smoothing = i % 3 ? 0.1f : 0;
@@ -115,54 +114,16 @@ static void test_every_parameter(void **state)
     }
 }
 
-/* ---- dropout: the places' keys come from rapt__site, the bits from the oracle's own Philox ----
- */
-
-struct keys {
-    struct drop drop;
-};
-
-static double element(const struct keys *k, float share, int decoder, int sublayer, int site,
-                      int row, int column)
-{
-    struct dropout d = rapt__site(&k->drop, share, decoder, sublayer, site);
-    uint32_t bits[4];
-    rapt__philox(d.key, (uint64_t)(column / 64 * 16 + column % 16), (uint64_t)row, bits);
-    return bits[column / 16 % 4] < (uint32_t)((double)share * 4294967296.0)
-               ? 0
-               : 1 / (1 - (double)share);
-}
-
-static double output(const void *user, int decoder, int sublayer, int row, int column)
-{
-    const struct keys *k = user;
-    return element(k, k->drop.share, decoder, sublayer, SITE_RESIDUAL, row, column);
-}
-
-static double hidden(const void *user, int decoder, int sublayer, int row, int column)
-{
-    const struct keys *k = user;
-    return element(k, k->drop.hidden, decoder, sublayer, SITE_HIDDEN, row, column);
-}
-
-static uint64_t seed(const void *user, int decoder, int sublayer)
-{
-    const struct keys *k = user;
-    return rapt__site(&k->drop, 0, decoder, sublayer, SITE_ATTENTION).key;
-}
-
 static void test_dropout(void **state)
 {
     (void)state;
     static const int which[] = {0, 1, 3, 7, 10};
     for (int i = 0; i < COUNT(which); i++) {
-        struct trial t;
+        struct trial t = {0};
         rapt_train_options_default(&t.options, sizeof t.options);
         t.options.dropout = 0.3f, t.options.attention_dropout = 0.2f, t.options.ffn_dropout = 0.4f;
         t.options.seed = 77 + (uint64_t)i;
-        /* the first batch a trainer sees */
-        struct keys keys = {{0.3f, 0.2f, 0.4f, rapt__mix(t.options.seed, 0)}};
-        struct oracle_drop drop = {output, hidden, 0.2f, seed, &keys};
+        struct oracle_drop drop = {0.3f, 0.2f, 0.4f, t.options.seed, 0};
         t.drop = &drop;
         begin(&t, &small_configs[which[i]], (uint64_t)i + 50);
         compare(&t);
@@ -170,16 +131,15 @@ static void test_dropout(void **state)
     }
 }
 
-/* Every score, reach and weighing, with dropout, noise and draws as the places' keys have them. */
+/* Every score, locality and normalizer, with dropout, noise and draws. */
 static void judge_variant(const rapt_config *config, int i)
 {
-    struct trial t;
+    struct trial t = {0};
     rapt_train_options_default(&t.options, sizeof t.options);
     t.options.dropout = 0;
     t.options.attention_dropout = i % 4 ? 0.2f : 0;
     t.options.seed = (uint64_t)i;
-    struct keys keys = {{0, t.options.attention_dropout, 0, rapt__mix(t.options.seed, 0)}};
-    struct oracle_drop drop = {output, hidden, t.options.attention_dropout, seed, &keys};
+    struct oracle_drop drop = {0, t.options.attention_dropout, 0, t.options.seed, 0};
     t.drop = &drop;
     begin(&t, config, (uint64_t)i + 200);
     t.oracle->expected = log((double)config->target_vocab);
@@ -194,7 +154,7 @@ static void test_variants(void **state)
         const rapt_config config = variant(i);
         judge_variant(&config, i);
     }
-    for (int i = 2; i < VARIANTS; i += 5) { /* sampled keys, whatever the score and reach */
+    for (int i = 2; i < VARIANTS; i += 5) { /* sampled keys, whatever the score and locality */
         const rapt_config half =
             variant_half(i, i % 2 ? RAPT_KIND_ENCODER_ONLY : RAPT_KIND_DECODER_ONLY);
         assert_int_equal(half.self_normalizer, RAPT_NORMALIZER_SAMPLE);
@@ -206,7 +166,7 @@ static void test_variants(void **state)
 static void test_sums(void **state)
 {
     (void)state;
-    struct trial t;
+    struct trial t = {0};
     rapt_train_options_default(&t.options, sizeof t.options);
     rapt_report report = {.size = sizeof report};
     size_t count;

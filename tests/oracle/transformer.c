@@ -3,6 +3,7 @@
 #include "transformer.h"
 
 #include "op.h"
+#include "random.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -166,10 +167,18 @@ static double place(const struct side *s, int p, int column)
     return sine ? sin(angle) : cos(angle);
 }
 
+enum site { SITE_OUTPUT, SITE_ATTENTION, SITE_HIDDEN, SITES };
+
+static uint64_t key_of(const struct side *s, enum site site)
+{
+    uint64_t batch = oracle_mix(s->drop->seed, s->drop->batches);
+    return oracle_mix(batch, (uint64_t)(((s->sublayer + 1) * SITES + (int)site) * 2 + s->decoder));
+}
+
 static double kept(const struct side *s, int row, int column)
 {
     if (!s->drop) return 1;
-    return s->drop->output(s->drop->user, s->decoder, s->sublayer, s->rows->first + row, column);
+    return oracle_dropout(key_of(s, SITE_OUTPUT), s->drop->output, s->rows->first + row, column);
 }
 
 static void embed(struct side *s)
@@ -241,7 +250,7 @@ static rapt_attention problem_of(const struct side *s, const struct heads *h, in
     a.noiseless = s->drop == NULL;
     if (!s->drop) return a;
     a.dropout = s->drop->attention;
-    a.seed = s->drop->seed(s->drop->user, s->decoder, s->sublayer);
+    a.seed = key_of(s, SITE_ATTENTION);
     return a;
 }
 
@@ -329,7 +338,7 @@ static void feedforward(struct side *s, const struct oracle_layer *l, const doub
             double keep = 1;
             if (s->drop)
                 keep =
-                    s->drop->hidden(s->drop->user, s->decoder, s->sublayer, s->rows->first + r, j);
+                    oracle_dropout(key_of(s, SITE_HIDDEN), s->drop->hidden, s->rows->first + r, j);
             h[r * F + j] = keep * oracle_activation((int)c->activation, h[r * F + j]);
         }
     oracle_linear(T, F, c->width, h, l->out[0], l->out[1], y);

@@ -27,16 +27,15 @@ void oracle_model_free(struct oracle_model *m);
    the losses it finds, which are the rewards of sampled keys afterwards. */
 void oracle_model_hold(struct oracle_model *m);
 
-/* What dropout multiplies a number with. sublayer counts from 0 through the layers of one side,
-   -1 is the embedding; row counts through all sentences of the batch. Without one nothing is
-   drawn: sampled keys are the likeliest, Gumbel noise is 0. */
+/* Training: what is dropped and drawn. Without it nothing is: sampled keys are the most likely
+   ones, Gumbel noise is 0. Keys, with mix of random.h: of a batch mix(seed, batches before it); of
+   a place in it mix(batch's, ((sublayer + 1) * 3 + site) * 2 + decoder), where sublayers count from
+   0 through the layers of one half, -1 is the embedding, and site is 0 for what a sublayer gives, 1
+   for attention (its seed), 2 for the hidden layer of a feed-forward network. Element (row, column)
+   of a place: rows count through all sentences of the batch. */
 struct oracle_drop {
-    double (*output)(const void *user, int decoder, int sublayer, int row, int column);
-    double (*hidden)(const void *user, int decoder, int sublayer, int row, int column);
-    float attention; /* dropout of weights, */
-    uint64_t (*seed)(const void *user, int decoder,
-                     int sublayer); /* and all that attention draws */
-    const void *user;
+    float output, attention, hidden; /* shares */
+    uint64_t seed, batches;
 };
 
 /* One sentence. first: its first row in the batch (drop may be NULL, then it does not matter). */
