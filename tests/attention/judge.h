@@ -24,7 +24,7 @@ struct judge {
     const char *text;
     struct input inputs[INPUTS];
     struct oracle_inputs in;
-    struct oracle_still still;
+    struct oracle_fixed fixed;
     struct oracle_results r;
     double *dout, magnitude, largest; /* the greatest r.size; the greatest |v| that is seen */
 };
@@ -40,7 +40,7 @@ static inline bool make_judge(struct judge *j, const struct trial *x, const char
     static const char *const names[] = {"q", "k", "v", "bias", "previous"};
     const float *dx[] = {x->dq, x->dk, x->dv, x->dbias, NULL};
     double *copy[5] = {0};
-    *j = (struct judge){.trial = x, .text = text, .still = oracle_still_make(a)};
+    *j = (struct judge){.trial = x, .text = text, .fixed = oracle_fixed_make(a)};
     for (int i = 0; i < 5; i++) {
         if (from[i]) copy[i] = doubles(from[i], sizes[i]);
         j->inputs[i] = (struct input){names[i], copy[i], dx[i], copy[i] ? sizes[i] : 0};
@@ -57,15 +57,15 @@ static inline bool make_judge(struct judge *j, const struct trial *x, const char
         j->inputs[5 + i] = (struct input){learned[i].name, own, x->dlearned[i], x->nlearned[i]};
         set_pointer(&j->in, learned[i].in_inputs, own);
     }
-    if (x->chosen) memcpy(j->still.chosen, x->chosen, x->nlse * sizeof(int));
+    if (x->chosen) memcpy(j->fixed.chosen, x->chosen, x->nlse * sizeof(int));
     j->dout = doubles(x->dout, x->no);
     j->r = (struct oracle_results){.out = calloc(x->no + 1, sizeof(double)),
                                    .lse = calloc(x->nlse + 1, sizeof(double)),
                                    .weights = calloc(x->nlse * (size_t)a->keys + 1, sizeof(double)),
                                    .size = calloc(x->nlse + 1, sizeof(double)),
-                                   .behind = calloc(x->nlse + 1, sizeof(double)),
+                                   .margin = calloc(x->nlse + 1, sizeof(double)),
                                    .edge = calloc(x->nlse + 1, sizeof(double))};
-    oracle_attention(a, &j->in, j->dout, &j->still, 1, &j->r);
+    oracle_attention(a, &j->in, j->dout, &j->fixed, 1, &j->r);
     for (size_t i = 0; i < x->nv; i++)
         if (!isnan(x->v[i])) j->largest = fmax(j->largest, fabs((double)x->v[i]));
     for (size_t i = 0; i < x->nlse; i++) j->magnitude = fmax(j->magnitude, j->r.size[i]);
@@ -77,18 +77,18 @@ static inline bool make_judge(struct judge *j, const struct trial *x, const char
 static inline void drop_judge(struct judge *j)
 {
     for (int i = 0; i < INPUTS; i++) free(j->inputs[i].x);
-    oracle_still_free(&j->still);
+    oracle_fixed_free(&j->fixed);
     free(j->dout), free(j->r.out), free(j->r.lse), free(j->r.weights), free(j->r.size);
-    free(j->r.behind), free(j->r.edge);
+    free(j->r.margin), free(j->r.edge);
 }
 
 static inline void judge_choices(const struct judge *j)
 {
     const struct trial *x = j->trial;
     for (size_t i = 0; x->chosen && i < x->nlse; i++)
-        if (!(j->r.behind[i] <= ROUNDING * (8 + 4 * j->r.size[i])))
+        if (!(j->r.margin[i] <= ROUNDING * (8 + 4 * j->r.size[i])))
             fail_msg("%s: row %zu chose %d, which is %.3g behind", j->text, i, x->chosen[i],
-                     j->r.behind[i]);
+                     j->r.margin[i]);
 }
 
 /* Weights of one query, [keys]; at: its number among all queries. */
@@ -157,7 +157,7 @@ static inline double slope(struct judge *j, const struct input *input, const dou
     for (int k = 0; k < 2; k++) {
         for (size_t i = 0; i < input->n; i++)
             if (direction[i] != 0) input->x[i] = at[i] + (k ? step : -step) * direction[i];
-        side[k] = oracle_attention(a, &j->in, j->dout, &j->still, 0, NULL);
+        side[k] = oracle_attention(a, &j->in, j->dout, &j->fixed, 0, NULL);
     }
     memcpy(input->x, at, input->n * sizeof *at);
     free(at);

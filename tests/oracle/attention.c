@@ -1,5 +1,5 @@
-/* attention.c - the walk over sequences, heads and queries: Bahdanau, Cho and Bengio 2015, section
-   3.1; Vaswani et al. 2017, section 3.2. */
+/* attention.c - attention over all sequences, heads and queries, and its objective: Bahdanau, Cho
+   and Bengio 2015, section 3.1; Vaswani et al. 2017, section 3.2. */
 #include "attention_axes.h"
 
 #include <math.h>
@@ -20,7 +20,7 @@ static int existing_keys(const rapt_attention *a, int b)
     return a->mask.key_counts ? a->mask.key_counts[b] : oracle_keys(a, b);
 }
 
-static int place_of(const rapt_attention *a, int b, int t)
+static int position_of(const rapt_attention *a, int b, int t)
 {
     if (a->mask.causal_alignment != RAPT_CAUSAL_ALIGNMENT_LOWER_RIGHT) return t;
     return t + existing_keys(a, b) - oracle_queries(a, b);
@@ -29,7 +29,7 @@ static int place_of(const rapt_attention *a, int b, int t)
 int oracle_sees(const rapt_attention *a, int b, int h, int t, int s)
 {
     const rapt_mask *m = &a->mask;
-    int position = place_of(a, b, t);
+    int position = position_of(a, b, t);
     if (s >= existing_keys(a, b)) return 0;
     if (m->causal && s > position) return 0;
     if (m->window && (s < position - m->before || s > position + m->after)) return 0;
@@ -60,22 +60,22 @@ static int all_rows(const rapt_attention *a)
     return a->query_starts ? a->query_starts[a->batch] : a->batch * a->queries;
 }
 
-struct oracle_still oracle_still_make(const rapt_attention *a)
+struct oracle_fixed oracle_fixed_make(const rapt_attention *a)
 {
     size_t rows = (size_t)all_rows(a) * (size_t)a->heads;
-    struct oracle_still still = {.chosen = malloc((rows + 1) * sizeof(int)),
-                                 .middle = calloc(rows + 1, sizeof(double)),
+    struct oracle_fixed fixed = {.chosen = malloc((rows + 1) * sizeof(int)),
+                                 .window_center = calloc(rows + 1, sizeof(double)),
                                  .p = calloc(rows * (size_t)a->keys + 1, sizeof(double))};
-    for (size_t i = 0; i < rows; i++) still.chosen[i] = ORACLE_OPEN;
-    return still;
+    for (size_t i = 0; i < rows; i++) fixed.chosen[i] = ORACLE_OPEN;
+    return fixed;
 }
 
-void oracle_still_free(struct oracle_still *still)
+void oracle_fixed_free(struct oracle_fixed *fixed)
 {
-    free(still->chosen), free(still->middle), free(still->p);
+    free(fixed->chosen), free(fixed->window_center), free(fixed->p);
 }
 
-/* Scores of the keys that are seen, -infinity elsewhere. Returns their greatest error. */
+/* Scores of the visible keys, -infinity elsewhere. Returns their maximal error. */
 static double scores_of(const struct oracle_row *r, double *x)
 {
     const rapt_mask *m = &r->a->mask;
@@ -83,7 +83,7 @@ static double scores_of(const struct oracle_row *r, double *x)
     for (int s = 0; s < r->keys; s++) {
         double bias = 0, size;
         x[s] = -INFINITY;
-        if (!oracle_sees(r->a, r->b, r->h, r->t, s) || !oracle_localities(r, s)) continue;
+        if (!oracle_sees(r->a, r->b, r->h, r->t, s) || !oracle_in_locality(r, s)) continue;
         if (m->bias)
             bias = r->in->bias[r->b * m->bias_stride.batch + r->h * m->bias_stride.head +
                                r->t * m->bias_stride.row + s];
@@ -95,7 +95,7 @@ static double scores_of(const struct oracle_row *r, double *x)
     return worst;
 }
 
-/* p = softmax(x), all 0 if nothing is seen. Returns the logarithm of the denominator. */
+/* p = softmax(x), all 0 if fully masked. Returns the logarithm of the denominator. */
 static double softmax(const double *x, int n, double *p)
 {
     double max = -INFINITY, sum = 0;
@@ -111,69 +111,69 @@ static double reward_of(const struct oracle_inputs *in, size_t at)
     return (in->baseline ? (double)in->baseline[at] : 0) - reward;
 }
 
-struct walk {
-    struct oracle_still *still;
+struct evaluation {
+    struct oracle_fixed *fixed;
     int hold;
     const struct oracle_results *r;
     double *x, *decides;
 };
 
 /* Replaces the weights by those of a hard choice. Returns what it adds to J. */
-static double choose(const struct walk *w, const struct oracle_row *r, size_t at, double log_sum,
-                     double *weights)
+static double choose(const struct evaluation *e, const struct oracle_row *r, size_t at,
+                     double log_sum, double *weights)
 {
     const rapt_attention *a = r->a;
-    double *p = w->still->p + at * (size_t)a->keys;
-    int best = oracle_choose(r, w->x, w->decides);
-    if (w->still->chosen[at] == ORACLE_OPEN) w->still->chosen[at] = best;
-    int chosen = w->still->chosen[at];
+    double *p = e->fixed->p + at * (size_t)a->keys;
+    int best = oracle_choose(r, e->x, e->decides);
+    if (e->fixed->chosen[at] == ORACLE_OPEN) e->fixed->chosen[at] = best;
+    int chosen = e->fixed->chosen[at];
     int fits = (best < 0) == (chosen < 0) && chosen < r->keys;
-    if (w->r->behind)
-        w->r->behind[at] = !fits ? INFINITY : best >= 0 ? w->decides[best] - w->decides[chosen] : 0;
+    if (e->r->margin)
+        e->r->margin[at] = !fits ? INFINITY : best >= 0 ? e->decides[best] - e->decides[chosen] : 0;
     if (!fits) chosen = -1;
     for (int s = 0; s < r->keys; s++) {
         double moved = 0;
-        if (w->hold) p[s] = weights[s];
+        if (e->hold) p[s] = weights[s];
         if (a->normalizer == RAPT_NORMALIZER_STRAIGHT_THROUGH) moved = weights[s] - p[s];
         weights[s] = (s == chosen) + moved;
     }
     if (a->normalizer != RAPT_NORMALIZER_SAMPLE || chosen < 0) return 0;
-    return reward_of(r->in, at) * (w->x[chosen] - log_sum);
+    return reward_of(r->in, at) * (e->x[chosen] - log_sum);
 }
 
-/* Weights of one query; at: its place among all rows. Returns what it adds to J. */
-static double weigh(const struct walk *w, struct oracle_row *r, size_t at, double *weights,
-                    double *error)
+/* Weights of one query; at: its index among all rows. Returns what it adds to J. */
+static double normalize(const struct evaluation *e, struct oracle_row *r, size_t at,
+                        double *weights, double *error)
 {
-    double size, log_sum, more = 0, slip, worst = 0;
+    double size, log_sum, more = 0, gaussian_error, worst = 0;
     oracle_center(r);
-    if (w->hold)
-        w->still->middle[at] = r->middle;
+    if (e->hold)
+        e->fixed->window_center[at] = r->window_center;
     else
-        r->middle = w->still->middle[at];
-    size = scores_of(r, w->x);
+        r->window_center = e->fixed->window_center[at];
+    size = scores_of(r, e->x);
     if (r->a->normalizer == RAPT_NORMALIZER_GUMBEL_SOFTMAX && r->a->temperature != 0)
         size /= (double)r->a->temperature;
-    size += oracle_noise(r, w->x);
-    log_sum = softmax(w->x, r->keys, weights);
-    if (oracle_is_hard(r->a)) more = choose(w, r, at, log_sum, weights);
+    size += oracle_noise(r, e->x);
+    log_sum = softmax(e->x, r->keys, weights);
+    if (oracle_is_hard(r->a)) more = choose(e, r, at, log_sum, weights);
     for (int s = 0; s < r->keys; s++) {
-        if (w->x[s] == -INFINITY) continue;
-        weights[s] *= oracle_bell(r, s, &slip);
-        worst = fmax(worst, slip);
+        if (e->x[s] == -INFINITY) continue;
+        weights[s] *= oracle_gaussian(r, s, &gaussian_error);
+        worst = fmax(worst, gaussian_error);
     }
     *error = 4 + 2 * size + worst;
-    if (w->r->lse) w->r->lse[at] = log_sum;
-    if (w->r->size) w->r->size[at] = size + worst;
-    if (w->r->edge) w->r->edge[at] = oracle_edge(r);
-    for (int s = 0; s < r->keys && w->r->weights; s++)
-        w->r->weights[at * (size_t)r->a->keys + (size_t)s] = weights[s];
+    if (e->r->lse) e->r->lse[at] = log_sum;
+    if (e->r->size) e->r->size[at] = size + worst;
+    if (e->r->edge) e->r->edge[at] = oracle_edge(r);
+    for (int s = 0; s < r->keys && e->r->weights; s++)
+        e->r->weights[at * (size_t)r->a->keys + (size_t)s] = weights[s];
     return more;
 }
 
 /* out of one query, returns the sum of out * dout. */
-static double mix_values(const struct walk *w, const struct oracle_row *r, const double *weights,
-                         const double *dout)
+static double weighted_sum(const struct evaluation *e, const struct oracle_row *r,
+                           const double *weights, const double *dout)
 {
     const rapt_attention *a = r->a;
     ptrdiff_t row = row_at(&a->out, a->query_starts, r->b, r->h, r->t);
@@ -181,18 +181,19 @@ static double mix_values(const struct walk *w, const struct oracle_row *r, const
     for (int i = 0; i < a->value_width; i++) {
         double sum = 0;
         for (int s = 0; s < r->keys; s++) {
-            if (w->x[s] == -INFINITY || weights[s] == 0) continue;
+            if (e->x[s] == -INFINITY || weights[s] == 0) continue;
             ptrdiff_t v = row_at(&a->v, a->key_starts, r->b, r->g, s);
             sum += weights[s] * oracle_keep(a, r->b, r->h, r->t, s) * r->in->v[v + i];
         }
-        if (w->r->out) w->r->out[row + i] = sum;
+        if (e->r->out) e->r->out[row + i] = sum;
         if (dout) total += sum * dout[row + i];
     }
     return total;
 }
 
 /* All queries of one sequence and head, in their order. */
-static double walk_head(const struct walk *w, struct oracle_row *r, size_t at, const double *dout)
+static double attend_head(const struct evaluation *e, struct oracle_row *r, size_t at,
+                          const double *dout)
 {
     const rapt_attention *a = r->a;
     double *mine = calloc(2 * (size_t)a->keys + 1, sizeof *mine), *other = mine + a->keys;
@@ -203,9 +204,9 @@ static double walk_head(const struct walk *w, struct oracle_row *r, size_t at, c
     if (r->in->previous)
         r->before = r->in->previous + ((ptrdiff_t)r->b * a->heads + r->h) * a->keys;
     for (r->t = 0; r->t < oracle_queries(a, r->b); r->t++, at++) {
-        r->position = place_of(a, r->b, r->t);
-        total += weigh(w, r, at, mine, &error);
-        total += mix_values(w, r, mine, dout);
+        r->position = position_of(a, r->b, r->t);
+        total += normalize(e, r, at, mine, &error);
+        total += weighted_sum(e, r, mine, dout);
         double *swap = other;
         r->before = mine, r->before_error = error, other = mine, mine = swap;
     }
@@ -214,15 +215,15 @@ static double walk_head(const struct walk *w, struct oracle_row *r, size_t at, c
 }
 
 double oracle_attention(const rapt_attention *a, const struct oracle_inputs *in, const double *dout,
-                        struct oracle_still *still, int hold, const struct oracle_results *results)
+                        struct oracle_fixed *fixed, int hold, const struct oracle_results *results)
 {
     static const struct oracle_results nothing;
     double *x = malloc((2 * (size_t)a->keys + 1) * sizeof *x), total = 0;
-    struct walk w = {still, hold, results ? results : &nothing, x, x + a->keys};
+    struct evaluation e = {fixed, hold, results ? results : &nothing, x, x + a->keys};
     for (int h = 0, first = 0; h < a->heads; h++)
         for (int b = 0; b < a->batch; first += oracle_queries(a, b), b++) {
             struct oracle_row r = {.a = a, .in = in, .b = b, .h = h};
-            total += walk_head(&w, &r, (size_t)first, dout);
+            total += attend_head(&e, &r, (size_t)first, dout);
         }
     free(x);
     return total;

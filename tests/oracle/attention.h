@@ -1,18 +1,18 @@
 /* attention.h - attention by its definition, in double, one weight after the other. It shares the
    public structs with the library and no code.
 
-       attention.c           the walk over rows, masks, the objective
-       attention_score.c     what a query and a key score: one function for each rapt_score
-       attention_relative.c  what depends on distance: slopes, buckets, rotary turns
-       attention_reach.c     how far a query sees
-       attention_weigh.c     how scores become weights, and the random numbers
+       attention.c            queries in their order, masks, the objective
+       attention_score.c      what a query and a key score: one function for each rapt_score
+       attention_relative.c   what depends on distance: slopes, buckets, rotary embeddings
+       attention_locality.c   which keys a query sees, beside masks
+       attention_normalize.c  how scores become weights, and the random numbers
 
    Gradients are difference quotients of the objective
 
        J = sum of out * dout,    sampling: + sum over queries of (baseline - reward) log p[chosen]
 
-   in which still (below) holds what has no derivative: the keys that were chosen, the middle of
-   local-p's window (not the center of its Gaussian), and for straight-through the point p0 in
+   where oracle_fixed (below) holds what has no derivative: the chosen keys, the center of local-p's
+   window (not of its Gaussian), and for straight-through the point p0 in
 
        w = hard + p - p0,     which is hard at the point and moves as p does
 
@@ -22,7 +22,7 @@
 
 #include <rapt/attention.h>
 
-/* Does query t of head h of sequence b see key s? Neither bias nor reach is asked. */
+/* Does query t of head h of sequence b see key s? Neither bias nor locality is considered. */
 int oracle_sees(const rapt_attention *a, int b, int h, int t, int s);
 int oracle_queries(const rapt_attention *a, int b); /* rows of sequence b */
 int oracle_keys(const rapt_attention *a, int b);
@@ -39,24 +39,24 @@ struct oracle_inputs {
     const float *reward, *baseline; /* of sampled keys; NULL: 0 */
 };
 
-/* What stands still, [heads][query rows of all sequences], p with [a->keys] for each of them. */
+/* What is held fixed, [heads][query rows of all sequences], p with [a->keys] for each of them. */
 enum { ORACLE_OPEN = -2 }; /* not chosen yet */
-struct oracle_still {
+struct oracle_fixed {
     int *chosen;
-    double *middle, *p;
+    double *window_center, *p;
 };
-struct oracle_still oracle_still_make(const rapt_attention *a); /* all open */
-void oracle_still_free(struct oracle_still *still);
+struct oracle_fixed oracle_fixed_make(const rapt_attention *a); /* all open */
+void oracle_fixed_free(struct oracle_fixed *fixed);
 
 /* Where results go, NULL: not wanted; rows as above. weights are those before dropout. */
 struct oracle_results {
     double *out, *lse, *weights;
     double *size;   /* a score's error is about so many roundings of 1 */
-    double *behind; /* how far the chosen key is behind the best, in what decides (hard) */
+    double *margin; /* by how much the chosen key is below the best, hard normalizers */
     double *edge;   /* how far local-p's window is from gaining or losing a key */
 };
-/* Returns J. hold: not 0: what is open in still is decided, middles and p are stored there. */
+/* Returns J. hold: not 0: keys that are open in fixed are chosen, window centers and p stored. */
 double oracle_attention(const rapt_attention *a, const struct oracle_inputs *in, const double *dout,
-                        struct oracle_still *still, int hold, const struct oracle_results *r);
+                        struct oracle_fixed *fixed, int hold, const struct oracle_results *r);
 
 #endif

@@ -9,13 +9,13 @@ enum { ORACLE_WIDEST = 256 }; /* of anything but keys */
 struct oracle_row {
     const rapt_attention *a;
     const struct oracle_inputs *in;
-    int b, h, g, t;       /* g: the key head */
-    int keys, existing;   /* stored; those that exist */
-    int position;         /* among the keys */
-    const double *before; /* [keys] weights of the query before; NULL: none, 0 */
-    double before_error;  /* of those, in roundings */
-    double center, slip;  /* local-p: c, and its error in roundings */
-    double middle;        /* of the window: c where nothing was moved */
+    int b, h, g, t;              /* g: the key head */
+    int keys, existing;          /* stored; those that exist */
+    int position;                /* among the keys */
+    const double *before;        /* [keys] weights of the query before; NULL: none, 0 */
+    double before_error;         /* of those, in roundings */
+    double center, center_error; /* local-p: c, and its error in roundings */
+    double window_center;        /* c where nothing was moved */
 };
 
 const double *oracle_query(const struct oracle_row *r);
@@ -30,14 +30,14 @@ int oracle_bucket(const rapt_relative *relative, int distance);
 void oracle_rotate(const rapt_attention *a, int position, double *x); /* rotary */
 
 void oracle_center(struct oracle_row *r);
-int oracle_localities(const struct oracle_row *r, int s);
+int oracle_in_locality(const struct oracle_row *r, int s);
 double oracle_edge(const struct oracle_row *r); /* distance of the window's ends from a key */
-double oracle_bell(const struct oracle_row *r, int s, double *slip); /* 1 but for local-p */
+double oracle_gaussian(const struct oracle_row *r, int s, double *error); /* of local-p; else 1 */
 
 /* x[s]: scores, -infinity: hidden; becomes what the softmax is taken of, noise and temperature
    included. Returns the error this adds, in roundings. */
 double oracle_noise(const struct oracle_row *r, double *x);
-/* The key that hard weighing takes: the lowest of those where decides[s] is greatest; -1: none. */
+/* The key a hard normalizer chooses: the lowest of those where decides[s] is maximal; -1: none. */
 int oracle_choose(const struct oracle_row *r, const double *x, double *decides);
 int oracle_is_hard(const rapt_attention *a);
 

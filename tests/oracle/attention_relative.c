@@ -1,5 +1,6 @@
-/* attention_relative.c - what depends on the distance between a key and the place of a query:
-   slopes (Press, Smith and Lewis 2022), buckets (Raffel et al. 2020), turns (Su et al. 2021). */
+/* attention_relative.c - what depends on the distance between a key and the position of a query:
+   slopes (Press, Smith and Lewis 2022), buckets (Raffel et al. 2020), rotary embeddings (Su et al.
+   2021). */
 #include "attention_axes.h"
 
 #include <math.h>
@@ -9,7 +10,7 @@
 
        n < e: n      else e + floor((buckets - e) ln(n / e) / ln(distance / e)),   e = buckets / 2
 
-   n is how far the key lies before the place; keys after it share bucket 0, or, bidirectional,
+   n is how far the key lies before the position; keys after it share bucket 0, or, bidirectional,
    have as many buckets again. A distance just on the edge of a range begins it. */
 int oracle_bucket(const rapt_relative *relative, int distance)
 {

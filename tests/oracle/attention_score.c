@@ -27,9 +27,9 @@ static void product(const double *matrix, const double *x, int outs, int ins, do
     }
 }
 
-/* The two vectors of a dot product, turned; their angles come with errors of their own. */
-static double transposed_dot(const struct oracle_row *r, const double *q, int s, const double *k,
-                             int n, double *size)
+/* The two vectors of a dot product, rotated; their angles come with errors of their own. */
+static double rotated_dot(const struct oracle_row *r, const double *q, int s, const double *k,
+                          int n, double *size)
 {
     const rapt_attention *a = r->a;
     double x[ORACLE_WIDEST], y[ORACLE_WIDEST], sum;
@@ -49,7 +49,7 @@ static double scale_or(const rapt_attention *a, double own)
 
 static double scaled_dot(const struct oracle_row *r, int s, double *size)
 {
-    return transposed_dot(r, oracle_query(r), s, oracle_key(r, s), r->a->key_width, size);
+    return rotated_dot(r, oracle_query(r), s, oracle_key(r, s), r->a->key_width, size);
 }
 
 static double general(const struct oracle_row *r, int s, double *size)
@@ -59,7 +59,7 @@ static double general(const struct oracle_row *r, int s, double *size)
     const double *k = oracle_key(r, s);
     product(r->in->learned[RAPT_LEARNED_QUERY_WEIGHT] + (ptrdiff_t)r->h * K * Q, oracle_query(r), K,
             Q, y, sizes);
-    sum = transposed_dot(r, y, s, k, K, size);
+    sum = rotated_dot(r, y, s, k, K, size);
     for (int i = 0; i < K; i++) *size += fabs(k[i]) * sizes[i];
     return sum;
 }
@@ -73,7 +73,7 @@ static double cosine(const struct oracle_row *r, int s, double *size)
                       : 1,
            none = 0, x, scale;
     scale = beta / fmax(sqrt(dot(q, q, K, &none)), 1e-8) / fmax(sqrt(dot(k, k, K, &none)), 1e-8);
-    x = transposed_dot(r, q, s, k, K, size) * scale;
+    x = rotated_dot(r, q, s, k, K, size) * scale;
     *size = *size * fabs(scale) * 2 + fabs(x) * 4;
     return x;
 }
@@ -84,7 +84,7 @@ static double location(const struct oracle_row *r, int s, double *size)
     int Q = oracle_query_width(a);
     const double *P =
         r->in->learned[RAPT_LEARNED_POSITION] + ((ptrdiff_t)r->g * a->learned.positions + s) * Q;
-    return transposed_dot(r, oracle_query(r), s, P, Q, size);
+    return rotated_dot(r, oracle_query(r), s, P, Q, size);
 }
 
 /* Feature c at key s: a filter over the weights of the query before. */
@@ -112,7 +112,7 @@ static double hidden_layer(const struct oracle_row *r, int s, int with_features,
     product(r->in->learned[RAPT_LEARNED_KEY_WEIGHT] + (ptrdiff_t)r->g * l->hidden * K,
             oracle_key(r, s), l->hidden, K, y, ys);
     for (int i = 0; i < l->hidden; i++) {
-        double z = x[i] + y[i], slip = xs[i] + ys[i];
+        double z = x[i] + y[i], error = xs[i] + ys[i];
         if (r->in->learned[RAPT_LEARNED_HIDDEN_BIAS])
             z += r->in->learned[RAPT_LEARNED_HIDDEN_BIAS][(ptrdiff_t)r->h * l->hidden + i];
         for (int c = 0; with_features && c < l->channels; c++) {
@@ -120,11 +120,11 @@ static double hidden_layer(const struct oracle_row *r, int s, int with_features,
                                      [((ptrdiff_t)r->h * l->hidden + i) * l->channels + c];
             double f = feature(r, c, s);
             z += L * f;
-            slip += fabs(L) * (1 + r->before_error) * fabs(f);
+            error += fabs(L) * (1 + r->before_error) * fabs(f);
         }
         double t = tanh(z);
         sum += v[i] * t;
-        *size += fabs(v[i]) * (2 * fabs(t) + (1 - t * t) * (slip + fabs(z)));
+        *size += fabs(v[i]) * (2 * fabs(t) + (1 - t * t) * (error + fabs(z)));
     }
     return sum;
 }

@@ -18,7 +18,7 @@ struct oracle_layer { /* pairs of matrix and vector: weight and bias, or gain an
 
 enum { SENTENCES = 8, SUBLAYERS = 12 };
 struct oracle_past {
-    struct oracle_still still[SENTENCES][2][SUBLAYERS];
+    struct oracle_fixed fixed[SENTENCES][2][SUBLAYERS];
     double *losses[SENTENCES]; /* of each target row; NULL: not known yet */
     int rows[SENTENCES];
 };
@@ -111,8 +111,8 @@ struct oracle_model *oracle_model_read(const rapt_model *model)
 static void forget(struct oracle_model *m)
 {
     for (int i = 0; m->past && i < SENTENCES; i++) {
-        struct oracle_still *still = &m->past->still[i][0][0];
-        for (int j = 0; j < 2 * SUBLAYERS; j++) oracle_still_free(still + j);
+        struct oracle_fixed *fixed = &m->past->fixed[i][0][0];
+        for (int j = 0; j < 2 * SUBLAYERS; j++) oracle_fixed_free(fixed + j);
         free(m->past->losses[i]);
     }
     free(m->past);
@@ -281,16 +281,16 @@ static void attend(struct side *s, const struct heads *h, double *mixed, double 
     int starts[2 * (SENTENCES + 1)];
     rapt_attention a = problem_of(s, h, starts);
     struct oracle_inputs in = *h->score;
-    struct oracle_still own = {0}, *still = &own;
+    struct oracle_fixed own = {0}, *fixed = &own;
     float *rewards = rewards_of(s);
     in.q = h->q, in.k = h->k, in.v = h->v;
-    if (s->m->past) still = &s->m->past->still[s->rows->number][s->decoder][s->sublayer];
-    int first = still->chosen == NULL;
-    if (first) *still = oracle_still_make(&a);
+    if (s->m->past) fixed = &s->m->past->fixed[s->rows->number][s->decoder][s->sublayer];
+    int first = fixed->chosen == NULL;
+    if (first) *fixed = oracle_fixed_make(&a);
     if (rewards) in.reward = rewards, in.baseline = rewards + a.heads * a.queries;
     const struct oracle_results r = {.out = mixed, .weights = weights};
-    s->m->terms += oracle_attention(&a, &in, NULL, still, first, &r);
-    if (still == &own) oracle_still_free(still);
+    s->m->terms += oracle_attention(&a, &in, NULL, fixed, first, &r);
+    if (fixed == &own) oracle_fixed_free(fixed);
     free(rewards);
 }
 
