@@ -1,5 +1,5 @@
-/* claims.c - what is claimed of attention, each in one number: the worst of all kinds it is about.
-   Here, of soft weights. */
+/* claims.c - claims about attention, each judged by one number, the worst over all variants it is
+   about; and the claims about softmax weights: convex combinations. */
 #include "tour.h"
 #include <math.h>
 #include <string.h>

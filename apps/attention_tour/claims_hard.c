@@ -1,4 +1,5 @@
-/* claims_hard.c - hard attention takes one value and leaves the others: a choice has no slope. */
+/* claims_hard.c - claims about hard attention: its output is one of the values, piecewise constant
+   in the query, and its estimators of gradients are what their papers say. */
 #include "tour.h"
 #include <math.h>
 #include <string.h>

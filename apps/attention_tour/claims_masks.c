@@ -1,5 +1,5 @@
-/* claims_masks.c - what a mask hides is not there: its keys and values are made NaN, which would
-   spoil every sum they were part of, and no result changes. */
+/* claims_masks.c - claims about masks: keys and values that are hidden are set to NaN, and no
+   result changes. */
 #include "tour.h"
 #include <math.h>
 #include <string.h>

@@ -1,4 +1,5 @@
-/* main.c - attention_tour: one sentence, every attention. */
+/* main.c - attention_tour: options in; the weights of one sentence for every score, locality and
+   normalizer, and claims about them, out as heat maps, JSON or SVG. */
 #include "tour.h"
 #include <stdlib.h>
 #include <string.h>
@@ -6,10 +7,10 @@
 const char program_name[] = "attention_tour";
 
 static const char purpose[] =
-    "One sentence attends to itself in every way: each score, soft and hard, over all keys and\n"
-    "over near ones. Shows who looks at whom, and checks in numbers that soft weights are a\n"
-    "convex combination, that hard ones are not differentiable and how they are trained\n"
-    "nevertheless, and that masks mask. Ends with 1 if one of these is not so.";
+    "Self-attention of one sentence with every score, locality and normalizer. Shows the weights\n"
+    "as heat maps and checks numerically that outputs of softmax attention are convex\n"
+    "combinations, that hard attention has no gradient and what estimates one, and that masked\n"
+    "keys do not matter. Exit status 1 if one of these claims is false.";
 
 /* The names of an axis: "a|b|c" for the options; and which of them was asked for, -1: none. */
 struct axis {
@@ -58,8 +59,8 @@ static void print_kinds(const struct sentence *s, struct choice only, uint64_t s
         problem_make(&r, s, v, seed);
         attend(&r, s->query, s->key, s->value);
         print_json(json_pack(
-            "{s:s,s:s,s:s,s:o,s:o}", "score", rapt_score_name(v.score), "reach",
-            rapt_locality_name(v.locality), "weighing", rapt_normalizer_name(v.normalizer),
+            "{s:s,s:s,s:s,s:o,s:o}", "score", rapt_score_name(v.score), "locality",
+            rapt_locality_name(v.locality), "normalizer", rapt_normalizer_name(v.normalizer),
             "weights", number_rows(r.weights, WORDS, WORDS), "out", number_rows(r.out, WORDS, 2)));
     }
 }
@@ -108,8 +109,9 @@ int main(int argc, char **argv)
     bool json = false;
     struct option_row rows[] = {
         {"score", OPTION_CHOICE, &axes[0].asked, names[0], "show this score only", 0, 0, 0},
-        {"reach", OPTION_CHOICE, &axes[1].asked, names[1], "which keys are seen", 0, 0, 0},
-        {"weighing", OPTION_CHOICE, &axes[2].asked, names[2], "how scores become weights", 0, 0, 0},
+        {"locality", OPTION_CHOICE, &axes[1].asked, names[1], "which keys are visible", 0, 0, 0},
+        {"normalizer", OPTION_CHOICE, &axes[2].asked, names[2], "how scores become weights", 0, 0,
+         0},
         {"seed", OPTION_SEED, &seed, "N", "of draws", 0, 0, 0},
         {"svg", OPTION_STRING, &path, "FILE", "draw all on one page", 0, 0, 0},
         {"json", OPTION_FLAG, &json, "", "print JSON objects, one per line", 0, 0, 0},

@@ -1,5 +1,5 @@
-/* page.c - the whole tour on one page: one attention in large, its results among the values, what
-   happens between two queries, masks; and below, every kind. */
+/* page.c - the SVG page: one heat map in large, outputs among the values, outputs between two
+   queries, masks, and a small heat map of every variant. */
 #include "page.h"
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@ enum { LEFT = 36, SMALL = 9, MAP = SMALL * WORDS, STEP = MAP + 9, LABELS = 118, 
 static void put_large(struct svg *svg, const struct sentence *s, double x, double y)
 {
     struct result r = page_attended(s, (struct variant){RAPT_SCORE_GENERAL, 0, 0}, 1);
-    page_heading(svg, x, y, "Who looks at whom",
+    page_heading(svg, x, y, "Who attends to whom",
                  "general score, all keys, soft weights in per cent");
     shade_map(svg, x + 66, y + 76, 26, WORDS, WORDS, s->words, s->words, r.weights);
 }

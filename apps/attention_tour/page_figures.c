@@ -1,5 +1,5 @@
-/* page_figures.c - two figures of the page: results among the values, which are points of a plane;
-   and what a result does while its query moves from one word's to another's. */
+/* page_figures.c - two figures of the page: outputs among the values, which are points of a plane;
+   and the output while its query moves from one word's to another's. */
 #include "page.h"
 
 const char page_dark[] = "#222222", page_grey[] = "#555555";

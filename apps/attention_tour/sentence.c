@@ -1,8 +1,9 @@
-/* sentence.c - ten words with embeddings made by hand, so that a picture of who attends to whom
-   has a meaning, and parameters of every score that make use of them.
+/* sentence.c - ten words with hand-made queries, keys and values, and parameters for every score,
+   so that the weights show which word refers to which.
 
-   Each word has KINDS numbers for what it is (as a key) or looks for (as a query), and WAVES pairs
-   cos, sin (pi / WORDS * wave * place): two such codes agree most where their places do. */
+   Each word has KINDS numbers for what it is (as a key) or refers to (as a query), and WAVES pairs
+   cos, sin (pi / WORDS * wave * position): the dot product of two is largest for equal positions.
+ */
 #include "tour.h"
 #include <math.h>
 #include <string.h>
@@ -21,7 +22,7 @@ enum {
 static const struct {
     const char *word;
     int is, wants; /* sets of kinds */
-    int ahead;     /* where it looks, from its own place */
+    int ahead;     /* position it refers to, from its own */
     float value[2];
 } lexicon[WORDS] = {
     {"the", ARTICLE, NOUN, 2, {-0.9F, 0.5F}},
@@ -36,17 +37,17 @@ static const struct {
     {"mouse", NOUN, VERB, -2, {1.0F, 0.1F}},
 };
 
-static void put_code(float *row, int kinds, float size, double place)
+static void put_code(float *row, int kinds, float size, double position)
 {
     for (int i = 0; i < KINDS; i++) row[i] = kinds >> i & 1 ? size : 0;
     for (int i = 0; i < WAVES; i++) {
-        double angle = 3.14159265358979 / WORDS * (i + 1) * place;
+        double angle = 3.14159265358979 / WORDS * (i + 1) * position;
         row[KINDS + 2 * i] = (float)cos(angle);
         row[KINDS + 2 * i + 1] = (float)sin(angle);
     }
 }
 
-/* W of the general score: kinds count more than places. */
+/* W of the general score: kinds count more than positions. */
 static void make_general(struct sentence *s)
 {
     for (int i = 0; i < WIDTH; i++) s->general[i * WIDTH + i] = i < KINDS ? 0.8F : 0.35F;
@@ -66,7 +67,7 @@ static void make_hidden(struct sentence *s)
         s->hidden_vector[unit] = i < KINDS ? 1.8F : 0.7F;
     }
     s->hidden_vector[HIDDEN - 1] = 3;
-    s->filter[0] = 1; /* f[s] = weight[s - 1]: the place after the one seen before */
+    s->filter[0] = 1; /* f[s] = weight[s - 1]: the key after the previous query's */
     s->feature_weight[HIDDEN - 1] = 1.5F;
 }
 
@@ -78,7 +79,7 @@ void sentence_make(struct sentence *s)
         put_code(s->query + t * WIDTH, lexicon[t].wants, 1.6F, t + lexicon[t].ahead);
         put_code(s->key + t * WIDTH, lexicon[t].is, 1.6F, t);
         memcpy(s->value + 2 * t, lexicon[t].value, sizeof lexicon[t].value);
-        put_code(s->position + t * WIDTH, 0, 0, t); /* the location score knows places only */
+        put_code(s->position + t * WIDTH, 0, 0, t); /* the location score knows positions only */
     }
     make_general(s);
     make_hidden(s);

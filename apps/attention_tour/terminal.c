@@ -1,5 +1,5 @@
-/* terminal.c - heat maps of text, side by side: rows are the words that look, columns the words
-   looked at, by their first two letters. */
+/* terminal.c - heat maps as text, side by side: rows are queries, columns keys, named by their
+   first two letters. */
 #include "tour.h"
 #include <string.h>
 
@@ -11,7 +11,7 @@ static void print_word(rapt_text word, int columns)
     printf("%*s%.*s", columns - size, "", size, word.bytes);
 }
 
-/* One score and weighing, `count` reaches from this one on. */
+/* One score and normalizer, `count` localities from this one on. */
 static void print_maps(const struct sentence *s, struct variant variant, int count, uint64_t seed)
 {
     static float weights[RAPT_LOCALITY_COUNT][WORDS * WORDS];
@@ -49,7 +49,7 @@ bool is_asked(struct choice only, struct variant v)
            (only.normalizer < 0 || only.normalizer == (int)v.normalizer);
 }
 
-/* One score and weighing: as many reaches side by side as there is room for. */
+/* One score and normalizer: as many localities side by side as fit. */
 static void print_localities(const struct sentence *s, struct variant v, int asked, uint64_t seed)
 {
     int capacity = (terminal_columns(stdout) - LABEL) / MAP;

@@ -1,5 +1,5 @@
-/* tour.h - what the files of this program share: one sentence, the walk over every kind of
-   attention, what is claimed of them, and two ways to show them. */
+/* tour.h - interface of the files of attention_tour: the sentence, every variant of attention, the
+   claims about them, heat maps and the page. */
 #ifndef ATTENTION_TOUR_H
 #define ATTENTION_TOUR_H
 
@@ -10,13 +10,13 @@
 
 enum { WORDS = 10, KINDS = 8, WAVES = 4, WIDTH = KINDS + 2 * WAVES, HIDDEN = 2 * WIDTH + 1 };
 
-/* ---- sentence.c: a sentence whose words know what they are and what they look for ---- */
+/* ---- sentence.c: hand-made queries, keys and values of ten words ---- */
 struct sentence {
     rapt_text words[WORDS];
-    float query[WORDS * WIDTH]; /* what a word looks for, and where */
-    float key[WORDS * WIDTH];   /* what a word is, and where it stands */
+    float query[WORDS * WIDTH]; /* the kind of word it refers to, and its position */
+    float key[WORDS * WIDTH];   /* the kind of word it is, and its position */
     float value[WORDS * 2];     /* a point of the plane, so that results can be drawn */
-    /* What scores and reach have learned, see rapt_learned. */
+    /* Parameters of scores and local-p, see rapt/learned.def. */
     float general[WIDTH * WIDTH], query_weight[HIDDEN * WIDTH], key_weight[HIDDEN * WIDTH];
     float hidden_bias[HIDDEN], hidden_vector[HIDDEN], inverse_temperature[1],
         position[WORDS * WIDTH];
@@ -30,7 +30,7 @@ struct variant {
     rapt_locality locality;
     rapt_normalizer normalizer;
 };
-/* for (struct variant v = {0}; variant_is(v); v = variant_after(v)) walks over all there are. */
+/* for (struct variant v = {0}; variant_is(v); v = variant_after(v)) visits all. */
 bool variant_is(struct variant variant);
 struct variant variant_after(struct variant variant);
 struct result {

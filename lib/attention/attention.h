@@ -1,9 +1,9 @@
-/* attention.h - the door of the third floor: attention over arrays, and over a cache of the keys
-   and values of past tokens.
+/* attention.h - the interface of lib/attention: attention of whole arrays, forward and backward,
+   and of queries against a cache of the keys and values of past tokens.
 
    Functions that take a team are called by all its members with the same arguments, which must
-   have passed their checks, and end at a barrier (lib/base/base.h). scratch is shared by the
-   team. A row's result depends on that row and the keys it sees, by no bit on batch, threads or
+   have passed their checks, and end at a barrier (lib/base/base.h). The workspace is shared by the
+   team. A row's result depends on that row and its visible keys, by no bit on batch, threads or
    instruction set; cached and uncached attention give the same bits. Gradients: by no bit on
    threads or instruction set. */
 #ifndef RAPT_LIB_ATTENTION_H
@@ -13,8 +13,8 @@
 
 #include <rapt/attention.h>
 
-/* ---- dispatch.c: as rapt_attention_forward, _backward and _weights, inside a team ---- */
-/* saved and reinforce are never NULL here, their arrays may be where rapt/attention.h allows. */
+/* ---- dispatch.c: as rapt_attention_forward, _backward and _weights, inside a team ----
+   saved and reinforce are never NULL here, their arrays may be where rapt/attention.h allows. */
 void rapt__attention_forward(struct team *team, const rapt_attention *a, const float *q,
                              const float *k, const float *v, float *out,
                              const rapt_attention_saved *saved, void *workspace);
@@ -28,36 +28,36 @@ void rapt__attention_weights(struct team *team, const rapt_attention *a, const f
                              int head, int first, int rows, float *weights, void *workspace);
 /* Bytes of workspace for a problem and a team of that size; 0: more than fits. */
 size_t rapt__attention_workspace(const rapt_attention *a, int team_size);
-/* The same for every problem like this one, with at most `batch` sequences and at most that many
-   query and key rows in all; of `like`, queries and keys are those of the longest sequence (0: as
-   many as in all) and starts are not read. */
+/* The same for every problem with the heads, widths, score, ... of `spec`, at most `batch`
+   sequences and at most that many query and key rows in all; spec->queries and keys are those of
+   the longest sequence (0: as many as in all), starts are not read. */
 size_t rapt__attention_workspace_spec(const rapt_attention *spec, int batch, int query_rows,
                                       int key_rows);
 
-/* ---- transform_rows.c: what a score makes of rows, for who keeps keys ----
-   A score turns rows of q and k into q' and k' (core.h), of which only a dot product or a hidden
-   layer's tanh is left to do. `like` says which score, reach, relative positions and weights;
+/* ---- transform_rows.c: rows projected by the score, for those who keep keys ----
+   A score makes q' and k' (projected.h) of rows of q and k, of which only a dot product or a hidden
+   layer's tanh is left to do. `spec` says which score, locality, relative positions and weights;
    its rows, starts and masks are not read. Bits are those of rapt__attention_forward. */
 struct rows_given { /* of all heads of one side */
     int sequences;
     const int *starts;    /* [sequences + 1] rows of each, back to back */
-    const int *positions; /* [sequences] where the first of them stands among the keys */
-    const float *x;       /* row r of head h at x + h*x_head + r*x_row; not read where rows come */
-    ptrdiff_t x_head, x_row; /* from places alone */
-    float *y;                /* the prepared row of rapt__score_width floats; not x */
+    const int *positions; /* [sequences] of the first of them, among the keys */
+    const float *x;       /* row r of head h at x + h*x_head + r*x_row; not read where projected */
+    ptrdiff_t x_head, x_row; /* rows come from positions alone (location) */
+    float *y;                /* the projected row of rapt__score_width floats; not x */
     ptrdiff_t y_head, y_row;
 };
 int rapt__score_width(const rapt_attention *spec);
 bool rapt__score_changes(const rapt_attention *spec, bool keys); /* false: q' = q, or k' = k */
-/* Floats of the weights as products read them, and how they get there: once, for all calls. */
+/* Floats of the weights in panels, as gemm reads them; packed once, for all calls. */
 size_t rapt__score_packed(const rapt_attention *spec);
 void rapt__score_pack(struct team *team, const rapt_attention *spec, float *packed);
 void rapt__score_queries(struct team *team, const rapt_attention *spec, const float *packed,
                          const struct rows_given *rows);
 void rapt__score_keys(struct team *team, const rapt_attention *spec, const float *packed,
                       const struct rows_given *rows);
-/* Local-p: centers[H][rows] of queries whose sequences have counts[i] keys. rows->y is scratch of
-   H * rows * center_hidden floats. */
+/* Local-p: centers[H][rows] of queries whose sequences have counts[i] keys. rows->y is workspace
+   of H * rows * center_hidden floats. */
 void rapt__score_centers(struct team *team, const rapt_attention *spec, const float *packed,
                          const struct rows_given *rows, const int *counts, float *centers);
 
@@ -82,10 +82,10 @@ const char *rapt__learned_old_name(int i); /* in model files before 0.2 */
 rapt_status rapt__attention_check(const rapt_attention *a, rapt_message *why);
 
 /* ---- distribution.c ---- */
-bool rapt__normalizer_is_hard(rapt_normalizer normalizer); /* to one key: writes chosen */
+bool rapt__normalizer_is_hard(rapt_normalizer normalizer); /* one key has all weight: chosen */
 
 /* ---- bias.c ---- */
-/* Slopes and table as one row of biases per head: to[H][row], element s - place + zero. */
+/* Slopes and table as one row of biases per head: to[H][row], element s - position + zero. */
 void rapt__relative_fill(struct team *team, const rapt_attention *spec, int row, int zero,
                          float *to);
 
@@ -104,7 +104,7 @@ struct cache {
     int *copies;      /* [panels][3] of a move: from a slot, to a sequence, which panel; */
     int copy_count;   /*   so many */
 };
-/* Places an empty cache in an arena (counted or handed out); sequence i has room for
+/* Lays out an empty cache in an arena (counted or handed out); sequence i has a capacity of
    capacity[i] keys. Once the arena is real, rapt__cache_start makes it usable, and empty again. */
 void rapt__cache_layout(struct cache *cache, int sequences, const int *capacity, int key_heads,
                         int key_width, int value_width, struct arena *arena);
@@ -114,38 +114,38 @@ void rapt__cache_start(struct cache *cache, const int *capacity);
    k + r*k_row + g*key_width, v + r*v_row + g*value_width. They must fit. */
 void rapt__cache_append(struct team *team, struct cache *cache, const int *starts, const float *k,
                         ptrdiff_t k_row, const float *v, ptrdiff_t v_row);
-/* Sequence i becomes what parents[i] was, which must have room for as many panels of 16 as i has.
+/* Sequence i becomes what parents[i] was, which must have the capacity of i in panels of 16.
    A sequence with one child is not copied, nor is what two sequences have in common. */
 void rapt__cache_reorder(struct team *team, struct cache *cache, const int *parents);
 
-/* ---- history.c: what the last query looked at, for scores that read it: location-aware ---- */
+/* ---- history.c: the attention weights of the last query, for recurrent scores ---- */
 struct attention_history {
     int sequences, heads;     /* of queries */
     size_t *offsets;          /* [sequences + 1] floats before a sequence, per head */
     int *counts, *old_counts; /* [sequences][heads] how many weights there are; 0: no query yet */
-    float *weights, *old;     /* per sequence [heads][room]: the last; those before the last call */
+    float *weights, *old; /* per sequence [heads][capacity]: the last; those before the last call */
 };
-/* As rapt__cache_layout and _start: `floats` weights per head in all; sequence i has room for
-   room[i] of them. */
+/* As rapt__cache_layout and _start: `floats` weights per head in all; sequence i has a
+   capacity of capacity[i] of them. */
 void rapt__history_layout(struct attention_history *history, int sequences, int heads,
                           size_t floats, struct arena *arena);
 void rapt__history_start(struct attention_history *history, const int *capacity);
-/* Sequence i becomes what parents[i] was, which has as much room. What was before the last call is
-   forgotten. */
+/* Sequence i becomes what parents[i] was, which has the same capacity. Weights before the last
+   call are lost. */
 void rapt__history_reorder(struct team *team, struct attention_history *history,
                            const int *parents);
 
 /* ---- attend.c ---- */
 struct cached_queries {
-    const rapt_attention *spec; /* heads, key and value width, score, scale, reach, weighing,
+    const rapt_attention *spec; /* heads, key and value width, score, scale, locality, normalizer,
                                    learned, cap and mask.causal are read; no biases, no dropout */
     int count;                  /* query sequences */
     const int *starts;          /* [count + 1] their rows */
     const int *sequence;        /* [count] the cache's sequence each of them reads; NULL: its own */
-    const int *positions; /* [count] where the first of their rows stands among the keys; NULL: the
-                          last query stands at the last key */
-    const float *q;       /* prepared by the score: head h of row r at q + r*q_row + h*width, where
-                             width is that of the cache's keys, which are prepared too */
+    const int *positions; /* [count] of the first of their rows, among the keys; NULL: that of the
+                          last query is the last key's */
+    const float *q;       /* projected by the score: head h of row r at q + r*q_row + h*width, where
+                             width is that of the cache's keys, which are projected too */
     ptrdiff_t q_row;
     const float *centers;              /* local-p: [heads][rows] */
     struct attention_history *history; /* location-aware: of the query sequences */
@@ -153,8 +153,8 @@ struct cached_queries {
     ptrdiff_t out_row;
     float *lse; /* [heads][rows], NULL: not wanted */
 };
-/* Bytes of scratch for the functions below, if no sequence has more than `longest` keys.
-   like->threads: as in rapt_attention. */
+/* Bytes of workspace for the functions below, if no sequence has more than `longest` keys.
+   spec->threads: as in rapt_attention. */
 size_t rapt__cache_workspace(const rapt_attention *spec, int longest);
 void rapt__cache_attend(struct team *team, const struct cache *cache,
                         const struct cached_queries *queries, void *workspace);

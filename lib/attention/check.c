@@ -5,7 +5,7 @@
 #include <limits.h>
 #include <math.h>
 
-enum { WIDEST = 1 << 16 };
+enum { MAX_WIDTH = 1 << 16 };
 
 static rapt_status bad(rapt_message *why, const char *field, double value, const char *wanted)
 {
@@ -20,11 +20,11 @@ static rapt_status check_sizes(const rapt_attention *a, rapt_message *why)
         return bad(why, "key_heads", a->key_heads, "0 or a divisor of heads");
     if (a->queries < 0) return bad(why, "queries", a->queries, "0 or more");
     if (a->keys < 0) return bad(why, "keys", a->keys, "0 or more");
-    if (a->key_width < 1 || a->key_width > WIDEST)
+    if (a->key_width < 1 || a->key_width > MAX_WIDTH)
         return bad(why, "key_width", a->key_width, "1 to 65536");
-    if (a->value_width < 1 || a->value_width > WIDEST)
+    if (a->value_width < 1 || a->value_width > MAX_WIDTH)
         return bad(why, "value_width", a->value_width, "1 to 65536");
-    if (a->query_width < 0 || a->query_width > WIDEST)
+    if (a->query_width < 0 || a->query_width > MAX_WIDTH)
         return bad(why, "query_width", a->query_width, "0 to 65536");
     return RAPT_OK;
 }
@@ -91,7 +91,7 @@ static rapt_status check_mask(const rapt_attention *a, rapt_message *why)
 /* A dimension of something learned. */
 static rapt_status check_width(const char *field, int width, rapt_message *why)
 {
-    return width < 1 || width > WIDEST ? bad(why, field, width, "1 to 65536") : RAPT_OK;
+    return width < 1 || width > MAX_WIDTH ? bad(why, field, width, "1 to 65536") : RAPT_OK;
 }
 
 /* The arrays that the score and locality cannot do without. */
@@ -160,7 +160,7 @@ static rapt_status check_relative(const rapt_attention *a, rapt_message *why)
     if (r->slopes && check_causal_alignment(a, "relative.slopes", why) != RAPT_OK)
         return RAPT_BAD_ARGUMENT;
     if (!r->table) return RAPT_OK;
-    if (r->buckets < min || r->buckets > WIDEST || (r->bidirectional && r->buckets % 2 != 0))
+    if (r->buckets < min || r->buckets > MAX_WIDTH || (r->bidirectional && r->buckets % 2 != 0))
         return bad(why, "relative.buckets", r->buckets,
                    r->bidirectional ? "4 to 65536 and even" : "2 to 65536");
     if (r->distance <= r->buckets / min)
@@ -201,10 +201,10 @@ static rapt_status check_numbers(const rapt_attention *a, rapt_message *why)
 static rapt_status check_out(const rapt_attention *a, rapt_message *why)
 {
     if (rapt__query_rows(a) == 0) return RAPT_OK;
-    if (a->out.row == 0 && a->queries > 1) return bad(why, "out.row", 0, "a row's distance");
-    if (a->out.head == 0 && a->heads > 1) return bad(why, "out.head", 0, "a head's distance");
+    if (a->out.row == 0 && a->queries > 1) return bad(why, "out.row", 0, "the stride of a row");
+    if (a->out.head == 0 && a->heads > 1) return bad(why, "out.head", 0, "the stride of a head");
     if (a->out.batch == 0 && a->batch > 1 && !a->query_starts)
-        return bad(why, "out.batch", 0, "a sequence's distance");
+        return bad(why, "out.batch", 0, "the stride of a sequence");
     return RAPT_OK;
 }
 

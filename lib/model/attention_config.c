@@ -1,5 +1,5 @@
-/* attention_config.c - what a configuration says about the attention of a sublayer: its score, how
-   far a query sees, how scores become weights, and where what they learn lies in a block. */
+/* attention_config.c - the attention of a sublayer from a configuration and a block of parameters:
+   its score, locality and normalizer as a rapt_attention, with the arrays they learn. */
 #include "model/model.h"
 
 enum { CHANNELS = 4, FILTER_WIDTH = 7 };

@@ -1,11 +1,12 @@
-/* parameters.c - from the list in parameters.def to places in one block of floats. */
+/* parameters.c - the layout of a model: name, shape and offset in one block of floats of every
+   parameter in parameters.def. */
 #include "model/model.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* The walk over the list. With an empty arena it only counts. */
-struct walk {
+/* A pass over the list; the first one only counts. */
+struct layout_pass {
     struct layout *layout;
     bool real; /* there is memory to write into */
 };
@@ -17,9 +18,9 @@ static size_t floats_of(int rows, int columns, enum layout_kind kind)
     return (floats + LANES - 1) / LANES * LANES;
 }
 
-/* Notes one parameter down and returns its place. */
-static size_t offset(struct walk *w, const char *scope, int layer, const char *name, int rows,
-                     int columns, enum layout_kind kind, enum initial initial)
+/* Adds one parameter to the layout and returns its offset. */
+static size_t offset(struct layout_pass *w, const char *scope, int layer, const char *name,
+                     int rows, int columns, enum layout_kind kind, enum initial initial)
 {
     size_t here = w->layout->floats;
     if (w->real) {
@@ -36,7 +37,7 @@ static size_t offset(struct walk *w, const char *scope, int layer, const char *n
     return here;
 }
 
-static void walk_once(struct walk *w, const rapt_config *c)
+static void lay_out_once(struct layout_pass *w, const rapt_config *c)
 {
     struct layout *l = w->layout;
     int D = c->width, source = c->source_vocab, target = c->target_vocab, positions = c->positions;
@@ -68,8 +69,9 @@ static const enum initial learned_initial[] = {
 };
 
 /* The arrays that the score and locality of self- or cross-attention learn. */
-static void walk_learned(struct walk *w, const rapt_config *c, bool cross, const char *scope,
-                         int layer, const char *prefix, struct score_offsets *to)
+static void lay_out_learned(struct layout_pass *w, const rapt_config *c, bool cross,
+                            const char *scope, int layer, const char *prefix,
+                            struct score_offsets *to)
 {
     const struct attention_use which = {.cross = cross};
     const rapt_attention a = rapt__attention_of(c, &which);
@@ -88,8 +90,8 @@ static void walk_learned(struct walk *w, const rapt_config *c, bool cross, const
     }
 }
 
-static void walk_layer(struct walk *w, const rapt_config *c, const char *scope, int layer,
-                       bool cross, struct layer_offsets *l)
+static void lay_out_layer(struct layout_pass *w, const rapt_config *c, const char *scope, int layer,
+                          bool cross, struct layer_offsets *l)
 {
     int K = c->width / c->heads, Q = c->heads * K, G = rapt__key_heads(c) * K;
     int D = c->width, F = c->ffn_width;
@@ -97,7 +99,7 @@ static void walk_layer(struct walk *w, const rapt_config *c, const char *scope, 
 #define LAYER(when, field, name, rows, columns, kind, initial)                                     \
     if (when) l->field = offset(w, scope, layer, name, rows, columns, kind, initial);
 #define LEARNED(when, field, of_cross, prefix)                                                     \
-    if (when) walk_learned(w, c, of_cross, scope, layer, prefix, &l->field);
+    if (when) lay_out_learned(w, c, of_cross, scope, layer, prefix, &l->field);
 #include "model/parameters.def"
 #undef LEARNED
 #undef LAYER
@@ -109,34 +111,34 @@ static void walk_layer(struct walk *w, const rapt_config *c, const char *scope, 
     l->feedforward.in.out = l->feedforward.out.in = F;
 }
 
-static void walk_all(struct walk *w, const rapt_config *c)
+static void lay_out_all(struct layout_pass *w, const rapt_config *c)
 {
     struct layout *l = w->layout;
     bool cross = c->kind == RAPT_KIND_ENCODER_DECODER;
     struct layer_offsets spare;
     l->count = 0;
     l->floats = 0;
-    walk_once(w, c);
+    lay_out_once(w, c);
     for (int i = 0; i < l->encoder.count; i++)
-        walk_layer(w, c, "encoder", i, false, w->real ? &l->encoder.layers[i] : &spare);
+        lay_out_layer(w, c, "encoder", i, false, w->real ? &l->encoder.layers[i] : &spare);
     for (int i = 0; i < l->decoder.count; i++)
-        walk_layer(w, c, "decoder", i, cross, w->real ? &l->decoder.layers[i] : &spare);
+        lay_out_layer(w, c, "decoder", i, cross, w->real ? &l->decoder.layers[i] : &spare);
 }
 
 void rapt__layout_make(struct layout *layout, const rapt_config *config, struct arena *arena)
 {
-    struct walk w = {.layout = layout};
+    struct layout_pass w = {.layout = layout};
     *layout = (struct layout){0};
     layout->encoder.count = config->kind == RAPT_KIND_DECODER_ONLY ? 0 : config->encoder_layers;
     layout->decoder.count = config->kind == RAPT_KIND_ENCODER_ONLY ? 0 : config->decoder_layers;
-    walk_all(&w, config);
+    lay_out_all(&w, config);
     size_t layer = sizeof(struct layer_offsets);
     layout->parameters = rapt__arena_take(arena, (size_t)layout->count, sizeof(struct parameter));
     layout->encoder.layers = rapt__arena_take(arena, (size_t)layout->encoder.count, layer);
     layout->decoder.layers = rapt__arena_take(arena, (size_t)layout->decoder.count, layer);
     if (!layout->parameters) return;
     w.real = true;
-    walk_all(&w, config);
+    lay_out_all(&w, config);
 }
 
 size_t rapt__parameter_count(const struct parameter *p)
@@ -144,7 +146,7 @@ size_t rapt__parameter_count(const struct parameter *p)
     return (size_t)p->rows * (size_t)p->columns;
 }
 
-/* The place of element i of the plain matrix. */
+/* The offset of element i of the plain matrix. */
 static size_t element(const struct parameter *p, size_t i)
 {
     size_t columns = (size_t)p->columns;

@@ -21,7 +21,7 @@ count() {
 "$program" --json --svg page.svg >out 2>err || fail "exit code $?: $(cat err)"
 [ -s err ] && fail "--json speaks on standard error: $(cat err)"
 count '^{.*}$' out 119 "lines of JSON"
-count '"score":' out 105 "kinds: scores x reaches x weighings"
+count '"score":' out 105 "kinds: scores x localities x normalizers"
 for score in scaled-dot dot general cosine location additive location-aware; do
     count "\"score\":\"$score\"" out 15 "kinds with score $score"
 done
@@ -36,12 +36,12 @@ done
 [ "$(grep -c '"kinds":28,' out)" -eq 2 ] || fail "not two claims about 28 soft kinds"
 
 # Soft weights are weights; arg-max weights are zeros and ones.
-grep '"reach":"global","weighing":"argmax"' out | sed 's/.*"weights"://; s/,"out".*//' |
+grep '"locality":"global","normalizer":"argmax"' out | sed 's/.*"weights"://; s/,"out".*//' |
     grep -q '0\.[0-9]*[1-9]' && fail "arg-max has weights between 0 and 1"
-grep '"reach":"global","weighing":"soft"' out | sed 's/.*"weights"://; s/,"out".*//' |
+grep '"locality":"global","normalizer":"softmax"' out | sed 's/.*"weights"://; s/,"out".*//' |
     grep -q '0\.[0-9]*[1-9]' || fail "soft has no weights between 0 and 1"
 
-"$program" --score additive --weighing soft >some 2>err || fail "exit code $?: $(cat err)"
+"$program" --score additive --normalizer softmax >some 2>err || fail "exit code $?: $(cat err)"
 count 'additive score, soft' some 1 "kinds asked for"
 count ' score, ' some 1 "kinds shown"
 count '^yes ' some 13 "claims told"

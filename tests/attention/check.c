@@ -1,4 +1,5 @@
-/* check.c - nonsense gets a status and a message that names the field, and changes nothing. */
+/* check.c - invalid problems and arguments: RAPT_BAD_ARGUMENT, a message that names the field, and
+   nothing is written. */
 #include "trial.h"
 
 #include <limits.h>
@@ -194,7 +195,7 @@ static void needed(void **state)
     }
 }
 
-/* What needs places must say where queries stand. */
+/* What needs positions needs mask.causal_alignment. */
 static void causal_alignments(void **state)
 {
     (void)state;
@@ -372,7 +373,7 @@ static void pointers(void **state)
     free(s);
 }
 
-/* A hard normalizer needs a place for its choices, forward too. */
+/* A hard normalizer needs an array for its choices, forward too. */
 static void choices(void **state)
 {
     (void)state;
@@ -433,7 +434,7 @@ static void versions(void **state)
     memset(&b, 0x55, sizeof b);
     assert_int_equal(rapt_attention_init(&b.a, offsetof(rapt_attention, mask), 1, 2, 3, 4, 5),
                      RAPT_OK);
-    assert_int_equal(b.a.mask.causal, 0x55555555); /* nothing behind the caller's struct */
+    assert_int_equal(b.a.mask.causal, 0x55555555); /* nothing beyond the caller's struct */
     assert_int_equal(rapt_attention_init(&b.a, sizeof b, 1, 2, 3, 4, 5), RAPT_OK);
     assert_true(b.a.size == sizeof b && b.later == 0 && b.a.mask.causal == 0);
     assert_int_equal(rapt_attention_check(&b.a, NULL), RAPT_OK);

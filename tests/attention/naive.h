@@ -1,9 +1,9 @@
-/* naive.h - attention of one head as one would write it in an afternoon, forward and backward, all
-   of queries x keys in memory, every sum from left to right. Included once with real = float, what
-   the library must never be worse than, and once with real = double, what both are measured by. */
+/* naive.h - textbook attention of one head, forward and backward, with all of queries x keys in
+   memory and every sum from left to right. Included with real = float, the accuracy the library
+   must reach, and with real = double, by which both are judged. */
 
 struct NAIVE(net) {
-    int score, T, S, K, V, N, C, J; /* N: hidden, C: channels, J: taps */
+    int score, T, S, K, V, N, C, J; /* N: hidden, C: channels, J: filter width */
     const real *in[NET_ARRAYS];     /* in[NET_OUT] is dout */
     real *to[NET_ARRAYS];           /* gradients, to[NET_OUT] is out */
     real *p, *x, *qh, *kh, *dqh, *dkh, *before;

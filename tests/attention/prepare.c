@@ -1,5 +1,5 @@
-/* prepare.c - what scores make of rows, beside their definitions in double; a row's bits do not
-   depend on how it comes; what is hidden is not touched on the way back. */
+/* prepare.c - rows projected by scores, against their definitions in double; a row's bits do not
+   depend on the rows beside it; centers of local-p; buckets of relative biases. */
 #include "trial.h"
 
 #include "attention/attention.h"
@@ -87,7 +87,7 @@ static double projected(const float *weight, const float *x, int head, int out, 
     return sum;
 }
 
-/* Element n of what the score makes of row x of a head at a place. */
+/* Element n of the projection of row x of a head at a position. */
 static double defined(const rapt_attention *a, bool keys, const float *x, int head, int position,
                       int n)
 {
@@ -113,9 +113,9 @@ static double defined(const rapt_attention *a, bool keys, const float *x, int he
     }
 }
 
-/* The same, turned. */
-static double turned(const rapt_attention *a, bool keys, const float *x, int head, int position,
-                     int n)
+/* The same, rotated. */
+static double rotated(const rapt_attention *a, bool keys, const float *x, int head, int position,
+                      int n)
 {
     double here = defined(a, keys, x, head, position, n);
     int all = a->relative.rotary_width ? a->relative.rotary_width : WIDTH;
@@ -136,7 +136,7 @@ static void compare(const rapt_attention *a, bool keys, int position, const floa
     for (int h = 0; h < HEADS; h++)
         for (int r = 0; r < ROWS; r++)
             for (int n = 0; n < width; n++) {
-                double wanted = turned(a, keys, x + (r * HEADS + h) * WIDTH, h, position + r, n);
+                double wanted = rotated(a, keys, x + (r * HEADS + h) * WIDTH, h, position + r, n);
                 double is = (double)y[(h * ROWS + r) * width + n];
                 if (fabs(is - wanted) > 3e-6 * (1 + fabs(wanted)))
                     fail_msg("%s, %s: %.9g is not %.9g", rapt_score_name(a->score),

@@ -1,7 +1,7 @@
-/* product.c - every score x reach x weighing of the tables, under every kind of mask and bias,
+/* product.c - every score x locality x normalizer of the tables, under every kind of mask and bias,
    full and ragged, with grouped heads: outputs, choices, weights and all gradients by the
    definition, and the same bits for threads and instruction sets. A new row of a table is tested
-   without a new test. Keys and values that no query sees hold NaN. */
+   without a new test. Keys and values that are visible to no query hold NaN. */
 #include "judge.h"
 
 static const struct kind {
@@ -50,10 +50,10 @@ static const struct kind {
      .buckets = 8,
      .distance = 6,
      .bidirectional = true},
-    {.name = "pairs turned",
+    {.name = "pairs rotated",
      .causal_alignment = RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT,
      .rotary = RAPT_ROTARY_PAIRS},
-    {.name = "halves turned",
+    {.name = "halves rotated",
      .causal_alignment = RAPT_CAUSAL_ALIGNMENT_LOWER_RIGHT,
      .rotary = RAPT_ROTARY_HALVES,
      .rotary_width = 4,
@@ -221,7 +221,7 @@ static void product(void **state)
 
 /* ---- one gradient without the others ---- */
 
-/* Asks for gradient i alone, as trial.h counts them behind q, k, v and bias. */
+/* Asks for gradient i alone, as trial.h counts them after q, k, v and bias. */
 static void ask_for(struct trial *x, int i, float *to)
 {
     rapt_gradients d = {.size = sizeof d};

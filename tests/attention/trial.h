@@ -36,7 +36,7 @@ struct choice {
     rapt_normalizer normalizer;
     float temperature, cap;
     bool slopes, previous, rewards;
-    bool learned; /* all that any score or reach may have learned */
+    bool learned; /* all that any score or locality may have learned */
     int hidden;   /* 0: 5 */
     int buckets, distance;
     bool bidirectional;
@@ -133,7 +133,7 @@ static inline rapt_stride lay(uint64_t *state, int heads, int rows, int all, int
         if (all != 0 && rows == 0) s.batch = 0;
     }
     *n = (size_t)all * (size_t)heads * (size_t)row;
-    if (*n) *n -= (size_t)gap; /* nothing behind the last row */
+    if (*n) *n -= (size_t)gap; /* nothing after the last row */
     return s;
 }
 
@@ -398,15 +398,15 @@ static inline const char *choice_text(const struct choice *c)
 {
     static char text[640];
     const char *score = rapt_score_name(c->score);
-    int n =
-        snprintf(text, sizeof text,
-                 "%s, reach %d, weighing %d: batch %d heads %d/%d queries %d keys %d widths %d/%d "
-                 "%d ragged %d counts %d corner %d causal %d window %d:%d,%d allowed %d bias %d "
-                 "scale %g dropout %g",
-                 score ? score : "?", (int)c->locality, (int)c->normalizer, c->batch, c->heads,
-                 c->key_heads, c->queries, c->keys, c->query_width, c->key_width, c->value_width,
-                 c->ragged, c->counts, (int)c->causal_alignment, c->causal, c->window, c->before,
-                 c->after, c->allowed, c->bias, (double)c->scale, (double)c->dropout);
+    int n = snprintf(
+        text, sizeof text,
+        "%s, locality %d, normalizer %d: batch %d heads %d/%d queries %d keys %d widths %d/%d "
+        "%d ragged %d counts %d alignment %d causal %d window %d:%d,%d allowed %d bias %d "
+        "scale %g dropout %g",
+        score ? score : "?", (int)c->locality, (int)c->normalizer, c->batch, c->heads, c->key_heads,
+        c->queries, c->keys, c->query_width, c->key_width, c->value_width, c->ragged, c->counts,
+        (int)c->causal_alignment, c->causal, c->window, c->before, c->after, c->allowed, c->bias,
+        (double)c->scale, (double)c->dropout);
     snprintf(text + n, sizeof text - (size_t)n,
              " radius %g temperature %g cap %g slopes %d buckets %d:%d%s rotary %d:%d previous %d "
              "rewards %d",
