@@ -1,12 +1,13 @@
-/* cache.c - keys and values of past tokens, kept as the tile reads them: keys in panels of 16,
-   values as rows of whole vectors. A new token writes its own lane and row, nothing is repacked. */
+/* cache.c - key/value cache: keys and values of past tokens in the layout of the flash kernel, keys
+   in panels of 16, values as rows of whole vectors. A new token writes its own lane and row,
+   nothing is repacked. */
 #include "attention/cache/cache.h"
 
 void rapt__cache_layout(struct cache *cache, int sequences, const int *capacity, int key_heads,
                         int key_width, int value_width, struct arena *arena)
 {
     size_t own = 0, vw = (size_t)rapt__padded(value_width), n = (size_t)sequences;
-    for (int i = 0; i < sequences; i++) own += (size_t)((capacity[i] + LANES - 1) / LANES);
+    for (int i = 0; i < sequences; i++) own += (size_t)rapt__ceil_div(capacity[i], LANES);
     size_t panels = own * (size_t)key_heads;
     *cache = (struct cache){.sequences = sequences,
                             .key_heads = key_heads,
@@ -28,7 +29,7 @@ void rapt__cache_start(struct cache *cache, const int *capacity)
 {
     cache->offsets[0] = 0;
     for (int i = 0; i < cache->sequences; i++) {
-        cache->offsets[i + 1] = cache->offsets[i] + (capacity[i] + LANES - 1) / LANES;
+        cache->offsets[i + 1] = cache->offsets[i] + rapt__ceil_div(capacity[i], LANES);
         cache->counts[i] = 0;
         cache->slot[i] = i;
     }
@@ -36,8 +37,8 @@ void rapt__cache_start(struct cache *cache, const int *capacity)
     cache->clock = 0;
 }
 
-/* New tokens are counted, and what they change is stamped. */
-static void make_workspace(struct cache *c, const int *starts)
+/* Counts new tokens; the panels they change get new stamps. */
+static void count_tokens(struct cache *c, const int *starts)
 {
     for (int i = 0; i < c->sequences; i++) {
         uint64_t *stamp = c->stamps + c->offsets[c->slot[i]];
@@ -48,8 +49,8 @@ static void make_workspace(struct cache *c, const int *starts)
 }
 
 /* Row `key` of one sequence and key head. */
-static void put(const struct cache *c, const struct kernels *kernels, int sequence, int g, int key,
-                const float *k, const float *v)
+static void append_row(const struct cache *c, const struct kernels *kernels, int sequence, int g,
+                       int key, const float *k, const float *v)
 {
     size_t panel = rapt__cache_panel(c, sequence, g) + (size_t)(key / LANES);
     int lane = key % LANES;
@@ -66,14 +67,15 @@ void rapt__cache_append(struct team *team, struct cache *cache, const int *start
 {
     const struct kernels *kernels = rapt__kernels();
     size_t begin, end, heads = (size_t)cache->key_heads;
-    if (team->rank == 0) make_workspace(cache, starts);
+    if (team->rank == 0) count_tokens(cache, starts);
     rapt__team_barrier(team);
     rapt__team_share(team, (size_t)cache->sequences * heads, 1, &begin, &end);
     for (size_t n = begin; n < end; n++) {
         int i = (int)(n / heads), g = (int)(n % heads);
         for (int r = starts[i]; r < starts[i + 1]; r++)
-            put(cache, kernels, i, g, cache->counts[i] + r - starts[i + 1],
-                k + r * k_row + g * cache->key_width, v + r * v_row + g * cache->value_width);
+            append_row(cache, kernels, i, g, cache->counts[i] + r - starts[i + 1],
+                       k + r * k_row + g * cache->key_width,
+                       v + r * v_row + g * cache->value_width);
     }
     rapt__team_barrier(team);
 }

@@ -1,5 +1,5 @@
-/* history.c - what the last query of each sequence looked at, kept for the next one: f of a
-   location- aware score (Chorowski et al. 2015, section 2.2) is made of it. */
+/* history.c - attention history: the weights of the last query of each sequence and head, which a
+   location-aware score (Chorowski et al. 2015, section 2.2) reads for the next query. */
 #include "attention/cache/cache.h"
 
 #include <string.h>

@@ -1,15 +1,15 @@
-/* reorder.c - sequence i of a cache becomes what sequence parents[i] was.
+/* reorder.c - reorders a cache: sequence i becomes what sequence parents[i] was.
 
-   The first child of a sequence takes its place, with all that lies there. The others get the
-   places that no child took, and copies: of those panels only that are not there already, since
-   hypotheses of a search are cousins with the same beginning. Nothing is copied from a place that
-   is copied to, so the order does not matter. */
+   The first child of a sequence takes over its slot with all panels in it. The others get the slots
+   that no child took, and copies of those panels that are not there already: hypotheses of a beam
+   search share their prefixes. No slot is both read and written, so the order of copies does not
+   matter. */
 #include "attention/cache/cache.h"
 
 #include <assert.h>
 #include <string.h>
 
-/* Where sequences will lie: first children where their parents do, the others where nobody is. */
+/* The new slots: first children get those of their parents, the others free ones. */
 static void find_slots(struct cache *c, const int *parents)
 {
     int *taken = c->spare, next = 0;
@@ -44,8 +44,8 @@ static void find_copies(struct cache *c, const int *parents)
     }
 }
 
-/* Places and counts are those after the move. */
-static void settle(struct cache *c, const int *parents)
+/* Makes the new slots and counts current. */
+static void commit_slots(struct cache *c, const int *parents)
 {
     int *counts = c->counts, *slot = c->slot;
     for (int i = 0; i < c->sequences; i++) c->spare[i] = counts[parents[i]];
@@ -53,7 +53,7 @@ static void settle(struct cache *c, const int *parents)
     c->slot = c->after, c->after = slot;
 }
 
-/* Panel p of a key head, as far as it is filled, from a place to a sequence. */
+/* Panel p of a key head, as far as it is filled, from a slot to a sequence. */
 static void copy_panel(const struct cache *c, int from, int sequence, int p, int g)
 {
     size_t a = rapt__cache_slot(c, from, g) + (size_t)p;
@@ -72,7 +72,7 @@ void rapt__cache_reorder(struct team *team, struct cache *cache, const int *pare
     if (team->rank == 0) {
         find_slots(cache, parents);
         find_copies(cache, parents);
-        settle(cache, parents);
+        commit_slots(cache, parents);
     }
     rapt__team_barrier(team);
     rapt__team_share(team, (size_t)cache->copy_count * heads, 1, &begin, &end);

@@ -1,14 +1,15 @@
-/* distribution.c - how scores x become weights z, one row of the table each; p = softmax(x).
+/* distribution.c - normalizers: from scores x to weights z and back, one row of the table each;
+   p = softmax(x).
 
-   SOFT               z = p                          dx = p (dz - p.dz)
-   ARGMAX             z = 1 at the greatest x        dx = 0
-   SAMPLE             z = 1 at the greatest x + g    dx = gain (p - z): Williams 1992
-   STRAIGHT_THROUGH   z = 1 at the greatest x        dx = p (dz - p.dz): Bengio, Leonard and
+   SOFTMAX            z = p                          dx = p (dz - p.dz)
+   ARGMAX             z = 1 at the max of x          dx = 0
+   SAMPLE             z = 1 at the max of x + g      dx = gain (p - z): Williams 1992
+   STRAIGHT_THROUGH   z = 1 at the max of x          dx = p (dz - p.dz): Bengio, Leonard and
                                                      Courville 2013
-   GUMBEL             y = (x + g) / temperature      dy = z (dz - z.dz): Jang, Gu and Poole 2017
+   GUMBEL_SOFTMAX     y = (x + g) / temperature      dy = z (dz - z.dz): Jang, Gu and Poole 2017
                       z = softmax(y)                 dx = dy / temperature
 
-   g is Gumbel noise: the greatest x + g is distributed as p (Gumbel 1954; Maddison, Tarlow and
+   g is Gumbel noise: argmax(x + g) is distributed as p (Gumbel 1954; Maddison, Tarlow and
    Minka 2014, "A* sampling", section 2); without noise it is 0. g[s] = -log(-log u), u = (bits /
    2^9 + 1/2) / 2^23 rounded down in the quotient, bits = word s % 4 of rapt__philox(key, s / 4,
    number of the query); so it depends on seed, sequence, head, query and key alone. Ties go to the
@@ -80,7 +81,7 @@ static void normalize_gumbel(struct row *r)
     softmax_rows(r);
 }
 
-/* Weight 1 for what was chosen, or is greatest in `from`. */
+/* Weight 1 for the chosen key, or for the max of `from`. */
 static void choose(struct row *r, const float *from)
 {
     const struct kernels *k = r->head->kernels;
@@ -157,7 +158,7 @@ static void sample_backward(struct row *r, float *dz, float gain)
 static const struct normalizer {
     const char *name;
     bool hard;
-    void (*weigh)(struct row *r);
+    void (*forward)(struct row *r);
     void (*backward)(struct row *r, float *dz, float gain);
 } normalizers[RAPT_NORMALIZER_COUNT] = {
     [RAPT_NORMALIZER_SOFTMAX] = {"softmax", false, normalize_softmax, softmax_backward},
@@ -180,7 +181,7 @@ bool rapt__normalizer_is_hard(rapt_normalizer normalizer)
 
 void rapt__normalize(struct row *r)
 {
-    normalizers[r->head->normalizer].weigh(r);
+    normalizers[r->head->normalizer].forward(r);
 }
 
 void rapt__normalize_backward(struct row *r, float *dz, float gain)

@@ -1,9 +1,10 @@
-/* location_aware.c - location-aware scores backward (Chorowski et al. 2015, section 2.2). With
-   g[s] = the gradient of k[s] + L f[s], f[c][s] = sum over j of F[c][j] w[s + j - taps/2], w the
-   weights of the query before:
+/* location_aware.c - gradients of location-aware features: of L, of the filters F and of the
+   weights of the query before (Chorowski et al. 2015, section 2.2). With g[s] = the gradient of
+   k[s] + L f[s], f[c][s] = sum over j of F[c][j] w[s + j - width/2], w the weights of the query
+   before:
 
-       dL += g f'     df = L' g     dF[c][j] += sum over s of df[c][s] w[s + j - taps/2]
-       dw[s] = sum over c and j of df[c][s - j + taps/2] F[c][j]
+       dL += g f'     df = L' g     dF[c][j] += sum over s of df[c][s] w[s + j - width/2]
+       dw[s] = sum over c and j of df[c][s - j + width/2] F[c][j]
 
    dL and dF are chains over all keys of all queries, from the last query to the first. */
 #include "attention/general/backward.h"
@@ -31,7 +32,7 @@ static void add_product(const struct backward_row *l, const float *a, ptrdiff_t 
     l->p->f->kernels->gemm(&p);
 }
 
-/* What the query before gets, from df in dfeatures: filters turned round. */
+/* The gradient of the weights of the query before, from df in dfeatures: filters reversed. */
 static void gradient_before(const struct backward_row *l, ptrdiff_t row)
 {
     const struct row_head *h = l->r->head;
@@ -52,19 +53,19 @@ static void gradient_before(const struct backward_row *l, ptrdiff_t row)
     }
 }
 
-/* Rows of df have taps / 2 zeros before their keys and more behind. */
+/* Rows of df have filter_width / 2 zeros before their keys and more after. */
 void rapt__features_backward(const struct backward_row *l)
 {
     const struct backward_rows *m = &l->p->f->mine;
     const struct kernels *kernels = l->p->f->kernels;
     const struct row *r = l->r;
     const struct row_head *h = r->head;
-    int first = r->first, n = rapt__row_length(r), buffers = r->space.capacity,
-        row = buffers + 2 * h->filter_width;
+    int first = r->first, n = rapt__row_length(r), capacity = r->space.capacity,
+        row = capacity + 2 * h->filter_width;
     float *df = m->dfeatures + h->filter_width / 2 + first;
-    kernels->pack_columns(r->space.features + first, buffers, h->channels, n, 1, 0,
+    kernels->pack_columns(r->space.features + first, capacity, h->channels, n, 1, 0,
                           (h->channels + LANES - 1) / LANES, m->transposed);
-    add_product(l, m->dsums + first, buffers, h->width, m->transposed, (ptrdiff_t)n * LANES, LANES,
+    add_product(l, m->dsums + first, capacity, h->width, m->transposed, (ptrdiff_t)n * LANES, LANES,
                 h->channels, m->dfeature_weight);
     memset(m->dfeatures, 0, (size_t)h->channels * (size_t)row * sizeof *df);
     const struct gemm_block back = {.rows = h->channels,
@@ -75,7 +76,7 @@ void rapt__features_backward(const struct backward_row *l)
                                     .a_step = h->channels,
                                     .b = m->dsums + first,
                                     .b_panel = LANES,
-                                    .b_step = buffers,
+                                    .b_step = capacity,
                                     .c = df,
                                     .c_row = row,
                                     .c_panel = LANES};

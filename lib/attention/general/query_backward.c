@@ -1,11 +1,12 @@
-/* query_backward.c - the gradients of one row. With dw = the gradient of a weight, d = s - center:
+/* query_backward.c - gradients of one query: of q, keys, values, biases, center and vector. With dw
+   = the gradient of a weight, d = s - center:
 
-       dw[s] = drop(dout.v[s]) + what the next query says   dv[s] += drop(w)[s] dout
+       dw[s] = dropout(dout.v[s]) + the next query's dnext   dv[s] += drop(w)[s] dout
        dcenter += sum over s of w[s] dw[s] d / (radius / 2)^2       dz = gauss dw
 
-   then dx by weigh.c, which bias and relative bias get; then through the cap, dx (1 - (x / cap)^2)
-   of the capped x, to the dot product, dq += scale sum of dx k and dk += scale dx q, or through
-   the hidden layer (kernel/additive.c). Hidden keys have dx = 0 and are not looked at. */
+   then dx by distribution.c, added to bias and relative bias; then through the cap, dx (1 - (x /
+   cap)^2) of the capped x, to the dot product, dq += scale sum of dx k and dk += scale dx q, or
+   through the hidden layer (kernel/additive.c). Hidden keys have dx = 0 and are not read. */
 #include "attention/general/backward.h"
 
 #include <math.h>
@@ -42,7 +43,7 @@ static void value_gradients(const struct backward_row *l)
                                    l->p->dvalues + low * a->v.row, a->v.row);
 }
 
-/* dw becomes dz; the center gets its gradient. */
+/* dw becomes dz; adds the gradient of the center. */
 static void center_gradient(const struct backward_row *l)
 {
     const struct general_backward *f = l->p->f;
@@ -56,7 +57,7 @@ static void center_gradient(const struct backward_row *l)
     if (f->d->centers) f->d->centers[r->center - f->c->centers] += (float)(sum / (sigma * sigma));
 }
 
-/* What was added to scores gets their gradient. */
+/* Adds dx to the gradients of what was added to the scores. */
 static void bias_gradients(const struct backward_row *l)
 {
     const struct general_backward *f = l->p->f;

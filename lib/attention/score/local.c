@@ -1,13 +1,14 @@
-/* local.c - where local-p looks (Luong, Pham and Manning 2015, section 3.2, equation 9):
+/* local.c - centers of local-p attention from queries, and back (Luong, Pham and Manning 2015,
+   section 3.2, equation 9):
 
        c = keys sigmoid(u),   u = z . h,   h = tanh(C q)
 
-   for each query and head, keys being how many exist, with causality up to the query's place: what
-   a query sees does not depend on what comes later. Backward:
+   for each query and head, keys being how many exist, with causality up to the query's position:
+   what a query sees does not depend on what comes later. Backward:
 
        du = dc keys s (1 - s), s = sigmoid(u)    dz += sum of du h    d(C q) = du z (1 - h^2)
 
-   A query with dc = 0 is not looked at. */
+   A query with dc = 0 is not read. */
 #include "attention/score/score.h"
 
 #include <math.h>
@@ -48,7 +49,7 @@ static struct center_rows rows_of(const rapt_attention *a, const struct sequence
     int left = b->queries - first;
     return (struct center_rows){
         .a = a,
-        .count = left < BLOCK_ROWS ? left : BLOCK_ROWS,
+        .count = rapt__min(left, BLOCK_ROWS),
         .keys = b->existing,
         .position = positions ? positions[b->index] + first : rapt__query_position(a, b, first),
         .vector = a->learned.array[RAPT_LEARNED_CENTER_VECTOR] + (size_t)h * width,

@@ -1,5 +1,5 @@
 /* location.c - the location-based score (Luong, Pham and Manning 2015, section 3.1): every
-   place s has a row P[s] of its own, and x = P[s] . q. So k' = P, the same in all sequences, and
+   position s has a row P[s] of its own, and x = P[s] . q. So k' = P, the same in all sequences, and
    what the keys hold is not read. */
 #include "attention/score/score.h"
 

@@ -6,9 +6,9 @@ enum { ROWS = 64 }; /* of x, read LANES times while they are near */
 
 size_t rapt__projection_panels(int in, int out)
 {
-    size_t there = rapt__panels_size((size_t)out, (size_t)in);
-    size_t back = rapt__panels_size((size_t)in, (size_t)out);
-    return there > back ? there : back;
+    size_t forward = rapt__panels_size((size_t)out, (size_t)in);
+    size_t backward = rapt__panels_size((size_t)in, (size_t)out);
+    return rapt__max_size(forward, backward);
 }
 
 void rapt__projection_pack(struct team *team, const struct projection *p, bool transposed,
@@ -16,7 +16,7 @@ void rapt__projection_pack(struct team *team, const struct projection *p, bool t
 {
     const struct kernels *k = rapt__kernels();
     size_t size = rapt__projection_panels(p->in, p->out);
-    int per_head = ((transposed ? p->in : p->out) + LANES - 1) / LANES;
+    int per_head = rapt__ceil_div(transposed ? p->in : p->out, LANES);
     int depth = transposed ? p->out : p->in;
     for (int64_t n; (n = rapt__team_take(team)) < (int64_t)per_head * p->heads;) {
         int head = (int)(n / per_head), panel = (int)(n % per_head);
@@ -73,7 +73,7 @@ void rapt__project_backward(const struct projection *p, const float *panels,
 static void add_outputs(const struct projection *p, const struct score_block *b, int first)
 {
     float columns[LANES][ROWS];
-    int outputs = p->out - first < LANES ? p->out - first : LANES;
+    int outputs = rapt__min(p->out - first, LANES);
     float *to = p->dweight + ((size_t)b->head * (size_t)p->out + (size_t)first) * (size_t)p->in;
     for (int r = 0; r < b->rows; r++)
         for (int n = 0; n < outputs; n++) columns[n][r] = b->y[r * b->y_row + first + n];
@@ -89,7 +89,7 @@ static void add_weights(const struct projection *p, const struct score_rows *r, 
         for (int t = 0; t < rows; t += ROWS) {
             const struct score_block block = {
                 .head = head,
-                .rows = rows - t < ROWS ? rows - t : ROWS,
+                .rows = rapt__min(rows - t, ROWS),
                 .x = r->x + rapt__side_at(r, &r->x_stride, &b, head, t),
                 .x_row = r->x_stride.row,
                 .y = r->y + rapt__side_at(r, &r->y_stride, &b, head, t),
@@ -112,7 +112,7 @@ static void add_bias(const struct projection *p, const struct score_rows *r, int
 void rapt__projection_gradient(struct team *team, const struct projection *p,
                                const struct score_rows *r)
 {
-    int per_head = (p->out + LANES - 1) / LANES;
+    int per_head = rapt__ceil_div(p->out, LANES);
     for (int64_t n; p->dweight && (n = rapt__team_take(team)) < (int64_t)per_head * p->heads;)
         add_weights(p, r, (int)(n / per_head), (int)(n % per_head) * LANES);
     rapt__team_barrier(team);

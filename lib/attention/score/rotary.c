@@ -1,9 +1,9 @@
-/* rotary.c - rotary positions (Su et al. 2021): pairs of elements of q' and k' are turned by an
-   angle that grows with the place, so that their product depends on the distance alone.
+/* rotary.c - rotary position embedding (Su et al. 2021): rotates pairs of elements of q' and k' by
+   an angle proportional to the position, so that their product depends on the distance alone.
 
-       (x, y) -> (x cos - y sin, x sin + y cos),   angle = place base^(-2i / width) of pair i
+       (x, y) -> (x cos - y sin, x sin + y cos),   angle = position base^(-2i / width) of pair i
 
-   A rotation's gradient is turned back. Angles are taken in double. */
+   Backward rotates by the negative angle. Angles are computed in double. */
 #include "attention/score/score.h"
 
 #include <math.h>
@@ -37,9 +37,9 @@ static void rotate_row(const struct score_rows *r, const struct sequence *b, int
             if (only.head >= 0 && only.head != h) continue;
             float *row = r->y + rapt__side_at(r, &r->y_stride, b, h, t);
             float *x = halves ? row + i : row + 2 * i, *y = halves ? x + pairs : x + 1;
-            float transposed = *x * c - *y * s;
+            float rotated = *x * c - *y * s;
             *y = *x * s + *y * c;
-            *x = transposed;
+            *x = rotated;
         }
     }
 }

@@ -1,4 +1,5 @@
-/* walk.c - over the rows of a side, queries or keys that exist, block by block. */
+/* side.c - prepares all rows of one side, queries or keys that exist, block by block; or adds their
+   gradients to the caller's. */
 #include "attention/score/score.h"
 
 #include <string.h>
@@ -29,7 +30,7 @@ static struct score_block block_of(const struct score_rows *r, const struct sequ
                    : r->keys ? t
                              : (int)rapt__query_position(r->a, b, t);
     return (struct score_block){.head = head,
-                                .rows = left < BLOCK_ROWS ? left : BLOCK_ROWS,
+                                .rows = rapt__min(left, BLOCK_ROWS),
                                 .position = position,
                                 .x =
                                     r->x ? r->x + rapt__side_at(r, &r->x_stride, b, head, t) : NULL,

@@ -1,5 +1,6 @@
-/* transform.c - queries and keys become what the core reads: prepared by the score, then turned by
-   rotary positions. Where neither does anything they are read where they are. */
+/* transform.c - q and k become q' and k' of projected.h: prepared by the score, then rotated by
+   rotary positions; where neither applies they are read in place. Backward, gradients of q' and k'
+   become those of q, k and what is learned. */
 #include "attention/score/score.h"
 
 #include <string.h>

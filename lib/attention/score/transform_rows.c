@@ -1,8 +1,8 @@
-/* transform_rows.c - rows prepared as they come, for who keeps them in a cache. The functions are
-   those of whole arrays, and so are the bits. */
+/* transform_rows.c - prepares rows as they arrive, for a cache: the same functions as for whole
+   arrays (transform.c), so the same bits. */
 #include "attention/score/score.h"
 
-struct packed { /* floats before what belongs to queries (none), keys, centers, turns; and all */
+struct packed { /* offsets in floats: of keys, centers and rotary frequencies; the sum */
     size_t keys, centers, frequencies, end;
 };
 
