@@ -51,7 +51,7 @@ static float tanh_rounded(float x)
 #include "naive.h"
 
 /* One problem three times: by the library, in float, in double. */
-enum { NET_ROOMS = 7 };
+enum { NET_BUFFERS = 7 };
 struct contest {
     struct trial x;
     struct float_net f;
@@ -60,7 +60,7 @@ struct contest {
         const float *in, *to; /* of the trial */
         size_t n, row, step;  /* floats; of a row; from row to row in the trial */
     } array[NET_ARRAYS];
-    size_t rooms[NET_ROOMS];
+    size_t buffers[NET_BUFFERS];
     float *floats;
     double *doubles;
 };
@@ -74,8 +74,8 @@ static void measure(struct contest *n)
     const size_t size[] = {T * V, T * K, S * K, S * V}, row[] = {V, K, K, V};
     const ptrdiff_t step[] = {a->out.row, a->q.row, a->k.row, a->v.row};
     const float *in[] = {x->dout, x->q, x->k, x->v}, *to[] = {x->out, x->dq, x->dk, x->dv};
-    const size_t rooms[NET_ROOMS] = {T * S, S, K + N, S * N, K + N, S * N, S};
-    memcpy(n->rooms, rooms, sizeof rooms);
+    const size_t buffers[NET_BUFFERS] = {T * S, S, K + N, S * N, K + N, S * N, S};
+    memcpy(n->buffers, buffers, sizeof buffers);
     for (int i = 0; i < NET_ARRAYS; i++) {
         int l = i - NET_W + RELATIVE_LEARNED + RAPT_LEARNED_QUERY_WEIGHT;
         n->array[i].n = i < NET_W ? size[i] : x->nlearned[l];
@@ -94,11 +94,12 @@ static size_t in_trial(const struct contest *n, int array, size_t e)
 
 static void copy_inputs(struct contest *n)
 {
-    float **rooms[] = {&n->f.p, &n->f.x, &n->f.qh, &n->f.kh, &n->f.dqh, &n->f.dkh, &n->f.before};
-    double **more[] = {&n->d.p, &n->d.x, &n->d.qh, &n->d.kh, &n->d.dqh, &n->d.dkh, &n->d.before};
+    float **in_float[] = {&n->f.p, &n->f.x, &n->f.qh, &n->f.kh, &n->f.dqh, &n->f.dkh, &n->f.before};
+    double **in_double[] = {&n->d.p,   &n->d.x,   &n->d.qh,    &n->d.kh,
+                            &n->d.dqh, &n->d.dkh, &n->d.before};
     size_t all = 0, at = 0;
     for (int i = 0; i < NET_ARRAYS; i++) all += 2 * n->array[i].n;
-    for (int i = 0; i < NET_ROOMS; i++) all += n->rooms[i];
+    for (int i = 0; i < NET_BUFFERS; i++) all += n->buffers[i];
     n->floats = zeros(all), n->doubles = calloc(all, sizeof *n->doubles);
     for (int i = 0; i < NET_ARRAYS; at += 2 * n->array[i++].n) {
         n->f.in[i] = n->floats + at, n->f.to[i] = n->floats + at + n->array[i].n;
@@ -108,12 +109,12 @@ static void copy_inputs(struct contest *n)
             n->doubles[at + e] = (double)n->floats[at + e];
         }
     }
-    for (int i = 0; i < NET_ROOMS; at += n->rooms[i++])
-        *rooms[i] = n->floats + at, *more[i] = n->doubles + at;
+    for (int i = 0; i < NET_BUFFERS; at += n->buffers[i++])
+        *in_float[i] = n->floats + at, *in_double[i] = n->doubles + at;
 }
 
 /* Weights as a layer begins with: scores are about as large as q. */
-static void tame(struct trial *x)
+static void scale_inputs(struct trial *x)
 {
     const rapt_attention *a = &x->a;
     float share = 1 / sqrtf((float)a->key_width);
@@ -128,7 +129,7 @@ static void tame(struct trial *x)
 static struct contest make_contest(const struct choice *c, uint64_t seed)
 {
     struct contest n = {.x = make_trial(c, seed)};
-    tame(&n.x);
+    scale_inputs(&n.x);
     const rapt_learned *l = &n.x.a.learned;
     n.f = (struct float_net){.score = (int)c->score, .T = c->queries, .S = c->keys};
     n.d = (struct double_net){.score = (int)c->score, .T = c->queries, .S = c->keys};
@@ -150,7 +151,7 @@ static void drop_contest(struct contest *n)
 }
 
 /* Errors of one array, of the library [0] and of the naive loops [1]: root of the mean square
-   beside that of what is right, and the greatest beside the greatest. */
+   relative to that of the right values, and the maximum relative to their maximum. */
 struct errors {
     double mean[2], max[2];
 };

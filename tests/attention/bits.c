@@ -174,7 +174,7 @@ static void threads_and_instruction_sets(void **state)
     rapt_isa_use(used);
 }
 
-/* Rows [t, t + rows) of one sequence and head of x, alone, with keys it sees up to `keys`. */
+/* Rows [t, t + rows) of one sequence and head of x, alone, with its visible keys. */
 static void alone(const struct trial *x, int b, int h, int t, int rows, float *out, float *lse)
 {
     rapt_attention a = x->a;
@@ -182,7 +182,7 @@ static void alone(const struct trial *x, int b, int h, int t, int rows, float *o
     a.batch = a.heads = 1, a.key_heads = 0, a.queries = rows;
     a.out = (rapt_stride){0, 0, a.value_width};
     int counts[] = {x->a.queries - t == rows ? x->a.keys : x->a.keys - (x->a.queries - t - rows)};
-    if (a.mask.causal) a.mask.key_counts = counts; /* moves the corner to these rows */
+    if (a.mask.causal) a.mask.key_counts = counts; /* aligns the mask with these rows */
     void *workspace = make_workspace(&a);
     assert_int_equal(rapt_attention_forward(
                          &a, x->q + b * q->batch + h * q->head + t * q->row,
@@ -270,7 +270,7 @@ static void sequences_alone(void **state)
     }
 }
 
-/* A later key changes nothing for queries that do not see it. */
+/* A later key changes nothing for queries it is hidden from. */
 static void later_keys(void **state)
 {
     (void)state;

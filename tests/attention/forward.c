@@ -139,7 +139,7 @@ static void repeated_rows(void **state)
     }
 }
 
-/* Weights beyond what float holds: the greatest decides, the others are 0; nothing overflows. */
+/* Weights beyond what float holds: the largest decides, the others are 0; nothing overflows. */
 static void extremes(void **state)
 {
     (void)state;
@@ -183,7 +183,7 @@ static void short_rows(void **state)
     drop_trial(&x);
 }
 
-/* Equal scores: the lowest key that is seen. */
+/* Equal scores: the lowest visible key. */
 static void ties(void **state)
 {
     (void)state;

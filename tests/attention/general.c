@@ -26,7 +26,7 @@ static struct trial make_general(const struct choice *c, uint64_t seed)
     return x;
 }
 
-/* What there is beside score, locality and normalizer, in turns. */
+/* What there is beside score, locality and normalizer, varied from case to case. */
 static struct choice choose(int turn)
 {
     int n = turn;
@@ -198,7 +198,7 @@ static void ties_go_to_the_lowest(void **state)
                              .normalizer = RAPT_NORMALIZER_ARGMAX};
     struct trial x = make_trial(&c, 1);
     memset(x.q, 0, x.nq * sizeof(float));
-    for (int t = 0; t < 2; t++) /* query 0 sees keys from 2 on, query 1 from 3 on */
+    for (int t = 0; t < 2; t++) /* visible: keys from 2 on, for query 1 from 3 on */
         for (int s = 0; s < c.keys; s++)
             x.allowed[t * x.a.mask.allowed_stride.row + s] = s >= 2 + t;
     run_forward(&x);

@@ -1,6 +1,6 @@
-/* hidden.c - for every score and reach: keys that no query sees and queries that see nothing may
-   hold NaN, and no result or gradient, of what is learned either, differs by a bit from that with
-   zeros in their place. And: the room of a kind of problem is enough for each of them. */
+/* hidden.c - for every score and locality: keys hidden from all queries and fully masked queries
+   may hold NaN, and no result or gradient, of what is learned either, differs by a bit from that
+   with zeros in their place. And: the workspace of a kind of problem is enough for each of them. */
 #include "trial.h"
 
 #include "attention/attention.h"
@@ -111,7 +111,7 @@ static void what_is_hidden_is_not_touched(void **state)
     assert_true(hidden > 500);
 }
 
-/* The room of a kind is that of its problems at least, and needs no rows to be asked. */
+/* The workspace of a kind is that of its problems at least, and needs no rows to be asked. */
 static void room_of_a_kind(void **state)
 {
     (void)state;
@@ -138,7 +138,7 @@ static void room_of_a_kind(void **state)
         spec.query_starts = spec.key_starts = NULL;
         spec.batch = spec.queries = spec.keys = -7;
         if (rapt__attention_workspace_spec(&spec, c.batch, queries, keys) < needs)
-            fail_msg("%s: not enough room", choice_text(&c));
+            fail_msg("%s: workspace too small", choice_text(&c));
         drop_trial(&x);
     }
 }

@@ -1,8 +1,8 @@
-/* mask.c - what is hidden may hold NaN; a NaN that is seen reaches those who see it and no one
-   else; a query that sees nothing gives and takes nothing. */
+/* mask.c - hidden keys and values may hold NaN; a visible NaN reaches the queries that it is
+   visible to and no others; fully masked queries output 0, give and take no gradient. */
 #include "trial.h"
 
-static bool sees(const struct trial *x, int b, int h, int t, int s)
+static bool is_visible(const struct trial *x, int b, int h, int t, int s)
 {
     const rapt_stride *bias = &x->a.mask.bias_stride;
     if (!oracle_sees(&x->a, b, h, t, s)) return false;
@@ -12,7 +12,7 @@ static bool sees(const struct trial *x, int b, int h, int t, int s)
 static bool sees_any(const struct trial *x, int b, int h, int t)
 {
     for (int s = 0; s < oracle_keys(&x->a, b); s++)
-        if (sees(x, b, h, t, s)) return true;
+        if (is_visible(x, b, h, t, s)) return true;
     return false;
 }
 
@@ -62,7 +62,7 @@ static float *copy(const float *x, size_t n)
 static bool touched(const struct trial *x, int b, int h, int t, int b0, int g, int s)
 {
     int group = x->a.heads / (x->a.key_heads ? x->a.key_heads : x->a.heads);
-    return b == b0 && h / group == g && sees(x, b, h, t, s);
+    return b == b0 && h / group == g && is_visible(x, b, h, t, s);
 }
 
 /* Compares results after a key and value became NaN with those from before. */
@@ -93,7 +93,7 @@ static bool reached(const struct trial *x, int b, int g, int key, int b0, int s)
     if (b != b0) return false;
     for (int h = g * group; h < (g + 1) * group; h++)
         for (int t = 0; t < oracle_queries(&x->a, b); t++)
-            if (sees(x, b, h, t, s) && sees(x, b, h, t, key)) return true;
+            if (is_visible(x, b, h, t, s) && is_visible(x, b, h, t, key)) return true;
     return false;
 }
 
@@ -147,7 +147,7 @@ static void nan_reaches_those_who_see_it(void **state)
     }
 }
 
-/* NaN in a query: in its own row only, and in the gradients of keys it sees. */
+/* NaN in a query: in its own row only, and in the gradients of its visible keys. */
 static void nan_query(void **state)
 {
     (void)state;
@@ -177,7 +177,7 @@ static void nan_query(void **state)
             for (int g = 0; g < (c.key_heads ? c.key_heads : 2); g++)
                 for (int s = 0; s < c.keys; s++) {
                     bool own = c.key_heads == 1 || g == h0;
-                    if (b == b0 && own && sees(&x, b, h0, t0, s)) continue;
+                    if (b == b0 && own && is_visible(&x, b, h0, t0, s)) continue;
                     float *k = row_at(x.dk, &x.a.k, NULL, b, g, s);
                     float *v = row_at(x.dv, &x.a.v, NULL, b, g, s);
                     assert_true(equal(k, dk + (k - x.dk), c.key_width));

@@ -25,12 +25,12 @@ double oracle_activation(int kind, double x)
 }
 
 /* Vaswani et al. 2017, sections 3.4 and 3.5. */
-void oracle_embed(int rows, int width, const int *ids, const int *place, double scale,
+void oracle_embed(int rows, int width, const int *ids, const int *position, double scale,
                   const double *table, const double *positions, double *y)
 {
     for (int r = 0; r < rows; r++)
         for (int j = 0; j < width; j++) {
-            double at = positions ? positions[place[r] * width + j] : 0;
+            double at = positions ? positions[position[r] * width + j] : 0;
             y[r * width + j] = scale * table[ids[r] * width + j] + at;
         }
 }

@@ -10,8 +10,8 @@ void oracle_linear(int rows, int in, int out, const double *x, const double *w, 
                    double *y);
 double oracle_activation(int kind, double x);
 
-/* y [rows][width]: scale * table[id] + places[place]; places NULL: 0. */
-void oracle_embed(int rows, int width, const int *ids, const int *place, double scale,
+/* y [rows][width]: scale * table[id] + positions[position]; positions NULL: 0. */
+void oracle_embed(int rows, int width, const int *ids, const int *position, double scale,
                   const double *table, const double *positions, double *y);
 
 /* y = (x - mean) / sqrt(variance + epsilon) * gain + bias, for each of the rows. */

@@ -23,8 +23,8 @@ struct oracle_model {
 };
 struct oracle_model *oracle_model_read(const rapt_model *model);
 void oracle_model_free(struct oracle_model *m);
-/* From the next oracle_batch_loss on all that has no derivative stands still: what it chooses, and
-   the losses it finds, which are the rewards of sampled keys afterwards. */
+/* From the next oracle_batch_loss on all that has no derivative is held constant: what it chooses,
+   and the losses it finds, which are the rewards of sampled keys afterwards. */
 void oracle_model_hold(struct oracle_model *m);
 
 /* Training: what is dropped and drawn. Without it nothing is: sampled keys are the most likely
