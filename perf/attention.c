@@ -160,13 +160,14 @@ static void measure_cached(struct bench *b, const struct problem *p, int threads
     size_t keys = (size_t)p->B * (size_t)p->S * (size_t)width;
     float *q = bench_floats((size_t)p->B * (size_t)p->T * (size_t)width), *k = bench_floats(keys);
     float *out = bench_floats((size_t)p->B * (size_t)p->T * (size_t)width), *v = bench_floats(keys);
+    const size_t panels = (size_t)p->B * rapt__ceil_div_size((size_t)p->S, 16);
     struct arena arena = {0};
     struct cached_job j = {.k = k, .v = v, .row = width, .key_starts = key_starts};
     for (int i = 0; i <= p->B; i++) starts[i] = i * p->T, key_starts[i] = i * p->S;
     for (int i = 0; i < p->B; i++) capacity[i] = p->S;
-    rapt__cache_layout(&j.cache, p->B, capacity, p->H, p->K, p->K, &arena);
+    rapt__cache_layout(&j.cache, p->B, panels, p->H, p->K, p->K, &arena);
     check(rapt__arena_reserve(&arena, NULL), "there is not enough memory");
-    rapt__cache_layout(&j.cache, p->B, capacity, p->H, p->K, p->K, &arena);
+    rapt__cache_layout(&j.cache, p->B, panels, p->H, p->K, p->K, &arena);
     rapt__cache_start(&j.cache, capacity);
     j.threads = threads;
     const rapt_attention spec = {.size = sizeof spec,

@@ -104,9 +104,10 @@ struct cache {
     int *copies;      /* [panels][3] of a move: from a slot, to a sequence, which panel; */
     int copy_count;   /*   so many */
 };
-/* Lays out an empty cache in an arena (counted or handed out); sequence i has a capacity of
-   capacity[i] keys. Once the arena is real, rapt__cache_start makes it usable, and empty again. */
-void rapt__cache_layout(struct cache *cache, int sequences, const int *capacity, int key_heads,
+/* Lays out a cache of so many panels per key head, of all sequences together; a panel holds 16
+   keys of one sequence. Once the arena is real, rapt__cache_start makes it usable, and empty again:
+   sequence i has room for capacity[i] keys then. */
+void rapt__cache_layout(struct cache *cache, int sequences, size_t panels, int key_heads,
                         int key_width, int value_width, struct arena *arena);
 void rapt__cache_start(struct cache *cache, const int *capacity);
 

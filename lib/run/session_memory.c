@@ -1,16 +1,18 @@
-/* session_memory.c - a session's birth: all it will ever need, in one piece. */
+/* session_memory.c - limits checked and filled in, and a session made: all of its memory, laid out
+   in one arena. */
 #include "run/run.h"
 
 #include <string.h>
 
 enum { MAX_TOKENS = 1 << 28, GROUP_ROWS = 128 };
 
-/* What a half that is absent would need is not asked. */
+/* Limits of a half that the model lacks are ignored. */
 static rapt_limits fill_in(const rapt_model *model, const rapt_limits *limits)
 {
     rapt_limits l = *limits;
     rapt_kind kind = model->config.kind;
-    l.threads = rapt__team_size(l.threads); /* the room is for these, whatever OpenMP uses later */
+    l.threads =
+        rapt__team_size(l.threads); /* the memory is for these, whatever OpenMP uses later */
     if (l.beams == 0) l.beams = 1;
     if (l.target_tokens == 0) l.target_tokens = l.batch * l.beams;
     if (kind == RAPT_KIND_DECODER_ONLY) l.source_tokens = 0;
@@ -39,18 +41,10 @@ static rapt_status check_limits(const rapt_model *model, const rapt_limits *l, r
     return RAPT_OK;
 }
 
-/* Rooms that hold `tokens` in all, however they are spread over the sequences: each sequence may
-   leave one panel of 16 partly empty. */
-static void spread(int *capacity, int sequences, int tokens)
-{
-    capacity[0] = tokens / LANES * LANES + LANES;
-    for (int i = 1; i < sequences; i++) capacity[i] = 1;
-}
-
-/* Caches of all layers, each with s->capacity, and what the score needs beside them. looks: floats
-   per head of what a location-aware score keeps. */
+/* Caches of all layers, each of so many panels, and what the score needs beside them. history:
+   floats per head that a recurrent score keeps. */
 static void lay_out_cache_state(rapt_session *s, struct cache_state *state, bool cross,
-                                int sequences, size_t history, struct arena *arena)
+                                int sequences, size_t panels, size_t history, struct arena *arena)
 {
     const rapt_config *c = &s->model->config;
     const struct attention_use which = {.decoder = true, .cross = cross};
@@ -67,11 +61,11 @@ static void lay_out_cache_state(rapt_session *s, struct cache_state *state, bool
     if (recurrent) state->history = rapt__arena_take(arena, layers, sizeof *state->history);
     for (size_t i = 0; i < layers; i++) {
         struct cache cache;
-        struct attention_history look;
-        rapt__cache_layout(state->caches ? &state->caches[i] : &cache, sequences, s->capacity,
+        struct attention_history one;
+        rapt__cache_layout(state->caches ? &state->caches[i] : &cache, sequences, panels,
                            rapt__key_heads(c), rapt__score_width(&spec), spec.value_width, arena);
         if (recurrent)
-            rapt__history_layout(state->history ? &state->history[i] : &look, slots, c->heads,
+            rapt__history_layout(state->history ? &state->history[i] : &one, slots, c->heads,
                                  history, arena);
     }
 }
@@ -80,16 +74,15 @@ static void lay_out_caches(rapt_session *s, struct arena *arena)
 {
     const rapt_limits *l = &s->limits;
     int slots = l->batch * l->beams;
-    size_t beams = (size_t)l->beams, source = (size_t)l->source_tokens * beams;
-    size_t panels = (size_t)(l->target_length + LANES - 1) / LANES;
-    for (int i = 0; i < slots; i++) s->capacity[i] = l->target_length;
-    lay_out_cache_state(s, &s->self, false, slots, (size_t)slots * panels * LANES, arena);
+    size_t self = (size_t)slots * rapt__ceil_div_size((size_t)l->target_length, LANES);
+    lay_out_cache_state(s, &s->self, false, slots, self, self * LANES, arena);
     if (s->model->config.kind != RAPT_KIND_ENCODER_DECODER) return;
-    spread(s->capacity, l->batch, l->source_tokens);
-    lay_out_cache_state(s, &s->cross, true, l->batch, source, arena);
+    /* However the tokens are spread over the sources, each may leave one panel partly empty. */
+    size_t tokens = (size_t)l->source_tokens, cross = tokens / LANES + (size_t)l->batch;
+    lay_out_cache_state(s, &s->cross, true, l->batch, cross, tokens * (size_t)l->beams, arena);
 }
 
-/* Bytes of scratch for attention in the encoder and over caches. */
+/* Bytes of workspace for attention in the encoder and over caches. */
 static size_t workspace_of(const rapt_session *s, int rows)
 {
     const rapt_config *c = &s->model->config;
@@ -136,7 +129,6 @@ static void lay_out_record(rapt_session *s, struct arena *arena)
     rapt__record_layout(&s->record, floats, parents, arena);
 }
 
-/* s->capacity must be there already: it holds the capacities while the caches are laid out. */
 static void lay_out(rapt_session *s, struct arena *arena)
 {
     const rapt_config *c = &s->model->config;
@@ -162,15 +154,11 @@ static void lay_out(rapt_session *s, struct arena *arena)
     s->source_of = rapt__arena_take(arena, slots, sizeof(int));
     s->source_length = rapt__arena_take(arena, slots, sizeof(int));
     s->parents = rapt__arena_take(arena, slots, sizeof(int));
+    s->capacity = rapt__arena_take(arena, slots, sizeof(int));
     if (c->kind == RAPT_KIND_ENCODER_ONLY) return;
     lay_out_caches(s, arena);
     rapt__search_layout(&s->search, l, c->target_vocab, arena);
     lay_out_record(s, arena);
-}
-
-static size_t capacity_bytes(const rapt_limits *l)
-{
-    return (size_t)l->batch * (size_t)l->beams * sizeof(int);
 }
 
 /* The caller's limits, checked and with everything filled in. */
@@ -187,17 +175,12 @@ size_t rapt_session_bytes(const rapt_model *model, const rapt_limits *limits)
 {
     rapt_session s = {.model = model};
     if (!model || read_limits(&s.limits, model, limits, NULL)) return 0;
-    s.capacity = rapt__alloc(&model->allocator, capacity_bytes(&s.limits));
-    if (!s.capacity) return 0;
     lay_out(&s, &s.arena);
-    rapt__free(&model->allocator, s.capacity, capacity_bytes(&s.limits));
-    return s.arena.overflow ? 0 : s.arena.used + sizeof s + capacity_bytes(&s.limits);
+    return s.arena.overflow ? 0 : s.arena.used + sizeof s;
 }
 
 static rapt_status build(rapt_session *s, rapt_message *why)
 {
-    s->capacity = rapt__alloc(&s->allocator, capacity_bytes(&s->limits));
-    if (!s->capacity) return rapt__fail(why, RAPT_NO_MEMORY, "no memory for a session");
     s->arena.raw = true;
     lay_out(s, &s->arena);
     size_t bytes = s->arena.used;
@@ -233,6 +216,5 @@ void rapt_session_free(rapt_session *session)
     if (!session) return;
     rapt_allocator allocator = session->allocator;
     rapt__arena_free(&session->arena, &allocator);
-    rapt__free(&allocator, session->capacity, capacity_bytes(&session->limits));
     rapt__free(&allocator, session, sizeof *session);
 }

@@ -25,14 +25,15 @@ struct pair {
 
 static void make_pair(struct pair *p, int threads)
 {
+    const size_t panels = SEQUENCES * rapt__ceil_div_size(MAX, 16);
     *p = (struct pair){.random = 11, .threads = threads};
     for (int i = 0; i < SEQUENCES; i++) {
         p->k[i] = zeros(MAX * K_ROW), p->v[i] = zeros(MAX * V_ROW);
         p->capacity[i] = MAX - i % 2;
     }
-    rapt__cache_layout(&p->cache, SEQUENCES, p->capacity, KEY_HEADS, KW, VW, &p->arena);
+    rapt__cache_layout(&p->cache, SEQUENCES, panels, KEY_HEADS, KW, VW, &p->arena);
     assert_int_equal(rapt__arena_reserve(&p->arena, NULL), RAPT_OK);
-    rapt__cache_layout(&p->cache, SEQUENCES, p->capacity, KEY_HEADS, KW, VW, &p->arena);
+    rapt__cache_layout(&p->cache, SEQUENCES, panels, KEY_HEADS, KW, VW, &p->arena);
     rapt__cache_start(&p->cache, p->capacity);
 }
 

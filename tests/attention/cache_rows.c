@@ -22,8 +22,8 @@ struct scene {
 
 static void lay_out(struct scene *s)
 {
-    const int capacity[] = {ROWS};
-    rapt__cache_layout(&s->cache, 1, capacity, KEY_HEADS, s->width, VALUES, &s->arena);
+    rapt__cache_layout(&s->cache, 1, rapt__ceil_div_size(ROWS, 16), KEY_HEADS, s->width, VALUES,
+                       &s->arena);
     rapt__history_layout(&s->history, 1, HEADS, ROWS, &s->arena);
     s->packed = rapt__arena_floats(&s->arena, rapt__score_packed(&s->spec) + 1, 1);
     s->keys = rapt__arena_floats(&s->arena, ROWS * KEY_HEADS, (size_t)s->width);

@@ -3,12 +3,11 @@
    nothing is repacked. */
 #include "attention/cache/cache.h"
 
-void rapt__cache_layout(struct cache *cache, int sequences, const int *capacity, int key_heads,
+void rapt__cache_layout(struct cache *cache, int sequences, size_t panels, int key_heads,
                         int key_width, int value_width, struct arena *arena)
 {
-    size_t own = 0, vw = (size_t)rapt__padded(value_width), n = (size_t)sequences;
-    for (int i = 0; i < sequences; i++) own += (size_t)rapt__ceil_div(capacity[i], LANES);
-    size_t panels = own * (size_t)key_heads;
+    size_t vw = (size_t)rapt__padded(value_width), n = (size_t)sequences;
+    size_t all = panels * (size_t)key_heads;
     *cache = (struct cache){.sequences = sequences,
                             .key_heads = key_heads,
                             .key_width = key_width,
@@ -18,11 +17,11 @@ void rapt__cache_layout(struct cache *cache, int sequences, const int *capacity,
     cache->after = rapt__arena_take(arena, n, sizeof(int));
     cache->counts = rapt__arena_take(arena, n, sizeof(int));
     cache->spare = rapt__arena_take(arena, n, sizeof(int));
-    cache->keys = rapt__arena_floats(arena, panels, (size_t)LANES * (size_t)key_width);
-    cache->values = rapt__arena_floats(arena, panels, LANES * vw);
-    cache->non_finite = rapt__arena_take(arena, panels, 1);
-    cache->stamps = rapt__arena_take(arena, own, sizeof *cache->stamps);
-    cache->copies = rapt__arena_take(arena, own, 3 * sizeof(int));
+    cache->keys = rapt__arena_floats(arena, all, (size_t)LANES * (size_t)key_width);
+    cache->values = rapt__arena_floats(arena, all, LANES * vw);
+    cache->non_finite = rapt__arena_take(arena, all, 1);
+    cache->stamps = rapt__arena_take(arena, panels, sizeof *cache->stamps);
+    cache->copies = rapt__arena_take(arena, panels, 3 * sizeof(int));
 }
 
 void rapt__cache_start(struct cache *cache, const int *capacity)
