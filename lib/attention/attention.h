@@ -61,7 +61,7 @@ void rapt__score_keys(struct team *team, const rapt_attention *spec, const float
 void rapt__score_centers(struct team *team, const rapt_attention *spec, const float *packed,
                          const struct rows_given *rows, const int *counts, float *centers);
 
-/* ---- score.c, local.c: properties of the score and of the locality of a checked problem ---- */
+/* ---- score.c, mask.c: properties of the score and of the locality of a checked problem ---- */
 /* Its scores read the weights of the query before: queries of a head go one after the other, and
    a cache keeps the last weights (history.c). */
 bool rapt__score_recurrent(const rapt_attention *a);

@@ -34,6 +34,11 @@ int rapt__query_width(const rapt_attention *a)
     return a->query_width ? a->query_width : a->key_width;
 }
 
+int rapt__key_width(const rapt_attention *a)
+{
+    return a->key_width;
+}
+
 int rapt__query_rows(const rapt_attention *a)
 {
     return a->query_starts ? a->query_starts[a->batch] : a->batch * a->queries;

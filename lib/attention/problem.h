@@ -19,6 +19,7 @@ struct sequence { /* one of the batch */
 struct sequence rapt__sequence(const rapt_attention *a, int index);
 int rapt__key_heads_of(const rapt_attention *a);
 int rapt__query_width(const rapt_attention *a);
+int rapt__key_width(const rapt_attention *a);
 int rapt__query_rows(const rapt_attention *a); /* of all sequences */
 int rapt__key_rows(const rapt_attention *a);
 

@@ -7,7 +7,7 @@ import sys
 
 NAMED = re.compile(r"\bRAPT_(SCORE|LOCALITY)_(?!COUNT\b)\w+")
 ALLOWED = {  # where: why
-    "lib/attention/score/score.c": "the table of scores",
+    "lib/attention/score/scores.def": "the table of scores",
     "lib/attention/mask.c": "the table of localities",
     "include/rapt/attention.h": "the enumerators",
     "include/rapt/learned.def": "which of them reads an array",

@@ -1,10 +1,10 @@
 /* additive.c - the additive score (Bahdanau, Cho and Bengio 2015, appendix A.1.2), also
    called concat: x = v . tanh(W q + U k + b), so q' = W q + b and k' = U k, in the width of the
    hidden layer. Location-aware scores (Chorowski et al. 2015, section 2.2) add L f inside the
-   tanh, which the general path does. */
+   tanh, which general/ does. */
 #include "attention/score/score.h"
 
-struct projection rapt__additive_queries(const rapt_attention *a, const rapt_gradients *d)
+static struct projection queries(const rapt_attention *a, const rapt_gradients *d)
 {
     return (struct projection){.heads = a->heads,
                                .in = rapt__query_width(a),
@@ -15,7 +15,7 @@ struct projection rapt__additive_queries(const rapt_attention *a, const rapt_gra
                                .dbias = d ? d->learned[RAPT_LEARNED_HIDDEN_BIAS] : NULL};
 }
 
-struct projection rapt__additive_keys(const rapt_attention *a, const rapt_gradients *d)
+static struct projection keys(const rapt_attention *a, const rapt_gradients *d)
 {
     return (struct projection){.heads = rapt__key_heads_of(a),
                                .in = a->key_width,
@@ -23,3 +23,20 @@ struct projection rapt__additive_keys(const rapt_attention *a, const rapt_gradie
                                .weight = a->learned.array[RAPT_LEARNED_KEY_WEIGHT],
                                .dweight = d ? d->learned[RAPT_LEARNED_KEY_WEIGHT] : NULL};
 }
+
+static int hidden_width(const rapt_attention *a)
+{
+    return a->learned.hidden;
+}
+
+const struct score rapt__score_additive = {.name = "additive",
+                                           .additive = true,
+                                           .width = hidden_width,
+                                           .queries = {.weights = queries},
+                                           .keys = {.weights = keys}};
+const struct score rapt__score_location_aware = {.name = "location-aware",
+                                                 .additive = true,
+                                                 .recurrent = true,
+                                                 .width = hidden_width,
+                                                 .queries = {.weights = queries},
+                                                 .keys = {.weights = keys}};

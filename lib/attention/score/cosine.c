@@ -69,22 +69,22 @@ static void rows_back(int width, double beta, const struct score_block *b)
     }
 }
 
-void rapt__cosine_queries(const rapt_attention *a, const struct score_block *b)
+static void queries(const rapt_attention *a, const struct score_block *b)
 {
     rows(a->key_width, inverse_temperature(a, b->head), b);
 }
 
-void rapt__cosine_queries_back(const rapt_attention *a, const struct score_block *b)
+static void queries_back(const rapt_attention *a, const struct score_block *b)
 {
     rows_back(a->key_width, inverse_temperature(a, b->head), b);
 }
 
-void rapt__cosine_keys(const rapt_attention *a, const struct score_block *b)
+static void keys(const rapt_attention *a, const struct score_block *b)
 {
     rows(a->key_width, 1, b);
 }
 
-void rapt__cosine_keys_back(const rapt_attention *a, const struct score_block *b)
+static void keys_back(const rapt_attention *a, const struct score_block *b)
 {
     rows_back(a->key_width, 1, b);
 }
@@ -103,8 +103,7 @@ static double along_rows(const struct score_rows *r, const struct sequence *b, i
     return sum;
 }
 
-void rapt__cosine_inverse_temperature(struct team *team, const struct score_rows *r,
-                                      const rapt_gradients *d)
+static void learned(struct team *team, const struct score_rows *r, const rapt_gradients *d)
 {
     for (int h; d->learned[RAPT_LEARNED_INVERSE_TEMPERATURE] &&
                 (h = rapt__team_take(team)) < r->a->heads;) {
@@ -117,3 +116,10 @@ void rapt__cosine_inverse_temperature(struct team *team, const struct score_rows
     }
     rapt__team_barrier(team);
 }
+
+const struct score rapt__score_cosine = {
+    .name = "cosine",
+    .scaleless = true,
+    .width = rapt__key_width,
+    .queries = {.rows = queries, .rows_back = queries_back, .learned = learned},
+    .keys = {.rows = keys, .rows_back = keys_back}};

@@ -2,7 +2,7 @@
    3.1): x = W q . k, so q' = W q and k' = k. Queries and keys may differ in width. */
 #include "attention/score/score.h"
 
-struct projection rapt__general_queries(const rapt_attention *a, const rapt_gradients *d)
+static struct projection queries(const rapt_attention *a, const rapt_gradients *d)
 {
     return (struct projection){.heads = a->heads,
                                .in = rapt__query_width(a),
@@ -10,3 +10,6 @@ struct projection rapt__general_queries(const rapt_attention *a, const rapt_grad
                                .weight = a->learned.array[RAPT_LEARNED_QUERY_WEIGHT],
                                .dweight = d ? d->learned[RAPT_LEARNED_QUERY_WEIGHT] : NULL};
 }
+
+const struct score rapt__score_general = {
+    .name = "general", .width = rapt__key_width, .queries = {.weights = queries}};

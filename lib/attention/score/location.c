@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-void rapt__location_keys(const rapt_attention *a, const struct score_block *b)
+static void keys(const rapt_attention *a, const struct score_block *b)
 {
     size_t width = (size_t)rapt__query_width(a), positions = (size_t)a->learned.positions;
     const float *p = a->learned.array[RAPT_LEARNED_POSITION] + (size_t)b->head * positions * width;
@@ -14,7 +14,7 @@ void rapt__location_keys(const rapt_attention *a, const struct score_block *b)
 }
 
 /* Over the sequences in their order; a row of P is one member's. */
-void rapt__location_position(struct team *team, const struct score_rows *r, const rapt_gradients *d)
+static void learned(struct team *team, const struct score_rows *r, const rapt_gradients *d)
 {
     size_t width = (size_t)rapt__query_width(r->a), positions = (size_t)r->a->learned.positions;
     struct tickets tickets = rapt__tickets(team);
@@ -32,3 +32,8 @@ void rapt__location_position(struct team *team, const struct score_rows *r, cons
         }
     rapt__team_barrier(team);
 }
+
+const struct score rapt__score_location = {.name = "location",
+                                           .keyless = true,
+                                           .width = rapt__query_width,
+                                           .keys = {.rows = keys, .learned = learned}};

@@ -1,5 +1,5 @@
 /* score.h - scores: how rows of one side, queries or keys, become the q' and k' of projected.h, and
-   how their gradients come back. One row of the table in score.c and a file each; then rotary
+   how their gradients come back. One row of scores.def and a file each; then rotary
    positions and relative biases, the same for all. */
 #ifndef RAPT_LIB_ATTENTION_SCORE_H
 #define RAPT_LIB_ATTENTION_SCORE_H
@@ -55,6 +55,8 @@ struct score {
     int (*width)(const rapt_attention *a); /* of q' and k' */
     struct score_side queries, keys;
 };
+#define SCORE(enumerator, name) extern const struct score rapt__score_##name;
+#include "attention/score/scores.def"
 const struct score *rapt__score(rapt_score score);
 
 /* ---- learned.c ---- */
@@ -130,26 +132,6 @@ void rapt__projection_gradient(struct team *team, const struct projection *p,
 
 /* ---- score.c ---- */
 float rapt__score_scale(rapt_score score, float scale, int key_width); /* scale 0: its own */
-
-/* ---- general.c ---- */
-struct projection rapt__general_queries(const rapt_attention *a, const rapt_gradients *d);
-
-/* ---- additive.c ---- */
-struct projection rapt__additive_queries(const rapt_attention *a, const rapt_gradients *d);
-struct projection rapt__additive_keys(const rapt_attention *a, const rapt_gradients *d);
-
-/* ---- cosine.c ---- */
-void rapt__cosine_queries(const rapt_attention *a, const struct score_block *b);
-void rapt__cosine_queries_back(const rapt_attention *a, const struct score_block *b);
-void rapt__cosine_keys(const rapt_attention *a, const struct score_block *b);
-void rapt__cosine_keys_back(const rapt_attention *a, const struct score_block *b);
-void rapt__cosine_inverse_temperature(struct team *team, const struct score_rows *r,
-                                      const rapt_gradients *d);
-
-/* ---- location.c ---- */
-void rapt__location_keys(const rapt_attention *a, const struct score_block *b);
-void rapt__location_position(struct team *team, const struct score_rows *r,
-                             const rapt_gradients *d);
 
 /* ---- rotary.c ---- */
 int rapt__rotary_pairs(const rapt_attention *a); /* 0: no rotary positions */
