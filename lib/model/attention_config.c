@@ -2,18 +2,14 @@
    its score, locality and normalizer as a rapt_attention, with the arrays they learn. */
 #include "model/model.h"
 
-enum { CHANNELS = 4, FILTER_WIDTH = 7 };
-static const float radius = 4;
-
 /* No arrays, only widths. */
 static rapt_learned learned_of(const rapt_config *c)
 {
     int K = c->width / c->heads;
     return (rapt_learned){.hidden = c->score_hidden ? c->score_hidden : K,
                           .positions = c->positions,
-                          .channels = c->location_channels ? c->location_channels : CHANNELS,
-                          .filter_width =
-                              c->location_filter_width ? c->location_filter_width : FILTER_WIDTH,
+                          .channels = rapt__config_int(c, CONFIG_location_channels),
+                          .filter_width = rapt__config_int(c, CONFIG_location_filter_width),
                           .center_hidden = c->center_hidden ? c->center_hidden : K};
 }
 
@@ -36,13 +32,12 @@ rapt_attention rapt__attention_of(const rapt_config *c, const struct attention_u
 {
     int K = c->width / c->heads;
     bool cross = which->cross;
-    float locality = cross ? c->cross_radius : c->self_radius;
     rapt_attention a = {.heads = c->heads, .key_heads = c->key_heads};
     a.key_width = a.value_width = K;
     a.out = (rapt_stride){0, K, c->width};
     a.score = cross ? c->cross_score : c->self_score;
     a.locality = cross ? c->cross_locality : c->self_locality;
-    a.radius = locality > 0 ? locality : radius;
+    a.radius = rapt__config_float(c, cross ? CONFIG_cross_radius : CONFIG_self_radius);
     a.normalizer = cross ? c->cross_normalizer : c->self_normalizer;
     a.temperature = cross ? c->cross_temperature : c->self_temperature;
     a.noiseless = !which->learning;

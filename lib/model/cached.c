@@ -1,5 +1,5 @@
-/* cached.c - attention in use: the decoder's keys and values are in caches, prepared by the score;
-   new ones are appended, queries look back. */
+/* cached.c - attention of the decoder at inference: keys and values of new tokens are projected by
+   the score and appended to a cache; queries attend to all that is in it. */
 #include "model/sublayer.h"
 
 static float *packed_of(const struct cache_state *state, int layer)
@@ -16,8 +16,8 @@ void rapt__scores_pack(struct team *team, const struct stack *s, const struct ca
     }
 }
 
-/* Keys and values at k and v, both in rows of k_row floats, go into the cache of a layer. places:
-   where the first of each sequence stands; NULL: 0. */
+/* Keys and values at k and v, both in rows of k_row floats, go into the cache of a layer.
+   positions: of the first of each sequence; NULL: 0. */
 static void append(struct team *team, const rapt_attention *spec, const struct cache_state *state,
                    int layer, const int *positions, const int *starts, const struct heads *h,
                    float *projected_q)

@@ -122,8 +122,7 @@ rapt_status rapt_config_check(const rapt_config *config, rapt_message *why)
 
 float rapt__epsilon(const rapt_config *config)
 {
-    float zero = (float)rapt_config_field_at(CONFIG_norm_epsilon)->zero;
-    return config->norm_epsilon > 0 ? config->norm_epsilon : zero;
+    return rapt__config_float(config, CONFIG_norm_epsilon);
 }
 
 int rapt__key_heads(const rapt_config *config)

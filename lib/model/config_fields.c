@@ -98,6 +98,18 @@ void rapt__config_set(rapt_config *c, int field, const void *value)
     memcpy((char *)c + fields[field].offset, value, sizeof(int));
 }
 
+int rapt__config_int(const rapt_config *c, enum config_field field)
+{
+    int value = rapt__config_get(c, (int)field);
+    return value ? value : (int)fields[field].zero;
+}
+
+float rapt__config_float(const rapt_config *c, enum config_field field)
+{
+    float value = rapt__config_get_float(c, (int)field);
+    return value > 0 ? value : (float)fields[field].zero;
+}
+
 rapt_config rapt__config_filled(const rapt_config *c)
 {
     rapt_config all = *c;

@@ -1,4 +1,5 @@
-/* file.c - models, and blocks of the same layout, to and from safetensors files. */
+/* file.c - blocks of parameters, and blocks of the same layout (Adam moments), to and from
+   safetensors files. Tensors stand there as plain matrices [rows][columns]. */
 #include "model/model.h"
 
 #include "format/format.h"

@@ -1,11 +1,12 @@
-/* initial.c - what a parameter is before anything is learned.
+/* initial.c - initial parameters: a layout and a seed go in, a block of random numbers comes out.
 
    Matrices: uniform in +-sqrt(6 / (in + out)) (Glorot and Bengio 2010, eq. 16); the packed
    projections of attention with the deviation over sqrt 2, as if each D x D part were drawn
    with gain 1/sqrt 2. Tables: normal with deviation width^-1/2, so that after the factor
-   sqrt(width) a token has unit variance. What scores and reach
+   sqrt(width) a token has unit variance. What scores and localities
    learn is drawn like a table, so that scores begin about as large as scaled dot products; the
-   sharpness of cosines begins with 8. Each number is a function of seed, parameter, element. */
+   inverse temperature of cosines begins with 8. Each number is a function of seed, parameter,
+   element. */
 #include "model/model.h"
 
 #include <math.h>

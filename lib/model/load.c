@@ -1,5 +1,5 @@
-/* load.c - a model from a file. Nothing in the file is believed before it is checked, and
-   nothing is reserved that the file could not fill. */
+/* load.c - a model from a safetensors file. Nothing in the file is trusted before it is checked,
+   and no more memory is reserved than the file could fill. */
 #include "model/model.h"
 
 #include "format/format.h"
@@ -34,13 +34,14 @@ static rapt_status backed(const rapt_config *config, const struct tensor_file *f
     return RAPT_OK;
 }
 
-static rapt_status no_strangers(const rapt_model *m, const struct tensor_file *file,
-                                rapt_message *why)
+static rapt_status no_other_tensors(const rapt_model *m, const struct tensor_file *file,
+                                    rapt_message *why)
 {
     for (int i = 0; i < rapt__tensors_count(file); i++) {
         const char *name = rapt__tensors_entry(file, i)->name;
         if (!known(m, name))
-            return rapt__fail(why, RAPT_BAD_FILE, "tensor %s has no place in this model", name);
+            return rapt__fail(why, RAPT_BAD_FILE, "tensor %s belongs to no parameter of this model",
+                              name);
     }
     return RAPT_OK;
 }
@@ -57,7 +58,7 @@ static rapt_status load_open(rapt_model **model, struct tensor_file *file,
     if (!status) status = rapt__model_make(model, &config, allocator, why);
     if (status) return status;
     struct block_file block = {"", (*model)->block};
-    status = no_strangers(*model, file, why);
+    status = no_other_tensors(*model, file, why);
     if (!status) status = rapt__blocks_load(*model, &block, 1, file, why);
     if (!status) status = rapt__metadata_copy(*model, file);
     if (!status) return RAPT_OK;

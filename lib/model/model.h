@@ -1,6 +1,7 @@
-/* model.h - the door of the model floor: parameters, and the stacks of layers they make.
+/* model.h - the interface of the model layer: configuration, parameters, model files, and the
+   stacks of layers that are computed with them.
 
-   Functions that take a crew are called by all members of a team (lib/base/base.h). */
+   Functions that take an exec_context are called by all members of a team (lib/base/base.h). */
 #ifndef RAPT_LIB_MODEL_H
 #define RAPT_LIB_MODEL_H
 
@@ -9,7 +10,7 @@
 #include <rapt/transformer.h>
 
 /* ---- parameters.c: where each parameter lies in the one block of floats ----
-   A place is an offset in floats, so that one layout serves weights, gradients and moments. */
+   Offsets count floats, so that one layout serves weights, gradients and moments. */
 struct linear_offsets {
     size_t weight, bias; /* [out][in] in panels; [out] */
     int in, out;
@@ -71,7 +72,8 @@ struct parameter {
 /* Fills *layout from an arena: pieces first counted, then handed out (lib/base/base.h). */
 void rapt__layout_make(struct layout *layout, const rapt_config *config, struct arena *arena);
 size_t rapt__parameter_count(const struct parameter *p); /* numbers in it */
-/* One parameter between its place in a block and a plain matrix [rows][columns]. */
+/* Elements [first, first + count) of a parameter between a block and a plain matrix
+ * [rows][columns]. */
 void rapt__parameter_get(const struct parameter *p, const float *block, size_t first, size_t count,
                          float *data);
 void rapt__parameter_set(const struct parameter *p, float *block, size_t first, size_t count,
@@ -89,7 +91,10 @@ enum config_field {
 int rapt__config_get(const rapt_config *config, int field); /* a float's bits */
 float rapt__config_get_float(const rapt_config *config, int field);
 void rapt__config_set(rapt_config *config, int field, const void *value); /* an int or float */
-/* With what 0 stands for in place of 0, as far as that is a fixed value. */
+/* A field, or what its 0 stands for. */
+int rapt__config_int(const rapt_config *config, enum config_field field);
+float rapt__config_float(const rapt_config *config, enum config_field field);
+/* With what 0 stands for instead of 0, as far as that is a fixed value. */
 rapt_config rapt__config_filled(const rapt_config *config);
 /* Whether models of one are models of the other. */
 bool rapt__config_same(const rapt_config *a, const rapt_config *b);
@@ -123,7 +128,7 @@ rapt_status rapt__model_make(rapt_model **model, const rapt_config *config,
                              const rapt_allocator *allocator, rapt_message *why);
 
 /* ---- attention_config.c: what a configuration says about the attention of a sublayer ---- */
-/* Its problem, all but the rows. learning: as in training; else nothing is drawn. place NULL: what
+/* Its problem, all but the rows. learning: as in training; else nothing is drawn. offset NULL: what
    is learned stays open, for whoever asks for sizes alone. */
 struct attention_use {
     bool decoder, cross, learning;
@@ -134,7 +139,7 @@ rapt_attention rapt__attention_of(const rapt_config *config, const struct attent
 /* The gradients of what is learned, in a block of gradients. */
 rapt_gradients rapt__gradients_of(const struct score_offsets *offset, float *gradients);
 bool rapt__attention_samples(const rapt_config *config); /* anywhere: gradients need rewards */
-/* Scratch for the attention of one half, bytes. source_rows 0: no cross-attention. */
+/* Workspace for the attention of one half, bytes. source_rows 0: no cross-attention. */
 size_t rapt__attention_bytes(const rapt_config *config, bool decoder, int batch, int rows,
                              int source_rows, int threads);
 
@@ -166,19 +171,19 @@ rapt_status rapt__blocks_load(const rapt_model *model, const struct block_file *
 
 /* ---- stack.c: the layers of one side ----
    rows of activations [rows][D], sequences back to back. */
-struct drop { /* dropout of a pass; all zero in use */
+struct drop { /* dropout of a pass; all zero at inference */
     float share, attention, hidden;
     uint64_t key;
 };
 
-/* What a sublayer computed; backward reads it. In use all sublayers share the same memory. */
+/* What a sublayer computed; backward reads it. At inference all sublayers share the same memory. */
 struct sublayer {
     float *q;                /* self: [rows][(H + 2 key_heads) K]; cross: [rows][H K] */
     float *kv;               /* cross: [source rows][2 key_heads K] */
     float *mixed;            /* [rows][D] output of the heads */
     float *lse;              /* [H][rows] */
-    int *chosen;             /* hard weighing: [H][rows] */
-    float *projected_q;      /* in use: [rows][H][W] what the score makes of q, if it does; */
+    int *chosen;             /* hard normalizers: [H][rows] */
+    float *projected_q;      /* inference: [rows][H][W] what the score makes of q, if it does; */
     float *projected_keys;   /*   [rows, or source rows][key_heads][W] of the keys; */
     float *centers;          /*   local-p: [H][rows], */
     float *center_hidden;    /*   [H][rows][center_hidden] on the way to them */
@@ -209,7 +214,7 @@ struct rows {
     int longest;       /* of the sequences */
 };
 
-struct cache_state { /* in use, of self- or cross-attention: what is there before a call; one per
+struct cache_state { /* inference, of self- or cross-attention: what is there before a call; one per
                         layer */
     struct cache *caches;              /* keys and values of past tokens */
     struct attention_history *history; /* location-aware: weights of the last one; else NULL */
@@ -243,7 +248,7 @@ struct pass {
     const float *reward, *baseline; /* [H][rows.count] of sampled keys, while learning */
 };
 
-/* Room for a pass of `rows` rows over `source_rows` (0: no cross-attention). keep: backward
+/* Memory for a pass of `rows` rows over `source_rows` (0: no cross-attention). keep: backward
    will follow, and every sublayer has memory of its own; else the decoder's keys are in caches. */
 void rapt__stack_layout(struct stack_memory *memory, const rapt_config *config, bool decoder,
                         int rows, int source_rows, bool keep, struct arena *arena);
@@ -273,12 +278,14 @@ void rapt__sublayer_forward(const struct exec_context *c, const struct step *s, 
 void rapt__sublayer_backward(const struct exec_context *c, const struct step *s, enum part part,
                              const float *dy, float *din, bool add, float *dstates,
                              float *gradients);
-/* Dropout of one place of a pass: keys differ by half, sublayer (-1: the embedding) and site. */
+/* Dropout of one site of a pass. Keys, with rapt__mix: of a batch mix(seed, batches before it); of
+   a site in it mix(drop->key, ((index + 1) * SITES + site) * 2 + decoder), where index counts the
+   sublayers of the half, -1 is the embedding. */
 enum site { SITE_RESIDUAL, SITE_ATTENTION, SITE_HIDDEN, SITES };
 struct dropout rapt__site(const struct drop *drop, float share, bool decoder, int index,
                           enum site site);
 
-/* ---- cached.c: attention of the decoder in use ---- */
+/* ---- cached.c: attention of the decoder at inference ---- */
 /* Keys and values of sources for one layer of the decoder go into its cache. starts: of all
    sequences of the cache. */
 void rapt__cross_append(const struct exec_context *c, const struct stack *s, int layer,

@@ -15,7 +15,7 @@ static size_t floats_of(int rows, int columns, enum layout_kind kind)
 {
     size_t floats = kind == IN_PANELS ? rapt__panels_size((size_t)rows, (size_t)columns)
                                       : (size_t)rows * (size_t)columns;
-    return (floats + LANES - 1) / LANES * LANES;
+    return rapt__round_up_size(floats, LANES);
 }
 
 /* Adds one parameter to the layout and returns its offset. */

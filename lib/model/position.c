@@ -1,4 +1,4 @@
-/* position.c - sinusoids: Vaswani et al. 2017, section 3.5, and the two other layouts in use.
+/* position.c - sinusoids: Vaswani et al. 2017, section 3.5, and the two other common layouts.
 
    angle(p, i) = p / 10000^(2i / D);  column of sin and cos of pair i as rapt_position says. */
 #include "model/model.h"

@@ -1,151 +1,14 @@
-/* stack.c - the layers of one side: the same lines in training and in use.
+/* stack.c - the layers of one half: ids go in, the last output comes out; backward takes its
+   gradient to the parameters. The same lines serve training and inference.
 
-   A stack is a chain of sublayers f. With the norm after (Vaswani et al. 2017, section 3.1):
+   A stack is a chain of sublayers f. With post-norm (Vaswani et al. 2017, section 3.1):
        sum = out' + dropout(f(out')),   out = norm(sum)
-   with the norm before, where out' is already the norm of sum':
+   with pre-norm, where out' is already the norm of sum':
        sum = sum' + dropout(f(out')),   out = next norm(sum)
    so both are one step: f reads the last out, and adds to the stream, which is out' or sum'. */
-#include "model/model.h"
+#include "model/sublayer.h"
 
 #include <math.h>
-
-/* Of a layer, in order. */
-static int parts_of(const rapt_config *c, bool decoder, enum part parts[3])
-{
-    int n = 0;
-    parts[n++] = PART_SELF;
-    if (decoder && c->kind == RAPT_KIND_ENCODER_DECODER) parts[n++] = PART_CROSS;
-    if (c->ffn_width) parts[n++] = PART_FEEDFORWARD;
-    return n;
-}
-
-struct sublayer *rapt__sublayer_of(const struct stack *s, int layer, enum part part)
-{
-    enum part parts[3];
-    int n = parts_of(&s->model->config, s->decoder, parts), i = 0;
-    while (i < n && parts[i] != part) i++;
-    return i < n ? &s->memory->sublayers[layer * n + i] : NULL;
-}
-
-/* Of the queries of cached attention: q', centers and lse, if `part` has them. */
-static void queries_layout(struct sublayer *u, const rapt_attention *spec, size_t rows,
-                           struct arena *arena)
-{
-    size_t H = (size_t)spec->heads;
-    if (rapt__score_changes(spec, false))
-        u->projected_q = rapt__arena_floats(arena, rows, H * (size_t)rapt__score_width(spec));
-    if (rapt__locality_centered(spec)) u->centers = rapt__arena_floats(arena, rows, H);
-    u->lse = rapt__arena_floats(arena, rows, H);
-}
-
-/* What attention over caches needs besides. */
-static void cached_layout(struct sublayer *u, const rapt_config *c, enum part part, size_t rows,
-                          size_t source_rows, struct arena *arena)
-{
-    const struct attention_use which = {.decoder = true, .cross = part == PART_CROSS};
-    const rapt_attention spec = rapt__attention_of(c, &which);
-    size_t H = (size_t)c->heads, W = (size_t)rapt__score_width(&spec);
-    queries_layout(u, &spec, rows, arena);
-    if (rapt__score_changes(&spec, true))
-        u->projected_keys = rapt__arena_floats(arena, part == PART_CROSS ? source_rows : rows,
-                                               (size_t)rapt__key_heads(c) * W);
-    if (rapt__locality_centered(&spec))
-        u->center_hidden = rapt__arena_floats(arena, rows, H * (size_t)spec.learned.center_hidden);
-}
-
-static bool normalizes_hard(const rapt_config *c, enum part part)
-{
-    rapt_normalizer normalizer = part == PART_CROSS ? c->cross_normalizer : c->self_normalizer;
-    return rapt__normalizer_is_hard(normalizer);
-}
-
-static void sublayer_layout(struct sublayer *u, const rapt_config *c, enum part part, bool cached,
-                            size_t rows, size_t source_rows, struct arena *arena)
-{
-    size_t D = (size_t)c->width, F = (size_t)c->ffn_width, H = (size_t)c->heads;
-    size_t K = D / H, G = (size_t)rapt__key_heads(c) * K;
-    if (part == PART_FEEDFORWARD) {
-        u->hidden = rapt__arena_floats(arena, rows, F);
-        u->active = rapt__arena_floats(arena, rows, F);
-    } else {
-        u->q = rapt__arena_floats(arena, rows, part == PART_SELF ? D + 2 * G : D);
-        u->mixed = rapt__arena_floats(arena, rows, D);
-        if (cached)
-            cached_layout(u, c, part, rows, source_rows, arena);
-        else
-            u->lse = rapt__arena_floats(arena, rows, H);
-        if (!cached && normalizes_hard(c, part))
-            u->chosen = rapt__arena_take(arena, rows * H, sizeof(int));
-    }
-    if (part == PART_CROSS) u->kv = rapt__arena_floats(arena, source_rows, 2 * G);
-    u->y = rapt__arena_floats(arena, rows, D);
-    u->sum = rapt__arena_floats(arena, rows, D);
-    u->out = rapt__arena_floats(arena, rows, D);
-    u->saved.mean = rapt__arena_floats(arena, rows, 1);
-    u->saved.inverse = rapt__arena_floats(arena, rows, 1);
-}
-
-static void backward_layout(struct stack_memory *m, const rapt_config *c, size_t rows,
-                            size_t source_rows, struct arena *arena)
-{
-    size_t D = (size_t)c->width, G = (size_t)rapt__key_heads(c) * (D / (size_t)c->heads);
-    m->dout = rapt__arena_floats(arena, rows, D);
-    m->dstream = rapt__arena_floats(arena, rows, D);
-    m->dy = rapt__arena_floats(arena, rows, D);
-    m->dmixed = rapt__arena_floats(arena, rows, D);
-    m->dq = rapt__arena_floats(arena, rows, D + 2 * G);
-    m->dhidden = rapt__arena_floats(arena, rows, (size_t)c->ffn_width);
-    m->dkv = rapt__arena_floats(arena, source_rows, 2 * G);
-}
-
-/* In use the sublayers of the first layer serve all layers, and what all parts have in common
-   (y, sum, out) is shared by the parts too. Only the queries of cross-attention, their centers and
-   their log-sum-exps are kept for every layer: alignments are made of them. */
-static void share_layout(struct stack_memory *m, const rapt_config *c, bool decoder, int parts,
-                         size_t rows, struct arena *arena)
-{
-    bool cross = decoder && c->kind == RAPT_KIND_ENCODER_DECODER;
-    const struct attention_use which = {.decoder = true, .cross = true};
-    const rapt_attention spec = rapt__attention_of(c, &which);
-    for (int i = 1; i < m->count; i++) {
-        bool keeps = cross && i >= parts && i % parts == PART_CROSS;
-        struct sublayer own = {0};
-        if (keeps) {
-            if (!rapt__score_changes(&spec, false))
-                own.q = rapt__arena_floats(arena, rows, (size_t)c->width);
-            queries_layout(&own, &spec, rows, arena);
-        }
-        if (!m->sublayers) continue;
-        struct sublayer *first = &m->sublayers[0], *u = &m->sublayers[i];
-        if (i >= parts) *u = m->sublayers[i % parts];
-        if (own.q) u->q = own.q;
-        if (keeps) u->projected_q = own.projected_q, u->centers = own.centers, u->lse = own.lse;
-        u->y = first->y, u->sum = first->sum, u->out = first->out, u->saved = first->saved;
-    }
-}
-
-void rapt__stack_layout(struct stack_memory *m, const rapt_config *c, bool decoder, int rows,
-                        int source_rows, bool keep, struct arena *arena)
-{
-    enum part parts[3];
-    int n = parts_of(c, decoder, parts), layers = decoder ? c->decoder_layers : c->encoder_layers;
-    size_t R = (size_t)rows, S = (size_t)source_rows, D = (size_t)c->width;
-    m->count = n * layers;
-    m->sublayers = rapt__arena_take(arena, (size_t)m->count, sizeof *m->sublayers);
-    m->embedded = rapt__arena_floats(arena, R, D);
-    m->first = rapt__arena_floats(arena, R, D);
-    m->first_saved.mean = rapt__arena_floats(arena, R, 1);
-    m->first_saved.inverse = rapt__arena_floats(arena, R, 1);
-    for (int i = 0; i < (keep ? m->count : n); i++) {
-        struct sublayer counted, *u = m->sublayers ? &m->sublayers[i] : &counted;
-        *u = (struct sublayer){0};
-        sublayer_layout(u, c, parts[i % n], decoder && !keep, R, S, arena);
-    }
-    if (keep)
-        backward_layout(m, c, R, S, arena);
-    else
-        share_layout(m, c, decoder, n, R, arena);
-}
 
 /* ---- the chain ---- */
 
@@ -163,7 +26,7 @@ static struct chain chain_of(const struct stack *s)
     struct chain chain = {.config = &m->config,
                           .offset = s->decoder ? &m->layout.decoder : &m->layout.encoder,
                           .before = m->config.norm_order == RAPT_NORM_ORDER_PRE};
-    chain.parts_count = parts_of(chain.config, s->decoder, chain.parts);
+    chain.parts_count = rapt__parts_of(chain.config, s->decoder, chain.parts);
     return chain;
 }
 
@@ -268,7 +131,8 @@ static void back_through(const struct exec_context *c, const struct chain *chain
                         gradients + offset->bias, partial);
 }
 
-/* One sublayer, from the gradients of out (and, norm before, of the stream) to those before it. */
+/* One sublayer, from the gradients of out (and, with pre-norm, of the stream) to those before it.
+ */
 static void step_backward(const struct exec_context *c, const struct chain *chain,
                           const struct stack *s, const struct pass *p, int i, float *dstates,
                           float *gradients, float *partial)

@@ -1,4 +1,5 @@
-/* sublayer.h - what sublayer.c and cached.c share. */
+/* sublayer.h - attention sublayers: where their queries, keys and values lie, and their problem;
+   what the files of a stack share. */
 #ifndef RAPT_LIB_MODEL_SUBLAYER_H
 #define RAPT_LIB_MODEL_SUBLAYER_H
 
@@ -14,6 +15,10 @@ struct heads rapt__heads_at(const rapt_config *c, bool cross, float *q, float *k
 const struct attention_offsets *rapt__offsets_of(const struct stack *s, int layer, bool cross);
 /* The problem of a layer, all but the rows. */
 rapt_attention rapt__attention_spec(const struct stack *s, int layer, bool cross, bool learning);
+
+/* ---- stack_layout.c ---- */
+/* The parts of a layer in order; how many. */
+int rapt__parts_of(const rapt_config *c, bool decoder, enum part parts[3]);
 
 /* ---- cached.c ---- */
 void rapt__attend_cached(const struct exec_context *c, const struct step *s, bool cross);

@@ -1,5 +1,5 @@
 /* load.c - model files as they must not be: contradictions in the configuration, tensors that are
-   missing, strange or turned, another version, cut short, flipped, or larger inside than
+   missing, unknown or transposed, another version, cut short, flipped, or larger inside than
    outside. Each is refused by name, or loaded as a model that works. */
 #include "model/small.h"
 
@@ -177,8 +177,7 @@ static const struct {
     {Q "self_score" Q ":" Q "scaled-dot" Q, Q "self_score" Q ":" Q "location" Q, "larger"},
 };
 
-/* A file from before there was a choice of reach and weighing says nothing of them; neither does
-   one that does not choose. */
+/* Fields that a file need not have are not written where they are 0. */
 static void test_what_is_not_said(void **state)
 {
     (void)state;

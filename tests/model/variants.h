@@ -1,5 +1,6 @@
-/* variants.h - small models of every score, reach and weighing: variant i of the tables' product
-   in self-attention beside another one in cross-attention, so that all variants meet in both. */
+/* variants.h - small models of every score, locality and normalizer: variant i of the tables'
+   product in self-attention beside another one in cross-attention, so that all variants meet in
+   both. */
 #ifndef RAPT_TESTS_MODEL_VARIANTS_H
 #define RAPT_TESTS_MODEL_VARIANTS_H
 

@@ -13,7 +13,7 @@ struct oracle_layer { /* pairs of matrix and vector: weight and bias, or gain an
     double *self_qkv[2], *self_out[2], *self_norm[2];
     double *cross_q[2], *cross_kv[2], *cross_out[2], *cross_norm[2];
     double *in[2], *out[2], *norm[2];
-    struct oracle_inputs self_score, cross_score; /* what scores and reach have learned */
+    struct oracle_inputs self_score, cross_score; /* what scores and localities have learned */
 };
 
 enum { SENTENCES = 8, SUBLAYERS = 12 };
@@ -148,7 +148,7 @@ struct side {
 
 /* PE(p, 2i) = sin(p / 10000^(2i/d)), PE(p, 2i+1) = cos(the same): section 3.5; the other orders
    of columns as rapt_position describes them. */
-static double place(const struct side *s, int p, int column)
+static double sinusoid(const struct side *s, int p, int column)
 {
     const rapt_config *c = &s->m->config;
     int half = c->width / 2, sine, i;
@@ -192,7 +192,7 @@ static void embed(struct side *s)
     for (int r = 0; r < s->rows->count; r++)
         for (int j = 0; j < c->width; j++)
             s->x[r * c->width + j] =
-                kept(s, r, j) * (scale * table[s->rows->ids[r] * c->width + j] + place(s, r, j));
+                kept(s, r, j) * (scale * table[s->rows->ids[r] * c->width + j] + sinusoid(s, r, j));
     s->sublayer = 0;
 }
 
@@ -347,7 +347,7 @@ static void feedforward(struct side *s, const struct oracle_layer *l, const doub
 
 typedef void part(struct side *s, const struct oracle_layer *l, const double *in, double *y);
 
-/* Norm after: x = norm(x + f(x)). Norm before: x = x + f(norm(x)). */
+/* Post-norm: x = norm(x + f(x)). Pre-norm: x = x + f(norm(x)). */
 static void sublayer(struct side *s, const struct oracle_layer *l, double *const norm[2], part *f)
 {
     const rapt_config *c = &s->m->config;
