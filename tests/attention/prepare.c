@@ -1,5 +1,6 @@
 /* prepare.c - rows projected by scores, against their definitions in double; a row's bits do not
    depend on the rows beside it; centers of local-p; buckets of relative biases. */
+#include "roundings.h"
 #include "trial.h"
 
 #include "attention/attention.h"
@@ -138,7 +139,7 @@ static void compare(const rapt_attention *a, bool keys, int position, const floa
             for (int n = 0; n < width; n++) {
                 double wanted = rotated(a, keys, x + (r * HEADS + h) * WIDTH, h, position + r, n);
                 double is = (double)y[(h * ROWS + r) * width + n];
-                if (fabs(is - wanted) > 3e-6 * (1 + fabs(wanted)))
+                if (!within_roundings(is, wanted, 16, 1 + fabs(wanted)))
                     fail_msg("%s, %s: %.9g is not %.9g", rapt_score_name(a->score),
                              keys ? "keys" : "queries", is, wanted);
             }
@@ -228,7 +229,7 @@ static void centers(void **state)
                 u += (double)w->z[h * HIDDEN + n] *
                      tanh(projected(w->c, x + (t * HEADS + h) * WIDTH, h, HIDDEN, n));
             double wanted = counts[t < 3 ? 0 : 2] / (1 + exp(-u));
-            assert_true(fabs((double)c[h * 8 + t] - wanted) < 1e-5 * (1 + wanted));
+            assert_true(within_roundings((double)c[h * 8 + t], wanted, 8, 1 + wanted));
         }
     free(packed), free(w);
 }

@@ -3,6 +3,7 @@
    definition, and the same bits for threads and instruction sets. A new row of a table is tested
    without a new test. Keys and values that are visible to no query hold NaN. */
 #include "judge.h"
+#include "skips.h"
 
 static const struct kind {
     const char *name;
@@ -133,23 +134,18 @@ static struct choice choose(rapt_score score, rapt_locality locality, rapt_norma
 
 /* ---- the same bits ---- */
 
-#if defined(__aarch64__)
-static const rapt_isa equal[] = {RAPT_ISA_SCALAR, RAPT_ISA_NEON};
-#else
-static const rapt_isa equal[] = {RAPT_ISA_AVX2, RAPT_ISA_AVX512};
-#endif
-enum { EQUAL = sizeof equal / sizeof *equal };
-
 /* One thread on every instruction set and, if there is to be a team, two or three on one of them.
  */
 static void same_everywhere(struct trial *x, const char *text, bool team, uint64_t seed)
 {
     float *first = NULL;
     size_t n;
-    for (int run = 0; run < EQUAL + team; run++) {
-        int isa = run < EQUAL ? run : (int)(seed / 2 % EQUAL);
-        if (rapt_isa_use(equal[isa]) != RAPT_OK) continue;
-        x->a.threads = run < EQUAL ? 1 : 2 + (int)(seed % 2);
+    rapt_isa equal[EQUAL_SETS];
+    int count = equal_sets("attention/product, instruction sets", equal);
+    for (int run = 0; run < count + team; run++) {
+        int isa = run < count ? run : (int)(seed / 2 % (uint64_t)count);
+        assert_int_equal(rapt_isa_use(equal[isa]), RAPT_OK);
+        x->a.threads = run < count ? 1 : 2 + (int)(seed % 2);
         float *now = results(x, &n);
         if (first && !same_bits(first, now, n))
             fail_msg("%s: %s with %d threads differs", text, rapt_isa_name(equal[isa]),
@@ -251,8 +247,8 @@ static void compare_alone(struct trial *x, const char *text)
             fail_msg("%s: gradient %d alone is another", text, i);
         ask_for(x, i, alone); /* added to what is there */
         for (size_t e = 0; e < sizes[i]; e++)
-            if (!(fabs((double)alone[e] - 2 * (double)all[i][e]) <=
-                  1e-5 * (1 + fabs((double)all[i][e]))))
+            if (!within_roundings((double)alone[e], 2 * (double)all[i][e], 16,
+                                  1 + fabs((double)all[i][e])))
                 fail_msg("%s: gradient %d is not added", text, i);
         free(alone);
     }
