@@ -19,7 +19,8 @@ static void add(struct tally *tally, const struct vocabulary *french, const stru
     words_spell(french, out->tokens, out->count, text, sizeof text);
     words_spell(french, wanted->tokens, wanted->count, reference, sizeof reference);
     rapt_text hypothesis = {text, strlen(text)}, right = {reference, strlen(reference)};
-    if (rapt_bleu_add(&tally->bleu, RAPT_BLEU_TOKENS_NONE, 0, hypothesis, right, NULL) != RAPT_OK)
+    if (rapt_bleu_add(&tally->bleu, RAPT_BLEU_TOKENS_NONE, 0, hypothesis, right, NULL, NULL) !=
+        RAPT_OK)
         exit(failed("out of memory"));
     tally->sentences++;
     tally->exact += strcmp(text, reference) == 0;

@@ -16,7 +16,7 @@ static size_t encode(const struct side *side, const rapt_tokenizer *tokenizer, r
 {
     size_t count = 0;
     if (begin) side->ids[at++] = RAPT_TOKEN_BEGIN;
-    rapt_tokenizer_encode(tokenizer, text, side->ids + at, NULL, text.size, &count);
+    rapt_tokenizer_encode(tokenizer, text, side->ids + at, NULL, text.size, &count, NULL);
     side->ids[at + count] = RAPT_TOKEN_END;
     return at + count + 1;
 }

@@ -24,11 +24,11 @@ static int callback(void *user, const rapt_translation *t)
         memcmp(hypothesis.bytes, reference.bytes, reference.size) == 0)
         score->exact++;
     rapt_status status =
-        rapt_bleu_add(&score->cased, RAPT_BLEU_TOKENS_13A, 0, hypothesis, reference, NULL);
+        rapt_bleu_add(&score->cased, RAPT_BLEU_TOKENS_13A, 0, hypothesis, reference, NULL, NULL);
     if (status == RAPT_OK)
-        status =
-            rapt_bleu_add(&score->lowered, RAPT_BLEU_TOKENS_NONE, 1, hypothesis, reference, NULL);
-    if (status == RAPT_OK) status = rapt_chrf_add(&score->chrf, hypothesis, reference, NULL);
+        status = rapt_bleu_add(&score->lowered, RAPT_BLEU_TOKENS_NONE, 1, hypothesis, reference,
+                               NULL, NULL);
+    if (status == RAPT_OK) status = rapt_chrf_add(&score->chrf, hypothesis, reference, NULL, NULL);
     scoring->status = status;
     return status != RAPT_OK;
 }

@@ -47,9 +47,9 @@ static int learn_one(rapt_tokenizer **tokenizer, const rapt_text *texts, size_t 
 static char *written(const rapt_tokenizer *tokenizer)
 {
     size_t size = 0;
-    rapt_tokenizer_write(tokenizer, NULL, 0, &size);
+    rapt_tokenizer_write(tokenizer, NULL, 0, &size, NULL);
     char *text = xcalloc(size, 1);
-    rapt_tokenizer_write(tokenizer, text, size, &size);
+    rapt_tokenizer_write(tokenizer, text, size, &size, NULL);
     return text;
 }
 

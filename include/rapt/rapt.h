@@ -1,10 +1,11 @@
-/* rapt.h - all of it. */
+/* rapt.h - includes every public header. */
 #ifndef RAPT_H
 #define RAPT_H
 
 #include "attention.h"
 #include "base.h"
 #include "generate.h"
+#include "metrics.h"
 #include "text.h"
 #include "train.h"
 #include "transformer.h"

@@ -1,4 +1,4 @@
-/* text.h - from text to token ids and back, and how good a translation is. */
+/* text.h - tokenizer: from text to token ids and back (byte-level byte-pair encoding). */
 #ifndef RAPT_TEXT_H
 #define RAPT_TEXT_H
 
@@ -8,84 +8,67 @@
 extern "C" {
 #endif
 
-/* A byte-pair vocabulary (Sennrich, Haddow and Birch 2016) over bytes: it encodes any bytes,
-   valid UTF-8 or not, and gives them back exactly. Ids 0..2 are the specials below, then the
-   256 bytes, then one token per merge, in the order learned; at most 2^20 tokens in all.
+/* A byte-pair vocabulary (Sennrich, Haddow and Birch 2016) over bytes. Lossless: any bytes, valid
+   UTF-8 or not, are encoded and decoded to the same bytes. Ids 0..2 are the special tokens below,
+   then come the 256 bytes, then one token per merge, in the order learned; at most 2^20 tokens.
 
-   No token reaches over the end of a word: a run of letters, of digits or of other bytes, with
-   the one space before it. (Bytes from 0x80 on are letters, but U+2000..U+207F are not.) A word
-   of more than 256 bytes is cut there, between characters. */
+   Text is split into words first: a run of letters, of digits or of other bytes, with the one space
+   before it. (Bytes from 0x80 on are letters, but U+2000..U+207F are not.) A word of more than 256
+   bytes is split there, between characters. No token crosses the end of a word.
+
+   A tokenizer never changes: any number of threads may use one at once. */
 typedef struct rapt_tokenizer rapt_tokenizer;
 
 enum { RAPT_TOKEN_PAD = 0, RAPT_TOKEN_BEGIN = 1, RAPT_TOKEN_END = 2, RAPT_TOKEN_SPECIALS = 3 };
 
+/* A string with its size; it need not end in 0. This struct will not grow. */
 typedef struct rapt_text {
-    const char *bytes;
+    const char *bytes; /* NULL only if size is 0 */
     size_t size;
 } rapt_text;
 
 /* Learns a vocabulary of `vocab` tokens in all from `count` texts. A merge must occur at least
-   twice. Deterministic, whatever the order of the texts: ties go to the pair with the lower ids.
-   RAPT_BAD_ARGUMENT: the texts do not support that many (the message says how many). */
+   twice. Deterministic, and independent of the order of the texts: ties go to the pair with the
+   lower ids. RAPT_BAD_ARGUMENT: the texts do not support that many (*why says how many). Memory: in
+   proportion to the different words. */
 RAPT_API rapt_status rapt_tokenizer_learn(rapt_tokenizer **tokenizer, const rapt_text *texts,
                                           size_t count, int vocab, const rapt_allocator *allocator,
                                           rapt_message *why);
 
-/* To and from a printable ASCII string without quotes, backslashes or line breaks, as a model
-   file carries it. *size: bytes needed with the final 0; text may be NULL to ask. If capacity is
-   smaller nothing is written: RAPT_BAD_ARGUMENT. create takes the size without the final 0. It
-   trusts nothing: RAPT_BAD_FILE if any one byte was changed, or anything does not fit. */
+/* The tokenizer as a printable ASCII string without quotes, backslashes or line breaks, as model
+   files carry it. *size: bytes needed, with the final 0; text may be NULL to ask.
+   RAPT_BAD_ARGUMENT, and nothing written: capacity is less than *size. */
 RAPT_API rapt_status rapt_tokenizer_write(const rapt_tokenizer *tokenizer, char *text,
-                                          size_t capacity, size_t *size);
+                                          size_t capacity, size_t *size, rapt_message *why);
+
+/* The tokenizer of such a string; size: bytes without the final 0. RAPT_BAD_FILE: a checksum tells
+   any one changed byte, and merges that cannot be are named. */
 RAPT_API rapt_status rapt_tokenizer_create(rapt_tokenizer **tokenizer, const char *text,
                                            size_t size, const rapt_allocator *allocator,
                                            rapt_message *why);
 RAPT_API void rapt_tokenizer_free(rapt_tokenizer *tokenizer); /* NULL is allowed */
 
+/* Tokens in all; 0 for NULL. */
 RAPT_API int rapt_tokenizer_vocab(const rapt_tokenizer *tokenizer);
 
-/* The bytes of one token (not 0-terminated, owned by the tokenizer); size 0 for a special. */
+/* The bytes of one token (not 0-terminated, owned by the tokenizer); size 0 for a special token, an
+   id that is none, and a NULL tokenizer. */
 RAPT_API rapt_text rapt_tokenizer_token(const rapt_tokenizer *tokenizer, int32_t id);
 
-/* *count: tokens needed, at most text.size; written only as far as capacity reaches
-   (RAPT_BAD_ARGUMENT if it does not; then *count tells). ends, if not NULL, receives for each
-   token the offset of the byte after it in text. Adds no specials. Needs no memory and, for a
-   word of n bytes, time n log n; a tokenizer may be used by many threads at once. */
+/* ids: [capacity]. ends, if not NULL: [capacity], for each token the offset in text of the byte
+   after it. *count: tokens needed, at most text.size; no more than capacity are written.
+   RAPT_BAD_ARGUMENT: capacity is less than *count. Adds no special tokens. Allocates nothing; a
+   word of n bytes takes n log n steps. */
 RAPT_API rapt_status rapt_tokenizer_encode(const rapt_tokenizer *tokenizer, rapt_text text,
                                            int32_t *ids, size_t *ends, size_t capacity,
-                                           size_t *count);
+                                           size_t *count, rapt_message *why);
 
-/* *size: bytes needed; nothing is written past capacity; no final 0. Specials give no bytes,
-   an id outside the vocabulary is RAPT_BAD_ARGUMENT. */
+/* bytes: [capacity]. *size: bytes needed, without a final 0, which is not written; no more than
+   capacity are written. Special tokens have no bytes. RAPT_BAD_ARGUMENT: capacity is less than
+   *size, or an id is outside the vocabulary (nothing is written then). Allocates nothing. */
 RAPT_API rapt_status rapt_tokenizer_decode(const rapt_tokenizer *tokenizer, const int32_t *ids,
-                                           size_t count, char *bytes, size_t capacity,
-                                           size_t *size);
-
-/* Corpus scores as sacreBLEU 2.x defines them, to four decimals. One hypothesis, one reference,
-   each at most 2^28 bytes. Bytes that are not valid UTF-8 count as characters of their own. The
-   allocator gives memory for the call only; without it the counts stay as they were. Lower case
-   is that of all Unicode if the library was built with utf8proc, else of Latin, Greek, Cyrillic
-   and Armenian letters. */
-typedef enum rapt_bleu_tokens {
-    RAPT_BLEU_TOKENS_13A, /* mteval-v13a tokenization, cased: sacreBLEU's default */
-    RAPT_BLEU_TOKENS_NONE /* split at white space only: for text that is tokenised already */
-} rapt_bleu_tokens;
-
-typedef struct rapt_bleu { /* start from all zeros; counts only, so they may be added up */
-    long long matches[4], totals[4];
-    long long hypothesis_length, reference_length;
-} rapt_bleu;
-RAPT_API rapt_status rapt_bleu_add(rapt_bleu *bleu, rapt_bleu_tokens tokens, int lowercase,
-                                   rapt_text hypothesis, rapt_text reference,
-                                   const rapt_allocator *allocator);
-RAPT_API double rapt_bleu_score(const rapt_bleu *bleu); /* 0..100, smoothing "exp" */
-
-typedef struct rapt_chrf { /* chrF2, character order 6, no word order, whitespace removed */
-    long long matches[6], hypothesis[6], reference[6];
-} rapt_chrf;
-RAPT_API rapt_status rapt_chrf_add(rapt_chrf *chrf, rapt_text hypothesis, rapt_text reference,
-                                   const rapt_allocator *allocator);
-RAPT_API double rapt_chrf_score(const rapt_chrf *chrf); /* 0..100 */
+                                           size_t count, char *bytes, size_t capacity, size_t *size,
+                                           rapt_message *why);
 
 /* The offset of the first byte that is not valid UTF-8 (RFC 3629), or text.size. */
 RAPT_API size_t rapt_utf8_valid(rapt_text text);

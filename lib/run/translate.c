@@ -23,7 +23,7 @@ static bool found(const struct window *w, const struct sentence *s, int rank, ra
 static rapt_status write_text(struct window *w, rapt_translation *out)
 {
     rapt_status status = rapt_tokenizer_decode(w->t->target, out->target, (size_t)out->target_count,
-                                               w->text, w->text_size - 1, &out->size);
+                                               w->text, w->text_size - 1, &out->size, NULL);
     if (status) return status;
     w->text[out->size] = 0;
     out->text = w->text;

@@ -32,7 +32,7 @@ static rapt_status tokenize(struct window *w, rapt_text text, struct sentence *s
     size_t count = 0;
     if (text.size == 0) return RAPT_OK;
     rapt_status status =
-        rapt_tokenizer_encode(w->t->source, text, w->ids + s->start, NULL, text.size, &count);
+        rapt_tokenizer_encode(w->t->source, text, w->ids + s->start, NULL, text.size, &count, NULL);
     if (status) return status;
     w->ids[s->start + count++] = RAPT_TOKEN_END;
     s->count = count > (size_t)w->t->model->config.positions ? -1 : (int)count;

@@ -10,9 +10,9 @@
 
 enum { ORDERS = 4 };
 
-struct split { /* a text cut into words */
+struct words { /* a text split into words */
     char *bytes;
-    size_t size, words;
+    size_t size, count;
 };
 
 /* The word at or behind *at, which moves to its end; false: there is none. */
@@ -29,19 +29,19 @@ static bool next_word(const char *bytes, size_t size, size_t *at, size_t *begin)
     return true;
 }
 
-/* room: 6 * text.size + 2 bytes. */
-static struct split split(rapt_text text, rapt_bleu_tokens tokens, int lowercase, char *capacity)
+/* workspace: 6 * text.size + 2 bytes, which then hold the words. */
+static struct words split(rapt_text text, rapt_bleu_tokens tokens, int lowercase, char *workspace)
 {
-    struct split s = {.bytes = capacity, .size = text.size};
+    struct words s = {.bytes = workspace, .size = text.size};
     if (lowercase)
-        s.size = rapt__lower(text, capacity);
+        s.size = rapt__lower(text, workspace);
     else if (text.size)
-        memcpy(capacity, text.bytes, text.size);
+        memcpy(workspace, text.bytes, text.size);
     if (tokens == RAPT_BLEU_TOKENS_13A) {
-        s.bytes = capacity + 2 * text.size;
-        s.size = rapt__mteval(capacity, s.size, s.bytes);
+        s.bytes = workspace + 2 * text.size;
+        s.size = rapt__mteval(workspace, s.size, s.bytes);
     }
-    for (size_t at = 0, begin; next_word(s.bytes, s.size, &at, &begin);) s.words++;
+    for (size_t at = 0, begin; next_word(s.bytes, s.size, &at, &begin);) s.count++;
     return s;
 }
 
@@ -51,11 +51,11 @@ static int by_bytes(const void *context, const void *x, const void *y)
     const char *bytes = context;
     uint64_t a = ((const struct ranked *)x)->key, b = ((const struct ranked *)y)->key;
     size_t m = (uint32_t)a, n = (uint32_t)b;
-    int order = memcmp(bytes + (a >> 32), bytes + (b >> 32), m < n ? m : n);
+    int order = memcmp(bytes + (a >> 32), bytes + (b >> 32), rapt__min_size(m, n));
     return order ? order : (m > n) - (m < n);
 }
 
-static void list_words(struct ngrams *grams, size_t item, const char *base, const struct split *s)
+static void list_words(struct ngrams *grams, size_t item, const char *base, const struct words *s)
 {
     for (size_t at = 0, begin; next_word(s->bytes, s->size, &at, &begin); item++) {
         uint64_t offset = (uint64_t)(s->bytes - base) + begin;
@@ -74,54 +74,54 @@ static void number_words(struct ngrams *grams, const char *base)
     }
 }
 
-static rapt_status add_splits(rapt_bleu *bleu, const char *base, const struct split *hypothesis,
-                              const struct split *reference, const rapt_allocator *allocator)
+static rapt_status add_words(rapt_bleu *bleu, const char *base, const struct words *hypothesis,
+                             const struct words *reference, const rapt_allocator *allocator)
 {
     struct ngrams grams;
     rapt_status status =
-        rapt__ngrams_create(&grams, hypothesis->words, reference->words, allocator);
+        rapt__ngrams_create(&grams, hypothesis->count, reference->count, allocator);
     if (status) return status;
     long long matches[ORDERS];
     list_words(&grams, 0, base, hypothesis);
-    list_words(&grams, hypothesis->words, base, reference);
+    list_words(&grams, hypothesis->count, base, reference);
     number_words(&grams, base);
     rapt__ngrams_match(&grams, ORDERS, matches);
     rapt__ngrams_free(&grams, allocator);
 
-    bleu->hypothesis_length += (long long)hypothesis->words;
-    bleu->reference_length += (long long)reference->words;
+    bleu->hypothesis_length += (long long)hypothesis->count;
+    bleu->reference_length += (long long)reference->count;
     for (int n = 0; n < ORDERS; n++) {
         bleu->matches[n] += matches[n];
-        bleu->totals[n] += rapt__ngrams_total(hypothesis->words, n + 1);
+        bleu->totals[n] += rapt__ngrams_total(hypothesis->count, n + 1);
     }
     return RAPT_OK;
 }
 
 rapt_status rapt_bleu_add(rapt_bleu *bleu, rapt_bleu_tokens tokens, int lowercase,
                           rapt_text hypothesis, rapt_text reference,
-                          const rapt_allocator *allocator)
+                          const rapt_allocator *allocator, rapt_message *why)
 {
-    if (!bleu || (tokens != RAPT_BLEU_TOKENS_13A && tokens != RAPT_BLEU_TOKENS_NONE))
-        return RAPT_BAD_ARGUMENT;
-    if ((!hypothesis.bytes && hypothesis.size) || (!reference.bytes && reference.size))
-        return RAPT_BAD_ARGUMENT;
-    if (hypothesis.size > RAPT__SCORED_MAX || reference.size > RAPT__SCORED_MAX)
-        return RAPT_BAD_ARGUMENT;
+    if (!bleu) return rapt__fail(why, RAPT_BAD_ARGUMENT, "bleu is NULL");
+    if (tokens != RAPT_BLEU_TOKENS_13A && tokens != RAPT_BLEU_TOKENS_NONE)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "tokens is %d, no rapt_bleu_tokens", (int)tokens);
+    rapt_status status = rapt__scored_check(hypothesis, reference, why);
+    if (status) return status;
     rapt_allocator memory = rapt__allocator(allocator);
     size_t first = 6 * hypothesis.size + 2, bytes = first + 6 * reference.size + 2;
-    char *capacity = rapt__alloc(&memory, bytes);
-    if (!capacity) return RAPT_NO_MEMORY;
-    struct split h = split(hypothesis, tokens, lowercase, capacity);
-    struct split r = split(reference, tokens, lowercase, capacity + first);
-    rapt_status status = add_splits(bleu, capacity, &h, &r, &memory);
-    rapt__free(&memory, capacity, bytes);
-    return status;
+    char *workspace = rapt__alloc(&memory, bytes);
+    if (!workspace) return rapt__fail(why, RAPT_NO_MEMORY, "no memory to score a sentence");
+    struct words h = split(hypothesis, tokens, lowercase, workspace);
+    struct words r = split(reference, tokens, lowercase, workspace + first);
+    status = add_words(bleu, workspace, &h, &r, &memory);
+    rapt__free(&memory, workspace, bytes);
+    return status ? rapt__fail(why, status, "no memory to score a sentence") : RAPT_OK;
 }
 
 double rapt_bleu_score(const rapt_bleu *bleu)
 {
+    if (!bleu) return 0;
     double h = (double)bleu->hypothesis_length, r = (double)bleu->reference_length;
-    double logs = 0, halved = 1;
+    double logs = 0, smoothing = 1;
     bool any = false;
     for (int n = 0; n < ORDERS; n++) any = any || bleu->matches[n] > 0;
     if (!any) return 0;
@@ -129,11 +129,11 @@ double rapt_bleu_score(const rapt_bleu *bleu)
         double matches = (double)bleu->matches[n], total = (double)bleu->totals[n];
         if (bleu->totals[n] <= 0) return 0;
         if (bleu->matches[n] <= 0) {
-            halved *= 2;
-            matches = 1 / halved;
+            smoothing *= 2;
+            matches = 1 / smoothing;
         }
         logs += log(100 * matches / total);
     }
-    double shortness = h < r ? (h > 0 ? exp(1 - r / h) : 0) : 1;
-    return shortness * exp(logs / ORDERS);
+    double brevity = h < r ? (h > 0 ? exp(1 - r / h) : 0) : 1;
+    return brevity * exp(logs / ORDERS);
 }

@@ -23,17 +23,16 @@ static size_t characters(rapt_text text, uint32_t *out)
 }
 
 rapt_status rapt_chrf_add(rapt_chrf *chrf, rapt_text hypothesis, rapt_text reference,
-                          const rapt_allocator *allocator)
+                          const rapt_allocator *allocator, rapt_message *why)
 {
-    if (!chrf || (!hypothesis.bytes && hypothesis.size) || (!reference.bytes && reference.size))
-        return RAPT_BAD_ARGUMENT;
-    if (hypothesis.size > RAPT__SCORED_MAX || reference.size > RAPT__SCORED_MAX)
-        return RAPT_BAD_ARGUMENT;
+    if (!chrf) return rapt__fail(why, RAPT_BAD_ARGUMENT, "chrf is NULL");
+    rapt_status status = rapt__scored_check(hypothesis, reference, why);
+    if (status) return status;
     rapt_allocator memory = rapt__allocator(allocator);
     struct ngrams grams;
     size_t h = characters(hypothesis, NULL), r = characters(reference, NULL);
-    rapt_status status = rapt__ngrams_create(&grams, h, r, &memory);
-    if (status) return status;
+    status = rapt__ngrams_create(&grams, h, r, &memory);
+    if (status) return rapt__fail(why, status, "no memory to score a sentence");
     long long matches[ORDERS];
     characters(hypothesis, grams.ids);
     characters(reference, h ? grams.ids + h : grams.ids);
@@ -51,6 +50,7 @@ rapt_status rapt_chrf_add(rapt_chrf *chrf, rapt_text hypothesis, rapt_text refer
 
 double rapt_chrf_score(const rapt_chrf *chrf)
 {
+    if (!chrf) return 0;
     double precision = 0, recall = 0;
     int orders = 0;
     for (int n = 0; n < ORDERS; n++) {

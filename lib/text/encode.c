@@ -1,8 +1,8 @@
 /* encode.c - text to tokens and back (Sennrich, Haddow and Birch 2016, section 3.2).
 
-   A word starts as its bytes. While any two neighbors have a merge, the earliest merge is done,
-   leftmost first. A heap of (merge, place) holds what can be done: each join puts in two more at
-   most, so a word of n bytes takes n log n steps and room that fits on the stack. */
+   A word starts as its bytes. While two adjacent tokens have a merge, the merge learned first is
+   applied, leftmost first. A heap of (merge, position) holds the candidates: each merge adds two at
+   most, so a word of n bytes takes n log n steps, and its state fits on the stack. */
 #include "text/text.h"
 #include <string.h>
 
@@ -13,11 +13,12 @@ struct word {
     int32_t id[MAX];         /* the token that begins at this byte; -1: none does */
     int16_t next[MAX];       /* where it ends */
     int16_t previous[MAX];   /* where the token before it begins; -1: it is the first */
-    uint32_t heap[HEAP_MAX]; /* merge << POSITION_BITS | place of its left token; least on top */
-    int waiting;
+    uint32_t heap[HEAP_MAX]; /* merge << POSITION_BITS | position of its left token; the least is
+                                the root */
+    int candidates;          /* in heap */
 };
 
-_Static_assert(MAX <= 1 << POSITION_BITS, "a place fits its bits");
+_Static_assert(MAX <= 1 << POSITION_BITS, "a position fits its bits");
 _Static_assert(RAPT__VOCAB_MAX <= 1 << (32 - POSITION_BITS), "a merge fits its bits");
 
 static int by_falling_number(const void *context, const void *x, const void *y)
@@ -29,7 +30,7 @@ static int by_falling_number(const void *context, const void *x, const void *y)
 
 static void push(struct word *word, uint32_t item)
 {
-    size_t at = (size_t)word->waiting++;
+    size_t at = (size_t)word->candidates++;
     word->heap[at] = item;
     rapt__heap_up(word->heap, at, sizeof item, by_falling_number, NULL);
 }
@@ -37,12 +38,12 @@ static void push(struct word *word, uint32_t item)
 static uint32_t pop(struct word *word)
 {
     uint32_t top = word->heap[0];
-    word->heap[0] = word->heap[--word->waiting];
-    rapt__heap_down(word->heap, 0, (size_t)word->waiting, sizeof top, by_falling_number, NULL);
+    word->heap[0] = word->heap[--word->candidates];
+    rapt__heap_down(word->heap, 0, (size_t)word->candidates, sizeof top, by_falling_number, NULL);
     return top;
 }
 
-/* The token at this place and the one behind it may have a merge. */
+/* Adds the merge of the token at this position and the next one, if there is one. */
 static void offer(struct word *word, const rapt_tokenizer *tokenizer, int position)
 {
     int behind = word->next[position];
@@ -51,7 +52,7 @@ static void offer(struct word *word, const rapt_tokenizer *tokenizer, int positi
     if (merge >= 0) push(word, (uint32_t)merge << POSITION_BITS | (uint32_t)position);
 }
 
-/* Does what an item of the heap says, unless its tokens are gone. */
+/* Applies a candidate, unless an earlier merge has taken its tokens. */
 static void join(struct word *word, const rapt_tokenizer *tokenizer, uint32_t item)
 {
     int position = (int)(item & ((1u << POSITION_BITS) - 1)), behind = word->next[position];
@@ -71,21 +72,25 @@ static void encode_word(struct word *word, const rapt_tokenizer *tokenizer, cons
                         size_t size)
 {
     word->size = (int)size;
-    word->waiting = 0;
+    word->candidates = 0;
     for (int i = 0; i < word->size; i++) {
         word->id[i] = RAPT__TOKEN_BYTES + (unsigned char)bytes[i];
         word->next[i] = (int16_t)(i + 1);
         word->previous[i] = (int16_t)(i - 1);
     }
     for (int i = 0; i < word->size; i++) offer(word, tokenizer, i);
-    while (word->waiting > 0) join(word, tokenizer, pop(word));
+    while (word->candidates > 0) join(word, tokenizer, pop(word));
 }
 
 rapt_status rapt_tokenizer_encode(const rapt_tokenizer *tokenizer, rapt_text text, int32_t *ids,
-                                  size_t *ends, size_t capacity, size_t *count)
+                                  size_t *ends, size_t capacity, size_t *count, rapt_message *why)
 {
     if (!tokenizer || !count || (!text.bytes && text.size) || (!ids && capacity))
-        return RAPT_BAD_ARGUMENT;
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is NULL",
+                          !tokenizer                 ? "tokenizer"
+                          : !count                   ? "count"
+                          : !text.bytes && text.size ? "text.bytes"
+                                                     : "ids");
     struct word word;
     size_t tokens = 0;
     for (size_t at = 0, end; at < text.size; at = end) {
@@ -98,23 +103,33 @@ rapt_status rapt_tokenizer_encode(const rapt_tokenizer *tokenizer, rapt_text tex
         }
     }
     *count = tokens;
-    return tokens <= capacity ? RAPT_OK : RAPT_BAD_ARGUMENT;
+    if (tokens <= capacity) return RAPT_OK;
+    return rapt__fail(why, RAPT_BAD_ARGUMENT, "capacity is %zu, but the text has %zu tokens",
+                      capacity, tokens);
 }
 
 rapt_status rapt_tokenizer_decode(const rapt_tokenizer *tokenizer, const int32_t *ids, size_t count,
-                                  char *bytes, size_t capacity, size_t *size)
+                                  char *bytes, size_t capacity, size_t *size, rapt_message *why)
 {
-    if (!tokenizer || !size || (!ids && count) || (!bytes && capacity)) return RAPT_BAD_ARGUMENT;
+    if (!tokenizer || !size || (!ids && count) || (!bytes && capacity))
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is NULL",
+                          !tokenizer      ? "tokenizer"
+                          : !size         ? "size"
+                          : !ids && count ? "ids"
+                                          : "bytes");
     for (size_t i = 0; i < count; i++)
-        if (ids[i] < 0 || ids[i] >= tokenizer->vocab) return RAPT_BAD_ARGUMENT;
+        if (ids[i] < 0 || ids[i] >= tokenizer->vocab)
+            return rapt__fail(why, RAPT_BAD_ARGUMENT, "token %zu is %d, not in 0..%d", i,
+                              (int)ids[i], tokenizer->vocab - 1);
     size_t needed = 0;
     for (size_t i = 0; i < count; i++) {
         rapt_text token = rapt_tokenizer_token(tokenizer, ids[i]);
-        size_t remaining = needed < capacity ? capacity - needed : 0;
-        size_t part = token.size < remaining ? token.size : remaining;
+        size_t part = rapt__min_size(token.size, needed < capacity ? capacity - needed : 0);
         if (part) memcpy(bytes + needed, token.bytes, part);
         needed += token.size;
     }
     *size = needed;
-    return needed <= capacity ? RAPT_OK : RAPT_BAD_ARGUMENT;
+    if (needed <= capacity) return RAPT_OK;
+    return rapt__fail(why, RAPT_BAD_ARGUMENT, "capacity is %zu, but the tokens have %zu bytes",
+                      capacity, needed);
 }

@@ -1,8 +1,9 @@
-/* learn.c - byte-pair encoding learned from text (Sennrich, Haddow and Birch 2016, algorithm 1).
+/* learn.c - the merges of byte-pair encoding, learned from text (Sennrich, Haddow and Birch 2016,
+   algorithm 1).
 
-   Again and again the most frequent pair of neighbors becomes a token, everywhere. Words are
-   kept once with their number of occurrences, and counts are kept up to date: a merge touches
-   only the words that hold its pair. */
+   Each step makes the most frequent pair of adjacent tokens a new token, everywhere. Distinct words
+   are stored once with their number of occurrences, and the counts of pairs are updated
+   incrementally: a merge visits only the words that hold its pair. */
 #include "text/text.h"
 #include <string.h>
 
@@ -47,7 +48,7 @@ static void spell_types(struct learner *l)
     }
 }
 
-/* Counts the pairs of a word and notes it with those that hold token `with`; -1: with all. */
+/* Counts the pairs of a word and records it with those that hold token `with`; -1: with all. */
 static bool count_pairs(struct learner *l, size_t w, int32_t with)
 {
     const int32_t *tokens = l->tokens + l->begin[w];
@@ -55,8 +56,8 @@ static bool count_pairs(struct learner *l, size_t w, int32_t with)
         ptrdiff_t pair = rapt__pairs_at(&l->pairs, tokens[i], tokens[i + 1]);
         if (pair < 0) return false;
         l->pairs.pairs[pair].count += l->types.types[w].count;
-        bool noted = with < 0 || tokens[i] == with || tokens[i + 1] == with;
-        if (noted && !rapt__pairs_use(&l->pairs, (size_t)pair, (uint32_t)w)) return false;
+        bool recorded = with < 0 || tokens[i] == with || tokens[i + 1] == with;
+        if (recorded && !rapt__pairs_use(&l->pairs, (size_t)pair, (uint32_t)w)) return false;
     }
     return true;
 }

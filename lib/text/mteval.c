@@ -1,11 +1,12 @@
 /* mteval.c - the 13a tokenization of NIST's mteval-v13a.pl, as sacreBLEU's tokenizer_13a.py and
-   tokenizer_re.py (2.x) define it. Four substitutions run one behind the other over " text ":
+   tokenizer_re.py (2.x) define it. Four substitutions run one after the other over " text ":
 
        every of  { | } ~ [ \ ] ^ _ ` ! " # $ % & ( ) * + : ; < = > ? @ /    ->  " x "
        [^0-9][.,]  ->  "1 2 "       [.,][^0-9]  ->  " 1 2"       [0-9]-  ->  "1 2 "
 
-   The last three look at two neighbors, left to right, and go on behind what they matched: each
-   is a stage that holds one byte back. Bytes do for characters here: what matters is ASCII. */
+   The last three match two adjacent bytes, left to right, and continue behind what they matched:
+   each is a stage of a pipeline that delays one byte. Bytes serve as characters: only ASCII
+   matters. */
 #include "text/text.h"
 #include <string.h>
 
@@ -43,29 +44,29 @@ static const struct stage {
     {digit, dash, "1 2 "},
 };
 
-struct line {
-    int held[STAGES]; /* -1: nothing */
+struct pipeline {
+    int held[STAGES]; /* the byte that each stage delays; -1: none */
     char *out;
     size_t size;
 };
 
-static void feed(struct line *line, int at, int byte)
+static void feed(struct pipeline *pipeline, int at, int byte)
 {
     if (at == STAGES) { /* runs of spaces become one */
-        if (byte != ' ' || (line->size && line->out[line->size - 1] != ' '))
-            line->out[line->size++] = (char)byte;
+        if (byte != ' ' || (pipeline->size && pipeline->out[pipeline->size - 1] != ' '))
+            pipeline->out[pipeline->size++] = (char)byte;
         return;
     }
     const struct stage *stage = &stages[at];
-    int held = line->held[at];
+    int held = pipeline->held[at];
     if (held >= 0 && stage->first(held) && stage->second(byte)) {
-        line->held[at] = -1;
+        pipeline->held[at] = -1;
         for (const char *s = stage->shape; *s; s++)
-            feed(line, at + 1, *s == '1' ? held : *s == '2' ? byte : ' ');
+            feed(pipeline, at + 1, *s == '1' ? held : *s == '2' ? byte : ' ');
         return;
     }
-    line->held[at] = byte;
-    if (held >= 0) feed(line, at + 1, held);
+    pipeline->held[at] = byte;
+    if (held >= 0) feed(pipeline, at + 1, held);
 }
 
 /* Replaces every `from` by the shorter `to`, left to right, in place. */
@@ -100,17 +101,17 @@ size_t rapt__mteval(char *text, size_t size, char *out)
     for (size_t i = 0; i < sizeof replaced / sizeof *replaced; i++)
         size = replace(text, size, replaced[i][0], replaced[i][1]);
 
-    struct line line = {.held = {-1, -1, -1}, .out = out};
-    feed(&line, 0, ' ');
+    struct pipeline pipeline = {.held = {-1, -1, -1}, .out = out};
+    feed(&pipeline, 0, ' ');
     for (size_t i = 0; i < size; i++) {
         int byte = (unsigned char)text[i];
         bool apart = mark(byte);
-        if (apart) feed(&line, 0, ' ');
-        feed(&line, 0, byte);
-        if (apart) feed(&line, 0, ' ');
+        if (apart) feed(&pipeline, 0, ' ');
+        feed(&pipeline, 0, byte);
+        if (apart) feed(&pipeline, 0, ' ');
     }
-    feed(&line, 0, ' ');
+    feed(&pipeline, 0, ' ');
     for (int at = 0; at < STAGES; at++)
-        if (line.held[at] >= 0) feed(&line, at + 1, line.held[at]);
-    return line.size;
+        if (pipeline.held[at] >= 0) feed(&pipeline, at + 1, pipeline.held[at]);
+    return pipeline.size;
 }

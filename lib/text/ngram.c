@@ -1,9 +1,10 @@
-/* ngram.c - how many n-grams two sequences share, for BLEU and chrF.
+/* ngram.c - how many n-grams two sequences of ids have in common (clipped counts), for BLEU and
+   chrF.
 
        rank[1](i) = rank of id[i],   rank[n](i) = rank of (rank[n-1](i), id[i+n-1])
 
-   among both sequences together, so n-grams are equal where their ranks are, and sorting pairs
-   of numbers is all there is to do (prefix doubling: Manber and Myers 1990, one step at a time). */
+   among both sequences together: n-grams are equal where their ranks are, so it is enough to sort
+   pairs of numbers (as in the prefix doubling of Manber and Myers 1990, one order at a time). */
 #include "text/text.h"
 
 int rapt__by_number(const void *context, const void *x, const void *y)
@@ -13,9 +14,20 @@ int rapt__by_number(const void *context, const void *x, const void *y)
     return (a > b) - (a < b);
 }
 
-static size_t capacity(size_t n)
+static size_t bytes_for(size_t n)
 {
     return n * (sizeof(struct ranked) + 2 * sizeof(uint32_t));
+}
+
+rapt_status rapt__scored_check(rapt_text hypothesis, rapt_text reference, rapt_message *why)
+{
+    if ((!hypothesis.bytes && hypothesis.size) || (!reference.bytes && reference.size))
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "the bytes of the %s are NULL",
+                          hypothesis.bytes || !hypothesis.size ? "reference" : "hypothesis");
+    if (hypothesis.size > RAPT__SCORED_MAX || reference.size > RAPT__SCORED_MAX)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "a text of more than %d bytes is not scored",
+                          RAPT__SCORED_MAX);
+    return RAPT_OK;
 }
 
 rapt_status rapt__ngrams_create(struct ngrams *grams, size_t hypothesis, size_t reference,
@@ -24,7 +36,7 @@ rapt_status rapt__ngrams_create(struct ngrams *grams, size_t hypothesis, size_t 
     size_t n = hypothesis + reference; /* each at most 2 * RAPT__SCORED_MAX */
     *grams = (struct ngrams){.hypothesis = hypothesis, .reference = reference};
     if (n == 0) return RAPT_OK;
-    grams->items = rapt__alloc(allocator, capacity(n));
+    grams->items = rapt__alloc(allocator, bytes_for(n));
     if (!grams->items) return RAPT_NO_MEMORY;
     grams->ids = (uint32_t *)(grams->items + n);
     grams->ranks = grams->ids + n;
@@ -33,7 +45,7 @@ rapt_status rapt__ngrams_create(struct ngrams *grams, size_t hypothesis, size_t 
 
 void rapt__ngrams_free(struct ngrams *grams, const rapt_allocator *allocator)
 {
-    rapt__free(allocator, grams->items, capacity(grams->hypothesis + grams->reference));
+    rapt__free(allocator, grams->items, bytes_for(grams->hypothesis + grams->reference));
 }
 
 long long rapt__ngrams_total(size_t length, int order)
@@ -67,7 +79,7 @@ static long long count_matches(struct ngrams *grams, size_t items)
             else
                 reference++;
         }
-        matches += hypothesis < reference ? hypothesis : reference;
+        matches += hypothesis < reference ? hypothesis : reference; /* clipped */
     }
     return matches;
 }

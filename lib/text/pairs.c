@@ -1,9 +1,9 @@
-/* pairs.c - the pairs of neighboring tokens: a hash table of counts, for each pair the words it
-   is in, and a heap that gives the most frequent one.
+/* pairs.c - pairs of adjacent tokens: a hash table of their counts, for each pair a list of the
+   words it is in, and a heap whose root is the most frequent pair.
 
-   A pair's count rises only while the younger of its tokens is being made; later merges only
-   take occurrences away. So each pair enters the heap once, and an entry whose count is out of
-   date is too high: when it comes to the top it gets its true count and sinks. */
+   A pair's count grows only while the later of its two tokens is being made; after that, merges
+   only reduce it. So each pair enters the heap once, and a count that is out of date is too high:
+   at the root it is replaced by the true one and the pair moves down (lazy update). */
 #include "text/text.h"
 #include <string.h>
 

@@ -1,10 +1,11 @@
-/* text.h - the door of the text floor: words, tokenizers, scores. Above it nothing is known of
-   models; below it there is only base. The public part is <rapt/text.h>. */
+/* text.h - what the files of this layer share: characters, words, tokenizer, n-grams of the
+   metrics. It knows nothing of models. Other layers use <rapt/text.h> and <rapt/metrics.h> alone.
+ */
 #ifndef RAPT_LIB_TEXT_H
 #define RAPT_LIB_TEXT_H
 
 #include "base/base.h"
-#include <rapt/text.h>
+#include <rapt/metrics.h>
 
 /* ---- character.c ---- */
 
@@ -20,7 +21,7 @@ bool rapt__utf8_space(uint32_t character);
 /* Writes text in lower case, at most twice its bytes, and returns how many. */
 size_t rapt__lower(rapt_text text, char *out);
 
-struct ranked { /* what is sorted: a key, and where it was */
+struct ranked { /* an item to sort: a key, and its index before */
     uint64_t key;
     uint32_t position;
 };
@@ -39,16 +40,17 @@ rapt_status rapt__ngrams_create(struct ngrams *grams, size_t hypothesis, size_t 
                                 const rapt_allocator *allocator);
 void rapt__ngrams_free(struct ngrams *grams, const rapt_allocator *allocator);
 
-/* matches[k] = sum over the different (k+1)-grams of min(times in hypothesis, in reference). */
+/* matches[k] = sum over the distinct (k+1)-grams of min(times in hypothesis, in reference). */
 void rapt__ngrams_match(struct ngrams *grams, int orders, long long *matches);
 long long rapt__ngrams_total(size_t length, int order); /* how many n-grams there are */
 
-/* Texts of more bytes are not scored: RAPT_BAD_ARGUMENT. */
+/* RAPT_BAD_ARGUMENT: a text is NULL, or has more bytes than are scored. */
 enum { RAPT__SCORED_MAX = 1 << 28 };
+rapt_status rapt__scored_check(rapt_text hypothesis, rapt_text reference, rapt_message *why);
 
 /* ---- mteval.c ---- */
 
-/* Tokenises as mteval-v13a does. text, size bytes of it, is overwritten; out takes at most
+/* Tokenizes as mteval-v13a does. text, size bytes of it, is overwritten; out takes at most
    2 * size + 2 bytes. Returns how many. */
 size_t rapt__mteval(char *text, size_t size, char *out);
 
@@ -71,7 +73,7 @@ struct rapt_tokenizer {
     int vocab, merges;    /* vocab = RAPT__TOKEN_MERGES + merges */
     int32_t *left;        /* [merges] merge m makes token RAPT__TOKEN_MERGES + m of left[m] */
     int32_t *right;       /* [merges]   and right[m] */
-    uint32_t *first;      /* [vocab + 1] the merges whose left part is token t stand in */
+    uint32_t *first;      /* [vocab + 1] the merges whose left part is token t are */
     struct ranked *pairs; /* [merges]   pairs[first[t]..first[t+1]), by right: key, merge */
     uint32_t *start;      /* [vocab + 1] token t is pool[start[t]..start[t+1]) */
     char *pool;
@@ -85,7 +87,7 @@ rapt_status rapt__tokenizer_build(rapt_tokenizer **tokenizer, const int32_t *lef
 /* The merge that joins two tokens, or -1. */
 int32_t rapt__tokenizer_merge(const rapt_tokenizer *tokenizer, int32_t left, int32_t right);
 
-/* ---- types.c: the different words of a text, and how often each occurs ---- */
+/* ---- types.c: word types, that is distinct words, and how often each occurs ---- */
 
 struct word_type {
     const char *bytes;
@@ -103,7 +105,7 @@ rapt_status rapt__word_types_create(struct word_types *types, const rapt_text *t
                                     const rapt_allocator *allocator);
 void rapt__word_types_free(struct word_types *types);
 
-/* ---- pairs.c: how often two tokens stand side by side, and in which words ---- */
+/* ---- pairs.c: how often two tokens are adjacent, and in which words ---- */
 
 struct pair {
     uint64_t key; /* left << 32 | right */

@@ -1,4 +1,5 @@
-/* tokenizer.c - a vocabulary in memory: merges that can be looked up, and the bytes of tokens. */
+/* tokenizer.c - a vocabulary in memory, from its merges: the bytes of each token, and a table that
+   finds the merge of two tokens by binary search. */
 #include "text/text.h"
 #include <string.h>
 
@@ -17,7 +18,7 @@ static uint32_t token_size(const struct rapt_tokenizer *t, int32_t id)
     return t->start[id + 1] - t->start[id];
 }
 
-/* Each merge joins two tokens that stand before it, none longer than a word. */
+/* Each merge joins two earlier tokens, into one no longer than a word. */
 static rapt_status measure(struct rapt_tokenizer *t, rapt_message *why)
 {
     for (int32_t id = 0; id < RAPT__TOKEN_MERGES; id++)
@@ -118,12 +119,12 @@ void rapt_tokenizer_free(rapt_tokenizer *tokenizer)
 
 int rapt_tokenizer_vocab(const rapt_tokenizer *tokenizer)
 {
-    return tokenizer->vocab;
+    return tokenizer ? tokenizer->vocab : 0;
 }
 
 rapt_text rapt_tokenizer_token(const rapt_tokenizer *tokenizer, int32_t id)
 {
-    if (id < 0 || id >= tokenizer->vocab) return (rapt_text){NULL, 0};
+    if (!tokenizer || id < 0 || id >= tokenizer->vocab) return (rapt_text){NULL, 0};
     return (rapt_text){tokenizer->pool + tokenizer->start[id], token_size(tokenizer, id)};
 }
 

@@ -1,4 +1,5 @@
-/* types.c - the different words of a text, counted in a hash table with linear probing. */
+/* types.c - word types: the distinct words of texts with their counts, in a hash table with linear
+   probing. */
 #include "text/text.h"
 #include <string.h>
 

@@ -1,10 +1,10 @@
-/* written.c - a tokenizer as a printable string and back:
+/* written.c - a tokenizer to a printable string and back:
 
        rapt-bpe 1 MERGES LEFT RIGHT LEFT RIGHT ... #SUM
 
    decimal numbers without leading zeros, one space between, and in SUM, eight lower-case hex
-   digits, the FNV-1a hash (Fowler, Noll and Vo) of all before '#': it tells any single changed
-   byte. What is read back may come from anywhere. */
+   digits, the hash (rapt__hash) of all before '#': it tells any single changed byte. The string may
+   come from anywhere: nothing in it is trusted. */
 #include "text/text.h"
 #include <stdio.h>
 #include <string.h>
@@ -41,19 +41,22 @@ static size_t put_all(const rapt_tokenizer *tokenizer, char *text)
 }
 
 rapt_status rapt_tokenizer_write(const rapt_tokenizer *tokenizer, char *text, size_t capacity,
-                                 size_t *size)
+                                 size_t *size, rapt_message *why)
 {
-    if (!tokenizer || !size) return RAPT_BAD_ARGUMENT;
+    if (!tokenizer || !size)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is NULL", tokenizer ? "size" : "tokenizer");
     size_t needed = put_all(tokenizer, NULL);
     *size = needed + 1;
     if (!text) return RAPT_OK;
-    if (capacity <= needed) return RAPT_BAD_ARGUMENT;
+    if (capacity <= needed)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "capacity is %zu, but %zu bytes are needed",
+                          capacity, *size);
     put_all(tokenizer, text);
     text[needed] = 0;
     return RAPT_OK;
 }
 
-/* Reads a number and the space behind it; false: there is none, or one above most. */
+/* Reads a number and the space behind it; false: there is none, or one above max. */
 static bool take_number(const char *text, size_t size, size_t *at, int32_t max, int32_t *number)
 {
     size_t begin = *at;
@@ -71,7 +74,7 @@ static bool take_number(const char *text, size_t size, size_t *at, int32_t max, 
     return true;
 }
 
-/* Whether the string ends in the sum of what stands before; *body: how much that is. */
+/* Whether the string ends in the hash of all before; *body: how many bytes that is. */
 static bool sum_is_right(const char *text, size_t size, size_t *body)
 {
     char sum[SUM_SIZE + 2];

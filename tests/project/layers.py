@@ -31,7 +31,7 @@ PUBLIC = {  # public headers each layer may use
     "attention": {"base.h", "attention.h", "learned.def"},
     "model": {"base.h", "attention.h", "learned.def", "transformer.h", "config.def"},
     "run": {"base.h", "attention.h", "transformer.h", "train.h", "generate.h", "text.h", "translator.h"},
-    "text": {"base.h", "text.h"},
+    "text": {"base.h", "text.h", "metrics.h"},
     "format": {"base.h"},
 }
 # lib/attention: folders with one interface header each, and files, each above those it calls.

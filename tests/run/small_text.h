@@ -37,9 +37,9 @@ static inline void small_translator_file(const char *path, int positions, uint64
                      .tie = RAPT_TIE_ALL};
     size_t size;
     rapt_tokenizer *tokenizer = small_tokenizer();
-    assert_int_equal(rapt_tokenizer_write(tokenizer, NULL, 0, &size), RAPT_OK);
+    assert_int_equal(rapt_tokenizer_write(tokenizer, NULL, 0, &size, NULL), RAPT_OK);
     char *text = malloc(size);
-    assert_int_equal(rapt_tokenizer_write(tokenizer, text, size, &size), RAPT_OK);
+    assert_int_equal(rapt_tokenizer_write(tokenizer, text, size, &size, NULL), RAPT_OK);
     c.positions = positions;
     rapt_model *model = small_model(&c, seed);
     rapt_metadata note = {"rapt.tokenizer", text};

@@ -215,7 +215,7 @@ static void test_refusals(void **state)
         rapt_tokenizer *tokenizer = small_tokenizer();
         char text[20000];
         size_t size;
-        assert_int_equal(rapt_tokenizer_write(tokenizer, text, sizeof text, &size), RAPT_OK);
+        assert_int_equal(rapt_tokenizer_write(tokenizer, text, sizeof text, &size, NULL), RAPT_OK);
         if (i % 3 == 2) text[size / 2] ^= 1;
         rapt_metadata note = {i % 3 ? "rapt.tokenizer" : "other", text};
         assert_int_equal(rapt_model_save(model, path, &note, 1, NULL), RAPT_OK);

@@ -49,7 +49,7 @@ static void check(const rapt_tokenizer *t, rapt_text text)
     char *bytes = malloc(capacity);
     assert_true(ids && back && ends && bytes);
 
-    assert_int_equal(rapt_tokenizer_encode(t, text, ids, ends, text.size, &count), RAPT_OK);
+    assert_int_equal(rapt_tokenizer_encode(t, text, ids, ends, text.size, &count, NULL), RAPT_OK);
     assert_true(count <= text.size && (count > 0 || text.size == 0));
     for (size_t i = 0, at = 0; i < count; at = ends[i++]) {
         rapt_text token = rapt_tokenizer_token(t, ids[i]);
@@ -58,12 +58,12 @@ static void check(const rapt_tokenizer *t, rapt_text text)
     }
     if (count) assert_int_equal(ends[count - 1], text.size);
 
-    assert_int_equal(rapt_tokenizer_decode(t, ids, count, bytes, text.size, &size), RAPT_OK);
+    assert_int_equal(rapt_tokenizer_decode(t, ids, count, bytes, text.size, &size, NULL), RAPT_OK);
     assert_int_equal(size, text.size);
     if (size) assert_memory_equal(bytes, text.bytes, size);
 
     rapt_text same = {bytes, size}; /* encode(decode(ids)) = ids, where ids came from encode */
-    assert_int_equal(rapt_tokenizer_encode(t, same, back, NULL, capacity, &again), RAPT_OK);
+    assert_int_equal(rapt_tokenizer_encode(t, same, back, NULL, capacity, &again, NULL), RAPT_OK);
     assert_int_equal(again, count);
     if (count) assert_memory_equal(ids, back, count * sizeof *ids);
     free(ids);
@@ -122,7 +122,7 @@ static void compare(const rapt_tokenizer *t, rapt_text text)
 {
     int32_t ids[300], expected[300];
     size_t count;
-    assert_int_equal(rapt_tokenizer_encode(t, text, ids, NULL, 300, &count), RAPT_OK);
+    assert_int_equal(rapt_tokenizer_encode(t, text, ids, NULL, 300, &count, NULL), RAPT_OK);
     assert_int_equal(count, naive(t, text, expected));
     if (count) assert_memory_equal(ids, expected, count * sizeof *ids);
 }
@@ -170,23 +170,23 @@ static void small_capacity(void **state)
     int32_t all[32], ids[32];
     size_t ends[32], count, full, size;
     char bytes[32];
-    assert_int_equal(rapt_tokenizer_encode(tokenizer, text, all, NULL, 32, &full), RAPT_OK);
+    assert_int_equal(rapt_tokenizer_encode(tokenizer, text, all, NULL, 32, &full, NULL), RAPT_OK);
     for (size_t capacity = 0; capacity < full; capacity++) {
         memset(ids, 0x7F, sizeof ids);
         memset(ends, 0x7F, sizeof ends);
-        assert_int_equal(rapt_tokenizer_encode(tokenizer, text, ids, ends, capacity, &count),
+        assert_int_equal(rapt_tokenizer_encode(tokenizer, text, ids, ends, capacity, &count, NULL),
                          RAPT_BAD_ARGUMENT);
         assert_int_equal(count, full);
         if (capacity) assert_memory_equal(ids, all, capacity * sizeof *ids);
         assert_int_equal(ids[capacity], 0x7F7F7F7F);
         assert_int_equal(ends[capacity], (size_t)0x7F7F7F7F7F7F7F7F);
     }
-    assert_int_equal(rapt_tokenizer_encode(tokenizer, text, NULL, NULL, 0, &count),
+    assert_int_equal(rapt_tokenizer_encode(tokenizer, text, NULL, NULL, 0, &count, NULL),
                      RAPT_BAD_ARGUMENT);
     assert_int_equal(count, full);
     for (size_t capacity = 0; capacity < text.size; capacity++) {
         memset(bytes, '~', sizeof bytes);
-        assert_int_equal(rapt_tokenizer_decode(tokenizer, all, full, bytes, capacity, &size),
+        assert_int_equal(rapt_tokenizer_decode(tokenizer, all, full, bytes, capacity, &size, NULL),
                          RAPT_BAD_ARGUMENT);
         assert_int_equal(size, text.size);
         if (capacity) assert_memory_equal(bytes, text.bytes, capacity);
@@ -200,19 +200,19 @@ static void special_and_wrong_ids(void **state)
     const int32_t ids[] = {RAPT_TOKEN_BEGIN, 3 + 'h', RAPT_TOKEN_PAD, 3 + 'i', RAPT_TOKEN_END};
     char bytes[8];
     size_t size = 77;
-    assert_int_equal(rapt_tokenizer_decode(tokenizer, ids, 5, bytes, 8, &size), RAPT_OK);
+    assert_int_equal(rapt_tokenizer_decode(tokenizer, ids, 5, bytes, 8, &size, NULL), RAPT_OK);
     assert_int_equal(size, 2);
     assert_memory_equal(bytes, "hi", 2);
     static const int32_t wrong[] = {-1, 310, INT32_MIN, INT32_MAX};
     for (size_t i = 0; i < 4; i++) {
         const int32_t some[] = {3 + 'o', wrong[i]};
         size = 77;
-        assert_int_equal(rapt_tokenizer_decode(tokenizer, some, 2, bytes, 8, &size),
+        assert_int_equal(rapt_tokenizer_decode(tokenizer, some, 2, bytes, 8, &size, NULL),
                          RAPT_BAD_ARGUMENT);
         assert_int_equal(size, 77);
         assert_memory_equal(bytes, "hi", 2);
     }
-    assert_int_equal(rapt_tokenizer_decode(tokenizer, NULL, 0, NULL, 0, &size), RAPT_OK);
+    assert_int_equal(rapt_tokenizer_decode(tokenizer, NULL, 0, NULL, 0, &size, NULL), RAPT_OK);
     assert_int_equal(size, 0);
 }
 
@@ -224,24 +224,60 @@ static void null_arguments(void **state)
     size_t count = 7;
     char bytes[2];
     const rapt_tokenizer *t = tokenizer;
-    assert_int_equal(rapt_tokenizer_encode(NULL, text, ids, NULL, 2, &count), RAPT_BAD_ARGUMENT);
-    assert_int_equal(rapt_tokenizer_encode(t, null, ids, NULL, 2, &count), RAPT_BAD_ARGUMENT);
-    assert_int_equal(rapt_tokenizer_encode(t, text, NULL, NULL, 2, &count), RAPT_BAD_ARGUMENT);
-    assert_int_equal(rapt_tokenizer_encode(t, text, ids, NULL, 2, NULL), RAPT_BAD_ARGUMENT);
-    assert_int_equal(rapt_tokenizer_decode(NULL, ids, 2, bytes, 2, &count), RAPT_BAD_ARGUMENT);
-    assert_int_equal(rapt_tokenizer_decode(t, NULL, 2, bytes, 2, &count), RAPT_BAD_ARGUMENT);
-    assert_int_equal(rapt_tokenizer_decode(t, ids, 2, NULL, 2, &count), RAPT_BAD_ARGUMENT);
-    assert_int_equal(rapt_tokenizer_decode(t, ids, 2, bytes, 2, NULL), RAPT_BAD_ARGUMENT);
+    assert_int_equal(rapt_tokenizer_encode(NULL, text, ids, NULL, 2, &count, NULL),
+                     RAPT_BAD_ARGUMENT);
+    assert_int_equal(rapt_tokenizer_encode(t, null, ids, NULL, 2, &count, NULL), RAPT_BAD_ARGUMENT);
+    assert_int_equal(rapt_tokenizer_encode(t, text, NULL, NULL, 2, &count, NULL),
+                     RAPT_BAD_ARGUMENT);
+    assert_int_equal(rapt_tokenizer_encode(t, text, ids, NULL, 2, NULL, NULL), RAPT_BAD_ARGUMENT);
+    assert_int_equal(rapt_tokenizer_decode(NULL, ids, 2, bytes, 2, &count, NULL),
+                     RAPT_BAD_ARGUMENT);
+    assert_int_equal(rapt_tokenizer_decode(t, NULL, 2, bytes, 2, &count, NULL), RAPT_BAD_ARGUMENT);
+    assert_int_equal(rapt_tokenizer_decode(t, ids, 2, NULL, 2, &count, NULL), RAPT_BAD_ARGUMENT);
+    assert_int_equal(rapt_tokenizer_decode(t, ids, 2, bytes, 2, NULL, NULL), RAPT_BAD_ARGUMENT);
     assert_int_equal(count, 7);
+}
+
+static void reasons(void **state)
+{
+    (void)state;
+    const rapt_tokenizer *t = tokenizer;
+    rapt_text text = text_of("xyz"), null = {NULL, 1};
+    int32_t ids[2] = {5, 310};
+    size_t n;
+    char bytes[8];
+    rapt_message why = {""};
+    refused(rapt_tokenizer_encode(NULL, text, ids, NULL, 2, &n, &why), &why, "tokenizer is NULL");
+    refused(rapt_tokenizer_encode(t, null, ids, NULL, 2, &n, &why), &why, "text.bytes is NULL");
+    refused(rapt_tokenizer_encode(t, text, NULL, NULL, 2, &n, &why), &why, "ids is NULL");
+    refused(rapt_tokenizer_encode(t, text, ids, NULL, 2, NULL, &why), &why, "count is NULL");
+    refused(rapt_tokenizer_encode(t, text, ids, NULL, 2, &n, &why), &why,
+            "capacity is 2, but the text has 3 tokens");
+    ids[0] = 5, ids[1] = 310;
+    refused(rapt_tokenizer_decode(t, ids, 2, bytes, 8, &n, &why), &why,
+            "token 1 is 310, not in 0..");
+    refused(rapt_tokenizer_decode(t, ids, 1, bytes, 0, &n, &why), &why, "capacity is 0");
+    refused(rapt_tokenizer_decode(t, NULL, 1, bytes, 8, &n, &why), &why, "ids is NULL");
+    refused(rapt_tokenizer_decode(t, ids, 1, NULL, 8, &n, &why), &why, "bytes is NULL");
+    refused(rapt_tokenizer_decode(t, ids, 1, bytes, 8, NULL, &why), &why, "size is NULL");
+    refused(rapt_tokenizer_write(t, bytes, 8, &n, &why), &why, "capacity is 8, but ");
+    refused(rapt_tokenizer_write(NULL, bytes, 8, &n, &why), &why, "tokenizer is NULL");
+    assert_int_equal(rapt_tokenizer_vocab(NULL), 0);
+    assert_int_equal(rapt_tokenizer_token(NULL, 5).size, 0);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_byte),     cmocka_unit_test(odd_texts),
-        cmocka_unit_test(random_texts),   cmocka_unit_test(by_definition),
-        cmocka_unit_test(long_word),      cmocka_unit_test(small_capacity),
-        cmocka_unit_test(null_arguments), cmocka_unit_test(special_and_wrong_ids),
+        cmocka_unit_test(every_byte),
+        cmocka_unit_test(odd_texts),
+        cmocka_unit_test(random_texts),
+        cmocka_unit_test(by_definition),
+        cmocka_unit_test(long_word),
+        cmocka_unit_test(small_capacity),
+        cmocka_unit_test(null_arguments),
+        cmocka_unit_test(reasons),
+        cmocka_unit_test(special_and_wrong_ids),
     };
     return cmocka_run_group_tests(tests, make, drop);
 }

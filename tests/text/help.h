@@ -1,4 +1,5 @@
-/* help.h - what the tests of this floor share: random numbers, and memory that runs out. */
+/* help.h - what the tests of this layer share: random numbers, an allocator that fails, refusals.
+ */
 #ifndef RAPT_TESTS_TEXT_HELP_H
 #define RAPT_TESTS_TEXT_HELP_H
 
@@ -35,7 +36,16 @@ static inline rapt_text text_of(const char *string)
     return (rapt_text){string, strlen(string)};
 }
 
-/* Counts what lives; the call number `fails` (0, 1, ...) gets no memory. */
+/* A call was refused, and *why holds this phrase. */
+static inline void refused(rapt_status status, rapt_message *why, const char *phrase)
+{
+    assert_int_equal(status, RAPT_BAD_ARGUMENT);
+    if (!strstr(why->text, phrase)) print_error("\"%s\", not \"%s\"\n", why->text, phrase);
+    assert_non_null(strstr(why->text, phrase));
+    why->text[0] = 0;
+}
+
+/* Counts allocations; call number `fails` (0, 1, ...) gets no memory. */
 struct purse {
     long calls, fails, living;
 };
@@ -47,7 +57,7 @@ static inline void *purse_alloc(void *user, size_t bytes)
     char *memory = aligned_alloc(64, 64 + (bytes + 63) / 64 * 64);
     if (!memory) return NULL;
     memcpy(memory, &bytes, sizeof bytes);
-    memset(memory + 64, 0xA5, bytes); /* nobody may count on zeros */
+    memset(memory + 64, 0xA5, bytes); /* not zeros by chance */
     purse->living++;
     return memory + 64;
 }

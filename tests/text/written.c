@@ -3,10 +3,10 @@
 
 static char *written(const rapt_tokenizer *t, size_t *size)
 {
-    assert_int_equal(rapt_tokenizer_write(t, NULL, 0, size), RAPT_OK);
+    assert_int_equal(rapt_tokenizer_write(t, NULL, 0, size, NULL), RAPT_OK);
     char *text = malloc(*size);
     assert_non_null(text);
-    assert_int_equal(rapt_tokenizer_write(t, text, *size, size), RAPT_OK);
+    assert_int_equal(rapt_tokenizer_write(t, text, *size, size, NULL), RAPT_OK);
     assert_int_equal(strlen(text) + 1, *size);
     return text;
 }
@@ -58,12 +58,12 @@ static void small_capacity(void **state)
     char *text = written(t, &size);
     for (size_t capacity = 0; capacity < size; capacity++) {
         memset(text, '~', size);
-        assert_int_equal(rapt_tokenizer_write(t, text, capacity, &told), RAPT_BAD_ARGUMENT);
+        assert_int_equal(rapt_tokenizer_write(t, text, capacity, &told, NULL), RAPT_BAD_ARGUMENT);
         assert_int_equal(told, size);
         for (size_t i = 0; i < size; i++) assert_int_equal(text[i], '~');
     }
-    assert_int_equal(rapt_tokenizer_write(NULL, text, size, &told), RAPT_BAD_ARGUMENT);
-    assert_int_equal(rapt_tokenizer_write(t, text, size, NULL), RAPT_BAD_ARGUMENT);
+    assert_int_equal(rapt_tokenizer_write(NULL, text, size, &told, NULL), RAPT_BAD_ARGUMENT);
+    assert_int_equal(rapt_tokenizer_write(t, text, size, NULL, NULL), RAPT_BAD_ARGUMENT);
     free(text);
     rapt_tokenizer_free(t);
 }
