@@ -1,4 +1,5 @@
-/* base.h - what every other header needs: status, messages, memory, versions. */
+/* base.h - what every other header needs: status, messages, memory, threads, instruction sets,
+ * version. */
 #ifndef RAPT_BASE_H
 #define RAPT_BASE_H
 
@@ -20,10 +21,11 @@ extern "C" {
 #define RAPT_VERSION_MINOR 2
 #define RAPT_VERSION_PATCH 0
 
-/* Version of the library that was linked, "0.2.0". */
+/* The version of the library that is linked, such as "0.2.0". Any thread may ask. */
 RAPT_API const char *rapt_version(void);
 
-/* Every function that can fail returns one of these. A failed call changes nothing. */
+/* Every function that can fail returns one of these. A failed call changes nothing. A NULL pointer
+   where an object or a result is needed is RAPT_BAD_ARGUMENT. */
 typedef enum rapt_status {
     RAPT_OK = 0,
     RAPT_BAD_ARGUMENT = -1, /* a size, index or option is out of range */
@@ -33,19 +35,21 @@ typedef enum rapt_status {
     RAPT_NOT_FINITE = -5    /* a loss or gradient is infinite or not a number */
 } rapt_status;
 
-/* One short English sentence; never NULL. */
+/* One short English sentence, constant; never NULL. */
 RAPT_API const char *rapt_status_text(rapt_status status);
 
-/* Why a call failed, in words, with the name of the field, file or tensor.
-   Functions that take a rapt_message accept NULL; on RAPT_OK the text is left alone. */
+/* Why a call failed: one sentence that names the field, file or tensor. It belongs to the caller:
+   concurrent calls need one each. Functions that take a rapt_message accept NULL; on RAPT_OK it is
+   unchanged. This struct will not grow. */
 typedef struct rapt_message {
     char text[512];
 } rapt_message;
 
-/* Memory comes from here. alloc returns memory aligned to 64 bytes, or NULL.
-   The library allocates in functions named *_create, *_load and *_learn, and for the length of
-   a call where the comment says so: never while a model computes. Where an allocator is asked
-   for, NULL means aligned_alloc and free. The struct is copied. */
+/* Where memory comes from. alloc returns memory aligned to 64 bytes, or NULL; free gets the same
+   number of bytes. The library allocates in functions named *_create, *_load and *_learn, and for
+   the length of a call where the comment says so: never while a model computes. Both functions may
+   be called by every thread that calls the library, at once. NULL
+   instead of an allocator means aligned_alloc and free. The struct is copied; it will not grow. */
 typedef struct rapt_allocator {
     void *(*alloc)(void *user, size_t bytes);
     void (*free)(void *user, void *memory, size_t bytes);
@@ -58,18 +62,23 @@ typedef struct rapt_allocator {
    program runs with later versions of the library without being compiled again. RAPT_BAD_ARGUMENT:
    size was not set, or the struct is longer than the library's and not 0 there. */
 
-/* Threads. A field `threads` says how many threads one call may use, 0: as many as OpenMP would,
-   but not more than there are processors. It never changes a bit. A call makes do with fewer
-   inside a parallel region of the caller, where it has one, where OpenMP gives fewer, and where
-   there are fewer processors (unless OMP_NUM_THREADS is set to more as well: that is slow).
-   Functions may be called from any thread; whoever calls from several at once divides the
-   processors between them, best by asking for 1 thread each. Waiting threads sleep after some
-   microseconds; but the threads of GNU's OpenMP spin for milliseconds after each call, and where
-   other programs want the processors that makes short calls many times slower: there set
-   OMP_WAIT_POLICY=passive, or ask for 1 thread. */
+/* Threads. A field `threads` says how many threads one call may use; 0: as many as OpenMP would
+   use, but not more than there are processors. Results are bit-identical for any number. A call
+   uses one thread inside a parallel region of the caller, and fewer than asked for where OpenMP
+   gives fewer or there are fewer processors (unless OMP_NUM_THREADS is set to more as well, which
+   is slow).
 
-/* The instruction set in use is the best one that both processor and operating system
-   support. Choosing another is for tests and measurements; do it while nothing runs. */
+   Functions may be called from any thread, several at once: a constant object (const in the call: a
+   model, a tokenizer) by any number of threads, an object that changes by one thread at a time.
+   Calls that run at once share the processors: ask for 1 thread each then.
+
+   Threads that wait within a call sleep after some microseconds. But GNU's OpenMP lets its threads
+   spin for milliseconds after each call, and on a machine shared with other programs that makes
+   short calls many times slower: set OMP_WAIT_POLICY=passive there, or ask for 1 thread. */
+
+/* The active instruction set is the best one that both processor and operating system support. It
+   is the one piece of global state. Setting another (rapt_isa_use) is for tests and measurements,
+   while no other call runs; the other two may be called from any thread at any time. */
 typedef enum rapt_isa { RAPT_ISA_SCALAR, RAPT_ISA_NEON, RAPT_ISA_AVX2, RAPT_ISA_AVX512 } rapt_isa;
 RAPT_API rapt_isa rapt_isa_used(void);
 RAPT_API rapt_status rapt_isa_use(rapt_isa isa);  /* RAPT_BAD_ARGUMENT: not on this machine */

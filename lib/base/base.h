@@ -49,7 +49,7 @@ rapt_allocator rapt__allocator(const rapt_allocator *allocator);
 /* 64-byte aligned memory; NULL if bytes is 0 or there is none. */
 void *rapt__alloc(const rapt_allocator *allocator, size_t bytes);
 void rapt__free(const rapt_allocator *allocator, void *memory, size_t bytes); /* NULL is allowed */
-/* Says that all of this memory will be read again and again: the system may use large pages. */
+/* Advises the system to use large pages (madvise): all of this memory will be read repeatedly. */
 void rapt__memory_streamed(void *memory, size_t bytes);
 
 /* *product = a * b, *sum = a + b; false, and nothing written, if it does not fit. */
@@ -129,27 +129,37 @@ uint64_t rapt__mix(uint64_t key, uint64_t word);    /* a new key from a key and 
 /* ---- processor.c ---- */
 bool rapt__processor_has(rapt_isa isa);
 
-/* ---- team.c: threads that walk down the stairs together ----
-   rapt__team_run calls work(team, argument) once on every thread of a team. Below, every
-   function that takes a team is called by all its members with the same arguments and
-   shares its work out: by tickets (take) or in equal parts (share). What one member wrote,
-   others may read after the next barrier. Which member does what never changes a bit. */
+/* ---- team.c: a thread team, SPMD (single program, multiple data) ----
+   A public call opens one parallel region: rapt__team_run calls work(team, argument) once on every
+   thread, its members. From there down, each function that takes a team is called by all members,
+   with the same arguments, and divides its loop among them: dynamically, where each member takes
+   the next index (rapt__team_take), or statically, in equal parts (rapt__team_share). Functions
+   without a team run on one thread. What one member wrote, others may read after the next barrier;
+   every member passes the same barriers. Only independent results are divided, never a sum: which
+   member computes what, and how many there are, changes no bit.
+
+   All members of a team, and no other thread, may call these with its struct team, which is their
+   own; rapt__team_run and rapt__team_size may be called from any thread, several at once as well.
+ */
 struct team_shared;
 struct team {
-    int rank, size;
+    int rank, size; /* this member is number rank of 0 .. size - 1 */
     unsigned phase; /* barriers passed */
     int spin_limit; /* how long this member spins at a barrier before it sleeps */
     struct team_shared *shared;
 };
 typedef void rapt__work(struct team *team, void *argument);
 
-/* Threads a team will have at most, for whoever needs memory for each; 0: as many as OpenMP would
-   use, but not more than there are processors. team->size is how many it has: one inside a parallel
-   region of the caller, and more than processors only if OMP_NUM_THREADS, too, says so. */
+/* The most members that a team of `threads` will have, for workspaces of each; threads 0: as many
+   as OpenMP would use, but not more than there are processors. team->size is how many it has: one
+   inside a parallel region of the caller, and more than processors only if OMP_NUM_THREADS, too,
+   says so. */
 int rapt__team_size(int threads);
 void rapt__team_run(int threads, rapt__work *work, void *argument);
 void rapt__team_barrier(struct team *team);
-void rapt__team_rest(int moment); /* for loops that wait between barriers, moment 0, 1, 2, ... */
+/* Waits a little, for loops that poll memory between barriers; attempt 0, 1, 2, ...: longer later.
+ */
+void rapt__team_backoff(int attempt);
 int rapt__team_take(struct team *team); /* 0, 1, 2, ... since the last barrier, each once */
 
 /* Member rank's part of n items, in multiples of grain: [*begin, *end). */

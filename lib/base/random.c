@@ -1,6 +1,6 @@
 /* random.c - Philox 4x32-10: Salmon, Moraes, Dror and Shaw 2011, "Parallel random numbers: as
-   easy as 1, 2, 3". Ten rounds turn a counter into 128 random bits; there is no state, so any
-   thread may draw any number. */
+   easy as 1, 2, 3": a key and a 128-bit counter in, 128 random bits out, uniform and normal numbers
+   made of them. There is no state, so any thread may compute any number. */
 #include "base/base.h"
 
 void rapt__philox(uint64_t key, uint64_t counter_low, uint64_t counter_high, uint32_t out[4])
@@ -34,7 +34,7 @@ double rapt__uniform(uint64_t key, uint64_t index)
 }
 
 /* Twelve uniform numbers less six (Irwin and Hall): additions only, so the bits are the same
-   with every mathematics library; tails end at six deviations, which is enough to begin with. */
+   with every mathematics library. The tails end at six deviations, enough for initial values. */
 double rapt__normal(uint64_t key, uint64_t index)
 {
     double sum = -6;

@@ -1,4 +1,4 @@
-/* status.c - what went wrong, in words. */
+/* status.c - version, the text of a status, and the formatted message of a failed call. */
 #include "base/base.h"
 
 #include <stdarg.h>

@@ -1,9 +1,11 @@
-/* team.c - threads that walk down the stairs together. The one file that opens a parallel
-   region. OpenMP gives the threads; the barrier is our own, for a team passes hundreds of them in
-   a step. Where another program, or another team of this one, has taken a partner's processor,
-   whoever waits must sleep: the scheduler gives a sleeper's processor to the partner, but keeps
-   the partner queueing for milliseconds behind one that spins, and takes a whole slice from one
-   that yields again and again. */
+/* team.c - a thread team: runs one function on every thread, with a barrier, tickets and equal
+   shares (base.h explains the model). The one file that opens a parallel region.
+
+   OpenMP gives the threads; the barrier is our own, because a training step passes hundreds of
+   them. A thread at the barrier spins first and then sleeps on a condition variable: where another
+   program, or another team of this one, occupies the processor of a member, the scheduler hands a
+   sleeper's processor over at once, but leaves that member in the queue for milliseconds behind a
+   thread that spins, and for a whole time slice behind one that calls sched_yield. */
 #define _POSIX_C_SOURCE 200809L
 #include "base/base.h"
 
@@ -57,39 +59,35 @@ static bool may_fork(void)
 #endif
 
 #if defined(__x86_64__) || defined(__i386__)
-static void rest_a_moment(void)
+static void pause_instruction(void)
 {
     __builtin_ia32_pause();
 }
 #else
-static void rest_a_moment(void) {}
+static void pause_instruction(void) {}
 #endif
 
-/* How many moments a member spins at a barrier before it sleeps: a moment is 10 to 40 nanoseconds,
-   falling asleep and being woken a few microseconds, or tens of them on another processor. Each
-   barrier a member spins through doubles its patience, each it sleeps at divides it by four. It
-   has none at all if there are more members than processors. */
+/* Spin limit: how many pause instructions a member executes at a barrier before it sleeps. One
+   takes 10 to 40 nanoseconds; sleeping and waking up takes a few microseconds, or tens of them on
+   another processor. The limit adapts: a barrier passed while spinning doubles it, one slept at
+   divides it by four. It is 0 if there are more members than processors. */
 enum { MAX_THREADS = 1024, SPIN_LIMIT_MIN = 25, SPIN_LIMIT_FIRST = 400, SPIN_LIMIT_MAX = 4000 };
 
 struct team_shared {
-    _Alignas(64) atomic_int tickets[2]; /* of even and odd phases: one is drawn from while the
-                                           other is set back */
+    _Alignas(64) atomic_int tickets[2]; /* of even and odd phases: one is in service while the
+                                           other is reset */
     _Alignas(64) atomic_int arrived;    /* members at the barrier */
     _Alignas(64) atomic_uint passed;    /* barriers all members have reached */
-    atomic_int sleepers;                /* members that may be waiting for the bell */
-    int spin_limit;                     /* of a member at first */
+    atomic_int sleepers;                /* members that may wait for the condition */
+    int spin_limit;                     /* each member's first one */
     pthread_mutex_t mutex;
-    pthread_cond_t condition; /* rung after `passed` has changed */
+    pthread_cond_t condition; /* broadcast after `passed` has changed */
 };
-
-static int min(int a, int b)
-{
-    return a < b ? a : b;
-}
 
 int rapt__team_size(int threads)
 {
-    return min(threads > 0 ? threads : min(wanted_threads(), processors()), MAX_THREADS);
+    return rapt__min(threads > 0 ? threads : rapt__min(wanted_threads(), processors()),
+                     MAX_THREADS);
 }
 
 static void enter(struct team_shared *shared, rapt__work *work, void *argument)
@@ -108,12 +106,12 @@ static void start(struct team_shared *shared)
     atomic_init(&shared->sleepers, 0);
 }
 
-/* How many members to ask OpenMP for. More than there are processors would only queue for them:
-   they come if both the caller and OMP_NUM_THREADS ask for them, as tests do. */
+/* How many threads to request of OpenMP. More than there are processors only if both the caller and
+   OMP_NUM_THREADS ask for them, as tests do: they would wait for processors. */
 static int ask_for(int threads, int capacity)
 {
     int size = rapt__team_size(threads), wanted = wanted_threads();
-    return min(size, wanted > capacity ? wanted : capacity);
+    return rapt__min(size, rapt__max(wanted, capacity));
 }
 
 void rapt__team_run(int threads, rapt__work *work, void *argument)
@@ -136,23 +134,25 @@ void rapt__team_run(int threads, rapt__work *work, void *argument)
     pthread_mutex_destroy(&shared.mutex);
 }
 
-/* Spins as long as the member's patience lasts: whether all others have come meanwhile. */
-static bool come_soon(struct team *team, unsigned phase)
+/* Spins up to the member's limit; true: all others have arrived. */
+static bool spin(struct team *team, unsigned phase)
 {
-    for (int moment = 0; moment < team->spin_limit; moment++) {
+    for (int i = 0; i < team->spin_limit; i++) {
         if (atomic_load_explicit(&team->shared->passed, memory_order_acquire) != phase) {
             if (team->spin_limit < SPIN_LIMIT_MAX) team->spin_limit *= 2;
             return true;
         }
-        rest_a_moment();
+        pause_instruction();
     }
     if (team->spin_limit >= 4 * SPIN_LIMIT_MIN) team->spin_limit /= 4;
     return false;
 }
 
-/* Sleeper: count me, then look at `passed`. Ringer: change `passed`, then look at the count. In
-   one order of all four, so one of them sees the other; and the door is shut from the look until
-   the sleeper can hear the bell. */
+/* No wake-up is lost. The sleeper increments `sleepers`, then reads `passed`; the last member to
+   arrive writes `passed`, then reads `sleepers`. All four are sequentially consistent, so at least
+   one reads what the other wrote. And the sleeper holds the mutex from its read until it waits for
+   the condition, so the broadcast, which comes after the mutex was taken once, cannot fall in
+   between. */
 static void sleep_through(struct team_shared *shared, unsigned phase)
 {
     pthread_mutex_lock(&shared->mutex);
@@ -163,7 +163,7 @@ static void sleep_through(struct team_shared *shared, unsigned phase)
     pthread_mutex_unlock(&shared->mutex);
 }
 
-static void let_pass(struct team_shared *shared, unsigned phase)
+static void release(struct team_shared *shared, unsigned phase)
 {
     atomic_store(&shared->passed, phase);
     if (atomic_load(&shared->sleepers) == 0) return;
@@ -181,16 +181,16 @@ void rapt__team_barrier(struct team *team)
     if (team->size == 1) return;
     if (atomic_fetch_add_explicit(&shared->arrived, 1, memory_order_acq_rel) == team->size - 1) {
         atomic_store_explicit(&shared->arrived, 0, memory_order_relaxed);
-        let_pass(shared, team->phase);
-    } else if (!come_soon(team, phase)) {
+        release(shared, team->phase);
+    } else if (!spin(team, phase)) {
         sleep_through(shared, phase);
     }
 }
 
-void rapt__team_rest(int moment)
+void rapt__team_backoff(int attempt)
 {
-    if (moment < SPIN_LIMIT_FIRST)
-        rest_a_moment();
+    if (attempt < SPIN_LIMIT_FIRST)
+        pause_instruction();
     else
         nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
 }
@@ -203,8 +203,9 @@ int rapt__team_take(struct team *team)
 
 void rapt__team_share(const struct team *team, size_t n, size_t grain, size_t *begin, size_t *end)
 {
-    size_t grains = (n + grain - 1) / grain, size = (size_t)team->size, rank = (size_t)team->rank;
+    size_t grains = rapt__ceil_div_size(n, grain), size = (size_t)team->size,
+           rank = (size_t)team->rank;
     size_t first = grains * rank / size * grain, last = grains * (rank + 1) / size * grain;
-    *begin = first < n ? first : n;
-    *end = last < n ? last : n;
+    *begin = rapt__min_size(first, n);
+    *end = rapt__min_size(last, n);
 }

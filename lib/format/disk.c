@@ -1,7 +1,9 @@
-/* disk.c - files, distrusted: every call checked, short and interrupted ones continued.
+/* disk.c - reads and atomic writes of files: every system call is checked, short and interrupted
+   ones are continued.
 
-   A file is replaced by writing another beside it, syncing that, renaming it over the old one
-   and syncing the folder: at every moment the path names the old file or the whole new one. */
+   A file is replaced atomically: a temporary file in the same folder is written and synced, renamed
+   over the old one, and the folder is synced. At any time the path names the old file or the
+   complete new one. */
 #define _POSIX_C_SOURCE   200809L
 #define _FILE_OFFSET_BITS 64
 
@@ -39,7 +41,7 @@ struct shown rapt__shown(const char *text)
     return shown;
 }
 
-/* strerror_r returns int or char *, as the C library likes. */
+/* strerror_r returns int (POSIX) or char * (GNU). */
 static const char *from_int(int result, const char *buffer)
 {
     return result == 0 ? buffer : "unknown error";
@@ -102,7 +104,7 @@ static rapt_status read_file(const struct disk_source *source, uint64_t at, char
                              size_t count, rapt_message *why)
 {
     while (count > 0) {
-        ssize_t got = pread(source->file, data, count < AT_ONCE ? count : AT_ONCE, (off_t)at);
+        ssize_t got = pread(source->file, data, rapt__min_size(count, AT_ONCE), (off_t)at);
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) return fail(why, &source->label, "cannot be read", errno);
         if (got == 0)
@@ -135,7 +137,7 @@ static rapt_status enter(struct disk_target *target, char *path, rapt_message *w
     char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     const char *folder = !slash ? "." : slash == path ? "/" : path;
     if (!*name || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
-        return fail(why, &target->label, "is no name of a file", *path ? EISDIR : ENOENT);
+        return fail(why, &target->label, "is not the name of a file", *path ? EISDIR : ENOENT);
     if (strlen(name) >= sizeof target->name)
         return fail(why, &target->label, "cannot be written", ENAMETOOLONG);
     memcpy(target->name, name, strlen(name) + 1);
@@ -167,7 +169,7 @@ static rapt_status follow(struct disk_target *target, const char *given, rapt_me
     return fail(why, &target->label, "cannot be written", ELOOP);
 }
 
-/* What stands at the target: nothing, or a regular file with permissions to keep. */
+/* What is at the target: nothing, or a regular file whose permissions are kept. */
 static rapt_status examine(struct disk_target *target, rapt_message *why)
 {
     struct stat about;
@@ -179,7 +181,7 @@ static rapt_status examine(struct disk_target *target, rapt_message *why)
     return RAPT_OK;
 }
 
-/* A new file beside the target, under a name that nobody uses. */
+/* Creates the temporary file in the target's folder, under an unused name. */
 static rapt_status create(struct disk_target *target, rapt_message *why)
 {
     struct timespec now = {0};
@@ -195,8 +197,8 @@ static rapt_status create(struct disk_target *target, rapt_message *why)
         if (target->file >= 0) return RAPT_OK;
         if (errno != EEXIST && errno != EINTR) break;
     }
-    target->temporary[0] = 0; /* it is somebody else's */
-    return fail(why, &target->label, "no file can be made in its folder", errno);
+    target->temporary[0] = 0; /* not ours: never to be removed */
+    return fail(why, &target->label, "no file can be created in its folder", errno);
 }
 
 rapt_status rapt__disk_begin(struct disk_target *target, const char *path, rapt_message *why)
@@ -214,7 +216,7 @@ rapt_status rapt__disk_write(struct disk_target *target, const void *data, size_
 {
     const char *bytes = data;
     while (count > 0) {
-        ssize_t put = write(target->file, bytes, count < AT_ONCE ? count : AT_ONCE);
+        ssize_t put = write(target->file, bytes, rapt__min_size(count, AT_ONCE));
         if (put < 0 && errno == EINTR) continue;
         if (put <= 0) return fail(why, &target->label, "cannot be written", put ? errno : EIO);
         bytes += put;
@@ -231,13 +233,13 @@ static int sync_file(int file)
     return result;
 }
 
-/* Syncs and closes the temporary file; its bytes are then as safe as they will ever be. */
-static rapt_status settle(struct disk_target *target, rapt_message *why)
+/* Sets the permissions of the temporary file, syncs and closes it. */
+static rapt_status finish(struct disk_target *target, rapt_message *why)
 {
     if (target->mode >= 0 && fchmod(target->file, (mode_t)target->mode) != 0)
         return fail(why, &target->label, "cannot be given its permissions", errno);
     if (sync_file(target->file) != 0)
-        return fail(why, &target->label, "cannot be brought to the disk", errno);
+        return fail(why, &target->label, "cannot be synced to the disk", errno);
     int file = target->file;
     target->file = -1;
     if (close(file) != 0 && errno != EINTR)
@@ -247,7 +249,7 @@ static rapt_status settle(struct disk_target *target, rapt_message *why)
 
 rapt_status rapt__disk_commit(struct disk_target *target, rapt_message *why)
 {
-    rapt_status status = settle(target, why);
+    rapt_status status = finish(target, why);
     if (status == RAPT_OK &&
         renameat(target->folder, target->temporary, target->folder, target->name) != 0)
         status = fail(why, &target->label, "cannot be replaced", errno);

@@ -1,11 +1,11 @@
-/* disk.h - bytes of files: read at a place, written whole or not at all. */
+/* disk.h - files: read at an offset; replaced atomically (temporary file, fsync, rename). */
 #ifndef RAPT_LIB_FORMAT_DISK_H
 #define RAPT_LIB_FORMAT_DISK_H
 
 #include "base/base.h"
 
-/* A name or path fit for a message: control characters become '?', only the end of a long one
-   is kept. */
+/* A name or path as a message may show it: control characters become '?', only the end of a long
+   one is kept. */
 struct shown {
     char text[120];
 };
@@ -24,8 +24,8 @@ void rapt__disk_close(struct disk_source *source);
 rapt_status rapt__disk_read(const struct disk_source *source, uint64_t at, void *data, size_t count,
                             rapt_message *why);
 
-/* A file on its way to a path: begin, write.., commit; or cancel at any moment, which leaves
-   the folder as it was. After a failed begin or commit nothing is left to cancel. */
+/* A file that is being written: begin, write.., commit; or cancel at any time, which leaves the
+   folder as it was. After a failed begin or commit nothing is left to cancel. */
 struct disk_target {
     int file, folder;
     int mode; /* permissions of the old file; -1: there is none */

@@ -1,4 +1,4 @@
-/* dtype.c - the element types of safetensors, and how four of them become float.
+/* dtype.c - the element types of safetensors, and conversions of four of them to float.
 
        F16  s eeeee mmmmmmmmmm   (-1)^s 2^(e-15) 1.m;  e = 0: (-1)^s 2^-14 0.m;  e = 31: inf, NaN
        BF16 the upper half of an F32

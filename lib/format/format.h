@@ -1,10 +1,11 @@
-/* format.h - the door of the file floor: safetensors, read distrustfully and written whole.
+/* format.h - interface of the file layer: reads and writes safetensors files. Nothing in a file is
+   trusted; files are replaced atomically.
 
        file = n as u64 little-endian, n bytes of JSON, data
        JSON = {name: {"dtype": text, "shape": [..], "data_offsets": [begin, end]}, ..,
                "__metadata__": {text: text, ..}}
 
-   This floor knows files, names and numbers; it does not know what a model is.
+   This layer knows files, names and numbers; it does not know what a model is.
    Source: the format section of the safetensors README (Hugging Face, version 0.5). */
 #ifndef RAPT_LIB_FORMAT_H
 #define RAPT_LIB_FORMAT_H
@@ -29,7 +30,7 @@ struct tensor_metadata {
 /* ---- safetensors_read.c ---- */
 
 /* An open file: its header in memory, its data read on demand. Once open nothing in it changes,
-   so threads may share it. Opening promises: names and note keys differ, shapes and offsets
+   so threads may share it. After opening: names and metadata keys are unique, shapes and offsets
    agree, and the data are covered from the first to the last byte of the file without holes or
    overlaps. It takes memory in proportion to the header (at most 100 MB), never more. */
 struct tensor_file;
@@ -70,10 +71,10 @@ struct tensor_source { /* one F32 tensor to write; fill is called once per chunk
 };
 
 /* Writes path atomically: a temporary file beside it, fsync, rename, fsync of the folder. On
-   any failure the temporary file is removed and what stood at path is untouched (the one
-   exception: the last fsync of the folder, when the new file stands already; *why says so).
+   any failure the temporary file is removed and the old file at path is untouched (the one
+   exception: the last fsync of the folder, when the new file is in place already; *why says so).
    A symbolic link at path is followed, the permissions of an old file are kept, anything but a
-   regular file is refused. RAPT_BAD_ARGUMENT: names or notes that a reader would refuse. */
+   regular file is refused. RAPT_BAD_ARGUMENT: names or metadata that a reader would refuse. */
 rapt_status rapt__tensors_write(const char *path, const struct tensor_source *sources, int count,
                                 const struct tensor_metadata *metadata, int metadata_count,
                                 const rapt_allocator *allocator, rapt_message *why);

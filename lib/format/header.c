@@ -1,4 +1,5 @@
-/* header.c - the JSON of a safetensors file, read once and believed in nothing.
+/* header.c - the JSON header of a safetensors file: parsed in one pass into entries and metadata,
+   every field checked.
 
        entry = {"dtype": text, "shape": [d0, d1, ..], "data_offsets": [begin, end]}
 
@@ -161,7 +162,7 @@ static rapt_status read_entry(struct header_reading *r, const char *name)
     return RAPT_OK;
 }
 
-/* ---- notes ---- */
+/* ---- metadata ---- */
 
 /* {text: text, ..} */
 static rapt_status read_metadata(struct header_reading *r)

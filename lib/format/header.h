@@ -1,4 +1,5 @@
-/* header.h - what the header of a safetensors file says, checked. */
+/* header.h - an open safetensors file: its header parsed into entries and metadata, and its source.
+ */
 #ifndef RAPT_LIB_FORMAT_HEADER_H
 #define RAPT_LIB_FORMAT_HEADER_H
 
@@ -14,14 +15,14 @@ struct tensor_file {
     size_t header_size;
     size_t count, capacity; /* of entries, which are sorted by name */
     struct tensor_entry *entries;
-    size_t metadata_count, metadata_capacity; /* of notes, which are sorted by key */
+    size_t metadata_count, metadata_capacity; /* of metadata, sorted by key */
     struct tensor_metadata *metadata;
 };
 
-/* Reads file->header into entries and notes. data_size: bytes behind the header. */
+/* Reads file->header into entries and metadata. data_size: bytes behind the header. */
 rapt_status rapt__header_parse(struct tensor_file *file, size_t data_size, rapt_message *why);
 
-/* Opens a source, which from then on is the file's if all goes well. */
+/* Opens a source; on success the file owns it. */
 rapt_status rapt__tensors_open_source(struct tensor_file **file, const struct disk_source *source,
                                       const rapt_allocator *allocator, rapt_message *why);
 

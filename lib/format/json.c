@@ -1,4 +1,4 @@
-/* json.c - strict JSON tokens: strings and whole numbers.
+/* json.c - strict JSON tokens out of text: punctuation, strings decoded in place, whole numbers.
    Source: RFC 8259, sections 6 and 7. */
 #include "json.h"
 

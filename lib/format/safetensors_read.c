@@ -1,4 +1,5 @@
-/* safetensors_read.c - opens a safetensors file and gives out its elements as float.
+/* safetensors_read.c - opens a safetensors file; finds its tensors and metadata, reads elements as
+   float.
 
        file = n as u64 little-endian, n bytes of JSON, data;   2 <= n <= 10^8, n <= size - 8
 
@@ -144,7 +145,7 @@ const struct tensor_metadata *rapt__tensors_metadata_at(const struct tensor_file
     return index >= 0 && (size_t)index < file->metadata_count ? &file->metadata[index] : NULL;
 }
 
-static int against_note(const void *key, const void *entry)
+static int against_key(const void *key, const void *entry)
 {
     return strcmp(key, ((const struct tensor_metadata *)entry)->key);
 }
@@ -153,7 +154,7 @@ const char *rapt__tensors_metadata(const struct tensor_file *file, const char *k
 {
     if (file->metadata_count == 0) return NULL;
     const struct tensor_metadata *entry =
-        bsearch(key, file->metadata, file->metadata_count, sizeof *file->metadata, against_note);
+        bsearch(key, file->metadata, file->metadata_count, sizeof *file->metadata, against_key);
     return entry ? entry->value : NULL;
 }
 
@@ -172,7 +173,7 @@ rapt_status rapt__tensors_read(const struct tensor_file *file, const struct tens
     size_t size = dtype->bits / 8, max = CHUNK / size;
     uint64_t at = (uint64_t)PREFIX + file->header_size + entry->begin + first * size;
     while (count > 0) {
-        size_t now = count < max ? count : max;
+        size_t now = rapt__min_size(count, max);
         rapt_status status = rapt__disk_read(&file->source, at, chunk, now * size, why);
         if (status != RAPT_OK) return status;
         dtype->to_float(chunk, now, data);

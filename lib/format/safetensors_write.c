@@ -1,9 +1,9 @@
-/* safetensors_write.c - writes F32 tensors and notes as one safetensors file, whole or not at all.
+/* safetensors_write.c - F32 tensors and metadata to one safetensors file, atomically.
 
        n + 8 is a multiple of 64: spaces behind the JSON put the data on a cache line.
 
-   The header is read back by the reader's own rules before the first byte is written, so
-   whatever is written can be read. */
+   The header is parsed by the reader before the first byte is written, so whatever is written can
+   be read. */
 #include "header.h"
 
 #include <stdio.h>
@@ -64,7 +64,7 @@ static void put_metadata(struct text *text, const struct tensor_metadata *metada
     put(text, "}", 1);
 }
 
-/* What is written, and what follows from it. */
+/* The arguments of one call, and the size of the data. */
 struct tensor_writing {
     const struct tensor_source *sources;
     int count;
@@ -111,7 +111,7 @@ static void put_header(struct text *text, const struct tensor_writing *w)
     while ((PREFIX + text->used) % ALIGNMENT != 0) put(text, " ", 1);
 }
 
-/* ---- what the caller gave ---- */
+/* ---- checks of the arguments ---- */
 
 static rapt_status check_source(struct tensor_writing *w, const struct tensor_source *source)
 {
@@ -150,7 +150,7 @@ static rapt_status check(struct tensor_writing *w)
     }
     for (int i = 0; i < w->metadata_count; i++)
         if (!w->metadata[i].key || !w->metadata[i].value)
-            return rapt__fail(w->why, RAPT_BAD_ARGUMENT, "a note without a key or value");
+            return rapt__fail(w->why, RAPT_BAD_ARGUMENT, "metadata without a key or value");
     return RAPT_OK;
 }
 
@@ -205,7 +205,7 @@ static rapt_status write_source(struct disk_target *target, const struct tensor_
 {
     size_t count = elements(source);
     for (size_t first = 0; first < count; first += CHUNK) {
-        size_t now = count - first < CHUNK ? count - first : CHUNK;
+        size_t now = rapt__min_size(count - first, CHUNK);
         source->fill(source, first, now, chunk);
         to_little(chunk, now);
         rapt_status status = rapt__disk_write(target, chunk, 4 * now, why);

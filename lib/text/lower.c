@@ -1,5 +1,5 @@
-/* lower.c - lower case as Python's str.lower() has it: the simple mapping of each character,
-   but U+0130 becomes two, and a capital sigma that ends a word becomes a final one.
+/* lower.c - text to lower case as Python's str.lower() does it: the simple mapping of each
+   character, but U+0130 becomes two, and a capital sigma that ends a word becomes a final one.
    Source: the Unicode Standard, sections 3.13 and 5.18, SpecialCasing.txt. The mappings come from
    utf8proc; without it (RAPT_HAVE_UTF8PROC not defined) only Latin, Greek, Cyrillic and Armenian
    are known. Bytes that are not valid UTF-8 stay as they are. */

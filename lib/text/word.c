@@ -1,9 +1,9 @@
-/* word.c - where words end, for learning and encoding alike.
+/* word.c - pre-tokenization: where words end, for learning and encoding alike.
 
    A word is a run of letters, of digits or of other bytes, with the one space before it. Every
    byte from 0x80 on is part of a letter, but those of U+2000..U+207F (dashes, quotes) are marks.
    A longer word than RAPT__WORD_MAX bytes ends there, or up to three bytes before, so that no
-   character is cut. */
+   character is split. */
 #include "text/text.h"
 
 enum kind { SPACE, LETTER, DIGIT, MARK };
@@ -25,10 +25,10 @@ static enum kind kind_at(const char *bytes, size_t size, size_t at, size_t *leng
 
 static size_t shortened(const char *bytes, size_t at)
 {
-    size_t cut = at + RAPT__WORD_MAX;
+    size_t end = at + RAPT__WORD_MAX;
     for (int back = 0; back < 4; back++)
-        if (!rapt__utf8_continues(bytes[cut - (size_t)back])) return cut - (size_t)back;
-    return cut;
+        if (!rapt__utf8_continues(bytes[end - (size_t)back])) return end - (size_t)back;
+    return end;
 }
 
 size_t rapt__word_end(const char *bytes, size_t size, size_t at)

@@ -1,4 +1,5 @@
-/* random.c - the generator against the vectors its authors publish, and what is made of it. */
+/* random.c - Philox against the vectors its authors publish; mean, variance and range of what is
+   made of it. */
 #include "base/base.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
-/* sort.c - sorted, the same items, and in few comparisons whatever the input. */
+/* sort.c - the result is sorted and holds the same items, in at most 3 n log2 n comparisons for
+   every input. */
 #include "base/base.h"
 
 #include <setjmp.h>
@@ -8,7 +9,7 @@
 
 struct item {
     uint64_t key;
-    uint32_t place;
+    uint32_t index;
 };
 
 static int counted(const void *context, const void *x, const void *y)
@@ -21,17 +22,17 @@ static int counted(const void *context, const void *x, const void *y)
 
 static void check(struct item *items, size_t count)
 {
-    uint64_t sum = 0, places = 0;
+    uint64_t sum = 0, indices = 0;
     size_t calls = 0, *counter = &calls, max = 0;
-    for (size_t i = 0; i < count; i++) sum += items[i].key * (items[i].place + 1u);
+    for (size_t i = 0; i < count; i++) sum += items[i].key * (items[i].index + 1u);
     rapt__sort(items, count, sizeof *items, counted, &counter);
     for (size_t i = 0; i < count; i++) {
-        sum -= items[i].key * (items[i].place + 1u);
-        places += items[i].place;
+        sum -= items[i].key * (items[i].index + 1u);
+        indices += items[i].index;
         if (i) assert_true(items[i - 1].key <= items[i].key);
     }
     assert_true(sum == 0);
-    assert_int_equal(places, count ? count * (count - 1) / 2 : 0);
+    assert_int_equal(indices, count ? count * (count - 1) / 2 : 0);
     for (size_t n = count; n; n /= 2) max += 3 * count; /* 3 n log2 n */
     assert_true(calls <= max);
 }

@@ -1,4 +1,5 @@
-/* status.c - a text for every status, a reason that never runs over. */
+/* status.c - every status has its own text; messages are truncated to their capacity; the version.
+ */
 #include "base/base.h"
 
 #include <setjmp.h>

@@ -1,6 +1,6 @@
-/* team.c - every ticket is drawn once, shares cover everything, what was written before a barrier
-   is read after it; also from a caller's parallel region, from several threads, and where members
-   come late and the others have fallen asleep. */
+/* team.c - every index is taken once, shares cover everything, what was written before a barrier is
+   read after it; also within a caller's parallel region, from several threads, and where late
+   members make the others sleep. */
 #define _DEFAULT_SOURCE
 #include "base/base.h"
 
@@ -94,15 +94,15 @@ static void inside_a_region(void **state)
     for (int i = 0; i < 3; i++) check(&sheets[i], 4);
 }
 
-struct naps {
+struct late {
     int members, sum, seen; /* what rank 0 last added up, and how often it was right */
     int written[16];
 };
 
-/* Round by round another member comes a millisecond late: longer than any patience. */
-static void nap(struct team *team, void *argument)
+/* Round by round another member comes a millisecond late: longer than any spin limit. */
+static void late_work(struct team *team, void *argument)
 {
-    struct naps *n = argument;
+    struct late *n = argument;
     for (int round = 1; round <= 3 * team->size; round++) {
         if (round % team->size == team->rank) usleep(1000);
         n->written[team->rank] = round;
@@ -121,8 +121,8 @@ static void late_members(void **state)
 {
     (void)state;
     for (int threads = 1; threads <= 7; threads++) {
-        struct naps n = {0};
-        rapt__team_run(threads, nap, &n);
+        struct late n = {0};
+        rapt__team_run(threads, late_work, &n);
         assert_in_range(n.members, 1, threads);
         assert_int_equal(n.seen, 3 * n.members);
     }

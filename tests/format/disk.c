@@ -1,5 +1,5 @@
-/* disk.c - every system call of reading and writing fails, is interrupted, comes up short or is
-   the last one before death.
+/* disk.c - each system call of reading and writing in turn fails, is interrupted, is short, or is
+   the last one before the process is killed.
 
    The calls below stand in for the C library's: the linker finds the program's own first. */
 #define _GNU_SOURCE

@@ -1,4 +1,4 @@
-/* dtype.c - every F16 and BF16, and the doubles and floats that are special, become float. */
+/* dtype.c - the conversion to float of every F16 and BF16, and of special doubles and floats. */
 #include "craft.h"
 
 #include <math.h>

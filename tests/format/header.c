@@ -1,4 +1,5 @@
-/* header.c - headers that must be refused, each with its reason, and odd ones that must load. */
+/* header.c - headers that must be refused, each with its reason, and unusual ones that must load.
+ */
 #include "craft.h"
 
 #define HEAD(text)  text, sizeof(text) - 1
@@ -452,7 +453,7 @@ static void test_large(void **state)
     }
 }
 
-/* 20,000 entries and as many notes, all in the wrong order. */
+/* 20,000 entries and as much metadata, all in the wrong order. */
 static void test_many(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* json.c - our header reader against a judge built on jansson, which shares no code with it:
-   on tens of thousands of damaged headers both say yes or both say no, and to the same names. */
+/* json.c - the header reader against one built on jansson, which shares no code with it: of tens of
+   thousands of damaged headers both accept the same ones, with the same names. */
 #include "craft.h"
 
 #include <jansson.h>

@@ -1,5 +1,5 @@
-/* paths.c - disks without room, folders without permission, savers side by side, and paths that
-   are links or no files at all. */
+/* paths.c - saving to full disks, to folders without permission, from several processes at once,
+   and to paths that are links or not regular files. */
 #define _GNU_SOURCE
 #define _FILE_OFFSET_BITS 64
 
@@ -62,7 +62,7 @@ static void test_limit(void **state)
     assert_int_equal(entries(folder), 3);
 }
 
-/* A disk of 600 KB has room for the first file, not for the second beside it. */
+/* A disk of 600 KB holds the first file, but not the temporary one of the second as well. */
 static void save_on_small_disk(long unused)
 {
     (void)unused;

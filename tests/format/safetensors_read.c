@@ -1,4 +1,4 @@
-/* safetensors_read.c - files cut short, changed, or not models at all; memory that runs out. */
+/* safetensors_read.c - truncated, changed and foreign files; failing allocations. */
 #define _XOPEN_SOURCE 700
 
 #include "craft.h"
@@ -97,14 +97,14 @@ static void test_changed(void **state)
     struct bytes b = make_small();
     int loaded = 0;
     for (size_t i = 0; i < 8 + sizeof small - 1; i++) {
-        unsigned char kept = b.data[i];
+        unsigned char right = b.data[i];
         for (int value = 0; value < 256; value++) {
             b.data[i] = (unsigned char)value;
             rapt_status status = try_bytes(&b, NULL);
             assert_true(status == RAPT_OK || status == RAPT_BAD_FILE);
             loaded += status == RAPT_OK;
         }
-        b.data[i] = kept;
+        b.data[i] = right;
     }
     assert_true(loaded > (int)sizeof small && loaded < 256 * (int)sizeof small / 16);
     free(b.data);

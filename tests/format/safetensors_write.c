@@ -1,4 +1,5 @@
-/* safetensors_write.c - what is written is what is read, by our reader and by the definition. */
+/* safetensors_write.c - what is written is read back, by our reader and by the definition of the
+ * format. */
 #define _XOPEN_SOURCE 700
 
 #include "craft.h"
@@ -175,8 +176,8 @@ static void test_refused(void **state)
          {"b", 0, {0}, fill, NULL, 0},
          {"k", "v"},
          ""},
-        {{"a", 1, {1}, fill, NULL, 0}, {"b", 0, {0}, fill, NULL, 0}, {NULL, "v"}, "note"},
-        {{"a", 1, {1}, fill, NULL, 0}, {"b", 0, {0}, fill, NULL, 0}, {"k", NULL}, "note"},
+        {{"a", 1, {1}, fill, NULL, 0}, {"b", 0, {0}, fill, NULL, 0}, {NULL, "v"}, "metadata"},
+        {{"a", 1, {1}, fill, NULL, 0}, {"b", 0, {0}, fill, NULL, 0}, {"k", NULL}, "metadata"},
         {{"a", 1, {1}, fill, NULL, 0},
          {"b", 0, {0}, fill, NULL, 0},
          {"l", "w"},

@@ -1,4 +1,5 @@
-/* saving.h - a scratch folder, a model file saved into it with a number inside, and that number. */
+/* saving.h - a temporary folder, a model file with a number saved into it, and that number read
+ * back. */
 #ifndef RAPT_TESTS_FORMAT_SAVING_H
 #define RAPT_TESTS_FORMAT_SAVING_H
 

@@ -190,7 +190,7 @@ def main(root):
                 wrong.append(f"{path.relative_to(root)}:{number}: {header}: not a public header")
     wrong += upward_calls(lib) + repeated_tags(lib)
     print("\n".join(wrong))
-    print(f"{seen} includes and tests looked at, {len(wrong)} wrong")
+    print(f"{seen} includes and tests read, {len(wrong)} wrong")
     return 1 if wrong or seen < 50 else 0
 
 

@@ -73,7 +73,7 @@ def main(root):
         if path.suffix in {".c", ".h"}:
             wrong += [f"{where}:{n}: #if inside a function" for n in conditions_inside(text)]
     print("\n".join(wrong))
-    print(f"{seen} files looked at, {len(wrong)} complaints")
+    print(f"{seen} files read, {len(wrong)} complaints")
     return 1 if wrong or seen < 20 else 0
 
 

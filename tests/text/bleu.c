@@ -1,4 +1,5 @@
-/* bleu.c - BLEU equals sacreBLEU's on the stored corpora, and keeps its promises. */
+/* bleu.c - BLEU equals sacreBLEU's on the stored corpora, for any order of the additions;
+ * arguments, memory. */
 #include "help.h"
 #include "scores.h"
 

@@ -1,4 +1,4 @@
-/* chrf.c - chrF2 equals sacreBLEU's on the stored corpora, and keeps its promises. */
+/* chrf.c - chrF2 equals sacreBLEU's on the stored corpora, also on odd bytes; arguments, memory. */
 #include "help.h"
 #include "scores.h"
 

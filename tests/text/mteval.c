@@ -71,23 +71,23 @@ static void known_lines(void **state)
     }
 }
 
-/* Whatever the bytes, the room promised is enough (the sanitizers see it) and no byte is lost. */
+/* Whatever the bytes, the space promised is enough (the sanitizers see it) and no byte is lost. */
 static void any_bytes(void **state)
 {
     (void)state;
     static const char bytes[] = "..,,--09a \n\t&;<>\xC3\xA4\xFF\0";
     uint64_t seed = 5;
     for (int round = 0; round < 20000; round++) {
-        size_t size = below(&seed, 30), kept = 0, found = 0;
+        size_t size = below(&seed, 30), expected = 0, found = 0;
         char *text = malloc(size + 1), *out = malloc(2 * size + 2);
         assert_non_null(text);
         assert_non_null(out);
         for (size_t i = 0; i < size; i++) text[i] = bytes[below(&seed, sizeof bytes)];
-        for (size_t i = 0; i < size; i++) kept += (text[i] == '.' || text[i] == '0');
+        for (size_t i = 0; i < size; i++) expected += (text[i] == '.' || text[i] == '0');
         size_t made = rapt__mteval(text, size, out);
         assert_true(made <= 2 * size + 2);
         for (size_t i = 0; i < made; i++) found += (out[i] == '.' || out[i] == '0');
-        assert_int_equal(kept, found);
+        assert_int_equal(expected, found);
         free(text);
         free(out);
     }

@@ -1,4 +1,4 @@
-/* ngram.c - shared n-grams, against counting them one by one. */
+/* ngram.c - clipped counts of common n-grams, against counting them one by one. */
 #include "help.h"
 
 enum { MAX = 24, ORDERS = 6 };

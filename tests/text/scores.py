@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints scores.h: corpora and what sacreBLEU (2.x, its defaults) says of them.
+"""Prints scores.h: corpora and their scores by sacreBLEU (2.x, its defaults).
 
     python3 scores.py > scores.h        needs the Python package sacrebleu
 """

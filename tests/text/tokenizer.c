@@ -1,4 +1,4 @@
-/* tokenizer.c - vocabularies made of merges that may be anything. */
+/* tokenizer.c - vocabularies of valid and invalid merges: the bytes of their tokens, or why not. */
 #include "help.h"
 
 static rapt_status build(rapt_tokenizer **t, const int32_t *merges, int count, rapt_message *why)

@@ -1,4 +1,4 @@
-/* types.c - each word once, with the number of times it occurs. */
+/* types.c - distinct words in order of appearance, with their counts. */
 #include "help.h"
 
 static void known_text(void **state)

@@ -1,4 +1,4 @@
-/* word.c - where words end. */
+/* word.c - where words end: known texts, and the rules on random bytes. */
 #include "help.h"
 
 /* text with a | between its words. */

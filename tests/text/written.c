@@ -94,19 +94,19 @@ static void truncated_and_changed(void **state)
     for (size_t length = 0; length < size - 1; length++) refuse(text, length);
     refuse(text, size); /* with its final 0 */
     for (size_t i = 0; i < size - 1; i++) {
-        char kept = text[i];
+        char right = text[i];
         for (int byte = 0; byte < 256; byte++) {
-            if ((char)byte == kept) continue;
+            if ((char)byte == right) continue;
             text[i] = (char)byte;
             refuse(text, size - 1);
         }
-        text[i] = kept;
+        text[i] = right;
     }
     free(text);
     rapt_tokenizer_free(t);
 }
 
-/* Adds the right sum, so that what comes before it is looked at. */
+/* Adds the right sum, so that what comes before it is read. */
 static size_t summed(const char *body, char *out)
 {
     uint32_t sum = 2166136261u;

@@ -156,7 +156,7 @@ static bool visible_rows(const struct backward_pair *p, const struct query_block
 static void wait_until(const atomic_int *done, int key_blocks)
 {
     for (int i = 0; atomic_load_explicit(done, memory_order_acquire) != key_blocks; i++)
-        rapt__team_rest(i);
+        rapt__team_backoff(i);
 }
 
 /* p, ds, dk, dv and dbias of a block of the table. */

@@ -1,5 +1,6 @@
-/* guest.c - a guest in the house of its host: loading the shared library changes neither the
-   floating-point state nor the locale, the signals, the number of threads or of open files. */
+/* host_state.c - a program that loads the shared library (dlopen) and asks for its instruction set
+   finds its process state unchanged: floating-point control, locale, signal handlers, the numbers
+   of threads and of open files. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>
@@ -51,7 +52,7 @@ static int entries(const char *folder)
     return count;
 }
 
-static struct state look(void)
+static struct state state_now(void)
 {
     struct state s = {.control = control_word(), .rounding = fegetround()};
     struct sigaction action;
@@ -66,7 +67,7 @@ static struct state look(void)
 
 static void loading_changes_nothing(void **unused)
 {
-    struct state before = look(), after;
+    struct state before = state_now(), after;
     void *library;
     int (*used)(void);
 
@@ -77,7 +78,7 @@ static void loading_changes_nothing(void **unused)
     assert_non_null(used);
     assert_true(used() >= 0);
 
-    after = look();
+    after = state_now();
     assert_int_equal(before.control, after.control);
     assert_int_equal(before.rounding, after.rounding);
     assert_int_equal(before.threads, after.threads);
@@ -86,16 +87,16 @@ static void loading_changes_nothing(void **unused)
     assert_memory_equal(before.handlers, after.handlers, sizeof before.handlers);
 }
 
-/* The judge must see a change when there is one. */
+/* The comparison above detects a change. */
 static void a_change_would_be_seen(void **unused)
 {
     uint32_t before = control_word();
 
     (void)unused;
     fesetround(FE_UPWARD);
-    assert_int_not_equal(look().control, before);
+    assert_int_not_equal(state_now().control, before);
     fesetround(FE_TONEAREST);
-    assert_int_equal(look().control, before);
+    assert_int_equal(state_now().control, before);
 }
 
 int main(void)
