@@ -135,40 +135,22 @@ static rapt_attention rich(rapt_score score)
     return a;
 }
 
-struct need { /* a field that is a pointer or a number, and its name in the message */
+struct need { /* a number that must not be there, and its field's name in the message */
     rapt_score score;
     rapt_locality locality;
     size_t offset;
-    int number; /* wrong, or 0: a pointer that is missing */
+    int number;
     const char *name;
 };
 #define AT(field) offsetof(rapt_attention, field)
 
 static const struct need needs[] = {
-    {RAPT_SCORE_GENERAL, 0, AT(learned.array[RAPT_LEARNED_QUERY_WEIGHT]), 0,
-     "learned.array[query_weight]"},
-    {RAPT_SCORE_ADDITIVE, 0, AT(learned.array[RAPT_LEARNED_QUERY_WEIGHT]), 0,
-     "learned.array[query_weight]"},
-    {RAPT_SCORE_ADDITIVE, 0, AT(learned.array[RAPT_LEARNED_KEY_WEIGHT]), 0,
-     "learned.array[key_weight]"},
-    {RAPT_SCORE_ADDITIVE, 0, AT(learned.array[RAPT_LEARNED_HIDDEN_VECTOR]), 0,
-     "learned.array[hidden_vector]"},
     {RAPT_SCORE_ADDITIVE, 0, AT(learned.hidden), -1, "learned.hidden"},
     {RAPT_SCORE_ADDITIVE, 0, AT(learned.hidden), 1 << 17, "learned.hidden"},
-    {RAPT_SCORE_LOCATION, 0, AT(learned.array[RAPT_LEARNED_POSITION]), 0,
-     "learned.array[position]"},
     {RAPT_SCORE_LOCATION, 0, AT(learned.positions), 4, "learned.positions"},
-    {RAPT_SCORE_LOCATION_AWARE, 0, AT(learned.array[RAPT_LEARNED_FILTERS]), 0,
-     "learned.array[filters]"},
-    {RAPT_SCORE_LOCATION_AWARE, 0, AT(learned.array[RAPT_LEARNED_FEATURE_WEIGHT]), 0,
-     "learned.array[feature_weight]"},
     {RAPT_SCORE_LOCATION_AWARE, 0, AT(learned.channels), -2, "learned.channels"},
     {RAPT_SCORE_LOCATION_AWARE, 0, AT(learned.filter_width), 4, "learned.filter_width"},
     {RAPT_SCORE_LOCATION_AWARE, 0, AT(learned.filter_width), -3, "learned.filter_width"},
-    {RAPT_SCORE_DOT, RAPT_LOCALITY_LOCAL_P, AT(learned.array[RAPT_LEARNED_CENTER_WEIGHT]), 0,
-     "learned.array[center_weight]"},
-    {RAPT_SCORE_DOT, RAPT_LOCALITY_LOCAL_P, AT(learned.array[RAPT_LEARNED_CENTER_VECTOR]), 0,
-     "learned.array[center_vector]"},
     {RAPT_SCORE_DOT, RAPT_LOCALITY_LOCAL_P, AT(learned.center_hidden), -1, "learned.center_hidden"},
     {RAPT_SCORE_DOT, 0, AT(query_width), 9, "query_width"},
     {RAPT_SCORE_COSINE, 0, AT(query_width), 7, "query_width"},
@@ -184,14 +166,40 @@ static void needed(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof needs / sizeof *needs; i++) {
         rapt_attention a = rich(needs[i].score);
-        const void *none = NULL;
         a.locality = needs[i].locality;
         assert_int_equal(rapt_attention_check(&a, NULL), RAPT_OK);
-        if (needs[i].number)
-            memcpy((char *)&a + needs[i].offset, &needs[i].number, sizeof(int));
-        else
-            memcpy((char *)&a + needs[i].offset, &none, sizeof none);
+        memcpy((char *)&a + needs[i].offset, &needs[i].number, sizeof(int));
         refuse(&a, needs[i].name);
+    }
+}
+
+/* Arrays of learned.def that a score or locality reads and cannot do without, missing one by one.
+ */
+static void arrays(void **state)
+{
+    (void)state;
+    enum { REQUIRED, OPTIONAL };
+    const struct {
+        unsigned scores, localities;
+        int need;
+    } table[] = {
+#define BY(kind) (1u << (kind))
+#define RAPT_LEARNED(enumerator, name, old_name, scores, localities, need, gradient, rows,         \
+                     columns, initial)                                                             \
+    [enumerator] = {scores, localities, need},
+#include <rapt/learned.def>
+    };
+    for (int n = 0; n < RAPT_SCORE_COUNT * RAPT_LOCALITY_COUNT * RAPT_LEARNED_COUNT; n++) {
+        int i = n % RAPT_LEARNED_COUNT, kind = n / RAPT_LEARNED_COUNT;
+        rapt_attention a = rich((rapt_score)(kind / RAPT_LOCALITY_COUNT));
+        a.locality = (rapt_locality)(kind % RAPT_LOCALITY_COUNT);
+        bool read = table[i].scores & BY(a.score) || table[i].localities & BY(a.locality);
+        assert_int_equal(rapt_attention_check(&a, NULL), RAPT_OK);
+        a.learned.array[i] = NULL;
+        if (read && table[i].need == REQUIRED)
+            refuse(&a, rapt_learned_name((rapt_learned_array)i));
+        else
+            assert_int_equal(rapt_attention_check(&a, NULL), RAPT_OK);
     }
 }
 
@@ -465,11 +473,22 @@ static void empty(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sizes),    cmocka_unit_test(numbers), cmocka_unit_test(masks),
-        cmocka_unit_test(ragged),   cmocka_unit_test(strides), cmocka_unit_test(pointers),
-        cmocka_unit_test(empty),    cmocka_unit_test(needed),  cmocka_unit_test(causal_alignments),
-        cmocka_unit_test(ranges),   cmocka_unit_test(hard),    cmocka_unit_test(absent),
-        cmocka_unit_test(names),    cmocka_unit_test(choices), cmocka_unit_test(gradients),
+        cmocka_unit_test(sizes),
+        cmocka_unit_test(numbers),
+        cmocka_unit_test(masks),
+        cmocka_unit_test(ragged),
+        cmocka_unit_test(strides),
+        cmocka_unit_test(pointers),
+        cmocka_unit_test(empty),
+        cmocka_unit_test(needed),
+        cmocka_unit_test(causal_alignments),
+        cmocka_unit_test(ranges),
+        cmocka_unit_test(hard),
+        cmocka_unit_test(absent),
+        cmocka_unit_test(names),
+        cmocka_unit_test(choices),
+        cmocka_unit_test(arrays),
+        cmocka_unit_test(gradients),
         cmocka_unit_test(versions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,9 +8,8 @@
 
 enum { HEADS = 2, ROWS = 70, WIDTH = 6, HIDDEN = 5, MAX = HEADS * ROWS * 32 };
 
-struct weights {
-    float w[HEADS * 32 * 32], u[HEADS * 32 * 32], b[HEADS * 32], beta[HEADS], p[HEADS * 100 * 32],
-        c[HEADS * 32 * 32], z[HEADS * 32];
+struct weights { /* enough for the shape of any array */
+    float array[RAPT_LEARNED_COUNT][HEADS * 100 * 32];
 };
 
 static void fill(float *x, size_t n, uint64_t *r)
@@ -21,21 +20,16 @@ static void fill(float *x, size_t n, uint64_t *r)
 static rapt_attention spec_of(rapt_score score, struct weights *w)
 {
     uint64_t r = 5 + (uint64_t)score;
-    fill((float *)w, sizeof *w / sizeof(float), &r);
-    return (rapt_attention){.heads = HEADS,
-                            .key_width = WIDTH,
-                            .value_width = 3,
-                            .score = score,
-                            .learned = {.hidden = HIDDEN,
-                                        .positions = 100,
-                                        .center_hidden = HIDDEN,
-                                        .array = {[RAPT_LEARNED_QUERY_WEIGHT] = w->w,
-                                                  [RAPT_LEARNED_KEY_WEIGHT] = w->u,
-                                                  [RAPT_LEARNED_HIDDEN_BIAS] = w->b,
-                                                  [RAPT_LEARNED_INVERSE_TEMPERATURE] = w->beta,
-                                                  [RAPT_LEARNED_POSITION] = w->p,
-                                                  [RAPT_LEARNED_CENTER_WEIGHT] = w->c,
-                                                  [RAPT_LEARNED_CENTER_VECTOR] = w->z}}};
+    rapt_attention a = {.heads = HEADS,
+                        .key_width = WIDTH,
+                        .value_width = 3,
+                        .score = score,
+                        .learned = {.hidden = HIDDEN, .positions = 100, .center_hidden = HIDDEN}};
+    for (int i = 0; i < RAPT_LEARNED_COUNT; i++) {
+        fill(w->array[i], sizeof w->array[i] / sizeof(float), &r);
+        a.learned.array[i] = w->array[i];
+    }
+    return a;
 }
 
 struct job {
@@ -145,6 +139,11 @@ static void compare(const rapt_attention *a, bool keys, int position, const floa
             }
 }
 
+static bool is_additive(rapt_score score)
+{
+    return score == RAPT_SCORE_ADDITIVE || score == RAPT_SCORE_LOCATION_AWARE;
+}
+
 static void as_defined(void **state)
 {
     (void)state;
@@ -156,7 +155,7 @@ static void as_defined(void **state)
         for (int rotary = 0; rotary < 3; rotary++)
             for (int keys = 0; keys < 2; keys++) {
                 rapt_attention a = spec_of((rapt_score)score, w);
-                bool additive = a.score >= RAPT_SCORE_ADDITIVE;
+                bool additive = is_additive(a.score);
                 if (rotary && additive) continue;
                 a.relative.rotary = (rapt_rotary)rotary;
                 a.relative.rotary_width = rotary == 1 ? 0 : 4;
@@ -192,7 +191,7 @@ static void one_by_one(void **state)
     for (int score = 0; score < RAPT_SCORE_COUNT; score++)
         for (int keys = 0; keys < 2; keys++) {
             rapt_attention a = spec_of((rapt_score)score, w);
-            if (a.score < RAPT_SCORE_ADDITIVE) a.relative.rotary = RAPT_ROTARY_HALVES;
+            if (!is_additive(a.score)) a.relative.rotary = RAPT_ROTARY_HALVES;
             if (!rapt__score_changes(&a, keys)) continue;
             int width = rapt__score_width(&a);
             run(&a, keys, 2, x, ROWS, 2, y);
@@ -226,8 +225,9 @@ static void centers(void **state)
         for (int t = 0; t < 8; t++) {
             double u = 0;
             for (int n = 0; n < HIDDEN; n++)
-                u += (double)w->z[h * HIDDEN + n] *
-                     tanh(projected(w->c, x + (t * HEADS + h) * WIDTH, h, HIDDEN, n));
+                u += (double)w->array[RAPT_LEARNED_CENTER_VECTOR][h * HIDDEN + n] *
+                     tanh(projected(w->array[RAPT_LEARNED_CENTER_WEIGHT],
+                                    x + (t * HEADS + h) * WIDTH, h, HIDDEN, n));
             double wanted = counts[t < 3 ? 0 : 2] / (1 + exp(-u));
             assert_true(within_roundings((double)c[h * 8 + t], wanted, 8, 1 + wanted));
         }
