@@ -121,13 +121,23 @@ static int value_bits(const rapt_config_field *f, const rapt_config *c)
     return bits;
 }
 
+/* With as few digits as read back the same. */
+static char *float_text(float x)
+{
+    char text[32];
+    int digits = 1;
+    do snprintf(text, sizeof text, "%.*g", digits, (double)x);
+    while (strtof(text, NULL) != x && digits++ < 9);
+    return xasprintf("%s", text);
+}
+
 /* The value as text; the caller frees. */
 static char *value_text(const rapt_config_field *f, const rapt_config *c)
 {
     int whole = value_bits(f, c);
     float real;
     memcpy(&real, (const char *)c + f->offset, sizeof real);
-    if (f->type == RAPT_FIELD_TYPE_FLOAT) return xasprintf("%.9g", (double)real);
+    if (f->type == RAPT_FIELD_TYPE_FLOAT) return float_text(real);
     return f->word != NULL ? xasprintf("%s", f->word(whole)) : xasprintf("%d", whole);
 }
 

@@ -2,7 +2,6 @@
    of the struct, presets; single parameters by index and name; NULL. */
 #include "model/small.h"
 
-#include <float.h>
 #include <stddef.h>
 
 static void refused(rapt_config c, const char *field)
@@ -26,9 +25,11 @@ static rapt_config with(int field, float real, int whole)
     return c;
 }
 
+/* The largest float within the range. */
 static float largest(const rapt_config_field *f)
 {
-    return f->max < 1 ? nextafterf(1, 0) : FLT_MAX;
+    float max = (float)f->max;
+    return (double)max > f->max ? nextafterf(max, 0) : max;
 }
 
 /* Every field of the list, just beyond its range. */
@@ -38,8 +39,8 @@ static void test_every_field(void **state)
     for (int i = 0; i < RAPT_CONFIG_FIELDS; i++) {
         const rapt_config_field *f = rapt_config_field_at(i);
         if (f->type == RAPT_FIELD_TYPE_FLOAT) {
-            const float beyond[] = {nextafterf((float)f->min, -1), f->max < 1 ? 1 : INFINITY, -1,
-                                    -INFINITY, NAN};
+            const float beyond[] = {nextafterf((float)f->min, -1), nextafterf(largest(f), INFINITY),
+                                    -1, -INFINITY, NAN};
             for (int j = 0; j < COUNT(beyond); j++) refused(with(i, beyond[j], 0), f->name);
             const rapt_config good = with(i, largest(f), 0);
             assert_int_equal(rapt_config_check(&good, NULL), RAPT_OK);
