@@ -144,6 +144,10 @@ static void test_one(void **state)
     assert_int_equal(rapt_translate_many(t, texts, TEXTS, 0, keep, &result, NULL), RAPT_OK);
     assert_int_equal(result.calls, 2);
     assert_int_equal(rapt_translate_many(t, NULL, 0, 0, keep, &result, NULL), RAPT_OK);
+    assert_int_equal(rapt_translate_many(t, NULL, 1, 0, keep, &result, &why), RAPT_BAD_ARGUMENT);
+    assert_int_equal(rapt_translate_many(t, texts, 1, 0, NULL, NULL, &why), RAPT_BAD_ARGUMENT);
+    assert_int_equal(rapt_translate(t, NULL, out, sizeof out, &size, &why), RAPT_BAD_ARGUMENT);
+    assert_int_equal(rapt_translate(t, "a", NULL, 9, &size, &why), RAPT_BAD_ARGUMENT);
     rapt_translator_free(t);
     rapt_translator_free(NULL);
     unlink(path);
