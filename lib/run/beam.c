@@ -1,8 +1,8 @@
-/* beam.c - beam search over a batch. Each source is searched for itself, so its result does not
-   depend on its neighbors.
+/* beam.c - beam search: the likeliest next tokens of all hypotheses in, the hypotheses that live on
+   and those that have ended out. The sources of a batch do not affect each other.
 
-   A step feeds the last token of every live hypothesis, takes the beams + 1 likeliest next
-   tokens of each (one of them may be the end), and ranks them all by the sum of their
+   The inputs of a step are the last tokens of all live hypotheses. It takes the beams + 1 likeliest
+   next tokens of each (one of them may be the end), and ranks them all by the sum of their
    log-probabilities; ties go to the earlier hypothesis, then to the lower token. An end among
    the first `beams` ends its hypothesis; the first `beams` others live on. A source is finished
    when `beams` hypotheses have ended or its limit is reached; greedy search is beams = 1. */

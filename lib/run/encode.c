@@ -1,5 +1,6 @@
-/* encode.c - sources are read, a few at a time: what the encoder needs does not grow with the
-   batch. All that is kept of a source for the decoder are its keys and values. */
+/* encode.c - source tokens in; the encoder's output, and the keys and values of cross-attention in
+   the caches of the decoder, out. The encoder takes a group of a few sequences at a time, so its
+   memory does not grow with the batch. */
 #include "run/session.h"
 
 #include <string.h>
@@ -9,8 +10,8 @@ struct reading {
     struct stack encoder;
     const int32_t *ids;
     int sources;
-    bool keep;           /* the states of all sources are wanted */
-    const float *states; /* out */
+    bool keep;           /* the encoder output of all sources is wanted */
+    const float *states; /* out: that, or of the last group */
 };
 
 /* Keys and values of the source for every layer of the decoder: projected once. */
@@ -100,7 +101,7 @@ int rapt__session_target_capacity(const rapt_session *s, int sources)
     return target_capacity < positions ? (int)target_capacity : positions;
 }
 
-/* Empties the caches and gives each target room for that many tokens. */
+/* Empties the caches; each target gets a capacity of so many tokens. */
 static void start_caches(rapt_session *s, int target_capacity)
 {
     int slots = s->limits.batch * s->limits.beams;

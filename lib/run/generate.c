@@ -1,4 +1,5 @@
-/* generate.c - the loop over positions. */
+/* generate.c - generation: sources in, target tokens with scores out. A loop over positions: decode
+   one token of each live hypothesis, choose the next, reorder the caches. */
 #include "run/search.h"
 
 #include <math.h>
@@ -100,7 +101,7 @@ static struct search begin(rapt_session *session, const rapt_generate_options *o
 }
 
 /* The rows of a step: one for each live hypothesis, none for the other slots. */
-static rapt_tokens feed(struct search *s)
+static rapt_tokens inputs_of(struct search *s)
 {
     struct search_memory *m = s->m;
     int rows = 0, slots = s->session->targets;
@@ -133,7 +134,7 @@ static rapt_status step(struct search *s, rapt_message *why)
 {
     struct search_memory *m = s->m;
     bool sampling = s->options->temperature > 0;
-    rapt_tokens inputs = feed(s);
+    rapt_tokens inputs = inputs_of(s);
     rapt_status status = rapt__decode(s->session, &inputs, &s->picks, why);
     if (status) return status;
     if (s->record) rapt__record_step(s);

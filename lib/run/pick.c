@@ -2,9 +2,9 @@
 
        log sum exp x = log sum over sections of exp(log sum exp of the section)
 
-   The output matrix is walked in sections of columns; what is to be known of a section is taken
-   from its logits while they are in a cache, so no [rows][vocab] array is filled. Sections depend
-   on nothing, so neither do the bits. */
+   The output matrix is multiplied in sections of columns. The likeliest tokens and the log sum of a
+   section are found while its logits are in the processor's cache, so no [rows][vocab] array is
+   filled. Sections do not depend on rows or threads, so neither do the bits. */
 #include "run/run.h"
 
 #include <math.h>
@@ -14,14 +14,9 @@ enum {
     AT_HAND = 1 << 17 /* logits at once, if that is more than a section of each row */
 };
 
-static int lesser(int a, int b)
-{
-    return a < b ? a : b;
-}
-
 int rapt__pick_sections(int vocab)
 {
-    return (vocab + SECTION - 1) / SECTION;
+    return rapt__ceil_div(vocab, SECTION);
 }
 
 /* A row of logits of the section that begins with token `first`. */
@@ -45,7 +40,7 @@ static void pick_row(const struct kernels *k, struct picks *p, int row, int firs
 {
     int sections = rapt__pick_sections(vocab);
     for (int n = 0; n < columns; n += SECTION)
-        pick_section(k, p, row, first + n, lesser(columns - n, SECTION), sections, logits + n);
+        pick_section(k, p, row, first + n, rapt__min(columns - n, SECTION), sections, logits + n);
     if (first + columns == vocab)
         p->log_sums[row] =
             k->log_sum_row(p->section_sums + (size_t)row * (size_t)sections, sections);
@@ -58,7 +53,7 @@ void rapt__pick(const struct exec_context *c, const struct linear *output, const
     if (at_once < SECTION) at_once = SECTION;
     if (at_once > vocab || p->keep) at_once = vocab;
     for (int first = 0, columns; first < vocab; first += columns) {
-        columns = lesser(vocab - first, at_once);
+        columns = rapt__min(vocab - first, at_once);
         struct linear part = *output;
         part.weight += (ptrdiff_t)first * part.in;
         if (part.bias) part.bias += first;

@@ -1,11 +1,12 @@
-/* reward.c - what a sampled key is worth, for the gradient by the score function (Williams 1992;
-   with a baseline as in Mnih et al. 2014, "Recurrent models of visual attention", section 3):
+/* reward.c - losses per row in, rewards and baselines of sampled keys out, for REINFORCE (the
+   score-function estimator: Williams 1992; with a baseline as in Mnih et al. 2014, "Recurrent
+   models of visual attention", section 3):
 
        reward of row r of the decoder = -sum of the losses of rows r, r + 1, ... of its sequence
        reward of a row of the encoder = -sum of the losses of its whole sequence
        baseline                       = the same sum with `expected` for each loss
 
-   What a row looks at cannot change the losses before it, so the gradient this gives,
+   The keys that a row attends to cannot change the losses before it, so the gradient
    (baseline - reward) d log p[chosen], has the gradient of the expected loss for its mean.
    expected is a running mean of the loss per token over batches before this one, at first that of
    a uniform guess: it does not depend on the batch's own draws, and so takes nothing from the mean.
@@ -14,7 +15,7 @@
 
 #include <math.h>
 
-static const double keep = 0.95;
+static const double decay = 0.95; /* of the running mean */
 
 double rapt__expected_first(const rapt_model *model)
 {
@@ -23,7 +24,7 @@ double rapt__expected_first(const rapt_model *model)
 
 void rapt__expected_move(rapt_trainer *t, double loss, long long tokens)
 {
-    if (tokens > 0) t->expected = keep * t->expected + (1 - keep) * loss / (double)tokens;
+    if (tokens > 0) t->expected = decay * t->expected + (1 - decay) * loss / (double)tokens;
 }
 
 /* Of some rows: their losses, and what was expected. */
@@ -38,9 +39,9 @@ static void add(const rapt_trainer *t, int row, struct cost *c)
     c->expected += t->expected;
 }
 
-/* In all heads; of `rows` in each. */
-static void callback(const rapt_trainer *t, int row, int rows, const struct cost *c, float *reward,
-                     float *baseline)
+/* Of one row, in all heads; each has `rows` rows. */
+static void write_row(const rapt_trainer *t, int row, int rows, const struct cost *c, float *reward,
+                      float *baseline)
 {
     for (int h = 0; h < t->model->config.heads; h++) {
         reward[(ptrdiff_t)h * rows + row] = (float)-c->loss;
@@ -51,15 +52,16 @@ static void callback(const rapt_trainer *t, int row, int rows, const struct cost
 void rapt__rewards_fill(rapt_trainer *t, const struct rows *source, const struct rows *target)
 {
     bool decodes = t->model->config.kind != RAPT_KIND_ENCODER_ONLY;
-    const struct rows *said = decodes ? target : source;
-    for (int b = 0; b < said->batch; b++) {
+    const struct rows *labeled = decodes ? target : source;
+    for (int b = 0; b < labeled->batch; b++) {
         struct cost c = {0};
-        for (int r = said->starts[b + 1] - 1; r >= said->starts[b]; r--) {
+        for (int r = labeled->starts[b + 1] - 1; r >= labeled->starts[b]; r--) {
             add(t, r, &c);
-            if (decodes) callback(t, r, said->count, &c, t->decoder_reward, t->decoder_baseline);
+            if (decodes)
+                write_row(t, r, labeled->count, &c, t->decoder_reward, t->decoder_baseline);
         }
         if (source->count == 0) continue;
         for (int r = source->starts[b]; r < source->starts[b + 1]; r++)
-            callback(t, r, source->count, &c, t->encoder_reward, t->encoder_baseline);
+            write_row(t, r, source->count, &c, t->encoder_reward, t->encoder_baseline);
     }
 }

@@ -1,4 +1,4 @@
-/* run.h - the door of the top floor: sessions, trainers, generation. */
+/* run.h - interface of the run layer: sessions, generation, trainers. */
 #ifndef RAPT_LIB_RUN_H
 #define RAPT_LIB_RUN_H
 
@@ -6,7 +6,7 @@
 #include <rapt/generate.h>
 #include <rapt/train.h>
 
-/* ---- beam.c: what a search keeps; slot b*beams + i is hypothesis i of source b ---- */
+/* ---- beam.c: the state of a search; slot b*beams + i is hypothesis i of source b ---- */
 struct candidate { /* one way to go on */
     double sum;    /* of log-probabilities */
     int slot;      /* of its source: 0 .. beams-1 */
@@ -24,7 +24,7 @@ struct search_memory {
     double *done_score;           /* [slots] */
     int *parents;                 /* [slots] */
     int *starts;                  /* [slots + 1] of one step */
-    int32_t *inputs;              /* [slots] the token each row feeds */
+    int32_t *inputs;              /* [slots] of the decoder, one per row */
     int *order;                   /* [vocab] sampling: tokens from likely to unlikely */
     struct candidate *candidates; /* [beams * (beams + 1)] */
     int *counts, *tokens;         /* of struct picks */
@@ -46,16 +46,16 @@ void rapt__record_layout(struct alignment_record *record, size_t floats, size_t 
 struct picks {
     int max;                   /* how many per row */
     int *counts;               /* [rows] how many there are */
-    int *tokens;               /* [rows][most] greatest logit first */
-    float *logits;             /* [rows][most] */
+    int *tokens;               /* [rows][max] greatest logit first */
+    float *logits;             /* [rows][max] */
     float *log_sums;           /* [rows] log sum exp of the row */
-    float *section_sums;       /* [rows][rapt__pick_sections(vocab)] scratch */
+    float *section_sums;       /* [rows][rapt__pick_sections(vocab)] workspace */
     const int32_t *suppressed; /* [suppressed_count] tokens that must not be picked */
     int suppressed_count;
     bool keep; /* all logits are wanted afterwards */
 };
 int rapt__pick_sections(int vocab);
-/* From the logits x W' + b of the output. logits: room for [rows][vocab], which they fill if
+/* From the logits x W' + b of the output. logits: [rows][vocab], which they fill if
    p->keep; else only some of it is used. For a team. */
 void rapt__pick(const struct exec_context *c, const struct linear *output, const float *x, int rows,
                 struct picks *p, float *logits);
@@ -68,11 +68,11 @@ struct rapt_session {
     struct arena arena;
     struct stack_memory encoder, decoder;
     struct cache_state self, cross; /* [decoder layers] caches */
-    int *capacity;                  /* [batch * beams] tokens the caches have room for */
+    int *capacity;                  /* [batch * beams] tokens that the caches can hold */
     int *parents;                   /* [batch * beams] */
     void *attention_workspace;
     size_t weights_workspace; /* bytes of it that one member needs for rapt__cross_weights */
-    int encoder_rows;         /* that the encoder takes at once; a sequence is never cut */
+    int encoder_rows;         /* that the encoder takes at once; a sequence is never split */
     int *group_starts;        /* [batch + 1] rows of a group, which is a few sequences */
     float *states;            /* [source_tokens][D] of all groups, if there are several */
     float *pack;              /* [PACK_FLOATS] */
@@ -90,13 +90,13 @@ struct rapt_session {
     struct alignment_record record;
 };
 
-/* rapt_encode where each target needs room for `room` tokens: more than target_length when there
-   are fewer sequences than limits.batch. */
+/* rapt_encode for targets of up to target_capacity tokens: more than target_length when there are
+   fewer sequences than limits.batch. */
 rapt_status rapt__encode(rapt_session *s, const rapt_tokens *source, int target_capacity,
                          const float **encoder_output, rapt_message *why);
-/* The most room per target if there are that many sources. */
+/* The greatest target_capacity for that many sources. */
 int rapt__session_target_capacity(const rapt_session *s, int sources);
-/* rapt_decode; with picks, if not NULL, instead of logits, unless those are kept. */
+/* rapt_decode; with picks, if not NULL, instead of logits, unless picks->keep. */
 rapt_status rapt__decode(rapt_session *s, const rapt_tokens *target, struct picks *picks,
                          rapt_message *why);
 

@@ -11,7 +11,7 @@ struct search { /* one call of rapt_generate */
     struct picks picks;
     int beams, nbest;
     int stride;                            /* slots per source */
-    int length;                            /* room for tokens of a hypothesis */
+    int length;                            /* capacity of a hypothesis, in tokens */
     int max_length;                        /* tokens per row of the caller's ids */
     int step;                              /* tokens every live hypothesis has */
     const struct alignment_record *record; /* NULL: alignments are not wanted */

@@ -1,4 +1,5 @@
-/* session.c - a model at work: targets grow token by token, from sources that encode.c has read. */
+/* session.c - target tokens in, logits out: targets grow by appended tokens, over the keys and
+   values that encode.c has cached of their sources; and are reordered. */
 #include "run/session.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* tokens.c - what callers hand in, checked before anything is touched. */
+/* tokens.c - rapt_tokens checked against a vocabulary and limits. */
 #include "run/run.h"
 
 int rapt__longest(int batch, const int *starts)
@@ -17,7 +17,7 @@ static rapt_status check_starts(const rapt_tokens *t, const char *what, int max_
     for (int b = 0; b < t->batch; b++) {
         if (t->starts[b + 1] < t->starts[b] || t->starts[b + 1] > max_tokens)
             return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                              "%s: starts[%d] is %d, after %d and with room for %d tokens", what,
+                              "%s: starts[%d] is %d, after %d and with at most %d tokens", what,
                               b + 1, t->starts[b + 1], t->starts[b], max_tokens);
         if (t->starts[b + 1] - t->starts[b] > longest)
             return rapt__fail(why, RAPT_BAD_ARGUMENT,
@@ -31,9 +31,9 @@ rapt_status rapt__tokens_check(const rapt_tokens *t, const char *what, int vocab
                                int max_tokens, int longest, rapt_message *why)
 {
     if (!t || !t->starts)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: there are no tokens", what);
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL, or its starts are NULL", what);
     if (t->batch < 0 || t->batch > sequences)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: batch is %d, there is room for %d", what,
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: batch is %d, the limit is %d", what,
                           t->batch, sequences);
     rapt_status status = check_starts(t, what, max_tokens, longest, why);
     if (status) return status;

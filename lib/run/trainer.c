@@ -1,5 +1,6 @@
-/* trainer.c - the gradient of a batch, and the step that follows: teacher forcing (the decoder
-   is fed what it should have said), label-smoothed cross-entropy, Adam. */
+/* trainer.c - source and target tokens in; loss, gradients and, by a step, new parameters out.
+   Teacher forcing (the decoder's inputs are the labels before), label-smoothed cross-entropy, Adam.
+ */
 #include "run/trainer.h"
 
 #include <math.h>
@@ -36,11 +37,11 @@ static void loss_of(const struct exec_context *c, struct batch *b, const float *
                     float *dstates)
 {
     rapt_trainer *t = b->trainer;
-    const struct linear_offsets *place = &t->model->layout.output;
-    struct linear output = rapt__linear_at(place, t->model->block);
-    float *dbias = b->gradient && place->bias ? t->gradients + place->bias : NULL;
+    const struct linear_offsets *offset = &t->model->layout.output;
+    struct linear output = rapt__linear_at(offset, t->model->block);
+    float *dbias = b->gradient && offset->bias ? t->gradients + offset->bias : NULL;
     rapt__loss(c, &output, states, rows, t->labels, b->smoothing, &b->sums,
-               b->gradient ? dstates : NULL, b->gradient ? t->gradients + place->weight : NULL,
+               b->gradient ? dstates : NULL, b->gradient ? t->gradients + offset->weight : NULL,
                dbias, t->loss_workspace);
 }
 
@@ -164,7 +165,7 @@ static rapt_status check(const rapt_trainer *t, const rapt_tokens *source,
     if (c->kind != RAPT_KIND_DECODER_ONLY) status = check_sources(t, source, target->batch, why);
     if (status) return status;
     if (c->kind == RAPT_KIND_ENCODER_ONLY) return check_labels(t, source, target, why);
-    /* the last token is predicted, not fed: one more than there are positions */
+    /* the last token is a label, not an input: one more than there are positions */
     return rapt__tokens_check(target, "target", c->target_vocab, t->limits.batch,
                               t->limits.target_tokens, c->positions + 1, why);
 }

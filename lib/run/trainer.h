@@ -1,4 +1,4 @@
-/* trainer.h - what trainer.c, trainer_memory.c and trainer_file.c share. */
+/* trainer.h - what trainer.c, trainer_memory.c, reward.c and checkpoint.c share. */
 #ifndef RAPT_LIB_TRAINER_H
 #define RAPT_LIB_TRAINER_H
 
@@ -15,7 +15,7 @@ struct rapt_trainer {
     float *partial, *loss_workspace, *pack;
     double *square_partial;
     void *attention_workspace;
-    int32_t *inputs, *labels; /* [target rows] what the decoder is fed and should say */
+    int32_t *inputs, *labels; /* [target rows] of the decoder, or labels of the encoder */
     int *input_starts;        /* [batch + 1] */
     float *losses;            /* [rows with labels]; this and what follows: of sampled keys alone */
     float *encoder_reward, *decoder_reward;     /* [H][rows] */

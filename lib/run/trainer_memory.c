@@ -1,4 +1,5 @@
-/* trainer_memory.c - a trainer's birth: all it will ever need, in one piece. */
+/* trainer_memory.c - options and limits checked, and a trainer made: all of its memory, laid out in
+   one arena. */
 #include "run/trainer.h"
 
 #include <math.h>
@@ -11,7 +12,7 @@ static void count_rows(const rapt_trainer *t, int *source_rows, int *target_rows
     *target_rows = kind == RAPT_KIND_ENCODER_ONLY ? 0 : t->limits.target_tokens;
 }
 
-/* Bytes of scratch for attention. */
+/* Bytes of workspace for attention. */
 static size_t workspace_of(const rapt_trainer *t, int source, int target)
 {
     const rapt_config *c = &t->model->config;

@@ -1,4 +1,5 @@
-/* translator.c - a model file with its tokenizers, ready to translate. */
+/* translator.c - a model file in, a translator out: the model, the tokenizers from its metadata,
+   and a session. */
 #include "run/translator.h"
 
 #include <math.h>
@@ -61,7 +62,7 @@ static rapt_status load_tokenizers(rapt_translator *t, rapt_message *why)
                         &t->allocator, why);
 }
 
-/* A session with room for a full batch of usual sentences; a longer sentence, or one of more
+/* A session for a full batch of usual sentences; a longer sentence, or one of more
    tokens than a batch may have, is translated in a smaller batch in the same memory. */
 static rapt_status make_session(rapt_translator *t, rapt_message *why)
 {

@@ -1,5 +1,5 @@
-/* trainer_file.c - a trainer's night: what goes on in the morning goes on bit for bit, and what is
-   no night of this trainer is refused. */
+/* checkpoint.c - training that continues from a checkpoint has the same bits; a file that is no
+   checkpoint of this trainer is refused. */
 #include "run/small_train.h"
 
 static void resume(const rapt_config *c, int threads, int before, int after)
@@ -45,7 +45,7 @@ static void test_resume(void **state)
     resume(&wide, 2, 3, 3);
 }
 
-static void test_wrong_nights(void **state)
+static void test_wrong_files(void **state)
 {
     (void)state;
     char path[256];
@@ -56,7 +56,7 @@ static void test_wrong_nights(void **state)
     struct small_batch source, target;
     rapt_report report = {.size = sizeof report};
     rapt_message why = {""};
-    small_path(path, "night");
+    small_path(path, "checkpoint");
     assert_int_equal(rapt_trainer_load(trainer, path, &why), RAPT_NO_FILE);
     assert_int_equal(rapt_model_save(model, path, NULL, 0, NULL), RAPT_OK);
     float *before = small_parameters(model);
@@ -66,7 +66,7 @@ static void test_wrong_nights(void **state)
     assert_int_equal(rapt_trainer_load(trainer, path, &why), RAPT_BAD_FILE);
     float *after = small_parameters(model);
     assert_memory_equal(before, after, rapt_model_parameters(model) * sizeof *before);
-    /* gradients in the air are not saved */
+    /* gradients that no step has applied are not saved */
     batch_of(&small_configs[0], 0, &source, &target);
     assert_int_equal(rapt_train_gradient(trainer, &source.tokens, &target.tokens, &report, NULL),
                      RAPT_OK);
@@ -92,7 +92,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_resume),
-        cmocka_unit_test(test_wrong_nights),
+        cmocka_unit_test(test_wrong_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

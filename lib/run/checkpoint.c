@@ -1,5 +1,5 @@
-/* trainer_file.c - a trainer's night: parameters, moments and counters in one file, so that the
-   next morning goes on bit for bit. */
+/* checkpoint.c - checkpoint: parameters, Adam moments, step and random counters in one file. A
+   trainer that loads it continues with the same bits. */
 #include "run/trainer.h"
 
 #include "format/format.h"
@@ -68,10 +68,10 @@ static rapt_status read_state(rapt_trainer *t, const struct tensor_file *file, r
                &end) != 3 ||
         !read_expected(t, text + end) || t->steps < 0 || t->steps > MAX_STEPS || t->calls < 0 ||
         t->calls > MAX_STEPS)
-        return rapt__fail(why, RAPT_BAD_FILE, "note %s is damaged", TRAINER_KEY);
+        return rapt__fail(why, RAPT_BAD_FILE, "metadata %s is damaged", TRAINER_KEY);
     memcpy(&t->rate, &rate, sizeof t->rate);
     if (!(t->rate >= 0 && t->rate <= 1e6f))
-        return rapt__fail(why, RAPT_BAD_FILE, "note %s is damaged", TRAINER_KEY);
+        return rapt__fail(why, RAPT_BAD_FILE, "metadata %s is damaged", TRAINER_KEY);
     return RAPT_OK;
 }
 
@@ -83,7 +83,7 @@ static rapt_status load_staged(rapt_trainer *t, struct tensor_file *file, float 
     rapt_config config;
     rapt_trainer state = *t;
     const char *text = rapt__tensors_metadata(file, CONFIG_KEY);
-    if (!text) return rapt__fail(why, RAPT_BAD_FILE, "note rapt.config is missing");
+    if (!text) return rapt__fail(why, RAPT_BAD_FILE, "metadata rapt.config is missing");
     rapt_status status = rapt__config_read(&config, text, why);
     if (status) return status;
     if (!rapt__config_same(&config, &t->model->config))
