@@ -146,9 +146,9 @@ static void translate(const char *file)
     rapt_message why = {""};
     size_t size;
     check("learn", rapt_tokenizer_learn(&tokenizer, texts, 2, 265, NULL, &why), &why);
-    check("size", rapt_tokenizer_write(tokenizer, NULL, 0, &size), &why);
+    check("size", rapt_tokenizer_write(tokenizer, NULL, 0, &size, &why), &why);
     char *text = malloc(size);
-    check("write", rapt_tokenizer_write(tokenizer, text, size, &size), &why);
+    check("write", rapt_tokenizer_write(tokenizer, text, size, &size, &why), &why);
     rapt_model *model = create_model(rapt_tokenizer_vocab(tokenizer));
     const rapt_metadata metadata = {"rapt.tokenizer", text};
     check("save", rapt_model_save(model, file, &metadata, 1, &why), &why);
