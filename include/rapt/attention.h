@@ -108,7 +108,7 @@ typedef enum rapt_learned_array {
 #include "learned.def"
     RAPT_LEARNED_COUNT
 } rapt_learned_array;
-enum { RAPT_LEARNED_CAPACITY = 32 };                              /* no version of 0.2 knows more */
+enum { RAPT_LEARNED_CAPACITY = 32 }; /* with space for arrays of later versions, NULL until then */
 RAPT_API const char *rapt_learned_name(rapt_learned_array array); /* "query_weight"; NULL: none */
 
 /* What the chosen score and locality have learned; other arrays may be NULL and are not read. */

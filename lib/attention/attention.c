@@ -134,8 +134,10 @@ static rapt_status check_gradients(const struct call *c, rapt_message *why)
     const rapt_attention *a = &c->a;
     const rapt_gradients *d = &c->d;
     const char *array = NULL;
-    for (int i = 0; i < RAPT_LEARNED_COUNT; i++)
-        if (d->learned[i] && !a->learned.array[i]) array = rapt_learned_name((rapt_learned_array)i);
+    for (int i = 0; i < RAPT_LEARNED_CAPACITY; i++)
+        if (d->learned[i] && !a->learned.array[i])
+            array = i < RAPT_LEARNED_COUNT ? rapt_learned_name((rapt_learned_array)i)
+                                           : "an array of a later version";
     if (d->bias && !a->mask.bias) array = "bias";
     if (d->slopes && !a->relative.slopes) array = "slopes";
     if (d->table && !a->relative.table) array = "table";

@@ -94,9 +94,13 @@ static rapt_status check_width(const char *field, int width, rapt_message *why)
     return width < 1 || width > MAX_WIDTH ? bad(why, field, width, "1 to 65536") : RAPT_OK;
 }
 
-/* The arrays that the score and locality cannot do without. */
+/* The arrays that the score and locality cannot do without, and those of later versions. */
 static rapt_status check_learned(const rapt_attention *a, rapt_message *why)
 {
+    for (int i = RAPT_LEARNED_COUNT; i < RAPT_LEARNED_CAPACITY; i++)
+        if (a->learned.array[i])
+            return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                              "learned.array[%d] is not NULL: this version has no such array", i);
     for (int i = 0; i < RAPT_LEARNED_COUNT; i++)
         if (rapt__learned_missing(a, i))
             return rapt__fail(why, RAPT_BAD_ARGUMENT,

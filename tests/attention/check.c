@@ -287,13 +287,14 @@ static void absent(void **state)
     (void)state;
     float to[4000] = {0};
     rapt_message why = {""};
-    for (int i = -3; i < RAPT_LEARNED_COUNT; i++) {
+    for (int i = -3; i <= RAPT_LEARNED_COUNT; i++) {
         rapt_gradients d = {.size = sizeof d};
         *(i == -3 ? &d.bias : i == -2 ? &d.slopes : i == -1 ? &d.table : &d.learned[i]) = to;
         assert_int_equal(backward(&good, NULL, &d, &why), RAPT_BAD_ARGUMENT);
-        if (i >= 0) assert_non_null(strstr(why.text, rapt_learned_name((rapt_learned_array)i)));
+        const char *name = i < 0 ? NULL : rapt_learned_name((rapt_learned_array)i);
+        if (name) assert_non_null(strstr(why.text, name));
         rapt_attention a = rich(RAPT_SCORE_DOT);
-        if (i >= 0) assert_int_equal(backward(&a, NULL, &d, NULL), RAPT_OK);
+        if (name) assert_int_equal(backward(&a, NULL, &d, NULL), RAPT_OK);
     }
     for (int i = 0; i < 4000; i++) assert_true(to[i] == 0);
     rapt_attention a = rich(RAPT_SCORE_DOT);
@@ -437,6 +438,8 @@ static void versions(void **state)
     refuse(&a, "relative.reserved");
     a = good, a.learned.reserved[2] = 1;
     refuse(&a, "learned.reserved");
+    a = good, a.learned.array[RAPT_LEARNED_COUNT] = some;
+    refuse(&a, "learned.array");
     assert_int_equal(rapt_attention_init(NULL, sizeof a, 1, 1, 1, 1, 1), RAPT_BAD_ARGUMENT);
     assert_int_equal(rapt_attention_init(&a, 0, 1, 1, 1, 1, 1), RAPT_BAD_ARGUMENT);
     memset(&b, 0x55, sizeof b);
