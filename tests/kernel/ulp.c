@@ -139,7 +139,14 @@ static const struct function functions[] = {
      8.4,
      0.125,
      {-0x1.5323fap-2f, -0x1.5d6678p-2f}},
-    {"silu_slope", run_silu_slope, silu_slope, silu_slope_long, 4, 4, 0.125, {0}},
+    {"silu_slope",
+     run_silu_slope,
+     silu_slope,
+     silu_slope_long,
+     3.2,
+     3.3,
+     0.125,
+     {-0x1.0d5f5p-1f, -0x1.0ce77p-1f}},
 };
 enum { FUNCTIONS = sizeof functions / sizeof *functions, SETS = RAPT_ISA_AVX512 + 1 };
 
