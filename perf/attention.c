@@ -1,4 +1,5 @@
-/* attention.c - attention over arrays, and of one new query row per sequence over a cache.
+/* attention.c - benchmark of attention over arrays, and of one query per sequence over a key/value
+   cache.
 
    Operations: two products forward, 4 B H T S K; five backward, 10 B H T S K (scores and the
    gradient of the weights, then those of values, queries and keys); causal problems count half
@@ -17,7 +18,7 @@ struct problem {
     int when;
 };
 
-enum { ALWAYS, SLOW, SCALING }; /* SLOW: left out by --quick; SCALING: what perf_scaling shows */
+enum { ALWAYS, SLOW, SCALING }; /* SLOW: skipped by --quick; SCALING: run by perf_scaling */
 
 /* 64 sequences of 32 rows: a training step of short sentences. */
 static const struct problem problems[] = {
@@ -166,7 +167,7 @@ static void measure_cached(struct bench *b, const struct problem *p, int threads
     for (int i = 0; i <= p->B; i++) starts[i] = i * p->T, key_starts[i] = i * p->S;
     for (int i = 0; i < p->B; i++) capacity[i] = p->S;
     rapt__cache_layout(&j.cache, p->B, panels, p->H, p->K, p->K, &arena);
-    check(rapt__arena_reserve(&arena, NULL), "there is not enough memory");
+    check(rapt__arena_reserve(&arena, NULL), "out of memory");
     rapt__cache_layout(&j.cache, p->B, panels, p->H, p->K, p->K, &arena);
     rapt__cache_start(&j.cache, capacity);
     j.threads = threads;
@@ -214,7 +215,7 @@ int main(int argc, char **argv)
     struct bench b;
     int code = bench_begin(&b, argc, argv, "Measures attention, forward and backward.",
                            "attention_forward, attention_backward, forward, backward, cached, "
-                           "scaling; kinds, or the name of a score, reach or weighing");
+                           "scaling; kinds, or the name of a score, locality or normalizer");
     if (code != BENCH_GO_ON) return code;
     for (int i = 0; i < b.thread_counts; i++) {
         for (size_t n = 0; n < sizeof problems / sizeof *problems; n++) {

@@ -1,10 +1,10 @@
-/* attention_kinds.c - every row of the three tables of attention: each score with all keys and a
-   softmax, then each locality and each normalizer with the scaled dot product, then what may be
-   done to its scores (cap and biases); forward and backward.
+/* attention_kinds.c - benchmark of all kinds of attention, forward and backward: each score with
+   global locality and softmax, then each locality, each normalizer, and each change of the scores
+   (soft cap, biases) with scaled dot products.
 
-   Operations are those of the scaled dot product, 4 and 10 B H T S K, so that rates compare; what
-   a score learns and takes beside is not counted. Additive scores also say what the calls of tanh
-   alone would take (of_tanh), as no way of computing them is faster. */
+   Operations are those of scaled dot products, 4 and 10 B H T S K, so that rates compare; further
+   work of a score is not counted. For additive scores, of_tanh is the time of their tanh calls
+   alone over the measured time: an upper bound of any implementation. */
 #include "attention_kinds.h"
 #include "kernel/kernel.h"
 
@@ -109,8 +109,8 @@ static void report(struct bench *b, const struct kind *kind, const struct kind_j
     const rapt_attention *a = &j->a;
     double cells = (double)a->heads * a->queries * a->keys;
     json_t *more =
-        json_pack("{s:s, s:s, s:s, s:s}", "score", rapt_score_name(kind->score), "reach",
-                  rapt_locality_name(kind->locality), "weighing",
+        json_pack("{s:s, s:s, s:s, s:s}", "score", rapt_score_name(kind->score), "locality",
+                  rapt_locality_name(kind->locality), "normalizer",
                   rapt_normalizer_name(kind->normalizer), "extra", extras[kind->extra].name);
     if (tanh_seconds > 0)
         json_object_set_new(more, "of_tanh", json_real(tanh_seconds / time.fastest));

@@ -1,4 +1,4 @@
-/* attention_kinds.h - the second half of perf_attention. */
+/* attention_kinds.h - perf_attention --only kinds: every score, locality and normalizer. */
 #ifndef RAPT_PERF_ATTENTION_KINDS_H
 #define RAPT_PERF_ATTENTION_KINDS_H
 

@@ -1,4 +1,4 @@
-/* bench.c - options and result lines of the measurements. */
+/* bench.c - options and result lines (table or JSON) of the benchmarks. */
 #define _GNU_SOURCE
 #include "bench.h"
 
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { QUICK_SECONDS = 12 }; /* after these --quick begins nothing more; --check has no limit */
+enum { QUICK_SECONDS = 12 }; /* after these --quick starts no measurement; --check has no limit */
 
 _Noreturn void bench_fail(const char *what)
 {
@@ -33,11 +33,11 @@ static bool read_threads(struct bench *b, const char *text)
 static int help(const struct bench *b, const char *purpose, const char *names)
 {
     printf("usage: %s [OPTION]...\n\n%s\n\n"
-           "  --threads 1,2   numbers of threads [1 and as many as there are processors]\n"
-           "  --only NAME     only what is called NAME: %s\n"
+           "  --threads 1,2   numbers of threads [1 and the number of processors]\n"
+           "  --only NAME     run only: %s\n"
            "  --quick         fewer shapes and samples: ends within 20 s\n"
            "  --json          one JSON object per result, nothing else on standard output\n"
-           "  --check         as little as will do: for tests, the figures mean nothing\n"
+           "  --check         one call on tiny shapes, for tests; the figures are meaningless\n"
            "  --help          show this\n",
            b->program, purpose, names);
     return 0;
@@ -62,7 +62,7 @@ static int read_options(struct bench *b, int argc, char **argv, const char *purp
     for (int code; (code = getopt_long(argc, argv, "", options, NULL)) != -1;) {
         if (code == 'h') return help(b, purpose, names);
         if (code == 't' && !read_threads(b, optarg)) {
-            fprintf(stderr, "--threads: '%s' is no list of numbers such as 1,2\n", optarg);
+            fprintf(stderr, "--threads: '%s' is not a list of numbers such as 1,2\n", optarg);
             return refuse(b);
         }
         if (code == 'o') b->only = optarg;
@@ -109,9 +109,9 @@ int bench_begin(struct bench *b, int argc, char **argv, const char *purpose, con
 int bench_end(const struct bench *b)
 {
     if (b->cut_short)
-        fprintf(stderr, "%s: out of time for --quick, the rest was left out\n", b->program);
+        fprintf(stderr, "%s: time limit of --quick, the rest is skipped\n", b->program);
     if (b->lines > 0 || b->cut_short) return 0;
-    fprintf(stderr, "%s: nothing is called '%s'\n", b->program, b->only ? b->only : "");
+    fprintf(stderr, "%s: nothing matches --only '%s'\n", b->program, b->only ? b->only : "");
     return refuse(b);
 }
 
@@ -123,8 +123,8 @@ bool bench_wants(struct bench *b, const char *name, const char *other)
     return !late;
 }
 
-/* Appends "key=value" to text, for people. */
-static void say(char *text, size_t size, const json_t *object)
+/* Appends "key=value" to text. */
+static void append(char *text, size_t size, const json_t *object)
 {
     const char *key;
     json_t *value;
@@ -148,8 +148,8 @@ static void say(char *text, size_t size, const json_t *object)
 static void print_row(const struct result *r, double rate, double peak)
 {
     char shape[256] = "", more[256] = "";
-    say(shape, sizeof shape, r->shape);
-    if (r->more) say(more, sizeof more, r->more);
+    append(shape, sizeof shape, r->shape);
+    if (r->more) append(more, sizeof more, r->more);
     printf("%-22s\t%7d\t%10.4g\t%10.4g\t%8.2f\t%7.3f\t%s\t%s\n", r->name, r->threads,
            1e3 * r->time.fastest, 1e3 * r->time.median, rate, rate / peak, shape, more);
 }

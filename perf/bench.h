@@ -1,6 +1,7 @@
-/* bench.h - what the measurements share: options, time, the machine's ceiling, result lines.
+/* bench.h - interface header of the benchmarks: options, timing, ceilings of the machine, result
+   lines.
 
-   A program of perf/ may leave and print: bench_fail ends it with status 1. */
+   bench_fail prints a message and exits with status 1. */
 #ifndef RAPT_PERF_BENCH_H
 #define RAPT_PERF_BENCH_H
 
@@ -17,8 +18,8 @@ struct bench {
     bool threads_given;
     const char *only; /* --only NAME; NULL: all */
     bool quick, json; /* --quick, --json */
-    bool check;       /* --check: as little as will do; what is measured means nothing */
-    double enough;    /* seconds of samples of one thing; 0: the usual */
+    bool check;       /* --check: one call on tiny shapes; the figures are meaningless */
+    double enough;    /* seconds of samples per measurement; 0: the default */
     double start;     /* bench_now() when the program began */
     int lines;        /* results so far */
     bool cut_short;   /* --quick ran out of time */
@@ -29,10 +30,10 @@ struct timing {
     int runs;
 };
 
-/* What a result line says; the json_t are taken over. */
+/* A result line; takes ownership of the json_t. */
 struct result {
     const char *name;
-    json_t *shape; /* an object of whole numbers, true and false */
+    json_t *shape; /* an object of integers and booleans */
     int threads;
     struct timing time;
     double operations; /* of one call, in floating point; a fused multiply-add counts for two */
@@ -41,37 +42,37 @@ struct result {
 };
 
 /* ---- bench.c ---- */
-/* BENCH_GO_ON, or the exit status. purpose and names (what --only knows): for --help. */
+/* Returns BENCH_GO_ON or the exit status. purpose and names (of --only): for --help. */
 int bench_begin(struct bench *b, int argc, char **argv, const char *purpose, const char *names);
-/* The same without the head of the table. */
+/* The same without the table header. */
 int bench_begin_bare(struct bench *b, int argc, char **argv, const char *purpose,
                      const char *names);
-/* The exit status: 2 if there was nothing called as --only says. */
+/* Returns the exit status: 2 if --only matched nothing. */
 int bench_end(const struct bench *b);
-/* Whether --only and --quick's time allow this measurement, known by any of the two names. */
+/* Do --only and the time limit of --quick allow this measurement, under either name? */
 bool bench_wants(struct bench *b, const char *name, const char *other);
 void bench_line(struct bench *b, const struct result *r);
 _Noreturn void bench_fail(const char *what);
 
 /* ---- timing.c ---- */
-double bench_now(void); /* seconds of a clock that only moves forward */
-/* work(argument, count) does the thing count times. Warms up, then takes samples. */
+double bench_now(void); /* seconds of a monotonic clock */
+/* work(argument, count) repeats the work count times. Warms up, then takes samples. */
 typedef void bench_work(void *argument, int count);
 struct timing bench_time(const struct bench *b, bench_work *work, void *argument);
 struct timing bench_summary(double *seconds, int count); /* sorts them */
-/* 64-byte aligned floats in -1 .. 1; ends the program if there is no memory. */
+/* 64-byte aligned floats in -1 .. 1; exits if memory runs out. */
 float *bench_floats(size_t count);
 void *bench_alloc(size_t bytes);
 void bench_free(void *memory);
 
 /* ---- ceiling.c ---- */
-/* Fused multiply-adds of the instruction set in use on so many threads, in 10^9 operations per
-   second: measured at the first call for that number of threads, then remembered. */
+/* Peak of fused multiply-adds of the instruction set in use, in 10^9 operations per second;
+   measured at the first call for a number of threads, then cached. */
 double bench_peak(int threads);
-/* Bytes per second, in 10^9, read by so many threads from arrays far larger than the caches. */
+/* Read bandwidth of memory, in 10^9 bytes per second, from arrays far larger than the caches. */
 double bench_bandwidth(int threads, size_t bytes);
 
-/* ---- near.c: one thread and one instruction set, in registers and the nearest cache ---- */
+/* ---- near.c: ceilings of one thread and one instruction set, in registers and L1 cache ---- */
 struct near {
     double peak;        /* 10^9 operations per second, as bench_peak */
     double read, write; /* 10^9 bytes per second */
@@ -83,7 +84,7 @@ const struct loop *bench_loop(rapt_isa isa); /* loop.h; of ceiling.c */
 /* ---- environment.c ---- */
 /* Processor, instruction set, compiler, flags, OpenBLAS, commit, load: an object of strings. */
 json_t *bench_environment(void);
-/* Says on standard error what may distort: variables of the environment, other programs. */
+/* Warns on standard error of what may distort: environment variables, load by other processes. */
 void bench_warn(void);
 
 #endif

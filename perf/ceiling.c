@@ -1,4 +1,5 @@
-/* ceiling.c - what the machine can do at most, measured by a team that starts together. */
+/* ceiling.c - peak FMA rate and memory read bandwidth of a number of threads that start together.
+ */
 #include "bench.h"
 #include "loop.h"
 
@@ -28,15 +29,15 @@ const struct loop *bench_loop(rapt_isa isa)
 struct trial {
     const struct loop *loop;
     long rounds;
-    const float *data; /* NULL: fma; else `count` floats of it, shared out */
+    const float *data; /* NULL: fma; else reads `count` floats, divided among threads */
     size_t count;
-    int size;                /* threads there really were */
+    int size;                /* of the team */
     double seconds;          /* the fastest sample */
-    float kept[MAX_THREADS]; /* results, so that nothing is left out by the compiler */
+    float sink[MAX_THREADS]; /* results: keeps the compiler from removing the loops */
     double begin[MAX_THREADS], end[MAX_THREADS];
 };
 
-/* From the first that began to the last that ended. */
+/* From the first start to the last end. */
 static double seconds_of(const struct trial *t, int members)
 {
     double begin = t->begin[0], end = t->end[0];
@@ -55,7 +56,7 @@ static void run_trial(struct team *team, void *argument)
     for (int sample = 0; sample <= SAMPLES; sample++) {
         rapt__team_barrier(team);
         t->begin[team->rank] = bench_now();
-        t->kept[team->rank] = t->data ? t->loop->read(t->data + begin, end - begin)
+        t->sink[team->rank] = t->data ? t->loop->read(t->data + begin, end - begin)
                                       : t->loop->fma(t->rounds, 0.5f, 1);
         t->end[team->rank] = bench_now();
         rapt__team_barrier(team);
@@ -71,7 +72,7 @@ double bench_peak(int threads)
     if (known[threads] > 0) return known[threads];
     struct trial t = {.loop = loops[rapt_isa_used()], .rounds = 100000};
     double start = bench_now();
-    t.kept[0] = t.loop->fma(t.rounds, 0.5f, 1);
+    t.sink[0] = t.loop->fma(t.rounds, 0.5f, 1);
     t.rounds = (long)(3e-3 / (bench_now() - start) * (double)t.rounds) + 1000;
     rapt__team_run(threads, run_trial, &t);
     double operations = (double)t.rounds * t.loop->operations * t.size;

@@ -1,5 +1,5 @@
 /* environment.c - what a figure depends on besides the code: processor, compiler, libraries,
-   variables of the environment, other programs. */
+   environment variables, load. */
 #define _GNU_SOURCE
 #include "bench.h"
 
@@ -30,7 +30,7 @@ static const char compiler[] = __VERSION__;
 static const char compiler[] = "gcc " __VERSION__;
 #endif
 
-/* The first "model name" of /proc/cpuinfo, or what stands in its place on other processors. */
+/* The first "model name" of /proc/cpuinfo, or its equivalent on other processors. */
 static void describe_processor(char *text, size_t size)
 {
     static const char *const keys[] = {"model name", "Model", "CPU part"};

@@ -1,11 +1,12 @@
-/* gemm.c - products of a linear layer with `out` outputs and `in` inputs over some rows:
+/* gemm.c - benchmark of the matrix products of a linear layer with `out` outputs and `in` inputs
+   over some rows:
 
      forward           y[rows][out] = x W'      W in panels, packed once
      backward_input    dx[rows][in] = dy W
      backward_weight   dW[in][out] += x' dy
 
-   by the built-in product, by OpenBLAS as the library calls it ("inside": true, where it would
-   serve), and by OpenBLAS itself on plain matrices with its own threads. */
+   by the built-in product, by OpenBLAS as the library calls it ("inside": true, for shapes where it
+   would), and by OpenBLAS on plain matrices with its own threads. */
 #include "bench.h"
 #include "op/op.h"
 
@@ -16,7 +17,7 @@ static const char *const pass_names[] = {"forward", "backward_input", "backward_
 
 enum backend { BUILTIN, INSIDE, OPENBLAS, BACKENDS };
 
-enum { ALWAYS, SLOW, SCALING }; /* SLOW: left out by --quick; SCALING: what perf_scaling shows */
+enum { ALWAYS, SLOW, SCALING }; /* SLOW: skipped by --quick; SCALING: run by perf_scaling */
 
 struct layer {
     enum pass pass;
@@ -181,7 +182,7 @@ static struct layer shrunk(const struct layer *l)
 int main(int argc, char **argv)
 {
     struct bench b;
-    int code = bench_begin(&b, argc, argv, "Measures products of linear layers.",
+    int code = bench_begin(&b, argc, argv, "Measures matrix products of linear layers.",
                            "gemm, forward, backward_input, backward_weight, builtin, openblas, "
                            "scaling");
     if (code != BENCH_GO_ON) return code;

@@ -1,11 +1,10 @@
-/* kernel.c - every kernel of the table, of every instruction set that this machine has, on one
-   thread and on rows and tiles that stay in the nearest cache. The kernels along rows are those of
-   the list that the tests walk.
+/* kernel.c - benchmark of every kernel of the table, for every instruction set of this machine, on
+   one thread and L1-resident rows and tiles. The row kernels are those of the list of the tests.
 
    Three ceilings, of the same process and instruction set: fused multiply-adds in registers, bytes
-   read and bytes written per second. The time that the slowest of them leaves a kernel, divided by
-   the time it takes, is of_ceiling; bound names that ceiling. Nothing else is counted: an estimate
-   from below where divisions, shuffles or whole numbers are the work. */
+   read and bytes written per second. The time that the slowest of them allows, divided by
+   the measured time, is of_ceiling; bound names that ceiling. Divisions, shuffles and integer
+   operations are not counted, so of_ceiling is a lower bound where they dominate. */
 #include "kernel.h"
 
 #include "bench.h"
@@ -13,7 +12,7 @@
 
 #include <string.h>
 
-/* In-place kernels get fresh numbers after so many calls, before they run into 0 or infinity. */
+/* In-place kernels get new inputs after FRESH calls, before values reach 0 or infinity. */
 enum { FRESH = 32, LONG_ROW = 1024, SHORT_ROW = 512, MAX_FLOATS = CASE_ROWS * SHORT_ROW };
 
 struct job {
@@ -64,7 +63,7 @@ static struct cost cost_of(const struct job *j)
     return c;
 }
 
-/* The least 10^-9 seconds that the ceilings leave, and which of them. */
+/* The minimum time in 10^-9 seconds by the ceilings, and the limiting one. */
 static double min_time(const struct cost *c, const struct near *near, const char **bound)
 {
     const double times[] = {c->operations / near->peak, c->reads / near->read,
@@ -118,10 +117,11 @@ int main(int argc, char **argv)
 {
     struct bench b;
     struct job j = {0};
-    int code = bench_begin(&b, argc, argv,
-                           "Measures every kernel of every instruction set (--quick: of the one in "
-                           "use) on one\nthread, in the nearest cache.",
-                           "a kernel, or an instruction set such as avx2");
+    int code =
+        bench_begin(&b, argc, argv,
+                    "Measures every kernel of every instruction set (--quick: the one in use),\n"
+                    "single-threaded and L1-resident.",
+                    "a kernel, or an instruction set such as avx2");
     if (code != BENCH_GO_ON) return code;
     b.enough = 0.3; /* there are many */
     for (int i = 0; i < CASE_INS; i++) j.data.in[i] = bench_floats(MAX_FLOATS);

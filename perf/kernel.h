@@ -1,4 +1,5 @@
-/* kernel.h - a kernel at work: what perf_kernel measures, whichever kernel it is. */
+/* kernel.h - the tile kernels of perf_kernel: how to run each, and what it reads, writes, computes.
+ */
 #ifndef RAPT_PERF_KERNEL_H
 #define RAPT_PERF_KERNEL_H
 

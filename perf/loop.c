@@ -1,7 +1,7 @@
-/* loop.c - as many independent chains of s = s * factor + term as it takes to keep every unit of
-   the processor busy. Compiled with the flags of one instruction set and -ffp-contract=fast, so
-   that each step is one fused multiply-add where there is one. LOOP_BYTES: of a register;
-   LOOP_CHAINS: registers that hold sums; LOOP_NAME: of the table. */
+/* loop.c - peak loops: enough independent chains of s = s * factor + term to saturate the FMA
+   units; reads; writes. Compiled with the flags of one instruction set and -ffp-contract=fast, so
+   each step is one fused multiply-add where the instruction exists. LOOP_BYTES: of a register;
+   LOOP_CHAINS: accumulator registers; LOOP_NAME: of the table. */
 #include "loop.h"
 
 #include <string.h>

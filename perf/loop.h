@@ -1,5 +1,5 @@
-/* loop.h - loops that do nothing but compute, read, or write: loop.c compiled once for each
-   instruction set that the library has. */
+/* loop.h - pure compute, read and write loops: loop.c, compiled once per instruction set of the
+   library. */
 #ifndef RAPT_PERF_LOOP_H
 #define RAPT_PERF_LOOP_H
 

@@ -1,6 +1,6 @@
-/* near.c - what one thread can do at most without leaving the nearest cache, with the instructions
-   of one set: fused multiply-adds in registers, bytes read and bytes written. The clock is that of
-   a chain of shifts and exclusive-ors, each of which waits for the one before and takes a cycle. */
+/* near.c - ceilings of one thread and one instruction set: fused multiply-adds in registers, L1
+   cache read and write bandwidth. The clock rate is that of a dependent chain of shifts and
+   exclusive-ors, one cycle each. */
 #include "bench.h"
 #include "loop.h"
 
@@ -8,16 +8,16 @@ enum { SAMPLES = 40, FLOATS = 4096 };
 
 typedef void trial(const struct loop *loop, float *x, long rounds);
 
-static volatile float kept; /* so that nothing is left out by the compiler */
+static volatile float sink; /* keeps the compiler from removing the loops */
 
 static void compute(const struct loop *loop, float *x, long rounds)
 {
-    kept = loop->fma(rounds, 0.5f, x[0]);
+    sink = loop->fma(rounds, 0.5f, x[0]);
 }
 
 static void read(const struct loop *loop, float *x, long rounds)
 {
-    for (long i = 0; i < rounds; i++) kept = loop->read(x, FLOATS);
+    for (long i = 0; i < rounds; i++) sink = loop->read(x, FLOATS);
 }
 
 static void write(const struct loop *loop, float *x, long rounds)
@@ -30,7 +30,7 @@ static void chain(const struct loop *loop, float *x, long rounds)
     (void)loop;
     uint64_t word = (uint64_t)(x[0] + 1.5f) | UINT64_C(1) << 63;
     for (long i = 0; i < rounds; i++) word ^= word >> 1;
-    kept = (float)word;
+    sink = (float)word;
 }
 
 /* Seconds of a round: the fastest of several samples of a millisecond. */

@@ -1,4 +1,4 @@
-/* peak.c - the machine's ceiling: what all other figures are divided by.
+/* peak.c - benchmark of the machine's ceilings, the denominators of all other figures.
 
      peak          fused multiply-adds in registers
      product       the library's product on a tile that stays in the nearest cache
@@ -130,7 +130,7 @@ static void report_add(struct bench *b, int threads, size_t bytes)
 int main(int argc, char **argv)
 {
     struct bench b;
-    int code = bench_begin(&b, argc, argv, "Measures what the machine can do at most.",
+    int code = bench_begin(&b, argc, argv, "Measures the ceilings of the machine.",
                            "peak, product, memory_read, memory_add, memory");
     if (code != BENCH_GO_ON) return code;
     for (int i = 0; i < b.thread_counts; i++) {

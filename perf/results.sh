@@ -1,6 +1,6 @@
 #!/bin/sh
-# Measures everything on this machine and keeps it in perf/results/: a text and a drawing, named
-# after the processor. Takes about eight minutes; nothing else should run meanwhile.
+# Runs all benchmarks and writes perf/results/<processor>.txt and .svg, named after the processor.
+# Takes about eight minutes on an otherwise idle machine.
 # usage: results.sh [--quick]
 # BUILD names the build folder [build]; RESULTS where the files go [perf/results].
 set -eu
@@ -8,9 +8,9 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 build=${BUILD:-$root/build}
 results=${RESULTS:-$root/perf/results}
 quick=${1:-}
-unset OPENBLAS_CORETYPE OPENBLAS_L2_SIZE OMP_NUM_THREADS # they would distort
+unset OPENBLAS_CORETYPE OPENBLAS_L2_SIZE OMP_NUM_THREADS # they distort
 
-cmake -S "$root" -B "$build" >/dev/null # so that the commit is the present one
+cmake -S "$root" -B "$build" >/dev/null # records the current commit
 programs="peak kernel gemm attention train translate scaling"
 # shellcheck disable=SC2046,SC2086
 cmake --build "$build" --target $(printf 'perf_%s ' $programs) >/dev/null
@@ -22,14 +22,14 @@ name=$(printf '%s %s %s' "$(field processor)" "$(field isa)" "$(field processors
     tr '[:upper:] @()' '[:lower:]----' | tr -s '-')
 mkdir -p "$results"
 new=$results/.$name.txt
-trap 'rm -f "$new" "$new.part" "$new.said"' EXIT
+trap 'rm -f "$new" "$new.part" "$new.err"' EXIT
 
-# One program: its table without the environment, which stands at the top once.
+# part NAME COMMAND...: a section with its table, without the environment, which is printed once.
 part() {
     echo
     echo "## $1"
     shift
-    "$@" >"$new.part" 2>"$new.said" || { cat "$new.said" >&2; exit 1; }
+    "$@" >"$new.part" 2>"$new.err" || { cat "$new.err" >&2; exit 1; }
     grep -vE '^# (processors?|isa|compiler|flags|openblas|commit|variables|load):' "$new.part"
 }
 {
@@ -37,10 +37,15 @@ part() {
     printf '%s\n' "$about"
     cd "$build/bin"
     for program in $programs; do
-        drawing=
-        [ "$program" = scaling ] && drawing="--svg $results/$name.svg"
+        figure=
+        [ "$program" = scaling ] && figure="--svg $results/$name.svg"
         # shellcheck disable=SC2086
-        part "perf_$program" ./perf_$program $quick $drawing
+        part "perf_$program" ./perf_$program $quick $figure
+        # Every score, locality and normalizer, on the general path too: without --quick they are
+        # part of the run above.
+        if [ "$program:$quick" = attention:--quick ]; then
+            part "perf_attention --only kinds" ./perf_attention $quick --only kinds
+        fi
     done
     cd "$root"
     # shellcheck disable=SC2086

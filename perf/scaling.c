@@ -1,11 +1,12 @@
-/* scaling.c - what more threads bring: runs the other programs with 1, 2, ... threads and divides.
+/* scaling.c - speed-up and efficiency: runs the other programs with 1, 2, ... threads.
 
-   Strong scaling: the same work for any number of threads. Only peak is weak: each thread does as
-   much as one alone, so that its line shows what the machine itself loses, by clock, caches or
-   processors that share a core. Speed-up is the rate over that of the fewest threads; efficiency
-   is speed-up over what it would be if nothing were lost. */
+   Strong scaling: the same work for any number of threads. Only peak is weak scaling: each thread
+   does as much as one alone, so it shows what the machine itself loses by clock rate, caches or
+   shared cores. Speed-up is the rate relative to the smallest number of threads; efficiency is
+   speed-up divided by the ideal one. */
 #define _GNU_SOURCE
-#include "chart.h"
+#include "kit/program.h"
+#include "speedup.h"
 
 #include <fcntl.h>
 #include <spawn.h>
@@ -15,11 +16,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+const char program_name[] = "perf_scaling";
+
 enum { MAX_SERIES = 32 };
 
 struct part {
     const char *program, *only;
-    bool slow; /* left out by --quick */
+    bool slow; /* skipped by --quick */
 };
 
 static const struct part parts[] = {
@@ -54,7 +57,7 @@ static FILE *start(const struct scaling *s, const struct part *part, pid_t *chil
                           : s->b->quick ? "--quick"
                                         : NULL,
                           NULL};
-    if (pipe(ends) || posix_spawn_file_actions_init(&actions)) bench_fail("there is no pipe");
+    if (pipe(ends) || posix_spawn_file_actions_init(&actions)) bench_fail("cannot create a pipe");
     posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
     posix_spawn_file_actions_addclose(&actions, ends[0]);
     posix_spawn_file_actions_addclose(&actions, ends[1]);
@@ -74,13 +77,13 @@ static void finish(const struct part *part, pid_t child, FILE *from)
     fclose(from);
     if (waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return;
-    fprintf(stderr, "perf_%s --only %s did not succeed\n", part->program, part->only);
-    bench_fail("a measurement is missing");
+    fprintf(stderr, "perf_%s --only %s failed\n", part->program, part->only);
+    bench_fail("a measurement failed");
 }
 
 /* ---- its lines ---- */
 
-/* "B=1 H=8": the numbers of a shape, and "causal" and the like. */
+/* "B=1 H=8 causal": integers and true flags of a shape. */
 static void shape_text(const json_t *shape, const char *pass, char *text, size_t size)
 {
     const char *key;
@@ -98,7 +101,7 @@ static void shape_text(const json_t *shape, const char *pass, char *text, size_t
     }
 }
 
-/* Models are told by their size alone: their whole shape would not fit under a title. */
+/* A short form of the shape of a model, which fits below a title. */
 static void model_text(const json_t *shape, char *text, size_t size)
 {
     static const char *const keys[] = {"encoder_layers", "decoder_layers", "width", "pairs",
@@ -112,21 +115,21 @@ static void model_text(const json_t *shape, char *text, size_t size)
 
 static struct series *series_of(struct scaling *s, const json_t *line)
 {
-    struct series now = {0};
+    struct series new = {0};
     const json_t *shape = json_object_get(line, "shape");
     const char *pass = json_string_value(json_object_get(line, "pass"));
-    snprintf(now.title, sizeof now.title, "%s", json_string_value(json_object_get(line, "name")));
+    snprintf(new.title, sizeof new.title, "%s", json_string_value(json_object_get(line, "name")));
     if (json_object_get(shape, "encoder_layers"))
-        model_text(shape, now.shape, sizeof now.shape);
-    else if (strcmp(now.title, "peak") == 0)
-        snprintf(now.shape, sizeof now.shape, "weak: each thread does the same");
+        model_text(shape, new.shape, sizeof new.shape);
+    else if (strcmp(new.title, "peak") == 0)
+        snprintf(new.shape, sizeof new.shape, "weak scaling: the same work per thread");
     else
-        shape_text(shape, pass ? pass : "", now.shape, sizeof now.shape);
+        shape_text(shape, pass ? pass : "", new.shape, sizeof new.shape);
     for (int i = 0; i < s->count; i++)
-        if (!strcmp(s->series[i].title, now.title) && !strcmp(s->series[i].shape, now.shape))
+        if (!strcmp(s->series[i].title, new.title) && !strcmp(s->series[i].shape, new.shape))
             return &s->series[i];
-    if (s->count == MAX_SERIES) bench_fail("there are too many lines");
-    s->series[s->count] = now;
+    if (s->count == MAX_SERIES) bench_fail("too many series");
+    s->series[s->count] = new;
     return &s->series[s->count++];
 }
 
@@ -150,7 +153,7 @@ static void print_line(struct bench *b, const struct series *s, int i, json_t *l
 static void read_line(struct scaling *s, const char *text)
 {
     json_t *line = json_loads(text, 0, NULL);
-    if (!line) bench_fail("a program printed what is no JSON");
+    if (!line) bench_fail("a program printed invalid JSON");
     struct series *series = series_of(s, line);
     int i = series->count;
     if (i < BENCH_THREADS) {
@@ -168,7 +171,7 @@ static void run_part(struct scaling *s, const struct part *part)
     size_t size = 0;
     pid_t child;
     FILE *from = start(s, part, &child);
-    if (!from) bench_fail("there is not enough memory");
+    if (!from) bench_fail("out of memory");
     while (getline(&text, &size, from) > 0) read_line(s, text);
     free(text);
     finish(part, child, from);
@@ -177,13 +180,13 @@ static void run_part(struct scaling *s, const struct part *part)
 
 /* ---- the whole ---- */
 
-/* All numbers up to that of the processors or, if they are many, its doublings. */
+/* 1, 2, ... up to the number of processors; powers of two if there are more than 8. */
 static void choose_threads(struct bench *b)
 {
     int all = rapt__team_size(0), max = b->check ? 2 : all;
     if (b->threads_given) return;
     b->thread_counts = 0;
-    for (int n = 1; n<max; n = max> 8 ? 2 * n : n + 1) b->threads[b->thread_counts++] = n;
+    for (int n = 1; n < max; n = (max > 8 ? 2 * n : n + 1)) b->threads[b->thread_counts++] = n;
     b->threads[b->thread_counts++] = max;
 }
 
@@ -196,14 +199,15 @@ static void list_threads(const struct bench *b, char *text, size_t size)
 
 static void draw(const struct scaling *s, const char *path)
 {
-    char below[256];
+    char environment[256];
     json_t *e = bench_environment();
-    snprintf(below, sizeof below, "%s, %s, commit %s",
+    snprintf(environment, sizeof environment, "%s, %s, commit %s",
              json_string_value(json_object_get(e, "processor")),
              json_string_value(json_object_get(e, "isa")),
              json_string_value(json_object_get(e, "commit")));
     json_decref(e);
-    if (!chart_write(path, below, s->series, s->count)) bench_fail("the chart cannot be written");
+    if (!speedup_figure(path, environment, s->series, s->count))
+        bench_fail("the figure cannot be written");
 }
 
 /* Takes "--svg FILE" out of the arguments; NULL: it is not there. */
@@ -225,11 +229,12 @@ int main(int argc, char **argv)
     struct bench b;
     const char *svg = take_svg(&argc, argv), *slash = strrchr(argv[0], '/');
     static char folder[4096];
-    int code =
-        bench_begin_bare(&b, argc, argv,
-                         "Measures what more threads bring, by the other programs beside it.\n\n"
-                         "  --svg FILE      draws a chart",
-                         "peak, attention, gemm, train, translate");
+    int code = bench_begin_bare(
+        &b, argc, argv,
+        "Measures speed-up and efficiency by number of threads, with the other programs of its\n"
+        "folder.\n\n"
+        "  --svg FILE      write a figure",
+        "peak, attention, gemm, train, translate");
     if (code != BENCH_GO_ON) return code;
     if (slash) snprintf(folder, sizeof folder, "%.*s", (int)(slash + 1 - argv[0]), argv[0]);
     s.b = &b, s.folder = folder;

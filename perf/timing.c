@@ -1,4 +1,4 @@
-/* timing.c - the clock, samples of work, and memory for it. */
+/* timing.c - monotonic clock, timing by repeated samples, and memory of benchmarks. */
 #define _POSIX_C_SOURCE 200809L
 #include "bench.h"
 
@@ -7,10 +7,10 @@
 
 enum { MAX_SAMPLES = 1000 };
 
-/* A sample lasts at least SAMPLE seconds: as many calls as that takes. Samples are taken until
-   there are LEAST and their sum is enough; the quick figures are for --quick. */
+/* A sample is as many calls as last SAMPLE seconds. Samples are taken until there are MIN of them
+   and their sum is ENOUGH; QUICK_... with --quick. */
 static const double SAMPLE = 2e-3, ENOUGH = 0.5, QUICK_ENOUGH = 0.15;
-static const double PATIENCE = 20e-3; /* what takes longer than this is tried once */
+static const double RETRY_LIMIT = 20e-3; /* slower calls are tried once */
 enum { MIN = 5, QUICK_MIN = 2, TRIES = 3, MAX_CALLS = 1 << 20 };
 
 double bench_now(void)
@@ -27,11 +27,11 @@ static double measure(bench_work *work, void *argument, int count)
     return bench_now() - start;
 }
 
-/* Another program may take the processor away: one slow try must not end the search for a count. */
+/* The fastest of several tries: one preempted try must not end the search for a count. */
 static double fastest_of(int tries, bench_work *work, void *argument, int count)
 {
     double fastest = measure(work, argument, count);
-    for (int i = 1; i < tries && fastest < PATIENCE; i++) {
+    for (int i = 1; i < tries && fastest < RETRY_LIMIT; i++) {
         double taken = measure(work, argument, count);
         if (taken < fastest) fastest = taken;
     }
@@ -72,7 +72,7 @@ struct timing bench_time(const struct bench *b, bench_work *work, void *argument
 void *bench_alloc(size_t bytes)
 {
     void *memory = rapt__alloc(NULL, bytes ? bytes : 1);
-    if (!memory) bench_fail("there is not enough memory");
+    if (!memory) bench_fail("out of memory");
     return memory;
 }
 

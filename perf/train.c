@@ -1,8 +1,8 @@
-/* train.c - one step of training: gradient of a batch of sentence pairs, and Adam.
+/* train.c - benchmark of a training step: gradient of a batch of sentence pairs, and Adam.
 
    Operations: a weight of a product costs 2 forward and 4 backward for each of its rows;
    attention 4 and 10 for each query, key and column, causal attention half of it. Dropout, norms,
-   softmax and Adam count for nothing, so 1 is out of reach. */
+   softmax and Adam are not counted, so of_peak cannot reach 1. */
 #include "bench.h"
 #include "op/op.h"
 
@@ -97,7 +97,8 @@ static void measure(struct bench *b, const struct shape *s, int threads, rapt_pr
     check(rapt_model_create(&model, &config, 1, NULL, &why), &why);
     check(rapt_trainer_create(&j.trainer, model, &options, &limits, NULL, &why), &why);
     j.source = make_tokens(s->pairs, s->length, s->vocab, 1);
-    j.target = make_tokens(s->pairs, s->length + 1, s->vocab, 2); /* one is not fed */
+    j.target =
+        make_tokens(s->pairs, s->length + 1, s->vocab, 2); /* the last token is not an input */
     struct timing time = bench_time(b, step, &j);
     json_t *shape =
         json_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i}", "encoder_layers", s->encoder_layers,
@@ -121,7 +122,7 @@ static void measure(struct bench *b, const struct shape *s, int threads, rapt_pr
 int main(int argc, char **argv)
 {
     struct bench b;
-    int code = bench_begin(&b, argc, argv, "Measures steps of training.", "train_step, tiny, base");
+    int code = bench_begin(&b, argc, argv, "Measures training steps.", "train_step, tiny, base");
     if (code != BENCH_GO_ON) return code;
     for (int i = 0; i < b.thread_counts; i++)
         for (size_t n = 0; n < SHAPES; n++) {

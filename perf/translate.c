@@ -1,9 +1,9 @@
-/* translate.c - translating: sources are read, then every target grows to its full length.
+/* translate.c - benchmark of translation: encoding, then decoding to a fixed length.
 
-   The weights are random, so the end is forbidden: each translation has as many tokens as there
-   is room for; those of the best hypothesis are counted. Operations: a weight of a product costs
+   The weights are random, so the end token is suppressed: each translation has the maximum length;
+   the tokens of the best hypothesis are counted. Operations: a weight of a product costs
    2 for each of its rows, attention 4 for each query, key and column; norms, softmax and the
-   search count for nothing.
+   search are not counted.
 
    A step reads all weights of the decoder and of the output matrix, however few its rows, and
    together they are larger than any cache: memory_bound is the tokens per second if nothing but
@@ -49,13 +49,13 @@ static void translate(void *argument, int count)
         const rapt_generate_outputs out = {.size = sizeof out, .ids = j->ids, .counts = j->counts};
         check(rapt_generate(j->session, &j->source, &j->options, &out, &why), &why);
         for (int b = 0; b < j->shape->batch; b++)
-            if (j->counts[b] != LENGTH) bench_fail("a translation has not its full length");
+            if (j->counts[b] != LENGTH) bench_fail("a translation lacks tokens");
     }
 }
 
-/* ---- what is to be done ---- */
+/* ---- operations and bytes ---- */
 
-/* Floats of the weights that are read: once per translation, and in every step. */
+/* Weights that are read once per translation, and in every step. */
 static double weights_once(void)
 {
     double square = (double)WIDTH * WIDTH, feed = 2.0 * WIDTH * HIDDEN;
@@ -80,8 +80,8 @@ static double operations(const struct shape *s)
 
 /* ---- memory ---- */
 
-/* Forgets how much memory the process ever had, where the system lets it. */
-static void forget_peak(void)
+/* Resets the peak memory of the process, where the system supports it. */
+static void reset_peak(void)
 {
     FILE *file = fopen("/proc/self/clear_refs", "w");
     if (!file) return;
@@ -89,7 +89,7 @@ static void forget_peak(void)
     fclose(file);
 }
 
-/* In 10^6 bytes; where the system does not tell, that of the whole run. */
+/* In 10^6 bytes; since reset_peak, or of the whole run where the system cannot tell. */
 static double peak_memory(void)
 {
     char line[128];
@@ -103,7 +103,7 @@ static double peak_memory(void)
     return kib * 1024e-6;
 }
 
-/* Measured once for each number of threads, since it takes a moment. */
+/* Cached per number of threads. */
 static double bandwidth(int threads)
 {
     static double known[1025];
@@ -178,7 +178,7 @@ static void measure(struct bench *b, const rapt_model *model, const struct shape
     struct job j;
     double speed = bandwidth(threads), tokens = (double)s->batch * LENGTH;
     double bytes = sizeof(float) * (weights_once() + LENGTH * weights_stepwise());
-    forget_peak();
+    reset_peak();
     begin_job(&j, model, s, threads);
     struct timing time = bench_time(b, translate, &j);
     double peak = peak_memory();
@@ -198,7 +198,7 @@ static void measure(struct bench *b, const rapt_model *model, const struct shape
 int main(int argc, char **argv)
 {
     struct bench b;
-    int code = bench_begin(&b, argc, argv, "Measures translating.", "translate, greedy, beam");
+    int code = bench_begin(&b, argc, argv, "Measures translation.", "translate, greedy, beam");
     if (code != BENCH_GO_ON) return code;
     rapt_model *model = make_model();
     for (int i = 0; i < b.thread_counts; i++)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""lines.py ROOT BIN - the measuring programs keep what scripts rely on: lines of JSON with the
-promised keys and shapes, every kernel of the table, exit codes, a chart that is XML. With --check,
-so that nothing is timed: whatever the figures are, they are right."""
+"""lines.py ROOT BIN - the output of the benchmarks that scripts rely on: JSON lines with the promised
+keys and shapes, every kernel of the table, exit codes, a figure that is XML. With --check, so that
+nothing is timed: the values of the figures are not tested."""
 import json
 import math
 import pathlib
@@ -28,11 +28,11 @@ OTHER_NAMES = {"activate": "gelu", "activate_backward": "gelu_backward", "dropou
 
 
 def complaint(line, promised):
-    """What is wrong with a line, or None. promised: of one program."""
+    """What is wrong with a line, or None. promised: the keys of one program."""
     try:
         got = json.loads(line)
     except ValueError:
-        return "no JSON"
+        return "invalid JSON"
     shape, more = promised.get(got.get("name"), promised.get(None, (None, None)))
     if shape is None:
         return f"unknown name {got.get('name')}"
@@ -47,7 +47,7 @@ def complaint(line, promised):
 
 
 def judge():
-    """The checker itself must be able to complain."""
+    """The checker reports each kind of error."""
     promised = PROGRAMS["gemm"]
     good = {"name": "gemm", "shape": {"M": 1, "N": 2, "K": 3}, "backend": "builtin",
             "pass": "forward", "environment": {key: "" for key in ENVIRONMENT},
@@ -86,13 +86,13 @@ class Trial:
         found = [json.loads(line) for line in lines]
         missing = {n for n in PROGRAMS[name] if n} - {line["name"] for line in found}
         if missing or not lines:
-            self.fail(f"perf_{name}: no line is called {missing}")
+            self.fail(f"perf_{name}: no line is named {missing}")
         return found
 
     def kernels(self, root, lines):
-        """Each pointer of the table, with each instruction set that is there."""
-        door = (root / "lib/kernel/kernel.h").read_text()
-        table = door[door.index("struct kernels {"):]
+        """Each function of the table, for each instruction set of this machine."""
+        header = (root / "lib/kernel/kernel.h").read_text()
+        table = header[header.index("struct kernels {"):]
         pointers = set(re.findall(r"\(\*(\w+)\)\(", table[:table.index("\n};")]))
         for isa in {line["isa"] for line in lines}:
             measured = {line["name"] for line in lines if line["isa"] == isa}
@@ -100,21 +100,21 @@ class Trial:
                 if OTHER_NAMES.get(pointer, pointer) not in measured:
                     self.fail(f"perf_kernel: {pointer} of {isa} is not measured")
         if len(pointers) < 15:
-            self.fail("the table of kernels was not understood")
+            self.fail("the table of kernels was not parsed")
 
     def scaling(self):
-        chart = self.folder / "check.svg"
+        figure = self.folder / "check.svg"
         lines = [json.loads(line) for line in
                  self.run("scaling", "--check", "--json", "--threads", "1,2", "--only", "gemm",
-                          "--svg", str(chart))]
+                          "--svg", str(figure))]
         for line in lines:
             if not {"speed_up", "efficiency", "scaling", "threads"} <= line.keys():
                 self.fail(f"perf_scaling: keys are missing: {line}")
         if {line["threads"] for line in lines} != {1, 2}:
             self.fail("perf_scaling: not the threads that were asked for")
-        if not xml.etree.ElementTree.parse(chart).getroot().tag.endswith("svg"):
-            self.fail("perf_scaling: the chart is no SVG")
-        chart.unlink()
+        if not xml.etree.ElementTree.parse(figure).getroot().tag.endswith("svg"):
+            self.fail("perf_scaling: the figure is no SVG")
+        figure.unlink()
 
 
 def main(root, folder):
