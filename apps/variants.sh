@@ -32,7 +32,7 @@ row() {
     echo "$name: training" >&2
     # shellcheck disable=SC2086
     "$program" train --data "$here/train" --valid "$here/valid" --out "$here/model" \
-        --layers 2 --width 64 --heads 4 --hidden 128 --vocab 1200 --dropout 0 --smoothing 0.05 \
+        --layers 2 --width 64 --heads 4 --ffn-width 128 --vocab 1200 --dropout 0 --smoothing 0.05 \
         --rate 0.008 --warmup 100 --schedule linear --batch-tokens 1024 --average 1 \
         --steps "$steps" --json $size "$@" >"$here/report" 2>"$here/said" ||
         { cat "$here/said" >&2; exit 1; }

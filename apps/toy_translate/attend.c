@@ -1,13 +1,14 @@
-/* attend.c - toy_translate attend. */
+/* attend.c - toy_translate attend: translates a sentence and prints its cross-attention weights. */
 #include "toy.h"
 #include <stdlib.h>
 #include <string.h>
 
 static const char purpose[] =
-    "Translates SENTENCE and shows the cross-attention as a table: a row for each word of the\n"
-    "translation, a column for each word of the sentence; the darker, the more weight. Tokens\n"
-    "are put together to words: weights are added over those of a source word and averaged over\n"
-    "those of a target word. A row stands for the step that chose its word.";
+    "Translates SENTENCE and prints the cross-attention weights as a heat map: one row per word "
+    "of\n"
+    "the translation, one column per word of the sentence; darker is more weight. Tokens are\n"
+    "grouped into words: weights are summed over the tokens of a source word and averaged over\n"
+    "those of a target word. A row holds the weights of the step that emitted its word.";
 
 static json_t *words_json(const struct words *words)
 {
@@ -70,8 +71,8 @@ int command_attend(int argc, char **argv)
     /* clang-format off */
     struct option_row rows[SEARCH_ROWS + 4] = {
         [SEARCH_ROWS] =
-        {"layer", OPTION_INTEGER, &layer, "N", "of the decoder, from 1; 0: the mean of all", 0, 1024, 0},
-        {"head", OPTION_INTEGER, &head, "N", "from 1; 0: the mean of all", 0, 1024, 0},
+        {"layer", OPTION_INTEGER, &layer, "N", "decoder layer, from 1; 0: mean of all", 0, 1024, 0},
+        {"head", OPTION_INTEGER, &head, "N", "head, from 1; 0: mean of all", 0, 1024, 0},
         {"numbers", OPTION_FLAG, &numbers, "", "per cent instead of shades", 0, 0, 0},
         {"json", OPTION_FLAG, &json, "", "print one JSON object", 0, 0, 0},
     };

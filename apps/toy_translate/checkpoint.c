@@ -1,6 +1,6 @@
-/* checkpoint.c - OUT.checkpoint: model, moments and counters as the library saves them, with the
-   state of the loop as a note; and, where the last epochs are averaged, OUT.checkpoint.N with the
-   parameters at the end of epoch N. All are written to a temporary file and renamed. */
+/* checkpoint.c - OUT.checkpoint: parameters, Adam moments and counters as the library saves them,
+   with the state of the loop as metadata; with --average also OUT.checkpoint.N, the parameters at
+   the end of epoch N. Files are replaced atomically: temporary file, fsync, rename. */
 #define _POSIX_C_SOURCE 200809L
 #include "learner.h"
 #include <errno.h>
@@ -12,7 +12,7 @@
 
 #define STATE_KEY "toy_translate.state"
 
-int capacity_check(const struct learner *learner)
+int output_check(const struct learner *learner)
 {
     const char *out = learner->recipe->out;
     struct stat found;
@@ -25,7 +25,7 @@ int capacity_check(const struct learner *learner)
     int file = open(probe, O_WRONLY | O_CREAT | O_TRUNC, 0600), wrong = errno;
     if (file >= 0) {
         wrong = posix_fallocate(file, 0, bytes);
-        if (wrong == EINVAL || wrong == EOPNOTSUPP) wrong = 0; /* cannot tell */
+        if (wrong == EINVAL || wrong == EOPNOTSUPP) wrong = 0; /* not supported there */
         close(file);
         unlink(probe);
     }

@@ -1,4 +1,5 @@
-/* demo.c - toy_translate demo: from a small grammar to a trained translator in a minute. */
+/* demo.c - toy_translate demo: draws a corpus from a grammar, trains a translator in a minute,
+ * tests it. */
 #define _POSIX_C_SOURCE 200809L
 #include "corpus/corpus.h"
 #include "toy.h"
@@ -7,14 +8,14 @@
 #include <string.h>
 #include <unistd.h>
 
-/* All that decides how well and how fast the demo learns. */
+/* Hyperparameters of the demo. */
 enum { CORPUS_SEED = 1, TRAIN_PAIRS = 60000, HELDOUT_PAIRS = 1000, VALID_PAIRS = 100, BEAM = 1 };
 static const struct recipe recipe_demo = {
     .preset = "tiny",
     .layers = 2,
     .width = 128,
     .heads = 4,
-    .hidden = 256,
+    .ffn_width = 256,
     .vocab = 1200,
     .dropout = 0,
     .smoothing = 0.05,
@@ -23,21 +24,22 @@ static const struct recipe recipe_demo = {
     .schedule = "linear",
     .batch_tokens = 1024,
     .steps = 1500,
-    .minutes = 0.85, /* on a slow or busy machine the clock ends it earlier */
+    .minutes = 0.85, /* a slow or busy machine ends earlier */
     .average = 1,
     .seed = 1,
 };
 
-/* The verb stands in two parts, the subject behind it. */
+/* In German a separable verb, with the subject after it. */
 #define ATTENDED "today the old woman calls her sister"
 
 static const char purpose[] =
-    "Trains a small translator on English-German pairs from a built-in grammar, translates\n"
-    "sentences that training never saw, and shows what the words of one attend to.\n"
-    "--json prints {\"exact\", \"heldout\", \"train_pairs\", \"seconds\", \"threads\"}; exact is "
-    "the\n"
-    "share of held-out sentences translated exactly as the grammar does, in per cent. Training\n"
-    "ends after 51 seconds at the latest, unless --steps is given.";
+    "Trains a small translator on English-German sentence pairs from a built-in grammar, "
+    "translates\n"
+    "held-out sentences, and prints the cross-attention weights of one.\n"
+    "--json prints {\"exact\", \"heldout\", \"train_pairs\", \"seconds\", \"threads\"}; exact: per "
+    "cent\n"
+    "of held-out sentences whose translation equals that of the grammar. Training ends after at\n"
+    "most 51 seconds, unless --steps is given.";
 
 struct demo {
     struct recipe recipe;
@@ -47,7 +49,7 @@ struct demo {
     struct pairs train, valid, heldout;
     rapt_translator *translator;
     struct score score;
-    char *folder, *temporary; /* where the model lies if it is not to be kept */
+    char *folder, *temporary; /* of the model, if it is not kept */
     double start;
 };
 
@@ -81,13 +83,13 @@ static int write_corpus(const struct demo *demo)
     if (file == NULL) return failed("%s: %s", demo->write_corpus, strerror(errno));
     bool done = corpus_write(file, corpus->train, corpus->train_count) &&
                 corpus_write(file, corpus->heldout, corpus->heldout_count);
-    if (fclose(file) != 0 || !done) return failed("%s: it cannot be written", demo->write_corpus);
+    if (fclose(file) != 0 || !done) return failed("%s: cannot be written", demo->write_corpus);
     print_message("%s: %zu pairs, the last %zu are held out", demo->write_corpus,
                   corpus->train_count + corpus->heldout_count, corpus->heldout_count);
     return EXIT_OK;
 }
 
-static int find_position(struct demo *demo)
+static int choose_output(struct demo *demo)
 {
     if (demo->recipe.out != NULL) return EXIT_OK;
     const char *base = getenv("TMPDIR");
@@ -117,7 +119,7 @@ static int callback(void *user, const rapt_translation *t)
     const struct corpus_pair *pair = (const struct corpus_pair *)user + t->sentence;
     char *text = printable((rapt_text){t->text, t->size});
     printf("  %s\n    %s\n", pair->source, text);
-    if (strcmp(text, pair->target) != 0) printf("    (the grammar says: %s)\n", pair->target);
+    if (strcmp(text, pair->target) != 0) printf("    (grammar: %s)\n", pair->target);
     free(text);
     return 0;
 }
@@ -145,8 +147,7 @@ static int show_attention(const struct demo *demo)
     int last = rapt_model_config(rapt_translator_model(demo->translator))->decoder_layers - 1;
     int code = attention_make(&attention, demo->translator, ATTENDED, last, -1);
     if (code == EXIT_OK) {
-        printf(
-            "\nWhat each word of the translation attends to, mean of the last layer's heads:\n\n");
+        printf("\nCross-attention weights of the last layer, mean of its heads:\n\n");
         struct heatmap map = attention_map(&attention);
         heatmap_print(stdout, &map, false, terminal_columns(stdout));
     }
@@ -156,7 +157,7 @@ static int show_attention(const struct demo *demo)
 
 static int show(struct demo *demo, double seconds)
 {
-    printf("\n%.2f %% of %zu held-out sentences are translated exactly as the grammar does.\n\n",
+    printf("\n%.2f %% of %zu held-out sentences are translated exactly as in the corpus.\n\n",
            score_exact(&demo->score), demo->score.sentences);
     int code = show_examples(demo);
     if (code == EXIT_OK) code = show_attention(demo);
@@ -170,7 +171,7 @@ static int run(struct demo *demo, bool json)
     int code = make_corpus(demo);
     if (code != EXIT_OK || demo->write_corpus != NULL)
         return code == EXIT_OK ? write_corpus(demo) : code;
-    code = find_position(demo);
+    code = choose_output(demo);
     if (code == EXIT_OK) code = learn(&demo->recipe, &demo->train, &demo->valid);
     if (code == EXIT_OK) code = load(demo);
     if (code == EXIT_OK) code = score_pairs(&demo->score, demo->translator, &demo->heldout);
@@ -206,13 +207,13 @@ int command_demo(int argc, char **argv)
     enum { OWN = 6 };
     struct option_row rows[OWN + VARIANT_ROWS] = {
         {"out", OPTION_STRING, &demo.recipe.out, "FILE", "keep the model", 0, 0, 0},
-        {"steps", OPTION_INTEGER, &demo.recipe.steps, "N", "batches to train, whatever the time",
+        {"steps", OPTION_INTEGER, &demo.recipe.steps, "N", "training steps, without time limit",
          1, 1000000, 0},
         {"seed", OPTION_SEED, &demo.recipe.seed, "N", "of model and training", 0, 0, 0},
         {"threads", OPTION_INTEGER, &demo.recipe.threads, "N", "0: one per processor", 0, 1024, 0},
         {"json", OPTION_FLAG, &json, "", "print the figures as one JSON object", 0, 0, 0},
         {"write-corpus", OPTION_STRING, &demo.write_corpus, "FILE",
-         "only write the pairs, source and target separated by a tab", 0, 0, 0},
+         "only write the pairs, tab-separated", 0, 0, 0},
     };
     /* clang-format on */
     int more = variant_rows(&demo.recipe.variant, rows + OWN);

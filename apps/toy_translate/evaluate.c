@@ -1,13 +1,14 @@
-/* evaluate.c - toy_translate evaluate. */
+/* evaluate.c - toy_translate evaluate: BLEU, chrF and exact matches of a model on sentence pairs.
+ */
 #include "toy.h"
 
 static const char purpose[] =
-    "Translates the source sentences of pairs and compares with their targets:\n"
+    "Translates the source sentences of pairs and scores the result against their targets:\n"
     "  bleu         BLEU, cased, 13a tokens: sacreBLEU's default\n"
-    "  bleu_lc_tok  BLEU, in lower case, tokens as spaces separate them: for tokenised text\n"
+    "  bleu_lc_tok  BLEU, lower case, tokens separated by spaces: for tokenized text\n"
     "  chrf         chrF2\n"
-    "  exact        translations that are equal to the target, in per cent\n"
-    "Target tokens and tokens per second are those of the translations, ends included.";
+    "  exact        translations equal to the target, in per cent\n"
+    "Target tokens and tokens per second count the translations, end tokens included.";
 
 static void print_text(const struct score *score)
 {
@@ -58,7 +59,7 @@ int command_evaluate(int argc, char **argv)
     /* clang-format off */
     struct option_row rows[SEARCH_ROWS + 4] = {
         [SEARCH_ROWS] =
-        {"data", OPTION_STRING, &data, "FILE", "pairs, source and target separated by a tab", 0, 0, 0},
+        {"data", OPTION_STRING, &data, "FILE", "pairs: source, tab, target", 0, 0, 0},
         {"source", OPTION_STRING, &source, "FILE", "source sentences, one per line", 0, 0, 0},
         {"target", OPTION_STRING, &target, "FILE", "their translations", 0, 0, 0},
         {"json", OPTION_FLAG, &json, "", "print one JSON object", 0, 0, 0},

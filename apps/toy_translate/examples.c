@@ -1,4 +1,4 @@
-/* examples.c - sentence pairs as tokens: source x1 .. xn end, target begin y1 .. ym end. */
+/* examples.c - sentence pairs as token ids: source x1 .. xn end, target begin y1 .. ym end. */
 #include "toy.h"
 #include <stdlib.h>
 
@@ -10,7 +10,7 @@ static void side_make(struct side *side, const rapt_text *texts, size_t count)
     side->starts = xcalloc(count + 1, sizeof *side->starts);
 }
 
-/* Appends one sentence behind `at`; returns where it ends. */
+/* Writes one sentence at `at`; returns its end. */
 static size_t encode(const struct side *side, const rapt_tokenizer *tokenizer, rapt_text text,
                      size_t at, bool begin)
 {
@@ -22,7 +22,7 @@ static size_t encode(const struct side *side, const rapt_tokenizer *tokenizer, r
 }
 
 int examples_make(struct examples *examples, const struct pairs *pairs,
-                  const struct vocabulary *vocabulary, size_t longest)
+                  const struct vocabulary *vocabulary, size_t max_tokens)
 {
     *examples = (struct examples){0};
     side_make(&examples->source, pairs->source, pairs->count);
@@ -33,7 +33,7 @@ int examples_make(struct examples *examples, const struct pairs *pairs,
         size_t s = examples->source.starts[n], t = examples->target.starts[n];
         size_t s_end = encode(&examples->source, vocabulary->source, pairs->source[i], s, false);
         size_t t_end = encode(&examples->target, vocabulary->target, pairs->target[i], t, true);
-        if (s_end - s > longest || t_end - t > longest) {
+        if (s_end - s > max_tokens || t_end - t > max_tokens) {
             if (skipped++ == 0) first = pairs->line[i];
             continue;
         }
@@ -42,8 +42,9 @@ int examples_make(struct examples *examples, const struct pairs *pairs,
         examples->count++;
     }
     if (skipped > 0)
-        print_message("%s:%zu: a sentence has more than %zu tokens; %zu such %s left out",
-                      pairs->name, first, longest, skipped, skipped == 1 ? "pair is" : "pairs are");
+        print_message("%s:%zu: a sentence has more than %zu tokens; %zu such %s skipped",
+                      pairs->name, first, max_tokens, skipped,
+                      skipped == 1 ? "pair is" : "pairs are");
     if (examples->count == 0) return failed("%s: no sentence pair is left", pairs->name);
     return EXIT_OK;
 }

@@ -1,4 +1,4 @@
-/* info.c - toy_translate info: what is in a model file. */
+/* info.c - toy_translate info: configuration, parameters, vocabulary and size of a model file. */
 #include "toy.h"
 
 static json_t *describe(const rapt_model *model)

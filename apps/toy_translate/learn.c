@@ -1,8 +1,8 @@
-/* learn.c - the training loop of train and demo: batch by batch, validated and saved every epoch.
+/* learn.c - the training loop of train and demo: batches, validation and checkpoints every epoch.
 
-   With a bound in steps or epochs a run that was interrupted and resumes ends with the same bits
-   as one that was not; with a bound in minutes the clock decides. A batch whose loss or gradient
-   is not finite is skipped and said so; ten in a row end the run. */
+   Bounded by steps or epochs, an interrupted and resumed run ends with the same bits as an
+   uninterrupted one; bounded by minutes, the clock decides. A batch whose loss or gradient is not
+   finite is skipped with a message; ten in a row end the run. */
 #include "learner.h"
 #include <math.h>
 #include <stdlib.h>
@@ -29,8 +29,8 @@ static int skip(struct learner *learner)
                   learner->state.step + 1);
     if (learner->state.bad < BAD_BATCHES) return EXIT_OK;
     return failed(
-        "%d batches in a row gave no finite loss; the last checkpoint, if any, stands; a lower "
-        "--rate or a longer --warmup may help",
+        "%d batches in a row gave no finite loss; the last checkpoint, if any, is unchanged; try a "
+        "lower --rate or a longer --warmup",
         BAD_BATCHES);
 }
 
@@ -83,7 +83,7 @@ static int end_epoch(struct learner *learner)
         code = model_save(learner, path);
         free(path);
     }
-    if (code == EXIT_OK) code = judge(learner, state, &valid);
+    if (code == EXIT_OK) code = validate(learner, state, &valid);
     if (code != EXIT_OK) return code;
     double loss = state->loss / (double)state->tokens;
     print_message("epoch %d: %lld steps, loss %.3f, validation loss %.3f%s", state->epoch,
@@ -103,7 +103,7 @@ static bool over(const struct learner *learner)
     return recipe->patience > 0 && learner->state.since >= recipe->patience;
 }
 
-/* Within an epoch the model is judged once more, but the state stays that of a run without end. */
+/* Within an epoch: validates once more on a copy of the state, so that --resume stays exact. */
 static int finish(struct learner *learner)
 {
     struct state state = learner->state;
@@ -111,7 +111,7 @@ static int finish(struct learner *learner)
     int code = EXIT_OK;
     if (state.position > 0) {
         code = checkpoint_save(learner);
-        if (code == EXIT_OK) code = judge(learner, &state, &valid);
+        if (code == EXIT_OK) code = validate(learner, &state, &valid);
     }
     if (code != EXIT_OK) return code;
     if (!isfinite(state.best)) return failed("no validation loss was finite; there is no model");
@@ -126,8 +126,8 @@ static int stopped(struct learner *learner)
     int code = checkpoint_save(learner);
     if (code != EXIT_OK) return code;
     if (learner->recipe->checkpoint)
-        print_message("interrupted at step %lld; saved %s, --resume goes on from there",
-                      learner->state.step, learner->path);
+        print_message("interrupted at step %lld; saved %s; --resume continues", learner->state.step,
+                      learner->path);
     else
         print_message("interrupted");
     return EXIT_INTERRUPTED;

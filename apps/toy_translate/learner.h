@@ -1,13 +1,14 @@
-/* learner.h - inside the training loop: what learn.c, checkpoint.c, average.c and judge.c share. */
+/* learner.h - state of the training loop, shared by learn.c, checkpoint.c, average.c and
+ * validate.c. */
 #ifndef TOY_TRANSLATE_LEARNER_H
 #define TOY_TRANSLATE_LEARNER_H
 
 #include "toy.h"
 
-/* Where training stands; it travels in the checkpoint. */
+/* Progress of training, stored in the checkpoint. */
 struct state {
     int epoch;          /* the current one, from 1 */
-    long long position; /* batches of it that are done */
+    long long position; /* batches of it that are finished */
     long long step;     /* batches in all */
     double best;        /* the lowest validation loss so far */
     int since;          /* epochs since then */
@@ -22,27 +23,27 @@ struct state {
 struct average {
     int capacity, count, first;
     size_t size;    /* parameters of a model */
-    float **epochs; /* [room][size] */
-    float *raw;     /* [size] what the mean stands in for */
+    float **epochs; /* [capacity][size] */
+    float *raw;     /* [size] the parameters while the mean replaces them */
 };
 
 struct learner {
     const struct recipe *recipe;
     struct vocabulary vocabulary;
     struct examples train, valid;
-    struct batches batches, checks;
+    struct batches batches, valid_batches;
     rapt_model *model;
     rapt_trainer *trainer;
     struct average average;
     struct state state;
     struct progress progress;
-    double start;         /* when this run began */
-    double before;        /* seconds of earlier runs */
-    double written;       /* when the checkpoint was */
-    double judging;       /* seconds the last validation took */
-    double recent;        /* loss per token, smoothed */
-    long long tokens;     /* in this run */
-    char *path, *options; /* of the checkpoint; what it must agree with */
+    double start;              /* when this run began */
+    double before;             /* seconds of earlier runs */
+    double written;            /* when the checkpoint was */
+    double validation_seconds; /* seconds the last validation took */
+    double recent;             /* loss per token, smoothed */
+    long long tokens;          /* in this run */
+    char *path, *options;      /* of the checkpoint; options it must have been made with */
 };
 
 double elapsed(const struct learner *learner); /* seconds, those of earlier runs included */
@@ -59,11 +60,11 @@ double rate_now(const struct learner *learner);
 /* ---- state.c ---- */
 char *options_text(const struct recipe *recipe);
 char *state_write(const struct learner *learner);
-/* It must be of the same options and data. */
+/* Fails unless options and data are the same. */
 int state_read(struct learner *learner, const char *text);
 
 /* ---- checkpoint.c ---- */
-int capacity_check(const struct learner *learner); /* can the files be written, and do they fit? */
+int output_check(const struct learner *learner); /* are the files writable, is there space? */
 int checkpoint_save(struct learner *learner);
 int checkpoint_open(struct learner *learner);     /* the model, vocabulary and state */
 int checkpoint_continue(struct learner *learner); /* the trainer and the average */
@@ -73,12 +74,13 @@ char *epoch_path(const struct learner *learner, int epoch);
 /* ---- average.c ---- */
 void average_create(struct average *average, const rapt_model *model, int epochs);
 void average_add(struct average *average, const rapt_model *model);
-void average_apply(struct average *average, rapt_model *model); /* the mean goes into the model, */
-void average_undo(struct average *average, rapt_model *model);  /* and out of it again */
+void average_apply(struct average *average,
+                   rapt_model *model); /* the mean replaces the parameters */
+void average_undo(struct average *average, rapt_model *model); /* and restores them */
 void average_free(struct average *average);
 
-/* ---- judge.c ---- */
-/* Validates and keeps the model in recipe->out if it is the best; *loss: per token. */
-int judge(struct learner *learner, struct state *state, double *loss);
+/* ---- validate.c ---- */
+/* Validates; saves the model to recipe->out if it is the best so far; *loss: per token. */
+int validate(struct learner *learner, struct state *state, double *loss);
 
 #endif

@@ -1,4 +1,4 @@
-/* main.c - toy_translate: trains translators from sentence pairs and translates with them. */
+/* main.c - toy_translate: the commands, their dispatch, --help and --version. */
 #define _POSIX_C_SOURCE 200809L
 #include "toy.h"
 #include <signal.h>
@@ -11,12 +11,12 @@ static const struct {
     int (*run)(int argc, char **argv);
     const char *help;
 } commands[] = {
-    {"train", command_train, "learn to translate from a file of sentence pairs"},
+    {"train", command_train, "train a translator on sentence pairs"},
     {"translate", command_translate, "translate standard input, line by line"},
     {"evaluate", command_evaluate, "score a model on sentence pairs: BLEU, chrF, exact matches"},
-    {"attend", command_attend, "translate one sentence and show what each word attends to"},
-    {"info", command_info, "what is in a model file"},
-    {"demo", command_demo, "train on a small built-in corpus and show the result (the default)"},
+    {"attend", command_attend, "translate one sentence and print its cross-attention weights"},
+    {"info", command_info, "print configuration and size of a model file"},
+    {"demo", command_demo, "train on a small built-in corpus and test (the default)"},
 };
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
 
@@ -25,7 +25,7 @@ static int help(void)
     puts("usage: toy_translate [COMMAND] [OPTION]...\n");
     for (size_t i = 0; i < COMMANDS; i++)
         printf("  %-10s %s\n", commands[i].name, commands[i].help);
-    printf("\ntoy_translate COMMAND --help tells the options of each. rapt %s.\n", rapt_version());
+    printf("\ntoy_translate COMMAND --help lists the options of each. rapt %s.\n", rapt_version());
     return finish_output();
 }
 

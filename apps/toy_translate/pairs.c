@@ -1,7 +1,7 @@
-/* pairs.c - sentence pairs from one file (source, tab, target; what follows a second tab is not
-   read) or from two with equally many lines. Lines end with LF or CRLF, the last one may go
-   without. A line that is not UTF-8 or has no tab is refused with its number; a pair with an
-   empty side or more than LONGEST_LINE bytes on one is left out and counted. */
+/* pairs.c - sentence pairs from one file (source, tab, target; further columns are ignored) or from
+   two files with equal numbers of lines. Lines end with LF or CRLF; the last may lack it. A line
+   that is not UTF-8 or has no tab is an error with its number; a pair with an empty side or more
+   than MAX_BYTES bytes on one is skipped and counted. */
 #include "toy.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -52,7 +52,7 @@ static int next(struct lines *lines, bool *more)
     return failed("%s:%zu: byte %zu is not valid UTF-8", lines->name, lines->number, bad + 1);
 }
 
-static int cut(const struct lines *lines, rapt_text *source, rapt_text *target)
+static int split(const struct lines *lines, rapt_text *source, rapt_text *target)
 {
     rapt_text line = lines->line;
     const char *tab = memchr(line.bytes, '\t', line.size);
@@ -79,15 +79,15 @@ void pairs_add(struct pairs *pairs, rapt_text source, rapt_text target, size_t l
     pairs->line[pairs->count++] = line;
 }
 
-struct left_out {
-    size_t empty, long_ones, first_empty, first_long;
+struct skipped {
+    size_t empty, too_long, first_empty, first_long;
 };
 
-static void keep(struct pairs *pairs, rapt_text source, rapt_text target, size_t line,
-                 struct left_out *out)
+static void add_or_skip(struct pairs *pairs, rapt_text source, rapt_text target, size_t line,
+                        struct skipped *out)
 {
-    if (source.size > LONGEST_LINE || target.size > LONGEST_LINE) {
-        if (out->long_ones++ == 0) out->first_long = line;
+    if (source.size > MAX_BYTES || target.size > MAX_BYTES) {
+        if (out->too_long++ == 0) out->first_long = line;
     } else if (source.size == 0 || target.size == 0) {
         if (out->empty++ == 0) out->first_empty = line;
     } else {
@@ -95,20 +95,20 @@ static void keep(struct pairs *pairs, rapt_text source, rapt_text target, size_t
     }
 }
 
-static int tell(const struct pairs *pairs, const struct left_out *out)
+static int report(const struct pairs *pairs, const struct skipped *out)
 {
     if (out->empty > 0)
-        print_message("%s:%zu: a side is empty; %zu such %s left out", pairs->name,
-                      out->first_empty, out->empty, out->empty == 1 ? "pair is" : "pairs are");
-    if (out->long_ones > 0)
-        print_message("%s:%zu: a sentence has more than %d bytes; %zu such %s left out",
-                      pairs->name, out->first_long, LONGEST_LINE, out->long_ones,
-                      out->long_ones == 1 ? "pair is" : "pairs are");
+        print_message("%s:%zu: a side is empty; %zu such %s skipped", pairs->name, out->first_empty,
+                      out->empty, out->empty == 1 ? "pair is" : "pairs are");
+    if (out->too_long > 0)
+        print_message("%s:%zu: a sentence has more than %d bytes; %zu such %s skipped", pairs->name,
+                      out->first_long, MAX_BYTES, out->too_long,
+                      out->too_long == 1 ? "pair is" : "pairs are");
     if (pairs->count == 0) return failed("%s: there is no sentence pair in it", pairs->name);
     return EXIT_OK;
 }
 
-static int read_one(struct pairs *pairs, const char *name, struct left_out *out)
+static int read_one(struct pairs *pairs, const char *name, struct skipped *out)
 {
     struct lines lines;
     bool more;
@@ -118,8 +118,8 @@ static int read_one(struct pairs *pairs, const char *name, struct left_out *out)
     while (code == EXIT_OK) {
         code = next(&lines, &more);
         if (code != EXIT_OK || !more) break;
-        code = cut(&lines, &source, &target);
-        if (code == EXIT_OK) keep(pairs, source, target, lines.number, out);
+        code = split(&lines, &source, &target);
+        if (code == EXIT_OK) add_or_skip(pairs, source, target, lines.number, out);
     }
     return code;
 }
@@ -134,7 +134,7 @@ static int count_differs(struct lines *longer, const struct lines *shorter)
 }
 
 static int read_two(struct pairs *pairs, const char *source, const char *target,
-                    struct left_out *out)
+                    struct skipped *out)
 {
     struct lines a = {0}, b = {0};
     bool more_a, more_b;
@@ -147,7 +147,7 @@ static int read_two(struct pairs *pairs, const char *source, const char *target,
         if (code == EXIT_OK) code = next(&b, &more_b);
         if (code != EXIT_OK || (!more_a && !more_b)) break;
         if (more_a != more_b) return more_a ? count_differs(&a, &b) : count_differs(&b, &a);
-        keep(pairs, a.line, b.line, a.number, out);
+        add_or_skip(pairs, a.line, b.line, a.number, out);
     }
     return code;
 }
@@ -155,9 +155,9 @@ static int read_two(struct pairs *pairs, const char *source, const char *target,
 int pairs_read(struct pairs *pairs, const char *data, const char *source, const char *target)
 {
     *pairs = (struct pairs){.name = data != NULL ? data : source};
-    struct left_out out = {0};
+    struct skipped out = {0};
     int code = data != NULL ? read_one(pairs, data, &out) : read_two(pairs, source, target, &out);
-    return code != EXIT_OK ? code : tell(pairs, &out);
+    return code != EXIT_OK ? code : report(pairs, &out);
 }
 
 void pairs_split(struct pairs *pairs, struct pairs *tail, size_t max)
@@ -171,7 +171,7 @@ void pairs_split(struct pairs *pairs, struct pairs *tail, size_t max)
     pairs->count -= count;
 }
 
-/* FNV-1a, Fowler, Noll and Vo, 64 bits; the size goes in too, so that borders count. */
+/* FNV-1a, Fowler, Noll and Vo, 64 bits; the size goes in too, so that boundaries count. */
 static uint64_t hash_text(uint64_t hash, rapt_text text)
 {
     for (size_t i = 0; i < text.size; i++)

@@ -1,5 +1,5 @@
-/* prepare.c - what the training loop works with: vocabulary, batches, model and trainer, new or
-   as a checkpoint left them. */
+/* prepare.c - sets up training: vocabulary, batches, model and trainer, new or from a checkpoint.
+ */
 #include "learner.h"
 #include <math.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@ int recipe_config(const struct recipe *recipe, rapt_config *config)
     if (recipe->layers > 0) config->encoder_layers = config->decoder_layers = recipe->layers;
     if (recipe->width > 0) config->width = recipe->width;
     if (recipe->heads > 0) config->heads = recipe->heads;
-    if (recipe->hidden > 0) config->ffn_width = recipe->hidden;
+    if (recipe->ffn_width > 0) config->ffn_width = recipe->ffn_width;
     variant_apply(&recipe->variant, config);
     if (recipe->separate) config->tie = RAPT_TIE_OUTPUT;
     if (rapt_config_check(config, &why) == RAPT_OK) return EXIT_OK;
@@ -51,7 +51,7 @@ static int create_trainer(struct learner *learner)
     };
     rapt_message why = {""};
     options.rate = (float)recipe->rate;
-    options.warmup = 0; /* rate.c says the rate of each step */
+    options.warmup = 0; /* rate.c sets the rate of each step */
     options.schedule = RAPT_SCHEDULE_CONSTANT;
     options.label_smoothing = (float)recipe->smoothing;
     options.dropout = (float)recipe->dropout;
@@ -66,18 +66,18 @@ static int create_batches(struct learner *learner, const struct pairs *train,
                           const struct pairs *valid)
 {
     size_t budget = (size_t)learner->recipe->batch_tokens;
-    size_t longest = (size_t)rapt_model_config(learner->model)->positions;
-    if (longest > budget) longest = budget;
-    int code = examples_make(&learner->train, train, &learner->vocabulary, longest);
+    size_t max_tokens = (size_t)rapt_model_config(learner->model)->positions;
+    if (max_tokens > budget) max_tokens = budget;
+    int code = examples_make(&learner->train, train, &learner->vocabulary, max_tokens);
     if (code == EXIT_OK)
-        code = examples_make(&learner->valid, valid, &learner->vocabulary, longest);
+        code = examples_make(&learner->valid, valid, &learner->vocabulary, max_tokens);
     if (code == EXIT_OK) code = batches_create(&learner->batches, &learner->train, budget);
-    if (code == EXIT_OK) code = batches_create(&learner->checks, &learner->valid, budget);
+    if (code == EXIT_OK) code = batches_create(&learner->valid_batches, &learner->valid, budget);
     if (code != EXIT_OK) return code;
-    batches_plan(&learner->checks, 0, 0);
+    batches_plan(&learner->valid_batches, 0, 0);
     batches_plan(&learner->batches, learner->recipe->seed, learner->state.epoch);
     if (learner->state.position <= (long long)learner->batches.count) return EXIT_OK;
-    return failed("%s: its place in the epoch is none", learner->path);
+    return failed("%s: its position in the epoch is out of range", learner->path);
 }
 
 int prepare(struct learner *learner, const struct pairs *train, const struct pairs *valid)
@@ -91,7 +91,7 @@ int prepare(struct learner *learner, const struct pairs *train, const struct pai
     int code = recipe->resume ? checkpoint_open(learner) : create_model(learner, train);
     if (code != EXIT_OK) return code;
     average_create(&learner->average, learner->model, recipe->average);
-    code = capacity_check(learner);
+    code = output_check(learner);
     if (code == EXIT_OK) code = create_batches(learner, train, valid);
     if (code == EXIT_OK) code = create_trainer(learner);
     if (code == EXIT_OK && recipe->resume) code = checkpoint_continue(learner);
@@ -105,7 +105,7 @@ void release(struct learner *learner)
     rapt_model_free(learner->model);
     average_free(&learner->average);
     batches_free(&learner->batches);
-    batches_free(&learner->checks);
+    batches_free(&learner->valid_batches);
     examples_free(&learner->train);
     examples_free(&learner->valid);
     vocabulary_free(&learner->vocabulary);

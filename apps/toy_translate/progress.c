@@ -1,4 +1,4 @@
-/* progress.c - the line that tells how training gets on. */
+/* progress.c - the progress line of training: step, epoch, loss, tokens per second, time left. */
 #define _POSIX_C_SOURCE 200809L
 #include "toy.h"
 #include <unistd.h>
@@ -20,7 +20,7 @@ void progress_count(struct progress *progress, long long tokens)
     progress->tokens += tokens;
 }
 
-/* Half of the old speed remains after a few seconds. */
+/* Exponential smoothing with a half-life of a few seconds. */
 static void measure(struct progress *progress, double time)
 {
     double span = time - progress->from;

@@ -1,9 +1,9 @@
-/* rate.c - how far training is, and the learning rate there:
+/* rate.c - the fraction of training done, and the learning rate there:
 
        rate * min(1, rise) * decay
-       rise  = step / warmup; linear: at least share / 0.2, so that short work is not all warm-up
-       decay = sqrt(warmup / max(step, warmup))   inverse-sqrt: Vaswani et al. 2017, section 5.3
-             = 1 - share of the work done         linear
+       rise  = step / warmup; linear: at least fraction / 0.2, so that short runs are not all
+   warm-up decay = sqrt(warmup / max(step, warmup))   inverse-sqrt: Vaswani et al. 2017, section 5.3
+             = 1 - fraction                       linear
              = 1                                  constant */
 #include "learner.h"
 #include <math.h>
@@ -27,10 +27,10 @@ double share_done(const struct learner *learner)
     double epochs = state->epoch - 1 + (double)state->position / (double)learner->batches.count;
     if (recipe->steps > 0) share = max(share, (double)state->step / recipe->steps);
     if (recipe->epochs > 0) share = max(share, epochs / recipe->epochs);
-    /* The last validation has to fit in too. */
+    /* Leaves time for the last validation. */
     if (recipe->minutes > 0)
-        share =
-            max(share, elapsed(learner) / max(1e-9, 60 * recipe->minutes - 1.5 * learner->judging));
+        share = max(share, elapsed(learner) /
+                               max(1e-9, 60 * recipe->minutes - 1.5 * learner->validation_seconds));
     return share < 1 ? share : 1;
 }
 

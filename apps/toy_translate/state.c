@@ -1,17 +1,17 @@
-/* state.c - the state of the training loop as a note of its checkpoint, a JSON object. */
+/* state.c - the state of the training loop as JSON, in the metadata of its checkpoint. */
 #include "learner.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* What must be the same in a run that resumes: names and values in turn. */
+/* The options that a resumed run must repeat: "name value name value ...". */
 char *options_text(const struct recipe *recipe)
 {
     rapt_config config;
     recipe_config(recipe, &config);
     char *variant = variant_text(&config);
     char *text = xasprintf(
-        "layers %d width %d heads %d hidden %d vocab %d separate %d dropout %.9g smoothing "
+        "layers %d width %d heads %d ffn-width %d vocab %d separate %d dropout %.9g smoothing "
         "%.9g rate %.9g warmup %d schedule %s batch-tokens %d average %d seed %llu%s",
         config.encoder_layers, config.width, config.heads, config.ffn_width, recipe->vocab,
         recipe->separate, recipe->dropout, recipe->smoothing, recipe->rate, recipe->warmup,
@@ -21,14 +21,14 @@ char *options_text(const struct recipe *recipe)
     return text;
 }
 
-/* The bytes of "name value" at the start of a list of them. */
+/* The length of the first "name value" of such a list. */
 static size_t entry(const char *list)
 {
     size_t name = strcspn(list, " ");
     return list[name] == 0 ? name : name + 1 + strcspn(list + name + 1, " ");
 }
 
-/* Names the first option that is not what it was; the lists are not equal. */
+/* Reports the first option that differs; the lists are not equal. */
 static int differs(const char *path, const char *was, const char *is)
 {
     size_t old = entry(was), new = entry(is);

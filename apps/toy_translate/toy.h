@@ -1,5 +1,6 @@
-/* toy.h - the door of toy_translate: what its files share. Functions that answer with an int
-   give the program's exit code, and have said why when it is not 0. */
+/* toy.h - interface header of toy_translate: sentence pairs, vocabulary, batches, training, search
+   and scoring. Functions that return an int return the program's exit code, after a message if it
+   is not 0. */
 #ifndef TOY_TRANSLATE_TOY_H
 #define TOY_TRANSLATE_TOY_H
 
@@ -9,41 +10,41 @@
 
 /* ---- progress.c ---- */
 struct progress {
-    double shown, from; /* when the line was last written; since when tokens count */
+    double shown, from; /* when the line was last written; start of the token count */
     long long tokens;
     double speed; /* tokens per second, smoothed */
 };
-/* Rewrites one line on a terminal, else prints a line now and then. left < 0: not known. */
+/* Rewrites one line on a terminal, else prints a line every 10 s. left < 0: unknown. */
 void progress_show(struct progress *progress, long long step, double epoch, double loss,
                    double left);
 void progress_count(struct progress *progress, long long tokens);
 
 /* ---- pairs.c: sentence pairs from files ---- */
-enum { LONGEST_LINE = 1 << 16 }; /* bytes of a sentence; pairs with a longer one are left out */
+enum { MAX_BYTES = 1 << 16 }; /* of a sentence; pairs with a longer one are skipped */
 struct pairs {
     size_t count, capacity;
     rapt_text *source, *target; /* [count] into owned */
-    size_t *line;               /* [count] where they stood, from 1 */
+    size_t *line;               /* [count] line numbers, from 1 */
     const char *name;           /* of the file, for messages */
     char *owned[2];
 };
 int pairs_read(struct pairs *pairs, const char *data, const char *source, const char *target);
 void pairs_add(struct pairs *pairs, rapt_text source, rapt_text target, size_t line);
-/* Moves the last pairs into *tail: one in a hundred, at least 1 and at most `most`. */
+/* Moves the last pairs into *tail: one in a hundred, at least 1 and at most `max`. */
 void pairs_split(struct pairs *pairs, struct pairs *tail, size_t max);
 uint64_t pairs_hash(uint64_t hash, const struct pairs *pairs);
 void pairs_free(struct pairs *pairs);
 
 /* ---- vocabulary.c ---- */
 struct vocabulary {
-    rapt_tokenizer *source, *target; /* the same one if joint */
+    rapt_tokenizer *source, *target; /* the same pointer if joint */
     char *metadata[2];
 };
 int vocabulary_learn(struct vocabulary *vocabulary, const struct pairs *pairs, int vocab,
                      bool exactly, bool separate);
 int vocabulary_load(struct vocabulary *vocabulary, const rapt_model *model);
 int vocabulary_metadata(const struct vocabulary *vocabulary,
-                        rapt_metadata metadata[2]); /* how many */
+                        rapt_metadata metadata[2]); /* returns the count */
 void vocabulary_free(struct vocabulary *vocabulary);
 
 /* ---- examples.c: pairs as tokens ---- */
@@ -55,9 +56,9 @@ struct examples {
     size_t count;
     struct side source, target;
 };
-/* Pairs with more than `longest` tokens on a side are left out, and it says so. */
+/* Pairs with more than `max_tokens` tokens on a side are skipped, with a message. */
 int examples_make(struct examples *examples, const struct pairs *pairs,
-                  const struct vocabulary *vocabulary, size_t longest);
+                  const struct vocabulary *vocabulary, size_t max_tokens);
 size_t examples_length(const struct examples *examples, size_t index); /* of the longer side */
 void examples_free(struct examples *examples);
 
@@ -66,41 +67,44 @@ struct batches {
     const struct examples *examples;
     size_t budget; /* tokens of either side in one batch */
     size_t count;
-    size_t *order, *cuts; /* batch b: examples order[cuts[b]] .. order[cuts[b + 1] - 1] */
+    size_t *order, *starts; /* batch b: examples order[starts[b]] .. order[starts[b + 1] - 1] */
     struct batch_key *keys;
     int32_t *source_ids, *target_ids;
     int *source_starts, *target_starts;
 };
 int batches_create(struct batches *batches, const struct examples *examples, size_t budget);
-/* The batches of an epoch follow from seed and epoch alone. epoch 0: in order, for validation. */
+/* The batches of an epoch are a function of seed and epoch. epoch 0: not shuffled, for validation.
+ */
 void batches_plan(struct batches *batches, uint64_t seed, int epoch);
 /* Valid until the next call. */
 void batches_get(struct batches *batches, size_t b, rapt_tokens *source, rapt_tokens *target);
 void batches_free(struct batches *batches);
 
 /* ---- variant.c: the fields of a model's configuration ---- */
-struct variant_value { /* as an option gives it; 0: not given */
+struct variant_value { /* of an option; 0: not given */
     const char *word;
-    int whole;
+    int integer;
     double real;
     bool flag;
 };
-struct variant { /* both: of option X that stands for self_X and cross_X, at the place of self_X */
+struct variant { /* both: of the option X for self_X and cross_X, at the index of self_X */
     struct variant_value own[RAPT_CONFIG_FIELDS], both[RAPT_CONFIG_FIELDS];
 };
-enum { VARIANT_ROWS = 2 * RAPT_CONFIG_FIELDS };                                  /* at most */
-int variant_rows(struct variant *variant, struct option_row rows[VARIANT_ROWS]); /* how many */
+enum { VARIANT_ROWS = 2 * RAPT_CONFIG_FIELDS }; /* at most */
+int variant_rows(struct variant *variant,
+                 struct option_row rows[VARIANT_ROWS]); /* returns the count */
 void variant_apply(const struct variant *variant, rapt_config *config);
-char *variant_text(const rapt_config *config); /* for options that must agree; the caller frees */
+char *variant_text(
+    const rapt_config *config); /* for options that --resume must repeat; the caller frees */
 json_t *variant_describe(const rapt_config *config);
 
 /* ---- learn.c: the training loop of train and demo ---- */
 struct recipe {
-    const char *preset;               /* "tiny", "small", "base" */
-    int layers, width, heads, hidden; /* 0: the preset's */
+    const char *preset;                  /* "tiny", "small", "base" */
+    int layers, width, heads, ffn_width; /* 0: the preset's */
     struct variant variant;
     int vocab;                  /* tokens */
-    bool exact_vocab, separate; /* vocab is a must; two vocabularies */
+    bool exact_vocab, separate; /* fail if the data supports fewer; two vocabularies */
     double dropout, smoothing, rate;
     int warmup;
     const char *schedule;            /* "inverse-sqrt", "linear" or "constant" */
@@ -112,25 +116,26 @@ struct recipe {
     const char *out;
     bool resume, checkpoint, json;
 };
-int recipe_config(const struct recipe *recipe, rapt_config *config); /* vocabularies still open */
+int recipe_config(const struct recipe *recipe,
+                  rapt_config *config); /* vocabulary sizes are set later */
 int learn(const struct recipe *recipe, const struct pairs *train, const struct pairs *valid);
 
-/* ---- words.c: from tokens to words ---- */
+/* ---- words.c: tokens grouped into words ---- */
 struct words {
     int tokens, count;
-    int *of_token;    /* [tokens] the word of a token; [tokens - 1]: count - 1, the end */
-    rapt_text *texts; /* [count]; the last is the end's */
+    int *of_token;    /* [tokens] the word of each token; the last: the end token */
+    rapt_text *texts; /* [count]; the last is "(end)" */
     char *bytes;
 };
 void words_make(struct words *words, const rapt_tokenizer *tokenizer, const int32_t *ids,
                 int count);
 void words_free(struct words *words);
 /* weights [target tokens + end][source tokens + end] to grid [target words + end][source words +
-   end]: added up over the tokens of a source word, averaged over those of a target word. */
+   end]: summed over the tokens of a source word, averaged over those of a target word. */
 void words_fold(const struct words *source, const struct words *target, const float *weights,
                 float *grid);
 
-/* ---- translating.c: what translate, evaluate, attend and demo share ---- */
+/* ---- search.c: options of translate, evaluate and attend; the translator they configure ---- */
 struct search {
     const char *model;
     int beam, nbest, batch_tokens, threads;
@@ -141,7 +146,7 @@ extern const struct search search_default;
 void search_rows(struct search *search, struct option_row rows[SEARCH_ROWS]);
 int search_open(const struct search *search, const char *command, rapt_translator **translator);
 
-/* ---- scoring.c ---- */
+/* ---- score.c ---- */
 struct score {
     size_t sentences, exact, too_long;
     rapt_bleu cased, lowered;
@@ -152,7 +157,7 @@ struct score {
 int score_pairs(struct score *score, rapt_translator *translator, const struct pairs *pairs);
 double score_exact(const struct score *score); /* per cent */
 
-/* ---- record_attention.c ---- */
+/* ---- attention.c ---- */
 struct attention {
     struct words source, target;
     float *grid; /* [target words + end][source words + end] */

@@ -1,19 +1,19 @@
-/* train.c - toy_translate train. */
+/* train.c - toy_translate train: its options, and the data it reads. */
 #include "toy.h"
 #include <string.h>
 
 static const char purpose[] =
-    "Learns to translate from sentence pairs: a file with a source sentence, a tab and its\n"
-    "translation on each line, or two files with equally many lines. Validates after every\n"
-    "epoch, on the last hundredth of the pairs (at most 1000) unless told otherwise, and keeps\n"
-    "the best model in OUT. OUT.checkpoint holds all that --resume needs to go on with the same\n"
-    "options as if nothing had happened, bit for bit, unless --minutes lets the clock decide.\n"
-    "With --average N, OUT.checkpoint.1, .2 and so on hold the parameters of the last N epochs.\n"
-    "Ctrl-C or SIGTERM: saves the checkpoint and exits with 130.\n\n"
+    "Trains a translator on sentence pairs: a file with a source sentence, a tab and its\n"
+    "translation on each line, or two files with equal numbers of lines. Validates after every\n"
+    "epoch, by default on the last 1 % of the pairs (at most 1000), and writes the best model to\n"
+    "OUT. OUT.checkpoint holds what --resume needs; a resumed run with the same options gives the\n"
+    "same bits as an uninterrupted one, unless --minutes ends it by the clock. With --average N,\n"
+    "OUT.checkpoint.1, .2 and so on hold the parameters of the last N epochs.\n"
+    "Ctrl-C or SIGTERM: writes the checkpoint and exits with 130.\n\n"
     "Lines must be UTF-8. Pairs with an empty side, more than 65536 bytes or more tokens than\n"
-    "the model has positions on one side are left out, and counted.";
+    "the model has positions on a side are skipped and counted.";
 
-/* What a preset learns best with, unless an option says otherwise. */
+/* Defaults of each preset. */
 static const struct defaults {
     const char *preset;
     int vocab;
@@ -49,7 +49,7 @@ static int read_pairs(const struct files *files, struct pairs *train, struct pai
     if (files->valid != NULL || files->valid_source != NULL)
         return pairs_read(valid, files->valid, files->valid_source, files->valid_target);
     if (train->count < 2)
-        return failed("%s: one pair is not enough to train and validate with", train->name);
+        return failed("%s: one pair is not enough for training and validation", train->name);
     pairs_split(train, valid, 1000);
     return EXIT_OK;
 }
@@ -98,35 +98,35 @@ int command_train(int argc, char **argv)
     /* clang-format off */
     enum { OWN = 29 };
     struct option_row rows[OWN + VARIANT_ROWS] = {
-        {"data", OPTION_STRING, &files.data, "FILE", "pairs, source and target separated by a tab", 0, 0, 0},
+        {"data", OPTION_STRING, &files.data, "FILE", "pairs: source, tab, target", 0, 0, 0},
         {"source", OPTION_STRING, &files.source, "FILE", "source sentences, one per line", 0, 0, 0},
         {"target", OPTION_STRING, &files.target, "FILE", "their translations", 0, 0, 0},
-        {"valid", OPTION_STRING, &files.valid, "FILE", "pairs to validate with", 0, 0, 0},
-        {"valid-source", OPTION_STRING, &files.valid_source, "FILE", "the same in two files:", 0, 0, 0},
+        {"valid", OPTION_STRING, &files.valid, "FILE", "pairs for validation", 0, 0, 0},
+        {"valid-source", OPTION_STRING, &files.valid_source, "FILE", "validation pairs in two files:", 0, 0, 0},
         {"valid-target", OPTION_STRING, &files.valid_target, "FILE", "source and target", 0, 0, 0},
-        {"out", OPTION_STRING, &r.out, "FILE", "the model, a safetensors file", 0, 0, 0},
+        {"out", OPTION_STRING, &r.out, "FILE", "output: the model, a safetensors file", 0, 0, 0},
         {"preset", OPTION_CHOICE, &r.preset, "tiny|small|base", "size of the model", 0, 0, 0},
-        {"layers", OPTION_INTEGER, &r.layers, "N", "of encoder and decoder each, not the preset's", 1, 64, 0},
-        {"width", OPTION_INTEGER, &r.width, "N", "of a token", 1, 65536, 0},
-        {"heads", OPTION_INTEGER, &r.heads, "N", "divides the width", 1, 1024, 0},
-        {"hidden", OPTION_INTEGER, &r.hidden, "N", "width of the feed-forward layer", 1, 262144, 0},
-        {"vocab", OPTION_INTEGER, &r.vocab, "N", "tokens; without it, fewer if the text is small", 259, 1000000, 0},
-        {"separate", OPTION_FLAG, &r.separate, "", "a vocabulary for each language", 0, 0, 0},
-        {"dropout", OPTION_REAL, &r.dropout, "P", "share of activations dropped", 0, 0.99, 0},
+        {"layers", OPTION_INTEGER, &r.layers, "N", "layers of encoder and decoder each; default: preset", 1, 64, 0},
+        {"width", OPTION_INTEGER, &r.width, "N", "model width; default: preset", 1, 65536, 0},
+        {"heads", OPTION_INTEGER, &r.heads, "N", "attention heads; must divide the width", 1, 1024, 0},
+        {"ffn-width", OPTION_INTEGER, &r.ffn_width, "N", "width of the feed-forward layers", 1, 262144, 0},
+        {"vocab", OPTION_INTEGER, &r.vocab, "N", "vocabulary size; the default shrinks for small data", 259, 1000000, 0},
+        {"separate", OPTION_FLAG, &r.separate, "", "separate source and target vocabularies", 0, 0, 0},
+        {"dropout", OPTION_REAL, &r.dropout, "P", "dropout probability", 0, 0.99, 0},
         {"smoothing", OPTION_REAL, &r.smoothing, "P", "label smoothing", 0, 0.99, 0},
-        {"rate", OPTION_REAL, &r.rate, "R", "the highest learning rate", 0, 1e30, 0},
-        {"warmup", OPTION_INTEGER, &r.warmup, "N", "steps in which the rate rises", 0, 1000000000, 0},
+        {"rate", OPTION_REAL, &r.rate, "R", "peak learning rate", 0, 1e30, 0},
+        {"warmup", OPTION_INTEGER, &r.warmup, "N", "warm-up steps", 0, 1000000000, 0},
         {"schedule", OPTION_CHOICE, &r.schedule, "inverse-sqrt|linear|constant",
-         "how it falls; linear with --minutes", 0, 0, 0},
-        {"batch-tokens", OPTION_INTEGER, &r.batch_tokens, "N", "tokens of a batch on either side", 16, 1 << 24, 0},
-        {"epochs", OPTION_INTEGER, &r.epochs, "N", "end after so many; 30 if no end is given", 1, 1000000, 0},
-        {"steps", OPTION_INTEGER, &r.steps, "N", "end after so many batches", 1, 1000000000, 0},
-        {"minutes", OPTION_REAL, &r.minutes, "T", "end in time, all runs counted", 0.001, 1e6, 0},
-        {"average", OPTION_INTEGER, &r.average, "N", "try the mean of the last N epochs too; 1: do not", 1, 1000, 0},
-        {"patience", OPTION_INTEGER, &r.patience, "N", "end after N epochs without a better one; 0: do not", 0, 1000000, 0},
-        {"seed", OPTION_SEED, &r.seed, "N", "equal seeds give equal models", 0, 0, 0},
+         "learning-rate decay; default linear with --minutes", 0, 0, 0},
+        {"batch-tokens", OPTION_INTEGER, &r.batch_tokens, "N", "maximum tokens of a batch on either side", 16, 1 << 24, 0},
+        {"epochs", OPTION_INTEGER, &r.epochs, "N", "stop after N epochs; 30 if no other bound is given", 1, 1000000, 0},
+        {"steps", OPTION_INTEGER, &r.steps, "N", "stop after N training steps", 1, 1000000000, 0},
+        {"minutes", OPTION_REAL, &r.minutes, "T", "stop after T minutes, those of resumed runs included", 0.001, 1e6, 0},
+        {"average", OPTION_INTEGER, &r.average, "N", "also validate the mean of the last N epochs; 1: off", 1, 1000, 0},
+        {"patience", OPTION_INTEGER, &r.patience, "N", "early stopping after N epochs without improvement; 0: off", 0, 1000000, 0},
+        {"seed", OPTION_SEED, &r.seed, "N", "seed of initialization, shuffling and dropout", 0, 0, 0},
         {"threads", OPTION_INTEGER, &r.threads, "N", "0: one per processor", 0, 1024, 0},
-        {"resume", OPTION_FLAG, &r.resume, "", "go on from OUT.checkpoint", 0, 0, 0},
+        {"resume", OPTION_FLAG, &r.resume, "", "continue from OUT.checkpoint", 0, 0, 0},
         {"json", OPTION_FLAG, &r.json, "", "print reports as JSON, one object per line", 0, 0, 0},
     };
     /* clang-format on */

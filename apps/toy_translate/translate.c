@@ -1,5 +1,6 @@
-/* translate.c - toy_translate translate: lines in, as many lines out, in order. Works through
-   windows of lines, so memory does not grow with the text; line by line at a terminal. */
+/* translate.c - toy_translate translate: lines from standard input, translations to standard
+   output, in order. Works in windows of lines, so memory does not grow with the input; line by line
+   on a terminal. */
 #define _POSIX_C_SOURCE 200809L
 #include "toy.h"
 #include <stdlib.h>
@@ -10,12 +11,12 @@ enum { WINDOW = 4096 };
 
 static const char purpose[] =
     "Translates standard input line by line to standard output. An empty line gives an empty\n"
-    "line; so does one that is no UTF-8 or has more tokens than the model has positions, with a\n"
-    "message and, at the end, exit code 1.\n\n"
+    "line; so does one that is not UTF-8 or has more tokens than the model has positions, with a\n"
+    "message and exit code 1 at the end.\n\n"
     "--scores appends a tab and the score. --alignments appends a tab and, for each word of the\n"
     "translation, I-J: word J, from 0, attends most to word I of the source (Pharaoh format).\n"
     "--nbest N, N > 1, prints up to N lines per sentence: its number from 0 ||| the translation\n"
-    "||| the score, and ||| the alignment if asked for.";
+    "||| the score, and with --alignments ||| the alignment.";
 
 struct job {
     rapt_translator *translator;
@@ -74,7 +75,7 @@ static int callback(void *user, const rapt_translation *t)
     return ferror(stdout) != 0;
 }
 
-/* What is left to translate of a line: nothing of a blank one or one that is not UTF-8. */
+/* The text of a line without its end; empty if the line is blank or not UTF-8. */
 static rapt_text text_of(struct job *job, char *line, size_t size)
 {
     while (size > 0 && (line[size - 1] == '\n' || line[size - 1] == '\r')) size--;
@@ -134,9 +135,9 @@ int command_translate(int argc, char **argv)
     /* clang-format off */
     struct option_row rows[SEARCH_ROWS + 3] = {
         [SEARCH_ROWS] =
-        {"nbest", OPTION_INTEGER, &search.nbest, "N", "translations of each sentence", 1, 1024, 0},
-        {"scores", OPTION_FLAG, &job->scores, "", "with the score of each", 0, 0, 0},
-        {"alignments", OPTION_FLAG, &job->alignments, "", "with the alignment of words", 0, 0, 0},
+        {"nbest", OPTION_INTEGER, &search.nbest, "N", "translations per sentence", 1, 1024, 0},
+        {"scores", OPTION_FLAG, &job->scores, "", "print the score of each", 0, 0, 0},
+        {"alignments", OPTION_FLAG, &job->alignments, "", "print word alignments", 0, 0, 0},
     };
     /* clang-format on */
     search_rows(&search, rows);

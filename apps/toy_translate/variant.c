@@ -1,21 +1,21 @@
-/* variant.c - the fields of a model's configuration, by the library's list of them, as options of
-   train and demo, as text that two runs must agree on, and as JSON. One option for each field that
-   nothing else decides, and one for each pair self_X and cross_X. */
+/* variant.c - the fields of the library's rapt_config as options of train and demo, as text that a
+   resumed run must repeat, and as JSON. One option per field that is not set otherwise, and one for
+   each pair self_X and cross_X. */
 #include "toy.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* These follow from the preset, the texts or options of their own. */
-static const char *const decided[] = {
+/* Set by the preset, the data or options of train. */
+static const char *const set_elsewhere[] = {
     "kind",  "source_vocab", "target_vocab",   "positions",      "width",
     "heads", "ffn_width",    "encoder_layers", "decoder_layers", "tie"};
 
 static const char self[] = "self_", cross[] = "cross_";
 
-static bool is_decided(const char *name)
+static bool is_set_elsewhere(const char *name)
 {
-    for (size_t i = 0; i < sizeof decided / sizeof *decided; i++)
-        if (strcmp(decided[i], name) == 0) return true;
+    for (size_t i = 0; i < sizeof set_elsewhere / sizeof *set_elsewhere; i++)
+        if (strcmp(set_elsewhere[i], name) == 0) return true;
     return false;
 }
 
@@ -26,7 +26,7 @@ static const char *shared_name(const char *name)
     return strncmp(name, cross, strlen(cross)) == 0 ? name + strlen(cross) : NULL;
 }
 
-/* With - for _; those of options are never freed: they live as long as the program. */
+/* With - for _. Names of options are never freed: they live as long as the program. */
 static char *option_name(const char *name)
 {
     char *copy = xasprintf("%s", name);
@@ -35,7 +35,7 @@ static char *option_name(const char *name)
     return copy;
 }
 
-/* "post|pre", all words of the field; never freed. */
+/* "post|pre", all values of an enumeration; never freed. */
 static const char *choices(const rapt_config_field *f)
 {
     char *all = xasprintf("%s", f->word(0));
@@ -57,7 +57,7 @@ static struct option_row row_of(const rapt_config_field *f, const char *name, co
         row.kind = OPTION_FLAG, row.value = &value->flag, row.argument = "";
         break;
     case RAPT_FIELD_TYPE_INT:
-        row.kind = OPTION_INTEGER, row.value = &value->whole, row.argument = "N";
+        row.kind = OPTION_INTEGER, row.value = &value->integer, row.argument = "N";
         break;
     case RAPT_FIELD_TYPE_FLOAT:
         row.kind = OPTION_REAL, row.value = &value->real, row.argument = "X";
@@ -74,7 +74,7 @@ int variant_rows(struct variant *v, struct option_row rows[VARIANT_ROWS])
     for (int i = 0; i < RAPT_CONFIG_FIELDS; i++) {
         const rapt_config_field *f = rapt_config_field_at(i);
         const char *shared = shared_name(f->name);
-        if (is_decided(f->name)) continue;
+        if (is_set_elsewhere(f->name)) continue;
         if (shared && strncmp(f->name, self, strlen(self)) == 0)
             rows[count++] = row_of(f, shared, "for self- and cross-attention", &v->both[i]);
         rows[count++] = row_of(f, f->name, f->meaning, &v->own[i]);
@@ -82,31 +82,31 @@ int variant_rows(struct variant *v, struct option_row rows[VARIANT_ROWS])
     return count;
 }
 
-/* The field as an option of its own says, else as the option for both says. */
+/* Sets the field from its own option, else from the option for both. */
 static void apply(const rapt_config_field *f, const struct variant_value *own,
                   const struct variant_value *both, rapt_config *c)
 {
     const char *word = own->word != NULL ? own->word : both->word;
-    int whole = own->flag ? 1 : own->whole != 0 ? own->whole : both->whole;
+    int integer = own->flag ? 1 : own->integer != 0 ? own->integer : both->integer;
     float real = (float)(own->real != 0 ? own->real : both->real);
     for (int i = 0; word != NULL && f->word(i) != NULL; i++)
-        if (strcmp(f->word(i), word) == 0) whole = i;
+        if (strcmp(f->word(i), word) == 0) integer = i;
     char *field = (char *)c + f->offset;
     if (real != 0) memcpy(field, &real, sizeof real);
-    if (whole != 0 || word != NULL) memcpy(field, &whole, sizeof whole);
+    if (integer != 0 || word != NULL) memcpy(field, &integer, sizeof integer);
 }
 
 void variant_apply(const struct variant *v, rapt_config *c)
 {
-    static const struct variant_value nothing;
+    static const struct variant_value none;
     for (int i = 0; i < RAPT_CONFIG_FIELDS; i++) {
         const rapt_config_field *f = rapt_config_field_at(i);
-        const struct variant_value *both = &nothing;
+        const struct variant_value *both = &none;
         const char *shared = shared_name(f->name);
         for (int j = 0; shared != NULL && j < RAPT_CONFIG_FIELDS; j++) {
             const char *other = shared_name(rapt_config_field_at(j)->name);
             if (other != NULL && strcmp(other, shared) == 0) {
-                both = &v->both[j]; /* the first of the pair, which has the option */
+                both = &v->both[j]; /* the first of the pair holds the option */
                 break;
             }
         }
@@ -134,21 +134,21 @@ static char *float_text(float x)
 /* The value as text; the caller frees. */
 static char *value_text(const rapt_config_field *f, const rapt_config *c)
 {
-    int whole = value_bits(f, c);
+    int integer = value_bits(f, c);
     float real;
     memcpy(&real, (const char *)c + f->offset, sizeof real);
     if (f->type == RAPT_FIELD_TYPE_FLOAT) return float_text(real);
-    return f->word != NULL ? xasprintf("%s", f->word(whole)) : xasprintf("%d", whole);
+    return f->word != NULL ? xasprintf("%s", f->word(integer)) : xasprintf("%d", integer);
 }
 
-/* Names and values of all these fields; "" where all of them are 0. */
+/* " name value" of all these fields; "" if all are 0, as in checkpoints from before them. */
 char *variant_text(const rapt_config *c)
 {
     char *text = xasprintf("%s", "");
     int chosen = 0;
     for (int i = 0; i < RAPT_CONFIG_FIELDS; i++) {
         const rapt_config_field *f = rapt_config_field_at(i);
-        if (is_decided(f->name)) continue;
+        if (is_set_elsewhere(f->name)) continue;
         char *name = option_name(f->name), *value = value_text(f, c);
         char *more = xasprintf("%s %s %s", text, name, value);
         chosen |= value_bits(f, c);

@@ -1,27 +1,27 @@
-/* vocabulary.c - the byte-pair vocabularies of a translator: learned from pairs, kept in the
-   notes of its model file. */
+/* vocabulary.c - byte-pair vocabularies: learned from pairs, stored in the model file's metadata.
+ */
 #include "toy.h"
 #include <stdlib.h>
 #include <string.h>
 
-enum { SMALLEST = RAPT_TOKEN_SPECIALS + 256 };
+enum { MIN_VOCAB = RAPT_TOKEN_SPECIALS + 256 };
 
-static rapt_status try(rapt_tokenizer **tokenizer, const rapt_text *texts, size_t count, int vocab,
-                       rapt_message *why)
+static rapt_status learn_bpe(rapt_tokenizer **tokenizer, const rapt_text *texts, size_t count,
+                             int vocab, rapt_message *why)
 {
     return rapt_tokenizer_learn(tokenizer, texts, count, vocab, NULL, why);
 }
 
-/* The largest vocabulary the texts support, by bisection: it is small where this is needed. */
+/* The largest vocabulary that the texts support, by bisection; only small texts need it. */
 static rapt_status shrink(rapt_tokenizer **tokenizer, const rapt_text *texts, size_t count,
                           int too_many, rapt_message *why)
 {
-    int fits = SMALLEST;
-    rapt_status status = try(tokenizer, texts, count, fits, why);
+    int fits = MIN_VOCAB;
+    rapt_status status = learn_bpe(tokenizer, texts, count, fits, why);
     while (status == RAPT_OK && too_many - fits > 1) {
         int middle = fits + (too_many - fits) / 2;
         rapt_tokenizer *more = NULL;
-        status = try(&more, texts, count, middle, why);
+        status = learn_bpe(&more, texts, count, middle, why);
         if (status == RAPT_OK) {
             rapt_tokenizer_free(*tokenizer);
             *tokenizer = more;
@@ -38,7 +38,7 @@ static int learn_one(rapt_tokenizer **tokenizer, const rapt_text *texts, size_t 
                      bool exactly)
 {
     rapt_message why = {""};
-    rapt_status status = try(tokenizer, texts, count, vocab, &why);
+    rapt_status status = learn_bpe(tokenizer, texts, count, vocab, &why);
     if (status == RAPT_BAD_ARGUMENT && exactly) return failed("--vocab %d: %s", vocab, why.text);
     if (status == RAPT_BAD_ARGUMENT) status = shrink(tokenizer, texts, count, vocab, &why);
     return status == RAPT_OK ? EXIT_OK : failed("vocabulary: %s", why.text);

@@ -1,5 +1,5 @@
-/* words.c - the words of a sequence of tokens: what stands between spaces. A token belongs to the
-   word of its first byte that is no space, and the end is a word of its own. */
+/* words.c - groups tokens into words, which are separated by spaces. A token belongs to the word of
+   its first byte that is not a space; the end token is a word of its own. */
 #include "toy.h"
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@ static size_t lay_out(const rapt_tokenizer *tokenizer, const int32_t *ids, int c
     return at;
 }
 
-/* A text longer than a token's start decides which word the token is of. */
+/* Scans the text; assigns each token to the word of its first non-space byte. */
 static void find_words(struct words *words, const size_t *starts)
 {
     const char *bytes = words->bytes;
@@ -34,7 +34,7 @@ static void find_words(struct words *words, const size_t *starts)
         if (!inside) words->texts[words->count++] = (rapt_text){bytes + at, 0};
         inside = true;
         words->texts[words->count - 1].size++;
-        /* Tokens that began here or in the spaces before are of this word. */
+        /* Tokens that start here or in the preceding spaces belong to this word. */
         while (token < words->tokens - 1 && starts[token] <= at)
             words->of_token[token++] = words->count - 1;
     }

@@ -41,7 +41,7 @@ awk 'BEGIN {
 }' >all.tsv
 head -n 680 all.tsv >train.tsv
 tail -n 20 all.tsv >test.tsv
-options="--data train.tsv --valid test.tsv --layers 1 --width 32 --heads 2 --hidden 64 --vocab 290
+options="--data train.tsv --valid test.tsv --layers 1 --width 32 --heads 2 --ffn-width 64 --vocab 290
     --batch-tokens 256 --rate 0.01 --warmup 30 --average 3 --dropout 0.1"
 
 # Resumed within an epoch and at its end, with other threads, and as JSON: the same bits.

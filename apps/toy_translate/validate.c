@@ -1,18 +1,19 @@
-/* judge.c - validation: the negative log-likelihood per token of held-out pairs, of the model as
-   it is and of the mean of the last epochs; the better of the two is kept if it is the best. */
+/* validate.c - validation: negative log-likelihood per token of held-out pairs, of the current
+   parameters and of the mean of the last epochs; the better of the two is saved if it is the best
+   so far. */
 #include "learner.h"
 #include <math.h>
 
 static int loss_of(struct learner *learner, double *loss)
 {
-    struct batches *checks = &learner->checks;
+    struct batches *batches = &learner->valid_batches;
     double likelihood = 0;
     long long tokens = 0;
     rapt_message why = {""};
-    for (size_t b = 0; b < checks->count; b++) {
+    for (size_t b = 0; b < batches->count; b++) {
         rapt_tokens source, target;
         rapt_report report = {.size = sizeof report};
-        batches_get(checks, b, &source, &target);
+        batches_get(batches, b, &source, &target);
         rapt_status status = rapt_train_evaluate(learner->trainer, &source, &target, &report, &why);
         likelihood += status == RAPT_NOT_FINITE ? NAN : report.likelihood;
         tokens += report.tokens;
@@ -23,7 +24,7 @@ static int loss_of(struct learner *learner, double *loss)
     return EXIT_OK;
 }
 
-static int judge_mean(struct learner *learner, double raw, struct state *state, double *loss)
+static int validate_mean(struct learner *learner, double raw, struct state *state, double *loss)
 {
     int code = EXIT_OK;
     average_apply(&learner->average, learner->model);
@@ -34,12 +35,12 @@ static int judge_mean(struct learner *learner, double raw, struct state *state, 
     return code;
 }
 
-int judge(struct learner *learner, struct state *state, double *loss)
+int validate(struct learner *learner, struct state *state, double *loss)
 {
     double start = now(), raw = NAN, mean = NAN;
     int code = loss_of(learner, &raw);
     if (code == EXIT_OK && learner->average.count > 1)
-        code = judge_mean(learner, raw, state, &mean);
+        code = validate_mean(learner, raw, state, &mean);
     if (code != EXIT_OK) return code;
     bool better = raw < state->best;
     if (better && !(mean < raw)) code = model_save(learner, learner->recipe->out);
@@ -50,6 +51,6 @@ int judge(struct learner *learner, struct state *state, double *loss)
     } else {
         state->since++;
     }
-    learner->judging = now() - start;
+    learner->validation_seconds = now() - start;
     return code;
 }

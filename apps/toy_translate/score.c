@@ -1,4 +1,4 @@
-/* scoring.c - translations of pairs against what the pairs say. */
+/* score.c - translates the sources of pairs and scores the results: BLEU, chrF, exact matches. */
 #include "toy.h"
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* record_attention.c - a sentence's translation, and how its words attend to those of the source:
-   the translation is fed once more, and the weights of the cross-attention are read. */
+/* attention.c - a sentence's translation and its cross-attention weights by word: decodes the
+   finished translation again and reads the weights. */
 #include "toy.h"
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* translating.c - the options of searching for a translation, and a translator that follows them.
- */
+/* search.c - beam search options of translate, evaluate and attend, and a translator that uses
+ * them. */
 #include "toy.h"
 #include <string.h>
 
@@ -11,10 +11,10 @@ void search_rows(struct search *search, struct option_row rows[SEARCH_ROWS])
     /* clang-format off */
     const struct option_row all[SEARCH_ROWS] = {
         {"model", OPTION_STRING, &search->model, "FILE", "the model", 0, 0, 0},
-        {"beam", OPTION_INTEGER, &search->beam, "N", "hypotheses kept; 1: greedy", 1, 1024, 0},
+        {"beam", OPTION_INTEGER, &search->beam, "N", "beam size; 1: greedy", 1, 1024, 0},
         {"length-penalty", OPTION_REAL, &search->length_penalty, "A",
          "score = log-probability / length^A", 0, 10, 0},
-        {"batch-tokens", OPTION_INTEGER, &search->batch_tokens, "N", "source tokens at once", 1, 1 << 24, 0},
+        {"batch-tokens", OPTION_INTEGER, &search->batch_tokens, "N", "maximum source tokens of a batch", 1, 1 << 24, 0},
         {"threads", OPTION_INTEGER, &search->threads, "N", "0: one per processor", 0, 1024, 0},
     };
     /* clang-format on */
