@@ -47,6 +47,6 @@ int report_svg(const struct report *report, const char *path)
         example_map_free(&map);
     }
     svg_text(&svg, 20, 474, 12, SVG_LEFT, "#666666",
-             "Attention weights of each French word over the English words, in per cent");
+             "Attention weights of each French word, in per cent");
     return svg_close(&svg);
 }

@@ -59,11 +59,10 @@ int draw_result(const struct result *result, const struct example *examples, con
     if (code != EXIT_OK) return code;
     svg_text(&svg, LEFT, 38, 18, SVG_LEFT, "#222222",
              "Captions and the cross-attention weights of each word over 25 image patches");
-    svg_text(
-        &svg, LEFT, 60, 13, SVG_LEFT, "#666666",
-        "Held-out pairs of objects: %.0f %% of captions exact. Mean weight on an object's patches: "
-        "%.2f at its color word, %.2f at its shape word, %.2f with uniform weights",
-        100 * result->exact, result->colors, result->shapes, result->chance);
+    svg_text(&svg, LEFT, 60, 13, SVG_LEFT, "#666666",
+             "Held-out pairs of objects: %.0f %% of captions exact. Weight on an object's patches: "
+             "%.2f at its color word, %.2f at its shape word, %.2f if uniform",
+             100 * result->exact, result->colors, result->shapes, result->chance);
     for (int i = 0; i < EXAMPLES; i++) draw_example(&svg, &examples[i], 90 + 185 * i);
     return svg_close(&svg);
 }

@@ -119,7 +119,7 @@ static void put_bandit(struct svg *svg, const struct bandit *bandit, double x, d
 {
     static const char *const names[] = {"without a baseline", "with a baseline"};
     svg_text(svg, x, y - 14, 15, SVG_LEFT, "#222222",
-             "REINFORCE on a two-armed bandit: mean of %d draws and exact gradient", bandit->draws);
+             "Two-armed bandit: REINFORCE, mean of %d draws", bandit->draws);
     for (int i = 0; i < 2; i++) {
         const double scale = 24 / bandit->error[0][i], middle = x + 310, line = y + 28 + 108 * i;
         svg_text(svg, x, line, 13, SVG_LEFT, "#222222", "d J / d q[%d] = %.5f", i,
