@@ -1,4 +1,4 @@
-/* attend.c - any kind of attention through one struct: only its three enumerators differ. */
+/* attend.c - one struct for every variant of attention: score, locality and normalizer. */
 #include "tour.h"
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +36,7 @@ void problem_make(struct result *r, const struct sentence *s, struct variant var
     a->score = variant.score;
     a->locality = variant.locality;
     a->normalizer = variant.normalizer;
-    a->mask.causal_alignment = RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT; /* a word stands at itself */
+    a->mask.causal_alignment = RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT; /* query t is at position t */
     a->radius = 2;
     a->temperature = 0.5F;
     a->seed = seed;
@@ -91,17 +91,17 @@ void attend(struct result *r, const float *query, const float *key, const float 
     free(workspace);
 }
 
-void slopes_find(struct slopes *slopes, struct result *r, const struct sentence *s,
-                 const float *dout, const float *reward)
+void gradients_of(struct tour_gradients *gradients, struct result *r, const struct sentence *s,
+                  const float *dout, const float *reward)
 {
-    memset(slopes, 0, sizeof *slopes);
+    memset(gradients, 0, sizeof *gradients);
     const rapt_reinforce reinforce = {.size = sizeof reinforce, .reward = reward};
     const rapt_gradients to = {
         .size = sizeof to,
-        .q = slopes->query,
-        .k = slopes->key,
-        .learned = {[RAPT_LEARNED_QUERY_WEIGHT] = slopes->learned,
-                    [RAPT_LEARNED_KEY_WEIGHT] = slopes->learned + HIDDEN * WIDTH}};
+        .q = gradients->query,
+        .k = gradients->key,
+        .learned = {[RAPT_LEARNED_QUERY_WEIGHT] = gradients->learned,
+                    [RAPT_LEARNED_KEY_WEIGHT] = gradients->learned + HIDDEN * WIDTH}};
     const rapt_attention_saved saved = saved_of(r);
     void *workspace = workspace_for(&r->problem);
     must(rapt_attention_backward(&r->problem, s->query, s->key, s->value, r->out, &saved, dout,

@@ -1,5 +1,5 @@
-/* claims.c - claims about attention, each judged by one number, the worst over all variants it is
-   about; and the claims about softmax weights: convex combinations. */
+/* claims.c - numeric checks of properties of attention: each claim is one number, the worst over
+   the variants it is about. Here: softmax weights. */
 #include "tour.h"
 #include <math.h>
 #include <string.h>
@@ -16,8 +16,8 @@ void claim_worse(struct claim *claim, double figure)
     if (claim->variants++ == 0 || worse || !(figure == figure)) claim->figure = figure;
 }
 
-/* How far the rows are from weights that are none below 0 and sum to 1; at most 1 if `less`. */
-static double off_simplex(const float *weights, bool less)
+/* The distance of rows from the simplex (weights >= 0 with sum 1; sum <= 1 if `less`). */
+static double distance_from_simplex(const float *weights, bool less)
 {
     double worst = 0;
     for (int t = 0; t < WORDS; t++) {
@@ -58,37 +58,37 @@ static double outside_hull(const float *value, const float *out, bool zero)
 
 int claims_soft(struct claim *claims, const struct sentence *s, uint64_t seed)
 {
-    static const struct claim said[] = {
+    static const struct claim texts[] = {
         {.name = "weights",
-         .says = "soft weights are none below 0 and sum to 1",
-         .figure_is = "furthest from it",
+         .statement = "softmax weights are not negative and sum to 1",
+         .measure = "maximum deviation",
          .bound = 1e-6},
         {.name = "hull",
-         .says = "so every result lies within the convex hull of the values",
-         .figure_is = "furthest outside",
+         .statement = "so every output lies in the convex hull of the values",
+         .measure = "maximum distance outside",
          .bound = 1e-6},
         {.name = "local-p",
-         .says = "local-p fades them: they sum to less, towards the origin",
-         .figure_is = "furthest outside",
+         .statement = "local-p rescales them: they sum to less, outputs move towards 0",
+         .measure = "maximum distance outside",
          .bound = 1e-6},
     };
-    memcpy(claims, said, sizeof said);
+    memcpy(claims, texts, sizeof texts);
     for (struct variant v = {0}; variant_is(v); v = variant_after(v)) {
         struct result r;
         if (is_hard(v.normalizer)) continue;
         problem_make(&r, s, v, seed);
         attend(&r, s->query, s->key, s->value);
-        const bool fades = v.locality == RAPT_LOCALITY_LOCAL_P;
-        const double off = off_simplex(r.weights, fades);
-        const double outside = outside_hull(s->value, r.out, fades);
-        if (fades) {
+        const bool rescaled = v.locality == RAPT_LOCALITY_LOCAL_P;
+        const double off = distance_from_simplex(r.weights, rescaled);
+        const double outside = outside_hull(s->value, r.out, rescaled);
+        if (rescaled) {
             claim_worse(&claims[2], fmax(off, outside));
         } else {
             claim_worse(&claims[0], off);
             claim_worse(&claims[1], outside);
         }
     }
-    return sizeof said / sizeof *said;
+    return sizeof texts / sizeof *texts;
 }
 
 void claims_find(struct claim claims[CLAIMS], const struct sentence *sentence, uint64_t seed)

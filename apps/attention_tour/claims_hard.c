@@ -1,36 +1,38 @@
-/* claims_hard.c - claims about hard attention: its output is one of the values, piecewise constant
-   in the query, and its estimators of gradients are what their papers say. */
+/* claims_hard.c - hard attention: one-hot weights, piecewise constant in the query, and its
+ * gradients. */
 #include "tour.h"
 #include <math.h>
 #include <string.h>
 
 enum { ONE, STILL, JUMP, GRADIENT, STRAIGHT, DRAWN, HARD_CLAIMS, IT = 5 };
 
-static const struct claim said[HARD_CLAIMS] = {
+static const struct claim texts[HARD_CLAIMS] = {
     [ONE] = {.name = "one",
-             .says = "hard attention gives exactly one of the values",
-             .figure_is = "furthest from it",
+             .statement = "the output of hard attention is exactly one of the values",
+             .measure = "maximum deviation",
              .bound = 0},
     [STILL] = {.name = "still",
-               .says = "a small change of the queries does not move it, while soft results move",
-               .figure_is = "furthest moved",
+               .statement =
+                   "it does not change with a small change of the queries; softmax outputs do",
+               .measure = "maximum change",
                .bound = 0},
     [JUMP] = {.name = "jump",
-              .says = "at a tie it jumps, while soft results move by less than 0.0001",
-              .figure_is = "shortest jump",
+              .statement =
+                  "at a tie it is discontinuous; softmax outputs change by less than 0.0001",
+              .measure = "minimum jump",
               .bound = 0.01,
               .above = true},
     [GRADIENT] = {.name = "no gradient",
-                  .says = "so arg-max gives queries, keys and learned weights a gradient of 0",
-                  .figure_is = "largest gradient",
+                  .statement = "so the gradient of argmax by queries, keys and parameters is 0",
+                  .measure = "maximum gradient",
                   .bound = 0},
     [STRAIGHT] = {.name = "straight-through",
-                  .says = "straight-through passes on the gradient soft attention would have",
-                  .figure_is = "largest difference, of its size",
+                  .statement = "straight-through has the gradient of softmax attention",
+                  .measure = "maximum relative difference",
                   .bound = 1e-5},
-    [DRAWN] = {.name = "score function",
-               .says = "a drawn choice that is rewarded gives a gradient nevertheless",
-               .figure_is = "smallest gradient",
+    [DRAWN] = {.name = "REINFORCE",
+               .statement = "sampled attention with a reward has a REINFORCE gradient",
+               .measure = "minimum gradient",
                .bound = 1e-3,
                .above = true},
 };
@@ -52,17 +54,17 @@ static double difference(const float *x, const float *y, int count)
     return max;
 }
 
-void query_between(float *query, const struct sentence *s, int word, int other, float share)
+void query_between(float *query, const struct sentence *s, int word, int other, float fraction)
 {
     memcpy(query, s->query, sizeof s->query);
     for (int i = 0; i < WIDTH; i++) {
         float from = s->query[word * WIDTH + i], to = s->query[other * WIDTH + i];
-        query[word * WIDTH + i] = from + share * (to - from);
+        query[word * WIDTH + i] = from + fraction * (to - from);
     }
 }
 
-/* One row of weight 1, and its value. */
-static double off_one(const struct sentence *s, const struct result *r)
+/* The distance of weights from one-hot rows, and of outputs from the chosen values. */
+static double distance_from_one_hot(const struct sentence *s, const struct result *r)
 {
     double worst = 0;
     for (int t = 0; t < WORDS; t++) {
@@ -75,8 +77,8 @@ static double off_one(const struct sentence *s, const struct result *r)
     return worst;
 }
 
-/* How far results move when all queries are changed a little. */
-static double moved(const struct sentence *s, struct variant variant)
+/* The change of outputs by a small change of all queries. */
+static double change(const struct sentence *s, struct variant variant)
 {
     struct result before, after;
     float query[WORDS * WIDTH];
@@ -88,96 +90,97 @@ static double moved(const struct sentence *s, struct variant variant)
     return difference(before.out, after.out, WORDS * 2);
 }
 
-/* How far results differ between two points of the way from one word's query to another's. */
-static double apart(const struct sentence *s, struct variant variant, int word, int other,
-                    const float shares[2])
+/* The distance of outputs at two points between one word's query and another's. */
+static double distance_between(const struct sentence *s, struct variant variant, int word,
+                               int other, const float fractions[2])
 {
     struct result r[2];
     float query[WORDS * WIDTH];
     for (int i = 0; i < 2; i++) {
         problem_make(&r[i], s, variant, 1);
-        query_between(query, s, word, other, shares[i]);
+        query_between(query, s, word, other, fractions[i]);
         attend(&r[i], query, s->key, s->value);
     }
     return difference(r[0].out, r[1].out, WORDS * 2);
 }
 
-/* Halves the way around a tie until nothing lies between its ends. */
+/* Bisects the interval around a tie down to adjacent floats. */
 static void find_tie(const struct sentence *s, struct variant variant, int word, int other,
                      float ends[2])
 {
     for (;;) {
         const float middle = (ends[0] + ends[1]) / 2, half[2] = {ends[0], middle};
         if (!(middle > ends[0]) || !(middle < ends[1])) return;
-        ends[apart(s, variant, word, other, half) > 0 ? 1 : 0] = middle;
+        ends[distance_between(s, variant, word, other, half) > 0 ? 1 : 0] = middle;
     }
 }
 
-/* From the query of "it" to that of the first word that makes another choice. */
+/* From the query of "it" to that of the first word with another choice. */
 static double judge_jump(const struct sentence *s, struct variant hard, struct variant soft)
 {
     for (int other = 0; other < WORDS; other++) {
         float ends[2] = {0, 1};
-        if (!(apart(s, hard, IT, other, ends) > 0)) continue;
+        if (!(distance_between(s, hard, IT, other, ends) > 0)) continue;
         find_tie(s, hard, IT, other, ends);
-        return apart(s, soft, IT, other, ends) < 1e-4 ? apart(s, hard, IT, other, ends) : NAN;
+        return distance_between(s, soft, IT, other, ends) < 1e-4
+                   ? distance_between(s, hard, IT, other, ends)
+                   : NAN;
     }
     return NAN;
 }
 
-static struct variant softened(struct variant variant)
+static struct variant with_softmax(struct variant variant)
 {
     variant.normalizer = RAPT_NORMALIZER_SOFTMAX;
     return variant;
 }
 
-static void find_slopes(struct slopes *slopes, const struct sentence *s, struct variant variant,
-                        uint64_t seed)
+static void find_gradients(struct tour_gradients *gradients, const struct sentence *s,
+                           struct variant variant, uint64_t seed)
 {
     static const float reward[WORDS] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
     struct result r;
     problem_make(&r, s, variant, seed);
     attend(&r, s->query, s->key, s->value);
-    slopes_find(slopes, &r, s, along, reward);
+    gradients_of(gradients, &r, s, along, reward);
 }
 
 static void judge_argmax(struct claim *claims, const struct sentence *s, struct variant hard)
 {
-    const struct variant soft = softened(hard);
-    struct slopes slopes;
-    claim_worse(&claims[STILL], moved(s, soft) > 0 ? moved(s, hard) : NAN);
+    const struct variant soft = with_softmax(hard);
+    struct tour_gradients gradients;
+    claim_worse(&claims[STILL], change(s, soft) > 0 ? change(s, hard) : NAN);
     claim_worse(&claims[JUMP], judge_jump(s, hard, soft));
-    find_slopes(&slopes, s, hard, 1);
-    claim_worse(&claims[GRADIENT], fmax(largest(slopes.query, WORDS * WIDTH),
-                                        fmax(largest(slopes.key, WORDS * WIDTH),
-                                             largest(slopes.learned, 2 * HIDDEN * WIDTH))));
+    find_gradients(&gradients, s, hard, 1);
+    claim_worse(&claims[GRADIENT], fmax(largest(gradients.query, WORDS * WIDTH),
+                                        fmax(largest(gradients.key, WORDS * WIDTH),
+                                             largest(gradients.learned, 2 * HIDDEN * WIDTH))));
 }
 
-/* Location-aware scores read the weights of the query before, and those are hard here: they have
-   another softmax to begin with. */
+/* Not location-aware scores: they depend on the weights of the previous query, which are hard here.
+ */
 static void judge_straight(struct claim *claims, const struct sentence *s, struct variant straight)
 {
-    struct slopes slopes, soft;
+    struct tour_gradients gradients, soft;
     if (straight.score == RAPT_SCORE_LOCATION_AWARE) return;
-    find_slopes(&slopes, s, straight, 1);
-    find_slopes(&soft, s, softened(straight), 1);
-    claim_worse(&claims[STRAIGHT], difference(slopes.query, soft.query, WORDS * WIDTH) /
+    find_gradients(&gradients, s, straight, 1);
+    find_gradients(&soft, s, with_softmax(straight), 1);
+    claim_worse(&claims[STRAIGHT], difference(gradients.query, soft.query, WORDS * WIDTH) /
                                        largest(soft.query, WORDS * WIDTH));
 }
 
 static void judge_drawn(struct claim *claims, const struct sentence *s, struct variant drawn,
                         uint64_t seed)
 {
-    struct slopes slopes;
-    find_slopes(&slopes, s, drawn, seed);
-    claim_worse(&claims[DRAWN], largest(slopes.query, WORDS * WIDTH));
+    struct tour_gradients gradients;
+    find_gradients(&gradients, s, drawn, seed);
+    claim_worse(&claims[DRAWN], largest(gradients.query, WORDS * WIDTH));
 }
 
-/* With local-p the query also moves the center, and with it the weight of what was chosen: its
-   results do move, and are judged by nobody here. */
+/* Not local-p: the query also moves the center, and with it the weight of the chosen key. */
 int claims_hard(struct claim *claims, const struct sentence *s, uint64_t seed)
 {
-    memcpy(claims, said, sizeof said);
+    memcpy(claims, texts, sizeof texts);
     for (struct variant v = {0}; variant_is(v); v = variant_after(v)) {
         struct result r;
         if (v.locality == RAPT_LOCALITY_LOCAL_P) continue;
@@ -187,7 +190,7 @@ int claims_hard(struct claim *claims, const struct sentence *s, uint64_t seed)
         if (!is_hard(v.normalizer)) continue;
         problem_make(&r, s, v, seed);
         attend(&r, s->query, s->key, s->value);
-        claim_worse(&claims[ONE], off_one(s, &r));
+        claim_worse(&claims[ONE], distance_from_one_hot(s, &r));
     }
     return HARD_CLAIMS;
 }

@@ -1,5 +1,5 @@
-/* main.c - attention_tour: options in; the weights of one sentence for every score, locality and
-   normalizer, and claims about them, out as heat maps, JSON or SVG. */
+/* main.c - attention_tour: every score, locality and normalizer on one sentence; options and
+ * output. */
 #include "tour.h"
 #include <stdlib.h>
 #include <string.h>
@@ -7,15 +7,16 @@
 const char program_name[] = "attention_tour";
 
 static const char purpose[] =
-    "Self-attention of one sentence with every score, locality and normalizer. Shows the weights\n"
-    "as heat maps and checks numerically that outputs of softmax attention are convex\n"
-    "combinations, that hard attention has no gradient and what estimates one, and that masked\n"
-    "keys do not matter. Exit status 1 if one of these claims is false.";
+    "Computes self-attention of one sentence with every score, locality and normalizer, prints "
+    "the\n"
+    "weights as heat maps, and checks properties numerically: softmax outputs are convex\n"
+    "combinations of the values, hard attention has no gradient and how it is trained anyway\n"
+    "(straight-through, REINFORCE), and masks. Exit code 1 if a check fails.";
 
-/* The names of an axis: "a|b|c" for the options; and which of them was asked for, -1: none. */
+/* One of the three enumerations: its names, and the selected one; NULL: all. */
 struct axis {
     const char *(*name)(int);
-    const char *asked;
+    const char *selected;
 };
 
 static const char *score_at(int i)
@@ -44,18 +45,18 @@ static char *names_of(const struct axis *axis)
     return all;
 }
 
-static int asked_of(const struct axis *axis)
+static int selected_of(const struct axis *axis)
 {
     int i = 0;
-    while (axis->asked != NULL && strcmp(axis->name(i), axis->asked) != 0) i++;
-    return axis->asked == NULL ? -1 : i;
+    while (axis->selected != NULL && strcmp(axis->name(i), axis->selected) != 0) i++;
+    return axis->selected == NULL ? -1 : i;
 }
 
-static void print_kinds(const struct sentence *s, struct choice only, uint64_t seed)
+static void print_variants(const struct sentence *s, struct choice only, uint64_t seed)
 {
     for (struct variant v = {0}; variant_is(v); v = variant_after(v)) {
         struct result r;
-        if (!is_asked(only, v)) continue;
+        if (!is_selected(only, v)) continue;
         problem_make(&r, s, v, seed);
         attend(&r, s->query, s->key, s->value);
         print_json(json_pack(
@@ -67,20 +68,21 @@ static void print_kinds(const struct sentence *s, struct choice only, uint64_t s
 
 static int print_claims(const struct claim claims[CLAIMS], bool json)
 {
-    int broken = 0;
+    int failures = 0;
     for (int i = 0; i < CLAIMS; i++) {
         const struct claim *c = &claims[i];
-        broken += !claim_holds(c);
+        failures += !claim_holds(c);
         if (json)
-            print_json(json_pack("{s:s,s:s,s:o,s:f,s:b,s:i,s:b}", "claim", c->name, "says", c->says,
-                                 "figure", number(c->figure), c->above ? "least" : "most", c->bound,
-                                 "above", c->above, "kinds", c->variants, "holds", claim_holds(c)));
+            print_json(json_pack("{s:s,s:s,s:o,s:f,s:b,s:i,s:b}", "claim", c->name, "statement",
+                                 c->statement, "figure", number(c->figure),
+                                 c->above ? "least" : "most", c->bound, "above", c->above,
+                                 "variants", c->variants, "holds", claim_holds(c)));
     }
     if (json)
-        print_json(json_pack("{s:b,s:i,s:i}", "done", true, "claims", CLAIMS, "broken", broken));
+        print_json(json_pack("{s:b,s:i,s:i}", "done", true, "claims", CLAIMS, "failed", failures));
     else
         terminal_claims(claims);
-    return broken > 0 ? failed("%d of %d claims do not hold", broken, CLAIMS) : EXIT_OK;
+    return failures > 0 ? failed("%d of %d claims fail", failures, CLAIMS) : EXIT_OK;
 }
 
 static int run(struct choice choice, uint64_t seed, bool json, const char *path)
@@ -89,14 +91,14 @@ static int run(struct choice choice, uint64_t seed, bool json, const char *path)
     struct claim claims[CLAIMS];
     sentence_make(&sentence);
     if (json)
-        print_kinds(&sentence, choice, seed);
+        print_variants(&sentence, choice, seed);
     else
         terminal_show(&sentence, choice, seed);
     claims_find(claims, &sentence, seed);
-    int broken = print_claims(claims, json);
+    int failures = print_claims(claims, json);
     int code = path != NULL ? page_draw(path, &sentence, seed) : EXIT_OK;
     if (code == EXIT_OK) code = finish_output();
-    return code == EXIT_OK ? broken : code;
+    return code == EXIT_OK ? failures : code;
 }
 
 int main(int argc, char **argv)
@@ -108,12 +110,12 @@ int main(int argc, char **argv)
     uint64_t seed = 1;
     bool json = false;
     struct option_row rows[] = {
-        {"score", OPTION_CHOICE, &axes[0].asked, names[0], "show this score only", 0, 0, 0},
-        {"locality", OPTION_CHOICE, &axes[1].asked, names[1], "which keys are visible", 0, 0, 0},
-        {"normalizer", OPTION_CHOICE, &axes[2].asked, names[2], "how scores become weights", 0, 0,
+        {"score", OPTION_CHOICE, &axes[0].selected, names[0], "only this score", 0, 0, 0},
+        {"locality", OPTION_CHOICE, &axes[1].selected, names[1], "only these visible keys", 0, 0,
          0},
-        {"seed", OPTION_SEED, &seed, "N", "of draws", 0, 0, 0},
-        {"svg", OPTION_STRING, &path, "FILE", "draw all on one page", 0, 0, 0},
+        {"normalizer", OPTION_CHOICE, &axes[2].selected, names[2], "only this normalizer", 0, 0, 0},
+        {"seed", OPTION_SEED, &seed, "N", "of random draws", 0, 0, 0},
+        {"svg", OPTION_STRING, &path, "FILE", "write a figure", 0, 0, 0},
         {"json", OPTION_FLAG, &json, "", "print JSON objects, one per line", 0, 0, 0},
     };
     struct command command = {.name = "",
@@ -123,7 +125,8 @@ int main(int argc, char **argv)
                               .count = sizeof rows / sizeof *rows};
     int code = options_read(&command, argc, argv);
     if (code == GO_ON) {
-        struct choice choice = {asked_of(&axes[0]), asked_of(&axes[1]), asked_of(&axes[2])};
+        struct choice choice = {selected_of(&axes[0]), selected_of(&axes[1]),
+                                selected_of(&axes[2])};
         code = run(choice, seed, json, path);
     }
     for (int i = 0; i < 3; i++) free(names[i]);

@@ -1,5 +1,5 @@
-/* page.c - the SVG page: one heat map in large, outputs among the values, outputs between two
-   queries, masks, and a small heat map of every variant. */
+/* page.c - the SVG figure: attention weights of one variant, outputs among the values, outputs
+   between two queries, masks, and the weights of all variants. */
 #include "page.h"
 #include <stdlib.h>
 #include <string.h>
@@ -9,21 +9,21 @@ enum { LEFT = 36, SMALL = 9, MAP = SMALL * WORDS, STEP = MAP + 9, LABELS = 118, 
 static void put_large(struct svg *svg, const struct sentence *s, double x, double y)
 {
     struct result r = page_attended(s, (struct variant){RAPT_SCORE_GENERAL, 0, 0}, 1);
-    page_heading(svg, x, y, "Who attends to whom",
-                 "general score, all keys, soft weights in per cent");
+    page_heading(svg, x, y, "Attention weights", "general score, global, softmax; in per cent");
     shade_map(svg, x + 66, y + 76, 26, WORDS, WORDS, s->words, s->words, r.weights);
 }
 
 /* ---- masks ---- */
 static void put_masks(struct svg *svg, const struct sentence *s, double x, double y)
 {
-    static const char *const names[] = {"none", "causal", "three words are padding",
-                                        "\u201Ccat\u201D is hidden"};
+    static const char *const names[] = {"none", "causal", "padding: three words",
+                                        "\u201Ccat\u201D masked"};
     static const int kept = WORDS - 3;
     uint8_t allowed[WORDS * WORDS];
     memset(allowed, 1, sizeof allowed);
     for (int t = 0; t < WORDS; t++) allowed[t * WORDS + 2] = 0;
-    page_heading(svg, x, y, "Masks mask", "scaled dot, all keys, soft; what is hidden may be NaN");
+    page_heading(svg, x, y, "Masks",
+                 "scaled dot products, global, softmax; masked keys may be NaN");
     for (int i = 0; i < 4; i++) {
         struct result r;
         double left = x + i % 2 * 176, top = y + 62 + i / 2 * 196;
@@ -38,11 +38,10 @@ static void put_masks(struct svg *svg, const struct sentence *s, double x, doubl
     }
 }
 
-/* ---- every kind ---- */
+/* ---- all variants ---- */
 static void put_all(struct svg *svg, const struct sentence *s, double y, uint64_t seed)
 {
-    page_heading(svg, LEFT, y, "Every kind",
-                 "rows: the score; columns: how scores become weights, and which keys are seen");
+    page_heading(svg, LEFT, y, "All variants", "rows: score; columns: normalizer and locality");
     for (struct variant v = {0}; variant_is(v); v = variant_after(v)) {
         const int column = (int)v.normalizer * RAPT_LOCALITY_COUNT + (int)v.locality;
         const double x = LEFT + LABELS + column * STEP + (int)v.normalizer * 16;
@@ -73,12 +72,11 @@ int page_draw(const char *path, const struct sentence *s, uint64_t seed)
     for (int t = 0, used = 0; t < WORDS; t++)
         used += snprintf(text + used, sizeof text - (size_t)used, "%s%s", t ? " " : "",
                          s->words[t].bytes);
-    svg_text(&svg, LEFT, 42, 22, SVG_LEFT, "#111111", "A tour of attention");
-    svg_text(
-        &svg, LEFT, 66, 14, SVG_LEFT, page_grey,
-        "\u201C%s\u201D attends to itself. Rows look, columns are looked at: the darker, the more "
-        "weight.",
-        text);
+    svg_text(&svg, LEFT, 42, 22, SVG_LEFT, "#111111",
+             "Attention: scores, localities, normalizers and masks");
+    svg_text(&svg, LEFT, 66, 14, SVG_LEFT, page_grey,
+             "\u201C%s\u201D attends to itself. Rows: queries; columns: keys; darker: more weight.",
+             text);
     put_large(&svg, s, LEFT, TOP);
     page_hull(&svg, s, LEFT + 410, TOP);
     page_between(&svg, s, LEFT + 826, TOP);

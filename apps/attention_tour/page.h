@@ -1,4 +1,4 @@
-/* page.h - what the parts of the page share. */
+/* page.h - shared by the files that draw the SVG figure. */
 #ifndef ATTENTION_TOUR_PAGE_H
 #define ATTENTION_TOUR_PAGE_H
 

@@ -1,5 +1,5 @@
-/* page_figures.c - two figures of the page: outputs among the values, which are points of a plane;
-   and the output while its query moves from one word's to another's. */
+/* page_figures.c - two plots: outputs among the values, which are points of a plane; and an output
+   while its query moves from one word's to another's. */
 #include "page.h"
 
 const char page_dark[] = "#222222", page_grey[] = "#555555";
@@ -33,7 +33,7 @@ static double plane_y(const struct plane *p, float value)
 }
 
 /* The corners of the convex hull, in order: Jarvis 1973, "gift wrapping". */
-static int wrap(const float *points, int causal_alignments[WORDS])
+static int wrap(const float *points, int corners[WORDS])
 {
     int first = 0, count = 0, at;
     for (int i = 1; i < WORDS; i++)
@@ -41,7 +41,7 @@ static int wrap(const float *points, int causal_alignments[WORDS])
     at = first;
     do {
         int next = at == 0 ? 1 : 0;
-        causal_alignments[count++] = at;
+        corners[count++] = at;
         for (int i = 0; i < WORDS; i++) {
             const float *a = points + 2 * at, *b = points + 2 * next, *c = points + 2 * i;
             if ((b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]) < 0) next = i;
@@ -62,19 +62,19 @@ static void put_dots(struct svg *svg, const struct plane *p, const struct result
 void page_hull(struct svg *svg, const struct sentence *s, double x, double y)
 {
     const struct plane p = {x, y + 40, 340};
-    double causal_alignments[2 * WORDS];
+    double corners[2 * WORDS];
     int order[WORDS], count = wrap(s->value, order);
-    page_heading(svg, x, y, "Soft results are mixtures, hard ones are choices",
-                 "each word's value is a point, and so is each result");
+    page_heading(svg, x, y, "Softmax outputs are convex combinations",
+                 "in the plane; the outputs of argmax are values");
     for (int i = 0; i < count; i++) {
-        causal_alignments[2 * i] = plane_x(&p, s->value[2 * order[i]]);
-        causal_alignments[2 * i + 1] = plane_y(&p, s->value[2 * order[i] + 1]);
+        corners[2 * i] = plane_x(&p, s->value[2 * order[i]]);
+        corners[2 * i + 1] = plane_y(&p, s->value[2 * order[i] + 1]);
     }
-    svg_polyline(svg, count, causal_alignments, "#EEF3F8", 1, 1);
+    svg_polyline(svg, count, corners, "#EEF3F8", 1, 1);
     struct result hard =
         page_attended(s, (struct variant){RAPT_SCORE_SCALED_DOT, 0, RAPT_NORMALIZER_ARGMAX}, 1);
     struct result soft = page_attended(s, (struct variant){RAPT_SCORE_SCALED_DOT, 0, 0}, 1);
-    struct result faded =
+    struct result rescaled =
         page_attended(s, (struct variant){RAPT_SCORE_SCALED_DOT, RAPT_LOCALITY_LOCAL_P, 0}, 1);
     const double middle = p.x + p.size / 2, level = p.y + p.size / 2;
     svg_line(svg, middle - 5, level, middle + 5, level, page_grey, 1);
@@ -87,9 +87,9 @@ void page_hull(struct svg *svg, const struct sentence *s, double x, double y)
         svg_text(svg, at + 11, line - 6, 12, SVG_LEFT, page_dark, "%s", s->words[t].bytes);
     }
     put_dots(svg, &p, &soft, 5, chart_colors[0]);
-    put_dots(svg, &p, &faded, 4, chart_colors[5]);
-    static const char *const names[] = {"values and their hull", "arg-max", "soft",
-                                        "soft, local-p: faded towards 0"};
+    put_dots(svg, &p, &rescaled, 4, chart_colors[5]);
+    static const char *const names[] = {"values and their convex hull", "argmax", "softmax",
+                                        "softmax, local-p"};
     const char *const colors[] = {page_dark, chart_colors[1], chart_colors[0], chart_colors[5]};
     for (int i = 0; i < 4; i++) {
         double at = x + i % 2 * 190, line = p.y + p.size + 12 + i / 2 * 20;
@@ -107,11 +107,11 @@ static void put_curve(struct svg *svg, const struct chart *chart, const struct s
     float query[WORDS * WIDTH];
     for (int i = 0; i < POINTS; i++) {
         struct result r;
-        double share = (double)i / (POINTS - 1);
+        double fraction = (double)i / (POINTS - 1);
         problem_make(&r, s, (struct variant){RAPT_SCORE_GENERAL, 0, normalizer}, 1);
-        query_between(query, s, 5, 9, (float)share);
+        query_between(query, s, 5, 9, (float)fraction);
         attend(&r, query, s->key, s->value);
-        points[2 * i] = chart_x(chart, share);
+        points[2 * i] = chart_x(chart, fraction);
         points[2 * i + 1] = chart_y(chart, (double)r.out[2 * 5 + 1]);
     }
     svg_polyline(svg, POINTS, points, color, thickness, 0);
@@ -129,14 +129,14 @@ void page_between(struct svg *svg, const struct sentence *s, double x, double y)
         .step = {0.25, 0.5},
         .title = "",
         .labels = {"from the query of \u201Cit\u201D to that of \u201Cmouse\u201D",
-                   "height of the result"}};
-    page_heading(svg, x, y, "A choice has no slope",
-                 "while a query moves steadily, what it gets back");
+                   "second coordinate of the output"}};
+    page_heading(svg, x, y, "Hard attention is piecewise constant",
+                 "the output while one query moves");
     chart_frame(svg, &chart);
     put_curve(svg, &chart, s, RAPT_NORMALIZER_ARGMAX, chart_colors[1], 2);
     put_curve(svg, &chart, s, RAPT_NORMALIZER_GUMBEL_SOFTMAX, chart_colors[2], 2);
     put_curve(svg, &chart, s, RAPT_NORMALIZER_SOFTMAX, chart_colors[0], 2.5);
-    static const char *const names[] = {"soft", "arg-max", "gumbel, one draw of noise"};
+    static const char *const names[] = {"softmax", "argmax", "gumbel-softmax, one draw"};
     for (int i = 0; i < 3; i++) {
         double line = chart.y + chart.height - 50 + 20 * i;
         svg_line(svg, chart.x + 12, line - 4, chart.x + 36, line - 4, chart_colors[i], 2.5);

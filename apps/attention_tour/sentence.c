@@ -1,9 +1,8 @@
-/* sentence.c - ten words with hand-made queries, keys and values, and parameters for every score,
-   so that the weights show which word refers to which.
+/* sentence.c - a sentence of ten words with hand-made embeddings, whose attention weights are
+   meaningful, and hand-made parameters of every score.
 
-   Each word has KINDS numbers for what it is (as a key) or refers to (as a query), and WAVES pairs
-   cos, sin (pi / WORDS * wave * position): the dot product of two is largest for equal positions.
- */
+   A word has KINDS numbers, what it is (key) or seeks (query), and WAVES pairs cos, sin (pi / WORDS
+   * wave * position): codes of near positions have large dot products. */
 #include "tour.h"
 #include <math.h>
 #include <string.h>
@@ -13,49 +12,50 @@ enum {
     VERB = 2,
     ARTICLE = 4,
     ADJECTIVE = 8,
-    LINK = 16,
+    CONJUNCTION = 16,
     PRONOUN = 32,
-    HELPER = 64,
-    DOER = 128
+    AUXILIARY = 64,
+    AGENT = 128
 };
 
 static const struct {
     const char *word;
-    int is, wants; /* sets of kinds */
-    int ahead;     /* position it refers to, from its own */
+    int is, seeks; /* sets of kinds */
+    int offset;    /* the relative position it seeks */
     float value[2];
 } lexicon[WORDS] = {
     {"the", ARTICLE, NOUN, 2, {-0.9F, 0.5F}},
     {"old", ADJECTIVE, NOUN, 1, {-0.5F, 0.95F}},
-    {"cat", NOUN | DOER, ADJECTIVE, -1, {0.75F, 0.85F}},
-    {"slept", VERB, NOUN | DOER, -1, {0.1F, -0.9F}},
-    {"because", LINK, VERB, -1, {-0.62F, -0.3F}},
-    {"it", PRONOUN | DOER, NOUN | DOER, -3, {0.45F, 0.4F}},
-    {"had", HELPER, VERB, 1, {-0.75F, -0.75F}},
-    {"chased", VERB, PRONOUN | DOER, -2, {0.6F, -0.7F}},
+    {"cat", NOUN | AGENT, ADJECTIVE, -1, {0.75F, 0.85F}},
+    {"slept", VERB, NOUN | AGENT, -1, {0.1F, -0.9F}},
+    {"because", CONJUNCTION, VERB, -1, {-0.62F, -0.3F}},
+    {"it", PRONOUN | AGENT, NOUN | AGENT, -3, {0.45F, 0.4F}},
+    {"had", AUXILIARY, VERB, 1, {-0.75F, -0.75F}},
+    {"chased", VERB, PRONOUN | AGENT, -2, {0.6F, -0.7F}},
     {"the", ARTICLE, NOUN, 1, {-0.95F, -0.1F}},
     {"mouse", NOUN, VERB, -2, {1.0F, 0.1F}},
 };
 
-static void put_code(float *row, int kinds, float size, double position)
+static void encode_word(float *row, int kinds, float size, double at)
 {
     for (int i = 0; i < KINDS; i++) row[i] = kinds >> i & 1 ? size : 0;
     for (int i = 0; i < WAVES; i++) {
-        double angle = 3.14159265358979 / WORDS * (i + 1) * position;
+        double angle = 3.14159265358979 / WORDS * (i + 1) * at;
         row[KINDS + 2 * i] = (float)cos(angle);
         row[KINDS + 2 * i + 1] = (float)sin(angle);
     }
 }
 
-/* W of the general score: kinds count more than positions. */
+/* W of the general score: kinds weigh more than positions. */
 static void make_general(struct sentence *s)
 {
     for (int i = 0; i < WIDTH; i++) s->general[i * WIDTH + i] = i < KINDS ? 0.8F : 0.35F;
 }
 
 /* The hidden layer of additive scores: two units for each number, tanh(g (q + k) - c) and
-   tanh(-g (q + k) - c). Their sum is greatest where q and k are both far on the same side: a layer
-   can see agreement without a product. The last unit hears the weights of the query before. */
+   tanh(-g (q + k) - c). Their sum is maximal where q and k are both large with the same sign, so a
+   hidden layer detects agreement without a product. The last unit reads the weights of the previous
+   query. */
 static void make_hidden(struct sentence *s)
 {
     for (int unit = 0; unit + 1 < HIDDEN; unit++) {
@@ -67,7 +67,7 @@ static void make_hidden(struct sentence *s)
         s->hidden_vector[unit] = i < KINDS ? 1.8F : 0.7F;
     }
     s->hidden_vector[HIDDEN - 1] = 3;
-    s->filter[0] = 1; /* f[s] = weight[s - 1]: the key after the previous query's */
+    s->filter[0] = 1; /* f[s] = weight[s - 1]: the key after the previous one */
     s->feature_weight[HIDDEN - 1] = 1.5F;
 }
 
@@ -76,10 +76,10 @@ void sentence_make(struct sentence *s)
     memset(s, 0, sizeof *s);
     for (int t = 0; t < WORDS; t++) {
         s->words[t] = (rapt_text){lexicon[t].word, strlen(lexicon[t].word)};
-        put_code(s->query + t * WIDTH, lexicon[t].wants, 1.6F, t + lexicon[t].ahead);
-        put_code(s->key + t * WIDTH, lexicon[t].is, 1.6F, t);
+        encode_word(s->query + t * WIDTH, lexicon[t].seeks, 1.6F, t + lexicon[t].offset);
+        encode_word(s->key + t * WIDTH, lexicon[t].is, 1.6F, t);
         memcpy(s->value + 2 * t, lexicon[t].value, sizeof lexicon[t].value);
-        put_code(s->position + t * WIDTH, 0, 0, t); /* the location score knows positions only */
+        encode_word(s->position + t * WIDTH, 0, 0, t); /* the location score uses positions only */
     }
     make_general(s);
     make_hidden(s);

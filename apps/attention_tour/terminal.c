@@ -1,5 +1,4 @@
-/* terminal.c - heat maps as text, side by side: rows are queries, columns keys, named by their
-   first two letters. */
+/* terminal.c - heat maps as text, side by side: rows are queries, columns keys, by two letters. */
 #include "tour.h"
 #include <string.h>
 
@@ -42,7 +41,7 @@ static void print_maps(const struct sentence *s, struct variant variant, int cou
     putchar('\n');
 }
 
-bool is_asked(struct choice only, struct variant v)
+bool is_selected(struct choice only, struct variant v)
 {
     return (only.score < 0 || only.score == (int)v.score) &&
            (only.locality < 0 || only.locality == (int)v.locality) &&
@@ -67,7 +66,7 @@ void terminal_show(const struct sentence *s, struct choice only, uint64_t seed)
     const int locality = only.locality;
     only.locality = -1;
     for (struct variant v = {0}; variant_is(v); v = variant_after(v))
-        if (v.locality == RAPT_LOCALITY_GLOBAL && is_asked(only, v))
+        if (v.locality == RAPT_LOCALITY_GLOBAL && is_selected(only, v))
             print_localities(s, v, locality, seed);
 }
 
@@ -75,8 +74,8 @@ void terminal_claims(const struct claim claims[CLAIMS])
 {
     for (int i = 0; i < CLAIMS; i++) {
         const struct claim *c = &claims[i];
-        printf("%-4s %s\n", claim_holds(c) ? "yes" : "NO", c->says);
-        printf("     %s: %.2g (%s %g), the worst of %d kinds\n", c->figure_is, c->figure,
+        printf("%-4s %s\n", claim_holds(c) ? "yes" : "NO", c->statement);
+        printf("     %s: %.2g (%s %g), worst of %d variants\n", c->measure, c->figure,
                c->above ? "at least" : "at most", c->bound, c->variants);
     }
 }

@@ -1,5 +1,5 @@
-/* tour.h - interface of the files of attention_tour: the sentence, every variant of attention, the
-   claims about them, heat maps and the page. */
+/* tour.h - interface header of attention_tour: a sentence, every variant of attention, numeric
+   claims about them, text and SVG output. */
 #ifndef ATTENTION_TOUR_H
 #define ATTENTION_TOUR_H
 
@@ -10,13 +10,13 @@
 
 enum { WORDS = 10, KINDS = 8, WAVES = 4, WIDTH = KINDS + 2 * WAVES, HIDDEN = 2 * WIDTH + 1 };
 
-/* ---- sentence.c: hand-made queries, keys and values of ten words ---- */
+/* ---- sentence.c: embeddings and parameters of a sentence ---- */
 struct sentence {
     rapt_text words[WORDS];
-    float query[WORDS * WIDTH]; /* the kind of word it refers to, and its position */
-    float key[WORDS * WIDTH];   /* the kind of word it is, and its position */
-    float value[WORDS * 2];     /* a point of the plane, so that results can be drawn */
-    /* Parameters of scores and local-p, see rapt/learned.def. */
+    float query[WORDS * WIDTH]; /* what a word seeks, and at which position */
+    float key[WORDS * WIDTH];   /* what a word is, and its position */
+    float value[WORDS * 2];     /* points of the plane, so that outputs can be drawn */
+    /* Parameters of scores and localities, see rapt_learned. */
     float general[WIDTH * WIDTH], query_weight[HIDDEN * WIDTH], key_weight[HIDDEN * WIDTH];
     float hidden_bias[HIDDEN], hidden_vector[HIDDEN], inverse_temperature[1],
         position[WORDS * WIDTH];
@@ -38,26 +38,27 @@ struct result {
     int chosen[WORDS];
     float weights[WORDS * WORDS], out[WORDS * 2], lse[WORDS];
 };
-bool is_hard(rapt_normalizer normalizer); /* one key or none for each query */
-/* Begins a result with the problem; a caller may set its mask. */
+bool is_hard(rapt_normalizer normalizer); /* one-hot weights? */
+/* Sets up the problem of a result; a caller may set its mask. */
 void problem_make(struct result *result, const struct sentence *sentence, struct variant variant,
                   uint64_t seed);
-/* Its output and weights. q, k, v: as those of a sentence. */
+/* Computes output and weights. query, key, value: as those of a sentence. */
 void attend(struct result *result, const float *query, const float *key, const float *value);
-/* Gradients of `result`, which attend has filled, along dout [WORDS][2]; zeroed first. reward
+/* Gradients of `result`, which attend has filled, for dout [WORDS][2]; zeroed first. reward
    [WORDS]: of sampled keys. */
-struct slopes {
+struct tour_gradients {
     float query[WORDS * WIDTH], key[WORDS * WIDTH], learned[2 * HIDDEN * WIDTH];
 };
-void slopes_find(struct slopes *slopes, struct result *result, const struct sentence *sentence,
-                 const float *dout, const float *reward);
+void gradients_of(struct tour_gradients *gradients, struct result *result,
+                  const struct sentence *sentence, const float *dout, const float *reward);
 
 /* ---- claims.c, claims_hard.c, claims_masks.c ---- */
 struct claim {
-    const char *name, *says, *figure_is;
-    double figure, bound; /* worst over all variants; it holds below the bound, or */
-    bool above;           /* above it */
-    int variants;         /* how many were judged */
+    const char *name, *statement, *measure;
+    double figure,
+        bound;    /* the worst over all variants; the claim holds if it is at most the bound, or */
+    bool above;   /* at least */
+    int variants; /* how many were checked */
 };
 enum { CLAIMS = 13 };
 bool claim_holds(const struct claim *claim);
@@ -66,14 +67,15 @@ void claims_find(struct claim claims[CLAIMS], const struct sentence *sentence, u
 int claims_soft(struct claim *claims, const struct sentence *sentence, uint64_t seed);
 int claims_hard(struct claim *claims, const struct sentence *sentence, uint64_t seed);
 int claims_masks(struct claim *claims, const struct sentence *sentence, uint64_t seed);
-/* The query of `word` on its way to that of `other`, 0 <= share <= 1, the rest as they are. */
-void query_between(float *query, const struct sentence *sentence, int word, int other, float share);
+/* All queries, that of `word` interpolated towards that of `other` by 0 <= fraction <= 1. */
+void query_between(float *query, const struct sentence *sentence, int word, int other,
+                   float fraction);
 
 /* ---- terminal.c, page.c ---- */
 struct choice { /* what to show; -1: all */
     int score, locality, normalizer;
 };
-bool is_asked(struct choice only, struct variant variant);
+bool is_selected(struct choice only, struct variant variant);
 void terminal_show(const struct sentence *sentence, struct choice choice, uint64_t seed);
 void terminal_claims(const struct claim claims[CLAIMS]);
 int page_draw(const char *path, const struct sentence *sentence, uint64_t seed);
