@@ -1,6 +1,6 @@
 #!/bin/sh
-# demo.sh - installs what is missing, builds in build/ and runs toy_translate: with no arguments the
-# demonstration, otherwise whatever the arguments say.
+# demo.sh - installs missing packages, builds toy_translate in build/ and runs it with the given
+# arguments; without arguments it runs the demonstration.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 . "$root/apps/packages.sh"

@@ -1,7 +1,7 @@
-# packages.sh - read by demo.sh and tests/run.sh: installs what is missing, configures, builds.
-# Everything said here goes to standard error; standard output belongs to the programs.
+# packages.sh - sourced by demo.sh and tests/run.sh: installs missing packages, configures, builds.
+# Messages go to standard error; standard output is left to the programs.
 
-# A package, or package/command where any package that brings the command will do.
+# A package, or package/command where any package that provides the command suffices.
 build_packages="gcc/cc libc6-dev cmake/cmake libjansson-dev libutf8proc-dev libopenblas-openmp-dev"
 command -v ninja >/dev/null || command -v make >/dev/null ||
     build_packages="$build_packages ninja-build"
@@ -16,11 +16,11 @@ is_there() {
     esac
 }
 
-# need package[/command]...: asks apt for those that are missing, and for nothing else.
+# need package[/command]...: installs the missing ones with apt, and nothing else.
 need() {
     missing=
     if ! command -v dpkg-query >/dev/null; then
-        say "This is not Debian: if the build fails, look for what Debian calls: $*"
+        say "This is not Debian: if the build fails, install the equivalents of: $*"
         return 0
     fi
     for package in "$@"; do
@@ -39,14 +39,14 @@ need() {
         exit 1
     fi
     say "Installing$missing"
-    # No variable here may be quoted: $install is a command and its words.
+    # Unquoted on purpose: $install is a command and its arguments.
     { $as_root apt-get update -q && $as_root env DEBIAN_FRONTEND=noninteractive $install; } >&2 || {
-        say "apt-get failed. The line was: apt-get update && $install"
+        say "apt-get failed: apt-get update && $install"
         exit 1
     }
 }
 
-# configure folder option...: a folder keeps the generator it was made with.
+# configure folder option...: an existing build folder keeps its generator.
 configure() {
     folder=$1
     shift
@@ -56,7 +56,7 @@ configure() {
     cmake -S "$root" -B "$folder" "$@" >&2
 }
 
-# build folder option...: with all cores.
+# build folder option...: on all cores.
 build() {
     folder=$1
     shift

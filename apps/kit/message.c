@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static bool on_line; /* a passing line stands on the terminal */
+static bool on_line; /* the terminal shows a progress line */
 
 static void print_list(const char *format, va_list list)
 {

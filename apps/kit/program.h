@@ -1,6 +1,5 @@
-/* program.h - what every program here does the same way: messages, memory, clock, options, JSON.
-   Functions that answer with an int give the program's exit code, and have said why when it is
-   not 0. */
+/* program.h - shared by all programs: messages, memory, clock, interrupts, options, JSON. Functions
+   that return an int return the program's exit code, after a message if it is not 0. */
 #ifndef KIT_PROGRAM_H
 #define KIT_PROGRAM_H
 
@@ -10,28 +9,29 @@
 #include <stdio.h>
 
 enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_INTERRUPTED = 130 };
-extern const char program_name[]; /* each program defines it, beside main */
+extern const char program_name[]; /* defined beside main */
 
 /* ---- message.c: one line on standard error ---- */
 void print_message(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int failed(const char *format, ...) __attribute__((format(printf, 1, 2)));      /* EXIT_FAILED */
 int usage_error(const char *format, ...) __attribute__((format(printf, 1, 2))); /* EXIT_USAGE */
-/* Progress: the next one takes its place on a terminal; elsewhere it is a line of its own. */
+/* Progress: on a terminal the next message overwrites it; elsewhere it is a line. */
 void print_progress(const char *format, ...) __attribute__((format(printf, 1, 2)));
-int finish_output(void); /* flushes standard output; a closed pipe fails without a word */
+int finish_output(void); /* flushes standard output; a closed pipe fails without a message */
 
 /* ---- tools.c ---- */
-void *xcalloc(size_t count, size_t size); /* zeroed; ends the program if there is none */
+void *xcalloc(size_t count, size_t size); /* zeroed; exits if memory runs out */
 void *xreallocarray(void *memory, size_t count, size_t size);
-char *xasprintf(const char *format, ...) __attribute__((format(printf, 1, 2))); /* a new string */
-double now(void);                /* seconds of a clock that never goes back */
-int threads_used(int asked);     /* asked, or as many as this process may run */
-void watch_for_interrupts(void); /* SIGINT and SIGTERM; the second one kills */
+char *xasprintf(const char *format, ...)
+    __attribute__((format(printf, 1, 2))); /* allocates a string */
+double now(void);                          /* seconds of a monotonic clock */
+int threads_used(int asked);               /* asked, or if 0 those available to the process */
+void watch_for_interrupts(void);           /* SIGINT and SIGTERM; a second one kills */
 bool interrupted(void);
-void print_json(json_t *object);                               /* one line; drops the reference */
+void print_json(json_t *object);                               /* one line; releases the object */
 json_t *number(double value);                                  /* null if it is not finite */
 json_t *number_rows(const float *grid, int rows, int columns); /* [[...], ...] */
-int terminal_columns(FILE *file);                              /* 100 if it is no terminal */
+int terminal_columns(FILE *file);                              /* 100 if it is not a terminal */
 
 /* ---- options.c ---- */
 enum option_kind {
@@ -56,8 +56,8 @@ struct command {
     const char *purpose;          /* a few lines for --help */
     struct option_row *rows;
     int count;
-    int min, max; /* how many arguments that are not options */
-    char **rest;  /* those; set by options_read */
+    int min, max; /* numbers of positional arguments */
+    char **rest;  /* they; set by options_read */
 };
 enum { GO_ON = -1 };
 int options_read(struct command *command, int argc, char **argv); /* GO_ON or an exit code */

@@ -31,7 +31,7 @@ static int help(void)
 
 int main(int argc, char **argv)
 {
-    signal(SIGPIPE, SIG_IGN); /* a write that fails is reported where it happens, */
+    signal(SIGPIPE, SIG_IGN); /* a failed write is reported where it happens, */
     signal(SIGXFSZ, SIG_IGN); /* a file size limit too */
     if (argc < 2) return command_demo(argc, argv);
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) return help();

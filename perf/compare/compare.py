@@ -147,7 +147,7 @@ def main():
     if options.markdown and rows:
         markdown(rows)
     if options.cut_short:
-        print("out of time for --quick, the rest was left out", file=sys.stderr)
+        print("time limit of --quick, the rest is skipped", file=sys.stderr)
     if not rows:
         print("nothing was compared", file=sys.stderr)
     return 0 if all(row["equal"] for row in rows) else 1

@@ -1,8 +1,8 @@
-/* onednn.c - the same works by oneDNN 2, through its C interface: products with weights that it
-   packs once into the layout it likes, and attention as its users compose it, since version 2 has
-   none of its own: q k' with the scale in one primitive, the mask added in place (as a part of
-   the product it would fall back to plain loops), softmax in place, times v. Its threads are
-   OpenMP's. */
+/* onednn.c - the same workloads by oneDNN 2, through its C interface: products with weights that it
+   packs once into its preferred layout, and attention composed of primitives, since version 2 has
+   no attention primitive: scaled q k' in one primitive, the mask added in place (as a post-op of
+   the product it would fall back to the reference implementation), softmax in place, times v. Its
+   threads are OpenMP's. */
 #include <dnnl.h>
 #include <omp.h>
 #include <stdio.h>

@@ -33,7 +33,7 @@ void ours_fill(float *x, size_t count, uint64_t key, float scale)
         x[i] = scale * (float)(2 * rapt__uniform(key, (uint64_t)i) - 1);
 }
 
-/* The greatest distance of two arrays over the greatest number of the second; NaN counts as
+/* The maximum difference of two arrays relative to the maximum of the second; NaN counts as
    infinitely far. */
 EXPORT double ours_difference(const float *x, const float *y, size_t count);
 double ours_difference(const float *x, const float *y, size_t count)

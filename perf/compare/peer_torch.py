@@ -1,4 +1,4 @@
-"""peer_torch.py - the same works in PyTorch, as its users write them, on our numbers."""
+"""peer_torch.py - the same workloads in PyTorch, as its users write them, on our arrays."""
 import ctypes
 import math
 
@@ -10,7 +10,7 @@ NAME = "PyTorch " + ".".join(torch.__version__.split(".")[:2])
 
 
 def tensor(pointer, *shape):
-    """A view of an array of ours."""
+    """A view of one of our arrays."""
     memory = (ctypes.c_float * math.prod(shape)).from_address(ctypes.addressof(pointer.contents))
     return torch.frombuffer(memory, dtype=torch.float32).reshape(shape)
 
@@ -118,7 +118,7 @@ class Training:
 
 
 class Layer:
-    """A layer of the decoder that keeps keys and values: one row per target and step."""
+    """A decoder layer with a key/value cache: one row per target and step."""
 
     def __init__(self, layer, heads):
         self.layer, self.heads = layer, heads
@@ -150,7 +150,7 @@ class Layer:
 
 
 class Translation:
-    """Greedy, with a cache of keys and values; token 0, the end, is never chosen."""
+    """Greedy decoding with a key/value cache; token 0, the end, is suppressed."""
 
     def __init__(self, shape, weights, source):
         self.model = Model(shape).eval()

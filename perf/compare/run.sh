@@ -5,7 +5,7 @@
 set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd)
 build=${BUILD:-$root/build}
-unset OPENBLAS_CORETYPE OPENBLAS_L2_SIZE # they would slow down OpenBLAS, which PyTorch may use
+unset OPENBLAS_CORETYPE OPENBLAS_L2_SIZE # they slow down OpenBLAS, which PyTorch may use
 
 cmake -S "$root" -B "$build" >/dev/null
 targets=compare_ours
@@ -13,7 +13,7 @@ cmake --build "$build" --target help | grep -q compare_onednn && targets="$targe
 # shellcheck disable=SC2086
 cmake --build "$build" --target $targets >/dev/null
 
-# Debian's python3 is the one that sees Debian's PyTorch.
+# Debian's python3 is the one that finds Debian's PyTorch.
 python=python3
 for candidate in /usr/bin/python3 python3; do
     if "$candidate" -c "import torch" 2>/dev/null; then

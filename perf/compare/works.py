@@ -1,4 +1,4 @@
-"""works.py - what is compared: shapes, how both sides run them, and how far outputs may differ."""
+"""works.py - the workloads: shapes, how both sides run them, and how far outputs may differ."""
 import ctypes
 import math
 import re
@@ -22,9 +22,9 @@ TRANSLATIONS = {"6+6/512 greedy, batch 1": (6, 6, 512, 8, 2048, 32000, 1, 24, 32
                 "6+6/512 greedy, batch 16": (6, 6, 512, 8, 2048, 32000, 16, 24, 32)}
 CHECK = (2, 1, 32, 2, 48, 50, 3, 7, 6)
 RATE = 1e-5  # of training
-COMPARED = 3  # steps: later, what rounding leaves of gradients near zero has been made large by Adam
-QUICK_SECONDS = 13  # after these --quick begins nothing more
-# Greatest differences allowed: of outputs and gradients in single precision, of losses.
+COMPARED = 3  # steps: later ones differ, as Adam amplifies rounding errors of gradients near zero
+QUICK_SECONDS = 13  # after these --quick starts no comparison
+# Maximum differences allowed: of outputs and gradients in single precision, of losses.
 NEAR, GRADIENT, LOSS = 2e-5, 2e-4, 2e-5
 
 
@@ -209,7 +209,7 @@ def train(tools, torch, what, sizes):
 
 
 def translate(tools, torch, what, sizes):
-    """Equal: the logits of the first token; and where tokens part, two were as good as equal."""
+    """Equal logits of the first token; where tokens first differ, two of them were tied."""
     options, timer, ours, threads = tools
     shape = ModelShape(*sizes, threads)
     work = ours.c.ours_translate_create(shape)

@@ -1,6 +1,6 @@
-/* corpus.c - the demo's grammar: known translations, checked by hand, and what training relies
-   on: enough pairs, one translation each, nothing held out is seen, words occur often, and
-   source and target order cross. */
+/* corpus.c - the demo's grammar: translations checked by hand, and what training relies on: enough
+   pairs, one translation per source, disjoint training and held-out sets, frequent words, and
+   reordering between source and target. */
 #include "corpus.h"
 
 #include <setjmp.h>
@@ -183,7 +183,7 @@ static void test_distinct(void **state)
         if (!by_target(&all[i - 1], &all[i])) fail_msg("twice: %s", all[i].target);
 }
 
-/* Draws far more than the demo does; the draw fails by itself on a second translation. */
+/* Draws far more than the demo; the draw itself fails on a second translation of a source. */
 static void test_function(void **state)
 {
     struct corpus many;
@@ -251,8 +251,8 @@ static void test_words(void **state)
     check_side("German", true, 400);
 }
 
-/* Where one of these words stands in a sentence; -1: none does. */
-static int place(const char *text, const char *const *forms)
+/* The position of one of these words in a sentence; -1: none occurs. */
+static int position_of(const char *text, const char *const *forms)
 {
     for (int at = 0; *text; at++) {
         size_t size = strcspn(text, " ");
@@ -264,7 +264,7 @@ static int place(const char *text, const char *const *forms)
     return -1;
 }
 
-/* Verbs and what follows them in English, with translations that are theirs alone. */
+/* Verbs and nouns with unambiguous translations. */
 static void test_crossing(void **state)
 {
     static const char *const verbs[][2][4] = {
@@ -287,16 +287,17 @@ static void test_crossing(void **state)
     for (size_t i = 0; i < TRAIN; i++) {
         const struct corpus_pair *pair = &corpus.train[i];
         for (size_t v = 0; v < sizeof verbs / sizeof *verbs; v++) {
-            int verb = place(pair->source, verbs[v][0]), verb_de = place(pair->target, verbs[v][1]);
+            int verb = position_of(pair->source, verbs[v][0]),
+                verb_de = position_of(pair->target, verbs[v][1]);
             for (size_t n = 0; n < sizeof nouns / sizeof *nouns && verb >= 0 && verb_de >= 0; n++) {
-                int noun = place(pair->source, nouns[n][0]);
-                int noun_de = place(pair->target, nouns[n][1]);
+                int noun = position_of(pair->source, nouns[n][0]);
+                int noun_de = position_of(pair->target, nouns[n][1]);
                 both += noun >= 0 && noun_de >= 0;
                 crossed += noun >= 0 && noun_de >= 0 && (noun > verb) != (noun_de > verb_de);
             }
         }
     }
-    print_message("verb and noun change places in %d of %d cases\n", crossed, both);
+    print_message("verb and noun are reordered in %d of %d cases\n", crossed, both);
     assert_true(both > 1000);
     assert_true(crossed * 4 > both);
 }
@@ -351,7 +352,7 @@ static const char tiny[] = "length 1 9\n"
                            "verb 1 play plays played a b c d - e have none animal - now\n"
                            "sentence 1\n en <A.say>\n de <A.second>\n";
 
-/* The reason why `tiny`, with one piece of it replaced, is refused. */
+/* `tiny` with one piece replaced is rejected for this reason; NULL: accepted. */
 static void refused(const char *old, const char *new, const char *reason)
 {
     char text[2 * sizeof tiny], why[CORPUS_TEXT] = "";
@@ -392,7 +393,7 @@ static void test_malformed(void **state)
     assert_null(corpus_grammar_create("class\0a", 7, why));
 }
 
-/* Whatever happens to the file, it is refused or it works: no crash, no endless loop. */
+/* A damaged file is rejected or works: no crash, no endless loop. */
 static void test_damaged(void **state)
 {
     char *bytes = malloc(corpus_bytes_count), why[CORPUS_TEXT];

@@ -1,6 +1,7 @@
 #!/bin/sh
-# toy_translate from pairs to translations: training resumed and interrupted, bit for bit; lines
-# in and lines out; scores, attention and figures as JSON.
+# toy_translate from pairs to translations: training, interrupted and resumed, gives the same bits;
+# lines in and lines out; scores, attention and figures as JSON. Training gives the same bits on every
+# machine, so the threshold on translations holds everywhere or nowhere.
 # usage: toy_translate.sh PROGRAM
 set -u
 program=$(realpath "$1")
@@ -27,7 +28,7 @@ code() {
     [ $got -eq "$wanted" ] || { fail "exit code $got, not $wanted: $*"; cat err; }
 }
 
-# A language of six words that is said backwards in another: 700 pairs, the last 20 apart.
+# Synthetic pairs: six words, translated in reverse order; 700 pairs, the last 20 held out.
 awk 'BEGIN {
     split("red blue green old new big", s); split("rot blau grün alt neu groß", t); x = 7
     for (n = 0; n < 700; n++) {
@@ -44,7 +45,7 @@ tail -n 20 all.tsv >test.tsv
 options="--data train.tsv --valid test.tsv --layers 1 --width 32 --heads 2 --ffn-width 64 --vocab 290
     --batch-tokens 256 --rate 0.01 --warmup 30 --average 3 --dropout 0.1"
 
-# Resumed within an epoch and at its end, with other threads, and as JSON: the same bits.
+# Resumed within an epoch and at its end, with other thread counts, and as JSON: the same bits.
 code 0 "$program" train $options --out whole --steps 70 --threads 2
 code 0 "$program" train $options --out parts --epochs 1 --threads 1
 code 0 "$program" train $options --out parts --steps 43 --threads 2 --resume --json >reports
@@ -54,7 +55,7 @@ check "and the same checkpoint" cmp whole.checkpoint parts.checkpoint
 check "reports end with done" grep -q '"done":true' reports
 check "reports are JSON objects" [ "$(grep -vc '^{"step":.*}$' reports)" -eq 0 ]
 
-# Interrupted: saves, says so, exits with 130, and nothing is lost.
+# Interrupted: saves a checkpoint, reports it, exits with 130; resuming gives the same bits.
 rm -f err # its old lines would be taken for those of this run
 "$program" train $options --out cut --steps 100000 --threads 1 2>err &
 while kill -0 $! && ! grep -q '^step' err 2>/dev/null; do sleep 0.1; done
@@ -62,47 +63,47 @@ kill -INT $!
 wait $!
 got=$?
 [ $got -eq 130 ] || fail "interrupted: exit code $got, not 130"
-check "it says so" grep -q "interrupted at step" err
+check "the interruption is reported" grep -q "interrupted at step" err
 step=$(sed -n 's/.*interrupted at step \([0-9]*\).*/\1/p' err)
 code 0 "$program" train $options --out cut --steps $((step + 60)) --patience 0 --resume
 code 0 "$program" train $options --out uncut --steps $((step + 60)) --patience 0
-check "an interrupted run ends like another" cmp cut.checkpoint uncut.checkpoint
+check "an interrupted run ends with the same bits" cmp cut.checkpoint uncut.checkpoint
 
-# What does not fit together is refused, and the old checkpoint stands.
+# Mismatched options and data are rejected, and the old checkpoint is unchanged.
 cp whole.checkpoint before
 code 1 "$program" train $options --out whole --steps 90 --seed 2 --resume
-check "the option is named" grep -q "made with seed 1, not seed 2" err
+check "the differing option is named" grep -q "made with seed 1, not seed 2" err
 code 1 "$program" train $options --data test.tsv --out whole --steps 90 --resume
 check "other data" grep -q "other sentence pairs" err
 check "untouched" cmp before whole.checkpoint
 head -c 20000 before >damaged.checkpoint
 code 1 "$program" train $options --out damaged --steps 90 --resume
-(ulimit -f 20 && "$program" train $options --out large --steps 9) 2>err && fail "no room unnoticed"
-check "no room is told before training" grep -q "large: cannot write" err
+(ulimit -f 20 && "$program" train $options --out large --steps 9) 2>err && fail "a full disk is not reported"
+check "missing space is reported before training" grep -q "large: cannot write" err
 
-# A loss that is not finite: batches skipped, said, and in the end given up.
-code 1 "$program" train $options --out wild --steps 90 --rate 1e30 --warmup 1 --schedule constant
-check "skipping is said" grep -q "not finite; the batch is skipped" err
-check "and the end" grep -q "10 batches in a row" err
+# A loss that is not finite: batches are skipped with a message; ten in a row end the run.
+code 1 "$program" train $options --out diverged --steps 90 --rate 1e30 --warmup 1 --schedule constant
+check "skipping is reported" grep -q "not finite; the batch is skipped" err
+check "the end is reported" grep -q "10 batches in a row" err
 
-# A vocabulary smaller than asked for by default, CRLF, no line feed at the end, one long line.
+# A vocabulary smaller than the default, CRLF, no line feed at the end, one long line.
 { head -n 30 train.tsv | sed 's/$/\r/'; head -c 1000000 /dev/zero | tr '\0' x; printf '\ty\n'
   printf 'red\trot'; } >odd.tsv
 code 0 "$program" train --data odd.tsv --out odd --layers 1 --width 16 --heads 1 --steps 3
 check "the long line is named" grep -q "odd.tsv:31: a sentence has more than 65536 bytes" err
 
-# Now one that can translate.
+# A model that can translate.
 code 0 "$program" train $options --out model --epochs 40 --patience 0
 cut -f 1 test.tsv >source
 cut -f 2 test.tsv >target
 code 0 "$program" translate --model model <source >lines
-check "a line for a line" [ "$(wc -l <lines)" -eq 20 ]
+check "one line per line" [ "$(wc -l <lines)" -eq 20 ]
 right=$(paste lines target | awk -F '\t' '$1 == $2' | wc -l)
 [ "$right" -ge 16 ] || fail "only $right of 20 sentences are right"
 code 0 "$program" translate --model model --batch-tokens 8 --threads 3 <source >again
-check "whatever the batches and threads" cmp lines again
+check "independent of batches and threads" cmp lines again
 while read -r line; do echo "$line" | "$program" translate --model model; done <source >again
-check "one by one" cmp lines again
+check "line by line" cmp lines again
 
 printf 'red\r\n\n   \na\377\nnew red' >odd
 head -c 100000 /dev/zero | tr '\0' '\001' >>odd
@@ -112,24 +113,24 @@ check "empty ones" [ "$(sed -n '2,5p' again | tr -d '\n' | wc -c)" -eq 0 ]
 check "invalid UTF-8 is named" grep -q "input:4: byte 2 is not valid UTF-8" err
 check "too long is named" grep -q "input:5: more tokens than" err
 code 0 "$program" translate --model model </dev/null >again
-check "nothing for nothing" [ ! -s again ]
+check "no input, no output" [ ! -s again ]
 
 echo "red old" | "$program" translate --model model --nbest 3 >again
 check "n-best" [ "$(grep -c '^0 ||| .* ||| -[0-9.]*$' again)" -eq 3 ]
 echo "red old" | "$program" translate --model model --scores --alignments >again
 check "scores and alignments" grep -qE '^[^	]*	-[0-9.]+	[0-9]+-0( [0-9]+-[0-9]+)*$' again
 yes red | head -n 20000 | "$program" translate --model model --beam 1 2>err | head -n 1 >again
-check "a closed pipe ends in silence" [ ! -s err ]
+check "a closed pipe ends without a message" [ ! -s err ]
 
 code 0 "$program" evaluate --model model --data test.tsv --json >again
 for key in sentences bleu bleu_lc_tok chrf exact target_tokens seconds tokens_per_second threads; do
     check "evaluate --json: $key" grep -q "\"$key\":[0-9]" again
 done
 code 0 "$program" evaluate --model model --source source --target target --json >twofold
-check "one file or two" [ "$(grep -o '"bleu":[^,]*' again)" = "$(grep -o '"bleu":[^,]*' twofold)" ]
+check "one file or two files" [ "$(grep -o '"bleu":[^,]*' again)" = "$(grep -o '"bleu":[^,]*' twofold)" ]
 
 code 0 "$program" attend --model model "red old new" --layer 1 --head 2 >again
-check "a row for each word and the end" [ "$(grep -c '[·░▒▓█]' again)" -ge 3 ]
+check "a row per word and end token" [ "$(grep -c '[·░▒▓█]' again)" -ge 3 ]
 code 2 "$program" attend --model model "red old new" --layer 7 >/dev/null
 code 0 "$program" attend --model model "red old new" --json >again
 check "attention as JSON" grep -q '"source":\["red","old","new","(end)"\]' again
@@ -143,33 +144,33 @@ code 0 "$program" info --model apart --json >again
 check "two vocabularies" grep -q '"vocabulary":"separate"' again
 code 0 "$program" translate --model apart <source >again
 
-# Another attention: chosen, named, kept in the model and by its checkpoint.
+# Options of attention: stored in the model, checked by its checkpoint.
 variant="--score additive --cross-locality local-p --cross-normalizer gumbel-softmax --radius 3 --temperature 0.5"
 code 0 "$program" train $options $variant --out other --steps 6
 code 0 "$program" train $options $variant --out others --steps 3
 code 0 "$program" train $options $variant --out others --steps 6 --threads 1 --resume
 check "resuming gives the same model" cmp other others
 code 1 "$program" train $options --score additive --out others --steps 9 --resume
-check "the option is named" grep -q "was made with cross-locality local-p, not cross-locality global" err
+check "the differing option is named" grep -q "was made with cross-locality local-p, not cross-locality global" err
 code 0 "$program" info --model other >again
-check "the score is shown" grep -q "^cross_score  *additive" again
-check "the keys" grep -q "^cross_locality  *local-p" again
-check "the weighing" grep -q "^cross_normalizer  *gumbel" again
-check "the temperature" grep -q "^cross_temperature  *0.5" again
+check "info prints the score" grep -q "^cross_score  *additive" again
+check "info prints the locality" grep -q "^cross_locality  *local-p" again
+check "info prints the normalizer" grep -q "^cross_normalizer  *gumbel" again
+check "info prints the temperature" grep -q "^cross_temperature  *0.5" again
 code 0 "$program" evaluate --model other --data test.tsv --json >again
 code 0 "$program" attend --model other "red old new" >again
 code 2 "$program" train $options --cross-score cosin --out nothing
-check "the words are listed" grep -q "'cosin' is none of scaled-dot|.*|location-aware" err
+check "the choices are listed" grep -q "'cosin' is none of scaled-dot|.*|location-aware" err
 
 # The demo, far too short to learn.
 code 0 "$program" demo --steps 3 --json --out kept >again
 for key in exact heldout train_pairs seconds threads; do
     check "demo --json: $key" grep -q "\"$key\":[0-9]" again
 done
-check "nothing else" [ "$(wc -l <again)" -eq 1 ]
+check "one line only" [ "$(wc -l <again)" -eq 1 ]
 code 0 "$program" demo --steps 2 --score cosine --normalizer straight-through --json --out chosen
 code 0 "$program" info --model chosen --json >again
-check "the demo's attention" grep -q '"self_normalizer":"straight-through"' again
+check "the attention options of demo" grep -q '"self_normalizer":"straight-through"' again
 code 0 "$program" demo --write-corpus corpus.tsv
 check "corpus" [ "$(wc -l <corpus.tsv)" -ge 20000 ]
 [ $failures -eq 0 ]

@@ -1,5 +1,5 @@
 #!/bin/sh
-# What toy_translate says to wrong options and wrong files: exit code and words.
+# Errors of toy_translate for wrong options and wrong files: exit code and message.
 # usage: usage.sh PROGRAM
 set -u
 program=$(realpath "$1")
@@ -7,14 +7,14 @@ here=$(mktemp -d) && cd "$here" || exit 1
 trap 'rm -rf "$here"' EXIT
 failures=0
 
-# expect CODE WORDS ARGUMENT...: that exit code, and a line on standard error with these words.
+# expect CODE TEXT ARGUMENT...: that exit code, and that text on standard error.
 expect() {
-    code=$1 words=$2
+    code=$1 text=$2
     shift 2
     "$program" "$@" >out 2>err </dev/null
     got=$?
-    if [ $got -ne "$code" ] || ! grep -qF -- "$words" err; then
-        echo "toy_translate $*: exit code $got, not $code, or no '$words' in:"
+    if [ $got -ne "$code" ] || ! grep -qF -- "$text" err; then
+        echo "toy_translate $*: exit code $got, not $code, or no '$text' in:"
         cat err
         failures=$((failures + 1))
     fi
@@ -72,6 +72,6 @@ for command in train translate evaluate attend info demo; do
     "$program" $command --help >out || failures=1
     grep -q "^usage: toy_translate $command" out || { echo "$command --help"; failures=1; }
 done
-"$program" train --help >/dev/full 2>err && { echo "a full device went unnoticed"; failures=1; }
-[ -e m ] && { echo "something was written"; failures=1; }
+"$program" train --help >/dev/full 2>err && { echo "a full device is not reported"; failures=1; }
+[ -e m ] && { echo "a file was written"; failures=1; }
 [ $failures -eq 0 ]

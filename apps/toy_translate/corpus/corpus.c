@@ -4,13 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A set of texts, kept as 64-bit hashes (open addressing, 0 is empty). Should two texts ever
-   share a hash, a sentence is passed over that need not have been. */
+/* A set of texts, stored as 64-bit hashes (open addressing, 0 is empty). A hash collision only
+   skips a sentence. */
 struct set {
     uint64_t *hash;
     size_t mask, count;
 };
-enum { SOURCE = 1, TARGET, PAIR, SOURCE_WORD, TARGET_WORD }; /* what kind of text */
+enum { SOURCE = 1, TARGET, PAIR, SOURCE_WORD, TARGET_WORD }; /* kinds of text */
 
 struct draw {
     struct corpus *corpus;
@@ -70,7 +70,7 @@ static bool add_pair(struct set *set, const char *source, const char *target)
            add(set, hash_pair(source, target));
 }
 
-/* Notes the words of a sentence if learn, else asks whether all were noted. */
+/* Adds the words of a sentence to the set if learn; else tests whether it contains all of them. */
 static bool words(struct set *set, int kind, const char *text, bool learn)
 {
     while (*text) {
@@ -103,7 +103,7 @@ static bool complain(char *why, const char *what, const char *which)
     return false;
 }
 
-/* Fills pairs with new ones, of words in training if these are to be held out. */
+/* Fills pairs with new ones; held-out ones use only words of the training set. */
 static bool fill(struct draw *d, uint64_t *state, struct corpus_pair *pairs, size_t count,
                  bool training)
 {
@@ -127,7 +127,7 @@ static bool fill(struct draw *d, uint64_t *state, struct corpus_pair *pairs, siz
     return at == count || complain(d->why, "the grammar has too few sentences", "");
 }
 
-/* The showcase is seen before all else, so that it is never drawn. */
+/* The showcase is added first, so that it is never drawn. */
 static bool draw(struct draw *d, uint64_t seed)
 {
     struct corpus *corpus = d->corpus;

@@ -1,6 +1,6 @@
 /* corpus.h - English-German sentence pairs from a small grammar (grammar.txt), for the demo.
 
-   A pair is UTF-8 text, words apart by one space, without tab or line break. Every English
+   A pair is UTF-8 text, words separated by one space, without tab or line break. Every English
    sentence of the grammar has one translation, and the same seed gives the same pairs on
    every machine. */
 #ifndef TOY_TRANSLATE_CORPUS_H
@@ -17,10 +17,10 @@ enum { CORPUS_TEXT = 256 }; /* bytes of the longest sentence or message, final 0
 extern const unsigned char corpus_bytes[];
 extern const size_t corpus_bytes_count;
 
-typedef struct corpus_grammar corpus_grammar; /* constant once made */
+typedef struct corpus_grammar corpus_grammar; /* immutable */
 
-/* Reads a grammar; NULL, and the reason with its line number in why, if it is malformed or
-   there is no memory. */
+/* Parses a grammar; NULL, and the reason with its line number in why, if it is malformed or
+   memory runs out. */
 corpus_grammar *corpus_grammar_create(const void *bytes, size_t count, char why[CORPUS_TEXT]);
 void corpus_grammar_free(corpus_grammar *grammar); /* NULL is allowed */
 
@@ -39,17 +39,17 @@ struct corpus {
 
 /* Draws that many pairs. No two of them, nor any of the showcase, share a sentence in either
    language; all words of held-out sentences and of the showcase occur in training. False, and
-   the reason in why: the grammar does not yield so many, or contradicts itself. */
+   the reason in why: the grammar yields too few, or two translations of one sentence. */
 bool corpus_draw(struct corpus *corpus, const corpus_grammar *grammar, uint64_t seed,
                  size_t train_count, size_t heldout_count, char why[CORPUS_TEXT]);
 void corpus_free(struct corpus *corpus); /* leaves an empty one */
 
-/* What the grammar says this English sentence is in German; false if it does not derive it, or
-   not within a search of `tries` drafts (a million take about a second). */
+/* The German translation of an English sentence; false if the grammar does not derive it within
+   `tries` random derivations (a million take about a second). */
 bool corpus_derive(const corpus_grammar *grammar, const char *source, long tries,
                    char target[CORPUS_TEXT]);
 
-/* One line a pair, source and target separated by a tab; false if the file cannot be written. */
+/* One line per pair, source and target separated by a tab; false if the file cannot be written. */
 bool corpus_write(FILE *file, const struct corpus_pair *pairs, size_t count);
 
 #endif

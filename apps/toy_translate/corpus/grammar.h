@@ -1,4 +1,4 @@
-/* grammar.h - a grammar in memory, and one sentence made from it. Internal to this folder. */
+/* grammar.h - a parsed grammar, and the derivation of one sentence. Internal to this folder. */
 #ifndef TOY_TRANSLATE_GRAMMAR_H
 #define TOY_TRANSLATE_GRAMMAR_H
 
@@ -10,7 +10,7 @@ enum { MASCULINE, FEMININE, NEUTER, PLURAL }; /* columns of a declension */
 enum { MAX_COLUMNS = 16, MAX_NAMES = 31, MAX_WORDS = 80, MAX_ITEMS = 24, MAX_SLOTS = 2 };
 
 /* One element of a pattern. The patterns of tenses and frames hold no parts, those of orders and
-   sentences hold text and parts only: an order named in them is spelled out when read. */
+   sentences hold text and parts only: an order named in them is expanded when parsed. */
 enum item_kind { ITEM_TEXT, ITEM_AUXILIARY, ITEM_VERB, ITEM_SLOT, ITEM_QUALITY, ITEM_PART };
 struct item {
     enum item_kind kind;
@@ -116,7 +116,7 @@ struct tense {
     bool deniable;
 };
 struct clause_rule {
-    unsigned frames, times; /* 0: the usual ones */
+    unsigned frames, times; /* 0: the default */
     int adverb, front, denied;
     bool known, unfilled;
     const struct word *subject, *object; /* question words, or NULL */
@@ -135,7 +135,7 @@ enum { CLASSES, TIMES, FRAMES, ENDINGS, ORDERS, AUXILIARIES, NAME_LISTS };
 enum { SHARE_SUBJECT, SHARE_OBJECT, SHARE_ADJECTIVE, SHARES };
 
 struct corpus_grammar {
-    char *text; /* the file, cut into words */
+    char *text; /* the file, split into tokens */
     struct names names[NAME_LISTS];
     struct table table[WORD_KINDS];
     struct frame frame[MAX_NAMES];
@@ -146,7 +146,7 @@ struct corpus_grammar {
     int tenses, sentences, shortest, longest, share[SHARES];
 };
 
-/* A noun phrase: a pronoun, or a noun with what stands before it. */
+/* A noun phrase: a pronoun, or a noun with determiner and adjective. */
 struct phrase {
     const struct word *pronoun, *noun, *determiner, *adjective;
     bool plural;
@@ -163,8 +163,8 @@ struct clause {
    generators"): the state counts up, its hash is the number. */
 uint64_t corpus_random(uint64_t *state);
 
-/* Makes one sentence; false: the choices led nowhere, the length is wrong, or the English is not
-   the wanted one (NULL: any is). */
+/* Derives one sentence; false: a dead end, a wrong length, or another English sentence than
+   `wanted` (NULL: any). */
 bool corpus_sentence(const corpus_grammar *grammar, uint64_t *state, const char *wanted,
                      char source[CORPUS_TEXT], char target[CORPUS_TEXT]);
 

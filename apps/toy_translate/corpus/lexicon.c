@@ -1,4 +1,4 @@
-/* lexicon.c - reads the words of a line, and the lines of the lexicon. */
+/* lexicon.c - parses the tokens of a line, and the entries of the lexicon. */
 #include "reader.h"
 
 #include <stdlib.h>
@@ -53,7 +53,7 @@ int corpus_add_name(struct reader *r, int list, const char *name)
     return names->count++;
 }
 
-/* A list with commas as a set of bits; "-" is none, "any" is all. Cuts the token up. */
+/* A list with commas as a set of bits; "-" is none, "any" is all. Modifies the token. */
 unsigned corpus_set_of(struct reader *r, const struct names *names, char *list)
 {
     unsigned set = 0;
@@ -104,7 +104,7 @@ static char *take_text(struct reader *r)
     return strcmp(text, "-") ? text : text + 1;
 }
 
-/* The place of a token in a list of allowed ones. */
+/* The index of a token in a list of allowed ones. */
 static int take_one_of(struct reader *r, const struct names *allowed)
 {
     const char *token = corpus_take(r);

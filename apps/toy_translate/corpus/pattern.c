@@ -1,4 +1,4 @@
-/* pattern.c - reads a pattern: words, and <...> for what is to be filled in. */
+/* pattern.c - parses a pattern: words, and placeholders <...>. */
 #include "reader.h"
 
 #include <string.h>
@@ -46,7 +46,7 @@ static void add_in_frame(struct reader *r, struct pattern *pattern, const char *
     add_item(r, pattern, item);
 }
 
-/* A part of a clause, or an order of such parts, which is spelled out. */
+/* A part of a clause, or an order of such parts, which is expanded. */
 static void add_part(struct reader *r, struct pattern *pattern, int clause, const char *name)
 {
     int part = corpus_find(&corpus_parts, name);

@@ -1,4 +1,4 @@
-/* reader.h - what the files that read a grammar share. Internal to this folder. */
+/* reader.h - state and helpers of the grammar parser. Internal to this folder. */
 #ifndef TOY_TRANSLATE_READER_H
 #define TOY_TRANSLATE_READER_H
 
@@ -13,13 +13,13 @@ struct reader {
     int line;
     enum block block; /* what the lines after a heading belong to */
     char *token[MAX_TOKENS];
-    int count, next; /* tokens of this line, and how many are used */
+    int count, next; /* tokens of this line, and how many are consumed */
     bool bad;
 };
 
 extern const struct names corpus_kinds; /* of determiners */
 
-/* The first complaint stays; all others are consequences. */
+/* Records the first error; later ones are consequences. */
 void corpus_complain(struct reader *r, const char *what, const char *token);
 
 /* The next token of the line. */
@@ -27,21 +27,21 @@ char *corpus_take(struct reader *r);
 int corpus_take_number(struct reader *r);
 unsigned corpus_take_set(struct reader *r, int list);
 
-/* Where a name stands: -1, or 0 and a complaint, if nowhere. */
+/* The index of a name: -1, or 0 and an error, if there is none. */
 int corpus_find(const struct names *names, const char *name);
 int corpus_look_up(struct reader *r, int list, const char *name);
 int corpus_add_name(struct reader *r, int list, const char *name);
 
-/* A list with commas as a set of bits; "-" is none, "any" is all. Cuts the list up. */
+/* A list with commas as a set of bits; "-" is none, "any" is all. Modifies the list. */
 unsigned corpus_set_of(struct reader *r, const struct names *names, char *list);
 
-/* What the parts of a clause are called. */
+/* The names of the parts of a clause. */
 extern const struct names corpus_parts;
 
-/* The rest of the line, in the language of the block it stands in. */
+/* The rest of the line, in the language of its block. */
 void corpus_take_pattern(struct reader *r, struct pattern *pattern);
 
-/* False if the line is no entry of the lexicon. */
+/* False if the line is not an entry of the lexicon. */
 bool corpus_lexicon_line(struct reader *r, const char *key);
 
 #endif

@@ -4,13 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a word must be for its place. */
+/* Constraints on a word. */
 struct request {
     unsigned classes;  /* of a noun, pronoun or adjective; a verb's object allows one */
     unsigned kinds;    /* of a determiner or adjective; frames of a verb, times of an adverb */
     unsigned subjects; /* classes a verb's subject must allow one of; 0: does not matter */
-    const struct word *noun;    /* the one a determiner stands before */
-    const struct word *subject; /* the pronoun an object stands against, or NULL */
+    const struct word *noun;    /* the one after a determiner */
+    const struct word *subject; /* the pronoun that is the subject of an object, or NULL */
 };
 struct draft {
     const corpus_grammar *grammar;
@@ -40,7 +40,7 @@ static bool chance(struct draft *d, int percent)
     return below(d, 100) < percent;
 }
 
-/* Whether a sentence, if there is one, has these words; it always has the empty word. */
+/* Does the wanted sentence, if any, contain these words? It always contains the empty word. */
 static bool mentioned(const char *sentence, const char *words)
 {
     if (!sentence) return true;
@@ -57,7 +57,7 @@ static bool used(const struct draft *d, const struct word *word)
     return false;
 }
 
-/* The weight of a word in its place, 0 if it does not fit. */
+/* The weight of a word, 0 if it violates the constraints. */
 typedef int weigh(const struct draft *d, const struct word *word, const struct request *request);
 
 static const struct word *pick(struct draft *d, enum word_kind kind, weigh *weight,
@@ -131,7 +131,7 @@ static int weigh_adverb(const struct draft *d, const struct word *adverb,
     return (adverb->set[ADVERB_TIMES] & request->kinds) != 0;
 }
 
-/* subject: the pronoun an object stands against; NULL if there is none. */
+/* subject: the pronoun that is the subject of an object; NULL if there is none. */
 static bool choose_phrase(struct draft *d, struct phrase *phrase, unsigned classes, unsigned kinds,
                           int pronouns, const struct word *subject)
 {

@@ -1,5 +1,5 @@
-/* spell.c - writes out the words of a sentence in one language: order, agreement, case, "kein",
-   and what becomes of neighbors ("an apple", "im Garten"). */
+/* spell.c - generates the words of a sentence in one language: order, agreement, case, "kein", and
+   contractions ("an apple", "im Garten"). */
 #include "grammar.h"
 
 #include <string.h>
@@ -22,7 +22,7 @@ static void append(struct writer *w, const char *piece)
     w->used += size;
 }
 
-/* The word that the last piece and this one become; NULL: they stay apart. */
+/* The contraction of the last piece and this one; NULL: none. */
 static const char *contracted(const struct writer *w, const char *piece)
 {
     const struct table *table = &w->grammar->table[CONTRACTION];
@@ -130,8 +130,8 @@ static void put_phrase(struct writer *w, const struct phrase *phrase, int gramma
 
 /* ---- the parts of a clause ---- */
 
-/* The determiner "kein" if the last object of a denied clause is indefinite: it then denies the
-   clause in place of "nicht". */
+/* The determiner "kein" if the last object of a negated clause is indefinite: it then negates the
+   clause instead of "nicht". */
 static const struct word *kein(const struct writer *w)
 {
     const struct pattern *near = &w->clause->frame->near;
