@@ -1,5 +1,6 @@
-/* choose.c - which instruction set is used. The build says which tables are linked (RAPT_HAVE_...),
-   the processor which of them it can run; the first of those in the list below is chosen. */
+/* choose.c - the table of kernels in use, and rapt_isa_*. The build says which tables are linked
+   (RAPT_HAVE_...), the processor which of them it can run; the first of those in the list below is
+   chosen. */
 #include "base/base.h"
 #include "kernel/kernel.h"
 #include <stdatomic.h>
@@ -21,9 +22,8 @@ static const struct kernels *const tables[] = {/* best first */
 
 enum { TABLES = sizeof tables / sizeof tables[0] };
 
-/* The library's only mutable global: the remembered answer to a question about the processor.
-   NULL until first asked; every thread that asks finds the same answer, so it does not matter who
-   writes it first, and the tables it points to are constant. */
+/* The library's only mutable global: the table in use, NULL until first asked for. Every thread
+   computes the same, so the order of writes does not matter; the tables are constant. */
 static _Atomic(const struct kernels *) chosen;
 
 const struct kernels *rapt__kernels_of(rapt_isa isa)

@@ -1,15 +1,15 @@
-/* flash.h - what kernel/flash.c is told: some queries, all of which read the same keys and values.
+/* flash.h - arguments of the attention kernels: some queries that read the same keys and values.
 
    Keys are kept in panels of 16, [keys / 16][key width][16], so that sixteen scores come out of
    one vector; values as rows of whole vectors, [keys][padded value width]. Lanes behind the last
-   key may hold anything: no row sees them. */
+   key may hold anything: they are visible to no row. */
 #ifndef RAPT_LIB_FLASH_H
 #define RAPT_LIB_FLASH_H
 
 #include "kernel/kernel.h"
 
 enum {
-    ATTEND_BLOCK = 128, /* keys between two corrections of the running maximum */
+    ATTEND_BLOCK = 128, /* keys between two updates of the running maximum */
     ATTEND_ROWS = 56,   /* queries of one call, at most, */
     ATTEND_SLOTS = 72   /*   and rows of the slots that they are packed into */
 };
@@ -20,11 +20,11 @@ static inline int rapt__padded(int width)
     return rapt__round_up(width, LANES);
 }
 
-/* One query. Bits of its results depend on nothing but this and the keys it sees. */
+/* One query. The bits of its results depend on this and its visible keys alone. */
 struct attend_row {
     const float *q;         /* [key width] */
     float *out, *lse;       /* [value width]; 1 float, or NULL */
-    int low, high;          /* it sees keys low .. high - 1, */
+    int low, high;          /* keys low .. high - 1 are visible, */
     const uint8_t *allowed; /*   of those only where this [key] is not 0; NULL: all */
     const float *bias,
         *relative;            /* [key] their sum is added to the scaled and capped score; NULL: 0 */
@@ -54,7 +54,7 @@ struct attend {
    floats, which builds without NDEBUG check. */
 struct attend_layout {
     size_t sums; /* [ATTEND_ROWS][16] sums of exponentials, lane by lane */
-    size_t max;  /* [ATTEND_ROWS] the greatest scores so far */
+    size_t max;  /* [ATTEND_ROWS] maxima of the scores so far */
     size_t out;  /* [ATTEND_ROWS][padded value_width] weighted sums of values */
     size_t part; /* [LANES][padded value_width] the same, of one block and tile */
     size_t q;    /* [ATTEND_SLOTS * key_width] queries in slots */

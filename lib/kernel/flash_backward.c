@@ -4,7 +4,7 @@
    of dq is one chain of fma in the order of keys, of dk and dv in the order of queries, across
    blocks too; so how work is shared out changes no bit. */
 
-struct span { /* a tile of the rows of a block, and the keys of it that they see */
+struct span { /* a tile of the rows of a block, and the keys of it that are visible to them */
     int tile, row, rows;
     struct visible_range visible;
     int key, keys, panels; /* keys 0: none; key a multiple of 16 */
@@ -30,8 +30,8 @@ static void attend_pack(const float *from, int rows, int width, float sign, floa
     }
 }
 
-/* weights = p; 0 where nothing is seen. slopes: of the cap, [rows][ATTEND_BLOCK], NULL: not wanted;
-   those of hidden keys may be anything. */
+/* weights = p; 0 where nothing is visible. slopes: of the cap, [rows][ATTEND_BLOCK], NULL: not
+   wanted; those of hidden keys may be anything. */
 static void rebuild(const struct attend_block *b, const struct attend_weights *d,
                     const struct span *s, float *slopes)
 {
@@ -124,8 +124,8 @@ static void add_scaled(float *y, float a, const float *x, int width)
         vf_store(y + n, vf_fma(vf_splat(a), vf_load(x + n), vf_load(y + n)));
 }
 
-/* Rows [*first, *last) contain all that see one of `keys` keys from `key` on. */
-static void rows_that_see(const struct attend_block *b, int key, int keys, int *first, int *last)
+/* Rows [*first, *last) contain all to which one of `keys` keys from `key` on is visible. */
+static void visible_rows(const struct attend_block *b, int key, int keys, int *first, int *last)
 {
     int from = 0, to = b->rows;
     while (from < to && (b->row[from].low >= key + keys || b->row[from].high <= key)) from++;
@@ -139,7 +139,7 @@ static void key_gradients(const struct attend_block *b, const float *weights,
     int kw = rapt__padded(b->key_width), vw = rapt__padded(d->value_width);
     for (int i = 0, t, last; i < tiles_of(b->keys); i++) {
         int s = tile_begin(b->keys, i), keys = tile_begin(b->keys, i + 1) - s;
-        rows_that_see(b, b->key + s, keys, &t, &last);
+        visible_rows(b, b->key + s, keys, &t, &last);
         ptrdiff_t a = (ptrdiff_t)t * ATTEND_BLOCK + s;
         transpose_tile(keys, weights + a, d->dout_rows + t * vw, last - t, vw, d->dv + s * vw);
         transpose_tile(keys, d->dscores + a, d->q_rows + t * kw, last - t, kw, d->dk + s * kw);

@@ -1,7 +1,7 @@
 /* flash_gemm.c - the products of attention, over the register tile of gemm.c:
 
-       scores  c[r][s]  = a[r].b[s]                    and the greatest of each row, lane by lane
-       merged  c[r][n]  = fade[r] c[r][n] + sum over k of a[r][k] b[k][n]
+       scores  c[r][s]  = a[r].b[s]                    and the maxima of each row, lane by lane
+       merged  c[r][n]  = rescale[r] c[r][n] + sum over k of a[r][k] b[k][n]
        added   c[r][n] += sum over k of a[r][k] b[k][n]
 
    One dispatch from the number of rows, which is a constant inside, and constant strides: so that
@@ -15,9 +15,9 @@ enum {
 enum tiling_kind { TILE_SCORES, TILE_MERGED, TILE_ADDED };
 
 struct tiling {
-    struct gemm_block g; /* strides, depth and places; add and bias are not used */
+    struct gemm_block g; /* strides, depth and arrays; add and bias are not used */
     int panels;
-    float *max;           /* scores: [rows][16], the greatest of every sixteenth score */
+    float *max;           /* scores: [rows][16] maxima of every sixteenth score */
     const float *rescale; /* merged: [rows] */
 };
 
@@ -117,7 +117,7 @@ static inline __attribute__((always_inline)) void tiling(int rows, enum tiling_k
 }
 
 /* scores[r][s] = q[r].k[s], rows ATTEND_BLOCK apart; q [depth][VF_ROWS], of which `rows` are used;
-   keys [panels][depth][16]. most [rows][16]: the greatest score of each lane; NULL: not wanted. */
+   keys [panels][depth][16]. max [rows][16]: the maximum of each lane; NULL: not wanted. */
 static void score_tile(int rows, const float *q, const float *keys, int depth, int panels,
                        float *scores, float *max)
 {
@@ -153,7 +153,7 @@ static inline struct tiling weighted_sum(const float *weights, const float *valu
                            .panels = width / LANES};
 }
 
-/* o[r] = fade[r] o[r] + sum */
+/* o[r] = rescale[r] o[r] + sum */
 static void accumulate_tile(int rows, const float *weights, const float *values, int keys,
                             int width, const float *rescale, float *o)
 {

@@ -1,16 +1,16 @@
 /* gemm.c - the matrix product of one thread: register tiles over panels.
 
    The sums of a tile stay in registers while k runs; every element is its own chain of fma in
-   the order of k, so tile shape and place never change a bit. Few rows get more panels, to have
-   enough independent sums in flight. Goto and van de Geijn 2008, "Anatomy of high-performance
-   matrix multiplication"; here b is packed once for all and a is read where it lies. */
+   the order of k, so the shape and position of a tile never change a bit. Few rows get more panels,
+   to have enough independent sums in flight. Goto and van de Geijn 2008, "Anatomy of
+   high-performance matrix multiplication"; here b is packed beforehand and a is read in place. */
 #include <string.h>
 
 enum { MAX_PANELS = 4 * VF_PANELS }; /* of the widest tile, which has few rows */
 
 _Static_assert(VF_ROWS <= 14, "kernel/tile_rows.def lists the heights below 14");
 
-/* The most panels of a tile with that many rows: its sums, a vector of each panel and one of a fit
+/* Panels of the widest tile with that many rows: its sums, a vector of each panel and one of a fit
    into the registers, as those of the largest tile do. */
 static inline __attribute__((always_inline)) int tile_panels(int rows)
 {
@@ -20,13 +20,13 @@ static inline __attribute__((always_inline)) int tile_panels(int rows)
 
 struct tile { /* where one register tile reads and writes */
     const float *a, *b, *bias;
-    const float *ahead; /* a panel that will be read soon, fetched along with b */
+    const float *ahead; /* a panel that will be read soon, prefetched along with b */
     float *c;
 };
 
 enum {
-    FEW_ROWS = 4,    /* with so few, b comes from afar faster than it is used: */
-    FETCH_STEPS = 16 /* it is asked for so many steps before */
+    FEW_ROWS = 4,    /* with so few, b streams from memory: */
+    FETCH_STEPS = 16 /* it is prefetched so many steps ahead */
 };
 
 /* The sums of a tile: sum[r * panels + q]. rows and panels are constants where this is inlined. */
@@ -96,7 +96,7 @@ static inline __attribute__((always_inline)) struct tile tile_at(const struct ge
 }
 
 /* Tiles of so many panels from panel n on; returns where the next one would start. The tile
-   number `order` of its column (-1: alone) fetches one of the panels of the columns to come. */
+   number `order` of its column (-1: alone) prefetches one of the panels of the next columns. */
 static inline __attribute__((always_inline)) int
 tile_run(int rows, int panels, const struct gemm_block *g, int row, int n, int last, int order)
 {
@@ -140,7 +140,7 @@ static inline __attribute__((always_inline)) void tile_ordered(int rows, const s
    addresses: 13 rows run at 0.98 of the ceiling on Zen 5, 14 at 0.95. */
 enum { TILE_ROWS = VF_ROWS < 13 ? VF_ROWS : 13 };
 
-/* Fetches what a tile will add to. */
+/* Prefetches what a tile will add to. */
 static inline void fetch_sums(const struct gemm_block *g, int row, int rows, int n, int last)
 {
     for (; n < last; n++)
@@ -148,8 +148,9 @@ static inline void fetch_sums(const struct gemm_block *g, int row, int rows, int
             __builtin_prefetch(g->c + r * g->c_row + n * g->c_panel, 1);
 }
 
-/* All rows over panels [n, last), which stay in the nearest cache meanwhile; tiles of like height.
-   Each tile fetches the sums of the one below, the lowest those of the first to the right. */
+/* All rows over panels [n, last), which stay in the first-level cache; tiles of equal height, but
+   for a row. Each tile prefetches the sums of the next one down, the last those of the next panels.
+ */
 static inline __attribute__((always_inline)) void tile_column(const struct gemm_block *g, int n,
                                                               int last)
 {
@@ -165,7 +166,7 @@ static inline __attribute__((always_inline)) void tile_column(const struct gemm_
     }
 }
 
-/* The rows of a far apart, as they may be, or adjacent floats: a stride known to the compiler. */
+/* The rows of a apart, or adjacent floats: then the stride is known to the compiler. */
 static void column_apart(const struct gemm_block *g, int n, int last)
 {
     tile_column(g, n, last);

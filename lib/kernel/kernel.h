@@ -1,10 +1,10 @@
-/* kernel.h - the door of the first floor: rows and tiles of floats, one thread, one instruction
-   set. A table of functions per instruction set, all compiled from the same source.
+/* kernel.h - interface of lib/kernel: functions on rows and tiles of floats, in one thread. One
+   table of them per instruction set, all compiled from the same source, with the same bits.
 
-   PANELS. A matrix b[depth][columns] that stands on the right of a product is stored as panels
+   PANELS. A matrix b[depth][columns] that is the right operand of a product is stored as panels
    of 16 columns: b[k][n] lies at (n/16)*panel + k*step + n%16, with panel = 16*depth, step = 16.
-   The last panel is filled up with zeros. A weight matrix W [out][in], used as x W', is kept
-   that way all its life: panel p holds outputs 16p .. 16p+15 as [in][16]. */
+   The last panel is padded with zeros. A weight matrix W [out][in], used as x W', is
+   always stored that way: panel p holds outputs 16p .. 16p+15 as [in][16]. */
 #ifndef RAPT_LIB_KERNEL_H
 #define RAPT_LIB_KERNEL_H
 
@@ -22,7 +22,7 @@ static inline size_t rapt__panels_size(size_t columns, size_t depth)
 }
 
 /* c[r][n] = start + sum over k, in the order of k, of a[r][k] * b[k][n], one fma each. The bits
-   of an element do not depend on rows, columns, or where it stands in them. */
+   of an element do not depend on rows, columns, or its position. */
 struct gemm_block {
     int rows, columns, depth;
     const float *a; /* a[r][k] at a[r*a_row + k*a_step]; one of the two strides should be 1 */
@@ -61,8 +61,8 @@ struct additive {
     int width, panels;
     const float *q, *vector; /* [width] */
     const float *keys;       /* [panels][width][16] */
-    float *hidden;           /* [panels][width][16] the tanh: written if not NULL, and what backward
-                                reads instead of q and keys */
+    float *hidden;           /* [panels][width][16] the tanh: written if not NULL; read by backward
+                                instead of q and keys */
 };
 struct additive_gradients {
     float *q, *vector; /* [width] */
@@ -135,8 +135,8 @@ struct kernels {
     /* Logits to their gradient, in place, times scale: p - (1-s) [i == label] - s/n. */
     void (*loss_row)(float *x, int n, int label, float smoothing, float scale,
                      struct loss_sums *sums);
-    /* The k greatest of x[0..n), greatest first, ties to the lower index; returns how many (<= k;
-       -infinity and NaN never count). */
+    /* The k largest of x[0..n), in descending order, ties to the lower index; returns how many (<=
+       k; -infinity and NaN never count). */
     int (*top_row)(const float *x, int n, int k, int *index, float *value);
     /* The same of a longer row of which x is elements first, first + 1, ...: count of the elements
        before them are in index and value already. */
@@ -160,11 +160,11 @@ struct kernels {
     void (*adam_span)(const struct adam *a, float *p, const float *g, float *m, float *v, size_t n);
 
     /* flash.c, flash_backward.c */
-    /* Rows of width floats, ld apart, as rows filled up to whole vectors with 0; true if one of
+    /* Rows of width floats, ld apart, as rows padded with 0 to whole vectors; true if one of
        the floats is infinite or NaN. */
     bool (*pad_rows)(const float *x, ptrdiff_t ld, int rows, int width, float *to);
     void (*attend)(const struct attend *a);
-    /* Rows that pad_rows filled up, times sign, as slots: [ATTEND_SLOTS * width]. sign: of the
+    /* Rows padded by pad_rows, times sign, as slots: [ATTEND_SLOTS * width]. sign: of the
        scale for queries, 1 for gradients of outputs. */
     void (*attend_pack)(const float *from, int rows, int width, float sign, float *slots);
     void (*attend_weights)(const struct attend_block *b, const struct attend_weights *w);

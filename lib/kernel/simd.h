@@ -1,10 +1,11 @@
-/* simd.h - the vector words. A vf is always 16 floats, whatever the machine: one AVX-512
-   register, two of AVX2, four of NEON, or a plain array. One width, one tail rule; the order of
-   every sum is fixed here and in the kernels, so every instruction set gives the same bits.
+/* simd.h - vector operations, one set per instruction set. A vf is always 16 floats, whatever the
+   machine: one AVX-512 register, two of AVX2, four of NEON, or a plain array. One width and one
+   rule for tails; the order of every sum is fixed here and in the kernels, so every instruction set
+   gives the same bits.
 
-     vf_splat(s)                 s in all lanes           vf_zero()
+     vf_splat(s)               s in all lanes           vf_zero()
      vf_load(p) vf_store(p,v)  16 floats, any alignment
-     vf_load_n(p,n,rest)       lanes 0..n-1 from p, the others = rest; touches nothing behind
+     vf_load_n(p,n,rest)       lanes 0..n-1 from p, the others = rest; reads nothing behind them
      vf_store_n(p,v,n)         lanes 0..n-1 only
      vf_load_partial(p,left,rest) vf_store_partial(p,v,left)   the same, of min(left, 16) lanes
      vf_add sub mul div max min sqrt abs,  vf_fma(a,b,c) = a*b + c, vf_fnma(a,b,c) = c - a*b
@@ -14,17 +15,18 @@
      vf_frexp(v,&n)            v = result 2^n, result in [sqrt 1/2, sqrt 2), v normal, positive
      vf_less(a,b)              a mask (vm): a < b;  vf_equal(a,b);  vm_and, vm_or, vm_bits
      vf_select(m,a,b)          m ? a : b
-     vf_sum(v)                 8+8, 4+4, 2+2, 1+1      vf_reduce_max(v)  the greatest lane
-     vf_reduce_max_rows(x)               the greatest lane of each of sixteen
-     vf_transpose(x)                sixteen of them transposed in place
+     vf_sum(v)                 8+8, 4+4, 2+2, 1+1      vf_reduce_max(v)  the maximum of the lanes
+     vf_reduce_max_rows(x)     the maximum of the lanes of each of sixteen
+     vf_transpose(x)           sixteen of them transposed in place
      vu                        eight lanes of 64 bits, for random numbers
-     vu_splat(u) vu_count(u)     u in all lanes; u, u + 1, ... u + 7
+     vu_splat(u) vu_count(u)   u in all lanes; u, u + 1, ... u + 7
      vu_xor(x,y) vu_high(x)    x >> 32
      vu_times(x,u)             (x mod 2^32) u, u < 2^32
      vu_less(x,y,u)            a vm: lanes of x, then of y, mod 2^32 < u, u < 2^32
      vf_exp exp2 log tanh      simd_math.h
 
-   vf_max(a,b) and vf_min return b if either is NaN. RAPT_SIMD_HEADER names the machine. */
+   vf_max(a,b) and vf_min return b if either is NaN. RAPT_SIMD_HEADER names the file
+   of the instruction set. */
 #ifndef RAPT_LIB_SIMD_H
 #define RAPT_LIB_SIMD_H
 
@@ -44,7 +46,7 @@ static inline void vf_store_partial(float *p, vf v, size_t left)
         vf_store_n(p, v, (int)left);
 }
 
-#ifndef VF_REDUCE_MAX_ROWS /* a machine that has no better way */
+#ifndef VF_REDUCE_MAX_ROWS /* not in the file of the instruction set */
 static inline vf vf_reduce_max_rows(const vf x[16])
 {
     float max[16];
@@ -53,26 +55,25 @@ static inline vf vf_reduce_max_rows(const vf x[16])
 }
 #endif
 
-#ifndef VF_TRANSPOSE /* four times, the two halves are shuffled into one another like a deck of    \
-                      * cards                                                                      \
-                      */
+/* Four perfect shuffles: each interleaves the first half of 256 floats with the second. */
+#ifndef VF_TRANSPOSE
 static inline void vf_transpose(vf x[16])
 {
     enum { HALF = 128 };
-    float deck[2][2 * HALF];
-    for (int i = 0; i < 16; i++) vf_store(deck[0] + i * 16, x[i]);
-    for (int transpose = 0; transpose < 4; transpose++) {
-        const float *from = deck[transpose % 2];
-        float *to = deck[1 - transpose % 2];
+    float x2[2][2 * HALF];
+    for (int i = 0; i < 16; i++) vf_store(x2[0] + i * 16, x[i]);
+    for (int round = 0; round < 4; round++) {
+        const float *from = x2[round % 2];
+        float *to = x2[1 - round % 2];
         for (int i = 0; i < HALF; i++) to[2 * i] = from[i], to[2 * i + 1] = from[HALF + i];
     }
-    for (int i = 0; i < 16; i++) x[i] = vf_load(deck[0] + i * 16);
+    for (int i = 0; i < 16; i++) x[i] = vf_load(x2[0] + i * 16);
 }
 #endif
 
 #include "kernel/simd_math.h"
 
-/* Before a loop with a constant number of rounds whose array must end up in registers. */
+/* Before a loop with a constant number of iterations whose array must be kept in registers. */
 #ifdef __clang__
 #define UNROLL _Pragma("clang loop unroll(full)")
 #else

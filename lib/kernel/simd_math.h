@@ -1,6 +1,6 @@
-/* simd_math.h - exp, log and tanh in vector words: inlined, and the same bits on every machine
-   without a library. Polynomials are fitted for the least greatest relative error (Lawson's
-   reweighted least squares); the errors named are the greatest over all floats, with fma. */
+/* simd_math.h - exp, log and tanh of vectors: inlined, and the same bits on every instruction set
+   without a library. Polynomials are minimax fits of the relative error (Lawson's reweighted least
+   squares); the errors named are the maxima over all floats, with fma. */
 
 /* e^x, error below 0.90 ulp. -infinity gives 0, overflow +infinity, NaN NaN; results too small for
    a normal number are denormal, rounded once. x = n ln 2 + r with |r| <= ln 2 / 2, and e^x = 2^n

@@ -1,4 +1,4 @@
-/* softmax.c - rows of scores: their exponentials, the loss of a row of logits, the best of them.
+/* softmax.c - rows of scores: their exponentials, the loss of a row of logits, its top k.
 
      p[i] = exp(x[i] - max x) / sum,  sum = sum over i of exp(x[i] - max x)
 

@@ -1,6 +1,7 @@
 /* table.c - every kernel, compiled once per instruction set, and the table of them. The build
    defines RAPT_ISA (avx2) and RAPT_SIMD_HEADER ("simd_avx2.h"). All functions are static and may
-   be inlined into one another; the table is the only symbol. */
+   be inlined into one another; the table is the only symbol. A new kernel: its file, included
+   here; its line in the table; its declaration in kernel.h. */
 #include "kernel/kernel.h"
 #include "kernel/simd.h"
 
@@ -15,6 +16,8 @@
 #include "flash_gemm.c"
 #include "norm.c"
 #include "softmax.c"
+
+#include "flash_scores.c"
 
 #include "flash.c"
 #include "flash_backward.c"

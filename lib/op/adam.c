@@ -1,4 +1,4 @@
-/* adam.c - what the optimizer does to whole blocks of parameters: the square sum of gradients
+/* adam.c - Adam for whole blocks of parameters: the square sum of gradients
    (for clipping), the step (kernel/adam.c), and filling and adding, all elementwise but the sum,
    which is taken over chunks and folded in their order, in double. */
 #include "op/op.h"

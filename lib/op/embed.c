@@ -1,11 +1,12 @@
-/* embed.c - rows of a table, chosen by token, plus rows of places:
+/* embed.c - embedding: rows of a table by token, plus rows of another by position; and its
+   gradients:
 
-       y[r] = scale E[ids[r]] + P[place of r],  then dropout
+       y[r] = scale E[ids[r]] + P[position of r],  then dropout
 
    Vaswani et al. 2017, "Attention is all you need", section 3.4 (the scale) and 3.5 (P).
-   E [vocab][width] lies in panels: element j of token t at (t/16) 16 width + 16 j + t%16.
-   Backward, members share the columns, so that each element of the table is added to by one
-   member, in the order of the rows. */
+   E [vocab][width] is in panels: element j of token t at (t/16) 16 width + 16 j + t%16.
+   Backward, the columns are divided among the members, so that each element of the table is added
+   to by one member, in the order of the rows. */
 #include "op/op.h"
 
 #include <assert.h>
@@ -16,10 +17,10 @@ static const float *table_row(const struct embedding *e, int32_t id)
     return e->table + (ptrdiff_t)(id / LANES) * e->width * LANES + id % LANES;
 }
 
-static void embed_row(const struct embedding *e, int32_t id, int place, float *y)
+static void embed_row(const struct embedding *e, int32_t id, int position, float *y)
 {
     const float *from = table_row(e, id);
-    const float *at = e->positions ? e->positions + (ptrdiff_t)place * e->width : NULL;
+    const float *at = e->positions ? e->positions + (ptrdiff_t)position * e->width : NULL;
     for (int j = 0; j < e->width; j++) y[j] = e->scale * from[(ptrdiff_t)j * LANES];
     if (!at) return;
     for (int j = 0; j < e->width; j++) y[j] += at[j];
@@ -45,26 +46,26 @@ void rapt__embed_forward(const struct exec_context *c, const struct embedding *e
 
 /* Columns [begin, end) of the rows of one sequence. */
 static void scatter(const struct embedding *e, const int32_t *ids, int rows, const float *dy,
-                    size_t begin, size_t end, float *dtable, float *dplaces)
+                    size_t begin, size_t end, float *dtable, float *dpositions)
 {
     size_t width = (size_t)e->width;
     for (int r = 0; r < rows; r++, dy += width) {
         float *to = dtable + (table_row(e, ids[r]) - e->table);
         for (size_t j = begin; j < end; j++) to[j * LANES] += e->scale * dy[j];
-        if (!dplaces) continue;
-        for (size_t j = begin; j < end; j++) dplaces[(size_t)r * width + j] += dy[j];
+        if (!dpositions) continue;
+        for (size_t j = begin; j < end; j++) dpositions[(size_t)r * width + j] += dy[j];
     }
 }
 
 void rapt__embed_backward(const struct exec_context *c, const struct embedding *e, int batch,
                           const int32_t *ids, const int *starts, const struct dropout *d, float *dy,
-                          float *dtable, float *dplaces)
+                          float *dtable, float *dpositions)
 {
     size_t begin, end;
     if (d && d->below) rapt__dropout_rows(c, d, dy, starts[batch], e->width, dy);
     rapt__team_share(c->team, (size_t)e->width, LANES, &begin, &end);
     for (int b = 0; b < batch; b++)
         scatter(e, ids + starts[b], starts[b + 1] - starts[b], dy + (ptrdiff_t)starts[b] * e->width,
-                begin, end, dtable, dplaces);
+                begin, end, dtable, dpositions);
     rapt__team_barrier(c->team);
 }

@@ -1,11 +1,11 @@
-/* gemm_builtin.c - the built-in matrix product of a team.
+/* gemm_builtin.c - c = a b by a team with the kernels of lib/kernel/gemm.c.
 
-   c is cut into units of some rows and some panels of columns; members draw units by tickets.
-   Within a unit the depth is walked in blocks, each added to what is there: the order of k
-   stays, so how it is cut never changes a bit, and the cuts may depend on machine and team.
-   If b is the transpose of panels, the team turns it block by block: while one half of crew->pack
-   is multiplied, the other is filled with the next block, so there is one barrier per block. In
-   every other form b is read where it lies.
+   c is split into units of some rows and some panels of columns; members take units by tickets.
+   Within a unit the depth is split into blocks, each added to the sums so far: the order of k
+   stays, so no split changes a bit, and it may depend on machine and team. If b is the transpose
+   of panels, the team transposes it block by block: while one half of exec->pack is multiplied,
+   the other is filled with the next block, so there is one barrier per block. In every other form
+   b is read in place.
    Goto and van de Geijn 2008, "Anatomy of high-performance matrix multiplication". */
 #include "op/gemm.h"
 
@@ -16,7 +16,7 @@ enum {
     DEPTH_BLOCK = 512,
     COPY_DEPTH = 256, /* of a member's own copy of a block of a: 53 KB, as stacks may be small */
     COPY_FLOATS = UNIT_ROWS * COPY_DEPTH,
-    COPY_STRIDE = 1024, /* a is read where it lies if its rows are not further apart */
+    COPY_STRIDE = 1024, /* a is read in place if its rows are not further apart */
     COPY_EVEN = 256,    /* or not by a multiple of this, */
     COPY_ROWS = 16,     /* or if there are fewer */
     PACK_HALF = PACK_FLOATS / 2,
@@ -30,21 +30,22 @@ struct block {
     ptrdiff_t panel, step; /* floats from one panel to the next, from one k to the next */
 };
 
-/* How a block of c is cut into units. */
-struct cut {
+/* How a block of c is split into units. */
+struct partition {
     int rows, row_parts, panels, panel_parts;
 };
 
 /* Units of about 52 rows and 32 panels; fewer panels when that gives a member less than four. */
-static struct cut cut_block(const struct exec_context *exec, const struct gemm *g, int columns)
+static struct partition split_block(const struct exec_context *exec, const struct gemm *g,
+                                    int columns)
 {
     int panels = rapt__ceil_div(columns, LANES), wanted = 4 * exec->team->size;
-    struct cut cut = {.row_parts = rapt__ceil_div(g->rows, UNIT_ROWS)};
-    cut.rows = rapt__ceil_div(g->rows, cut.row_parts);
-    cut.panels = rapt__ceil_div(panels * cut.row_parts, wanted);
-    cut.panels = cut.panels < 8 ? 8 : cut.panels > 32 ? 32 : rapt__round_up(cut.panels, 2);
-    cut.panel_parts = rapt__ceil_div(panels, cut.panels);
-    return cut;
+    struct partition split = {.row_parts = rapt__ceil_div(g->rows, UNIT_ROWS)};
+    split.rows = rapt__ceil_div(g->rows, split.row_parts);
+    split.panels = rapt__ceil_div(panels * split.row_parts, wanted);
+    split.panels = split.panels < 8 ? 8 : split.panels > 32 ? 32 : rapt__round_up(split.panels, 2);
+    split.panel_parts = rapt__ceil_div(panels, split.panels);
+    return split;
 }
 
 /* True if the tiles should read a copy of a: rows far apart by a multiple of many lines would fall
@@ -55,7 +56,7 @@ static bool wants_copy(const struct gemm *g)
     return g->rows >= COPY_ROWS && stride > COPY_STRIDE && stride % COPY_EVEN == 0;
 }
 
-/* Lets the product read a copy of its a. Of the two strides the one that is 1 stays so. */
+/* Lets the kernel read a copy of its a. Of the two strides the one that is 1 stays so. */
 static void copy_left(struct gemm_block *p, float *copy)
 {
     bool by_rows = p->a_step == 1;
@@ -70,15 +71,16 @@ static void copy_left(struct gemm_block *p, float *copy)
 
 /* The product of unit `index` with the whole depth of the block. */
 static void multiply_unit(const struct exec_context *exec, const struct gemm *g,
-                          const struct block *b, const struct cut *cut, int index)
+                          const struct block *b, const struct partition *split, int index)
 {
     _Alignas(64) float copy[COPY_FLOATS];
-    int row = index % cut->row_parts * cut->rows, panel = index / cut->row_parts * cut->panels;
+    int row = index % split->row_parts * split->rows,
+        panel = index / split->row_parts * split->panels;
     bool copies = wants_copy(g);
     int step = g->rows < COPY_ROWS ? b->depth : copies ? COPY_DEPTH : DEPTH_BLOCK, k = 0;
     struct gemm_block p = {
-        .rows = rapt__min(g->rows - row, cut->rows),
-        .columns = rapt__min(b->columns - panel * LANES, cut->panels * LANES),
+        .rows = rapt__min(g->rows - row, split->rows),
+        .columns = rapt__min(b->columns - panel * LANES, split->panels * LANES),
         .b_panel = b->panel,
         .b_step = b->step,
         .c = g->c + row * g->c_row + (b->column / LANES + panel) * g->c_panel,
@@ -104,7 +106,8 @@ static void multiply_unit(const struct exec_context *exec, const struct gemm *g,
                                 (size_t)p.columns);
 }
 
-/* Block number `index` of a b that must be turned: down the depth first. NULL panels: no more. */
+/* Block number `index` of a b that must be transposed: along the depth first. NULL panels: no more.
+ */
 static struct block block_at(const struct exec_context *exec, const struct gemm *g, int index)
 {
     int depth = rapt__min(g->depth, PACK_DEPTH);
@@ -119,7 +122,7 @@ static struct block block_at(const struct exec_context *exec, const struct gemm 
     return b;
 }
 
-/* Turns panels [first, first + count) of a block. */
+/* Transposes panels [first, first + count) of a block. */
 static void transpose_block(const struct exec_context *exec, const struct gemm *g,
                             const struct block *b, int first, int count)
 {
@@ -127,23 +130,23 @@ static void transpose_block(const struct exec_context *exec, const struct gemm *
                                     count, (float *)b->panels + first * b->panel);
 }
 
-enum { TRANSPOSE_GRAIN = 4 }; /* panels turned at a time */
+enum { TRANSPOSE_GRAIN = 4 }; /* panels transposed at a time */
 
-/* One phase: turns the block `next` and multiplies the block `now`; either may be empty. */
+/* One phase: transposes the block `next` and multiplies the block `now`; either may be empty. */
 static void run_phase(const struct exec_context *exec, const struct gemm *g,
                       const struct block *now, const struct block *next)
 {
     int panels = rapt__ceil_div(next->columns, LANES),
-        turns = rapt__ceil_div(panels, TRANSPOSE_GRAIN);
-    struct cut cut = {0};
-    if (now->columns) cut = cut_block(exec, g, now->columns);
-    int units = cut.row_parts * cut.panel_parts;
-    for (int t; (t = rapt__team_take(exec->team)) < turns + units;) {
+        transposes = rapt__ceil_div(panels, TRANSPOSE_GRAIN);
+    struct partition split = {0};
+    if (now->columns) split = split_block(exec, g, now->columns);
+    int units = split.row_parts * split.panel_parts;
+    for (int t; (t = rapt__team_take(exec->team)) < transposes + units;) {
         int first = t * TRANSPOSE_GRAIN;
-        if (t < turns)
+        if (t < transposes)
             transpose_block(exec, g, next, first, rapt__min(panels - first, TRANSPOSE_GRAIN));
         else
-            multiply_unit(exec, g, now, &cut, t - turns);
+            multiply_unit(exec, g, now, &split, t - transposes);
     }
     rapt__team_barrier(exec->team);
 }

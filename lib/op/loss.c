@@ -1,19 +1,19 @@
-/* loss.c - the last layer and the loss, a chunk of rows at a time:
+/* loss.c - logits, softmax cross-entropy and their gradients, a chunk of rows at a time:
 
        logits = x W' + b,  p = softmax(logits),  q = (1 - s) [label] + s / vocab
        loss = -sum q log p,  dlogits = p - q
 
    Szegedy et al. 2016, "Rethinking the Inception architecture", section 7 (label smoothing).
-   A chunk of logits becomes their gradient in place (kernel/softmax.c) and is used up by both
-   products before the next chunk is made, so no [rows][vocab] array exists. W is turned once for
-   the gradients of all chunks. The sums are taken in double, in the order of the rows. */
+   A chunk of logits becomes their gradient in place (kernel/softmax.c) and is read by both
+   products before the next chunk is computed, so no [rows][vocab] array exists. W is transposed
+   once for the gradients of all chunks. The sums are taken in double, in the order of the rows. */
 #include "op/op.h"
 
 #include <string.h>
 
 enum { CHUNK_FLOATS = 1 << 21, CHUNK_MIN = 64, CHUNK_MAX = 512 };
 
-/* Rows of a chunk: 8 MB of logits, but enough rows to be worth a walk over the weights. */
+/* Rows of a chunk: 8 MB of logits, but enough rows to be worth reading the weights. */
 static int chunk_rows(int rows, int vocab)
 {
     int chunk = CHUNK_FLOATS / (vocab > 0 ? vocab : 1);
@@ -24,7 +24,7 @@ static int chunk_rows(int rows, int vocab)
 /* Floats that one struct loss_sums takes. */
 enum { SUMS_FLOATS = (sizeof(struct loss_sums) + sizeof(float) - 1) / sizeof(float) };
 
-/* Where the parts of the scratch begin, in floats, and its size. */
+/* The workspace: where its parts begin, in floats, and its size. */
 struct parts {
     size_t sums, transposed, size;
 };

@@ -43,7 +43,7 @@ void rapt__residual_norm_forward(const struct exec_context *c, const struct norm
     rapt__team_barrier(c->team);
 }
 
-/* A chunk's part of the scratch. */
+/* A chunk's part of the workspace. */
 struct partial {
     float *dgain, *dbias, *zero; /* [width] each */
 };
@@ -64,7 +64,7 @@ size_t rapt__norm_partial(int rows, int width)
     return chunks_of(rows) * 3 * (size_t)width;
 }
 
-/* Rows of one chunk. Gains and biases come first, since dx may take the place of dy. */
+/* Rows of one chunk. Gains and biases come first, since dx may be dy. */
 static void backward_chunk(const struct exec_context *c, const struct norm *n,
                            const struct norm_saved *saved, const float *x, const float *dy,
                            const float *from, size_t first, int rows, float *dx,

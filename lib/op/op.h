@@ -1,8 +1,8 @@
-/* op.h - the door of the second floor: operations on whole arrays, forward and backward.
+/* op.h - interface of lib/op: operations on whole arrays by a team, forward and backward.
 
    Every function is called by all members of a team with the same arguments (lib/base/base.h),
-   shares its work out and ends at a barrier: what it wrote may be read when it returns. Each
-   output element is written by one member, by sums whose order depends on shapes alone, so the
+   divides its work among them and ends at a barrier: what it wrote may be read when it returns.
+   Each output element is written by one member, by sums whose order depends on shapes alone, so the
    number of threads never changes a bit. Nothing here allocates.
 
    Matrices of weights are in panels (lib/kernel/kernel.h): W [out][in]. Activations are plain
@@ -13,12 +13,12 @@
 #include "base/base.h"
 #include "kernel/kernel.h"
 
-/* What one member of a team carries down the stairs. */
+/* Execution context: what one member of a team needs to compute. */
 struct exec_context {
     struct team *team;
     const struct kernels *kernels;
-    float *pack;   /* [PACK_FLOATS] shared by the team: repacked operands of products */
-    bool openblas; /* large products go to OpenBLAS */
+    float *pack;   /* [PACK_FLOATS] shared by the team: packed operands of matrix products */
+    bool openblas; /* large matrix products are computed by OpenBLAS */
 };
 enum { PACK_FLOATS = 1 << 19 };
 
@@ -36,7 +36,7 @@ struct linear {
 void rapt__linear_forward(const struct exec_context *c, const struct linear *l, const float *x,
                           ptrdiff_t x_row, int rows, float *y, ptrdiff_t y_row,
                           enum activation activation, float *activated);
-/* turned = W', [in][out] in panels: a layer with it computes dx = dy W. */
+/* transposed = W', [in][out] in panels: a layer with it computes dx = dy W. */
 void rapt__linear_transpose(const struct exec_context *c, const struct linear *l,
                             float *transposed);
 /* dx = dy W, or dx += if add. */
@@ -48,9 +48,9 @@ void rapt__linear_backward_weight(const struct exec_context *c, const struct lin
                                   const float *x, ptrdiff_t x_row, const float *dy,
                                   ptrdiff_t dy_row, int rows, float *dweight, float *dbias);
 
-/* ---- embed.c: y[r] = scale * E[ids[r]] + P[place of r], then dropout (d NULL: none) ----
+/* ---- embed.c: y[r] = scale * E[ids[r]] + P[position of r], then dropout (d NULL: none) ----
    E [vocab][width] panels. P [positions][width] plain rows, NULL: none. Sequence b holds rows
-   starts[b] .. starts[b+1]-1; its first row has place past[b] (past NULL: 0). */
+   starts[b] .. starts[b+1]-1; its first row has position past[b] (past NULL: 0). */
 struct embedding {
     const float *table, *positions;
     int vocab, width;
@@ -59,10 +59,10 @@ struct embedding {
 void rapt__embed_forward(const struct exec_context *c, const struct embedding *e, int batch,
                          const int32_t *ids, const int *starts, const int *past,
                          const struct dropout *d, float *y);
-/* Adds to dtable (panels) and, if not NULL, to dplaces. dy is overwritten (dropout undone). */
+/* Adds to dtable (panels) and, if not NULL, to dpositions. dy is overwritten (dropout undone). */
 void rapt__embed_backward(const struct exec_context *c, const struct embedding *e, int batch,
                           const int32_t *ids, const int *starts, const struct dropout *d, float *dy,
-                          float *dtable, float *dplaces);
+                          float *dtable, float *dpositions);
 
 /* ---- norm.c: layer normalization (Ba, Kiros and Hinton 2016) ---- */
 struct norm {
@@ -80,7 +80,7 @@ void rapt__residual_norm_forward(const struct exec_context *c, const struct norm
                                  const struct dropout *d, const float *x, const float *y, int rows,
                                  int width, float *sum, float *out, const struct norm_saved *saved);
 /* dx = from + gradient of norm at x (from NULL: 0; dx may be from or dy); adds to dgain, dbias.
-   partial: scratch of rapt__norm_partial(rows, width) floats, shared by the team. */
+   partial: workspace of rapt__norm_partial(rows, width) floats, shared by the team. */
 size_t rapt__norm_partial(int rows, int width);
 void rapt__norm_backward(const struct exec_context *c, const struct norm *n,
                          const struct norm_saved *saved, const float *x, const float *dy,
@@ -99,8 +99,8 @@ void rapt__dropout_rows(const struct exec_context *c, const struct dropout *d, c
 
 /* ---- loss.c: logits = x W' + b, softmax cross-entropy with label smoothing ----
    (Szegedy et al. 2016, section 7: a share `smoothing` of the target spread over all tokens.)
-   Runs over chunks of rows, so that no [rows][vocab] array exists. labels [rows]; a negative
-   label counts for nothing. Adds to *sums (member 0 writes). dx NULL: loss only; else dx
+   Computed in chunks of rows, so that no [rows][vocab] array exists. labels [rows]; rows with a
+   negative label are ignored. Adds to *sums (member 0 writes). dx NULL: loss only; else dx
    [rows][in] = gradient, dweight and dbias (may be NULL) += theirs; all of the summed loss. */
 struct loss {
     double loss, likelihood;
@@ -120,7 +120,7 @@ void rapt__square_sum(const struct exec_context *c, const float *x, size_t n, do
                       double *sum);
 void rapt__adam(const struct exec_context *c, const struct adam *a, float *p, const float *g,
                 float *m, float *v, size_t n);
-/* x = value, shared out. */
+/* x = value, by the whole team. */
 void rapt__fill(const struct exec_context *c, float *x, size_t n, float value);
 
 #endif

@@ -47,7 +47,7 @@ static void one_step(void **state)
         }
 }
 
-/* Ten thousand steps drift by no more than 1e-5 of what was walked. */
+/* After ten thousand steps the error is at most 1e-5 of the sum of all changes. */
 static void many_steps(void **state)
 {
     const struct kernels *k;
@@ -56,7 +56,7 @@ static void many_steps(void **state)
     for (int isa = 0; (k = kernels_at(&isa)) != NULL;) {
         float p[N], g[N], m[N] = {0}, v[N] = {0};
         struct moments x[N] = {{0, 0, 0}};
-        double walked[N] = {0};
+        double moved[N] = {0};
         fill(p, N, -1, 1, 1);
         for (int i = 0; i < N; i++) x[i].p = (double)p[i];
         for (int t = 1; t <= 10000; t++) {
@@ -68,10 +68,10 @@ static void many_steps(void **state)
             for (int i = 0; i < N; i++) {
                 double before = x[i].p;
                 step(&a, x + i, (double)g[i]);
-                walked[i] += fabs(x[i].p - before);
+                moved[i] += fabs(x[i].p - before);
             }
         }
-        for (int i = 0; i < N; i++) close_to((double)p[i], x[i].p, 1e-5 * (1 + walked[i]));
+        for (int i = 0; i < N; i++) close_to((double)p[i], x[i].p, 1e-5 * (1 + moved[i]));
     }
 }
 

@@ -153,7 +153,7 @@ static void case_tanh_row(const struct kernels *k, int n, struct case_data *d)
 }
 
 /* Weights of rows, queries and vectors of a hidden layer; n counts what rows hold, or keys of
-   which only whole panels are looked at. */
+   which only whole panels are compared. */
 static const float case_weights[CASE_ROWS] = {0.5f, -1, 0, 3, 0.25f, -0.125f, 2};
 
 static void case_gemv(const struct kernels *k, int n, struct case_data *d)

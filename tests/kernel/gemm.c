@@ -1,6 +1,5 @@
-/* gemm.c - products of panels, and panels themselves: against their definitions in double, equal
-   bits wherever an element stands and whatever the instruction set, nothing touched that is not
-   named. */
+/* gemm.c - matrix products and packing of panels: against their definitions in double; equal bits
+   for every position of an element and every instruction set; nothing else read or written. */
 #include "kernel/trial.h"
 
 static const double EPSILON = 0x1p-23;
@@ -184,7 +183,7 @@ static void packing(void **state)
 }
 
 /* transpose_panels(pack_columns(W)) = pack_rows(W), and any part of it. */
-static void turning(void **state)
+static void transposing(void **state)
 {
     enum { MAX = 53 };
     static float w[MAX * MAX], packed[64 * 64];
@@ -219,7 +218,7 @@ int main(void)
         cmocka_unit_test(all_small_products),
         cmocka_unit_test(more_products),
         cmocka_unit_test(packing),
-        cmocka_unit_test(turning),
+        cmocka_unit_test(transposing),
     };
     return cmocka_run_group_tests(tests, make, drop);
 }

@@ -1,4 +1,4 @@
-/* softmax.c - exponentials, logarithms, losses and the best of rows against their definitions. */
+/* softmax.c - exponentials, logarithms, losses and the top k of rows against their definitions. */
 #include "kernel/trial.h"
 
 static const double EPSILON = 0x1p-23;
@@ -165,17 +165,17 @@ static void check_best(const struct kernels *k, int n, int best)
     bool used[600] = {false};
 
     count = k->top_row(x, n, best, index, value);
-    for (int place = 0; place < best; place++) {
+    for (int rank = 0; rank < best; rank++) {
         int want = -1;
         for (int i = 0; i < n; i++)
             if (!used[i] && x[i] > -INFINITY && (want < 0 || x[i] > x[want])) want = i;
         if (want < 0) {
-            assert_int_equal(count, place);
+            assert_int_equal(count, rank);
             return;
         }
-        assert_true(place < count);
-        assert_int_equal(index[place], want);
-        assert_true(value[place] == x[want]);
+        assert_true(rank < count);
+        assert_int_equal(index[rank], want);
+        assert_true(value[rank] == x[want]);
         used[want] = true;
     }
     assert_int_equal(count, best);
@@ -206,7 +206,7 @@ static void best_of_rows(void **state)
 /* A row in pieces is the row in one. */
 static void best_of_pieces(void **state)
 {
-    static const int cuts[] = {0, 1, 16, 50, 299, 300}, bests[] = {0, 1, 2, 5, 64};
+    static const int splits[] = {0, 1, 16, 50, 299, 300}, bests[] = {0, 1, 2, 5, 64};
     const struct kernels *k;
 
     (void)state;
@@ -214,7 +214,7 @@ static void best_of_pieces(void **state)
         for (int shape = 0; shape < 4; shape++)
             for (int c = 0; c < 6; c++)
                 for (int j = 0; j < 5; j++) {
-                    int n = 300, cut = cuts[c], index[64] = {0}, want_index[64] = {0};
+                    int n = 300, split = splits[c], index[64] = {0}, want_index[64] = {0};
                     float value[64] = {0}, want[64] = {0};
                     fill(x, (size_t)n, -5, 5, (uint64_t)(7 * c + j));
                     for (int e = 0; e < n; e++) {
@@ -223,8 +223,8 @@ static void best_of_pieces(void **state)
                         if (shape == 3 && e % 50) x[e] = e % 2 ? NAN : -INFINITY;
                     }
                     int all = k->top_row(x, n, bests[j], want_index, want);
-                    int count = k->top_more(x, cut, 0, bests[j], 0, index, value);
-                    count = k->top_more(x + cut, n - cut, cut, bests[j], count, index, value);
+                    int count = k->top_more(x, split, 0, bests[j], 0, index, value);
+                    count = k->top_more(x + split, n - split, split, bests[j], count, index, value);
                     assert_int_equal(count, all);
                     assert_memory_equal(index, want_index, sizeof index);
                     assert_memory_equal(value, want, sizeof value);

@@ -1,5 +1,5 @@
-/* trial.h - what the tests of kernels share: a walk over the instruction sets of this machine, the
-   exact table they must equal, numbers, and memory that faults where it ends. */
+/* trial.h - what the tests of kernels share: an iteration over the instruction sets of this
+   machine, the exact table they must equal, random numbers, and memory with guard pages. */
 #ifndef RAPT_TESTS_KERNEL_TRIAL_H
 #define RAPT_TESTS_KERNEL_TRIAL_H
 

@@ -1,4 +1,5 @@
-/* embed.c - rows of a table by token and of places, against their definition and its slopes. */
+/* embed.c - rows of a table by token and of another by position, against their definition and its
+   difference quotients. */
 #include "op/helpers.h"
 #include "oracle/op.h"
 
@@ -7,13 +8,13 @@ enum { MAX_ROWS = 120, POSITIONS = 64, BATCH = 4 };
 struct problem {
     struct embedding e;
     int32_t ids[MAX_ROWS];
-    int place[MAX_ROWS]; /* of each row, what the definition is told */
+    int position[MAX_ROWS]; /* of each row, for the definition */
     int starts[BATCH + 1], past[BATCH];
     bool with_past;
     struct dropout d;
     float *table, *panels, *positions, *dy;
     float *y;
-    float *gradients, *dtable, *dplaces; /* back to back */
+    float *gradients, *dtable, *dpositions; /* back to back */
     size_t table_size, size;
 };
 
@@ -32,7 +33,7 @@ static struct problem make(int vocab, int width, const int *starts, bool positio
     for (int b = 0; b < BATCH; b++)
         for (int r = starts[b]; r < starts[b + 1]; r++) {
             p.ids[r] = (int32_t)(rapt__uniform(3, (uint64_t)r) * vocab);
-            p.place[r] = r - starts[b];
+            p.position[r] = r - starts[b];
         }
     size_t rows = (size_t)starts[BATCH];
     p.dy = random_floats(rows * (size_t)width, 4);
@@ -41,7 +42,7 @@ static struct problem make(int vocab, int width, const int *starts, bool positio
     p.size = p.table_size + (size_t)(POSITIONS * width);
     p.gradients = floats(p.size);
     p.dtable = p.gradients;
-    p.dplaces = p.gradients + p.table_size;
+    p.dpositions = p.gradients + p.table_size;
     return p;
 }
 
@@ -74,33 +75,33 @@ static void run_backward(const struct exec_context *exec, void *argument)
     if (exec->team->rank == 0) memcpy(p->y, p->dy, outputs(p) * sizeof(float));
     rapt__team_barrier(exec->team);
     rapt__embed_backward(exec, &p->e, BATCH, p->ids, p->starts, &p->d, p->y, p->dtable,
-                         p->e.positions ? p->dplaces : NULL);
+                         p->e.positions ? p->dpositions : NULL);
 }
 
-struct judged { /* sum of dy * y */
+struct reference { /* sum of dy * y */
     const struct problem *p;
     double *table, *positions, *y;
 };
 
-static double weighed(const void *argument)
+static double weighted_sum(const void *argument)
 {
-    const struct judged *j = argument;
+    const struct reference *j = argument;
     const struct problem *p = j->p;
     double sum = 0;
-    oracle_embed(p->starts[BATCH], p->e.width, p->ids, p->place, (double)p->e.scale, j->table,
+    oracle_embed(p->starts[BATCH], p->e.width, p->ids, p->position, (double)p->e.scale, j->table,
                  p->e.positions ? j->positions : NULL, j->y);
     for (size_t i = 0; i < outputs(p); i++) sum += (double)p->dy[i] * j->y[i];
     return sum;
 }
 
-static struct judged judge(const struct problem *p)
+static struct reference reference_of(const struct problem *p)
 {
-    return (struct judged){p, doubles(p->table, (size_t)(p->e.vocab * p->e.width)),
-                           doubles(p->positions, (size_t)(POSITIONS * p->e.width)),
-                           doubles(NULL, outputs(p))};
+    return (struct reference){p, doubles(p->table, (size_t)(p->e.vocab * p->e.width)),
+                              doubles(p->positions, (size_t)(POSITIONS * p->e.width)),
+                              doubles(NULL, outputs(p))};
 }
 
-static void drop_judge(struct judged *j)
+static void drop_reference(struct reference *j)
 {
     free(j->table);
     free(j->positions);
@@ -109,19 +110,19 @@ static void drop_judge(struct judged *j)
 
 static void check(struct problem *p)
 {
-    struct judged j = judge(p);
+    struct reference j = reference_of(p);
     int width = p->e.width, cells = p->e.vocab * width;
     assert_same_bits(run_forward, p, p->y, outputs(p));
-    weighed(&j);
+    weighted_sum(&j);
     assert_all_near(p->y, j.y, outputs(p), 2);
     assert_same_bits(run_backward, p, p->gradients, p->size);
     for (int i = 0; i<cells; i += cells> 50 ? cells / 50 : 1)
         assert_near((double)p->dtable[panel_index(width, i / width, i % width)],
-                    slope(weighed, &j, &j.table[i]), 24);
+                    slope(weighted_sum, &j, &j.table[i]), 24);
     assert_padding(p->dtable, p->e.vocab, width);
     for (size_t i = 0; i < 5 * (size_t)width; i++)
-        assert_near((double)p->dplaces[i], slope(weighed, &j, &j.positions[i]), 4);
-    drop_judge(&j);
+        assert_near((double)p->dpositions[i], slope(weighted_sum, &j, &j.positions[i]), 4);
+    drop_reference(&j);
 }
 
 static void rows_and_gradients_are_the_definition(void **state)

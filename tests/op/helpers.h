@@ -139,7 +139,7 @@ static inline double slope(definition *f, const void *argument, double *x)
     return (above - below) / (2 * h);
 }
 
-/* Compares up to `most` of n gradients, spread over all of them, with slopes of f by x. */
+/* Compares up to `max` of n gradients, spread over all of them, with slopes of f by x. */
 static inline void assert_slopes(definition *f, const void *argument, double *x,
                                  const float *gradient, size_t n, size_t max, double roundings)
 {

@@ -153,36 +153,36 @@ static void activation_is_the_definition(void **state)
         }
 }
 
-struct judged { /* sum of dy * y, as a function of x, w and b */
+struct reference { /* sum of dy * y, as a function of x, w and b */
     int rows, in, out;
     double *x, *w, *b, *dy, *y;
 };
 
-static double weighed(const void *argument)
+static double weighted_sum(const void *argument)
 {
-    const struct judged *j = argument;
+    const struct reference *j = argument;
     double sum = 0;
     oracle_linear(j->rows, j->in, j->out, j->x, j->w, j->b, j->y);
     for (int i = 0; i < j->rows * j->out; i++) sum += j->dy[i] * j->y[i];
     return sum;
 }
 
-static void judge_input(const struct judged *j, const struct problem *p, const float *dx_before)
+static void judge_input(const struct reference *j, const struct problem *p, const float *dx_before)
 {
     for (int r = 0; r<p->rows; r += p->rows> 20 ? 9 : 1)
         for (int i = 0; i<p->in; i += p->in> 20 ? 11 : 1) {
-            double wanted = slope(weighed, j, &j->x[r * p->in + i]);
+            double wanted = slope(weighted_sum, j, &j->x[r * p->in + i]);
             if (p->add) wanted += (double)dx_before[r * p->x_row + i];
             assert_near((double)p->dx[r * p->x_row + i], wanted, OF_A_SUM(p->out));
         }
 }
 
-static void judge_weight(const struct judged *j, const struct problem *p)
+static void judge_weight(const struct reference *j, const struct problem *p)
 {
     for (int o = 0; o<p->out; o += p->out> 20 ? 9 : 1)
         for (int i = 0; i<p->in; i += p->in> 20 ? 11 : 1)
             assert_near((double)p->dweight[panel_index(p->in, o, i)],
-                        slope(weighed, j, &j->w[o * p->in + i]), OF_A_SUM(p->rows));
+                        slope(weighted_sum, j, &j->w[o * p->in + i]), OF_A_SUM(p->rows));
     assert_padding(p->dweight, p->out, p->in);
 }
 
@@ -193,20 +193,20 @@ static void gradients_are_slopes(void **state)
         struct problem p = make(&shapes[i / 2], true);
         p.add = i % 2;
         memset(p.dbias, 0, (size_t)p.out * sizeof(float));
-        struct judged j = {p.rows,
-                           p.in,
-                           p.out,
-                           dense(p.x, p.rows, p.in, p.x_row),
-                           doubles(p.w, (size_t)(p.in * p.out)),
-                           doubles(p.b, (size_t)p.out),
-                           dense(p.dy, p.rows, p.out, p.y_row),
-                           doubles(NULL, (size_t)(p.rows * p.out))};
+        struct reference j = {p.rows,
+                              p.in,
+                              p.out,
+                              dense(p.x, p.rows, p.in, p.x_row),
+                              doubles(p.w, (size_t)(p.in * p.out)),
+                              doubles(p.b, (size_t)p.out),
+                              dense(p.dy, p.rows, p.out, p.y_row),
+                              doubles(NULL, (size_t)(p.rows * p.out))};
         float *before = floats(p.size);
         memcpy(before, p.result, p.size * sizeof(float));
         run_exec(2, run_backward, &p);
         judge_input(&j, &p, before + (p.dx - p.result));
         judge_weight(&j, &p);
-        assert_slopes(weighed, &j, j.b, p.dbias, (size_t)p.out, 20, OF_A_SUM(p.rows));
+        assert_slopes(weighted_sum, &j, j.b, p.dbias, (size_t)p.out, 20, OF_A_SUM(p.rows));
         assert_gaps(&p, p.dx, p.in);
         free(before);
         free(j.x);

@@ -1,0 +1,197 @@
+/* flash_scores.c - a tile of attention scores, at most VF_ROWS queries by 128 keys, between its two
+   products: queries packed in slots, the soft cap, biases, masks, dropout of weights. Forward and
+   backward use the same, so a score has the same bits in both. */
+#include "kernel/flash.h"
+
+#include <float.h>
+#include <math.h>
+
+enum { BLOCK_PANELS = ATTEND_BLOCK / LANES };
+
+_Static_assert((int)VF_ROWS <= (int)LANES, "a slot's rows are transposed in one vector each");
+_Static_assert(LANES == 16, "struct seen keeps a bit for each key of a panel in 16 bits");
+_Static_assert(ATTEND_BLOCK % (4 * LANES) == 0, "dropout factors come by 64 keys");
+
+/* Rows are split into tiles of equal height, but for a row; tile i begins here. */
+static int tiles_of(int rows)
+{
+    return (rows + VF_ROWS - 1) / VF_ROWS;
+}
+static int tile_begin(int rows, int i)
+{
+    return rows * i / tiles_of(rows);
+}
+
+static bool pad_rows(const float *x, ptrdiff_t ld, int rows, int width, float *to)
+{
+    vf infinity = vf_splat(INFINITY);
+    unsigned finite = 0xffff;
+    for (int r = 0; r < rows; r++, x += ld)
+        for (int n = 0; n < width; n += LANES, to += LANES) {
+            vf v = vf_load_partial(x + n, (size_t)(width - n), 0);
+            vf_store(to, v);
+            finite &= vm_bits(vf_less(vf_abs(v), infinity));
+        }
+    return finite != 0xffff;
+}
+
+/* Rows on the left of a product are kept in slots [depth][VF_ROWS], one for each tile. */
+static ptrdiff_t slot_of(int tile, int depth)
+{
+    return (ptrdiff_t)tile * depth * VF_ROWS;
+}
+
+/* Rows x[r], times sign, into a slot. */
+static void pack_slot(const float *const x[VF_ROWS], int rows, int depth, float sign, float *slot)
+{
+    for (int k = 0; k < depth; k += LANES) {
+        vf block[LANES];
+        int n = rapt__min(depth - k, LANES);
+        for (int r = 0; r < LANES; r++) block[r] = vf_zero();
+        for (int r = 0; r < rows; r++)
+            block[r] = vf_mul(vf_load_partial(x[r] + k, (size_t)n, 0), vf_splat(sign));
+        vf_transpose(block);
+        for (int i = 0; i < n; i++, slot += VF_ROWS) vf_store_n(slot, block[i], VF_ROWS);
+    }
+}
+
+/* ---- masks ---- */
+
+struct visible_range {
+    int first, last;         /* keys outside are visible to no row, */
+    int all_first, all_last; /*   keys inside to all of them, as far as low and high say */
+};
+
+static struct visible_range visible_range_of(const struct attend_row *row, int rows)
+{
+    struct visible_range s = {INT32_MAX, 0, 0, INT32_MAX};
+    for (int r = 0; r < rows; r++) {
+        if (row[r].low < row[r].high) {
+            s.first = rapt__min(s.first, row[r].low);
+            s.last = rapt__max(s.last, row[r].high);
+        }
+        s.all_first = rapt__max(s.all_first, row[r].low);
+        s.all_last = rapt__min(s.all_last, row[r].high);
+    }
+    return s;
+}
+
+static const float lane_numbers[LANES] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+
+/* 1 where allowed[0 .. n) is not 0, 0 elsewhere. */
+static vf allowed_lanes(const uint8_t *allowed, int n)
+{
+    float open[LANES] = {0};
+    for (int i = 0; i < n; i++) open[i] = allowed[i] ? 1 : 0;
+    return vf_load(open);
+}
+
+/* Whether something is added to the scores of a call; they are scaled before. */
+static bool biased(const struct attend_row *row)
+{
+    return row->bias || row->relative;
+}
+
+/* What is added to the scores of keys key .. key + n - 1; open becomes 0 where that hides them. */
+static inline vf added_bias(const struct attend_row *row, int key, int n, vf *open)
+{
+    vf min = vf_splat(-INFINITY), bias = vf_zero();
+    if (row->bias) {
+        bias = vf_load_n(row->bias + key, n, 0);
+        *open = vf_select(vf_equal(bias, min), vf_zero(), *open);
+    }
+    if (!row->relative) return bias;
+    vf relative = vf_load_n(row->relative + key, n, 0);
+    *open = vf_select(vf_equal(relative, min), vf_zero(), *open);
+    return row->bias ? vf_add(bias, relative) : relative;
+}
+
+/* The scores s of sixteen keys from `key` on, masked: hidden ones are -infinity; with a bias s
+   becomes scale s + bias. *seen: a bit for each visible key. */
+static vf apply_mask(const struct attend_row *row, int key, float scale, vf s, unsigned *seen)
+{
+    vf lanes = vf_load(lane_numbers), min = vf_splat(-INFINITY), open = vf_splat(1);
+    int n = rapt__max(0, rapt__min(row->high - key, LANES)),
+        before = rapt__max(-1, row->low - key - 1);
+    vm see = vm_and(vf_less(lanes, vf_splat((float)n)), vf_less(vf_splat((float)before), lanes));
+    if (row->allowed && n > 0) open = allowed_lanes(row->allowed + key, n);
+    if (biased(row) && n > 0) {
+        vf bias = added_bias(row, key, n, &open);
+        s = vf_fma(s, vf_splat(scale), bias);
+    }
+    see = vm_and(see, vf_less(vf_zero(), open));
+    *seen = vm_bits(see);
+    return vf_select(see, s, min);
+}
+
+/* Scores s become cap tanh(scale s / cap); slopes, unless NULL, the derivative of that by scale s.
+ */
+static void cap_tile(int rows, int panels, float scale, float cap, float *scores, float *slopes)
+{
+    vf times = vf_splat(scale), limit = vf_splat(cap), one = vf_splat(1);
+    vf inverse = vf_min(vf_splat(FLT_MAX), vf_splat(1 / cap));
+    for (int r = 0; r < rows; r++)
+        for (int p = 0; p < panels; p++) {
+            int at = r * ATTEND_BLOCK + p * LANES;
+            vf t = vf_tanh(vf_mul(vf_mul(vf_load(scores + at), times), inverse));
+            vf_store(scores + at, vf_mul(t, limit));
+            if (slopes) vf_store(slopes + at, vf_fnma(t, t, one));
+        }
+}
+
+/* Visible keys of each row of a tile and panel of a block: a bit for each. */
+struct seen {
+    bool all; /* all keys of all panels; bits are then not set */
+    unsigned short bits[VF_ROWS][BLOCK_PANELS];
+};
+
+/* Masks the scores of `panels` panels from `key` on, ld floats a row. */
+static void mask_tile(const struct attend_row *row, int rows, const struct visible_range *visible,
+                      float scale, int key, int panels, float *scores, int ld, struct seen *seen)
+{
+    bool each = biased(row) || row->allowed;
+    seen->all = !each && key >= visible->all_first && key + panels * LANES <= visible->all_last;
+    for (int p = 0; p < panels && !seen->all; p++, key += LANES) {
+        bool whole = !each && key >= visible->all_first && key + LANES <= visible->all_last;
+        for (int r = 0; r < rows; r++) {
+            float *s = scores + r * ld + p * LANES;
+            unsigned bits = 0xffff;
+            if (!whole) vf_store(s, apply_mask(row + r, key, scale, vf_load(s), &bits));
+            seen->bits[r][p] = (unsigned short)bits;
+        }
+    }
+}
+
+/* o[r] += sum of weights[r][s] values[s] over the keys of panel p that are visible to r, and only
+   those: what accumulate_tile does, one row at a time. */
+static void accumulate_seen(int rows, const struct seen *seen, int p, const float *weights,
+                            const float *values, int keys, int width, float *o)
+{
+    for (int r = 0; r < rows; r++)
+        for (int s = 0; s < keys; s++) {
+            if (!(seen->bits[r][p] >> s & 1)) continue;
+            vf w = vf_splat(weights[r * ATTEND_BLOCK + s]);
+            for (int n = 0; n < width; n += LANES) {
+                float *to = o + r * width + n;
+                vf_store(to, vf_fma(w, vf_load(values + s * width + n), vf_load(to)));
+            }
+        }
+}
+
+/* Dropout of the weights of keys from `key` on. */
+static void drop_tile(const struct attend_row *row, int rows, uint32_t below, float scaled, int key,
+                      int panels, float *weights)
+{
+    enum { GROUP = 4 * LANES };
+    float factor[GROUP];
+    for (int r = 0; r < rows; r++, weights += ATTEND_BLOCK) {
+        const struct dropout d = {row[r].drop_key, below, scaled};
+        for (int p = 0; p < panels; p++) {
+            int column = key + p * LANES, in_group = column % GROUP;
+            if (p == 0 || in_group == 0)
+                dropout_factors(&d, row[r].drop_row, column - in_group, factor);
+            float *w = weights + p * LANES;
+            vf_store(w, vf_mul(vf_load(w), vf_load(factor + in_group)));
+        }
+    }
+}
