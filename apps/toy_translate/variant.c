@@ -47,6 +47,22 @@ static const char *choices(const rapt_config_field *f)
     return all;
 }
 
+/* The help of the option for both; never freed. */
+static char *both_help(const char *shared)
+{
+    char *name = option_name(shared),
+         *help = xasprintf("sets --self-%s and --cross-%s", name, name);
+    free(name);
+    return help;
+}
+
+/* "1: ..." of a flag: without the value, which an option does not have. */
+static const char *help_of(const rapt_config_field *f)
+{
+    const bool flag = f->type == RAPT_FIELD_TYPE_FLAG && strncmp(f->meaning, "1: ", 3) == 0;
+    return f->meaning + (flag ? 3 : 0);
+}
+
 static struct option_row row_of(const rapt_config_field *f, const char *name, const char *help,
                                 struct variant_value *value)
 {
@@ -76,8 +92,8 @@ int variant_rows(struct variant *v, struct option_row rows[VARIANT_ROWS])
         const char *shared = shared_name(f->name);
         if (is_set_elsewhere(f->name)) continue;
         if (shared && strncmp(f->name, self, strlen(self)) == 0)
-            rows[count++] = row_of(f, shared, "for self- and cross-attention", &v->both[i]);
-        rows[count++] = row_of(f, f->name, f->meaning, &v->own[i]);
+            rows[count++] = row_of(f, shared, both_help(shared), &v->both[i]);
+        rows[count++] = row_of(f, f->name, help_of(f), &v->own[i]);
     }
     return count;
 }
