@@ -106,7 +106,7 @@ struct cache {
 };
 /* Lays out a cache of so many panels per key head, of all sequences together; a panel holds 16
    keys of one sequence. Once the arena is real, rapt__cache_start makes it usable, and empty again:
-   sequence i has room for capacity[i] keys then. */
+   sequence i then has space for capacity[i] keys. */
 void rapt__cache_layout(struct cache *cache, int sequences, size_t panels, int key_heads,
                         int key_width, int value_width, struct arena *arena);
 void rapt__cache_start(struct cache *cache, const int *capacity);

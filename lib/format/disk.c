@@ -30,7 +30,7 @@ struct shown rapt__shown(const char *text)
     size_t length = strlen(text), capacity = sizeof shown.text - 1, used = 0;
     if (length > capacity) {
         text += length - (capacity - 3);
-        while ((*text & 0xC0) == 0x80) text++; /* not into the middle of a character */
+        while (rapt__utf8_continues(*text)) text++; /* not within a character */
         memcpy(shown.text, "...", used = 3);
     }
     for (; *text; text++) {

@@ -141,7 +141,7 @@ static void test_more_than_processors(void **state)
 }
 
 /* A session that is made where OpenMP would use one thread, and then used where it would use more,
-   has room for one. */
+   has workspaces for one. */
 static void test_number_that_grows(void **state)
 {
     (void)state;

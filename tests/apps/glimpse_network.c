@@ -1,5 +1,5 @@
-/* glimpse_network - the network and the policy of the program glimpse: gradients against difference
-   quotients; pictures and glimpses by their properties. */
+/* glimpse_network.c - the network and the policy of the program glimpse: gradients against
+   difference quotients; pictures and glimpses by their properties. */
 #include "glimpse/core.c"
 #include "glimpse/draw.c"
 #include "glimpse/network.c"

@@ -1,4 +1,4 @@
-/* gru - the gated recurrent unit of the program bottleneck against difference quotients. */
+/* gru.c - the gated recurrent unit of the program bottleneck against difference quotients. */
 #include "bottleneck/gru.c"
 #include "quotient.h"
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-/* kit - the layers of the demonstrations against difference quotients; Adam; random numbers; SVG
+/* kit.c - the layers of the demonstrations against difference quotients; Adam; random numbers; SVG
    that is well-formed XML. */
 #define _POSIX_C_SOURCE 200809L
 #include "kit/attend.h"

@@ -112,7 +112,7 @@ static void what_is_hidden_is_not_touched(void **state)
 }
 
 /* The workspace of a kind is that of its problems at least, and needs no rows to be asked. */
-static void room_of_a_kind(void **state)
+static void workspace_of_a_kind(void **state)
 {
     (void)state;
     uint64_t r = 6;
@@ -147,7 +147,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_hidden_is_not_touched),
-        cmocka_unit_test(room_of_a_kind),
+        cmocka_unit_test(workspace_of_a_kind),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -160,7 +160,7 @@ static void same_everywhere(struct trial *x, const char *text, bool team, uint64
 
 /* ---- the definition ---- */
 
-/* By the instruction set in use. False: where a window ends is a matter of rounding. */
+/* By the active instruction set. False: where a window ends is a matter of rounding. */
 static bool same_as_defined(struct trial *x, const char *text, bool large)
 {
     struct judge j;

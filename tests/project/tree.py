@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """tree.py ROOT - entries at the top of the tree, lengths of files, no #if inside a function, no notes of
-unfinished work."""
+unfinished work, every C file introduced by its own name."""
 import pathlib
 import re
 import sys
@@ -70,6 +70,8 @@ def main(root):
                 wrong.append(f"{where}:{number}: {line.strip()}")
             if line != line.rstrip() or "\t" in line and path.suffix in {".c", ".h"}:
                 wrong.append(f"{where}:{number}: a tab, or blanks at the end")
+        if path.suffix in {".c", ".h", ".def"} and not re.match(rf"/\* {re.escape(path.name)}( [A-Z]+)* - ", text):
+            wrong.append(f"{where}: does not begin with /* {path.name} - what it holds")
         if path.suffix in {".c", ".h"}:
             wrong += [f"{where}:{n}: #if inside a function" for n in conditions_inside(text)]
     print("\n".join(wrong))

@@ -161,7 +161,8 @@ static void test_nbest(void **state)
     }
 }
 
-/* A sequence alone, anywhere in a batch, with other threads and room: the same tokens and bits. */
+/* A sequence alone, anywhere in a batch, with other threads and limits: the same tokens and bits.
+ */
 static void test_batches(void **state)
 {
     (void)state;

@@ -266,7 +266,7 @@ static void test_translator(void **state)
     leave(&s);
 }
 
-/* Between birth and death nothing is asked for: not to encode, decode, generate, learn. */
+/* Between creation and free nothing is allocated: not to encode, decode, generate, learn. */
 static void test_work(void **state)
 {
     (void)state;

@@ -32,7 +32,7 @@ static void test_sampling(void **state)
         memcpy(many.ids + 2 * b, one.ids, 2 * sizeof *one.ids);
         many.starts[b + 1] = 2 * b + 2;
     }
-    many.tokens = (rapt_tokens){50, many.ids, many.starts}; /* 100 tokens: all there is room for */
+    many.tokens = (rapt_tokens){50, many.ids, many.starts}; /* 100 tokens: the capacity */
     next(probe, source, NULL, 0, 50, log_p);
     for (int i = 0; i < 50; i++) order[i] = i;
     for (int i = 0; i < 50; i++)

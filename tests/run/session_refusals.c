@@ -96,7 +96,7 @@ static void test_wrong_tokens(void **state)
     refuse_target(session, 1, ids, one);
     refuse_target(session, 3, ids, three);
     refuse_target(session, 2, ids, seven);
-    refuse_target(session, 2, ids, ten); /* more rows than target_tokens, and than room */
+    refuse_target(session, 2, ids, ten); /* more rows than target_tokens, and than the capacity */
     refuse_target(session, 2, high, (const int[]){0, 2, 2});
     refuse_target(session, 2, low, (const int[]){0, 1, 2});
     refuse_target(session, 2, NULL, two);

@@ -1,4 +1,4 @@
-/* variants.c - every score, reach and weighing in a session and in a trainer: against the
+/* variants.c - every score, locality and normalizer in a session and in a trainer: against the
    definition, alignments too, and with bits that do not depend on threads, batch, beams, or on how
    many tokens are given at once; saved and loaded. */
 #include "model/variants.h"
@@ -280,7 +280,7 @@ static void steps(struct trial *t, rapt_trainer *trainer, int first, int end)
     }
 }
 
-/* Four steps on one thread, or two on three threads, a night in files, and two more. */
+/* Four steps on one thread, or two on three threads, a checkpoint, and two more. */
 static void test_training(void **state)
 {
     (void)state;

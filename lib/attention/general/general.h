@@ -87,7 +87,7 @@ struct row {
     float lse;             /* output */
     bool fully_masked;     /* output: no visible key; then no array is written */
     int first, end;        /* output: see.low .. see.high - 1 in whole panels */
-    const float *kept;     /* output of attend: weights or dropped */
+    const float *dropped;  /* output of attend: weights after dropout */
     struct row_space space;
 };
 

@@ -220,11 +220,11 @@ void rapt__row_drop(struct row *r)
 {
     const struct dropout *drop = &r->head->drop;
     float *w = r->space.weights;
-    r->kept = w;
+    r->dropped = w;
     if (!drop->below) return;
     memset(w, 0, (size_t)r->first * sizeof *w);
     r->head->kernels->dropout_row(drop, r->number, w, NULL, r->space.dropped, r->end);
-    r->kept = r->space.dropped;
+    r->dropped = r->space.dropped;
 }
 
 void rapt__row_attend(struct row *r, float *out)
@@ -236,7 +236,7 @@ void rapt__row_attend(struct row *r, float *out)
     if (r->fully_masked) return;
     rapt__row_drop(r);
     low = r->see.low;
-    r->head->kernels->gemv(r->kept + low, r->see.high - low, k->values + low * k->value_row,
+    r->head->kernels->gemv(r->dropped + low, r->see.high - low, k->values + low * k->value_row,
                            k->value_row, width, out);
 }
 

@@ -39,7 +39,7 @@ static void value_gradients(const struct backward_row *l)
     int low = r->see.low;
     if (!l->p->dvalues) return;
     rapt__row_drop(r);
-    l->p->f->kernels->rank1_update(r->kept + low, r->see.high - low, dout, a->value_width,
+    l->p->f->kernels->rank1_update(r->dropped + low, r->see.high - low, dout, a->value_width,
                                    l->p->dvalues + low * a->v.row, a->v.row);
 }
 
