@@ -87,7 +87,7 @@ static void print_learner(const struct learner *l, bool json)
         json_array_append_new(curve, json_pack("[f,f]", l->steps[i], l->accuracy_curve[i]));
     print_json(json_pack("{s:s,s:s,s:i,s:f,s:f,s:o}", "part", "looking", "policy",
                          policy_names[l->policy], "steps", l->setup->steps, "accuracy", l->accuracy,
-                         "hits", l->hit_rate, "curve", curve));
+                         "hit_rate", l->hit_rate, "curve", curve));
 }
 
 static int run(const struct setup *setup, bool json, const char *path)

@@ -1,7 +1,7 @@
 #!/bin/sh
 # bottleneck: its claim, its SVG, its options, and bit-reproducible output.
 # The figures are those of seed 1: training gives the same bits on every machine and for any thread
-# count, so the thresholds, which are those of the claim, hold or fail everywhere alike.
+# count, so the thresholds, which are those of the claim, hold or fail everywhere alike; they also hold for seeds 2 and 3.
 # usage: bottleneck.sh PROGRAM
 set -u
 program=$(realpath "$1")
