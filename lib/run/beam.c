@@ -32,7 +32,8 @@ void rapt__search_layout(struct search_memory *m, const rapt_limits *l, int voca
     m->parents = rapt__arena_take(arena, slots, sizeof *m->parents);
     m->starts = rapt__arena_take(arena, slots + 1, sizeof *m->starts);
     m->inputs = rapt__arena_take(arena, slots, sizeof *m->inputs);
-    m->order = rapt__arena_take(arena, (size_t)vocab, sizeof *m->order);
+    size_t members = (size_t)rapt__min(l->threads, l->batch);
+    m->order = rapt__arena_take(arena, members * (size_t)vocab, sizeof *m->order);
     m->candidates = rapt__arena_take(arena, beams * (beams + 1), sizeof *m->candidates);
     m->counts = rapt__arena_take(arena, slots, sizeof *m->counts);
     m->tokens = rapt__arena_take(arena, picks, sizeof *m->tokens);

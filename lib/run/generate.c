@@ -133,21 +133,16 @@ static rapt_status advance(struct search *s, rapt_message *why)
 static rapt_status step(struct search *s, rapt_message *why)
 {
     struct search_memory *m = s->m;
-    bool sampling = s->options->temperature > 0;
     rapt_tokens inputs = inputs_of(s);
     rapt_status status = rapt__decode(s->session, &inputs, &s->picks, why);
     if (status) return status;
     if (s->record) rapt__record_step(s);
     for (int i = 0; i < s->session->targets; i++) m->parents[i] = i;
-    size_t vocab = (size_t)s->session->model->config.target_vocab;
-    for (int b = 0; b < s->session->sources; b++) {
-        int row = m->starts[b * s->stride];
-        if (!m->live_count[b]) continue;
-        if (sampling)
-            rapt__search_sample(s, b, row, s->session->logits + (size_t)row * vocab);
-        else
-            rapt__search_choose(s, b, row);
-    }
+    if (s->options->temperature > 0)
+        rapt__search_sample(s);
+    else
+        for (int b = 0; b < s->session->sources; b++)
+            if (m->live_count[b]) rapt__search_choose(s, b, m->starts[b * s->stride]);
     return advance(s, why);
 }
 

@@ -25,7 +25,7 @@ struct search_memory {
     int *parents;                 /* [slots] */
     int *starts;                  /* [slots + 1] of one step */
     int32_t *inputs;              /* [slots] of the decoder, one per row */
-    int *order;                   /* [vocab] sampling: tokens from likely to unlikely */
+    int *order;                   /* [min(threads, batch)][vocab] sampling: tokens by likelihood */
     struct candidate *candidates; /* [beams * (beams + 1)] */
     int *counts, *tokens;         /* of struct picks */
     float *logits, *log_sums, *section_sums;

@@ -32,7 +32,7 @@ void rapt__search_truncate(struct search *s, int source);
 void rapt__search_output(const struct search *s, int source, const rapt_generate_outputs *out);
 
 /* ---- sample.c ---- */
-/* Draws the next token of a source from its row of logits and lets it live on. */
-void rapt__search_sample(struct search *s, int source, int row, const float *logits);
+/* Draws the next token of every live source, which lives on with it or ends. */
+void rapt__search_sample(struct search *s);
 
 #endif
