@@ -75,13 +75,14 @@ static void add_bias(float *dbias, int keys, vf ds)
 }
 
 /* One row: dp in ds becomes scale ds; p in w becomes the weight of the value, after dropout.
-   slopes: of the cap; NULL: none. */
-static void score_gradient(const struct attend_block *b, float scale, const struct attend_dkv *d,
-                           const struct span *s, int r, const float *slopes, float *w, float *ds)
+   slopes: of the cap, if capped, which is a constant where this is inlined. */
+static inline __attribute__((always_inline)) void
+score_gradient(const struct attend_block *b, float scale, const struct attend_dkv *d,
+               const struct span *s, int r, bool capped, const float *slopes, float *w, float *ds)
 {
     const struct attend_row *row = b->row + s->row + r;
     const struct dropout drop = {row->drop_key, d->drop_below, d->drop_scale};
-    float factor[4 * LANES];
+    float factor[4 * LANES], *dbias = row->dbias, *drelative = row->drelative;
     vf delta = vf_splat(d->delta[s->row + r]), scaled = vf_splat(scale), keep = vf_splat(1);
     for (int p = 0; p < s->panels; p++) {
         int key = s->key + p * LANES, in_group = key % (4 * LANES);
@@ -91,9 +92,9 @@ static void score_gradient(const struct attend_block *b, float scale, const stru
         vf weight = vf_load(w + p * LANES), dp = vf_load(ds + p * LANES);
         vf g = vf_mul(weight, vf_sub(vf_mul(dp, keep), delta));
         g = vf_select(vf_equal(weight, vf_zero()), vf_zero(), g);
-        if (row->dbias) add_bias(row->dbias + key, b->key + b->keys - key, g);
-        if (row->drelative) add_bias(row->drelative + key, b->key + b->keys - key, g);
-        if (slopes) {
+        if (dbias) add_bias(dbias + key, b->key + b->keys - key, g);
+        if (drelative) add_bias(drelative + key, b->key + b->keys - key, g);
+        if (capped) {
             g = vf_mul(g, vf_load(slopes + p * LANES));
             g = vf_select(vf_equal(weight, vf_zero()), vf_zero(), g);
         }
@@ -112,9 +113,11 @@ static void score_gradients(const struct attend_block *b, const struct attend_we
     score_tile(s->rows, d->dout_slots + slot_of(s->tile, d->value_width),
                d->value_panels + (ptrdiff_t)(s->key - b->key) * d->value_width, d->value_width,
                s->panels, ds, NULL);
-    for (int r = 0; r < s->rows; r++)
-        score_gradient(b, from->scale, d, s, r, slopes ? slopes + r * ATTEND_BLOCK : NULL,
-                       w + r * ATTEND_BLOCK, ds + r * ATTEND_BLOCK);
+    for (int r = 0, at = 0; r < s->rows; r++, at += ATTEND_BLOCK)
+        if (slopes)
+            score_gradient(b, from->scale, d, s, r, true, slopes + at, w + at, ds + at);
+        else
+            score_gradient(b, from->scale, d, s, r, false, NULL, w + at, ds + at);
 }
 
 /* y += a x, width floats; nothing where a is 0. */

@@ -126,7 +126,8 @@ static vf apply_mask(const struct attend_row *row, int key, float scale, vf s, u
 
 /* Scores s become cap tanh(scale s / cap); slopes, unless NULL, the derivative of that by scale s.
  */
-static void cap_tile(int rows, int panels, float scale, float cap, float *scores, float *slopes)
+static __attribute__((noinline)) void cap_tile(int rows, int panels, float scale, float cap,
+                                               float *scores, float *slopes)
 {
     vf times = vf_splat(scale), limit = vf_splat(cap), one = vf_splat(1);
     vf inverse = vf_min(vf_splat(FLT_MAX), vf_splat(1 / cap));
