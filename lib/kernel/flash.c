@@ -163,7 +163,7 @@ static void score_block(struct attend_tile *t, int block, float *lanes)
     const struct attend_keys *from = a->keys;
     t->key = rapt__max(block, t->visible.first / LANES * LANES);
     t->keys = rapt__max(0, rapt__min(block + ATTEND_BLOCK, t->visible.last) - t->key);
-    t->panels = (t->keys + LANES - 1) / LANES;
+    t->panels = rapt__ceil_div(t->keys, LANES);
     if (t->keys == 0) return;
     score_tile(t->rows, t->q, from->keys + (ptrdiff_t)t->key * from->key_width, from->key_width,
                t->panels, t->scores, lanes);

@@ -65,7 +65,7 @@ static inline struct attend_layout rapt__attend_layout(int key_width, int value_
 {
     size_t kw = (size_t)key_width, vw = (size_t)rapt__padded(value_width);
     struct attend_layout l = {.max = (ATTEND_ROWS + 1) * LANES};
-    l.out = l.max + (ATTEND_ROWS + LANES - 1) / LANES * LANES + LANES;
+    l.out = l.max + rapt__round_up_size(ATTEND_ROWS, LANES) + LANES;
     l.part = l.out + ATTEND_ROWS * vw + LANES;
     l.q = l.part + LANES * vw + LANES;
     l.size = l.q + rapt__round_up_size(ATTEND_SLOTS * kw, LANES) + LANES;

@@ -16,7 +16,7 @@ static struct span span_of(const struct attend_block *b, int tile)
     struct span s = {tile, row, rows, visible_range_of(b->row + row, rows), 0, 0, 0};
     s.key = rapt__max(b->key, s.visible.first / LANES * LANES);
     s.keys = rapt__max(0, rapt__min(b->key + b->keys, s.visible.last) - s.key);
-    s.panels = (s.keys + LANES - 1) / LANES;
+    s.panels = rapt__ceil_div(s.keys, LANES);
     return s;
 }
 

@@ -15,7 +15,7 @@ _Static_assert(ATTEND_BLOCK % (4 * LANES) == 0, "dropout factors come by 64 keys
 /* Rows are split into tiles of equal height, but for a row; tile i begins here. */
 static int tiles_of(int rows)
 {
-    return (rows + VF_ROWS - 1) / VF_ROWS;
+    return rapt__ceil_div(rows, VF_ROWS);
 }
 static int tile_begin(int rows, int i)
 {

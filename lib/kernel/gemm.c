@@ -15,7 +15,7 @@ _Static_assert(VF_ROWS <= 14, "kernel/tile_rows.def lists the heights below 14")
 static inline __attribute__((always_inline)) int tile_panels(int rows)
 {
     int panels = (VF_ROWS + 1) * VF_PANELS / (rows + 1);
-    return panels < MAX_PANELS ? panels : MAX_PANELS;
+    return rapt__min(panels, MAX_PANELS);
 }
 
 struct tile { /* where one register tile reads and writes */
@@ -154,12 +154,12 @@ static inline void fetch_sums(const struct gemm_block *g, int row, int rows, int
 static inline __attribute__((always_inline)) void tile_column(const struct gemm_block *g, int n,
                                                               int last)
 {
-    int tiles = (g->rows + TILE_ROWS - 1) / TILE_ROWS, whole = g->columns / LANES;
+    int tiles = rapt__ceil_div(g->rows, TILE_ROWS), whole = g->columns / LANES;
     for (int row = 0, order = 0, take; row < g->rows; row += take, order++) {
-        take = (g->rows - row + tiles - order - 1) / (tiles - order);
+        take = rapt__ceil_div(g->rows - row, tiles - order);
         int below = row + take, left = g->rows - below;
         if (g->add && left > 0)
-            fetch_sums(g, below, left < take ? left : take, n, last);
+            fetch_sums(g, below, rapt__min(left, take), n, last);
         else if (g->add && tiles > 1)
             fetch_sums(g, 0, take, last, rapt__min(2 * last - n, whole));
         tile_ordered(take, g, row, n, last, order);
@@ -182,10 +182,10 @@ static void column_adjacent(const struct gemm_block *g, int n, int last)
 static void gemm(const struct gemm_block *g)
 {
     int whole = g->columns / LANES, rest = g->columns % LANES;
-    int tiles = (g->rows + TILE_ROWS - 1) / TILE_ROWS;
-    int width = tiles > 1 ? tile_panels((g->rows + tiles - 1) / tiles) : whole;
+    int tiles = rapt__ceil_div(g->rows, TILE_ROWS);
+    int width = tiles > 1 ? tile_panels(rapt__ceil_div(g->rows, tiles)) : whole;
     for (int n = 0; n < whole; n += width) {
-        int last = n + width < whole ? n + width : whole;
+        int last = rapt__min(n + width, whole);
         if (g->a_row == 1)
             column_adjacent(g, n, last);
         else

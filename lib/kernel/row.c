@@ -10,7 +10,7 @@ enum { BLOCK = 2048 };
 
 static inline size_t block_length(size_t left)
 {
-    return left < BLOCK ? left : BLOCK;
+    return rapt__min_size(left, BLOCK);
 }
 
 static inline vf fold_4(vf a, vf b, vf c, vf d)

@@ -7,7 +7,7 @@ enum { CHUNK = 4096 };
 
 size_t rapt__square_partial(size_t n)
 {
-    return (n + CHUNK - 1) / CHUNK;
+    return rapt__ceil_div_size(n, CHUNK);
 }
 
 void rapt__square_sum(const struct exec_context *c, const float *x, size_t n, double *partial,
@@ -17,7 +17,7 @@ void rapt__square_sum(const struct exec_context *c, const float *x, size_t n, do
     rapt__team_share(c->team, chunks, 1, &begin, &end);
     for (size_t i = begin; i < end; i++) {
         size_t left = n - i * CHUNK;
-        partial[i] = (double)c->kernels->square_sum(x + i * CHUNK, left < CHUNK ? left : CHUNK);
+        partial[i] = (double)c->kernels->square_sum(x + i * CHUNK, rapt__min_size(left, CHUNK));
     }
     rapt__team_barrier(c->team);
     if (c->team->rank == 0) {

@@ -17,8 +17,8 @@ enum { CHUNK_FLOATS = 1 << 21, CHUNK_MIN = 64, CHUNK_MAX = 512 };
 static int chunk_rows(int rows, int vocab)
 {
     int chunk = CHUNK_FLOATS / (vocab > 0 ? vocab : 1);
-    chunk = chunk < CHUNK_MIN ? CHUNK_MIN : chunk > CHUNK_MAX ? CHUNK_MAX : chunk;
-    return rows < chunk ? rows : chunk;
+    chunk = rapt__min(rapt__max(chunk, CHUNK_MIN), CHUNK_MAX);
+    return rapt__min(rows, chunk);
 }
 
 /* Floats that one struct loss_sums takes. */
@@ -33,7 +33,7 @@ static struct parts parts_of(int rows, int in, int vocab)
 {
     size_t chunk = (size_t)chunk_rows(rows, vocab);
     struct parts p = {.sums = chunk * (size_t)vocab};
-    p.transposed = p.sums + (chunk * SUMS_FLOATS + LANES - 1) / LANES * LANES;
+    p.transposed = p.sums + rapt__round_up_size(chunk * SUMS_FLOATS, LANES);
     p.size = p.transposed + rapt__panels_size((size_t)in, (size_t)vocab);
     return p;
 }

@@ -16,7 +16,7 @@ void rapt__search_layout(struct search_memory *m, const rapt_limits *l, int voca
                          struct arena *arena)
 {
     size_t batch = (size_t)l->batch, beams = (size_t)l->beams, slots = batch * beams;
-    size_t length = ((size_t)l->target_length + LANES - 1) / LANES * LANES, tokens = slots * length,
+    size_t length = rapt__round_up_size((size_t)l->target_length, LANES), tokens = slots * length,
            picks = slots * (beams + 1);
     m->live = rapt__arena_take(arena, tokens, sizeof *m->live);
     m->next = rapt__arena_take(arena, tokens, sizeof *m->next);

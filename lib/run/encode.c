@@ -96,7 +96,7 @@ int rapt__session_target_capacity(const rapt_session *s, int sources)
     int positions = s->model->config.positions;
     long long slots = (long long)(sources > 0 ? sources : 1) * s->limits.beams;
     long long panels = (long long)s->limits.batch * s->limits.beams *
-                       ((s->limits.target_length + LANES - 1) / LANES);
+                       rapt__ceil_div(s->limits.target_length, LANES);
     long long target_capacity = panels / slots * LANES;
     return target_capacity < positions ? (int)target_capacity : positions;
 }

@@ -136,8 +136,8 @@ static void lay_out(rapt_session *s, struct arena *arena)
     size_t batch = (size_t)l->batch, slots = batch * (size_t)l->beams;
     int source = c->kind == RAPT_KIND_DECODER_ONLY ? 0 : l->source_tokens;
     int target = c->kind == RAPT_KIND_ENCODER_ONLY ? 0 : l->target_tokens;
-    int longest = c->positions > GROUP_ROWS ? c->positions : GROUP_ROWS;
-    int rows = s->encoder_rows = source < longest ? source : longest;
+    int longest = rapt__max(c->positions, GROUP_ROWS);
+    int rows = s->encoder_rows = rapt__min(source, longest);
     rapt__stack_layout(&s->encoder, c, false, rows, 0, false, arena);
     rapt__stack_layout(&s->decoder, c, true, target,
                        c->kind == RAPT_KIND_ENCODER_DECODER ? rows : 0, false, arena);

@@ -58,7 +58,7 @@ static void copy_panel(const struct cache *c, int from, int sequence, int p, int
 {
     size_t a = rapt__cache_slot(c, from, g) + (size_t)p;
     size_t b = rapt__cache_panel(c, sequence, g) + (size_t)p;
-    int left = c->counts[sequence] - p * LANES, rows = left < LANES ? left : LANES;
+    int left = c->counts[sequence] - p * LANES, rows = rapt__min(left, LANES);
     memcpy(rapt__cache_keys(c, b), rapt__cache_keys(c, a),
            sizeof(float) * LANES * (size_t)c->key_width);
     memcpy(rapt__cache_values(c, b), rapt__cache_values(c, a),

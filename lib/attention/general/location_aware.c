@@ -64,7 +64,7 @@ void rapt__features_backward(const struct backward_row *l)
         row = capacity + 2 * h->filter_width;
     float *df = m->dfeatures + h->filter_width / 2 + first;
     kernels->pack_columns(r->space.features + first, capacity, h->channels, n, 1, 0,
-                          (h->channels + LANES - 1) / LANES, m->transposed);
+                          rapt__ceil_div(h->channels, LANES), m->transposed);
     add_product(l, m->dsums + first, capacity, h->width, m->transposed, (ptrdiff_t)n * LANES, LANES,
                 h->channels, m->dfeature_weight);
     memset(m->dfeatures, 0, (size_t)h->channels * (size_t)row * sizeof *df);

@@ -81,7 +81,7 @@ static void find_span(struct row *r)
         if (high < see->high) see->high = high > see->low ? (int)high : see->low;
     }
     r->first = see->low / LANES * LANES;
-    r->end = (see->high + LANES - 1) / LANES * LANES;
+    r->end = rapt__round_up(see->high, LANES);
     r->fully_masked = see->low >= see->high;
 }
 
