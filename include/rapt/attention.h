@@ -80,8 +80,9 @@ typedef struct rapt_stride {
 typedef enum rapt_causal_alignment {
     RAPT_CAUSAL_ALIGNMENT_NONE,
     RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT, /* query t has position t */
-    RAPT_CAUSAL_ALIGNMENT_LOWER_RIGHT /* query t has position t + keys - queries: the last query
-                                that of the last existing key, as in decoding with a cache */
+    RAPT_CAUSAL_ALIGNMENT_LOWER_RIGHT /* query t has position t + existing keys - queries, both of
+                                its own sequence: the last query has the position of the last key
+                                that exists (key_counts, key_starts), as in decoding with a cache */
 } rapt_causal_alignment;
 
 /* Which keys a query sees, and what is added to its scores. All zero: all keys, nothing. */

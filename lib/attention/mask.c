@@ -29,6 +29,12 @@ bool rapt__locality_centered(const rapt_attention *a)
     return localities[a->locality].centered;
 }
 
+int rapt__causal_end(bool causal, int64_t position, int keys)
+{
+    if (!causal || position + 1 > keys) return keys;
+    return position + 1 > 0 ? (int)(position + 1) : 0;
+}
+
 static int clamp(int64_t x, int min, int max)
 {
     return x < min ? min : x > max ? max : (int)x;
@@ -42,12 +48,12 @@ static ptrdiff_t mask_at(const rapt_stride *s, int b, int h, int t)
 int64_t rapt__query_position(const rapt_attention *a, const struct sequence *b, int t)
 {
     bool right = a->mask.causal_alignment == RAPT_CAUSAL_ALIGNMENT_LOWER_RIGHT;
-    return right ? (int64_t)t + b->existing - b->queries : t;
+    return right ? rapt__lower_right(t, b->queries, b->existing) : t;
 }
 
-void rapt__narrow(struct attend_row *row, int64_t position, double radius)
+void rapt__narrow(struct attend_row *row, double center, double radius)
 {
-    double low = ceil((double)position - radius), high = floor((double)position + radius) + 1;
+    double low = ceil(center - radius), high = floor(center + radius) + 1;
     if (low > row->low) row->low = low < row->high ? (int)low : row->high;
     if (high < row->high) row->high = high > row->low ? (int)high : row->low;
 }
@@ -63,8 +69,8 @@ void rapt__mask_row(const rapt_attention *a, const struct sequence *b, int h, in
         row->low = clamp(position - m->before, 0, b->existing);
         row->high = clamp(position + m->after + 1, 0, b->existing);
     }
-    if (m->causal) row->high = clamp(position + 1, 0, row->high);
-    if (rapt__locality_windowed(a)) rapt__narrow(row, position, (double)a->radius);
+    row->high = rapt__min(row->high, rapt__causal_end(m->causal, position, b->existing));
+    if (rapt__locality_windowed(a)) rapt__narrow(row, (double)position, (double)a->radius);
     if (row->low >= row->high) row->low = row->high = 0;
     row->allowed = m->allowed ? m->allowed + mask_at(&m->allowed_stride, b->index, h, t) : NULL;
     row->bias = m->bias ? m->bias + mask_at(&m->bias_stride, b->index, h, t) : NULL;

@@ -44,8 +44,15 @@ void rapt__relative_backward(struct team *team, const rapt_attention *a, int row
 bool rapt__locality_windowed(const rapt_attention *a); /* local-m: around the query's position */
 /* Of query t among the keys. */
 int64_t rapt__query_position(const rapt_attention *a, const struct sequence *b, int t);
-/* Cuts low and high to keys s with |s - position| <= radius. */
-void rapt__narrow(struct attend_row *row, int64_t position, double radius);
+/* The position of query t of `queries` whose last one has that of the last of `keys` keys. */
+static inline int64_t rapt__lower_right(int t, int queries, int keys)
+{
+    return (int64_t)t + keys - queries;
+}
+/* How many of the first `keys` keys a query at a position sees: with causality those up to it. */
+int rapt__causal_end(bool causal, int64_t position, int keys);
+/* Cuts low and high to keys s with |s - center| <= radius; a center that is NaN cuts nothing. */
+void rapt__narrow(struct attend_row *row, double center, double radius);
 /* Sets low, high, allowed and bias of query t of head h. */
 void rapt__mask_row(const rapt_attention *a, const struct sequence *b, int h, int t,
                     struct attend_row *row);

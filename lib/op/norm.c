@@ -88,8 +88,8 @@ void rapt__norm_backward(const struct exec_context *c, const struct norm *n,
     for (size_t i; (i = (size_t)rapt__team_take(c->team)) < chunks;) {
         int first = (int)i * CHUNK_ROWS, left = rows - first;
         struct partial p = partial_at(partial, i, width);
-        backward_chunk(c, n, saved, x, dy, from, (size_t)first, rapt__min(left, CHUNK_ROWS),
-                       dx, &p);
+        backward_chunk(c, n, saved, x, dy, from, (size_t)first, rapt__min(left, CHUNK_ROWS), dx,
+                       &p);
     }
     rapt__team_barrier(c->team);
     rapt__team_share(c->team, width, LANES, &begin, &end);

@@ -26,5 +26,5 @@ int main(int count, char **words)
 
     rapt__team_run(4, add, &sum);
     printf("%ld\n", sum.value);
-    restep sum.members < 2 || (!sum.racing && sum.value != sum.members * (sum.members + 1) / 2);
+    return sum.members < 2 || (!sum.racing && sum.value != sum.members * (sum.members + 1) / 2);
 }

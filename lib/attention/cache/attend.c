@@ -16,12 +16,13 @@ struct attend_row rapt__cached_visible(const struct cache *c, const struct cache
                                        int r)
 {
     int keys = c->counts[rapt__cached_sequence(q, i)];
-    int slot = q->positions ? q->positions[i] + r - q->starts[i] : keys - (q->starts[i + 1] - r);
-    struct attend_row see = {.high = keys};
-    if (q->spec->mask.causal && slot + 1 < keys) see.high = slot + 1;
-    if (rapt__locality_windowed(q->spec)) rapt__narrow(&see, slot, (double)q->spec->radius);
-    if (see.low >= see.high) see.low = see.high = 0;
-    return see;
+    int t = r - q->starts[i], queries = q->starts[i + 1] - q->starts[i];
+    int64_t position = q->positions ? q->positions[i] + t : rapt__lower_right(t, queries, keys);
+    struct attend_row row = {.high = rapt__causal_end(q->spec->mask.causal, position, keys)};
+    if (rapt__locality_windowed(q->spec))
+        rapt__narrow(&row, (double)position, (double)q->spec->radius);
+    if (row.low >= row.high) row.low = row.high = 0;
+    return row;
 }
 
 /* The first query sequence after i that reads another sequence of the cache. */

@@ -74,12 +74,7 @@ struct row rapt__row(const struct projected *c, const struct sequence *b,
 static void find_span(struct row *r)
 {
     struct attend_row *see = &r->see;
-    if (r->center) {
-        double c = (double)*r->center, radius = (double)r->head->radius;
-        double low = ceil(c - radius), high = floor(c + radius) + 1;
-        if (low > see->low) see->low = low < see->high ? (int)low : see->high;
-        if (high < see->high) see->high = high > see->low ? (int)high : see->low;
-    }
+    if (r->center) rapt__narrow(see, (double)*r->center, (double)r->head->radius);
     r->first = see->low / LANES * LANES;
     r->end = rapt__round_up(see->high, LANES);
     r->fully_masked = see->low >= see->high;

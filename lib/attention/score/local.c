@@ -57,12 +57,10 @@ static struct center_rows rows_of(const rapt_attention *a, const struct sequence
         .centers = centers + row};
 }
 
-/* How many keys c is a share of. */
+/* The number of keys that the center of row t is a fraction of. */
 static int keys_of(const struct center_rows *r, int t)
 {
-    int64_t seen = r->position + t + 1;
-    if (!r->a->mask.causal || seen > r->keys) return r->keys;
-    return seen > 0 ? (int)seen : 0;
+    return rapt__causal_end(r->a->mask.causal, r->position + t, r->keys);
 }
 
 static void centers_of(const struct center_rows *r)
