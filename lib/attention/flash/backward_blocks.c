@@ -138,8 +138,9 @@ static bool visible_rows(const struct backward_pair *p, const struct query_block
     const struct flash_backward *f = p->f;
     const rapt_attention *a = f->a;
     bool any = false;
+    memset(row, 0, (size_t)q->rows * sizeof *row);
     for (int r = 0; r < q->rows; r++) {
-        row[r] = (struct attend_row){.drop_row = (uint64_t)(q->first + r)};
+        row[r].drop_row = (uint64_t)(q->first + r);
         rapt__mask_row(a, &p->b, q->head, q->first + r, row + r);
         if (a->dropout > 0) row[r].drop_key = rapt__attention_drop_key(a, &p->b, q->head);
         if (f->d->bias && row[r].bias) row[r].dbias = f->d->bias + (row[r].bias - a->mask.bias);

@@ -6,6 +6,8 @@
 #include "attention/flash/flash.h"
 #include "op/op.h"
 
+#include <string.h>
+
 /* Of one member: the keys and values of a pair as the kernel reads them, and its workspace. */
 struct packed_pair {
     float *keys, *values;
@@ -77,11 +79,12 @@ static void attend_rows(const struct flash_forward *f, const struct sequence *b,
     struct attend_row row[ATTEND_ROWS];
     struct dropout drop = rapt__dropout(a->dropout, 0);
     size_t all = (size_t)rapt__query_rows(a);
+    memset(row, 0, (size_t)rows * sizeof *row);
     for (int r = 0; r < rows; r++) {
         int h = g * f->group + (first + r) / b->queries, t = (first + r) % b->queries;
-        row[r] = (struct attend_row){.q = f->c->q + rapt__query_at(&f->c->q_stride, b, h, t),
-                                     .out = f->out + rapt__query_at(&a->out, b, h, t),
-                                     .drop_row = (uint64_t)t};
+        row[r].q = f->c->q + rapt__query_at(&f->c->q_stride, b, h, t);
+        row[r].out = f->out + rapt__query_at(&a->out, b, h, t);
+        row[r].drop_row = (uint64_t)t;
         if (f->lse) row[r].lse = f->lse + (size_t)h * all + (size_t)(b->query_first + t);
         if (drop.below) row[r].drop_key = rapt__attention_drop_key(a, b, h);
         rapt__mask_row(a, b, h, t, row + r);
