@@ -7,30 +7,54 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { STATE_TEXT = 128, BLOCKS = 3 };
-static const long long MAX_STEPS = 1LL << 53; /* exact as a double */
+enum { BLOCKS = 3, FIELD_TEXT = 40 };
+enum { COUNT, FLOAT, DOUBLE, OPTIONAL = 8 };
+enum { ALWAYS, SAMPLED };
 
-static uint32_t bits_of(float x)
-{
-    uint32_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    return bits;
-}
+static const struct field {
+    const char *key;
+    size_t offset; /* in struct trainer_state */
+    int kind, when;
+    double max;
+} fields[] = {
+#define CHECKPOINT(type, member, key, kind, max, when)                                             \
+    {key, offsetof(struct trainer_state, member), kind, when, max},
+#include "run/checkpoint.def"
+};
+enum { FIELDS = sizeof fields / sizeof *fields, STATE_TEXT = FIELDS * FIELD_TEXT };
 
-static uint64_t wide_bits_of(double x)
+static bool present(const rapt_trainer *t, const struct field *f)
 {
-    uint64_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    return bits;
+    return f->when == ALWAYS || t->losses != NULL;
 }
 
 static void write_state(const rapt_trainer *t, char state[STATE_TEXT])
 {
-    int end = snprintf(state, STATE_TEXT, "steps %lld calls %lld rate %08" PRIx32, t->steps,
-                       t->calls, bits_of(t->rate));
-    if (t->losses)
-        snprintf(state + end, (size_t)(STATE_TEXT - end), " expected %016" PRIx64,
-                 wide_bits_of(t->expected));
+    size_t end = 0;
+    for (int i = 0; i < FIELDS; i++) {
+        const struct field *f = &fields[i];
+        const char *from = (const char *)&t->state + f->offset, *gap = i ? " " : "";
+        long long count;
+        uint32_t bits;
+        uint64_t wide;
+        if (!present(t, f)) continue;
+        char *to = state + end;
+        int n = 0;
+        switch (f->kind % OPTIONAL) {
+        case COUNT:
+            memcpy(&count, from, sizeof count);
+            n = snprintf(to, FIELD_TEXT, "%s%s %lld", gap, f->key, count);
+            break;
+        case FLOAT:
+            memcpy(&bits, from, sizeof bits);
+            n = snprintf(to, FIELD_TEXT, "%s%s %08" PRIx32, gap, f->key, bits);
+            break;
+        default:
+            memcpy(&wide, from, sizeof wide);
+            n = snprintf(to, FIELD_TEXT, "%s%s %016" PRIx64, gap, f->key, wide);
+        }
+        end += (size_t)n;
+    }
 }
 
 rapt_status rapt_trainer_save(const rapt_trainer *t, const char *path,
@@ -47,30 +71,51 @@ rapt_status rapt_trainer_save(const rapt_trainer *t, const char *path,
     return rapt__blocks_save(t->model, blocks, BLOCKS, path, metadata, count, state, why);
 }
 
-/* What is at the end of the state of a trainer that samples; false: it is not that. */
-static bool read_expected(rapt_trainer *t, const char *text)
+/* One value from text into the state; what follows it, or NULL: it is not one, or out of range. */
+static const char *read_value(const struct field *f, const char *text, struct trainer_state *state)
 {
-    uint64_t bits;
-    int end = 0;
-    if (!t->losses) return text[0] == 0;
-    if (sscanf(text, " expected %16" SCNx64 "%n", &bits, &end) != 1 || text[end] != 0) return false;
-    memcpy(&t->expected, &bits, sizeof t->expected);
-    return t->expected >= 0 && t->expected <= 1e6;
+    char *to = (char *)state + f->offset;
+    long long count = -1;
+    uint32_t bits;
+    uint64_t wide;
+    float single;
+    double number = -1;
+    int end = 0, read = 0;
+    switch (f->kind % OPTIONAL) {
+    case COUNT:
+        read = sscanf(text, "%lld%n", &count, &end);
+        number = (double)count;
+        if (read == 1) memcpy(to, &count, sizeof count);
+        break;
+    case FLOAT:
+        read = sscanf(text, "%8" SCNx32 "%n", &bits, &end);
+        if (read == 1)
+            memcpy(to, &bits, sizeof bits), memcpy(&single, to, sizeof single),
+                number = (double)single;
+        break;
+    default:
+        read = sscanf(text, "%16" SCNx64 "%n", &wide, &end);
+        if (read == 1) memcpy(to, &wide, sizeof wide), memcpy(&number, to, sizeof number);
+    }
+    return read == 1 && number >= 0 && number <= f->max ? text + end : NULL;
 }
 
-static rapt_status read_state(rapt_trainer *t, const struct tensor_file *file, rapt_message *why)
+static rapt_status read_state(const rapt_trainer *t, const struct tensor_file *file,
+                              struct trainer_state *state, rapt_message *why)
 {
     const char *text = rapt__tensors_metadata(file, TRAINER_KEY);
-    uint32_t rate;
-    int end = 0;
     if (!text) return rapt__fail(why, RAPT_BAD_FILE, "it is a model, not a trainer's checkpoint");
-    if (sscanf(text, "steps %lld calls %lld rate %8" SCNx32 "%n", &t->steps, &t->calls, &rate,
-               &end) != 3 ||
-        !read_expected(t, text + end) || t->steps < 0 || t->steps > MAX_STEPS || t->calls < 0 ||
-        t->calls > MAX_STEPS)
-        return rapt__fail(why, RAPT_BAD_FILE, "metadata %s is damaged", TRAINER_KEY);
-    memcpy(&t->rate, &rate, sizeof t->rate);
-    if (!(t->rate >= 0 && t->rate <= 1e6f))
+    for (int i = 0; text && i < FIELDS; i++) {
+        const struct field *f = &fields[i];
+        size_t size = strlen(f->key);
+        const char *key = text + (*text == ' ');
+        if (!present(t, f)) continue;
+        if (strncmp(key, f->key, size) == 0 && key[size] == ' ')
+            text = read_value(f, key + size + 1, state);
+        else if (!(f->kind & OPTIONAL))
+            text = NULL;
+    }
+    if (!text || *text)
         return rapt__fail(why, RAPT_BAD_FILE, "metadata %s is damaged", TRAINER_KEY);
     return RAPT_OK;
 }
@@ -81,14 +126,14 @@ static rapt_status load_staged(rapt_trainer *t, struct tensor_file *file, float 
 {
     size_t n = t->model->layout.floats;
     rapt_config config;
-    rapt_trainer state = *t;
+    struct trainer_state state = t->state;
     const char *text = rapt__tensors_metadata(file, CONFIG_KEY);
     if (!text) return rapt__fail(why, RAPT_BAD_FILE, "metadata rapt.config is missing");
     rapt_status status = rapt__config_read(&config, text, why);
     if (status) return status;
     if (!rapt__config_same(&config, &t->model->config))
         return rapt__fail(why, RAPT_BAD_FILE, "it belongs to a model of another configuration");
-    status = read_state(&state, file, why);
+    status = read_state(t, file, &state, why);
     if (status) return status;
     struct block_file blocks[BLOCKS] = {
         {"", staged}, {"adam.m.", staged + n}, {"adam.v.", staged + 2 * n}};
@@ -101,9 +146,8 @@ static rapt_status load_staged(rapt_trainer *t, struct tensor_file *file, float 
     memcpy(t->m, staged + n, n * sizeof(float));
     memcpy(t->v, staged + 2 * n, n * sizeof(float));
     memset(t->gradients, 0, n * sizeof(float));
-    t->steps = state.steps, t->calls = state.calls, t->rate = state.rate, t->tokens = 0;
+    t->state = state, t->tokens = 0;
     t->sums = (rapt_report){0};
-    t->expected = state.expected;
     return RAPT_OK;
 }
 

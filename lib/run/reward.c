@@ -4,12 +4,12 @@
 
        reward of row r of the decoder = -sum of the losses of rows r, r + 1, ... of its sequence
        reward of a row of the encoder = -sum of the losses of its whole sequence
-       baseline                       = the same sum with `expected` for each loss
+       baseline                       = the same sum with mean_loss for each loss
 
    The keys that a row attends to cannot change the losses before it, so the gradient
    (baseline - reward) d log p[chosen], has the gradient of the expected loss for its mean.
-   expected is a running mean of the loss per token over batches before this one, at first that of
-   a uniform guess: it does not depend on the batch's own draws, and so takes nothing from the mean.
+   mean_loss is a running mean of the loss per token over batches before this one, at first that of
+   a uniform guess: it does not depend on the batch's own draws, so it does not bias the gradient.
  */
 #include "run/trainer.h"
 
@@ -17,14 +17,15 @@
 
 static const double decay = 0.95; /* of the running mean */
 
-double rapt__expected_first(const rapt_model *model)
+double rapt__mean_loss_first(const rapt_model *model)
 {
     return log((double)model->config.target_vocab);
 }
 
-void rapt__expected_move(rapt_trainer *t, double loss, long long tokens)
+void rapt__mean_loss_update(rapt_trainer *t, double loss, long long tokens)
 {
-    if (tokens > 0) t->expected = decay * t->expected + (1 - decay) * loss / (double)tokens;
+    if (tokens > 0)
+        t->state.mean_loss = decay * t->state.mean_loss + (1 - decay) * loss / (double)tokens;
 }
 
 /* Of some rows: their losses, and what was expected. */
@@ -36,7 +37,7 @@ static void add(const rapt_trainer *t, int row, struct cost *c)
 {
     if (t->labels[row] < 0) return;
     c->loss += (double)t->losses[row];
-    c->expected += t->expected;
+    c->expected += t->state.mean_loss;
 }
 
 /* Of one row, in all heads; each has `rows` rows. */

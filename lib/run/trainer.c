@@ -90,7 +90,7 @@ static struct drop drop_of(const rapt_trainer *t, bool training)
     if (!training) return (struct drop){0};
     const rapt_train_options *o = &t->options;
     return (struct drop){o->dropout, o->attention_dropout, o->ffn_dropout,
-                         rapt__mix(o->seed, (uint64_t)t->calls)};
+                         rapt__mix(o->seed, (uint64_t)t->state.calls)};
 }
 
 static struct batch prepare(rapt_trainer *t, const rapt_tokens *source, const rapt_tokens *target,
@@ -203,11 +203,11 @@ static rapt_status run(rapt_trainer *t, const rapt_tokens *source, const rapt_to
         return rapt__fail(why, RAPT_NOT_FINITE, "the loss is %g", b.sums.loss);
     }
     if (gradient) {
-        t->tokens += b.sums.tokens, t->calls++;
+        t->tokens += b.sums.tokens, t->state.calls++;
         add_loss(&t->sums, &b.sums);
-        rapt__expected_move(t, b.sums.loss, b.sums.tokens);
+        rapt__mean_loss_update(t, b.sums.loss, b.sums.tokens);
     }
-    rapt_report one = {.size = sizeof one, .step = t->steps};
+    rapt_report one = {.size = sizeof one, .step = t->state.steps};
     add_loss(&one, &b.sums);
     return write_report(report, &one, why);
 }
@@ -229,7 +229,7 @@ void rapt__trainer_discard(rapt_trainer *t)
     memset(t->gradients, 0, t->model->layout.floats * sizeof(float));
     t->tokens = 0;
     t->sums = (rapt_report){0};
-    t->calls++;
+    t->state.calls++;
 }
 
 /* ---- the step ---- */
@@ -260,9 +260,9 @@ static rapt_status check_step(const rapt_trainer *t, rapt_message *why)
     if (t->tokens <= 0)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
                           "no gradient of any token: call rapt_train_gradient first");
-    if (!(t->rate >= 0 && isfinite(t->rate)))
+    if (!(t->state.rate >= 0 && isfinite(t->state.rate)))
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "rate is %g, it must not be negative",
-                          (double)t->rate);
+                          (double)t->state.rate);
     return RAPT_OK;
 }
 
@@ -273,8 +273,8 @@ rapt_status rapt_train_step(rapt_trainer *t, rapt_report *report, rapt_message *
     if (!status) status = check_step(t, why);
     if (status) return status;
     const rapt_train_options *o = &t->options;
-    double step = (double)(t->steps + 1);
-    float rate = rapt__schedule_rate(o, t->rate, t->steps + 1);
+    double step = (double)(t->state.steps + 1);
+    float rate = rapt__schedule_rate(o, t->state.rate, t->state.steps + 1);
     struct step_work w = {.trainer = t};
     w.adam = (struct adam){.rate = rate,
                            .beta1 = o->beta1,
@@ -292,6 +292,6 @@ rapt_status rapt_train_step(rapt_trainer *t, rapt_report *report, rapt_message *
         return rapt__fail(why, RAPT_NOT_FINITE, "the norm of the gradient is %g", w.norm);
     own.gradient_norm = w.norm;
     own.rate = (double)rate;
-    own.step = ++t->steps;
+    own.step = ++t->state.steps;
     return write_report(report, &own, why);
 }

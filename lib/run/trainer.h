@@ -4,6 +4,11 @@
 
 #include "run/run.h"
 
+struct trainer_state { /* what a checkpoint holds beside parameters and moments */
+#define CHECKPOINT(type, member, key, kind, max, when) type member;
+#include "run/checkpoint.def"
+};
+
 struct rapt_trainer {
     rapt_allocator allocator;
     rapt_model *model;
@@ -17,22 +22,20 @@ struct rapt_trainer {
     void *attention_workspace;
     int32_t *inputs, *labels; /* [target rows] of the decoder, or labels of the encoder */
     int *input_starts;        /* [batch + 1] */
-    float *losses;            /* [rows with labels]; this and what follows: of sampled keys alone */
+    float *losses; /* [rows with labels]; these five arrays: NULL unless the model samples keys */
     float *encoder_reward, *decoder_reward;     /* [H][rows] */
     float *encoder_baseline, *decoder_baseline; /* [H][rows] */
-    double expected;                            /* loss of a token, a running mean: the baseline */
-    long long tokens;       /* whose gradients have been added since the last step */
-    rapt_report sums;       /* of the batches since then */
-    long long steps, calls; /* steps made; batches seen, the counter of dropout */
-    float rate;             /* the highest of the schedule */
+    long long tokens; /* whose gradients have been added since the last step */
+    rapt_report sums; /* of the batches since then */
+    struct trainer_state state;
 };
 
 /* ---- reward.c ---- */
-double rapt__expected_first(const rapt_model *model);
+double rapt__mean_loss_first(const rapt_model *model);
 /* Rewards and baselines of all rows, from the losses of those with labels. One member's work. */
 void rapt__rewards_fill(rapt_trainer *t, const struct rows *source, const struct rows *target);
 /* A batch of so many tokens has cost `loss`. */
-void rapt__expected_move(rapt_trainer *t, double loss, long long tokens);
+void rapt__mean_loss_update(rapt_trainer *t, double loss, long long tokens);
 
 /* Forgets the gradients added since the last step. */
 void rapt__trainer_discard(rapt_trainer *t);

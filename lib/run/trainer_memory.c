@@ -164,8 +164,7 @@ rapt_status rapt_trainer_create(rapt_trainer **trainer, rapt_model *model,
                         .model = model,
                         .options = o,
                         .limits = l,
-                        .rate = o.rate,
-                        .expected = rapt__expected_first(model)};
+                        .state = {.rate = o.rate, .mean_loss = rapt__mean_loss_first(model)}};
     t->limits.threads = rapt__team_size(l.threads); /* for good: the memory is for these */
     lay_out(t, &t->arena);
     size_t bytes = t->arena.used;
@@ -211,5 +210,5 @@ rapt_status rapt_trainer_read_gradient(const rapt_trainer *trainer, int index, f
 
 void rapt_trainer_set_rate(rapt_trainer *trainer, float rate)
 {
-    if (trainer) trainer->rate = rate;
+    if (trainer) trainer->state.rate = rate;
 }

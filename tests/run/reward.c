@@ -17,23 +17,23 @@ static const rapt_config sampling = {.size = sizeof(rapt_config),
 static void test_expected(void **state)
 {
     (void)state;
-    rapt_train_options o = lively();
+    rapt_train_options o = dropout_and_clipping();
     rapt_model *model = small_model(&sampling, 3);
     rapt_trainer *trainer = trainer_of(model, &o, 2);
     struct small_batch source, target;
     rapt_report report = {.size = sizeof report};
     double wanted = log(9);
-    assert_true(fabs(trainer->expected - wanted) < 1e-12);
+    assert_true(fabs(trainer->state.mean_loss - wanted) < 1e-12);
     for (int i = 0; i < 3; i++) {
         rapt_report one = {.size = sizeof one};
         batch_of(&sampling, i, &source, &target);
         assert_int_equal(
             rapt_train_evaluate(trainer, &source.tokens, &target.tokens, &report, NULL), RAPT_OK);
-        assert_true(fabs(trainer->expected - wanted) < 1e-12);
+        assert_true(fabs(trainer->state.mean_loss - wanted) < 1e-12);
         assert_int_equal(rapt_train_gradient(trainer, &source.tokens, &target.tokens, &one, NULL),
                          RAPT_OK);
         wanted = 0.95 * wanted + 0.05 * one.loss / (double)one.tokens;
-        assert_true(fabs(trainer->expected - wanted) < 1e-12);
+        assert_true(fabs(trainer->state.mean_loss - wanted) < 1e-12);
     }
     rapt_trainer_free(trainer);
     rapt_model_free(model);
@@ -42,13 +42,13 @@ static void test_expected(void **state)
 static void test_rewards(void **state)
 {
     (void)state;
-    rapt_train_options o = lively();
+    rapt_train_options o = dropout_and_clipping();
     rapt_model *model = small_model(&sampling, 3);
     rapt_trainer *t = trainer_of(model, &o, 1);
     static const int source_starts[] = {0, 2, 3}, target_starts[] = {0, 3, 3};
     const struct rows source = {2, 3, source_starts, 2}, target = {2, 3, target_starts, 3};
     for (int r = 0; r < 3; r++) t->losses[r] = (float)(r + 1), t->labels[r] = r;
-    t->expected = 2;
+    t->state.mean_loss = 2;
     rapt__rewards_fill(t, &source, &target);
     static const float later[] = {-6, -5, -3}, as_expected[] = {-6, -4, -2}, whole[] = {-6, -6, 0};
     for (int h = 0; h < 2; h++)
