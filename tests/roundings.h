@@ -1,5 +1,5 @@
 /* roundings.h - the unit of every tolerance: an error is allowed as so many roundings of what is
-   added up, never as a number that was large enough once. */
+   added up, not as a constant that was tuned until a test passed. */
 #ifndef RAPT_TESTS_ROUNDINGS_H
 #define RAPT_TESTS_ROUNDINGS_H
 

@@ -4,11 +4,11 @@
                                                       over the visible keys s of query t
 
    for every sequence and head, along three axes that combine freely: the score, which keys a query
-   sees (locality), and how scores become weights (normalizer). No array of queries x keys is ever
-   made, but by location-aware scores backward. A query without visible keys (fully masked) gets
-   output 0, weights 0, log-sum-exp -infinity, and gives and takes no gradient. Keys and values
-   hidden by causality, window, locality, counts, the boolean mask or a bias of -infinity never
-   touch a result: they may hold NaN. One polarity everywhere: true = attend.
+   sees (locality), and how scores become weights (normalizer). No array of queries x keys is
+   stored, except in the backward pass of location-aware scores. A query without visible keys (fully
+   masked) gets output 0, weights 0, log-sum-exp -infinity, and gives and takes no gradient. Keys
+   and values hidden by causality, window, locality, counts, the boolean mask or a bias of -infinity
+   never touch a result: they may hold NaN. One polarity everywhere: true = attend.
 
    Structs that begin with `size` may grow: set it to sizeof, zero the rest, and a program runs with
    later versions of the library. All functions are thread-safe: they read their arguments, write

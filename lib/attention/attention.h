@@ -3,9 +3,9 @@
 
    Functions that take a team are called by all its members with the same arguments, which must
    have passed their checks, and end at a barrier (lib/base/base.h). The workspace is shared by the
-   team. A row's result depends on that row and its visible keys, by no bit on batch, threads or
-   instruction set; cached and uncached attention give the same bits. Gradients: by no bit on
-   threads or instruction set. */
+   team. A row's result is bit-identical for any batch, number of threads and instruction
+   set, and with keys in a cache or in arrays; gradients are bit-identical for any number of threads
+   and instruction set. */
 #ifndef RAPT_LIB_ATTENTION_H
 #define RAPT_LIB_ATTENTION_H
 

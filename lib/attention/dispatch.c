@@ -1,6 +1,6 @@
-/* dispatch.c - attention inside a team: q, k and v are prepared by the score, then attended to by
-   the flash path or the general path, then gradients of prepared rows become those of q, k and what
-   is learned. The workspace holds the prepared rows, then what the path needs. */
+/* dispatch.c - attention inside a team: q, k and v are projected by the score, then attended to by
+   the flash path or the general path, then gradients of projected rows become those of q, k and
+   what is learned. The workspace holds the projected rows, then what the path needs. */
 #include "attention/flash/flash.h"
 #include "attention/general/general.h"
 #include "attention/score/score.h"

@@ -1,4 +1,4 @@
-/* projected.h - attention of prepared queries and keys. A score turns rows of q and k into q' and
+/* projected.h - attention of projected queries and keys. A score turns rows of q and k into q' and
    k' such that one of two things is left to do:
 
        x[t][s] = scale q'[t].k'[s]                    all scores of the dot family
@@ -38,7 +38,7 @@ struct projected_gradients {
 struct bounds {
     const rapt_attention *a; /* which biases and masks there are */
     size_t heads, key_heads;
-    size_t width, value_width; /* of prepared queries and keys; of values */
+    size_t width, value_width; /* of projected queries and keys; of values */
     bool additive;
     size_t channels, filter_width; /* of a recurrent score; 0: it is none */
     size_t batch;

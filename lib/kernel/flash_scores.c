@@ -113,15 +113,16 @@ static vf apply_mask(const struct attend_row *row, int key, float scale, vf s, u
     vf lanes = vf_load(lane_numbers), min = vf_splat(-INFINITY), open = vf_splat(1);
     int n = rapt__max(0, rapt__min(row->high - key, LANES)),
         before = rapt__max(-1, row->low - key - 1);
-    vm see = vm_and(vf_less(lanes, vf_splat((float)n)), vf_less(vf_splat((float)before), lanes));
+    vm visible =
+        vm_and(vf_less(lanes, vf_splat((float)n)), vf_less(vf_splat((float)before), lanes));
     if (row->allowed && n > 0) open = allowed_lanes(row->allowed + key, n);
     if (biased(row) && n > 0) {
         vf bias = added_bias(row, key, n, &open);
         s = vf_fma(s, vf_splat(scale), bias);
     }
-    see = vm_and(see, vf_less(vf_zero(), open));
-    *seen = vm_bits(see);
-    return vf_select(see, s, min);
+    visible = vm_and(visible, vf_less(vf_zero(), open));
+    *seen = vm_bits(visible);
+    return vf_select(visible, s, min);
 }
 
 /* Scores s become cap tanh(scale s / cap); slopes, unless NULL, the derivative of that by scale s.

@@ -95,15 +95,15 @@ static inline __attribute__((always_inline)) struct tile tile_at(const struct ge
                          g->c + row * g->c_row + panel * g->c_panel};
 }
 
-/* Tiles of so many panels from panel n on; returns where the next one would start. The tile
-   number `order` of its column (-1: alone) prefetches one of the panels of the next columns. */
+/* Tiles of so many panels from panel n on; returns where the next one would start. Tile
+   `order` of a column of tiles (0: the first) prefetches one of the panels of the next columns. */
 static inline __attribute__((always_inline)) int
 tile_run(int rows, int panels, const struct gemm_block *g, int row, int n, int last, int order)
 {
     for (; n + panels <= last; n += panels) {
         struct tile t = tile_at(g, row, n);
         int next = panels + order;
-        if (order >= 0 && n + next < g->columns / LANES) t.ahead += next * g->b_panel;
+        if (n + next < g->columns / LANES) t.ahead += next * g->b_panel;
         tile_whole(rows, panels, g, &t);
     }
     return n;

@@ -32,6 +32,11 @@ static float tanh_rounded(float x)
     return (float)tanh((double)x);
 }
 
+static bool is_additive(int score)
+{
+    return score == RAPT_SCORE_ADDITIVE || score == RAPT_SCORE_LOCATION_AWARE;
+}
+
 #define real     float
 #define NAIVE(x) float_##x
 #define EXP      exp_rounded
@@ -177,37 +182,38 @@ static struct errors errors_of(const struct contest *n, int array)
    last operations leave (4 roundings, gradients 8), no further than the plain loops are. Weights of
    the backward pass are rebuilt from a log-sum-exp that is itself rounded; where weights are near
    0 and 1 that may cost half as much again, and where an array has few elements chance may. */
-static bool too_far(const struct errors *e, int array, size_t n, bool loud)
+static bool too_far(const struct errors *e, int array, size_t n, bool query_size)
 {
     bool out = array == NET_OUT, few = n < 200;
-    double enough = (out ? 4 : few ? 16 : loud ? 12 : 8) * 0x1p-23;
-    double limit = (loud ? 16 : 8) * 0x1p-23, share = !out && (loud || few) ? 1.5 : 1;
+    double enough = (out ? 4 : few ? 16 : query_size ? 12 : 8) * 0x1p-23;
+    double limit = (query_size ? 16 : 8) * 0x1p-23, share = !out && (query_size || few) ? 1.5 : 1;
     if (out && e->max[0] > fmax(e->max[1], limit)) return true;
     if (e->mean[0] > (out ? 12 : 48) * 0x1p-23) return true;
     return e->mean[0] > fmax(e->mean[1] * share, enough);
 }
 
-struct score_board {
+struct score_errors {
     double out, all; /* logarithms of the quotients of errors, ours to naive */
     int outs, cases, far;
 };
 
-static void contest(const struct choice *c, uint64_t seed, struct score_board *board)
+static void contest(const struct choice *c, uint64_t seed, struct score_errors *board)
 {
     struct contest n = make_contest(c, seed);
     char line[512];
-    int length = snprintf(line, sizeof line, "%s %dx%dx%d loud %g:", rapt_score_name(c->score),
-                          c->queries, c->keys, c->key_width, (double)c->loud);
+    int length =
+        snprintf(line, sizeof line, "%s %dx%dx%d query_size %g:", rapt_score_name(c->score),
+                 c->queries, c->keys, c->key_width, (double)c->query_size);
     for (int i = 0; i < NET_ARRAYS; i++) {
         struct errors e = errors_of(&n, i);
         if (e.mean[1] == 0) continue; /* the score does not read it */
         length += snprintf(line + length, sizeof line - (size_t)length, " %s %.1f/%.1f%s",
                            net_names[i], e.mean[0] * 0x1p23, e.mean[1] * 0x1p23,
-                           too_far(&e, i, n.array[i].n, c->loud > 1) ? " (too far)" : "");
+                           too_far(&e, i, n.array[i].n, c->query_size > 1) ? " (too far)" : "");
         double quotient = log(e.mean[0] / e.mean[1]);
         board->all += quotient, board->cases++;
         if (i == NET_OUT) board->out += quotient, board->outs++;
-        board->far += too_far(&e, i, n.array[i].n, c->loud > 1);
+        board->far += too_far(&e, i, n.array[i].n, c->query_size > 1);
     }
     print_message("%s\n", line);
     drop_contest(&n);
@@ -219,13 +225,13 @@ static void against_naive(void **state)
     (void)state;
     const int shapes[][3] = {{33, 129, 16},  {64, 64, 64},    {64, 512, 64},  {64, 267, 8},
                              {16, 2048, 32}, {64, 1024, 128}, {64, 2048, 64}, {16, 8192, 64}};
-    struct score_board total = {0};
+    struct score_errors total = {0};
     int far = 0;
     print_message("root of mean square, in roundings: ours/naive\n");
     for (int score = 0; rapt_score_name((rapt_score)score); score++) {
-        struct score_board board = {0};
+        struct score_errors board = {0};
         for (int i = 0; i < (score == RAPT_SCORE_SCALED_DOT ? 8 : 4); i++)
-            for (int loud = 1; loud <= 8; loud += 7) {
+            for (int query_size = 1; query_size <= 8; query_size += 7) {
                 const struct choice c = {.batch = 1,
                                          .heads = 1,
                                          .queries = shapes[i][0],
@@ -235,7 +241,7 @@ static void against_naive(void **state)
                                          .score = (rapt_score)score,
                                          .learned = true,
                                          .hidden = shapes[i][2],
-                                         .loud = (float)loud};
+                                         .query_size = (float)query_size};
                 contest(&c, (uint64_t)(10 * score + i), &board);
             }
         double out = exp(board.out / board.outs), all = exp(board.all / board.cases);
@@ -333,7 +339,7 @@ static void share_of_dropped(void **state)
                              .key_width = 1,
                              .value_width = 1,
                              .dropout = 0.25f,
-                             .loud = 1e-20f};
+                             .query_size = 1e-20f};
     struct trial x = make_trial(&c, 4);
     double mean = 0;
     for (size_t i = 0; i < x.nv; i++) x.v[i] = 1;

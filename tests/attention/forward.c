@@ -151,7 +151,7 @@ static void extremes(void **state)
                                  .keys = 150,
                                  .key_width = 1,
                                  .value_width = 4,
-                                 .loud = sizes[i]};
+                                 .query_size = sizes[i]};
         struct trial x = make_trial(&c, 1);
         run_forward(&x);
         judge(&x, "extremes");

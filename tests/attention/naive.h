@@ -139,8 +139,7 @@ static void NAIVE(score_back)(const struct NAIVE(net) * n, int t, int s, real dx
     real *dq = n->to[NET_Q] + t * n->K, *dk = n->to[NET_K] + s * n->K;
     real scale = n->score == RAPT_SCORE_SCALED_DOT ? 1 / ROOT((real)n->K) : 1;
     if (n->score == RAPT_SCORE_COSINE) NAIVE(cosine_back)(n, t, s, dx);
-    if (n->score == RAPT_SCORE_ADDITIVE || n->score == RAPT_SCORE_LOCATION_AWARE)
-        NAIVE(hidden_back)(n, t, s, dx);
+    if (is_additive(n->score)) NAIVE(hidden_back)(n, t, s, dx);
     for (int i = 0; i < n->K; i++) {
         if (n->score == RAPT_SCORE_SCALED_DOT || n->score == RAPT_SCORE_DOT)
             dq[i] += scale * dx * k[i], dk[i] += scale * dx * q[i];
@@ -163,7 +162,7 @@ static void NAIVE(row_back)(const struct NAIVE(net) * n, int t)
     }
     NAIVE(project)(n, t);
     for (int s = 0; s < n->S; s++) NAIVE(score_back)(n, t, s, p[s] * (n->x[s] - mean));
-    if (n->score == RAPT_SCORE_GENERAL || n->score >= RAPT_SCORE_ADDITIVE) NAIVE(times_back)
+    if (n->score == RAPT_SCORE_GENERAL || is_additive(n->score)) NAIVE(times_back)
     (n->in[NET_W], n->in[NET_Q] + t * n->K, outs, n->K, n->dqh, n->to[NET_W],
      n->to[NET_Q] + t * n->K);
 }
@@ -171,7 +170,7 @@ static void NAIVE(row_back)(const struct NAIVE(net) * n, int t)
 static void NAIVE(backward)(const struct NAIVE(net) * n)
 {
     for (int t = n->T - 1; t >= 0; t--) NAIVE(row_back)(n, t);
-    for (int s = 0; s < n->S && n->score >= RAPT_SCORE_ADDITIVE; s++) NAIVE(times_back)
+    for (int s = 0; s < n->S && is_additive(n->score); s++) NAIVE(times_back)
     (n->in[NET_U], n->in[NET_K] + s * n->K, n->N, n->K, n->dkh + s * n->N, n->to[NET_U],
      n->to[NET_K] + s * n->K);
 }

@@ -20,7 +20,7 @@ static const struct kind {
 } kinds[] = {
     {.name = "none"},
     {.name = "causal", .causal_alignment = RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT, .causal = true},
-    {.name = "causal at the end",
+    {.name = "causal, lower-right",
      .causal_alignment = RAPT_CAUSAL_ALIGNMENT_LOWER_RIGHT,
      .causal = true},
     {.name = "window", .causal_alignment = RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT, .window = true},
@@ -37,7 +37,7 @@ static const struct kind {
     {.name = "bias per head", .bias = SHARED | PER_HEAD, .cap = 1.5f},
     {.name = "bias per row", .bias = SHARED | PER_ROW, .allowed = SHARED | PER_BATCH},
     {.name = "slopes", .causal_alignment = RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT, .slopes = true},
-    {.name = "slopes at the end",
+    {.name = "slopes, lower-right",
      .causal_alignment = RAPT_CAUSAL_ALIGNMENT_LOWER_RIGHT,
      .slopes = true,
      .causal = true,

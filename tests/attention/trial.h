@@ -29,8 +29,8 @@ struct choice {
     int allowed, bias; /* which dimensions they have of their own; NONE: not there */
     rapt_score score;
     float scale, dropout;
-    float loud;      /* deviation of q; 0: 1 */
-    int query_width; /* 0: key_width */
+    float query_size; /* deviation of q; 0: 1 */
+    int query_width;  /* 0: key_width */
     rapt_locality locality;
     float radius;
     rapt_normalizer normalizer;
@@ -280,7 +280,7 @@ static inline struct trial make_trial(const struct choice *c, uint64_t seed)
     a->out = lay(&x.random, c->heads, query_step, queries, c->value_width, &x.no);
     make_mask(&x, c);
     x.nlse = (size_t)queries * (size_t)c->heads;
-    x.q = draw_floats(&x.random, x.nq, c->loud > 0 ? c->loud : 1);
+    x.q = draw_floats(&x.random, x.nq, c->query_size > 0 ? c->query_size : 1);
     x.k = draw_floats(&x.random, x.nk, 1);
     x.v = draw_floats(&x.random, x.nv, 1);
     x.dout = draw_floats(&x.random, x.no, 1);

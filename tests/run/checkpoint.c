@@ -5,7 +5,7 @@
 static void resume(const rapt_config *c, int threads, int before, int after)
 {
     char path[256];
-    rapt_train_options o = lively();
+    rapt_train_options o = dropout_and_clipping();
     rapt_metadata metadata[] = {{"epoch", "7"}, {"order", "\"quoted\" \\ \xc3\xa4\n"}};
     double straight, resumed = 0;
     small_path(path, "resume");
@@ -51,8 +51,8 @@ static void test_wrong_files(void **state)
     char path[256];
     rapt_model *model = small_model(&small_configs[0], 1),
                *other = small_model(&small_configs[1], 1);
-    rapt_train_options o = lively();
-    rapt_trainer *trainer = trainer_of(model, &o, 1), *stranger = trainer_of(other, &o, 1);
+    rapt_train_options o = dropout_and_clipping();
+    rapt_trainer *trainer = trainer_of(model, &o, 1), *other_trainer = trainer_of(other, &o, 1);
     struct small_batch source, target;
     rapt_report report = {.size = sizeof report};
     rapt_message why = {""};
@@ -61,8 +61,8 @@ static void test_wrong_files(void **state)
     assert_int_equal(rapt_model_save(model, path, NULL, 0, NULL), RAPT_OK);
     float *before = small_parameters(model);
     assert_int_equal(rapt_trainer_load(trainer, path, &why), RAPT_BAD_FILE);
-    one_step(stranger, &small_configs[1], 0);
-    assert_int_equal(rapt_trainer_save(stranger, path, NULL, 0, NULL), RAPT_OK);
+    one_step(other_trainer, &small_configs[1], 0);
+    assert_int_equal(rapt_trainer_save(other_trainer, path, NULL, 0, NULL), RAPT_OK);
     assert_int_equal(rapt_trainer_load(trainer, path, &why), RAPT_BAD_FILE);
     float *after = small_parameters(model);
     assert_memory_equal(before, after, rapt_model_parameters(model) * sizeof *before);
@@ -83,7 +83,7 @@ static void test_wrong_files(void **state)
     free(before);
     free(after);
     rapt_trainer_free(trainer);
-    rapt_trainer_free(stranger);
+    rapt_trainer_free(other_trainer);
     rapt_model_free(model);
     rapt_model_free(other);
 }

@@ -3,7 +3,7 @@
 #include "run/small_text.h"
 
 /* An allocator that counts, and fails when it is told to. */
-struct purse {
+struct counting {
     long live, calls, fail_at; /* 0: never */
     size_t bytes;
     bool for_good;
@@ -11,7 +11,7 @@ struct purse {
 
 static void *take(void *user, size_t bytes)
 {
-    struct purse *p = user;
+    struct counting *p = user;
     p->calls++;
     if (p->fail_at && (p->calls == p->fail_at || (p->for_good && p->calls > p->fail_at)))
         return NULL;
@@ -25,14 +25,14 @@ static void *take(void *user, size_t bytes)
 
 static void give_back(void *user, void *memory, size_t bytes)
 {
-    struct purse *p = user;
+    struct counting *p = user;
     p->live--;
     p->bytes -= bytes;
     free(memory);
 }
 
 struct scene {
-    struct purse purse;
+    struct counting counting;
     rapt_allocator allocator;
     char path[256];
     rapt_model *model;
@@ -48,14 +48,14 @@ static void each_fails(struct scene *s, deed *what)
 {
     for (int for_good = 0; for_good < 2; for_good++)
         for (long n = 1;; n++) {
-            struct purse before = s->purse;
+            struct counting before = s->counting;
             rapt_message why = {""};
-            s->purse.calls = 0, s->purse.fail_at = n, s->purse.for_good = for_good;
+            s->counting.calls = 0, s->counting.fail_at = n, s->counting.for_good = for_good;
             rapt_status status = what(s, &why);
-            bool reached = s->purse.calls >= n;
-            s->purse.fail_at = 0;
-            assert_int_equal(s->purse.live, before.live);
-            assert_int_equal(s->purse.bytes, before.bytes);
+            bool reached = s->counting.calls >= n;
+            s->counting.fail_at = 0;
+            assert_int_equal(s->counting.live, before.live);
+            assert_int_equal(s->counting.bytes, before.bytes);
             if (!reached) {
                 assert_int_equal(status, RAPT_OK);
                 assert_true(n > 1);
@@ -75,7 +75,7 @@ static rapt_status create_model(struct scene *s, rapt_message *why)
     if (status) {
         assert_ptr_equal(model, untouched);
     } else {
-        assert_true(rapt_model_bytes(model) == s->purse.bytes || s->model);
+        assert_true(rapt_model_bytes(model) == s->counting.bytes || s->model);
         rapt_model_free(model);
     }
     return status;
@@ -109,16 +109,16 @@ static rapt_status create_session(struct scene *s, rapt_message *why)
                           .source_tokens = 20,
                           .target_length = 9,
                           .alignments = 1};
-    size_t before = s->purse.bytes;
+    size_t before = s->counting.bytes;
     rapt_status status = rapt_session_create(&session, s->model, &limits, &s->allocator, why);
     if (status) {
         assert_ptr_equal(session, untouched);
         return status;
     }
-    size_t bytes = s->purse.bytes - before;
-    long calls = s->purse.calls;
+    size_t bytes = s->counting.bytes - before;
+    long calls = s->counting.calls;
     assert_int_equal(rapt_session_bytes(s->model, &limits), bytes);
-    assert_int_equal(s->purse.calls, calls); /* asking takes no memory */
+    assert_int_equal(s->counting.calls, calls); /* asking takes no memory */
     rapt_session_free(session);
     return status;
 }
@@ -130,14 +130,14 @@ static rapt_status create_trainer(struct scene *s, rapt_message *why)
     rapt_trainer *trainer = untouched;
     rapt_train_options options;
     rapt_train_options_default(&options, sizeof options);
-    size_t before = s->purse.bytes;
+    size_t before = s->counting.bytes;
     rapt_status status =
         rapt_trainer_create(&trainer, s->model, &options, &train_limits, &s->allocator, why);
     if (status) {
         assert_ptr_equal(trainer, untouched);
         return status;
     }
-    assert_int_equal(rapt_trainer_bytes(s->model, &train_limits), s->purse.bytes - before);
+    assert_int_equal(rapt_trainer_bytes(s->model, &train_limits), s->counting.bytes - before);
     rapt_trainer_free(trainer);
     return status;
 }
@@ -161,7 +161,7 @@ static rapt_status load_trainer(struct scene *s, rapt_message *why)
 
 static void enter(struct scene *s)
 {
-    s->allocator = (rapt_allocator){take, give_back, &s->purse};
+    s->allocator = (rapt_allocator){take, give_back, &s->counting};
     small_path(s->path, "memory");
     unlink(s->path);
 }
@@ -172,8 +172,8 @@ static void leave(struct scene *s)
     rapt_translator_free(s->translator);
     rapt_model_free(s->model);
     unlink(s->path);
-    assert_int_equal(s->purse.live, 0);
-    assert_int_equal(s->purse.bytes, 0);
+    assert_int_equal(s->counting.live, 0);
+    assert_int_equal(s->counting.bytes, 0);
 }
 
 static void test_model(void **state)
@@ -293,7 +293,7 @@ static void test_work(void **state)
     assert_int_equal(rapt_session_create(&session, s.model, &limits, &s.allocator, NULL), RAPT_OK);
     small_fill(&source, 11, lengths, 2, 1);
     small_fill(&target, 11, lengths, 2, 2);
-    s.purse.calls = 0;
+    s.counting.calls = 0;
     for (int i = 0; i < 2; i++) {
         rapt_generate_options o;
         rapt_generate_options_default(&o, sizeof o, 1, 2);
@@ -304,7 +304,7 @@ static void test_work(void **state)
         const rapt_generate_outputs out = {.size = sizeof out, .ids = ids, .counts = counts};
         assert_int_equal(rapt_generate(session, &source.tokens, &o, &out, NULL), RAPT_OK);
     }
-    assert_int_equal(s.purse.calls, 0);
+    assert_int_equal(s.counting.calls, 0);
     rapt_session_free(session);
     leave(&s);
 }

@@ -1,4 +1,5 @@
-/* small_train.h - what the tests of trainers share: lively options, a handful of batches, steps. */
+/* small_train.h - what the tests of trainers share: dropout_and_clipping options, a handful of
+ * batches, steps. */
 #ifndef RAPT_TESTS_RUN_SMALL_TRAIN_H
 #define RAPT_TESTS_RUN_SMALL_TRAIN_H
 
@@ -21,7 +22,7 @@ static const int source_lengths[] = {9, 2, 5, 7}, target_lengths[] = {6, 11, 3, 
 static const rapt_train_limits small_limits = {
     .size = sizeof small_limits, .batch = BATCH, .source_tokens = 23, .target_tokens = 23};
 
-static inline rapt_train_options lively(void)
+static inline rapt_train_options dropout_and_clipping(void)
 {
     rapt_train_options o;
     rapt_train_options_default(&o, sizeof o);

@@ -10,7 +10,7 @@
 static void same_for_threads(const rapt_config *c, rapt_products products)
 {
     static const int threads[] = {1, 2, 3, 7};
-    rapt_train_options o = lively();
+    rapt_train_options o = dropout_and_clipping();
     rapt_model *model = small_model(c, 11);
     size_t size = rapt_model_parameters(model) * sizeof(float);
     double first_loss = 0, loss = 0;
@@ -38,7 +38,7 @@ static void test_openblas(void **state)
 {
     (void)state;
     rapt_model *model = small_model(&wide, 11);
-    rapt_train_options o = lively();
+    rapt_train_options o = dropout_and_clipping();
     rapt_trainer *trainer;
     o.products = RAPT_PRODUCTS_OPENBLAS;
     rapt_status status = rapt_trainer_create(&trainer, model, &o, &small_limits, NULL, NULL);
@@ -63,7 +63,7 @@ static void test_machines(void **state)
     (void)state;
     rapt_isa sets[EQUAL_SETS], best = rapt_isa_used();
     int count = equal_sets("run/trainer, instruction sets", sets);
-    rapt_train_options o = lively();
+    rapt_train_options o = dropout_and_clipping();
     rapt_model *model = small_model(&wide, 11);
     size_t size = rapt_model_parameters(model) * sizeof(float);
     float *first = NULL;
@@ -139,7 +139,7 @@ static void follow(const rapt_train_options *o)
 static void test_steps(void **state)
 {
     (void)state;
-    rapt_train_options o = lively();
+    rapt_train_options o = dropout_and_clipping();
     o.epsilon = 1e-6f;
     follow(&o);
     o.schedule = RAPT_SCHEDULE_LINEAR, o.steps = 5, o.clip_norm = 0;
@@ -168,7 +168,7 @@ static void test_not_finite(void **state)
     const rapt_config *c = &small_configs[0];
     for (int i = 0; i < 2 * COUNT(bad); i++) {
         rapt_model *model = small_model(c, 11);
-        rapt_train_options o = lively();
+        rapt_train_options o = dropout_and_clipping();
         rapt_trainer *trainer = trainer_of(model, &o, 2);
         struct small_batch source, target;
         rapt_report report = {.size = sizeof report}, zero = report;
@@ -208,7 +208,7 @@ static void test_bad_gradient(void **state)
     (void)state;
     char here[256], there[256];
     const rapt_config *c = &small_configs[1];
-    rapt_train_options o = lively();
+    rapt_train_options o = dropout_and_clipping();
     rapt_model *model = small_model(c, 11);
     rapt_trainer *trainer = trainer_of(model, &o, 2);
     static const float bad[] = {NAN, INFINITY, -INFINITY, 1e18f};

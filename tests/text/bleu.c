@@ -69,12 +69,12 @@ static void no_memory(void **state)
     rapt_status status = RAPT_NO_MEMORY;
     long fails = 0;
     for (; status; fails++) {
-        struct purse purse = {.fails = fails};
-        rapt_allocator allocator = purse_allocator(&purse);
+        struct counting counting = {.fails = fails};
+        rapt_allocator allocator = counting_allocator(&counting);
         rapt_bleu bleu = {{1, 2, 3, 4}, {5, 6, 7, 8}, 9, 10}, before = bleu;
         status = rapt_bleu_add(&bleu, RAPT_BLEU_TOKENS_13A, 1, text_of("Two. words"),
                                text_of("Three"), &allocator, NULL);
-        assert_int_equal(purse.living, 0);
+        assert_int_equal(counting.living, 0);
         if (status) assert_int_equal(status, RAPT_NO_MEMORY);
         if (status) assert_memory_equal(&bleu, &before, sizeof bleu);
     }

@@ -42,16 +42,16 @@ static void bad_arguments(void **state)
 static void no_memory(void **state)
 {
     (void)state;
-    struct purse purse = {.fails = 0};
-    rapt_allocator allocator = purse_allocator(&purse);
+    struct counting counting = {.fails = 0};
+    rapt_allocator allocator = counting_allocator(&counting);
     rapt_chrf chrf = {{1}, {2}, {3}}, before = chrf;
     assert_int_equal(rapt_chrf_add(&chrf, text_of("x"), text_of("y"), &allocator, NULL),
                      RAPT_NO_MEMORY);
     assert_memory_equal(&chrf, &before, sizeof chrf);
-    purse = (struct purse){.fails = -1};
+    counting = (struct counting){.fails = -1};
     assert_int_equal(rapt_chrf_add(&chrf, text_of("x"), text_of("y"), &allocator, NULL), RAPT_OK);
-    assert_int_equal(purse.calls, 1);
-    assert_int_equal(purse.living, 0);
+    assert_int_equal(counting.calls, 1);
+    assert_int_equal(counting.living, 0);
 }
 
 int main(void)

@@ -46,35 +46,35 @@ static inline void refused(rapt_status status, rapt_message *why, const char *ph
 }
 
 /* Counts allocations; call number `fails` (0, 1, ...) gets no memory. */
-struct purse {
+struct counting {
     long calls, fails, living;
 };
 
-static inline void *purse_alloc(void *user, size_t bytes)
+static inline void *counting_alloc(void *user, size_t bytes)
 {
-    struct purse *purse = user;
-    if (purse->calls++ == purse->fails) return NULL;
+    struct counting *counting = user;
+    if (counting->calls++ == counting->fails) return NULL;
     char *memory = aligned_alloc(64, 64 + (bytes + 63) / 64 * 64);
     if (!memory) return NULL;
     memcpy(memory, &bytes, sizeof bytes);
     memset(memory + 64, 0xA5, bytes); /* not zeros by chance */
-    purse->living++;
+    counting->living++;
     return memory + 64;
 }
 
-static inline void purse_free(void *user, void *memory, size_t bytes)
+static inline void counting_free(void *user, void *memory, size_t bytes)
 {
-    struct purse *purse = user;
+    struct counting *counting = user;
     size_t taken;
     memcpy(&taken, (char *)memory - 64, sizeof taken);
     assert_int_equal(taken, bytes);
-    purse->living--;
+    counting->living--;
     free((char *)memory - 64);
 }
 
-static inline rapt_allocator purse_allocator(struct purse *purse)
+static inline rapt_allocator counting_allocator(struct counting *counting)
 {
-    return (rapt_allocator){purse_alloc, purse_free, purse};
+    return (rapt_allocator){counting_alloc, counting_free, counting};
 }
 
 /* A tokenizer from any text; the caller frees it. */

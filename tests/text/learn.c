@@ -201,8 +201,8 @@ static void no_memory(void **state)
     rapt_status status = RAPT_NO_MEMORY;
     long fails = 0;
     for (; status; fails++) {
-        struct purse purse = {.fails = fails};
-        rapt_allocator allocator = purse_allocator(&purse);
+        struct counting counting = {.fails = fails};
+        rapt_allocator allocator = counting_allocator(&counting);
         rapt_tokenizer *untouched = (rapt_tokenizer *)&text, *t = untouched;
         rapt_message why = {""};
         status = rapt_tokenizer_learn(&t, &text, 1, 500, &allocator, &why);
@@ -213,7 +213,7 @@ static void no_memory(void **state)
         } else {
             rapt_tokenizer_free(t);
         }
-        assert_int_equal(purse.living, 0);
+        assert_int_equal(counting.living, 0);
     }
     assert_true(fails > 20);
 }

@@ -34,8 +34,8 @@ static void against_definition(void **state)
     (void)state;
     uint64_t seed = 4;
     for (int round = 0; round < 3000; round++) {
-        struct purse purse = {.fails = -1};
-        rapt_allocator allocator = purse_allocator(&purse);
+        struct counting counting = {.fails = -1};
+        rapt_allocator allocator = counting_allocator(&counting);
         struct ngrams grams;
         uint32_t ids[2 * MAX];
         long long matches[ORDERS];
@@ -47,7 +47,7 @@ static void against_definition(void **state)
         for (int n = 1; n <= ORDERS; n++)
             assert_int_equal(matches[n - 1], naive(ids, h, ids + h, r, n));
         rapt__ngrams_free(&grams, &allocator);
-        assert_int_equal(purse.living, 0);
+        assert_int_equal(counting.living, 0);
     }
 }
 
@@ -63,11 +63,11 @@ static void totals(void **state)
 static void no_memory(void **state)
 {
     (void)state;
-    struct purse purse = {.fails = 0};
-    rapt_allocator allocator = purse_allocator(&purse);
+    struct counting counting = {.fails = 0};
+    rapt_allocator allocator = counting_allocator(&counting);
     struct ngrams grams;
     assert_int_equal(rapt__ngrams_create(&grams, 2, 3, &allocator), RAPT_NO_MEMORY);
-    assert_int_equal(purse.living, 0);
+    assert_int_equal(counting.living, 0);
 }
 
 int main(void)

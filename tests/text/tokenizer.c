@@ -102,14 +102,14 @@ static void no_memory(void **state)
     rapt_status status = RAPT_NO_MEMORY;
     long fails = 0;
     for (; status; fails++) {
-        struct purse purse = {.fails = fails};
-        rapt_allocator allocator = purse_allocator(&purse);
+        struct counting counting = {.fails = fails};
+        rapt_allocator allocator = counting_allocator(&counting);
         rapt_tokenizer *t = NULL;
         status = rapt__tokenizer_build(&t, left, right, 2, &allocator, NULL);
         if (status) assert_int_equal(status, RAPT_NO_MEMORY);
         if (status) assert_null(t);
         rapt_tokenizer_free(t);
-        assert_int_equal(purse.living, 0);
+        assert_int_equal(counting.living, 0);
     }
     assert_true(fails > 2);
 }

@@ -9,8 +9,8 @@ static void known_text(void **state)
         const char *word;
         int count;
     } expected[] = {{"a", 2}, {" b", 2}, {" a", 2}, {",", 2}, {" c", 1}};
-    struct purse purse = {.fails = -1};
-    rapt_allocator allocator = purse_allocator(&purse);
+    struct counting counting = {.fails = -1};
+    rapt_allocator allocator = counting_allocator(&counting);
     struct word_types types;
     assert_int_equal(rapt__word_types_create(&types, texts, 3, &allocator), RAPT_OK);
     assert_int_equal(types.count, 5);
@@ -20,7 +20,7 @@ static void known_text(void **state)
         assert_int_equal(types.types[i].count, expected[i].count);
     }
     rapt__word_types_free(&types);
-    assert_int_equal(purse.living, 0);
+    assert_int_equal(counting.living, 0);
 }
 
 /* Word k of 5,000 occurs k % 7 + 1 times. */

@@ -74,14 +74,14 @@ static void refuse(const char *bytes, size_t size)
     char *exact = malloc(size ? size : 1);
     assert_non_null(exact);
     memcpy(exact, bytes, size);
-    struct purse purse = {.fails = -1};
-    rapt_allocator allocator = purse_allocator(&purse);
-    rapt_tokenizer *untouched = (rapt_tokenizer *)&purse, *t = untouched;
+    struct counting counting = {.fails = -1};
+    rapt_allocator allocator = counting_allocator(&counting);
+    rapt_tokenizer *untouched = (rapt_tokenizer *)&counting, *t = untouched;
     rapt_message why = {""};
     assert_int_equal(rapt_tokenizer_create(&t, exact, size, &allocator, &why), RAPT_BAD_FILE);
     assert_ptr_equal(t, untouched);
     assert_true(why.text[0]);
-    assert_int_equal(purse.living, 0);
+    assert_int_equal(counting.living, 0);
     free(exact);
 }
 
@@ -166,11 +166,11 @@ static void honest_memory(void **state)
     (void)state;
     char text[80];
     size_t size = summed("rapt-bpe 1 1000000 100 101 ", text);
-    struct purse purse = {.fails = -1};
-    rapt_allocator allocator = purse_allocator(&purse);
+    struct counting counting = {.fails = -1};
+    rapt_allocator allocator = counting_allocator(&counting);
     rapt_tokenizer *t = NULL;
     assert_int_equal(rapt_tokenizer_create(&t, text, size, &allocator, NULL), RAPT_BAD_FILE);
-    assert_int_equal(purse.calls, 0);
+    assert_int_equal(counting.calls, 0);
 }
 
 static void null_arguments(void **state)
@@ -190,8 +190,8 @@ static void no_memory(void **state)
     rapt_status status = RAPT_NO_MEMORY;
     long fails = 0;
     for (; status; fails++) {
-        struct purse purse = {.fails = fails};
-        rapt_allocator allocator = purse_allocator(&purse);
+        struct counting counting = {.fails = fails};
+        rapt_allocator allocator = counting_allocator(&counting);
         rapt_tokenizer *t = NULL;
         rapt_message why = {""};
         status = rapt_tokenizer_create(&t, text, size, &allocator, &why);
@@ -201,7 +201,7 @@ static void no_memory(void **state)
             assert_true(why.text[0]);
         }
         rapt_tokenizer_free(t);
-        assert_int_equal(purse.living, 0);
+        assert_int_equal(counting.living, 0);
     }
     assert_true(fails > 3);
 }

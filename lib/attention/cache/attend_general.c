@@ -64,7 +64,7 @@ struct row rapt__cached_row(const struct cached_rows *x, const struct row_head *
     struct row row = {.head = head,
                       .keys = keys,
                       .q = q->q + r * q->q_row + h * x->cache->key_width,
-                      .see = rapt__cached_visible(x->cache, q, i, r),
+                      .visible = rapt__cached_visible(x->cache, q, i, r),
                       .space = x->space};
     if (q->centers) row.center = q->centers + (ptrdiff_t)h * q->starts[q->count] + r;
     return row;

@@ -16,8 +16,8 @@ static void add_softmax(const struct projected *p, const struct cache *c,
     double scale = (double)p->scale, cap = (double)a->cap;
     double lse = (double)q->lse[(ptrdiff_t)h * q->starts[q->count] + row];
     const float *x = q->q + row * q->q_row + h * c->key_width;
-    struct attend_row see = rapt__cached_visible(c, q, i, row);
-    for (int s = see.low; s < see.high; s++) {
+    struct attend_row visible = rapt__cached_visible(c, q, i, row);
+    for (int s = visible.low; s < visible.high; s++) {
         const float *k = rapt__cache_keys(c, panel + (size_t)(s / LANES)) + s % LANES;
         double dot = 0;
         for (size_t n = 0; n < K; n++) dot += (double)x[n] * (double)k[n * LANES];
@@ -29,7 +29,7 @@ static void add_softmax(const struct projected *p, const struct cache *c,
 
 static void add_row(const struct row *r, float share, float *weights)
 {
-    for (int s = r->see.low; !r->fully_masked && s < r->see.high; s++)
+    for (int s = r->visible.low; !r->fully_masked && s < r->visible.high; s++)
         weights[s] += share * r->space.weights[s];
 }
 

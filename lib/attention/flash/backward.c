@@ -1,4 +1,4 @@
-/* backward.c - flash backward: gradients of prepared queries, keys, values and biases, added to
+/* backward.c - flash backward: gradients of projected queries, keys, values and biases, added to
    what is there. A member of the team takes a key block of a pair, all queries against its keys, so
    every sum has its order, whoever computes it (backward_blocks.c). With many pairs each member
    takes whole pairs; with few the team shares one pair at a time. Pairs that share a bias add to

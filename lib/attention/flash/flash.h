@@ -1,4 +1,4 @@
-/* flash.h - the flash path: softmax attention of prepared queries and keys in tiles, forward,
+/* flash.h - the flash path: softmax attention of projected queries and keys in tiles, forward,
    backward and the weights themselves. Nothing of the size queries x keys is kept. */
 #ifndef RAPT_LIB_ATTENTION_FLASH_H
 #define RAPT_LIB_ATTENTION_FLASH_H

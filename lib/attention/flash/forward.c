@@ -1,4 +1,4 @@
-/* forward.c - flash forward: out and lse from prepared queries, keys and values. The keys and
+/* forward.c - flash forward: out and lse from projected queries, keys and values. The keys and
    values of a sequence and key head (a pair) are packed in panels, then its query rows are taken in
    items; rows of all the query heads that share the key head fill tiles together. Each member of
    the team takes whole pairs, which then stay in its caches; the pairs left over when their number

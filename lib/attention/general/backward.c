@@ -1,4 +1,4 @@
-/* backward.c - general backward: gradients of prepared queries, keys, values, biases, centers and
+/* backward.c - general backward: gradients of projected queries, keys, values, biases, centers and
    what is learned, added to what is there. A member of the team takes a sequence and key head and
    goes through the rows of its query heads in order, so that every sum has its order; gradients
    that sequences share are summed per head and sequence, then over the batch. Key heads and

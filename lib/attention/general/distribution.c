@@ -88,7 +88,7 @@ static void choose(struct row *r, const float *from)
     int position = 0, best = -1;
     float value;
     if (r->decided) {
-        bool seen = r->chosen >= r->see.low && r->chosen < r->see.high;
+        bool seen = r->chosen >= r->visible.low && r->chosen < r->visible.high;
         if (seen && r->space.x[r->chosen] != -INFINITY) best = r->chosen;
     } else if (k->top_row(from + r->first, r->end - r->first, 1, &position, &value) == 1) {
         best = r->first + position;

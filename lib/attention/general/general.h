@@ -75,19 +75,19 @@ struct row_space {
 struct row {
     const struct row_head *head;
     const struct row_keys *keys;
-    const float *q;        /* [width] */
-    struct attend_row see; /* low, high, allowed, bias; local-p narrows it further */
-    const float *relative; /* element s is added to the score of key s; NULL: none */
-    const float *center;   /* of local-p; NULL: it is not */
-    uint64_t number;       /* of the query in its sequence, for dropout and noise */
-    const float *before;   /* recurrent: weights of the query before, */
-    int before_keys;       /*   so many; the rest is 0 */
-    bool decided;          /* hard normalizer: chosen is input, what an earlier call has chosen */
-    int chosen;            /* else output; -1: no visible key */
-    float lse;             /* output */
-    bool fully_masked;     /* output: no visible key; then no array is written */
-    int first, end;        /* output: see.low .. see.high - 1 in whole panels */
-    const float *dropped;  /* output of attend: weights after dropout */
+    const float *q;            /* [width] */
+    struct attend_row visible; /* low, high, allowed, bias; local-p narrows it further */
+    const float *relative;     /* element s is added to the score of key s; NULL: none */
+    const float *center;       /* of local-p; NULL: it is not */
+    uint64_t number;           /* of the query in its sequence, for dropout and noise */
+    const float *before;       /* recurrent: weights of the query before, */
+    int before_keys;           /*   so many; the rest is 0 */
+    bool decided;         /* hard normalizer: chosen is input, what an earlier call has chosen */
+    int chosen;           /* else output; -1: no visible key */
+    float lse;            /* output */
+    bool fully_masked;    /* output: no visible key; then no array is written */
+    int first, end;       /* output: visible.low .. visible.high - 1 in whole panels */
+    const float *dropped; /* output of attend: weights after dropout */
     struct row_space space;
 };
 

@@ -63,7 +63,7 @@ struct row rapt__row(const struct projected *c, const struct sequence *b,
                     .q = c->q + rapt__query_at(&c->q_stride, b, h, t),
                     .number = (uint64_t)t};
     ptrdiff_t at = (ptrdiff_t)h * rapt__query_rows(c->a) + b->query_first + t;
-    rapt__mask_row(c->a, b, h, t, &r.see);
+    rapt__mask_row(c->a, b, h, t, &r.visible);
     if (c->relative) r.relative = rapt__relative_row(c, b, h, t);
     if (c->centers) r.center = c->centers + at;
     return r;
@@ -73,11 +73,11 @@ struct row rapt__row(const struct projected *c, const struct sequence *b,
  */
 static void find_span(struct row *r)
 {
-    struct attend_row *see = &r->see;
-    if (r->center) rapt__narrow(see, (double)*r->center, (double)r->head->radius);
-    r->first = see->low / LANES * LANES;
-    r->end = rapt__round_up(see->high, LANES);
-    r->fully_masked = see->low >= see->high;
+    struct attend_row *visible = &r->visible;
+    if (r->center) rapt__narrow(visible, (double)*r->center, (double)r->head->radius);
+    r->first = visible->low / LANES * LANES;
+    r->end = rapt__round_up(visible->high, LANES);
+    r->fully_masked = visible->low >= visible->high;
 }
 
 void rapt__row_dots(const struct kernels *kernels, const float *q, const float *panels, int width,
@@ -173,16 +173,16 @@ static void cap_scores(struct row *r)
 /* x += bias + relative; -infinity where a mask or the bias hides the key. */
 static void apply_mask(struct row *r)
 {
-    const struct attend_row *see = &r->see;
+    const struct attend_row *visible = &r->visible;
     float *x = r->space.x;
-    for (int s = r->first; s < see->low; s++) x[s] = -INFINITY;
-    for (int s = see->high; s < r->end; s++) x[s] = -INFINITY;
-    for (int s = see->low; s < see->high && see->bias; s++)
-        x[s] = see->bias[s] == -INFINITY ? -INFINITY : x[s] + see->bias[s];
-    for (int s = see->low; s < see->high && r->relative; s++)
+    for (int s = r->first; s < visible->low; s++) x[s] = -INFINITY;
+    for (int s = visible->high; s < r->end; s++) x[s] = -INFINITY;
+    for (int s = visible->low; s < visible->high && visible->bias; s++)
+        x[s] = visible->bias[s] == -INFINITY ? -INFINITY : x[s] + visible->bias[s];
+    for (int s = visible->low; s < visible->high && r->relative; s++)
         x[s] = x[s] == -INFINITY ? x[s] : x[s] + r->relative[s];
-    for (int s = see->low; s < see->high && see->allowed; s++)
-        if (!see->allowed[s]) x[s] = -INFINITY;
+    for (int s = visible->low; s < visible->high && visible->allowed; s++)
+        if (!visible->allowed[s]) x[s] = -INFINITY;
 }
 
 /* w = z gauss, gauss[s] = exp(-(s - center)^2 / (2 (radius / 2)^2)) */
@@ -230,14 +230,14 @@ void rapt__row_attend(struct row *r, float *out)
     memset(out, 0, (size_t)width * sizeof *out);
     if (r->fully_masked) return;
     rapt__row_drop(r);
-    low = r->see.low;
-    r->head->kernels->gemv(r->dropped + low, r->see.high - low, k->values + low * k->value_row,
+    low = r->visible.low;
+    r->head->kernels->gemv(r->dropped + low, r->visible.high - low, k->values + low * k->value_row,
                            k->value_row, width, out);
 }
 
 void rapt__row_copy_weights(const struct row *r, int keys, float *weights)
 {
-    int low = r->see.low, n = r->see.high - low;
+    int low = r->visible.low, n = r->visible.high - low;
     memset(weights, 0, (size_t)keys * sizeof *weights);
     if (!r->fully_masked)
         memcpy(weights + low, r->space.weights + low, (size_t)n * sizeof *weights);

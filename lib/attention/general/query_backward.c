@@ -36,10 +36,10 @@ static void value_gradients(const struct backward_row *l)
     const rapt_attention *a = l->p->f->c->a;
     struct row *r = l->r;
     const float *dout = l->p->f->dout + rapt__query_at(&a->out, &l->p->b, l->head, l->t);
-    int low = r->see.low;
+    int low = r->visible.low;
     if (!l->p->dvalues) return;
     rapt__row_drop(r);
-    l->p->f->kernels->rank1_update(r->dropped + low, r->see.high - low, dout, a->value_width,
+    l->p->f->kernels->rank1_update(r->dropped + low, r->visible.high - low, dout, a->value_width,
                                    l->p->dvalues + low * a->v.row, a->v.row);
 }
 
@@ -50,7 +50,7 @@ static void center_gradient(const struct backward_row *l)
     const struct row *r = l->r;
     const float *w = r->space.weights;
     double sum = 0, c = (double)*r->center, sigma = (double)r->head->radius / 2;
-    for (int s = r->see.low; s < r->see.high; s++) {
+    for (int s = r->visible.low; s < r->visible.high; s++) {
         sum += (double)w[s] * (double)l->dz[s] * (s - c);
         l->dz[s] *= r->space.gauss[s];
     }
@@ -64,14 +64,14 @@ static void bias_gradients(const struct backward_row *l)
     const struct projected *c = f->c;
     const struct row *r = l->r;
     const float *dx = l->dz;
-    if (f->d->bias && r->see.bias) {
-        float *dbias = f->d->bias + (r->see.bias - c->a->mask.bias);
-        for (int s = r->see.low; s < r->see.high; s++) dbias[s] += dx[s];
+    if (f->d->bias && r->visible.bias) {
+        float *dbias = f->d->bias + (r->visible.bias - c->a->mask.bias);
+        for (int s = r->visible.low; s < r->visible.high; s++) dbias[s] += dx[s];
     }
     if (f->d->relative && c->relative) {
         ptrdiff_t zero = c->relative_zero - (ptrdiff_t)rapt__query_position(c->a, &l->p->b, l->t);
         float *drelative = l->sums.relative;
-        for (int s = r->see.low; s < r->see.high; s++) drelative[zero + s] += dx[s];
+        for (int s = r->visible.low; s < r->visible.high; s++) drelative[zero + s] += dx[s];
     }
 }
 
@@ -88,8 +88,8 @@ static void dot_gradients(const struct backward_row *l)
     const struct row *r = l->r;
     const struct kernels *kernels = p->f->kernels;
     ptrdiff_t ld = p->f->c->k_stride.row;
-    int low = r->see.low, n = r->see.high - low, width = r->head->width;
-    for (int s = low; s < r->see.high; s++) l->dz[s] *= r->head->scale;
+    int low = r->visible.low, n = r->visible.high - low, width = r->head->width;
+    for (int s = low; s < r->visible.high; s++) l->dz[s] *= r->head->scale;
     if (p->f->d->q)
         kernels->gemv(l->dz + low, n, p->key_rows + low * ld, ld, width, query_gradient(l));
     if (p->dkeys) kernels->rank1_update(l->dz + low, n, r->q, width, p->dkeys + low * ld, ld);

@@ -20,7 +20,7 @@ struct score_block { /* neighboring rows of one head */
     int position; /* of the first */
     const float *x;
     ptrdiff_t x_row;
-    float *y; /* prepared, or their gradient */
+    float *y; /* projected, or their gradient */
     ptrdiff_t y_row;
     float *dx; /* backward: added to, rows dx_row apart */
     ptrdiff_t dx_row;
@@ -81,24 +81,25 @@ struct transformed {
     float *query_panels, *key_panels, *center_panels; /* weights as the products read them */
     double *frequencies;                              /* of rotary positions */
     float *relative, *centers, *hidden; /* see struct projected; hidden: of the centers */
-    float *dqueries, *dkeys, *drelative, *dcenters; /* gradients of what is prepared */
+    float *dqueries, *dkeys, *drelative, *dcenters; /* gradients of what is projected */
 };
 struct score_choice { /* one sequence and head; below 0: all */
     int sequence, head;
 };
 extern const struct score_choice rapt__all_rows;
 
-/* What is left to do once q and k are prepared; q, k and centers are still those of the caller. */
+/* The problem that remains once q and k are projected; q, k and centers are still those of the
+ * caller. */
 struct projected rapt__projected(const rapt_attention *a, const float *q, const float *k);
 void rapt__transform_layout(struct arena *arena, const struct bounds *b, struct transformed *t);
 /* Lays t out and fills it, for all or for one sequence and head. Called by all members of a team,
    each with a t of its own. */
 void rapt__transform(struct team *team, const rapt_attention *a, const float *q, const float *k,
                      struct score_choice only, struct arena *arena, struct transformed *t);
-/* Where gradients of prepared rows are to be added: the caller's arrays, or zeroed ones of t. */
+/* Where gradients of projected rows are to be added: the caller's arrays, or zeroed ones of t. */
 struct projected_gradients rapt__transform_backward(struct team *team, struct transformed *t,
                                                     const rapt_gradients *d);
-/* From those of prepared rows to the caller's. */
+/* From those of projected rows to the caller's. */
 void rapt__transform_finish(struct team *team, struct transformed *t);
 
 /* ---- side.c: over all rows of a side, shared out; each ends at a barrier ---- */

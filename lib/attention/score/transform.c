@@ -1,4 +1,4 @@
-/* transform.c - q and k become q' and k' of projected.h: prepared by the score, then rotated by
+/* transform.c - q and k become q' and k' of projected.h: projected by the score, then rotated by
    rotary positions; where neither applies they are read in place. Backward, gradients of q' and k'
    become those of q, k and what is learned. */
 #include "attention/score/score.h"
