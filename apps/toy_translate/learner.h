@@ -62,6 +62,9 @@ char *options_text(const struct recipe *recipe);
 char *state_write(const struct learner *learner);
 /* Fails unless options and data are the same. */
 int state_read(struct learner *learner, const char *text);
+/* ---- state_0_1.c: options_text of release 0.1 as options_text writes it today; other text is
+   unchanged. The caller frees. ---- */
+char *options_upgrade(const char *options);
 
 /* ---- checkpoint.c ---- */
 int output_check(const struct learner *learner); /* are the files writable, is there space? */

@@ -79,8 +79,12 @@ int state_read(struct learner *learner, const char *text)
         code = failed("%s: it is not a checkpoint of toy_translate train", learner->path);
     else if (strtoull(data, NULL, 16) != state->data)
         code = failed("--resume: %s was trained on other sentence pairs", learner->path);
-    else if (strcmp(options, learner->options) != 0)
-        code = differs(learner->path, options, learner->options);
+    else {
+        char *was = options_upgrade(options);
+        if (strcmp(was, learner->options) != 0)
+            code = differs(learner->path, was, learner->options);
+        free(was);
+    }
     learner->before = state->seconds;
     json_decref(object);
     return code;

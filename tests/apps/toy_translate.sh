@@ -5,6 +5,7 @@
 # usage: toy_translate.sh PROGRAM
 set -u
 program=$(realpath "$1")
+files=$(realpath "$(dirname "$0")/../model/files-0.1")
 here=$(mktemp -d) && cd "$here" || exit 1
 trap 'rm -rf "$here"' EXIT
 failures=0
@@ -161,6 +162,25 @@ code 0 "$program" evaluate --model other --data test.tsv --json >again
 code 0 "$program" attend --model other "red old new" >again
 code 2 "$program" train $options --cross-score cosin --out nothing
 check "the choices are listed" grep -q "'cosin' is none of scaled-dot|.*|location-aware" err
+
+# A run that release 0.1 began continues, its options in their new names; another option is refused.
+cat >pairs.tsv <<'PAIRS'
+a dog	ein Hund
+a cat	eine Katze
+the dog	der Hund
+the cat	die Katze
+a red dog	ein roter Hund
+a red cat	eine rote Katze
+the red dog	der rote Hund
+the red cat	die rote Katze
+PAIRS
+old="--data pairs.tsv --layers 1 --width 8 --heads 2 --vocab 264 --epochs 3 --threads 1 --seed 7 --average 1
+    --self-locality local-m --cross-score additive --cross-normalizer gumbel-softmax --temperature 0.3"
+cp "$files/toy_translate.checkpoint" old.checkpoint
+code 1 "$program" train $old --ffn-width 8 --radius 2 --resume --out old
+check "0.1: another radius" grep -q "was made with self-radius 3, not self-radius 2" err
+code 0 "$program" train $old --ffn-width 8 --radius 3 --resume --out old
+check "0.1: the third epoch" grep -q "epoch 3: 3 steps" err
 
 # The demo, far too short to learn.
 code 0 "$program" demo --steps 3 --json --out kept >again
