@@ -26,7 +26,16 @@ static const char *shared_name(const char *name)
     return strncmp(name, cross, strlen(cross)) == 0 ? name + strlen(cross) : NULL;
 }
 
-/* With - for _. Names of options are never freed: they live as long as the program. */
+/* Keeps a text as long as the program runs: names, choices and helps of options. */
+static const char *retain(char *text)
+{
+    static char *texts[3 * VARIANT_ROWS];
+    static size_t count;
+    if (count == sizeof texts / sizeof *texts) abort(); /* variant_rows is called once */
+    return texts[count++] = text;
+}
+
+/* With - for _; the caller frees. */
 static char *option_name(const char *name)
 {
     char *copy = xasprintf("%s", name);
@@ -35,7 +44,7 @@ static char *option_name(const char *name)
     return copy;
 }
 
-/* "post|pre", all values of an enumeration; never freed. */
+/* "post|pre", all values of an enumeration. */
 static const char *choices(const rapt_config_field *f)
 {
     char *all = xasprintf("%s", f->word(0));
@@ -44,16 +53,16 @@ static const char *choices(const rapt_config_field *f)
         free(all);
         all = more;
     }
-    return all;
+    return retain(all);
 }
 
-/* The help of the option for both; never freed. */
-static char *both_help(const char *shared)
+/* The help of the option for both. */
+static const char *both_help(const char *shared)
 {
     char *name = option_name(shared),
          *help = xasprintf("sets --self-%s and --cross-%s", name, name);
     free(name);
-    return help;
+    return retain(help);
 }
 
 /* "1: ..." of a flag: without the value, which an option does not have. */
@@ -66,7 +75,7 @@ static const char *help_of(const rapt_config_field *f)
 static struct option_row row_of(const rapt_config_field *f, const char *name, const char *help,
                                 struct variant_value *value)
 {
-    struct option_row row = {.name = option_name(name), .help = help};
+    struct option_row row = {.name = retain(option_name(name)), .help = help};
     row.min = f->min, row.max = f->max;
     switch (f->type) {
     case RAPT_FIELD_TYPE_FLAG:
