@@ -100,7 +100,7 @@ void *rapt__arena_take(struct arena *arena, size_t count, size_t size)
     }
     if (!advance(arena, padded / ALIGNMENT * ALIGNMENT) || !arena->base) return NULL;
     char *piece = arena->base + at;
-    if (RED_ZONE && arena->rank == arena->owner) {
+    if (RED_ZONE > 0 && arena->rank == arena->owner) {
         if (arena->raw) memset(piece, GARBAGE, bytes);
         write_red_zone(arena, piece + bytes, arena->base + arena->used);
     }
@@ -190,12 +190,12 @@ void rapt__arena_parts(struct arena *arena, size_t count, rapt__layout *layout, 
 
 void rapt__workspace_begin(struct team *team)
 {
-    if (RED_ZONE) rapt__team_barrier(team);
+    if (RED_ZONE > 0) rapt__team_barrier(team);
 }
 
 void rapt__workspace_end(struct team *team, struct arena *arena)
 {
-    if (!RED_ZONE) return;
+    if (RED_ZONE == 0) return;
     bool intact = rapt__arena_close(arena);
     assert(intact);
     (void)intact;

@@ -80,7 +80,8 @@ static void run_silu(const struct kernels *k, const float *x, float *y, size_t n
 {
     k->activate(ACTIVATION_SILU, x, y, n);
 }
-static void run_slope(const struct kernels *k, int kind, const float *x, float *y, size_t n)
+static void run_slope(const struct kernels *k, enum activation kind, const float *x, float *y,
+                      size_t n)
 {
     static float ones[BLOCK];
     for (int i = 0; i < BLOCK; i++) ones[i] = 1;
