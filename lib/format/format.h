@@ -1,5 +1,5 @@
-/* format.h - interface of the file layer: reads and writes safetensors files. Nothing in a file is
-   trusted; files are replaced atomically.
+/* format.h - interface of the file layer: reads and writes safetensors files, reads Protocol
+   Buffers and plain files. Nothing in a file is trusted; files are replaced atomically.
 
        file = n as u64 little-endian, n bytes of JSON, data
        JSON = {name: {"dtype": text, "shape": [..], "data_offsets": [begin, end]}, ..,
@@ -10,7 +10,9 @@
 #ifndef RAPT_LIB_FORMAT_H
 #define RAPT_LIB_FORMAT_H
 
+#include "format/disk.h"
 #include "format/json.h"
+#include "format/protobuf.h"
 #include <rapt/base.h>
 
 enum { TENSOR_RANK = 8 }; /* the most dimensions a tensor may have */

@@ -17,9 +17,10 @@ BELOW = {  # layers each layer may use
     "attention": ["base", "kernel", "op"],
     "model": ["base", "kernel", "op", "attention", "format"],
     "run": ["base", "kernel", "op", "attention", "model", "text", "format"],
-    "text": ["base"],
+    "text": ["base", "format"],
     "format": ["base"],
 }
+NESTED = {"attention", "text"}  # layers with folders
 INTERFACES = {layer: {f"{layer}.h"} for layer in BELOW}
 INTERFACES["kernel"].add("flash.h")  # the problem of the attention kernels
 INTERFACES["base"].add("util.h")  # for kernels, which need nothing else of it
@@ -156,7 +157,7 @@ def main(root):
         layer = path.relative_to(lib).parts[0]
         where = path.relative_to(root)
         name = str(path.relative_to(lib / layer))
-        if layer not in BELOW or name.count("/") > (layer == "attention"):
+        if layer not in BELOW or name.count("/") > (layer in NESTED):
             wrong.append(f"{where}: no such layer")
             continue
         for number, quoted, header in includes(path):
