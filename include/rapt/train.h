@@ -25,11 +25,11 @@ typedef enum rapt_products {
 
 typedef struct rapt_train_options { /* size-first */
     size_t size;                    /* sizeof(rapt_train_options) */
-    float rate;                     /* peak learning rate */
+    float rate;                     /* peak learning rate, at most 1e30 */
     int warmup, steps;              /* of the schedule */
     rapt_schedule schedule;
-    float beta1, beta2, epsilon;          /* Adam: Kingma and Ba 2015, algorithm 1 */
-    float weight_decay;                   /* decoupled; 0: none */
+    float beta1, beta2, epsilon;          /* Adam: Kingma and Ba 2015, algorithm 1; epsilon > 0 */
+    float weight_decay;                   /* decoupled; 0: none; at most 1e6 */
     float clip_norm;                      /* of the whole gradient; 0: none */
     float label_smoothing;                /* share spread evenly over the whole vocabulary */
     float dropout;                        /* of embeddings and of each sublayer's output */
@@ -87,8 +87,9 @@ RAPT_API rapt_status rapt_train_gradient(rapt_trainer *trainer, const rapt_token
 
 /* One step of Adam: divides the gradients by the tokens they were added over, clips, updates the
    parameters and sets the gradients to zero. *report: sums over this trainer's batches since the
-   last step. RAPT_NOT_FINITE: the gradient was not finite; parameters and moments are unchanged
-   and the gradients are zero. */
+   last step. RAPT_NOT_FINITE: the gradient was not finite, or a parameter or moment would become
+   infinite or NaN; parameters, moments and the number of steps are unchanged and the gradients are
+   zero. RAPT_BAD_ARGUMENT: no tokens, or a rate that is out of range; the gradients stay. */
 RAPT_API rapt_status rapt_train_step(rapt_trainer *trainer, rapt_report *report, rapt_message *why);
 
 /* The loss of one batch without dropout; gradients are left alone. */
@@ -105,7 +106,9 @@ RAPT_API float *rapt_trainer_gradients(rapt_trainer *trainer, size_t *count, lon
 RAPT_API rapt_status rapt_trainer_read_gradient(const rapt_trainer *trainer, int index, float *data,
                                                 rapt_message *why);
 
-/* A new peak learning rate; the schedule goes on. */
+/* A new peak learning rate; the schedule goes on. A step refuses one that options.rate could not
+ * be.
+ */
 RAPT_API void rapt_trainer_set_rate(rapt_trainer *trainer, float rate);
 
 /* A checkpoint: parameters, Adam moments, step and random counters. A trainer that has loaded it

@@ -3,6 +3,7 @@
 #include "model/model.h"
 
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 /* Walks the arena: counts while it is empty, hands out when it is real. */
@@ -24,7 +25,8 @@ rapt_status rapt__model_make(rapt_model **model, const rapt_config *config,
     if (status) return status;
     rapt_model *m = rapt__alloc(allocator, sizeof *m);
     if (!m) return rapt__fail(why, RAPT_NO_MEMORY, "no memory for a model");
-    *m = (rapt_model){.allocator = rapt__allocator(allocator), .config = *config};
+    *m = (rapt_model){
+        .allocator = rapt__allocator(allocator), .config = *config, .bound = (double)INFINITY};
     lay_out(m, &m->arena);
     size_t bytes = m->arena.used;
     status = rapt__arena_reserve(&m->arena, allocator);
@@ -124,5 +126,6 @@ rapt_status rapt_model_write(rapt_model *model, int index, const float *data, ra
     const struct parameter *p = parameter_of(model, index);
     if (!p || !data) return no_parameter(model, index, why);
     rapt__parameter_set(p, model->block, 0, rapt__parameter_count(p), data);
+    model->bound = (double)INFINITY;
     return RAPT_OK;
 }

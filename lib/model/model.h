@@ -122,6 +122,7 @@ struct rapt_model {
     rapt_metadata *metadata; /* [metadata_count] of the file it came from; strings behind them */
     int metadata_count;
     size_t metadata_size; /* bytes */
+    double bound;         /* no parameter's magnitude is larger; infinite: unknown */
 };
 /* A model with all parameters 0. */
 rapt_status rapt__model_make(rapt_model **model, const rapt_config *config,

@@ -1,7 +1,10 @@
-/* adam.c - Adam for whole blocks of parameters: the square sum of gradients
-   (for clipping), the step (kernel/adam.c), and filling and adding, all elementwise but the sum,
-   which is taken over chunks and folded in their order, in double. */
+/* adam.c - Adam for whole blocks of parameters: the square sum of gradients (for clipping), what a
+   step would lead to, the step (kernel/adam.c), and filling, all elementwise but the sum, which is
+   taken over chunks and folded in their order, in double. */
 #include "op/op.h"
+
+#include <math.h>
+#include <string.h>
 
 enum { CHUNK = 4096 };
 
@@ -23,6 +26,55 @@ void rapt__square_sum(const struct exec_context *c, const float *x, size_t n, do
     if (c->team->rank == 0) {
         *sum = 0;
         for (size_t i = 0; i < chunks; i++) *sum += partial[i];
+    }
+    rapt__team_barrier(c->team);
+}
+
+static double larger(double max, const float *x, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        double magnitude = fabs((double)x[i]);
+        if (!(magnitude <= max)) max = isfinite(magnitude) ? magnitude : (double)INFINITY;
+    }
+    return max;
+}
+
+/* Of at most TRIAL elements, by the kernel itself on copies. */
+enum { TRIAL = 512 };
+static void try_step(const struct exec_context *c, const struct adam *a, const float *p,
+                     const float *g, const float *m, const float *v, size_t n,
+                     struct adam_range *range)
+{
+    float new_p[TRIAL], new_m[TRIAL], new_v[TRIAL];
+    memcpy(new_p, p, n * sizeof *p);
+    memcpy(new_m, m, n * sizeof *m);
+    memcpy(new_v, v, n * sizeof *v);
+    c->kernels->adam_span(a, new_p, g, new_m, new_v, n);
+    range->parameter = larger(range->parameter, new_p, n);
+    range->moment = larger(range->moment, new_m, n);
+    if (!isfinite(larger(0, new_v, n))) range->moment = (double)INFINITY;
+}
+
+void rapt__adam_range(const struct exec_context *c, const struct adam *a, const float *p,
+                      const float *g, const float *m, const float *v, size_t n, double *partial,
+                      struct adam_range *range)
+{
+    size_t chunks = rapt__square_partial(n), begin, end;
+    rapt__team_share(c->team, chunks, 1, &begin, &end);
+    for (size_t i = begin; i < end; i++) {
+        struct adam_range own = {0, 0};
+        size_t to = rapt__min_size(n, (i + 1) * CHUNK);
+        for (size_t at = i * CHUNK; at < to; at += TRIAL)
+            try_step(c, a, p + at, g + at, m + at, v + at, rapt__min_size(to - at, TRIAL), &own);
+        partial[2 * i] = own.parameter, partial[2 * i + 1] = own.moment;
+    }
+    rapt__team_barrier(c->team);
+    if (c->team->rank == 0) {
+        *range = (struct adam_range){0, 0};
+        for (size_t i = 0; i < chunks; i++) {
+            range->parameter = fmax(range->parameter, partial[2 * i]);
+            range->moment = fmax(range->moment, partial[2 * i + 1]);
+        }
     }
     rapt__team_barrier(c->team);
 }

@@ -118,6 +118,14 @@ void rapt__loss(const struct exec_context *c, const struct linear *l, const floa
 size_t rapt__square_partial(size_t n);
 void rapt__square_sum(const struct exec_context *c, const float *x, size_t n, double *partial,
                       double *sum);
+/* The largest magnitudes that a step would leave among parameters and moments; infinite where one
+   would be infinite or NaN. Changes nothing. partial: [2 * rapt__square_partial(n)] doubles. */
+struct adam_range {
+    double parameter, moment;
+};
+void rapt__adam_range(const struct exec_context *c, const struct adam *a, const float *p,
+                      const float *g, const float *m, const float *v, size_t n, double *partial,
+                      struct adam_range *range);
 void rapt__adam(const struct exec_context *c, const struct adam *a, float *p, const float *g,
                 float *m, float *v, size_t n);
 /* x = value, by the whole team. */

@@ -237,8 +237,32 @@ void rapt__trainer_discard(rapt_trainer *t)
 struct step_work {
     rapt_trainer *trainer;
     struct adam adam;
-    double squares, norm; /* of the gradient of the mean loss */
+    double squares, norm;    /* of the gradient of the mean loss */
+    struct adam_range range; /* of parameters and moments after the step */
 };
+
+/* Bounds of what a step makes of parameters and moments, from bounds before it and of the gradient,
+   `largest`: |m'| <= beta1 |m| + (1 - beta1) |g|, and the step is at most rate |m'| / epsilon.
+   Infinite if they do not show that every result and intermediate result is finite. Roundings are
+   covered by the last factors, and by FAR, which is far below the largest float; |g| <= 1e18 makes
+   its square and so the second moment finite. */
+static struct adam_range bounds_after(const rapt_trainer *t, const struct adam *a, double largest)
+{
+    static const double far = 1e37, rounded = 1 + 1e-6;
+    const struct adam_range unknown = {(double)INFINITY, (double)INFINITY};
+    struct adam_range r;
+    double beta1 = (double)a->beta1, epsilon = (double)a->epsilon;
+    r.moment = (beta1 * t->moment_bound + (1 - beta1) * largest) * rounded;
+    double step = (double)a->rate * (double)a->correct1 * r.moment;
+    if (epsilon < 1) step /= epsilon;
+    r.parameter = (t->model->bound * (1 + (double)a->decay) + step) * rounded;
+    return largest <= 1e18 && step < far && r.parameter < far ? r : unknown;
+}
+
+static bool finite_range(const struct adam_range *r)
+{
+    return isfinite(r->parameter) && isfinite(r->moment);
+}
 
 static void work_on_step(struct team *team, void *argument)
 {
@@ -246,13 +270,22 @@ static void work_on_step(struct team *team, void *argument)
     rapt_trainer *t = w->trainer;
     struct exec_context c = {team, rapt__kernels(), t->pack, false};
     size_t n = t->model->layout.floats;
-    rapt__square_sum(&c, t->gradients, n, t->square_partial, &w->squares);
+    float *p = t->model->block, *g = t->gradients;
+    rapt__square_sum(&c, g, n, t->step_partial, &w->squares);
     struct adam adam = w->adam;
     double norm = sqrt(w->squares) * (double)adam.gradient_scale, clip = t->options.clip_norm;
-    if (clip > 0 && norm > clip) adam.gradient_scale *= (float)(clip / norm);
-    if (team->rank == 0) w->norm = norm;
-    if (isfinite(norm)) rapt__adam(&c, &adam, t->model->block, t->gradients, t->m, t->v, n);
-    rapt__fill(&c, t->gradients, n, 0);
+    bool clipped = clip > 0 && norm > clip;
+    if (clipped) adam.gradient_scale *= (float)(clip / norm);
+    /* squares that underflow, and sums in float */
+    struct adam_range range = bounds_after(t, &adam, (clipped ? clip : norm) * 1.01 + 1e-20);
+    if (isfinite(norm) && !finite_range(&range)) {
+        rapt__adam_range(&c, &adam, p, g, t->m, t->v, n, t->step_partial, &w->range);
+        range = w->range;
+        rapt__team_barrier(team);
+    }
+    if (isfinite(norm) && finite_range(&range)) rapt__adam(&c, &adam, p, g, t->m, t->v, n);
+    if (team->rank == 0) w->norm = norm, w->range = range;
+    rapt__fill(&c, g, n, 0);
 }
 
 static rapt_status check_step(const rapt_trainer *t, rapt_message *why)
@@ -260,10 +293,7 @@ static rapt_status check_step(const rapt_trainer *t, rapt_message *why)
     if (t->tokens <= 0)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
                           "no gradient of any token: call rapt_train_gradient first");
-    if (!(t->state.rate >= 0 && isfinite(t->state.rate)))
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "rate is %g, it must not be negative",
-                          (double)t->state.rate);
-    return RAPT_OK;
+    return rapt__rate_check(t->state.rate, why);
 }
 
 rapt_status rapt_train_step(rapt_trainer *t, rapt_report *report, rapt_message *why)
@@ -290,6 +320,12 @@ rapt_status rapt_train_step(rapt_trainer *t, rapt_report *report, rapt_message *
     t->sums = (rapt_report){0};
     if (!isfinite(w.norm))
         return rapt__fail(why, RAPT_NOT_FINITE, "the norm of the gradient is %g", w.norm);
+    if (!finite_range(&w.range))
+        return rapt__fail(why, RAPT_NOT_FINITE,
+                          "a parameter would become infinite or NaN: rate %g, epsilon %g, "
+                          "weight_decay %g, norm of the gradient %g",
+                          (double)rate, (double)o->epsilon, (double)o->weight_decay, w.norm);
+    t->model->bound = w.range.parameter, t->moment_bound = w.range.moment;
     own.gradient_norm = w.norm;
     own.rate = (double)rate;
     own.step = ++t->state.steps;

@@ -4,6 +4,8 @@
 
 #include "run/run.h"
 
+#define TRAIN_RATE_MAX ((double)1e30f) /* times the correction of bias it is still a float */
+
 struct trainer_state { /* what a checkpoint holds beside parameters and moments */
 #define CHECKPOINT(type, member, key, kind, max, when) type member;
 #include "run/checkpoint.def"
@@ -17,8 +19,9 @@ struct rapt_trainer {
     struct arena arena;
     struct stack_memory encoder, decoder;
     float *gradients, *m, *v; /* [layout.floats]: sums; Adam's moments */
+    double moment_bound;      /* no magnitude in m is larger */
     float *partial, *loss_workspace, *pack;
-    double *square_partial;
+    double *step_partial; /* of op/adam.c */
     void *attention_workspace;
     int32_t *inputs, *labels; /* [target rows] of the decoder, or labels of the encoder */
     int *input_starts;        /* [batch + 1] */
@@ -36,6 +39,16 @@ double rapt__mean_loss_first(const rapt_model *model);
 void rapt__rewards_fill(rapt_trainer *t, const struct rows *source, const struct rows *target);
 /* A batch of so many tokens has cost `loss`. */
 void rapt__mean_loss_update(rapt_trainer *t, double loss, long long tokens);
+
+/* ---- checkpoint.c ---- */
+/* The metadata TRAINER_KEY of a checkpoint: text of `size` bytes, which need not end in 0. samples:
+   the model samples keys. Members that the text may lack keep their values. RAPT_BAD_FILE: a field
+   is missing, unknown or out of its range; *state is unchanged. */
+rapt_status rapt__trainer_state_read(struct trainer_state *state, bool samples, const char *text,
+                                     size_t size, rapt_message *why);
+
+/* ---- trainer_memory.c ---- */
+rapt_status rapt__rate_check(float rate, rapt_message *why);
 
 /* Forgets the gradients added since the last step. */
 void rapt__trainer_discard(rapt_trainer *t);

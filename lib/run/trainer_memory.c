@@ -2,7 +2,7 @@
    one arena. */
 #include "run/trainer.h"
 
-#include <math.h>
+#include <float.h>
 
 /* Rows of the two sides: an encoder-only model has no target rows, and so on. */
 static void count_rows(const rapt_trainer *t, int *source_rows, int *target_rows)
@@ -51,7 +51,7 @@ static void lay_out(rapt_trainer *t, struct arena *arena)
     t->loss_workspace =
         rapt__arena_floats(arena, rapt__loss_workspace(max, c->width, c->target_vocab), 1);
     t->pack = rapt__arena_floats(arena, PACK_FLOATS, 1);
-    t->square_partial = rapt__arena_take(arena, rapt__square_partial(floats), sizeof(double));
+    t->step_partial = rapt__arena_take(arena, 2 * rapt__square_partial(floats), sizeof(double));
     t->inputs = rapt__arena_take(arena, (size_t)max, sizeof(int32_t));
     t->labels = rapt__arena_take(arena, (size_t)max, sizeof(int32_t));
     t->input_starts = rapt__arena_take(arena, batch + 1, sizeof(int));
@@ -80,11 +80,16 @@ static rapt_status check_share(const char *name, float share, rapt_message *why)
                       (double)share);
 }
 
-static rapt_status check_positive(const char *name, float value, rapt_message *why)
+static rapt_status check_range(const char *name, float value, double max, rapt_message *why)
 {
-    if (value >= 0 && isfinite(value)) return RAPT_OK;
-    return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is %g, it must not be negative", name,
-                      (double)value);
+    if (value >= 0 && (double)value <= max) return RAPT_OK;
+    return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is %g, it must be 0 to %g", name, (double)value,
+                      max);
+}
+
+rapt_status rapt__rate_check(float rate, rapt_message *why)
+{
+    return check_range("rate", rate, TRAIN_RATE_MAX, why);
 }
 
 static rapt_status check_options(const rapt_train_options *o, rapt_message *why)
@@ -92,22 +97,26 @@ static rapt_status check_options(const rapt_train_options *o, rapt_message *why)
     const struct {
         const char *name;
         float value;
-    } shares[] = {{"dropout", o->dropout},
-                  {"attention_dropout", o->attention_dropout},
-                  {"ffn_dropout", o->ffn_dropout},
-                  {"label_smoothing", o->label_smoothing},
-                  {"beta1", o->beta1},
-                  {"beta2", o->beta2}},
-      sizes[] = {{"rate", o->rate},
-                 {"epsilon", o->epsilon},
-                 {"weight_decay", o->weight_decay},
-                 {"clip_norm", o->clip_norm}};
+        double max; /* of sizes: rate * weight_decay is still a float */
+    } shares[] = {{"dropout", o->dropout, 1},
+                  {"attention_dropout", o->attention_dropout, 1},
+                  {"ffn_dropout", o->ffn_dropout, 1},
+                  {"label_smoothing", o->label_smoothing, 1},
+                  {"beta1", o->beta1, 1},
+                  {"beta2", o->beta2, 1}},
+      sizes[] = {{"epsilon", o->epsilon, (double)FLT_MAX},
+                 {"weight_decay", o->weight_decay, 1e6},
+                 {"clip_norm", o->clip_norm, (double)FLT_MAX}};
     rapt_status status = RAPT_OK;
     for (size_t i = 0; !status && i < sizeof shares / sizeof *shares; i++)
         status = check_share(shares[i].name, shares[i].value, why);
     for (size_t i = 0; !status && i < sizeof sizes / sizeof *sizes; i++)
-        status = check_positive(sizes[i].name, sizes[i].value, why);
+        status = check_range(sizes[i].name, sizes[i].value, sizes[i].max, why);
+    if (!status) status = rapt__rate_check(o->rate, why);
     if (status) return status;
+    if (o->epsilon == 0)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "epsilon is 0: a parameter without gradients would become NaN");
     if (o->warmup < 0 || o->steps < 0 || (unsigned)o->schedule > RAPT_SCHEDULE_CONSTANT)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "warmup %d, steps %d, schedule %d", o->warmup,
                           o->steps, (int)o->schedule);

@@ -9,6 +9,7 @@ struct problem {
     struct adam a;
     float *g, *result, *p, *m, *v; /* p, m, v back to back in result */
     double *partial, sum;
+    struct adam_range range;
     float value;
 };
 
@@ -19,7 +20,7 @@ static struct problem make(size_t n)
     p.m = p.p + n;
     p.v = p.m + n;
     for (size_t i = 0; i < n; i++) p.v[i] = p.v[i] * p.v[i];
-    p.partial = doubles(NULL, rapt__square_partial(n));
+    p.partial = doubles(NULL, 2 * rapt__square_partial(n));
     return p;
 }
 
@@ -54,6 +55,44 @@ static void step_is_the_definition(void **state)
         assert_same_bits(run_adam, &p, p.result, 3 * n);
         assert_all_near(p.result, wanted, 3 * n, 4);
         free(wanted);
+        drop(&p);
+    }
+}
+
+static void run_range(const struct exec_context *exec, void *argument)
+{
+    struct problem *p = argument;
+    rapt__adam_range(exec, &p->a, p->p, p->g, p->m, p->v, p->n, p->partial, &p->range);
+}
+
+static double largest(const float *x, size_t n)
+{
+    double max = 0;
+    for (size_t i = 0; i < n; i++) max = fmax(max, fabs((double)x[i]));
+    return max;
+}
+
+/* The range of a step that is then made, changing nothing; and of one that must not be. */
+static void range_is_that_of_the_step(void **state)
+{
+    (void)state;
+    for (int i = 0; i < COUNT(sizes); i++) {
+        struct problem p = make(sizes[i]);
+        size_t n = p.n, bytes = 3 * n * sizeof(float);
+        p.a = (struct adam){1e-2f, 0.9f, 0.98f, 1e-4f, 2, 3, 1e-3f, 0.5f};
+        float *before = malloc(bytes + 1);
+        memcpy(before, p.result, bytes);
+        run_exec(3, run_range, &p);
+        assert_memory_equal(before, p.result, bytes);
+        run_exec(2, run_adam, &p);
+        assert_true(p.range.parameter == largest(p.p, n) && p.range.moment == largest(p.m, n));
+        for (int part = 0; n && part < 3; part++) {
+            memcpy(p.result, before, bytes);
+            p.result[(size_t)part * n + n / 2] = part == 1 ? -INFINITY : NAN;
+            run_exec(3, run_range, &p);
+            assert_true(isinf(p.range.parameter) || isinf(p.range.moment));
+        }
+        free(before);
         drop(&p);
     }
 }
@@ -118,6 +157,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(step_is_the_definition),
+        cmocka_unit_test(range_is_that_of_the_step),
         cmocka_unit_test(square_sum_is_the_definition),
         cmocka_unit_test(square_sum_shows_what_is_not_finite),
         cmocka_unit_test(fill),

@@ -38,6 +38,7 @@ static void test_options(void **state)
     REFUSE(rate, -1);
     REFUSE(rate, NAN);
     REFUSE(rate, INFINITY);
+    REFUSE(rate, 3e38f);
     REFUSE(warmup, -1);
     REFUSE(steps, -1);
     REFUSE(schedule, (rapt_schedule)3);
@@ -47,7 +48,10 @@ static void test_options(void **state)
     REFUSE(beta2, NAN);
     REFUSE(epsilon, -1);
     REFUSE(epsilon, NAN);
+    REFUSE(epsilon, INFINITY);
+    REFUSE(epsilon, 0);
     REFUSE(weight_decay, -1);
+    REFUSE(weight_decay, 1e7f);
     REFUSE(clip_norm, NAN);
     REFUSE(label_smoothing, 1);
     REFUSE(dropout, 1);
@@ -156,9 +160,14 @@ static void test_edges(void **state)
     assert_int_equal(report.tokens, 12);
     assert_int_equal(rapt_train_step(trainer, &report, NULL), RAPT_OK);
     float *before = small_parameters(model);
-    rapt_trainer_set_rate(trainer, NAN);
+    static const float rates[] = {NAN, -1, INFINITY, 1e38f, 2e30f};
     assert_int_equal(rapt_train_gradient(trainer, &source, &longest, &report, NULL), RAPT_OK);
-    assert_int_equal(rapt_train_step(trainer, &report, NULL), RAPT_BAD_ARGUMENT);
+    for (int i = 0; i < COUNT(rates); i++) {
+        rapt_message why = {""};
+        rapt_trainer_set_rate(trainer, rates[i]);
+        assert_int_equal(rapt_train_step(trainer, &report, &why), RAPT_BAD_ARGUMENT);
+        assert_non_null(strstr(why.text, "rate is "));
+    }
     float *after = small_parameters(model);
     assert_memory_equal(before, after, rapt_model_parameters(model) * sizeof *after);
     rapt_trainer_set_rate(trainer, 0);
