@@ -106,9 +106,19 @@ typedef struct rapt_metadata {
    atomically (temporary file, fsync, rename): after a failure the old one stands. */
 RAPT_API rapt_status rapt_model_save(const rapt_model *model, const char *path,
                                      const rapt_metadata *metadata, int count, rapt_message *why);
-/* Files of release 0.1 are read as well. *model is the caller's to free. */
+/* Files of release 0.1 are read as well. *model is the caller's to free. RAPT_BAD_FILE: the file is
+   damaged, or a parameter is infinite or NaN. */
 RAPT_API rapt_status rapt_model_load(rapt_model **model, const char *path,
                                      const rapt_allocator *allocator, rapt_message *why);
+typedef struct rapt_load_options { /* size-first, see base.h */
+    size_t size;                   /* sizeof(rapt_load_options) */
+    int non_finite;                /* not 0: parameters may be infinite or NaN */
+    int reserved;                  /* 0 */
+} rapt_load_options;
+/* NULL options: all defaults, as rapt_model_load. */
+RAPT_API rapt_status rapt_model_load_with(rapt_model **model, const char *path,
+                                          const rapt_load_options *options,
+                                          const rapt_allocator *allocator, rapt_message *why);
 
 /* The metadata a model was loaded with, owned by it, in the order of their keys. NULL: no such key.
    {NULL, NULL}: no such index. A created model has none. */

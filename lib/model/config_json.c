@@ -167,12 +167,12 @@ static rapt_status read_all(rapt_config *c, struct json *json, rapt_message *why
     return read_fields(c, &all, why);
 }
 
-rapt_status rapt__config_read(rapt_config *config, const char *text, rapt_message *why)
+rapt_status rapt__config_read(rapt_config *config, const char *text, size_t size, rapt_message *why)
 {
     unsigned char copy[CONFIG_TEXT];
-    size_t size = strlen(text);
     if (size >= sizeof copy) return rapt__fail(why, RAPT_BAD_FILE, "rapt.config is too long");
-    memcpy(copy, text, size + 1);
+    memcpy(copy, text, size);
+    copy[size] = 0;
     struct json json = {.text = copy, .size = size};
     rapt_config read = {.size = sizeof read};
     rapt_status status = read_all(&read, &json, why);

@@ -3,6 +3,7 @@
 #include "model/model.h"
 
 #include "format/format.h"
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -50,10 +51,12 @@ static rapt_status save(const rapt_model *m, const struct block_file *blocks, in
     size_t source_size = (size_t)tensors * sizeof(struct tensor_source);
     struct named *named = rapt__alloc(a, named_size);
     struct tensor_source *sources = rapt__alloc(a, source_size);
-    rapt_status status = rapt__fail(why, RAPT_NO_MEMORY, "%s: no memory to write it", path);
+    rapt_status status;
     if (named && sources) {
         describe(m, blocks, count, named, sources);
         status = rapt__tensors_write(path, sources, tensors, metadata, metadata_count, a, why);
+    } else {
+        status = rapt__fail(why, RAPT_NO_MEMORY, "%.400s: no memory to write it", path);
     }
     rapt__free(a, named, named_size);
     rapt__free(a, sources, source_size);
@@ -69,7 +72,7 @@ rapt_status rapt__blocks_save(const rapt_model *m, const struct block_file *bloc
     int own = trainer ? 2 : 1;
     size_t max = (size_t)metadata_count + (size_t)m->metadata_count + 2;
     struct tensor_metadata *all = rapt__alloc(&m->allocator, max * sizeof *all);
-    if (!all) return rapt__fail(why, RAPT_NO_MEMORY, "%s: no memory to write it", path);
+    if (!all) return rapt__fail(why, RAPT_NO_MEMORY, "%.400s: no memory to write it", path);
     all[0] = (struct tensor_metadata){CONFIG_KEY, m->config_text};
     all[1] = (struct tensor_metadata){TRAINER_KEY, trainer};
     own += rapt__metadata_merge(m, metadata, metadata_count, all + own);
@@ -83,7 +86,7 @@ rapt_status rapt_model_save(const rapt_model *model, const char *path,
 {
     if (!model || !path)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "rapt_model_save: model or path is NULL");
-    struct block_file block = {"", model->block};
+    struct block_file block = {.prefix = "", .block = model->block};
     return rapt__blocks_save(model, &block, 1, path, metadata, count, NULL, why);
 }
 
@@ -92,6 +95,17 @@ static bool has_shape(const struct tensor_entry *e, const struct parameter *p)
     size_t rows = (size_t)p->rows, columns = (size_t)p->columns;
     if (e->rank == 1) return rows == 1 && e->shape[0] == columns;
     return e->rank == 2 && e->shape[0] == rows && e->shape[1] == columns;
+}
+
+static rapt_status check_values(const char *name, const float *data, size_t first, size_t count,
+                                enum value_range range, rapt_message *why)
+{
+    for (size_t i = 0; range != ANY_VALUE && i < count; i++)
+        if (!isfinite(data[i]) || (range == FINITE_NOT_NEGATIVE && data[i] < 0))
+            return rapt__fail(why, RAPT_BAD_FILE, "tensor %s: element %zu is %g, it must be %s",
+                              name, first + i, (double)data[i],
+                              range == FINITE_VALUE ? "finite" : "finite and not negative");
+    return RAPT_OK;
 }
 
 static rapt_status load_parameter(const struct parameter *p, const struct block_file *to,
@@ -114,6 +128,7 @@ static rapt_status load_parameter(const struct parameter *p, const struct block_
     for (size_t first = 0; first < e->count; first += max) {
         size_t count = e->count - first < max ? e->count - first : max;
         rapt_status status = rapt__tensors_read(file, e, first, count, chunk, why);
+        if (!status) status = check_values(name, chunk, first, count, to->range, why);
         if (status) return status;
         rapt__parameter_set(p, to->block, first, count, chunk);
     }

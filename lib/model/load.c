@@ -47,17 +47,18 @@ static rapt_status no_other_tensors(const rapt_model *m, const struct tensor_fil
 }
 
 static rapt_status load_open(rapt_model **model, struct tensor_file *file,
-                             const rapt_allocator *allocator, rapt_message *why)
+                             const rapt_load_options *options, const rapt_allocator *allocator,
+                             rapt_message *why)
 {
     rapt_config config;
     const char *text = rapt__tensors_metadata(file, CONFIG_KEY);
     if (!text)
         return rapt__fail(why, RAPT_BAD_FILE, "it is no rapt model: it has no " CONFIG_KEY "");
-    rapt_status status = rapt__config_read(&config, text, why);
+    rapt_status status = rapt__config_read(&config, text, strlen(text), why);
     if (!status) status = backed(&config, file, why);
     if (!status) status = rapt__model_make(model, &config, allocator, why);
     if (status) return status;
-    struct block_file block = {"", (*model)->block};
+    struct block_file block = {"", (*model)->block, options->non_finite ? ANY_VALUE : FINITE_VALUE};
     status = no_other_tensors(*model, file, why);
     if (!status) status = rapt__blocks_load(*model, &block, 1, file, why);
     if (!status) status = rapt__metadata_copy(*model, file);
@@ -67,19 +68,31 @@ static rapt_status load_open(rapt_model **model, struct tensor_file *file,
     return status;
 }
 
-rapt_status rapt_model_load(rapt_model **model, const char *path, const rapt_allocator *allocator,
-                            rapt_message *why)
+rapt_status rapt_model_load_with(rapt_model **model, const char *path,
+                                 const rapt_load_options *options, const rapt_allocator *allocator,
+                                 rapt_message *why)
 {
     struct tensor_file *file;
     rapt_model *loaded = NULL;
+    rapt_load_options own = {.size = sizeof own};
     if (!model || !path)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "rapt_model_load: model or path is NULL");
-    rapt_message reason = {"no memory to load it"};
-    rapt_status status = rapt__tensors_open(&file, path, allocator, why);
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL", model ? "path" : "model");
+    rapt_status status = RAPT_OK;
+    if (options) status = rapt__struct_read(&own, sizeof own, options, "rapt_load_options", why);
+    if (!status && own.reserved)
+        status = rapt__fail(why, RAPT_BAD_ARGUMENT, "reserved is %d, not 0", own.reserved);
+    if (!status) status = rapt__tensors_open(&file, path, allocator, why);
     if (status) return status;
-    status = load_open(&loaded, file, allocator, &reason);
+    rapt_message reason = {"no memory to load it"};
+    status = load_open(&loaded, file, &own, allocator, &reason);
     rapt__tensors_close(file);
     if (status) return rapt__fail(why, status, "%.200s: %.300s", path, reason.text);
     *model = loaded;
     return RAPT_OK;
+}
+
+rapt_status rapt_model_load(rapt_model **model, const char *path, const rapt_allocator *allocator,
+                            rapt_message *why)
+{
+    return rapt_model_load_with(model, path, NULL, allocator, why);
 }

@@ -108,7 +108,8 @@ int rapt__key_heads(const rapt_config *config);
 enum { CONFIG_TEXT = 2048 }; /* bytes that hold any */
 rapt_status rapt__config_write(const rapt_config *config, char *text, size_t capacity);
 /* RAPT_BAD_FILE: it is no configuration, or one that rapt__config_check refuses. */
-rapt_status rapt__config_read(rapt_config *config, const char *text, rapt_message *why);
+rapt_status rapt__config_read(rapt_config *config, const char *text, size_t size,
+                              rapt_message *why);
 
 /* ---- model.c ---- */
 struct rapt_model {
@@ -159,9 +160,11 @@ int rapt__metadata_merge(const rapt_model *m, const rapt_metadata *metadata, int
                          struct tensor_metadata *all);
 
 /* ---- file.c: a model file whose tensors come from several blocks (moments, for a trainer) ---- */
+enum value_range { ANY_VALUE, FINITE_VALUE, FINITE_NOT_NEGATIVE };
 struct block_file {
     const char *prefix; /* of the tensors' names: "", "adam.m.", ... */
     float *block;
+    enum value_range range; /* what is accepted from a file */
 };
 /* trainer: the value of TRAINER_KEY, or NULL. */
 rapt_status rapt__blocks_save(const rapt_model *model, const struct block_file *blocks, int count,

@@ -4,6 +4,7 @@
 
 #include "format/format.h"
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -23,9 +24,9 @@ static const struct field {
 };
 enum { FIELDS = sizeof fields / sizeof *fields, STATE_TEXT = FIELDS * FIELD_TEXT };
 
-static bool present(const rapt_trainer *t, const struct field *f)
+static bool present(bool samples, const struct field *f)
 {
-    return f->when == ALWAYS || t->losses != NULL;
+    return f->when == ALWAYS || samples;
 }
 
 static void write_state(const rapt_trainer *t, char state[STATE_TEXT])
@@ -37,7 +38,7 @@ static void write_state(const rapt_trainer *t, char state[STATE_TEXT])
         long long count;
         uint32_t bits;
         uint64_t wide;
-        if (!present(t, f)) continue;
+        if (!present(t->losses != NULL, f)) continue;
         char *to = state + end;
         int n = 0;
         switch (f->kind % OPTIONAL) {
@@ -66,57 +67,108 @@ rapt_status rapt_trainer_save(const rapt_trainer *t, const char *path,
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
                           "gradients have been added that no step has applied");
     write_state(t, state);
-    struct block_file blocks[BLOCKS] = {
-        {"", t->model->block}, {"adam.m.", t->m}, {"adam.v.", t->v}};
+    struct block_file blocks[BLOCKS] = {{"", t->model->block, ANY_VALUE},
+                                        {"adam.m.", t->m, ANY_VALUE},
+                                        {"adam.v.", t->v, ANY_VALUE}};
     return rapt__blocks_save(t->model, blocks, BLOCKS, path, metadata, count, state, why);
 }
 
-/* One value from text into the state; what follows it, or NULL: it is not one, or out of range. */
-static const char *read_value(const struct field *f, const char *text, struct trainer_state *state)
+/* ---- reading ---- */
+
+struct text_part { /* what is left of a text */
+    const char *at, *end;
+};
+
+/* The next word of a text whose words are separated by single spaces; empty: there is none. */
+static struct text_part next_word(struct text_part *text)
 {
-    char *to = (char *)state + f->offset;
-    long long count = -1;
-    uint32_t bits;
-    uint64_t wide;
-    float single;
-    double number = -1;
-    int end = 0, read = 0;
-    switch (f->kind % OPTIONAL) {
-    case COUNT:
-        read = sscanf(text, "%lld%n", &count, &end);
-        number = (double)count;
-        if (read == 1) memcpy(to, &count, sizeof count);
-        break;
-    case FLOAT:
-        read = sscanf(text, "%8" SCNx32 "%n", &bits, &end);
-        if (read == 1)
-            memcpy(to, &bits, sizeof bits), memcpy(&single, to, sizeof single),
-                number = (double)single;
-        break;
-    default:
-        read = sscanf(text, "%16" SCNx64 "%n", &wide, &end);
-        if (read == 1) memcpy(to, &wide, sizeof wide), memcpy(&number, to, sizeof number);
-    }
-    return read == 1 && number >= 0 && number <= f->max ? text + end : NULL;
+    struct text_part word = {text->at, text->at};
+    while (word.end < text->end && *word.end != ' ') word.end++;
+    text->at = word.end < text->end ? word.end + 1 : word.end;
+    return word;
 }
 
-static rapt_status read_state(const rapt_trainer *t, const struct tensor_file *file,
-                              struct trainer_state *state, rapt_message *why)
+static bool is_key(const struct text_part *word, const char *key)
 {
-    const char *text = rapt__tensors_metadata(file, TRAINER_KEY);
-    if (!text) return rapt__fail(why, RAPT_BAD_FILE, "it is a model, not a trainer's checkpoint");
-    for (int i = 0; text && i < FIELDS; i++) {
-        const struct field *f = &fields[i];
-        size_t size = strlen(f->key);
-        const char *key = text + (*text == ' ');
-        if (!present(t, f)) continue;
-        if (strncmp(key, f->key, size) == 0 && key[size] == ' ')
-            text = read_value(f, key + size + 1, state);
-        else if (!(f->kind & OPTIONAL))
-            text = NULL;
+    size_t size = strlen(key);
+    return (size_t)(word->end - word->at) == size && memcmp(word->at, key, size) == 0;
+}
+
+/* A number of digits in a base; false: it is none, or larger than max. */
+static bool read_digits(const struct text_part *word, unsigned base, uint64_t max, uint64_t *number)
+{
+    static const char digits[] = "0123456789abcdef";
+    *number = 0;
+    for (const char *at = word->at; at < word->end; at++) {
+        const char *digit = *at ? strchr(digits, *at) : NULL;
+        uint64_t value = digit ? (uint64_t)(digit - digits) : base;
+        if (value >= base || *number > (max - value) / base) return false;
+        *number = *number * base + value;
     }
-    if (!text || *text)
-        return rapt__fail(why, RAPT_BAD_FILE, "metadata %s is damaged", TRAINER_KEY);
+    return word->at < word->end;
+}
+
+/* A value of the state, checked against the range of its field. */
+static bool read_value(const struct field *f, const struct text_part *word,
+                       struct trainer_state *state)
+{
+    char *to = (char *)state + f->offset;
+    uint64_t number;
+    double value;
+    long long count;
+    float single;
+    switch (f->kind % OPTIONAL) {
+    case COUNT:
+        if (!read_digits(word, 10, (uint64_t)f->max, &number)) return false;
+        count = (long long)number;
+        memcpy(to, &count, sizeof count);
+        return true;
+    case FLOAT:
+        if (!read_digits(word, 16, UINT32_MAX, &number)) return false;
+        memcpy(&single, &(uint32_t){(uint32_t)number}, sizeof single);
+        memcpy(to, &single, sizeof single);
+        value = (double)single;
+        break;
+    default:
+        if (!read_digits(word, 16, UINT64_MAX, &number)) return false;
+        memcpy(&value, &number, sizeof value);
+        memcpy(to, &value, sizeof value);
+    }
+    return value >= 0 && value <= f->max;
+}
+
+static rapt_status bad_value(const struct field *f, const struct text_part *word, rapt_message *why)
+{
+    int shown = (int)rapt__min_size((size_t)(word->end - word->at), 40);
+    return rapt__fail(why, RAPT_BAD_FILE, "metadata " TRAINER_KEY ": %s is %.*s, it must be %s%g",
+                      f->key, shown, word->at,
+                      f->kind % OPTIONAL == COUNT ? "a whole number from 0 to "
+                                                  : "the bits of a number from 0 to ",
+                      f->max);
+}
+
+rapt_status rapt__trainer_state_read(struct trainer_state *state, bool samples, const char *text,
+                                     size_t size, rapt_message *why)
+{
+    struct trainer_state read = *state;
+    struct text_part rest = {text, text + size};
+    for (int i = 0; i < FIELDS; i++) {
+        const struct field *f = &fields[i];
+        struct text_part left = rest, key = next_word(&left);
+        if (!present(samples, f)) continue;
+        if (!is_key(&key, f->key)) {
+            if (f->kind & OPTIONAL) continue;
+            return rapt__fail(why, RAPT_BAD_FILE, "metadata " TRAINER_KEY ": %s is missing",
+                              f->key);
+        }
+        struct text_part word = next_word(&left);
+        if (!read_value(f, &word, &read)) return bad_value(f, &word, why);
+        rest = left;
+    }
+    if (rest.at < rest.end)
+        return rapt__fail(why, RAPT_BAD_FILE, "metadata " TRAINER_KEY ": %.*s is not known here",
+                          (int)rapt__min_size((size_t)(rest.end - rest.at), 40), rest.at);
+    *state = read;
     return RAPT_OK;
 }
 
@@ -129,24 +181,26 @@ static rapt_status load_staged(rapt_trainer *t, struct tensor_file *file, float 
     struct trainer_state state = t->state;
     const char *text = rapt__tensors_metadata(file, CONFIG_KEY);
     if (!text) return rapt__fail(why, RAPT_BAD_FILE, "metadata rapt.config is missing");
-    rapt_status status = rapt__config_read(&config, text, why);
+    rapt_status status = rapt__config_read(&config, text, strlen(text), why);
     if (status) return status;
     if (!rapt__config_same(&config, &t->model->config))
         return rapt__fail(why, RAPT_BAD_FILE, "it belongs to a model of another configuration");
-    status = read_state(t, file, &state, why);
+    text = rapt__tensors_metadata(file, TRAINER_KEY);
+    if (!text) return rapt__fail(why, RAPT_BAD_FILE, "it is a model, not a trainer's checkpoint");
+    status = rapt__trainer_state_read(&state, t->losses != NULL, text, strlen(text), why);
     if (status) return status;
-    struct block_file blocks[BLOCKS] = {
-        {"", staged}, {"adam.m.", staged + n}, {"adam.v.", staged + 2 * n}};
+    struct block_file blocks[BLOCKS] = {{"", staged, FINITE_VALUE},
+                                        {"adam.m.", staged + n, FINITE_VALUE},
+                                        {"adam.v.", staged + 2 * n, FINITE_NOT_NEGATIVE}};
     status = rapt__blocks_load(t->model, blocks, BLOCKS, file, why);
     if (status) return status;
-    for (size_t i = 0; i < n; i++)
-        if (!(staged[2 * n + i] >= 0))
-            return rapt__fail(why, RAPT_BAD_FILE, "a second moment of Adam is negative or NaN");
     memcpy(t->model->block, staged, n * sizeof(float));
     memcpy(t->m, staged + n, n * sizeof(float));
     memcpy(t->v, staged + 2 * n, n * sizeof(float));
     memset(t->gradients, 0, n * sizeof(float));
     t->state = state, t->tokens = 0;
+    t->model->bound = (double)INFINITY, t->moment_bound = 0;
+    for (size_t i = 0; i < n; i++) t->moment_bound = fmax(t->moment_bound, fabs((double)t->m[i]));
     t->sums = (rapt_report){0};
     return RAPT_OK;
 }

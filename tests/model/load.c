@@ -1,67 +1,16 @@
 /* load.c - model files as they must not be: contradictions in the configuration, tensors that are
    missing, unknown or transposed, another version, cut short, flipped, or larger inside than
    outside. Each is refused by name, or loaded as a model that works. */
-#include "model/small.h"
-
-#include <stdint.h>
-
-struct file {
-    unsigned char *bytes;
-    size_t size;
-    char path[256];
-};
-
-static void put(const struct file *f)
-{
-    FILE *to = fopen(f->path, "wb");
-    assert_non_null(to);
-    assert_int_equal(fwrite(f->bytes, 1, f->size, to), f->size);
-    assert_int_equal(fclose(to), 0);
-}
+#include "model/small_file.h"
 
 static struct file good_file(const rapt_config *config)
 {
-    struct file f = {.bytes = malloc(1 << 20)};
+    char path[256];
     rapt_model *model = small_model(config, 1);
     rapt_metadata metadata[] = {{"note", "kept"}};
-    assert_int_equal(rapt_model_save(model, small_path(f.path, "load"), metadata, 1, NULL),
-                     RAPT_OK);
+    assert_int_equal(rapt_model_save(model, small_path(path, "load"), metadata, 1, NULL), RAPT_OK);
     rapt_model_free(model);
-    FILE *from = fopen(f.path, "rb");
-    f.size = fread(f.bytes, 1, 1 << 20, from);
-    fclose(from);
-    assert_in_range(f.size, 100, (1 << 20) - 1);
-    return f;
-}
-
-static void drop(struct file *f)
-{
-    unlink(f->path);
-    free(f->bytes);
-}
-
-static uint64_t header_size(const struct file *f)
-{
-    uint64_t n = 0;
-    for (int i = 0; i < 8; i++) n |= (uint64_t)f->bytes[i] << 8 * i;
-    return n;
-}
-
-/* The file with the first `from` of its header replaced. */
-static struct file edited(const struct file *f, const char *from, const char *to)
-{
-    struct file e = {.bytes = malloc(f->size + strlen(to) + 1)};
-    size_t n = header_size(f), old = strlen(from), new = strlen(to), at = 8;
-    while (at + old <= 8 + n && memcmp(f->bytes + at, from, old) != 0) at++;
-    if (at + old > 8 + n) fail_msg("the header has no %s", from);
-    memcpy(e.path, f->path, sizeof e.path);
-    memcpy(e.bytes, f->bytes, at);
-    memcpy(e.bytes + at, to, new);
-    memcpy(e.bytes + at + new, f->bytes + at + old, f->size - at - old);
-    e.size = f->size - old + new;
-    n = n - old + new;
-    for (int i = 0; i < 8; i++) e.bytes[i] = (unsigned char)(n >> 8 * i);
-    return e;
+    return file_at(path);
 }
 
 /* Refused, and the message names the file and says the word. */

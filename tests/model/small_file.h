@@ -1,0 +1,82 @@
+/* small_file.h - what the tests of damaged files share: a safetensors file in memory, its header
+   edited, a number of a tensor replaced, written where it was. */
+#ifndef RAPT_TESTS_MODEL_SMALL_FILE_H
+#define RAPT_TESTS_MODEL_SMALL_FILE_H
+
+#include "model/small.h"
+
+#include <stdint.h>
+
+struct file {
+    unsigned char *bytes;
+    size_t size;
+    char path[256];
+};
+
+static inline void put(const struct file *f)
+{
+    FILE *to = fopen(f->path, "wb");
+    assert_non_null(to);
+    assert_int_equal(fwrite(f->bytes, 1, f->size, to), f->size);
+    assert_int_equal(fclose(to), 0);
+}
+
+/* What stands there. */
+static inline struct file file_at(const char *path)
+{
+    struct file f = {.bytes = malloc(1 << 20)};
+    FILE *from = fopen(path, "rb");
+    assert_true(f.bytes && from);
+    snprintf(f.path, sizeof f.path, "%s", path);
+    f.size = fread(f.bytes, 1, 1 << 20, from);
+    fclose(from);
+    assert_in_range(f.size, 100, (1 << 20) - 1);
+    return f;
+}
+
+static inline void drop(struct file *f)
+{
+    unlink(f->path);
+    free(f->bytes);
+}
+
+static inline uint64_t header_size(const struct file *f)
+{
+    uint64_t n = 0;
+    for (int i = 0; i < 8; i++) n |= (uint64_t)f->bytes[i] << 8 * i;
+    return n;
+}
+
+/* The file with the first `from` of its header replaced. */
+static inline struct file edited(const struct file *f, const char *from, const char *to)
+{
+    struct file e = {.bytes = malloc(f->size + strlen(to) + 1)};
+    size_t n = header_size(f), old = strlen(from), new = strlen(to), at = 8;
+    while (at + old <= 8 + n && memcmp(f->bytes + at, from, old) != 0) at++;
+    if (at + old > 8 + n) fail_msg("the header has no %s", from);
+    memcpy(e.path, f->path, sizeof e.path);
+    memcpy(e.bytes, f->bytes, at);
+    memcpy(e.bytes + at, to, new);
+    memcpy(e.bytes + at + new, f->bytes + at + old, f->size - at - old);
+    e.size = f->size - old + new;
+    n = n - old + new;
+    for (int i = 0; i < 8; i++) e.bytes[i] = (unsigned char)(n >> 8 * i);
+    return e;
+}
+
+/* Where the first number of a tensor stands. */
+static inline unsigned char *number_of(struct file *f, const char *tensor)
+{
+    char name[128];
+    size_t n = header_size(f), begin = 0;
+    snprintf(name, sizeof name, "\"%s\":{", tensor);
+    char *header = calloc(1, n + 1), *at = NULL;
+    assert_non_null(header);
+    memcpy(header, f->bytes + 8, n);
+    if ((at = strstr(header, name))) at = strstr(at, "\"data_offsets\":[");
+    if (!at || sscanf(at, "\"data_offsets\":[%zu,", &begin) != 1) fail_msg("no tensor %s", tensor);
+    free(header);
+    return f->bytes + 8 + n + begin;
+}
+
+#endif
