@@ -1,0 +1,32 @@
+# Hardens everything compiled and linked from here on, as far as compiler and linker can: checked calls of
+# the C library, stack canaries, tables of addresses read-only before main, no executable stack, no relocated
+# code, programs at random addresses. tests/project/hardening.sh looks for the results in the binaries.
+include(CheckCCompilerFlag)
+include(CheckCSourceCompiles)
+include(CheckLinkerFlag)
+include(CheckPIESupported)
+
+check_pie_supported(OUTPUT_VARIABLE ignored LANGUAGES C)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+
+check_c_compiler_flag(-fstack-protector-strong HARDEN_STACK_PROTECTOR)
+if(HARDEN_STACK_PROTECTOR)
+    add_compile_options(-fstack-protector-strong)
+endif()
+
+# Level 3 needs __builtin_dynamic_object_size; glibc warns where it falls back. Checks need optimization.
+set(fortify -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3)
+set(CMAKE_REQUIRED_FLAGS "-O2 -Werror -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3")
+check_c_source_compiles("#include <string.h>\nint main(void) { return 0; }" HARDEN_FORTIFY_3)
+unset(CMAKE_REQUIRED_FLAGS)
+if(NOT HARDEN_FORTIFY_3)
+    set(fortify -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
+endif()
+add_compile_options("$<$<NOT:$<CONFIG:Debug>>:${fortify}>")
+
+foreach(keyword relro now noexecstack text)
+    check_linker_flag(C -Wl,-z,${keyword} HARDEN_LINK_${keyword})
+    if(HARDEN_LINK_${keyword})
+        add_link_options(-Wl,-z,${keyword})
+    endif()
+endforeach()
