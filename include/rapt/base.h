@@ -48,8 +48,9 @@ typedef struct rapt_message {
 /* Where memory comes from. alloc returns memory aligned to 64 bytes, or NULL; free gets the same
    number of bytes. The library allocates in functions named *_create, *_load and *_learn, and for
    the length of a call where the comment says so: never while a model computes. Both functions may
-   be called by every thread that calls the library, at once. NULL
-   instead of an allocator means aligned_alloc and free. The struct is copied; it will not grow. */
+   be called by every thread that calls the library, at once. NULL instead of an allocator, or one
+   of all zeros, means aligned_alloc and free; one of the two functions alone gives no memory. The
+   struct is copied; it will not grow. */
 typedef struct rapt_allocator {
     void *(*alloc)(void *user, size_t bytes);
     void (*free)(void *user, void *memory, size_t bytes);

@@ -3,7 +3,9 @@
 #define _DEFAULT_SOURCE /* madvise */
 #include "base/base.h"
 
+#include <errno.h>
 #include <stdlib.h>
+
 #include <string.h>
 #if defined(__linux__)
 #include <sys/mman.h>
@@ -27,13 +29,14 @@ static void default_free(void *user, void *memory, size_t bytes)
 
 rapt_allocator rapt__allocator(const rapt_allocator *allocator)
 {
-    return allocator ? *allocator : (rapt_allocator){default_alloc, default_free, NULL};
+    static const rapt_allocator own = {default_alloc, default_free, NULL};
+    return allocator && (allocator->alloc || allocator->free) ? *allocator : own;
 }
 
 void *rapt__alloc(const rapt_allocator *allocator, size_t bytes)
 {
     rapt_allocator a = rapt__allocator(allocator);
-    return bytes ? a.alloc(a.user, bytes) : NULL;
+    return bytes && a.alloc && a.free ? a.alloc(a.user, bytes) : NULL;
 }
 
 void rapt__free(const rapt_allocator *allocator, void *memory, size_t bytes)
@@ -48,7 +51,9 @@ void rapt__memory_streamed(void *memory, size_t bytes)
     enum { LARGE = 2 << 20 };
     uintptr_t first = rapt__round_up_size((uintptr_t)memory, LARGE);
     uintptr_t last = ((uintptr_t)memory + bytes) / LARGE * LARGE;
+    const int before = errno;
     if (first < last) (void)madvise((void *)first, last - first, MADV_HUGEPAGE);
+    errno = before;
 }
 #else
 void rapt__memory_streamed(void *memory, size_t bytes)

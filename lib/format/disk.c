@@ -74,6 +74,7 @@ static rapt_status not_a_file(rapt_message *why, const struct shown *label, mode
 
 rapt_status rapt__disk_open(struct disk_source *source, const char *path, rapt_message *why)
 {
+    const int before = errno;
     struct stat about;
     int file;
     *source = (struct disk_source){.file = -1, .label = rapt__shown(path)};
@@ -91,6 +92,7 @@ rapt_status rapt__disk_open(struct disk_source *source, const char *path, rapt_m
     }
     source->file = file;
     source->size = (uint64_t)about.st_size;
+    errno = before;
     return RAPT_OK;
 }
 
@@ -103,6 +105,7 @@ void rapt__disk_close(struct disk_source *source)
 static rapt_status read_file(const struct disk_source *source, uint64_t at, char *data,
                              size_t count, rapt_message *why)
 {
+    const int before = errno;
     while (count > 0) {
         ssize_t got = pread(source->file, data, rapt__min_size(count, AT_ONCE), (off_t)at);
         if (got < 0 && errno == EINTR) continue;
@@ -114,6 +117,7 @@ static rapt_status read_file(const struct disk_source *source, uint64_t at, char
         at += (uint64_t)got;
         count -= (size_t)got;
     }
+    errno = before;
     return RAPT_OK;
 }
 
@@ -203,17 +207,20 @@ static rapt_status create(struct disk_target *target, rapt_message *why)
 
 rapt_status rapt__disk_begin(struct disk_target *target, const char *path, rapt_message *why)
 {
+    const int before = errno;
     *target = (struct disk_target){.file = -1, .folder = -1, .label = rapt__shown(path)};
     rapt_status status = follow(target, path, why);
     if (status == RAPT_OK) status = examine(target, why);
     if (status == RAPT_OK) status = create(target, why);
     if (status != RAPT_OK) rapt__disk_cancel(target);
+    if (status == RAPT_OK) errno = before;
     return status;
 }
 
 rapt_status rapt__disk_write(struct disk_target *target, const void *data, size_t count,
                              rapt_message *why)
 {
+    const int before = errno;
     const char *bytes = data;
     while (count > 0) {
         ssize_t put = write(target->file, bytes, rapt__min_size(count, AT_ONCE));
@@ -222,6 +229,7 @@ rapt_status rapt__disk_write(struct disk_target *target, const void *data, size_
         bytes += put;
         count -= (size_t)put;
     }
+    errno = before;
     return RAPT_OK;
 }
 
@@ -249,6 +257,7 @@ static rapt_status finish(struct disk_target *target, rapt_message *why)
 
 rapt_status rapt__disk_commit(struct disk_target *target, rapt_message *why)
 {
+    const int before = errno;
     rapt_status status = finish(target, why);
     if (status == RAPT_OK &&
         renameat(target->folder, target->temporary, target->folder, target->name) != 0)
@@ -261,6 +270,7 @@ rapt_status rapt__disk_commit(struct disk_target *target, rapt_message *why)
                 fail(why, &target->label, "is written, but its folder cannot be synced", errno);
     }
     rapt__disk_cancel(target);
+    if (status == RAPT_OK) errno = before;
     return status;
 }
 

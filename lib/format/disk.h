@@ -1,4 +1,5 @@
-/* disk.h - files: read at an offset; replaced atomically (temporary file, fsync, rename). */
+/* disk.h - files: read at an offset; replaced atomically (temporary file, fsync, rename). Calls
+   that succeed leave errno alone. */
 #ifndef RAPT_LIB_FORMAT_DISK_H
 #define RAPT_LIB_FORMAT_DISK_H
 

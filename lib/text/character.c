@@ -24,11 +24,11 @@ bool rapt__utf8_space(uint32_t c)
 size_t rapt_utf8_valid(rapt_text text)
 {
     size_t at = 0;
-    while (at < text.size) {
+    while (text.bytes && at < text.size) {
         uint32_t character;
         size_t length = rapt__utf8_decode(text.bytes + at, text.size - at, &character);
         if (length == 0) return at;
         at += length;
     }
-    return text.size;
+    return at;
 }

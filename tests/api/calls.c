@@ -1,0 +1,170 @@
+/* calls.c - every public function that takes a pointer, once in one table: called so that it
+   succeeds, it leaves the text of its message and errno alone; with NULL for each pointer in turn
+   it is RAPT_BAD_ARGUMENT with a reason, or does what it does without, where that pointer is
+   optional. project/calls compares the table with the headers. */
+#include "api/calls_model.h"
+#include "api/calls_text.h"
+
+#include <errno.h>
+
+/* One row per function, in the order of the headers. */
+static const struct call {
+    const char *name;
+    bool message;      /* it takes one */
+    int pointers;      /* all but the message; a rapt_text counts as one */
+    unsigned optional; /* bit i: pointer i may be NULL */
+    call_fn *make;
+} calls[] = {
+    /* clang-format off */
+    /* attention.h */
+    {"rapt_attention_init", false, 1, 0, attention_init},
+    {"rapt_attention_check", true, 1, 0, attention_check},
+    {"rapt_attention_workspace", false, 1, 0, attention_workspace},
+    {"rapt_attention_forward", true, 7, 1u << 5, attention_forward},
+    {"rapt_attention_backward", true, 10, 1u << 7, attention_backward},
+    {"rapt_attention_weights", true, 6, 0, attention_weights},
+    /* transformer.h */
+    {"rapt_config_preset", true, 2, 0, config_preset},
+    {"rapt_config_check", true, 1, 0, config_check},
+    {"rapt_model_create", true, 3, 1u << 2, model_create},
+    {"rapt_model_free", false, 1, 1u << 0, model_free},
+    {"rapt_model_config", false, 1, 0, model_config},
+    {"rapt_model_parameters", false, 1, 0, model_parameters},
+    {"rapt_model_bytes", false, 1, 0, model_bytes},
+    {"rapt_model_save", true, 3, 0, model_save},
+    {"rapt_model_load", true, 3, 1u << 2, model_load},
+    {"rapt_model_load_with", true, 4, 1u << 2 | 1u << 3, model_load_with},
+    {"rapt_model_metadata", false, 2, 0, model_metadata},
+    {"rapt_model_metadata_count", false, 1, 0, model_metadata_count},
+    {"rapt_model_metadata_at", false, 1, 0, model_metadata_at},
+    {"rapt_model_tensors", false, 1, 0, model_tensors},
+    {"rapt_model_tensor", false, 1, 0, model_tensor},
+    {"rapt_model_find", false, 2, 0, model_find},
+    {"rapt_model_read", true, 2, 0, model_read},
+    {"rapt_model_write", true, 2, 0, model_write},
+    {"rapt_session_bytes", false, 2, 0, session_bytes},
+    {"rapt_session_create", true, 4, 1u << 3, session_create},
+    {"rapt_session_free", false, 1, 1u << 0, session_free},
+    {"rapt_encode", true, 3, 1u << 2, encode},
+    {"rapt_decode", true, 3, 1u << 2, decode},
+    {"rapt_session_reorder", true, 2, 0, session_reorder},
+    {"rapt_session_alignment", true, 2, 0, session_alignment},
+    /* generate.h */
+    {"rapt_generate_options_default", false, 1, 1u << 0, generate_options_default},
+    {"rapt_generate", true, 4, 0, generate},
+    /* train.h */
+    {"rapt_train_options_default", false, 1, 1u << 0, train_options_default},
+    {"rapt_trainer_bytes", false, 2, 0, trainer_bytes},
+    {"rapt_trainer_create", true, 5, 1u << 4, trainer_create},
+    {"rapt_trainer_free", false, 1, 1u << 0, trainer_free},
+    {"rapt_train_gradient", true, 4, 1u << 3, train_gradient},
+    {"rapt_train_step", true, 2, 1u << 1, train_step},
+    {"rapt_train_evaluate", true, 4, 1u << 3, train_evaluate},
+    {"rapt_trainer_gradients", false, 3, 1u << 1 | 1u << 2, trainer_gradients},
+    {"rapt_trainer_read_gradient", true, 2, 0, trainer_read_gradient},
+    {"rapt_trainer_set_rate", false, 1, 1u << 0, trainer_set_rate},
+    {"rapt_trainer_save", true, 3, 0, trainer_save},
+    {"rapt_trainer_load", true, 2, 0, trainer_load},
+    /* text.h */
+    {"rapt_tokenizer_learn", true, 3, 1u << 2, tokenizer_learn},
+    {"rapt_tokenizer_write", true, 3, 1u << 1, tokenizer_write},
+    {"rapt_tokenizer_create", true, 3, 1u << 2, tokenizer_create},
+    {"rapt_tokenizer_free", false, 1, 1u << 0, tokenizer_free},
+    {"rapt_tokenizer_vocab", false, 1, 0, tokenizer_vocab},
+    {"rapt_tokenizer_token", false, 1, 0, tokenizer_token},
+    {"rapt_tokenizer_encode", true, 5, 1u << 3, tokenizer_encode},
+    {"rapt_tokenizer_decode", true, 4, 0, tokenizer_decode},
+    {"rapt_utf8_valid", false, 1, 0, utf8_valid},
+    /* metrics.h */
+    {"rapt_bleu_add", true, 4, 1u << 3, bleu_add},
+    {"rapt_bleu_score", false, 1, 1u << 0, bleu_score},
+    {"rapt_chrf_add", true, 4, 1u << 3, chrf_add},
+    {"rapt_chrf_score", false, 1, 1u << 0, chrf_score},
+    /* translator.h */
+    {"rapt_translator_load", true, 4, 1u << 2 | 1u << 3, translator_load},
+    {"rapt_translator_free", false, 1, 1u << 0, translator_free},
+    {"rapt_translator_model", false, 1, 0, translator_model},
+    {"rapt_translator_source", false, 1, 0, translator_source},
+    {"rapt_translator_target", false, 1, 0, translator_target},
+    {"rapt_translate", true, 4, 1u << 3, translate},
+    {"rapt_translate_many", true, 4, 1u << 3, translate_many},
+    /* clang-format on */
+};
+
+enum { NUMBER = 4711 }; /* of no error */
+static const char as_before[] = "as it was before the call";
+
+static void test_success(void **state)
+{
+    (void)state;
+    struct world w;
+    world_create(&w);
+    for (int i = 0; i < COUNT(calls); i++)
+        for (int messages = 0; messages < 2; messages++) {
+            rapt_message why = {""};
+            strcpy(why.text, as_before);
+            errno = NUMBER;
+            rapt_status status = calls[i].make(&w, -1, messages ? &why : NULL);
+            int number = errno;
+            if (status) fail_msg("%s: %s", calls[i].name, why.text);
+            if (number != NUMBER) fail_msg("%s sets errno to %d", calls[i].name, number);
+            if (strcmp(why.text, as_before) != 0)
+                fail_msg("%s leaves \"%s\"", calls[i].name, why.text);
+        }
+    world_free(&w);
+}
+
+static void test_null(void **state)
+{
+    (void)state;
+    struct world w;
+    world_create(&w);
+    for (int i = 0; i < COUNT(calls); i++)
+        for (int null = 0; null < calls[i].pointers; null++) {
+            bool optional = calls[i].optional >> null & 1u;
+            rapt_message why = {""};
+            rapt_status status = calls[i].make(&w, null, &why);
+            bool reason = why.text[0] != 0, wanted = calls[i].message && !optional;
+            if (status != (optional ? RAPT_OK : RAPT_BAD_ARGUMENT) || reason != wanted)
+                fail_msg("%s without its pointer %d: %d \"%s\"", calls[i].name, null, (int)status,
+                         why.text);
+            assert_int_equal(calls[i].make(&w, null, NULL), status);
+            if (status) assert_int_equal(calls[i].make(&w, -1, NULL), RAPT_OK);
+        }
+    world_free(&w);
+}
+
+static void *no_memory(void *user, size_t bytes)
+{
+    (void)user, (void)bytes;
+    return NULL;
+}
+
+/* An allocator of all zeros is none; half of one gives no memory. */
+static void test_allocator(void **state)
+{
+    (void)state;
+    static const rapt_status wanted[] = {RAPT_OK, RAPT_NO_MEMORY, RAPT_NO_MEMORY, RAPT_NO_MEMORY};
+    const rapt_allocator allocators[] = {{NULL, NULL, NULL},
+                                         {world_alloc, NULL, NULL},
+                                         {NULL, world_release, NULL},
+                                         {no_memory, world_release, NULL}};
+    struct world w;
+    world_create(&w);
+    for (int i = 0; i < COUNT(calls); i++)
+        for (int a = 0; strstr(calls[i].name, "_create") && a < COUNT(allocators); a++) {
+            w.allocator = allocators[a];
+            assert_int_equal(calls[i].make(&w, -1, NULL), wanted[a]);
+        }
+    world_free(&w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_success),
+        cmocka_unit_test(test_null),
+        cmocka_unit_test(test_allocator),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

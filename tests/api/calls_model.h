@@ -1,0 +1,257 @@
+/* calls_model.h - a call of each public function of attention.h, transformer.h and generate.h, for
+ * calls.c. */
+#ifndef RAPT_TESTS_API_CALLS_MODEL_H
+#define RAPT_TESTS_API_CALLS_MODEL_H
+
+#include "api/small_world.h"
+
+/* ---- attention.h ---- */
+
+static rapt_status attention_init(struct world *w, int null, rapt_message *why)
+{
+    (void)w, (void)why;
+    rapt_attention a;
+    return rapt_attention_init(arg(null, 0, &a), sizeof a, 1, 2, 3, 4, 5);
+}
+
+static rapt_status attention_check(struct world *w, int null, rapt_message *why)
+{
+    return rapt_attention_check(arg(null, 0, &w->attention), why);
+}
+
+static rapt_status attention_workspace(struct world *w, int null, rapt_message *why)
+{
+    (void)why;
+    return found(rapt_attention_workspace(arg(null, 0, &w->attention)) > 0);
+}
+
+static rapt_status attention_forward(struct world *w, int null, rapt_message *why)
+{
+    return rapt_attention_forward(arg(null, 0, &w->attention), arg(null, 1, w->q),
+                                  arg(null, 2, w->k), arg(null, 3, w->v), arg(null, 4, w->to),
+                                  arg(null, 5, &w->saved), arg(null, 6, w->workspace), why);
+}
+
+static rapt_status attention_backward(struct world *w, int null, rapt_message *why)
+{
+    const rapt_reinforce none = {.size = sizeof none};
+    return rapt_attention_backward(
+        arg(null, 0, &w->attention), arg(null, 1, w->q), arg(null, 2, w->k), arg(null, 3, w->v),
+        arg(null, 4, w->out), arg(null, 5, &w->saved), arg(null, 6, w->dout), arg(null, 7, &none),
+        arg(null, 8, &w->gradients), arg(null, 9, w->workspace), why);
+}
+
+static rapt_status attention_weights(struct world *w, int null, rapt_message *why)
+{
+    return rapt_attention_weights(arg(null, 0, &w->attention), arg(null, 1, w->q),
+                                  arg(null, 2, w->k), arg(null, 3, &w->saved), 0, 1, 0, 3,
+                                  arg(null, 4, w->weights), arg(null, 5, w->workspace), why);
+}
+
+/* ---- transformer.h ---- */
+
+static rapt_status config_preset(struct world *w, int null, rapt_message *why)
+{
+    (void)w;
+    rapt_config c = {.size = sizeof c};
+    return rapt_config_preset(arg(null, 0, &c), arg(null, 1, "tiny"), 300, why);
+}
+
+static rapt_status config_check(struct world *w, int null, rapt_message *why)
+{
+    return rapt_config_check(arg(null, 0, &w->config), why);
+}
+
+static rapt_status model_create(struct world *w, int null, rapt_message *why)
+{
+    rapt_model *made = NULL;
+    rapt_status status = rapt_model_create(arg(null, 0, &made), arg(null, 1, &w->config), 1,
+                                           arg(null, 2, &w->allocator), why);
+    assert_true((made != NULL) == (status == RAPT_OK));
+    rapt_model_free(made);
+    return status;
+}
+
+static rapt_status model_free(struct world *w, int null, rapt_message *why)
+{
+    (void)why;
+    rapt_model *made = NULL;
+    assert_int_equal(rapt_model_create(&made, &w->config, 1, NULL, NULL), RAPT_OK);
+    rapt_model_free(arg(null, 0, made));
+    if (null == 0) rapt_model_free(made);
+    return RAPT_OK;
+}
+
+static rapt_status model_config(struct world *w, int null, rapt_message *why)
+{
+    (void)why;
+    return found(rapt_model_config(arg(null, 0, w->model)) != NULL);
+}
+
+static rapt_status model_parameters(struct world *w, int null, rapt_message *why)
+{
+    (void)why;
+    return found(rapt_model_parameters(arg(null, 0, w->model)) > 0);
+}
+
+static rapt_status model_bytes(struct world *w, int null, rapt_message *why)
+{
+    (void)why;
+    return found(rapt_model_bytes(arg(null, 0, w->model)) > 0);
+}
+
+static rapt_status model_save(struct world *w, int null, rapt_message *why)
+{
+    return rapt_model_save(arg(null, 0, w->model), arg(null, 1, w->path[2]), arg(null, 2, &w->note),
+                           1, why);
+}
+
+static rapt_status model_load(struct world *w, int null, rapt_message *why)
+{
+    rapt_model *made = NULL;
+    rapt_status status = rapt_model_load(arg(null, 0, &made), arg(null, 1, w->path[0]),
+                                         arg(null, 2, &w->allocator), why);
+    assert_true((made != NULL) == (status == RAPT_OK));
+    rapt_model_free(made);
+    return status;
+}
+
+static rapt_status model_load_with(struct world *w, int null, rapt_message *why)
+{
+    const rapt_load_options options = {.size = sizeof options};
+    rapt_model *made = NULL;
+    rapt_status status =
+        rapt_model_load_with(arg(null, 0, &made), arg(null, 1, w->path[0]), arg(null, 2, &options),
+                             arg(null, 3, &w->allocator), why);
+    assert_true((made != NULL) == (status == RAPT_OK));
+    rapt_model_free(made);
+    return status;
+}
+
+static rapt_status model_metadata(struct world *w, int null, rapt_message *why)
+{
+    (void)why;
+    return found(rapt_model_metadata(arg(null, 0, w->model), arg(null, 1, "rapt.tokenizer")) !=
+                 NULL);
+}
+
+static rapt_status model_metadata_count(struct world *w, int null, rapt_message *why)
+{
+    (void)why;
+    return found(rapt_model_metadata_count(arg(null, 0, w->model)) > 0);
+}
+
+static rapt_status model_metadata_at(struct world *w, int null, rapt_message *why)
+{
+    (void)why;
+    return found(rapt_model_metadata_at(arg(null, 0, w->model), 0).key != NULL);
+}
+
+static rapt_status model_tensors(struct world *w, int null, rapt_message *why)
+{
+    (void)why;
+    return found(rapt_model_tensors(arg(null, 0, w->model)) > 0);
+}
+
+static rapt_status model_tensor(struct world *w, int null, rapt_message *why)
+{
+    (void)why;
+    return found(rapt_model_tensor(arg(null, 0, w->model), 0).name != NULL);
+}
+
+static rapt_status model_find(struct world *w, int null, rapt_message *why)
+{
+    (void)why;
+    const char *name = rapt_model_tensor(w->model, 0).name;
+    return found(rapt_model_find(arg(null, 0, w->model), arg(null, 1, name)) == 0);
+}
+
+static int small_tensor(const struct world *w)
+{
+    int i = 0;
+    while (small_size(w->model, i) > WORLD_FLOATS) i++;
+    return i;
+}
+
+static rapt_status model_read(struct world *w, int null, rapt_message *why)
+{
+    return rapt_model_read(arg(null, 0, w->model), small_tensor(w), arg(null, 1, w->logits), why);
+}
+
+static rapt_status model_write(struct world *w, int null, rapt_message *why)
+{
+    return rapt_model_write(arg(null, 0, w->model), small_tensor(w), arg(null, 1, w->parameter),
+                            why);
+}
+
+static rapt_status session_bytes(struct world *w, int null, rapt_message *why)
+{
+    (void)why;
+    return found(rapt_session_bytes(arg(null, 0, w->model), arg(null, 1, &w->limits)) > 0);
+}
+
+static rapt_status session_create(struct world *w, int null, rapt_message *why)
+{
+    rapt_session *made = NULL;
+    rapt_status status =
+        rapt_session_create(arg(null, 0, &made), arg(null, 1, w->model), arg(null, 2, &w->limits),
+                            arg(null, 3, &w->allocator), why);
+    assert_true((made != NULL) == (status == RAPT_OK));
+    rapt_session_free(made);
+    return status;
+}
+
+static rapt_status session_free(struct world *w, int null, rapt_message *why)
+{
+    (void)why;
+    rapt_session *made = NULL;
+    assert_int_equal(rapt_session_create(&made, w->model, &w->limits, NULL, NULL), RAPT_OK);
+    rapt_session_free(arg(null, 0, made));
+    if (null == 0) rapt_session_free(made);
+    return RAPT_OK;
+}
+
+static rapt_status encode(struct world *w, int null, rapt_message *why)
+{
+    const float *states;
+    return rapt_encode(arg(null, 0, w->session), arg(null, 1, &w->tokens), arg(null, 2, &states),
+                       why);
+}
+
+static rapt_status decode(struct world *w, int null, rapt_message *why)
+{
+    const float *logits;
+    assert_int_equal(rapt_encode(w->session, &w->tokens, NULL, NULL), RAPT_OK);
+    return rapt_decode(arg(null, 0, w->session), arg(null, 1, &w->tokens), arg(null, 2, &logits),
+                       why);
+}
+
+static rapt_status session_reorder(struct world *w, int null, rapt_message *why)
+{
+    assert_int_equal(decode(w, -1, NULL), RAPT_OK);
+    return rapt_session_reorder(arg(null, 0, w->session), arg(null, 1, world_parents), why);
+}
+
+static rapt_status session_alignment(struct world *w, int null, rapt_message *why)
+{
+    assert_int_equal(decode(w, -1, NULL), RAPT_OK);
+    return rapt_session_alignment(arg(null, 0, w->session), -1, -1, arg(null, 1, w->weights), why);
+}
+
+/* ---- generate.h ---- */
+
+static rapt_status generate_options_default(struct world *w, int null, rapt_message *why)
+{
+    (void)why;
+    rapt_generate_options_default(arg(null, 0, &w->generate_options), sizeof w->generate_options, 1,
+                                  2);
+    return RAPT_OK;
+}
+
+static rapt_status generate(struct world *w, int null, rapt_message *why)
+{
+    return rapt_generate(arg(null, 0, w->session), arg(null, 1, &w->tokens),
+                         arg(null, 2, &w->generate_options), arg(null, 3, &w->outputs), why);
+}
+
+#endif

@@ -1,0 +1,255 @@
+/* calls_text.h - a call of each public function of train.h, text.h, metrics.h and translator.h, for
+ * calls.c. */
+#ifndef RAPT_TESTS_API_CALLS_TEXT_H
+#define RAPT_TESTS_API_CALLS_TEXT_H
+
+#include "api/small_world.h"
+
+/* ---- train.h ---- */
+
+static rapt_status train_options_default(struct world *w, int null, rapt_message *why)
+{
+    (void)why;
+    rapt_train_options_default(arg(null, 0, &w->train_options), sizeof w->train_options);
+    return RAPT_OK;
+}
+
+static rapt_status trainer_bytes(struct world *w, int null, rapt_message *why)
+{
+    (void)why;
+    return found(rapt_trainer_bytes(arg(null, 0, w->model), arg(null, 1, &w->train_limits)) > 0);
+}
+
+static rapt_status trainer_create(struct world *w, int null, rapt_message *why)
+{
+    rapt_trainer *made = NULL;
+    rapt_status status = rapt_trainer_create(
+        arg(null, 0, &made), arg(null, 1, w->model), arg(null, 2, &w->train_options),
+        arg(null, 3, &w->train_limits), arg(null, 4, &w->allocator), why);
+    assert_true((made != NULL) == (status == RAPT_OK));
+    rapt_trainer_free(made);
+    return status;
+}
+
+static rapt_status trainer_free(struct world *w, int null, rapt_message *why)
+{
+    (void)why;
+    rapt_trainer *made = NULL;
+    assert_int_equal(
+        rapt_trainer_create(&made, w->model, &w->train_options, &w->train_limits, NULL, NULL),
+        RAPT_OK);
+    rapt_trainer_free(arg(null, 0, made));
+    if (null == 0) rapt_trainer_free(made);
+    return RAPT_OK;
+}
+
+static rapt_status train_gradient(struct world *w, int null, rapt_message *why)
+{
+    return rapt_train_gradient(arg(null, 0, w->trainer), arg(null, 1, &w->tokens),
+                               arg(null, 2, &w->tokens), arg(null, 3, &w->report), why);
+}
+
+static rapt_status train_step(struct world *w, int null, rapt_message *why)
+{
+    assert_int_equal(train_gradient(w, -1, NULL), RAPT_OK);
+    return rapt_train_step(arg(null, 0, w->trainer), arg(null, 1, &w->report), why);
+}
+
+static rapt_status train_evaluate(struct world *w, int null, rapt_message *why)
+{
+    return rapt_train_evaluate(arg(null, 0, w->trainer), arg(null, 1, &w->tokens),
+                               arg(null, 2, &w->tokens), arg(null, 3, &w->report), why);
+}
+
+static rapt_status trainer_gradients(struct world *w, int null, rapt_message *why)
+{
+    (void)why;
+    size_t count;
+    long long *tokens;
+    return found(rapt_trainer_gradients(arg(null, 0, w->trainer), arg(null, 1, &count),
+                                        arg(null, 2, &tokens)) != NULL);
+}
+
+static rapt_status trainer_read_gradient(struct world *w, int null, rapt_message *why)
+{
+    return rapt_trainer_read_gradient(arg(null, 0, w->trainer), small_tensor(w),
+                                      arg(null, 1, w->logits), why);
+}
+
+static rapt_status trainer_set_rate(struct world *w, int null, rapt_message *why)
+{
+    (void)why;
+    rapt_trainer_set_rate(arg(null, 0, w->trainer), 1e-3f);
+    return RAPT_OK;
+}
+
+static rapt_status trainer_save(struct world *w, int null, rapt_message *why)
+{
+    assert_int_equal(train_step(w, -1, NULL), RAPT_OK); /* no gradients are left */
+    return rapt_trainer_save(arg(null, 0, w->trainer), arg(null, 1, w->path[2]),
+                             arg(null, 2, &w->note), 1, why);
+}
+
+static rapt_status trainer_load(struct world *w, int null, rapt_message *why)
+{
+    return rapt_trainer_load(arg(null, 0, w->trainer), arg(null, 1, w->path[1]), why);
+}
+
+/* ---- text.h ---- */
+
+static rapt_status tokenizer_learn(struct world *w, int null, rapt_message *why)
+{
+    rapt_tokenizer *made = NULL;
+    rapt_status status =
+        rapt_tokenizer_learn(arg(null, 0, &made), arg(null, 1, w->texts), COUNT(w->texts),
+                             SMALL_VOCAB, arg(null, 2, &w->allocator), why);
+    assert_true((made != NULL) == (status == RAPT_OK));
+    rapt_tokenizer_free(made);
+    return status;
+}
+
+static rapt_status tokenizer_write(struct world *w, int null, rapt_message *why)
+{
+    return rapt_tokenizer_write(arg(null, 0, w->tokenizer), arg(null, 1, w->written),
+                                sizeof w->written, arg(null, 2, &w->written_size), why);
+}
+
+static rapt_status tokenizer_create(struct world *w, int null, rapt_message *why)
+{
+    rapt_tokenizer *made = NULL;
+    rapt_status status =
+        rapt_tokenizer_create(arg(null, 0, &made), arg(null, 1, w->written), w->written_size - 1,
+                              arg(null, 2, &w->allocator), why);
+    assert_true((made != NULL) == (status == RAPT_OK));
+    rapt_tokenizer_free(made);
+    return status;
+}
+
+static rapt_status tokenizer_free(struct world *w, int null, rapt_message *why)
+{
+    (void)w, (void)why;
+    rapt_tokenizer *made = small_tokenizer();
+    rapt_tokenizer_free(arg(null, 0, made));
+    if (null == 0) rapt_tokenizer_free(made);
+    return RAPT_OK;
+}
+
+static rapt_status tokenizer_vocab(struct world *w, int null, rapt_message *why)
+{
+    (void)why;
+    return found(rapt_tokenizer_vocab(arg(null, 0, w->tokenizer)) > 0);
+}
+
+static rapt_status tokenizer_token(struct world *w, int null, rapt_message *why)
+{
+    (void)why;
+    return found(rapt_tokenizer_token(arg(null, 0, w->tokenizer), 70).size > 0);
+}
+
+static rapt_status tokenizer_encode(struct world *w, int null, rapt_message *why)
+{
+    return rapt_tokenizer_encode(arg(null, 0, w->tokenizer), text_arg(null, 1),
+                                 arg(null, 2, w->ids), arg(null, 3, w->ends), COUNT(w->ids),
+                                 arg(null, 4, &w->size), why);
+}
+
+static rapt_status tokenizer_decode(struct world *w, int null, rapt_message *why)
+{
+    return rapt_tokenizer_decode(arg(null, 0, w->tokenizer), arg(null, 1, world_ids),
+                                 COUNT(world_ids), arg(null, 2, w->text), sizeof w->text,
+                                 arg(null, 3, &w->size), why);
+}
+
+static rapt_status utf8_valid(struct world *w, int null, rapt_message *why)
+{
+    (void)w, (void)why;
+    return found(rapt_utf8_valid(text_arg(null, 0)) == 7);
+}
+
+/* ---- metrics.h ---- */
+
+static rapt_status bleu_add(struct world *w, int null, rapt_message *why)
+{
+    return rapt_bleu_add(arg(null, 0, &w->bleu), RAPT_BLEU_TOKENS_13A, 0, text_arg(null, 1),
+                         text_arg(null, 2), arg(null, 3, &w->allocator), why);
+}
+
+static rapt_status bleu_score(struct world *w, int null, rapt_message *why)
+{
+    (void)why;
+    return found(rapt_bleu_score(arg(null, 0, &w->bleu)) >= 0);
+}
+
+static rapt_status chrf_add(struct world *w, int null, rapt_message *why)
+{
+    return rapt_chrf_add(arg(null, 0, &w->chrf), text_arg(null, 1), text_arg(null, 2),
+                         arg(null, 3, &w->allocator), why);
+}
+
+static rapt_status chrf_score(struct world *w, int null, rapt_message *why)
+{
+    (void)why;
+    return found(rapt_chrf_score(arg(null, 0, &w->chrf)) >= 0);
+}
+
+/* ---- translator.h ---- */
+
+static rapt_status translator_load(struct world *w, int null, rapt_message *why)
+{
+    const rapt_translator_options options = {.size = sizeof options};
+    rapt_translator *made = NULL;
+    rapt_status status =
+        rapt_translator_load(arg(null, 0, &made), arg(null, 1, w->path[0]), arg(null, 2, &options),
+                             arg(null, 3, &w->allocator), why);
+    assert_true((made != NULL) == (status == RAPT_OK));
+    rapt_translator_free(made);
+    return status;
+}
+
+static rapt_status translator_free(struct world *w, int null, rapt_message *why)
+{
+    (void)why;
+    rapt_translator *made = NULL;
+    assert_int_equal(rapt_translator_load(&made, w->path[0], NULL, NULL, NULL), RAPT_OK);
+    rapt_translator_free(arg(null, 0, made));
+    if (null == 0) rapt_translator_free(made);
+    return RAPT_OK;
+}
+
+static rapt_status translator_model(struct world *w, int null, rapt_message *why)
+{
+    (void)why;
+    return found(rapt_translator_model(arg(null, 0, w->translator)) != NULL);
+}
+
+static rapt_status translator_source(struct world *w, int null, rapt_message *why)
+{
+    (void)why;
+    return found(rapt_translator_source(arg(null, 0, w->translator)) != NULL);
+}
+
+static rapt_status translator_target(struct world *w, int null, rapt_message *why)
+{
+    (void)why;
+    return found(rapt_translator_target(arg(null, 0, w->translator)) != NULL);
+}
+
+static rapt_status translate(struct world *w, int null, rapt_message *why)
+{
+    return rapt_translate(arg(null, 0, w->translator), arg(null, 1, "the cat"),
+                          arg(null, 2, w->text), sizeof w->text, arg(null, 3, &w->size), why);
+}
+
+static int take_nothing(void *user, const rapt_translation *translation)
+{
+    (void)user, (void)translation;
+    return 0;
+}
+
+static rapt_status translate_many(struct world *w, int null, rapt_message *why)
+{
+    return rapt_translate_many(arg(null, 0, w->translator), arg(null, 1, w->texts), COUNT(w->texts),
+                               1, null == 2 ? NULL : take_nothing, arg(null, 3, w), why);
+}
+
+#endif

@@ -1,0 +1,149 @@
+/* small_world.h - one of every object and array that the public functions take, ready for a call
+   that succeeds. */
+#ifndef RAPT_TESTS_API_SMALL_WORLD_H
+#define RAPT_TESTS_API_SMALL_WORLD_H
+
+#include "run/small_text.h"
+
+enum { WORLD_FLOATS = 4096 };
+struct world {
+    char path[3][256]; /* of a model with its tokenizer, of a checkpoint, of what is written */
+    rapt_config config;
+    rapt_model *model;
+    rapt_session *session;
+    rapt_trainer *trainer;
+    rapt_translator *translator;
+    rapt_tokenizer *tokenizer;
+    rapt_allocator allocator;
+    rapt_limits limits;
+    rapt_train_limits train_limits;
+    rapt_train_options train_options;
+    rapt_generate_options generate_options;
+    rapt_generate_outputs outputs;
+    rapt_report report;
+    rapt_metadata note;
+    rapt_tokens tokens;
+    rapt_text texts[COUNT(small_lines)];
+    rapt_bleu bleu;
+    rapt_chrf chrf;
+    rapt_attention attention;
+    rapt_attention_saved saved;
+    rapt_gradients gradients;
+    float *q, *k, *v, *out, *dout, *lse, *weights, *to, *workspace;
+    float logits[WORLD_FLOATS], parameter[WORLD_FLOATS];
+    char written[1 << 14], text[1 << 12];
+    size_t written_size, size;
+    int32_t ids[64];
+    int counts[4];
+    size_t ends[64];
+};
+
+static const int world_starts[] = {0, 2, 4}, world_parents[] = {0, 1};
+static const int32_t world_ids[] = {1, 5, 1, 6};
+
+static inline void world_attention(struct world *w)
+{
+    w->q = w->parameter, w->k = w->q + 64, w->v = w->k + 64, w->dout = w->v + 64;
+    w->out = w->logits, w->lse = w->out + 64, w->weights = w->lse + 64, w->to = w->weights + 64;
+    for (int i = 0; i < WORLD_FLOATS; i++) w->parameter[i] = small_uniform(9, (uint64_t)i);
+    assert_int_equal(rapt_attention_init(&w->attention, sizeof w->attention, 1, 2, 3, 4, 5),
+                     RAPT_OK);
+    w->attention.threads = 2;
+    w->saved = (rapt_attention_saved){.size = sizeof w->saved, .lse = w->lse};
+    w->gradients = (rapt_gradients){.size = sizeof w->gradients, .q = w->to};
+    size_t bytes = rapt_attention_workspace(&w->attention);
+    w->workspace = aligned_alloc(64, (bytes + 63) / 64 * 64);
+    assert_non_null(w->workspace);
+}
+
+static inline void *world_alloc(void *user, size_t bytes)
+{
+    (void)user;
+    return aligned_alloc(64, (bytes + 63) / 64 * 64);
+}
+
+static inline void world_release(void *user, void *memory, size_t bytes)
+{
+    (void)user, (void)bytes;
+    free(memory);
+}
+
+static inline void world_options(struct world *w)
+{
+    w->limits = (rapt_limits){.size = sizeof w->limits,
+                              .batch = 2,
+                              .source_tokens = 9,
+                              .target_length = 5,
+                              .target_tokens = 4,
+                              .threads = 2};
+    w->train_limits = (rapt_train_limits){sizeof w->train_limits, 2, 9, 9, 2};
+    rapt_train_options_default(&w->train_options, sizeof w->train_options);
+    rapt_generate_options_default(&w->generate_options, sizeof w->generate_options, 1, 2);
+    w->outputs =
+        (rapt_generate_outputs){.size = sizeof w->outputs, .ids = w->ids, .counts = w->counts};
+    w->allocator = (rapt_allocator){world_alloc, world_release, NULL};
+    w->report.size = sizeof w->report;
+    w->note = (rapt_metadata){"note", "kept"};
+    w->tokens = (rapt_tokens){2, world_ids, world_starts};
+    for (int i = 0; i < COUNT(w->texts); i++)
+        w->texts[i] = (rapt_text){small_lines[i], strlen(small_lines[i])};
+}
+
+static inline void world_create(struct world *w)
+{
+    *w = (struct world){.size = 0};
+    static const char *const names[] = {"world-model", "world-checkpoint", "world-written"};
+    for (int i = 0; i < COUNT(names); i++) small_path(w->path[i], names[i]);
+    world_options(w);
+    world_attention(w);
+    small_translator_file(w->path[0], 16, 1);
+    w->tokenizer = small_tokenizer();
+    assert_int_equal(
+        rapt_tokenizer_write(w->tokenizer, w->written, sizeof w->written, &w->written_size, NULL),
+        RAPT_OK);
+    assert_int_equal(rapt_translator_load(&w->translator, w->path[0], NULL, NULL, NULL), RAPT_OK);
+    assert_int_equal(rapt_model_load(&w->model, w->path[0], NULL, NULL), RAPT_OK);
+    w->config = *rapt_model_config(w->model);
+    w->config.size = sizeof w->config;
+    assert_int_equal(rapt_session_create(&w->session, w->model, &w->limits, NULL, NULL), RAPT_OK);
+    assert_int_equal(
+        rapt_trainer_create(&w->trainer, w->model, &w->train_options, &w->train_limits, NULL, NULL),
+        RAPT_OK);
+    assert_int_equal(rapt_trainer_save(w->trainer, w->path[1], NULL, 0, NULL), RAPT_OK);
+    assert_int_equal(rapt_attention_forward(&w->attention, w->q, w->k, w->v, w->out, &w->saved,
+                                            w->workspace, NULL),
+                     RAPT_OK);
+}
+
+static inline void world_free(struct world *w)
+{
+    rapt_trainer_free(w->trainer);
+    rapt_session_free(w->session);
+    rapt_model_free(w->model);
+    rapt_translator_free(w->translator);
+    rapt_tokenizer_free(w->tokenizer);
+    free(w->workspace);
+    for (int i = 0; i < COUNT(w->path); i++) unlink(w->path[i]);
+}
+
+/* The call, with its pointer number `null` (from 0, in the order of the declaration, the message
+   not counted) NULL; -1: none. A function that returns no status: what a result of nothing means.
+ */
+typedef rapt_status call_fn(struct world *w, int null, rapt_message *why);
+
+static inline void *arg(int null, int i, const void *pointer)
+{
+    return null == i ? NULL : (void *)(uintptr_t)pointer;
+}
+
+static inline rapt_text text_arg(int null, int i)
+{
+    return (rapt_text){arg(null, i, "the cat"), 7};
+}
+
+static inline rapt_status found(bool good)
+{
+    return good ? RAPT_OK : RAPT_BAD_ARGUMENT;
+}
+
+#endif
