@@ -4,6 +4,7 @@
 #   sh tests/run.sh --all        also what takes many minutes: ctest -C full
 #   sh tests/run.sh --sanitize   in build-sanitize/, with AddressSanitizer and UBSan
 #   sh tests/run.sh --threads    in build-tsan/, the threaded tests with ThreadSanitizer and Archer
+#   sh tests/run.sh --fuzz [SECONDS [NAME...]]   searches with the fuzz targets, SECONDS each; an hour in all
 # What follows is handed to ctest, for example: sh tests/run.sh -R kernel/
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -14,8 +15,12 @@ case ${1-} in
 --all) kind=all ;;
 --sanitize) kind=sanitize ;;
 --threads) kind=threads ;;
+--fuzz)
+    shift
+    exec sh "$root/tests/fuzz/fuzz.sh" "$@"
+    ;;
 --help | -h)
-    sed -n '2,7s/^# //p' "$0"
+    sed -n '2,8s/^# //p' "$0"
     exit 0
     ;;
 esac

@@ -1,0 +1,143 @@
+/* fuzz.h - what targets share: the bytes of an input as numbers, laws, memory that is counted and
+   may fail, and a file of bytes that has a path. In: any bytes. What holds: a target returns 0, or
+   ends the program where a law does not hold; it remembers nothing from one input to the next. */
+#ifndef RAPT_TESTS_FUZZ_H
+#define RAPT_TESTS_FUZZ_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rapt/base.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size); /* each target defines it */
+
+/* Ends the program unless a law holds. */
+static inline void require(bool holds, const char *what)
+{
+    if (holds) return;
+    fprintf(stderr, "does not hold: %s\n", what);
+    abort();
+}
+
+/* ---- the bytes of an input, taken from the front; behind the end stand zeros ---- */
+struct feed {
+    const uint8_t *at;
+    size_t left;
+};
+
+static inline uint8_t take_byte(struct feed *in)
+{
+    if (in->left == 0) return 0;
+    in->left--;
+    return *in->at++;
+}
+
+static inline int take_below(struct feed *in, int n) /* 0 .. n - 1; n <= 256 */
+{
+    return take_byte(in) % n;
+}
+
+static inline bool take_flag(struct feed *in) /* true one time in four */
+{
+    return take_byte(in) % 4 == 1;
+}
+
+static inline uint32_t take_u32(struct feed *in)
+{
+    uint32_t value = 0;
+    for (int i = 0; i < 4; i++) value = value << 8 | take_byte(in);
+    return value;
+}
+
+static inline uint64_t take_u64(struct feed *in)
+{
+    uint64_t high = take_u32(in);
+    return high << 32 | take_u32(in);
+}
+
+static inline float take_bits(struct feed *in) /* any float there is */
+{
+    uint32_t bits = take_u32(in);
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* FNV-1a (Fowler, Noll and Vo), 64 bits: decides what an input does not say itself. */
+static inline uint64_t input_hash(const uint8_t *bytes, size_t size)
+{
+    uint64_t hash = 0xCBF29CE484222325u;
+    for (size_t i = 0; i < size; i++) hash = (hash ^ bytes[i]) * 0x100000001B3u;
+    return hash ^ hash >> 29;
+}
+
+static inline uint64_t next_random(uint64_t *state) /* splitmix64 (Steele et al. 2014) */
+{
+    uint64_t z = *state += 0x9E3779B97F4A7C15u;
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+    return z ^ (z >> 31);
+}
+
+/* A copy of exactly `size` bytes, so that a sanitizer sees its end. */
+static inline void *exact_copy(const void *bytes, size_t size)
+{
+    void *copy = malloc(size ? size : 1);
+    require(copy != NULL, "memory for the test itself");
+    return size ? memcpy(copy, bytes, size) : copy;
+}
+
+static inline char *text_copy(const void *bytes, size_t size) /* ends in 0 */
+{
+    char *copy = malloc(size + 1);
+    require(copy != NULL, "memory for the test itself");
+    if (size) memcpy(copy, bytes, size);
+    copy[size] = 0;
+    return copy;
+}
+
+/* ---- memory that is counted; call number fail_at, from 0, fails, none if it is negative ---- */
+struct counted {
+    size_t now, max;
+    long calls, fail_at;
+};
+
+static inline void *counted_alloc(void *user, size_t bytes)
+{
+    struct counted *c = user;
+    if (c->calls++ == c->fail_at) return NULL;
+    c->now += bytes;
+    if (c->now > c->max) c->max = c->now;
+    return aligned_alloc(64, (bytes + 63) / 64 * 64);
+}
+
+static inline void counted_free(void *user, void *memory, size_t bytes)
+{
+    struct counted *c = user;
+    require(bytes <= c->now, "memory is freed once, with its size");
+    c->now -= bytes;
+    free(memory);
+}
+
+static inline rapt_allocator counted_allocator(struct counted *c)
+{
+    return (rapt_allocator){counted_alloc, counted_free, c};
+}
+
+/* One input in four meets one failing allocation, among the first `calls`. */
+static inline struct counted counted_by(uint64_t hash, long calls)
+{
+    return (struct counted){.fail_at = hash % 4 == 0 ? (long)((hash >> 8) % (uint64_t)calls) : -1};
+}
+
+/* A failed call may lack memory only where an allocation failed. */
+static inline bool may_lack_memory(const struct counted *c)
+{
+    return c->fail_at >= 0 && c->calls > c->fail_at;
+}
+
+#endif

@@ -1,0 +1,120 @@
+/* pairs.c - any bytes as a corpus: one file of two columns, or two files of equal lines. Against a
+   plain reading of the same bytes: which lines are pairs, and whether the whole is refused. */
+#define _GNU_SOURCE
+#include "fuzz.h"
+#include "toy.h"
+#include <sys/mman.h>
+#include <unistd.h>
+
+struct file {
+    int handle;
+    char path[32];
+    const uint8_t *bytes;
+    size_t size;
+};
+
+/* Files in memory, made once: each input overwrites them. */
+static void fill(struct file *f, const uint8_t *bytes, size_t size)
+{
+    f->bytes = bytes, f->size = size;
+    if (f->path[0] == 0) {
+        f->handle = memfd_create("corpus", 0);
+        require(f->handle >= 0, "a file in memory");
+        snprintf(f->path, sizeof f->path, "/proc/self/fd/%d", f->handle);
+    }
+    require(ftruncate(f->handle, 0) == 0, "an empty file");
+    require(pwrite(f->handle, bytes, size, 0) == (ssize_t)size, "a written file");
+}
+
+/* The line at *at, which moves behind it; false: there is none. */
+static bool next_line(const struct file *f, size_t *at, rapt_text *line)
+{
+    if (*at >= f->size) return false;
+    size_t begin = *at, end = begin;
+    while (end < f->size && f->bytes[end] != '\n') end++;
+    *at = end + 1;
+    if (end > begin && f->bytes[end - 1] == '\r') end--;
+    *line = (rapt_text){(const char *)f->bytes + begin, end - begin};
+    return true;
+}
+
+static size_t first_byte(const struct file *f)
+{
+    return f->size >= 3 && memcmp(f->bytes, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
+}
+
+static bool equal(rapt_text a, rapt_text b)
+{
+    return a.size == b.size && (!a.size || memcmp(a.bytes, b.bytes, a.size) == 0);
+}
+
+struct expected {
+    bool good; /* no line is wrong */
+    size_t count;
+};
+
+static void expect_pair(struct expected *e, const struct pairs *pairs, rapt_text a, rapt_text b,
+                        size_t line)
+{
+    if (!a.size || !b.size || a.size > MAX_BYTES || b.size > MAX_BYTES) return;
+    if (e->count < pairs->count) {
+        require(equal(a, pairs->source[e->count]), "the source of a pair");
+        require(equal(b, pairs->target[e->count]), "the target of a pair");
+        require(pairs->line[e->count] == line, "its line");
+    }
+    e->count++;
+}
+
+static struct expected expect_one(const struct file *f, const struct pairs *pairs)
+{
+    struct expected e = {.good = f->size > 0};
+    size_t at = first_byte(f), number = 0;
+    rapt_text line;
+    while (e.good && next_line(f, &at, &line)) {
+        number++;
+        const char *tab = line.size ? memchr(line.bytes, '\t', line.size) : NULL;
+        e.good = tab && rapt_utf8_valid(line) == line.size;
+        if (!e.good) break;
+        rapt_text source = {line.bytes, (size_t)(tab - line.bytes)};
+        rapt_text target = {tab + 1, line.size - source.size - 1};
+        const char *more = target.size ? memchr(target.bytes, '\t', target.size) : NULL;
+        if (more) target.size = (size_t)(more - target.bytes);
+        expect_pair(&e, pairs, source, target, number);
+    }
+    return e;
+}
+
+static struct expected expect_two(const struct file f[2], const struct pairs *pairs)
+{
+    struct expected e = {.good = f[0].size > 0 && f[1].size > 0};
+    size_t at[2] = {first_byte(&f[0]), first_byte(&f[1])}, number = 0;
+    rapt_text line[2];
+    while (e.good) {
+        bool more[2] = {next_line(&f[0], &at[0], &line[0]), next_line(&f[1], &at[1], &line[1])};
+        if (!more[0] && !more[1]) break;
+        number++;
+        e.good = more[0] && more[1] && rapt_utf8_valid(line[0]) == line[0].size &&
+                 rapt_utf8_valid(line[1]) == line[1].size;
+        if (e.good) expect_pair(&e, pairs, line[0], line[1], number);
+    }
+    return e;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    static struct file files[2];
+    struct pairs pairs;
+    struct expected e;
+    if (size < 2 || size > 1 << 13) return 0;
+    bool two = bytes[0] % 2;
+    size_t first = two ? (size_t)bytes[1] % (size - 1) : size - 2;
+    fill(&files[0], bytes + 2, first < size - 2 ? first : size - 2);
+    if (two) fill(&files[1], bytes + 2 + files[0].size, size - 2 - files[0].size);
+    int code = two ? pairs_read(&pairs, NULL, files[0].path, files[1].path)
+                   : pairs_read(&pairs, files[0].path, NULL, NULL);
+    e = two ? expect_two(files, &pairs) : expect_one(&files[0], &pairs);
+    require((code == EXIT_OK) == (e.good && e.count > 0), "which files are read");
+    if (e.good) require(e.count == pairs.count, "how many pairs");
+    pairs_free(&pairs);
+    return 0;
+}

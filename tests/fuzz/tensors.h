@@ -1,0 +1,65 @@
+/* tensors.h - the laws of a safetensors file, whatever its bytes: it opens, or is refused with a
+   reason, in memory in proportion to it; what opens has the shapes, offsets and names it promises,
+   and all of it can be read. */
+#ifndef RAPT_TESTS_FUZZ_TENSORS_H
+#define RAPT_TESTS_FUZZ_TENSORS_H
+
+#include "format/format.h"
+#include "fuzz.h"
+
+static inline void read_entry(const struct tensor_file *file, const struct tensor_entry *entry,
+                              size_t size)
+{
+    float data[1000];
+    size_t product = 1;
+    require(entry->rank >= 0 && entry->rank <= TENSOR_RANK, "rank");
+    for (int i = 0; i < entry->rank; i++) product *= entry->shape[i];
+    require(product == entry->count && entry->count <= 2 * size, "count");
+    require(entry->begin <= entry->end && entry->end <= size, "offsets");
+    require(rapt__tensors_find(file, entry->name) == entry, "name");
+    for (size_t first = 0; first < entry->count;) {
+        size_t count = entry->count - first < 1000 ? entry->count - first : 1000;
+        rapt_status status = rapt__tensors_read(file, entry, first, count, data, NULL);
+        require(status == RAPT_OK || status == RAPT_BAD_FILE, "status of reading");
+        if (status != RAPT_OK) return;
+        first += count;
+    }
+}
+
+static inline void read_all(const struct tensor_file *file, size_t size)
+{
+    size_t sum = 0;
+    for (int i = 0; i < rapt__tensors_count(file); i++) {
+        const struct tensor_entry *entry = rapt__tensors_entry(file, i);
+        read_entry(file, entry, size);
+        sum += entry->end - entry->begin;
+    }
+    require(sum < size, "sum of sizes");
+    for (int i = 0; i < rapt__tensors_metadata_count(file); i++) {
+        const struct tensor_metadata *entry = rapt__tensors_metadata_at(file, i);
+        require(rapt__tensors_metadata(file, entry->key) == entry->value, "metadata");
+    }
+}
+
+static inline void check_file(const uint8_t *bytes, size_t size)
+{
+    uint8_t *exact = exact_copy(bytes, size);
+    struct counted counted = counted_by(input_hash(bytes, size), 12);
+    const rapt_allocator allocator = counted_allocator(&counted);
+    rapt_message why = {""};
+    struct tensor_file *file = NULL;
+    rapt_status status = rapt__tensors_open_memory(&file, exact, size, &allocator, &why);
+    require((status == RAPT_OK) == (file != NULL), "a file, or a status");
+    require(status != RAPT_NO_MEMORY || may_lack_memory(&counted), "there was memory");
+    require(status == RAPT_OK || status == RAPT_NO_MEMORY ||
+                (status == RAPT_BAD_FILE && why.text[0]),
+            "status, and a reason");
+    require(status != RAPT_OK || why.text[0] == 0, "no reason on success");
+    require(counted.max <= 10 * size + 4096, "memory in proportion to the file");
+    if (file) read_all(file, size);
+    rapt__tensors_close(file);
+    require(counted.now == 0, "all memory is given back");
+    free(exact);
+}
+
+#endif
