@@ -19,7 +19,7 @@ int output_check(const struct learner *learner)
     if (stat(out, &found) == 0 && !S_ISREG(found.st_mode))
         return failed("--out %s: it exists and is not a regular file", out);
     size_t models = 1 + (size_t)learner->average.capacity;
-    if (learner->recipe->checkpoint) models += 3;
+    if (learner->recipe->checkpoint) models += 4; /* of the checkpoint three, of .best one */
     off_t bytes = (off_t)(models * 4 * rapt_model_parameters(learner->model));
     char *probe = xasprintf("%s.probe", out);
     int file = open(probe, O_WRONLY | O_CREAT | O_TRUNC, 0600), wrong = errno;
@@ -45,9 +45,9 @@ int model_save(const struct learner *learner, const char *path)
     return failed("%s", why.text);
 }
 
-char *epoch_path(const struct learner *learner, int epoch)
+char *epoch_path(const struct learner *learner, long long epoch)
 {
-    return xasprintf("%s.%d", learner->path, epoch);
+    return xasprintf("%s.%lld", learner->path, epoch);
 }
 
 int checkpoint_save(struct learner *learner)
@@ -63,7 +63,7 @@ int checkpoint_save(struct learner *learner)
     free(state);
     if (status != RAPT_OK) return failed("%s", why.text);
     learner->written = now();
-    int old = learner->state.epoch - 1 - learner->average.capacity;
+    long long old = learner->state.epoch - 1 - learner->average.capacity;
     if (learner->average.capacity > 0 && old > 0) {
         char *path = epoch_path(learner, old);
         unlink(path);
@@ -81,7 +81,7 @@ int checkpoint_open(struct learner *learner)
     return code != EXIT_OK ? code : vocabulary_load(&learner->vocabulary, learner->model);
 }
 
-static int load_epoch(struct learner *learner, int epoch)
+static int load_epoch(struct learner *learner, long long epoch)
 {
     rapt_model *model = NULL;
     rapt_message why = {""};
@@ -89,10 +89,11 @@ static int load_epoch(struct learner *learner, int epoch)
     rapt_status done = rapt_model_load(&model, path, NULL, &why);
     free(path);
     if (done != RAPT_OK) return failed("--resume: %s", why.text);
-    bool alike = rapt_model_parameters(model) == rapt_model_parameters(learner->model);
+    bool alike = memcmp(rapt_model_config(model), rapt_model_config(learner->model),
+                        sizeof(rapt_config)) == 0; /* a rapt_config has no padding */
     if (alike) average_add(&learner->average, model);
     rapt_model_free(model);
-    return alike ? EXIT_OK : failed("--resume: epoch %d is of another model", epoch);
+    return alike ? EXIT_OK : failed("--resume: epoch %lld is of another model", epoch);
 }
 
 int checkpoint_continue(struct learner *learner)
@@ -100,8 +101,9 @@ int checkpoint_continue(struct learner *learner)
     rapt_message why = {""};
     if (rapt_trainer_load(learner->trainer, learner->path, &why) != RAPT_OK)
         return failed("--resume: %s", why.text);
-    int code = EXIT_OK, capacity = learner->average.capacity, epoch = learner->state.epoch;
-    for (int e = epoch > capacity ? epoch - capacity : 1;
+    int code = EXIT_OK;
+    long long capacity = learner->average.capacity, epoch = learner->state.epoch;
+    for (long long e = epoch > capacity ? epoch - capacity : 1;
          capacity > 0 && e < epoch && code == EXIT_OK; e++)
         code = load_epoch(learner, e);
     return code;

@@ -7,26 +7,26 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { BAD_BATCHES = 10, CHECKPOINT_SECONDS = 300, REPORT_STEPS = 100 };
+enum { CHECKPOINT_SECONDS = 300, REPORT_STEPS = 100 };
 
 static void report(const struct learner *learner, double loss, double valid, bool done)
 {
     const struct state *state = &learner->state;
     if (!learner->recipe->json) return;
     double seconds = elapsed(learner), here = seconds - learner->before;
-    json_t *object = json_pack("{s:I, s:i, s:o, s:o, s:o, s:o}", "step", (json_int_t)state->step,
-                               "epoch", state->epoch, "loss", number(loss), "valid_loss",
-                               number(valid), "tokens_per_second",
+    json_t *object = json_pack("{s:I, s:I, s:o, s:o, s:o, s:o}", "step", (json_int_t)state->step,
+                               "epoch", (json_int_t)state->epoch, "loss", number(loss),
+                               "valid_loss", number(valid), "tokens_per_second",
                                number((double)learner->tokens / here), "seconds", number(seconds));
     if (done) json_object_set_new(object, "done", json_true());
     print_json(object);
 }
 
-static int skip(struct learner *learner)
+static int skip(struct learner *learner, const rapt_message *why)
 {
     learner->state.bad++;
-    print_message("step %lld: the loss or its gradient is not finite; the batch is skipped",
-                  learner->state.step + 1);
+    print_message("step %lld: not finite; the batch is skipped: %s", learner->state.step + 1,
+                  why->text);
     if (learner->state.bad < BAD_BATCHES) return EXIT_OK;
     return failed(
         "%d batches in a row gave no finite loss; the last checkpoint, if any, is unchanged; try a "
@@ -56,7 +56,7 @@ static int make_step(struct learner *learner)
         double loss = counts.loss / (double)counts.tokens;
         learner->recent = learner->recent > 0 ? 0.95 * learner->recent + 0.05 * loss : loss;
     } else {
-        code = skip(learner);
+        code = skip(learner, &why);
     }
     state->position++;
     state->step++;
@@ -67,7 +67,8 @@ static int make_step(struct learner *learner)
 static void show(struct learner *learner)
 {
     const struct state *state = &learner->state;
-    double epochs = state->epoch - 1 + (double)state->position / (double)learner->batches.count;
+    double epochs =
+        (double)(state->epoch - 1) + (double)state->position / (double)learner->batches.count;
     progress_show(&learner->progress, state->step, epochs, learner->recent, time_left(learner));
     if (state->step % REPORT_STEPS == 0) report(learner, learner->recent, NAN, false);
 }
@@ -83,16 +84,16 @@ static int end_epoch(struct learner *learner)
         code = model_save(learner, path);
         free(path);
     }
-    if (code == EXIT_OK) code = validate(learner, state, &valid);
+    if (code == EXIT_OK) code = validate(learner, state, false, &valid);
     if (code != EXIT_OK) return code;
     double loss = state->loss / (double)state->tokens;
-    print_message("epoch %d: %lld steps, loss %.3f, validation loss %.3f%s", state->epoch,
+    print_message("epoch %lld: %lld steps, loss %.3f, validation loss %.3f%s", state->epoch,
                   state->step, loss, valid, state->since == 0 ? ", the best so far" : "");
     report(learner, loss, valid, false);
     state->epoch++;
     state->position = state->tokens = 0;
     state->loss = 0;
-    batches_plan(&learner->batches, learner->recipe->seed, state->epoch);
+    batches_plan(&learner->batches, learner->recipe->seed, (int)state->epoch);
     return checkpoint_save(learner);
 }
 
@@ -103,7 +104,8 @@ static bool over(const struct learner *learner)
     return recipe->patience > 0 && learner->state.since >= recipe->patience;
 }
 
-/* Within an epoch: validates once more on a copy of the state, so that --resume stays exact. */
+/* Within an epoch: validates once more, on a copy of the state: a longer run that goes on from the
+   checkpoint ends with the same bits as one that never stopped here. */
 static int finish(struct learner *learner)
 {
     struct state state = learner->state;
@@ -111,7 +113,7 @@ static int finish(struct learner *learner)
     int code = EXIT_OK;
     if (state.position > 0) {
         code = checkpoint_save(learner);
-        if (code == EXIT_OK) code = validate(learner, &state, &valid);
+        if (code == EXIT_OK) code = validate(learner, &state, true, &valid);
     }
     if (code != EXIT_OK) return code;
     if (!isfinite(state.best)) return failed("no validation loss was finite; there is no model");

@@ -3,21 +3,8 @@
 #ifndef TOY_TRANSLATE_LEARNER_H
 #define TOY_TRANSLATE_LEARNER_H
 
+#include "state_text.h"
 #include "toy.h"
-
-/* Progress of training, stored in the checkpoint. */
-struct state {
-    int epoch;          /* the current one, from 1 */
-    long long position; /* batches of it that are finished */
-    long long step;     /* batches in all */
-    double best;        /* the lowest validation loss so far */
-    int since;          /* epochs since then */
-    int bad;            /* batches in a row without a finite loss or gradient */
-    double seconds;     /* of all runs, where --minutes bounds them; else 0 */
-    double loss;        /* of this epoch, summed over tokens */
-    long long tokens;   /* predicted in this epoch */
-    uint64_t data;      /* hash of the training and validation pairs */
-};
 
 /* The parameters at the end of the last epochs, oldest first from `first` on. */
 struct average {
@@ -60,7 +47,7 @@ double rate_now(const struct learner *learner);
 /* ---- state.c ---- */
 char *options_text(const struct recipe *recipe);
 char *state_write(const struct learner *learner);
-/* Fails unless options and data are the same. */
+/* text: as state_write wrote it, or NULL. Fails unless options and data are the same. */
 int state_read(struct learner *learner, const char *text);
 /* ---- state_0_1.c: options_text of release 0.1 as options_text writes it today; other text is
    unchanged. The caller frees. ---- */
@@ -72,7 +59,7 @@ int checkpoint_save(struct learner *learner);
 int checkpoint_open(struct learner *learner);     /* the model, vocabulary and state */
 int checkpoint_continue(struct learner *learner); /* the trainer and the average */
 int model_save(const struct learner *learner, const char *path);
-char *epoch_path(const struct learner *learner, int epoch);
+char *epoch_path(const struct learner *learner, long long epoch);
 
 /* ---- average.c ---- */
 void average_create(struct average *average, const rapt_model *model, int epochs);
@@ -82,8 +69,15 @@ void average_apply(struct average *average,
 void average_undo(struct average *average, rapt_model *model); /* and restores them */
 void average_free(struct average *average);
 
+/* ---- best.c ---- */
+/* The model, the best so far, goes to OUT. */
+int best_save(const struct learner *learner, bool within_epoch);
+/* It is not the best: OUT is, or becomes again, the best one of the epochs that have ended. */
+int best_restore(const struct learner *learner);
+
 /* ---- validate.c ---- */
-/* Validates; saves the model to recipe->out if it is the best so far; *loss: per token. */
-int validate(struct learner *learner, struct state *state, double *loss);
+/* Validates; OUT becomes or remains the best model so far, whose loss is state->best; *loss: per
+   token. within_epoch: of a run that ends there, which leaves no trace in a longer one. */
+int validate(struct learner *learner, struct state *state, bool within_epoch, double *loss);
 
 #endif

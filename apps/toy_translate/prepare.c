@@ -75,9 +75,10 @@ static int create_batches(struct learner *learner, const struct pairs *train,
     if (code == EXIT_OK) code = batches_create(&learner->valid_batches, &learner->valid, budget);
     if (code != EXIT_OK) return code;
     batches_plan(&learner->valid_batches, 0, 0);
-    batches_plan(&learner->batches, learner->recipe->seed, learner->state.epoch);
-    if (learner->state.position <= (long long)learner->batches.count) return EXIT_OK;
-    return failed("%s: its position in the epoch is out of range", learner->path);
+    batches_plan(&learner->batches, learner->recipe->seed, (int)learner->state.epoch);
+    if (learner->state.position < (long long)learner->batches.count) return EXIT_OK;
+    return failed("%s: its position is %lld, but epoch %lld has %zu batches", learner->path,
+                  learner->state.position, learner->state.epoch, learner->batches.count);
 }
 
 int prepare(struct learner *learner, const struct pairs *train, const struct pairs *valid)

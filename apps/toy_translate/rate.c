@@ -24,7 +24,8 @@ double share_done(const struct learner *learner)
     const struct recipe *recipe = learner->recipe;
     const struct state *state = &learner->state;
     double share = 0;
-    double epochs = state->epoch - 1 + (double)state->position / (double)learner->batches.count;
+    double epochs =
+        (double)(state->epoch - 1) + (double)state->position / (double)learner->batches.count;
     if (recipe->steps > 0) share = max(share, (double)state->step / recipe->steps);
     if (recipe->epochs > 0) share = max(share, epochs / recipe->epochs);
     /* Leaves time for the last validation. */

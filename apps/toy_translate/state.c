@@ -1,6 +1,6 @@
-/* state.c - the state of the training loop as JSON, in the metadata of its checkpoint. */
+/* state.c - what a resumed run goes on from: the state of the training loop and the options that it
+   must repeat, in the metadata of its checkpoint. */
 #include "learner.h"
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,49 +43,30 @@ static int differs(const char *path, const char *was, const char *is)
 
 char *state_write(const struct learner *learner)
 {
-    const struct state *state = &learner->state;
-    char data[32];
-    snprintf(data, sizeof data, "%016llx", (unsigned long long)state->data);
-    double seconds = learner->recipe->minutes > 0 ? elapsed(learner) : 0;
-    json_t *object =
-        json_pack("{s:i, s:I, s:I, s:o, s:i, s:i, s:f, s:f, s:I, s:s, s:s}", "epoch", state->epoch,
-                  "position", (json_int_t)state->position, "step", (json_int_t)state->step, "best",
-                  number(state->best), "since", state->since, "bad", state->bad, "seconds", seconds,
-                  "loss", state->loss, "tokens", (json_int_t)state->tokens, "data", data, "options",
-                  learner->options);
-    char *text = json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(17));
-    json_decref(object);
-    return text;
+    struct state state = learner->state;
+    state.seconds = learner->recipe->minutes > 0 ? elapsed(learner) : 0;
+    return state_text(&state, learner->options);
 }
 
 int state_read(struct learner *learner, const char *text)
 {
-    struct state *state = &learner->state;
-    const char *data = "", *options = "";
-    json_t *best = NULL;
-    json_int_t position = -1, step = -1, tokens = 0;
-    json_t *object = text != NULL ? json_loads(text, 0, NULL) : NULL;
-    int wrong =
-        json_unpack(object, "{s:i, s:I, s:I, s:o, s:i, s:i, s:F, s:F, s:I, s:s, s:s}", "epoch",
-                    &state->epoch, "position", &position, "step", &step, "best", &best, "since",
-                    &state->since, "bad", &state->bad, "seconds", &state->seconds, "loss",
-                    &state->loss, "tokens", &tokens, "data", &data, "options", &options);
-    state->position = position;
-    state->step = step;
-    state->tokens = tokens;
-    state->best = json_is_number(best) ? json_number_value(best) : INFINITY;
+    struct state state;
+    struct state_reason why;
+    char *options = NULL;
+    if (text == NULL)
+        return failed("%s: it is not a checkpoint of toy_translate train", learner->path);
+    if (!state_parse(&state, &options, text, strlen(text), &why))
+        return failed("%s: its state of training is damaged: %s", learner->path, why.text);
     int code = EXIT_OK;
-    if (wrong || state->epoch < 1 || position < 0 || step < 0)
-        code = failed("%s: it is not a checkpoint of toy_translate train", learner->path);
-    else if (strtoull(data, NULL, 16) != state->data)
+    char *was = options_upgrade(options);
+    if (state.data != learner->state.data)
         code = failed("--resume: %s was trained on other sentence pairs", learner->path);
-    else {
-        char *was = options_upgrade(options);
-        if (strcmp(was, learner->options) != 0)
-            code = differs(learner->path, was, learner->options);
-        free(was);
-    }
-    learner->before = state->seconds;
-    json_decref(object);
-    return code;
+    else if (strcmp(was, learner->options) != 0)
+        code = differs(learner->path, was, learner->options);
+    free(was);
+    free(options);
+    if (code != EXIT_OK) return code;
+    learner->state = state;
+    learner->before = state.seconds;
+    return EXIT_OK;
 }

@@ -24,31 +24,31 @@ static int loss_of(struct learner *learner, double *loss)
     return EXIT_OK;
 }
 
-static int validate_mean(struct learner *learner, double raw, struct state *state, double *loss)
+static int validate_mean(struct learner *learner, double raw, double best, bool within_epoch,
+                         double *loss)
 {
     int code = EXIT_OK;
     average_apply(&learner->average, learner->model);
     code = loss_of(learner, loss);
-    if (code == EXIT_OK && *loss < raw && *loss < state->best)
-        code = model_save(learner, learner->recipe->out);
+    if (code == EXIT_OK && *loss < raw && *loss < best) code = best_save(learner, within_epoch);
     average_undo(&learner->average, learner->model);
     return code;
 }
 
-int validate(struct learner *learner, struct state *state, double *loss)
+int validate(struct learner *learner, struct state *state, bool within_epoch, double *loss)
 {
     double start = now(), raw = NAN, mean = NAN;
     int code = loss_of(learner, &raw);
     if (code == EXIT_OK && learner->average.count > 1)
-        code = validate_mean(learner, raw, state, &mean);
+        code = validate_mean(learner, raw, state->best, within_epoch, &mean);
     if (code != EXIT_OK) return code;
-    bool better = raw < state->best;
-    if (better && !(mean < raw)) code = model_save(learner, learner->recipe->out);
     *loss = mean < raw ? mean : raw;
     if (*loss < state->best) {
+        if (!(mean < raw)) code = best_save(learner, within_epoch);
         state->best = *loss;
         state->since = 0;
     } else {
+        code = best_restore(learner);
         state->since++;
     }
     learner->validation_seconds = now() - start;

@@ -1,0 +1,47 @@
+/* best.c - OUT, the best model so far. A run that ends within an epoch validates there once more,
+   and may find a better model than that of the epochs; a longer run that goes on from its
+   checkpoint never stopped there. OUT.checkpoint.best holds the best model of the epochs while OUT
+   is one from within, until the next validation decides which of them OUT is to be. */
+#define _POSIX_C_SOURCE 200809L
+#include "learner.h"
+#include <math.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static char *kept_path(const struct learner *learner)
+{
+    return xasprintf("%s.best", learner->path);
+}
+
+/* Nothing to do if `from` is not there or is no model any more. */
+static int copy(const char *from, const char *to)
+{
+    rapt_model *model = NULL;
+    rapt_message why = {""};
+    if (rapt_model_load(&model, from, NULL, NULL) != RAPT_OK) return EXIT_OK;
+    rapt_status status = rapt_model_save(model, to, NULL, 0, &why);
+    rapt_model_free(model);
+    return status == RAPT_OK ? EXIT_OK : failed("%s", why.text);
+}
+
+int best_save(const struct learner *learner, bool within_epoch)
+{
+    const char *out = learner->recipe->out;
+    char *kept = kept_path(learner);
+    int code = EXIT_OK;
+    bool keep = within_epoch && learner->recipe->checkpoint && isfinite(learner->state.best);
+    if (keep && access(kept, F_OK) != 0) code = copy(out, kept);
+    if (code == EXIT_OK) code = model_save(learner, out);
+    if (code == EXIT_OK && !within_epoch) unlink(kept);
+    free(kept);
+    return code;
+}
+
+int best_restore(const struct learner *learner)
+{
+    char *kept = kept_path(learner);
+    int code = isfinite(learner->state.best) ? copy(kept, learner->recipe->out) : EXIT_OK;
+    if (code == EXIT_OK) unlink(kept);
+    free(kept);
+    return code;
+}

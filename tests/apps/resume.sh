@@ -1,0 +1,114 @@
+#!/bin/sh
+# toy_translate train: a run that stops anywhere within or between epochs and goes on ends with the
+# bytes of one that never stopped, also where the model of the stop is better than any that the longer
+# run may keep; and a checkpoint whose position is beyond its epoch is refused.
+# usage: resume.sh PROGRAM
+set -u
+program=$(realpath "$1")
+here=$(mktemp -d) && cd "$here" || exit 1
+trap 'rm -rf "$here"' EXIT
+failures=0
+
+fail() {
+    echo "$*"
+    failures=$((failures + 1))
+}
+check() {
+    what=$1
+    shift
+    "$@" || fail "failed: $what"
+}
+code() {
+    wanted=$1
+    shift
+    "$@" 2>err
+    got=$?
+    [ $got -eq "$wanted" ] || { fail "exit code $got, not $wanted: $*"; cat err; }
+}
+
+# Synthetic pairs, translated in reverse order: epochs of eight or nine batches.
+awk 'BEGIN {
+    split("red blue green old new big", s); split("rot blau grün alt neu groß", t); x = 7
+    for (n = 0; n < 300; n++) {
+        length_ = 1 + n % 4; a = b = ""
+        for (i = 0; i < length_; i++) {
+            x = (x * 1103 + 12345) % 65536; w = 1 + int(x / 16) % 6
+            a = a (i ? " " : "") s[w]; b = t[w] (i ? " " : "") b
+        }
+        print a "\t" b
+    }
+}' >all.tsv
+head -n 280 all.tsv >train.tsv
+tail -n 20 all.tsv >test.tsv
+
+# The validation loss reported last, of JSON lines.
+last_loss() {
+    sed -n 's/.*"valid_loss":\([0-9.e+-]*\).*"done":true.*/\1/p' "$1"
+}
+
+# A rate so high that the validation loss goes up and down.
+options="--data train.tsv --valid test.tsv --layers 1 --width 16 --heads 2 --ffn-width 32 --vocab 280
+    --batch-tokens 256 --rate 0.1 --warmup 5 --dropout 0.3 --patience 0 --schedule constant --threads 1"
+stops=0
+for average in 1 2; do
+    for end in 43 50; do
+        code 0 "$program" train $options --average $average --out whole --steps $end --json >whole.json
+        # At an end of an epoch, within one, in the first one; and twice.
+        for cut in 4 33 36 "47 49" "46 46 48" "10 26 44 45"; do
+            rm -f parts parts.*
+            resume=
+            for steps in $cut; do
+                [ "$steps" -lt "$end" ] || continue
+                code 0 "$program" train $options --average $average --out parts --steps "$steps" --json \
+                    $resume >parts.json
+                loss=$(last_loss parts.json)
+                [ -n "$loss" ] || fail "no loss is reported at the end"
+                resume=--resume
+                stops=$((stops + 1))
+            done
+            code 0 "$program" train $options --average $average --out parts --steps $end --json \
+                $resume >parts.json
+            what="average $average, stopped at $cut, ended at $end"
+            check "$what: the same model" cmp whole parts
+            check "$what: the same checkpoint" cmp whole.checkpoint parts.checkpoint
+            [ "$(last_loss whole.json)" = "$(last_loss parts.json)" ] || fail "$what: another best loss"
+        done
+    done
+done
+[ $stops -gt 20 ] || fail "only $stops stops"
+
+# The better model of a stop stays in OUT until the longer run decides.
+code 0 "$program" train $options --average 1 --out better --steps 33
+cp better best
+code 0 "$program" train $options --average 1 --out better --steps 47 --resume
+check "the stop is better" [ -f better.checkpoint.best ]
+check "the best of the epochs is kept" cmp best better.checkpoint.best
+cp better stop
+code 0 "$program" train $options --average 1 --out better --steps 50 --resume
+check "the best of the epochs is back" cmp best better
+check "and kept no longer" [ ! -e better.checkpoint.best ]
+
+# What a checkpoint says is checked: each number replaced by one with as many digits.
+edit() { # FIELD FROM TO
+    LC_ALL=C sed "s/\(${1}..:\)$2/\1$3/" stopped.checkpoint >damaged.checkpoint
+    cmp -s stopped.checkpoint damaged.checkpoint && fail "no $1 $2 in the checkpoint"
+}
+code 0 "$program" train $options --average 1 --out stopped --epochs 2
+first=$(sed -n 's/.*epoch 1: \([0-9]*\) steps.*/\1/p' err)
+both=$(sed -n 's/.*epoch 2: \([0-9]*\) steps.*/\1/p' err)
+batches=$((both - first)) # of the second epoch
+code 0 "$program" train $options --average 1 --out stopped --steps $((both - 1))
+end=$((both + 9))
+edit position $((batches - 1)) "$batches"
+code 1 "$program" train $options --average 1 --out damaged --steps $end --resume
+check "the position is named" grep -q "position is $batches, but epoch 2 has $batches batches" err
+edit bad 0 x
+code 1 "$program" train $options --average 1 --out damaged --steps $end --resume
+check "text that is no JSON" grep -q "state of training is damaged" err
+edit since 0 5
+code 1 "$program" train $options --average 1 --out damaged --steps $end --resume
+check "the epochs without progress" grep -q "since is 5, but epoch is 2" err
+edit epoch 2 0
+code 1 "$program" train $options --average 1 --out damaged --steps $end --resume
+check "the epoch is named" grep -q "epoch is 0" err
+[ $failures -eq 0 ]
