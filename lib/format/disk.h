@@ -4,6 +4,7 @@
 #define RAPT_LIB_FORMAT_DISK_H
 
 #include "base/base.h"
+#include "format/temporary.h"
 
 /* A name or path as a message may show it: control characters become '?', only the end of a long
    one is kept. */
@@ -11,6 +12,13 @@ struct shown {
     char text[120];
 };
 struct shown rapt__shown(const char *text);
+
+/* RAPT_NO_FILE and "label: what: the text of errno"; "label: is a folder, not a regular file". */
+rapt_status rapt__disk_fail(rapt_message *why, const struct shown *label, const char *what,
+                            int number);
+rapt_status rapt__disk_not_a_file(rapt_message *why, const struct shown *label, mode_t mode);
+
+/* ---- disk.c ---- */
 
 /* A regular file, or bytes in memory. */
 struct disk_source {
@@ -25,12 +33,15 @@ void rapt__disk_close(struct disk_source *source);
 rapt_status rapt__disk_read(const struct disk_source *source, uint64_t at, void *data, size_t count,
                             rapt_message *why);
 
+/* ---- replace.c ---- */
+
 /* A file that is being written: begin, write.., commit; or cancel at any time, which leaves the
-   folder as it was. After a failed begin or commit nothing is left to cancel. */
+   folder as it was. After a failed begin or commit nothing is left to cancel. Begin removes what
+   killed writers left in the folder. */
 struct disk_target {
     int file, folder;
     int mode; /* permissions of the old file; -1: there is none */
-    char name[256], temporary[64];
+    char name[256], temporary[TEMPORARY_NAME];
     struct shown label;
 };
 rapt_status rapt__disk_begin(struct disk_target *target, const char *path, rapt_message *why);
@@ -38,5 +49,7 @@ rapt_status rapt__disk_write(struct disk_target *target, const void *data, size_
                              rapt_message *why);
 rapt_status rapt__disk_commit(struct disk_target *target, rapt_message *why);
 void rapt__disk_cancel(struct disk_target *target);
+/* Removes the temporary file's name: the file goes when it is closed. It cannot be committed. */
+void rapt__disk_unname(struct disk_target *target);
 
 #endif

@@ -23,6 +23,9 @@ static const struct call {
     {"rapt_attention_forward", true, 7, 1u << 5, attention_forward},
     {"rapt_attention_backward", true, 10, 1u << 7, attention_backward},
     {"rapt_attention_weights", true, 6, 0, attention_weights},
+    /* file.h */
+    {"rapt_file_write", true, 2, 0, file_write},
+    {"rapt_file_check", true, 1, 0, file_check},
     /* transformer.h */
     {"rapt_config_preset", true, 2, 0, config_preset},
     {"rapt_config_check", true, 1, 0, config_check},

@@ -100,6 +100,16 @@ static rapt_status model_bytes(struct world *w, int null, rapt_message *why)
     return found(rapt_model_bytes(arg(null, 0, w->model)) > 0);
 }
 
+static rapt_status file_write(struct world *w, int null, rapt_message *why)
+{
+    return rapt_file_write(arg(null, 0, w->path[2]), arg(null, 1, w->path[2]), 3, why);
+}
+
+static rapt_status file_check(struct world *w, int null, rapt_message *why)
+{
+    return rapt_file_check(arg(null, 0, w->path[2]), 100, 1000, why);
+}
+
 static rapt_status model_save(struct world *w, int null, rapt_message *why)
 {
     return rapt_model_save(arg(null, 0, w->model), arg(null, 1, w->path[2]), arg(null, 2, &w->note),

@@ -1,46 +1,17 @@
-/* paths.c - saving to full disks, to folders without permission, from several processes at once,
-   and to paths that are links or not regular files. */
+/* paths.c - saving, and asking whether one could save, to full disks, to folders without
+   permission, and to paths that are links or not regular files. */
 #define _GNU_SOURCE
 #define _FILE_OFFSET_BITS 64
 
 #include "saving.h"
 #include "skips.h"
+#include <rapt/file.h>
 
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
-
-static void save_often(long index)
-{
-    for (int i = 0; i < 40; i++)
-        if (save(path, (size_t)index, NULL) != RAPT_OK || saved(path) < 0) _exit(1);
-}
-
-/* Many at once: the last one wins, every moment shows a whole file. */
-static void test_together(void **state)
-{
-    (void)state;
-    enum { MANY = 6 };
-    pid_t children[MANY];
-    clear_folder();
-    for (long i = 0; i < MANY; i++) {
-        children[i] = fork();
-        assert_true(children[i] >= 0);
-        if (children[i] == 0) {
-            save_often(i);
-            _exit(0);
-        }
-    }
-    for (int i = 0; i < MANY; i++) {
-        int result = -1;
-        assert_int_equal(waitpid(children[i], &result, 0), children[i]);
-        assert_int_equal(result, 0);
-    }
-    assert_in_range(saved(path), 0, MANY - 1);
-    assert_int_equal(entries(folder), 3);
-}
 
 static void save_limited(long unused)
 {
@@ -50,6 +21,11 @@ static void save_limited(long unused)
     signal(SIGXFSZ, SIG_IGN);
     if (setrlimit(RLIMIT_FSIZE, &limit) != 0) _exit(77);
     if (save(path, 2, &why) != RAPT_NO_FILE || !strstr(why.text, strerror(EFBIG))) _exit(1);
+    signal(SIGXFSZ, SIG_DFL); /* asking is no attempt */
+    why.text[0] = 0;
+    if (rapt_file_check(path, 100001, 0, &why) != RAPT_NO_FILE) _exit(2);
+    if (!strstr(why.text, strerror(EFBIG))) _exit(3);
+    if (rapt_file_check(path, 100000, 1000000, &why) != RAPT_OK) _exit(4); /* of several files */
 }
 
 static void test_limit(void **state)
@@ -73,6 +49,11 @@ static void save_on_small_disk(long unused)
     if (save(path, 1, NULL) != RAPT_OK) _exit(1);
     if (save(path, 2, &why) != RAPT_NO_FILE || !strstr(why.text, strerror(ENOSPC))) _exit(2);
     if (saved(path) != 1 || entries(folder) != 3) _exit(3);
+    why.text[0] = 0;
+    if (rapt_file_check(path, 1, 250000, &why) != RAPT_NO_FILE) _exit(4);
+    if (!strstr(why.text, "has no space there: ") || !strstr(why.text, strerror(ENOSPC))) _exit(5);
+    if (rapt_file_check(path, 150000, 0, &why) != RAPT_OK) _exit(6);
+    if (saved(path) != 1 || entries(folder) != 3) _exit(7);
 }
 
 static void test_full(void **state)
@@ -92,6 +73,7 @@ static void save_as_nobody(long unused)
     (void)unused;
     rapt_message why = {""};
     if (geteuid() == 0 && seteuid(65534) != 0) _exit(77);
+    if (rapt_file_check(path, 0, 0, &why) != RAPT_NO_FILE) _exit(2);
     if (save(path, 2, &why) != RAPT_NO_FILE || !strstr(why.text, strerror(EACCES))) _exit(1);
 }
 
@@ -116,6 +98,12 @@ static void refuse(const char *where, bool reading, const char *reason)
         reading ? rapt__tensors_open(&file, where, NULL, &why) : save(where, 1, &why);
     if (status != RAPT_NO_FILE || !strstr(why.text, reason))
         fail_msg("%s: status %d, %s", where, status, why.text);
+    rapt_message again = {""};
+    if (reading) return;
+    assert_int_equal(rapt_file_check(where, 0, 0, &again), RAPT_NO_FILE);
+    assert_string_equal(again.text, why.text);
+    assert_int_equal(rapt_file_write(where, "", 0, &again), RAPT_NO_FILE);
+    assert_string_equal(again.text, why.text);
     assert_null(file);
 }
 
@@ -182,6 +170,13 @@ static void test_links(void **state)
     assert_true(permissions(one) == -1 && saved(path) == 2 && saved(two) == 2);
     assert_int_equal(entries(folder), 5);
 
+    char dangling[128]; /* a link into a folder that is not there */
+    snprintf(dangling, sizeof dangling, "%s/dangling", folder);
+    assert_int_equal(symlink("/nowhere/at/all", dangling), 0);
+    refuse(dangling, false, "its folder cannot be opened");
+    assert_int_equal(rapt_file_check(two, 1000, 100000, NULL), RAPT_OK);
+    assert_true(saved(path) == 2 && entries(folder) == 6);
+
     assert_non_null(getcwd(here, sizeof here)); /* a name without a folder */
     assert_int_equal(chdir(folder), 0);
     assert_int_equal(save("m.safetensors", 3, NULL), RAPT_OK);
@@ -190,12 +185,37 @@ static void test_links(void **state)
     assert_int_equal(chdir(here), 0);
 }
 
+/* Bytes come back as they were written; nothing is written without them. */
+static void test_bytes(void **state)
+{
+    (void)state;
+    rapt_message why = {""};
+    char found[8] = "";
+    clear_folder();
+    assert_int_equal(rapt_file_write(path, "abc\0def", 7, &why), RAPT_OK);
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    assert_int_equal(fread(found, 1, sizeof found, file), 7);
+    fclose(file);
+    assert_memory_equal(found, "abc\0def", 7);
+    assert_int_equal(rapt_file_write(path, NULL, 1, &why), RAPT_BAD_ARGUMENT);
+    assert_int_equal(rapt_file_write(NULL, "a", 1, &why), RAPT_BAD_ARGUMENT);
+    assert_int_equal(rapt_file_check(NULL, 0, 0, &why), RAPT_BAD_ARGUMENT);
+    assert_int_equal(rapt_file_write(path, NULL, 0, NULL), RAPT_OK);
+    assert_int_equal(rapt_file_check(path, UINT64_MAX, 0, NULL), RAPT_NO_FILE);
+    assert_int_equal(rapt_file_check(path, 0, UINT64_MAX, NULL), RAPT_NO_FILE);
+    assert_int_equal(entries(folder), 3);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_together), cmocka_unit_test(test_limit),
-        cmocka_unit_test(test_full),     cmocka_unit_test(test_read_only_folder),
-        cmocka_unit_test(test_paths),    cmocka_unit_test(test_links),
+        cmocka_unit_test(test_limit),
+        cmocka_unit_test(test_full),
+        cmocka_unit_test(test_read_only_folder),
+        cmocka_unit_test(test_paths),
+        cmocka_unit_test(test_links),
+        cmocka_unit_test(test_bytes),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -33,7 +33,7 @@ PUBLIC = {  # public headers each layer may use
     "model": {"base.h", "attention.h", "learned.def", "transformer.h", "config.def"},
     "run": {"base.h", "attention.h", "transformer.h", "train.h", "generate.h", "text.h", "translator.h"},
     "text": {"base.h", "text.h", "metrics.h"},
-    "format": {"base.h"},
+    "format": {"base.h", "file.h"},
 }
 # lib/attention: folders with one interface header each, and files, each above those it calls.
 PARTS = ["cache", "attention.c", "check.c", "dispatch.c", "learned.c", "score", "flash", "general",

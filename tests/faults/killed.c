@@ -1,0 +1,186 @@
+/* killed.c - processes are killed (SIGKILL) before each file call of a save and in the middle of
+   each write: afterwards there is the old file or the new one, bit by bit, and the next save
+   removes what they left. A file that is not theirs is never removed. */
+#define _GNU_SOURCE
+
+#include "kit/things.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static long points, left; /* crash points; those at which a temporary file stayed */
+
+/* Saves the new version in another process, which is killed before or in its call `at`; true: it
+ * was.
+ */
+static bool kill_at(enum thing thing, long at, size_t limit)
+{
+    int result;
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        fault_arm(&(struct fault_plan){.mode = FAULT_KILL, .at = at, .limit = limit});
+        _exit(thing_save(thing, NEW, NULL) == RAPT_OK ? 0 : 1);
+    }
+    assert_int_equal(waitpid(child, &result, 0), child);
+    assert_true(WIFSIGNALED(result) ? WTERMSIG(result) == SIGKILL : WEXITSTATUS(result) == 0);
+    return WIFSIGNALED(result);
+}
+
+static void kill_everywhere(enum thing thing, size_t limit)
+{
+    int old = 0, new = 0;
+    bool killed = true;
+    for (long at = 0; killed; at++) {
+        put(thing_bytes(thing, OLD));
+        killed = kill_at(thing, at, limit);
+        bool is_old = path_has(thing_bytes(thing, OLD));
+        assert_true(is_old || path_has(thing_bytes(thing, NEW)));
+        old += is_old;
+        new += !is_old;
+        points += killed;
+        int found = entries(folder);
+        left += found - 1;
+        assert_in_range(found, 1, 2);
+        if (found > 1) assert_int_equal(rapt_file_check(path, 0, 0, NULL), RAPT_OK);
+        assert_int_equal(entries(folder), 1);
+    }
+    assert_true(old > 8 && new >= 2);
+}
+
+static void test_everywhere(void **state)
+{
+    (void)state;
+    for (enum thing t = MODEL; t < THINGS; t++)
+        for (size_t limit = 1 << 20; limit >= 256; limit /= 8) kill_everywhere(t, limit);
+    print_message("%ld crash points, %ld of them left a file\n", points, left);
+    assert_true(points > 1000 && left > 500);
+}
+
+/* ---- whose temporary files are removed ---- */
+
+enum { NAME = 400 };
+
+/* Leaves a temporary file of the library's in the folder; its path. */
+static void leave(char found[NAME])
+{
+    clear_folder();
+    put(thing_bytes(BYTES, OLD));
+    assert_true(kill_at(BYTES, 12, 4096));
+    DIR *list = opendir(folder);
+    assert_non_null(list);
+    *found = 0;
+    for (struct dirent *entry; (entry = readdir(list));)
+        if (strncmp(entry->d_name, ".rapt-", 6) == 0)
+            snprintf(found, NAME, "%s/%s", folder, entry->d_name);
+    closedir(list);
+    assert_int_equal(entries(folder), 2);
+    assert_true(*found);
+}
+
+static void make_file(const char *file)
+{
+    FILE *opened = fopen(file, "wx");
+    assert_non_null(opened);
+    assert_true(fputs("mine", opened) >= 0);
+    assert_int_equal(fclose(opened), 0);
+}
+
+static void save_once(void)
+{
+    rapt_message why = {""};
+    if (thing_save(BYTES, NEW, &why) != RAPT_OK) fail_msg("%s", why.text);
+}
+
+/* Names that look like ours. */
+static void test_other_names(void **state)
+{
+    (void)state;
+    static const char *const names[] = {".rapt-.tmp", ".rapt-0123456789abcdef.tmp",
+                                        ".rapt-0123456789abcdef0123456789abcdef.tmp",
+                                        ".rapt-0123456789abcdeF0123456789abcdef.tmp", "m.probe"};
+    char ours[NAME], other[NAME + 8];
+    leave(ours);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        snprintf(other, sizeof other, "%s/%s", folder, names[i]);
+        make_file(other);
+    }
+    snprintf(other, sizeof other, "%s.bak", ours);
+    make_file(other);
+    assert_int_equal(entries(folder), 8);
+    save_once();
+    assert_int_equal(entries(folder), 7);
+    assert_int_equal(access(ours, F_OK), -1);
+}
+
+/* One of ours that was moved into another folder is not removed there. */
+static void test_other_folder(void **state)
+{
+    (void)state;
+    char ours[NAME], sub[NAME], moved[NAME + 80], target[NAME + 8];
+    leave(ours);
+    snprintf(sub, sizeof sub, "%s/sub", folder);
+    snprintf(moved, sizeof moved, "%s/%s", sub, strrchr(ours, '/') + 1);
+    snprintf(target, sizeof target, "%s/m", sub);
+    assert_int_equal(mkdir(sub, 0700), 0);
+    assert_int_equal(rename(ours, moved), 0);
+    assert_int_equal(rapt_file_write(target, "x", 1, NULL), RAPT_OK);
+    assert_int_equal(entries(sub), 2);
+    assert_int_equal(unlink(moved), 0);
+    assert_int_equal(unlink(target), 0);
+    assert_int_equal(rmdir(sub), 0);
+}
+
+/* Something else under one of our names: a symbolic link, a folder, a file with a second name. */
+static void test_other_kinds(void **state)
+{
+    (void)state;
+    char ours[NAME], other[NAME];
+    leave(ours);
+    assert_int_equal(unlink(ours), 0);
+    assert_int_equal(symlink("m", ours), 0);
+    save_once();
+    assert_int_equal(entries(folder), 2);
+    assert_int_equal(unlink(ours), 0);
+    assert_int_equal(mkdir(ours, 0700), 0);
+    save_once();
+    assert_int_equal(entries(folder), 2);
+    assert_int_equal(rmdir(ours), 0);
+    snprintf(other, sizeof other, "%s/kept", folder);
+    make_file(other);
+    assert_int_equal(link(other, ours), 0);
+    save_once();
+    assert_int_equal(entries(folder), 3);
+}
+
+/* While somebody else writes there, nothing is removed: it may be about to get its name. */
+static void test_other_writer(void **state)
+{
+    (void)state;
+    char ours[NAME];
+    leave(ours);
+    int writer = open(folder, O_RDONLY | O_DIRECTORY);
+    assert_int_equal(flock(writer, LOCK_SH), 0);
+    save_once();
+    assert_int_equal(entries(folder), 2);
+    assert_int_equal(close(writer), 0);
+    save_once();
+    assert_int_equal(entries(folder), 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_everywhere),   cmocka_unit_test(test_other_names),
+        cmocka_unit_test(test_other_folder), cmocka_unit_test(test_other_kinds),
+        cmocka_unit_test(test_other_writer),
+    };
+    return cmocka_run_group_tests(tests, things_create, things_free);
+}

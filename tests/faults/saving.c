@@ -1,0 +1,159 @@
+/* saving.c - while models, checkpoints and plain bytes are saved, each file call fails, once, from
+   then on, or with another; is interrupted; or is short. A call that fails leaves the old file bit
+   by bit and nothing beside it; one that succeeds, the new one. */
+#define _GNU_SOURCE
+
+#include "kit/things.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const int errors[] = {EIO, ENOSPC, EDQUOT, EFBIG, EROFS, EACCES, ENOMEM};
+enum { ERRORS = sizeof errors / sizeof *errors };
+
+static long injections;
+
+static long calls_of(enum thing thing)
+{
+    put(thing_bytes(thing, OLD));
+    fault_arm(&(struct fault_plan){.mode = FAULT_ONCE, .at = -1});
+    assert_int_equal(thing_save(thing, NEW, NULL), RAPT_OK);
+    long calls = fault_disarm();
+    assert_true(calls > 12);
+    return calls;
+}
+
+/* Calls without which a file cannot be replaced safely. */
+static bool needed(const char *call)
+{
+    static const char *const names[] = {"create", "write", "fsync", "rename", "fchmod"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(call, names[i]) == 0) return true;
+    return false;
+}
+
+static void check_failed(const struct fault_plan *plan, const rapt_message *why, enum thing thing)
+{
+    bool late = strstr(why->text, "is written, but") != NULL;
+    assert_true(path_has(thing_bytes(thing, late ? NEW : OLD)));
+    assert_non_null(strstr(why->text, "/m: "));
+    if (plan->mode == FAULT_ONCE) assert_non_null(strstr(why->text, strerror(plan->error)));
+}
+
+/* Saves the new version over the old one under the plan. */
+static rapt_status inject(const struct fault_plan *plan, enum thing thing)
+{
+    rapt_message why = {""};
+    clear_folder();
+    put(thing_bytes(thing, OLD));
+    int open_files = entries("/proc/self/fd");
+    fault_arm(plan);
+    errno = 77;
+    rapt_status status = thing_save(thing, NEW, &why);
+    if (status == RAPT_OK) assert_int_equal(errno, 77);
+    fault_disarm();
+    const char *struck = fault_struck();
+    injections++;
+    assert_int_equal(entries("/proc/self/fd"), open_files);
+    assert_true(status == RAPT_OK || status == RAPT_NO_FILE);
+    if (status != RAPT_OK)
+        check_failed(plan, &why, thing);
+    else
+        assert_true(path_has(thing_bytes(thing, NEW)) && *why.text == 0);
+    /* Only where removing it has failed too may a temporary file stay: until the next save. */
+    bool removable = plan->mode != FAULT_FROM && !(struck && strcmp(struck, "unlink") == 0);
+    if (removable) assert_int_equal(entries(folder), 1);
+    if (entries(folder) > 1) {
+        assert_int_equal(thing_save(thing, NEW, NULL), RAPT_OK);
+        assert_int_equal(entries(folder), 1);
+    }
+    return status;
+}
+
+static void test_each_call(void **state)
+{
+    (void)state;
+    for (enum thing t = MODEL; t < THINGS; t++) {
+        long calls = calls_of(t), failed = 0, closes = 0;
+        for (long at = 0; at < calls; at++)
+            for (int e = 0; e < ERRORS; e++) {
+                struct fault_plan plan = {.mode = FAULT_ONCE, .at = at, .error = errors[e]};
+                rapt_status once = inject(&plan, t);
+                const char *struck = fault_struck();
+                assert_non_null(struck);
+                if (at == 0 || needed(struck)) assert_int_equal(once, RAPT_NO_FILE);
+                failed += once != RAPT_OK;
+                closes += once != RAPT_OK && strcmp(struck, "close") == 0;
+                plan.mode = FAULT_FROM;
+                inject(&plan, t);
+            }
+        assert_true(failed > calls);      /* most calls matter */
+        assert_int_equal(closes, ERRORS); /* of the file that was written */
+    }
+}
+
+/* A failure while a failure is dealt with, and in what follows it. */
+static void test_two_calls(void **state)
+{
+    (void)state;
+    for (enum thing t = MODEL; t < THINGS; t++) {
+        long calls = calls_of(t);
+        for (long at = 0; at < calls; at++)
+            for (long second = at + 1; second < at + 12; second++)
+                inject(&(struct fault_plan){.mode = FAULT_TWICE,
+                                            .at = at,
+                                            .second = second,
+                                            .error = errors[(at + second) % ERRORS]},
+                       t);
+    }
+}
+
+/* Interrupted and short calls are continued. */
+static void test_interrupted_and_short(void **state)
+{
+    (void)state;
+    for (enum thing t = MODEL; t < THINGS; t++) {
+        assert_int_equal(inject(&(struct fault_plan){.mode = FAULT_INTERRUPT}, t), RAPT_OK);
+        for (size_t limit = 1; limit < 5000; limit = limit * 3 + 1) {
+            struct fault_plan plan = {.mode = FAULT_SHORT, .limit = limit};
+            assert_int_equal(inject(&plan, t), RAPT_OK);
+            plan.mode = FAULT_INTERRUPT; /* both */
+            assert_int_equal(inject(&plan, t), RAPT_OK);
+        }
+    }
+}
+
+/* A folder that cannot be synced at all is no failure. */
+static void test_no_folder_sync(void **state)
+{
+    (void)state;
+    for (enum thing t = MODEL; t < THINGS; t++) {
+        struct fault_plan plan = {.mode = FAULT_ONCE, .at = calls_of(t) - 2, .error = EINVAL};
+        assert_int_equal(inject(&plan, t), RAPT_OK);
+        assert_string_equal(fault_struck(), "fsync");
+        plan.error = EIO;
+        assert_int_equal(inject(&plan, t), RAPT_NO_FILE);
+    }
+}
+
+static void test_enough(void **state)
+{
+    (void)state;
+    print_message("%ld injections while saving\n", injections);
+    assert_true(injections > 2000);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_each_call),
+        cmocka_unit_test(test_two_calls),
+        cmocka_unit_test(test_interrupted_and_short),
+        cmocka_unit_test(test_no_folder_sync),
+        cmocka_unit_test(test_enough),
+    };
+    return cmocka_run_group_tests(tests, things_create, things_free);
+}
