@@ -82,15 +82,9 @@ static void encode_word(struct word *word, const rapt_tokenizer *tokenizer, cons
     while (word->candidates > 0) join(word, tokenizer, pop(word));
 }
 
-rapt_status rapt_tokenizer_encode(const rapt_tokenizer *tokenizer, rapt_text text, int32_t *ids,
-                                  size_t *ends, size_t capacity, size_t *count, rapt_message *why)
+rapt_status rapt__pairs_encode(const rapt_tokenizer *tokenizer, rapt_text text, int32_t *ids,
+                               size_t *ends, size_t capacity, size_t *count, rapt_message *why)
 {
-    if (!tokenizer || !count || (!text.bytes && text.size) || (!ids && capacity))
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is NULL",
-                          !tokenizer                 ? "tokenizer"
-                          : !count                   ? "count"
-                          : !text.bytes && text.size ? "text.bytes"
-                                                     : "ids");
     struct word word;
     size_t tokens = 0;
     for (size_t at = 0, end; at < text.size; at = end) {
@@ -108,19 +102,9 @@ rapt_status rapt_tokenizer_encode(const rapt_tokenizer *tokenizer, rapt_text tex
                       capacity, tokens);
 }
 
-rapt_status rapt_tokenizer_decode(const rapt_tokenizer *tokenizer, const int32_t *ids, size_t count,
-                                  char *bytes, size_t capacity, size_t *size, rapt_message *why)
+rapt_status rapt__pairs_decode(const rapt_tokenizer *tokenizer, const int32_t *ids, size_t count,
+                               char *bytes, size_t capacity, size_t *size, rapt_message *why)
 {
-    if (!tokenizer || !size || (!ids && count) || (!bytes && capacity))
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is NULL",
-                          !tokenizer      ? "tokenizer"
-                          : !size         ? "size"
-                          : !ids && count ? "ids"
-                                          : "bytes");
-    for (size_t i = 0; i < count; i++)
-        if (ids[i] < 0 || ids[i] >= tokenizer->vocab)
-            return rapt__fail(why, RAPT_BAD_ARGUMENT, "token %zu is %d, not in 0..%d", i,
-                              (int)ids[i], tokenizer->vocab - 1);
     size_t needed = 0;
     for (size_t i = 0; i < count; i++) {
         rapt_text token = rapt_tokenizer_token(tokenizer, ids[i]);

@@ -65,10 +65,17 @@ enum { RAPT__TOKEN_BYTES = RAPT_TOKEN_SPECIALS, RAPT__TOKEN_MERGES = RAPT_TOKEN_
 /* Where the word that begins at `at` < size ends. */
 size_t rapt__word_end(const char *bytes, size_t size, size_t at);
 
+/* ---- base64.c: bytes as printable text, RFC 4648 ---- */
+size_t rapt__base64_size(size_t bytes);
+void rapt__base64_write(const void *bytes, size_t size, char *text);
+/* Writes the bytes of a text of rapt__base64_size(size) characters; false: it is none. */
+bool rapt__base64_read(const char *text, size_t size, void *bytes);
+
 /* ---- tokenizer.c ---- */
 
 struct rapt_tokenizer {
     rapt_allocator allocator;
+    struct spm *spm;      /* sentencepiece/sentencepiece.h; NULL: byte-pair, by what follows */
     struct arena arena;   /* of the arrays below but the pool */
     int vocab, merges;    /* vocab = RAPT__TOKEN_MERGES + merges */
     int32_t *left;        /* [merges] merge m makes token RAPT__TOKEN_MERGES + m of left[m] */
@@ -86,6 +93,12 @@ rapt_status rapt__tokenizer_build(rapt_tokenizer **tokenizer, const int32_t *lef
 
 /* The merge that joins two tokens, or -1. */
 int32_t rapt__tokenizer_merge(const rapt_tokenizer *tokenizer, int32_t left, int32_t right);
+
+/* The rest of rapt_tokenizer_encode and _decode for byte-pair encoding; arguments are checked. */
+rapt_status rapt__pairs_encode(const rapt_tokenizer *tokenizer, rapt_text text, int32_t *ids,
+                               size_t *ends, size_t capacity, size_t *count, rapt_message *why);
+rapt_status rapt__pairs_decode(const rapt_tokenizer *tokenizer, const int32_t *ids, size_t count,
+                               char *bytes, size_t capacity, size_t *size, rapt_message *why);
 
 /* ---- types.c: word types, that is distinct words, and how often each occurs ---- */
 

@@ -1,5 +1,5 @@
-/* tokenizer.c - a vocabulary in memory, from its merges: the bytes of each token, and a table that
-   finds the merge of two tokens by binary search. */
+/* tokenizer.c - a byte-pair vocabulary in memory, from its merges: the bytes of each token, and a
+   table that finds the merge of two tokens by binary search. */
 #include "text/text.h"
 #include <string.h>
 
@@ -106,26 +106,6 @@ rapt_status rapt__tokenizer_build(rapt_tokenizer **tokenizer, const int32_t *lef
     else
         *tokenizer = t;
     return status;
-}
-
-void rapt_tokenizer_free(rapt_tokenizer *tokenizer)
-{
-    if (!tokenizer) return;
-    rapt_allocator memory = tokenizer->allocator;
-    if (tokenizer->pool) rapt__free(&memory, tokenizer->pool, tokenizer->start[tokenizer->vocab]);
-    rapt__arena_free(&tokenizer->arena, &memory);
-    rapt__free(&memory, tokenizer, sizeof *tokenizer);
-}
-
-int rapt_tokenizer_vocab(const rapt_tokenizer *tokenizer)
-{
-    return tokenizer ? tokenizer->vocab : 0;
-}
-
-rapt_text rapt_tokenizer_token(const rapt_tokenizer *tokenizer, int32_t id)
-{
-    if (!tokenizer || id < 0 || id >= tokenizer->vocab) return (rapt_text){NULL, 0};
-    return (rapt_text){tokenizer->pool + tokenizer->start[id], token_size(tokenizer, id)};
 }
 
 int32_t rapt__tokenizer_merge(const rapt_tokenizer *tokenizer, int32_t left, int32_t right)

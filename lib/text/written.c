@@ -1,16 +1,19 @@
 /* written.c - a tokenizer to a printable string and back:
 
        rapt-bpe 1 MERGES LEFT RIGHT LEFT RIGHT ... #SUM
+       rapt-spm 1 SIZE BASE64 #SUM
 
-   decimal numbers without leading zeros, one space between, and in SUM, eight lower-case hex
-   digits, the hash (rapt__hash) of all before '#': it tells any single changed byte. The string may
-   come from anywhere: nothing in it is trusted. */
+   the merges of a byte-pair vocabulary, or the bytes of a SentencePiece file: decimal numbers
+   without leading zeros, one space between, and in SUM, eight lower-case hex digits, the hash
+   (rapt__hash) of all before '#': it tells any single changed byte. The string may come from
+   anywhere: nothing in it is trusted. */
+#include "text/sentencepiece/sentencepiece.h"
 #include "text/text.h"
 #include <stdio.h>
 #include <string.h>
 
-static const char head[] = "rapt-bpe 1 ";
-enum { SUM_SIZE = 8, SHORTEST_MERGE = 4 /* "3 3 " */ };
+static const char head[] = "rapt-bpe 1 ", spm_head[] = "rapt-spm 1 ";
+enum { HEAD_SIZE = sizeof head - 1, SUM_SIZE = 8, SHORTEST_MERGE = 4 /* "3 3 " */ };
 
 static size_t put_text(char *text, size_t at, const char *bytes)
 {
@@ -27,15 +30,28 @@ static size_t put_number(char *text, size_t at, int32_t number)
     return put_text(text, at, digits);
 }
 
-/* Writes the string without its final 0, or only measures it if text is NULL. */
-static size_t put_all(const rapt_tokenizer *tokenizer, char *text)
+static size_t put_pairs(const rapt_tokenizer *tokenizer, char *text)
 {
-    char sum[SUM_SIZE + 2];
     size_t at = put_number(text, put_text(text, 0, head), tokenizer->merges);
     for (int m = 0; m < tokenizer->merges; m++) {
         at = put_number(text, at, tokenizer->left[m]);
         at = put_number(text, at, tokenizer->right[m]);
     }
+    return at;
+}
+
+static size_t put_spm(const struct spm *spm, char *text)
+{
+    size_t at = put_number(text, put_text(text, 0, spm_head), (int32_t)spm->file_size);
+    if (text) rapt__base64_write(spm->file, spm->file_size, text + at);
+    return put_text(text, at + rapt__base64_size(spm->file_size), " ");
+}
+
+/* Writes the string without its final 0, or only measures it if text is NULL. */
+static size_t put_all(const rapt_tokenizer *tokenizer, char *text)
+{
+    char sum[SUM_SIZE + 2];
+    size_t at = tokenizer->spm ? put_spm(tokenizer->spm, text) : put_pairs(tokenizer, text);
     snprintf(sum, sizeof sum, "#%08lx", (unsigned long)(text ? rapt__hash(text, at) : 0));
     return put_text(text, at, sum);
 }
@@ -98,28 +114,55 @@ static rapt_status read_merges(const char *text, size_t body, size_t at, int32_t
     return RAPT_OK;
 }
 
+static rapt_status create_pairs(rapt_tokenizer **tokenizer, const char *text, size_t body,
+                                const rapt_allocator *allocator, rapt_message *why)
+{
+    size_t at = HEAD_SIZE;
+    int32_t merges;
+    if (!take_number(text, body, &at, RAPT__VOCAB_MAX - RAPT__TOKEN_MERGES, &merges) ||
+        (body - at) / SHORTEST_MERGE < (size_t)merges)
+        return rapt__fail(why, RAPT_BAD_FILE, "the tokenizer's number of merges is wrong");
+    size_t bytes = ((size_t)merges + 1) * 2 * sizeof(int32_t);
+    int32_t *left = rapt__alloc(allocator, bytes);
+    if (!left) return rapt__fail(why, RAPT_NO_MEMORY, "no memory for a tokenizer");
+    int32_t *right = left + merges + 1;
+    rapt_status status = read_merges(text, body, at, left, right, merges, why);
+    if (!status) status = rapt__tokenizer_build(tokenizer, left, right, merges, allocator, why);
+    rapt__free(allocator, left, bytes);
+    return status;
+}
+
+static rapt_status create_spm(rapt_tokenizer **tokenizer, const char *text, size_t body,
+                              const rapt_allocator *allocator, rapt_message *why)
+{
+    size_t at = HEAD_SIZE;
+    int32_t size;
+    if (!take_number(text, body, &at, SPM_TEXT_MAX, &size) ||
+        body - at != rapt__base64_size((size_t)size) + 1)
+        return rapt__fail(why, RAPT_BAD_FILE, "the tokenizer's size is wrong");
+    char *bytes = rapt__alloc(allocator, (size_t)size + 1);
+    if (!bytes) return rapt__fail(why, RAPT_NO_MEMORY, "no memory for a tokenizer");
+    rapt_status status = RAPT_OK;
+    if (!rapt__base64_read(text + at, (size_t)size, bytes) || text[body - 1] != ' ')
+        status = rapt__fail(why, RAPT_BAD_FILE, "the tokenizer is not in base 64");
+    if (!status)
+        status = rapt_tokenizer_load_memory(tokenizer, bytes, (size_t)size, allocator, why);
+    rapt__free(allocator, bytes, (size_t)size + 1);
+    return status;
+}
+
 rapt_status rapt_tokenizer_create(rapt_tokenizer **tokenizer, const char *text, size_t size,
                                   const rapt_allocator *allocator, rapt_message *why)
 {
     if (!tokenizer || !text)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is NULL", text ? "tokenizer" : "text");
-    size_t at = sizeof head - 1, body;
-    int32_t merges;
-    if (size < at || memcmp(text, head, at) != 0)
-        return rapt__fail(why, RAPT_BAD_FILE, "the tokenizer does not begin with \"%s\"", head);
+    size_t body;
+    bool pairs = size >= HEAD_SIZE && memcmp(text, head, HEAD_SIZE) == 0;
+    bool spm = size >= HEAD_SIZE && memcmp(text, spm_head, HEAD_SIZE) == 0;
+    if (!pairs && !spm)
+        return rapt__fail(why, RAPT_BAD_FILE, "the tokenizer begins with neither \"%s\" nor \"%s\"",
+                          head, spm_head);
     if (!sum_is_right(text, size, &body))
         return rapt__fail(why, RAPT_BAD_FILE, "the tokenizer is damaged: its sum is wrong");
-    if (!take_number(text, body, &at, RAPT__VOCAB_MAX - RAPT__TOKEN_MERGES, &merges) ||
-        (body - at) / SHORTEST_MERGE < (size_t)merges)
-        return rapt__fail(why, RAPT_BAD_FILE, "the tokenizer's number of merges is wrong");
-
-    rapt_allocator memory = rapt__allocator(allocator);
-    size_t bytes = ((size_t)merges + 1) * 2 * sizeof(int32_t);
-    int32_t *left = rapt__alloc(&memory, bytes);
-    if (!left) return rapt__fail(why, RAPT_NO_MEMORY, "no memory for a tokenizer");
-    int32_t *right = left + merges + 1;
-    rapt_status status = read_merges(text, body, at, left, right, merges, why);
-    if (!status) status = rapt__tokenizer_build(tokenizer, left, right, merges, &memory, why);
-    rapt__free(&memory, left, bytes);
-    return status;
+    return (pairs ? create_pairs : create_spm)(tokenizer, text, body, allocator, why);
 }

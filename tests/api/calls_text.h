@@ -4,6 +4,7 @@
 #define RAPT_TESTS_API_CALLS_TEXT_H
 
 #include "api/small_world.h"
+#include <errno.h>
 
 /* ---- train.h ---- */
 
@@ -125,6 +126,37 @@ static rapt_status tokenizer_create(struct world *w, int null, rapt_message *why
     return status;
 }
 
+/* A SentencePiece model: the unknown piece, and "a" with the score -1. */
+static const char smallest_spm[] = "\x0A\x09\x0A\x05<unk>\x18\x02\x0A\x08\x0A\x01"
+                                   "a\x15\x00\x00\x80\xBF";
+enum { SMALLEST_SPM = sizeof smallest_spm - 1 };
+
+static rapt_status tokenizer_load_memory(struct world *w, int null, rapt_message *why)
+{
+    rapt_tokenizer *made = NULL;
+    rapt_status status = rapt_tokenizer_load_memory(arg(null, 0, &made), arg(null, 1, smallest_spm),
+                                                    SMALLEST_SPM, arg(null, 2, &w->allocator), why);
+    assert_true((made != NULL) == (status == RAPT_OK));
+    rapt_tokenizer_free(made);
+    return status;
+}
+
+static rapt_status tokenizer_load(struct world *w, int null, rapt_message *why)
+{
+    rapt_tokenizer *made = NULL;
+    int number = errno;
+    FILE *file = fopen(w->path[2], "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(smallest_spm, 1, SMALLEST_SPM, file), SMALLEST_SPM);
+    assert_int_equal(fclose(file), 0);
+    errno = number;
+    rapt_status status = rapt_tokenizer_load(arg(null, 0, &made), arg(null, 1, w->path[2]),
+                                             arg(null, 2, &w->allocator), why);
+    assert_true((made != NULL) == (status == RAPT_OK));
+    rapt_tokenizer_free(made);
+    return status;
+}
+
 static rapt_status tokenizer_free(struct world *w, int null, rapt_message *why)
 {
     (void)w, (void)why;
@@ -138,6 +170,32 @@ static rapt_status tokenizer_vocab(struct world *w, int null, rapt_message *why)
 {
     (void)why;
     return found(rapt_tokenizer_vocab(arg(null, 0, w->tokenizer)) > 0);
+}
+
+static rapt_status tokenizer_special(struct world *w, int null, rapt_message *why)
+{
+    (void)why;
+    return found(rapt_tokenizer_special(arg(null, 0, w->tokenizer), RAPT_TOKEN_END) ==
+                 RAPT_TOKEN_END);
+}
+
+static rapt_status tokenizer_name(struct world *w, int null, rapt_message *why)
+{
+    (void)why;
+    return found(rapt_tokenizer_name(arg(null, 0, w->tokenizer), 70).size > 0);
+}
+
+static rapt_status tokenizer_find(struct world *w, int null, rapt_message *why)
+{
+    (void)why;
+    const rapt_text name = {null == 1 ? NULL : "a", 1};
+    return found(rapt_tokenizer_find(arg(null, 0, w->tokenizer), name) >= 0);
+}
+
+static rapt_status tokenizer_bound(struct world *w, int null, rapt_message *why)
+{
+    (void)why;
+    return found(rapt_tokenizer_bound(arg(null, 0, w->tokenizer), 7) == 7);
 }
 
 static rapt_status tokenizer_token(struct world *w, int null, rapt_message *why)

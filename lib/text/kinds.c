@@ -1,0 +1,150 @@
+/* kinds.c - the public calls of a tokenizer: arguments checked, then what its kind does. */
+#include "format/format.h"
+#include "text/sentencepiece/sentencepiece.h"
+#include "text/text.h"
+
+#include <string.h>
+
+static rapt_status null(const char *what, rapt_message *why)
+{
+    return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is NULL", what);
+}
+
+/* ---- made and freed ---- */
+
+rapt_status rapt_tokenizer_load_memory(rapt_tokenizer **tokenizer, const void *bytes, size_t size,
+                                       const rapt_allocator *allocator, rapt_message *why)
+{
+    if (!tokenizer || (!bytes && size)) return null(tokenizer ? "bytes" : "tokenizer", why);
+    rapt_allocator memory = rapt__allocator(allocator);
+    struct rapt_tokenizer *t = rapt__alloc(&memory, sizeof *t);
+    if (!t) return rapt__fail(why, RAPT_NO_MEMORY, "no memory for a tokenizer");
+    *t = (struct rapt_tokenizer){.allocator = memory};
+    rapt_status status = rapt__spm_create(&t->spm, bytes, size, &memory, why);
+    if (status)
+        rapt_tokenizer_free(t);
+    else
+        t->vocab = t->spm->count, *tokenizer = t;
+    return status;
+}
+
+static rapt_status load(rapt_tokenizer **tokenizer, const struct disk_source *file,
+                        const rapt_allocator *allocator, rapt_message *why)
+{
+    size_t size = (size_t)file->size;
+    if (file->size > SPM_TEXT_MAX)
+        return rapt__fail(why, RAPT_BAD_FILE, "it has more than 2^30 bytes");
+    void *bytes = rapt__alloc(allocator, size);
+    if (!bytes && size) return rapt__fail(why, RAPT_NO_MEMORY, "no memory for its bytes");
+    rapt_status status = rapt__disk_read(file, 0, bytes, size, why);
+    if (!status) status = rapt_tokenizer_load_memory(tokenizer, bytes, size, allocator, why);
+    rapt__free(allocator, bytes, size);
+    return status;
+}
+
+rapt_status rapt_tokenizer_load(rapt_tokenizer **tokenizer, const char *path,
+                                const rapt_allocator *allocator, rapt_message *why)
+{
+    struct disk_source file;
+    rapt_message reason = {""};
+    if (!tokenizer || !path) return null(tokenizer ? "path" : "tokenizer", why);
+    rapt_status status = rapt__disk_open(&file, path, why);
+    if (status) return status;
+    status = load(tokenizer, &file, allocator, &reason);
+    rapt__disk_close(&file);
+    return status ? rapt__fail(why, status, "%s: %s", file.label.text, reason.text) : RAPT_OK;
+}
+
+void rapt_tokenizer_free(rapt_tokenizer *tokenizer)
+{
+    if (!tokenizer) return;
+    rapt_allocator memory = tokenizer->allocator;
+    rapt__spm_free(tokenizer->spm);
+    if (tokenizer->pool) rapt__free(&memory, tokenizer->pool, tokenizer->start[tokenizer->vocab]);
+    rapt__arena_free(&tokenizer->arena, &memory);
+    rapt__free(&memory, tokenizer, sizeof *tokenizer);
+}
+
+/* ---- asked ---- */
+
+int rapt_tokenizer_vocab(const rapt_tokenizer *tokenizer)
+{
+    return tokenizer ? tokenizer->vocab : 0;
+}
+
+int32_t rapt_tokenizer_special(const rapt_tokenizer *tokenizer, int which)
+{
+    enum { UNKNOWN, BEGIN, END, PAD }; /* as struct spm has their names */
+    if (!tokenizer || which < RAPT_TOKEN_UNKNOWN || which >= RAPT_TOKEN_SPECIALS) return -1;
+    if (!tokenizer->spm) return which;
+    static const int names[] = {UNKNOWN, PAD, BEGIN, END};
+    int32_t id = rapt__spm_special(tokenizer->spm, names[which - RAPT_TOKEN_UNKNOWN]);
+    return id < 0 && which == RAPT_TOKEN_BEGIN ? rapt__spm_special(tokenizer->spm, END) : id;
+}
+
+rapt_text rapt_tokenizer_token(const rapt_tokenizer *tokenizer, int32_t id)
+{
+    if (!tokenizer || id < 0 || id >= tokenizer->vocab) return (rapt_text){NULL, 0};
+    if (tokenizer->spm) return rapt__spm_surface(tokenizer->spm, id);
+    uint32_t start = tokenizer->start[id];
+    return (rapt_text){tokenizer->pool + start, tokenizer->start[id + 1] - start};
+}
+
+rapt_text rapt_tokenizer_name(const rapt_tokenizer *tokenizer, int32_t id)
+{
+    if (!tokenizer || !tokenizer->spm || id < 0 || id >= tokenizer->vocab)
+        return rapt_tokenizer_token(tokenizer, id);
+    return (rapt_text){tokenizer->spm->pieces[id].bytes, tokenizer->spm->pieces[id].size};
+}
+
+int32_t rapt_tokenizer_find(const rapt_tokenizer *tokenizer, rapt_text name)
+{
+    if (!tokenizer || !name.bytes) return -1;
+    if (tokenizer->spm) return rapt__spm_find(tokenizer->spm, name);
+    for (int32_t id = RAPT__TOKEN_BYTES; id < tokenizer->vocab; id++) {
+        rapt_text token = rapt_tokenizer_token(tokenizer, id);
+        if (token.size == name.size && memcmp(token.bytes, name.bytes, name.size) == 0) return id;
+    }
+    return -1;
+}
+
+size_t rapt_tokenizer_bound(const rapt_tokenizer *tokenizer, size_t bytes)
+{
+    if (!tokenizer) return 0;
+    if (!tokenizer->spm) return bytes;
+    return rapt__spm_bound(tokenizer->spm, bytes);
+}
+
+/* ---- used ---- */
+
+rapt_status rapt_tokenizer_encode(const rapt_tokenizer *tokenizer, rapt_text text, int32_t *ids,
+                                  size_t *ends, size_t capacity, size_t *count, rapt_message *why)
+{
+    if (!tokenizer || !count || (!text.bytes && text.size) || (!ids && capacity))
+        return null(!tokenizer                 ? "tokenizer"
+                    : !count                   ? "count"
+                    : !text.bytes && text.size ? "text.bytes"
+                                               : "ids",
+                    why);
+    if (tokenizer->spm)
+        return rapt__spm_encode(tokenizer->spm, text, ids, ends, capacity, count, why);
+    return rapt__pairs_encode(tokenizer, text, ids, ends, capacity, count, why);
+}
+
+rapt_status rapt_tokenizer_decode(const rapt_tokenizer *tokenizer, const int32_t *ids, size_t count,
+                                  char *bytes, size_t capacity, size_t *size, rapt_message *why)
+{
+    if (!tokenizer || !size || (!ids && count) || (!bytes && capacity))
+        return null(!tokenizer      ? "tokenizer"
+                    : !size         ? "size"
+                    : !ids && count ? "ids"
+                                    : "bytes",
+                    why);
+    for (size_t i = 0; i < count; i++)
+        if (ids[i] < 0 || ids[i] >= tokenizer->vocab)
+            return rapt__fail(why, RAPT_BAD_ARGUMENT, "token %zu is %d, not in 0..%d", i,
+                              (int)ids[i], tokenizer->vocab - 1);
+    if (tokenizer->spm)
+        return rapt__spm_decode(tokenizer->spm, ids, count, bytes, capacity, size, why);
+    return rapt__pairs_decode(tokenizer, ids, count, bytes, capacity, size, why);
+}

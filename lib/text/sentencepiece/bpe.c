@@ -1,0 +1,152 @@
+/* bpe.c - pieces by merging (Sennrich, Haddow and Birch 2016, as SentencePiece does it): a text
+   starts as its characters; of all adjacent two that together are a piece, those of the highest
+   score are joined, the leftmost first. USER_DEFINED pieces are never joined. At last a piece that
+   is UNUSED falls apart into what it was made of. A heap holds the candidates, so n characters take
+   n log n steps. */
+#include "text/sentencepiece/sentencepiece.h"
+
+#include <string.h>
+
+static const uint32_t none = UINT32_MAX;
+
+struct symbol {
+    uint32_t start, size;    /* size 0: it was joined to the one before */
+    uint32_t previous, next; /* none: there is none */
+    uint32_t unit;           /* of the trie, behind its bytes; none: no piece begins with them */
+    bool frozen;             /* never joined */
+};
+struct joint {     /* a symbol and the next one, together a piece */
+    uint64_t rank; /* score, then position, as an order: the greatest is the root */
+    uint32_t size; /* of both; if it is not theirs any more, they are gone */
+    uint32_t unit;
+};
+struct merging {
+    const struct spm *spm;
+    const char *text;
+    struct symbol *symbols; /* [count] */
+    size_t count;
+    struct joint *heap; /* [joints], capacity 3 * count */
+    size_t joints;
+    uint32_t *split; /* [unused] how long the first part of an UNUSED piece was; 0: not seen */
+    uint32_t *ends;  /* parts that are still to come while a piece falls apart */
+};
+
+static int by_rank(const void *context, const void *x, const void *y)
+{
+    const struct joint *a = x, *b = y;
+    (void)context;
+    return (a->rank > b->rank) - (a->rank < b->rank);
+}
+
+/* Scores as numbers in the same order: negative ones turned round. */
+static uint64_t rank_of(float score, uint32_t left)
+{
+    float positive_zero = score + 0.0f;
+    uint32_t bits;
+    memcpy(&bits, &positive_zero, sizeof bits);
+    bits = bits >> 31 ? ~bits : bits | 1u << 31;
+    return (uint64_t)bits << 32 | (UINT32_MAX - left);
+}
+
+/* Adds a symbol and the next one, if they are a piece. */
+static void offer(struct merging *m, uint32_t left)
+{
+    if (left == none || m->symbols[left].next == none) return;
+    const struct symbol *a = &m->symbols[left], *b = &m->symbols[a->next];
+    const struct trie *trie = &m->spm->chosen;
+    if (a->frozen || b->frozen || a->unit == none) return;
+    const struct trie_unit *unit =
+        rapt__trie_walk(trie, trie->units + a->unit, m->text + b->start, b->size);
+    if (!unit || unit->value < 0) return;
+    const struct spm_piece *piece = &m->spm->pieces[unit->value];
+    if (piece->split) m->split[piece->split - 1] = a->size;
+    m->heap[m->joints] = (struct joint){rank_of(piece->score, left), a->size + b->size,
+                                        (uint32_t)(unit - trie->units)};
+    rapt__heap_up(m->heap, m->joints++, sizeof *m->heap, by_rank, NULL);
+}
+
+static void join(struct merging *m, const struct joint *joint)
+{
+    uint32_t left = UINT32_MAX - (uint32_t)joint->rank;
+    struct symbol *a = &m->symbols[left];
+    if (a->size == 0 || a->next == none) return;
+    struct symbol *b = &m->symbols[a->next];
+    if (a->size + b->size != joint->size) return;
+    a->size = joint->size;
+    a->unit = joint->unit;
+    a->next = b->next;
+    if (b->next != none) m->symbols[b->next].previous = left;
+    b->size = 0;
+    offer(m, a->previous);
+    offer(m, left);
+}
+
+static void split_characters(struct merging *m, size_t size)
+{
+    const struct trie *trie = &m->spm->chosen;
+    m->count = 0;
+    for (size_t at = 0, length; at < size; at += length) {
+        bool user = false;
+        length = rapt__spm_character(m->spm, m->text + at, size - at, &user);
+        const struct trie_unit *unit = rapt__trie_walk(trie, trie->units, m->text + at, length);
+        uint32_t index = (uint32_t)m->count++;
+        m->symbols[index] = (struct symbol){(uint32_t)at,
+                                            (uint32_t)length,
+                                            index ? index - 1 : none,
+                                            index + 1,
+                                            unit ? (uint32_t)(unit - trie->units) : none,
+                                            user};
+    }
+    m->symbols[m->count - 1].next = none;
+}
+
+/* Puts out bytes [start, end); UNUSED pieces by their parts, from left to right. */
+static void put(struct merging *m, struct spm_output *out, uint32_t start, uint32_t end)
+{
+    size_t waiting = 0;
+    while (true) {
+        int32_t id = rapt__spm_id(m->spm, m->text + start, end - start);
+        uint32_t number = m->spm->pieces[id].split, first = number ? m->split[number - 1] : 0;
+        if (first > 0) {
+            m->ends[waiting++] = end;
+            end = start + first;
+            continue;
+        }
+        rapt__spm_put(out, start, end, id);
+        if (waiting == 0) return;
+        start = end;
+        end = m->ends[--waiting];
+    }
+}
+
+static void lay_out(struct merging *m, size_t size, struct arena *arena)
+{
+    m->symbols = rapt__arena_take(arena, size, sizeof *m->symbols);
+    m->heap = rapt__arena_take(arena, 3 * size, sizeof *m->heap);
+    m->split = rapt__arena_take(arena, (size_t)m->spm->unused, sizeof *m->split);
+    m->ends = rapt__arena_take(arena, m->spm->unused ? size : 0, sizeof *m->ends);
+}
+
+rapt_status rapt__spm_bpe(struct spm_output *out)
+{
+    const struct spm *spm = out->spm;
+    struct merging m = {.spm = spm, .text = out->text->bytes};
+    struct arena arena = {.raw = true};
+    lay_out(&m, out->text->size, &arena);
+    rapt_status status = rapt__arena_reserve(&arena, &spm->allocator);
+    if (status) return status;
+    lay_out(&m, out->text->size, &arena);
+    if (spm->unused) memset(m.split, 0, (size_t)spm->unused * sizeof *m.split);
+    split_characters(&m, out->text->size);
+    for (uint32_t left = 0; left < m.count; left++) offer(&m, left);
+    while (m.joints > 0) {
+        const struct joint top = m.heap[0];
+        m.heap[0] = m.heap[--m.joints];
+        rapt__heap_down(m.heap, 0, m.joints, sizeof *m.heap, by_rank, NULL);
+        join(&m, &top);
+    }
+    for (uint32_t i = 0; i != none; i = m.symbols[i].next)
+        put(&m, out, m.symbols[i].start, m.symbols[i].start + m.symbols[i].size);
+    rapt__arena_free(&arena, &spm->allocator);
+    return RAPT_OK;
+}

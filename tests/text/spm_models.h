@@ -1,0 +1,223 @@
+/* spm_models.h - one SentencePiece model of each kind and set of options, crafted, for the tests
+   that compare them with the reference; and texts that are hard for them. */
+#ifndef RAPT_TESTS_TEXT_SPM_MODELS_H
+#define RAPT_TESTS_TEXT_SPM_MODELS_H
+
+#include "spm_craft.h"
+
+#define SPACE "\xE2\x96\x81"
+
+enum { DUMMY_PREFIX = 3, TRIM = 4, ESCAPE = 5 }; /* fields of normalizer_spec */
+
+/* Rules that replace, lengthen, drop, make spaces, and have common beginnings. */
+static const struct craft_rule crafted_rules[] = {
+    {"\xEF\xAC\x81", "fi"}, /* the ligature */
+    {"\xE3\x80\x80", " "},  /* the wide space */
+    {"\t", " "},
+    {"\xC2\xAD", ""},           /* the soft hyphen */
+    {"e\xCC\x81", "\xC3\xA9"},  /* e and an accent */
+    {"e\xCC\x81\xCC\xA7", "E"}, /* and a cedilla */
+    {"\xE2\x84\xA2", " TM "},
+    {"x\xC2\xBD", "x 1/2"},
+    {"\xF0\x9F\x98\x80", ":) :)"}, /* a face */
+};
+
+static inline void craft_normalizer(struct craft *model, unsigned field, bool rules,
+                                    const unsigned *off, size_t count)
+{
+    static struct craft spec, map;
+    spec.size = map.size = 0;
+    if (rules) {
+        craft_charsmap(&map, crafted_rules, sizeof crafted_rules / sizeof *crafted_rules);
+        craft_message(&spec, 2, &map);
+    }
+    for (size_t i = 0; i < count; i++) craft_number(&spec, off[i], 0);
+    craft_message(model, field, &spec);
+}
+
+static inline void craft_trainer(struct craft *model, enum spm_kind kind, bool suffix, bool bytes)
+{
+    static struct craft spec;
+    spec.size = 0;
+    if (kind != SPM_UNIGRAM) craft_number(&spec, 3, kind);
+    if (suffix) craft_number(&spec, 24, 1);
+    if (bytes) craft_number(&spec, 35, 1);
+    craft_message(model, 2, &spec);
+}
+
+/* Words and their parts, with ties, prefixes of each other, unused and user-defined ones. */
+static inline void craft_vocabulary(struct craft *model)
+{
+    static const struct {
+        const char *text;
+        float score;
+        unsigned type;
+    } pieces[] = {
+        {SPACE, -2, 0},
+        {"a", -3, 0},
+        {"b", -3.5f, 0},
+        {"c", -3.25f, 0},
+        {"ab", -4, 0},
+        {"bc", -4, 0},
+        {"abc", -6.5f, 0},
+        {SPACE "a", -3.5f, 0},
+        {SPACE "abc", -7, 0},
+        {"f", -5, 0},
+        {"i", -5, 0},
+        {"fi", -5, 0},
+        {"T", -6, 0},
+        {"M", -6, 0},
+        {"TM", -7, SPM_UNUSED},
+        {SPACE "TM", -9, 0},
+        {"1/2", -8, 0},
+        {"x", -4, 0},
+        {"x" SPACE "1", -9.5f, 0},
+        {"<user>", 0, SPM_USER_DEFINED},
+        {"bcb", 0, SPM_USER_DEFINED},
+        {"\xC3\xA9", -6, 0},
+        {":)", -5, SPM_UNUSED},
+        {":", -7, 0},
+        {")", -7, 0},
+        {"aa", -4.5f, 0},
+        {"aaaa", -5, SPM_UNUSED},
+        {"aaa", -6, 0},
+        {"\xE6\x97\xA5", -7, 0},
+        {"\xE6\x97\xA5\xE6\x9C\xAC", -8, 0},
+        {"1", -5, 0},
+        {"/", -6, 0},
+        {SPACE SPACE, -3, 0},
+        {"E", -9, 0},
+        {" ", -2.5f, 0},
+        {"x ", -5.5f, 0},
+    };
+    craft_specials(model);
+    for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++)
+        craft_piece(model, pieces[i].text, pieces[i].score, pieces[i].type);
+}
+
+enum { CRAFTED_MODELS = 12 };
+
+/* Model 0 to CRAFTED_MODELS - 1. */
+static inline void craft_model(struct craft *model, size_t number)
+{
+    static const unsigned raw[] = {DUMMY_PREFIX, TRIM, ESCAPE};
+    static const struct {
+        enum spm_kind kind;
+        bool rules, suffix, bytes, denormalizer;
+        unsigned first, count; /* what of raw is off */
+    } models[CRAFTED_MODELS] = {
+        {SPM_UNIGRAM, true, false, false, false, 0, 0},
+        {SPM_BPE, true, false, false, false, 0, 0},
+        {SPM_WORD, true, false, false, false, 0, 0},
+        {SPM_CHARACTER, true, false, false, false, 0, 0},
+        {SPM_UNIGRAM, true, true, true, false, 0, 0},
+        {SPM_BPE, false, false, true, false, 1, 1},
+        {SPM_UNIGRAM, true, false, false, false, 0, 3},
+        {SPM_WORD, false, false, true, false, 1, 1},
+        {SPM_CHARACTER, true, true, false, true, 2, 1},
+        {SPM_BPE, true, true, false, true, 0, 1},
+        {SPM_UNIGRAM, false, true, false, false, 1, 1},
+        {SPM_BPE, true, false, false, false, 0, 3},
+    };
+    model->size = 0;
+    craft_vocabulary(model);
+    if (models[number].bytes) craft_byte_pieces(model);
+    craft_trainer(model, models[number].kind, models[number].suffix, models[number].bytes);
+    craft_normalizer(model, 3, models[number].rules, raw + models[number].first,
+                     models[number].count);
+    if (models[number].denormalizer) craft_normalizer(model, 5, true, raw, 3);
+}
+
+/* A text of up to `parts` parts, without line breaks: what the models know, and what is hard in
+   any. Returns its size. */
+static inline size_t hard_text(uint64_t *state, size_t parts, char *out)
+{
+    static const char *const known[] = {
+        "a",
+        "b",
+        "c",
+        "abc",
+        "aaaaa",
+        "bcb",
+        "<user>",
+        " ",
+        "  ",
+        "x",
+        "TM",
+        "fi",
+        ":)",
+        "1/2",
+        SPACE,
+        SPACE SPACE,
+        "\xEF\xAC\x81",
+        "\xE3\x80\x80",
+        "\t",
+        "\xC2\xAD",
+        "e\xCC\x81",
+        "e\xCC\x81\xCC\xA7",
+        "e\xCC",
+        "\xE2\x84\xA2",
+        "x\xC2\xBD",
+        "\xF0\x9F\x98\x80",
+        "\xE6\x97\xA5",
+        "\xE6\x97\xA5\xE6\x9C\xAC",
+        "<unk>",
+        "<s>",
+        "</s>",
+        "<0x41>",
+        "\xE2\x96",
+        "\xC0\x80",
+        "\xED\xA0\x80",
+        "\xF4\x90\x80\x80",
+        "\xFF",
+        "\xEF\xB7\xBA",
+        "\xEF\xBC\xA1",
+        "\xEF\xBD\xB6\xEF\xBE\x9E",
+        "\xCD\x85",
+        "\xE2\x80\x8B",
+        "\xEF\xBB\xBF",
+        "\xC2\x85",
+        "\x01",
+        "\x7F",
+        "\r",
+        "\xF0\x9F\x91\xA8\xE2\x80\x8D\xF0\x9F\x91\xA9",
+        "\xE2\x91\xB3",
+        "\xEF\xB7\xBA",
+        "\xE1\xB8\x8B\xCC\xA3",
+        "\xF0\xAF\xA0\x80",
+        "\xE2\x81\x87",
+        "the",
+        "Haus",
+        ",",
+        "\xC3\x9F",
+    };
+    static const struct {
+        uint32_t first, count;
+    } ranges[] = {
+        {0x20, 0x5F},        {0xA0, 0x1B0},    {0x300, 0x70},    {0x370, 0x390},  {0x900, 0x80},
+        {0x1100, 0x100},     {0x1E00, 0x100},  {0x2000, 0x70},   {0x2100, 0x90},  {0x2460, 0xA0},
+        {0x3000, 0x400},     {0x4E00, 0x5200}, {0xAC00, 0x2BA4}, {0xF900, 0x700}, {0xFF00, 0xF0},
+        {0x1D400, 0x400},    {0x1F300, 0x400}, {0x2F800, 0x21E}, {0xE0000, 0x80}, {1, 9},
+        {0x10000, 0x100000},
+    };
+    size_t size = 0, count = below(state, parts + 1);
+    for (size_t i = 0; i < count; i++) {
+        size_t kind = below(state, 10);
+        if (kind < 4) {
+            const char *part = known[below(state, sizeof known / sizeof *known)];
+            memcpy(out + size, part, strlen(part));
+            size += strlen(part);
+        } else if (kind < 9) {
+            size_t range = below(state, sizeof ranges / sizeof *ranges);
+            uint32_t code = ranges[range].first + (uint32_t)below(state, ranges[range].count);
+            size += rapt__utf8_encode(code, out + size);
+        } else {
+            char byte = (char)below(state, 256);
+            out[size++] = byte == '\n' ? ' ' : byte;
+        }
+    }
+    return size;
+}
+enum { HARD_PART = 12 }; /* bytes of a part at most */
+
+#endif
