@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#if defined(RAPT_HAVE_OPENBLAS)
+#if defined(PERF_HAVE_OPENBLAS)
 #include <cblas.h>
 static void describe_openblas(char *text, size_t size)
 {

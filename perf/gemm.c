@@ -64,7 +64,7 @@ static void work(struct team *team, void *argument)
     }
 }
 
-#if defined(RAPT_HAVE_OPENBLAS)
+#if defined(PERF_HAVE_OPENBLAS)
 #include <cblas.h>
 static const bool have_openblas = true;
 
@@ -139,7 +139,7 @@ static bool serves(enum backend backend, const struct layer *l)
 {
     if (backend == BUILTIN) return true;
     if (backend == OPENBLAS) return have_openblas;
-    return rapt__openblas_present() && l->rows >= 512;
+    return rapt__openblas_load(NULL) == RAPT_OK && l->rows >= 512;
 }
 
 static bool wanted(struct bench *b, const struct layer *l, enum backend backend)

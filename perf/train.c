@@ -129,7 +129,7 @@ int main(int argc, char **argv)
             const struct shape *s = &shapes[b.check ? SHAPES : n];
             if (!bench_wants(&b, "train_step", shapes[n].label)) continue;
             measure(&b, s, b.threads[i], RAPT_PRODUCTS_BUILTIN);
-            if (!b.quick && rapt__openblas_present())
+            if (!b.quick && rapt__openblas_load(NULL) == RAPT_OK)
                 measure(&b, s, b.threads[i], RAPT_PRODUCTS_OPENBLAS);
         }
     return bench_end(&b);

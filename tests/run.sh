@@ -26,7 +26,7 @@ case ${1-} in
 esac
 [ $kind = plain ] || shift
 
-test_packages="libcmocka-dev"
+test_packages="libcmocka-dev libopenblas-openmp-dev"
 project_packages="g++/g++ pkgconf/pkg-config binutils/objdump python3/python3
     clang-format-14/clang-format-14 qemu-user/qemu-aarch64
     gcc-aarch64-linux-gnu/aarch64-linux-gnu-gcc libc6-dev-arm64-cross"

@@ -67,7 +67,8 @@ typedef struct rapt_allocator {
    use, but not more than there are processors. Results are bit-identical for any number. A call
    uses one thread inside a parallel region of the caller, and fewer than asked for where OpenMP
    gives fewer or there are fewer processors (unless OMP_NUM_THREADS is set to more as well, which
-   is slow).
+   is slow). A thread that calls needs 64 KB of stack; where OMP_STACKSIZE gives less to the
+   threads of OpenMP, calls use one thread.
 
    Functions may be called from any thread, several at once: a constant object (const in the call: a
    model, a tokenizer) by any number of threads, an object that changes by one thread at a time.

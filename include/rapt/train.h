@@ -20,7 +20,8 @@ typedef enum rapt_schedule { /* linear from 0 to rate over warmup steps, then: *
 
 typedef enum rapt_products {
     RAPT_PRODUCTS_BUILTIN, /* same bits for any number of threads and on any instruction set */
-    RAPT_PRODUCTS_OPENBLAS /* same bits for any number of threads; RAPT_BAD_ARGUMENT if absent */
+    RAPT_PRODUCTS_OPENBLAS /* same bits for any number of threads. rapt_trainer_create loads it into
+                              the process, for good; RAPT_BAD_ARGUMENT if it is absent */
 } rapt_products;
 
 typedef struct rapt_train_options { /* size-first */

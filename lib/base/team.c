@@ -6,7 +6,7 @@
    program, or another team of this one, occupies the processor of a member, the scheduler hands a
    sleeper's processor over at once, but leaves that member in the queue for milliseconds behind a
    thread that spins, and for a whole time slice behind one that calls sched_yield. */
-#define _POSIX_C_SOURCE 200809L
+#define _GNU_SOURCE /* pthread_getattr_np */
 #include "base/base.h"
 
 #include <pthread.h>
@@ -67,6 +67,28 @@ static void pause_instruction(void)
 static void pause_instruction(void) {}
 #endif
 
+/* Bytes of stack that are left to this thread; SIZE_MAX where the system does not say. */
+#if defined(__linux__)
+static size_t stack_left(void)
+{
+    pthread_attr_t attributes;
+    void *lowest;
+    size_t size, guard;
+    if (pthread_getattr_np(pthread_self(), &attributes)) return SIZE_MAX;
+    bool known = pthread_attr_getstack(&attributes, &lowest, &size) == 0 &&
+                 pthread_attr_getguardsize(&attributes, &guard) == 0;
+    pthread_attr_destroy(&attributes);
+    if (!known) return SIZE_MAX;
+    uintptr_t here = (uintptr_t)__builtin_frame_address(0), end = (uintptr_t)lowest + guard;
+    return here > end ? here - end : 0;
+}
+#else
+static size_t stack_left(void)
+{
+    return SIZE_MAX;
+}
+#endif
+
 /* Spin limit: how many pause instructions a member executes at a barrier before it sleeps. One
    takes 10 to 40 nanoseconds; sleeping and waking up takes a few microseconds, or tens of them on
    another processor. The limit adapts: a barrier passed while spinning doubles it, one slept at
@@ -114,11 +136,35 @@ static int ask_for(int threads, int capacity)
     return rapt__min(size, rapt__max(wanted, capacity));
 }
 
+/* Whether the threads of OpenMP have the stack that a member needs (measured: 55 KB, most of it
+   of multiply_unit in op/gemm_builtin.c). OMP_STACKSIZE holds for the whole process, so one thread
+   is asked once. */
+enum { STACK_NEEDED = 57 << 10 };
+enum { STACK_UNKNOWN, STACK_ENOUGH, STACK_SMALL };
+static atomic_int workers_stack;
+
+static void measure_stack(void)
+{
+    if (my_rank() == 0) return;
+    size_t left = stack_left();
+    atomic_store(&workers_stack, left < STACK_NEEDED ? STACK_SMALL : STACK_ENOUGH);
+}
+
+static bool workers_have_stack(void)
+{
+    if (atomic_load_explicit(&workers_stack, memory_order_relaxed) == STACK_UNKNOWN) {
+#pragma omp parallel num_threads(2)
+        measure_stack();
+    }
+    return atomic_load_explicit(&workers_stack, memory_order_relaxed) != STACK_SMALL;
+}
+
 void rapt__team_run(int threads, rapt__work *work, void *argument)
 {
     struct team_shared shared;
     bool split = threads != 1 && may_fork();
     int capacity = split ? processors() : 1, size = split ? ask_for(threads, capacity) : 1;
+    if (size > 1 && !workers_have_stack()) size = 1;
     start(&shared);
     if (size == 1) {
         struct team alone = {.rank = 0, .size = 1, .shared = &shared};

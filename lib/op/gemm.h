@@ -31,7 +31,7 @@ void rapt__gemm(const struct exec_context *exec,
                 const struct gemm *g); /* by one of the two below */
 void rapt__gemm_builtin(const struct exec_context *exec, const struct gemm *g);
 void rapt__gemm_openblas(const struct exec_context *exec, const struct gemm *g);
-/* Whether OpenBLAS is built in and the shape is worth it. */
+/* Whether OpenBLAS is loaded and the shape is worth it. */
 bool rapt__gemm_openblas_serves(const struct gemm *g);
 
 #endif

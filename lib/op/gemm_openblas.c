@@ -1,26 +1,118 @@
 /* gemm_openblas.c - c = a b by OpenBLAS, for a team; the one file that knows OpenBLAS.
 
+   OpenBLAS is loaded when it is first asked for and stays: a program that never asks never maps it.
+   Loaded it takes hundreds of megabytes of address space, and where it gets less it waits for ever.
+
    OpenBLAS computes panels of c that depend on the shape alone, each by one member in one thread:
    so neither the size of the team nor the host's settings change a bit. Its OpenMP build starts
    no threads of its own where the caller's OpenMP thread count is 1, which is a setting of the
    calling thread and is put back; the serial build never does; the pthreads build would, and is
    not used. Weights are in panels, which OpenBLAS cannot read: they are copied to plain rows in
    the pack buffer first, a block of columns at a time. */
+#define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include "op/gemm.h"
 
 #if defined(RAPT_HAVE_OPENBLAS) && defined(_OPENMP)
-#include <cblas.h>
+#include <dlfcn.h>
+#include <errno.h>
 #include <omp.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/mman.h>
+
+/* Where CMake found it, and the name that all its builds share. */
+#ifndef RAPT_OPENBLAS_PATH
+#define RAPT_OPENBLAS_PATH "libopenblas.so.0"
+#endif
+static const char *const openblas_names[] = {RAPT_OPENBLAS_PATH, "libopenblas.so.0"};
+enum { OPENBLAS_NAMES = sizeof openblas_names / sizeof *openblas_names };
+
+/* The interface of CBLAS with 32-bit dimensions (Lawson et al. 1979; netlib's cblas.h). */
+enum cblas_order { CBLAS_ROW_MAJOR = 101 };
+enum cblas_transpose { CBLAS_AS_IT_IS = 111, CBLAS_TRANSPOSED = 112 };
+typedef void cblas_sgemm_fn(enum cblas_order order, enum cblas_transpose left,
+                            enum cblas_transpose right, int rows, int columns, int depth,
+                            float alpha, const float *a, int a_row, const float *b, int b_row,
+                            float beta, float *c, int c_row);
+typedef int get_parallel_fn(void);
+enum { PARALLEL_PTHREADS = 1 }; /* of openblas_get_parallel */
+
+/* Written once; NULL: not loaded yet. */
+static struct {
+    pthread_mutex_t mutex;
+    _Atomic(cblas_sgemm_fn *) sgemm;
+} openblas = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+
+/* Whether there are 640 MB of address space left: its constructor takes 300, its buffers the rest.
+ */
+static bool openblas_has_space(void)
+{
+    const size_t bytes = (size_t)640 << 20;
+    void *space = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return space != MAP_FAILED && munmap(space, bytes) == 0;
+}
+
+/* The function of a loaded library; memcpy, as C does not turn object pointers into functions. */
+static bool find(void *library, const char *name, void *function, size_t size)
+{
+    void *address = dlsym(library, name);
+    memcpy(function, &address, size);
+    return address != NULL;
+}
+
+/* The sgemm of one library that may be called from a team; NULL, and why. Else it stays loaded. */
+static cblas_sgemm_fn *open_openblas(const char *name, rapt_message *why)
+{
+    get_parallel_fn *parallel;
+    cblas_sgemm_fn *sgemm;
+    void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    if (!library) {
+        const char *reason = dlerror();
+        rapt__fail(why, RAPT_BAD_ARGUMENT, "OpenBLAS cannot be loaded: %s", reason ? reason : name);
+        return NULL;
+    }
+    if (!find(library, "cblas_sgemm", &sgemm, sizeof sgemm) ||
+        !find(library, "openblas_get_parallel", &parallel, sizeof parallel))
+        rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is no OpenBLAS", name);
+    else if (parallel() == PARALLEL_PTHREADS)
+        rapt__fail(why, RAPT_BAD_ARGUMENT,
+                   "%s starts threads of its own: its OpenMP or serial build is needed", name);
+    else
+        return sgemm;
+    dlclose(library);
+    return NULL;
+}
+
+/* With the mutex held. */
+static rapt_status load_openblas(rapt_message *why)
+{
+    cblas_sgemm_fn *sgemm = NULL;
+    if (atomic_load(&openblas.sgemm)) return RAPT_OK;
+    if (!openblas_has_space())
+        return rapt__fail(why, RAPT_NO_MEMORY, "OpenBLAS needs 640 MB of address space");
+    for (int i = 0; i < OPENBLAS_NAMES && !sgemm; i++)
+        sgemm = open_openblas(openblas_names[i], why);
+    atomic_store(&openblas.sgemm, sgemm);
+    return sgemm ? RAPT_OK : RAPT_BAD_ARGUMENT;
+}
+
+rapt_status rapt__openblas_load(rapt_message *why)
+{
+    if (atomic_load_explicit(&openblas.sgemm, memory_order_acquire)) return RAPT_OK;
+    int number = errno;
+    rapt_message reason;
+    pthread_mutex_lock(&openblas.mutex);
+    rapt_status status = load_openblas(&reason);
+    pthread_mutex_unlock(&openblas.mutex);
+    errno = number;
+    return status ? rapt__fail(why, status, "%s", reason.text) : RAPT_OK;
+}
 
 enum {
     BLAS_ROWS = 256,  /* of c in a unit of work */
     BLAS_MIN = 32768, /* products with fewer rows * columns are left to the built-in kernels */
 };
-
-bool rapt__openblas_present(void)
-{
-    return openblas_get_parallel() != 1;
-}
 
 /* Columns of a block: as many as fit into the pack buffer. */
 static int blas_columns(int depth, int columns)
@@ -29,25 +121,27 @@ static int blas_columns(int depth, int columns)
     return rapt__min(max, rapt__ceil_div(columns, LANES) * LANES);
 }
 
-/* Not for few rows, nor where a block of columns would be too narrow. */
+/* Loaded, not for few rows, nor where a block of columns would be too narrow. */
 bool rapt__gemm_openblas_serves(const struct gemm *g)
 {
     int inner = g->form == GEMM_PANELS       ? g->depth
                 : g->form == GEMM_TRANSPOSED ? g->columns
                                              : g->rows;
     return g->rows >= 32 && g->columns >= 32 && g->depth >= 32 &&
-           (size_t)g->rows * (size_t)g->columns >= BLAS_MIN && inner <= PACK_FLOATS / (4 * LANES);
+           (size_t)g->rows * (size_t)g->columns >= BLAS_MIN && inner <= PACK_FLOATS / (4 * LANES) &&
+           atomic_load_explicit(&openblas.sgemm, memory_order_acquire);
 }
 
 /* One sgemm in this thread. */
-static void sgemm(enum CBLAS_TRANSPOSE left, enum CBLAS_TRANSPOSE right, int rows, int columns,
+static void sgemm(enum cblas_transpose left, enum cblas_transpose right, int rows, int columns,
                   int depth, const float *a, ptrdiff_t a_row, const float *b, int b_row, float beta,
                   float *c, ptrdiff_t c_row)
 {
     int threads = omp_get_max_threads();
     omp_set_num_threads(1);
-    cblas_sgemm(CblasRowMajor, left, right, rows, columns, depth, 1, a, (int)a_row, b, b_row, beta,
-                c, (int)c_row);
+    cblas_sgemm_fn *product = atomic_load_explicit(&openblas.sgemm, memory_order_acquire);
+    product(CBLAS_ROW_MAJOR, left, right, rows, columns, depth, 1, a, (int)a_row, b, b_row, beta, c,
+            (int)c_row);
     omp_set_num_threads(threads);
 }
 
@@ -87,7 +181,7 @@ static void blas_panels(const struct exec_context *exec, const struct gemm *g)
         unpack(exec, g->b, g->depth, n, columns, exec->pack);
         for (int t; (t = rapt__team_take(exec->team)) < units;) {
             int row = t * BLAS_ROWS, rows = rapt__min(g->rows - row, BLAS_ROWS);
-            sgemm(CblasNoTrans, CblasNoTrans, rows, columns, g->depth, g->a + row * g->a_row,
+            sgemm(CBLAS_AS_IT_IS, CBLAS_AS_IT_IS, rows, columns, g->depth, g->a + row * g->a_row,
                   g->a_row, exec->pack, rapt__ceil_div(columns, LANES) * LANES, g->add ? 1 : 0,
                   g->c + row * g->c_row + n, g->c_row);
             blas_finish(exec, g, row, rows, n, columns);
@@ -105,9 +199,10 @@ static void blas_transposed(const struct exec_context *exec, const struct gemm *
         unpack(exec, g->b, g->columns, k, depth, exec->pack);
         for (int t; (t = rapt__team_take(exec->team)) < units;) {
             int row = t * BLAS_ROWS, rows = rapt__min(g->rows - row, BLAS_ROWS);
-            sgemm(CblasNoTrans, CblasTrans, rows, g->columns, depth, g->a + row * g->a_row + k,
-                  g->a_row, exec->pack, rapt__ceil_div(depth, LANES) * LANES,
-                  g->add || k > 0 ? 1 : 0, g->c + row * g->c_row, g->c_row);
+            sgemm(CBLAS_AS_IT_IS, CBLAS_TRANSPOSED, rows, g->columns, depth,
+                  g->a + row * g->a_row + k, g->a_row, exec->pack,
+                  rapt__ceil_div(depth, LANES) * LANES, g->add || k > 0 ? 1 : 0,
+                  g->c + row * g->c_row, g->c_row);
         }
         rapt__team_barrier(exec->team);
     }
@@ -137,7 +232,7 @@ static void blas_rows(const struct exec_context *exec, const struct gemm *g)
         for (int t; (t = rapt__team_take(exec->team)) < units;) {
             int row = t * BLAS_ROWS, rows = rapt__min(g->rows - row, BLAS_ROWS);
             float *plain = exec->pack + (ptrdiff_t)row * block;
-            sgemm(CblasTrans, CblasNoTrans, rows, columns, g->depth, g->a + row, g->a_step,
+            sgemm(CBLAS_TRANSPOSED, CBLAS_AS_IT_IS, rows, columns, g->depth, g->a + row, g->a_step,
                   g->b + n, (int)g->b_row, 0, plain, block);
             add_to_panels(g, row, rows, n, columns, plain, block);
         }
@@ -155,9 +250,9 @@ void rapt__gemm_openblas(const struct exec_context *exec, const struct gemm *g)
         blas_rows(exec, g);
 }
 #else
-bool rapt__openblas_present(void)
+rapt_status rapt__openblas_load(rapt_message *why)
 {
-    return false;
+    return rapt__fail(why, RAPT_BAD_ARGUMENT, "this library was built without OpenBLAS");
 }
 
 bool rapt__gemm_openblas_serves(const struct gemm *g)

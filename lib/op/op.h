@@ -23,7 +23,10 @@ struct exec_context {
 enum { PACK_FLOATS = 1 << 19 };
 
 /* ---- gemm_openblas.c ---- */
-bool rapt__openblas_present(void); /* built in, and safe to call from a team */
+/* Makes sure that OpenBLAS is loaded and safe to call from a team. RAPT_BAD_ARGUMENT: it is not
+   built in, not installed, or starts threads of its own; RAPT_NO_MEMORY. A later call tries again.
+ */
+rapt_status rapt__openblas_load(rapt_message *why);
 
 /* ---- linear.c: y = x W' + b ----
    x [rows][in], rows x_row floats apart; W [out][in] panels; b [out] or NULL; y [rows][out].

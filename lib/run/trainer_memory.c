@@ -122,9 +122,7 @@ static rapt_status check_options(const rapt_train_options *o, rapt_message *why)
                           o->steps, (int)o->schedule);
     if ((unsigned)o->products > RAPT_PRODUCTS_OPENBLAS)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "products is %d", (int)o->products);
-    if (o->products == RAPT_PRODUCTS_OPENBLAS && !rapt__openblas_present())
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "this library has no usable OpenBLAS");
-    return RAPT_OK;
+    return o->products == RAPT_PRODUCTS_OPENBLAS ? rapt__openblas_load(why) : RAPT_OK;
 }
 
 enum { MAX_BATCH = 1 << 20, MAX_TOKENS = 1 << 28 };

@@ -106,68 +106,11 @@ static void test_modes(void **state)
     fesetround(FE_TONEAREST);
 }
 
-/* With threads 0 and with 8, also of two teams at once. */
-static uint64_t bits(void)
+int main(void)
 {
-    rapt_model *model = small_model(&api_config, 1);
-    uint64_t h = api_generate(model, 5, 0) ^ api_train(5, 8), two[2];
-#pragma omp parallel for num_threads(2)
-    for (int i = 0; i < 2; i++) two[i] = api_generate(model, 6, 2);
-    rapt_model_free(model);
-    return h && two[0] == two[1] ? h ^ two[0] * 31 : 0;
-}
-
-static uint64_t bits_under(const char *program, const char *settings)
-{
-    char command[700], line[64] = "";
-    snprintf(command, sizeof command, "%s '%s' bits", settings, program);
-    FILE *pipe = popen(command, "r");
-    assert_non_null(pipe);
-    assert_non_null(fgets(line, sizeof line, pipe));
-    assert_int_equal(pclose(pipe), 0);
-    return strtoull(line, NULL, 16);
-}
-
-/* OpenMP may be set to more threads than there are processors, to give fewer than it is asked for,
-   to spin or to sleep, to bind its threads: the same bits still. It reads its environment at
-   start, so this program starts itself again. */
-static void test_environment(void **state)
-{
-    (void)state;
-    static const char *const settings[] = {
-        "OMP_NUM_THREADS=64",
-        "OMP_NUM_THREADS=64 OMP_DYNAMIC=true",
-        "OMP_NUM_THREADS=4,2 OMP_MAX_ACTIVE_LEVELS=2",
-        "OMP_THREAD_LIMIT=1",
-        "OMP_NUM_THREADS=8 OMP_THREAD_LIMIT=3",
-        "OMP_WAIT_POLICY=active",
-        "OMP_WAIT_POLICY=passive",
-        "OMP_PROC_BIND=true",
-        "OMP_PROC_BIND=close OMP_PLACES=cores",
-    };
-    char self[500];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-    if (n <= 0) {
-        skipped("api/host, settings of OpenMP", "there is no /proc/self/exe");
-        skip();
-    }
-    self[n] = 0;
-    uint64_t here = bits();
-    assert_true(here != 0);
-    for (int i = 0; i < COUNT(settings); i++)
-        if (bits_under(self, settings[i]) != here) fail_msg("other bits: %s", settings[i]);
-}
-
-int main(int argc, char **argv)
-{
-    if (argc > 1 && strcmp(argv[1], "bits") == 0) {
-        printf("%llx\n", (unsigned long long)bits());
-        return 0;
-    }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_locale),
         cmocka_unit_test(test_modes),
-        cmocka_unit_test(test_environment),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

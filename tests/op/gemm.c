@@ -1,5 +1,5 @@
 /* gemm.c - products by OpenBLAS: right by their definition in double, the same bits for any number
-   of threads, and the host's number of threads untouched. Skipped where OpenBLAS is not built in.
+   of threads, and the host's number of threads untouched. Skipped where there is no OpenBLAS.
  */
 #include "op/helpers.h"
 #include "oracle/op.h"
@@ -13,8 +13,10 @@ static const struct shape shapes[] = {{16, 64, 64},   {40, 33, 17},     {300, 13
 
 static bool missing(void)
 {
-    if (!rapt__openblas_present()) skipped("op/gemm", "OpenBLAS is not built in");
-    return !rapt__openblas_present();
+    rapt_message why;
+    bool absent = rapt__openblas_load(&why) != RAPT_OK;
+    if (absent) skipped("op/gemm", why.text);
+    return absent;
 }
 
 struct problem {

@@ -50,7 +50,8 @@ UPWARD = {("score", "learned.c")}  # the one list of what is learned asks the ta
 TAGS = r"^\s*(?:static |const |typedef )*(?:struct|union|enum) (\w+)\s*\{"
 
 EXTERNAL = {  # headers of others: where they may be included, as a pattern of paths under lib/
-    r"cblas\.h|openblas.*": r"op/gemm_openblas\.c",
+    r"cblas\.h|openblas.*": r"nowhere",
+    r"dlfcn\.h": r"op/gemm_openblas\.c",
     r"omp\.h": r"base/team\.c|op/gemm_openblas\.c",
     r".*intrin\.h|arm_neon\.h|sleef\.h": r"kernel/simd_\w+\.h",
     r"jansson\.h": r"nowhere",

@@ -2,14 +2,14 @@
 """symbols.py ROOT librapt.so librapt.a - names and globals of the finished libraries.
 
 Shared: exports exactly the functions the public headers declare, and has its SONAME. Static: every
-global name begins with rapt_. Both: the one mutable global is the chosen table of kernels, and
-nothing is called that prints, exits, reads the environment or changes the state of the process."""
+global name begins with rapt_. Both: the mutable globals are those of MUTABLE, and nothing is
+called that prints, exits, reads the environment or changes the state of the process."""
 import pathlib
 import re
 import subprocess
 import sys
 
-MUTABLE = {"chosen"}  # lib/kernel/choose.c
+MUTABLE = {"chosen", "openblas", "workers_stack"}  # kernel/choose.c, op/gemm_openblas.c, base/team.c
 MEMORY = r" O (?:\.data|\.bss|\.tdata|\.tbss|\*COM\*)(?:\.(?!rel\.ro)\S*)?"  # sections that can be written
 REFUSED = set("""abort exit _exit _Exit quick_exit atexit puts putchar putc printf vprintf perror stdout stderr
     __printf_chk __vprintf_chk getenv secure_getenv setenv putenv setlocale signal sigaction raise rand

@@ -1,0 +1,131 @@
+/* openblas.c - OpenBLAS is loaded when a trainer asks for it and not before: what neither asks nor
+   links it has its address space for itself. Where it cannot be loaded, the trainer is refused with
+   a reason, and a later one may succeed. */
+#define _GNU_SOURCE
+#include "api/small_api.h"
+#include "skips.h"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+/* Whether a file of this name is mapped into the process. */
+static bool mapped(const char *name)
+{
+    char line[4096];
+    bool found = false;
+    FILE *maps = fopen("/proc/self/maps", "r");
+    assert_non_null(maps);
+    while (!found && fgets(line, sizeof line, maps)) found = strstr(line, name) != NULL;
+    fclose(maps);
+    return found;
+}
+
+static rapt_status ask(rapt_model *model, rapt_message *why)
+{
+    rapt_train_options options;
+    rapt_train_options_default(&options, sizeof options);
+    options.products = RAPT_PRODUCTS_OPENBLAS;
+    rapt_train_limits limits = {sizeof limits, 3, 40, 40, 2};
+    rapt_trainer *trainer = NULL;
+    rapt_status status = rapt_trainer_create(&trainer, model, &options, &limits, NULL, why);
+    assert_true((status == RAPT_OK) == (trainer != NULL));
+    rapt_trainer_free(trainer);
+    return status;
+}
+
+/* The child's exit status; it starts before anything here has asked for OpenBLAS. */
+static int in_child(int (*run)(rapt_model *model), rapt_model *model)
+{
+    fflush(NULL);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        alarm(60);
+        _exit(run(model));
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+/* In 200 MB more than there is: everything works, and OpenBLAS, which would wait for memory for
+   ever, is refused. */
+static int with_little_space(rapt_model *model)
+{
+    char line[256];
+    unsigned long long kilobytes = 0;
+    rapt_message why = {""};
+    FILE *f = fopen("/proc/self/status", "r");
+    while (f && fgets(line, sizeof line, f))
+        if (sscanf(line, "VmSize: %llu", &kilobytes) == 1) break;
+    if (f) fclose(f);
+    struct rlimit limit = {(kilobytes << 10) + (200 << 20), (kilobytes << 10) + (200 << 20)};
+    if (!kilobytes || setrlimit(RLIMIT_AS, &limit)) return 2;
+    if (!api_train(1, 1) || !api_generate(model, 1, 1)) return 3;
+    if (ask(model, &why) == RAPT_OK) return 4;
+    return why.text[0] ? 0 : 5;
+}
+
+/* No file can be opened: RAPT_BAD_ARGUMENT with a reason. Then one can. */
+static int without_files(rapt_model *model)
+{
+    struct rlimit before, none;
+    rapt_message why = {""};
+    int number = open("/dev/null", O_RDONLY);
+    if (number < 0 || close(number) || getrlimit(RLIMIT_NOFILE, &before)) return 2;
+    none = before, none.rlim_cur = (rlim_t)number;
+    if (setrlimit(RLIMIT_NOFILE, &none)) return 3;
+    if (ask(model, &why) != RAPT_BAD_ARGUMENT || !strstr(why.text, "OpenBLAS")) return 4;
+    if (setrlimit(RLIMIT_NOFILE, &before)) return 5;
+    why.text[0] = 0;
+    if (mapped("libopenblas")) return 6;
+    return ask(model, &why) == RAPT_OK && why.text[0] == 0 && mapped("libopenblas") ? 0 : 7;
+}
+
+static int is_there(rapt_model *model)
+{
+    return ask(model, NULL) != RAPT_OK;
+}
+
+static void test_on_demand(void **state)
+{
+    (void)state;
+    rapt_model *model = small_model(&api_config, 1);
+    assert_true(api_train(1, 2) != 0 && api_generate(model, 1, 2) != 0);
+    assert_false(mapped("libopenblas"));
+    assert_false(mapped("libblas"));
+    if (in_child(is_there, model)) {
+        rapt_message why;
+        assert_int_not_equal(ask(model, &why), RAPT_OK);
+        assert_true(why.text[0]);
+        skipped("process/openblas", why.text);
+    } else {
+        assert_int_equal(in_child(without_files, model), 0);
+    }
+    assert_false(mapped("libopenblas"));
+    rapt_model_free(model);
+}
+
+/* Sanitizers need terabytes of address space. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+static const bool can_be_limited = false;
+#else
+static const bool can_be_limited = true;
+#endif
+
+static void test_little_space(void **state)
+{
+    (void)state;
+    rapt_model *model = small_model(&api_config, 1);
+    if (can_be_limited) assert_int_equal(in_child(with_little_space, model), 0);
+    rapt_model_free(model);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_little_space),
+                                       cmocka_unit_test(test_on_demand)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
