@@ -4,11 +4,15 @@
    Three ceilings, of the same process and instruction set: fused multiply-adds in registers, bytes
    read and bytes written per second. The time that the slowest of them allows, divided by
    the measured time, is of_ceiling; bound names that ceiling. Divisions, shuffles and integer
-   operations are not counted, so of_ceiling is a lower bound where they dominate. */
+   operations are not counted, so of_ceiling is a lower bound where they dominate.
+
+   Where SLEEF has the same function, of_sleef is the time it takes divided by that of the kernel.
+ */
 #include "kernel.h"
 
 #include "bench.h"
 #include "kernel/cases.h"
+#include "sleef_rows.h"
 
 #include <string.h>
 
@@ -19,7 +23,8 @@ struct job {
     const struct kernels *kernels;
     const struct kernel_case *rows; /* or */
     const struct tile_case *tile;
-    int n; /* of rows */
+    const struct sleef_row *sleef; /* beside rows, or NULL */
+    int n;                         /* of rows */
     struct case_data data;
     struct tile_data *tiles;
     float *fresh;
@@ -28,6 +33,23 @@ struct job {
 struct cost {
     double reads, writes, operations; /* bytes, bytes */
 };
+
+/* Per instruction set: its functions of SLEEF, where the build has them. */
+#ifdef PERF_SLEEF
+static const struct sleef_row *const sleef_sets[] = {
+    [RAPT_ISA_AVX2] = sleef_rows_avx2, [RAPT_ISA_AVX512] = sleef_rows_avx512};
+#else
+static const struct sleef_row *const sleef_sets[RAPT_ISA_AVX512 + 1] = {NULL};
+#endif
+
+/* The function of SLEEF that does what a kernel of rows does, or NULL. */
+static const struct sleef_row *find_sleef(rapt_isa isa, const char *name)
+{
+    const struct sleef_row *rows = sleef_sets[isa];
+    for (int i = 0; rows && i < SLEEF_ROWS; i++)
+        if (strcmp(rows[i].name, name) == 0) return &rows[i];
+    return NULL;
+}
 
 static void refresh(struct job *j)
 {
@@ -41,6 +63,16 @@ static void run_rows(void *argument, int count)
     for (int i = 0; i < count; i++) {
         if (j->rows->ins == 0 && i % FRESH == 0) refresh(j);
         j->rows->run(j->kernels, j->n, &j->data);
+    }
+    refresh(j);
+}
+
+static void run_sleef(void *argument, int count)
+{
+    struct job *j = argument;
+    for (int i = 0; i < count; i++) {
+        if (i % FRESH == 0) refresh(j);
+        j->sleef->run(j->data.out[0], j->n);
     }
     refresh(j);
 }
@@ -77,7 +109,7 @@ static double min_time(const struct cost *c, const struct near *near, const char
 }
 
 static void report(struct bench *b, const struct job *j, const struct near *near,
-                   struct timing time)
+                   struct timing time, struct timing sleef)
 {
     struct cost c = cost_of(j);
     const char *bound;
@@ -90,6 +122,7 @@ static void report(struct bench *b, const struct job *j, const struct near *near
     if (j->rows)
         json_object_set_new(more, "cycles_per_16",
                             json_real(time.fastest * near->clock * 1e9 / j->n * LANES));
+    if (j->sleef) json_object_set_new(more, "of_sleef", json_real(sleef.fastest / time.fastest));
     bench_line(b, &(struct result){.name = j->rows ? j->rows->name : j->tile->name,
                                    .shape = shape,
                                    .threads = 1,
@@ -109,7 +142,10 @@ static void measure_isa(struct bench *b, struct job *j)
         if (!(near.peak > 0)) near = bench_near(j->kernels->isa);
         if (j->rows) j->n = j->rows->rows > 1 ? SHORT_ROW : LONG_ROW;
         if (j->rows) refresh(j);
-        report(b, j, &near, bench_time(b, j->rows ? run_rows : run_tile, j));
+        struct timing time = bench_time(b, j->rows ? run_rows : run_tile, j), sleef = time;
+        j->sleef = j->rows ? find_sleef(j->kernels->isa, j->rows->name) : NULL;
+        if (j->sleef) sleef = bench_time(b, run_sleef, j);
+        report(b, j, &near, time, sleef);
     }
 }
 

@@ -9,7 +9,6 @@
    after the position; without, all of those are in bucket 0. */
 #include "attention/problem.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 bool rapt__relative_wanted(const rapt_attention *a)
@@ -24,7 +23,7 @@ int rapt__relative_bucket(const rapt_relative *r, int distance)
     int far = r->bidirectional ? abs(distance) : distance < 0 ? -distance : 0;
     if (far < exact) return first + far;
     if (far >= r->distance) return first + buckets - 1;
-    double share = log((double)far / exact) / log((double)r->distance / exact);
+    double share = rapt__log((double)far / exact) / rapt__log((double)r->distance / exact);
     int bucket = exact + (int)(share * (buckets - exact) + 1e-9);
     return first + rapt__min(bucket, buckets - 1);
 }

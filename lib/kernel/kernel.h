@@ -147,6 +147,10 @@ struct kernels {
     void (*log_row)(float *x, size_t n);
     void (*tanh_row)(float *x, size_t n);
 
+    /* angle.c: sin and cos of position * frequencies[i] */
+    void (*sine_cosine_row)(double position, const double *frequencies, int n, float *sines,
+                            float *cosines);
+
     /* additive.c: x[s] = ; += of every gradient */
     void (*additive_row)(const struct additive *a, float *x);
     void (*additive_row_backward)(const struct additive *a, const float *dx,

@@ -11,7 +11,7 @@
      vf_add sub mul div max min sqrt abs,  vf_fma(a,b,c) = a*b + c, vf_fnma(a,b,c) = c - a*b
      vf_round(v)               to the nearest integer, ties to even
      vf_sign(v,w)              v with the sign of w
-     vf_ldexp(v,n)             v 2^n, rounded once; |v| in [1/2, 2), integral n in -152 .. 128
+     vf_ldexp(v,n)             v 2^n, rounded once; |v| in [1/2, 256), integral n in -160 .. 128
      vf_frexp(v,&n)            v = result 2^n, result in [sqrt 1/2, sqrt 2), v normal, positive
      vf_less(a,b)              a mask (vm): a < b;  vf_equal(a,b);  vm_and, vm_or, vm_bits
      vf_select(m,a,b)          m ? a : b

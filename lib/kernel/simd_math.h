@@ -2,21 +2,30 @@
    without a library. Polynomials are minimax fits of the relative error (Lawson's reweighted least
    squares); the errors named are the maxima over all floats, with fma. */
 
-/* e^x, error below 0.90 ulp. -infinity gives 0, overflow +infinity, NaN NaN; results too small for
-   a normal number are denormal, rounded once. x = n ln 2 + r with |r| <= ln 2 / 2, and e^x = 2^n
-   e^r; ln 2 in two parts, the first of 16 bits so that n times it is exact. */
-static inline vf vf_exp(vf x)
+/* e^x = result 2^n for -110 <= x <= 89, integral n, result in [0.7, 1.5]: x = n ln 2 + r with |r|
+   <= ln 2 / 2, and e^x = 2^n e^r; ln 2 in two parts, the first of 16 bits so that n times it is
+   exact.
+ */
+static inline vf vf_exp_parts(vf x, vf *exponent)
 {
-    vf c = vf_min(vf_splat(89), vf_max(vf_splat(-105), x)), magic = vf_splat(0x1.8p23f);
-    vf n = vf_sub(vf_fma(c, vf_splat(0x1.715476p0f), magic), magic);
-    vf r = vf_fnma(n, vf_splat(0x1.7f7d1cp-20f), vf_fnma(n, vf_splat(0x1.62e4p-1f), c));
+    vf magic = vf_splat(0x1.8p23f), n = vf_sub(vf_fma(x, vf_splat(0x1.715476p0f), magic), magic);
+    vf r = vf_fnma(n, vf_splat(0x1.7f7d1cp-20f), vf_fnma(n, vf_splat(0x1.62e4p-1f), x));
     vf p = vf_fma(vf_splat(0x1.6a4f52p-10f), r, vf_splat(0x1.12397ep-7f));
 
     p = vf_fma(p, r, vf_splat(0x1.5558aep-5f));
     p = vf_fma(p, r, vf_splat(0x1.555492p-3f));
     p = vf_fma(p, r, vf_splat(0x1.fffffcp-2f));
     p = vf_fma(p, r, vf_splat(1));
-    p = vf_fma(p, r, vf_splat(1));
+    *exponent = n;
+    return vf_fma(p, r, vf_splat(1));
+}
+
+/* e^x, error below 0.90 ulp. -infinity gives 0, overflow +infinity, NaN NaN; results too small for
+   a normal number are denormal, rounded once. */
+static inline vf vf_exp(vf x)
+{
+    vf n, p = vf_exp_parts(vf_min(vf_splat(89), vf_max(vf_splat(-105), x)), &n);
+
     return vf_ldexp(p, n);
 }
 

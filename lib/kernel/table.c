@@ -11,6 +11,7 @@
 #include "activation.c"
 #include "adam.c"
 #include "additive.c"
+#include "angle.c"
 #include "dropout.c"
 #include "elementary.c"
 #include "flash_gemm.c"
@@ -55,6 +56,7 @@ const struct kernels TABLE_NAME(RAPT_ISA) = {
     .exp_row = exp_row,
     .log_row = log_row,
     .tanh_row = tanh_row,
+    .sine_cosine_row = sine_cosine_row,
     .additive_row = additive_row,
     .additive_row_backward = additive_row_backward,
     .gemv = gemv,

@@ -3,12 +3,10 @@
    angle(p, i) = p / 10000^(2i / D);  column of sin and cos of pair i as rapt_position says. */
 #include "model/model.h"
 
-#include <math.h>
-
 static double rate(rapt_position position, int pair, int pairs)
 {
     int span = position == RAPT_POSITION_CONCATENATED_N1 && pairs > 1 ? pairs - 1 : pairs;
-    return exp(-log(10000.0) * pair / span);
+    return rapt__exp(-rapt__log(10000.0) * pair / span);
 }
 
 void rapt__positions_fill(rapt_position position, int positions, int width, float *table)
@@ -20,8 +18,10 @@ void rapt__positions_fill(rapt_position position, int positions, int width, floa
         int cosine = position == RAPT_POSITION_INTERLEAVED ? 2 * i + 1 : pairs + i;
         for (int p = 0; p < positions; p++) {
             float *row = table + (size_t)p * (size_t)width;
-            row[sine] = (float)sin(p * r);
-            row[cosine] = (float)cos(p * r);
+            double s, c;
+            rapt__sincos(p * r, &s, &c);
+            row[sine] = (float)s;
+            row[cosine] = (float)c;
         }
     }
 }

@@ -66,7 +66,7 @@ static void finish(struct search *s, int source, int slot, double sum, int count
            sizeof(int32_t) * (size_t)count);
     m->done_length[at] = count;
     m->done_slot[at] = source * s->stride + slot;
-    m->done_score[at] = sum / pow(scored, (double)s->options->length_penalty);
+    m->done_score[at] = sum / rapt__pow(scored, (double)s->options->length_penalty);
 }
 
 static int collect(struct search *s, int source, int row)

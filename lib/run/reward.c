@@ -13,13 +13,11 @@
  */
 #include "run/trainer.h"
 
-#include <math.h>
-
 static const double decay = 0.95; /* of the running mean */
 
 double rapt__mean_loss_first(const rapt_model *model)
 {
-    return log((double)model->config.target_vocab);
+    return rapt__log((double)model->config.target_vocab);
 }
 
 void rapt__mean_loss_update(rapt_trainer *t, double loss, long long tokens)

@@ -46,7 +46,7 @@ static int take_likeliest(struct urn *urn)
 /* Probability relative to that of the likeliest token. */
 static double share(const struct urn *urn, int token)
 {
-    return exp(((double)urn->logits[token] - urn->max) / urn->temperature);
+    return rapt__exp(((double)urn->logits[token] - urn->max) / urn->temperature);
 }
 
 /* -1: no token has any probability, since all are suppressed or logits are not finite. */
@@ -105,7 +105,7 @@ static void sample(struct search *s, int source, int member)
     if (end) {
         m->done_length[at] = s->step;
         m->done_slot[at] = at;
-        m->done_score[at] = sum / pow(s->step + 1, (double)o->length_penalty);
+        m->done_score[at] = sum / rapt__pow(s->step + 1, (double)o->length_penalty);
         m->done_count[source] = 1;
         m->live_count[source] = 0;
         return;

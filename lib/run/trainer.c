@@ -310,8 +310,8 @@ rapt_status rapt_train_step(rapt_trainer *t, rapt_report *report, rapt_message *
                            .beta1 = o->beta1,
                            .beta2 = o->beta2,
                            .epsilon = o->epsilon,
-                           .correct1 = (float)(1 / (1 - pow((double)o->beta1, step))),
-                           .correct2 = (float)(1 / (1 - pow((double)o->beta2, step))),
+                           .correct1 = (float)(1 / (1 - rapt__pow((double)o->beta1, step))),
+                           .correct2 = (float)(1 / (1 - rapt__pow((double)o->beta2, step))),
                            .decay = rate * o->weight_decay,
                            .gradient_scale = (float)(1 / (double)t->tokens)};
     rapt__team_run(t->limits.threads, work_on_step, &w);

@@ -5,7 +5,6 @@
    An order without a match counts as p[n] = 1 / (2^k totals[n]), k = how many orders so far had
    none: smoothing "exp", method 3 of Chen and Cherry 2014. No match at all: 0. */
 #include "text/text.h"
-#include <math.h>
 #include <string.h>
 
 enum { ORDERS = 4 };
@@ -132,8 +131,8 @@ double rapt_bleu_score(const rapt_bleu *bleu)
             smoothing *= 2;
             matches = 1 / smoothing;
         }
-        logs += log(100 * matches / total);
+        logs += rapt__log(100 * matches / total);
     }
-    double brevity = h < r ? (h > 0 ? exp(1 - r / h) : 0) : 1;
-    return brevity * exp(logs / ORDERS);
+    double brevity = h < r ? (h > 0 ? rapt__exp(1 - r / h) : 0) : 1;
+    return brevity * rapt__exp(logs / ORDERS);
 }

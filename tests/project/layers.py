@@ -23,7 +23,7 @@ BELOW = {  # layers each layer may use
 NESTED = {"attention", "text"}  # layers with folders
 INTERFACES = {layer: {f"{layer}.h"} for layer in BELOW}
 INTERFACES["kernel"].add("flash.h")  # the problem of the attention kernels
-INTERFACES["base"].add("util.h")  # for kernels, which need nothing else of it
+INTERFACES["base"] |= {"util.h", "real.h"}  # for kernels, which need nothing else of it
 
 PUBLIC = {  # public headers each layer may use
     "base": {"base.h"},
@@ -53,7 +53,8 @@ EXTERNAL = {  # headers of others: where they may be included, as a pattern of p
     r"cblas\.h|openblas.*": r"nowhere",
     r"dlfcn\.h": r"op/gemm_openblas\.c",
     r"omp\.h": r"base/team\.c|op/gemm_openblas\.c",
-    r".*intrin\.h|arm_neon\.h|sleef\.h": r"kernel/simd_\w+\.h",
+    r".*intrin\.h|arm_neon\.h": r"kernel/simd_\w+\.h",
+    r"sleef\.h": r"base/real\.c|kernel/simd_sincos\.h",
     r"jansson\.h": r"nowhere",
     r"utf8proc\.h": r"text/\w+\.[ch]",
 }

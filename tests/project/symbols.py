@@ -3,7 +3,8 @@
 
 Shared: exports exactly the functions the public headers declare, and has its SONAME. Static: every
 global name begins with rapt_. Both: the mutable globals are those of MUTABLE, and nothing is
-called that prints, exits, reads the environment or changes the state of the process."""
+called that prints, exits, reads the environment or changes the state of the process; with
+SLEEF, no elementary function of the C library, whose last bit depends on the machine."""
 import pathlib
 import re
 import subprocess
@@ -16,7 +17,8 @@ REFUSED = set("""abort exit _exit _Exit quick_exit atexit puts putchar putc prin
     srand random drand48 time strtok localtime gmtime fesetround fesetenv feenableexcept
     omp_set_num_threads omp_set_dynamic omp_set_nested omp_set_schedule omp_set_max_active_levels
     openblas_set_num_threads goto_set_num_threads system popen fork""".split())
-
+ELEMENTARY = {name + kind for kind in ("", "f", "l") for name in """sin cos sincos tan asin acos atan atan2 sinh cosh
+    tanh exp exp2 exp10 expm1 log log2 log10 log1p pow cbrt hypot erf erfc lgamma tgamma""".split()}
 
 ALLOWED = {("gemm_openblas.c.o", "omp_set_num_threads")}  # of one member, put back after each product
 
@@ -58,9 +60,11 @@ def main(root, shared, static):
         words = line.split()
         if len(words) == 3 and not words[2].startswith("rapt_"):
             wrong.append(f"{words[2]}: a global name without rapt_")
-    for line in run("nm", "-A", "-u", static).splitlines():
+    called = run("nm", "-A", "-u", static)
+    refused = REFUSED | (ELEMENTARY if "Sleef_" in called else set())
+    for line in called.splitlines():
         found = re.search(r":([^:]+):\s+\w (\w+)", line)
-        if found and found[2] in REFUSED and (found[1], found[2]) not in ALLOWED:
+        if found and found[2] in refused and (found[1], found[2]) not in ALLOWED:
             wrong.append(f"{found[1]}: {found[2]}: no business of a library")
 
     mutable = set()

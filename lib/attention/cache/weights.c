@@ -22,8 +22,8 @@ static void add_softmax(const struct projected *p, const struct cache *c,
         double dot = 0;
         for (size_t n = 0; n < K; n++) dot += (double)x[n] * (double)k[n * LANES];
         dot *= scale;
-        if (cap > 0) dot = cap * tanh(dot / cap);
-        weights[s] += share * (float)exp(dot - lse);
+        if (cap > 0) dot = cap * rapt__tanh(dot / cap);
+        weights[s] += share * (float)rapt__exp(dot - lse);
     }
 }
 

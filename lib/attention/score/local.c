@@ -11,7 +11,6 @@
    A query with dc = 0 is not read. */
 #include "attention/score/score.h"
 
-#include <math.h>
 #include <string.h>
 
 enum { BLOCK_ROWS = 64 };
@@ -29,7 +28,7 @@ const struct score_side rapt__center_side = {.weights = center_weights};
 
 static double sigmoid(double x)
 {
-    return 1 / (1 + exp(-x));
+    return 1 / (1 + rapt__exp(-x));
 }
 
 struct center_rows { /* some of one sequence and head */

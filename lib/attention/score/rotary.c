@@ -6,9 +6,7 @@
    Backward rotates by the negative angle. Angles are computed in double. */
 #include "attention/score/score.h"
 
-#include <math.h>
-
-enum { BLOCK_ROWS = 16 };
+enum { BLOCK_ROWS = 16, CHUNK = 64 }; /* rows that a member takes; pairs at a time */
 
 int rapt__rotary_pairs(const rapt_attention *a)
 {
@@ -21,25 +19,36 @@ void rapt__rotary_frequencies(const rapt_attention *a, double *frequencies)
 {
     int pairs = rapt__rotary_pairs(a);
     double base = a->relative.rotary_base > 0 ? (double)a->relative.rotary_base : 10000;
-    for (int i = 0; i < pairs; i++) frequencies[i] = pow(base, -(double)i / pairs);
+    for (int i = 0; i < pairs; i++) frequencies[i] = rapt__pow(base, -(double)i / pairs);
+}
+
+/* n pairs (x, y) = (x[i * step], y[i * step]). */
+static void rotate_pairs(float *x, float *y, int step, const float *s, const float *c, int n)
+{
+    for (int i = 0; i < n; i++, x += step, y += step) {
+        float rotated = *x * c[i] - *y * s[i];
+        *y = *x * s[i] + *y * c[i];
+        *x = rotated;
+    }
 }
 
 /* Row t of all heads. */
 static void rotate_row(const struct score_rows *r, const struct sequence *b, int t, double position,
                        const double *frequencies, struct score_choice only)
 {
-    int pairs = rapt__rotary_pairs(r->a);
+    int pairs = rapt__rotary_pairs(r->a), heads = rapt__side_heads(r);
     bool halves = r->a->relative.rotary == RAPT_ROTARY_HALVES;
-    int heads = rapt__side_heads(r);
-    for (int i = 0; i < pairs; i++) {
-        float c = (float)cos(position * frequencies[i]), s = (float)sin(position * frequencies[i]);
+    for (int i = 0; i < pairs; i += CHUNK) {
+        float sines[CHUNK], cosines[CHUNK];
+        int n = rapt__min(pairs - i, CHUNK);
+        rapt__kernels()->sine_cosine_row(position, frequencies + i, n, sines, cosines);
         for (int h = 0; h < heads; h++) {
             if (only.head >= 0 && only.head != h) continue;
             float *row = r->y + rapt__side_at(r, &r->y_stride, b, h, t);
-            float *x = halves ? row + i : row + 2 * i, *y = halves ? x + pairs : x + 1;
-            float rotated = *x * c - *y * s;
-            *y = *x * s + *y * c;
-            *x = rotated;
+            if (halves)
+                rotate_pairs(row + i, row + pairs + i, 1, sines, cosines, n);
+            else
+                rotate_pairs(row + 2 * i, row + 2 * i + 1, 2, sines, cosines, n);
         }
     }
 }

@@ -1,0 +1,47 @@
+/* real.c - elementary functions of doubles, where their bits become part of a result: positions,
+   schedules, sampling, penalties. With SLEEF (RAPT_HAVE_SLEEF) a result is a function of the
+   argument alone, within 1 ulp: the variants used (cinz ... purec) need no fused multiply-add and
+   are the same code on every processor, whatever the C library. Without SLEEF they are those of the
+   C library, whose last bit differs from one library and processor to the next. */
+#include "base/real.h"
+
+#ifdef RAPT_HAVE_SLEEF
+#include <sleef.h>
+#define OF_DOUBLE(name) Sleef_cinz_##name##d1_u10purec
+
+void rapt__sincos(double x, double *sine, double *cosine)
+{
+    Sleef_double_2 both = OF_DOUBLE(sincos)(x);
+    *sine = both.x;
+    *cosine = both.y;
+}
+#else
+#include <math.h>
+#define OF_DOUBLE(name) name
+
+void rapt__sincos(double x, double *sine, double *cosine)
+{
+    *sine = sin(x);
+    *cosine = cos(x);
+}
+#endif
+
+double rapt__exp(double x)
+{
+    return OF_DOUBLE(exp)(x);
+}
+
+double rapt__log(double x)
+{
+    return OF_DOUBLE(log)(x);
+}
+
+double rapt__tanh(double x)
+{
+    return OF_DOUBLE(tanh)(x);
+}
+
+double rapt__pow(double x, double y)
+{
+    return OF_DOUBLE(pow)(x, y);
+}

@@ -1,0 +1,12 @@
+/* real.h - elementary functions of doubles, with the same bits everywhere where SLEEF is (real.c).
+   Any thread; they touch nothing but their results. */
+#ifndef RAPT_LIB_REAL_H
+#define RAPT_LIB_REAL_H
+
+void rapt__sincos(double x, double *sine, double *cosine);
+double rapt__exp(double x);
+double rapt__log(double x);
+double rapt__tanh(double x);
+double rapt__pow(double x, double y);
+
+#endif

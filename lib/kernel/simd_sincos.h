@@ -1,0 +1,32 @@
+/* simd_sincos.h - sine and cosine of ANGLE_LANES doubles at a time, through SLEEF where the library
+   has it. All variants give the bits of rapt__sincos: SLEEF's cinz functions do without fused
+   multiply-add whatever the processor. */
+#include "base/real.h"
+
+#if defined(RAPT_HAVE_SLEEF) && (defined(__AVX512DQ__) || defined(__AVX2__))
+#include <sleef.h>
+#endif
+
+#if defined(RAPT_HAVE_SLEEF) && defined(__AVX512DQ__)
+enum { ANGLE_LANES = 8 };
+static inline void sincos_lanes(const double *angle, double *sine, double *cosine)
+{
+    Sleef___m512d_2 both = Sleef_cinz_sincosd8_u10avx512fnofma(_mm512_loadu_pd(angle));
+    _mm512_storeu_pd(sine, both.x);
+    _mm512_storeu_pd(cosine, both.y);
+}
+#elif defined(RAPT_HAVE_SLEEF) && defined(__AVX2__)
+enum { ANGLE_LANES = 4 };
+static inline void sincos_lanes(const double *angle, double *sine, double *cosine)
+{
+    Sleef___m256d_2 both = Sleef_cinz_sincosd4_u10avx(_mm256_loadu_pd(angle));
+    _mm256_storeu_pd(sine, both.x);
+    _mm256_storeu_pd(cosine, both.y);
+}
+#else
+enum { ANGLE_LANES = 1 };
+static inline void sincos_lanes(const double *angle, double *sine, double *cosine)
+{
+    rapt__sincos(*angle, sine, cosine);
+}
+#endif
