@@ -65,7 +65,7 @@ rapt_status rapt__disk_not_a_file(rapt_message *why, const struct shown *label, 
 rapt_status rapt__disk_open(struct disk_source *source, const char *path, rapt_message *why)
 {
     const int before = errno;
-    struct stat about;
+    struct stat about = {0};
     int file;
     *source = (struct disk_source){.file = -1, .label = rapt__shown(path)};
     do file = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);

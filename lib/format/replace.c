@@ -66,7 +66,7 @@ static rapt_status follow(struct disk_target *target, const char *given, rapt_me
 /* What is at the target: nothing, or a regular file whose permissions are kept. */
 static rapt_status examine(struct disk_target *target, rapt_message *why)
 {
-    struct stat about;
+    struct stat about = {0};
     int result;
     target->mode = -1;
     do result = fstatat(target->folder, target->name, &about, AT_SYMLINK_NOFOLLOW);

@@ -32,7 +32,7 @@ enum {
 /* What every name in this folder is mixed with; 0: the folder cannot be examined. */
 static uint64_t folder_key(int folder)
 {
-    struct stat about;
+    struct stat about = {0};
     struct utsname host;
     if (fstat(folder, &about) != 0 || uname(&host) != 0) return 0;
     uint64_t key = rapt__hash(host.nodename, strlen(host.nodename));
@@ -64,7 +64,7 @@ static bool is_ours(const char *name, uint64_t key)
 
 static void remove_if_ours(int folder, const char *name, uint64_t key)
 {
-    struct stat about;
+    struct stat about = {0};
     if (!is_ours(name, key) || fstatat(folder, name, &about, AT_SYMLINK_NOFOLLOW) != 0) return;
     if (S_ISREG(about.st_mode) && about.st_uid == geteuid() && about.st_nlink == 1)
         unlinkat(folder, name, 0);

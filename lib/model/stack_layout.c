@@ -131,7 +131,7 @@ void rapt__stack_layout(struct stack_memory *m, const rapt_config *c, bool decod
     m->first_saved.mean = rapt__arena_floats(arena, R, 1);
     m->first_saved.inverse = rapt__arena_floats(arena, R, 1);
     for (int i = 0; i < (keep ? m->count : n); i++) {
-        struct sublayer counted, *u = m->sublayers ? &m->sublayers[i] : &counted;
+        struct sublayer counted = {0}, *u = m->sublayers ? &m->sublayers[i] : &counted;
         *u = (struct sublayer){0};
         sublayer_layout(u, c, parts[i % n], decoder && !keep, R, S, arena);
     }

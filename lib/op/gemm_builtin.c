@@ -94,7 +94,7 @@ static void multiply_unit(const struct exec_context *exec, const struct gemm *g,
         p.a_step = g->a_step;
         p.b = b->panels + panel * b->panel + k * b->step;
         p.add = g->add || b->k + k > 0;
-        p.bias = p.add || !g->bias ? NULL : g->bias + b->column + panel * LANES;
+        p.bias = p.add || !g->bias ? NULL : g->bias + b->column + (ptrdiff_t)panel * LANES;
         if (copies) copy_left(&p, copy);
         exec->kernels->gemm(&p);
         k += step;

@@ -154,7 +154,8 @@ static void unpack(const struct exec_context *exec, const float *panels, int dep
     for (int t; (t = rapt__team_take(exec->team)) < count;) {
         const float *from = panels + ((ptrdiff_t)column / LANES + t) * depth * LANES;
         for (int k = 0; k < depth; k++)
-            for (int j = 0; j < LANES; j++) plain[k * row + t * LANES + j] = from[k * LANES + j];
+            for (int j = 0; j < LANES; j++)
+                plain[k * row + t * LANES + j] = from[(ptrdiff_t)k * LANES + j];
     }
     rapt__team_barrier(exec->team);
 }

@@ -95,7 +95,7 @@ static struct search begin(rapt_session *session, const rapt_generate_options *o
         m->live_count[b] = 1;
         m->done_count[b] = 0;
         m->limit[b] = decoder_only ? s.max_length : limit_of(&s, n);
-        m->sums[b * s.stride] = 0;
+        m->sums[(ptrdiff_t)b * s.stride] = 0;
     }
     return s;
 }
@@ -142,7 +142,7 @@ static rapt_status step(struct search *s, rapt_message *why)
         rapt__search_sample(s);
     else
         for (int b = 0; b < s->session->sources; b++)
-            if (m->live_count[b]) rapt__search_choose(s, b, m->starts[b * s->stride]);
+            if (m->live_count[b]) rapt__search_choose(s, b, m->starts[(ptrdiff_t)b * s->stride]);
     return advance(s, why);
 }
 

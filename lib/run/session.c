@@ -2,6 +2,7 @@
    values that encode.c has cached of their sources; and are reordered. */
 #include "run/session.h"
 
+#include <assert.h>
 #include <string.h>
 
 struct writing {
@@ -35,6 +36,7 @@ static rapt_status check_target(const rapt_session *s, const rapt_tokens *target
         rapt__tokens_check(target, "target", s->model->config.target_vocab, s->targets,
                            s->limits.target_tokens, s->target_capacity, why);
     if (status) return status;
+    assert(target); /* or it would have been refused */
     if (target->batch != s->targets)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "target: %d sequences, the session has %d",
                           target->batch, s->targets);

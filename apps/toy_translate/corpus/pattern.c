@@ -86,8 +86,10 @@ void corpus_take_pattern(struct reader *r, struct pattern *pattern)
             add_item(r, pattern, (struct item){ITEM_TEXT, 0, 0, token});
             continue;
         }
-        if (!end || end[1]) corpus_complain(r, "no reference:", token);
-        if (r->bad) return;
+        if (!end || end[1]) {
+            corpus_complain(r, "no reference:", token);
+            return;
+        }
         *end = 0;
         if (dot) *dot = 0;
         const char *name = token + 1, *form = dot ? dot + 1 : "";

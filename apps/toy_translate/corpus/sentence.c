@@ -167,10 +167,10 @@ static const struct tense *choose_tense(struct draft *d, unsigned times, bool de
 
 static const struct frame *choose_frame(struct draft *d, unsigned frames)
 {
-    int chosen = -1;
+    const struct frame *chosen = NULL;
     for (int i = 0, count = 0; i < d->grammar->names[FRAMES].count; i++)
-        if ((frames >> i & 1) && !below(d, ++count)) chosen = i;
-    return &d->grammar->frame[chosen];
+        if ((frames >> i & 1) && !below(d, ++count)) chosen = &d->grammar->frame[i];
+    return chosen;
 }
 
 static unsigned usual_frames(const corpus_grammar *grammar)

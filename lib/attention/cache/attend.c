@@ -38,8 +38,8 @@ static struct attend_row row_of(const struct cache_reader *x, int i, int h, int 
 {
     const struct cached_queries *q = x->q;
     struct attend_row row = rapt__cached_visible(x->cache, q, i, r);
-    row.q = q->q + r * q->q_row + h * x->cache->key_width;
-    row.out = q->out + r * q->out_row + h * x->cache->value_width;
+    row.q = q->q + r * q->q_row + (ptrdiff_t)h * x->cache->key_width;
+    row.out = q->out + r * q->out_row + (ptrdiff_t)h * x->cache->value_width;
     if (q->lse) row.lse = q->lse + (ptrdiff_t)h * q->starts[q->count] + r;
     return row;
 }

@@ -63,7 +63,7 @@ struct row rapt__cached_row(const struct cached_rows *x, const struct row_head *
     const struct cached_queries *q = x->q;
     struct row row = {.head = head,
                       .keys = keys,
-                      .q = q->q + r * q->q_row + h * x->cache->key_width,
+                      .q = q->q + r * q->q_row + (ptrdiff_t)h * x->cache->key_width,
                       .visible = rapt__cached_visible(x->cache, q, i, r),
                       .space = x->space};
     if (q->centers) row.center = q->centers + (ptrdiff_t)h * q->starts[q->count] + r;
@@ -102,7 +102,7 @@ static void attend_rows(const struct cached_rows *x, int i, int h, int first, in
     if (head.channels) save_weights(q->history, i, h);
     for (int r = first; r < first + rows; r++) {
         struct row row = rapt__cached_row(x, &head, &keys, i, h, r);
-        float *out = q->out + r * q->out_row + h * x->cache->value_width;
+        float *out = q->out + r * q->out_row + (ptrdiff_t)h * x->cache->value_width;
         if (head.channels)
             attend_next(q->history, count, &row, i, h, out);
         else

@@ -54,10 +54,10 @@ static void append_row(const struct cache *c, const struct kernels *kernels, int
     size_t panel = rapt__cache_panel(c, sequence, g) + (size_t)(key / LANES);
     int lane = key % LANES;
     float *lanes = rapt__cache_keys(c, panel) + lane;
-    for (int n = 0; n < c->key_width; n++) lanes[n * LANES] = k[n];
-    bool non_finite =
-        kernels->pad_rows(v, 0, 1, c->value_width,
-                          rapt__cache_values(c, panel) + lane * rapt__padded(c->value_width));
+    for (int n = 0; n < c->key_width; n++) lanes[(ptrdiff_t)n * LANES] = k[n];
+    bool non_finite = kernels->pad_rows(v, 0, 1, c->value_width,
+                                        rapt__cache_values(c, panel) +
+                                            (ptrdiff_t)lane * rapt__padded(c->value_width));
     c->non_finite[panel] = non_finite || (lane > 0 && c->non_finite[panel]);
 }
 
@@ -73,8 +73,8 @@ void rapt__cache_append(struct team *team, struct cache *cache, const int *start
         int i = (int)(n / heads), g = (int)(n % heads);
         for (int r = starts[i]; r < starts[i + 1]; r++)
             append_row(cache, kernels, i, g, cache->counts[i] + r - starts[i + 1],
-                       k + r * k_row + g * cache->key_width,
-                       v + r * v_row + g * cache->value_width);
+                       k + r * k_row + (ptrdiff_t)g * cache->key_width,
+                       v + r * v_row + (ptrdiff_t)g * cache->value_width);
     }
     rapt__team_barrier(team);
 }

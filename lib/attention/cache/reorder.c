@@ -38,7 +38,7 @@ static void find_copies(struct cache *c, const int *parents)
         for (int p = 0; p * LANES < c->counts[parents[i]]; p++) {
             if (have[p] == want[p]) continue;
             have[p] = want[p];
-            int *copy = c->copies + 3 * c->copy_count++;
+            int *copy = c->copies + (ptrdiff_t)3 * c->copy_count++;
             copy[0] = from, copy[1] = i, copy[2] = p;
         }
     }

@@ -15,7 +15,7 @@ static void add_softmax(const struct projected *p, const struct cache *c,
     size_t panel = rapt__cache_panel(c, sequence, g);
     double scale = (double)p->scale, cap = (double)a->cap;
     double lse = (double)q->lse[(ptrdiff_t)h * q->starts[q->count] + row];
-    const float *x = q->q + row * q->q_row + h * c->key_width;
+    const float *x = q->q + row * q->q_row + (ptrdiff_t)h * c->key_width;
     struct attend_row visible = rapt__cached_visible(c, q, i, row);
     for (int s = visible.low; s < visible.high; s++) {
         const float *k = rapt__cache_keys(c, panel + (size_t)(s / LANES)) + s % LANES;

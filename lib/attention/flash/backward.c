@@ -71,7 +71,7 @@ static bool bias_shared(const struct flash_backward *f)
 static bool whole_pairs(const struct flash_backward *f, int team)
 {
     int64_t pairs = (int64_t)f->a->batch * f->key_heads;
-    return pairs >= 2 * team || f->a->keys <= ATTEND_BLOCK;
+    return pairs >= (ptrdiff_t)2 * team || f->a->keys <= ATTEND_BLOCK;
 }
 
 /* Over the sequences, in their order; a head is one member's. */

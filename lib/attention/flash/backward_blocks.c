@@ -87,7 +87,7 @@ void rapt__flash_add_dq(const struct backward_pair *p, int i)
     if (!p->f->d->q) return;
     float *to = p->f->d->q + rapt__query_at(stride, &p->b, q.head, q.first);
     for (int r = 0; r < q.rows; r++)
-        p->f->kernels->add(to + r * stride->row, q.dq + r * width, (size_t)c->width);
+        p->f->kernels->add(to + r * stride->row, q.dq + (ptrdiff_t)r * width, (size_t)c->width);
 }
 
 /* Packs keys and values of key block j; dk = dv = 0. */
@@ -140,7 +140,7 @@ static bool visible_rows(const struct backward_pair *p, const struct query_block
     bool any = false;
     memset(row, 0, (size_t)q->rows * sizeof *row);
     for (int r = 0; r < q->rows; r++) {
-        row[r].drop_row = (uint64_t)(q->first + r);
+        row[r].drop_row = (uint64_t)q->first + (uint64_t)r;
         rapt__mask_row(a, &p->b, q->head, q->first + r, row + r);
         if (a->dropout > 0) row[r].drop_key = rapt__attention_drop_key(a, &p->b, q->head);
         if (f->d->bias && row[r].bias) row[r].dbias = f->d->bias + (row[r].bias - a->mask.bias);
@@ -216,7 +216,7 @@ void rapt__flash_backward_keys(const struct backward_pair *p, int j)
     for (int n = 0; n < s.keys; n++) {
         ptrdiff_t k = rapt__key_at(&f->c->k_stride, &p->b, p->g, s.key + n);
         ptrdiff_t v = rapt__key_at(&a->v, &p->b, p->g, s.key + n);
-        if (d->k) f->kernels->add(d->k + k, s.dk + n * kw, (size_t)f->c->width);
-        if (d->v) f->kernels->add(d->v + v, s.dv + n * vw, (size_t)a->value_width);
+        if (d->k) f->kernels->add(d->k + k, s.dk + (ptrdiff_t)n * kw, (size_t)f->c->width);
+        if (d->v) f->kernels->add(d->v + v, s.dv + (ptrdiff_t)n * vw, (size_t)a->value_width);
     }
 }

@@ -77,7 +77,7 @@ static void rebuild_rows(const struct flash_weights *w, int first, int rows,
                                  rapt__ceil_div(n, LANES), p->key_panels);
         w->kernels->attend_weights(&block, &task);
         for (int r = 0; r < rows; r++)
-            memcpy(to + (size_t)r * keys + key, p->weights + r * ATTEND_BLOCK,
+            memcpy(to + (size_t)r * keys + key, p->weights + (ptrdiff_t)r * ATTEND_BLOCK,
                    (size_t)n * sizeof *to);
     }
 }

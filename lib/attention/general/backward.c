@@ -138,6 +138,7 @@ static void backward_in_time(const struct backward_keys *p, const struct row_hea
         struct row r = row_of(p, h, l->head, t);
         l->r = &r, l->t = t;
         rapt__row_backward(l);
+        l->r = NULL;
     }
     compact(m->dfilters, h->channels, h->filter_width, l->sums.filters);
     compact(m->dfeature_weight, h->width, h->channels, l->sums.feature_weight);
@@ -166,7 +167,7 @@ static void add_dkeys(const struct backward_keys *p)
     for (int s = 0; s < p->b.existing; s++)
         for (int i = 0; i < c->width; i++)
             p->dkeys[s * c->k_stride.row + i] +=
-                from[(ptrdiff_t)(s / LANES * LANES) * c->width + i * LANES + s % LANES];
+                from[(ptrdiff_t)(s / LANES * LANES) * c->width + (ptrdiff_t)i * LANES + s % LANES];
 }
 
 /* One sequence and key head. */

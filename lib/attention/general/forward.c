@@ -58,7 +58,7 @@ void rapt__general_layout(struct arena *arena, const struct bounds *b)
    predecessors one by one, without a loop over them: rows / 16 + sequences. */
 static float *panels_of(const struct general_forward *f, const struct sequence *b, int g)
 {
-    size_t before = (size_t)(b->key_first / LANES + b->index);
+    size_t before = (size_t)(b->key_first / LANES) + (size_t)b->index;
     size_t own = (size_t)rapt__ceil_div(b->keys, LANES);
     size_t panel = before * (size_t)f->key_heads + (size_t)g * own;
     return f->panels + panel * LANES * (size_t)f->c->width;

@@ -41,7 +41,7 @@ static void gradient_before(const struct backward_row *l, ptrdiff_t row)
         const struct gemm_block back = {.rows = 1,
                                         .columns = l->r->space.capacity,
                                         .depth = h->filter_width,
-                                        .a = h->filters + (c + 1) * h->filter_width - 1,
+                                        .a = h->filters + (ptrdiff_t)(c + 1) * h->filter_width - 1,
                                         .a_step = -1,
                                         .b = l->p->f->mine.dfeatures + c * row,
                                         .b_panel = LANES,

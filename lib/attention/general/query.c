@@ -89,7 +89,7 @@ void rapt__row_dots(const struct kernels *kernels, const float *q, const float *
                                      .depth = width - k < CHAIN ? width - k : CHAIN,
                                      .a = q + k,
                                      .a_step = 1,
-                                     .b = panels + (ptrdiff_t)first * width + k * LANES,
+                                     .b = panels + (ptrdiff_t)first * width + (ptrdiff_t)k * LANES,
                                      .b_panel = (ptrdiff_t)width * LANES,
                                      .b_step = LANES,
                                      .c = (k ? more : scores) + first,

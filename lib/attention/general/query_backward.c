@@ -103,7 +103,7 @@ static void add_dsums(const struct backward_row *l)
     int width = r->head->width;
     for (int s = r->first; s < r->end; s += LANES)
         for (int i = 0; i < width; i++) {
-            float *to = m->dkeys + (ptrdiff_t)s * width + i * LANES;
+            float *to = m->dkeys + (ptrdiff_t)s * width + (ptrdiff_t)i * LANES;
             const float *from = m->dsums + (ptrdiff_t)i * r->space.capacity + s;
             for (int lane = 0; lane < LANES; lane++) to[lane] += from[lane];
         }

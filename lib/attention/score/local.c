@@ -67,7 +67,7 @@ static void centers_of(const struct center_rows *r)
     int width = r->a->learned.center_hidden;
     rapt__kernels()->tanh_row(r->hidden, (size_t)r->count * (size_t)width);
     for (int t = 0; t < r->count; t++) {
-        double u = (double)rapt__kernels()->dot(r->vector, r->hidden + t * width, width);
+        double u = (double)rapt__kernels()->dot(r->vector, r->hidden + (ptrdiff_t)t * width, width);
         r->centers[t] = (float)(keys_of(r, t) * sigmoid(u));
     }
 }
@@ -77,7 +77,8 @@ static void centers_back(const struct center_rows *r)
     int width = r->a->learned.center_hidden;
     for (int t = 0; t < r->count; t++) {
         if (r->centers[t] == 0) continue;
-        double s = sigmoid((double)rapt__kernels()->dot(r->vector, r->hidden + t * width, width));
+        double s = sigmoid(
+            (double)rapt__kernels()->dot(r->vector, r->hidden + (ptrdiff_t)t * width, width));
         r->centers[t] = (float)((double)r->centers[t] * keys_of(r, t) * s * (1 - s));
     }
 }
@@ -86,7 +87,7 @@ static void hidden_back(const struct center_rows *r)
 {
     int width = r->a->learned.center_hidden;
     for (int t = 0; t < r->count; t++) {
-        float *h = r->hidden + t * width;
+        float *h = r->hidden + (ptrdiff_t)t * width;
         if (r->centers[t] == 0) memset(h, 0, (size_t)width * sizeof *h);
         for (int i = 0; r->centers[t] != 0 && i < width; i++)
             h[i] = r->centers[t] * r->vector[i] * (1 - h[i] * h[i]);

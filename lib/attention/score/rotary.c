@@ -48,7 +48,8 @@ static void rotate_row(const struct score_rows *r, const struct sequence *b, int
             if (halves)
                 rotate_pairs(row + i, row + pairs + i, 1, sines, cosines, n);
             else
-                rotate_pairs(row + 2 * i, row + 2 * i + 1, 2, sines, cosines, n);
+                rotate_pairs(row + (ptrdiff_t)2 * i, row + (ptrdiff_t)2 * i + 1, 2, sines, cosines,
+                             n);
         }
     }
 }

@@ -2,6 +2,7 @@
    gradients to the caller's. */
 #include "attention/score/score.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { BLOCK_ROWS = 64 };
@@ -41,6 +42,7 @@ static struct score_block block_of(const struct score_rows *r, const struct sequ
 
 static void copy_rows(int width, const struct score_block *b)
 {
+    assert(b->x);
     for (int r = 0; r < b->rows; r++)
         memcpy(b->y + r * b->y_row, b->x + r * b->x_row, (size_t)width * sizeof(float));
 }

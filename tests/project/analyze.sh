@@ -1,0 +1,49 @@
+#!/bin/sh
+# analyze.sh TOOL ROOT - TOOL (cppcheck, clang-tidy, clang or gcc: their static analyzers) finds nothing in lib/ and
+# apps/. Where a tool is wrong, a comment beside the line tells it so and says why.
+set -u
+tool=$1
+cd "$2" || exit 1
+case $tool in
+clang*) command=$tool-14 ;;
+*) command=$tool ;;
+esac
+command -v "$command" >/dev/null || { echo "skipped: full/analyze_$tool: $command is not installed"; exit 77; }
+
+# What lib/CMakeLists.txt and apps/CMakeLists.txt compile with, as far as it decides what is compiled.
+flags="-std=c11 -ffp-contract=off -DRAPT_HAVE_SCALAR -DRAPT_HAVE_UTF8PROC -Iinclude -Ilib -Iapps
+    -Iapps/toy_translate -Iapps/toy_translate/corpus"
+kernels='-O3 -DRAPT_ISA=scalar -DRAPT_SIMD_HEADER="simd_scalar.h"'
+library=$(find lib -name '*.c' ! -path 'lib/kernel/*')
+programs=$(find apps -name '*.c')
+
+# each command...: on every file named on standard input, on all processors; fails if any fails.
+each() { xargs -P "$(getconf _NPROCESSORS_ONLN)" -n 1 "$@"; }
+
+case $tool in
+cppcheck)
+    cppcheck -q -j "$(getconf _NPROCESSORS_ONLN)" --error-exitcode=1 --inline-suppr --std=c11 --language=c \
+        --enable=warning,performance,portability --suppress=missingIncludeSystem \
+        -Iinclude -Ilib -Iapps -Iapps/toy_translate -Iapps/toy_translate/corpus $library $programs
+    ;;
+clang-tidy)
+    # No function that is unsafe in threads, no recursion on input, no product of ints where a size is needed, and
+    # mistakes that cost others days.
+    checks='-*,concurrency-mt-unsafe,misc-no-recursion,bugprone-implicit-widening-of-multiplication-result'
+    checks="$checks,bugprone-misplaced-widening-cast,bugprone-suspicious-*"
+    checks="$checks,bugprone-assert-side-effect,bugprone-signal-handler,bugprone-too-small-loop-variable,cert-flp30-c"
+    checks="$checks,-bugprone-suspicious-include"
+    echo $library | tr ' ' '\n' | each sh -c 'clang-tidy-14 --quiet --checks="$1" --warnings-as-errors="*" "$3" -- $2 2>&1 |
+        grep -v "warnings generated\|^Suppressed" | grep . && exit 1 || exit 0' sh "$checks" "$flags"
+    ;;
+clang)
+    echo $library $programs | tr ' ' '\n' | each clang-14 --analyze --analyzer-output text -Xclang -analyzer-werror $flags
+    ;;
+gcc)
+    echo $library $programs | tr ' ' '\n' | each gcc -O1 -fanalyzer -Werror $flags -c -o /dev/null
+    ;;
+*)
+    echo "analyze.sh: there is no $tool here"
+    exit 1
+    ;;
+esac
