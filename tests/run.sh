@@ -1,81 +1,78 @@
 #!/bin/sh
-# run.sh - installs what is missing, builds, and runs all tests. The exit status is the verdict.
-#   sh tests/run.sh              in build/
-#   sh tests/run.sh --all        also what takes many minutes: ctest -C full
-#   sh tests/run.sh --sanitize   in build-sanitize/, with AddressSanitizer and UBSan
-#   sh tests/run.sh --threads    in build-tsan/, the threaded tests with ThreadSanitizer and Archer
-#   sh tests/run.sh --fuzz [SECONDS [NAME...]]   searches with the fuzz targets, SECONDS each; an hour in all
-# What follows is handed to ctest, for example: sh tests/run.sh -R kernel/
+# run.sh [MODE] [ARGUMENT OF CTEST]... - installs what is missing, builds, and runs tests; the exit status is
+# the verdict. For example: sh tests/run.sh -R kernel/
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 . "$root/apps/packages.sh"
 
-kind=plain
+# Packages beyond build_packages. The plain run makes do with little and says what it skips; --all installs the rest.
+light="libcmocka-dev libopenblas-openmp-dev python3/python3"
+rules="g++/g++ pkgconf/pkg-config binutils/objdump clang-format-14/clang-format-14 qemu-user/qemu-aarch64"
+analyzers="cppcheck/cppcheck clang-14/clang-14 clang-tidy-14/clang-tidy-14"
+arm64="gcc-aarch64-linux-gnu/aarch64-linux-gnu-gcc libc6-dev-arm64-cross"
+[ "$(uname -m)" = x86_64 ] || arm64= # elsewhere the processor itself runs what is cross-compiled here
+clang="libcmocka-dev clang-14/clang-14 libomp-14-dev libclang-rt-14-dev"
+
+# Options of CMake: everything; without the measuring programs, and hardly optimized; the same by clang.
+full="-DRAPT_TESTS=ON -DRAPT_APPS=ON -DRAPT_PERF=ON -DRAPT_WERROR=ON"
+slow="-DRAPT_TESTS=ON -DRAPT_APPS=ON -DRAPT_PERF=OFF -DRAPT_WERROR=ON -DCMAKE_BUILD_TYPE=Debug"
+by_clang="$slow -DRAPT_OPENBLAS=OFF -DCMAKE_C_COMPILER=clang-14"
+
+modes() { # mode | folder | packages | options of CMake | of ctest | what runs
+    cat <<END
+plain      | build          | $light | $full                                                |            | every test that takes seconds (the default)
+--all      | build          | $light $rules $analyzers $arm64 | $full                       | -C full    | those, and what takes minutes or many packages
+--sanitize | build-sanitize | $light | $slow -DRAPT_SANITIZE=ON                             |            | under AddressSanitizer and UBSan
+--threads  | build-tsan     | $clang | $by_clang -DRAPT_THREAD_SANITIZE=ON                  | -L threads | the threaded tests under ThreadSanitizer and Archer
+--memory   | build-msan     | $clang | $by_clang -DRAPT_MEMORY_SANITIZE=ON -DRAPT_OPENMP=OFF | -LE apps  | all but the programs under MemorySanitizer, in one thread
+--fuzz     | build-fuzz     |        |                                                      |            | searches with the fuzz targets: --fuzz [SECONDS [NAME...]]
+END
+}
+
+mode=plain
 case ${1-} in
---all) kind=all ;;
---sanitize) kind=sanitize ;;
---threads) kind=threads ;;
+--help | -h)
+    sed -n '2,3s/^# //p' "$0"
+    modes | awk -F'|' '{ print "    " $1 $2 $6 }'
+    exit 0
+    ;;
 --fuzz)
     shift
     exec sh "$root/tests/fuzz/fuzz.sh" "$@"
     ;;
---help | -h)
-    sed -n '2,8s/^# //p' "$0"
-    exit 0
+--all | --sanitize | --threads | --memory)
+    mode=$1
+    shift
     ;;
 esac
-[ $kind = plain ] || shift
-
-test_packages="libcmocka-dev libopenblas-openmp-dev"
-project_packages="g++/g++ pkgconf/pkg-config binutils/objdump python3/python3
-    clang-format-14/clang-format-14 qemu-user/qemu-aarch64
-    gcc-aarch64-linux-gnu/aarch64-linux-gnu-gcc libc6-dev-arm64-cross"
-clang_packages="clang-14/clang-14 libomp-14-dev"
+field() { modes | awk -F'|' -v mode="$mode" -v i="$1" '$1 ~ "^" mode " *$" { gsub(/^ +| +$/, "", $i); print $i }'; }
+folder=$root/$(field 2)
 
 # More threads than cores wait for one another here: let them sleep.
 export OMP_WAIT_POLICY="${OMP_WAIT_POLICY-passive}"
+# What only the observing builds read. Archer tells ThreadSanitizer what OpenMP's barriers mean.
+export ASAN_OPTIONS="${ASAN_OPTIONS-detect_stack_use_after_return=1:strict_string_checks=1}"
+export UBSAN_OPTIONS="${UBSAN_OPTIONS-print_stacktrace=1}"
+export TSAN_OPTIONS="${TSAN_OPTIONS-ignore_noninstrumented_modules=1}"
+export OMP_TOOL_LIBRARIES="${OMP_TOOL_LIBRARIES-/usr/lib/llvm-14/lib/libarcher.so}"
 
-case $kind in
-plain | all)
-    folder=$root/build
-    # Elsewhere than on x86-64 the processor itself runs what is cross-compiled here.
-    [ "$(uname -m)" = x86_64 ] || project_packages=$(echo $project_packages | sed 's/qemu.*//')
-    need $build_packages $test_packages $project_packages
-    configure "$folder" -DRAPT_TESTS=ON -DRAPT_APPS=ON -DRAPT_PERF=ON -DRAPT_WERROR=ON
-    [ $kind = plain ] || set -- -C full "$@"
-    ;;
-sanitize)
-    folder=$root/build-sanitize
-    need $build_packages $test_packages
-    export ASAN_OPTIONS="${ASAN_OPTIONS-detect_stack_use_after_return=1:strict_string_checks=1}"
-    export UBSAN_OPTIONS="${UBSAN_OPTIONS-print_stacktrace=1}"
-    configure "$folder" -DRAPT_SANITIZE=ON -DRAPT_WERROR=ON -DCMAKE_BUILD_TYPE=Debug "-DCMAKE_C_FLAGS_DEBUG=-O1 -g"
-    ;;
-threads)
-    folder=$root/build-tsan
-    need $build_packages $test_packages $clang_packages
-    # Archer tells ThreadSanitizer what OpenMP's barriers mean.
-    export OMP_TOOL_LIBRARIES="${OMP_TOOL_LIBRARIES-/usr/lib/llvm-14/lib/libarcher.so}"
-    export TSAN_OPTIONS="${TSAN_OPTIONS-ignore_noninstrumented_modules=1}"
-    configure "$folder" -DRAPT_THREAD_SANITIZE=ON -DRAPT_OPENBLAS=OFF -DRAPT_WERROR=ON -DCMAKE_C_COMPILER=clang-14 \
-        -DCMAKE_BUILD_TYPE=Debug "-DCMAKE_C_FLAGS_DEBUG=-O1 -g"
-    set -- -L threads "$@"
-    ;;
-esac
+# Unquoted on purpose: words of the table.
+need $build_packages $(field 3)
+configure "$folder" $(field 4)
 build "$folder" || {
-    echo "The build FAILED ($kind): see above."
+    echo "The build FAILED ($mode): see above."
     exit 1
 }
 
 status=0
 cd "$folder"
-ctest --output-on-failure --no-tests=error --parallel "$(nproc)" "$@" || status=$?
+ctest --output-on-failure --no-tests=error --parallel "$(nproc)" $(field 5) "$@" || status=$?
 
 # What was left out, and why.
 grep -hE '^skipped: ' Testing/Temporary/LastTest.log | sort -u || :
 if [ $status = 0 ]; then
-    echo "All tests passed ($kind)."
+    echo "All tests passed ($mode)."
 else
-    echo "Tests FAILED ($kind): see above."
+    echo "Tests FAILED ($mode): see above."
 fi
 exit $status
