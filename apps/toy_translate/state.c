@@ -28,11 +28,11 @@ static size_t entry(const char *list)
     return list[name] == 0 ? name : name + 1 + strcspn(list + name + 1, " ");
 }
 
-/* Reports the first option that differs; the lists are not equal. */
+/* Reports the first option that differs; the lists are not equal, though maybe only in spaces. */
 static int differs(const char *path, const char *was, const char *is)
 {
     size_t old = entry(was), new = entry(is);
-    while (old == new &&memcmp(was, is, old) == 0) {
+    while (old > 0 && old == new &&memcmp(was, is, old) == 0) {
         was += was[old] ? old + 1 : old;
         is += is[new] ? new + 1 : new;
         old = entry(was);

@@ -111,4 +111,7 @@ check "the epochs without progress" grep -q "since is 5, but epoch is 2" err
 edit epoch 2 0
 code 1 "$program" train $options --average 1 --out damaged --steps $end --resume
 check "the epoch is named" grep -q "epoch is 0" err
+LC_ALL=C sed 's/\(seconds..:0\).0/\1/; s/\(seed 1\)\(..}\)/\1 \2 /' stopped.checkpoint >damaged.checkpoint
+code 1 timeout -s KILL 60 "$program" train $options --average 1 --out damaged --steps $end --resume
+check "options that differ in spaces alone" grep -q "was made with" err
 [ $failures -eq 0 ]
