@@ -1,6 +1,7 @@
 /* attention.c - attention problems that the bytes choose: forward, weights and gradients against
    the definition (tests/attention/judge.h), with every array between pages that must not be
-   touched, and the same bits again with other strides: rows or heads stored backwards. A problem
+   touched, and the same bits again with other strides: rows or heads stored backwards. With
+   NaN, infinities and the largest numbers among the inputs the bits alone are compared. A problem
    that the check refuses is refused by every function. */
 #define _DEFAULT_SOURCE
 #include "attention/judge.h"
@@ -209,6 +210,22 @@ static void run_elsewhere(const struct trial *x, struct feed *in)
     close_slots();
 }
 
+/* Some elements of q, k, v and the bias become what floats can be at worst. */
+static void make_extreme(struct trial *x, struct feed *in)
+{
+    static const float values[] = {NAN, INFINITY, -INFINITY, 3e38f, -3e38f, 1e-42f, -0.f, 1e30f};
+    float *arrays[] = {x->q, x->k, x->v, x->bias};
+    const size_t sizes[] = {x->nq, x->nk, x->nv, x->nbias};
+    for (int n = 1 + take_below(in, 8); n > 0; n--) {
+        int which = take_below(in, 4);
+        size_t at = (size_t)take_byte(in) << 8 | take_byte(in);
+        float value = values[take_below(in, 8)];
+        if (sizes[which] > 0) arrays[which][at % sizes[which]] = value;
+    }
+    if (take_flag(in)) x->a.temperature = values[3 + take_below(in, 5)];
+    if (take_flag(in)) x->a.scale = values[3 + take_below(in, 5)];
+}
+
 static void check_refused(struct trial *x)
 {
     rapt_message why = {""};
@@ -226,14 +243,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     open_slots();
     struct choice c = take_choice(&in);
     struct trial x = make_trial(&c, take_byte(&in));
-    bool thorough = take_flag(&in);
+    bool thorough = take_flag(&in), extreme = take_flag(&in);
+    if (extreme) make_extreme(&x, &in);
     x.a.threads = 1 + (take_byte(&in) % 32 == 31);
     if (rapt_attention_check(&x.a, NULL) != RAPT_OK) {
         check_refused(&x);
     } else {
         run_forward(&x);
         run_backward(&x);
-        bool decided = make_judge(&j, &x, choice_text(&c));
+        bool decided = make_judge(&j, &x, choice_text(&c)) && !extreme;
         if (decided) judge_forward(&j), judge_weights(&j);
         if (decided && thorough) judge_backward(&j, 1, 1);
         drop_judge(&j);

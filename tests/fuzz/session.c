@@ -1,0 +1,166 @@
+/* session.c - models of any small configuration: a batch gives the bits of its sentences alone, all
+   tokens at once those of one by one, reordered targets those of their parents, two threads those
+   of one; and logits and encoder outputs are those of the definition (oracle/transformer.h). */
+#include "models.h"
+
+#include "oracle/transformer.h"
+
+struct subject {
+    rapt_config config;
+    rapt_model *model;
+    int batch, threads; /* of sentences alone */
+    struct small_batch source, target;
+};
+
+static bool reads(const struct subject *s)
+{
+    return s->config.encoder_layers > 0;
+}
+
+static rapt_session *open_session(const struct subject *s, int threads, int beams)
+{
+    const rapt_limits limits = {.size = sizeof limits,
+                                .batch = MODEL_BATCH,
+                                .beams = beams,
+                                .source_tokens = MODEL_BATCH * MODEL_POSITIONS,
+                                .target_length = MODEL_POSITIONS,
+                                .target_tokens = MODEL_BATCH * MODEL_POSITIONS,
+                                .threads = threads};
+    rapt_session *session = NULL;
+    rapt_message why = {""};
+    require(rapt_session_create(&session, s->model, &limits, NULL, &why) == RAPT_OK, why.text);
+    return session;
+}
+
+static const float *encode(rapt_session *session, const struct subject *s,
+                           const rapt_tokens *source)
+{
+    const float *out = NULL;
+    rapt_message why = {""};
+    rapt_tokens none = {source->batch, NULL, NULL};
+    require(rapt_encode(session, reads(s) ? source : &none, &out, &why) == RAPT_OK, why.text);
+    return out;
+}
+
+/* A copy of the logits of a call. */
+static float *decode(rapt_session *session, const struct subject *s, const rapt_tokens *target)
+{
+    const float *logits = NULL;
+    rapt_message why = {""};
+    require(rapt_decode(session, target, &logits, &why) == RAPT_OK, why.text);
+    size_t n = (size_t)target->starts[target->batch] * (size_t)s->config.target_vocab;
+    return exact_copy(logits, n * sizeof *logits);
+}
+
+static void same(const float *a, const float *b, size_t n, const char *what)
+{
+    require(n == 0 || memcmp(a, b, n * sizeof *a) == 0, what);
+}
+
+/* Sequence i alone, one token at a time. */
+static void check_alone(const struct subject *s, int i, const float *states, const float *logits)
+{
+    rapt_session *session = open_session(s, s->threads, 1);
+    int one[2], step[2] = {0, 1};
+    rapt_tokens source = small_one(&s->source.tokens, i, one);
+    size_t width = (size_t)s->config.width, vocab = (size_t)s->config.target_vocab;
+    const float *out = encode(session, s, &source);
+    if (reads(s))
+        same(out, states + (size_t)s->source.starts[i] * width, (size_t)one[1] * width,
+             "a sentence alone");
+    for (int t = s->target.starts[i]; logits && t < s->target.starts[i + 1]; t++) {
+        rapt_tokens token = {1, s->target.ids + t, step};
+        float *row = decode(session, s, &token);
+        same(row, logits + (size_t)t * vocab, vocab, "one token at a time");
+        free(row);
+    }
+    rapt_session_free(session);
+}
+
+/* Of two targets of the first source the second, still empty, becomes a copy of the first. */
+static void check_reorder(const struct subject *s, const float *logits)
+{
+    struct small_batch two;
+    const int n = s->target.starts[1], lengths[2] = {n - 1, 0}, parents[2] = {0, 0};
+    int starts[3] = {0, 1, 2}, one[2];
+    size_t vocab = (size_t)s->config.target_vocab;
+    if (n < 2) return;
+    rapt_session *session = open_session(s, 1, 2);
+    rapt_tokens source = small_one(&s->source.tokens, 0, one);
+    small_fill(&two, s->config.target_vocab, lengths, 2, 1);
+    memcpy(two.ids, s->target.ids, (size_t)(n - 1) * sizeof *two.ids);
+    encode(session, s, &source);
+    free(decode(session, s, &two.tokens));
+    require(rapt_session_reorder(session, parents, NULL) == RAPT_OK, "reordering");
+    const int32_t last[2] = {s->target.ids[n - 1], s->target.ids[n - 1]};
+    const rapt_tokens next = {2, last, starts};
+    float *rows = decode(session, s, &next);
+    for (size_t i = 0; i < 2; i++)
+        same(rows + i * vocab, logits + (size_t)(n - 1) * vocab, vocab, "a reordered target");
+    free(rows);
+    rapt_session_free(session);
+}
+
+static void near(const float *got, const double *wanted, size_t n, const char *what)
+{
+    double max = 0;
+    for (size_t i = 0; i < n; i++) max = fmax(max, fabs(wanted[i]));
+    for (size_t i = 0; i < n; i++)
+        require(fabs((double)got[i] - wanted[i]) <= 1e-4 * (1 + max), what);
+}
+
+static void check_definition(const struct subject *s, const float *states, const float *logits)
+{
+    struct oracle_model *oracle = oracle_model_read(s->model);
+    size_t width = (size_t)s->config.width, vocab = (size_t)s->config.target_vocab;
+    double own[MODEL_POSITIONS * 32], wanted[MODEL_POSITIONS * 32];
+    for (int i = 0; i < s->batch; i++) {
+        int begin = s->source.starts[i], first = s->target.starts[i];
+        struct oracle_sentence source = {i, begin, s->source.starts[i + 1] - begin,
+                                         s->source.ids + begin};
+        struct oracle_sentence target = {i, first, s->target.starts[i + 1] - first,
+                                         s->target.ids + first};
+        if (reads(s)) {
+            oracle_encode(oracle, NULL, &source, own);
+            near(states + (size_t)begin * width, own, (size_t)source.count * width,
+                 "the encoder's definition");
+        }
+        if (!logits) continue;
+        oracle_decode(oracle, NULL, reads(s) ? &source : NULL, own, &target, wanted, NULL);
+        near(logits + (size_t)first * vocab, wanted, (size_t)target.count * vocab,
+             "the decoder's definition");
+    }
+    oracle_model_free(oracle);
+}
+
+static void check(const struct subject *s)
+{
+    rapt_session *session = open_session(s, 1, 1);
+    size_t states_size = (size_t)s->source.starts[s->batch] * (size_t)s->config.width;
+    const float *out = encode(session, s, &s->source.tokens);
+    float *states = reads(s) ? exact_copy(out, states_size * sizeof *out) : NULL;
+    float *logits = s->config.decoder_layers ? decode(session, s, &s->target.tokens) : NULL;
+    bool smooth = !hard_or_drawn(s->config.self_normalizer) &&
+                  !hard_or_drawn(s->config.cross_normalizer) &&
+                  s->config.self_locality != RAPT_LOCALITY_LOCAL_P &&
+                  s->config.cross_locality != RAPT_LOCALITY_LOCAL_P;
+    for (int i = 0; i < s->batch; i++) check_alone(s, i, states, logits);
+    if (logits && s->batch > 0) check_reorder(s, logits);
+    if (smooth) check_definition(s, states, logits);
+    free(states);
+    free(logits);
+    rapt_session_free(session);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    struct feed in = {bytes, size};
+    static struct subject s;
+    s.model = take_model(&in, &s.config);
+    s.batch = 1 + take_below(&in, MODEL_BATCH), s.threads = 1 + (take_byte(&in) % 16 == 1);
+    take_batch(&in, &s.source, s.config.source_vocab, s.batch, 0, 0);
+    take_batch(&in, &s.target, s.config.target_vocab, s.batch, 0, 0);
+    if (s.model) check(&s);
+    rapt_model_free(s.model);
+    return 0;
+}
