@@ -160,11 +160,11 @@ int rapt__metadata_merge(const rapt_model *m, const rapt_metadata *metadata, int
                          struct tensor_metadata *all);
 
 /* ---- file.c: a model file whose tensors come from several blocks (moments, for a trainer) ---- */
-enum value_range { ANY_VALUE, FINITE_VALUE, FINITE_NOT_NEGATIVE };
+enum value_range { FINITE_VALUE, FINITE_NOT_NEGATIVE, ANY_VALUE };
 struct block_file {
     const char *prefix; /* of the tensors' names: "", "adam.m.", ... */
     float *block;
-    enum value_range range; /* what is accepted from a file */
+    enum value_range range; /* what is accepted from a file; saving does not look */
 };
 /* trainer: the value of TRAINER_KEY, or NULL. */
 rapt_status rapt__blocks_save(const rapt_model *model, const struct block_file *blocks, int count,
