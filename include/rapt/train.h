@@ -118,7 +118,9 @@ RAPT_API void rapt_trainer_set_rate(rapt_trainer *trainer, float rate);
    added that no step has applied. Allocates for the length of the call. */
 RAPT_API rapt_status rapt_trainer_save(const rapt_trainer *trainer, const char *path,
                                        const rapt_metadata *metadata, int count, rapt_message *why);
-/* The trainer's model must have the configuration of the file; it gets the file's parameters. */
+/* The trainer's model must have the configuration of the file; it gets the file's parameters.
+   RAPT_BAD_FILE: a counter, parameter or moment is missing or out of its range, and *why names it.
+ */
 RAPT_API rapt_status rapt_trainer_load(rapt_trainer *trainer, const char *path, rapt_message *why);
 
 #ifdef __cplusplus

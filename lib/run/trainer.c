@@ -244,8 +244,8 @@ struct step_work {
 /* Bounds of what a step makes of parameters and moments, from bounds before it and of the gradient,
    `largest`: |m'| <= beta1 |m| + (1 - beta1) |g|, and the step is at most rate |m'| / epsilon.
    Infinite if they do not show that every result and intermediate result is finite. Roundings are
-   covered by the last factors, and by FAR, which is far below the largest float; |g| <= 1e18 makes
-   its square and so the second moment finite. */
+   covered by the last factors, and by `far`, which is far below the largest float; |g| <= 1e18
+   makes its square and so the second moment finite. */
 static struct adam_range bounds_after(const rapt_trainer *t, const struct adam *a, double largest)
 {
     static const double far = 1e37, rounded = 1 + 1e-6;
