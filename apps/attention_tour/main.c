@@ -115,7 +115,7 @@ int main(int argc, char **argv)
          0},
         {"normalizer", OPTION_CHOICE, &axes[2].selected, names[2], "only this normalizer", 0, 0, 0},
         {"seed", OPTION_SEED, &seed, "N", "of random draws", 0, 0, 0},
-        {"svg", OPTION_STRING, &path, "FILE", "write a figure", 0, 0, 0},
+        {"svg", OPTION_OUTPUT, &path, "FILE", "write a figure", 0, 0, 0},
         {"json", OPTION_FLAG, &json, "", "print JSON objects, one per line", 0, 0, 0},
     };
     struct command command = {.name = "",

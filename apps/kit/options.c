@@ -71,7 +71,8 @@ static int take(const struct command *command, struct option_row *row, const cha
     case OPTION_FLAG:
         *(bool *)row->value = true;
         return GO_ON;
-    case OPTION_STRING:
+    case OPTION_INPUT:
+    case OPTION_OUTPUT:
         *(const char **)row->value = text;
         if (*text == 0) return wrong(command, "--%s is empty", row->name);
         return GO_ON;
@@ -97,9 +98,9 @@ static int take(const struct command *command, struct option_row *row, const cha
 
 static void print_default(const struct option_row *row)
 {
-    const char *text = row->kind == OPTION_STRING || row->kind == OPTION_CHOICE
-                           ? *(const char *const *)row->value
-                           : NULL;
+    bool is_text = row->kind == OPTION_INPUT || row->kind == OPTION_OUTPUT;
+    const char *text =
+        is_text || row->kind == OPTION_CHOICE ? *(const char *const *)row->value : NULL;
     if (text != NULL) printf(" [%s]", text);
     if (row->kind == OPTION_INTEGER && *(int *)row->value != 0) printf(" [%d]", *(int *)row->value);
     if (row->kind == OPTION_REAL && fabs(*(double *)row->value) > 0)
@@ -144,7 +145,7 @@ static int rest(struct command *command, int argc, char **argv)
     if (count > command->max)
         return wrong(command, "'%s' is one argument too many", command->rest[command->max]);
     if (count < command->min) return wrong(command, "%s is missing", command->arguments);
-    return GO_ON;
+    return files_check(command);
 }
 
 int options_read(struct command *command, int argc, char **argv)

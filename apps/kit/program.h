@@ -39,7 +39,8 @@ enum option_kind {
     OPTION_INTEGER, /* int */
     OPTION_SEED,    /* uint64_t */
     OPTION_REAL,    /* double */
-    OPTION_STRING,  /* const char * */
+    OPTION_INPUT,   /* const char *, a file that is read */
+    OPTION_OUTPUT,  /* const char *, a file that is written */
     OPTION_CHOICE   /* const char *, one of argument "a|b|c" */
 };
 struct option_row {
@@ -60,7 +61,18 @@ struct command {
     char **rest;  /* they; set by options_read */
 };
 enum { GO_ON = -1 };
-int options_read(struct command *command, int argc, char **argv); /* GO_ON or an exit code */
+/* GO_ON or an exit code. Refuses outputs that are an input, or cannot be written. */
+int options_read(struct command *command, int argc, char **argv);
 bool option_given(const struct command *command, const char *name);
+
+/* ---- files.c ---- */
+/* The whole file, the caller's to free even after a failure. */
+int file_read(const char *path, char **bytes, size_t *size);
+/* A regular file is replaced atomically; pipes, devices and standard output are written into. */
+int file_write(const char *path, const char *bytes, size_t size);
+bool file_same(const char *a, const char *b); /* one regular file, by device and inode */
+bool output_is_input(void);                   /* of standard output and standard input */
+/* GO_ON, or an exit code: no output may be an input, and each must be writable. */
+int files_check(const struct command *command);
 
 #endif

@@ -1,14 +1,16 @@
 /* svg.c - shapes and text of Scalable Vector Graphics 1.1. */
+#define _POSIX_C_SOURCE 200809L
 #include "kit/svg.h"
 #include "kit/program.h"
-#include <errno.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 int svg_open(struct svg *svg, const char *path, double width, double height)
 {
-    *svg = (struct svg){fopen(path, "w"), path, width, height};
-    if (svg->file == NULL) return failed("%s: %s", path, strerror(errno));
+    *svg = (struct svg){.path = path, .width = width, .height = height};
+    svg->file = open_memstream(&svg->bytes, &svg->size);
+    if (svg->file == NULL) return failed("%s: out of memory", path);
     fprintf(svg->file,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%g\" height=\"%g\" "
             "viewBox=\"0 0 %g %g\" font-family=\"Helvetica, Arial, DejaVu Sans, sans-serif\">\n",
@@ -20,10 +22,12 @@ int svg_open(struct svg *svg, const char *path, double width, double height)
 int svg_close(struct svg *svg)
 {
     fputs("</svg>\n", svg->file);
-    int bad = ferror(svg->file);
-    errno = 0;
-    if (fclose(svg->file) == 0 && !bad) return EXIT_OK;
-    return failed("%s: %s", svg->path, errno ? strerror(errno) : "cannot be written");
+    bool whole = !ferror(svg->file);
+    whole = fclose(svg->file) == 0 && whole;
+    int code = whole ? file_write(svg->path, svg->bytes, svg->size)
+                     : failed("%s: out of memory", svg->path);
+    free(svg->bytes);
+    return code;
 }
 
 void svg_rect(struct svg *svg, double x, double y, double width, double height, const char *fill,

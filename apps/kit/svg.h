@@ -1,5 +1,5 @@
-/* svg.h - SVG files: shapes and text in pixels from the top left, charts, and heat maps. A write
-   error is reported by svg_close. Colors are SVG colors: "#1F77B4", "none". */
+/* svg.h - SVG files: shapes and text in pixels from the top left, charts, and heat maps. svg_close
+   replaces the file by the whole figure. Colors are SVG colors: "#1F77B4", "none". */
 #ifndef KIT_SVG_H
 #define KIT_SVG_H
 
@@ -8,7 +8,9 @@
 
 enum svg_anchor { SVG_LEFT, SVG_MIDDLE, SVG_RIGHT };
 struct svg {
-    FILE *file;
+    FILE *file; /* in memory */
+    char *bytes;
+    size_t size;
     const char *path;
     double width, height;
 };

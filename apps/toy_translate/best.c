@@ -32,13 +32,14 @@ int best_save(const struct learner *learner, bool within_epoch)
     bool keep = within_epoch && learner->recipe->checkpoint && isfinite(learner->state.best);
     if (keep && access(kept, F_OK) != 0) code = copy(out, kept);
     if (code == EXIT_OK) code = model_save(learner, out);
-    if (code == EXIT_OK && !within_epoch) unlink(kept);
+    if (code == EXIT_OK && !within_epoch && learner->recipe->checkpoint) unlink(kept);
     free(kept);
     return code;
 }
 
 int best_restore(const struct learner *learner)
 {
+    if (!learner->recipe->checkpoint) return EXIT_OK; /* nothing was kept */
     char *kept = kept_path(learner);
     int code = isfinite(learner->state.best) ? copy(kept, learner->recipe->out) : EXIT_OK;
     if (code == EXIT_OK) unlink(kept);

@@ -3,37 +3,11 @@
    the end of epoch N. Files are replaced atomically: temporary file, fsync, rename. */
 #define _POSIX_C_SOURCE 200809L
 #include "learner.h"
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define STATE_KEY "toy_translate.state"
-
-int output_check(const struct learner *learner)
-{
-    const char *out = learner->recipe->out;
-    struct stat found;
-    if (stat(out, &found) == 0 && !S_ISREG(found.st_mode))
-        return failed("--out %s: it exists and is not a regular file", out);
-    size_t models = 1 + (size_t)learner->average.capacity;
-    if (learner->recipe->checkpoint) models += 4; /* of the checkpoint three, of .best one */
-    off_t bytes = (off_t)(models * 4 * rapt_model_parameters(learner->model));
-    char *probe = xasprintf("%s.probe", out);
-    int file = open(probe, O_WRONLY | O_CREAT | O_TRUNC, 0600), wrong = errno;
-    if (file >= 0) {
-        wrong = posix_fallocate(file, 0, bytes);
-        if (wrong == EINVAL || wrong == EOPNOTSUPP) wrong = 0; /* not supported there */
-        close(file);
-        unlink(probe);
-    }
-    free(probe);
-    if (file >= 0 && wrong == 0) return EXIT_OK;
-    return failed("--out %s: cannot write %lld bytes there: %s", out, (long long)bytes,
-                  strerror(wrong));
-}
 
 int model_save(const struct learner *learner, const char *path)
 {

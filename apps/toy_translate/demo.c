@@ -79,11 +79,16 @@ static int make_corpus(struct demo *demo)
 static int write_corpus(const struct demo *demo)
 {
     const struct corpus *corpus = &demo->corpus;
-    FILE *file = fopen(demo->write_corpus, "wb");
-    if (file == NULL) return failed("%s: %s", demo->write_corpus, strerror(errno));
-    bool done = corpus_write(file, corpus->train, corpus->train_count) &&
-                corpus_write(file, corpus->heldout, corpus->heldout_count);
-    if (fclose(file) != 0 || !done) return failed("%s: cannot be written", demo->write_corpus);
+    char *bytes = NULL;
+    size_t size = 0;
+    FILE *file = open_memstream(&bytes, &size);
+    bool whole = file != NULL && corpus_write(file, corpus->train, corpus->train_count) &&
+                 corpus_write(file, corpus->heldout, corpus->heldout_count);
+    if (file != NULL && fclose(file) != 0) whole = false;
+    int code = whole ? file_write(demo->write_corpus, bytes, size)
+                     : failed("%s: out of memory", demo->write_corpus);
+    free(bytes);
+    if (code != EXIT_OK) return code;
     print_message("%s: %zu pairs, the last %zu are held out", demo->write_corpus,
                   corpus->train_count + corpus->heldout_count, corpus->heldout_count);
     return EXIT_OK;
@@ -206,13 +211,13 @@ int command_demo(int argc, char **argv)
     /* clang-format off */
     enum { OWN = 6 };
     struct option_row rows[OWN + VARIANT_ROWS] = {
-        {"out", OPTION_STRING, &demo.recipe.out, "FILE", "keep the model", 0, 0, 0},
+        {"out", OPTION_OUTPUT, &demo.recipe.out, "FILE", "keep the model", 0, 0, 0},
         {"steps", OPTION_INTEGER, &demo.recipe.steps, "N", "training steps, without time limit",
          1, 1000000, 0},
         {"seed", OPTION_SEED, &demo.recipe.seed, "N", "of model and training", 0, 0, 0},
         {"threads", OPTION_INTEGER, &demo.recipe.threads, "N", "0: one per processor", 0, 1024, 0},
         {"json", OPTION_FLAG, &json, "", "print the figures as one JSON object", 0, 0, 0},
-        {"write-corpus", OPTION_STRING, &demo.write_corpus, "FILE",
+        {"write-corpus", OPTION_OUTPUT, &demo.write_corpus, "FILE",
          "only write the pairs, tab-separated", 0, 0, 0},
     };
     /* clang-format on */

@@ -59,9 +59,9 @@ int command_evaluate(int argc, char **argv)
     /* clang-format off */
     struct option_row rows[SEARCH_ROWS + 4] = {
         [SEARCH_ROWS] =
-        {"data", OPTION_STRING, &data, "FILE", "pairs: source, tab, target", 0, 0, 0},
-        {"source", OPTION_STRING, &source, "FILE", "source sentences, one per line", 0, 0, 0},
-        {"target", OPTION_STRING, &target, "FILE", "their translations", 0, 0, 0},
+        {"data", OPTION_INPUT, &data, "FILE", "pairs: source, tab, target", 0, 0, 0},
+        {"source", OPTION_INPUT, &source, "FILE", "source sentences, one per line", 0, 0, 0},
+        {"target", OPTION_INPUT, &target, "FILE", "their translations", 0, 0, 0},
         {"json", OPTION_FLAG, &json, "", "print one JSON object", 0, 0, 0},
     };
     /* clang-format on */

@@ -38,7 +38,7 @@ int command_info(int argc, char **argv)
     bool json = false;
     /* clang-format off */
     struct option_row rows[] = {
-        {"model", OPTION_STRING, &path, "FILE", "the model", 0, 0, 0},
+        {"model", OPTION_INPUT, &path, "FILE", "the model", 0, 0, 0},
         {"json", OPTION_FLAG, &json, "", "print one JSON object", 0, 0, 0},
     };
     /* clang-format on */

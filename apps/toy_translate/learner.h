@@ -54,12 +54,14 @@ int state_read(struct learner *learner, const char *text);
 char *options_upgrade(const char *options);
 
 /* ---- checkpoint.c ---- */
-int output_check(const struct learner *learner); /* are the files writable, is there space? */
 int checkpoint_save(struct learner *learner);
 int checkpoint_open(struct learner *learner);     /* the model, vocabulary and state */
 int checkpoint_continue(struct learner *learner); /* the trainer and the average */
 int model_save(const struct learner *learner, const char *path);
 char *epoch_path(const struct learner *learner, long long epoch);
+
+/* ---- space.c ---- */
+int output_check(const struct learner *learner); /* are the files writable, is there space? */
 
 /* ---- average.c ---- */
 void average_create(struct average *average, const rapt_model *model, int epochs);

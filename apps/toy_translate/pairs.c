@@ -3,40 +3,28 @@
    that is not UTF-8 or has no tab is an error with its number; a pair with an empty side or more
    than MAX_BYTES bytes on one is skipped and counted. */
 #include "toy.h"
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct lines {
+struct text_lines {
     const char *name;
     char *bytes;
     size_t size, at, number; /* number of the line last read, from 1 */
     rapt_text line;
 };
 
-static int read_file(struct lines *lines, const char *name)
+static int read_lines(struct text_lines *lines, const char *name)
 {
-    *lines = (struct lines){.name = name};
-    FILE *file = fopen(name, "rb");
-    if (file == NULL) return failed("%s: %s", name, strerror(errno));
-    size_t capacity = 0, read;
-    do {
-        if (lines->size == capacity)
-            lines->bytes = xreallocarray(lines->bytes, capacity = capacity * 2 + 65536, 1);
-        errno = 0;
-        read = fread(lines->bytes + lines->size, 1, capacity - lines->size, file);
-        lines->size += read;
-    } while (read > 0);
-    int wrong = ferror(file) ? (errno ? errno : EIO) : 0;
-    fclose(file);
-    if (wrong) return failed("%s: %s", name, strerror(wrong));
+    *lines = (struct text_lines){.name = name};
+    int code = file_read(name, &lines->bytes, &lines->size);
+    if (code != EXIT_OK) return code;
     if (lines->size == 0) return failed("%s: the file is empty", name);
     if (lines->size >= 3 && memcmp(lines->bytes, "\xEF\xBB\xBF", 3) == 0) lines->at = 3;
     return EXIT_OK;
 }
 
 /* The next line, checked; *more false at the end. */
-static int next(struct lines *lines, bool *more)
+static int next(struct text_lines *lines, bool *more)
 {
     *more = lines->at < lines->size;
     if (!*more) return EXIT_OK;
@@ -52,7 +40,7 @@ static int next(struct lines *lines, bool *more)
     return failed("%s:%zu: byte %zu is not valid UTF-8", lines->name, lines->number, bad + 1);
 }
 
-static int split(const struct lines *lines, rapt_text *source, rapt_text *target)
+static int split(const struct text_lines *lines, rapt_text *source, rapt_text *target)
 {
     rapt_text line = lines->line;
     const char *tab = memchr(line.bytes, '\t', line.size);
@@ -110,10 +98,10 @@ static int report(const struct pairs *pairs, const struct skipped *out)
 
 static int read_one(struct pairs *pairs, const char *name, struct skipped *out)
 {
-    struct lines lines;
+    struct text_lines lines;
     bool more;
     rapt_text source, target;
-    int code = read_file(&lines, name);
+    int code = read_lines(&lines, name);
     pairs->owned[0] = lines.bytes;
     while (code == EXIT_OK) {
         code = next(&lines, &more);
@@ -124,7 +112,7 @@ static int read_one(struct pairs *pairs, const char *name, struct skipped *out)
     return code;
 }
 
-static int count_differs(struct lines *longer, const struct lines *shorter)
+static int count_differs(struct text_lines *longer, const struct text_lines *shorter)
 {
     bool more = true;
     while (more)
@@ -136,10 +124,10 @@ static int count_differs(struct lines *longer, const struct lines *shorter)
 static int read_two(struct pairs *pairs, const char *source, const char *target,
                     struct skipped *out)
 {
-    struct lines a = {0}, b = {0};
+    struct text_lines a = {0}, b = {0};
     bool more_a, more_b;
-    int code = read_file(&a, source);
-    if (code == EXIT_OK) code = read_file(&b, target);
+    int code = read_lines(&a, source);
+    if (code == EXIT_OK) code = read_lines(&b, target);
     pairs->owned[0] = a.bytes;
     pairs->owned[1] = b.bytes;
     while (code == EXIT_OK) {

@@ -92,8 +92,8 @@ int prepare(struct learner *learner, const struct pairs *train, const struct pai
     int code = recipe->resume ? checkpoint_open(learner) : create_model(learner, train);
     if (code != EXIT_OK) return code;
     average_create(&learner->average, learner->model, recipe->average);
-    code = output_check(learner);
-    if (code == EXIT_OK) code = create_batches(learner, train, valid);
+    code = create_batches(learner, train, valid);
+    if (code == EXIT_OK) code = output_check(learner);
     if (code == EXIT_OK) code = create_trainer(learner);
     if (code == EXIT_OK && recipe->resume) code = checkpoint_continue(learner);
     learner->written = now();

@@ -10,7 +10,7 @@ void search_rows(struct search *search, struct option_row rows[SEARCH_ROWS])
 {
     /* clang-format off */
     const struct option_row all[SEARCH_ROWS] = {
-        {"model", OPTION_STRING, &search->model, "FILE", "the model", 0, 0, 0},
+        {"model", OPTION_INPUT, &search->model, "FILE", "the model", 0, 0, 0},
         {"beam", OPTION_INTEGER, &search->beam, "N", "beam size; 1: greedy", 1, 1024, 0},
         {"length-penalty", OPTION_REAL, &search->length_penalty, "A",
          "score = log-probability / length^A", 0, 10, 0},

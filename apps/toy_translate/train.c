@@ -1,5 +1,8 @@
 /* train.c - toy_translate train: its options, and the data it reads. */
+#define _POSIX_C_SOURCE 200809L
 #include "toy.h"
+#include <dirent.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char purpose[] =
@@ -48,6 +51,48 @@ static int check_files(const struct files *files, const char *out)
     return out != NULL ? EXIT_OK : usage_error("train: --out is missing");
 }
 
+/* Is the file one of the pairs? */
+static int check_file(const struct files *files, const char *path)
+{
+    const char *const inputs[] = {files->data,  files->source,       files->target,
+                                  files->valid, files->valid_source, files->valid_target};
+    for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++)
+        if (inputs[i] != NULL && file_same(path, inputs[i]))
+            return usage_error("train: %s would be written, and is the same file as %s", path,
+                               inputs[i]);
+    return EXIT_OK;
+}
+
+/* "", ".best" or ".N": what OUT.checkpoint may be followed by. */
+static bool is_suffix(const char *text)
+{
+    if (*text == 0 || strcmp(text, ".best") == 0) return true;
+    return *text == '.' && text[1] != 0 && text[1 + strspn(text + 1, "0123456789")] == 0;
+}
+
+/* Refuses pairs in a file that is beside OUT under a name of the checkpoint's. (options_read has
+   compared OUT itself.) */
+static int check_beside(const struct files *files, const char *out)
+{
+    const char *slash = strrchr(out, '/');
+    char *folder = slash ? xasprintf("%.*s", (int)(slash + 1 - out), out) : xasprintf("./");
+    char *prefix = xasprintf("%s.checkpoint", slash ? slash + 1 : out);
+    DIR *list = opendir(folder);
+    struct dirent *entry;
+    int code = EXIT_OK;
+    while (code == EXIT_OK && list != NULL && (entry = readdir(list)) != NULL) {
+        bool ours = strncmp(entry->d_name, prefix, strlen(prefix)) == 0;
+        if (!ours || !is_suffix(entry->d_name + strlen(prefix))) continue;
+        char *path = xasprintf("%s%s", folder, entry->d_name);
+        code = check_file(files, path);
+        free(path);
+    }
+    if (list != NULL) closedir(list);
+    free(prefix);
+    free(folder);
+    return code;
+}
+
 static int read_pairs(const struct files *files, struct pairs *train, struct pairs *valid)
 {
     int code = pairs_read(train, files->data, files->source, files->target);
@@ -80,6 +125,7 @@ static int train(struct recipe *recipe, const struct files *files, const struct 
     rapt_config config;
     struct pairs pairs = {0}, valid = {0};
     int code = check_files(files, recipe->out);
+    if (code == EXIT_OK) code = check_beside(files, recipe->out);
     if (code != EXIT_OK) return code;
     fill_in(recipe, command);
     code = recipe_config(recipe, &config);
@@ -104,13 +150,13 @@ int command_train(int argc, char **argv)
     /* clang-format off */
     enum { OWN = 29 };
     struct option_row rows[OWN + VARIANT_ROWS] = {
-        {"data", OPTION_STRING, &files.data, "FILE", "pairs: source, tab, target", 0, 0, 0},
-        {"source", OPTION_STRING, &files.source, "FILE", "source sentences, one per line", 0, 0, 0},
-        {"target", OPTION_STRING, &files.target, "FILE", "their translations", 0, 0, 0},
-        {"valid", OPTION_STRING, &files.valid, "FILE", "pairs for validation", 0, 0, 0},
-        {"valid-source", OPTION_STRING, &files.valid_source, "FILE", "validation pairs in two files:", 0, 0, 0},
-        {"valid-target", OPTION_STRING, &files.valid_target, "FILE", "source and target", 0, 0, 0},
-        {"out", OPTION_STRING, &r.out, "FILE", "output: the model, a safetensors file", 0, 0, 0},
+        {"data", OPTION_INPUT, &files.data, "FILE", "pairs: source, tab, target", 0, 0, 0},
+        {"source", OPTION_INPUT, &files.source, "FILE", "source sentences, one per line", 0, 0, 0},
+        {"target", OPTION_INPUT, &files.target, "FILE", "their translations", 0, 0, 0},
+        {"valid", OPTION_INPUT, &files.valid, "FILE", "pairs for validation", 0, 0, 0},
+        {"valid-source", OPTION_INPUT, &files.valid_source, "FILE", "validation pairs in two files:", 0, 0, 0},
+        {"valid-target", OPTION_INPUT, &files.valid_target, "FILE", "source and target", 0, 0, 0},
+        {"out", OPTION_OUTPUT, &r.out, "FILE", "output: the model, a safetensors file", 0, 0, 0},
         {"preset", OPTION_CHOICE, &r.preset, "tiny|small|base", "size of the model", 0, 0, 0},
         {"layers", OPTION_INTEGER, &r.layers, "N", "layers of encoder and decoder each; default: preset", 1, 64, 0},
         {"width", OPTION_INTEGER, &r.width, "N", "model width; default: preset", 1, 65536, 0},

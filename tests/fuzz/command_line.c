@@ -27,7 +27,7 @@ static void make_rows(void)
     const struct option_row more[] = {
         {"flag", OPTION_FLAG, &other.flag, "", "a flag", 0, 0, false},
         {"seed", OPTION_SEED, &other.seed, "N", "a seed", 0, 0, false},
-        {"out", OPTION_STRING, &other.text, "FILE", "a text", 0, 0, false},
+        {"out", OPTION_INPUT, &other.text, "FILE", "a text", 0, 0, false},
         {"schedule", OPTION_CHOICE, &other.choice, "inverse-sqrt|linear|constant", "one of", 0, 0,
          false},
     };
@@ -88,7 +88,7 @@ static void check_row(const struct option_row *row)
     } else if (row->kind == OPTION_REAL) {
         double value = *(double *)row->value;
         require(isfinite(value) && value >= row->min && value <= row->max, "a number in its range");
-    } else if (row->kind == OPTION_STRING) {
+    } else if (row->kind == OPTION_INPUT) {
         require(**(const char **)row->value != 0, "a text");
     } else if (row->kind == OPTION_CHOICE) {
         require(strstr(row->argument, *(const char **)row->value) != NULL, "one of the choices");

@@ -1,0 +1,124 @@
+/* files.c - whole files: read, however few bytes a call gives; written as models are, so that the
+   old one stands until the new one is complete; outputs that would destroy an input are refused. */
+#define _POSIX_C_SOURCE 200809L
+#include "kit/program.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <rapt/file.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* The same regular file, by device and inode? */
+static bool same(const struct stat *a, const struct stat *b)
+{
+    return S_ISREG(a->st_mode) && a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+bool file_same(const char *a, const char *b)
+{
+    struct stat one, other;
+    return stat(a, &one) == 0 && stat(b, &other) == 0 && same(&one, &other);
+}
+
+bool output_is_input(void)
+{
+    struct stat in, out;
+    return fstat(STDIN_FILENO, &in) == 0 && fstat(STDOUT_FILENO, &out) == 0 && same(&in, &out);
+}
+
+/* Is it standard output, if that is a regular file? */
+static bool is_output(const char *path)
+{
+    struct stat about, out;
+    return stat(path, &about) == 0 && fstat(STDOUT_FILENO, &out) == 0 && same(&about, &out);
+}
+
+/* Does the path lead to something that takes bytes but is not replaced: a pipe, a device, the file
+   that standard output goes to? */
+static bool is_stream(const char *path)
+{
+    struct stat about;
+    if (stat(path, &about) != 0 || S_ISDIR(about.st_mode)) return false;
+    return !S_ISREG(about.st_mode) || is_output(path);
+}
+
+static int write_stream(const char *path, const char *bytes, size_t size)
+{
+    bool out = is_output(path);
+    FILE *file = out ? stdout : fopen(path, "wb");
+    if (file == NULL) return failed("%s: %s", path, strerror(errno));
+    errno = 0;
+    bool done = fwrite(bytes, 1, size, file) == size && fflush(file) == 0;
+    int wrong = errno;
+    if (!out && fclose(file) != 0) done = false;
+    if (done) return EXIT_OK;
+    return failed("%s: %s", path, wrong ? strerror(wrong) : "cannot be written");
+}
+
+int file_write(const char *path, const char *bytes, size_t size)
+{
+    rapt_message why = {""};
+    if (is_stream(path)) return write_stream(path, bytes, size);
+    return rapt_file_write(path, bytes, size, &why) == RAPT_OK ? EXIT_OK : failed("%s", why.text);
+}
+
+int file_read(const char *path, char **bytes, size_t *size)
+{
+    size_t capacity = 0;
+    ssize_t got = 1;
+    int file, wrong = 0;
+    *bytes = NULL;
+    *size = 0;
+    do file = open(path, O_RDONLY | O_CLOEXEC);
+    while (file < 0 && errno == EINTR);
+    if (file < 0) return failed("%s: %s", path, strerror(errno));
+    while (got > 0 || (got < 0 && errno == EINTR)) {
+        if (*size == capacity) *bytes = xreallocarray(*bytes, capacity = capacity * 2 + 65536, 1);
+        got = read(file, *bytes + *size, capacity - *size);
+        if (got > 0) *size += (size_t)got;
+    }
+    if (got < 0) wrong = errno;
+    close(file);
+    return wrong ? failed("%s: %s", path, strerror(wrong)) : EXIT_OK;
+}
+
+static const char *value(const struct option_row *row, enum option_kind kind)
+{
+    return row->kind == kind && row->given ? *(const char *const *)row->value : NULL;
+}
+
+static int check_input(const struct command *command, const struct option_row *input)
+{
+    const char *path = value(input, OPTION_INPUT);
+    if (path == NULL) return GO_ON;
+    if (is_output(path))
+        return usage_error("--%s %s: standard output is the same file", input->name, path);
+    for (int i = 0; i < command->count; i++) {
+        const char *out = value(&command->rows[i], OPTION_OUTPUT);
+        if (out != NULL && file_same(path, out))
+            return usage_error("--%s %s is the same file as --%s %s", command->rows[i].name, out,
+                               input->name, path);
+    }
+    return GO_ON;
+}
+
+static int check_output(const struct option_row *output)
+{
+    const char *path = value(output, OPTION_OUTPUT);
+    rapt_message why = {""};
+    if (path == NULL || is_stream(path) || rapt_file_check(path, 0, 0, &why) == RAPT_OK)
+        return GO_ON;
+    return failed("--%s: %s", output->name, why.text);
+}
+
+int files_check(const struct command *command)
+{
+    int code = GO_ON;
+    for (int i = 0; i < command->count && code == GO_ON; i++)
+        code = check_input(command, &command->rows[i]);
+    for (int i = 0; i < command->count && code == GO_ON; i++)
+        code = check_output(&command->rows[i]);
+    return code;
+}

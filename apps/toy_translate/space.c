@@ -1,0 +1,105 @@
+/* space.c - before training: are its files writable, and is there space for all that will be there
+   at once? Each is written beside the old one, so both count. */
+#define _POSIX_C_SOURCE 200809L
+#include "learner.h"
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* Bytes on the disk, less those there when training began, and the maximum of that. */
+struct usage {
+    long long now, max;
+};
+
+static void add(struct usage *usage, long long bytes)
+{
+    usage->now += bytes;
+    if (usage->now > usage->max) usage->max = usage->now;
+}
+
+/* Replaces `old` bytes by `new` ones. */
+static void replace(struct usage *usage, long long old, long long new)
+{
+    add(usage, new);
+    usage->now -= old;
+}
+
+static long long bytes_on_disk(const char *path)
+{
+    struct stat about;
+    return stat(path, &about) == 0 ? (long long)about.st_blocks * 512 : 0;
+}
+
+/* Of a file with so many copies of the parameters: tensors end on no block, and have names and
+   shapes in the header; texts may double when quotes are escaped. */
+static long long file_bytes(const struct learner *learner, long long copies)
+{
+    const struct vocabulary *vocabulary = &learner->vocabulary;
+    long long texts = 2 * (long long)strlen(learner->options) + 4096;
+    for (int i = 0; i < 2; i++)
+        if (vocabulary->metadata[i] != NULL)
+            texts += 2 * (long long)strlen(vocabulary->metadata[i]);
+    return texts + copies * (4 * (long long)rapt_model_parameters(learner->model) +
+                             160LL * rapt_model_tensors(learner->model));
+}
+
+/* Epochs that this run will end; too many rather than too few. */
+static long long epochs_left(const struct learner *learner)
+{
+    const struct recipe *recipe = learner->recipe;
+    long long left = 1 << 30, batches = (long long)learner->batches.count;
+    if (recipe->epochs > 0) left = recipe->epochs - learner->state.epoch + 1;
+    if (recipe->steps > 0) {
+        long long steps = recipe->steps - learner->state.step + learner->state.position;
+        long long by_steps = (steps + batches - 1) / batches;
+        if (by_steps < left) left = by_steps;
+    }
+    return left > 0 ? left : 0;
+}
+
+/* Files of epochs that will be written before an old one is removed. */
+static long long new_epochs(const struct learner *learner)
+{
+    long long capacity = learner->average.capacity, there = learner->state.epoch - 1;
+    if (capacity == 0) return 0;
+    if (there > capacity) there = capacity;
+    long long left = epochs_left(learner);
+    return left < capacity + 1 - there ? left : capacity + 1 - there;
+}
+
+/* Follows the files of a run: of each epoch OUT.checkpoint.N, OUT and OUT.checkpoint; then
+   OUT.checkpoint.best, at the end of a run within an epoch. */
+static long long bytes_needed(const struct learner *learner)
+{
+    const struct recipe *recipe = learner->recipe;
+    long long model = file_bytes(learner, 1), epochs = new_epochs(learner);
+    struct usage usage = {0};
+    if (!recipe->checkpoint) {
+        replace(&usage, bytes_on_disk(recipe->out), model);
+        add(&usage, model);
+        return usage.max;
+    }
+    long long checkpoint = file_bytes(learner, 3);
+    add(&usage, epochs > 0 ? model : 0);
+    replace(&usage, bytes_on_disk(recipe->out), model);
+    replace(&usage, bytes_on_disk(learner->path), checkpoint);
+    add(&usage, epochs > 1 ? (epochs - 1) * model : 0);
+    replace(&usage, checkpoint, checkpoint);
+    add(&usage, 2 * model);
+    return usage.max;
+}
+
+int output_check(const struct learner *learner)
+{
+    const struct recipe *recipe = learner->recipe;
+    long long model = file_bytes(learner, 1), needed = bytes_needed(learner);
+    long long largest = recipe->checkpoint ? file_bytes(learner, 3) : model;
+    rapt_message why = {""};
+    /* OUT may be a link to another disk; the other files are beside the link. */
+    rapt_status status = rapt_file_check(recipe->out, (uint64_t)model, 0, &why);
+    if (status == RAPT_OK)
+        status = rapt_file_check(recipe->checkpoint ? learner->path : recipe->out,
+                                 (uint64_t)largest, (uint64_t)needed, &why);
+    if (status == RAPT_OK) return EXIT_OK;
+    return failed("--out %s: cannot write %lld bytes there: %s", recipe->out, needed, why.text);
+}

@@ -1,0 +1,117 @@
+#!/bin/sh
+# Files that toy_translate writes: never an input, never a file of the user's beside the output; whatever
+# is wrong with a path or a disk is said before training; an output that fails leaves the old file.
+# usage: files.sh PROGRAM
+set -u
+export LC_ALL=C
+program=$(realpath "$1")
+here=$(mktemp -d) && cd "$here" || exit 1
+trap 'rm -rf "$here"' EXIT
+failures=0
+
+fail() {
+    echo "$*"
+    failures=$((failures + 1))
+}
+# code WANTED COMMAND...: the exit code.
+code() {
+    wanted=$1
+    shift
+    "$@" >out 2>err </dev/null
+    got=$?
+    [ $got -eq "$wanted" ] || { fail "exit code $got, not $wanted: $*"; cat err; }
+}
+# says TEXT: on standard error.
+says() {
+    grep -qF -- "$1" err || { fail "no '$1' in: $(cat err)"; }
+}
+
+printf 'a b\tc d\ne f\tg h\na f\tc h\ne b\tg d\n' >pairs
+cut -f 1 pairs >source
+cut -f 2 pairs >target
+cp pairs pairs.kept
+cp source source.kept
+cp target target.kept
+small="--layers 1 --width 8 --heads 1 --ffn-width 8 --threads 1 --average 2"
+train="$program train --data pairs $small"
+
+# A user's files beside OUT stay, also where a link leads.
+mkdir beside && cd beside || exit 1
+cp ../pairs .
+echo mine | tee m.probe m.probe2 m.tmp .rapt-0123456789abcdef.tmp m.checkpoint.best.tsv other >/dev/null
+ln -sf other m.probe2
+code 0 $train --epochs 4 --out m
+code 0 $train --epochs 5 --out m --resume
+for file in m.probe m.probe2 m.tmp .rapt-0123456789abcdef.tmp m.checkpoint.best.tsv other; do
+    [ "$(cat $file)" = mine ] || fail "train changed $file"
+done
+ls -A >listed
+printf '%s\n' .rapt-0123456789abcdef.tmp err listed m m.checkpoint m.checkpoint.4 m.checkpoint.5 \
+    m.checkpoint.best.tsv m.probe m.probe2 m.tmp other out pairs | sort >wanted
+sort listed | cmp -s - wanted || fail "files of a run: $(sort listed | comm -3 - wanted)"
+echo mine >kept.checkpoint.best
+code 0 "$program" demo --steps 1 --json --out kept
+[ "$(cat kept.checkpoint.best)" = mine ] || fail "demo changed kept.checkpoint.best"
+cd ..
+
+# An output that is an input, by device and inode.
+ln -s pairs link
+ln pairs hard
+for out in pairs ./pairs link hard "$here/pairs"; do
+    code 2 $train --epochs 1 --out "$out"
+    says "is the same file as --data pairs"
+done
+for input in source target; do
+    code 2 "$program" train --source source --target target $small --epochs 1 --out $input
+    says "is the same file as --$input"
+done
+code 2 $train --valid source --epochs 1 --out source
+code 2 $train --valid-source source --valid-target target --epochs 1 --out target
+for name in m.checkpoint m.checkpoint.best m.checkpoint.2 m.checkpoint.17; do
+    ln -sf pairs $name
+    code 2 $train --epochs 1 --out m
+    says "$name would be written, and is the same file as pairs"
+    rm $name
+done
+code 0 $train --epochs 1 --out model
+cp model model.kept
+for command in info "attend a" "evaluate --data pairs" translate; do
+    "$program" $command --model model >>model 2>err </dev/null && fail "$command >>model"
+    says "standard output is the same file"
+    cmp -s model model.kept || { fail "$command >>model changed it"; cp model.kept model; }
+done
+"$program" evaluate --model model --data pairs >>pairs 2>err && fail "evaluate --data pairs >>pairs"
+"$program" translate --model model <source >>source 2>err && fail "translate <source >>source"
+says "the same file"
+for file in pairs source target; do
+    cmp -s $file $file.kept || fail "$file is changed"
+done
+
+# Paths that cannot be written: said before the data are read.
+ln -s /nowhere/at/all dangling
+ln -s circle circle
+mkdir folder
+for out in dangling circle folder /nowhere/m folder/; do
+    code 1 "$program" train --data missing --epochs 1 --out $out
+    says "--out: "
+    grep -q missing err && fail "--out $out is noticed after the data"
+    code 1 "$program" demo --steps 1 --out $out
+    code 1 "$program" demo --write-corpus $out
+done
+mkdir far
+ln -s far/model near
+code 0 $train --epochs 1 --out near
+[ -L near ] && [ -f far/model ] && [ -f near.checkpoint ] || fail "a link to a new file: $(ls -l near far)"
+
+# A corpus that fails leaves the old one; what is no regular file is written into.
+code 0 "$program" demo --write-corpus corpus
+code 0 "$program" demo --write-corpus /dev/stdout
+cmp -s corpus out || fail "--write-corpus /dev/stdout, a file"
+"$program" demo --write-corpus /dev/stdout 2>err | cmp -s - corpus || fail "--write-corpus /dev/stdout, a pipe"
+echo old >corpus
+(ulimit -f 100 && "$program" demo --write-corpus corpus) 2>err && fail "a limit is not noticed"
+says "corpus: "
+[ "$(cat corpus)" = old ] || fail "a failed corpus destroyed the old one"
+ls -A | grep -q '^\.rapt-' && fail "a temporary file is left"
+
+[ $failures -eq 0 ]
