@@ -1,7 +1,8 @@
 /* translate.c - toy_translate translate: lines from standard input, translations to standard
-   output, in order. Works in windows of lines, so memory does not grow with the input; line by line
-   on a terminal. */
+   output, in order. Works in windows of lines, so memory does not grow with the input; a window
+   ends where the input pauses, and is answered then. */
 #define _POSIX_C_SOURCE 200809L
+#include "kit/lines.h"
 #include "toy.h"
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,7 @@ enum { WINDOW = 4096 };
 static const char purpose[] =
     "Translates standard input line by line to standard output. An empty line gives an empty\n"
     "line; so does one that is not UTF-8 or has more tokens than the model has positions, with a\n"
-    "message and exit code 1 at the end.\n\n"
+    "message and exit code 1 at the end. Lines are answered as soon as the input pauses.\n\n"
     "--scores appends a tab and the score. --alignments appends a tab and, for each word of the\n"
     "translation, I-J: word J, from 0, attends most to word I of the source (Pharaoh format).\n"
     "--nbest N, N > 1, prints up to N lines per sentence: its number from 0 ||| the translation\n"
@@ -25,7 +26,7 @@ struct job {
     size_t first; /* number of the window's first sentence, from 0 */
     bool wrong;   /* a line could not be translated */
     size_t count;
-    char *lines[WINDOW];
+    struct lines lines;
     rapt_text texts[WINDOW];
 };
 
@@ -75,56 +76,38 @@ static int callback(void *user, const rapt_translation *t)
     return ferror(stdout) != 0;
 }
 
-/* The text of a line without its end; empty if the line is blank or not UTF-8. */
-static rapt_text text_of(struct job *job, char *line, size_t size)
+/* Line `index` of the window; empty if it is blank or not UTF-8. */
+static rapt_text text_of(struct job *job, size_t index)
 {
-    while (size > 0 && (line[size - 1] == '\n' || line[size - 1] == '\r')) size--;
-    rapt_text text = {line, size};
+    rapt_text text = lines_get(&job->lines, index);
     size_t bad = rapt_utf8_valid(text), blank = 0;
-    if (bad < size) {
+    if (bad < text.size) {
         print_message("standard input:%zu: byte %zu is not valid UTF-8; the line is left empty",
-                      job->first + job->count + 1, bad + 1);
+                      job->first + index + 1, bad + 1);
         job->wrong = true;
         text.size = 0;
     }
-    while (blank < text.size && (line[blank] == ' ' || line[blank] == '\t')) blank++;
+    while (blank < text.size && (text.bytes[blank] == ' ' || text.bytes[blank] == '\t')) blank++;
     if (blank == text.size) text.size = 0;
     return text;
 }
 
-static void read_window(struct job *job, size_t max)
-{
-    job->count = 0;
-    while (job->count < max) {
-        char *line = NULL;
-        size_t capacity = 0;
-        ssize_t size = getline(&line, &capacity, stdin);
-        if (size < 0) {
-            free(line);
-            return;
-        }
-        job->lines[job->count] = line;
-        job->texts[job->count] = text_of(job, line, (size_t)size);
-        job->count++;
-    }
-}
-
 static int run(struct job *job)
 {
-    size_t max = isatty(STDIN_FILENO) ? 1 : WINDOW;
     int code = EXIT_OK;
-    while (code == EXIT_OK) {
-        read_window(job, max);
-        if (job->count == 0) break;
+    lines_open(&job->lines, STDIN_FILENO);
+    while (code == EXIT_OK && (job->count = lines_next(&job->lines, WINDOW)) > 0) {
         rapt_message why = {""};
+        for (size_t i = 0; i < job->count; i++) job->texts[i] = text_of(job, i);
         if (rapt_translate_many(job->translator, job->texts, job->count, job->alignments, callback,
                                 job, &why) != RAPT_OK)
             code = failed("%s", why.text);
-        for (size_t i = 0; i < job->count; i++) free(job->lines[i]);
         if (finish_output() != EXIT_OK) code = EXIT_FAILED;
         job->first += job->count;
     }
-    if (ferror(stdin)) return failed("standard input cannot be read");
+    lines_close(&job->lines);
+    if (job->lines.error != 0)
+        return failed("standard input cannot be read: %s", strerror(job->lines.error));
     return code == EXIT_OK && job->wrong ? EXIT_FAILED : code;
 }
 
@@ -147,6 +130,8 @@ int command_translate(int argc, char **argv)
                               .rows = rows,
                               .count = sizeof rows / sizeof *rows};
     int code = options_read(&command, argc, argv);
+    if (code == GO_ON && output_is_input())
+        code = usage_error("translate: standard input and standard output are the same file");
     if (code == GO_ON) code = search_open(&search, command.name, &job->translator);
     job->nbest = search.nbest;
     if (job->translator != NULL) code = run(job);

@@ -1,0 +1,114 @@
+/* lines.c - lines of a file descriptor, in windows that end where the input pauses: a process that
+   waits for the answer to a line gets it; a file, or a pipe that is always filled, gives full
+   windows. How the bytes arrive decides where windows end, never what the lines are. */
+#define _POSIX_C_SOURCE 200809L
+#include "kit/lines.h"
+#include "kit/program.h"
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    AT_ONCE = 65536,
+    PAUSE = 10 /* ms without a byte: the other side waits */
+};
+static const double LONGEST = 0.2; /* s that a window is gathered for */
+
+void lines_open(struct lines *lines, int file)
+{
+    *lines = (struct lines){.file = file};
+}
+
+void lines_close(struct lines *lines)
+{
+    free(lines->bytes);
+    free(lines->ends);
+}
+
+/* Are there bytes, or the end of the input, within some milliseconds? */
+static bool comes(const struct lines *lines, int milliseconds)
+{
+    struct pollfd wait = {.fd = lines->file, .events = POLLIN};
+    int result;
+    do result = poll(&wait, 1, milliseconds);
+    while (result < 0 && errno == EINTR);
+    return result != 0;
+}
+
+static void note_ends(struct lines *lines, size_t from)
+{
+    for (size_t at = from; at < lines->size; at++) {
+        if (lines->bytes[at] != '\n') continue;
+        if (lines->whole == lines->ends_capacity)
+            lines->ends =
+                xreallocarray(lines->ends, lines->ends_capacity = lines->ends_capacity * 2 + 1024,
+                              sizeof *lines->ends);
+        lines->ends[lines->whole++] = at + 1;
+    }
+}
+
+/* One read; false: there is nothing more. A descriptor that never waits is waited for here. */
+static bool read_more(struct lines *lines)
+{
+    if (lines->capacity - lines->size < AT_ONCE) {
+        lines->capacity = lines->capacity * 2 + AT_ONCE;
+        lines->bytes = xreallocarray(lines->bytes, lines->capacity, 1);
+    }
+    ssize_t got;
+    do got = read(lines->file, lines->bytes + lines->size, AT_ONCE);
+    while (got < 0 &&
+           (errno == EINTR || ((errno == EAGAIN || errno == EWOULDBLOCK) && comes(lines, -1))));
+    if (got < 0) lines->error = errno;
+    if (got <= 0) return false;
+    lines->size += (size_t)got;
+    note_ends(lines, lines->size - (size_t)got);
+    return true;
+}
+
+/* Forgets the lines of the last window. */
+static void drop(struct lines *lines)
+{
+    if (lines->taken == 0) return;
+    size_t first = lines->ends[lines->taken - 1];
+    lines->size -= first;
+    memmove(lines->bytes, lines->bytes + first, lines->size);
+    lines->whole -= lines->taken;
+    for (size_t i = 0; i < lines->whole; i++)
+        lines->ends[i] = lines->ends[lines->taken + i] - first;
+    lines->taken = 0;
+}
+
+/* A last line without a line feed is one. */
+static void end_last(struct lines *lines)
+{
+    size_t from = lines->whole > 0 ? lines->ends[lines->whole - 1] : 0;
+    if (lines->size == from) return;
+    if (lines->size == lines->capacity)
+        lines->bytes = xreallocarray(lines->bytes, ++lines->capacity, 1);
+    lines->bytes[lines->size++] = '\n';
+    note_ends(lines, lines->size - 1);
+}
+
+size_t lines_next(struct lines *lines, size_t max)
+{
+    double start = 0;
+    drop(lines);
+    while (lines->whole < max && !lines->ended) {
+        if (lines->whole > 0) {
+            if (start <= 0) start = now();
+            if (!comes(lines, PAUSE) || now() - start > LONGEST) break;
+        }
+        lines->ended = !read_more(lines);
+        if (lines->ended) end_last(lines);
+    }
+    return lines->taken = lines->whole < max ? lines->whole : max;
+}
+
+rapt_text lines_get(const struct lines *lines, size_t index)
+{
+    size_t from = index > 0 ? lines->ends[index - 1] : 0, to = lines->ends[index] - 1;
+    while (to > from && lines->bytes[to - 1] == '\r') to--;
+    return (rapt_text){lines->bytes + from, to - from};
+}

@@ -1,0 +1,132 @@
+/* lines.c - lines of a descriptor come in full windows where they are there, and in shorter ones
+   where the input pauses; the lines are the same. */
+#define _GNU_SOURCE
+#include "kit/lines.h"
+
+#include "kit/program.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+const char program_name[] = "lines";
+enum { MAX = 100 };
+
+static void give(int file, const char *text)
+{
+    assert_int_equal(write(file, text, strlen(text)), (ssize_t)strlen(text));
+}
+
+static void is(const struct lines *lines, size_t index, const char *text)
+{
+    rapt_text line = lines_get(lines, index);
+    assert_int_equal(line.size, strlen(text));
+    assert_memory_equal(line.bytes, text, line.size);
+}
+
+static void test_pauses(void **state)
+{
+    (void)state;
+    int ends[2];
+    struct lines lines;
+    assert_int_equal(pipe(ends), 0);
+    lines_open(&lines, ends[0]);
+    give(ends[1], "one\ntwo\r\r\n\nhal");
+    assert_int_equal(lines_next(&lines, MAX), 3);
+    is(&lines, 0, "one");
+    is(&lines, 1, "two");
+    is(&lines, 2, "");
+    give(ends[1], "f\nlast");
+    assert_int_equal(lines_next(&lines, MAX), 1);
+    is(&lines, 0, "half");
+    close(ends[1]);
+    assert_int_equal(lines_next(&lines, MAX), 1);
+    is(&lines, 0, "last");
+    assert_int_equal(lines_next(&lines, MAX), 0);
+    assert_int_equal(lines.error, 0);
+    lines_close(&lines);
+    close(ends[0]);
+}
+
+/* What is there already fills windows: of a pipe that waits, and of one that does not. */
+static void test_full(void **state)
+{
+    (void)state;
+    for (int flags = 0; flags <= O_NONBLOCK; flags += O_NONBLOCK) {
+        int ends[2];
+        struct lines lines;
+        assert_int_equal(pipe2(ends, flags), 0);
+        for (int i = 0; i < 5 * MAX / 2; i++) give(ends[1], i % 2 ? "odd\n" : "\n");
+        close(ends[1]);
+        lines_open(&lines, ends[0]);
+        assert_int_equal(lines_next(&lines, MAX), MAX);
+        is(&lines, MAX - 1, "odd");
+        assert_int_equal(lines_next(&lines, MAX), MAX);
+        is(&lines, 0, "");
+        assert_int_equal(lines_next(&lines, MAX), MAX / 2);
+        is(&lines, MAX / 2 - 1, "odd");
+        assert_int_equal(lines_next(&lines, MAX), 0);
+        lines_close(&lines);
+        close(ends[0]);
+    }
+}
+
+/* Lines of every length, against the bytes they were cut from; many reads per line, many lines per
+   read. */
+static void test_lengths(void **state)
+{
+    (void)state;
+    enum { LONGEST = 700, SIZE = LONGEST * (LONGEST + 1) / 2 };
+    char *all = malloc(SIZE), path[] = "lines-test-XXXXXX";
+    int file = mkstemp(path);
+    struct lines lines;
+    size_t number = 0, count;
+    assert_true(file >= 0 && all);
+    memset(all, 'x', SIZE);
+    for (size_t n = 1, at = 0; n <= LONGEST; at += n++) all[at + n - 1] = '\n';
+    assert_int_equal(write(file, all, SIZE - 1), SIZE - 1); /* the last one without its end */
+    assert_int_equal(lseek(file, 0, SEEK_SET), 0);
+    lines_open(&lines, file);
+    while ((count = lines_next(&lines, 64)) > 0) {
+        assert_int_equal(count, number + 64 <= LONGEST ? 64 : LONGEST - number);
+        for (size_t i = 0; i < count; i++) {
+            assert_int_equal(lines_get(&lines, i).size, number++);
+            assert_null(memchr(lines_get(&lines, i).bytes, '\n', number - 1));
+        }
+    }
+    assert_int_equal(number, LONGEST);
+    lines_close(&lines);
+    close(file);
+    unlink(path);
+    free(all);
+}
+
+static void test_error(void **state)
+{
+    (void)state;
+    struct lines lines;
+    int folder = open(".", O_RDONLY);
+    lines_open(&lines, folder);
+    assert_int_equal(lines_next(&lines, MAX), 0);
+    assert_int_equal(lines.error, EISDIR);
+    assert_int_equal(lines_next(&lines, MAX), 0);
+    lines_close(&lines);
+    close(folder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_pauses),
+        cmocka_unit_test(test_full),
+        cmocka_unit_test(test_lengths),
+        cmocka_unit_test(test_error),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
