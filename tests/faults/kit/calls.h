@@ -2,8 +2,9 @@
    interrupted or be short, kill the process, or tell a function of each call that succeeded.
 
    Linked into a test program they come before the C library's; as a shared object they are
-   preloaded into a program and armed by the variable RAPT_FAULTS: "mode at error limit". Calls on
-   standard input, output and error are left alone. */
+   preloaded into a program and armed by the variable RAPT_FAULTS: "mode at error limit"; at its end
+   the number of calls goes to the file that RAPT_FAULTS_CALLS names. Calls on standard input,
+   output and error are left alone. */
 #ifndef RAPT_TESTS_FAULTS_CALLS_H
 #define RAPT_TESTS_FAULTS_CALLS_H
 

@@ -1,0 +1,102 @@
+#!/bin/sh
+# programs.sh - toy_translate and attention_tour under failing file calls (calls.c, preloaded): the exit
+# code and message are right, the old files stay bit by bit or are the new ones, nothing is left beside
+# them; killed at each call, they leave old or new files, and the next start removes the rest.
+# usage: programs.sh TOY_TRANSLATE ATTENTION_TOUR CALLS.so [all]
+set -u
+export LC_ALL=C OMP_NUM_THREADS=1
+program=$(realpath "$1") tour=$(realpath "$2") calls=$(realpath "$3")
+step=17 # every so many calls
+[ "${4-}" = all ] && step=1
+here=$(mktemp -d -p "$([ -w /dev/shm ] && echo /dev/shm || echo /tmp)") && cd "$here" || exit 1
+export OMP_WAIT_POLICY=passive
+trap 'rm -rf "$here"' EXIT
+failures=0 injections=0 kills=0
+
+fail() {
+    echo "$*"
+    failures=$((failures + 1))
+    [ $failures -lt 20 ] || exit 1
+}
+
+ONCE=1 FROM=2 INTERRUPT=4 SHORT=5 KILL=6
+# inject MODE AT ERROR LIMIT COMMAND...: sets got, out and err.
+inject() {
+    RAPT_FAULTS="$1 $2 $3 $4"
+    shift 4
+    RAPT_FAULTS=$RAPT_FAULTS RAPT_FAULTS_CALLS=$here/counted LD_PRELOAD=$calls "$@" >out 2>err </dev/null
+    got=$?
+    injections=$((injections + 1))
+}
+# begin MODE AT ERROR LIMIT COMMAND...: the same in a new work/ with the old files.
+begin() {
+    rm -rf work && cp -r old work && cd work || exit 1
+    inject "$@"
+    cd .. && mv work/out work/err .
+}
+# are_new WHY: all files are the new ones.
+are_new() {
+    for file in $files; do cmp -s work/$file new/$file || fail "$what: $1, but $file is not the new one"; done
+}
+# judge: the exit code, the message and the files fit together.
+judge() {
+    for file in $files; do
+        cmp -s work/$file old/$file || cmp -s work/$file new/$file || fail "$what: $file is neither old nor new"
+    done
+    case $mode:$got in
+    $KILL:137) kills=$((kills + 1)) ;;
+    *:0) are_new "exit code 0" ;;
+    *:1) [ -s err ] || fail "$what: no message" ;;
+    *) fail "$what: exit code $got: $(cat err)" ;;
+    esac
+    ls -A work | grep -q '^\.rapt-' || return
+    left=$((left + 1))
+    [ $mode != $ONCE ] || [ $left -lt 9 ] || fail "$what: a temporary file is left" # only if unlink failed
+    (cd work && "$@" >../out 2>../err </dev/null)
+    ls -A work | grep -q '^\.rapt-' && fail "$what: the next start does not remove what was left"
+}
+# sweep NAME FILES COMMAND...: COMMAND, run where old/ is copied to, turns old/FILES into new/FILES.
+sweep() {
+    name=$1 files=$2 left=0
+    shift 2
+    rm -rf new
+    cp -r old new
+    (cd new && "$@" >/dev/null 2>&1) || fail "$name: does not run"
+    for mode in $INTERRUPT $SHORT; do
+        begin $mode 0 0 1000 "$@"
+        what="$name, mode $mode"
+        [ $got -eq 0 ] || fail "$what: exit code $got: $(cat err)"
+        are_new "mode $mode"
+    done
+    for mode in $ONCE $FROM $KILL; do
+        limit=0
+        [ $mode = $KILL ] && limit=20000 # bytes of a write, of which it does half
+        begin $ONCE -1 0 $limit "$@"
+        calls_made=$(cat counted) at=0
+        [ "$calls_made" -gt 8 ] || fail "$name: $calls_made calls"
+        left=0
+        while [ $at -lt "$calls_made" ]; do
+            error=$(echo 5 28 122 13 | cut -d ' ' -f $((1 + at % 4))) # EIO ENOSPC EDQUOT EACCES
+            begin $mode $at $error $limit "$@"
+            what="$name, mode $mode, call $at of $calls_made, error $error"
+            judge "$@"
+            at=$((at + step))
+        done
+    done
+}
+
+printf 'a b\tc d\ne f\tg h\na f\tc h\ne b\tg d\n' >pairs
+mkdir old
+cp pairs old/
+small="--data pairs --layers 1 --width 8 --heads 1 --ffn-width 8 --threads 1 --average 2"
+(cd old && "$program" train $small --epochs 1 --out m) 2>err || fail "$(cat err)"
+sweep train "m m.checkpoint" "$program" train $small --epochs 2 --resume --out m
+
+rm -rf old && mkdir old
+echo old >old/corpus
+sweep corpus "corpus" "$program" demo --write-corpus corpus
+rm -rf old && mkdir old
+echo old >old/page.svg
+sweep figure "page.svg" "$tour" --svg page.svg
+echo "$injections injections, $kills kills"
+[ $failures -eq 0 ]
