@@ -32,7 +32,7 @@ typedef enum rapt_status {
     RAPT_NO_MEMORY = -2,    /* the allocator returned NULL */
     RAPT_NO_FILE = -3,      /* a file cannot be opened, read or written */
     RAPT_BAD_FILE = -4,     /* a file is not what it should be, or is damaged */
-    RAPT_NOT_FINITE = -5    /* a loss or gradient is infinite or not a number */
+    RAPT_NOT_FINITE = -5    /* a loss, gradient or parameter is infinite or NaN */
 } rapt_status;
 
 /* One short English sentence, constant; never NULL. */

@@ -26,7 +26,7 @@ const char *rapt_status_text(rapt_status status)
     case RAPT_BAD_FILE:
         return "a file is damaged or not of the expected kind";
     case RAPT_NOT_FINITE:
-        return "a loss or gradient is not finite";
+        return "a loss, gradient or parameter is not finite";
     }
     return "unknown status";
 }
