@@ -1,6 +1,7 @@
 # Hardens everything compiled and linked from here on, as far as compiler and linker can: checked calls of
 # the C library, stack canaries, tables of addresses read-only before main, no executable stack, no relocated
-# code, programs at random addresses. tests/project/hardening.sh looks for the results in the binaries.
+# code, programs at random addresses. tests/project/hardening.sh looks for the results in the binaries. And the
+# same bytes wherever it is built (tests/project/reproducible.sh).
 include(CheckCCompilerFlag)
 include(CheckCSourceCompiles)
 include(CheckLinkerFlag)
@@ -23,6 +24,14 @@ if(NOT HARDEN_FORTIFY_3)
     set(fortify -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
 endif()
 add_compile_options("$<$<NOT:$<CONFIG:Debug>>:${fortify}>")
+
+# The same bytes in whatever folder: a release names none, asserts and debugging information do.
+check_c_compiler_flag(-ffile-prefix-map=a=b HARDEN_PREFIX_MAP)
+if(HARDEN_PREFIX_MAP)
+    foreach(folder CMAKE_SOURCE_DIR CMAKE_BINARY_DIR) # the last that fits counts
+        add_compile_options($<$<NOT:$<CONFIG:Release>>:-ffile-prefix-map=${${folder}}=${folder}>)
+    endforeach()
+endif()
 
 foreach(keyword relro now noexecstack text)
     check_linker_flag(C -Wl,-z,${keyword} HARDEN_LINK_${keyword})

@@ -102,8 +102,8 @@ int32_t rapt_tokenizer_find(const rapt_tokenizer *tokenizer, rapt_text name)
     if (!tokenizer || !name.bytes) return -1;
     if (tokenizer->spm) return rapt__spm_find(tokenizer->spm, name);
     for (int32_t id = RAPT__TOKEN_BYTES; id < tokenizer->vocab; id++) {
-        rapt_text token = rapt_tokenizer_token(tokenizer, id);
-        if (token.size == name.size && memcmp(token.bytes, name.bytes, name.size) == 0) return id;
+        size_t start = tokenizer->start[id], size = tokenizer->start[id + 1] - start;
+        if (size == name.size && memcmp(tokenizer->pool + start, name.bytes, size) == 0) return id;
     }
     return -1;
 }

@@ -14,7 +14,7 @@ static void write_bytes(struct writer *to, const char *bytes, size_t size)
 {
     size_t space = to->size < to->capacity ? to->capacity - to->size : 0;
     size_t part = rapt__min_size(size, space);
-    if (part > 0) memcpy(to->bytes + to->size, bytes, part);
+    if (to->bytes && part > 0) memcpy(to->bytes + to->size, bytes, part);
     to->size += size;
 }
 
