@@ -5,6 +5,7 @@
 #include <string.h>
 
 struct found {
+    const rapt_translator *translator;
     int32_t *source, *target; /* source with the end, target with the begin */
     int source_count, target_count;
     char *text;
@@ -23,9 +24,14 @@ static int32_t *copy(const int32_t *ids, int count, int32_t first, int32_t last)
 static int callback(void *user, const rapt_translation *t)
 {
     struct found *found = user;
+    const rapt_tokenizer *target = rapt_translator_target(found->translator);
+    int32_t begin = rapt_tokenizer_special(target, RAPT_TOKEN_BEGIN);
+    int32_t end = rapt_tokenizer_special(target, RAPT_TOKEN_END);
+    int32_t source_end =
+        rapt_tokenizer_special(rapt_translator_source(found->translator), RAPT_TOKEN_END);
     found->status = t->status;
-    found->source = copy(t->source, t->source_count, RAPT_TOKEN_BEGIN, RAPT_TOKEN_END);
-    found->target = copy(t->target, t->target_count, RAPT_TOKEN_BEGIN, RAPT_TOKEN_END);
+    found->source = copy(t->source, t->source_count, begin, source_end);
+    found->target = copy(t->target, t->target_count, begin, end);
     found->source_count = t->source_count;
     found->target_count = t->target_count;
     found->text = printable((rapt_text){t->text, t->size});
@@ -77,7 +83,7 @@ static int fold(struct attention *attention, rapt_translator *translator, struct
 int attention_make(struct attention *attention, rapt_translator *translator, const char *sentence,
                    int layer, int head)
 {
-    struct found found = {0};
+    struct found found = {.translator = translator};
     rapt_message why = {""};
     rapt_text text = {sentence, strlen(sentence)};
     *attention = (struct attention){0};

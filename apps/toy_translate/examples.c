@@ -2,22 +2,28 @@
 #include "toy.h"
 #include <stdlib.h>
 
-static void side_make(struct side *side, const rapt_text *texts, size_t count)
+static void side_make(struct side *side, const rapt_tokenizer *tokenizer, const rapt_text *texts,
+                      size_t count, size_t max_tokens)
 {
-    size_t bytes = 0;
-    for (size_t i = 0; i < count; i++) bytes += texts[i].size + 2;
-    side->ids = xcalloc(bytes, sizeof *side->ids); /* a token has at least one byte */
+    size_t tokens = 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t bound = rapt_tokenizer_bound(tokenizer, texts[i].size);
+        tokens += (bound < max_tokens ? bound : max_tokens) + 2;
+    }
+    side->ids = xcalloc(tokens, sizeof *side->ids);
     side->starts = xcalloc(count + 1, sizeof *side->starts);
 }
 
-/* Writes one sentence at `at`; returns its end. */
+/* Writes one sentence at `at`, if it has no more than max_tokens; returns its end. */
 static size_t encode(const struct side *side, const rapt_tokenizer *tokenizer, rapt_text text,
-                     size_t at, bool begin)
+                     size_t at, bool begin, size_t max_tokens)
 {
-    size_t count = 0;
-    if (begin) side->ids[at++] = RAPT_TOKEN_BEGIN;
-    rapt_tokenizer_encode(tokenizer, text, side->ids + at, NULL, text.size, &count, NULL);
-    side->ids[at + count] = RAPT_TOKEN_END;
+    size_t count = 0, bound = rapt_tokenizer_bound(tokenizer, text.size);
+    if (begin) side->ids[at++] = rapt_tokenizer_special(tokenizer, RAPT_TOKEN_BEGIN);
+    if (bound > max_tokens) bound = max_tokens;
+    rapt_tokenizer_encode(tokenizer, text, side->ids + at, NULL, bound, &count, NULL);
+    if (count <= max_tokens)
+        side->ids[at + count] = rapt_tokenizer_special(tokenizer, RAPT_TOKEN_END);
     return at + count + 1;
 }
 
@@ -25,14 +31,16 @@ int examples_make(struct examples *examples, const struct pairs *pairs,
                   const struct vocabulary *vocabulary, size_t max_tokens)
 {
     *examples = (struct examples){0};
-    side_make(&examples->source, pairs->source, pairs->count);
-    side_make(&examples->target, pairs->target, pairs->count);
+    side_make(&examples->source, vocabulary->source, pairs->source, pairs->count, max_tokens);
+    side_make(&examples->target, vocabulary->target, pairs->target, pairs->count, max_tokens);
     size_t skipped = 0, first = 0;
     for (size_t i = 0; i < pairs->count; i++) {
         size_t n = examples->count;
         size_t s = examples->source.starts[n], t = examples->target.starts[n];
-        size_t s_end = encode(&examples->source, vocabulary->source, pairs->source[i], s, false);
-        size_t t_end = encode(&examples->target, vocabulary->target, pairs->target[i], t, true);
+        size_t s_end =
+            encode(&examples->source, vocabulary->source, pairs->source[i], s, false, max_tokens);
+        size_t t_end =
+            encode(&examples->target, vocabulary->target, pairs->target[i], t, true, max_tokens);
         if (s_end - s > max_tokens || t_end - t > max_tokens) {
             if (skipped++ == 0) first = pairs->line[i];
             continue;

@@ -27,8 +27,11 @@ static int create_model(struct learner *learner, const struct pairs *train)
     rapt_message why = {""};
     int code = recipe_config(recipe, &config);
     if (code != EXIT_OK) return code;
-    code = vocabulary_learn(&learner->vocabulary, train, recipe->vocab, recipe->exact_vocab,
-                            recipe->separate);
+    if (recipe->sentencepiece != NULL)
+        code = vocabulary_open(&learner->vocabulary, recipe->sentencepiece);
+    else
+        code = vocabulary_learn(&learner->vocabulary, train, recipe->vocab, recipe->exact_vocab,
+                                recipe->separate);
     if (code != EXIT_OK) return code;
     config.source_vocab = rapt_tokenizer_vocab(learner->vocabulary.source);
     config.target_vocab = rapt_tokenizer_vocab(learner->vocabulary.target);

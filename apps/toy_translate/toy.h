@@ -42,6 +42,8 @@ struct vocabulary {
 };
 int vocabulary_learn(struct vocabulary *vocabulary, const struct pairs *pairs, int vocab,
                      bool exactly, bool separate);
+/* A SentencePiece model for both sides. */
+int vocabulary_open(struct vocabulary *vocabulary, const char *path);
 int vocabulary_load(struct vocabulary *vocabulary, const rapt_model *model);
 int vocabulary_metadata(const struct vocabulary *vocabulary,
                         rapt_metadata metadata[2]); /* returns the count */
@@ -104,6 +106,7 @@ struct recipe {
     int layers, width, heads, ffn_width; /* 0: the preset's */
     struct variant variant;
     int vocab;                  /* tokens */
+    const char *sentencepiece;  /* a file that holds the vocabulary; NULL: learn it */
     bool exact_vocab, separate; /* fail if the data supports fewer; two vocabularies */
     double dropout, smoothing, rate;
     int warmup;

@@ -128,6 +128,8 @@ static int train(struct recipe *recipe, const struct files *files, const struct 
     if (code == EXIT_OK) code = check_beside(files, recipe->out);
     if (code != EXIT_OK) return code;
     fill_in(recipe, command);
+    if (recipe->sentencepiece != NULL && (recipe->exact_vocab || recipe->separate))
+        return usage_error("train: --sentencepiece excludes --vocab and --separate");
     code = recipe_config(recipe, &config);
     if (code == EXIT_OK) code = read_pairs(files, &pairs, &valid);
     if (code == EXIT_OK) code = learn(recipe, &pairs, &valid);
@@ -148,7 +150,7 @@ int command_train(int argc, char **argv)
                        .seed = 1,
                        .checkpoint = true};
     /* clang-format off */
-    enum { OWN = 29 };
+    enum { OWN = 30 };
     struct option_row rows[OWN + VARIANT_ROWS] = {
         {"data", OPTION_INPUT, &files.data, "FILE", "pairs: source, tab, target", 0, 0, 0},
         {"source", OPTION_INPUT, &files.source, "FILE", "source sentences, one per line", 0, 0, 0},
@@ -163,6 +165,7 @@ int command_train(int argc, char **argv)
         {"heads", OPTION_INTEGER, &r.heads, "N", "attention heads; must divide the width", 1, 1024, 0},
         {"ffn-width", OPTION_INTEGER, &r.ffn_width, "N", "width of the feed-forward layers", 1, 262144, 0},
         {"vocab", OPTION_INTEGER, &r.vocab, "N", "vocabulary size; the default shrinks for small data", 259, 1000000, 0},
+        {"sentencepiece", OPTION_INPUT, &r.sentencepiece, "FILE", "vocabulary of both sides: a SentencePiece model", 0, 0, 0},
         {"separate", OPTION_FLAG, &r.separate, "", "separate source and target vocabularies", 0, 0, 0},
         {"dropout", OPTION_REAL, &r.dropout, "P", "dropout probability", 0, 0.99, 0},
         {"smoothing", OPTION_REAL, &r.smoothing, "P", "label smoothing", 0, 0.99, 0},

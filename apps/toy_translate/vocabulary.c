@@ -1,5 +1,5 @@
-/* vocabulary.c - byte-pair vocabularies: learned from pairs, stored in the model file's metadata.
- */
+/* vocabulary.c - vocabularies: byte-pair ones learned from pairs, or a SentencePiece model from a
+   file; stored in the model file's metadata. */
 #include "toy.h"
 #include <stdlib.h>
 #include <string.h>
@@ -79,6 +79,19 @@ int vocabulary_learn(struct vocabulary *vocabulary, const struct pairs *pairs, i
     }
     if (code == EXIT_OK) write_metadata(vocabulary);
     return code;
+}
+
+int vocabulary_open(struct vocabulary *vocabulary, const char *path)
+{
+    rapt_message why = {""};
+    *vocabulary = (struct vocabulary){0};
+    if (rapt_tokenizer_load(&vocabulary->source, path, NULL, &why) != RAPT_OK)
+        return failed("%s", why.text);
+    vocabulary->target = vocabulary->source;
+    if (rapt_tokenizer_special(vocabulary->source, RAPT_TOKEN_END) < 0)
+        return failed("%s: it has no end token (</s>)", path);
+    write_metadata(vocabulary);
+    return EXIT_OK;
 }
 
 static int load_one(rapt_tokenizer **tokenizer, const char *text)

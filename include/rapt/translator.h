@@ -9,10 +9,11 @@
 extern "C" {
 #endif
 
-/* The source is read as its tokens and RAPT_TOKEN_END; the target begins with RAPT_TOKEN_BEGIN
-   and ends with RAPT_TOKEN_END, after at most 2 tokens per source token and 16 more. Tokenizers
-   are metadata of the model file, as rapt_tokenizer_write writes them: "rapt.tokenizer" for both
-   sides, or "rapt.source_tokenizer" and "rapt.target_tokenizer". */
+/* The source is read as its tokens and the tokenizer's RAPT_TOKEN_END; the target begins with its
+   RAPT_TOKEN_BEGIN and ends with its RAPT_TOKEN_END (rapt_tokenizer_special), after at most 2
+   tokens per source token and 16 more. Tokenizers are metadata of the model file, as
+   rapt_tokenizer_write writes them: "rapt.tokenizer" for both sides, or "rapt.source_tokenizer" and
+   "rapt.target_tokenizer". */
 typedef struct rapt_translator rapt_translator;
 
 typedef struct rapt_translator_options { /* size-first, see base.h */
@@ -35,9 +36,9 @@ RAPT_API const rapt_tokenizer *rapt_translator_source(const rapt_translator *tra
 RAPT_API const rapt_tokenizer *rapt_translator_target(const rapt_translator *translator);
 
 /* One sentence. Writes a 0-terminated string; *size, if not NULL: bytes it needs with the 0.
-   An empty text translates to an empty text. RAPT_BAD_ARGUMENT: the text has more tokens than
-   the model has positions, or capacity is too small (then *size tells). Allocates for the
-   length of the call. */
+   A text without tokens (an empty one) translates to an empty text. RAPT_BAD_ARGUMENT: the text has
+   more tokens than the model has positions, or capacity is too small (then *size tells). Allocates
+   for the length of the call. */
 RAPT_API rapt_status rapt_translate(rapt_translator *translator, const char *text, char *out,
                                     size_t capacity, size_t *size, rapt_message *why);
 

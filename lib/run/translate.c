@@ -20,10 +20,31 @@ static bool found(const struct window *w, const struct sentence *s, int rank, ra
     return true;
 }
 
+/* Makes the window's text hold `size` bytes and a 0; what was in it is lost. */
+static rapt_status grow_text(struct window *w, size_t size)
+{
+    size_t capacity = rapt__max_size(2 * w->text_size, size + 1);
+    char *text = rapt__alloc(&w->t->allocator, capacity);
+    if (!text) return RAPT_NO_MEMORY;
+    rapt__free(&w->t->allocator, w->text, w->text_size);
+    w->text = text;
+    w->text_size = capacity;
+    return RAPT_OK;
+}
+
 static rapt_status write_text(struct window *w, rapt_translation *out)
 {
-    rapt_status status = rapt_tokenizer_decode(w->t->target, out->target, (size_t)out->target_count,
-                                               w->text, w->text_size - 1, &out->size, NULL);
+    enum { USUAL = 255 };
+    rapt_status status = w->text ? RAPT_OK : grow_text(w, USUAL);
+    if (status) return status;
+    status = rapt_tokenizer_decode(w->t->target, out->target, (size_t)out->target_count, w->text,
+                                   w->text_size - 1, &out->size, NULL);
+    if (status == RAPT_BAD_ARGUMENT && out->size >= w->text_size) {
+        status = grow_text(w, out->size);
+        if (!status)
+            status = rapt_tokenizer_decode(w->t->target, out->target, (size_t)out->target_count,
+                                           w->text, w->text_size - 1, &out->size, NULL);
+    }
     if (status) return status;
     w->text[out->size] = 0;
     out->text = w->text;

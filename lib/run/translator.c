@@ -62,6 +62,21 @@ static rapt_status load_tokenizers(rapt_translator *t, rapt_message *why)
                         &t->allocator, why);
 }
 
+/* The special tokens of both sides. */
+static rapt_status find_specials(rapt_translator *t, rapt_message *why)
+{
+    int32_t pad = rapt_tokenizer_special(t->target, RAPT_TOKEN_PAD);
+    t->source_end = rapt_tokenizer_special(t->source, RAPT_TOKEN_END);
+    t->begin = rapt_tokenizer_special(t->target, RAPT_TOKEN_BEGIN);
+    t->end = rapt_tokenizer_special(t->target, RAPT_TOKEN_END);
+    if (t->source_end < 0 || t->end < 0)
+        return rapt__fail(why, RAPT_BAD_FILE, "the tokenizer of the %s has no end token (</s>)",
+                          t->source_end < 0 ? "source" : "target");
+    if (pad >= 0) t->suppressed[t->suppressed_count++] = pad;
+    if (t->begin != t->end) t->suppressed[t->suppressed_count++] = t->begin;
+    return RAPT_OK;
+}
+
 /* A session for a full batch of usual sentences; a longer sentence, or one of more
    tokens than a batch may have, is translated in a smaller batch in the same memory. */
 static rapt_status make_session(rapt_translator *t, rapt_message *why)
@@ -105,6 +120,7 @@ rapt_status rapt_translator_load(rapt_translator **translator, const char *path,
     status = rapt_model_load(&t->model, path, allocator, why);
     if (!status) {
         status = load_tokenizers(t, &reason);
+        if (!status) status = find_specials(t, &reason);
         if (!status) status = make_session(t, &reason);
         if (status) rapt__fail(why, status, "%.200s: %.300s", path, reason.text);
     }

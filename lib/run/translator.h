@@ -13,6 +13,9 @@ struct rapt_translator {
     rapt_translator_options options; /* all filled in */
     rapt_model *model;
     rapt_tokenizer *source, *target; /* target may be source */
+    int32_t source_end, begin, end;  /* special tokens: behind a source; around a target */
+    int32_t suppressed[2];           /* special tokens that no target has */
+    int suppressed_count;
     rapt_session *session;
     int target_capacity; /* of one target sequence in a full batch, in tokens */
 };
@@ -23,7 +26,7 @@ enum { WINDOW = 1024 };
 struct sentence {
     int number;       /* in its window */
     size_t start;     /* of its source tokens */
-    int count;        /* of them, RAPT_TOKEN_END included; 0: an empty text, -1: too long */
+    int count;        /* of them, the end included; 0: a text without tokens, -1: too long */
     int limit;        /* target tokens at most, the end included */
     size_t out;       /* its first result: nbest rows of limit tokens */
     size_t alignment; /* its first alignment: nbest of [limit + 1][count] */
@@ -42,7 +45,7 @@ struct window {
     int *counts;   /* [count][nbest] */
     float *scores; /* [count][nbest] */
     float *alignments_out;
-    char *text; /* of one translation */
+    char *text; /* [text_size] of one translation; grows as it needs */
     size_t text_size;
     struct search_batch { /* what rapt_generate reads and writes */
         int32_t *ids, *out;

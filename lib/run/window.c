@@ -15,27 +15,38 @@ static int limit_of(const rapt_translator *t, int source_count)
 
 /* ---- texts to tokens ---- */
 
+/* The most tokens of a text that is not too long, without the end. */
+static size_t capacity_of(const struct window *w, rapt_text text)
+{
+    return rapt__min_size(rapt_tokenizer_bound(w->t->source, text.size),
+                          (size_t)w->t->model->config.positions);
+}
+
 static rapt_status take_texts(struct window *w)
 {
-    size_t bytes = 0;
-    for (int i = 0; i < w->count; i++) bytes += w->texts[i].size + 1;
+    size_t tokens = 0;
+    for (int i = 0; i < w->count; i++) tokens += capacity_of(w, w->texts[i]) + 1;
     w->texts_arena.raw = true;
-    w->ids = rapt__arena_take(&w->texts_arena, bytes, sizeof(int32_t));
+    w->ids = rapt__arena_take(&w->texts_arena, tokens, sizeof(int32_t));
     rapt_status status = rapt__arena_reserve(&w->texts_arena, &w->t->allocator);
-    if (!status) w->ids = rapt__arena_take(&w->texts_arena, bytes, sizeof(int32_t));
+    if (!status) w->ids = rapt__arena_take(&w->texts_arena, tokens, sizeof(int32_t));
     return status;
 }
 
 /* Tokens of one text to w->ids + s->start. */
 static rapt_status tokenize(struct window *w, rapt_text text, struct sentence *s)
 {
-    size_t count = 0;
+    size_t count = 0, positions = (size_t)w->t->model->config.positions;
     if (text.size == 0) return RAPT_OK;
-    rapt_status status =
-        rapt_tokenizer_encode(w->t->source, text, w->ids + s->start, NULL, text.size, &count, NULL);
-    if (status) return status;
-    w->ids[s->start + count++] = RAPT_TOKEN_END;
-    s->count = count > (size_t)w->t->model->config.positions ? -1 : (int)count;
+    rapt_status status = rapt_tokenizer_encode(w->t->source, text, w->ids + s->start, NULL,
+                                               capacity_of(w, text), &count, NULL);
+    if (status == RAPT_BAD_ARGUMENT || count >= positions) {
+        s->count = -1;
+        return RAPT_OK;
+    }
+    if (status || count == 0) return status;
+    w->ids[s->start + count++] = w->t->source_end;
+    s->count = (int)count;
     if (s->count > 0) s->limit = limit_of(w->t, s->count);
     return RAPT_OK;
 }
@@ -117,14 +128,6 @@ static struct sizes sizes_of(const struct window *w)
     return z;
 }
 
-static size_t longest_token(const rapt_tokenizer *tokenizer)
-{
-    size_t longest = 0;
-    for (int i = 0; i < rapt_tokenizer_vocab(tokenizer); i++)
-        longest = rapt__max_size(longest, rapt_tokenizer_token(tokenizer, i).size);
-    return longest;
-}
-
 static void lay_out(struct window *w, const struct sentence *end, const struct sizes *z,
                     struct arena *arena)
 {
@@ -136,8 +139,6 @@ static void lay_out(struct window *w, const struct sentence *end, const struct s
     w->counts = rapt__arena_take(arena, results, sizeof(int));
     w->scores = rapt__arena_floats(arena, results, 1);
     w->alignments_out = rapt__arena_floats(arena, end->alignment, 1);
-    w->text_size = (size_t)t->model->config.positions * longest_token(t->target) + 1;
-    w->text = rapt__arena_take(arena, w->text_size, 1);
     b->ids = rapt__arena_take(arena, z->source, sizeof(int32_t));
     b->out = rapt__arena_take(arena, z->target, sizeof(int32_t));
     b->starts = rapt__arena_take(arena, batch + 1, sizeof(int));
@@ -182,21 +183,20 @@ static void keep(struct window *w, const struct sentence *s, int i, int longest)
 
 static rapt_status search(struct window *w, int first, int n, rapt_message *why)
 {
-    static const int32_t suppressed[] = {RAPT_TOKEN_PAD, RAPT_TOKEN_BEGIN};
     rapt_translator *t = w->t;
     struct search_batch *b = &w->batch;
     int longest = w->order[first]->limit;
     const rapt_generate_options o = {.size = sizeof o,
-                                     .begin = RAPT_TOKEN_BEGIN,
-                                     .end = RAPT_TOKEN_END,
+                                     .begin = t->begin,
+                                     .end = t->end,
                                      .max_length = longest,
                                      .max_ratio = TARGET_PER_SOURCE,
                                      .max_extra = TARGET_EXTRA,
                                      .beams = t->options.beams,
                                      .nbest = t->options.nbest,
                                      .length_penalty = t->options.length_penalty,
-                                     .suppressed = suppressed,
-                                     .suppressed_count = 2};
+                                     .suppressed = t->suppressed,
+                                     .suppressed_count = t->suppressed_count};
     const rapt_generate_outputs out = {.size = sizeof out,
                                        .ids = b->out,
                                        .counts = b->counts,
@@ -237,4 +237,5 @@ void rapt__window_free(struct window *w)
 {
     rapt__arena_free(&w->texts_arena, &w->t->allocator);
     rapt__arena_free(&w->results_arena, &w->t->allocator);
+    rapt__free(&w->t->allocator, w->text, w->text_size);
 }

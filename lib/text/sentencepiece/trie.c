@@ -1,5 +1,5 @@
 /* trie.c - sets of strings with values in a double array. Built from sorted keys with a stack of
-   ranges of keys that begin alike; searched one byte a step, each step one look into memory.
+   ranges of keys that begin alike; searched one byte a step, each step reads one unit.
    Source: Aoe 1989; the XOR variant: Yata, Darts-clone. */
 #include "text/sentencepiece/sentencepiece.h"
 
