@@ -8,7 +8,7 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 # Packages beyond build_packages. The plain run makes do with little and says what it skips; --all installs the rest.
 light="libcmocka-dev libopenblas-openmp-dev python3/python3"
 rules="g++/g++ pkgconf/pkg-config binutils/objdump clang-format-14/clang-format-14 qemu-user/qemu-aarch64"
-analyzers="cppcheck/cppcheck clang-14/clang-14 clang-tidy-14/clang-tidy-14"
+analyzers="valgrind/valgrind cppcheck/cppcheck clang-14/clang-14 clang-tidy-14/clang-tidy-14"
 arm64="gcc-aarch64-linux-gnu/aarch64-linux-gnu-gcc libc6-dev-arm64-cross"
 [ "$(uname -m)" = x86_64 ] || arm64= # elsewhere the processor itself runs what is cross-compiled here
 clang="libcmocka-dev clang-14/clang-14 libomp-14-dev libclang-rt-14-dev"

@@ -67,6 +67,42 @@ static void pause_instruction(void)
 static void pause_instruction(void) {}
 #endif
 
+/* The floating-point modes of a thread: rounding, flush to zero, traps. OpenMP's threads have those
+   of the thread that made them, which may have changed since. */
+#if defined(__x86_64__)
+typedef unsigned fp_modes;
+static fp_modes get_modes(void)
+{
+    return __builtin_ia32_stmxcsr();
+}
+static void set_modes(fp_modes modes)
+{
+    __builtin_ia32_ldmxcsr(modes);
+}
+#elif defined(__aarch64__)
+typedef uint64_t fp_modes;
+static fp_modes get_modes(void)
+{
+    fp_modes modes;
+    __asm__ volatile("mrs %0, fpcr" : "=r"(modes));
+    return modes;
+}
+static void set_modes(fp_modes modes)
+{
+    __asm__ volatile("msr fpcr, %0" : : "r"(modes));
+}
+#else
+typedef int fp_modes;
+static fp_modes get_modes(void)
+{
+    return 0;
+}
+static void set_modes(fp_modes modes)
+{
+    (void)modes;
+}
+#endif
+
 /* Bytes of stack that are left to this thread; SIZE_MAX where the system does not say. */
 #if defined(__linux__)
 static size_t stack_left(void)
@@ -102,6 +138,7 @@ struct team_shared {
     _Alignas(64) atomic_uint passed;    /* barriers all members have reached */
     atomic_int sleepers;                /* members that may wait for the condition */
     int spin_limit;                     /* each member's first one */
+    fp_modes modes;                     /* of the calling thread: every member's while it works */
     pthread_mutex_t mutex;
     pthread_cond_t condition; /* broadcast after `passed` has changed */
 };
@@ -116,7 +153,10 @@ static void enter(struct team_shared *shared, rapt__work *work, void *argument)
 {
     struct team team = {
         .rank = my_rank(), .size = my_team(), .spin_limit = shared->spin_limit, .shared = shared};
+    fp_modes own = get_modes();
+    if (team.rank > 0) set_modes(shared->modes);
     work(&team, argument);
+    if (team.rank > 0) set_modes(own);
 }
 
 static void start(struct team_shared *shared)
@@ -172,6 +212,7 @@ void rapt__team_run(int threads, rapt__work *work, void *argument)
         return;
     }
     shared.spin_limit = size <= capacity ? SPIN_LIMIT_FIRST : 0;
+    shared.modes = get_modes();
     pthread_mutex_init(&shared.mutex, NULL);
     pthread_cond_init(&shared.condition, NULL);
 #pragma omp parallel num_threads(size)

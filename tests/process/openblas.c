@@ -109,7 +109,7 @@ static void test_on_demand(void **state)
 }
 
 /* Sanitizers need terabytes of address space. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(RAPT_INSTRUMENTED)
 static const bool can_be_limited = false;
 #else
 static const bool can_be_limited = true;

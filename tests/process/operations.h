@@ -1,0 +1,500 @@
+/* operations.h - every public function of the library, called on small objects: a table of
+   operations that each give a status and add their results to a number. Tests run the table with
+   failing allocations, in all floating-point modes, under signals, on many threads. functions.py
+   checks that no function of the public headers is missing here. An operation allocates nothing of
+   its own, and on failure it notes whether anything that it gave to the library has changed. */
+#ifndef RAPT_TESTS_PROCESS_OPERATIONS_H
+#define RAPT_TESTS_PROCESS_OPERATIONS_H
+
+#include "process/scene.h"
+
+typedef rapt_status operation_fn(struct scene *s, uint64_t *h, rapt_message *why);
+
+static void *const scene_untouched = (void *)(uintptr_t)64;
+
+/* ---- constants and configurations ---- */
+
+static rapt_status do_names(struct scene *s, uint64_t *h, rapt_message *why)
+{
+    rapt_config c = {.size = sizeof c};
+    rapt_isa isa = rapt_isa_used();
+    add_text(h, rapt_version());
+    for (int i = -6; i < 10; i++) {
+        add_text(h, rapt_status_text((rapt_status)i));
+        add_text(h, i < 0 ? NULL : rapt_score_name((rapt_score)i));
+        add_text(h, i < 0 ? NULL : rapt_locality_name((rapt_locality)i));
+        add_text(h, i < 0 ? NULL : rapt_normalizer_name((rapt_normalizer)i));
+        add_text(h, i < 0 ? NULL : rapt_learned_name((rapt_learned_array)i));
+        const rapt_config_field *field = rapt_config_field_at(i);
+        add_text(h, field ? field->name : NULL);
+    }
+    add_text(h, rapt_isa_name(isa));
+    rapt_status status = rapt_config_preset(&c, "tiny", 100 + s->variant, why);
+    if (!status) status = rapt_config_check(&c, why);
+    add(h, &c, sizeof c);
+    return status;
+}
+
+static rapt_status do_isa(struct scene *s, uint64_t *h, rapt_message *why)
+{
+    (void)s, (void)h, (void)why;
+    return rapt_isa_use(rapt_isa_used());
+}
+
+/* ---- attention on arrays ---- */
+
+static rapt_status do_attention(struct scene *s, uint64_t *h, rapt_message *why)
+{
+    rapt_attention a;
+    rapt_attention_saved saved = {.size = sizeof saved, .lse = s->lse};
+    rapt_gradients d = {.size = sizeof d, .q = s->dx[0], .k = s->dx[1], .v = s->dx[2]};
+    rapt_status status =
+        rapt_attention_init(&a, sizeof a, 1, 1, ATTENTION_ROWS, ATTENTION_ROWS, ATTENTION_WIDTH);
+    a.threads = s->threads, a.normalizer = s->variant % 2 ? RAPT_NORMALIZER_STRAIGHT_THROUGH : 0;
+    int chosen[ATTENTION_ROWS];
+    saved.chosen = chosen;
+    for (int i = 0; i < ATTENTION_FLOATS; i++) s->x[i] = 3 * small_uniform(7, (uint64_t)i);
+    memset(s->dx, 0, sizeof s->dx);
+    if (!status) status = rapt_attention_check(&a, why);
+    if (!status && rapt_attention_workspace(&a) > sizeof s->workspace) status = RAPT_NO_MEMORY;
+    if (!status)
+        status = rapt_attention_forward(&a, s->x, s->x, s->x, s->out, &saved, s->workspace, why);
+    if (!status)
+        status = rapt_attention_backward(&a, s->x, s->x, s->x, s->out, &saved, s->x, NULL, &d,
+                                         s->workspace, why);
+    if (!status)
+        status = rapt_attention_weights(&a, s->x, s->x, &saved, 0, 0, 0, ATTENTION_ROWS, s->weights,
+                                        s->workspace, why);
+    add(h, s->out, sizeof s->out);
+    add(h, s->dx, sizeof s->dx);
+    add(h, s->lse, sizeof s->lse);
+    add(h, s->weights, sizeof s->weights);
+    return status;
+}
+
+/* ---- text ---- */
+
+static rapt_status do_learn(struct scene *s, uint64_t *h, rapt_message *why)
+{
+    rapt_text texts[COUNT(small_lines)];
+    rapt_tokenizer *tokenizer = scene_untouched;
+    for (int i = 0; i < COUNT(texts); i++)
+        texts[i] = (rapt_text){small_lines[i], strlen(small_lines[i])};
+    rapt_status status = rapt_tokenizer_learn(&tokenizer, texts, COUNT(texts), 262 + s->variant / 3,
+                                              s->allocator, why);
+    if (status) {
+        s->changed |= tokenizer != scene_untouched;
+        return status;
+    }
+    for (int i = 0; i < rapt_tokenizer_vocab(tokenizer); i++) {
+        rapt_text token = rapt_tokenizer_token(tokenizer, i);
+        if (token.size) add(h, token.bytes, token.size);
+    }
+    rapt_tokenizer_free(tokenizer);
+    return status;
+}
+
+static rapt_status do_tokenizer(struct scene *s, uint64_t *h, rapt_message *why)
+{
+    size_t size = 0;
+    rapt_tokenizer *tokenizer = scene_untouched;
+    rapt_status status = rapt_tokenizer_write(s->tokenizer, s->bytes, SCENE_BYTES, &size, why);
+    add(h, s->bytes, size);
+    if (!status) status = rapt_tokenizer_create(&tokenizer, s->bytes, size - 1, s->allocator, why);
+    if (status)
+        s->changed |= tokenizer != scene_untouched;
+    else
+        rapt_tokenizer_free(tokenizer);
+    return status;
+}
+
+/* The result of a call that should have made a tokenizer of a SentencePiece model; drops it. */
+static inline rapt_status loaded(struct scene *s, uint64_t *h, rapt_status status,
+                                 rapt_tokenizer *tokenizer)
+{
+    if (status) {
+        s->changed |= tokenizer != scene_untouched;
+        return status;
+    }
+    for (int i = 0; i < rapt_tokenizer_vocab(tokenizer); i++) {
+        rapt_text name = rapt_tokenizer_name(tokenizer, i);
+        int32_t id = rapt_tokenizer_find(tokenizer, name);
+        add(h, name.bytes, name.size);
+        add(h, &id, sizeof id);
+    }
+    rapt_tokenizer_free(tokenizer);
+    return status;
+}
+
+static rapt_status do_spm(struct scene *s, uint64_t *h, rapt_message *why)
+{
+    rapt_tokenizer *tokenizer = scene_untouched;
+    rapt_status status = rapt_tokenizer_load(&tokenizer, s->spm_path, s->allocator, why);
+    return loaded(s, h, status, tokenizer);
+}
+
+static rapt_status do_spm_memory(struct scene *s, uint64_t *h, rapt_message *why)
+{
+    rapt_tokenizer *tokenizer = scene_untouched;
+    rapt_status status =
+        rapt_tokenizer_load_memory(&tokenizer, s->spm, s->spm_size, s->allocator, why);
+    return loaded(s, h, status, tokenizer);
+}
+
+static rapt_status do_tokens(struct scene *s, uint64_t *h, rapt_message *why)
+{
+    const rapt_text text = {"the birds do not sing \xC3\xA4\xFF", 25};
+    size_t ends[32], count = 0, size = 0;
+    char bytes[64] = "";
+    rapt_status status =
+        rapt_tokenizer_encode(s->tokenizer, text, s->ids, ends, COUNT(ends), &count, why);
+    if (!status)
+        status =
+            rapt_tokenizer_decode(s->tokenizer, s->ids, count, bytes, sizeof bytes, &size, why);
+    size_t valid = rapt_utf8_valid(text) + rapt_tokenizer_bound(s->tokenizer, text.size);
+    int32_t end = rapt_tokenizer_special(s->tokenizer, RAPT_TOKEN_END);
+    add(h, &end, sizeof end);
+    add(h, s->ids, count * sizeof *s->ids);
+    add(h, ends, count * sizeof *ends);
+    add(h, bytes, size);
+    add(h, &valid, sizeof valid);
+    return status;
+}
+
+/* Two texts that grow with the variant. */
+static inline void scene_texts(const struct scene *s, rapt_text *hypothesis, rapt_text *reference)
+{
+    static const char a[] =
+        "The cat sat on the mat . A bird; it sings, and sings 1,000 times: not so!";
+    static const char b[] =
+        "the cat SAT upon that mat, did it? No bird sings so often, and so well?";
+    *hypothesis = (rapt_text){a, (size_t)s->variant * 2 + 15};
+    *reference = (rapt_text){b, (size_t)s->variant * 2 + 13};
+}
+
+static rapt_status do_bleu(struct scene *s, uint64_t *h, rapt_message *why)
+{
+    rapt_bleu bleu = {.matches = {1, 2, 3, 4}, .totals = {9, 9, 9, 9}}, before = bleu;
+    rapt_text hypothesis, reference;
+    scene_texts(s, &hypothesis, &reference);
+    rapt_status status =
+        rapt_bleu_add(&bleu, RAPT_BLEU_TOKENS_13A, 1, hypothesis, reference, s->allocator, why);
+    double score = rapt_bleu_score(&bleu);
+    if (status) s->changed |= memcmp(&bleu, &before, sizeof bleu) != 0;
+    add(h, &bleu, sizeof bleu);
+    add(h, &score, sizeof score);
+    return status;
+}
+
+static rapt_status do_chrf(struct scene *s, uint64_t *h, rapt_message *why)
+{
+    rapt_chrf chrf = {.matches = {1, 2, 3}, .hypothesis = {9, 9, 9}}, before = chrf;
+    rapt_text hypothesis, reference;
+    scene_texts(s, &hypothesis, &reference);
+    rapt_status status = rapt_chrf_add(&chrf, hypothesis, reference, s->allocator, why);
+    double score = rapt_chrf_score(&chrf);
+    if (status) s->changed |= memcmp(&chrf, &before, sizeof chrf) != 0;
+    add(h, &chrf, sizeof chrf);
+    add(h, &score, sizeof score);
+    return status;
+}
+
+static rapt_status do_file(struct scene *s, uint64_t *h, rapt_message *why)
+{
+    unlink(s->out_path);
+    rapt_status status = rapt_file_check(s->out_path, 10, 100, why);
+    if (!status) status = rapt_file_write(s->out_path, "0123456789", 10, why);
+    if (status) s->changed |= access(s->out_path, F_OK) == 0;
+    add_file(s, h, s->out_path);
+    unlink(s->out_path);
+    return status;
+}
+
+/* ---- models ---- */
+
+/* The result of a call that should have made a model; drops it. */
+static inline rapt_status made(struct scene *s, uint64_t *h, rapt_status status, rapt_model *model)
+{
+    if (status) {
+        s->changed |= model != scene_untouched;
+        return status;
+    }
+    add_model(s, h, model);
+    for (int i = 0; i < rapt_model_metadata_count(model); i++) {
+        rapt_metadata note = rapt_model_metadata_at(model, i);
+        add_text(h, note.key);
+        add_text(h, rapt_model_metadata(model, note.key));
+    }
+    rapt_model_free(model);
+    return status;
+}
+
+static rapt_status do_model_create(struct scene *s, uint64_t *h, rapt_message *why)
+{
+    rapt_model *model = scene_untouched;
+    rapt_status status = rapt_model_create(&model, &s->config, 5, s->allocator, why);
+    return made(s, h, status, model);
+}
+
+static rapt_status do_model_load(struct scene *s, uint64_t *h, rapt_message *why)
+{
+    rapt_model *model = scene_untouched;
+    rapt_status status = rapt_model_load(&model, s->model_path, s->allocator, why);
+    return made(s, h, status, model);
+}
+
+static rapt_status do_model_load_with(struct scene *s, uint64_t *h, rapt_message *why)
+{
+    rapt_model *model = scene_untouched;
+    rapt_load_options options = {.size = sizeof options};
+    rapt_status status = rapt_model_load_with(&model, s->model_path, &options, s->allocator, why);
+    return made(s, h, status, model);
+}
+
+static rapt_status do_model_save(struct scene *s, uint64_t *h, rapt_message *why)
+{
+    rapt_metadata metadata[] = {{"a", "b"}, {"rapt.note", "c"}};
+    unlink(s->out_path);
+    rapt_status status = rapt_model_save(s->shared, s->out_path, metadata, COUNT(metadata), why);
+    if (status) s->changed |= access(s->out_path, F_OK) == 0;
+    add_file(s, h, s->out_path);
+    unlink(s->out_path);
+    return status;
+}
+
+static rapt_status do_model_read(struct scene *s, uint64_t *h, rapt_message *why)
+{
+    rapt_tensor tensor = rapt_model_tensor(s->own, 1);
+    int index = rapt_model_find(s->own, tensor.name);
+    size_t numbers[] = {rapt_model_parameters(s->own), rapt_model_bytes(s->own),
+                        rapt_model_config(s->own)->size, small_size(s->own, index)};
+    rapt_status status = rapt_model_read(s->own, index, s->floats, why);
+    if (!status) status = rapt_model_write(s->own, index, s->floats, why);
+    add(h, numbers, sizeof numbers);
+    add(h, s->floats, numbers[3] * sizeof *s->floats);
+    return status;
+}
+
+/* ---- sessions ---- */
+
+static rapt_status do_session(struct scene *s, uint64_t *h, rapt_message *why)
+{
+    rapt_session *session = scene_untouched;
+    rapt_limits limits = scene_limits(s);
+    rapt_status status = rapt_session_create(&session, s->shared, &limits, s->allocator, why);
+    if (status) {
+        s->changed |= session != scene_untouched;
+        return status;
+    }
+    s->changed |= rapt_session_bytes(s->shared, &limits) == 0;
+    add(h, &limits, sizeof limits.size);
+    rapt_session_free(session);
+    return status;
+}
+
+static rapt_status do_decode(struct scene *s, uint64_t *h, rapt_message *why)
+{
+    const int starts[] = {0, 1, 2, 3, 4, 5, 6}, parents[] = {1, 0, 2, 2, 5, 4};
+    const int32_t ids[] = {1, 2, 3, 4, 1, 2};
+    const rapt_tokens target = {6, ids, starts};
+    const float *encoded = NULL, *logits = NULL;
+    const rapt_config *c = rapt_model_config(s->shared);
+    rapt_status status = rapt_encode(s->session, &s->source.tokens, &encoded, why);
+    if (!status) add(h, encoded, sizeof *encoded * (size_t)c->width * (size_t)s->source.starts[3]);
+    for (int i = 0; !status && i < 3; i++) {
+        status = rapt_decode(s->session, &target, &logits, why);
+        if (!status) add(h, logits, 6 * sizeof *logits * (size_t)c->target_vocab);
+        if (!status) status = rapt_session_reorder(s->session, parents, why);
+    }
+    if (!status) status = rapt_decode(s->session, &target, &logits, why);
+    if (!status) status = rapt_session_alignment(s->session, -1, -1, s->floats, why);
+    if (!status) add(h, s->floats, 2 * sizeof *s->floats * (size_t)s->source.starts[3]);
+    return status;
+}
+
+static rapt_status do_generate(struct scene *s, uint64_t *h, rapt_message *why)
+{
+    int counts[6] = {0};
+    float scores[6] = {0};
+    rapt_status status = RAPT_OK;
+    for (int sampled = 0; !status && sampled < 2; sampled++) {
+        rapt_generate_options o;
+        rapt_generate_options_default(&o, sizeof o, 1, 2);
+        o.beams = 2 - sampled, o.nbest = o.beams, o.temperature = (float)sampled, o.top_k = 3;
+        const rapt_generate_outputs out = {.size = sizeof out,
+                                           .ids = s->ids,
+                                           .counts = counts,
+                                           .scores = scores,
+                                           .alignments = s->floats};
+        memset(s->ids, 0, sizeof s->ids);
+        status = rapt_generate(s->session, &s->source.tokens, &o, &out, why);
+        add(h, counts, sizeof counts);
+        add(h, scores, sizeof scores);
+    }
+    return status;
+}
+
+/* ---- training ---- */
+
+static rapt_status do_trainer(struct scene *s, uint64_t *h, rapt_message *why)
+{
+    rapt_trainer *trainer = scene_untouched;
+    rapt_train_options options;
+    rapt_train_options_default(&options, sizeof options);
+    rapt_train_limits limits = scene_train_limits(s);
+    rapt_status status =
+        rapt_trainer_create(&trainer, s->own, &options, &limits, s->allocator, why);
+    if (status) {
+        s->changed |= trainer != scene_untouched;
+        return status;
+    }
+    s->changed |= rapt_trainer_bytes(s->own, &limits) == 0;
+    add(h, &limits, sizeof limits.size);
+    rapt_trainer_free(trainer);
+    return status;
+}
+
+static rapt_status do_train(struct scene *s, uint64_t *h, rapt_message *why)
+{
+    rapt_report report = {.size = sizeof report};
+    size_t count = 0;
+    long long *tokens = NULL;
+    rapt_trainer_set_rate(s->trainer, 1e-3f);
+    rapt_status status =
+        rapt_train_gradient(s->trainer, &s->source.tokens, &s->target.tokens, &report, why);
+    add(h, &report, sizeof report);
+    const float *gradients = rapt_trainer_gradients(s->trainer, &count, &tokens);
+    add(h, gradients, count * sizeof *gradients);
+    if (!status) status = rapt_trainer_read_gradient(s->trainer, 0, s->floats, why);
+    if (!status) status = rapt_train_step(s->trainer, &report, why);
+    add(h, &report, sizeof report);
+    if (!status)
+        status =
+            rapt_train_evaluate(s->trainer, &s->source.tokens, &s->target.tokens, &report, why);
+    add(h, &report, sizeof report);
+    add_model(s, h, s->own);
+    return status;
+}
+
+static rapt_status do_trainer_save(struct scene *s, uint64_t *h, rapt_message *why)
+{
+    rapt_metadata note = {"a", "b"};
+    unlink(s->out_path);
+    rapt_status status = rapt_trainer_save(s->trainer, s->out_path, &note, 1, why);
+    if (status) s->changed |= access(s->out_path, F_OK) == 0;
+    add_file(s, h, s->out_path);
+    unlink(s->out_path);
+    return status;
+}
+
+static rapt_status do_trainer_load(struct scene *s, uint64_t *h, rapt_message *why)
+{
+    uint64_t before = 1, after = 1;
+    add_model(s, &before, s->own);
+    rapt_status status = rapt_trainer_load(s->trainer, s->checkpoint_path, why);
+    add_model(s, &after, s->own);
+    if (status) s->changed |= before != after;
+    add(h, &after, sizeof after);
+    return status;
+}
+
+/* ---- translators ---- */
+
+static rapt_status do_translator(struct scene *s, uint64_t *h, rapt_message *why)
+{
+    rapt_translator *translator = scene_untouched;
+    rapt_translator_options options = {
+        .size = sizeof options, .beams = 2, .batch = 2, .batch_tokens = 20, .threads = s->threads};
+    rapt_status status =
+        rapt_translator_load(&translator, s->translator_path, &options, s->allocator, why);
+    if (status) {
+        s->changed |= translator != scene_untouched;
+        return status;
+    }
+    int sizes[] = {rapt_model_tensors(rapt_translator_model(translator)),
+                   rapt_tokenizer_vocab(rapt_translator_source(translator)),
+                   rapt_tokenizer_vocab(rapt_translator_target(translator))};
+    add(h, sizes, sizeof sizes);
+    rapt_translator_free(translator);
+    return status;
+}
+
+static rapt_status do_translate(struct scene *s, uint64_t *h, rapt_message *why)
+{
+    char out[1024] = "as before";
+    size_t size = 7;
+    rapt_status status =
+        rapt_translate(s->translator, "the dog sings", out, sizeof out, &size, why);
+    if (status) s->changed |= size != 7 || strcmp(out, "as before") != 0;
+    add(h, out, strlen(out));
+    return status;
+}
+
+static int scene_take(void *user, const rapt_translation *translation)
+{
+    uint64_t *h = user;
+    add(h, translation->text, translation->size);
+    add(h, &translation->score, sizeof translation->score);
+    return 0;
+}
+
+static rapt_status do_translate_many(struct scene *s, uint64_t *h, rapt_message *why)
+{
+    rapt_text texts[] = {{"the cat", 7}, {"", 0}, {"a bird sleeps", 13}};
+    uint64_t before = *h;
+    rapt_status status = rapt_translate_many(s->translator, texts, 3, 1, scene_take, h, why);
+    if (status) s->changed |= *h != before;
+    return status;
+}
+
+/* ---- the table ---- */
+
+/* allocates: asks for memory. exact: computes nothing, so its result is the same in every
+   floating-point mode. */
+struct operation {
+    const char *name;
+    operation_fn *run;
+    bool allocates, exact;
+};
+/* clang-format off */
+static const struct operation operations[] = {
+    {"names", do_names, false, true},
+    {"isa_use", do_isa, false, true},
+    {"attention", do_attention, false, false},
+    {"tokenizer_learn", do_learn, true, true},
+    {"tokenizer_create", do_tokenizer, true, true},
+    {"tokenizer_load", do_spm, true, true},
+    {"tokenizer_load_memory", do_spm_memory, true, true},
+    {"file_write", do_file, true, true},
+    {"tokenizer_encode", do_tokens, false, true},
+    {"bleu_add", do_bleu, true, false},
+    {"chrf_add", do_chrf, true, false},
+    {"model_create", do_model_create, true, false},
+    {"model_load", do_model_load, true, true},
+    {"model_load_with", do_model_load_with, true, true},
+    {"model_save", do_model_save, true, true},
+    {"model_read", do_model_read, false, true},
+    {"session_create", do_session, true, true},
+    {"decode", do_decode, false, false},
+    {"generate", do_generate, false, false},
+    {"trainer_create", do_trainer, true, true},
+    {"train", do_train, false, false},
+    {"trainer_save", do_trainer_save, true, false},
+    {"trainer_load", do_trainer_load, true, true},
+    {"translator_load", do_translator, true, true},
+    {"translate", do_translate, true, false},
+    {"translate_many", do_translate_many, true, false},
+};
+/* clang-format on */
+enum { OPERATIONS = sizeof operations / sizeof *operations };
+
+/* The number of one operation's results; 0: it failed. */
+static inline uint64_t scene_run(struct scene *s, const struct operation *o)
+{
+    uint64_t h = 0xCBF29CE484222325u;
+    rapt_message why = {""};
+    rapt_status status = o->run(s, &h, &why);
+    return status || s->changed || why.text[0] ? 0 : h;
+}
+
+#endif
