@@ -87,7 +87,8 @@ json_t *number(double value)
 
 void print_json(json_t *object)
 {
-    json_dumpf(object, stdout, JSON_COMPACT | JSON_REAL_PRECISION(9));
+    int wrong = json_dumpf(object, stdout, JSON_COMPACT | JSON_REAL_PRECISION(9));
+    if (wrong && !ferror(stdout)) exit(failed("out of memory"));
     putchar('\n');
     fflush(stdout);
     json_decref(object);

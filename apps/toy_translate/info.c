@@ -1,6 +1,7 @@
 /* info.c - toy_translate info: configuration, parameters, vocabulary and size of a model file. */
 #include "toy.h"
 
+/* NULL: out of memory. */
 static json_t *describe(const rapt_model *model)
 {
     const char *joint = rapt_model_metadata(model, "rapt.tokenizer");
@@ -13,9 +14,11 @@ static json_t *describe(const rapt_model *model)
                            : "none",
                   "parameters", (json_int_t)rapt_model_parameters(model), "tensors",
                   rapt_model_tensors(model), "bytes", (json_int_t)rapt_model_bytes(model));
-    json_object_update(object, more);
+    bool good = json_object_update(object, more) == 0;
     json_decref(more);
-    return object;
+    if (good) return object;
+    json_decref(object);
+    return NULL;
 }
 
 static void print_text(json_t *object)
@@ -56,6 +59,7 @@ int command_info(int argc, char **argv)
     if (rapt_model_load(&model, path, NULL, &why) != RAPT_OK) return failed("%s", why.text);
     json_t *object = describe(model);
     rapt_model_free(model);
+    if (object == NULL) return failed("out of memory");
     if (json)
         print_json(object);
     else

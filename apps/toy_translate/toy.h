@@ -98,7 +98,7 @@ int variant_rows(struct variant *variant,
 void variant_apply(const struct variant *variant, rapt_config *config);
 char *variant_text(
     const rapt_config *config); /* for options that --resume must repeat; the caller frees */
-json_t *variant_describe(const rapt_config *config);
+json_t *variant_describe(const rapt_config *config); /* NULL: out of memory */
 
 /* ---- learn.c: the training loop of train and demo ---- */
 struct recipe {

@@ -189,6 +189,7 @@ char *variant_text(const rapt_config *c)
 json_t *variant_describe(const rapt_config *c)
 {
     json_t *object = json_object();
+    bool good = object != NULL;
     for (int i = 0; i < RAPT_CONFIG_FIELDS; i++) {
         const rapt_config_field *f = rapt_config_field_at(i);
         char *value = value_text(f, c);
@@ -197,8 +198,10 @@ json_t *variant_describe(const rapt_config *c)
                        : f->type == RAPT_FIELD_TYPE_FLOAT
                            ? json_real(standard ? f->zero : strtod(value, NULL))
                            : json_integer(standard ? (json_int_t)f->zero : value_bits(f, c));
-        json_object_set_new(object, f->name, item);
+        good = json_object_set_new(object, f->name, item) == 0 && good;
         free(value);
     }
-    return object;
+    if (good) return object;
+    json_decref(object);
+    return NULL;
 }

@@ -1,0 +1,65 @@
+#!/bin/sh
+# programs.sh TOY PRELOAD EVERY - toy_translate with its allocations failing: every EVERY-th of each
+# command, once and from then on. It ends with a message and an exit status above 0, or gives what
+# it would have given; never by a signal; the model that was there is there, or a whole new one.
+set -eu
+toy=$1 preload=$2 every=$3
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder"
+awk 'BEGIN { for (i = 0; i < 60; i++) printf "the cat number %d sees the dog\tdie Katze %d sieht den Hund\n", i % 17, i % 13 }' >pairs
+cut -f 1 pairs | head -3 >lines
+training="train --data pairs --layers 1 --width 16 --heads 2 --ffn-width 16 --vocab 280 --steps 2 --threads 1"
+
+fail() {
+    echo "$*: exit status $status"
+    cat errors
+    exit 1
+}
+
+# whole FILE: a model that can be loaded
+whole() { "$toy" info --model "$1" >/dev/null 2>&1; }
+
+# one NAME NUMBER COMMAND...: one run with that allocation failing
+one() {
+    name=$1 number=$2
+    shift 2
+    status=0
+    [ "$name" != anew ] || rm -f new.safetensors*
+    FAIL_AT=$number LD_PRELOAD="$preload" timeout 60 "$toy" "$@" <lines >out 2>errors || status=$?
+    [ $status -lt 124 ] || fail "$name, allocation $number"
+    if [ $status -gt 0 ]; then
+        [ -s errors ] || fail "$name, allocation $number: no message"
+    else
+        cmp -s out "$name.right" || fail "$name, allocation $number: other output"
+    fi
+    case $name in
+    anew) [ $status -gt 0 ] && [ ! -e new.safetensors ] || whole new.safetensors || fail "anew, allocation $number: half a model" ;;
+    again) whole old.safetensors || fail "again, allocation $number: the old model is lost" ;;
+    esac
+    cases=$((cases + 1))
+}
+
+# each NAME COMMAND...: a command with failing allocations
+each() {
+    name=$1
+    shift
+    FAIL_COUNT=count LD_PRELOAD="$preload" "$toy" "$@" <lines >"$name.right" 2>errors || { status=$?; fail "$name"; }
+    total=$(cat count) number=1
+    while [ "$number" -le "$total" ]; do
+        one "$name" $number "$@"
+        (export FAIL_ON=1; one "$name" $number "$@") || exit 1
+        cases=$((cases + 1))
+        number=$((number + every))
+    done
+}
+
+cases=0
+"$toy" $training --out old.safetensors >out 2>errors || { status=$?; fail train; }
+each info info --model old.safetensors
+each translate translate --model old.safetensors --threads 1
+each evaluate evaluate --model old.safetensors --data pairs --threads 1
+each anew $training --out new.safetensors
+each again $training --out old.safetensors
+echo "cases: process/programs: $cases failed allocations"
+[ $cases -gt 0 ]
