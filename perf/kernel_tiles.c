@@ -9,7 +9,7 @@ enum { COLUMNS = 2 * LANES, DEPTH = 128, SQUARE = 4 * LANES, WIDTH = 32, SIDE = 
 
 struct tile_data {
     float *a, *b, *c; /* of products and of packing */
-    float *keys, *values, *key_rows, *q, *out, *lse, *workspace;
+    float *keys, *values, *key_rows, *q, *out, *statistics, *workspace;
     float *q_slots, *dout_slots, *weights, *dscores, *dq, *dk, *dv;
     unsigned char non_finite[ATTEND_BLOCK / LANES];
     struct attend_row row[ATTEND_ROWS];
@@ -25,7 +25,7 @@ struct tile_data *tile_data_make(void)
     d->keys = bench_floats(keys), d->values = bench_floats(keys), d->key_rows = bench_floats(keys);
     d->dk = bench_floats(keys), d->dv = bench_floats(keys);
     d->q = bench_floats(rows), d->out = bench_floats(rows), d->dq = bench_floats(rows);
-    d->lse = bench_floats(ATTEND_ROWS);
+    d->statistics = bench_floats(STATISTICS * ATTEND_ROWS);
     d->workspace = bench_floats(rapt__attend_workspace(WIDTH, WIDTH));
     d->q_slots = bench_floats(slots), d->dout_slots = bench_floats(slots);
     d->weights = bench_floats(cells), d->dscores = bench_floats(cells);
@@ -38,7 +38,7 @@ struct tile_data *tile_data_make(void)
 void tile_data_free(struct tile_data *d)
 {
     float *all[] = {d->a,         d->b,       d->c,          d->keys,    d->values, d->key_rows,
-                    d->dk,        d->dv,      d->q,          d->out,     d->dq,     d->lse,
+                    d->dk,        d->dv,      d->q,          d->out,     d->dq,     d->statistics,
                     d->workspace, d->q_slots, d->dout_slots, d->weights, d->dscores};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) bench_free(all[i]);
     bench_free(d);
@@ -146,7 +146,7 @@ static struct attend_weights weights_of(const struct tile_data *d)
 {
     return (struct attend_weights){.q_slots = d->q_slots,
                                    .key_panels = d->keys,
-                                   .lse = d->lse,
+                                   .statistics = d->statistics,
                                    .scale = 0.2f,
                                    .weights = d->weights};
 }
@@ -160,6 +160,18 @@ static void cost_attend_pack(const struct kernels *k, double *reads, double *wri
 {
     (void)k;
     *reads = *writes = ATTEND_ROWS * WIDTH, *operations = 0;
+}
+
+static void run_attend_delta(const struct kernels *k, struct tile_data *d)
+{
+    k->attend_delta(d->dout_slots, d->out, WIDTH, ATTEND_ROWS, WIDTH, d->statistics);
+}
+static void cost_attend_delta(const struct kernels *k, double *reads, double *writes,
+                              double *operations)
+{
+    (void)k;
+    *reads = 2 * ATTEND_ROWS * WIDTH, *writes = ATTEND_ROWS;
+    *operations = 2.0 * ATTEND_ROWS * WIDTH;
 }
 
 static void run_attend_weights(const struct kernels *k, struct tile_data *d)
@@ -185,7 +197,7 @@ static void run_attend_dkv(const struct kernels *k, struct tile_data *d)
                                    .value_panels = d->values,
                                    .q_rows = d->q,
                                    .dout_rows = d->out,
-                                   .delta = d->lse,
+                                   .delta = d->statistics,
                                    .dscores = d->dscores,
                                    .dk = d->dk,
                                    .dv = d->dv};
@@ -224,6 +236,7 @@ const struct tile_case tile_cases[] = {
     {"pad_rows", run_pad_rows, cost_packing},
     {"attend", run_attend, cost_attend},
     {"attend_pack", run_attend_pack, cost_attend_pack},
+    {"attend_delta", run_attend_delta, cost_attend_delta},
     {"attend_weights", run_attend_weights, cost_attend_weights},
     {"attend_dkv", run_attend_dkv, cost_attend_dkv},
     {"attend_dq", run_attend_dq, cost_attend_dq},

@@ -186,12 +186,16 @@ RAPT_API rapt_status rapt_attention_check(const rapt_attention *a, rapt_message 
    (location-aware: one head's queries x keys for each thread). */
 RAPT_API size_t rapt_attention_workspace(const rapt_attention *a);
 
-/* What forward leaves for backward and for rapt_attention_weights, beside out: one number for each
-   query, [heads][query rows of all sequences back to back]. */
+/* What forward leaves for backward and for rapt_attention_weights, beside out: for each query,
+   [heads][query rows of all sequences back to back]. Both need lse or statistics; they give the
+   same bits with either, but with lse alone they compute all scores once more. */
 typedef struct rapt_attention_saved {
-    size_t size; /* sizeof(rapt_attention_saved) */
-    float *lse;  /* log of the softmax denominator; NULL: not wanted, forward only */
-    int *chosen; /* hard normalizers: the key, -1: fully masked; else not used, may be NULL */
+    size_t size;       /* sizeof(rapt_attention_saved) */
+    float *lse;        /* log of the softmax denominator; NULL: not wanted */
+    int *chosen;       /* hard normalizers: the key, -1: fully masked; else not used, may be NULL */
+    float *statistics; /* two floats for each query, for the two functions alone: the maximum of its
+                          scores and the sum of exponentials that refer to it; a log of their sum
+                          could not hold both exactly. NULL: not wanted */
 } rapt_attention_saved;
 
 /* Writes out, laid out as a->out says, and what saved names. out must not overlap the inputs; saved

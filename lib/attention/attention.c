@@ -74,11 +74,12 @@ static rapt_status check_inputs(const struct call *c, rapt_message *why)
     return RAPT_OK;
 }
 
-/* saved.chosen is there if the normalizer is hard, saved.lse if it is needed. */
-static rapt_status check_saved(const struct call *c, bool lse, rapt_message *why)
+/* saved.chosen is there if the normalizer is hard; after forward one of the others is, too. */
+static rapt_status check_saved(const struct call *c, bool after, rapt_message *why)
 {
     if (rapt__query_rows(&c->a) == 0) return RAPT_OK;
-    if (lse && !c->saved.lse) return missing("saved.lse", why);
+    if (after && !c->saved.lse && !c->saved.statistics)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "saved.lse and saved.statistics are NULL");
     if (!rapt__normalizer_is_hard(c->a.normalizer) || c->saved.chosen) return RAPT_OK;
     return rapt__fail(why, RAPT_BAD_ARGUMENT, "saved.chosen is NULL, but %s needs it",
                       rapt_normalizer_name(c->a.normalizer));

@@ -152,7 +152,8 @@ struct cached_queries {
     struct attention_history *history; /* location-aware: of the query sequences */
     float *out;                        /* at out + r*out_row + h*value_width */
     ptrdiff_t out_row;
-    float *lse; /* [heads][rows], NULL: not wanted */
+    float *lse, *statistics; /* [heads][rows], and 2 floats for each (rapt_attention_saved); NULL:
+                                not wanted. weights.c needs statistics */
 };
 /* Bytes of workspace for the functions below, if no sequence has more than `longest` keys.
    spec->threads: as in rapt_attention. */

@@ -64,7 +64,7 @@ void rapt__attention_forward(struct team *team, const rapt_attention *a, const f
     rapt__transform(team, a, q, k, rapt__all_rows, &arena, &t);
     t.projected.chosen = chosen_of(a, saved);
     if (rapt__flash_supports(&t.projected))
-        rapt__flash_forward(team, &t.projected, v, out, saved->lse, &arena);
+        rapt__flash_forward(team, &t.projected, v, out, saved, &arena);
     else
         rapt__general_forward(team, &t.projected, v, out, saved->lse, &arena);
     rapt__workspace_end(team, &arena);
@@ -82,10 +82,13 @@ void rapt__attention_backward(struct team *team, const rapt_attention *a, const 
     t.projected.chosen = chosen_of(a, saved);
     t.projected.reward = reinforce->reward, t.projected.baseline = reinforce->baseline;
     const struct projected_gradients projected = rapt__transform_backward(team, &t, d);
-    if (rapt__flash_supports(&t.projected))
-        rapt__flash_backward(team, &t.projected, v, out, saved->lse, dout, &projected, &arena);
-    else
+    if (rapt__flash_supports(&t.projected)) {
+        const float *statistics = saved->statistics;
+        if (!statistics) statistics = rapt__flash_statistics(team, &t.projected, &arena);
+        rapt__flash_backward(team, &t.projected, v, out, statistics, dout, &projected, &arena);
+    } else {
         rapt__general_backward(team, &t.projected, v, dout, &projected, &arena);
+    }
     rapt__transform_finish(team, &t);
     rapt__workspace_end(team, &arena);
 }
@@ -98,10 +101,15 @@ void rapt__attention_weights(struct team *team, const rapt_attention *a, const f
     struct arena arena = open_workspace(team, a, workspace);
     rapt__transform(team, a, q, k, (struct score_choice){sequence, head}, &arena, &t);
     t.projected.chosen = chosen_of(a, saved);
-    if (rapt__flash_supports(&t.projected))
-        rapt__flash_weights(team, &t.projected, saved->lse, sequence, head, first, rows, weights,
+    if (rapt__flash_supports(&t.projected)) {
+        const float *statistics = saved->statistics;
+        if (!statistics)
+            statistics =
+                rapt__flash_statistics_of(team, &t.projected, sequence, head, first, rows, &arena);
+        rapt__flash_weights(team, &t.projected, statistics, sequence, head, first, rows, weights,
                             &arena);
-    else
+    } else {
         rapt__general_weights(team, &t.projected, sequence, head, first, rows, weights, &arena);
+    }
     rapt__workspace_end(team, &arena);
 }

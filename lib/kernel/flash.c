@@ -8,8 +8,8 @@
    softmax"; Rabe and Staats 2021, "Self-attention does not need O(n^2) memory"). Blocks begin
    at multiples of 128 whatever keys are visible, q.k and the sums of a block are chains of fma in
    the order of elements and keys, l is sixteen sums: so a row's bits depend on no other row. A
-   hidden key has x = -infinity and weight 0, which adds nothing to o unless its value is not
-   finite; only such panels are summed row by row. */
+   hidden key has x = -infinity and weight 0 in every rounding mode, which adds nothing to o unless
+   its value is not finite; only such panels are summed row by row. */
 #include "kernel/flash.h"
 
 #include <assert.h>
@@ -28,8 +28,6 @@ enum { GUARDED = 0 };
 enum { GUARDED = 1 };
 #endif
 static const float GUARD = -0x1.5a5a5ap99f; /* no sum, no query */
-
-static const float LOG2_E = 0x1.715476p0f;
 
 /* ---- the running softmax of one tile ---- */
 
@@ -50,48 +48,61 @@ static void lane_maxima(int rows, const float *scores, int panels, float *lanes)
     }
 }
 
-/* state->max = the maximum of it and a block's scores, of which lanes has 16 maxima a row,
-   [16][16]. base: what is subtracted from scores; rescale: the factor of earlier sums. Returns a
-   bit for each row whose |scale base| is above 2^20, where its rounding error would show in the
-   weights. */
-static unsigned raise_max(const struct running *state, int rows, const float *lanes, float scale,
-                          float base[LANES], float rescale[LANES])
+/* The factor of sums that refer to max `old`, now that they refer to max `new`: 2 to the difference
+   of their origins (flash_scores.c), each of which is rounded or not. */
+static vf rescaled(vf old, vf new, vf times)
 {
-    vf x[LANES], min = vf_splat(-INFINITY), times = vf_splat(scale);
+    vf limit = vf_splat(LARGE), from = vf_mul(old, times), to = vf_mul(new, times);
+    vm large_from = vf_less(limit, vf_abs(from)), large_to = vf_less(limit, vf_abs(to));
+    vf both = vf_mul(vf_sub(old, new), times), none = vf_sub(from, to);
+    vf one =
+        vf_select(large_to, vf_fnma(new, times, from), vf_fma(old, times, vf_sub(vf_zero(), to)));
+    vf x = vf_select(vm_or(large_from, large_to), one, none);
+    return vf_exp2(vf_select(vm_and(large_from, large_to), both, x));
+}
+
+/* state->max = the maximum of it and a block's scores, of which lanes has 16 maxima a row,
+   [16][16]. base: that maximum, 0 for -infinity; rescale: the factor of earlier sums. */
+static void raise_max(const struct running *state, int rows, const float *lanes, float times,
+                      float base[LANES], float rescale[LANES])
+{
+    vf x[LANES], min = vf_splat(-INFINITY);
     for (int r = 0; r < LANES; r++) x[r] = vf_load(lanes + r * LANES);
     vf old = vf_load_n(state->max, rows, 0);
     vf max = vf_max(vf_reduce_max_rows(x), old);
     vf from = vf_select(vf_equal(max, min), vf_zero(), max);
     vf_store_n(state->max, max, rows);
     vf_store(base, from);
-    vf_store(rescale, vf_exp2(vf_mul(vf_sub(old, from), times)));
-    return vm_bits(vf_less(vf_splat(0x1p20f), vf_abs(vf_mul(from, times))));
+    vf_store(rescale, rescaled(old, from, vf_splat(times)));
 }
 
-/* Scores of a row become weights 2^(scale (score - base)); returns their sums, lane by lane. */
-static inline __attribute__((always_inline)) vf exponentiate_row(float *s, int panels, float scale,
-                                                                 float base, bool large)
+/* Scores of a row become weights; returns their sums, lane by lane. masked: some scores may be
+   -infinity, which become 0 in every rounding mode. */
+static inline __attribute__((always_inline)) vf
+exponentiate_row(float *s, int panels, float scale, float base, bool large, bool masked)
 {
-    vf times = vf_splat(scale), from = vf_splat(large ? base : -(base * scale)), sum = vf_zero();
+    vf times = vf_splat(scale), origin = vf_splat(origin_of(base, scale, large));
+    vf sum = vf_zero(), min = vf_splat(-INFINITY);
     for (int p = 0; p < panels; p++) {
-        vf x = vf_load(s + p * LANES);
-        x = large ? vf_mul(vf_sub(x, from), times) : vf_fma(x, times, from);
-        x = vf_exp2(x);
-        vf_store(s + p * LANES, x);
-        sum = vf_add(sum, x);
+        vf x = vf_load(s + p * LANES), w = exponentiate_scores(x, times, origin, large);
+        if (masked) w = vf_select(vf_equal(x, min), vf_zero(), w);
+        vf_store(s + p * LANES, w);
+        sum = vf_add(sum, w);
     }
     return sum;
 }
 
 /* Scores become weights relative to state->max, and are added to the sums. */
 static void exponentiate(const struct running *state, int rows, float *scores, int panels,
-                         float scale, const float base[LANES], const float rescale[LANES],
-                         unsigned large)
+                         float times, const float base[LANES], const float rescale[LANES],
+                         bool masked)
 {
     for (int r = 0; r < rows; r++) {
         float *s = scores + r * ATTEND_BLOCK, *sums = state->sums + r * LANES;
-        vf sum = large >> r & 1 ? exponentiate_row(s, panels, scale, base[r], true)
-                                : exponentiate_row(s, panels, scale, base[r], false);
+        bool large = large_origin(base[r], times);
+        vf sum = large    ? exponentiate_row(s, panels, times, base[r], true, true)
+                 : masked ? exponentiate_row(s, panels, times, base[r], false, true)
+                          : exponentiate_row(s, panels, times, base[r], false, false);
         vf_store(sums, vf_fma(vf_load(sums), vf_splat(rescale[r]), sum));
     }
 }
@@ -111,19 +122,12 @@ struct attend_tile { /* some rows of an attend */
     float *scores;         /* [rows][ATTEND_BLOCK], then weights */
     struct seen seen;
     float base[LANES], rescale[LANES];
-    unsigned large; /* see raise_max */
 };
 
-/* The scale of scores after cap_tile; its sign is in q. */
-static float scale_of(const struct attend *a)
-{
-    return a->cap > 0 ? 1 : fabsf(a->scale);
-}
-
-/* The same after mask_tile, which scales what it adds a bias to. */
+/* The scale of scores after mask_tile. */
 static float masked_scale_of(const struct attend_tile *t)
 {
-    return biased(t->row) ? 1 : scale_of(t->a);
+    return masked_scale(t->row, t->a->scale, t->a->cap);
 }
 
 static bool any_non_finite(const unsigned char *non_finite, int panels)
@@ -168,11 +172,10 @@ static void score_block(struct attend_tile *t, int block, float *lanes)
     score_tile(t->rows, t->q, from->keys + (ptrdiff_t)t->key * from->key_width, from->key_width,
                t->panels, t->scores, lanes);
     if (a->cap > 0) cap_tile(t->rows, t->panels, fabsf(a->scale), a->cap, t->scores, NULL);
-    mask_tile(t->row, t->rows, &t->visible, scale_of(a), t->key, t->panels, t->scores, ATTEND_BLOCK,
-              &t->seen);
+    mask_tile(t->row, t->rows, &t->visible, capped_scale(a->scale, a->cap), t->key, t->panels,
+              t->scores, ATTEND_BLOCK, &t->seen);
     if (!t->seen.all || a->cap > 0) lane_maxima(t->rows, t->scores, t->panels, lanes);
-    t->large =
-        raise_max(&t->state, t->rows, lanes, LOG2_E * masked_scale_of(t), t->base, t->rescale);
+    raise_max(&t->state, t->rows, lanes, LOG2_E * masked_scale_of(t), t->base, t->rescale);
 }
 
 static void exponentiate_block(struct attend_tile *t)
@@ -180,7 +183,7 @@ static void exponentiate_block(struct attend_tile *t)
     const struct attend *a = t->a;
     if (t->keys == 0) return;
     exponentiate(&t->state, t->rows, t->scores, t->panels, LOG2_E * masked_scale_of(t), t->base,
-                 t->rescale, t->large);
+                 t->rescale, !t->seen.all);
     if (a->drop_below)
         drop_tile(t->row, t->rows, a->drop_below, a->drop_scale, t->key, t->panels, t->scores);
 }
@@ -188,9 +191,9 @@ static void exponentiate_block(struct attend_tile *t)
 static void accumulate_block(const struct attend_tile *t)
 {
     const struct attend_keys *from = t->a->keys;
+    if (t->keys == 0 || !t->row->out) return;
     const float *values = from->values + (ptrdiff_t)t->key * t->state.width;
     const unsigned char *non_finite = from->non_finite + t->key / LANES;
-    if (t->keys == 0) return;
     if (t->seen.all || !any_non_finite(non_finite, t->panels))
         accumulate_tile(t->rows, t->scores, values, t->keys, t->state.width, t->rescale,
                         t->state.o);
@@ -203,7 +206,7 @@ static void accumulate_block(const struct attend_tile *t)
 static void finish_tile(const struct attend_tile *t)
 {
     const struct running *s = &t->state;
-    int columns = t->a->keys->value_width;
+    int columns = t->row->out ? t->a->keys->value_width : 0;
     float sums[LANES], lse[LANES], scale = masked_scale_of(t);
     for (int r = 0; r < t->rows; r++) sums[r] = vf_sum(vf_load(s->sums + r * LANES));
     vf l = vf_load_n(sums, t->rows, 1), max = vf_load_n(s->max, t->rows, 0);
@@ -214,6 +217,7 @@ static void finish_tile(const struct attend_tile *t)
         bool fully_masked = sums[r] == 0;
         vf by = vf_splat(fully_masked ? 1 : sums[r]);
         if (row->lse) *row->lse = lse[r];
+        if (row->statistics) row->statistics[0] = s->max[r], row->statistics[1] = sums[r];
         for (int n = 0; n < columns; n += LANES) {
             vf o = vf_load(s->o + r * s->width + n);
             o = fully_masked ? vf_zero() : vf_add(vf_div(o, by), vf_zero());

@@ -23,7 +23,8 @@ static inline int rapt__padded(int width)
 /* One query. The bits of its results depend on this and its visible keys alone. */
 struct attend_row {
     const float *q;         /* [key width] */
-    float *out, *lse;       /* [value width]; 1 float, or NULL */
+    float *out, *lse;       /* [value width], NULL, in all rows: not wanted; 1 float, or NULL */
+    float *statistics;      /* 2 floats: the softmax statistics (below), or NULL */
     int low, high;          /* keys low .. high - 1 are visible, */
     const uint8_t *allowed; /*   of those only where this [key] is not 0; NULL: all */
     const float *bias,
@@ -31,6 +32,12 @@ struct attend_row {
     float *dbias, *drelative; /* [key] the gradient is added; NULL: not wanted */
     uint64_t drop_key, drop_row; /* see struct dropout; the column is the key */
 };
+
+/* The softmax statistics of a query: m, the maximum of its scores q.k (of capped or biased scores,
+   where there is a cap or a bias), and l, the sum of e^(x - m) over its keys with x and m scaled;
+   l = 0: fully masked. Its weights are e^(x - m) / l, which are exact where lse = m + log l is too
+   large to hold the fraction of its parts (Milakov and Gimelshein 2018). */
+enum { STATISTICS = 2 };
 
 struct attend_keys {
     const float *keys;               /* [panels][key_width][16] */
@@ -79,16 +86,16 @@ static inline size_t rapt__attend_workspace(int key_width, int value_width)
 
 /* Backward, a block of queries against a block of keys at a time:
 
-       p = e^(x - lse)    dp = dout.v    ds = p (dp - delta)    delta = dout.out
+       p = e^(x - m) / l    dp = dout.v    ds = p (dp - delta)    delta = dout.out
        dv += p dout       dk += scale ds q      dq += scale ds k      dbias += ds
 
    With a cap, scale becomes scale (1 - tanh^2).
 
-   p and ds of hidden keys are exactly 0. Four kernels: attend_pack once for each block of queries,
-   then for each block of keys attend_weights (p alone) or attend_dkv (p, ds, dk, dv and dbias),
-   and attend_dq. */
+   p and ds of hidden keys are exactly 0. Five kernels: attend_pack, attend_delta once for each
+   block of queries, then for each block of keys attend_weights (p alone) or attend_dkv (p, ds, dk,
+   dv and dbias), and attend_dq. */
 struct attend_block {
-    const struct attend_row *row; /* [rows]; q, out, lse are not read */
+    const struct attend_row *row; /* [rows]; q, out, lse, statistics are not read */
     int rows;                     /* 1 .. ATTEND_ROWS */
     int key, keys;                /* key, key + 1, ... of the sequence; at most ATTEND_BLOCK */
     int key_width;
@@ -98,7 +105,7 @@ struct attend_block {
 struct attend_weights {
     const float *q_slots;    /* of attend_pack */
     const float *key_panels; /* [panels][key_width][16] */
-    const float *lse;        /* [rows] */
+    const float *statistics; /* [rows][STATISTICS] */
     float scale, cap;
     float *weights; /* [rows][ATTEND_BLOCK] p; after attend_dkv with dropout, as values got it */
 };

@@ -1,8 +1,8 @@
 /* flash_backward.c - attention backward, a block of at most 56 queries and 128 keys at a time; the
    equations stand in flash.h (Dao et al. 2022, "FlashAttention", appendix B.2, algorithm 4).
-   Weights are rebuilt from lse, so that nothing of the size queries x keys is kept. Every element
-   of dq is one chain of fma in the order of keys, of dk and dv in the order of queries, across
-   blocks too; so how work is shared out changes no bit. */
+   Weights are rebuilt from the softmax statistics, so that nothing of the size queries x keys is
+   kept. Every element of dq is one chain of fma in the order of keys, of dk and dv in the order of
+   queries, across blocks too; so how work is shared out changes no bit. */
 
 struct span { /* a tile of the rows of a block, and the keys of it that are visible to them */
     int tile, row, rows;
@@ -30,33 +30,69 @@ static void attend_pack(const float *from, int rows, int width, float sign, floa
     }
 }
 
+/* delta = out.dout, in the chains of 32 fma in which score_tile sums dp: where one key has all the
+   weight, its dp - delta is exactly 0, however large what that is multiplied with. */
+static void attend_delta(const float *dout_slots, const float *out, ptrdiff_t ld, int rows,
+                         int width, float *delta)
+{
+    float slot[CHAIN * VF_ROWS];
+    for (int i = 0; i < tiles_of(rows); i++) {
+        int row = tile_begin(rows, i), count = tile_begin(rows, i + 1) - row;
+        const float *x[VF_ROWS], *dout = dout_slots + slot_of(i, width);
+        vf sum = vf_zero();
+        for (int k = 0; k < width; k += CHAIN) {
+            int n = rapt__min(width - k, CHAIN);
+            vf chain = vf_zero();
+            for (int r = 0; r < count; r++) x[r] = out + (row + r) * ld + k;
+            pack_slot(x, count, n, 1, slot);
+            for (int j = 0; j < n; j++, dout += VF_ROWS)
+                chain = vf_fma(vf_load_n(dout, VF_ROWS, 0),
+                               vf_load_n(slot + j * VF_ROWS, VF_ROWS, 0), chain);
+            sum = k ? vf_add(sum, chain) : chain;
+        }
+        vf_store_n(delta + row, sum, count);
+    }
+}
+
+/* Scores of a row become weights, with the exponentials of forward. Dividing by their sum takes a
+   product with its inverse and a correction, so that the weight of an only key is 1. */
+static inline __attribute__((always_inline)) void normalize_row(float *w, int panels, float scale,
+                                                                const float *statistics, bool large)
+{
+    float max = statistics[0], sum = statistics[1];
+    vf times = vf_splat(scale), origin = vf_splat(origin_of(max, scale, large));
+    vf l = vf_splat(sum), inverse = vf_splat(sum == 0 ? 0 : 1 / sum), min = vf_splat(-INFINITY);
+    for (int p = 0; p < panels; p++, w += LANES) {
+        vf x = vf_load(w), e = exponentiate_scores(x, times, origin, large);
+        vf near = vf_mul(e, inverse), left = vf_fnma(near, l, e);
+        vf_store(w, vf_select(vf_equal(x, min), vf_zero(), vf_fma(left, inverse, near)));
+    }
+}
+
 /* weights = p; 0 where nothing is visible. slopes: of the cap, [rows][ATTEND_BLOCK], NULL: not
    wanted; those of hidden keys may be anything. */
 static void rebuild(const struct attend_block *b, const struct attend_weights *d,
                     const struct span *s, float *slopes)
 {
-    float *w = d->weights + s->row * ATTEND_BLOCK, size = fabsf(d->scale);
+    float *w = d->weights + s->row * ATTEND_BLOCK;
+    const float *statistics = d->statistics + s->row * STATISTICS;
     if (s->keys < b->keys) memset(w, 0, (size_t)s->rows * ATTEND_BLOCK * sizeof(float));
     if (s->keys == 0) return;
     w += s->key - b->key;
     score_tile(s->rows, d->q_slots + slot_of(s->tile, b->key_width),
                d->key_panels + (ptrdiff_t)(s->key - b->key) * b->key_width, b->key_width, s->panels,
                w, NULL);
-    if (d->cap > 0) {
-        cap_tile(s->rows, s->panels, size, d->cap, w, slopes);
-        size = 1;
-    }
+    if (d->cap > 0) cap_tile(s->rows, s->panels, fabsf(d->scale), d->cap, w, slopes);
     struct seen seen;
     const struct attend_row *row = b->row + s->row;
-    mask_tile(row, s->rows, &s->visible, size, s->key, s->panels, w, ATTEND_BLOCK, &seen);
-    vf times = vf_splat(biased(row) ? 1 : size), min = vf_splat(-INFINITY);
-    for (int r = 0; r < s->rows; r++, w += ATTEND_BLOCK) {
-        vf from = vf_splat(-d->lse[s->row + r]);
-        for (int p = 0; p < s->panels; p++) {
-            vf x = vf_load(w + p * LANES), e = vf_exp(vf_fma(x, times, from));
-            vf_store(w + p * LANES, vf_select(vf_equal(x, min), vf_zero(), e));
-        }
-    }
+    mask_tile(row, s->rows, &s->visible, capped_scale(d->scale, d->cap), s->key, s->panels, w,
+              ATTEND_BLOCK, &seen);
+    float times = LOG2_E * masked_scale(row, d->scale, d->cap);
+    for (int r = 0; r < s->rows; r++, w += ATTEND_BLOCK, statistics += STATISTICS)
+        if (large_origin(statistics[0], times))
+            normalize_row(w, s->panels, times, statistics, true);
+        else
+            normalize_row(w, s->panels, times, statistics, false);
 }
 
 static void attend_weights(const struct attend_block *b, const struct attend_weights *d)

@@ -1,6 +1,6 @@
 /* flash_scores.c - a tile of attention scores, at most VF_ROWS queries by 128 keys, between its two
-   products: queries packed in slots, the soft cap, biases, masks, dropout of weights. Forward and
-   backward use the same, so a score has the same bits in both. */
+   products: queries packed in slots, the soft cap, biases, masks, exponentials, dropout of weights.
+   Forward and backward use the same, so scores and weights have the same bits in both. */
 #include "kernel/flash.h"
 
 #include <float.h>
@@ -139,6 +139,42 @@ static __attribute__((noinline)) void cap_tile(int rows, int panels, float scale
             vf_store(scores + at, vf_mul(t, limit));
             if (slopes) vf_store(slopes + at, vf_fnma(t, t, one));
         }
+}
+
+/* The scale of scores after cap_tile; its sign is in q. */
+static float capped_scale(float scale, float cap)
+{
+    return cap > 0 ? 1 : fabsf(scale);
+}
+
+/* The same after mask_tile, which scales what it adds a bias to. */
+static float masked_scale(const struct attend_row *row, float scale, float cap)
+{
+    return biased(row) ? 1 : capped_scale(scale, cap);
+}
+
+static const float LOG2_E = 0x1.715476p0f;
+
+/* What the exponents of a row refer to, so that its greatest weight is about 1 before weights are
+   divided by their sum: times max, rounded once for all keys; where it is large the maximum is
+   subtracted first, as the rounding would be no small part of a weight. */
+enum { LARGE = 1 << 20 };
+
+static bool large_origin(float max, float times)
+{
+    return !(fabsf(max * times) <= LARGE);
+}
+
+static float origin_of(float max, float times, bool large)
+{
+    return large ? max : -(max * times);
+}
+
+/* 2^(times x - origin), 16 keys of a row. */
+static inline __attribute__((always_inline)) vf exponentiate_scores(vf x, vf times, vf origin,
+                                                                    bool large)
+{
+    return vf_exp2(large ? vf_mul(vf_sub(x, origin), times) : vf_fma(x, times, origin));
 }
 
 /* Visible keys of each row of a tile and panel of a block: a bit for each. */

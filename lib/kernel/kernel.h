@@ -171,6 +171,9 @@ struct kernels {
     /* Rows padded by pad_rows, times sign, as slots: [ATTEND_SLOTS * width]. sign: of the
        scale for queries, 1 for gradients of outputs. */
     void (*attend_pack)(const float *from, int rows, int width, float sign, float *slots);
+    /* delta[r] = dout[r].out[r], of dout in slots and rows of `width` floats of out, ld apart. */
+    void (*attend_delta)(const float *dout_slots, const float *out, ptrdiff_t ld, int rows,
+                         int width, float *delta);
     void (*attend_weights)(const struct attend_block *b, const struct attend_weights *w);
     void (*attend_dkv)(const struct attend_block *b, const struct attend_weights *w,
                        const struct attend_dkv *d);

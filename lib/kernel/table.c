@@ -65,6 +65,7 @@ const struct kernels TABLE_NAME(RAPT_ISA) = {
     .pad_rows = pad_rows,
     .attend = attend,
     .attend_pack = attend_pack,
+    .attend_delta = attend_delta,
     .attend_weights = attend_weights,
     .attend_dkv = attend_dkv,
     .attend_dq = attend_dq,

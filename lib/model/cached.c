@@ -80,7 +80,7 @@ static struct cached_queries queries_of(const struct stack *s, const struct rows
                                .centers = u->centers,
                                .out = u->mixed,
                                .out_row = c->width,
-                               .lse = u->lse};
+                               .statistics = u->statistics};
     if (state->history) q.history = &state->history[layer];
     if (u->projected_q)
         q.q = u->projected_q, q.q_row = (ptrdiff_t)c->heads * state->caches[0].key_width;

@@ -185,7 +185,7 @@ struct sublayer {
     float *q;                /* self: [rows][(H + 2 key_heads) K]; cross: [rows][H K] */
     float *kv;               /* cross: [source rows][2 key_heads K] */
     float *mixed;            /* [rows][D] output of the heads */
-    float *lse;              /* [H][rows] */
+    float *statistics;       /* [H][rows][2] of the softmax, see rapt_attention_saved */
     int *chosen;             /* hard normalizers: [H][rows] */
     float *projected_q;      /* inference: [rows][H][W] what the score makes of q, if it does; */
     float *projected_keys;   /*   [rows, or source rows][key_heads][W] of the keys; */

@@ -20,7 +20,7 @@ struct sublayer *rapt__sublayer_of(const struct stack *s, int layer, enum part p
     return i < n ? &s->memory->sublayers[layer * n + i] : NULL;
 }
 
-/* Of the queries of cached attention: q', centers and lse, if `part` has them. */
+/* Of the queries of cached attention: q', centers and statistics, if `part` has them. */
 static void queries_layout(struct sublayer *u, const rapt_attention *spec, size_t rows,
                            struct arena *arena)
 {
@@ -28,7 +28,7 @@ static void queries_layout(struct sublayer *u, const rapt_attention *spec, size_
     if (rapt__score_changes(spec, false))
         u->projected_q = rapt__arena_floats(arena, rows, H * (size_t)rapt__score_width(spec));
     if (rapt__locality_centered(spec)) u->centers = rapt__arena_floats(arena, rows, H);
-    u->lse = rapt__arena_floats(arena, rows, H);
+    u->statistics = rapt__arena_floats(arena, rows, 2 * H);
 }
 
 /* What attention over caches needs besides. */
@@ -66,7 +66,7 @@ static void sublayer_layout(struct sublayer *u, const rapt_config *c, enum part 
         if (cached)
             cached_layout(u, c, part, rows, source_rows, arena);
         else
-            u->lse = rapt__arena_floats(arena, rows, H);
+            u->statistics = rapt__arena_floats(arena, rows, 2 * H);
         if (!cached && normalizes_hard(c, part))
             u->chosen = rapt__arena_take(arena, rows * H, sizeof(int));
     }
@@ -93,7 +93,7 @@ static void backward_layout(struct stack_memory *m, const rapt_config *c, size_t
 
 /* At inference the sublayers of the first layer serve all layers, and what all parts have in common
    (y, sum, out) is shared by the parts too. Only the queries of cross-attention, their centers and
-   their log-sum-exps are kept for every layer: alignments are made of them. */
+   their softmax statistics are kept for every layer: alignments are made of them. */
 static void share_layout(struct stack_memory *m, const rapt_config *c, bool decoder, int parts,
                          size_t rows, struct arena *arena)
 {
@@ -112,7 +112,8 @@ static void share_layout(struct stack_memory *m, const rapt_config *c, bool deco
         struct sublayer *first = &m->sublayers[0], *u = &m->sublayers[i];
         if (i >= parts) *u = m->sublayers[i % parts];
         if (own.q) u->q = own.q;
-        if (keeps) u->projected_q = own.projected_q, u->centers = own.centers, u->lse = own.lse;
+        if (keeps) u->projected_q = own.projected_q, u->centers = own.centers;
+        if (keeps) u->statistics = own.statistics;
         u->y = first->y, u->sum = first->sum, u->out = first->out, u->saved = first->saved;
     }
 }

@@ -95,7 +95,7 @@ static void attention_forward(const struct exec_context *c, const struct step *s
         if (cross) project(c, s, &offset->kv, p->states, p->source.count, s->u->kv);
         struct heads h = rapt__heads_at(&s->stack->model->config, cross, s->u->q, s->u->kv);
         rapt_attention a = problem_of(s, cross);
-        const rapt_attention_saved saved = {.lse = s->u->lse, .chosen = s->u->chosen};
+        const rapt_attention_saved saved = {.chosen = s->u->chosen, .statistics = s->u->statistics};
         rapt__attention_forward(c->team, &a, h.q, h.k, h.v, s->u->mixed, &saved,
                                 s->stack->attention_workspace);
     }
@@ -118,7 +118,7 @@ static void attention_backward(const struct exec_context *c, const struct step *
     rapt_attention a = problem_of(s, cross);
     rapt_gradients to = rapt__gradients_of(&offset->score, gradients);
     to.q = d.q, to.k = d.k, to.v = d.v;
-    const rapt_attention_saved saved = {.lse = s->u->lse, .chosen = s->u->chosen};
+    const rapt_attention_saved saved = {.chosen = s->u->chosen, .statistics = s->u->statistics};
     const rapt_reinforce reinforce = {.reward = s->pass->reward, .baseline = s->pass->baseline};
     rapt__attention_backward(c->team, &a, h.q, h.k, h.v, s->u->mixed, &saved, m->dmixed, &reinforce,
                              &to, s->stack->attention_workspace);

@@ -14,8 +14,8 @@ struct scene {
     struct cache cache;
     struct attention_history history;
     struct arena arena;
-    float *packed, *keys, *values;           /* keys, values: [ROWS][KEY_HEADS][width, VALUES] */
-    float *q, *hidden, *centers, *out, *lse; /* of one call */
+    float *packed, *keys, *values; /* keys, values: [ROWS][KEY_HEADS][width, VALUES] */
+    float *q, *hidden, *centers, *out, *lse, *statistics; /* of one call */
     int first, starts[2];
     void *workspace;
 };
@@ -33,6 +33,7 @@ static void lay_out(struct scene *s)
     s->centers = rapt__arena_floats(&s->arena, ROWS, HEADS);
     s->out = rapt__arena_floats(&s->arena, ROWS * HEADS, VALUES);
     s->lse = rapt__arena_floats(&s->arena, ROWS, HEADS);
+    s->statistics = rapt__arena_floats(&s->arena, ROWS, 2 * HEADS);
     s->workspace = rapt__arena_take(&s->arena, 1, rapt__cache_workspace(&s->spec, ROWS));
 }
 
@@ -73,6 +74,7 @@ static struct cached_queries queries_of(struct scene *s)
                                .out = s->out,
                                .out_row = HEADS * VALUES,
                                .lse = s->lse,
+                               .statistics = s->statistics,
                                .history = &s->history};
     if (s->spec.locality == RAPT_LOCALITY_LOCAL_P) q.centers = s->centers;
     return q;

@@ -179,7 +179,7 @@ static void forward(const rapt_attention *a, struct arrays *x)
 {
     void *workspace = workspace_of(a);
     float *lse = zeros(a->batch * a->heads * a->queries);
-    x->out = zeros(x->no), x->saved = (rapt_attention_saved){sizeof x->saved, lse, NULL};
+    x->out = zeros(x->no), x->saved = (rapt_attention_saved){.size = sizeof x->saved, .lse = lse};
     assert_false(rapt_attention_forward(a, x->q, x->k, x->v, x->out, &x->saved, workspace, NULL));
     free(workspace);
 }

@@ -40,7 +40,9 @@ static struct attend_row row_of(const struct cache_reader *x, int i, int h, int 
     struct attend_row row = rapt__cached_visible(x->cache, q, i, r);
     row.q = q->q + r * q->q_row + (ptrdiff_t)h * x->cache->key_width;
     row.out = q->out + r * q->out_row + (ptrdiff_t)h * x->cache->value_width;
-    if (q->lse) row.lse = q->lse + (ptrdiff_t)h * q->starts[q->count] + r;
+    ptrdiff_t at = (ptrdiff_t)h * q->starts[q->count] + r;
+    if (q->lse) row.lse = q->lse + at;
+    if (q->statistics) row.statistics = q->statistics + at * STATISTICS;
     return row;
 }
 
@@ -80,13 +82,16 @@ size_t rapt__cache_workspace(const rapt_attention *spec, int longest)
 {
     const struct projected c = rapt__projected(spec, NULL, NULL);
     const struct bounds b = rapt__cached_bounds(&c, longest, rapt__team_size(spec->threads));
-    struct arena arena = {0};
+    struct arena arena = {0}, weights = {0};
     struct row_space row;
     float *kernel;
-    if (rapt__flash_supports(&c))
+    if (rapt__flash_supports(&c)) {
         rapt__arena_parts(&arena, b.team, lay_out_kernel, &b, &kernel, NULL);
-    else
+        rapt__cached_weights_layout(&weights, &b);
+        rapt__arena_either(&arena, &weights);
+    } else {
         rapt__arena_parts(&arena, b.team, rapt__cached_row_layout, &b, &row, NULL);
+    }
     return arena.overflow ? SIZE_MAX : arena.used;
 }
 

@@ -40,6 +40,10 @@ static inline int rapt__cached_sequence(const struct cached_queries *q, int i)
 struct attend_row rapt__cached_visible(const struct cache *c, const struct cached_queries *q, int i,
                                        int r);
 
+/* ---- weights.c ---- */
+/* What rapt__cache_weights lays out for a softmax of dot products. */
+void rapt__cached_weights_layout(struct arena *part, const struct bounds *b);
+
 /* ---- attend_general.c: row by row, every score, locality and normalizer ---- */
 struct cached_rows { /* of one member */
     const struct cache *cache;

@@ -1,29 +1,54 @@
-/* weights.c - attention weights of a query against a cache: for a softmax of dot products
-   p[s] = exp(scale q.k[s] - lse) in double, from the keys as the cache keeps them; else the row is
-   computed once more. */
+/* weights.c - attention weights of a query against a cache: for a softmax of dot products from its
+   statistics and the keys as the cache keeps them, with the bits of the weights in out; else the
+   row is computed once more. */
 #include "attention/cache/cache.h"
 
-#include <math.h>
+struct weights_space {
+    float *q_rows, *q_slots, *weights;
+};
+
+static void lay_out_softmax(struct arena *part, const void *what, void *to)
+{
+    const struct bounds *b = what;
+    struct weights_space *m = to;
+    m->q_rows = rapt__arena_floats(part, rapt__round_up_size(b->width, LANES), 1);
+    m->q_slots = rapt__arena_floats(part, ATTEND_SLOTS, b->width);
+    m->weights = rapt__arena_floats(part, ATTEND_BLOCK, 1);
+}
+
+void rapt__cached_weights_layout(struct arena *part, const struct bounds *b)
+{
+    struct weights_space mine;
+    rapt__arena_parts(part, b->team, lay_out_softmax, b, &mine, NULL);
+}
 
 static void add_softmax(const struct projected *p, const struct cache *c,
                         const struct cached_queries *q, int i, int row, int h, float share,
-                        float *weights)
+                        float *weights, struct arena *arena)
 {
     const rapt_attention *a = q->spec;
-    size_t K = (size_t)c->key_width;
+    const struct kernels *kernels = rapt__kernels();
+    const struct bounds bounds = rapt__cached_bounds(p, 0, 1);
     int sequence = rapt__cached_sequence(q, i), g = h / (a->heads / c->key_heads);
     size_t panel = rapt__cache_panel(c, sequence, g);
-    double scale = (double)p->scale, cap = (double)a->cap;
-    double lse = (double)q->lse[(ptrdiff_t)h * q->starts[q->count] + row];
-    const float *x = q->q + row * q->q_row + (ptrdiff_t)h * c->key_width;
-    struct attend_row visible = rapt__cached_visible(c, q, i, row);
-    for (int s = visible.low; s < visible.high; s++) {
-        const float *k = rapt__cache_keys(c, panel + (size_t)(s / LANES)) + s % LANES;
-        double dot = 0;
-        for (size_t n = 0; n < K; n++) dot += (double)x[n] * (double)k[n * LANES];
-        dot *= scale;
-        if (cap > 0) dot = cap * rapt__tanh(dot / cap);
-        weights[s] += share * (float)rapt__exp(dot - lse);
+    ptrdiff_t at = (ptrdiff_t)h * q->starts[q->count] + row;
+    struct weights_space m;
+    rapt__arena_parts(arena, 1, lay_out_softmax, &bounds, &m, NULL);
+    const struct attend_row visible = rapt__cached_visible(c, q, i, row);
+    struct attend_block block = {.row = &visible, .rows = 1, .key_width = c->key_width};
+    struct attend_weights task = {.q_slots = m.q_slots,
+                                  .statistics = q->statistics + at * STATISTICS,
+                                  .scale = p->scale,
+                                  .cap = a->cap,
+                                  .weights = m.weights};
+    kernels->pad_rows(q->q + row * q->q_row + (ptrdiff_t)h * c->key_width, 0, 1, c->key_width,
+                      m.q_rows);
+    kernels->attend_pack(m.q_rows, 1, c->key_width, p->scale < 0 ? -1.f : 1.f, m.q_slots);
+    for (int key = 0; key < visible.high; key += ATTEND_BLOCK) {
+        block.key = key, block.keys = rapt__min(visible.high - key, ATTEND_BLOCK);
+        task.key_panels = rapt__cache_keys(c, panel + (size_t)(key / LANES));
+        kernels->attend_weights(&block, &task);
+        for (int s = 0; s < block.keys; s++) weights[key + s] += share * m.weights[s];
     }
 }
 
@@ -68,7 +93,8 @@ void rapt__cache_weights(const struct cache *cache, const struct cached_queries 
     const struct projected c = rapt__projected(queries->spec, NULL, NULL);
     struct arena arena = rapt__arena_over(workspace, SIZE_MAX, 0);
     if (rapt__flash_supports(&c)) {
-        add_softmax(&c, cache, queries, i, row, head, share, weights);
+        add_softmax(&c, cache, queries, i, row, head, share, weights, &arena);
+        rapt__workspace_end(NULL, &arena);
         return;
     }
     struct cached_rows x = rapt__cached_rows(&c, cache, queries, 1, &arena);

@@ -153,7 +153,7 @@ static void backward_together(struct team *team, const struct flash_backward *f)
 }
 
 void rapt__flash_backward(struct team *team, const struct projected *c, const float *v,
-                          const float *out, const float *lse, const float *dout,
+                          const float *out, const float *statistics, const float *dout,
                           const struct projected_gradients *d, struct arena *arena)
 {
     const struct bounds b = rapt__bounds(c, team->size);
@@ -163,7 +163,7 @@ void rapt__flash_backward(struct team *team, const struct projected *c, const fl
                                .kernels = rapt__kernels(),
                                .v = v,
                                .out = out,
-                               .lse = lse,
+                               .statistics = statistics,
                                .dout = dout,
                                .d = d,
                                .key_heads = rapt__key_heads_of(c->a)};

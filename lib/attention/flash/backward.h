@@ -17,7 +17,7 @@ struct block_state {              /* of a query block, in a cache line of its ow
 struct query_blocks {
     struct block_state *state;
     float *q_rows, *dout_rows, *dq;
-    float *lse, *delta;
+    float *statistics, *delta;
     float *q_slots, *dout_slots;
 };
 
@@ -25,7 +25,7 @@ struct query_block {
     int head, first, rows;
     struct block_state *state;
     float *q_rows, *dout_rows, *dq; /* [rows] of padded widths */
-    float *lse, *delta;             /* [rows] */
+    float *statistics, *delta;      /* [rows][STATISTICS], [rows] */
     float *q_slots, *dout_slots;    /* of the kernel attend_pack */
 };
 
@@ -39,7 +39,7 @@ struct flash_backward {
     const struct projected *c;
     const rapt_attention *a;
     const struct kernels *kernels;
-    const float *v, *out, *lse, *dout;
+    const float *v, *out, *statistics, *dout;
     const struct projected_gradients *d;
     float *relative; /* its gradients, [H][query rows + key rows], see rapt__flash_relative; NULL:
                         not wanted */

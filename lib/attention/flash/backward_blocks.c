@@ -5,7 +5,6 @@
 #include "attention/flash/backward.h"
 #include "op/op.h"
 
-#include <math.h>
 #include <string.h>
 
 void rapt__flash_backward_part(struct arena *part, const void *bounds, void *to)
@@ -21,7 +20,7 @@ void rapt__flash_backward_part(struct arena *part, const void *bounds, void *to)
     q->q_rows = rapt__arena_floats(part, n, ATTEND_ROWS * kw);
     q->dout_rows = rapt__arena_floats(part, n, ATTEND_ROWS * vw);
     q->dq = rapt__arena_floats(part, n, ATTEND_ROWS * kw);
-    q->lse = rapt__arena_floats(part, n, ATTEND_ROWS);
+    q->statistics = rapt__arena_floats(part, n, ATTEND_ROWS * STATISTICS);
     q->delta = rapt__arena_floats(part, n, ATTEND_ROWS);
     q->q_slots = rapt__arena_floats(part, n, ATTEND_SLOTS * b->width);
     q->dout_slots = rapt__arena_floats(part, n, ATTEND_SLOTS * b->value_width);
@@ -46,7 +45,7 @@ static struct query_block block_of(const struct backward_pair *p, int i)
                             .q_rows = all->q_rows + n * ATTEND_ROWS * kw,
                             .dout_rows = all->dout_rows + n * ATTEND_ROWS * vw,
                             .dq = all->dq + n * ATTEND_ROWS * kw,
-                            .lse = all->lse + n * ATTEND_ROWS,
+                            .statistics = all->statistics + n * ATTEND_ROWS * STATISTICS,
                             .delta = all->delta + n * ATTEND_ROWS,
                             .q_slots = all->q_slots + n * ATTEND_SLOTS * width,
                             .dout_slots = all->dout_slots + n * ATTEND_SLOTS * value_width};
@@ -61,8 +60,7 @@ void rapt__flash_pack_queries(const struct backward_pair *p, int i)
     struct query_block q = block_of(p, i);
     const float *dout = f->dout + rapt__query_at(&a->out, &p->b, q.head, q.first);
     const float *out = f->out + rapt__query_at(&a->out, &p->b, q.head, q.first);
-    const float *lse = f->lse + (size_t)q.head * (size_t)rapt__query_rows(a) +
-                       (size_t)(p->b.query_first + q.first);
+    size_t at = (size_t)q.head * (size_t)rapt__query_rows(a) + (size_t)(p->b.query_first + q.first);
     const rapt_stride *stride = &f->c->q_stride;
     const float *rows = f->c->q + rapt__query_at(stride, &p->b, q.head, q.first);
     atomic_init(&q.state->done, 0);
@@ -70,12 +68,11 @@ void rapt__flash_pack_queries(const struct backward_pair *p, int i)
     non_finite |= f->kernels->pad_rows(dout, a->out.row, q.rows, a->value_width, q.dout_rows);
     q.state->non_finite = non_finite;
     memset(q.dq, 0, (size_t)(q.rows * rapt__padded(f->c->width)) * sizeof(float));
-    for (int r = 0; r < q.rows; r++) {
-        q.lse[r] = lse[r];
-        q.delta[r] = f->kernels->dot(dout + r * a->out.row, out + r * a->out.row, a->value_width);
-    }
+    memcpy(q.statistics, f->statistics + at * STATISTICS,
+           (size_t)(q.rows * STATISTICS) * sizeof(float));
     f->kernels->attend_pack(q.q_rows, q.rows, f->c->width, f->c->scale < 0 ? -1.f : 1.f, q.q_slots);
     f->kernels->attend_pack(q.dout_rows, q.rows, a->value_width, 1, q.dout_slots);
+    f->kernels->attend_delta(q.dout_slots, out, a->out.row, q.rows, a->value_width, q.delta);
 }
 
 void rapt__flash_add_dq(const struct backward_pair *p, int i)
@@ -148,7 +145,7 @@ static bool visible_rows(const struct backward_pair *p, const struct query_block
             row[r].relative = rapt__relative_row(f->c, &p->b, q->head, q->first + r);
             if (f->relative) row[r].drelative = relative_row(f, &p->b, q->head, q->first + r);
         }
-        if (q->lse[r] == -INFINITY) row[r].low = row[r].high = 0;
+        if (q->statistics[r * STATISTICS + 1] == 0) row[r].low = row[r].high = 0;
         any |= row[r].low < s->key + s->keys && row[r].high > s->key;
     }
     return any;
@@ -167,7 +164,7 @@ static void add_dkv(const struct flash_backward *f, const struct attend_block *b
     struct dropout drop = rapt__dropout(f->a->dropout, 0);
     const struct attend_weights weights = {.q_slots = q->q_slots,
                                            .key_panels = s->key_panels,
-                                           .lse = q->lse,
+                                           .statistics = q->statistics,
                                            .scale = f->c->scale,
                                            .cap = f->a->cap,
                                            .weights = s->weights};

@@ -13,18 +13,25 @@ void rapt__flash_layout(struct arena *arena, const struct bounds *b);
 
 /* Called by all members of a team; each lays out its workspace behind what the arena holds. */
 void rapt__flash_forward(struct team *team, const struct projected *c, const float *v, float *out,
-                         float *lse, struct arena *arena);
+                         const rapt_attention_saved *saved, struct arena *arena);
+/* The statistics that forward did not save, [H][query rows][STATISTICS] laid out in the arena: of
+   all rows; and of query rows [first, first + rows) of one sequence and head alone. */
+const float *rapt__flash_statistics(struct team *team, const struct projected *c,
+                                    struct arena *arena);
+const float *rapt__flash_statistics_of(struct team *team, const struct projected *c, int sequence,
+                                       int head, int first, int rows, struct arena *arena);
 void rapt__flash_backward(struct team *team, const struct projected *c, const float *v,
-                          const float *out, const float *lse, const float *dout,
+                          const float *out, const float *statistics, const float *dout,
                           const struct projected_gradients *d, struct arena *arena);
 /* weights[rows][keys of the sequence] of query rows [first, first + rows) of one sequence and
    head, before dropout. */
-void rapt__flash_weights(struct team *team, const struct projected *c, const float *lse,
+void rapt__flash_weights(struct team *team, const struct projected *c, const float *statistics,
                          int sequence, int head, int first, int rows, float *weights,
                          struct arena *arena);
 
 /* ---- forward.c, backward.c: what each of them lays out, for rapt__flash_layout ---- */
 void rapt__flash_forward_layout(struct arena *arena, const struct bounds *b);
+float *rapt__flash_statistics_layout(struct arena *arena, const struct bounds *b);
 void rapt__flash_backward_layout(struct arena *arena, const struct bounds *b);
 
 #endif

@@ -1,4 +1,5 @@
-/* forward.c - flash forward: out and lse from projected queries, keys and values. The keys and
+/* forward.c - flash forward: out, lse and softmax statistics from projected queries, keys and
+   values; or the statistics alone, for callers that did not keep them. The keys and
    values of a sequence and key head (a pair) are packed in panels, then its query rows are taken in
    items; rows of all the query heads that share the key head fill tiles together. Each member of
    the team takes whole pairs, which then stay in its caches; the pairs left over when their number
@@ -20,8 +21,8 @@ struct flash_forward {
     const rapt_attention *a;
     const struct kernels *kernels;
     const float *v;
-    float *out, *lse;
-    int key_heads, group; /* query heads per key head */
+    float *out, *lse, *statistics; /* out NULL: statistics alone are wanted */
+    int key_heads, group;          /* query heads per key head */
     struct packed_pair pair;
     float *workspace; /* of the kernel, this member's */
 };
@@ -63,7 +64,7 @@ static void pack_panels(const struct flash_forward *f, const struct sequence *b,
     f->kernels->pack_columns(c->k + rapt__key_at(&c->k_stride, b, g, 0), c->k_stride.row,
                              b->existing, c->width, 1, first, panels,
                              f->pair.keys + panel * LANES * (size_t)c->width);
-    for (int p = 0; p < panels; p++, panel++) {
+    for (int p = 0; p < panels && f->out; p++, panel++) {
         int key = (first + p) * LANES;
         f->pair.non_finite[panel] = f->kernels->pad_rows(
             f->v + rapt__key_at(&a->v, b, g, key), a->v.row, rapt__min(b->existing - key, LANES),
@@ -83,9 +84,11 @@ static void attend_rows(const struct flash_forward *f, const struct sequence *b,
     for (int r = 0; r < rows; r++) {
         int h = g * f->group + (first + r) / b->queries, t = (first + r) % b->queries;
         row[r].q = f->c->q + rapt__query_at(&f->c->q_stride, b, h, t);
-        row[r].out = f->out + rapt__query_at(&a->out, b, h, t);
+        size_t at = (size_t)h * all + (size_t)(b->query_first + t);
+        if (f->out) row[r].out = f->out + rapt__query_at(&a->out, b, h, t);
         row[r].drop_row = (uint64_t)t;
-        if (f->lse) row[r].lse = f->lse + (size_t)h * all + (size_t)(b->query_first + t);
+        if (f->lse) row[r].lse = f->lse + at;
+        if (f->statistics) row[r].statistics = f->statistics + at * STATISTICS;
         if (drop.below) row[r].drop_key = rapt__attention_drop_key(a, b, h);
         rapt__mask_row(a, b, h, t, row + r);
         if (f->c->relative) row[r].relative = rapt__relative_row(f->c, b, h, t);
@@ -127,8 +130,9 @@ static void prefetch_pair(const struct flash_forward *f, int pair)
     int g = pair % f->key_heads;
     rapt__prefetch_rows(c->k + rapt__key_at(&c->k_stride, &b, g, 0), c->k_stride.row, b.existing,
                         c->width);
-    rapt__prefetch_rows(f->v + rapt__key_at(&f->a->v, &b, g, 0), f->a->v.row, b.existing,
-                        f->a->value_width);
+    if (f->out)
+        rapt__prefetch_rows(f->v + rapt__key_at(&f->a->v, &b, g, 0), f->a->v.row, b.existing,
+                            f->a->value_width);
     for (int h = g * f->group; h < (g + 1) * f->group; h++)
         rapt__prefetch_rows(c->q + rapt__query_at(&c->q_stride, &b, h, 0), c->q_stride.row,
                             b.queries, c->width);
@@ -178,21 +182,72 @@ static void attend_pairs(struct team *team, struct flash_forward *f,
     rapt__team_barrier(team);
 }
 
-void rapt__flash_forward(struct team *team, const struct projected *c, const float *v, float *out,
-                         float *lse, struct arena *arena)
+static struct flash_forward open_forward(struct team *team, const struct projected *c,
+                                         struct arena *arena, struct packed_pair *mine,
+                                         struct packed_pair *first)
 {
-    const rapt_attention *a = c->a;
     const struct bounds b = rapt__bounds(c, team->size);
-    struct packed_pair mine, first;
-    rapt__arena_parts(arena, b.team, lay_out_pair, &b, &mine, &first);
+    struct flash_forward f = {
+        .c = c, .a = c->a, .kernels = rapt__kernels(), .key_heads = rapt__key_heads_of(c->a)};
+    f.group = c->a->heads / f.key_heads;
+    rapt__arena_parts(arena, b.team, lay_out_pair, &b, mine, first);
     rapt__workspace_begin(team);
-    struct flash_forward f = {.c = c,
-                              .a = a,
-                              .kernels = rapt__kernels(),
-                              .v = v,
-                              .out = out,
-                              .lse = lse,
-                              .key_heads = rapt__key_heads_of(a)};
-    f.group = a->heads / f.key_heads;
+    return f;
+}
+
+void rapt__flash_forward(struct team *team, const struct projected *c, const float *v, float *out,
+                         const rapt_attention_saved *saved, struct arena *arena)
+{
+    struct packed_pair mine, first;
+    struct flash_forward f = open_forward(team, c, arena, &mine, &first);
+    f.v = v, f.out = out, f.lse = saved->lse, f.statistics = saved->statistics;
     attend_pairs(team, &f, &first, &mine);
+}
+
+float *rapt__flash_statistics_layout(struct arena *arena, const struct bounds *b)
+{
+    size_t rows = 0;
+    if (!rapt__times(b->query_rows, STATISTICS, &rows)) arena->overflow = true;
+    return rapt__arena_floats(arena, b->heads, rows);
+}
+
+/* The arena behind the statistics, for what is needed only to find them. */
+static struct arena behind(const struct arena *arena)
+{
+    struct arena rest = *arena;
+    rest.last_red_zone = NULL;
+    return rest;
+}
+
+const float *rapt__flash_statistics(struct team *team, const struct projected *c,
+                                    struct arena *arena)
+{
+    const struct bounds b = rapt__bounds(c, team->size);
+    const rapt_attention_saved saved = {.statistics = rapt__flash_statistics_layout(arena, &b)};
+    struct arena rest = behind(arena);
+    rapt__flash_forward(team, c, NULL, NULL, &saved, &rest);
+    rapt__workspace_end(team, &rest);
+    return saved.statistics;
+}
+
+const float *rapt__flash_statistics_of(struct team *team, const struct projected *c, int sequence,
+                                       int head, int first, int rows, struct arena *arena)
+{
+    const struct bounds b = rapt__bounds(c, team->size);
+    float *statistics = rapt__flash_statistics_layout(arena, &b);
+    struct arena rest = behind(arena);
+    struct packed_pair mine, shared;
+    struct flash_forward f = open_forward(team, c, &rest, &mine, &shared);
+    struct sequence s = rapt__sequence(c->a, sequence);
+    int g = head / f.group, packs = rapt__ceil_div(s.existing, ATTEND_BLOCK), n;
+    f.statistics = statistics, f.pair = shared, f.workspace = mine.kernel;
+    while ((n = rapt__team_take(team)) < packs) pack_panels(&f, &s, g, n * PACK_PANELS);
+    rapt__team_barrier(team);
+    first += (head - g * f.group) * s.queries;
+    while ((n = rapt__team_take(team)) < rapt__ceil_div(rows, ATTEND_ROWS))
+        attend_rows(&f, &s, g, first + n * ATTEND_ROWS,
+                    rapt__min(rows - n * ATTEND_ROWS, ATTEND_ROWS));
+    rapt__team_barrier(team);
+    rapt__workspace_end(team, &rest);
+    return statistics;
 }

@@ -1,5 +1,6 @@
-/* weights.c - flash weights: w[t][s] of some queries of one sequence and head, rebuilt from lse
-   block by block, as the backward pass does; also the workspace of the whole flash path. */
+/* weights.c - flash weights: w[t][s] of some queries of one sequence and head, rebuilt from the
+   softmax statistics block by block, as the backward pass does; also the workspace of the whole
+   flash path. */
 #include "attention/flash/flash.h"
 
 #include <string.h>
@@ -8,7 +9,7 @@ struct flash_weights {
     const struct projected *c;
     const struct kernels *kernels;
     struct sequence b;
-    const float *q, *k, *lse; /* of the sequence and head */
+    const float *q, *k, *statistics; /* of the sequence and head */
     int head, first, rows;
     float *weights;
 };
@@ -37,6 +38,7 @@ void rapt__flash_layout(struct arena *arena, const struct bounds *b)
 {
     void (*const layouts[])(struct arena *, const struct bounds *) = {
         rapt__flash_forward_layout, rapt__flash_backward_layout, weights_layout};
+    rapt__flash_statistics_layout(arena, b);
     const struct arena before = *arena;
     for (int i = 0; i < 3; i++) {
         struct arena one = before;
@@ -55,7 +57,7 @@ static void rebuild_rows(const struct flash_weights *w, int first, int rows,
     struct attend_block block = {.row = row, .rows = rows, .key_width = c->width};
     const struct attend_weights task = {.q_slots = p->q_slots,
                                         .key_panels = p->key_panels,
-                                        .lse = w->lse + first,
+                                        .statistics = w->statistics + first * STATISTICS,
                                         .scale = c->scale,
                                         .cap = c->a->cap,
                                         .weights = p->weights};
@@ -82,7 +84,7 @@ static void rebuild_rows(const struct flash_weights *w, int first, int rows,
     }
 }
 
-void rapt__flash_weights(struct team *team, const struct projected *c, const float *lse,
+void rapt__flash_weights(struct team *team, const struct projected *c, const float *statistics,
                          int sequence, int head, int first, int rows, float *weights,
                          struct arena *arena)
 {
@@ -93,17 +95,19 @@ void rapt__flash_weights(struct team *team, const struct projected *c, const flo
     rapt__workspace_begin(team);
     struct sequence b = rapt__sequence(a, sequence);
     int g = head / (a->heads / rapt__key_heads_of(a));
-    const struct flash_weights w = {.c = c,
-                                    .kernels = rapt__kernels(),
-                                    .b = b,
-                                    .q = c->q + rapt__query_at(&c->q_stride, &b, head, 0),
-                                    .k = c->k + rapt__key_at(&c->k_stride, &b, g, 0),
-                                    .lse = lse + (size_t)head * (size_t)rapt__query_rows(a) +
-                                           (size_t)b.query_first,
-                                    .head = head,
-                                    .first = first,
-                                    .rows = rows,
-                                    .weights = weights};
+    const struct flash_weights w = {
+        .c = c,
+        .kernels = rapt__kernels(),
+        .b = b,
+        .q = c->q + rapt__query_at(&c->q_stride, &b, head, 0),
+        .k = c->k + rapt__key_at(&c->k_stride, &b, g, 0),
+        .statistics =
+            statistics +
+            ((size_t)head * (size_t)rapt__query_rows(a) + (size_t)b.query_first) * STATISTICS,
+        .head = head,
+        .first = first,
+        .rows = rows,
+        .weights = weights};
     for (int n; (n = rapt__team_take(team)) < rapt__ceil_div(rows, ATTEND_ROWS);)
         rebuild_rows(&w, first + n * ATTEND_ROWS, rapt__min(rows - n * ATTEND_ROWS, ATTEND_ROWS),
                      &mine);

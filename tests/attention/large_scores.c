@@ -1,0 +1,168 @@
+/* large_scores.c - scores of any finite size: an only key has weight 1 and gives its value the
+   gradient of the output, rows of weights sum to one within 4 roundings, and neither the
+   instruction set nor what forward was asked to save changes a bit of weights and gradients. */
+#include "trial.h"
+
+#include "roundings.h"
+#include "skips.h"
+
+enum { KINDS = 6, SIZES = 14 };
+static const float sizes[SIZES] = {0.3f,   1.7f, 23.1f,  100.7f, 1.1e3f,  2.2e3f, 2.3e4f,
+                                   7.3e5f, 2e6f, 1.4e8f, 1e10f,  3.3e15f, 1e24f,  1e30f};
+
+/* Plain, capped, biased, biased by distance, negative scale, the general path. */
+static struct choice choice_of(int kind, int queries, int keys, int width)
+{
+    struct choice c = {.batch = 1,
+                       .heads = 2,
+                       .queries = queries,
+                       .keys = keys,
+                       .key_width = width,
+                       .value_width = 5,
+                       .causal_alignment = RAPT_CAUSAL_ALIGNMENT_LOWER_RIGHT};
+    if (kind == 1) c.cap = 77.7f;
+    if (kind == 2) c.bias = SHARED | PER_HEAD | PER_ROW;
+    if (kind == 3) c.slopes = true;
+    if (kind == 4) c.scale = -0.37f;
+    if (kind == 5) c.locality = RAPT_LOCALITY_LOCAL_P, c.radius = 1e30f, c.learned = true;
+    return c;
+}
+
+/* Scores, or biases, become about `size`; no key is hidden. */
+static struct trial make_large(int kind, int queries, int keys, int width, float size,
+                               uint64_t seed)
+{
+    struct choice c = choice_of(kind, queries, keys, width);
+    struct trial x = make_trial(&c, seed);
+    for (size_t i = 0; i < x.nq; i++) x.q[i] *= kind == 2 ? 1 : sqrtf(size);
+    for (size_t i = 0; i < x.nk; i++) x.k[i] *= kind == 2 ? 1 : sqrtf(size);
+    for (size_t i = 0; i < x.nbias; i++) x.bias[i] = isfinite(x.bias[i]) ? x.bias[i] * size : 0;
+    return x;
+}
+
+static float *weights_of(const struct trial *x, const rapt_attention_saved *saved)
+{
+    const rapt_attention *a = &x->a;
+    size_t n = (size_t)a->queries * (size_t)a->keys;
+    float *to = zeros(n * (size_t)a->heads);
+    void *workspace = make_workspace(a);
+    for (int h = 0; h < a->heads; h++)
+        assert_int_equal(rapt_attention_weights(a, x->q, x->k, saved, 0, h, 0, a->queries,
+                                                to + (size_t)h * n, workspace, NULL),
+                         RAPT_OK);
+    drop_workspace(a, workspace);
+    return to;
+}
+
+/* kind 0: lse alone; 1: statistics alone; 2: both. */
+static void save(struct trial *x, int kind, float *statistics)
+{
+    x->saved = (rapt_attention_saved){.size = sizeof x->saved,
+                                      .lse = kind == 1 ? NULL : x->lse,
+                                      .statistics = kind == 0 ? NULL : statistics};
+}
+
+/* Scores of local-p are weighted by their distance, which is 0 here: the radius is 1e30. */
+static void an_only_key(void **state)
+{
+    (void)state;
+    rapt_isa sets[EQUAL_SETS + 1], used = rapt_isa_used();
+    int count = equal_sets("attention/large_scores, instruction sets", sets);
+    sets[count++] = RAPT_ISA_SCALAR;
+    for (int n = 0; n < count * KINDS * SIZES * 3; n++) {
+        int kind = n / count % KINDS, width = 1 + n % 7 * 9;
+        float size = sizes[n / count / KINDS % SIZES], statistics[4];
+        assert_int_equal(rapt_isa_use(sets[n % count]), RAPT_OK);
+        struct trial x = make_large(kind, 1, 1, width, size, (uint64_t)n);
+        save(&x, n % 3, statistics);
+        run_forward(&x), run_backward(&x);
+        float *w = weights_of(&x, &x.saved);
+        for (int h = 0; h < 2; h++) {
+            if (w[h] != 1)
+                fail_msg("kind %d, scores of %g: %.9g", kind, (double)size, (double)w[h]);
+            for (int i = 0; i < x.a.value_width; i++)
+                assert_true(x.dv[h * x.a.v.head + i] == x.dout[h * x.a.out.head + i]);
+        }
+        free(w);
+        drop_trial(&x);
+    }
+    rapt_isa_use(used);
+}
+
+static void rows_sum_to_one(void **state)
+{
+    (void)state;
+    for (int n = 0; n < KINDS * SIZES; n++) {
+        int kind = n % KINDS, queries = 61, keys = 700;
+        float size = sizes[n / KINDS], *statistics = zeros(2 * 2 * 61);
+        struct trial x = make_large(kind, queries, keys, 16, size, (uint64_t)n);
+        for (int s = 1; s < keys; s += 2) /* pairs of equal keys: several share the maximum */
+            for (int h = 0; h < 2; h++)
+                memcpy(x.k + h * x.a.k.head + s * x.a.k.row,
+                       x.k + h * x.a.k.head + (s - 1) * x.a.k.row, 16 * sizeof(float));
+        save(&x, 2, statistics);
+        run_forward(&x);
+        float *w = weights_of(&x, &x.saved);
+        for (int t = 0; t < 2 * queries; t++) {
+            double sum = 0;
+            for (int s = 0; s < keys; s++) sum += (double)w[t * keys + s];
+            if (!within_roundings(sum, 1, 4, 1))
+                fail_msg("kind %d, scores of %g: a row sums to 1 + %g roundings", kind,
+                         (double)size, (sum - 1) / ROUNDING);
+        }
+        free(w), free(statistics);
+        drop_trial(&x);
+    }
+}
+
+static float *gradients_and_weights(struct trial *x, size_t *n)
+{
+    size_t rows = (size_t)x->a.heads * (size_t)x->a.queries * (size_t)x->a.keys;
+    float *of = results(x, n), *w = weights_of(x, &x->saved);
+    of = realloc(of, (*n + rows) * sizeof *of);
+    memcpy(of + *n, w, rows * sizeof *of);
+    *n += rows;
+    free(w);
+    return of;
+}
+
+static void same_bits_everywhere(void **state)
+{
+    (void)state;
+    rapt_isa sets[EQUAL_SETS], used = rapt_isa_used();
+    int count = equal_sets("attention/large_scores, instruction sets", sets);
+    for (int n = 0; n < KINDS * SIZES; n++) {
+        struct trial x = make_large(n % KINDS, 70, 300, 24, sizes[n / KINDS], (uint64_t)n);
+        float *first = NULL, *statistics = zeros(2 * 2 * 70);
+        size_t floats = 0;
+        for (int run = 0; run < 2 * count; run++) {
+            assert_int_equal(rapt_isa_use(sets[run % count]), RAPT_OK);
+            save(&x, run < count ? 0 : 2, statistics);
+            float *now = gradients_and_weights(&x, &floats);
+            for (size_t i = 0; i < floats; i++)
+                if (isnan(now[i]))
+                    fail_msg("kind %d, scores of %g: NaN at %zu", n % KINDS,
+                             (double)sizes[n / KINDS], i);
+            if (first && !same_bits(first, now, floats))
+                fail_msg("kind %d, scores of %g: run %d differs", n % KINDS,
+                         (double)sizes[n / KINDS], run);
+            if (first)
+                free(now);
+            else
+                first = now;
+        }
+        free(first), free(statistics);
+        drop_trial(&x);
+    }
+    rapt_isa_use(used);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_only_key),
+        cmocka_unit_test(rows_sum_to_one),
+        cmocka_unit_test(same_bits_everywhere),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
