@@ -3,6 +3,7 @@
 #ifndef RAPT_TESTS_ROUNDINGS_H
 #define RAPT_TESTS_ROUNDINGS_H
 
+#include <fenv.h>
 #include <math.h>
 #include <stdbool.h>
 
@@ -14,5 +15,9 @@ static inline bool within_roundings(double got, double wanted, double roundings,
 {
     return got == wanted || fabs(got - wanted) <= ROUNDING * roundings * size;
 }
+
+/* The modes a host may have set. */
+static const int rounding_modes[] = {FE_TONEAREST, FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
+enum { ROUNDING_MODES = sizeof rounding_modes / sizeof *rounding_modes };
 
 #endif

@@ -26,8 +26,16 @@ static float row_origin(float max)
     return max == -INFINITY ? 0 : max;
 }
 
-/* x = exp(x - origin); returns the sum. */
-static double row_exp(float *x, int n, float origin)
+/* exp(x - origin), of hidden keys (x = -infinity) 0 in every rounding mode. */
+static inline vf visible_exp(vf x, vf origin)
+{
+    vf e = vf_exp(vf_sub(x, origin));
+    return vf_select(vf_equal(x, vf_splat(-INFINITY)), vf_zero(), e);
+}
+
+/* x = exp(x - origin); returns the sum. hides: -infinity hides a key. */
+static inline __attribute__((always_inline)) double row_exp(float *x, int n, float origin,
+                                                            bool hides)
 {
     vf o = vf_splat(origin);
     double sum = 0;
@@ -37,7 +45,8 @@ static double row_exp(float *x, int n, float origin)
         vf s = vf_zero();
         for (; i < end; i += 16) {
             size_t left = (size_t)(end - i);
-            vf e = vf_exp(vf_sub(vf_load_partial(x + i, left, -INFINITY), o));
+            vf logit = vf_load_partial(x + i, left, -INFINITY);
+            vf e = hides ? visible_exp(logit, o) : vf_exp(vf_sub(logit, o));
             s = vf_add(s, e);
             vf_store_partial(x + i, e, left);
         }
@@ -49,7 +58,7 @@ static double row_exp(float *x, int n, float origin)
 static void softmax_row(float *x, int n, float *max, float *sum)
 {
     *max = max_row(x, n);
-    *sum = (float)row_exp(x, n, row_origin(*max));
+    *sum = (float)row_exp(x, n, row_origin(*max), true);
 }
 
 static double log_of(double x) /* to the precision of a float, with what rounding x takes away */
@@ -69,7 +78,7 @@ static float log_sum_row(const float *x, int n)
         int end = n - i < BLOCK / 4 ? n : i + BLOCK / 4;
         vf s = vf_zero();
         for (; i < end; i += 16)
-            s = vf_add(s, vf_exp(vf_sub(vf_load_partial(x + i, (size_t)(end - i), -INFINITY), o)));
+            s = vf_add(s, visible_exp(vf_load_partial(x + i, (size_t)(end - i), -INFINITY), o));
         sum += (double)vf_sum(s);
     }
     return (float)((double)origin + log_of(sum));
@@ -110,7 +119,7 @@ static void loss_row(float *x, int n, int label, float smoothing, float scale,
 
     sums->best = row_find(x, n, max);
     x[sums->best] = -INFINITY; /* its e^0 is added in double, so that a small loss is precise */
-    double sum = 1 + row_exp(x, n, origin), log_sum = log_of(sum);
+    double sum = 1 + row_exp(x, n, origin, false), log_sum = log_of(sum);
     x[sums->best] = 1;
     sums->likelihood = (float)(log_sum - offset);
     sums->loss = (float)(log_sum - (1 - s) * offset - smooth);

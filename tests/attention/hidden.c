@@ -4,6 +4,7 @@
 #include "trial.h"
 
 #include "attention/attention.h"
+#include "roundings.h"
 
 static void set_row(float *x, const rapt_stride *s, const int *starts, int b, int h, int row,
                     int width, float value)
@@ -111,6 +112,65 @@ static void what_is_hidden_is_not_touched(void **state)
     assert_true(hidden > 500);
 }
 
+/* The same where the host has set another rounding mode and instruction set, for each normalizer:
+   e^-infinity must be 0, not the smallest float, which times NaN is NaN. By one thread, as others
+   have a mode of their own. Fully masked rows stay what they are. */
+static void try_mode(int mode, const struct choice *c, uint64_t seed)
+{
+    struct trial x = make_trial(c, seed);
+    x.a.threads = 1;
+    assert_int_equal(fesetround(mode), 0);
+    hide(&x, 0);
+    run_forward(&x), run_backward(&x);
+    float *out = keep(x.out, x.no), *dq = keep(x.dq, x.nq), *dk = keep(x.dk, x.nk);
+    float *dv = keep(x.dv, x.nv), *lse = keep(x.lse, x.nlse);
+    hide(&x, NAN);
+    run_forward(&x), run_backward(&x);
+    fesetround(FE_TONEAREST);
+    compare(out, x.out, x.no, "out", c), compare(dq, x.dq, x.nq, "dq", c);
+    compare(dk, x.dk, x.nk, "dk", c), compare(dv, x.dv, x.nv, "dv", c);
+    compare(lse, x.lse, x.nlse, "lse", c);
+    for (int h = 0, n = 0; h < c->heads; h++)
+        for (int b = 0; b < c->batch; b++)
+            for (int t = 0; t < oracle_queries(&x.a, b); t++, n++)
+                if (query_is_fully_masked(&x, b, h, t)) assert_true(x.lse[n] == -INFINITY);
+    drop_trial(&x);
+}
+
+static void rounding_does_not_reveal(void **state)
+{
+    (void)state;
+    static const rapt_isa sets[] = {RAPT_ISA_SCALAR, RAPT_ISA_AVX2, RAPT_ISA_AVX512, RAPT_ISA_NEON};
+    rapt_isa used = rapt_isa_used();
+    int tried = 0;
+    for (int n = 0; n < 4 * ROUNDING_MODES * RAPT_SCORE_COUNT * RAPT_NORMALIZER_COUNT; n++) {
+        int normalizer = n / 4 / ROUNDING_MODES % RAPT_NORMALIZER_COUNT;
+        const struct choice c = {
+            .batch = 3,
+            .heads = 2,
+            .queries = 9,
+            .keys = 37,
+            .key_width = 6,
+            .value_width = 5,
+            .ragged = n % 3 == 0,
+            .counts = true,
+            .causal_alignment = RAPT_CAUSAL_ALIGNMENT_LOWER_RIGHT,
+            .causal = n % 5 == 0,
+            .allowed = n % 2 ? SHARED : SHARED | PER_ROW,
+            .score = (rapt_score)(n / 4 / ROUNDING_MODES / RAPT_NORMALIZER_COUNT),
+            .locality = n % 7 == 0 ? RAPT_LOCALITY_LOCAL_P : RAPT_LOCALITY_GLOBAL,
+            .normalizer = (rapt_normalizer)normalizer,
+            .radius = 7.5f,
+            .rewards = true,
+            .learned = true};
+        if (rapt_isa_use(sets[n % 4]) != RAPT_OK) continue;
+        try_mode(rounding_modes[n / 4 % ROUNDING_MODES], &c, (uint64_t)n);
+        tried++;
+    }
+    assert_true(tried >= ROUNDING_MODES * RAPT_SCORE_COUNT * RAPT_NORMALIZER_COUNT);
+    rapt_isa_use(used);
+}
+
 /* The workspace of a kind is that of its problems at least, and needs no rows to be asked. */
 static void workspace_of_a_kind(void **state)
 {
@@ -147,6 +207,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_hidden_is_not_touched),
+        cmocka_unit_test(rounding_does_not_reveal),
         cmocka_unit_test(workspace_of_a_kind),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
