@@ -51,12 +51,61 @@ static rapt_status check_rows(const rapt_attention *a, rapt_message *why)
 {
     int64_t queries = a->query_starts ? a->query_starts[a->batch] : (int64_t)a->batch * a->queries;
     int64_t keys = a->key_starts ? a->key_starts[a->batch] : (int64_t)a->batch * a->keys;
-    if (queries > INT_MAX / a->heads)
+    if (queries > (INT_MAX - ATTEND_BLOCK) / a->heads)
         return bad(why, "queries of all sequences and heads", (double)queries * a->heads,
-                   "at most 2147483647");
+                   "at most 2147483519");
     if (keys > INT_MAX - ATTEND_BLOCK)
         return bad(why, "keys of all sequences", (double)keys, "at most 2147483519");
     return RAPT_OK;
+}
+
+/* *end += |stride| (count - 1); false: that overflows. */
+static bool extend(ptrdiff_t stride, int count, size_t *end)
+{
+    size_t size = stride < 0 ? 0 - (size_t)stride : (size_t)stride, all;
+    return count < 2 || (rapt__times(size, (size_t)count - 1, &all) && rapt__plus(*end, all, end));
+}
+
+/* Whether offsets of all elements of an array fit into ptrdiff_t; rows: of all sequences if they
+   lie back to back. */
+static rapt_status check_extent(const char *array, const rapt_stride *s, int batch, int heads,
+                                int rows, int width, size_t element, rapt_message *why)
+{
+    size_t end = (size_t)width, bytes;
+    bool fits = extend(s->batch, batch, &end) && extend(s->head, heads, &end) &&
+                extend(s->row, rows, &end) && rapt__times(end, element, &bytes) &&
+                bytes <= PTRDIFF_MAX;
+    if (fits || batch == 0 || rows == 0) return RAPT_OK;
+    return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                      "%s: rows and strides extend beyond what memory can hold", array);
+}
+
+static rapt_status check_extents(const rapt_attention *a, rapt_message *why)
+{
+    const rapt_mask *m = &a->mask;
+    int B = a->batch, query_batch = a->query_starts ? 1 : B, key_batch = a->key_starts ? 1 : B;
+    int T = a->query_starts ? rapt__query_rows(a) : a->queries;
+    int S = a->key_starts ? rapt__key_rows(a) : a->keys;
+    int H = a->heads, G = rapt__key_heads_of(a), Q = rapt__query_width(a), V = a->value_width;
+    const struct {
+        const char *name;
+        const rapt_stride *stride;
+        int batch, heads, rows, width;
+        size_t element;
+    } arrays[] = {
+        {"q", &a->q, query_batch, H, T, Q, sizeof(float)},
+        {"k", &a->k, key_batch, G, S, a->key_width, sizeof(float)},
+        {"v", &a->v, key_batch, G, S, V, sizeof(float)},
+        {"out", &a->out, query_batch, H, T, V, sizeof(float)},
+        {"mask.allowed_stride", &m->allowed_stride, m->allowed ? B : 0, H, a->queries, a->keys, 1},
+        {"mask.bias_stride", &m->bias_stride, m->bias ? B : 0, H, a->queries, a->keys,
+         sizeof(float)},
+    };
+    rapt_status s = RAPT_OK;
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays && s == RAPT_OK; i++)
+        s = check_extent(arrays[i].name, arrays[i].stride, arrays[i].batch, arrays[i].heads,
+                         arrays[i].rows, arrays[i].width, arrays[i].element, why);
+    return s;
 }
 
 /* Positions of queries among the keys, for who needs them. */
@@ -123,6 +172,9 @@ static rapt_status check_score(const rapt_attention *a, rapt_message *why)
     if (s != RAPT_OK) return s;
     if (score->recurrent && l->filter_width % 2 == 0)
         return bad(why, "learned.filter_width", l->filter_width, "odd");
+    if (score->recurrent && a->keys > INT_MAX - ATTEND_BLOCK - 2 * l->filter_width)
+        return bad(why, "keys, and filter_width at both ends,", a->keys + 2.0 * l->filter_width,
+                   "at most 2147483519");
     if (score->keyless && l->positions < a->keys)
         return bad(why, "learned.positions", l->positions, "no less than keys");
     bool projected = score->keyless || score->queries.weights;
@@ -227,6 +279,7 @@ rapt_status rapt__attention_check(const rapt_attention *a, rapt_message *why)
     if (s == RAPT_OK) s = check_starts("query_starts", a->query_starts, a->batch, a->queries, why);
     if (s == RAPT_OK) s = check_starts("key_starts", a->key_starts, a->batch, a->keys, why);
     if (s == RAPT_OK) s = check_rows(a, why);
+    if (s == RAPT_OK) s = check_extents(a, why);
     if (s == RAPT_OK) s = check_mask(a, why);
     if (s == RAPT_OK) s = check_numbers(a, why);
     if (s == RAPT_OK) s = check_score(a, why);

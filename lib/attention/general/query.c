@@ -122,7 +122,7 @@ static void add_features(struct row *r)
                                       .c_row = m->capacity,
                                       .c_panel = LANES};
     h->kernels->gemm(&filter);
-    memcpy(m->sums + from, r->keys->panels + from, (size_t)(n * h->width) * sizeof(float));
+    memcpy(m->sums + from, r->keys->panels + from, (size_t)n * (size_t)h->width * sizeof(float));
     const struct gemm_block add = {.rows = h->width,
                                    .columns = n,
                                    .depth = h->channels,
