@@ -158,7 +158,8 @@ typedef struct rapt_attention {
     float radius; /* of local-m and local-p, above 0 */
     rapt_locality locality;
     rapt_normalizer normalizer;
-    float temperature; /* of GUMBEL_SOFTMAX; 0: 1 */
+    float temperature; /* of GUMBEL_SOFTMAX; 0: 1. Where scores over it are infinite, all weight
+                          goes to the maximum */
     int noiseless;     /* not 0, for inference: GUMBEL_SOFTMAX adds no noise and SAMPLE takes the
                           maximum x */
     float dropout;     /* share of weights set to 0, the others / (1 - dropout); not for hard
@@ -173,7 +174,8 @@ typedef struct rapt_attention {
 } rapt_attention;
 
 /* A problem of contiguous [batch][heads][rows][width] arrays, scaled dot product, softmax, no mask.
-   size: sizeof *a. RAPT_BAD_ARGUMENT: a is NULL or size is none; numbers are checked later. */
+   size: sizeof *a. RAPT_BAD_ARGUMENT: a is NULL or size is none; numbers, however large, are
+   checked by rapt_attention_check. */
 RAPT_API rapt_status rapt_attention_init(rapt_attention *a, size_t size, int batch, int heads,
                                          int queries, int keys, int width);
 

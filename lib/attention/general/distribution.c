@@ -13,9 +13,13 @@
    Minka 2014, "A* sampling", section 2); without noise it is 0. g[s] = -log(-log u), u = (bits /
    2^9 + 1/2) / 2^23 rounded down in the quotient, bits = word s % 4 of rapt__philox(key, s / 4,
    number of the query); so it depends on seed, sequence, head, query and key alone. Ties go to the
-   lowest key. Hidden keys have x = -infinity and get weight and gradient 0. */
+   lowest key. Hidden keys have x = -infinity and get weight and gradient 0.
+
+   A temperature so low that y would be infinite gives the limit of z, all weight for the maximum,
+   and where its inverse is infinite the limit of dx, 0. */
 #include "attention/general/general.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -71,14 +75,25 @@ static void normalize_softmax(struct row *r)
     softmax_rows(r);
 }
 
+static float max_of(const float *x, int first, int end)
+{
+    float max = -INFINITY;
+    for (int s = first; s < end; s++) max = x[s] > max ? x[s] : max;
+    return max;
+}
+
 static void normalize_gumbel(struct row *r)
 {
+    float temperature = r->head->temperature, *p = r->space.p;
     if (r->head->noiseless)
-        copy_scores(r, r->space.p);
+        copy_scores(r, p);
     else
-        add_noise(r, r->space.p);
-    for (int s = r->first; s < r->end; s++) r->space.p[s] /= r->head->temperature;
+        add_noise(r, p);
+    float max = max_of(p, r->first, r->end);
+    bool low = isfinite(max) && !isfinite(max / temperature);
+    for (int s = r->first; s < r->end; s++) p[s] = (low ? p[s] - max : p[s]) / temperature;
     softmax_rows(r);
+    if (low && !r->fully_masked) r->lse = copysignf(FLT_MAX, max);
 }
 
 /* Weight 1 for the chosen key, or for the max of `from`. */
@@ -127,16 +142,18 @@ static void softmax_backward(struct row *r, float *dz, float gain)
     backward(r, dz, 1);
 }
 
-static void gumbel_backward(struct row *r, float *dz, float gain)
-{
-    (void)gain;
-    backward(r, dz, r->head->temperature);
-}
-
 static void nothing_backward(struct row *r, float *dz, float gain)
 {
     (void)gain;
     memset(dz + r->first, 0, length_of(r) * sizeof *dz);
+}
+
+static void gumbel_backward(struct row *r, float *dz, float gain)
+{
+    if (isfinite(1 / r->head->temperature))
+        backward(r, dz, r->head->temperature);
+    else
+        nothing_backward(r, dz, gain);
 }
 
 static void straight_through_backward(struct row *r, float *dz, float gain)
