@@ -89,6 +89,8 @@ static inline void craft_vocabulary(struct craft *model)
         {"E", -9, 0},
         {" ", -2.5f, 0},
         {"x ", -5.5f, 0},
+        {"bcba", -3, 0},
+        {"a<user>", -3, 0},
     };
     craft_specials(model);
     for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++)
