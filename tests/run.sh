@@ -24,7 +24,8 @@ plain      | build          | $light | $full                                    
 --all      | build          | $light $rules $analyzers $arm64 | $full                       | -C full    | those, and what takes minutes or many packages
 --sanitize | build-sanitize | $light | $slow -DRAPT_SANITIZE=ON                             |            | under AddressSanitizer and UBSan
 --threads  | build-tsan     | $clang | $by_clang -DRAPT_THREAD_SANITIZE=ON                  | -L threads | the threaded tests under ThreadSanitizer and Archer
---memory   | build-msan     | $clang | $by_clang -DRAPT_MEMORY_SANITIZE=ON -DRAPT_OPENMP=OFF | -LE apps  | all but the programs under MemorySanitizer, in one thread
+--memory   | build-msan     | $clang | $by_clang -DRAPT_MEMORY_SANITIZE=ON -DRAPT_OPENMP=OFF | -L memory | base, kernel and op under MemorySanitizer, in one thread
+--coverage | build-coverage | $light | $slow -DRAPT_COVERAGE=ON                             | -LE apps   | all but the programs with gcov; fails below what coverage.py asks
 --fuzz     | build-fuzz     |        |                                                      |            | searches with the fuzz targets: --fuzz [SECONDS [NAME...]]
 END
 }
@@ -40,7 +41,7 @@ case ${1-} in
     shift
     exec sh "$root/tests/fuzz/fuzz.sh" "$@"
     ;;
---all | --sanitize | --threads | --memory)
+--all | --sanitize | --threads | --memory | --coverage)
     mode=$1
     shift
     ;;
@@ -59,6 +60,7 @@ export OMP_TOOL_LIBRARIES="${OMP_TOOL_LIBRARIES-/usr/lib/llvm-14/lib/libarcher.s
 # Unquoted on purpose: words of the table.
 need $build_packages $(field 3)
 configure "$folder" $(field 4)
+[ "$mode" != --coverage ] || find "$folder" -name '*.gcda' -delete
 build "$folder" || {
     echo "The build FAILED ($mode): see above."
     exit 1
@@ -70,6 +72,7 @@ ctest --output-on-failure --no-tests=error --parallel "$(nproc)" $(field 5) "$@"
 
 # What was left out, and why.
 grep -hE '^skipped: ' Testing/Temporary/LastTest.log | sort -u || :
+[ "$mode" != --coverage ] || python3 -B "$root/tests/coverage.py" "$root" "$folder" || status=1
 if [ $status = 0 ]; then
     echo "All tests passed ($mode)."
 else

@@ -77,6 +77,7 @@ static void remove_abandoned(int folder)
     DIR *list = again >= 0 && key != 0 ? fdopendir(again) : NULL;
     if (!list && again >= 0) close(again);
     if (!list) return;
+    /* NOLINTNEXTLINE(concurrency-mt-unsafe): no other thread has this list. */
     for (struct dirent *entry; (entry = readdir(list));) remove_if_ours(folder, entry->d_name, key);
     closedir(list);
 }

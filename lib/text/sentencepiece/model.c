@@ -53,7 +53,8 @@ static rapt_status read_trainer(struct spm *spm, const struct protobuf_field *fr
         bool name = f.number >= UNK_PIECE && f.number < UNK_PIECE + SPM_NAMES;
         if (name || f.number == UNK_SURFACE) {
             status = expect(&f, PROTOBUF_BYTES, "trainer_spec", why);
-            rapt_text text = status ? (rapt_text){0} : text_in(&f);
+            rapt_text text = {0};
+            if (!status) text = text_in(&f);
             if (!name)
                 spm->unknown_surface = text;
             else if (text.size > 0)

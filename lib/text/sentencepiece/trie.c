@@ -86,7 +86,7 @@ static bool add_block(struct builder *b)
     }
     b->slots[0].taken = true;
     b->count += BLOCK;
-    if (b->count <= OPEN_BLOCKS * BLOCK) return true;
+    if (b->count <= (size_t)OPEN_BLOCKS * BLOCK) return true;
     for (uint32_t unit = first - (OPEN_BLOCKS - 1) * BLOCK, end = unit + BLOCK; unit < end; unit++)
         if (!b->slots[unit].taken) unlink_slot(b, unit);
     return true;
