@@ -70,16 +70,16 @@ static inline vf logistic(vf x, vf *other)
     return vf_select(below, little, large);
 }
 
-/* With e = e^-|x|: x / (1 + e), times e below 0. Below -80, where 1 + e rounds to 1, x e is rounded
-   once, since e alone may be denormal. */
+/* With e = e^-|x|: x (1 / (1 + e)), and times e below 0. Below -80, where 1 + e rounds to 1, x e is
+   rounded once, since e alone may be denormal. */
 static inline vf silu(vf x)
 {
-    vf n, t = magnitude(x, 110), p = vf_exp_parts(vf_sub(vf_zero(), t), &n);
-    vf e = vf_ldexp(p, n), above = vf_div(x, vf_add(vf_splat(1), e));
+    vf n, t = magnitude(x, 110), p = vf_exp_parts(vf_sub(vf_zero(), t), &n), e = vf_ldexp(p, n);
+    vf large = vf_div(vf_splat(1), vf_add(vf_splat(1), e));
+    vf share = vf_select(vf_less(x, vf_zero()), vf_mul(e, large), large);
     vf far = vf_sub(vf_zero(), vf_ldexp(vf_mul(t, p), n));
-    vf below = vf_select(vf_less(x, vf_splat(-80)), far, vf_mul(above, e));
 
-    return vf_select(vf_less(x, vf_zero()), below, above);
+    return vf_select(vf_less(x, vf_splat(-80)), far, vf_mul(x, share));
 }
 
 static inline vf silu_slope(vf x)

@@ -77,16 +77,25 @@ for average in 1 2; do
 done
 [ $stops -gt 20 ] || fail "only $stops stops"
 
-# The better model of a stop stays in OUT until the longer run decides.
-code 0 "$program" train $options --average 1 --out better --steps 33
-cp better best
-code 0 "$program" train $options --average 1 --out better --steps 47 --resume
-check "the stop is better" [ -f better.checkpoint.best ]
-check "the best of the epochs is kept" cmp best better.checkpoint.best
-cp better stop
-code 0 "$program" train $options --average 1 --out better --steps 50 --resume
-check "the best of the epochs is back" cmp best better
-check "and kept no longer" [ ! -e better.checkpoint.best ]
+# The better model of a stop stays in OUT until the longer run decides, at the end of its epoch.
+back=0
+for stop in 27 30 35 38 43 46 51 54 59 62; do
+    rm -f better better.* best best.*
+    code 0 "$program" train $options --average 1 --out better --steps $stop --json >better.json
+    [ -f better.checkpoint.best ] || continue
+    epoch=$(sed -n 's/.*"step":\([0-9]*\).*"epoch".*/\1/p' better.json | tail -n 2 | head -n 1)
+    code 0 "$program" train $options --average 1 --out best --steps "$epoch"
+    check "stop at $stop: the best of the epochs is kept" cmp best better.checkpoint.best
+    while [ -f better.checkpoint.best ] && [ $stop -lt 72 ]; do
+        stop=$((stop + 1))
+        code 0 "$program" train $options --average 1 --out better --steps $stop --resume
+    done
+    rm -f whole whole.*
+    code 0 "$program" train $options --average 1 --out whole --steps $stop
+    check "continued to $stop: as if it had not stopped" cmp whole better
+    cmp -s best better && back=$((back + 1))
+done
+[ $back -gt 0 ] || fail "in no epoch the earlier model was better than that of the stop"
 
 # What a checkpoint says is checked: each number replaced by one with as many digits.
 edit() { # FIELD FROM TO

@@ -152,6 +152,19 @@ static void case_tanh_row(const struct kernels *k, int n, struct case_data *d)
     k->tanh_row(d->out[0], (size_t)n);
 }
 
+/* Angles of a position, 64 at a time as a rotary embedding takes them. */
+static void case_sine_cosine_row(const struct kernels *k, int n, struct case_data *d)
+{
+    enum { CHUNK = 64 };
+    double frequencies[CHUNK];
+
+    for (int first = 0; first < n; first += CHUNK) {
+        int count = rapt__min(n - first, CHUNK);
+        for (int i = 0; i < count; i++) frequencies[i] = (double)d->in[0][first + i];
+        k->sine_cosine_row(77, frequencies, count, d->out[0] + first, d->out[1] + first);
+    }
+}
+
 /* Weights of rows, queries and vectors of a hidden layer; n counts what rows hold, or keys of
    which only whole panels are compared. */
 static const float case_weights[CASE_ROWS] = {0.5f, -1, 0, 3, 0.25f, -0.125f, 2};
@@ -192,8 +205,9 @@ static void case_adam_span(const struct kernels *k, int n, struct case_data *d)
     k->adam_span(&step, d->out[0], d->in[0], d->out[1], d->out[2], (size_t)n);
 }
 
-/* Operations of e^x, log x, tanh x and of the normal distribution. */
-enum { CASE_EXP = 22, CASE_LOG = 31, CASE_TANH = 48, CASE_GELU = 57 };
+/* Operations of e^x, log x, tanh x, of the normal distribution, and of sine and cosine, which SLEEF
+   computes in double: an estimate. */
+enum { CASE_EXP = 22, CASE_LOG = 31, CASE_TANH = 48, CASE_GELU = 57, CASE_SINE_COSINE = 100 };
 
 static const struct kernel_case kernel_cases[] = {
     {"dot", 2, 0, 1, 0, case_dot, 2, 0, 2},
@@ -223,6 +237,7 @@ static const struct kernel_case kernel_cases[] = {
     {"exp_row", 0, 1, 1, 0, case_exp_row, 1, 1, CASE_EXP},
     {"log_row", 0, 1, 1, 0, case_log_row, 1, 1, CASE_LOG},
     {"tanh_row", 0, 1, 1, 0, case_tanh_row, 1, 1, CASE_TANH},
+    {"sine_cosine_row", 1, 2, 1, 0, case_sine_cosine_row, 1, 2, CASE_SINE_COSINE},
     {"gemv", 1, 1, CASE_ROWS, 0, case_gemv, CASE_ROWS, 1, 2 * CASE_ROWS - 2},
     {"rank1_update", 1, 1, 1, 0, case_rank1_update, 2, 1, 2},
     {"additive_row", 1, 1, CASE_ROWS, 0, case_additive_row, CASE_ROWS, 1,
