@@ -151,7 +151,7 @@ static inline void judge_forward(const struct judge *j)
 static inline double slope(struct judge *j, const struct input *input, const double *direction)
 {
     const rapt_attention *a = &j->trial->a;
-    const double step = 1e-4;
+    const double step = 1e-5;
     double *at = malloc((input->n + 1) * sizeof *at), side[2];
     memcpy(at, input->x, input->n * sizeof *at);
     for (int k = 0; k < 2; k++) {
