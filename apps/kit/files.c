@@ -44,17 +44,26 @@ static bool is_stream(const char *path)
     return !S_ISREG(about.st_mode) || is_output(path);
 }
 
+/* 0, or what went wrong as errno says it. */
+static int put(FILE *file, const char *bytes, size_t size)
+{
+    errno = 0;
+    if (fwrite(bytes, 1, size, file) == size && fflush(file) == 0) return 0;
+    return errno != 0 ? errno : EIO;
+}
+
 static int write_stream(const char *path, const char *bytes, size_t size)
 {
-    bool out = is_output(path);
-    FILE *file = out ? stdout : fopen(path, "wb");
-    if (file == NULL) return failed("%s: %s", path, strerror(errno));
-    errno = 0;
-    bool done = fwrite(bytes, 1, size, file) == size && fflush(file) == 0;
-    int wrong = errno;
-    if (!out && fclose(file) != 0) done = false;
-    if (done) return EXIT_OK;
-    return failed("%s: %s", path, wrong ? strerror(wrong) : "cannot be written");
+    int wrong;
+    if (is_output(path)) {
+        wrong = put(stdout, bytes, size);
+    } else {
+        FILE *file = fopen(path, "wb");
+        if (file == NULL) return failed("%s: %s", path, strerror(errno));
+        wrong = put(file, bytes, size);
+        if (fclose(file) != 0 && wrong == 0) wrong = errno;
+    }
+    return wrong == 0 ? EXIT_OK : failed("%s: %s", path, strerror(wrong));
 }
 
 int file_write(const char *path, const char *bytes, size_t size)

@@ -100,7 +100,7 @@ static int read_one(struct pairs *pairs, const char *name, struct skipped *out)
 {
     struct text_lines lines;
     bool more;
-    rapt_text source, target;
+    rapt_text source = {0}, target = {0};
     int code = read_lines(&lines, name);
     pairs->owned[0] = lines.bytes;
     while (code == EXIT_OK) {

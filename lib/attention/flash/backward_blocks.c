@@ -20,7 +20,7 @@ void rapt__flash_backward_part(struct arena *part, const void *bounds, void *to)
     q->q_rows = rapt__arena_floats(part, n, ATTEND_ROWS * kw);
     q->dout_rows = rapt__arena_floats(part, n, ATTEND_ROWS * vw);
     q->dq = rapt__arena_floats(part, n, ATTEND_ROWS * kw);
-    q->statistics = rapt__arena_floats(part, n, ATTEND_ROWS * STATISTICS);
+    q->statistics = rapt__arena_floats(part, n, (size_t)ATTEND_ROWS * STATISTICS);
     q->delta = rapt__arena_floats(part, n, ATTEND_ROWS);
     q->q_slots = rapt__arena_floats(part, n, ATTEND_SLOTS * b->width);
     q->dout_slots = rapt__arena_floats(part, n, ATTEND_SLOTS * b->value_width);

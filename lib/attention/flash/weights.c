@@ -57,7 +57,7 @@ static void rebuild_rows(const struct flash_weights *w, int first, int rows,
     struct attend_block block = {.row = row, .rows = rows, .key_width = c->width};
     const struct attend_weights task = {.q_slots = p->q_slots,
                                         .key_panels = p->key_panels,
-                                        .statistics = w->statistics + first * STATISTICS,
+                                        .statistics = w->statistics + (ptrdiff_t)first * STATISTICS,
                                         .scale = c->scale,
                                         .cap = c->a->cap,
                                         .weights = p->weights};
