@@ -8,6 +8,7 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 # Packages beyond build_packages. The plain run makes do with little and says what it skips; --all installs the rest.
 light="libcmocka-dev libopenblas-openmp-dev python3/python3"
 rules="g++/g++ pkgconf/pkg-config binutils/objdump clang-format-14/clang-format-14 qemu-user/qemu-aarch64"
+judges="sentencepiece/spm_encode libxml2-utils/xmllint"
 analyzers="valgrind/valgrind cppcheck/cppcheck clang-14/clang-14 clang-tidy-14/clang-tidy-14"
 arm64="gcc-aarch64-linux-gnu/aarch64-linux-gnu-gcc libc6-dev-arm64-cross"
 [ "$(uname -m)" = x86_64 ] || arm64= # elsewhere the processor itself runs what is cross-compiled here
@@ -17,14 +18,15 @@ clang="libcmocka-dev clang-14/clang-14 libomp-14-dev libclang-rt-14-dev"
 full="-DRAPT_TESTS=ON -DRAPT_APPS=ON -DRAPT_PERF=ON -DRAPT_WERROR=ON"
 slow="-DRAPT_TESTS=ON -DRAPT_APPS=ON -DRAPT_PERF=OFF -DRAPT_WERROR=ON -DCMAKE_BUILD_TYPE=Debug"
 by_clang="$slow -DRAPT_OPENBLAS=OFF -DCMAKE_C_COMPILER=clang-14"
+alone="-DRAPT_OPENMP=OFF -DRAPT_SLEEF=OFF -DRAPT_UTF8PROC=OFF" # others' code does not say what it initializes
 
 modes() { # mode | folder | packages | options of CMake | of ctest | what runs
     cat <<END
 plain      | build          | $light | $full                                                |            | every test that takes seconds (the default)
---all      | build          | $light $rules $analyzers $arm64 | $full                       | -C full    | those, and what takes minutes or many packages
+--all      | build          | $light $rules $judges $analyzers $arm64 | $full               | -C full    | those, and what takes minutes or many packages
 --sanitize | build-sanitize | $light | $slow -DRAPT_SANITIZE=ON                             |            | under AddressSanitizer and UBSan
 --threads  | build-tsan     | $clang | $by_clang -DRAPT_THREAD_SANITIZE=ON                  | -L threads | the threaded tests under ThreadSanitizer and Archer
---memory   | build-msan     | $clang | $by_clang -DRAPT_MEMORY_SANITIZE=ON -DRAPT_OPENMP=OFF | -L memory | base, kernel and op under MemorySanitizer, in one thread
+--memory   | build-msan     | $clang | $by_clang -DRAPT_MEMORY_SANITIZE=ON $alone           | -L memory  | base, kernel, op and attention under MemorySanitizer, in one thread
 --coverage | build-coverage | $light | $slow -DRAPT_COVERAGE=ON                             | -LE apps   | all but the programs with gcov; fails below what coverage.py asks
 --fuzz     | build-fuzz     |        |                                                      |            | searches with the fuzz targets: --fuzz [SECONDS [NAME...]]
 END

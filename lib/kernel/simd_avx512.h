@@ -64,10 +64,22 @@ static inline vf vf_fnma(vf a, vf b, vf c)
 {
     return _mm512_fnmadd_ps(a, b, c);
 }
+#ifndef __has_feature
+#define __has_feature(name) 0
+#endif
+#if __has_feature(memory_sanitizer)
+/* The same: clang 14's MemorySanitizer takes a register of _mm512_max_ps for one value, so that an
+   unused lane would be a finding. */
+static inline vf vf_max(vf a, vf b)
+{
+    return _mm512_mask_mov_ps(b, _mm512_cmp_ps_mask(a, b, _CMP_GT_OQ), a);
+}
+#else
 static inline vf vf_max(vf a, vf b)
 {
     return _mm512_max_ps(a, b);
 }
+#endif
 static inline vf vf_min(vf a, vf b)
 {
     return _mm512_min_ps(a, b);
@@ -158,18 +170,18 @@ static inline vf vf_reduce_max_rows(const vf x[16])
     vf a[8], b[4], c[2];
     for (int i = 0; i < 8; i++) { /* quads: two of x[j], two of x[j + 4] */
         int j = i + (i & 4);
-        a[i] = _mm512_max_ps(_mm512_shuffle_f32x4(x[j], x[j + 4], 0x44),
-                             _mm512_shuffle_f32x4(x[j], x[j + 4], 0xee));
+        a[i] = vf_max(_mm512_shuffle_f32x4(x[j], x[j + 4], 0x44),
+                      _mm512_shuffle_f32x4(x[j], x[j + 4], 0xee));
     }
     for (int i = 0; i < 4; i++) /* one quad of x[i], x[i + 4], x[i + 8], x[i + 12] */
-        b[i] = _mm512_max_ps(_mm512_shuffle_f32x4(a[i], a[i + 4], 0x88),
-                             _mm512_shuffle_f32x4(a[i], a[i + 4], 0xdd));
+        b[i] = vf_max(_mm512_shuffle_f32x4(a[i], a[i + 4], 0x88),
+                      _mm512_shuffle_f32x4(a[i], a[i + 4], 0xdd));
     for (int i = 0; i < 2; i++) {
         __m512d even = _mm512_castps_pd(b[2 * i]), odd = _mm512_castps_pd(b[2 * i + 1]);
-        c[i] = _mm512_max_ps(_mm512_castpd_ps(_mm512_unpacklo_pd(even, odd)),
-                             _mm512_castpd_ps(_mm512_unpackhi_pd(even, odd)));
+        c[i] = vf_max(_mm512_castpd_ps(_mm512_unpacklo_pd(even, odd)),
+                      _mm512_castpd_ps(_mm512_unpackhi_pd(even, odd)));
     }
-    return _mm512_max_ps(_mm512_shuffle_ps(c[0], c[1], 0x88), _mm512_shuffle_ps(c[0], c[1], 0xdd));
+    return vf_max(_mm512_shuffle_ps(c[0], c[1], 0x88), _mm512_shuffle_ps(c[0], c[1], 0xdd));
 }
 
 #define VF_TRANSPOSE
