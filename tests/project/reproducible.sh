@@ -6,9 +6,14 @@ root=$1
 scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
 
-# build folder jobs: a copy of the tree there, and what is compared.
+# Copied before anything is built, so that an edit meanwhile is in neither.
+for folder in one another/folder; do
+    mkdir -p "$scratch/$folder" &&
+        cp -r "$root/CMakeLists.txt" "$root/include" "$root/lib" "$root/apps" "$scratch/$folder" || exit 1
+done
+
+# build folder jobs: what is compared.
 build() {
-    mkdir -p "$1" && cp -r "$root/CMakeLists.txt" "$root/include" "$root/lib" "$root/apps" "$1" || return 1
     cmake -S "$1" -B "$1/build" -DRAPT_TESTS=OFF -DRAPT_PERF=OFF -DCMAKE_BUILD_TYPE=RelWithDebInfo >"$scratch/log" 2>&1 &&
         CCACHE_DISABLE=1 cmake --build "$1/build" --parallel "$2" --target rapt rapt_static toy_translate \
             >"$scratch/log" 2>&1 || { tail -n 20 "$scratch/log"; return 1; }
