@@ -79,6 +79,9 @@ static void test_combinations(void **state)
     REFUSE(10, source_vocab, 5);
 #undef REFUSE
     rapt_config c = small_configs[0];
+    c.width = 7, c.heads = 1, c.key_heads = 0;
+    refused(c, "sinusoids need an even one");
+    c = small_configs[0];
     c.reserved[0] = 1;
     refused(c, "reserved");
     c = small_configs[0];
