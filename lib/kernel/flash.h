@@ -89,11 +89,11 @@ static inline size_t rapt__attend_workspace(int key_width, int value_width)
        p = e^(x - m) / l    dp = dout.v    ds = p (dp - delta)    delta = dout.out
        dv += p dout       dk += scale ds q      dq += scale ds k      dbias += ds
 
-   With a cap, scale becomes scale (1 - tanh^2).
+   With a cap, scale becomes scale (1 - tanh^2). Where a block has all keys, delta = sum of p dp.
 
-   p and ds of hidden keys are exactly 0. Five kernels: attend_pack, attend_delta once for each
-   block of queries, then for each block of keys attend_weights (p alone) or attend_dkv (p, ds, dk,
-   dv and dbias), and attend_dq. */
+   p and ds of hidden keys are exactly 0. Five kernels: attend_pack and, unless a block has all
+   keys, attend_delta once for each block of queries, then for each block of keys attend_weights (p
+   alone) or attend_dkv (p, ds, dk, dv and dbias), and attend_dq. */
 struct attend_block {
     const struct attend_row *row; /* [rows]; q, out, lse, statistics are not read */
     int rows;                     /* 1 .. ATTEND_ROWS */
@@ -116,7 +116,7 @@ struct attend_dkv {
     const float *value_panels; /* [panels][value_width][16] */
     const float *q_rows;       /* [rows][padded key_width] */
     const float *dout_rows;    /* [rows][padded value_width] */
-    const float *delta;        /* [rows] */
+    const float *delta;        /* [rows]; NULL: the block has all keys */
     uint32_t drop_below;
     float drop_scale;
     float *dscores; /* [rows][ATTEND_BLOCK] scale ds */

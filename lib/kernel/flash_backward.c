@@ -110,6 +110,34 @@ static void add_bias(float *dbias, int keys, vf ds)
     vf_store_n(dbias, vf_add(vf_load_n(dbias, n, 0), ds), n);
 }
 
+/* One row: dp becomes dp times the factors of dropout, which are written from factor[0] on. */
+static void drop_row(const struct attend_row *row, const struct attend_dkv *d, int key, int panels,
+                     float *dp, float *factor)
+{
+    enum { GROUP = 4 * LANES };
+    const struct dropout drop = {row->drop_key, d->drop_below, d->drop_scale};
+    float all[GROUP];
+    for (int p = 0; p < panels; p++) {
+        int column = key + p * LANES, in_group = column % GROUP;
+        if (p == 0 || in_group == 0) dropout_factors(&drop, row->drop_row, column - in_group, all);
+        vf keep = vf_load(all + in_group);
+        vf_store(factor + p * LANES, keep);
+        vf_store(dp + p * LANES, vf_mul(vf_load(dp + p * LANES), keep));
+    }
+}
+
+/* The sum of p (dp - center) over the keys of a row that have a weight. */
+static float delta_of(int panels, float center, const float *w, const float *dp)
+{
+    vf sum = vf_zero(), origin = vf_splat(center);
+    for (int p = 0; p < panels; p++) {
+        vf weight = vf_load(w + p * LANES);
+        vf next = vf_fma(weight, vf_sub(vf_load(dp + p * LANES), origin), sum);
+        sum = vf_select(vf_equal(weight, vf_zero()), sum, next);
+    }
+    return vf_sum(sum);
+}
+
 /* One row: dp in ds becomes scale ds; p in w becomes the weight of the value, after dropout.
    slopes: of the cap, if capped, which is a constant where this is inlined. */
 static inline __attribute__((always_inline)) void
@@ -117,16 +145,15 @@ score_gradient(const struct attend_block *b, float scale, const struct attend_dk
                const struct span *s, int r, bool capped, const float *slopes, float *w, float *ds)
 {
     const struct attend_row *row = b->row + s->row + r;
-    const struct dropout drop = {row->drop_key, d->drop_below, d->drop_scale};
-    float factor[4 * LANES], *dbias = row->dbias, *drelative = row->drelative;
-    vf delta = vf_splat(d->delta[s->row + r]), scaled = vf_splat(scale), keep = vf_splat(1);
+    float factor[ATTEND_BLOCK], *dbias = row->dbias, *drelative = row->drelative;
+    if (d->drop_below) drop_row(row, d, s->key, s->panels, ds, factor);
+    float center = d->delta ? d->delta[s->row + r] : delta_of(s->panels, 0, w, ds);
+    vf origin = vf_splat(center), scaled = vf_splat(scale);
+    vf delta = vf_splat(d->delta ? 0 : delta_of(s->panels, center, w, ds));
     for (int p = 0; p < s->panels; p++) {
-        int key = s->key + p * LANES, in_group = key % (4 * LANES);
-        if (d->drop_below && (p == 0 || in_group == 0))
-            dropout_factors(&drop, row->drop_row, key - in_group, factor);
-        if (d->drop_below) keep = vf_load(factor + in_group);
+        int key = s->key + p * LANES;
         vf weight = vf_load(w + p * LANES), dp = vf_load(ds + p * LANES);
-        vf g = vf_mul(weight, vf_sub(vf_mul(dp, keep), delta));
+        vf g = vf_mul(weight, vf_sub(vf_sub(dp, origin), delta));
         g = vf_select(vf_equal(weight, vf_zero()), vf_zero(), g);
         if (dbias) add_bias(dbias + key, b->key + b->keys - key, g);
         if (drelative) add_bias(drelative + key, b->key + b->keys - key, g);
@@ -135,7 +162,7 @@ score_gradient(const struct attend_block *b, float scale, const struct attend_dk
             g = vf_select(vf_equal(weight, vf_zero()), vf_zero(), g);
         }
         vf_store(ds + p * LANES, vf_mul(g, scaled));
-        vf_store(w + p * LANES, vf_mul(weight, keep));
+        if (d->drop_below) vf_store(w + p * LANES, vf_mul(weight, vf_load(factor + p * LANES)));
     }
 }
 

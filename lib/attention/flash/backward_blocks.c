@@ -53,6 +53,14 @@ static struct query_block block_of(const struct backward_pair *p, int i)
     return q;
 }
 
+/* Whether a block has all keys: attend_dkv then sums delta from p and dp. Where one key has nearly
+   all the weight its dp - delta is the small difference of two sums, which out.dout, rounded
+   otherwise than dp, misses by more. */
+static bool one_block(const struct backward_pair *p)
+{
+    return p->b.existing <= ATTEND_BLOCK;
+}
+
 void rapt__flash_pack_queries(const struct backward_pair *p, int i)
 {
     const struct flash_backward *f = p->f;
@@ -72,7 +80,8 @@ void rapt__flash_pack_queries(const struct backward_pair *p, int i)
            (size_t)(q.rows * STATISTICS) * sizeof(float));
     f->kernels->attend_pack(q.q_rows, q.rows, f->c->width, f->c->scale < 0 ? -1.f : 1.f, q.q_slots);
     f->kernels->attend_pack(q.dout_rows, q.rows, a->value_width, 1, q.dout_slots);
-    f->kernels->attend_delta(q.dout_slots, out, a->out.row, q.rows, a->value_width, q.delta);
+    if (!one_block(p))
+        f->kernels->attend_delta(q.dout_slots, out, a->out.row, q.rows, a->value_width, q.delta);
 }
 
 void rapt__flash_add_dq(const struct backward_pair *p, int i)
@@ -158,9 +167,10 @@ static void wait_until(const atomic_int *done, int key_blocks)
 }
 
 /* p, ds, dk, dv and dbias of a block of the table. */
-static void add_dkv(const struct flash_backward *f, const struct attend_block *block,
+static void add_dkv(const struct backward_pair *p, const struct attend_block *block,
                     const struct query_block *q, const struct key_block *s)
 {
+    const struct flash_backward *f = p->f;
     struct dropout drop = rapt__dropout(f->a->dropout, 0);
     const struct attend_weights weights = {.q_slots = q->q_slots,
                                            .key_panels = s->key_panels,
@@ -173,7 +183,7 @@ static void add_dkv(const struct flash_backward *f, const struct attend_block *b
                                    .value_panels = s->value_panels,
                                    .q_rows = q->q_rows,
                                    .dout_rows = q->dout_rows,
-                                   .delta = q->delta,
+                                   .delta = one_block(p) ? NULL : q->delta,
                                    .drop_below = drop.below,
                                    .drop_scale = drop.scale,
                                    .dscores = s->dscores,
@@ -196,7 +206,7 @@ static void backward_block(const struct backward_pair *p, int i, int j, const st
                                        .key_width = f->c->width,
                                        .non_finite = q.state->non_finite || s->non_finite};
     const struct attend_dq dq = {s->key_rows, s->dscores, q.dq};
-    if (any) add_dkv(f, &block, &q, s);
+    if (any) add_dkv(p, &block, &q, s);
     wait_until(&q.state->done, j);
     if (any && f->d->q) f->kernels->attend_dq(&block, &dq);
     atomic_store_explicit(&q.state->done, j + 1, memory_order_release);
