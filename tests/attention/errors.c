@@ -2,8 +2,9 @@
    those of plain loops in float; root of the mean square, relative to that of the right values, and
    the greatest error, relative to the greatest right value, both in roundings (2^-23), geometric
    means over seeds. In neither norm an array may be further off than the plain loops are, by more
-   than chance explains: three standard errors of the mean quotient. Without arguments up to 1024
-   keys; "all": up to 65,536 (ctest -C full), of one score if a second argument names it. */
+   than chance explains (struct effort). Without arguments up to 1024 keys; "all": up to 65,536
+   (ctest -C full), of one score if a second argument names it; errors.txt keeps what that prints.
+ */
 #include "contest.h"
 
 enum { ARRAYS = NET_ARRAYS + 1, WEIGHTS = NET_ARRAYS, QUICK_LENGTHS = 3, LENGTHS = 7 };
@@ -76,8 +77,24 @@ static void add_contest(const struct choice *c, uint64_t seed, struct spread spr
     drop_contest(&n);
 }
 
+/* How often a length is tried. chance: the standard errors that a mean of so many exceeds as rarely
+   as a normal distribution its third deviation: quantiles of Student's t. */
+struct effort {
+    int longest, queries, seeds;
+    double chance;
+};
+static const struct effort efforts[] = {
+    {128, 16, 32, 3.26}, {4096, 16, 8, 4.53}, {65536, 8, 4, 9.22}};
+
+static const struct effort *effort_of(int length)
+{
+    const struct effort *e = efforts;
+    while (length > e->longest) e++;
+    return e;
+}
+
 /* Prints an array's errors, ours/naive; whether ours are larger, and not by chance. */
-static bool print_spread(const struct spread *s, const char *name)
+static bool print_spread(const struct spread *s, const char *name, double chance)
 {
     bool far = false;
     if (s->seeds == 0) return false;
@@ -85,26 +102,21 @@ static bool print_spread(const struct spread *s, const char *name)
     for (int norm = 0; norm < NORMS; norm++) {
         double n = s->seeds, ours = s->ours[norm] / n, naive = s->naive[norm] / n;
         double quotient = ours - naive, variance = s->squares[norm] / n - quotient * quotient;
-        bool above = quotient > 3 * sqrt(fmax(variance, 0) / (n - 1));
+        bool above = quotient > chance * sqrt(fmax(variance, 0) / (n - 1));
         printf(" %.2f/%.2f%s", exp(ours), exp(naive), above ? "(!)" : "");
         far |= above;
     }
     return far;
 }
 
-/* Few keys cost little, and give few errors to average. */
-static int seeds_of(int length)
-{
-    return length <= 128 ? 32 : length <= 4096 ? 8 : 4;
-}
-
 static int table_row(int score, int length, float query_size)
 {
     struct spread spread[ARRAYS] = {0};
+    const struct effort *effort = effort_of(length);
     int width = full ? 64 : 16, far = 0;
     const struct choice c = {.batch = 1,
                              .heads = 1,
-                             .queries = length > 4096 ? 8 : 16,
+                             .queries = effort->queries,
                              .keys = length,
                              .key_width = width,
                              .value_width = width,
@@ -112,11 +124,11 @@ static int table_row(int score, int length, float query_size)
                              .learned = true,
                              .hidden = score >= RAPT_SCORE_ADDITIVE ? 16 : width,
                              .query_size = query_size};
-    for (int seed = 1; seed <= seeds_of(length); seed++)
+    for (int seed = 1; seed <= effort->seeds; seed++)
         add_contest(&c, (uint64_t)(1000 * score + seed), spread);
     printf("%s %d, queries of %g:", rapt_score_name((rapt_score)score), length, (double)query_size);
     for (int i = 0; i < ARRAYS; i++)
-        far += print_spread(spread + i, i == WEIGHTS ? "weights" : net_names[i]);
+        far += print_spread(spread + i, i == WEIGHTS ? "weights" : net_names[i], effort->chance);
     printf("\n");
     fflush(stdout);
     return far;
