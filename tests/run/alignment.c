@@ -138,11 +138,42 @@ static void test_asking(void **state)
     rapt_model_free(model);
 }
 
+/* A model without cross-attention has none to give: a reason, and the caller's memory stays. */
+static void test_no_cross_attention(void **state)
+{
+    (void)state;
+    const rapt_kind kinds[] = {RAPT_KIND_ENCODER_ONLY, RAPT_KIND_DECODER_ONLY};
+    for (int i = 0; i < COUNT(kinds); i++) {
+        rapt_config c = larger;
+        c.kind = kinds[i];
+        if (c.kind == RAPT_KIND_ENCODER_ONLY) c.decoder_layers = 0;
+        if (c.kind == RAPT_KIND_DECODER_ONLY) c.encoder_layers = c.source_vocab = 0;
+        rapt_model *model = small_model(&c, 3);
+        rapt_session *session;
+        const bool decoder = c.kind == RAPT_KIND_DECODER_ONLY;
+        const rapt_limits limits = {.size = sizeof limits,
+                                    .batch = 1,
+                                    .beams = 1,
+                                    .source_tokens = decoder ? 0 : 5,
+                                    .target_length = decoder ? 5 : 0,
+                                    .threads = 1};
+        float weight = 0.25f;
+        rapt_message why = {""};
+        if (rapt_session_create(&session, model, &limits, NULL, &why)) fail_msg("%s", why.text);
+        assert_int_equal(rapt_session_alignment(session, -1, -1, &weight, &why), RAPT_BAD_ARGUMENT);
+        assert_string_equal(why.text, "the model has no cross-attention");
+        assert_true(weight == 0.25f);
+        rapt_session_free(session);
+        rapt_model_free(model);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_forced),
         cmocka_unit_test(test_asking),
+        cmocka_unit_test(test_no_cross_attention),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
