@@ -14,6 +14,13 @@ struct setting {
     int max;               /* threads of the process; 0: not asked */
 };
 
+/* A stack on which a member runs; AddressSanitizer puts red zones between its arrays. */
+#ifdef __SANITIZE_ADDRESS__
+#define ENOUGH "512k"
+#else
+#define ENOUGH "80k"
+#endif
+
 /* clang-format off */
 static const struct setting settings[] = {
     {"OMP_NUM_THREADS=1", 0},
@@ -44,7 +51,7 @@ static const struct setting settings[] = {
     {"OMP_NUM_THREADS=8 OMP_STACKSIZE=24k", 0},
     {"OMP_NUM_THREADS=8 OMP_STACKSIZE=48k", 0},
     {"OMP_NUM_THREADS=8 OMP_STACKSIZE=64k", 0},
-    {"OMP_NUM_THREADS=8 OMP_STACKSIZE=80k", 0},
+    {"OMP_NUM_THREADS=8 OMP_STACKSIZE=" ENOUGH, 0},
     {"OMP_NUM_THREADS=8 OMP_STACKSIZE=1g", 0},
     {"GOMP_SPINCOUNT=infinity GOMP_CPU_AFFINITY=0", 0},
     {"KMP_BLOCKTIME=infinite KMP_LIBRARY=turnaround", 0},
