@@ -36,11 +36,6 @@ double rapt__log(double x)
     return OF_DOUBLE(log)(x);
 }
 
-double rapt__tanh(double x)
-{
-    return OF_DOUBLE(tanh)(x);
-}
-
 double rapt__pow(double x, double y)
 {
     return OF_DOUBLE(pow)(x, y);

@@ -6,7 +6,6 @@
 void rapt__sincos(double x, double *sine, double *cosine);
 double rapt__exp(double x);
 double rapt__log(double x);
-double rapt__tanh(double x);
 double rapt__pow(double x, double y);
 
 #endif

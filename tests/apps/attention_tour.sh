@@ -2,16 +2,7 @@
 # attention_tour: its claims hold for every variant, and every variant is printed: as text, as JSON,
 # in the figure.
 # usage: attention_tour.sh PROGRAM
-set -u
-program=$(realpath "$1")
-here=$(mktemp -d) && cd "$here" || exit 1
-trap 'rm -rf "$here"' EXIT
-failures=0
-
-fail() {
-    echo "$*"
-    failures=$((failures + 1))
-}
+. "$(dirname "$0")/kit/script.sh"
 # count PATTERN FILE WANTED WHAT
 count() {
     got=$(grep -c -- "$1" "$2")

@@ -3,16 +3,7 @@
 # The figures are those of seed 1: training gives the same bits on every machine, so the thresholds,
 # which are those of the claim, hold or fail everywhere alike; they also hold for seeds 2 and 3.
 # usage: caption.sh PROGRAM
-set -u
-program=$(realpath "$1")
-here=$(mktemp -d) && cd "$here" || exit 1
-trap 'rm -rf "$here"' EXIT
-failures=0
-
-fail() {
-    echo "$*"
-    failures=$((failures + 1))
-}
+. "$(dirname "$0")/kit/script.sh"
 value() {
     grep -o "\"$1\":[0-9.e-]*" out | sed 's/.*://'
 }

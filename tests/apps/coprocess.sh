@@ -2,16 +2,7 @@
 # translate as a co-process: each line is answered when the input pauses, before the next one is written,
 # and the bytes do not depend on the pauses.
 # usage: coprocess.sh PROGRAM
-set -u
-program=$(realpath "$1")
-here=$(mktemp -d) && cd "$here" || exit 1
-trap 'rm -rf "$here"' EXIT
-failures=0
-
-fail() {
-    echo "$*"
-    failures=$((failures + 1))
-}
+. "$(dirname "$0")/kit/script.sh"
 
 printf 'a b\tc d\ne f\tg h\na f\tc h\ne b\tg d\n' >pairs
 "$program" train --data pairs --layers 1 --width 8 --heads 1 --ffn-width 8 --steps 3 --out model 2>err || fail "$(cat err)"

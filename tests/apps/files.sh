@@ -2,28 +2,15 @@
 # Files that toy_translate writes: never an input, never a file of the user's beside the output; whatever
 # is wrong with a path or a disk is said before training; an output that fails leaves the old file.
 # usage: files.sh PROGRAM
-set -u
 export LC_ALL=C
-program=$(realpath "$1")
-here=$(mktemp -d) && cd "$here" || exit 1
-trap 'rm -rf "$here"' EXIT
-failures=0
-
-fail() {
-    echo "$*"
-    failures=$((failures + 1))
-}
-# code WANTED COMMAND...: the exit code.
+. "$(dirname "$0")/kit/script.sh"
+# code WANTED COMMAND...: the same, and standard output goes to out.
 code() {
     wanted=$1
     shift
     "$@" >out 2>err </dev/null
     got=$?
     [ $got -eq "$wanted" ] || { fail "exit code $got, not $wanted: $*"; cat err; }
-}
-# says TEXT: on standard error.
-says() {
-    grep -qF -- "$1" err || { fail "no '$1' in: $(cat err)"; }
 }
 
 printf 'a b\tc d\ne f\tg h\na f\tc h\ne b\tg d\n' >pairs

@@ -4,16 +4,7 @@
 # seed 1: training gives the same bits on every machine, so a threshold that holds holds everywhere.
 # Seeds 2 and 3 pass as well, except the glimpses at the digit of seed 3 (0.25).
 # usage: glimpse.sh PROGRAM
-set -u
-program=$(realpath "$1")
-here=$(mktemp -d) && cd "$here" || exit 1
-trap 'rm -rf "$here"' EXIT
-failures=0
-
-fail() {
-    echo "$*"
-    failures=$((failures + 1))
-}
+. "$(dirname "$0")/kit/script.sh"
 # figure KEY PATTERN: the value of that key in the first line of `out` with the pattern.
 figure() {
     grep -m 1 "$2" out | sed -n "s/.*\"$1\":\(-\{0,1\}[0-9.e-]*\).*/\1/p"

@@ -3,28 +3,7 @@
 # bytes of one that never stopped, also where the model of the stop is better than any that the longer
 # run may keep; and a checkpoint whose position is beyond its epoch is refused.
 # usage: resume.sh PROGRAM
-set -u
-program=$(realpath "$1")
-here=$(mktemp -d) && cd "$here" || exit 1
-trap 'rm -rf "$here"' EXIT
-failures=0
-
-fail() {
-    echo "$*"
-    failures=$((failures + 1))
-}
-check() {
-    what=$1
-    shift
-    "$@" || fail "failed: $what"
-}
-code() {
-    wanted=$1
-    shift
-    "$@" 2>err
-    got=$?
-    [ $got -eq "$wanted" ] || { fail "exit code $got, not $wanted: $*"; cat err; }
-}
+. "$(dirname "$0")/kit/script.sh"
 
 # Synthetic pairs, translated in reverse order: epochs of eight or nine batches.
 awk 'BEGIN {

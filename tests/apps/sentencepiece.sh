@@ -3,26 +3,7 @@
 # translates and goes on training without that file; a damaged file, one without an end token, and
 # options that contradict it are refused.
 # usage: sentencepiece.sh PROGRAM
-set -u
-program=$(realpath "$1")
-here=$(mktemp -d) && cd "$here" || exit 1
-trap 'rm -rf "$here"' EXIT
-failures=0
-
-fail() {
-    echo "$*"
-    failures=$((failures + 1))
-}
-code() {
-    wanted=$1
-    shift
-    "$@" 2>err
-    got=$?
-    [ $got -eq "$wanted" ] || { fail "exit code $got, not $wanted: $*"; cat err; }
-}
-says() {
-    grep -q -- "$1" err || { fail "no \"$1\" in:"; cat err; }
-}
+. "$(dirname "$0")/kit/script.sh"
 
 # A unigram model, written as the bytes of its protobuf: all pieces have the same score.
 byte() {

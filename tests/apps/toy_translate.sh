@@ -3,31 +3,8 @@
 # lines in and lines out; scores, attention and figures as JSON. Training gives the same bits on every
 # machine, so the threshold on translations holds everywhere or nowhere.
 # usage: toy_translate.sh PROGRAM
-set -u
-program=$(realpath "$1")
-files=$(realpath "$(dirname "$0")/../model/files-0.1")
-here=$(mktemp -d) && cd "$here" || exit 1
-trap 'rm -rf "$here"' EXIT
-failures=0
-
-fail() {
-    echo "$*"
-    failures=$((failures + 1))
-}
-# check WHAT COMMAND...: the command succeeds.
-check() {
-    what=$1
-    shift
-    "$@" || fail "failed: $what"
-}
-# code WANTED COMMAND...: the exit code.
-code() {
-    wanted=$1
-    shift
-    "$@" 2>err
-    got=$?
-    [ $got -eq "$wanted" ] || { fail "exit code $got, not $wanted: $*"; cat err; }
-}
+. "$(dirname "$0")/kit/script.sh"
+files=$scripts/../model/files-0.1
 
 # Synthetic pairs: six words, translated in reverse order; 700 pairs, the last 20 held out.
 awk 'BEGIN {

@@ -119,8 +119,8 @@ static double quotient(struct dd_net *n, struct dd *x)
     return dd_sub(side[1], side[0]).hi / (2 * step);
 }
 
-struct worst { /* errors relative to the greatest gradient of an array */
-    double analytic, library;
+struct worst {                 /* errors relative to the greatest gradient of an array */
+    double analytic, computed; /* the definition and what lib/ computed, against the quotients */
 };
 
 static void judge_array(const struct contest *c, struct dd_net *n, int array, struct worst *worst)
@@ -138,7 +138,7 @@ static void judge_array(const struct contest *c, struct dd_net *n, int array, st
         return;
     }
     worst->analytic = fmax(worst->analytic, analytic / size);
-    worst->library = fmax(worst->library, library / size);
+    worst->computed = fmax(worst->computed, library / size);
     if (!(analytic <= 1e-12 * size && library <= fmax(24 * ROUNDING * size, naive)))
         fail_msg("%s: %s is off by %.3g, the library's by %.1f roundings",
                  rapt_score_name((rapt_score)c->d.score), net_names[array], analytic / size,
@@ -174,7 +174,8 @@ static void gradients(void **state)
             drop_contest(&c);
         }
         print_message("%s: analytic gradients to %.2g, the library's to %.1f roundings\n",
-                      rapt_score_name((rapt_score)score), worst.analytic, worst.library / ROUNDING);
+                      rapt_score_name((rapt_score)score), worst.analytic,
+                      worst.computed / ROUNDING);
     }
 }
 

@@ -46,7 +46,6 @@ static const struct {
     {"cos of large angles", cosine, cosl, 0, 9, true, 0xd4c3f0bb},
     {"exp", rapt__exp, expl, -700, 700, false, 0xa8ee1e88},
     {"log", rapt__log, logl, -300, 300, true, 0xa3580565},
-    {"tanh", rapt__tanh, tanhl, -20, 20, false, 0x33664f74},
 };
 
 static double argument(int function, int i)
@@ -106,8 +105,7 @@ static void at_the_ends(void **state)
     assert_true(rapt__exp(0) == 1 && rapt__exp(-INFINITY) == 0 && rapt__exp(INFINITY) == INFINITY);
     assert_true(rapt__exp(-2000) == 0 && rapt__exp(2000) == INFINITY && isnan(rapt__exp(NAN)));
     assert_true(rapt__log(1) == 0 && rapt__log(0) == -INFINITY && isnan(rapt__log(-1)));
-    assert_true(rapt__log(INFINITY) == INFINITY && rapt__tanh(INFINITY) == 1);
-    assert_true(rapt__tanh(-INFINITY) == -1 && rapt__tanh(0) == 0);
+    assert_true(rapt__log(INFINITY) == INFINITY);
 }
 
 /* FNV-1a of the bytes of the results, lowest byte first. */
