@@ -28,7 +28,7 @@ add_compile_options("$<$<NOT:$<CONFIG:Debug>>:${fortify}>")
 # The same bytes in whatever folder: a release names none, asserts and debugging information do.
 check_c_compiler_flag(-ffile-prefix-map=a=b HARDEN_PREFIX_MAP)
 if(HARDEN_PREFIX_MAP)
-    foreach(folder CMAKE_SOURCE_DIR CMAKE_BINARY_DIR) # the last that fits counts
+    foreach(folder PROJECT_SOURCE_DIR PROJECT_BINARY_DIR) # the last that fits counts
         add_compile_options($<$<NOT:$<CONFIG:Release>>:-ffile-prefix-map=${${folder}}=${folder}>)
     endforeach()
 endif()

@@ -16,7 +16,7 @@ def measurements(root, build):
     """(file, its lines as gcov describes them), for each object of the library and each of its sources."""
     objects = build / "lib/CMakeFiles"
     for target in ("rest", "kernels_scalar", "kernels_avx2", "kernels_avx512", "kernels_neon"):
-        for notes in sorted((objects / f"{target}.dir").rglob("*.gcno")):
+        for notes in sorted((objects / f"rapt_{target}.dir").rglob("*.gcno")):
             if target != "rest" and not notes.with_suffix(".gcda").exists():
                 print(f"skipped: coverage of {target}: this processor cannot run them")
                 continue

@@ -9,9 +9,9 @@ need $build_packages libcmocka-dev clang-14/clang-14 libomp-14-dev libclang-rt-1
 
 options="-DRAPT_FUZZ=ON -DRAPT_PERF=OFF -DRAPT_WERROR=ON -DCMAKE_C_COMPILER=clang-14"
 configure "$root/build-fuzz" $options -DRAPT_SANITIZE=ON -DCMAKE_BUILD_TYPE=Debug "-DCMAKE_C_FLAGS_DEBUG=-O1 -g"
-build "$root/build-fuzz" --target fuzz
+build "$root/build-fuzz" --target rapt_fuzz
 configure "$root/build-fuzz-fast" $options "-DCMAKE_C_FLAGS_RELEASE=-O2 -g1"
-build "$root/build-fuzz-fast" --target fuzz
+build "$root/build-fuzz-fast" --target rapt_fuzz
 
 targets=$(ls "$root/build-fuzz/tests" | grep -c '^fuzz_')
 seconds=${1:-$((3600 * $(nproc) / targets))}

@@ -1,0 +1,33 @@
+#!/bin/sh
+# host.sh ROOT CC LAUNCHER GENERATOR [all] - builds a host project around the library by add_subdirectory; by
+# FetchContent from an archive it is configured, and with "all" built as well. Installs what the host installs.
+set -eu
+root=$1 cc=$2 launcher=$3 generator=$4 all=${5-}
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+say() { "$@" >"$scratch/log" 2>&1 || { cat "$scratch/log"; exit 1; }; }
+
+# host way from: the host's folder of that name, configured
+host() {
+    say cmake -G "$generator" -S "$root/tests/install/host" -B "$scratch/$1" -DWAY="$1" -DRAPT="$2" \
+        -DCMAKE_C_COMPILER="$cc" -DCMAKE_C_COMPILER_LAUNCHER="$launcher" -DRAPT_WERROR=ON
+    echo "$1: configured"
+}
+
+# build way: builds and runs both programs, and installs
+build() {
+    say cmake --build "$scratch/$1" --parallel 2
+    say cmake -E chdir "$scratch/$1" ctest --output-on-failure --no-tests=error
+    grep 'tests passed' "$scratch/log"
+    say cmake --install "$scratch/$1" --prefix "$scratch/$1/prefix"
+    found=$(cd "$scratch/$1/prefix" && find . -type f)
+    [ "$found" = ./bin/host_static ] || { echo "the host has installed: $found"; exit 1; }
+    echo "$1: built, ran, installed nothing of rapt"
+}
+
+host add_subdirectory "$root"
+build add_subdirectory
+(cd "$root" && cmake -E tar czf "$scratch/rapt.tar.gz" CMakeLists.txt include lib apps)
+host FetchContent "file://$scratch/rapt.tar.gz"
+[ "$all" != all ] || build FetchContent
