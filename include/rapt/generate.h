@@ -50,6 +50,19 @@ RAPT_API rapt_status rapt_generate(rapt_session *session, const rapt_tokens *sou
                                    const rapt_generate_options *options,
                                    const rapt_generate_outputs *outputs, rapt_message *why);
 
+/* Forced decoding: how likely the model finds given targets, one for each source. They hold neither
+   begin nor end: begin is the decoder's first input; end, the token after each target, is scored
+   too, -1: it is not. The source of a decoder-only model is a batch alone, as for rapt_encode.
+   log_probabilities, for each token and each end, in nats: those of target b are
+   [target->starts[b] + b ..] with its end's as the last, back to back without ends; NULL: not
+   wanted. sums: [batch] over each target, NULL: not wanted. They are logit - log sum exp of the
+   logits that rapt_decode gives, and those of rapt_generate where nothing is suppressed; alone or
+   in any batch and for any limits, the same bits. A target and its end may be as long as max_length
+   of rapt_generate. It uses the session as rapt_generate does. */
+RAPT_API rapt_status rapt_score_targets(rapt_session *session, const rapt_tokens *source,
+                                        const rapt_tokens *target, int32_t begin, int32_t end,
+                                        float *log_probabilities, double *sums, rapt_message *why);
+
 #ifdef __cplusplus
 }
 #endif

@@ -17,7 +17,7 @@ void rapt__search_layout(struct search_memory *m, const rapt_limits *l, int voca
 {
     size_t batch = (size_t)l->batch, beams = (size_t)l->beams, slots = batch * beams;
     size_t length = rapt__round_up_size((size_t)l->target_length, LANES), tokens = slots * length,
-           picks = slots * (beams + 1);
+           picks = slots * (beams + 1), rows = rapt__max_size(slots, (size_t)l->target_tokens);
     m->live = rapt__arena_take(arena, tokens, sizeof *m->live);
     m->next = rapt__arena_take(arena, tokens, sizeof *m->next);
     m->done = rapt__arena_take(arena, tokens, sizeof *m->done);
@@ -31,15 +31,17 @@ void rapt__search_layout(struct search_memory *m, const rapt_limits *l, int voca
     m->done_score = rapt__arena_take(arena, slots, sizeof *m->done_score);
     m->parents = rapt__arena_take(arena, slots, sizeof *m->parents);
     m->starts = rapt__arena_take(arena, slots + 1, sizeof *m->starts);
-    m->inputs = rapt__arena_take(arena, slots, sizeof *m->inputs);
+    m->inputs = rapt__arena_take(arena, rows, sizeof *m->inputs);
+    m->wanted = rapt__arena_take(arena, rows, sizeof *m->wanted);
+    m->wanted_logits = rapt__arena_floats(arena, rows, 1);
     size_t members = (size_t)rapt__min(l->threads, l->batch);
     m->order = rapt__arena_take(arena, members * (size_t)vocab, sizeof *m->order);
     m->candidates = rapt__arena_take(arena, beams * (beams + 1), sizeof *m->candidates);
     m->counts = rapt__arena_take(arena, slots, sizeof *m->counts);
     m->tokens = rapt__arena_take(arena, picks, sizeof *m->tokens);
     m->logits = rapt__arena_take(arena, picks, sizeof *m->logits);
-    m->log_sums = rapt__arena_take(arena, slots, sizeof *m->log_sums);
-    m->section_sums = rapt__arena_floats(arena, slots, (size_t)rapt__pick_sections(vocab));
+    m->log_sums = rapt__arena_take(arena, rows, sizeof *m->log_sums);
+    m->section_sums = rapt__arena_floats(arena, rows, (size_t)rapt__pick_sections(vocab));
 }
 
 static int by_rank(const void *context, const void *x, const void *y)

@@ -27,9 +27,12 @@ static void pick_section(const struct kernels *k, struct picks *p, int row, int 
     for (int i = 0; i < p->suppressed_count; i++)
         if (p->suppressed[i] >= first && p->suppressed[i] - first < columns)
             logits[p->suppressed[i] - first] = -INFINITY;
-    if (first == 0) p->counts[row] = 0;
+    if (p->wanted && p->wanted[row] >= first && p->wanted[row] - first < columns)
+        p->wanted_logits[row] = logits[p->wanted[row] - first];
     p->section_sums[(size_t)row * (size_t)sections + (size_t)(first / SECTION)] =
         k->log_sum_row(logits, columns);
+    if (p->max == 0) return;
+    if (first == 0) p->counts[row] = 0;
     p->counts[row] = k->top_more(logits, columns, first, p->max, p->counts[row], p->tokens + own,
                                  p->logits + own);
 }

@@ -24,11 +24,15 @@ struct search_memory {
     double *done_score;           /* [slots] */
     int *parents;                 /* [slots] */
     int *starts;                  /* [slots + 1] of one step */
-    int32_t *inputs;              /* [slots] of the decoder, one per row */
+    int32_t *inputs;              /* [rows] of the decoder; rows: max(slots, target_tokens) */
+    int32_t *wanted;              /* [rows] forced decoding: the tokens that follow them */
+    float *wanted_logits;         /* [rows] */
     int *order;                   /* [min(threads, batch)][vocab] sampling: tokens by likelihood */
     struct candidate *candidates; /* [beams * (beams + 1)] */
     int *counts, *tokens;         /* of struct picks */
-    float *logits, *log_sums, *section_sums;
+    float *logits;                /* of struct picks */
+    float *log_sums;              /* [rows] */
+    float *section_sums;          /* [rows][rapt__pick_sections(vocab)] */
 };
 void rapt__search_layout(struct search_memory *m, const rapt_limits *limits, int vocab,
                          struct arena *arena);
@@ -50,6 +54,8 @@ struct picks {
     float *logits;             /* [rows][max] */
     float *log_sums;           /* [rows] log sum exp of the row */
     float *section_sums;       /* [rows][rapt__pick_sections(vocab)] workspace */
+    const int32_t *wanted;     /* [rows] a token of each row, or NULL */
+    float *wanted_logits;      /* [rows] its logit */
     const int32_t *suppressed; /* [suppressed_count] tokens that must not be picked */
     int suppressed_count;
     bool keep; /* all logits are wanted afterwards */
@@ -96,9 +102,19 @@ rapt_status rapt__encode(rapt_session *s, const rapt_tokens *source, int target_
                          const float **encoder_output, rapt_message *why);
 /* The greatest target_capacity for that many sources. */
 int rapt__session_target_capacity(const rapt_session *s, int sources);
-/* rapt_decode; with picks, if not NULL, instead of logits, unless picks->keep. */
+/* rapt_decode; with picks, if not NULL, instead of logits, unless picks->keep. Picks of which
+   nothing is wanted (max 0, wanted NULL): no logits are computed. */
 rapt_status rapt__decode(rapt_session *s, const rapt_tokens *target, struct picks *picks,
                          rapt_message *why);
+
+/* ---- feed.c: the first target of every source is given tokens that are known ---- */
+struct feed {
+    const rapt_tokens *tokens; /* one sequence per source */
+    int32_t begin, end;        /* around each; end -1: none */
+};
+/* The next rows of all sequences, as many as limits.target_tokens allows, in search.starts and
+   search.inputs; what follows each of them, in search.wanted. No rows: all have been fed. */
+rapt_tokens rapt__feed_next(rapt_session *s, const struct feed *feed);
 
 /* Checks tokens against a vocabulary and limits; what: "source" or "target" in the message. */
 rapt_status rapt__tokens_check(const rapt_tokens *tokens, const char *what, int vocab,

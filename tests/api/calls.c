@@ -55,6 +55,7 @@ static const struct call {
     /* generate.h */
     {"rapt_generate_options_default", false, 1, 1u << 0, generate_options_default},
     {"rapt_generate", true, 4, 0, generate},
+    {"rapt_score_targets", true, 5, 1u << 3 | 1u << 4, score_targets},
     /* train.h */
     {"rapt_train_options_default", false, 1, 1u << 0, train_options_default},
     {"rapt_trainer_bytes", false, 2, 0, trainer_bytes},

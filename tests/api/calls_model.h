@@ -264,4 +264,12 @@ static rapt_status generate(struct world *w, int null, rapt_message *why)
                          arg(null, 2, &w->generate_options), arg(null, 3, &w->outputs), why);
 }
 
+static rapt_status score_targets(struct world *w, int null, rapt_message *why)
+{
+    double sums[2];
+    return rapt_score_targets(arg(null, 0, w->session), arg(null, 1, &w->tokens),
+                              arg(null, 2, &w->tokens), 1, 2, arg(null, 3, w->logits),
+                              arg(null, 4, sums), why);
+}
+
 #endif

@@ -334,6 +334,18 @@ static rapt_status do_generate(struct scene *s, uint64_t *h, rapt_message *why)
     return status;
 }
 
+static rapt_status do_score_targets(struct scene *s, uint64_t *h, rapt_message *why)
+{
+    double sums[3];
+    const rapt_tokens target = {3, (const int32_t[]){3, 4, 5}, (const int[]){0, 2, 3, 3}};
+    rapt_status status =
+        rapt_score_targets(s->session, &s->source.tokens, &target, 1, 2, s->floats, sums, why);
+    if (status) return status;
+    add(h, s->floats, 6 * sizeof *s->floats);
+    add(h, sums, sizeof sums);
+    return status;
+}
+
 /* ---- training ---- */
 
 static rapt_status do_trainer(struct scene *s, uint64_t *h, rapt_message *why)
@@ -477,6 +489,7 @@ static const struct operation operations[] = {
     {"session_create", do_session, true, true},
     {"decode", do_decode, false, false},
     {"generate", do_generate, false, false},
+    {"score_targets", do_score_targets, false, false},
     {"trainer_create", do_trainer, true, true},
     {"train", do_train, false, false},
     {"trainer_save", do_trainer_save, true, false},
