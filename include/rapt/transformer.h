@@ -158,9 +158,11 @@ typedef struct rapt_limits { /* size-first, see base.h */
     int target_length;       /* tokens of one target sequence */
     int target_tokens;       /* of one call of rapt_decode; 0: batch * beams */
     int threads;             /* see base.h */
-    int alignments; /* not 0: rapt_generate can give alignments; their rows are kept while it
-                       searches, which takes target_length * beams * source_tokens floats or more */
-    int reserved;   /* 0 */
+    int alignments;   /* not 0: rapt_generate can give alignments; their rows are kept while it
+                         searches, which takes target_length * beams * source_tokens floats or more */
+    int self_weights; /* not 0: rapt_session_weights can give self-attention; queries and keys of
+                         every layer are kept, which takes about layers * tokens * 4 * width floats,
+                         and the encoder takes all sequences at once; no time */
 } rapt_limits;
 
 /* One thread at a time may use a session; a model may serve any number of them. */
@@ -195,6 +197,23 @@ RAPT_API rapt_status rapt_session_reorder(rapt_session *session, const int *pare
    back to back. Those of local-p do not sum to 1. */
 RAPT_API rapt_status rapt_session_alignment(rapt_session *session, int layer, int head,
                                             float *weights, rapt_message *why);
+
+/* Attention weights of a layer and head, or of their mean (-1), from what the model computed last
+   and the statistics that its own softmax left: those that rapt_attention_weights gives of the same
+   queries and keys, to the bit. One row for each query, in the order of its sequences, back to
+   back: ENCODER  each source token of the last rapt_encode: as long as its source DECODER  each
+   token given to the last rapt_decode: as long as its target is now; 0 for tokens behind it CROSS
+   the same tokens: as long as its source; rapt_session_alignment is this Costs one product of
+   queries and keys for each layer and head; with recurrent scores the rows of the call once more.
+   RAPT_BAD_ARGUMENT: limits.self_weights is 0, but self-attention is wanted; or the model has no
+   such part, layer or head. */
+typedef enum rapt_weights {
+    RAPT_WEIGHTS_ENCODER, /* self-attention of the encoder */
+    RAPT_WEIGHTS_DECODER, /* self-attention of the decoder */
+    RAPT_WEIGHTS_CROSS
+} rapt_weights;
+RAPT_API rapt_status rapt_session_weights(rapt_session *session, rapt_weights which, int layer,
+                                          int head, float *weights, rapt_message *why);
 
 #ifdef __cplusplus
 }

@@ -103,14 +103,15 @@ void rapt__attend_cached(const struct exec_context *c, const struct step *s, boo
     rapt__cache_attend(c->team, &state->caches[s->layer], &q, s->stack->attention_workspace);
 }
 
-void rapt__cross_weights(const struct stack *s, const struct rows *rows,
-                         const struct stack_caches *caches, int layer, int head, int sequence,
-                         int row, float share, float *weights)
+void rapt__decoder_weights(const struct stack *s, const struct rows *rows,
+                           const struct stack_caches *caches, bool cross, int layer, int head,
+                           int sequence, int row, float share, float *weights)
 {
-    const struct sublayer *u = rapt__sublayer_of(s, layer, PART_CROSS);
-    const rapt_attention spec = rapt__attention_spec(s, layer, true, false);
-    struct cached_queries q = queries_of(s, rows, caches, u, layer, true);
+    const struct sublayer *u = rapt__sublayer_of(s, layer, cross ? PART_CROSS : PART_SELF);
+    const struct cache_state *state = cross ? &caches->cross : &caches->self;
+    const rapt_attention spec = rapt__attention_spec(s, layer, cross, false);
+    struct cached_queries q = queries_of(s, rows, caches, u, layer, cross);
     q.spec = &spec;
-    rapt__cache_weights(&caches->cross.caches[layer], &q, sequence, row, head, share, weights,
+    rapt__cache_weights(&state->caches[layer], &q, sequence, row, head, share, weights,
                         s->attention_workspace);
 }

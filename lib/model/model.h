@@ -252,10 +252,13 @@ struct pass {
     const float *reward, *baseline; /* [H][rows.count] of sampled keys, while learning */
 };
 
-/* Memory for a pass of `rows` rows over `source_rows` (0: no cross-attention). keep: backward
-   will follow, and every sublayer has memory of its own; else the decoder's keys are in caches. */
+/* What of a pass can be read afterwards: for weights of cross-attention the queries of every
+   layer; for those of self-attention too (also its keys in an encoder, where no cache has them);
+   for backward all, so that every sublayer has memory of its own, and nothing is in caches. */
+enum stack_keeps { KEEPS_CROSS, KEEPS_SELF, KEEPS_ALL };
+/* Memory for a pass of `rows` rows over `source_rows` (0: no cross-attention). */
 void rapt__stack_layout(struct stack_memory *memory, const rapt_config *config, bool decoder,
-                        int rows, int source_rows, bool keep, struct arena *arena);
+                        int rows, int source_rows, enum stack_keeps keeps, struct arena *arena);
 
 /* The memory of that sublayer; NULL: the layers have no such part. */
 struct sublayer *rapt__sublayer_of(const struct stack *s, int layer, enum part part);
@@ -282,6 +285,10 @@ void rapt__sublayer_forward(const struct exec_context *c, const struct step *s, 
 void rapt__sublayer_backward(const struct exec_context *c, const struct step *s, enum part part,
                              const float *dy, float *din, bool add, float *dstates,
                              float *gradients);
+/* After a pass of an encoder that keeps self-attention, over `all` rows: the weights of rows
+   [first, first + rows) of one sequence in one layer and head, weights[rows][its rows]. */
+void rapt__encoder_weights(struct team *team, const struct stack *s, const struct rows *all,
+                           int layer, int head, int sequence, int first, int rows, float *weights);
 /* Dropout of one site of a pass. Keys, with rapt__mix: of a batch mix(seed, batches before it); of
    a site in it mix(drop->key, ((index + 1) * SITES + site) * 2 + decoder), where index counts the
    sublayers of the half, -1 is the embedding. */
@@ -298,13 +305,13 @@ void rapt__cross_append(const struct exec_context *c, const struct stack *s, int
 /* Packs what scores have learned, of all layers. */
 void rapt__scores_pack(struct team *team, const struct stack *s, const struct cache_state *state,
                        bool cross);
-/* After a pass of the decoder: the cross-attention weights of one of its rows (of target
-   `sequence`) in one layer and head, times share, are added to weights [keys of its source]. A pass
-   keeps what this needs of every layer until the next one. One thread; its memory is
-   s->attention_workspace. */
-void rapt__cross_weights(const struct stack *s, const struct rows *rows,
-                         const struct stack_caches *caches, int layer, int head, int sequence,
-                         int row, float share, float *weights);
+/* After a pass of the decoder: the weights of one of its rows (of target `sequence`) in one layer
+   and head, times share, are added to weights [keys of its source, or tokens of the target so far].
+   A pass keeps what this needs of every layer until the next one (stack_keeps). One thread; its
+   memory is s->attention_workspace. */
+void rapt__decoder_weights(const struct stack *s, const struct rows *rows,
+                           const struct stack_caches *caches, bool cross, int layer, int head,
+                           int sequence, int row, float share, float *weights);
 
 /* The output matrix as an op reads it. */
 struct linear rapt__linear_at(const struct linear_offsets *offset, const float *block);

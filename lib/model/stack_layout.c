@@ -52,23 +52,37 @@ static bool normalizes_hard(const rapt_config *c, enum part part)
     return rapt__normalizer_is_hard(normalizer);
 }
 
+/* Queries; of self-attention keys and values too. */
+static float *projections_of(const rapt_config *c, enum part part, size_t rows, struct arena *arena)
+{
+    size_t D = (size_t)c->width, G = (size_t)rapt__key_heads(c) * (D / (size_t)c->heads);
+    return rapt__arena_floats(arena, rows, part == PART_SELF ? D + 2 * G : D);
+}
+
+/* What attention over arrays leaves: how rows were normalized. */
+static void softmax_layout(struct sublayer *u, const rapt_config *c, enum part part, size_t rows,
+                           struct arena *arena)
+{
+    size_t H = (size_t)c->heads;
+    u->statistics = rapt__arena_floats(arena, rows, 2 * H);
+    if (normalizes_hard(c, part)) u->chosen = rapt__arena_take(arena, rows * H, sizeof(int));
+}
+
 static void sublayer_layout(struct sublayer *u, const rapt_config *c, enum part part, bool cached,
                             size_t rows, size_t source_rows, struct arena *arena)
 {
-    size_t D = (size_t)c->width, F = (size_t)c->ffn_width, H = (size_t)c->heads;
-    size_t K = D / H, G = (size_t)rapt__key_heads(c) * K;
+    size_t D = (size_t)c->width, F = (size_t)c->ffn_width;
+    size_t K = D / (size_t)c->heads, G = (size_t)rapt__key_heads(c) * K;
     if (part == PART_FEEDFORWARD) {
         u->hidden = rapt__arena_floats(arena, rows, F);
         u->active = rapt__arena_floats(arena, rows, F);
     } else {
-        u->q = rapt__arena_floats(arena, rows, part == PART_SELF ? D + 2 * G : D);
+        u->q = projections_of(c, part, rows, arena);
         u->mixed = rapt__arena_floats(arena, rows, D);
         if (cached)
             cached_layout(u, c, part, rows, source_rows, arena);
         else
-            u->statistics = rapt__arena_floats(arena, rows, 2 * H);
-        if (!cached && normalizes_hard(c, part))
-            u->chosen = rapt__arena_take(arena, rows * H, sizeof(int));
+            softmax_layout(u, c, part, rows, arena);
     }
     if (part == PART_CROSS) u->kv = rapt__arena_floats(arena, source_rows, 2 * G);
     u->y = rapt__arena_floats(arena, rows, D);
@@ -91,37 +105,50 @@ static void backward_layout(struct stack_memory *m, const rapt_config *c, size_t
     m->dkv = rapt__arena_floats(arena, source_rows, 2 * G);
 }
 
+/* What weights of a sublayer are made of afterwards. */
+static struct sublayer weights_layout(const rapt_config *c, bool decoder, enum part part,
+                                      size_t rows, struct arena *arena)
+{
+    const struct attention_use which = {.decoder = decoder, .cross = part == PART_CROSS};
+    const rapt_attention spec = rapt__attention_of(c, &which);
+    struct sublayer own = {0};
+    if (!decoder || !rapt__score_changes(&spec, false))
+        own.q = projections_of(c, part, rows, arena);
+    if (decoder)
+        queries_layout(&own, &spec, rows, arena);
+    else
+        softmax_layout(&own, c, part, rows, arena);
+    return own;
+}
+
 /* At inference the sublayers of the first layer serve all layers, and what all parts have in common
-   (y, sum, out) is shared by the parts too. Only the queries of cross-attention, their centers and
-   their softmax statistics are kept for every layer: alignments are made of them. */
-static void share_layout(struct stack_memory *m, const rapt_config *c, bool decoder, int parts,
+   (y, sum, out) is shared by the parts too. Only what weights are made of is not shared:
+   always of cross-attention, for alignments; of self-attention if asked for. */
+static void share_layout(struct stack_memory *m, const rapt_config *c, bool decoder, bool self,
                          size_t rows, struct arena *arena)
 {
-    bool cross = decoder && c->kind == RAPT_KIND_ENCODER_DECODER;
-    const struct attention_use which = {.decoder = true, .cross = true};
-    const rapt_attention spec = rapt__attention_of(c, &which);
+    enum part parts[3];
+    int n = rapt__parts_of(c, decoder, parts);
     for (int i = 1; i < m->count; i++) {
-        bool keeps = cross && i >= parts && i % parts == PART_CROSS;
+        enum part part = parts[i % n];
+        bool keeps = i >= n && (part == PART_CROSS || (self && part == PART_SELF));
         struct sublayer own = {0};
-        if (keeps) {
-            if (!rapt__score_changes(&spec, false))
-                own.q = rapt__arena_floats(arena, rows, (size_t)c->width);
-            queries_layout(&own, &spec, rows, arena);
-        }
+        if (keeps) own = weights_layout(c, decoder, part, rows, arena);
         if (!m->sublayers) continue;
         struct sublayer *first = &m->sublayers[0], *u = &m->sublayers[i];
-        if (i >= parts) *u = m->sublayers[i % parts];
+        if (i >= n) *u = m->sublayers[i % n];
         if (own.q) u->q = own.q;
         if (keeps) u->projected_q = own.projected_q, u->centers = own.centers;
-        if (keeps) u->statistics = own.statistics;
+        if (keeps) u->statistics = own.statistics, u->chosen = own.chosen;
         u->y = first->y, u->sum = first->sum, u->out = first->out, u->saved = first->saved;
     }
 }
 
 void rapt__stack_layout(struct stack_memory *m, const rapt_config *c, bool decoder, int rows,
-                        int source_rows, bool keep, struct arena *arena)
+                        int source_rows, enum stack_keeps keeps, struct arena *arena)
 {
     enum part parts[3];
+    bool keep = keeps == KEEPS_ALL;
     int n = rapt__parts_of(c, decoder, parts),
         layers = decoder ? c->decoder_layers : c->encoder_layers;
     size_t R = (size_t)rows, S = (size_t)source_rows, D = (size_t)c->width;
@@ -139,5 +166,5 @@ void rapt__stack_layout(struct stack_memory *m, const rapt_config *c, bool decod
     if (keep)
         backward_layout(m, c, R, S, arena);
     else
-        share_layout(m, c, decoder, n, R, arena);
+        share_layout(m, c, decoder, keeps == KEEPS_SELF, R, arena);
 }

@@ -102,6 +102,19 @@ static void attention_forward(const struct exec_context *c, const struct step *s
     project(c, s, &offset->out, s->u->mixed, p->rows.count, s->u->y);
 }
 
+void rapt__encoder_weights(struct team *team, const struct stack *s, const struct rows *all,
+                           int layer, int head, int sequence, int first, int rows, float *weights)
+{
+    const struct pass pass = {.rows = *all};
+    const struct step step = {
+        .stack = s, .pass = &pass, .layer = layer, .u = rapt__sublayer_of(s, layer, PART_SELF)};
+    const rapt_attention a = problem_of(&step, false);
+    struct heads h = rapt__heads_at(&s->model->config, false, step.u->q, NULL);
+    const rapt_attention_saved saved = {.chosen = step.u->chosen, .statistics = step.u->statistics};
+    rapt__attention_weights(team, &a, h.q, h.k, &saved, sequence, head, first, rows, weights,
+                            s->attention_workspace);
+}
+
 static void attention_backward(const struct exec_context *c, const struct step *s, bool cross,
                                const float *dy, float *din, bool add, float *dstates,
                                float *gradients)

@@ -1,6 +1,6 @@
-/* alignment.c - cross-attention weights of target tokens, one row of the length of the source for
-   each: of the last rapt_decode, in one layer and head or their mean; and the mean rows of all
-   hypotheses of a search, recorded step by step.
+/* alignment.c - attention weights of target tokens, one row over the source or the target so far
+   for each: of the last rapt_decode, in one layer and head or their mean; and the mean rows of
+   cross-attention of all hypotheses of a search, recorded step by step.
 
    A recorded row belongs to (step, slot). A hypothesis that moved between slots finds the rows of
    its earlier tokens through the parent of each step. */
@@ -11,6 +11,8 @@
 
 struct readout { /* of the last rapt_decode */
     rapt_session *session;
+    bool cross;
+    const int *keys; /* [targets] of each row: tokens of its source, or of the target so far */
     int layer, head; /* -1: the mean over all */
     bool by_slot;    /* space for one row of every target, whether it was given a token or not */
     float *weights;  /* out */
@@ -28,10 +30,11 @@ static void read_row(const struct readout *r, const struct stack *stack, int i, 
     int last_layer = r->layer < 0 ? c->decoder_layers - 1 : r->layer;
     int last_head = r->head < 0 ? c->heads - 1 : r->head;
     int count = (last_layer - first_layer + 1) * (last_head - first_head + 1);
-    memset(weights, 0, sizeof *weights * (size_t)s->source_length[i]);
+    memset(weights, 0, sizeof *weights * (size_t)r->keys[i]);
     for (int l = first_layer; l <= last_layer; l++)
         for (int h = first_head; h <= last_head; h++)
-            rapt__cross_weights(stack, &rows, &caches, l, h, i, row, 1 / (float)count, weights);
+            rapt__decoder_weights(stack, &rows, &caches, r->cross, l, h, i, row, 1 / (float)count,
+                                  weights);
 }
 
 static void work_on_rows(struct team *team, void *argument)
@@ -44,7 +47,7 @@ static void work_on_rows(struct team *team, void *argument)
     float *weights = r->weights;
     int mine = rapt__team_take(team), n = 0;
     for (int i = 0; i < s->targets; i++) {
-        int keys = s->source_length[i], first = s->target_starts[i], end = s->target_starts[i + 1];
+        int keys = r->keys[i], first = s->target_starts[i], end = s->target_starts[i + 1];
         for (int row = first; row < end; row++, n++) {
             if (n != mine) continue;
             read_row(r, &stack, i, row, weights + (ptrdiff_t)(row - first) * keys);
@@ -54,21 +57,81 @@ static void work_on_rows(struct team *team, void *argument)
     }
 }
 
-rapt_status rapt_session_alignment(rapt_session *s, int layer, int head, float *weights,
-                                   rapt_message *why)
+/* The mean over layers and heads of the encoder's self-attention, some rows at a time. */
+static void work_on_encoder(struct team *team, void *argument)
+{
+    const struct readout *r = argument;
+    rapt_session *s = r->session;
+    const rapt_config *c = &s->model->config;
+    struct stack stack = rapt__session_stack(s, false);
+    const struct rows all = {s->sources, s->source_starts[s->sources], s->source_starts,
+                             rapt__longest(s->sources, s->source_starts)};
+    int first_layer = rapt__max(r->layer, 0), first_head = rapt__max(r->head, 0);
+    int last_layer = r->layer < 0 ? c->encoder_layers - 1 : r->layer;
+    int last_head = r->head < 0 ? c->heads - 1 : r->head;
+    float share = 1 / (float)((last_layer - first_layer + 1) * (last_head - first_head + 1));
+    float *to = r->weights;
+    for (int b = 0; b < s->sources; b++) {
+        int count = all.starts[b + 1] - all.starts[b];
+        for (int t = 0, n; t < count; t += n, to += (ptrdiff_t)n * count) {
+            n = rapt__min(s->weights_rows, count - t);
+            size_t size = (size_t)n * (size_t)count;
+            if (team->rank == 0) memset(to, 0, size * sizeof *to);
+            for (int l = first_layer; l <= last_layer; l++)
+                for (int h = first_head; h <= last_head; h++) {
+                    rapt__encoder_weights(team, &stack, &all, l, h, b, t, n, s->some_weights);
+                    for (size_t i = 0; team->rank == 0 && i < size; i++)
+                        to[i] += share * s->some_weights[i];
+                    rapt__team_barrier(team);
+                }
+        }
+    }
+}
+
+static rapt_status check_part(const rapt_session *s, rapt_weights which, rapt_message *why)
+{
+    rapt_kind kind = s->model->config.kind;
+    if ((unsigned)which > RAPT_WEIGHTS_CROSS)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "which is %d, not a rapt_weights", (int)which);
+    if (which == RAPT_WEIGHTS_CROSS && kind != RAPT_KIND_ENCODER_DECODER)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "the model has no cross-attention");
+    if (which == RAPT_WEIGHTS_ENCODER && kind == RAPT_KIND_DECODER_ONLY)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "the model has no encoder");
+    if (which == RAPT_WEIGHTS_DECODER && kind == RAPT_KIND_ENCODER_ONLY)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "the model has no decoder");
+    if (which == RAPT_WEIGHTS_CROSS || s->limits.self_weights) return RAPT_OK;
+    return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                      "weights of self-attention: limits.self_weights was 0 when the session was "
+                      "made");
+}
+
+rapt_status rapt_session_weights(rapt_session *s, rapt_weights which, int layer, int head,
+                                 float *weights, rapt_message *why)
 {
     if (!s || !weights)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL", s ? "weights" : "session");
     const rapt_config *c = &s->model->config;
-    if (c->kind != RAPT_KIND_ENCODER_DECODER)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "the model has no cross-attention");
-    if (layer < -1 || layer >= c->decoder_layers || head < -1 || head >= c->heads)
+    bool encoder = which == RAPT_WEIGHTS_ENCODER, cross = which == RAPT_WEIGHTS_CROSS;
+    rapt_status status = check_part(s, which, why);
+    if (status) return status;
+    int layers = encoder ? c->encoder_layers : c->decoder_layers;
+    if (layer < -1 || layer >= layers || head < -1 || head >= c->heads)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                          "layer %d, head %d: there are %d layers of %d heads", layer, head,
-                          c->decoder_layers, c->heads);
-    struct readout r = {s, layer, head, false, weights};
-    if (s->target_rows) rapt__team_run(s->limits.threads, work_on_rows, &r);
+                          "layer %d, head %d: there are %d layers of %d heads", layer, head, layers,
+                          c->heads);
+    struct readout r = {.session = s, .cross = cross, .layer = layer, .head = head};
+    r.keys = cross ? s->source_length : s->length, r.weights = weights;
+    if (encoder)
+        rapt__team_run(s->limits.threads, work_on_encoder, &r);
+    else if (s->target_rows)
+        rapt__team_run(s->limits.threads, work_on_rows, &r);
     return RAPT_OK;
+}
+
+rapt_status rapt_session_alignment(rapt_session *s, int layer, int head, float *weights,
+                                   rapt_message *why)
+{
+    return rapt_session_weights(s, RAPT_WEIGHTS_CROSS, layer, head, weights, why);
 }
 
 /* ---- records ---- */
@@ -89,7 +152,7 @@ static size_t step_floats(const rapt_session *s)
 void rapt__record_step(struct search *s)
 {
     rapt_session *session = s->session;
-    struct readout r = {session, -1, -1, true, s->record->rows};
+    struct readout r = {session, true, session->source_length, -1, -1, true, s->record->rows};
     r.weights += (size_t)s->step * step_floats(session);
     rapt__team_run(session->limits.threads, work_on_rows, &r);
 }

@@ -77,21 +77,23 @@ struct rapt_session {
     int *capacity;                  /* [batch * beams] tokens that the caches can hold */
     int *parents;                   /* [batch * beams] */
     void *attention_workspace;
-    size_t weights_workspace; /* bytes of it that one member needs for rapt__cross_weights */
-    int encoder_rows;         /* that the encoder takes at once; a sequence is never split */
-    int *group_starts;        /* [batch + 1] rows of a group, which is a few sequences */
-    float *states;            /* [source_tokens][D] of all groups, if there are several */
-    float *pack;              /* [PACK_FLOATS] */
-    float *logits;            /* [target_tokens][N] */
-    int sources, targets;     /* sequences of the last rapt_encode; of its targets */
-    int target_rows;          /* of the last rapt_decode; 0: none since rapt_encode */
-    int target_capacity;      /* tokens per target since the last rapt_encode */
-    int *source_starts;       /* [batch + 1], behind the last sequence all equal */
-    int *target_starts;       /* [batch * beams + 1], the same, of the last rapt_decode */
-    int *past;                /* [batch * beams] tokens before the last rapt_decode */
-    int *length;              /* [batch * beams] tokens now */
-    int *source_of;           /* [batch * beams] */
-    int *source_length;       /* [batch * beams] tokens of that source */
+    size_t weights_workspace; /* bytes of it that one member needs for rapt__decoder_weights */
+    int weights_rows;     /* of the encoder that are read at once; 0: limits.self_weights is 0 */
+    float *some_weights;  /* [weights_rows][positions] */
+    int encoder_rows;     /* that the encoder takes at once; a sequence is never split */
+    int *group_starts;    /* [batch + 1] rows of a group, which is a few sequences */
+    float *states;        /* [source_tokens][D] of all groups, if there are several */
+    float *pack;          /* [PACK_FLOATS] */
+    float *logits;        /* [target_tokens][N] */
+    int sources, targets; /* sequences of the last rapt_encode; of its targets */
+    int target_rows;      /* of the last rapt_decode; 0: none since rapt_encode */
+    int target_capacity;  /* tokens per target since the last rapt_encode */
+    int *source_starts;   /* [batch + 1], behind the last sequence all equal */
+    int *target_starts;   /* [batch * beams + 1], the same, of the last rapt_decode */
+    int *past;            /* [batch * beams] tokens before the last rapt_decode */
+    int *length;          /* [batch * beams] tokens now */
+    int *source_of;       /* [batch * beams] */
+    int *source_length;   /* [batch * beams] tokens of that source */
     struct search_memory search;
     struct alignment_record record;
 };

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { MAX_TOKENS = 1 << 28, GROUP_ROWS = 128 };
+enum { MAX_TOKENS = 1 << 28, GROUP_ROWS = 128, WEIGHTS_ROWS = 64 };
 
 /* Limits of a half that the model lacks are ignored. */
 static rapt_limits fill_in(const rapt_model *model, const rapt_limits *limits)
@@ -28,8 +28,6 @@ static rapt_status check_limits(const rapt_model *model, const rapt_limits *l, r
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
                           "limits: batch %d, beams %d, target_tokens %d, threads %d", l->batch,
                           l->beams, l->target_tokens, l->threads);
-    if (l->reserved)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "limits: reserved is %d, not 0", l->reserved);
     if (c->kind != RAPT_KIND_DECODER_ONLY &&
         (l->source_tokens < 1 || l->source_tokens > MAX_TOKENS))
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "limits: source_tokens is %d", l->source_tokens);
@@ -101,15 +99,20 @@ static size_t workspace_of(const rapt_session *s, int rows)
     return rapt__max_size(max, s->weights_workspace * (size_t)l->threads);
 }
 
-/* Of one member, while it reads cross-attention weights: a multiple of 64 bytes. */
+/* Of one member, while it reads weights of the decoder: a multiple of 64 bytes. */
 static size_t weights_workspace_of(const rapt_session *s)
 {
     const rapt_config *c = &s->model->config;
-    const struct attention_use which = {.decoder = true, .cross = true};
-    if (c->kind != RAPT_KIND_ENCODER_DECODER) return 0;
-    rapt_attention spec = rapt__attention_of(c, &which);
-    spec.threads = 1;
-    return rapt__round_up_size(rapt__cache_workspace(&spec, c->positions), 64);
+    const bool there[] = {s->limits.self_weights && c->kind != RAPT_KIND_ENCODER_ONLY,
+                          c->kind == RAPT_KIND_ENCODER_DECODER};
+    size_t max = 0;
+    for (int cross = 0; cross < 2; cross++) {
+        const struct attention_use which = {.decoder = true, .cross = cross};
+        rapt_attention spec = rapt__attention_of(c, &which);
+        spec.threads = 1;
+        if (there[cross]) max = rapt__max_size(max, rapt__cache_workspace(&spec, c->positions));
+    }
+    return rapt__round_up_size(max, 64);
 }
 
 /* What a search may have to record, whatever the number of sources: fewer of them may have longer
@@ -136,11 +139,14 @@ static void lay_out(rapt_session *s, struct arena *arena)
     size_t batch = (size_t)l->batch, slots = batch * (size_t)l->beams;
     int source = c->kind == RAPT_KIND_DECODER_ONLY ? 0 : l->source_tokens;
     int target = c->kind == RAPT_KIND_ENCODER_ONLY ? 0 : l->target_tokens;
-    int longest = rapt__max(c->positions, GROUP_ROWS);
+    int longest = l->self_weights ? source : rapt__max(c->positions, GROUP_ROWS);
     int rows = s->encoder_rows = rapt__min(source, longest);
-    rapt__stack_layout(&s->encoder, c, false, rows, 0, false, arena);
+    enum stack_keeps keeps = l->self_weights ? KEEPS_SELF : KEEPS_CROSS;
+    rapt__stack_layout(&s->encoder, c, false, rows, 0, keeps, arena);
     rapt__stack_layout(&s->decoder, c, true, target,
-                       c->kind == RAPT_KIND_ENCODER_DECODER ? rows : 0, false, arena);
+                       c->kind == RAPT_KIND_ENCODER_DECODER ? rows : 0, keeps, arena);
+    s->weights_rows = l->self_weights ? rapt__min(WEIGHTS_ROWS, rows) : 0;
+    s->some_weights = rapt__arena_floats(arena, (size_t)s->weights_rows, (size_t)c->positions);
     s->states = rapt__arena_floats(arena, rows < source ? (size_t)source : 0, (size_t)c->width);
     s->weights_workspace = weights_workspace_of(s);
     s->attention_workspace = rapt__arena_take(arena, 1, workspace_of(s, rows));

@@ -41,9 +41,9 @@ static void lay_out(rapt_trainer *t, struct arena *arena)
     int source, target;
     count_rows(t, &source, &target);
     int max = source > target ? source : target;
-    rapt__stack_layout(&t->encoder, c, false, source, 0, true, arena);
+    rapt__stack_layout(&t->encoder, c, false, source, 0, KEEPS_ALL, arena);
     rapt__stack_layout(&t->decoder, c, true, target,
-                       c->kind == RAPT_KIND_ENCODER_DECODER ? source : 0, true, arena);
+                       c->kind == RAPT_KIND_ENCODER_DECODER ? source : 0, KEEPS_ALL, arena);
     t->gradients = rapt__arena_floats(arena, floats, 1);
     t->m = rapt__arena_floats(arena, floats, 1);
     t->v = rapt__arena_floats(arena, floats, 1);

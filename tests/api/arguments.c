@@ -18,18 +18,16 @@ static void test_session(void **state)
     rapt_model *model = small_model(&api_config, 1);
     rapt_limits limits = {
         .size = sizeof limits, .batch = 2, .source_tokens = 9, .target_length = 5, .threads = 1};
-    rapt_limits none = {0}, later = limits;
+    rapt_limits none = {0};
     rapt_session *session = NULL;
     const int starts[] = {0, 2, 3}, parents[] = {0, 1};
     const int32_t ids[] = {3, 4, 5};
     const rapt_tokens two = {2, ids, starts};
     float weights[9];
-    later.reserved = 1;
     refused(rapt_session_create(NULL, model, &limits, NULL, &why), "session");
     refused(rapt_session_create(&session, NULL, &limits, NULL, &why), "model");
     refused(rapt_session_create(&session, model, NULL, NULL, &why), "rapt_limits");
     refused(rapt_session_create(&session, model, &none, NULL, &why), "sizeof(rapt_limits)");
-    refused(rapt_session_create(&session, model, &later, NULL, &why), "reserved");
     assert_null(session);
     assert_int_equal(rapt_session_bytes(NULL, &limits), 0);
     assert_int_equal(rapt_session_bytes(model, NULL), 0);

@@ -52,6 +52,7 @@ static const struct call {
     {"rapt_decode", true, 3, 1u << 2, decode},
     {"rapt_session_reorder", true, 2, 0, session_reorder},
     {"rapt_session_alignment", true, 2, 0, session_alignment},
+    {"rapt_session_weights", true, 2, 0, session_weights},
     /* generate.h */
     {"rapt_generate_options_default", false, 1, 1u << 0, generate_options_default},
     {"rapt_generate", true, 4, 0, generate},

@@ -248,6 +248,13 @@ static rapt_status session_alignment(struct world *w, int null, rapt_message *wh
     return rapt_session_alignment(arg(null, 0, w->session), -1, -1, arg(null, 1, w->weights), why);
 }
 
+static rapt_status session_weights(struct world *w, int null, rapt_message *why)
+{
+    assert_int_equal(decode(w, -1, NULL), RAPT_OK);
+    return rapt_session_weights(arg(null, 0, w->session), RAPT_WEIGHTS_CROSS, -1, -1,
+                                arg(null, 1, w->weights), why);
+}
+
 /* ---- generate.h ---- */
 
 static rapt_status generate_options_default(struct world *w, int null, rapt_message *why)

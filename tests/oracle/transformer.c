@@ -303,7 +303,8 @@ static void self_attention(struct side *s, const struct oracle_layer *l, const d
     double *qkv = capacity(T, row), *mixed = capacity(T, D);
     oracle_linear(T, D, row, in, l->self_qkv[0], l->self_qkv[1], qkv);
     struct heads a = {qkv, qkv + D, qkv + D + G, row, row, T, 0, &l->self_score};
-    attend(s, &a, mixed, NULL);
+    attend(s, &a, mixed, s->m->self);
+    if (s->m->self) s->m->self += c->heads * T * T;
     oracle_linear(T, D, D, mixed, l->self_out[0], l->self_out[1], y);
     free(qkv);
     free(mixed);

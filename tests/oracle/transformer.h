@@ -19,6 +19,8 @@ struct oracle_model {
     struct oracle_layer *encoder, *decoder;
     struct oracle_past *past; /* see oracle_model_hold; NULL: nothing is held */
     double expected;          /* loss of a token, for the baseline of sampled keys */
+    double *self;             /* where the next weights of self-attention go, [layers][heads][rows]
+                                 [rows], layer by layer; NULL: not wanted */
     double terms;             /* added to: (baseline - reward) log p[chosen] of all sampled keys */
 };
 struct oracle_model *oracle_model_read(const rapt_model *model);

@@ -169,6 +169,12 @@ static rapt_status do_decode(struct scene *s, uint64_t *h, rapt_message *why)
     if (!status) status = rapt_decode(s->session, &target, &logits, why);
     if (!status) status = rapt_session_alignment(s->session, -1, -1, s->floats, why);
     if (!status) add(h, s->floats, 2 * sizeof *s->floats * (size_t)s->source.starts[3]);
+    for (int which = RAPT_WEIGHTS_ENCODER; which < RAPT_WEIGHTS_CROSS; which++) {
+        memset(s->floats, 0, sizeof s->floats);
+        if (!status)
+            status = rapt_session_weights(s->session, (rapt_weights)which, -1, 0, s->floats, why);
+        add(h, s->floats, 200 * sizeof *s->floats);
+    }
     return status;
 }
 

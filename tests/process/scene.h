@@ -73,7 +73,8 @@ static inline rapt_limits scene_limits(const struct scene *s)
                          .target_length = 9,
                          .target_tokens = 6,
                          .threads = s->threads,
-                         .alignments = 1};
+                         .alignments = 1,
+                         .self_weights = 1};
 }
 
 static inline rapt_train_limits scene_train_limits(const struct scene *s)
