@@ -9,9 +9,11 @@ prefix=$scratch/prefix
 
 cmake --install "$build" --prefix "$prefix" >"$scratch/log" || { cat "$scratch/log"; exit 1; }
 libdir=$(dirname "$(find "$prefix" -name librapt.a)")
-for file in librapt.so pkgconfig/rapt.pc cmake/rapt/raptConfig.cmake; do
-    [ -e "$libdir/$file" ] || { echo "$file was not installed"; exit 1; }
+for file in "$libdir"/librapt.so "$libdir"/pkgconfig/rapt.pc "$libdir"/cmake/rapt/raptConfig.cmake \
+    "$prefix"/share/doc/rapt/LICENSE "$prefix"/share/doc/rapt/README.md; do
+    [ -e "$file" ] || { echo "$file was not installed"; exit 1; }
 done
+[ ! -x "$build/bin/toy_translate" ] || "$prefix/bin/toy_translate" --version
 
 # find_package, all four at once
 cmake -G "$generator" -S "$source/outside" -B "$scratch/outside" -DCMAKE_PREFIX_PATH="$prefix" \
@@ -25,21 +27,21 @@ if ! command -v pkg-config >/dev/null; then
 fi
 export PKG_CONFIG_PATH="$libdir/pkgconfig"
 
-# outside kind: builds and runs the program in C and in C++ with the flags rapt.pc gives
+# outside package uses: builds and runs the program in C and in C++ with the flags that package.pc gives; it uses the
+# shared library that many times
 outside() {
-    option=$1
     $cc -std=c11 "$source/outside/outside.c" -o "$scratch/in_c" \
-        $(pkg-config $option --cflags --libs rapt) -lm
+        $(pkg-config --cflags --libs "$1") -lm
     $cxx -std=c++11 "$source/outside/outside.cpp" -o "$scratch/in_cpp" \
-        $(pkg-config $option --cflags --libs rapt) -lm
+        $(pkg-config --cflags --libs "$1") -lm
     for program in in_c in_cpp; do
-        echo "$program ${option:---shared}: $(LD_LIBRARY_PATH=$libdir "$scratch/$program")"
+        echo "$program with $1.pc: $(LD_LIBRARY_PATH=$libdir "$scratch/$program")"
         uses=$(readelf -d "$scratch/$program" | grep -c 'NEEDED.*librapt\.so\.0' || :)
         [ "$uses" = "$2" ] || { echo "$program: linked with the wrong library"; exit 1; }
     done
 }
 version=$(pkg-config --modversion rapt)
 echo "rapt.pc: version $version"
-outside "" 1
-rm "$libdir"/librapt.so*
-outside --static 0
+outside rapt 1
+outside rapt-static 0
+[ "$(pkg-config --modversion rapt-static)" = "$version" ]
