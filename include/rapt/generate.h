@@ -9,6 +9,27 @@
 extern "C" {
 #endif
 
+/* Callbacks of rapt_generate, called on the thread that called it, outside of any parallel region
+   and while nothing else runs on the session, which they must not use. */
+
+/* A token of a source's best sequence is known: its id and log-probability, the end included, in
+   order, without those of the prefix. Greedy and sampled: as soon as it is chosen. Beam search: as
+   soon as all live and all ended hypotheses of the source begin with it; what is left once its
+   search has ended. Anything but 0 stops the call, as rapt_stop_fn does. */
+typedef int rapt_token_fn(void *user, int source, int32_t id, float log_probability);
+
+/* logits[vocab] of the token after ids[count] (prefix included) of one hypothesis of a source: it
+   may change any of them; -INFINITY forbids a token. Suppressed tokens, min_length and
+   no_repeat_ngram hold afterwards. */
+typedef void rapt_logits_fn(void *user, int source, const int32_t *ids, int count, float *logits,
+                            int vocab);
+
+/* Asked before the sources are encoded and before every step; anything but 0 stops the call: all
+   sequences end where they are, as if that were their limit, and it returns RAPT_OK. To stop it
+   from another thread, return an atomic flag of yours that the other thread sets: the library
+   itself shares nothing between threads. */
+typedef int rapt_stop_fn(void *user);
+
 typedef struct rapt_generate_options { /* size-first, see base.h */
     size_t size;                       /* sizeof(rapt_generate_options) */
     int32_t begin, end; /* first input of the decoder; the token that ends a sequence */
@@ -25,6 +46,17 @@ typedef struct rapt_generate_options { /* size-first, see base.h */
     const int32_t *suppressed; /* [suppressed_count] tokens never produced, NULL: none */
     uint64_t seed;             /* sequence b draws from (seed, b + sequence), whatever the batch */
     uint64_t sequence;         /* the number of the batch's first sequence */
+    /* Sequence b begins with these tokens of sequence b (behind begin): the prompt of a
+       decoder-only model, the first words of a translation. They count as tokens of the sequence,
+       are in its ids, and add nothing to scores; length in length_penalty is without them. NULL:
+       none. */
+    const rapt_tokens *prefix;
+    int min_length;       /* no end before so many tokens (the end not counted) */
+    int no_repeat_ngram;  /* n: no n tokens in a row twice in a sequence; 0: they may */
+    rapt_token_fn *token; /* NULL, here and below: not wanted */
+    rapt_logits_fn *logits;
+    rapt_stop_fn *stop;
+    void *user; /* passed to these three */
 } rapt_generate_options;
 /* Sets all of *options, which has `size` bytes: begin, end, 1 beam, 1 sequence; all else 0. */
 RAPT_API void rapt_generate_options_default(rapt_generate_options *options, size_t size,
@@ -41,11 +73,18 @@ typedef struct rapt_generate_outputs { /* size-first */
        sequence): [counts + 1][S] in a space of [max_length + 1][S], nbest of them for each source
        in turn; S: tokens of that source. Needs limits.alignments. NULL: not wanted. */
     float *alignments;
+    /* [B * nbest][max_length] of each token, and of the end behind them, given those before it, in
+       nats; 0 for those of the prefix. They are normalized over the tokens that are neither
+       suppressed nor forbidden by an option. NULL: not wanted. */
+    float *log_probabilities;
+    int *ended; /* [B * nbest] 1: with the end; 0: truncated by its limit, or stopped. NULL: not
+                   wanted */
 } rapt_generate_outputs;
 
 /* Encodes the sources and generates their targets. A sequence truncated by its limit counts as
    ended. max_length may exceed the session's target_length where there are fewer sources than
-   limits.batch. */
+   limits.batch. A prefix of max_length tokens is a sequence already; a longer one is refused. The
+   next rapt_decode needs a rapt_encode first. */
 RAPT_API rapt_status rapt_generate(rapt_session *session, const rapt_tokens *source,
                                    const rapt_generate_options *options,
                                    const rapt_generate_outputs *outputs, rapt_message *why);

@@ -1,9 +1,9 @@
 /* alignment.c - attention weights of target tokens, one row over the source or the target so far
    for each: of the last rapt_decode, in one layer and head or their mean; and the mean rows of
-   cross-attention of all hypotheses of a search, recorded step by step.
+   cross-attention of all hypotheses of a search, recorded token by token.
 
-   A recorded row belongs to (step, slot). A hypothesis that moved between slots finds the rows of
-   its earlier tokens through the parent of each step. */
+   A recorded row belongs to (position, slot). A hypothesis that moved between slots finds the rows
+   of its earlier tokens through the parent at each position. */
 #include "run/search.h"
 #include "run/session.h"
 
@@ -14,7 +14,8 @@ struct readout { /* of the last rapt_decode */
     bool cross;
     const int *keys; /* [targets] of each row: tokens of its source, or of the target so far */
     int layer, head; /* -1: the mean over all */
-    bool by_slot;    /* space for one row of every target, whether it was given a token or not */
+    size_t position; /* not 0: floats of one position of a record, where a row goes by its position
+                        and slot; 0: back to back */
     float *weights;  /* out */
 };
 
@@ -50,10 +51,12 @@ static void work_on_rows(struct team *team, void *argument)
         int keys = r->keys[i], first = s->target_starts[i], end = s->target_starts[i + 1];
         for (int row = first; row < end; row++, n++) {
             if (n != mine) continue;
-            read_row(r, &stack, i, row, weights + (ptrdiff_t)(row - first) * keys);
+            size_t at = r->position ? (size_t)(s->past[i] + row - first) * r->position
+                                    : (size_t)(row - first) * (size_t)keys;
+            read_row(r, &stack, i, row, weights + at);
             mine = rapt__team_take(team);
         }
-        weights += (ptrdiff_t)keys * (r->by_slot ? 1 : end - first);
+        weights += (ptrdiff_t)keys * (r->position ? 1 : end - first);
     }
 }
 
@@ -143,25 +146,31 @@ void rapt__record_layout(struct alignment_record *record, size_t floats, size_t 
     record->parents = rapt__arena_take(arena, parents, sizeof *record->parents);
 }
 
-/* Floats of the rows of one step. */
-static size_t step_floats(const rapt_session *s)
+/* Floats of the rows of one position. */
+static size_t position_floats(const rapt_session *s)
 {
     return (size_t)s->limits.beams * (size_t)s->source_starts[s->sources];
 }
 
-void rapt__record_step(struct search *s)
+void rapt__record_rows(struct search *s)
 {
     rapt_session *session = s->session;
-    struct readout r = {session, true, session->source_length, -1, -1, true, s->record->rows};
-    r.weights += (size_t)s->step * step_floats(session);
-    rapt__team_run(session->limits.threads, work_on_rows, &r);
+    struct readout r = {.session = session,
+                        .cross = true,
+                        .keys = session->source_length,
+                        .layer = -1,
+                        .head = -1,
+                        .position = position_floats(session),
+                        .weights = s->record->rows};
+    if (session->target_rows && r.position)
+        rapt__team_run(session->limits.threads, work_on_rows, &r);
 }
 
-void rapt__record_parents(struct search *s)
+void rapt__record_parents(struct search *s, int source)
 {
-    size_t targets = (size_t)s->session->targets;
-    memcpy(s->record->parents + (size_t)s->step * targets, s->m->parents,
-           targets * sizeof *s->record->parents);
+    size_t targets = (size_t)s->session->targets, first = (size_t)source * (size_t)s->stride;
+    memcpy(s->record->parents + (size_t)s->m->count[source] * targets + first,
+           s->m->parents + first, (size_t)s->stride * sizeof *s->record->parents);
 }
 
 void rapt__record_trace(const struct search *s, int slot, int count, bool ended, float *alignment)
@@ -173,7 +182,7 @@ void rapt__record_trace(const struct search *s, int slot, int count, bool ended,
     size_t first = (size_t)s->stride * (size_t)session->source_starts[source];
     if (!ended) memset(alignment + (size_t)count * keys, 0, keys * sizeof *alignment);
     for (int step = count; step >= 0; step--) {
-        const float *row = record->rows + (size_t)step * step_floats(session) + first +
+        const float *row = record->rows + (size_t)step * position_floats(session) + first +
                            (size_t)(slot % s->stride) * keys;
         if (ended || step < count)
             memcpy(alignment + (size_t)step * keys, row, keys * sizeof *alignment);

@@ -21,16 +21,24 @@ void rapt__search_layout(struct search_memory *m, const rapt_limits *l, int voca
     m->live = rapt__arena_take(arena, tokens, sizeof *m->live);
     m->next = rapt__arena_take(arena, tokens, sizeof *m->next);
     m->done = rapt__arena_take(arena, tokens, sizeof *m->done);
+    m->live_log = rapt__arena_floats(arena, tokens, 1);
+    m->next_log = rapt__arena_floats(arena, tokens, 1);
+    m->done_log = rapt__arena_floats(arena, tokens, 1);
+    m->count = rapt__arena_take(arena, batch, sizeof *m->count);
+    m->given = rapt__arena_take(arena, batch, sizeof *m->given);
+    m->announced = rapt__arena_take(arena, batch, sizeof *m->announced);
     m->sums = rapt__arena_take(arena, slots, sizeof *m->sums);
     m->next_sums = rapt__arena_take(arena, slots, sizeof *m->next_sums);
     m->live_count = rapt__arena_take(arena, batch, sizeof *m->live_count);
     m->done_count = rapt__arena_take(arena, batch, sizeof *m->done_count);
     m->limit = rapt__arena_take(arena, batch, sizeof *m->limit);
     m->done_length = rapt__arena_take(arena, slots, sizeof *m->done_length);
+    m->done_ended = rapt__arena_take(arena, slots, sizeof *m->done_ended);
     m->done_slot = rapt__arena_take(arena, slots, sizeof *m->done_slot);
     m->done_score = rapt__arena_take(arena, slots, sizeof *m->done_score);
     m->parents = rapt__arena_take(arena, slots, sizeof *m->parents);
     m->starts = rapt__arena_take(arena, slots + 1, sizeof *m->starts);
+    m->row_slot = rapt__arena_take(arena, slots, sizeof *m->row_slot);
     m->inputs = rapt__arena_take(arena, rows, sizeof *m->inputs);
     m->wanted = rapt__arena_take(arena, rows, sizeof *m->wanted);
     m->wanted_logits = rapt__arena_floats(arena, rows, 1);
@@ -53,22 +61,28 @@ static int by_rank(const void *context, const void *x, const void *y)
     return (a->token > b->token) - (a->token < b->token);
 }
 
-static int32_t *tokens_at(const struct search *s, int32_t *tokens, int source, int slot)
+/* The row of a hypothesis in live, next or done, and in their logs. */
+static size_t row_at(const struct search *s, int source, int slot)
 {
-    return tokens + (size_t)(source * s->stride + slot) * (size_t)s->length;
+    return (size_t)(source * s->stride + slot) * (size_t)s->length;
 }
 
-/* Hypothesis `slot`, of `count` tokens without the end, is finished with that sum. */
-static void finish(struct search *s, int source, int slot, double sum, int count, int scored)
+/* Hypothesis `slot` is finished: with the end, which has log_p, or as it is (end NULL). */
+static void finish(struct search *s, int source, int slot, const struct candidate *end)
 {
     struct search_memory *m = s->m;
     if (m->done_count[source] == s->beams) return;
-    int at = source * s->stride + m->done_count[source]++;
-    memcpy(m->done + (size_t)at * (size_t)s->length, tokens_at(s, m->live, source, slot),
-           sizeof(int32_t) * (size_t)count);
+    int at = source * s->stride + m->done_count[source]++, count = m->count[source];
+    int scored = rapt__max(count - m->given[source] + (end != NULL), 1);
+    size_t from = row_at(s, source, slot), to = (size_t)at * (size_t)s->length;
+    memcpy(m->done + to, m->live + from, sizeof *m->done * (size_t)count);
+    if (s->logs) memcpy(m->done_log + to, m->live_log + from, sizeof(float) * (size_t)count);
+    if (s->logs && end) m->done_log[to + (size_t)count] = end->log_p;
     m->done_length[at] = count;
+    m->done_ended[at] = end != NULL;
     m->done_slot[at] = source * s->stride + slot;
-    m->done_score[at] = sum / rapt__pow(scored, (double)s->options->length_penalty);
+    m->done_score[at] = (end ? end->sum : m->sums[source * s->stride + slot]) /
+                        rapt__pow(scored, (double)s->options->length_penalty);
 }
 
 static int collect(struct search *s, int source, int row)
@@ -80,7 +94,7 @@ static int collect(struct search *s, int source, int row)
             size_t at = (size_t)row * (size_t)s->picks.max + (size_t)i;
             double log_p = (double)m->logits[at] - (double)m->log_sums[row];
             m->candidates[n++] = (struct candidate){m->sums[source * s->stride + slot] + log_p,
-                                                    slot, (int32_t)m->tokens[at]};
+                                                    slot, (int32_t)m->tokens[at], (float)log_p};
         }
     rapt__sort(m->candidates, (size_t)n, sizeof *m->candidates, by_rank, NULL);
     return n;
@@ -90,11 +104,26 @@ static int collect(struct search *s, int source, int row)
 static void follow(struct search *s, int source, const struct candidate *c, int to)
 {
     struct search_memory *m = s->m;
-    int32_t *tokens = tokens_at(s, m->next, source, to);
-    memcpy(tokens, tokens_at(s, m->live, source, c->slot), sizeof(int32_t) * (size_t)s->step);
-    tokens[s->step] = c->token;
+    size_t count = (size_t)m->count[source], old = row_at(s, source, c->slot),
+           own = row_at(s, source, to);
+    memcpy(m->next + own, m->live + old, sizeof *m->next * count);
+    m->next[own + count] = c->token;
+    if (s->logs) {
+        memcpy(m->next_log + own, m->live_log + old, sizeof(float) * count);
+        m->next_log[own + count] = c->log_p;
+    }
     m->next_sums[source * s->stride + to] = c->sum;
     m->parents[source * s->stride + to] = source * s->stride + c->slot;
+}
+
+void rapt__search_take(struct search *s, int source, const struct candidate *c)
+{
+    bool end = c->token == s->options->end;
+    if (end)
+        finish(s, source, c->slot, c);
+    else
+        follow(s, source, c, 0);
+    s->m->live_count[source] = !end;
 }
 
 /* Lets a source make its step; its first row of picks is `row`. */
@@ -107,26 +136,23 @@ void rapt__search_choose(struct search *s, int source, int row)
         if (c->token != s->options->end)
             follow(s, source, c, live++);
         else if (i < s->beams)
-            finish(s, source, c->slot, c->sum, s->step, s->step + 1);
+            finish(s, source, c->slot, c);
     }
     m->live_count[source] = m->done_count[source] == s->beams ? 0 : live;
 }
 
-/* After the tokens of a step are in `live`: hypotheses at their limit count as ended. */
 void rapt__search_truncate(struct search *s, int source)
 {
     struct search_memory *m = s->m;
-    if (s->step < m->limit[source]) return;
-    for (int slot = 0; slot < m->live_count[source]; slot++)
-        finish(s, source, slot, m->sums[source * s->stride + slot], s->step, s->step);
+    for (int slot = 0; slot < m->live_count[source]; slot++) finish(s, source, slot, NULL);
     m->live_count[source] = 0;
 }
 
-/* The best of a source's hypotheses that have not been output yet; -1: there is none. */
-static int best_left(const struct search_memory *m, int first, int n)
+int rapt__search_best(const struct search *s, int source)
 {
-    int best = -1;
-    for (int i = first; i < first + n; i++)
+    const struct search_memory *m = s->m;
+    int first = source * s->stride, best = -1;
+    for (int i = first; i < first + m->done_count[source]; i++)
         if (m->done_length[i] >= 0 && (best < 0 || m->done_score[i] > m->done_score[best]))
             best = i;
     return best;
@@ -138,13 +164,16 @@ static void output_one(const struct search *s, int source, int from, size_t to,
 {
     const struct search_memory *m = s->m;
     int count = m->done_length[from];
-    memcpy(out->ids + to * (size_t)s->max_length, m->done + (size_t)from * (size_t)s->length,
-           sizeof(int32_t) * (size_t)count);
+    size_t row = to * (size_t)s->max_length, own = (size_t)from * (size_t)s->length;
+    memcpy(out->ids + row, m->done + own, sizeof(int32_t) * (size_t)count);
+    if (out->log_probabilities)
+        memcpy(out->log_probabilities + row, m->done_log + own,
+               sizeof(float) * (size_t)(count + m->done_ended[from]));
     if (!s->record) return;
     const int *starts = s->session->source_starts;
     size_t keys = (size_t)(starts[source + 1] - starts[source]), first = (size_t)starts[source];
     size_t rank = to % (size_t)s->nbest, tokens = (size_t)s->nbest * first + rank * keys;
-    rapt__record_trace(s, m->done_slot[from], count, count < m->limit[source],
+    rapt__record_trace(s, m->done_slot[from], count, m->done_ended[from],
                        out->alignments + tokens * ((size_t)s->max_length + 1));
 }
 
@@ -154,8 +183,9 @@ void rapt__search_output(const struct search *s, int source, const rapt_generate
     const struct search_memory *m = s->m;
     for (int rank = 0; rank < s->nbest; rank++) {
         size_t to = (size_t)source * (size_t)s->nbest + (size_t)rank;
-        int best = best_left(m, source * s->stride, m->done_count[source]);
+        int best = rapt__search_best(s, source);
         out->counts[to] = best < 0 ? -1 : m->done_length[best];
+        if (out->ended) out->ended[to] = best >= 0 && m->done_ended[best];
         if (out->scores) out->scores[to] = best < 0 ? -INFINITY : (float)m->done_score[best];
         if (best < 0) continue;
         output_one(s, source, best, to, out);

@@ -5,64 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-void rapt_generate_options_default(rapt_generate_options *options, size_t size, int32_t begin,
-                                   int32_t end)
-{
-    const rapt_generate_options own = {
-        .size = sizeof own, .begin = begin, .end = end, .beams = 1, .nbest = 1};
-    rapt__struct_default(options, size, &own, sizeof own);
-}
-
-static rapt_status check_sizes(const rapt_session *s, const rapt_generate_options *o, int sources,
-                               rapt_message *why)
-{
-    int beams = o->beams ? o->beams : 1, nbest = o->nbest ? o->nbest : 1;
-    if (o->beams < 0 || beams > s->limits.beams)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "beams is %d, the limits have %d", o->beams,
-                          s->limits.beams);
-    if (o->nbest < 0 || nbest > beams)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "nbest is %d of %d beams", o->nbest, beams);
-    if (o->max_length < 0 || o->max_length > rapt__session_target_capacity(s, sources))
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "max_length is %d, the limits allow %d",
-                          o->max_length, rapt__session_target_capacity(s, sources));
-    if (s->limits.target_tokens < s->limits.batch * beams)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                          "target_tokens is %d, %d hypotheses need a row each",
-                          s->limits.target_tokens, s->limits.batch * beams);
-    return RAPT_OK;
-}
-
-static rapt_status check(const rapt_session *s, const rapt_generate_options *o, int sources,
-                         rapt_message *why)
-{
-    int vocab = s->model->config.target_vocab;
-    if (s->model->config.kind == RAPT_KIND_ENCODER_ONLY)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "an encoder-only model generates nothing");
-    rapt_status status = check_sizes(s, o, sources, why);
-    if (status) return status;
-    if (o->begin < 0 || o->begin >= vocab || o->end < 0 || o->end >= vocab)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "begin %d or end %d is outside the vocabulary",
-                          (int)o->begin, (int)o->end);
-    if (!(o->max_ratio >= 0) || o->max_extra < 0)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "max_ratio %g or max_extra %d is negative",
-                          (double)o->max_ratio, o->max_extra);
-    if (!(o->temperature >= 0) || o->top_k < 0 || !(o->top_p >= 0 && o->top_p <= 1))
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "temperature %g, top_k %d or top_p %g",
-                          (double)o->temperature, o->top_k, (double)o->top_p);
-    if (o->temperature > 0 && o->beams > 1)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "sampling keeps one hypothesis, not %d beams",
-                          o->beams);
-    if (!isfinite(o->length_penalty))
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "length_penalty is not finite");
-    if (o->suppressed_count < 0)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "suppressed_count is %d", o->suppressed_count);
-    for (int i = 0; i < o->suppressed_count; i++)
-        if (!o->suppressed || o->suppressed[i] < 0 || o->suppressed[i] >= vocab)
-            return rapt__fail(why, RAPT_BAD_ARGUMENT, "suppressed[%d] is %d, the vocabulary has %d",
-                              i, o->suppressed ? (int)o->suppressed[i] : -1, vocab);
-    return RAPT_OK;
-}
-
 static int limit_of(const struct search *s, int source_length)
 {
     const rapt_generate_options *o = s->options;
@@ -93,11 +35,42 @@ static struct search begin(rapt_session *session, const rapt_generate_options *o
     for (int b = 0; b < session->sources; b++) {
         int n = decoder_only ? 0 : session->source_starts[b + 1] - session->source_starts[b];
         m->live_count[b] = 1;
-        m->done_count[b] = 0;
+        m->done_count[b] = m->count[b] = m->given[b] = m->announced[b] = 0;
         m->limit[b] = decoder_only ? s.max_length : limit_of(&s, n);
         m->sums[(ptrdiff_t)b * s.stride] = 0;
     }
     return s;
+}
+
+/* A source's one hypothesis gets the tokens of its prefix. */
+static void give(struct search *s, const rapt_tokens *prefix, int source)
+{
+    struct search_memory *m = s->m;
+    int count = prefix->starts[source + 1] - prefix->starts[source], slot = source * s->stride;
+    size_t row = (size_t)slot * (size_t)s->length, targets = (size_t)s->session->targets;
+    m->count[source] = m->given[source] = m->announced[source] = count;
+    if (count)
+        memcpy(m->live + row, prefix->ids + prefix->starts[source],
+               sizeof *m->live * (size_t)count);
+    if (s->logs) memset(m->live_log + row, 0, sizeof(float) * (size_t)count);
+    for (int t = 1; s->record && t <= count; t++)
+        s->record->parents[(size_t)t * targets + (size_t)slot] = slot;
+    if (count >= m->limit[source]) rapt__search_truncate(s, source);
+}
+
+/* All tokens of the prefixes but the last ones, which are the first step's inputs. */
+static rapt_status feed_prefix(struct search *s, const rapt_tokens *prefix, rapt_message *why)
+{
+    const struct feed feed = {prefix, s->options->begin, -1};
+    struct picks none = {0};
+    for (int b = 0; b < prefix->batch; b++) give(s, prefix, b);
+    for (;;) {
+        const rapt_tokens rows = rapt__feed_next(s->session, &feed);
+        if (rows.starts[rows.batch] == 0) return RAPT_OK;
+        rapt_status status = rapt__decode(s->session, &rows, &none, why);
+        if (status) return status;
+        if (s->record) rapt__record_rows(s);
+    }
 }
 
 /* The rows of a step: one for each live hypothesis, none for the other slots. */
@@ -107,10 +80,12 @@ static rapt_tokens inputs_of(struct search *s)
     int rows = 0, slots = s->session->targets;
     m->starts[0] = 0;
     for (int i = 0; i < slots; i++) {
-        if (i % s->stride < m->live_count[i / s->stride])
-            m->inputs[rows++] = s->step
-                                    ? m->live[(size_t)i * (size_t)s->length + (size_t)s->step - 1]
-                                    : s->options->begin;
+        int source = i / s->stride, count = m->count[source];
+        if (i % s->stride < m->live_count[source]) {
+            m->row_slot[rows] = i;
+            m->inputs[rows++] = count ? m->live[(size_t)i * (size_t)s->length + (size_t)count - 1]
+                                      : s->options->begin;
+        }
         m->starts[i + 1] = rows;
     }
     return (rapt_tokens){slots, m->inputs, m->starts};
@@ -121,22 +96,55 @@ static rapt_status advance(struct search *s, rapt_message *why)
 {
     struct search_memory *m = s->m;
     int32_t *tokens = m->live;
+    float *log = m->live_log;
     double *sums = m->sums;
     m->live = m->next, m->next = tokens;
+    m->live_log = m->next_log, m->next_log = log;
     m->sums = m->next_sums, m->next_sums = sums;
-    s->step++;
-    if (s->record) rapt__record_parents(s);
-    for (int b = 0; b < s->session->sources; b++) rapt__search_truncate(s, b);
+    for (int b = 0; b < s->session->sources; b++) {
+        if (m->live_count[b] == 0) continue;
+        m->count[b]++;
+        if (s->record) rapt__record_parents(s, b);
+        if (m->count[b] >= m->limit[b]) rapt__search_truncate(s, b);
+    }
     return rapt_session_reorder(s->session, m->parents, why);
+}
+
+static void work_on_logits(struct team *team, void *argument)
+{
+    struct search *s = argument;
+    rapt_session *session = s->session;
+    const struct exec_context c = {team, rapt__kernels(), session->pack, false};
+    rapt__pick_again(&c, session->target_rows, session->model->config.target_vocab, &s->picks,
+                     session->logits);
+}
+
+/* The likeliest next tokens of all live hypotheses. */
+static rapt_status decode(struct search *s, rapt_message *why)
+{
+    const rapt_generate_options *o = s->options;
+    const struct search_memory *m = s->m;
+    rapt_session *session = s->session;
+    const rapt_tokens inputs = inputs_of(s);
+    rapt_status status = rapt__decode(session, &inputs, o->logits ? NULL : &s->picks, why);
+    if (status) return status;
+    if (s->record) rapt__record_rows(s);
+    if (!o->logits) return RAPT_OK;
+    int vocab = session->model->config.target_vocab;
+    for (int row = 0; row < session->target_rows; row++) {
+        int slot = m->row_slot[row], source = slot / s->stride;
+        o->logits(o->user, source, m->live + (size_t)slot * (size_t)s->length, m->count[source],
+                  session->logits + (size_t)row * (size_t)vocab, vocab);
+    }
+    rapt__team_run(session->limits.threads, work_on_logits, s);
+    return RAPT_OK;
 }
 
 static rapt_status step(struct search *s, rapt_message *why)
 {
     struct search_memory *m = s->m;
-    rapt_tokens inputs = inputs_of(s);
-    rapt_status status = rapt__decode(s->session, &inputs, &s->picks, why);
+    rapt_status status = decode(s, why);
     if (status) return status;
-    if (s->record) rapt__record_step(s);
     for (int i = 0; i < s->session->targets; i++) m->parents[i] = i;
     if (s->options->temperature > 0)
         rapt__search_sample(s);
@@ -151,6 +159,23 @@ static bool alive(const struct search *s)
     for (int b = 0; b < s->session->sources; b++)
         if (s->m->live_count[b]) return true;
     return false;
+}
+
+/* Until all sources have ended or the caller wants no more; then what still lives ends as it is. */
+static rapt_status run(struct search *s, rapt_message *why)
+{
+    const rapt_generate_options *o = s->options;
+    bool stop = o->stop && o->stop(o->user);
+    rapt_status status = RAPT_OK;
+    while (!stop && alive(s)) {
+        status = step(s, why);
+        if (status) return status;
+        for (int b = 0; o->token && !stop && b < s->session->sources; b++)
+            stop = !rapt__search_announce(s, b);
+        stop = stop || (o->stop && alive(s) && o->stop(o->user));
+    }
+    for (int b = 0; b < s->session->sources; b++) rapt__search_truncate(s, b);
+    return status;
 }
 
 static rapt_status read_outputs(rapt_generate_outputs *out, const rapt_generate_outputs *outputs,
@@ -176,15 +201,18 @@ rapt_status rapt_generate(rapt_session *session, const rapt_tokens *source,
     if (!session) return rapt__fail(why, RAPT_BAD_ARGUMENT, "session: NULL");
     if (!source) return rapt__fail(why, RAPT_BAD_ARGUMENT, "source: NULL");
     rapt_status status = rapt__struct_read(&o, sizeof o, options, "rapt_generate_options", why);
-    if (!status) status = check(session, &o, source->batch, why);
+    if (!status) status = rapt__generate_check(session, &o, source->batch, why);
     if (!status) status = read_outputs(&out, outputs, session, why);
     if (status) return status;
     int length = o.max_length ? o.max_length : session->limits.target_length;
     status = rapt__encode(session, source, length, NULL, why);
     if (status) return status;
     struct search s = begin(session, &o);
+    s.logs = out.log_probabilities || o.token;
+    rapt__constrain(&s);
     if (out.alignments) s.record = &session->record;
-    while (!status && alive(&s)) status = step(&s, why);
+    if (o.prefix) status = feed_prefix(&s, o.prefix, why);
+    if (!status) status = run(&s, why);
     if (status) return status;
     for (int b = 0; b < session->sources; b++) rapt__search_output(&s, b, &out);
     return RAPT_OK;

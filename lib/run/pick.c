@@ -27,6 +27,7 @@ static void pick_section(const struct kernels *k, struct picks *p, int row, int 
     for (int i = 0; i < p->suppressed_count; i++)
         if (p->suppressed[i] >= first && p->suppressed[i] - first < columns)
             logits[p->suppressed[i] - first] = -INFINITY;
+    if (p->forbid) p->forbid(p->rules, row, first, columns, logits);
     if (p->wanted && p->wanted[row] >= first && p->wanted[row] - first < columns)
         p->wanted_logits[row] = logits[p->wanted[row] - first];
     p->section_sums[(size_t)row * (size_t)sections + (size_t)(first / SECTION)] =
@@ -66,4 +67,12 @@ void rapt__pick(const struct exec_context *c, const struct linear *output, const
             pick_row(c->kernels, p, r, first, columns, vocab, logits + (size_t)r * (size_t)columns);
         rapt__team_barrier(c->team);
     }
+}
+
+void rapt__pick_again(const struct exec_context *c, int rows, int vocab, struct picks *p,
+                      float *logits)
+{
+    for (int r; (r = rapt__team_take(c->team)) < rows;)
+        pick_row(c->kernels, p, r, 0, vocab, vocab, logits + (size_t)r * (size_t)vocab);
+    rapt__team_barrier(c->team);
 }

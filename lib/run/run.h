@@ -11,19 +11,27 @@ struct candidate { /* one way to go on */
     double sum;    /* of log-probabilities */
     int slot;      /* of its source: 0 .. beams-1 */
     int32_t token;
+    float log_p; /* of the token */
 };
 struct search_memory {
     int32_t *live, *next;         /* [slots][target_length] tokens so far, without begin */
+    float *live_log, *next_log;   /* [slots][target_length] their log-probabilities, if wanted */
     double *sums, *next_sums;     /* [slots] */
+    int *count;                   /* [batch] tokens of each live hypothesis of a source */
+    int *given;                   /* [batch] of them, those of the prefix */
+    int *announced;               /* [batch] tokens given to options.token; -1: all */
     int *live_count;              /* [batch] hypotheses that go on */
     int *done_count;              /* [batch] hypotheses that ended */
     int *limit;                   /* [batch] tokens at most, end included */
     int32_t *done;                /* [slots][target_length] */
+    float *done_log;              /* [slots][target_length] the end's included */
     int *done_length;             /* [slots] */
+    int *done_ended;              /* [slots] with the end, not by a limit */
     int *done_slot;               /* [slots] where it was when it ended */
     double *done_score;           /* [slots] */
     int *parents;                 /* [slots] */
     int *starts;                  /* [slots + 1] of one step */
+    int *row_slot;                /* [slots] the slot of each row of a step */
     int32_t *inputs;              /* [rows] of the decoder; rows: max(slots, target_tokens) */
     int32_t *wanted;              /* [rows] forced decoding: the tokens that follow them */
     float *wanted_logits;         /* [rows] */
@@ -39,8 +47,8 @@ void rapt__search_layout(struct search_memory *m, const rapt_limits *limits, int
 
 /* ---- alignment.c: mean cross-attention while a search goes on; rows NULL: not recorded ---- */
 struct alignment_record {
-    float *rows;  /* of each step: [beams * source tokens], a row of its source for every slot */
-    int *parents; /* [steps + 1][targets] slot at the step before that a slot continues */
+    float *rows; /* of each position: [beams * source tokens], a row of its source for every slot */
+    int *parents; /* [positions + 1][targets] slot one token before that a slot continues */
 };
 /* Floats in rows, ints in parents. */
 void rapt__record_layout(struct alignment_record *record, size_t floats, size_t parents,
@@ -58,6 +66,10 @@ struct picks {
     float *wanted_logits;      /* [rows] its logit */
     const int32_t *suppressed; /* [suppressed_count] tokens that must not be picked */
     int suppressed_count;
+    /* Sets those that this row must not have to -infinity, among tokens [first, first + columns)
+       with these logits; NULL: none. */
+    void (*forbid)(const void *rules, int row, int first, int columns, float *logits);
+    const void *rules;
     bool keep; /* all logits are wanted afterwards */
 };
 int rapt__pick_sections(int vocab);
@@ -65,6 +77,9 @@ int rapt__pick_sections(int vocab);
    p->keep; else only some of it is used. For a team. */
 void rapt__pick(const struct exec_context *c, const struct linear *output, const float *x, int rows,
                 struct picks *p, float *logits);
+/* From logits [rows][vocab] that are there; those that must not be picked become -infinity. */
+void rapt__pick_again(const struct exec_context *c, int rows, int vocab, struct picks *p,
+                      float *logits);
 
 /* ---- session.c, encode.c, session_memory.c ---- */
 struct rapt_session {

@@ -91,27 +91,15 @@ static void sample(struct search *s, int source, int member)
     struct urn urn = {.logits = logits,
                       .temperature = (double)o->temperature,
                       .tokens = m->order + (size_t)member * (size_t)vocab};
-    int32_t token = draw(o, &urn, vocab, rapt__uniform(key, (uint64_t)s->step));
+    int32_t token = draw(o, &urn, vocab, rapt__uniform(key, (uint64_t)m->count[source]));
     if (token < 0) {
         m->live_count[source] = 0;
         return;
     }
-    double sum = m->sums[at] + (double)logits[token] - (double)m->log_sums[row];
-    bool end = token == o->end;
-    int32_t *from = m->live + (size_t)at * (size_t)s->length;
-    int32_t *to =
-        end ? m->done + (size_t)at * (size_t)s->length : m->next + (size_t)at * (size_t)s->length;
-    memcpy(to, from, sizeof(int32_t) * (size_t)s->step);
-    if (end) {
-        m->done_length[at] = s->step;
-        m->done_slot[at] = at;
-        m->done_score[at] = sum / rapt__pow(s->step + 1, (double)o->length_penalty);
-        m->done_count[source] = 1;
-        m->live_count[source] = 0;
-        return;
-    }
-    to[s->step] = token;
-    m->next_sums[at] = sum;
+    double logit = (double)logits[token], log_sum = (double)m->log_sums[row];
+    const struct candidate drawn = {m->sums[at] + logit - log_sum, 0, token,
+                                    (float)(logit - log_sum)};
+    rapt__search_take(s, source, &drawn);
 }
 
 static void work_on_samples(struct team *team, void *argument)

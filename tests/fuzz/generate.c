@@ -10,6 +10,7 @@ struct result {
     int32_t ids[MODEL_BATCH * BEAMS * LENGTH];
     int counts[MODEL_BATCH * BEAMS];
     float scores[MODEL_BATCH * BEAMS];
+    int ended[MODEL_BATCH * BEAMS];
 };
 
 struct subject {
@@ -19,6 +20,8 @@ struct subject {
     int batch, nbest, length;
     rapt_generate_options options;
     int32_t suppressed[3];
+    bool has_prefix;
+    struct small_batch prefix;
 };
 
 static void take_options(struct feed *in, struct subject *s)
@@ -41,6 +44,10 @@ static void take_options(struct feed *in, struct subject *s)
     o->suppressed = s->suppressed;
     o->seed = take_byte(in), o->sequence = take_byte(in);
     if (wrong && take_flag(in)) o->begin = -1 - take_byte(in);
+    s->has_prefix = take_flag(in);
+    if (s->has_prefix) take_batch(in, &s->prefix, vocab, s->batch, 0, 0);
+    if (take_flag(in)) o->min_length = take_below(in, LENGTH + 2) - (wrong ? 1 : 0);
+    if (take_flag(in)) o->no_repeat_ngram = take_below(in, 5) - (wrong ? 1 : 0);
     s->nbest = o->nbest ? o->nbest : 1;
     s->length = o->max_length ? o->max_length : LENGTH;
 }
@@ -56,10 +63,17 @@ static rapt_status run(const struct subject *s, const rapt_tokens *source, int s
                                 .threads = threads};
     rapt_session *session = NULL;
     rapt_message why = {""};
-    const rapt_generate_outputs out = {
-        .size = sizeof out, .ids = r->ids, .counts = r->counts, .scores = r->scores};
+    const rapt_generate_outputs out = {.size = sizeof out,
+                                       .ids = r->ids,
+                                       .counts = r->counts,
+                                       .scores = r->scores,
+                                       .ended = r->ended};
     rapt_generate_options options = s->options;
+    int starts[2];
+    rapt_tokens prefix = s->prefix.tokens;
     options.sequence += (uint64_t)sequence;
+    if (s->has_prefix && source->batch < s->batch) prefix = small_one(&prefix, sequence, starts);
+    if (s->has_prefix) options.prefix = &prefix;
     for (int i = 0; i < MODEL_BATCH * BEAMS * LENGTH; i++) r->ids[i] = NOTHING;
     for (int i = 0; i < MODEL_BATCH * BEAMS; i++) r->counts[i] = NOTHING, r->scores[i] = NOTHING;
     require(rapt_session_create(&session, s->model, &limits, NULL, &why) == RAPT_OK, why.text);
@@ -69,17 +83,31 @@ static rapt_status run(const struct subject *s, const rapt_tokens *source, int s
     return status;
 }
 
+/* The n tokens that end with number t do not stand in ids before. */
+static void check_repeats(const int32_t *ids, int t, int n)
+{
+    for (int end = n - 1; n > 0 && end < t; end++)
+        require(memcmp(ids + end - n + 1, ids + t - n + 1, (size_t)n * sizeof *ids) != 0,
+                "no n-gram twice");
+}
+
 static void check_sequence(const struct subject *s, const struct result *r, int i)
 {
     const int32_t *ids = r->ids + i * s->length;
     int count = r->counts[i];
+    int b = i / s->nbest, given = s->has_prefix ? s->prefix.starts[b + 1] - s->prefix.starts[b] : 0;
     require(count >= -1 && count <= s->length, "a count within its limit");
     for (int t = 0; t < count; t++) {
         require(ids[t] >= 0 && ids[t] < s->config.target_vocab, "a token of the vocabulary");
+        if (t < given) require(ids[t] == s->prefix.ids[s->prefix.starts[b] + t], "the prefix");
+        if (t < given) continue;
         require(ids[t] != s->options.end, "no end inside");
         for (int k = 0; k < s->options.suppressed_count; k++)
             require(ids[t] != s->suppressed[k], "no suppressed token");
+        check_repeats(ids, t, s->options.no_repeat_ngram);
     }
+    require(count < 0 || count >= given, "no less than its prefix");
+    require(!r->ended[i] || count >= s->options.min_length, "the shortest length");
     require(count >= 0 || r->scores[i] == -INFINITY, "the score of what is not there");
     if (i % s->nbest) require(!(r->scores[i] > r->scores[i - 1]), "the best comes first");
 }

@@ -183,10 +183,12 @@ static rapt_status do_generate(struct scene *s, uint64_t *h, rapt_message *why)
     int counts[6] = {0};
     float scores[6] = {0};
     rapt_status status = RAPT_OK;
+    const rapt_tokens prefix = {3, (const int32_t[]){3, 4}, (const int[]){0, 1, 1, 2}};
     for (int sampled = 0; !status && sampled < 2; sampled++) {
         rapt_generate_options o;
         rapt_generate_options_default(&o, sizeof o, 1, 2);
         o.beams = 2 - sampled, o.nbest = o.beams, o.temperature = (float)sampled, o.top_k = 3;
+        if (s->variant % 2) o.prefix = &prefix, o.min_length = 3, o.no_repeat_ngram = 2;
         const rapt_generate_outputs out = {.size = sizeof out,
                                            .ids = s->ids,
                                            .counts = counts,

@@ -96,6 +96,9 @@ static void test_forced(void **state)
                 o.beams = o.nbest = seed % 3 + 1;
                 if (seed == 3) o.temperature = 1;
                 o.seed = (uint64_t)seed, o.length_penalty = seed == 4 ? 1 : 0;
+                struct small_batch prefix;
+                small_fill(&prefix, c.target_vocab, (const int[]){2, 0, seed}, SOURCES, 3);
+                if (seed > 1) o.prefix = &prefix.tokens;
                 ended += compare(session, probe, &source.tokens, &o);
                 all += SOURCES * o.nbest;
             }

@@ -337,6 +337,13 @@ static void test_options(void **state)
     REFUSE(top_p, NAN);
     REFUSE(suppressed_count, 1);
     REFUSE(suppressed_count, -1);
+    REFUSE(min_length, -1);
+    REFUSE(no_repeat_ngram, -1);
+    const int two[] = {0, 1, 2}, long_one[] = {0, 9}, back[] = {1, 1};
+    const rapt_tokens prefixes[] = {{2, high, two},       {1, high, two},  {1, low, two},
+                                    {1, NULL, two},       {1, high, NULL}, {-1, NULL, two},
+                                    {1, b.ids, long_one}, {1, b.ids, back}};
+    for (int i = 0; i < COUNT(prefixes); i++) REFUSE(prefix, &prefixes[i]);
 #undef REFUSE
     rapt_generate_options o = good;
     o.suppressed = high, o.suppressed_count = 1;
