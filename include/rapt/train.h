@@ -80,7 +80,8 @@ RAPT_API void rapt_trainer_free(rapt_trainer *trainer); /* NULL is allowed */
 /* Forward and backward over one batch: adds the gradient of the summed loss to the trainer's block.
    *report: this batch alone. Teacher forcing: target sequence b is begin, y1 .. yn, end; its first
    n+1 tokens are the decoder's inputs, its last n+1 the labels. For an encoder-only model target
-   holds one label per source token, negative: no label. RAPT_NOT_FINITE: the loss was infinite or
+   holds one label per source token, or per source sequence if the configuration pools; negative: no
+   label. RAPT_NOT_FINITE: the loss was infinite or
    NaN; the gradients added since the last step are dropped, the model is unchanged. */
 RAPT_API rapt_status rapt_train_gradient(rapt_trainer *trainer, const rapt_tokens *source,
                                          const rapt_tokens *target, rapt_report *report,

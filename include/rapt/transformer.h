@@ -37,6 +37,11 @@ typedef enum rapt_tie {
     RAPT_TIE_OUTPUT, /* the target table is the output matrix */
     RAPT_TIE_ALL     /* one table for all three; the vocabularies are one */
 } rapt_tie;
+typedef enum rapt_pooling {                     /* of the rows of a sequence to one */
+                            RAPT_POOLING_NONE,  /* each row stays */
+                            RAPT_POOLING_FIRST, /* the first one */
+                            RAPT_POOLING_MEAN   /* the mean */
+} rapt_pooling;
 
 /* The fields, one a line, stand in config.def. Those of self-attention hold in both halves;
    attention.h defines scores, localities and normalizers. All zero of these: a softmax of scaled
@@ -182,6 +187,21 @@ RAPT_API void rapt_session_free(rapt_session *session); /* NULL is allowed */
 RAPT_API rapt_status rapt_encode(rapt_session *session, const rapt_tokens *source,
                                  const float **encoder_output, rapt_message *why);
 
+/* What an encoder-only model was trained for: encodes the source, as rapt_encode does, and applies
+   the output matrix. *logits: [source tokens][target_vocab], or, where the configuration pools,
+   [source sequences][target_vocab]; owned by the session and valid until the next call. Of an empty
+   sequence with pooling: the output's bias. Other kinds are RAPT_BAD_ARGUMENT: they have targets.
+ */
+RAPT_API rapt_status rapt_classify(rapt_session *session, const rapt_tokens *source,
+                                   const float **logits, rapt_message *why);
+
+/* One vector for each source sequence: encodes the source, as rapt_encode does, and pools the
+   encoder's output, whatever the configuration says. *embeddings: [source sequences][width], owned
+   by the session and valid until the next call; 0 for an empty sequence. pooling NONE is
+   RAPT_BAD_ARGUMENT, and so is a decoder-only model. */
+RAPT_API rapt_status rapt_embed(rapt_session *session, const rapt_tokens *source,
+                                rapt_pooling pooling, const float **embeddings, rapt_message *why);
+
 /* Appends tokens to the targets (batch * beams of the last rapt_encode; a sequence may be given
    0 tokens). *logits: [tokens][target_vocab], owned by the session, valid until the next call.
    n tokens in one call give the bits of n calls with one. */
@@ -198,20 +218,19 @@ RAPT_API rapt_status rapt_session_reorder(rapt_session *session, const int *pare
 RAPT_API rapt_status rapt_session_alignment(rapt_session *session, int layer, int head,
                                             float *weights, rapt_message *why);
 
+/* Which weights; weights has one row for each query, back to back in the order of sequences. */
+typedef enum rapt_weights {
+    RAPT_WEIGHTS_ENCODER, /* self-attention; of each source token of the last rapt_encode a row as
+                             long as its source */
+    RAPT_WEIGHTS_DECODER, /* self-attention; of each token given to the last rapt_decode a row as
+                             long as its target is now, 0 for the tokens behind it */
+    RAPT_WEIGHTS_CROSS    /* of the same tokens, as long as the source: rapt_session_alignment */
+} rapt_weights;
 /* Attention weights of a layer and head, or of their mean (-1), from what the model computed last
    and the statistics that its own softmax left: those that rapt_attention_weights gives of the same
-   queries and keys, to the bit. One row for each query, in the order of its sequences, back to
-   back: ENCODER  each source token of the last rapt_encode: as long as its source DECODER  each
-   token given to the last rapt_decode: as long as its target is now; 0 for tokens behind it CROSS
-   the same tokens: as long as its source; rapt_session_alignment is this Costs one product of
-   queries and keys for each layer and head; with recurrent scores the rows of the call once more.
-   RAPT_BAD_ARGUMENT: limits.self_weights is 0, but self-attention is wanted; or the model has no
-   such part, layer or head. */
-typedef enum rapt_weights {
-    RAPT_WEIGHTS_ENCODER, /* self-attention of the encoder */
-    RAPT_WEIGHTS_DECODER, /* self-attention of the decoder */
-    RAPT_WEIGHTS_CROSS
-} rapt_weights;
+   queries and keys, to the bit. Costs one product of queries and keys for each layer and head; with
+   recurrent scores the rows of the call once more. RAPT_BAD_ARGUMENT: limits.self_weights is 0, but
+   self-attention is wanted; or the model has no such part, layer or head. */
 RAPT_API rapt_status rapt_session_weights(rapt_session *session, rapt_weights which, int layer,
                                           int head, float *weights, rapt_message *why);
 

@@ -100,6 +100,10 @@ rapt_status rapt__config_check(const rapt_config *c, rapt_message *why)
     if (c->heads % rapt__key_heads(c) != 0)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "key_heads is %d, which does not divide heads %d",
                           c->key_heads, c->heads);
+    if (c->pooling && c->kind != RAPT_KIND_ENCODER_ONLY)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "pooling is %s, but kind says that there is a decoder",
+                          rapt_config_field_at(CONFIG_pooling)->word((int)c->pooling));
     if (c->position <= RAPT_POSITION_CONCATENATED_N1 && c->width % 2 != 0)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "width is %d, sinusoids need an even one",
                           c->width);

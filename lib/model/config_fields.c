@@ -40,6 +40,12 @@ static const char *word_rapt_tie(int value)
     return WORD(value);
 }
 
+static const char *word_rapt_pooling(int value)
+{
+    static words all = {"none", "first", "mean"};
+    return WORD(value);
+}
+
 static const char *word_rapt_score(int value)
 {
     return rapt_score_name((rapt_score)value);

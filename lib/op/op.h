@@ -100,6 +100,19 @@ struct dropout rapt__dropout(float share, uint64_t key);
 void rapt__dropout_rows(const struct exec_context *c, const struct dropout *d, const float *x,
                         int rows, int width, float *y);
 
+/* ---- pool.c: rows of a sequence to one ----
+   y[b] = x[starts[b]] or, with mean, the mean of rows starts[b] .. starts[b+1]-1; 0 if there are
+   none. backward: dx = the gradient of all rows of x. */
+struct pool {
+    bool mean;
+    int batch, width;
+    const int *starts; /* [batch + 1] */
+};
+void rapt__pool_forward(const struct exec_context *c, const struct pool *p, const float *x,
+                        float *y);
+void rapt__pool_backward(const struct exec_context *c, const struct pool *p, const float *dy,
+                         float *dx);
+
 /* ---- loss.c: logits = x W' + b, softmax cross-entropy with label smoothing ----
    (Szegedy et al. 2016, section 7: a share `smoothing` of the target spread over all tokens.)
    Computed in chunks of rows, so that no [rows][vocab] array exists. labels [rows]; rows with a

@@ -10,8 +10,10 @@ struct reading {
     struct stack encoder;
     const int32_t *ids;
     int sources;
-    bool keep;           /* the encoder output of all sources is wanted */
-    const float *states; /* out: that, or of the last group */
+    bool keep;            /* the encoder output of all sources is wanted */
+    rapt_pooling pooling; /* not none: pooled rows are wanted */
+    bool classify;        /* logits are: of pooled rows, or of all */
+    const float *states;  /* out: that, or of the last group */
 };
 
 /* Keys and values of the source for every layer of the decoder: projected once. */
@@ -58,6 +60,25 @@ static void keep_states(const struct exec_context *c, rapt_session *s, const flo
                (end - begin) * D * sizeof *from);
 }
 
+/* Of a group: pooled rows and logits, as far as they are wanted. */
+static void answer(const struct exec_context *c, const struct reading *r, const float *states,
+                   int first, int end, int at)
+{
+    rapt_session *s = r->session;
+    const struct linear output = rapt__linear_at(&s->model->layout.output, s->model->block);
+    int D = s->model->config.width, rows = s->source_starts[end] - at;
+    const struct pool pool = {r->pooling == RAPT_POOLING_MEAN, end - first, D,
+                              s->group_starts + first};
+    float *pooled = s->pooled + (ptrdiff_t)first * D;
+    if (r->pooling) {
+        rapt__pool_forward(c, &pool, states, pooled);
+        states = pooled, rows = end - first, at = first;
+    }
+    if (r->classify)
+        rapt__linear_forward(c, &output, states, D, rows, s->logits + (ptrdiff_t)at * output.out,
+                             output.out, ACTIVATION_NONE, NULL);
+}
+
 /* What scores have learned, as their products read it. */
 static void pack_scores(struct team *team, rapt_session *s)
 {
@@ -86,6 +107,7 @@ static void work_on_source(struct team *team, void *argument)
         if (several && r->keep) keep_states(&c, s, states, at, rows);
         if (s->model->config.kind == RAPT_KIND_ENCODER_DECODER)
             project_sources(&c, s, states, rows);
+        answer(&c, r, states, first, end, at);
         rapt__team_barrier(team);
     }
     if (team->rank == 0) r->states = several ? s->states : states;
@@ -152,24 +174,33 @@ static rapt_status check_source(const rapt_session *s, const rapt_tokens *source
     return RAPT_OK;
 }
 
-rapt_status rapt__encode(rapt_session *s, const rapt_tokens *source, int target_capacity,
-                         const float **encoder_output, rapt_message *why)
+/* r: what is wanted. */
+static rapt_status encode(struct reading *r, rapt_session *s, const rapt_tokens *source,
+                          int target_capacity, rapt_message *why)
 {
     rapt_status status = check_source(s, source, target_capacity, why);
     if (status) return status;
-    struct reading r = {.session = s, .sources = source->batch, .keep = encoder_output != NULL};
+    r->session = s, r->sources = source->batch;
     if (s->model->config.kind != RAPT_KIND_DECODER_ONLY) {
         rapt__starts_copy(s->source_starts, source->starts, source->batch, s->limits.batch);
         begin(s, source->batch, target_capacity);
-        r.encoder = rapt__session_stack(s, false);
-        r.ids = source->ids;
-        rapt__team_run(s->limits.threads, work_on_source, &r);
+        r->encoder = rapt__session_stack(s, false);
+        r->ids = source->ids;
+        rapt__team_run(s->limits.threads, work_on_source, r);
     } else {
         begin(s, source->batch, target_capacity);
         if (s->self.packed) rapt__team_run(s->limits.threads, work_on_nothing, s);
     }
-    if (encoder_output) *encoder_output = r.states;
     return RAPT_OK;
+}
+
+rapt_status rapt__encode(rapt_session *s, const rapt_tokens *source, int target_capacity,
+                         const float **encoder_output, rapt_message *why)
+{
+    struct reading r = {.keep = encoder_output != NULL};
+    rapt_status status = encode(&r, s, source, target_capacity, why);
+    if (!status && encoder_output) *encoder_output = r.states;
+    return status;
 }
 
 rapt_status rapt_encode(rapt_session *s, const rapt_tokens *source, const float **encoder_output,
@@ -177,4 +208,35 @@ rapt_status rapt_encode(rapt_session *s, const rapt_tokens *source, const float 
 {
     if (!s) return rapt__fail(why, RAPT_BAD_ARGUMENT, "session: NULL");
     return rapt__encode(s, source, s->limits.target_length, encoder_output, why);
+}
+
+rapt_status rapt_classify(rapt_session *s, const rapt_tokens *source, const float **logits,
+                          rapt_message *why)
+{
+    if (!s || !logits)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL", s ? "logits" : "session");
+    const rapt_config *c = &s->model->config;
+    if (c->kind != RAPT_KIND_ENCODER_ONLY)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "an encoder alone classifies; this model has a target: rapt_decode");
+    struct reading r = {.pooling = c->pooling, .classify = true};
+    rapt_status status = encode(&r, s, source, s->limits.target_length, why);
+    if (!status) *logits = s->logits;
+    return status;
+}
+
+rapt_status rapt_embed(rapt_session *s, const rapt_tokens *source, rapt_pooling pooling,
+                       const float **embeddings, rapt_message *why)
+{
+    if (!s || !embeddings)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL", s ? "embeddings" : "session");
+    if (s->model->config.kind == RAPT_KIND_DECODER_ONLY)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "a decoder-only model has no source to embed");
+    if (pooling != RAPT_POOLING_FIRST && pooling != RAPT_POOLING_MEAN)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "pooling is %d, it must be FIRST or MEAN",
+                          (int)pooling);
+    struct reading r = {.pooling = pooling};
+    rapt_status status = encode(&r, s, source, s->limits.target_length, why);
+    if (!status) *embeddings = s->pooled;
+    return status;
 }

@@ -50,11 +50,13 @@ static void write_row(const rapt_trainer *t, int row, int rows, const struct cos
 
 void rapt__rewards_fill(rapt_trainer *t, const struct rows *source, const struct rows *target)
 {
-    bool decodes = t->model->config.kind != RAPT_KIND_ENCODER_ONLY;
+    const rapt_config *config = &t->model->config;
+    bool decodes = config->kind != RAPT_KIND_ENCODER_ONLY;
     const struct rows *labeled = decodes ? target : source;
     for (int b = 0; b < labeled->batch; b++) {
         struct cost c = {0};
-        for (int r = labeled->starts[b + 1] - 1; r >= labeled->starts[b]; r--) {
+        if (config->pooling) add(t, b, &c);
+        for (int r = labeled->starts[b + 1] - 1; !config->pooling && r >= labeled->starts[b]; r--) {
             add(t, r, &c);
             if (decodes)
                 write_row(t, r, labeled->count, &c, t->decoder_reward, t->decoder_baseline);

@@ -99,7 +99,9 @@ struct rapt_session {
     int *group_starts;    /* [batch + 1] rows of a group, which is a few sequences */
     float *states;        /* [source_tokens][D] of all groups, if there are several */
     float *pack;          /* [PACK_FLOATS] */
-    float *logits;        /* [target_tokens][N] */
+    float *logits;        /* [target_tokens][N]; encoder alone: [source_tokens][N], pooled
+                             [batch][N] */
+    float *pooled;        /* [batch][D] */
     int sources, targets; /* sequences of the last rapt_encode; of its targets */
     int target_rows;      /* of the last rapt_decode; 0: none since rapt_encode */
     int target_capacity;  /* tokens per target since the last rapt_encode */

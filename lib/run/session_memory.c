@@ -151,7 +151,9 @@ static void lay_out(rapt_session *s, struct arena *arena)
     s->weights_workspace = weights_workspace_of(s);
     s->attention_workspace = rapt__arena_take(arena, 1, workspace_of(s, rows));
     s->pack = rapt__arena_floats(arena, PACK_FLOATS, 1);
-    s->logits = rapt__arena_floats(arena, (size_t)target, (size_t)c->target_vocab);
+    int answers = c->kind != RAPT_KIND_ENCODER_ONLY ? target : c->pooling ? l->batch : source;
+    s->logits = rapt__arena_floats(arena, (size_t)answers, (size_t)c->target_vocab);
+    s->pooled = rapt__arena_floats(arena, source ? batch : 0, (size_t)c->width);
     s->group_starts = rapt__arena_take(arena, batch + 1, sizeof(int));
     s->source_starts = rapt__arena_take(arena, batch + 1, sizeof(int));
     s->target_starts = rapt__arena_take(arena, slots + 1, sizeof(int));

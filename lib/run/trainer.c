@@ -45,6 +45,19 @@ static void loss_of(const struct exec_context *c, struct batch *b, const float *
                dbias, t->loss_workspace);
 }
 
+/* The loss of pooled rows; the gradient of all rows is the encoder's dout. */
+static void pooled_loss(const struct exec_context *c, struct batch *b, const float *states)
+{
+    rapt_trainer *t = b->trainer;
+    const rapt_config *config = &t->model->config;
+    const struct rows *rows = &b->source.rows;
+    const struct pool pool = {config->pooling == RAPT_POOLING_MEAN, rows->batch, config->width,
+                              rows->starts};
+    rapt__pool_forward(c, &pool, states, t->pooled);
+    loss_of(c, b, t->pooled, rows->batch, t->dpooled);
+    if (b->gradient) rapt__pool_backward(c, &pool, t->dpooled, t->encoder.dout);
+}
+
 static void work_on_batch(struct team *team, void *argument)
 {
     struct batch *b = argument;
@@ -57,8 +70,11 @@ static void work_on_batch(struct team *team, void *argument)
     if (b->source.rows.count) last = states = rapt__stack_forward(&c, &b->encoder, &b->source);
     target.states = states;
     if (decodes) last = rapt__stack_forward(&c, &b->decoder, &target);
-    loss_of(&c, b, last, decodes ? target.rows.count : b->source.rows.count,
-            decodes ? t->decoder.dout : t->encoder.dout);
+    if (t->model->config.pooling)
+        pooled_loss(&c, b, states);
+    else
+        loss_of(&c, b, last, decodes ? target.rows.count : b->source.rows.count,
+                decodes ? t->decoder.dout : t->encoder.dout);
     if (!b->gradient) return;
     if (t->losses) {
         if (team->rank == 0) rapt__rewards_fill(t, &b->source.rows, &b->target.rows);
@@ -139,13 +155,19 @@ static rapt_status check_sources(const rapt_trainer *t, const rapt_tokens *sourc
     return RAPT_OK;
 }
 
-/* Labels of an encoder-only model: one for each source token, negative: none. */
+/* Labels of an encoder-only model: one for each source token, or sequence; negative: none. */
 static rapt_status check_labels(const rapt_trainer *t, const rapt_tokens *source,
                                 const rapt_tokens *target, rapt_message *why)
 {
-    for (int b = 0; b <= target->batch; b++)
-        if (target->starts[b] != source->starts[b])
-            return rapt__fail(why, RAPT_BAD_ARGUMENT, "labels and tokens differ in number");
+    bool pools = t->model->config.pooling != RAPT_POOLING_NONE;
+    for (int b = 0; b <= target->batch; b++) {
+        int wanted = pools ? b : source->starts[b];
+        if (target->starts[b] != wanted)
+            return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                              "target: starts[%d] is %d, with one label for each source %s it is "
+                              "%d",
+                              b, target->starts[b], pools ? "sequence" : "token", wanted);
+    }
     int count = target->starts[target->batch];
     if (count > 0 && !target->ids) return rapt__fail(why, RAPT_BAD_ARGUMENT, "labels are NULL");
     for (int i = 0; i < count; i++)

@@ -25,6 +25,7 @@ struct rapt_trainer {
     void *attention_workspace;
     int32_t *inputs, *labels; /* [target rows] of the decoder, or labels of the encoder */
     int *input_starts;        /* [batch + 1] */
+    float *pooled, *dpooled;  /* [batch][D]; NULL unless the model pools */
     float *losses; /* [rows with labels]; these five arrays: NULL unless the model samples keys */
     float *encoder_reward, *decoder_reward;     /* [H][rows] */
     float *encoder_baseline, *decoder_baseline; /* [H][rows] */

@@ -55,6 +55,9 @@ static void lay_out(rapt_trainer *t, struct arena *arena)
     t->inputs = rapt__arena_take(arena, (size_t)max, sizeof(int32_t));
     t->labels = rapt__arena_take(arena, (size_t)max, sizeof(int32_t));
     t->input_starts = rapt__arena_take(arena, batch + 1, sizeof(int));
+    size_t pooled = c->pooling ? batch : 0;
+    t->pooled = rapt__arena_floats(arena, pooled, (size_t)c->width);
+    t->dpooled = rapt__arena_floats(arena, pooled, (size_t)c->width);
     lay_out_rewards(t, source, target, arena);
     t->attention_workspace = rapt__arena_take(arena, 1, workspace_of(t, source, target));
 }

@@ -49,6 +49,8 @@ static const struct call {
     {"rapt_session_create", true, 4, 1u << 3, session_create},
     {"rapt_session_free", false, 1, 1u << 0, session_free},
     {"rapt_encode", true, 3, 1u << 2, encode},
+    {"rapt_classify", true, 3, 0, classify},
+    {"rapt_embed", true, 3, 0, embed},
     {"rapt_decode", true, 3, 1u << 2, decode},
     {"rapt_session_reorder", true, 2, 0, session_reorder},
     {"rapt_session_alignment", true, 2, 0, session_alignment},

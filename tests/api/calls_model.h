@@ -236,6 +236,34 @@ static rapt_status decode(struct world *w, int null, rapt_message *why)
                        why);
 }
 
+/* What an encoder-only model of the same sizes answers. */
+static rapt_status ask(struct world *w, int null, bool embeds, rapt_message *why)
+{
+    rapt_config c = w->config;
+    c.kind = RAPT_KIND_ENCODER_ONLY, c.decoder_layers = 0;
+    rapt_model *model;
+    rapt_session *session;
+    const float *answers;
+    assert_int_equal(rapt_model_create(&model, &c, 1, NULL, NULL), RAPT_OK);
+    assert_int_equal(rapt_session_create(&session, model, &w->limits, NULL, NULL), RAPT_OK);
+    void *a = arg(null, 0, session), *b = arg(null, 1, &w->tokens), *to = arg(null, 2, &answers);
+    rapt_status status =
+        embeds ? rapt_embed(a, b, RAPT_POOLING_MEAN, to, why) : rapt_classify(a, b, to, why);
+    rapt_session_free(session);
+    rapt_model_free(model);
+    return status;
+}
+
+static rapt_status classify(struct world *w, int null, rapt_message *why)
+{
+    return ask(w, null, false, why);
+}
+
+static rapt_status embed(struct world *w, int null, rapt_message *why)
+{
+    return ask(w, null, true, why);
+}
+
 static rapt_status session_reorder(struct world *w, int null, rapt_message *why)
 {
     assert_int_equal(decode(w, -1, NULL), RAPT_OK);

@@ -6,7 +6,7 @@
 #include "oracle/attention.h"
 #include "oracle/transformer.h"
 
-static const int source_lengths[] = {3, 1, 4}, target_lengths[] = {4, 5, 2};
+static const int source_lengths[] = {3, 1, 4}, target_lengths[] = {4, 5, 2}, ones[] = {1, 1, 1};
 
 struct trial {
     const rapt_config *config;
@@ -31,8 +31,10 @@ static void begin(struct trial *t, const rapt_config *config, uint64_t seed)
     small_fill(&t->source, config->source_vocab ? config->source_vocab : 1, source_lengths, 3,
                seed);
     small_fill(&t->target, config->target_vocab,
-               config->kind == RAPT_KIND_ENCODER_ONLY ? source_lengths : target_lengths, 3,
-               seed + 1);
+               config->pooling                          ? ones
+               : config->kind == RAPT_KIND_ENCODER_ONLY ? source_lengths
+                                                        : target_lengths,
+               3, seed + 1);
     if (config->kind == RAPT_KIND_ENCODER_ONLY) t->target.ids[2] = t->target.ids[5] = -1;
 }
 
@@ -96,7 +98,8 @@ static void compare(struct trial *t)
                                    (double)t->options.label_smoothing, &likelihood);
     assert_true(fabs(report.loss - wanted) <= 1e-5 * wanted);
     assert_true(fabs(report.likelihood - likelihood) <= 1e-5 * likelihood);
-    assert_int_equal(report.tokens, t->config->kind == RAPT_KIND_ENCODER_ONLY ? 6 : 8);
+    int tokens = t->config->pooling ? 2 : t->config->kind == RAPT_KIND_ENCODER_ONLY ? 6 : 8;
+    assert_int_equal(report.tokens, tokens);
     for (int i = 0; i < t->oracle->count; i++) compare_tensor(t, i);
 }
 
@@ -162,6 +165,18 @@ static void test_variants(void **state)
     }
 }
 
+/* One label for each sequence; sampled keys, whose reward is that label's, too. */
+static void test_pooled(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 6; i++) {
+        rapt_config c = i < 4 ? small_configs[7 + i / 2]
+                              : variant_half(RAPT_NORMALIZER_SAMPLE, RAPT_KIND_ENCODER_ONLY);
+        c.pooling = i % 2 ? RAPT_POOLING_MEAN : RAPT_POOLING_FIRST;
+        judge_variant(&c, i);
+    }
+}
+
 /* Gradients add up: over two batches, and in one batch with the sentences of both. */
 static void test_sums(void **state)
 {
@@ -202,6 +217,7 @@ int main(void)
         cmocka_unit_test(test_every_parameter),
         cmocka_unit_test(test_dropout),
         cmocka_unit_test(test_variants),
+        cmocka_unit_test(test_pooled),
         cmocka_unit_test(test_sums),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,138 +1,12 @@
 /* transformer.c - Vaswani et al. 2017, "Attention is all you need", sections 3.1 to 3.5; grouped
    heads: Ainslie et al. 2023, section 2.2; norms before: Xiong et al. 2020, table 1. */
-#include "transformer.h"
+#include "transformer_layers.h"
 
 #include "op.h"
 #include "random.h"
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-struct oracle_layer { /* pairs of matrix and vector: weight and bias, or gain and bias */
-    double *self_qkv[2], *self_out[2], *self_norm[2];
-    double *cross_q[2], *cross_kv[2], *cross_out[2], *cross_norm[2];
-    double *in[2], *out[2], *norm[2];
-    struct oracle_inputs self_score, cross_score; /* what scores and localities have learned */
-};
-
-enum { SENTENCES = 8, SUBLAYERS = 12 };
-struct oracle_past {
-    struct oracle_fixed fixed[SENTENCES][2][SUBLAYERS];
-    double *losses[SENTENCES]; /* of each target row; NULL: not known yet */
-    int rows[SENTENCES];
-};
-
-static double *capacity(int rows, int columns)
-{
-    return calloc((size_t)rows * (size_t)columns + 1, sizeof(double));
-}
-
-static double *find(const struct oracle_model *m, const char *name)
-{
-    for (int i = 0; i < m->count; i++)
-        if (strcmp(m->tensors[i].name, name) == 0) return m->tensors[i].data;
-    return NULL;
-}
-
-static void find_pair(const struct oracle_model *m, const char *scope, const char *name,
-                      double *pair[2])
-{
-    char full[128];
-    snprintf(full, sizeof full, "%s%s.weight", scope, name);
-    pair[0] = find(m, full);
-    snprintf(full, sizeof full, "%s%s.bias", scope, name);
-    pair[1] = find(m, full);
-}
-
-static const char *const learned_names[RAPT_LEARNED_COUNT] = {
-#define RAPT_LEARNED(enumerator, name, old_name, scores, localities, need, gradient, rows,         \
-                     columns, initial)                                                             \
-    [enumerator] = name,
-#include <rapt/learned.def>
-};
-
-static struct oracle_inputs find_scores(const struct oracle_model *m, const char *layer,
-                                        const char *part)
-{
-    struct oracle_inputs in = {0};
-    for (int i = 0; i < RAPT_LEARNED_COUNT; i++) {
-        char full[128];
-        snprintf(full, sizeof full, "%s%s.score.%s", layer, part, learned_names[i]);
-        in.learned[i] = find(m, full);
-    }
-    return in;
-}
-
-static struct oracle_layer *find_layers(const struct oracle_model *m, const char *side, int count)
-{
-    struct oracle_layer *layers = calloc((size_t)count + 1, sizeof *layers);
-    for (int i = 0; i < count; i++) {
-        struct oracle_layer *l = &layers[i];
-        char scope[64];
-        snprintf(scope, sizeof scope, "%s.layers.%d.", side, i);
-        find_pair(m, scope, "self_attn.qkv", l->self_qkv);
-        find_pair(m, scope, "self_attn.out", l->self_out);
-        find_pair(m, scope, "self_attn.norm", l->self_norm);
-        find_pair(m, scope, "cross_attn.q", l->cross_q);
-        find_pair(m, scope, "cross_attn.kv", l->cross_kv);
-        find_pair(m, scope, "cross_attn.out", l->cross_out);
-        find_pair(m, scope, "cross_attn.norm", l->cross_norm);
-        l->self_score = find_scores(m, scope, "self_attn");
-        l->cross_score = find_scores(m, scope, "cross_attn");
-        find_pair(m, scope, "feedforward.in", l->in);
-        find_pair(m, scope, "feedforward.out", l->out);
-        find_pair(m, scope, "feedforward.norm", l->norm);
-    }
-    return layers;
-}
-
-struct oracle_model *oracle_model_read(const rapt_model *model)
-{
-    struct oracle_model *m = calloc(1, sizeof *m);
-    m->config = *rapt_model_config(model);
-    m->count = rapt_model_tensors(model);
-    m->tensors = calloc((size_t)m->count, sizeof *m->tensors);
-    for (int i = 0; i < m->count; i++) {
-        rapt_tensor t = rapt_model_tensor(model, i);
-        size_t size = (size_t)t.rows * (size_t)t.columns;
-        float *data = calloc(size, sizeof *data);
-        rapt_model_read(model, i, data, NULL);
-        m->tensors[i] =
-            (struct oracle_tensor){t.name, t.rows, t.columns, capacity(t.rows, t.columns)};
-        for (size_t j = 0; j < size; j++) m->tensors[i].data[j] = (double)data[j];
-        free(data);
-    }
-    m->encoder = find_layers(m, "encoder", m->config.encoder_layers);
-    m->decoder = find_layers(m, "decoder", m->config.decoder_layers);
-    return m;
-}
-
-static void forget(struct oracle_model *m)
-{
-    for (int i = 0; m->past && i < SENTENCES; i++) {
-        struct oracle_fixed *fixed = &m->past->fixed[i][0][0];
-        for (int j = 0; j < 2 * SUBLAYERS; j++) oracle_fixed_free(fixed + j);
-        free(m->past->losses[i]);
-    }
-    free(m->past);
-}
-
-void oracle_model_hold(struct oracle_model *m)
-{
-    forget(m);
-    m->past = calloc(1, sizeof *m->past);
-}
-
-void oracle_model_free(struct oracle_model *m)
-{
-    forget(m);
-    for (int i = 0; i < m->count; i++) free(m->tensors[i].data);
-    free(m->tensors);
-    free(m->encoder);
-    free(m->decoder);
-    free(m);
-}
 
 /* ---- one side of the model ---- */
 
@@ -154,8 +28,8 @@ static double sinusoid(const struct side *s, int p, int column)
     int half = c->width / 2, sine, i;
     if (c->position == RAPT_POSITION_NONE) return 0;
     if (c->position == RAPT_POSITION_LEARNED)
-        return find(s->m, s->decoder ? "decoder.positions.weight"
-                                     : "encoder.positions.weight")[p * c->width + column];
+        return oracle_find(s->m, s->decoder ? "decoder.positions.weight"
+                                            : "encoder.positions.weight")[p * c->width + column];
     if (c->position == RAPT_POSITION_INTERLEAVED)
         i = column / 2, sine = column % 2 == 0;
     else
@@ -184,9 +58,10 @@ static double kept(const struct side *s, int row, int column)
 static void embed(struct side *s)
 {
     const rapt_config *c = &s->m->config;
-    const double *table = find(s->m, "embedding.weight");
+    const double *table = oracle_find(s->m, "embedding.weight");
     if (!table)
-        table = find(s->m, s->decoder ? "decoder.embedding.weight" : "encoder.embedding.weight");
+        table =
+            oracle_find(s->m, s->decoder ? "decoder.embedding.weight" : "encoder.embedding.weight");
     double scale = c->plain_embedding ? 1 : sqrt(c->width);
     s->sublayer = -1;
     for (int r = 0; r < s->rows->count; r++)
@@ -300,7 +175,7 @@ static void self_attention(struct side *s, const struct oracle_layer *l, const d
     const rapt_config *c = &s->m->config;
     int D = c->width, T = s->rows->count;
     int G = (c->key_heads ? c->key_heads : c->heads) * (D / c->heads), row = D + 2 * G;
-    double *qkv = capacity(T, row), *mixed = capacity(T, D);
+    double *qkv = oracle_zeros(T, row), *mixed = oracle_zeros(T, D);
     oracle_linear(T, D, row, in, l->self_qkv[0], l->self_qkv[1], qkv);
     struct heads a = {qkv, qkv + D, qkv + D + G, row, row, T, 0, &l->self_score};
     attend(s, &a, mixed, s->m->self);
@@ -316,7 +191,7 @@ static void cross_attention(struct side *s, const struct oracle_layer *l, const 
     const rapt_config *c = &s->m->config;
     int D = c->width, T = s->rows->count, S = s->source->count;
     int G = (c->key_heads ? c->key_heads : c->heads) * (D / c->heads);
-    double *q = capacity(T, D), *kv = capacity(S, 2 * G), *mixed = capacity(T, D);
+    double *q = oracle_zeros(T, D), *kv = oracle_zeros(S, 2 * G), *mixed = oracle_zeros(T, D);
     oracle_linear(T, D, D, in, l->cross_q[0], l->cross_q[1], q);
     oracle_linear(S, D, 2 * G, s->states, l->cross_kv[0], l->cross_kv[1], kv);
     struct heads a = {q, kv, kv + G, D, 2 * G, S, 1, &l->cross_score};
@@ -332,7 +207,7 @@ static void feedforward(struct side *s, const struct oracle_layer *l, const doub
 {
     const rapt_config *c = &s->m->config;
     int T = s->rows->count, F = c->ffn_width;
-    double *h = capacity(T, F);
+    double *h = oracle_zeros(T, F);
     oracle_linear(T, c->width, F, in, l->in[0], l->in[1], h);
     for (int r = 0; r < T; r++)
         for (int j = 0; j < F; j++) {
@@ -353,7 +228,7 @@ static void sublayer(struct side *s, const struct oracle_layer *l, double *const
 {
     const rapt_config *c = &s->m->config;
     int T = s->rows->count, D = c->width;
-    double *in = capacity(T, D), *y = capacity(T, D);
+    double *in = oracle_zeros(T, D), *y = oracle_zeros(T, D);
     if (c->norm_order == RAPT_NORM_ORDER_PRE)
         normalize(s, norm, s->x, in);
     else
@@ -382,8 +257,8 @@ static void run_side(struct side *s)
         if (c->ffn_width) sublayer(s, l, l->norm, feedforward);
     }
     if (c->norm_order != RAPT_NORM_ORDER_PRE) return;
-    double *last[2], *y = capacity(s->rows->count, c->width);
-    find_pair(s->m, s->decoder ? "decoder." : "encoder.", "norm", last);
+    double *last[2], *y = oracle_zeros(s->rows->count, c->width);
+    oracle_find_pair(s->m, s->decoder ? "decoder." : "encoder.", "norm", last);
     normalize(s, last, s->x, y);
     memcpy(s->x, y, sizeof *y * (size_t)(s->rows->count * c->width));
     free(y);
@@ -401,10 +276,30 @@ void oracle_encode(struct oracle_model *m, const struct oracle_drop *drop,
 static void output(const struct oracle_model *m, int rows, const double *x, double *logits)
 {
     const rapt_config *c = &m->config;
-    const double *w = find(m, "embedding.weight");
-    if (!w) w = find(m, "output.weight");
-    if (!w) w = find(m, "decoder.embedding.weight");
-    oracle_linear(rows, c->width, c->target_vocab, x, w, find(m, "output.bias"), logits);
+    const double *w = oracle_find(m, "embedding.weight");
+    if (!w) w = oracle_find(m, "output.weight");
+    if (!w) w = oracle_find(m, "decoder.embedding.weight");
+    oracle_linear(rows, c->width, c->target_vocab, x, w, oracle_find(m, "output.bias"), logits);
+}
+
+void oracle_classify(struct oracle_model *m, const struct oracle_drop *drop,
+                     const struct oracle_sentence *source, double *logits)
+{
+    const rapt_config *c = &m->config;
+    int S = source->count, D = c->width;
+    double *states = oracle_zeros(S, D), *one = oracle_zeros(1, D);
+    oracle_encode(m, drop, source, states);
+    for (int r = 0; r < S; r++)
+        for (int j = 0; j < D; j++)
+            one[j] += c->pooling == RAPT_POOLING_MEAN ? states[r * D + j] / S
+                      : r == 0                        ? states[j]
+                                                      : 0;
+    if (c->pooling)
+        output(m, 1, one, logits);
+    else
+        output(m, S, states, logits);
+    free(states);
+    free(one);
 }
 
 void oracle_decode(struct oracle_model *m, const struct oracle_drop *drop,
@@ -417,7 +312,7 @@ void oracle_decode(struct oracle_model *m, const struct oracle_drop *drop,
                      .rows = target,
                      .source = source,
                      .states = states,
-                     .x = capacity(target->count, m->config.width),
+                     .x = oracle_zeros(target->count, m->config.width),
                      .cross = cross};
     run_side(&s);
     output(m, target->count, s.x, logits);
@@ -457,21 +352,21 @@ double oracle_batch_loss(struct oracle_model *m, const struct oracle_drop *drop,
     for (int b = 0, fed = 0; b < target->batch; b++) {
         struct oracle_sentence s = {0}, t = sentence(target, b);
         double *states = NULL;
-        if (c->kind != RAPT_KIND_DECODER_ONLY) {
-            s = sentence(source, b);
-            states = capacity(s.count, c->width);
+        if (c->kind != RAPT_KIND_DECODER_ONLY) s = sentence(source, b);
+        if (c->kind == RAPT_KIND_ENCODER_DECODER) {
+            states = oracle_zeros(s.count, c->width);
             oracle_encode(m, drop, &s, states);
         }
-        double *logits = capacity(t.count, c->target_vocab);
+        double *logits = oracle_zeros(t.count, c->target_vocab);
         const int32_t *labels = t.ids;
         if (c->kind == RAPT_KIND_ENCODER_ONLY) {
-            output(m, s.count, states, logits);
+            oracle_classify(m, drop, &s, logits);
         } else {
             labels++, t.first = fed, t.count = t.count > 0 ? t.count - 1 : 0;
             oracle_decode(m, drop, states ? &s : NULL, states, &t, logits, NULL);
             fed += t.count;
         }
-        double *losses = capacity(t.count, 1);
+        double *losses = oracle_zeros(t.count, 1);
         loss += rows_loss(m, logits, t.count, labels, smoothing, likelihood, losses);
         if (m->past && !m->past->losses[b])
             m->past->losses[b] = losses, m->past->rows[b] = t.count;

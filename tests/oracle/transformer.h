@@ -49,6 +49,9 @@ struct oracle_sentence {
 /* The encoder's output [count][width]. */
 void oracle_encode(struct oracle_model *m, const struct oracle_drop *drop,
                    const struct oracle_sentence *source, double *states);
+/* An encoder-only model: logits [source count][target_vocab], or of one row where it pools. */
+void oracle_classify(struct oracle_model *m, const struct oracle_drop *drop,
+                     const struct oracle_sentence *source, double *logits);
 /* logits [target count][target_vocab]; cross, if not NULL: the weights of cross-attention
    [layers][heads][target count][source count]. source NULL: decoder only. */
 void oracle_decode(struct oracle_model *m, const struct oracle_drop *drop,

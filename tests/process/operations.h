@@ -152,6 +152,18 @@ static rapt_status do_session(struct scene *s, uint64_t *h, rapt_message *why)
     return status;
 }
 
+static rapt_status do_classify(struct scene *s, uint64_t *h, rapt_message *why)
+{
+    const float *rows = NULL;
+    const rapt_config *c = rapt_model_config(s->classifier);
+    size_t answers = (size_t)(c->pooling ? 3 : s->source.starts[3]);
+    rapt_status status = rapt_classify(s->classifying, &s->source.tokens, &rows, why);
+    if (!status) add(h, rows, sizeof *rows * answers * (size_t)c->target_vocab);
+    if (!status) status = rapt_embed(s->session, &s->source.tokens, RAPT_POOLING_MEAN, &rows, why);
+    if (!status) add(h, rows, sizeof *rows * 3 * (size_t)c->width);
+    return status;
+}
+
 static rapt_status do_decode(struct scene *s, uint64_t *h, rapt_message *why)
 {
     const int starts[] = {0, 1, 2, 3, 4, 5, 6}, parents[] = {1, 0, 2, 2, 5, 4};
@@ -355,6 +367,7 @@ static const struct operation operations[] = {
     {"model_save", do_model_save, true, true},
     {"model_read", do_model_read, false, true},
     {"session_create", do_session, true, true},
+    {"classify", do_classify, false, false},
     {"decode", do_decode, false, false},
     {"generate", do_generate, false, false},
     {"score_targets", do_score_targets, false, false},

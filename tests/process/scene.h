@@ -21,6 +21,8 @@ struct scene {
     rapt_model *shared, *own;
     rapt_tokenizer *tokenizer;
     rapt_session *session;
+    rapt_model *classifier; /* an encoder alone */
+    rapt_session *classifying;
     rapt_trainer *trainer;
     rapt_translator *translator;
     struct small_batch source, target;
@@ -123,6 +125,11 @@ static inline struct scene *scene_new(int variant, int threads, int number,
     scene_batch(&s->target, rapt_model_config(s->own)->target_vocab, (const int[]){5, 3, 8}, 2);
     rapt_limits limits = scene_limits(s);
     must(rapt_session_create(&s->session, s->shared, &limits, NULL, &why), &why);
+    rapt_config alone = s->config;
+    alone.kind = RAPT_KIND_ENCODER_ONLY, alone.decoder_layers = 0;
+    alone.pooling = (rapt_pooling)(variant % 3);
+    s->classifier = small_model(&alone, 13);
+    must(rapt_session_create(&s->classifying, s->classifier, &limits, NULL, &why), &why);
     rapt_train_limits train = scene_train_limits(s);
     rapt_train_options options;
     rapt_train_options_default(&options, sizeof options);
@@ -145,6 +152,8 @@ static inline void scene_free(struct scene *s, const struct scene *from)
     rapt_translator_free(s->translator);
     rapt_trainer_free(s->trainer);
     rapt_session_free(s->session);
+    rapt_session_free(s->classifying);
+    rapt_model_free(s->classifier);
     rapt_model_free(s->own);
     if (!from) {
         rapt_tokenizer_free(s->tokenizer);

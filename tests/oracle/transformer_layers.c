@@ -1,0 +1,117 @@
+/* transformer_layers.c - the parameters of a model by name, in double, layer by layer. */
+#include "transformer_layers.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+double *oracle_zeros(int rows, int columns)
+{
+    return calloc((size_t)rows * (size_t)columns + 1, sizeof(double));
+}
+
+double *oracle_find(const struct oracle_model *m, const char *name)
+{
+    for (int i = 0; i < m->count; i++)
+        if (strcmp(m->tensors[i].name, name) == 0) return m->tensors[i].data;
+    return NULL;
+}
+
+void oracle_find_pair(const struct oracle_model *m, const char *scope, const char *name,
+                      double *pair[2])
+{
+    char full[128];
+    snprintf(full, sizeof full, "%s%s.weight", scope, name);
+    pair[0] = oracle_find(m, full);
+    snprintf(full, sizeof full, "%s%s.bias", scope, name);
+    pair[1] = oracle_find(m, full);
+}
+
+static const char *const learned_names[RAPT_LEARNED_COUNT] = {
+#define RAPT_LEARNED(enumerator, name, old_name, scores, localities, need, gradient, rows,         \
+                     columns, initial)                                                             \
+    [enumerator] = name,
+#include <rapt/learned.def>
+};
+
+static struct oracle_inputs find_scores(const struct oracle_model *m, const char *layer,
+                                        const char *part)
+{
+    struct oracle_inputs in = {0};
+    for (int i = 0; i < RAPT_LEARNED_COUNT; i++) {
+        char full[128];
+        snprintf(full, sizeof full, "%s%s.score.%s", layer, part, learned_names[i]);
+        in.learned[i] = oracle_find(m, full);
+    }
+    return in;
+}
+
+static struct oracle_layer *find_layers(const struct oracle_model *m, const char *side, int count)
+{
+    struct oracle_layer *layers = calloc((size_t)count + 1, sizeof *layers);
+    for (int i = 0; i < count; i++) {
+        struct oracle_layer *l = &layers[i];
+        char scope[64];
+        snprintf(scope, sizeof scope, "%s.layers.%d.", side, i);
+        oracle_find_pair(m, scope, "self_attn.qkv", l->self_qkv);
+        oracle_find_pair(m, scope, "self_attn.out", l->self_out);
+        oracle_find_pair(m, scope, "self_attn.norm", l->self_norm);
+        oracle_find_pair(m, scope, "cross_attn.q", l->cross_q);
+        oracle_find_pair(m, scope, "cross_attn.kv", l->cross_kv);
+        oracle_find_pair(m, scope, "cross_attn.out", l->cross_out);
+        oracle_find_pair(m, scope, "cross_attn.norm", l->cross_norm);
+        l->self_score = find_scores(m, scope, "self_attn");
+        l->cross_score = find_scores(m, scope, "cross_attn");
+        oracle_find_pair(m, scope, "feedforward.in", l->in);
+        oracle_find_pair(m, scope, "feedforward.out", l->out);
+        oracle_find_pair(m, scope, "feedforward.norm", l->norm);
+    }
+    return layers;
+}
+
+struct oracle_model *oracle_model_read(const rapt_model *model)
+{
+    struct oracle_model *m = calloc(1, sizeof *m);
+    m->config = *rapt_model_config(model);
+    m->count = rapt_model_tensors(model);
+    m->tensors = calloc((size_t)m->count, sizeof *m->tensors);
+    for (int i = 0; i < m->count; i++) {
+        rapt_tensor t = rapt_model_tensor(model, i);
+        size_t size = (size_t)t.rows * (size_t)t.columns;
+        float *data = calloc(size, sizeof *data);
+        rapt_model_read(model, i, data, NULL);
+        m->tensors[i] =
+            (struct oracle_tensor){t.name, t.rows, t.columns, oracle_zeros(t.rows, t.columns)};
+        for (size_t j = 0; j < size; j++) m->tensors[i].data[j] = (double)data[j];
+        free(data);
+    }
+    m->encoder = find_layers(m, "encoder", m->config.encoder_layers);
+    m->decoder = find_layers(m, "decoder", m->config.decoder_layers);
+    return m;
+}
+
+static void forget(struct oracle_model *m)
+{
+    for (int i = 0; m->past && i < SENTENCES; i++) {
+        struct oracle_fixed *fixed = &m->past->fixed[i][0][0];
+        for (int j = 0; j < 2 * SUBLAYERS; j++) oracle_fixed_free(fixed + j);
+        free(m->past->losses[i]);
+    }
+    free(m->past);
+}
+
+void oracle_model_hold(struct oracle_model *m)
+{
+    forget(m);
+    m->past = calloc(1, sizeof *m->past);
+}
+
+void oracle_model_free(struct oracle_model *m)
+{
+    forget(m);
+    for (int i = 0; i < m->count; i++) free(m->tensors[i].data);
+    free(m->tensors);
+    free(m->encoder);
+    free(m->decoder);
+    free(m);
+}

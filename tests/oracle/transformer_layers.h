@@ -1,0 +1,29 @@
+/* transformer_layers.h - what the files of the Transformer's oracle share: parameters by layer, and
+   what is held constant. */
+#ifndef RAPT_ORACLE_TRANSFORMER_LAYERS_H
+#define RAPT_ORACLE_TRANSFORMER_LAYERS_H
+
+#include "transformer.h"
+
+struct oracle_layer { /* pairs of matrix and vector: weight and bias, or gain and bias */
+    double *self_qkv[2], *self_out[2], *self_norm[2];
+    double *cross_q[2], *cross_kv[2], *cross_out[2], *cross_norm[2];
+    double *in[2], *out[2], *norm[2];
+    struct oracle_inputs self_score, cross_score; /* what scores and localities have learned */
+};
+
+enum { SENTENCES = 8, SUBLAYERS = 12 };
+struct oracle_past {
+    struct oracle_fixed fixed[SENTENCES][2][SUBLAYERS];
+    double *losses[SENTENCES]; /* of each target row; NULL: not known yet */
+    int rows[SENTENCES];
+};
+
+double *oracle_zeros(int rows, int columns);
+/* The data of a parameter; NULL: there is none of that name. */
+double *oracle_find(const struct oracle_model *m, const char *name);
+/* Those of <scope><name>.weight and .bias. */
+void oracle_find_pair(const struct oracle_model *m, const char *scope, const char *name,
+                      double *pair[2]);
+
+#endif
