@@ -1,6 +1,6 @@
 #!/bin/sh
-# demo.sh - installs missing packages, builds toy_translate in build/ and runs it with the given
-# arguments; without arguments it runs the demonstration.
+# demo.sh - installs missing packages, builds toy_translate in build/ and runs its demonstration, about
+# a minute on two cores; options are those of toy_translate demo. With a command it runs that one.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 . "$root/apps/packages.sh"
@@ -12,4 +12,7 @@ else
     configure "$root/build" -DRAPT_TESTS=OFF
 fi
 build "$root/build" --target toy_translate
+case ${1-} in
+'' | -*) set -- demo "$@" ;;
+esac
 exec "$root/build/bin/toy_translate" "$@"

@@ -8,13 +8,29 @@
 
 static bool on_line; /* the terminal shows a progress line */
 
+static void clear_progress(void)
+{
+    if (on_line) fputs("\r\033[K", stderr);
+    on_line = false;
+}
+
 static void print_list(const char *format, va_list list)
 {
     char text[2048];
     vsnprintf(text, sizeof text, format, list);
-    if (on_line) fputs("\r\033[K", stderr);
-    on_line = false;
+    clear_progress();
     fprintf(stderr, "%s: %s\n", program_name, text);
+}
+
+void print_report(const char *format, ...)
+{
+    char text[2048];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    clear_progress();
+    fprintf(stderr, "%s\n", text);
 }
 
 void print_message(const char *format, ...)

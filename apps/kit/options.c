@@ -8,7 +8,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_OPTIONS = 96, HELP = MAX_OPTIONS, FIRST = 256 };
+enum { HELP = 1 << 20, VERSION, FIRST = 256 }; /* FIRST + i: row i */
+
+/* Letters that stand for options, in every command that has them. */
+static const struct {
+    char letter;
+    const char *name;
+} letters[] = {{'m', "model"}, {'o', "out"}, {'o', "output"}};
+
+static struct {
+    command_fn *call;
+    void *user;
+} visitor; /* of command_visit */
 
 static bool read_integer(const char *text, double min, double max, int *value)
 {
@@ -41,6 +52,30 @@ static bool read_real(const char *text, double min, double max, double *value)
     return true;
 }
 
+/* 90, 90m, 30s, 1.5h: minutes. */
+static bool read_minutes(const char *text, double min, double max, double *value)
+{
+    static const struct {
+        char letter;
+        double minutes;
+    } units[] = {{'s', 1.0 / 60}, {'m', 1}, {'h', 60}};
+    char number[64];
+    double unit = 1, read;
+    size_t size = strlen(text);
+    if (size == 0 || size >= sizeof number) return false;
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (text[size - 1] == units[i].letter) {
+            unit = units[i].minutes;
+            size--;
+            break;
+        }
+    memcpy(number, text, size);
+    number[size] = 0;
+    if (!read_real(number, 0, max, &read) || read * unit < min || read * unit > max) return false;
+    *value = read * unit;
+    return true;
+}
+
 static bool is_choice(const char *text, const char *choices)
 {
     size_t size = strlen(text);
@@ -64,10 +99,28 @@ __attribute__((format(printf, 2, 3))) static int wrong(const struct command *com
     return usage_error("%s%s%s", command->name, *command->name ? ": " : "", text);
 }
 
-static int take(const struct command *command, struct option_row *row, const char *text)
+static int wrong_choice(const struct command *command, const struct option_row *row,
+                        const char *text)
+{
+    char *list = xcalloc(2 * strlen(row->argument) + 1, 1), *to = list;
+    for (const char *at = row->argument; *at; at++) {
+        *to++ = *at == '|' ? ',' : *at;
+        if (*at == '|') *to++ = ' ';
+    }
+    char *meant = suggest_choice(row->argument, text);
+    int code = wrong(command, "--%s: invalid value '%s'; choose from %s%s%s%s", row->name, text,
+                     list, meant ? "; did you mean " : "", meant ? meant : "", meant ? "?" : "");
+    free(meant);
+    free(list);
+    return code;
+}
+
+int option_set(const struct command *command, struct option_row *row, const char *text)
 {
     row->given = true;
     switch (row->kind) {
+    case OPTION_GROUP:
+        return GO_ON;
     case OPTION_FLAG:
         *(bool *)row->value = true;
         return GO_ON;
@@ -79,7 +132,7 @@ static int take(const struct command *command, struct option_row *row, const cha
     case OPTION_CHOICE:
         *(const char **)row->value = text;
         if (is_choice(text, row->argument)) return GO_ON;
-        return wrong(command, "--%s: '%s' is none of %s", row->name, text, row->argument);
+        return wrong_choice(command, row, text);
     case OPTION_SEED:
         if (read_seed(text, row->value)) return GO_ON;
         return wrong(command, "--%s: '%s' is not an integer from 0 to 18446744073709551615",
@@ -88,6 +141,10 @@ static int take(const struct command *command, struct option_row *row, const cha
         if (read_integer(text, row->min, row->max, row->value)) return GO_ON;
         return wrong(command, "--%s: '%s' is not an integer from %.0f to %.0f", row->name, text,
                      row->min, row->max);
+    case OPTION_MINUTES:
+        if (read_minutes(text, row->min, row->max, row->value)) return GO_ON;
+        return wrong(command, "--%s: '%s' is no time: minutes, or a number with s, m or h",
+                     row->name, text);
     case OPTION_REAL:
         break;
     }
@@ -96,81 +153,146 @@ static int take(const struct command *command, struct option_row *row, const cha
                  row->max);
 }
 
-static void print_default(const struct option_row *row)
+char option_letter(const char *name)
 {
-    bool is_text = row->kind == OPTION_INPUT || row->kind == OPTION_OUTPUT;
-    const char *text =
-        is_text || row->kind == OPTION_CHOICE ? *(const char *const *)row->value : NULL;
-    if (text != NULL) printf(" [%s]", text);
-    if (row->kind == OPTION_INTEGER && *(int *)row->value != 0) printf(" [%d]", *(int *)row->value);
-    if (row->kind == OPTION_REAL && fabs(*(double *)row->value) > 0)
-        printf(" [%g]", *(double *)row->value);
-    if (row->kind == OPTION_SEED) printf(" [%llu]", (unsigned long long)*(uint64_t *)row->value);
+    for (size_t i = 0; i < sizeof letters / sizeof *letters; i++)
+        if (strcmp(letters[i].name, name) == 0) return letters[i].letter;
+    return 0;
 }
 
-static int help(const struct command *command)
+struct option_row *option_find(const struct command *command, const char *name)
 {
-    printf("usage: %s%s%s [OPTION]...%s%s\n\n%s\n\n", program_name, *command->name ? " " : "",
-           command->name, *command->arguments ? " " : "", command->arguments, command->purpose);
-    for (int i = 0; i < command->count; i++) {
-        const struct option_row *row = &command->rows[i];
-        char left[256];
-        snprintf(left, sizeof left, "--%s%s%s", row->name, row->kind == OPTION_FLAG ? "" : " ",
-                 row->kind == OPTION_FLAG ? "" : row->argument);
-        printf("  %-30s%s%s", left, strlen(left) > 30 ? "\n                                 " : " ",
-               row->help);
-        print_default(row);
-        putchar('\n');
+    for (int i = 0; i < command->count; i++)
+        if (command->rows[i].kind != OPTION_GROUP && strcmp(command->rows[i].name, name) == 0)
+            return &command->rows[i];
+    return NULL;
+}
+
+bool option_given(const struct command *command, const char *name)
+{
+    const struct option_row *row = option_find(command, name);
+    return row != NULL && row->given;
+}
+
+static struct option_row *find_letter(const struct command *command, int letter)
+{
+    for (size_t i = 0; i < sizeof letters / sizeof *letters; i++) {
+        struct option_row *row =
+            letters[i].letter == letter ? option_find(command, letters[i].name) : NULL;
+        if (row != NULL) return row;
     }
-    printf("  %-30s %s\n", "--help", "show this");
-    return finish_output();
+    return NULL;
+}
+
+/* Adds --name to the list if `typed` abbreviates it; the list is freed or returned. */
+static char *add_name(char *list, const char *name, const char *typed, int *count)
+{
+    if (strncmp(name, typed, strlen(typed)) != 0) return list;
+    char *more = xasprintf("%s%s--%s", list, (*count)++ > 0 ? ", " : "", name);
+    free(list);
+    return more;
+}
+
+/* An abbreviation of several options, or nothing that is known. */
+static int unknown(const struct command *command, const char *typed)
+{
+    char *name = xasprintf("%.*s", (int)strcspn(typed + 2, "="), typed + 2);
+    char *list = xasprintf("%s", "");
+    int count = 0;
+    for (int i = 0; i < command->count; i++)
+        if (command->rows[i].kind != OPTION_GROUP)
+            list = add_name(list, command->rows[i].name, name, &count);
+    list = add_name(list, "help", name, &count);
+    list = add_name(list, "version", name, &count);
+    const char *meant = suggest_option(command, name);
+    int code = count > 1 ? wrong(command, "'--%s' may mean %s", name, list)
+               : meant   ? wrong(command, "unknown option '--%s'; did you mean --%s?", name, meant)
+                         : wrong(command, "unknown option '--%s'; --help lists them", name);
+    free(list);
+    free(name);
+    return code;
 }
 
 static int refuse(const struct command *command, int code, char **argv)
 {
     const char *culprit = argv[optind - 1];
-    int row = optopt - FIRST;
-    if (code == ':' && row >= 0 && row < command->count)
-        return wrong(command, "--%s needs a value: %s", command->rows[row].name,
-                     command->rows[row].argument);
-    if (row >= 0 && row <= HELP) return wrong(command, "'%s': this option takes no value", culprit);
-    if (optopt > 0) return wrong(command, "unknown option '-%c'", optopt);
-    return wrong(command, "unknown option '%s'; --help lists them", culprit);
+    int index = optopt - FIRST;
+    const struct option_row *row = index >= 0 && index < command->count ? &command->rows[index]
+                                   : code == ':' ? find_letter(command, optopt)
+                                                 : NULL;
+    if (code == ':' && row != NULL)
+        return wrong(command, "--%s needs a value: %s", row->name, row->argument);
+    if (index >= 0) /* of a row, or --help or --version */
+        return wrong(command, "'%s': this option takes no value", culprit);
+    if (optopt > 0) return wrong(command, "unknown option '-%c'; --help lists them", optopt);
+    return unknown(command, culprit);
 }
 
-static int rest(struct command *command, int argc, char **argv)
+static int take_rest(struct command *command, int argc, char **argv)
 {
     int count = argc - optind;
     command->rest = argv + optind;
+    command->rest_count = count;
     if (count > command->max)
-        return wrong(command, "'%s' is one argument too many", command->rest[command->max]);
+        return wrong(command, "unexpected argument '%s'", command->rest[command->max]);
     if (count < command->min) return wrong(command, "%s is missing", command->arguments);
     return files_check(command);
 }
 
-int options_read(struct command *command, int argc, char **argv)
+/* As getopt_long wants them; the caller frees. */
+static struct option *known_options(const struct command *command)
 {
-    struct option known[MAX_OPTIONS + 2] = {{0}};
-    int count = command->count < MAX_OPTIONS ? command->count : MAX_OPTIONS;
-    for (int i = 0; i < count; i++) {
-        int argument = command->rows[i].kind == OPTION_FLAG ? no_argument : required_argument;
-        known[i] = (struct option){command->rows[i].name, argument, NULL, FIRST + i};
+    struct option *known = xcalloc((size_t)command->count + 3, sizeof *known), *to = known;
+    for (int i = 0; i < command->count; i++) {
+        const struct option_row *row = &command->rows[i];
+        int argument = row->kind == OPTION_FLAG ? no_argument : required_argument;
+        if (row->kind != OPTION_GROUP)
+            *to++ = (struct option){row->name, argument, NULL, FIRST + i};
     }
-    known[count] = (struct option){"help", no_argument, NULL, FIRST + HELP};
-    opterr = 0;
-    for (;;) {
-        int code = getopt_long(argc, argv, ":h", known, NULL);
-        if (code == -1) return rest(command, argc, argv);
-        if (code == 'h' || code == FIRST + HELP) return help(command);
-        if (code < FIRST) return refuse(command, code, argv);
-        int taken = take(command, &command->rows[code - FIRST], optarg);
-        if (taken != GO_ON) return taken;
-    }
+    *to++ = (struct option){"help", no_argument, NULL, FIRST + HELP};
+    *to = (struct option){"version", no_argument, NULL, FIRST + VERSION};
+    return known;
 }
 
-bool option_given(const struct command *command, const char *name)
+/* One option. *more false: there is none any more. */
+static int read_next(const struct command *command, const struct option *known, int argc,
+                     char **argv, bool *more)
 {
-    for (int i = 0; i < command->count; i++)
-        if (strcmp(command->rows[i].name, name) == 0) return command->rows[i].given;
-    return false;
+    int code = getopt_long(argc, argv, ":hVm:o:", known, NULL);
+    *more = code != -1;
+    if (code == -1) return GO_ON;
+    if (code == 'h' || code == FIRST + HELP) return print_help(command);
+    if (code == 'V' || code == FIRST + VERSION) return print_version();
+    struct option_row *row =
+        code >= FIRST ? &command->rows[code - FIRST] : find_letter(command, code);
+    if (row != NULL) return option_set(command, row, optarg);
+    if (code == 'm' || code == 'o') optopt = code;
+    return refuse(command, code, argv);
+}
+
+int options_read(struct command *command, int argc, char **argv)
+{
+    if (visitor.call != NULL) {
+        visitor.call(command, visitor.user);
+        return EXIT_OK;
+    }
+    struct option *known = known_options(command);
+    int code = GO_ON;
+    bool more = true;
+    opterr = 0;
+    while (code == GO_ON && more) code = read_next(command, known, argc, argv, &more);
+    free(known);
+    return code == GO_ON ? take_rest(command, argc, argv) : code;
+}
+
+void command_visit(int (*run)(int argc, char **argv), const char *name, command_fn *visit,
+                   void *user)
+{
+    char *own = xasprintf("%s", name);
+    char *arguments[] = {own, NULL};
+    visitor.call = visit;
+    visitor.user = user;
+    run(1, arguments);
+    visitor.call = NULL;
+    free(own);
 }

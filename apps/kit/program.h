@@ -13,8 +13,9 @@ extern const char program_name[]; /* defined beside main */
 
 /* ---- message.c: one line on standard error ---- */
 void print_message(const char *format, ...) __attribute__((format(printf, 1, 2)));
-int failed(const char *format, ...) __attribute__((format(printf, 1, 2)));      /* EXIT_FAILED */
-int usage_error(const char *format, ...) __attribute__((format(printf, 1, 2))); /* EXIT_USAGE */
+int failed(const char *format, ...) __attribute__((format(printf, 1, 2)));        /* EXIT_FAILED */
+int usage_error(const char *format, ...) __attribute__((format(printf, 1, 2)));   /* EXIT_USAGE */
+void print_report(const char *format, ...) __attribute__((format(printf, 1, 2))); /* without name */
 /* Progress: on a terminal the next message overwrites it; elsewhere it is a line. */
 void print_progress(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int finish_output(void); /* flushes standard output; a closed pipe fails without a message */
@@ -35,10 +36,12 @@ int terminal_columns(FILE *file);                              /* 100 if it is n
 
 /* ---- options.c ---- */
 enum option_kind {
+    OPTION_GROUP,   /* no option: a title, `name`, over those that follow in --help */
     OPTION_FLAG,    /* bool */
     OPTION_INTEGER, /* int */
     OPTION_SEED,    /* uint64_t */
     OPTION_REAL,    /* double */
+    OPTION_MINUTES, /* double, minutes; given as 90, 90m, 30s or 1.5h */
     OPTION_INPUT,   /* const char *, a file that is read */
     OPTION_OUTPUT,  /* const char *, a file that is written */
     OPTION_CHOICE   /* const char *, one of argument "a|b|c" */
@@ -54,16 +57,48 @@ struct option_row {
 };
 struct command {
     const char *name, *arguments; /* "attend", "SENTENCE"; name "": the program has one command */
-    const char *purpose;          /* a few lines for --help */
+    const char *purpose;          /* paragraphs for --help, which wraps them */
+    const char *examples;         /* lines at the end of --help; NULL: none */
     struct option_row *rows;
     int count;
     int min, max; /* numbers of positional arguments */
-    char **rest;  /* they; set by options_read */
+    char **rest;  /* they, rest_count of them; set by options_read */
+    int rest_count;
 };
 enum { GO_ON = -1 };
-/* GO_ON or an exit code. Refuses outputs that are an input, or cannot be written. */
+/* GO_ON or an exit code. Refuses outputs that are an input, or cannot be written. Options may be
+   abbreviated; -m, -o, -h and -V are short for --model, --out or --output, --help, --version. */
 int options_read(struct command *command, int argc, char **argv);
 bool option_given(const struct command *command, const char *name);
+char option_letter(const char *name); /* 'm' of "model"; 0: the option has none */
+/* GO_ON, or an exit code: as if --name text had been given. */
+int option_set(const struct command *command, struct option_row *row, const char *text);
+struct option_row *option_find(const struct command *command, const char *name); /* NULL: none */
+/* Calls a command so that options_read gives its table to `visit` and returns EXIT_OK. */
+typedef void command_fn(const struct command *command, void *user);
+void command_visit(int (*run)(int argc, char **argv), const char *name, command_fn *visit,
+                   void *user);
+
+/* ---- help.c: text for people, at most HELP_COLUMNS columns ---- */
+enum { HELP_COLUMNS = 80 };
+/* The paragraphs of `text`, each line from column `left` on; `at`: the column of the cursor. */
+void print_wrapped(const char *text, int at, int left);
+int print_help(const struct command *command);
+/* "--width N", "--score SCORE"; the caller frees. */
+char *option_usage(const struct command *command, const struct option_row *row);
+/* Lists of values longer than help lines show once; NULL: the row has none. "SCORE". */
+char *option_list_name(const struct command *command, const struct option_row *row);
+/* " [30]" after the help; the caller frees. "": nothing. */
+char *option_default(const struct option_row *row);
+
+/* ---- suggest.c ---- */
+/* The option of the command or the choice of "a|b|c" that was probably meant, NULL: none. The
+   former belongs to the command, the latter is the caller's to free. */
+const char *suggest_option(const struct command *command, const char *typed);
+char *suggest_choice(const char *choices, const char *typed);
+
+/* ---- version.c ---- */
+int print_version(void);
 
 /* ---- files.c ---- */
 /* The whole file, the caller's to free even after a failure. */

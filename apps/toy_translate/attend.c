@@ -4,11 +4,12 @@
 #include <string.h>
 
 static const char purpose[] =
-    "Translates SENTENCE and prints the cross-attention weights as a heat map: one row per word "
-    "of\n"
-    "the translation, one column per word of the sentence; darker is more weight. Tokens are\n"
-    "grouped into words: weights are summed over the tokens of a source word and averaged over\n"
+    "Translates SENTENCE and prints the cross-attention weights as a heat map: one row per word of "
+    "the translation, one column per word of the sentence; darker is more weight. Tokens are "
+    "grouped into words: weights are summed over the tokens of a source word and averaged over "
     "those of a target word. A row holds the weights of the step that emitted its word.";
+
+static const char examples[] = "  toy_translate attend -m m.safetensors \"cats do not like dogs\"";
 
 static json_t *words_json(const struct words *words)
 {
@@ -69,11 +70,12 @@ int command_attend(int argc, char **argv)
     int layer = 0, head = 0;
     bool numbers = false, json = false;
     /* clang-format off */
-    struct option_row rows[SEARCH_ROWS + 4] = {
+    struct option_row rows[SEARCH_ROWS + 5] = {
         [SEARCH_ROWS] =
+        {"Weights", OPTION_GROUP, NULL, "", "", 0, 0, 0},
         {"layer", OPTION_INTEGER, &layer, "N", "decoder layer, from 1; 0: mean of all", 0, 1024, 0},
         {"head", OPTION_INTEGER, &head, "N", "head, from 1; 0: mean of all", 0, 1024, 0},
-        {"numbers", OPTION_FLAG, &numbers, "", "per cent instead of shades", 0, 0, 0},
+        {"numbers", OPTION_FLAG, &numbers, "", "numbers in % instead of shades", 0, 0, 0},
         {"json", OPTION_FLAG, &json, "", "print one JSON object", 0, 0, 0},
     };
     /* clang-format on */
@@ -81,6 +83,7 @@ int command_attend(int argc, char **argv)
     struct command command = {.name = "attend",
                               .arguments = "SENTENCE",
                               .purpose = purpose,
+                              .examples = examples,
                               .rows = rows,
                               .count = sizeof rows / sizeof *rows,
                               .min = 1,

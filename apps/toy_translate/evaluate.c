@@ -5,9 +5,9 @@
 static const char purpose[] =
     "Translates the source sentences of pairs and scores the result against their targets:\n"
     "  bleu         BLEU, cased, 13a tokens: sacreBLEU's default\n"
-    "  bleu_lc_tok  BLEU, lower case, tokens separated by spaces: for tokenized text\n"
+    "  bleu_lc_tok  BLEU, lower case, split at spaces: for tokenized text\n"
     "  chrf         chrF2\n"
-    "  exact        translations equal to the target, in per cent\n"
+    "  exact        translations equal to the target, in %\n"
     "Target tokens and tokens per second count the translations, end tokens included.";
 
 static void print_text(const struct score *score)
@@ -31,7 +31,7 @@ static json_t *describe(const struct score *score, int threads)
 }
 
 static int evaluate(const struct search *search, const char *data, const char *source,
-                    const char *target, bool json)
+                    const char *target, bool more_columns, bool json)
 {
     if ((data != NULL) == (source != NULL || target != NULL))
         return usage_error("evaluate: give either --data or both --source and --target");
@@ -41,7 +41,7 @@ static int evaluate(const struct search *search, const char *data, const char *s
     struct pairs pairs = {0};
     struct score score;
     int code = search_open(search, "evaluate", &translator);
-    if (code == EXIT_OK) code = pairs_read(&pairs, data, source, target);
+    if (code == EXIT_OK) code = pairs_read(&pairs, data, source, target, more_columns);
     if (code == EXIT_OK) code = score_pairs(&score, translator, &pairs);
     if (code == EXIT_OK && json) print_json(describe(&score, threads_used(search->threads)));
     if (code == EXIT_OK && !json) print_text(&score);
@@ -55,13 +55,15 @@ int command_evaluate(int argc, char **argv)
 {
     struct search search = search_default;
     const char *data = NULL, *source = NULL, *target = NULL;
-    bool json = false;
+    bool more_columns = false, json = false;
     /* clang-format off */
-    struct option_row rows[SEARCH_ROWS + 4] = {
+    struct option_row rows[SEARCH_ROWS + 6] = {
         [SEARCH_ROWS] =
-        {"data", OPTION_INPUT, &data, "FILE", "pairs: source, tab, target", 0, 0, 0},
-        {"source", OPTION_INPUT, &source, "FILE", "source sentences, one per line", 0, 0, 0},
-        {"target", OPTION_INPUT, &target, "FILE", "their translations", 0, 0, 0},
+        {"Data", OPTION_GROUP, NULL, "", "", 0, 0, 0},
+        {"data", OPTION_INPUT, &data, "FILE", "sentence pairs, tab-separated: source, target", 0, 0, 0},
+        {"source", OPTION_INPUT, &source, "FILE", "instead of --data: source sentences, one per line,", 0, 0, 0},
+        {"target", OPTION_INPUT, &target, "FILE", "and their translations", 0, 0, 0},
+        {"more-columns", OPTION_FLAG, &more_columns, "", "ignore columns after the second instead of refusing them", 0, 0, 0},
         {"json", OPTION_FLAG, &json, "", "print one JSON object", 0, 0, 0},
     };
     /* clang-format on */
@@ -72,5 +74,5 @@ int command_evaluate(int argc, char **argv)
                               .rows = rows,
                               .count = sizeof rows / sizeof *rows};
     int code = options_read(&command, argc, argv);
-    return code == GO_ON ? evaluate(&search, data, source, target, json) : code;
+    return code == GO_ON ? evaluate(&search, data, source, target, more_columns, json) : code;
 }

@@ -41,19 +41,23 @@ int command_info(int argc, char **argv)
     bool json = false;
     /* clang-format off */
     struct option_row rows[] = {
-        {"model", OPTION_INPUT, &path, "FILE", "the model", 0, 0, 0},
+        {"model", OPTION_INPUT, &path, "FILE", "the model; the same as the argument MODEL", 0, 0, 0},
         {"json", OPTION_FLAG, &json, "", "print one JSON object", 0, 0, 0},
     };
     /* clang-format on */
     struct command command = {.name = "info",
-                              .arguments = "",
+                              .arguments = "MODEL",
+                              .max = 1,
                               .rows = rows,
                               .count = sizeof rows / sizeof *rows,
                               .purpose = "Shows configuration, parameters, vocabulary and size in "
                                          "memory (bytes) of a model."};
     int code = options_read(&command, argc, argv);
     if (code != GO_ON) return code;
-    if (path == NULL) return usage_error("info: --model is missing");
+    if (command.rest_count > 0 && path != NULL)
+        return usage_error("info: unexpected argument '%s'", command.rest[0]);
+    if (command.rest_count > 0) path = command.rest[0];
+    if (path == NULL) return usage_error("info: MODEL is missing");
     rapt_model *model = NULL;
     rapt_message why = {""};
     if (rapt_model_load(&model, path, NULL, &why) != RAPT_OK) return failed("%s", why.text);

@@ -97,10 +97,22 @@ static int end_epoch(struct learner *learner)
     return checkpoint_save(learner);
 }
 
+/* Within an epoch, where the recipe asks for it; only for runs without checkpoints. */
+static int validate_between(struct learner *learner)
+{
+    struct state *state = &learner->state;
+    double valid;
+    int code = validate(learner, state, false, &valid);
+    if (code != EXIT_OK) return code;
+    learner->enough += valid < learner->recipe->enough;
+    print_report("step %lld/%d  validation loss %.3f", state->step, learner->recipe->steps, valid);
+    return EXIT_OK;
+}
+
 static bool over(const struct learner *learner)
 {
     const struct recipe *recipe = learner->recipe;
-    if (share_done(learner) >= 1) return true;
+    if (share_done(learner) >= 1 || learner->enough > 1) return true;
     return recipe->patience > 0 && learner->state.since >= recipe->patience;
 }
 
@@ -144,13 +156,17 @@ static int run(struct learner *learner)
         if (code == EXIT_OK) show(learner);
         if (code == EXIT_OK && learner->state.position == (long long)learner->batches.count)
             code = end_epoch(learner);
+        else if (code == EXIT_OK && learner->recipe->valid_steps > 0 &&
+                 learner->state.step % learner->recipe->valid_steps == 0)
+            code = validate_between(learner);
         else if (code == EXIT_OK && now() - learner->written > CHECKPOINT_SECONDS)
             code = checkpoint_save(learner);
     }
     return code == EXIT_OK ? finish(learner) : code;
 }
 
-int learn(const struct recipe *recipe, const struct pairs *train, const struct pairs *valid)
+int learn(const struct recipe *recipe, const struct pairs *train, const struct pairs *valid,
+          long long *steps)
 {
     struct learner learner = {.recipe = recipe, .start = now()};
     watch_for_interrupts();
@@ -162,6 +178,7 @@ int learn(const struct recipe *recipe, const struct pairs *train, const struct p
             learner.train.count, learner.valid.count, rapt_model_parameters(learner.model),
             rapt_tokenizer_vocab(learner.vocabulary.target), recipe->threads);
     if (code == EXIT_OK) code = run(&learner);
+    if (steps != NULL) *steps = learner.state.step;
     release(&learner);
     return code;
 }

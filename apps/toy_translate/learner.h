@@ -30,6 +30,7 @@ struct learner {
     double validation_seconds; /* seconds the last validation took */
     double recent;             /* loss per token, smoothed */
     long long tokens;          /* in this run */
+    int enough;                /* validations whose loss was below recipe->enough */
     char *path, *options;      /* of the checkpoint; options it must have been made with */
 };
 

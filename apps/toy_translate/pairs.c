@@ -1,4 +1,5 @@
-/* pairs.c - sentence pairs from one file (source, tab, target; further columns are ignored) or from
+/* pairs.c - sentence pairs from one file (source, tab, target; further columns are
+   refused, or ignored on request) or from
    two files with equal numbers of lines. Lines end with LF or CRLF; the last may lack it. A line
    that is not UTF-8 or has no tab is an error with its number; a pair with an empty side or more
    than MAX_BYTES bytes on one is skipped and counted. */
@@ -40,7 +41,8 @@ static int next(struct text_lines *lines, bool *more)
     return failed("%s:%zu: byte %zu is not valid UTF-8", lines->name, lines->number, bad + 1);
 }
 
-static int split(const struct text_lines *lines, rapt_text *source, rapt_text *target)
+static int split(const struct text_lines *lines, bool more_columns, rapt_text *source,
+                 rapt_text *target)
 {
     rapt_text line = lines->line;
     const char *tab = memchr(line.bytes, '\t', line.size);
@@ -50,6 +52,9 @@ static int split(const struct text_lines *lines, rapt_text *source, rapt_text *t
     *source = (rapt_text){line.bytes, (size_t)(tab - line.bytes)};
     *target = (rapt_text){tab + 1, line.size - source->size - 1};
     const char *more = memchr(target->bytes, '\t', target->size);
+    if (more != NULL && !more_columns)
+        return failed("%s:%zu: there is a third column; --more-columns ignores it", lines->name,
+                      lines->number);
     if (more != NULL) target->size = (size_t)(more - target->bytes);
     return EXIT_OK;
 }
@@ -96,7 +101,7 @@ static int report(const struct pairs *pairs, const struct skipped *out)
     return EXIT_OK;
 }
 
-static int read_one(struct pairs *pairs, const char *name, struct skipped *out)
+static int read_one(struct pairs *pairs, const char *name, bool more_columns, struct skipped *out)
 {
     struct text_lines lines;
     bool more;
@@ -106,7 +111,7 @@ static int read_one(struct pairs *pairs, const char *name, struct skipped *out)
     while (code == EXIT_OK) {
         code = next(&lines, &more);
         if (code != EXIT_OK || !more) break;
-        code = split(&lines, &source, &target);
+        code = split(&lines, more_columns, &source, &target);
         if (code == EXIT_OK) add_or_skip(pairs, source, target, lines.number, out);
     }
     return code;
@@ -140,11 +145,13 @@ static int read_two(struct pairs *pairs, const char *source, const char *target,
     return code;
 }
 
-int pairs_read(struct pairs *pairs, const char *data, const char *source, const char *target)
+int pairs_read(struct pairs *pairs, const char *data, const char *source, const char *target,
+               bool more_columns)
 {
     *pairs = (struct pairs){.name = data != NULL ? data : source};
     struct skipped out = {0};
-    int code = data != NULL ? read_one(pairs, data, &out) : read_two(pairs, source, target, &out);
+    int code = data != NULL ? read_one(pairs, data, more_columns, &out)
+                            : read_two(pairs, source, target, &out);
     return code != EXIT_OK ? code : report(pairs, &out);
 }
 

@@ -10,12 +10,13 @@ void search_rows(struct search *search, struct option_row rows[SEARCH_ROWS])
 {
     /* clang-format off */
     const struct option_row all[SEARCH_ROWS] = {
+        {"Search", OPTION_GROUP, NULL, "", "", 0, 0, 0},
         {"model", OPTION_INPUT, &search->model, "FILE", "the model", 0, 0, 0},
         {"beam", OPTION_INTEGER, &search->beam, "N", "beam size; 1: greedy", 1, 1024, 0},
         {"length-penalty", OPTION_REAL, &search->length_penalty, "A",
-         "score = log-probability / length^A", 0, 10, 0},
-        {"batch-tokens", OPTION_INTEGER, &search->batch_tokens, "N", "maximum source tokens of a batch", 1, 1 << 24, 0},
-        {"threads", OPTION_INTEGER, &search->threads, "N", "0: one per processor", 0, 1024, 0},
+         "a translation's score is its log-probability / length^A", 0, 10, 0},
+        {"batch-tokens", OPTION_INTEGER, &search->batch_tokens, "N", "maximum source tokens per batch", 1, 1 << 24, 0},
+        {"threads", OPTION_INTEGER, &search->threads, "N", "number of threads [one per processor]", 0, 1024, 0},
     };
     /* clang-format on */
     memcpy(rows, all, sizeof all);

@@ -28,7 +28,10 @@ struct pairs {
     const char *name;           /* of the file, for messages */
     char *owned[2];
 };
-int pairs_read(struct pairs *pairs, const char *data, const char *source, const char *target);
+/* `data`, or `source` and `target`; more_columns: columns of data after the second are ignored,
+   else refused. */
+int pairs_read(struct pairs *pairs, const char *data, const char *source, const char *target,
+               bool more_columns);
 void pairs_add(struct pairs *pairs, rapt_text source, rapt_text target, size_t line);
 /* Moves the last pairs into *tail: one in a hundred, at least 1 and at most `max`. */
 void pairs_split(struct pairs *pairs, struct pairs *tail, size_t max);
@@ -92,9 +95,11 @@ struct variant_value { /* of an option; 0: not given */
 struct variant { /* both: of the option X for self_X and cross_X, at the index of self_X */
     struct variant_value own[RAPT_CONFIG_FIELDS], both[RAPT_CONFIG_FIELDS];
 };
-enum { VARIANT_ROWS = 2 * RAPT_CONFIG_FIELDS }; /* at most */
-int variant_rows(struct variant *variant,
-                 struct option_row rows[VARIANT_ROWS]); /* returns the count */
+enum { VARIANT_ROWS = 2 * RAPT_CONFIG_FIELDS }; /* of both parts together, at most */
+enum variant_part { VARIANT_MODEL, VARIANT_ATTENTION };
+/* The options of one part; returns the count. */
+int variant_rows(struct variant *variant, enum variant_part part,
+                 struct option_row rows[VARIANT_ROWS]);
 void variant_apply(const struct variant *variant, rapt_config *config);
 char *variant_text(
     const rapt_config *config); /* for options that --resume must repeat; the caller frees */
@@ -114,6 +119,8 @@ struct recipe {
     int batch_tokens, epochs, steps; /* 0: no bound */
     double minutes;                  /* 0: no bound */
     int average, patience;
+    int valid_steps; /* also validate after so many steps; 0: only at the end of an epoch */
+    double enough;   /* stop when the validation loss is below this for the second time; 0: never */
     uint64_t seed;
     int threads;
     const char *out;
@@ -121,7 +128,9 @@ struct recipe {
 };
 int recipe_config(const struct recipe *recipe,
                   rapt_config *config); /* vocabulary sizes are set later */
-int learn(const struct recipe *recipe, const struct pairs *train, const struct pairs *valid);
+/* *steps, if not NULL: how many were made, with those of earlier runs. */
+int learn(const struct recipe *recipe, const struct pairs *train, const struct pairs *valid,
+          long long *steps);
 
 /* ---- words.c: tokens grouped into words ---- */
 struct words {
@@ -144,7 +153,7 @@ struct search {
     int beam, nbest, batch_tokens, threads;
     double length_penalty;
 };
-enum { SEARCH_ROWS = 5 };
+enum { SEARCH_ROWS = 6 };
 extern const struct search search_default;
 void search_rows(struct search *search, struct option_row rows[SEARCH_ROWS]);
 int search_open(const struct search *search, const char *command, rapt_translator **translator);

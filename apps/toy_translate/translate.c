@@ -11,13 +11,18 @@
 enum { WINDOW = 4096 };
 
 static const char purpose[] =
-    "Translates standard input line by line to standard output. An empty line gives an empty\n"
-    "line; so does one that is not UTF-8 or has more tokens than the model has positions, with a\n"
-    "message and exit code 1 at the end. Lines are answered as soon as the input pauses.\n\n"
-    "--scores appends a tab and the score. --alignments appends a tab and, for each word of the\n"
-    "translation, I-J: word J, from 0, attends most to word I of the source (Pharaoh format).\n"
-    "--nbest N, N > 1, prints up to N lines per sentence: its number from 0 ||| the translation\n"
-    "||| the score, and with --alignments ||| the alignment.";
+    "Translates standard input line by line to standard output. An empty line gives an empty line; "
+    "so does one that is not UTF-8 or has more tokens than the model has positions, with a message "
+    "and exit status 1 at the end. Lines are answered as soon as the input pauses.\n\n"
+    "--scores appends a tab and the score. --alignments appends a tab and, for each word of the "
+    "translation, I-J: word J, from 0, attends most to word I of the source (Pharaoh format). "
+    "--nbest N, N > 1, prints up to N lines per sentence: its number from 0 ||| the translation "
+    "||| "
+    "the score, and with --alignments ||| the alignment.";
+
+static const char examples[] =
+    "  toy_translate translate -m m.safetensors <input.txt >output.txt\n"
+    "  echo \"A dog runs.\" | toy_translate translate -m m.safetensors --nbest 3";
 
 struct job {
     rapt_translator *translator;
@@ -116,8 +121,9 @@ int command_translate(int argc, char **argv)
     struct search search = search_default;
     struct job *job = xcalloc(1, sizeof *job);
     /* clang-format off */
-    struct option_row rows[SEARCH_ROWS + 3] = {
+    struct option_row rows[SEARCH_ROWS + 4] = {
         [SEARCH_ROWS] =
+        {"Output", OPTION_GROUP, NULL, "", "", 0, 0, 0},
         {"nbest", OPTION_INTEGER, &search.nbest, "N", "translations per sentence", 1, 1024, 0},
         {"scores", OPTION_FLAG, &job->scores, "", "print the score of each", 0, 0, 0},
         {"alignments", OPTION_FLAG, &job->alignments, "", "print word alignments", 0, 0, 0},
@@ -127,6 +133,7 @@ int command_translate(int argc, char **argv)
     struct command command = {.name = "translate",
                               .arguments = "",
                               .purpose = purpose,
+                              .examples = examples,
                               .rows = rows,
                               .count = sizeof rows / sizeof *rows};
     int code = options_read(&command, argc, argv);

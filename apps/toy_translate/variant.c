@@ -26,12 +26,23 @@ static const char *shared_name(const char *name)
     return strncmp(name, cross, strlen(cross)) == 0 ? name + strlen(cross) : NULL;
 }
 
+/* Of the layers rather than of attention. */
+static const char *const of_model[] = {"norm_order",  "activation",      "position",
+                                       "output_bias", "plain_embedding", "norm_epsilon"};
+
+static enum variant_part part_of(const char *name)
+{
+    for (size_t i = 0; i < sizeof of_model / sizeof *of_model; i++)
+        if (strcmp(of_model[i], name) == 0) return VARIANT_MODEL;
+    return VARIANT_ATTENTION;
+}
+
 /* Keeps a text as long as the program runs: names, choices and helps of options. */
 static const char *retain(char *text)
 {
-    static char *texts[3 * VARIANT_ROWS];
+    static char **texts;
     static size_t count;
-    if (count == sizeof texts / sizeof *texts) abort(); /* variant_rows is called once */
+    texts = xreallocarray(texts, count + 1, sizeof *texts);
     return texts[count++] = text;
 }
 
@@ -65,11 +76,19 @@ static const char *both_help(const char *shared)
     return retain(help);
 }
 
-/* "1: ..." of a flag: without the value, which an option does not have. */
+/* The meaning, with the value that 0 stands for in brackets; "1: ..." of a flag without the value,
+   which an option does not have. */
 static const char *help_of(const rapt_config_field *f)
 {
-    const bool flag = f->type == RAPT_FIELD_TYPE_FLAG && strncmp(f->meaning, "1: ", 3) == 0;
-    return f->meaning + (flag ? 3 : 0);
+    static const char zero[] = "; 0: ";
+    if (f->type == RAPT_FIELD_TYPE_FLAG)
+        return f->meaning + (strncmp(f->meaning, "1: ", 3) == 0 ? 3 : 0);
+    if (f->type == RAPT_FIELD_TYPE_ENUM)
+        return retain(xasprintf("%s [%s]", f->meaning, f->word(0)));
+    const char *standard = strstr(f->meaning, zero);
+    if (standard == NULL) return f->meaning;
+    return retain(
+        xasprintf("%.*s [%s]", (int)(standard - f->meaning), f->meaning, standard + strlen(zero)));
 }
 
 static struct option_row row_of(const rapt_config_field *f, const char *name, const char *help,
@@ -93,13 +112,13 @@ static struct option_row row_of(const rapt_config_field *f, const char *name, co
     return row;
 }
 
-int variant_rows(struct variant *v, struct option_row rows[VARIANT_ROWS])
+int variant_rows(struct variant *v, enum variant_part part, struct option_row rows[VARIANT_ROWS])
 {
     int count = 0;
     for (int i = 0; i < RAPT_CONFIG_FIELDS; i++) {
         const rapt_config_field *f = rapt_config_field_at(i);
         const char *shared = shared_name(f->name);
-        if (is_set_elsewhere(f->name)) continue;
+        if (is_set_elsewhere(f->name) || part_of(f->name) != part) continue;
         if (shared && strncmp(f->name, self, strlen(self)) == 0)
             rows[count++] = row_of(f, shared, both_help(shared), &v->both[i]);
         rows[count++] = row_of(f, f->name, help_of(f), &v->own[i]);

@@ -44,7 +44,7 @@ cmp out again || fail "another run prints other output"
 if command -v xmllint >/dev/null; then
     xmllint --noout page.svg || fail "the figure is no XML"
 fi
-"$program" --help | grep -q -- "--score .*|location-aware" || fail "--help does not list all scores"
+"$program" --help | tr -s " \n" " " | grep -q "SCORE scaled-dot, .*, location-aware" || fail "--help does not list all scores"
 "$program" --score none >out 2>&1
 [ $? -eq 2 ] || fail "an unknown score is accepted"
 "$program" --svg /nowhere/page.svg >out 2>&1

@@ -138,7 +138,7 @@ check "info prints the temperature" grep -q "^cross_temperature  *0.5" again
 code 0 "$program" evaluate --model other --data test.tsv --json >again
 code 0 "$program" attend --model other "red old new" >again
 code 2 "$program" train $options --cross-score cosin --out nothing
-check "the choices are listed" grep -q "'cosin' is none of scaled-dot|.*|location-aware" err
+check "the choices are listed" grep -q "'cosin'; choose from scaled-dot, .*, location-aware; did you mean cosine?" err
 
 # A run that release 0.1 began continues, its options in their new names; another option is refused.
 cat >pairs.tsv <<'PAIRS'
@@ -161,13 +161,19 @@ check "0.1: the third epoch" grep -q "epoch 3: 3 steps" err
 
 # The demo, far too short to learn.
 code 0 "$program" demo --steps 3 --json --out kept >again
-for key in exact heldout train_pairs seconds threads; do
+for key in exact heldout train_pairs steps seconds threads; do
     check "demo --json: $key" grep -q "\"$key\":[0-9]" again
 done
 check "one line only" [ "$(wc -l <again)" -eq 1 ]
 code 0 "$program" demo --steps 2 --score cosine --normalizer straight-through --json --out chosen
 code 0 "$program" info --model chosen --json >again
 check "the attention options of demo" grep -q '"self_normalizer":"straight-through"' again
+# It ends when it has learned enough twice, else at its steps; threads change no bit.
+code 0 "$program" demo --enough 100 --json --out enough >again
+check "it ends at the second validation" grep -q '"steps":100,' again
+code 0 "$program" demo --steps 3 --json --threads 1 --out single >again
+check "it ends at its steps" grep -q '"steps":3,' again
+check "demo: the same bits for any number of threads" cmp single kept
 code 0 "$program" demo --write-corpus corpus.tsv
 check "corpus" [ "$(wc -l <corpus.tsv)" -ge 20000 ]
 [ $failures -eq 0 ]

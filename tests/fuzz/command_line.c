@@ -33,7 +33,8 @@ static void make_rows(void)
     };
     if (row_count > 0) return;
     require(freopen("/dev/null", "w", stdout) != NULL, "help goes nowhere");
-    row_count = variant_rows(&variant, rows);
+    row_count = variant_rows(&variant, VARIANT_MODEL, rows);
+    row_count += variant_rows(&variant, VARIANT_ATTENTION, rows + row_count);
     search_rows(&search, rows + row_count);
     row_count += SEARCH_ROWS;
     memcpy(rows + row_count, more, sizeof more);

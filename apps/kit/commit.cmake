@@ -1,0 +1,8 @@
+# commit.cmake - writes OUT, a header: KIT_COMMIT, the commit of the repository in FOLDER, "" if it is none;
+# KIT_OPENMP, the text OPENMP.
+set(described "")
+if(GIT AND EXISTS ${FOLDER}/.git)
+    execute_process(COMMAND ${GIT} rev-parse --short=12 HEAD WORKING_DIRECTORY ${FOLDER}
+                    OUTPUT_VARIABLE described OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+endif()
+file(WRITE ${OUT} "#define KIT_COMMIT \"${described}\"\n#define KIT_OPENMP \"${OPENMP}\"\n")

@@ -1,0 +1,156 @@
+/* help.c - --help of a command from its table: usage, purpose, options in groups with their
+   defaults in brackets, lists of values once, examples; at most HELP_COLUMNS columns. */
+#include "kit/program.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LEFT = 26, INLINE = 24 }; /* column of the helps; longest list of values beside an option */
+
+void print_wrapped(const char *text, int at, int left)
+{
+    while (*text) {
+        size_t word = strcspn(text, " \n");
+        if (at > left && at + 1 + (int)word > HELP_COLUMNS) {
+            putchar('\n');
+            at = 0;
+        } else if (at > left) {
+            putchar(' ');
+            at++;
+        }
+        if (at < left) printf("%*s", left - at, "");
+        if (at < left) at = left;
+        at += printf("%.*s", (int)word, text);
+        text += word;
+        if (*text == '\n') {
+            putchar('\n');
+            at = 0;
+            if (text[1] == '\n') putchar('\n'), text++;
+        }
+        if (*text) text++;
+    }
+    putchar('\n');
+}
+
+/* Do several rows have this list? */
+static bool is_shared(const struct command *command, const struct option_row *row)
+{
+    int count = 0;
+    for (int i = 0; i < command->count; i++) {
+        const struct option_row *other = &command->rows[i];
+        count += other->kind == OPTION_CHOICE && strcmp(other->argument, row->argument) == 0;
+    }
+    return count > 1;
+}
+
+char *option_list_name(const struct command *command, const struct option_row *row)
+{
+    if (row->kind != OPTION_CHOICE) return NULL;
+    if (strlen(row->argument) <= INLINE && !is_shared(command, row)) return NULL;
+    const char *dash = strrchr(row->name, '-');
+    char *name = xasprintf("%s", dash != NULL ? dash + 1 : row->name);
+    for (char *at = name; *at; at++)
+        if (*at >= 'a' && *at <= 'z') *at = (char)(*at - 'a' + 'A');
+    return name;
+}
+
+char *option_usage(const struct command *command, const struct option_row *row)
+{
+    char *list = option_list_name(command, row), letter = option_letter(row->name);
+    const char *argument = list != NULL ? list : row->argument;
+    char *usage = xasprintf("%s%.*s%s--%s%s%s", letter ? "-" : "", letter != 0, &letter,
+                            letter ? ", " : "", row->name, *argument ? " " : "", argument);
+    free(list);
+    return usage;
+}
+
+char *option_default(const struct option_row *row)
+{
+    const char *text = NULL;
+    switch (row->kind) {
+    case OPTION_INTEGER:
+        if (*(int *)row->value != 0) return xasprintf(" [%d]", *(int *)row->value);
+        break;
+    case OPTION_REAL:
+    case OPTION_MINUTES:
+        if (fabs(*(double *)row->value) > 0) return xasprintf(" [%g]", *(double *)row->value);
+        break;
+    case OPTION_SEED:
+        return xasprintf(" [%llu]", (unsigned long long)*(uint64_t *)row->value);
+    case OPTION_INPUT:
+    case OPTION_OUTPUT:
+    case OPTION_CHOICE:
+        text = *(const char *const *)row->value;
+        if (text != NULL) return xasprintf(" [%s]", text);
+        break;
+    case OPTION_GROUP:
+    case OPTION_FLAG:
+        break;
+    }
+    return xasprintf("%s", "");
+}
+
+static void print_option(const char *usage, const char *help)
+{
+    int at = printf("  %s", usage);
+    if (at >= LEFT) {
+        putchar('\n');
+        at = 0;
+    }
+    print_wrapped(help, at, LEFT);
+}
+
+static void print_row(const struct command *command, const struct option_row *row)
+{
+    char *usage = option_usage(command, row), *standard = option_default(row);
+    char *help = xasprintf("%s%s", row->help, standard);
+    print_option(usage, help);
+    free(help);
+    free(standard);
+    free(usage);
+}
+
+/* "SCORE: dot, cosine, ..." unless an earlier row has printed it. */
+static void print_list(const struct command *command, int index, bool *any)
+{
+    const struct option_row *row = &command->rows[index];
+    char *name = option_list_name(command, row);
+    if (name == NULL) return;
+    for (int i = 0; i < index; i++) {
+        const struct option_row *other = &command->rows[i];
+        if (other->kind == OPTION_CHOICE && strcmp(other->argument, row->argument) == 0) {
+            free(name);
+            return;
+        }
+    }
+    char *values = xcalloc(2 * strlen(row->argument) + 1, 1), *to = values;
+    for (const char *at = row->argument; *at; at++) {
+        *to++ = *at == '|' ? ',' : *at;
+        if (*at == '|') *to++ = ' ';
+    }
+    if (!*any) puts("\nValues");
+    *any = true;
+    print_option(name, values);
+    free(values);
+    free(name);
+}
+
+int print_help(const struct command *command)
+{
+    bool any = false;
+    printf("usage: %s%s%s [OPTION]...%s%s\n\n", program_name, *command->name ? " " : "",
+           command->name, *command->arguments ? " " : "", command->arguments);
+    print_wrapped(command->purpose, 0, 0);
+    if (command->count == 0 || command->rows[0].kind != OPTION_GROUP) puts("\nOptions");
+    for (int i = 0; i < command->count; i++)
+        if (command->rows[i].kind == OPTION_GROUP)
+            printf("\n%s\n", command->rows[i].name);
+        else
+            print_row(command, &command->rows[i]);
+    puts("\nAbout");
+    print_option("-h, --help", "show this");
+    print_option("-V, --version", "show the versions of the program and the library");
+    for (int i = 0; i < command->count; i++) print_list(command, i, &any);
+    if (command->examples != NULL) printf("\nExamples\n%s\n", command->examples);
+    return finish_output();
+}

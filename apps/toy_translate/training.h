@@ -1,0 +1,23 @@
+/* training.h - the command train: its options and the files it reads. */
+#ifndef TOY_TRANSLATE_TRAINING_H
+#define TOY_TRANSLATE_TRAINING_H
+
+#include "toy.h"
+
+struct files {
+    const char *data, *source, *target, *valid, *valid_source, *valid_target;
+    bool more_columns; /* columns after the second are ignored */
+};
+struct training {
+    struct recipe recipe;
+    struct files files;
+    char *helps[16]; /* texts that rows point to */
+};
+enum { TRAINING_ROWS = 48 + VARIANT_ROWS };
+/* The options of train, which point into *training; returns the count. */
+int training_rows(struct training *training, struct option_row rows[TRAINING_ROWS]);
+/* Defaults that follow from the preset and from other options. */
+void training_fill_in(struct training *training, const struct command *command);
+void training_free(struct training *training);
+
+#endif
