@@ -9,7 +9,10 @@
 extern "C" {
 #endif
 
-/* The source is read as its tokens and the tokenizer's RAPT_TOKEN_END; the target begins with its
+/* One thread at a time may use a translator. Its model and tokenizers are constant: any number of
+   translators, sessions and threads may share them, at once.
+
+   The source is read as its tokens and the tokenizer's RAPT_TOKEN_END; the target begins with its
    RAPT_TOKEN_BEGIN and ends with its RAPT_TOKEN_END (rapt_tokenizer_special), after at most 2
    tokens per source token and 16 more. Tokenizers are metadata of the model file, as
    rapt_tokenizer_write writes them: "rapt.tokenizer" for both sides, or "rapt.source_tokenizer" and
@@ -24,12 +27,22 @@ typedef struct rapt_translator_options { /* size-first, see base.h */
     int batch;                           /* sentences at once; 0: 32 */
     int batch_tokens;                    /* source tokens at once; 0: 2048 */
     int threads;                         /* see base.h */
+    int min_length, no_repeat_ngram;     /* as in rapt_generate_options; 0: none */
 } rapt_translator_options;
 
-/* NULL options: all defaults. One thread at a time may use a translator. */
+/* NULL options, here and below: all defaults. */
 RAPT_API rapt_status rapt_translator_load(rapt_translator **translator, const char *path,
                                           const rapt_translator_options *options,
                                           const rapt_allocator *allocator, rapt_message *why);
+/* The caller's model and tokenizers, which are not copied, must outlive the translator, and serve
+   any number of translators and threads; target NULL: the one of the source is the target's too.
+   Such a translator costs a session's memory. RAPT_BAD_ARGUMENT: the model is no encoder-decoder,
+   or a tokenizer has not as many tokens as the model's table. */
+RAPT_API rapt_status rapt_translator_create(rapt_translator **translator, const rapt_model *model,
+                                            const rapt_tokenizer *source,
+                                            const rapt_tokenizer *target,
+                                            const rapt_translator_options *options,
+                                            const rapt_allocator *allocator, rapt_message *why);
 RAPT_API void rapt_translator_free(rapt_translator *translator); /* NULL is allowed */
 RAPT_API const rapt_model *rapt_translator_model(const rapt_translator *translator);
 RAPT_API const rapt_tokenizer *rapt_translator_source(const rapt_translator *translator);
@@ -66,6 +79,26 @@ RAPT_API rapt_status rapt_translate_many(rapt_translator *translator, const rapt
                                          size_t count, int alignments,
                                          rapt_translation_fn *callback, void *user,
                                          rapt_message *why);
+
+/* How likely the model finds one given translation. New versions add fields at the end. */
+typedef struct rapt_text_score {
+    size_t pair;        /* index into sources and targets */
+    rapt_status status; /* RAPT_BAD_ARGUMENT: the source has no tokens, or one has too many */
+    double sum;         /* of the log-probabilities of the target's tokens and its end, in nats */
+    const int32_t *target; /* tokens without the end; both pointers are valid during the call */
+    int target_count;
+    const float *log_probabilities; /* [target_count + 1], of the end as the last */
+} rapt_text_score;
+/* Anything but 0 stops the call, which then returns RAPT_OK. */
+typedef int rapt_text_score_fn(void *user, const rapt_text_score *score);
+
+/* Scores translation targets[i] of sources[i], i < count, as rapt_score_targets does: the same bits
+   in any batch. callback is called on the calling thread, once per pair, in order. Allocates for
+   the length of the call. */
+RAPT_API rapt_status rapt_translator_score(rapt_translator *translator, const rapt_text *sources,
+                                           const rapt_text *targets, size_t count,
+                                           rapt_text_score_fn *callback, void *user,
+                                           rapt_message *why);
 
 #ifdef __cplusplus
 }

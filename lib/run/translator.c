@@ -1,5 +1,5 @@
-/* translator.c - a model file in, a translator out: the model, the tokenizers from its metadata,
-   and a session. */
+/* translator.c - a model and tokenizers, the caller's or those of a model file, in; a translator
+   out, which is these and a session. */
 #include "run/translator.h"
 
 #include <math.h>
@@ -15,15 +15,46 @@ static void fill_in(rapt_translator_options *o)
 
 static rapt_status check_options(const rapt_translator_options *o, rapt_message *why)
 {
-    if (o->beams < 1 || o->beams > 1024 || o->nbest < 1 || o->nbest > o->beams)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "beams %d, nbest %d: nbest is 1 to beams",
-                          o->beams, o->nbest);
+    const struct {
+        const char *name;
+        int value, min, max;
+    } ranges[] = {{"beams", o->beams, 1, 1024},
+                  {"nbest", o->nbest, 1, o->beams},
+                  {"batch", o->batch, 1, 1 << 16},
+                  {"batch_tokens", o->batch_tokens, 1, INT32_MAX},
+                  {"threads", o->threads, 0, INT32_MAX},
+                  {"min_length", o->min_length, 0, INT32_MAX},
+                  {"no_repeat_ngram", o->no_repeat_ngram, 0, INT32_MAX}};
+    for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
+        if (ranges[i].value < ranges[i].min || ranges[i].value > ranges[i].max)
+            return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is %d, it must be %d to %d",
+                              ranges[i].name, ranges[i].value, ranges[i].min, ranges[i].max);
     if (!isfinite(o->length_penalty))
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "length_penalty is not finite");
-    if (o->batch < 1 || o->batch > 1 << 16 || o->batch_tokens < 1 || o->threads < 0)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "batch %d, batch_tokens %d, threads %d", o->batch,
-                          o->batch_tokens, o->threads);
     return RAPT_OK;
+}
+
+/* The caller's options, NULL: none, checked and with everything filled in. */
+static rapt_status read_options(rapt_translator_options *own,
+                                const rapt_translator_options *options, rapt_message *why)
+{
+    rapt_status status = RAPT_OK;
+    *own = (rapt_translator_options){.size = sizeof *own};
+    if (options)
+        status = rapt__struct_read(own, sizeof *own, options, "rapt_translator_options", why);
+    if (status) return status;
+    fill_in(own);
+    return check_options(own, why);
+}
+
+/* ---- the tokenizers of a model file ---- */
+
+static rapt_status check_vocab(const rapt_tokenizer *tokenizer, const char *name, int vocab,
+                               rapt_status otherwise, rapt_message *why)
+{
+    if (rapt_tokenizer_vocab(tokenizer) == vocab) return RAPT_OK;
+    return rapt__fail(why, otherwise, "%s has %d tokens, the model's table %d", name,
+                      rapt_tokenizer_vocab(tokenizer), vocab);
 }
 
 static rapt_status tokenizer_of(rapt_tokenizer **tokenizer, const rapt_model *model,
@@ -35,42 +66,42 @@ static rapt_status tokenizer_of(rapt_tokenizer **tokenizer, const rapt_model *mo
         return rapt__fail(why, RAPT_BAD_FILE, "the model has no tokenizer: no metadata %s", key);
     rapt_status status = rapt_tokenizer_create(tokenizer, text, strlen(text), allocator, why);
     if (status) return status == RAPT_BAD_ARGUMENT ? RAPT_BAD_FILE : status;
-    if (rapt_tokenizer_vocab(*tokenizer) != vocab)
-        return rapt__fail(why, RAPT_BAD_FILE, "%s has %d tokens, the model's table %d", key,
-                          rapt_tokenizer_vocab(*tokenizer), vocab);
-    return RAPT_OK;
+    return check_vocab(*tokenizer, key, vocab, RAPT_BAD_FILE, why);
 }
 
 static rapt_status load_tokenizers(rapt_translator *t, rapt_message *why)
 {
-    rapt_config c = *rapt_model_config(t->model);
-    if (c.kind != RAPT_KIND_ENCODER_DECODER)
-        return rapt__fail(why, RAPT_BAD_FILE, "it is not an encoder-decoder model");
+    const rapt_config *c = rapt_model_config(t->model);
+    rapt_status status;
     if (rapt_model_metadata(t->model, "rapt.tokenizer")) {
-        if (c.source_vocab != c.target_vocab)
+        if (c->source_vocab != c->target_vocab)
             return rapt__fail(why, RAPT_BAD_FILE, "one tokenizer, but two vocabularies: %d and %d",
-                              c.source_vocab, c.target_vocab);
-        rapt_status status = tokenizer_of(&t->source, t->model, "rapt.tokenizer", c.source_vocab,
-                                          &t->allocator, why);
-        t->target = t->source;
+                              c->source_vocab, c->target_vocab);
+        status = tokenizer_of(&t->own_source, t->model, "rapt.tokenizer", c->source_vocab,
+                              &t->allocator, why);
+        t->source = t->target = t->own_source;
         return status;
     }
-    rapt_status status = tokenizer_of(&t->source, t->model, "rapt.source_tokenizer", c.source_vocab,
-                                      &t->allocator, why);
-    if (status) return status;
-    return tokenizer_of(&t->target, t->model, "rapt.target_tokenizer", c.target_vocab,
-                        &t->allocator, why);
+    status = tokenizer_of(&t->own_source, t->model, "rapt.source_tokenizer", c->source_vocab,
+                          &t->allocator, why);
+    if (!status)
+        status = tokenizer_of(&t->own_target, t->model, "rapt.target_tokenizer", c->target_vocab,
+                              &t->allocator, why);
+    t->source = t->own_source, t->target = t->own_target;
+    return status;
 }
 
+/* ---- translators ---- */
+
 /* The special tokens of both sides. */
-static rapt_status find_specials(rapt_translator *t, rapt_message *why)
+static rapt_status find_specials(rapt_translator *t, rapt_status otherwise, rapt_message *why)
 {
     int32_t pad = rapt_tokenizer_special(t->target, RAPT_TOKEN_PAD);
     t->source_end = rapt_tokenizer_special(t->source, RAPT_TOKEN_END);
     t->begin = rapt_tokenizer_special(t->target, RAPT_TOKEN_BEGIN);
     t->end = rapt_tokenizer_special(t->target, RAPT_TOKEN_END);
     if (t->source_end < 0 || t->end < 0)
-        return rapt__fail(why, RAPT_BAD_FILE, "the tokenizer of the %s has no end token (</s>)",
+        return rapt__fail(why, otherwise, "the tokenizer of the %s has no end token (</s>)",
                           t->source_end < 0 ? "source" : "target");
     if (pad >= 0) t->suppressed[t->suppressed_count++] = pad;
     if (t->begin != t->end) t->suppressed[t->suppressed_count++] = t->begin;
@@ -99,31 +130,90 @@ static rapt_status make_session(rapt_translator *t, rapt_message *why)
     return rapt_session_create(&t->session, t->model, &limits, &t->allocator, why);
 }
 
-rapt_status rapt_translator_load(rapt_translator **translator, const char *path,
-                                 const rapt_translator_options *options,
-                                 const rapt_allocator *allocator, rapt_message *why)
+static rapt_status check_kind(const rapt_model *model, rapt_status otherwise, rapt_message *why)
 {
-    rapt_translator_options own = {.size = sizeof own};
-    rapt_status status = RAPT_OK;
-    if (!translator || !path)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL", translator ? "path" : "translator");
-    if (options)
-        status = rapt__struct_read(&own, sizeof own, options, "rapt_translator_options", why);
+    if (rapt_model_config(model)->kind == RAPT_KIND_ENCODER_DECODER) return RAPT_OK;
+    return rapt__fail(why, otherwise, "it is not an encoder-decoder model");
+}
+
+/* What all translators need, once there are a model and tokenizers; otherwise: the status if they
+   do not do. */
+static rapt_status finish(rapt_translator *t, rapt_status otherwise, rapt_message *why)
+{
+    rapt_status status = find_specials(t, otherwise, why);
+    return status ? status : make_session(t, why);
+}
+
+static rapt_status open_file(rapt_translator *t, const char *path, rapt_message *why)
+{
+    rapt_message reason = {"no memory for its tokenizers"};
+    rapt_status status = rapt_model_load(&t->own_model, path, &t->allocator, why);
     if (status) return status;
-    fill_in(&own);
-    status = check_options(&own, why);
+    t->model = t->own_model;
+    status = check_kind(t->model, RAPT_BAD_FILE, &reason);
+    if (!status) status = load_tokenizers(t, &reason);
+    if (!status) status = finish(t, RAPT_BAD_FILE, &reason);
+    return status ? rapt__fail(why, status, "%.200s: %.300s", path, reason.text) : RAPT_OK;
+}
+
+static rapt_status use(rapt_translator *t, const rapt_model *model, const rapt_tokenizer *source,
+                       const rapt_tokenizer *target, rapt_message *why)
+{
+    const rapt_config *c = rapt_model_config(model);
+    t->model = model, t->source = source, t->target = target ? target : source;
+    rapt_status status = check_kind(model, RAPT_BAD_ARGUMENT, why);
+    if (!status) status = check_vocab(source, "source", c->source_vocab, RAPT_BAD_ARGUMENT, why);
+    if (!status)
+        status = check_vocab(t->target, target ? "target" : "source, which is target too,",
+                             c->target_vocab, RAPT_BAD_ARGUMENT, why);
+    return status ? status : finish(t, RAPT_BAD_ARGUMENT, why);
+}
+
+/* An empty translator with these options. */
+static rapt_status begin(rapt_translator **translator, const rapt_translator_options *options,
+                         const rapt_allocator *allocator, rapt_message *why)
+{
+    rapt_translator_options own;
+    rapt_status status = read_options(&own, options, why);
     if (status) return status;
     rapt_translator *t = rapt__alloc(allocator, sizeof *t);
     if (!t) return rapt__fail(why, RAPT_NO_MEMORY, "no memory for a translator");
     *t = (rapt_translator){.allocator = rapt__allocator(allocator), .options = own};
-    rapt_message reason = {"no memory for its tokenizers"};
-    status = rapt_model_load(&t->model, path, allocator, why);
-    if (!status) {
-        status = load_tokenizers(t, &reason);
-        if (!status) status = find_specials(t, &reason);
-        if (!status) status = make_session(t, &reason);
-        if (status) rapt__fail(why, status, "%.200s: %.300s", path, reason.text);
-    }
+    *translator = t;
+    return RAPT_OK;
+}
+
+rapt_status rapt_translator_load(rapt_translator **translator, const char *path,
+                                 const rapt_translator_options *options,
+                                 const rapt_allocator *allocator, rapt_message *why)
+{
+    rapt_translator *t;
+    if (!translator || !path)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL", translator ? "path" : "translator");
+    rapt_status status = begin(&t, options, allocator, why);
+    if (status) return status;
+    status = open_file(t, path, why);
+    if (status)
+        rapt_translator_free(t);
+    else
+        *translator = t;
+    return status;
+}
+
+rapt_status rapt_translator_create(rapt_translator **translator, const rapt_model *model,
+                                   const rapt_tokenizer *source, const rapt_tokenizer *target,
+                                   const rapt_translator_options *options,
+                                   const rapt_allocator *allocator, rapt_message *why)
+{
+    rapt_translator *t;
+    if (!translator || !model || !source)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL",
+                          !translator ? "translator"
+                          : !model    ? "model"
+                                      : "source");
+    rapt_status status = begin(&t, options, allocator, why);
+    if (status) return status;
+    status = use(t, model, source, target, why);
     if (status)
         rapt_translator_free(t);
     else
@@ -136,9 +226,9 @@ void rapt_translator_free(rapt_translator *t)
     if (!t) return;
     rapt_allocator allocator = t->allocator;
     rapt_session_free(t->session);
-    if (t->target != t->source) rapt_tokenizer_free(t->target);
-    rapt_tokenizer_free(t->source);
-    rapt_model_free(t->model);
+    rapt_tokenizer_free(t->own_target);
+    rapt_tokenizer_free(t->own_source);
+    rapt_model_free(t->own_model);
     rapt__free(&allocator, t, sizeof *t);
 }
 

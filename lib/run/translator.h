@@ -1,5 +1,6 @@
-/* translator.h - what translator.c (loads one), translate.c (calls back with translations) and
-   window.c (translates some sentences) share. Calls go from translate.c to window.c. */
+/* translator.h - what translator.c (makes one), translate.c (calls back with translations),
+   window.c (translates some sentences) and score_texts.c (scores given translations) share. Calls
+   go from translate.c to window.c. */
 #ifndef RAPT_LIB_TRANSLATOR_H
 #define RAPT_LIB_TRANSLATOR_H
 
@@ -11,10 +12,12 @@ enum { TARGET_PER_SOURCE = 2, TARGET_EXTRA = 16 }; /* tokens of a translation at
 struct rapt_translator {
     rapt_allocator allocator;
     rapt_translator_options options; /* all filled in */
-    rapt_model *model;
-    rapt_tokenizer *source, *target; /* target may be source */
-    int32_t source_end, begin, end;  /* special tokens: behind a source; around a target */
-    int32_t suppressed[2];           /* special tokens that no target has */
+    const rapt_model *model;
+    const rapt_tokenizer *source, *target; /* target may be source */
+    rapt_model *own_model;                 /* NULL, these three: the caller's */
+    rapt_tokenizer *own_source, *own_target;
+    int32_t source_end, begin, end; /* special tokens: behind a source; around a target */
+    int32_t suppressed[2];          /* special tokens that no target has */
     int suppressed_count;
     rapt_session *session;
     int target_capacity; /* of one target sequence in a full batch, in tokens */

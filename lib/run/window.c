@@ -195,6 +195,8 @@ static rapt_status search(struct window *w, int first, int n, rapt_message *why)
                                      .beams = t->options.beams,
                                      .nbest = t->options.nbest,
                                      .length_penalty = t->options.length_penalty,
+                                     .min_length = t->options.min_length,
+                                     .no_repeat_ngram = t->options.no_repeat_ngram,
                                      .suppressed = t->suppressed,
                                      .suppressed_count = t->suppressed_count};
     const rapt_generate_outputs out = {.size = sizeof out,

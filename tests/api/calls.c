@@ -95,12 +95,14 @@ static const struct call {
     {"rapt_chrf_score", false, 1, 1u << 0, chrf_score},
     /* translator.h */
     {"rapt_translator_load", true, 4, 1u << 2 | 1u << 3, translator_load},
+    {"rapt_translator_create", true, 6, 1u << 3 | 1u << 4 | 1u << 5, translator_create},
     {"rapt_translator_free", false, 1, 1u << 0, translator_free},
     {"rapt_translator_model", false, 1, 0, translator_model},
     {"rapt_translator_source", false, 1, 0, translator_source},
     {"rapt_translator_target", false, 1, 0, translator_target},
     {"rapt_translate", true, 4, 1u << 3, translate},
     {"rapt_translate_many", true, 4, 1u << 3, translate_many},
+    {"rapt_translator_score", true, 5, 1u << 4, translator_score},
     /* clang-format on */
 };
 

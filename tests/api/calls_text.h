@@ -310,4 +310,29 @@ static rapt_status translate_many(struct world *w, int null, rapt_message *why)
                                1, null == 2 ? NULL : take_nothing, arg(null, 3, w), why);
 }
 
+static rapt_status translator_create(struct world *w, int null, rapt_message *why)
+{
+    const rapt_translator_options options = {.size = sizeof options};
+    rapt_translator *made = NULL;
+    rapt_status status = rapt_translator_create(
+        arg(null, 0, &made), arg(null, 1, w->model), arg(null, 2, w->tokenizer),
+        arg(null, 3, w->tokenizer), arg(null, 4, &options), arg(null, 5, &w->allocator), why);
+    assert_true((made != NULL) == (status == RAPT_OK));
+    rapt_translator_free(made);
+    return status;
+}
+
+static int take_no_score(void *user, const rapt_text_score *score)
+{
+    (void)user, (void)score;
+    return 0;
+}
+
+static rapt_status translator_score(struct world *w, int null, rapt_message *why)
+{
+    return rapt_translator_score(arg(null, 0, w->translator), arg(null, 1, w->texts),
+                                 arg(null, 2, w->texts), COUNT(w->texts),
+                                 null == 3 ? NULL : take_no_score, arg(null, 4, w), why);
+}
+
 #endif

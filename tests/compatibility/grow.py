@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """grow.py INCLUDE OUT - copies the public headers, with one more field, int grown[4], at the end of
-every struct that may grow: those that begin with their size, and rapt_translation, which callbacks
+every struct that may grow: those that begin with their size, and the two that callbacks
 are given."""
 import pathlib
 import re
@@ -13,7 +13,7 @@ def main(include, out):
     grown = []
     for header in sorted((include / "rapt").iterdir()):
         text = header.read_text()
-        for name in SIZE_FIRST.findall(text) + ["rapt_translation"]:
+        for name in SIZE_FIRST.findall(text) + ["rapt_translation", "rapt_text_score"]:
             text, found = re.subn(rf"(?m)^\}} {name};", f"    int grown[4];\n}} {name};", text)
             grown += [name] * found
         (out / "rapt").mkdir(parents=True, exist_ok=True)

@@ -311,6 +311,39 @@ static rapt_status do_translator(struct scene *s, uint64_t *h, rapt_message *why
     return status;
 }
 
+static rapt_status do_translator_create(struct scene *s, uint64_t *h, rapt_message *why)
+{
+    rapt_translator *translator = scene_untouched;
+    const rapt_model *model = rapt_translator_model(s->translator);
+    rapt_status status =
+        rapt_translator_create(&translator, model, s->tokenizer, NULL, NULL, s->allocator, why);
+    if (status) {
+        s->changed |= translator != scene_untouched;
+        return status;
+    }
+    int vocab = rapt_tokenizer_vocab(rapt_translator_target(translator));
+    add(h, &vocab, sizeof vocab);
+    rapt_translator_free(translator);
+    return status;
+}
+
+static int scene_take_score(void *user, const rapt_text_score *score)
+{
+    add(user, &score->sum, sizeof score->sum);
+    add(user, score->log_probabilities, sizeof(float) * (size_t)(score->target_count + 1));
+    return 0;
+}
+
+static rapt_status do_translator_score(struct scene *s, uint64_t *h, rapt_message *why)
+{
+    rapt_text texts[] = {{"the cat", 7}, {"a bird sleeps", 13}};
+    uint64_t before = *h;
+    rapt_status status =
+        rapt_translator_score(s->translator, texts, texts, 2, scene_take_score, h, why);
+    if (status) s->changed |= *h != before;
+    return status;
+}
+
 static rapt_status do_translate(struct scene *s, uint64_t *h, rapt_message *why)
 {
     char out[1024] = "as before";
@@ -376,6 +409,8 @@ static const struct operation operations[] = {
     {"trainer_save", do_trainer_save, true, false},
     {"trainer_load", do_trainer_load, true, true},
     {"translator_load", do_translator, true, true},
+    {"translator_create", do_translator_create, true, true},
+    {"translator_score", do_translator_score, true, false},
     {"translate", do_translate, true, false},
     {"translate_many", do_translate_many, true, false},
 };
