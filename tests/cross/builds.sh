@@ -1,0 +1,50 @@
+#!/bin/sh
+# builds.sh ROOT COMPILER - builds the library by another compiler, warnings as errors, and runs a program with the
+# shared library and with the archive. COMPILER: gcc-11, clang-15, ...; musl: musl-gcc, an archive in a program that
+# needs nothing of the system; plain-linker: cc with a linker that knows the options of no other, as macOS's does.
+set -eu
+root=$1 compiler=$2
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cc=$compiler options= linked="shared archive" flags=
+
+# What glibc's libraries are to musl, they are to nobody else.
+case $compiler in
+musl)
+    cc=musl-gcc linked=archive flags=-static
+    options="-DRAPT_OPENMP=OFF -DRAPT_SLEEF=OFF -DRAPT_UTF8PROC=OFF -DRAPT_OPENBLAS=OFF"
+    ;;
+plain-linker)
+    cc=$scratch/cc
+    cat >"$cc" <<'END'
+#!/bin/sh
+for word; do
+    case $word in
+    -Wl,-z,* | -Wl,--as-needed | -Wl,--no-undefined | -Wl,--exclude-libs*) echo "ld: unknown option: $word" >&2; exit 1 ;;
+    esac
+done
+exec cc "$@"
+END
+    chmod +x "$cc"
+    ! echo 'int main(void) { return 0; }' | "$cc" -x c - -Wl,--as-needed -o "$scratch/it" 2>"$scratch/log" || exit 1
+    ;;
+esac
+command -v "$cc" >/dev/null || { echo "skipped: cross/$compiler: $cc is not installed"; exit 77; }
+
+say() { "$@" >"$scratch/log" 2>&1 || { cat "$scratch/log"; exit 1; }; }
+# Of libraries beside the compiler (OpenMP's of some clangs), there may be none: then one thread computes.
+say cmake -S "$root" -B "$scratch/build" -DCMAKE_C_COMPILER="$cc" -DRAPT_WERROR=ON -DRAPT_APPS=OFF -DRAPT_TESTS=OFF \
+    -DRAPT_PERF=OFF -DCMAKE_INSTALL_PREFIX="$scratch/prefix" $options
+grep '^-- rapt ' "$scratch/log"
+say cmake --build "$scratch/build" --parallel 2
+say cmake --install "$scratch/build"
+libdir=$(dirname "$(find "$scratch/prefix" -name librapt.a)")
+archive=$(sed -n "s|^Libs: [^ ]* |$libdir/librapt.a |p" "$libdir/pkgconfig/rapt-static.pc")
+
+for kind in $linked; do
+    libraries="-L$libdir -lrapt"
+    [ "$kind" = shared ] || libraries=$archive
+    say "$cc" -std=c11 $flags "$root/tests/install/outside/outside.c" -o "$scratch/program" -I"$scratch/prefix/include" \
+        $libraries -lm
+    echo "$compiler, $kind: $(LD_LIBRARY_PATH=$libdir "$scratch/program")"
+done
