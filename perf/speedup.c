@@ -48,7 +48,8 @@ bool speedup_figure(const char *path, const char *environment, const struct seri
     struct svg svg;
     int rows = (count + COLUMNS - 1) / COLUMNS, columns = count < COLUMNS ? count : COLUMNS;
     if (columns < 3) columns = 3; /* the width of the title */
-    if (svg_open(&svg, path, 2 * MARGIN + columns * WIDTH, TOP + rows * HEIGHT + MARGIN) != 0)
+    if (svg_open(&svg, path, 2 * MARGIN + columns * WIDTH, TOP + rows * HEIGHT + MARGIN,
+                 "Speed-up by number of threads") != 0)
         return false;
     svg_text(&svg, MARGIN, 32, 18, SVG_LEFT, "#222222", "Speed-up by number of threads");
     svg_text(&svg, MARGIN, 51, 11, SVG_LEFT, "#444444", "%s", environment);

@@ -67,7 +67,8 @@ int page_draw(const char *path, const struct sentence *s, uint64_t seed)
     int code =
         svg_open(&svg, path,
                  2 * LEFT + LABELS + RAPT_NORMALIZER_COUNT * (RAPT_LOCALITY_COUNT * STEP + 16) - 16,
-                 middle + 80 + RAPT_SCORE_COUNT * STEP + 20);
+                 middle + 80 + RAPT_SCORE_COUNT * STEP + 20,
+                 "Attention: scores, localities, normalizers and masks");
     if (code != EXIT_OK) return code;
     for (int t = 0, used = 0; t < WORDS; t++)
         used += snprintf(text + used, sizeof text - (size_t)used, "%s%s", t ? " " : "",

@@ -34,7 +34,9 @@ static void draw_curves(struct svg *svg, const struct report *report)
 int report_svg(const struct report *report, const char *path)
 {
     struct svg svg;
-    int code = svg_open(&svg, path, 880, 840);
+    int code = svg_open(&svg, path, 880, 840,
+                        "BLEU by length of the sentence: a fixed context vector, additive "
+                        "attention, attention only");
     if (code != EXIT_OK) return code;
     draw_curves(&svg, report);
     for (int i = 0; i < EXAMPLES; i++) {

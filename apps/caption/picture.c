@@ -55,7 +55,9 @@ static void draw_example(struct svg *svg, const struct example *example, double 
 int draw_result(const struct result *result, const struct example *examples, const char *path)
 {
     struct svg svg;
-    int code = svg_open(&svg, path, 1060, 90 + 185 * EXAMPLES);
+    int code =
+        svg_open(&svg, path, 1060, 90 + 185 * EXAMPLES,
+                 "Captions and the cross-attention weights of each word over 25 image patches");
     if (code != EXIT_OK) return code;
     svg_text(&svg, LEFT, 38, 18, SVG_LEFT, "#222222",
              "Captions and the cross-attention weights of each word over 25 image patches");

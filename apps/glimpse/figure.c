@@ -145,7 +145,8 @@ int figure_write(const char *path, const struct bandit *bandit, struct learner l
 {
     struct svg svg;
     const double low = TOP + 2 * ROW + 44;
-    int code = svg_open(&svg, path, 2 * LEFT + SHOWN * (SIDE + GAP) - GAP, low + 276);
+    int code = svg_open(&svg, path, 2 * LEFT + SHOWN * (SIDE + GAP) - GAP, low + 276,
+                        "Hard visual attention over locations, trained with REINFORCE");
     if (code != EXIT_OK) return code;
     svg_text(&svg, LEFT, 36, 21, SVG_LEFT, "#111111",
              "Hard visual attention over locations, trained with REINFORCE");

@@ -67,8 +67,11 @@ void chart_curve(struct svg *svg, const struct chart *chart, int count, const do
         points[2 * i + 1] = chart_y(chart, ys[i]);
     }
     svg_polyline(svg, count, points, color, 2.5, 0);
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < count; i++) {
+        svg_hint_begin(svg, "%s %.6g: %s %.4g", chart->labels[0], xs[i], chart->labels[1], ys[i]);
         svg_circle(svg, points[2 * i], points[2 * i + 1], 3.5, color, "white");
+        svg_hint_end(svg);
+    }
     free(points);
 }
 

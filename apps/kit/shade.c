@@ -26,6 +26,20 @@ static void put_name(struct svg *svg, double x, double y, double degrees, rapt_t
     free(text);
 }
 
+/* What a square says under the pointer: "Katze, cat: 0.93". */
+static void hint(struct svg *svg, const rapt_text *row_names, int row,
+                 const rapt_text *column_names, int column, float weight)
+{
+    char *of_row = row_names ? printable(row_names[row]) : NULL;
+    char *of_column = column_names ? printable(column_names[column]) : NULL;
+    if (of_row && of_column)
+        svg_hint_begin(svg, "%s, %s: %.3g", of_row, of_column, (double)weight);
+    else
+        svg_hint_begin(svg, "row %d, column %d: %.3g", row + 1, column + 1, (double)weight);
+    free(of_row);
+    free(of_column);
+}
+
 void shade_map(struct svg *svg, double x, double y, double cell, int rows, int columns,
                const rapt_text *row_names, const rapt_text *column_names, const float *weights)
 {
@@ -36,10 +50,12 @@ void shade_map(struct svg *svg, double x, double y, double cell, int rows, int c
             double left = x + c * cell;
             char color[8];
             shade_color(weight, color);
+            hint(svg, row_names, r, column_names, c, weight);
             svg_rect(svg, left, top, cell, cell, color, "#D8D8D8");
             if (cell >= 22 && weight > 0.095F)
                 svg_text(svg, left + cell / 2, top + cell / 2 + 4, 11, SVG_MIDDLE,
                          weight > 0.55F ? "white" : "#333333", "%.0f", (double)(100 * weight));
+            svg_hint_end(svg);
         }
         if (row_names != NULL) put_name(svg, x - 8, top + cell / 2 + 4, 0, row_names[r]);
     }

@@ -6,15 +6,38 @@
 #include <stdlib.h>
 #include <string.h>
 
-int svg_open(struct svg *svg, const char *path, double width, double height)
+static void put_escaped(FILE *file, const char *text)
+{
+    for (; *text; text++) {
+        if (*text == '<')
+            fputs("&lt;", file);
+        else if (*text == '>')
+            fputs("&gt;", file);
+        else if (*text == '&')
+            fputs("&amp;", file);
+        else if (*text == '"')
+            fputs("&quot;", file);
+        else
+            fputc(*text, file);
+    }
+}
+
+int svg_open(struct svg *svg, const char *path, double width, double height, const char *title)
 {
     *svg = (struct svg){.path = path, .width = width, .height = height};
     svg->file = open_memstream(&svg->bytes, &svg->size);
     if (svg->file == NULL) return failed("%s: out of memory", path);
     fprintf(svg->file,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%g\" height=\"%g\" "
-            "viewBox=\"0 0 %g %g\" font-family=\"Helvetica, Arial, DejaVu Sans, sans-serif\">\n",
+            "viewBox=\"0 0 %g %g\" font-family=\"Helvetica, Arial, DejaVu Sans, sans-serif\" "
+            "role=\"img\" aria-label=\"",
             width, height, width, height);
+    put_escaped(svg->file, title);
+    fputs("\">\n<title>", svg->file);
+    put_escaped(svg->file, title);
+    fputs("</title>\n<style>@media (prefers-color-scheme: dark) "
+          "{ svg { filter: invert(0.9) hue-rotate(180deg); } }</style>\n",
+          svg->file);
     svg_rect(svg, 0, 0, width, height, "white", "none");
     return EXIT_OK;
 }
@@ -28,6 +51,23 @@ int svg_close(struct svg *svg)
                      : failed("%s: out of memory", svg->path);
     free(svg->bytes);
     return code;
+}
+
+void svg_hint_begin(struct svg *svg, const char *format, ...)
+{
+    char text[1024];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    fputs("<g><title>", svg->file);
+    put_escaped(svg->file, text);
+    fputs("</title>", svg->file);
+}
+
+void svg_hint_end(struct svg *svg)
+{
+    fputs("</g>\n", svg->file);
 }
 
 void svg_rect(struct svg *svg, double x, double y, double width, double height, const char *fill,
@@ -76,20 +116,6 @@ void svg_polyline(struct svg *svg, int count, const double *points, const char *
     fprintf(svg->file,
             "\" fill=\"%s\" stroke=\"%s\" stroke-width=\"%g\" stroke-linejoin=\"round\"/>\n",
             closed ? color : "none", color, thickness);
-}
-
-static void put_escaped(FILE *file, const char *text)
-{
-    for (; *text; text++) {
-        if (*text == '<')
-            fputs("&lt;", file);
-        else if (*text == '>')
-            fputs("&gt;", file);
-        else if (*text == '&')
-            fputs("&amp;", file);
-        else
-            fputc(*text, file);
-    }
 }
 
 void svg_text_rotated(struct svg *svg, double x, double y, double size, double degrees,

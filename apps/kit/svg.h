@@ -14,9 +14,15 @@ struct svg {
     const char *path;
     double width, height;
 };
-/* Return an exit code and print a message if it is not 0. The background is white. */
-int svg_open(struct svg *svg, const char *path, double width, double height);
+/* Return an exit code and print a message if it is not 0. title: the name of the figure, which
+   readers of the screen say. The background is white, and dark where the reader prefers that. */
+int svg_open(struct svg *svg, const char *path, double width, double height, const char *title);
 int svg_close(struct svg *svg);
+
+/* What is drawn in between shows this text under the pointer; the text may be up to 1023 bytes
+ * long. */
+void svg_hint_begin(struct svg *svg, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void svg_hint_end(struct svg *svg);
 
 void svg_rect(struct svg *svg, double x, double y, double width, double height, const char *fill,
               const char *stroke);

@@ -333,7 +333,7 @@ static void test_random(void **state)
 
 static void test_svg(void **state)
 {
-    char path[] = "kit-test-XXXXXX", text[4096] = "";
+    char path[] = "kit-test-XXXXXX", text[8192] = "";
     int file = mkstemp(path);
     struct svg svg;
     const rapt_text names[2] = {{"a<b", 3}, {"\xC3\xA9&", 3}};
@@ -343,7 +343,7 @@ static void test_svg(void **state)
     (void)state;
     assert_true(file >= 0);
     close(file);
-    assert_int_equal(svg_open(&svg, path, 300, 200), EXIT_OK);
+    assert_int_equal(svg_open(&svg, path, 300, 200, "cats & \"dogs\""), EXIT_OK);
     chart_frame(&svg, &chart);
     chart_curve(&svg, &chart, 2, xs, ys, chart_colors[0]);
     shade_map(&svg, 200, 60, 24, 2, 2, names, names, weights);
@@ -354,13 +354,18 @@ static void test_svg(void **state)
     fclose(again);
     remove(path);
     assert_int_equal(strncmp(text, "<svg xmlns=", 11), 0);
+    assert_non_null(strstr(text, "role=\"img\" aria-label=\"cats &amp; &quot;dogs&quot;\""));
+    assert_non_null(strstr(text, "<title>cats &amp; &quot;dogs&quot;</title>"));
+    assert_non_null(strstr(text, "prefers-color-scheme: dark"));
+    assert_non_null(strstr(text, "<title>x 10: y 0</title><circle"));
+    assert_non_null(strstr(text, "<title>a&lt;b, a&lt;b: 0</title><rect"));
     assert_non_null(strstr(text, ">a&lt;b</text>"));
     assert_non_null(strstr(text, ">\xC3\xA9&amp;</text>"));
     assert_non_null(strstr(text, "points=\"60,60 160,140\"")); /* the corners of the frame */
     assert_non_null(strstr(text, "fill=\"#08306B\""));         /* weight 1 */
-    assert_int_equal(svg_open(&svg, "missing/folder/x.svg", 1, 1), EXIT_OK);
+    assert_int_equal(svg_open(&svg, "missing/folder/x.svg", 1, 1, "x"), EXIT_OK);
     assert_int_equal(svg_close(&svg), EXIT_FAILED);
-    assert_int_equal(svg_open(&svg, "/dev/full", 1, 1), EXIT_OK);
+    assert_int_equal(svg_open(&svg, "/dev/full", 1, 1, "x"), EXIT_OK);
     assert_int_equal(svg_close(&svg), EXIT_FAILED);
 }
 
