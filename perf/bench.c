@@ -101,8 +101,8 @@ int bench_begin(struct bench *b, int argc, char **argv, const char *purpose, con
 {
     int code = bench_begin_bare(b, argc, argv, purpose, names);
     if (code == BENCH_GO_ON && !b->json)
-        printf("%-22s\t%7s\t%10s\t%10s\t%8s\t%7s\t%s\n", "name", "threads", "fastest ms",
-               "median ms", "GFLOP/s", "of peak", "shape");
+        printf("%-26s\t%7s\t%10s\t%10s\t%8s\t%7s\t%s\n", "name", "threads", "fastest", "median",
+               "GFLOP/s", "of peak", "shape");
     return code;
 }
 
@@ -145,13 +145,25 @@ static void append(char *text, size_t size, const json_t *object)
     }
 }
 
+struct duration bench_duration(double seconds)
+{
+    static const char *const units[] = {"ns", "us", "ms", "s"};
+    struct duration duration;
+    double value = 1e9 * seconds;
+    int unit = 0;
+    while (unit < 3 && value >= 999.5) value /= 1000, unit++;
+    snprintf(duration.text, sizeof duration.text, "%.3g %s", value, units[unit]);
+    return duration;
+}
+
 static void print_row(const struct result *r, double rate, double peak)
 {
     char shape[256] = "", more[256] = "";
     append(shape, sizeof shape, r->shape);
     if (r->more) append(more, sizeof more, r->more);
-    printf("%-22s\t%7d\t%10.4g\t%10.4g\t%8.2f\t%7.3f\t%s\t%s\n", r->name, r->threads,
-           1e3 * r->time.fastest, 1e3 * r->time.median, rate, rate / peak, shape, more);
+    printf("%-26s\t%7d\t%10s\t%10s\t%8.2f\t%7.3f\t%s\t%s\n", r->name, r->threads,
+           bench_duration(r->time.fastest).text, bench_duration(r->time.median).text, rate,
+           rate / peak, shape, more);
 }
 
 static void print_object(const struct result *r, double rate, double peak)

@@ -52,6 +52,11 @@ int bench_end(const struct bench *b);
 /* Do --only and the time limit of --quick allow this measurement, under either name? */
 bool bench_wants(struct bench *b, const char *name, const char *other);
 void bench_line(struct bench *b, const struct result *r);
+/* A duration as people read it: "88.4 ns", "1.75 us", "176 ms", "2.1 s". */
+struct duration {
+    char text[16];
+};
+struct duration bench_duration(double seconds);
 _Noreturn void bench_fail(const char *what);
 
 /* ---- timing.c ---- */

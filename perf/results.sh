@@ -1,6 +1,6 @@
 #!/bin/sh
 # Runs all benchmarks and writes perf/results/<processor>.txt and .svg, named after the processor.
-# Takes about eight minutes on an otherwise idle machine.
+# A summary stands at the beginning; <processor>-summary.svg shows it (charts.py). Takes about eight minutes on an otherwise idle machine.
 # usage: results.sh [--quick]
 # BUILD names the build folder [build]; RESULTS where the files go [perf/results].
 set -eu
@@ -52,5 +52,7 @@ part() {
     part perf/compare/run.sh env BUILD="$build" sh perf/compare/run.sh $quick --markdown
 } >"$new"
 mv "$new" "$results/$name.txt"
+python3 -B "$root/perf/charts.py" "$results/$name.txt"
 echo "$results/$name.txt"
 echo "$results/$name.svg"
+echo "$results/$name-summary.svg"

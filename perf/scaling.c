@@ -101,8 +101,18 @@ static void shape_text(const json_t *shape, const char *pass, char *text, size_t
     }
 }
 
+/* Who computes the matrix products: the same work by two of them is two series. */
+static void append_products(const json_t *line, char *text, size_t size)
+{
+    const char *backend = json_string_value(json_object_get(line, "backend"));
+    size_t used = strlen(text);
+    if (!backend || used >= size) return;
+    snprintf(text + used, size - used, ", %s",
+             strcmp(backend, "openblas") == 0 ? "OpenBLAS" : "built-in");
+}
+
 /* A short form of the shape of a model, which fits below a title. */
-static void model_text(const json_t *shape, char *text, size_t size)
+static void model_text(const json_t *shape, const json_t *line, char *text, size_t size)
 {
     static const char *const keys[] = {"encoder_layers", "decoder_layers", "width", "pairs",
                                        "beam"};
@@ -111,6 +121,7 @@ static void model_text(const json_t *shape, char *text, size_t size)
     int used = snprintf(text, size, "%d+%d layers of %d, batch %d", n[0], n[1], n[2], n[3]);
     if (n[4] > 0 && (size_t)used < size)
         snprintf(text + used, size - (size_t)used, ", beam %d", n[4]);
+    append_products(line, text, size);
 }
 
 static struct series *series_of(struct scaling *s, const json_t *line)
@@ -120,7 +131,7 @@ static struct series *series_of(struct scaling *s, const json_t *line)
     const char *pass = json_string_value(json_object_get(line, "pass"));
     snprintf(new.title, sizeof new.title, "%s", json_string_value(json_object_get(line, "name")));
     if (json_object_get(shape, "encoder_layers"))
-        model_text(shape, new.shape, sizeof new.shape);
+        model_text(shape, line, new.shape, sizeof new.shape);
     else if (strcmp(new.title, "peak") == 0)
         snprintf(new.shape, sizeof new.shape, "weak scaling: the same work per thread");
     else
@@ -138,8 +149,9 @@ static void print_line(struct bench *b, const struct series *s, int i, json_t *l
     double seconds = json_real_value(json_object_get(line, "seconds"));
     b->lines++;
     if (!b->json) {
-        printf("%-22s\t%7d\t%10.4g\t%8.2f\t%8.2f\t%10.3f\t%s\n", s->title, s->threads[i],
-               1e3 * seconds, s->rate[i], series_speed_up(s, i), series_efficiency(s, i), s->shape);
+        printf("%-26s\t%7d\t%10s\t%8.2f\t%8.2f\t%10.3f\t%s\n", s->title, s->threads[i],
+               bench_duration(seconds).text, s->rate[i], series_speed_up(s, i),
+               series_efficiency(s, i), s->shape);
         return;
     }
     json_object_set_new(line, "scaling", json_string(strcmp(s->title, "peak") ? "strong" : "weak"));
@@ -241,11 +253,14 @@ int main(int argc, char **argv)
     choose_threads(&b);
     list_threads(&b, s.threads, sizeof s.threads);
     if (!b.json)
-        printf("%-22s\t%7s\t%10s\t%8s\t%8s\t%10s\t%s\n", "name", "threads", "fastest ms", "GFLOP/s",
+        printf("%-26s\t%7s\t%10s\t%8s\t%8s\t%10s\t%s\n", "name", "threads", "fastest", "GFLOP/s",
                "speed-up", "efficiency", "shape");
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (!(b.quick && parts[i].slow) && bench_wants(&b, parts[i].program, parts[i].only))
             run_part(&s, &parts[i]);
-    if (svg && s.count > 0) draw(&s, svg);
+    if (svg && b.thread_counts < 2)
+        fprintf(stderr, "%s: no figure: a speed-up needs two numbers of threads\n", b.program);
+    else if (svg && s.count > 0)
+        draw(&s, svg);
     return bench_end(&b);
 }

@@ -102,6 +102,27 @@ class Trial:
         if len(pointers) < 15:
             self.fail("the table of kernels was not parsed")
 
+    def products(self):
+        """A series for each of those who compute the products, in text and in the figure; none of one thread."""
+        figure = self.folder / "products.svg"
+        rows = [line.split("\t") for line in
+                self.run("scaling", "--check", "--threads", "1,2", "--only", "tiny", "--svg", str(figure))
+                if line.startswith("train_step")]
+        titles = re.findall(r">([^<]*(?:built-in|OpenBLAS))</text>", figure.read_text())
+        if not titles or sorted(titles) != sorted({row[-1] for row in rows}):
+            self.fail(f"perf_scaling: charts {titles}")
+        for row in rows:
+            if row[1].strip() == "1" and float(row[4]) != 1:
+                self.fail(f"perf_scaling: one thread has a speed-up: {row}")
+            if not re.search(r"\d (ns|us|ms|s)$", row[2]):
+                self.fail(f"perf_scaling: a time without its unit: {row}")
+        if len({(row[1], row[-1]) for row in rows}) != len(rows):
+            self.fail(f"perf_scaling: two products under one label: {rows}")
+        figure.unlink()
+        self.run("scaling", "--check", "--threads", "1", "--only", "tiny", "--svg", str(figure))
+        if figure.exists():
+            self.fail("perf_scaling: a figure of one number of threads")
+
     def scaling(self):
         figure = self.folder / "check.svg"
         lines = [json.loads(line) for line in
@@ -127,6 +148,7 @@ def main(root, folder):
             trial.fail(f"perf_{name}: threads {counts}")
     trial.lines("translate", "--threads", "1", "--only", "greedy")
     trial.scaling()
+    trial.products()
     for name in list(PROGRAMS) + ["scaling"]:
         trial.run(name, "--help")
         trial.run(name, "--nonsense", code=2)

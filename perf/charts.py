@@ -1,0 +1,222 @@
+#!/usr/bin/env python3
+"""charts.py RESULT.txt - a result file that perf/results.sh wrote goes in; its summary is put at the beginning (an
+older one is replaced), and RESULT-summary.svg is drawn: fractions of the machine's peak, attention by length, and rapt
+beside PyTorch and oneDNN. Nothing is measured: every number is one of the file's."""
+import html
+import math
+import pathlib
+import re
+import statistics
+import sys
+
+BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#888888"
+DARK = "@media (prefers-color-scheme: dark) { svg { filter: invert(0.9) hue-rotate(180deg); } }"
+
+
+# ---- reading ----
+
+def read(text):
+    """(about, sections): lines '# key: value'; for each '## name' its rows as dictionaries by column."""
+    about, sections, rows, columns = {}, {}, None, []
+    for line in text.splitlines():
+        if line.startswith("## "):
+            rows, columns = sections.setdefault(line[3:].strip(), []), []
+        elif rows is None and re.match(r"# \w+: ", line):
+            key, _, about[key] = line[2:].partition(": ")
+        elif rows is None and line.startswith("# Measured on "):
+            about["date"] = line.split()[3]
+        elif rows is not None and "\t" in line:
+            cells = [cell.strip() for cell in line.split("\t")]
+            if not columns:
+                columns = [re.sub(" ms$", "", cell) for cell in cells]
+            else:
+                row = dict(zip(columns, cells))
+                row["more"] = " ".join(cells[len(columns):])
+                rows.append(row)
+    return about, sections
+
+
+def shape(row):
+    return dict(re.findall(r"(\w+)=([\d.e+-]+)", row["shape"] + " " + row.get("more", "")))
+
+
+def peaks(rows, threads, **wanted):
+    """[(row, its fraction of the peak)] of those with these names, shapes and words."""
+    name, words = wanted.get("name"), wanted.get("words", ())
+    return [(row, float(row["of peak"])) for row in rows
+            if row["name"] == name and row["threads"] == str(threads)
+            and all(word in row["shape"] + " " + row["more"] for word in words)
+            and not any(word in row["shape"] + " " + row["more"] for word in wanted.get("without", ()))]
+
+
+def plain_attention(sections, threads, name):
+    """{length: fraction of the peak} of square attention with 8 heads of 64 and no mask."""
+    rows = peaks(sections.get("perf_attention", []), threads, name=name, words=["B=1 H=8 "], without=["causal", "cached"])
+    return {int(shape(row)["S"]): value for row, value in rows
+            if shape(row)["T"] == shape(row)["S"] and shape(row)["K"] == "64"
+            and not re.search(r"[a-z]", row["more"])}
+
+
+# ---- the summary ----
+
+def span(values):
+    return f"{100 * min(values):.0f} to {100 * max(values):.0f} % of the machine's peak" if values else "not measured"
+
+
+def rate(row):
+    return float(shape(row)["tokens_per_second"])
+
+
+def beside(sections, threads, peer):
+    rows = [r for r in sections.get("perf/compare/run.sh", [])
+            if r["peer"].startswith(peer) and r["threads"] == str(threads)]
+    if not rows:
+        return f"beside {peer}: not measured"
+    times = [float(row["times"]) for row in rows]
+    return (f"beside {rows[0]['peer']}: faster in {sum(t > 1 for t in times)} of {len(times)} works, "
+            f"{statistics.median(times):.2f} times in the median, {min(times):.2f} to {max(times):.2f}")
+
+
+def model(row):
+    of = shape(row)
+    return f"{of['encoder_layers']}+{of['decoder_layers']} layers of {of['width']}"
+
+
+def summary(about, sections):
+    """Ten lines at most."""
+    most = max([int(r["threads"]) for r in sections.get("perf_peak", [])], default=1)
+    lines = [f"{about.get('processor')}, {about.get('isa')}, {about.get('processors')} processors; commit "
+             f"{about.get('commit')}, {about.get('date')}; load by others {about.get('load', 'unknown')}"]
+    for name in ("attention_forward", "attention_backward"):
+        of = plain_attention(sections, 1, name)
+        lines.append(f"{name.replace('_', ' ')}, 512 keys and more, 1 thread: {span([v for s, v in of.items() if s >= 512])}")
+    gemm = sections.get("perf_gemm", [])
+    many = [[v for r, v in peaks(gemm, 1, name="gemm", words=[who]) if int(shape(r)["M"]) >= 128]
+            for who in ("builtin", "openblas")]
+    lines.append(f"products of 128 rows and more, 1 thread: {span(many[0])}; OpenBLAS {span(many[1])}")
+    for row in sections.get("perf_train", []):
+        if row["threads"] == str(most) and "builtin" in row["more"]:
+            lines.append(f"training, {model(row)}, {most} threads: {rate(row):,.0f} target tokens/s")
+    for row in sections.get("perf_translate", []):
+        if row["threads"] == str(most):
+            lines.append(f"translation, {model(row)}, batch {shape(row)['batch']}, beam {shape(row)['beam']}, "
+                         f"{most} threads: {rate(row):,.0f} tokens/s")
+    lines += [beside(sections, most, "PyTorch"), beside(sections, most, "oneDNN")]
+    return lines[:10]
+
+
+def with_summary(text, lines):
+    """The file with a new summary at its beginning."""
+    old = re.compile(r"\A# Summary\n(?:#   .*\n)*#\n")
+    return "# Summary\n" + "".join(f"#   {line}\n" for line in lines) + "#\n" + old.sub("", text)
+
+
+# ---- the figure ----
+
+class Figure:
+    def __init__(self, width, height, title):
+        self.parts = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} '
+                      f'{height}" font-family="Helvetica, Arial, DejaVu Sans, sans-serif" role="img" aria-label='
+                      f'"{html.escape(title)}">', f"<title>{html.escape(title)}</title><style>{DARK}</style>",
+                      f'<rect width="{width}" height="{height}" fill="white"/>']
+
+    def text(self, x, y, size, text, anchor="start", color="#222222"):
+        self.parts.append(f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" text-anchor="{anchor}" fill="{color}">'
+                          f"{html.escape(text)}</text>")
+
+    def line(self, x1, y1, x2, y2, color, thickness=1.0):
+        self.parts.append(f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="{color}" '
+                          f'stroke-width="{thickness}"/>')
+
+    def shape(self, hint, drawn):
+        self.parts.append(f"<g><title>{html.escape(hint)}</title>{drawn}</g>")
+
+    def bar(self, x, y, width, height, color, hint):
+        self.shape(hint, f'<rect x="{x:.1f}" y="{y:.1f}" width="{max(width, 0):.1f}" height="{height}" fill="{color}"/>')
+
+
+def bars(figure, x, y, width, title, rows, full, mark):
+    """rows: (label, [(value, color, hint)]). full: the value at the right edge; mark: where a line is drawn."""
+    figure.text(x, y, 15, title)
+    top, left = y + 18, x + 275
+    bottom = top + sum(5 + 12 * len(values) for _, values in rows)
+    figure.line(left + width * mark / full, y + 12, left + width * mark / full, bottom, GREY, 1.5)
+    for label, values in rows:
+        figure.text(left - 8, top + 5 + 6 * len(values), 11, label, "end", "#444444")
+        for value, color, hint in values:
+            figure.bar(left, top, width * min(value, full) / full, 10, color, hint)
+            figure.text(left + width * min(value, full) / full + 5, top + 9, 10, f"{value:.2f}", color="#000000")
+            top += 12
+        top += 5
+    return top + 20
+
+
+def sweep(figure, x, y, width, height, curves):
+    """curves: (label, color, {length: fraction of the peak})."""
+    lengths = sorted({length for _, _, of in curves for length in of})
+    figure.text(x, y, 15, "Attention by length: fraction of the machine's peak, 1 thread, 8 heads of 64")
+    low, high = math.log2(lengths[0]), math.log2(lengths[-1])
+    across = lambda s: x + 40 + width * (math.log2(s) - low) / max(high - low, 1)
+    up = lambda v: y + 20 + height * (1 - v)
+    for tick in (0, 0.25, 0.5, 0.75, 1):
+        figure.line(x + 40, up(tick), x + 40 + width, up(tick), "#E4E4E4")
+        figure.text(x + 34, up(tick) + 4, 11, f"{tick:g}", "end", "#444444")
+    for s in lengths:
+        figure.text(across(s), up(0) + 17, 11, str(s), "middle", "#444444")
+    figure.text(x + 40 + width / 2, up(0) + 34, 12, "queries and keys", "middle", "#444444")
+    for i, (label, color, of) in enumerate(curves):
+        points = " ".join(f"{across(s):.1f},{up(v):.1f}" for s, v in sorted(of.items()))
+        figure.parts.append(f'<polyline points="{points}" fill="none" stroke="{color}" stroke-width="2.5"/>')
+        for s, v in sorted(of.items()):
+            figure.shape(f"{label}, {s} keys: {v:.2f} of the peak",
+                         f'<circle cx="{across(s):.1f}" cy="{up(v):.1f}" r="4" fill="{color}" stroke="white"/>')
+        figure.bar(x + 60 + width, y + 30 + 20 * i, 12, 12, color, label)
+        figure.text(x + 78 + width, y + 40 + 20 * i, 12, label)
+    return up(0) + 60
+
+
+def draw(about, sections):
+    most = max([int(r["threads"]) for r in sections.get("perf_peak", [])], default=1)
+    works = []
+    for section, name in (("perf_gemm", "gemm"), ("perf_attention", "attention_forward"),
+                          ("perf_attention", "attention_backward"), ("perf_train", "train_step")):
+        for row, value in peaks(sections.get(section, []), 1, name=name, without=["openblas", "cached"]):
+            if name != "train_step" and not re.fullmatch(r"(M=\d+ N=2048 K=512|B=1 H=8 T=(\d+) S=\2 K=64( causal)?)", row["shape"]):
+                continue
+            if row["more"] not in ("", "builtin forward packed") and name != "train_step":
+                continue
+            words = model(row) if name == "train_step" else re.sub(r"B=1 H=8 T=(\d+) S=\1 K=64", r"\1 keys", row["shape"])
+            works.append((f"{name.replace('_', ' ')} {words}", [(value, BLUE, f"{row['fastest']}: {value:.2f} of the peak")]))
+    peers = {}
+    for row in sections.get("perf/compare/run.sh", []):
+        if row["threads"] == str(most):
+            color = ORANGE if row["peer"].startswith("PyTorch") else GREEN
+            hint = f"{row['peer']}: {row['theirs']} {row['unit']}, rapt {row['ours']}: {row['times']} times as fast"
+            peers.setdefault(f"{row['name'].replace('_', ' ')} {row['what']}", []).append((float(row["times"]), color, hint))
+    height = 760 + 17 * len(works) + sum(5 + 12 * len(v) for v in peers.values())
+    figure = Figure(900, height, f"rapt on {about.get('processor')}: fractions of the peak, by length, beside others")
+    figure.text(20, 32, 18, f"rapt on {about.get('processor')}, {about.get('isa')}, commit {about.get('commit')}")
+    y = bars(figure, 20, 66, 530, "Fraction of the machine's peak, 1 thread (the line: all of it)", works, 1.1, 1)
+    curves = [(name.replace("_", " "), color, plain_attention(sections, 1, name))
+              for name, color in (("attention_forward", BLUE), ("attention_backward", ORANGE))]
+    if all(of for _, _, of in curves):
+        y = sweep(figure, 20, y + 10, 540, 220, curves)
+    y = bars(figure, 20, y + 10, 530, f"Speed beside others, {most} threads (the line: as fast). "
+             "Orange: PyTorch; green: oneDNN", list(peers.items()), 5, 1)
+    figure.parts[0] = figure.parts[0].replace(f'height="{height}"', f'height="{y:.0f}"').replace(f" {height}\"", f' {y:.0f}"')
+    return "\n".join([*figure.parts, "</svg>", ""])
+
+
+def main(path):
+    text = path.read_text()
+    about, sections = read(text)
+    if not any(sections.values()):
+        sys.exit(f"{path}: no results")
+    lines = summary(about, sections)
+    path.write_text(with_summary(text, lines))
+    path.with_name(path.stem + "-summary.svg").write_text(draw(about, sections))
+    print("\n".join(lines))
+
+
+if __name__ == "__main__":
+    main(pathlib.Path(sys.argv[1]))

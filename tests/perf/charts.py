@@ -1,0 +1,68 @@
+#!/usr/bin/env python3
+"""charts.py ROOT - the summary and figure that perf/charts.py makes of each result file of the project: ten lines at
+the beginning, whose numbers follow those of the file; put there twice they are there once; every bar says its number;
+times with units mean the same as bare milliseconds; a file without results is refused."""
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import xml.etree.ElementTree
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def charts(root, path):
+    return subprocess.run([sys.executable, "-B", root / "perf/charts.py", path], capture_output=True, text=True)
+
+
+def summary(text):
+    assert text.startswith("# Summary\n"), text[:80]
+    return [line[4:] for line in text.split("\n#\n")[0].splitlines()[1:]]
+
+
+def check(root, result, folder):
+    path = folder / result.name
+    shutil.copy(result, path)
+    done = charts(root, path)
+    assert done.returncode == 0, done.stderr
+    text = path.read_text()
+    lines = summary(text)
+    assert 5 <= len(lines) <= 10 and done.stdout.splitlines() == lines, lines
+    assert text == result.read_text(), f"{result}: its summary is not that of its numbers"
+    old = re.sub(r"\A# Summary\n(#   .*\n)*#\n", "", text)
+    assert old in text and old.startswith("# Measured"), "the file itself has changed"
+    figure = path.with_name(path.stem + "-summary.svg")
+    assert figure.read_text() == (result.parent / figure.name).read_text(), f"{result}: its figure is another one"
+    assert charts(root, path).returncode == 0 and path.read_text() == text, "twice is not once"
+
+    svg = xml.etree.ElementTree.parse(figure).getroot()
+    assert svg.get("role") == "img" and svg.get("aria-label") and svg.find(SVG + "title") is not None
+    hints = [g.find(SVG + "title").text for g in svg.iter(SVG + "g")]
+    assert len(hints) > 20 and all(hints), hints
+
+    # Other numbers, another summary; the same times in units, the same figure but for how they are written.
+    path.write_text(re.sub(r"(beam=1 batch=1\ttokens_per_second=)\S+", r"\g<1>4321", old))
+    assert charts(root, path).returncode == 0
+    assert any("batch 1," in line and "4,321 tokens/s" in line for line in summary(path.read_text()))
+    # The files of 2026-11-21 have bare milliseconds.
+    path.write_text(re.sub(r"^(gemm +\t +\d+\t *)([\d.]+)\t( *)([\d.]+)\t", r"\1\2 ms\t\3\4 ms\t", old, flags=re.M)
+                    .replace("fastest ms", "fastest").replace(" median ms", "median"))
+    assert charts(root, path).returncode == 0 and summary(path.read_text()) == lines
+
+
+def main(root):
+    results = sorted((root / "perf/results").glob("*.txt"))
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        for result in results:
+            check(root, result, folder)
+        empty = folder / "empty.txt"
+        empty.write_text("# Measured on 2026-11-21\n")
+        assert charts(root, empty).returncode != 0 and empty.read_text() == "# Measured on 2026-11-21\n"
+    print(f"{len(results)} files of results")
+    return 0 if results else 1
+
+
+sys.exit(main(pathlib.Path(sys.argv[1])))
