@@ -44,6 +44,7 @@ void chart_frame(struct svg *svg, const struct chart *chart)
 {
     double bottom = chart->y + chart->height, middle = chart->y + chart->height / 2;
     for (int axis = 0; axis < 2; axis++) {
+        if (chart->step[axis] <= 0) continue;
         int ticks = (int)((chart->to[axis] - chart->from[axis]) / chart->step[axis] + 1e-6);
         for (int i = 0; i <= ticks; i++)
             tick(svg, chart, axis, chart->from[axis] + i * chart->step[axis]);

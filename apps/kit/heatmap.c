@@ -40,6 +40,17 @@ int text_columns(rapt_text text)
     return columns;
 }
 
+size_t text_prefix(rapt_text text, int columns)
+{
+    size_t at = 0, end = 0;
+    for (int used = 0; at < text.size && used <= columns;) {
+        end = at;
+        used += next_columns(text, &at);
+        if (used <= columns) end = at;
+    }
+    return end;
+}
+
 char *printable(rapt_text all)
 {
     const char *text = all.bytes;

@@ -16,6 +16,8 @@ void heatmap_print(FILE *file, const struct heatmap *map, bool numbers, int widt
 const char *heatmap_shade(float weight); /* one character, from a dot to a full block */
 
 int text_columns(rapt_text text); /* its width on a terminal */
-char *printable(rapt_text text);  /* one line of valid UTF-8; a new string */
+/* Bytes of the longest beginning that takes no more columns; the text must be valid UTF-8. */
+size_t text_prefix(rapt_text text, int columns);
+char *printable(rapt_text text); /* one line of valid UTF-8; a new string */
 
 #endif

@@ -153,6 +153,30 @@ int option_set(const struct command *command, struct option_row *row, const char
                  row->max);
 }
 
+char *option_text(const struct option_row *row)
+{
+    const char *text = NULL;
+    switch (row->kind) {
+    case OPTION_GROUP:
+        break;
+    case OPTION_FLAG:
+        return *(bool *)row->value ? xasprintf("1") : NULL;
+    case OPTION_INTEGER:
+        return *(int *)row->value < row->min ? NULL : xasprintf("%d", *(int *)row->value);
+    case OPTION_REAL:
+    case OPTION_MINUTES:
+        if (*(double *)row->value < row->min) return NULL;
+        return xasprintf("%.17g", *(double *)row->value);
+    case OPTION_SEED:
+        return xasprintf("%llu", (unsigned long long)*(uint64_t *)row->value);
+    case OPTION_INPUT:
+    case OPTION_OUTPUT:
+    case OPTION_CHOICE:
+        text = *(const char *const *)row->value;
+    }
+    return text != NULL ? xasprintf("%s", text) : NULL;
+}
+
 char option_letter(const char *name)
 {
     for (size_t i = 0; i < sizeof letters / sizeof *letters; i++)

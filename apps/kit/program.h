@@ -73,6 +73,8 @@ bool option_given(const struct command *command, const char *name);
 char option_letter(const char *name); /* 'm' of "model"; 0: the option has none */
 /* GO_ON, or an exit code: as if --name text had been given. */
 int option_set(const struct command *command, struct option_row *row, const char *text);
+/* The value as option_set reads it; NULL: none, or out of range. The caller frees. */
+char *option_text(const struct option_row *row);
 struct option_row *option_find(const struct command *command, const char *name); /* NULL: none */
 /* Calls a command so that options_read gives its table to `visit` and returns EXIT_OK. */
 typedef void command_fn(const struct command *command, void *user);

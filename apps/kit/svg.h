@@ -46,7 +46,7 @@ void svg_text_rotated(struct svg *svg, double x, double y, double size, double d
 struct chart {
     double x, y, width, height;
     double from[2], to[2],
-        step[2];                  /* of the horizontal and the vertical axis; step: of the ticks */
+        step[2]; /* of the horizontal and the vertical axis; step: of the ticks, 0: none */
     const char *title, *subtitle; /* above the axes; subtitle NULL: none */
     const char *labels[2];
 };

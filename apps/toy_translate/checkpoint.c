@@ -7,16 +7,22 @@
 #include <string.h>
 #include <unistd.h>
 
-#define STATE_KEY "toy_translate.state"
+enum { KEYS = 6 };
 
 int model_save(const struct learner *learner, const char *path)
 {
     rapt_message why = {""};
-    rapt_metadata metadata[3];
+    rapt_metadata metadata[KEYS];
+    char *facts = facts_text(learner, learner->valid_loss);
     int count = vocabulary_metadata(&learner->vocabulary, metadata);
-    metadata[count++] = (rapt_metadata){STATE_KEY, NULL}; /* of the checkpoint it goes on from */
-    if (rapt_model_save(learner->model, path, metadata, count, &why) == RAPT_OK) return EXIT_OK;
-    return failed("%s", why.text);
+    metadata[count++] = (rapt_metadata){TRAINING_KEY, facts};
+    /* Of the checkpoint that training goes on from: */
+    metadata[count++] = (rapt_metadata){STATE_KEY, NULL};
+    metadata[count++] = (rapt_metadata){COMMAND_KEY, NULL};
+    metadata[count++] = (rapt_metadata){HISTORY_KEY, NULL};
+    rapt_status status = rapt_model_save(learner->model, path, metadata, count, &why);
+    free(facts);
+    return status == RAPT_OK ? EXIT_OK : failed("%s", why.text);
 }
 
 char *epoch_path(const struct learner *learner, long long epoch)
@@ -28,13 +34,15 @@ int checkpoint_save(struct learner *learner)
 {
     if (!learner->recipe->checkpoint) return EXIT_OK;
     rapt_message why = {""};
-    rapt_metadata metadata[3];
-    char *state = state_write(learner);
+    rapt_metadata metadata[KEYS];
+    char *state = state_write(learner), *history = history_text(&learner->history);
     int count = vocabulary_metadata(&learner->vocabulary, metadata);
-    metadata[count] = (rapt_metadata){STATE_KEY, state};
-    rapt_status status =
-        rapt_trainer_save(learner->trainer, learner->path, metadata, count + 1, &why);
+    metadata[count++] = (rapt_metadata){STATE_KEY, state};
+    metadata[count++] = (rapt_metadata){COMMAND_KEY, learner->recipe->command};
+    metadata[count++] = (rapt_metadata){HISTORY_KEY, history};
+    rapt_status status = rapt_trainer_save(learner->trainer, learner->path, metadata, count, &why);
     free(state);
+    free(history);
     if (status != RAPT_OK) return failed("%s", why.text);
     learner->written = now();
     long long old = learner->state.epoch - 1 - learner->average.capacity;
@@ -52,6 +60,9 @@ int checkpoint_open(struct learner *learner)
     if (rapt_model_load(&learner->model, learner->path, NULL, &why) != RAPT_OK)
         return failed("--resume: %s", why.text);
     int code = state_read(learner, rapt_model_metadata(learner->model, STATE_KEY));
+    const char *history = rapt_model_metadata(learner->model, HISTORY_KEY);
+    if (code == EXIT_OK && history != NULL && !history_parse(&learner->history, history))
+        code = failed("%s: its history of validations is damaged", learner->path);
     return code != EXIT_OK ? code : vocabulary_load(&learner->vocabulary, learner->model);
 }
 

@@ -101,7 +101,10 @@ static int write_corpus(const struct demo *demo)
 
 static int choose_output(struct demo *demo)
 {
-    if (demo->recipe.out != NULL) return EXIT_OK;
+    if (demo->recipe.out != NULL) {
+        demo->recipe.curve = true;
+        return outputs_check(demo->recipe.out, demo->recipe.force);
+    }
     const char *base = getenv("TMPDIR");
     demo->folder = xasprintf("%s/toy_translate.XXXXXX", base != NULL && *base ? base : "/tmp");
     if (mkdtemp(demo->folder) == NULL) {
@@ -226,6 +229,7 @@ int command_demo(int argc, char **argv)
         {"seed", OPTION_SEED, &demo.recipe.seed, "N", "seed of initialization, shuffling and dropout", 0, 0, 0},
         {"threads", OPTION_INTEGER, &demo.recipe.threads, "N", "number of threads [one per processor]", 0, 1024, 0},
         {"out", OPTION_OUTPUT, &demo.recipe.out, "FILE", "keep the model", 0, 0, 0},
+        {"force", OPTION_FLAG, &demo.recipe.force, "", "replace an existing model", 0, 0, 0},
         {"json", OPTION_FLAG, &json, "", "print the figures as one JSON object", 0, 0, 0},
         {"write-corpus", OPTION_OUTPUT, &demo.write_corpus, "FILE",
          "only write the sentence pairs, tab-separated", 0, 0, 0},

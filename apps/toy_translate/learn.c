@@ -9,6 +9,7 @@
 
 enum { CHECKPOINT_SECONDS = 300, REPORT_STEPS = 100 };
 
+/* loss, valid: negative log-likelihood per token, of the training and the validation data. */
 static void report(const struct learner *learner, double loss, double valid, bool done)
 {
     const struct state *state = &learner->state;
@@ -50,10 +51,10 @@ static int make_step(struct learner *learner)
     int code = EXIT_OK;
     if (status == RAPT_OK) {
         state->bad = 0;
-        state->loss += counts.loss;
+        state->loss += counts.likelihood;
         state->tokens += counts.tokens;
         learner->tokens += counts.tokens;
-        double loss = counts.loss / (double)counts.tokens;
+        double loss = counts.likelihood / (double)counts.tokens;
         learner->recent = learner->recent > 0 ? 0.95 * learner->recent + 0.05 * loss : loss;
     } else {
         code = skip(learner, &why);
@@ -66,11 +67,17 @@ static int make_step(struct learner *learner)
 
 static void show(struct learner *learner)
 {
+    progress_show(learner);
+    if (learner->state.step % REPORT_STEPS == 0) report(learner, learner->recent, NAN, false);
+}
+
+/* For the reader, the checkpoint and the figure. */
+static void remember(struct learner *learner, double train, double valid)
+{
     const struct state *state = &learner->state;
-    double epochs =
-        (double)(state->epoch - 1) + (double)state->position / (double)learner->batches.count;
-    progress_show(&learner->progress, state->step, epochs, learner->recent, time_left(learner));
-    if (state->step % REPORT_STEPS == 0) report(learner, learner->recent, NAN, false);
+    progress_validated(learner, train, valid, state->since == 0);
+    history_add(&learner->history, (struct history_point){state->epoch, state->step, train, valid});
+    curve_draw(learner);
 }
 
 static int end_epoch(struct learner *learner)
@@ -87,8 +94,7 @@ static int end_epoch(struct learner *learner)
     if (code == EXIT_OK) code = validate(learner, state, false, &valid);
     if (code != EXIT_OK) return code;
     double loss = state->loss / (double)state->tokens;
-    print_message("epoch %lld: %lld steps, loss %.3f, validation loss %.3f%s", state->epoch,
-                  state->step, loss, valid, state->since == 0 ? ", the best so far" : "");
+    remember(learner, loss, valid);
     report(learner, loss, valid, false);
     state->epoch++;
     state->position = state->tokens = 0;
@@ -105,7 +111,7 @@ static int validate_between(struct learner *learner)
     int code = validate(learner, state, false, &valid);
     if (code != EXIT_OK) return code;
     learner->enough += valid < learner->recipe->enough;
-    print_report("step %lld/%d  validation loss %.3f", state->step, learner->recipe->steps, valid);
+    progress_validated(learner, learner->recent, valid, state->since == 0);
     return EXIT_OK;
 }
 
@@ -114,6 +120,26 @@ static bool over(const struct learner *learner)
     const struct recipe *recipe = learner->recipe;
     if (share_done(learner) >= 1 || learner->enough > 1) return true;
     return recipe->patience > 0 && learner->state.since >= recipe->patience;
+}
+
+/* What has come out, and what to do next. */
+static void conclude(const struct learner *learner, double best, bool idle)
+{
+    const struct recipe *recipe = learner->recipe;
+    const struct state *state = &learner->state;
+    char text[NUMBER_TEXT], time[TIME_TEXT];
+    perplexity_text(best, text);
+    time_text(elapsed(learner), time);
+    if (idle)
+        print_report("nothing is left to do: give a higher --epochs, --steps or --minutes");
+    else if (learner->enough > 1)
+        print_report("stopped: it has learned enough");
+    else if (recipe->patience > 0 && state->since >= recipe->patience)
+        print_report("stopped: no improvement for %lld epochs", state->since);
+    print_report("%lld steps in %s; best validation perplexity %s", state->step, time, text);
+    if (!recipe->checkpoint) return;
+    print_report("the model is %s, its learning curve %s.svg", recipe->out, recipe->out);
+    print_report("next: toy_translate translate --model %s", recipe->out);
 }
 
 /* Within an epoch: validates once more, on a copy of the state: a longer run that goes on from the
@@ -129,9 +155,11 @@ static int finish(struct learner *learner)
     }
     if (code != EXIT_OK) return code;
     if (!isfinite(state.best)) return failed("no validation loss was finite; there is no model");
+    bool idle = state.step == learner->first && learner->recipe->resume;
+    if (learner->recipe->checkpoint && !learner->recipe->keep_checkpoint && !idle)
+        outputs_remove(learner->recipe->out);
     report(learner, learner->recent > 0 ? learner->recent : NAN, state.best, true);
-    print_message("%lld steps in %.0f s; best validation loss %.3f", state.step, elapsed(learner),
-                  state.best);
+    conclude(learner, state.best, idle);
     return EXIT_OK;
 }
 
@@ -140,8 +168,8 @@ static int stopped(struct learner *learner)
     int code = checkpoint_save(learner);
     if (code != EXIT_OK) return code;
     if (learner->recipe->checkpoint)
-        print_message("interrupted at step %lld; saved %s; --resume continues", learner->state.step,
-                      learner->path);
+        print_message("interrupted at step %lld; go on with: toy_translate train --resume --out %s",
+                      learner->state.step, learner->recipe->out);
     else
         print_message("interrupted");
     return EXIT_INTERRUPTED;
@@ -165,18 +193,29 @@ static int run(struct learner *learner)
     return code == EXIT_OK ? finish(learner) : code;
 }
 
+static void announce(const struct learner *learner)
+{
+    const struct recipe *recipe = learner->recipe;
+    const struct state *state = &learner->state;
+    char text[NUMBER_TEXT];
+    print_report("%zu pairs to train on, %zu to validate with", learner->train.count,
+                 learner->valid.count);
+    print_report("%zu parameters, vocabulary %d; %d %s", rapt_model_parameters(learner->model),
+                 rapt_tokenizer_vocab(learner->vocabulary.target), recipe->threads,
+                 recipe->threads == 1 ? "thread" : "threads");
+    if (!recipe->resume) return;
+    perplexity_text(state->best, text);
+    print_report("resuming at step %lld, epoch %lld; best validation perplexity %s", state->step,
+                 state->epoch, isfinite(state->best) ? text : "none yet");
+}
+
 int learn(const struct recipe *recipe, const struct pairs *train, const struct pairs *valid,
           long long *steps)
 {
     struct learner learner = {.recipe = recipe, .start = now()};
     watch_for_interrupts();
     int code = prepare(&learner, train, valid);
-    if (code == EXIT_OK)
-        print_message(
-            "%zu pairs to train on, %zu to validate with; %zu parameters, vocabulary %d; %d "
-            "threads",
-            learner.train.count, learner.valid.count, rapt_model_parameters(learner.model),
-            rapt_tokenizer_vocab(learner.vocabulary.target), recipe->threads);
+    if (code == EXIT_OK) announce(&learner);
     if (code == EXIT_OK) code = run(&learner);
     if (steps != NULL) *steps = learner.state.step;
     release(&learner);

@@ -6,12 +6,33 @@
 #include "state_text.h"
 #include "toy.h"
 
+/* Keys of metadata. */
+#define STATE_KEY    "toy_translate.state"    /* of a checkpoint: the training loop */
+#define COMMAND_KEY  "toy_translate.command"  /* of a checkpoint: data and bounds */
+#define HISTORY_KEY  "toy_translate.history"  /* of a checkpoint: the validations so far */
+#define TRAINING_KEY "toy_translate.training" /* of a model: how it was trained */
+
 /* The parameters at the end of the last epochs, oldest first from `first` on. */
 struct average {
     int capacity, count, first;
     size_t size;    /* parameters of a model */
     float **epochs; /* [capacity][size] */
     float *raw;     /* [size] the parameters while the mean replaces them */
+};
+
+struct history_point {
+    long long epoch, step;
+    double train, valid; /* negative log-likelihood per token */
+};
+struct history { /* one point per epoch, and per validation between */
+    struct history_point *points;
+    size_t count, capacity;
+};
+
+struct progress {
+    double shown, from; /* when the line was last written; start of the token count */
+    long long tokens;
+    double speed; /* tokens per second, smoothed */
 };
 
 struct learner {
@@ -24,11 +45,14 @@ struct learner {
     struct average average;
     struct state state;
     struct progress progress;
+    struct history history;
     double start;              /* when this run began */
     double before;             /* seconds of earlier runs */
     double written;            /* when the checkpoint was */
     double validation_seconds; /* seconds the last validation took */
-    double recent;             /* loss per token, smoothed */
+    double recent;             /* negative log-likelihood per token, smoothed over steps */
+    double valid_loss;         /* that of the validation which saves a model */
+    long long first;           /* steps made by earlier runs */
     long long tokens;          /* in this run */
     int enough;                /* validations whose loss was below recipe->enough */
     char *path, *options;      /* of the checkpoint; options it must have been made with */
@@ -48,7 +72,9 @@ double rate_now(const struct learner *learner);
 /* ---- state.c ---- */
 char *options_text(const struct recipe *recipe);
 char *state_write(const struct learner *learner);
-/* text: as state_write wrote it, or NULL. Fails unless options and data are the same. */
+/* text: as state_write wrote it, or NULL; path: for messages. *options is the caller's to free. */
+int state_open(struct state *state, char **options, const char *path, const char *text);
+/* The same, and fails unless options and data are those of the learner, which gets the state. */
 int state_read(struct learner *learner, const char *text);
 /* ---- state_0_1.c: options_text of release 0.1 as options_text writes it today; other text is
    unchanged. The caller frees. ---- */
@@ -60,6 +86,34 @@ int checkpoint_open(struct learner *learner);     /* the model, vocabulary and s
 int checkpoint_continue(struct learner *learner); /* the trainer and the average */
 int model_save(const struct learner *learner, const char *path);
 char *epoch_path(const struct learner *learner, long long epoch);
+
+/* ---- facts.c: the metadata of TRAINING_KEY; the caller frees. valid: NaN if it is unknown. ----
+ */
+char *facts_text(const struct learner *learner, double valid);
+
+/* ---- history.c ---- */
+void history_add(struct history *history, struct history_point point);
+char *history_text(const struct history *history);             /* the caller frees */
+bool history_parse(struct history *history, const char *text); /* false: it is damaged */
+void history_free(struct history *history);
+
+/* ---- curve.c ---- */
+char *curve_path(const struct learner *learner); /* OUT.svg; the caller frees */
+bool curve_draw(const struct learner *learner);  /* if the recipe asks for it; was it drawn? */
+
+/* ---- sample.c ---- */
+char *
+sample(const struct learner *learner); /* "source -> translation", or NULL; the caller frees */
+
+/* ---- progress.c ---- */
+enum { TIME_TEXT = 32, NUMBER_TEXT = 32 };
+void time_text(double seconds, char text[TIME_TEXT]); /* "1:02:03" */
+void perplexity_text(double loss, char text[NUMBER_TEXT]);
+void progress_count(struct progress *progress, long long tokens);
+/* Rewrites one line on a terminal, else prints a line every 10 s. */
+void progress_show(struct learner *learner);
+/* A line about a validation, and a sentence as the model translates it now. */
+void progress_validated(struct learner *learner, double train, double valid, bool best);
 
 /* ---- space.c ---- */
 int output_check(const struct learner *learner); /* are the files writable, is there space? */

@@ -87,6 +87,7 @@ static int create_batches(struct learner *learner, const struct pairs *train,
 int prepare(struct learner *learner, const struct pairs *train, const struct pairs *valid)
 {
     const struct recipe *recipe = learner->recipe;
+    learner->valid_loss = NAN;
     learner->state = (struct state){.epoch = 1, .best = INFINITY};
     uint64_t hash = pairs_hash(0xCBF29CE484222325U, train);
     learner->path = xasprintf("%s.checkpoint", recipe->out);
@@ -97,6 +98,8 @@ int prepare(struct learner *learner, const struct pairs *train, const struct pai
     average_create(&learner->average, learner->model, recipe->average);
     code = create_batches(learner, train, valid);
     if (code == EXIT_OK) code = output_check(learner);
+    if (code == EXIT_OK && recipe->force && recipe->checkpoint && !recipe->resume)
+        outputs_remove(recipe->out);
     if (code == EXIT_OK) code = create_trainer(learner);
     if (code == EXIT_OK && recipe->resume) code = checkpoint_continue(learner);
     learner->written = now();
@@ -113,6 +116,7 @@ void release(struct learner *learner)
     examples_free(&learner->train);
     examples_free(&learner->valid);
     vocabulary_free(&learner->vocabulary);
+    history_free(&learner->history);
     free(learner->path);
     free(learner->options);
 }

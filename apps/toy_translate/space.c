@@ -35,7 +35,7 @@ static long long bytes_on_disk(const char *path)
 static long long file_bytes(const struct learner *learner, long long copies)
 {
     const struct vocabulary *vocabulary = &learner->vocabulary;
-    long long texts = 2 * (long long)strlen(learner->options) + 4096;
+    long long texts = 4 * (long long)strlen(learner->options) + 8192;
     for (int i = 0; i < 2; i++)
         if (vocabulary->metadata[i] != NULL)
             texts += 2 * (long long)strlen(vocabulary->metadata[i]);
@@ -55,6 +55,15 @@ static long long epochs_left(const struct learner *learner)
         if (by_steps < left) left = by_steps;
     }
     return left > 0 ? left : 0;
+}
+
+/* Of the validations so far and to come, as far as this run goes: a line of JSON for each. */
+static long long history_bytes(const struct learner *learner)
+{
+    long long to_come = epochs_left(learner), bytes = 96;
+    if (to_come > 10000) to_come = 10000;
+    if (learner->recipe->command != NULL) bytes += 2 * (long long)strlen(learner->recipe->command);
+    return bytes + 96 * ((long long)learner->history.count + to_come);
 }
 
 /* Files of epochs that will be written before an old one is removed. */
@@ -79,7 +88,7 @@ static long long bytes_needed(const struct learner *learner)
         add(&usage, model);
         return usage.max;
     }
-    long long checkpoint = file_bytes(learner, 3);
+    long long checkpoint = file_bytes(learner, 3) + history_bytes(learner);
     add(&usage, epochs > 0 ? model : 0);
     replace(&usage, bytes_on_disk(recipe->out), model);
     replace(&usage, bytes_on_disk(learner->path), checkpoint);
@@ -93,7 +102,8 @@ int output_check(const struct learner *learner)
 {
     const struct recipe *recipe = learner->recipe;
     long long model = file_bytes(learner, 1), needed = bytes_needed(learner);
-    long long largest = recipe->checkpoint ? file_bytes(learner, 3) : model;
+    long long largest =
+        recipe->checkpoint ? file_bytes(learner, 3) + history_bytes(learner) : model;
     rapt_message why = {""};
     /* OUT may be a link to another disk; the other files are beside the link. */
     rapt_status status = rapt_file_check(recipe->out, (uint64_t)model, 0, &why);

@@ -48,16 +48,20 @@ char *state_write(const struct learner *learner)
     return state_text(&state, learner->options);
 }
 
+int state_open(struct state *state, char **options, const char *path, const char *text)
+{
+    struct state_reason why;
+    if (text == NULL) return failed("%s: it is not a checkpoint of toy_translate train", path);
+    if (state_parse(state, options, text, strlen(text), &why)) return EXIT_OK;
+    return failed("%s: its state of training is damaged: %s", path, why.text);
+}
+
 int state_read(struct learner *learner, const char *text)
 {
     struct state state;
-    struct state_reason why;
     char *options = NULL;
-    if (text == NULL)
-        return failed("%s: it is not a checkpoint of toy_translate train", learner->path);
-    if (!state_parse(&state, &options, text, strlen(text), &why))
-        return failed("%s: its state of training is damaged: %s", learner->path, why.text);
-    int code = EXIT_OK;
+    int code = state_open(&state, &options, learner->path, text);
+    if (code != EXIT_OK) return code;
     char *was = options_upgrade(options);
     if (state.data != learner->state.data)
         code = failed("--resume: %s was trained on other sentence pairs", learner->path);
@@ -68,5 +72,6 @@ int state_read(struct learner *learner, const char *text)
     if (code != EXIT_OK) return code;
     learner->state = state;
     learner->before = state.seconds;
+    learner->first = state.step;
     return EXIT_OK;
 }

@@ -8,17 +8,6 @@
 #include "kit/program.h"
 #include <rapt/rapt.h>
 
-/* ---- progress.c ---- */
-struct progress {
-    double shown, from; /* when the line was last written; start of the token count */
-    long long tokens;
-    double speed; /* tokens per second, smoothed */
-};
-/* Rewrites one line on a terminal, else prints a line every 10 s. left < 0: unknown. */
-void progress_show(struct progress *progress, long long step, double epoch, double loss,
-                   double left);
-void progress_count(struct progress *progress, long long tokens);
-
 /* ---- pairs.c: sentence pairs from files ---- */
 enum { MAX_BYTES = 1 << 16 }; /* of a sentence; pairs with a longer one are skipped */
 struct pairs {
@@ -101,6 +90,7 @@ enum variant_part { VARIANT_MODEL, VARIANT_ATTENTION };
 int variant_rows(struct variant *variant, enum variant_part part,
                  struct option_row rows[VARIANT_ROWS]);
 void variant_apply(const struct variant *variant, rapt_config *config);
+bool is_variant(const char *option); /* "self-radius": one of these options? */
 char *variant_text(
     const rapt_config *config); /* for options that --resume must repeat; the caller frees */
 json_t *variant_describe(const rapt_config *config); /* NULL: out of memory */
@@ -124,13 +114,22 @@ struct recipe {
     uint64_t seed;
     int threads;
     const char *out;
-    bool resume, checkpoint, json;
+    const char *command; /* training_text(), for the checkpoint; NULL: there is none */
+    bool resume, checkpoint, keep_checkpoint, curve, json, force;
 };
 int recipe_config(const struct recipe *recipe,
                   rapt_config *config); /* vocabulary sizes are set later */
 /* *steps, if not NULL: how many were made, with those of earlier runs. */
 int learn(const struct recipe *recipe, const struct pairs *train, const struct pairs *valid,
           long long *steps);
+
+/* ---- outputs.c: the files of a run beside OUT ---- */
+/* Fails if OUT or a checkpoint of ours is there, unless forced. */
+int outputs_check(const char *out, bool force);
+/* Calls visit for each file beside OUT that has a name of the checkpoint's, until it fails. */
+int outputs_each(const char *out, int (*visit)(const char *path, const void *user),
+                 const void *user);
+void outputs_remove(const char *out); /* the checkpoint and its copies, if they are ours */
 
 /* ---- words.c: tokens grouped into words ---- */
 struct words {

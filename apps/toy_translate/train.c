@@ -1,18 +1,19 @@
 /* train.c - toy_translate train: its options, and the data it reads. */
 #define _POSIX_C_SOURCE 200809L
 #include "training.h"
-#include <dirent.h>
 #include <stdlib.h>
-#include <string.h>
 
 static const char purpose[] =
     "Trains a translator on sentence pairs: one file with a source sentence, a tab and its "
     "translation on each line, or two files with equal numbers of lines. Validates after every "
-    "epoch and writes the best model to OUT.\n\n"
-    "OUT.checkpoint holds what --resume needs: a resumed run with the same options gives the same "
-    "bits as an uninterrupted one, unless --minutes ends it by the clock. --steps and --epochs may "
-    "be raised: the result is that of the longer run, except with --schedule linear, whose rate "
-    "depends on them from the start. With --average N, OUT.checkpoint.1, .2 and so on hold the "
+    "epoch, writes the best model to OUT and draws the learning curve as OUT.svg. Perplexities "
+    "are those of the plain likelihood per token.\n\n"
+    "While it runs, OUT.checkpoint holds what --resume needs: a resumed run gives the same bits as "
+    "an uninterrupted one, unless --minutes ends it by the clock. Options that are not given come "
+    "from the checkpoint; --steps and --epochs may be raised, others that contradict it are "
+    "refused. The result is that of the longer run, except with --schedule linear, whose rate "
+    "depends on its length from the start. With --average N, OUT.checkpoint.1, .2 and so on hold "
+    "the "
     "parameters of the last N epochs. OUT.checkpoint.best holds the best model of the epochs while "
     "OUT is a better one, of a run that ended within an epoch. Ctrl-C or SIGTERM writes the "
     "checkpoint and exits with 130.\n\n"
@@ -22,9 +23,9 @@ static const char purpose[] =
 static const char examples[] =
     "  toy_translate train --data pairs.tsv --out m.safetensors\n"
     "  toy_translate train --source a.en --target a.de --minutes 20 -o m.safetensors\n"
-    "  toy_translate train --data pairs.tsv -o m.safetensors --epochs 60 --resume";
+    "  toy_translate train --resume -o m.safetensors";
 
-static int check_files(const struct files *files, const char *out)
+static int check_files(const struct files *files)
 {
     if ((files->data != NULL) == (files->source != NULL || files->target != NULL))
         return usage_error("train: give either --data or both --source and --target");
@@ -34,12 +35,13 @@ static int check_files(const struct files *files, const char *out)
         return usage_error("train: --valid-source and --valid-target go together");
     if (files->valid != NULL && files->valid_source != NULL)
         return usage_error("train: --valid and --valid-source exclude each other");
-    return out != NULL ? EXIT_OK : usage_error("train: --out is missing");
+    return EXIT_OK;
 }
 
-/* Is the file one of the pairs? */
-static int check_file(const struct files *files, const char *path)
+/* Fails if the file, which would be written, is one of the pairs. */
+static int check_file(const char *path, const void *user)
 {
+    const struct files *files = user;
     const char *const inputs[] = {files->data,  files->source,       files->target,
                                   files->valid, files->valid_source, files->valid_target};
     for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++)
@@ -47,36 +49,6 @@ static int check_file(const struct files *files, const char *path)
             return usage_error("train: %s would be written, and is the same file as %s", path,
                                inputs[i]);
     return EXIT_OK;
-}
-
-/* "", ".best" or ".N": what OUT.checkpoint may be followed by. */
-static bool is_suffix(const char *text)
-{
-    if (*text == 0 || strcmp(text, ".best") == 0) return true;
-    return *text == '.' && text[1] != 0 && text[1 + strspn(text + 1, "0123456789")] == 0;
-}
-
-/* Refuses pairs in a file that is beside OUT under a name of the checkpoint's. (options_read has
-   compared OUT itself.) */
-static int check_beside(const struct files *files, const char *out)
-{
-    const char *slash = strrchr(out, '/');
-    char *folder = slash ? xasprintf("%.*s", (int)(slash + 1 - out), out) : xasprintf("./");
-    char *prefix = xasprintf("%s.checkpoint", slash ? slash + 1 : out);
-    DIR *list = opendir(folder);
-    struct dirent *entry;
-    int code = EXIT_OK;
-    while (code == EXIT_OK && list != NULL && (entry = readdir(list)) != NULL) {
-        bool ours = strncmp(entry->d_name, prefix, strlen(prefix)) == 0;
-        if (!ours || !is_suffix(entry->d_name + strlen(prefix))) continue;
-        char *path = xasprintf("%s%s", folder, entry->d_name);
-        code = check_file(files, path);
-        free(path);
-    }
-    if (list != NULL) closedir(list);
-    free(prefix);
-    free(folder);
-    return code;
 }
 
 static int read_pairs(const struct files *files, struct pairs *train, struct pairs *valid)
@@ -92,25 +64,47 @@ static int read_pairs(const struct files *files, struct pairs *train, struct pai
     return EXIT_OK;
 }
 
-static int train(struct training *training, const struct command *command)
+/* Data from the checkpoint have not been compared with OUT and the files beside it. */
+static int check_outputs(const struct training *t)
 {
-    struct recipe *recipe = &training->recipe;
-    const struct files *files = &training->files;
+    const struct recipe *recipe = &t->recipe;
+    int code = check_file(recipe->out, &t->files);
+    if (code == EXIT_OK) code = outputs_each(recipe->out, check_file, &t->files);
+    if (code == EXIT_OK && !recipe->resume) code = outputs_check(recipe->out, recipe->force);
+    return code;
+}
+
+static int run(struct training *t, const struct command *command)
+{
+    struct recipe *recipe = &t->recipe;
     rapt_config config;
     struct pairs pairs = {0}, valid = {0};
-    int code = check_files(files, recipe->out);
-    if (code == EXIT_OK) code = check_beside(files, recipe->out);
-    if (code != EXIT_OK) return code;
-    training_fill_in(training, command);
-    if (recipe->sentencepiece != NULL && (recipe->exact_vocab || recipe->separate))
-        return usage_error("train: --sentencepiece excludes --vocab and --separate");
-    code = recipe_config(recipe, &config);
-    if (code == EXIT_OK) code = read_pairs(files, &pairs, &valid);
+    training_fill_in(t, command);
+    int code = recipe_config(recipe, &config);
+    if (code == EXIT_OK) code = read_pairs(&t->files, &pairs, &valid);
+    char *text = training_text(command);
+    recipe->command = text;
     if (code == EXIT_OK) code = learn(recipe, &pairs, &valid, NULL);
+    recipe->command = NULL;
+    free(text);
     pairs_free(&valid);
     pairs_free(&pairs);
     if (finish_output() != EXIT_OK && code == EXIT_OK) code = EXIT_FAILED;
     return code;
+}
+
+static int train(struct training *t, const struct command *command)
+{
+    struct recipe *recipe = &t->recipe;
+    if (recipe->out == NULL) return usage_error("train: --out is missing");
+    if (recipe->resume && recipe->force)
+        return usage_error("train: --resume and --force exclude each other");
+    if (recipe->sentencepiece != NULL && (option_given(command, "vocab") || recipe->separate))
+        return usage_error("train: --sentencepiece excludes --vocab and --separate");
+    int code = recipe->resume ? training_resume(t, command) : EXIT_OK;
+    if (code == EXIT_OK) code = check_files(&t->files);
+    if (code == EXIT_OK) code = check_outputs(t);
+    return code == EXIT_OK ? run(t, command) : code;
 }
 
 int command_train(int argc, char **argv)
@@ -121,7 +115,8 @@ int command_train(int argc, char **argv)
                                            .average = 5,
                                            .patience = 10,
                                            .seed = 1,
-                                           .checkpoint = true}};
+                                           .checkpoint = true,
+                                           .curve = true}};
     struct option_row rows[TRAINING_ROWS];
     struct command command = {
         .name = "train", .arguments = "", .purpose = purpose, .examples = examples, .rows = rows};

@@ -132,7 +132,9 @@ static int add_output(struct training *t, struct option_row *rows, int count)
     const struct option_row output[] = {
         {"Output", OPTION_GROUP, NULL, "", "", 0, 0, 0},
         {"out", OPTION_OUTPUT, &r->out, "FILE", "the model, a safetensors file", 0, 0, 0},
-        {"resume", OPTION_FLAG, &r->resume, "", "continue from OUT.checkpoint", 0, 0, 0},
+        {"resume", OPTION_FLAG, &r->resume, "", "continue from OUT.checkpoint, with its options", 0, 0, 0},
+        {"force", OPTION_FLAG, &r->force, "", "replace an existing model", 0, 0, 0},
+        {"keep-checkpoint", OPTION_FLAG, &r->keep_checkpoint, "", "keep OUT.checkpoint when training has ended, for --resume with more --epochs or --steps", 0, 0, 0},
         {"json", OPTION_FLAG, &r->json, "", "print reports as JSON, one object per line", 0, 0, 0},
     };
     /* clang-format on */
@@ -149,6 +151,14 @@ int training_rows(struct training *t, struct option_row rows[TRAINING_ROWS])
     return count;
 }
 
+/* To the nine digits that a checkpoint holds of it, so that a resumed run has the same number. */
+static double rounded(double value)
+{
+    char text[64];
+    snprintf(text, sizeof text, "%.9g", value);
+    return strtod(text, NULL);
+}
+
 void training_fill_in(struct training *t, const struct command *command)
 {
     struct recipe *recipe = &t->recipe;
@@ -158,6 +168,9 @@ void training_fill_in(struct training *t, const struct command *command)
     if (!option_given(command, "dropout")) recipe->dropout = row->dropout;
     if (!option_given(command, "rate")) recipe->rate = row->rate;
     if (!option_given(command, "warmup")) recipe->warmup = row->warmup;
+    recipe->dropout = rounded(recipe->dropout);
+    recipe->smoothing = rounded(recipe->smoothing);
+    recipe->rate = rounded(recipe->rate);
     recipe->exact_vocab = option_given(command, "vocab");
     if (recipe->schedule == NULL)
         recipe->schedule = recipe->minutes > 0 ? "linear" : "inverse-sqrt";
@@ -168,4 +181,5 @@ void training_fill_in(struct training *t, const struct command *command)
 void training_free(struct training *t)
 {
     for (int o = 0; o < OF_PRESET; o++) free(t->helps[o]);
+    for (int i = 0; i < t->taken; i++) free(t->texts[i]);
 }

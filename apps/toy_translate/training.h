@@ -8,16 +8,23 @@ struct files {
     const char *data, *source, *target, *valid, *valid_source, *valid_target;
     bool more_columns; /* columns after the second are ignored */
 };
+enum { TRAINING_TAKEN = 128 };
 struct training {
     struct recipe recipe;
     struct files files;
     char *helps[16]; /* texts that rows point to */
+    char *texts[TRAINING_TAKEN];
+    int taken;
 };
 enum { TRAINING_ROWS = 48 + VARIANT_ROWS };
 /* The options of train, which point into *training; returns the count. */
 int training_rows(struct training *training, struct option_row rows[TRAINING_ROWS]);
 /* Defaults that follow from the preset and from other options. */
 void training_fill_in(struct training *training, const struct command *command);
+/* Options that are not given come from OUT.checkpoint. */
+int training_resume(struct training *training, const struct command *command);
+/* Where the data are and when to stop, as JSON for the checkpoint; the caller frees. */
+char *training_text(const struct command *command);
 void training_free(struct training *training);
 
 #endif

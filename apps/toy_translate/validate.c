@@ -30,6 +30,7 @@ static int validate_mean(struct learner *learner, double raw, double best, bool 
     int code = EXIT_OK;
     average_apply(&learner->average, learner->model);
     code = loss_of(learner, loss);
+    learner->valid_loss = *loss;
     if (code == EXIT_OK && *loss < raw && *loss < best) code = best_save(learner, within_epoch);
     average_undo(&learner->average, learner->model);
     return code;
@@ -44,6 +45,7 @@ int validate(struct learner *learner, struct state *state, bool within_epoch, do
     if (code != EXIT_OK) return code;
     *loss = mean < raw ? mean : raw;
     if (*loss < state->best) {
+        learner->valid_loss = raw;
         if (!(mean < raw)) code = best_save(learner, within_epoch);
         state->best = *loss;
         state->since = 0;
@@ -51,6 +53,7 @@ int validate(struct learner *learner, struct state *state, bool within_epoch, do
         code = best_restore(learner);
         state->since++;
     }
+    learner->valid_loss = NAN; /* of models that are saved before the next validation */
     learner->validation_seconds = now() - start;
     return code;
 }

@@ -126,6 +126,18 @@ int variant_rows(struct variant *v, enum variant_part part, struct option_row ro
     return count;
 }
 
+bool is_variant(const char *option)
+{
+    bool found = false;
+    for (int i = 0; i < RAPT_CONFIG_FIELDS; i++) {
+        const char *field = rapt_config_field_at(i)->name;
+        char *name = option_name(field);
+        found = found || (!is_set_elsewhere(field) && strcmp(name, option) == 0);
+        free(name);
+    }
+    return found;
+}
+
 /* Sets the field from its own option, else from the option for both. */
 static void apply(const rapt_config_field *f, const struct variant_value *own,
                   const struct variant_value *both, rapt_config *c)

@@ -19,7 +19,7 @@ cut -f 2 pairs >target
 cp pairs pairs.kept
 cp source source.kept
 cp target target.kept
-small="--layers 1 --width 8 --heads 1 --ffn-width 8 --threads 1 --average 2"
+small="--layers 1 --width 8 --heads 1 --ffn-width 8 --threads 1 --average 2 --keep-checkpoint"
 train="$program train --data pairs $small"
 
 # A user's files beside OUT stay, also where a link leads.
@@ -34,7 +34,7 @@ for file in m.probe m.probe2 m.tmp .rapt-0123456789abcdef.tmp m.checkpoint.best.
 done
 ls -A >listed
 printf '%s\n' .rapt-0123456789abcdef.tmp err listed m m.checkpoint m.checkpoint.4 m.checkpoint.5 \
-    m.checkpoint.best.tsv m.probe m.probe2 m.tmp other out pairs | sort >wanted
+    m.checkpoint.best.tsv m.probe m.probe2 m.svg m.tmp other out pairs | sort >wanted
 sort listed | cmp -s - wanted || fail "files of a run: $(sort listed | comm -3 - wanted)"
 echo mine >kept.checkpoint.best
 code 0 "$program" demo --steps 1 --json --out kept

@@ -27,11 +27,11 @@ last_loss() {
 
 # A rate so high that the validation loss goes up and down.
 options="--data train.tsv --valid test.tsv --layers 1 --width 16 --heads 2 --ffn-width 32 --vocab 280
-    --batch-tokens 256 --rate 0.1 --warmup 5 --dropout 0.3 --patience 0 --schedule constant --threads 1"
+    --batch-tokens 256 --rate 0.1 --warmup 5 --dropout 0.3 --patience 0 --schedule constant --threads 1 --keep-checkpoint"
 stops=0
 for average in 1 2; do
     for end in 43 50; do
-        code 0 "$program" train $options --average $average --out whole --steps $end --json >whole.json
+        code 0 "$program" train $options --average $average --force --out whole --steps $end --json >whole.json
         # At an end of an epoch, within one, in the first one; and twice.
         for cut in 4 33 36 "47 49" "46 46 48" "10 26 44 45"; do
             rm -f parts parts.*
@@ -71,7 +71,7 @@ for stop in 27 29 30 35 37 38 43 46 51 54 59 62; do
         code 0 "$program" train $rough --average 1 --out better --steps $stop --resume
     done
     rm -f whole whole.*
-    code 0 "$program" train $rough --average 1 --out whole --steps $stop
+    code 0 "$program" train $rough --average 1 --force --out whole --steps $stop
     check "continued to $stop: as if it had not stopped" cmp whole better
     cmp -s best better && back=$((back + 1))
 done
@@ -83,10 +83,10 @@ edit() { # FIELD FROM TO
     cmp -s stopped.checkpoint damaged.checkpoint && fail "no $1 $2 in the checkpoint"
 }
 code 0 "$program" train $options --average 1 --out stopped --epochs 2
-first=$(sed -n 's/.*epoch 1: \([0-9]*\) steps.*/\1/p' err)
-both=$(sed -n 's/.*epoch 2: \([0-9]*\) steps.*/\1/p' err)
+first=$(sed -n 's/^epoch 1[^ ]*  step \([0-9]*\).*/\1/p' err)
+both=$(sed -n 's/^epoch 2[^ ]*  step \([0-9]*\).*/\1/p' err)
 batches=$((both - first)) # of the second epoch
-code 0 "$program" train $options --average 1 --out stopped --steps $((both - 1))
+code 0 "$program" train $options --average 1 --force --out stopped --steps $((both - 1))
 end=$((both + 9))
 edit position $((batches - 1)) "$batches"
 code 1 "$program" train $options --average 1 --out damaged --steps $end --resume

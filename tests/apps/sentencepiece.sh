@@ -38,7 +38,7 @@ train() {
     "$program" train --data all.tsv --out model --layers 1 --width 16 --heads 2 --ffn-width 32 \
         --batch-tokens 256 --threads 1 --rate 0.01 --warmup 10 "$@" >out
 }
-code 0 train --epochs 2 --patience 0 --sentencepiece vocabulary.spm
+code 0 train --epochs 2 --patience 0 --sentencepiece vocabulary.spm --keep-checkpoint
 rm vocabulary.spm
 code 0 train --epochs 40 --patience 0 --resume
 "$program" info --model model --json >info || fail "info failed"
@@ -48,11 +48,11 @@ printf 'red blue\n\n   \ngreen\n' | "$program" translate --model model >translat
 [ "$(sed -n 4p translated)" = grün ] || { fail "green is not grün:"; cat translated; }
 code 0 "$program" attend --model model 'red blue' >out
 
-code 1 train --epochs 1 --sentencepiece endless.spm
+code 1 train --force --epochs 1 --sentencepiece endless.spm
 says 'no end token'
-code 1 train --epochs 1 --sentencepiece cut.spm
+code 1 train --force --epochs 1 --sentencepiece cut.spm
 says 'cut.spm'
-code 1 train --epochs 1 --sentencepiece missing.spm
+code 1 train --force --epochs 1 --sentencepiece missing.spm
 says 'missing.spm'
 code 2 train --epochs 1 --sentencepiece cut.spm --vocab 300
 says 'excludes --vocab'

@@ -27,7 +27,7 @@ fail() {
 }
 
 printf 'a b\tc d\ne f\tg h\na f\tc h\ne b\tg d\n' >pairs
-train="$program train --data pairs --layers 1 --width 64 --heads 1 --ffn-width 128 --threads 1 --average 2 --out disk/m"
+train="$program train --data pairs --layers 1 --width 64 --heads 1 --ffn-width 128 --threads 1 --average 2 --keep-checkpoint --out disk/m"
 mkdir disk
 $train --epochs 4 2>err || fail "without limits"
 bytes() { stat -c %s "$1"; }

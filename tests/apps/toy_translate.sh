@@ -21,7 +21,7 @@ awk 'BEGIN {
 head -n 680 all.tsv >train.tsv
 tail -n 20 all.tsv >test.tsv
 options="--data train.tsv --valid test.tsv --layers 1 --width 32 --heads 2 --ffn-width 64 --vocab 290
-    --batch-tokens 256 --rate 0.01 --warmup 30 --average 3 --dropout 0.1"
+    --batch-tokens 256 --rate 0.01 --warmup 30 --average 3 --dropout 0.1 --keep-checkpoint"
 
 # Resumed within an epoch and at its end, with other thread counts, and as JSON: the same bits.
 code 0 "$program" train $options --out whole --steps 70 --threads 2
@@ -36,14 +36,15 @@ check "reports are JSON objects" [ "$(grep -vc '^{"step":.*}$' reports)" -eq 0 ]
 # Interrupted: saves a checkpoint, reports it, exits with 130; resuming gives the same bits.
 rm -f err # its old lines would be taken for those of this run
 "$program" train $options --out cut --steps 100000 --threads 1 2>err &
-while kill -0 $! && ! grep -q '^step' err 2>/dev/null; do sleep 0.1; done
+while kill -0 $! && ! grep -q '^epoch' err 2>/dev/null; do sleep 0.1; done
 kill -INT $!
 wait $!
 got=$?
 [ $got -eq 130 ] || fail "interrupted: exit code $got, not 130"
-check "the interruption is reported" grep -q "interrupted at step" err
+check "the interruption is reported" grep -q "interrupted at step .*; go on with: toy_translate train --resume --out cut" err
 step=$(sed -n 's/.*interrupted at step \([0-9]*\).*/\1/p' err)
 code 0 "$program" train $options --out cut --steps $((step + 60)) --patience 0 --resume
+check "resuming says where" grep -q "^resuming at step $step, epoch" err
 code 0 "$program" train $options --out uncut --steps $((step + 60)) --patience 0
 check "an interrupted run ends with the same bits" cmp cut.checkpoint uncut.checkpoint
 
@@ -69,6 +70,46 @@ check "the end is reported" grep -q "10 batches in a row" err
   printf 'red\trot'; } >odd.tsv
 code 0 "$program" train --data odd.tsv --out odd --layers 1 --width 16 --heads 1 --steps 3
 check "the long line is named" grep -q "odd.tsv:31: a sentence has more than 65536 bytes" err
+
+# What is not given comes from the checkpoint; the curve continues; what has ended is tidied up.
+check "the curve of a resumed run" cmp whole.svg parts.svg
+code 0 "$program" train --resume --out parts --steps 90
+code 0 "$program" train $options --out longer --steps 90
+check "resumed with the options of the checkpoint: the same model" cmp longer parts
+check "and the same checkpoint" cmp longer.checkpoint parts.checkpoint
+code 0 "$program" train --resume --out parts
+says "nothing is left to do"
+check "which keeps the checkpoint" cmp longer.checkpoint parts.checkpoint
+code 1 "$program" train $options --out whole --steps 90
+says "whole exists; --force replaces it, --resume goes on"
+code 2 "$program" train $options --out whole --resume --force
+code 0 "$program" train $options --out whole --epochs 1 --force
+[ "$(echo whole.checkpoint*)" = "whole.checkpoint whole.checkpoint.1" ] || fail "stale files: $(echo whole*)"
+rm whole
+code 1 "$program" train $options --out whole --steps 90
+says "whole.checkpoint is of an unfinished run; --resume goes on, --force starts again"
+code 1 "$program" train --resume --out nothing
+says "nothing.checkpoint"
+code 0 "$program" train --data train.tsv --valid test.tsv --out tidy --layers 1 --width 16 --heads 1 --epochs 3 --seed 3
+[ "$(echo tidy*)" = "tidy tidy.svg" ] || fail "left beside the model: $(echo tidy*)"
+says "next: toy_translate translate --model tidy"
+lines=$(grep -c '^epoch [123]/3  step .*  ppl .*  valid .*  lr ' err)
+[ "$lines" -eq 3 ] || { fail "not a line for each epoch:"; cat err; }
+[ "$(grep -c '^    .* -> ' err)" -eq 3 ] || { fail "not a sentence for each epoch:"; cat err; }
+check "at most 80 columns" awk 'length($0) > 80 { exit 1 }' err
+echo mine >mine.svg
+code 0 "$program" train --data train.tsv --out mine --layers 1 --width 16 --heads 1 --epochs 1
+says "mine.svg: not a learning curve; the file is left alone"
+[ "$(cat mine.svg)" = mine ] || fail "a file of the user's is overwritten"
+if command -v xmllint >/dev/null; then check "the curve is XML" xmllint --noout tidy.svg; fi
+check "a title" grep -q '<title>Learning curve of toy_translate, best validation perplexity [0-9.]*</title>' tidy.svg
+[ "$(grep -c '<title>epoch [123]: \(training\|validation\) perplexity' tidy.svg)" -eq 6 ] || fail "hover texts of the curve"
+check "dark pages" grep -q 'prefers-color-scheme: dark' tidy.svg
+# Another radius for both than that of self-attention in the checkpoint is a contradiction.
+code 0 "$program" train $options --cross-locality local-p --radius 3 --out near --steps 3
+code 1 "$program" train --resume --radius 2 --steps 5 --out near
+says "was made with self-radius 3, not self-radius 2"
+code 0 "$program" train --resume --steps 5 --out near
 
 # A model that can translate.
 code 0 "$program" train $options --out model --epochs 40 --patience 0
@@ -128,7 +169,7 @@ code 0 "$program" train $options $variant --out other --steps 6
 code 0 "$program" train $options $variant --out others --steps 3
 code 0 "$program" train $options $variant --out others --steps 6 --threads 1 --resume
 check "resuming gives the same model" cmp other others
-code 1 "$program" train $options --score additive --out others --steps 9 --resume
+code 1 "$program" train $options --score additive --cross-locality global --out others --steps 9 --resume
 check "the differing option is named" grep -q "was made with cross-locality local-p, not cross-locality global" err
 code 0 "$program" info --model other >again
 check "info prints the score" grep -q "^cross_score  *additive" again
@@ -157,7 +198,7 @@ cp "$files/toy_translate.checkpoint" old.checkpoint
 code 1 "$program" train $old --ffn-width 8 --radius 2 --resume --out old
 check "0.1: another radius" grep -q "was made with self-radius 3, not self-radius 2" err
 code 0 "$program" train $old --ffn-width 8 --radius 3 --resume --out old
-check "0.1: the third epoch" grep -q "epoch 3: 3 steps" err
+check "0.1: the third epoch" grep -q "^epoch 3/3  step 3 " err
 
 # The demo, far too short to learn.
 code 0 "$program" demo --steps 3 --json --out kept >again

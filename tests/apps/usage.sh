@@ -64,7 +64,7 @@ for time in '' s 3x 3ss '3 s' -3s 0s 1e9h 0x10 nan; do
     expect 2 "'$time' is no time: minutes, or a number with s, m or h" train --minutes "$time"
 done
 for time in 1 1m 90s 0.5h 1e1; do
-    expect 2 "either --data or both" train --minutes $time
+    expect 2 "either --data or both" train --out m --minutes $time
 done
 expect 2 "invalid value 'big'; choose from tiny, small, base" train --preset big
 expect 2 "tiny, small, base; did you mean small?" train --preset smal

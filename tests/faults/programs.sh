@@ -88,7 +88,7 @@ sweep() {
 printf 'a b\tc d\ne f\tg h\na f\tc h\ne b\tg d\n' >pairs
 mkdir old
 cp pairs old/
-small="--data pairs --layers 1 --width 8 --heads 1 --ffn-width 8 --threads 1 --average 2"
+small="--data pairs --layers 1 --width 8 --heads 1 --ffn-width 8 --threads 1 --average 2 --keep-checkpoint"
 (cd old && "$program" train $small --epochs 1 --out m) 2>err || fail "$(cat err)"
 sweep train "m m.checkpoint" "$program" train $small --epochs 2 --resume --out m
 

@@ -65,6 +65,6 @@ each info info --model old.safetensors
 each translate translate --model old.safetensors --threads 1
 each evaluate evaluate --model old.safetensors --data pairs --threads 1
 each anew $training --out new.safetensors
-each again $training --out old.safetensors
+each again $training --force --out old.safetensors
 echo "cases: process/programs: $cases failed allocations"
 [ $cases -gt 0 ]

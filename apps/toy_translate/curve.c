@@ -1,0 +1,138 @@
+/* curve.c - OUT.svg, the learning curve: perplexity of training and validation data by epoch, on a
+   logarithmic scale. A file of that name which is not such a figure is left alone. */
+#include "kit/svg.h"
+#include "learner.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { WIDTH = 720, HEIGHT = 420, MAX_FIGURE = 1 << 20 };
+static const char mark[] = "Learning curve of toy_translate";
+
+char *curve_path(const struct learner *learner)
+{
+    return xasprintf("%s.svg", learner->recipe->out);
+}
+
+/* Is there nothing, or an earlier figure of ours? */
+static bool is_free(const char *path)
+{
+    struct stat about;
+    char *bytes = NULL;
+    size_t size = 0;
+    if (stat(path, &about) != 0) return true;
+    if (!S_ISREG(about.st_mode) || about.st_size > MAX_FIGURE) return false;
+    bool ours = file_read(path, &bytes, &size) == EXIT_OK && size > 0;
+    if (ours) bytes[size - 1] = 0; /* the last line break */
+    ours = ours && strstr(bytes, mark) != NULL;
+    free(bytes);
+    return ours;
+}
+
+/* Base-10 logarithms of the perplexities; those that are not finite are left out. */
+static int points_of(const struct history *history, bool valid, double *xs, double *ys)
+{
+    int count = 0;
+    for (size_t i = 0; i < history->count; i++) {
+        const struct history_point *p = &history->points[i];
+        double loss = valid ? p->valid : p->train;
+        if (!isfinite(loss)) continue;
+        xs[count] = (double)p->epoch;
+        ys[count++] = loss / log(10);
+    }
+    return count;
+}
+
+static void widen(const double *ys, int count, double *from, double *to)
+{
+    for (int i = 0; i < count; i++) {
+        *from = fmin(*from, ys[i]);
+        *to = fmax(*to, ys[i]);
+    }
+}
+
+static void draw_ticks(struct svg *svg, const struct chart *chart)
+{
+    static const double steps[] = {1, 1.5, 2, 3, 5, 7};
+    double last = INFINITY;
+    for (int power = -1; power < 300; power++)
+        for (int s = 0; s < 6; s++) {
+            double value = steps[s] * pow(10, power), level = log10(value);
+            if (level < chart->from[1] || level > chart->to[1]) continue;
+            double y = chart_y(chart, level);
+            if (last - y < 22) continue;
+            last = y;
+            svg_line(svg, chart->x, y, chart->x + chart->width, y, "#E4E4E4", 1);
+            svg_text(svg, chart->x - 8, y + 4, 12, SVG_RIGHT, "#444444", "%g", value);
+        }
+}
+
+static void draw_curve(struct svg *svg, const struct chart *chart, const struct history *history,
+                       bool valid)
+{
+    double *xs = xcalloc(history->count, sizeof *xs), *ys = xcalloc(history->count, sizeof *ys);
+    int count = points_of(history, valid, xs, ys);
+    const char *name = valid ? "validation" : "training", *color = chart_colors[valid];
+    double *points = xcalloc(2 * (size_t)count, sizeof *points);
+    for (int i = 0; i < count; i++) {
+        points[2 * i] = chart_x(chart, xs[i]);
+        points[2 * i + 1] = chart_y(chart, ys[i]);
+    }
+    svg_polyline(svg, count, points, color, 2.5, 0);
+    for (int i = 0; i < count; i++) {
+        svg_hint_begin(svg, "epoch %g: %s perplexity %.4g", xs[i], name, pow(10, ys[i]));
+        svg_circle(svg, points[2 * i], points[2 * i + 1], count > 60 ? 2 : 3.5, color, "white");
+        svg_hint_end(svg);
+    }
+    chart_legend(svg, chart->x + chart->width - 150, chart->y + (valid ? 38 : 16), color, name);
+    free(points);
+    free(xs);
+    free(ys);
+}
+
+static int draw(const struct learner *learner, const char *path)
+{
+    const struct history *history = &learner->history;
+    double *xs = xcalloc(history->count, sizeof *xs), *ys = xcalloc(history->count, sizeof *ys);
+    double from = INFINITY, to = -INFINITY,
+           last = (double)history->points[history->count - 1].epoch;
+    widen(ys, points_of(history, false, xs, ys), &from, &to);
+    widen(ys, points_of(history, true, xs, ys), &from, &to);
+    free(xs);
+    free(ys);
+    if (!(from <= to)) return EXIT_OK; /* no loss was finite */
+    struct svg svg;
+    char text[NUMBER_TEXT];
+    perplexity_text(learner->state.best, text);
+    char *title = xasprintf("%s, best validation perplexity %s", mark, text);
+    int code = svg_open(&svg, path, WIDTH, HEIGHT, title);
+    free(title);
+    if (code != EXIT_OK) return code;
+    double step = chart_step(fmax(last, 1), 10);
+    struct chart chart = {.x = 80,
+                          .y = 60,
+                          .width = WIDTH - 120,
+                          .height = HEIGHT - 130,
+                          .from = {0, fmin(from, to - 0.05) - 0.03},
+                          .to = {fmax(last, 2), to + 0.03},
+                          .step = {fmax(step, 1), 0},
+                          .title = "Perplexity per token",
+                          .labels = {"epoch", "perplexity"}};
+    chart_frame(&svg, &chart);
+    draw_ticks(&svg, &chart);
+    draw_curve(&svg, &chart, history, false);
+    draw_curve(&svg, &chart, history, true);
+    return svg_close(&svg);
+}
+
+bool curve_draw(const struct learner *learner)
+{
+    if (!learner->recipe->curve || learner->history.count == 0) return false;
+    char *path = curve_path(learner);
+    bool drawn = is_free(path);
+    if (!drawn) print_message("%s: not a learning curve; the file is left alone", path);
+    drawn = drawn && draw(learner, path) == EXIT_OK;
+    free(path);
+    return drawn;
+}

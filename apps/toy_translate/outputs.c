@@ -1,0 +1,81 @@
+/* outputs.c - the files of a run beside OUT: OUT.checkpoint, OUT.checkpoint.best and, of the last
+   epochs, OUT.checkpoint.N. An existing model is not overwritten unasked; what a run has left
+   behind is removed when it has ended, or when --force begins another one, but only what proves by
+   its metadata that this program wrote it. */
+#define _POSIX_C_SOURCE 200809L
+#include "learner.h"
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* "", ".best" or ".N": what OUT.checkpoint may be followed by. */
+static bool is_suffix(const char *text)
+{
+    if (*text == 0 || strcmp(text, ".best") == 0) return true;
+    return *text == '.' && text[1] != 0 && text[1 + strspn(text + 1, "0123456789")] == 0;
+}
+
+int outputs_each(const char *out, int (*visit)(const char *path, const void *user),
+                 const void *user)
+{
+    const char *slash = strrchr(out, '/');
+    char *folder = slash ? xasprintf("%.*s", (int)(slash + 1 - out), out) : xasprintf("./");
+    char *prefix = xasprintf("%s.checkpoint", slash ? slash + 1 : out);
+    DIR *list = opendir(folder);
+    struct dirent *entry;
+    int code = EXIT_OK;
+    while (code == EXIT_OK && list != NULL && (entry = readdir(list)) != NULL) {
+        bool named = strncmp(entry->d_name, prefix, strlen(prefix)) == 0;
+        if (!named || !is_suffix(entry->d_name + strlen(prefix))) continue;
+        char *path = xasprintf("%s%s", slash ? folder : "", entry->d_name);
+        code = visit(path, user);
+        free(path);
+    }
+    if (list != NULL) closedir(list);
+    free(prefix);
+    free(folder);
+    return code;
+}
+
+/* Has this program written the file? Its models and checkpoints have metadata of that name. */
+static bool is_ours(const char *path)
+{
+    static const char prefix[] = "toy_translate.";
+    rapt_model *model = NULL;
+    struct stat about;
+    bool ours = false;
+    if (lstat(path, &about) != 0 || !S_ISREG(about.st_mode)) return false;
+    if (rapt_model_load(&model, path, NULL, NULL) != RAPT_OK) return false;
+    for (int i = 0; i < rapt_model_metadata_count(model); i++)
+        ours = ours || strncmp(rapt_model_metadata_at(model, i).key, prefix, strlen(prefix)) == 0;
+    rapt_model_free(model);
+    return ours;
+}
+
+static int remove_ours(const char *path, const void *user)
+{
+    (void)user;
+    if (is_ours(path)) unlink(path);
+    return EXIT_OK;
+}
+
+void outputs_remove(const char *out)
+{
+    outputs_each(out, remove_ours, NULL);
+}
+
+int outputs_check(const char *out, bool force)
+{
+    struct stat about;
+    char *checkpoint = xasprintf("%s.checkpoint", out);
+    int code = EXIT_OK;
+    if (!force && stat(out, &about) == 0 && S_ISREG(about.st_mode))
+        code = failed("%s exists; --force replaces it, --resume goes on with its training", out);
+    else if (!force && is_ours(checkpoint))
+        code = failed("%s is of an unfinished run; --resume goes on, --force starts again",
+                      checkpoint);
+    free(checkpoint);
+    return code;
+}
