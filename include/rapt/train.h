@@ -37,6 +37,11 @@ typedef struct rapt_train_options { /* size-first */
     float attention_dropout, ffn_dropout; /* of attention weights; of the feed-forward layer */
     rapt_products products;
     uint64_t seed; /* of dropout and of sampled keys */
+    /* not 0: targets are y1 .. yn, and the library puts begin and end around each of them. 0: the
+       caller does, and begin and end must be 0. */
+    int frame;
+    int32_t begin, end;
+    int reserved; /* 0 */
 } rapt_train_options;
 /* Sets all of *options, which has `size` bytes: rate 1e-3, warmup 1000, inverse square root, beta
    0.9 and 0.98, epsilon 1e-9, label_smoothing 0.1, dropout 0.1, seed 1; all else 0.
@@ -59,12 +64,16 @@ typedef struct rapt_report { /* size-first */
 
 typedef struct rapt_trainer rapt_trainer;
 
-/* The largest batch of one call of rapt_train_gradient or rapt_train_evaluate. */
-typedef struct rapt_train_limits {    /* size-first */
-    size_t size;                      /* sizeof(rapt_train_limits) */
-    int batch;                        /* sequences */
-    int source_tokens, target_tokens; /* of all sequences together */
-    int threads;                      /* see base.h */
+/* The largest batch of one call of rapt_train_gradient or rapt_train_evaluate. Of all sequences
+   together: source_tokens, which a decoder-only model does not have; target_tokens, in which the
+   begin and the end of each target count (whoever puts them there), and which an encoder-only model
+   does not need: it has a label per source token. */
+typedef struct rapt_train_limits { /* size-first */
+    size_t size;                   /* sizeof(rapt_train_limits) */
+    int batch;                     /* sequences, 1 or more */
+    int source_tokens;             /* 1 or more */
+    int target_tokens;             /* 2 or more */
+    int threads;                   /* see base.h */
 } rapt_train_limits;
 
 /* Bytes that rapt_trainer_create allocates; 0: an argument is wrong, or it would not fit into

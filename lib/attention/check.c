@@ -9,7 +9,9 @@ enum { MAX_WIDTH = 1 << 16 };
 
 static rapt_status bad(rapt_message *why, const char *field, double value, const char *wanted)
 {
-    return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is %.9g, it must be %s", field, value, wanted);
+    char text[FLOAT_TEXT];
+    return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is %s, it must be %s", field,
+                      rapt__number_write(value, text), wanted);
 }
 
 static rapt_status check_sizes(const rapt_attention *a, rapt_message *why)

@@ -14,6 +14,10 @@
 /* Writes a formatted reason into *why (may be NULL) and returns the status. */
 rapt_status rapt__fail(rapt_message *why, rapt_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* RAPT_BAD_ARGUMENT, and name, value and range in *why: it is not min to max; NaN never is. */
+rapt_status rapt__int_check(const char *name, int value, int min, int max, rapt_message *why);
+rapt_status rapt__float_check(const char *name, float value, double min, double max,
+                              rapt_message *why);
 
 /* ---- struct.c: public structs whose first member is `size_t size`, set by the caller to sizeof
    ---- So that they can grow, such a struct ends without padding, and 0 is the default of every
@@ -38,6 +42,9 @@ rapt_status rapt__struct_check(const void *given, const char *name, rapt_message
 enum { FLOAT_TEXT = 24 }; /* bytes that hold any finite float */
 /* The shortest text that reads back to the same bits; x is finite. */
 void rapt__float_write(float x, char text[FLOAT_TEXT]);
+/* A number for a message, as a user would have typed it: the digits of an integer, else the
+   shortest text of the float, inf or nan. x is an int or a float. Returns text. */
+const char *rapt__number_write(double x, char text[FLOAT_TEXT]);
 /* The float nearest to a number as JSON writes it (leading zeros allowed). false, *x unchanged: it
    is no number, has more than 128 digits or is beyond the largest float. */
 bool rapt__float_read(const char *text, float *x);

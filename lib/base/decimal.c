@@ -3,6 +3,9 @@
    alone compute it, so no locale, rounding mode or flush-to-zero of the host matters. */
 #include "base/base.h"
 
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* Half of the smallest float is 2^-150, with 105 digits; a significand has at most 8 more. */
@@ -127,6 +130,18 @@ void rapt__float_write(float x, char text[FLOAT_TEXT])
         if (at_most(&d, bits) && !at_most(&d, bits - 1)) break;
     }
     write(&d, text);
+}
+
+const char *rapt__number_write(double x, char text[FLOAT_TEXT])
+{
+    bool is_float = x >= -(double)FLT_MAX && x <= (double)FLT_MAX;
+    if (!is_float)
+        snprintf(text, FLOAT_TEXT, "%s", x > 0 ? "inf" : x < 0 ? "-inf" : "nan");
+    else if (x > -1e15 && x < 1e15 && (double)(long long)x == x && (x != 0 || !signbit(x)))
+        snprintf(text, FLOAT_TEXT, "%lld", (long long)x);
+    else
+        rapt__float_write((float)x, text);
+    return text;
 }
 
 /* ---- reading ---- */

@@ -1,4 +1,5 @@
-/* status.c - version, the text of a status, and the formatted message of a failed call. */
+/* status.c - version, the text of a status, the formatted message of a failed call, and options
+   out of their range. */
 #include "base/base.h"
 
 #include <stdarg.h>
@@ -40,4 +41,21 @@ rapt_status rapt__fail(rapt_message *why, rapt_status status, const char *format
         va_end(arguments);
     }
     return status;
+}
+
+rapt_status rapt__int_check(const char *name, int value, int min, int max, rapt_message *why)
+{
+    if (value >= min && value <= max) return RAPT_OK;
+    return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is %d, it must be %d to %d", name, value, min,
+                      max);
+}
+
+rapt_status rapt__float_check(const char *name, float value, double min, double max,
+                              rapt_message *why)
+{
+    char text[FLOAT_TEXT], low[FLOAT_TEXT], high[FLOAT_TEXT];
+    if ((double)value >= min && (double)value <= max) return RAPT_OK;
+    return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is %s, it must be %s to %s", name,
+                      rapt__number_write((double)value, text), rapt__number_write(min, low),
+                      rapt__number_write(max, high));
 }

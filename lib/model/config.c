@@ -46,8 +46,10 @@ static rapt_status check_field(const rapt_config *c, int i, rapt_message *why)
     double value = is_float ? (double)rapt__config_get_float(c, i) : rapt__config_get(c, i);
     bool negative = signbit(value) && !signbit(f->min); /* -0 is, where min is 0 */
     if (value >= f->min && value <= f->max && !negative) return RAPT_OK;
-    return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is %.9g, it must be %.9g to %.9g", f->name, value,
-                      f->min, f->max);
+    char text[FLOAT_TEXT], min[FLOAT_TEXT], max[FLOAT_TEXT];
+    return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is %s, it must be %s to %s", f->name,
+                      rapt__number_write(value, text), rapt__number_write(f->min, min),
+                      rapt__number_write(f->max, max));
 }
 
 /* Vocabulary and layers of a half are there if the half is. */

@@ -161,12 +161,19 @@ static rapt_status check_source(const rapt_session *s, const rapt_tokens *source
                                 int target_capacity, rapt_message *why)
 {
     const rapt_config *config = &s->model->config;
+    const struct token_limits limits = {.what = "source",
+                                        .vocab = config->source_vocab,
+                                        .batch = s->limits.batch,
+                                        .tokens = s->limits.source_tokens,
+                                        .length = config->positions};
     rapt_status status = RAPT_OK;
     if (config->kind != RAPT_KIND_DECODER_ONLY)
-        status = rapt__tokens_check(source, "source", config->source_vocab, s->limits.batch,
-                                    s->limits.source_tokens, config->positions, why);
-    else if (!source || source->batch < 0 || source->batch > s->limits.batch)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "source: batch must be 0 to %d", s->limits.batch);
+        status = rapt__tokens_check(source, &limits, why);
+    else if (!source)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "source: it is NULL");
+    else if (source->batch < 0 || source->batch > s->limits.batch)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "source: batch is %d, limits.batch is %d",
+                          source->batch, s->limits.batch);
     if (status) return status;
     if (target_capacity > rapt__session_target_capacity(s, source->batch))
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "%d targets of %d tokens do not fit",

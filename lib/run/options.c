@@ -1,6 +1,7 @@
 /* options.c - options of a generation: their defaults, and what of them is refused. */
 #include "run/search.h"
 
+#include <float.h>
 #include <math.h>
 
 void rapt_generate_options_default(rapt_generate_options *options, size_t size, int32_t begin,
@@ -15,19 +16,50 @@ static rapt_status check_sizes(const rapt_session *s, const rapt_generate_option
                                rapt_message *why)
 {
     int beams = o->beams ? o->beams : 1, nbest = o->nbest ? o->nbest : 1;
+    int longest = rapt__session_target_capacity(s, sources);
     if (o->beams < 0 || beams > s->limits.beams)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "beams is %d, the limits have %d", o->beams,
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "beams is %d, limits.beams is %d", o->beams,
                           s->limits.beams);
     if (o->nbest < 0 || nbest > beams)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "nbest is %d of %d beams", o->nbest, beams);
-    if (o->max_length < 0 || o->max_length > rapt__session_target_capacity(s, sources))
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "max_length is %d, the limits allow %d",
-                          o->max_length, rapt__session_target_capacity(s, sources));
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "nbest is %d, with beams %d it is at most %d",
+                          o->nbest, o->beams, beams);
+    if (o->max_length < 0 || o->max_length > longest)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "max_length is %d, for %d sources the session's limits allow %d",
+                          o->max_length, sources, longest);
     if (s->limits.target_tokens < s->limits.batch * beams)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                          "target_tokens is %d, %d hypotheses need a row each",
+                          "limits.target_tokens is %d, it must be batch * beams: %d",
                           s->limits.target_tokens, s->limits.batch * beams);
     return RAPT_OK;
+}
+
+static rapt_status check_numbers(const rapt_generate_options *o, int vocab, rapt_message *why)
+{
+    const struct {
+        const char *name;
+        int value, min, max;
+    } ints[] = {{"begin", (int)o->begin, 0, vocab - 1},
+                {"end", (int)o->end, 0, vocab - 1},
+                {"max_extra", o->max_extra, 0, INT32_MAX},
+                {"top_k", o->top_k, 0, INT32_MAX},
+                {"min_length", o->min_length, 0, INT32_MAX},
+                {"no_repeat_ngram", o->no_repeat_ngram, 0, INT32_MAX},
+                {"suppressed_count", o->suppressed_count, 0, INT32_MAX}};
+    const struct {
+        const char *name;
+        float value, min, max;
+    } floats[] = {{"max_ratio", o->max_ratio, 0, INFINITY},
+                  {"temperature", o->temperature, 0, INFINITY},
+                  {"top_p", o->top_p, 0, 1},
+                  {"length_penalty", o->length_penalty, -FLT_MAX, FLT_MAX}};
+    rapt_status status = RAPT_OK;
+    for (size_t i = 0; !status && i < sizeof ints / sizeof *ints; i++)
+        status = rapt__int_check(ints[i].name, ints[i].value, ints[i].min, ints[i].max, why);
+    for (size_t i = 0; !status && i < sizeof floats / sizeof *floats; i++)
+        status = rapt__float_check(floats[i].name, floats[i].value, (double)floats[i].min,
+                                   (double)floats[i].max, why);
+    return status;
 }
 
 static rapt_status check_prefix(const rapt_session *s, const rapt_generate_options *o, int sources,
@@ -35,8 +67,12 @@ static rapt_status check_prefix(const rapt_session *s, const rapt_generate_optio
 {
     int length = o->max_length ? o->max_length : s->limits.target_length;
     if (!o->prefix) return RAPT_OK;
-    rapt_status status = rapt__tokens_check(o->prefix, "prefix", s->model->config.target_vocab,
-                                            s->limits.batch, INT32_MAX, length, why);
+    const struct token_limits limits = {.what = "prefix",
+                                        .vocab = s->model->config.target_vocab,
+                                        .batch = s->limits.batch,
+                                        .tokens = INT32_MAX,
+                                        .length = length};
+    rapt_status status = rapt__tokens_check(o->prefix, &limits, why);
     if (!status && o->prefix->batch != sources)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "prefix: %d sequences for %d sources",
                           o->prefix->batch, sources);
@@ -50,27 +86,12 @@ rapt_status rapt__generate_check(const rapt_session *s, const rapt_generate_opti
     if (s->model->config.kind == RAPT_KIND_ENCODER_ONLY)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "an encoder-only model generates nothing");
     rapt_status status = check_sizes(s, o, sources, why);
+    if (!status) status = check_numbers(o, vocab, why);
     if (status) return status;
-    if (o->begin < 0 || o->begin >= vocab || o->end < 0 || o->end >= vocab)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "begin %d or end %d is outside the vocabulary",
-                          (int)o->begin, (int)o->end);
-    if (!(o->max_ratio >= 0) || o->max_extra < 0)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "max_ratio %g or max_extra %d is negative",
-                          (double)o->max_ratio, o->max_extra);
-    if (!(o->temperature >= 0) || o->top_k < 0 || !(o->top_p >= 0 && o->top_p <= 1))
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "temperature %g, top_k %d or top_p %g",
-                          (double)o->temperature, o->top_k, (double)o->top_p);
     if (o->temperature > 0 && o->beams > 1)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "sampling keeps one hypothesis, not %d beams",
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "beams is %d and temperature above 0: sampling keeps one hypothesis",
                           o->beams);
-    if (!isfinite(o->length_penalty))
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "length_penalty is not finite");
-    if (o->min_length < 0)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "min_length is %d", o->min_length);
-    if (o->no_repeat_ngram < 0)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "no_repeat_ngram is %d", o->no_repeat_ngram);
-    if (o->suppressed_count < 0)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "suppressed_count is %d", o->suppressed_count);
     for (int i = 0; i < o->suppressed_count; i++)
         if (!o->suppressed || o->suppressed[i] < 0 || o->suppressed[i] >= vocab)
             return rapt__fail(why, RAPT_BAD_ARGUMENT, "suppressed[%d] is %d, the vocabulary has %d",

@@ -135,9 +135,16 @@ struct feed {
    search.inputs; what follows each of them, in search.wanted. No rows: all have been fed. */
 rapt_tokens rapt__feed_next(rapt_session *s, const struct feed *feed);
 
-/* Checks tokens against a vocabulary and limits; what: "source" or "target" in the message. */
-rapt_status rapt__tokens_check(const rapt_tokens *tokens, const char *what, int vocab,
-                               int sequences, int max_tokens, int longest, rapt_message *why);
+/* ---- tokens.c ---- */
+struct token_limits {
+    const char *what; /* "source" or "target", also of the limits: "source_tokens" */
+    int vocab, batch;
+    int tokens, length; /* of the batch; of a sequence */
+    int extra;          /* tokens that will be put around each sequence, and count */
+    bool begin_and_end; /* these count, says the message */
+};
+rapt_status rapt__tokens_check(const rapt_tokens *tokens, const struct token_limits *limits,
+                               rapt_message *why);
 int rapt__longest(int batch, const int *starts);
 
 /* ---- schedule.c ---- */

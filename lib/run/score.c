@@ -9,13 +9,19 @@ static rapt_status check(const rapt_session *s, const rapt_tokens *source,
     if (s->model->config.kind == RAPT_KIND_ENCODER_ONLY)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "an encoder-only model has no target");
     if (!source) return rapt__fail(why, RAPT_BAD_ARGUMENT, "source: NULL");
-    if (f->begin < 0 || f->begin >= vocab || f->end < -1 || f->end >= vocab)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                          "begin %d or end %d is outside the vocabulary of %d", (int)f->begin,
-                          (int)f->end, vocab);
+    if (f->begin < 0 || f->begin >= vocab)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "begin is %d, the vocabulary has %d",
+                          (int)f->begin, vocab);
+    if (f->end < -1 || f->end >= vocab)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "end is %d, the vocabulary has %d", (int)f->end,
+                          vocab);
     int longest = rapt__session_target_capacity(s, source->batch) - (f->end >= 0);
-    rapt_status status = rapt__tokens_check(target, "target", vocab, s->limits.batch,
-                                            INT32_MAX - s->limits.batch, longest, why);
+    const struct token_limits limits = {.what = "target",
+                                        .vocab = vocab,
+                                        .batch = s->limits.batch,
+                                        .tokens = INT32_MAX,
+                                        .length = longest};
+    rapt_status status = rapt__tokens_check(target, &limits, why);
     if (status) return status;
     if (target->batch != source->batch)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "%d source and %d target sequences",

@@ -31,20 +31,27 @@ static void work_on_target(struct team *team, void *argument)
 
 static rapt_status check_target(const rapt_session *s, const rapt_tokens *target, rapt_message *why)
 {
+    const struct token_limits limits = {.what = "target",
+                                        .vocab = s->model->config.target_vocab,
+                                        .batch = INT32_MAX,
+                                        .tokens = s->limits.target_tokens,
+                                        .length = s->target_capacity};
     if (target && target->batch > 0 && s->targets == 0)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "there are no targets: call rapt_encode first");
-    rapt_status status =
-        rapt__tokens_check(target, "target", s->model->config.target_vocab, s->targets,
-                           s->limits.target_tokens, s->target_capacity, why);
+    if (target && target->batch != s->targets)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "target: batch is %d, not %d: %d sources of the last rapt_encode with "
+                          "limits.beams %d",
+                          target->batch, s->targets, s->sources, s->limits.beams);
+    rapt_status status = rapt__tokens_check(target, &limits, why);
     if (status) return status;
     assert(target); /* or it would have been refused */
-    if (target->batch != s->targets)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "target: %d sequences, the session has %d",
-                          target->batch, s->targets);
     for (int b = 0; b < target->batch; b++)
         if (target->starts[b + 1] - target->starts[b] > s->target_capacity - s->length[b])
-            return rapt__fail(why, RAPT_BAD_ARGUMENT, "target: sequence %d grows beyond %d tokens",
-                              b, s->target_capacity);
+            return rapt__fail(
+                why, RAPT_BAD_ARGUMENT,
+                "target: sequence %d has %d tokens and gets %d, there is space for %d", b,
+                s->length[b], target->starts[b + 1] - target->starts[b], s->target_capacity);
     return RAPT_OK;
 }
 

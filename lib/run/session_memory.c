@@ -23,20 +23,19 @@ static rapt_limits fill_in(const rapt_model *model, const rapt_limits *limits)
 static rapt_status check_limits(const rapt_model *model, const rapt_limits *l, rapt_message *why)
 {
     const rapt_config *c = &model->config;
-    if (l->batch < 1 || l->batch > 1 << 20 || l->beams < 0 || l->beams > 1 << 10 ||
-        l->target_tokens < 0 || l->target_tokens > MAX_TOKENS || l->threads < 0)
+    bool reads = c->kind != RAPT_KIND_DECODER_ONLY, decodes = c->kind != RAPT_KIND_ENCODER_ONLY;
+    rapt_status status = rapt__int_check("limits.batch", l->batch, 1, 1 << 20, why);
+    if (!status) status = rapt__int_check("limits.beams", l->beams, 0, 1 << 10, why);
+    if (!status)
+        status = rapt__int_check("limits.target_tokens", l->target_tokens, 0, MAX_TOKENS, why);
+    if (!status) status = rapt__int_check("limits.threads", l->threads, 0, INT32_MAX, why);
+    if (!status && reads)
+        status = rapt__int_check("limits.source_tokens", l->source_tokens, 1, MAX_TOKENS, why);
+    if (!status && decodes && (l->target_length < 1 || l->target_length > c->positions))
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                          "limits: batch %d, beams %d, target_tokens %d, threads %d", l->batch,
-                          l->beams, l->target_tokens, l->threads);
-    if (c->kind != RAPT_KIND_DECODER_ONLY &&
-        (l->source_tokens < 1 || l->source_tokens > MAX_TOKENS))
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "limits: source_tokens is %d", l->source_tokens);
-    if (c->kind != RAPT_KIND_ENCODER_ONLY &&
-        (l->target_length < 1 || l->target_length > c->positions))
-        return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                          "limits: target_length is %d, the model has %d positions",
+                          "limits.target_length is %d, it must be 1 to the model's %d positions",
                           l->target_length, c->positions);
-    return RAPT_OK;
+    return status;
 }
 
 /* Caches of all layers, each of so many panels, and what the score needs beside them. history:

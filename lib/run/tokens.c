@@ -1,4 +1,5 @@
-/* tokens.c - rapt_tokens checked against a vocabulary and limits. */
+/* tokens.c - rapt_tokens checked against a vocabulary and limits; what is wrong is named with its
+   index, its value and the limit. */
 #include "run/run.h"
 
 int rapt__longest(int batch, const int *starts)
@@ -9,39 +10,49 @@ int rapt__longest(int batch, const int *starts)
     return longest;
 }
 
-static rapt_status check_starts(const rapt_tokens *t, const char *what, int max_tokens, int longest,
+static rapt_status check_starts(const rapt_tokens *t, const struct token_limits *l,
                                 rapt_message *why)
 {
     if (t->starts[0] != 0)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: starts[0] is %d, not 0", what, t->starts[0]);
-    for (int b = 0; b < t->batch; b++) {
-        if (t->starts[b + 1] < t->starts[b] || t->starts[b + 1] > max_tokens)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: starts[0] is %d, not 0", l->what,
+                          t->starts[0]);
+    for (int b = 0; b < t->batch; b++)
+        if (t->starts[b + 1] < t->starts[b])
             return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                              "%s: starts[%d] is %d, after %d and with at most %d tokens", what,
-                              b + 1, t->starts[b + 1], t->starts[b], max_tokens);
-        if (t->starts[b + 1] - t->starts[b] > longest)
+                              "%s: starts[%d] is %d, less than starts[%d], which is %d", l->what,
+                              b + 1, t->starts[b + 1], b, t->starts[b]);
+    long long count = t->starts[t->batch] + (long long)l->extra * t->batch;
+    const char *note = l->begin_and_end ? " (begin and end count)" : "";
+    if (count > l->tokens)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "the batch has %lld %s tokens%s, limits.%s_tokens is %d", count, l->what,
+                          note, l->what, l->tokens);
+    for (int b = 0; b < t->batch; b++)
+        if (t->starts[b + 1] - t->starts[b] > l->length - l->extra)
             return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                              "%s: sequence %d has %d tokens, there are positions for %d", what, b,
-                              t->starts[b + 1] - t->starts[b], longest);
-    }
+                              "%s: sequence %d has %d tokens%s, there are positions for %d",
+                              l->what, b, t->starts[b + 1] - t->starts[b] + l->extra, note,
+                              l->length);
     return RAPT_OK;
 }
 
-rapt_status rapt__tokens_check(const rapt_tokens *t, const char *what, int vocab, int sequences,
-                               int max_tokens, int longest, rapt_message *why)
+rapt_status rapt__tokens_check(const rapt_tokens *t, const struct token_limits *l,
+                               rapt_message *why)
 {
     if (!t || !t->starts)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL, or its starts are NULL", what);
-    if (t->batch < 0 || t->batch > sequences)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: batch is %d, the limit is %d", what,
-                          t->batch, sequences);
-    rapt_status status = check_starts(t, what, max_tokens, longest, why);
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: %s NULL", l->what,
+                          t ? "its starts are" : "it is");
+    if (t->batch < 0 || t->batch > l->batch)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: batch is %d, limits.batch is %d", l->what,
+                          t->batch, l->batch);
+    rapt_status status = check_starts(t, l, why);
     if (status) return status;
     int count = t->starts[t->batch];
-    if (count > 0 && !t->ids) return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: ids is NULL", what);
+    if (count > 0 && !t->ids)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: its ids are NULL", l->what);
     for (int i = 0; i < count; i++)
-        if (t->ids[i] < 0 || t->ids[i] >= vocab)
-            return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: token %d is %d, the vocabulary has %d",
-                              what, i, (int)t->ids[i], vocab);
+        if (t->ids[i] < 0 || t->ids[i] >= l->vocab)
+            return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: ids[%d] is %d, the vocabulary has %d",
+                              l->what, i, (int)t->ids[i], l->vocab);
     return RAPT_OK;
 }

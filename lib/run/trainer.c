@@ -88,12 +88,22 @@ static void work_on_batch(struct team *team, void *argument)
     if (states) rapt__stack_backward(&c, &b->encoder, &b->source, NULL, t->gradients, t->partial);
 }
 
-/* Each target sequence loses its last token as input and its first as label. */
+/* Inputs are all tokens but the last, labels all but the first, of begin, y1 .. yn, end; begin and
+   end are in target, or the options have them. */
 static void split_target(rapt_trainer *t, const rapt_tokens *target)
 {
+    const rapt_train_options *o = &t->options;
+    int n = 0;
     t->input_starts[0] = 0;
-    for (int b = 0, n = 0; b < target->batch; b++) {
-        for (int i = target->starts[b]; i + 1 < target->starts[b + 1]; i++, n++) {
+    for (int b = 0; b < target->batch; b++) {
+        int first = target->starts[b], end = target->starts[b + 1];
+        if (o->frame) t->inputs[n] = o->begin;
+        for (int i = first; o->frame && i < end; i++) {
+            t->labels[n++] = target->ids[i];
+            t->inputs[n] = target->ids[i];
+        }
+        if (o->frame) t->labels[n++] = o->end;
+        for (int i = first; !o->frame && i + 1 < end; i++, n++) {
             t->inputs[n] = target->ids[i];
             t->labels[n] = target->ids[i + 1];
         }
@@ -143,8 +153,12 @@ static rapt_status check_sources(const rapt_trainer *t, const rapt_tokens *sourc
                                  rapt_message *why)
 {
     const rapt_config *c = &t->model->config;
-    rapt_status status = rapt__tokens_check(source, "source", c->source_vocab, t->limits.batch,
-                                            t->limits.source_tokens, c->positions, why);
+    const struct token_limits limits = {.what = "source",
+                                        .vocab = c->source_vocab,
+                                        .batch = t->limits.batch,
+                                        .tokens = t->limits.source_tokens,
+                                        .length = c->positions};
+    rapt_status status = rapt__tokens_check(source, &limits, why);
     if (status) return status;
     if (source->batch != batch)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "%d source and %d target sequences",
@@ -169,12 +183,38 @@ static rapt_status check_labels(const rapt_trainer *t, const rapt_tokens *source
                               b, target->starts[b], pools ? "sequence" : "token", wanted);
     }
     int count = target->starts[target->batch];
-    if (count > 0 && !target->ids) return rapt__fail(why, RAPT_BAD_ARGUMENT, "labels are NULL");
+    if (count > 0 && !target->ids)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "target: its ids are NULL");
     for (int i = 0; i < count; i++)
         if (target->ids[i] >= t->model->config.target_vocab)
-            return rapt__fail(why, RAPT_BAD_ARGUMENT, "label %d is %d, the vocabulary has %d", i,
+            return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                              "target: label ids[%d] is %d, the vocabulary has %d", i,
                               (int)target->ids[i], t->model->config.target_vocab);
     return RAPT_OK;
+}
+
+/* Of a model with a decoder. */
+static rapt_status check_targets(const rapt_trainer *t, const rapt_tokens *target,
+                                 rapt_message *why)
+{
+    const rapt_config *c = &t->model->config;
+    const struct token_limits limits = {.what = "target",
+                                        .vocab = c->target_vocab,
+                                        .batch = t->limits.batch,
+                                        .tokens = t->limits.target_tokens,
+                                        .length = c->positions +
+                                                  1, /* the last token is a label, not an input */
+                                        .extra = t->options.frame ? 2 : 0,
+                                        .begin_and_end = true};
+    rapt_status status = rapt__tokens_check(target, &limits, why);
+    for (int b = 0; !status && !t->options.frame && b < target->batch; b++)
+        if (target->starts[b + 1] - target->starts[b] < 2)
+            return rapt__fail(
+                why, RAPT_BAD_ARGUMENT,
+                "target: sequence %d has %d tokens, and is to be begin, y1 .. yn, end: "
+                "write them, or set options.frame",
+                b, target->starts[b + 1] - target->starts[b]);
+    return status;
 }
 
 static rapt_status check(const rapt_trainer *t, const rapt_tokens *source,
@@ -187,9 +227,7 @@ static rapt_status check(const rapt_trainer *t, const rapt_tokens *source,
     if (c->kind != RAPT_KIND_DECODER_ONLY) status = check_sources(t, source, target->batch, why);
     if (status) return status;
     if (c->kind == RAPT_KIND_ENCODER_ONLY) return check_labels(t, source, target, why);
-    /* the last token is a label, not an input: one more than there are positions */
-    return rapt__tokens_check(target, "target", c->target_vocab, t->limits.batch,
-                              t->limits.target_tokens, c->positions + 1, why);
+    return check_targets(t, target, why);
 }
 
 static void add_loss(rapt_report *sums, const struct loss *loss)

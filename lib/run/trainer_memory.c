@@ -78,24 +78,18 @@ void rapt_train_options_default(rapt_train_options *options, size_t size)
 
 static rapt_status check_share(const char *name, float share, rapt_message *why)
 {
+    char text[FLOAT_TEXT];
     if (share >= 0 && share < 1) return RAPT_OK;
-    return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is %g, it must be at least 0 and below 1", name,
-                      (double)share);
-}
-
-static rapt_status check_range(const char *name, float value, double max, rapt_message *why)
-{
-    if (value >= 0 && (double)value <= max) return RAPT_OK;
-    return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is %g, it must be 0 to %g", name, (double)value,
-                      max);
+    return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is %s, it must be at least 0 and below 1", name,
+                      rapt__number_write((double)share, text));
 }
 
 rapt_status rapt__rate_check(float rate, rapt_message *why)
 {
-    return check_range("rate", rate, TRAIN_RATE_MAX, why);
+    return rapt__float_check("rate", rate, 0, TRAIN_RATE_MAX, why);
 }
 
-static rapt_status check_options(const rapt_train_options *o, rapt_message *why)
+static rapt_status check_floats(const rapt_train_options *o, rapt_message *why)
 {
     const struct {
         const char *name;
@@ -114,44 +108,78 @@ static rapt_status check_options(const rapt_train_options *o, rapt_message *why)
     for (size_t i = 0; !status && i < sizeof shares / sizeof *shares; i++)
         status = check_share(shares[i].name, shares[i].value, why);
     for (size_t i = 0; !status && i < sizeof sizes / sizeof *sizes; i++)
-        status = check_range(sizes[i].name, sizes[i].value, sizes[i].max, why);
+        status = rapt__float_check(sizes[i].name, sizes[i].value, 0, sizes[i].max, why);
     if (!status) status = rapt__rate_check(o->rate, why);
-    if (status) return status;
-    if (o->epsilon == 0)
+    if (!status && o->epsilon == 0)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
                           "epsilon is 0: a parameter without gradients would become NaN");
-    if (o->warmup < 0 || o->steps < 0 || (unsigned)o->schedule > RAPT_SCHEDULE_CONSTANT)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "warmup %d, steps %d, schedule %d", o->warmup,
-                          o->steps, (int)o->schedule);
-    if ((unsigned)o->products > RAPT_PRODUCTS_OPENBLAS)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "products is %d", (int)o->products);
+    return status;
+}
+
+static rapt_status check_frame(const rapt_train_options *o, const rapt_config *c, rapt_message *why)
+{
+    if (!o->frame && (o->begin || o->end))
+        return rapt__fail(
+            why, RAPT_BAD_ARGUMENT,
+            "begin is %d and end %d, but frame is 0: set it, and the library puts them "
+            "around the targets",
+            (int)o->begin, (int)o->end);
+    if (o->frame && c->kind == RAPT_KIND_ENCODER_ONLY)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "frame is %d: labels of an encoder-only model have no begin and end",
+                          o->frame);
+    rapt_status status = rapt__int_check("begin", (int)o->begin, 0, c->target_vocab - 1, why);
+    return status ? status : rapt__int_check("end", (int)o->end, 0, c->target_vocab - 1, why);
+}
+
+static rapt_status check_options(const rapt_train_options *o, const rapt_model *model,
+                                 rapt_message *why)
+{
+    rapt_status status = check_floats(o, why);
+    if (!status) status = rapt__int_check("warmup", o->warmup, 0, INT32_MAX, why);
+    if (!status) status = rapt__int_check("steps", o->steps, 0, INT32_MAX, why);
+    if (!status)
+        status = rapt__int_check("schedule", (int)o->schedule, 0, RAPT_SCHEDULE_CONSTANT, why);
+    if (!status)
+        status = rapt__int_check("products", (int)o->products, 0, RAPT_PRODUCTS_OPENBLAS, why);
+    if (!status) status = rapt__int_check("reserved", o->reserved, 0, 0, why);
+    if (!status) status = check_frame(o, &model->config, why);
+    if (status) return status;
     return o->products == RAPT_PRODUCTS_OPENBLAS ? rapt__openblas_load(why) : RAPT_OK;
 }
 
 enum { MAX_BATCH = 1 << 20, MAX_TOKENS = 1 << 28 };
 
-static rapt_status check_limits(const rapt_train_limits *l, rapt_message *why)
+/* Tokens of a half that the model lacks are ignored. */
+static rapt_status check_limits(const rapt_train_limits *l, rapt_kind kind, rapt_message *why)
 {
-    if (l->batch < 1 || l->batch > MAX_BATCH || l->source_tokens < 0 ||
-        l->source_tokens > MAX_TOKENS || l->target_tokens < 0 || l->target_tokens > MAX_TOKENS ||
-        l->threads < 0)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                          "limits: batch %d, source_tokens %d, target_tokens %d, threads %d",
-                          l->batch, l->source_tokens, l->target_tokens, l->threads);
-    return RAPT_OK;
+    bool decodes = kind != RAPT_KIND_ENCODER_ONLY, reads = kind != RAPT_KIND_DECODER_ONLY;
+    rapt_status status = rapt__int_check("limits.batch", l->batch, 1, MAX_BATCH, why);
+    if (!status)
+        status = rapt__int_check("limits.source_tokens", l->source_tokens, reads, MAX_TOKENS, why);
+    if (!status && decodes && l->target_tokens >= 0 && l->target_tokens < 2)
+        return rapt__fail(
+            why, RAPT_BAD_ARGUMENT,
+            "limits.target_tokens is %d: set it to the most target tokens of a batch, "
+            "in which the begin and the end of each target count",
+            l->target_tokens);
+    if (!status)
+        status = rapt__int_check("limits.target_tokens", l->target_tokens, 0, MAX_TOKENS, why);
+    if (!status) status = rapt__int_check("limits.threads", l->threads, 0, INT32_MAX, why);
+    return status;
 }
 
-static rapt_status read_limits(rapt_train_limits *own, const rapt_train_limits *limits,
-                               rapt_message *why)
+static rapt_status read_limits(rapt_train_limits *own, const rapt_model *model,
+                               const rapt_train_limits *limits, rapt_message *why)
 {
     rapt_status status = rapt__struct_read(own, sizeof *own, limits, "rapt_train_limits", why);
-    return status ? status : check_limits(own, why);
+    return status ? status : check_limits(own, model->config.kind, why);
 }
 
 size_t rapt_trainer_bytes(const rapt_model *model, const rapt_train_limits *limits)
 {
     rapt_trainer t = {.model = (rapt_model *)(uintptr_t)model};
-    if (!model || read_limits(&t.limits, limits, NULL)) return 0;
+    if (!model || read_limits(&t.limits, model, limits, NULL)) return 0;
     lay_out(&t, &t.arena);
     return t.arena.overflow ? 0 : t.arena.used + sizeof t;
 }
@@ -165,8 +193,8 @@ rapt_status rapt_trainer_create(rapt_trainer **trainer, rapt_model *model,
     if (!trainer || !model)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL", trainer ? "model" : "trainer");
     rapt_status status = rapt__struct_read(&o, sizeof o, options, "rapt_train_options", why);
-    if (!status) status = check_options(&o, why);
-    if (!status) status = read_limits(&l, limits, why);
+    if (!status) status = check_options(&o, model, why);
+    if (!status) status = read_limits(&l, model, limits, why);
     if (status) return status;
     rapt_trainer *t = rapt__alloc(allocator, sizeof *t);
     if (!t) return rapt__fail(why, RAPT_NO_MEMORY, "no memory for a trainer");

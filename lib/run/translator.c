@@ -2,7 +2,7 @@
    out, which is these and a session. */
 #include "run/translator.h"
 
-#include <math.h>
+#include <float.h>
 #include <string.h>
 
 static void fill_in(rapt_translator_options *o)
@@ -25,13 +25,13 @@ static rapt_status check_options(const rapt_translator_options *o, rapt_message 
                   {"threads", o->threads, 0, INT32_MAX},
                   {"min_length", o->min_length, 0, INT32_MAX},
                   {"no_repeat_ngram", o->no_repeat_ngram, 0, INT32_MAX}};
-    for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
-        if (ranges[i].value < ranges[i].min || ranges[i].value > ranges[i].max)
-            return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is %d, it must be %d to %d",
-                              ranges[i].name, ranges[i].value, ranges[i].min, ranges[i].max);
-    if (!isfinite(o->length_penalty))
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "length_penalty is not finite");
-    return RAPT_OK;
+    rapt_status status = RAPT_OK;
+    for (size_t i = 0; !status && i < sizeof ranges / sizeof *ranges; i++)
+        status =
+            rapt__int_check(ranges[i].name, ranges[i].value, ranges[i].min, ranges[i].max, why);
+    if (status) return status;
+    return rapt__float_check("length_penalty", o->length_penalty, -(double)FLT_MAX, (double)FLT_MAX,
+                             why);
 }
 
 /* The caller's options, NULL: none, checked and with everything filled in. */

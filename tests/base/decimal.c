@@ -4,6 +4,7 @@
 #include "base/base.h"
 
 #include <fenv.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -197,12 +198,40 @@ static void test_refused(void **state)
     assert_false(rapt__float_read(many, &x));
 }
 
+/* As it was typed: what messages show. */
+static void test_numbers(void **state)
+{
+    (void)state;
+    const struct {
+        double x;
+        const char *text;
+    } known[] = {{0, "0"},
+                 {-0.0, "-0"},
+                 {(double)0.1f, "0.1"},
+                 {(double)1e-5f, "1e-05"},
+                 {1 << 20, "1048576"},
+                 {-2147483648.0, "-2147483648"},
+                 {0.5, "0.5"},
+                 {(double)NAN, "nan"},
+                 {(double)INFINITY, "inf"},
+                 {-(double)INFINITY, "-inf"}};
+    for (int i = 0; i < COUNT(known); i++) {
+        char text[FLOAT_TEXT];
+        const char *got = rapt__number_write(known[i].x, text);
+        assert_true(got == text);
+        if (strtod(got, NULL) != strtod(known[i].text, NULL) && known[i].x == known[i].x)
+            fail_msg("%s for %s", got, known[i].text);
+        if (strcmp(known[i].text, "1e-05") != 0) assert_string_equal(got, known[i].text);
+        assert_true(strlen(got) <= strlen(known[i].text));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_there_and_back), cmocka_unit_test(test_modes),
-        cmocka_unit_test(test_written),        cmocka_unit_test(test_read),
-        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_numbers), cmocka_unit_test(test_there_and_back),
+        cmocka_unit_test(test_modes),   cmocka_unit_test(test_written),
+        cmocka_unit_test(test_read),    cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -221,10 +221,10 @@ static void test_refusals(void **state)
         if (!strstr(why.text, word)) fail_msg("%s", why.text);                                     \
         assert_true(sums[0] == -9 && sums[1] == -9);                                               \
     } while (0)
-    REFUSE(session, &s.tokens, &t.tokens, -1, END, "begin -1");
-    REFUSE(session, &s.tokens, &t.tokens, 5, END, "begin 5");
-    REFUSE(session, &s.tokens, &t.tokens, BEGIN, 5, "end 5");
-    REFUSE(session, &s.tokens, &t.tokens, BEGIN, -2, "end -2");
+    REFUSE(session, &s.tokens, &t.tokens, -1, END, "begin is -1");
+    REFUSE(session, &s.tokens, &t.tokens, 5, END, "begin is 5");
+    REFUSE(session, &s.tokens, &t.tokens, BEGIN, 5, "end is 5");
+    REFUSE(session, &s.tokens, &t.tokens, BEGIN, -2, "end is -2");
     REFUSE(session, NULL, &t.tokens, BEGIN, END, "source");
     REFUSE(session, &s.tokens, NULL, BEGIN, END, "target");
     REFUSE(half, &s.tokens, &t.tokens, BEGIN, END, "encoder-only");
