@@ -84,7 +84,7 @@ def model(row):
 
 def summary(about, sections):
     """Ten lines at most."""
-    most = max([int(r["threads"]) for r in sections.get("perf_peak", [])], default=1)
+    last = max([int(r["threads"]) for r in sections.get("perf_peak", [])], default=1)
     lines = [f"{about.get('processor')}, {about.get('isa')}, {about.get('processors')} processors; commit "
              f"{about.get('commit')}, {about.get('date')}; load by others {about.get('load', 'unknown')}"]
     for name in ("attention_forward", "attention_backward"):
@@ -95,13 +95,13 @@ def summary(about, sections):
             for who in ("builtin", "openblas")]
     lines.append(f"products of 128 rows and more, 1 thread: {span(many[0])}; OpenBLAS {span(many[1])}")
     for row in sections.get("perf_train", []):
-        if row["threads"] == str(most) and "builtin" in row["more"]:
-            lines.append(f"training, {model(row)}, {most} threads: {rate(row):,.0f} target tokens/s")
+        if row["threads"] == str(last) and "builtin" in row["more"]:
+            lines.append(f"training, {model(row)}, {last} threads: {rate(row):,.0f} target tokens/s")
     for row in sections.get("perf_translate", []):
-        if row["threads"] == str(most):
+        if row["threads"] == str(last):
             lines.append(f"translation, {model(row)}, batch {shape(row)['batch']}, beam {shape(row)['beam']}, "
-                         f"{most} threads: {rate(row):,.0f} tokens/s")
-    lines += [beside(sections, most, "PyTorch"), beside(sections, most, "oneDNN")]
+                         f"{last} threads: {rate(row):,.0f} tokens/s")
+    lines += [beside(sections, last, "PyTorch"), beside(sections, last, "oneDNN")]
     return lines[:10]
 
 
@@ -176,7 +176,7 @@ def sweep(figure, x, y, width, height, curves):
 
 
 def draw(about, sections):
-    most = max([int(r["threads"]) for r in sections.get("perf_peak", [])], default=1)
+    last = max([int(r["threads"]) for r in sections.get("perf_peak", [])], default=1)
     works = []
     for section, name in (("perf_gemm", "gemm"), ("perf_attention", "attention_forward"),
                           ("perf_attention", "attention_backward"), ("perf_train", "train_step")):
@@ -189,7 +189,7 @@ def draw(about, sections):
             works.append((f"{name.replace('_', ' ')} {words}", [(value, BLUE, f"{row['fastest']}: {value:.2f} of the peak")]))
     peers = {}
     for row in sections.get("perf/compare/run.sh", []):
-        if row["threads"] == str(most):
+        if row["threads"] == str(last):
             color = ORANGE if row["peer"].startswith("PyTorch") else GREEN
             hint = f"{row['peer']}: {row['theirs']} {row['unit']}, rapt {row['ours']}: {row['times']} times as fast"
             peers.setdefault(f"{row['name'].replace('_', ' ')} {row['what']}", []).append((float(row["times"]), color, hint))
@@ -201,7 +201,7 @@ def draw(about, sections):
               for name, color in (("attention_forward", BLUE), ("attention_backward", ORANGE))]
     if all(of for _, _, of in curves):
         y = sweep(figure, 20, y + 10, 540, 220, curves)
-    y = bars(figure, 20, y + 10, 530, f"Speed beside others, {most} threads (the line: as fast). "
+    y = bars(figure, 20, y + 10, 530, f"Speed beside others, {last} threads (the line: as fast). "
              "Orange: PyTorch; green: oneDNN", list(peers.items()), 5, 1)
     figure.parts[0] = figure.parts[0].replace(f'height="{height}"', f'height="{y:.0f}"').replace(f" {height}\"", f' {y:.0f}"')
     return "\n".join([*figure.parts, "</svg>", ""])

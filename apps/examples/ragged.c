@@ -1,0 +1,60 @@
+/* ragged.c - two sequences of 2 and 3 words without padding go in; additive attention (v . tanh(W q
+   + U k)) of each word over its own sequence comes out, then gradients of W, U and v by backward,
+   which are compared with differences of the loss: the sum of all outputs. */
+#include <math.h>
+#include <rapt/rapt.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { ROWS = 5, WIDTH = 4, HIDDEN = 3 }; /* rows of all sequences, back to back */
+static float x[ROWS * WIDTH], W[HIDDEN * WIDTH], U[HIDDEN * WIDTH], v[HIDDEN], out[ROWS * WIDTH], lse[ROWS];
+static const int starts[] = {0, 2, ROWS};
+static rapt_attention a;
+static rapt_attention_saved saved = {.size = sizeof saved, .lse = lse};
+static void *workspace;
+
+static void fill(float *to, int count, int seed)
+{
+    for (int i = 0; i < count; i++) to[i] = sinf((float)(seed * 31 + i * 7));
+}
+
+/* The sum of all outputs; every word is query, key and value. */
+static double loss(void)
+{
+    rapt_message why;
+    double sum = 0;
+    if (rapt_attention_forward(&a, x, x, x, out, &saved, workspace, &why)) puts(why.text), exit(1);
+    for (int i = 0; i < ROWS * WIDTH; i++) sum += (double)out[i];
+    return sum;
+}
+
+int main(void)
+{
+    float dW[HIDDEN * WIDTH] = {0}, dU[HIDDEN * WIDTH] = {0}, dv[HIDDEN] = {0}, ones[ROWS * WIDTH];
+    float *arrays[] = {W, U, v}, *gradients[] = {dW, dU, dv};
+    const char *const names[] = {"W[0]", "U[0]", "v[0]"};
+    rapt_gradients d = {.size = sizeof d};
+    fill(x, ROWS * WIDTH, 1), fill(W, HIDDEN * WIDTH, 2), fill(U, HIDDEN * WIDTH, 3), fill(v, HIDDEN, 4);
+    rapt_attention_init(&a, sizeof a, 2, 1, 3, 3, WIDTH); /* 2 sequences, the longest of 3 */
+    a.query_starts = a.key_starts = starts;
+    a.score = RAPT_SCORE_ADDITIVE;
+    a.learned.hidden = HIDDEN;
+    a.learned.array[RAPT_LEARNED_QUERY_WEIGHT] = W, d.learned[RAPT_LEARNED_QUERY_WEIGHT] = dW;
+    a.learned.array[RAPT_LEARNED_KEY_WEIGHT] = U, d.learned[RAPT_LEARNED_KEY_WEIGHT] = dU;
+    a.learned.array[RAPT_LEARNED_HIDDEN_VECTOR] = v, d.learned[RAPT_LEARNED_HIDDEN_VECTOR] = dv;
+    workspace = aligned_alloc(64, rapt_attention_workspace(&a));
+    printf("sum of all outputs %.3f\n", loss());
+    for (int i = 0; i < ROWS * WIDTH; i++) ones[i] = 1;
+    rapt_message why;
+    if (rapt_attention_backward(&a, x, x, x, out, &saved, ones, NULL, &d, workspace, &why))
+        return puts(why.text), 1;
+    for (int i = 0; i < 3; i++) {
+        arrays[i][0] += 0.01F;
+        double up = loss();
+        arrays[i][0] -= 0.02F;
+        printf("%s: gradient %.3f, difference %.3f\n", names[i], (double)gradients[i][0], (up - loss()) / 0.02);
+        arrays[i][0] += 0.01F;
+    }
+    free(workspace);
+    return 0;
+}

@@ -1,0 +1,48 @@
+/* threads.c - a model file and sentences on standard input go in; four threads share one model, each with a
+   translator of its own, and translate every fourth sentence; the translations come out in order. */
+#include <pthread.h>
+#include <rapt/rapt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { THREADS = 4, LINES = 1000, BYTES = 512 };
+static char lines[LINES][BYTES], answers[LINES][2 * BYTES];
+static int count;
+static rapt_translator
+    *first; /* has read the file; the others share its model and tokenizers, which are constant */
+
+static void *translate(void *number)
+{
+    rapt_translator_options options = {.size = sizeof options,
+                                       .threads = 1}; /* four calls at once: 1 thread each */
+    rapt_translator *mine;
+    rapt_message why;
+    if (rapt_translator_create(&mine, rapt_translator_model(first), rapt_translator_source(first),
+                               rapt_translator_target(first), &options, NULL, &why))
+        return fprintf(stderr, "%s\n", why.text), NULL;
+    for (int i = *(int *)number; i < count; i += THREADS)
+        if (rapt_translate(mine, lines[i], answers[i], sizeof answers[i], NULL, &why))
+            fprintf(stderr, "line %d: %s\n", i + 1, why.text);
+    rapt_translator_free(mine);
+    return NULL;
+}
+
+int main(int argc, char **argv)
+{
+    pthread_t threads[THREADS];
+    int numbers[THREADS];
+    rapt_message why;
+    if (argc != 2) return fprintf(stderr, "usage: %s model.safetensors\n", argv[0]), 2;
+    if (rapt_translator_load(&first, argv[1], NULL, NULL, &why)) return fprintf(stderr, "%s\n", why.text), 1;
+    while (count < LINES && fgets(lines[count], BYTES, stdin))
+        lines[count][strcspn(lines[count], "\n")] = 0, count++;
+    for (int i = 0; i < THREADS; i++) {
+        numbers[i] = i;
+        if (pthread_create(&threads[i], NULL, translate, &numbers[i])) return 1;
+    }
+    for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
+    for (int i = 0; i < count; i++) puts(answers[i]);
+    rapt_translator_free(first);
+    return 0;
+}

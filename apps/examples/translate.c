@@ -1,0 +1,26 @@
+/* translate.c - a model file of toy_translate goes in, and sentences, one a line; their translations come out. */
+#include <rapt/rapt.h>
+#include <stdio.h>
+#include <string.h>
+
+int main(int argc, char **argv)
+{
+    rapt_translator *translator;
+    rapt_message why;
+    char line[4096], out[8192];
+    if (argc != 2) {
+        fprintf(stderr, "usage: %s model.safetensors\n", argv[0]);
+        return 2;
+    }
+    if (rapt_translator_load(&translator, argv[1], NULL, NULL, &why)) {
+        fprintf(stderr, "%s\n", why.text);
+        return 1;
+    }
+    while (fgets(line, sizeof line, stdin)) {
+        line[strcspn(line, "\n")] = 0;
+        if (rapt_translate(translator, line, out, sizeof out, NULL, &why)) fprintf(stderr, "%s\n", why.text);
+        else puts(out);
+    }
+    rapt_translator_free(translator);
+    return 0;
+}

@@ -1,0 +1,77 @@
+#!/bin/sh
+# examples.sh BUILD ROOT CC CXX GENERATOR - builds the programs of apps/examples, and rapt.py, from the installed library
+# alone, runs them all, and compares what they print with examples/NAME.txt, where that does not depend on a model.
+# None has more than 60 lines.
+set -eu
+build=$1 root=$2 cc=$3 cxx=$4 generator=$5
+examples=$root/apps/examples expected=$root/tests/install/examples
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+fail() { echo "$*"; exit 1; }
+
+for file in "$examples"/*.c "$examples"/*.cpp "$examples"/attention.py; do
+    [ "$(wc -l <"$file")" -le 60 ] || fail "$file has more than 60 lines"
+done
+cmake --install "$build" --prefix "$scratch/prefix" >"$scratch/log" || { cat "$scratch/log"; exit 1; }
+cmake -G "$generator" -S "$examples" -B "$scratch/bin" -DCMAKE_PREFIX_PATH="$scratch/prefix" -DCMAKE_C_COMPILER="$cc" \
+    -DCMAKE_CXX_COMPILER="$cxx" -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_FLAGS="-Wall -Wextra -Wconversion -Werror" \
+    -DCMAKE_CXX_FLAGS="-Wall -Wextra -Werror" >"$scratch/log" &&
+    cmake --build "$scratch/bin" >>"$scratch/log" || { cat "$scratch/log"; exit 1; }
+cd "$scratch"
+
+# prints NAME COMMAND...: it prints what is written in examples/NAME.txt
+prints() {
+    name=$1
+    shift
+    "$@" >out 2>err || fail "$name: $(cat out err)"
+    cmp -s out "$expected/$name.txt" || { echo "$name printed:"; diff out "$expected/$name.txt"; exit 1; }
+    echo "$name: as expected"
+}
+for name in attention ragged reverse tagger language_model allocator plus; do
+    prints "$name" "bin/$name"
+done
+
+# Those that need a model of toy_translate, which need not translate well.
+"$build/bin/toy_translate" demo --steps 60 --out model >log 2>&1 || fail "$(cat log)"
+printf '%s\n' "cats do not like dogs" "the old dog sleeps" "the men see the women" "a cat" "the cats sleep" >sentences
+bin/translate model <sentences >translated || fail "translate failed"
+[ "$(wc -l <translated)" = 5 ] || fail "translate: five lines in, not five lines out"
+bin/threads model <sentences >threaded || fail "threads failed"
+cmp translated threaded || fail "threads: not what one translator gives"
+echo "translate, threads: the same five lines"
+bin/stream model "the old dog sleeps" >out || fail "stream failed"
+"$build/bin/toy_translate" translate --model model --beam 1 <sentences >greedy || fail "translate --beam 1 failed"
+sed 's/^\[\(.*\)\]$/\1/' out | tr -d '\n' | sed 's/^ //' >joined
+[ -s joined ] || fail "stream printed nothing"
+case $(sed -n 2p greedy) in
+"$(cat joined)"*) echo "stream: $(wc -l <out) pieces of the greedy translation" ;;
+*) fail "stream: '$(cat joined)' does not begin '$(sed -n 2p greedy)'" ;;
+esac
+bin/score model "a cat" "$(sed -n 4p translated)" "eine Katze" "Hunde mögen Hunde die die die" >out || fail "score failed"
+[ "$(wc -l <out)" = 3 ] && sort -rg -c out || fail "score: $(cat out)"
+echo "score: three, the likeliest first"
+for program in translate threads stream score; do
+    code=0
+    bin/$program >out 2>err </dev/null || code=$?
+    [ $code = 2 ] && grep -q '^usage: ' err || fail "$program without arguments: exit code $code, $(cat err)"
+done
+
+# Python: sizes as the C compiler has them, then the example.
+command -v python3 >/dev/null || { echo "skipped: install/examples, attention.py: python3 is not installed"; exit 77; }
+RAPT_LIBRARY=$(find "$scratch/prefix" -name librapt.so)
+export RAPT_LIBRARY PYTHONPATH="$scratch" PYTHONDONTWRITEBYTECODE=1
+python3 "$examples/bindings.py" "$scratch/prefix/include" "$cc" >rapt.py || fail "bindings.py failed"
+python3 - >sizes.c <<'END'
+import rapt
+assert len(rapt.structs) >= 25, len(rapt.structs)
+print("#include <rapt/rapt.h>\n_Static_assert(1")
+for kind in rapt.structs:
+    name = kind.__name__
+    print(f'&& sizeof({name}) == {rapt.ctypes.sizeof(kind)}')
+    for field, *_ in kind._fields_:
+        print(f"&& __builtin_offsetof({name}, {field}) == {getattr(kind, field).offset}")
+print(', "rapt.py has other structs than the headers");')
+END
+"$cc" -std=c11 -fsyntax-only -I"$scratch/prefix/include" sizes.c || fail "rapt.py and the headers differ"
+echo "rapt.py: $(grep -c sizeof sizes.c) structs as the compiler has them"
+prints attention_py python3 "$examples/attention.py"
