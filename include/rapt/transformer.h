@@ -37,6 +37,23 @@ typedef enum rapt_tie {
     RAPT_TIE_OUTPUT, /* the target table is the output matrix */
     RAPT_TIE_ALL     /* one table for all three; the vocabularies are one */
 } rapt_tie;
+typedef enum rapt_norm_type {
+    RAPT_NORM_TYPE_LAYER, /* Ba, Kiros and Hinton 2016 */
+    RAPT_NORM_TYPE_RMS /* x / sqrt(mean of x^2 + epsilon), times a gain   Zhang and Sennrich 2019 */
+} rapt_norm_type;
+/* Added to the scores of self-attention by the distance of key and query; a stack has one for all
+   of its layers. */
+typedef enum rapt_relative_bias {
+    RAPT_RELATIVE_BIAS_NONE,
+    RAPT_RELATIVE_BIAS_ALIBI,         /* -slope |distance|, slopes 2^(-8 h / heads) for h = 1, 2, ..
+                                         (of a number of heads that is no power of two: those of the
+                                         power below, then every other one of the power above)
+                                                            Press, Smith and Lewis 2022 */
+    RAPT_RELATIVE_BIAS_ALIBI_LEARNED, /* begins there; "encoder.slopes", "decoder.slopes" */
+    RAPT_RELATIVE_BIAS_T5             /* a learned table; "encoder.relative_bias.weight", in the
+                                         encoder half of the buckets for keys behind the query
+                                                            Raffel et al. 2020 */
+} rapt_relative_bias;
 typedef enum rapt_pooling {                     /* of the rows of a sequence to one */
                             RAPT_POOLING_NONE,  /* each row stays */
                             RAPT_POOLING_FIRST, /* the first one */
@@ -44,9 +61,10 @@ typedef enum rapt_pooling {                     /* of the rows of a sequence to 
 } rapt_pooling;
 
 /* The fields, one a line, stand in config.def. Those of self-attention hold in both halves;
-   attention.h defines scores, localities and normalizers. All zero of these: a softmax of scaled
-   dot products over all keys. What they learn are parameters of the model. At inference nothing is
-   drawn: SAMPLE takes the most likely key, GUMBEL_SOFTMAX adds no noise. */
+   attention.h defines scores, localities, normalizers and what is relative; score_cap holds in
+   cross-attention too. All zero of these: a softmax of scaled dot products over all keys. What they
+   learn are parameters of the model. At inference nothing is drawn: SAMPLE takes the most likely
+   key, GUMBEL_SOFTMAX adds no noise. */
 enum {
     RAPT_CONFIG_FIELDS = 0
 #define RAPT_CONFIG_FIELD(ctype, name, ...) +1

@@ -65,6 +65,7 @@ void rapt__score_centers(struct team *team, const rapt_attention *spec, const fl
 /* Its scores read the weights of the query before: queries of a head go one after the other, and
    a cache keeps the last weights (history.c). */
 bool rapt__score_recurrent(const rapt_attention *a);
+bool rapt__score_is_additive(rapt_score score); /* a tanh layer, not a dot product */
 /* Each query predicts the center of the keys it attends to (local-p). */
 bool rapt__locality_centered(const rapt_attention *a);
 
@@ -139,7 +140,7 @@ void rapt__history_reorder(struct team *team, struct attention_history *history,
 /* ---- attend.c ---- */
 struct cached_queries {
     const rapt_attention *spec; /* heads, key and value width, score, scale, locality, normalizer,
-                                   learned, cap and mask.causal are read; no biases, no dropout */
+                                   learned, cap and mask.causal are read; no dropout */
     int count;                  /* query sequences */
     const int *starts;          /* [count + 1] their rows */
     const int *sequence;        /* [count] the cache's sequence each of them reads; NULL: its own */
@@ -148,7 +149,9 @@ struct cached_queries {
     const float *q;       /* projected by the score: head h of row r at q + r*q_row + h*width, where
                              width is that of the cache's keys, which are projected too */
     ptrdiff_t q_row;
-    const float *centers;              /* local-p: [heads][rows] */
+    const float *centers;  /* local-p: [heads][rows] */
+    const float *relative; /* rapt__relative_fill of the spec, for all distances; NULL: no biases */
+    int relative_row, relative_zero;
     struct attention_history *history; /* location-aware: of the query sequences */
     float *out;                        /* at out + r*out_row + h*value_width */
     ptrdiff_t out_row;

@@ -132,3 +132,36 @@ static void activate_backward(enum activation kind, const float *x, const float 
             slope_16(dy + i, silu_slope(vf_load_partial(x + i, n - i, 0)), dx + i, n - i);
     }
 }
+
+/* ---- gated: y = activation(x) gate   Shazeer 2020, "GLU variants improve Transformer" ---- */
+
+static inline vf value_16(enum activation kind, vf x)
+{
+    return kind == ACTIVATION_RELU ? relu(x) : kind == ACTIVATION_GELU ? gelu(x) : silu(x);
+}
+
+static inline vf slope_of_16(enum activation kind, vf x)
+{
+    return kind == ACTIVATION_RELU   ? relu_slope(x)
+           : kind == ACTIVATION_GELU ? gelu_slope(x)
+                                     : silu_slope(x);
+}
+
+static void gate(enum activation kind, const float *x, const float *gate, float *y, size_t n)
+{
+    for (size_t i = 0; i < n; i += 16) {
+        vf value = value_16(kind, vf_load_partial(x + i, n - i, 0));
+        vf_store_partial(y + i, vf_mul(value, vf_load_partial(gate + i, n - i, 0)), n - i);
+    }
+}
+
+static void gate_backward(enum activation kind, const float *x, const float *gate, const float *dy,
+                          float *dx, float *dgate, size_t n)
+{
+    for (size_t i = 0; i < n; i += 16) {
+        vf at = vf_load_partial(x + i, n - i, 0), d = vf_load_partial(dy + i, n - i, 0);
+        vf through = vf_mul(d, vf_load_partial(gate + i, n - i, 0));
+        vf_store_partial(dgate + i, vf_mul(d, value_16(kind, at)), n - i);
+        vf_store_partial(dx + i, vf_mul(through, slope_of_16(kind, at)), n - i);
+    }
+}

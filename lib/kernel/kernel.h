@@ -105,15 +105,16 @@ struct kernels {
     void (*column_sum)(float *y, const float *x, ptrdiff_t ld, int rows,
                        int n); /* y[j] += sum_r x[r][j] */
 
-    /* norm.c */
+    /* norm.c; bias NULL: root mean square normalization, mean is 0 and nothing is added */
     void (*norm_row)(const float *x, const float *gain, const float *bias, float epsilon, int n,
                      float *y, float *mean,
                      float *inverse); /* y = (x - mean) inverse gain + bias */
-    /* dx += gradient through the norm; if from is not NULL, dx = from + it instead. */
-    void (*norm_row_backward)(const float *x, const float *gain, float mean, float inverse,
-                              const float *dy, const float *from, int n, float *dx);
+    /* dx += gradient through the norm; if from is not NULL, dx = from + it instead. centered: it
+       has subtracted the mean. */
+    void (*norm_row_backward)(const float *x, const float *gain, bool centered, float mean,
+                              float inverse, const float *dy, const float *from, int n, float *dx);
     /* dgain[j] += sum_r dy[r][j] (x[r][j] - mean[r]) inverse[r]; dbias[j] += sum_r dy[r][j];
-       n columns starting at x, dy, dgain, dbias; rows ld apart. */
+       n columns starting at x, dy, dgain, dbias; rows ld apart. dbias NULL: not wanted. */
     void (*norm_columns)(const float *x, const float *dy, ptrdiff_t ld, const float *mean,
                          const float *inverse, int rows, int n, float *dgain, float *dbias);
 
@@ -122,6 +123,10 @@ struct kernels {
                      size_t n); /* may be in place */
     void (*activate_backward)(enum activation kind, const float *x, const float *dy, float *dx,
                               size_t n); /* dx = */
+    /* y = activation(x) gate; and dx, dgate = the gradients of both. No two may overlap. */
+    void (*gate)(enum activation kind, const float *x, const float *gate, float *y, size_t n);
+    void (*gate_backward)(enum activation kind, const float *x, const float *gate, const float *dy,
+                          float *dx, float *dgate, size_t n);
 
     /* dropout.c: y = from + dropped x; from NULL: 0. y may be x or from. */
     void (*dropout_row)(const struct dropout *d, uint64_t row, const float *x, const float *from,

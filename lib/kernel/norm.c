@@ -5,7 +5,10 @@
    Ba, Kiros and Hinton 2016, "Layer normalization", equation 4. The variance is taken from the
    differences, in a second pass over the row, so a mean far from zero costs no precision.
    With xhat = (x - mean) inverse, g = dy gain, and means over the row:
-     dx = inverse (g - mean(g) - xhat mean(g xhat)),  dgain = sum dy xhat,  dbias = sum dy. */
+     dx = inverse (g - mean(g) - xhat mean(g xhat)),  dgain = sum dy xhat,  dbias = sum dy.
+
+   Root mean square normalization (Zhang and Sennrich 2019, equation 4) is the same with 0 for the
+   mean and for mean(g), and without bias. */
 
 static double row_sum(const float *x, size_t n)
 {
@@ -54,22 +57,23 @@ static void norm_row(const float *x, const float *gain, const float *bias, float
                      float *y, float *mean, float *inverse)
 {
     size_t end = (size_t)n;
-    float m = (float)(row_sum(x, end) / n);
+    float m = bias ? (float)(row_sum(x, end) / n) : 0;
     double variance = row_deviation(x, m, end) / n;
     float inv = (float)(1 / __builtin_sqrt(variance + (double)epsilon));
     vf center = vf_splat(m), by = vf_splat(inv);
 
     for (size_t i = 0; i < end; i += 16) {
         vf xhat = vf_mul(vf_sub(vf_load_partial(x + i, end - i, 0), center), by);
-        vf g = vf_load_partial(gain + i, end - i, 0), b = vf_load_partial(bias + i, end - i, 0);
+        vf g = vf_load_partial(gain + i, end - i, 0);
+        vf b = bias ? vf_load_partial(bias + i, end - i, 0) : vf_zero();
         vf_store_partial(y + i, vf_fma(xhat, g, b), end - i);
     }
     *mean = m;
     *inverse = inv;
 }
 
-static void norm_row_backward(const float *x, const float *gain, float mean, float inverse,
-                              const float *dy, const float *from, int n, float *dx)
+static void norm_row_backward(const float *x, const float *gain, bool centered, float mean,
+                              float inverse, const float *dy, const float *from, int n, float *dx)
 {
     vf center = vf_splat(mean), by = vf_splat(inverse);
     size_t end = (size_t)n;
@@ -89,7 +93,8 @@ static void norm_row_backward(const float *x, const float *gain, float mean, flo
         sum += (double)vf_sum(s);
         product_sum += (double)vf_sum(t);
     }
-    vf a = vf_splat((float)(sum / n)), b = vf_splat((float)(product_sum / n));
+    vf a = centered ? vf_splat((float)(sum / n)) : vf_zero(),
+       b = vf_splat((float)(product_sum / n));
     const float *base = from ? from : dx;
     for (size_t i = 0; i < end; i += 16) {
         vf xhat = vf_mul(vf_sub(vf_load_partial(x + i, end - i, 0), center), by);
@@ -125,8 +130,9 @@ static void norm_columns(const float *x, const float *dy, ptrdiff_t ld, const fl
                                 vf_load_partial(slope + 16, more, 0), m, inv);
         }
         kahan_end(&a.gain, dgain + j, left);
-        kahan_end(&a.bias, dbias + j, left);
         if (more) kahan_end(&b.gain, dgain + j + 16, more);
+        if (!dbias) continue;
+        kahan_end(&a.bias, dbias + j, left);
         if (more) kahan_end(&b.bias, dbias + j + 16, more);
     }
 }

@@ -28,6 +28,25 @@ rapt_gradients rapt__gradients_of(const struct score_offsets *offset, float *gra
     return d;
 }
 
+/* What self-attention adds by distance. Sizes alone need no numbers, but must see that they are
+   there. */
+static rapt_relative relative_of(const rapt_config *c, const struct attention_use *which)
+{
+    static const float unread[1];
+    const float *numbers = which->relative ? which->relative : unread;
+    rapt_relative r = {.rotary = c->rotary,
+                       .rotary_width = c->rotary_width,
+                       .rotary_base = c->rotary_base,
+                       .buckets = rapt__config_int(c, CONFIG_relative_buckets),
+                       .distance = rapt__config_int(c, CONFIG_relative_distance),
+                       .bidirectional = !which->decoder};
+    if (c->relative_bias == RAPT_RELATIVE_BIAS_T5)
+        r.table = numbers;
+    else if (c->relative_bias)
+        r.slopes = numbers;
+    return r;
+}
+
 rapt_attention rapt__attention_of(const rapt_config *c, const struct attention_use *which)
 {
     int K = c->width / c->heads;
@@ -43,6 +62,8 @@ rapt_attention rapt__attention_of(const rapt_config *c, const struct attention_u
     a.noiseless = !which->learning;
     a.mask.causal_alignment = RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT;
     a.mask.causal = which->decoder && !cross;
+    a.cap = c->score_cap;
+    if (!cross) a.relative = relative_of(c, which);
     a.learned = learned_of(c);
     for (int i = 0; which->offset && i < RAPT_LEARNED_COUNT; i++)
         if (which->offset->array[i]) a.learned.array[i] = which->block + which->offset->array[i];

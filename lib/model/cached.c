@@ -14,6 +14,9 @@ void rapt__scores_pack(struct team *team, const struct stack *s, const struct ca
         const rapt_attention spec = rapt__attention_spec(s, l, cross, false);
         rapt__score_pack(team, &spec, packed_of(state, l));
     }
+    if (!state->relative) return;
+    const rapt_attention spec = rapt__attention_spec(s, 0, cross, false);
+    rapt__relative_fill(team, &spec, state->relative_row, state->relative_zero, state->relative);
 }
 
 /* Keys and values at k and v, both in rows of k_row floats, go into the cache of a layer.
@@ -78,6 +81,9 @@ static struct cached_queries queries_of(const struct stack *s, const struct rows
                                .q = h.q,
                                .q_row = h.q_row,
                                .centers = u->centers,
+                               .relative = state->relative,
+                               .relative_row = state->relative_row,
+                               .relative_zero = state->relative_zero,
                                .out = u->mixed,
                                .out_row = c->width,
                                .statistics = u->statistics};

@@ -91,10 +91,36 @@ static rapt_status check_attention(const rapt_config *c, rapt_message *why)
     return RAPT_OK;
 }
 
+/* Positions in self-attention. */
+static rapt_status check_relative(const rapt_config *c, rapt_message *why)
+{
+    int K = c->width / c->heads, rotated = c->rotary_width ? c->rotary_width : K;
+    int buckets = rapt__config_int(c, CONFIG_relative_buckets);
+    int distance = rapt__config_int(c, CONFIG_relative_distance);
+    if (c->rotary && rapt__score_is_additive(c->self_score))
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "rotary is for scores of dot products, self_score is %s",
+                          rapt_score_name(c->self_score));
+    if (c->rotary && (rotated < 2 || rotated > K || rotated % 2 != 0))
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "rotary_width is %d, it must be even and at most width / heads, %d",
+                          rotated, K);
+    if (buckets < 4 || buckets % 2 != 0)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "relative_buckets is %d, it must be even and at least 4", buckets);
+    if (distance <= buckets / 2)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "relative_distance is %d, it must be more than half of "
+                          "relative_buckets, %d",
+                          distance, buckets);
+    return RAPT_OK;
+}
+
 rapt_status rapt__config_check(const rapt_config *c, rapt_message *why)
 {
     rapt_status status = check_ranges(c, why);
     if (!status) status = check_attention(c, why);
+    if (!status) status = check_relative(c, why);
     if (status) return status;
     if (c->width % c->heads != 0)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "heads is %d, which does not divide width %d",

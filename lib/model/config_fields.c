@@ -40,6 +40,24 @@ static const char *word_rapt_tie(int value)
     return WORD(value);
 }
 
+static const char *word_rapt_rotary(int value)
+{
+    static words all = {"none", "pairs", "halves"};
+    return WORD(value);
+}
+
+static const char *word_rapt_relative_bias(int value)
+{
+    static words all = {"none", "alibi", "alibi-learned", "t5"};
+    return WORD(value);
+}
+
+static const char *word_rapt_norm_type(int value)
+{
+    static words all = {"layer", "rms"};
+    return WORD(value);
+}
+
 static const char *word_rapt_pooling(int value)
 {
     static words all = {"none", "first", "mean"};

@@ -5,8 +5,8 @@
    with gain 1/sqrt 2. Tables: normal with deviation width^-1/2, so that after the factor
    sqrt(width) a token has unit variance. What scores and localities
    learn is drawn like a table, so that scores begin about as large as scaled dot products; the
-   inverse temperature of cosines begins with 8. Each number is a function of seed, parameter,
-   element. */
+   inverse temperature of cosines begins with 8, slopes with those of ALiBi. Each number is a
+   function of seed, parameter, element. */
 #include "model/model.h"
 
 #include <math.h>
@@ -25,6 +25,8 @@ static double draw(enum initial initial, const struct parameter *p, uint64_t key
         return (2 * rapt__uniform(key, index) - 1) * sqrt(1.5 / in);
     case INITIAL_INVERSE_TEMPERATURE:
         return 8;
+    case INITIAL_SLOPES:
+        return rapt__slope(p->columns, (int)index);
     case INITIAL_TABLE:
         return rapt__normal(key, index) / sqrt(in);
     }

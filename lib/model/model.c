@@ -16,6 +16,8 @@ static void lay_out(rapt_model *m, struct arena *arena)
     m->block = rapt__arena_floats(arena, m->layout.floats, 1);
     m->sinusoids =
         sinusoids ? rapt__arena_floats(arena, (size_t)c->positions, (size_t)c->width) : NULL;
+    bool slopes = c->relative_bias == RAPT_RELATIVE_BIAS_ALIBI;
+    m->slopes = slopes ? rapt__arena_floats(arena, (size_t)c->heads, 1) : NULL;
 }
 
 rapt_status rapt__model_make(rapt_model **model, const rapt_config *config,
@@ -39,6 +41,8 @@ rapt_status rapt__model_make(rapt_model **model, const rapt_config *config,
     assert(!status);
     if (m->sinusoids)
         rapt__positions_fill(config->position, config->positions, config->width, m->sinusoids);
+    for (int h = 0; m->slopes && h < config->heads; h++)
+        m->slopes[h] = (float)rapt__slope(config->heads, h);
     *model = m;
     return RAPT_OK;
 }

@@ -16,7 +16,7 @@ struct linear_offsets {
     int in, out;
 };
 struct norm_offsets {
-    size_t gain, bias; /* [D] each */
+    size_t gain, bias; /* [D] each; bias 0: there is none */
 };
 struct score_offsets { /* of what score and locality learn; 0: not there */
     size_t array[RAPT_LEARNED_COUNT];
@@ -30,7 +30,7 @@ struct attention_offsets { /* rows of qkv: H*K queries, then key_heads*K keys, t
     struct score_offsets score;
 };
 struct feedforward_offsets {
-    struct linear_offsets in, out;
+    struct linear_offsets in, out; /* gated: in makes 2F rows, first those that are activated */
     struct norm_offsets norm;
 };
 struct layer_offsets {
@@ -39,6 +39,7 @@ struct layer_offsets {
 };
 struct stack_offsets {       /* one side of the model */
     size_t table, positions; /* [vocab][D] panels; [positions][D] rows, learned positions only */
+    size_t relative; /* learned biases by distance: table [H][buckets] or slopes [H]; 0: none */
     struct layer_offsets *layers;
     int count;
     struct norm_offsets last; /* pre-norm only: after the last layer */
@@ -58,6 +59,7 @@ enum initial {
     INITIAL_XAVIER,
     INITIAL_ATTENTION,
     INITIAL_TABLE,
+    INITIAL_SLOPES,
     INITIAL_INVERSE_TEMPERATURE
 };
 struct parameter {
@@ -78,9 +80,11 @@ void rapt__parameter_get(const struct parameter *p, const float *block, size_t f
                          float *data);
 void rapt__parameter_set(const struct parameter *p, float *block, size_t first, size_t count,
                          const float *data);
+int rapt__ffn_rows(const rapt_config *c); /* that the first matrix of feed-forward layers makes */
 void rapt__parameters_init(const struct layout *layout, uint64_t seed, float *block);
 
 /* ---- position.c ---- */
+double rapt__slope(int heads, int head); /* of ALiBi, from 0 */
 void rapt__positions_fill(rapt_position position, int positions, int width, float *table);
 
 /* ---- config_fields.c: the fields of a configuration by number ---- */
@@ -105,7 +109,7 @@ float rapt__epsilon(const rapt_config *config);
 int rapt__key_heads(const rapt_config *config);
 
 /* ---- config_json.c: the configuration as it stands in a model file ---- */
-enum { CONFIG_TEXT = 2048 }; /* bytes that hold any */
+enum { CONFIG_TEXT = 4096 }; /* bytes that hold any */
 rapt_status rapt__config_write(const rapt_config *config, char *text, size_t capacity);
 /* RAPT_BAD_FILE: it is no configuration, or one that rapt__config_check refuses. */
 rapt_status rapt__config_read(rapt_config *config, const char *text, size_t size,
@@ -119,6 +123,7 @@ struct rapt_model {
     struct layout layout;
     float *block;            /* [layout.floats] */
     float *sinusoids;        /* [positions][D]; NULL for learned positions or none */
+    float *slopes;           /* [H] of ALiBi; NULL: they are learned, or not there */
     char *config_text;       /* the configuration as it stands in a file */
     rapt_metadata *metadata; /* [metadata_count] of the file it came from; strings behind them */
     int metadata_count;
@@ -136,6 +141,7 @@ struct attention_use {
     bool decoder, cross, learning;
     const struct score_offsets *offset;
     const float *block;
+    const float *relative; /* slopes or table, as the configuration says; not of cross-attention */
 };
 rapt_attention rapt__attention_of(const rapt_config *config, const struct attention_use *which);
 /* The gradients of what is learned, in a block of gradients. */
@@ -191,7 +197,7 @@ struct sublayer {
     float *projected_keys;   /*   [rows, or source rows][key_heads][W] of the keys; */
     float *centers;          /*   local-p: [H][rows], */
     float *center_hidden;    /*   [H][rows][center_hidden] on the way to them */
-    float *hidden, *active;  /* feed-forward: [rows][F] before and after the activation */
+    float *hidden, *active;  /* feed-forward: [rows][F, gated: 2F] before the activation; after */
     float *y;                /* [rows][D] output of the sublayer, before the residual */
     float *sum;              /* [rows][D] with the residual */
     float *out;              /* [rows][D] after the norm that follows */
@@ -207,8 +213,8 @@ struct stack_memory {
     float *first;    /* pre-norm: [rows][D] the norm of embedded */
     struct norm_saved first_saved;
     /* for backward only */
-    float *dout, *dstream; /* [rows][D] */
-    float *dq, *dmixed, *dhidden, *dy, *dkv;
+    float *dout, *dstream;                             /* [rows][D] */
+    float *dq, *dmixed, *dhidden, *dactive, *dy, *dkv; /* dactive: gated feed-forward only */
 };
 
 /* Rows of one pass, and what attention needs to know about them. */
@@ -224,6 +230,8 @@ struct cache_state { /* inference, of self- or cross-attention: what is there be
     struct attention_history *history; /* location-aware: weights of the last one; else NULL */
     float *packed;                     /* of each layer: weights as rapt__score_pack leaves them */
     size_t packed_size;                /*   so many floats; 0: the score needs none */
+    float *relative;                 /* [H][relative_row] biases by distance, of all layers; NULL */
+    int relative_row, relative_zero; /*   element s - position + zero */
     int *counts; /* [batch] how many keys there are, for each sequence of the target */
 };
 struct stack_caches {
@@ -302,7 +310,7 @@ struct dropout rapt__site(const struct drop *drop, float share, bool decoder, in
 void rapt__cross_append(const struct exec_context *c, const struct stack *s, int layer,
                         const struct cache_state *state, const float *states, int rows,
                         const int *starts);
-/* Packs what scores have learned, of all layers. */
+/* Packs what scores have learned, of all layers, and fills the biases by distance. */
 void rapt__scores_pack(struct team *team, const struct stack *s, const struct cache_state *state,
                        bool cross);
 /* After a pass of the decoder: the weights of one of its rows (of target `sequence`) in one layer

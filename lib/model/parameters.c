@@ -50,7 +50,12 @@ static void lay_out_once(struct layout_pass *w, const rapt_config *c)
     bool source_positions = encoder && learned, target_positions = decoder && learned;
     bool encoder_last = encoder && pre_norm, decoder_last = decoder && pre_norm;
     bool output_matrix = c->tie == RAPT_TIE_NONE || (c->tie == RAPT_TIE_OUTPUT && !decoder);
-    bool output_bias = c->output_bias != 0;
+    bool output_bias = c->output_bias != 0, centered = c->norm_type == RAPT_NORM_TYPE_LAYER;
+    bool table = c->relative_bias == RAPT_RELATIVE_BIAS_T5;
+    bool slopes = c->relative_bias == RAPT_RELATIVE_BIAS_ALIBI_LEARNED;
+    bool encoder_table = encoder && table, decoder_table = decoder && table;
+    bool encoder_slopes = encoder && slopes, decoder_slopes = decoder && slopes;
+    int H = c->heads, buckets = rapt__config_int(c, CONFIG_relative_buckets);
 #define ONCE(when, field, name, rows, columns, kind, initial)                                      \
     if (when) l->field = offset(w, "", -1, name, rows, columns, kind, initial);
 #include "model/parameters.def"
@@ -90,11 +95,17 @@ static void lay_out_learned(struct layout_pass *w, const rapt_config *c, bool cr
     }
 }
 
+int rapt__ffn_rows(const rapt_config *c)
+{
+    return c->ffn_gated ? 2 * c->ffn_width : c->ffn_width;
+}
+
 static void lay_out_layer(struct layout_pass *w, const rapt_config *c, const char *scope, int layer,
                           bool cross, struct layer_offsets *l)
 {
     int K = c->width / c->heads, Q = c->heads * K, G = rapt__key_heads(c) * K;
-    int D = c->width, F = c->ffn_width;
+    int D = c->width, F = c->ffn_width, I = rapt__ffn_rows(c);
+    bool centered = c->norm_type == RAPT_NORM_TYPE_LAYER;
     *l = (struct layer_offsets){0};
 #define LAYER(when, field, name, rows, columns, kind, initial)                                     \
     if (when) l->field = offset(w, scope, layer, name, rows, columns, kind, initial);
@@ -108,7 +119,7 @@ static void lay_out_layer(struct layout_pass *w, const rapt_config *c, const cha
     l->cross.q.out = l->self.out.in = l->cross.out.in = Q;
     l->cross.kv.out = 2 * G;
     l->self.out.out = l->cross.out.out = l->feedforward.out.out = D;
-    l->feedforward.in.out = l->feedforward.out.in = F;
+    l->feedforward.in.out = I, l->feedforward.out.in = F;
 }
 
 static void lay_out_all(struct layout_pass *w, const rapt_config *c)

@@ -1,4 +1,5 @@
-/* position.c - sinusoids: Vaswani et al. 2017, section 3.5, and the two other common layouts.
+/* position.c - slopes of ALiBi; sinusoids: Vaswani et al. 2017, section 3.5, and the two other
+   common layouts.
 
    angle(p, i) = p / 10000^(2i / D);  column of sin and cos of pair i as rapt_position says. */
 #include "model/model.h"
@@ -7,6 +8,16 @@ static double rate(rapt_position position, int pair, int pairs)
 {
     int span = position == RAPT_POSITION_CONCATENATED_N1 && pairs > 1 ? pairs - 1 : pairs;
     return rapt__exp(-rapt__log(10000.0) * pair / span);
+}
+
+/* Press, Smith and Lewis 2022, section 3; other numbers of heads than powers of two as in the code
+   that they published. */
+double rapt__slope(int heads, int head)
+{
+    int power = 1;
+    while (power <= heads / 2) power *= 2;
+    if (head < power) return rapt__pow(2, -8.0 * (head + 1) / power);
+    return rapt__pow(2, -8.0 * (2 * (head - power) + 1) / (2 * power));
 }
 
 void rapt__positions_fill(rapt_position position, int positions, int width, float *table)

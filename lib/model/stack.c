@@ -45,7 +45,7 @@ static const struct norm_offsets *norm_of(const struct chain *chain, int i)
 static struct norm norm_at(const struct chain *chain, const struct norm_offsets *p,
                            const float *block)
 {
-    return (struct norm){block + p->gain, block + p->bias, chain->config->width,
+    return (struct norm){block + p->gain, p->bias ? block + p->bias : NULL, chain->config->width,
                          rapt__epsilon(chain->config)};
 }
 
@@ -128,7 +128,7 @@ static void back_through(const struct exec_context *c, const struct chain *chain
 {
     struct norm n = norm_at(chain, offset, s->block);
     rapt__norm_backward(c, &n, saved, x, s->memory->dout, from, rows, dx, gradients + offset->gain,
-                        gradients + offset->bias, partial);
+                        offset->bias ? gradients + offset->bias : NULL, partial);
 }
 
 /* One sublayer, from the gradients of out (and, with pre-norm, of the stream) to those before it.

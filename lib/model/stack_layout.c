@@ -74,7 +74,7 @@ static void sublayer_layout(struct sublayer *u, const rapt_config *c, enum part 
     size_t D = (size_t)c->width, F = (size_t)c->ffn_width;
     size_t K = D / (size_t)c->heads, G = (size_t)rapt__key_heads(c) * K;
     if (part == PART_FEEDFORWARD) {
-        u->hidden = rapt__arena_floats(arena, rows, F);
+        u->hidden = rapt__arena_floats(arena, rows, (size_t)rapt__ffn_rows(c));
         u->active = rapt__arena_floats(arena, rows, F);
     } else {
         u->q = projections_of(c, part, rows, arena);
@@ -101,7 +101,8 @@ static void backward_layout(struct stack_memory *m, const rapt_config *c, size_t
     m->dy = rapt__arena_floats(arena, rows, D);
     m->dmixed = rapt__arena_floats(arena, rows, D);
     m->dq = rapt__arena_floats(arena, rows, D + 2 * G);
-    m->dhidden = rapt__arena_floats(arena, rows, (size_t)c->ffn_width);
+    m->dhidden = rapt__arena_floats(arena, rows, (size_t)rapt__ffn_rows(c));
+    m->dactive = rapt__arena_floats(arena, rows, c->ffn_gated ? (size_t)c->ffn_width : 0);
     m->dkv = rapt__arena_floats(arena, source_rows, 2 * G);
 }
 

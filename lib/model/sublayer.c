@@ -3,7 +3,9 @@
 
        self(x)        = heads(x Wq', x Wk', x Wv') Wo'      Wq, Wk, Wv packed in one matrix
        cross(x)       = heads(x Wq', z Wk', z Wv') Wo'      z: the encoder's output
-       feedforward(x) = activation(x W1' + b1) W2' + b2 */
+       feedforward(x) = activation(x W1' + b1) W2' + b2
+       gated          = (activation(x W1' + b1) (x V' + c)) W2' + b2     W1, V packed in one matrix
+                                                                         Shazeer 2020 */
 #include "model/sublayer.h"
 
 struct linear rapt__linear_at(const struct linear_offsets *offset, const float *block)
@@ -12,10 +14,14 @@ struct linear rapt__linear_at(const struct linear_offsets *offset, const float *
                            offset->in, offset->out};
 }
 
+static const struct stack_offsets *stack_offsets_of(const struct stack *s)
+{
+    return s->decoder ? &s->model->layout.decoder : &s->model->layout.encoder;
+}
+
 static const struct layer_offsets *layer_of(const struct step *s)
 {
-    const struct layout *l = &s->stack->model->layout;
-    return s->stack->decoder ? &l->decoder.layers[s->layer] : &l->encoder.layers[s->layer];
+    return &stack_offsets_of(s->stack)->layers[s->layer];
 }
 
 /* y = x W' + b for all rows. */
@@ -48,19 +54,20 @@ struct heads rapt__heads_at(const rapt_config *c, bool cross, float *q, float *k
 
 const struct attention_offsets *rapt__offsets_of(const struct stack *s, int layer, bool cross)
 {
-    const struct layout *l = &s->model->layout;
-    const struct layer_offsets *at =
-        s->decoder ? &l->decoder.layers[layer] : &l->encoder.layers[layer];
+    const struct layer_offsets *at = &stack_offsets_of(s)->layers[layer];
     return cross ? &at->cross : &at->self;
 }
 
 rapt_attention rapt__attention_spec(const struct stack *s, int layer, bool cross, bool learning)
 {
+    const struct stack_offsets *stack = stack_offsets_of(s);
     const struct attention_use which = {.decoder = s->decoder,
                                         .cross = cross,
                                         .learning = learning,
                                         .offset = &rapt__offsets_of(s, layer, cross)->score,
-                                        .block = s->block};
+                                        .block = s->block,
+                                        .relative = stack->relative ? s->block + stack->relative
+                                                                    : s->model->slopes};
     rapt_attention a = rapt__attention_of(&s->model->config, &which);
     a.threads = s->threads;
     return a;
@@ -131,6 +138,9 @@ static void attention_backward(const struct exec_context *c, const struct step *
     rapt_attention a = problem_of(s, cross);
     rapt_gradients to = rapt__gradients_of(&offset->score, gradients);
     to.q = d.q, to.k = d.k, to.v = d.v;
+    size_t relative = cross ? 0 : stack_offsets_of(s->stack)->relative;
+    if (relative && a.relative.table) to.table = gradients + relative;
+    if (relative && a.relative.slopes) to.slopes = gradients + relative;
     const rapt_attention_saved saved = {.chosen = s->u->chosen, .statistics = s->u->statistics};
     const rapt_reinforce reinforce = {.reward = s->pass->reward, .baseline = s->pass->baseline};
     rapt__attention_backward(c->team, &a, h.q, h.k, h.v, s->u->mixed, &saved, m->dmixed, &reinforce,
@@ -164,8 +174,10 @@ static void feedforward_forward(const struct exec_context *c, const struct step 
     const rapt_config *config = &s->stack->model->config;
     int rows = s->pass->rows.count, F = config->ffn_width;
     struct linear in = rapt__linear_at(&offset->in, s->stack->block);
-    rapt__linear_forward(c, &in, s->in, in.in, rows, s->u->hidden, F, activation_of(config),
-                         s->u->active);
+    rapt__linear_forward(c, &in, s->in, in.in, rows, s->u->hidden, in.out,
+                         config->ffn_gated ? ACTIVATION_NONE : activation_of(config), s->u->active);
+    if (config->ffn_gated)
+        rapt__gate_forward(c, activation_of(config), s->u->hidden, rows, F, s->u->active);
     struct dropout d = hidden_site(s);
     if (d.below) rapt__dropout_rows(c, &d, s->u->active, rows, F, s->u->active);
     project(c, s, &offset->out, s->u->active, rows, s->u->y);
@@ -176,13 +188,17 @@ static void feedforward_backward(const struct exec_context *c, const struct step
 {
     const struct feedforward_offsets *offset = &layer_of(s)->feedforward;
     const rapt_config *config = &s->stack->model->config;
-    float *dhidden = s->stack->memory->dhidden;
+    const struct stack_memory *m = s->stack->memory;
+    float *dhidden = m->dhidden, *dactive = config->ffn_gated ? m->dactive : dhidden;
     int rows = s->pass->rows.count, F = config->ffn_width;
-    project_backward(c, s, &offset->out, s->u->active, dy, rows, dhidden, false, gradients);
+    project_backward(c, s, &offset->out, s->u->active, dy, rows, dactive, false, gradients);
     struct dropout d = hidden_site(s);
-    if (d.below) rapt__dropout_rows(c, &d, dhidden, rows, F, dhidden);
-    rapt__activate_backward(c, activation_of(config), s->u->hidden, dhidden, dhidden,
-                            (size_t)rows * (size_t)F);
+    if (d.below) rapt__dropout_rows(c, &d, dactive, rows, F, dactive);
+    if (config->ffn_gated)
+        rapt__gate_backward(c, activation_of(config), s->u->hidden, dactive, rows, F, dhidden);
+    else
+        rapt__activate_backward(c, activation_of(config), s->u->hidden, dactive, dhidden,
+                                (size_t)rows * (size_t)F);
     project_backward(c, s, &offset->in, s->in, dhidden, rows, din, add, gradients);
 }
 

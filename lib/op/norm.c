@@ -1,4 +1,4 @@
-/* norm.c - residual sum, dropout and layer normalization, row by row:
+/* norm.c - residual sum, dropout and normalization by layer or root mean square, row by row:
 
        sum = x + dropout(y),  out = (sum - mean) inverse gain + bias
 
@@ -73,10 +73,11 @@ static void backward_chunk(const struct exec_context *c, const struct norm *n,
     size_t width = (size_t)n->width, at = first * width;
     memset(p->dgain, 0, 3 * width * sizeof *p->dgain);
     c->kernels->norm_columns(x + at, dy + at, n->width, saved->mean + first, saved->inverse + first,
-                             rows, n->width, p->dgain, p->dbias);
+                             rows, n->width, p->dgain, n->bias ? p->dbias : NULL);
     for (size_t r = first; r < first + (size_t)rows; r++, at += width)
-        c->kernels->norm_row_backward(x + at, n->gain, saved->mean[r], saved->inverse[r], dy + at,
-                                      from ? from + at : p->zero, n->width, dx + at);
+        c->kernels->norm_row_backward(x + at, n->gain, n->bias != NULL, saved->mean[r],
+                                      saved->inverse[r], dy + at, from ? from + at : p->zero,
+                                      n->width, dx + at);
 }
 
 void rapt__norm_backward(const struct exec_context *c, const struct norm *n,
@@ -96,7 +97,7 @@ void rapt__norm_backward(const struct exec_context *c, const struct norm *n,
     for (size_t i = 0; i < chunks; i++) {
         struct partial p = partial_at(partial, i, width);
         c->kernels->add(dgain + begin, p.dgain + begin, end - begin);
-        c->kernels->add(dbias + begin, p.dbias + begin, end - begin);
+        if (n->bias) c->kernels->add(dbias + begin, p.dbias + begin, end - begin);
     }
     rapt__team_barrier(c->team);
 }

@@ -69,7 +69,8 @@ void rapt__embed_backward(const struct exec_context *c, const struct embedding *
 
 /* ---- norm.c: layer normalization (Ba, Kiros and Hinton 2016) ---- */
 struct norm {
-    const float *gain, *bias; /* [width] */
+    const float *gain, *bias; /* [width]; bias NULL: by the root mean square (Zhang and Sennrich
+                                 2019), without a bias */
     int width;
     float epsilon;
 };
@@ -93,6 +94,13 @@ void rapt__norm_backward(const struct exec_context *c, const struct norm *n,
 /* ---- activation.c: dx = dy * activation'(x), elementwise ---- */
 void rapt__activate_backward(const struct exec_context *c, enum activation kind, const float *x,
                              const float *dy, float *dx, size_t n);
+
+/* ---- gate.c: y[r][j] = activation(x[r][j]) x[r][width + j], x [rows][2 width]; backward: dx =
+   ---- */
+void rapt__gate_forward(const struct exec_context *c, enum activation kind, const float *x,
+                        int rows, int width, float *y);
+void rapt__gate_backward(const struct exec_context *c, enum activation kind, const float *x,
+                         const float *dy, int rows, int width, float *dx);
 
 /* ---- dropout.c: y = dropout(x) by rows; forward and backward are the same; y may be x;
    d NULL: y = x ---- */

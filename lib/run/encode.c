@@ -196,7 +196,8 @@ static rapt_status encode(struct reading *r, rapt_session *s, const rapt_tokens 
         rapt__team_run(s->limits.threads, work_on_source, r);
     } else {
         begin(s, source->batch, target_capacity);
-        if (s->self.packed) rapt__team_run(s->limits.threads, work_on_nothing, s);
+        if (s->self.packed || s->self.relative)
+            rapt__team_run(s->limits.threads, work_on_nothing, s);
     }
     return RAPT_OK;
 }

@@ -54,6 +54,13 @@ static void lay_out_cache_state(rapt_session *s, struct cache_state *state, bool
     state->packed_size = state->packed_size / LANES * LANES;
     state->caches = rapt__arena_take(arena, layers, sizeof *state->caches);
     state->packed = rapt__arena_floats(arena, layers, state->packed_size);
+    if (spec.relative.slopes || spec.relative.table) {
+        /* Tiles read the biases of later keys too, which causality hides. */
+        state->relative_zero = rapt__session_target_capacity(s, 1);
+        state->relative_row = 2 * state->relative_zero;
+        state->relative =
+            rapt__arena_floats(arena, (size_t)spec.heads, (size_t)state->relative_row);
+    }
     bool recurrent = rapt__score_recurrent(&spec);
     if (recurrent) state->history = rapt__arena_take(arena, layers, sizeof *state->history);
     for (size_t i = 0; i < layers; i++) {

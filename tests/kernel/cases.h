@@ -47,13 +47,21 @@ static void case_norm_row(const struct kernels *k, int n, struct case_data *d)
 {
     k->norm_row(d->in[0], d->in[1], d->in[2], 1e-5f, n, d->out[0], d->number, d->number + 1);
 }
+static void case_rms_row(const struct kernels *k, int n, struct case_data *d)
+{
+    k->norm_row(d->in[0], d->in[1], NULL, 1e-5f, n, d->out[0], d->number, d->number + 1);
+}
+static void case_rms_row_backward(const struct kernels *k, int n, struct case_data *d)
+{
+    k->norm_row_backward(d->in[0], d->in[1], false, 0, 0.7f, d->in[2], NULL, n, d->out[0]);
+}
 static void case_norm_row_backward(const struct kernels *k, int n, struct case_data *d)
 {
-    k->norm_row_backward(d->in[0], d->in[1], 0.1f, 0.7f, d->in[2], NULL, n, d->out[0]);
+    k->norm_row_backward(d->in[0], d->in[1], true, 0.1f, 0.7f, d->in[2], NULL, n, d->out[0]);
 }
 static void case_norm_row_backward_from(const struct kernels *k, int n, struct case_data *d)
 {
-    k->norm_row_backward(d->in[0], d->in[1], 0.1f, 0.7f, d->in[2], d->in[3], n, d->out[0]);
+    k->norm_row_backward(d->in[0], d->in[1], true, 0.1f, 0.7f, d->in[2], d->in[3], n, d->out[0]);
 }
 static void case_norm_columns(const struct kernels *k, int n, struct case_data *d)
 {
@@ -86,6 +94,15 @@ static void case_gelu_backward(const struct kernels *k, int n, struct case_data 
 static void case_silu_backward(const struct kernels *k, int n, struct case_data *d)
 {
     k->activate_backward(ACTIVATION_SILU, d->in[0], d->in[1], d->out[0], (size_t)n);
+}
+static void case_gate(const struct kernels *k, int n, struct case_data *d)
+{
+    k->gate(ACTIVATION_SILU, d->in[0], d->in[1], d->out[0], (size_t)n);
+}
+static void case_gate_backward(const struct kernels *k, int n, struct case_data *d)
+{
+    k->gate_backward(ACTIVATION_GELU, d->in[0], d->in[1], d->in[2], d->out[0], d->out[1],
+                     (size_t)n);
 }
 
 static const struct dropout case_drop = {0x123456789abcdefu, 0x40000000u, 4.0f / 3};
@@ -218,6 +235,8 @@ static const struct kernel_case kernel_cases[] = {
     {"norm_row_backward", 3, 1, 1, 1, case_norm_row_backward, 4, 1, 16},
     {"norm_row_backward_from", 4, 1, 1, 1, case_norm_row_backward_from, 4, 1, 16},
     {"norm_columns", 4, 2, CASE_ROWS, 1, case_norm_columns, 2 * CASE_ROWS + 2, 2, 11 * CASE_ROWS},
+    {"rms_row", 2, 1, 1, 1, case_rms_row, 2, 1, 6},
+    {"rms_row_backward", 3, 1, 1, 1, case_rms_row_backward, 4, 1, 14},
     {"relu", 1, 1, 1, 0, case_relu, 1, 1, 1},
     {"gelu", 1, 1, 1, 0, case_gelu, 1, 1, CASE_GELU},
     {"silu", 1, 1, 1, 0, case_silu, 1, 1, CASE_EXP + 5},
@@ -225,6 +244,8 @@ static const struct kernel_case kernel_cases[] = {
     {"relu_backward", 2, 1, 1, 0, case_relu_backward, 2, 1, 2},
     {"gelu_backward", 2, 1, 1, 0, case_gelu_backward, 2, 1, CASE_GELU + 4},
     {"silu_backward", 2, 1, 1, 0, case_silu_backward, 2, 1, CASE_EXP + 9},
+    {"gate", 2, 1, 1, 0, case_gate, 2, 1, CASE_EXP + 6},
+    {"gate_backward", 3, 2, 1, 0, case_gate_backward, 3, 2, 2 * CASE_GELU + 7},
     {"dropout", 1, 1, 1, 0, case_dropout, 1, 1, 2},
     {"dropout_from", 2, 1, 1, 0, case_dropout_from, 2, 1, 2},
     {"dropout_in_place", 0, 1, 1, 0, case_dropout_in_place, 1, 1, 2},

@@ -78,8 +78,8 @@ static void backward(void **state)
                 with_xhat += g * ((double)x[i] - (double)mean) * (double)inverse;
             }
             memcpy(added, from, sizeof from);
-            k->norm_row_backward(x, gain, mean, inverse, dy, from, n, dx);
-            k->norm_row_backward(x, gain, mean, inverse, dy, NULL, n, added);
+            k->norm_row_backward(x, gain, true, mean, inverse, dy, from, n, dx);
+            k->norm_row_backward(x, gain, true, mean, inverse, dy, NULL, n, added);
             for (int i = 0; i < n; i++) {
                 double xhat = ((double)x[i] - (double)mean) * (double)inverse;
                 double g = (double)dy[i] * (double)gain[i];

@@ -75,6 +75,14 @@ static void test_combinations(void **state)
     REFUSE(0, score_hidden, 65536 * 16);
     REFUSE(0, tie, RAPT_TIE_ALL);
     REFUSE(7, decoder_layers, 1);
+    REFUSE(0, pooling, RAPT_POOLING_FIRST);
+    REFUSE(13, rotary_width, 3);
+    REFUSE(13, rotary_width, 6);
+    REFUSE(14, relative_buckets, 5);
+    REFUSE(14, relative_buckets, 2);
+    REFUSE(14, relative_distance, 3);
+    REFUSE(18, rotary, RAPT_ROTARY_PAIRS); /* self_score is location-aware */
+    REFUSE(11, rotary, 3);
     REFUSE(10, encoder_layers, 1);
     REFUSE(10, source_vocab, 5);
 #undef REFUSE

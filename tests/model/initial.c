@@ -28,7 +28,10 @@ static const rapt_config large = {.size = sizeof(rapt_config),
                                   .score_hidden = 64,
                                   .center_hidden = 40,
                                   .location_channels = 30,
-                                  .location_filter_width = 15};
+                                  .location_filter_width = 15,
+                                  .relative_bias = RAPT_RELATIVE_BIAS_T5,
+                                  .relative_buckets = 1024,
+                                  .relative_distance = 600};
 
 enum shape { CONSTANT, UNIFORM, NORMAL };
 struct distribution {
@@ -55,7 +58,8 @@ static struct distribution distribution_of(const rapt_tensor *t)
     if (ends(t->name, "qkv.weight") || ends(t->name, "cross_attn.q.weight") ||
         ends(t->name, "cross_attn.kv.weight"))
         return (struct distribution){UNIFORM, sqrt(6 / (in + in) / 2)};
-    if (strstr(t->name, ".score.") || strstr(t->name, "embedding") || strstr(t->name, "positions"))
+    if (strstr(t->name, ".score.") || strstr(t->name, "embedding") ||
+        strstr(t->name, "positions") || strstr(t->name, "relative_bias"))
         return (struct distribution){NORMAL, sqrt(1 / in)};
     return (struct distribution){UNIFORM, sqrt(6 / (in + out))};
 }
@@ -121,6 +125,26 @@ static void test_distributions(void **state)
     }
 }
 
+/* Learned slopes begin as Press, Smith and Lewis 2022 fix them: for 8 heads 1/2, 1/4, .. 1/256; of
+   12 heads the last four lie between those of 16. */
+static void test_slopes(void **state)
+{
+    (void)state;
+    for (int heads = 8; heads <= 12; heads += 4) {
+        rapt_config c = small_configs[0];
+        rapt_model *model = NULL;
+        float slopes[12];
+        c.width = 2 * heads, c.heads = heads, c.relative_bias = RAPT_RELATIVE_BIAS_ALIBI_LEARNED;
+        assert_int_equal(rapt_model_create(&model, &c, 1, NULL, NULL), RAPT_OK);
+        int index = rapt_model_find(model, "decoder.slopes");
+        assert_int_equal(rapt_model_read(model, index, slopes, NULL), RAPT_OK);
+        for (int h = 0; h < 8; h++) assert_true(slopes[h] == ldexpf(1, -h - 1));
+        for (int h = 8; h < heads; h++)
+            assert_true(fabs((double)slopes[h] - exp2(-0.5 * (2 * (h - 8) + 1))) < 1e-7);
+        rapt_model_free(model);
+    }
+}
+
 /* The numbers of one parameter say nothing about those of another of the same shape or another
  * seed. */
 static void test_independent(void **state)
@@ -156,6 +180,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_distributions),
+        cmocka_unit_test(test_slopes),
         cmocka_unit_test(test_independent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -18,7 +18,8 @@
 
 #define COUNT(array) (int)(sizeof(array) / sizeof((array)[0]))
 
-/* Every value of every enumeration, odd widths, no feed-forward layer, grouped heads. */
+/* Every value of every enumeration, odd widths, no feed-forward layer, grouped heads. Tests name
+   some by number: new ones go to the end. */
 /* clang-format off */
 static const rapt_config small_configs[] = {
     {.size = sizeof(rapt_config), .source_vocab = 11, .target_vocab = 13, .positions = 12, .width = 8, .heads = 2, .ffn_width = 12,
@@ -57,6 +58,29 @@ static const rapt_config small_configs[] = {
     {.size = sizeof(rapt_config), .kind = RAPT_KIND_DECODER_ONLY, .target_vocab = 8, .positions = 12, .width = 2, .heads = 1,
      .ffn_width = 0, .decoder_layers = 1, .tie = RAPT_TIE_ALL, .self_score = RAPT_SCORE_DOT,
      .position = RAPT_POSITION_CONCATENATED_N1},
+    /* positions by distance, root mean squares, gates, caps */
+    {.size = sizeof(rapt_config), .kind = RAPT_KIND_DECODER_ONLY, .target_vocab = 11, .positions = 12, .width = 8, .heads = 2,
+     .key_heads = 1, .ffn_width = 6, .decoder_layers = 2, .norm_order = RAPT_NORM_ORDER_PRE, .activation = RAPT_ACTIVATION_SILU,
+     .position = RAPT_POSITION_NONE, .tie = RAPT_TIE_OUTPUT, .plain_embedding = 1, .rotary = RAPT_ROTARY_HALVES,
+     .norm_type = RAPT_NORM_TYPE_RMS, .ffn_gated = 1},
+    {.size = sizeof(rapt_config), .source_vocab = 7, .target_vocab = 9, .positions = 12, .width = 6, .heads = 3, .ffn_width = 5,
+     .encoder_layers = 2, .decoder_layers = 1, .norm_order = RAPT_NORM_ORDER_PRE, .activation = RAPT_ACTIVATION_GELU,
+     .position = RAPT_POSITION_NONE, .relative_bias = RAPT_RELATIVE_BIAS_T5, .relative_buckets = 6, .relative_distance = 7,
+     .norm_type = RAPT_NORM_TYPE_RMS, .ffn_gated = 1, .output_bias = 1},
+    {.size = sizeof(rapt_config), .source_vocab = 8, .target_vocab = 7, .positions = 12, .width = 12, .heads = 6, .key_heads = 3,
+     .ffn_width = 5, .encoder_layers = 1, .decoder_layers = 2, .position = RAPT_POSITION_NONE, .ffn_gated = 1,
+     .relative_bias = RAPT_RELATIVE_BIAS_ALIBI, .score_cap = 0.75f},
+    {.size = sizeof(rapt_config), .kind = RAPT_KIND_ENCODER_ONLY, .source_vocab = 9, .target_vocab = 5, .positions = 12, .width = 18,
+     .heads = 3, .ffn_width = 7, .encoder_layers = 2, .position = RAPT_POSITION_LEARNED, .rotary = RAPT_ROTARY_PAIRS,
+     .rotary_width = 4, .rotary_base = 50, .relative_bias = RAPT_RELATIVE_BIAS_ALIBI_LEARNED, .norm_type = RAPT_NORM_TYPE_RMS},
+    {.size = sizeof(rapt_config), .source_vocab = 6, .target_vocab = 7, .positions = 12, .width = 8, .heads = 2, .ffn_width = 0,
+     .encoder_layers = 1, .decoder_layers = 1, .self_score = RAPT_SCORE_GENERAL, .cross_score = RAPT_SCORE_ADDITIVE,
+     .self_normalizer = RAPT_NORMALIZER_GUMBEL_SOFTMAX, .rotary = RAPT_ROTARY_PAIRS, .relative_bias = RAPT_RELATIVE_BIAS_T5,
+     .relative_buckets = 4, .relative_distance = 3, .score_cap = 1.5f},
+    {.size = sizeof(rapt_config), .kind = RAPT_KIND_DECODER_ONLY, .target_vocab = 6, .positions = 12, .width = 6, .heads = 3,
+     .ffn_width = 4, .decoder_layers = 2, .self_score = RAPT_SCORE_LOCATION_AWARE, .score_cap = 0.5f,
+     .relative_bias = RAPT_RELATIVE_BIAS_ALIBI_LEARNED, .norm_type = RAPT_NORM_TYPE_RMS, .activation = RAPT_ACTIVATION_SILU,
+     .ffn_gated = 1},
 };
 /* clang-format on */
 

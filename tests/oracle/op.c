@@ -35,16 +35,16 @@ void oracle_embed(int rows, int width, const int *ids, const int *position, doub
         }
 }
 
-/* Ba, Kiros and Hinton 2016, equation 4. */
+/* Ba, Kiros and Hinton 2016, equation 4; Zhang and Sennrich 2019, equation 4. */
 void oracle_norm(int rows, int width, const double *x, const double *gain, const double *bias,
                  double epsilon, double *y)
 {
     for (int r = 0; r < rows; r++, x += width, y += width) {
         double mean = 0, variance = 0;
-        for (int j = 0; j < width; j++) mean += x[j] / width;
+        for (int j = 0; bias && j < width; j++) mean += x[j] / width;
         for (int j = 0; j < width; j++) variance += (x[j] - mean) * (x[j] - mean) / width;
         for (int j = 0; j < width; j++)
-            y[j] = (x[j] - mean) / sqrt(variance + epsilon) * gain[j] + bias[j];
+            y[j] = (x[j] - mean) / sqrt(variance + epsilon) * gain[j] + (bias ? bias[j] : 0);
     }
 }
 

@@ -14,7 +14,8 @@ double oracle_activation(int kind, double x);
 void oracle_embed(int rows, int width, const int *ids, const int *position, double scale,
                   const double *table, const double *positions, double *y);
 
-/* y = (x - mean) / sqrt(variance + epsilon) * gain + bias, for each of the rows. */
+/* y = (x - mean) / sqrt(variance + epsilon) * gain + bias, for each of the rows; bias NULL:
+   x / sqrt(mean of x^2 + epsilon) * gain. */
 void oracle_norm(int rows, int width, const double *x, const double *gain, const double *bias,
                  double epsilon, double *y);
 

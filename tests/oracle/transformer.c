@@ -97,6 +97,53 @@ static rapt_learned learned_of(const rapt_config *c)
                           .center_hidden = c->center_hidden > 0 ? c->center_hidden : K};
 }
 
+static int power_of_two(int n)
+{
+    return n > 0 && (n & (n - 1)) == 0;
+}
+
+/* Slopes of Press, Smith and Lewis 2022: for n heads, n a power of two, the geometric sequence that
+   begins with 2^(-8/n) and has it for its ratio; else those of the power below, then every other
+   one of the power above, as long as heads are left. */
+static double slope_of(int heads, int head)
+{
+    int below = heads;
+    while (!power_of_two(below)) below--;
+    if (head < below) return pow(pow(2, -8.0 / below), head + 1);
+    return pow(pow(2, -4.0 / below), 2 * (head - below) + 1);
+}
+
+/* The numbers that are added by distance, [heads] or [heads][buckets]; to: [64]. NULL: none. */
+static const double *distances_of(const struct side *s, double *to)
+{
+    const rapt_config *c = &s->m->config;
+    const char *table =
+        s->decoder ? "decoder.relative_bias.weight" : "encoder.relative_bias.weight";
+    const char *slopes = s->decoder ? "decoder.slopes" : "encoder.slopes";
+    if (c->relative_bias == RAPT_RELATIVE_BIAS_T5) return oracle_find(s->m, table);
+    if (c->relative_bias == RAPT_RELATIVE_BIAS_ALIBI_LEARNED) return oracle_find(s->m, slopes);
+    for (int h = 0; h < c->heads; h++) to[h] = (double)(float)slope_of(c->heads, h);
+    return c->relative_bias ? to : NULL;
+}
+
+/* Pointers say only what there is. */
+static rapt_relative relative_of(const struct side *s)
+{
+    static const float there[1];
+    const rapt_config *c = &s->m->config;
+    rapt_relative r = {.rotary = c->rotary,
+                       .rotary_width = c->rotary_width,
+                       .rotary_base = c->rotary_base,
+                       .buckets = c->relative_buckets > 0 ? c->relative_buckets : 32,
+                       .distance = c->relative_distance > 0 ? c->relative_distance : 128,
+                       .bidirectional = !s->decoder};
+    if (c->relative_bias == RAPT_RELATIVE_BIAS_T5) r.table = there;
+    if (c->relative_bias == RAPT_RELATIVE_BIAS_ALIBI ||
+        c->relative_bias == RAPT_RELATIVE_BIAS_ALIBI_LEARNED)
+        r.slopes = there;
+    return r;
+}
+
 /* The attention of one sentence, in a batch where those before it are empty: draws depend on its
    number. starts: [2][SENTENCES + 1]. */
 static rapt_attention problem_of(const struct side *s, const struct heads *h, int *starts)
@@ -122,6 +169,8 @@ static rapt_attention problem_of(const struct side *s, const struct heads *h, in
     a.mask.causal_alignment = RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT;
     a.mask.causal = s->decoder && !h->cross;
     a.learned = learned_of(c);
+    a.cap = c->score_cap;
+    if (!h->cross) a.relative = relative_of(s);
     a.noiseless = s->drop == NULL;
     if (!s->drop) return a;
     a.dropout = s->drop->attention;
@@ -158,6 +207,8 @@ static void attend(struct side *s, const struct heads *h, double *mixed, double 
     struct oracle_inputs in = *h->score;
     struct oracle_fixed own = {0}, *fixed = &own;
     float *rewards = rewards_of(s);
+    double slopes[64];
+    in.slopes = in.table = h->cross ? NULL : distances_of(s, slopes);
     in.q = h->q, in.k = h->k, in.v = h->v;
     if (s->m->past) fixed = &s->m->past->fixed[s->rows->number][s->decoder][s->sublayer];
     int first = fixed->chosen == NULL;
@@ -206,18 +257,20 @@ static void cross_attention(struct side *s, const struct oracle_layer *l, const 
 static void feedforward(struct side *s, const struct oracle_layer *l, const double *in, double *y)
 {
     const rapt_config *c = &s->m->config;
-    int T = s->rows->count, F = c->ffn_width;
-    double *h = oracle_zeros(T, F);
-    oracle_linear(T, c->width, F, in, l->in[0], l->in[1], h);
+    int T = s->rows->count, F = c->ffn_width, I = c->ffn_gated ? 2 * F : F;
+    double *all = oracle_zeros(T, I), *h = oracle_zeros(T, F);
+    oracle_linear(T, c->width, I, in, l->in[0], l->in[1], all);
     for (int r = 0; r < T; r++)
         for (int j = 0; j < F; j++) {
             double keep = 1;
             if (s->drop)
                 keep =
                     oracle_dropout(key_of(s, SITE_HIDDEN), s->drop->hidden, s->rows->first + r, j);
-            h[r * F + j] = keep * oracle_activation((int)c->activation, h[r * F + j]);
+            h[r * F + j] = keep * oracle_activation((int)c->activation, all[r * I + j]);
+            if (c->ffn_gated) h[r * F + j] *= all[r * I + F + j];
         }
     oracle_linear(T, F, c->width, h, l->out[0], l->out[1], y);
+    free(all);
     free(h);
 }
 

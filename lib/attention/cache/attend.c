@@ -12,12 +12,18 @@ struct cache_reader {
     int group, rows;         /* query heads per key head; rows of an item */
 };
 
+int64_t rapt__cached_position(const struct cache *c, const struct cached_queries *q, int i, int r)
+{
+    int keys = c->counts[rapt__cached_sequence(q, i)];
+    int t = r - q->starts[i], queries = q->starts[i + 1] - q->starts[i];
+    return q->positions ? q->positions[i] + t : rapt__lower_right(t, queries, keys);
+}
+
 struct attend_row rapt__cached_visible(const struct cache *c, const struct cached_queries *q, int i,
                                        int r)
 {
     int keys = c->counts[rapt__cached_sequence(q, i)];
-    int t = r - q->starts[i], queries = q->starts[i + 1] - q->starts[i];
-    int64_t position = q->positions ? q->positions[i] + t : rapt__lower_right(t, queries, keys);
+    int64_t position = rapt__cached_position(c, q, i, r);
     struct attend_row row = {.high = rapt__causal_end(q->spec->mask.causal, position, keys)};
     if (rapt__locality_windowed(q->spec))
         rapt__narrow(&row, (double)position, (double)q->spec->radius);
@@ -39,6 +45,7 @@ static struct attend_row row_of(const struct cache_reader *x, int i, int h, int 
     const struct cached_queries *q = x->q;
     struct attend_row row = rapt__cached_visible(x->cache, q, i, r);
     row.q = q->q + r * q->q_row + (ptrdiff_t)h * x->cache->key_width;
+    row.relative = rapt__cached_relative(x->cache, q, i, h, r);
     row.out = q->out + r * q->out_row + (ptrdiff_t)h * x->cache->value_width;
     ptrdiff_t at = (ptrdiff_t)h * q->starts[q->count] + r;
     if (q->lse) row.lse = q->lse + at;

@@ -40,6 +40,17 @@ static inline int rapt__cached_sequence(const struct cached_queries *q, int i)
 struct attend_row rapt__cached_visible(const struct cache *c, const struct cached_queries *q, int i,
                                        int r);
 
+/* The position of row r of query sequence i among the keys. */
+int64_t rapt__cached_position(const struct cache *c, const struct cached_queries *q, int i, int r);
+/* Relative biases of that row in head h: element s is that of key s; NULL: there are none. */
+static inline const float *
+rapt__cached_relative(const struct cache *c, const struct cached_queries *q, int i, int h, int r)
+{
+    if (!q->relative) return NULL;
+    ptrdiff_t zero = q->relative_zero - (ptrdiff_t)rapt__cached_position(c, q, i, r);
+    return q->relative + (ptrdiff_t)h * q->relative_row + zero;
+}
+
 /* ---- weights.c ---- */
 /* What rapt__cache_weights lays out for a softmax of dot products. */
 void rapt__cached_weights_layout(struct arena *part, const struct bounds *b);

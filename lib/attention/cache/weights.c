@@ -34,7 +34,8 @@ static void add_softmax(const struct projected *p, const struct cache *c,
     ptrdiff_t at = (ptrdiff_t)h * q->starts[q->count] + row;
     struct weights_space m;
     rapt__arena_parts(arena, 1, lay_out_softmax, &bounds, &m, NULL);
-    const struct attend_row visible = rapt__cached_visible(c, q, i, row);
+    struct attend_row visible = rapt__cached_visible(c, q, i, row);
+    visible.relative = rapt__cached_relative(c, q, i, h, row);
     struct attend_block block = {.row = &visible, .rows = 1, .key_width = c->key_width};
     struct attend_weights task = {.q_slots = m.q_slots,
                                   .statistics = q->statistics + at * STATISTICS,

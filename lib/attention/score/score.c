@@ -20,6 +20,11 @@ const struct score *rapt__score(rapt_score score)
     return scores[score];
 }
 
+bool rapt__score_is_additive(rapt_score score)
+{
+    return rapt__score(score)->additive;
+}
+
 bool rapt__score_recurrent(const rapt_attention *a)
 {
     return scores[a->score]->recurrent;
