@@ -1,33 +1,64 @@
 #!/bin/sh
-# readme.sh README INCLUDE librapt.so toy_translate CC - compiles every C program of the README as it
-# stands there, with warnings as errors, and runs it: the first prints attention's output, the second
-# translates with a model that toy_translate has just written.
+# readme.sh ROOT librapt.so toy_translate CC - what the documents show is true: the C program of README.md compiles as it
+# stands there, with warnings as errors, and prints what its comment says; its two commands train and translate;
+# every piece of C in apps/examples/README.md is in the file named behind it, and every output in what some example prints.
 set -eu
-readme=$1 include=$2 library=$3 toy=$4 cc=$5
+root=$1 library=$2 toy=$3 cc=$4
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
+cd "$folder"
 
 fail() {
     echo "$*"
     exit 1
 }
 
-awk -v to="$folder/program" '/^```c$/ { n++; inside = 1; next } /^```$/ { inside = 0 }
-    inside { print > (to n ".c") }' "$readme"
-for n in 1 2; do
-    [ -s "$folder/program$n.c" ] || fail "the README has no C program number $n"
-    $cc -std=c11 -Wall -Wextra -Werror -I"$include" "$folder/program$n.c" -o "$folder/program$n" \
-        "$library" -Wl,-rpath,"$(dirname "$library")" -lm
+# blocks DOCUMENT LANGUAGE PREFIX: its fenced blocks of that language as PREFIX1, PREFIX2, ...; in PREFIXn.of the file that
+# a comment behind the block names
+blocks() {
+    awk -v fence="^\`\`\`$2\$" -v to="$3" '$0 ~ fence { n++; inside = 1; next }
+        /^```$/ { if (inside) ended = n; inside = 0; next }
+        inside { print > (to n) }
+        ended && /^<!-- / { print $2 > (to ended ".of") }
+        { ended = inside ? 0 : ended * ($0 == "") }' "$1"
+}
+
+blocks "$root/README.md" c program
+[ -s program1 ] && [ ! -e program2 ] || fail "README.md: not one C program"
+mv program1 program.c
+$cc -std=c11 -Wall -Wextra -Wconversion -Werror -I"$root/include" program.c -o program "$library" \
+    -Wl,-rpath,"$(dirname "$library")"
+said=$(sed -n 's|.*/\* \([0-9. ]*\) \*/$|\1|p' program.c)
+[ -n "$said" ] && [ "$(./program)" = "$said" ] || fail "README.md: its program prints $(./program), not $said"
+
+# Its two commands, on three pairs and with a model as small as can be.
+mkdir bin
+printf '#!/bin/sh\ncase $1 in train) set -- "$@" --layers 1 --width 16 --heads 1 --steps 2 ;; esac\nexec "%s" "$@"\n' \
+    "$toy" >bin/toy_translate
+chmod +x bin/toy_translate
+printf 'a cat\teine Katze\na dog\tein Hund\nthe cats\tdie Katzen\n' >pairs.tsv
+grep -E '^    (toy_translate train|echo .* \| toy_translate translate)' "$root/README.md" >commands
+[ "$(wc -l <commands)" = 2 ] || fail "README.md: not two commands: $(cat commands)"
+PATH=$folder/bin:$PATH sh -eu commands >out 2>err || fail "$(cat commands err)"
+[ "$(wc -l <out)" -ge 1 ] && [ -s my.safetensors ] || fail "the commands of README.md printed: $(cat out)"
+
+tutorial=$root/apps/examples/README.md
+blocks "$tutorial" c piece
+blocks "$tutorial" text output
+count=0
+for piece in piece*[0-9]; do
+    [ -s "$piece.of" ] || fail "$tutorial: of which file is: $(cat "$piece")"
+    python3 -c 'import sys; sys.exit(open(sys.argv[1]).read() not in open(sys.argv[2]).read())' "$piece" \
+        "$root/apps/examples/$(cat "$piece.of")" || fail "$tutorial: not in $(cat "$piece.of"): $(cat "$piece")"
+    count=$((count + 1))
 done
-[ ! -e "$folder/program3.c" ] || fail "the README has a third C program, which nothing runs"
-
-"$folder/program1" >"$folder/out"
-[ "$(grep -c '^head 0, query' "$folder/out")" -eq 5 ] || fail "program 1 printed: $(cat "$folder/out")"
-# Query 0 sees key 0 alone: its output is the first row of v.
-grep -q '^head 0, query 0:  0.000  1.000' "$folder/out" || fail "program 1 printed: $(cat "$folder/out")"
-
-model=$folder/model.safetensors
-"$toy" demo --steps 1 --out "$model" >"$folder/log" 2>&1 || fail "$(cat "$folder/log")"
-[ -s "$model" ] || fail "toy_translate demo --out wrote no model: $(cat "$folder/log")"
-echo "cats do not like dogs" | "$folder/program2" "$model" >"$folder/out"
-[ "$(wc -l <"$folder/out")" -eq 1 ] || fail "one line in, not one line out"
+[ $count -ge 4 ] || fail "$tutorial: $count pieces of C"
+for output in output*; do
+    while IFS= read -r line; do
+        grep -qxF -- "$line" "$root"/tests/install/examples/*.txt || fail "$tutorial: no example prints: $line"
+    done <"$output"
+done
+for example in "$root"/apps/examples/*.c "$root"/apps/examples/*.cpp "$root"/apps/examples/attention.py; do
+    grep -qF "($(basename "$example"))" "$tutorial" || fail "$tutorial: does not name $(basename "$example")"
+done
+echo "README.md: program and commands; tutorial: $count pieces"
