@@ -28,8 +28,7 @@ bool output_is_input(void)
     return fstat(STDIN_FILENO, &in) == 0 && fstat(STDOUT_FILENO, &out) == 0 && same(&in, &out);
 }
 
-/* Is it standard output, if that is a regular file? */
-static bool is_output(const char *path)
+bool is_output(const char *path)
 {
     struct stat about, out;
     return stat(path, &about) == 0 && fstat(STDOUT_FILENO, &out) == 0 && same(&about, &out);

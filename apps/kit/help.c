@@ -79,9 +79,10 @@ char *option_default(const struct option_row *row)
         return xasprintf(" [%llu]", (unsigned long long)*(uint64_t *)row->value);
     case OPTION_INPUT:
     case OPTION_OUTPUT:
+    case OPTION_TEXT:
     case OPTION_CHOICE:
         text = *(const char *const *)row->value;
-        if (text != NULL) return xasprintf(" [%s]", text);
+        if (text != NULL && *text) return xasprintf(" [%s]", text);
         break;
     case OPTION_GROUP:
     case OPTION_FLAG:

@@ -71,6 +71,7 @@ static bool read_more(struct lines *lines)
 static void drop(struct lines *lines)
 {
     if (lines->taken == 0) return;
+    lines->begun = true;
     size_t first = lines->ends[lines->taken - 1];
     lines->size -= first;
     memmove(lines->bytes, lines->bytes + first, lines->size);
@@ -109,6 +110,9 @@ size_t lines_next(struct lines *lines, size_t max)
 rapt_text lines_get(const struct lines *lines, size_t index)
 {
     size_t from = index > 0 ? lines->ends[index - 1] : 0, to = lines->ends[index] - 1;
+    bool marked = index == 0 && !lines->begun && to - from >= 3 &&
+                  memcmp(lines->bytes + from, "\xEF\xBB\xBF", 3) == 0;
+    if (marked) from += 3;
     while (to > from && lines->bytes[to - 1] == '\r') to--;
     return (rapt_text){lines->bytes + from, to - from};
 }

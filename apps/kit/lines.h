@@ -6,9 +6,9 @@
 #include <stdbool.h>
 
 struct lines {
-    int file, error; /* error: of the read that failed; 0: none */
-    bool ended;
-    char *bytes; /* [size], from the window's first line on */
+    int file, error;   /* error: of the read that failed; 0: none */
+    bool ended, begun; /* begun: a window has been given */
+    char *bytes;       /* [size], from the window's first line on */
     size_t size, capacity;
     size_t *ends; /* [whole] offsets behind the line feeds */
     size_t whole, ends_capacity, taken;
@@ -17,7 +17,8 @@ void lines_open(struct lines *lines, int file); /* the descriptor stays the call
 void lines_close(struct lines *lines);
 /* Waits for a line, then takes what else has come, at most max lines; 0: the end, or an error. */
 size_t lines_next(struct lines *lines, size_t max);
-/* Line `index` of the window, without its end (LF, CRs before it); valid until lines_next. */
+/* Line `index` of the window, without its end (LF, CRs before it), the first of all without a byte
+   order mark; valid until lines_next. */
 rapt_text lines_get(const struct lines *lines, size_t index);
 
 #endif

@@ -129,6 +129,9 @@ int option_set(const struct command *command, struct option_row *row, const char
         *(const char **)row->value = text;
         if (*text == 0) return wrong(command, "--%s is empty", row->name);
         return GO_ON;
+    case OPTION_TEXT:
+        *(const char **)row->value = text;
+        return GO_ON;
     case OPTION_CHOICE:
         *(const char **)row->value = text;
         if (is_choice(text, row->argument)) return GO_ON;
@@ -171,6 +174,7 @@ char *option_text(const struct option_row *row)
         return xasprintf("%llu", (unsigned long long)*(uint64_t *)row->value);
     case OPTION_INPUT:
     case OPTION_OUTPUT:
+    case OPTION_TEXT:
     case OPTION_CHOICE:
         text = *(const char *const *)row->value;
     }

@@ -44,6 +44,7 @@ enum option_kind {
     OPTION_MINUTES, /* double, minutes; given as 90, 90m, 30s or 1.5h */
     OPTION_INPUT,   /* const char *, a file that is read */
     OPTION_OUTPUT,  /* const char *, a file that is written */
+    OPTION_TEXT,    /* const char *, any text */
     OPTION_CHOICE   /* const char *, one of argument "a|b|c" */
 };
 struct option_row {
@@ -108,7 +109,8 @@ int file_read(const char *path, char **bytes, size_t *size);
 /* A regular file is replaced atomically; pipes, devices and standard output are written into. */
 int file_write(const char *path, const char *bytes, size_t size);
 bool file_same(const char *a, const char *b); /* one regular file, by device and inode */
-bool output_is_input(void);                   /* of standard output and standard input */
+bool is_output(const char *path); /* is it standard output, if that is a regular file? */
+bool output_is_input(void);       /* of standard output and standard input */
 /* GO_ON, or an exit code: no output may be an input, and each must be writable. */
 int files_check(const struct command *command);
 

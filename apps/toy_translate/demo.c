@@ -192,7 +192,7 @@ static int run(struct demo *demo, bool json)
                      demo->train.count, demo->recipe.steps);
     if (code == EXIT_OK) code = learn(&demo->recipe, &demo->train, &demo->valid, &demo->steps);
     if (code == EXIT_OK) code = load(demo);
-    if (code == EXIT_OK) code = score_pairs(&demo->score, demo->translator, &demo->heldout);
+    if (code == EXIT_OK) code = score_pairs(&demo->score, demo->translator, &demo->heldout, NULL);
     if (code != EXIT_OK) return code;
     double seconds = now() - demo->start;
     if (!json) return show(demo, seconds);
@@ -206,6 +206,7 @@ static int run(struct demo *demo, bool json)
 static void release(struct demo *demo)
 {
     rapt_translator_free(demo->translator);
+    score_free(&demo->score);
     pairs_free(&demo->train);
     pairs_free(&demo->valid);
     pairs_free(&demo->heldout);

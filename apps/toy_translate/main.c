@@ -18,6 +18,7 @@ static const struct {
     {"train", command_train, "train a translator on sentence pairs"},
     {"translate", command_translate, "translate lines of text"},
     {"evaluate", command_evaluate, "score translations: BLEU, chrF, exact matches"},
+    {"score", command_score, "say how likely a model finds given translations"},
     {"attend", command_attend, "show what a translation attends to"},
     {"info", command_info, "show what a model file holds"},
     {"demo", command_demo, "train on a small built-in corpus for a minute, and test"},

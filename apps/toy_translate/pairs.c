@@ -113,6 +113,7 @@ static int read_one(struct pairs *pairs, const char *name, bool more_columns, st
         if (code != EXIT_OK || !more) break;
         code = split(&lines, more_columns, &source, &target);
         if (code == EXIT_OK) add_or_skip(pairs, source, target, lines.number, out);
+        pairs->lines = lines.number;
     }
     return code;
 }
@@ -141,6 +142,7 @@ static int read_two(struct pairs *pairs, const char *source, const char *target,
         if (code != EXIT_OK || (!more_a && !more_b)) break;
         if (more_a != more_b) return more_a ? count_differs(&a, &b) : count_differs(&b, &a);
         add_or_skip(pairs, a.line, b.line, a.number, out);
+        pairs->lines = a.number;
     }
     return code;
 }

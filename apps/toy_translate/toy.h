@@ -14,6 +14,7 @@ struct pairs {
     size_t count, capacity;
     rapt_text *source, *target; /* [count] into owned */
     size_t *line;               /* [count] line numbers, from 1 */
+    size_t lines;               /* of the file, with those that are no pair */
     const char *name;           /* of the file, for messages */
     char *owned[2];
 };
@@ -146,6 +147,16 @@ void words_free(struct words *words);
 void words_fold(const struct words *source, const struct words *target, const float *weights,
                 float *grid);
 
+/* ---- unseen.c: words that the vocabulary spells in pieces ---- */
+struct unseen {
+    char **words; /* [count], different */
+    size_t count, more;
+};
+void unseen_add(struct unseen *unseen, const rapt_tokenizer *tokenizer, const int32_t *ids,
+                int count);
+void unseen_report(struct unseen *unseen); /* a message that names them, and forgets them */
+void unseen_free(struct unseen *unseen);
+
 /* ---- search.c: options of translate, evaluate and attend; the translator they configure ---- */
 struct search {
     const char *model;
@@ -158,15 +169,23 @@ void search_rows(struct search *search, struct option_row rows[SEARCH_ROWS]);
 int search_open(const struct search *search, const char *command, rapt_translator **translator);
 
 /* ---- score.c ---- */
+enum { SCORE_COUNTS = 28 };
 struct score {
-    size_t sentences, exact, too_long;
-    rapt_bleu cased, lowered;
-    rapt_chrf chrf;
+    size_t sentences, capacity, exact, too_long;
+    rapt_bleu lowered;            /* lower case, split at spaces */
+    long long sums[SCORE_COUNTS]; /* over sentences */
+    long long *counts;            /* [sentences][SCORE_COUNTS] */
     long long target_tokens;
-    double seconds;
+    double seconds; /* 0: nothing was translated */
 };
-int score_pairs(struct score *score, rapt_translator *translator, const struct pairs *pairs);
-double score_exact(const struct score *score); /* per cent */
+double score_bleu(const long long *sums); /* cased, 13a; sums: [SCORE_COUNTS] */
+double score_chrf(const long long *sums);
+int score_add(struct score *score, rapt_text hypothesis, rapt_text reference);
+/* Translates the sources; output, if not NULL, gets the translations, one per line. */
+int score_pairs(struct score *score, rapt_translator *translator, const struct pairs *pairs,
+                FILE *output);
+double score_exact(const struct score *score); /* in % */
+void score_free(struct score *score);
 
 /* ---- attention.c ---- */
 struct attention {
@@ -182,6 +201,7 @@ void attention_free(struct attention *attention);
 
 int command_train(int argc, char **argv);
 int command_translate(int argc, char **argv);
+int command_score(int argc, char **argv);
 int command_evaluate(int argc, char **argv);
 int command_attend(int argc, char **argv);
 int command_info(int argc, char **argv);

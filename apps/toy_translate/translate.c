@@ -1,9 +1,11 @@
-/* translate.c - toy_translate translate: lines from standard input, translations to standard
-   output, in order. Works in windows of lines, so memory does not grow with the input; a window
-   ends where the input pauses, and is answered then. */
+/* translate.c - toy_translate translate: lines in, translations out, in order. Works in windows of
+   lines, so memory does not grow with the input; a window ends where the input pauses, and is
+   answered then. */
 #define _POSIX_C_SOURCE 200809L
 #include "kit/lines.h"
 #include "toy.h"
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,72 +13,128 @@
 enum { WINDOW = 4096 };
 
 static const char purpose[] =
-    "Translates standard input line by line to standard output. An empty line gives an empty line; "
-    "so does one that is not UTF-8 or has more tokens than the model has positions, with a message "
-    "and exit status 1 at the end. Lines are answered as soon as the input pauses.\n\n"
-    "--scores appends a tab and the score. --alignments appends a tab and, for each word of the "
-    "translation, I-J: word J, from 0, attends most to word I of the source (Pharaoh format). "
-    "--nbest N, N > 1, prints up to N lines per sentence: its number from 0 ||| the translation "
-    "||| "
-    "the score, and with --alignments ||| the alignment.";
+    "Translates FILE, or standard input, line by line to standard output. An empty line gives an "
+    "empty line. A line that is not UTF-8 or has more tokens than the model has positions gives "
+    "--placeholder, a message, and exit status 1 at the end. Lines are answered as soon as the "
+    "input pauses.\n\n"
+    "With --scores or --alignments each line is: the translation ||| its score ||| its alignment; "
+    "with --nbest N, N > 1, up to N lines per sentence: its number from 0 ||| the translation ||| "
+    "the score ||| the alignment. An alignment has I-J for each word of the translation: word J, "
+    "from 0, attends most to word I of the source (Pharaoh format). --json prints all of that, and "
+    "the tokens, as one object per translation.";
 
 static const char examples[] =
-    "  toy_translate translate -m m.safetensors <input.txt >output.txt\n"
+    "  toy_translate translate -m m.safetensors input.txt >output.txt\n"
     "  echo \"A dog runs.\" | toy_translate translate -m m.safetensors --nbest 3";
 
 struct job {
     rapt_translator *translator;
-    bool scores, alignments;
+    bool scores, alignments, json;
     int nbest;
-    size_t first; /* number of the window's first sentence, from 0 */
-    bool wrong;   /* a line could not be translated */
+    const char *name, *placeholder; /* of the input; of what cannot be translated */
+    size_t first;                   /* number of the window's first sentence, from 0 */
+    bool wrong;                     /* a line could not be translated */
     size_t count;
+    struct unseen unseen;
     struct lines lines;
     rapt_text texts[WINDOW];
+    bool invalid[WINDOW]; /* not UTF-8 */
 };
 
-static void print_alignment(const struct job *job, const rapt_translation *t)
+/* The source word that each target word attends to most: [target words], -1 if there is none; the
+   caller frees. */
+static int *align(const struct job *job, const rapt_translation *t, int *count)
 {
     struct words source, target;
-    if (t->alignment == NULL) return;
     words_make(&source, rapt_translator_source(job->translator), t->source, t->source_count);
     words_make(&target, rapt_translator_target(job->translator), t->target, t->target_count);
     size_t columns = (size_t)source.count;
     float *grid = xcalloc((size_t)target.count * columns, sizeof *grid);
+    int *best = xcalloc((size_t)target.count, sizeof *best);
     words_fold(&source, &target, t->alignment, grid);
-    for (int w = 0; w + 1 < target.count && columns > 1; w++) {
-        size_t best = 0;
-        for (size_t s = 1; s + 1 < columns; s++)
-            if (grid[(size_t)w * columns + s] > grid[(size_t)w * columns + best]) best = s;
-        printf("%s%zu-%d", w > 0 ? " " : "", best, w);
+    for (int w = 0; w + 1 < target.count; w++) {
+        const float *row = grid + (size_t)w * columns;
+        for (int s = 1; s + 1 < source.count; s++)
+            if (row[s] > row[best[w]]) best[w] = s;
     }
+    *count = columns > 1 ? target.count - 1 : 0;
     free(grid);
     words_free(&source);
     words_free(&target);
+    return best;
+}
+
+static void print_alignment(const struct job *job, const rapt_translation *t)
+{
+    int count = 0, *best = t->alignment != NULL ? align(job, t, &count) : NULL;
+    for (int w = 0; w < count; w++) printf("%s%d-%d", w > 0 ? " " : "", best[w], w);
+    free(best);
+}
+
+static json_t *tokens_json(const rapt_tokenizer *tokenizer, const int32_t *ids, int count)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < count; i++) {
+        char *text = printable(rapt_tokenizer_token(tokenizer, ids[i]));
+        json_array_append_new(list, json_string(text));
+        free(text);
+    }
+    return list;
+}
+
+static void print_object(const struct job *job, const rapt_translation *t, const char *text)
+{
+    size_t sentence = job->first + t->sentence;
+    if (t->status != RAPT_OK || job->invalid[t->sentence]) {
+        print_json(json_pack("{s:I, s:s, s:s}", "sentence", (json_int_t)sentence, "translation",
+                             job->placeholder, "error",
+                             t->status != RAPT_OK ? "too many tokens" : "not UTF-8"));
+        return;
+    }
+    int count = 0, *best = t->alignment != NULL ? align(job, t, &count) : NULL;
+    json_t *pairs = json_array();
+    for (int w = 0; w < count; w++) json_array_append_new(pairs, json_pack("[i, i]", best[w], w));
+    free(best);
+    print_json(
+        json_pack("{s:I, s:i, s:s, s:o, s:o, s:o, s:o}", "sentence", (json_int_t)sentence, "rank",
+                  t->rank, "translation", text, "score", number((double)t->score), "source_tokens",
+                  tokens_json(rapt_translator_source(job->translator), t->source, t->source_count),
+                  "target_tokens",
+                  tokens_json(rapt_translator_target(job->translator), t->target, t->target_count),
+                  "alignment", pairs));
+}
+
+static void print_text(const struct job *job, const rapt_translation *t, const char *text)
+{
+    bool many = job->nbest > 1;
+    if (many) printf("%zu ||| ", job->first + t->sentence);
+    fputs(text, stdout);
+    if (many || job->scores) printf(" ||| %.4f", (double)t->score);
+    if (job->alignments) {
+        fputs(" ||| ", stdout);
+        print_alignment(job, t);
+    }
+    putchar('\n');
 }
 
 static int callback(void *user, const rapt_translation *t)
 {
     struct job *job = user;
-    char *text = printable((rapt_text){t->text, t->size});
+    bool bad = t->status != RAPT_OK || job->invalid[t->sentence];
+    char *text = bad ? xasprintf("%s", job->placeholder) : printable((rapt_text){t->text, t->size});
     if (t->status != RAPT_OK) {
         int positions = rapt_model_config(rapt_translator_model(job->translator))->positions;
-        print_message(
-            "standard input:%zu: more tokens than the model's %d positions; the line is left empty",
-            job->first + t->sentence + 1, positions);
+        print_message("%s:%zu: more tokens than the model's %d positions; it is not translated",
+                      job->name, job->first + t->sentence + 1, positions);
         job->wrong = true;
     }
-    bool many = job->nbest > 1;
-    if (many)
-        printf("%zu ||| %s ||| %.4f", job->first + t->sentence, text, (double)t->score);
+    if (job->json)
+        print_object(job, t, text);
     else
-        fputs(text, stdout);
-    if (job->scores && !many) printf("\t%.4f", (double)t->score);
-    if (job->alignments) {
-        fputs(many ? " ||| " : "\t", stdout);
-        print_alignment(job, t);
-    }
-    putchar('\n');
+        print_text(job, t, text);
+    if (t->rank == 0 && !bad)
+        unseen_add(&job->unseen, rapt_translator_source(job->translator), t->source,
+                   t->source_count);
     free(text);
     return ferror(stdout) != 0;
 }
@@ -86,8 +144,9 @@ static rapt_text text_of(struct job *job, size_t index)
 {
     rapt_text text = lines_get(&job->lines, index);
     size_t bad = rapt_utf8_valid(text), blank = 0;
+    job->invalid[index] = bad < text.size;
     if (bad < text.size) {
-        print_message("standard input:%zu: byte %zu is not valid UTF-8; the line is left empty",
+        print_message("%s:%zu: byte %zu is not valid UTF-8; the line is not translated", job->name,
                       job->first + index + 1, bad + 1);
         job->wrong = true;
         text.size = 0;
@@ -97,52 +156,91 @@ static rapt_text text_of(struct job *job, size_t index)
     return text;
 }
 
-static int run(struct job *job)
+static int translate_window(struct job *job)
+{
+    rapt_message why = {""};
+    int code = EXIT_OK;
+    for (size_t i = 0; i < job->count; i++) job->texts[i] = text_of(job, i);
+    if (rapt_translate_many(job->translator, job->texts, job->count, job->alignments || job->json,
+                            callback, job, &why) != RAPT_OK)
+        code = failed("%s", why.text);
+    if (finish_output() != EXIT_OK) code = EXIT_FAILED;
+    job->first += job->count;
+    return code;
+}
+
+static int run(struct job *job, int input)
 {
     int code = EXIT_OK;
-    lines_open(&job->lines, STDIN_FILENO);
+    bool dialog = isatty(input) && isatty(STDERR_FILENO);
+    double start = now();
+    lines_open(&job->lines, input);
+    if (dialog) print_report("Type a sentence; Ctrl-D ends.");
     while (code == EXIT_OK && (job->count = lines_next(&job->lines, WINDOW)) > 0) {
-        rapt_message why = {""};
-        for (size_t i = 0; i < job->count; i++) job->texts[i] = text_of(job, i);
-        if (rapt_translate_many(job->translator, job->texts, job->count, job->alignments, callback,
-                                job, &why) != RAPT_OK)
-            code = failed("%s", why.text);
-        if (finish_output() != EXIT_OK) code = EXIT_FAILED;
-        job->first += job->count;
+        code = translate_window(job);
+        if (dialog) unseen_report(&job->unseen);
+        if (!dialog && !isatty(STDOUT_FILENO) && isatty(STDERR_FILENO))
+            print_progress("%zu lines, %.0f per second", job->first,
+                           (double)job->first / (now() - start));
     }
     lines_close(&job->lines);
+    unseen_report(&job->unseen);
     if (job->lines.error != 0)
-        return failed("standard input cannot be read: %s", strerror(job->lines.error));
+        return failed("%s cannot be read: %s", job->name, strerror(job->lines.error));
     return code == EXIT_OK && job->wrong ? EXIT_FAILED : code;
+}
+
+static int translate(struct job *job, const char *path)
+{
+    int input = STDIN_FILENO;
+    if (path == NULL) {
+        job->name = "standard input";
+        if (!output_is_input()) return run(job, input);
+        return usage_error("translate: standard input and standard output are the same file");
+    }
+    do input = open(path, O_RDONLY | O_CLOEXEC);
+    while (input < 0 && errno == EINTR);
+    job->name = path;
+    if (input < 0) return failed("%s: %s", path, strerror(errno));
+    int code = is_output(path)
+                   ? usage_error("translate: %s: standard output is the same file", path)
+                   : run(job, input);
+    close(input);
+    return code;
 }
 
 int command_translate(int argc, char **argv)
 {
     struct search search = search_default;
     struct job *job = xcalloc(1, sizeof *job);
+    job->placeholder = "";
     /* clang-format off */
-    struct option_row rows[SEARCH_ROWS + 4] = {
+    struct option_row rows[SEARCH_ROWS + 6] = {
         [SEARCH_ROWS] =
         {"Output", OPTION_GROUP, NULL, "", "", 0, 0, 0},
         {"nbest", OPTION_INTEGER, &search.nbest, "N", "translations per sentence", 1, 1024, 0},
         {"scores", OPTION_FLAG, &job->scores, "", "print the score of each", 0, 0, 0},
         {"alignments", OPTION_FLAG, &job->alignments, "", "print word alignments", 0, 0, 0},
+        {"placeholder", OPTION_TEXT, &job->placeholder, "TEXT", "print this for lines that cannot be translated", 0, 0, 0},
+        {"json", OPTION_FLAG, &job->json, "", "print JSON, one object per translation", 0, 0, 0},
     };
     /* clang-format on */
     search_rows(&search, rows);
     struct command command = {.name = "translate",
-                              .arguments = "",
+                              .arguments = "[FILE]",
+                              .max = 1,
                               .purpose = purpose,
                               .examples = examples,
                               .rows = rows,
                               .count = sizeof rows / sizeof *rows};
     int code = options_read(&command, argc, argv);
-    if (code == GO_ON && output_is_input())
-        code = usage_error("translate: standard input and standard output are the same file");
-    if (code == GO_ON) code = search_open(&search, command.name, &job->translator);
-    job->nbest = search.nbest;
-    if (job->translator != NULL) code = run(job);
+    if (code == GO_ON) {
+        code = search_open(&search, command.name, &job->translator);
+        job->nbest = search.nbest;
+        if (code == EXIT_OK) code = translate(job, command.rest_count > 0 ? command.rest[0] : NULL);
+    }
     rapt_translator_free(job->translator);
+    unseen_free(&job->unseen);
     free(job);
     return code;
 }

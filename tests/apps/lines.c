@@ -54,6 +54,24 @@ static void test_pauses(void **state)
     close(ends[0]);
 }
 
+/* A byte order mark is dropped at the beginning of the input, nowhere else. */
+static void test_mark(void **state)
+{
+    (void)state;
+    int ends[2];
+    struct lines lines;
+    assert_int_equal(pipe(ends), 0);
+    lines_open(&lines, ends[0]);
+    give(ends[1], "\xEF\xBB\xBFone\n\xEF\xBB\xBFtwo\n");
+    assert_int_equal(lines_next(&lines, 1), 1);
+    is(&lines, 0, "one");
+    assert_int_equal(lines_next(&lines, 1), 1);
+    is(&lines, 0, "\xEF\xBB\xBFtwo");
+    close(ends[1]);
+    lines_close(&lines);
+    close(ends[0]);
+}
+
 /* What is there already fills windows: of a pipe that waits, and of one that does not. */
 static void test_full(void **state)
 {
@@ -123,10 +141,8 @@ static void test_error(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pauses),
-        cmocka_unit_test(test_full),
-        cmocka_unit_test(test_lengths),
-        cmocka_unit_test(test_error),
+        cmocka_unit_test(test_pauses),  cmocka_unit_test(test_mark),  cmocka_unit_test(test_full),
+        cmocka_unit_test(test_lengths), cmocka_unit_test(test_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

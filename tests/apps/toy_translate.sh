@@ -137,7 +137,61 @@ check "no input, no output" [ ! -s again ]
 echo "red old" | "$program" translate --model model --nbest 3 >again
 check "n-best" [ "$(grep -c '^0 ||| .* ||| -[0-9.]*$' again)" -eq 3 ]
 echo "red old" | "$program" translate --model model --scores --alignments >again
-check "scores and alignments" grep -qE '^[^	]*	-[0-9.]+	[0-9]+-0( [0-9]+-[0-9]+)*$' again
+check "scores and alignments" grep -qE '^[^|]* \|\|\| -[0-9.]+ \|\|\| [0-9]+-0( [0-9]+-[0-9]+)*$' again
+echo "red old" | "$program" translate --model model --json >again
+check "JSON lines" grep -qE '^[{]"sentence":0,"rank":0,"translation":"[^"]*","score":-[0-9.e-]*,"source_tokens":\["[^]]*\],"target_tokens":\["[^]]*\],"alignment":\[\[[0-9],0\].*\][}]$' again
+printf 'red\na\377\nnew\n' >broken
+code 1 "$program" translate --model model broken --placeholder '???' >again
+[ "$(sed -n 2p again)" = '???' ] && [ "$(wc -l <again)" -eq 3 ] || fail "the placeholder: $(cat again)"
+says "broken:2: byte 2 is not valid UTF-8"
+code 1 "$program" translate --model model broken --json >again
+check "the error of a line" grep -qx '{"sentence":1,"translation":"","error":"not UTF-8"}' again
+{ printf '\357\273\277'; cat source; } >marked
+code 0 "$program" translate --model model marked >again
+check "a file, and no byte order mark" cmp lines again
+"$program" translate --model model <marked 2>err >again
+check "no byte order mark of standard input" cmp lines again
+says_not() { if grep -qF -- "$1" err; then fail "'$1' in:"; cat err; fi; }
+says_not "never seen"
+printf 'red xylophone old\nzyzzyva xylophone\n' | "$program" translate --model model 2>err >again
+says "spelled in pieces, probably never seen in training: xylophone, zyzzyva"
+code 1 "$program" translate --model model missing
+says "missing: No such file"
+
+# What is scored, evaluated and compared.
+code 0 "$program" score --model model --data test.tsv >again
+check "a score per pair" [ "$(grep -c '^-[0-9]*[.][0-9]*$' again)" -eq 20 ]
+says "20 pairs, "
+code 0 "$program" score --model model --source source --target target --json >twofold
+sed 's/.*"log_probability":\([-0-9.e]*\).*/\1/' twofold | awk '{ printf "%.4f\n", $1 }' | cmp - again ||
+    fail "scores as text and as JSON"
+"$program" translate --model model --scores --length-penalty 0 <source | sed 's/\(.*\) ||| .*/\1/' >hyp
+"$program" translate --model model --scores --length-penalty 0 <source | sed 's/.* ||| //' >found
+code 0 "$program" score --model model --source source --target hyp >again
+# The search never produces a second beginning, so that it finds a little more likely what it can.
+paste found again | awk '{ d = $1 - $2; if (d > 0.05 || d < -0.0002) exit 1 }' || fail "search and score differ"
+code 0 "$program" score --model model --data test.tsv --normalize --words >again
+check "words" grep -qE '^-[0-9.]+	[^ ]+ -[0-9.]+  .*\(end\) -[0-9.]+$' again
+code 0 "$program" evaluate --model model --data test.tsv --output output >again
+cmp output lines || fail "--output differs from translate"
+code 0 "$program" evaluate --hypotheses output --data test.tsv >judged
+grep -v '^tokens/s' again | cmp - judged || fail "a model and its output are judged differently"
+check "the signature" grep -q '^signature    nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:rapt-' judged
+awk '/^precisions/ { split($2, p, "/") } /^brevity/ { b = $2 } /^bleu / { s = $2 }
+    END { d = b * exp((log(p[1]) + log(p[2]) + log(p[3]) + log(p[4])) / 4) - s; exit !(d < 0.2 && d > -0.2) }' judged ||
+    { fail "BLEU is not what its parts say:"; cat judged; }
+code 0 "$program" evaluate --hypotheses target --data test.tsv --versus output --json >again
+check "the references themselves" grep -q '"bleu":100.0,.*"versus":{"bleu":{"score":[0-9.]*,"difference":[0-9.]*,"p":[0-9.]*}' again
+code 0 "$program" evaluate --hypotheses output --data test.tsv --versus output >again
+check "a system against itself" grep -q '^bleu  *[0-9.]*  +0.00  p = 1.0000' again
+code 0 "$program" evaluate --model model --data test.tsv --versus-model model --bootstrap 0 >again
+check "a model against itself" grep -q '^chrf  *[0-9.]*  +0.00$' again
+head -n 19 output >short
+code 1 "$program" evaluate --hypotheses short --data test.tsv
+says "short has 19 lines, but test.tsv has 20"
+code 2 "$program" evaluate --hypotheses short --model model --data test.tsv
+code 2 "$program" evaluate --data test.tsv
+says "give --model or --hypotheses"
 yes red | head -n 20000 | "$program" translate --model model --beam 1 2>err | head -n 1 >again
 check "a closed pipe ends without a message" [ ! -s err ]
 
