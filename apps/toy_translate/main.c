@@ -1,6 +1,6 @@
 /* main.c - toy_translate: the commands, their dispatch, help and version. */
 #define _POSIX_C_SOURCE 200809L
-#include "toy.h"
+#include "commands.h"
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,30 +10,28 @@ const char program_name[] = "toy_translate";
 static int command_help(int argc, char **argv);
 static int command_version(int argc, char **argv);
 
-static const struct {
-    const char *name;
-    int (*run)(int argc, char **argv);
-    const char *help;
-} commands[] = {
-    {"train", command_train, "train a translator on sentence pairs"},
-    {"translate", command_translate, "translate lines of text"},
-    {"evaluate", command_evaluate, "score translations: BLEU, chrF, exact matches"},
-    {"score", command_score, "say how likely a model finds given translations"},
-    {"attend", command_attend, "show what a translation attends to"},
-    {"info", command_info, "show what a model file holds"},
-    {"demo", command_demo, "train on a small built-in corpus for a minute, and test"},
-    {"help", command_help, "show this, or the options of a command: help train"},
-    {"version", command_version, "show the versions of the program and the library"},
+const struct entry commands[] = {
+    {"train", command_train, "train a translator on sentence pairs", true},
+    {"translate", command_translate, "translate lines of text", true},
+    {"evaluate", command_evaluate, "score translations: BLEU, chrF, exact matches", true},
+    {"score", command_score, "say how likely a model finds given translations", true},
+    {"attend", command_attend, "show what a translation attends to", true},
+    {"info", command_info, "show what a model file holds", true},
+    {"demo", command_demo, "train on a small built-in corpus for a minute, and test", true},
+    {"completion", command_completion, "print completion for bash, zsh or fish, or the manual page",
+     true},
+    {"help", command_help, "show this, or the options of a command: help train", false},
+    {"version", command_version, "show the versions of the program and the library", false},
+    {NULL, NULL, NULL, false},
 };
-enum { COMMANDS = sizeof commands / sizeof commands[0] };
 
 static int overview(void)
 {
     puts("usage: toy_translate COMMAND [OPTION]...\n\n"
          "Trains small translators, translates with them, and shows what they attend to.\n\n"
          "Commands");
-    for (size_t i = 0; i < COMMANDS; i++)
-        printf("  %-12s %s\n", commands[i].name, commands[i].help);
+    for (const struct entry *e = commands; e->name != NULL; e++)
+        printf("  %-12s %s\n", e->name, e->help);
     puts("\ntoy_translate COMMAND --help lists the options of a command.\n"
          "Exit status: 0 success, 1 failure, 2 wrong option, 130 interrupted by Ctrl-C.");
     return finish_output();
@@ -42,8 +40,8 @@ static int overview(void)
 static int unknown(const char *typed)
 {
     char *names = xasprintf("%s", "");
-    for (size_t i = 0; i < COMMANDS; i++) {
-        char *more = xasprintf("%s%s%s", names, i > 0 ? "|" : "", commands[i].name);
+    for (const struct entry *e = commands; e->name != NULL; e++) {
+        char *more = xasprintf("%s%s%s", names, *names ? "|" : "", e->name);
         free(names);
         names = more;
     }
@@ -57,8 +55,8 @@ static int unknown(const char *typed)
 
 static int run(const char *name, int argc, char **argv)
 {
-    for (size_t i = 0; i < COMMANDS; i++)
-        if (strcmp(name, commands[i].name) == 0) return commands[i].run(argc, argv);
+    for (const struct entry *e = commands; e->name != NULL; e++)
+        if (strcmp(name, e->name) == 0) return e->run(argc, argv);
     return unknown(name);
 }
 

@@ -206,5 +206,6 @@ int command_evaluate(int argc, char **argv);
 int command_attend(int argc, char **argv);
 int command_info(int argc, char **argv);
 int command_demo(int argc, char **argv);
+int command_completion(int argc, char **argv);
 
 #endif

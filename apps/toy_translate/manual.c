@@ -1,0 +1,111 @@
+/* manual.c - the manual page toy_translate.1 in the language of man(7), from the tables of options.
+ */
+#include "commands.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* Running text: a paragraph where a line is empty, else a new line where it has one. */
+static void put_text(const char *text)
+{
+    bool first = true; /* of a line, where a dot or a quote would be a request */
+    for (; *text; text++) {
+        if (*text == '\n') {
+            fputs(text[1] == '\n' ? "\n.PP\n" : "\n.br\n", stdout);
+            while (text[1] == '\n') text++;
+            first = true;
+            continue;
+        }
+        if (first && (*text == '.' || *text == '\'')) fputs("\\&", stdout);
+        if (*text == '\\')
+            fputs("\\e", stdout);
+        else if (*text == '-')
+            fputs("\\-", stdout);
+        else
+            putchar(*text);
+        first = false;
+    }
+}
+
+static void put_option(const struct command *command, const struct option_row *row)
+{
+    char *usage = option_usage(command, row), *standard = option_default(row);
+    char *help = xasprintf("%s%s", row->help, standard);
+    fputs(".TP\n.B ", stdout);
+    put_text(usage);
+    putchar('\n');
+    put_text(help);
+    putchar('\n');
+    free(help);
+    free(standard);
+    free(usage);
+}
+
+/* The values of an option whose list stands beside it only as a name. */
+static void put_values(const struct command *command, int index)
+{
+    const struct option_row *row = &command->rows[index];
+    char *name = option_list_name(command, row);
+    bool again = name == NULL;
+    for (int i = 0; i < index && !again; i++)
+        again = command->rows[i].kind == OPTION_CHOICE &&
+                strcmp(command->rows[i].argument, row->argument) == 0;
+    if (!again) {
+        fputs(".TP\n.B ", stdout);
+        put_text(name);
+        putchar('\n');
+        for (const char *at = row->argument; *at; at++)
+            fputs(*at == '|' ? ", " : *at == '-' ? "\\-" : (const char[]){*at, 0}, stdout);
+        putchar('\n');
+    }
+    free(name);
+}
+
+static void put_command(const struct command *command, void *user)
+{
+    (void)user;
+    printf(".SS toy_translate %s [\\fIoption\\fR]...", command->name);
+    if (*command->arguments) {
+        putchar(' ');
+        put_text(command->arguments);
+    }
+    putchar('\n');
+    put_text(command->purpose);
+    putchar('\n');
+    for (int i = 0; i < command->count; i++)
+        if (command->rows[i].kind == OPTION_GROUP)
+            printf(".PP\n.I %s\n", command->rows[i].name);
+        else
+            put_option(command, &command->rows[i]);
+    for (int i = 0; i < command->count; i++) put_values(command, i);
+    if (command->examples == NULL) return;
+    puts(".PP\n.I Examples\n.PP\n.nf");
+    put_text(command->examples);
+    puts("\n.fi");
+}
+
+void manual_print(void)
+{
+    printf(
+        ".\\\" Written by toy_translate completion man.\n"
+        ".TH TOY_TRANSLATE 1 \"\" \"rapt %s\" \"User Commands\"\n"
+        ".SH NAME\n"
+        "toy_translate \\- train small translators and translate with them\n"
+        ".SH SYNOPSIS\n"
+        ".B toy_translate\n.I command\n.RI [ option ]...\n"
+        ".SH DESCRIPTION\n"
+        "Trains Transformers on sentence pairs, translates with them, and shows what they attend "
+        "to.\n"
+        "Options may be abbreviated. Every command has\n.B \\-\\-help\nand\n.BR \\-\\-version .\n"
+        ".SH COMMANDS\n",
+        rapt_version());
+    for (const struct entry *e = commands; e->name != NULL; e++) {
+        printf(".TP\n.B %s\n", e->name);
+        put_text(e->help);
+        putchar('\n');
+    }
+    puts(".SH OPTIONS");
+    for (const struct entry *e = commands; e->name != NULL; e++)
+        if (e->has_options) command_visit(e->run, e->name, put_command, NULL);
+    puts(".SH EXIT STATUS\n"
+         "0: success; 1: failure; 2: wrong option; 130: interrupted by Ctrl\\-C.");
+}
