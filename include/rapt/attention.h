@@ -173,11 +173,63 @@ typedef struct rapt_attention {
                                       that exist [batch][heads][keys]; NULL: 0. No gradient */
 } rapt_attention;
 
-/* A problem of contiguous [batch][heads][rows][width] arrays, scaled dot product, softmax, no mask.
-   size: sizeof *a. RAPT_BAD_ARGUMENT: a is NULL or size is none; numbers, however large, are
-   checked by rapt_attention_check. */
+/* Problems of scaled dot product, softmax and no mask, in four layouts. size: sizeof *a.
+   RAPT_BAD_ARGUMENT: a, or query_starts where they are given, is NULL, or size is none; numbers,
+   however large, are checked by rapt_attention_check. Change any field afterwards: a value width
+   that differs, say, needs strides of v and out that fit.
+
+   Where rows of 2 sequences, 2 heads (h) and 3 rows (r) lie, in units of `width` floats from the
+   beginning of the array:
+
+                 sequence 0    sequence 1      strides of
+                 r0  r1  r2    r0  r1  r2      batch             head          row
+     init                [batch][heads][rows][width]
+       h0         0   1   2     6   7   8      heads rows width  rows width    width
+       h1         3   4   5     9  10  11
+     init_rows           [batch][rows][heads][width]
+       h0         0   2   4     6   8  10      rows heads width  width         heads width
+       h1         1   3   5     7   9  11
+     init_packed         [batch][rows][query heads, key heads, value heads][width]
+       q, h0      0   6  12    18  24  30      q, k, v: batch    width         row: as wide as all
+       q, h1      1   7  13    19  25  31        rows row                      heads + 2 key_heads
+       k, h0      2   8  14    20  26  32
+       k, h1      3   9  15    21  27  33      out: as init_rows
+       v, h0      4  10  16    22  28  34
+       v, h1      5  11  17    23  29  35
+     init_ragged         [rows of all sequences][heads][width], here of 3 rows and 1
+       h0         0   2   4     6              not read          width         heads width
+       h1         1   3   5     7 */
 RAPT_API rapt_status rapt_attention_init(rapt_attention *a, size_t size, int batch, int heads,
                                          int queries, int keys, int width);
+RAPT_API rapt_status rapt_attention_init_rows(rapt_attention *a, size_t size, int batch, int heads,
+                                              int queries, int keys, int width);
+/* Self-attention of what one product made: where that is x, q is x, k is x + heads * width and v is
+   x + (heads + key_heads) * width; gradients likewise. key_heads 0: as many as heads. */
+RAPT_API rapt_status rapt_attention_init_packed(rapt_attention *a, size_t size, int batch,
+                                                int heads, int key_heads, int rows, int width);
+/* Starts: [batch + 1], not copied; key_starts NULL: query_starts, self-attention. */
+RAPT_API rapt_status rapt_attention_init_ragged(rapt_attention *a, size_t size, int batch,
+                                                int heads, const int *query_starts,
+                                                const int *key_starts, int width);
+
+/* What the score and locality of a problem learn: the shapes of the arrays, and offsets at which
+   they fit into one block, of parameters, gradients or moments alike. An array that the problem
+   does not read has 0 rows.
+       rapt_learned_layout l = {.size = sizeof l};
+       rapt_attention_learned(&a, &l, &why);
+       float *x = calloc(l.floats, sizeof *x), *dx = calloc(l.floats, sizeof *dx);
+       for (int i = 0; i < RAPT_LEARNED_COUNT; i++)
+           if (l.rows[i]) a.learned.array[i] = x + l.offset[i], d.learned[i] = dx + l.offset[i];
+ */
+typedef struct rapt_learned_layout {      /* size-first, see base.h; overwritten but for size */
+    size_t size;                          /* sizeof(rapt_learned_layout) */
+    size_t floats;                        /* of all, a multiple of 16 */
+    size_t offset[RAPT_LEARNED_CAPACITY]; /* floats before an array, a multiple of 16 */
+    int rows[RAPT_LEARNED_CAPACITY], columns[RAPT_LEARNED_CAPACITY];
+} rapt_learned_layout;
+/* Reads heads, widths, score, locality and the widths in a->learned; its arrays may be NULL. */
+RAPT_API rapt_status rapt_attention_learned(const rapt_attention *a, rapt_learned_layout *layout,
+                                            rapt_message *why);
 
 /* RAPT_OK, or RAPT_BAD_ARGUMENT and a message that names the field. */
 RAPT_API rapt_status rapt_attention_check(const rapt_attention *a, rapt_message *why);

@@ -6,38 +6,6 @@
 
 #define READ(own, given, type, why) rapt__struct_read(own, sizeof *(own), given, #type, why)
 
-/* Of contiguous rows; what does not fit is the largest stride, which the check finds, and what is
-   negative, which it finds too, is 0. */
-static rapt_stride contiguous(int heads, int rows, int width)
-{
-    size_t w = width > 0 ? (size_t)width : 0, head, batch;
-    if (!rapt__times(w, rows > 0 ? (size_t)rows : 0, &head) || head > PTRDIFF_MAX)
-        head = PTRDIFF_MAX;
-    if (!rapt__times(head, heads > 0 ? (size_t)heads : 0, &batch) || batch > PTRDIFF_MAX)
-        batch = PTRDIFF_MAX;
-    return (rapt_stride){(ptrdiff_t)batch, (ptrdiff_t)head, (ptrdiff_t)w};
-}
-
-rapt_status rapt_attention_init(rapt_attention *a, size_t size, int batch, int heads, int queries,
-                                int keys, int width)
-{
-    const rapt_stride query = contiguous(heads, queries, width);
-    const rapt_stride key = contiguous(heads, keys, width);
-    const rapt_attention own = {.batch = batch,
-                                .heads = heads,
-                                .queries = queries,
-                                .keys = keys,
-                                .key_width = width,
-                                .value_width = width,
-                                .q = query,
-                                .k = key,
-                                .v = key,
-                                .out = query};
-    if (!a || size < sizeof size) return RAPT_BAD_ARGUMENT;
-    memcpy(a, &size, sizeof size);
-    return rapt__struct_write(a, &own, sizeof own, "rapt_attention", NULL);
-}
-
 /* The caller's problem, checked. */
 static rapt_status read_problem(rapt_attention *own, const rapt_attention *given, rapt_message *why)
 {

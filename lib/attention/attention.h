@@ -81,6 +81,8 @@ const char *rapt__learned_old_name(int i); /* in model files before 0.2 */
 /* ---- check.c ---- */
 /* As rapt_attention_check, of a struct of this version. */
 rapt_status rapt__attention_check(const rapt_attention *a, rapt_message *why);
+/* Of this, what the shapes of learned arrays follow from. */
+rapt_status rapt__shapes_check(const rapt_attention *a, rapt_message *why);
 
 /* ---- distribution.c ---- */
 bool rapt__normalizer_is_hard(rapt_normalizer normalizer); /* one key has all weight: chosen */

@@ -272,6 +272,13 @@ static rapt_status check_reserved(const char *field, const uint64_t reserved[4],
     return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is not 0: this version has no use for it", field);
 }
 
+rapt_status rapt__shapes_check(const rapt_attention *a, rapt_message *why)
+{
+    rapt_status s = check_sizes(a, why);
+    if (s == RAPT_OK) s = check_score(a, why);
+    return s == RAPT_OK ? check_locality(a, why) : s;
+}
+
 rapt_status rapt__attention_check(const rapt_attention *a, rapt_message *why)
 {
     rapt_status s = check_reserved("mask.reserved", a->mask.reserved, why);

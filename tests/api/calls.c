@@ -18,6 +18,10 @@ static const struct call {
     /* clang-format off */
     /* attention.h */
     {"rapt_attention_init", false, 1, 0, attention_init},
+    {"rapt_attention_init_rows", false, 1, 0, attention_init_rows},
+    {"rapt_attention_init_packed", false, 1, 0, attention_init_packed},
+    {"rapt_attention_init_ragged", false, 3, 1u << 2, attention_init_ragged},
+    {"rapt_attention_learned", true, 2, 0, attention_learned},
     {"rapt_attention_check", true, 1, 0, attention_check},
     {"rapt_attention_workspace", false, 1, 0, attention_workspace},
     {"rapt_attention_forward", true, 7, 1u << 5, attention_forward},

@@ -14,6 +14,34 @@ static rapt_status attention_init(struct world *w, int null, rapt_message *why)
     return rapt_attention_init(arg(null, 0, &a), sizeof a, 1, 2, 3, 4, 5);
 }
 
+static rapt_status attention_init_rows(struct world *w, int null, rapt_message *why)
+{
+    (void)w, (void)why;
+    rapt_attention a;
+    return rapt_attention_init_rows(arg(null, 0, &a), sizeof a, 1, 2, 3, 4, 5);
+}
+
+static rapt_status attention_init_packed(struct world *w, int null, rapt_message *why)
+{
+    (void)w, (void)why;
+    rapt_attention a;
+    return rapt_attention_init_packed(arg(null, 0, &a), sizeof a, 1, 2, 1, 4, 5);
+}
+
+static rapt_status attention_init_ragged(struct world *w, int null, rapt_message *why)
+{
+    (void)w, (void)why;
+    rapt_attention a;
+    return rapt_attention_init_ragged(arg(null, 0, &a), sizeof a, 2, 2, arg(null, 1, world_starts),
+                                      arg(null, 2, world_starts), 5);
+}
+
+static rapt_status attention_learned(struct world *w, int null, rapt_message *why)
+{
+    rapt_learned_layout l = {.size = sizeof l};
+    return rapt_attention_learned(arg(null, 0, &w->attention), arg(null, 1, &l), why);
+}
+
 static rapt_status attention_check(struct world *w, int null, rapt_message *why)
 {
     return rapt_attention_check(arg(null, 0, &w->attention), why);

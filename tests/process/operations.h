@@ -48,6 +48,15 @@ static rapt_status do_attention(struct scene *s, uint64_t *h, rapt_message *why)
     rapt_gradients d = {.size = sizeof d, .q = s->dx[0], .k = s->dx[1], .v = s->dx[2]};
     rapt_status status =
         rapt_attention_init(&a, sizeof a, 1, 1, ATTENTION_ROWS, ATTENTION_ROWS, ATTENTION_WIDTH);
+    const int starts[] = {0, ATTENTION_ROWS};
+    rapt_attention other;
+    rapt_learned_layout learned = {.size = sizeof learned};
+    if (!status) status = rapt_attention_init_rows(&other, sizeof other, 1, 2, 3, 4, 5);
+    if (!status) status = rapt_attention_init_packed(&other, sizeof other, 1, 2, 1, 4, 5);
+    if (!status) status = rapt_attention_init_ragged(&other, sizeof other, 1, 2, starts, NULL, 5);
+    other.score = RAPT_SCORE_GENERAL;
+    if (!status) status = rapt_attention_learned(&other, &learned, why);
+    add(h, &learned, sizeof learned);
     a.threads = s->threads, a.normalizer = s->variant % 2 ? RAPT_NORMALIZER_STRAIGHT_THROUGH : 0;
     int chosen[ATTENTION_ROWS];
     saved.chosen = chosen;

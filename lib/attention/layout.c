@@ -1,0 +1,136 @@
+/* layout.c - problems made from a few numbers, in the layouts that rapt/attention.h draws; and the
+   shapes of what a problem learns, with offsets in one block. Strides that do not fit are the
+   largest there is, and negative numbers count as 0: rapt__attention_check refuses both. */
+#include "attention/score/score.h"
+
+#include <limits.h>
+#include <string.h>
+
+static ptrdiff_t times(ptrdiff_t a, ptrdiff_t b)
+{
+    size_t product;
+    if (a <= 0 || b <= 0) return 0;
+    bool fits = rapt__times((size_t)a, (size_t)b, &product) && product <= PTRDIFF_MAX;
+    return fits ? (ptrdiff_t)product : PTRDIFF_MAX;
+}
+
+static ptrdiff_t plus(ptrdiff_t a, ptrdiff_t b)
+{
+    return a > PTRDIFF_MAX - b ? PTRDIFF_MAX : a + b;
+}
+
+/* [heads][rows][width] of each sequence. */
+static rapt_stride by_heads(int heads, int rows, int width)
+{
+    ptrdiff_t head = times(rows, width);
+    return (rapt_stride){times(heads, head), head, rapt__max(width, 0)};
+}
+
+/* [rows][heads][width] of each sequence. */
+static rapt_stride by_rows(int heads, int rows, int width)
+{
+    ptrdiff_t row = times(heads, width);
+    return (rapt_stride){times(rows, row), rapt__max(width, 0), row};
+}
+
+/* What all layouts have in common. */
+static rapt_attention problem(int batch, int heads, int queries, int keys, int width)
+{
+    return (rapt_attention){.batch = batch,
+                            .heads = heads,
+                            .queries = queries,
+                            .keys = keys,
+                            .key_width = width,
+                            .value_width = width};
+}
+
+static rapt_status give(rapt_attention *a, size_t size, const rapt_attention *own)
+{
+    if (!a || size < sizeof size) return RAPT_BAD_ARGUMENT;
+    memcpy(a, &size, sizeof size);
+    return rapt__struct_write(a, own, sizeof *own, "rapt_attention", NULL);
+}
+
+rapt_status rapt_attention_init(rapt_attention *a, size_t size, int batch, int heads, int queries,
+                                int keys, int width)
+{
+    rapt_attention own = problem(batch, heads, queries, keys, width);
+    own.q = own.out = by_heads(heads, queries, width);
+    own.k = own.v = by_heads(heads, keys, width);
+    return give(a, size, &own);
+}
+
+rapt_status rapt_attention_init_rows(rapt_attention *a, size_t size, int batch, int heads,
+                                     int queries, int keys, int width)
+{
+    rapt_attention own = problem(batch, heads, queries, keys, width);
+    own.q = own.out = by_rows(heads, queries, width);
+    own.k = own.v = by_rows(heads, keys, width);
+    return give(a, size, &own);
+}
+
+rapt_status rapt_attention_init_packed(rapt_attention *a, size_t size, int batch, int heads,
+                                       int key_heads, int rows, int width)
+{
+    rapt_attention own = problem(batch, heads, rows, rows, width);
+    ptrdiff_t queries = times(heads, width), keys = times(key_heads ? key_heads : heads, width);
+    ptrdiff_t row = plus(queries, plus(keys, keys));
+    own.key_heads = key_heads;
+    own.q = own.k = own.v = (rapt_stride){times(rows, row), rapt__max(width, 0), row};
+    own.out = by_rows(heads, rows, width);
+    return give(a, size, &own);
+}
+
+/* Rows of the longest sequence; starts that fall are found by the check. */
+static int longest(int batch, const int *starts)
+{
+    int64_t max = 0;
+    for (int b = 0; b < batch; b++) {
+        int64_t rows = (int64_t)starts[b + 1] - starts[b];
+        if (rows > max) max = rows;
+    }
+    return max < INT_MAX ? (int)max : INT_MAX;
+}
+
+rapt_status rapt_attention_init_ragged(rapt_attention *a, size_t size, int batch, int heads,
+                                       const int *query_starts, const int *key_starts, int width)
+{
+    if (!query_starts) return RAPT_BAD_ARGUMENT;
+    if (!key_starts) key_starts = query_starts;
+    rapt_attention own =
+        problem(batch, heads, longest(batch, query_starts), longest(batch, key_starts), width);
+    own.q = own.k = own.v = own.out = by_rows(heads, 0, width);
+    own.query_starts = query_starts, own.key_starts = key_starts;
+    return give(a, size, &own);
+}
+
+/* ---- what is learned ---- */
+
+static rapt_status lay_out(const rapt_attention *a, rapt_learned_layout *l, rapt_message *why)
+{
+    for (int i = 0; i < RAPT_LEARNED_COUNT; i++) {
+        if (!rapt__learned_read(a, i)) continue;
+        const struct learned_shape s = rapt__learned_shape(a, i);
+        size_t floats;
+        if (s.rows > INT_MAX || !rapt__times((size_t)s.rows, (size_t)s.columns, &floats) ||
+            floats > PTRDIFF_MAX / sizeof(float) / 2 - l->floats - LANES)
+            return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s of %lld rows does not fit into memory",
+                              rapt_learned_name((rapt_learned_array)i), (long long)s.rows);
+        l->rows[i] = (int)s.rows, l->columns[i] = (int)s.columns;
+        l->offset[i] = l->floats;
+        l->floats += rapt__round_up_size(floats, LANES);
+    }
+    return RAPT_OK;
+}
+
+rapt_status rapt_attention_learned(const rapt_attention *a, rapt_learned_layout *layout,
+                                   rapt_message *why)
+{
+    rapt_attention own;
+    rapt_learned_layout l = {.size = sizeof l};
+    rapt_status status = rapt__struct_read(&own, sizeof own, a, "rapt_attention", why);
+    if (!status) status = rapt__struct_check(layout, "rapt_learned_layout", why);
+    if (!status) status = rapt__shapes_check(&own, why);
+    if (!status) status = lay_out(&own, &l, why);
+    return status ? status : rapt__struct_write(layout, &l, sizeof l, "rapt_learned_layout", why);
+}
