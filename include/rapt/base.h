@@ -63,6 +63,11 @@ typedef struct rapt_allocator {
    program runs with later versions of the library without being compiled again. RAPT_BAD_ARGUMENT:
    size was not set, or the struct is longer than the library's and not 0 there. */
 
+/* sizeof of a public struct by its name, such as "rapt_attention", as this library knows it; 0:
+   there is none of that name. So that a program which declares the structs in another language can
+   check them. Any thread may ask. */
+RAPT_API size_t rapt_struct_size(const char *name);
+
 /* Threads. A field `threads` says how many threads one call may use; 0: as many as OpenMP would
    use, but not more than there are processors. Results are bit-identical for any number. A call
    uses one thread inside a parallel region of the caller, and fewer than asked for where OpenMP

@@ -1,5 +1,6 @@
 /* file.h - files that a program writes: replaced atomically, as models and checkpoints are, and
-   checked before the work whose result they are to hold. */
+   checked before the work whose result they are to hold; and files that a caller reads and writes
+   for the library. */
 #ifndef RAPT_FILE_H
 #define RAPT_FILE_H
 
@@ -34,6 +35,20 @@ RAPT_API rapt_status rapt_file_write(const char *path, const void *data, size_t 
    at least max_size). What is not known of a disk is no reason to fail. */
 RAPT_API rapt_status rapt_file_check(const char *path, uint64_t max_size, uint64_t total_size,
                                      rapt_message *why);
+
+/* A file that is not on a disk: in an archive, a database, a resource of the program. read copies
+   bytes [at, at + count) of it into data; the library asks for no byte beyond the last one, in any
+   order, maybe twice. write appends. Anything but 0 says that it failed, and the call returns
+   RAPT_NO_FILE. Both are called on the thread that called the library. They will not grow. */
+typedef struct rapt_reader {
+    int (*read)(void *user, uint64_t at, void *data, size_t count);
+    void *user;
+    uint64_t bytes; /* of the whole file */
+} rapt_reader;
+typedef struct rapt_writer {
+    int (*write)(void *user, const void *data, size_t count);
+    void *user;
+} rapt_writer;
 
 #ifdef __cplusplus
 }

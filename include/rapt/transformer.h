@@ -5,6 +5,7 @@
 #define RAPT_TRANSFORMER_H
 
 #include "attention.h"
+#include "file.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -142,6 +143,23 @@ typedef struct rapt_load_options { /* size-first, see base.h */
 RAPT_API rapt_status rapt_model_load_with(rapt_model **model, const char *path,
                                           const rapt_load_options *options,
                                           const rapt_allocator *allocator, rapt_message *why);
+
+/* The same bytes, with the same checks, from and to memory or a file of the caller's; options as
+   above. size: bytes in all. */
+RAPT_API rapt_status rapt_model_load_memory(rapt_model **model, const void *bytes, size_t size,
+                                            const rapt_load_options *options,
+                                            const rapt_allocator *allocator, rapt_message *why);
+RAPT_API rapt_status rapt_model_load_from(rapt_model **model, const rapt_reader *reader,
+                                          const rapt_load_options *options,
+                                          const rapt_allocator *allocator, rapt_message *why);
+/* *size: bytes needed; bytes may be NULL to ask. RAPT_BAD_ARGUMENT, and nothing but *size written:
+   capacity is less. */
+RAPT_API rapt_status rapt_model_save_memory(const rapt_model *model, void *bytes, size_t capacity,
+                                            size_t *size, const rapt_metadata *metadata, int count,
+                                            rapt_message *why);
+RAPT_API rapt_status rapt_model_save_to(const rapt_model *model, const rapt_writer *writer,
+                                        const rapt_metadata *metadata, int count,
+                                        rapt_message *why);
 
 /* The metadata a model was loaded with, owned by it, in the order of their keys. NULL: no such key.
    {NULL, NULL}: no such index. A created model has none. */

@@ -121,6 +121,11 @@ rapt_status rapt__disk_read(const struct disk_source *source, uint64_t at, void 
         return rapt__fail(why, RAPT_BAD_FILE, "%s: %zu bytes at byte %llu are not in the file",
                           source->label.text, count, (unsigned long long)at);
     if (source->file >= 0) return read_file(source, at, data, count, why);
-    if (count > 0) memcpy(data, source->bytes + at, count);
+    if (count == 0) return RAPT_OK;
+    if (source->bytes)
+        memcpy(data, source->bytes + at, count);
+    else if (source->reader.read(source->reader.user, at, data, count) != 0)
+        return rapt__fail(why, RAPT_NO_FILE, "%s: %zu bytes at byte %llu cannot be read",
+                          source->label.text, count, (unsigned long long)at);
     return RAPT_OK;
 }

@@ -5,6 +5,7 @@
 
 #include "base/base.h"
 #include "format/temporary.h"
+#include <rapt/file.h>
 
 /* A name or path as a message may show it: control characters become '?', only the end of a long
    one is kept. */
@@ -20,10 +21,11 @@ rapt_status rapt__disk_not_a_file(rapt_message *why, const struct shown *label, 
 
 /* ---- disk.c ---- */
 
-/* A regular file, or bytes in memory. */
+/* A regular file, bytes in memory, or a reader of the caller's. */
 struct disk_source {
-    int file;                   /* -1: memory */
-    const unsigned char *bytes; /* [size] in memory */
+    int file;                   /* -1: none */
+    const unsigned char *bytes; /* [size] in memory; NULL: none */
+    rapt_reader reader;         /* where there is neither */
     uint64_t size;              /* when it was opened */
     struct shown label;
 };

@@ -44,6 +44,9 @@ rapt_status rapt__tensors_open(struct tensor_file **file, const char *path,
 /* bytes stay the caller's and must outlive the file. */
 rapt_status rapt__tensors_open_memory(struct tensor_file **file, const void *bytes, size_t size,
                                       const rapt_allocator *allocator, rapt_message *why);
+/* The reader must stay usable until the file is closed; its struct is copied. */
+rapt_status rapt__tensors_open_reader(struct tensor_file **file, const rapt_reader *reader,
+                                      const rapt_allocator *allocator, rapt_message *why);
 void rapt__tensors_close(struct tensor_file *file); /* NULL is allowed */
 
 int rapt__tensors_count(const struct tensor_file *file);
@@ -80,5 +83,10 @@ struct tensor_source { /* one F32 tensor to write; fill is called once per chunk
 rapt_status rapt__tensors_write(const char *path, const struct tensor_source *sources, int count,
                                 const struct tensor_metadata *metadata, int metadata_count,
                                 const rapt_allocator *allocator, rapt_message *why);
+/* The same bytes to a writer, from the first to the last. */
+rapt_status rapt__tensors_write_to(const rapt_writer *writer, const struct tensor_source *sources,
+                                   int count, const struct tensor_metadata *metadata,
+                                   int metadata_count, const rapt_allocator *allocator,
+                                   rapt_message *why);
 
 #endif

@@ -105,6 +105,15 @@ rapt_status rapt__tensors_open_memory(struct tensor_file **file, const void *byt
     return rapt__tensors_open_source(file, &source, allocator, why);
 }
 
+rapt_status rapt__tensors_open_reader(struct tensor_file **file, const rapt_reader *reader,
+                                      const rapt_allocator *allocator, rapt_message *why)
+{
+    struct disk_source source = {.file = -1, .reader = *reader, .size = reader->bytes};
+    source.label = rapt__shown("model of a reader");
+    if (!reader->read) return rapt__fail(why, RAPT_BAD_ARGUMENT, "reader: its read is NULL");
+    return rapt__tensors_open_source(file, &source, allocator, why);
+}
+
 void rapt__tensors_close(struct tensor_file *file)
 {
     if (!file) return;

@@ -1,4 +1,5 @@
-/* safetensors_write.c - F32 tensors and metadata to one safetensors file, atomically.
+/* safetensors_write.c - F32 tensors and metadata to one safetensors file, atomically, or to a
+   writer of the caller's.
 
        n + 8 is a multiple of 64: spaces behind the JSON put the data on a cache line.
 
@@ -199,32 +200,75 @@ static void to_little(float *data, size_t count)
     }
 }
 
+/* Where the bytes go: to a file that is being replaced, or a writer. */
+struct tensor_sink {
+    struct disk_target *target; /* NULL: to the writer */
+    const rapt_writer *writer;
+};
+
+static rapt_status send(const struct tensor_sink *to, const void *data, size_t count,
+                        rapt_message *why)
+{
+    if (to->target) return rapt__disk_write(to->target, data, count, why);
+    if (to->writer->write(to->writer->user, data, count) == 0) return RAPT_OK;
+    return rapt__fail(why, RAPT_NO_FILE, "model of a writer: %zu bytes cannot be written", count);
+}
+
 /* chunk: [CHUNK] */
-static rapt_status write_source(struct disk_target *target, const struct tensor_source *source,
-                                float *chunk, rapt_message *why)
+static rapt_status send_source(const struct tensor_sink *to, const struct tensor_source *source,
+                               float *chunk, rapt_message *why)
 {
     size_t count = elements(source);
     for (size_t first = 0; first < count; first += CHUNK) {
         size_t now = rapt__min_size(count - first, CHUNK);
         source->fill(source, first, now, chunk);
         to_little(chunk, now);
-        rapt_status status = rapt__disk_write(target, chunk, 4 * now, why);
+        rapt_status status = send(to, chunk, 4 * now, why);
         if (status != RAPT_OK) return status;
     }
     return RAPT_OK;
 }
 
-static rapt_status write_all(const struct tensor_writing *w, const struct text *text,
-                             const char *path, float *chunk)
+static rapt_status send_all(const struct tensor_writing *w, const struct text *text,
+                            const struct tensor_sink *to, float *chunk)
+{
+    rapt_status status = send(to, text->bytes, text->used, w->why);
+    for (int i = 0; i < w->count && status == RAPT_OK; i++)
+        status = send_source(to, &w->sources[i], chunk, w->why);
+    return status;
+}
+
+static rapt_status replace(const struct tensor_writing *w, const struct text *text,
+                           const char *path, float *chunk)
 {
     struct disk_target target;
     rapt_status status = rapt__disk_begin(&target, path, w->why);
     if (status != RAPT_OK) return status;
-    status = rapt__disk_write(&target, text->bytes, text->used, w->why);
-    for (int i = 0; i < w->count && status == RAPT_OK; i++)
-        status = write_source(&target, &w->sources[i], chunk, w->why);
+    status = send_all(w, text, &(const struct tensor_sink){.target = &target}, chunk);
     if (status == RAPT_OK) return rapt__disk_commit(&target, w->why);
     rapt__disk_cancel(&target);
+    return status;
+}
+
+/* To the writer, or, where that is NULL, to path; which names the file in messages. */
+static rapt_status write_all(struct tensor_writing *w, const char *path, const rapt_writer *writer)
+{
+    struct text text = {0};
+    rapt_status status = check(w);
+    if (status != RAPT_OK) return status;
+    status = compose(w, &text, path);
+    if (status == RAPT_OK) {
+        float *chunk = rapt__alloc(w->allocator, CHUNK * sizeof *chunk);
+        if (!chunk)
+            status =
+                rapt__fail(w->why, RAPT_NO_MEMORY, "%s: out of memory", rapt__shown(path).text);
+        else if (writer)
+            status = send_all(w, &text, &(const struct tensor_sink){.writer = writer}, chunk);
+        else
+            status = replace(w, &text, path, chunk);
+        rapt__free(w->allocator, chunk, CHUNK * sizeof *chunk);
+    }
+    rapt__free(w->allocator, text.bytes, text.used);
     return status;
 }
 
@@ -233,18 +277,16 @@ rapt_status rapt__tensors_write(const char *path, const struct tensor_source *so
                                 const rapt_allocator *allocator, rapt_message *why)
 {
     struct tensor_writing w = {sources, count, metadata, metadata_count, 0, allocator, why};
-    struct text text = {0};
     if (!path) return rapt__fail(why, RAPT_BAD_ARGUMENT, "no path was given");
-    rapt_status status = check(&w);
-    if (status != RAPT_OK) return status;
-    status = compose(&w, &text, path);
-    if (status == RAPT_OK) {
-        float *chunk = rapt__alloc(allocator, CHUNK * sizeof *chunk);
-        status = chunk
-                     ? write_all(&w, &text, path, chunk)
-                     : rapt__fail(why, RAPT_NO_MEMORY, "%s: out of memory", rapt__shown(path).text);
-        rapt__free(allocator, chunk, CHUNK * sizeof *chunk);
-    }
-    rapt__free(allocator, text.bytes, text.used);
-    return status;
+    return write_all(&w, path, NULL);
+}
+
+rapt_status rapt__tensors_write_to(const rapt_writer *writer, const struct tensor_source *sources,
+                                   int count, const struct tensor_metadata *metadata,
+                                   int metadata_count, const rapt_allocator *allocator,
+                                   rapt_message *why)
+{
+    struct tensor_writing w = {sources, count, metadata, metadata_count, 0, allocator, why};
+    if (!writer->write) return rapt__fail(why, RAPT_BAD_ARGUMENT, "writer: its write is NULL");
+    return write_all(&w, "model of a writer", writer);
 }

@@ -41,8 +41,14 @@ static void describe(const rapt_model *m, const struct block_file *blocks, int c
         }
 }
 
+static rapt_status no_memory(const struct block_output *to, rapt_message *why)
+{
+    return rapt__fail(why, RAPT_NO_MEMORY, "%.400s: no memory to write it",
+                      to->writer ? "model" : to->path);
+}
+
 static rapt_status save(const rapt_model *m, const struct block_file *blocks, int count,
-                        const char *path, const struct tensor_metadata *metadata,
+                        const struct block_output *to, const struct tensor_metadata *metadata,
                         int metadata_count, rapt_message *why)
 {
     const rapt_allocator *a = &m->allocator;
@@ -54,9 +60,12 @@ static rapt_status save(const rapt_model *m, const struct block_file *blocks, in
     rapt_status status;
     if (named && sources) {
         describe(m, blocks, count, named, sources);
-        status = rapt__tensors_write(path, sources, tensors, metadata, metadata_count, a, why);
+        status = to->writer ? rapt__tensors_write_to(to->writer, sources, tensors, metadata,
+                                                     metadata_count, a, why)
+                            : rapt__tensors_write(to->path, sources, tensors, metadata,
+                                                  metadata_count, a, why);
     } else {
-        status = rapt__fail(why, RAPT_NO_MEMORY, "%.400s: no memory to write it", path);
+        status = no_memory(to, why);
     }
     rapt__free(a, named, named_size);
     rapt__free(a, sources, source_size);
@@ -64,19 +73,19 @@ static rapt_status save(const rapt_model *m, const struct block_file *blocks, in
 }
 
 rapt_status rapt__blocks_save(const rapt_model *m, const struct block_file *blocks, int count,
-                              const char *path, const rapt_metadata *metadata, int metadata_count,
-                              const char *trainer, rapt_message *why)
+                              const struct block_output *to, const rapt_metadata *metadata,
+                              int metadata_count, const char *trainer, rapt_message *why)
 {
     rapt_status status = rapt__metadata_check(metadata, metadata_count, why);
     if (status) return status;
     int own = trainer ? 2 : 1;
     size_t max = (size_t)metadata_count + (size_t)m->metadata_count + 2;
     struct tensor_metadata *all = rapt__alloc(&m->allocator, max * sizeof *all);
-    if (!all) return rapt__fail(why, RAPT_NO_MEMORY, "%.400s: no memory to write it", path);
+    if (!all) return no_memory(to, why);
     all[0] = (struct tensor_metadata){CONFIG_KEY, m->config_text};
     all[1] = (struct tensor_metadata){TRAINER_KEY, trainer};
     own += rapt__metadata_merge(m, metadata, metadata_count, all + own);
-    status = save(m, blocks, count, path, all, own, why);
+    status = save(m, blocks, count, to, all, own, why);
     rapt__free(&m->allocator, all, max * sizeof *all);
     return status;
 }
@@ -86,8 +95,51 @@ rapt_status rapt_model_save(const rapt_model *model, const char *path,
 {
     if (!model || !path)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "rapt_model_save: model or path is NULL");
-    struct block_file block = {.prefix = "", .block = model->block};
-    return rapt__blocks_save(model, &block, 1, path, metadata, count, NULL, why);
+    const struct block_file block = {.prefix = "", .block = model->block};
+    const struct block_output to = {.path = path};
+    return rapt__blocks_save(model, &block, 1, &to, metadata, count, NULL, why);
+}
+
+rapt_status rapt_model_save_to(const rapt_model *model, const rapt_writer *writer,
+                               const rapt_metadata *metadata, int count, rapt_message *why)
+{
+    if (!model || !writer)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL", model ? "writer" : "model");
+    const struct block_file block = {.prefix = "", .block = model->block};
+    const struct block_output to = {.writer = writer};
+    return rapt__blocks_save(model, &block, 1, &to, metadata, count, NULL, why);
+}
+
+struct memory { /* that a model is saved to */
+    char *bytes;
+    size_t capacity, used; /* used: also what did not fit */
+};
+
+static int append(void *user, const void *data, size_t count)
+{
+    struct memory *m = user;
+    if (m->used <= m->capacity && count <= m->capacity - m->used)
+        memcpy(m->bytes + m->used, data, count);
+    return !rapt__plus(m->used, count, &m->used);
+}
+
+rapt_status rapt_model_save_memory(const rapt_model *model, void *bytes, size_t capacity,
+                                   size_t *size, const rapt_metadata *metadata, int count,
+                                   rapt_message *why)
+{
+    struct memory ask = {.bytes = NULL};
+    const rapt_writer counts = {append, &ask};
+    if (!size) return rapt__fail(why, RAPT_BAD_ARGUMENT, "size: NULL");
+    rapt_status status = rapt_model_save_to(model, &counts, metadata, count, why);
+    if (status) return status;
+    *size = ask.used;
+    if (!bytes) return RAPT_OK;
+    if (capacity < ask.used)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "capacity is %zu, the model needs %zu bytes",
+                          capacity, ask.used);
+    struct memory memory = {bytes, capacity, 0};
+    const rapt_writer writer = {append, &memory};
+    return rapt_model_save_to(model, &writer, metadata, count, why);
 }
 
 static bool has_shape(const struct tensor_entry *e, const struct parameter *p)

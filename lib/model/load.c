@@ -1,5 +1,6 @@
-/* load.c - a model from a safetensors file. Nothing in the file is trusted before it is checked,
-   and no more memory is reserved than the file could fill. */
+/* load.c - a model from a safetensors file, on a disk, in memory or of a caller's reader. Nothing
+   in the file is trusted before it is checked, and no more memory is reserved than it could fill.
+ */
 #include "model/model.h"
 
 #include "format/format.h"
@@ -68,27 +69,70 @@ static rapt_status load_open(rapt_model **model, struct tensor_file *file,
     return status;
 }
 
-rapt_status rapt_model_load_with(rapt_model **model, const char *path,
-                                 const rapt_load_options *options, const rapt_allocator *allocator,
-                                 rapt_message *why)
+/* From one of the three. */
+struct model_source {
+    const char *path;
+    const rapt_reader *reader;
+    const void *bytes;
+    size_t size;
+};
+
+static rapt_status open_source(struct tensor_file **file, const struct model_source *from,
+                               const rapt_allocator *allocator, rapt_message *why)
+{
+    if (from->path) return rapt__tensors_open(file, from->path, allocator, why);
+    if (from->reader) return rapt__tensors_open_reader(file, from->reader, allocator, why);
+    return rapt__tensors_open_memory(file, from->bytes, from->size, allocator, why);
+}
+
+static rapt_status load(rapt_model **model, const struct model_source *from,
+                        const rapt_load_options *options, const rapt_allocator *allocator,
+                        rapt_message *why)
 {
     struct tensor_file *file;
     rapt_model *loaded = NULL;
     rapt_load_options own = {.size = sizeof own};
-    if (!model || !path)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL", model ? "path" : "model");
+    const char *name = from->path ? from->path : "the model";
     rapt_status status = RAPT_OK;
     if (options) status = rapt__struct_read(&own, sizeof own, options, "rapt_load_options", why);
     if (!status && own.reserved)
         status = rapt__fail(why, RAPT_BAD_ARGUMENT, "reserved is %d, not 0", own.reserved);
-    if (!status) status = rapt__tensors_open(&file, path, allocator, why);
+    if (!status) status = open_source(&file, from, allocator, why);
     if (status) return status;
     rapt_message reason = {"no memory to load it"};
     status = load_open(&loaded, file, &own, allocator, &reason);
     rapt__tensors_close(file);
-    if (status) return rapt__fail(why, status, "%.200s: %.300s", path, reason.text);
+    if (status) return rapt__fail(why, status, "%.200s: %.300s", name, reason.text);
     *model = loaded;
     return RAPT_OK;
+}
+
+rapt_status rapt_model_load_with(rapt_model **model, const char *path,
+                                 const rapt_load_options *options, const rapt_allocator *allocator,
+                                 rapt_message *why)
+{
+    if (!model || !path)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL", model ? "path" : "model");
+    return load(model, &(const struct model_source){.path = path}, options, allocator, why);
+}
+
+rapt_status rapt_model_load_memory(rapt_model **model, const void *bytes, size_t size,
+                                   const rapt_load_options *options,
+                                   const rapt_allocator *allocator, rapt_message *why)
+{
+    if (!model || !bytes)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL", model ? "bytes" : "model");
+    const struct model_source from = {.bytes = bytes, .size = size};
+    return load(model, &from, options, allocator, why);
+}
+
+rapt_status rapt_model_load_from(rapt_model **model, const rapt_reader *reader,
+                                 const rapt_load_options *options, const rapt_allocator *allocator,
+                                 rapt_message *why)
+{
+    if (!model || !reader)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL", model ? "reader" : "model");
+    return load(model, &(const struct model_source){.reader = reader}, options, allocator, why);
 }
 
 rapt_status rapt_model_load(rapt_model **model, const char *path, const rapt_allocator *allocator,

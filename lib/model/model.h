@@ -172,10 +172,14 @@ struct block_file {
     float *block;
     enum value_range range; /* what is accepted from a file; saving does not look */
 };
+struct block_output { /* where they go: the file at path, or a writer */
+    const char *path;
+    const rapt_writer *writer;
+};
 /* trainer: the value of TRAINER_KEY, or NULL. */
 rapt_status rapt__blocks_save(const rapt_model *model, const struct block_file *blocks, int count,
-                              const char *path, const rapt_metadata *metadata, int metadata_count,
-                              const char *trainer, rapt_message *why);
+                              const struct block_output *to, const rapt_metadata *metadata,
+                              int metadata_count, const char *trainer, rapt_message *why);
 rapt_status rapt__blocks_load(const rapt_model *model, const struct block_file *blocks, int count,
                               struct tensor_file *file, rapt_message *why);
 

@@ -70,7 +70,8 @@ rapt_status rapt_trainer_save(const rapt_trainer *t, const char *path,
     struct block_file blocks[BLOCKS] = {{"", t->model->block, ANY_VALUE},
                                         {"adam.m.", t->m, ANY_VALUE},
                                         {"adam.v.", t->v, ANY_VALUE}};
-    return rapt__blocks_save(t->model, blocks, BLOCKS, path, metadata, count, state, why);
+    const struct block_output to = {.path = path};
+    return rapt__blocks_save(t->model, blocks, BLOCKS, &to, metadata, count, state, why);
 }
 
 /* ---- reading ---- */

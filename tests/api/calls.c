@@ -16,6 +16,8 @@ static const struct call {
     call_fn *make;
 } calls[] = {
     /* clang-format off */
+    /* base.h */
+    {"rapt_struct_size", false, 1, 0, struct_size},
     /* attention.h */
     {"rapt_attention_init", false, 1, 0, attention_init},
     {"rapt_attention_init_rows", false, 1, 0, attention_init_rows},
@@ -41,6 +43,10 @@ static const struct call {
     {"rapt_model_save", true, 3, 0, model_save},
     {"rapt_model_load", true, 3, 1u << 2, model_load},
     {"rapt_model_load_with", true, 4, 1u << 2 | 1u << 3, model_load_with},
+    {"rapt_model_load_memory", true, 4, 1u << 2 | 1u << 3, model_load_memory},
+    {"rapt_model_load_from", true, 4, 1u << 2 | 1u << 3, model_load_from},
+    {"rapt_model_save_memory", true, 4, 1u << 1, model_save_memory},
+    {"rapt_model_save_to", true, 3, 0, model_save_to},
     {"rapt_model_metadata", false, 2, 0, model_metadata},
     {"rapt_model_metadata_count", false, 1, 0, model_metadata_count},
     {"rapt_model_metadata_at", false, 1, 0, model_metadata_at},

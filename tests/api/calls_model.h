@@ -5,6 +5,14 @@
 
 #include "api/small_world.h"
 
+/* ---- base.h ---- */
+
+static rapt_status struct_size(struct world *w, int null, rapt_message *why)
+{
+    (void)w, (void)why;
+    return found(rapt_struct_size(arg(null, 0, "rapt_attention")) > 0);
+}
+
 /* ---- attention.h ---- */
 
 static rapt_status attention_init(struct world *w, int null, rapt_message *why)
@@ -160,6 +168,75 @@ static rapt_status model_load_with(struct world *w, int null, rapt_message *why)
     rapt_model *made = NULL;
     rapt_status status =
         rapt_model_load_with(arg(null, 0, &made), arg(null, 1, w->path[0]), arg(null, 2, &options),
+                             arg(null, 3, &w->allocator), why);
+    assert_true((made != NULL) == (status == RAPT_OK));
+    rapt_model_free(made);
+    return status;
+}
+
+/* A model file in memory, and where the next byte goes. */
+struct call_file {
+    char bytes[1 << 16];
+    size_t used;
+};
+
+static int call_write(void *user, const void *data, size_t count)
+{
+    struct call_file *f = user;
+    if (count > sizeof f->bytes - f->used) return 1;
+    memcpy(f->bytes + f->used, data, count);
+    f->used += count;
+    return 0;
+}
+
+static int call_read(void *user, uint64_t at, void *data, size_t count)
+{
+    const struct call_file *f = user;
+    memcpy(data, f->bytes + at, count);
+    return 0;
+}
+
+static rapt_status model_save_to(struct world *w, int null, rapt_message *why)
+{
+    static struct call_file f;
+    const rapt_writer writer = {call_write, &f};
+    f.used = 0;
+    return rapt_model_save_to(arg(null, 0, w->model), arg(null, 1, &writer), arg(null, 2, &w->note),
+                              1, why);
+}
+
+static rapt_status model_save_memory(struct world *w, int null, rapt_message *why)
+{
+    static struct call_file f;
+    return rapt_model_save_memory(arg(null, 0, w->model), arg(null, 1, f.bytes), sizeof f.bytes,
+                                  arg(null, 2, &f.used), arg(null, 3, &w->note), 1, why);
+}
+
+static rapt_status model_load_memory(struct world *w, int null, rapt_message *why)
+{
+    static struct call_file f;
+    const rapt_load_options options = {.size = sizeof options};
+    rapt_model *made = NULL;
+    assert_int_equal(
+        rapt_model_save_memory(w->model, f.bytes, sizeof f.bytes, &f.used, NULL, 0, NULL), RAPT_OK);
+    rapt_status status =
+        rapt_model_load_memory(arg(null, 0, &made), arg(null, 1, f.bytes), f.used,
+                               arg(null, 2, &options), arg(null, 3, &w->allocator), why);
+    assert_true((made != NULL) == (status == RAPT_OK));
+    rapt_model_free(made);
+    return status;
+}
+
+static rapt_status model_load_from(struct world *w, int null, rapt_message *why)
+{
+    static struct call_file f;
+    const rapt_load_options options = {.size = sizeof options};
+    rapt_model *made = NULL;
+    assert_int_equal(
+        rapt_model_save_memory(w->model, f.bytes, sizeof f.bytes, &f.used, NULL, 0, NULL), RAPT_OK);
+    const rapt_reader reader = {call_read, &f, f.used};
+    rapt_status status =
+        rapt_model_load_from(arg(null, 0, &made), arg(null, 1, &reader), arg(null, 2, &options),
                              arg(null, 3, &w->allocator), why);
     assert_true((made != NULL) == (status == RAPT_OK));
     rapt_model_free(made);

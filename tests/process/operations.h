@@ -27,6 +27,8 @@ static rapt_status do_names(struct scene *s, uint64_t *h, rapt_message *why)
         add_text(h, field ? field->name : NULL);
     }
     add_text(h, rapt_isa_name(isa));
+    size_t limits = rapt_struct_size("rapt_limits");
+    add(h, &limits, sizeof limits);
     rapt_status status = rapt_config_preset(&c, "tiny", 100 + s->variant, why);
     if (!status) status = rapt_config_check(&c, why);
     add(h, &c, sizeof c);
@@ -118,6 +120,44 @@ static rapt_status do_model_load_with(struct scene *s, uint64_t *h, rapt_message
     rapt_load_options options = {.size = sizeof options};
     rapt_status status = rapt_model_load_with(&model, s->model_path, &options, s->allocator, why);
     return made(s, h, status, model);
+}
+
+/* Saved to s->bytes, loaded from there both ways. */
+static int scene_read(void *user, uint64_t at, void *data, size_t count)
+{
+    memcpy(data, (const char *)user + at, count);
+    return 0;
+}
+
+static int scene_write(void *user, const void *data, size_t count)
+{
+    add(user, data, count);
+    return 0;
+}
+
+static rapt_status do_model_memory(struct scene *s, uint64_t *h, rapt_message *why)
+{
+    rapt_model *model = scene_untouched;
+    size_t size = 0;
+    rapt_status status =
+        rapt_model_save_memory(s->shared, s->file, sizeof s->file, &size, NULL, 0, why);
+    if (status) return status;
+    status = rapt_model_load_memory(&model, s->file, size, NULL, s->allocator, why);
+    status = made(s, h, status, model);
+    if (status) return status;
+    const rapt_reader reader = {scene_read, s->file, size};
+    model = scene_untouched;
+    status = rapt_model_load_from(&model, &reader, NULL, s->allocator, why);
+    return made(s, h, status, model);
+}
+
+static rapt_status do_model_save_to(struct scene *s, uint64_t *h, rapt_message *why)
+{
+    uint64_t written = *h;
+    const rapt_writer writer = {scene_write, &written};
+    rapt_status status = rapt_model_save_to(s->shared, &writer, NULL, 0, why);
+    if (status == RAPT_OK) add(h, &written, sizeof written);
+    return status;
 }
 
 static rapt_status do_model_save(struct scene *s, uint64_t *h, rapt_message *why)
@@ -406,6 +446,8 @@ static const struct operation operations[] = {
     {"model_create", do_model_create, true, false},
     {"model_load", do_model_load, true, true},
     {"model_load_with", do_model_load_with, true, true},
+    {"model_memory", do_model_memory, true, true},
+    {"model_save_to", do_model_save_to, true, true},
     {"model_save", do_model_save, true, true},
     {"model_read", do_model_read, false, true},
     {"session_create", do_session, true, true},

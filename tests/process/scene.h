@@ -35,6 +35,7 @@ struct scene {
     float lse[ATTENTION_ROWS], weights[ATTENTION_ROWS * ATTENTION_ROWS];
     _Alignas(64) char workspace[1 << 20];
     float floats[SCENE_FLOATS];
+    char file[1 << 17]; /* a model in memory */
     char bytes[SCENE_BYTES];
     int32_t ids[SCENE_IDS];
 };

@@ -30,8 +30,8 @@ PUBLIC = {  # public headers each layer may use
     "kernel": {"base.h"},
     "op": {"base.h"},
     "attention": {"base.h", "attention.h", "learned.def"},
-    "model": {"base.h", "attention.h", "learned.def", "transformer.h", "config.def"},
-    "run": {"base.h", "attention.h", "transformer.h", "train.h", "generate.h", "text.h", "translator.h"},
+    "model": {"base.h", "attention.h", "learned.def", "file.h", "transformer.h", "config.def"},
+    "run": {"base.h", "attention.h", "transformer.h", "train.h", "generate.h", "text.h", "translator.h", "rapt.h"},
     "text": {"base.h", "text.h", "metrics.h"},
     "format": {"base.h", "file.h"},
 }

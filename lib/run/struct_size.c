@@ -1,0 +1,52 @@
+/* struct_size.c - the name of a public struct in, its size out: for programs that declare the
+   structs in another language. tests/project/structs.py compares the list with the headers. */
+#include <rapt/rapt.h>
+
+#include <string.h>
+
+/* clang-format off */
+#define STRUCT(name) {#name, sizeof(name)}
+static const struct {
+    const char *name;
+    size_t size;
+} structs[] = {
+    STRUCT(rapt_message),
+    STRUCT(rapt_allocator),
+    STRUCT(rapt_stride),
+    STRUCT(rapt_mask),
+    STRUCT(rapt_learned),
+    STRUCT(rapt_relative),
+    STRUCT(rapt_attention),
+    STRUCT(rapt_attention_saved),
+    STRUCT(rapt_reinforce),
+    STRUCT(rapt_gradients),
+    STRUCT(rapt_reader),
+    STRUCT(rapt_writer),
+    STRUCT(rapt_config),
+    STRUCT(rapt_config_field),
+    STRUCT(rapt_metadata),
+    STRUCT(rapt_load_options),
+    STRUCT(rapt_tensor),
+    STRUCT(rapt_tokens),
+    STRUCT(rapt_limits),
+    STRUCT(rapt_generate_options),
+    STRUCT(rapt_generate_outputs),
+    STRUCT(rapt_train_options),
+    STRUCT(rapt_report),
+    STRUCT(rapt_train_limits),
+    STRUCT(rapt_text),
+    STRUCT(rapt_bleu),
+    STRUCT(rapt_chrf),
+    STRUCT(rapt_translator_options),
+    STRUCT(rapt_translation),
+    STRUCT(rapt_text_score),
+};
+#undef STRUCT
+/* clang-format on */
+
+size_t rapt_struct_size(const char *name)
+{
+    for (size_t i = 0; name && i < sizeof structs / sizeof *structs; i++)
+        if (strcmp(name, structs[i].name) == 0) return structs[i].size;
+    return 0;
+}
