@@ -48,7 +48,7 @@ typedef enum rapt_locality {
                            are multiplied, after the softmax and without renormalizing, with
                            exp(-(s - c)^2 / (2 (radius/2)^2))
                            Luong et al. 2015, section 3.2, equations 9 and 10 */
-    RAPT_LOCALITY_COUNT
+    RAPT_LOCALITY_COUNT    /* how many there are */
 } rapt_locality;
 RAPT_API const char *rapt_locality_name(rapt_locality locality); /* "local-p" */
 
@@ -62,7 +62,7 @@ typedef enum rapt_normalizer {
                                     (Bengio, Leonard and Courville 2013) */
     RAPT_NORMALIZER_GUMBEL_SOFTMAX,   /* softmax((x + g) / temperature), g Gumbel noise
                             (Jang, Gu and Poole 2017) */
-    RAPT_NORMALIZER_COUNT
+    RAPT_NORMALIZER_COUNT             /* how many there are */
 } rapt_normalizer;
 RAPT_API const char *rapt_normalizer_name(rapt_normalizer normalizer); /* "straight-through" */
 
@@ -71,14 +71,14 @@ RAPT_API const char *rapt_normalizer_name(rapt_normalizer normalizer); /* "strai
    except in what is written: out, and q, k and v where their gradients are asked for. Rows that
    are written must not overlap. */
 typedef struct rapt_stride {
-    ptrdiff_t batch, head, row;
+    ptrdiff_t batch, head, row; /* from one sequence, head or row to the next */
 } rapt_stride;
 
 /* The positions of queries among the keys, for causality and windows. There is no default:
    with as many queries as keys both are the same, with a cache they are not. Local-m, slopes,
    tables and rotary embeddings need positions too. */
 typedef enum rapt_causal_alignment {
-    RAPT_CAUSAL_ALIGNMENT_NONE,
+    RAPT_CAUSAL_ALIGNMENT_NONE,       /* queries have no positions */
     RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT, /* query t has position t */
     RAPT_CAUSAL_ALIGNMENT_LOWER_RIGHT /* query t has position t + existing keys - queries, both of
                                 its own sequence: the last query has the position of the last key
@@ -87,17 +87,17 @@ typedef enum rapt_causal_alignment {
 
 /* Which keys a query sees, and what is added to its scores. All zero: all keys, nothing. */
 typedef struct rapt_mask {
-    rapt_causal_alignment causal_alignment;
-    int causal; /* not 0: no key after the query's own position */
-    int window; /* not 0: only keys from position - before to position + after */
-    int before, after;
-    const int *key_counts;  /* [batch] keys 0..count-1 exist; NULL: all of them */
-    const uint8_t *allowed; /* row t holds one byte per key, 0: hidden; NULL: none is */
-    rapt_stride allowed_stride;
-    const float *bias;       /* row t holds one float per key, added after scaling; -infinity
-                                hides the key as the other masks do; NULL: none */
-    rapt_stride bias_stride; /* of bias and of its gradient; head stride counts query heads */
-    uint64_t reserved[4];    /* 0 */
+    rapt_causal_alignment causal_alignment; /* the positions of queries */
+    int causal;                             /* not 0: no key after the query's own position */
+    int window;                 /* not 0: only keys from position - before to position + after */
+    int before, after;          /* of the window, 0 or more */
+    const int *key_counts;      /* [batch] keys 0..count-1 exist; NULL: all of them */
+    const uint8_t *allowed;     /* row t holds one byte per key, 0: hidden; NULL: none is */
+    rapt_stride allowed_stride; /* of allowed, in bytes; 0 repeats */
+    const float *bias;          /* row t holds one float per key, added after scaling; -infinity
+                                   hides the key as the other masks do; NULL: none */
+    rapt_stride bias_stride;    /* of bias and of its gradient; head stride counts query heads */
+    uint64_t reserved[4];       /* 0 */
 } rapt_mask;
 
 /* The arrays that scores and localities learn: RAPT_LEARNED_QUERY_WEIGHT, ... Which score reads
@@ -107,7 +107,7 @@ typedef enum rapt_learned_array {
                      columns, initial)                                                             \
     enumerator,
 #include "learned.def"
-    RAPT_LEARNED_COUNT
+    RAPT_LEARNED_COUNT /* how many there are */
 } rapt_learned_array;
 enum { RAPT_LEARNED_CAPACITY = 32 }; /* with space for arrays of later versions, NULL until then */
 RAPT_API const char *rapt_learned_name(rapt_learned_array array); /* "query_weight"; NULL: none */
@@ -125,7 +125,12 @@ typedef struct rapt_learned {
 
 /* What depends on the distance of a key s from the position of a query; all of it needs
    mask.causal_alignment. All zero: nothing. */
-typedef enum rapt_rotary { RAPT_ROTARY_NONE, RAPT_ROTARY_PAIRS, RAPT_ROTARY_HALVES } rapt_rotary;
+typedef enum rapt_rotary {
+    RAPT_ROTARY_NONE,  /* nothing is rotated */
+    RAPT_ROTARY_PAIRS, /* elements 2i and 2i + 1 together */
+    RAPT_ROTARY_HALVES /* elements i and i + rotary_width/2 together */
+} rapt_rotary;
+/* All zero: nothing. */
 typedef struct rapt_relative {
     const float *slopes; /* [H]: adds -slope |position - s|   Press, Smith and Lewis 2022 (ALiBi) */
     const float *table; /* [H][buckets]: adds table[bucket(s - position)]  Raffel et al. 2020, T5 */
@@ -152,12 +157,12 @@ typedef struct rapt_attention {
     rapt_stride q, k, v, out;    /* batch strides are not used where starts are given */
     const int *query_starts;     /* ragged batch: [batch + 1] row offsets of sequences stored */
     const int *key_starts;       /*   back to back; NULL: all sequences are full */
-    rapt_score score;
+    rapt_score score;            /* 0: scaled dot product */
     float scale;  /* multiplies the score of a dot product (not cosine); 0: the score's own */
     float cap;    /* not 0: the scaled score x becomes cap tanh(x / cap), before any bias */
     float radius; /* of local-m and local-p, above 0 */
-    rapt_locality locality;
-    rapt_normalizer normalizer;
+    rapt_locality locality;     /* 0: global */
+    rapt_normalizer normalizer; /* 0: softmax */
     float temperature; /* of GUMBEL_SOFTMAX; 0: 1. Where scores over it are infinite, all weight
                           goes to the maximum */
     int noiseless;     /* not 0, for inference: GUMBEL_SOFTMAX adds no noise and SAMPLE takes the
@@ -165,10 +170,10 @@ typedef struct rapt_attention {
     float dropout;     /* share of weights set to 0, the others / (1 - dropout); not for hard
                           normalizers */
     int threads;       /* see base.h */
-    uint64_t seed; /* equal seeds drop equal weights and draw equal keys, whatever the threads */
-    rapt_mask mask;
-    rapt_relative relative;
-    rapt_learned learned;
+    uint64_t seed;  /* equal seeds drop equal weights and draw equal keys, whatever the threads */
+    rapt_mask mask; /* which keys a query sees, and biases */
+    rapt_relative relative;        /* what depends on distances */
+    rapt_learned learned;          /* what score and locality have learned */
     const float *previous_weights; /* location-aware: weights, before the first query, of the keys
                                       that exist [batch][heads][keys]; NULL: 0. No gradient */
 } rapt_attention;
@@ -271,8 +276,8 @@ typedef struct rapt_reinforce {
 /* Where gradients are added, in the layout of what they belong to; NULL: not wanted. What the
    problem has no array of has no gradient; what the score does not read has a gradient of 0. */
 typedef struct rapt_gradients {
-    size_t size; /* sizeof(rapt_gradients) */
-    float *q, *k, *v, *bias;
+    size_t size;                           /* sizeof(rapt_gradients) */
+    float *q, *k, *v, *bias;               /* of the arguments, and of mask.bias */
     float *slopes, *table;                 /* of relative */
     float *learned[RAPT_LEARNED_CAPACITY]; /* by rapt_learned_array */
 } rapt_gradients;

@@ -11,15 +11,16 @@ extern "C" {
 #endif
 
 #if defined(__GNUC__)
+/* In front of what the library exports. */
 #define RAPT_API __attribute__((visibility("default")))
 #else
 #define RAPT_API
 #endif
 
 /* CMakeLists.txt reads these three lines. */
-#define RAPT_VERSION_MAJOR 0
-#define RAPT_VERSION_MINOR 2
-#define RAPT_VERSION_PATCH 0
+#define RAPT_VERSION_MAJOR 0 /* of these headers */
+#define RAPT_VERSION_MINOR 2 /* while MAJOR is 0, as MAJOR */
+#define RAPT_VERSION_PATCH 0 /* changes no interface */
 
 /* The version of the library that is linked, such as "0.2.0". Any thread may ask. */
 RAPT_API const char *rapt_version(void);
@@ -27,7 +28,7 @@ RAPT_API const char *rapt_version(void);
 /* Every function that can fail returns one of these. A failed call changes nothing. A NULL pointer
    where an object or a result is needed is RAPT_BAD_ARGUMENT. */
 typedef enum rapt_status {
-    RAPT_OK = 0,
+    RAPT_OK = 0,            /* done */
     RAPT_BAD_ARGUMENT = -1, /* a size, index or option is out of range */
     RAPT_NO_MEMORY = -2,    /* the allocator returned NULL */
     RAPT_NO_FILE = -3,      /* a file cannot be opened, read or written */
@@ -42,7 +43,7 @@ RAPT_API const char *rapt_status_text(rapt_status status);
    concurrent calls need one each. Functions that take a rapt_message accept NULL; on RAPT_OK it is
    unchanged. This struct will not grow. */
 typedef struct rapt_message {
-    char text[512];
+    char text[512]; /* 0-terminated UTF-8 */
 } rapt_message;
 
 /* Where memory comes from. alloc returns memory aligned to 64 bytes, or NULL; free gets the same
@@ -52,9 +53,9 @@ typedef struct rapt_message {
    of all zeros, means aligned_alloc and free; one of the two functions alone gives no memory. The
    struct is copied; it will not grow. */
 typedef struct rapt_allocator {
-    void *(*alloc)(void *user, size_t bytes);
-    void (*free)(void *user, void *memory, size_t bytes);
-    void *user;
+    void *(*alloc)(void *user, size_t bytes);             /* bytes above 0 */
+    void (*free)(void *user, void *memory, size_t bytes); /* memory is not NULL */
+    void *user;                                           /* passed to both */
 } rapt_allocator;
 
 /* Size-first structs. A struct that begins with `size_t size` may get new fields at its end in a
@@ -87,6 +88,7 @@ RAPT_API size_t rapt_struct_size(const char *name);
    is the one piece of global state. Setting another (rapt_isa_use) is for tests and measurements,
    while no other call runs; the other two may be called from any thread at any time. */
 typedef enum rapt_isa { RAPT_ISA_SCALAR, RAPT_ISA_NEON, RAPT_ISA_AVX2, RAPT_ISA_AVX512 } rapt_isa;
+/* The active one. */
 RAPT_API rapt_isa rapt_isa_used(void);
 RAPT_API rapt_status rapt_isa_use(rapt_isa isa);  /* RAPT_BAD_ARGUMENT: not on this machine */
 RAPT_API const char *rapt_isa_name(rapt_isa isa); /* "avx512"; NULL: no such set */

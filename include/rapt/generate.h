@@ -32,17 +32,17 @@ typedef int rapt_stop_fn(void *user);
 
 typedef struct rapt_generate_options { /* size-first, see base.h */
     size_t size;                       /* sizeof(rapt_generate_options) */
-    int32_t begin, end; /* first input of the decoder; the token that ends a sequence */
-    int max_length;     /* tokens of a sequence, end included; 0: the session's target_length */
-    float max_ratio;    /* and at most max_ratio * source length + max_extra; 0: no such limit */
-    int max_extra;
+    int32_t begin, end;   /* first input of the decoder; the token that ends a sequence */
+    int max_length;       /* tokens of a sequence, end included; 0: the session's target_length */
+    float max_ratio;      /* and at most max_ratio * source length + max_extra; 0: no such limit */
+    int max_extra;        /* tokens, 0 or more */
     int beams;            /* 0 or 1: greedy, or sampling if temperature > 0 */
     int nbest;            /* sequences returned per source, at most beams; 0: 1 */
     float length_penalty; /* score = sum of log-probabilities / length^penalty, end included */
     float temperature;    /* 0: always the likeliest token */
     int top_k;            /* sample among the k likeliest; 0: among all */
     float top_p;          /* sample among the likeliest with this share together; 0: among all */
-    int suppressed_count;
+    int suppressed_count; /* 0: none */
     const int32_t *suppressed; /* [suppressed_count] tokens never produced, NULL: none */
     uint64_t seed;             /* sequence b draws from (seed, b + sequence), whatever the batch */
     uint64_t sequence;         /* the number of the batch's first sequence */
@@ -51,12 +51,12 @@ typedef struct rapt_generate_options { /* size-first, see base.h */
        are in its ids, and add nothing to scores; length in length_penalty is without them. NULL:
        none. */
     const rapt_tokens *prefix;
-    int min_length;       /* no end before so many tokens (the end not counted) */
-    int no_repeat_ngram;  /* n: no n tokens in a row twice in a sequence; 0: they may */
-    rapt_token_fn *token; /* NULL, here and below: not wanted */
-    rapt_logits_fn *logits;
-    rapt_stop_fn *stop;
-    void *user; /* passed to these three */
+    int min_length;         /* no end before so many tokens (the end not counted) */
+    int no_repeat_ngram;    /* n: no n tokens in a row twice in a sequence; 0: they may */
+    rapt_token_fn *token;   /* NULL, here and below: not wanted */
+    rapt_logits_fn *logits; /* changes logits before a token is chosen */
+    rapt_stop_fn *stop;     /* ends the call early */
+    void *user;             /* passed to these three */
 } rapt_generate_options;
 /* Sets all of *options, which has `size` bytes: begin, end, 1 beam, 1 sequence; all else 0. */
 RAPT_API void rapt_generate_options_default(rapt_generate_options *options, size_t size,

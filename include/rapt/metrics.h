@@ -17,11 +17,13 @@ extern "C" {
    The structs hold counts alone: start from all zeros, add those of several threads or machines up
    field by field. One struct must not be added to by two threads at once. They will not grow. */
 
+/* How a text becomes words. */
 typedef enum rapt_bleu_tokens {
     RAPT_BLEU_TOKENS_13A, /* mteval-v13a tokenization: sacreBLEU's default */
     RAPT_BLEU_TOKENS_NONE /* split at white space only: for text that is tokenized already */
 } rapt_bleu_tokens;
 
+/* Counts of a corpus; all zeros to begin with. */
 typedef struct rapt_bleu {
     long long matches[4], totals[4]; /* n-grams of order 1..4: clipped matches, in hypotheses */
     long long hypothesis_length, reference_length; /* words */
@@ -38,6 +40,7 @@ typedef struct rapt_chrf { /* chrF2: character order 6, no word order, white spa
     long long matches[6], hypothesis[6], reference[6]; /* n-grams of order 1..6 */
 } rapt_chrf;
 
+/* Adds one sentence, as rapt_bleu_add does. */
 RAPT_API rapt_status rapt_chrf_add(rapt_chrf *chrf, rapt_text hypothesis, rapt_text reference,
                                    const rapt_allocator *allocator, rapt_message *why);
 RAPT_API double rapt_chrf_score(const rapt_chrf *chrf); /* 0..100; NULL: 0 */

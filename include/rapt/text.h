@@ -28,16 +28,16 @@ typedef struct rapt_tokenizer rapt_tokenizer;
 /* Special tokens, which text never becomes; in a byte-pair vocabulary these are their ids. */
 enum {
     RAPT_TOKEN_UNKNOWN = -1, /* to ask for: rapt_tokenizer_special */
-    RAPT_TOKEN_PAD = 0,
-    RAPT_TOKEN_BEGIN = 1,
-    RAPT_TOKEN_END = 2,
-    RAPT_TOKEN_SPECIALS = 3
+    RAPT_TOKEN_PAD = 0,      /* the library itself never pads */
+    RAPT_TOKEN_BEGIN = 1,    /* first input of a decoder */
+    RAPT_TOKEN_END = 2,      /* ends a sequence */
+    RAPT_TOKEN_SPECIALS = 3  /* how many ids they take */
 };
 
 /* A string with its size; it need not end in 0. This struct will not grow. */
 typedef struct rapt_text {
     const char *bytes; /* NULL only if size is 0 */
-    size_t size;
+    size_t size;       /* in bytes */
 } rapt_text;
 
 /* Learns a vocabulary of `vocab` tokens in all from `count` texts. A merge must occur at least

@@ -18,30 +18,31 @@ typedef enum rapt_schedule { /* linear from 0 to rate over warmup steps, then: *
                              RAPT_SCHEDULE_CONSTANT      /* rate */
 } rapt_schedule;
 
+/* Who computes the matrix products of training. */
 typedef enum rapt_products {
     RAPT_PRODUCTS_BUILTIN, /* same bits for any number of threads and on any instruction set */
     RAPT_PRODUCTS_OPENBLAS /* same bits for any number of threads. rapt_trainer_create loads it into
                               the process, for good; RAPT_BAD_ARGUMENT if it is absent */
 } rapt_products;
 
-typedef struct rapt_train_options { /* size-first */
-    size_t size;                    /* sizeof(rapt_train_options) */
-    float rate;                     /* peak learning rate, at most 1e30 */
-    int warmup, steps;              /* of the schedule */
-    rapt_schedule schedule;
+typedef struct rapt_train_options {       /* size-first */
+    size_t size;                          /* sizeof(rapt_train_options) */
+    float rate;                           /* peak learning rate, at most 1e30 */
+    int warmup, steps;                    /* of the schedule */
+    rapt_schedule schedule;               /* of the learning rate */
     float beta1, beta2, epsilon;          /* Adam: Kingma and Ba 2015, algorithm 1; epsilon > 0 */
     float weight_decay;                   /* decoupled; 0: none; at most 1e6 */
     float clip_norm;                      /* of the whole gradient; 0: none */
     float label_smoothing;                /* share spread evenly over the whole vocabulary */
     float dropout;                        /* of embeddings and of each sublayer's output */
     float attention_dropout, ffn_dropout; /* of attention weights; of the feed-forward layer */
-    rapt_products products;
-    uint64_t seed; /* of dropout and of sampled keys */
+    rapt_products products;               /* 0: built-in */
+    uint64_t seed;                        /* of dropout and of sampled keys */
     /* not 0: targets are y1 .. yn, and the library puts begin and end around each of them. 0: the
        caller does, and begin and end must be 0. */
     int frame;
-    int32_t begin, end;
-    int reserved; /* 0 */
+    int32_t begin, end; /* see above; both 0: the caller frames targets */
+    int reserved;       /* 0 */
 } rapt_train_options;
 /* Sets all of *options, which has `size` bytes: rate 1e-3, warmup 1000, inverse square root, beta
    0.9 and 0.98, epsilon 1e-9, label_smoothing 0.1, dropout 0.1, seed 1; all else 0.
@@ -62,6 +63,7 @@ typedef struct rapt_report { /* size-first */
     long long step;          /* steps made so far */
 } rapt_report;
 
+/* Gradients, moments and activations for one model. One thread at a time may use a trainer. */
 typedef struct rapt_trainer rapt_trainer;
 
 /* The largest batch of one call of rapt_train_gradient or rapt_train_evaluate. Of all sequences

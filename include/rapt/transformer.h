@@ -11,33 +11,39 @@
 extern "C" {
 #endif
 
+/* Which halves a model has. */
 typedef enum rapt_kind {
-    RAPT_KIND_ENCODER_DECODER,
-    RAPT_KIND_ENCODER_ONLY,
-    RAPT_KIND_DECODER_ONLY
+    RAPT_KIND_ENCODER_DECODER, /* source to target: rapt_encode, rapt_decode, rapt_generate */
+    RAPT_KIND_ENCODER_ONLY,    /* source to classes: rapt_classify, rapt_embed */
+    RAPT_KIND_DECODER_ONLY     /* a language model: rapt_decode, rapt_generate */
 } rapt_kind;
+/* Where the norm of a sublayer f is. */
 typedef enum rapt_norm_order {
     RAPT_NORM_ORDER_POST, /* x = norm(x + f(x))   Vaswani et al. 2017 */
     RAPT_NORM_ORDER_PRE   /* x = x + f(norm(x)), and a norm after the last layer */
 } rapt_norm_order;
+/* Of the feed-forward layers. */
 typedef enum rapt_activation {
-    RAPT_ACTIVATION_RELU,
-    RAPT_ACTIVATION_GELU,
-    RAPT_ACTIVATION_SILU
+    RAPT_ACTIVATION_RELU, /* max(0, x) */
+    RAPT_ACTIVATION_GELU, /* x Phi(x), Phi the normal distribution */
+    RAPT_ACTIVATION_SILU  /* x / (1 + exp(-x)) */
 } rapt_activation;
+/* What is added to the embedding of a token at position p. */
 typedef enum rapt_position {
     /* angle(p, i) = p / base^(2i / width), i = 0 .. width/2 - 1 */
     RAPT_POSITION_INTERLEAVED,     /* columns sin cos sin cos ...      Vaswani et al. 2017, 3.5 */
     RAPT_POSITION_CONCATENATED,    /* all sines, then all cosines */
     RAPT_POSITION_CONCATENATED_N1, /* the same with i / (width/2 - 1): tensor2tensor, Marian */
-    RAPT_POSITION_LEARNED,
-    RAPT_POSITION_NONE
+    RAPT_POSITION_LEARNED,         /* a row of a learned table */
+    RAPT_POSITION_NONE             /* nothing */
 } rapt_position;
+/* Which tables are one. */
 typedef enum rapt_tie {
     RAPT_TIE_NONE,   /* source table, target table and output matrix are three */
     RAPT_TIE_OUTPUT, /* the target table is the output matrix */
     RAPT_TIE_ALL     /* one table for all three; the vocabularies are one */
 } rapt_tie;
+/* Of all norms. */
 typedef enum rapt_norm_type {
     RAPT_NORM_TYPE_LAYER, /* Ba, Kiros and Hinton 2016 */
     RAPT_NORM_TYPE_RMS /* x / sqrt(mean of x^2 + epsilon), times a gain   Zhang and Sennrich 2019 */
@@ -45,11 +51,11 @@ typedef enum rapt_norm_type {
 /* Added to the scores of self-attention by the distance of key and query; a stack has one for all
    of its layers. */
 typedef enum rapt_relative_bias {
-    RAPT_RELATIVE_BIAS_NONE,
-    RAPT_RELATIVE_BIAS_ALIBI,         /* -slope |distance|, slopes 2^(-8 h / heads) for h = 1, 2, ..
-                                         (of a number of heads that is no power of two: those of the
-                                         power below, then every other one of the power above)
-                                                            Press, Smith and Lewis 2022 */
+    RAPT_RELATIVE_BIAS_NONE,  /* nothing is added */
+    RAPT_RELATIVE_BIAS_ALIBI, /* -slope |distance|, slopes 2^(-8 h / heads) for h = 1, 2, ...
+                                 (of a number of heads that is no power of two: those of the
+                                 power below, then every other one of the power above)
+                                                    Press, Smith and Lewis 2022 */
     RAPT_RELATIVE_BIAS_ALIBI_LEARNED, /* begins there; "encoder.slopes", "decoder.slopes" */
     RAPT_RELATIVE_BIAS_T5             /* a learned table; "encoder.relative_bias.weight", in the
                                          encoder half of the buckets for keys behind the query
@@ -67,7 +73,7 @@ typedef enum rapt_pooling {                     /* of the rows of a sequence to 
    learn are parameters of the model. At inference nothing is drawn: SAMPLE takes the most likely
    key, GUMBEL_SOFTMAX adds no noise. */
 enum {
-    RAPT_CONFIG_FIELDS = 0
+    RAPT_CONFIG_FIELDS = 0 /* how many fields there are */
 #define RAPT_CONFIG_FIELD(ctype, name, ...) +1
 #include "config.def"
 };
@@ -80,14 +86,15 @@ typedef struct rapt_config { /* size-first, see base.h */
 
 /* What the library knows of one field. Static; the struct may grow at its end. */
 typedef enum rapt_field_type {
-    RAPT_FIELD_TYPE_INT,
-    RAPT_FIELD_TYPE_FLAG, /* an int, 0 or 1 */
-    RAPT_FIELD_TYPE_FLOAT,
-    RAPT_FIELD_TYPE_ENUM /* an enumeration, read and written as int */
+    RAPT_FIELD_TYPE_INT,   /* an int */
+    RAPT_FIELD_TYPE_FLAG,  /* an int, 0 or 1 */
+    RAPT_FIELD_TYPE_FLOAT, /* a float */
+    RAPT_FIELD_TYPE_ENUM   /* an enumeration, read and written as int */
 } rapt_field_type;
+/* One field of rapt_config. */
 typedef struct rapt_config_field {
-    const char *name; /* "ffn_width", as in rapt_config and in model files */
-    rapt_field_type type;
+    const char *name;               /* "ffn_width", as in rapt_config and in model files */
+    rapt_field_type type;           /* of its member */
     size_t offset;                  /* of 4 bytes in rapt_config */
     double min, max;                /* the range; of an enumeration too */
     double zero;                    /* the value that 0 stands for, where that is a fixed one */
@@ -122,7 +129,7 @@ RAPT_API size_t rapt_model_bytes(const rapt_model *model);      /* of memory it 
 /* Metadata: pairs of strings (UTF-8) in a model file. "rapt.config" is the model's own, the others
    are the caller's; a translator keeps its tokenizers there. Will not grow. */
 typedef struct rapt_metadata {
-    const char *key, *value;
+    const char *key, *value; /* UTF-8, 0-terminated */
 } rapt_metadata;
 
 /* One safetensors file with the configuration and the model's metadata inside; `metadata` adds to
@@ -164,30 +171,34 @@ RAPT_API rapt_status rapt_model_save_to(const rapt_model *model, const rapt_writ
 /* The metadata a model was loaded with, owned by it, in the order of their keys. NULL: no such key.
    {NULL, NULL}: no such index. A created model has none. */
 RAPT_API const char *rapt_model_metadata(const rapt_model *model, const char *key);
+/* How many there are, and each by its index. */
 RAPT_API int rapt_model_metadata_count(const rapt_model *model);
+/* {NULL, NULL}: no such index. */
 RAPT_API rapt_metadata rapt_model_metadata_at(const rapt_model *model, int index);
 
 /* The parameters one by one, by name, as matrices [rows][columns] (a vector is one row). The model
    holds them in another order, so they are copied out and in. rapt_tensor will not grow. */
 typedef struct rapt_tensor {
-    const char *name; /* "encoder.layers.0.self_attn.qkv.weight", owned by the model */
-    int rows, columns;
+    const char *name;  /* "encoder.layers.0.self_attn.qkv.weight", owned by the model */
+    int rows, columns; /* 1 or more */
 } rapt_tensor;
+/* How many there are; 0 for NULL. */
 RAPT_API int rapt_model_tensors(const rapt_model *model);
 RAPT_API rapt_tensor rapt_model_tensor(const rapt_model *model, int index); /* name NULL: none */
 RAPT_API int rapt_model_find(const rapt_model *model, const char *name);    /* index, or -1 */
 /* data: [rows][columns]. Writing while a session or trainer computes is a data race. */
 RAPT_API rapt_status rapt_model_read(const rapt_model *model, int index, float *data,
                                      rapt_message *why);
+/* The other way round: data [rows][columns] becomes the parameter. */
 RAPT_API rapt_status rapt_model_write(rapt_model *model, int index, const float *data,
                                       rapt_message *why);
 
 /* Sequences of tokens stored back to back: sequence b is ids[starts[b]] .. ids[starts[b+1] - 1];
    starts[0] is 0. Nothing is padded. */
 typedef struct rapt_tokens {
-    int batch;
-    const int32_t *ids;
-    const int *starts; /* [batch + 1] */
+    int batch;          /* sequences */
+    const int32_t *ids; /* of all sequences, back to back */
+    const int *starts;  /* [batch + 1] */
 } rapt_tokens;
 
 /* The largest inputs of a session; its memory follows from them. */

@@ -44,8 +44,12 @@ RAPT_API rapt_status rapt_translator_create(rapt_translator **translator, const 
                                             const rapt_translator_options *options,
                                             const rapt_allocator *allocator, rapt_message *why);
 RAPT_API void rapt_translator_free(rapt_translator *translator); /* NULL is allowed */
+/* Its model and tokenizers, owned by whoever made them (by the translator that has loaded them);
+   NULL for NULL. */
 RAPT_API const rapt_model *rapt_translator_model(const rapt_translator *translator);
+/* The tokenizer of sources. */
 RAPT_API const rapt_tokenizer *rapt_translator_source(const rapt_translator *translator);
+/* The tokenizer of targets. */
 RAPT_API const rapt_tokenizer *rapt_translator_target(const rapt_translator *translator);
 
 /* One sentence. Writes a 0-terminated string; *size, if not NULL: bytes it needs with the 0.
@@ -62,9 +66,9 @@ typedef struct rapt_translation {
     rapt_status status; /* RAPT_BAD_ARGUMENT: the sentence is too long, its text empty */
     const char *text;   /* 0-terminated; this and all pointers here are valid during the call */
     size_t size;        /* bytes of text without the 0 */
-    float score;
+    float score;        /* as rapt_generate_outputs has it */
     const int32_t *source, *target; /* tokens without specials */
-    int source_count, target_count;
+    int source_count, target_count; /* how many */
     const float *alignment; /* mean cross-attention, [target tokens + end][source tokens + end],
                                NULL unless asked for; 0 in the end's row of a translation that its
                                limit has truncated */
@@ -86,7 +90,7 @@ typedef struct rapt_text_score {
     rapt_status status; /* RAPT_BAD_ARGUMENT: the source has no tokens, or one has too many */
     double sum;         /* of the log-probabilities of the target's tokens and its end, in nats */
     const int32_t *target; /* tokens without the end; both pointers are valid during the call */
-    int target_count;
+    int target_count;      /* how many */
     const float *log_probabilities; /* [target_count + 1], of the end as the last */
 } rapt_text_score;
 /* Anything but 0 stops the call, which then returns RAPT_OK. */

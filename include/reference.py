@@ -1,0 +1,145 @@
+#!/usr/bin/env python3
+"""reference.py HEADER - a public header goes in; the same with its comments in Doxygen's form comes out on standard
+output. A comment behind a declaration on its line, or on lines of its own right before one, belongs to that; any other is
+about the file. Lists in .def files are written out as what they stand for.
+
+reference.py --pages MAN3 - Doxygen's man pages are kept where they are about what begins with rapt_ or RAPT_; those of headers
+become rapt_attention.h(3) and so on.
+
+reference.py --missing INCLUDE - the public symbols without a comment, one a line; the exit status is 1 if there are any."""
+import pathlib
+import re
+import sys
+
+COMMENT = re.compile(r"/\*.*?\*/", re.S)
+
+
+def inlined(text, folder):
+    """Members and enumerators from config.def and learned.def."""
+    fields = re.findall(r"^RAPT_CONFIG_FIELD\((\w+), +(\w+), +\w+, +(\w+), +(.+?), +(.+?), +([^ ]+), +\"(.*)\"\)$",
+                        (folder / "config.def").read_text(), re.M)
+    members = "".join(f"    {kind} {name}; /* {meaning}. From {low.rstrip()} to {high.rstrip()}. */\n"
+                      for kind, name, _, low, high, _, meaning in fields)
+    text = re.sub(r"#define RAPT_CONFIG_FIELD\(ctype, name, \.\.\.\) \+1\n#include \"config.def\"\n", "", text)
+    text = re.sub(r"#define RAPT_CONFIG_FIELD\(ctype, name, \.\.\.\) ctype name;\n#include \"config.def\"\n", lambda m: members, text)
+    rows = re.findall(r"^RAPT_LEARNED\((\w+), /\* (.*?) \*/", (folder / "learned.def").read_text(), re.M)
+    enumerators = "".join(f"    {name}, /* {shape} */\n" for name, shape in rows)
+    return re.sub(r"#define RAPT_LEARNED\(.*?\n#include \"learned.def\"\n", lambda m: enumerators, text, flags=re.S)
+
+
+def body(comment):
+    """What a comment says, without its frame of stars and blanks."""
+    lines = comment[2:-2].strip("\n").split("\n")
+    inner = [re.sub(r"^ \* ?", "   ", line) for line in lines[1:]]
+    indent = min((len(line) - len(line.lstrip()) for line in inner if line.strip()), default=0)
+    return "\n".join([lines[0].strip(), *(line[min(indent, 3):].rstrip() if len(line) > 3 else "" for line in inner)]).strip()
+
+
+def split_members(text):
+    """int a, b; /* both */ as two lines with the same comment."""
+    def one(match):
+        lead, kind, names, comment = match.groups()
+        return "".join(f"{lead}{kind}{name.strip()}; {comment}\n" for name in names.split(","))
+    return re.sub(r"^( +)((?:const |long )?\w+ )((?:\**\w+(?:\[\w+\])?, *)+\**\w+(?:\[\w+\])?);[ \t]*(/\*.*?\*/)\n", one, text, flags=re.M | re.S)
+
+
+def raised(text):
+    """A comment behind the opening brace of a type stands in front of it, joined to the one that is there."""
+    lines = text.split("\n")
+    for i, line in enumerate(lines):
+        found = re.match(r"(typedef (?:struct|enum) \w+ \{)\s*(/\*.*\*/)\s*$", line)
+        if found and i and lines[i - 1].endswith("*/"):
+            lines[i - 1:i + 1] = [f"{lines[i - 1][:-2]}{found[2][2:]}", found[1]]
+        elif found:
+            lines[i] = f"{found[2]}\n{found[1]}"
+    return "\n".join(lines)
+
+
+def converted(text, name):
+    """The header as Doxygen reads it."""
+    out, last = [], 0
+    for match in COMMENT.finditer(text):
+        before = text[text.rfind("\n", 0, match.start()) + 1:match.start()]
+        after = text[match.end():]
+        said = body(match[0]).replace("\\", "\\\\").replace("@", "\\@").replace("<", "\\<").replace("#", "\\#")
+        out.append(text[last:match.start()])
+        if last == 0:
+            out.append(f"/** @file {name}\n{said} */")
+        elif before.strip():
+            out.append(f"/**< {said} */")
+        elif re.match(r"\n[ \t]*([A-Za-z_}]|#define)", after) and not re.match(r"\s*(RAPT_CONFIG|RAPT_LEARNED)\(", after):
+            out.append(f"/** {said} */")
+        else:
+            out.append(f"/** @file {name}\n@par\n{said} */")
+        last = match.end()
+    return "".join(out) + text[last:]
+
+
+def convert(path):
+    return converted(raised(split_members(inlined(path.read_text(), path.parent))), path.name)
+
+
+def missing(text):
+    """Symbols without a comment of their own in converted text: functions, types, members and enumerators."""
+    found, documented, depth, inside = [], False, 0, ""
+    lines = text.split("\n")
+    i = 0
+    while i < len(lines):
+        line = lines[i]
+        if line.lstrip().startswith("/** ") or line.lstrip().startswith("/**\n"):
+            while "*/" not in lines[i]:
+                i += 1
+            documented = "@file" not in line
+        elif re.match(r"\s*(#|$|extern|\}$|\};?$)", line) and not line.startswith("} "):
+            documented = documented and line.lstrip().startswith("#")
+            if line.startswith("}"):
+                depth = 0
+        elif not line.startswith(" ") or depth:
+            start, whole = i, line
+            while depth == 0 and not re.search(r"[;{]\s*(/\*\*<.*)?$", lines[i].split("/**<")[0].rstrip() or ";") or \
+                    whole.count("/*") > whole.count("*/"):
+                i += 1
+                whole += "\n" + lines[i]
+            code, _, trailing = whole.partition("/**<")
+            own = documented or bool(trailing)
+            name = re.search(r"\b(rapt_\w+)\s*\(", code) or re.search(r"\b(\w+)\s*(?:\[[^\]]*\])*[;,]?\s*(?:=[^,]*,?)?\s*$", code.strip())
+            if code.startswith("typedef") and "{" in code:
+                depth, inside = 1, re.search(r"(rapt_\w+)", code)[1]
+                found += [] if own else [inside]
+            elif code.startswith("enum"):
+                depth, inside = 1, "enum"
+            elif code.startswith("}"):
+                depth = 0
+            elif re.match(r"typedef struct (\w+) \1;|typedef|RAPT_API", code) or depth:
+                found += [] if own or not name else [f"{inside}.{name[1]}" if depth and inside != "enum" else name[1]]
+            documented = False
+        i += 1
+    return found
+
+
+def pages(folder):
+    headers = {path.name: f"rapt_{path.name}" for path in folder.glob("[a-z]*.h.3") if not path.name.startswith("rapt")}
+    for path in sorted(folder.iterdir()):
+        if path.name in headers:
+            path.rename(folder / headers[path.name])
+        elif not path.name.lower().startswith("rapt_"):
+            path.unlink()
+        elif (link := re.match(r"\.so man3/(\S+)", path.read_text())) and link[1] in headers:
+            path.write_text(f".so man3/{headers[link[1]]}\n")
+
+
+def main(arguments):
+    if arguments[0] == "--pages":
+        pages(pathlib.Path(arguments[1]))
+        return 0
+    if arguments[0] != "--missing":
+        sys.stdout.write(convert(pathlib.Path(arguments[0])))
+        return 0
+    symbols = [f"{path.name}: {symbol}" for path in sorted(pathlib.Path(arguments[1]).glob("rapt/*.h"))
+               for symbol in missing(convert(path))]
+    print("\n".join(symbols))
+    return 1 if symbols else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
