@@ -35,9 +35,11 @@ RAPT_API rapt_status rapt_translator_load(rapt_translator **translator, const ch
                                           const rapt_translator_options *options,
                                           const rapt_allocator *allocator, rapt_message *why);
 /* The caller's model and tokenizers, which are not copied, must outlive the translator, and serve
-   any number of translators and threads; target NULL: the one of the source is the target's too.
-   Such a translator costs a session's memory. RAPT_BAD_ARGUMENT: the model is no encoder-decoder,
-   or a tokenizer has not as many tokens as the model's table. */
+   any number of translators and threads; target NULL: the one of the source is the target's too;
+   both NULL: those in the model's metadata, of which the translator makes its own. Such a
+   translator costs a session's memory. RAPT_BAD_ARGUMENT: the model is no encoder-decoder, or a
+   tokenizer has not as many tokens as the model's table. RAPT_BAD_FILE: the metadata have no
+   tokenizers, or damaged ones. */
 RAPT_API rapt_status rapt_translator_create(rapt_translator **translator, const rapt_model *model,
                                             const rapt_tokenizer *source,
                                             const rapt_tokenizer *target,
@@ -59,6 +61,11 @@ RAPT_API const rapt_tokenizer *rapt_translator_target(const rapt_translator *tra
 RAPT_API rapt_status rapt_translate(rapt_translator *translator, const char *text, char *out,
                                     size_t capacity, size_t *size, rapt_message *why);
 
+/* Bytes [begin, end) of a text. Will not grow. */
+typedef struct rapt_span {
+    size_t begin, end;
+} rapt_span;
+
 /* One result. New versions of the library add fields at the end. */
 typedef struct rapt_translation {
     size_t sentence;    /* index into texts */
@@ -72,13 +79,25 @@ typedef struct rapt_translation {
     const float *alignment; /* mean cross-attention, [target tokens + end][source tokens + end],
                                NULL unless asked for; 0 in the end's row of a translation that its
                                limit has truncated */
+    /* What follows is there with alignment, else NULL and 0. */
+    const rapt_span
+        *source_spans; /* [source_count] the bytes of the source that a token came from */
+    const rapt_span *target_spans; /* [target_count] the bytes of text that a token has become */
+    /* Words: the longest parts of both texts without white space (Unicode's White_Space). */
+    const rapt_span *source_words, *target_words;
+    int source_word_count, target_word_count;
+    /* [target words][source words]. A row is the mean over the tokens of a target word, a column
+       the sum over those of a source word; a token with bytes in several words counts for each in
+       proportion. What went to the end and to tokens of white space alone is in no column. */
+    const float *word_alignment;
 } rapt_translation;
 /* Anything but 0 stops the translation, which then returns RAPT_OK. */
 typedef int rapt_translation_fn(void *user, const rapt_translation *translation);
 
 /* Many sentences, in batches of similar length; each has the bits that it would have alone.
    callback is called on the calling thread, once per sentence and rank, in order; user is passed
-   on. alignments, not 0: fill in `alignment`. Allocates for the length of the call. */
+   on. alignments, not 0: fill in `alignment` and what follows it. Allocates for the length of the
+   call. */
 RAPT_API rapt_status rapt_translate_many(rapt_translator *translator, const rapt_text *texts,
                                          size_t count, int alignments,
                                          rapt_translation_fn *callback, void *user,

@@ -38,6 +38,7 @@ static const struct {
     STRUCT(rapt_bleu),
     STRUCT(rapt_chrf),
     STRUCT(rapt_translator_options),
+    STRUCT(rapt_span),
     STRUCT(rapt_translation),
     STRUCT(rapt_text_score),
 };

@@ -68,6 +68,7 @@ static rapt_status emit(struct window *w, const struct sentence *s, size_t befor
         if (s->count < 0) out.status = RAPT_BAD_ARGUMENT;
         if (s->count > 0 && !found(w, s, rank, &out)) continue;
         if (s->count > 0) status = write_text(w, &out);
+        if (!status && out.alignment) status = rapt__words_fill(w, s, &out);
         if (status) return rapt__fail(why, status, "a translation could not be decoded");
         to->stop = to->callback(to->user, &out) != 0;
     }

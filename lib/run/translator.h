@@ -44,12 +44,15 @@ struct window {
     struct sentence *order[WINDOW]; /* longest first */
     struct arena texts_arena, results_arena;
     int32_t *ids;  /* source tokens */
+    size_t *ends;  /* with alignments, of each token: the byte behind it in its text */
     int32_t *out;  /* target tokens */
     int *counts;   /* [count][nbest] */
     float *scores; /* [count][nbest] */
     float *alignments_out;
     char *text; /* [text_size] of one translation; grows as it needs */
     size_t text_size;
+    void *spans; /* [spans_size] spans and word weights of one translation; grows too */
+    size_t spans_size;
     struct search_batch { /* what rapt_generate reads and writes */
         int32_t *ids, *out;
         int *starts, *counts;
@@ -57,6 +60,11 @@ struct window {
         struct alignment_record record;
     } batch;
 };
+
+/* ---- words.c ---- */
+/* Fills in the spans, words and word weights of a translation with an alignment, whose text is
+   decoded; source: its text. */
+rapt_status rapt__words_fill(struct window *w, const struct sentence *s, rapt_translation *out);
 
 /* Translates the first of `left` texts, as many as make a window: w->count. */
 rapt_status rapt__window_translate(struct window *w, rapt_translator *t, const rapt_text *texts,

@@ -22,14 +22,20 @@ static size_t capacity_of(const struct window *w, rapt_text text)
                           (size_t)w->t->model->config.positions);
 }
 
+static void lay_out_texts(struct window *w, size_t tokens, struct arena *arena)
+{
+    w->ids = rapt__arena_take(arena, tokens, sizeof *w->ids);
+    w->ends = rapt__arena_take(arena, w->alignments ? tokens : 0, sizeof *w->ends);
+}
+
 static rapt_status take_texts(struct window *w)
 {
     size_t tokens = 0;
     for (int i = 0; i < w->count; i++) tokens += capacity_of(w, w->texts[i]) + 1;
     w->texts_arena.raw = true;
-    w->ids = rapt__arena_take(&w->texts_arena, tokens, sizeof(int32_t));
+    lay_out_texts(w, tokens, &w->texts_arena);
     rapt_status status = rapt__arena_reserve(&w->texts_arena, &w->t->allocator);
-    if (!status) w->ids = rapt__arena_take(&w->texts_arena, tokens, sizeof(int32_t));
+    if (!status) lay_out_texts(w, tokens, &w->texts_arena);
     return status;
 }
 
@@ -38,7 +44,8 @@ static rapt_status tokenize(struct window *w, rapt_text text, struct sentence *s
 {
     size_t count = 0, positions = (size_t)w->t->model->config.positions;
     if (text.size == 0) return RAPT_OK;
-    rapt_status status = rapt_tokenizer_encode(w->t->source, text, w->ids + s->start, NULL,
+    rapt_status status = rapt_tokenizer_encode(w->t->source, text, w->ids + s->start,
+                                               w->ends ? w->ends + s->start : NULL,
                                                capacity_of(w, text), &count, NULL);
     if (status == RAPT_BAD_ARGUMENT || count >= positions) {
         s->count = -1;
@@ -240,4 +247,5 @@ void rapt__window_free(struct window *w)
     rapt__arena_free(&w->texts_arena, &w->t->allocator);
     rapt__arena_free(&w->results_arena, &w->t->allocator);
     rapt__free(&w->t->allocator, w->text, w->text_size);
+    rapt__free(&w->t->allocator, w->spans, w->spans_size);
 }
