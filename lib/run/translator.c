@@ -162,6 +162,12 @@ static rapt_status use(rapt_translator *t, const rapt_model *model, const rapt_t
     const rapt_config *c = rapt_model_config(model);
     t->model = model, t->source = source, t->target = target ? target : source;
     rapt_status status = check_kind(model, RAPT_BAD_ARGUMENT, why);
+    if (!status && !source) {
+        rapt_message reason = {"no memory for its tokenizers"};
+        status = load_tokenizers(t, &reason);
+        if (!status) status = finish(t, RAPT_BAD_FILE, &reason);
+        return status ? rapt__fail(why, status, "%.500s", reason.text) : RAPT_OK;
+    }
     if (!status) status = check_vocab(source, "source", c->source_vocab, RAPT_BAD_ARGUMENT, why);
     if (!status)
         status = check_vocab(t->target, target ? "target" : "source, which is target too,",
@@ -206,7 +212,7 @@ rapt_status rapt_translator_create(rapt_translator **translator, const rapt_mode
                                    const rapt_allocator *allocator, rapt_message *why)
 {
     rapt_translator *t;
-    if (!translator || !model || !source)
+    if (!translator || !model || (target && !source))
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL",
                           !translator ? "translator"
                           : !model    ? "model"

@@ -54,7 +54,8 @@ static void *run(void *argument)
     const rapt_translator_options o = {
         .size = sizeof o, .nbest = 2, .threads = 1 + job->number % 2, .batch = 2 + job->number};
     rapt_translator *t = NULL;
-    if (rapt_translator_create(&t, job->model, job->tokenizer, NULL, &o, NULL, NULL)) return NULL;
+    const rapt_tokenizer *tokenizer = job->number % 3 ? job->tokenizer : NULL; /* or the model's */
+    if (rapt_translator_create(&t, job->model, tokenizer, NULL, &o, NULL, NULL)) return NULL;
     job->result = work(t);
     rapt_translator_free(t);
     return NULL;
@@ -114,6 +115,12 @@ static void test_refusals(void **state)
     refuse(&c, tokenizer, NULL, o, "275 tokens, the model's table 13");
     refuse(&c, tokenizer, tokenizer, o, "target has 275 tokens, the model's table 13");
     c.target_vocab = SMALL_VOCAB;
+    rapt_translator *t = NULL;
+    rapt_message why = {""};
+    rapt_model *model = small_model(&c, 1);
+    assert_int_equal(rapt_translator_create(&t, model, NULL, NULL, &o, NULL, &why), RAPT_BAD_FILE);
+    assert_true(!t && strstr(why.text, "no metadata"));
+    rapt_model_free(model);
 #define REFUSE(field, value)                                                                       \
     do {                                                                                           \
         rapt_translator_options wrong = o;                                                         \
