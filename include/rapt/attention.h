@@ -206,6 +206,7 @@ typedef struct rapt_attention {
        h1         1   3   5     7 */
 RAPT_API rapt_status rapt_attention_init(rapt_attention *a, size_t size, int batch, int heads,
                                          int queries, int keys, int width);
+/* The same for arrays [batch][rows][heads][width]: a row of all heads is contiguous. */
 RAPT_API rapt_status rapt_attention_init_rows(rapt_attention *a, size_t size, int batch, int heads,
                                               int queries, int keys, int width);
 /* Self-attention of what one product made: where that is x, q is x, k is x + heads * width and v is
@@ -230,7 +231,7 @@ typedef struct rapt_learned_layout {      /* size-first, see base.h; overwritten
     size_t size;                          /* sizeof(rapt_learned_layout) */
     size_t floats;                        /* of all, a multiple of 16 */
     size_t offset[RAPT_LEARNED_CAPACITY]; /* floats before an array, a multiple of 16 */
-    int rows[RAPT_LEARNED_CAPACITY], columns[RAPT_LEARNED_CAPACITY];
+    int rows[RAPT_LEARNED_CAPACITY], columns[RAPT_LEARNED_CAPACITY]; /* of an array */
 } rapt_learned_layout;
 /* Reads heads, widths, score, locality and the widths in a->learned; its arrays may be NULL. */
 RAPT_API rapt_status rapt_attention_learned(const rapt_attention *a, rapt_learned_layout *layout,

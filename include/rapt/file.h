@@ -36,18 +36,21 @@ RAPT_API rapt_status rapt_file_write(const char *path, const void *data, size_t 
 RAPT_API rapt_status rapt_file_check(const char *path, uint64_t max_size, uint64_t total_size,
                                      rapt_message *why);
 
-/* A file that is not on a disk: in an archive, a database, a resource of the program. read copies
-   bytes [at, at + count) of it into data; the library asks for no byte beyond the last one, in any
-   order, maybe twice. write appends. Anything but 0 says that it failed, and the call returns
-   RAPT_NO_FILE. Both are called on the thread that called the library. They will not grow. */
+/* A file that is not on a disk: in an archive, a database, a resource of the program. Its functions
+   are called on the thread that called the library; anything but 0 says that they failed, and the
+   call returns RAPT_NO_FILE. Will not grow. */
 typedef struct rapt_reader {
+    /* Copies bytes [at, at + count) into data. Never beyond the last one; in any order, maybe
+     * twice.
+     */
     int (*read)(void *user, uint64_t at, void *data, size_t count);
-    void *user;
+    void *user;     /* passed to read */
     uint64_t bytes; /* of the whole file */
 } rapt_reader;
+/* The same to be written. Will not grow. */
 typedef struct rapt_writer {
-    int (*write)(void *user, const void *data, size_t count);
-    void *user;
+    int (*write)(void *user, const void *data, size_t count); /* appends */
+    void *user;                                               /* passed to write */
 } rapt_writer;
 
 #ifdef __cplusplus

@@ -151,19 +151,20 @@ RAPT_API rapt_status rapt_model_load_with(rapt_model **model, const char *path,
                                           const rapt_load_options *options,
                                           const rapt_allocator *allocator, rapt_message *why);
 
-/* The same bytes, with the same checks, from and to memory or a file of the caller's; options as
-   above. size: bytes in all. */
+/* The same of a file in memory, of size bytes. */
 RAPT_API rapt_status rapt_model_load_memory(rapt_model **model, const void *bytes, size_t size,
                                             const rapt_load_options *options,
                                             const rapt_allocator *allocator, rapt_message *why);
+/* The same of a file that the caller reads. */
 RAPT_API rapt_status rapt_model_load_from(rapt_model **model, const rapt_reader *reader,
                                           const rapt_load_options *options,
                                           const rapt_allocator *allocator, rapt_message *why);
-/* *size: bytes needed; bytes may be NULL to ask. RAPT_BAD_ARGUMENT, and nothing but *size written:
-   capacity is less. */
+/* The bytes that rapt_model_save writes, into memory: bytes [capacity]. *size: how many there are;
+   bytes may be NULL to ask. RAPT_BAD_ARGUMENT, and nothing but *size written: capacity is less. */
 RAPT_API rapt_status rapt_model_save_memory(const rapt_model *model, void *bytes, size_t capacity,
                                             size_t *size, const rapt_metadata *metadata, int count,
                                             rapt_message *why);
+/* The same bytes, from the first to the last, to a file that the caller writes. */
 RAPT_API rapt_status rapt_model_save_to(const rapt_model *model, const rapt_writer *writer,
                                         const rapt_metadata *metadata, int count,
                                         rapt_message *why);

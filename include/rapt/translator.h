@@ -63,7 +63,7 @@ RAPT_API rapt_status rapt_translate(rapt_translator *translator, const char *tex
 
 /* Bytes [begin, end) of a text. Will not grow. */
 typedef struct rapt_span {
-    size_t begin, end;
+    size_t begin, end; /* the first byte; the one behind the last */
 } rapt_span;
 
 /* One result. New versions of the library add fields at the end. */
@@ -85,7 +85,7 @@ typedef struct rapt_translation {
     const rapt_span *target_spans; /* [target_count] the bytes of text that a token has become */
     /* Words: the longest parts of both texts without white space (Unicode's White_Space). */
     const rapt_span *source_words, *target_words;
-    int source_word_count, target_word_count;
+    int source_word_count, target_word_count; /* how many there are */
     /* [target words][source words]. A row is the mean over the tokens of a target word, a column
        the sum over those of a source word; a token with bytes in several words counts for each in
        proportion. What went to the end and to tokens of white space alone is in no column. */

@@ -17,6 +17,7 @@ static const struct {
     STRUCT(rapt_learned),
     STRUCT(rapt_relative),
     STRUCT(rapt_attention),
+    STRUCT(rapt_learned_layout),
     STRUCT(rapt_attention_saved),
     STRUCT(rapt_reinforce),
     STRUCT(rapt_gradients),
