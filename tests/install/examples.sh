@@ -27,7 +27,7 @@ prints() {
     cmp -s out "$expected/$name.txt" || { echo "$name printed:"; diff out "$expected/$name.txt"; exit 1; }
     echo "$name: as expected"
 }
-for name in attention ragged reverse tagger language_model allocator plus; do
+for name in attention ragged reverse tagger language_model allocator memory plus; do
     prints "$name" "bin/$name"
 done
 
@@ -72,6 +72,11 @@ for kind in rapt.structs:
         print(f"&& __builtin_offsetof({name}, {field}) == {getattr(kind, field).offset}")
 print(', "rapt.py has other structs than the headers");')
 END
+python3 -c 'import rapt; assert sum(rapt.rapt_struct_size(k.__name__.encode()) > 0 for k in rapt.structs) > 25' ||
+    fail "the library does not know the structs"
+sed 's/("heads", ctypes.c_int)/("heads", ctypes.c_int), ("extra", ctypes.c_int), ("more", ctypes.c_int)/' rapt.py >other.py
+python3 -c 'import other' 2>err && fail "rapt.py with another struct is not refused"
+grep -q 'rapt_attention has another size' err || fail "rapt.py with another struct: $(cat err)"
 "$cc" -std=c11 -fsyntax-only -I"$scratch/prefix/include" sizes.c || fail "rapt.py and the headers differ"
 echo "rapt.py: $(grep -c sizeof sizes.c) structs as the compiler has them"
 prints attention_py python3 "$examples/attention.py"

@@ -13,7 +13,13 @@ for file in "$libdir"/librapt.so "$libdir"/pkgconfig/rapt.pc "$libdir"/cmake/rap
     "$prefix"/share/doc/rapt/LICENSE "$prefix"/share/doc/rapt/README.md; do
     [ -e "$file" ] || { echo "$file was not installed"; exit 1; }
 done
-[ ! -x "$build/bin/toy_translate" ] || "$prefix/bin/toy_translate" --version
+if [ -x "$build/bin/toy_translate" ]; then
+    "$prefix/bin/toy_translate" --version
+    for kind in man:man/man1/toy_translate.1 bash:bash-completion/completions/toy_translate \
+        zsh:zsh/site-functions/_toy_translate fish:fish/vendor_completions.d/toy_translate.fish; do
+        "$prefix/bin/toy_translate" completion "${kind%%:*}" | cmp - "$prefix/share/${kind#*:}" || exit 1
+    done
+fi
 
 # find_package, all four at once
 cmake -G "$generator" -S "$source/outside" -B "$scratch/outside" -DCMAKE_PREFIX_PATH="$prefix" \
