@@ -24,10 +24,9 @@ typedef int rapt_token_fn(void *user, int source, int32_t id, float log_probabil
 typedef void rapt_logits_fn(void *user, int source, const int32_t *ids, int count, float *logits,
                             int vocab);
 
-/* Asked before the sources are encoded and before every step; anything but 0 stops the call: all
-   sequences end where they are, as if that were their limit, and it returns RAPT_OK. To stop it
-   from another thread, return an atomic flag of yours that the other thread sets: the library
-   itself shares nothing between threads. */
+/* Asked before every step; anything but 0 stops the call: all sequences end where they are, as if
+   that were their limit, and it returns RAPT_OK. To stop it from another thread, return an atomic
+   flag of yours that the other thread sets: the library itself shares nothing between threads. */
 typedef int rapt_stop_fn(void *user);
 
 typedef struct rapt_generate_options { /* size-first, see base.h */

@@ -1,33 +1,7 @@
 /* beam.c - narrow beams, where what is pruned matters, against the search written down plainly:
    all continuations of all hypotheses in one ranked list; an end among the first `beams` of them
    ends its hypothesis, the first `beams` others live on. */
-#include "run/small_search.h"
-
-enum { BEAMS = 5, MAX = 8, VOCAB = 5 };
-
-struct hypothesis {
-    int32_t ids[MAX];
-    int count; /* without the end */
-    double sum, score;
-};
-struct list {
-    struct hypothesis items[BEAMS * VOCAB];
-    int count;
-};
-
-static double key(const struct hypothesis *h, bool score)
-{
-    return score ? h->score : h->sum;
-}
-
-static void sort(struct list *l, bool score) /* stable, greatest first */
-{
-    for (int i = 1; i < l->count; i++)
-        for (int j = i; j > 0 && key(&l->items[j], score) > key(&l->items[j - 1], score); j--) {
-            struct hypothesis t = l->items[j];
-            l->items[j] = l->items[j - 1], l->items[j - 1] = t;
-        }
-}
+#include "run/plain_search.h"
 
 static void end(struct list *done, const struct hypothesis *h, int beams, int length,
                 double penalty)

@@ -1,9 +1,7 @@
 /* rules.c - generation with everything that changes or observes it (prefix, minimum length,
    n-grams, a hook on the logits, announced tokens, log-probabilities, stops) against the same
    search written down plainly over the model's own next-token probabilities. */
-#include "run/small_search.h"
-
-enum { BEAMS = 5, MAX = 9, VOCAB = 5 };
+#include "run/plain_search.h"
 
 struct rules {
     int beams, max, min, ngram, given;
@@ -12,32 +10,6 @@ struct rules {
     int stop_after; /* steps */
     int32_t prefix[4];
 };
-
-struct hypothesis {
-    int32_t ids[MAX];
-    float log[MAX];
-    int count;
-    bool ended;
-    double sum, score;
-};
-struct list {
-    struct hypothesis items[BEAMS * VOCAB];
-    int count;
-};
-
-static double key(const struct hypothesis *h, bool score)
-{
-    return score ? h->score : h->sum;
-}
-
-static void sort(struct list *l, bool score) /* stable, greatest first */
-{
-    for (int i = 1; i < l->count; i++)
-        for (int j = i; j > 0 && key(&l->items[j], score) > key(&l->items[j - 1], score); j--) {
-            struct hypothesis t = l->items[j];
-            l->items[j] = l->items[j - 1], l->items[j - 1] = t;
-        }
-}
 
 static void end(struct list *done, const struct hypothesis *h, const struct rules *r)
 {
