@@ -77,14 +77,21 @@ static void add_contest(const struct choice *c, uint64_t seed, struct spread spr
     drop_contest(&n);
 }
 
-/* How often a length is tried. chance: the standard errors that a mean of so many exceeds as rarely
-   as a normal distribution its third deviation: quantiles of Student's t. */
+/* How often a length is tried, by default and by "all". chance: the standard errors that a mean of
+   so many exceeds as rarely as a normal distribution its third deviation: quantiles of Student's
+   t. */
 struct effort {
-    int longest, queries, seeds;
-    double chance;
+    int longest, queries;
+    struct {
+        int seeds;
+        double chance;
+    } tries[2];
 };
-static const struct effort efforts[] = {
-    {128, 16, 32, 3.26}, {4096, 16, 8, 4.53}, {65536, 8, 4, 9.22}};
+static const struct effort efforts[] = {{128, 16, {{32, 3.26}, {256, 3.03}}},
+                                        {1024, 16, {{8, 4.53}, {64, 3.12}}},
+                                        {4096, 16, {{8, 4.53}, {32, 3.26}}},
+                                        {16384, 8, {{4, 9.22}, {24, 3.36}}},
+                                        {65536, 8, {{4, 9.22}, {4, 9.22}}}};
 
 static const struct effort *effort_of(int length)
 {
@@ -124,11 +131,12 @@ static int table_row(int score, int length, float query_size)
                              .learned = true,
                              .hidden = score >= RAPT_SCORE_ADDITIVE ? 16 : width,
                              .query_size = query_size};
-    for (int seed = 1; seed <= effort->seeds; seed++)
+    for (int seed = 1; seed <= effort->tries[full].seeds; seed++)
         add_contest(&c, (uint64_t)(1000 * score + seed), spread);
     printf("%s %d, queries of %g:", rapt_score_name((rapt_score)score), length, (double)query_size);
     for (int i = 0; i < ARRAYS; i++)
-        far += print_spread(spread + i, i == WEIGHTS ? "weights" : net_names[i], effort->chance);
+        far += print_spread(spread + i, i == WEIGHTS ? "weights" : net_names[i],
+                            effort->tries[full].chance);
     printf("\n");
     fflush(stdout);
     return far;

@@ -36,8 +36,12 @@ static void lay_out_rows(struct arena *part, const void *what, void *to)
     r->dq = rapt__arena_floats(part, b->width, 1);
     if (channels == 0) return;
     r->transposed = rapt__arena_floats(part, keys, rapt__round_up_size(channels, LANES));
-    r->dfilters = rapt__arena_floats(part, channels, rapt__round_up_size(b->filter_width, LANES));
-    r->dfeature_weight = rapt__arena_floats(part, b->width, rapt__round_up_size(channels, LANES));
+    size_t filter_row = rapt__round_up_size(b->filter_width, LANES);
+    size_t weight_row = rapt__round_up_size(channels, LANES);
+    r->dfilters = rapt__arena_floats(part, channels, filter_row);
+    r->dfeature_weight = rapt__arena_floats(part, b->width, weight_row);
+    r->product = rapt__arena_floats(part, channels > b->width ? channels : b->width,
+                                    filter_row > weight_row ? filter_row : weight_row);
     r->dsums = rapt__arena_floats(part, b->width, keys);
     r->dfeatures = rapt__arena_floats(part, channels, keys + 2 * b->filter_width);
     r->weights = rapt__arena_floats(part, b->longest_queries, keys);

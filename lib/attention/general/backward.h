@@ -21,6 +21,7 @@ struct backward_rows { /* the workspace of a member */
     float *dq;                         /* [width]: where it is not wanted */
     float *transposed;                 /* [panels of channels][keys][16]: recurrent, as below */
     float *dfilters, *dfeature_weight; /* of a head, [channels] and [width] rows in whole panels */
+    float *product;                    /* as large as the larger of these two */
     float *dsums, *dfeatures; /* [width][capacity], [channels][capacity + 2 filter_width] */
     float *weights;           /* [queries][capacity] */
 };

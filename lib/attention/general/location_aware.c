@@ -6,30 +6,37 @@
        dL += g f'     df = L' g     dF[c][j] += sum over s of df[c][s] w[s + j - width/2]
        dw[s] = sum over c and j of df[c][s - j + width/2] F[c][j]
 
-   dL and dF are chains over all keys of all queries, from the last query to the first. */
+   dL and dF are sums over queries, from the last to the first, of sums over blocks of keys. */
 #include "attention/general/backward.h"
 
 #include <string.h>
 
-/* c[i][j] += sum over s of a[i][s] b[s][j], in the order of s; whole panels of columns. */
+/* c[i][j] += sum over s of a[i][s] b[s][j]: each BLOCK of keys from zero, then added, because one
+   chain over all keys of all queries would round as often as it is long. Whole panels of columns.
+ */
 static void add_product(const struct backward_row *l, const float *a, ptrdiff_t a_row, int rows,
                         const float *b, ptrdiff_t b_panel, ptrdiff_t b_step, int columns, float *c)
 {
-    int whole = rapt__padded(columns);
-    const struct gemm_block p = {.rows = rows,
-                                 .columns = whole,
-                                 .depth = rapt__row_length(l->r),
-                                 .a = a,
-                                 .a_row = a_row,
-                                 .a_step = 1,
-                                 .b = b,
-                                 .b_panel = b_panel,
-                                 .b_step = b_step,
-                                 .c = c,
-                                 .c_row = whole,
-                                 .c_panel = LANES,
-                                 .add = true};
-    l->p->f->kernels->gemm(&p);
+    enum { BLOCK = 64 };
+    const struct kernels *kernels = l->p->f->kernels;
+    float *part = l->p->f->mine.product;
+    int whole = rapt__padded(columns), n = rapt__row_length(l->r);
+    for (int s = 0; s < n; s += BLOCK) {
+        const struct gemm_block p = {.rows = rows,
+                                     .columns = whole,
+                                     .depth = n - s < BLOCK ? n - s : BLOCK,
+                                     .a = a + s,
+                                     .a_row = a_row,
+                                     .a_step = 1,
+                                     .b = b + s * b_step,
+                                     .b_panel = b_panel,
+                                     .b_step = b_step,
+                                     .c = part,
+                                     .c_row = whole,
+                                     .c_panel = LANES};
+        kernels->gemm(&p);
+        kernels->add(c, part, (size_t)rows * (size_t)whole);
+    }
 }
 
 /* The gradient of the weights of the query before, from df in dfeatures: filters reversed. */
