@@ -2,23 +2,27 @@
 # bottleneck: its claim, its SVG, its options, and bit-reproducible output.
 # The figures are those of seed 1: training gives the same bits on every machine and for any thread
 # count, so the thresholds, which are those of the claim, hold or fail everywhere alike; they also hold for seeds 2 and 3.
-# usage: bottleneck.sh PROGRAM
+# usage: bottleneck.sh PROGRAM [sanitized]: then without what takes training to the end
 . "$(dirname "$0")/kit/script.sh"
 # retained NAME: BLEU just beyond the training lengths over BLEU on short sentences.
 retained() {
     grep -o "\"name\":\"$1\"[^}]*\"retained\":[0-9.e-]*" out | sed 's/.*"retained"://'
 }
 
-"$program" --quick --json --svg page.svg >out || fail "exit code $?"
+trained= # to the end
+[ "${2-}" = sanitized ] && trained="--steps 20" && echo "skipped: the claim of bottleneck: its training takes minutes here"
+"$program" --quick --json --svg page.svg $trained >out || fail "exit code $?"
 [ "$(wc -l <out)" -eq 1 ] || fail "not one line of JSON"
-fixed=$(retained "fixed vector") attention=$(retained "attention")
-echo "retained: fixed vector $fixed, attention $attention, attention only $(retained "attention only")"
-awk "BEGIN { exit !($fixed > 0 && $fixed < 0.5 && $attention >= 0.9) }" || fail "the claim fails"
-grep -q '"claim":true' out || fail "the program reports that its claim fails"
-# Both examples are translated exactly.
-grep -q '"french":\["le","chat","ne","voit","pas","la","reine"\]' out || fail "the negation is wrong"
-grep -q '"french":\["la","vache","noire","ramasse","le","loup","gris"\]' out ||
-    fail "the inversion is wrong"
+if [ -z "$trained" ]; then
+    fixed=$(retained "fixed vector") attention=$(retained "attention")
+    echo "retained: fixed vector $fixed, attention $attention, attention only $(retained "attention only")"
+    awk "BEGIN { exit !($fixed > 0 && $fixed < 0.5 && $attention >= 0.9) }" || fail "the claim fails"
+    grep -q '"claim":true' out || fail "the program reports that its claim fails"
+    # Both examples are translated exactly.
+    grep -q '"french":\["le","chat","ne","voit","pas","la","reine"\]' out || fail "the negation is wrong"
+    grep -q '"french":\["la","vache","noire","ramasse","le","loup","gris"\]' out ||
+        fail "the inversion is wrong"
+fi
 grep -q '</svg>' page.svg || fail "the SVG is incomplete"
 [ "$(grep -c '<polyline' page.svg)" -eq 3 ] || fail "there are not three curves"
 

@@ -2,20 +2,24 @@
 # caption: its claim, its SVG, its options, and bit-reproducible output.
 # The figures are those of seed 1: training gives the same bits on every machine, so the thresholds,
 # which are those of the claim, hold or fail everywhere alike; they also hold for seeds 2 and 3.
-# usage: caption.sh PROGRAM
+# usage: caption.sh PROGRAM [sanitized]: then without what takes training to the end
 . "$(dirname "$0")/kit/script.sh"
 value() {
     grep -o "\"$1\":[0-9.e-]*" out | sed 's/.*://'
 }
 
-"$program" --quick --json --svg page.svg >out || fail "exit code $?"
+trained= # to the end
+[ "${2-}" = sanitized ] && trained="--steps 20" && echo "skipped: the claim of caption: its training takes minutes here"
+"$program" --quick --json --svg page.svg $trained >out || fail "exit code $?"
 [ "$(wc -l <out)" -eq 1 ] || fail "not one line of JSON"
-echo "exact $(value exact); weight $(value weight_color) and $(value weight_shape)," \
-    "uniform $(value chance)"
-awk "BEGIN { exit !($(value exact) >= 0.8 && $(value chance) > 0.1 && $(value chance) < 0.3 &&
-    $(value weight_color) >= 2 * $(value chance) && $(value weight_shape) >= 2 * $(value chance)) }" ||
-    fail "the claim fails"
-grep -q '"claim":true' out || fail "the program reports that its claim fails"
+if [ -z "$trained" ]; then
+    echo "exact $(value exact); weight $(value weight_color) and $(value weight_shape)," \
+        "uniform $(value chance)"
+    awk "BEGIN { exit !($(value exact) >= 0.8 && $(value chance) > 0.1 && $(value chance) < 0.3 &&
+        $(value weight_color) >= 2 * $(value chance) && $(value weight_shape) >= 2 * $(value chance)) }" ||
+        fail "the claim fails"
+    grep -q '"claim":true' out || fail "the program reports that its claim fails"
+fi
 grep -q '</svg>' page.svg || fail "the SVG is incomplete"
 
 "$program" --steps 10 --json | sed 's/"seconds":.*//' >first
