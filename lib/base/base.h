@@ -137,6 +137,11 @@ uint64_t rapt__mix(uint64_t key, uint64_t word);    /* a new key from a key and 
 /* ---- processor.c ---- */
 bool rapt__processor_has(rapt_isa isa);
 
+/* ---- cache.c ---- */
+/* Whether a few floats of each of so many rows, stride floats apart, leave no half of the
+   second-level cache free: rows a power of two apart fall into few of its sets. */
+bool rapt__rows_collide(ptrdiff_t stride, int rows);
+
 /* ---- team.c: a thread team, SPMD (single program, multiple data) ----
    A public call opens one parallel region: rapt__team_run calls work(team, argument) once on every
    thread, its members. From there down, each function that takes a team is called by all members,

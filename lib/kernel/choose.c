@@ -22,7 +22,7 @@ static const struct kernels *const tables[] = {/* best first */
 
 enum { TABLES = sizeof tables / sizeof tables[0] };
 
-/* The library's only mutable global: the table in use, NULL until first asked for. Every thread
+/* The table in use, NULL until first asked for. Every thread
    computes the same, so the order of writes does not matter; the tables are constant. */
 static _Atomic(const struct kernels *) chosen;
 

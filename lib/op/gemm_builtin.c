@@ -3,10 +3,10 @@
    c is split into units of some rows and some panels of columns; members take units by tickets.
    Within a unit the depth is split into blocks, each added to the sums so far: the order of k
    stays, so no split changes a bit, and it may depend on machine and team. If b is the transpose
-   of panels, the team transposes it block by block: while one half of exec->pack is multiplied,
-   the other is filled with the next block, so there is one barrier per block. In every other form
-   b is read in place.
-   Goto and van de Geijn 2008, "Anatomy of high-performance matrix multiplication". */
+   of panels, or plain, the team packs it block by block: while one half of exec->pack is
+   multiplied, the other is filled with the next block, so there is one barrier per block. Else b is
+   read in place. Goto and van de Geijn 2008, "Anatomy of high-performance matrix multiplication".
+ */
 #include "op/gemm.h"
 
 #include <string.h>
@@ -16,9 +16,10 @@ enum {
     DEPTH_BLOCK = 512,
     COPY_DEPTH = 256, /* of a member's own copy of a block of a: 53 KB, as stacks may be small */
     COPY_FLOATS = UNIT_ROWS * COPY_DEPTH,
-    COPY_STRIDE = 1024, /* a is read in place if its rows are not further apart */
-    COPY_EVEN = 256,    /* or not by a multiple of this, */
+    COPY_EVEN = 256,    /* a is read in place if its rows are not a multiple of this apart, */
+    COPY_STRIDE = 1024, /* or not further than this, */
     COPY_ROWS = 16,     /* or if there are fewer */
+    PACK_ROWS = 32,     /* b is read in place if fewer rows of a read it */
     PACK_HALF = PACK_FLOATS / 2,
     PACK_DEPTH = 1024 /* of a block in one half */
 };
@@ -49,11 +50,23 @@ static struct partition split_block(const struct exec_context *exec, const struc
 }
 
 /* True if the tiles should read a copy of a: rows far apart by a multiple of many lines would fall
-   into few sets of the nearest cache. */
+   into few sets of the nearest cache. Where a tile reads a few floats of each (a_step), lines come
+   back for the next tile, and less distance matters. */
 static bool wants_copy(const struct gemm *g)
 {
-    ptrdiff_t stride = g->a_step == 1 ? g->a_row : g->a_step;
-    return g->rows >= COPY_ROWS && stride > COPY_STRIDE && stride % COPY_EVEN == 0;
+    bool whole_lines = g->a_step == 1;
+    ptrdiff_t stride = whole_lines ? g->a_row : g->a_step;
+    return g->rows >= COPY_ROWS && stride % COPY_EVEN == 0 &&
+           stride > (whole_lines ? COPY_STRIDE : 0);
+}
+
+/* True if b is packed block by block: it is the transpose of panels, or rows of it that many rows
+   of a need would not stay in the cache. */
+static bool wants_pack(const struct gemm *g)
+{
+    return g->form == GEMM_TRANSPOSED ||
+           (g->form == GEMM_ROWS && g->rows >= PACK_ROWS &&
+            rapt__rows_collide(g->b_row, rapt__min(g->depth, DEPTH_BLOCK)));
 }
 
 /* Lets the kernel read a copy of its a. Of the two strides the one that is 1 stays so. */
@@ -106,7 +119,7 @@ static void multiply_unit(const struct exec_context *exec, const struct gemm *g,
                                 (size_t)p.columns);
 }
 
-/* Block number `index` of a b that must be transposed: along the depth first. NULL panels: no more.
+/* Block number `index` of a b that is packed: along the depth first. NULL panels: no more.
  */
 static struct block block_at(const struct exec_context *exec, const struct gemm *g, int index)
 {
@@ -122,31 +135,35 @@ static struct block block_at(const struct exec_context *exec, const struct gemm 
     return b;
 }
 
-/* Transposes panels [first, first + count) of a block. */
-static void transpose_block(const struct exec_context *exec, const struct gemm *g,
-                            const struct block *b, int first, int count)
+/* Packs panels [first, first + count) of a block. */
+static void pack_block(const struct exec_context *exec, const struct gemm *g, const struct block *b,
+                       int first, int count)
 {
-    exec->kernels->transpose_panels(g->b, g->columns, b->k, b->depth, b->column / LANES + first,
-                                    count, (float *)b->panels + first * b->panel);
+    float *panels = (float *)b->panels + first * b->panel;
+    if (g->form == GEMM_TRANSPOSED)
+        exec->kernels->transpose_panels(g->b, g->columns, b->k, b->depth, b->column / LANES + first,
+                                        count, panels);
+    else
+        exec->kernels->pack_rows(g->b + b->k * g->b_row + b->column, g->b_row, b->columns, b->depth,
+                                 first, count, panels);
 }
 
-enum { TRANSPOSE_GRAIN = 4 }; /* panels transposed at a time */
+enum { PACK_GRAIN = 4 }; /* panels packed at a time */
 
-/* One phase: transposes the block `next` and multiplies the block `now`; either may be empty. */
+/* One phase: packs the block `next` and multiplies the block `now`; either may be empty. */
 static void run_phase(const struct exec_context *exec, const struct gemm *g,
                       const struct block *now, const struct block *next)
 {
-    int panels = rapt__ceil_div(next->columns, LANES),
-        transposes = rapt__ceil_div(panels, TRANSPOSE_GRAIN);
+    int panels = rapt__ceil_div(next->columns, LANES), packs = rapt__ceil_div(panels, PACK_GRAIN);
     struct partition split = {0};
     if (now->columns) split = split_block(exec, g, now->columns);
     int units = split.row_parts * split.panel_parts;
-    for (int t; (t = rapt__team_take(exec->team)) < transposes + units;) {
-        int first = t * TRANSPOSE_GRAIN;
-        if (t < transposes)
-            transpose_block(exec, g, next, first, rapt__min(panels - first, TRANSPOSE_GRAIN));
+    for (int t; (t = rapt__team_take(exec->team)) < packs + units;) {
+        int first = t * PACK_GRAIN;
+        if (t < packs)
+            pack_block(exec, g, next, first, rapt__min(panels - first, PACK_GRAIN));
         else
-            multiply_unit(exec, g, now, &split, t - transposes);
+            multiply_unit(exec, g, now, &split, t - packs);
     }
     rapt__team_barrier(exec->team);
 }
@@ -160,7 +177,7 @@ void rapt__gemm_builtin(const struct exec_context *exec, const struct gemm *g)
     struct block now = {0}, next = {.columns = g->columns, .depth = g->depth, .panels = g->b};
     next.panel = g->form == GEMM_ROWS ? LANES : (ptrdiff_t)g->depth * LANES;
     next.step = g->form == GEMM_ROWS ? g->b_row : LANES;
-    if (g->form != GEMM_TRANSPOSED || g->depth == 0) {
+    if (!wants_pack(g) || g->depth == 0) {
         run_phase(exec, g, &next, &now);
         return;
     }

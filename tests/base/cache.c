@@ -1,0 +1,28 @@
+/* cache.c - rows that fall into few sets of the cache collide; rows that spread over all of it do
+   not, nor do few rows. The numbers hold for second-level caches from 128 KB to 16 MB. */
+#include "base/base.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+static void collisions(void **state)
+{
+    (void)state;
+    assert_true(rapt__rows_collide(1 << 20, 512));
+    assert_true(rapt__rows_collide(3 << 20, 512)); /* 4 MB, too, is a power of two of it */
+    assert_false(rapt__rows_collide(1 << 20, 2));
+    assert_false(rapt__rows_collide((1 << 20) + 1, 512));
+    assert_false(rapt__rows_collide((1 << 20) + 16, 512));
+    assert_true(rapt__rows_collide(16, 1 << 20)); /* more than the cache */
+    for (int rows = 1; rows < 1 << 20; rows *= 2) /* more rows collide sooner */
+        assert_true(!rapt__rows_collide(2048, rows) || rapt__rows_collide(2048, 2 * rows));
+    assert_false(rapt__rows_collide(2048, 0));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(collisions)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,74 @@
+/* strides.c - the gradient of weights where rows of x and dy lie powers of two apart, so that both
+   are copied or packed: each element is the chain of fma over the rows that gemm.h promises, bit
+   for bit, for any number of threads. */
+#include "op/helpers.h"
+
+struct shape {
+    int rows, in, out;
+};
+/* Few rows; x copied; dy packed; both, in several blocks of the depth and of the columns. */
+static const struct shape shapes[] = {
+    {40, 16, 4096}, {300, 512, 48}, {513, 40, 2048}, {1100, 256, 2048}};
+
+struct problem {
+    struct shape s;
+    struct linear layer;
+    float *x, *dy, *start, *dweight;
+    size_t size; /* of dweight */
+};
+
+static void run(const struct exec_context *exec, void *argument)
+{
+    const struct problem *p = argument;
+    rapt__linear_backward_weight(exec, &p->layer, p->x, p->s.in, p->dy, p->s.out, p->s.rows,
+                                 p->dweight, NULL);
+}
+
+/* Some of the elements, all in the course of a prime step. */
+static void check_chains(const struct problem *p)
+{
+    const struct shape *s = &p->s;
+    for (int e = 0; e < s->in * s->out; e += 1009) {
+        int i = e % s->in, o = e / s->in;
+        size_t at = (size_t)(o / LANES) * (size_t)s->in * LANES + (size_t)(i * LANES + o % LANES);
+        float sum = p->start[at];
+        for (int r = 0; r < s->rows; r++)
+            sum = fmaf(p->x[r * s->in + i], p->dy[r * s->out + o], sum);
+        assert_memory_equal(p->dweight + at, &sum, sizeof sum);
+    }
+}
+
+static void check_shape(const struct shape *s)
+{
+    struct problem p = {.s = *s, .layer = {NULL, NULL, s->in, s->out}};
+    p.x = random_floats((size_t)s->rows * (size_t)s->in, 1);
+    p.dy = random_floats((size_t)s->rows * (size_t)s->out, 2);
+    p.size = rapt__panels_size((size_t)s->out, (size_t)s->in);
+    p.start = random_floats(p.size, 3);
+    p.dweight = floats(p.size);
+    for (int threads = 1; threads <= 3; threads++) {
+        memcpy(p.dweight, p.start, p.size * sizeof(float));
+        run_exec(threads, run, &p);
+        check_chains(&p);
+    }
+    free(p.x);
+    free(p.dy);
+    free(p.start);
+    free(p.dweight);
+}
+
+static void test_strides(void **state)
+{
+    (void)state;
+    if (rapt_isa_used() == RAPT_ISA_SCALAR) {
+        skipped("op/strides", "plain C kernels have no fused multiply-add");
+        return;
+    }
+    for (int i = 0; i < COUNT(shapes); i++) check_shape(shapes + i);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_strides)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
