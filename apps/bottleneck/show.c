@@ -77,7 +77,9 @@ void report_print(const struct report *report)
         const struct example *example = &report->examples[i];
         struct heatmap map = example_map(example, &report->setup->language);
         printf("%s: attention weights of each French word\n\n", example->about);
-        heatmap_print(stdout, &map, false, terminal_columns(stdout));
+        heatmap_print(stdout, &map,
+                      (struct heatmap_style){.width = terminal_columns(stdout),
+                                             .color = heatmap_color("auto")});
         putchar('\n');
         example_map_free(&map);
     }

@@ -1,10 +1,12 @@
 /* heatmap.c - a heat map of attention weights as text, with row and column labels. */
+#define _POSIX_C_SOURCE 200809L
 #include "kit/heatmap.h"
 #include "kit/program.h"
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-enum { CELL = 4, MAX_CELL = 12 }; /* columns of a cell */
+enum { CELL = 4, MAX_CELL = 12, NARROW = 2 }; /* columns of a cell; of a narrow one with its gap */
 
 /* Characters of width 0 or 2 on a terminal: Unicode general category Mn, East Asian Width W and F;
    the common ranges. */
@@ -95,17 +97,18 @@ static void put(FILE *file, const char *text, int columns, bool right)
 struct labels {
     int count;
     char **texts;
-    int *widths; /* in columns */
+    int *full, *widths; /* columns of the text; those it gets */
 };
 
 static struct labels labels_make(const rapt_text *names, int names_count)
 {
     size_t count = (size_t)names_count;
     struct labels labels = {names_count, xcalloc(count, sizeof(char *)),
-                            xcalloc(count, sizeof(int))};
+                            xcalloc(count, sizeof(int)), xcalloc(count, sizeof(int))};
     for (size_t i = 0; i < count; i++) {
         labels.texts[i] = printable(names[i]);
-        labels.widths[i] = text_columns((rapt_text){labels.texts[i], strlen(labels.texts[i])});
+        labels.full[i] = text_columns((rapt_text){labels.texts[i], strlen(labels.texts[i])});
+        labels.widths[i] = labels.full[i];
     }
     return labels;
 }
@@ -114,6 +117,7 @@ static void labels_free(struct labels *labels)
 {
     for (int i = 0; i < labels->count; i++) free(labels->texts[i]);
     free(labels->texts);
+    free(labels->full);
     free(labels->widths);
 }
 
@@ -124,60 +128,154 @@ const char *heatmap_shade(float weight)
     return shades[percent < 5 ? 0 : percent < 20 ? 1 : percent < 40 ? 2 : percent < 65 ? 3 : 4];
 }
 
-static void put_cell(FILE *file, float weight, int width, bool numbers)
-{
-    int percent = (int)(100 * weight + 0.5F);
-    if (numbers) {
-        fprintf(file, " %*d", width, percent);
-        return;
-    }
-    int block = percent < 5 ? 1 : CELL;
-    fprintf(file, " %*s", (width - block) / 2, "");
-    for (int i = 0; i < block; i++) fputs(heatmap_shade(weight), file);
-    fprintf(file, "%*s", width - block - (width - block) / 2, "");
-}
-
 static int clamp(int value, int min, int max)
 {
     return value < min ? min : value > max ? max : value;
 }
 
-/* Columns [from, to) of the map. */
-static void print_part(FILE *file, const struct labels *rows, const struct labels *heads, int left,
-                       int from, int to, const float *grid, bool numbers)
+/* How a map is laid out. */
+struct layout {
+    const struct heatmap *map;
+    struct heatmap_style style;
+    struct labels rows, heads;
+    int left;    /* columns of the row names */
+    bool narrow; /* cells of NARROW columns under heads that are written downwards */
+};
+
+/* The background of a cell: from dark blue to yellow, of the 256 colors of xterm. */
+static int color_of(float share)
 {
-    fprintf(file, "%*s", left, "");
+    static const int colors[] = {17, 24, 30, 36, 71, 113, 185, 227};
+    int count = sizeof colors / sizeof *colors;
+    return colors[clamp((int)(share * (float)count), 0, count - 1)];
+}
+
+/* share: of the largest weight of the row. */
+static void put_cell(FILE *file, const struct layout *layout, float weight, float share, int width)
+{
+    int percent = (int)(100 * weight + 0.5F), wide = layout->narrow ? NARROW - 1 : CELL;
+    if (layout->style.numbers) {
+        fprintf(file, " %*d", width, percent);
+        return;
+    }
+    if (layout->style.color) {
+        fprintf(file, "\033[48;5;%dm%*s\033[0m", color_of(share), width + 1, "");
+        return;
+    }
+    int block = layout->narrow ? wide : share < 0.05F ? 1 : CELL;
+    fprintf(file, " %*s", (width - block) / 2, "");
+    for (int i = 0; i < block; i++) fputs(heatmap_shade(share), file);
+    fprintf(file, "%*s", width - block - (width - block) / 2, "");
+}
+
+static void print_row(FILE *file, const struct layout *layout, int row, int from, int to)
+{
+    const float *weights = layout->map->weights + (size_t)row * (size_t)layout->map->columns;
+    float largest = 0;
+    for (int s = 0; s < layout->map->columns; s++)
+        largest = weights[s] > largest ? weights[s] : largest;
+    put(file, layout->rows.texts[row], layout->left, true);
+    for (int s = from; s < to; s++)
+        put_cell(file, layout, weights[s], largest > 0 ? weights[s] / largest : 0,
+                 layout->heads.widths[s]);
+    fputc('\n', file);
+}
+
+static void print_heads(FILE *file, const struct layout *layout, int from, int to)
+{
+    fprintf(file, "%*s", layout->left, "");
     for (int s = from; s < to; s++) {
         fputc(' ', file);
-        put(file, heads->texts[s], heads->widths[s], numbers);
+        put(file, layout->heads.texts[s], layout->heads.widths[s], layout->style.numbers);
     }
     fputc('\n', file);
-    for (int t = 0; t < rows->count; t++) {
-        put(file, rows->texts[t], left, true);
-        for (int s = from; s < to; s++)
-            put_cell(file, grid[(size_t)t * (size_t)heads->count + (size_t)s], heads->widths[s],
-                     numbers);
+}
+
+/* The character with this number; empty: there is none. A last one that hides others is a dot. */
+static rapt_text character(const char *text, int index, bool last)
+{
+    rapt_text all = {text, strlen(text)};
+    size_t at = 0, begin = 0;
+    for (int i = 0; i <= index && at < all.size; i++) {
+        begin = at;
+        next_columns(all, &at);
+        if (i < index && at == all.size) return (rapt_text){text, 0};
+    }
+    if (last && at < all.size) return (rapt_text){".", 1};
+    return (rapt_text){text + begin, at - begin};
+}
+
+/* Heads from the top downwards, one letter in each line, that end above their cells. */
+static void print_downwards(FILE *file, const struct layout *layout, int from, int to)
+{
+    int height = 0;
+    for (int s = from; s < to; s++) {
+        int width = layout->heads.full[s];
+        height = clamp(width, height, MAX_CELL);
+    }
+    for (int line = 0; line < height; line++) {
+        fprintf(file, "%*s", layout->left, "");
+        for (int s = from; s < to; s++) {
+            int index = line - (height - clamp(layout->heads.full[s], 0, height));
+            rapt_text c = {"", 0};
+            if (index >= 0) c = character(layout->heads.texts[s], index, line + 1 == height);
+            int width = text_columns(c);
+            fprintf(file, "%*s%.*s%*s", 1, "", (int)c.size, c.bytes,
+                    clamp(layout->heads.widths[s] - width, 0, NARROW), "");
+        }
         fputc('\n', file);
     }
 }
 
-void heatmap_print(FILE *file, const struct heatmap *map, bool numbers, int width)
+/* Columns [from, to) of the map. */
+static void print_part(FILE *file, const struct layout *layout, int from, int to)
 {
-    struct labels rows = labels_make(map->row_names, map->rows);
-    struct labels heads = labels_make(map->column_names, map->columns);
-    int left = 0;
-    for (int t = 0; t < rows.count; t++) left = rows.widths[t] > left ? rows.widths[t] : left;
-    left = clamp(left, 1, width / 3);
-    for (int s = 0; s < heads.count; s++) heads.widths[s] = clamp(heads.widths[s], CELL, MAX_CELL);
-    for (int from = 0, to; from < heads.count; from = to) {
-        int used = left;
-        for (to = from; to < heads.count; to++) {
-            used += heads.widths[to] + 1;
-            if (used > width && to > from) break;
+    if (layout->narrow)
+        print_downwards(file, layout, from, to);
+    else
+        print_heads(file, layout, from, to);
+    for (int t = 0; t < layout->rows.count; t++) print_row(file, layout, t, from, to);
+}
+
+/* Does the map fit with its heads written out? Else they go downwards. */
+static void lay_out(struct layout *layout)
+{
+    int used = 0, width = layout->style.width;
+    struct labels *heads = &layout->heads;
+    for (int t = 0; t < layout->rows.count; t++)
+        layout->left =
+            layout->rows.widths[t] > layout->left ? layout->rows.widths[t] : layout->left;
+    layout->left = clamp(layout->left, 1, width / 3);
+    for (int s = 0; s < heads->count; s++) used += clamp(heads->full[s], CELL, MAX_CELL) + 1;
+    layout->narrow = layout->left + used > width && !layout->style.numbers;
+    for (int s = 0; s < heads->count; s++)
+        heads->widths[s] = layout->narrow ? NARROW - 1 : clamp(heads->full[s], CELL, MAX_CELL);
+}
+
+void heatmap_print(FILE *file, const struct heatmap *map, struct heatmap_style style)
+{
+    struct layout layout = {.map = map,
+                            .style = style,
+                            .rows = labels_make(map->row_names, map->rows),
+                            .heads = labels_make(map->column_names, map->columns)};
+    lay_out(&layout);
+    for (int from = 0, to; from < layout.heads.count; from = to) {
+        int used = layout.left;
+        for (to = from; to < layout.heads.count; to++) {
+            used += layout.heads.widths[to] + 1;
+            if (used > style.width && to > from) break;
         }
         if (from > 0) fputc('\n', file);
-        print_part(file, &rows, &heads, left, from, to, map->weights, numbers);
+        print_part(file, &layout, from, to);
     }
-    labels_free(&rows);
-    labels_free(&heads);
+    labels_free(&layout.rows);
+    labels_free(&layout.heads);
+}
+
+bool heatmap_color(const char *choice)
+{
+    const char *refused = getenv("NO_COLOR"), *terminal = getenv("TERM");
+    if (strcmp(choice, "always") == 0) return true;
+    if (strcmp(choice, "never") == 0 || (refused != NULL && *refused)) return false;
+    return isatty(STDOUT_FILENO) && terminal != NULL && strcmp(terminal, "dumb") != 0;
 }

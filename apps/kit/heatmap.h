@@ -11,8 +11,17 @@ struct heatmap {
     const rapt_text *row_names, *column_names; /* [rows], [columns]; UTF-8 */
     const float *weights;                      /* [rows][columns], each from 0 to 1 */
 };
-/* Maps wider than `width` terminal columns are split into several parts. numbers: per cent. */
-void heatmap_print(FILE *file, const struct heatmap *map, bool numbers, int width);
+struct heatmap_style {
+    int width;    /* terminal columns */
+    bool numbers; /* weights in % instead of shades */
+    bool color;   /* of the 256 that terminals have, instead of shades */
+};
+/* Shades and colors are relative to the largest weight of the row. Where the heads are too wide
+   they are written downwards; maps that are still too wide are split into parts. */
+void heatmap_print(FILE *file, const struct heatmap *map, struct heatmap_style style);
+/* "always", "never" or "auto": on a terminal, unless the environment has NO_COLOR
+   (https://no-color.org). */
+bool heatmap_color(const char *choice);
 const char *heatmap_shade(float weight); /* one character, from a dot to a full block */
 
 int text_columns(rapt_text text); /* its width on a terminal */

@@ -1,5 +1,5 @@
-/* attention.c - a sentence's translation and its cross-attention weights by word: decodes the
-   finished translation again and reads the weights. */
+/* attention.c - attention weights of a sentence and its translation by word, of cross-attention or
+   of the self-attention of either half: decodes the finished translation again and reads them. */
 #include "toy.h"
 #include <stdlib.h>
 #include <string.h>
@@ -38,9 +38,39 @@ static int callback(void *user, const rapt_translation *t)
     return 1;
 }
 
-/* weights: [target + 1][source + 1]. */
-static int read_weights(const rapt_model *model, const struct found *found, int layer, int head,
-                        float *weights)
+/* A translation that is given: its tokens as if the model had found them. */
+static int take_pair(struct found *found, const struct attention_choice *choice)
+{
+    const rapt_translator *translator = found->translator;
+    const char *const texts[2] = {choice->sentence, choice->target};
+    const rapt_tokenizer *const tokenizers[2] = {rapt_translator_source(translator),
+                                                 rapt_translator_target(translator)};
+    int positions = rapt_model_config(rapt_translator_model(translator))->positions;
+    rapt_message why = {""};
+    for (int i = 0; i < 2; i++) {
+        rapt_text text = {texts[i], strlen(texts[i])};
+        size_t bound = rapt_tokenizer_bound(tokenizers[i], text.size), count = 0;
+        int32_t *ids = xcalloc(bound, sizeof *ids);
+        rapt_status status =
+            rapt_tokenizer_encode(tokenizers[i], text, ids, NULL, bound, &count, &why);
+        bool fits = status == RAPT_OK && count < (size_t)positions;
+        int32_t *all = copy(ids, fits ? (int)count : 0,
+                            rapt_tokenizer_special(tokenizers[i], RAPT_TOKEN_BEGIN),
+                            rapt_tokenizer_special(tokenizers[i], RAPT_TOKEN_END));
+        free(ids);
+        *(i == 0 ? &found->source : &found->target) = all;
+        *(i == 0 ? &found->source_count : &found->target_count) = (int)count;
+        if (!fits)
+            return failed("the %s has more tokens than the model has positions",
+                          i == 0 ? "sentence" : "translation");
+    }
+    found->text = xasprintf("%s", choice->target);
+    return EXIT_OK;
+}
+
+/* weights: [queries][keys] of the tokens, ends included. */
+static int read_weights(const rapt_model *model, const struct found *found,
+                        const struct attention_choice *choice, float *weights)
 {
     int sources = found->source_count + 1, targets = found->target_count + 1;
     rapt_limits limits = {.size = sizeof limits,
@@ -48,7 +78,8 @@ static int read_weights(const rapt_model *model, const struct found *found, int 
                           .source_tokens = sources,
                           .target_length = targets,
                           .target_tokens = targets,
-                          .threads = 1};
+                          .threads = 1,
+                          .self_weights = choice->which != RAPT_WEIGHTS_CROSS};
     int source_starts[2] = {0, sources}, target_starts[2] = {0, targets};
     rapt_tokens source = {1, found->source + 1, source_starts};
     rapt_tokens target = {1, found->target, target_starts};
@@ -57,22 +88,41 @@ static int read_weights(const rapt_model *model, const struct found *found, int 
     rapt_status status = rapt_session_create(&session, model, &limits, NULL, &why);
     if (status == RAPT_OK) status = rapt_encode(session, &source, NULL, &why);
     if (status == RAPT_OK) status = rapt_decode(session, &target, NULL, &why);
-    if (status == RAPT_OK) status = rapt_session_alignment(session, layer, head, weights, &why);
+    if (status == RAPT_OK)
+        status = rapt_session_weights(session, choice->which, choice->layer, choice->head, weights,
+                                      &why);
     rapt_session_free(session);
     return status == RAPT_OK ? EXIT_OK : failed("%s", why.text);
 }
 
+/* The words that are attended to, and those that attend. A row of the decoder holds the weights of
+   the step that emitted its word, whose inputs are what came before. */
+static void make_words(struct attention *attention, rapt_translator *translator,
+                       const struct found *found, rapt_weights which)
+{
+    const rapt_tokenizer *source = rapt_translator_source(translator);
+    const rapt_tokenizer *target = rapt_translator_target(translator);
+    if (which == RAPT_WEIGHTS_DECODER) {
+        words_make(&attention->source, target, found->target + 1, found->target_count);
+        words_begin(&attention->source);
+    } else {
+        words_make(&attention->source, source, found->source + 1, found->source_count);
+    }
+    if (which == RAPT_WEIGHTS_ENCODER)
+        words_make(&attention->target, source, found->source + 1, found->source_count);
+    else
+        words_make(&attention->target, target, found->target + 1, found->target_count);
+}
+
 static int fold(struct attention *attention, rapt_translator *translator, struct found *found,
-                int layer, int head)
+                const struct attention_choice *choice)
 {
     const rapt_model *model = rapt_translator_model(translator);
-    size_t sources = (size_t)found->source_count + 1, targets = (size_t)found->target_count + 1;
-    float *weights = xcalloc(sources * targets, sizeof *weights);
-    int code = read_weights(model, found, layer, head, weights);
-    words_make(&attention->source, rapt_translator_source(translator), found->source + 1,
-               found->source_count);
-    words_make(&attention->target, rapt_translator_target(translator), found->target + 1,
-               found->target_count);
+    size_t cells;
+    make_words(attention, translator, found, choice->which);
+    cells = (size_t)attention->source.tokens * (size_t)attention->target.tokens;
+    float *weights = xcalloc(cells, sizeof *weights);
+    int code = read_weights(model, found, choice, weights);
     attention->grid = xcalloc((size_t)attention->source.count * (size_t)attention->target.count,
                               sizeof *attention->grid);
     words_fold(&attention->source, &attention->target, weights, attention->grid);
@@ -80,20 +130,29 @@ static int fold(struct attention *attention, rapt_translator *translator, struct
     return code;
 }
 
-int attention_make(struct attention *attention, rapt_translator *translator, const char *sentence,
-                   int layer, int head)
+static int find(struct found *found, rapt_translator *translator, const char *sentence)
 {
-    struct found found = {.translator = translator};
     rapt_message why = {""};
     rapt_text text = {sentence, strlen(sentence)};
+    if (rapt_translate_many(translator, &text, 1, 0, callback, found, &why) != RAPT_OK)
+        return failed("%s", why.text);
+    if (found->status == RAPT_OK) return EXIT_OK;
+    return failed("the sentence has more tokens than the model has positions");
+}
+
+int attention_make(struct attention *attention, rapt_translator *translator,
+                   const struct attention_choice *choice)
+{
+    struct found found = {.translator = translator};
+    struct unseen unseen = {0};
     *attention = (struct attention){0};
-    int code = EXIT_OK;
-    if (rapt_translate_many(translator, &text, 1, 0, callback, &found, &why) != RAPT_OK)
-        code = failed("%s", why.text);
-    else if (found.status != RAPT_OK)
-        code = failed("the sentence has more tokens than the model has positions");
-    else
-        code = fold(attention, translator, &found, layer, head);
+    int code = choice->target != NULL ? take_pair(&found, choice)
+                                      : find(&found, translator, choice->sentence);
+    if (code == EXIT_OK) code = fold(attention, translator, &found, choice);
+    if (code == EXIT_OK)
+        unseen_add(&unseen, rapt_translator_source(translator), found.source + 1,
+                   found.source_count);
+    unseen_report(&unseen);
     attention->text = found.text;
     free(found.source);
     free(found.target);

@@ -158,11 +158,15 @@ static int show_attention(const struct demo *demo)
 {
     struct attention attention;
     int last = rapt_model_config(rapt_translator_model(demo->translator))->decoder_layers - 1;
-    int code = attention_make(&attention, demo->translator, ATTENDED, last, -1);
+    int code =
+        attention_make(&attention, demo->translator,
+                       &(struct attention_choice){.sentence = ATTENDED, .layer = last, .head = -1});
     if (code == EXIT_OK) {
         printf("\nCross-attention weights of the last layer, mean of its heads:\n\n");
         struct heatmap map = attention_map(&attention);
-        heatmap_print(stdout, &map, false, terminal_columns(stdout));
+        heatmap_print(stdout, &map,
+                      (struct heatmap_style){.width = terminal_columns(stdout),
+                                             .color = heatmap_color("auto")});
     }
     attention_free(&attention);
     return code;

@@ -91,6 +91,7 @@ enum variant_part { VARIANT_MODEL, VARIANT_ATTENTION };
 int variant_rows(struct variant *variant, enum variant_part part,
                  struct option_row rows[VARIANT_ROWS]);
 void variant_apply(const struct variant *variant, rapt_config *config);
+bool variant_has(const char *field); /* is the field of a configuration one of these? */
 bool is_variant(const char *option); /* "self-radius": one of these options? */
 char *variant_text(
     const rapt_config *config); /* for options that --resume must repeat; the caller frees */
@@ -141,6 +142,8 @@ struct words {
 };
 void words_make(struct words *words, const rapt_tokenizer *tokenizer, const int32_t *ids,
                 int count);
+/* The words of a decoder's inputs instead: "(begin)" first, no "(end)". */
+void words_begin(struct words *words);
 void words_free(struct words *words);
 /* weights [target tokens + end][source tokens + end] to grid [target words + end][source words +
    end]: summed over the tokens of a source word, averaged over those of a target word. */
@@ -156,6 +159,11 @@ void unseen_add(struct unseen *unseen, const rapt_tokenizer *tokenizer, const in
                 int count);
 void unseen_report(struct unseen *unseen); /* a message that names them, and forgets them */
 void unseen_free(struct unseen *unseen);
+
+/* ---- model.c ---- */
+int model_open(rapt_model **model, const char *path);
+/* The message of a file that could not be opened as a model. */
+int model_refuse(const char *path, rapt_status status, const rapt_message *why);
 
 /* ---- search.c: options of translate, evaluate and attend; the translator they configure ---- */
 struct search {
@@ -188,15 +196,19 @@ double score_exact(const struct score *score); /* in % */
 void score_free(struct score *score);
 
 /* ---- attention.c ---- */
+struct attention_choice {
+    const char *sentence, *target; /* target: the translation; NULL: the model's own */
+    rapt_weights which;            /* RAPT_WEIGHTS_ENCODER is 0 */
+    int layer, head;               /* from 0, or -1: the mean over all */
+};
 struct attention {
-    struct words source, target;
-    float *grid; /* [target words + end][source words + end] */
-    char *text;  /* the translation */
+    struct words source, target; /* what is attended to; what attends */
+    float *grid;                 /* [target.count][source.count] */
+    char *text;                  /* the translation */
 };
 struct heatmap attention_map(const struct attention *attention);
-/* layer, head: from 0, or -1: the mean over all. */
-int attention_make(struct attention *attention, rapt_translator *translator, const char *sentence,
-                   int layer, int head);
+int attention_make(struct attention *attention, rapt_translator *translator,
+                   const struct attention_choice *choice);
 void attention_free(struct attention *attention);
 
 int command_train(int argc, char **argv);
@@ -204,6 +216,9 @@ int command_translate(int argc, char **argv);
 int command_score(int argc, char **argv);
 int command_evaluate(int argc, char **argv);
 int command_attend(int argc, char **argv);
+int command_tokenize(int argc, char **argv);
+int command_detokenize(int argc, char **argv);
+int command_vocab(int argc, char **argv);
 int command_info(int argc, char **argv);
 int command_demo(int argc, char **argv);
 int command_completion(int argc, char **argv);

@@ -28,7 +28,8 @@ static const char *shared_name(const char *name)
 
 /* Of the layers rather than of attention. */
 static const char *const of_model[] = {"norm_order",  "activation",      "position",
-                                       "output_bias", "plain_embedding", "norm_epsilon"};
+                                       "output_bias", "plain_embedding", "norm_epsilon",
+                                       "norm_type",   "ffn_gated"};
 
 static enum variant_part part_of(const char *name)
 {
@@ -124,6 +125,11 @@ int variant_rows(struct variant *v, enum variant_part part, struct option_row ro
         rows[count++] = row_of(f, f->name, help_of(f), &v->own[i]);
     }
     return count;
+}
+
+bool variant_has(const char *field)
+{
+    return !is_set_elsewhere(field);
 }
 
 bool is_variant(const char *option)

@@ -53,6 +53,14 @@ void words_make(struct words *words, const rapt_tokenizer *tokenizer, const int3
     free(starts);
 }
 
+void words_begin(struct words *words)
+{
+    for (int t = words->tokens - 1; t > 0; t--) words->of_token[t] = words->of_token[t - 1] + 1;
+    memmove(words->texts + 1, words->texts, (size_t)(words->count - 1) * sizeof *words->texts);
+    words->of_token[0] = 0;
+    words->texts[0] = (rapt_text){"(begin)", 7};
+}
+
 void words_free(struct words *words)
 {
     free(words->of_token);

@@ -15,7 +15,7 @@ code 2 "$program" completion
 says "bash|zsh|fish|man is missing"
 
 # What is printed names every option and nothing else.
-for command in train translate evaluate score attend info demo; do
+for command in train translate evaluate score attend info demo tokenize detokenize vocab; do
     "$program" $command --help | sed -n 's/^  \(-., \)\{0,1\}--\([a-z0-9-]*\).*/\2/p' | sort >options
     [ -s options ] || fail "$command --help lists no options"
     sed -n "s/^    $command) options=\"\(.*\)\" ;;/\1/p" bash | tr ' ' '\n' | sed 's/^--//' | sort | cmp -s - options ||

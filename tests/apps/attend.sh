@@ -1,0 +1,105 @@
+#!/bin/sh
+# attend, tokenize, detokenize and vocab: weights as text of any width, in colors, as figure and JSON, of
+# every attention of the model; tokens there and back again.
+# usage: attend.sh PROGRAM
+. "$(dirname "$0")/kit/script.sh"
+unset NO_COLOR
+
+awk 'BEGIN {
+    split("red blue green old new big", s); split("rot blau grün alt neu groß", t); x = 7
+    for (n = 0; n < 400; n++) {
+        length_ = 1 + n % 4; a = b = ""
+        for (i = 0; i < length_; i++) {
+            x = (x * 1103 + 12345) % 65536; w = 1 + int(x / 16) % 6
+            a = a (i ? " " : "") s[w]; b = t[w] (i ? " " : "") b
+        }
+        print a "\t" b
+    }
+}' >all.tsv
+code 0 "$program" train --data all.tsv --layers 2 --width 16 --heads 2 --ffn-width 32 --vocab 290 --batch-tokens 256 \
+    --rate 0.01 --warmup 30 --epochs 4 --threads 1 --out model
+attend="$program attend --model model --threads 1"
+
+# One argument or several; a translation that is given.
+code 0 $attend red old new >apart
+code 0 $attend "red old new" >together
+check "several words are one sentence" cmp apart together
+translation=$(head -n 1 apart)
+code 0 $attend red old new --target "$translation" >again
+check "the model's own translation" cmp apart again
+code 0 $attend red old new --target "neu alt rot" >again
+check "a row for each word given" [ "$(sed -n '4,$s/^ *\([^ ]*\) .*/\1/p' again | paste -sd ' ' -)" = "neu alt rot (end)" ]
+code 0 $attend red old zyzzyva >again
+says "spelled in pieces, probably never seen in training: zyzzyva"
+
+# Rows of weights sum to 1: cross-attention, and self-attention of both halves, where no word attends
+# to a later one.
+sums() {
+    tr '[' '\n' <"$1" | sed -n 's/^\([0-9.e,-]*\)\].*/\1/p' |
+        awk -F , '{ s = 0; for (i = 1; i <= NF; i++) s += $i; if (s < 0.999 || s > 1.001) exit 1; rows++ } END { exit !(rows > 2) }'
+}
+for which in "" "--self encoder" "--self decoder"; do
+    for where in "" "--layer 2" "--layer 1 --head 2"; do
+        code 0 $attend red old new --target "neu alt rot" $which $where --json >again
+        check "rows sum to 1: $which $where" sums again
+    done
+done
+code 0 $attend red old new --target "neu alt rot" --self decoder --json >again
+check "what the decoder attends to" grep -q '"source":\["(begin)","neu","alt","rot"\],"target":\["neu","alt","rot","(end)"\]' again
+check "nothing later" grep -qE '"weights":\[\[[^]]*,0.0,0.0\],\[[^]]*,0.0\],' again
+code 0 $attend red old new --self encoder --json >again
+check "what the encoder attends to" grep -q '"source":\["red","old","new","(end)"\],"target":\["red","old","new","(end)"\]' again
+code 2 $attend red --self encoder --layer 3
+says "--layer 3: the model has 2"
+code 2 $attend red --head 3
+code 2 $attend ""
+code 2 $attend red --target ""
+code 2 $attend red --self both
+
+# Every row has a darkest cell; what is too wide is written downwards; colors on request alone.
+check "a full block in each row" [ "$(sed -n '4,$p' apart | grep -vc '█')" -eq 0 ]
+code 0 $attend $(yes red old | head -n 20) --target "rot alt" >again
+check "40 words in 100 columns" [ "$(awk 'length($0) > 200' again | wc -l)" -eq 0 ]
+check "one map" [ "$(grep -c '^  *rot ' again)" -eq 1 ]
+check "heads downwards" [ "$(grep -c '^      r o r o r o ' again)" -eq 1 ]
+esc=$(printf '\033')
+grep -q "$esc" apart && fail "colors where no terminal is"
+code 0 $attend red old new --target "neu alt rot" --color always >again
+check "colors" [ "$(grep -c "$esc\[48;5;227m" again)" -ge 3 ]
+code 0 $attend red old new --color never >again
+check "no colors" cmp apart again
+if command -v script >/dev/null; then
+    TERM=xterm script -qec "$attend red old new" /dev/null </dev/null >again 2>&1
+    check "colors on a terminal" grep -q "$esc\[48;5;" again
+    NO_COLOR=1 TERM=xterm script -qec "$attend red old new" /dev/null </dev/null >again 2>&1
+    grep -q "$esc\[48;5;" again && fail "colors in spite of NO_COLOR"
+else
+    echo "skipped: apps/attend, colors on a terminal: script is not installed"
+fi
+code 0 $attend red old "<&>" --svg page.svg >again
+check "a figure" grep -q '<title>[^,]*, red: [0-9.e-]*</title><rect' page.svg
+if command -v xmllint >/dev/null; then check "the figure is XML" xmllint --noout page.svg; fi
+
+# Tokens.
+cut -f 1 all.tsv | head -n 50 >lines
+printf 'Ünïcode, tabs\tand  spaces \n\n' >>lines
+code 0 "$program" tokenize --model model <lines >tokens
+check "a line of tokens for each" [ "$(wc -l <tokens)" -eq 52 ]
+head -n 50 lines >words
+head -n 50 tokens | sed 's/ //g; s/▁/ /g' | cmp - words || fail "tokens are not the text"
+"$program" tokenize --model model --ids <lines >ids || fail "tokenize --ids"
+"$program" detokenize --model model <ids | cmp - lines || fail "there and back again"
+code 0 "$program" vocab --model model >vocabulary
+check "as many tokens as there are" [ "$(wc -l <vocabulary)" -eq 290 ]
+head -n 3 ids | tr ' ' '\n' | while read -r id; do sed -n "$((id + 1))s/.*	//p" vocabulary; done >named
+head -n 3 tokens | tr ' ' '\n' | cmp - named || fail "ids are not those of the vocabulary"
+code 0 "$program" vocab --model model --json >again
+check "vocab --json" [ "$(sed -n 2p again)" = '{"id":1,"token":"<s>"}' ]
+printf '259 260\n290\nx\n5 -1\n 259  260 \n' | "$program" detokenize --model model >again 2>err
+[ $? -eq 1 ] || fail "wrong ids: exit code"
+says "standard input:2: not a line of token ids below 290"
+says "standard input:4: not"
+[ "$(sed -n 1p again)" = "$(sed -n 5p again)" ] && [ "$(wc -l <again)" -eq 5 ] || fail "lines of wrong ids: $(cat again)"
+code 2 "$program" tokenize
+says "tokenize: --model is missing"
+[ $failures -eq 0 ]
