@@ -7,11 +7,10 @@
 const char program_name[] = "attention_tour";
 
 static const char purpose[] =
-    "Computes self-attention of one sentence with every score, locality and normalizer, prints "
-    "the\n"
-    "weights as heat maps, and checks properties numerically: softmax outputs are convex\n"
-    "combinations of the values, hard attention has no gradient and how it is trained anyway\n"
-    "(straight-through, REINFORCE), and masks. Exit code 1 if a check fails.";
+    "Computes self-attention of one sentence with every score, locality and normalizer, "
+    "prints the weights as heat maps, and checks properties numerically: softmax outputs are "
+    "convex combinations of the values, hard attention has no gradient and how it is trained "
+    "anyway (straight-through, REINFORCE), and masks. Exit status 1 if a check fails.";
 
 /* One of the three enumerations: its names, and the selected one; NULL: all. */
 struct axis {
@@ -85,17 +84,21 @@ static int print_claims(const struct claim claims[CLAIMS], bool json)
     return failures > 0 ? failed("%d of %d claims fail", failures, CLAIMS) : EXIT_OK;
 }
 
-static int run(struct choice choice, uint64_t seed, bool json, const char *path)
+/* tables: print the weights of the variants chosen. */
+static int run(struct choice choice, uint64_t seed, bool tables, bool json, const char *path)
 {
     struct sentence sentence;
     struct claim claims[CLAIMS];
     sentence_make(&sentence);
-    if (json)
-        print_variants(&sentence, choice, seed);
-    else
-        terminal_show(&sentence, choice, seed);
+    if (json) print_variants(&sentence, choice, seed);
     claims_find(claims, &sentence, seed);
     int failures = print_claims(claims, json);
+    if (!json && tables) {
+        putchar('\n');
+        terminal_show(&sentence, choice, seed);
+    } else if (!json) {
+        puts("\n--all prints the weights of every variant, --score additive those of one score.");
+    }
     int code = path != NULL ? page_draw(path, &sentence, seed) : EXIT_OK;
     if (code == EXIT_OK) code = finish_output();
     return code == EXIT_OK ? failures : code;
@@ -108,12 +111,13 @@ int main(int argc, char **argv)
     for (int i = 0; i < 3; i++) names[i] = names_of(&axes[i]);
     const char *path = NULL;
     uint64_t seed = 1;
-    bool json = false;
+    bool json = false, all = false;
     struct option_row rows[] = {
         {"score", OPTION_CHOICE, &axes[0].selected, names[0], "only this score", 0, 0, 0},
         {"locality", OPTION_CHOICE, &axes[1].selected, names[1], "only these visible keys", 0, 0,
          0},
         {"normalizer", OPTION_CHOICE, &axes[2].selected, names[2], "only this normalizer", 0, 0, 0},
+        {"all", OPTION_FLAG, &all, "", "print the weights of every variant", 0, 0, 0},
         {"seed", OPTION_SEED, &seed, "N", "of random draws", 0, 0, 0},
         {"svg", OPTION_OUTPUT, &path, "FILE", "write a figure", 0, 0, 0},
         {"json", OPTION_FLAG, &json, "", "print JSON objects, one per line", 0, 0, 0},
@@ -127,7 +131,8 @@ int main(int argc, char **argv)
     if (code == GO_ON) {
         struct choice choice = {selected_of(&axes[0]), selected_of(&axes[1]),
                                 selected_of(&axes[2])};
-        code = run(choice, seed, json, path);
+        bool some = choice.score >= 0 || choice.locality >= 0 || choice.normalizer >= 0;
+        code = run(choice, seed, all || some, json, path);
     }
     for (int i = 0; i < 3; i++) free(names[i]);
     return code;

@@ -6,12 +6,11 @@
 const char program_name[] = "bottleneck";
 
 static const char purpose[] =
-    "Trains three models on the same synthetic English-French sentence pairs of limited length "
-    "and\n"
-    "translates longer sentences: a GRU encoder-decoder with one fixed context vector, the same\n"
-    "with additive attention, and an attention-only Transformer. Prints BLEU by sentence length\n"
-    "(Bahdanau, Cho and Bengio 2015, figure 2) and the attention weights of a negation and of an\n"
-    "inversion.";
+    "Trains three models on the same synthetic English-French sentence pairs of limited "
+    "length and translates longer sentences: a GRU encoder-decoder with one fixed context "
+    "vector, the same with additive attention, and an attention-only Transformer. Prints BLEU "
+    "by sentence length (Bahdanau, Cho and Bengio 2015, figure 2) and the attention weights "
+    "of a negation and of an inversion.";
 
 static void *train(void *translator)
 {

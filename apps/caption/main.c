@@ -4,16 +4,12 @@
 const char program_name[] = "caption";
 
 static const char purpose[] =
-    "A small attention-only encoder-decoder learns to caption pictures of two colored shapes and\n"
-    "their relative position, such as \"a red square left of a blue circle\". Its input is 25 "
-    "patches\n"
-    "of pixels with learned position embeddings; cross-attention weights the patches anew for "
-    "every\n"
-    "word. Shows captions of pairs of objects that never occur together in training (10 of 78 "
-    "pairs)\n"
-    "and the attention weights of each word. Xu et al. 2015, \"Show, attend and tell\", do this "
-    "with\n"
-    "photographs and a recurrent decoder.";
+    "A small attention-only encoder-decoder learns to caption pictures of two colored shapes "
+    "and their relative position, such as \"a red square left of a blue circle\". Its input "
+    "is 25 patches of pixels with learned position embeddings; cross-attention weights the "
+    "patches anew for every word. Shows captions of pairs of objects that never occur "
+    "together in training (10 of 78 pairs) and the attention weights of each word. Xu et al. "
+    "2015, \"Show, attend and tell\", do this with photographs and a recurrent decoder.";
 
 static int run(const struct setup *setup, bool json, const char *path)
 {

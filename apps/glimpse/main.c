@@ -6,11 +6,11 @@
 const char program_name[] = "glimpse";
 
 static const char purpose[] =
-    "Trains a network to classify a digit in a cluttered picture through a few small glimpses. A\n"
-    "policy chooses the location of the next glimpse by hard attention over a grid of locations,\n"
-    "given a blurred preview and all glimpses so far, and is trained by REINFORCE (Mnih et al.\n"
-    "2014). The same network with random locations is the comparison. On a two-armed bandit the\n"
-    "gradient estimate is compared with the exact gradient.";
+    "Trains a network to classify a digit in a cluttered picture through a few small "
+    "glimpses. A policy chooses the location of the next glimpse by hard attention over a "
+    "grid of locations, given a blurred preview and all glimpses so far, and is trained by "
+    "REINFORCE (Mnih et al. 2014). The same network with random locations is the comparison. "
+    "On a two-armed bandit the gradient estimate is compared with the exact gradient.";
 
 static const struct setup full = {.digits = DIGITS,
                                   .side = 60,

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 static bool on_line; /* the terminal shows a progress line */
+static double shown; /* when the last one was written elsewhere */
 
 static void clear_progress(void)
 {
@@ -67,6 +68,8 @@ void print_progress(const char *format, ...)
     vsnprintf(text, sizeof text, format, list);
     va_end(list);
     if (!isatty(STDERR_FILENO)) {
+        if (now() - shown < 10) return;
+        shown = now();
         fprintf(stderr, "%s\n", text);
         return;
     }

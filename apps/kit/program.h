@@ -16,7 +16,8 @@ void print_message(const char *format, ...) __attribute__((format(printf, 1, 2))
 int failed(const char *format, ...) __attribute__((format(printf, 1, 2)));        /* EXIT_FAILED */
 int usage_error(const char *format, ...) __attribute__((format(printf, 1, 2)));   /* EXIT_USAGE */
 void print_report(const char *format, ...) __attribute__((format(printf, 1, 2))); /* without name */
-/* Progress: on a terminal the next message overwrites it; elsewhere it is a line. */
+/* Progress: on a terminal the next message overwrites it; elsewhere it is a line,
+   one in ten seconds at most. */
 void print_progress(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int finish_output(void); /* flushes standard output; a closed pipe fails without a message */
 

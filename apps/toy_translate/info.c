@@ -150,13 +150,23 @@ static void print_text(const rapt_model *model, json_t *object, const char *path
     json_decref(object);
 }
 
+/* One line per tensor: its name, rows and columns. */
+static void print_tensors(const rapt_model *model)
+{
+    for (int i = 0; i < rapt_model_tensors(model); i++) {
+        rapt_tensor tensor = rapt_model_tensor(model, i);
+        printf("%-48s %6d x %d\n", tensor.name, tensor.rows, tensor.columns);
+    }
+}
+
 int command_info(int argc, char **argv)
 {
     const char *path = NULL;
-    bool json = false;
+    bool json = false, tensors = false;
     /* clang-format off */
     struct option_row rows[] = {
         {"model", OPTION_INPUT, &path, "FILE", "the model; the same as the argument MODEL", 0, 0, 0},
+        {"tensors", OPTION_FLAG, &tensors, "", "print names and shapes of the parameters", 0, 0, 0},
         {"json", OPTION_FLAG, &json, "", "print one JSON object, with every field", 0, 0, 0},
     };
     /* clang-format on */
@@ -176,8 +186,10 @@ int command_info(int argc, char **argv)
     rapt_model *model = NULL;
     code = model_open(&model, path);
     if (code != EXIT_OK) return code;
-    json_t *object = describe(model);
-    if (object == NULL)
+    json_t *object = tensors ? NULL : describe(model);
+    if (tensors)
+        print_tensors(model);
+    else if (object == NULL)
         code = failed("out of memory");
     else if (json)
         print_json(object);

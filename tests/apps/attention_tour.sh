@@ -36,6 +36,12 @@ grep '"locality":"global","normalizer":"softmax"' out | sed 's/.*"weights"://; s
 count 'additive score, softmax' some 1 "selected variants"
 count ' score, ' some 1 "printed variants"
 count '^yes ' some 13 "printed claims"
+"$program" >brief 2>err || fail "exit code $?: $(cat err)"
+count ' score, ' brief 0 "tables that nobody asked for"
+count '^yes ' brief 13 "printed claims"
+check "claims come first" [ "$(head -c 4 brief)" = "yes " ]
+"$program" --all >every 2>err || fail "exit code $?: $(cat err)"
+count ' score, ' every 35 "tables: scores x normalizers"
 "$program" --json >again 2>err
 cmp out again || fail "another run prints other output"
 "$program" --seed 2 --json 2>err | cmp -s out - && fail "another seed gives the same draws"

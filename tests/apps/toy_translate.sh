@@ -216,6 +216,9 @@ check "info: at most 80 columns" awk 'length($0) > 80 { exit 1 }' again
 code 0 "$program" info parts.checkpoint >again
 check "info of a checkpoint" grep -q "^A checkpoint of training at epoch " again
 check "and how to go on" grep -qx "  toy_translate train --resume --out parts" again
+code 0 "$program" info model --tensors >again
+check "info --tensors: as many parameters as it says" [ "$(awk '{ n += $2 * $4 } END { print n }' again)" = \
+    "$("$program" info model --json | sed 's/.*"parameters":\([0-9]*\).*/\1/')" ]
 code 1 "$program" info /etc/passwd
 says "/etc/passwd: not a safetensors file"
 code 1 "$program" translate --model /etc/passwd
