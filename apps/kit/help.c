@@ -111,24 +111,24 @@ static void print_row(const struct command *command, const struct option_row *ro
     free(usage);
 }
 
-/* "SCORE: dot, cosine, ..." unless an earlier row has printed it. */
-static void print_list(const struct command *command, int index, bool *any)
+bool option_begins_list(const struct command *command, int index)
 {
     const struct option_row *row = &command->rows[index];
     char *name = option_list_name(command, row);
-    if (name == NULL) return;
-    for (int i = 0; i < index; i++) {
-        const struct option_row *other = &command->rows[i];
-        if (other->kind == OPTION_CHOICE && strcmp(other->argument, row->argument) == 0) {
-            free(name);
-            return;
-        }
-    }
-    char *values = xcalloc(2 * strlen(row->argument) + 1, 1), *to = values;
-    for (const char *at = row->argument; *at; at++) {
-        *to++ = *at == '|' ? ',' : *at;
-        if (*at == '|') *to++ = ' ';
-    }
+    bool first = name != NULL;
+    free(name);
+    for (int i = 0; i < index && first; i++)
+        first = command->rows[i].kind != OPTION_CHOICE ||
+                strcmp(command->rows[i].argument, row->argument) != 0;
+    return first;
+}
+
+/* "SCORE: dot, cosine, ..." unless an earlier row has printed it. */
+static void print_list(const struct command *command, int index, bool *any)
+{
+    if (!option_begins_list(command, index)) return;
+    char *name = option_list_name(command, &command->rows[index]);
+    char *values = choices_text(command->rows[index].argument);
     if (!*any) puts("\nValues");
     *any = true;
     print_option(name, values);

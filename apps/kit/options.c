@@ -99,15 +99,20 @@ __attribute__((format(printf, 2, 3))) static int wrong(const struct command *com
     return usage_error("%s%s%s", command->name, *command->name ? ": " : "", text);
 }
 
+char *choices_text(const char *choices)
+{
+    char *list = xcalloc(2 * strlen(choices) + 1, 1), *to = list;
+    for (; *choices; choices++) {
+        *to++ = *choices == '|' ? ',' : *choices;
+        if (*choices == '|') *to++ = ' ';
+    }
+    return list;
+}
+
 static int wrong_choice(const struct command *command, const struct option_row *row,
                         const char *text)
 {
-    char *list = xcalloc(2 * strlen(row->argument) + 1, 1), *to = list;
-    for (const char *at = row->argument; *at; at++) {
-        *to++ = *at == '|' ? ',' : *at;
-        if (*at == '|') *to++ = ' ';
-    }
-    char *meant = suggest_choice(row->argument, text);
+    char *list = choices_text(row->argument), *meant = suggest_choice(row->argument, text);
     int code = wrong(command, "--%s: invalid value '%s'; choose from %s%s%s%s", row->name, text,
                      list, meant ? "; did you mean " : "", meant ? meant : "", meant ? "?" : "");
     free(meant);

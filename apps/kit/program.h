@@ -72,7 +72,8 @@ enum { GO_ON = -1 };
    abbreviated; -m, -o, -h and -V are short for --model, --out or --output, --help, --version. */
 int options_read(struct command *command, int argc, char **argv);
 bool option_given(const struct command *command, const char *name);
-char option_letter(const char *name); /* 'm' of "model"; 0: the option has none */
+char *choices_text(const char *choices); /* "a, b, c" of "a|b|c"; the caller frees */
+char option_letter(const char *name);    /* 'm' of "model"; 0: the option has none */
 /* GO_ON, or an exit code: as if --name text had been given. */
 int option_set(const struct command *command, struct option_row *row, const char *text);
 /* The value as option_set reads it; NULL: none, or out of range. The caller frees. */
@@ -92,6 +93,8 @@ int print_help(const struct command *command);
 char *option_usage(const struct command *command, const struct option_row *row);
 /* Lists of values longer than help lines show once; NULL: the row has none. "SCORE". */
 char *option_list_name(const struct command *command, const struct option_row *row);
+/* Is this row the first one with its list? */
+bool option_begins_list(const struct command *command, int index);
 /* " [30]" after the help; the caller frees. "": nothing. */
 char *option_default(const struct option_row *row);
 

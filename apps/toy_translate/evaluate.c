@@ -27,8 +27,9 @@ static const char examples[] =
 
 struct evaluation {
     struct search search;
-    const char *data, *source, *target, *hypotheses, *output, *versus, *versus_model;
-    bool more_columns, json;
+    struct pair_files files;
+    const char *hypotheses, *output, *versus, *versus_model;
+    bool json;
     int resamples;
     uint64_t seed;
     struct pairs pairs;
@@ -215,10 +216,6 @@ static int score_model(struct evaluation *e, const char *model, const char *outp
 
 static int check(const struct evaluation *e)
 {
-    if ((e->data != NULL) == (e->source != NULL || e->target != NULL))
-        return usage_error("evaluate: give either --data or both --source and --target");
-    if ((e->source != NULL) != (e->target != NULL))
-        return usage_error("evaluate: --source and --target go together");
     if (e->hypotheses != NULL && e->search.model != NULL)
         return usage_error("evaluate: --hypotheses and --model exclude each other");
     if (e->hypotheses != NULL && e->output != NULL)
@@ -232,9 +229,9 @@ static int check(const struct evaluation *e)
 
 static int evaluate(struct evaluation *e)
 {
-    int code = check(e);
-    if (code == EXIT_OK)
-        code = pairs_read(&e->pairs, e->data, e->source, e->target, e->more_columns);
+    int code = pair_files_check(&e->files, "evaluate");
+    if (code == EXIT_OK) code = check(e);
+    if (code == EXIT_OK) code = pairs_read(&e->pairs, &e->files);
     if (code == EXIT_OK && e->hypotheses != NULL)
         code = score_file(&e->score, e->hypotheses, &e->pairs);
     else if (code == EXIT_OK)
@@ -255,13 +252,9 @@ int command_evaluate(int argc, char **argv)
 {
     struct evaluation e = {.search = search_default, .resamples = 1000, .seed = 1};
     /* clang-format off */
-    struct option_row rows[SEARCH_ROWS + 14] = {
-        [SEARCH_ROWS] =
-        {"Data", OPTION_GROUP, NULL, "", "", 0, 0, 0},
-        {"data", OPTION_INPUT, &e.data, "FILE", "sentence pairs, tab-separated: source, target", 0, 0, 0},
-        {"source", OPTION_INPUT, &e.source, "FILE", "instead of --data: source sentences, one per line,", 0, 0, 0},
-        {"target", OPTION_INPUT, &e.target, "FILE", "and their translations", 0, 0, 0},
-        {"more-columns", OPTION_FLAG, &e.more_columns, "", "ignore columns after the second instead of refusing them", 0, 0, 0},
+    const struct option_row data = {"Data", OPTION_GROUP, NULL, "", "", 0, 0, 0};
+    struct option_row rows[SEARCH_ROWS + 1 + PAIR_ROWS + 9] = {
+        [SEARCH_ROWS + 1 + PAIR_ROWS] =
         {"hypotheses", OPTION_INPUT, &e.hypotheses, "FILE", "instead of --model: translations, one per line", 0, 0, 0},
         {"Comparison", OPTION_GROUP, NULL, "", "", 0, 0, 0},
         {"bootstrap", OPTION_INTEGER, &e.resamples, "N", "resamples for intervals and p-values; 0: none", 0, 1000000, 0},
@@ -274,6 +267,8 @@ int command_evaluate(int argc, char **argv)
     };
     /* clang-format on */
     search_rows(&e.search, rows);
+    rows[SEARCH_ROWS] = data;
+    pair_rows(&e.files, rows + SEARCH_ROWS + 1);
     struct command command = {.name = "evaluate",
                               .arguments = "",
                               .purpose = purpose,

@@ -107,15 +107,11 @@ int command_score(int argc, char **argv)
     struct job job = {0};
     struct search search = search_default;
     struct pairs pairs = {0};
-    const char *data = NULL, *source = NULL, *target = NULL;
-    bool more_columns = false;
+    struct pair_files files = {0};
     /* clang-format off */
-    struct option_row rows[] = {
+    struct option_row rows[PAIR_ROWS + 6] = {
+        [PAIR_ROWS] =
         {"model", OPTION_INPUT, &search.model, "FILE", "the model", 0, 0, 0},
-        {"data", OPTION_INPUT, &data, "FILE", "sentence pairs, tab-separated: source, target", 0, 0, 0},
-        {"source", OPTION_INPUT, &source, "FILE", "instead of --data: source sentences, one per line,", 0, 0, 0},
-        {"target", OPTION_INPUT, &target, "FILE", "and their translations", 0, 0, 0},
-        {"more-columns", OPTION_FLAG, &more_columns, "", "ignore columns after the second instead of refusing them", 0, 0, 0},
         {"normalize", OPTION_FLAG, &job.normalize, "", "print the mean log-probability of a token", 0, 0, 0},
         {"words", OPTION_FLAG, &job.words, "", "print the log-probability of each word", 0, 0, 0},
         {"batch-tokens", OPTION_INTEGER, &search.batch_tokens, "N", "maximum source tokens per batch", 1, 1 << 24, 0},
@@ -123,6 +119,7 @@ int command_score(int argc, char **argv)
         {"json", OPTION_FLAG, &job.json, "", "print one JSON object per pair, with its words", 0, 0, 0},
     };
     /* clang-format on */
+    pair_rows(&files, rows);
     struct command command = {.name = "score",
                               .arguments = "",
                               .purpose = purpose,
@@ -131,12 +128,10 @@ int command_score(int argc, char **argv)
                               .count = sizeof rows / sizeof *rows};
     int code = options_read(&command, argc, argv);
     if (code != GO_ON) return code;
-    if ((data != NULL) == (source != NULL || target != NULL))
-        return usage_error("score: give either --data or both --source and --target");
-    if ((source != NULL) != (target != NULL))
-        return usage_error("score: --source and --target go together");
+    code = pair_files_check(&files, "score");
+    if (code != EXIT_OK) return code;
     if (search.model == NULL) return usage_error("score: --model is missing");
-    code = pairs_read(&pairs, data, source, target, more_columns);
+    code = pairs_read(&pairs, &files);
     if (code == EXIT_OK) code = score(&job, &search, &pairs);
     pairs_free(&pairs);
     return code;

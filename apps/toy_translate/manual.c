@@ -40,23 +40,18 @@ static void put_option(const struct command *command, const struct option_row *r
     free(usage);
 }
 
-/* The values of an option whose list stands beside it only as a name. */
+/* The values of an option beside which their list stands only as a name. */
 static void put_values(const struct command *command, int index)
 {
-    const struct option_row *row = &command->rows[index];
-    char *name = option_list_name(command, row);
-    bool again = name == NULL;
-    for (int i = 0; i < index && !again; i++)
-        again = command->rows[i].kind == OPTION_CHOICE &&
-                strcmp(command->rows[i].argument, row->argument) == 0;
-    if (!again) {
-        fputs(".TP\n.B ", stdout);
-        put_text(name);
-        putchar('\n');
-        for (const char *at = row->argument; *at; at++)
-            fputs(*at == '|' ? ", " : *at == '-' ? "\\-" : (const char[]){*at, 0}, stdout);
-        putchar('\n');
-    }
+    if (!option_begins_list(command, index)) return;
+    char *name = option_list_name(command, &command->rows[index]);
+    char *values = choices_text(command->rows[index].argument);
+    fputs(".TP\n.B ", stdout);
+    put_text(name);
+    putchar('\n');
+    put_text(values);
+    putchar('\n');
+    free(values);
     free(name);
 }
 

@@ -147,13 +147,34 @@ static int read_two(struct pairs *pairs, const char *source, const char *target,
     return code;
 }
 
-int pairs_read(struct pairs *pairs, const char *data, const char *source, const char *target,
-               bool more_columns)
+void pair_rows(struct pair_files *files, struct option_row rows[PAIR_ROWS])
 {
-    *pairs = (struct pairs){.name = data != NULL ? data : source};
+    /* clang-format off */
+    const struct option_row all[PAIR_ROWS] = {
+        {"data", OPTION_INPUT, &files->data, "FILE", "sentence pairs, tab-separated: source, target", 0, 0, 0},
+        {"source", OPTION_INPUT, &files->source, "FILE", "instead of --data: source sentences, one per line,", 0, 0, 0},
+        {"target", OPTION_INPUT, &files->target, "FILE", "and their translations", 0, 0, 0},
+        {"more-columns", OPTION_FLAG, &files->more_columns, "", "ignore columns after the second instead of refusing them", 0, 0, 0},
+    };
+    /* clang-format on */
+    memcpy(rows, all, sizeof all);
+}
+
+int pair_files_check(const struct pair_files *files, const char *command)
+{
+    if ((files->data != NULL) == (files->source != NULL || files->target != NULL))
+        return usage_error("%s: give either --data or both --source and --target", command);
+    if ((files->source != NULL) != (files->target != NULL))
+        return usage_error("%s: --source and --target go together", command);
+    return EXIT_OK;
+}
+
+int pairs_read(struct pairs *pairs, const struct pair_files *files)
+{
+    *pairs = (struct pairs){.name = files->data != NULL ? files->data : files->source};
     struct skipped out = {0};
-    int code = data != NULL ? read_one(pairs, data, more_columns, &out)
-                            : read_two(pairs, source, target, &out);
+    int code = files->data != NULL ? read_one(pairs, files->data, files->more_columns, &out)
+                                   : read_two(pairs, files->source, files->target, &out);
     return code != EXIT_OK ? code : report(pairs, &out);
 }
 

@@ -18,10 +18,16 @@ struct pairs {
     const char *name;           /* of the file, for messages */
     char *owned[2];
 };
-/* `data`, or `source` and `target`; more_columns: columns of data after the second are ignored,
-   else refused. */
-int pairs_read(struct pairs *pairs, const char *data, const char *source, const char *target,
-               bool more_columns);
+/* Where pairs are: `data`, or `source` and `target`; more_columns: columns of data after the second
+   are ignored, else refused. */
+struct pair_files {
+    const char *data, *source, *target;
+    bool more_columns;
+};
+enum { PAIR_ROWS = 4 };
+void pair_rows(struct pair_files *files, struct option_row rows[PAIR_ROWS]);
+int pair_files_check(const struct pair_files *files, const char *command);
+int pairs_read(struct pairs *pairs, const struct pair_files *files);
 void pairs_add(struct pairs *pairs, rapt_text source, rapt_text target, size_t line);
 /* Moves the last pairs into *tail: one in a hundred, at least 1 and at most `max`. */
 void pairs_split(struct pairs *pairs, struct pairs *tail, size_t max);

@@ -27,13 +27,12 @@ static const char examples[] =
 
 static int check_files(const struct files *files)
 {
-    if ((files->data != NULL) == (files->source != NULL || files->target != NULL))
-        return usage_error("train: give either --data or both --source and --target");
-    if ((files->source != NULL) != (files->target != NULL))
-        return usage_error("train: --source and --target go together");
-    if ((files->valid_source != NULL) != (files->valid_target != NULL))
+    const struct pair_files *valid = &files->valid;
+    int code = pair_files_check(&files->train, "train");
+    if (code != EXIT_OK) return code;
+    if ((valid->source != NULL) != (valid->target != NULL))
         return usage_error("train: --valid-source and --valid-target go together");
-    if (files->valid != NULL && files->valid_source != NULL)
+    if (valid->data != NULL && valid->source != NULL)
         return usage_error("train: --valid and --valid-source exclude each other");
     return EXIT_OK;
 }
@@ -42,8 +41,8 @@ static int check_files(const struct files *files)
 static int check_file(const char *path, const void *user)
 {
     const struct files *files = user;
-    const char *const inputs[] = {files->data,  files->source,       files->target,
-                                  files->valid, files->valid_source, files->valid_target};
+    const struct pair_files *a = &files->train, *b = &files->valid;
+    const char *const inputs[] = {a->data, a->source, a->target, b->data, b->source, b->target};
     for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++)
         if (inputs[i] != NULL && file_same(path, inputs[i]))
             return usage_error("train: %s would be written, and is the same file as %s", path,
@@ -53,11 +52,11 @@ static int check_file(const char *path, const void *user)
 
 static int read_pairs(const struct files *files, struct pairs *train, struct pairs *valid)
 {
-    int code = pairs_read(train, files->data, files->source, files->target, files->more_columns);
+    struct pair_files of_valid = files->valid;
+    of_valid.more_columns = files->train.more_columns;
+    int code = pairs_read(train, &files->train);
     if (code != EXIT_OK) return code;
-    if (files->valid != NULL || files->valid_source != NULL)
-        return pairs_read(valid, files->valid, files->valid_source, files->valid_target,
-                          files->more_columns);
+    if (of_valid.data != NULL || of_valid.source != NULL) return pairs_read(valid, &of_valid);
     if (train->count < 2)
         return failed("%s: one pair is not enough for training and validation", train->name);
     pairs_split(train, valid, 1000);

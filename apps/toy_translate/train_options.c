@@ -61,20 +61,20 @@ static int add(struct option_row *rows, int count, const struct option_row *more
 
 static int add_data(struct training *t, struct option_row *rows, int count)
 {
-    struct files *f = &t->files;
+    struct pair_files *valid = &t->files.valid;
     /* clang-format off */
     const struct option_row data[] = {
         {"Data", OPTION_GROUP, NULL, "", "", 0, 0, 0},
-        {"data", OPTION_INPUT, &f->data, "FILE", "sentence pairs, tab-separated: source, target", 0, 0, 0},
-        {"source", OPTION_INPUT, &f->source, "FILE", "instead of --data: source sentences, one per line,", 0, 0, 0},
-        {"target", OPTION_INPUT, &f->target, "FILE", "and their translations", 0, 0, 0},
-        {"valid", OPTION_INPUT, &f->valid, "FILE", "validation pairs [the last 1 % of the pairs, at most 1000]", 0, 0, 0},
-        {"valid-source", OPTION_INPUT, &f->valid_source, "FILE", "instead of --valid: source sentences,", 0, 0, 0},
-        {"valid-target", OPTION_INPUT, &f->valid_target, "FILE", "and their translations", 0, 0, 0},
-        {"more-columns", OPTION_FLAG, &f->more_columns, "", "ignore columns after the second instead of refusing them", 0, 0, 0},
+    };
+    const struct option_row validation[] = {
+        {"valid", OPTION_INPUT, &valid->data, "FILE", "validation pairs [the last 1 % of the pairs, at most 1000]", 0, 0, 0},
+        {"valid-source", OPTION_INPUT, &valid->source, "FILE", "instead of --valid: source sentences,", 0, 0, 0},
+        {"valid-target", OPTION_INPUT, &valid->target, "FILE", "and their translations", 0, 0, 0},
     };
     /* clang-format on */
-    return add(rows, count, data, sizeof data);
+    count = add(rows, count, data, sizeof data);
+    pair_rows(&t->files.train, rows + count);
+    return add(rows, count + PAIR_ROWS, validation, sizeof validation);
 }
 
 static int add_model(struct training *t, struct option_row *rows, int count)

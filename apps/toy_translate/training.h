@@ -5,8 +5,7 @@
 #include "toy.h"
 
 struct files {
-    const char *data, *source, *target, *valid, *valid_source, *valid_target;
-    bool more_columns; /* columns after the second are ignored */
+    struct pair_files train, valid; /* valid.more_columns: as train's */
 };
 enum { TRAINING_TAKEN = 128 };
 struct training {

@@ -110,8 +110,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     size_t first = two ? (size_t)bytes[1] % (size - 1) : size - 2;
     fill(&files[0], bytes + 2, first < size - 2 ? first : size - 2);
     if (two) fill(&files[1], bytes + 2 + files[0].size, size - 2 - files[0].size);
-    int code = two ? pairs_read(&pairs, NULL, files[0].path, files[1].path, true)
-                   : pairs_read(&pairs, files[0].path, NULL, NULL, true);
+    const struct pair_files at = {.data = two ? NULL : files[0].path,
+                                  .source = two ? files[0].path : NULL,
+                                  .target = two ? files[1].path : NULL,
+                                  .more_columns = true};
+    int code = pairs_read(&pairs, &at);
     e = two ? expect_two(files, &pairs) : expect_one(&files[0], &pairs);
     require((code == EXIT_OK) == (e.good && e.count > 0), "which files are read");
     if (e.good) require(e.count == pairs.count, "how many pairs");
