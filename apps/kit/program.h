@@ -30,7 +30,10 @@ double now(void);                          /* seconds of a monotonic clock */
 int threads_used(int asked);               /* asked, or if 0 those available to the process */
 void watch_for_interrupts(void);           /* SIGINT and SIGTERM; a second one kills */
 bool interrupted(void);
-void print_json(json_t *object);                               /* one line; releases the object */
+void print_json(json_t *object); /* one line; releases the object */
+/* Both take the value over, and exit if memory has run out. */
+void put_item(json_t *list, json_t *item);
+void put_member(json_t *object, const char *key, json_t *value);
 json_t *number(double value);                                  /* null if it is not finite */
 json_t *number_rows(const float *grid, int rows, int columns); /* [[...], ...] */
 int terminal_columns(FILE *file);                              /* 100 if it is not a terminal */

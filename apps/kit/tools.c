@@ -85,6 +85,16 @@ json_t *number(double value)
     return isfinite(value) ? json_real(value) : json_null();
 }
 
+void put_item(json_t *list, json_t *item)
+{
+    if (json_array_append_new(list, item) != 0) exit(failed("out of memory"));
+}
+
+void put_member(json_t *object, const char *key, json_t *value)
+{
+    if (json_object_set_new(object, key, value) != 0) exit(failed("out of memory"));
+}
+
 void print_json(json_t *object)
 {
     int wrong = json_dumpf(object, stdout, JSON_COMPACT | JSON_REAL_PRECISION(9));
@@ -100,9 +110,8 @@ json_t *number_rows(const float *grid, int rows, int columns)
     for (int r = 0; r < rows; r++) {
         json_t *row = json_array();
         for (int c = 0; c < columns; c++)
-            json_array_append_new(row,
-                                  number((double)grid[(size_t)r * (size_t)columns + (size_t)c]));
-        json_array_append_new(list, row);
+            put_item(row, number((double)grid[(size_t)r * (size_t)columns + (size_t)c]));
+        put_item(list, row);
     }
     return list;
 }

@@ -23,7 +23,7 @@ static json_t *words_json(const struct words *words)
     json_t *list = json_array();
     for (int i = 0; i < words->count; i++) {
         char *word = printable(words->texts[i]);
-        json_array_append_new(list, json_string(word));
+        put_item(list, json_string(word));
         free(word);
     }
     return list;

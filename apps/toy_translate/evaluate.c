@@ -118,7 +118,7 @@ static void describe_value(json_t *object, const char *name, const struct evalua
     if (e->resamples == 0) return;
     struct bootstrap_interval i = bootstrap_interval(&corpus, e->resamples, e->seed);
     char *key = xasprintf("%s_interval", name);
-    json_object_set_new(object, key, json_pack("[o, o]", number(i.low), number(i.high)));
+    put_member(object, key, json_pack("[o, o]", number(i.low), number(i.high)));
     free(key);
 }
 
@@ -129,7 +129,7 @@ static json_t *describe_versus(const struct evaluation *e, double (*value)(const
     json_t *object = json_pack("{s:o, s:o}", "score", number(theirs), "difference",
                                number(value(e->score.sums) - theirs));
     if (e->resamples > 0)
-        json_object_set_new(object, "p", number(bootstrap_p(&a, &b, e->resamples, e->seed)));
+        put_member(object, "p", number(bootstrap_p(&a, &b, e->resamples, e->seed)));
     return object;
 }
 
@@ -149,22 +149,21 @@ static json_t *describe(const struct evaluation *e)
                       "seconds", number(score->seconds), "tokens_per_second",
                       number((double)score->target_tokens / score->seconds), "threads",
                       threads_used(e->search.threads));
-        json_object_update(object, more);
+        if (json_object_update(object, more) != 0) exit(failed("out of memory"));
         json_decref(more);
     }
     describe_value(object, "bleu", e, score_bleu);
     describe_value(object, "chrf", e, score_chrf);
-    json_object_set_new(
-        object, "precisions",
-        json_pack("[o, o, o, o]", number(p[0]), number(p[1]), number(p[2]), number(p[3])));
-    json_object_set_new(object, "brevity_penalty", number(brevity(sums)));
+    put_member(object, "precisions",
+               json_pack("[o, o, o, o]", number(p[0]), number(p[1]), number(p[2]), number(p[3])));
+    put_member(object, "brevity_penalty", number(brevity(sums)));
     char *text = xasprintf("%s%s", signature, rapt_version());
-    json_object_set_new(object, "signature", json_string(text));
+    put_member(object, "signature", json_string(text));
     free(text);
     if (compares(e))
-        json_object_set_new(object, "versus",
-                            json_pack("{s:o, s:o}", "bleu", describe_versus(e, score_bleu), "chrf",
-                                      describe_versus(e, score_chrf)));
+        put_member(object, "versus",
+                   json_pack("{s:o, s:o}", "bleu", describe_versus(e, score_bleu), "chrf",
+                             describe_versus(e, score_chrf)));
     return object;
 }
 

@@ -19,9 +19,8 @@ char *history_text(const struct history *history)
     json_t *list = json_array();
     for (size_t i = 0; i < history->count; i++) {
         const struct history_point *p = &history->points[i];
-        json_array_append_new(list,
-                              json_pack("[I, I, o, o]", (json_int_t)p->epoch, (json_int_t)p->step,
-                                        number(p->train), number(p->valid)));
+        put_item(list, json_pack("[I, I, o, o]", (json_int_t)p->epoch, (json_int_t)p->step,
+                                 number(p->train), number(p->valid)));
     }
     char *text = json_dumps(list, JSON_COMPACT | JSON_REAL_PRECISION(17));
     json_decref(list);

@@ -14,8 +14,12 @@ static const char *vocabulary_of(const rapt_model *model)
 /* How it was trained; NULL: the file does not say. */
 static json_t *training_of(const rapt_model *model)
 {
+    json_error_t error = {.text = ""}; /* which stays empty if the reader got no memory */
     const char *text = rapt_model_metadata(model, TRAINING_KEY);
-    json_t *object = text != NULL ? json_loads(text, JSON_REJECT_DUPLICATES, NULL) : NULL;
+    json_t *object = text != NULL ? json_loads(text, JSON_REJECT_DUPLICATES, &error) : NULL;
+    if (text != NULL && object == NULL &&
+        (error.text[0] == 0 || json_error_code(&error) == json_error_out_of_memory))
+        exit(failed("out of memory"));
     if (json_is_object(object)) return object;
     json_decref(object);
     return NULL;

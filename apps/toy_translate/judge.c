@@ -48,7 +48,7 @@ static json_t *describe(const struct words *words, const double *sums, size_t li
     json_t *list = json_array();
     for (int w = 0; w < words->count; w++) {
         char *text = printable(words->texts[w]);
-        json_array_append_new(list, json_pack("[s, o]", text, number(sums[w])));
+        put_item(list, json_pack("[s, o]", text, number(sums[w])));
         free(text);
     }
     return json_pack("{s:I, s:o, s:i, s:o}", "line", (json_int_t)line, "log_probability",

@@ -39,15 +39,17 @@ int outputs_each(const char *out, int (*visit)(const char *path, const void *use
     return code;
 }
 
-/* Has this program written the file? Its models and checkpoints have metadata of that name. */
-static bool is_ours(const char *path)
+/* Has this program written the file? Its models and checkpoints have metadata of that name. unsure:
+   the answer where memory is too short to tell. */
+static bool is_ours(const char *path, bool unsure)
 {
     static const char prefix[] = "toy_translate.";
     rapt_model *model = NULL;
     struct stat about;
     bool ours = false;
     if (lstat(path, &about) != 0 || !S_ISREG(about.st_mode)) return false;
-    if (rapt_model_load(&model, path, NULL, NULL) != RAPT_OK) return false;
+    rapt_status status = rapt_model_load(&model, path, NULL, NULL);
+    if (status != RAPT_OK) return status == RAPT_NO_MEMORY && unsure;
     for (int i = 0; i < rapt_model_metadata_count(model); i++)
         ours = ours || strncmp(rapt_model_metadata_at(model, i).key, prefix, strlen(prefix)) == 0;
     rapt_model_free(model);
@@ -57,7 +59,7 @@ static bool is_ours(const char *path)
 static int remove_ours(const char *path, const void *user)
 {
     (void)user;
-    if (is_ours(path)) unlink(path);
+    if (is_ours(path, false)) unlink(path);
     return EXIT_OK;
 }
 
@@ -73,7 +75,7 @@ int outputs_check(const char *out, bool force)
     int code = EXIT_OK;
     if (!force && stat(out, &about) == 0 && S_ISREG(about.st_mode))
         code = failed("%s exists; --force replaces it, --resume goes on with its training", out);
-    else if (!force && is_ours(checkpoint))
+    else if (!force && is_ours(checkpoint, true))
         code = failed("%s is of an unfinished run; --resume goes on, --force starts again",
                       checkpoint);
     free(checkpoint);

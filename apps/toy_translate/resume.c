@@ -22,7 +22,7 @@ char *training_text(const struct command *command)
     json_t *object = json_object();
     for (int i = 0; i < OTHERS; i++) {
         char *text = option_text(option_find(command, others[i].name));
-        if (text != NULL) json_object_set_new(object, others[i].name, json_string(text));
+        if (text != NULL) put_member(object, others[i].name, json_string(text));
         free(text);
     }
     char *text = json_dumps(object, JSON_COMPACT);
@@ -55,6 +55,10 @@ static int take_others(struct training *t, const struct command *command, const 
     json_t *object = text != NULL ? json_loads(text, JSON_REJECT_DUPLICATES, NULL) : NULL;
     bool given[4];
     int code = EXIT_OK;
+    if (text != NULL && !json_is_object(object)) {
+        json_decref(object);
+        return failed("--resume: the options in %s.checkpoint are damaged", t->recipe.out);
+    }
     for (int g = 0; g < 4; g++) given[g] = g > 0 && group_given(command, g);
     for (int i = 0; i < OTHERS && code == EXIT_OK; i++) {
         const char *value = json_string_value(json_object_get(object, others[i].name));

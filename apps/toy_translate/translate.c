@@ -76,7 +76,7 @@ static json_t *tokens_json(const rapt_tokenizer *tokenizer, const int32_t *ids, 
     json_t *list = json_array();
     for (int i = 0; i < count; i++) {
         char *text = printable(rapt_tokenizer_token(tokenizer, ids[i]));
-        json_array_append_new(list, json_string(text));
+        put_item(list, json_string(text));
         free(text);
     }
     return list;
@@ -93,7 +93,7 @@ static void print_object(const struct job *job, const rapt_translation *t, const
     }
     int count = 0, *best = t->alignment != NULL ? align(job, t, &count) : NULL;
     json_t *pairs = json_array();
-    for (int w = 0; w < count; w++) json_array_append_new(pairs, json_pack("[i, i]", best[w], w));
+    for (int w = 0; w < count; w++) put_item(pairs, json_pack("[i, i]", best[w], w));
     free(best);
     print_json(
         json_pack("{s:I, s:i, s:s, s:o, s:o, s:o, s:o}", "sentence", (json_int_t)sentence, "rank",
