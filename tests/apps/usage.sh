@@ -130,7 +130,7 @@ for text in "[tiny 0.004, small 0.001, base 0.0007]" "[tiny 128, small 256, base
     tr -s ' \n' ' ' <out >joined
     grep -qF -- "$text" joined || { echo "help train: no $text"; failures=$((failures + 1)); }
 done
-version=$(sed -n 's/^#define RAPT_VERSION_[A-Z]* *//p' "$root/include/rapt/base.h" | paste -sd .)
+version=$(sed -n "s/^#define RAPT_VERSION_[A-Z]* *\([0-9]*\).*/\1/p" "$root/include/rapt/base.h" | paste -sd .)
 for arguments in version --version -V "help version" "train --version" "info -V"; do
     expect 0 "" $arguments
     holds "toy_translate $version"
