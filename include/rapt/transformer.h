@@ -198,9 +198,17 @@ RAPT_API rapt_status rapt_model_write(rapt_model *model, int index, const float 
    starts[0] is 0. Nothing is padded. */
 typedef struct rapt_tokens {
     int batch;          /* sequences */
-    const int32_t *ids; /* of all sequences, back to back */
+    const int32_t *ids; /* of all sequences, back to back; or vectors, see rapt_vectors */
     const int *starts;  /* [batch + 1] */
 } rapt_tokens;
+
+/* The source of a model whose encoder reads vectors (config.source_width): image patches, frames,
+   embeddings of the caller's own. Row r of sequence b is vectors[(starts[b] + r) * source_width];
+   what is said of source tokens holds for rows. The model multiplies them by
+   "encoder.source.weight" [width][source_width], adds "encoder.source.bias" and its positional
+   embedding. Every function that takes a source takes this; a model that reads tokens must not be
+   given vectors, nor one that reads vectors tokens. Copies nothing. */
+RAPT_API rapt_tokens rapt_vectors(int batch, const float *vectors, const int *starts);
 
 /* The largest inputs of a session; its memory follows from them. */
 typedef struct rapt_limits { /* size-first, see base.h */

@@ -66,7 +66,15 @@ static rapt_status check_ranges(const rapt_config *c, rapt_message *why)
     bool encoder = c->kind != RAPT_KIND_DECODER_ONLY, decoder = c->kind != RAPT_KIND_ENCODER_ONLY;
     rapt_status status = RAPT_OK;
     for (int i = 0; !status && i < RAPT_CONFIG_FIELDS; i++) status = check_field(c, i, why);
-    if (!status) status = check_half("encoder", encoder, "source_vocab", c->source_vocab, why);
+    if (!status && c->source_width && c->source_vocab)
+        status = rapt__fail(why, RAPT_BAD_ARGUMENT,
+                            "source_width is %d, but source_vocab %d: the source is either vectors "
+                            "or tokens",
+                            c->source_width, c->source_vocab);
+    if (!status && c->source_width)
+        status = check_half("encoder", encoder, "source_width", c->source_width, why);
+    else if (!status)
+        status = check_half("encoder", encoder, "source_vocab", c->source_vocab, why);
     if (!status) status = check_half("encoder", encoder, "encoder_layers", c->encoder_layers, why);
     if (!status) status = check_half("decoder", decoder, "decoder_layers", c->decoder_layers, why);
     for (size_t i = 0; !status && i < sizeof c->reserved / sizeof *c->reserved; i++)

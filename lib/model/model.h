@@ -39,6 +39,8 @@ struct layer_offsets {
 };
 struct stack_offsets {       /* one side of the model */
     size_t table, positions; /* [vocab][D] panels; [positions][D] rows, learned positions only */
+    struct linear_offsets
+        source;      /* instead of a table: of an encoder of vectors; in 0: there is none */
     size_t relative; /* learned biases by distance: table [H][buckets] or slopes [H]; 0: none */
     struct layer_offsets *layers;
     int count;
@@ -256,6 +258,7 @@ struct stack {
 /* What a pass is about; the same for forward and backward. */
 struct pass {
     const int32_t *ids;                /* [rows.count] */
+    const float *vectors;              /* instead of ids: [rows.count][source_width] */
     struct rows rows, source;          /* source: of cross-attention; count 0: none */
     const float *states;               /* [source.count][D] the encoder's output */
     const struct stack_caches *caches; /* NULL while training and in encoders */

@@ -46,7 +46,10 @@ static void lay_out_once(struct layout_pass *w, const rapt_config *c)
     bool learned = c->position == RAPT_POSITION_LEARNED,
          pre_norm = c->norm_order == RAPT_NORM_ORDER_PRE;
     bool shared_table = c->tie == RAPT_TIE_ALL;
-    bool source_table = encoder && !shared_table, target_table = decoder && !shared_table;
+    int vectors = c->source_width;
+    bool source_vectors = encoder && vectors > 0;
+    bool source_table = encoder && !shared_table && !source_vectors,
+         target_table = decoder && !shared_table;
     bool source_positions = encoder && learned, target_positions = decoder && learned;
     bool encoder_last = encoder && pre_norm, decoder_last = decoder && pre_norm;
     bool output_matrix = c->tie == RAPT_TIE_NONE || (c->tie == RAPT_TIE_OUTPUT && !decoder);
@@ -62,6 +65,7 @@ static void lay_out_once(struct layout_pass *w, const rapt_config *c)
 #undef ONCE
     if (shared_table) l->decoder.table = l->encoder.table;
     if (!output_matrix) l->output.weight = l->decoder.table;
+    l->encoder.source.in = vectors, l->encoder.source.out = D;
     l->output.in = D;
     l->output.out = target;
 }

@@ -92,16 +92,53 @@ static struct dropout residual_site(const struct stack *s, const struct pass *p,
     return rapt__site(&p->drop, p->drop.share, s->decoder, i, SITE_RESIDUAL);
 }
 
+/* Tokens, or vectors projected; with positions, dropped. */
+static void embed(const struct exec_context *c, const struct chain *chain, const struct stack *s,
+                  const struct pass *p)
+{
+    const struct embedding e = embedding_of(chain, s);
+    const struct dropout d = residual_site(s, p, -1);
+    float *y = s->memory->embedded;
+    if (!p->vectors) {
+        rapt__embed_forward(c, &e, p->rows.batch, p->ids, p->rows.starts,
+                            p->caches ? p->caches->past : NULL, &d, y);
+        return;
+    }
+    const struct linear source = rapt__linear_at(&chain->offset->source, s->block);
+    const struct positioning positioning = {e.positions, e.width};
+    rapt__linear_forward(c, &source, p->vectors, source.in, p->rows.count, y, source.out,
+                         ACTIVATION_NONE, NULL);
+    rapt__positions_add(c, &positioning, p->rows.batch, p->rows.starts, &d, y);
+}
+
+static void embed_backward(const struct exec_context *c, const struct chain *chain,
+                           const struct stack *s, const struct pass *p, float *dy, float *gradients)
+{
+    const struct embedding e = embedding_of(chain, s);
+    const struct dropout d = residual_site(s, p, -1);
+    bool learned = chain->config->position == RAPT_POSITION_LEARNED;
+    float *dpositions = learned ? gradients + chain->offset->positions : NULL;
+    if (!p->vectors) {
+        rapt__embed_backward(c, &e, p->rows.batch, p->ids, p->rows.starts, &d, dy,
+                             gradients + chain->offset->table, dpositions);
+        return;
+    }
+    const struct linear_offsets *offset = &chain->offset->source;
+    const struct linear source = rapt__linear_at(offset, s->block);
+    const struct positioning positioning = {e.positions, e.width};
+    rapt__positions_backward(c, &positioning, p->rows.batch, p->rows.starts, &d, dy, dpositions);
+    rapt__linear_backward_weight(c, &source, p->vectors, source.in, dy, source.out, p->rows.count,
+                                 gradients + offset->weight, gradients + offset->bias);
+}
+
 const float *rapt__stack_forward(const struct exec_context *c, const struct stack *s,
                                  const struct pass *p)
 {
     struct chain chain = chain_of(s);
     struct stack_memory *m = s->memory;
     int rows = p->rows.count, D = chain.config->width;
-    struct embedding e = embedding_of(&chain, s);
-    struct dropout d = residual_site(s, p, -1);
-    rapt__embed_forward(c, &e, p->rows.batch, p->ids, p->rows.starts,
-                        p->caches ? p->caches->past : NULL, &d, m->embedded);
+    struct dropout d;
+    embed(c, &chain, s, p);
     if (chain.before) {
         struct norm n = norm_at(&chain, norm_of(&chain, 0), s->block);
         rapt__residual_norm_forward(c, &n, NULL, m->embedded, NULL, rows, D, NULL, m->first,
@@ -168,10 +205,5 @@ void rapt__stack_backward(const struct exec_context *c, const struct stack *s, c
                      p->rows.count, m->dstream, gradients, partial);
         dembedded = m->dstream;
     }
-    struct embedding e = embedding_of(&chain, s);
-    struct dropout d = residual_site(s, p, -1);
-    bool learned = chain.config->position == RAPT_POSITION_LEARNED;
-    rapt__embed_backward(c, &e, p->rows.batch, p->ids, p->rows.starts, &d, dembedded,
-                         gradients + chain.offset->table,
-                         learned ? gradients + chain.offset->positions : NULL);
+    embed_backward(c, &chain, s, p, dembedded, gradients);
 }

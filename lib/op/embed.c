@@ -69,3 +69,33 @@ void rapt__embed_backward(const struct exec_context *c, const struct embedding *
                 begin, end, dtable, dpositions);
     rapt__team_barrier(c->team);
 }
+
+void rapt__positions_add(const struct exec_context *c, const struct positioning *p, int batch,
+                         const int *starts, const struct dropout *d, float *y)
+{
+    size_t begin, end;
+    rapt__team_share(c->team, (size_t)starts[batch], 1, &begin, &end);
+    for (int b = 0; b < batch; b++) {
+        int first = rapt__max(starts[b], (int)begin), last = rapt__min(starts[b + 1], (int)end);
+        for (int r = first; r < last; r++) {
+            float *row = y + (ptrdiff_t)r * p->width;
+            const float *at = p->positions + (ptrdiff_t)(r - starts[b]) * p->width;
+            if (p->positions) c->kernels->add(row, at, (size_t)p->width);
+            if (d && d->below) c->kernels->dropout_row(d, (uint64_t)r, row, NULL, row, p->width);
+        }
+    }
+    rapt__team_barrier(c->team);
+}
+
+void rapt__positions_backward(const struct exec_context *c, const struct positioning *p, int batch,
+                          const int *starts, const struct dropout *d, float *dy, float *dpositions)
+{
+    size_t begin, end, width = (size_t)p->width;
+    if (d && d->below) rapt__dropout_rows(c, d, dy, starts[batch], p->width, dy);
+    rapt__team_share(c->team, width, LANES, &begin, &end);
+    for (int b = 0; dpositions && begin < end && b < batch; b++)
+        for (int r = starts[b]; r < starts[b + 1]; r++)
+            c->kernels->add(dpositions + (size_t)(r - starts[b]) * width + begin,
+                            dy + (size_t)r * width + begin, end - begin);
+    rapt__team_barrier(c->team);
+}

@@ -67,6 +67,17 @@ void rapt__embed_backward(const struct exec_context *c, const struct embedding *
                           const int32_t *ids, const int *starts, const struct dropout *d, float *dy,
                           float *dtable, float *dpositions);
 
+/* The same for rows that are no tokens: y[r] += P[position of r], then dropout; and its gradient,
+   added to dpositions, with the dropout of dy undone. */
+struct positioning {
+    const float *positions; /* P; NULL: none */
+    int width;
+};
+void rapt__positions_add(const struct exec_context *c, const struct positioning *p, int batch,
+                         const int *starts, const struct dropout *d, float *y);
+void rapt__positions_backward(const struct exec_context *c, const struct positioning *p, int batch,
+                          const int *starts, const struct dropout *d, float *dy, float *dpositions);
+
 /* ---- norm.c: layer normalization (Ba, Kiros and Hinton 2016) ---- */
 struct norm {
     const float *gain, *bias; /* [width]; bias NULL: by the root mean square (Zhang and Sennrich

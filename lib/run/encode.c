@@ -9,6 +9,7 @@ struct reading {
     rapt_session *session;
     struct stack encoder;
     const int32_t *ids;
+    const float *vectors; /* instead of ids */
     int sources;
     bool keep;            /* the encoder output of all sources is wanted */
     rapt_pooling pooling; /* not none: pooled rows are wanted */
@@ -45,6 +46,8 @@ static const float *read_group(const struct exec_context *c, const struct readin
     rapt__team_barrier(c->team);
     const int *starts = s->group_starts + first;
     struct pass pass = {.ids = r->ids + all[first]};
+    if (r->vectors)
+        pass.vectors = r->vectors + (ptrdiff_t)all[first] * s->model->config.source_width;
     pass.rows = (struct rows){end - first, all[end] - all[first], starts,
                               rapt__longest(end - first, starts)};
     return rapt__stack_forward(c, &r->encoder, &pass);
@@ -163,6 +166,7 @@ static rapt_status check_source(const rapt_session *s, const rapt_tokens *source
     const rapt_config *config = &s->model->config;
     const struct token_limits limits = {.what = "source",
                                         .vocab = config->source_vocab,
+                                        .vectors = config->source_width > 0,
                                         .batch = s->limits.batch,
                                         .tokens = s->limits.source_tokens,
                                         .length = config->positions};
@@ -193,6 +197,7 @@ static rapt_status encode(struct reading *r, rapt_session *s, const rapt_tokens 
         begin(s, source->batch, target_capacity);
         r->encoder = rapt__session_stack(s, false);
         r->ids = source->ids;
+        r->vectors = rapt__vectors_of(&s->model->config, source);
         rapt__team_run(s->limits.threads, work_on_source, r);
     } else {
         begin(s, source->batch, target_capacity);

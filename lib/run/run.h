@@ -142,10 +142,13 @@ struct token_limits {
     int tokens, length; /* of the batch; of a sequence */
     int extra;          /* tokens that will be put around each sequence, and count */
     bool begin_and_end; /* these count, says the message */
+    bool vectors;       /* instead of tokens */
 };
 rapt_status rapt__tokens_check(const rapt_tokens *tokens, const struct token_limits *limits,
                                rapt_message *why);
 int rapt__longest(int batch, const int *starts);
+/* Those that a source of such a model is made of; NULL: it is made of tokens. */
+const float *rapt__vectors_of(const rapt_config *config, const rapt_tokens *source);
 
 /* ---- schedule.c ---- */
 float rapt__schedule_rate(const rapt_train_options *o, float rate, long long step);

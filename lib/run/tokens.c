@@ -49,10 +49,21 @@ rapt_status rapt__tokens_check(const rapt_tokens *t, const struct token_limits *
     if (status) return status;
     int count = t->starts[t->batch];
     if (count > 0 && !t->ids)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: its ids are NULL", l->what);
-    for (int i = 0; i < count; i++)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: its %s are NULL", l->what,
+                          l->vectors ? "vectors" : "ids");
+    for (int i = 0; i < count && !l->vectors; i++)
         if (t->ids[i] < 0 || t->ids[i] >= l->vocab)
             return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: ids[%d] is %d, the vocabulary has %d",
                               l->what, i, (int)t->ids[i], l->vocab);
     return RAPT_OK;
+}
+
+rapt_tokens rapt_vectors(int batch, const float *vectors, const int *starts)
+{
+    return (rapt_tokens){batch, (const void *)vectors, starts};
+}
+
+const float *rapt__vectors_of(const rapt_config *c, const rapt_tokens *source)
+{
+    return c->source_width ? (const void *)source->ids : NULL;
 }

@@ -136,6 +136,7 @@ static struct batch prepare(rapt_trainer *t, const rapt_tokens *source, const ra
     b.source.rows = b.target.rows = (struct rows){0, 0, none, 0};
     if (kind != RAPT_KIND_DECODER_ONLY) {
         b.source.ids = source->ids;
+        b.source.vectors = rapt__vectors_of(&t->model->config, source);
         b.source.rows = rows_of(source->batch, source->starts);
     }
     if (kind == RAPT_KIND_ENCODER_ONLY) {
@@ -155,6 +156,7 @@ static rapt_status check_sources(const rapt_trainer *t, const rapt_tokens *sourc
     const rapt_config *c = &t->model->config;
     const struct token_limits limits = {.what = "source",
                                         .vocab = c->source_vocab,
+                                        .vectors = c->source_width > 0,
                                         .batch = t->limits.batch,
                                         .tokens = t->limits.source_tokens,
                                         .length = c->positions};

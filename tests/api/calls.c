@@ -59,6 +59,7 @@ static const struct call {
     {"rapt_session_create", true, 4, 1u << 3, session_create},
     {"rapt_session_free", false, 1, 1u << 0, session_free},
     {"rapt_encode", true, 3, 1u << 2, encode},
+    {"rapt_vectors", false, 2, 3, vectors},
     {"rapt_classify", true, 3, 0, classify},
     {"rapt_embed", true, 3, 0, embed},
     {"rapt_decode", true, 3, 1u << 2, decode},

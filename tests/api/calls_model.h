@@ -341,6 +341,16 @@ static rapt_status decode(struct world *w, int null, rapt_message *why)
                        why);
 }
 
+/* Keeps two pointers, whatever they are. */
+static rapt_status vectors(struct world *w, int null, rapt_message *why)
+{
+    (void)why;
+    const float *x = arg(null, 0, w->parameter);
+    const int *starts = arg(null, 1, world_starts);
+    const rapt_tokens t = rapt_vectors(2, x, starts);
+    return found(t.batch == 2 && t.starts == starts && (const void *)t.ids == (const void *)x);
+}
+
 /* What an encoder-only model of the same sizes answers. */
 static rapt_status ask(struct world *w, int null, bool embeds, rapt_message *why)
 {

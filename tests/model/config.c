@@ -85,6 +85,8 @@ static void test_combinations(void **state)
     REFUSE(11, rotary, 3);
     REFUSE(10, encoder_layers, 1);
     REFUSE(10, source_vocab, 5);
+    REFUSE(0, source_width, 4);
+    REFUSE(10, source_width, 4);
 #undef REFUSE
     rapt_config c = small_configs[0];
     c.width = 7, c.heads = 1, c.key_heads = 0;

@@ -55,6 +55,18 @@ static double kept(const struct side *s, int row, int column)
     return oracle_dropout(key_of(s, SITE_OUTPUT), s->drop->output, s->rows->first + row, column);
 }
 
+/* Element j of W v + b, where v is row r of a source of vectors: ids points `first` numbers behind
+   the beginning of them all (rapt_vectors). */
+static double projected(const struct side *s, int r, int j)
+{
+    int width = s->m->config.source_width, first = s->rows->first;
+    const float *all = (const float *)(const void *)(s->rows->ids - first);
+    const double *w = oracle_find(s->m, "encoder.source.weight");
+    double sum = oracle_find(s->m, "encoder.source.bias")[j];
+    for (int i = 0; i < width; i++) sum += w[j * width + i] * (double)all[(first + r) * width + i];
+    return sum;
+}
+
 static void embed(struct side *s)
 {
     const rapt_config *c = &s->m->config;
@@ -65,9 +77,12 @@ static void embed(struct side *s)
     double scale = c->plain_embedding ? 1 : sqrt(c->width);
     s->sublayer = -1;
     for (int r = 0; r < s->rows->count; r++)
-        for (int j = 0; j < c->width; j++)
-            s->x[r * c->width + j] =
-                kept(s, r, j) * (scale * table[s->rows->ids[r] * c->width + j] + sinusoid(s, r, j));
+        for (int j = 0; j < c->width; j++) {
+            double y = c->source_width && !s->decoder
+                           ? projected(s, r, j)
+                           : scale * table[s->rows->ids[r] * c->width + j];
+            s->x[r * c->width + j] = kept(s, r, j) * (y + sinusoid(s, r, j));
+        }
     s->sublayer = 0;
 }
 

@@ -203,6 +203,8 @@ static rapt_status do_session(struct scene *s, uint64_t *h, rapt_message *why)
 
 static rapt_status do_classify(struct scene *s, uint64_t *h, rapt_message *why)
 {
+    const rapt_tokens vectors = rapt_vectors(3, s->x, s->source.starts);
+    add(h, &vectors.batch, sizeof vectors.batch);
     const float *rows = NULL;
     const rapt_config *c = rapt_model_config(s->classifier);
     size_t answers = (size_t)(c->pooling ? 3 : s->source.starts[3]);
