@@ -3,7 +3,6 @@
 #ifndef CAPTION_H
 #define CAPTION_H
 
-#include "kit/attend.h"
 #include "kit/demo.h"
 #include "kit/layers.h"
 #include "kit/program.h"
@@ -41,7 +40,7 @@ bool covers(const struct scene *scene, int object, int patch); /* a tenth of the
 const char *color_of(int color);                               /* "#D62728" */
 
 /* ---- model.c ----
-   encoder:  h = patches W + position     h += ffn(norm h), h += self(norm h), h += ffn(norm h)
+   encoder:  h = patches W + position     twice: h += self(norm h), h += ffn(norm h)
    decoder:  y = word + position          y += self(norm y), y += cross(norm y, norm h),
                                           y += ffn(norm y),  logits = (norm y) W */
 struct model;

@@ -88,7 +88,8 @@ void rapt__positions_add(const struct exec_context *c, const struct positioning 
 }
 
 void rapt__positions_backward(const struct exec_context *c, const struct positioning *p, int batch,
-                          const int *starts, const struct dropout *d, float *dy, float *dpositions)
+                              const int *starts, const struct dropout *d, float *dy,
+                              float *dpositions)
 {
     size_t begin, end, width = (size_t)p->width;
     if (d && d->below) rapt__dropout_rows(c, d, dy, starts[batch], p->width, dy);

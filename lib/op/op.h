@@ -76,7 +76,8 @@ struct positioning {
 void rapt__positions_add(const struct exec_context *c, const struct positioning *p, int batch,
                          const int *starts, const struct dropout *d, float *y);
 void rapt__positions_backward(const struct exec_context *c, const struct positioning *p, int batch,
-                          const int *starts, const struct dropout *d, float *dy, float *dpositions);
+                              const int *starts, const struct dropout *d, float *dy,
+                              float *dpositions);
 
 /* ---- norm.c: layer normalization (Ba, Kiros and Hinton 2016) ---- */
 struct norm {

@@ -1,7 +1,6 @@
 /* kit.c - the layers of the demonstrations against difference quotients; Adam; random numbers; SVG
    that is well-formed XML. */
 #define _POSIX_C_SOURCE 200809L
-#include "kit/attend.h"
 #include "kit/layers.h"
 #include "kit/program.h"
 #include "kit/svg.h"
@@ -37,7 +36,6 @@ struct layer {
     struct params params;
     struct linear linear;
     struct norm norm;
-    struct attend *attend;
 };
 
 struct trial { /* a layer at x; dy is the gradient of its output */
@@ -147,18 +145,6 @@ static void relu_b(const struct layer *l, const float *x, const float *y, const 
     relu_backward(size_of(l), y, dy, dx);
 }
 
-/* Self-attention: two sequences of half the rows each. */
-static void attend_f(const struct layer *l, const float *x, float *y)
-{
-    attend_forward(l->attend, 2, l->rows / 2, l->rows / 2, x, x, y);
-}
-static void attend_b(const struct layer *l, const float *x, const float *y, const float *dy,
-                     float *dx)
-{
-    (void)y;
-    attend_backward(l->attend, x, x, dy, dx, dx);
-}
-
 static struct layer make(int rows, int in, int out, layer_forward *forward,
                          layer_backward *backward)
 {
@@ -192,30 +178,6 @@ static void test_norm(void **state)
     for (int j = 0; j < 10; j++) layer.norm.gain[j] = 1 + 0.1F * (float)j;
     judge(&layer);
     params_free(&layer.params);
-}
-
-static void test_attend(void **state)
-{
-    (void)state;
-    for (int causal = 0; causal < 2; causal++) {
-        struct random random = random_from(5, 0);
-        struct layer layer = make(6, 8, 8, attend_f, attend_b);
-        struct attend attend;
-        float x[48], y[48] = {0}, weights[9];
-        layer.attend = &attend;
-        params_create(&layer.params, MAX);
-        attend_create(&attend, &layer.params, &random, 8, 2, causal);
-        judge(&layer);
-        fill(&random, x, 48);
-        attend_forward(&attend, 2, 3, 3, x, x, y);
-        attend_weights(&attend, 1, weights);
-        for (int t = 0; t < 3; t++)
-            assert_true(fabs((double)(weights[3 * t] + weights[3 * t + 1] + weights[3 * t + 2]) -
-                             1) <= 4 * ROUNDING);
-        if (causal) assert_float_equal(weights[1] + weights[2] + weights[5], 0, 0);
-        params_free(&layer.params);
-        attend_free(&attend);
-    }
 }
 
 static void test_activations(void **state)
@@ -372,11 +334,10 @@ static void test_svg(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_linear), cmocka_unit_test(test_norm),
-        cmocka_unit_test(test_attend), cmocka_unit_test(test_activations),
-        cmocka_unit_test(test_embed),  cmocka_unit_test(test_loss),
-        cmocka_unit_test(test_adam),   cmocka_unit_test(test_random),
-        cmocka_unit_test(test_svg),
+        cmocka_unit_test(test_linear),      cmocka_unit_test(test_norm),
+        cmocka_unit_test(test_activations), cmocka_unit_test(test_embed),
+        cmocka_unit_test(test_loss),        cmocka_unit_test(test_adam),
+        cmocka_unit_test(test_random),      cmocka_unit_test(test_svg),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
