@@ -200,8 +200,10 @@ static rapt_status load_staged(rapt_trainer *t, struct tensor_file *file, float 
     memcpy(t->v, staged + 2 * n, n * sizeof(float));
     memset(t->gradients, 0, n * sizeof(float));
     t->state = state, t->tokens = 0;
-    t->model->bound = (double)INFINITY, t->moment_bound = 0;
-    for (size_t i = 0; i < n; i++) t->moment_bound = fmax(t->moment_bound, fabs((double)t->m[i]));
+    t->model->bound = (double)INFINITY;
+    float bound = 0; /* gcc 12 for arm64 fails on this loop in double */
+    for (size_t i = 0; i < n; i++) bound = fmaxf(bound, fabsf(t->m[i]));
+    t->moment_bound = (double)bound;
     t->sums = (rapt_report){0};
     return RAPT_OK;
 }

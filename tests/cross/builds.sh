@@ -1,18 +1,23 @@
 #!/bin/sh
 # builds.sh ROOT COMPILER - builds the library by another compiler, warnings as errors, and runs a program with the
 # shared library and with the archive. COMPILER: gcc-11, clang-15, ...; musl: musl-gcc, an archive in a program that
-# needs nothing of the system; plain-linker: cc with a linker that knows the options of no other, as macOS's does.
+# needs nothing of the system; plain-linker: cc with a linker that knows the options of no other, as macOS's does; arm64-library: the archive in
+# programs for an emulated processor, among them some of apps/examples, which print what they print elsewhere.
 set -eu
 root=$1 compiler=$2
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-cc=$compiler options= linked="shared archive" flags=
+cc=$compiler options= linked="shared archive" flags= emulator= examples=
 
 # What glibc's libraries are to musl, they are to nobody else.
 case $compiler in
 musl)
     cc=musl-gcc linked=archive flags=-static
     options="-DRAPT_OPENMP=OFF -DRAPT_SLEEF=OFF -DRAPT_UTF8PROC=OFF -DRAPT_OPENBLAS=OFF"
+    ;;
+arm64-library)
+    cc=aarch64-linux-gnu-gcc linked=archive flags=-static emulator=qemu-aarch64 examples="attention ragged tagger memory"
+    options="-DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=aarch64 -DRAPT_SLEEF=OFF -DRAPT_UTF8PROC=OFF -DRAPT_OPENBLAS=OFF"
     ;;
 plain-linker)
     cc=$scratch/cc
@@ -29,7 +34,9 @@ END
     ! echo 'int main(void) { return 0; }' | "$cc" -x c - -Wl,--as-needed -o "$scratch/it" 2>"$scratch/log" || exit 1
     ;;
 esac
-command -v "$cc" >/dev/null || { echo "skipped: cross/$compiler: $cc is not installed"; exit 77; }
+for tool in "$cc" $emulator; do
+    command -v "$tool" >/dev/null || { echo "skipped: cross/$compiler: $tool is not installed"; exit 77; }
+done
 
 say() { "$@" >"$scratch/log" 2>&1 || { cat "$scratch/log"; exit 1; }; }
 # Of libraries beside the compiler (OpenMP's of some clangs), there may be none: then one thread computes.
@@ -46,5 +53,11 @@ for kind in $linked; do
     [ "$kind" = shared ] || libraries=$archive
     say "$cc" -std=c11 $flags "$root/tests/install/outside/outside.c" -o "$scratch/program" -I"$scratch/prefix/include" \
         $libraries -lm
-    echo "$compiler, $kind: $(LD_LIBRARY_PATH=$libdir "$scratch/program")"
+    echo "$compiler, $kind: $(LD_LIBRARY_PATH=$libdir $emulator "$scratch/program")"
+done
+for name in $examples; do
+    say "$cc" -std=c11 $flags "$root/apps/examples/$name.c" -o "$scratch/program" -I"$scratch/prefix/include" $archive -lm
+    $emulator "$scratch/program" >"$scratch/out"
+    diff "$scratch/out" "$root/tests/install/examples/$name.txt" || { echo "$compiler: $name prints something else"; exit 1; }
+    echo "$compiler: $name prints what it prints elsewhere"
 done
