@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Set by the preset, the data or options of train. */
+/* Set by the preset, the data or options of train, or of no use to a translator of text. */
 static const char *const set_elsewhere[] = {
-    "kind",  "source_vocab", "target_vocab",   "positions",      "width",
-    "heads", "ffn_width",    "encoder_layers", "decoder_layers", "tie"};
+    "kind",      "source_vocab",   "target_vocab",   "positions", "width",   "heads",
+    "ffn_width", "encoder_layers", "decoder_layers", "tie",       "pooling", "source_width"};
 
 static const char self[] = "self_", cross[] = "cross_";
 
