@@ -38,6 +38,8 @@ expect 2 "unknown option '--nonsense'; --help lists them" train --nonsense
 expect 2 "unknown option '--datta'; did you mean --data?" train --datta=x
 expect 2 "unknown option '--haeds'; did you mean --heads?" train --haeds 3
 expect 2 "unknown option '--lr'; did you mean --rate?" train --lr 0.1
+expect 2 "unknown option '--source-width'" train --source-width 3
+expect 2 "unknown option '--pooling'" train --pooling mean
 expect 2 "unknown option '-q'" translate -q
 expect 2 "unknown option '-o'" info -o x
 expect 2 "--model needs a value" translate -m
