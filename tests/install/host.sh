@@ -1,8 +1,8 @@
 #!/bin/sh
-# host.sh ROOT CC LAUNCHER GENERATOR [all] - builds a host project around the library by add_subdirectory; by
+# host.sh ROOT CC GENERATOR [all] - builds a host project around the library by add_subdirectory; by
 # FetchContent from an archive it is configured, and with "all" built as well. Installs what the host installs.
 set -eu
-root=$1 cc=$2 launcher=$3 generator=$4 all=${5-}
+root=$1 cc=$2 generator=$3 all=${4-}
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
@@ -11,7 +11,7 @@ say() { "$@" >"$scratch/log" 2>&1 || { cat "$scratch/log"; exit 1; }; }
 # host way from: the host's folder of that name, configured
 host() {
     say cmake -G "$generator" -S "$root/tests/install/host" -B "$scratch/$1" -DWAY="$1" -DRAPT="$2" \
-        -DCMAKE_C_COMPILER="$cc" -DCMAKE_C_COMPILER_LAUNCHER="$launcher" -DRAPT_WERROR=ON
+        -DCMAKE_C_COMPILER="$cc" -DRAPT_WERROR=ON
     echo "$1: configured"
 }
 
