@@ -25,7 +25,7 @@ static const struct recipe recipe_demo = {
     .batch_tokens = 1024,
     .steps = 1500,
     .valid_steps = 50,
-    .enough = 0.065,
+    .enough = 0.06,
     .average = 1,
     .seed = 1,
 };
