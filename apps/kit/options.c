@@ -226,7 +226,7 @@ static char *add_name(char *list, const char *name, const char *typed, int *coun
     return more;
 }
 
-/* An abbreviation of several options, or nothing that is known. */
+/* "--typed": an abbreviation of several options, or nothing that is known. */
 static int unknown(const struct command *command, const char *typed)
 {
     char *name = xasprintf("%.*s", (int)strcspn(typed + 2, "="), typed + 2);
@@ -257,7 +257,11 @@ static int refuse(const struct command *command, int code, char **argv)
         return wrong(command, "--%s needs a value: %s", row->name, row->argument);
     if (index >= 0) /* of a row, or --help or --version */
         return wrong(command, "'%s': this option takes no value", culprit);
-    if (optopt > 0) return wrong(command, "unknown option '-%c'; --help lists them", optopt);
+    if (optopt > ' ' && optopt < 0x7f)
+        return wrong(command, "unknown option '-%c'; --help lists them", optopt);
+    if (optopt != 0) /* of a letter beyond ASCII a byte, which may be negative */
+        return wrong(command, "unknown option '-\\x%02x'; --help lists them",
+                     (unsigned)(unsigned char)optopt);
     return unknown(command, culprit);
 }
 

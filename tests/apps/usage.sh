@@ -35,6 +35,8 @@ expect 2 "unknown command 'evalute'; did you mean evaluate?" evalute
 expect 2 "unknown command 'if'; toy_translate help" if
 expect 2 "'--json' stands before a command" --json
 expect 2 "unknown option '--nonsense'; --help lists them" train --nonsense
+expect 2 "unknown option '-x'; --help lists them" train a -x
+expect 2 "unknown option '-\\xc3'; --help lists them" train a "$(printf -- '-\303\274')"
 expect 2 "unknown option '--datta'; did you mean --data?" train --datta=x
 expect 2 "unknown option '--haeds'; did you mean --heads?" train --haeds 3
 expect 2 "unknown option '--lr'; did you mean --rate?" train --lr 0.1
