@@ -28,17 +28,29 @@ static size_t entry(const char *list)
     return list[name] == 0 ? name : name + 1 + strcspn(list + name + 1, " ");
 }
 
-/* Reports the first option that differs; the lists are not equal, though maybe only in spaces. */
+/* The entry of a list that has the name of `wanted`; NULL: there is none. */
+static const char *same_name(const char *list, const char *wanted)
+{
+    size_t name = strcspn(wanted, " ") + 1;
+    for (; *list; list += entry(list), list += strspn(list, " "))
+        if (strncmp(list, wanted, name) == 0) return list;
+    return NULL;
+}
+
+/* Reports the first option that differs, or stands in one list only: the lists are not equal,
+   though maybe only in spaces. */
 static int differs(const char *path, const char *was, const char *is)
 {
-    size_t old = entry(was), new = entry(is);
-    while (old > 0 && old == new &&memcmp(was, is, old) == 0) {
-        was += was[old] ? old + 1 : old;
-        is += is[new] ? new + 1 : new;
-        old = entry(was);
-        new = entry(is);
+    for (const char *at = was; *at; at += entry(at), at += strspn(at, " ")) {
+        const char *now = same_name(is, at);
+        if (now == NULL) return failed("--resume: %s was made with %.*s", path, (int)entry(at), at);
+        if (entry(now) != entry(at) || memcmp(now, at, entry(at)) != 0)
+            return failed("--resume: %s was made with %.*s, not %.*s", path, (int)entry(at), at,
+                          (int)entry(now), now);
     }
-    return failed("--resume: %s was made with %.*s, not %.*s", path, (int)old, was, (int)new, is);
+    while (*is && same_name(was, is)) is += entry(is), is += strspn(is, " ");
+    if (*is == 0) return failed("--resume: %s: its list of options is damaged", path);
+    return failed("--resume: %s was made without %.*s", path, (int)entry(is), is);
 }
 
 char *state_write(const struct learner *learner)

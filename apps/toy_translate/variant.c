@@ -207,19 +207,16 @@ static char *value_text(const rapt_config_field *f, const rapt_config *c)
 char *variant_text(const rapt_config *c)
 {
     char *text = xasprintf("%s", "");
-    int chosen = 0;
     for (int i = 0; i < RAPT_CONFIG_FIELDS; i++) {
         const rapt_config_field *f = rapt_config_field_at(i);
-        if (is_set_elsewhere(f->name)) continue;
+        if (is_set_elsewhere(f->name) || value_bits(f, c) == 0) continue;
         char *name = option_name(f->name), *value = value_text(f, c);
         char *more = xasprintf("%s %s %s", text, name, value);
-        chosen |= value_bits(f, c);
         free(text);
         free(name);
         free(value);
         text = more;
     }
-    if (chosen == 0) *text = 0;
     return text;
 }
 

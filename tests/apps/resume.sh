@@ -102,5 +102,5 @@ code 1 "$program" train $options --average 1 --out damaged --steps $end --resume
 check "the epoch is named" grep -q "epoch is 0" err
 LC_ALL=C sed 's/\(seconds..:0\).0/\1/; s/\(seed 1\)\(..}\)/\1 \2 /' stopped.checkpoint >damaged.checkpoint
 code 1 timeout -s KILL 60 "$program" train $options --average 1 --out damaged --steps $end --resume
-check "options that differ in spaces alone" grep -q "was made with" err
+check "options that differ in spaces alone" grep -q "its list of options is damaged" err
 [ $failures -eq 0 ]

@@ -242,7 +242,9 @@ code 0 "$program" train $options $variant --out others --steps 3
 code 0 "$program" train $options $variant --out others --steps 6 --threads 1 --resume
 check "resuming gives the same model" cmp other others
 code 1 "$program" train $options --score additive --cross-locality global --out others --steps 9 --resume
-check "the differing option is named" grep -q "was made with cross-locality local-p, not cross-locality global" err
+check "the differing option is named" grep -q "was made with cross-locality local-p" err
+code 1 "$program" train $options $variant --self-normalizer argmax --out others --steps 9 --resume
+check "the option that was not there is named" grep -q "was made without self-normalizer argmax" err
 code 0 "$program" info --model other >again
 check "info prints the score" grep -q "^  cross_score  *additive" again
 check "info prints the locality" grep -q "^  cross_locality  *local-p" again
