@@ -340,9 +340,9 @@ static void test_options(void **state)
     REFUSE(min_length, -1);
     REFUSE(no_repeat_ngram, -1);
     const int two[] = {0, 1, 2}, long_one[] = {0, 9}, back[] = {1, 1};
-    const rapt_tokens prefixes[] = {{2, high, two},       {1, high, two},  {1, low, two},
-                                    {1, NULL, two},       {1, high, NULL}, {-1, NULL, two},
-                                    {1, b.ids, long_one}, {1, b.ids, back}};
+    const rapt_tokens prefixes[] = {{2, high, two},       {1, high, two},   {1, low, two},
+                                    {1, NULL, two},       {1, high, NULL},  {-1, NULL, two},
+                                    {1, b.ids, long_one}, {1, b.ids, back}, {2, b.ids, two}};
     for (int i = 0; i < COUNT(prefixes); i++) REFUSE(prefix, &prefixes[i]);
 #undef REFUSE
     rapt_generate_options o = good;
@@ -356,6 +356,18 @@ static void test_options(void **state)
     refuse(session, &(rapt_tokens){3, b.ids, (const int[]){0, 1, 1, 1}}, good);
     refuse(session, &(rapt_tokens){-1, b.ids, (const int[]){0, 1}}, good);
     refuse(half, source, good);
+    const rapt_limits limits = {.size = sizeof limits,
+                                .batch = 2,
+                                .beams = 3,
+                                .source_tokens = 16,
+                                .target_length = 8,
+                                .target_tokens = 5,
+                                .threads = 1};
+    rapt_session *narrow = NULL;
+    assert_int_equal(rapt_session_create(&narrow, model, &limits, NULL, NULL), RAPT_OK);
+    o = good, o.beams = 3;
+    refuse(narrow, source, o); /* 6 target tokens in each step */
+    rapt_session_free(narrow);
     /* the edges are no nonsense */
     int32_t ids[16];
     int counts[2];
