@@ -75,6 +75,7 @@ ctest --output-on-failure --no-tests=error --parallel "$(nproc)" $(field 5) "$@"
 
 # What was left out, and why.
 grep -hE '^skipped: ' Testing/Temporary/LastTest.log | sort -u || :
+[ "$mode$#" != --all0 ] || sh "$root/tests/fuzz/fuzz.sh" 10 || status=1 # ten seconds for each target
 [ "$mode" != --coverage ] || python3 -B "$root/tests/coverage.py" "$root" "$folder" || status=1
 if [ $status = 0 ]; then
     echo "All tests passed ($mode)."
