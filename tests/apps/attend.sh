@@ -5,17 +5,7 @@
 . "$(dirname "$0")/kit/script.sh"
 unset NO_COLOR
 
-awk 'BEGIN {
-    split("red blue green old new big", s); split("rot blau grün alt neu groß", t); x = 7
-    for (n = 0; n < 400; n++) {
-        length_ = 1 + n % 4; a = b = ""
-        for (i = 0; i < length_; i++) {
-            x = (x * 1103 + 12345) % 65536; w = 1 + int(x / 16) % 6
-            a = a (i ? " " : "") s[w]; b = t[w] (i ? " " : "") b
-        }
-        print a "\t" b
-    }
-}' >all.tsv
+synthetic_pairs 400 >all.tsv
 code 0 "$program" train --data all.tsv --layers 2 --width 16 --heads 2 --ffn-width 32 --vocab 290 --batch-tokens 256 \
     --rate 0.01 --warmup 30 --epochs 4 --threads 1 --out model
 attend="$program attend --model model --threads 1"

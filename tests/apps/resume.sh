@@ -6,17 +6,7 @@
 . "$(dirname "$0")/kit/script.sh"
 
 # Synthetic pairs, translated in reverse order: epochs of eight or nine batches.
-awk 'BEGIN {
-    split("red blue green old new big", s); split("rot blau grün alt neu groß", t); x = 7
-    for (n = 0; n < 300; n++) {
-        length_ = 1 + n % 4; a = b = ""
-        for (i = 0; i < length_; i++) {
-            x = (x * 1103 + 12345) % 65536; w = 1 + int(x / 16) % 6
-            a = a (i ? " " : "") s[w]; b = t[w] (i ? " " : "") b
-        }
-        print a "\t" b
-    }
-}' >all.tsv
+synthetic_pairs 300 >all.tsv
 head -n 280 all.tsv >train.tsv
 tail -n 20 all.tsv >test.tsv
 

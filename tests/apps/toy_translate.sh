@@ -7,17 +7,7 @@
 files=$scripts/../model/files-0.1
 
 # Synthetic pairs: six words, translated in reverse order; 700 pairs, the last 20 held out.
-awk 'BEGIN {
-    split("red blue green old new big", s); split("rot blau grün alt neu groß", t); x = 7
-    for (n = 0; n < 700; n++) {
-        length_ = 1 + n % 4; a = b = ""
-        for (i = 0; i < length_; i++) {
-            x = (x * 1103 + 12345) % 65536; w = 1 + int(x / 16) % 6
-            a = a (i ? " " : "") s[w]; b = t[w] (i ? " " : "") b
-        }
-        print a "\t" b
-    }
-}' >all.tsv
+synthetic_pairs 700 >all.tsv
 head -n 680 all.tsv >train.tsv
 tail -n 20 all.tsv >test.tsv
 options="--data train.tsv --valid test.tsv --layers 1 --width 32 --heads 2 --ffn-width 64 --vocab 290

@@ -29,3 +29,17 @@ code() {
 says() {
     grep -qF -- "$1" err || { fail "no '$1' in:"; cat err; }
 }
+# synthetic_pairs N: N pairs of one to four of six words, translated in reverse order, a tab between.
+synthetic_pairs() {
+    awk -v count="$1" 'BEGIN {
+        split("red blue green old new big", s); split("rot blau grün alt neu groß", t); x = 7
+        for (n = 0; n < count; n++) {
+            length_ = 1 + n % 4; a = b = ""
+            for (i = 0; i < length_; i++) {
+                x = (x * 1103 + 12345) % 65536; w = 1 + int(x / 16) % 6
+                a = a (i ? " " : "") s[w]; b = t[w] (i ? " " : "") b
+            }
+            print a "\t" b
+        }
+    }'
+}
