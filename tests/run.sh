@@ -6,7 +6,7 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 . "$root/apps/packages.sh"
 
 # Packages beyond build_packages. The plain run makes do with little and says what it skips; --all installs the rest.
-light="libcmocka-dev libopenblas-openmp-dev python3/python3"
+light="libcmocka-dev libopenblas-openmp-dev locales python3/python3" # locales: what localedef reads
 rules="g++/g++ pkgconf/pkg-config binutils/objdump clang-format-14/clang-format-14 qemu-user/qemu-aarch64"
 judges="sentencepiece/spm_encode libxml2-utils/xmllint"
 analyzers="valgrind/valgrind cppcheck/cppcheck clang-14/clang-14 clang-tidy-14/clang-tidy-14"
