@@ -41,7 +41,7 @@ static inline vf vf_exp2_small(vf r)
     return vf_fma(p, r, vf_splat(1));
 }
 
-/* 2^x for x <= 128, error below 0.76 ulp; less work than vf_exp. -infinity gives 0. */
+/* 2^x for x <= 128, error below 0.88 ulp; less work than vf_exp. -infinity gives 0. */
 #ifdef VF_REST /* x - round(x), 0 for infinity; and any power of two */
 static inline vf vf_exp2(vf x)
 {
