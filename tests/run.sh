@@ -27,7 +27,7 @@ plain      | build          | $light | $full                                    
 --all      | build          | $light $rules $judges $analyzers $arm64 $elsewhere | $full               | -C full    | those, and what takes minutes or many packages
 --sanitize | build-sanitize | $light | $slow -DRAPT_SANITIZE=ON                             |            | under AddressSanitizer and UBSan
 --threads  | build-tsan     | $clang | $by_clang -DRAPT_THREAD_SANITIZE=ON                  | -L threads | the threaded tests under ThreadSanitizer and Archer
---memory   | build-msan     | $clang | $by_clang -DRAPT_MEMORY_SANITIZE=ON $alone           | -L memory  | base, kernel, op, attention, text and format under MemorySanitizer, in one thread
+--memory   | build-msan     | $clang | $by_clang -DRAPT_MEMORY_SANITIZE=ON $alone           | -L memory  | the layers of lib/ under MemorySanitizer, in one thread
 --coverage | build-coverage | $light | $slow -DRAPT_COVERAGE=ON                             | -LE apps   | all but the programs with gcov; fails below what coverage.py asks
 --fuzz     | build-fuzz     |        |                                                      |            | searches with the fuzz targets: --fuzz [SECONDS [NAME...]]
 END
