@@ -25,7 +25,7 @@ static int callback(void *user, const rapt_translation *t)
 {
     struct found *found = user;
     const rapt_tokenizer *target = rapt_translator_target(found->translator);
-    int32_t begin = rapt_tokenizer_special(target, RAPT_TOKEN_BEGIN);
+    int32_t begin = rapt_target_begin(rapt_translator_model(found->translator), target);
     int32_t end = rapt_tokenizer_special(target, RAPT_TOKEN_END);
     int32_t source_end =
         rapt_tokenizer_special(rapt_translator_source(found->translator), RAPT_TOKEN_END);
@@ -45,7 +45,8 @@ static int take_pair(struct found *found, const struct attention_choice *choice)
     const char *const texts[2] = {choice->sentence, choice->target};
     const rapt_tokenizer *const tokenizers[2] = {rapt_translator_source(translator),
                                                  rapt_translator_target(translator)};
-    int positions = rapt_model_config(rapt_translator_model(translator))->positions;
+    const rapt_model *model = rapt_translator_model(translator);
+    int positions = rapt_model_config(model)->positions;
     rapt_message why = {""};
     for (int i = 0; i < 2; i++) {
         rapt_text text = {texts[i], strlen(texts[i])};
@@ -54,8 +55,7 @@ static int take_pair(struct found *found, const struct attention_choice *choice)
         rapt_status status =
             rapt_tokenizer_encode(tokenizers[i], text, ids, NULL, bound, &count, &why);
         bool fits = status == RAPT_OK && count < (size_t)positions;
-        int32_t *all = copy(ids, fits ? (int)count : 0,
-                            rapt_tokenizer_special(tokenizers[i], RAPT_TOKEN_BEGIN),
+        int32_t *all = copy(ids, fits ? (int)count : 0, rapt_target_begin(model, tokenizers[i]),
                             rapt_tokenizer_special(tokenizers[i], RAPT_TOKEN_END));
         free(ids);
         *(i == 0 ? &found->source : &found->target) = all;

@@ -16,10 +16,9 @@ static void side_make(struct side *side, const rapt_tokenizer *tokenizer, const 
 
 /* Writes one sentence at `at`, if it has no more than max_tokens; returns its end. */
 static size_t encode(const struct side *side, const rapt_tokenizer *tokenizer, rapt_text text,
-                     size_t at, bool begin, size_t max_tokens)
+                     size_t at, size_t max_tokens)
 {
     size_t count = 0, bound = rapt_tokenizer_bound(tokenizer, text.size);
-    if (begin) side->ids[at++] = rapt_tokenizer_special(tokenizer, RAPT_TOKEN_BEGIN);
     if (bound > max_tokens) bound = max_tokens;
     rapt_tokenizer_encode(tokenizer, text, side->ids + at, NULL, bound, &count, NULL);
     if (count <= max_tokens)
@@ -28,7 +27,7 @@ static size_t encode(const struct side *side, const rapt_tokenizer *tokenizer, r
 }
 
 int examples_make(struct examples *examples, const struct pairs *pairs,
-                  const struct vocabulary *vocabulary, size_t max_tokens)
+                  const struct vocabulary *vocabulary, int32_t begin, size_t max_tokens)
 {
     *examples = (struct examples){0};
     side_make(&examples->source, vocabulary->source, pairs->source, pairs->count, max_tokens);
@@ -38,9 +37,10 @@ int examples_make(struct examples *examples, const struct pairs *pairs,
         size_t n = examples->count;
         size_t s = examples->source.starts[n], t = examples->target.starts[n];
         size_t s_end =
-            encode(&examples->source, vocabulary->source, pairs->source[i], s, false, max_tokens);
+            encode(&examples->source, vocabulary->source, pairs->source[i], s, max_tokens);
+        examples->target.ids[t] = begin;
         size_t t_end =
-            encode(&examples->target, vocabulary->target, pairs->target[i], t, true, max_tokens);
+            encode(&examples->target, vocabulary->target, pairs->target[i], t + 1, max_tokens);
         if (s_end - s > max_tokens || t_end - t > max_tokens) {
             if (skipped++ == 0) first = pairs->line[i];
             continue;

@@ -71,9 +71,11 @@ static int create_batches(struct learner *learner, const struct pairs *train,
     size_t budget = (size_t)learner->recipe->batch_tokens;
     size_t max_tokens = (size_t)rapt_model_config(learner->model)->positions;
     if (max_tokens > budget) max_tokens = budget;
-    int code = examples_make(&learner->train, train, &learner->vocabulary, max_tokens);
+    int32_t begin = rapt_target_begin(learner->model, learner->vocabulary.target);
+    if (begin < 0) return failed("--decoder-start: the vocabulary has no such token");
+    int code = examples_make(&learner->train, train, &learner->vocabulary, begin, max_tokens);
     if (code == EXIT_OK)
-        code = examples_make(&learner->valid, valid, &learner->vocabulary, max_tokens);
+        code = examples_make(&learner->valid, valid, &learner->vocabulary, begin, max_tokens);
     if (code == EXIT_OK) code = batches_create(&learner->batches, &learner->train, budget);
     if (code == EXIT_OK) code = batches_create(&learner->valid_batches, &learner->valid, budget);
     if (code != EXIT_OK) return code;

@@ -43,7 +43,7 @@ static char *translate(const struct learner *learner, rapt_session *session, con
     rapt_generate_outputs outputs = {.size = sizeof outputs, .ids = target, .counts = &length};
     char *from = NULL, *to = NULL, *text = NULL;
     rapt_generate_options_default(&options, sizeof options,
-                                  rapt_tokenizer_special(v->target, RAPT_TOKEN_BEGIN),
+                                  rapt_target_begin(learner->model, v->target),
                                   rapt_tokenizer_special(v->target, RAPT_TOKEN_END));
     if (rapt_generate(session, &source, &options, &outputs, NULL) == RAPT_OK && length >= 0) {
         from = decode(v->source, ids, count - 1);

@@ -57,9 +57,10 @@ struct examples {
     size_t count;
     struct side source, target;
 };
-/* Pairs with more than `max_tokens` tokens on a side are skipped, with a message. */
+/* Targets begin with the token `begin`. Pairs with more than `max_tokens` tokens on a side are
+   skipped, with a message. */
 int examples_make(struct examples *examples, const struct pairs *pairs,
-                  const struct vocabulary *vocabulary, size_t max_tokens);
+                  const struct vocabulary *vocabulary, int32_t begin, size_t max_tokens);
 size_t examples_length(const struct examples *examples, size_t index); /* of the longer side */
 void examples_free(struct examples *examples);
 

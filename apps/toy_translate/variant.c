@@ -27,9 +27,9 @@ static const char *shared_name(const char *name)
 }
 
 /* Of the layers rather than of attention. */
-static const char *const of_model[] = {"norm_order",  "activation",      "position",
-                                       "output_bias", "plain_embedding", "norm_epsilon",
-                                       "norm_type",   "ffn_gated"};
+static const char *const of_model[] = {
+    "norm_order",   "activation", "position",  "output_bias",    "plain_embedding",
+    "norm_epsilon", "norm_type",  "ffn_gated", "first_position", "decoder_start"};
 
 static enum variant_part part_of(const char *name)
 {

@@ -28,7 +28,7 @@ typedef enum rapt_activation {
     RAPT_ACTIVATION_GELU, /* x Phi(x), Phi the normal distribution */
     RAPT_ACTIVATION_SILU  /* x / (1 + exp(-x)) */
 } rapt_activation;
-/* What is added to the embedding of a token at position p. */
+/* What is added to the embedding of a token at position p, which counts from first_position. */
 typedef enum rapt_position {
     /* angle(p, i) = p / base^(2i / width), i = 0 .. width/2 - 1 */
     RAPT_POSITION_INTERLEAVED,     /* columns sin cos sin cos ...      Vaswani et al. 2017, 3.5 */
@@ -66,6 +66,15 @@ typedef enum rapt_pooling {                     /* of the rows of a sequence to 
                             RAPT_POOLING_FIRST, /* the first one */
                             RAPT_POOLING_MEAN   /* the mean */
 } rapt_pooling;
+
+/* What a target begins with. */
+typedef enum rapt_decoder_start {
+    RAPT_DECODER_START_BEGIN, /* the tokenizer's RAPT_TOKEN_BEGIN */
+    RAPT_DECODER_START_END,   /* its RAPT_TOKEN_END: fairseq */
+    RAPT_DECODER_START_PAD,   /* its RAPT_TOKEN_PAD: MarianMT of Hugging Face */
+    RAPT_DECODER_START_ZERO   /* any token: the first one of every target is read as zeros, to which
+                                 its position is added: Marian, CTranslate2 */
+} rapt_decoder_start;
 
 /* The fields, one a line, stand in config.def. Those of self-attention hold in both halves;
    attention.h defines scores, localities, normalizers and what is relative; score_cap holds in

@@ -12,9 +12,9 @@ extern "C" {
 /* One thread at a time may use a translator. Its model and tokenizers are constant: any number of
    translators, sessions and threads may share them, at once.
 
-   The source is read as its tokens and the tokenizer's RAPT_TOKEN_END; the target begins with its
-   RAPT_TOKEN_BEGIN and ends with its RAPT_TOKEN_END (rapt_tokenizer_special), after at most 2
-   tokens per source token and 16 more. Tokenizers are metadata of the model file, as
+   The source is read as its tokens and the tokenizer's RAPT_TOKEN_END (rapt_tokenizer_special); the
+   target begins with rapt_target_begin and ends with its RAPT_TOKEN_END, after at most 2 tokens per
+   source token and 16 more. Tokenizers are metadata of the model file, as
    rapt_tokenizer_write writes them: "rapt.tokenizer" for both sides, or "rapt.source_tokenizer" and
    "rapt.target_tokenizer". */
 typedef struct rapt_translator rapt_translator;
@@ -53,6 +53,10 @@ RAPT_API const rapt_model *rapt_translator_model(const rapt_translator *translat
 RAPT_API const rapt_tokenizer *rapt_translator_source(const rapt_translator *translator);
 /* The tokenizer of targets. */
 RAPT_API const rapt_tokenizer *rapt_translator_target(const rapt_translator *translator);
+
+/* The token that a target of such a model begins with, as config.decoder_start says; -1: the
+   tokenizer of targets has none, or NULL. */
+RAPT_API int32_t rapt_target_begin(const rapt_model *model, const rapt_tokenizer *target);
 
 /* One sentence. Writes a 0-terminated string; *size, if not NULL: bytes it needs with the 0.
    A text without tokens (an empty one) translates to an empty text. RAPT_BAD_ARGUMENT: the text has

@@ -64,6 +64,12 @@ static const char *word_rapt_pooling(int value)
     return WORD(value);
 }
 
+static const char *word_rapt_decoder_start(int value)
+{
+    static words all = {"begin", "end", "pad", "zero"};
+    return WORD(value);
+}
+
 static const char *word_rapt_score(int value)
 {
     return rapt_score_name((rapt_score)value);

@@ -39,8 +39,7 @@ rapt_status rapt__model_make(rapt_model **model, const rapt_config *config,
     lay_out(m, &m->arena);
     status = rapt__config_write(&m->config, m->config_text, CONFIG_TEXT);
     assert(!status);
-    if (m->sinusoids)
-        rapt__positions_fill(config->position, config->positions, config->width, m->sinusoids);
+    if (m->sinusoids) rapt__positions_fill(config, m->sinusoids);
     for (int h = 0; m->slopes && h < config->heads; h++)
         m->slopes[h] = (float)rapt__slope(config->heads, h);
     *model = m;

@@ -87,7 +87,8 @@ void rapt__parameters_init(const struct layout *layout, uint64_t seed, float *bl
 
 /* ---- position.c ---- */
 double rapt__slope(int heads, int head); /* of ALiBi, from 0 */
-void rapt__positions_fill(rapt_position position, int positions, int width, float *table);
+/* Sinusoids of positions first_position .. as rows [positions][width]. */
+void rapt__positions_fill(const rapt_config *config, float *table);
 
 /* ---- config_fields.c: the fields of a configuration by number ---- */
 enum config_field {

@@ -20,17 +20,18 @@ double rapt__slope(int heads, int head)
     return rapt__pow(2, -8.0 * (2 * (head - power) + 1) / (2 * power));
 }
 
-void rapt__positions_fill(rapt_position position, int positions, int width, float *table)
+void rapt__positions_fill(const rapt_config *config, float *table)
 {
-    int pairs = width / 2;
+    rapt_position position = config->position;
+    int width = config->width, pairs = width / 2, first = config->first_position;
     for (int i = 0; i < pairs; i++) {
         double r = rate(position, i, pairs);
         int sine = position == RAPT_POSITION_INTERLEAVED ? 2 * i : i;
         int cosine = position == RAPT_POSITION_INTERLEAVED ? 2 * i + 1 : pairs + i;
-        for (int p = 0; p < positions; p++) {
+        for (int p = 0; p < config->positions; p++) {
             float *row = table + (size_t)p * (size_t)width;
             double s, c;
-            rapt__sincos(p * r, &s, &c);
+            rapt__sincos(((double)first + p) * r, &s, &c);
             row[sine] = (float)s;
             row[cosine] = (float)c;
         }

@@ -72,12 +72,13 @@ static struct embedding embedding_of(const struct chain *chain, const struct sta
 {
     const rapt_config *c = chain->config;
     bool learned = c->position == RAPT_POSITION_LEARNED;
-    return (struct embedding){.table = s->block + chain->offset->table,
-                              .positions = learned ? s->block + chain->offset->positions
-                                                   : s->model->sinusoids,
-                              .vocab = s->decoder ? c->target_vocab : c->source_vocab,
-                              .width = c->width,
-                              .scale = c->plain_embedding ? 1 : (float)sqrt((double)c->width)};
+    return (struct embedding){
+        .table = s->block + chain->offset->table,
+        .positions = learned ? s->block + chain->offset->positions : s->model->sinusoids,
+        .vocab = s->decoder ? c->target_vocab : c->source_vocab,
+        .width = c->width,
+        .scale = c->plain_embedding ? 1 : (float)sqrt((double)c->width),
+        .first_is_zero = s->decoder && c->decoder_start == RAPT_DECODER_START_ZERO};
 }
 
 struct dropout rapt__site(const struct drop *drop, float share, bool decoder, int index,

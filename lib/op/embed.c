@@ -1,7 +1,7 @@
 /* embed.c - embedding: rows of a table by token, plus rows of another by position; and its
    gradients:
 
-       y[r] = scale E[ids[r]] + P[position of r],  then dropout
+       y[r] = scale E[ids[r]] + P[position of r],  then dropout   (first_is_zero: 0 + P[0])
 
    Vaswani et al. 2017, "Attention is all you need", section 3.4 (the scale) and 3.5 (P).
    E [vocab][width] is in panels: element j of token t at (t/16) 16 width + 16 j + t%16.
@@ -21,7 +21,8 @@ static void embed_row(const struct embedding *e, int32_t id, int position, float
 {
     const float *from = table_row(e, id);
     const float *at = e->positions ? e->positions + (ptrdiff_t)position * e->width : NULL;
-    for (int j = 0; j < e->width; j++) y[j] = e->scale * from[(ptrdiff_t)j * LANES];
+    bool zero = e->first_is_zero && position == 0;
+    for (int j = 0; j < e->width; j++) y[j] = zero ? 0 : e->scale * from[(ptrdiff_t)j * LANES];
     if (!at) return;
     for (int j = 0; j < e->width; j++) y[j] += at[j];
 }
@@ -51,7 +52,8 @@ static void scatter(const struct embedding *e, const int32_t *ids, int rows, con
     size_t width = (size_t)e->width;
     for (int r = 0; r < rows; r++, dy += width) {
         float *to = dtable + (table_row(e, ids[r]) - e->table);
-        for (size_t j = begin; j < end; j++) to[j * LANES] += e->scale * dy[j];
+        bool zero = e->first_is_zero && r == 0;
+        for (size_t j = begin; j < end && !zero; j++) to[j * LANES] += e->scale * dy[j];
         if (!dpositions) continue;
         for (size_t j = begin; j < end; j++) dpositions[(size_t)r * width + j] += dy[j];
     }

@@ -53,11 +53,13 @@ void rapt__linear_backward_weight(const struct exec_context *c, const struct lin
 
 /* ---- embed.c: y[r] = scale * E[ids[r]] + P[position of r], then dropout (d NULL: none) ----
    E [vocab][width] panels. P [positions][width] plain rows, NULL: none. Sequence b holds rows
-   starts[b] .. starts[b+1]-1; its first row has position past[b] (past NULL: 0). */
+   starts[b] .. starts[b+1]-1; its first row has position past[b] (past NULL: 0).
+   first_is_zero: at position 0, 0 stands for scale * E[ids[r]]. */
 struct embedding {
     const float *table, *positions;
     int vocab, width;
     float scale;
+    bool first_is_zero;
 };
 void rapt__embed_forward(const struct exec_context *c, const struct embedding *e, int batch,
                          const int32_t *ids, const int *starts, const int *past,

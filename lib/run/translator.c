@@ -93,16 +93,29 @@ static rapt_status load_tokenizers(rapt_translator *t, rapt_message *why)
 
 /* ---- translators ---- */
 
+int32_t rapt_target_begin(const rapt_model *model, const rapt_tokenizer *target)
+{
+    static const int specials[] = {[RAPT_DECODER_START_BEGIN] = RAPT_TOKEN_BEGIN,
+                                   [RAPT_DECODER_START_END] = RAPT_TOKEN_END,
+                                   [RAPT_DECODER_START_PAD] = RAPT_TOKEN_PAD,
+                                   [RAPT_DECODER_START_ZERO] = RAPT_TOKEN_END};
+    return model ? rapt_tokenizer_special(target, specials[model->config.decoder_start]) : -1;
+}
+
 /* The special tokens of both sides. */
 static rapt_status find_specials(rapt_translator *t, rapt_status otherwise, rapt_message *why)
 {
     int32_t pad = rapt_tokenizer_special(t->target, RAPT_TOKEN_PAD);
     t->source_end = rapt_tokenizer_special(t->source, RAPT_TOKEN_END);
-    t->begin = rapt_tokenizer_special(t->target, RAPT_TOKEN_BEGIN);
     t->end = rapt_tokenizer_special(t->target, RAPT_TOKEN_END);
+    t->begin = rapt_target_begin(t->model, t->target);
     if (t->source_end < 0 || t->end < 0)
         return rapt__fail(why, otherwise, "the tokenizer of the %s has no end token (</s>)",
                           t->source_end < 0 ? "source" : "target");
+    if (t->begin < 0)
+        return rapt__fail(
+            why, otherwise, "decoder_start is %s, but the tokenizer has no such token",
+            rapt_config_field_at(CONFIG_decoder_start)->word((int)t->model->config.decoder_start));
     if (pad >= 0) t->suppressed[t->suppressed_count++] = pad;
     if (t->begin != t->end) t->suppressed[t->suppressed_count++] = t->begin;
     return RAPT_OK;

@@ -111,6 +111,7 @@ static const struct call {
     {"rapt_translator_model", false, 1, 0, translator_model},
     {"rapt_translator_source", false, 1, 0, translator_source},
     {"rapt_translator_target", false, 1, 0, translator_target},
+    {"rapt_target_begin", false, 2, 0, target_begin},
     {"rapt_translate", true, 4, 1u << 3, translate},
     {"rapt_translate_many", true, 4, 1u << 3, translate_many},
     {"rapt_translator_score", true, 5, 1u << 4, translator_score},

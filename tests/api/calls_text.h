@@ -286,6 +286,12 @@ static rapt_status translator_source(struct world *w, int null, rapt_message *wh
     return found(rapt_translator_source(arg(null, 0, w->translator)) != NULL);
 }
 
+static rapt_status target_begin(struct world *w, int null, rapt_message *why)
+{
+    (void)why;
+    return found(rapt_target_begin(arg(null, 0, w->model), arg(null, 1, w->tokenizer)) >= 0);
+}
+
 static rapt_status translator_target(struct world *w, int null, rapt_message *why)
 {
     (void)why;

@@ -87,6 +87,9 @@ static void test_combinations(void **state)
     REFUSE(10, source_vocab, 5);
     REFUSE(0, source_width, 4);
     REFUSE(10, source_width, 4);
+    REFUSE(2, first_position, 1); /* position is learned */
+    REFUSE(4, first_position, 1);
+    REFUSE(7, decoder_start, RAPT_DECODER_START_END);
 #undef REFUSE
     rapt_config c = small_configs[0];
     c.width = 7, c.heads = 1, c.key_heads = 0;

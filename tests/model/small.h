@@ -81,6 +81,13 @@ static const rapt_config small_configs[] = {
      .ffn_width = 4, .decoder_layers = 2, .self_score = RAPT_SCORE_LOCATION_AWARE, .score_cap = 0.5f,
      .relative_bias = RAPT_RELATIVE_BIAS_ALIBI_LEARNED, .norm_type = RAPT_NORM_TYPE_RMS, .activation = RAPT_ACTIVATION_SILU,
      .ffn_gated = 1},
+    /* later positions, first inputs without a token */
+    {.size = sizeof(rapt_config), .source_vocab = 9, .target_vocab = 7, .positions = 12, .width = 8, .heads = 2, .ffn_width = 5,
+     .encoder_layers = 1, .decoder_layers = 1, .position = RAPT_POSITION_CONCATENATED_N1, .first_position = 1,
+     .decoder_start = RAPT_DECODER_START_ZERO, .tie = RAPT_TIE_OUTPUT},
+    {.size = sizeof(rapt_config), .kind = RAPT_KIND_DECODER_ONLY, .target_vocab = 8, .positions = 12, .width = 6, .heads = 3,
+     .ffn_width = 4, .decoder_layers = 1, .first_position = 1 << 24, .decoder_start = RAPT_DECODER_START_ZERO,
+     .tie = RAPT_TIE_ALL, .norm_order = RAPT_NORM_ORDER_PRE},
 };
 /* clang-format on */
 

@@ -22,14 +22,15 @@ struct side {
 
 /* PE(p, 2i) = sin(p / 10000^(2i/d)), PE(p, 2i+1) = cos(the same): section 3.5; the other orders
    of columns as rapt_position describes them. */
-static double sinusoid(const struct side *s, int p, int column)
+static double sinusoid(const struct side *s, int row, int column)
 {
     const rapt_config *c = &s->m->config;
+    int p = row + c->first_position;
     int half = c->width / 2, sine, i;
     if (c->position == RAPT_POSITION_NONE) return 0;
     if (c->position == RAPT_POSITION_LEARNED)
         return oracle_find(s->m, s->decoder ? "decoder.positions.weight"
-                                            : "encoder.positions.weight")[p * c->width + column];
+                                            : "encoder.positions.weight")[row * c->width + column];
     if (c->position == RAPT_POSITION_INTERLEAVED)
         i = column / 2, sine = column % 2 == 0;
     else
@@ -75,12 +76,13 @@ static void embed(struct side *s)
         table =
             oracle_find(s->m, s->decoder ? "decoder.embedding.weight" : "encoder.embedding.weight");
     double scale = c->plain_embedding ? 1 : sqrt(c->width);
+    int zero = s->decoder && c->decoder_start == RAPT_DECODER_START_ZERO;
     s->sublayer = -1;
     for (int r = 0; r < s->rows->count; r++)
         for (int j = 0; j < c->width; j++) {
-            double y = c->source_width && !s->decoder
-                           ? projected(s, r, j)
-                           : scale * table[s->rows->ids[r] * c->width + j];
+            double y = c->source_width && !s->decoder ? projected(s, r, j)
+                       : zero && r == 0               ? 0
+                                        : scale * table[s->rows->ids[r] * c->width + j];
             s->x[r * c->width + j] = kept(s, r, j) * (y + sinusoid(s, r, j));
         }
     s->sublayer = 0;

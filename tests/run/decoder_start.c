@@ -1,0 +1,97 @@
+/* decoder_start.c - what a target begins with: a translator feeds the token that the configuration
+   says, whose logits rapt_decode gives; and where it says zeros, any token gives the same. */
+#include "run/small_text.h"
+
+enum { POSITIONS = 24 };
+
+static rapt_model *model_of(rapt_decoder_start start)
+{
+    const rapt_config c = {.size = sizeof c,
+                           .source_vocab = SMALL_VOCAB,
+                           .target_vocab = SMALL_VOCAB,
+                           .positions = POSITIONS,
+                           .width = 16,
+                           .heads = 2,
+                           .encoder_layers = 1,
+                           .decoder_layers = 1,
+                           .tie = RAPT_TIE_ALL,
+                           .decoder_start = start};
+    return small_model(&c, 5);
+}
+
+/* log p of `next` behind the first input `begin`. */
+static double first_log(const rapt_model *model, const rapt_tokenizer *tokenizer, int32_t begin,
+                        int32_t next)
+{
+    const rapt_limits limits = {.size = sizeof limits,
+                                .batch = 1,
+                                .source_tokens = POSITIONS,
+                                .target_length = POSITIONS,
+                                .threads = 1};
+    int32_t ids[POSITIONS];
+    size_t count;
+    rapt_session *session;
+    const float *logits;
+    const rapt_text text = {small_lines[0], strlen(small_lines[0])};
+    assert_int_equal(rapt_session_create(&session, model, &limits, NULL, NULL), RAPT_OK);
+    assert_int_equal(rapt_tokenizer_encode(tokenizer, text, ids, NULL, POSITIONS - 1, &count, NULL),
+                     RAPT_OK);
+    ids[count++] = RAPT_TOKEN_END;
+    const int starts[] = {0, (int)count}, one[] = {0, 1};
+    const rapt_tokens source = {1, ids, starts}, target = {1, &begin, one};
+    assert_int_equal(rapt_encode(session, &source, NULL, NULL), RAPT_OK);
+    assert_int_equal(rapt_decode(session, &target, &logits, NULL), RAPT_OK);
+    double sum = 0, log_p = (double)logits[next];
+    for (int i = 0; i < SMALL_VOCAB; i++) sum += exp((double)logits[i]);
+    rapt_session_free(session);
+    return log_p - log(sum);
+}
+
+struct first {
+    int32_t token;
+    float log_p;
+};
+
+static int keep(void *user, const rapt_text_score *score)
+{
+    struct first *first = user;
+    *first = (struct first){score->target[0], score->log_probabilities[0]};
+    return 0;
+}
+
+static void test_tokens(void **state)
+{
+    (void)state;
+    static const int32_t begins[] = {[RAPT_DECODER_START_BEGIN] = RAPT_TOKEN_BEGIN,
+                                     [RAPT_DECODER_START_END] = RAPT_TOKEN_END,
+                                     [RAPT_DECODER_START_PAD] = RAPT_TOKEN_PAD,
+                                     [RAPT_DECODER_START_ZERO] = RAPT_TOKEN_END};
+    rapt_tokenizer *tokenizer = small_tokenizer();
+    const rapt_text source = {small_lines[0], strlen(small_lines[0])},
+                    target = {small_lines[1], strlen(small_lines[1])};
+    double seen[COUNT(begins)];
+    for (int i = 0; i < COUNT(begins); i++) {
+        rapt_model *model = model_of((rapt_decoder_start)i);
+        rapt_translator *t;
+        struct first first = {-1, 0};
+        assert_int_equal(rapt_target_begin(model, tokenizer), begins[i]);
+        assert_int_equal(rapt_translator_create(&t, model, tokenizer, NULL, NULL, NULL, NULL),
+                         RAPT_OK);
+        assert_int_equal(rapt_translator_score(t, &source, &target, 1, keep, &first, NULL),
+                         RAPT_OK);
+        seen[i] = first_log(model, tokenizer, begins[i], first.token);
+        assert_true(fabs(seen[i] - (double)first.log_p) < 1e-5);
+        bool any = i == RAPT_DECODER_START_ZERO;
+        assert_int_equal(first_log(model, tokenizer, 77, first.token) == seen[i], any);
+        for (int j = 0; j < i; j++) assert_true(fabs(seen[i] - seen[j]) > 1e-3);
+        rapt_translator_free(t);
+        rapt_model_free(model);
+    }
+    rapt_tokenizer_free(tokenizer);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_tokens)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
