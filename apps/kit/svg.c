@@ -6,35 +6,68 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void put_escaped(FILE *file, const char *text)
+static void put_character(FILE *file, char c)
 {
-    for (; *text; text++) {
-        if (*text == '<')
-            fputs("&lt;", file);
-        else if (*text == '>')
-            fputs("&gt;", file);
-        else if (*text == '&')
-            fputs("&amp;", file);
-        else if (*text == '"')
-            fputs("&quot;", file);
-        else
-            fputc(*text, file);
+    if (c == '<')
+        fputs("&lt;", file);
+    else if (c == '>')
+        fputs("&gt;", file);
+    else if (c == '&')
+        fputs("&amp;", file);
+    else if (c == '"')
+        fputs("&quot;", file);
+    else
+        fputc((unsigned char)c < 0x20 ? ' ' : c, file);
+}
+
+void xml_escape(FILE *file, const char *text)
+{
+    while (*text) {
+        size_t good = rapt_utf8_valid((rapt_text){text, strlen(text)});
+        for (size_t i = 0; i < good; i++) put_character(file, text[i]);
+        text += good;
+        if (*text == 0) return;
+        fputs("\xEF\xBF\xBD", file); /* U+FFFD for an invalid byte */
+        text++;
     }
+}
+
+static int open_memory(struct svg *svg, const char *path, double width, double height)
+{
+    *svg = (struct svg){.path = path, .width = width, .height = height};
+    svg->file = open_memstream(&svg->bytes, &svg->size);
+    return svg->file != NULL ? EXIT_OK : failed("%s: out of memory", path);
+}
+
+int svg_part_open(struct svg *svg, double width, double height)
+{
+    return open_memory(svg, "a picture", width, height);
+}
+
+char *svg_part_close(struct svg *svg)
+{
+    bool whole = !ferror(svg->file);
+    whole = fclose(svg->file) == 0 && whole;
+    if (!whole) exit(failed("out of memory"));
+    return svg->bytes;
+}
+
+void svg_part_put(struct svg *svg, double x, double y, const char *part)
+{
+    fprintf(svg->file, "<g transform=\"translate(%.6g %.6g)\">\n%s</g>\n", x, y, part);
 }
 
 int svg_open(struct svg *svg, const char *path, double width, double height, const char *title)
 {
-    *svg = (struct svg){.path = path, .width = width, .height = height};
-    svg->file = open_memstream(&svg->bytes, &svg->size);
-    if (svg->file == NULL) return failed("%s: out of memory", path);
+    if (open_memory(svg, path, width, height) != EXIT_OK) return EXIT_FAILED;
     fprintf(svg->file,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%g\" height=\"%g\" "
             "viewBox=\"0 0 %g %g\" font-family=\"Helvetica, Arial, DejaVu Sans, sans-serif\" "
             "role=\"img\" aria-label=\"",
             width, height, width, height);
-    put_escaped(svg->file, title);
+    xml_escape(svg->file, title);
     fputs("\">\n<title>", svg->file);
-    put_escaped(svg->file, title);
+    xml_escape(svg->file, title);
     fputs("</title>\n<style>@media (prefers-color-scheme: dark) "
           "{ svg { filter: invert(0.9) hue-rotate(180deg); } }</style>\n",
           svg->file);
@@ -61,7 +94,7 @@ void svg_hint_begin(struct svg *svg, const char *format, ...)
     vsnprintf(text, sizeof text, format, list);
     va_end(list);
     fputs("<g><title>", svg->file);
-    put_escaped(svg->file, text);
+    xml_escape(svg->file, text);
     fputs("</title>", svg->file);
 }
 
@@ -128,7 +161,7 @@ void svg_text_rotated(struct svg *svg, double x, double y, double size, double d
     if (degrees < 0 || degrees > 0)
         fprintf(svg->file, " transform=\"rotate(%g %.6g %.6g)\"", degrees, x, y);
     fputc('>', svg->file);
-    put_escaped(svg->file, text);
+    xml_escape(svg->file, text);
     fputs("</text>\n", svg->file);
 }
 

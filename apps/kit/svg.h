@@ -19,6 +19,14 @@ struct svg {
 int svg_open(struct svg *svg, const char *path, double width, double height, const char *title);
 int svg_close(struct svg *svg);
 
+/* Elements without a file, to be put into another figure. The caller frees what close returns,
+   which exits if memory ran out. */
+int svg_part_open(struct svg *svg, double width, double height);
+char *svg_part_close(struct svg *svg);
+void svg_part_put(struct svg *svg, double x, double y, const char *part);
+/* <, >, & and " as entities; control characters and what is no UTF-8 are replaced. */
+void xml_escape(FILE *file, const char *text);
+
 /* What is drawn in between shows this text under the pointer; the text may be up to 1023 bytes
  * long. */
 void svg_hint_begin(struct svg *svg, const char *format, ...) __attribute__((format(printf, 2, 3)));

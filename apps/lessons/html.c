@@ -1,0 +1,223 @@
+/* html.c - pages as HTML: one self-contained file per lesson (style and pictures inside, no script)
+   and an index that links them. A formula stands beside the picture that follows it. */
+#define _POSIX_C_SOURCE 200809L
+#include "kit/program.h"
+#include "page.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static const char style[] =
+    ":root{color-scheme:light dark;--ink:#222;--paper:#fff;--line:#d0d0d0;--soft:#f4f5f7;"
+    "--link:#0b57d0;--good:#006e4e;--bad:#b3261e}"
+    "@media (prefers-color-scheme:dark){:root{--ink:#e4e4e4;--paper:#191919;--line:#444;"
+    "--soft:#232528;--link:#8ab4f8;--good:#6dd5ae;--bad:#ffb4ab}"
+    "figure svg{filter:invert(.9) hue-rotate(180deg)}}"
+    "*{box-sizing:border-box}"
+    "body{margin:0 auto;max-width:62rem;padding:1rem;background:var(--paper);color:var(--ink);"
+    "font:1.05rem/1.55 system-ui,Helvetica,Arial,'DejaVu Sans',sans-serif;"
+    "overflow-wrap:break-word}"
+    "h1{font-size:1.7rem;line-height:1.2;margin:.6rem 0}h2{font-size:1.2rem;margin:2rem 0 .5rem}"
+    "a{color:var(--link)}nav{display:flex;flex-wrap:wrap;gap:.4rem 1.5rem;font-size:.95rem}"
+    "nav .next{margin-left:auto}.summary{font-size:1.15rem}p{max-width:44rem}"
+    ".formula{overflow-x:auto;overflow-y:hidden;padding:.5rem 0;font-size:1.15rem;max-width:100%}"
+    "math{math-style:normal}"
+    ".beside{display:grid;grid-template-columns:minmax(0,1fr);gap:0 1.5rem;align-items:center}"
+    "@media (min-width:52rem){.beside{grid-template-columns:minmax(0,2fr) minmax(0,3fr)}}"
+    "figure{margin:1rem 0;max-width:100%}figcaption{font-weight:600;margin-bottom:.4rem}"
+    "figure svg{display:block;max-width:100%;height:auto;border-radius:6px}"
+    ".scroll{overflow-x:auto;max-width:100%}"
+    "table{border-collapse:collapse;font-variant-numeric:tabular-nums;font-size:.95rem}"
+    "th,td{border-bottom:1px solid var(--line);padding:.3rem .7rem;text-align:right}"
+    "th:first-child,td:first-child{text-align:left;padding-left:0}"
+    ".claim{background:var(--soft);border-left:4px solid var(--good);padding:.5rem .8rem;"
+    "margin:.6rem 0}.claim.fails{border-color:var(--bad)}.claim b{color:var(--good)}"
+    ".claim.fails b{color:var(--bad)}.claim span{white-space:nowrap}"
+    "ol.lessons{list-style:none;padding:0}ol.lessons li{margin:1rem 0}"
+    "ol.lessons a{font-weight:600;font-size:1.1rem}";
+
+static void put_head(FILE *file, const char *title)
+{
+    fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>",
+          file);
+    xml_escape(file, title);
+    fprintf(file, "</title>\n<style>%s</style>\n</head>\n<body>\n", style);
+}
+
+static void put_picture(FILE *file, const struct block *block)
+{
+    struct svg svg;
+    double width, height;
+    picture_size(block, &width, &height);
+    if (svg_part_open(&svg, width, height) != EXIT_OK) exit(EXIT_FAILED);
+    picture_draw(&svg, block);
+    char *part = svg_part_close(&svg);
+    fputs("<figure><figcaption>", file);
+    xml_escape(file, block->text);
+    fprintf(file,
+            "</figcaption><svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%g\" height=\"%g\" "
+            "viewBox=\"0 0 %g %g\" font-family=\"Helvetica, Arial, DejaVu Sans, sans-serif\" "
+            "role=\"img\" aria-label=\"",
+            width, height, width, height);
+    xml_escape(file, block->text);
+    if (block->description != NULL) {
+        fputs(". ", file);
+        xml_escape(file, block->description);
+    }
+    fprintf(file, "\"><rect width=\"%g\" height=\"%g\" fill=\"white\"/>\n%s</svg></figure>\n",
+            width, height, part);
+    free(part);
+}
+
+static void put_table(FILE *file, const struct block *table)
+{
+    fputs("<figure><figcaption>", file);
+    xml_escape(file, table->text);
+    fputs("</figcaption><div class=\"scroll\"><table>\n", file);
+    for (int r = 0; r <= table->rows; r++) {
+        fputs("<tr>", file);
+        for (int c = 0; c < table->columns; c++) {
+            fputs(r == 0 ? "<th>" : "<td>", file);
+            xml_escape(file, table->cells[r * table->columns + c]);
+            fputs(r == 0 ? "</th>" : "</td>", file);
+        }
+        fputs("</tr>\n", file);
+    }
+    fputs("</table></div></figure>\n", file);
+}
+
+static void put_element(FILE *file, const char *element, const char *text)
+{
+    fprintf(file, "<%s>", element);
+    xml_escape(file, text);
+    fprintf(file, "</%s>\n", element);
+}
+
+static void put_claim(FILE *file, const struct block *claim)
+{
+    fprintf(file, "<p class=\"claim%s\"><b>%s</b> ", claim->holds ? "" : " fails",
+            claim->holds ? "\u2713" : "\u2717 fails:");
+    xml_escape(file, claim->text);
+    char *figure =
+        xasprintf("%.4g (%s %.4g)", claim->measured, relation_signs[claim->relation], claim->bound);
+    fputs(": <span>", file);
+    xml_escape(file, figure);
+    fputs("</span></p>\n", file);
+    free(figure);
+}
+
+static void put_formula(FILE *file, const struct block *block)
+{
+    fputs("<div class=\"formula\">", file);
+    formula_mathml(file, block->text);
+    fputs("</div>\n", file);
+}
+
+/* Blocks from *i on; a formula takes the picture behind it along. */
+static void put_block(FILE *file, const struct page *page, int *i)
+{
+    const struct block *block = &page->blocks[*i];
+    bool beside = block->kind == FORMULA && *i + 1 < page->count && block_is_picture(block + 1);
+    if (beside) fputs("<div class=\"beside\">\n", file);
+    if (block->kind == STEP)
+        put_element(file, "h2", block->text);
+    else if (block->kind == PARAGRAPH)
+        put_element(file, "p", block->text);
+    else if (block->kind == FORMULA)
+        put_formula(file, block);
+    else if (block->kind == TABLE)
+        put_table(file, block);
+    else if (block->kind == CLAIM)
+        put_claim(file, block);
+    else
+        put_picture(file, block);
+    if (beside) {
+        put_picture(file, block + 1);
+        fputs("</div>\n", file);
+        ++*i;
+    }
+}
+
+static void put_link(FILE *file, const struct lesson *lesson, const char *class, const char *before,
+                     const char *after)
+{
+    fprintf(file, "<a class=\"%s\" href=\"lesson-%d.html\">%s%d. ", class, lesson->number, before,
+            lesson->number);
+    xml_escape(file, lesson->title);
+    fprintf(file, "%s</a>\n", after);
+}
+
+static void put_navigation(FILE *file, const struct page *pages, int count, int p)
+{
+    fputs("<nav>\n<a href=\"index.html\">All lessons</a>\n", file);
+    if (p > 0) put_link(file, pages[p - 1].lesson, "before", "\u2190 ", "");
+    if (p + 1 < count) put_link(file, pages[p + 1].lesson, "next", "", " \u2192");
+    fputs("</nav>\n", file);
+}
+
+static void put_page(FILE *file, const struct page *pages, int count, int p)
+{
+    const struct page *page = &pages[p];
+    char *title = xasprintf("%d. %s", page->lesson->number, page->lesson->title);
+    put_head(file, title);
+    put_navigation(file, pages, count, p);
+    put_element(file, "h1", title);
+    free(title);
+    fputs("<p class=\"summary\">", file);
+    xml_escape(file, page->lesson->summary);
+    fputs("</p>\n", file);
+    for (int i = 0; i < page->count; i++) put_block(file, page, &i);
+    put_navigation(file, pages, count, p);
+    fputs("</body>\n</html>\n", file);
+}
+
+static void put_index(FILE *file, const struct page *pages, int count, int p)
+{
+    (void)p;
+    put_head(file, "Attention, lesson by lesson");
+    put_element(file, "h1", "Attention, lesson by lesson");
+    put_element(file, "p",
+                "From one vector that holds a whole sentence to networks of nothing but attention. "
+                "Every number and picture was computed by rapt when these pages were made; each "
+                "claim was checked then.");
+    fputs("<ol class=\"lessons\">\n", file);
+    for (int i = 0; i < count; i++) {
+        const struct page *page = &pages[i];
+        fputs("<li>", file);
+        put_link(file, page->lesson, "lesson", "", "");
+        fputs("<br>", file);
+        xml_escape(file, page->lesson->summary);
+        fprintf(file, " <i>%d of %d claims hold.</i></li>\n", page->claims - page->failures,
+                page->claims);
+    }
+    fputs("</ol>\n</body>\n</html>\n", file);
+}
+
+typedef void put_fn(FILE *file, const struct page *pages, int count, int p);
+
+/* One file of the folder; releases its name. */
+static int write_file(char *path, put_fn *put, const struct page *pages, int count, int p)
+{
+    char *bytes = NULL;
+    size_t size = 0;
+    FILE *file = open_memstream(&bytes, &size);
+    if (file == NULL) exit(failed("out of memory"));
+    put(file, pages, count, p);
+    int code = fclose(file) == 0 ? file_write(path, bytes, size) : failed("out of memory");
+    free(bytes);
+    free(path);
+    return code;
+}
+
+int html_write(const char *folder, const struct page *pages, int count)
+{
+    if (mkdir(folder, 0777) != 0 && errno != EEXIST)
+        return failed("--html %s: %s", folder, strerror(errno));
+    int code = write_file(xasprintf("%s/index.html", folder), put_index, pages, count, 0);
+    for (int p = 0; p < count && code == EXIT_OK; p++)
+        code = write_file(xasprintf("%s/lesson-%d.html", folder, pages[p].lesson->number), put_page,
+                          pages, count, p);
+    return code;
+}

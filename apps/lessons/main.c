@@ -1,0 +1,15 @@
+/* main.c - lessons: the table of lessons.def, given to the program. */
+#include "kit/program.h"
+#include "lesson.h"
+
+const char program_name[] = "lessons";
+
+int main(int argc, char **argv)
+{
+    static const struct lesson lessons[] = {
+#define LESSON(number, name, title, summary) {number, title, summary, lesson_##name},
+#include "lessons.def"
+#undef LESSON
+    };
+    return lessons_main(argc, argv, lessons, sizeof lessons / sizeof *lessons);
+}

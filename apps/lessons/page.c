@@ -1,0 +1,231 @@
+/* page.c - blocks in, a page out: each call copies what it is given and appends one block, or adds
+   to the last one. */
+#define _POSIX_C_SOURCE 200809L
+#include "page.h"
+#include "kit/program.h"
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char *copy_text(const char *text)
+{
+    return printable((rapt_text){text, strlen(text)});
+}
+
+static char *formatted(const char *format, va_list list)
+{
+    va_list again;
+    va_copy(again, list);
+    size_t size = (size_t)vsnprintf(NULL, 0, format, again) + 1;
+    va_end(again);
+    char *text = xcalloc(size, 1);
+    vsnprintf(text, size, format, list);
+    return text;
+}
+
+static char **copy_names(const char *const *names, int count)
+{
+    char **copy = xcalloc((size_t)count, sizeof *copy);
+    for (int i = 0; i < count; i++) copy[i] = copy_text(names[i]);
+    return copy;
+}
+
+static void *copy_memory(const void *from, int count, size_t size)
+{
+    void *copy = xcalloc((size_t)count, size);
+    memcpy(copy, from, (size_t)count * size);
+    return copy;
+}
+
+static struct block *append(struct page *page, enum block_kind kind, enum page_detail detail,
+                            const char *text)
+{
+    if (page->count == page->capacity) {
+        page->capacity = 2 * page->capacity + 16;
+        page->blocks = xreallocarray(page->blocks, (size_t)page->capacity, sizeof *page->blocks);
+    }
+    struct block *block = &page->blocks[page->count++];
+    *block = (struct block){.kind = kind, .detail = detail, .text = copy_text(text)};
+    return block;
+}
+
+/* The last block, which must be of this kind. */
+static struct block *last(struct page *page, enum block_kind kind)
+{
+    struct block *block = page->count > 0 ? &page->blocks[page->count - 1] : NULL;
+    if (block == NULL || block->kind != kind)
+        exit(failed("lesson %d: a row without table, or a curve without chart",
+                    page->lesson->number));
+    return block;
+}
+
+void page_step(struct page *page, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    char *text = formatted(format, list);
+    va_end(list);
+    if (page->before_step != NULL) page->before_step(page, page->user);
+    append(page, STEP, SHORT, text);
+    free(text);
+}
+
+void page_paragraph(struct page *page, enum page_detail detail, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    char *text = formatted(format, list);
+    va_end(list);
+    append(page, PARAGRAPH, detail, text);
+    free(text);
+}
+
+void page_formula(struct page *page, enum page_detail detail, const char *formula)
+{
+    append(page, FORMULA, detail, formula);
+}
+
+/* The cells of a line, appended to those of the table. */
+static void add_cells(struct page *page, struct block *table, const char *line)
+{
+    int count = 1;
+    for (const char *at = line; *at; at++) count += *at == '\t';
+    if (table->cells == NULL) table->columns = count;
+    if (count != table->columns)
+        exit(failed("lesson %d: table \"%s\": a row of %d cells below %d heads",
+                    page->lesson->number, table->text, count, table->columns));
+    size_t have = table->cells == NULL ? 0 : (size_t)(1 + table->rows) * (size_t)count;
+    if (table->cells != NULL) table->rows++;
+    table->cells = xreallocarray(table->cells, have + (size_t)count, sizeof *table->cells);
+    for (int i = 0; i < count; i++) {
+        size_t size = strcspn(line, "\t");
+        table->cells[have + (size_t)i] = printable((rapt_text){line, size});
+        line += size + 1;
+    }
+}
+
+void page_table(struct page *page, enum page_detail detail, const char *title, const char *heads)
+{
+    add_cells(page, append(page, TABLE, detail, title), heads);
+}
+
+void page_row(struct page *page, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    char *line = formatted(format, list);
+    va_end(list);
+    add_cells(page, last(page, TABLE), line);
+    free(line);
+}
+
+void page_map(struct page *page, enum page_detail detail, const char *title, int rows, int columns,
+              const char *const *row_names, const char *const *column_names, const float *weights)
+{
+    struct block *map = append(page, MAP, detail, title);
+    map->rows = rows;
+    map->columns = columns;
+    map->row_names = copy_names(row_names, rows);
+    map->column_names = copy_names(column_names, columns);
+    map->weights = copy_memory(weights, rows * columns, sizeof *weights);
+}
+
+void page_chart(struct page *page, enum page_detail detail, const char *title, const char *x_label,
+                const char *y_label)
+{
+    struct block *chart = append(page, CHART, detail, title);
+    chart->labels[0] = copy_text(x_label);
+    chart->labels[1] = copy_text(y_label);
+}
+
+void page_chart_range(struct page *page, double y_from, double y_to)
+{
+    struct block *chart = last(page, CHART);
+    chart->range[0] = y_from;
+    chart->range[1] = y_to;
+}
+
+void page_curve(struct page *page, const char *name, int count, const double *xs, const double *ys)
+{
+    struct block *chart = last(page, CHART);
+    chart->curve = xreallocarray(chart->curve, (size_t)chart->curves + 1, sizeof *chart->curve);
+    chart->curve[chart->curves++] =
+        (struct curve){copy_text(name), count, copy_memory(xs, count, sizeof *xs),
+                       copy_memory(ys, count, sizeof *ys)};
+}
+
+void page_drawing(struct page *page, enum page_detail detail, const char *title,
+                  const char *description, double width, double height, page_draw_fn *draw,
+                  const void *user)
+{
+    struct svg svg;
+    if (svg_part_open(&svg, width, height) != EXIT_OK) exit(EXIT_FAILED);
+    draw(&svg, user);
+    struct block *block = append(page, DRAWING, detail, title);
+    block->description = copy_text(description);
+    block->width = width;
+    block->height = height;
+    block->drawn = svg_part_close(&svg);
+}
+
+static bool is_true(double measured, enum page_relation relation, double bound)
+{
+    if (!isfinite(measured)) return false;
+    switch (relation) {
+    case AT_LEAST:
+        return measured >= bound;
+    case AT_MOST:
+        return measured <= bound;
+    case ABOVE:
+        return measured > bound;
+    case BELOW:
+        return measured < bound;
+    default:
+        return measured >= bound && measured <= bound;
+    }
+}
+
+bool page_claim(struct page *page, const char *statement, double measured,
+                enum page_relation relation, double bound)
+{
+    struct block *claim = append(page, CLAIM, SHORT, statement);
+    claim->measured = measured;
+    claim->relation = relation;
+    claim->bound = bound;
+    claim->holds = is_true(measured, relation, bound);
+    page->claims++;
+    page->failures += !claim->holds;
+    return claim->holds;
+}
+
+static void free_texts(char **texts, int count)
+{
+    for (int i = 0; texts != NULL && i < count; i++) free(texts[i]);
+    free(texts);
+}
+
+static void block_free(struct block *block)
+{
+    free(block->text);
+    free_texts(block->cells, (1 + block->rows) * block->columns);
+    free_texts(block->row_names, block->rows);
+    free_texts(block->column_names, block->columns);
+    free(block->weights);
+    free(block->labels[0]);
+    free(block->labels[1]);
+    for (int i = 0; i < block->curves; i++) {
+        free(block->curve[i].name);
+        free(block->curve[i].xs);
+        free(block->curve[i].ys);
+    }
+    free(block->curve);
+    free(block->drawn);
+    free(block->description);
+}
+
+void page_free(struct page *page)
+{
+    for (int i = 0; i < page->count; i++) block_free(&page->blocks[i]);
+    free(page->blocks);
+}

@@ -1,0 +1,54 @@
+#!/bin/sh
+# lessons: the list, options, files, JSON, pauses; that claims hold is tested lesson by lesson.
+# usage: lessons.sh PROGRAM
+. "$(dirname "$0")/kit/script.sh"
+code 0 "$program" >out
+[ "$(head -1 out)" = "Lessons about attention:" ] || fail "no list: $(head -3 out)"
+check "the list names lesson 4" grep -q "^   4  Mix" out
+
+code 0 "$program" 4 --quick --json --svg page.svg --html pages >out
+[ "$(grep -c '^{.*}$' out)" -eq 2 ] || fail "not two lines of JSON"
+grep -q '"lesson":4.*"claims":\[{"statement":.*"holds":true' out || fail "no claims of lesson 4"
+grep -q '"holds":false' out && fail "a claim fails"
+grep -q '^{"done":true,"lessons":1,"claims":[1-9][0-9]*,"failed":0}' out || fail "the last line: $(tail -1 out)"
+[ "$(ls pages)" = "index.html
+lesson-4.html" ] || fail "the folder holds: $(ls pages)"
+grep -q '<math display="block">' pages/lesson-4.html || fail "no formula"
+grep -q 'name="viewport"' pages/lesson-4.html || fail "no viewport"
+if command -v xmllint >/dev/null; then
+    xmllint --noout page.svg || fail "the figure is no XML"
+fi
+
+# Text is the same in each run, of at most 80 columns, and short without --more.
+code 0 "$program" 4 --quick >short
+code 0 "$program" 4 --quick --more >long
+grep -v ' claims hold (' short >first
+"$program" 4 --quick | grep -v ' claims hold (' >second
+cmp first second || fail "another run prints other text"
+[ "$(wc -l <long)" -gt "$(wc -l <short)" ] || fail "--more prints nothing more"
+for text in short long; do
+    LC_ALL=C.UTF-8 awk 'length($0) > 80 { print; wide = 1 } END { exit wide }' $text || fail "lines above are too wide"
+done
+
+code 2 "$program" 99 >out
+says "no lesson 99"
+code 2 "$program" 4 --pause </dev/null >out
+says "needs a terminal"
+code 1 "$program" 4 --quick --svg missing/page.svg >out
+says missing/page.svg
+code 1 "$program" 4 --quick --html missing/pages >out
+says missing/pages
+echo mine >file
+code 1 "$program" 4 --quick --html file >out
+[ "$(cat file)" = mine ] || fail "a file was touched"
+
+# On a terminal each step waits for its Enter: with as many as there are steps, the lesson ends.
+if command -v script >/dev/null; then
+    steps=$(grep -c '^-- ' short)
+    [ "$steps" -ge 1 ] || fail "lesson 4 has no steps"
+    yes '' | head -n "$steps" | script -qec "'$program' 4 --quick --pause" typescript >out 2>&1 || fail "--pause: $(tail -3 out)"
+    [ "$(grep -o '\[Enter\]' out | wc -l)" -eq "$steps" ] || fail "$(grep -o '\[Enter\]' out | wc -l) pauses, not $steps"
+else
+    echo "skipped: --pause: script is not installed"
+fi
+[ $failures -eq 0 ]

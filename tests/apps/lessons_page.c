@@ -1,0 +1,219 @@
+/* lessons_page.c - pages of lessons: a claim that fails, formulas as text and MathML, what stands
+   in the files; free text cannot become markup. */
+#define _POSIX_C_SOURCE 200809L
+#include "kit/program.h"
+#include "lessons/page.h"
+#include <getopt.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+const char program_name[] = "lessons";
+
+static int good(struct page *page, const struct lesson_options *options)
+{
+    (void)options;
+    page_claim(page, "two is two", 2, EQUALS, 2);
+    return EXIT_OK;
+}
+
+static int bad(struct page *page, const struct lesson_options *options)
+{
+    good(page, options);
+    page_claim(page, "two is at least three", 2, AT_LEAST, 3);
+    return EXIT_OK;
+}
+
+static int silent(struct page *page, const struct lesson_options *options)
+{
+    (void)options;
+    page_paragraph(page, SHORT, "no claim");
+    return EXIT_OK;
+}
+
+static int broken(struct page *page, const struct lesson_options *options)
+{
+    good(page, options);
+    return failed("this lesson cannot go on");
+}
+
+static const struct lesson table[] = {{1, "Good", "holds", good},
+                                      {2, "Bad", "fails", bad},
+                                      {3, "Silent", "claims nothing", silent},
+                                      {4, "Broken", "fails to run", broken}};
+
+static int run_table(const char *a, const char *b)
+{
+    char *argv[] = {(char *)"lessons", (char *)a, (char *)b, NULL};
+    optind = 0; /* getopt begins anew */
+    return lessons_main(b != NULL ? 3 : 2, argv, table, sizeof table / sizeof *table);
+}
+
+static void test_exit_status(void **state)
+{
+    (void)state;
+    assert_int_equal(run_table("1", NULL), EXIT_OK);
+    assert_int_equal(run_table("2", NULL), EXIT_FAILED);
+    assert_int_equal(run_table("1", "2"), EXIT_FAILED);
+    assert_int_equal(run_table("2", "--json"), EXIT_FAILED);
+    assert_int_equal(run_table("3", NULL), EXIT_FAILED);
+    assert_int_equal(run_table("4", NULL), EXIT_FAILED);
+    assert_int_equal(run_table("5", NULL), EXIT_USAGE);
+    assert_int_equal(run_table("01", NULL), EXIT_USAGE);
+}
+
+static void test_relations(void **state)
+{
+    static const struct {
+        double measured;
+        bool holds[5]; /* >= <= > < = of a bound of 1 */
+    } rows[] = {{0.5, {false, true, false, true, false}},
+                {1, {true, true, false, false, true}},
+                {2, {true, false, true, false, false}},
+                {NAN, {false}},
+                {INFINITY, {false}}};
+    struct page page = {.lesson = &table[0]};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (int r = AT_LEAST; r <= EQUALS; r++)
+            assert_int_equal(page_claim(&page, "", rows[i].measured, (enum page_relation)r, 1),
+                             rows[i].holds[r]);
+    assert_int_equal(page.claims, 25);
+    assert_int_equal(page.failures, 18);
+    page_free(&page);
+}
+
+static void check_formula(const char *formula, const char *text, const char *mathml)
+{
+    char *bytes, *found = formula_text(formula);
+    size_t size;
+    FILE *file = open_memstream(&bytes, &size);
+    formula_mathml(file, formula);
+    fclose(file);
+    assert_string_equal(found, text);
+    char *wanted = xasprintf("<math display=\"block\"><mrow>%s</mrow></math>", mathml);
+    assert_string_equal(bytes, wanted);
+    free(wanted);
+    free(bytes);
+    free(found);
+}
+
+static void test_formulas(void **state)
+{
+    (void)state;
+    check_formula("a < 2", "a < 2", "<mi>a</mi><mo>&lt;</mo><mn>2</mn>");
+    check_formula(
+        "h_{t+1}", "h\u209C\u208A\u2081",
+        "<msub><mi>h</mi><mrow><mrow><mi>t</mi><mo>+</mo><mn>1</mn></mrow></mrow></msub>");
+    check_formula("W_q^2", "W_q\u00B2",
+                  "<msubsup><mi>W</mi><mrow><mi>q</mi></mrow><mrow><mn>2</mn></mrow></msubsup>");
+    check_formula("\u03B1_{tb}", "\u03B1_(tb)",
+                  "<msub><mi>\u03B1</mi><mrow><mrow><mi>tb</mi></mrow></mrow></msub>");
+    check_formula("frac{x y}{sqrt{d}}", "(x y) / \u221Ad",
+                  "<mfrac><mrow><mi>x</mi><mi>y</mi></mrow><mrow><msqrt><mrow><mi>d</mi></mrow>"
+                  "</msqrt></mrow></mfrac>");
+    check_formula("\u2211_j x", "\u2211\u2C7C x",
+                  "<munder><mo>\u2211</mo><mrow><mi>j</mi></mrow></munder><mi>x</mi>");
+    check_formula("col{a}{b}", "[a; b]",
+                  "<mrow><mo>(</mo><mtable><mtr><mtd><mi>a</mi></mtd></mtr><mtr><mtd><mi>b</mi>"
+                  "</mtd></mtr></mtable><mo>)</mo></mrow>");
+    check_formula("f(x)", "f(x)",
+                  "<mi>f</mi><mo stretchy=\"false\">(</mo><mi>x</mi><mo stretchy=\"false\">)</mo>");
+    check_formula("text{if a}", "if a", "<mtext>if a</mtext>");
+    /* What is written wrongly is shown, and ends. */
+    check_formula("a}b{c", "abc", "<mi>a</mi><mi>b</mi><mrow><mi>c</mi></mrow>");
+    check_formula("frac{a", "a / ", "<mfrac><mrow><mi>a</mi></mrow><mrow></mrow></mfrac>");
+    check_formula("x_", "x_", "<mi>x</mi><mo>_</mo>");
+    check_formula("text{a", "a", "<mtext>a</mtext>");
+}
+
+static void draw_text(struct svg *svg, const void *user)
+{
+    svg_text(svg, 5, 15, 12, SVG_LEFT, "#222222", "%s", (const char *)user);
+}
+
+/* A page with this text wherever text may be. */
+static int hostile(struct page *page, const struct lesson_options *options)
+{
+    static const char *const text = "<script>\x01&\"\xFF", *const names[] = {"<script>", "\""};
+    static const float weights[] = {0.25F, 0.75F};
+    static const double xs[] = {1, 2}, ys[] = {3, NAN};
+    (void)options;
+    page_step(page, "%s", text);
+    page_paragraph(page, SHORT, "%s", text);
+    page_formula(page, SHORT, text);
+    page_map(page, SHORT, text, 1, 2, names, names, weights);
+    page_table(page, SHORT, text, "<script>\t\"");
+    page_row(page, "%s\t%s", text, text);
+    page_chart(page, SHORT, text, text, text);
+    page_curve(page, text, 2, xs, ys);
+    page_chart(page, SHORT, "no curve", "x", "y");
+    page_drawing(page, MORE, text, text, 100, 20, draw_text, text);
+    page_claim(page, text, 1, EQUALS, 1);
+    return EXIT_OK;
+}
+
+static char *read_text(const char *path)
+{
+    char *bytes;
+    size_t size;
+    assert_int_equal(file_read(path, &bytes, &size), EXIT_OK);
+    char *text = xasprintf("%.*s", (int)size, bytes);
+    free(bytes);
+    return text;
+}
+
+static void check_file(const char *path, const char *has)
+{
+    char *text = read_text(path);
+    assert_non_null(strstr(text, has));
+    assert_null(strstr(text, "<script>"));
+    assert_null(strstr(text, "\x01"));
+    assert_null(strstr(text, "\xFF"));
+    assert_int_equal(unlink(path), 0);
+    free(text);
+}
+
+static void test_escaping(void **state)
+{
+    static const struct lesson lessons[] = {{1, "<script>", "<script>", hostile},
+                                            {12, "\"", "<script>", hostile}};
+    char folder[] = "/tmp/lessons.XXXXXX";
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    char *html = xasprintf("%s/pages", folder), *svg = xasprintf("%s/all.svg", folder);
+    char *argv[] = {(char *)"lessons", (char *)"all", (char *)"--svg", svg,
+                    (char *)"--html",  html,          (char *)"--more"};
+    for (int again = 0; again < 2; again++) { /* into a folder that is there, too */
+        optind = 0;
+        assert_int_equal(lessons_main(7, argv, lessons, 2), EXIT_OK);
+    }
+    check_file(svg, "&lt;script&gt;");
+    for (int i = 0; i < 3; i++) {
+        static const char *const names[] = {"index", "lesson-1", "lesson-12"};
+        char *path = xasprintf("%s/%s.html", html, names[i]);
+        check_file(path, i == 0 ? "href=\"lesson-12.html\"" : "href=\"index.html\"");
+        free(path);
+    }
+    assert_int_equal(rmdir(html), 0); /* nothing else was written */
+    assert_int_equal(rmdir(folder), 0);
+    free(html);
+    free(svg);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_exit_status),
+        cmocka_unit_test(test_relations),
+        cmocka_unit_test(test_formulas),
+        cmocka_unit_test(test_escaping),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
