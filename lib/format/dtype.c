@@ -1,4 +1,4 @@
-/* dtype.c - the element types of safetensors, and conversions of four of them to float.
+/* dtype.c - the element types of files, named as safetensors names them, and their conversions.
 
        F16  s eeeee mmmmmmmmmm   (-1)^s 2^(e-15) 1.m;  e = 0: (-1)^s 2^-14 0.m;  e = 31: inf, NaN
        BF16 the upper half of an F32
@@ -60,15 +60,71 @@ static void from_f64(const unsigned char *bytes, size_t count, float *data)
     }
 }
 
+/* ---- whole numbers: two's complement ---- */
+
+static void from_i8(const unsigned char *bytes, size_t count, float *data)
+{
+    for (size_t i = 0; i < count; i++) data[i] = (float)((bytes[i] ^ 0x80) - 0x80);
+}
+
+static void from_i16(const unsigned char *bytes, size_t count, float *data)
+{
+    for (size_t i = 0; i < count; i++)
+        data[i] = (float)((int)(little(bytes + 2 * i, 2) ^ 0x8000u) - 0x8000);
+}
+
+static void unsigned_8(const unsigned char *bytes, size_t count, int64_t *data)
+{
+    for (size_t i = 0; i < count; i++) data[i] = bytes[i];
+}
+
+static void unsigned_16(const unsigned char *bytes, size_t count, int64_t *data)
+{
+    for (size_t i = 0; i < count; i++) data[i] = little(bytes + 2 * i, 2);
+}
+
+static void unsigned_32(const unsigned char *bytes, size_t count, int64_t *data)
+{
+    for (size_t i = 0; i < count; i++) data[i] = little(bytes + 4 * i, 4);
+}
+
+static void signed_8(const unsigned char *bytes, size_t count, int64_t *data)
+{
+    for (size_t i = 0; i < count; i++) data[i] = (int64_t)(bytes[i] ^ 0x80) - 0x80;
+}
+
+static void signed_16(const unsigned char *bytes, size_t count, int64_t *data)
+{
+    for (size_t i = 0; i < count; i++)
+        data[i] = (int64_t)(little(bytes + 2 * i, 2) ^ 0x8000) - 0x8000;
+}
+
+static void signed_32(const unsigned char *bytes, size_t count, int64_t *data)
+{
+    for (size_t i = 0; i < count; i++)
+        data[i] = (int64_t)(little(bytes + 4 * i, 4) ^ 0x80000000u) - 0x80000000ll;
+}
+
+static void signed_64(const unsigned char *bytes, size_t count, int64_t *data)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint64_t bits = little(bytes + 8 * i, 4) | (uint64_t)little(bytes + 8 * i + 4, 4) << 32;
+        memcpy(&data[i], &bits, sizeof bits);
+    }
+}
+
 static const struct dtype dtypes[] = {
-    {"F32", 32, from_f32}, {"F16", 16, from_f16},    {"BF16", 16, from_bf16},
-    {"F64", 64, from_f64}, {"BOOL", 8, NULL},        {"U8", 8, NULL},
-    {"I8", 8, NULL},       {"U16", 16, NULL},        {"I16", 16, NULL},
-    {"U32", 32, NULL},     {"I32", 32, NULL},        {"U64", 64, NULL},
-    {"I64", 64, NULL},     {"F8_E5M2", 8, NULL},     {"F8_E4M3", 8, NULL},
-    {"F8_E8M0", 8, NULL},  {"F8_E5M2FNUZ", 8, NULL}, {"F8_E4M3FNUZ", 8, NULL},
-    {"F6_E2M3", 6, NULL},  {"F6_E3M2", 6, NULL},     {"F4", 4, NULL},
-    {"C64", 64, NULL},
+    {"F32", 32, from_f32, NULL},    {"F16", 16, from_f16, NULL},
+    {"BF16", 16, from_bf16, NULL},  {"F64", 64, from_f64, NULL},
+    {"I8", 8, from_i8, signed_8},   {"I16", 16, from_i16, signed_16},
+    {"BOOL", 8, NULL, unsigned_8},  {"U8", 8, NULL, unsigned_8},
+    {"U16", 16, NULL, unsigned_16}, {"U32", 32, NULL, unsigned_32},
+    {"I32", 32, NULL, signed_32},   {"I64", 64, NULL, signed_64},
+    {"U64", 64, NULL, NULL},        {"F8_E5M2", 8, NULL, NULL},
+    {"F8_E4M3", 8, NULL, NULL},     {"F8_E8M0", 8, NULL, NULL},
+    {"F8_E5M2FNUZ", 8, NULL, NULL}, {"F8_E4M3FNUZ", 8, NULL, NULL},
+    {"F6_E2M3", 6, NULL, NULL},     {"F6_E3M2", 6, NULL, NULL},
+    {"F4", 4, NULL, NULL},          {"C64", 64, NULL, NULL},
 };
 
 const struct dtype *rapt__dtype_find(const char *name)

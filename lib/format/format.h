@@ -1,12 +1,8 @@
-/* format.h - interface of the file layer: reads and writes safetensors files, reads Protocol
-   Buffers and plain files. Nothing in a file is trusted; files are replaced atomically.
+/* format.h - interface of the file layer: files of named tensors (safetensors, CTranslate2), read
+   by one set of calls whatever they are; safetensors written; Protocol Buffers, JSON and plain
+   files read. Nothing in a file is trusted; files are replaced atomically.
 
-       file = n as u64 little-endian, n bytes of JSON, data
-       JSON = {name: {"dtype": text, "shape": [..], "data_offsets": [begin, end]}, ..,
-               "__metadata__": {text: text, ..}}
-
-   This layer knows files, names and numbers; it does not know what a model is.
-   Source: the format section of the safetensors README (Hugging Face, version 0.5). */
+   This layer knows files, names and numbers; it does not know what a model is. */
 #ifndef RAPT_LIB_FORMAT_H
 #define RAPT_LIB_FORMAT_H
 
@@ -17,27 +13,55 @@
 
 enum { TENSOR_RANK = 8 }; /* the most dimensions a tensor may have */
 
+/* What an entry is there for. */
+enum tensor_use {
+    TENSOR_VALUES,
+    TENSOR_ALIAS,  /* the bytes of another entry, under one more name */
+    TENSOR_SCALES, /* the scales of another entry, which has them already */
+    TENSOR_ALPHA   /* the alpha of another entry, the same */
+};
+
+/* A tensor: elements in row-major order. What an element q of whole numbers stands for is q alone
+   (scales is 0), or a real number as the engine that the file was written for computes it in float:
+
+       value = q x (1 / scale),   one scale for every count / scales elements in order */
 struct tensor_entry {
     const char *name;  /* UTF-8, not empty; owned by the file */
-    const char *dtype; /* "F32", "F16", "BF16", "F64", ... */
+    const char *dtype; /* of what is stored: "F32", "F16", "BF16", "F64", "I8", "I16", ... */
     int rank;
     size_t shape[TENSOR_RANK];
-    size_t count;      /* product of the shape */
-    size_t begin, end; /* bytes, relative to the data; end - begin is what count elements take */
+    size_t count;       /* product of the shape */
+    size_t begin, end;  /* bytes, relative to the data; end - begin is what count elements take */
+    size_t scales;      /* how many; divides count. 0: of no scaled whole numbers */
+    size_t scale_begin; /* of scales > 1: F32, relative to the data */
+    float scale;        /* of scales == 1 */
+    float alpha;        /* what rows that meet this matrix are multiplied with; 0: not known */
+    unsigned part;      /* which of its files */
+    enum tensor_use use;
+    bool transposed; /* rank 2, stored column by column; calls that return elements undo it */
 };
 struct tensor_metadata {
     const char *key, *value; /* UTF-8 */
 };
 
-/* ---- safetensors_read.c ---- */
-
-/* An open file: its header in memory, its data read on demand. Once open nothing in it changes,
-   so threads may share it. After opening: names and metadata keys are unique, shapes and offsets
-   agree, and the data are covered from the first to the last byte of the file without holes or
-   overlaps. It takes memory in proportion to the header (at most 100 MB), never more. */
+/* An open file: what it holds in memory, the elements read on demand. Once open nothing in it
+   changes, so threads may share it. After opening: names and metadata keys are unique, shapes and
+   offsets agree and are within the file. It takes memory in proportion to its file. */
 struct tensor_file;
 
-/* path: a regular file. RAPT_NO_FILE: it cannot be opened or read. RAPT_BAD_FILE: it breaks a
+enum tensor_container {
+    CONTAINER_SAFETENSORS,
+    CONTAINER_CTRANSLATE2, /* metadata: binary_version, spec, revision */
+};
+
+/* ---- safetensors_read.c: n as u64 little-endian, n bytes of JSON, data ---- */
+
+/* JSON = {name: {"dtype": text, "shape": [..], "data_offsets": [begin, end]}, ..,
+           "__metadata__": {text: text, ..}}
+   The data are covered from the first to the last byte without holes or overlaps; the header has
+   at most 100 MB. Source: the format section of the safetensors README (Hugging Face, 0.5).
+
+   path: a regular file. RAPT_NO_FILE: it cannot be opened or read. RAPT_BAD_FILE: it breaks a
    rule of the format; *why says which. */
 rapt_status rapt__tensors_open(struct tensor_file **file, const char *path,
                                const rapt_allocator *allocator, rapt_message *why);
@@ -47,6 +71,16 @@ rapt_status rapt__tensors_open_memory(struct tensor_file **file, const void *byt
 /* The reader must stay usable until the file is closed; its struct is copied. */
 rapt_status rapt__tensors_open_reader(struct tensor_file **file, const rapt_reader *reader,
                                       const rapt_allocator *allocator, rapt_message *why);
+
+/* ---- open.c: files of any container, which their first bytes tell ---- */
+rapt_status rapt__tensors_open_any(struct tensor_file **file, const char *path,
+                                   const rapt_allocator *allocator, rapt_message *why);
+rapt_status rapt__tensors_open_any_memory(struct tensor_file **file, const void *bytes, size_t size,
+                                          const rapt_allocator *allocator, rapt_message *why);
+enum tensor_container rapt__tensors_container(const struct tensor_file *file);
+const char *rapt__container_name(enum tensor_container container); /* for messages */
+
+/* ---- tensors.c ---- */
 void rapt__tensors_close(struct tensor_file *file); /* NULL is allowed */
 
 int rapt__tensors_count(const struct tensor_file *file);
@@ -54,16 +88,30 @@ int rapt__tensors_count(const struct tensor_file *file);
 const struct tensor_entry *rapt__tensors_entry(const struct tensor_file *file, int index);
 const struct tensor_entry *rapt__tensors_find(const struct tensor_file *file, const char *name);
 
-/* The strings of __metadata__, in the order of their keys, owned by the file. NULL: not there. */
+/* Its strings of metadata, in the order of their keys, owned by the file. NULL: not there. */
 int rapt__tensors_metadata_count(const struct tensor_file *file);
 const struct tensor_metadata *rapt__tensors_metadata_at(const struct tensor_file *file, int index);
 const char *rapt__tensors_metadata(const struct tensor_file *file, const char *key);
 
-/* Reads elements [first, first + count) of an entry of this file as float. F32, F16, BF16 and
-   F64 are converted, NaN and infinity included; any other dtype is RAPT_BAD_FILE and named.
-   Allocates nothing. */
+/* ---- elements.c: elements [first, first + count) of an entry of this file. Allocates nothing.
+   RAPT_BAD_ARGUMENT: the entry has fewer. Parts of a transposed entry cost what the whole does:
+   read it at once. ---- */
+
+/* As float: F32, F16, BF16, F64, NaN and infinity included, and whole numbers that have scales.
+   RAPT_BAD_FILE, and the dtype is named: whole numbers without scales, other dtypes; a scale is
+   not above 0 and finite. */
 rapt_status rapt__tensors_read(const struct tensor_file *file, const struct tensor_entry *entry,
                                size_t first, size_t count, float *data, rapt_message *why);
+/* As they are stored: whole numbers of up to 64 bits, signed or not, and BOOL. RAPT_BAD_FILE: any
+   other dtype. */
+rapt_status rapt__tensors_integers(const struct tensor_file *file, const struct tensor_entry *entry,
+                                   size_t first, size_t count, int64_t *data, rapt_message *why);
+/* Scales [first, first + count) of an entry's. */
+rapt_status rapt__tensors_scales(const struct tensor_file *file, const struct tensor_entry *entry,
+                                 size_t first, size_t count, float *scales, rapt_message *why);
+/* The bytes of the whole entry, little-endian, column by column if it is transposed, where the file
+   is in memory; else NULL. Their alignment is the file's. */
+const void *rapt__tensors_view(const struct tensor_file *file, const struct tensor_entry *entry);
 
 /* ---- safetensors_write.c ---- */
 struct tensor_source { /* one F32 tensor to write; fill is called once per chunk, in order */

@@ -7,7 +7,7 @@
    TENSOR_RANK dimensions whose product fits, end - begin = product x size of an element.
    Required of all: names differ, and sorted by begin they cover the data exactly.
    Source: the format section of the safetensors README (Hugging Face, version 0.5). */
-#include "header.h"
+#include "tensors.h"
 
 #include "dtype.h"
 #include "json.h"
@@ -24,27 +24,13 @@ struct header_reading {
 
 static rapt_status bad_json(const struct header_reading *r)
 {
-    return rapt__fail(r->why, RAPT_BAD_FILE, "%s: header byte %zu: %s", r->file->source.label.text,
-                      r->json.at, r->json.error);
+    return rapt__fail(r->why, RAPT_BAD_FILE, "%s: header byte %zu: %s",
+                      r->file->main.source.label.text, r->json.at, r->json.error);
 }
 
 static rapt_status bad_entry(const struct header_reading *r, const char *name, const char *what)
 {
-    return rapt__fail(r->why, RAPT_BAD_FILE, "%s: tensor \"%s\": %s", r->file->source.label.text,
-                      rapt__shown(name).text, what);
-}
-
-/* Makes sure that one more item fits. */
-static rapt_status grow(const struct header_reading *r, void **items, size_t count,
-                        size_t *capacity, size_t size)
-{
-    if (count < *capacity) return RAPT_OK;
-    void *grown = rapt__grown(&r->file->allocator, *items, capacity, size);
-    if (!grown)
-        return rapt__fail(r->why, RAPT_NO_MEMORY, "%s: out of memory for its header",
-                          r->file->source.label.text);
-    *items = grown;
-    return RAPT_OK;
+    return rapt__tensors_bad(r->file, name, what, r->why);
 }
 
 /* ---- one entry ---- */
@@ -136,7 +122,7 @@ static rapt_status check_entry(const struct header_reading *r, struct tensor_ent
     size_t bits;
     if (!dtype)
         return rapt__fail(r->why, RAPT_BAD_FILE, "%s: tensor \"%s\": unknown dtype \"%s\"",
-                          r->file->source.label.text, rapt__shown(entry->name).text,
+                          r->file->main.source.label.text, rapt__shown(entry->name).text,
                           rapt__shown(entry->dtype).text);
     entry->dtype = dtype->name;
     if (!rapt__times(entry->count, dtype->bits, &bits))
@@ -151,15 +137,9 @@ static rapt_status read_entry(struct header_reading *r, const char *name)
 {
     struct tensor_file *file = r->file;
     struct tensor_entry entry = {.name = name};
-    if (!*name) return bad_entry(r, name, "has no name");
     rapt_status status = read_keys(r, &entry);
     if (status == RAPT_OK) status = check_entry(r, &entry);
-    void *entries = file->entries;
-    if (status == RAPT_OK) status = grow(r, &entries, file->count, &file->capacity, sizeof entry);
-    if (status != RAPT_OK) return status;
-    file->entries = entries;
-    file->entries[file->count++] = entry;
-    return RAPT_OK;
+    return status == RAPT_OK ? rapt__tensors_add(file, &entry, r->why) : status;
 }
 
 /* ---- metadata ---- */
@@ -171,7 +151,7 @@ static rapt_status read_metadata(struct header_reading *r)
     struct json *json = &r->json;
     if (r->metadata_seen)
         return rapt__fail(r->why, RAPT_BAD_FILE, "%s: has __metadata__ twice",
-                          file->source.label.text);
+                          file->main.source.label.text);
     r->metadata_seen = true;
     if (!rapt__json_want(json, '{')) return bad_json(r);
     if (rapt__json_next(json, '}')) return RAPT_OK;
@@ -180,12 +160,8 @@ static rapt_status read_metadata(struct header_reading *r)
         if (!entry.key || !rapt__json_want(json, ':')) return bad_json(r);
         entry.value = rapt__json_string(json);
         if (!entry.value) return bad_json(r);
-        void *metadata = file->metadata;
-        rapt_status status =
-            grow(r, &metadata, file->metadata_count, &file->metadata_capacity, sizeof entry);
+        rapt_status status = rapt__tensors_add_metadata(file, entry.key, entry.value, r->why);
         if (status != RAPT_OK) return status;
-        file->metadata = metadata;
-        file->metadata[file->metadata_count++] = entry;
     } while (rapt__json_next(json, ','));
     return rapt__json_want(json, '}') ? RAPT_OK : bad_json(r);
 }
@@ -197,7 +173,7 @@ static rapt_status read_all(struct header_reading *r)
     struct json *json = &r->json;
     if (r->file->header[0] != '{')
         return rapt__fail(r->why, RAPT_BAD_FILE, "%s: its header does not begin with '{'",
-                          r->file->source.label.text);
+                          r->file->main.source.label.text);
     if (!rapt__json_want(json, '{')) return bad_json(r);
     if (!rapt__json_next(json, '}')) {
         do {
@@ -220,19 +196,6 @@ static int by_position(const void *context, const void *a, const void *b)
     return (x->end > y->end) - (x->end < y->end);
 }
 
-static int by_name(const void *context, const void *a, const void *b)
-{
-    (void)context;
-    return strcmp(((const struct tensor_entry *)a)->name, ((const struct tensor_entry *)b)->name);
-}
-
-static int by_key(const void *context, const void *a, const void *b)
-{
-    (void)context;
-    return strcmp(((const struct tensor_metadata *)a)->key,
-                  ((const struct tensor_metadata *)b)->key);
-}
-
 /* Every byte of the data belongs to exactly one entry. */
 static rapt_status check_positions(const struct header_reading *r)
 {
@@ -247,22 +210,7 @@ static rapt_status check_positions(const struct header_reading *r)
     }
     if (end == r->data_size) return RAPT_OK;
     return rapt__fail(r->why, RAPT_BAD_FILE, "%s: %zu bytes behind the last tensor",
-                      file->source.label.text, r->data_size - end);
-}
-
-static rapt_status check_names(const struct header_reading *r)
-{
-    struct tensor_file *file = r->file;
-    rapt__sort(file->entries, file->count, sizeof *file->entries, by_name, NULL);
-    for (size_t i = 1; i < file->count; i++)
-        if (strcmp(file->entries[i - 1].name, file->entries[i].name) == 0)
-            return bad_entry(r, file->entries[i].name, "is there twice");
-    rapt__sort(file->metadata, file->metadata_count, sizeof *file->metadata, by_key, NULL);
-    for (size_t i = 1; i < file->metadata_count; i++)
-        if (strcmp(file->metadata[i - 1].key, file->metadata[i].key) == 0)
-            return rapt__fail(r->why, RAPT_BAD_FILE, "%s: metadata \"%s\" is there twice",
-                              file->source.label.text, rapt__shown(file->metadata[i].key).text);
-    return RAPT_OK;
+                      file->main.source.label.text, r->data_size - end);
 }
 
 rapt_status rapt__header_parse(struct tensor_file *file, size_t data_size, rapt_message *why)
@@ -275,6 +223,5 @@ rapt_status rapt__header_parse(struct tensor_file *file, size_t data_size, rapt_
     };
     rapt_status status = read_all(&r);
     if (status == RAPT_OK) status = check_positions(&r);
-    if (status == RAPT_OK) status = check_names(&r);
-    return status;
+    return status == RAPT_OK ? rapt__tensors_sort(file, why) : status;
 }

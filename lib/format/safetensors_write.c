@@ -5,7 +5,7 @@
 
    The header is parsed by the reader before the first byte is written, so whatever is written can
    be read. */
-#include "header.h"
+#include "tensors.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -163,7 +163,8 @@ static rapt_status check_header(const struct tensor_writing *w, const struct tex
     struct disk_source source = {.file = -1, .label = rapt__shown(path)};
     source.bytes = (const unsigned char *)file->bytes;
     source.size = (uint64_t)file->used + w->data_size;
-    rapt_status status = rapt__tensors_open_source(&opened, &source, w->allocator, w->why);
+    rapt_status status =
+        rapt__tensors_open_source(&opened, &source, rapt__safetensors_read, w->allocator, w->why);
     if (status == RAPT_OK) rapt__tensors_close(opened);
     return status == RAPT_BAD_FILE ? RAPT_BAD_ARGUMENT : status;
 }

@@ -1,0 +1,247 @@
+/* ct2.c - a CTranslate2 model.bin goes in, entries come out; whole numbers with their scales.
+
+       u32 version; from 2 on: string spec, u32 revision; u32 variables;
+       each: string name, u8 rank, u32 dimensions[rank],
+             to version 3: u8 size of an element, u32 elements; from 4 on: u8 type, u32 bytes;
+             data
+       from 3 on: u32 aliases, each: string alias, string variable
+       string = u16 bytes with their 0, bytes, 0
+
+   Weights of whole numbers: value = q x (1 / scale), by the variable "<name>_scale": F32, one
+   number for all or one for each row; int16 weights without it have the scale 1000. Source:
+   CTranslate2 4.8, model_spec.py (_serialize), model.cc, dequantize_cpu.cc. */
+#include "cursor.h"
+#include "dtype.h"
+#include "tensors.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    VERSION_MAX = 6,
+    VARIABLE_MIN = 11, /* bytes of the shortest variable: a name of one letter, no dimension */
+    ALIAS_MIN = 8,     /* bytes of the shortest alias */
+    INT16_SCALE = 1000 /* of int16 weights without a scale */
+};
+
+static const char *const types[] = {"F32", "I8", "I16", "I32", "F16", "BF16"};
+static const char scale_suffix[] = "_scale", weight_suffix[] = "weight";
+
+struct ct2_reading {
+    struct tensor_file *file;
+    struct cursor cursor;
+    unsigned version;
+    rapt_message *why;
+};
+
+static rapt_status bad(const struct ct2_reading *r, const struct tensor_entry *entry,
+                       const char *what)
+{
+    return rapt__tensors_bad(r->file, entry->name, what, r->why);
+}
+
+/* A string in the file's pool; NULL: the cursor's status says why. */
+static const char *take_string(struct ct2_reading *r, const char *what)
+{
+    struct cursor *c = &r->cursor;
+    size_t size = (size_t)rapt__cursor_number(c, 2, what);
+    if (!rapt__cursor_has(c, size, what)) return NULL;
+    if (size == 0) return rapt__cursor_fail(c, "a string without its 0"), NULL;
+    char *text = rapt__pool_take(&r->file->pool, size, &r->file->allocator);
+    if (!text) {
+        c->status = rapt__tensors_no_memory(r->file, r->why);
+        return NULL;
+    }
+    rapt__cursor_bytes(c, text, size, what);
+    if (c->status != RAPT_OK) return NULL;
+    if (text[size - 1] || strlen(text) != size - 1)
+        return rapt__cursor_fail(c, "a string whose 0 is not its last byte"), NULL;
+    uint32_t code;
+    for (size_t at = 0, length; at < size - 1; at += length) {
+        length = rapt__utf8_decode(text + at, size - 1 - at, &code);
+        if (length == 0) return rapt__cursor_fail(c, "a string that is not UTF-8"), NULL;
+    }
+    return text;
+}
+
+/* A count of items that take at least min bytes each. */
+static size_t take_count(struct ct2_reading *r, size_t min, const char *what)
+{
+    uint64_t count = rapt__cursor_number(&r->cursor, 4, what);
+    return rapt__cursor_has(&r->cursor, count * min, what) ? (size_t)count : 0;
+}
+
+/* ---- variables ---- */
+
+/* Type and size; the data are skipped. */
+static rapt_status take_data(struct ct2_reading *r, struct tensor_entry *entry)
+{
+    struct cursor *c = &r->cursor;
+    unsigned type = (unsigned)rapt__cursor_number(c, 1, "the type of a variable");
+    uint64_t size = rapt__cursor_number(c, 4, "the size of a variable");
+    if (c->status != RAPT_OK) return c->status;
+    if (r->version < 4) {
+        size *= type;
+        type = type == 4 ? 0 : type == 1 ? 1 : type == 2 ? 2 : UINT_MAX;
+    }
+    if (type >= sizeof types / sizeof *types) return bad(r, entry, "has an unknown type");
+    const struct dtype *dtype = rapt__dtype_find(types[type]);
+    entry->dtype = dtype->name;
+    if (!rapt__tensors_count_shape(entry, dtype->bits))
+        return bad(r, entry, "its size is beyond all memory");
+    if (size != entry->count * (dtype->bits / 8))
+        return bad(r, entry, "its size does not fit its shape and type");
+    entry->begin = (size_t)c->at;
+    rapt__cursor_skip(c, size, entry->name);
+    entry->end = (size_t)c->at;
+    return c->status;
+}
+
+static rapt_status take_variable(struct ct2_reading *r)
+{
+    struct cursor *c = &r->cursor;
+    struct tensor_entry entry = {.name = take_string(r, "the name of a variable")};
+    entry.rank = (int)rapt__cursor_number(c, 1, "the rank of a variable");
+    if (c->status != RAPT_OK) return c->status;
+    if (entry.rank > TENSOR_RANK) return bad(r, &entry, "has more than 8 dimensions");
+    for (int i = 0; i < entry.rank; i++)
+        entry.shape[i] = (size_t)rapt__cursor_number(c, 4, "a dimension of a variable");
+    rapt_status status = c->status == RAPT_OK ? take_data(r, &entry) : c->status;
+    return status == RAPT_OK ? rapt__tensors_add(r->file, &entry, r->why) : status;
+}
+
+/* ---- scales ---- */
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t length = strlen(text), tail = strlen(end);
+    return length >= tail && strcmp(text + length - tail, end) == 0;
+}
+
+static bool whole_numbers(const struct tensor_entry *entry)
+{
+    return entry->rank > 0 && entry->dtype[0] == 'I' && strcmp(entry->dtype, "I32") != 0;
+}
+
+/* Gives an entry the scales that another one holds. */
+static rapt_status attach(struct ct2_reading *r, struct tensor_entry *scales,
+                          struct tensor_entry *entry)
+{
+    size_t rows = 1;
+    for (int i = 0; i + 1 < entry->rank; i++) rows *= entry->shape[i];
+    if (strcmp(scales->dtype, "F32") != 0) return bad(r, scales, "scales are F32");
+    if (scales->count != 1 && scales->count != rows)
+        return bad(r, scales, "has neither one scale nor one for each row");
+    scales->use = TENSOR_SCALES;
+    if (entry->count == 0) return RAPT_OK;
+    entry->scale_begin = scales->begin;
+    rapt_status status = RAPT_OK;
+    if (scales->count == 1)
+        status = rapt__tensors_read(r->file, scales, 0, 1, &entry->scale, r->why);
+    entry->scales = scales->count;
+    return status;
+}
+
+static rapt_status attach_all(struct ct2_reading *r)
+{
+    struct tensor_file *file = r->file;
+    for (size_t i = 0; i < file->count; i++) {
+        struct tensor_entry *entry = &file->entries[i];
+        if (!ends_with(entry->name, scale_suffix)) continue;
+        size_t size = strlen(entry->name) - strlen(scale_suffix);
+        struct tensor_entry *of = rapt__tensors_named(file, entry->name, size);
+        rapt_status status = of && whole_numbers(of) ? attach(r, entry, of) : RAPT_OK;
+        if (status != RAPT_OK) return status;
+    }
+    for (size_t i = 0; i < file->count; i++) {
+        struct tensor_entry *entry = &file->entries[i];
+        if (!whole_numbers(entry) || !ends_with(entry->name, weight_suffix)) continue;
+        if (entry->scales > 0 || entry->count == 0) continue;
+        if (strcmp(entry->dtype, "I16") != 0) return bad(r, entry, "has no scale");
+        entry->scales = 1;
+        entry->scale = INT16_SCALE;
+    }
+    return RAPT_OK;
+}
+
+/* ---- aliases ---- */
+
+static rapt_status take_aliases(struct ct2_reading *r)
+{
+    struct cursor *c = &r->cursor;
+    struct tensor_file *file = r->file;
+    size_t variables = file->count, aliases = take_count(r, ALIAS_MIN, "aliases");
+    if (c->status == RAPT_OK) c->status = rapt__tensors_reserve(file, variables + aliases, r->why);
+    for (size_t i = 0; i < aliases && c->status == RAPT_OK; i++) {
+        const char *alias = take_string(r, "the name of an alias");
+        const char *name = take_string(r, "the variable of an alias");
+        if (c->status != RAPT_OK) break;
+        size_t all = file->count;
+        file->count = variables; /* which are sorted */
+        const struct tensor_entry *of = rapt__tensors_find(file, name);
+        file->count = all;
+        if (!of)
+            return rapt__fail(r->why, RAPT_BAD_FILE, "%s: alias \"%s\": no variable \"%s\"",
+                              file->main.source.label.text, rapt__shown(alias).text,
+                              rapt__shown(name).text);
+        struct tensor_entry entry = *of;
+        entry.name = alias;
+        entry.use = TENSOR_ALIAS;
+        c->status = rapt__tensors_add(file, &entry, r->why);
+    }
+    return c->status;
+}
+
+/* ---- the whole ---- */
+
+static rapt_status add_number(struct ct2_reading *r, const char *key, unsigned number)
+{
+    char text[16];
+    int size = snprintf(text, sizeof text, "%u", number);
+    const char *value = rapt__tensors_text(r->file, text, (size_t)size, r->why);
+    return value ? rapt__tensors_add_metadata(r->file, key, value, r->why) : RAPT_NO_MEMORY;
+}
+
+/* Version, spec and revision, which become metadata. */
+static rapt_status take_start(struct ct2_reading *r)
+{
+    struct cursor *c = &r->cursor;
+    const char *spec = "";
+    unsigned revision = 1;
+    r->version = (unsigned)rapt__cursor_number(c, 4, "the version");
+    if (c->status == RAPT_OK && (r->version < 1 || r->version > VERSION_MAX))
+        return rapt__fail(r->why, RAPT_BAD_FILE,
+                          "%s: version %u of CTranslate2's model.bin; 1 to %d are known",
+                          r->file->main.source.label.text, r->version, VERSION_MAX);
+    if (r->version >= 2) {
+        spec = take_string(r, "the name of the specification");
+        revision = (unsigned)rapt__cursor_number(c, 4, "the revision");
+    }
+    rapt_status status = c->status;
+    if (status == RAPT_OK) status = add_number(r, "binary_version", r->version);
+    if (status == RAPT_OK) status = add_number(r, "revision", revision);
+    return status == RAPT_OK ? rapt__tensors_add_metadata(r->file, "spec", spec, r->why) : status;
+}
+
+rapt_status rapt__ct2_read(struct tensor_file *file, rapt_message *why)
+{
+    const struct disk_source *source = &file->main.source;
+    struct ct2_reading r = {.file = file, .cursor = {.source = source, .why = why}, .why = why};
+    struct cursor *c = &r.cursor;
+    rapt_status status = take_start(&r);
+    if (status != RAPT_OK) return status;
+    if (source->size > SIZE_MAX / 2)
+        return rapt__fail(why, RAPT_BAD_FILE, "%s: is too large for this machine",
+                          source->label.text);
+    size_t variables = take_count(&r, VARIABLE_MIN, "variables");
+    if (c->status != RAPT_OK) return c->status;
+    status = rapt__tensors_reserve(file, variables, why);
+    for (size_t i = 0; i < variables && status == RAPT_OK; i++) status = take_variable(&r);
+    if (status == RAPT_OK) status = rapt__tensors_sort(file, why);
+    if (status == RAPT_OK) status = attach_all(&r);
+    if (status == RAPT_OK && r.version >= 3) status = take_aliases(&r);
+    if (status == RAPT_OK && rapt__cursor_left(c) > 0)
+        status = rapt__cursor_fail(c, "more bytes behind the last variable");
+    return status == RAPT_OK ? rapt__tensors_sort(file, why) : status;
+}

@@ -1,0 +1,195 @@
+/* elements.c - an entry of a file goes in, its elements come out: as float, whole numbers or
+   scales.
+
+   Read, not mapped: a file that shrinks while it is used is then an error, not a signal. */
+#include "tensors.h"
+
+#include "dtype.h"
+
+#include <math.h>
+
+enum {
+    CHUNK = 16384,       /* bytes converted at a time; a multiple of every element */
+    SPREAD = 1024,       /* elements that go to separate places at a time */
+    SCALES_AT_ONCE = 64, /* scales read at a time */
+};
+
+static const struct tensor_part *part_of(const struct tensor_file *file,
+                                         const struct tensor_entry *entry)
+{
+    return entry->part == 0 ? &file->main : &file->parts[entry->part - 1];
+}
+
+static rapt_status read_at(const struct tensor_file *file, const struct tensor_entry *entry,
+                           size_t at, void *data, size_t size, rapt_message *why)
+{
+    const struct tensor_part *part = part_of(file, entry);
+    return rapt__disk_read(&part->source, part->data_at + at, data, size, why);
+}
+
+const void *rapt__tensors_view(const struct tensor_file *file, const struct tensor_entry *entry)
+{
+    const struct tensor_part *part = part_of(file, entry);
+    return part->source.bytes ? part->source.bytes + part->data_at + entry->begin : NULL;
+}
+
+static rapt_status check_range(const struct tensor_file *file, const struct tensor_entry *entry,
+                               size_t has, size_t first, size_t count, rapt_message *why)
+{
+    if (first <= has && count <= has - first) return RAPT_OK;
+    return rapt__fail(
+        why, RAPT_BAD_ARGUMENT, "%s: tensor \"%s\": has %zu elements, not %zu more from %zu on",
+        file->main.source.label.text, rapt__shown(entry->name).text, has, count, first);
+}
+
+/* ---- scales ---- */
+
+rapt_status rapt__tensors_scales(const struct tensor_file *file, const struct tensor_entry *entry,
+                                 size_t first, size_t count, float *scales, rapt_message *why)
+{
+    rapt_status status = check_range(file, entry, entry->scales, first, count, why);
+    if (status != RAPT_OK || count == 0) return status;
+    if (entry->scales == 1) {
+        *scales = entry->scale;
+        return RAPT_OK;
+    }
+    const struct dtype *dtype = rapt__dtype_find("F32");
+    unsigned char bytes[4 * SCALES_AT_ONCE];
+    for (size_t done = 0; done < count && status == RAPT_OK; done += SCALES_AT_ONCE) {
+        size_t now = rapt__min_size(count - done, SCALES_AT_ONCE);
+        status = read_at(file, entry, entry->scale_begin + 4 * (first + done), bytes, 4 * now, why);
+        if (status == RAPT_OK) dtype->to_float(bytes, now, scales + done);
+    }
+    return status;
+}
+
+/* The scales at hand, of a call that goes through an entry in order. */
+struct scale_window {
+    float scales[SCALES_AT_ONCE];
+    size_t first, count;
+};
+
+/* 1 / scale of scale number `index`. */
+static rapt_status inverse(const struct tensor_file *file, const struct tensor_entry *entry,
+                           struct scale_window *window, size_t index, float *factor,
+                           rapt_message *why)
+{
+    if (index < window->first || index - window->first >= window->count) {
+        size_t count = rapt__min_size(entry->scales - index, SCALES_AT_ONCE);
+        rapt_status status = rapt__tensors_scales(file, entry, index, count, window->scales, why);
+        if (status != RAPT_OK) return status;
+        window->first = index;
+        window->count = count;
+    }
+    float scale = window->scales[index - window->first];
+    *factor = 1.0f / scale;
+    if (scale > 0 && isfinite(*factor)) return RAPT_OK;
+    return rapt__fail(why, RAPT_BAD_FILE, "%s: tensor \"%s\": scale %zu is %g",
+                      file->main.source.label.text, rapt__shown(entry->name).text, index,
+                      (double)scale);
+}
+
+/* Multiplies stored elements [first, first + count), which data holds, with what they stand for. */
+static rapt_status apply_scales(const struct tensor_file *file, const struct tensor_entry *entry,
+                                struct scale_window *window, size_t first, size_t count,
+                                float *data, rapt_message *why)
+{
+    if (entry->scales == 0) return RAPT_OK;
+    size_t share = entry->count / entry->scales, done = 0;
+    while (done < count) {
+        size_t index = (first + done) / share;
+        size_t until = rapt__min_size((index + 1) * share - first, count);
+        float factor;
+        rapt_status status = inverse(file, entry, window, index, &factor, why);
+        if (status != RAPT_OK) return status;
+        for (; done < until; done++) data[done] *= factor;
+    }
+    return RAPT_OK;
+}
+
+/* ---- elements, by either conversion ---- */
+
+/* One call: what is read, and where to; one of the two is not NULL. */
+struct element_reading {
+    const struct tensor_file *file;
+    const struct tensor_entry *entry;
+    const struct dtype *dtype;
+    float *floats;
+    int64_t *integers;
+    struct scale_window window;
+    rapt_message *why;
+};
+
+/* Stored elements [first, first + count) to the element `to` of the output and every `step` from
+   there on. */
+static rapt_status convert(struct element_reading *r, size_t first, size_t count, size_t to,
+                           size_t step)
+{
+    unsigned char bytes[CHUNK];
+    float floats[SPREAD];
+    int64_t integers[SPREAD];
+    size_t size = r->dtype->bits / 8, max = step == 1 ? CHUNK / size : SPREAD;
+    rapt_status status = RAPT_OK;
+    for (size_t now; count > 0 && status == RAPT_OK; first += now, count -= now) {
+        now = rapt__min_size(count, max);
+        status =
+            read_at(r->file, r->entry, r->entry->begin + first * size, bytes, now * size, r->why);
+        if (status != RAPT_OK) return status;
+        if (r->integers) {
+            r->dtype->to_integer(bytes, now, step == 1 ? r->integers + to : integers);
+            for (size_t i = 0; step > 1 && i < now; i++) r->integers[to + i * step] = integers[i];
+        } else {
+            float *data = step == 1 ? r->floats + to : floats;
+            r->dtype->to_float(bytes, now, data);
+            status = apply_scales(r->file, r->entry, &r->window, first, now, data, r->why);
+            for (size_t i = 0; step > 1 && i < now; i++) r->floats[to + i * step] = floats[i];
+        }
+        to += now * step;
+    }
+    return status;
+}
+
+/* Elements [first, first + count) of rows x columns that are stored as columns x rows: of each
+   column, the rows whose element is in the range. */
+static rapt_status convert_transposed(struct element_reading *r, size_t first, size_t count)
+{
+    size_t rows = r->entry->shape[0], columns = r->entry->shape[1];
+    rapt_status status = RAPT_OK;
+    for (size_t c = 0; c < columns && status == RAPT_OK; c++) {
+        size_t low = first > c ? rapt__ceil_div_size(first - c, columns) : 0;
+        size_t high = first + count > c ? rapt__ceil_div_size(first + count - c, columns) : 0;
+        if (low < high)
+            status = convert(r, c * rows + low, high - low, low * columns + c - first, columns);
+    }
+    return status;
+}
+
+static rapt_status read_elements(struct element_reading *r, size_t first, size_t count)
+{
+    const struct tensor_entry *entry = r->entry;
+    rapt_status status = check_range(r->file, entry, entry->count, first, count, r->why);
+    if (status != RAPT_OK) return status;
+    r->dtype = rapt__dtype_find(entry->dtype);
+    if (r->integers ? !r->dtype->to_integer
+                    : !r->dtype->to_float || (r->dtype->to_integer && entry->scales == 0))
+        return rapt__fail(r->why, RAPT_BAD_FILE, "%s: tensor \"%s\": %s is not converted to %s",
+                          r->file->main.source.label.text, rapt__shown(entry->name).text,
+                          entry->dtype, r->integers ? "whole numbers" : "float");
+    return entry->transposed ? convert_transposed(r, first, count) : convert(r, first, count, 0, 1);
+}
+
+rapt_status rapt__tensors_read(const struct tensor_file *file, const struct tensor_entry *entry,
+                               size_t first, size_t count, float *data, rapt_message *why)
+{
+    struct element_reading r = {.file = file, .entry = entry, .floats = data, .why = why};
+    return read_elements(&r, first, count);
+}
+
+rapt_status rapt__tensors_integers(const struct tensor_file *file, const struct tensor_entry *entry,
+                                   size_t first, size_t count, int64_t *data, rapt_message *why)
+{
+    int64_t none;
+    struct element_reading r = {.file = file, .entry = entry, .why = why};
+    r.integers = data ? data : &none;
+    return read_elements(&r, first, count);
+}
