@@ -4,7 +4,7 @@
 
 static void draw_curves(struct svg *svg, const struct report *report)
 {
-    const int max_words = report->setup->max_words;
+    const int max_words = report->training->max_words;
     struct chart chart = {.x = 80,
                           .y = 70,
                           .width = 760,
@@ -22,12 +22,12 @@ static void draw_curves(struct svg *svg, const struct report *report)
     for (int k = 0; k < KINDS; k++) {
         double xs[POINTS], ys[POINTS];
         for (int i = 0; i < POINTS; i++) {
-            xs[i] = point_length(report->setup, i);
+            xs[i] = point_length(report->training, i);
             ys[i] = report->curves[k].at[i].bleu;
         }
         chart_curve(svg, &chart, POINTS, xs, ys, chart_colors[k]);
         chart_legend(svg, chart.x + chart.width - 170, chart.y + 40 + 22 * k, chart_colors[k],
-                     kind_names[k]);
+                     report->curves[k].name);
     }
 }
 
@@ -41,7 +41,7 @@ int report_svg(const struct report *report, const char *path)
     draw_curves(&svg, report);
     for (int i = 0; i < EXAMPLES; i++) {
         const struct example *example = &report->examples[i];
-        struct heatmap map = example_map(example, &report->setup->language);
+        struct heatmap map = example_map(example, report->training->language);
         double x = 100 + 430 * i, y = 560;
         svg_text(&svg, x - 80, 456, 15, SVG_LEFT, "#222222", "%s", example->about);
         shade_map(&svg, x, y, 30, map.rows, map.columns, map.row_names, map.column_names,

@@ -6,12 +6,13 @@
 void example_make(struct example *example, const char *about, const struct clause *clause,
                   struct translator *translator)
 {
-    const struct language *language = &translator->setup->language;
+    const struct language *language = translator->training->language;
     *example = (struct example){.about = about};
-    sentence_append(language, &example->sentence, clause);
-    size_t columns = (size_t)example->sentence.english.count + 1;
+    french_append(language, &example->sentence, clause);
+    size_t columns = (size_t)example->sentence.source.count + 1;
     example->weights = xcalloc(MAX_TARGET * columns, sizeof(float));
-    translator_translate(translator, &example->sentence, 1, &example->out, example->weights);
+    translator_translate(translator, &example->sentence, 1, &example->out,
+                         &(struct seen){.weights = example->weights});
 }
 
 void example_free(struct example *example)
@@ -32,9 +33,9 @@ static rapt_text *names_of(const struct vocabulary *vocabulary, const struct wor
 
 struct heatmap example_map(const struct example *example, const struct language *language)
 {
-    return (struct heatmap){example->out.count + 1, example->sentence.english.count + 1,
-                            names_of(&language->french, &example->out),
-                            names_of(&language->english, &example->sentence.english),
+    return (struct heatmap){example->out.count + 1, example->sentence.source.count + 1,
+                            names_of(&language->target, &example->out),
+                            names_of(&language->source, &example->sentence.source),
                             example->weights};
 }
 
@@ -46,15 +47,15 @@ void example_map_free(struct heatmap *map)
 
 static void print_table(const struct report *report)
 {
-    const int max_words = report->setup->max_words;
+    const int max_words = report->training->max_words;
     printf("BLEU by English sentence length; * longer than the training sentences (at most %d "
            "words)\n\n",
            max_words);
     printf("%-8s", "words");
-    for (int k = 0; k < KINDS; k++) printf("%16s", kind_names[k]);
+    for (int k = 0; k < KINDS; k++) printf("%16s", report->curves[k].name);
     putchar('\n');
     for (int i = 0; i < POINTS; i++) {
-        int length = point_length(report->setup, i);
+        int length = point_length(report->training, i);
         printf("%5d%s", length, length > max_words ? " * " : "   ");
         for (int k = 0; k < KINDS; k++) printf("%16.1f", report->curves[k].at[i].bleu);
         putchar('\n');
@@ -75,7 +76,7 @@ void report_print(const struct report *report)
     print_table(report);
     for (int i = 0; i < EXAMPLES; i++) {
         const struct example *example = &report->examples[i];
-        struct heatmap map = example_map(example, &report->setup->language);
+        struct heatmap map = example_map(example, report->training->language);
         printf("%s: attention weights of each French word\n\n", example->about);
         heatmap_print(stdout, &map,
                       (struct heatmap_style){.width = terminal_columns(stdout),
@@ -102,10 +103,10 @@ static json_t *describe_curve(const struct report *report, int kind)
     const struct curve *curve = &report->curves[kind];
     json_t *points = json_array();
     for (int i = 0; i < POINTS; i++)
-        json_array_append_new(points,
-                              json_pack("{s:i, s:f, s:f}", "words", point_length(report->setup, i),
-                                        "bleu", curve->at[i].bleu, "exact", curve->at[i].exact));
-    return json_pack("{s:s, s:I, s:f, s:f, s:f, s:o}", "name", kind_names[kind], "parameters",
+        json_array_append_new(points, json_pack("{s:i, s:f, s:f}", "words",
+                                                point_length(report->training, i), "bleu",
+                                                curve->at[i].bleu, "exact", curve->at[i].exact));
+    return json_pack("{s:s, s:I, s:f, s:f, s:f, s:o}", "name", curve->name, "parameters",
                      (json_int_t)curve->parameters, "bleu_short", curve->in_range.bleu,
                      "bleu_beyond", curve->beyond.bleu, "retained", retained(curve), "points",
                      points);
@@ -117,15 +118,15 @@ void report_json(const struct report *report)
     for (int k = 0; k < KINDS; k++) json_array_append_new(models, describe_curve(report, k));
     for (int i = 0; i < EXAMPLES; i++) {
         const struct example *one = &report->examples[i];
-        const struct language *language = &report->setup->language;
+        const struct language *language = report->training->language;
         json_array_append_new(examples,
                               json_pack("{s:s, s:o, s:o, s:o}", "about", one->about, "english",
-                                        list(&language->english, &one->sentence.english), "french",
-                                        list(&language->french, &one->out), "weights",
+                                        list(&language->source, &one->sentence.source), "french",
+                                        list(&language->target, &one->out), "weights",
                                         number_rows(one->weights, one->out.count + 1,
-                                                    one->sentence.english.count + 1)));
+                                                    one->sentence.source.count + 1)));
     }
-    print_json(json_pack("{s:i, s:o, s:o, s:b, s:f}", "trained_to_words", report->setup->max_words,
-                         "models", models, "examples", examples, "claim", claim_holds(report),
-                         "seconds", report->seconds));
+    print_json(json_pack("{s:i, s:o, s:o, s:b, s:f}", "trained_to_words",
+                         report->training->max_words, "models", models, "examples", examples,
+                         "claim", claim_holds(report), "seconds", report->seconds));
 }

@@ -35,6 +35,17 @@ cmp -s first second && fail "the seed makes no difference"
 "$program" --steps 5 --max-words 8 2>err >out || fail "exit code $?"
 grep -q "does NOT hold" out || fail "the claim holds without training"
 
+# Every choice makes another model, and what does not go together is refused.
+tiny="--max-words 8 --steps 1 --json"
+"$program" $tiny | sed 's/"seconds":.*//' >first
+for choice in "--cell lstm" "--pass mlp" "--encoder none" "--query present --score dot" "--projected" \
+    "--normalizer sample --locality local-m"; do
+    "$program" $tiny $choice >second || fail "$choice: exit code $?"
+    sed 's/"seconds":.*//' second | cmp -s first - && fail "$choice makes no difference"
+done
+"$program" $tiny --pass mlp --encoder again 2>err && fail "an initial state without an encoding was accepted"
+grep -q "initial state" err || fail "the reason is not named"
+
 "$program" --help | grep -q "^usage: bottleneck \[OPTION\]" || fail "--help prints no usage"
 "$program" --max-words 99 2>err && fail "--max-words 99 was accepted"
 "$program" --steps 1 --max-words 8 --svg missing/page.svg >out 2>err && fail "a missing folder is not reported"

@@ -100,7 +100,7 @@ CLEAN = ["CMakeLists.txt", "README.md", "include", "lib", "apps", "perf", "tests
 ALLOWED = [  # (path pattern, word, why it is right there)
     ("tests/project/words.py", "*", "the table itself"),
     ("apps/toy_translate/corpus/*", "*", "English sentences"),
-    ("apps/bottleneck/language.c", "house", "an English word to translate"),
+    ("apps/recurrent/french.c", "house", "an English word to translate"),
     ("apps/attention_tour/claims.c", "fades", "English"),
     ("apps/attention_tour/page*.c", "faded", "a color"),
     ("apps/kit/svg.h", "blind", "color-blind"),

@@ -1,11 +1,12 @@
 /* transformer.c - the model without recurrence: rapt's Transformer (Vaswani et al. 2017), trained
    and run through the public API. Its sinusoidal positions do not generalize: beyond the longest
    training sentence it meets positions it was never trained on. */
-#include "bottleneck.h"
+#include "recurrent.h"
 #include <stdlib.h>
 
 struct transformer {
-    const struct setup *setup;
+    const struct language *language;
+    struct transformer_config config;
     rapt_model *model;
     rapt_trainer *trainer;
     rapt_session *session;
@@ -18,45 +19,46 @@ static void check(rapt_status status, const rapt_message *why)
     if (status != RAPT_OK) exit(failed("%s", *why->text ? why->text : rapt_status_text(status)));
 }
 
-struct transformer *transformer_create(const struct setup *setup)
+struct transformer *transformer_create(const struct transformer_config *c,
+                                       const struct language *language)
 {
     struct transformer *m = xcalloc(1, sizeof *m);
-    const int max_words = 6 * setup->max_words + 18, tokens = setup->batch * max_words;
+    const int positions = c->words + 2, tokens = c->batch * positions;
     rapt_message why = {""};
     rapt_config config = {.size = sizeof(rapt_config),
                           .kind = RAPT_KIND_ENCODER_DECODER,
-                          .source_vocab = setup->language.english.count,
-                          .target_vocab = setup->language.french.count,
-                          .positions = max_words,
-                          .width = setup->width,
+                          .source_vocab = language->source.count,
+                          .target_vocab = language->target.count,
+                          .positions = positions,
+                          .width = c->width,
                           .heads = 4,
-                          .ffn_width = 2 * setup->width,
-                          .encoder_layers = setup->layers,
-                          .decoder_layers = setup->layers,
+                          .ffn_width = 2 * c->width,
+                          .encoder_layers = c->layers,
+                          .decoder_layers = c->layers,
                           .norm_order = RAPT_NORM_ORDER_PRE};
     rapt_train_options options;
     rapt_train_options_default(&options, sizeof options);
-    options.schedule = RAPT_SCHEDULE_CONSTANT;
+    options.schedule = RAPT_SCHEDULE_CONSTANT; /* every step names its rate */
     options.warmup = 1;
-    options.rate = setup->rate;
     options.clip_norm = 1;
     options.label_smoothing = options.dropout = 0;
     options.attention_dropout = options.ffn_dropout = options.weight_decay = 0;
-    rapt_train_limits capacity = {sizeof capacity, setup->batch, tokens, tokens, 1};
+    rapt_train_limits capacity = {sizeof capacity, c->batch, tokens, tokens, 1};
     rapt_limits use = {.size = sizeof use,
-                       .batch = setup->batch,
+                       .batch = c->batch,
                        .source_tokens = tokens,
-                       .target_length = max_words,
-                       .target_tokens = max_words,
+                       .target_length = positions,
+                       .target_tokens = positions,
                        .threads = 1};
-    m->setup = setup;
-    check(rapt_model_create(&m->model, &config, setup->seed, NULL, &why), &why);
+    m->language = language;
+    m->config = *c;
+    check(rapt_model_create(&m->model, &config, c->seed, NULL, &why), &why);
     check(rapt_trainer_create(&m->trainer, m->model, &options, &capacity, NULL, &why), &why);
     check(rapt_session_create(&m->session, m->model, &use, NULL, &why), &why);
     m->source = xcalloc((size_t)tokens, sizeof *m->source);
     m->target = xcalloc((size_t)tokens, sizeof *m->target);
-    m->source_starts = xcalloc((size_t)setup->batch + 1, sizeof(int));
-    m->target_starts = xcalloc((size_t)setup->batch + 1, sizeof(int));
+    m->source_starts = xcalloc((size_t)c->batch + 1, sizeof(int));
+    m->target_starts = xcalloc((size_t)c->batch + 1, sizeof(int));
     return m;
 }
 
@@ -83,19 +85,19 @@ static void fill(struct transformer *m, const struct sentence *sentences, int co
 {
     int s = 0, t = 0;
     for (int b = 0; b < count; b++) {
-        const struct words *english = &sentences[b].english, *french = &sentences[b].french;
+        const struct words *source = &sentences[b].source, *target = &sentences[b].target;
         m->target[t++] = RAPT_TOKEN_BEGIN;
-        for (int i = 0; i < english->count; i++) m->source[s++] = english->tokens[i];
-        for (int i = 0; i < french->count; i++) m->target[t++] = french->tokens[i];
+        for (int i = 0; i < source->count; i++) m->source[s++] = source->tokens[i];
+        for (int i = 0; i < target->count; i++) m->target[t++] = target->tokens[i];
         m->source[s++] = m->target[t++] = RAPT_TOKEN_END;
         m->source_starts[b + 1] = s;
         m->target_starts[b + 1] = t;
     }
 }
 
-double transformer_step(struct transformer *m, const struct sentence *sentences, float rate)
+double transformer_step(struct transformer *m, const struct sentence *sentences, int count,
+                        float rate)
 {
-    const int count = m->setup->batch;
     rapt_report report = {.size = sizeof report};
     rapt_message why = {""};
     fill(m, sentences, count);
@@ -118,13 +120,13 @@ static void read_weights(struct transformer *m, const struct sentence *sentence,
     rapt_tokens source = {1, m->source, m->source_starts}, target = {1, m->target, starts};
     check(rapt_encode(m->session, &source, NULL, &why), &why);
     check(rapt_decode(m->session, &target, NULL, &why), &why);
-    check(rapt_session_alignment(m->session, m->setup->layers - 1, -1, weights, &why), &why);
+    check(rapt_session_alignment(m->session, m->config.layers - 1, -1, weights, &why), &why);
 }
 
 void transformer_translate(struct transformer *m, const struct sentence *sentences, int count,
-                           struct words *out, float *weights)
+                           struct words *out, const struct seen *seen)
 {
-    const size_t columns = (size_t)sentences[0].english.count + 1;
+    const size_t columns = (size_t)sentences[0].source.count + 1;
     rapt_message why = {""};
     rapt_generate_options options;
     rapt_generate_options_default(&options, sizeof options, RAPT_TOKEN_BEGIN, RAPT_TOKEN_END);
@@ -139,8 +141,9 @@ void transformer_translate(struct transformer *m, const struct sentence *sentenc
         out[b].count = counts[b];
         for (int i = 0; i < counts[b]; i++)
             out[b].tokens[i] = ids[(size_t)b * 2 * columns + (size_t)i];
-        if (weights != NULL)
-            read_weights(m, &sentences[b], &out[b], weights + (size_t)(b * MAX_TARGET) * columns);
+        if (seen != NULL)
+            read_weights(m, &sentences[b], &out[b],
+                         seen->weights + (size_t)(b * MAX_TARGET) * columns);
     }
     free(ids);
 }

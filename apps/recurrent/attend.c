@@ -1,0 +1,182 @@
+/* attend.c - context = attention of one state of the decoder over all keys, by rapt: forward,
+   backward, its weights and scores.
+
+   Additive, with the state before: Bahdanau, Cho and Bengio 2015, appendix A.1.2. With the new
+   state: Luong, Pham and Manning 2015, section 3.1. Strides describe the time-major layout, nothing
+   is copied. Where a query depends on its position or on the weights of those before it (local-m,
+   location-aware), all queries so far are asked together and the last one counts; so its gradient
+   reaches the others. */
+#include "model.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool needs_earlier(const struct recurrent *m)
+{
+    return m->config.locality == RAPT_LOCALITY_LOCAL_M ||
+           m->config.score == RAPT_SCORE_LOCATION_AWARE;
+}
+
+static rapt_attention problem(const struct recurrent *m, int count, int length, int t)
+{
+    const int q = m->query, c = m->context, rows = needs_earlier(m) ? t + 1 : 1;
+    const rapt_stride by_time = {.batch = c, .row = (ptrdiff_t)c * count};
+    rapt_attention a = {
+        .size = sizeof(rapt_attention),
+        .batch = count,
+        .heads = 1,
+        .queries = rows,
+        .keys = length,
+        .query_width = q,
+        .key_width = c,
+        .value_width = c,
+        .q = {.batch = q, .row = (ptrdiff_t)q * count},
+        .k = by_time,
+        .v = by_time,
+        .out = by_time,
+        .score = m->config.score,
+        .normalizer = m->config.normalizer,
+        .locality = m->config.locality,
+        .radius = m->config.radius,
+        .temperature = m->config.temperature,
+        .noiseless = m->greedy,
+        .seed = m->config.seed + m->noise * 1000003 + (uint64_t)(rows > 1 ? 0 : t),
+        .threads = 1,
+        .learned = m->learned_widths,
+    };
+    if (m->config.locality == RAPT_LOCALITY_LOCAL_M)
+        a.mask.causal_alignment = RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT;
+    for (int i = 0; i < RAPT_LEARNED_COUNT; i++) a.learned.array[i] = m->learned[i];
+    return a;
+}
+
+/* Initial values as learned.def says. */
+static void initialize(float *x, int which, int rows, int columns, struct random *random)
+{
+    enum { ZERO, TABLE, INVERSE_TEMPERATURE };
+    static const int kinds[] = {
+#define RAPT_LEARNED(enumerator, name, old_name, scores, localities, need, gradient, rows,         \
+                     columns, initial)                                                             \
+    initial,
+#include <rapt/learned.def>
+    };
+    for (int i = 0; i < rows * columns; i++)
+        x[i] = kinds[which] == TABLE  ? random_normal(random) / sqrtf((float)columns)
+               : kinds[which] == ZERO ? 0
+                                      : 8;
+}
+
+void attend_create(struct recurrent *m, struct random *random)
+{
+    m->learned_widths = (rapt_learned){.hidden = m->config.width,
+                                       .positions = m->config.words + 1,
+                                       .channels = 4,
+                                       .filter_width = 5,
+                                       .center_hidden = m->config.width};
+    rapt_attention a = problem(m, 1, 1, 0);
+    rapt_learned_layout layout = {.size = sizeof layout};
+    rapt_message why = {""};
+    if (rapt_attention_learned(&a, &layout, &why) != RAPT_OK)
+        exit(failed("attention: %s", why.text));
+    for (int i = 0; i < RAPT_LEARNED_COUNT; i++) {
+        const int rows = layout.rows[i], columns = layout.columns[i];
+        if (rows == 0) continue;
+        m->learned[i] = params_take(&m->params, (size_t)rows * (size_t)columns, &m->dlearned[i]);
+        initialize(m->learned[i], i, rows, columns, random);
+    }
+}
+
+/* The first row of queries that step t asks, and how many rows there are. */
+struct asked {
+    float *q, *dq, *out;
+    rapt_attention_saved saved;
+    int rows;
+};
+
+static struct asked asked_at(const struct recurrent *m, int count, int t)
+{
+    const int late = m->config.query == QUERY_PRESENT, first = needs_earlier(m) ? 0 : t;
+    struct asked asked = {.q = at_step(m->queries.x, first + late, count, m->query),
+                          .dq = at_step(m->queries.d, first + late, count, m->query),
+                          .out = at_step(m->contexts.x, t, count, m->context),
+                          .saved = {.size = sizeof asked.saved,
+                                    .lse = at_step(m->lse, t, count, 1),
+                                    .chosen = m->chosen + t * count},
+                          .rows = t - first + 1};
+    if (needs_earlier(m)) {
+        asked.out = m->earlier;
+        asked.saved.lse = m->earlier_lse;
+        asked.saved.chosen = m->earlier_chosen;
+    }
+    return asked;
+}
+
+static void forward(struct recurrent *m, int count, int length, int t)
+{
+    rapt_attention a = problem(m, count, length, t);
+    struct asked asked = asked_at(m, count, t);
+    rapt_attention_forward(&a, asked.q, m->keys.x, m->values.x, asked.out, &asked.saved,
+                           workspace_for(&m->workspace, &a), NULL);
+}
+
+void attend_forward(struct recurrent *m, int count, int length, int t)
+{
+    const int late = m->config.query == QUERY_PRESENT, c = m->context;
+    if (m->config.projected) {
+        float *query = at_step(m->queries.x, t + late, count, m->query);
+        clear_rows(query, count, m->query);
+        linear_forward(&m->projection[0], count,
+                       at_step(m->states.x.h, t + late, count, m->config.hidden), query);
+    }
+    forward(m, count, length, t);
+    if (needs_earlier(m))
+        memcpy(at_step(m->contexts.x, t, count, c), at_step(m->earlier, t, count, c),
+               (size_t)count * (size_t)c * sizeof(float));
+}
+
+/* The reward of step t and its gradient, of a call with all queries so far: others have none. */
+static void spread(struct recurrent *m, int count, int t)
+{
+    const int c = m->context;
+    clear_rows(m->dearlier, t * count, c);
+    memcpy(at_step(m->dearlier, t, count, c), at_step(m->contexts.d, t, count, c),
+           (size_t)count * (size_t)c * sizeof(float));
+    clear_rows(m->earlier_reward, count, t + 1);
+    for (int b = 0; b < count; b++)
+        m->earlier_reward[b * (t + 1) + t] = at_step(m->reward, t, count, 1)[b];
+}
+
+void attend_backward(struct recurrent *m, int count, int length, int t)
+{
+    const int late = m->config.query == QUERY_PRESENT, h = m->config.hidden;
+    rapt_attention a = problem(m, count, length, t);
+    struct asked asked = asked_at(m, count, t);
+    const bool several = needs_earlier(m);
+    if (several) {
+        forward(m, count, length, t); /* what it saved is overwritten by later steps */
+        spread(m, count, t);
+    }
+    const rapt_reinforce reinforce = {.size = sizeof reinforce,
+                                      .reward = several ? m->earlier_reward
+                                                        : at_step(m->reward, t, count, 1)};
+    rapt_gradients d = {.size = sizeof d, .q = asked.dq, .k = m->keys.d, .v = m->values.d};
+    for (int i = 0; i < RAPT_LEARNED_COUNT; i++) d.learned[i] = m->dlearned[i];
+    rapt_attention_backward(&a, asked.q, m->keys.x, m->values.x, asked.out, &asked.saved,
+                            several ? m->dearlier : at_step(m->contexts.d, t, count, m->context),
+                            &reinforce, &d, workspace_for(&m->workspace, &a), NULL);
+    if (m->config.projected)
+        linear_backward(&m->projection[0], count, at_step(m->states.x.h, t + late, count, h),
+                        at_step(m->queries.d, t + late, count, m->query),
+                        at_step(m->states.d.h, t + late, count, h));
+}
+
+void attend_weights(struct recurrent *m, int count, int length, int t, int sentence, float *weights,
+                    float *scores)
+{
+    rapt_attention a = problem(m, count, length, t);
+    struct asked asked = asked_at(m, count, t);
+    rapt_attention_weights(&a, asked.q, m->keys.x, &asked.saved, sentence, 0, asked.rows - 1, 1,
+                           weights, workspace_for(&m->workspace, &a), NULL);
+    float lse = asked.saved.lse[sentence * asked.rows + asked.rows - 1];
+    for (int s = 0; scores && s < length; s++) scores[s] = logf(weights[s]) + lse;
+}

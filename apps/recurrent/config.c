@@ -1,0 +1,31 @@
+/* config.c - names of the choices, and which of them go together. */
+#include "recurrent.h"
+
+const char *const pass_names[PASSES] = {"each", "first", "init", "mlp"};
+const char *const encoder_names[ENCODERS] = {"none", "once", "again"};
+const char *const query_names[QUERIES] = {"before", "present"};
+
+/* Scores that are a dot product of query and key as they are. */
+static bool needs_equal_widths(rapt_score score)
+{
+    return score == RAPT_SCORE_DOT || score == RAPT_SCORE_SCALED_DOT || score == RAPT_SCORE_COSINE;
+}
+
+const char *recurrent_refusal(const struct recurrent_config *c)
+{
+    const bool initial = c->pass == PASS_INITIAL || c->pass == PASS_NETWORK;
+    const int keys = c->encoder == ENCODER_NONE ? c->embed : c->directions * c->encoder_hidden;
+    if (c->batch > MAX_BATCH) return "a batch has at most 64 sentences";
+    if (c->directions != 1 && c->directions != 2) return "an encoder has one or two directions";
+    if (c->encoder == ENCODER_NONE && !c->attends)
+        return "without an encoder there is no encoding to pass on, only attention";
+    if (c->encoder != ENCODER_ONCE && initial)
+        return "an initial state needs an encoding before the first step: encoder once";
+    if (c->attends && c->pass == PASS_FIRST)
+        return "attention has a context at each step, not the first";
+    if (c->pass == PASS_INITIAL && keys != c->hidden)
+        return "the encoding is the initial state, so both must have the same width";
+    if (c->attends && !c->projected && needs_equal_widths(c->score) && keys != c->hidden)
+        return "a dot product needs queries and keys of the same width";
+    return NULL;
+}

@@ -1,0 +1,92 @@
+/* measure.c - BLEU (Papineni et al. 2002), exact translations, and the alignment error rate (Och
+   and Ney 2003, section 6) of attention, over sentences of given lengths. */
+#include "recurrent.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TEXT = 4096 };
+static const uint64_t TEST_STREAM = UINT64_MAX / 2; /* training draws from streams 0 .. steps - 1 */
+
+struct tally {
+    rapt_bleu bleu;
+    int sentences, exact;
+    int links, sure, sure_found, possible_found; /* of exact translations */
+};
+
+static bool add(struct tally *tally, const struct vocabulary *target, const struct words *out,
+                const struct words *wanted)
+{
+    char text[TEXT], reference[TEXT];
+    words_spell(target, out->tokens, out->count, text, sizeof text);
+    words_spell(target, wanted->tokens, wanted->count, reference, sizeof reference);
+    rapt_text hypothesis = {text, strlen(text)}, right = {reference, strlen(reference)};
+    if (rapt_bleu_add(&tally->bleu, RAPT_BLEU_TOKENS_NONE, 0, hypothesis, right, NULL, NULL) !=
+        RAPT_OK)
+        exit(failed("out of memory"));
+    tally->sentences++;
+    bool exact = strcmp(text, reference) == 0;
+    tally->exact += exact;
+    return exact;
+}
+
+/* One link for each word: the source word of the largest weight. weights: a row for each word. */
+static void add_links(struct tally *tally, const struct sentence *sentence, const float *weights)
+{
+    const int columns = sentence->source.count + 1;
+    for (int t = 0; t < sentence->target.count; t++, weights += columns) {
+        const struct link *truth = &sentence->links[t];
+        int s = argmax(columns, weights);
+        tally->links++;
+        tally->sure += truth->sure >= 0;
+        tally->sure_found += s == truth->sure;
+        tally->possible_found += s == truth->sure || (s >= truth->first && s <= truth->last);
+    }
+}
+
+static double alignment_error(const struct tally *tally)
+{
+    int links = tally->links + tally->sure;
+    return links > 0 ? 1 - (double)(tally->sure_found + tally->possible_found) / links
+                     : (double)NAN;
+}
+
+/* Sentences of one length. weights: as of struct seen, or NULL. */
+static void add_batch(struct tally *tally, struct translator *translator,
+                      const struct sentence *sentences, int count, struct words *out,
+                      float *weights)
+{
+    const struct seen seen = {weights, NULL};
+    const size_t columns = (size_t)sentences[0].source.count + 1;
+    translator_translate(translator, sentences, count, out, weights ? &seen : NULL);
+    for (int i = 0; i < count; i++)
+        if (add(tally, &translator->training->language->target, &out[i], &sentences[i].target) &&
+            weights)
+            add_links(tally, &sentences[i], weights + (size_t)(i * MAX_TARGET) * columns);
+}
+
+struct quality quality_of(struct translator *translator, int from, int to, int tests)
+{
+    const struct training *training = translator->training;
+    const struct language *language = training->language;
+    const size_t batch = (size_t)training->batch;
+    struct sentence *sentences = xcalloc(batch, sizeof *sentences);
+    struct words *out = xcalloc(batch, sizeof *out);
+    float *weights = recurrent_attends(translator->recurrent)
+                         ? xcalloc(batch * MAX_TARGET * (size_t)(to + 1), sizeof *weights)
+                         : NULL;
+    struct tally tally = {0};
+    for (int length = from; length <= to; length++) {
+        struct random random = random_from(training->seed, TEST_STREAM + (uint64_t)length);
+        for (int first = 0; first < tests; first += training->batch) {
+            int some = tests - first < training->batch ? tests - first : training->batch;
+            for (int i = 0; i < some; i++) language->draw(language, &sentences[i], &random, length);
+            add_batch(&tally, translator, sentences, some, out, weights);
+        }
+    }
+    free(sentences);
+    free(out);
+    free(weights);
+    return (struct quality){rapt_bleu_score(&tally.bleu), 100.0 * tally.exact / tally.sentences,
+                            alignment_error(&tally)};
+}

@@ -1,0 +1,206 @@
+/* recurrent.h - interface header of rapt_recurrent: sentence pairs of a small language in,
+   translations, attention weights and gradients out. Encoder-decoders of every recurrent cell, with
+   a context vector or with attention, and beside them rapt's Transformer; every one single-threaded
+   and a function of its seed alone, so that several train at once in threads of their own. */
+#ifndef RECURRENT_H
+#define RECURRENT_H
+
+#include "kit/layers.h"
+#include "kit/program.h"
+#include <rapt/rapt.h>
+
+/* ---- language.c: sentence pairs whose alignment is known ---- */
+enum { MIN_WORDS = 4, MAX_TARGET = 192, MAX_WORD = 16, MAX_BATCH = 64 };
+struct vocabulary {
+    int count; /* tokens; the first are RAPT_TOKEN_SPECIALS */
+    char words[96][MAX_WORD];
+};
+struct words {
+    int count, tokens[MAX_TARGET];
+};
+/* What a target word translates: `sure`, a source word (-1: no single one), and all words that it
+   depends on besides, first .. last. */
+struct link {
+    int sure, first, last;
+};
+struct sentence {
+    struct words source, target;
+    struct link links[MAX_TARGET]; /* of each target word */
+};
+struct language {
+    const char *source_name, *target_name;
+    struct vocabulary source, target;
+    /* Sets a sentence of exactly `length` source words, at least MIN_WORDS - 1. */
+    void (*draw)(const struct language *language, struct sentence *sentence, struct random *random,
+                 int length);
+};
+void words_spell(const struct vocabulary *vocabulary, const int *tokens, int count, char *text,
+                 size_t size);
+/* Adds the words of a phrase that are new; appends the words of a phrase, which must be known. */
+void vocabulary_add(struct vocabulary *vocabulary, const char *phrase);
+void words_append(const struct vocabulary *vocabulary, struct words *words, const char *phrase);
+
+/* ---- french.c: agreement, reordering and phrases ---- */
+struct clause { /* rows of the tables in french.c; -1: none */
+    int link, subject, subject_adjective, verb, negated, object, object_adjective;
+};
+void french_create(struct language *language);
+void french_append(const struct language *language, struct sentence *sentence,
+                   const struct clause *clause); /* appends one */
+
+/* ---- cell.c: one step of a recurrent cell ----
+   x = input of the step times W, plus b; U: the weight of the state; s: sigmoid
+
+   rnn   h' = tanh(x + hU)                                                    Elman 1990
+   gru   r = s(xr + hUr)   z = s(xz + hUz)   n = tanh(xn + r (hUn))           Cho et al. 2014, 2.3
+         h' = (1 - z) n + z h
+   lstm  i, f, o = s(x + hU)   g = tanh(x + hU)                 Hochreiter and Schmidhuber 1997,
+         c' = f c + i g    h' = o tanh(c')                      Gers et al. 2000
+
+   The reset gate comes after the product, so that the three products with h are one. The initial
+   bias of f is 1. */
+enum cell_kind { CELL_RNN, CELL_GRU, CELL_LSTM, CELLS };
+extern const char *const cell_names[CELLS];
+struct cell {
+    enum cell_kind kind;
+    int hidden, gates;          /* H; G: 1, 3 (r, z, n) or 4 (i, f, o, g) */
+    struct linear input, state; /* [in][G H] with bias, [H][G H] without */
+};
+struct cell_state {
+    float *h, *c; /* [rows][H]; c: of an LSTM, else NULL */
+};
+struct cell_tape {        /* saved for the backward pass of one step, which overwrites it */
+    float *gates, *inner; /* [rows][G H] */
+};
+void cell_create(struct cell *cell, enum cell_kind kind, struct params *params,
+                 struct random *random, int in, int hidden);
+/* x: xW + b of this step, [rows][G H]. Sets next. */
+void cell_forward(const struct cell *cell, int rows, const float *x, struct cell_state before,
+                  struct cell_state next, struct cell_tape tape);
+/* Adds to dx [rows][G H] and dbefore. */
+void cell_backward(const struct cell *cell, int rows, struct cell_state before,
+                   struct cell_state next, struct cell_state dnext, float *dx,
+                   struct cell_state dbefore, struct cell_tape tape);
+
+/* ---- config.c: which model ---- */
+enum pass_kind {               /* how the encoding of the whole source reaches the decoder */
+                 PASS_EACH,    /* into the cell and the output at each step */
+                 PASS_FIRST,   /* the same at the first step, zeros afterwards */
+                 PASS_INITIAL, /* as the initial state */
+                 PASS_NETWORK, /* as the initial state, through a network with a hidden layer */
+                 PASSES
+};
+enum encoder_kind {
+    ENCODER_NONE,  /* keys: embedded words + positions, values: embedded words */
+    ENCODER_ONCE,  /* a recurrent network reads the source */
+    ENCODER_AGAIN, /* it does so for every step of the decoder, whose state it is given */
+    ENCODERS
+};
+enum query_kind {
+    QUERY_BEFORE,  /* the state before the step asks; the context enters cell and output */
+    QUERY_PRESENT, /* the new state asks; the context enters the output alone */
+    QUERIES
+};
+extern const char *const pass_names[PASSES], *const encoder_names[ENCODERS],
+                                                 *const query_names[QUERIES];
+struct recurrent_config {
+    int embed, hidden;              /* E, H: widths of words, of the state of the decoder */
+    int encoder_hidden, directions; /* of the encoder's state; 1 or 2 directions */
+    int words;                      /* the most of a source sentence and of a translation */
+    int batch;                      /* the most sentences at once, up to MAX_BATCH */
+    enum cell_kind cell;
+    enum pass_kind pass;
+    enum encoder_kind encoder;
+    enum query_kind query;
+    bool attends;   /* the context is attention, by what follows */
+    bool projected; /* queries, keys and values are W^q, W^k, W^v times them, `width` wide */
+    int width;      /* of projections, and of the hidden layer of additive scores */
+    rapt_score score;
+    rapt_normalizer normalizer;
+    rapt_locality locality;
+    float radius, temperature; /* of locality and of Gumbel softmax; 0: 2 and 1 */
+    uint64_t seed;
+};
+/* NULL, or why there is no such model; the text is constant. */
+const char *recurrent_refusal(const struct recurrent_config *config);
+
+/* ---- recurrent.c: the model; exits if memory runs out or the model is refused ---- */
+struct recurrent;
+struct recurrent *recurrent_create(const struct recurrent_config *config,
+                                   const struct language *language);
+void recurrent_free(struct recurrent *model);
+size_t recurrent_parameters(const struct recurrent *model);
+bool recurrent_attends(const struct recurrent *model);      /* false for NULL, too */
+struct params *recurrent_block(struct recurrent *model);    /* parameters and their gradients */
+size_t recurrent_cell_steps(const struct recurrent *model); /* of one sentence each, so far */
+
+/* ---- run.c: `count` sentences of one source length ----
+   Forward and backward, adding to the gradients; returns the summed loss in nats. *words: target
+   words and ends. */
+double recurrent_gradient(struct recurrent *model, const struct sentence *sentences, int count,
+                          int *words);
+double recurrent_step(struct recurrent *model, const struct sentence *sentences, float rate);
+/* |d loss_t / d x_s| / |d loss_t / d logits_t|, the influence of each source word and the end on
+   step `step` of the given translation: norms [count][source words + 1], of the gradients of the
+   embedded words. A sentence that is shorter gives 0. */
+void recurrent_influence(struct recurrent *model, const struct sentence *sentences, int count,
+                         int step, float *norms);
+struct seen { /* attention of each word of a translation and its end; NULL: not wanted */
+    float *weights, *scores; /* [count][MAX_TARGET][source words + 1]; scores: before the
+                                normalizer, of softmax alone */
+};
+/* Greedy translations. */
+void recurrent_translate(struct recurrent *model, const struct sentence *sentences, int count,
+                         struct words *out, const struct seen *seen);
+
+/* ---- transformer.c: rapt's Transformer (Vaswani et al. 2017) by the same calls ---- */
+struct transformer_config {
+    int width, layers, words, batch;
+    uint64_t seed;
+};
+struct transformer;
+struct transformer *transformer_create(const struct transformer_config *config,
+                                       const struct language *language);
+void transformer_free(struct transformer *model);
+size_t transformer_parameters(const struct transformer *model);
+double transformer_step(struct transformer *model, const struct sentence *sentences, int count,
+                        float rate);
+void transformer_translate(struct transformer *model, const struct sentence *sentences, int count,
+                           struct words *out, const struct seen *seen);
+
+/* ---- translator.c: one interface to all of them, and their training ---- */
+struct training {
+    const struct language *language;
+    int max_words;    /* source words of a training sentence */
+    int steps, batch; /* sentences per step, all of one length */
+    float rate;       /* peak learning rate */
+    uint64_t seed;
+    bool quiet;
+};
+/* The batch of a step, a function of seed and step: the same for every model. */
+void batch_draw(const struct training *training, int step, struct sentence *sentences);
+struct translator {
+    const char *name;
+    const struct training *training;
+    struct recurrent *recurrent; /* one of the two, the other is NULL */
+    struct transformer *transformer;
+    int step;
+    double loss;    /* per word, a moving average */
+    double seconds; /* of training, processor time of its thread */
+};
+void translator_free(struct translator *translator);
+void *translator_train(void *translator); /* all steps; NULL. For run_threads */
+size_t translator_parameters(const struct translator *translator);
+void translator_translate(struct translator *translator, const struct sentence *sentences,
+                          int count, struct words *out, const struct seen *seen);
+
+/* ---- measure.c ---- */
+struct quality {
+    double bleu, exact;     /* 0..100 */
+    double alignment_error; /* 0..1 (Och and Ney 2003), of the largest weight of each word in
+                               sentences translated exactly; NAN without attention */
+};
+/* Over sentences of from .. to words, `tests` of each length, none of which trained. */
+struct quality quality_of(struct translator *translator, int from, int to, int tests);
+
+#endif

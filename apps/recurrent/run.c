@@ -1,0 +1,166 @@
+/* run.c - what is done with a recurrent encoder-decoder: loss and gradients of a batch, a training
+   step, influences of source words, greedy translation. */
+#include "model.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Source words and the end token, time-major. */
+static void read_sources(struct recurrent *m, const struct sentence *sentences, int count)
+{
+    for (int b = 0; b < count; b++) {
+        const struct words *source = &sentences[b].source;
+        for (int t = 0; t <= source->count; t++) {
+            m->source_ids[t * count + b] = t < source->count ? source->tokens[t] : RAPT_TOKEN_END;
+            m->positions[t * count + b] = t;
+        }
+        m->target_ids[b] = RAPT_TOKEN_BEGIN;
+    }
+}
+
+/* The same for the translations; returns the steps of the longest one. After its end token a
+   sentence has no labels. */
+static int read_targets(struct recurrent *m, const struct sentence *sentences, int count)
+{
+    int steps = 0;
+    for (int b = 0; b < count; b++)
+        steps = sentences[b].target.count >= steps ? sentences[b].target.count + 1 : steps;
+    for (int b = 0; b < count; b++) {
+        const struct words *target = &sentences[b].target;
+        for (int t = 0; t < steps; t++) {
+            int next = t < target->count ? target->tokens[t] : RAPT_TOKEN_END;
+            m->target_ids[(t + 1) * count + b] = next;
+            m->labels[t * count + b] = t <= target->count ? next : -1;
+        }
+    }
+    return steps;
+}
+
+/* Log-probability of a label; 0 without one. */
+static float reward_of(int words, const float *logits, int label)
+{
+    if (label < 0) return 0;
+    float max = logits[argmax(words, logits)];
+    double sum = 0;
+    for (int w = 0; w < words; w++) sum += exp((double)(logits[w] - max));
+    return logits[label] - max - (float)log(sum);
+}
+
+/* What sampling at step t brings: the log-probability of the words that follow, or, where the
+   context reaches nothing but the output, of the one word; less its moving average. */
+static void set_rewards(struct recurrent *m, int count, int steps)
+{
+    const int words = m->language->target.count;
+    const bool later = m->config.query == QUERY_BEFORE;
+    for (int t = steps - 1; t >= 0; t--)
+        for (int b = 0; b < count; b++) {
+            int row = t * count + b;
+            m->reward[row] =
+                reward_of(words, m->logits.x + (size_t)row * (size_t)words, m->labels[row]);
+            if (later && t + 1 < steps) m->reward[row] += m->reward[row + count];
+        }
+    for (int t = 0; t < steps; t++) {
+        float sum = 0, *reward = m->reward + t * count;
+        for (int b = 0; b < count; b++) sum += reward[b];
+        float mean = sum / (float)count, *moving = &m->mean_reward[t];
+        float baseline = *moving == 0 ? mean : *moving; /* of the batches before */
+        for (int b = 0; b < count; b++)
+            reward[b] -= m->labels[t * count + b] < 0 ? reward[b] : baseline;
+        *moving = 0.9F * baseline + 0.1F * mean;
+    }
+}
+
+/* All steps of the given translations; returns how many. */
+static int forward(struct recurrent *m, const struct sentence *sentences, int count)
+{
+    const int length = sentences[0].source.count + 1;
+    read_sources(m, sentences, count);
+    int steps = read_targets(m, sentences, count);
+    encoder_forward(m, count, length);
+    for (int t = 0; t < steps; t++) decoder_step(m, count, length, t);
+    return steps;
+}
+
+double recurrent_gradient(struct recurrent *m, const struct sentence *sentences, int count,
+                          int *words)
+{
+    const int length = sentences[0].source.count + 1, steps = forward(m, sentences, count);
+    *words = count;
+    for (int b = 0; b < count; b++) *words += sentences[b].target.count;
+    double loss = cross_entropy(steps * count, m->language->target.count, m->logits.x, m->labels,
+                                m->logits.d, NULL);
+    if (m->config.normalizer == RAPT_NORMALIZER_SAMPLE) set_rewards(m, count, steps);
+    decoder_backward(m, count, length, steps);
+    encoder_backward(m, count, length);
+    return loss;
+}
+
+double recurrent_step(struct recurrent *m, const struct sentence *sentences, float rate)
+{
+    int words;
+    m->noise++;
+    double loss = recurrent_gradient(m, sentences, m->config.batch, &words);
+    params_step(&m->params, rate, 1 / (float)words, 1);
+    return loss / words;
+}
+
+static float norm_of(const float *x, int width)
+{
+    float sum = 0;
+    for (int i = 0; i < width; i++) sum += x[i] * x[i];
+    return sqrtf(sum);
+}
+
+void recurrent_influence(struct recurrent *m, const struct sentence *sentences, int count, int step,
+                         float *norms)
+{
+    const int length = sentences[0].source.count + 1, words = m->language->target.count;
+    int steps = forward(m, sentences, count);
+    const float *gradient = NULL;
+    for (int row = 0; row < steps * count; row++)
+        if (row / count != step) m->labels[row] = -1;
+    memset(norms, 0, (size_t)count * (size_t)length * sizeof *norms);
+    if (step >= steps) return;
+    cross_entropy(steps * count, words, m->logits.x, m->labels, m->logits.d, NULL);
+    float loss[MAX_BATCH];
+    for (int b = 0; b < count; b++)
+        loss[b] = norm_of(m->logits.d + (size_t)(step * count + b) * (size_t)words, words);
+    decoder_backward(m, count, length, step + 1);
+    encoder_backward(m, count, length);
+    memset(m->params.gradient, 0, m->params.count * sizeof(float));
+    gradient = m->embedded.d;
+    for (int t = 0; t < length; t++)
+        for (int b = 0; b < count; b++, gradient += m->config.embed)
+            if (loss[b] > 0) norms[b * length + t] = norm_of(gradient, m->config.embed) / loss[b];
+}
+
+/* Greedy decoding until all sentences have ended. */
+void recurrent_translate(struct recurrent *m, const struct sentence *sentences, int count,
+                         struct words *out, const struct seen *seen)
+{
+    const int length = sentences[0].source.count + 1, words = m->language->target.count;
+    int open = count;
+    bool ended[MAX_BATCH] = {false};
+    m->greedy = true;
+    read_sources(m, sentences, count);
+    encoder_forward(m, count, length);
+    for (int b = 0; b < count; b++) out[b].count = 0;
+    for (int t = 0; t < 2 * length && t < m->config.words && open > 0; t++) {
+        decoder_step(m, count, length, t);
+        for (int b = 0; b < count; b++) {
+            int word = argmax(words, m->logits.x + (size_t)(t * count + b) * (size_t)words);
+            m->target_ids[(t + 1) * count + b] = word;
+            if (ended[b]) continue;
+            size_t row = (size_t)(b * MAX_TARGET + t) * (size_t)length;
+            if (seen != NULL && m->config.attends)
+                attend_weights(m, count, length, t, b, seen->weights + row,
+                               seen->scores ? seen->scores + row : NULL);
+            ended[b] = word == RAPT_TOKEN_END;
+            if (ended[b])
+                open--;
+            else
+                out[b].tokens[out[b].count++] = word;
+        }
+    }
+    m->greedy = false;
+}
