@@ -176,6 +176,9 @@ typedef struct rapt_attention {
     rapt_learned learned;          /* what score and locality have learned */
     const float *previous_weights; /* location-aware: weights, before the first query, of the keys
                                       that exist [batch][heads][keys]; NULL: 0. No gradient */
+    const uint8_t *expected; /* [batch] of SAMPLE, not 0: this sequence has the weights p and the
+                                gradient of SOFTMAX, the expected value of a draw (Xu et al. 2015,
+                                section 4.1); chosen is -1. NULL: none has */
 } rapt_attention;
 
 /* Problems of scaled dot product, softmax and no mask, in four layouts. size: sizeof *a.
@@ -272,6 +275,8 @@ typedef struct rapt_reinforce {
     size_t size;           /* sizeof(rapt_reinforce) */
     const float *reward;   /* needed by SAMPLE */
     const float *baseline; /* subtracted from it; NULL: 0 */
+    float entropy; /* of SAMPLE: the gradient of -entropy H(p) of each query that drew a key is
+                      added, where H is the entropy of p in nats (Xu et al. 2015, equation 11) */
 } rapt_reinforce;
 
 /* Where gradients are added, in the layout of what they belong to; NULL: not wanted. What the

@@ -2,6 +2,7 @@
    version's, arguments are checked, and a team of threads computes. */
 #include "attention/score/score.h"
 
+#include <math.h>
 #include <string.h>
 
 #define READ(own, given, type, why) rapt__struct_read(own, sizeof *(own), given, #type, why)
@@ -152,6 +153,8 @@ rapt_status rapt_attention_backward(const rapt_attention *a, const float *q, con
     if (queries && !dout) return missing("dout", why);
     if (queries && c.a.normalizer == RAPT_NORMALIZER_SAMPLE && !c.reinforce.reward)
         return missing("reinforce.reward", why);
+    if (!isfinite(c.reinforce.entropy))
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "reinforce.entropy is not finite");
     status = check_gradients(&c, why);
     if (!status) status = check_repeats(&c, why);
     if (!status) rapt__team_run(c.a.threads, backward, &c);

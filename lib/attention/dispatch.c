@@ -81,6 +81,7 @@ void rapt__attention_backward(struct team *team, const rapt_attention *a, const 
     rapt__transform(team, a, q, k, rapt__all_rows, &arena, &t);
     t.projected.chosen = chosen_of(a, saved);
     t.projected.reward = reinforce->reward, t.projected.baseline = reinforce->baseline;
+    t.projected.entropy = reinforce->entropy;
     const struct projected_gradients projected = rapt__transform_backward(team, &t, d);
     if (rapt__flash_supports(&t.projected)) {
         const float *statistics = saved->statistics;

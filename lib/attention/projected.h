@@ -27,6 +27,7 @@ struct projected {
     int *chosen; /* [H][query rows]: forward writes it, backward and weights read it; NULL: the
                     normalizer is not hard */
     const float *reward, *baseline; /* [H][query rows]: backward of sampled keys; NULL: 0 */
+    float entropy;                  /* backward of sampled keys: weight of the entropy of p */
 };
 
 /* Added to, in the layout of what they belong to; NULL: not wanted. */

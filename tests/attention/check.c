@@ -306,6 +306,8 @@ static void absent(void **state)
     assert_int_equal(backward(&a, &reinforce, &d, NULL), RAPT_BAD_ARGUMENT);
     reinforce.reward = some;
     assert_int_equal(backward(&a, &reinforce, &d, NULL), RAPT_OK);
+    reinforce.entropy = NAN;
+    assert_int_equal(backward(&a, &reinforce, &d, NULL), RAPT_BAD_ARGUMENT);
 }
 
 static void names(void **state)

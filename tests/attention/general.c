@@ -45,6 +45,7 @@ static struct choice choose(int turn)
     c.cap = turn % 2 ? 1.5f : 0, c.temperature = 0.7f;
     c.radius = c.locality == RAPT_LOCALITY_GLOBAL ? 0 : 4.5f;
     c.rewards = c.normalizer == RAPT_NORMALIZER_SAMPLE;
+    c.expected = c.rewards && turn % 2;
     c.dropout = turn % 2 && !is_hard(c.normalizer) ? 0.3f : 0;
     return c;
 }
@@ -185,6 +186,35 @@ static void draws_follow_the_softmax(void **state)
     drop_trial(&x);
 }
 
+/* Sequences with expected values: the bits of the softmax, whatever is rewarded; nothing is chosen.
+ */
+static void expected_values(void **state)
+{
+    (void)state;
+    struct choice c = {.batch = 2,
+                       .heads = 2,
+                       .queries = 5,
+                       .keys = 19,
+                       .key_width = 6,
+                       .value_width = 4,
+                       .score = RAPT_SCORE_ADDITIVE,
+                       .normalizer = RAPT_NORMALIZER_SAMPLE,
+                       .learned = true,
+                       .rewards = true,
+                       .expected = true};
+    struct trial x = make_trial(&c, 3);
+    size_t n, soft_n;
+    for (int b = 0; b < 2; b++) x.expected[b] = 1;
+    float *got = results(&x, &n);
+    for (size_t i = 0; i < x.nlse; i++) assert_int_equal(x.chosen[i], -1);
+    x.a.normalizer = RAPT_NORMALIZER_SOFTMAX;
+    float *wanted = results(&x, &soft_n);
+    assert_true(n == soft_n && same_bits(got, wanted, n));
+    free(got);
+    free(wanted);
+    drop_trial(&x);
+}
+
 static void ties_go_to_the_lowest(void **state)
 {
     (void)state;
@@ -210,9 +240,9 @@ static void ties_go_to_the_lowest(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(by_definition),         cmocka_unit_test(threads_and_instruction_sets),
-        cmocka_unit_test(queries_alone),         cmocka_unit_test(draws_follow_the_softmax),
-        cmocka_unit_test(ties_go_to_the_lowest),
+        cmocka_unit_test(by_definition),   cmocka_unit_test(threads_and_instruction_sets),
+        cmocka_unit_test(queries_alone),   cmocka_unit_test(draws_follow_the_softmax),
+        cmocka_unit_test(expected_values), cmocka_unit_test(ties_go_to_the_lowest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

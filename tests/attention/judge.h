@@ -51,7 +51,8 @@ static inline bool make_judge(struct judge *j, const struct trial *x, const char
                                    .bias = copy[3],
                                    .previous = copy[4],
                                    .reward = x->reward,
-                                   .baseline = x->baseline};
+                                   .baseline = x->baseline,
+                                   .entropy = (double)x->reinforce.entropy};
     for (int i = 0; i < LEARNED; i++) {
         double *own = x->learned[i] ? doubles(x->learned[i], x->nlearned[i]) : NULL;
         j->inputs[5 + i] = (struct input){learned[i].name, own, x->dlearned[i], x->nlearned[i]};

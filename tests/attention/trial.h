@@ -36,8 +36,9 @@ struct choice {
     rapt_normalizer normalizer;
     float temperature, cap;
     bool slopes, previous, rewards;
-    bool learned; /* all that any score or locality may have learned */
-    int hidden;   /* 0: 5 */
+    bool expected; /* every other sequence; and entropy counts */
+    bool learned;  /* all that any score or locality may have learned */
+    int hidden;    /* 0: 5 */
     int buckets, distance;
     bool bidirectional;
     rapt_rotary rotary;
@@ -72,7 +73,7 @@ struct trial {
     float *previous, *reward, *baseline;
     rapt_attention_saved saved;
     rapt_reinforce reinforce;
-    uint8_t *allowed;
+    uint8_t *allowed, *expected;
     int *query_starts, *key_starts, *counts, *chosen;
     void *workspace;
     uint64_t random;
@@ -240,6 +241,9 @@ static inline void make_learned(struct trial *x, const struct choice *c)
         x->reward = draw_floats(&x->random, x->nlse, 1);
         x->baseline = draw_floats(&x->random, x->nlse, 1);
     }
+    if (!c->expected) return;
+    a->expected = x->expected = calloc((size_t)c->batch + 1, 1);
+    for (int b = 1; b < c->batch; b += 2) x->expected[b] = 1;
 }
 
 static inline struct trial make_trial(const struct choice *c, uint64_t seed)
@@ -288,8 +292,10 @@ static inline struct trial make_trial(const struct choice *c, uint64_t seed)
     x.dq = zeros(x.nq), x.dk = zeros(x.nk), x.dv = zeros(x.nv);
     make_learned(&x, c);
     x.saved = (rapt_attention_saved){.size = sizeof x.saved, .lse = x.lse, .chosen = x.chosen};
-    x.reinforce =
-        (rapt_reinforce){.size = sizeof x.reinforce, .reward = x.reward, .baseline = x.baseline};
+    x.reinforce = (rapt_reinforce){.size = sizeof x.reinforce,
+                                   .reward = x.reward,
+                                   .baseline = x.baseline,
+                                   .entropy = c->expected ? 0.4f : 0};
     return x;
 }
 
@@ -300,7 +306,7 @@ static inline void drop_trial(struct trial *x)
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
     for (int i = 0; i < LEARNED; i++) free(x->learned[i]), free(x->dlearned[i]);
     free(x->previous), free(x->reward), free(x->baseline), free(x->chosen);
-    free(x->allowed);
+    free(x->allowed), free(x->expected);
     free(x->query_starts);
     free(x->key_starts);
     free(x->counts);

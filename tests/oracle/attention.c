@@ -111,6 +111,15 @@ static double reward_of(const struct oracle_inputs *in, size_t at)
     return (in->baseline ? (double)in->baseline[at] : 0) - reward;
 }
 
+/* -entropy H(p) */
+static double entropy_of(const struct oracle_inputs *in, const double *p, int n)
+{
+    double sum = 0;
+    for (int s = 0; s < n; s++)
+        if (p[s] > 0) sum += p[s] * log(p[s]);
+    return in->entropy * sum;
+}
+
 struct evaluation {
     struct oracle_fixed *fixed;
     int hold;
@@ -123,7 +132,7 @@ static double choose(const struct evaluation *e, const struct oracle_row *r, siz
                      double log_sum, double *weights)
 {
     const rapt_attention *a = r->a;
-    double *p = e->fixed->p + at * (size_t)a->keys;
+    double *p = e->fixed->p + at * (size_t)a->keys, more = entropy_of(r->in, weights, r->keys);
     int best = oracle_choose(r, e->x, e->decides);
     if (e->fixed->chosen[at] == ORACLE_OPEN) e->fixed->chosen[at] = best;
     int chosen = e->fixed->chosen[at];
@@ -138,7 +147,7 @@ static double choose(const struct evaluation *e, const struct oracle_row *r, siz
         weights[s] = (s == chosen) + moved;
     }
     if (a->normalizer != RAPT_NORMALIZER_SAMPLE || chosen < 0) return 0;
-    return reward_of(r->in, at) * (e->x[chosen] - log_sum);
+    return reward_of(r->in, at) * (e->x[chosen] - log_sum) + more;
 }
 
 /* Weights of one query; at: its index among all rows. Returns what it adds to J. */
@@ -156,7 +165,10 @@ static double normalize(const struct evaluation *e, struct oracle_row *r, size_t
         size /= (double)r->a->temperature;
     size += oracle_noise(r, e->x);
     log_sum = softmax(e->x, r->keys, weights);
-    if (oracle_is_hard(r->a)) more = choose(e, r, at, log_sum, weights);
+    if (oracle_is_hard(r->a) && !oracle_expects(r))
+        more = choose(e, r, at, log_sum, weights);
+    else if (e->hold)
+        e->fixed->chosen[at] = -1;
     for (int s = 0; s < r->keys; s++) {
         if (e->x[s] == -INFINITY) continue;
         weights[s] *= oracle_gaussian(r, s, &gaussian_error);

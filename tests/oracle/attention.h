@@ -9,7 +9,8 @@
 
    Gradients are difference quotients of the objective
 
-       J = sum of out * dout,    sampling: + sum over queries of (baseline - reward) log p[chosen]
+       J = sum of out * dout,    sampling: + sum over queries that drew a key of
+                                             (baseline - reward) log p[chosen] - entropy H(p)
 
    where oracle_fixed (below) holds what has no derivative: the chosen keys, the center of local-p's
    window (not of its Gaussian), and for straight-through the point p0 in
@@ -37,6 +38,7 @@ struct oracle_inputs {
     const double *q, *k, *v, *bias, *slopes, *table;
     const double *learned[RAPT_LEARNED_COUNT], *previous;
     const float *reward, *baseline; /* of sampled keys; NULL: 0 */
+    double entropy;
 };
 
 /* What is held fixed, [heads][query rows of all sequences], p with [a->keys] for each of them. */

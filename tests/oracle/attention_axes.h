@@ -40,5 +40,6 @@ double oracle_noise(const struct oracle_row *r, double *x);
 /* The key a hard normalizer chooses: the lowest of those where decides[s] is maximal; -1: none. */
 int oracle_choose(const struct oracle_row *r, const double *x, double *decides);
 int oracle_is_hard(const rapt_attention *a);
+int oracle_expects(const struct oracle_row *r); /* the softmax instead of a sampled key */
 
 #endif

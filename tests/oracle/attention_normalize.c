@@ -16,6 +16,12 @@ int oracle_is_hard(const rapt_attention *a)
            a->normalizer == RAPT_NORMALIZER_STRAIGHT_THROUGH;
 }
 
+int oracle_expects(const struct oracle_row *r)
+{
+    const rapt_attention *a = r->a;
+    return a->normalizer == RAPT_NORMALIZER_SAMPLE && a->expected && a->expected[r->b];
+}
+
 double oracle_keep(const rapt_attention *a, int b, int h, int t, int s)
 {
     return oracle_is_hard(a) ? 1 : oracle_dropout(key_of(a, b, h), a->dropout, t, s);

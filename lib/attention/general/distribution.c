@@ -3,7 +3,8 @@
 
    SOFTMAX            z = p                          dx = p (dz - p.dz)
    ARGMAX             z = 1 at the max of x          dx = 0
-   SAMPLE             z = 1 at the max of x + g      dx = gain (p - z): Williams 1992
+   SAMPLE             z = 1 at the max of x + g      dx = gain (p - z): Williams 1992; where
+                                                     entropy is wanted, + entropy p (log p + H)
    STRAIGHT_THROUGH   z = 1 at the max of x          dx = p (dz - p.dz): Bengio, Leonard and
                                                      Courville 2013
    GUMBEL_SOFTMAX     y = (x + g) / temperature      dy = z (dz - z.dz): Jang, Gu and Poole 2017
@@ -136,19 +137,19 @@ static void backward(const struct row *r, float *dz, float by)
         dz[s] = r->space.x[s] == -INFINITY ? 0 : p[s] * (dz[s] - sum) / by;
 }
 
-static void softmax_backward(struct row *r, float *dz, float gain)
+static void softmax_backward(struct row *r, float *dz, struct gain gain)
 {
     (void)gain;
     backward(r, dz, 1);
 }
 
-static void nothing_backward(struct row *r, float *dz, float gain)
+static void nothing_backward(struct row *r, float *dz, struct gain gain)
 {
     (void)gain;
     memset(dz + r->first, 0, length_of(r) * sizeof *dz);
 }
 
-static void gumbel_backward(struct row *r, float *dz, float gain)
+static void gumbel_backward(struct row *r, float *dz, struct gain gain)
 {
     if (isfinite(1 / r->head->temperature))
         backward(r, dz, r->head->temperature);
@@ -156,7 +157,7 @@ static void gumbel_backward(struct row *r, float *dz, float gain)
         nothing_backward(r, dz, gain);
 }
 
-static void straight_through_backward(struct row *r, float *dz, float gain)
+static void straight_through_backward(struct row *r, float *dz, struct gain gain)
 {
     (void)gain;
     copy_scores(r, r->space.p);
@@ -164,19 +165,31 @@ static void straight_through_backward(struct row *r, float *dz, float gain)
     backward(r, dz, 1);
 }
 
-static void sample_backward(struct row *r, float *dz, float gain)
+/* dz += entropy p (log p + H), the gradient of -entropy H, H = -sum of p log p; 0 log 0 is 0. */
+static void entropy_backward(const struct row *r, float *dz, float entropy)
+{
+    const float *p = r->space.p;
+    float *log = r->space.more;
+    for (int s = r->first; s < r->end; s++) log[s] = p[s] > 0 ? p[s] : 1;
+    r->head->kernels->log_row(log + r->first, length_of(r));
+    float minus = r->head->kernels->dot(p + r->first, log + r->first, r->end - r->first);
+    for (int s = r->first; s < r->end; s++) dz[s] += entropy * p[s] * (log[s] - minus);
+}
+
+static void sample_backward(struct row *r, float *dz, struct gain gain)
 {
     copy_scores(r, r->space.p);
     exponentiate(r);
     for (int s = r->first; s < r->end; s++)
-        dz[s] = r->space.x[s] == -INFINITY ? 0 : gain * (r->space.p[s] - (s == r->chosen));
+        dz[s] = r->space.x[s] == -INFINITY ? 0 : gain.reward * (r->space.p[s] - (s == r->chosen));
+    if (gain.entropy != 0) entropy_backward(r, dz, gain.entropy);
 }
 
 static const struct normalizer {
     const char *name;
     bool hard;
     void (*forward)(struct row *r);
-    void (*backward)(struct row *r, float *dz, float gain);
+    void (*backward)(struct row *r, float *dz, struct gain gain);
 } normalizers[RAPT_NORMALIZER_COUNT] = {
     [RAPT_NORMALIZER_SOFTMAX] = {"softmax", false, normalize_softmax, softmax_backward},
     [RAPT_NORMALIZER_ARGMAX] = {"argmax", true, normalize_argmax, nothing_backward},
@@ -201,7 +214,7 @@ void rapt__normalize(struct row *r)
     normalizers[r->head->normalizer].forward(r);
 }
 
-void rapt__normalize_backward(struct row *r, float *dz, float gain)
+void rapt__normalize_backward(struct row *r, float *dz, struct gain gain)
 {
     normalizers[r->head->normalizer].backward(r, dz, gain);
 }

@@ -109,8 +109,12 @@ void rapt__row_dots(const struct kernels *kernels, const float *q, const float *
 /* ---- distribution.c ---- */
 void rapt__normalize(
     struct row *r); /* weights (without gauss), lse, chosen and fully_masked from x */
-/* dz, 0 where hidden, becomes dx. gain: reward - baseline. */
-void rapt__normalize_backward(struct row *r, float *dz, float gain);
+/* dz, 0 where hidden, becomes dx. */
+struct gain {      /* of sampled keys */
+    float reward;  /* less its baseline */
+    float entropy; /* gradient of -entropy H(p) */
+};
+void rapt__normalize_backward(struct row *r, float *dz, struct gain gain);
 
 /* Keys of the longest sequence in whole panels, at least one. */
 static inline size_t rapt__row_capacity(const struct bounds *b)

@@ -25,6 +25,8 @@ struct row_head rapt__row_head(const struct projected *c, const struct sequence 
                             .drop = rapt__dropout(a->dropout, key),
                             .noise = rapt__mix(key, NOISE)};
     if (rapt__normalizer_is_hard(a->normalizer)) head.drop.below = 0;
+    if (a->normalizer == RAPT_NORMALIZER_SAMPLE && a->expected && a->expected[b->index])
+        head.normalizer = RAPT_NORMALIZER_SOFTMAX;
     if (c->vector) head.vector = c->vector + (ptrdiff_t)h * c->width;
     if (c->recurrent) {
         head.channels = l->channels, head.filter_width = l->filter_width;
@@ -61,7 +63,8 @@ struct row rapt__row(const struct projected *c, const struct sequence *b,
     struct row r = {.head = head,
                     .keys = keys,
                     .q = c->q + rapt__query_at(&c->q_stride, b, h, t),
-                    .number = (uint64_t)t};
+                    .number = (uint64_t)t,
+                    .chosen = -1};
     ptrdiff_t at = (ptrdiff_t)h * rapt__query_rows(c->a) + b->query_first + t;
     rapt__mask_row(c->a, b, h, t, &r.visible);
     if (c->relative) r.relative = rapt__relative_row(c, b, h, t);

@@ -136,9 +136,10 @@ static void additive_gradients(const struct backward_row *l)
     rapt__features_backward(l);
 }
 
-static float gain_of(const struct projected *c, ptrdiff_t at)
+static struct gain gain_of(const struct projected *c, ptrdiff_t at)
 {
-    return (c->reward ? c->reward[at] : 0) - (c->baseline ? c->baseline[at] : 0);
+    float reward = c->reward ? c->reward[at] : 0, baseline = c->baseline ? c->baseline[at] : 0;
+    return (struct gain){reward - baseline, c->entropy};
 }
 
 void rapt__row_backward(const struct backward_row *l)
