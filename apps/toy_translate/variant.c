@@ -27,9 +27,10 @@ static const char *shared_name(const char *name)
 }
 
 /* Of the layers rather than of attention. */
-static const char *const of_model[] = {
-    "norm_order",   "activation", "position",  "output_bias",    "plain_embedding",
-    "norm_epsilon", "norm_type",  "ffn_gated", "first_position", "decoder_start"};
+static const char *const of_model[] = {"norm_order",    "activation",        "position",
+                                       "output_bias",   "plain_embedding",   "norm_epsilon",
+                                       "norm_type",     "ffn_gated",         "first_position",
+                                       "decoder_start", "decoder_recurrence"};
 
 static enum variant_part part_of(const char *name)
 {

@@ -76,6 +76,14 @@ typedef enum rapt_decoder_start {
                                  its position is added: Marian, CTranslate2 */
 } rapt_decoder_start;
 
+/* What a decoder remembers its earlier tokens by, instead of self-attention. */
+typedef enum rapt_recurrence {
+    RAPT_RECURRENCE_NONE, /* self-attention */
+    RAPT_RECURRENCE_SSRU  /* y = max(c_t, 0), c_t = f c_(t-1) + (1 - f) W x, f = 1 / (1 + exp(-V x -
+                             b)), c_0 = 0: the simpler simple recurrent unit of Kim et al. 2019; W,
+                             V:  "decoder.layers.0.recurrent.input.weight", "...forget.weight" */
+} rapt_recurrence;
+
 /* The fields, one a line, stand in config.def. Those of self-attention hold in both halves;
    attention.h defines scores, localities, normalizers and what is relative; score_cap holds in
    cross-attention too. All zero of these: a softmax of scaled dot products over all keys. What they

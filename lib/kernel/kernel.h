@@ -128,6 +128,15 @@ struct kernels {
     void (*gate_backward)(enum activation kind, const float *x, const float *gate, const float *dy,
                           float *dx, float *dgate, size_t n);
 
+    /* recurrent.c: with f = 1 / (1 + e^-z), cell = f before + (1 - f) x (before NULL: 0), y =
+       max(cell, 0). Backward: from d, the gradient of cell, to dx =, dz = and, in d, that of
+       before.
+     */
+    void (*ssru_row)(const float *x, const float *z, const float *before, float *cell, float *y,
+                     size_t n);
+    void (*ssru_row_backward)(const float *x, const float *z, const float *before, float *d,
+                              float *dx, float *dz, size_t n);
+
     /* dropout.c: y = from + dropped x; from NULL: 0. y may be x or from. */
     void (*dropout_row)(const struct dropout *d, uint64_t row, const float *x, const float *from,
                         float *y, int n);

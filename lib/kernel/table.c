@@ -16,6 +16,7 @@
 #include "elementary.c"
 #include "flash_gemm.c"
 #include "norm.c"
+#include "recurrent.c"
 #include "softmax.c"
 
 #include "flash_scores.c"
@@ -49,6 +50,8 @@ const struct kernels TABLE_NAME(RAPT_ISA) = {
     .activate_backward = activate_backward,
     .gate = gate,
     .gate_backward = gate_backward,
+    .ssru_row = ssru_row,
+    .ssru_row_backward = ssru_row_backward,
     .dropout_row = dropout_row,
     .softmax_row = softmax_row,
     .log_sum_row = log_sum_row,

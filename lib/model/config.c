@@ -147,10 +147,12 @@ rapt_status rapt__config_check(const rapt_config *c, rapt_message *why)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "first_position is %d, but position is %s",
                           c->first_position,
                           rapt_config_field_at(CONFIG_position)->word((int)c->position));
-    if (c->decoder_start && c->kind == RAPT_KIND_ENCODER_ONLY)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                          "decoder_start is %s, but kind says that there is no decoder",
-                          rapt_config_field_at(CONFIG_decoder_start)->word((int)c->decoder_start));
+    for (int i = CONFIG_decoder_start; i <= CONFIG_decoder_recurrence; i++)
+        if (rapt__config_get(c, i) && c->kind == RAPT_KIND_ENCODER_ONLY)
+            return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                              "%s is %s, but kind says that there is no decoder",
+                              rapt_config_field_at(i)->name,
+                              rapt_config_field_at(i)->word(rapt__config_get(c, i)));
     if (c->tie == RAPT_TIE_ALL && c->source_vocab && c->source_vocab != c->target_vocab)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
                           "tie is all, but source_vocab %d and target_vocab %d differ",

@@ -70,6 +70,12 @@ static const char *word_rapt_decoder_start(int value)
     return WORD(value);
 }
 
+static const char *word_rapt_recurrence(int value)
+{
+    static words all = {"none", "ssru"};
+    return WORD(value);
+}
+
 static const char *word_rapt_score(int value)
 {
     return rapt_score_name((rapt_score)value);

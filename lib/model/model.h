@@ -29,12 +29,17 @@ struct attention_offsets { /* rows of qkv: H*K queries, then key_heads*K keys, t
     struct norm_offsets norm;
     struct score_offsets score;
 };
+struct recurrent_offsets {               /* of a decoder, instead of self-attention */
+    struct linear_offsets input, forget; /* input has no bias */
+    struct norm_offsets norm;
+};
 struct feedforward_offsets {
     struct linear_offsets in, out; /* gated: in makes 2F rows, first those that are activated */
     struct norm_offsets norm;
 };
 struct layer_offsets {
     struct attention_offsets self, cross; /* cross: decoder of an encoder-decoder only */
+    struct recurrent_offsets recurrent;   /* or self */
     struct feedforward_offsets feedforward;
 };
 struct stack_offsets {       /* one side of the model */
@@ -195,9 +200,10 @@ struct drop { /* dropout of a pass; all zero at inference */
 
 /* What a sublayer computed; backward reads it. At inference all sublayers share the same memory. */
 struct sublayer {
-    float *q;                /* self: [rows][(H + 2 key_heads) K]; cross: [rows][H K] */
+    float *q;                /* self: [rows][(H + 2 key_heads) K]; cross: [rows][H K];
+                                recurrent: [rows][2 D] candidates and inputs of gates */
     float *kv;               /* cross: [source rows][2 key_heads K] */
-    float *mixed;            /* [rows][D] output of the heads */
+    float *mixed;            /* [rows][D] output of the heads; recurrent: the cells */
     float *statistics;       /* [H][rows][2] of the softmax, see rapt_attention_saved */
     int *chosen;             /* hard normalizers: [H][rows] */
     float *projected_q;      /* inference: [rows][H][W] what the score makes of q, if it does; */
@@ -211,7 +217,7 @@ struct sublayer {
     struct norm_saved saved; /* of that norm */
 };
 
-enum part { PART_SELF, PART_CROSS, PART_FEEDFORWARD };
+enum part { PART_SELF, PART_RECURRENT, PART_CROSS, PART_FEEDFORWARD };
 
 struct stack_memory {
     struct sublayer *sublayers; /* count of them: layer by layer, the parts a layer has */
@@ -239,7 +245,10 @@ struct cache_state { /* inference, of self- or cross-attention: what is there be
     size_t packed_size;                /*   so many floats; 0: the score needs none */
     float *relative;                 /* [H][relative_row] biases by distance, of all layers; NULL */
     int relative_row, relative_zero; /*   element s - position + zero */
-    int *counts; /* [batch] how many keys there are, for each sequence of the target */
+    int *counts;         /* [batch] how many keys there are, for each sequence of the target */
+    float *states;       /* a recurrent decoder has these alone: cells [layers][sequences][D] */
+    float *spare_states; /*   as many, while they are reordered */
+    int sequences;
 };
 struct stack_caches {
     struct cache_state self, cross;

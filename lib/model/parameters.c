@@ -56,8 +56,9 @@ static void lay_out_once(struct layout_pass *w, const rapt_config *c)
     bool output_bias = c->output_bias != 0, centered = c->norm_type == RAPT_NORM_TYPE_LAYER;
     bool table = c->relative_bias == RAPT_RELATIVE_BIAS_T5;
     bool slopes = c->relative_bias == RAPT_RELATIVE_BIAS_ALIBI_LEARNED;
-    bool encoder_table = encoder && table, decoder_table = decoder && table;
-    bool encoder_slopes = encoder && slopes, decoder_slopes = decoder && slopes;
+    bool decoder_attends = decoder && !c->decoder_recurrence;
+    bool encoder_table = encoder && table, decoder_table = decoder_attends && table;
+    bool encoder_slopes = encoder && slopes, decoder_slopes = decoder_attends && slopes;
     int H = c->heads, buckets = rapt__config_int(c, CONFIG_relative_buckets);
 #define ONCE(when, field, name, rows, columns, kind, initial)                                      \
     if (when) l->field = offset(w, "", -1, name, rows, columns, kind, initial);
@@ -105,7 +106,7 @@ int rapt__ffn_rows(const rapt_config *c)
 }
 
 static void lay_out_layer(struct layout_pass *w, const rapt_config *c, const char *scope, int layer,
-                          bool cross, struct layer_offsets *l)
+                          bool self, bool cross, struct layer_offsets *l)
 {
     int K = c->width / c->heads, Q = c->heads * K, G = rapt__key_heads(c) * K;
     int D = c->width, F = c->ffn_width, I = rapt__ffn_rows(c);
@@ -122,6 +123,8 @@ static void lay_out_layer(struct layout_pass *w, const rapt_config *c, const cha
     l->self.qkv.out = Q + 2 * G;
     l->cross.q.out = l->self.out.in = l->cross.out.in = Q;
     l->cross.kv.out = 2 * G;
+    l->recurrent.input.in = l->recurrent.input.out = D;
+    l->recurrent.forget.in = l->recurrent.forget.out = D;
     l->self.out.out = l->cross.out.out = l->feedforward.out.out = D;
     l->feedforward.in.out = I, l->feedforward.out.in = F;
 }
@@ -129,15 +132,15 @@ static void lay_out_layer(struct layout_pass *w, const rapt_config *c, const cha
 static void lay_out_all(struct layout_pass *w, const rapt_config *c)
 {
     struct layout *l = w->layout;
-    bool cross = c->kind == RAPT_KIND_ENCODER_DECODER;
+    bool self = !c->decoder_recurrence, cross = c->kind == RAPT_KIND_ENCODER_DECODER;
     struct layer_offsets spare;
     l->count = 0;
     l->floats = 0;
     lay_out_once(w, c);
     for (int i = 0; i < l->encoder.count; i++)
-        lay_out_layer(w, c, "encoder", i, false, w->real ? &l->encoder.layers[i] : &spare);
+        lay_out_layer(w, c, "encoder", i, true, false, w->real ? &l->encoder.layers[i] : &spare);
     for (int i = 0; i < l->decoder.count; i++)
-        lay_out_layer(w, c, "decoder", i, cross, w->real ? &l->decoder.layers[i] : &spare);
+        lay_out_layer(w, c, "decoder", i, self, cross, w->real ? &l->decoder.layers[i] : &spare);
 }
 
 void rapt__layout_make(struct layout *layout, const rapt_config *config, struct arena *arena)

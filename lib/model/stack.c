@@ -37,9 +37,10 @@ static const struct norm_offsets *norm_of(const struct chain *chain, int i)
     if (layer == chain->offset->count) return &chain->offset->last;
     const struct layer_offsets *l = &chain->offset->layers[layer];
     enum part part = chain->parts[i % chain->parts_count];
-    return part == PART_SELF    ? &l->self.norm
-           : part == PART_CROSS ? &l->cross.norm
-                                : &l->feedforward.norm;
+    return part == PART_SELF        ? &l->self.norm
+           : part == PART_RECURRENT ? &l->recurrent.norm
+           : part == PART_CROSS     ? &l->cross.norm
+                                    : &l->feedforward.norm;
 }
 
 static struct norm norm_at(const struct chain *chain, const struct norm_offsets *p,

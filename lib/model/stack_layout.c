@@ -6,7 +6,7 @@
 int rapt__parts_of(const rapt_config *c, bool decoder, enum part parts[3])
 {
     int n = 0;
-    parts[n++] = PART_SELF;
+    parts[n++] = decoder && c->decoder_recurrence ? PART_RECURRENT : PART_SELF;
     if (decoder && c->kind == RAPT_KIND_ENCODER_DECODER) parts[n++] = PART_CROSS;
     if (c->ffn_width) parts[n++] = PART_FEEDFORWARD;
     return n;
@@ -76,6 +76,9 @@ static void sublayer_layout(struct sublayer *u, const rapt_config *c, enum part 
     if (part == PART_FEEDFORWARD) {
         u->hidden = rapt__arena_floats(arena, rows, (size_t)rapt__ffn_rows(c));
         u->active = rapt__arena_floats(arena, rows, F);
+    } else if (part == PART_RECURRENT) {
+        u->q = rapt__arena_floats(arena, rows, 2 * D);
+        u->mixed = rapt__arena_floats(arena, rows, D);
     } else {
         u->q = projections_of(c, part, rows, arena);
         u->mixed = rapt__arena_floats(arena, rows, D);
@@ -100,7 +103,7 @@ static void backward_layout(struct stack_memory *m, const rapt_config *c, size_t
     m->dstream = rapt__arena_floats(arena, rows, D);
     m->dy = rapt__arena_floats(arena, rows, D);
     m->dmixed = rapt__arena_floats(arena, rows, D);
-    m->dq = rapt__arena_floats(arena, rows, D + 2 * G);
+    m->dq = rapt__arena_floats(arena, rows, c->decoder_recurrence ? 3 * D : D + 2 * G);
     m->dhidden = rapt__arena_floats(arena, rows, (size_t)rapt__ffn_rows(c));
     m->dactive = rapt__arena_floats(arena, rows, c->ffn_gated ? (size_t)c->ffn_width : 0);
     m->dkv = rapt__arena_floats(arena, source_rows, 2 * G);

@@ -1,5 +1,6 @@
-/* sublayer.c - the three functions a layer is made of: self-attention, cross-attention and the
-   position-wise feed-forward network (Vaswani et al. 2017, sections 3.2 and 3.3).
+/* sublayer.c - the functions a layer is made of: self-attention, cross-attention and the
+   position-wise feed-forward network (Vaswani et al. 2017, sections 3.2 and 3.3), and, in
+   recurrent.c, what may stand for self-attention in a decoder.
 
        self(x)        = heads(x Wq', x Wk', x Wv') Wo'      Wq, Wk, Wv packed in one matrix
        cross(x)       = heads(x Wq', z Wk', z Wv') Wo'      z: the encoder's output
@@ -206,6 +207,8 @@ void rapt__sublayer_forward(const struct exec_context *c, const struct step *s, 
 {
     if (part == PART_FEEDFORWARD)
         feedforward_forward(c, s);
+    else if (part == PART_RECURRENT)
+        rapt__recurrent_forward(c, s);
     else
         attention_forward(c, s, part == PART_CROSS);
 }
@@ -216,6 +219,8 @@ void rapt__sublayer_backward(const struct exec_context *c, const struct step *s,
 {
     if (part == PART_FEEDFORWARD)
         feedforward_backward(c, s, dy, din, add, gradients);
+    else if (part == PART_RECURRENT)
+        rapt__recurrent_backward(c, s, dy, din, add, gradients);
     else
         attention_backward(c, s, part == PART_CROSS, dy, din, add, dstates, gradients);
 }

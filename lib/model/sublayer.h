@@ -20,6 +20,11 @@ rapt_attention rapt__attention_spec(const struct stack *s, int layer, bool cross
 /* The parts of a layer in order; how many. */
 int rapt__parts_of(const rapt_config *c, bool decoder, enum part parts[3]);
 
+/* ---- recurrent.c: forward and backward as those of rapt__sublayer_forward and _backward ---- */
+void rapt__recurrent_forward(const struct exec_context *c, const struct step *s);
+void rapt__recurrent_backward(const struct exec_context *c, const struct step *s, const float *dy,
+                              float *din, bool add, float *gradients);
+
 /* ---- cached.c ---- */
 void rapt__attend_cached(const struct exec_context *c, const struct step *s, bool cross);
 

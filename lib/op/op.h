@@ -116,6 +116,22 @@ void rapt__gate_forward(const struct exec_context *c, enum activation kind, cons
 void rapt__gate_backward(const struct exec_context *c, enum activation kind, const float *x,
                          const float *dy, int rows, int width, float *dx);
 
+/* ---- recurrent.c: a simpler simple recurrent unit over ragged sequences ----
+   x [rows][2 width]: of each row the candidates x, then the inputs z of the gates. With f = 1 / (1
+   + e^-z): cell[r] = f cell[r - 1] + (1 - f) x[r], y = max(cell, 0); cells, y [rows][width]. */
+struct ssru {
+    int batch, width;
+    const int *starts; /* [batch + 1] */
+    float *states; /* [batch][width] the cells before the first rows, on return of the last; NULL:
+                      0 before, not wanted after */
+};
+void rapt__ssru_forward(const struct exec_context *c, const struct ssru *s, const float *x,
+                        float *cells, float *y);
+/* From dcells [rows][width], the gradient that comes through y alone, which is overwritten, to dx.
+   states must be NULL. */
+void rapt__ssru_backward(const struct exec_context *c, const struct ssru *s, const float *x,
+                         const float *cells, float *dcells, float *dx);
+
 /* ---- dropout.c: y = dropout(x) by rows; forward and backward are the same; y may be x;
    d NULL: y = x ---- */
 struct dropout rapt__dropout(float share, uint64_t key);

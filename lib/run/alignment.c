@@ -102,6 +102,9 @@ static rapt_status check_part(const rapt_session *s, rapt_weights which, rapt_me
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "the model has no encoder");
     if (which == RAPT_WEIGHTS_DECODER && kind == RAPT_KIND_ENCODER_ONLY)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "the model has no decoder");
+    if (which == RAPT_WEIGHTS_DECODER && s->model->config.decoder_recurrence)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "the decoder has no self-attention but a recurrent unit");
     if (which == RAPT_WEIGHTS_CROSS || s->limits.self_weights) return RAPT_OK;
     return rapt__fail(why, RAPT_BAD_ARGUMENT,
                       "weights of self-attention: limits.self_weights was 0 when the session was "

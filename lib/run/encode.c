@@ -126,12 +126,20 @@ int rapt__session_target_capacity(const rapt_session *s, int sources)
     return target_capacity < positions ? (int)target_capacity : positions;
 }
 
+/* Bytes of the cells of a recurrent decoder. */
+static size_t states_size(const rapt_session *s)
+{
+    return (size_t)s->model->layout.decoder.count * (size_t)s->self.sequences *
+           (size_t)s->model->config.width * sizeof *s->self.states;
+}
+
 /* Empties the caches; each target gets a capacity of so many tokens. */
 static void start_caches(rapt_session *s, int target_capacity)
 {
     int slots = s->limits.batch * s->limits.beams;
     for (int i = 0; i < slots; i++) s->capacity[i] = i < s->targets ? target_capacity : 0;
-    for (int l = 0; l < s->model->layout.decoder.count; l++) {
+    if (s->self.states) memset(s->self.states, 0, states_size(s));
+    for (int l = 0; s->self.caches && l < s->model->layout.decoder.count; l++) {
         rapt__cache_start(&s->self.caches[l], s->capacity);
         if (s->self.history) rapt__history_start(&s->self.history[l], s->capacity);
     }

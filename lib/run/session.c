@@ -91,11 +91,24 @@ rapt_status rapt_decode(rapt_session *s, const rapt_tokens *target, const float 
 
 /* ---- reordering ---- */
 
+/* Every cell to the target that continues its own, in the spare memory. */
+static void move_states(struct team *team, rapt_session *s)
+{
+    size_t begin, end, width = (size_t)s->model->config.width, slots = (size_t)s->self.sequences;
+    rapt__team_share(team, (size_t)s->model->layout.decoder.count * slots, 1, &begin, &end);
+    for (size_t i = begin; i < end; i++) {
+        size_t from = i / slots * slots + (size_t)s->parents[i % slots];
+        memcpy(s->self.spare_states + i * width, s->self.states + from * width,
+               width * sizeof *s->self.states);
+    }
+}
+
 static void work_on_move(struct team *team, void *argument)
 {
     rapt_session *s = argument;
+    if (s->self.states) move_states(team, s);
     for (int l = 0; l < s->model->layout.decoder.count; l++) {
-        rapt__cache_reorder(team, &s->self.caches[l], s->parents);
+        if (s->self.caches) rapt__cache_reorder(team, &s->self.caches[l], s->parents);
         if (s->self.history) rapt__history_reorder(team, &s->self.history[l], s->parents);
         if (s->cross.history) rapt__history_reorder(team, &s->cross.history[l], s->parents);
     }
@@ -118,6 +131,9 @@ rapt_status rapt_session_reorder(rapt_session *s, const int *parents, rapt_messa
     for (int i = 0; i < s->limits.batch * s->limits.beams; i++)
         s->parents[i] = i < s->targets ? parents[i] : i;
     rapt__team_run(s->limits.threads, work_on_move, s);
+    float *moved = s->self.spare_states;
+    s->self.spare_states = s->self.states;
+    s->self.states = moved;
     for (int i = 0; i < s->targets; i++) s->past[i] = s->length[parents[i]];
     memcpy(s->length, s->past, sizeof(int) * (size_t)s->targets);
     s->target_rows = 0;

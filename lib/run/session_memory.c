@@ -74,12 +74,25 @@ static void lay_out_cache_state(rapt_session *s, struct cache_state *state, bool
     }
 }
 
+/* The cells of a recurrent decoder. */
+static void lay_out_states(rapt_session *s, int slots, struct arena *arena)
+{
+    size_t rows = (size_t)s->model->layout.decoder.count * (size_t)slots;
+    size_t width = (size_t)s->model->config.width;
+    s->self = (struct cache_state){.sequences = slots};
+    s->self.states = rapt__arena_floats(arena, rows, width);
+    s->self.spare_states = rapt__arena_floats(arena, rows, width);
+}
+
 static void lay_out_caches(rapt_session *s, struct arena *arena)
 {
     const rapt_limits *l = &s->limits;
     int slots = l->batch * l->beams;
     size_t self = (size_t)slots * rapt__ceil_div_size((size_t)l->target_length, LANES);
-    lay_out_cache_state(s, &s->self, false, slots, self, self * LANES, arena);
+    if (s->model->config.decoder_recurrence)
+        lay_out_states(s, slots, arena);
+    else
+        lay_out_cache_state(s, &s->self, false, slots, self, self * LANES, arena);
     if (s->model->config.kind != RAPT_KIND_ENCODER_DECODER) return;
     /* However the tokens are spread over the sources, each may leave one panel partly empty. */
     size_t tokens = (size_t)l->source_tokens, cross = tokens / LANES + (size_t)l->batch;

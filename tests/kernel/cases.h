@@ -105,6 +105,19 @@ static void case_gate_backward(const struct kernels *k, int n, struct case_data 
                      (size_t)n);
 }
 
+static void case_ssru_row(const struct kernels *k, int n, struct case_data *d)
+{
+    k->ssru_row(d->in[0], d->in[1], d->in[2], d->out[0], d->out[1], (size_t)n);
+}
+static void case_ssru_first(const struct kernels *k, int n, struct case_data *d)
+{
+    k->ssru_row(d->in[0], d->in[1], NULL, d->out[0], d->out[1], (size_t)n);
+}
+static void case_ssru_row_backward(const struct kernels *k, int n, struct case_data *d)
+{
+    k->ssru_row_backward(d->in[0], d->in[1], d->in[2], d->out[0], d->out[1], d->out[2], (size_t)n);
+}
+
 static const struct dropout case_drop = {0x123456789abcdefu, 0x40000000u, 4.0f / 3};
 
 static void case_dropout(const struct kernels *k, int n, struct case_data *d)
@@ -246,6 +259,9 @@ static const struct kernel_case kernel_cases[] = {
     {"silu_backward", 2, 1, 1, 0, case_silu_backward, 2, 1, CASE_EXP + 9},
     {"gate", 2, 1, 1, 0, case_gate, 2, 1, CASE_EXP + 6},
     {"gate_backward", 3, 2, 1, 0, case_gate_backward, 3, 2, 2 * CASE_GELU + 7},
+    {"ssru_row", 3, 2, 1, 0, case_ssru_row, 3, 2, CASE_EXP + 7},
+    {"ssru_first", 2, 2, 1, 0, case_ssru_first, 2, 2, CASE_EXP + 7},
+    {"ssru_row_backward", 3, 3, 1, 0, case_ssru_row_backward, 4, 3, CASE_EXP + 8},
     {"dropout", 1, 1, 1, 0, case_dropout, 1, 1, 2},
     {"dropout_from", 2, 1, 1, 0, case_dropout_from, 2, 1, 2},
     {"dropout_in_place", 0, 1, 1, 0, case_dropout_in_place, 1, 1, 2},

@@ -90,6 +90,7 @@ static void test_combinations(void **state)
     REFUSE(2, first_position, 1); /* position is learned */
     REFUSE(4, first_position, 1);
     REFUSE(7, decoder_start, RAPT_DECODER_START_END);
+    REFUSE(7, decoder_recurrence, RAPT_RECURRENCE_SSRU);
 #undef REFUSE
     rapt_config c = small_configs[0];
     c.width = 7, c.heads = 1, c.key_heads = 0;

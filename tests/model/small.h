@@ -88,6 +88,17 @@ static const rapt_config small_configs[] = {
     {.size = sizeof(rapt_config), .kind = RAPT_KIND_DECODER_ONLY, .target_vocab = 8, .positions = 12, .width = 6, .heads = 3,
      .ffn_width = 4, .decoder_layers = 1, .first_position = 1 << 24, .decoder_start = RAPT_DECODER_START_ZERO,
      .tie = RAPT_TIE_ALL, .norm_order = RAPT_NORM_ORDER_PRE},
+    /* recurrent decoders */
+    {.size = sizeof(rapt_config), .source_vocab = 8, .target_vocab = 8, .positions = 12, .width = 18, .heads = 3, .ffn_width = 7,
+     .encoder_layers = 1, .decoder_layers = 2, .position = RAPT_POSITION_CONCATENATED_N1, .tie = RAPT_TIE_ALL,
+     .output_bias = 1, .decoder_start = RAPT_DECODER_START_ZERO, .decoder_recurrence = RAPT_RECURRENCE_SSRU},
+    {.size = sizeof(rapt_config), .source_vocab = 7, .target_vocab = 9, .positions = 12, .width = 12, .heads = 6, .key_heads = 1,
+     .ffn_width = 0, .encoder_layers = 1, .decoder_layers = 1, .norm_order = RAPT_NORM_ORDER_PRE,
+     .relative_bias = RAPT_RELATIVE_BIAS_T5, .relative_buckets = 4, .relative_distance = 3, .norm_type = RAPT_NORM_TYPE_RMS,
+     .decoder_recurrence = RAPT_RECURRENCE_SSRU},
+    {.size = sizeof(rapt_config), .kind = RAPT_KIND_DECODER_ONLY, .target_vocab = 8, .positions = 12, .width = 4, .heads = 1,
+     .ffn_width = 6, .decoder_layers = 2, .position = RAPT_POSITION_NONE, .self_normalizer = RAPT_NORMALIZER_SAMPLE,
+     .decoder_recurrence = RAPT_RECURRENCE_SSRU},
 };
 /* clang-format on */
 

@@ -271,6 +271,25 @@ static void cross_attention(struct side *s, const struct oracle_layer *l, const 
     free(mixed);
 }
 
+/* Kim et al. 2019, section 3.1: c_t = f_t c_(t-1) + (1 - f_t) x_t, of which the positive part is
+   put out. */
+static void recurrent(struct side *s, const struct oracle_layer *l, const double *in, double *y)
+{
+    int D = s->m->config.width, T = s->rows->count;
+    double *x = oracle_zeros(T, D), *z = oracle_zeros(T, D), *c = oracle_zeros(1, D);
+    oracle_linear(T, D, D, in, l->input[0], NULL, x);
+    oracle_linear(T, D, D, in, l->forget[0], l->forget[1], z);
+    for (int t = 0; t < T; t++)
+        for (int j = 0; j < D; j++) {
+            double f = 1 / (1 + exp(-z[t * D + j]));
+            c[j] = f * c[j] + (1 - f) * x[t * D + j];
+            y[t * D + j] = fmax(c[j], 0);
+        }
+    free(x);
+    free(z);
+    free(c);
+}
+
 static void feedforward(struct side *s, const struct oracle_layer *l, const double *in, double *y)
 {
     const rapt_config *c = &s->m->config;
@@ -322,7 +341,10 @@ static void run_side(struct side *s)
     embed(s);
     for (int i = 0; i < layers; i++) {
         const struct oracle_layer *l = s->decoder ? &s->m->decoder[i] : &s->m->encoder[i];
-        sublayer(s, l, l->self_norm, self_attention);
+        if (s->decoder && c->decoder_recurrence)
+            sublayer(s, l, l->recurrent_norm, recurrent);
+        else
+            sublayer(s, l, l->self_norm, self_attention);
         if (s->source) sublayer(s, l, l->cross_norm, cross_attention);
         if (c->ffn_width) sublayer(s, l, l->norm, feedforward);
     }

@@ -62,6 +62,9 @@ static struct oracle_layer *find_layers(const struct oracle_model *m, const char
         oracle_find_pair(m, scope, "cross_attn.norm", l->cross_norm);
         l->self_score = find_scores(m, scope, "self_attn");
         l->cross_score = find_scores(m, scope, "cross_attn");
+        oracle_find_pair(m, scope, "recurrent.input", l->input);
+        oracle_find_pair(m, scope, "recurrent.forget", l->forget);
+        oracle_find_pair(m, scope, "recurrent.norm", l->recurrent_norm);
         oracle_find_pair(m, scope, "feedforward.in", l->in);
         oracle_find_pair(m, scope, "feedforward.out", l->out);
         oracle_find_pair(m, scope, "feedforward.norm", l->norm);

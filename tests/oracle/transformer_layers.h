@@ -9,7 +9,8 @@ struct oracle_layer { /* pairs of matrix and vector: weight and bias, or gain an
     double *self_qkv[2], *self_out[2], *self_norm[2];
     double *cross_q[2], *cross_kv[2], *cross_out[2], *cross_norm[2];
     double *in[2], *out[2], *norm[2];
-    struct oracle_inputs self_score, cross_score; /* what scores and localities have learned */
+    double *input[2], *forget[2], *recurrent_norm[2]; /* of a recurrent unit; input[1] NULL */
+    struct oracle_inputs self_score, cross_score;     /* what scores and localities have learned */
 };
 
 enum { SENTENCES = 8, SUBLAYERS = 12 };

@@ -32,6 +32,9 @@ static void test_threads(void **state)
     same_for_threads(&wide, RAPT_PRODUCTS_BUILTIN);
     for (int i = 0; i < COUNT(small_configs); i += 5)
         same_for_threads(&small_configs[i], RAPT_PRODUCTS_BUILTIN);
+    for (int i = 0; i < COUNT(small_configs); i++)
+        if (small_configs[i].decoder_recurrence)
+            same_for_threads(&small_configs[i], RAPT_PRODUCTS_BUILTIN);
 }
 
 static void test_openblas(void **state)

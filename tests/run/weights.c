@@ -63,6 +63,8 @@ static void compare(rapt_session *session, const rapt_config *c, rapt_weights wh
 static void judge(const rapt_config *c, uint64_t seed)
 {
     static double states[MAX * 64], logits[MAX * 128], self[4 * 8 * MAX * MAX];
+    static float weights[MAX * MAX];
+    rapt_message why = {""};
     rapt_model *model = small_model(c, seed);
     struct oracle_model *oracle = oracle_model_read(model);
     rapt_session *session = asking_session(model, 2, BATCH * MAX, MAX);
@@ -80,7 +82,12 @@ static void judge(const rapt_config *c, uint64_t seed)
             compare(session, c, RAPT_WEIGHTS_ENCODER, c->encoder_layers, s.count, at, self);
         }
         oracle->self = self;
-        if (decodes) {
+        if (decodes && c->decoder_recurrence) {
+            assert_int_equal(
+                rapt_session_weights(session, RAPT_WEIGHTS_DECODER, 0, 0, weights, &why),
+                RAPT_BAD_ARGUMENT);
+            assert_non_null(strstr(why.text, "recurrent"));
+        } else if (decodes) {
             oracle_decode(oracle, NULL, encodes ? &s : NULL, states, &t, logits, NULL);
             compare(session, c, RAPT_WEIGHTS_DECODER, c->decoder_layers, t.count, to, self);
         }

@@ -1,0 +1,57 @@
+/* recurrent.c - a simpler simple recurrent unit instead of the decoder's self-attention (Kim et al.
+   2019, section 3.1; Marian's `ssru`): rows in, rows out; at inference the cells of all targets are
+   carried from call to call.
+
+       c[t] = f c[t-1] + (1 - f) x W',  f = 1 / (1 + exp(-(x V' + b))),  y = max(c, 0) */
+#include "model/sublayer.h"
+
+static const struct recurrent_offsets *offsets_of(const struct step *s)
+{
+    return &s->stack->model->layout.decoder.layers[s->layer].recurrent;
+}
+
+/* The cells of this layer are those of all targets; NULL: every sequence begins here. */
+static struct ssru unit_of(const struct step *s)
+{
+    const struct pass *p = s->pass;
+    size_t width = (size_t)s->stack->model->config.width;
+    struct ssru unit = {p->rows.batch, (int)width, p->rows.starts, NULL};
+    if (p->caches) {
+        const struct cache_state *state = &p->caches->self;
+        unit.states = state->states + (size_t)s->layer * (size_t)state->sequences * width;
+    }
+    return unit;
+}
+
+void rapt__recurrent_forward(const struct exec_context *c, const struct step *s)
+{
+    const struct recurrent_offsets *offset = offsets_of(s);
+    const struct ssru unit = unit_of(s);
+    const struct linear input = rapt__linear_at(&offset->input, s->stack->block),
+                        forget = rapt__linear_at(&offset->forget, s->stack->block);
+    int rows = s->pass->rows.count, D = unit.width;
+    rapt__linear_forward(c, &input, s->in, D, rows, s->u->q, 2 * D, ACTIVATION_NONE, NULL);
+    rapt__linear_forward(c, &forget, s->in, D, rows, s->u->q + D, 2 * D, ACTIVATION_NONE, NULL);
+    rapt__ssru_forward(c, &unit, s->u->q, s->u->mixed, s->u->y);
+}
+
+void rapt__recurrent_backward(const struct exec_context *c, const struct step *s, const float *dy,
+                              float *din, bool add, float *gradients)
+{
+    const struct recurrent_offsets *offset = offsets_of(s);
+    const struct ssru unit = unit_of(s);
+    const struct linear input = rapt__linear_at(&offset->input, s->stack->block),
+                        forget = rapt__linear_at(&offset->forget, s->stack->block);
+    const struct stack_memory *m = s->stack->memory;
+    int rows = s->pass->rows.count, D = unit.width;
+    rapt__activate_backward(c, ACTIVATION_RELU, s->u->mixed, dy, m->dmixed,
+                            (size_t)rows * (size_t)D);
+    rapt__ssru_backward(c, &unit, s->u->q, s->u->mixed, m->dmixed, m->dq);
+    rapt__linear_backward_weight(c, &input, s->in, D, m->dq, 2 * D, rows,
+                                 gradients + offset->input.weight, NULL);
+    rapt__linear_backward_weight(c, &forget, s->in, D, m->dq + D, 2 * D, rows,
+                                 gradients + offset->forget.weight,
+                                 gradients + offset->forget.bias);
+    rapt__linear_backward_input(c, &input, m->dq, 2 * D, rows, din, D, add);
+    rapt__linear_backward_input(c, &forget, m->dq + D, 2 * D, rows, din, D, true);
+}
