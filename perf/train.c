@@ -89,7 +89,7 @@ static void measure(struct bench *b, const struct shape *s, int threads, rapt_pr
     rapt_train_options options;
     rapt_train_options_default(&options, sizeof options);
     rapt_train_limits limits = {sizeof limits, s->pairs, s->pairs * s->length,
-                                s->pairs * (s->length + 1), threads};
+                                s->pairs * (s->length + 1), .threads = threads};
     rapt_message why = {""};
     rapt_model *model;
     struct job j;

@@ -28,7 +28,7 @@ static void draw(void)
 int main(void)
 {
     rapt_config config = {sizeof config, .source_vocab = VOCAB, .target_vocab = VOCAB, .positions = 16};
-    rapt_train_limits limits = {sizeof limits, BATCH, BATCH * N, BATCH * (N + 2), 0};
+    rapt_train_limits limits = {sizeof limits, BATCH, BATCH * N, .target_tokens = BATCH * (N + 2)};
     rapt_limits space = {sizeof space, .batch = BATCH, .source_tokens = BATCH * N, .target_length = N + 1};
     rapt_generate_outputs outputs = {.size = sizeof outputs, .ids = ids, .counts = counts};
     rapt_report report = {.size = sizeof report};

@@ -29,7 +29,7 @@ static void write(int number, int32_t *id)
 int main(void)
 {
     rapt_config config = {sizeof config, RAPT_KIND_ENCODER_ONLY, .source_vocab = WORDS, .target_vocab = TAGS};
-    rapt_train_limits limits = {sizeof limits, TEXTS, TOKENS, TOKENS, 0};
+    rapt_train_limits limits = {sizeof limits, TEXTS, TOKENS, .target_tokens = TOKENS};
     rapt_limits space = {.size = sizeof space, .batch = 1, .source_tokens = LENGTH};
     const rapt_tokens source = {TEXTS, ids, starts}, target = {TEXTS, labels, starts},
                       one = {1, ids + TOKENS, starts};

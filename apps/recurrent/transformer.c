@@ -43,7 +43,7 @@ struct transformer *transformer_create(const struct transformer_config *c,
     options.clip_norm = 1;
     options.label_smoothing = options.dropout = 0;
     options.attention_dropout = options.ffn_dropout = options.weight_decay = 0;
-    rapt_train_limits capacity = {sizeof capacity, c->batch, tokens, tokens, 1};
+    rapt_train_limits capacity = {sizeof capacity, c->batch, tokens, tokens, .threads = 1};
     rapt_limits use = {.size = sizeof use,
                        .batch = c->batch,
                        .source_tokens = tokens,

@@ -76,6 +76,9 @@ typedef struct rapt_train_limits { /* size-first */
     int source_tokens;             /* 1 or more */
     int target_tokens;             /* 2 or more */
     int threads;                   /* see base.h */
+    int shards;   /* of a step of rapt_train_shard, a power of two of at most 1024, with memory for
+                     log2(shards) more gradients; 0: that function is not used */
+    int reserved; /* 0 */
 } rapt_train_limits;
 
 /* Bytes that rapt_trainer_create allocates; 0: an argument is wrong, or it would not fit into
@@ -112,12 +115,79 @@ RAPT_API rapt_status rapt_train_evaluate(rapt_trainer *trainer, const rapt_token
 
 /* The gradients as one block of *count floats, in the order and layout of the parameters, and
    the tokens they were added over: so that a caller may sum them across machines. Owned by the
-   trainer. NULL: no trainer. */
+   trainer; of a trainer with limits.shards the block lasts until its next call. NULL: no trainer.
+ */
 RAPT_API float *rapt_trainer_gradients(rapt_trainer *trainer, size_t *count, long long **tokens);
 /* The gradient of one parameter into data [rows][columns], as rapt_model_read gives the parameter;
    RAPT_BAD_ARGUMENT: there is no such index. */
 RAPT_API rapt_status rapt_trainer_read_gradient(const rapt_trainer *trainer, int index, float *data,
                                                 rapt_message *why);
+
+/* ---- A step in shards: accumulation on one machine, or the work of many ----
+   A step is S = limits.shards batches, its shards. The gradient of each starts from zero, and they
+   are added as the nodes of one complete binary tree over shards 0 .. S-1:
+
+       g(first, count) = g(first, count/2) + g(first + count/2, count/2)
+
+   in floats, one addition per element. Dropout and draws depend on the seed, the steps tried and
+   the shard's number, and the baseline of sampled keys moves once per step. So neither who computes
+   a shard nor when changes a bit. On one machine: rapt_train_shard for 0 .. S-1, then
+   rapt_train_shards_step. On many, each with a trainer of the same model, options and number of
+   shards, however its caller moves bytes: rapt_train_shard for the shards of a range of its own;
+   records and rapt_train_shards_held meet; rapt_shards_sum adds the subtrees, whole or in pieces of
+   their floats; the sum goes to rapt_trainer_gradients of every machine, and each makes the same
+   rapt_train_shards_step. A trainer that makes steps of one shard has the bits of one that calls
+   rapt_train_gradient and rapt_train_step. */
+
+/* What the others must know of a shard beside its gradient. A program may send it as bytes to
+   another that runs on the same library. */
+typedef struct rapt_shard { /* size-first */
+    size_t size;            /* sizeof(rapt_shard): rapt_shard shard = {.size = sizeof shard} */
+    int shard;              /* its number */
+    int reserved;           /* 0 */
+    double loss;            /* as in rapt_report; infinite or NaN: the whole step is dropped */
+    double likelihood;      /* this and the next two: as in rapt_report */
+    long long tokens;       /* target tokens predicted */
+    long long correct;      /* of them, where the likeliest token was the right one */
+} rapt_shard;
+
+/* Shards whose gradients have been added here. */
+typedef struct rapt_subtree { /* no size: it does not grow */
+    int first, count;         /* shards first .. first + count - 1; count is a power of two */
+    float *gradient;          /* as many floats as rapt_trainer_gradients says, of the trainer */
+} rapt_subtree;
+
+/* Shards *first .. *end - 1 are for machine `machine` of `machines`, in nearly equal parts; none if
+   there are more machines than shards. The parts need no more memory than a trainer has. */
+RAPT_API rapt_status rapt_shards_range(int shards, int machines, int machine, int *first, int *end,
+                                       rapt_message *why);
+/* The gradient of shard number `shard` of the step; source and target NULL: it is empty, as shards
+   of a batch of few sequences are. *record: the shard, for rapt_train_shards_step. Each shard of a
+   step once; there is memory for all of them, and for a range of rapt_shards_range, in ascending
+   order. RAPT_BAD_ARGUMENT also: gradients of rapt_train_gradient wait for their step. A loss that
+   is not finite is no error here: record->loss has it. */
+RAPT_API rapt_status rapt_train_shard(rapt_trainer *trainer, int shard, const rapt_tokens *source,
+                                      const rapt_tokens *target, rapt_shard *record,
+                                      rapt_message *why);
+/* The largest subtrees of the shards computed since the last step, in the order of their shards:
+   the first `capacity` of them into list. Returns how many there are; they and their gradients last
+   until the next call with the trainer, and the caller may change those. */
+RAPT_API int rapt_train_shards_held(const rapt_trainer *trainer, rapt_subtree *list, int capacity);
+/* The sum of the tree over subtrees that cover all of `shards` in order; of each, floats
+   [0, floats) behind `gradient`. It goes into list[0].gradient; the other gradients become
+   unspecified. */
+RAPT_API rapt_status rapt_shards_sum(int shards, const rapt_subtree *list, int count, size_t floats,
+                                     rapt_message *why);
+/* As rapt_train_step, for a step in shards. records: all limits.shards of them in order, wherever
+   they were computed. Unless all shards were computed here, the sum of their gradients is in the
+   block that rapt_trainer_gradients gives after the last rapt_train_shard. RAPT_NOT_FINITE also:
+   the loss of a shard was infinite or NaN; the step is dropped, as if it had not been finite here.
+ */
+RAPT_API rapt_status rapt_train_shards_step(rapt_trainer *trainer, const rapt_shard *records,
+                                            rapt_report *report, rapt_message *why);
+/* Forgets the shards computed since the last step, as if they had not been: the same calls again
+   give the same bits, and the trainer can be saved. */
+RAPT_API void rapt_train_shards_discard(rapt_trainer *trainer);
 
 /* A new peak learning rate; the schedule goes on. A step refuses one that options.rate could not
  * be.

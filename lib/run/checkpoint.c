@@ -63,7 +63,7 @@ rapt_status rapt_trainer_save(const rapt_trainer *t, const char *path,
 {
     char state[STATE_TEXT];
     if (!t || !path) return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL", t ? "path" : "trainer");
-    if (t->tokens)
+    if (t->tokens || t->shards.count)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
                           "gradients have been added that no step has applied");
     write_state(t, state);
@@ -198,6 +198,7 @@ static rapt_status load_staged(rapt_trainer *t, struct tensor_file *file, float 
     memcpy(t->model->block, staged, n * sizeof(float));
     memcpy(t->m, staged + n, n * sizeof(float));
     memcpy(t->v, staged + 2 * n, n * sizeof(float));
+    rapt__shards_forget(t);
     memset(t->gradients, 0, n * sizeof(float));
     t->state = state, t->tokens = 0;
     t->model->bound = (double)INFINITY;

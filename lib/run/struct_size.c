@@ -35,6 +35,8 @@ static const struct {
     STRUCT(rapt_train_options),
     STRUCT(rapt_report),
     STRUCT(rapt_train_limits),
+    STRUCT(rapt_shard),
+    STRUCT(rapt_subtree),
     STRUCT(rapt_text),
     STRUCT(rapt_bleu),
     STRUCT(rapt_chrf),

@@ -111,16 +111,16 @@ static void split_target(rapt_trainer *t, const rapt_tokens *target)
     }
 }
 
-static struct drop drop_of(const rapt_trainer *t, bool training)
+static struct drop drop_of(const rapt_trainer *t, bool training, int shard)
 {
     if (!training) return (struct drop){0};
     const rapt_train_options *o = &t->options;
     return (struct drop){o->dropout, o->attention_dropout, o->ffn_dropout,
-                         rapt__mix(o->seed, (uint64_t)t->state.calls)};
+                         rapt__mix(o->seed, (uint64_t)(t->state.calls + shard))};
 }
 
 static struct batch prepare(rapt_trainer *t, const rapt_tokens *source, const rapt_tokens *target,
-                            bool gradient)
+                            bool gradient, int shard)
 {
     static const int none[1] = {0};
     struct batch b = {.trainer = t, .gradient = gradient};
@@ -128,7 +128,7 @@ static struct batch prepare(rapt_trainer *t, const rapt_tokens *source, const ra
     b.encoder = stack_of(t, false);
     b.decoder = stack_of(t, true);
     b.smoothing = t->options.label_smoothing;
-    b.source.drop = b.target.drop = drop_of(t, gradient);
+    b.source.drop = b.target.drop = drop_of(t, gradient, shard);
     b.source.learning = b.target.learning = gradient;
     b.source.reward = t->encoder_reward, b.source.baseline = t->encoder_baseline;
     b.target.reward = t->decoder_reward, b.target.baseline = t->decoder_baseline;
@@ -246,31 +246,50 @@ static rapt_status check_report(const rapt_report *report, rapt_message *why)
     return report ? rapt__struct_check(report, "rapt_report", why) : RAPT_OK;
 }
 
+/* Gradients of rapt_train_gradient would be added to those of shards. */
+static rapt_status check_shards(const rapt_trainer *t, rapt_message *why)
+{
+    if (!t->shards.count) return RAPT_OK;
+    return rapt__fail(why, RAPT_BAD_ARGUMENT, "shards wait for rapt_train_shards_step");
+}
+
 static rapt_status write_report(rapt_report *report, const rapt_report *own, rapt_message *why)
 {
     return report ? rapt__struct_write(report, own, sizeof *own, "rapt_report", why) : RAPT_OK;
+}
+
+rapt_status rapt__trainer_batch(rapt_trainer *t, const rapt_tokens *source,
+                                const rapt_tokens *target, bool gradient, int shard,
+                                struct loss *sums, rapt_message *why)
+{
+    rapt_status status = check(t, source, target, why);
+    if (status) return status;
+    struct batch b = prepare(t, source, target, gradient, shard);
+    rapt__team_run(t->limits.threads, work_on_batch, &b);
+    *sums = b.sums;
+    return RAPT_OK;
 }
 
 static rapt_status run(rapt_trainer *t, const rapt_tokens *source, const rapt_tokens *target,
                        bool gradient, rapt_report *report, rapt_message *why)
 {
     if (!t) return rapt__fail(why, RAPT_BAD_ARGUMENT, "trainer: NULL");
+    struct loss sums;
     rapt_status status = check_report(report, why);
-    if (!status) status = check(t, source, target, why);
+    if (!status && gradient) status = check_shards(t, why);
+    if (!status) status = rapt__trainer_batch(t, source, target, gradient, 0, &sums, why);
     if (status) return status;
-    struct batch b = prepare(t, source, target, gradient);
-    rapt__team_run(t->limits.threads, work_on_batch, &b);
-    if (!isfinite(b.sums.loss)) {
+    if (!isfinite(sums.loss)) {
         if (gradient) rapt__trainer_discard(t);
-        return rapt__fail(why, RAPT_NOT_FINITE, "the loss is %g", b.sums.loss);
+        return rapt__fail(why, RAPT_NOT_FINITE, "the loss is %g", sums.loss);
     }
     if (gradient) {
-        t->tokens += b.sums.tokens, t->state.calls++;
-        add_loss(&t->sums, &b.sums);
-        rapt__mean_loss_update(t, b.sums.loss, b.sums.tokens);
+        t->tokens += sums.tokens, t->state.calls++;
+        add_loss(&t->sums, &sums);
+        rapt__mean_loss_update(t, sums.loss, sums.tokens);
     }
     rapt_report one = {.size = sizeof one, .step = t->state.steps};
-    add_loss(&one, &b.sums);
+    add_loss(&one, &sums);
     return write_report(report, &one, why);
 }
 
@@ -350,7 +369,7 @@ static void work_on_step(struct team *team, void *argument)
     rapt__fill(&c, g, n, 0);
 }
 
-static rapt_status check_step(const rapt_trainer *t, rapt_message *why)
+rapt_status rapt__step_check(const rapt_trainer *t, rapt_message *why)
 {
     if (t->tokens <= 0)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
@@ -358,12 +377,8 @@ static rapt_status check_step(const rapt_trainer *t, rapt_message *why)
     return rapt__rate_check(t->state.rate, why);
 }
 
-rapt_status rapt_train_step(rapt_trainer *t, rapt_report *report, rapt_message *why)
+rapt_status rapt__trainer_step(rapt_trainer *t, rapt_report *report, rapt_message *why)
 {
-    if (!t) return rapt__fail(why, RAPT_BAD_ARGUMENT, "trainer: NULL");
-    rapt_status status = check_report(report, why);
-    if (!status) status = check_step(t, why);
-    if (status) return status;
     const rapt_train_options *o = &t->options;
     double step = (double)(t->state.steps + 1);
     float rate = rapt__schedule_rate(o, t->state.rate, t->state.steps + 1);
@@ -392,4 +407,13 @@ rapt_status rapt_train_step(rapt_trainer *t, rapt_report *report, rapt_message *
     own.rate = (double)rate;
     own.step = ++t->state.steps;
     return write_report(report, &own, why);
+}
+
+rapt_status rapt_train_step(rapt_trainer *trainer, rapt_report *report, rapt_message *why)
+{
+    if (!trainer) return rapt__fail(why, RAPT_BAD_ARGUMENT, "trainer: NULL");
+    rapt_status status = check_report(report, why);
+    if (!status) status = check_shards(trainer, why);
+    if (!status) status = rapt__step_check(trainer, why);
+    return status ? status : rapt__trainer_step(trainer, report, why);
 }

@@ -1,4 +1,4 @@
-/* trainer.h - what trainer.c, trainer_memory.c, reward.c and checkpoint.c share. */
+/* trainer.h - what trainer.c, trainer_memory.c, reward.c, shards.c and checkpoint.c share. */
 #ifndef RAPT_LIB_TRAINER_H
 #define RAPT_LIB_TRAINER_H
 
@@ -9,6 +9,13 @@
 struct trainer_state { /* what a checkpoint holds beside parameters and moments */
 #define CHECKPOINT(type, member, key, kind, max, when) type member;
 #include "run/checkpoint.def"
+};
+
+enum { SHARDS_MAX = 1024, SHARD_LEVELS = 10 };
+struct shards { /* of the step begun, computed here */
+    rapt_subtree held[SHARD_LEVELS + 1];
+    float *spare[SHARD_LEVELS]; /* blocks that are zero, beside `gradients` of the trainer */
+    int count, spares;
 };
 
 struct rapt_trainer {
@@ -31,8 +38,27 @@ struct rapt_trainer {
     float *encoder_baseline, *decoder_baseline; /* [H][rows] */
     long long tokens; /* whose gradients have been added since the last step */
     rapt_report sums; /* of the batches since then */
+    struct shards shards;
     struct trainer_state state;
 };
+
+/* ---- trainer.c ---- */
+/* Forward and, for a gradient, backward over one batch; dropout and draws are those of call number
+   state.calls + shard. *sums: of the batch. A loss that is not finite is no error. */
+rapt_status rapt__trainer_batch(rapt_trainer *t, const rapt_tokens *source,
+                                const rapt_tokens *target, bool gradient, int shard,
+                                struct loss *sums, rapt_message *why);
+/* Would rapt__trainer_step be refused? */
+rapt_status rapt__step_check(const rapt_trainer *t, rapt_message *why);
+/* The step of t->gradients, t->tokens and t->sums, which have been checked. */
+rapt_status rapt__trainer_step(rapt_trainer *t, rapt_report *report, rapt_message *why);
+
+/* ---- shards.c ---- */
+int rapt__shard_levels(int shards); /* log2; 0 of 0 */
+/* A power of two from min on; 0, if min is 0, too. */
+rapt_status rapt__shards_check(const char *name, int shards, int min, rapt_message *why);
+/* Nothing is held any more, and all blocks but t->gradients are zero. */
+void rapt__shards_forget(rapt_trainer *t);
 
 /* ---- reward.c ---- */
 double rapt__mean_loss_first(const rapt_model *model);

@@ -45,6 +45,9 @@ static void lay_out(rapt_trainer *t, struct arena *arena)
     rapt__stack_layout(&t->decoder, c, true, target,
                        c->kind == RAPT_KIND_ENCODER_DECODER ? source : 0, KEEPS_ALL, arena);
     t->gradients = rapt__arena_floats(arena, floats, 1);
+    t->shards.spares = rapt__shard_levels(t->limits.shards);
+    for (int i = 0; i < t->shards.spares; i++)
+        t->shards.spare[i] = rapt__arena_floats(arena, floats, 1);
     t->m = rapt__arena_floats(arena, floats, 1);
     t->v = rapt__arena_floats(arena, floats, 1);
     t->partial = rapt__arena_floats(arena, rapt__norm_partial(max, c->width), 1);
@@ -166,6 +169,8 @@ static rapt_status check_limits(const rapt_train_limits *l, rapt_kind kind, rapt
     if (!status)
         status = rapt__int_check("limits.target_tokens", l->target_tokens, 0, MAX_TOKENS, why);
     if (!status) status = rapt__int_check("limits.threads", l->threads, 0, INT32_MAX, why);
+    if (!status) status = rapt__shards_check("limits.shards", l->shards, 0, why);
+    if (!status) status = rapt__int_check("limits.reserved", l->reserved, 0, 0, why);
     return status;
 }
 

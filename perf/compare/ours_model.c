@@ -100,7 +100,7 @@ struct model_work *ours_train_create(const struct model_shape *s, float rate)
     rapt_train_options o;
     rapt_train_options_default(&o, sizeof o);
     rapt_train_limits limits = {sizeof limits, s->batch, s->batch * s->source,
-                                s->batch * (s->target + 1), s->threads};
+                                s->batch * (s->target + 1), .threads = s->threads};
     o.rate = rate, o.warmup = 0, o.schedule = RAPT_SCHEDULE_CONSTANT;
     o.beta1 = 0.9f, o.beta2 = 0.98f, o.epsilon = 1e-9f, o.weight_decay = 0, o.clip_norm = 0;
     o.label_smoothing = 0.1f, o.dropout = o.attention_dropout = o.ffn_dropout = 0;

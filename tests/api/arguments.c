@@ -94,7 +94,7 @@ static void test_trainer(void **state)
 {
     (void)state;
     rapt_model *model = small_model(&api_config, 1);
-    rapt_train_limits limits = {sizeof limits, 1, 9, 9, 1}, none = {0};
+    rapt_train_limits limits = {sizeof limits, 1, 9, 9, .threads = 1}, none = {0};
     rapt_train_options o, unsized = {0};
     rapt_report report = {.size = sizeof report, .loss = 7}, no_size = {.loss = 7};
     rapt_trainer *trainer = NULL;

@@ -77,6 +77,66 @@ static rapt_status trainer_read_gradient(struct world *w, int null, rapt_message
                                       arg(null, 1, w->logits), why);
 }
 
+static rapt_status shards_range(struct world *w, int null, rapt_message *why)
+{
+    (void)w;
+    int first, end;
+    return rapt_shards_range(8, 2, 1, arg(null, 0, &first), arg(null, 1, &end), why);
+}
+
+/* The trainer has one shard. */
+static rapt_status compute_shard(struct world *w, int null, rapt_message *why)
+{
+    w->shard = (rapt_shard){.size = sizeof w->shard};
+    return rapt_train_shard(arg(null, 0, w->trainer), 0, arg(null, 1, &w->tokens),
+                            arg(null, 2, &w->tokens), arg(null, 3, &w->shard), why);
+}
+
+static rapt_status train_shard(struct world *w, int null, rapt_message *why)
+{
+    rapt_status status = compute_shard(w, null, why);
+    rapt_train_shards_discard(w->trainer);
+    return status;
+}
+
+static rapt_status train_shards_held(struct world *w, int null, rapt_message *why)
+{
+    (void)why;
+    rapt_subtree held;
+    assert_int_equal(compute_shard(w, -1, NULL), RAPT_OK);
+    int count = rapt_train_shards_held(arg(null, 0, w->trainer), arg(null, 1, &held), 1);
+    rapt_train_shards_discard(w->trainer);
+    return found(count == 1);
+}
+
+static rapt_status shards_sum(struct world *w, int null, rapt_message *why)
+{
+    (void)w;
+    float two[2] = {1, 2};
+    const rapt_subtree list[2] = {{0, 1, two}, {1, 1, two + 1}};
+    rapt_status status = rapt_shards_sum(2, arg(null, 0, list), 2, 1, why);
+    assert_true(status || two[0] == 3);
+    return status;
+}
+
+static rapt_status train_shards_step(struct world *w, int null, rapt_message *why)
+{
+    assert_int_equal(compute_shard(w, -1, NULL), RAPT_OK);
+    rapt_status status = rapt_train_shards_step(arg(null, 0, w->trainer), arg(null, 1, &w->shard),
+                                                arg(null, 2, &w->report), why);
+    rapt_train_shards_discard(w->trainer);
+    return status;
+}
+
+static rapt_status train_shards_discard(struct world *w, int null, rapt_message *why)
+{
+    (void)why;
+    assert_int_equal(compute_shard(w, -1, NULL), RAPT_OK);
+    rapt_train_shards_discard(arg(null, 0, w->trainer));
+    if (null == 0) rapt_train_shards_discard(w->trainer);
+    return RAPT_OK;
+}
+
 static rapt_status trainer_set_rate(struct world *w, int null, rapt_message *why)
 {
     (void)why;

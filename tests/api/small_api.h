@@ -60,7 +60,7 @@ static inline uint64_t api_train(uint64_t seed, int threads)
 {
     rapt_train_options o;
     rapt_train_options_default(&o, sizeof o);
-    rapt_train_limits limits = {sizeof limits, 3, 40, 40, threads};
+    rapt_train_limits limits = {sizeof limits, 3, 40, 40, .threads = threads};
     rapt_model *model = NULL;
     rapt_trainer *trainer = NULL;
     struct small_batch source, target;

@@ -17,6 +17,7 @@ struct world {
     rapt_allocator allocator;
     rapt_limits limits;
     rapt_train_limits train_limits;
+    rapt_shard shard;
     rapt_train_options train_options;
     rapt_generate_options generate_options;
     rapt_generate_outputs outputs;
@@ -76,7 +77,7 @@ static inline void world_options(struct world *w)
                               .target_length = 5,
                               .target_tokens = 4,
                               .threads = 2};
-    w->train_limits = (rapt_train_limits){sizeof w->train_limits, 2, 9, 9, 2};
+    w->train_limits = (rapt_train_limits){sizeof w->train_limits, 2, 9, 9, 2, .shards = 1};
     rapt_train_options_default(&w->train_options, sizeof w->train_options);
     rapt_generate_options_default(&w->generate_options, sizeof w->generate_options, 1, 2);
     w->outputs =

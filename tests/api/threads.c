@@ -150,7 +150,8 @@ static void test_number_that_grows(void **state)
         .size = sizeof limits, .batch = 3, .beams = 3, .source_tokens = 40, .target_length = 12};
     rapt_train_options options;
     rapt_train_options_default(&options, sizeof options);
-    rapt_train_limits max = {sizeof max, 3, 40, 40, 0};
+    rapt_train_limits max = {
+        .size = sizeof max, .batch = 3, .source_tokens = 40, .target_tokens = 40};
     rapt_session *session;
     rapt_trainer *trainer;
     rapt_report report = {.size = sizeof report};

@@ -137,7 +137,7 @@ static void learn(const char *name, rapt_model *model)
 {
     rapt_train_options o;
     rapt_train_options_default(&o, sizeof o);
-    rapt_train_limits limits = {sizeof limits, 3, 11, 12, 2};
+    rapt_train_limits limits = {sizeof limits, 3, 11, 12, .threads = 2};
     rapt_tokens source = {3, source_ids, source_starts}, target = {3, target_ids, target_starts};
     rapt_trainer *trainer;
     o.dropout = 0, o.rate = 0.01f, o.warmup = 0, o.schedule = RAPT_SCHEDULE_CONSTANT;

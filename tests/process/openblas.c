@@ -26,7 +26,7 @@ static rapt_status ask(rapt_model *model, rapt_message *why)
     rapt_train_options options;
     rapt_train_options_default(&options, sizeof options);
     options.products = RAPT_PRODUCTS_OPENBLAS;
-    rapt_train_limits limits = {sizeof limits, 3, 40, 40, 2};
+    rapt_train_limits limits = {sizeof limits, 3, 40, 40, .threads = 2};
     rapt_trainer *trainer = NULL;
     rapt_status status = rapt_trainer_create(&trainer, model, &options, &limits, NULL, why);
     assert_true((status == RAPT_OK) == (trainer != NULL));

@@ -7,6 +7,7 @@
 #define RAPT_TESTS_PROCESS_OPERATIONS_H
 
 #include "process/operations_text.h"
+#include "process/operations_train.h"
 
 typedef rapt_status operation_fn(struct scene *s, uint64_t *h, rapt_message *why);
 
@@ -277,70 +278,6 @@ static rapt_status do_score_targets(struct scene *s, uint64_t *h, rapt_message *
     return status;
 }
 
-/* ---- training ---- */
-
-static rapt_status do_trainer(struct scene *s, uint64_t *h, rapt_message *why)
-{
-    rapt_trainer *trainer = scene_untouched;
-    rapt_train_options options;
-    rapt_train_options_default(&options, sizeof options);
-    rapt_train_limits limits = scene_train_limits(s);
-    rapt_status status =
-        rapt_trainer_create(&trainer, s->own, &options, &limits, s->allocator, why);
-    if (status) {
-        s->changed |= trainer != scene_untouched;
-        return status;
-    }
-    s->changed |= rapt_trainer_bytes(s->own, &limits) == 0;
-    add(h, &limits, sizeof limits.size);
-    rapt_trainer_free(trainer);
-    return status;
-}
-
-static rapt_status do_train(struct scene *s, uint64_t *h, rapt_message *why)
-{
-    rapt_report report = {.size = sizeof report};
-    size_t count = 0;
-    long long *tokens = NULL;
-    rapt_trainer_set_rate(s->trainer, 1e-3f);
-    rapt_status status =
-        rapt_train_gradient(s->trainer, &s->source.tokens, &s->target.tokens, &report, why);
-    add(h, &report, sizeof report);
-    const float *gradients = rapt_trainer_gradients(s->trainer, &count, &tokens);
-    add(h, gradients, count * sizeof *gradients);
-    if (!status) status = rapt_trainer_read_gradient(s->trainer, 0, s->floats, why);
-    if (!status) status = rapt_train_step(s->trainer, &report, why);
-    add(h, &report, sizeof report);
-    if (!status)
-        status =
-            rapt_train_evaluate(s->trainer, &s->source.tokens, &s->target.tokens, &report, why);
-    add(h, &report, sizeof report);
-    add_model(s, h, s->own);
-    return status;
-}
-
-static rapt_status do_trainer_save(struct scene *s, uint64_t *h, rapt_message *why)
-{
-    rapt_metadata note = {"a", "b"};
-    unlink(s->out_path);
-    rapt_status status = rapt_trainer_save(s->trainer, s->out_path, &note, 1, why);
-    if (status) s->changed |= access(s->out_path, F_OK) == 0;
-    add_file(s, h, s->out_path);
-    unlink(s->out_path);
-    return status;
-}
-
-static rapt_status do_trainer_load(struct scene *s, uint64_t *h, rapt_message *why)
-{
-    uint64_t before = 1, after = 1;
-    add_model(s, &before, s->own);
-    rapt_status status = rapt_trainer_load(s->trainer, s->checkpoint_path, why);
-    add_model(s, &after, s->own);
-    if (status) s->changed |= before != after;
-    add(h, &after, sizeof after);
-    return status;
-}
-
 /* ---- translators ---- */
 
 static rapt_status do_translator(struct scene *s, uint64_t *h, rapt_message *why)
@@ -461,6 +398,7 @@ static const struct operation operations[] = {
     {"score_targets", do_score_targets, false, false},
     {"trainer_create", do_trainer, true, true},
     {"train", do_train, false, false},
+    {"train_shards", do_train_shards, false, false},
     {"trainer_save", do_trainer_save, true, false},
     {"trainer_load", do_trainer_load, true, true},
     {"translator_load", do_translator, true, true},

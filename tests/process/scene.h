@@ -82,7 +82,7 @@ static inline rapt_limits scene_limits(const struct scene *s)
 
 static inline rapt_train_limits scene_train_limits(const struct scene *s)
 {
-    return (rapt_train_limits){sizeof(rapt_train_limits), 3, 20, 20, s->threads};
+    return (rapt_train_limits){sizeof(rapt_train_limits), 3, 20, 20, s->threads, .shards = 2};
 }
 
 /* Checks that what must succeed did; the caller is the main thread. */

@@ -123,7 +123,7 @@ static rapt_status create_session(struct scene *s, rapt_message *why)
     return status;
 }
 
-static const rapt_train_limits train_limits = {sizeof train_limits, 3, 20, 20, 2};
+static const rapt_train_limits train_limits = {sizeof train_limits, 3, 20, 20, 2, .shards = 4};
 
 static rapt_status create_trainer(struct scene *s, rapt_message *why)
 {

@@ -112,7 +112,7 @@ static void test_training(void **state)
         frame(&target.tokens, &framed);
         rapt_train_options o;
         rapt_train_options_default(&o, sizeof o);
-        rapt_train_limits limits = {sizeof limits, BATCH, 60, 60, 1};
+        rapt_train_limits limits = {sizeof limits, BATCH, 60, 60, .threads = 1};
         rapt_trainer *trainer = NULL;
         rapt_report report = {.size = sizeof report};
         assert_int_equal(rapt_trainer_create(&trainer, model, &o, &limits, NULL, NULL), RAPT_OK);

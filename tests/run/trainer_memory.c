@@ -63,10 +63,11 @@ static void test_options(void **state)
 #undef REFUSE
     enum { size = sizeof(rapt_train_limits) };
     static const rapt_train_limits wrong[] = {
-        {size, 0, 4, 4, 0},         {size, -1, 4, 4, 0},        {size, 2, -1, 4, 0},
-        {size, 2, 4, -1, 0},        {size, 2, 4, 4, -1},        {size, 2, INT32_MAX, 4, 0},
-        {size, 2, 4, INT32_MAX, 0}, {size, INT32_MAX, 4, 4, 0}, {size, 2, INT32_MIN, 4, 0},
-        {size, 2, 4, 4, INT32_MIN},
+        {size, 0, 4, 4, .threads = 0},         {size, -1, 4, 4, .threads = 0},
+        {size, 2, -1, 4, .threads = 0},        {size, 2, 4, -1, .threads = 0},
+        {size, 2, 4, 4, .threads = -1},        {size, 2, INT32_MAX, 4, .threads = 0},
+        {size, 2, 4, INT32_MAX, .threads = 0}, {size, INT32_MAX, 4, 4, .threads = 0},
+        {size, 2, INT32_MIN, 4, .threads = 0}, {size, 2, 4, 4, .threads = INT32_MIN},
     };
     for (int i = 0; i < COUNT(wrong); i++) refuse_limits(model, wrong[i]);
     rapt_model_free(model);
