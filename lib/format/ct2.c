@@ -57,11 +57,7 @@ static const char *take_string(struct ct2_reading *r, const char *what)
     if (c->status != RAPT_OK) return NULL;
     if (text[size - 1] || strlen(text) != size - 1)
         return rapt__cursor_fail(c, "a string whose 0 is not its last byte"), NULL;
-    uint32_t code;
-    for (size_t at = 0, length; at < size - 1; at += length) {
-        length = rapt__utf8_decode(text + at, size - 1 - at, &code);
-        if (length == 0) return rapt__cursor_fail(c, "a string that is not UTF-8"), NULL;
-    }
+    if (!rapt__is_utf8(text)) return rapt__cursor_fail(c, "a string that is not UTF-8"), NULL;
     return text;
 }
 

@@ -1,6 +1,6 @@
-/* format.h - interface of the file layer: files of named tensors (safetensors, CTranslate2), read
-   by one set of calls whatever they are; safetensors written; Protocol Buffers, JSON and plain
-   files read. Nothing in a file is trusted; files are replaced atomically.
+/* format.h - interface of the file layer: files of named tensors (safetensors, CTranslate2,
+   Marian), read by one set of calls whatever they are; safetensors and Marian written; Protocol
+   Buffers, JSON and plain files read. Nothing in a file is trusted; files are replaced atomically.
 
    This layer knows files, names and numbers; it does not know what a model is. */
 #ifndef RAPT_LIB_FORMAT_H
@@ -52,6 +52,7 @@ struct tensor_file;
 enum tensor_container {
     CONTAINER_SAFETENSORS,
     CONTAINER_CTRANSLATE2, /* metadata: binary_version, spec, revision */
+    CONTAINER_MARIAN,      /* model.bin; metadata: special:model.yml */
 };
 
 /* ---- safetensors_read.c: n as u64 little-endian, n bytes of JSON, data ---- */
@@ -136,5 +137,19 @@ rapt_status rapt__tensors_write_to(const rapt_writer *writer, const struct tenso
                                    int count, const struct tensor_metadata *metadata,
                                    int metadata_count, const rapt_allocator *allocator,
                                    rapt_message *why);
+
+/* ---- marian_write.c ---- */
+enum marian_precision {
+    MARIAN_FLOAT32,
+    MARIAN_INTGEMM8,         /* as Marian 1.10 and later store it */
+    MARIAN_INTGEMM8_BERGAMOT /* as Bergamot and Firefox do */
+};
+/* A Marian model.bin, replaced as rapt__tensors_write does; model_yml (NULL: none) is the text of
+   special:model.yml. With intgemm8 matrices whose names end in _W, _Wx or hold Wemb are stored in 8
+   bits; alphas are tensors of the caller's, "<name>_QuantMultA" [1]. Of those matrices fill is
+   called once, for all elements. RAPT_BAD_ARGUMENT: what a reader would refuse. */
+rapt_status rapt__marian_write(const char *path, const struct tensor_source *sources, int count,
+                               const char *model_yml, enum marian_precision precision,
+                               const rapt_allocator *allocator, rapt_message *why);
 
 #endif

@@ -2,7 +2,8 @@
    reader opens it.
 
        safetensors   n as u64, '{'                    2 <= n <= 10^8
-       CTranslate2   version as u32, then a length    1 <= version <= 6 */
+       CTranslate2   version as u32, then a length    1 <= version <= 6
+       Marian        version as u64                   1 */
 #include "tensors.h"
 
 enum { FIRST_BYTES = 9 }; /* examined */
@@ -13,6 +14,7 @@ static const struct {
 } containers[] = {
     [CONTAINER_SAFETENSORS] = {"safetensors", rapt__safetensors_read},
     [CONTAINER_CTRANSLATE2] = {"CTranslate2", rapt__ct2_read},
+    [CONTAINER_MARIAN] = {"Marian", rapt__marian_read},
 };
 
 const char *rapt__container_name(enum tensor_container container)
@@ -32,6 +34,8 @@ static rapt_status recognize(const struct disk_source *source, enum tensor_conta
     for (int i = 0; i < 4; i++) high |= (uint32_t)first[4 + i] << 8 * i;
     if (high == 0 && first[8] == '{')
         *container = CONTAINER_SAFETENSORS;
+    else if (low == 1 && high == 0)
+        *container = CONTAINER_MARIAN;
     else if (low >= 1 && low <= 6 && high > 0)
         *container = CONTAINER_CTRANSLATE2;
     else
@@ -43,7 +47,7 @@ static rapt_status recognize(const struct disk_source *source, enum tensor_conta
 static rapt_status open_any(struct tensor_file **file, const struct disk_source *source,
                             const rapt_allocator *allocator, rapt_message *why)
 {
-    enum tensor_container container;
+    enum tensor_container container = CONTAINER_SAFETENSORS;
     rapt_status status = recognize(source, &container, why);
     if (status == RAPT_OK)
         status =

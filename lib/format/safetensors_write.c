@@ -76,13 +76,6 @@ struct tensor_writing {
     rapt_message *why;
 };
 
-static size_t elements(const struct tensor_source *source)
-{
-    size_t count = 1;
-    for (int i = 0; i < source->rank; i++) count *= source->shape[i];
-    return count;
-}
-
 static void put_entry(struct text *text, const struct tensor_source *source, size_t begin)
 {
     put_string(text, source->name);
@@ -94,7 +87,7 @@ static void put_entry(struct text *text, const struct tensor_source *source, siz
     put_plain(text, "],\"data_offsets\":[");
     put_number(text, begin);
     put(text, ",", 1);
-    put_number(text, begin + 4 * elements(source));
+    put_number(text, begin + 4 * rapt__source_elements(source));
     put_plain(text, "]}");
 }
 
@@ -106,7 +99,7 @@ static void put_header(struct text *text, const struct tensor_writing *w)
     for (int i = 0; i < w->count; i++) {
         if (i > 0 || w->metadata_count > 0) put(text, ",", 1);
         put_entry(text, &w->sources[i], begin);
-        begin += 4 * elements(&w->sources[i]);
+        begin += 4 * rapt__source_elements(&w->sources[i]);
     }
     put(text, "}", 1);
     while ((PREFIX + text->used) % ALIGNMENT != 0) put(text, " ", 1);
@@ -116,27 +109,9 @@ static void put_header(struct text *text, const struct tensor_writing *w)
 
 static rapt_status check_source(struct tensor_writing *w, const struct tensor_source *source)
 {
-    size_t bytes = 4;
-    if (!source->name || !source->fill)
-        return rapt__fail(w->why, RAPT_BAD_ARGUMENT, "a tensor without a name or fill function");
-    const struct shown name = rapt__shown(source->name);
-    if (strcmp(source->name, "__metadata__") == 0)
-        return rapt__fail(w->why, RAPT_BAD_ARGUMENT, "no tensor may be called %s", name.text);
-    if (source->rank < 0 || source->rank > TENSOR_RANK)
-        return rapt__fail(w->why, RAPT_BAD_ARGUMENT, "tensor \"%s\": rank %d", name.text,
-                          source->rank);
-    bool fits = true, empty = false;
-    for (int i = 0; i < source->rank; i++) {
-        size_t size = source->shape[i];
-        if (size == 0)
-            empty = true;
-        else if (!rapt__times(bytes, size, &bytes))
-            fits = false;
-    }
-    if (!fits || !rapt__plus(w->data_size, empty ? 0 : bytes, &w->data_size))
-        return rapt__fail(w->why, RAPT_BAD_ARGUMENT, "tensor \"%s\": its size is beyond all memory",
-                          name.text);
-    return RAPT_OK;
+    if (source->name && strcmp(source->name, "__metadata__") == 0)
+        return rapt__fail(w->why, RAPT_BAD_ARGUMENT, "no tensor may be called %s", source->name);
+    return rapt__source_check(source, &w->data_size, w->why);
 }
 
 static rapt_status check(struct tensor_writing *w)
@@ -190,17 +165,6 @@ static rapt_status compose(const struct tensor_writing *w, struct text *text, co
     return check_header(w, text, path);
 }
 
-static void to_little(float *data, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        uint32_t bits;
-        memcpy(&bits, &data[i], sizeof bits);
-        unsigned char bytes[4] = {(unsigned char)bits, (unsigned char)(bits >> 8),
-                                  (unsigned char)(bits >> 16), (unsigned char)(bits >> 24)};
-        memcpy(&data[i], bytes, sizeof bytes);
-    }
-}
-
 /* Where the bytes go: to a file that is being replaced, or a writer. */
 struct tensor_sink {
     struct disk_target *target; /* NULL: to the writer */
@@ -219,11 +183,11 @@ static rapt_status send(const struct tensor_sink *to, const void *data, size_t c
 static rapt_status send_source(const struct tensor_sink *to, const struct tensor_source *source,
                                float *chunk, rapt_message *why)
 {
-    size_t count = elements(source);
+    size_t count = rapt__source_elements(source);
     for (size_t first = 0; first < count; first += CHUNK) {
         size_t now = rapt__min_size(count - first, CHUNK);
         source->fill(source, first, now, chunk);
-        to_little(chunk, now);
+        rapt__to_little(chunk, now);
         rapt_status status = send(to, chunk, 4 * now, why);
         if (status != RAPT_OK) return status;
     }

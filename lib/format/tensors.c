@@ -18,6 +18,17 @@ rapt_status rapt__tensors_no_memory(const struct tensor_file *file, rapt_message
                       file->main.source.label.text);
 }
 
+bool rapt__is_utf8(const char *text)
+{
+    uint32_t code;
+    size_t size = strlen(text);
+    for (size_t at = 0, length; at < size; at += length) {
+        length = rapt__utf8_decode(text + at, size - at, &code);
+        if (length == 0) return false;
+    }
+    return true;
+}
+
 /* ---- opened and closed ---- */
 
 /* Frees all but the main source. */

@@ -34,7 +34,7 @@ struct tensor_file {
 
 /* Fills a file whose main source is open and all else empty; after a failure the file is closed. */
 typedef rapt_status tensor_reader(struct tensor_file *file, rapt_message *why);
-tensor_reader rapt__safetensors_read, rapt__ct2_read;
+tensor_reader rapt__safetensors_read, rapt__ct2_read, rapt__marian_read;
 
 /* ---- tensors.c ---- */
 
@@ -63,7 +63,18 @@ bool rapt__tensors_count_shape(struct tensor_entry *entry, unsigned bits);
 /* RAPT_BAD_FILE: "file: tensor "name": what". */
 rapt_status rapt__tensors_bad(const struct tensor_file *file, const char *name, const char *what,
                               rapt_message *why);
+/* Whether text is UTF-8, up to its 0. */
+bool rapt__is_utf8(const char *text);
 rapt_status rapt__tensors_no_memory(const struct tensor_file *file, rapt_message *why);
+
+/* ---- sources.c ---- */
+size_t rapt__source_elements(const struct tensor_source *source); /* of one that was checked */
+/* Name, rank and size; adds its bytes to *total. RAPT_BAD_ARGUMENT */
+rapt_status rapt__source_check(const struct tensor_source *source, size_t *total,
+                               rapt_message *why);
+/* All of them, and that their names are UTF-8 and differ. */
+rapt_status rapt__sources_check(const struct tensor_source *sources, int count, rapt_message *why);
+void rapt__to_little(float *data, size_t count); /* the bytes of a file, in place */
 
 /* ---- header.c ---- */
 

@@ -1,0 +1,42 @@
+/* marian.c - a type code or a name of a Marian file goes in; what it means comes out.
+
+   The codes are a sum of class and size; Bergamot's fork, and so Firefox, has classes of its own.
+   Source: src/common/types.h and src/tensors/cpu/expression_graph_packable.h of
+   marian-nmt/marian-dev 1.12 and of browsermt/marian-dev. */
+#include "marian.h"
+
+#include <stddef.h>
+#include <string.h>
+
+static const struct marian_type types[] = {
+    {0x404, "F32", "float32", false},         {0x408, "F64", "float64", false},
+    {0x402, "F16", "float16", false},         {0x101, "I8", "int8", false},
+    {0x102, "I16", "int16", false},           {0x104, "I32", "int32", false},
+    {0x108, "I64", "int64", false},           {0x201, "U8", "uint8", false},
+    {0x202, "U16", "uint16", false},          {0x204, "U32", "uint32", false},
+    {0x208, "U64", "uint64", false},          {0x4101, "I8", "intgemm8", true},
+    {0x4102, "I16", "intgemm16", true},       {0x10001, "I8", "intgemm8", true},
+    {0x10002, "I16", "intgemm16", true},      {0x802, NULL, "packed16", false},
+    {0x1801, NULL, "packed8avx2", false},     {0x2801, NULL, "packed8avx512", false},
+    {0x18001, NULL, "intgemm8ssse3", false},  {0x11001, NULL, "intgemm8avx2", false},
+    {0x12001, NULL, "intgemm8avx512", false}, {0x13001, NULL, "intgemm8avx512vnni", false},
+};
+
+const struct marian_type *rapt__marian_type(uint64_t code)
+{
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (types[i].code == code) return &types[i];
+    return NULL;
+}
+
+bool rapt__marian_narrow(const char *name)
+{
+    const char *found = strstr(name, "_W");
+    size_t tail = found ? strlen(found) : 0;
+    return tail == 2 || tail == 3 || strstr(name, "Wemb");
+}
+
+bool rapt__marian_transposed(const char *name)
+{
+    return !strstr(name, "Wemb");
+}

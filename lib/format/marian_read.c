@@ -1,0 +1,204 @@
+/* marian_read.c - a Marian model.bin goes in; entries and, as metadata, its texts come out.
+
+       u64 version = 1; u64 items; each: u64 name bytes with its 0, u64 type, u64 rank, u64 bytes
+       names; dimensions as i32; u64 padding, so many bytes; the bytes of each item in order
+
+   An item may have more bytes than its elements (Marian fills up to 256). intgemm8 and intgemm16:
+   whole numbers, column by column but for embeddings, and the scale behind them; their value is
+   q x (1 / scale). "F0::" before a name is left out.
+   Source: src/common/binary.cpp of marian-nmt/marian-dev 1.12 and of browsermt/marian-dev. */
+#include "cursor.h"
+#include "dtype.h"
+#include "marian.h"
+#include "tensors.h"
+
+#include <string.h>
+
+struct marian_reading {
+    struct tensor_file *file;
+    struct cursor heads, names, shapes, data;
+    size_t items;
+    rapt_message *why;
+};
+
+/* One item, as its numbers have it. */
+struct marian_item {
+    struct tensor_entry entry;
+    const struct marian_type *type;
+    uint64_t size; /* bytes */
+};
+
+static rapt_status bad(const struct marian_reading *r, const struct tensor_entry *entry,
+                       const char *what)
+{
+    return rapt__tensors_bad(r->file, entry->name, what, r->why);
+}
+
+/* A name of size bytes with its 0, in the file's pool. */
+static rapt_status take_name(struct marian_reading *r, uint64_t size, const char **name)
+{
+    struct cursor *c = &r->names;
+    if (size == 0) return rapt__cursor_fail(c, "a name without its 0");
+    if (!rapt__cursor_has(c, size, "a name")) return c->status;
+    char *text = rapt__pool_take(&r->file->pool, (size_t)size, &r->file->allocator);
+    if (!text) return rapt__tensors_no_memory(r->file, r->why);
+    rapt__cursor_bytes(c, text, (size_t)size, "a name");
+    if (c->status != RAPT_OK) return c->status;
+    if (text[size - 1] || strlen(text) != size - 1 || !rapt__is_utf8(text))
+        return rapt__cursor_fail(c, "a name that is not UTF-8 up to its 0");
+    *name = strncmp(text, "F0::", 4) == 0 ? text + 4 : text;
+    return RAPT_OK;
+}
+
+static rapt_status take_shape(struct marian_reading *r, uint64_t rank, struct tensor_entry *entry)
+{
+    if (rank > TENSOR_RANK) return bad(r, entry, "has more than 8 dimensions");
+    entry->rank = (int)rank;
+    for (int i = 0; i < entry->rank; i++) {
+        uint64_t size = rapt__cursor_number(&r->shapes, 4, "a dimension");
+        if (size > INT32_MAX) return bad(r, entry, "has a dimension below 0");
+        entry->shape[i] = (size_t)size;
+    }
+    return r->shapes.status;
+}
+
+static rapt_status take_item(struct marian_reading *r, struct marian_item *item)
+{
+    struct cursor *c = &r->heads;
+    struct tensor_entry *entry = &item->entry;
+    uint64_t name_size = rapt__cursor_number(c, 8, "the length of a name");
+    uint64_t code = rapt__cursor_number(c, 8, "a type");
+    uint64_t rank = rapt__cursor_number(c, 8, "a rank");
+    item->size = rapt__cursor_number(c, 8, "a size");
+    if (c->status != RAPT_OK) return c->status;
+    rapt_status status = take_name(r, name_size, &entry->name);
+    if (status == RAPT_OK) status = take_shape(r, rank, entry);
+    if (status != RAPT_OK) return status;
+    item->type = rapt__marian_type(code);
+    if (item->type && item->type->dtype) {
+        entry->dtype = item->type->dtype;
+        return RAPT_OK;
+    }
+    return rapt__fail(r->why, RAPT_BAD_FILE, "%s: tensor \"%s\": type 0x%llx%s%s",
+                      r->file->main.source.label.text, rapt__shown(entry->name).text,
+                      (unsigned long long)code,
+                      item->type ? ", a layout for one kind of processor: " : " is unknown",
+                      item->type ? item->type->name : "");
+}
+
+/* A text up to its first 0, as metadata. */
+static rapt_status add_text(struct marian_reading *r, const struct tensor_entry *entry)
+{
+    size_t size = entry->end - entry->begin;
+    char *text = rapt__pool_take(&r->file->pool, size + 1, &r->file->allocator);
+    if (!text) return rapt__tensors_no_memory(r->file, r->why);
+    rapt_status status = rapt__disk_read(&r->file->main.source, entry->begin, text, size, r->why);
+    if (status != RAPT_OK) return status;
+    text[size] = 0;
+    if (!rapt__is_utf8(text)) return bad(r, entry, "is not UTF-8");
+    return rapt__tensors_add_metadata(r->file, entry->name, text, r->why);
+}
+
+/* Where the bytes of an item are, its scale, and what becomes of it. */
+static rapt_status locate_item(struct marian_reading *r, struct marian_item *item)
+{
+    struct tensor_entry *entry = &item->entry;
+    const struct dtype *dtype = rapt__dtype_find(entry->dtype);
+    size_t bytes, needed;
+    if (!rapt__tensors_count_shape(entry, dtype->bits))
+        return bad(r, entry, "its size is beyond all memory");
+    bytes = entry->count * (dtype->bits / 8);
+    if (!rapt__plus(bytes, item->type->scaled ? 4 : 0, &needed) || needed > item->size)
+        return bad(r, entry, "its bytes are too few for its shape and type");
+    entry->begin = (size_t)r->data.at;
+    entry->end = entry->begin + bytes;
+    rapt__cursor_skip(&r->data, item->size, entry->name);
+    if (r->data.status != RAPT_OK) return r->data.status;
+    if (strncmp(entry->name, MARIAN_SPECIAL, strlen(MARIAN_SPECIAL)) == 0 && dtype->bits == 8)
+        return add_text(r, entry);
+    if (!item->type->scaled || entry->count == 0) return rapt__tensors_add(r->file, entry, r->why);
+    struct cursor scale = {.source = &r->file->main.source, .at = entry->end, .why = r->why};
+    uint32_t bits = (uint32_t)rapt__cursor_number(&scale, 4, "a scale");
+    if (scale.status != RAPT_OK) return scale.status;
+    memcpy(&entry->scale, &bits, sizeof bits);
+    entry->scales = 1;
+    if (entry->rank != 2) return bad(r, entry, "is of whole numbers, but no matrix");
+    entry->transposed = rapt__marian_transposed(entry->name);
+    return rapt__tensors_add(r->file, entry, r->why);
+}
+
+/* Gives matrices their alphas, of a sorted file. */
+static rapt_status attach_alphas(struct marian_reading *r)
+{
+    struct tensor_file *file = r->file;
+    const size_t tail = strlen(MARIAN_ALPHA);
+    for (size_t i = 0; i < file->count; i++) {
+        struct tensor_entry *entry = &file->entries[i];
+        size_t size = strlen(entry->name);
+        if (size < tail || strcmp(entry->name + size - tail, MARIAN_ALPHA) != 0) continue;
+        if (strcmp(entry->dtype, "F32") != 0 || entry->count != 1)
+            return bad(r, entry, "is no single F32");
+        entry->use = TENSOR_ALPHA;
+        struct tensor_entry *of = rapt__tensors_named(file, entry->name, size - tail);
+        float alpha;
+        rapt_status status = rapt__tensors_read(file, entry, 0, 1, &alpha, r->why);
+        if (status != RAPT_OK) return status;
+        if (!(alpha > 0 && alpha <= 3.4e38f)) return bad(r, entry, "is not above 0 and finite");
+        if (of) of->alpha = alpha;
+    }
+    return RAPT_OK;
+}
+
+/* Finds where names, shapes and data begin: the cursors start there. */
+static rapt_status measure(struct marian_reading *r)
+{
+    struct cursor *c = &r->data;
+    uint64_t version = rapt__cursor_number(c, 8, "the version");
+    uint64_t items = rapt__cursor_number(c, 8, "the number of tensors");
+    if (c->status == RAPT_OK && version != MARIAN_VERSION)
+        return rapt__fail(r->why, RAPT_BAD_FILE,
+                          "%s: version %llu of Marian's model.bin; %d is known",
+                          c->source->label.text, (unsigned long long)version, MARIAN_VERSION);
+    if (c->status == RAPT_OK && items > rapt__cursor_left(c) / MARIAN_HEADER)
+        return rapt__cursor_fail(c, "more tensors than the file can hold");
+    r->items = (size_t)items;
+    r->heads = *c;
+    uint64_t names = 0, dimensions = 0, limit = c->source->size;
+    for (size_t i = 0; i < r->items && c->status == RAPT_OK; i++) {
+        uint64_t name = rapt__cursor_number(c, 8, "the length of a name");
+        rapt__cursor_skip(c, 8, "a type");
+        uint64_t rank = rapt__cursor_number(c, 8, "a rank");
+        rapt__cursor_skip(c, 8, "a size");
+        if (name > limit - names || rank > limit - dimensions)
+            return rapt__cursor_fail(c, "names or shapes longer than the file");
+        names += name;
+        dimensions += rank;
+    }
+    r->names = *c;
+    rapt__cursor_skip(c, names, "the names");
+    r->shapes = *c;
+    if (dimensions > limit / 4) return rapt__cursor_fail(c, "shapes longer than the file");
+    rapt__cursor_skip(c, 4 * dimensions, "the shapes");
+    rapt__cursor_skip(c, rapt__cursor_number(c, 8, "the padding"), "the padding");
+    return c->status;
+}
+
+rapt_status rapt__marian_read(struct tensor_file *file, rapt_message *why)
+{
+    struct marian_reading r = {.file = file, .why = why};
+    r.data = (struct cursor){.source = &file->main.source, .why = why};
+    if (file->main.source.size > SIZE_MAX / 2)
+        return rapt__fail(why, RAPT_BAD_FILE, "%s: is too large for this machine",
+                          file->main.source.label.text);
+    rapt_status status = measure(&r);
+    if (status == RAPT_OK) status = rapt__tensors_reserve(file, r.items, why);
+    for (size_t i = 0; i < r.items && status == RAPT_OK; i++) {
+        struct marian_item item = {0};
+        status = take_item(&r, &item);
+        if (status == RAPT_OK) status = locate_item(&r, &item);
+    }
+    if (status == RAPT_OK && rapt__cursor_left(&r.data) > 0)
+        status = rapt__cursor_fail(&r.data, "more bytes behind the last tensor");
+    if (status == RAPT_OK) status = rapt__tensors_sort(file, why);
+    return status == RAPT_OK ? attach_alphas(&r) : status;
+}

@@ -1,0 +1,67 @@
+/* sources.c - tensors that are to be written: how many elements, and whether a writer can take
+ * them.
+ */
+#include "tensors.h"
+
+#include <string.h>
+
+size_t rapt__source_elements(const struct tensor_source *source)
+{
+    size_t count = 1;
+    for (int i = 0; i < source->rank; i++) count *= source->shape[i];
+    return count;
+}
+
+rapt_status rapt__source_check(const struct tensor_source *source, size_t *total, rapt_message *why)
+{
+    size_t bytes = 4;
+    if (!source->name || !source->fill)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "a tensor without a name or fill function");
+    const struct shown name = rapt__shown(source->name);
+    if (source->rank < 0 || source->rank > TENSOR_RANK)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "tensor \"%s\": rank %d", name.text,
+                          source->rank);
+    bool fits = true, empty = false;
+    for (int i = 0; i < source->rank; i++) {
+        size_t size = source->shape[i];
+        if (size == 0)
+            empty = true;
+        else if (!rapt__times(bytes, size, &bytes))
+            fits = false;
+    }
+    if (!fits || !rapt__plus(*total, empty ? 0 : bytes, total))
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "tensor \"%s\": its size is beyond all memory",
+                          name.text);
+    return RAPT_OK;
+}
+
+/* Few enough names to compare each with each. */
+rapt_status rapt__sources_check(const struct tensor_source *sources, int count, rapt_message *why)
+{
+    size_t total = 0;
+    if (count < 0 || (count && !sources))
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "a count below 0, or a list that is not there");
+    for (int i = 0; i < count; i++) {
+        rapt_status status = rapt__source_check(&sources[i], &total, why);
+        if (status != RAPT_OK) return status;
+        if (!sources[i].name[0] || !rapt__is_utf8(sources[i].name))
+            return rapt__fail(why, RAPT_BAD_ARGUMENT, "tensor %d: its name is empty or not UTF-8",
+                              i);
+        for (int k = 0; k < i; k++)
+            if (strcmp(sources[i].name, sources[k].name) == 0)
+                return rapt__fail(why, RAPT_BAD_ARGUMENT, "tensor \"%s\": is there twice",
+                                  rapt__shown(sources[i].name).text);
+    }
+    return RAPT_OK;
+}
+
+void rapt__to_little(float *data, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint32_t bits;
+        memcpy(&bits, &data[i], sizeof bits);
+        unsigned char bytes[4] = {(unsigned char)bits, (unsigned char)(bits >> 8),
+                                  (unsigned char)(bits >> 16), (unsigned char)(bits >> 24)};
+        memcpy(&data[i], bytes, sizeof bytes);
+    }
+}
