@@ -48,6 +48,20 @@ void french_create(struct language *language);
 void french_append(const struct language *language, struct sentence *sentence,
                    const struct clause *clause); /* appends one */
 
+/* ---- german.c: negation and the place of the verb ---- */
+struct german_phrase { /* rows of the tables in german.c; adjective -1: none */
+    int the, adjective, noun;
+};
+struct german_clause {
+    int link;
+    struct german_phrase subject;
+    int negated, verb;
+    struct german_phrase object;
+};
+void german_create(struct language *language);
+void german_append(const struct language *language, struct sentence *sentence,
+                   const struct german_clause *clause); /* appends one */
+
 /* ---- cell.c: one step of a recurrent cell ----
    x = input of the step times W, plus b; U: the weight of the state; s: sigmoid
 

@@ -1,0 +1,113 @@
+/* one_vector.c - lesson 1: an encoder-decoder whose source is one vector, four ways to pass that
+   on, and the influence of each source word on each word of the translation. */
+#include "study.h"
+#include <stdlib.h>
+
+static const char *const ways[PASSES] = {"at each step", "at the first step", "initial state",
+                                         "through a network"};
+
+static void tell(struct page *page)
+{
+    page_step(page, "A sentence becomes one vector");
+    page_paragraph(
+        page, SHORT,
+        "Prototype 1: a recurrent network (here a GRU) reads the English words one after "
+        "the other. Its last state c is all that a second network knows of them while it "
+        "writes the German words.");
+    page_formula(page, SHORT, "h_s = f(h_{s-1}, x_s)");
+    page_formula(page, SHORT, "c = h_T");
+    page_formula(page, SHORT, "d_t = g(d_{t-1}, y_{t-1}, c)");
+    page_paragraph(
+        page, MORE,
+        "The encoder cannot be trained alone: nothing says what its last state should be. "
+        "It is trained through the decoder, to be of use to it.");
+}
+
+static void compare_ways(struct page *page, struct study *study)
+{
+    double best = 0, longest = 0;
+    page_step(page, "Four ways to pass it on");
+    page_paragraph(page, SHORT,
+                   "Into the decoder at each step; at the first step, zeros afterwards; as its "
+                   "initial state; as its initial state through a network with a hidden layer. "
+                   "Each model trains on the same sentences of %d to %d words.",
+                   MIN_WORDS, study->training.max_words);
+    for (int pass = 0; pass < PASSES; pass++) {
+        struct recurrent_config config = study->config;
+        config.pass = (enum pass_kind)pass;
+        study_add(study, ways[pass], &config);
+    }
+    study_train(study, 0);
+    study_curves(study, page, SHORT, "Quality by length: longer is worse, whatever the way", 0,
+                 PASSES - 1);
+    page_table(page, SHORT, "The four ways", "c is passed\tparameters\tloss\texact, %\tseconds");
+    struct quality quality[PASSES];
+    for (int pass = 0; pass < PASSES; pass++) {
+        const struct translator *model = &study->models[pass];
+        const int max_words = study->training.max_words;
+        quality[pass] = study_quality(study, pass);
+        double far = quality_of(&study->models[pass], 2 * max_words - 1, 2 * max_words, 32).exact;
+        page_row(page, "%s\t%zu\t%.2f\t%.1f\t%.1f", ways[pass], translator_parameters(model),
+                 model->loss, quality[pass].exact, model->seconds);
+        best = quality[pass].exact > best ? quality[pass].exact : best;
+        longest = far > longest ? far : longest;
+    }
+    page_paragraph(page, MORE,
+                   "A decoder that is given c once must carry it along in its own state, beside "
+                   "what it has written. The ways differ first in how fast they learn: between the "
+                   "loss and the encoder a network adds two more layers of tanh.");
+    page_claim(page, "the best way translates exactly, % of sentences as long as in training", best,
+               AT_LEAST, 40);
+    page_claim(page, "at each step is better than at the first, BLEU more",
+               quality[PASS_EACH].bleu - quality[PASS_FIRST].bleu, ABOVE, 5);
+    page_claim(page, "the best way at twice the length, % exact", longest, AT_MOST, 2);
+}
+
+static void show_influence(struct page *page, struct study *study)
+{
+    struct sentence sentence;
+    struct recurrent_config config = study->config;
+    study_sentence(study, &sentence, &study_clause);
+    page_step(page, "The distraction model");
+    page_paragraph(
+        page, SHORT,
+        "\"No matter which word is generated, they all use the same C\": a model without "
+        "attention is a distraction model. How much each English word influences each "
+        "German word is measured by the gradient of that word's loss, each row divided "
+        "by its sum.");
+    page_formula(page, SHORT, "I_{ts} = frac{|∂ loss_t / ∂ x_s|}{∑_j |∂ loss_t / ∂ x_j|}");
+    config.attends = true;
+    config.query = QUERY_PRESENT;
+    config.score = RAPT_SCORE_DOT;
+    int attending = study_add(study, "attention", &config);
+    study_train(study, attending);
+    const int rows = sentence.target.count + 1, columns = sentence.source.count + 1;
+    float *fixed = study_influence(study, PASS_EACH, &sentence);
+    float *sharp = study_influence(study, attending, &sentence);
+    study_map(study, page, SHORT, "One vector: almost the same row for every word", &sentence,
+              &sentence.target, fixed);
+    study_map(study, page, MORE, "With attention (lesson 6): each row is another one", &sentence,
+              &sentence.target, sharp);
+    double flat = study_distance(rows, columns, fixed);
+    double apart = study_distance(rows, columns, sharp);
+    page_paragraph(
+        page, MORE,
+        "0: all rows are equal; 1: no two have anything in common. With one vector %.2f, "
+        "with attention %.2f.",
+        flat, apart);
+    page_claim(page, "two rows differ by, of 1", flat, AT_MOST, 0.25);
+    page_claim(page, "with attention they differ more, times", apart / flat, AT_LEAST, 2);
+    free(fixed);
+    free(sharp);
+}
+
+int lesson_one_vector(struct page *page, const struct lesson_options *options)
+{
+    struct study study;
+    study_create(&study, options, 8, 1200);
+    tell(page);
+    compare_ways(page, &study);
+    show_influence(page, &study);
+    study_free(&study);
+    return EXIT_SUCCESS;
+}

@@ -1,0 +1,143 @@
+/* study.c - models that train at once, and what they attend to. */
+#include "study.h"
+#include "kit/demo.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const struct german_clause study_clause = {0, {0, -1, 0}, 1, 0, {0, -1, 1}};
+
+void study_create(struct study *study, const struct lesson_options *options, int max_words,
+                  int steps)
+{
+    *study = (struct study){.threads = options->threads};
+    german_create(&study->language);
+    study->training = (struct training){.language = &study->language,
+                                        .max_words = max_words,
+                                        .steps = options->quick ? steps / 3 : steps,
+                                        .batch = 16,
+                                        .rate = 1e-2F,
+                                        .seed = options->seed,
+                                        .quiet = true};
+    study->config = (struct recurrent_config){.embed = 16,
+                                              .hidden = 32,
+                                              .encoder_hidden = 32,
+                                              .directions = 1,
+                                              .words = 4 * max_words + 8,
+                                              .batch = study->training.batch,
+                                              .cell = CELL_GRU,
+                                              .encoder = ENCODER_ONCE,
+                                              .width = 16,
+                                              .seed = options->seed};
+}
+
+void study_free(struct study *study)
+{
+    for (int i = 0; i < study->count; i++) translator_free(&study->models[i]);
+}
+
+int study_add(struct study *study, const char *name, const struct recurrent_config *config)
+{
+    if (study->count == STUDY_MODELS) exit(failed("a study has at most %d models", STUDY_MODELS));
+    study->models[study->count] =
+        (struct translator){.name = name,
+                            .training = &study->training,
+                            .recurrent = recurrent_create(config, &study->language)};
+    return study->count++;
+}
+
+void study_train(struct study *study, int first)
+{
+    while (first < study->count) {
+        int some = study->count - first < study->threads ? study->count - first : study->threads;
+        run_threads(translator_train, &study->models[first], some, sizeof *study->models);
+        first += some;
+    }
+}
+
+void study_curves(struct study *study, struct page *page, enum page_detail detail,
+                  const char *title, int first, int last)
+{
+    const int max_words = study->training.max_words;
+    page_chart(page, detail, title, "length of the English sentence in words", "BLEU");
+    page_chart_range(page, 0, 100);
+    for (int i = first; i <= last; i++) {
+        double xs[STUDY_POINTS], ys[STUDY_POINTS];
+        int count = 0;
+        for (int length = MIN_WORDS; length <= 2 * max_words && count < STUDY_POINTS; length += 2) {
+            xs[count] = length;
+            ys[count++] = quality_of(&study->models[i], length, length, 64).bleu;
+        }
+        page_curve(page, study->models[i].name, count, xs, ys);
+    }
+}
+
+struct quality study_quality(struct study *study, int model)
+{
+    return quality_of(&study->models[model], MIN_WORDS, study->training.max_words, 64);
+}
+
+const char **study_names(const struct vocabulary *vocabulary, const struct words *words)
+{
+    const char **names = xcalloc((size_t)words->count + 1, sizeof *names);
+    for (int i = 0; i < words->count; i++) names[i] = vocabulary->words[words->tokens[i]];
+    names[words->count] = vocabulary->words[RAPT_TOKEN_END];
+    return names;
+}
+
+float *study_weights(struct study *study, int model, const struct sentence *sentence,
+                     struct words *out, float **scores)
+{
+    const size_t floats = MAX_TARGET * (size_t)(sentence->source.count + 1);
+    struct seen seen = {xcalloc(floats, sizeof(float)), NULL};
+    if (scores) *scores = seen.scores = xcalloc(floats, sizeof(float));
+    translator_translate(&study->models[model], sentence, 1, out, &seen);
+    return seen.weights;
+}
+
+float *study_influence(struct study *study, int model, const struct sentence *sentence)
+{
+    const int columns = sentence->source.count + 1, rows = sentence->target.count + 1;
+    float *map = xcalloc((size_t)rows * (size_t)columns, sizeof *map);
+    for (int t = 0; t < rows; t++) {
+        float *row = map + t * columns, sum = 0;
+        recurrent_influence(study->models[model].recurrent, sentence, 1, t, row);
+        for (int s = 0; s < columns; s++) sum += row[s];
+        for (int s = 0; s < columns && sum > 0; s++) row[s] /= sum;
+    }
+    return map;
+}
+
+void study_map(struct study *study, struct page *page, enum page_detail detail, const char *title,
+               const struct sentence *sentence, const struct words *out, const float *weights)
+{
+    const char **rows = study_names(&study->language.target, out);
+    const char **columns = study_names(&study->language.source, &sentence->source);
+    page_map(page, detail, title, out->count + 1, sentence->source.count + 1, rows, columns,
+             weights);
+    free(rows);
+    free(columns);
+}
+
+double study_distance(int rows, int columns, const float *map)
+{
+    double sum = 0;
+    for (int a = 0; a < rows; a++)
+        for (int b = 0; b < a; b++)
+            for (int s = 0; s < columns; s++)
+                sum += fabs((double)(map[a * columns + s] - map[b * columns + s])) / 2;
+    return sum / (rows * (rows - 1) / 2);
+}
+
+void study_sentence(const struct study *study, struct sentence *sentence,
+                    const struct german_clause *clause)
+{
+    *sentence = (struct sentence){0};
+    german_append(&study->language, sentence, clause);
+}
+
+void study_spell(const struct vocabulary *vocabulary, const struct words *words, char *text,
+                 size_t size)
+{
+    words_spell(vocabulary, words->tokens, words->count, text, size);
+}
