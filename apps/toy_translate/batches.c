@@ -119,14 +119,44 @@ static void gather(const struct side *side, const size_t *order, size_t count, i
     *tokens = (rapt_tokens){(int)count, ids, starts};
 }
 
-void batches_get(struct batches *batches, size_t b, rapt_tokens *source, rapt_tokens *target)
+/* Of both sides of an example. */
+static size_t tokens_of(const struct batches *batches, size_t i)
 {
-    const size_t *order = batches->order + batches->starts[b];
-    size_t count = batches->starts[b + 1] - batches->starts[b];
+    size_t example = batches->order[i];
+    return length_of(&batches->examples->source, example) +
+           length_of(&batches->examples->target, example);
+}
+
+/* The first example of a batch before which there are at least part/parts of its tokens. */
+static size_t part_start(const struct batches *batches, size_t b, size_t part, size_t parts)
+{
+    size_t end = batches->starts[b + 1], at = batches->starts[b], all = 0, before = 0;
+    for (size_t i = at; i < end; i++) all += tokens_of(batches, i);
+    while (at < end && before * parts < all * part) before += tokens_of(batches, at++);
+    return at;
+}
+
+size_t batches_part_budget(size_t budget, size_t max_tokens, size_t parts)
+{
+    size_t part = 2 * budget / parts + max_tokens + 2;
+    return parts > 1 && part < budget ? part : budget;
+}
+
+void batches_get_part(struct batches *batches, size_t b, size_t part, size_t parts,
+                      rapt_tokens *source, rapt_tokens *target)
+{
+    size_t from = part_start(batches, b, part, parts);
+    const size_t *order = batches->order + from;
+    size_t count = part_start(batches, b, part + 1, parts) - from;
     gather(&batches->examples->source, order, count, batches->source_ids, batches->source_starts,
            source);
     gather(&batches->examples->target, order, count, batches->target_ids, batches->target_starts,
            target);
+}
+
+void batches_get(struct batches *batches, size_t b, rapt_tokens *source, rapt_tokens *target)
+{
+    batches_get_part(batches, b, 0, 1, source, target);
 }
 
 void batches_free(struct batches *batches)

@@ -38,13 +38,10 @@ static int skip(struct learner *learner, const rapt_message *why)
 static int make_step(struct learner *learner)
 {
     struct state *state = &learner->state;
-    rapt_tokens source, target;
     rapt_report counts = {.size = sizeof counts};
     rapt_message why = {""};
-    batches_get(&learner->batches, (size_t)state->position, &source, &target);
     rapt_trainer_set_rate(learner->trainer, (float)rate_now(learner));
-    rapt_status status = rapt_train_gradient(learner->trainer, &source, &target, &counts, &why);
-    if (status == RAPT_OK) status = rapt_train_step(learner->trainer, &counts, &why);
+    rapt_status status = shards_step(learner, &counts, &why);
     if (status != RAPT_OK && status != RAPT_NOT_FINITE)
         return failed("step %lld: %s", state->step + 1,
                       *why.text ? why.text : rapt_status_text(status));

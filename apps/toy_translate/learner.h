@@ -64,6 +64,10 @@ double elapsed(const struct learner *learner); /* seconds, those of earlier runs
 int prepare(struct learner *learner, const struct pairs *train, const struct pairs *valid);
 void release(struct learner *learner);
 
+/* ---- shards.c ---- */
+/* The gradient of the batch at the learner's position, and a step: as a whole, or in shards. */
+rapt_status shards_step(struct learner *learner, rapt_report *report, rapt_message *why);
+
 /* ---- rate.c ---- */
 double share_done(const struct learner *learner); /* 0..1; 0 if there is no bound */
 double time_left(const struct learner *learner);  /* seconds; -1: unknown */

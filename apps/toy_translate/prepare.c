@@ -45,12 +45,14 @@ static int create_trainer(struct learner *learner)
     const struct recipe *recipe = learner->recipe;
     rapt_train_options options;
     rapt_train_options_default(&options, sizeof options);
+    int budget = (int)learner->valid_batches.budget;
     rapt_train_limits limits = {
         .size = sizeof limits,
-        .batch = recipe->batch_tokens / 2 + 1,
-        .source_tokens = recipe->batch_tokens,
-        .target_tokens = recipe->batch_tokens,
+        .batch = budget / 2 + 1,
+        .source_tokens = budget,
+        .target_tokens = budget,
         .threads = recipe->threads,
+        .shards = recipe->shards,
     };
     rapt_message why = {""};
     options.rate = (float)recipe->rate;
@@ -70,6 +72,7 @@ static int create_batches(struct learner *learner, const struct pairs *train,
 {
     size_t budget = (size_t)learner->recipe->batch_tokens;
     size_t max_tokens = (size_t)rapt_model_config(learner->model)->positions;
+    size_t parts = learner->recipe->shards > 0 ? (size_t)learner->recipe->shards : 1;
     if (max_tokens > budget) max_tokens = budget;
     int32_t begin = rapt_target_begin(learner->model, learner->vocabulary.target);
     if (begin < 0) return failed("--decoder-start: the vocabulary has no such token");
@@ -77,7 +80,9 @@ static int create_batches(struct learner *learner, const struct pairs *train,
     if (code == EXIT_OK)
         code = examples_make(&learner->valid, valid, &learner->vocabulary, begin, max_tokens);
     if (code == EXIT_OK) code = batches_create(&learner->batches, &learner->train, budget);
-    if (code == EXIT_OK) code = batches_create(&learner->valid_batches, &learner->valid, budget);
+    if (code == EXIT_OK)
+        code = batches_create(&learner->valid_batches, &learner->valid,
+                              batches_part_budget(budget, max_tokens, parts));
     if (code != EXIT_OK) return code;
     batches_plan(&learner->valid_batches, 0, 0);
     batches_plan(&learner->batches, learner->recipe->seed, (int)learner->state.epoch);

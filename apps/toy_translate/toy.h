@@ -80,6 +80,12 @@ int batches_create(struct batches *batches, const struct examples *examples, siz
 void batches_plan(struct batches *batches, uint64_t seed, int epoch);
 /* Valid until the next call. */
 void batches_get(struct batches *batches, size_t b, rapt_tokens *source, rapt_tokens *target);
+/* Of parts with about equally many tokens of both sides, one: parts follow one another, and may be
+   empty. */
+void batches_get_part(struct batches *batches, size_t b, size_t part, size_t parts,
+                      rapt_tokens *source, rapt_tokens *target);
+/* The most tokens of either side in a part, of sentences of up to max_tokens and begin and end. */
+size_t batches_part_budget(size_t budget, size_t max_tokens, size_t parts);
 void batches_free(struct batches *batches);
 
 /* ---- variant.c: the fields of a model's configuration ---- */
@@ -121,6 +127,7 @@ struct recipe {
     int valid_steps; /* also validate after so many steps; 0: only at the end of an epoch */
     double enough;   /* stop when the validation loss is below this for the second time; 0: never */
     uint64_t seed;
+    int shards; /* of a step; 0: it is one batch, as a whole */
     int threads;
     const char *out;
     const char *command; /* training_text(), for the checkpoint; NULL: there is none */

@@ -101,6 +101,8 @@ static int train(struct training *t, const struct command *command)
     if (recipe->sentencepiece != NULL && (option_given(command, "vocab") || recipe->separate))
         return usage_error("train: --sentencepiece excludes --vocab and --separate");
     int code = recipe->resume ? training_resume(t, command) : EXIT_OK;
+    if (code == EXIT_OK && (recipe->shards & (recipe->shards - 1)) != 0)
+        code = usage_error("train: --shards is %d, it must be a power of two", recipe->shards);
     if (code == EXIT_OK) code = check_files(&t->files);
     if (code == EXIT_OK) code = check_outputs(t);
     return code == EXIT_OK ? run(t, command) : code;

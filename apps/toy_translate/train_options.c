@@ -114,6 +114,7 @@ static int add_training(struct training *t, struct option_row *rows, int count)
         {"schedule", OPTION_CHOICE, &r->schedule, "inverse-sqrt|linear|constant",
          "learning-rate decay [inverse-sqrt; with --minutes linear]", 0, 0, 0},
         {"batch-tokens", OPTION_INTEGER, &r->batch_tokens, "N", "maximum tokens per batch on either side", 16, 1 << 24, 0},
+        {"shards", OPTION_INTEGER, &r->shards, "N", "compute a step in N parts, a power of two: less memory, and the same bits on any number of machines [8 under mpirun]", 1, 1024, 0},
         {"average", OPTION_INTEGER, &r->average, "N", "also validate the mean of the last N epochs; 1: off", 1, 1000, 0},
         {"seed", OPTION_SEED, &r->seed, "N", "seed of initialization, shuffling and dropout", 0, 0, 0},
         {"threads", OPTION_INTEGER, &r->threads, "N", "number of threads [one per processor]", 0, 1024, 0},
