@@ -9,6 +9,8 @@
 #include "format/disk.h"
 #include "format/json.h"
 #include "format/protobuf.h"
+#include "format/vocabulary.h"
+#include "format/yaml.h"
 #include <rapt/base.h>
 
 enum { TENSOR_RANK = 8 }; /* the most dimensions a tensor may have */

@@ -1,0 +1,314 @@
+/* vocabulary.c - the bytes of a vocabulary file go in; tokens by number, and numbers by token, come
+   out. Of YAML: lines "token: number", split at the last ':', or "? token" and ": number"; tokens
+   plain or in quotes. */
+#include "format/vocabulary.h"
+
+#include "base/base.h"
+#include "disk.h"
+#include "json.h"
+#include "yaml.h"
+
+#include <limits.h>
+#include <string.h>
+
+struct vocabulary_word {
+    const char *token;
+    uint64_t id;
+};
+
+struct vocabulary {
+    rapt_allocator allocator;
+    char *text; /* [size + 1] tokens are decoded in it */
+    size_t size;
+    struct vocabulary_word *words; /* [count] sorted by token */
+    size_t count, capacity;
+    const char **tokens; /* [count] by number */
+};
+
+struct vocabulary_reading {
+    struct vocabulary *vocabulary;
+    struct shown label;
+    size_t line; /* from 1 */
+    rapt_message *why;
+};
+
+static rapt_status fail(const struct vocabulary_reading *r, const char *what)
+{
+    return rapt__fail(r->why, RAPT_BAD_FILE, "%s: line %zu: %s", r->label.text, r->line, what);
+}
+
+static rapt_status no_memory(const struct vocabulary_reading *r)
+{
+    return rapt__fail(r->why, RAPT_NO_MEMORY, "%s: out of memory", r->label.text);
+}
+
+static rapt_status add(struct vocabulary_reading *r, const char *token, uint64_t id)
+{
+    struct vocabulary *v = r->vocabulary;
+    if (v->count == v->capacity) {
+        void *grown = rapt__grown(&v->allocator, v->words, &v->capacity, sizeof *v->words);
+        if (!grown) return no_memory(r);
+        v->words = grown;
+    }
+    v->words[v->count++] = (struct vocabulary_word){token, id};
+    return RAPT_OK;
+}
+
+/* ---- JSON ---- */
+
+static rapt_status read_json(struct vocabulary_reading *r)
+{
+    struct vocabulary *v = r->vocabulary;
+    struct json json = {.text = (unsigned char *)v->text, .size = v->size};
+    const bool map = rapt__json_next(&json, '{');
+    const char close = map ? '}' : ']';
+    rapt_status status = RAPT_OK;
+    if ((map || rapt__json_want(&json, '[')) && !rapt__json_next(&json, close)) {
+        do {
+            uint64_t id = v->count;
+            const char *token = rapt__json_string(&json);
+            if (!token) break;
+            if (map && (!rapt__json_want(&json, ':') || !rapt__json_number(&json, &id))) break;
+            status = add(r, token, id);
+        } while (status == RAPT_OK && rapt__json_next(&json, ','));
+        if (status == RAPT_OK) rapt__json_want(&json, close);
+    }
+    if (status != RAPT_OK || rapt__json_end(&json)) return status;
+    return rapt__fail(r->why, RAPT_BAD_FILE, "%s: byte %zu: %s", r->label.text, json.at,
+                      json.error);
+}
+
+/* ---- lines ---- */
+
+static bool is_utf8(const char *at, const char *end)
+{
+    uint32_t code;
+    for (size_t length; at < end; at += length) {
+        length = *at ? rapt__utf8_decode(at, (size_t)(end - at), &code) : 0;
+        if (length == 0) return false;
+    }
+    return true;
+}
+
+/* Digits and blanks at .. end. */
+static bool take_number(const char *at, const char *end, uint64_t *number)
+{
+    uint64_t value = 0;
+    while (at < end && (*at == ' ' || *at == '\t')) at++;
+    while (at < end && (end[-1] == ' ' || end[-1] == '\t')) end--;
+    if (at == end) return false;
+    for (; at < end; at++) {
+        if (*at < '0' || *at > '9' || value > INT_MAX) return false;
+        value = value * 10 + (uint64_t)(*at - '0');
+    }
+    *number = value;
+    return true;
+}
+
+static char *last_colon(char *at, char *end)
+{
+    while (end > at && end[-1] != ':') end--;
+    return end > at ? end - 1 : NULL;
+}
+
+/* A token at .. end, plain or in quotes, with nothing behind it. */
+static rapt_status take_token(struct vocabulary_reading *r, char *at, char *end, char **token)
+{
+    const char *error = NULL;
+    while (at < end && *at == ' ') at++;
+    if (at < end && (*at == '"' || *at == '\'')) {
+        *token = rapt__yaml_quoted(&at, end, &error);
+        while (*token && at < end && *at == ' ') at++;
+        if (*token && at < end) return fail(r, "more text behind a token in quotes");
+    } else {
+        *token = rapt__yaml_plain(at, end, &error);
+    }
+    return *token ? RAPT_OK : fail(r, error);
+}
+
+/* What follows "? ", whose number is in the next line. */
+static rapt_status take_number_line(struct vocabulary_reading *r, char *at, char *end,
+                                    const char *token)
+{
+    uint64_t id;
+    if (at == end || *at != ':' || !take_number(at + 1, end, &id))
+        return fail(r, "\": number\" of the token above expected");
+    return add(r, token, id);
+}
+
+static rapt_status take_yaml_line(struct vocabulary_reading *r, char *at, char *end, char **waiting)
+{
+    uint64_t id;
+    char *token = *waiting;
+    *waiting = NULL;
+    if (token) return take_number_line(r, at, end, token);
+    if (at == end || *at == '#' || (end - at == 3 && strncmp(at, "---", 3) == 0)) return RAPT_OK;
+    if (end - at > 2 && at[0] == '?' && at[1] == ' ') return take_token(r, at + 2, end, waiting);
+    char *colon = last_colon(at, end);
+    if (!colon || !take_number(colon + 1, end, &id)) return fail(r, "\"token: number\" expected");
+    rapt_status status = take_token(r, at, colon, &token);
+    return status == RAPT_OK ? add(r, token, id) : status;
+}
+
+static rapt_status read_lines(struct vocabulary_reading *r, bool yaml)
+{
+    struct vocabulary *v = r->vocabulary;
+    char *end = v->text + v->size, *waiting = NULL;
+    rapt_status status = RAPT_OK;
+    for (char *at = v->text; at < end && status == RAPT_OK; r->line++) {
+        char *newline = memchr(at, '\n', (size_t)(end - at));
+        char *stop = newline ? newline : end, *next = stop + (newline != NULL);
+        if (stop > at && stop[-1] == '\r') stop--;
+        if (!is_utf8(at, stop)) return fail(r, "is not UTF-8, or has a 0");
+        if (yaml) {
+            status = take_yaml_line(r, at, stop, &waiting);
+        } else {
+            *stop = 0;
+            status = add(r, at, v->count);
+        }
+        at = next;
+    }
+    if (status == RAPT_OK && waiting) return fail(r, "the last token has no number");
+    return status;
+}
+
+/* ---- the whole ---- */
+
+static int by_token(const void *context, const void *a, const void *b)
+{
+    (void)context;
+    return strcmp(((const struct vocabulary_word *)a)->token,
+                  ((const struct vocabulary_word *)b)->token);
+}
+
+static rapt_status bad_token(const struct vocabulary_reading *r, const struct vocabulary_word *word,
+                             const char *what)
+{
+    return rapt__fail(r->why, RAPT_BAD_FILE, "%s: token \"%s\": number %llu %s", r->label.text,
+                      rapt__shown(word->token).text, (unsigned long long)word->id, what);
+}
+
+/* Tokens by number, and sorted. */
+static rapt_status arrange(struct vocabulary_reading *r)
+{
+    struct vocabulary *v = r->vocabulary;
+    if (v->count == 0 || v->count > INT_MAX)
+        return rapt__fail(r->why, RAPT_BAD_FILE, "%s: has %zu tokens", r->label.text, v->count);
+    v->tokens = rapt__alloc(&v->allocator, v->count * sizeof *v->tokens);
+    if (!v->tokens) return no_memory(r);
+    memset(v->tokens, 0, v->count * sizeof *v->tokens);
+    for (size_t i = 0; i < v->count; i++) {
+        const struct vocabulary_word *word = &v->words[i];
+        if (!word->token[0]) return bad_token(r, word, "is an empty token");
+        if (word->id >= v->count) return bad_token(r, word, "is beyond the number of tokens");
+        if (v->tokens[word->id]) return bad_token(r, word, "is that of another token, too");
+        v->tokens[word->id] = word->token;
+    }
+    rapt__sort(v->words, v->count, sizeof *v->words, by_token, NULL);
+    for (size_t i = 1; i < v->count; i++)
+        if (strcmp(v->words[i - 1].token, v->words[i].token) == 0)
+            return bad_token(r, &v->words[i], "is its second");
+    return RAPT_OK;
+}
+
+static rapt_status parse(struct vocabulary_reading *r, enum vocabulary_form form)
+{
+    const char *text = r->vocabulary->text;
+    text += strspn(text, " \t\r\n");
+    if (form == VOCABULARY_JSON || (form == VOCABULARY_YAML && (*text == '{' || *text == '[')))
+        return read_json(r);
+    return read_lines(r, form == VOCABULARY_YAML);
+}
+
+static rapt_status open_source(struct vocabulary **vocabulary, const struct disk_source *source,
+                               enum vocabulary_form form, const rapt_allocator *allocator,
+                               rapt_message *why)
+{
+    struct vocabulary_reading r = {.label = source->label, .line = 1, .why = why};
+    if (source->size >= SIZE_MAX) return no_memory(&r);
+    struct vocabulary *v = rapt__alloc(allocator, sizeof *v);
+    if (!v) return no_memory(&r);
+    *v = (struct vocabulary){.allocator = rapt__allocator(allocator)};
+    v->size = (size_t)source->size;
+    v->text = rapt__alloc(allocator, v->size + 1);
+    r.vocabulary = v;
+    rapt_status status = v->text ? RAPT_OK : no_memory(&r);
+    if (status == RAPT_OK) status = rapt__disk_read(source, 0, v->text, v->size, why);
+    if (status == RAPT_OK) {
+        v->text[v->size] = 0;
+        status = parse(&r, form);
+    }
+    if (status == RAPT_OK) status = arrange(&r);
+    if (status == RAPT_OK)
+        *vocabulary = v;
+    else
+        rapt__vocabulary_close(v);
+    return status;
+}
+
+static bool ends_in(const char *path, const char *end)
+{
+    size_t length = strlen(path), tail = strlen(end);
+    return length >= tail && strcmp(path + length - tail, end) == 0;
+}
+
+rapt_status rapt__vocabulary_open(struct vocabulary **vocabulary, const char *path,
+                                  const rapt_allocator *allocator, rapt_message *why)
+{
+    struct disk_source source;
+    if (!path) return rapt__fail(why, RAPT_BAD_ARGUMENT, "no path was given");
+    const enum vocabulary_form form = ends_in(path, ".json") ? VOCABULARY_JSON
+                                      : ends_in(path, ".yml") || ends_in(path, ".yaml")
+                                          ? VOCABULARY_YAML
+                                          : VOCABULARY_LINES;
+    rapt_status status = rapt__disk_open(&source, path, why);
+    if (status != RAPT_OK) return status;
+    status = open_source(vocabulary, &source, form, allocator, why);
+    rapt__disk_close(&source);
+    return status;
+}
+
+rapt_status rapt__vocabulary_open_memory(struct vocabulary **vocabulary, const void *bytes,
+                                         size_t size, enum vocabulary_form form,
+                                         const rapt_allocator *allocator, rapt_message *why)
+{
+    struct disk_source source = {.file = -1, .bytes = bytes, .size = size};
+    source.label = rapt__shown("vocabulary in memory");
+    if (!bytes) return rapt__fail(why, RAPT_BAD_ARGUMENT, "no bytes were given");
+    return open_source(vocabulary, &source, form, allocator, why);
+}
+
+void rapt__vocabulary_close(struct vocabulary *vocabulary)
+{
+    if (!vocabulary) return;
+    const rapt_allocator allocator = vocabulary->allocator;
+    rapt__free(&allocator, vocabulary->tokens, vocabulary->count * sizeof *vocabulary->tokens);
+    rapt__free(&allocator, vocabulary->words, vocabulary->capacity * sizeof *vocabulary->words);
+    rapt__free(&allocator, vocabulary->text, vocabulary->text ? vocabulary->size + 1 : 0);
+    rapt__free(&allocator, vocabulary, sizeof *vocabulary);
+}
+
+int rapt__vocabulary_count(const struct vocabulary *vocabulary)
+{
+    return (int)vocabulary->count;
+}
+
+const char *rapt__vocabulary_token(const struct vocabulary *vocabulary, int id)
+{
+    return id >= 0 && (size_t)id < vocabulary->count ? vocabulary->tokens[id] : NULL;
+}
+
+int rapt__vocabulary_find(const struct vocabulary *vocabulary, const char *token)
+{
+    size_t low = 0, high = vocabulary->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int order = strcmp(token, vocabulary->words[middle].token);
+        if (order == 0) return (int)vocabulary->words[middle].id;
+        if (order < 0)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return -1;
+}

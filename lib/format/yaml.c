@@ -1,0 +1,312 @@
+/* yaml.c - the text of a YAML file goes in; its keys, scalars and lists come out, sorted.
+
+       key: scalar            key:                key: [scalar, scalar]
+                                - scalar
+                                - scalar
+
+   What a line may be: blank, a comment, ---, a key, an element of the last key's list. Source: the
+   files that yaml-cpp's emitter writes for Marian; YAML 1.2.2. */
+#include "format/yaml.h"
+
+#include "base/base.h"
+#include "disk.h"
+
+#include <string.h>
+
+struct yaml {
+    rapt_allocator allocator;
+    char *text; /* [size + 1] strings are decoded in it */
+    size_t size;
+    struct yaml_item *items;
+    size_t count, capacity;
+};
+
+struct yaml_reading {
+    struct yaml *yaml;
+    struct shown label;
+    size_t line, head; /* line from 1; head + 1 of the last key: its item */
+    rapt_message *why;
+};
+
+static rapt_status fail(const struct yaml_reading *r, const char *what)
+{
+    return rapt__fail(r->why, RAPT_BAD_FILE, "%s: line %zu: %s", r->label.text, r->line, what);
+}
+
+static rapt_status no_memory(const struct yaml_reading *r)
+{
+    return rapt__fail(r->why, RAPT_NO_MEMORY, "%s: out of memory", r->label.text);
+}
+
+static rapt_status add(struct yaml_reading *r, struct yaml_item item)
+{
+    struct yaml *y = r->yaml;
+    if (y->count == y->capacity) {
+        void *grown = rapt__grown(&y->allocator, y->items, &y->capacity, sizeof item);
+        if (!grown) return no_memory(r);
+        y->items = grown;
+    }
+    y->items[y->count++] = item;
+    return RAPT_OK;
+}
+
+/* One more element of the last key's list. */
+static rapt_status add_element(struct yaml_reading *r, char *value, bool quoted)
+{
+    struct yaml_item *head = &r->yaml->items[r->head - 1];
+    head->value = NULL;
+    const struct yaml_item item = {head->key, value, head->length++, 0, quoted};
+    return add(r, item);
+}
+
+static void skip_blanks(char **at, const char *end)
+{
+    while (*at < end && (**at == ' ' || **at == '\t')) ++*at;
+}
+
+static bool ends_here(char *at, const char *end)
+{
+    skip_blanks(&at, end);
+    return at == end || *at == '#';
+}
+
+/* Where a plain scalar ends: before a comment, or the line's end. */
+static char *end_of_plain(char *at, char *end)
+{
+    for (char *c = at; c + 1 < end; c++)
+        if (c[0] == ' ' && c[1] == '#') return c;
+    return end;
+}
+
+/* Whether a plain scalar would be a key: ": ", or ':' at its end. */
+static char *find_colon(char *at, char *end)
+{
+    for (char *c = at; c < end; c++)
+        if (*c == ':' && (c + 1 == end || c[1] == ' ' || c[1] == '\t')) return c;
+    return NULL;
+}
+
+/* A scalar that fills the rest of a line. */
+static rapt_status take_scalar(struct yaml_reading *r, char *at, char *end, char **value,
+                               bool *quoted)
+{
+    const char *error = NULL;
+    *quoted = at < end && (*at == '"' || *at == '\'');
+    if (*quoted) {
+        *value = rapt__yaml_quoted(&at, end, &error);
+        if (*value && !ends_here(at, end)) return fail(r, "more text behind a text in quotes");
+    } else {
+        if (at < end && *at == '#') end = at;
+        end = end_of_plain(at, end);
+        if (find_colon(at, end)) return fail(r, "a mapping within a mapping or list");
+        if (at < end && (*at == '{' || *at == '['))
+            return fail(r, "a list or mapping within a list");
+        if (end - at >= 2 && at[0] == '-' && at[1] == ' ') return fail(r, "a list within a list");
+        *value = rapt__yaml_plain(at, end, &error);
+    }
+    return *value ? RAPT_OK : fail(r, error);
+}
+
+/* [scalar, ..] or {} behind a key; at stands behind the bracket. */
+static rapt_status take_flow(struct yaml_reading *r, char *at, char *end, char close)
+{
+    r->yaml->items[r->head - 1].value = NULL;
+    skip_blanks(&at, end);
+    for (bool more = at < end && *at != close; more;) {
+        const char *error = NULL;
+        char *value, *behind;
+        const bool quoted = at < end && (*at == '"' || *at == '\'');
+        if (close == '}') return fail(r, "a mapping within a mapping");
+        if (quoted) {
+            value = rapt__yaml_quoted(&at, end, &error);
+            if (value) skip_blanks(&at, end);
+            behind = at;
+        } else {
+            for (behind = at; behind < end && *behind != ',' && *behind != ']';) behind++;
+            if (find_colon(at, behind) || (at < behind && (*at == '[' || *at == '{')))
+                return fail(r, "a list or mapping within a list");
+            value = NULL;
+        }
+        if (error) return fail(r, error);
+        if (behind == end || (*behind != ',' && *behind != ']'))
+            return fail(r, "a list that does not end in its line");
+        more = *behind == ',';
+        if (!quoted) value = rapt__yaml_plain(at, behind, &error);
+        if (!value) return fail(r, error);
+        rapt_status status = add_element(r, value, quoted);
+        if (status != RAPT_OK) return status;
+        at = behind + more;
+        if (!more) *at = close; /* which may be the 0 of the element by now */
+        skip_blanks(&at, end);
+        if (at < end && *at == close) more = false;
+    }
+    if (at == end || *at != close) return fail(r, "a list that does not end in its line");
+    return ends_here(at + 1, end) ? RAPT_OK : fail(r, "more text behind a list");
+}
+
+static rapt_status take_value(struct yaml_reading *r, char *at, char *end)
+{
+    skip_blanks(&at, end);
+    if (at < end && (*at == '[' || *at == '{'))
+        return take_flow(r, at + 1, end, *at == '[' ? ']' : '}');
+    struct yaml_item *head = &r->yaml->items[r->head - 1];
+    char *value = NULL;
+    bool quoted = false;
+    rapt_status status = take_scalar(r, at, end, &value, &quoted);
+    head->value = value;
+    head->quoted = quoted;
+    return status;
+}
+
+static rapt_status take_key(struct yaml_reading *r, char *at, char *end)
+{
+    const char *error = NULL;
+    char *key, *colon;
+    if (*at == '"' || *at == '\'') {
+        key = rapt__yaml_quoted(&at, end, &error);
+        if (key) skip_blanks(&at, end);
+        colon = at;
+        if (key && (colon == end || *colon != ':')) return fail(r, "a key without ':'");
+    } else {
+        colon = find_colon(at, end);
+        if (!colon) return fail(r, "neither a key nor an element of a list");
+        key = rapt__yaml_plain(at, colon, &error);
+    }
+    if (!key) return fail(r, error);
+    rapt_status status = add(r, (struct yaml_item){.key = key, .index = -1});
+    if (status != RAPT_OK) return status;
+    r->head = r->yaml->count;
+    return take_value(r, colon + 1, end);
+}
+
+/* An element, or a list, on a line of its own behind a key without a value. */
+static rapt_status take_inner(struct yaml_reading *r, char *at, char *end)
+{
+    const struct yaml_item *head = r->head ? &r->yaml->items[r->head - 1] : NULL;
+    const bool empty = head && head->value && !head->value[0] && !head->quoted;
+    if (empty && (*at == '[' || *at == '{'))
+        return take_flow(r, at + 1, end, *at == '[' ? ']' : '}');
+    if (*at != '-' || (at + 1 < end && at[1] != ' '))
+        return fail(r, "a mapping within a mapping, or a text of several lines");
+    if (!empty && !(head && !head->value && head->length > 0))
+        return fail(r, "an element of no list");
+    char *value = NULL;
+    bool quoted = false;
+    at++;
+    skip_blanks(&at, end);
+    rapt_status status = take_scalar(r, at, end, &value, &quoted);
+    return status == RAPT_OK ? add_element(r, value, quoted) : status;
+}
+
+static rapt_status take_line(struct yaml_reading *r, char *at, char *end)
+{
+    if (end > at && end[-1] == '\r') end--;
+    char *start = at;
+    while (at < end && *at == ' ') at++;
+    if (ends_here(at, end)) return RAPT_OK;
+    if (*at == '\t') return fail(r, "is indented by a tab");
+    if (end - at == 3 && strncmp(at, "---", 3) == 0 && r->yaml->count == 0) return RAPT_OK;
+    if (*at == '%' || *at == '?' || *at == '@' || *at == '`')
+        return fail(r, "begins with what Marian does not write");
+    const bool element = *at == '-' && (at + 1 == end || at[1] == ' ');
+    return at > start || element || *at == '[' || *at == '{' ? take_inner(r, at, end)
+                                                             : take_key(r, at, end);
+}
+
+static rapt_status take_lines(struct yaml_reading *r)
+{
+    struct yaml *y = r->yaml;
+    char *end = y->text + y->size;
+    for (char *at = y->text; at < end; r->line++) {
+        char *newline = memchr(at, '\n', (size_t)(end - at));
+        char *stop = newline ? newline : end;
+        uint32_t code;
+        for (char *c = at; c < stop;) {
+            size_t length = *c ? rapt__utf8_decode(c, (size_t)(stop - c), &code) : 0;
+            if (length == 0) return fail(r, "is not UTF-8, or has a 0");
+            c += length;
+        }
+        rapt_status status = take_line(r, at, stop);
+        if (status != RAPT_OK) return status;
+        at = stop + (newline != NULL);
+    }
+    return RAPT_OK;
+}
+
+static int by_key(const void *context, const void *a, const void *b)
+{
+    (void)context;
+    const struct yaml_item *x = a, *y = b;
+    int order = strcmp(x->key, y->key);
+    return order ? order : (x->index > y->index) - (x->index < y->index);
+}
+
+static rapt_status sort(const struct yaml_reading *r)
+{
+    struct yaml *y = r->yaml;
+    rapt__sort(y->items, y->count, sizeof *y->items, by_key, NULL);
+    for (size_t i = 1; i < y->count; i++)
+        if (y->items[i].index < 0 && strcmp(y->items[i - 1].key, y->items[i].key) == 0)
+            return rapt__fail(r->why, RAPT_BAD_FILE, "%s: \"%s\" is there twice", r->label.text,
+                              rapt__shown(y->items[i].key).text);
+    return RAPT_OK;
+}
+
+rapt_status rapt__yaml_open(struct yaml **yaml, const void *bytes, size_t size, const char *label,
+                            const rapt_allocator *allocator, rapt_message *why)
+{
+    struct yaml_reading r = {.label = rapt__shown(label), .line = 1, .why = why};
+    if (size == SIZE_MAX) return no_memory(&r);
+    struct yaml *y = rapt__alloc(allocator, sizeof *y);
+    if (!y) return no_memory(&r);
+    *y = (struct yaml){.allocator = rapt__allocator(allocator), .size = size};
+    y->text = rapt__alloc(allocator, size + 1);
+    r.yaml = y;
+    rapt_status status = y->text ? RAPT_OK : no_memory(&r);
+    if (status == RAPT_OK) {
+        if (size > 0) memcpy(y->text, bytes, size);
+        y->text[size] = 0;
+        status = take_lines(&r);
+    }
+    if (status == RAPT_OK) status = sort(&r);
+    if (status == RAPT_OK)
+        *yaml = y;
+    else
+        rapt__yaml_close(y);
+    return status;
+}
+
+void rapt__yaml_close(struct yaml *yaml)
+{
+    if (!yaml) return;
+    const rapt_allocator allocator = yaml->allocator;
+    rapt__free(&allocator, yaml->items, yaml->capacity * sizeof *yaml->items);
+    rapt__free(&allocator, yaml->text, yaml->text ? yaml->size + 1 : 0);
+    rapt__free(&allocator, yaml, sizeof *yaml);
+}
+
+int rapt__yaml_count(const struct yaml *yaml)
+{
+    return (int)yaml->count;
+}
+
+const struct yaml_item *rapt__yaml_at(const struct yaml *yaml, int index)
+{
+    return index >= 0 && (size_t)index < yaml->count ? &yaml->items[index] : NULL;
+}
+
+const struct yaml_item *rapt__yaml_find(const struct yaml *yaml, const char *key)
+{
+    size_t low = 0, high = yaml->count;
+    const struct yaml_item wanted = {.key = key, .index = -1};
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int order = by_key(NULL, &wanted, &yaml->items[middle]);
+        if (order == 0) return &yaml->items[middle];
+        if (order < 0)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return NULL;
+}

@@ -1,0 +1,155 @@
+/* vocabulary.c - vocabularies of all forms: tokens that look like something else, refused mistakes,
+   and real files. */
+#include "containers.h"
+
+static rapt_status open_text(struct vocabulary **v, enum vocabulary_form form, const char *text,
+                             rapt_message *why)
+{
+    return rapt__vocabulary_open_memory(v, text, strlen(text), form, NULL, why);
+}
+
+static void check(enum vocabulary_form form, const char *text, const char *const *tokens, int count)
+{
+    struct vocabulary *v = NULL;
+    rapt_message why = {""};
+    if (open_text(&v, form, text, &why)) fail_msg("%s: %s", text, why.text);
+    assert_int_equal(rapt__vocabulary_count(v), count);
+    for (int i = 0; i < count; i++) {
+        assert_string_equal(rapt__vocabulary_token(v, i), tokens[i]);
+        assert_int_equal(rapt__vocabulary_find(v, tokens[i]), i);
+    }
+    assert_null(rapt__vocabulary_token(v, -1));
+    assert_null(rapt__vocabulary_token(v, count));
+    assert_int_equal(rapt__vocabulary_find(v, ""), -1);
+    assert_int_equal(rapt__vocabulary_find(v, "\x7F\x7F"), -1);
+    rapt__vocabulary_close(v);
+}
+
+static void test_forms(void **state)
+{
+    (void)state;
+    static const char *const tokens[] = {"</s>", "<unk>", ",",   "true", "~",           "1",
+                                         "-",    ":",     "a:b", "\"",   "'",           "\xC3\xA9",
+                                         "null", "\\",    "#x",  "? a",  "\xE2\x96\x81"};
+    check(VOCABULARY_YAML,
+          "</s>: 0\n<unk>: 1\n\",\": 2\ntrue: 3\n~: 4\n1: 5\n-: 6\n\":\": 7\na:b: 8\n\"\\\"\": 9\n"
+          "'''': 10\n\"\\xe9\": 11\nnull: 12\n\"\\\\\":  13\n\"#x\": 14\n? \"? a\"\n: 15\n"
+          "\xE2\x96\x81: 16 \n",
+          tokens, 17);
+    check(VOCABULARY_YAML, "---\n# a comment\n\nb: 1\na: 0", (const char *const[]){"a", "b"}, 2);
+    check(VOCABULARY_YAML, "::0\r\n", (const char *const[]){":"}, 1);
+    check(VOCABULARY_YAML, " {\"a\": 1, \"b\": 0}", (const char *const[]){"b", "a"}, 2);
+    check(VOCABULARY_JSON, "{\"\\u00e9\": 0, \"a\\\"\": 1}",
+          (const char *const[]){"\xC3\xA9", "a\""}, 2);
+    check(VOCABULARY_JSON, "[\"x\", \"y\"]\n", (const char *const[]){"x", "y"}, 2);
+    check(VOCABULARY_LINES, "x\r\n\"y\"\n z ", (const char *const[]){"x", "\"y\"", " z "}, 3);
+}
+
+static void test_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        enum vocabulary_form form;
+        const char *text, *reason;
+    } rows[] = {
+        {VOCABULARY_YAML, "a: 0\nb: 2\n", "\"b\": number 2 is beyond"},
+        {VOCABULARY_YAML, "a: 0\nb: 0\n", "\"b\": number 0 is that of another"},
+        {VOCABULARY_YAML, "a: 0\na: 1\n", "is its second"},
+        {VOCABULARY_YAML, "a: -1\n", "line 1: \"token: number\" expected"},
+        {VOCABULARY_YAML, "a: x\n", "\"token: number\" expected"},
+        {VOCABULARY_YAML, "a: 99999999999999999999999\n", "\"token: number\" expected"},
+        {VOCABULARY_YAML, "a 0\n", "\"token: number\" expected"},
+        {VOCABULARY_YAML, "\"\": 0\n", "is an empty token"},
+        {VOCABULARY_YAML, ": 0\n", "is an empty token"},
+        {VOCABULARY_YAML, "&a: 0\n", "an anchor or alias"},
+        {VOCABULARY_YAML, "\"a: 0\n", "does not end in its line"},
+        {VOCABULARY_YAML, "\"a\" b: 0\n", "more text behind a token"},
+        {VOCABULARY_YAML, "? a\nb: 0\n", "line 2: \": number\" of the token above"},
+        {VOCABULARY_YAML, "? a\n", "the last token has no number"},
+        {VOCABULARY_YAML, "\xFF: 0\n", "not UTF-8"},
+        {VOCABULARY_YAML, "", "has 0 tokens"},
+        {VOCABULARY_JSON, "{}", "has 0 tokens"},
+        {VOCABULARY_JSON, "{\"a\": 0", "byte 7: "},
+        {VOCABULARY_JSON, "{\"a\": 0} x", "more text"},
+        {VOCABULARY_JSON, "{\"a\": 0.5}", "not whole"},
+        {VOCABULARY_JSON, "{\"a\": \"0\"}", "whole number expected"},
+        {VOCABULARY_JSON, "[\"a\", \"a\"]", "is its second"},
+        {VOCABULARY_JSON, "[1]", "byte 1: "},
+        {VOCABULARY_JSON, "a: 0\n", "'[' expected"},
+        {VOCABULARY_LINES, "a\n\nb\n", "number 1 is an empty token"},
+        {VOCABULARY_LINES, "a\na\n", "is its second"},
+        {VOCABULARY_LINES, "a\n\xC3\n", "line 2: is not UTF-8"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct vocabulary *v = NULL;
+        rapt_message why = {""};
+        rapt_status status = open_text(&v, rows[i].form, rows[i].text, &why);
+        if (status != RAPT_BAD_FILE || v || !strstr(why.text, rows[i].reason))
+            fail_msg("%s: not refused for \"%s\": %s", rows[i].text, rows[i].reason, why.text);
+    }
+    struct vocabulary *v = NULL;
+    assert_int_equal(rapt__vocabulary_open(&v, NULL, NULL, NULL), RAPT_BAD_ARGUMENT);
+    assert_int_equal(rapt__vocabulary_open(&v, "/nowhere/v.yml", NULL, NULL), RAPT_NO_FILE);
+    assert_int_equal(rapt__vocabulary_open_memory(&v, "a\0b", 3, VOCABULARY_LINES, NULL, NULL),
+                     RAPT_BAD_FILE);
+    rapt__vocabulary_close(NULL);
+}
+
+static void test_memory(void **state)
+{
+    (void)state;
+    char text[600] = "";
+    for (int i = 0; i < 40; i++) sprintf(text + strlen(text), "k%d: %d\n", i, i);
+    for (long k = 0;; k++) {
+        struct stingy stingy = {.fail_at = k};
+        const rapt_allocator allocator = {stingy_alloc, stingy_free, &stingy};
+        struct vocabulary *v = NULL;
+        rapt_message why = {""};
+        rapt_status status =
+            rapt__vocabulary_open_memory(&v, text, strlen(text), VOCABULARY_YAML, &allocator, &why);
+        rapt__vocabulary_close(v);
+        assert_int_equal(stingy.alive, 0);
+        if (status == RAPT_OK) {
+            assert_true(k >= 6);
+            return;
+        }
+        assert_true(status == RAPT_NO_MEMORY && strstr(why.text, "out of memory"));
+    }
+}
+
+static void check_real(const char *folder, const char *name, int count, const char *token, int id)
+{
+    char path[4096];
+    struct vocabulary *v = NULL;
+    rapt_message why = {""};
+    snprintf(path, sizeof path, "%s/models/%s", folder, name);
+    if (rapt__vocabulary_open(&v, path, NULL, &why)) fail_msg("%s", why.text);
+    assert_int_equal(rapt__vocabulary_count(v), count);
+    assert_int_equal(rapt__vocabulary_find(v, token), id);
+    assert_string_equal(rapt__vocabulary_token(v, id), token);
+    rapt__vocabulary_close(v);
+}
+
+static void test_real(void **state)
+{
+    (void)state;
+    const char *folder = data_folder("format/vocabulary, real files");
+    if (!folder) return;
+    check_real(folder, "opus-mt-hf/en-pt/vocab.json", 54776, "</s>", 44670);
+    check_real(folder, "opus-mt-hf/en-pt/vocab.json", 54776, "<unk>", 52024);
+    check_real(folder, "opus-mt-hf/en-pt/vocab.json", 54776, "<pad>", 54775);
+    check_real(folder, "opus-mt-hf/en-mg/vocab.json", 54688, "</s>", 0);
+    check_real(folder, "ct2-aren/aren-transliteration/source_vocabulary.txt", 50, "<s>", 1);
+    check_real(folder, "ct2-aren/aren-transliteration/target_vocabulary.txt", 42, "</s>", 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_forms),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_real),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

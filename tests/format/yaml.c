@@ -1,0 +1,173 @@
+/* yaml.c - YAML as Marian writes it: keys, scalars and lists; what Marian does not write is
+ * refused. */
+#include "containers.h"
+
+static struct yaml *open_text(const char *text)
+{
+    struct yaml *yaml = NULL;
+    rapt_message why = {""};
+    if (rapt__yaml_open(&yaml, text, strlen(text), "text", NULL, &why))
+        fail_msg("%s: %s", text, why.text);
+    return yaml;
+}
+
+static void check_scalar(const struct yaml *yaml, const char *key, const char *value, bool quoted)
+{
+    const struct yaml_item *item = rapt__yaml_find(yaml, key);
+    if (!item || !item->value) fail_msg("%s is not there", key);
+    assert_string_equal(item->value, value);
+    assert_int_equal(item->quoted, quoted);
+    assert_int_equal(item->index, -1);
+}
+
+static void check_list(const struct yaml *yaml, const char *key, const char *const *values,
+                       int count)
+{
+    const struct yaml_item *head = rapt__yaml_find(yaml, key);
+    assert_non_null(head);
+    assert_null(head->value);
+    assert_int_equal(head->length, count);
+    for (int i = 0; i < count; i++) {
+        assert_string_equal(head[1 + i].value, values[i]);
+        assert_string_equal(head[1 + i].key, key);
+        assert_int_equal(head[1 + i].index, i);
+    }
+}
+
+static void test_marian(void **state)
+{
+    (void)state;
+    static const char text[] = "# Model configuration\n"
+                               "---\n"
+                               "dim-emb: 512 # of both\n"
+                               "dim-vocabs:\n  - 32000\n  - 32001\n\n"
+                               "embedding-vectors:\n  []\n"
+                               "vocabs:\n- a b.yml\n- \"c: d.yml\"\r\n"
+                               "input-types: [ x, 'y, z' , \"\\u00e9]\", ]\n"
+                               "empty: []\n"
+                               "none: {}\n"
+                               "null-like:\n"
+                               "transformer-postprocess: dan\n"
+                               "transformer-preprocess: \"\"\n"
+                               "'single''s': 'it''s'\n"
+                               "\"double\\\"d\" : \"tab\\there\\\\ \\x41\\U0001F600\\_\"\n"
+                               "version: v1.9.56 c2ba1d1 2020-09-28 01:01:01 -0700\n"
+                               "hash#no: a#b";
+    struct yaml *y = open_text(text);
+    check_scalar(y, "dim-emb", "512", false);
+    check_list(y, "dim-vocabs", (const char *const[]){"32000", "32001"}, 2);
+    check_list(y, "vocabs", (const char *const[]){"a b.yml", "c: d.yml"}, 2);
+    check_list(y, "input-types", (const char *const[]){"x", "y, z", "\xC3\xA9]"}, 3);
+    check_list(y, "empty", NULL, 0);
+    check_list(y, "none", NULL, 0);
+    check_list(y, "embedding-vectors", NULL, 0);
+    check_scalar(y, "null-like", "", false);
+    check_scalar(y, "transformer-preprocess", "", true);
+    check_scalar(y, "transformer-postprocess", "dan", false);
+    check_scalar(y, "single's", "it's", true);
+    check_scalar(y, "double\"d", "tab\there\\ A\xF0\x9F\x98\x80\xC2\xA0", true);
+    check_scalar(y, "version", "v1.9.56 c2ba1d1 2020-09-28 01:01:01 -0700", false);
+    check_scalar(y, "hash#no", "a#b", false);
+    assert_null(rapt__yaml_find(y, "dim"));
+    assert_null(rapt__yaml_find(y, "zzz"));
+    assert_null(rapt__yaml_at(y, -1));
+    assert_null(rapt__yaml_at(y, rapt__yaml_count(y)));
+    assert_int_equal(rapt__yaml_count(y), 14 + 2 + 2 + 3);
+    rapt__yaml_close(y);
+    y = open_text("");
+    assert_int_equal(rapt__yaml_count(y), 0);
+    rapt__yaml_close(y);
+    rapt__yaml_close(NULL);
+}
+
+static void test_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *reason;
+    } rows[] = {
+        {"a: &x 1\n", "line 1: an anchor or alias"},
+        {"a: 1\nb: *x\n", "line 2: an anchor or alias"},
+        {"*x : 1\n", "line 1: an anchor or alias"},
+        {"a: [1, &x 2]\n", "an anchor or alias"},
+        {"a: !!int 1\n", "a tag"},
+        {"a: |\n  text\n", "a text of several lines"},
+        {"a: >-\n  text\n", "a text of several lines"},
+        {"a: x\n  y\n", "line 2: a mapping within a mapping, or a text of several"},
+        {"a:\n  b: 1\n", "line 2: a mapping within"},
+        {"a: b: c\n", "a mapping within"},
+        {"a: {b: 1}\n", "a mapping within a mapping"},
+        {"a:\n  - b: 1\n", "a mapping within"},
+        {"a:\n  - - 1\n", "a list within a list"},
+        {"a:\n  - [1]\n", "a list or mapping within a list"},
+        {"a: [[1]]\n", "a list or mapping within a list"},
+        {"a: [b: 1]\n", "a list or mapping within a list"},
+        {"a: [1, 2\n", "does not end in its line"},
+        {"a: [1,\n", "does not end in its line"},
+        {"a: [\"1\" 2]\n", "does not end in its line"},
+        {"a: [\n", "does not end in its line"},
+        {"a: [1] 2\n", "more text behind a list"},
+        {"- 1\n", "an element of no list"},
+        {"a: 1\n- 1\n", "an element of no list"},
+        {"a: []\n- 1\n", "an element of no list"},
+        {"a: \"1\n", "does not end in its line"},
+        {"a: '1''\n", "does not end in its line"},
+        {"a: \"1\" 2\n", "more text behind"},
+        {"a: \"\\q\"\n", "an unknown escape"},
+        {"a: \"\\x4\"\n", "an unknown escape"},
+        {"a: \"\\uD800\"\n", "an unknown escape"},
+        {"a: \"\\U00110000\"\n", "an unknown escape"},
+        {"a: \"\\", "an unknown escape"},
+        {"a: \"\\0\"\n", "a 0 inside"},
+        {"a: \"\\x00\"\n", "a 0 inside"},
+        {"a\n", "neither a key nor"},
+        {"\"a\" b: 1\n", "a key without ':'"},
+        {"\"a\n", "does not end in its line"},
+        {"\ta: 1\n", "indented by a tab"},
+        {"a: 1\n---\nb: 1\n", "line 2: neither a key nor"},
+        {"? a\n: 1\n", "what Marian does not write"},
+        {"%YAML 1.2\n", "what Marian does not write"},
+        {"a: \xFF\n", "not UTF-8"},
+        {"a: 1\nb: 2\na: 3\n", "\"a\" is there twice"},
+        {"a: 1\na: [2]\n", "\"a\" is there twice"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct yaml *yaml = NULL;
+        rapt_message why = {""};
+        rapt_status status =
+            rapt__yaml_open(&yaml, rows[i].text, strlen(rows[i].text), "f", NULL, &why);
+        if (status != RAPT_BAD_FILE || yaml || !strstr(why.text, rows[i].reason))
+            fail_msg("%s: not refused for \"%s\": %s", rows[i].text, rows[i].reason, why.text);
+    }
+}
+
+static void test_memory(void **state)
+{
+    (void)state;
+    char text[600] = "";
+    for (int i = 0; i < 40; i++) sprintf(text + strlen(text), "k%d: [a, b]\n", i);
+    for (long k = 0;; k++) {
+        struct stingy stingy = {.fail_at = k};
+        const rapt_allocator allocator = {stingy_alloc, stingy_free, &stingy};
+        struct yaml *yaml = NULL;
+        rapt_message why = {""};
+        rapt_status status = rapt__yaml_open(&yaml, text, strlen(text), "f", &allocator, &why);
+        rapt__yaml_close(yaml);
+        assert_int_equal(stingy.alive, 0);
+        if (status == RAPT_OK) {
+            assert_true(k >= 6);
+            return;
+        }
+        assert_true(status == RAPT_NO_MEMORY && strstr(why.text, "out of memory"));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_marian),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
