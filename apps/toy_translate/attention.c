@@ -146,6 +146,8 @@ int attention_make(struct attention *attention, rapt_translator *translator,
     struct found found = {.translator = translator};
     struct unseen unseen = {0};
     *attention = (struct attention){0};
+    if (rapt_model_config(rapt_translator_model(translator))->no_source_end)
+        return failed("attend shows a source with its end; sources of this model have none");
     int code = choice->target != NULL ? take_pair(&found, choice)
                                       : find(&found, translator, choice->sentence);
     if (code == EXIT_OK) code = fold(attention, translator, &found, choice);

@@ -7,8 +7,9 @@
 
 /* Set by the preset, the data or options of train, or of no use to a translator of text. */
 static const char *const set_elsewhere[] = {
-    "kind",      "source_vocab",   "target_vocab",   "positions", "width",   "heads",
-    "ffn_width", "encoder_layers", "decoder_layers", "tie",       "pooling", "source_width"};
+    "kind",    "source_vocab", "target_vocab",   "positions",      "width",
+    "heads",   "ffn_width",    "encoder_layers", "decoder_layers", "tie",
+    "pooling", "source_width", "no_source_end"};
 
 static const char self[] = "self_", cross[] = "cross_";
 

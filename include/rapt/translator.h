@@ -12,7 +12,8 @@ extern "C" {
 /* One thread at a time may use a translator. Its model and tokenizers are constant: any number of
    translators, sessions and threads may share them, at once.
 
-   The source is read as its tokens and the tokenizer's RAPT_TOKEN_END (rapt_tokenizer_special); the
+   The source is read as its tokens and the tokenizer's RAPT_TOKEN_END (rapt_tokenizer_special),
+   unless the configuration says no_source_end; the
    target begins with rapt_target_begin and ends with its RAPT_TOKEN_END, after at most 2 tokens per
    source token and 16 more. Tokenizers are metadata of the model file, as
    rapt_tokenizer_write writes them: "rapt.tokenizer" for both sides, or "rapt.source_tokenizer" and
@@ -82,7 +83,8 @@ typedef struct rapt_translation {
     int source_count, target_count; /* how many */
     const float *alignment; /* mean cross-attention, [target tokens + end][source tokens + end],
                                NULL unless asked for; 0 in the end's row of a translation that its
-                               limit has truncated */
+                               limit has truncated, and in the end's column where sources have
+                               none */
     /* What follows is there with alignment, else NULL and 0. */
     const rapt_span
         *source_spans; /* [source_count] the bytes of the source that a token came from */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 struct text_pair { /* of texts, as tokens; both -1: there is a reason not to score it */
-    int source_count, target_count; /* the end of the source is one; that of the target is none */
+    int source_count, target_count; /* an end of the source is one; that of the target is none */
     size_t source, target;          /* the first ones in ids */
 };
 
@@ -68,8 +68,10 @@ static rapt_status tokenize(struct text_pairs *p)
         pair->source = at;
         status = encode(p, t->source, p->sources[i], p->ids + at, &pair->source_count);
         if (status || pair->source_count <= 0) continue;
-        at += (size_t)pair->source_count++;
+        at += (size_t)pair->source_count;
+        if (t->source_end < 0) continue;
         p->ids[at++] = t->source_end;
+        pair->source_count++;
     }
     for (int i = 0; !status && i < p->count; i++) {
         struct text_pair *pair = &p->pairs[i];

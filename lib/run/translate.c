@@ -8,10 +8,10 @@
 static bool found(const struct window *w, const struct sentence *s, int rank, rapt_translation *out)
 {
     size_t nbest = (size_t)w->t->options.nbest, at = (size_t)s->number * nbest + (size_t)rank;
-    size_t limit = (size_t)s->limit, keys = (size_t)s->count;
+    size_t limit = (size_t)s->limit, keys = rapt__alignment_columns(w->t, s);
     if (w->counts[at] < 0) return false;
     out->source = w->ids + s->start;
-    out->source_count = s->count - 1;
+    out->source_count = (int)keys - 1;
     out->target = w->out + s->out + (size_t)rank * limit;
     out->target_count = w->counts[at];
     out->score = w->scores[at];

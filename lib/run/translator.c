@@ -106,12 +106,13 @@ int32_t rapt_target_begin(const rapt_model *model, const rapt_tokenizer *target)
 static rapt_status find_specials(rapt_translator *t, rapt_status otherwise, rapt_message *why)
 {
     int32_t pad = rapt_tokenizer_special(t->target, RAPT_TOKEN_PAD);
-    t->source_end = rapt_tokenizer_special(t->source, RAPT_TOKEN_END);
+    bool ends = !rapt_model_config(t->model)->no_source_end;
+    t->source_end = ends ? rapt_tokenizer_special(t->source, RAPT_TOKEN_END) : -1;
     t->end = rapt_tokenizer_special(t->target, RAPT_TOKEN_END);
     t->begin = rapt_target_begin(t->model, t->target);
-    if (t->source_end < 0 || t->end < 0)
+    if ((ends && t->source_end < 0) || t->end < 0)
         return rapt__fail(why, otherwise, "the tokenizer of the %s has no end token (</s>)",
-                          t->source_end < 0 ? "source" : "target");
+                          ends && t->source_end < 0 ? "source" : "target");
     if (t->begin < 0)
         return rapt__fail(
             why, otherwise, "decoder_start is %s, but the tokenizer has no such token",

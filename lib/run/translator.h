@@ -16,8 +16,9 @@ struct rapt_translator {
     const rapt_tokenizer *source, *target; /* target may be source */
     rapt_model *own_model;                 /* NULL, these three: the caller's */
     rapt_tokenizer *own_source, *own_target;
-    int32_t source_end, begin, end; /* special tokens: behind a source; around a target */
-    int32_t suppressed[2];          /* special tokens that no target has */
+    int32_t source_end;    /* special tokens: behind a source, -1: none is; */
+    int32_t begin, end;    /*   around a target */
+    int32_t suppressed[2]; /* special tokens that no target has */
     int suppressed_count;
     rapt_session *session;
     int target_capacity; /* of one target sequence in a full batch, in tokens */
@@ -29,11 +30,16 @@ enum { WINDOW = 1024 };
 struct sentence {
     int number;       /* in its window */
     size_t start;     /* of its source tokens */
-    int count;        /* of them, the end included; 0: a text without tokens, -1: too long */
+    int count;        /* of them, an end included; 0: a text without tokens, -1: too long */
     int limit;        /* target tokens at most, the end included */
     size_t out;       /* its first result: nbest rows of limit tokens */
-    size_t alignment; /* its first alignment: nbest of [limit + 1][count] */
+    size_t alignment; /* its first alignment: nbest of [limit + 1][rapt__alignment_columns] */
 };
+/* Columns of an alignment: one for the end, whether there is one or not. */
+static inline size_t rapt__alignment_columns(const rapt_translator *t, const struct sentence *s)
+{
+    return s->count > 0 ? (size_t)s->count + (t->source_end < 0) : 0;
+}
 
 struct window {
     rapt_translator *t;

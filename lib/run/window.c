@@ -52,7 +52,7 @@ static rapt_status tokenize(struct window *w, rapt_text text, struct sentence *s
         return RAPT_OK;
     }
     if (status || count == 0) return status;
-    w->ids[s->start + count++] = w->t->source_end;
+    if (w->t->source_end >= 0) w->ids[s->start + count++] = w->t->source_end;
     s->count = (int)count;
     if (s->count > 0) s->limit = limit_of(w->t, s->count);
     return RAPT_OK;
@@ -72,7 +72,8 @@ static void follow(const struct window *w, const struct sentence *s, struct sent
     size_t nbest = (size_t)w->t->options.nbest, count = s->count > 0 ? (size_t)s->count : 0;
     *next = (struct sentence){.number = s->number + 1, .start = s->start + count};
     next->out = s->out + nbest * (size_t)s->limit;
-    next->alignment = s->alignment + (w->alignments ? nbest * count * ((size_t)s->limit + 1) : 0);
+    size_t columns = w->alignments ? rapt__alignment_columns(w->t, s) : 0;
+    next->alignment = s->alignment + nbest * columns * ((size_t)s->limit + 1);
 }
 
 /* The sentences and their order; end: where all of them end. Alignments may close the window
@@ -167,6 +168,18 @@ static rapt_status take_results(struct window *w, const struct sentence *end)
 
 /* ---- search ---- */
 
+/* Rows [rows][s->count] as those of a translation, with a column for the end. */
+static void keep_alignment(struct window *w, const struct sentence *s, const float *from,
+                           size_t rank, size_t rows)
+{
+    size_t keys = (size_t)s->count, columns = rapt__alignment_columns(w->t, s);
+    float *to = w->alignments_out + s->alignment + rank * ((size_t)s->limit + 1) * columns;
+    for (size_t r = 0; r < rows; r++) {
+        memcpy(to + r * columns, from + r * keys, keys * sizeof *to);
+        if (columns > keys) to[r * columns + keys] = 0;
+    }
+}
+
 /* The results of sentence `i` of a batch, whose rows have `longest` tokens. */
 static void keep(struct window *w, const struct sentence *s, int i, int longest)
 {
@@ -182,9 +195,7 @@ static void keep(struct window *w, const struct sentence *s, int i, int longest)
         memcpy(w->out + s->out + rank * limit, b->out + from * (size_t)longest,
                count * sizeof *w->out);
         if (w->alignments)
-            memcpy(w->alignments_out + s->alignment + rank * (limit + 1) * keys,
-                   b->alignments + (first + rank * keys) * rows,
-                   (count + 1) * keys * sizeof(float));
+            keep_alignment(w, s, b->alignments + (first + rank * keys) * rows, rank, count + 1);
     }
 }
 

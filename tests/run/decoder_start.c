@@ -1,10 +1,11 @@
-/* decoder_start.c - what a target begins with: a translator feeds the token that the configuration
-   says, whose logits rapt_decode gives; and where it says zeros, any token gives the same. */
+/* decoder_start.c - what a target begins with and a source ends with: a translator feeds the tokens
+   that the configuration says, whose logits rapt_decode gives; and where a target begins with
+   zeros, any token gives the same. */
 #include "run/small_text.h"
 
 enum { POSITIONS = 24 };
 
-static rapt_model *model_of(rapt_decoder_start start)
+static rapt_model *model_of(rapt_decoder_start start, int no_source_end)
 {
     const rapt_config c = {.size = sizeof c,
                            .source_vocab = SMALL_VOCAB,
@@ -15,7 +16,8 @@ static rapt_model *model_of(rapt_decoder_start start)
                            .encoder_layers = 1,
                            .decoder_layers = 1,
                            .tie = RAPT_TIE_ALL,
-                           .decoder_start = start};
+                           .decoder_start = start,
+                           .no_source_end = no_source_end};
     return small_model(&c, 5);
 }
 
@@ -36,7 +38,7 @@ static double first_log(const rapt_model *model, const rapt_tokenizer *tokenizer
     assert_int_equal(rapt_session_create(&session, model, &limits, NULL, NULL), RAPT_OK);
     assert_int_equal(rapt_tokenizer_encode(tokenizer, text, ids, NULL, POSITIONS - 1, &count, NULL),
                      RAPT_OK);
-    ids[count++] = RAPT_TOKEN_END;
+    if (!rapt_model_config(model)->no_source_end) ids[count++] = RAPT_TOKEN_END;
     const int starts[] = {0, (int)count}, one[] = {0, 1};
     const rapt_tokens source = {1, ids, starts}, target = {1, &begin, one};
     assert_int_equal(rapt_encode(session, &source, NULL, NULL), RAPT_OK);
@@ -69,9 +71,10 @@ static void test_tokens(void **state)
     rapt_tokenizer *tokenizer = small_tokenizer();
     const rapt_text source = {small_lines[0], strlen(small_lines[0])},
                     target = {small_lines[1], strlen(small_lines[1])};
-    double seen[COUNT(begins)];
-    for (int i = 0; i < COUNT(begins); i++) {
-        rapt_model *model = model_of((rapt_decoder_start)i);
+    double seen[2 * COUNT(begins)];
+    for (int n = 0; n < 2 * COUNT(begins); n++) {
+        int i = n / 2;
+        rapt_model *model = model_of((rapt_decoder_start)i, n % 2);
         rapt_translator *t;
         struct first first = {-1, 0};
         assert_int_equal(rapt_target_begin(model, tokenizer), begins[i]);
@@ -79,11 +82,45 @@ static void test_tokens(void **state)
                          RAPT_OK);
         assert_int_equal(rapt_translator_score(t, &source, &target, 1, keep, &first, NULL),
                          RAPT_OK);
-        seen[i] = first_log(model, tokenizer, begins[i], first.token);
-        assert_true(fabs(seen[i] - (double)first.log_p) < 1e-5);
+        seen[n] = first_log(model, tokenizer, begins[i], first.token);
+        assert_true(fabs(seen[n] - (double)first.log_p) < 1e-5);
         bool any = i == RAPT_DECODER_START_ZERO;
-        assert_int_equal(first_log(model, tokenizer, 77, first.token) == seen[i], any);
-        for (int j = 0; j < i; j++) assert_true(fabs(seen[i] - seen[j]) > 1e-3);
+        assert_int_equal(first_log(model, tokenizer, 77, first.token) == seen[n], any);
+        for (int j = 0; j < n; j++) assert_true(fabs(seen[n] - seen[j]) > 1e-4);
+        rapt_translator_free(t);
+        rapt_model_free(model);
+    }
+    rapt_tokenizer_free(tokenizer);
+}
+
+static int judge_columns(void *user, const rapt_translation *t)
+{
+    int columns = t->source_count + 1;
+    for (int row = 0; row < t->target_count; row++) {
+        float sum = 0;
+        for (int i = 0; i < columns; i++) sum += t->alignment[row * columns + i];
+        assert_true(fabsf(sum - 1) < 1e-5f);
+        assert_int_equal(t->alignment[row * columns + t->source_count] == 0, *(int *)user);
+    }
+    assert_int_equal(t->source_spans[t->source_count - 1].end, strlen(small_lines[t->sentence]));
+    return 0;
+}
+
+/* An alignment has a column for the end, which is 0 where there is none. */
+static void test_alignments(void **state)
+{
+    (void)state;
+    rapt_tokenizer *tokenizer = small_tokenizer();
+    rapt_text texts[COUNT(small_lines)];
+    for (int i = 0; i < COUNT(texts); i++)
+        texts[i] = (rapt_text){small_lines[i], strlen(small_lines[i])};
+    for (int none = 0; none < 2; none++) {
+        rapt_model *model = model_of(RAPT_DECODER_START_ZERO, none);
+        rapt_translator *t;
+        assert_int_equal(rapt_translator_create(&t, model, tokenizer, NULL, NULL, NULL, NULL),
+                         RAPT_OK);
+        assert_int_equal(rapt_translate_many(t, texts, COUNT(texts), 1, judge_columns, &none, NULL),
+                         RAPT_OK);
         rapt_translator_free(t);
         rapt_model_free(model);
     }
@@ -92,6 +129,7 @@ static void test_tokens(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_tokens)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_tokens),
+                                       cmocka_unit_test(test_alignments)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
