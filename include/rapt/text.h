@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-/* Of one of two kinds. rapt_tokenizer_learn makes a byte-pair vocabulary (Sennrich, Haddow and
+/* Of one of three kinds. rapt_tokenizer_learn makes a byte-pair vocabulary (Sennrich, Haddow and
    Birch 2016) over bytes. Lossless: any bytes, valid UTF-8 or not, are encoded and decoded to the
    same bytes. Ids 0..2 are the special tokens below, then come the 256 bytes, then one token per
    merge, in the order learned; at most 2^20 tokens.
@@ -21,6 +21,9 @@ extern "C" {
    rapt_tokenizer_load opens a SentencePiece model (Kudo and Richardson 2018): unigram, BPE, words
    or characters. It gives the ids and texts that SentencePiece 0.1.97 gives. Text is normalized by
    the rules of the model, so that what comes back from ids is the normalized text.
+
+   rapt_tokenizer_create_list takes a vocabulary as other projects keep it, with or without such a
+   model.
 
    A tokenizer never changes: any number of threads may use one at once. */
 typedef struct rapt_tokenizer rapt_tokenizer;
@@ -57,6 +60,17 @@ RAPT_API rapt_status rapt_tokenizer_load(rapt_tokenizer **tokenizer, const char 
 RAPT_API rapt_status rapt_tokenizer_load_memory(rapt_tokenizer **tokenizer, const void *bytes,
                                                 size_t size, const rapt_allocator *allocator,
                                                 rapt_message *why);
+
+/* A tokenizer of `count` names, id by id, as vocabulary files of other projects list them. pieces
+   NULL: text is names with a space between two. Else a SentencePiece tokenizer, which is copied: it
+   cuts text into pieces, and their names are looked up; a language at the front of a text, such as
+   ">>deu<<", is one token if it is a name. What is not found is the unknown token. Special tokens
+   are told by their names: <unk>, <pad> or <blank>, <s>, </s>; an empty name stands for nothing.
+   RAPT_BAD_ARGUMENT: two names are the same, one holds a 0, they have more than 2^30 bytes, or
+   pieces is of another kind. */
+RAPT_API rapt_status rapt_tokenizer_create_list(rapt_tokenizer **tokenizer, const rapt_text *names,
+                                                int count, const rapt_tokenizer *pieces,
+                                                const rapt_allocator *allocator, rapt_message *why);
 
 /* The tokenizer as a printable ASCII string without quotes, backslashes or line breaks, as model
    files carry it. *size: bytes needed, with the final 0; text may be NULL to ask.

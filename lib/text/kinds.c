@@ -1,6 +1,6 @@
 /* kinds.c - the public calls of a tokenizer: arguments checked, then what its kind does. */
 #include "format/format.h"
-#include "text/sentencepiece/sentencepiece.h"
+#include "text/list.h"
 #include "text/text.h"
 
 #include <string.h>
@@ -55,11 +55,68 @@ rapt_status rapt_tokenizer_load(rapt_tokenizer **tokenizer, const char *path,
     return status ? rapt__fail(why, status, "%s: %s", file.label.text, reason.text) : RAPT_OK;
 }
 
+/* The names one after the other, each with a 0 behind it; *bytes: with those. */
+static rapt_status join_names(const rapt_text *names, int count, const rapt_allocator *allocator,
+                              char **joined, size_t *bytes, rapt_message *why)
+{
+    size_t size = 0;
+    for (int i = 0; i < count; i++) {
+        if (names[i].size && (!names[i].bytes || memchr(names[i].bytes, 0, names[i].size)))
+            return rapt__fail(why, RAPT_BAD_ARGUMENT, "name %d is NULL or holds a 0", i);
+        if (names[i].size >= SPM_TEXT_MAX || (size += names[i].size + 1) > SPM_TEXT_MAX)
+            return rapt__fail(why, RAPT_BAD_ARGUMENT, "the names have more than 2^30 bytes");
+    }
+    char *at = *joined = rapt__alloc(allocator, size);
+    if (!at) return rapt__fail(why, RAPT_NO_MEMORY, "no memory for %d names", count);
+    for (int i = 0; i < count; i++) {
+        if (names[i].size) memcpy(at, names[i].bytes, names[i].size);
+        at[names[i].size] = 0;
+        at += names[i].size + 1;
+    }
+    *bytes = size;
+    return RAPT_OK;
+}
+
+rapt_status rapt__tokenizer_list(rapt_tokenizer **tokenizer, const char *names, size_t size,
+                                 int count, rapt_text pieces, const rapt_allocator *allocator,
+                                 rapt_message *why)
+{
+    rapt_allocator memory = rapt__allocator(allocator);
+    struct rapt_tokenizer *t = rapt__alloc(&memory, sizeof *t);
+    if (!t) return rapt__fail(why, RAPT_NO_MEMORY, "no memory for a tokenizer");
+    *t = (struct rapt_tokenizer){.allocator = memory, .vocab = count};
+    rapt_status status = rapt__list_create(&t->list, names, size, count, pieces, &memory, why);
+    if (status)
+        rapt_tokenizer_free(t);
+    else
+        *tokenizer = t;
+    return status;
+}
+
+rapt_status rapt_tokenizer_create_list(rapt_tokenizer **tokenizer, const rapt_text *names,
+                                       int count, const rapt_tokenizer *pieces,
+                                       const rapt_allocator *allocator, rapt_message *why)
+{
+    char *joined = NULL;
+    size_t size = 0;
+    if (!tokenizer || !names) return null(tokenizer ? "names" : "tokenizer", why);
+    rapt_status status = rapt__int_check("count", count, 1, 1 << 24, why);
+    if (!status && pieces && !pieces->spm)
+        status = rapt__fail(why, RAPT_BAD_ARGUMENT, "pieces is no SentencePiece tokenizer");
+    if (!status) status = join_names(names, count, allocator, &joined, &size, why);
+    if (status) return status;
+    const rapt_text spm = {pieces ? pieces->spm->file : NULL, pieces ? pieces->spm->file_size : 0};
+    status = rapt__tokenizer_list(tokenizer, joined, size, count, spm, allocator, why);
+    rapt__free(allocator, joined, size);
+    return status;
+}
+
 void rapt_tokenizer_free(rapt_tokenizer *tokenizer)
 {
     if (!tokenizer) return;
     rapt_allocator memory = tokenizer->allocator;
     rapt__spm_free(tokenizer->spm);
+    rapt__list_free(tokenizer->list);
     if (tokenizer->pool) rapt__free(&memory, tokenizer->pool, tokenizer->start[tokenizer->vocab]);
     rapt__arena_free(&tokenizer->arena, &memory);
     rapt__free(&memory, tokenizer, sizeof *tokenizer);
@@ -76,6 +133,7 @@ int32_t rapt_tokenizer_special(const rapt_tokenizer *tokenizer, int which)
 {
     enum { UNKNOWN, BEGIN, END, PAD }; /* as struct spm has their names */
     if (!tokenizer || which < RAPT_TOKEN_UNKNOWN || which >= RAPT_TOKEN_SPECIALS) return -1;
+    if (tokenizer->list) return rapt__list_special(tokenizer->list, which);
     if (!tokenizer->spm) return which;
     static const int names[] = {UNKNOWN, PAD, BEGIN, END};
     int32_t id = rapt__spm_special(tokenizer->spm, names[which - RAPT_TOKEN_UNKNOWN]);
@@ -85,6 +143,7 @@ int32_t rapt_tokenizer_special(const rapt_tokenizer *tokenizer, int which)
 rapt_text rapt_tokenizer_token(const rapt_tokenizer *tokenizer, int32_t id)
 {
     if (!tokenizer || id < 0 || id >= tokenizer->vocab) return (rapt_text){NULL, 0};
+    if (tokenizer->list) return rapt__list_surface(tokenizer->list, id);
     if (tokenizer->spm) return rapt__spm_surface(tokenizer->spm, id);
     uint32_t start = tokenizer->start[id];
     return (rapt_text){tokenizer->pool + start, tokenizer->start[id + 1] - start};
@@ -92,14 +151,16 @@ rapt_text rapt_tokenizer_token(const rapt_tokenizer *tokenizer, int32_t id)
 
 rapt_text rapt_tokenizer_name(const rapt_tokenizer *tokenizer, int32_t id)
 {
-    if (!tokenizer || !tokenizer->spm || id < 0 || id >= tokenizer->vocab)
-        return rapt_tokenizer_token(tokenizer, id);
+    if (!tokenizer || id < 0 || id >= tokenizer->vocab) return (rapt_text){NULL, 0};
+    if (tokenizer->list) return rapt__list_name(tokenizer->list, id);
+    if (!tokenizer->spm) return rapt_tokenizer_token(tokenizer, id);
     return (rapt_text){tokenizer->spm->pieces[id].bytes, tokenizer->spm->pieces[id].size};
 }
 
 int32_t rapt_tokenizer_find(const rapt_tokenizer *tokenizer, rapt_text name)
 {
     if (!tokenizer || !name.bytes) return -1;
+    if (tokenizer->list) return rapt__list_find(tokenizer->list, name);
     if (tokenizer->spm) return rapt__spm_find(tokenizer->spm, name);
     for (int32_t id = RAPT__TOKEN_BYTES; id < tokenizer->vocab; id++) {
         size_t start = tokenizer->start[id], size = tokenizer->start[id + 1] - start;
@@ -111,6 +172,7 @@ int32_t rapt_tokenizer_find(const rapt_tokenizer *tokenizer, rapt_text name)
 size_t rapt_tokenizer_bound(const rapt_tokenizer *tokenizer, size_t bytes)
 {
     if (!tokenizer) return 0;
+    if (tokenizer->list) return rapt__list_bound(tokenizer->list, bytes);
     if (!tokenizer->spm) return bytes;
     return rapt__spm_bound(tokenizer->spm, bytes);
 }
@@ -126,6 +188,8 @@ rapt_status rapt_tokenizer_encode(const rapt_tokenizer *tokenizer, rapt_text tex
                     : !text.bytes && text.size ? "text.bytes"
                                                : "ids",
                     why);
+    if (tokenizer->list)
+        return rapt__list_encode(tokenizer->list, text, ids, ends, capacity, count, why);
     if (tokenizer->spm)
         return rapt__spm_encode(tokenizer->spm, text, ids, ends, capacity, count, why);
     return rapt__pairs_encode(tokenizer, text, ids, ends, capacity, count, why);
@@ -144,6 +208,8 @@ rapt_status rapt_tokenizer_decode(const rapt_tokenizer *tokenizer, const int32_t
         if (ids[i] < 0 || ids[i] >= tokenizer->vocab)
             return rapt__fail(why, RAPT_BAD_ARGUMENT, "token %zu is %d, not in 0..%d", i,
                               (int)ids[i], tokenizer->vocab - 1);
+    if (tokenizer->list)
+        return rapt__list_decode(tokenizer->list, ids, count, bytes, capacity, size, why);
     if (tokenizer->spm)
         return rapt__spm_decode(tokenizer->spm, ids, count, bytes, capacity, size, why);
     return rapt__pairs_decode(tokenizer, ids, count, bytes, capacity, size, why);

@@ -75,7 +75,8 @@ bool rapt__base64_read(const char *text, size_t size, void *bytes);
 
 struct rapt_tokenizer {
     rapt_allocator allocator;
-    struct spm *spm;      /* sentencepiece/sentencepiece.h; NULL: byte-pair, by what follows */
+    struct spm *spm;      /* sentencepiece/sentencepiece.h, or */
+    struct list *list;    /* list.h; both NULL: byte-pair, by what follows */
     struct arena arena;   /* of the arrays below but the pool */
     int vocab, merges;    /* vocab = RAPT__TOKEN_MERGES + merges */
     int32_t *left;        /* [merges] merge m makes token RAPT__TOKEN_MERGES + m of left[m] */
@@ -93,6 +94,12 @@ rapt_status rapt__tokenizer_build(rapt_tokenizer **tokenizer, const int32_t *lef
 
 /* The merge that joins two tokens, or -1. */
 int32_t rapt__tokenizer_merge(const rapt_tokenizer *tokenizer, int32_t left, int32_t right);
+
+/* ---- kinds.c: a tokenizer of a list, from `count` names that end with 0, and the bytes of a
+   SentencePiece model or NULL ---- */
+rapt_status rapt__tokenizer_list(rapt_tokenizer **tokenizer, const char *names, size_t size,
+                                 int count, rapt_text pieces, const rapt_allocator *allocator,
+                                 rapt_message *why);
 
 /* The rest of rapt_tokenizer_encode and _decode for byte-pair encoding; arguments are checked. */
 rapt_status rapt__pairs_encode(const rapt_tokenizer *tokenizer, rapt_text text, int32_t *ids,

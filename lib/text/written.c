@@ -2,17 +2,19 @@
 
        rapt-bpe 1 MERGES LEFT RIGHT LEFT RIGHT ... #SUM
        rapt-spm 1 SIZE BASE64 #SUM
+       rapt-list 1 COUNT SIZE BASE64 SIZE BASE64 #SUM
 
-   the merges of a byte-pair vocabulary, or the bytes of a SentencePiece file: decimal numbers
-   without leading zeros, one space between, and in SUM, eight lower-case hex digits, the hash
-   (rapt__hash) of all before '#': it tells any single changed byte. The string may come from
+   the merges of a byte-pair vocabulary, the bytes of a SentencePiece file, or COUNT names, each
+   with a 0 behind it, and the SentencePiece file that goes with them (SIZE 0: none): decimal
+   numbers without leading zeros, one space between, and in SUM, eight lower-case hex digits, the
+   hash (rapt__hash) of all before '#': it tells any single changed byte. The string may come from
    anywhere: nothing in it is trusted. */
-#include "text/sentencepiece/sentencepiece.h"
+#include "text/list.h"
 #include "text/text.h"
 #include <stdio.h>
 #include <string.h>
 
-static const char head[] = "rapt-bpe 1 ", spm_head[] = "rapt-spm 1 ";
+static const char head[] = "rapt-bpe 1 ", spm_head[] = "rapt-spm 1 ", list_head[] = "rapt-list 1 ";
 enum { HEAD_SIZE = sizeof head - 1, SUM_SIZE = 8, SHORTEST_MERGE = 4 /* "3 3 " */ };
 
 static size_t put_text(char *text, size_t at, const char *bytes)
@@ -40,18 +42,34 @@ static size_t put_pairs(const rapt_tokenizer *tokenizer, char *text)
     return at;
 }
 
+/* The size of some bytes, these, and a space. */
+static size_t put_bytes(char *text, size_t at, const void *bytes, size_t size)
+{
+    at = put_number(text, at, (int32_t)size);
+    if (text) rapt__base64_write(bytes, size, text + at);
+    return put_text(text, at + rapt__base64_size(size), " ");
+}
+
 static size_t put_spm(const struct spm *spm, char *text)
 {
-    size_t at = put_number(text, put_text(text, 0, spm_head), (int32_t)spm->file_size);
-    if (text) rapt__base64_write(spm->file, spm->file_size, text + at);
-    return put_text(text, at + rapt__base64_size(spm->file_size), " ");
+    return put_bytes(text, put_text(text, 0, spm_head), spm->file, spm->file_size);
+}
+
+static size_t put_list(const struct list *list, char *text)
+{
+    size_t at = put_number(text, put_text(text, 0, list_head), list->count);
+    at = put_bytes(text, at, list->joined, list->joined_size);
+    return list->spm ? put_bytes(text, at, list->spm->file, list->spm->file_size)
+                     : put_bytes(text, at, "", 0);
 }
 
 /* Writes the string without its final 0, or only measures it if text is NULL. */
 static size_t put_all(const rapt_tokenizer *tokenizer, char *text)
 {
     char sum[SUM_SIZE + 2];
-    size_t at = tokenizer->spm ? put_spm(tokenizer->spm, text) : put_pairs(tokenizer, text);
+    size_t at = tokenizer->list  ? put_list(tokenizer->list, text)
+                : tokenizer->spm ? put_spm(tokenizer->spm, text)
+                                 : put_pairs(tokenizer, text);
     snprintf(sum, sizeof sum, "#%08lx", (unsigned long)(text ? rapt__hash(text, at) : 0));
     return put_text(text, at, sum);
 }
@@ -132,23 +150,66 @@ static rapt_status create_pairs(rapt_tokenizer **tokenizer, const char *text, si
     return status;
 }
 
+/* Bytes as put_bytes writes them, [*size + 1], which the caller frees, also after a failure. */
+static rapt_status take_bytes(const char *text, size_t body, size_t *at, char **bytes, size_t *size,
+                              const rapt_allocator *allocator, rapt_message *why)
+{
+    int32_t number;
+    bool good = take_number(text, body, at, SPM_TEXT_MAX, &number);
+    size_t coded = good ? rapt__base64_size((size_t)number) : 0;
+    if (!good || body - *at < coded + 1 || text[*at + coded] != ' ')
+        return rapt__fail(why, RAPT_BAD_FILE, "the tokenizer's size is wrong");
+    *size = (size_t)number;
+    *bytes = rapt__alloc(allocator, *size + 1);
+    if (!*bytes) return rapt__fail(why, RAPT_NO_MEMORY, "no memory for a tokenizer");
+    if (!rapt__base64_read(text + *at, *size, *bytes))
+        return rapt__fail(why, RAPT_BAD_FILE, "the tokenizer is not in base 64");
+    *at += coded + 1;
+    return RAPT_OK;
+}
+
 static rapt_status create_spm(rapt_tokenizer **tokenizer, const char *text, size_t body,
                               const rapt_allocator *allocator, rapt_message *why)
 {
-    size_t at = HEAD_SIZE;
-    int32_t size;
-    if (!take_number(text, body, &at, SPM_TEXT_MAX, &size) ||
-        body - at != rapt__base64_size((size_t)size) + 1)
-        return rapt__fail(why, RAPT_BAD_FILE, "the tokenizer's size is wrong");
-    char *bytes = rapt__alloc(allocator, (size_t)size + 1);
-    if (!bytes) return rapt__fail(why, RAPT_NO_MEMORY, "no memory for a tokenizer");
-    rapt_status status = RAPT_OK;
-    if (!rapt__base64_read(text + at, (size_t)size, bytes) || text[body - 1] != ' ')
-        status = rapt__fail(why, RAPT_BAD_FILE, "the tokenizer is not in base 64");
-    if (!status)
-        status = rapt_tokenizer_load_memory(tokenizer, bytes, (size_t)size, allocator, why);
-    rapt__free(allocator, bytes, (size_t)size + 1);
+    size_t at = HEAD_SIZE, size = 0;
+    char *bytes = NULL;
+    rapt_status status = take_bytes(text, body, &at, &bytes, &size, allocator, why);
+    if (!status && at != body)
+        status = rapt__fail(why, RAPT_BAD_FILE, "the tokenizer's size is wrong");
+    if (!status) status = rapt_tokenizer_load_memory(tokenizer, bytes, size, allocator, why);
+    if (bytes) rapt__free(allocator, bytes, size + 1);
     return status;
+}
+
+/* Whether these are `count` names with a 0 behind each. */
+static bool are_names(const char *bytes, size_t size, int32_t count)
+{
+    size_t ends = 0;
+    for (size_t i = 0; i < size; i++) ends += bytes[i] == 0;
+    return size > 0 && ends == (size_t)count && bytes[size - 1] == 0;
+}
+
+static rapt_status create_list(rapt_tokenizer **tokenizer, const char *text, size_t body,
+                               const rapt_allocator *allocator, rapt_message *why)
+{
+    size_t at = sizeof list_head - 1;
+    char *bytes[2] = {NULL, NULL};
+    size_t sizes[2] = {0, 0};
+    int32_t count = 0;
+    rapt_status status = RAPT_OK;
+    if (!take_number(text, body, &at, 1 << 24, &count))
+        status = rapt__fail(why, RAPT_BAD_FILE, "the tokenizer's number of names is wrong");
+    for (int i = 0; i < 2 && !status; i++)
+        status = take_bytes(text, body, &at, &bytes[i], &sizes[i], allocator, why);
+    if (!status && (at != body || !are_names(bytes[0], sizes[0], count)))
+        status = rapt__fail(why, RAPT_BAD_FILE, "the tokenizer has not the %d names that it says",
+                            (int)count);
+    const rapt_text pieces = {sizes[1] ? bytes[1] : NULL, sizes[1]};
+    if (!status)
+        status = rapt__tokenizer_list(tokenizer, bytes[0], sizes[0], count, pieces, allocator, why);
+    for (int i = 0; i < 2; i++)
+        if (bytes[i]) rapt__free(allocator, bytes[i], sizes[i] + 1);
+    return status == RAPT_BAD_ARGUMENT ? RAPT_BAD_FILE : status;
 }
 
 rapt_status rapt_tokenizer_create(rapt_tokenizer **tokenizer, const char *text, size_t size,
@@ -159,10 +220,14 @@ rapt_status rapt_tokenizer_create(rapt_tokenizer **tokenizer, const char *text, 
     size_t body;
     bool pairs = size >= HEAD_SIZE && memcmp(text, head, HEAD_SIZE) == 0;
     bool spm = size >= HEAD_SIZE && memcmp(text, spm_head, HEAD_SIZE) == 0;
-    if (!pairs && !spm)
-        return rapt__fail(why, RAPT_BAD_FILE, "the tokenizer begins with neither \"%s\" nor \"%s\"",
-                          head, spm_head);
+    bool list = size >= sizeof list_head - 1 && memcmp(text, list_head, sizeof list_head - 1) == 0;
+    if (!pairs && !spm && !list)
+        return rapt__fail(why, RAPT_BAD_FILE,
+                          "the tokenizer begins with neither \"%s\" nor \"%s\" nor \"%s\"", head,
+                          spm_head, list_head);
     if (!sum_is_right(text, size, &body))
         return rapt__fail(why, RAPT_BAD_FILE, "the tokenizer is damaged: its sum is wrong");
-    return (pairs ? create_pairs : create_spm)(tokenizer, text, body, allocator, why);
+    return (pairs ? create_pairs
+            : spm ? create_spm
+                  : create_list)(tokenizer, text, body, allocator, why);
 }

@@ -201,6 +201,21 @@ static rapt_status tokenizer_load_memory(struct world *w, int null, rapt_message
     return status;
 }
 
+static rapt_status tokenizer_create_list(struct world *w, int null, rapt_message *why)
+{
+    static const rapt_text names[] = {{"</s>", 4}, {"a", 1}, {"<unk>", 5}};
+    rapt_tokenizer *made = NULL, *pieces = NULL;
+    assert_int_equal(rapt_tokenizer_load_memory(&pieces, smallest_spm, SMALLEST_SPM, NULL, NULL),
+                     RAPT_OK);
+    rapt_status status =
+        rapt_tokenizer_create_list(arg(null, 0, &made), arg(null, 1, names), 3,
+                                   arg(null, 2, pieces), arg(null, 3, &w->allocator), why);
+    assert_true((made != NULL) == (status == RAPT_OK));
+    rapt_tokenizer_free(made);
+    rapt_tokenizer_free(pieces);
+    return status;
+}
+
 static rapt_status tokenizer_load(struct world *w, int null, rapt_message *why)
 {
     rapt_tokenizer *made = NULL;

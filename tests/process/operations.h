@@ -380,6 +380,7 @@ static const struct operation operations[] = {
     {"tokenizer_create", do_tokenizer, true, true},
     {"tokenizer_load", do_spm, true, true},
     {"tokenizer_load_memory", do_spm_memory, true, true},
+    {"tokenizer_create_list", do_list, true, true},
     {"file_write", do_file, true, true},
     {"tokenizer_encode", do_tokens, false, true},
     {"bleu_add", do_bleu, true, false},

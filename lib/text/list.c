@@ -1,0 +1,283 @@
+/* list.c - a vocabulary that is given as a list of names, id by id: text that is names with spaces
+   between, or that a SentencePiece model cuts into pieces, to ids; and back. Names are found
+   through a hash table with linear probing. */
+#include "text/list.h"
+
+#include <string.h>
+
+static const struct {
+    int which; /* RAPT_TOKEN_.. */
+    const char *name;
+} special_names[] = {
+    {RAPT_TOKEN_UNKNOWN, "<unk>"}, {RAPT_TOKEN_PAD, "<pad>"}, {RAPT_TOKEN_PAD, "<blank>"},
+    {RAPT_TOKEN_BEGIN, "<s>"},     {RAPT_TOKEN_END, "</s>"},
+};
+
+static rapt_text name_of(const struct list *l, int32_t id)
+{
+    return (rapt_text){l->joined + l->start[id], l->start[id + 1] - l->start[id] - 1};
+}
+
+/* The slot that holds this name, or the free one where it belongs. */
+static size_t slot_of(const struct list *l, rapt_text name)
+{
+    size_t slot = rapt__hash(name.bytes, name.size) & (l->slots - 1);
+    for (; l->table[slot] >= 0; slot = (slot + 1) & (l->slots - 1)) {
+        const rapt_text other = name_of(l, l->table[slot]);
+        if (other.size == name.size && memcmp(other.bytes, name.bytes, name.size) == 0) break;
+    }
+    return slot;
+}
+
+int32_t rapt__list_find(const struct list *l, rapt_text name)
+{
+    return name.size ? l->table[slot_of(l, name)] : -1;
+}
+
+int32_t rapt__list_special(const struct list *l, int which)
+{
+    int32_t id = l->special[which - RAPT_TOKEN_UNKNOWN];
+    return id < 0 && which == RAPT_TOKEN_BEGIN ? rapt__list_special(l, RAPT_TOKEN_END) : id;
+}
+
+/* ---- made ---- */
+
+static void take_arrays(struct list *l, size_t bytes, struct arena *arena)
+{
+    size_t count = (size_t)l->count, pieces = l->spm ? (size_t)l->spm->count : 0;
+    l->start = rapt__arena_take(arena, count + 1, sizeof *l->start);
+    l->surface = rapt__arena_take(arena, count + 1, sizeof *l->surface);
+    l->of_piece = rapt__arena_take(arena, pieces, sizeof *l->of_piece);
+    l->table = rapt__arena_take(arena, l->slots, sizeof *l->table);
+    l->joined = rapt__arena_take(arena, bytes, 1);
+    l->surfaces = rapt__arena_take(arena, bytes, 1);
+}
+
+static bool is_special(const struct list *l, int32_t id)
+{
+    for (int i = 0; i < LIST_SPECIALS; i++)
+        if (l->special[i] == id) return true;
+    return false;
+}
+
+/* What a token is in a text: with a SentencePiece model spaces for U+2581, and nothing for what no
+   piece is known of. */
+static size_t put_surface(const struct list *l, int32_t id, char *to)
+{
+    const rapt_text name = name_of(l, id);
+    size_t size = 0;
+    bool unknown = id == l->special[0];
+    if (l->spm ? is_special(l, id) : is_special(l, id) && !unknown) return 0;
+    for (size_t i = 0; i < name.size;) {
+        bool space = l->spm && name.size - i >= SPM_SPACE_SIZE &&
+                     memcmp(name.bytes + i, spm_space, SPM_SPACE_SIZE) == 0;
+        to[size++] = space ? ' ' : name.bytes[i];
+        i += space ? SPM_SPACE_SIZE : 1;
+    }
+    return size;
+}
+
+/* Fills the table; RAPT_BAD_ARGUMENT: two names are the same. */
+static rapt_status enter_names(struct list *l, rapt_message *why)
+{
+    for (size_t i = 0; i < l->slots; i++) l->table[i] = -1;
+    for (int32_t id = 0; id < l->count; id++) {
+        const rapt_text name = name_of(l, id);
+        if (name.size == 0) continue;
+        size_t slot = slot_of(l, name);
+        if (l->table[slot] >= 0)
+            return rapt__fail(why, RAPT_BAD_ARGUMENT, "names %d and %d are both \"%.60s\"",
+                              (int)l->table[slot], (int)id, name.bytes);
+        l->table[slot] = id;
+    }
+    return RAPT_OK;
+}
+
+static void find_specials(struct list *l)
+{
+    for (int i = 0; i < LIST_SPECIALS; i++) l->special[i] = -1;
+    for (size_t i = 0; i < sizeof special_names / sizeof *special_names; i++) {
+        const rapt_text name = {special_names[i].name, strlen(special_names[i].name)};
+        int32_t *id = &l->special[special_names[i].which - RAPT_TOKEN_UNKNOWN];
+        if (*id < 0) *id = rapt__list_find(l, name);
+    }
+}
+
+/* From names that end with 0, one after the other. */
+static rapt_status fill(struct list *l, const char *names, size_t size, rapt_message *why)
+{
+    take_arrays(l, size, &l->arena);
+    rapt_status status = rapt__arena_reserve(&l->arena, &l->allocator);
+    if (status) return rapt__fail(why, status, "no memory for %d names", l->count);
+    take_arrays(l, size, &l->arena);
+    memcpy(l->joined, names, size);
+    l->joined_size = size;
+    l->start[0] = 0;
+    for (int32_t id = 0; id < l->count; id++)
+        l->start[id + 1] = l->start[id] + (uint32_t)strlen(names + l->start[id]) + 1;
+    status = enter_names(l, why);
+    if (status) return status;
+    find_specials(l);
+    for (int32_t id = 0, to = 0; id <= l->count; id++) {
+        l->surface[id] = (uint32_t)to;
+        if (id < l->count) to += (int32_t)put_surface(l, id, l->surfaces + to);
+    }
+    for (int i = 0; l->spm && i < l->spm->count; i++) {
+        const struct spm_piece *piece = &l->spm->pieces[i];
+        int32_t id = rapt__list_find(l, (rapt_text){piece->bytes, piece->size});
+        l->of_piece[i] = i == l->spm->unknown ? -1 : id;
+    }
+    return RAPT_OK;
+}
+
+rapt_status rapt__list_create(struct list **list, const char *names, size_t size, int count,
+                              rapt_text pieces, const rapt_allocator *allocator, rapt_message *why)
+{
+    struct list *l = rapt__alloc(allocator, sizeof *l);
+    if (!l) return rapt__fail(why, RAPT_NO_MEMORY, "no memory for a vocabulary");
+    *l = (struct list){.allocator = *allocator, .count = count, .slots = 16};
+    while (l->slots < 2 * (size_t)count) l->slots *= 2;
+    rapt_status status = RAPT_OK;
+    if (pieces.bytes) status = rapt__spm_create(&l->spm, pieces.bytes, pieces.size, allocator, why);
+    if (!status) status = fill(l, names, size, why);
+    if (status)
+        rapt__list_free(l);
+    else
+        *list = l;
+    return status;
+}
+
+void rapt__list_free(struct list *l)
+{
+    if (!l) return;
+    rapt_allocator allocator = l->allocator;
+    rapt__spm_free(l->spm);
+    rapt__arena_free(&l->arena, &allocator);
+    rapt__free(&allocator, l, sizeof *l);
+}
+
+/* ---- used ---- */
+
+rapt_text rapt__list_name(const struct list *l, int32_t id)
+{
+    return name_of(l, id);
+}
+
+rapt_text rapt__list_surface(const struct list *l, int32_t id)
+{
+    return (rapt_text){l->surfaces + l->surface[id], l->surface[id + 1] - l->surface[id]};
+}
+
+size_t rapt__list_bound(const struct list *l, size_t bytes)
+{
+    size_t bound = l->spm ? rapt__spm_bound(l->spm, bytes) : bytes;
+    return bound < SIZE_MAX ? bound + 1 : bound; /* a language before it */
+}
+
+struct list_output {
+    int32_t *ids;
+    size_t *ends; /* NULL: not wanted */
+    size_t capacity, count;
+};
+
+static void put(struct list_output *out, int32_t id, size_t end)
+{
+    size_t at = out->count++;
+    if (at >= out->capacity) return;
+    out->ids[at] = id;
+    if (out->ends) out->ends[at] = end;
+}
+
+/* Names with spaces between. RAPT_BAD_ARGUMENT: one is not known, and there is no unknown token. */
+static rapt_status encode_names(const struct list *l, rapt_text text, struct list_output *out,
+                                rapt_message *why)
+{
+    for (size_t at = 0, end; at < text.size; at = end) {
+        while (at < text.size && text.bytes[at] == ' ') at++;
+        for (end = at; end < text.size && text.bytes[end] != ' ';) end++;
+        if (end == at) break;
+        int32_t id = rapt__list_find(l, (rapt_text){text.bytes + at, end - at});
+        if (id < 0) id = l->special[0];
+        if (id < 0)
+            return rapt__fail(why, RAPT_BAD_ARGUMENT, "\"%.*s\" is in no vocabulary",
+                              (int)rapt__min_size(end - at, 60), text.bytes + at);
+        put(out, id, end);
+    }
+    return RAPT_OK;
+}
+
+/* Bytes of a language ">>xx<<" at the front, if that is a name; *id: which. */
+static size_t language_at(const struct list *l, rapt_text text, int32_t *id)
+{
+    if (text.size < 5 || memcmp(text.bytes, ">>", 2) != 0) return 0;
+    for (size_t end = 3; end + 2 <= text.size; end++)
+        if (memcmp(text.bytes + end, "<<", 2) == 0) {
+            *id = rapt__list_find(l, (rapt_text){text.bytes, end + 2});
+            return *id < 0 ? 0 : end + 2;
+        }
+    return 0;
+}
+
+/* Pieces to names. What the SentencePiece model does not know may be a name all the same. */
+static rapt_status encode_pieces(const struct list *l, rapt_text text, struct list_output *out,
+                                 rapt_message *why)
+{
+    int32_t language = -1;
+    size_t skip = language_at(l, text, &language), count = 0, bound;
+    if (skip) put(out, language, skip);
+    const rapt_text rest = {text.bytes + skip, text.size - skip};
+    bound = rapt__spm_bound(l->spm, rest.size);
+    if (bound > SIZE_MAX / (sizeof(int32_t) + sizeof(size_t)))
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "a text of %zu bytes is too long", text.size);
+    size_t bytes = bound * (sizeof(int32_t) + sizeof(size_t));
+    size_t *ends = rapt__alloc(&l->allocator, bytes);
+    if (!ends) return rapt__fail(why, RAPT_NO_MEMORY, "no memory to encode a text");
+    int32_t *ids = (int32_t *)(ends + bound);
+    rapt_status status = rapt__spm_encode(l->spm, rest, ids, ends, bound, &count, why);
+    for (size_t i = 0, begin = 0; !status && i < count; begin = ends[i++]) {
+        int32_t id = l->of_piece[ids[i]];
+        if (ids[i] == l->spm->unknown)
+            id = rapt__list_find(l, (rapt_text){rest.bytes + begin, ends[i] - begin});
+        if (id < 0) id = l->special[0];
+        if (id < 0)
+            status = rapt__fail(why, RAPT_BAD_ARGUMENT, "piece %zu is in no vocabulary", i);
+        else
+            put(out, id, skip + ends[i]);
+    }
+    rapt__free(&l->allocator, ends, bytes);
+    return status;
+}
+
+rapt_status rapt__list_encode(const struct list *l, rapt_text text, int32_t *ids, size_t *ends,
+                              size_t capacity, size_t *count, rapt_message *why)
+{
+    struct list_output out = {ids, ends, capacity, 0};
+    rapt_status status = RAPT_OK;
+    if (text.size) status = (l->spm ? encode_pieces : encode_names)(l, text, &out, why);
+    if (status) return status;
+    *count = out.count;
+    if (out.count <= capacity) return RAPT_OK;
+    return rapt__fail(why, RAPT_BAD_ARGUMENT, "capacity is %zu, but the text has %zu tokens",
+                      capacity, out.count);
+}
+
+rapt_status rapt__list_decode(const struct list *l, const int32_t *ids, size_t count, char *bytes,
+                              size_t capacity, size_t *size, rapt_message *why)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < count; i++) {
+        rapt_text text = rapt__list_surface(l, ids[i]);
+        if (l->spm && at == 0 && text.size && text.bytes[0] == ' ') text.bytes++, text.size--;
+        if (!l->spm && at > 0 && text.size) {
+            if (at < capacity) bytes[at] = ' ';
+            at++;
+        }
+        if (at < capacity && text.size)
+            memcpy(bytes + at, text.bytes, rapt__min_size(text.size, capacity - at));
+        at += text.size;
+    }
+    *size = at;
+    if (at <= capacity) return RAPT_OK;
+    return rapt__fail(why, RAPT_BAD_ARGUMENT, "capacity is %zu, but the text has %zu bytes",
+                      capacity, at);
+}

@@ -1,0 +1,288 @@
+/* list.c - vocabularies that are lists of names: encoded and decoded by looking names up one by
+   one, with and without a SentencePiece model; written and read; damaged, refused, without memory.
+ */
+#include "spm_models.h"
+
+enum { MAX = 64 };
+
+static const char *const plain[] = {"<blank>", "<s>", "</s>", "a", "bb", "\xD8\xA2", "", "<unk>"};
+
+static rapt_tokenizer *list_of(const char *const *names, int count, const rapt_tokenizer *pieces)
+{
+    rapt_text texts[MAX];
+    rapt_tokenizer *t = NULL;
+    rapt_message why = {""};
+    for (int i = 0; i < count; i++) texts[i] = text_of(names[i]);
+    if (rapt_tokenizer_create_list(&t, texts, count, pieces, NULL, &why)) fail_msg("%s", why.text);
+    return t;
+}
+
+/* Text to these ids, each of which ends there; ids back to this text. */
+static void judge(const rapt_tokenizer *t, const char *text, const int32_t *ids, const size_t *ends,
+                  size_t count, const char *back)
+{
+    int32_t got[MAX];
+    size_t got_ends[MAX], n = 0, size = 0;
+    char bytes[MAX];
+    rapt_message why = {""};
+    if (rapt_tokenizer_encode(t, text_of(text), got, got_ends, MAX, &n, &why))
+        fail_msg("%s: %s", text, why.text);
+    assert_int_equal(n, count);
+    assert_true(n <= rapt_tokenizer_bound(t, strlen(text)));
+    assert_memory_equal(got, ids, n * sizeof *ids);
+    assert_memory_equal(got_ends, ends, n * sizeof *ends);
+    for (size_t capacity = 0; capacity < n; capacity++) {
+        assert_int_equal(rapt_tokenizer_encode(t, text_of(text), got, NULL, capacity, &n, &why),
+                         RAPT_BAD_ARGUMENT);
+        assert_int_equal(n, count);
+    }
+    assert_int_equal(rapt_tokenizer_decode(t, ids, count, bytes, MAX, &size, &why), RAPT_OK);
+    assert_int_equal(size, strlen(back));
+    assert_memory_equal(bytes, back, size);
+    for (size_t capacity = 0; capacity < strlen(back); capacity++) {
+        memset(bytes, '#', MAX);
+        assert_int_equal(rapt_tokenizer_decode(t, ids, count, bytes, capacity, &size, &why),
+                         RAPT_BAD_ARGUMENT);
+        assert_int_equal(size, strlen(back));
+        assert_memory_equal(bytes, back, capacity);
+        assert_true(bytes[capacity] == '#');
+    }
+}
+
+#define JUDGE(t, text, back, ids_, ends_)                                                          \
+    do {                                                                                           \
+        const int32_t ids[] = ids_;                                                                \
+        const size_t ends[] = ends_;                                                               \
+        judge(t, text, ids, ends, sizeof ids / sizeof *ids, back);                                 \
+    } while (0)
+#define ARRAY(...)                                                                                 \
+    {                                                                                              \
+        __VA_ARGS__                                                                                \
+    }
+
+static void judge_plain(const rapt_tokenizer *t)
+{
+    JUDGE(t, "a bb", "a bb", ARRAY(3, 4), ARRAY(1, 4));
+    JUDGE(t, "  bb   a ", "bb a", ARRAY(4, 3), ARRAY(4, 8));
+    JUDGE(t, "\xD8\xA2 ab </s> a", "\xD8\xA2 <unk> a", ARRAY(5, 7, 2, 3), ARRAY(2, 5, 10, 12));
+    judge(t, "", NULL, NULL, 0, "");
+    judge(t, "   ", NULL, NULL, 0, "");
+    assert_int_equal(rapt_tokenizer_vocab(t), 8);
+    assert_int_equal(rapt_tokenizer_special(t, RAPT_TOKEN_UNKNOWN), 7);
+    assert_int_equal(rapt_tokenizer_special(t, RAPT_TOKEN_PAD), 0);
+    assert_int_equal(rapt_tokenizer_special(t, RAPT_TOKEN_BEGIN), 1);
+    assert_int_equal(rapt_tokenizer_special(t, RAPT_TOKEN_END), 2);
+    for (int i = 0; i < 8; i++) {
+        const rapt_text name = rapt_tokenizer_name(t, i), token = rapt_tokenizer_token(t, i);
+        assert_int_equal(name.size, strlen(plain[i]));
+        assert_memory_equal(name.bytes, plain[i], name.size);
+        assert_int_equal(token.size, i > 2 ? name.size : 0);
+        assert_int_equal(rapt_tokenizer_find(t, name), name.size ? i : -1);
+    }
+    assert_int_equal(rapt_tokenizer_find(t, text_of("ab")), -1);
+}
+
+static void test_names(void **state)
+{
+    (void)state;
+    rapt_tokenizer *t = list_of(plain, 8, NULL), *cut = list_of(plain + 2, 4, NULL);
+    judge_plain(t);
+    rapt_message why = {""};
+    int32_t ids[MAX];
+    size_t count;
+    refused(rapt_tokenizer_encode(cut, text_of("a nn"), ids, NULL, MAX, &count, &why), &why,
+            "\"nn\" is in no vocabulary");
+    assert_int_equal(rapt_tokenizer_special(cut, RAPT_TOKEN_BEGIN), 0); /* the end token */
+    assert_int_equal(rapt_tokenizer_special(cut, RAPT_TOKEN_PAD), -1);
+    rapt_tokenizer_free(cut);
+    rapt_tokenizer_free(t);
+}
+
+static rapt_tokenizer *pieces_of_letters(void)
+{
+    static struct craft model;
+    rapt_tokenizer *t = NULL;
+    rapt_message why = {""};
+    memset(&model, 0, sizeof model);
+    craft_piece(&model, "<unk>", 0, SPM_UNKNOWN);
+    craft_piece(&model, "a", -1, 0);
+    craft_piece(&model,
+                "\xE2\x96\x81"
+                "a",
+                -1, 0);
+    craft_piece(&model, "\xE2\x96\x81", -2, 0);
+    craft_piece(&model, "b", -1, 0);
+    if (rapt_tokenizer_load_memory(&t, model.bytes, model.size, NULL, &why))
+        fail_msg("%s", why.text);
+    return t;
+}
+
+static const char *const words[] = {"</s>",
+                                    "<unk>",
+                                    "b",
+                                    "\xE2\x96\x81",
+                                    "\xE2\x96\x81"
+                                    "a",
+                                    "z",
+                                    ">>ab<<",
+                                    "a",
+                                    "<pad>"};
+
+static void judge_pieces(const rapt_tokenizer *t)
+{
+    JUDGE(t, "a aab", "a aab", ARRAY(4, 4, 7, 2), ARRAY(1, 3, 4, 5));
+    JUDGE(t, "b", "b", ARRAY(3, 2), ARRAY(0, 1));
+    JUDGE(t, "zb y", "zb ", ARRAY(3, 5, 2, 3, 1), ARRAY(0, 1, 2, 3, 4)); /* z: a name, no piece */
+    JUDGE(t, ">>ab<< a", ">>ab<< a", ARRAY(6, 4), ARRAY(6, 8));
+    JUDGE(t, ">>ab<<", ">>ab<<", ARRAY(6), ARRAY(6));
+    assert_int_equal(rapt_tokenizer_special(t, RAPT_TOKEN_PAD), 8);
+    assert_int_equal(rapt_tokenizer_token(t, 4).size, 2);
+    assert_int_equal(rapt_tokenizer_token(t, 1).size, 0);
+}
+
+static void test_pieces(void **state)
+{
+    (void)state;
+    rapt_tokenizer *pieces = pieces_of_letters(), *t = list_of(words, 9, pieces);
+    rapt_tokenizer_free(pieces); /* which was copied */
+    int32_t ids[MAX];
+    size_t count;
+    judge_pieces(t);
+    assert_int_equal(rapt_tokenizer_encode(t, text_of(">>zz<< a"), ids, NULL, MAX, &count, NULL),
+                     RAPT_OK);
+    assert_true(ids[0] == 3); /* no such language: it is text */
+    rapt_tokenizer_free(t);
+}
+
+static char *write_list(const rapt_tokenizer *t, size_t *size)
+{
+    assert_int_equal(rapt_tokenizer_write(t, NULL, 0, size, NULL), RAPT_OK);
+    char *text = malloc(*size);
+    assert_int_equal(rapt_tokenizer_write(t, text, *size, size, NULL), RAPT_OK);
+    assert_int_equal(strlen(text), *size - 1);
+    return text;
+}
+
+/* Written and read it is the same; any changed byte is told. */
+static void test_written(void **state)
+{
+    (void)state;
+    rapt_tokenizer *pieces = pieces_of_letters(), *read, *again;
+    rapt_tokenizer *all[] = {list_of(plain, 8, NULL), list_of(words, 9, pieces)};
+    for (int i = 0; i < 2; i++) {
+        size_t size, other;
+        char *text = write_list(all[i], &size), *second;
+        rapt_message why = {""};
+        assert_int_equal(rapt_tokenizer_create(&read, text, size - 1, NULL, &why), RAPT_OK);
+        (i ? judge_pieces : judge_plain)(read);
+        second = write_list(read, &other);
+        assert_string_equal(text, second);
+        for (size_t at = 0; at < size - 1; at++) {
+            text[at] ^= 1;
+            assert_int_equal(rapt_tokenizer_create(&again, text, size - 1, NULL, &why),
+                             RAPT_BAD_FILE);
+            text[at] ^= 1;
+            assert_int_equal(rapt_tokenizer_create(&again, text, at, NULL, &why), RAPT_BAD_FILE);
+        }
+        rapt_tokenizer_free(read);
+        rapt_tokenizer_free(all[i]);
+        free(text);
+        free(second);
+    }
+    rapt_tokenizer_free(pieces);
+}
+
+/* With a sum that is right. */
+static rapt_status create_from(const char *body, rapt_message *why)
+{
+    char text[256];
+    rapt_tokenizer *t = NULL;
+    snprintf(text, sizeof text, "%s#%08lx", body, (unsigned long)rapt__hash(body, strlen(body)));
+    rapt_status status = rapt_tokenizer_create(&t, text, strlen(text), NULL, why);
+    rapt_tokenizer_free(t);
+    return status;
+}
+
+static void test_refusals(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *body, *phrase;
+    } wrong[] = {
+        {"rapt-list 1 x 2 YQA= 0  ", "number of names"},
+        {"rapt-list 1 1 9 YQA= 0  ", "size"},
+        {"rapt-list 1 1 2 YQA! 0  ", "base 64"},
+        {"rapt-list 1 2 2 YQA= 0  ", "2 names"},
+        {"rapt-list 1 0 0  0  ", "0 names"},
+        {"rapt-list 1 1 2 YWE= 0  ", "1 names"},
+        {"rapt-list 1 1 2 YQA= 0  x", "1 names"},
+        {"rapt-list 1 1 2 YQA= 2 YQA= ", ""},
+        {"rapt-list 1 2 4 YQBhAA== 0  ", "both \"a\""},
+    };
+    rapt_message why = {""};
+    assert_int_equal(create_from("rapt-list 1 1 2 YQA= 0  ", &why), RAPT_OK);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        assert_int_equal(create_from(wrong[i].body, &why), RAPT_BAD_FILE);
+        refused(RAPT_BAD_ARGUMENT, &why, wrong[i].phrase);
+    }
+    rapt_tokenizer *t = NULL, *pairs = learned(tale, 270);
+    const rapt_text two[] = {{"a", 1}, {"a", 1}}, zero = {"a\0b", 3}, good = {"a", 1};
+    refused(rapt_tokenizer_create_list(&t, two, 2, NULL, NULL, &why), &why, "names 0 and 1");
+    refused(rapt_tokenizer_create_list(&t, &zero, 1, NULL, NULL, &why), &why, "name 0");
+    refused(rapt_tokenizer_create_list(&t, &good, 0, NULL, NULL, &why), &why, "count");
+    refused(rapt_tokenizer_create_list(&t, &good, 1, pairs, NULL, &why), &why, "SentencePiece");
+    assert_null(t);
+    rapt_tokenizer_free(pairs);
+}
+
+typedef rapt_status make_fn(rapt_tokenizer **t, const void *from, const rapt_allocator *allocator);
+
+static rapt_status make_names(rapt_tokenizer **t, const void *from, const rapt_allocator *allocator)
+{
+    rapt_text texts[9];
+    for (int i = 0; i < 9; i++) texts[i] = text_of(words[i]);
+    return rapt_tokenizer_create_list(t, texts, 9, from, allocator, NULL);
+}
+
+static rapt_status make_written(rapt_tokenizer **t, const void *from,
+                                const rapt_allocator *allocator)
+{
+    return rapt_tokenizer_create(t, from, strlen(from), allocator, NULL);
+}
+
+/* Each allocation fails once. */
+static void judge_memory(make_fn *make, const void *from)
+{
+    rapt_tokenizer *t = NULL;
+    for (long fails = 0; !t; fails++) {
+        struct counting counting = {.fails = fails};
+        rapt_allocator allocator = counting_allocator(&counting);
+        rapt_status status = make(&t, from, &allocator);
+        assert_int_equal(status, t ? RAPT_OK : RAPT_NO_MEMORY);
+        rapt_tokenizer_free(t);
+        assert_int_equal(counting.living, 0);
+    }
+}
+
+static void test_memory(void **state)
+{
+    (void)state;
+    size_t size;
+    rapt_tokenizer *pieces = pieces_of_letters(), *t = list_of(words, 9, pieces);
+    char *text = write_list(t, &size);
+    judge_memory(make_names, pieces);
+    judge_memory(make_written, text);
+    rapt_tokenizer_free(pieces);
+    rapt_tokenizer_free(t);
+    free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_names),   cmocka_unit_test(test_pieces),
+        cmocka_unit_test(test_written), cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
