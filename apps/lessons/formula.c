@@ -241,7 +241,11 @@ static void put_element(FILE *file, const char *element, const struct node *node
     char *text = xasprintf("%.*s", (int)node->size, node->text);
     bool bracket = node->kind == SIGN && strchr("()[]|", *text) != NULL;
     fprintf(file, "<%s%s>", element, bracket ? " stretchy=\"false\"" : "");
+    bool before = node->kind == WORDS && *text == ' ';
+    bool behind = node->kind == WORDS && node->size > 1 && text[node->size - 1] == ' ';
+    xml_escape(file, before ? "\u00A0" : ""); /* MathML drops blanks at the ends */
     xml_escape(file, text);
+    xml_escape(file, behind ? "\u00A0" : "");
     fprintf(file, "</%s>", element);
     free(text);
 }

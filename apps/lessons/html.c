@@ -211,10 +211,17 @@ static int write_file(char *path, put_fn *put, const struct page *pages, int cou
     return code;
 }
 
+int html_folder(const char *folder)
+{
+    struct stat about;
+    if (mkdir(folder, 0777) == 0) return EXIT_OK;
+    int wrong = errno;
+    if (stat(folder, &about) == 0 && S_ISDIR(about.st_mode)) return EXIT_OK;
+    return failed("--html %s: %s", folder, strerror(wrong));
+}
+
 int html_write(const char *folder, const struct page *pages, int count)
 {
-    if (mkdir(folder, 0777) != 0 && errno != EEXIST)
-        return failed("--html %s: %s", folder, strerror(errno));
     int code = write_file(xasprintf("%s/index.html", folder), put_index, pages, count, 0);
     for (int p = 0; p < count && code == EXIT_OK; p++)
         code = write_file(xasprintf("%s/lesson-%d.html", folder, pages[p].lesson->number), put_page,

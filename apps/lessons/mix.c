@@ -1,22 +1,204 @@
-/* mix.c - lesson 4: softmax mixes items by weights that are positive and have the sum 1. */
+/* mix.c - lesson 4: softmax makes weights of scores; what a mixture by such weights means for
+   points, for pictures and for codes of pictures; why a hidden state can be the query. */
+#include "mix.h"
+#include "attend.h"
 #include "kit/layers.h"
 #include "kit/program.h"
-#include "lesson.h"
+#include <math.h>
+
+/* ---- weights, and the triangle of three values ---- */
+enum { QUERIES = 48, CORNERS = 3 };
+struct triangle {
+    float q[QUERIES][2], out[QUERIES][2], weights[QUERIES][CORNERS];
+};
+static const float corners[CORNERS][2] = {{0.08F, 0.1F}, {0.95F, 0.25F}, {0.42F, 0.94F}};
+
+static double plot_at(float value)
+{
+    return 26 + 300 * (double)value;
+}
+
+static void draw_triangle(struct svg *svg, const void *user)
+{
+    const struct triangle *t = user;
+    double outline[2 * CORNERS];
+    for (int i = 0; i < CORNERS; i++) {
+        outline[2 * i] = plot_at(corners[i][0]);
+        outline[2 * i + 1] = plot_at(corners[i][1]);
+    }
+    svg_polyline(svg, CORNERS, outline, "#DCE9F5", 1, 1);
+    for (int i = 0; i < QUERIES; i++) {
+        svg_hint_begin(svg, "weights %.2f %.2f %.2f", (double)t->weights[i][0],
+                       (double)t->weights[i][1], (double)t->weights[i][2]);
+        svg_circle(svg, plot_at(t->out[i][0]), plot_at(t->out[i][1]), 4, chart_colors[0], "white");
+        svg_hint_end(svg);
+    }
+    for (int i = 0; i < CORNERS; i++) {
+        svg_circle(svg, outline[2 * i], outline[2 * i + 1], 6, chart_colors[1], "white");
+        svg_text(svg, outline[2 * i], outline[2 * i + 1] + (i < 2 ? -12 : 22), 14, SVG_MIDDLE,
+                 "#222222", "value %d", i + 1);
+    }
+}
+
+/* The weights again, from where the outputs are: the areas across from each corner. */
+static double distance_from_areas(const struct triangle *t)
+{
+    double worst = 0;
+    for (int i = 0; i < QUERIES; i++) {
+        double area[CORNERS], all = 0;
+        for (int c = 0; c < CORNERS; c++) {
+            const float *a = corners[(c + 1) % CORNERS], *b = corners[(c + 2) % CORNERS];
+            area[c] =
+                ((double)a[0] - (double)t->out[i][0]) * ((double)b[1] - (double)t->out[i][1]) -
+                ((double)b[0] - (double)t->out[i][0]) * ((double)a[1] - (double)t->out[i][1]);
+            all += area[c];
+        }
+        for (int c = 0; c < CORNERS; c++)
+            worst = fmax(worst, fabs(area[c] / all - (double)t->weights[i][c]));
+    }
+    return worst;
+}
+
+static void weights_step(struct page *page, uint64_t seed)
+{
+    static const char *const names[] = {"value 1", "value 2", "value 3"};
+    static const char *const rows[] = {"query 1", "query 2", "query 3", "query 4"};
+    static const float keys[CORNERS][2] = {{1, 0}, {-0.5F, 0.87F}, {-0.5F, -0.87F}};
+    struct triangle t;
+    struct random random = random_from(seed, 41);
+    double sum = 0, min = 1;
+    for (int i = 0; i < 2 * QUERIES; i++) t.q[i / 2][i % 2] = 2.5F * random_normal(&random);
+    attend(&(struct attended){QUERIES, CORNERS, 2, 2, 1, t.q[0], keys[0], corners[0]}, t.out[0],
+           t.weights[0]);
+    for (int i = 0; i < QUERIES; i++) {
+        double all = 0;
+        for (int c = 0; c < CORNERS; c++) {
+            all += (double)t.weights[i][c];
+            min = fmin(min, (double)t.weights[i][c]);
+        }
+        sum = fmax(sum, fabs(all - 1));
+    }
+    page_step(page, "Scores become weights");
+    page_paragraph(page, SHORT,
+                   "Arg-max takes one value and drops the others. Softmax commits itself to none: "
+                   "every value gets a positive weight, and the weights of a query add up to 1.");
+    page_formula(page, SHORT, "a_i = frac{exp(q·k_i)}{∑_j exp(q·k_j)}");
+    page_map(page, SHORT, "Weights of four queries", 4, CORNERS, rows, names, t.weights[0]);
+    page_claim(page, "the least weight of 48 queries is positive", min, ABOVE, 0);
+    page_claim(page, "the sums of their weights differ from 1 by", sum, AT_MOST, 1e-6);
+    page_formula(page, MORE, "c = ∑_i a_i v_i ,  a_i > 0 ,  ∑_i a_i = 1");
+    page_drawing(page, MORE, "Each output lies among the values",
+                 "Blue: the outputs of 48 queries, all inside the triangle of the three values.",
+                 360, 340, draw_triangle, &t);
+    page_paragraph(page, MORE,
+                   "Such a sum is a convex combination: outputs stay in the convex hull of the "
+                   "values, here a triangle, and where in it an output lies tells its weights.");
+    page_claim(page, "areas of the triangle that an output divides differ from its weights by",
+               distance_from_areas(&t), AT_MOST, 1e-5);
+}
+
+/* ---- the query is the hidden state ---- */
+enum { WIDTH = 20 };
+static const double lecture_x[WIDTH] = {0.00056069, 0.00025621, 0.00094021, 0.00034668, 0.00092293,
+                                        0.00072075, 0.00077331, 0.00087205, 0.00053207, 0.00054651,
+                                        0.00005004, 0.00019434, 0.0001579,  0.00024429, 0.00083791,
+                                        0.00059451, 0.00034378, 1,          0,          0};
+static const double lecture_y[WIDTH] = {0.00007009, 0.00013716, 0.00097105, 0.00004687, 0.00077888,
+                                        0.00019543, 0.00025575, 0.00033477, 0.00000329, 0.00086016,
+                                        0.00030442, 0.00039481, 0.0000476,  0.00088459, 0.00026804,
+                                        0.00083782, 0.00037836, 1,          0,          0};
+
+/* Attention of y, times 4, over x and two items with the last places 0 1 0 and 0 0 1, and of the
+   last three places alone: how far do the weights differ? */
+static double effect_of_content(float weights[2][3])
+{
+    float k[2][3][WIDTH] = {{{0}}}, q[2][WIDTH] = {{0}};
+    double worst = 0;
+    for (int i = 0; i < WIDTH; i++) {
+        q[0][i] = 4 * (float)lecture_y[i];
+        k[0][0][i] = (float)lecture_x[i];
+        for (int s = 1; s < 3 && i < WIDTH - 3; s++)
+            k[0][s][i] = (float)lecture_x[(i + 5 * s) % 17];
+    }
+    q[1][WIDTH - 3] = 4;
+    for (int s = 0; s < 3; s++) k[0][s][WIDTH - 3 + s] = k[1][s][WIDTH - 3 + s] = 1;
+    for (int i = 0; i < 2; i++)
+        attend(&(struct attended){1, 3, WIDTH, WIDTH, 1, q[i], k[i][0], k[i][0]}, NULL, weights[i]);
+    for (int s = 0; s < 3; s++)
+        worst = fmax(worst, fabs((double)weights[0][s] - (double)weights[1][s]));
+    return worst;
+}
+
+/* Root of the mean square of the cosine of random vectors. */
+static double mean_cosine(struct random *random, int width, int pairs)
+{
+    double sum = 0;
+    for (int p = 0; p < pairs; p++) {
+        double xy = 0, xx = 0, yy = 0;
+        for (int i = 0; i < width; i++) {
+            double x = (double)random_normal(random), y = (double)random_normal(random);
+            xy += x * y;
+            xx += x * x;
+            yy += y * y;
+        }
+        sum += xy * xy / (xx * yy);
+    }
+    return sqrt(sum / pairs);
+}
+
+static void cosine_chart(struct page *page, uint64_t seed)
+{
+    enum { POINTS = 9 };
+    struct random random = random_from(seed, 42);
+    double width[POINTS], measured[POINTS], law[POINTS], worst = 0;
+    for (int i = 0; i < POINTS; i++) {
+        int d = 4 << i;
+        width[i] = log2(d);
+        measured[i] = mean_cosine(&random, d, 2000);
+        law[i] = 1 / sqrt(d);
+        worst = fmax(worst, fabs(measured[i] / law[i] - 1));
+    }
+    page_formula(page, MORE, "text{mean of } cos(x, y)^2 = frac{1}{d}");
+    page_chart(page, MORE, "Cosine of random vectors of width d", "log2 d", "root mean square");
+    page_curve(page, "2,000 pairs measured", POINTS, width, measured);
+    page_curve(page, "1 / √d", POINTS, width, law);
+    page_claim(page, "the cosine of random vectors differs from 1/√d, d = 4 to 1024, by a share of",
+               worst, AT_MOST, 0.08);
+}
+
+static void hidden_state_step(struct page *page, uint64_t seed)
+{
+    double product = 0;
+    float weights[2][3];
+    for (int i = 0; i < WIDTH; i++) product += lecture_x[i] * lecture_y[i];
+    double effect = effect_of_content(weights);
+    page_step(page, "The query can be the hidden state");
+    page_paragraph(page, SHORT,
+                   "Two vectors x and y of width 20: seventeen small numbers that hold content, "
+                   "then 1 0 0 that says what they are about. x·y = %.6f: the content does not "
+                   "change the similarity, so one vector can be key and content, or hidden state "
+                   "and query.",
+                   product);
+    page_formula(page, SHORT, "a_t = softmax(E h_t) ,  h_{t+1} = f(E^⊤ a_t , h_t)");
+    page_claim(page, "x·y differs from the lecture's 1.0000039932546048 by",
+               fabs(product - 1.0000039932546048), AT_MOST, 1e-9);
+    page_table(page, MORE, "Weights of the query 4y over x and two other items",
+               "keys\t1 0 0\t0 1 0\t0 0 1");
+    for (int i = 0; i < 2; i++)
+        page_row(page, "%s\t%.5f\t%.5f\t%.5f", i == 0 ? "with content" : "without",
+                 (double)weights[i][0], (double)weights[i][1], (double)weights[i][2]);
+    page_claim(page, "content changes an attention weight by", effect, AT_MOST, 1e-4);
+    page_paragraph(page, MORE,
+                   "Content need not be small: random vectors of width d are nearly orthogonal, "
+                   "with a cosine of about 1/√d, so wide vectors hold much that a query does not "
+                   "ask for.");
+    cosine_chart(page, seed);
+}
 
 int lesson_mix(struct page *page, const struct lesson_options *options)
 {
-    static const char *const names[] = {"key 1", "key 2", "key 3"};
-    const float scores[3] = {2, 1, -1};
-    float weights[3];
-    double sum = 0;
-    (void)options;
-    softmax(1, 3, scores, weights);
-    for (int i = 0; i < 3; i++) sum += (double)weights[i];
-    page_step(page, "Scores become weights");
-    page_paragraph(page, SHORT, "Softmax of the scores 2, 1 and -1.");
-    page_paragraph(page, MORE, "A larger score takes weight from all others.");
-    page_formula(page, SHORT, "a_i = frac{exp(e_i)}{∑_j exp(e_j)}");
-    page_map(page, SHORT, "Weights", 1, 3, (const char *const[]){"query"}, names, weights);
-    page_claim(page, "the weights add up to 1", sum, AT_LEAST, 1 - 1e-6);
+    weights_step(page, options->seed);
+    mix_codes(page, options);
+    hidden_state_step(page, options->seed);
     return EXIT_OK;
 }

@@ -67,7 +67,8 @@ int picture_file(const char *path, const struct page *pages, int count);
 /* ---- json.c, html.c ---- */
 extern const char *const relation_signs[]; /* ">=" */
 json_t *page_json(const struct page *page);
-/* index.html and lesson-N.html in the folder, which is created. */
+int html_folder(const char *folder); /* creates it, unless it is there */
+/* index.html and lesson-N.html in the folder. */
 int html_write(const char *folder, const struct page *pages, int count);
 
 #endif

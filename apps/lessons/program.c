@@ -113,6 +113,7 @@ static int run_chosen(struct program *program, const struct command *command)
     free(chosen);
     if (code == EXIT_OK && program->pause && !(isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)))
         code = usage_error("--pause waits for Enter: it needs a terminal");
+    if (code == EXIT_OK && program->html != NULL) code = html_folder(program->html);
     if (code == EXIT_OK) code = run(program);
     for (int i = 0; i < program->count; i++) page_free(&program->pages[i]);
     free(program->pages);

@@ -11,13 +11,16 @@ static int width_of(const char *text)
     return text_columns((rapt_text){text, strlen(text)});
 }
 
-/* Words up to the right margin, each line from column `left` on; the first begins with `begin`. */
+/* Words up to the right margin, each line from column `left` on; the first begins with `begin`.
+   What is in parentheses stays together if it is short. */
 static void put_wrapped(const char *begin, int left, const char *text)
 {
     int at = width_of(begin);
     fputs(begin, stdout);
     for (bool first = true; *text; first = false) {
-        size_t size = strcspn(text, " ");
+        size_t size = strcspn(text, " "), whole = strcspn(text, ")") + 1;
+        if (*text == '(' && whole < 20 && text[whole - 1] == ')')
+            size = whole + strcspn(text + whole, " ");
         int columns = text_columns((rapt_text){text, size});
         if (!first && at + 1 + columns > WIDTH) {
             printf("\n%*s", left, "");

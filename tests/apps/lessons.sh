@@ -27,7 +27,7 @@ grep -v ' claims hold (' short >first
 cmp first second || fail "another run prints other text"
 [ "$(wc -l <long)" -gt "$(wc -l <short)" ] || fail "--more prints nothing more"
 for text in short long; do
-    LC_ALL=C.UTF-8 awk 'length($0) > 80 { print; wide = 1 } END { exit wide }' $text || fail "lines above are too wide"
+    [ "$(LC_ALL=C.UTF-8 wc -L <$text)" -le 80 ] || fail "$text: lines are too wide"
 done
 
 code 2 "$program" 99 >out
