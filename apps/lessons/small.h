@@ -1,0 +1,46 @@
+/* small.h - a small encoder-decoder of rapt on pairs of token ids: trained by the library's trainer
+   on pairs that a function draws, then asked for translations and attention weights. */
+#ifndef LESSONS_SMALL_H
+#define LESSONS_SMALL_H
+
+#include "kit/random.h"
+#include <rapt/rapt.h>
+
+enum { SMALL_TOKENS = 40, SMALL_BATCH = 32 }; /* of a sentence with its end; of a training step */
+struct ids {
+    int count;
+    int32_t at[SMALL_TOKENS];
+};
+struct ids_pair {
+    struct ids source, target; /* without begin and end */
+};
+/* Ids below RAPT_TOKEN_SPECIALS stand for no word. */
+typedef void small_draw_fn(struct random *random, struct ids_pair *pair, const void *user);
+
+struct small {
+    rapt_model *model;
+    rapt_trainer *trainer;
+    rapt_session *session;
+    int32_t *source, *target; /* a batch, back to back */
+    int *source_starts, *target_starts;
+};
+/* config: kind and positions are set here. Exits if the library refuses, as all functions do. */
+void small_create(struct small *small, const rapt_config *config, float rate, uint64_t seed);
+void small_free(struct small *small);
+/* Pairs of `stream` of the seed; the learning rate rises, stays, and falls. Returns the mean
+   negative log-likelihood per token of the last tenth. */
+double small_train(struct small *small, int steps, float rate, small_draw_fn *draw,
+                   const void *user, struct random random);
+/* Greedy translations of `count` <= SMALL_BATCH pairs. */
+void small_translate(struct small *small, const struct ids_pair *pairs, int count, struct ids *out);
+/* Share of `count` drawn pairs whose translation is the target. */
+double small_exact(struct small *small, int count, small_draw_fn *draw, const void *user,
+                   struct random random);
+/* Attention weights of a layer and head (-1: the mean) while the target is given: encoder
+   [source + end][source + end], decoder [begin + target][begin + target], cross [begin + target][
+   source + end]; the row of a decoder's token is that of the step that reads it, and predicts the
+   next one. */
+void small_weights(struct small *small, const struct ids_pair *pair, rapt_weights which, int layer,
+                   int head, float *weights);
+
+#endif
