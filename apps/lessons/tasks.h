@@ -1,0 +1,18 @@
+/* tasks.h - the tasks of lesson 10: each has models to train, which threads do side by side, and
+   then appends what it measured to the page. A new task is a file and a row in tasks.c. */
+#ifndef TASKS_H
+#define TASKS_H
+
+#include "lesson.h"
+
+struct task {
+    const char *row; /* task, in, out and model, of the table; separated by tabs */
+    int models;      /* to train */
+    void *(*create)(const struct lesson_options *options);
+    void (*train)(void *task, int model); /* and measure it, in a thread of its own */
+    void (*show)(struct page *page, void *task);
+    void (*free)(void *task);
+};
+extern const struct task task_translate, task_answer, task_spell, task_language;
+
+#endif

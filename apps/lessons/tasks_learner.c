@@ -1,0 +1,169 @@
+/* tasks_learner.c - setups and sequences in; a trained model, losses, classes and generated targets
+   out. All calls use one thread: the tasks are trained side by side. */
+#include "tasks_learner.h"
+#include <stdlib.h>
+#include <string.h>
+
+void learner_check(rapt_status status, const rapt_message *why)
+{
+    if (status != RAPT_OK) exit(failed("%s", *why->text ? why->text : rapt_status_text(status)));
+}
+
+rapt_config learner_config(rapt_kind kind, int width, int heads, int layers, int positions)
+{
+    return (rapt_config){.size = sizeof(rapt_config),
+                         .kind = kind,
+                         .positions = positions,
+                         .width = width,
+                         .heads = heads,
+                         .ffn_width = 2 * width,
+                         .encoder_layers = kind == RAPT_KIND_DECODER_ONLY ? 0 : layers,
+                         .decoder_layers = kind == RAPT_KIND_ENCODER_ONLY ? 0 : layers,
+                         .norm_order = RAPT_NORM_ORDER_PRE};
+}
+
+void learner_create(struct learner *l, const struct learner_setup *setup)
+{
+    const int batch = setup->batch, rows = batch * setup->source_rows;
+    const int targets = batch * setup->target_ids;
+    rapt_message why = {""};
+    rapt_train_options options;
+    rapt_train_options_default(&options, sizeof options);
+    options.rate = setup->rate, options.warmup = 1 + setup->steps / 10;
+    options.schedule = RAPT_SCHEDULE_LINEAR, options.steps = setup->steps + 1;
+    options.clip_norm = 1, options.label_smoothing = 0, options.dropout = 0;
+    options.seed = setup->seed;
+    const rapt_train_limits space = {.size = sizeof space,
+                                     .batch = batch,
+                                     .source_tokens = rows,
+                                     .target_tokens = targets,
+                                     .threads = 1};
+    const rapt_limits use = {.size = sizeof use,
+                             .batch = batch,
+                             .source_tokens = rows,
+                             .target_length = setup->target_ids,
+                             .target_tokens = targets,
+                             .threads = 1,
+                             .alignments = setup->config.decoder_layers > 0 &&
+                                           setup->config.encoder_layers > 0,
+                             .self_weights = 1};
+    *l = (struct learner){.setup = *setup};
+    learner_check(rapt_model_create(&l->model, &setup->config, setup->seed, NULL, &why), &why);
+    learner_check(rapt_trainer_create(&l->trainer, l->model, &options, &space, NULL, &why), &why);
+    learner_check(rapt_session_create(&l->session, l->model, &use, NULL, &why), &why);
+    l->ids = xcalloc((size_t)rows + 1, sizeof *l->ids);
+    l->vectors =
+        xcalloc((size_t)rows + 1, ((size_t)setup->config.source_width + 1) * sizeof(float));
+    l->targets = xcalloc((size_t)targets + 1, sizeof *l->targets);
+    l->source_starts = xcalloc((size_t)batch + 1, sizeof(int));
+    l->target_starts = xcalloc((size_t)batch + 1, sizeof(int));
+}
+
+void learner_free(struct learner *l)
+{
+    rapt_session_free(l->session), rapt_trainer_free(l->trainer), rapt_model_free(l->model);
+    free(l->ids), free(l->vectors), free(l->targets);
+    free(l->source_starts), free(l->target_starts);
+}
+
+void learner_clear(struct learner *l)
+{
+    l->sequences = l->source_starts[1] = l->target_starts[1] = 0;
+}
+
+void learner_id(struct learner *l, int id)
+{
+    l->ids[l->source_starts[l->sequences + 1]++] = id;
+}
+
+float *learner_vector(struct learner *l)
+{
+    const size_t width = (size_t)l->setup.config.source_width;
+    float *vector = l->vectors + (size_t)l->source_starts[l->sequences + 1]++ * width;
+    memset(vector, 0, width * sizeof *vector);
+    return vector;
+}
+
+void learner_target(struct learner *l, int id)
+{
+    l->targets[l->target_starts[l->sequences + 1]++] = id;
+}
+
+void learner_end(struct learner *l)
+{
+    const int b = ++l->sequences;
+    if (b == l->setup.batch) return;
+    l->source_starts[b + 1] = l->source_starts[b];
+    l->target_starts[b + 1] = l->target_starts[b];
+}
+
+rapt_tokens learner_sources(const struct learner *l)
+{
+    if (l->setup.config.kind == RAPT_KIND_DECODER_ONLY) return (rapt_tokens){.batch = l->sequences};
+    if (l->setup.config.source_width > 0)
+        return rapt_vectors(l->sequences, l->vectors, l->source_starts);
+    return (rapt_tokens){l->sequences, l->ids, l->source_starts};
+}
+
+rapt_tokens learner_targets(const struct learner *l)
+{
+    return (rapt_tokens){l->sequences, l->targets, l->target_starts};
+}
+
+double learner_step(struct learner *l)
+{
+    const rapt_tokens source = learner_sources(l), target = learner_targets(l);
+    rapt_report report = {.size = sizeof report};
+    rapt_message why = {""};
+    learner_check(rapt_train_gradient(l->trainer, &source, &target, &report, &why), &why);
+    learner_check(rapt_train_step(l->trainer, NULL, &why), &why);
+    learner_clear(l);
+    return report.loss / (double)report.tokens;
+}
+
+rapt_report learner_evaluate(struct learner *l)
+{
+    const rapt_tokens source = learner_sources(l), target = learner_targets(l);
+    rapt_report report = {.size = sizeof report};
+    rapt_message why = {""};
+    learner_check(rapt_train_evaluate(l->trainer, &source, &target, &report, &why), &why);
+    return report;
+}
+
+const float *learner_classify(struct learner *l)
+{
+    const rapt_tokens source = learner_sources(l);
+    const float *logits = NULL;
+    rapt_message why = {""};
+    learner_check(rapt_classify(l->session, &source, &logits, &why), &why);
+    return logits;
+}
+
+void learner_generate(struct learner *l, int begin, int end, const rapt_tokens *prefix,
+                      int32_t *out, int *counts, float *alignments)
+{
+    const rapt_tokens source = learner_sources(l);
+    const rapt_generate_outputs outputs = {
+        .size = sizeof outputs, .ids = out, .counts = counts, .alignments = alignments};
+    rapt_generate_options search;
+    rapt_message why = {""};
+    rapt_generate_options_default(&search, sizeof search, begin, end);
+    search.prefix = prefix;
+    learner_check(rapt_generate(l->session, &source, &search, &outputs, &why), &why);
+}
+
+const float *learner_decode(struct learner *l)
+{
+    const rapt_tokens source = learner_sources(l), target = learner_targets(l);
+    const float *logits = NULL;
+    rapt_message why = {""};
+    learner_check(rapt_encode(l->session, &source, NULL, &why), &why);
+    learner_check(rapt_decode(l->session, &target, &logits, &why), &why);
+    return logits;
+}
+
+void learner_weights(struct learner *l, rapt_weights which, int layer, float *weights)
+{
+    rapt_message why = {""};
+    learner_check(rapt_session_weights(l->session, which, layer, -1, weights, &why), &why);
+}
