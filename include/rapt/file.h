@@ -22,6 +22,9 @@ extern "C" {
    the folder). Any thread or process may write to any path at any time; of two writers of one path
    the last wins.
 
+   Windows: paths are UTF-8; the new file gets the permissions that its folder gives; a file that
+   somebody has open cannot be replaced, which is RAPT_NO_FILE.
+
    RAPT_NO_FILE, here and below: the path leads into no folder, or to something that is no regular
    file, or a system call failed; *why says which and why. */
 

@@ -11,9 +11,16 @@
 
 /* ---- status.c ---- */
 
+/* Windows' own printf does not know all of C's conversions, so another one is linked there. */
+#ifdef __MINGW32__
+#define RAPT__PRINTF gnu_printf
+#else
+#define RAPT__PRINTF printf
+#endif
+
 /* Writes a formatted reason into *why (may be NULL) and returns the status. */
 rapt_status rapt__fail(rapt_message *why, rapt_status status, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+    __attribute__((format(RAPT__PRINTF, 3, 4)));
 /* RAPT_BAD_ARGUMENT, and name, value and range in *why: it is not min to max; NaN never is. */
 rapt_status rapt__int_check(const char *name, int value, int min, int max, rapt_message *why);
 rapt_status rapt__float_check(const char *name, float value, double min, double max,

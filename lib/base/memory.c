@@ -13,18 +13,38 @@
 
 enum { ALIGNMENT = 64 };
 
+#ifdef _WIN32 /* aligned memory goes back another way */
+static void *alloc_aligned(size_t bytes)
+{
+    return _aligned_malloc(bytes, ALIGNMENT);
+}
+static void free_aligned(void *memory)
+{
+    _aligned_free(memory);
+}
+#else
+static void *alloc_aligned(size_t bytes)
+{
+    return aligned_alloc(ALIGNMENT, bytes);
+}
+static void free_aligned(void *memory)
+{
+    free(memory);
+}
+#endif
+
 static void *default_alloc(void *user, size_t bytes)
 {
     (void)user;
     if (bytes > SIZE_MAX - (ALIGNMENT - 1)) return NULL;
-    return aligned_alloc(ALIGNMENT, rapt__round_up_size(bytes, ALIGNMENT));
+    return alloc_aligned(rapt__round_up_size(bytes, ALIGNMENT));
 }
 
 static void default_free(void *user, void *memory, size_t bytes)
 {
     (void)user;
     (void)bytes;
-    free(memory);
+    free_aligned(memory);
 }
 
 rapt_allocator rapt__allocator(const rapt_allocator *allocator)

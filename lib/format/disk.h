@@ -4,7 +4,6 @@
 #define RAPT_LIB_FORMAT_DISK_H
 
 #include "base/base.h"
-#include "format/temporary.h"
 #include <rapt/file.h>
 
 /* A name or path as a message may show it: control characters become '?', only the end of a long
@@ -17,9 +16,9 @@ struct shown rapt__shown(const char *text);
 /* RAPT_NO_FILE and "label: what: the text of errno"; "label: is a folder, not a regular file". */
 rapt_status rapt__disk_fail(rapt_message *why, const struct shown *label, const char *what,
                             int number);
-rapt_status rapt__disk_not_a_file(rapt_message *why, const struct shown *label, mode_t mode);
+rapt_status rapt__disk_not_a_file(rapt_message *why, const struct shown *label, const char *kind);
 
-/* ---- disk.c ---- */
+/* ---- sources: posix/read.c or windows/read.c, disk.c ---- */
 
 /* A regular file, bytes in memory, or a reader of the caller's. */
 struct disk_source {
@@ -35,15 +34,17 @@ void rapt__disk_close(struct disk_source *source);
 rapt_status rapt__disk_read(const struct disk_source *source, uint64_t at, void *data, size_t count,
                             rapt_message *why);
 
-/* ---- replace.c ---- */
+/* ---- targets: posix/replace.c or windows/replace.c ---- */
+
+enum { DISK_NAME = 4096 }; /* bytes of a path with its 0 */
 
 /* A file that is being written: begin, write.., commit; or cancel at any time, which leaves the
    folder as it was. After a failed begin or commit nothing is left to cancel. Begin removes what
    killed writers left in the folder. */
 struct disk_target {
-    int file, folder;
-    int mode; /* permissions of the old file; -1: there is none */
-    char name[256], temporary[TEMPORARY_NAME];
+    int file, folder; /* open; -1: not. Windows opens no folder: there the names are whole paths */
+    int mode;         /* permissions of the old file; -1: there is none */
+    char name[DISK_NAME], temporary[DISK_NAME];
     struct shown label;
 };
 rapt_status rapt__disk_begin(struct disk_target *target, const char *path, rapt_message *why);
@@ -53,5 +54,14 @@ rapt_status rapt__disk_commit(struct disk_target *target, rapt_message *why);
 void rapt__disk_cancel(struct disk_target *target);
 /* Removes the temporary file's name: the file goes when it is closed. It cannot be committed. */
 void rapt__disk_unname(struct disk_target *target);
+
+/* ---- what posix/ and windows/ do for disk.c and file.c ---- */
+void rapt__error_text(int number, char *text, size_t size); /* of errno */
+/* Reads bytes that are in the file, source->file being open. */
+rapt_status rapt__file_read(const struct disk_source *source, uint64_t at, void *data, size_t count,
+                            rapt_message *why);
+/* 0, or the error that writing a file of max_size bytes, and total_size bytes in all, would end
+   with. */
+int rapt__file_reserve(const struct disk_target *target, uint64_t max_size, uint64_t total_size);
 
 #endif

@@ -1,53 +1,20 @@
-/* temporary.c - names, creation and removal of temporary files.
-
-   A name is .rapt-RC.tmp: R are 64 random bits, C is mixed from R, the folder's inode number, the
-   host and the user, so that no name made up elsewhere, and no copy in another folder, is taken
-   for ours. A writer holds a shared lock (flock) on the folder as long as it is open, and the
-   kernel releases it when a process dies. Whoever gets the lock exclusively knows that nobody is
-   writing there, hence that all such files were left by killed writers. */
-#define _DEFAULT_SOURCE
-#define _POSIX_C_SOURCE   200809L
-#define _FILE_OFFSET_BITS 64
-
-#include "temporary.h"
+/* temporary.c - random bits and the key of a folder in, the name of a temporary file out; a name
+   in, whether it was made with that key out. */
+#include "format/temporary.h"
 
 #include "base/base.h"
 
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <sys/utsname.h>
-#include <time.h>
-#include <unistd.h>
 
-enum {
-    ATTEMPTS = 100, /* names tried */
-    WAITS = 50,     /* of 2 ms: until another process has removed what it found */
-};
-
-/* What every name in this folder is mixed with; 0: the folder cannot be examined. */
-static uint64_t folder_key(int folder)
-{
-    struct stat about = {0};
-    struct utsname host;
-    if (fstat(folder, &about) != 0 || uname(&host) != 0) return 0;
-    uint64_t key = rapt__hash(host.nodename, strlen(host.nodename));
-    return rapt__mix(rapt__mix(key, (uint64_t)geteuid()), (uint64_t)about.st_ino);
-}
-
-static void make_name(char name[TEMPORARY_NAME], uint64_t random, uint64_t key)
+void rapt__temporary_name(char name[TEMPORARY_NAME], uint64_t random, uint64_t key)
 {
     snprintf(name, TEMPORARY_NAME, ".rapt-%016llx%016llx.tmp", (unsigned long long)random,
              (unsigned long long)rapt__mix(key, random));
 }
 
-/* Did make_name make it? Reads 16 lower-case hexadecimal digits, and compares with what they give.
- */
-static bool is_ours(const char *name, uint64_t key)
+/* Reads 16 lower-case hexadecimal digits, and compares with what they give. */
+bool rapt__temporary_is_ours(const char *name, uint64_t key)
 {
     static const char digits[] = "0123456789abcdef";
     char made[TEMPORARY_NAME];
@@ -58,60 +25,6 @@ static bool is_ours(const char *name, uint64_t key)
         if (!digit) return false;
         random = random << 4 | (uint64_t)(digit - digits);
     }
-    make_name(made, random, key);
+    rapt__temporary_name(made, random, key);
     return strcmp(name, made) == 0;
-}
-
-static void remove_if_ours(int folder, const char *name, uint64_t key)
-{
-    struct stat about = {0};
-    if (!is_ours(name, key) || fstatat(folder, name, &about, AT_SYMLINK_NOFOLLOW) != 0) return;
-    if (S_ISREG(about.st_mode) && about.st_uid == geteuid() && about.st_nlink == 1)
-        unlinkat(folder, name, 0);
-}
-
-static void remove_abandoned(int folder)
-{
-    uint64_t key = folder_key(folder);
-    int again = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *list = again >= 0 && key != 0 ? fdopendir(again) : NULL;
-    if (!list && again >= 0) close(again);
-    if (!list) return;
-    /* NOLINTNEXTLINE(concurrency-mt-unsafe): no other thread has this list. */
-    for (struct dirent *entry; (entry = readdir(list));) remove_if_ours(folder, entry->d_name, key);
-    closedir(list);
-}
-
-/* Tries an operation of flock(), again if it is interrupted. */
-static bool lock(int folder, int operation)
-{
-    int result;
-    do result = flock(folder, operation | LOCK_NB);
-    while (result != 0 && errno == EINTR);
-    return result == 0;
-}
-
-void rapt__temporary_enter(int folder)
-{
-    const struct timespec moment = {.tv_nsec = 2000000};
-    if (lock(folder, LOCK_EX)) remove_abandoned(folder);
-    for (int i = 0; i < WAITS && !lock(folder, LOCK_SH) && errno == EWOULDBLOCK; i++)
-        nanosleep(&moment, NULL);
-}
-
-int rapt__temporary_create(int folder, mode_t permissions, char name[TEMPORARY_NAME])
-{
-    struct timespec now = {0};
-    clock_gettime(CLOCK_REALTIME, &now);
-    uint64_t key = folder_key(folder), random = rapt__mix((uint64_t)getpid(), (uint64_t)now.tv_sec);
-    int file = -1;
-    for (int i = 0; i < ATTEMPTS && file < 0; i++) {
-        random = rapt__mix(random, (uint64_t)now.tv_nsec);
-        make_name(name, random, key);
-        file =
-            openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, permissions);
-        if (file < 0 && errno != EEXIST && errno != EINTR) break;
-    }
-    if (file < 0) name[0] = 0; /* not ours: never to be removed */
-    return file;
 }

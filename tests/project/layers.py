@@ -20,7 +20,7 @@ BELOW = {  # layers each layer may use
     "text": ["base", "format"],
     "format": ["base"],
 }
-NESTED = {"attention", "text"}  # layers with folders
+NESTED = {"attention", "text", "format"}  # layers with folders
 INTERFACES = {layer: {f"{layer}.h"} for layer in BELOW}
 INTERFACES["kernel"].add("flash.h")  # the problem of the attention kernels
 INTERFACES["base"] |= {"util.h", "real.h"}  # for kernels, which need nothing else of it
@@ -55,6 +55,7 @@ EXTERNAL = {  # headers of others: where they may be included, as a pattern of p
     r"omp\.h": r"base/team\.c|op/gemm_openblas\.c",
     r".*intrin\.h|arm_neon\.h": r"kernel/simd_\w+\.h",
     r"sleef\.h": r"base/real\.c|kernel/simd_sincos\.h",
+    r"windows\.h|io\.h": r"format/windows/\w+\.[ch]",
     r"jansson\.h": r"nowhere",
     r"utf8proc\.h": r"text/\w+\.[ch]",
 }

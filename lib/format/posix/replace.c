@@ -5,10 +5,12 @@
 #define _POSIX_C_SOURCE   200809L
 #define _FILE_OFFSET_BITS 64
 
-#include "disk.h"
+#include "format/disk.h"
+#include "format/posix/folder.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -16,7 +18,6 @@
 
 enum {
     LINKS = 40,       /* symbolic links followed */
-    PATH = 4096,      /* bytes of a path with its 0 */
     AT_ONCE = 1 << 30 /* bytes asked of one call */
 };
 
@@ -29,7 +30,7 @@ static rapt_status enter(struct disk_target *target, char *path, rapt_message *w
     const struct shown *label = &target->label;
     if (!*name || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
         return rapt__disk_fail(why, label, "is not the name of a file", *path ? EISDIR : ENOENT);
-    if (strlen(name) >= sizeof target->name)
+    if (strlen(name) > NAME_MAX)
         return rapt__disk_fail(why, label, "cannot be written", ENAMETOOLONG);
     memcpy(target->name, name, strlen(name) + 1);
     if (slash) *slash = 0;
@@ -45,7 +46,7 @@ static rapt_status enter(struct disk_target *target, char *path, rapt_message *w
 /* From a path to the folder and name it stands for, through symbolic links. */
 static rapt_status follow(struct disk_target *target, const char *given, rapt_message *why)
 {
-    char path[PATH];
+    char path[DISK_NAME];
     size_t length = strlen(given);
     if (length >= sizeof path)
         return rapt__disk_fail(why, &target->label, "cannot be written", ENAMETOOLONG);
@@ -74,16 +75,17 @@ static rapt_status examine(struct disk_target *target, rapt_message *why)
     if (result != 0)
         return errno == ENOENT ? RAPT_OK
                                : rapt__disk_fail(why, &target->label, "cannot be examined", errno);
-    if (!S_ISREG(about.st_mode)) return rapt__disk_not_a_file(why, &target->label, about.st_mode);
+    if (!S_ISREG(about.st_mode))
+        return rapt__disk_not_a_file(why, &target->label, rapt__file_kind(about.st_mode));
     target->mode = (int)(about.st_mode & 0777);
     return RAPT_OK;
 }
 
 static rapt_status create(struct disk_target *target, rapt_message *why)
 {
-    rapt__temporary_enter(target->folder);
+    rapt__folder_enter(target->folder);
     target->file =
-        rapt__temporary_create(target->folder, target->mode < 0 ? 0666 : 0600, target->temporary);
+        rapt__folder_create(target->folder, target->mode < 0 ? 0666 : 0600, target->temporary);
     if (target->file >= 0) return RAPT_OK;
     return rapt__disk_fail(why, &target->label, "no file can be created in its folder", errno);
 }

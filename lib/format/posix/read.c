@@ -1,0 +1,97 @@
+/* read.c - opens regular files and reads them at an offset; names of errors. Every system call is
+   checked, short and interrupted ones are continued. */
+#define _POSIX_C_SOURCE   200809L
+#define _FILE_OFFSET_BITS 64
+
+#include "format/disk.h"
+#include "format/posix/folder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { AT_ONCE = 1 << 30 }; /* bytes asked of one call */
+
+/* strerror_r returns int (POSIX) or char * (GNU). */
+static const char *from_int(int result, const char *buffer)
+{
+    return result == 0 ? buffer : "unknown error";
+}
+static const char *from_text(const char *result, const char *buffer)
+{
+    (void)buffer;
+    return result;
+}
+
+void rapt__error_text(int number, char *text, size_t size)
+{
+    char buffer[160] = "";
+    snprintf(text, size, "%s",
+             _Generic(strerror_r(number, buffer, sizeof buffer), int
+                      : from_int, default
+                      : from_text)(strerror_r(number, buffer, sizeof buffer), buffer));
+}
+
+const char *rapt__file_kind(mode_t mode)
+{
+    return S_ISDIR(mode)    ? "a folder"
+           : S_ISFIFO(mode) ? "a pipe"
+           : S_ISSOCK(mode) ? "a socket"
+                            : "a device";
+}
+
+rapt_status rapt__disk_open(struct disk_source *source, const char *path, rapt_message *why)
+{
+    const int before = errno;
+    struct stat about = {0};
+    int file;
+    *source = (struct disk_source){.file = -1, .label = rapt__shown(path)};
+    do file = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    while (file < 0 && errno == EINTR);
+    if (file < 0) return rapt__disk_fail(why, &source->label, "cannot be opened", errno);
+    rapt_status status = RAPT_OK;
+    int result;
+    do result = fstat(file, &about);
+    while (result != 0 && errno == EINTR);
+    if (result != 0)
+        status = rapt__disk_fail(why, &source->label, "cannot be examined", errno);
+    else if (!S_ISREG(about.st_mode))
+        status = rapt__disk_not_a_file(why, &source->label, rapt__file_kind(about.st_mode));
+    if (status != RAPT_OK) {
+        close(file);
+        return status;
+    }
+    source->file = file;
+    source->size = (uint64_t)about.st_size;
+    errno = before;
+    return RAPT_OK;
+}
+
+void rapt__disk_close(struct disk_source *source)
+{
+    if (source->file >= 0) close(source->file);
+    source->file = -1;
+}
+
+rapt_status rapt__file_read(const struct disk_source *source, uint64_t at, void *data, size_t count,
+                            rapt_message *why)
+{
+    const int before = errno;
+    char *bytes = data;
+    while (count > 0) {
+        ssize_t got = pread(source->file, bytes, rapt__min_size(count, AT_ONCE), (off_t)at);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return rapt__disk_fail(why, &source->label, "cannot be read", errno);
+        if (got == 0)
+            return rapt__fail(why, RAPT_BAD_FILE, "%s: became shorter while it was read",
+                              source->label.text);
+        bytes += got;
+        at += (uint64_t)got;
+        count -= (size_t)got;
+    }
+    errno = before;
+    return RAPT_OK;
+}

@@ -1,0 +1,45 @@
+/* reserve.c - an open file and sizes in, the error that writing so much would end with out. */
+#define _POSIX_C_SOURCE   200809L
+#define _FILE_OFFSET_BITS 64
+
+#include "format/disk.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#if defined(_POSIX_ADVISORY_INFO) && _POSIX_ADVISORY_INFO > 0
+static int allocate(int file, off_t size)
+{
+    int wrong;
+    do wrong = posix_fallocate(file, 0, size);
+    while (wrong == EINTR);
+    return wrong == EINVAL || wrong == EOPNOTSUPP || wrong == ENODEV ? 0 : wrong;
+}
+#else
+static int allocate(int file, off_t size)
+{
+    (void)file, (void)size;
+    return 0;
+}
+#endif
+
+/* Asks for the limit and the free blocks, then, for quotas and what is reserved for others, for the
+   space itself. */
+int rapt__file_reserve(const struct disk_target *target, uint64_t max_size, uint64_t total_size)
+{
+    struct rlimit limit;
+    struct statvfs disk;
+    uint64_t allowed = INT64_MAX;
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+        allowed = limit.rlim_cur;
+    if (max_size > allowed) return EFBIG;
+    if (total_size < max_size) total_size = max_size;
+    if (fstatvfs(target->file, &disk) == 0 && disk.f_blocks > 0 && disk.f_frsize > 0 &&
+        total_size / disk.f_frsize > disk.f_bfree)
+        return ENOSPC;
+    if (total_size > allowed) total_size = allowed;
+    return total_size > 0 ? allocate(target->file, (off_t)total_size) : 0;
+}

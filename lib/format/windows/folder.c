@@ -1,0 +1,99 @@
+/* folder.c - creation and removal of temporary files beside a file. */
+#include "format/windows/folder.h"
+
+#include "format/temporary.h"
+#include "format/windows/system.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <io.h>
+#include <string.h>
+#include <wchar.h>
+
+/* The folder of a path, with the \ at its end. */
+static bool folder_of(const char *path, wchar_t folder[DISK_NAME])
+{
+    wchar_t *end = rapt__path_wide(path, folder) ? wcsrchr(folder, L'\\') : NULL;
+    if (end) end[1] = 0;
+    return end != NULL;
+}
+
+/* folder and name as one path; false: too long. */
+static bool join(const wchar_t *folder, const wchar_t *name, wchar_t path[DISK_NAME])
+{
+    size_t length = wcslen(folder), more = wcslen(name);
+    if (length + more >= DISK_NAME) return false;
+    wmemcpy(path, folder, length);
+    wmemcpy(path + length, name, more + 1);
+    return true;
+}
+
+/* What every name in this folder is mixed with: disk, number of the folder, and host. */
+static uint64_t folder_key(const wchar_t *folder)
+{
+    BY_HANDLE_FILE_INFORMATION about = {0};
+    wchar_t host[MAX_COMPUTERNAME_LENGTH + 1] = {0};
+    DWORD length = MAX_COMPUTERNAME_LENGTH + 1;
+    HANDLE handle = CreateFileW(folder, 0, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE,
+                                NULL, OPEN_EXISTING, FILE_FLAG_BACKUP_SEMANTICS, NULL);
+    if (handle == INVALID_HANDLE_VALUE) return 0;
+    bool known = GetFileInformationByHandle(handle, &about) && GetComputerNameW(host, &length);
+    CloseHandle(handle);
+    uint64_t number = (uint64_t)about.nFileIndexHigh << 32 | about.nFileIndexLow;
+    uint64_t key = rapt__hash((const char *)host, length * sizeof *host);
+    return known ? rapt__mix(rapt__mix(key, about.dwVolumeSerialNumber), number) : 0;
+}
+
+void rapt__folder_enter(const char *path)
+{
+    wchar_t folder[DISK_NAME], found[DISK_NAME];
+    WIN32_FIND_DATAW entry;
+    if (!folder_of(path, folder) || !join(folder, L".rapt-*.tmp", found)) return;
+    uint64_t key = folder_key(folder);
+    HANDLE list = key != 0 ? FindFirstFileW(found, &entry) : INVALID_HANDLE_VALUE;
+    if (list == INVALID_HANDLE_VALUE) return;
+    const DWORD special = FILE_ATTRIBUTE_DIRECTORY | FILE_ATTRIBUTE_REPARSE_POINT;
+    do {
+        char name[DISK_NAME];
+        if (rapt__path_narrow(entry.cFileName, name) && rapt__temporary_is_ours(name, key) &&
+            !(entry.dwFileAttributes & special) && join(folder, entry.cFileName, found))
+            DeleteFileW(found);
+    } while (FindNextFileW(list, &entry));
+    FindClose(list);
+}
+
+/* Shared with nobody; DELETE: so that it may be marked for removal. */
+static int create(const wchar_t *path)
+{
+    HANDLE handle =
+        CreateFileW(path, GENERIC_WRITE | DELETE, 0, NULL, CREATE_NEW, FILE_ATTRIBUTE_NORMAL, NULL);
+    if (handle == INVALID_HANDLE_VALUE) {
+        errno = rapt__last_error();
+        return -1;
+    }
+    int file = _open_osfhandle((intptr_t)handle, _O_WRONLY | _O_BINARY | _O_NOINHERIT);
+    if (file < 0) CloseHandle(handle);
+    return file;
+}
+
+int rapt__folder_create(const char *path, char temporary[DISK_NAME])
+{
+    wchar_t folder[DISK_NAME], wide[DISK_NAME], name[TEMPORARY_NAME];
+    char made[TEMPORARY_NAME];
+    LARGE_INTEGER now = {0};
+    int file = -1;
+    temporary[0] = 0;
+    errno = ENAMETOOLONG;
+    if (!folder_of(path, folder)) return -1;
+    QueryPerformanceCounter(&now);
+    uint64_t key = folder_key(folder), random = rapt__mix(GetCurrentProcessId(), GetTickCount64());
+    for (int i = 0; i < TEMPORARY_ATTEMPTS && file < 0; i++) {
+        random = rapt__mix(random, (uint64_t)now.QuadPart);
+        rapt__temporary_name(made, random, key);
+        for (size_t c = 0; c < sizeof made; c++) name[c] = (wchar_t)made[c];
+        if (!join(folder, name, wide) || !rapt__path_narrow(wide, temporary)) break;
+        file = create(wide);
+        if (file < 0 && errno != EEXIST) break;
+    }
+    if (file < 0) temporary[0] = 0; /* not ours: never to be removed */
+    return file;
+}

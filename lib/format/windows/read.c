@@ -1,0 +1,74 @@
+/* read.c - opens regular files and reads them at an offset. Others may replace or remove them
+   meanwhile, as elsewhere. */
+#include "format/windows/system.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <io.h>
+
+enum { AT_ONCE = 1 << 30 }; /* bytes asked of one call */
+
+static rapt_status examine(struct disk_source *source, HANDLE handle, rapt_message *why)
+{
+    LARGE_INTEGER size;
+    BY_HANDLE_FILE_INFORMATION about;
+    if (GetFileType(handle) != FILE_TYPE_DISK)
+        return rapt__disk_not_a_file(why, &source->label, "a device");
+    if (!GetFileInformationByHandle(handle, &about) || !GetFileSizeEx(handle, &size))
+        return rapt__disk_fail(why, &source->label, "cannot be examined", rapt__last_error());
+    if (about.dwFileAttributes & FILE_ATTRIBUTE_DIRECTORY)
+        return rapt__disk_not_a_file(why, &source->label, "a folder");
+    source->size = (uint64_t)size.QuadPart;
+    return RAPT_OK;
+}
+
+rapt_status rapt__disk_open(struct disk_source *source, const char *path, rapt_message *why)
+{
+    const int before = errno;
+    const DWORD others = FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE;
+    wchar_t wide[DISK_NAME];
+    *source = (struct disk_source){.file = -1, .label = rapt__shown(path)};
+    if (!rapt__path_wide(path, wide))
+        return rapt__disk_fail(why, &source->label, "cannot be opened", EINVAL);
+    HANDLE handle = CreateFileW(wide, GENERIC_READ, others, NULL, OPEN_EXISTING,
+                                FILE_FLAG_BACKUP_SEMANTICS /* of folders, too */, NULL);
+    if (handle == INVALID_HANDLE_VALUE)
+        return rapt__disk_fail(why, &source->label, "cannot be opened", rapt__last_error());
+    rapt_status status = examine(source, handle, why);
+    if (status == RAPT_OK) {
+        source->file = _open_osfhandle((intptr_t)handle, _O_RDONLY | _O_BINARY | _O_NOINHERIT);
+        if (source->file < 0)
+            status = rapt__disk_fail(why, &source->label, "cannot be opened", errno);
+    }
+    if (source->file < 0) CloseHandle(handle);
+    if (status == RAPT_OK) errno = before;
+    return status;
+}
+
+void rapt__disk_close(struct disk_source *source)
+{
+    if (source->file >= 0) _close(source->file);
+    source->file = -1;
+}
+
+rapt_status rapt__file_read(const struct disk_source *source, uint64_t at, void *data, size_t count,
+                            rapt_message *why)
+{
+    HANDLE handle = rapt__handle(source->file);
+    char *bytes = data;
+    while (count > 0) {
+        OVERLAPPED offset = {.Offset = (DWORD)at, .OffsetHigh = (DWORD)(at >> 32)};
+        DWORD got = 0;
+        bool read =
+            ReadFile(handle, bytes, (DWORD)rapt__min_size(count, AT_ONCE), &got, &offset) != 0;
+        if (!read && GetLastError() != ERROR_HANDLE_EOF)
+            return rapt__disk_fail(why, &source->label, "cannot be read", rapt__last_error());
+        if (got == 0)
+            return rapt__fail(why, RAPT_BAD_FILE, "%s: became shorter while it was read",
+                              source->label.text);
+        bytes += got;
+        at += got;
+        count -= got;
+    }
+    return RAPT_OK;
+}

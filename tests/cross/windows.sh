@@ -1,0 +1,63 @@
+#!/bin/sh
+# windows.sh ROOT - builds the library for Windows by mingw-w64, warnings as errors, and runs under wine: the tests
+# of its layers that need nothing of POSIX, compiled with the stand-ins cmocka.h and windows.h, and programs of
+# apps/examples with the archive and with the DLL, which print what they print elsewhere.
+set -eu
+root=$1
+cc=x86_64-w64-mingw32-gcc-posix
+for tool in $cc wine; do
+    command -v $tool >/dev/null || { echo "skipped: cross/windows: $tool is not installed"; exit 77; }
+done
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+export WINEPREFIX="$scratch/wine" WINEDEBUG=-all OMP_NUM_THREADS=8 TMPDIR="$scratch"
+wine cmd /c exit >"$scratch/log" 2>&1 || { echo "skipped: cross/windows: wine does not start"; exit 77; }
+
+say() { "$@" >"$scratch/log" 2>&1 || { cat "$scratch/log"; exit 1; }; }
+say cmake -S "$root" -B "$scratch/build" -DCMAKE_SYSTEM_NAME=Windows -DCMAKE_SYSTEM_PROCESSOR=x86_64 \
+    -DCMAKE_C_COMPILER=$cc -DRAPT_WERROR=ON -DRAPT_APPS=OFF -DRAPT_TESTS=OFF -DRAPT_PERF=OFF -DRAPT_SLEEF=OFF \
+    -DRAPT_UTF8PROC=OFF -DCMAKE_INSTALL_PREFIX="$scratch/prefix"
+say cmake --build "$scratch/build" --parallel 2
+say cmake --install "$scratch/build"
+archive="$scratch/prefix/lib/librapt.a -static -lgomp -lm"
+
+# The C library's fma() rounds twice: with -mfma the processor computes it.
+compile() {
+    $cc -std=c11 -O1 -mfma -ffp-contract=off -Wa,-muse-unaligned-vector-move -D__USE_MINGW_ANSI_STDIO=1 -fopenmp -w \
+        -I"$root/tests/cross" -I"$root/include" -I"$root/lib" -I"$root/tests" "$@"
+}
+mkdir "$scratch/oracle"
+for source in "$root"/tests/oracle/*.c; do
+    say compile -c "$source" -o "$scratch/oracle/$(basename "$source" .c).o"
+done
+count=0 bad=0
+for source in "$root"/tests/base/*.c "$root"/tests/op/*.c "$root"/tests/attention/*.c "$root"/tests/model/*.c \
+    "$root"/tests/run/*.c "$root"/tests/text/*.c "$root"/tests/format/*.c; do
+    name=$(basename "$(dirname "$source")")/$(basename "$source" .c)
+    case $name in # the file system of POSIX, processes, or libraries that are not there
+    attention/pages | base/arena | base/struct | format/json | format/paths | text/spm_reference) continue ;;
+    esac
+    compile -include "$root/tests/cross/windows.h" -DRAPT_HAVE_SCALAR -DRAPT_HAVE_AVX2 -DRAPT_HAVE_AVX512 \
+        -DRAPT_TESTS_DIR="\"$root/tests\"" "$source" "$scratch"/oracle/*.o $archive -o "$scratch/test.exe" \
+        >"$scratch/log" 2>&1 && (cd "$scratch" && wine test.exe) >>"$scratch/log" 2>&1 ||
+        { echo "$name FAILED:" && cat "$scratch/log" && bad=1; }
+    count=$((count + 1))
+done
+[ $count -ge 90 ] || { echo "$count tests, not 90"; exit 1; }
+[ $bad = 0 ] && echo "$count programs of tests pass"
+
+cp "$(find "$scratch/prefix" -name 'librapt*.dll')" "$scratch"
+for name in libgomp-1 libgcc_s_seh-1 libwinpthread-1; do
+    file=$($cc -print-file-name=$name.dll)
+    [ -e "$file" ] || file=/usr/x86_64-w64-mingw32/lib/$name.dll
+    cp "$file" "$scratch"
+done
+for name in reverse tagger language_model memory; do
+    for libraries in "$archive" "-L$scratch/prefix/lib -lrapt"; do
+        say $cc -std=c11 -O2 -I"$scratch/prefix/include" "$root/apps/examples/$name.c" -o "$scratch/$name.exe" $libraries
+        (cd "$scratch" && wine $name.exe) 2>"$scratch/log" | tr -d '\r' >"$scratch/out"
+        diff "$scratch/out" "$root/tests/install/examples/$name.txt" || { cat "$scratch/log"; bad=1; }
+    done
+    echo "$name prints what it prints elsewhere"
+done
+exit $bad
