@@ -1,0 +1,137 @@
+/* dot_products.c - two properties of scores that are dot products, on random vectors: which key
+   attracts a query, and what the number of elements does to the distribution. */
+#include "every_score.h"
+#include "kit/program.h"
+#include "kit/random.h"
+#include "kit/workspace.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { KEYS = 16, WIDTHS = 11, WIDTH = 1 << (WIDTHS - 1), QUERIES_TRIED = 64 };
+
+/* One query over KEYS keys, which are the values, too. */
+struct problem {
+    struct workspace workspace;
+    float query[WIDTH], keys[KEYS * WIDTH], out[WIDTH], weights[KEYS];
+};
+
+static void attend(struct problem *p, rapt_score score, int keys, int width)
+{
+    rapt_attention a;
+    float lse;
+    const rapt_attention_saved saved = {.size = sizeof saved, .lse = &lse};
+    rapt_attention_init(&a, sizeof a, 1, 1, 1, keys, width);
+    a.score = score;
+    a.threads = 1;
+    void *workspace = workspace_for(&p->workspace, &a);
+    rapt_attention_forward(&a, p->query, p->keys, p->keys, p->out, &saved, workspace, NULL);
+    rapt_attention_weights(&a, p->query, p->keys, &saved, 0, 0, 0, 1, p->weights, workspace, NULL);
+}
+
+static void draw(float *x, int count, struct random *random)
+{
+    for (int i = 0; i < count; i++) x[i] = random_normal(random);
+}
+
+/* |out - key| / |key| */
+static double distance(const struct problem *p, int key, int width)
+{
+    double difference = 0, norm = 0;
+    for (int i = 0; i < width; i++) {
+        double k = (double)p->keys[key * width + i];
+        difference += ((double)p->out[i] - k) * ((double)p->out[i] - k);
+        norm += k * k;
+    }
+    return sqrt(difference / norm);
+}
+
+static void extreme(struct page *page, struct problem *p, struct random *random)
+{
+    enum { STATES = 5, HIDDEN = 32, CHOSEN = 3, SIZES = 9 };
+    float states[STATES * HIDDEN];
+    double sizes[SIZES], weights[SIZES], distances[SIZES];
+    page_step(page, "The extreme case");
+    page_paragraph(
+        page, SHORT,
+        "If the state of the decoder is one of the encoder's, the output is made of that "
+        "state alone. It is so when states are large: five random states of %d elements, "
+        "the fourth of which asks.",
+        HIDDEN);
+    page_formula(page, SHORT, "y^d = y^e(4) ⇒ a_4 → 1, y^a → y^e(4)");
+    draw(states, STATES * HIDDEN, random);
+    for (int i = 0; i < SIZES; i++) {
+        sizes[i] = 0.125 * (i + 1);
+        for (int k = 0; k < STATES * HIDDEN; k++) p->keys[k] = (float)sizes[i] * states[k];
+        memcpy(p->query, p->keys + CHOSEN * HIDDEN, HIDDEN * sizeof *p->query);
+        attend(p, RAPT_SCORE_DOT, STATES, HIDDEN);
+        weights[i] = (double)p->weights[CHOSEN];
+        distances[i] = distance(p, CHOSEN, HIDDEN);
+    }
+    page_chart(page, MORE, "The state that asks itself", "root mean square of the states' elements",
+               "weight, relative distance");
+    page_chart_range(page, 0, 1);
+    page_curve(page, "a(4)", SIZES, sizes, weights);
+    page_curve(page, "|yᵃ - yᵉ(4)| / |yᵉ(4)|", SIZES, sizes, distances);
+    page_claim(page, "states of size 1: weight of the state that is equal", weights[7], AT_LEAST,
+               0.999);
+    page_claim(page, "and how far the attention vector is from it", distances[7], AT_MOST, 0.01);
+    for (int i = 0; i < HIDDEN; i++) { /* at size 1 */
+        p->keys[CHOSEN * HIDDEN + i] = p->query[i] = states[CHOSEN * HIDDEN + i];
+        p->keys[i] = 1.5F * p->query[i];
+    }
+    attend(p, RAPT_SCORE_DOT, STATES, HIDDEN);
+    page_paragraph(
+        page, MORE,
+        "A dot product is largest for the equal key only among keys of one length: a key "
+        "in the same direction, but 1.5 times as long, takes %.1f %% of the weight.",
+        100 * (double)p->weights[0]);
+    page_claim(page, "weight of a key 1.5 times as long", (double)p->weights[0], AT_LEAST, 0.9);
+}
+
+/* In bits, the mean over random queries and keys. */
+static double entropy(struct problem *p, rapt_score score, int width, struct random random)
+{
+    double sum = 0;
+    for (int query = 0; query < QUERIES_TRIED; query++) {
+        draw(p->query, width, &random);
+        draw(p->keys, KEYS * width, &random);
+        attend(p, score, KEYS, width);
+        for (int i = 0; i < KEYS; i++)
+            if (p->weights[i] > 0) sum -= (double)p->weights[i] * log2((double)p->weights[i]);
+    }
+    return sum / QUERIES_TRIED;
+}
+
+static void scale(struct page *page, struct problem *p, const struct random *random)
+{
+    double xs[WIDTHS], dot[WIDTHS], scaled[WIDTHS];
+    page_step(page, "Why 1/√n");
+    page_paragraph(page, SHORT,
+                   "A dot product of n random elements has the variance n. Softmax of such scores "
+                   "has all weight on one of %d keys when n is large, and then almost no slope; "
+                   "divided by √n the variance is 1 for every n.",
+                   KEYS);
+    page_formula(page, SHORT, "score(q, k) = frac{q ⋅ k}{sqrt{n}}");
+    for (int i = 0; i < WIDTHS; i++) {
+        xs[i] = i;
+        dot[i] = entropy(p, RAPT_SCORE_DOT, 1 << i, *random);
+        scaled[i] = entropy(p, RAPT_SCORE_SCALED_DOT, 1 << i, *random);
+    }
+    page_chart(page, SHORT, "Entropy of the weights: 4 bits if all are equal", "log2 of n", "bits");
+    page_chart_range(page, 0, 4);
+    page_curve(page, "dot", WIDTHS, xs, dot);
+    page_curve(page, "scaled dot", WIDTHS, xs, scaled);
+    page_claim(page, "n = 1024: entropy with dot products, bits", dot[WIDTHS - 1], AT_MOST, 0.3);
+    page_claim(page, "n = 1024: entropy with scaled ones, bits", scaled[WIDTHS - 1], AT_LEAST, 3);
+}
+
+void dot_products(struct page *page, uint64_t seed)
+{
+    struct problem *p = xcalloc(1, sizeof *p);
+    struct random random = random_from(seed, 6);
+    extreme(page, p, &random);
+    scale(page, p, &random);
+    free(p->workspace.data);
+    free(p);
+}

@@ -1,0 +1,21 @@
+/* every_score.h - parts of lesson 6: the figure of one step, and properties of dot products. */
+#ifndef EVERY_SCORE_H
+#define EVERY_SCORE_H
+
+#include "lesson.h"
+
+enum { STEP_WORDS = 5 };
+/* One step of a decoder with simple attention, and the part of it that the text speaks of. */
+struct step_figure {
+    enum { QUERY_PART, KEYS_PART, VALUES_PART, STEP_PARTS } part;
+    int step; /* counts from 1 */
+    const char *words[STEP_WORDS], *output;
+    float scores[STEP_WORDS], weights[STEP_WORDS];
+};
+page_draw_fn step_figure_draw; /* user: struct step_figure */
+enum { STEP_WIDTH = 460, STEP_HEIGHT = 250 };
+
+/* Appends the steps "The extreme case" and "Why 1/sqrt(n)". */
+void dot_products(struct page *page, uint64_t seed);
+
+#endif
