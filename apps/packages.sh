@@ -2,7 +2,7 @@
 # Messages go to standard error; standard output is left to the programs.
 
 # A package, or package/command where any package that provides the command suffices.
-build_packages="gcc/cc libc6-dev cmake/cmake libjansson-dev libsleef-dev libutf8proc-dev"
+build_packages="gcc/cc libc6-dev cmake/cmake libjansson-dev libsleef-dev libutf8proc-dev zlib1g-dev"
 command -v ninja >/dev/null || command -v make >/dev/null ||
     build_packages="$build_packages ninja-build"
 

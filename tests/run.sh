@@ -20,7 +20,7 @@ clang="libcmocka-dev clang-14/clang-14 libomp-14-dev libclang-rt-14-dev"
 full="-DRAPT_TESTS=ON -DRAPT_APPS=ON -DRAPT_PERF=ON -DRAPT_WERROR=ON"
 slow="-DRAPT_TESTS=ON -DRAPT_APPS=ON -DRAPT_PERF=OFF -DRAPT_WERROR=ON -DCMAKE_BUILD_TYPE=Debug"
 by_clang="$slow -DRAPT_OPENBLAS=OFF -DCMAKE_C_COMPILER=clang-14"
-alone="-DRAPT_OPENMP=OFF -DRAPT_SLEEF=OFF -DRAPT_UTF8PROC=OFF" # others' code does not say what it initializes
+alone="-DRAPT_OPENMP=OFF -DRAPT_SLEEF=OFF -DRAPT_UTF8PROC=OFF -DRAPT_ZLIB=OFF" # others' code does not say what it initializes
 
 modes() { # mode | folder | packages | options of CMake | of ctest | what runs
     cat <<END

@@ -222,6 +222,7 @@ static rapt_status take_start(struct ct2_reading *r)
 
 rapt_status rapt__ct2_read(struct tensor_file *file, rapt_message *why)
 {
+    file->container = CONTAINER_CTRANSLATE2;
     const struct disk_source *source = &file->main.source;
     struct ct2_reading r = {.file = file, .cursor = {.source = source, .why = why}, .why = why};
     struct cursor *c = &r.cursor;

@@ -14,22 +14,16 @@ enum {
     SCALES_AT_ONCE = 64, /* scales read at a time */
 };
 
-static const struct tensor_part *part_of(const struct tensor_file *file,
-                                         const struct tensor_entry *entry)
-{
-    return entry->part == 0 ? &file->main : &file->parts[entry->part - 1];
-}
-
 static rapt_status read_at(const struct tensor_file *file, const struct tensor_entry *entry,
                            size_t at, void *data, size_t size, rapt_message *why)
 {
-    const struct tensor_part *part = part_of(file, entry);
+    const struct tensor_part *part = rapt__tensors_part(file, entry);
     return rapt__disk_read(&part->source, part->data_at + at, data, size, why);
 }
 
 const void *rapt__tensors_view(const struct tensor_file *file, const struct tensor_entry *entry)
 {
-    const struct tensor_part *part = part_of(file, entry);
+    const struct tensor_part *part = rapt__tensors_part(file, entry);
     return part->source.bytes ? part->source.bytes + part->data_at + entry->begin : NULL;
 }
 

@@ -1,6 +1,7 @@
 /* format.h - interface of the file layer: files of named tensors (safetensors, CTranslate2,
-   Marian), read by one set of calls whatever they are; safetensors and Marian written; Protocol
-   Buffers, JSON and plain files read. Nothing in a file is trusted; files are replaced atomically.
+   Marian, npz, PyTorch), read by one set of calls whatever they are; safetensors and Marian
+   written; Protocol Buffers, JSON and plain files read. Nothing in a file is trusted; files are
+   replaced atomically.
 
    This layer knows files, names and numbers; it does not know what a model is. */
 #ifndef RAPT_LIB_FORMAT_H
@@ -55,6 +56,8 @@ enum tensor_container {
     CONTAINER_SAFETENSORS,
     CONTAINER_CTRANSLATE2, /* metadata: binary_version, spec, revision */
     CONTAINER_MARIAN,      /* model.bin; metadata: special:model.yml */
+    CONTAINER_NPZ,         /* numpy's arrays in a zip file; metadata: special:model.yml */
+    CONTAINER_PYTORCH      /* a state dict as torch.save writes it, read without Python */
 };
 
 /* ---- safetensors_read.c: n as u64 little-endian, n bytes of JSON, data ---- */
@@ -153,5 +156,12 @@ enum marian_precision {
 rapt_status rapt__marian_write(const char *path, const struct tensor_source *sources, int count,
                                const char *model_yml, enum marian_precision precision,
                                const rapt_allocator *allocator, rapt_message *why);
+
+/* ---- npz_write.c ---- */
+
+/* An npz file, replaced in the same way, of less than 4 GB; fill is called twice for each chunk. */
+rapt_status rapt__npz_write(const char *path, const struct tensor_source *sources, int count,
+                            const char *model_yml, const rapt_allocator *allocator,
+                            rapt_message *why);
 
 #endif

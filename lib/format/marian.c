@@ -5,6 +5,7 @@
    marian-nmt/marian-dev 1.12 and of browsermt/marian-dev. */
 #include "marian.h"
 
+#include <float.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -39,4 +40,25 @@ bool rapt__marian_narrow(const char *name)
 bool rapt__marian_transposed(const char *name)
 {
     return !strstr(name, "Wemb");
+}
+
+rapt_status rapt__marian_alphas(struct tensor_file *file, rapt_message *why)
+{
+    const size_t tail = strlen(MARIAN_ALPHA);
+    for (size_t i = 0; i < file->count; i++) {
+        struct tensor_entry *entry = &file->entries[i];
+        size_t size = strlen(entry->name);
+        if (size < tail || strcmp(entry->name + size - tail, MARIAN_ALPHA) != 0) continue;
+        if (strcmp(entry->dtype, "F32") != 0 || entry->count != 1)
+            return rapt__tensors_bad(file, entry->name, "is no single F32", why);
+        entry->use = TENSOR_ALPHA;
+        struct tensor_entry *of = rapt__tensors_named(file, entry->name, size - tail);
+        float alpha;
+        rapt_status status = rapt__tensors_read(file, entry, 0, 1, &alpha, why);
+        if (status != RAPT_OK) return status;
+        if (!(alpha > 0 && alpha <= FLT_MAX))
+            return rapt__tensors_bad(file, entry->name, "is not above 0 and finite", why);
+        if (of) of->alpha = alpha;
+    }
+    return RAPT_OK;
 }

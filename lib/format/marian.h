@@ -3,6 +3,7 @@
 #ifndef RAPT_LIB_FORMAT_MARIAN_H
 #define RAPT_LIB_FORMAT_MARIAN_H
 
+#include "tensors.h"
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -24,6 +25,9 @@ const struct marian_type *rapt__marian_type(uint64_t code); /* NULL: unknown */
    by column. */
 bool rapt__marian_narrow(const char *name);
 bool rapt__marian_transposed(const char *name);
+
+/* Gives the matrices of a sorted file their alphas. */
+rapt_status rapt__marian_alphas(struct tensor_file *file, rapt_message *why);
 
 #define MARIAN_ALPHA                                                                               \
     "_QuantMultA"                 /* behind the name of a matrix: the scale of its other factor    \

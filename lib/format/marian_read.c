@@ -86,19 +86,6 @@ static rapt_status take_item(struct marian_reading *r, struct marian_item *item)
                       item->type ? item->type->name : "");
 }
 
-/* A text up to its first 0, as metadata. */
-static rapt_status add_text(struct marian_reading *r, const struct tensor_entry *entry)
-{
-    size_t size = entry->end - entry->begin;
-    char *text = rapt__pool_take(&r->file->pool, size + 1, &r->file->allocator);
-    if (!text) return rapt__tensors_no_memory(r->file, r->why);
-    rapt_status status = rapt__disk_read(&r->file->main.source, entry->begin, text, size, r->why);
-    if (status != RAPT_OK) return status;
-    text[size] = 0;
-    if (!rapt__is_utf8(text)) return bad(r, entry, "is not UTF-8");
-    return rapt__tensors_add_metadata(r->file, entry->name, text, r->why);
-}
-
 /* Where the bytes of an item are, its scale, and what becomes of it. */
 static rapt_status locate_item(struct marian_reading *r, struct marian_item *item)
 {
@@ -115,7 +102,7 @@ static rapt_status locate_item(struct marian_reading *r, struct marian_item *ite
     rapt__cursor_skip(&r->data, item->size, entry->name);
     if (r->data.status != RAPT_OK) return r->data.status;
     if (strncmp(entry->name, MARIAN_SPECIAL, strlen(MARIAN_SPECIAL)) == 0 && dtype->bits == 8)
-        return add_text(r, entry);
+        return rapt__tensors_add_text(r->file, entry, r->why);
     if (!item->type->scaled || entry->count == 0) return rapt__tensors_add(r->file, entry, r->why);
     struct cursor scale = {.source = &r->file->main.source, .at = entry->end, .why = r->why};
     uint32_t bits = (uint32_t)rapt__cursor_number(&scale, 4, "a scale");
@@ -125,28 +112,6 @@ static rapt_status locate_item(struct marian_reading *r, struct marian_item *ite
     if (entry->rank != 2) return bad(r, entry, "is of whole numbers, but no matrix");
     entry->transposed = rapt__marian_transposed(entry->name);
     return rapt__tensors_add(r->file, entry, r->why);
-}
-
-/* Gives matrices their alphas, of a sorted file. */
-static rapt_status attach_alphas(struct marian_reading *r)
-{
-    struct tensor_file *file = r->file;
-    const size_t tail = strlen(MARIAN_ALPHA);
-    for (size_t i = 0; i < file->count; i++) {
-        struct tensor_entry *entry = &file->entries[i];
-        size_t size = strlen(entry->name);
-        if (size < tail || strcmp(entry->name + size - tail, MARIAN_ALPHA) != 0) continue;
-        if (strcmp(entry->dtype, "F32") != 0 || entry->count != 1)
-            return bad(r, entry, "is no single F32");
-        entry->use = TENSOR_ALPHA;
-        struct tensor_entry *of = rapt__tensors_named(file, entry->name, size - tail);
-        float alpha;
-        rapt_status status = rapt__tensors_read(file, entry, 0, 1, &alpha, r->why);
-        if (status != RAPT_OK) return status;
-        if (!(alpha > 0 && alpha <= 3.4e38f)) return bad(r, entry, "is not above 0 and finite");
-        if (of) of->alpha = alpha;
-    }
-    return RAPT_OK;
 }
 
 /* Finds where names, shapes and data begin: the cursors start there. */
@@ -185,6 +150,7 @@ static rapt_status measure(struct marian_reading *r)
 
 rapt_status rapt__marian_read(struct tensor_file *file, rapt_message *why)
 {
+    file->container = CONTAINER_MARIAN;
     struct marian_reading r = {.file = file, .why = why};
     r.data = (struct cursor){.source = &file->main.source, .why = why};
     if (file->main.source.size > SIZE_MAX / 2)
@@ -200,5 +166,5 @@ rapt_status rapt__marian_read(struct tensor_file *file, rapt_message *why)
     if (status == RAPT_OK && rapt__cursor_left(&r.data) > 0)
         status = rapt__cursor_fail(&r.data, "more bytes behind the last tensor");
     if (status == RAPT_OK) status = rapt__tensors_sort(file, why);
-    return status == RAPT_OK ? attach_alphas(&r) : status;
+    return status == RAPT_OK ? rapt__marian_alphas(file, why) : status;
 }

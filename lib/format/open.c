@@ -3,26 +3,41 @@
 
        safetensors   n as u64, '{'                    2 <= n <= 10^8
        CTranslate2   version as u32, then a length    1 <= version <= 6
-       Marian        version as u64                   1 */
+       Marian        version as u64                   1
+       zip           "PK", 3, 4                       of arrays (npz), or with a pickle (PyTorch) */
 #include "tensors.h"
+#include "zip.h"
+
+#include <string.h>
 
 enum { FIRST_BYTES = 9 }; /* examined */
 
-static const struct {
-    const char *name;
-    tensor_reader *read;
-} containers[] = {
-    [CONTAINER_SAFETENSORS] = {"safetensors", rapt__safetensors_read},
-    [CONTAINER_CTRANSLATE2] = {"CTranslate2", rapt__ct2_read},
-    [CONTAINER_MARIAN] = {"Marian", rapt__marian_read},
+static const char *const names[] = {
+    [CONTAINER_SAFETENSORS] = "safetensors", [CONTAINER_CTRANSLATE2] = "CTranslate2",
+    [CONTAINER_MARIAN] = "Marian",           [CONTAINER_NPZ] = "npz",
+    [CONTAINER_PYTORCH] = "PyTorch",
 };
 
 const char *rapt__container_name(enum tensor_container container)
 {
-    return containers[container].name;
+    return names[container];
 }
 
-static rapt_status recognize(const struct disk_source *source, enum tensor_container *container,
+/* A zip file: PyTorch's, which has a pickle, or arrays. */
+static rapt_status read_zip(struct tensor_file *file, rapt_message *why)
+{
+    struct zip zip;
+    rapt_status status =
+        rapt__zip_read(&zip, &file->main.source, &file->pool, &file->allocator, why);
+    if (status != RAPT_OK) return status;
+    const bool pickled = rapt__torch_pickle(&zip);
+    file->container = pickled ? CONTAINER_PYTORCH : CONTAINER_NPZ;
+    status = pickled ? rapt__torch_read(file, &zip, why) : rapt__npz_read(file, &zip, why);
+    rapt__zip_free(&zip, &file->allocator);
+    return status;
+}
+
+static rapt_status recognize(const struct disk_source *source, tensor_reader **read,
                              rapt_message *why)
 {
     unsigned char first[FIRST_BYTES] = {0};
@@ -33,11 +48,13 @@ static rapt_status recognize(const struct disk_source *source, enum tensor_conta
     for (int i = 0; i < 4; i++) low |= (uint32_t)first[i] << 8 * i;
     for (int i = 0; i < 4; i++) high |= (uint32_t)first[4 + i] << 8 * i;
     if (high == 0 && first[8] == '{')
-        *container = CONTAINER_SAFETENSORS;
+        *read = rapt__safetensors_read;
     else if (low == 1 && high == 0)
-        *container = CONTAINER_MARIAN;
+        *read = rapt__marian_read;
     else if (low >= 1 && low <= 6 && high > 0)
-        *container = CONTAINER_CTRANSLATE2;
+        *read = rapt__ct2_read;
+    else if (memcmp(first, "PK\3\4", 4) == 0)
+        *read = read_zip;
     else
         return rapt__fail(why, RAPT_BAD_FILE, "%s: is no file of tensors that rapt knows",
                           source->label.text);
@@ -47,13 +64,10 @@ static rapt_status recognize(const struct disk_source *source, enum tensor_conta
 static rapt_status open_any(struct tensor_file **file, const struct disk_source *source,
                             const rapt_allocator *allocator, rapt_message *why)
 {
-    enum tensor_container container = CONTAINER_SAFETENSORS;
-    rapt_status status = recognize(source, &container, why);
-    if (status == RAPT_OK)
-        status =
-            rapt__tensors_open_source(file, source, containers[container].read, allocator, why);
-    if (status == RAPT_OK) (*file)->container = container;
-    return status;
+    tensor_reader *read = NULL;
+    rapt_status status = recognize(source, &read, why);
+    return status == RAPT_OK ? rapt__tensors_open_source(file, source, read, allocator, why)
+                             : status;
 }
 
 rapt_status rapt__tensors_open_any(struct tensor_file **file, const char *path,

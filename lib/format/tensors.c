@@ -97,6 +97,41 @@ rapt_status rapt__tensors_add(struct tensor_file *file, const struct tensor_entr
     return RAPT_OK;
 }
 
+rapt_status rapt__tensors_add_part(struct tensor_file *file, const struct tensor_part *part,
+                                   unsigned *number, rapt_message *why)
+{
+    if (file->part_count == file->part_capacity) {
+        void *grown =
+            rapt__grown(&file->allocator, file->parts, &file->part_capacity, sizeof *part);
+        if (!grown) return rapt__tensors_no_memory(file, why);
+        file->parts = grown;
+    }
+    file->parts[file->part_count++] = *part;
+    *number = (unsigned)file->part_count;
+    return RAPT_OK;
+}
+
+const struct tensor_part *rapt__tensors_part(const struct tensor_file *file,
+                                             const struct tensor_entry *entry)
+{
+    return entry->part == 0 ? &file->main : &file->parts[entry->part - 1];
+}
+
+rapt_status rapt__tensors_add_text(struct tensor_file *file, const struct tensor_entry *entry,
+                                   rapt_message *why)
+{
+    const struct tensor_part *part = rapt__tensors_part(file, entry);
+    size_t size = entry->end - entry->begin;
+    char *text = rapt__pool_take(&file->pool, size + 1, &file->allocator);
+    if (!text) return rapt__tensors_no_memory(file, why);
+    rapt_status status =
+        rapt__disk_read(&part->source, part->data_at + entry->begin, text, size, why);
+    if (status != RAPT_OK) return status;
+    text[size] = 0;
+    if (!rapt__is_utf8(text)) return rapt__tensors_bad(file, entry->name, "is not UTF-8", why);
+    return rapt__tensors_add_metadata(file, entry->name, text, why);
+}
+
 rapt_status rapt__tensors_add_metadata(struct tensor_file *file, const char *key, const char *value,
                                        rapt_message *why)
 {

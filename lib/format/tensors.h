@@ -47,8 +47,17 @@ rapt_status rapt__tensors_reserve(struct tensor_file *file, size_t count, rapt_m
 /* Appends what the file owns from then on; entry and strings are copied as they are. */
 rapt_status rapt__tensors_add(struct tensor_file *file, const struct tensor_entry *entry,
                               rapt_message *why);
+/* Its number is what entries have in `part`. */
+rapt_status rapt__tensors_add_part(struct tensor_file *file, const struct tensor_part *part,
+                                   unsigned *number, rapt_message *why);
+/* The bytes of an entry as text up to its first 0, under its name as metadata. */
+rapt_status rapt__tensors_add_text(struct tensor_file *file, const struct tensor_entry *entry,
+                                   rapt_message *why);
 rapt_status rapt__tensors_add_metadata(struct tensor_file *file, const char *key, const char *value,
                                        rapt_message *why);
+/* The part an entry's bytes are in. */
+const struct tensor_part *rapt__tensors_part(const struct tensor_file *file,
+                                             const struct tensor_entry *entry);
 /* A copy of text[size] and a 0 in the pool; NULL: no memory, and *why says so. */
 char *rapt__tensors_text(struct tensor_file *file, const char *text, size_t size,
                          rapt_message *why);

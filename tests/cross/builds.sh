@@ -13,11 +13,11 @@ cc=$compiler options= linked="shared archive" flags= emulator= examples=
 case $compiler in
 musl)
     cc=musl-gcc linked=archive flags=-static
-    options="-DRAPT_OPENMP=OFF -DRAPT_SLEEF=OFF -DRAPT_UTF8PROC=OFF -DRAPT_OPENBLAS=OFF"
+    options="-DRAPT_OPENMP=OFF -DRAPT_SLEEF=OFF -DRAPT_UTF8PROC=OFF -DRAPT_ZLIB=OFF -DRAPT_OPENBLAS=OFF"
     ;;
 arm64-library)
     cc=aarch64-linux-gnu-gcc linked=archive flags=-static emulator=qemu-aarch64 examples="attention ragged tagger memory"
-    options="-DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=aarch64 -DRAPT_SLEEF=OFF -DRAPT_UTF8PROC=OFF -DRAPT_OPENBLAS=OFF"
+    options="-DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=aarch64 -DRAPT_SLEEF=OFF -DRAPT_UTF8PROC=OFF -DRAPT_ZLIB=OFF -DRAPT_OPENBLAS=OFF"
     ;;
 plain-linker)
     cc=$scratch/cc

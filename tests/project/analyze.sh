@@ -11,7 +11,7 @@ esac
 command -v "$command" >/dev/null || { echo "skipped: full/analyze_$tool: $command is not installed"; exit 77; }
 
 # What lib/CMakeLists.txt and apps/CMakeLists.txt compile with, as far as it decides what is compiled.
-flags="-std=c11 -ffp-contract=off -DRAPT_HAVE_SCALAR -DRAPT_HAVE_UTF8PROC -Iinclude -Ilib -Iapps
+flags="-std=c11 -ffp-contract=off -DRAPT_HAVE_SCALAR -DRAPT_HAVE_UTF8PROC -DRAPT_HAVE_ZLIB -Iinclude -Ilib -Iapps
     -Iapps/toy_translate -Iapps/toy_translate/corpus"
 kernels='-O3 -DRAPT_ISA=scalar -DRAPT_SIMD_HEADER="simd_scalar.h"'
 library=$(find lib -name '*.c' ! -path 'lib/kernel/*')

@@ -57,6 +57,7 @@ EXTERNAL = {  # headers of others: where they may be included, as a pattern of p
     r"sleef\.h": r"base/real\.c|kernel/simd_sincos\.h",
     r"windows\.h|io\.h": r"format/windows/\w+\.[ch]",
     r"jansson\.h": r"nowhere",
+    r"zlib\.h": r"format/inflate\.c",
     r"utf8proc\.h": r"text/\w+\.[ch]",
 }
 # Tests of these folders judge by definitions, stored numbers and promises: they see the public headers

@@ -1,0 +1,253 @@
+/* npz.c - arrays in zip files: real ones of Python's zipfile, refused mistakes in archive and
+   arrays, and what is written is read back. */
+#define _XOPEN_SOURCE 700
+
+#include "archive.h"
+
+#include <unistd.h>
+
+static void check_arrays(const struct bytes *b)
+{
+    static const float a[] = {1, 2, 3, 4, 5, 6}, half[] = {0.5f, -2};
+    struct tensor_file *file = NULL;
+    rapt_message why = {""};
+    float data[6];
+    if (rapt__tensors_open_any_memory(&file, b->data, b->size, NULL, &why))
+        fail_msg("%s", why.text);
+    assert_int_equal(rapt__tensors_container(file), CONTAINER_NPZ);
+    const struct tensor_entry *e = rapt__tensors_find(file, "a");
+    assert_true(e && e->rank == 2 && e->shape[0] == 2 && e->shape[1] == 3);
+    assert_int_equal(rapt__tensors_read(file, e, 0, 6, data, NULL), RAPT_OK);
+    assert_memory_equal(data, a, sizeof a);
+    e = rapt__tensors_find(file, "b");
+    assert_int_equal(rapt__tensors_read(file, e, 0, 2, data, NULL), RAPT_OK);
+    assert_memory_equal(data, half, sizeof half);
+    e = rapt__tensors_find(file, "n");
+    if (e) {
+        int64_t n;
+        assert_int_equal(rapt__tensors_integers(file, e, 0, 1, &n, NULL), RAPT_OK);
+        assert_int_equal(n, -5);
+        assert_string_equal(rapt__tensors_metadata(file, "special:model.yml"), "dim-emb: 4\n");
+        assert_true(rapt__tensors_find(file, "a")->alpha == 0.5f);
+        assert_int_equal(rapt__tensors_find(file, "c")->rank, 0);
+    }
+    rapt__tensors_close(file);
+}
+
+static void test_files(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"npz/stored", "npz/deflated", "npz/wide"};
+    for (int i = 0; i < 3; i++) {
+        struct bytes b = seed(names[i]);
+        if (i == 1 && without_zlib(&b)) {
+            printf("skipped: format/npz, deflated arrays: built without zlib\n");
+        } else {
+            check_arrays(&b);
+            fail_allocations(&b, 4);
+        }
+        refuse_beginnings(&b);
+        assert_true(damage_bytes(&b, 2000) > 100); /* dates and values may be any */
+        free(b.data);
+    }
+}
+
+/* ---- mistakes ---- */
+
+static struct bytes array(const char *header, const void *data, size_t size)
+{
+    struct bytes b = {NULL, 0};
+    put_bytes(&b, "\x93NUMPY\1\0", 8);
+    put_number(&b, strlen(header), 2);
+    put_bytes(&b, header, strlen(header));
+    put_bytes(&b, data, size);
+    return b;
+}
+
+#define GOOD "{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }\n"
+
+static void test_archives(void **state)
+{
+    (void)state;
+    static const struct {
+        struct member member;
+        const char *reason;
+    } rows[] = {
+        {{.name = "b.npy", .local_name = "b.npy"}, NULL},
+        {{.name = "a.npy", .local_name = "a.npy"}, "\"a.npy\": is there twice"},
+        {{.name = "b.txt", .local_name = "b.txt"}, "its name does not end in .npy"},
+        {{.name = ".npy", .local_name = ".npy"}, "has no name"},
+        {{.name = "\xFF.npy", .local_name = "\xFF.npy"}, "a name that is not UTF-8"},
+        {{.name = "b.npy", .local_name = "c.npy"}, "has another name than in the directory"},
+        {{.name = "b.npy", .local_name = "cc.npy"}, "is not where the directory has it"},
+        {{.name = "b.npy", .local_name = "b.npy", .flags = 1}, "is encrypted"},
+        {{.name = "b.npy", .local_name = "b.npy", .method = 12}, "method 12; stored (0)"},
+        {{.name = "b.npy", .local_name = "b.npy", .size = 4}, "in another size than its own"},
+        {{.name = "b.npy", .local_name = "b.npy", .size = 1000000, .method = 8}, "grows more than"},
+        {{.name = "b.npy", .local_name = "b.npy", .size = 4, .stored = 4}, "ends behind"},
+        {{.name = "b.npy", .local_name = "b.npy", .size = -4, .stored = -4},
+         "do not fit its shape"},
+        {{.name = "b.npy", .local_name = "b.npy", .at = 1}, "is not where the directory has it"},
+        {{.name = "b.npy", .local_name = "b.npy", .at = 100000}, "begins behind the directory"},
+        {{.name = "b.npy", .local_name = "b.npy", .method = 8}, ""},
+    };
+    struct bytes data = array(GOOD, "12345678", 8);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct member members[] = {{.name = "a.npy", .local_name = "a.npy"}, rows[i].member};
+        members[0].data = members[1].data = data;
+        struct bytes b = archive(members, 2);
+        if (rows[i].reason)
+            refuse(&b, rows[i].reason);
+        else
+            assert_int_equal(try_any(b.data, b.size, NULL), RAPT_OK);
+        free(b.data);
+    }
+    /* two members share their bytes */
+    struct member same[] = {{.name = "a.npy", .local_name = "a.npy", .data = data},
+                            {.name = "a.npy", .local_name = "a.npy", .data = data}};
+    same[1].at = -(long)(30 + 5 + data.size);
+    struct bytes b = archive(same, 2);
+    refuse(&b, "overlaps another member");
+    free(b.data);
+    free(data.data);
+    b = (struct bytes){NULL, 0};
+    put_bytes(&b, "PK\3\4", 4);
+    put_zeros(&b, 5000);
+    refuse(&b, "without an end of its directory");
+    free(b.data);
+}
+
+static void test_arrays(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *header, *reason;
+    } rows[] = {
+        {GOOD, NULL},
+        {"{\"shape\":(1,2,),\"fortran_order\":False,\"descr\":\"<f4\"}", NULL},
+        {"{'descr': '|u1', 'fortran_order': False, 'shape': (2, 4), }", NULL},
+        {"{'descr': '>f4', 'fortran_order': False, 'shape': (2,), }", "type \">f4\""},
+        {"{'descr': '<c8', 'fortran_order': False, 'shape': (1,), }", "type \"<c8\""},
+        {"{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (2,), }", "is no text"},
+        {"{'descr': '<f4', 'fortran_order': True, 'shape': (2,), }", "in Fortran's order"},
+        {"{'descr': '<f4', 'fortran_order': 0, 'shape': (2,), }", "no truth value"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }", "do not fit its shape"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (2), }", "its shape is no tuple"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': [2], }", "its shape is no tuple"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (-2,), }", "is no number"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (1,1,1,1,1,1,1,1,2), }",
+         "8 dimensions"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999,), }", "beyond"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (9999999999999999999, 4), }", "beyond"},
+        {"{'descr': '<f4', 'fortran_order': False, }", "lacks"},
+        {"{'descr': '<f4', 'descr': '<f4', 'shape': (2,), }", "a key twice"},
+        {"{'other': '<f4', 'fortran_order': False, 'shape': (2,), }", "an unknown one"},
+        {"{'descr' '<f4', 'fortran_order': False, 'shape': (2,), }", "without a value"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (2,) 3}", "does not end"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (2,)} 3", "more text"},
+        {"['descr']", "is no dictionary"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct bytes data = array(rows[i].header, "12345678", 8);
+        const struct member member = {.name = "a.npy", .local_name = "a.npy", .data = data};
+        struct bytes b = archive(&member, 1);
+        if (rows[i].reason)
+            refuse(&b, rows[i].reason);
+        else
+            assert_int_equal(try_any(b.data, b.size, NULL), RAPT_OK);
+        free(b.data);
+        free(data.data);
+    }
+}
+
+/* ---- written ---- */
+
+static float value(size_t tensor, size_t i)
+{
+    return (float)(i * 7 % 1000) / (float)(tensor + 3);
+}
+
+static void fill(const struct tensor_source *source, size_t first, size_t count, float *data)
+{
+    for (size_t i = 0; i < count; i++) data[i] = value(source->index, first + i);
+}
+
+static const struct tensor_source sources[] = {
+    {"one", 1, {3}, fill, NULL, 0},
+    {"matrix", 2, {300, 400}, fill, NULL, 1}, /* more than one chunk */
+    {"none", 2, {0, 4}, fill, NULL, 2},
+    {"scalar", 0, {0}, fill, NULL, 3},
+    {"deep", 8, {1, 2, 1, 2, 1, 2, 1, 2}, fill, NULL, 4},
+};
+enum { SOURCES = sizeof sources / sizeof *sources };
+
+static void test_written(void **state)
+{
+    struct tensor_file *file = NULL;
+    rapt_message why = {""};
+    if (rapt__npz_write(*state, sources, SOURCES, "a: 1\n", NULL, &why)) fail_msg("%s", why.text);
+    if (rapt__tensors_open_any(&file, *state, NULL, &why)) fail_msg("%s", why.text);
+    assert_int_equal(rapt__tensors_count(file), SOURCES);
+    assert_string_equal(rapt__tensors_metadata(file, "special:model.yml"), "a: 1\n");
+    for (int i = 0; i < SOURCES; i++) {
+        const struct tensor_entry *e = rapt__tensors_find(file, sources[i].name);
+        assert_true(e && e->rank == sources[i].rank);
+        for (int d = 0; d < e->rank; d++) assert_int_equal(e->shape[d], sources[i].shape[d]);
+        float *data = malloc((e->count + 1) * sizeof *data);
+        assert_non_null(data);
+        assert_int_equal(rapt__tensors_read(file, e, 0, e->count, data, NULL), RAPT_OK);
+        for (size_t k = 0; k < e->count; k++) assert_true(data[k] == value(sources[i].index, k));
+        free(data);
+    }
+    rapt__tensors_close(file);
+    /* Python's own reader checks the sums */
+    char command[4200];
+    snprintf(command, sizeof command, "python3 -m zipfile -t %s >/dev/null", (const char *)*state);
+    assert_int_equal(system(command), 0);
+}
+
+static void test_arguments(void **state)
+{
+    static const struct tensor_source wrong[][2] = {
+        {{"special:a", 1, {1}, fill, NULL, 0}, {"b", 1, {1}, fill, NULL, 0}},
+        {{"a", 1, {1}, fill, NULL, 0}, {"a", 1, {1}, fill, NULL, 0}},
+        {{"a", 1, {0x40000000}, fill, NULL, 0}, {"b", 1, {1}, fill, NULL, 0}},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        rapt_message why = {""};
+        assert_int_equal(rapt__npz_write(*state, wrong[i], 2, NULL, NULL, &why), RAPT_BAD_ARGUMENT);
+        assert_true(why.text[0]);
+    }
+    assert_int_equal(rapt__npz_write(NULL, NULL, 0, NULL, NULL, NULL), RAPT_BAD_ARGUMENT);
+    assert_int_equal(rapt__npz_write("/nowhere/at/all", NULL, 0, NULL, NULL, NULL), RAPT_NO_FILE);
+    for (int k = 0; k < 2; k++) {
+        struct stingy stingy = {.fail_at = k};
+        const rapt_allocator allocator = {stingy_alloc, stingy_free, &stingy};
+        assert_int_equal(rapt__npz_write(*state, sources, SOURCES, NULL, &allocator, NULL),
+                         RAPT_NO_MEMORY);
+        assert_int_equal(stingy.alive, 0);
+    }
+}
+
+static int make_path(void **state)
+{
+    static char path[] = "/tmp/rapt-npz-XXXXXX";
+    int file = mkstemp(path);
+    *state = path;
+    return file < 0 ? -1 : close(file);
+}
+
+static int remove_path(void **state)
+{
+    return unlink(*state);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_files),     cmocka_unit_test(test_archives),
+        cmocka_unit_test(test_arrays),    cmocka_unit_test(test_written),
+        cmocka_unit_test(test_arguments),
+    };
+    return cmocka_run_group_tests(tests, make_path, remove_path);
+}
