@@ -57,4 +57,7 @@ done
 for normalizer in argmax sample straight-through gumbel-softmax; do
     row "cross-attention: $normalizer" --cross-normalizer "$normalizer"
 done
+row "cross-attention: argmax, annealed" --cross-normalizer argmax --anneal 10 --anneal-steps "$steps"
+row "cross-attention: sample, variance reduced" --cross-normalizer sample --baseline expected \
+    --expected-share 0.5 --reward-decay 1 --reward-scale 0.1 --reward-entropy 0.01
 row "cross-attention: additive, local-p" --cross-score additive --cross-locality local-p

@@ -61,6 +61,7 @@ static int create_trainer(struct learner *learner)
     options.label_smoothing = (float)recipe->smoothing;
     options.dropout = (float)recipe->dropout;
     options.seed = recipe->seed;
+    hard_apply(&recipe->hard, &options);
     if (rapt_trainer_create(&learner->trainer, learner->model, &options, &limits, NULL, &why) ==
         RAPT_OK)
         return EXIT_OK;

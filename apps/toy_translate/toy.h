@@ -110,6 +110,17 @@ char *variant_text(
     const rapt_config *config); /* for options that --resume must repeat; the caller frees */
 json_t *variant_describe(const rapt_config *config); /* NULL: out of memory */
 
+/* ---- hard.c: the options of rapt_train_options for hard attention ---- */
+struct hard {
+    const char *baseline; /* "mean" or "expected" */
+    double expected_share, reward_scale, reward_decay, reward_entropy, anneal;
+    int anneal_steps;
+};
+enum { HARD_ROWS = 7 };
+void hard_rows(struct hard *hard, struct option_row rows[HARD_ROWS]);
+void hard_apply(const struct hard *hard, rapt_train_options *options);
+char *hard_text(const struct hard *hard); /* as variant_text */
+
 /* ---- learn.c: the training loop of train and demo ---- */
 struct recipe {
     const char *preset;                  /* "tiny", "small", "base" */
@@ -119,6 +130,7 @@ struct recipe {
     const char *sentencepiece;  /* a file that holds the vocabulary; NULL: learn it */
     bool exact_vocab, separate; /* fail if the data supports fewer; two vocabularies */
     double dropout, smoothing, rate;
+    struct hard hard;
     int warmup;
     const char *schedule;            /* "inverse-sqrt", "linear" or "constant" */
     int batch_tokens, epochs, steps; /* 0: no bound */

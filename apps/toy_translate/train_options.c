@@ -123,7 +123,9 @@ static int add_training(struct training *t, struct option_row *rows, int count)
     /* clang-format on */
     count = add(rows, count, training, sizeof training);
     count = add(rows, count, attention, sizeof attention);
-    return count + variant_rows(&r->variant, VARIANT_ATTENTION, rows + count);
+    count += variant_rows(&r->variant, VARIANT_ATTENTION, rows + count);
+    hard_rows(&r->hard, rows + count);
+    return count + HARD_ROWS;
 }
 
 static int add_output(struct training *t, struct option_row *rows, int count)
@@ -163,15 +165,17 @@ static double rounded(double value)
 void training_fill_in(struct training *t, const struct command *command)
 {
     struct recipe *recipe = &t->recipe;
+    struct hard *hard = &recipe->hard;
+    double *const reals[] = {&recipe->dropout,      &recipe->smoothing,  &recipe->rate,
+                             &hard->expected_share, &hard->reward_scale, &hard->reward_decay,
+                             &hard->reward_entropy, &hard->anneal};
     const struct defaults *row = defaults;
     while (strcmp(row->preset, recipe->preset) != 0) row++;
     if (!option_given(command, "vocab")) recipe->vocab = row->vocab;
     if (!option_given(command, "dropout")) recipe->dropout = row->dropout;
     if (!option_given(command, "rate")) recipe->rate = row->rate;
     if (!option_given(command, "warmup")) recipe->warmup = row->warmup;
-    recipe->dropout = rounded(recipe->dropout);
-    recipe->smoothing = rounded(recipe->smoothing);
-    recipe->rate = rounded(recipe->rate);
+    for (size_t i = 0; i < sizeof reals / sizeof *reals; i++) *reals[i] = rounded(*reals[i]);
     recipe->exact_vocab = option_given(command, "vocab");
     if (recipe->schedule == NULL)
         recipe->schedule = recipe->minutes > 0 ? "linear" : "inverse-sqrt";

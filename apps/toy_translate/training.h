@@ -15,7 +15,7 @@ struct training {
     char *texts[TRAINING_TAKEN];
     int taken;
 };
-enum { TRAINING_ROWS = 48 + VARIANT_ROWS };
+enum { TRAINING_ROWS = 48 + HARD_ROWS + VARIANT_ROWS };
 /* The options of train, which point into *training; returns the count. */
 int training_rows(struct training *training, struct option_row rows[TRAINING_ROWS]);
 /* Defaults that follow from the preset and from other options. */

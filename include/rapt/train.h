@@ -25,6 +25,15 @@ typedef enum rapt_products {
                               the process, for good; RAPT_BAD_ARGUMENT if it is absent */
 } rapt_products;
 
+/* What is subtracted from the rewards of sampled keys. It does not depend on the draws of its own
+   batch, so it changes the variance of the gradient and not its mean. */
+typedef enum rapt_baseline {
+    RAPT_BASELINE_MEAN, /* the running mean of the loss of a token, for each loss in the reward */
+    RAPT_BASELINE_EXPECTED /* the same losses where every sequence attends to expected values: one
+                              more forward pass (Rennie et al. 2017, with the mean field for the
+                              greedy choice) */
+} rapt_baseline;
+
 typedef struct rapt_train_options {       /* size-first */
     size_t size;                          /* sizeof(rapt_train_options) */
     float rate;                           /* peak learning rate, at most 1e30 */
@@ -42,7 +51,20 @@ typedef struct rapt_train_options {       /* size-first */
        caller does, and begin and end must be 0. */
     int frame;
     int32_t begin, end; /* see above; both 0: the caller frames targets */
-    int reserved;       /* 0 */
+    /* The next five: where RAPT_NORMALIZER_SAMPLE draws keys; all 0: as Williams 1992. The rest is
+       Xu et al. 2015, section 4.1, but for reward_decay. */
+    rapt_baseline baseline;
+    float expected_share; /* of sequences, those that attend to expected values, as with SOFTMAX */
+    float reward_scale;   /* of rewards and baselines; 0: 1 */
+    float reward_decay; /* the loss n rows later counts (1 - decay)^n in a decoder's reward. Above 0
+                           the gradient is biased: what a row does to later ones counts less */
+    float reward_entropy; /* of the weights of a row that draws, in nats: a reward of so much per
+                             nat, negative: a cost; from -1e6 to 1e6 */
+    /* Both 0, or above 0, where RAPT_NORMALIZER_ARGMAX chooses keys: in step n < anneal_steps its
+       weights are softmax(anneal^(n / anneal_steps) x) instead, with their gradient, from then on
+       the arg-max, whose scores have none. Evaluation always takes the arg-max. */
+    float anneal;     /* 1 to 1e6 */
+    int anneal_steps; /* how many steps the softmax lasts */
 } rapt_train_options;
 /* Sets all of *options, which has `size` bytes: rate 1e-3, warmup 1000, inverse square root, beta
    0.9 and 0.98, epsilon 1e-9, label_smoothing 0.1, dropout 0.1, seed 1; all else 0.

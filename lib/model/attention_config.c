@@ -13,11 +13,10 @@ static rapt_learned learned_of(const rapt_config *c)
                           .center_hidden = c->center_hidden ? c->center_hidden : K};
 }
 
-bool rapt__attention_samples(const rapt_config *c)
+bool rapt__attention_normalizes(const rapt_config *c, rapt_normalizer by)
 {
-    bool cross =
-        c->kind == RAPT_KIND_ENCODER_DECODER && c->cross_normalizer == RAPT_NORMALIZER_SAMPLE;
-    return cross || c->self_normalizer == RAPT_NORMALIZER_SAMPLE;
+    bool cross = c->kind == RAPT_KIND_ENCODER_DECODER && c->cross_normalizer == by;
+    return cross || c->self_normalizer == by;
 }
 
 rapt_gradients rapt__gradients_of(const struct score_offsets *offset, float *gradients)

@@ -154,7 +154,7 @@ struct attention_use {
 rapt_attention rapt__attention_of(const rapt_config *config, const struct attention_use *which);
 /* The gradients of what is learned, in a block of gradients. */
 rapt_gradients rapt__gradients_of(const struct score_offsets *offset, float *gradients);
-bool rapt__attention_samples(const rapt_config *config); /* anywhere: gradients need rewards */
+bool rapt__attention_normalizes(const rapt_config *config, rapt_normalizer by); /* anywhere? */
 /* Workspace for the attention of one half, bytes. source_rows 0: no cross-attention. */
 size_t rapt__attention_bytes(const rapt_config *config, bool decoder, int batch, int rows,
                              int source_rows, int threads);
@@ -275,6 +275,10 @@ struct pass {
     struct drop drop;
     bool learning;                  /* a gradient will follow; else nothing is drawn */
     const float *reward, *baseline; /* [H][rows.count] of sampled keys, while learning */
+    const uint8_t *expected; /* [rows.batch] see rapt_attention, while learning; NULL: none */
+    float entropy;           /* see rapt_reinforce, while learning */
+    float anneal; /* while learning: an arg-max is the softmax of so many times the scores; 0: none
+                     is */
 };
 
 /* What of a pass can be read afterwards: for weights of cross-attention the queries of every

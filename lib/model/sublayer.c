@@ -74,6 +74,16 @@ rapt_attention rapt__attention_spec(const struct stack *s, int layer, bool cross
     return a;
 }
 
+/* What training does to hard attention: expected values for draws, a softmax for the arg-max. */
+static void while_learning(const struct pass *p, rapt_attention *a)
+{
+    if (!p->learning) return;
+    a->expected = p->expected;
+    if (a->normalizer != RAPT_NORMALIZER_ARGMAX || p->anneal == 0) return;
+    a->normalizer = RAPT_NORMALIZER_GUMBEL_SOFTMAX;
+    a->noiseless = 1, a->temperature = 1 / p->anneal, a->dropout = 0;
+}
+
 static rapt_attention problem_of(const struct step *s, bool cross)
 {
     const rapt_config *c = &s->stack->model->config;
@@ -89,6 +99,7 @@ static rapt_attention problem_of(const struct step *s, bool cross)
         rapt__site(&p->drop, p->drop.attention, s->stack->decoder, s->index, SITE_ATTENTION);
     a.dropout = p->drop.attention;
     a.seed = d.key;
+    while_learning(p, &a);
     return a;
 }
 
@@ -143,7 +154,8 @@ static void attention_backward(const struct exec_context *c, const struct step *
     if (relative && a.relative.table) to.table = gradients + relative;
     if (relative && a.relative.slopes) to.slopes = gradients + relative;
     const rapt_attention_saved saved = {.chosen = s->u->chosen, .statistics = s->u->statistics};
-    const rapt_reinforce reinforce = {.reward = s->pass->reward, .baseline = s->pass->baseline};
+    const rapt_reinforce reinforce = {
+        .reward = s->pass->reward, .baseline = s->pass->baseline, .entropy = s->pass->entropy};
     rapt__attention_backward(c->team, &a, h.q, h.k, h.v, s->u->mixed, &saved, m->dmixed, &reinforce,
                              &to, s->stack->attention_workspace);
     if (cross)

@@ -15,7 +15,7 @@ struct batch {
     struct pass source, target; /* count 0: that side is absent */
     bool gradient;
     float smoothing;
-    struct loss sums;
+    struct loss sums, expected; /* of the batch; the same where all is expected */
 };
 
 static struct rows rows_of(int batch, const int *starts)
@@ -33,20 +33,27 @@ static struct stack stack_of(rapt_trainer *t, bool decoder)
                           .threads = t->limits.threads};
 }
 
-static void loss_of(const struct exec_context *c, struct batch *b, const float *states, int rows,
-                    float *dstates)
+/* What a pass through the model is to leave: sums of losses, and gradients or not. */
+struct aim {
+    bool gradient;
+    struct loss *sums;
+};
+
+static void loss_of(const struct exec_context *c, struct batch *b, const struct aim *aim,
+                    const float *states, int rows, float *dstates)
 {
     rapt_trainer *t = b->trainer;
     const struct linear_offsets *offset = &t->model->layout.output;
     struct linear output = rapt__linear_at(offset, t->model->block);
-    float *dbias = b->gradient && offset->bias ? t->gradients + offset->bias : NULL;
-    rapt__loss(c, &output, states, rows, t->labels, b->smoothing, &b->sums,
-               b->gradient ? dstates : NULL, b->gradient ? t->gradients + offset->weight : NULL,
+    float *dbias = aim->gradient && offset->bias ? t->gradients + offset->bias : NULL;
+    rapt__loss(c, &output, states, rows, t->labels, b->smoothing, aim->sums,
+               aim->gradient ? dstates : NULL, aim->gradient ? t->gradients + offset->weight : NULL,
                dbias, t->loss_workspace);
 }
 
 /* The loss of pooled rows; the gradient of all rows is the encoder's dout. */
-static void pooled_loss(const struct exec_context *c, struct batch *b, const float *states)
+static void pooled_loss(const struct exec_context *c, struct batch *b, const struct aim *aim,
+                        const float *states)
 {
     rapt_trainer *t = b->trainer;
     const rapt_config *config = &t->model->config;
@@ -54,8 +61,35 @@ static void pooled_loss(const struct exec_context *c, struct batch *b, const flo
     const struct pool pool = {config->pooling == RAPT_POOLING_MEAN, rows->batch, config->width,
                               rows->starts};
     rapt__pool_forward(c, &pool, states, t->pooled);
-    loss_of(c, b, t->pooled, rows->batch, t->dpooled);
-    if (b->gradient) rapt__pool_backward(c, &pool, t->dpooled, t->encoder.dout);
+    loss_of(c, b, aim, t->pooled, rows->batch, t->dpooled);
+    if (aim->gradient) rapt__pool_backward(c, &pool, t->dpooled, t->encoder.dout);
+}
+
+/* Through both halves to the loss. Sets target->states, which it returns; NULL: no source. */
+static const float *forward(const struct exec_context *c, struct batch *b, const struct aim *aim,
+                            const struct pass *source, struct pass *target)
+{
+    rapt_trainer *t = b->trainer;
+    bool decodes = t->model->config.kind != RAPT_KIND_ENCODER_ONLY;
+    const float *states = NULL, *last = NULL;
+    if (source->rows.count) last = states = rapt__stack_forward(c, &b->encoder, source);
+    target->states = states;
+    if (decodes) last = rapt__stack_forward(c, &b->decoder, target);
+    if (t->model->config.pooling)
+        pooled_loss(c, b, aim, states);
+    else
+        loss_of(c, b, aim, last, decodes ? target->rows.count : source->rows.count,
+                decodes ? t->decoder.dout : t->encoder.dout);
+    return states;
+}
+
+/* The losses of RAPT_BASELINE_EXPECTED. */
+static void expect(const struct exec_context *c, struct batch *b)
+{
+    const struct aim aim = {false, &b->expected};
+    struct pass source = b->source, target = b->target;
+    source.expected = target.expected = b->trainer->all_expected;
+    forward(c, b, &aim, &source, &target);
 }
 
 static void work_on_batch(struct team *team, void *argument)
@@ -66,15 +100,9 @@ static void work_on_batch(struct team *team, void *argument)
                              t->options.products == RAPT_PRODUCTS_OPENBLAS};
     bool decodes = t->model->config.kind != RAPT_KIND_ENCODER_ONLY;
     struct pass target = b->target;
-    const float *states = NULL, *last = NULL;
-    if (b->source.rows.count) last = states = rapt__stack_forward(&c, &b->encoder, &b->source);
-    target.states = states;
-    if (decodes) last = rapt__stack_forward(&c, &b->decoder, &target);
-    if (t->model->config.pooling)
-        pooled_loss(&c, b, states);
-    else
-        loss_of(&c, b, last, decodes ? target.rows.count : b->source.rows.count,
-                decodes ? t->decoder.dout : t->encoder.dout);
+    const struct aim aim = {b->gradient, &b->sums};
+    if (b->gradient && t->options.baseline == RAPT_BASELINE_EXPECTED) expect(&c, b);
+    const float *states = forward(&c, b, &aim, &b->source, &target);
     if (!b->gradient) return;
     if (t->losses) {
         if (team->rank == 0) rapt__rewards_fill(t, &b->source.rows, &b->target.rows);
@@ -132,7 +160,11 @@ static struct batch prepare(rapt_trainer *t, const rapt_tokens *source, const ra
     b.source.learning = b.target.learning = gradient;
     b.source.reward = t->encoder_reward, b.source.baseline = t->encoder_baseline;
     b.target.reward = t->decoder_reward, b.target.baseline = t->decoder_baseline;
-    b.sums.rows = t->losses;
+    b.sums.rows = t->losses, b.expected.rows = t->expected_losses;
+    if (t->expected && gradient) rapt__expected_draw(t, target->batch, b.source.drop.key);
+    b.source.expected = b.target.expected = t->expected;
+    b.source.entropy = b.target.entropy = t->options.reward_entropy;
+    b.source.anneal = b.target.anneal = rapt__anneal_now(t);
     b.source.rows = b.target.rows = (struct rows){0, 0, none, 0};
     if (kind != RAPT_KIND_DECODER_ONLY) {
         b.source.ids = source->ids;
@@ -266,6 +298,7 @@ rapt_status rapt__trainer_batch(rapt_trainer *t, const rapt_tokens *source,
     if (status) return status;
     struct batch b = prepare(t, source, target, gradient, shard);
     rapt__team_run(t->limits.threads, work_on_batch, &b);
+    if (!isfinite(b.expected.loss)) b.sums.loss = b.expected.loss; /* no baseline: no gradient */
     *sums = b.sums;
     return RAPT_OK;
 }

@@ -33,7 +33,9 @@ struct rapt_trainer {
     int32_t *inputs, *labels; /* [target rows] of the decoder, or labels of the encoder */
     int *input_starts;        /* [batch + 1] */
     float *pooled, *dpooled;  /* [batch][D]; NULL unless the model pools */
-    float *losses; /* [rows with labels]; these five arrays: NULL unless the model samples keys */
+    float *losses; /* [rows with labels]; these eight arrays: NULL unless the model samples keys */
+    float *expected_losses;                     /* of the same rows, where all is expected */
+    uint8_t *expected, *all_expected;           /* [batch] which sequences are; all of them */
     float *encoder_reward, *decoder_reward;     /* [H][rows] */
     float *encoder_baseline, *decoder_baseline; /* [H][rows] */
     long long tokens; /* whose gradients have been added since the last step */
@@ -64,6 +66,10 @@ void rapt__shards_forget(rapt_trainer *t);
 double rapt__mean_loss_first(const rapt_model *model);
 /* Rewards and baselines of all rows, from the losses of those with labels. One member's work. */
 void rapt__rewards_fill(rapt_trainer *t, const struct rows *source, const struct rows *target);
+/* Draws the sequences of a batch that attend to expected values, under the key of its draws. */
+void rapt__expected_draw(rapt_trainer *t, int batch, uint64_t key);
+/* What multiplies the scores of an arg-max in the step to come; 0: it is the arg-max. */
+float rapt__anneal_now(const rapt_trainer *t);
 /* A batch of so many tokens has cost `loss`. */
 void rapt__mean_loss_update(rapt_trainer *t, double loss, long long tokens);
 

@@ -3,6 +3,7 @@
 #include "run/trainer.h"
 
 #include <float.h>
+#include <string.h>
 
 /* Rows of the two sides: an encoder-only model has no target rows, and so on. */
 static void count_rows(const rapt_trainer *t, int *source_rows, int *target_rows)
@@ -26,8 +27,11 @@ static size_t workspace_of(const rapt_trainer *t, int source, int target)
 static void lay_out_rewards(rapt_trainer *t, int source, int target, struct arena *arena)
 {
     size_t H = (size_t)t->model->config.heads, S = (size_t)source, T = (size_t)target;
-    if (!rapt__attention_samples(&t->model->config)) return;
+    if (!rapt__attention_normalizes(&t->model->config, RAPT_NORMALIZER_SAMPLE)) return;
     t->losses = rapt__arena_floats(arena, S > T ? S : T, 1);
+    t->expected_losses = rapt__arena_floats(arena, S > T ? S : T, 1);
+    t->expected = rapt__arena_take(arena, (size_t)t->limits.batch, 1);
+    t->all_expected = rapt__arena_take(arena, (size_t)t->limits.batch, 1);
     t->encoder_reward = rapt__arena_floats(arena, S, H);
     t->encoder_baseline = rapt__arena_floats(arena, S, H);
     t->decoder_reward = rapt__arena_floats(arena, T, H);
@@ -135,6 +139,51 @@ static rapt_status check_frame(const rapt_train_options *o, const rapt_config *c
     return status ? status : rapt__int_check("end", (int)o->end, 0, c->target_vocab - 1, why);
 }
 
+/* Options of hard attention that the model has no use for are mistakes. */
+static rapt_status check_use(const char *name, double value, const rapt_config *c,
+                             rapt_normalizer by, rapt_message *why)
+{
+    char text[FLOAT_TEXT];
+    if (value == 0 || rapt__attention_normalizes(c, by)) return RAPT_OK;
+    return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is %s, but no attention has the normalizer %s",
+                      name, rapt__number_write(value, text), rapt_normalizer_name(by));
+}
+
+static rapt_status check_hard(const rapt_train_options *o, const rapt_config *c, rapt_message *why)
+{
+    const struct {
+        const char *name;
+        float value;
+        double min, max;
+        rapt_normalizer by;
+    } numbers[] = {
+        {"expected_share", o->expected_share, 0, 1, RAPT_NORMALIZER_SAMPLE},
+        {"reward_scale", o->reward_scale, 0, 1e6, RAPT_NORMALIZER_SAMPLE},
+        {"reward_decay", o->reward_decay, 0, 1, RAPT_NORMALIZER_SAMPLE},
+        {"reward_entropy", o->reward_entropy, -1e6, 1e6, RAPT_NORMALIZER_SAMPLE},
+        {"anneal", o->anneal, 0, 1e6, RAPT_NORMALIZER_ARGMAX},
+    };
+    rapt_status status =
+        rapt__int_check("baseline", (int)o->baseline, 0, RAPT_BASELINE_EXPECTED, why);
+    if (!status)
+        status = check_use("baseline", (double)o->baseline, c, RAPT_NORMALIZER_SAMPLE, why);
+    for (size_t i = 0; !status && i < sizeof numbers / sizeof *numbers; i++) {
+        double value = (double)numbers[i].value;
+        status = rapt__float_check(numbers[i].name, numbers[i].value, numbers[i].min,
+                                   numbers[i].max, why);
+        if (!status) status = check_use(numbers[i].name, value, c, numbers[i].by, why);
+    }
+    if (!status) status = rapt__int_check("anneal_steps", o->anneal_steps, 0, INT32_MAX, why);
+    if (status) return status;
+    if ((o->anneal != 0 && o->anneal < 1) || (o->anneal != 0) != (o->anneal_steps != 0)) {
+        char text[FLOAT_TEXT];
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "anneal is %s and anneal_steps %d: both must be 0, or both at least 1",
+                          rapt__number_write((double)o->anneal, text), o->anneal_steps);
+    }
+    return RAPT_OK;
+}
+
 static rapt_status check_options(const rapt_train_options *o, const rapt_model *model,
                                  rapt_message *why)
 {
@@ -145,7 +194,7 @@ static rapt_status check_options(const rapt_train_options *o, const rapt_model *
         status = rapt__int_check("schedule", (int)o->schedule, 0, RAPT_SCHEDULE_CONSTANT, why);
     if (!status)
         status = rapt__int_check("products", (int)o->products, 0, RAPT_PRODUCTS_OPENBLAS, why);
-    if (!status) status = rapt__int_check("reserved", o->reserved, 0, 0, why);
+    if (!status) status = check_hard(o, &model->config, why);
     if (!status) status = check_frame(o, &model->config, why);
     if (status) return status;
     return o->products == RAPT_PRODUCTS_OPENBLAS ? rapt__openblas_load(why) : RAPT_OK;
@@ -217,6 +266,7 @@ rapt_status rapt_trainer_create(rapt_trainer **trainer, rapt_model *model,
         return rapt__fail(why, status, "no memory for a trainer of %zu bytes", bytes);
     }
     lay_out(t, &t->arena);
+    if (t->all_expected) memset(t->all_expected, 1, (size_t)l.batch);
     *trainer = t;
     return RAPT_OK;
 }

@@ -196,6 +196,70 @@ static void test_pooled(void **state)
     }
 }
 
+/* Sampled keys beside expected values, with every option of their rewards. */
+static void judge_reductions(const rapt_config *config, int i)
+{
+    struct trial t = {0};
+    rapt_train_options *o = &t.options;
+    rapt_train_options_default(o, sizeof *o);
+    o->dropout = i % 2 ? 0.2f : 0, o->seed = (uint64_t)i + 5;
+    o->baseline = i % 3 ? RAPT_BASELINE_EXPECTED : RAPT_BASELINE_MEAN;
+    o->expected_share = i % 4 ? 0.5f : 0;
+    o->reward_scale = 0.7f, o->reward_decay = i % 4 == 1 ? 1 : 0.25f;
+    o->reward_entropy = i % 2 ? 0.3f : -0.2f;
+    struct oracle_drop drop = {o->dropout, 0, 0, o->seed, 0};
+    t.drop = &drop;
+    begin(&t, config, (uint64_t)i + 300);
+    struct oracle_model *m = t.oracle;
+    m->expected = log((double)config->target_vocab);
+    m->share = (double)o->expected_share, m->entropy = (double)o->reward_entropy;
+    m->scale = (double)o->reward_scale, m->decay = (double)o->reward_decay;
+    double *expected = oracle_expected_losses(m, &drop, &t.source.tokens, &t.target.tokens,
+                                              (double)o->label_smoothing);
+    if (o->baseline) m->expected_losses = expected;
+    compare(&t);
+    free(expected);
+    end(&t);
+}
+
+static void test_reductions(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 12; i++) {
+        rapt_config c = i % 6 > 3
+                            ? variant_half(RAPT_NORMALIZER_SAMPLE,
+                                           i % 2 ? RAPT_KIND_ENCODER_ONLY : RAPT_KIND_DECODER_ONLY)
+                            : variant(i);
+        if (i % 6 <= 3) c.cross_normalizer = RAPT_NORMALIZER_SAMPLE;
+        if (i == 5) c.pooling = RAPT_POOLING_MEAN;
+        judge_reductions(&c, i);
+    }
+}
+
+/* An arg-max on its way: a softmax, sharper with each step; at its end it has no gradient. */
+static void test_annealed(void **state)
+{
+    (void)state;
+    const double sharp[] = {1, 2, 4, 0}; /* 8^(n/3) */
+    rapt_config c = variant(RAPT_NORMALIZER_SOFTMAX);
+    c.cross_normalizer = RAPT_NORMALIZER_ARGMAX;
+    struct trial t = {0};
+    rapt_train_options_default(&t.options, sizeof t.options);
+    t.options.dropout = 0, t.options.attention_dropout = 0.3f;
+    t.options.anneal = 8, t.options.anneal_steps = 3;
+    begin(&t, &c, 9);
+    for (int step = 0; step < 4; step++) {
+        struct oracle_drop drop = {0, 0.3f, 0, t.options.seed, (uint64_t)step};
+        t.drop = &drop;
+        oracle_model_free(t.oracle);
+        t.oracle = oracle_model_read(t.model);
+        t.oracle->anneal = sharp[step];
+        compare(&t);
+        assert_int_equal(rapt_train_step(t.trainer, NULL, NULL), RAPT_OK);
+    }
+    end(&t);
+}
+
 /* Gradients add up: over two batches, and in one batch with the sentences of both. */
 static void test_sums(void **state)
 {
@@ -237,6 +301,8 @@ int main(void)
         cmocka_unit_test(test_dropout),
         cmocka_unit_test(test_variants),
         cmocka_unit_test(test_pooled),
+        cmocka_unit_test(test_reductions),
+        cmocka_unit_test(test_annealed),
         cmocka_unit_test(test_sums),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -203,25 +203,47 @@ static float *rewards_of(const struct side *s)
     if (!past || !past->losses[number]) return NULL;
     float *to = calloc((size_t)(2 * H * T) + 1, sizeof *to);
     int causal = s->decoder, rows = past->rows[number];
+    const double *losses = past->losses[number], *expected = s->m->expected_losses;
     for (int t = 0; t < T; t++) {
-        double loss = 0, tokens = 0;
+        double loss = 0, wanted = 0;
         for (int r = causal ? t : 0; r < rows; r++) {
-            loss += past->losses[number][r];
-            tokens += past->losses[number][r] > 0;
+            double counts = s->m->scale * (causal ? pow(1 - s->m->decay, r - t) : 1);
+            loss += counts * losses[r];
+            if (losses[r] > 0)
+                wanted += counts * (expected ? expected[past->first[number] + r] : s->m->expected);
         }
         for (int h = 0; h < H; h++) {
-            to[h * T + t] = (float)-loss;
-            to[(H + h) * T + t] = (float)(-tokens * s->m->expected);
+            to[h * T + t] = s->m->count_draws ? -1 : (float)-loss;
+            to[(H + h) * T + t] = s->m->count_draws ? 0 : (float)-wanted;
         }
     }
     return to;
 }
 
+/* Does the sentence attend to expected values? One of the batch's draws: counter (number, 0) of
+   the batch's key and the letters "ex". */
+static uint8_t expects(const struct side *s)
+{
+    uint32_t x[4];
+    if (!s->drop || s->m->share > 1) return s->m->share > 1;
+    uint64_t batch = oracle_mix(s->drop->seed, s->drop->batches);
+    oracle_philox(oracle_mix(batch, 'e' << 8 | 'x'), (uint64_t)s->rows->number, 0, x);
+    return x[0] / 4294967296.0 < s->m->share;
+}
+
 static void attend(struct side *s, const struct heads *h, double *mixed, double *weights)
 {
     int starts[2 * (SENTENCES + 1)];
+    uint8_t expected[SENTENCES];
     rapt_attention a = problem_of(s, h, starts);
     struct oracle_inputs in = *h->score;
+    expected[s->rows->number] = expects(s);
+    a.expected = expected;
+    in.entropy = s->m->count_draws ? 0 : s->m->entropy;
+    if (a.normalizer == RAPT_NORMALIZER_ARGMAX && s->m->anneal > 0) {
+        a.normalizer = RAPT_NORMALIZER_GUMBEL_SOFTMAX, a.noiseless = 1, a.dropout = 0;
+        a.temperature = (float)(1 / s->m->anneal);
+    }
     struct oracle_fixed own = {0}, *fixed = &own;
     float *rewards = rewards_of(s);
     double slopes[64];
@@ -461,7 +483,7 @@ double oracle_batch_loss(struct oracle_model *m, const struct oracle_drop *drop,
         double *losses = oracle_zeros(t.count, 1);
         loss += rows_loss(m, logits, t.count, labels, smoothing, likelihood, losses);
         if (m->past && !m->past->losses[b])
-            m->past->losses[b] = losses, m->past->rows[b] = t.count;
+            m->past->losses[b] = losses, m->past->rows[b] = t.count, m->past->first[b] = t.first;
         else
             free(losses);
         free(states);

@@ -17,11 +17,18 @@ struct oracle_model {
     int count;
     struct oracle_tensor *tensors; /* in the model's order; the data may be changed */
     struct oracle_layer *encoder, *decoder;
-    struct oracle_past *past; /* see oracle_model_hold; NULL: nothing is held */
-    double expected;          /* loss of a token, for the baseline of sampled keys */
-    double *self;             /* where the next weights of self-attention go, [layers][heads][rows]
-                                 [rows], layer by layer; NULL: not wanted */
-    double terms;             /* added to: (baseline - reward) log p[chosen] of all sampled keys */
+    struct oracle_past *past;     /* see oracle_model_hold; NULL: nothing is held */
+    double expected;              /* loss of a token, for the baseline of sampled keys */
+    double *expected_losses;      /* of each target row, instead; NULL: `expected` */
+    double share;                 /* of sentences that attend to expected values, while something is
+                                     drawn; above 1: all do */
+    double scale, decay, entropy; /* of rewards; as rapt_train_options says, but scale 0 is 0 */
+    int count_draws; /* not 0: terms are the sum of log p[chosen] of all sampled keys instead */
+    double anneal;   /* above 0: an arg-max is the softmax of so many times the scores */
+    double *self;    /* where the next weights of self-attention go, [layers][heads][rows]
+                        [rows], layer by layer; NULL: not wanted */
+    double terms;    /* added to: (baseline - reward) log p[chosen] - entropy H(p) of all
+                        sampled keys */
 };
 struct oracle_model *oracle_model_read(const rapt_model *model);
 void oracle_model_free(struct oracle_model *m);
@@ -63,5 +70,10 @@ void oracle_decode(struct oracle_model *m, const struct oracle_drop *drop,
 double oracle_batch_loss(struct oracle_model *m, const struct oracle_drop *drop,
                          const rapt_tokens *source, const rapt_tokens *target, double smoothing,
                          double *likelihood);
+/* The loss of each row with a label, where every sentence attends to expected values: the caller
+   frees. Holds nothing. */
+double *oracle_expected_losses(struct oracle_model *m, const struct oracle_drop *drop,
+                               const rapt_tokens *source, const rapt_tokens *target,
+                               double smoothing);
 
 #endif

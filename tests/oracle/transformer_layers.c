@@ -76,6 +76,7 @@ struct oracle_model *oracle_model_read(const rapt_model *model)
 {
     struct oracle_model *m = calloc(1, sizeof *m);
     m->config = *rapt_model_config(model);
+    m->scale = 1;
     m->count = rapt_model_tensors(model);
     m->tensors = calloc((size_t)m->count, sizeof *m->tensors);
     for (int i = 0; i < m->count; i++) {
@@ -117,4 +118,22 @@ void oracle_model_free(struct oracle_model *m)
     free(m->encoder);
     free(m->decoder);
     free(m);
+}
+
+double *oracle_expected_losses(struct oracle_model *m, const struct oracle_drop *drop,
+                               const rapt_tokens *source, const rapt_tokens *target,
+                               double smoothing)
+{
+    struct oracle_model all = *m;
+    struct oracle_past past = {0};
+    double *losses = oracle_zeros(target->starts[target->batch] + 1, 1);
+    all.share = 2, all.past = &past;
+    oracle_batch_loss(&all, drop, source, target, smoothing, NULL);
+    for (int b = 0; b < target->batch; b++) {
+        for (int r = 0; r < past.rows[b]; r++) losses[past.first[b] + r] = past.losses[b][r];
+        free(past.losses[b]);
+        for (int i = 0; i < 2 * SUBLAYERS; i++)
+            oracle_fixed_free(&past.fixed[b][i / SUBLAYERS][i % SUBLAYERS]);
+    }
+    return losses;
 }

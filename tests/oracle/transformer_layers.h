@@ -16,8 +16,8 @@ struct oracle_layer { /* pairs of matrix and vector: weight and bias, or gain an
 enum { SENTENCES = 8, SUBLAYERS = 12 };
 struct oracle_past {
     struct oracle_fixed fixed[SENTENCES][2][SUBLAYERS];
-    double *losses[SENTENCES]; /* of each target row; NULL: not known yet */
-    int rows[SENTENCES];
+    double *losses[SENTENCES];             /* of each target row; NULL: not known yet */
+    int rows[SENTENCES], first[SENTENCES]; /* how many; the first of them among all */
 };
 
 double *oracle_zeros(int rows, int columns);

@@ -128,8 +128,8 @@ static void test_trainers(void **state)
     o = good, o.frame = 1, o.begin = -1;
     refuse_trainer(model, &o, &l, "begin is -1");
     refuse_trainer(tagger, &o, &l, "encoder-only");
-    o = good, o.reserved = 1;
-    refuse_trainer(model, &o, &l, "reserved is 1");
+    o = good, o.baseline = RAPT_BASELINE_EXPECTED;
+    refuse_trainer(model, &o, &l, "baseline is 1, but no attention has the normalizer sample");
     o = good, o.dropout = 1.1f;
     refuse_trainer(model, &o, &l, "dropout is 1.1, it must be at least 0 and below 1");
     l.target_tokens = 0;

@@ -60,6 +60,18 @@ static void test_options(void **state)
     REFUSE(ffn_dropout, 2);
     REFUSE(products, (rapt_products)2);
     REFUSE(products, (rapt_products)-1);
+    REFUSE(baseline, (rapt_baseline)2);
+    REFUSE(expected_share, 1.5f);
+    REFUSE(expected_share, 0.5f); /* of a model that samples nothing */
+    REFUSE(reward_scale, -1);
+    REFUSE(reward_scale, 0.1f);
+    REFUSE(reward_decay, NAN);
+    REFUSE(reward_decay, 1);
+    REFUSE(reward_entropy, -2e6f);
+    REFUSE(reward_entropy, -1);
+    REFUSE(anneal, 2);
+    REFUSE(anneal_steps, 5);
+    REFUSE(anneal_steps, -1);
 #undef REFUSE
     enum { size = sizeof(rapt_train_limits) };
     static const rapt_train_limits wrong[] = {

@@ -1,0 +1,186 @@
+/* unbiased.c - the mean of the gradient over all that can be drawn, each outcome with its
+   probability, is the gradient of the expected loss, whatever baseline and share of expected
+   values; with reward_decay it is not. The expected loss is summed up and differentiated by the
+   definition (oracle/transformer.c), whose draws are forced one after the other. */
+#include "model/small.h"
+
+#include "oracle/transformer.h"
+#include "oracle/transformer_layers.h"
+
+enum { LAYERS = 2, ROWS = 2, KEYS = 2, DRAWS = LAYERS * ROWS, OUTCOMES = 1 << DRAWS, CROSS = 1 };
+enum { SOFT = OUTCOMES }; /* the outcome of a sentence that attends to expected values */
+static const int source_lengths[] = {KEYS}, target_lengths[] = {ROWS + 1};
+
+/* Two decoder layers: a key that a row draws in the first changes what later rows read. */
+static const rapt_config config = {.size = sizeof(rapt_config),
+                                   .source_vocab = 5,
+                                   .target_vocab = 6,
+                                   .positions = 4,
+                                   .width = 4,
+                                   .heads = 1,
+                                   .decoder_layers = LAYERS,
+                                   .encoder_layers = 1,
+                                   .cross_normalizer = RAPT_NORMALIZER_SAMPLE};
+
+struct scene {
+    rapt_train_options options;
+    rapt_model *model;
+    struct small_batch source, target;
+    struct oracle_model *oracle;
+    struct oracle_drop drop;
+    size_t tensor, size; /* the parameter that moves */
+    double mean[64];     /* of its gradient */
+    bool seen[OUTCOMES + 1];
+};
+
+static struct oracle_fixed *cross_of(const struct scene *s, int layer)
+{
+    return &s->oracle->past->fixed[0][1][2 * layer + CROSS];
+}
+
+static double batch_loss(const struct scene *s)
+{
+    s->oracle->terms = 0;
+    return oracle_batch_loss(s->oracle, &s->drop, &s->source.tokens, &s->target.tokens,
+                             (double)s->options.label_smoothing, NULL);
+}
+
+/* What the draws of this seed are; what was drawn is held from now on. */
+static int outcome_of(struct scene *s, uint64_t seed)
+{
+    int outcome = 0;
+    s->drop.seed = seed;
+    oracle_model_hold(s->oracle);
+    batch_loss(s);
+    if (cross_of(s, 0)->chosen[0] < 0) return SOFT;
+    for (int i = 0; i < DRAWS; i++) outcome += cross_of(s, i / ROWS)->chosen[i % ROWS] << i;
+    return outcome;
+}
+
+/* Its probability and loss with the parameters as they are; something is held. */
+static double probability(struct scene *s, int outcome, double *loss)
+{
+    double share = (double)s->options.expected_share;
+    s->oracle->share = outcome == SOFT ? 2 : 0;
+    for (int i = 0; i < DRAWS; i++)
+        cross_of(s, i / ROWS)->chosen[i % ROWS] = outcome == SOFT ? -1 : outcome >> i & 1;
+    *loss = batch_loss(s);
+    s->oracle->share = share;
+    return outcome == SOFT ? share : (1 - share) * exp(s->oracle->terms);
+}
+
+static double expected_loss(struct scene *s)
+{
+    double sum = 0, all = 0, loss;
+    for (int outcome = 0; outcome <= OUTCOMES; outcome++) {
+        double p = probability(s, outcome, &loss);
+        sum += p * loss, all += p;
+    }
+    assert_true(fabs(all - 1) < 1e-9);
+    return sum;
+}
+
+/* Adds probability * gradient of an outcome that has not been seen. */
+static void add_gradient(struct scene *s, uint64_t seed, double share)
+{
+    const rapt_train_limits limits = {
+        .size = sizeof limits, .batch = 1, .source_tokens = 4, .target_tokens = 4, .threads = 1};
+    float got[64];
+    rapt_trainer *trainer;
+    rapt_message why = {""};
+    s->options.seed = seed;
+    if (rapt_trainer_create(&trainer, s->model, &s->options, &limits, NULL, &why) ||
+        rapt_train_gradient(trainer, &s->source.tokens, &s->target.tokens, NULL, &why))
+        fail_msg("%s", why.text);
+    rapt_trainer_read_gradient(trainer, (int)s->tensor, got, NULL);
+    for (size_t i = 0; i < s->size; i++) s->mean[i] += share * (double)got[i];
+    rapt_trainer_free(trainer);
+}
+
+static void sum_outcomes(struct scene *s)
+{
+    int wanted = s->options.expected_share > 0 ? OUTCOMES + 1 : OUTCOMES, seen = 0;
+    s->oracle->count_draws = 1;
+    for (uint64_t seed = 1; seen < wanted; seed++) {
+        double loss;
+        assert_true(seed < 20000);
+        int outcome = outcome_of(s, seed);
+        if (s->seen[outcome]) continue;
+        s->seen[outcome] = true, seen++;
+        add_gradient(s, seed, probability(s, outcome, &loss));
+    }
+}
+
+/* The largest difference from the gradient of the expected loss, for its largest element. */
+static double bias_of(struct scene *s)
+{
+    const double h = 1e-5;
+    double worst = 0, largest = 0, *x = s->oracle->tensors[s->tensor].data;
+    for (size_t i = 0; i < s->size; i++) {
+        double was = x[i];
+        x[i] = was + h;
+        double above = expected_loss(s);
+        x[i] = was - h;
+        double slope = (above - expected_loss(s)) / (2 * h);
+        x[i] = was;
+        worst = fmax(worst, fabs(slope - s->mean[i]));
+        largest = fmax(largest, fabs(slope));
+    }
+    return worst / largest;
+}
+
+/* Of one parameter. */
+static double bias(const char *name, rapt_baseline baseline, float share, float decay)
+{
+    struct scene s = {.model = small_model(&config, 4)};
+    rapt_train_options_default(&s.options, sizeof s.options);
+    s.options.dropout = 0, s.options.baseline = baseline;
+    s.options.expected_share = share, s.options.reward_decay = decay;
+    small_fill(&s.source, config.source_vocab, source_lengths, 1, 3);
+    small_fill(&s.target, config.target_vocab, target_lengths, 1, 8);
+    s.oracle = oracle_model_read(s.model);
+    s.oracle->share = (double)share;
+    while (strcmp(s.oracle->tensors[s.tensor].name, name) != 0)
+        assert_true(++s.tensor < (size_t)s.oracle->count);
+    const struct oracle_tensor *x = &s.oracle->tensors[s.tensor];
+    s.size = (size_t)(x->rows * x->columns);
+    assert_true(s.size <= 64);
+    for (size_t i = 0; i < s.size; i++) assert_true(s.mean[i] == 0);
+    sum_outcomes(&s);
+    double found = bias_of(&s);
+    oracle_model_free(s.oracle);
+    rapt_model_free(s.model);
+    return found;
+}
+
+static void test_unbiased(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"decoder.layers.0.cross_attn.q.weight",
+                                        "decoder.layers.1.cross_attn.kv.weight"};
+    for (int i = 0; i < 8; i++) {
+        double found = bias(names[i % 2], i / 2 % 2 ? RAPT_BASELINE_EXPECTED : RAPT_BASELINE_MEAN,
+                            i / 4 ? 0.25f : 0, 0);
+        if (!(found < 1e-4)) fail_msg("%s, case %d: a bias of %g", names[i % 2], i, found);
+    }
+}
+
+/* What a draw does to later rows is not rewarded: so the gradient of the first layer, whose draws
+   they read, is off; that of the last is not. */
+static void test_decay_biases(void **state)
+{
+    (void)state;
+    double first = bias("decoder.layers.0.cross_attn.q.weight", RAPT_BASELINE_EXPECTED, 0, 1);
+    double last = bias("decoder.layers.1.cross_attn.q.weight", RAPT_BASELINE_EXPECTED, 0, 1);
+    if (!(first > 0.01)) fail_msg("a bias of only %g in the first layer", first);
+    if (!(last < 1e-4)) fail_msg("a bias of %g in the last layer", last);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_unbiased),
+        cmocka_unit_test(test_decay_biases),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
