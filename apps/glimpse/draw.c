@@ -80,7 +80,7 @@ static void put_clutter(const struct setup *setup, struct picture *picture, stru
     put_line(setup, picture, &l);
 }
 
-void picture_draw(const struct setup *setup, enum stream stream, uint64_t index,
+void picture_make(const struct setup *setup, enum stream stream, uint64_t index,
                   struct picture *picture)
 {
     struct random random = random_from(setup->seed + 1000 * (uint64_t)stream, index);

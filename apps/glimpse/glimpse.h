@@ -1,5 +1,6 @@
-/* glimpse.h - interface header of glimpse: synthetic pictures, a retina, an attention network over
-   glimpses, a policy trained by REINFORCE, and its evaluation.
+/* glimpse.h - interface header of glimpse, a library that its program and a lesson use: synthetic
+   pictures, a retina, an attention network over glimpses, a policy trained by REINFORCE, and its
+   evaluation.
 
    Mnih, Heess, Graves and Kavukcuoglu 2014, "Recurrent Models of Visual Attention", here without
    recurrence: each glimpse attends to all glimpses so far instead of a carried state. */
@@ -14,7 +15,13 @@
 
 enum { DIGITS = 10, MAX_SIDE = 64, MAX_GLIMPSES = 8, PREVIEW_CELLS = 9, KEY = 16, HEADS = 4 };
 
+/* What is rewarded, and nothing else differs: the probability of the right digit after the last
+   glimpse; or that the last glimpse is at the digit, whichever it is. */
+enum aim { READ, FIND, AIMS };
+extern const char *const aim_names[AIMS];
+
 struct setup {
+    enum aim aim;
     int digits;      /* classes */
     int side;        /* a picture has side x side pixels */
     int clutter;     /* random strokes in it */
@@ -39,6 +46,16 @@ static inline int rows_of(const struct setup *setup)
     return setup->glimpses * setup->batch;
 }
 
+/* ---- setup.c ---- */
+extern const struct setup setup_full, setup_quick; /* quick: fewer digits, a smaller network */
+/* Numbers read for one picture, and those there are. */
+struct pixels {
+    int sharp, blurred; /* by all glimpses: pixels, and averages around them */
+    int preview;        /* averages that the policy knows before the first glimpse */
+    int there;          /* pixels of a picture */
+};
+struct pixels pixels_of(const struct setup *setup);
+
 /* ---- draw.c ---- */
 struct picture {
     int label;
@@ -47,7 +64,7 @@ struct picture {
 };
 /* Random streams: training and held-out pictures come from different ones. */
 enum stream { STREAM_WEIGHTS = 1, STREAM_TRAINING, STREAM_TESTS, STREAM_LOCATIONS };
-void picture_draw(const struct setup *setup, enum stream stream, uint64_t index,
+void picture_make(const struct setup *setup, enum stream stream, uint64_t index,
                   struct picture *picture);
 
 /* ---- retina.c ---- */
@@ -122,24 +139,27 @@ void policy_backward(struct network *network);
 
 /* ---- train.c ---- */
 enum { MAX_REPORTS = 48 };
-struct learner {
+struct viewer {
     const struct setup *setup;
     enum policy policy;
     struct network network;
     struct picture *pictures; /* [batch] */
     int *labels;              /* [rows] */
     int reports;
-    double steps[MAX_REPORTS], accuracy_curve[MAX_REPORTS]; /* on training batches */
-    double accuracy; /* share of held-out pictures classified correctly after the last glimpse */
-    double hit_rate; /* share of glimpses after the first that are near the digit */
+    double steps[MAX_REPORTS], success_curve[MAX_REPORTS]; /* on training batches */
+    double accuracy;  /* share of held-out pictures classified correctly after the last glimpse */
+    double hit_rate;  /* share of glimpses after the first that are at the digit */
+    double last_rate; /* share of last glimpses that are */
 };
-void learner_create(struct learner *learner, enum policy policy, const struct setup *setup);
-void learner_free(struct learner *learner);
-void learner_train(struct learner *learner);
+double viewer_success(const struct viewer *viewer); /* by the aim: accuracy, or last_rate */
+void viewer_create(struct viewer *viewer, enum policy policy, const struct setup *setup);
+void viewer_free(struct viewer *viewer);
+void viewer_train(struct viewer *viewer);
 /* Runs a batch of held-out pictures; results stay in pictures and network. */
-void learner_run(struct learner *learner, int batch);
-void learner_test(struct learner *learner);
-int learner_prediction(const struct learner *learner, int picture, int glimpse); /* a digit */
+void viewer_run(struct viewer *viewer, int batch);
+void viewer_test(struct viewer *viewer);
+bool viewer_found(const struct viewer *viewer, int picture); /* is the last glimpse at the digit? */
+int viewer_prediction(const struct viewer *viewer, int picture, int glimpse); /* a digit */
 
 /* ---- bandit.c: the gradient estimator against the exact gradient of a two-armed bandit ---- */
 struct bandit {
@@ -150,7 +170,18 @@ struct bandit {
 };
 int bandit_run(struct bandit *bandit, int draws, uint64_t seed);
 
+/* ---- sensor.c ---- */
+enum { SENSOR_PANELS = 3 };
+/* Three squares of this side, each `gap` right of the other: the pixels of the window around a
+   point, the averages around it, and those of the preview. */
+void sensor_draw(struct svg *svg, const struct setup *setup, const struct picture *picture,
+                 const float *point, double x, double y, double side, double gap);
+/* A picture of the last viewer_run and the windows of its glimpses, numbered, in a square. */
+void path_draw(struct svg *svg, const struct viewer *viewer, int picture, double x, double y,
+               double side);
+const char *glimpse_color(int glimpse);
+
 /* ---- figure.c ---- */
-int figure_write(const char *path, const struct bandit *bandit, struct learner learners[POLICIES]);
+int figure_write(const char *path, const struct bandit *bandit, struct viewer viewers[POLICIES]);
 
 #endif

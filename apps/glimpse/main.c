@@ -2,6 +2,7 @@
  * output. */
 #include "glimpse.h"
 #include <stdlib.h>
+#include <string.h>
 
 const char program_name[] = "glimpse";
 
@@ -10,41 +11,15 @@ static const char purpose[] =
     "glimpses. A policy chooses the location of the next glimpse by hard attention over a "
     "grid of locations, given a blurred preview and all glimpses so far, and is trained by "
     "REINFORCE (Mnih et al. 2014). The same network with random locations is the comparison. "
+    "Only the reward says what to do: with --task find it is a last glimpse at the digit, "
+    "whichever "
+    "digit that is. "
     "On a two-armed bandit the gradient estimate is compared with the exact gradient.";
 
-static const struct setup full = {.digits = DIGITS,
-                                  .side = 60,
-                                  .clutter = 8,
-                                  .window = 14,
-                                  .cells = 6,
-                                  .blur = 10,
-                                  .grid = 7,
-                                  .pitch = 7,
-                                  .glimpses = 4,
-                                  .width = 64,
-                                  .steps = 2500,
-                                  .batch = 64,
-                                  .rate = 2e-3F,
-                                  .tests = 1024};
-static const struct setup quick = {.digits = 5,
-                                   .side = 48,
-                                   .clutter = 5,
-                                   .window = 12,
-                                   .cells = 6,
-                                   .blur = 8,
-                                   .grid = 7,
-                                   .pitch = 6,
-                                   .glimpses = 3,
-                                   .width = 32,
-                                   .steps = 600,
-                                   .batch = 64,
-                                   .rate = 5e-3F,
-                                   .tests = 512};
-
-static void *train(void *learner)
+static void *train(void *viewer)
 {
-    learner_train(learner);
-    learner_test(learner);
+    viewer_train(viewer);
+    viewer_test(viewer);
     return NULL;
 }
 
@@ -74,48 +49,60 @@ static void print_bandit(const struct bandit *bandit, bool json)
     printf("  largest deviation: %.2f standard errors\n\n", bandit->worst);
 }
 
-static void print_learner(const struct learner *l, bool json)
+static void print_viewer(const struct viewer *l, bool json)
 {
     if (!json) {
         printf("%s policy: accuracy %.1f %% on %d held-out pictures; %.1f %% of glimpses at the "
-               "digit\n",
-               policy_names[l->policy], 100 * l->accuracy, l->setup->tests, 100 * l->hit_rate);
+               "digit, %.1f %% of the last ones\n",
+               policy_names[l->policy], 100 * l->accuracy, l->setup->tests, 100 * l->hit_rate,
+               100 * l->last_rate);
         return;
     }
     json_t *curve = json_array();
     for (int i = 0; i < l->reports; i++)
-        json_array_append_new(curve, json_pack("[f,f]", l->steps[i], l->accuracy_curve[i]));
-    print_json(json_pack("{s:s,s:s,s:i,s:f,s:f,s:o}", "part", "looking", "policy",
-                         policy_names[l->policy], "steps", l->setup->steps, "accuracy", l->accuracy,
-                         "hit_rate", l->hit_rate, "curve", curve));
+        json_array_append_new(curve, json_pack("[f,f]", l->steps[i], l->success_curve[i]));
+    print_json(json_pack("{s:s,s:s,s:s,s:i,s:f,s:f,s:f,s:o}", "part", "looking", "task",
+                         aim_names[l->setup->aim], "policy", policy_names[l->policy], "steps",
+                         l->setup->steps, "accuracy", l->accuracy, "hit_rate", l->hit_rate,
+                         "last_rate", l->last_rate, "curve", curve));
 }
 
 static int run(const struct setup *setup, bool json, const char *path)
 {
     struct bandit bandit;
-    struct learner learners[POLICIES];
+    struct viewer viewers[POLICIES];
+    const struct pixels pixels = pixels_of(setup);
     const double start = now();
     int code = bandit_run(&bandit, 40000, setup->seed);
     if (code != EXIT_OK) return code;
     print_bandit(&bandit, json);
-    for (int k = 0; k < POLICIES; k++) learner_create(&learners[k], (enum policy)k, setup);
-    run_threads(train, learners, POLICIES, sizeof *learners);
+    for (int k = 0; k < POLICIES; k++) viewer_create(&viewers[k], (enum policy)k, setup);
+    run_threads(train, viewers, POLICIES, sizeof *viewers);
     const double seconds = now() - start,
-                 margin = learners[LEARNED].accuracy - learners[RANDOM].accuracy;
+                 margin = viewer_success(&viewers[LEARNED]) - viewer_success(&viewers[RANDOM]);
     if (!json) print_message("trained and tested in %.0f seconds", seconds);
-    for (int k = 0; k < POLICIES; k++) print_learner(&learners[k], json);
+    for (int k = 0; k < POLICIES; k++) print_viewer(&viewers[k], json);
     if (json)
-        print_json(json_pack("{s:b,s:f,s:f}", "done", true, "margin", margin, "seconds", seconds));
+        print_json(json_pack("{s:b,s:f,s:i,s:i,s:i,s:i,s:f}", "done", true, "margin", margin,
+                             "pixels_sharp", pixels.sharp, "pixels_blurred", pixels.blurred,
+                             "pixels_preview", pixels.preview, "pixels_there", pixels.there,
+                             "seconds", seconds));
     else
-        printf("learned minus random policy: %.1f percentage points\n", 100 * margin);
-    if (path != NULL) code = figure_write(path, &bandit, learners);
-    for (int k = 0; k < POLICIES; k++) learner_free(&learners[k]);
+        printf(
+            "learned minus random policy: %.1f percentage points\n"
+            "read of a picture: %d pixels and %d averages by %d glimpses, %d averages as preview;"
+            " it has %d pixels\n",
+            100 * margin, pixels.sharp, pixels.blurred, setup->glimpses, pixels.preview,
+            pixels.there);
+    if (path != NULL) code = figure_write(path, &bandit, viewers);
+    for (int k = 0; k < POLICIES; k++) viewer_free(&viewers[k]);
     return interrupted() ? EXIT_INTERRUPTED : code == EXIT_OK ? finish_output() : code;
 }
 
 int main(int argc, char **argv)
 {
-    enum { OWN = 3 };
+    enum { OWN = 4 };
+    const char *task = aim_names[READ];
     struct setup asked = {0};
     struct demo_options options = {.seed = 1};
     struct option_row rows[OWN + DEMO_ROWS] = {
@@ -125,16 +112,19 @@ int main(int argc, char **argv)
          MAX_GLIMPSES, 0},
         {"clutter", OPTION_INTEGER, &asked.clutter, "N", "clutter strokes per picture: 8, quick 5",
          0, 40, 0},
+        {"task", OPTION_CHOICE, &task, "read|find",
+         "what is rewarded: the right digit, or a last glimpse at it [read]", 0, 0, 0},
     };
     demo_rows(&options, "5 digits, smaller pictures and network",
               "of pictures, initial parameters and draws", rows + OWN);
     struct command command = demo_command(purpose, rows, OWN + DEMO_ROWS);
     int code = options_read(&command, argc, argv);
     if (code != GO_ON) return code;
-    struct setup setup = options.quick ? quick : full;
+    struct setup setup = options.quick ? setup_quick : setup_full;
     if (option_given(&command, "steps")) setup.steps = asked.steps;
     if (option_given(&command, "glimpses")) setup.glimpses = asked.glimpses;
     if (option_given(&command, "clutter")) setup.clutter = asked.clutter;
+    setup.aim = strcmp(task, aim_names[FIND]) == 0 ? FIND : READ;
     setup.seed = options.seed;
     setup.quiet = options.json;
     watch_for_interrupts();

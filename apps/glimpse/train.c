@@ -1,39 +1,40 @@
 /* train.c - training and testing of network and policy.
 
-   The digit is learned at every glimpse, by cross-entropy. The policy is learned from the reward
-   alone, the probability of the correct digit after the last glimpse, by REINFORCE; its baseline is
-   the reward that the network predicts, learned by squared error. */
+   The policy is learned from the reward alone, by REINFORCE; its baseline is the reward that the
+   network predicts, learned by squared error. To READ, the digit is learned at every glimpse, by
+   cross-entropy, and its probability after the last glimpse is the reward. To FIND, nothing is told
+   but the reward, which is 1 if the last glimpse is at the digit. */
 #include "glimpse.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-void learner_create(struct learner *l, enum policy policy, const struct setup *setup)
+void viewer_create(struct viewer *l, enum policy policy, const struct setup *setup)
 {
-    *l = (struct learner){.setup = setup, .policy = policy};
+    *l = (struct viewer){.setup = setup, .policy = policy};
     network_create(&l->network, setup);
     l->pictures = xcalloc((size_t)setup->batch, sizeof *l->pictures);
     l->labels = xcalloc((size_t)(setup->glimpses * setup->batch), sizeof *l->labels);
 }
 
-void learner_free(struct learner *l)
+void viewer_free(struct viewer *l)
 {
     network_free(&l->network);
     free(l->pictures);
     free(l->labels);
 }
 
-static void draw_batch(struct learner *l, enum stream stream, int batch)
+static void draw_batch(struct viewer *l, enum stream stream, int batch)
 {
     const int rows = l->setup->batch;
     for (int b = 0; b < rows; b++) {
-        picture_draw(l->setup, stream, (uint64_t)batch * (uint64_t)rows + (uint64_t)b,
+        picture_make(l->setup, stream, (uint64_t)batch * (uint64_t)rows + (uint64_t)b,
                      &l->pictures[b]);
         for (int t = 0; t < l->setup->glimpses; t++) l->labels[t * rows + b] = l->pictures[b].label;
     }
 }
 
-static void rollout(struct learner *l, bool greedy, uint64_t seed)
+static void rollout(struct viewer *l, bool greedy, uint64_t seed)
 {
     struct network *n = &l->network;
     const int rows = l->setup->batch, width = retina_width(l->setup);
@@ -54,75 +55,8 @@ static void rollout(struct learner *l, bool greedy, uint64_t seed)
     }
 }
 
-/* Rewards of all choices; the gradient of (baseline - reward)^2 / 2. */
-static void set_rewards(struct learner *l)
-{
-    struct network *n = &l->network;
-    const int rows = l->setup->batch, digits = l->setup->digits, glimpses = l->setup->glimpses;
-    float p[DIGITS];
-    for (int b = 0; b < rows; b++) {
-        softmax(1, digits, n->tape.logits + ((glimpses - 1) * rows + b) * digits, p);
-        for (int i = b; i < glimpses * rows; i += rows) {
-            n->reward[i] = p[l->pictures[b].label];
-            n->gradient.baseline[i] = n->tape.baseline[i] - n->reward[i];
-        }
-    }
-}
-
-/* Returns how many pictures are classified correctly after the last glimpse. */
-static int step(struct learner *l, int number)
-{
-    struct network *n = &l->network;
-    const struct setup *s = l->setup;
-    const int rows = s->batch, digits = s->digits, last = (s->glimpses - 1) * rows;
-    const uint64_t seed = (s->seed << 32) + (uint64_t)number * MAX_GLIMPSES;
-    int correct = 0;
-    draw_batch(l, STREAM_TRAINING, number);
-    rollout(l, false, seed);
-    memset(n->gradient.block, 0, n->gradient.count * sizeof(float));
-    cross_entropy(last, digits, n->tape.logits, l->labels, n->gradient.logits, NULL);
-    cross_entropy(rows, digits, n->tape.logits + last * digits, l->labels,
-                  n->gradient.logits + last * digits, &correct);
-    set_rewards(l);
-    if (l->policy == LEARNED) policy_backward(n);
-    network_backward(n);
-    float remaining = 1 - (float)number / (float)s->steps;
-    params_step(&n->params, s->rate * fminf(1, 3 * remaining), 1 / (float)rows, 1);
-    return correct;
-}
-
-void learner_train(struct learner *l)
-{
-    const int part = (l->setup->steps + 39) / 40;
-    int correct = 0;
-    for (int i = 0; i < l->setup->steps && !interrupted(); i++) {
-        correct += step(l, i);
-        if ((i + 1) % part != 0 && i + 1 < l->setup->steps) continue;
-        int counted = i % part + 1;
-        l->steps[l->reports] = i + 1;
-        l->accuracy_curve[l->reports] = (double)correct / (counted * l->setup->batch);
-        if (!l->setup->quiet && l->policy == LEARNED) /* one of two threads */
-            print_progress("%s policy: step %d of %d, accuracy %.1f %%", policy_names[l->policy],
-                           i + 1, l->setup->steps, 100 * l->accuracy_curve[l->reports]);
-        l->reports++;
-        correct = 0;
-    }
-}
-
-void learner_run(struct learner *l, int batch)
-{
-    draw_batch(l, STREAM_TESTS, batch);
-    rollout(l, true, (l->setup->seed << 32) + (uint64_t)(batch + 1) * MAX_GLIMPSES);
-}
-
-int learner_prediction(const struct learner *l, int picture, int glimpse)
-{
-    const int digits = l->setup->digits, row = glimpse * l->setup->batch + picture;
-    return argmax(digits, l->network.tape.logits + row * digits);
-}
-
 /* Is the glimpse within a third of the window of the digit? */
-static bool hits_digit(const struct learner *l, int picture, int glimpse)
+static bool hits_digit(const struct viewer *l, int picture, int glimpse)
 {
     const float *at = l->network.fixation + 2 * (glimpse * l->setup->batch + picture);
     const float max = (float)l->setup->window / 3;
@@ -130,18 +64,112 @@ static bool hits_digit(const struct learner *l, int picture, int glimpse)
            fabsf(at[1] - l->pictures[picture].y) < max;
 }
 
-void learner_test(struct learner *l)
+bool viewer_found(const struct viewer *l, int picture)
+{
+    return hits_digit(l, picture, l->setup->glimpses - 1);
+}
+
+/* Rewards of all choices; the gradient of (baseline - reward)^2 / 2. */
+static void set_rewards(struct viewer *l)
+{
+    struct network *n = &l->network;
+    const int rows = l->setup->batch, digits = l->setup->digits, glimpses = l->setup->glimpses;
+    float p[DIGITS];
+    for (int b = 0; b < rows; b++) {
+        softmax(1, digits, n->tape.logits + ((glimpses - 1) * rows + b) * digits, p);
+        const float reward = l->setup->aim == READ ? p[l->pictures[b].label]
+                             : viewer_found(l, b)  ? 1.0F
+                                                   : 0.0F;
+        for (int i = b; i < glimpses * rows; i += rows) {
+            n->reward[i] = reward;
+            n->gradient.baseline[i] = n->tape.baseline[i] - n->reward[i];
+        }
+    }
+}
+
+/* The gradient of the logits; returns how many pictures are classified correctly at the end. */
+static int learn_digits(struct viewer *l)
+{
+    struct network *n = &l->network;
+    const int rows = l->setup->batch, digits = l->setup->digits;
+    const int last = (l->setup->glimpses - 1) * rows;
+    int correct = 0;
+    cross_entropy(last, digits, n->tape.logits, l->labels, n->gradient.logits, NULL);
+    cross_entropy(rows, digits, n->tape.logits + last * digits, l->labels,
+                  n->gradient.logits + last * digits, &correct);
+    return correct;
+}
+
+/* Returns how many pictures end as the aim has it. */
+static int step(struct viewer *l, int number)
+{
+    struct network *n = &l->network;
+    const struct setup *s = l->setup;
+    const int rows = s->batch;
+    const uint64_t seed = (s->seed << 32) + (uint64_t)number * MAX_GLIMPSES;
+    int successes = 0;
+    draw_batch(l, STREAM_TRAINING, number);
+    rollout(l, false, seed);
+    memset(n->gradient.block, 0, n->gradient.count * sizeof(float));
+    if (s->aim == READ) successes = learn_digits(l);
+    for (int b = 0; b < rows && s->aim == FIND; b++) successes += viewer_found(l, b);
+    set_rewards(l);
+    if (l->policy == LEARNED) policy_backward(n);
+    network_backward(n);
+    float remaining = 1 - (float)number / (float)s->steps;
+    params_step(&n->params, s->rate * fminf(1, 3 * remaining), 1 / (float)rows, 1);
+    return successes;
+}
+
+void viewer_train(struct viewer *l)
+{
+    const int part = (l->setup->steps + 39) / 40;
+    int successes = 0;
+    for (int i = 0; i < l->setup->steps && !interrupted(); i++) {
+        successes += step(l, i);
+        if ((i + 1) % part != 0 && i + 1 < l->setup->steps) continue;
+        int counted = i % part + 1;
+        l->steps[l->reports] = i + 1;
+        l->success_curve[l->reports] = (double)successes / (counted * l->setup->batch);
+        if (!l->setup->quiet && l->policy == LEARNED) /* one of two threads */
+            print_progress("%s policy: step %d of %d, %.1f %% right", policy_names[l->policy],
+                           i + 1, l->setup->steps, 100 * l->success_curve[l->reports]);
+        l->reports++;
+        successes = 0;
+    }
+}
+
+void viewer_run(struct viewer *l, int batch)
+{
+    draw_batch(l, STREAM_TESTS, batch);
+    rollout(l, true, (l->setup->seed << 32) + (uint64_t)(batch + 1) * MAX_GLIMPSES);
+}
+
+int viewer_prediction(const struct viewer *l, int picture, int glimpse)
+{
+    const int digits = l->setup->digits, row = glimpse * l->setup->batch + picture;
+    return argmax(digits, l->network.tape.logits + row * digits);
+}
+
+void viewer_test(struct viewer *l)
 {
     const int rows = l->setup->batch, glimpses = l->setup->glimpses;
     const int batches = (l->setup->tests + rows - 1) / rows;
-    int correct = 0, hits = 0;
+    int correct = 0, hits = 0, last = 0;
     for (int i = 0; i < batches; i++) {
-        learner_run(l, i);
+        viewer_run(l, i);
         for (int b = 0; b < rows; b++) {
-            correct += learner_prediction(l, b, glimpses - 1) == l->pictures[b].label;
+            correct += viewer_prediction(l, b, glimpses - 1) == l->pictures[b].label;
             for (int t = 1; t < glimpses; t++) hits += hits_digit(l, b, t);
+            last += viewer_found(l, b);
         }
     }
     l->accuracy = (double)correct / (batches * rows);
+    l->last_rate = (double)last / (batches * rows);
     l->hit_rate = glimpses > 1 ? (double)hits / (batches * rows * (glimpses - 1)) : 0;
+}
+
+double viewer_success(const struct viewer *l)
+{
+    return l->setup->aim == READ ? l->accuracy : l->last_rate;
 }

@@ -55,7 +55,7 @@ static void trial_make(struct trial *trial, bool choices)
         n->retina_in.bias[i] = n->ffn_in.bias[i] = 0.4F * random_normal(&random);
     for (int i = 0; i < ROWS; i++) {
         struct picture picture;
-        picture_draw(&small, STREAM_TESTS, (uint64_t)i % BATCH, &picture);
+        picture_make(&small, STREAM_TESTS, (uint64_t)i % BATCH, &picture);
         trial->labels[i] = picture.label;
         n->chosen[i] = random_below(&random, LOCATIONS);
         n->reward[i] = random_unit(&random);
@@ -186,8 +186,8 @@ static void test_pictures(void **state)
     setup.digits = DIGITS;
     setup.window = 12;
     for (uint64_t i = 0; i < 200; i++) {
-        picture_draw(&setup, STREAM_TRAINING, i, &picture);
-        picture_draw(&setup, STREAM_TRAINING, i, &again);
+        picture_make(&setup, STREAM_TRAINING, i, &picture);
+        picture_make(&setup, STREAM_TRAINING, i, &again);
         assert_memory_equal(&picture, &again, sizeof picture);
         assert_in_range(picture.label, 0, DIGITS - 1);
         assert_true(picture.x >= 6 && picture.x <= 18 && picture.y >= 8 && picture.y <= 16);

@@ -1,0 +1,84 @@
+/* sensor.c - what the glimpse sensor reads, drawn at the resolution that it has; and where it read.
+ */
+#include "glimpse.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+static const char *const colors[] = {"#0072B2", "#D55E00", "#009E73", "#CC79A7"};
+
+const char *glimpse_color(int glimpse)
+{
+    return colors[glimpse % 4];
+}
+
+/* values [count][count], 0 to 1, `skip` apart, as squares of ink. */
+static void put_cells(struct svg *svg, const float *values, int count, int skip, double x, double y,
+                      double side)
+{
+    const double cell = side / count;
+    svg_rect(svg, x, y, side, side, "#F6F4EE", "#BBBBBB");
+    for (int i = 0; i < count * count; i++) {
+        const float ink = values[i * skip] < 1 ? values[i * skip] : 1;
+        const int grey = 235 - (int)(205 * ink);
+        char fill[8];
+        if (ink < 0.04F) continue;
+        snprintf(fill, sizeof fill, "#%02X%02X%02X", grey & 255, grey & 255, grey & 255);
+        svg_rect(svg, x + i % count * cell, y + i / count * cell, cell, cell, fill, "none");
+    }
+}
+
+void sensor_draw(struct svg *svg, const struct setup *s, const struct picture *picture,
+                 const float *point, double x, double y, double side, double gap)
+{
+    const size_t locations = (size_t)locations_of(s);
+    float *glimpse = xcalloc((size_t)retina_width(s), sizeof *glimpse);
+    float *coordinates = xcalloc(2 * locations, sizeof *coordinates);
+    float *previews = xcalloc(locations * PREVIEW_CELLS, sizeof *previews);
+    const double step = side + gap, below = y + side + 18;
+    retina_sample(s, picture, point, glimpse);
+    location_coordinates(s, coordinates);
+    retina_preview(s, picture, coordinates, previews);
+    put_cells(svg, glimpse, s->window, 1, x, y, side);
+    put_cells(svg, glimpse + s->window * s->window, s->cells, 1, x + step, y, side);
+    put_cells(svg, previews + PREVIEW_CELLS / 2, s->grid, PREVIEW_CELLS, x + 2 * step, y, side);
+    svg_text(svg, x, below, 13, SVG_LEFT, "#444444", "%d x %d pixels", s->window, s->window);
+    svg_text(svg, x + step, below, 13, SVG_LEFT, "#444444", "%d x %d averages", s->cells, s->cells);
+    svg_text(svg, x + 2 * step, below, 13, SVG_LEFT, "#444444", "preview, %d x %d", s->grid,
+             s->grid);
+    free(glimpse), free(coordinates), free(previews);
+}
+
+/* The windows, numbered, and a line from each to the next. */
+static void put_windows(struct svg *svg, const struct viewer *l, int picture, double x, double y,
+                        double side)
+{
+    const struct setup *s = l->setup;
+    const double pixel = side / s->side, half = s->window * pixel / 2;
+    double path[2 * MAX_GLIMPSES];
+    for (int t = 0; t < s->glimpses; t++) {
+        const float *at = l->network.fixation + 2 * (t * s->batch + picture);
+        path[2 * t] = x + (double)at[0] * pixel;
+        path[2 * t + 1] = y + (double)at[1] * pixel;
+    }
+    svg_polyline(svg, s->glimpses, path, "#555555", 1.2, 0);
+    for (int t = 0; t < s->glimpses; t++) {
+        double left = path[2 * t] - half, top = path[2 * t + 1] - half;
+        double corners[] = {left,           top,  left + 2 * half, top,  left + 2 * half,
+                            top + 2 * half, left, top + 2 * half,  left, top};
+        svg_polyline(svg, 5, corners, glimpse_color(t), 2, 0);
+    }
+    for (int t = 0; t < s->glimpses; t++) {
+        /* Numbers of glimpses at one location stand side by side. */
+        double middle = path[2 * t] - half + 2 * half * (t + 0.5) / s->glimpses;
+        double top = path[2 * t + 1] - half;
+        svg_circle(svg, middle, top, 6.5, glimpse_color(t), "white");
+        svg_text(svg, middle, top + 3.5, 10, SVG_MIDDLE, "white", "%d", t + 1);
+    }
+}
+
+void path_draw(struct svg *svg, const struct viewer *l, int picture, double x, double y,
+               double side)
+{
+    put_cells(svg, l->pictures[picture].ink, l->setup->side, 1, x, y, side);
+    put_windows(svg, l, picture, x, y, side);
+}
