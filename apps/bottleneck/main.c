@@ -161,8 +161,11 @@ static int choose(struct request *request, const char *const chosen[CHOICES], bo
     attending->score = (rapt_score)value[SCORE];
     attending->normalizer = (rapt_normalizer)value[NORMALIZER];
     attending->locality = (rapt_locality)value[LOCALITY];
-    request->transformer =
-        (struct transformer_config){52, 1, config.words, config.batch, training->seed};
+    request->transformer = (struct transformer_config){.width = 52,
+                                                       .layers = 1,
+                                                       .words = config.words,
+                                                       .batch = config.batch,
+                                                       .seed = training->seed};
     int code = fit(&request->fixed);
     return code == GO_ON ? fit(attending) : code;
 }

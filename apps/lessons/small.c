@@ -11,9 +11,23 @@ static void check(rapt_status status, const rapt_message *why)
     if (status != RAPT_OK) exit(failed("%s", *why->text ? why->text : rapt_status_text(status)));
 }
 
+enum { TOKENS = SMALL_BATCH * (SMALL_TOKENS + 1) };
+
+void small_session(struct small *small)
+{
+    const rapt_limits limits = {.size = sizeof limits,
+                                .batch = SMALL_BATCH,
+                                .source_tokens = TOKENS,
+                                .target_length = SMALL_TOKENS + 1,
+                                .target_tokens = TOKENS,
+                                .threads = 1, /* so small a model gains nothing by more */
+                                .self_weights = 1};
+    rapt_message why = {""};
+    check(rapt_session_create(&small->session, small->model, &limits, NULL, &why), &why);
+}
+
 void small_create(struct small *small, const rapt_config *config, float rate, uint64_t seed)
 {
-    enum { TOKENS = SMALL_BATCH * (SMALL_TOKENS + 1) };
     rapt_config own = *config;
     rapt_train_options options;
     rapt_message why = {""};
@@ -32,13 +46,6 @@ void small_create(struct small *small, const rapt_config *config, float rate, ui
                                         .source_tokens = TOKENS,
                                         .target_tokens = TOKENS,
                                         .threads = 1};
-    const rapt_limits limits = {.size = sizeof limits,
-                                .batch = SMALL_BATCH,
-                                .source_tokens = TOKENS,
-                                .target_length = SMALL_TOKENS + 1,
-                                .target_tokens = TOKENS,
-                                .threads = 1, /* so small a model gains nothing by more */
-                                .self_weights = 1};
     *small = (struct small){.source = xcalloc(TOKENS, sizeof(int32_t)),
                             .target = xcalloc(TOKENS, sizeof(int32_t)),
                             .source_starts = xcalloc(SMALL_BATCH + 1, sizeof(int)),
@@ -46,7 +53,7 @@ void small_create(struct small *small, const rapt_config *config, float rate, ui
     check(rapt_model_create(&small->model, &own, seed, NULL, &why), &why);
     check(rapt_trainer_create(&small->trainer, small->model, &options, &capacity, NULL, &why),
           &why);
-    check(rapt_session_create(&small->session, small->model, &limits, NULL, &why), &why);
+    small_session(small);
 }
 
 void small_free(struct small *small)
@@ -138,14 +145,29 @@ double small_exact(struct small *small, int count, small_draw_fn *draw, const vo
     return (double)exact / count;
 }
 
-void small_weights(struct small *small, const struct ids_pair *pair, rapt_weights which, int layer,
-                   int head, float *weights)
+/* Gives the target to the decoder; the answers of the last call of it. */
+static const float *decode(struct small *small, const struct ids_pair *pair)
 {
+    const float *logits = NULL;
     rapt_message why = {""};
     fill(small, pair, 1, false);
     const rapt_tokens source = {1, small->source, small->source_starts};
     const rapt_tokens target = {1, small->target, small->target_starts};
     check(rapt_encode(small->session, &source, NULL, &why), &why);
-    check(rapt_decode(small->session, &target, NULL, &why), &why);
+    check(rapt_decode(small->session, &target, &logits, &why), &why);
+    return logits;
+}
+
+void small_logits(struct small *small, const struct ids_pair *pair, float *logits)
+{
+    const size_t row = (size_t)rapt_model_config(small->model)->target_vocab;
+    memcpy(logits, decode(small, pair), ((size_t)pair->target.count + 1) * row * sizeof *logits);
+}
+
+void small_weights(struct small *small, const struct ids_pair *pair, rapt_weights which, int layer,
+                   int head, float *weights)
+{
+    rapt_message why = {""};
+    decode(small, pair);
     check(rapt_session_weights(small->session, which, layer, head, weights, &why), &why);
 }

@@ -26,6 +26,8 @@ struct small {
 };
 /* config: kind and positions are set here. Exits if the library refuses, as all functions do. */
 void small_create(struct small *small, const rapt_config *config, float rate, uint64_t seed);
+/* The session of a model; small_create makes it. */
+void small_session(struct small *small);
 void small_free(struct small *small);
 /* Pairs of `stream` of the seed; the learning rate rises, stays, and falls. Returns the mean
    negative log-likelihood per token of the last tenth. */
@@ -42,5 +44,8 @@ double small_exact(struct small *small, int count, small_draw_fn *draw, const vo
    next one. */
 void small_weights(struct small *small, const struct ids_pair *pair, rapt_weights which, int layer,
                    int head, float *weights);
+
+/* [begin + target][target vocabulary], while the target is given. */
+void small_logits(struct small *small, const struct ids_pair *pair, float *logits);
 
 #endif

@@ -73,19 +73,32 @@ static void put_map(const struct block *map)
     free(names);
 }
 
-/* The values of the curves over x as a table, if all have the same x; else each by itself. */
+/* Do the names of the curves fit beside one another as heads of a table? */
+static bool heads_fit(const struct block *chart, int from, int count)
+{
+    int width = 2 + width_of(chart->labels[0]);
+    for (int i = from; i < from + count; i++) width += 2 + width_of(chart->curve[i].name);
+    return width <= WIDTH;
+}
+
+/* The values of curves that have the same x as a table; names that do not fit are letters. */
 static void put_curves(const struct block *chart, int from, int count)
 {
     const struct curve *curves = chart->curve + from;
+    const bool fit = heads_fit(chart, from, count);
     int rows = curves[0].count + 1, columns = count + 1;
     char **cells = xcalloc((size_t)(rows * columns), sizeof *cells);
-    for (int r = 0; r < rows; r++)
-        for (int c = 0; c < columns; c++)
-            cells[r * columns + c] = r == 0 && c == 0 ? xasprintf("%s", chart->labels[0])
-                                     : r == 0         ? xasprintf("%s", curves[c - 1].name)
-                                     : c == 0         ? xasprintf("%.4g", curves[0].xs[r - 1])
-                                                      : xasprintf("%.3g", curves[c - 1].ys[r - 1]);
+    for (int c = 0; c < columns; c++) {
+        cells[c] = !fit     ? xasprintf("%c", c == 0 ? 'x' : 'A' + (c - 1) % 26)
+                   : c == 0 ? xasprintf("%s", chart->labels[0])
+                            : xasprintf("%s", curves[c - 1].name);
+        for (int r = 1; r < rows; r++)
+            cells[r * columns + c] = c == 0 ? xasprintf("%.4g", curves[0].xs[r - 1])
+                                            : xasprintf("%.3g", curves[c - 1].ys[r - 1]);
+    }
     put_cells(cells, rows, columns);
+    if (!fit) printf("  x: %s\n", chart->labels[0]);
+    for (int c = 0; c < count && !fit; c++) printf("  %c: %s\n", 'A' + c % 26, curves[c].name);
     for (int i = 0; i < rows * columns; i++) free(cells[i]);
     free(cells);
 }

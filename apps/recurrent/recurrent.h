@@ -171,6 +171,11 @@ void recurrent_translate(struct recurrent *model, const struct sentence *sentenc
 struct transformer_config {
     int width, layers, words, batch;
     uint64_t seed;
+    rapt_position position;      /* 0: sinusoids */
+    rapt_rotary rotary;          /* 0: none; these two are as in rapt_config */
+    rapt_relative_bias relative; /* 0: none */
+    float window;                /* radius of self-attention (local-m); 0: global */
+    rapt_score cross;            /* score of cross-attention */
 };
 struct transformer;
 struct transformer *transformer_create(const struct transformer_config *config,

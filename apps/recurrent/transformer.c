@@ -35,7 +35,14 @@ struct transformer *transformer_create(const struct transformer_config *c,
                           .ffn_width = 2 * c->width,
                           .encoder_layers = c->layers,
                           .decoder_layers = c->layers,
-                          .norm_order = RAPT_NORM_ORDER_PRE};
+                          .norm_order = RAPT_NORM_ORDER_PRE,
+                          .position = c->position,
+                          .rotary = c->rotary,
+                          .relative_bias = c->relative,
+                          .self_locality =
+                              c->window > 0 ? RAPT_LOCALITY_LOCAL_M : RAPT_LOCALITY_GLOBAL,
+                          .self_radius = c->window,
+                          .cross_score = c->cross};
     rapt_train_options options;
     rapt_train_options_default(&options, sizeof options);
     options.schedule = RAPT_SCHEDULE_CONSTANT; /* every step names its rate */

@@ -1,0 +1,94 @@
+/* nothing_but.c - lesson 8: a Transformer looked into, and all models beside one another: quality
+   by length and seconds at about equal numbers of parameters. */
+#include "nothing_but.h"
+#include "kit/program.h"
+#include "study.h"
+
+enum { VECTOR, ADDITIVE, SINUSOIDS, RELATIVE, MODELS, MAX_WORDS = 12 };
+
+static void add_transformer(struct study *study, const char *name, struct transformer_config config)
+{
+    config.words = study->config.words;
+    config.batch = study->training.batch;
+    config.seed = study->config.seed;
+    study->models[study->count++] =
+        (struct translator){.name = name,
+                            .training = &study->training,
+                            .transformer = transformer_create(&config, &study->language)};
+}
+
+/* In the order of the enumerators, each of about 27,000 parameters. */
+static void add_models(struct study *study)
+{
+    struct recurrent_config recurrent = study->config;
+    recurrent.hidden = 44;
+    recurrent.encoder_hidden = 44;
+    study_add(study, "GRU, one vector", &recurrent);
+    recurrent.attends = true;
+    recurrent.score = RAPT_SCORE_ADDITIVE;
+    recurrent.directions = 2;
+    recurrent.hidden = 40;
+    recurrent.encoder_hidden = 28;
+    study_add(study, "GRU, additive attention", &recurrent);
+    struct transformer_config transformer = {.width = 24, .layers = 2};
+    add_transformer(study, "attention only, sinusoids", transformer);
+    transformer.position = RAPT_POSITION_NONE;
+    transformer.rotary = RAPT_ROTARY_HALVES;
+    transformer.window = 4;
+    transformer.cross = RAPT_SCORE_LOCATION_AWARE;
+    add_transformer(study, "attention only, relative", transformer);
+}
+
+static void compare_all(struct page *page, const struct lesson_options *options)
+{
+    static struct study study;
+    struct quality near[MODELS], beyond[MODELS];
+    study_create(&study, options, MAX_WORDS, 900);
+    study.training.steps = options->quick ? 500 : 900;
+    study.training.rate = 5e-3F;
+    add_models(&study);
+    page_step(page, "All models beside one another");
+    page_paragraph(page, SHORT,
+                   "Four models of about the same size learn English and German from the same %d "
+                   "sentences of up to %d words: prototype 1, prototype 4, and two of nothing but "
+                   "attention. Waves for positions mean nothing beyond the longest sentence of "
+                   "training. What carries on is relative: rotary positions in a window of four "
+                   "words to each side, and cross-attention that knows where it looked before "
+                   "(location-aware).",
+                   study.training.steps * study.training.batch, MAX_WORDS);
+    study_train(&study, 0);
+    study_curves(&study, page, MORE, "Quality by length; sentences of training end at 12 words", 0,
+                 MODELS - 1);
+    page_table(page, SHORT, "Quality (BLEU) and time of training",
+               "model\tparameters\t4–12 words\t13–18\tseconds");
+    for (int i = 0; i < MODELS; i++) {
+        near[i] = study_quality(&study, i);
+        beyond[i] = quality_of(&study.models[i], MAX_WORDS + 1, MAX_WORDS + 6, 32);
+        page_row(page, "%s\t%zu\t%.1f\t%.1f\t%.1f", study.models[i].name,
+                 translator_parameters(&study.models[i]), near[i].bleu, beyond[i].bleu,
+                 study.models[i].seconds);
+    }
+    page_paragraph(page, MORE,
+                   "Seconds of one thread's processor time. A recurrent network computes word "
+                   "after word; attention computes all words of a layer at once, which is why it "
+                   "trains faster, and gains by longer sentences and more processors. Only "
+                   "location-aware scores wait: each row for the one before. The recurrent models "
+                   "run on the plain loops of apps/kit, the others on the library.");
+    page_claim(page, "nothing but attention, up to 12 words: BLEU", near[RELATIVE].bleu, AT_LEAST,
+               90);
+    page_claim(page, "beyond training: BLEU more than the GRU with attention",
+               beyond[RELATIVE].bleu - beyond[ADDITIVE].bleu, AT_LEAST, 10);
+    page_claim(page, "beyond training: BLEU more than with sinusoids",
+               beyond[RELATIVE].bleu - beyond[SINUSOIDS].bleu, AT_LEAST, 10);
+    page_claim(page, "beyond training: BLEU more than one vector",
+               beyond[RELATIVE].bleu - beyond[VECTOR].bleu, AT_LEAST, 30);
+    study_free(&study);
+}
+
+int lesson_nothing_but(struct page *page, const struct lesson_options *options)
+{
+    see_inside(page, options);
+    draw_sinusoids(page);
+    compare_all(page, options);
+    return EXIT_OK;
+}

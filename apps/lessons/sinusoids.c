@@ -1,0 +1,56 @@
+/* sinusoids.c - positions as waves (Vaswani et al. 2017, 3.5): drawn, and what their products say.
+ */
+#include "kit/program.h"
+#include "nothing_but.h"
+#include <math.h>
+#include <stdlib.h>
+
+enum { POSITIONS = 24, WIDTH = 32 };
+
+/* sin and cos of position / 10000^(2i / width), neighbors. */
+static double wave(int position, int column)
+{
+    double angle = position / pow(10000, (column - column % 2) / (double)WIDTH);
+    return column % 2 ? cos(angle) : sin(angle);
+}
+
+static double product(int a, int b)
+{
+    double sum = 0;
+    for (int i = 0; i < WIDTH; i++) sum += wave(a, i) * wave(b, i);
+    return sum;
+}
+
+void draw_sinusoids(struct page *page)
+{
+    float waves[POSITIONS * WIDTH];
+    char text[POSITIONS + WIDTH][8];
+    const char *names[POSITIONS + WIDTH];
+    double xs[POSITIONS], ys[POSITIONS], differ = 0;
+    for (int i = 0; i < POSITIONS + WIDTH; i++) {
+        snprintf(text[i], sizeof text[i], "%d", i < POSITIONS ? i : i - POSITIONS);
+        names[i] = text[i];
+    }
+    for (int p = 0; p < POSITIONS; p++) {
+        for (int i = 0; i < WIDTH; i++) waves[p * WIDTH + i] = (float)(0.5 + 0.5 * wave(p, i));
+        xs[p] = p;
+        ys[p] = product(0, p);
+        for (int q = 0; q < POSITIONS; q++)
+            differ = fmax(differ, fabs(product(p, q) - product(p + 100, q + 100)));
+    }
+    page_step(page, "Positions are waves");
+    page_paragraph(page, SHORT,
+                   "Attention does not know order: words in another order get the same weights. "
+                   "So each position adds waves of its own to its word. Their product depends on "
+                   "the distance of two positions alone, and rotary positions put that into the "
+                   "scores themselves.");
+    page_formula(page, MORE,
+                 "p_{2i} = sin(frac{t}{10000^{2i/d}}) ,  p_{2i+1} = cos(frac{t}{10000^{2i/d}})");
+    page_map(page, MORE,
+             "Sinusoids: rows are positions, columns the 32 numbers of a vector; 1 dark", POSITIONS,
+             WIDTH, names, names + POSITIONS, waves);
+    page_formula(page, MORE, "p_t · p_s = ∑_i cos(frac{t − s}{10000^{2i/d}})");
+    page_chart(page, MORE, "Product of two positions", "distance", "product");
+    page_curve(page, "p(0) · p(distance)", POSITIONS, xs, ys);
+    page_claim(page, "products 100 positions further on differ by", differ, AT_MOST, 1e-9);
+}
