@@ -211,13 +211,13 @@ static int write_file(char *path, put_fn *put, const struct page *pages, int cou
     return code;
 }
 
-int html_folder(const char *folder)
+int folder_make(const char *option, const char *folder)
 {
     struct stat about;
     if (mkdir(folder, 0777) == 0) return EXIT_OK;
     int wrong = errno;
     if (stat(folder, &about) == 0 && S_ISDIR(about.st_mode)) return EXIT_OK;
-    return failed("--html %s: %s", folder, strerror(wrong));
+    return failed("--%s %s: %s", option, folder, strerror(wrong));
 }
 
 int html_write(const char *folder, const struct page *pages, int count)

@@ -1,6 +1,7 @@
 /* nothing_but.c - lesson 8: a Transformer looked into, and all models beside one another: quality
    by length and seconds at about equal numbers of parameters. */
 #include "nothing_but.h"
+#include "architecture.h"
 #include "kit/program.h"
 #include "study.h"
 
@@ -85,10 +86,28 @@ static void compare_all(struct page *page, const struct lesson_options *options)
     study_free(&study);
 }
 
+static void show_architectures(struct page *page, const struct lesson_options *options)
+{
+    static struct architecture list[ARCHITECTURES];
+    architectures_make(list, options);
+    page_step(page, "The architectures, with the numbers of one step");
+    page_paragraph(page, MORE,
+                   "Each model of the lessons, trained for a moment, writes the second word of its "
+                   "translation of \"cats do not like dogs\". Lines are as thick as weights.");
+    for (int i = 0; i < ARCHITECTURES; i++) {
+        page_formula(page, MORE, list[i].formula);
+        page_drawing(page, MORE, list[i].title,
+                     "Words below, their encodings above them, the "
+                     "context c, and the step of the decoder on the right.",
+                     ARCHITECTURE_WIDTH, ARCHITECTURE_HEIGHT, architecture_draw, &list[i]);
+    }
+}
+
 int lesson_nothing_but(struct page *page, const struct lesson_options *options)
 {
     see_inside(page, options);
     draw_sinusoids(page);
     compare_all(page, options);
+    show_architectures(page, options);
     return EXIT_OK;
 }

@@ -67,7 +67,8 @@ int picture_file(const char *path, const struct page *pages, int count);
 /* ---- json.c, html.c ---- */
 extern const char *const relation_signs[]; /* ">=" */
 json_t *page_json(const struct page *page);
-int html_folder(const char *folder); /* creates it, unless it is there */
+/* Creates it, unless it is there; option: of the program, for the message. */
+int folder_make(const char *option, const char *folder);
 /* index.html and lesson-N.html in the folder. */
 int html_write(const char *folder, const struct page *pages, int count);
 

@@ -2,6 +2,7 @@
    if a claim fails. */
 #define _POSIX_C_SOURCE 200809L
 #include "kit/program.h"
+#include "architecture.h"
 #include "page.h"
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +21,7 @@ struct program {
     int lessons_count;
     struct lesson_options options;
     bool more, pause, json;
-    const char *svg, *html;
+    const char *svg, *html, *architecture;
     struct page *pages; /* [count], those that were asked for, in the order of the table */
     int count;
 };
@@ -113,11 +114,17 @@ static int run_chosen(struct program *program, const struct command *command)
     free(chosen);
     if (code == EXIT_OK && program->pause && !(isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)))
         code = usage_error("--pause waits for Enter: it needs a terminal");
-    if (code == EXIT_OK && program->html != NULL) code = html_folder(program->html);
+    if (code == EXIT_OK && program->html != NULL) code = folder_make("html", program->html);
     if (code == EXIT_OK) code = run(program);
     for (int i = 0; i < program->count; i++) page_free(&program->pages[i]);
     free(program->pages);
     return code;
+}
+
+static int write_architectures(const struct program *program)
+{
+    int code = folder_make("architecture", program->architecture);
+    return code == EXIT_OK ? architectures_write(program->architecture, &program->options) : code;
 }
 
 int lessons_main(int argc, char **argv, const struct lesson *lessons, int count)
@@ -134,6 +141,8 @@ int lessons_main(int argc, char **argv, const struct lesson *lessons, int count)
         {"svg", OPTION_OUTPUT, &program.svg, "FILE", "write all pictures into one figure", 0, 0, 0},
         {"html", OPTION_TEXT, &program.html, "DIR", "write index.html and one page per lesson", 0,
          0, 0},
+        {"architecture", OPTION_TEXT, &program.architecture, "DIR",
+         "write a picture of each model with the numbers of a step, trained for that", 0, 0, 0},
         {"json", OPTION_FLAG, &program.json, "", "print JSON, one object per lesson", 0, 0, 0},
     };
     struct command command = {.name = "",
@@ -146,7 +155,11 @@ int lessons_main(int argc, char **argv, const struct lesson *lessons, int count)
     int code = options_read(&command, argc, argv);
     if (code != GO_ON) return code;
     program.options.threads = threads_used(program.options.threads);
-    if (command.rest_count > 0) return run_chosen(&program, &command);
-    list(&program);
-    return finish_output();
+    if (program.architecture != NULL) code = write_architectures(&program);
+    if (code == GO_ON || code == EXIT_OK) {
+        if (command.rest_count > 0) return run_chosen(&program, &command);
+        if (code == GO_ON) list(&program);
+        code = finish_output();
+    }
+    return code;
 }

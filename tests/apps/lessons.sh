@@ -30,6 +30,18 @@ for text in short long; do
     [ "$(LC_ALL=C.UTF-8 wc -L <$text)" -le 80 ] || fail "$text: lines are too wide"
 done
 
+# The picture in README.md is what the program draws; the others are there, too.
+if [ -z "${2-}" ]; then
+    code 0 "$program" --architecture models >out
+    for model in fixed prototype-1 prototype-2 prototype-3 prototype-4 simple parameterized transformer; do
+        grep -q '</svg>' "models/$model.svg" || fail "no picture of $model"
+    done
+    cmp models/transformer.svg "$scripts/../../apps/lessons/transformer.svg" ||
+        fail "lessons --architecture draws another apps/lessons/transformer.svg"
+else
+    echo "skipped: lessons --architecture: its training takes minutes here"
+fi
+
 code 2 "$program" 99 >out
 says "no lesson 99"
 code 2 "$program" 4 --pause </dev/null >out

@@ -1,0 +1,183 @@
+/* architecture.c - the models of the lessons, trained for a moment; words, weights and scores of
+   the step that writes the second German word. */
+#include "architecture.h"
+#include "kit/layers.h"
+#include "kit/program.h"
+#include "small.h"
+#include "study.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { STEP = 1 };
+static const struct architecture plans[ARCHITECTURES] = {
+    {"fixed", "Fixed vector: the last state begins the decoder", "d_0 = h_T",
+     .encoding = ENCODED_BY_CHAIN, .by_state = true},
+    {"prototype-1", "Prototype 1: one vector at each step", "d_t = g(d_{t-1}, y_{t-1}, h_T)",
+     .encoding = ENCODED_BY_CHAIN},
+    {"prototype-2", "Prototype 2: read again for each word",
+     "d_t = g(d_{t-1}, y_{t-1}, encode(x, d_{t-1}))", .encoding = ENCODED_AGAIN},
+    {"prototype-3", "Prototype 3: pick one word", "c_t = v_{argmax_s q_t·k_s}",
+     .encoding = NOT_ENCODED, .attends = true},
+    {"prototype-4", "Prototype 4: mix the encodings", "c_t = ∑_s a_s h_s",
+     .encoding = ENCODED_BY_CHAIN, .attends = true},
+    {"simple", "RNN with simple attention", "a = softmax([h_1 … h_T]^⊤ d_t)",
+     .encoding = ENCODED_BY_CHAIN, .attends = true, .after = true},
+    {"parameterized", "RNN with parameterized attention",
+     "a = softmax((W_k H)^⊤ W_q d_t) ,  c = W_v H a", .encoding = ENCODED_BY_CHAIN, .attends = true,
+     .after = true, .projected = true},
+    {"transformer", "Transformer: nothing but attention", "softmax(frac{Q K^⊤}{sqrt{d}}) V",
+     .encoding = ENCODED_BY_ATTENTION, .attends = true, .after = true, .projected = true},
+};
+
+/* The recurrent model of a plan. */
+static struct recurrent_config config_of(const struct architecture *plan, const struct study *study)
+{
+    struct recurrent_config c = study->config;
+    c.attends = plan->attends;
+    c.pass = plan->by_state ? PASS_INITIAL : PASS_EACH;
+    c.query = plan->after ? QUERY_PRESENT : QUERY_BEFORE;
+    c.projected = plan->projected;
+    c.score = plan->after ? RAPT_SCORE_DOT : RAPT_SCORE_ADDITIVE;
+    if (plan->encoding == ENCODED_AGAIN) c.encoder = ENCODER_AGAIN;
+    if (plan->encoding == NOT_ENCODED) {
+        c.encoder = ENCODER_NONE;
+        c.normalizer = RAPT_NORMALIZER_STRAIGHT_THROUGH;
+    }
+    return c;
+}
+
+static void copy_word(char to[16], const struct vocabulary *vocabulary, int token)
+{
+    snprintf(to, 16, "%s", vocabulary->words[token]);
+}
+
+static void take_words(struct architecture *a, const struct language *language,
+                       const struct sentence *sentence, const struct words *out)
+{
+    const int columns = sentence->source.count + 1;
+    a->sources = columns < DRAWN_WORDS ? columns : DRAWN_WORDS;
+    a->step = out->count > STEP ? STEP : 0;
+    a->targets = a->step + 1;
+    for (int s = 0; s < a->sources; s++)
+        copy_word(a->source[s], &language->source,
+                  s < sentence->source.count ? sentence->source.tokens[s] : RAPT_TOKEN_END);
+    for (int t = 0; t < a->targets; t++)
+        copy_word(a->target[t], &language->target,
+                  t < out->count ? out->tokens[t] : RAPT_TOKEN_END);
+}
+
+/* Weights of the model's own translation, or influences. */
+static void take_numbers(struct architecture *a, struct study *study, int model)
+{
+    struct sentence sentence;
+    struct words out;
+    float *scores = NULL;
+    study_sentence(study, &sentence, &study_clause);
+    float *weights = study_weights(study, model, &sentence, &out, &scores);
+    take_words(a, &study->language, &sentence, &out);
+    const int columns = sentence.source.count + 1;
+    float *influence = a->attends ? NULL : study_influence(study, model, &sentence);
+    const float *rows = a->attends ? weights : influence;
+    memcpy(a->weights, rows + a->step * columns, (size_t)a->sources * sizeof *rows);
+    a->scored = a->attends && a->encoding == ENCODED_BY_CHAIN;
+    if (a->scored)
+        memcpy(a->scores, scores + a->step * columns, (size_t)a->sources * sizeof *scores);
+    free(weights);
+    free(scores);
+    free(influence);
+}
+
+/* ---- the Transformer: the same sentences as ids ---- */
+static void to_ids(const struct sentence *sentence, struct ids_pair *pair)
+{
+    pair->source.count = sentence->source.count;
+    pair->target.count = sentence->target.count;
+    for (int i = 0; i < pair->source.count; i++) pair->source.at[i] = sentence->source.tokens[i];
+    for (int i = 0; i < pair->target.count; i++) pair->target.at[i] = sentence->target.tokens[i];
+}
+
+static void draw_ids(struct random *random, struct ids_pair *pair, const void *user)
+{
+    const struct study *study = user;
+    struct sentence sentence = {0};
+    int more = random_below(random, study->training.max_words - MIN_WORDS + 1);
+    study->language.draw(&study->language, &sentence, random, MIN_WORDS + more);
+    to_ids(&sentence, pair);
+}
+
+static void take_transformer(struct architecture *a, const struct study *study)
+{
+    const rapt_config config = {.source_vocab = study->language.source.count,
+                                .target_vocab = study->language.target.count,
+                                .width = 32,
+                                .heads = 2,
+                                .ffn_width = 64,
+                                .encoder_layers = 1,
+                                .decoder_layers = 1,
+                                .norm_order = RAPT_NORM_ORDER_PRE};
+    float weights[(SMALL_TOKENS + 1) * (SMALL_TOKENS + 1)];
+    struct sentence sentence;
+    struct ids_pair pair;
+    struct ids found;
+    struct words out;
+    struct small small;
+    study_sentence(study, &sentence, &study_clause);
+    to_ids(&sentence, &pair);
+    small_create(&small, &config, 5e-3F, study->config.seed);
+    small_train(&small, study->training.steps, 5e-3F, draw_ids, study,
+                random_from(study->config.seed, 82));
+    small_translate(&small, &pair, 1, &found);
+    pair.target = found;
+    out.count = found.count;
+    for (int i = 0; i < found.count; i++) out.tokens[i] = (int)found.at[i];
+    take_words(a, &study->language, &sentence, &out);
+    small_weights(&small, &pair, RAPT_WEIGHTS_CROSS, -1, -1, weights);
+    memcpy(a->weights, weights + a->step * a->sources, (size_t)a->sources * sizeof *weights);
+    a->seen = argmax(a->sources, a->weights);
+    small_weights(&small, &pair, RAPT_WEIGHTS_ENCODER, -1, -1, weights);
+    memcpy(a->self, weights + a->seen * a->sources, (size_t)a->sources * sizeof *weights);
+    small_weights(&small, &pair, RAPT_WEIGHTS_DECODER, -1, -1, weights);
+    memcpy(a->past, weights + a->step * (found.count + 1), (size_t)a->targets * sizeof *weights);
+    small_free(&small);
+}
+
+void architectures_make(struct architecture list[ARCHITECTURES],
+                        const struct lesson_options *options)
+{
+    static struct study study;
+    int model = 0;
+    study_create(&study, options, 8, 0);
+    study.training.steps = options->quick ? 60 : 400;
+    for (int i = 0; i < ARCHITECTURES; i++) {
+        if (plans[i].encoding == ENCODED_BY_ATTENTION) continue;
+        const struct recurrent_config config = config_of(&plans[i], &study);
+        study_add(&study, plans[i].title, &config);
+    }
+    study_train(&study, 0);
+    for (int i = 0; i < ARCHITECTURES; i++) {
+        list[i] = plans[i];
+        if (plans[i].encoding == ENCODED_BY_ATTENTION)
+            take_transformer(&list[i], &study);
+        else
+            take_numbers(&list[i], &study, model++);
+    }
+    study_free(&study);
+}
+
+int architectures_write(const char *folder, const struct lesson_options *options)
+{
+    static struct architecture list[ARCHITECTURES];
+    int code = EXIT_OK;
+    architectures_make(list, options);
+    for (int i = 0; i < ARCHITECTURES && code == EXIT_OK; i++) {
+        struct svg svg;
+        char *path = xasprintf("%s/%s.svg", folder, list[i].file);
+        code = svg_open(&svg, path, ARCHITECTURE_WIDTH, ARCHITECTURE_HEIGHT, list[i].title);
+        if (code == EXIT_OK) {
+            architecture_draw(&svg, &list[i]);
+            code = svg_close(&svg);
+        }
+        free(path);
+    }
+    return code;
+}
