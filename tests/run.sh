@@ -11,6 +11,7 @@ rules="g++/g++ pkgconf/pkg-config binutils/objdump clang-format-14/clang-format-
 judges="sentencepiece/spm_encode libxml2-utils/xmllint"
 analyzers="valgrind/valgrind cppcheck/cppcheck clang-14/clang-14 clang-tidy-14/clang-tidy-14"
 arm64="gcc-aarch64-linux-gnu/aarch64-linux-gnu-gcc libc6-dev-arm64-cross"
+machines="openmpi-bin/mpirun libopenmpi-dev"
 elsewhere="doxygen/doxygen musl-tools/musl-gcc gcc-11/gcc-11 wine/wine wine64
     gcc-mingw-w64-x86-64-posix/x86_64-w64-mingw32-gcc-posix"
 [ "$(uname -m)" = x86_64 ] || arm64= # elsewhere the processor itself runs what is cross-compiled here
@@ -25,7 +26,7 @@ alone="-DRAPT_OPENMP=OFF -DRAPT_SLEEF=OFF -DRAPT_UTF8PROC=OFF -DRAPT_ZLIB=OFF" #
 modes() { # mode | folder | packages | options of CMake | of ctest | what runs
     cat <<END
 plain      | build          | $light | $full                                                |            | every test that takes seconds (the default)
---all      | build          | $light $rules $judges $analyzers $arm64 $elsewhere | $full               | -C full    | those, and what takes minutes or many packages
+--all      | build          | $light $rules $judges $analyzers $arm64 $machines $elsewhere | $full               | -C full    | those, and what takes minutes or many packages
 --sanitize | build-sanitize | $light | $slow -DRAPT_SANITIZE=ON                             |            | under AddressSanitizer and UBSan
 --threads  | build-tsan     | $clang | $by_clang -DRAPT_THREAD_SANITIZE=ON                  | -L threads | the threaded tests under ThreadSanitizer and Archer
 --memory   | build-msan     | $clang | $by_clang -DRAPT_MEMORY_SANITIZE=ON $alone           | -L memory  | the layers of lib/ under MemorySanitizer, in one thread

@@ -8,6 +8,12 @@
 
 static bool on_line; /* the terminal shows a progress line */
 static double shown; /* when the last one was written elsewhere */
+static int quiet;    /* the rank of this process, if another one says everything */
+
+void messages_of_rank(int rank)
+{
+    quiet = rank;
+}
 
 static void clear_progress(void)
 {
@@ -20,13 +26,17 @@ static void print_list(const char *format, va_list list)
     char text[2048];
     vsnprintf(text, sizeof text, format, list);
     clear_progress();
-    fprintf(stderr, "%s: %s\n", program_name, text);
+    if (quiet)
+        fprintf(stderr, "%s: rank %d: %s\n", program_name, quiet, text);
+    else
+        fprintf(stderr, "%s: %s\n", program_name, text);
 }
 
 void print_report(const char *format, ...)
 {
     char text[2048];
     va_list list;
+    if (quiet) return;
     va_start(list, format);
     vsnprintf(text, sizeof text, format, list);
     va_end(list);
@@ -37,6 +47,7 @@ void print_report(const char *format, ...)
 void print_message(const char *format, ...)
 {
     va_list list;
+    if (quiet) return;
     va_start(list, format);
     print_list(format, list);
     va_end(list);
@@ -64,6 +75,7 @@ void print_progress(const char *format, ...)
 {
     char text[256];
     va_list list;
+    if (quiet) return;
     va_start(list, format);
     vsnprintf(text, sizeof text, format, list);
     va_end(list);

@@ -19,6 +19,9 @@ void print_report(const char *format, ...) __attribute__((format(printf, 1, 2)))
 /* Progress: on a terminal the next message overwrites it; elsewhere it is a line,
    one in ten seconds at most. */
 void print_progress(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* From now on only failures are shown, with the number of this rank, which is above 0: the same
+   program runs elsewhere and says the rest. */
+void messages_of_rank(int rank);
 int finish_output(void); /* flushes standard output; a closed pipe fails without a message */
 
 /* ---- tools.c ---- */
@@ -30,6 +33,7 @@ double now(void);                          /* seconds of a monotonic clock */
 int threads_used(int asked);               /* asked, or if 0 those available to the process */
 void watch_for_interrupts(void);           /* SIGINT and SIGTERM; a second one kills */
 bool interrupted(void);
+void ignore_interrupts(void);    /* from now on: what is being written is finished */
 void print_json(json_t *object); /* one line; releases the object */
 /* Both take the value over, and exit if memory has run out. */
 void put_item(json_t *list, json_t *item);

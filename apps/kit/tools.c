@@ -75,6 +75,12 @@ void watch_for_interrupts(void)
     sigaction(SIGTERM, &action, NULL);
 }
 
+void ignore_interrupts(void)
+{
+    signal(SIGINT, SIG_IGN);
+    signal(SIGTERM, SIG_IGN);
+}
+
 bool interrupted(void)
 {
     return stop != 0;

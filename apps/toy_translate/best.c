@@ -26,6 +26,7 @@ static int copy(const char *from, const char *to)
 
 int best_save(const struct learner *learner, bool within_epoch)
 {
+    if (!leads(learner)) return EXIT_OK;
     const char *out = learner->recipe->out;
     char *kept = kept_path(learner);
     int code = EXIT_OK;
@@ -39,7 +40,7 @@ int best_save(const struct learner *learner, bool within_epoch)
 
 int best_restore(const struct learner *learner)
 {
-    if (!learner->recipe->checkpoint) return EXIT_OK; /* nothing was kept */
+    if (!learner->recipe->checkpoint || !leads(learner)) return EXIT_OK; /* nothing was kept */
     char *kept = kept_path(learner);
     int code = isfinite(learner->state.best) ? copy(kept, learner->recipe->out) : EXIT_OK;
     if (code == EXIT_OK) unlink(kept);

@@ -11,6 +11,7 @@ enum { KEYS = 6 };
 
 int model_save(const struct learner *learner, const char *path)
 {
+    if (!leads(learner)) return EXIT_OK;
     rapt_message why = {""};
     rapt_metadata metadata[KEYS];
     char *facts = facts_text(learner, learner->valid_loss);
@@ -32,7 +33,7 @@ char *epoch_path(const struct learner *learner, long long epoch)
 
 int checkpoint_save(struct learner *learner)
 {
-    if (!learner->recipe->checkpoint) return EXIT_OK;
+    if (!learner->recipe->checkpoint || !leads(learner)) return EXIT_OK;
     rapt_message why = {""};
     rapt_metadata metadata[KEYS];
     char *state = state_write(learner), *history = history_text(&learner->history);

@@ -3,7 +3,7 @@
    Bounded by steps or epochs, an interrupted and resumed run ends with the same bits as an
    uninterrupted one; bounded by minutes, the clock decides. A batch whose loss or gradient is not
    finite is skipped with a message; ten in a row end the run. */
-#include "learner.h"
+#include "agree.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -41,11 +41,12 @@ static int make_step(struct learner *learner)
     rapt_report counts = {.size = sizeof counts};
     rapt_message why = {""};
     rapt_trainer_set_rate(learner->trainer, (float)rate_now(learner));
-    rapt_status status = shards_step(learner, &counts, &why);
+    rapt_status status = RAPT_OK;
+    int code = shards_step(learner, &status, &counts, &why);
+    if (code != EXIT_OK) return code;
     if (status != RAPT_OK && status != RAPT_NOT_FINITE)
         return failed("step %lld: %s", state->step + 1,
                       *why.text ? why.text : rapt_status_text(status));
-    int code = EXIT_OK;
     if (status == RAPT_OK) {
         state->bad = 0;
         state->loss += counts.likelihood;
@@ -64,6 +65,7 @@ static int make_step(struct learner *learner)
 
 static void show(struct learner *learner)
 {
+    if (!leads(learner)) return;
     progress_show(learner);
     if (learner->state.step % REPORT_STEPS == 0) report(learner, learner->recent, NAN, false);
 }
@@ -72,6 +74,7 @@ static void show(struct learner *learner)
 static void remember(struct learner *learner, double train, double valid)
 {
     const struct state *state = &learner->state;
+    if (!leads(learner)) return;
     progress_validated(learner, train, valid, state->since == 0);
     history_add(&learner->history, (struct history_point){state->epoch, state->step, train, valid});
     curve_draw(learner);
@@ -108,6 +111,7 @@ static int validate_between(struct learner *learner)
     int code = validate(learner, state, false, &valid);
     if (code != EXIT_OK) return code;
     learner->enough += valid < learner->recipe->enough;
+    if (!leads(learner)) return EXIT_OK;
     progress_validated(learner, learner->recent, valid, state->since == 0);
     return EXIT_OK;
 }
@@ -153,18 +157,25 @@ static int finish(struct learner *learner)
     if (code != EXIT_OK) return code;
     if (!isfinite(state.best)) return failed("no validation loss was finite; there is no model");
     bool idle = state.step == learner->first && learner->recipe->resume;
-    if (learner->recipe->checkpoint && !learner->recipe->keep_checkpoint && !idle)
+    if (learner->recipe->checkpoint && !learner->recipe->keep_checkpoint && !idle && leads(learner))
         outputs_remove(learner->recipe->out);
     report(learner, learner->recent > 0 ? learner->recent : NAN, state.best, true);
     conclude(learner, state.best, idle);
     return EXIT_OK;
 }
 
+/* Asked to end, or other ranks are lost. Their launcher, if one started this, gives little time. */
 static int stopped(struct learner *learner)
 {
-    int code = checkpoint_save(learner);
+    bool whole = learner->state.position < (long long)learner->batches.count;
+    if (learner->exchange.ranks->count > 1) ignore_interrupts();
+    int code = whole ? checkpoint_save(learner) : EXIT_OK;
     if (code != EXIT_OK) return code;
-    if (learner->recipe->checkpoint)
+    if (!whole)
+        print_message("interrupted while validating after step %lld; go on from the checkpoint "
+                      "before with: toy_translate train --resume --out %s",
+                      learner->state.step, learner->recipe->out);
+    else if (learner->recipe->checkpoint)
         print_message("interrupted at step %lld; go on with: toy_translate train --resume --out %s",
                       learner->state.step, learner->recipe->out);
     else
@@ -172,9 +183,28 @@ static int stopped(struct learner *learner)
     return EXIT_INTERRUPTED;
 }
 
+/* Where the clock decides how long the run is and its rate, it is that of rank 0. */
+static int agree_on_time(struct learner *learner)
+{
+    double times[2] = {elapsed(learner), learner->validation_seconds};
+    if (learner->recipe->minutes <= 0 || learner->exchange.ranks->count < 2) return EXIT_OK;
+    int code = exchange_from_first(&learner->exchange, times, sizeof times);
+    learner->clock = times[0];
+    learner->validation_seconds = times[1];
+    return code;
+}
+
+/* With several ranks there is a checkpoint from the beginning on: any of them may be lost. */
+static int begin(struct learner *learner)
+{
+    bool several = learner->exchange.ranks->count > 1;
+    int code = several && !learner->recipe->resume ? checkpoint_save(learner) : EXIT_OK;
+    return code == EXIT_OK ? agree_on_time(learner) : code;
+}
+
 static int run(struct learner *learner)
 {
-    int code = EXIT_OK;
+    int code = begin(learner);
     while (code == EXIT_OK && !over(learner)) {
         if (interrupted()) return stopped(learner);
         code = make_step(learner);
@@ -186,7 +216,9 @@ static int run(struct learner *learner)
             code = validate_between(learner);
         else if (code == EXIT_OK && now() - learner->written > CHECKPOINT_SECONDS)
             code = checkpoint_save(learner);
+        if (code == EXIT_OK) code = agree_on_time(learner);
     }
+    if (code == EXIT_INTERRUPTED) return stopped(learner);
     return code == EXIT_OK ? finish(learner) : code;
 }
 
@@ -200,6 +232,12 @@ static void announce(const struct learner *learner)
     print_report("%zu parameters, vocabulary %d; %d %s", rapt_model_parameters(learner->model),
                  rapt_tokenizer_vocab(learner->vocabulary.target), recipe->threads,
                  recipe->threads == 1 ? "thread" : "threads");
+    const struct exchange *x = &learner->exchange;
+    if (x->ranks->count > 1)
+        print_report("%d ranks; this one computes %d of %d shards in %.1f MB, of which %.1f MB are "
+                     "for messages",
+                     x->ranks->count, x->end - x->first, x->shards,
+                     1e-6 * (double)(learner->bytes + x->bytes), 1e-6 * (double)x->bytes);
     if (!recipe->resume) return;
     perplexity_text(state->best, text);
     print_report("resuming at step %lld, epoch %lld; best validation perplexity %s", state->step,
@@ -209,9 +247,14 @@ static void announce(const struct learner *learner)
 int learn(const struct recipe *recipe, const struct pairs *train, const struct pairs *valid,
           long long *steps)
 {
-    struct learner learner = {.recipe = recipe, .start = now()};
+    struct ranks alone = {.count = 1}, *ranks = recipe->ranks != NULL ? recipe->ranks : &alone;
+    struct learner learner = {
+        .recipe = recipe, .start = now(), .clock = -1, .exchange = {.ranks = ranks}};
     watch_for_interrupts();
-    int code = prepare(&learner, train, valid);
+    int code = agree(ranks, prepare(&learner, train, valid), &learner);
+    size_t floats;
+    if (code == EXIT_OK) rapt_trainer_gradients(learner.trainer, &floats, NULL);
+    if (code == EXIT_OK) exchange_create(&learner.exchange, ranks, recipe->shards, floats);
     if (code == EXIT_OK) announce(&learner);
     if (code == EXIT_OK) code = run(&learner);
     if (steps != NULL) *steps = learner.state.step;

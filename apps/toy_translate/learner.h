@@ -3,6 +3,7 @@
 #ifndef TOY_TRANSLATE_LEARNER_H
 #define TOY_TRANSLATE_LEARNER_H
 
+#include "exchange.h"
 #include "state_text.h"
 #include "toy.h"
 
@@ -37,6 +38,7 @@ struct progress {
 
 struct learner {
     const struct recipe *recipe;
+    struct exchange exchange; /* with the other ranks */
     struct vocabulary vocabulary;
     struct examples train, valid;
     struct batches batches, valid_batches;
@@ -46,27 +48,37 @@ struct learner {
     struct state state;
     struct progress progress;
     struct history history;
-    double start;              /* when this run began */
-    double before;             /* seconds of earlier runs */
-    double written;            /* when the checkpoint was */
+    double start;   /* when this run began */
+    double clock;   /* elapsed, as all ranks agreed before the step; < 0: ask the clock */
+    double before;  /* seconds of earlier runs */
+    double written; /* when the checkpoint was */
     double validation_seconds; /* seconds the last validation took */
     double recent;             /* negative log-likelihood per token, smoothed over steps */
     double valid_loss;         /* that of the validation which saves a model */
     long long first;           /* steps made by earlier runs */
     long long tokens;          /* in this run */
+    size_t bytes;              /* of the trainer */
     int enough;                /* validations whose loss was below recipe->enough */
     char *path, *options;      /* of the checkpoint; options it must have been made with */
 };
 
 double elapsed(const struct learner *learner); /* seconds, those of earlier runs included */
+/* Does this rank write files and lines? One does. */
+static inline bool leads(const struct learner *learner)
+{
+    return learner->exchange.ranks->rank == 0;
+}
 
 /* ---- prepare.c ---- */
 int prepare(struct learner *learner, const struct pairs *train, const struct pairs *valid);
 void release(struct learner *learner);
 
 /* ---- shards.c ---- */
-/* The gradient of the batch at the learner's position, and a step: as a whole, or in shards. */
-rapt_status shards_step(struct learner *learner, rapt_report *report, rapt_message *why);
+/* The gradient of the batch at the learner's position, and a step: as a whole, or in shards, of
+   which other ranks compute some. EXIT_OK, and *status with *report or *why; EXIT_INTERRUPTED:
+   asked to end within a step, or a rank is lost; the step has not been. */
+int shards_step(struct learner *learner, rapt_status *status, rapt_report *report,
+                rapt_message *why);
 
 /* ---- rate.c ---- */
 double share_done(const struct learner *learner); /* 0..1; 0 if there is no bound */
@@ -75,6 +87,9 @@ double rate_now(const struct learner *learner);
 
 /* ---- state.c ---- */
 char *options_text(const struct recipe *recipe);
+/* The first difference of two such lists, as "with rate 1, not 2" or "without shards 4", which the
+   caller frees; NULL: none. */
+char *options_difference(const char *was, const char *is);
 char *state_write(const struct learner *learner);
 /* text: as state_write wrote it, or NULL; path: for messages. *options is the caller's to free. */
 int state_open(struct state *state, char **options, const char *path, const char *text);

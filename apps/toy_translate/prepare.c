@@ -55,6 +55,7 @@ static int create_trainer(struct learner *learner)
         .shards = recipe->shards,
     };
     rapt_message why = {""};
+    learner->bytes = rapt_trainer_bytes(learner->model, &limits);
     options.rate = (float)recipe->rate;
     options.warmup = 0; /* rate.c sets the rate of each step */
     options.schedule = RAPT_SCHEDULE_CONSTANT;
@@ -105,8 +106,8 @@ int prepare(struct learner *learner, const struct pairs *train, const struct pai
     if (code != EXIT_OK) return code;
     average_create(&learner->average, learner->model, recipe->average);
     code = create_batches(learner, train, valid);
-    if (code == EXIT_OK) code = output_check(learner);
-    if (code == EXIT_OK && recipe->force && recipe->checkpoint && !recipe->resume)
+    if (code == EXIT_OK && leads(learner)) code = output_check(learner);
+    if (code == EXIT_OK && recipe->force && recipe->checkpoint && !recipe->resume && leads(learner))
         outputs_remove(recipe->out);
     if (code == EXIT_OK) code = create_trainer(learner);
     if (code == EXIT_OK && recipe->resume) code = checkpoint_continue(learner);
@@ -125,6 +126,7 @@ void release(struct learner *learner)
     examples_free(&learner->valid);
     vocabulary_free(&learner->vocabulary);
     history_free(&learner->history);
+    exchange_free(&learner->exchange);
     free(learner->path);
     free(learner->options);
 }

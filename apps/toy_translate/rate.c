@@ -28,10 +28,11 @@ double share_done(const struct learner *learner)
         (double)(state->epoch - 1) + (double)state->position / (double)learner->batches.count;
     if (recipe->steps > 0) share = max(share, (double)state->step / recipe->steps);
     if (recipe->epochs > 0) share = max(share, epochs / recipe->epochs);
+    double time = learner->clock >= 0 ? learner->clock : elapsed(learner);
     /* Leaves time for the last validation. */
     if (recipe->minutes > 0)
-        share = max(share, elapsed(learner) /
-                               max(1e-9, 60 * recipe->minutes - 1.5 * learner->validation_seconds));
+        share =
+            max(share, time / max(1e-9, 60 * recipe->minutes - 1.5 * learner->validation_seconds));
     return share < 1 ? share : 1;
 }
 

@@ -2,6 +2,7 @@
    With --shards the batch is split, and the gradients of its parts are added as the library defines
    it, so that other machines may compute some of them. */
 #include "learner.h"
+#include <math.h>
 #include <stdlib.h>
 
 /* The gradient of one shard, and its record. */
@@ -17,23 +18,50 @@ static rapt_status compute(struct learner *learner, int shard, rapt_shard *recor
                             record, why);
 }
 
-static rapt_status in_shards(struct learner *learner, rapt_report *report, rapt_message *why)
+static bool all_finite(const rapt_shard *records, int count)
 {
-    int shards = learner->recipe->shards;
-    rapt_shard *records = xcalloc((size_t)shards, sizeof *records);
-    rapt_status status = RAPT_OK;
-    for (int k = 0; status == RAPT_OK && k < shards; k++)
-        status = compute(learner, k, &records[k], why);
-    if (status == RAPT_OK) status = rapt_train_shards_step(learner->trainer, records, report, why);
-    free(records);
-    return status;
+    for (int k = 0; k < count; k++)
+        if (!isfinite(records[k].loss)) return false;
+    return true;
 }
 
-rapt_status shards_step(struct learner *learner, rapt_report *report, rapt_message *why)
+/* The shards of this rank, then those of the others. A rank that leads may be asked to end while it
+   computes, and has little time. */
+static int in_shards(struct learner *learner, rapt_shard *records, rapt_status *status,
+                     rapt_message *why)
+{
+    struct exchange *x = &learner->exchange;
+    double start = now();
+    *status = RAPT_OK;
+    for (int k = x->first; *status == RAPT_OK && k < x->end; k++) {
+        if (x->ranks->count > 1 && interrupted()) return EXIT_INTERRUPTED;
+        *status = compute(learner, k, &records[k], why);
+    }
+    if (*status != RAPT_OK) return EXIT_OK;
+    int code = exchange_records(x, records, now() - start);
+    if (code != EXIT_OK || !all_finite(records, x->shards)) return code;
+    code = exchange_gradients(x, learner->trainer);
+    exchange_watch(x);
+    return code;
+}
+
+int shards_step(struct learner *learner, rapt_status *status, rapt_report *report,
+                rapt_message *why)
 {
     rapt_tokens source, target;
-    if (learner->recipe->shards > 0) return in_shards(learner, report, why);
+    int shards = learner->recipe->shards, code = EXIT_OK;
+    if (shards > 0) {
+        rapt_shard *records = xcalloc((size_t)shards, sizeof *records);
+        code = in_shards(learner, records, status, why);
+        if (code == EXIT_OK && *status == RAPT_OK)
+            *status = rapt_train_shards_step(learner->trainer, records, report, why);
+        else if (code != EXIT_OK)
+            rapt_train_shards_discard(learner->trainer);
+        free(records);
+        return code;
+    }
     batches_get(&learner->batches, (size_t)learner->state.position, &source, &target);
-    rapt_status status = rapt_train_gradient(learner->trainer, &source, &target, report, why);
-    return status == RAPT_OK ? rapt_train_step(learner->trainer, report, why) : status;
+    *status = rapt_train_gradient(learner->trainer, &source, &target, report, why);
+    if (*status == RAPT_OK) *status = rapt_train_step(learner->trainer, report, why);
+    return EXIT_OK;
 }

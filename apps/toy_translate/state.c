@@ -39,20 +39,26 @@ static const char *same_name(const char *list, const char *wanted)
     return NULL;
 }
 
-/* Reports the first option that differs, or stands in one list only: the lists are not equal,
-   though maybe only in spaces. */
-static int differs(const char *path, const char *was, const char *is)
+char *options_difference(const char *was, const char *is)
 {
     for (const char *at = was; *at; at += entry(at), at += strspn(at, " ")) {
         const char *now = same_name(is, at);
-        if (now == NULL) return failed("--resume: %s was made with %.*s", path, (int)entry(at), at);
+        if (now == NULL) return xasprintf("with %.*s", (int)entry(at), at);
         if (entry(now) != entry(at) || memcmp(now, at, entry(at)) != 0)
-            return failed("--resume: %s was made with %.*s, not %.*s", path, (int)entry(at), at,
-                          (int)entry(now), now);
+            return xasprintf("with %.*s, not %.*s", (int)entry(at), at, (int)entry(now), now);
     }
     while (*is && same_name(was, is)) is += entry(is), is += strspn(is, " ");
-    if (*is == 0) return failed("--resume: %s: its list of options is damaged", path);
-    return failed("--resume: %s was made without %.*s", path, (int)entry(is), is);
+    return *is ? xasprintf("without %.*s", (int)entry(is), is) : NULL;
+}
+
+/* Of lists that are not equal, though maybe only in spaces. */
+static int differs(const char *path, const char *was, const char *is)
+{
+    char *how = options_difference(was, is);
+    int code = how != NULL ? failed("--resume: %s was made %s", path, how)
+                           : failed("--resume: %s: its list of options is damaged", path);
+    free(how);
+    return code;
 }
 
 char *state_write(const struct learner *learner)

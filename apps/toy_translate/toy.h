@@ -6,6 +6,7 @@
 
 #include "kit/heatmap.h"
 #include "kit/program.h"
+#include "mpi/ranks.h"
 #include <rapt/rapt.h>
 
 /* ---- pairs.c: sentence pairs from files ---- */
@@ -139,7 +140,8 @@ struct recipe {
     int valid_steps; /* also validate after so many steps; 0: only at the end of an epoch */
     double enough;   /* stop when the validation loss is below this for the second time; 0: never */
     uint64_t seed;
-    int shards; /* of a step; 0: it is one batch, as a whole */
+    int shards;          /* of a step; 0: it is one batch, as a whole */
+    struct ranks *ranks; /* those that train together; NULL: this process alone */
     int threads;
     const char *out;
     const char *command; /* training_text(), for the checkpoint; NULL: there is none */

@@ -1,5 +1,6 @@
 /* train.c - toy_translate train: its options, and the data it reads. */
 #define _POSIX_C_SOURCE 200809L
+#include "agree.h"
 #include "training.h"
 #include <stdlib.h>
 
@@ -92,6 +93,23 @@ static int run(struct training *t, const struct command *command)
     return code;
 }
 
+/* Of a run of several ranks the number of shards is given, or the same whatever their number. */
+static int check_shards(struct recipe *recipe)
+{
+    enum { SHARDS = 8 };
+    const struct ranks *ranks = recipe->ranks;
+    if (recipe->shards == 0 && ranks->launched) recipe->shards = SHARDS;
+    if ((recipe->shards & (recipe->shards - 1)) != 0)
+        return usage_error("train: --shards is %d, it must be a power of two", recipe->shards);
+    if (ranks->count > 1 && ranks->count > recipe->shards)
+        return usage_error("train: %d ranks for %d shards: some would have nothing to do; give "
+                           "--shards",
+                           ranks->count, recipe->shards);
+    recipe->json = recipe->json && ranks->rank == 0;
+    recipe->curve = recipe->curve && ranks->rank == 0;
+    return EXIT_OK;
+}
+
 static int train(struct training *t, const struct command *command)
 {
     struct recipe *recipe = &t->recipe;
@@ -101,8 +119,7 @@ static int train(struct training *t, const struct command *command)
     if (recipe->sentencepiece != NULL && (option_given(command, "vocab") || recipe->separate))
         return usage_error("train: --sentencepiece excludes --vocab and --separate");
     int code = recipe->resume ? training_resume(t, command) : EXIT_OK;
-    if (code == EXIT_OK && (recipe->shards & (recipe->shards - 1)) != 0)
-        code = usage_error("train: --shards is %d, it must be a power of two", recipe->shards);
+    if (code == EXIT_OK) code = check_shards(recipe);
     if (code == EXIT_OK) code = check_files(&t->files);
     if (code == EXIT_OK) code = check_outputs(t);
     return code == EXIT_OK ? run(t, command) : code;
@@ -110,7 +127,10 @@ static int train(struct training *t, const struct command *command)
 
 int command_train(int argc, char **argv)
 {
+    struct ranks ranks = ranks_open();
+    messages_of_rank(ranks.rank);
     struct training training = {.recipe = {.preset = "tiny",
+                                           .ranks = &ranks,
                                            .smoothing = 0.1,
                                            .batch_tokens = 4096,
                                            .average = 5,
@@ -125,5 +145,7 @@ int command_train(int argc, char **argv)
     int code = options_read(&command, argc, argv);
     if (code == GO_ON) code = train(&training, &command);
     training_free(&training);
+    if (code != EXIT_OK) code = agree(&ranks, code, NULL);
+    ranks_close(&ranks, code);
     return code;
 }

@@ -3,25 +3,48 @@
    so far. */
 #include "learner.h"
 #include <math.h>
+#include <stdlib.h>
 
+/* Of one batch. */
+struct batch_loss {
+    double likelihood; /* NaN: not finite */
+    long long tokens;
+};
+
+static int evaluate(struct learner *learner, size_t b, struct batch_loss *loss)
+{
+    rapt_tokens source, target;
+    rapt_report report = {.size = sizeof report};
+    rapt_message why = {""};
+    batches_get(&learner->valid_batches, b, &source, &target);
+    rapt_status status = rapt_train_evaluate(learner->trainer, &source, &target, &report, &why);
+    *loss = (struct batch_loss){status == RAPT_NOT_FINITE ? (double)NAN : report.likelihood,
+                                report.tokens};
+    if (status == RAPT_OK || status == RAPT_NOT_FINITE) return EXIT_OK;
+    return failed("validation: %s", *why.text ? why.text : rapt_status_text(status));
+}
+
+/* Each rank evaluates a part of the batches; all add the losses of all, in the same order. */
 static int loss_of(struct learner *learner, double *loss)
 {
-    struct batches *batches = &learner->valid_batches;
-    double likelihood = 0;
-    long long tokens = 0;
-    rapt_message why = {""};
-    for (size_t b = 0; b < batches->count; b++) {
-        rapt_tokens source, target;
-        rapt_report report = {.size = sizeof report};
-        batches_get(batches, b, &source, &target);
-        rapt_status status = rapt_train_evaluate(learner->trainer, &source, &target, &report, &why);
-        likelihood += status == RAPT_NOT_FINITE ? NAN : report.likelihood;
-        tokens += report.tokens;
-        if (status != RAPT_OK && status != RAPT_NOT_FINITE)
-            return failed("validation: %s", *why.text ? why.text : rapt_status_text(status));
+    const struct ranks *ranks = learner->exchange.ranks;
+    size_t batches = learner->valid_batches.count, count = (size_t)ranks->count;
+    struct batch_loss sum = {0, 0}, *losses = xcalloc(batches, sizeof *losses);
+    size_t *starts = xcalloc(count + 1, sizeof *starts);
+    int code = EXIT_OK;
+    for (size_t r = 0; r <= count; r++) starts[r] = batches * r / count * sizeof *losses;
+    size_t first = starts[ranks->rank] / sizeof *losses;
+    size_t end = starts[ranks->rank + 1] / sizeof *losses;
+    for (size_t b = first; code == EXIT_OK && b < end; b++) code = evaluate(learner, b, &losses[b]);
+    if (code == EXIT_OK) code = exchange_parts(&learner->exchange, losses, starts);
+    for (size_t b = 0; b < batches; b++) {
+        sum.likelihood += losses[b].likelihood;
+        sum.tokens += losses[b].tokens;
     }
-    *loss = likelihood / (double)tokens;
-    return EXIT_OK;
+    *loss = sum.likelihood / (double)sum.tokens;
+    free(losses);
+    free(starts);
+    return code;
 }
 
 static int validate_mean(struct learner *learner, double raw, double best, bool within_epoch,

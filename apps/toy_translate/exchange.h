@@ -1,0 +1,38 @@
+/* exchange.h - what the ranks of a run tell one another during a step and a validation. Functions
+   return EXIT_OK, or EXIT_INTERRUPTED as ranks_transfer does. With one rank they do nothing. */
+#ifndef TOY_TRANSLATE_EXCHANGE_H
+#define TOY_TRANSLATE_EXCHANGE_H
+
+#include "mpi/ranks.h"
+#include <rapt/rapt.h>
+
+struct exchange {
+    const struct ranks *ranks;
+    int shards, first, end; /* of a step; this rank computes shards first .. end - 1 */
+    rapt_subtree *nodes;    /* [count] those of all ranks, in order; gradient NULL: of this one */
+    int *owner;             /* [count] their ranks */
+    int count;
+    size_t floats;   /* of the gradient */
+    size_t *pieces;  /* [ranks + 1] bytes: rank r sums floats of bytes pieces[r] .. pieces[r + 1] */
+    float *received; /* the piece of this rank of each node of the others */
+    size_t bytes;    /* of received */
+    double *seconds; /* [ranks] spent on shards, since exchange_watch spoke */
+    long long steps; /* since then */
+};
+
+void exchange_create(struct exchange *x, const struct ranks *ranks, int shards, size_t floats);
+void exchange_free(struct exchange *x);
+
+/* data: bytes [0, starts[ranks]), of which this rank has starts[rank] .. starts[rank + 1]; then all
+   ranks have all. */
+int exchange_parts(const struct exchange *x, void *data, const size_t *starts);
+/* Records of all shards, of which this rank has its own, and how long it took. */
+int exchange_records(struct exchange *x, rapt_shard *records, double seconds);
+/* Sums the gradients of all ranks into rapt_trainer_gradients. */
+int exchange_gradients(struct exchange *x, rapt_trainer *trainer);
+/* `size` bytes of rank 0 to all. */
+int exchange_from_first(const struct exchange *x, void *data, size_t size);
+/* Once in a while, of rank 0: names a rank that is much slower than the others. */
+void exchange_watch(struct exchange *x);
+
+#endif

@@ -1,0 +1,135 @@
+#!/bin/sh
+# toy_translate train under mpirun: one model and one checkpoint for any number of ranks and threads, stopped
+# and resumed on others; ranks that differ do not begin; one that is killed leaves a checkpoint from which
+# any number goes on with the same bits; one that keeps the others waiting is named.
+# usage: mpi.sh PROGRAM [sanitized]
+. "$(dirname "$0")/kit/script.sh"
+
+leave_out() {
+    echo "skipped: apps/mpi, training by several processes: $1"
+    exit 77
+}
+command -v mpirun >/dev/null || leave_out "mpirun is not installed"
+ldd "$program" | grep -q libmpi || leave_out "MPI is not built in"
+[ "${2-}" != sanitized ] || export ASAN_OPTIONS=detect_leaks=0 # MPI itself leaks; other scripts look for ours
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMP_WAIT_POLICY=passive
+unset TMPDIR # of sockets, whose paths must be short
+local="--oversubscribe --bind-to none --mca mpi_yield_when_idle 1 --mca plm isolated"
+ranks() { # COUNT OPTION...
+    count=$1
+    shift
+    timeout 120 mpirun $local -n "$count" "$program" train "$@"
+}
+
+synthetic_pairs 300 >all.tsv
+head -n 280 all.tsv >train.tsv
+tail -n 20 all.tsv >test.tsv
+head -n 279 all.tsv >less.tsv
+options="--data train.tsv --valid test.tsv --layers 1 --width 16 --heads 2 --ffn-width 32 --vocab 280
+    --batch-tokens 256 --rate 0.02 --warmup 5 --dropout 0.3 --patience 0 --average 2 --keep-checkpoint
+    --cross-normalizer sample"
+
+same() { # WHAT: the model "parts" and its checkpoint are those of "whole"
+    check "$1: the same model" cmp whole parts
+    check "$1: the same checkpoint" cmp whole.checkpoint parts.checkpoint
+    rm -f parts parts.*
+}
+
+# Alone without mpirun; then ranks that hold one subtree, and ranks that hold several.
+code 0 "$program" train $options --shards 8 --threads 1 --out whole --steps 30
+for count in 1 2 3 4; do
+    code 0 ranks $count $options --threads $((1 + count % 2)) --out parts --steps 30
+    same "$count ranks"
+done
+code 0 ranks 2 $options --threads 2 --out parts --steps 13
+[ $(grep -c '^epoch' err) -le 2 ] || fail "more than one rank reports"
+code 0 ranks 3 --resume --threads 1 --out parts --steps 22
+code 0 "$program" train --resume --out parts --steps 30
+same "2 ranks, then 3, then one process"
+code 0 "$program" train $options --shards 2 --force --out whole --steps 20
+code 0 ranks 2 $options --shards 2 --out parts --steps 20
+same "as many ranks as shards"
+transport="--mca btl self,tcp --mca btl_tcp_if_include lo" # instead of shared memory
+code 0 timeout 120 mpirun $local $transport -n 2 "$program" train $options --shards 2 --out parts --steps 20
+same "by TCP"
+code 0 ranks 3 $options --out timed --minutes 1s # rank 0 has the clock
+check "a run by the clock ends" test -s timed
+
+# What differs is named, and nothing is written.
+both() { # OPTIONS OF RANK 1...
+    timeout 120 mpirun $local -n 1 "$program" train $options --out parts --steps 5 : \
+        -n 1 "${other-$program}" train $options --out parts --steps 5 "$@"
+}
+code 1 both --data less.tsv
+says "rank 1 has other data"
+code 1 both --rate 0.01
+says "rank 1 was started with rate 0.01, not rate 0.02"
+code 1 both --steps 6
+says "rank 1 was started with steps 6, not steps 5"
+code 1 both --data lacking.tsv
+says "rank 1 cannot begin"
+cp "$program" other_program && echo >>other_program
+other=./other_program
+code 1 both
+says "rank 1 is another program"
+code 2 ranks 3 $options --shards 2 --out parts
+says "3 ranks for 2 shards"
+[ ! -e parts ] && [ ! -e parts.checkpoint ] || fail "a run that did not begin wrote files"
+
+# ---- faults: a run that would go on for long, until something happens ----
+
+begin() { # COUNT
+    timeout 120 mpirun $local -n "$1" "$program" train $options --threads 1 --force --out parts \
+        --steps 1000000 2>run.err &
+    launched=$!
+    wait_until "the run begins" grep -q '^epoch 3 ' run.err
+}
+wait_until() { # WHAT COMMAND...: within a minute
+    what=$1
+    shift
+    tries=600
+    until "$@" 2>/dev/null; do
+        tries=$((tries - 1))
+        [ $tries -gt 0 ] || { fail "never: $what"; cat run.err; return; }
+        sleep 0.1
+    done
+}
+children() { cat "/proc/$1/task/$1/children"; } # processes, a space behind each
+rank() { # NUMBER: its process
+    for process in $(children $(children $launched)); do
+        tr '\0' '\n' <"/proc/$process/environ" | grep -q "^OMPI_COMM_WORLD_RANK=$1\$" && echo "$process"
+    done
+}
+send() { # SIGNAL PROCESS
+    [ -n "$2" ] && kill "-$1" "$2" || { fail "no process for signal $1"; kill $launched; }
+}
+ended() { # WHAT: the ranks have ended by themselves, and a checkpoint can be gone on from
+    wait $launched && fail "$1: mpirun reports success"
+    check "$1: the checkpoint is whole" "$program" info --model parts.checkpoint >/dev/null
+}
+[ -r /proc/$$/task/$$/children ] || leave_out "killed ranks: /proc does not name children"
+
+for killed in 1 0; do
+    begin 3
+    send KILL "$(rank $killed)"
+    ended "rank $killed is killed"
+    [ $killed = 0 ] || grep -q 'go on' run.err || { fail "nobody says how to go on"; cat run.err; }
+    made=$(LC_ALL=C grep -ao 'step\\":[0-9]*' parts.checkpoint | head -n 1 | tr -dc 0-9)
+    end=$((${made:-0} + 12))
+    code 0 "$program" train $options --shards 8 --threads 1 --force --out whole --steps $end
+    cp parts.checkpoint kept && for file in parts.checkpoint.*; do cp "$file" "kept${file#parts.checkpoint}"; done
+    code 0 ranks 2 --resume --threads 1 --out parts --steps $end
+    same "rank $killed killed, resumed on fewer"
+    for file in kept*; do mv "$file" "parts.checkpoint${file#kept}"; done
+    cp whole parts # the best model so far, which the first resumed run may have replaced
+    code 0 ranks 4 --resume --threads 1 --out parts --steps $end
+    check "rank $killed killed, resumed on more: the same checkpoint" cmp whole.checkpoint parts.checkpoint
+done
+
+begin 2
+send STOP "$(rank 1)"
+wait_until "a rank is named that keeps the others waiting" grep -q 'waiting for rank 1' run.err
+send CONT "$(rank 1)"
+send TERM $(children $launched)
+ended "mpirun is asked to end"
+exit $failures
