@@ -27,8 +27,13 @@ struct disk_source {
     rapt_reader reader;         /* where there is neither */
     uint64_t size;              /* when it was opened */
     struct shown label;
+    const char *path; /* as it was opened by, and the caller's; NULL: by none */
+    bool mapped;      /* bytes are a mapped file */
 };
 rapt_status rapt__disk_open(struct disk_source *source, const char *path, rapt_message *why);
+/* Maps an open file, which is closed then: its bytes are in memory, not to be written. A file of no
+   bytes stays as it is. RAPT_NO_FILE: it cannot be mapped, and is still open. */
+rapt_status rapt__disk_map(struct disk_source *source, rapt_message *why);
 void rapt__disk_close(struct disk_source *source);
 /* RAPT_BAD_FILE: bytes [at, at + count) are not there (any more). */
 rapt_status rapt__disk_read(const struct disk_source *source, uint64_t at, void *data, size_t count,

@@ -57,7 +57,8 @@ enum tensor_container {
     CONTAINER_CTRANSLATE2, /* metadata: binary_version, spec, revision */
     CONTAINER_MARIAN,      /* model.bin; metadata: special:model.yml */
     CONTAINER_NPZ,         /* numpy's arrays in a zip file; metadata: special:model.yml */
-    CONTAINER_PYTORCH      /* a state dict as torch.save writes it, read without Python */
+    CONTAINER_PYTORCH,     /* a state dict as torch.save writes it, read without Python */
+    CONTAINER_SHARDS       /* the index of safetensors files beside it; only of a path */
 };
 
 /* ---- safetensors_read.c: n as u64 little-endian, n bytes of JSON, data ---- */
@@ -83,6 +84,11 @@ rapt_status rapt__tensors_open_any(struct tensor_file **file, const char *path,
                                    const rapt_allocator *allocator, rapt_message *why);
 rapt_status rapt__tensors_open_any_memory(struct tensor_file **file, const void *bytes, size_t size,
                                           const rapt_allocator *allocator, rapt_message *why);
+/* The same, mapped: read when it is used, shared by all processes that map it, with a view of every
+   entry. The file must not be changed or cut while it is open (replacing it is no change): where it
+   is, the process may end by a signal. */
+rapt_status rapt__tensors_map(struct tensor_file **file, const char *path,
+                              const rapt_allocator *allocator, rapt_message *why);
 enum tensor_container rapt__tensors_container(const struct tensor_file *file);
 const char *rapt__container_name(enum tensor_container container); /* for messages */
 

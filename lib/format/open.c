@@ -4,7 +4,8 @@
        safetensors   n as u64, '{'                    2 <= n <= 10^8
        CTranslate2   version as u32, then a length    1 <= version <= 6
        Marian        version as u64                   1
-       zip           "PK", 3, 4                       of arrays (npz), or with a pickle (PyTorch) */
+       zip           "PK", 3, 4                       of arrays (npz), or with a pickle (PyTorch)
+       index         '{'                              of safetensors in shards */
 #include "tensors.h"
 #include "zip.h"
 
@@ -15,7 +16,7 @@ enum { FIRST_BYTES = 9 }; /* examined */
 static const char *const names[] = {
     [CONTAINER_SAFETENSORS] = "safetensors", [CONTAINER_CTRANSLATE2] = "CTranslate2",
     [CONTAINER_MARIAN] = "Marian",           [CONTAINER_NPZ] = "npz",
-    [CONTAINER_PYTORCH] = "PyTorch",
+    [CONTAINER_PYTORCH] = "PyTorch",         [CONTAINER_SHARDS] = "safetensors in shards",
 };
 
 const char *rapt__container_name(enum tensor_container container)
@@ -55,31 +56,39 @@ static rapt_status recognize(const struct disk_source *source, tensor_reader **r
         *read = rapt__ct2_read;
     else if (memcmp(first, "PK\3\4", 4) == 0)
         *read = read_zip;
+    else if (first[0] == '{')
+        *read = rapt__shards_read;
     else
         return rapt__fail(why, RAPT_BAD_FILE, "%s: is no file of tensors that rapt knows",
                           source->label.text);
     return RAPT_OK;
 }
 
-static rapt_status open_any(struct tensor_file **file, const struct disk_source *source,
-                            const rapt_allocator *allocator, rapt_message *why)
-{
-    tensor_reader *read = NULL;
-    rapt_status status = recognize(source, &read, why);
-    return status == RAPT_OK ? rapt__tensors_open_source(file, source, read, allocator, why)
-                             : status;
-}
-
-rapt_status rapt__tensors_open_any(struct tensor_file **file, const char *path,
-                                   const rapt_allocator *allocator, rapt_message *why)
+rapt_status rapt__tensors_open_path(struct tensor_file **file, const char *path,
+                                    tensor_reader *read, bool map, const rapt_allocator *allocator,
+                                    rapt_message *why)
 {
     struct disk_source source;
     if (!path) return rapt__fail(why, RAPT_BAD_ARGUMENT, "no path was given");
     rapt_status status = rapt__disk_open(&source, path, why);
     if (status != RAPT_OK) return status;
-    status = open_any(file, &source, allocator, why);
+    if (map) status = rapt__disk_map(&source, why);
+    if (status == RAPT_OK && !read) status = recognize(&source, &read, why);
+    if (status == RAPT_OK) status = rapt__tensors_open_source(file, &source, read, allocator, why);
     if (status != RAPT_OK) rapt__disk_close(&source);
     return status;
+}
+
+rapt_status rapt__tensors_open_any(struct tensor_file **file, const char *path,
+                                   const rapt_allocator *allocator, rapt_message *why)
+{
+    return rapt__tensors_open_path(file, path, NULL, false, allocator, why);
+}
+
+rapt_status rapt__tensors_map(struct tensor_file **file, const char *path,
+                              const rapt_allocator *allocator, rapt_message *why)
+{
+    return rapt__tensors_open_path(file, path, NULL, true, allocator, why);
 }
 
 rapt_status rapt__tensors_open_any_memory(struct tensor_file **file, const void *bytes, size_t size,
@@ -88,5 +97,8 @@ rapt_status rapt__tensors_open_any_memory(struct tensor_file **file, const void 
     struct disk_source source = {.file = -1, .bytes = bytes, .size = size};
     source.label = rapt__shown("model in memory");
     if (!bytes) return rapt__fail(why, RAPT_BAD_ARGUMENT, "no bytes were given");
-    return open_any(file, &source, allocator, why);
+    tensor_reader *read = NULL;
+    rapt_status status = recognize(&source, &read, why);
+    if (status != RAPT_OK) return status;
+    return rapt__tensors_open_source(file, &source, read, allocator, why);
 }

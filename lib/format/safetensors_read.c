@@ -54,13 +54,7 @@ rapt_status rapt__safetensors_read(struct tensor_file *file, rapt_message *why)
 rapt_status rapt__tensors_open(struct tensor_file **file, const char *path,
                                const rapt_allocator *allocator, rapt_message *why)
 {
-    struct disk_source source;
-    if (!path) return rapt__fail(why, RAPT_BAD_ARGUMENT, "no path was given");
-    rapt_status status = rapt__disk_open(&source, path, why);
-    if (status != RAPT_OK) return status;
-    status = rapt__tensors_open_source(file, &source, rapt__safetensors_read, allocator, why);
-    if (status != RAPT_OK) rapt__disk_close(&source);
-    return status;
+    return rapt__tensors_open_path(file, path, rapt__safetensors_read, false, allocator, why);
 }
 
 rapt_status rapt__tensors_open_memory(struct tensor_file **file, const void *bytes, size_t size,

@@ -55,6 +55,7 @@ rapt_status rapt__tensors_open_source(struct tensor_file **file, const struct di
     if (!made) return rapt__fail(why, RAPT_NO_MEMORY, "%s: out of memory", source->label.text);
     *made = (struct tensor_file){.allocator = rapt__allocator(allocator), .main.source = *source};
     rapt_status status = read(made, why);
+    made->main.source.path = NULL;
     if (status == RAPT_OK)
         *file = made;
     else

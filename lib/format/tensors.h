@@ -34,7 +34,7 @@ struct tensor_file {
 
 /* Fills a file whose main source is open and all else empty; after a failure the file is closed. */
 typedef rapt_status tensor_reader(struct tensor_file *file, rapt_message *why);
-tensor_reader rapt__safetensors_read, rapt__ct2_read, rapt__marian_read;
+tensor_reader rapt__safetensors_read, rapt__ct2_read, rapt__marian_read, rapt__shards_read;
 
 /* ---- tensors.c ---- */
 
@@ -84,6 +84,13 @@ rapt_status rapt__source_check(const struct tensor_source *source, size_t *total
 /* All of them, and that their names are UTF-8 and differ. */
 rapt_status rapt__sources_check(const struct tensor_source *sources, int count, rapt_message *why);
 void rapt__to_little(float *data, size_t count); /* the bytes of a file, in place */
+
+/* ---- open.c ---- */
+
+/* Of a path, read or mapped; read: NULL: the reader that its first bytes tell. */
+rapt_status rapt__tensors_open_path(struct tensor_file **file, const char *path,
+                                    tensor_reader *read, bool map, const rapt_allocator *allocator,
+                                    rapt_message *why);
 
 /* ---- header.c ---- */
 

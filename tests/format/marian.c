@@ -306,15 +306,19 @@ static void test_arguments(void **state)
 
 static int make_path(void **state)
 {
-    static char path[] = "/tmp/rapt-marian-XXXXXX";
-    int file = mkstemp(path);
+    static char folder[] = "/tmp/rapt-marian-XXXXXX", path[64];
+    if (!mkdtemp(folder)) return -1;
+    snprintf(path, sizeof path, "%s/model", folder);
     *state = path;
-    return file < 0 ? -1 : close(file);
+    return 0;
 }
 
 static int remove_path(void **state)
 {
-    return unlink(*state);
+    char *path = *state;
+    unlink(path);
+    *strrchr(path, '/') = 0;
+    return rmdir(path);
 }
 
 int main(void)

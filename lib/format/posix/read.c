@@ -1,5 +1,5 @@
-/* read.c - opens regular files and reads them at an offset; names of errors. Every system call is
-   checked, short and interrupted ones are continued. */
+/* read.c - opens regular files, maps them and reads them at an offset; names of errors. Every
+   system call is checked, short and interrupted ones are continued. */
 #define _POSIX_C_SOURCE   200809L
 #define _FILE_OFFSET_BITS 64
 
@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -48,7 +49,7 @@ rapt_status rapt__disk_open(struct disk_source *source, const char *path, rapt_m
     const int before = errno;
     struct stat about = {0};
     int file;
-    *source = (struct disk_source){.file = -1, .label = rapt__shown(path)};
+    *source = (struct disk_source){.file = -1, .label = rapt__shown(path), .path = path};
     do file = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     while (file < 0 && errno == EINTR);
     if (file < 0) return rapt__disk_fail(why, &source->label, "cannot be opened", errno);
@@ -70,10 +71,28 @@ rapt_status rapt__disk_open(struct disk_source *source, const char *path, rapt_m
     return RAPT_OK;
 }
 
+rapt_status rapt__disk_map(struct disk_source *source, rapt_message *why)
+{
+    const int before = errno;
+    if (source->size == 0) return RAPT_OK;
+    void *bytes = MAP_FAILED;
+    if (source->size <= SIZE_MAX)
+        bytes = mmap(NULL, (size_t)source->size, PROT_READ, MAP_PRIVATE, source->file, 0);
+    if (bytes == MAP_FAILED) return rapt__disk_fail(why, &source->label, "cannot be mapped", errno);
+    close(source->file);
+    source->file = -1;
+    source->bytes = bytes;
+    source->mapped = true;
+    errno = before;
+    return RAPT_OK;
+}
+
 void rapt__disk_close(struct disk_source *source)
 {
+    if (source->mapped) munmap((void *)(uintptr_t)source->bytes, (size_t)source->size);
     if (source->file >= 0) close(source->file);
     source->file = -1;
+    source->mapped = false;
 }
 
 rapt_status rapt__file_read(const struct disk_source *source, uint64_t at, void *data, size_t count,

@@ -27,7 +27,7 @@ rapt_status rapt__disk_open(struct disk_source *source, const char *path, rapt_m
     const int before = errno;
     const DWORD others = FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE;
     wchar_t wide[DISK_NAME];
-    *source = (struct disk_source){.file = -1, .label = rapt__shown(path)};
+    *source = (struct disk_source){.file = -1, .label = rapt__shown(path), .path = path};
     if (!rapt__path_wide(path, wide))
         return rapt__disk_fail(why, &source->label, "cannot be opened", EINVAL);
     HANDLE handle = CreateFileW(wide, GENERIC_READ, others, NULL, OPEN_EXISTING,
@@ -45,10 +45,28 @@ rapt_status rapt__disk_open(struct disk_source *source, const char *path, rapt_m
     return status;
 }
 
+rapt_status rapt__disk_map(struct disk_source *source, rapt_message *why)
+{
+    if (source->size == 0) return RAPT_OK;
+    HANDLE mapping =
+        CreateFileMappingW(rapt__handle(source->file), NULL, PAGE_READONLY, 0, 0, NULL);
+    const void *bytes = mapping ? MapViewOfFile(mapping, FILE_MAP_READ, 0, 0, 0) : NULL;
+    const int number = bytes ? 0 : rapt__last_error();
+    if (mapping) CloseHandle(mapping); /* the view keeps it */
+    if (!bytes) return rapt__disk_fail(why, &source->label, "cannot be mapped", number);
+    _close(source->file);
+    source->file = -1;
+    source->bytes = bytes;
+    source->mapped = true;
+    return RAPT_OK;
+}
+
 void rapt__disk_close(struct disk_source *source)
 {
+    if (source->mapped) UnmapViewOfFile(source->bytes);
     if (source->file >= 0) _close(source->file);
     source->file = -1;
+    source->mapped = false;
 }
 
 rapt_status rapt__file_read(const struct disk_source *source, uint64_t at, void *data, size_t count,

@@ -1,0 +1,189 @@
+/* shards.c - safetensors files with an index, and files that are mapped. */
+#define _XOPEN_SOURCE 700
+
+#include "containers.h"
+
+#include <unistd.h>
+
+static char folder[] = "/tmp/rapt-shards-XXXXXX";
+static const char *const names[] = {"index.json", "a.safetensors", "b.safetensors", "model.bin"};
+enum { NAMES = sizeof names / sizeof *names };
+
+static const char *path_of(const char *name)
+{
+    static char path[64];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return path;
+}
+
+static void write_file(const char *name, const void *data, size_t size)
+{
+    FILE *file = fopen(path_of(name), "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(data, 1, size, file), size);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* F32 tensors [1] of these names; number i is 10 * first + i. */
+static void write_shard(const char *name, const char *const *tensors, int count, int first)
+{
+    char header[1024] = "{", *at = header + 1;
+    for (int i = 0; i < count; i++)
+        at += sprintf(at, "%s\"%s\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[%d,%d]}",
+                      i ? "," : "", tensors[i], 4 * i, 4 * i + 4);
+    strcpy(at, "}");
+    struct bytes b = craft(strlen(header), header, strlen(header), 0);
+    for (int i = 0; i < count; i++) put_float(&b, (float)(10 * first + i));
+    write_file(name, b.data, b.size);
+    free(b.data);
+}
+
+static rapt_status open_index(struct tensor_file **file, const char *index, bool map,
+                              const rapt_allocator *allocator, rapt_message *why)
+{
+    write_file("index.json", index, strlen(index));
+    return (map ? rapt__tensors_map : rapt__tensors_open_any)(file, path_of("index.json"),
+                                                              allocator, why);
+}
+
+static float read_one(const struct tensor_file *file, const char *name)
+{
+    float x = -1;
+    const struct tensor_entry *e = rapt__tensors_find(file, name);
+    assert_non_null(e);
+    assert_int_equal(rapt__tensors_read(file, e, 0, 1, &x, NULL), RAPT_OK);
+    const void *view = rapt__tensors_view(file, e);
+    if (view) assert_memory_equal(view, &x, sizeof x);
+    return x;
+}
+
+#define MAP "{\"z\": \"a.safetensors\", \"y\": \"b.safetensors\", \"x\": \"a.safetensors\"}"
+static const char usual[] = "{\"metadata\": {\"total_size\": 12, \"b\": \"text\", \"c\": 1.5e3},"
+                            " \"weight_map\": " MAP "}\n";
+
+static void test_index(void **state)
+{
+    (void)state;
+    for (int map = 0; map < 2; map++) {
+        struct tensor_file *file = NULL;
+        rapt_message why = {""};
+        if (open_index(&file, usual, map, NULL, &why)) fail_msg("%s", why.text);
+        assert_int_equal(rapt__tensors_container(file), CONTAINER_SHARDS);
+        assert_int_equal(rapt__tensors_count(file), 3);
+        assert_true(read_one(file, "x") == 10 && read_one(file, "z") == 11);
+        assert_true(read_one(file, "y") == 20);
+        assert_int_equal(rapt__tensors_view(file, rapt__tensors_entry(file, 0)) != NULL, map);
+        check_any(file);
+        rapt__tensors_close(file);
+        for (long k = 0;; k++) {
+            struct stingy stingy = {.fail_at = k};
+            const rapt_allocator allocator = {stingy_alloc, stingy_free, &stingy};
+            rapt_status status = open_index(&file, usual, map, &allocator, &why);
+            if (status == RAPT_OK) rapt__tensors_close(file);
+            assert_int_equal(stingy.alive, 0);
+            if (status == RAPT_OK) break;
+            assert_int_equal(status, RAPT_NO_MEMORY);
+        }
+    }
+}
+
+static void test_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *index, *reason;
+    } rows[] = {
+        {"{\"weight_map\": {}}", NULL},
+        {"{\"weight_map\": " MAP "}", NULL},
+        {"{\"weight_map\": {\"z\": \"a.safetensors\"}}", "\"x\" is not in the index"},
+        {"{\"weight_map\": {\"x\": \"a.safetensors\"}}", "\"z\" is not in the index"},
+        {"{\"weight_map\": {\"x\": \"b.safetensors\"}}", "\"x\" of the index is not in it"},
+        {"{\"weight_map\": {\"y\": \"b.safetensors\", \"y\": \"b.safetensors\"}}",
+         "is there twice"},
+        {"{\"weight_map\": {\"y\": \"../b.safetensors\"}}", "is no name of a file beside it"},
+        {"{\"weight_map\": {\"y\": \"/b.safetensors\"}}", "is no name of a file beside it"},
+        {"{\"weight_map\": {\"y\": \"a\\\\b.safetensors\"}}", "is no name of a file beside it"},
+        {"{\"weight_map\": {\"y\": \"c:b\"}}", "is no name of a file beside it"},
+        {"{\"weight_map\": {\"y\": \"..\"}}", "is no name of a file beside it"},
+        {"{\"weight_map\": {\"y\": \"\"}}", "is no name of a file beside it"},
+        {"{\"weight_map\": {\"y\": \"index.json\"}}", "index.json: "},
+        {"{\"weight_map\": {\"y\": 1}}", "byte 21: a string"},
+        {"{\"weight_map\": []}", "'{' expected"},
+        {"{\"weight_map\": " MAP ", \"weight_map\": {}}", "is no index of shards"},
+        {"{\"other\": {}}", "is no index of shards"},
+        {"{\"metadata\": {\"a\": true}, \"weight_map\": {}}", "a number expected"},
+        {"{\"metadata\": {}}", "is no index of shards"},
+        {"{\"weight_map\": {}} x", "more text"},
+        {"{\"weight_map\": {}", "',' or '}' expected"},
+        {"{}", "byte 1: "},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct tensor_file *file = NULL;
+        rapt_message why = {""};
+        rapt_status status = open_index(&file, rows[i].index, false, NULL, &why);
+        rapt__tensors_close(file);
+        if (status != (rows[i].reason ? RAPT_BAD_FILE : RAPT_OK) ||
+            (rows[i].reason && !strstr(why.text, rows[i].reason)))
+            fail_msg("%s: not for \"%s\": %s", rows[i].index, rows[i].reason, why.text);
+    }
+    struct tensor_file *file = NULL;
+    rapt_message why = {""};
+    assert_int_equal(
+        open_index(&file, "{\"weight_map\": {\"y\": \"none.safetensors\"}}", false, NULL, &why),
+        RAPT_NO_FILE);
+    assert_non_null(strstr(why.text, "none.safetensors"));
+    const struct bytes memory = {(unsigned char *)(uintptr_t)usual, sizeof usual - 1};
+    refuse(&memory, "without a folder");
+}
+
+/* ---- mapped ---- */
+
+static void test_mapped(void **state)
+{
+    (void)state;
+    struct tensor_file *read = NULL, *mapped = NULL;
+    rapt_message why = {""};
+    write_file("model.bin", usual, 0);
+    assert_int_equal(rapt__tensors_map(&mapped, path_of("model.bin"), NULL, &why), RAPT_BAD_FILE);
+    write_file("model.bin", usual, 7);
+    assert_int_equal(rapt__tensors_map(&mapped, path_of("model.bin"), NULL, &why), RAPT_BAD_FILE);
+    assert_int_equal(rapt__tensors_map(&mapped, path_of("none"), NULL, &why), RAPT_NO_FILE);
+    assert_int_equal(rapt__tensors_map(&mapped, NULL, NULL, &why), RAPT_BAD_ARGUMENT);
+    assert_null(mapped);
+    assert_int_equal(rapt__tensors_open_any(&read, path_of("a.safetensors"), NULL, &why), RAPT_OK);
+    assert_int_equal(rapt__tensors_map(&mapped, path_of("a.safetensors"), NULL, &why), RAPT_OK);
+    assert_null(rapt__tensors_view(read, rapt__tensors_entry(read, 0)));
+    assert_non_null(rapt__tensors_view(mapped, rapt__tensors_entry(mapped, 0)));
+    assert_true(read_one(mapped, "x") == 10 && read_one(mapped, "z") == 11);
+    unlink(path_of("a.safetensors")); /* others may replace it: it stays mapped */
+    assert_true(read_one(mapped, "x") == 10);
+    check_any(mapped);
+    rapt__tensors_close(read);
+    rapt__tensors_close(mapped);
+}
+
+static int make_files(void **state)
+{
+    (void)state;
+    if (!mkdtemp(folder)) return -1;
+    write_shard("a.safetensors", (const char *const[]){"x", "z"}, 2, 1);
+    write_shard("b.safetensors", (const char *const[]){"y"}, 1, 2);
+    return 0;
+}
+
+static int remove_files(void **state)
+{
+    (void)state;
+    for (int i = 0; i < NAMES; i++) unlink(path_of(names[i]));
+    return rmdir(folder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_index),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_mapped),
+    };
+    return cmocka_run_group_tests(tests, make_files, remove_files);
+}
