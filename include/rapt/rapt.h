@@ -4,6 +4,7 @@
 
 #include "attention.h"
 #include "base.h"
+#include "block.h"
 #include "file.h"
 #include "generate.h"
 #include "metrics.h"

@@ -78,8 +78,21 @@ struct parameter {
     size_t offset;
 };
 
+/* What a layer does, in this order. */
+enum part { PART_SELF, PART_RECURRENT, PART_CROSS, PART_FEEDFORWARD, PARTS };
+struct layer_parts {
+    bool has[PARTS];
+    bool alone; /* without norms: one part as a function of its own */
+};
+
+/* stack_layout.c: the parts of a layer in order; how many. */
+int rapt__parts_of(const rapt_config *c, bool decoder, enum part parts[3]);
+
 /* Fills *layout from an arena: pieces first counted, then handed out (lib/base/base.h). */
 void rapt__layout_make(struct layout *layout, const rapt_config *config, struct arena *arena);
+/* The same of one layer without embedding, last norm and output; of a decoder or an encoder. */
+void rapt__layer_layout_make(struct layout *layout, const rapt_config *config, bool decoder,
+                             const struct layer_parts *parts, struct arena *arena);
 size_t rapt__parameter_count(const struct parameter *p); /* numbers in it */
 /* Elements [first, first + count) of a parameter between a block and a plain matrix
  * [rows][columns]. */
@@ -217,8 +230,6 @@ struct sublayer {
     struct norm_saved saved; /* of that norm */
 };
 
-enum part { PART_SELF, PART_RECURRENT, PART_CROSS, PART_FEEDFORWARD };
-
 struct stack_memory {
     struct sublayer *sublayers; /* count of them: layer by layer, the parts a layer has */
     int count;
@@ -260,6 +271,7 @@ struct stack {
     const rapt_model *model;
     const float *block; /* the parameters */
     bool decoder;       /* causal, and with cross-attention if there is a source */
+    bool bare;          /* layers alone: vectors of D come in, and no norm follows the last layer */
     struct stack_memory *memory;
     void *attention_workspace;
     int threads;
@@ -267,10 +279,10 @@ struct stack {
 
 /* What a pass is about; the same for forward and backward. */
 struct pass {
-    const int32_t *ids;                /* [rows.count] */
-    const float *vectors;              /* instead of ids: [rows.count][source_width] */
-    struct rows rows, source;          /* source: of cross-attention; count 0: none */
-    const float *states;               /* [source.count][D] the encoder's output */
+    const int32_t *ids;       /* [rows.count] */
+    const float *vectors;     /* instead of ids: [rows.count][source_width]; of a bare stack [D] */
+    struct rows rows, source; /* source: of cross-attention; count 0: none */
+    const float *states;      /* [source.count][D] the encoder's output */
     const struct stack_caches *caches; /* NULL while training and in encoders */
     struct drop drop;
     bool learning;                  /* a gradient will follow; else nothing is drawn */
@@ -289,6 +301,11 @@ enum stack_keeps { KEEPS_CROSS, KEEPS_SELF, KEEPS_ALL };
 void rapt__stack_layout(struct stack_memory *memory, const rapt_config *config, bool decoder,
                         int rows, int source_rows, enum stack_keeps keeps, struct arena *arena);
 
+/* Memory for forward and backward of one layer of these parts, in their order. */
+void rapt__layer_memory(struct stack_memory *memory, const rapt_config *config,
+                        const enum part *parts, int count, int rows, int source_rows,
+                        struct arena *arena);
+
 /* The memory of that sublayer; NULL: the layers have no such part. */
 struct sublayer *rapt__sublayer_of(const struct stack *s, int layer, enum part part);
 
@@ -297,9 +314,11 @@ const float *rapt__stack_forward(const struct exec_context *c, const struct stac
                                  const struct pass *p);
 
 /* From memory->dout, the gradient of the last output, to the parameters' (adds to the block
-   `gradients`); adds to dstates [source.count][D]. partial: rapt__norm_partial floats. */
-void rapt__stack_backward(const struct exec_context *c, const struct stack *s, const struct pass *p,
-                          float *dstates, float *gradients, float *partial);
+   `gradients`); adds to dstates [source.count][D]. partial: rapt__norm_partial floats. Of a bare
+   stack it returns the gradient of the vectors [rows.count][D], of others NULL. */
+const float *rapt__stack_backward(const struct exec_context *c, const struct stack *s,
+                                  const struct pass *p, float *dstates, float *gradients,
+                                  float *partial);
 
 /* ---- sublayer.c: one f of the chain; sublayer->y = f(in), and back ---- */
 struct step { /* the sublayer of a pass */

@@ -106,8 +106,11 @@ int rapt__ffn_rows(const rapt_config *c)
 }
 
 static void lay_out_layer(struct layout_pass *w, const rapt_config *c, const char *scope, int layer,
-                          bool self, bool cross, struct layer_offsets *l)
+                          const struct layer_parts *parts, struct layer_offsets *l)
 {
+    bool self = parts->has[PART_SELF], cross = parts->has[PART_CROSS];
+    bool recurrent = parts->has[PART_RECURRENT], ffn = parts->has[PART_FEEDFORWARD];
+    bool normed = !parts->alone;
     int K = c->width / c->heads, Q = c->heads * K, G = rapt__key_heads(c) * K;
     int D = c->width, F = c->ffn_width, I = rapt__ffn_rows(c);
     bool centered = c->norm_type == RAPT_NORM_TYPE_LAYER;
@@ -129,18 +132,26 @@ static void lay_out_layer(struct layout_pass *w, const rapt_config *c, const cha
     l->feedforward.in.out = I, l->feedforward.out.in = F;
 }
 
+static struct layer_parts parts_of(const rapt_config *c, bool decoder)
+{
+    enum part parts[3];
+    struct layer_parts all = {.alone = false};
+    for (int i = rapt__parts_of(c, decoder, parts); i-- > 0;) all.has[parts[i]] = true;
+    return all;
+}
+
 static void lay_out_all(struct layout_pass *w, const rapt_config *c)
 {
     struct layout *l = w->layout;
-    bool self = !c->decoder_recurrence, cross = c->kind == RAPT_KIND_ENCODER_DECODER;
+    const struct layer_parts encoder = parts_of(c, false), decoder = parts_of(c, true);
     struct layer_offsets spare;
     l->count = 0;
     l->floats = 0;
     lay_out_once(w, c);
     for (int i = 0; i < l->encoder.count; i++)
-        lay_out_layer(w, c, "encoder", i, true, false, w->real ? &l->encoder.layers[i] : &spare);
+        lay_out_layer(w, c, "encoder", i, &encoder, w->real ? &l->encoder.layers[i] : &spare);
     for (int i = 0; i < l->decoder.count; i++)
-        lay_out_layer(w, c, "decoder", i, self, cross, w->real ? &l->decoder.layers[i] : &spare);
+        lay_out_layer(w, c, "decoder", i, &decoder, w->real ? &l->decoder.layers[i] : &spare);
 }
 
 void rapt__layout_make(struct layout *layout, const rapt_config *config, struct arena *arena)
@@ -157,6 +168,38 @@ void rapt__layout_make(struct layout *layout, const rapt_config *config, struct 
     if (!layout->parameters) return;
     w.real = true;
     lay_out_all(&w, config);
+}
+
+/* Names without a scope, and of the biases by distance, too. */
+static void lay_out_alone(struct layout_pass *w, const rapt_config *c, bool decoder,
+                          const struct layer_parts *parts)
+{
+    struct stack_offsets *side = decoder ? &w->layout->decoder : &w->layout->encoder;
+    struct layer_offsets spare;
+    int H = c->heads, buckets = rapt__config_int(c, CONFIG_relative_buckets);
+    w->layout->count = 0;
+    w->layout->floats = LANES; /* offset 0 is what is not there */
+    if (parts->has[PART_SELF] && c->relative_bias == RAPT_RELATIVE_BIAS_T5)
+        side->relative =
+            offset(w, "", -1, "relative_bias.weight", H, buckets, IN_ROWS, INITIAL_TABLE);
+    if (parts->has[PART_SELF] && c->relative_bias == RAPT_RELATIVE_BIAS_ALIBI_LEARNED)
+        side->relative = offset(w, "", -1, "slopes", 1, H, IN_ROWS, INITIAL_SLOPES);
+    lay_out_layer(w, c, "", -1, parts, w->real ? side->layers : &spare);
+}
+
+void rapt__layer_layout_make(struct layout *layout, const rapt_config *config, bool decoder,
+                             const struct layer_parts *parts, struct arena *arena)
+{
+    struct layout_pass w = {.layout = layout};
+    *layout = (struct layout){0};
+    struct stack_offsets *side = decoder ? &layout->decoder : &layout->encoder;
+    lay_out_alone(&w, config, decoder, parts);
+    side->count = 1;
+    layout->parameters = rapt__arena_take(arena, (size_t)layout->count, sizeof(struct parameter));
+    side->layers = rapt__arena_take(arena, 1, sizeof(struct layer_offsets));
+    if (!layout->parameters) return;
+    w.real = true;
+    lay_out_alone(&w, config, decoder, parts);
 }
 
 size_t rapt__parameter_count(const struct parameter *p)

@@ -18,6 +18,7 @@ struct chain {
     enum part parts[3];
     int parts_count;
     bool before; /* the norm */
+    bool bare;
 };
 
 static struct chain chain_of(const struct stack *s)
@@ -25,16 +26,17 @@ static struct chain chain_of(const struct stack *s)
     const rapt_model *m = s->model;
     struct chain chain = {.config = &m->config,
                           .offset = s->decoder ? &m->layout.decoder : &m->layout.encoder,
-                          .before = m->config.norm_order == RAPT_NORM_ORDER_PRE};
+                          .before = m->config.norm_order == RAPT_NORM_ORDER_PRE,
+                          .bare = s->bare};
     chain.parts_count = rapt__parts_of(chain.config, s->decoder, chain.parts);
     return chain;
 }
 
-/* The norm that belongs to sublayer i; behind the last one the stack's own. */
+/* The norm that belongs to sublayer i; behind the last one the stack's own, or NULL. */
 static const struct norm_offsets *norm_of(const struct chain *chain, int i)
 {
     int layer = i / chain->parts_count;
-    if (layer == chain->offset->count) return &chain->offset->last;
+    if (layer == chain->offset->count) return chain->bare ? NULL : &chain->offset->last;
     const struct layer_offsets *l = &chain->offset->layers[layer];
     enum part part = chain->parts[i % chain->parts_count];
     return part == PART_SELF        ? &l->self.norm
@@ -50,7 +52,7 @@ static struct norm norm_at(const struct chain *chain, const struct norm_offsets 
                          rapt__epsilon(chain->config)};
 }
 
-/* The norm that makes out of sublayer i. */
+/* The norm that makes out of sublayer i; NULL: the stream itself comes out. */
 static const struct norm_offsets *norm_after(const struct chain *chain, int i)
 {
     return norm_of(chain, chain->before ? i + 1 : i);
@@ -101,6 +103,10 @@ static void embed(const struct exec_context *c, const struct chain *chain, const
     const struct embedding e = embedding_of(chain, s);
     const struct dropout d = residual_site(s, p, -1);
     float *y = s->memory->embedded;
+    if (chain->bare) {
+        rapt__copy(c, p->vectors, (size_t)p->rows.count * (size_t)chain->config->width, y);
+        return;
+    }
     if (!p->vectors) {
         rapt__embed_forward(c, &e, p->rows.batch, p->ids, p->rows.starts,
                             p->caches ? p->caches->past : NULL, &d, y);
@@ -150,13 +156,15 @@ const float *rapt__stack_forward(const struct exec_context *c, const struct stac
     for (int i = 0; i < m->count; i++) {
         struct step step = step_at(&chain, s, p, i);
         rapt__sublayer_forward(c, &step, chain.parts[i % chain.parts_count]);
-        struct norm n = norm_at(&chain, norm_after(&chain, i), s->block);
+        const struct norm_offsets *after = norm_after(&chain, i);
+        struct norm n = {0};
+        if (after) n = norm_at(&chain, after, s->block);
         d = residual_site(s, p, i);
-        rapt__residual_norm_forward(c, &n, &d, stream, step.u->y, rows, D, step.u->sum, step.u->out,
-                                    &step.u->saved);
+        rapt__residual_norm_forward(c, after ? &n : NULL, &d, stream, step.u->y, rows, D,
+                                    step.u->sum, step.u->out, &step.u->saved);
         stream = chain.before ? step.u->sum : step.u->out;
     }
-    return input_of(&chain, m, m->count);
+    return chain.bare ? stream : input_of(&chain, m, m->count);
 }
 
 /* Back through a norm whose input was x: dx = from + gradient. */
@@ -182,8 +190,12 @@ static void step_backward(const struct exec_context *c, const struct chain *chai
     bool last = i == m->count - 1;
     float *dsum = chain->before ? m->dstream : m->dout;
     const float *from = chain->before && !last ? m->dstream : NULL;
-    back_through(c, chain, s, norm_after(chain, i), &step.u->saved, step.u->sum, from, rows, dsum,
-                 gradients, partial);
+    const struct norm_offsets *after = norm_after(chain, i);
+    if (after)
+        back_through(c, chain, s, after, &step.u->saved, step.u->sum, from, rows, dsum, gradients,
+                     partial);
+    else
+        rapt__copy(c, m->dout, (size_t)rows * (size_t)chain->config->width, dsum);
     struct dropout d = residual_site(s, p, i);
     const float *dy = dsum;
     if (d.below) {
@@ -194,8 +206,9 @@ static void step_backward(const struct exec_context *c, const struct chain *chai
                             !chain->before, dstates, gradients);
 }
 
-void rapt__stack_backward(const struct exec_context *c, const struct stack *s, const struct pass *p,
-                          float *dstates, float *gradients, float *partial)
+const float *rapt__stack_backward(const struct exec_context *c, const struct stack *s,
+                                  const struct pass *p, float *dstates, float *gradients,
+                                  float *partial)
 {
     struct chain chain = chain_of(s);
     struct stack_memory *m = s->memory;
@@ -207,5 +220,7 @@ void rapt__stack_backward(const struct exec_context *c, const struct stack *s, c
                      p->rows.count, m->dstream, gradients, partial);
         dembedded = m->dstream;
     }
+    if (chain.bare) return dembedded;
     embed_backward(c, &chain, s, p, dembedded, gradients);
+    return NULL;
 }

@@ -148,6 +148,32 @@ static void share_layout(struct stack_memory *m, const rapt_config *c, bool deco
     }
 }
 
+/* Of a chain whose parts repeat after n: the first `own` sublayers have memory of their own. */
+static void chain_layout(struct stack_memory *m, const rapt_config *c, const enum part *parts,
+                         int n, int own, bool cached, size_t rows, size_t source_rows,
+                         struct arena *arena)
+{
+    size_t D = (size_t)c->width;
+    m->sublayers = rapt__arena_take(arena, (size_t)m->count, sizeof *m->sublayers);
+    m->embedded = rapt__arena_floats(arena, rows, D);
+    m->first = rapt__arena_floats(arena, rows, D);
+    m->first_saved.mean = rapt__arena_floats(arena, rows, 1);
+    m->first_saved.inverse = rapt__arena_floats(arena, rows, 1);
+    for (int i = 0; i < own; i++) {
+        struct sublayer counted = {0}, *u = m->sublayers ? &m->sublayers[i] : &counted;
+        *u = (struct sublayer){0};
+        sublayer_layout(u, c, parts[i % n], cached, rows, source_rows, arena);
+    }
+}
+
+void rapt__layer_memory(struct stack_memory *m, const rapt_config *c, const enum part *parts,
+                        int count, int rows, int source_rows, struct arena *arena)
+{
+    m->count = count;
+    chain_layout(m, c, parts, count, count, false, (size_t)rows, (size_t)source_rows, arena);
+    backward_layout(m, c, (size_t)rows, (size_t)source_rows, arena);
+}
+
 void rapt__stack_layout(struct stack_memory *m, const rapt_config *c, bool decoder, int rows,
                         int source_rows, enum stack_keeps keeps, struct arena *arena)
 {
@@ -155,18 +181,9 @@ void rapt__stack_layout(struct stack_memory *m, const rapt_config *c, bool decod
     bool keep = keeps == KEEPS_ALL;
     int n = rapt__parts_of(c, decoder, parts),
         layers = decoder ? c->decoder_layers : c->encoder_layers;
-    size_t R = (size_t)rows, S = (size_t)source_rows, D = (size_t)c->width;
+    size_t R = (size_t)rows, S = (size_t)source_rows;
     m->count = n * layers;
-    m->sublayers = rapt__arena_take(arena, (size_t)m->count, sizeof *m->sublayers);
-    m->embedded = rapt__arena_floats(arena, R, D);
-    m->first = rapt__arena_floats(arena, R, D);
-    m->first_saved.mean = rapt__arena_floats(arena, R, 1);
-    m->first_saved.inverse = rapt__arena_floats(arena, R, 1);
-    for (int i = 0; i < (keep ? m->count : n); i++) {
-        struct sublayer counted = {0}, *u = m->sublayers ? &m->sublayers[i] : &counted;
-        *u = (struct sublayer){0};
-        sublayer_layout(u, c, parts[i % n], decoder && !keep, R, S, arena);
-    }
+    chain_layout(m, c, parts, n, keep ? m->count : n, decoder && !keep, R, S, arena);
     if (keep)
         backward_layout(m, c, R, S, arena);
     else

@@ -16,10 +16,6 @@ const struct attention_offsets *rapt__offsets_of(const struct stack *s, int laye
 /* The problem of a layer, all but the rows. */
 rapt_attention rapt__attention_spec(const struct stack *s, int layer, bool cross, bool learning);
 
-/* ---- stack_layout.c ---- */
-/* The parts of a layer in order; how many. */
-int rapt__parts_of(const rapt_config *c, bool decoder, enum part parts[3]);
-
 /* ---- recurrent.c: forward and backward as those of rapt__sublayer_forward and _backward ---- */
 void rapt__recurrent_forward(const struct exec_context *c, const struct step *s);
 void rapt__recurrent_backward(const struct exec_context *c, const struct step *s, const float *dy,

@@ -88,6 +88,22 @@ void rapt__adam(const struct exec_context *c, const struct adam *a, float *p, co
     rapt__team_barrier(c->team);
 }
 
+void rapt__copy(const struct exec_context *c, const float *x, size_t n, float *y)
+{
+    size_t begin, end;
+    rapt__team_share(c->team, n, LANES, &begin, &end);
+    if (end > begin) memcpy(y + begin, x + begin, (end - begin) * sizeof *y);
+    rapt__team_barrier(c->team);
+}
+
+void rapt__add(const struct exec_context *c, const float *x, size_t n, float *y)
+{
+    size_t begin, end;
+    rapt__team_share(c->team, n, LANES, &begin, &end);
+    c->kernels->add(y + begin, x + begin, end - begin);
+    rapt__team_barrier(c->team);
+}
+
 void rapt__fill(const struct exec_context *c, float *x, size_t n, float value)
 {
     size_t begin, end;

@@ -182,7 +182,9 @@ void rapt__adam_range(const struct exec_context *c, const struct adam *a, const 
                       struct adam_range *range);
 void rapt__adam(const struct exec_context *c, const struct adam *a, float *p, const float *g,
                 float *m, float *v, size_t n);
-/* x = value, by the whole team. */
+/* By the whole team: x = value; y = x; y += x. */
 void rapt__fill(const struct exec_context *c, float *x, size_t n, float value);
+void rapt__copy(const struct exec_context *c, const float *x, size_t n, float *y);
+void rapt__add(const struct exec_context *c, const float *x, size_t n, float *y);
 
 #endif

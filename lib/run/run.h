@@ -6,6 +6,11 @@
 #include <rapt/generate.h>
 #include <rapt/train.h>
 
+/* ---- trainer_memory.c ---- */
+/* RAPT_BAD_ARGUMENT, and name and value in *why: a share of elements dropped that is not in [0, 1).
+ */
+rapt_status rapt__share_check(const char *name, float share, rapt_message *why);
+
 /* ---- beam.c: the state of a search; slot b*beams + i is hypothesis i of source b ---- */
 struct candidate { /* one way to go on */
     double sum;    /* of log-probabilities */

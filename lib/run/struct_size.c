@@ -37,6 +37,8 @@ static const struct {
     STRUCT(rapt_train_limits),
     STRUCT(rapt_shard),
     STRUCT(rapt_subtree),
+    STRUCT(rapt_block_limits),
+    STRUCT(rapt_block_rows),
     STRUCT(rapt_text),
     STRUCT(rapt_bleu),
     STRUCT(rapt_chrf),

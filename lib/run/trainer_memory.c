@@ -83,7 +83,7 @@ void rapt_train_options_default(rapt_train_options *options, size_t size)
     rapt__struct_default(options, size, &own, sizeof own);
 }
 
-static rapt_status check_share(const char *name, float share, rapt_message *why)
+rapt_status rapt__share_check(const char *name, float share, rapt_message *why)
 {
     char text[FLOAT_TEXT];
     if (share >= 0 && share < 1) return RAPT_OK;
@@ -113,7 +113,7 @@ static rapt_status check_floats(const rapt_train_options *o, rapt_message *why)
                  {"clip_norm", o->clip_norm, (double)FLT_MAX}};
     rapt_status status = RAPT_OK;
     for (size_t i = 0; !status && i < sizeof shares / sizeof *shares; i++)
-        status = check_share(shares[i].name, shares[i].value, why);
+        status = rapt__share_check(shares[i].name, shares[i].value, why);
     for (size_t i = 0; !status && i < sizeof sizes / sizeof *sizes; i++)
         status = rapt__float_check(sizes[i].name, sizes[i].value, 0, sizes[i].max, why);
     if (!status) status = rapt__rate_check(o->rate, why);

@@ -2,6 +2,7 @@
    succeeds, it leaves the text of its message and errno alone; with NULL for each pointer in turn
    it is RAPT_BAD_ARGUMENT with a reason, or does what it does without, where that pointer is
    optional. project/calls compares the table with the headers. */
+#include "api/calls_block.h"
 #include "api/calls_model.h"
 #include "api/calls_text.h"
 
@@ -18,6 +19,18 @@ static const struct call {
     /* clang-format off */
     /* base.h */
     {"rapt_struct_size", false, 1, 0, struct_size},
+    /* block.h */
+    {"rapt_block_create", true, 4, 1u << 3, block_create},
+    {"rapt_block_free", false, 1, 1u << 0, block_free},
+    {"rapt_block_floats", false, 1, 0, block_floats},
+    {"rapt_block_init", true, 2, 0, block_init},
+    {"rapt_block_tensors", false, 1, 0, block_tensors},
+    {"rapt_block_tensor", false, 1, 0, block_tensor},
+    {"rapt_block_find", false, 2, 0, block_find},
+    {"rapt_block_read", true, 3, 0, block_read},
+    {"rapt_block_write", true, 3, 0, block_write},
+    {"rapt_block_forward", true, 5, 0, block_forward},
+    {"rapt_block_backward", true, 7, 1u << 4 | 1u << 5, block_backward},
     /* attention.h */
     {"rapt_attention_init", false, 1, 0, attention_init},
     {"rapt_attention_init_rows", false, 1, 0, attention_init_rows},

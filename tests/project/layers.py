@@ -31,7 +31,7 @@ PUBLIC = {  # public headers each layer may use
     "op": {"base.h"},
     "attention": {"base.h", "attention.h", "learned.def"},
     "model": {"base.h", "attention.h", "learned.def", "file.h", "transformer.h", "config.def"},
-    "run": {"base.h", "attention.h", "transformer.h", "train.h", "generate.h", "text.h", "translator.h", "rapt.h"},
+    "run": {"base.h", "block.h", "attention.h", "transformer.h", "train.h", "generate.h", "text.h", "translator.h", "rapt.h"},
     "text": {"base.h", "text.h", "metrics.h"},
     "format": {"base.h", "file.h"},
 }
