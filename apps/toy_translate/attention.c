@@ -154,7 +154,10 @@ int attention_make(struct attention *attention, rapt_translator *translator,
     if (code == EXIT_OK)
         unseen_add(&unseen, rapt_translator_source(translator), found.source + 1,
                    found.source_count);
-    unseen_report(&unseen);
+    if (choice->quiet)
+        unseen_free(&unseen);
+    else
+        unseen_report(&unseen);
     attention->text = found.text;
     free(found.source);
     free(found.target);

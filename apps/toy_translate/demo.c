@@ -30,8 +30,8 @@ static const struct recipe recipe_demo = {
     .seed = 1,
 };
 
-/* In German a separable verb, with the subject after it. */
-#define ATTENDED "today the old woman calls her sister"
+/* German denies with a word behind the verb. */
+#define ATTENDED "cats do not like dogs"
 
 static const char purpose[] =
     "Trains a small translator on English-German sentence pairs from a built-in grammar, "
@@ -154,15 +154,51 @@ static int show_examples(const struct demo *demo)
     return status == RAPT_OK ? EXIT_OK : failed("%s", why.text);
 }
 
+/* The sum over words of the largest weight: how sure a head is. */
+static float sureness(const struct attention *attention)
+{
+    float sum = 0;
+    for (int t = 0; t < attention->target.count; t++) {
+        float max = 0;
+        for (int s = 0; s < attention->source.count; s++) {
+            float weight = attention->grid[t * attention->source.count + s];
+            max = weight > max ? weight : max;
+        }
+        sum += max;
+    }
+    return sum;
+}
+
+static int attend_with(const struct demo *demo, int layer, int head, struct attention *attention)
+{
+    return attention_make(attention, demo->translator,
+                          &(struct attention_choice){.sentence = ATTENDED,
+                                                     .which = RAPT_WEIGHTS_CROSS,
+                                                     .layer = layer,
+                                                     .head = head,
+                                                     .quiet = true});
+}
+
+/* The weights of the surest head of the last layer. */
 static int show_attention(const struct demo *demo)
 {
-    struct attention attention;
-    int last = rapt_model_config(rapt_translator_model(demo->translator))->decoder_layers - 1;
-    int code =
-        attention_make(&attention, demo->translator,
-                       &(struct attention_choice){.sentence = ATTENDED, .layer = last, .head = -1});
+    const rapt_config *config = rapt_model_config(rapt_translator_model(demo->translator));
+    const int layer = config->decoder_layers - 1;
+    struct attention attention = {0};
+    int code = EXIT_OK, head = 0;
+    float best = -1;
+    for (int h = 0; h < config->heads && code == EXIT_OK; h++) {
+        code = attend_with(demo, layer, h, &attention);
+        if (code == EXIT_OK && sureness(&attention) > best) {
+            best = sureness(&attention);
+            head = h;
+        }
+        attention_free(&attention);
+    }
+    if (code == EXIT_OK) code = attend_with(demo, layer, head, &attention);
     if (code == EXIT_OK) {
-        printf("\nCross-attention weights of the last layer, mean of its heads:\n\n");
+        printf("\nCross-attention weights of layer %d, head %d, the surest of the last layer:\n\n",
+               layer + 1, head + 1);
         struct heatmap map = attention_map(&attention);
         heatmap_print(stdout, &map,
                       (struct heatmap_style){.width = terminal_columns(stdout),

@@ -228,6 +228,7 @@ struct attention_choice {
     const char *sentence, *target; /* target: the translation; NULL: the model's own */
     rapt_weights which;            /* RAPT_WEIGHTS_ENCODER is 0 */
     int layer, head;               /* from 0, or -1: the mean over all */
+    bool quiet;                    /* no message about words never seen */
 };
 struct attention {
     struct words source, target; /* what is attended to; what attends */

@@ -271,6 +271,10 @@ for key in exact heldout train_pairs steps seconds threads; do
 done
 check "one line only" [ "$(wc -l <again)" -eq 1 ]
 check "it ends at its steps" grep -q '"steps":3,' again
+code 0 "$program" demo --steps 3 >again
+check "demo: layer and head" grep -q "^Cross-attention weights of layer 2, head [1-4]," again
+check "demo: columns are the source" grep -q "^ *cats *do *not *like *dogs *(end)$" again
+check "demo: rows are the translation" [ "$(grep -c "^ *dogs " again)" -eq 0 ]
 code 0 "$program" demo --steps 2 --score cosine --normalizer straight-through --json --out chosen
 code 0 "$program" info --model chosen --json >again
 check "the attention options of demo" grep -q '"self_normalizer":"straight-through"' again

@@ -1,0 +1,19 @@
+#!/bin/sh
+# lessons.sh - installs missing packages, builds the lessons in build/ and runs all of them: text to the
+# terminal, pages to build/lessons/index.html; options are those of lessons, as --quick. Exit status 1 if a
+# claim fails.
+set -eu
+root=$(cd "$(dirname "$0")/.." && pwd)
+. "$root/apps/packages.sh"
+
+need $build_packages
+if [ -f "$root/build/CMakeCache.txt" ]; then
+    configure "$root/build"
+else
+    configure "$root/build" -DRAPT_TESTS=OFF
+fi
+build "$root/build" --target lessons
+status=0
+"$root/build/bin/lessons" all --html "$root/build/lessons" "$@" || status=$?
+[ ! -f "$root/build/lessons/index.html" ] || say "Pages: $root/build/lessons/index.html"
+exit $status

@@ -1,0 +1,43 @@
+#!/bin/sh
+# pages.sh LESSONS - the pages of all lessons in a headless browser, as on a phone and on a desk; that the
+# test can complain is shown with pages that are too wide, lead nowhere and load something.
+. "$(dirname "$0")/../kit/script.sh"
+browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome) || browser=
+# measured FOLDER: 0, or 1 after complaints
+measured() {
+    wrong=0
+    python3 "$scripts/pages.py" "$1" harness.html || wrong=1
+    [ -n "$browser" ] || return $wrong
+    "$browser" --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --user-data-dir="$here/profile" \
+        --virtual-time-budget=20000 --dump-dom "file://$here/harness.html" >dom 2>browser.err ||
+        { tail -3 browser.err; return 1; }
+    python3 "$scripts/pages.py" --judge dom || wrong=1
+    return $wrong
+}
+command -v python3 >/dev/null || { echo "skipped: pages of lessons: python3 is not installed"; exit 77; }
+[ -n "$browser" ] || echo "skipped: pages of lessons in a browser: chromium is not installed"
+
+code 0 "$program" all --quick --html pages >out
+measured pages || fail "the pages above"
+
+mkdir bad
+page='<!DOCTYPE html><html><body><p>fine</p></body></html>'
+echo "$page" >bad/index.html
+echo '<a href="missing.html">nowhere</a>' >bad/a.html
+measured bad >said && fail "a link that leads nowhere is not noticed"
+grep -q "missing.html: no such page" said || fail "the link is not named: $(cat said)"
+rm bad/a.html
+echo '<a href="index.html"></a><img src="picture.png">' >>bad/index.html
+measured bad >said && fail "a picture from outside is not noticed"
+echo "$page" >bad/index.html
+measured bad >said && { [ -z "$browser" ] || fail "two pages are needed"; }
+echo "<a href=\"b.html\">b</a>$page" >bad/index.html
+echo "$page" >bad/b.html
+measured bad >said || fail "good pages are refused: $(cat said)"
+if [ -n "$browser" ]; then
+    echo '<!DOCTYPE html><p style="width:500px">wide</p>' >bad/b.html
+    measured bad >said && fail "a page that is too wide is not noticed"
+    grep -q "b.html 360: WRONG" said || fail "the page is not named: $(cat said)"
+    grep -q "b.html 1200: WRONG" said && fail "it is too wide at 1200 as well: $(cat said)"
+fi
+[ $failures -eq 0 ]
