@@ -38,8 +38,8 @@ static void compare_ways(struct page *page, struct study *study)
         study_add(study, ways[pass], &config);
     }
     study_train(study, 0);
-    study_curves(study, page, SHORT, "Quality by length: longer is worse, whatever the way", 0,
-                 PASSES - 1);
+    study_curves(study, page, SHORT, "Quality by length: longer is worse, whatever the way",
+                 (const int[]){PASS_EACH, PASS_FIRST, PASS_INITIAL, PASS_NETWORK}, PASSES);
     page_table(page, SHORT, "The four ways", "c is passed\tparameters\tloss\texact, %\tseconds");
     struct quality quality[PASSES];
     for (int pass = 0; pass < PASSES; pass++) {

@@ -36,13 +36,30 @@ void study_free(struct study *study)
     for (int i = 0; i < study->count; i++) translator_free(&study->models[i]);
 }
 
-int study_add(struct study *study, const char *name, const struct recurrent_config *config)
+static struct translator *study_next(struct study *study, const char *name)
 {
     if (study->count == STUDY_MODELS) exit(failed("a study has at most %d models", STUDY_MODELS));
-    study->models[study->count] =
-        (struct translator){.name = name,
-                            .training = &study->training,
-                            .recurrent = recurrent_create(config, &study->language)};
+    struct translator *model = &study->models[study->count];
+    *model = (struct translator){.name = name, .training = &study->training};
+    return model;
+}
+
+int study_add(struct study *study, const char *name, const struct recurrent_config *config)
+{
+    study_next(study, name)->recurrent = recurrent_create(config, &study->language);
+    return study->count++;
+}
+
+int study_add_transformer(struct study *study, const char *name, int width)
+{
+    const struct transformer_config config = {.width = width,
+                                              .layers = 1,
+                                              .words = study->config.words,
+                                              .batch = study->training.batch,
+                                              .seed = study->training.seed,
+                                              .probed = true};
+    struct translator *model = study_next(study, name);
+    model->transformer = transformer_create(&config, &study->language);
     return study->count++;
 }
 
@@ -56,19 +73,21 @@ void study_train(struct study *study, int first)
 }
 
 void study_curves(struct study *study, struct page *page, enum page_detail detail,
-                  const char *title, int first, int last)
+                  const char *title, const int *models, int count)
 {
     const int max_words = study->training.max_words;
     page_chart(page, detail, title, "length of the English sentence in words", "BLEU");
     page_chart_range(page, 0, 100);
-    for (int i = first; i <= last; i++) {
+    for (int i = 0; i < count; i++) {
+        struct translator *model = &study->models[models[i]];
         double xs[STUDY_POINTS], ys[STUDY_POINTS];
-        int count = 0;
-        for (int length = MIN_WORDS; length <= 2 * max_words && count < STUDY_POINTS; length += 2) {
-            xs[count] = length;
-            ys[count++] = quality_of(&study->models[i], length, length, 64).bleu;
+        int points = 0;
+        for (int length = MIN_WORDS; length <= 2 * max_words && points < STUDY_POINTS;
+             length += 2) {
+            xs[points] = length;
+            ys[points++] = quality_of(model, length, length, 64).bleu;
         }
-        page_curve(page, study->models[i].name, count, xs, ys);
+        page_curve(page, model->name, points, xs, ys);
     }
 }
 
@@ -101,7 +120,7 @@ float *study_influence(struct study *study, int model, const struct sentence *se
     float *map = xcalloc((size_t)rows * (size_t)columns, sizeof *map);
     for (int t = 0; t < rows; t++) {
         float *row = map + t * columns, sum = 0;
-        recurrent_influence(study->models[model].recurrent, sentence, 1, t, row);
+        translator_influence(&study->models[model], sentence, t, row);
         for (int s = 0; s < columns; s++) sum += row[s];
         for (int s = 0; s < columns && sum > 0; s++) row[s] /= sum;
     }

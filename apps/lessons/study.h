@@ -20,13 +20,14 @@ void study_create(struct study *study, const struct lesson_options *options, int
 void study_free(struct study *study);
 /* Adds a model; name is not copied. Returns its index. */
 int study_add(struct study *study, const char *name, const struct recurrent_config *config);
+int study_add_transformer(struct study *study, const char *name, int width);
 /* Trains the models from index `first` on, in as many threads as the options allow. */
 void study_train(struct study *study, int first);
 
 /* Appends a chart of BLEU by the length of the English sentence, up to twice the training's, one
-   curve for each model of first .. last. */
+   curve for each of the models. */
 void study_curves(struct study *study, struct page *page, enum page_detail detail,
-                  const char *title, int first, int last);
+                  const char *title, const int *models, int count);
 /* Of sentences no longer than those of training. */
 struct quality study_quality(struct study *study, int model);
 

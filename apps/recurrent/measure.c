@@ -72,7 +72,7 @@ struct quality quality_of(struct translator *translator, int from, int to, int t
     const size_t batch = (size_t)training->batch;
     struct sentence *sentences = xcalloc(batch, sizeof *sentences);
     struct words *out = xcalloc(batch, sizeof *out);
-    float *weights = recurrent_attends(translator->recurrent)
+    float *weights = translator_attends(translator)
                          ? xcalloc(batch * MAX_TARGET * (size_t)(to + 1), sizeof *weights)
                          : NULL;
     struct tally tally = {0};
@@ -89,4 +89,25 @@ struct quality quality_of(struct translator *translator, int from, int to, int t
     free(weights);
     return (struct quality){rapt_bleu_score(&tally.bleu), 100.0 * tally.exact / tally.sentences,
                             alignment_error(&tally)};
+}
+
+double diagonal_error(const struct training *training, int from, int to, int tests)
+{
+    const struct language *language = training->language;
+    struct sentence *sentence = xcalloc(1, sizeof *sentence);
+    float *weights = xcalloc(MAX_TARGET * (size_t)(to + 1), sizeof *weights);
+    struct tally tally = {0};
+    for (int length = from; length <= to; length++) {
+        struct random random = random_from(training->seed, TEST_STREAM + (uint64_t)length);
+        for (int i = 0; i < tests; i++) {
+            language->draw(language, sentence, &random, length);
+            memset(weights, 0, MAX_TARGET * (size_t)(to + 1) * sizeof *weights);
+            for (int t = 0; t < sentence->target.count; t++)
+                weights[t * (length + 1) + (t < length ? t : length)] = 1;
+            add_links(&tally, sentence, weights);
+        }
+    }
+    free(sentence);
+    free(weights);
+    return alignment_error(&tally);
 }

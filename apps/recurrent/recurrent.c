@@ -164,7 +164,7 @@ size_t recurrent_parameters(const struct recurrent *m)
 
 bool recurrent_attends(const struct recurrent *m)
 {
-    return m != NULL && m->config.attends;
+    return m->config.attends;
 }
 
 struct params *recurrent_block(struct recurrent *m)

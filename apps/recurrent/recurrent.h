@@ -176,6 +176,7 @@ struct transformer_config {
     rapt_relative_bias relative; /* 0: none */
     float window;                /* radius of self-attention (local-m); 0: global */
     rapt_score cross;            /* score of cross-attention */
+    bool probed;                 /* transformer_influence will be called */
 };
 struct transformer;
 struct transformer *transformer_create(const struct transformer_config *config,
@@ -186,6 +187,9 @@ double transformer_step(struct transformer *model, const struct sentence *senten
                         float rate);
 void transformer_translate(struct transformer *model, const struct sentence *sentences, int count,
                            struct words *out, const struct seen *seen);
+/* As recurrent_influence, of one sentence. */
+void transformer_influence(struct transformer *model, const struct sentence *sentence, int step,
+                           float *norms);
 
 /* ---- translator.c: one interface to all of them, and their training ---- */
 struct training {
@@ -210,8 +214,12 @@ struct translator {
 void translator_free(struct translator *translator);
 void *translator_train(void *translator); /* all steps; NULL. For run_threads */
 size_t translator_parameters(const struct translator *translator);
+bool translator_attends(const struct translator *translator);
 void translator_translate(struct translator *translator, const struct sentence *sentences,
                           int count, struct words *out, const struct seen *seen);
+/* Of one sentence, see recurrent_influence. */
+void translator_influence(struct translator *translator, const struct sentence *sentence, int step,
+                          float *norms);
 
 /* ---- measure.c ---- */
 struct quality {
@@ -221,5 +229,7 @@ struct quality {
 };
 /* Over sentences of from .. to words, `tests` of each length, none of which trained. */
 struct quality quality_of(struct translator *translator, int from, int to, int tests);
+/* The alignment error of taking word t for the translation of word t, over the same sentences. */
+double diagonal_error(const struct training *training, int from, int to, int tests);
 
 #endif

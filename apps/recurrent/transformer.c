@@ -2,7 +2,9 @@
    and run through the public API. Its sinusoidal positions do not generalize: beyond the longest
    training sentence it meets positions it was never trained on. */
 #include "recurrent.h"
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct transformer {
     const struct language *language;
@@ -27,7 +29,7 @@ struct transformer *transformer_create(const struct transformer_config *c,
     rapt_message why = {""};
     rapt_config config = {.size = sizeof(rapt_config),
                           .kind = RAPT_KIND_ENCODER_DECODER,
-                          .source_vocab = language->source.count,
+                          .source_vocab = language->source.count + (c->probed ? positions : 0),
                           .target_vocab = language->target.count,
                           .positions = positions,
                           .width = c->width,
@@ -84,7 +86,8 @@ void transformer_free(struct transformer *m)
 
 size_t transformer_parameters(const struct transformer *m)
 {
-    return rapt_model_parameters(m->model);
+    size_t probes = m->config.probed ? (size_t)(m->config.words + 2) * (size_t)m->config.width : 0;
+    return rapt_model_parameters(m->model) - probes;
 }
 
 /* Source: words, end. Target: begin, words, end. */
@@ -153,4 +156,84 @@ void transformer_translate(struct transformer *m, const struct sentence *sentenc
                          seen->weights + (size_t)(b * MAX_TARGET) * columns);
     }
     free(ids);
+}
+
+/* Every source word gets a token of its own, behind the vocabulary, with a copy of its row: so the
+   rows' gradients are those of single words. */
+static void probe_source(struct transformer *m, const struct sentence *sentence, int table)
+{
+    const int width = m->config.width, first = m->language->source.count;
+    const rapt_tensor tensor = rapt_model_tensor(m->model, table);
+    float *rows = xcalloc((size_t)tensor.rows * (size_t)width, sizeof *rows);
+    rapt_message why = {""};
+    check(rapt_model_read(m->model, table, rows, &why), &why);
+    fill(m, sentence, 1);
+    for (int s = 0; s <= sentence->source.count; s++) {
+        memcpy(rows + (first + s) * width, rows + m->source[s] * width,
+               (size_t)width * sizeof *rows);
+        m->source[s] = first + s;
+    }
+    check(rapt_model_write(m->model, table, rows, &why), &why);
+    free(rows);
+}
+
+/* The gradient of the table, of the summed loss of the first `steps` steps. */
+static void table_gradient(struct transformer *m, int steps, int table, float *gradient)
+{
+    size_t count;
+    long long *tokens;
+    rapt_report report = {.size = sizeof report};
+    rapt_message why = {""};
+    float *block = rapt_trainer_gradients(m->trainer, &count, &tokens);
+    const rapt_tensor tensor = rapt_model_tensor(m->model, table);
+    memset(gradient, 0, (size_t)tensor.rows * (size_t)tensor.columns * sizeof *gradient);
+    if (steps == 0) return;
+    int starts[2] = {0, steps + 1};
+    rapt_tokens source = {1, m->source, m->source_starts}, target = {1, m->target, starts};
+    check(rapt_train_gradient(m->trainer, &source, &target, &report, &why), &why);
+    check(rapt_trainer_read_gradient(m->trainer, table, gradient, &why), &why);
+    memset(block, 0, count * sizeof *block);
+    *tokens = 0;
+}
+
+/* |d loss / d logits| of a step. */
+static double loss_slope(struct transformer *m, int step)
+{
+    const int words = m->language->target.count;
+    const float *logits;
+    float slope[sizeof m->language->target.words / sizeof *m->language->target.words];
+    rapt_message why = {""};
+    int starts[2] = {0, step + 1};
+    rapt_tokens source = {1, m->source, m->source_starts}, target = {1, m->target, starts};
+    check(rapt_encode(m->session, &source, NULL, &why), &why);
+    check(rapt_decode(m->session, &target, &logits, &why), &why);
+    cross_entropy(1, words, logits + step * words, (const int *)&m->target[step + 1], slope, NULL);
+    double sum = 0;
+    for (int i = 0; i < words; i++) sum += (double)slope[i] * (double)slope[i];
+    return sqrt(sum);
+}
+
+void transformer_influence(struct transformer *m, const struct sentence *sentence, int step,
+                           float *norms)
+{
+    const int width = m->config.width, length = sentence->source.count + 1;
+    const int table = rapt_model_find(m->model, "encoder.embedding.weight");
+    const int first = m->language->source.count;
+    const size_t floats = (size_t)rapt_model_tensor(m->model, table).rows * (size_t)width;
+    float *after = xcalloc(2 * floats, sizeof *after), *before = after + floats;
+    memset(norms, 0, (size_t)length * sizeof *norms);
+    if (step <= sentence->target.count) {
+        probe_source(m, sentence, table);
+        table_gradient(m, step + 1, table, after);
+        table_gradient(m, step, table, before);
+        /* A word is its row times the root of the width. */
+        const double scale = loss_slope(m, step) * sqrt(width);
+        for (int s = 0; s < length; s++) {
+            double sum = 0;
+            for (int i = (first + s) * width; i < (first + s + 1) * width; i++)
+                sum += pow((double)after[i] - (double)before[i], 2);
+            norms[s] = (float)(sqrt(sum) / scale);
+        }
+    }
+    free(after);
 }

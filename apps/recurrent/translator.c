@@ -27,6 +27,11 @@ size_t translator_parameters(const struct translator *translator)
                                    : recurrent_parameters(translator->recurrent);
 }
 
+bool translator_attends(const struct translator *translator)
+{
+    return translator->transformer || recurrent_attends(translator->recurrent);
+}
+
 /* Processor time of this thread. */
 static double seconds(void)
 {
@@ -66,4 +71,13 @@ void translator_translate(struct translator *translator, const struct sentence *
         transformer_translate(translator->transformer, sentences, count, out, seen);
     else
         recurrent_translate(translator->recurrent, sentences, count, out, seen);
+}
+
+void translator_influence(struct translator *translator, const struct sentence *sentence, int step,
+                          float *norms)
+{
+    if (translator->transformer)
+        transformer_influence(translator->transformer, sentence, step, norms);
+    else
+        recurrent_influence(translator->recurrent, sentence, 1, step, norms);
 }

@@ -177,6 +177,32 @@ static void test_influence(void **state)
     recurrent_free(model);
 }
 
+/* Of the Transformer: words behind the step change nothing, and the tokens it is measured with are
+   no parameters. */
+static void test_transformer(void **state)
+{
+    (void)state;
+    struct sentence sentence = sentences[0];
+    struct transformer_config c = {.width = 8, .layers = 1, .words = 8, .batch = 1, .seed = 1};
+    float norms[5], others[5];
+    struct transformer *without = transformer_create(&c, &language);
+    c.probed = true;
+    struct transformer *model = transformer_create(&c, &language);
+    assert_true(transformer_parameters(model) == transformer_parameters(without));
+    transformer_influence(model, &sentence, 1, norms);
+    for (int s = 0; s < 5; s++) assert_true(norms[s] > 0);
+    sentence.target.tokens[2]++;
+    transformer_influence(model, &sentence, 1, others);
+    assert_memory_equal(norms, others, sizeof norms);
+    sentence.target.tokens[0]++;
+    transformer_influence(model, &sentence, 1, others);
+    assert_memory_not_equal(norms, others, sizeof norms);
+    transformer_influence(model, &sentence, 4, norms);
+    for (int s = 0; s < 5; s++) assert_true(norms[s] == 0);
+    transformer_free(model);
+    transformer_free(without);
+}
+
 /* What does not go together is refused, with a reason. */
 static void test_refusals(void **state)
 {
@@ -200,9 +226,10 @@ static void test_refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_passes),    cmocka_unit_test(test_encoders),
-        cmocka_unit_test(test_scores),    cmocka_unit_test(test_others),
-        cmocka_unit_test(test_influence), cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_passes),      cmocka_unit_test(test_encoders),
+        cmocka_unit_test(test_scores),      cmocka_unit_test(test_others),
+        cmocka_unit_test(test_influence),   cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_transformer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
