@@ -12,7 +12,7 @@ judges="sentencepiece/spm_encode libxml2-utils/xmllint"
 analyzers="valgrind/valgrind cppcheck/cppcheck clang-14/clang-14 clang-tidy-14/clang-tidy-14"
 arm64="gcc-aarch64-linux-gnu/aarch64-linux-gnu-gcc libc6-dev-arm64-cross"
 machines="openmpi-bin/mpirun libopenmpi-dev"
-elsewhere="doxygen/doxygen musl-tools/musl-gcc gcc-11/gcc-11 wine/wine wine64
+elsewhere="doxygen/doxygen chromium/chromium musl-tools/musl-gcc gcc-11/gcc-11 wine/wine wine64
     gcc-mingw-w64-x86-64-posix/x86_64-w64-mingw32-gcc-posix"
 [ "$(uname -m)" = x86_64 ] || arm64= # elsewhere the processor itself runs what is cross-compiled here
 clang="libcmocka-dev clang-14/clang-14 libomp-14-dev libclang-rt-14-dev"

@@ -174,6 +174,7 @@ int architectures_write(const char *folder, const struct lesson_options *options
         char *path = xasprintf("%s/%s.svg", folder, list[i].file);
         code = svg_open(&svg, path, ARCHITECTURE_WIDTH, ARCHITECTURE_HEIGHT, list[i].title);
         if (code == EXIT_OK) {
+            svg_text(&svg, 12, 24, 16, SVG_LEFT, "#222222", "%s", list[i].title);
             architecture_draw(&svg, &list[i]);
             code = svg_close(&svg);
         }

@@ -26,7 +26,7 @@ struct architecture {
 void architectures_make(struct architecture list[ARCHITECTURES],
                         const struct lesson_options *options);
 enum { ARCHITECTURE_WIDTH = 480, ARCHITECTURE_HEIGHT = 400 };
-void architecture_draw(struct svg *svg, const void *architecture);
+void architecture_draw(struct svg *svg, const void *architecture); /* without the title */
 /* FILE.svg of each in the folder. */
 int architectures_write(const char *folder, const struct lesson_options *options);
 

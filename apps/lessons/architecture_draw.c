@@ -1,5 +1,6 @@
-/* architecture_draw.c - one model as a picture: words below, encodings above them, weights between
-   them and the context, the decoder's step on the right; lines are as thick as weights. */
+/* architecture_draw.c - one model as a picture, below its title: words below, encodings above them,
+   weights between them and the context, the decoder's step on the right; lines are as thick as
+   weights. */
 #include "architecture.h"
 #include "kit/program.h"
 #include <math.h>
@@ -153,7 +154,6 @@ static void draw_past(struct svg *svg, const struct architecture *a)
 void architecture_draw(struct svg *svg, const void *architecture)
 {
     const struct architecture *a = architecture;
-    svg_text(svg, 12, 24, 16, SVG_LEFT, ink, "%s", a->title);
     draw_words(svg, a);
     draw_weights(svg, a);
     draw_encoder(svg, a);

@@ -36,7 +36,7 @@ static void draw_contexts(struct svg *svg, const void *user)
         x = picture_at(context[i][0]);
         y = picture_at(context[i][1]);
         svg_circle(svg, x, y, 8, chart_colors[i], "white");
-        svg_text(svg, x + 12, y + 5, 14, SVG_LEFT, "#222222", "C%d %s", i + 1, target_words[i]);
+        svg_text(svg, x, y + 24, 14, SVG_MIDDLE, "#222222", "C%d %s", i + 1, target_words[i]);
     }
 }
 
@@ -64,8 +64,9 @@ static void given_step(struct page *page)
     page_formula(page, SHORT, "C_i = ∑_{j=1}^3 α_{ij} h_j");
     page_map(page, SHORT, "The lecture's weights, as rapt_attention_forward used them", N, N,
              target_words, source_words, weights[0]);
-    page_formula(page, MORE,
-                 "y_1 = f_1(C_1) ,  y_2 = f_1(C_2 , y_1) ,  y_3 = f_1(C_3 , y_1 , y_2)");
+    page_formula(page, MORE, "y_1 = f_1(C_1)");
+    page_formula(page, MORE, "y_2 = f_1(C_2 , y_1)");
+    page_formula(page, MORE, "y_3 = f_1(C_3 , y_1 , y_2)");
     page_drawing(page, MORE, "Three contexts among three encodings",
                  "Each C lies nearest the word that it is for; lines are as thick as weights.", 350,
                  320, draw_contexts, context);
