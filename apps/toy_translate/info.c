@@ -34,7 +34,9 @@ static json_t *describe(const rapt_model *model)
         (json_int_t)rapt_model_parameters(model), "tensors", rapt_model_tensors(model), "bytes",
         (json_int_t)rapt_model_bytes(model), "checkpoint",
         rapt_model_metadata(model, STATE_KEY) != NULL, "training", training_of(model));
+    const char *origin = rapt_model_metadata(model, "rapt.origin");
     bool good = json_object_update(object, more) == 0;
+    if (good && origin) good = json_object_set_new(object, "origin", json_string(origin)) == 0;
     json_decref(more);
     if (good) return object;
     json_decref(object);
@@ -69,6 +71,7 @@ static void print_sizes(const json_t *object)
         "kind",      "encoder_layers", "decoder_layers", "width",      "heads", "ffn_width",
         "positions", "source_vocab",   "target_vocab",   "vocabulary", "tie"};
     puts("Model");
+    if (json_object_get(object, "origin")) print_value("origin", json_object_get(object, "origin"));
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         print_value(keys[i], json_object_get(object, keys[i]));
 }
@@ -84,7 +87,8 @@ static void print_others(const json_t *object, const rapt_config *config)
         memcpy(&bits, (const char *)config + f->offset, sizeof bits);
         memcpy(&real, &bits, sizeof real);
         bool standard = f->type == RAPT_FIELD_TYPE_FLOAT && fabs((double)real - f->zero) < 1e-7;
-        if (bits == 0 || standard || !variant_has(f->name)) continue;
+        bool shown = variant_has(f->name) || strcmp(f->name, "no_source_end") == 0;
+        if (bits == 0 || standard || !shown) continue;
         if (!any) puts("\nNot the defaults");
         any = true;
         print_value(f->name, json_object_get(object, f->name));

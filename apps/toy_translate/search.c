@@ -37,6 +37,7 @@ int search_open(const struct search *search, const char *command, rapt_translato
         .threads = threads_used(search->threads),
     };
     rapt_message why = {""};
-    rapt_status status = rapt_translator_load(translator, search->model, &options, NULL, &why);
-    return status == RAPT_OK ? EXIT_OK : model_refuse(search->model, status, &why);
+    if (rapt_translator_load(translator, search->model, &options, NULL, &why) == RAPT_OK)
+        return EXIT_OK;
+    return failed("%s", why.text);
 }

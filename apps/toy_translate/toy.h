@@ -190,8 +190,6 @@ void unseen_free(struct unseen *unseen);
 
 /* ---- model.c ---- */
 int model_open(rapt_model **model, const char *path);
-/* The message of a file that could not be opened as a model. */
-int model_refuse(const char *path, rapt_status status, const rapt_message *why);
 
 /* ---- search.c: options of translate, evaluate and attend; the translator they configure ---- */
 struct search {

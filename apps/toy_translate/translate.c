@@ -34,6 +34,7 @@ struct job {
     const char *name, *placeholder; /* of the input; of what cannot be translated */
     size_t first;                   /* number of the window's first sentence, from 0 */
     bool wrong;                     /* a line could not be translated */
+    bool imported;                  /* the model is of another project */
     size_t count;
     struct unseen unseen;
     struct lines lines;
@@ -132,7 +133,7 @@ static int callback(void *user, const rapt_translation *t)
         print_object(job, t, text);
     else
         print_text(job, t, text);
-    if (t->rank == 0 && !bad)
+    if (t->rank == 0 && !bad && !job->imported)
         unseen_add(&job->unseen, rapt_translator_source(job->translator), t->source,
                    t->source_count);
     free(text);
@@ -175,6 +176,7 @@ static int run(struct job *job, int input)
     bool dialog = isatty(input) && isatty(STDERR_FILENO);
     double start = now();
     lines_open(&job->lines, input);
+    job->imported = rapt_model_metadata(rapt_translator_model(job->translator), "rapt.origin");
     if (dialog) print_report("Type a sentence; Ctrl-D ends.");
     while (code == EXIT_OK && (job->count = lines_next(&job->lines, WINDOW)) > 0) {
         code = translate_window(job);

@@ -31,7 +31,22 @@ typedef struct rapt_translator_options { /* size-first, see base.h */
     int min_length, no_repeat_ngram;     /* as in rapt_generate_options; 0: none */
 } rapt_translator_options;
 
-/* NULL options, here and below: all defaults. */
+/* The model of a translator, with its tokenizers as metadata, from a file of rapt_model_save, or
+   from a folder or file of another project as it was downloaded:
+
+       CTranslate2     model.bin, vocabularies
+       Marian          a .bin file, vocabularies (.spm, or lists with "vocab" in their names):
+                       OPUS-MT, students of Firefox
+       Hugging Face    MarianMT: config.json, model.safetensors, vocab.json, source.spm, target.spm
+
+   Whole numbers become float as the file's own engine reads them. Metadata "rapt.origin" says what
+   it was. The bias of MarianMT's pad token is -1e9 here, since no translation has that token.
+   *model is the caller's to free. RAPT_BAD_FILE: it is none of these, is damaged, or has an option
+   that cannot be held exactly; *why names it. */
+RAPT_API rapt_status rapt_model_import(rapt_model **model, const char *path,
+                                       const rapt_allocator *allocator, rapt_message *why);
+
+/* path: as for rapt_model_import. NULL options, here and below: all defaults. */
 RAPT_API rapt_status rapt_translator_load(rapt_translator **translator, const char *path,
                                           const rapt_translator_options *options,
                                           const rapt_allocator *allocator, rapt_message *why);

@@ -61,6 +61,27 @@ rapt_status rapt__metadata_copy(rapt_model *m, const struct tensor_file *file)
     return RAPT_OK;
 }
 
+rapt_status rapt__metadata_set(rapt_model *m, const rapt_metadata *metadata, int count)
+{
+    size_t size = (size_t)count * sizeof *metadata;
+    for (int i = 0; i < count; i++)
+        if (metadata[i].value) size += strlen(metadata[i].key) + strlen(metadata[i].value) + 2;
+    rapt_metadata *all = rapt__alloc(&m->allocator, size);
+    if (!all) return RAPT_NO_MEMORY;
+    rapt__free(&m->allocator, m->metadata, m->metadata_size);
+    m->metadata = all, m->metadata_size = size, m->metadata_count = 0;
+    char *at = (char *)(all + count);
+    for (int i = 0; i < count; i++) {
+        if (!metadata[i].value) continue;
+        size_t key_size = strlen(metadata[i].key) + 1, value_size = strlen(metadata[i].value) + 1;
+        all[m->metadata_count++] = (rapt_metadata){at, at + key_size};
+        memcpy(at, metadata[i].key, key_size);
+        memcpy(at + key_size, metadata[i].value, value_size);
+        at += key_size + value_size;
+    }
+    return RAPT_OK;
+}
+
 rapt_status rapt__metadata_check(const rapt_metadata *metadata, int count, rapt_message *why)
 {
     if (count < 0 || (count > 0 && !metadata))

@@ -179,6 +179,8 @@ struct tensor_file;
 struct tensor_metadata;
 /* All of a file but the library's own, old keys under their new names. m has none yet. */
 rapt_status rapt__metadata_copy(rapt_model *m, const struct tensor_file *file);
+/* These instead, in this order, without those whose value is NULL. */
+rapt_status rapt__metadata_set(rapt_model *m, const rapt_metadata *metadata, int count);
 /* Whether a caller may give these: keys not NULL, and none of the library's own. */
 rapt_status rapt__metadata_check(const rapt_metadata *metadata, int count, rapt_message *why);
 /* Those given, but for values that are NULL, and the model's own of other keys go into all

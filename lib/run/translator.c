@@ -2,6 +2,8 @@
    out, which is these and a session. */
 #include "run/translator.h"
 
+#include "import/import.h"
+#include <errno.h>
 #include <float.h>
 #include <string.h>
 
@@ -158,10 +160,25 @@ static rapt_status finish(rapt_translator *t, rapt_status otherwise, rapt_messag
     return status ? status : make_session(t, why);
 }
 
+rapt_status rapt_model_import(rapt_model **model, const char *path, const rapt_allocator *allocator,
+                              rapt_message *why)
+{
+    if (!model || !path)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL", model ? "path" : "model");
+    rapt_message reason = {""};
+    int number = errno;
+    rapt_status status = rapt_model_load(model, path, allocator, &reason);
+    if ((status == RAPT_BAD_FILE || status == RAPT_NO_FILE) && rapt__import_wants(path))
+        status = rapt__import(model, path, allocator, &reason);
+    if (status) return rapt__fail(why, status, "%.500s", reason.text);
+    errno = number;
+    return RAPT_OK;
+}
+
 static rapt_status open_file(rapt_translator *t, const char *path, rapt_message *why)
 {
     rapt_message reason = {"no memory for its tokenizers"};
-    rapt_status status = rapt_model_load(&t->own_model, path, &t->allocator, why);
+    rapt_status status = rapt_model_import(&t->own_model, path, &t->allocator, why);
     if (status) return status;
     t->model = t->own_model;
     status = check_kind(t->model, RAPT_BAD_FILE, &reason);

@@ -125,6 +125,7 @@ static const struct call {
     {"rapt_chrf_add", true, 4, 1u << 3, chrf_add},
     {"rapt_chrf_score", false, 1, 1u << 0, chrf_score},
     /* translator.h */
+    {"rapt_model_import", true, 3, 1u << 2, model_import},
     {"rapt_translator_load", true, 4, 1u << 2 | 1u << 3, translator_load},
     {"rapt_translator_create", true, 6, 1u << 3 | 1u << 4 | 1u << 5, translator_create},
     {"rapt_translator_free", false, 1, 1u << 0, translator_free},

@@ -327,6 +327,16 @@ static rapt_status chrf_score(struct world *w, int null, rapt_message *why)
 
 /* ---- translator.h ---- */
 
+static rapt_status model_import(struct world *w, int null, rapt_message *why)
+{
+    rapt_model *made = NULL;
+    rapt_status status = rapt_model_import(arg(null, 0, &made), arg(null, 1, w->path[0]),
+                                           arg(null, 2, &w->allocator), why);
+    assert_true((made != NULL) == (status == RAPT_OK));
+    rapt_model_free(made);
+    return status;
+}
+
 static rapt_status translator_load(struct world *w, int null, rapt_message *why)
 {
     const rapt_translator_options options = {.size = sizeof options};

@@ -115,6 +115,13 @@ static rapt_status do_model_load(struct scene *s, uint64_t *h, rapt_message *why
     return made(s, h, status, model);
 }
 
+static rapt_status do_model_import(struct scene *s, uint64_t *h, rapt_message *why)
+{
+    rapt_model *model = scene_untouched;
+    rapt_status status = rapt_model_import(&model, s->model_path, s->allocator, why);
+    return made(s, h, status, model);
+}
+
 static rapt_status do_model_load_with(struct scene *s, uint64_t *h, rapt_message *why)
 {
     rapt_model *model = scene_untouched;
@@ -387,6 +394,7 @@ static const struct operation operations[] = {
     {"chrf_add", do_chrf, true, false},
     {"model_create", do_model_create, true, false},
     {"model_load", do_model_load, true, true},
+    {"model_import", do_model_import, true, true},
     {"model_load_with", do_model_load_with, true, true},
     {"model_memory", do_model_memory, true, true},
     {"model_save_to", do_model_save_to, true, true},

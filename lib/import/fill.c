@@ -1,0 +1,205 @@
+/* fill.c - the parameters of a model from the tensors of another project's file: a table of names
+   goes in; shapes and values are checked, and that no tensor is left over. */
+#include "import/parts.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { NAME = 160 };
+
+/* A name with the number of a layer for its '#'. */
+static void write_name(char *to, const char *name, int layer)
+{
+    const char *mark = strchr(name, '#');
+    if (mark)
+        snprintf(to, NAME, "%.*s%d%s", (int)(mark - name), name, layer, mark + 1);
+    else
+        snprintf(to, NAME, "%s", name);
+}
+
+const struct tensor_entry *rapt__import_find(const struct import *i, const char *name, int layer)
+{
+    char full[NAME];
+    write_name(full, name, layer);
+    return rapt__tensors_find(i->file, full);
+}
+
+void rapt__import_use(struct import *i, const struct tensor_entry *entry)
+{
+    for (int n = 0; entry && n < rapt__tensors_count(i->file); n++)
+        if (rapt__tensors_entry(i->file, n) == entry) i->used[n] = true;
+}
+
+rapt_status rapt__import_number(struct import *i, const char *name, int otherwise, int *value)
+{
+    const struct tensor_entry *e = rapt__tensors_find(i->file, name);
+    int64_t number = otherwise;
+    *value = otherwise;
+    if (!e) return RAPT_OK;
+    rapt__import_use(i, e);
+    if (e->count != 1) return rapt__import_bad(i, "tensor %s is not one number", name);
+    rapt_status status = rapt__tensors_integers(i->file, e, 0, 1, &number, i->why);
+    if (status) return status;
+    if (number < -1 || number > 1 << 24)
+        return rapt__import_bad(i, "tensor %s is %lld", name, (long long)number);
+    *value = (int)number;
+    return RAPT_OK;
+}
+
+/* ---- one tensor ---- */
+
+/* Elements of part `part` of `parts` of a parameter's rows. */
+struct target {
+    const struct parameter *p;
+    size_t rows, columns, first; /* rows of the part; its first element */
+};
+
+static struct target target_of(const struct parameter *p, const struct import_row *row)
+{
+    size_t rows = (size_t)(p->rows / row->parts), columns = (size_t)p->columns;
+    if (p->rows == 1) rows = 1, columns = (size_t)(p->columns / row->parts);
+    return (struct target){p, rows, columns, (size_t)row->part * rows * columns};
+}
+
+static bool fits(const struct tensor_entry *e, const struct target *t, bool transposed)
+{
+    if (t->p->rows == 1) { /* a vector, also as a matrix of one row or column */
+        size_t longest = 1;
+        for (int d = 0; d < e->rank; d++) longest = rapt__max_size(longest, e->shape[d]);
+        return e->count == t->columns && longest == e->count;
+    }
+    size_t rows = transposed ? t->columns : t->rows, columns = transposed ? t->rows : t->columns;
+    return e->rank == 2 && e->shape[0] == rows && e->shape[1] == columns;
+}
+
+/* x [rows][columns] to y [columns][rows]. */
+static void transpose(const float *x, size_t rows, size_t columns, float *y)
+{
+    enum { BLOCK = 16 };
+    for (size_t r0 = 0; r0 < rows; r0 += BLOCK)
+        for (size_t c0 = 0; c0 < columns; c0 += BLOCK)
+            for (size_t r = r0; r < rapt__min_size(rows, r0 + BLOCK); r++)
+                for (size_t c = c0; c < rapt__min_size(columns, c0 + BLOCK); c++)
+                    y[c * rows + r] = x[r * columns + c];
+}
+
+static rapt_status check_finite(struct import *i, const char *name, const float *x, size_t count)
+{
+    for (size_t n = 0; n < count; n++)
+        if (!isfinite(x[n]))
+            return rapt__import_bad(i, "tensor %s: element %zu is %g, it must be finite", name, n,
+                                    (double)x[n]);
+    return RAPT_OK;
+}
+
+/* data: 2 * count floats of memory; on return the first half holds the part as ours has it. */
+static rapt_status read_part(struct import *i, const struct tensor_entry *e, const struct target *t,
+                             bool transposed, float *data)
+{
+    bool turn = transposed && t->p->rows > 1;
+    float *to = turn ? data + e->count : data;
+    rapt_status status = rapt__tensors_read(i->file, e, 0, e->count, to, i->why);
+    if (!status) status = check_finite(i, e->name, to, e->count);
+    if (!status && turn) transpose(to, e->shape[0], e->shape[1], data);
+    return status;
+}
+
+/* More tensors for the same part, which must be equal to what is in the model by now. */
+static rapt_status check_equal(struct import *i, const struct tensor_entry *e,
+                               const struct target *t, const float *data)
+{
+    float own[256];
+    for (size_t at = 0; at < e->count; at += sizeof own / sizeof *own) {
+        size_t count = rapt__min_size(e->count - at, sizeof own / sizeof *own);
+        rapt__parameter_get(t->p, i->model->block, t->first + at, count, own);
+        if (memcmp(own, data + at, count * sizeof *own) != 0)
+            return rapt__import_bad(i, "tensor %s should be equal to the one that it is tied to",
+                                    e->name);
+    }
+    return RAPT_OK;
+}
+
+static rapt_status take(struct import *i, const struct import_row *row, const struct parameter *p,
+                        const struct tensor_entry *e, bool again)
+{
+    const struct target t = target_of(p, row);
+    rapt__import_use(i, e);
+    if (!fits(e, &t, row->flags & IMPORT_TRANSPOSED))
+        return rapt__import_bad(i, "tensor %s has not the shape of %s, %zu x %zu", e->name, p->name,
+                                t.rows, t.columns);
+    size_t bytes = 2 * e->count * sizeof(float);
+    float *data = rapt__alloc(&i->allocator, bytes);
+    if (!data) return rapt__fail(i->why, RAPT_NO_MEMORY, "no memory to read %s", e->name);
+    rapt_status status = read_part(i, e, &t, row->flags & IMPORT_TRANSPOSED, data);
+    if (!status && again) status = check_equal(i, e, &t, data);
+    if (!status && !again) rapt__parameter_set(p, i->model->block, t.first, e->count, data);
+    rapt__free(&i->allocator, data, bytes);
+    return status;
+}
+
+/* ---- the tables ---- */
+
+/* A parameter's name with '#' for the number of its layer, which goes to *layer. */
+static void pattern_of(const char *name, char *pattern, int *layer)
+{
+    static const char mark[] = ".layers.";
+    const char *at = strstr(name, mark);
+    *layer = 0;
+    snprintf(pattern, NAME, "%s", name);
+    if (!at) return;
+    at += strlen(mark);
+    size_t front = (size_t)(at - name);
+    for (; *at >= '0' && *at <= '9'; at++) *layer = 10 * *layer + (*at - '0');
+    snprintf(pattern + front, NAME - front, "#%s", at);
+}
+
+/* Of one parameter; *parts and the number found say whether it is whole. */
+static rapt_status take_rows(struct import *i, const struct import_table *table,
+                             const struct parameter *p, unsigned *found, int *parts)
+{
+    char pattern[NAME];
+    int layer;
+    pattern_of(p->name, pattern, &layer);
+    for (int r = 0; r < table->count; r++) {
+        const struct import_row *row = &table->rows[r];
+        if (strcmp(row->ours, pattern) != 0) continue;
+        *parts = row->parts;
+        const struct tensor_entry *e =
+            rapt__import_find(i, row->theirs, layer + table->first_layer);
+        unsigned bit = 1u << row->part;
+        rapt_status status = e ? take(i, row, p, e, *found & bit) : RAPT_OK;
+        if (status) return status;
+        if (e || row->flags & IMPORT_OPTIONAL) *found |= bit;
+        if (!e && row->flags & IMPORT_OPTIONAL) continue;
+    }
+    return RAPT_OK;
+}
+
+static rapt_status nothing_left(struct import *i)
+{
+    for (int n = 0; n < rapt__tensors_count(i->file); n++) {
+        const struct tensor_entry *e = rapt__tensors_entry(i->file, n);
+        bool helps = e->use == TENSOR_SCALES || e->use == TENSOR_ALPHA;
+        if (!i->used[n] && !helps)
+            return rapt__import_bad(i, "tensor %s is of a kind of layer that is not supported",
+                                    e->name);
+    }
+    return RAPT_OK;
+}
+
+rapt_status rapt__import_fill(struct import *i, const struct import_table *tables, int count)
+{
+    for (int n = 0; n < i->model->layout.count; n++) {
+        const struct parameter *p = &i->model->layout.parameters[n];
+        unsigned found = 0;
+        int parts = 1;
+        for (int t = 0; t < count; t++) {
+            rapt_status status = take_rows(i, &tables[t], p, &found, &parts);
+            if (status) return status;
+        }
+        if (found != (1u << parts) - 1)
+            return rapt__import_bad(i, "there is no tensor for %s", p->name);
+    }
+    return nothing_left(i);
+}

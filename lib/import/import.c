@@ -1,0 +1,198 @@
+/* import.c - finds out what a folder or file is, and makes a model of it that carries its
+   tokenizers as a model file of our own does. */
+#include "import/parts.h"
+
+#include <dirent.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+rapt_status rapt__import_bad(struct import *i, const char *format, ...)
+{
+    rapt_message text;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text.text, sizeof text.text, format, arguments);
+    va_end(arguments);
+    return rapt__fail(i->why, RAPT_BAD_FILE, "%s", text.text);
+}
+
+bool rapt__import_has(const struct import *i, const char *name)
+{
+    char path[2 * IMPORT_PATH];
+    struct disk_source file;
+    snprintf(path, sizeof path, "%s%s", i->folder, name);
+    if (rapt__disk_open(&file, path, NULL)) return false;
+    rapt__disk_close(&file);
+    return true;
+}
+
+/* A safetensors file begins with the size of its header in eight bytes, then comes JSON. */
+static bool is_safetensors(const char *path)
+{
+    char bytes[9] = "";
+    struct disk_source file;
+    if (rapt__disk_open(&file, path, NULL)) return true; /* it has a reason of its own */
+    bool foreign = file.size >= sizeof bytes &&
+                   rapt__disk_read(&file, 0, bytes, sizeof bytes, NULL) == RAPT_OK &&
+                   bytes[8] != '{';
+    rapt__disk_close(&file);
+    return !foreign;
+}
+
+static bool is_folder(const char *path)
+{
+    struct stat found;
+    return stat(path, &found) == 0 && S_ISDIR(found.st_mode);
+}
+
+bool rapt__import_wants(const char *path)
+{
+    return is_folder(path) || !is_safetensors(path);
+}
+
+rapt_status rapt__import_make(struct import *i)
+{
+    rapt_status status = rapt__model_make(&i->model, &i->config, &i->allocator, i->why);
+    return status == RAPT_BAD_ARGUMENT ? RAPT_BAD_FILE : status;
+}
+
+/* ---- the metadata of a model file ---- */
+
+static char *written(const struct import *i, const rapt_tokenizer *tokenizer, size_t *size)
+{
+    rapt_tokenizer_write(tokenizer, NULL, 0, size, NULL);
+    char *text = rapt__alloc(&i->allocator, *size);
+    if (text) rapt_tokenizer_write(tokenizer, text, *size, size, NULL);
+    return text;
+}
+
+static rapt_status keep_tokenizers(struct import *i)
+{
+    bool joint = !i->target;
+    size_t sizes[2] = {0, 0};
+    char *texts[2] = {written(i, i->source, &sizes[0]), NULL};
+    if (!joint) texts[1] = written(i, i->target, &sizes[1]);
+    const rapt_metadata pairs[] = {
+        {"rapt.origin", i->origin},
+        {joint ? "rapt.tokenizer" : "rapt.source_tokenizer", texts[0]},
+        {"rapt.target_tokenizer", texts[1]},
+    };
+    rapt_status status = RAPT_NO_MEMORY;
+    if (texts[0] && (joint || texts[1]))
+        status = rapt__metadata_set(i->model, pairs, joint ? 2 : 3);
+    for (int n = 0; n < 2; n++)
+        if (texts[n]) rapt__free(&i->allocator, texts[n], sizes[n]);
+    return status ? rapt__fail(i->why, status, "no memory for its tokenizers") : RAPT_OK;
+}
+
+/* ---- what it is ---- */
+
+static bool may_hold(const char *name)
+{
+    static const char *const ends[] = {".npz", ".bin"};
+    size_t size = strlen(name);
+    bool model = strncmp(name, "lex.", 4) != 0; /* a shortlist of Bergamot */
+    for (size_t n = 0; n < sizeof ends / sizeof *ends; n++) {
+        size_t end = strlen(ends[n]);
+        if (model && size > end && strcmp(name + size - end, ends[n]) == 0) return true;
+    }
+    return false;
+}
+
+/* The one model of a folder, whatever its name. */
+static rapt_status open_only(struct import *i, const char *path)
+{
+    char full[2 * IMPORT_PATH], name[256] = "";
+    DIR *folder = opendir(path);
+    const struct dirent *entry;
+    bool two = false;
+    while (folder && (entry = readdir(folder))) {
+        if (!may_hold(entry->d_name) || strlen(entry->d_name) >= sizeof name) continue;
+        two = name[0];
+        memcpy(name, entry->d_name, strlen(entry->d_name) + 1);
+        if (two) break;
+    }
+    if (folder) closedir(folder);
+    if (two) return rapt__import_bad(i, "%.200s: the folder has more than one model", path);
+    if (!name[0])
+        return rapt__import_bad(i,
+                                "%.200s: the folder has neither model.bin nor model.safetensors, "
+                                "nor another model that rapt knows",
+                                path);
+    snprintf(full, sizeof full, "%s%s", i->folder, name);
+    return rapt__tensors_open_any(&i->file, full, &i->allocator, i->why);
+}
+
+/* The tensors of a folder, by the names that they usually have. */
+static rapt_status open_tensors(struct import *i, const char *path)
+{
+    static const char *const names[] = {"model.bin", "model.safetensors", "pytorch_model.bin",
+                                        "model.npz"};
+    char full[2 * IMPORT_PATH];
+    if (!is_folder(path)) return rapt__tensors_open_any(&i->file, path, &i->allocator, i->why);
+    for (size_t n = 0; n < sizeof names / sizeof *names; n++) {
+        if (!rapt__import_has(i, names[n])) continue;
+        snprintf(full, sizeof full, "%s%s", i->folder, names[n]);
+        return rapt__tensors_open_any(&i->file, full, &i->allocator, i->why);
+    }
+    return open_only(i, path);
+}
+
+/* The folder that path is or is in. */
+static rapt_status find_folder(struct import *i, const char *path)
+{
+    size_t size = strlen(path);
+    if (size + 2 > sizeof i->folder) return rapt__import_bad(i, "%.200s: too long a path", path);
+    memcpy(i->folder, path, size + 1);
+    if (is_folder(path)) {
+        if (path[size - 1] != '/') memcpy(i->folder + size, "/", 2);
+        return RAPT_OK;
+    }
+    char *slash = strrchr(i->folder, '/');
+    *(slash ? slash + 1 : i->folder) = 0;
+    return RAPT_OK;
+}
+
+static rapt_status import_open(struct import *i)
+{
+    size_t bytes = (size_t)rapt__tensors_count(i->file) * sizeof *i->used;
+    i->used = rapt__alloc(&i->allocator, bytes);
+    if (!i->used) return rapt__fail(i->why, RAPT_NO_MEMORY, "no memory to open it");
+    memset(i->used, 0, bytes);
+    rapt_status status;
+    if (rapt__tensors_container(i->file) == CONTAINER_CTRANSLATE2)
+        status = rapt__import_ct2(i);
+    else if (rapt__tensors_metadata(i->file, "special:model.yml"))
+        status = rapt__import_marian(i);
+    else
+        status = rapt__import_hf(i);
+    rapt__free(&i->allocator, i->used, bytes);
+    return status ? status : keep_tokenizers(i);
+}
+
+rapt_status rapt__import(rapt_model **model, const char *path, const rapt_allocator *allocator,
+                         rapt_message *why)
+{
+    rapt_message reason = {"no memory to open it"};
+    struct import *i = rapt__alloc(allocator, sizeof *i);
+    if (!i) return rapt__fail(why, RAPT_NO_MEMORY, "%.200s: %s", path, reason.text);
+    *i = (struct import){.allocator = rapt__allocator(allocator), .why = &reason};
+    i->config.size = sizeof i->config;
+    rapt_status status = find_folder(i, path);
+    if (!status) status = open_tensors(i, path);
+    bool named = status; /* the message has a file's name in it */
+    if (!status) status = import_open(i);
+    rapt__tensors_close(i->file);
+    rapt_tokenizer_free(i->source);
+    rapt_tokenizer_free(i->target);
+    if (status)
+        rapt_model_free(i->model);
+    else
+        *model = i->model;
+    rapt__free(allocator, i, sizeof *i);
+    if (!status) return RAPT_OK;
+    return named ? rapt__fail(why, status, "%.500s", reason.text)
+                 : rapt__fail(why, status, "%.200s: %.300s", path, reason.text);
+}

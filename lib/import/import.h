@@ -1,0 +1,20 @@
+/* import.h - the interface of the import layer: how other projects name and lay out a Transformer.
+   A folder or file goes in as downloaded; a model with its tokenizers as metadata comes out, as if
+   it had been loaded from a model file of our own. What cannot be held exactly is refused by its
+   name.
+
+   This layer knows other projects' files; it does not know how models compute. */
+#ifndef RAPT_LIB_IMPORT_H
+#define RAPT_LIB_IMPORT_H
+
+#include "model/model.h"
+
+/* A folder, or a file that begins as no safetensors file does. A path that cannot be read is not.
+ */
+bool rapt__import_wants(const char *path);
+/* *model is the caller's to free. RAPT_BAD_FILE: the files are damaged, or hold what this library
+   does not; *why names it. */
+rapt_status rapt__import(rapt_model **model, const char *path, const rapt_allocator *allocator,
+                         rapt_message *why);
+
+#endif

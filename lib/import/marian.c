@@ -1,0 +1,290 @@
+/* marian.c - a model of Marian: model.bin or model.npz with its configuration inside, and the
+   vocabularies beside it: models of OPUS-MT, the students of Firefox (Bergamot). Matrices are
+   [in][out], layers count from 1. An option that would change what is computed, and that this
+   library has not, is refused by its name. Source: marian-nmt/marian-dev 1.12, transformer.h,
+   layers/generic.h, rnn/cells.h; browsermt/marian-dev. */
+#include "import/parts.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { POSITIONS = 1024 }; /* of sinusoids, which have no end */
+
+#define PART(ours, theirs, part, parts)                                                            \
+    {                                                                                              \
+        ours, theirs, part, parts, IMPORT_TRANSPOSED                                               \
+    }
+#define VECTOR(ours, theirs, part, parts)                                                          \
+    {                                                                                              \
+        ours, theirs, part, parts, IMPORT_OPTIONAL                                                 \
+    }
+#define NORM(ours, theirs)                                                                         \
+    {ours ".weight", theirs "_ln_scale", 0, 1, 0},                                                 \
+        {ours ".weight", theirs "_ln_scale_pre", 0, 1, 0},                                         \
+        {ours ".weight", theirs "_rms_scale", 0, 1, 0},                                            \
+        {ours ".weight", theirs "_rms_scale_pre", 0, 1, 0},                                        \
+        {ours ".bias", theirs "_ln_bias", 0, 1, 0},                                                \
+    {                                                                                              \
+        ours ".bias", theirs "_ln_bias_pre", 0, 1, 0                                               \
+    }
+#define LAYER(side)                                                                                \
+    PART(side ".layers.#.self_attn.qkv.weight", side "_l#_self_Wq", 0, 3),                         \
+        PART(side ".layers.#.self_attn.qkv.weight", side "_l#_self_Wk", 1, 3),                     \
+        PART(side ".layers.#.self_attn.qkv.weight", side "_l#_self_Wv", 2, 3),                     \
+        VECTOR(side ".layers.#.self_attn.qkv.bias", side "_l#_self_bq", 0, 3),                     \
+        VECTOR(side ".layers.#.self_attn.qkv.bias", side "_l#_self_bk", 1, 3),                     \
+        VECTOR(side ".layers.#.self_attn.qkv.bias", side "_l#_self_bv", 2, 3),                     \
+        PART(side ".layers.#.self_attn.out.weight", side "_l#_self_Wo", 0, 1),                     \
+        VECTOR(side ".layers.#.self_attn.out.bias", side "_l#_self_bo", 0, 1),                     \
+        NORM(side ".layers.#.self_attn.norm", side "_l#_self_Wo"),                                 \
+        PART(side ".layers.#.feedforward.in.weight", side "_l#_ffn_W1", 0, 1),                     \
+        VECTOR(side ".layers.#.feedforward.in.bias", side "_l#_ffn_b1", 0, 1),                     \
+        PART(side ".layers.#.feedforward.out.weight", side "_l#_ffn_W2", 0, 1),                    \
+        VECTOR(side ".layers.#.feedforward.out.bias", side "_l#_ffn_b2", 0, 1),                    \
+        NORM(side ".layers.#.feedforward.norm", side "_l#_ffn_ffn"),                               \
+        NORM(side ".norm", side "_top")
+
+static const struct import_row rows[] = {
+    {"embedding.weight", "Wemb", 0, 1, 0},
+    {"encoder.embedding.weight", "encoder_Wemb", 0, 1, 0},
+    {"encoder.embedding.weight", "Wemb", 0, 1, 0}, /* tied-embeddings-src alone */
+    {"decoder.embedding.weight", "decoder_Wemb", 0, 1, 0},
+    {"decoder.embedding.weight", "Wemb", 0, 1, 0},
+    {"output.weight", "decoder_ff_logit_out_Wt", 0, 1, 0},
+    {"output.weight", "decoder_ff_logit_out_W", 0, 1, IMPORT_TRANSPOSED},
+    {"output.bias", "decoder_ff_logit_out_b", 0, 1, IMPORT_OPTIONAL},
+    LAYER("encoder"),
+    LAYER("decoder"),
+    PART("decoder.layers.#.cross_attn.q.weight", "decoder_l#_context_Wq", 0, 1),
+    VECTOR("decoder.layers.#.cross_attn.q.bias", "decoder_l#_context_bq", 0, 1),
+    PART("decoder.layers.#.cross_attn.kv.weight", "decoder_l#_context_Wk", 0, 2),
+    PART("decoder.layers.#.cross_attn.kv.weight", "decoder_l#_context_Wv", 1, 2),
+    VECTOR("decoder.layers.#.cross_attn.kv.bias", "decoder_l#_context_bk", 0, 2),
+    VECTOR("decoder.layers.#.cross_attn.kv.bias", "decoder_l#_context_bv", 1, 2),
+    PART("decoder.layers.#.cross_attn.out.weight", "decoder_l#_context_Wo", 0, 1),
+    VECTOR("decoder.layers.#.cross_attn.out.bias", "decoder_l#_context_bo", 0, 1),
+    NORM("decoder.layers.#.cross_attn.norm", "decoder_l#_context_Wo"),
+    PART("decoder.layers.#.recurrent.input.weight", "decoder_l#_rnn_W", 0, 1),
+    PART("decoder.layers.#.recurrent.forget.weight", "decoder_l#_rnn_Wf", 0, 1),
+    VECTOR("decoder.layers.#.recurrent.forget.bias", "decoder_l#_rnn_bf", 0, 1),
+    NORM("decoder.layers.#.recurrent.norm", "decoder_l#_rnn_ffn"),
+};
+
+/* ---- the configuration ---- */
+
+/* Options of the architecture with the values that change nothing; those not named here are about
+   training and search. */
+static const struct {
+    const char *key, *good, *too; /* too: as well, or NULL */
+} options[] = {
+    {"type", "transformer", NULL},
+    {"transformer-no-projection", "false", NULL},
+    {"transformer-no-bias", "false", NULL},
+    {"transformer-no-affine", "false", NULL},
+    {"transformer-rnn-projection", "false", NULL},
+    {"transformer-pool", "false", NULL},
+    {"transformer-train-position-embeddings", "false", NULL},
+    {"transformer-train-positions", "false", NULL},
+    {"transformer-disable-position-embeddings", "false", NULL},
+    {"transformer-ffn-depth", "2", NULL},
+    {"transformer-decoder-ffn-depth", "0", "2"},
+    {"transformer-postprocess-emb", "d", ""},
+    {"layer-normalization", "false", NULL},
+    {"lemma-dim-emb", "0", NULL},
+    {"factors-dim-emb", "0", NULL},
+    {"ulr", "false", NULL},
+    {"bert-train-type-embeddings", "false", "true"},
+};
+
+static const char *option(const struct yaml *y, const char *key)
+{
+    const struct yaml_item *item = rapt__yaml_find(y, key);
+    return item ? item->value : NULL;
+}
+
+static rapt_status refuse(struct import *i, const char *key, const char *value)
+{
+    return rapt__import_bad(i, "%s: %.60s is not supported", key, value);
+}
+
+static rapt_status check_options(struct import *i, const struct yaml *y)
+{
+    for (size_t n = 0; n < sizeof options / sizeof *options; n++) {
+        const char *value = option(y, options[n].key);
+        bool good = !value || strcmp(value, options[n].good) == 0 ||
+                    (options[n].too && strcmp(value, options[n].too) == 0);
+        if (!good) return refuse(i, options[n].key, value);
+    }
+    const struct yaml_item *tied = rapt__yaml_find(y, "transformer-tied-layers");
+    if (tied && tied->length > 0) return refuse(i, "transformer-tied-layers", "a list of layers");
+    const struct yaml_item *inputs = rapt__yaml_find(y, "input-types");
+    if (inputs && inputs->length > 0) return refuse(i, "input-types", "a list");
+    return option(y, "type") ? RAPT_OK : rapt__import_bad(i, "special:model.yml has no type");
+}
+
+/* A whole number that must be there if otherwise is below 0. */
+static rapt_status number(struct import *i, const struct yaml *y, const char *key, int otherwise,
+                          int *value)
+{
+    const char *text = option(y, key), *at = text;
+    int sum = 0;
+    *value = otherwise;
+    if (!text && otherwise < 0) return rapt__import_bad(i, "special:model.yml has no %s", key);
+    if (!text) return RAPT_OK;
+    for (; *at >= '0' && *at <= '9' && sum < 1 << 24; at++) sum = 10 * sum + (*at - '0');
+    if (*at || at == text) return refuse(i, key, text);
+    *value = sum;
+    return RAPT_OK;
+}
+
+static bool is_true(const struct yaml *y, const char *key)
+{
+    const char *value = option(y, key);
+    return value && strcmp(value, "true") == 0;
+}
+
+/* The operations of a sublayer without dropout, which inference has not. */
+static const char *operations(const struct yaml *y, const char *key, const char *otherwise,
+                              char text[16])
+{
+    const char *value = option(y, key);
+    size_t n = 0;
+    for (const char *at = value ? value : otherwise; *at && n < 15; at++)
+        if (*at != 'd') text[n++] = *at;
+    text[n] = 0;
+    return text;
+}
+
+/* Which norms there are: after a sublayer, or before it and at the end. */
+static rapt_status read_norms(struct import *i, const struct yaml *y)
+{
+    static const struct {
+        const char *before, *after, *top;
+        rapt_norm_order order;
+        rapt_norm_type type;
+    } all[] = {
+        {"", "an", "", RAPT_NORM_ORDER_POST, RAPT_NORM_TYPE_LAYER},
+        {"n", "a", "n", RAPT_NORM_ORDER_PRE, RAPT_NORM_TYPE_LAYER},
+        {"", "ar", "", RAPT_NORM_ORDER_POST, RAPT_NORM_TYPE_RMS},
+        {"r", "a", "r", RAPT_NORM_ORDER_PRE, RAPT_NORM_TYPE_RMS},
+    };
+    char before[16], after[16], top[16];
+    operations(y, "transformer-preprocess", "", before);
+    operations(y, "transformer-postprocess", "dan", after);
+    operations(y, "transformer-postprocess-top", "", top);
+    for (size_t n = 0; n < sizeof all / sizeof *all; n++)
+        if (strcmp(before, all[n].before) == 0 && strcmp(after, all[n].after) == 0 &&
+            strcmp(top, all[n].top) == 0) {
+            i->config.norm_order = all[n].order;
+            i->config.norm_type = all[n].type;
+            return RAPT_OK;
+        }
+    return rapt__import_bad(i,
+                            "transformer-preprocess: \"%s\", transformer-postprocess: \"%s\", "
+                            "transformer-postprocess-top: \"%s\" are not supported together",
+                            before, after, top);
+}
+
+static rapt_status read_decoder(struct import *i, const struct yaml *y)
+{
+    const char *kind = option(y, "transformer-decoder-autoreg"), *cell = option(y, "dec-cell");
+    i->config.decoder_recurrence = RAPT_RECURRENCE_NONE;
+    if (!kind || strcmp(kind, "self-attention") == 0) return RAPT_OK;
+    if (strcmp(kind, "rnn") != 0) return refuse(i, "transformer-decoder-autoreg", kind);
+    if (!cell || strcmp(cell, "ssru") != 0) return refuse(i, "dec-cell", cell ? cell : "gru");
+    i->config.decoder_recurrence = RAPT_RECURRENCE_SSRU;
+    return RAPT_OK;
+}
+
+/* Marian's gelu is x / (1 + e^(-1.702 x)), which this library has not. */
+static rapt_status read_activation(struct import *i, const struct yaml *y)
+{
+    const char *name = option(y, "transformer-ffn-activation");
+    i->config.activation = RAPT_ACTIVATION_SILU;
+    if (!name || strcmp(name, "swish") == 0) return RAPT_OK;
+    i->config.activation = RAPT_ACTIVATION_RELU;
+    return strcmp(name, "relu") == 0 ? RAPT_OK : refuse(i, "transformer-ffn-activation", name);
+}
+
+/* Rows of a table; 0: there is none. */
+static int rows_of(const struct import *i, const char *name)
+{
+    const struct tensor_entry *e = rapt__tensors_find(i->file, name);
+    return e && e->rank == 2 && e->shape[0] <= 1 << 24 ? (int)e->shape[0] : 0;
+}
+
+/* The output matrix is Wemb if all are tied; decoder_Wemb if the decoder's are. */
+static rapt_status read_tables(struct import *i, const struct yaml *y)
+{
+    rapt_config *c = &i->config;
+    bool all = is_true(y, "tied-embeddings-all"), source = is_true(y, "tied-embeddings-src"),
+         output = is_true(y, "tied-embeddings");
+    c->tie = all || (source && output) ? RAPT_TIE_ALL : output ? RAPT_TIE_OUTPUT : RAPT_TIE_NONE;
+    bool one = rows_of(i, "Wemb") > 0;
+    c->source_vocab = rows_of(i, one ? "Wemb" : "encoder_Wemb");
+    c->target_vocab = rows_of(i, one ? "Wemb" : "decoder_Wemb");
+    c->output_bias = rapt__tensors_find(i->file, "decoder_ff_logit_out_b") != NULL;
+    if (one || c->tie != RAPT_TIE_ALL) return RAPT_OK;
+    return rapt__import_bad(i, "there is no tensor Wemb");
+}
+
+static rapt_status read_config(struct import *i, const struct yaml *y)
+{
+    rapt_config *c = &i->config;
+    int other;
+    rapt_status status = check_options(i, y);
+    if (!status) status = number(i, y, "dim-emb", -1, &c->width);
+    if (!status) status = number(i, y, "transformer-heads", -1, &c->heads);
+    if (!status) status = number(i, y, "transformer-dim-ffn", -1, &c->ffn_width);
+    if (!status) status = number(i, y, "transformer-decoder-dim-ffn", 0, &other);
+    if (!status && other && other != c->ffn_width)
+        status = refuse(i, "transformer-decoder-dim-ffn", option(y, "transformer-decoder-dim-ffn"));
+    if (!status) status = number(i, y, "enc-depth", -1, &c->encoder_layers);
+    if (!status) status = number(i, y, "dec-depth", -1, &c->decoder_layers);
+    if (!status) status = read_norms(i, y);
+    if (!status) status = read_decoder(i, y);
+    if (!status) status = read_activation(i, y);
+    if (!status) status = read_tables(i, y);
+    c->position = RAPT_POSITION_CONCATENATED_N1;
+    c->positions = POSITIONS;
+    c->norm_epsilon = 1e-6f;
+    c->decoder_start = RAPT_DECODER_START_ZERO;
+    return status;
+}
+
+static rapt_status read_settings(struct import *i)
+{
+    struct yaml *y;
+    const char *text = rapt__tensors_metadata(i->file, "special:model.yml");
+    if (!text) return rapt__import_bad(i, "it has no special:model.yml");
+    rapt_status status =
+        rapt__yaml_open(&y, text, strlen(text), "special:model.yml", &i->allocator, i->why);
+    if (status) return status;
+    const char *version = option(y, "version");
+    snprintf(i->origin, sizeof i->origin, "Marian %.40s", version ? version : "");
+    status = read_config(i, y);
+    rapt__yaml_close(y);
+    return status;
+}
+
+/* Scales for the other factor of a product in whole numbers, which computes in float here. */
+static void ignore_alphas(struct import *i)
+{
+    static const char suffix[] = "_QuantMultA";
+    for (int n = 0; n < rapt__tensors_count(i->file); n++) {
+        const char *name = rapt__tensors_entry(i->file, n)->name;
+        size_t size = strlen(name), end = sizeof suffix - 1;
+        if (size >= end && strcmp(name + size - end, suffix) == 0) i->used[n] = true;
+    }
+}
+
+rapt_status rapt__import_marian(struct import *i)
+{
+    const struct import_table table = {rows, sizeof rows / sizeof *rows, 1};
+    rapt_status status = read_settings(i);
+    if (!status) status = rapt__import_make(i);
+    ignore_alphas(i);
+    if (!status) status = rapt__import_fill(i, &table, 1);
+    if (!status) status = rapt__import_vocabularies(i);
+    return status;
+}

@@ -1,0 +1,97 @@
+/* parts.h - what the files of this layer share: an import while it is going on, tensors by tables
+   of names, settings in JSON, vocabularies. */
+#ifndef RAPT_LIB_IMPORT_PARTS_H
+#define RAPT_LIB_IMPORT_PARTS_H
+
+#include "format/format.h"
+#include "import/import.h"
+#include <rapt/text.h>
+
+enum { IMPORT_PATH = 4096 };
+
+struct import {
+    char folder[IMPORT_PATH]; /* of its files, ending in '/'; or "" */
+    rapt_allocator allocator;
+    struct tensor_file *file;
+    bool *used; /* [entries of the file] read, or known to mean nothing here */
+    rapt_config config;
+    rapt_model *model;
+    rapt_tokenizer *source, *target; /* target NULL: source is both */
+    char origin[160];                /* for people: what it was */
+    rapt_message *why;
+};
+
+/* ---- fill.c: tensors of the file by name; '#' in a name stands for the number of a layer ---- */
+enum import_flags {
+    IMPORT_OPTIONAL = 1,  /* what is not there is 0 */
+    IMPORT_TRANSPOSED = 2 /* [columns][rows] */
+};
+struct import_row { /* one parameter of ours, or part `part` of `parts` of its rows */
+    const char *ours, *theirs;
+    int part, parts, flags;
+};
+struct import_table {
+    const struct import_row *rows;
+    int count;
+    int first_layer; /* the number of theirs that is our 0 */
+};
+const struct tensor_entry *rapt__import_find(const struct import *i, const char *name, int layer);
+void rapt__import_use(struct import *i, const struct tensor_entry *entry); /* NULL is allowed */
+/* Every parameter of the model from the tables; of rows for the same part the first one that is
+   there counts, and the others must be equal to it. RAPT_BAD_FILE: one is missing or of another
+   shape, or a tensor is left that no row has used. */
+rapt_status rapt__import_fill(struct import *i, const struct import_table *tables, int count);
+/* A whole number, 1 element; not there: `otherwise`. Counts as used. */
+rapt_status rapt__import_number(struct import *i, const char *name, int otherwise, int *value);
+
+/* ---- settings.c: a JSON object by key ---- */
+struct import_setting {
+    const char *key;
+    const char *text; /* of a string, number, true, false or null; NULL: an object or array */
+    bool string;
+};
+struct import_settings {
+    char *bytes; /* of the file, into which the texts point */
+    size_t size;
+    struct import_setting *all; /* [count] of memory for [capacity] */
+    size_t count, capacity;
+};
+/* RAPT_NO_FILE: there is no such file in the folder, and nothing to free. */
+rapt_status rapt__import_settings(struct import *i, const char *name, struct import_settings *s);
+void rapt__import_settings_free(struct import *i, struct import_settings *s);
+/* The text of a setting; NULL: it is not there, is null, or no plain value. */
+const char *rapt__import_setting(const struct import_settings *s, const char *key);
+/* A whole number; not there: `otherwise`. RAPT_BAD_FILE: it is none. */
+rapt_status rapt__import_whole(struct import *i, const struct import_settings *s, const char *key,
+                               int otherwise, int *value);
+/* true or false; not there: `otherwise`. */
+rapt_status rapt__import_flag(struct import *i, const struct import_settings *s, const char *key,
+                              bool otherwise, bool *value);
+
+/* ---- vocabulary.c ---- */
+/* All bytes of a file in the folder, [*size + 1] with a 0 behind them, which the caller frees. */
+rapt_status rapt__import_read(struct import *i, const char *name, char **bytes, size_t *size);
+/* A tokenizer of the names in a file, which must have as many as the table has rows; one fewer: the
+   last one is <unk>. pieces: NULL, or a SentencePiece tokenizer. RAPT_NO_FILE: it is not there. */
+rapt_status rapt__import_names(struct import *i, const char *name, int vocab,
+                               const rapt_tokenizer *pieces, rapt_tokenizer **tokenizer);
+rapt_status rapt__import_pieces(struct import *i, const char *name,
+                                rapt_tokenizer **tokenizer); /* a SentencePiece model */
+/* Those beside a model of Marian: one for both sides, or two whose names say which is which. */
+rapt_status rapt__import_vocabularies(struct import *i);
+
+/* ---- import.c ---- */
+/* "why" with the file's name before it. */
+rapt_status rapt__import_bad(struct import *i, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* Whether the folder has a file of that name. */
+bool rapt__import_has(const struct import *i, const char *name);
+/* The model of i->config, once that is known. */
+rapt_status rapt__import_make(struct import *i);
+
+/* ---- one file per project: i->file is open; makes config, model and tokenizers ---- */
+rapt_status rapt__import_ct2(struct import *i);
+rapt_status rapt__import_marian(struct import *i);
+rapt_status rapt__import_hf(struct import *i);
+
+#endif

@@ -1,0 +1,135 @@
+/* settings.c - a JSON file of settings: the pairs of its object by key. Values that are objects or
+   arrays are passed over. Nothing in the file is trusted. */
+#include "import/parts.h"
+
+#include <limits.h>
+#include <string.h>
+
+enum { DEPTH = 64 };
+
+/* Passes over an object or array. */
+static bool skip_nested(struct json *j)
+{
+    int depth = 0;
+    do {
+        int c = rapt__json_peek(j);
+        if (c < 0 || depth > DEPTH) return false;
+        if (c == '"') {
+            if (!rapt__json_string(j)) return false;
+            continue;
+        }
+        depth += (c == '{' || c == '[') - (c == '}' || c == ']');
+        j->at++;
+    } while (depth > 0);
+    return true;
+}
+
+/* true, false or null. */
+static const char *take_word(struct json *j)
+{
+    static const char *const words[] = {"true", "false", "null"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        size_t size = strlen(words[i]);
+        if (j->size - j->at < size || memcmp(j->text + j->at, words[i], size) != 0) continue;
+        j->at += size;
+        return words[i];
+    }
+    return NULL;
+}
+
+static bool take_value(struct json *j, struct import_setting *s)
+{
+    int c = rapt__json_peek(j);
+    s->string = c == '"';
+    if (c == '{' || c == '[') return skip_nested(j);
+    if (s->string)
+        s->text = rapt__json_string(j);
+    else if (c == 't' || c == 'f' || c == 'n')
+        s->text = take_word(j);
+    else
+        s->text = rapt__json_number_text(j);
+    return s->text != NULL;
+}
+
+static rapt_status add(struct import *i, struct import_settings *s, struct import_setting one)
+{
+    if (s->count == s->capacity) {
+        void *grown = rapt__grown(&i->allocator, s->all, &s->capacity, sizeof *s->all);
+        if (!grown) return rapt__fail(i->why, RAPT_NO_MEMORY, "no memory for settings");
+        s->all = grown;
+    }
+    s->all[s->count++] = one;
+    return RAPT_OK;
+}
+
+static rapt_status read_all(struct import *i, const char *name, struct import_settings *s)
+{
+    struct json j = {.text = (unsigned char *)s->bytes, .size = s->size};
+    bool good = rapt__json_want(&j, '{');
+    if (good && rapt__json_next(&j, '}')) return RAPT_OK;
+    do {
+        struct import_setting one = {NULL, NULL, false};
+        good = good && (one.key = rapt__json_string(&j)) && rapt__json_want(&j, ':') &&
+               take_value(&j, &one);
+        if (!good) return rapt__import_bad(i, "%s is no JSON object", name);
+        for (size_t n = 0; n < s->count; n++)
+            if (strcmp(s->all[n].key, one.key) == 0)
+                return rapt__import_bad(i, "%s has %.60s twice", name, one.key);
+        rapt_status status = add(i, s, one);
+        if (status) return status;
+    } while (rapt__json_next(&j, ','));
+    return rapt__json_want(&j, '}') ? RAPT_OK : rapt__import_bad(i, "%s is no JSON object", name);
+}
+
+rapt_status rapt__import_settings(struct import *i, const char *name, struct import_settings *s)
+{
+    *s = (struct import_settings){0};
+    rapt_status status = rapt__import_read(i, name, &s->bytes, &s->size);
+    if (!status) status = read_all(i, name, s);
+    if (status) rapt__import_settings_free(i, s);
+    return status;
+}
+
+void rapt__import_settings_free(struct import *i, struct import_settings *s)
+{
+    if (s->bytes) rapt__free(&i->allocator, s->bytes, s->size + 1);
+    rapt__free(&i->allocator, s->all, s->capacity * sizeof *s->all);
+    *s = (struct import_settings){0};
+}
+
+const char *rapt__import_setting(const struct import_settings *s, const char *key)
+{
+    for (size_t n = 0; n < s->count; n++)
+        if (strcmp(s->all[n].key, key) == 0) {
+            const struct import_setting *one = &s->all[n];
+            return one->text && !one->string && strcmp(one->text, "null") == 0 ? NULL : one->text;
+        }
+    return NULL;
+}
+
+rapt_status rapt__import_whole(struct import *i, const struct import_settings *s, const char *key,
+                               int otherwise, int *value)
+{
+    const char *text = rapt__import_setting(s, key);
+    long long sum = 0;
+    *value = otherwise;
+    if (!text) return RAPT_OK;
+    for (const char *at = text; *at; at++) {
+        if (*at < '0' || *at > '9' || sum > INT_MAX)
+            return rapt__import_bad(i, "%s is %.60s, not a whole number", key, text);
+        sum = 10 * sum + (*at - '0');
+    }
+    if (!*text || sum > INT_MAX)
+        return rapt__import_bad(i, "%s is \"%.60s\", not a whole number", key, text);
+    *value = (int)sum;
+    return RAPT_OK;
+}
+
+rapt_status rapt__import_flag(struct import *i, const struct import_settings *s, const char *key,
+                              bool otherwise, bool *value)
+{
+    const char *text = rapt__import_setting(s, key);
+    *value = text ? strcmp(text, "true") == 0 : otherwise;
+    if (!text || *value || strcmp(text, "false") == 0) return RAPT_OK;
+    return rapt__import_bad(i, "%s is %.60s, not true or false", key, text);
+}

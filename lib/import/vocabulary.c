@@ -1,0 +1,176 @@
+/* vocabulary.c - files of names and SentencePiece models in, tokenizers out: a file that is named,
+   or those that Marian's models have beside them. */
+#include "import/parts.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { BYTES_MAX = 1 << 28 };
+
+static rapt_status read_open(struct import *i, const char *name, struct disk_source *file,
+                             char **bytes, size_t *size)
+{
+    if (file->size > BYTES_MAX) return rapt__import_bad(i, "%s has more than 2^28 bytes", name);
+    *size = (size_t)file->size;
+    *bytes = rapt__alloc(&i->allocator, *size + 1);
+    if (!*bytes) return rapt__fail(i->why, RAPT_NO_MEMORY, "no memory to read %s", name);
+    (*bytes)[*size] = 0;
+    rapt_status status = rapt__disk_read(file, 0, *bytes, *size, i->why);
+    if (!status) return RAPT_OK;
+    rapt__free(&i->allocator, *bytes, *size + 1);
+    *bytes = NULL;
+    return status;
+}
+
+rapt_status rapt__import_read(struct import *i, const char *name, char **bytes, size_t *size)
+{
+    char path[2 * IMPORT_PATH];
+    struct disk_source file;
+    snprintf(path, sizeof path, "%s%s", i->folder, name);
+    rapt_status status = rapt__disk_open(&file, path, i->why);
+    if (status) return status;
+    status = read_open(i, name, &file, bytes, size);
+    rapt__disk_close(&file);
+    return status;
+}
+
+/* ---- names ---- */
+
+/* The names, and <unk> as the last one where the table has one row more. */
+static rapt_status make_list(struct import *i, const char *file, const struct vocabulary *v,
+                             int vocab, const rapt_tokenizer *pieces, rapt_tokenizer **tokenizer)
+{
+    int count = rapt__vocabulary_count(v);
+    if (count != vocab && count + 1 != vocab)
+        return rapt__import_bad(i, "%s has %d names, the model's table %d", file, count, vocab);
+    size_t bytes = (size_t)vocab * sizeof(rapt_text);
+    rapt_text *names = rapt__alloc(&i->allocator, bytes);
+    if (!names) return rapt__fail(i->why, RAPT_NO_MEMORY, "no memory for a vocabulary");
+    for (int id = 0; id < vocab; id++) {
+        const char *name = id < count ? rapt__vocabulary_token(v, id) : "<unk>";
+        names[id] = (rapt_text){name, strlen(name)};
+    }
+    rapt_status status =
+        rapt_tokenizer_create_list(tokenizer, names, vocab, pieces, &i->allocator, i->why);
+    rapt__free(&i->allocator, names, bytes);
+    return status == RAPT_BAD_ARGUMENT ? RAPT_BAD_FILE : status;
+}
+
+rapt_status rapt__import_names(struct import *i, const char *name, int vocab,
+                               const rapt_tokenizer *pieces, rapt_tokenizer **tokenizer)
+{
+    char path[2 * IMPORT_PATH];
+    struct vocabulary *v;
+    snprintf(path, sizeof path, "%s%s", i->folder, name);
+    rapt_status status = rapt__vocabulary_open(&v, path, &i->allocator, i->why);
+    if (status) return status;
+    status = make_list(i, name, v, vocab, pieces, tokenizer);
+    rapt__vocabulary_close(v);
+    return status;
+}
+
+rapt_status rapt__import_pieces(struct import *i, const char *name, rapt_tokenizer **tokenizer)
+{
+    char path[2 * IMPORT_PATH];
+    snprintf(path, sizeof path, "%s%s", i->folder, name);
+    return rapt_tokenizer_load(tokenizer, path, &i->allocator, i->why);
+}
+
+/* ---- the vocabularies of Marian ---- */
+
+enum { FILES_MAX = 3, FILE_NAME = 256 };
+
+struct found_files { /* that may be vocabularies */
+    int count;
+    char names[FILES_MAX][FILE_NAME];
+};
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t size = strlen(text), tail = strlen(end);
+    return size >= tail && strcmp(text + size - tail, end) == 0;
+}
+
+static bool is_pieces(const char *name)
+{
+    return ends_with(name, ".spm");
+}
+
+/* A SentencePiece model, or a list of names with "vocab" in its name. */
+static bool is_vocabulary(const char *name)
+{
+    static const char *const lists[] = {".yml", ".yaml", ".json", ".txt"};
+    if (is_pieces(name)) return strcmp(name, "source.spm") != 0 && strcmp(name, "target.spm") != 0;
+    for (size_t n = 0; n < sizeof lists / sizeof *lists; n++)
+        if (ends_with(name, lists[n])) return strstr(name, "vocab") != NULL;
+    return false;
+}
+
+static rapt_status find_files(struct import *i, struct found_files *files)
+{
+    DIR *folder = opendir(i->folder[0] ? i->folder : ".");
+    const struct dirent *entry;
+    files->count = 0;
+    if (!folder) return rapt__import_bad(i, "its folder cannot be listed");
+    while (files->count < FILES_MAX && (entry = readdir(folder)))
+        if (is_vocabulary(entry->d_name) && strlen(entry->d_name) < FILE_NAME)
+            memcpy(files->names[files->count++], entry->d_name, strlen(entry->d_name) + 1);
+    closedir(folder);
+    if (files->count == 0) return rapt__import_bad(i, "there is no vocabulary beside it");
+    if (files->count < FILES_MAX) return RAPT_OK;
+    return rapt__import_bad(i,
+                            "there are more than two vocabularies beside it: %.60s, %.60s, %.60s",
+                            files->names[0], files->names[1], files->names[2]);
+}
+
+/* Which of the two is the target's: "trg", "tgt" or "target"; -1: their names do not say. */
+static int target_of(const struct found_files *files)
+{
+    static const char *const words[] = {"trg", "tgt", "target"};
+    int found = -1;
+    for (int f = 0; f < 2; f++)
+        for (size_t n = 0; n < sizeof words / sizeof *words; n++)
+            if (strstr(files->names[f], words[n])) {
+                if (found == 1 - f) return -1;
+                found = f;
+            }
+    return found;
+}
+
+/* One vocabulary as a tokenizer; side: "source" or "target", of the pieces of a list. */
+static rapt_status open_vocabulary(struct import *i, const char *name, const char *side, int vocab,
+                                   rapt_tokenizer **tokenizer)
+{
+    char file[32];
+    rapt_tokenizer *pieces = NULL;
+    if (is_pieces(name)) {
+        rapt_status status = rapt__import_pieces(i, name, tokenizer);
+        if (status || rapt_tokenizer_vocab(*tokenizer) == vocab) return status;
+        return rapt__import_bad(i, "%s has %d pieces, the model's table %d", name,
+                                rapt_tokenizer_vocab(*tokenizer), vocab);
+    }
+    snprintf(file, sizeof file, "%s.spm", side);
+    rapt_status status = RAPT_OK;
+    if (rapt__import_has(i, file)) status = rapt__import_pieces(i, file, &pieces);
+    if (!status) status = rapt__import_names(i, name, vocab, pieces, tokenizer);
+    rapt_tokenizer_free(pieces);
+    return status;
+}
+
+rapt_status rapt__import_vocabularies(struct import *i)
+{
+    struct found_files files;
+    const rapt_config *c = &i->config;
+    rapt_status status = find_files(i, &files);
+    if (status) return status;
+    int target = files.count == 2 ? target_of(&files) : 0;
+    if (target < 0)
+        return rapt__import_bad(i, "the names %.60s and %.60s do not say which is the target's",
+                                files.names[0], files.names[1]);
+    const char *source = files.names[files.count == 2 ? 1 - target : 0];
+    status = open_vocabulary(i, source, "source", c->source_vocab, &i->source);
+    if (status || (files.count == 1 && is_pieces(source))) return status;
+    if (files.count == 1 && !rapt__import_has(i, "target.spm")) return RAPT_OK;
+    return open_vocabulary(i, files.names[target], "target", c->target_vocab, &i->target);
+}

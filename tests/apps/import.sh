@@ -1,0 +1,27 @@
+#!/bin/sh
+# toy_translate with a folder of another project: info says what it is, translate uses it.
+# usage: import.sh PROGRAM; RAPT_DATA: the folder of models of others
+. "$(dirname "$0")/kit/script.sh"
+
+model=${RAPT_DATA:-/nowhere}/models/ct2-aren/aren-transliteration
+if ! [ -r "$model/model.bin" ]; then
+    echo "skipped: apps/import: RAPT_DATA names no folder of models"
+    exit 77
+fi
+code 0 "$program" info "$model" >out
+check "info: whose it is" grep -qx "  origin  *CTranslate2 model.bin, version 2, TransformerBase 2" out
+check "info: how sources end" grep -qx "  no_source_end  *1" out
+echo "آ ت ز م و ن" >source
+for precision in "" -i16 -i8; do
+    code 0 "$program" translate --model "$model$precision" source >out
+    check "translate$precision" [ "$(cat out)" = "a t z m o n" ]
+done
+code 0 "$program" translate --model "$model/model.bin" source >out
+check "translate with the file in it" [ "$(cat out)" = "a t z m o n" ]
+code 0 "$program" translate --model "$model" --beam 4 --nbest 4 --scores source >out
+check "an n-best list" [ "$(wc -l <out)" -eq 4 ]
+check "its scores" grep -qx "0 ||| a t z m o n ||| -0.1517" out
+mkdir empty
+code 1 "$program" translate --model empty source
+says "empty: the folder has neither model.bin"
+[ $failures -eq 0 ]

@@ -1,0 +1,23 @@
+/* marianmt.h - the MarianMT of Hugging Face's transformers in double, sentence by sentence, from
+   the definition in modeling_marian.py (4.57); it reads tensors by the names that they have there.
+ */
+#ifndef RAPT_ORACLE_MARIANMT_H
+#define RAPT_ORACLE_MARIANMT_H
+
+struct marianmt_tensor {
+    const char *name;
+    const float *data; /* [out][in], or [out] */
+};
+struct marianmt {
+    int width, heads, ffn_width, encoder_layers, decoder_layers, vocab;
+    int relu;   /* activation_function: relu, else swish */
+    int scaled; /* scale_embedding */
+    const struct marianmt_tensor *tensors;
+    int count;
+};
+
+/* logits [target_count][vocab] behind each token of the decoder's input. */
+void marianmt_logits(const struct marianmt *m, const int *source, int source_count,
+                     const int *target, int target_count, double *logits);
+
+#endif
