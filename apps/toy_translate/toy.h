@@ -247,6 +247,7 @@ int command_tokenize(int argc, char **argv);
 int command_detokenize(int argc, char **argv);
 int command_vocab(int argc, char **argv);
 int command_info(int argc, char **argv);
+int command_convert(int argc, char **argv);
 int command_demo(int argc, char **argv);
 int command_completion(int argc, char **argv);
 

@@ -46,6 +46,17 @@ typedef struct rapt_translator_options { /* size-first, see base.h */
 RAPT_API rapt_status rapt_model_import(rapt_model **model, const char *path,
                                        const rapt_allocator *allocator, rapt_message *why);
 
+/* How other projects store a model. */
+typedef enum rapt_export {
+    RAPT_EXPORT_MARIAN,  /* model.bin, and vocab.spm or vocab.src.spm and vocab.trg.spm */
+    RAPT_EXPORT_BERGAMOT /* the same with matrices in 8 bits, as Firefox has them */
+} rapt_export;
+/* Writes files into a folder that is there, each replaced atomically. RAPT_BAD_ARGUMENT: the other
+   project does not compute such a model, or its tokenizer is no SentencePiece model; *why names the
+   field of the configuration. */
+RAPT_API rapt_status rapt_model_export(const rapt_model *model, rapt_export format,
+                                       const char *folder, rapt_message *why);
+
 /* path: as for rapt_model_import. NULL options, here and below: all defaults. */
 RAPT_API rapt_status rapt_translator_load(rapt_translator **translator, const char *path,
                                           const rapt_translator_options *options,

@@ -6,22 +6,19 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { NAME = 160 };
-
-/* A name with the number of a layer for its '#'. */
-static void write_name(char *to, const char *name, int layer)
+void rapt__import_name(char to[IMPORT_NAME], const char *name, int layer)
 {
     const char *mark = strchr(name, '#');
     if (mark)
-        snprintf(to, NAME, "%.*s%d%s", (int)(mark - name), name, layer, mark + 1);
+        snprintf(to, IMPORT_NAME, "%.*s%d%s", (int)(mark - name), name, layer, mark + 1);
     else
-        snprintf(to, NAME, "%s", name);
+        snprintf(to, IMPORT_NAME, "%s", name);
 }
 
 const struct tensor_entry *rapt__import_find(const struct import *i, const char *name, int layer)
 {
-    char full[NAME];
-    write_name(full, name, layer);
+    char full[IMPORT_NAME];
+    rapt__import_name(full, name, layer);
     return rapt__tensors_find(i->file, full);
 }
 
@@ -140,27 +137,26 @@ static rapt_status take(struct import *i, const struct import_row *row, const st
 
 /* ---- the tables ---- */
 
-/* A parameter's name with '#' for the number of its layer, which goes to *layer. */
-static void pattern_of(const char *name, char *pattern, int *layer)
+void rapt__import_pattern(const char *name, char pattern[IMPORT_NAME], int *layer)
 {
     static const char mark[] = ".layers.";
     const char *at = strstr(name, mark);
     *layer = 0;
-    snprintf(pattern, NAME, "%s", name);
+    snprintf(pattern, IMPORT_NAME, "%s", name);
     if (!at) return;
     at += strlen(mark);
     size_t front = (size_t)(at - name);
     for (; *at >= '0' && *at <= '9'; at++) *layer = 10 * *layer + (*at - '0');
-    snprintf(pattern + front, NAME - front, "#%s", at);
+    snprintf(pattern + front, IMPORT_NAME - front, "#%s", at);
 }
 
 /* Of one parameter; *parts and the number found say whether it is whole. */
 static rapt_status take_rows(struct import *i, const struct import_table *table,
                              const struct parameter *p, unsigned *found, int *parts)
 {
-    char pattern[NAME];
+    char pattern[IMPORT_NAME];
     int layer;
-    pattern_of(p->name, pattern, &layer);
+    rapt__import_pattern(p->name, pattern, &layer);
     for (int r = 0; r < table->count; r++) {
         const struct import_row *row = &table->rows[r];
         if (strcmp(row->ours, pattern) != 0) continue;

@@ -44,7 +44,7 @@ enum { POSITIONS = 1024 }; /* of sinusoids, which have no end */
         NORM(side ".layers.#.feedforward.norm", side "_l#_ffn_ffn"),                               \
         NORM(side ".norm", side "_top")
 
-static const struct import_row rows[] = {
+const struct import_row rapt__marian_rows[] = {
     {"embedding.weight", "Wemb", 0, 1, 0},
     {"encoder.embedding.weight", "encoder_Wemb", 0, 1, 0},
     {"encoder.embedding.weight", "Wemb", 0, 1, 0}, /* tied-embeddings-src alone */
@@ -69,6 +69,7 @@ static const struct import_row rows[] = {
     VECTOR("decoder.layers.#.recurrent.forget.bias", "decoder_l#_rnn_bf", 0, 1),
     NORM("decoder.layers.#.recurrent.norm", "decoder_l#_rnn_ffn"),
 };
+const int rapt__marian_row_count = sizeof rapt__marian_rows / sizeof *rapt__marian_rows;
 
 /* ---- the configuration ---- */
 
@@ -280,7 +281,7 @@ static void ignore_alphas(struct import *i)
 
 rapt_status rapt__import_marian(struct import *i)
 {
-    const struct import_table table = {rows, sizeof rows / sizeof *rows, 1};
+    const struct import_table table = {rapt__marian_rows, rapt__marian_row_count, 1};
     rapt_status status = read_settings(i);
     if (!status) status = rapt__import_make(i);
     ignore_alphas(i);

@@ -41,6 +41,10 @@ void rapt__import_use(struct import *i, const struct tensor_entry *entry); /* NU
    there counts, and the others must be equal to it. RAPT_BAD_FILE: one is missing or of another
    shape, or a tensor is left that no row has used. */
 rapt_status rapt__import_fill(struct import *i, const struct import_table *tables, int count);
+/* A parameter's name with '#' for the number of its layer, which goes to *layer; and back. */
+enum { IMPORT_NAME = 160 };
+void rapt__import_pattern(const char *name, char pattern[IMPORT_NAME], int *layer);
+void rapt__import_name(char to[IMPORT_NAME], const char *pattern, int layer);
 /* A whole number, 1 element; not there: `otherwise`. Counts as used. */
 rapt_status rapt__import_number(struct import *i, const char *name, int otherwise, int *value);
 
@@ -92,6 +96,8 @@ rapt_status rapt__import_make(struct import *i);
 /* ---- one file per project: i->file is open; makes config, model and tokenizers ---- */
 rapt_status rapt__import_ct2(struct import *i);
 rapt_status rapt__import_marian(struct import *i);
+extern const struct import_row rapt__marian_rows[]; /* [rapt__marian_row_count] */
+extern const int rapt__marian_row_count;
 rapt_status rapt__import_hf(struct import *i);
 
 #endif

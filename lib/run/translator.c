@@ -175,6 +175,16 @@ rapt_status rapt_model_import(rapt_model **model, const char *path, const rapt_a
     return RAPT_OK;
 }
 
+rapt_status rapt_model_export(const rapt_model *model, rapt_export format, const char *folder,
+                              rapt_message *why)
+{
+    if (!model || !folder)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL", model ? "folder" : "model");
+    if ((unsigned)format > RAPT_EXPORT_BERGAMOT)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "format is %d, not a rapt_export", (int)format);
+    return rapt__export_marian(model, folder, format == RAPT_EXPORT_BERGAMOT, why);
+}
+
 static rapt_status open_file(rapt_translator *t, const char *path, rapt_message *why)
 {
     rapt_message reason = {"no memory for its tokenizers"};

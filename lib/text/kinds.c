@@ -124,6 +124,12 @@ void rapt_tokenizer_free(rapt_tokenizer *tokenizer)
 
 /* ---- asked ---- */
 
+rapt_text rapt_tokenizer_file(const rapt_tokenizer *tokenizer)
+{
+    if (!tokenizer || !tokenizer->spm) return (rapt_text){NULL, 0};
+    return (rapt_text){tokenizer->spm->file, tokenizer->spm->file_size};
+}
+
 int rapt_tokenizer_vocab(const rapt_tokenizer *tokenizer)
 {
     return tokenizer ? tokenizer->vocab : 0;

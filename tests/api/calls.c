@@ -107,6 +107,7 @@ static const struct call {
     {"rapt_tokenizer_load", true, 3, 1u << 2, tokenizer_load},
     {"rapt_tokenizer_load_memory", true, 3, 1u << 2, tokenizer_load_memory},
     {"rapt_tokenizer_create_list", true, 4, 1u << 2 | 1u << 3, tokenizer_create_list},
+    {"rapt_tokenizer_file", false, 1, 0, tokenizer_file},
     {"rapt_tokenizer_write", true, 3, 1u << 1, tokenizer_write},
     {"rapt_tokenizer_create", true, 3, 1u << 2, tokenizer_create},
     {"rapt_tokenizer_free", false, 1, 1u << 0, tokenizer_free},
@@ -126,6 +127,7 @@ static const struct call {
     {"rapt_chrf_score", false, 1, 1u << 0, chrf_score},
     /* translator.h */
     {"rapt_model_import", true, 3, 1u << 2, model_import},
+    {"rapt_model_export", true, 2, 0, model_export},
     {"rapt_translator_load", true, 4, 1u << 2 | 1u << 3, translator_load},
     {"rapt_translator_create", true, 6, 1u << 3 | 1u << 4 | 1u << 5, translator_create},
     {"rapt_translator_free", false, 1, 1u << 0, translator_free},

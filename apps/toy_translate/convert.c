@@ -1,0 +1,61 @@
+/* convert.c - toy_translate convert: a model of any project that can be opened goes in; a file of
+   our own, or a folder as another project reads it, comes out. */
+#include "toy.h"
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static const struct {
+    const char *name;
+    rapt_export format;
+} formats[] = {{"marian", RAPT_EXPORT_MARIAN}, {"bergamot", RAPT_EXPORT_BERGAMOT}};
+
+static int export_to(const rapt_model *model, const char *to, const char *out)
+{
+    rapt_message why = {""};
+    rapt_export format = RAPT_EXPORT_MARIAN;
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
+        if (strcmp(formats[i].name, to) == 0) format = formats[i].format;
+    if (mkdir(out, 0777) != 0 && errno != EEXIST) return failed("%s: %s", out, strerror(errno));
+    if (rapt_model_export(model, format, out, &why) == RAPT_OK) return EXIT_OK;
+    return failed("%s: %s", out, why.text);
+}
+
+static int save(const rapt_model *model, const char *out)
+{
+    rapt_message why = {""};
+    if (rapt_model_save(model, out, NULL, 0, &why) == RAPT_OK) return EXIT_OK;
+    return failed("%s", why.text);
+}
+
+int command_convert(int argc, char **argv)
+{
+    const char *path = NULL, *out = NULL, *to = "rapt";
+    /* clang-format off */
+    struct option_row rows[] = {
+        {"model", OPTION_INPUT, &path, "FILE", "the model, a file or folder of any project", 0, 0, 0},
+        {"to", OPTION_CHOICE, &to, "rapt|marian|bergamot", "whose format [rapt]", 0, 0, 0},
+        {"out", OPTION_TEXT, &out, "PATH", "the file (rapt) or folder to write", 0, 0, 0},
+    };
+    /* clang-format on */
+    struct command command = {.name = "convert",
+                              .arguments = "",
+                              .rows = rows,
+                              .count = sizeof rows / sizeof *rows,
+                              .purpose =
+                                  "Writes a model in the format of another project: a file of our "
+                                  "own, or a folder as Marian (model.bin, vocab.spm) or Firefox "
+                                  "(bergamot: in 8 bits) reads it. Marian holds models trained "
+                                  "with --sentencepiece, --position concatenated-n1, "
+                                  "--decoder-start zero and --norm-epsilon 1e-6."};
+    int code = options_read(&command, argc, argv);
+    if (code != GO_ON) return code;
+    if (path == NULL) return usage_error("convert: --model is missing");
+    if (out == NULL) return usage_error("convert: --out is missing");
+    rapt_model *model = NULL;
+    code = model_open(&model, path);
+    if (code != EXIT_OK) return code;
+    code = strcmp(to, "rapt") == 0 ? save(model, out) : export_to(model, to, out);
+    rapt_model_free(model);
+    return code;
+}

@@ -1,0 +1,58 @@
+#!/bin/sh
+# toy_translate convert: a model trained for Marian goes to a folder as Marian reads it, and comes back
+# with the same translations; what Marian cannot hold is refused; a copy of our own is the same.
+# usage: convert.sh PROGRAM
+. "$(dirname "$0")/kit/script.sh"
+
+# A unigram model, written as the bytes of its protobuf: all pieces have the same score.
+byte() {
+    printf "\\$(printf %03o "$1")"
+}
+piece() { # TEXT TYPE
+    size=$(printf %s "$1" | wc -c)
+    byte 10; byte $((size + 4)); byte 10; byte "$size"; printf %s "$1"; byte 24; byte "$2"
+}
+{
+    piece '</s>' 3
+    piece '<unk>' 2
+    for letter in ▁ r e d b l u g n o t a w i ü ß ▁red ▁rot ▁blue ▁blau ▁green ▁grün ▁old ▁alt ▁new ▁neu ▁big ▁groß; do
+        piece "$letter" 1
+    done
+} >vocabulary.spm
+synthetic_pairs 200 >data.tsv
+cut -f1 data.tsv | head -30 >source
+
+train() { # OUT OPTION...
+    out=$1
+    shift
+    code 0 "$program" train --data data.tsv --out "$out" --sentencepiece vocabulary.spm --layers 1 --width 16 --heads 2 \
+        --ffn-width 16 --steps 20 --threads 1 "$@"
+}
+for kind in none ssru; do
+    train model.$kind --position concatenated-n1 --decoder-start zero --norm-epsilon 1e-6 --decoder-recurrence $kind \
+        --output-bias
+    code 0 "$program" convert --model model.$kind --to marian --out marian.$kind
+    check "the vocabulary is the one it was trained with" cmp -s vocabulary.spm marian.$kind/vocab.spm
+    code 0 "$program" translate --model model.$kind --threads 1 source >wanted
+    code 0 "$program" translate --model marian.$kind --threads 1 source >got
+    check "the same translations ($kind)" cmp -s wanted got
+    code 0 "$program" info marian.$kind >got
+    check "info says whose it is" grep -q "^  origin  *Marian " got
+    code 0 "$program" convert --model marian.$kind --out own
+    code 0 "$program" translate --model own --threads 1 source >got
+    check "the same translations of our own file ($kind)" cmp -s wanted got
+    code 0 "$program" convert --model model.$kind --to bergamot --out bergamot.$kind
+    check "8 bits take less" [ "$(wc -c <bergamot.$kind/model.bin)" -lt "$(wc -c <marian.$kind/model.bin)" ]
+    code 0 "$program" translate --model bergamot.$kind --threads 1 source >got
+    check "8 bits translate" [ "$(wc -l <got)" -eq 30 ]
+done
+train plain
+code 1 "$program" convert --model plain --to marian --out nothing
+says "position must be concatenated-n1"
+code 2 "$program" convert --model plain --to marian
+says "--out is missing"
+code 2 "$program" convert --out nothing
+says "--model is missing"
+code 2 "$program" convert --model plain --to moses --out nothing
+says "moses"
+[ $failures -eq 0 ]
