@@ -191,6 +191,16 @@ RAPT_API rapt_status rapt_shards_range(int shards, int machines, int machine, in
 RAPT_API rapt_status rapt_train_shard(rapt_trainer *trainer, int shard, const rapt_tokens *source,
                                       const rapt_tokens *target, rapt_shard *record,
                                       rapt_message *why);
+/* Floats from .. until - 1 of this subtree's gradient are final. */
+typedef void rapt_ready_fn(void *user, const rapt_subtree *tree, size_t from, size_t until);
+/* rapt_train_shard that tells, while it computes, which floats of the largest subtree with this
+   shard are final, from the last to the first, so that they can be sent meanwhile. ready: called in
+   the caller's thread, between layers and at the end, when all are; it must not call the trainer,
+   nor change what it is shown before the end. NULL: not called. */
+RAPT_API rapt_status rapt_train_shard_early(rapt_trainer *trainer, int shard,
+                                            const rapt_tokens *source, const rapt_tokens *target,
+                                            rapt_shard *record, rapt_ready_fn *ready, void *user,
+                                            rapt_message *why);
 /* The largest subtrees of the shards computed since the last step, in the order of their shards:
    the first `capacity` of them into list. Returns how many there are; they and their gradients last
    until the next call with the trainer, and the caller may change those. */

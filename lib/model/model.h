@@ -277,6 +277,10 @@ struct stack {
     struct stack_memory *memory;
     void *attention_workspace;
     int threads;
+    /* Called by all members in backward, NULL: not. The gradients of parameters at floats `from`
+       and beyond are final, if they are beyond the layers of the decoder behind an encoder. */
+    void (*final)(struct team *team, void *argument, size_t from);
+    void *argument;
 };
 
 /* What a pass is about; the same for forward and backward. */

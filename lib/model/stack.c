@@ -206,14 +206,33 @@ static void step_backward(const struct exec_context *c, const struct chain *chai
                             !chain->before, dstates, gradients);
 }
 
+/* The first of a layer's parameters in the block. The layers of an encoder stand before those of a
+   decoder, and all others before both. */
+static size_t layer_start(const struct chain *chain, int layer)
+{
+    const struct layer_offsets *l = &chain->offset->layers[layer];
+    return chain->parts[0] == PART_SELF ? l->self.qkv.weight : l->recurrent.input.weight;
+}
+
+/* Sublayers from i on are done; with pre-norm, the norm before i is not. */
+static void tell_final(const struct exec_context *c, const struct chain *chain,
+                       const struct stack *s, int i)
+{
+    int layer = i / chain->parts_count + (chain->before ? 1 : 0);
+    if (s->final && i % chain->parts_count == 0 && layer < chain->offset->count)
+        s->final(c->team, s->argument, layer_start(chain, layer));
+}
+
 const float *rapt__stack_backward(const struct exec_context *c, const struct stack *s,
                                   const struct pass *p, float *dstates, float *gradients,
                                   float *partial)
 {
     struct chain chain = chain_of(s);
     struct stack_memory *m = s->memory;
-    for (int i = m->count - 1; i >= 0; i--)
+    for (int i = m->count - 1; i >= 0; i--) {
         step_backward(c, &chain, s, p, i, dstates, gradients, partial);
+        tell_final(c, &chain, s, i);
+    }
     float *dembedded = m->dout;
     if (chain.before) {
         back_through(c, &chain, s, norm_of(&chain, 0), &m->first_saved, m->embedded, m->dstream,

@@ -67,9 +67,9 @@ static void work_on_join(struct team *team, void *argument)
     memset(w->from + begin, 0, (end - begin) * sizeof *w->from);
 }
 
-static void join_blocks(const rapt_trainer *t, float *to, float *from)
+static void join_blocks(const rapt_trainer *t, float *to, float *from, size_t floats)
 {
-    struct join_work w = {to, from, t->model->layout.floats};
+    struct join_work w = {to, from, floats};
     rapt__team_run(t->limits.threads, work_on_join, &w);
 }
 
@@ -83,7 +83,7 @@ static void join(rapt_trainer *t, int left)
 {
     struct shards *s = &t->shards;
     rapt_subtree *l = &s->held[left], *r = l + 1;
-    join_blocks(t, l->gradient, r->gradient);
+    join_blocks(t, l->gradient, r->gradient, s->early.from);
     s->spare[s->spares++] = r->gradient;
     l->count *= 2;
     memmove(r, r + 1, (size_t)(--s->count - left - 1) * sizeof *r);
@@ -123,10 +123,58 @@ void rapt__shards_forget(rapt_trainer *t)
     for (int i = 0; i < s->count; i++) {
         float *block = s->held[i].gradient;
         if (block == t->gradients) continue;
-        join_blocks(t, NULL, block);
+        join_blocks(t, NULL, block, t->model->layout.floats);
         s->spare[s->spares++] = block;
     }
     s->count = 0;
+}
+
+/* ---- sums of the layers that are final, while the others are computed ---- */
+
+/* Nothing is known to be final. The chain is that of joins to come if no shard behind this one is
+   held; else all is added at the end. */
+static void plan_early(rapt_trainer *t, int shard, rapt_ready_fn *ready, void *user)
+{
+    struct shards *s = &t->shards;
+    const rapt_subtree *last = s->held + s->count;
+    struct early *e = &s->early;
+    *e = (struct early){.user = user,
+                        .chain = {t->gradients},
+                        .tree = {shard, 1, t->gradients},
+                        .from = t->model->layout.floats};
+    if (s->count && last[-1].first > shard) return;
+    e->ready = ready;
+    while (last-- > s->held && siblings(last, &e->tree)) {
+        e->chain[++e->links] = last->gradient;
+        e->tree = (rapt_subtree){last->first, 2 * last->count, last->gradient};
+    }
+}
+
+void rapt__shards_final(struct team *team, void *argument, size_t from)
+{
+    rapt_trainer *t = argument;
+    struct early *e = &t->shards.early;
+    size_t until = e->from, begin, end;
+    rapt__team_share(team, until - from, LANES, &begin, &end);
+    for (int link = 0; link < e->links; link++) {
+        float *x = e->chain[link] + from, *to = e->chain[link + 1] + from;
+        for (size_t i = begin; i < end; i++) to[i] += x[i];
+        memset(x + begin, 0, (end - begin) * sizeof *x);
+    }
+    rapt__team_barrier(team);
+    if (team->rank == 0) {
+        e->from = from;
+        e->ready(e->user, &e->tree, from, until);
+    }
+}
+
+/* The shard is held: so are the floats that were not final before. */
+static void tell_rest(rapt_trainer *t, int shard, rapt_ready_fn *ready, void *user)
+{
+    const rapt_subtree *tree = holder(t, NULL, shard);
+    size_t until = t->shards.early.from;
+    t->shards.early = (struct early){.from = t->model->layout.floats};
+    if (ready) ready(user, tree, 0, until);
 }
 
 /* ---- public calls ---- */
@@ -153,14 +201,23 @@ static rapt_status check_shard(const rapt_trainer *t, int shard, rapt_message *w
 rapt_status rapt_train_shard(rapt_trainer *t, int shard, const rapt_tokens *source,
                              const rapt_tokens *target, rapt_shard *record, rapt_message *why)
 {
+    return rapt_train_shard_early(t, shard, source, target, record, NULL, NULL, why);
+}
+
+rapt_status rapt_train_shard_early(rapt_trainer *t, int shard, const rapt_tokens *source,
+                                   const rapt_tokens *target, rapt_shard *record,
+                                   rapt_ready_fn *ready, void *user, rapt_message *why)
+{
     if (!t) return rapt__fail(why, RAPT_BAD_ARGUMENT, "trainer: NULL");
     struct loss sums = {0};
     rapt_status status = rapt__struct_check(record, "rapt_shard", why);
     if (!status) status = check_shard(t, shard, why);
-    if (!status && (source || target))
-        status = rapt__trainer_batch(t, source, target, true, shard, &sums, why);
     if (status) return status;
+    plan_early(t, shard, ready, user);
+    if (source || target) status = rapt__trainer_batch(t, source, target, true, shard, &sums, why);
+    if (status) return t->shards.early.ready = NULL, status;
     hold(t, shard);
+    tell_rest(t, shard, ready, user);
     const rapt_shard own = {.size = sizeof own,
                             .shard = shard,
                             .loss = sums.loss,
@@ -181,7 +238,7 @@ void rapt_train_shards_discard(rapt_trainer *t)
 {
     if (!t || t->tokens) return;
     rapt__shards_forget(t);
-    join_blocks(t, NULL, t->gradients);
+    join_blocks(t, NULL, t->gradients, t->model->layout.floats);
 }
 
 /* ---- sums of subtrees from anywhere ---- */

@@ -30,7 +30,9 @@ static struct stack stack_of(rapt_trainer *t, bool decoder)
                           .decoder = decoder,
                           .memory = decoder ? &t->decoder : &t->encoder,
                           .attention_workspace = t->attention_workspace,
-                          .threads = t->limits.threads};
+                          .threads = t->limits.threads,
+                          .final = t->shards.early.ready ? rapt__shards_final : NULL,
+                          .argument = t};
 }
 
 /* What a pass through the model is to leave: sums of losses, and gradients or not. */

@@ -12,7 +12,18 @@ struct trainer_state { /* what a checkpoint holds beside parameters and moments 
 };
 
 enum { SHARDS_MAX = 1024, SHARD_LEVELS = 10 };
+/* Of the shard that is being computed: the gradients it is added to, while their layers become
+   final. */
+struct early {
+    rapt_ready_fn *ready; /* NULL: nobody wants to know */
+    void *user;
+    float *chain[SHARD_LEVELS + 1]; /* [links + 1] its own; each is added to the next */
+    int links;
+    rapt_subtree tree; /* whose gradient the last one is */
+    size_t from;       /* floats from here on are */
+};
 struct shards { /* of the step begun, computed here */
+    struct early early;
     rapt_subtree held[SHARD_LEVELS + 1];
     float *spare[SHARD_LEVELS]; /* blocks that are zero, beside `gradients` of the trainer */
     int count, spares;
@@ -61,6 +72,8 @@ int rapt__shard_levels(int shards); /* log2; 0 of 0 */
 rapt_status rapt__shards_check(const char *name, int shards, int min, rapt_message *why);
 /* Nothing is held any more, and all blocks but t->gradients are zero. */
 void rapt__shards_forget(rapt_trainer *t);
+/* Of struct stack: adds what is final, and tells who wants to know. argument: the trainer. */
+void rapt__shards_final(struct team *team, void *argument, size_t from);
 
 /* ---- reward.c ---- */
 double rapt__mean_loss_first(const rapt_model *model);

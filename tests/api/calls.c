@@ -95,6 +95,7 @@ static const struct call {
     {"rapt_trainer_read_gradient", true, 2, 0, trainer_read_gradient},
     {"rapt_shards_range", true, 2, 0, shards_range},
     {"rapt_train_shard", true, 4, 0, train_shard},
+    {"rapt_train_shard_early", true, 6, 3u << 4, train_shard_early},
     {"rapt_train_shards_held", false, 2, 1u << 1, train_shards_held},
     {"rapt_shards_sum", true, 1, 0, shards_sum},
     {"rapt_train_shards_step", true, 3, 1u << 2, train_shards_step},

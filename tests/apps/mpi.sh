@@ -94,7 +94,7 @@ wait_until() { # WHAT COMMAND...: within a minute
         sleep 0.1
     done
 }
-children() { cat "/proc/$1/task/$1/children"; } # processes, a space behind each
+children() { cat /proc/"$1"/task/*/children 2>/dev/null; } # of any thread; a space behind each
 rank() { # NUMBER: its process
     for process in $(children $(children $launched)); do
         tr '\0' '\n' <"/proc/$process/environ" | grep -q "^OMPI_COMM_WORLD_RANK=$1\$" && echo "$process"

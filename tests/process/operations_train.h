@@ -57,9 +57,12 @@ static rapt_status do_train_shards(struct scene *s, uint64_t *h, rapt_message *w
     rapt_status status = rapt_shards_range(2, 1, 0, &first, &end, why);
     if (!status) status = rapt_shards_sum(2, list, 2, 1, why);
     rapt_train_shards_discard(s->trainer);
-    for (int k = 0; k < 2 && !status; k++)
-        status =
-            rapt_train_shard(s->trainer, k, &s->source.tokens, &s->target.tokens, &records[k], why);
+    if (!status)
+        status = rapt_train_shard(s->trainer, first, &s->source.tokens, &s->target.tokens,
+                                  &records[0], why);
+    if (!status)
+        status = rapt_train_shard_early(s->trainer, end - 1, &s->source.tokens, &s->target.tokens,
+                                        &records[1], NULL, NULL, why);
     s->changed |= rapt_train_shards_held(s->trainer, &held, 1) != 1;
     if (!status) status = rapt_train_shards_step(s->trainer, records, &report, why);
     add(h, &report, sizeof report);

@@ -1,43 +1,9 @@
 /* shards.c - steps in shards: whoever computes which of them, with however many threads, all have
    the same parameters; sums are those of the tree; what is not finite, forgotten or refused changes
    nothing. */
-#include "run/small_train.h"
+#include "run/small_shards.h"
 
-static const rapt_config sampling = {.size = sizeof(rapt_config),
-                                     .source_vocab = 17,
-                                     .target_vocab = 19,
-                                     .positions = 12,
-                                     .width = 8,
-                                     .heads = 2,
-                                     .ffn_width = 8,
-                                     .encoder_layers = 1,
-                                     .decoder_layers = 1,
-                                     .self_normalizer = RAPT_NORMALIZER_GUMBEL_SOFTMAX,
-                                     .cross_normalizer = RAPT_NORMALIZER_SAMPLE};
-
-enum { MACHINES = 8, SHARDS = 16 };
-
-struct machine {
-    rapt_model *model;
-    rapt_trainer *trainer;
-};
-
-static struct machine machine_of(const rapt_config *c, int shards, int threads)
-{
-    struct machine m = {small_model(c, 11), NULL};
-    rapt_train_limits l = small_limits;
-    rapt_train_options o = dropout_and_clipping();
-    rapt_message why = {""};
-    l.threads = threads, l.shards = shards;
-    if (rapt_trainer_create(&m.trainer, m.model, &o, &l, NULL, &why)) fail_msg("%s", why.text);
-    return m;
-}
-
-static void release(struct machine *m)
-{
-    rapt_trainer_free(m->trainer);
-    rapt_model_free(m->model);
-}
+enum { MACHINES = 8 };
 
 /* Shard k of step `step`; the last one of every second step is empty. */
 static rapt_status compute(struct machine *m, const rapt_config *c, int step, int k, int shards,
