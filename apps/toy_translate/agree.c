@@ -106,11 +106,11 @@ static int collect(const struct ranks *ranks, const struct facts *own, int *verd
     struct transfer *list = xcalloc((size_t)ranks->count, sizeof *list);
     all[0] = *own;
     for (int r = 1; r < ranks->count; r++)
-        list[r - 1] = (struct transfer){r, false, &all[r], sizeof *all};
+        list[r - 1] = (struct transfer){r, false, &all[r], sizeof *all, 0};
     int code = ranks_transfer(ranks, list, ranks->count - 1);
     if (code == EXIT_OK) *verdict = judge(all, ranks->count);
     for (int r = 1; r < ranks->count; r++)
-        list[r - 1] = (struct transfer){r, true, verdict, sizeof *verdict};
+        list[r - 1] = (struct transfer){r, true, verdict, sizeof *verdict, 0};
     if (code == EXIT_OK) code = ranks_transfer(ranks, list, ranks->count - 1);
     free(all);
     free(list);
@@ -123,8 +123,8 @@ int agree(struct ranks *ranks, int code, const struct learner *learner)
     struct facts own = {.code = code};
     int verdict = EXIT_FAILED;
     if (code == EXIT_OK) find_facts(&own, learner);
-    const struct transfer list[] = {{0, true, &own, sizeof own},
-                                    {0, false, &verdict, sizeof verdict}};
+    const struct transfer list[] = {{0, true, &own, sizeof own, 0},
+                                    {0, false, &verdict, sizeof verdict, 0}};
     int done = ranks->rank == 0 ? collect(ranks, &own, &verdict) : EXIT_OK;
     for (int i = 0; i < 2 && ranks->rank > 0 && done == EXIT_OK; i++)
         done = ranks_transfer(ranks, &list[i], 1);

@@ -5,6 +5,7 @@
 #include "exchange.h"
 
 #include "kit/program.h"
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,7 +43,9 @@ void exchange_create(struct exchange *x, const struct ranks *ranks, int shards, 
     x->seconds = xcalloc(count, sizeof *x->seconds);
     for (int r = 0; r < ranks->count; r++) {
         rapt_shards_range(shards, ranks->count, r, &first, &end, NULL);
+        if (r == ranks->rank) x->own = x->count;
         add_nodes(x, r, first, end);
+        if (r == ranks->rank) x->own_count = x->count - x->own;
     }
     for (size_t r = 0; r < count; r++)
         x->pieces[r] = floats / ALIGNED * r / count * ALIGNED * sizeof(float);
@@ -73,9 +76,9 @@ int exchange_parts(const struct exchange *x, void *data, const size_t *starts)
     for (int step = 1; step < ranks->count; step++) {
         int to = (own + step) % ranks->count, from = (own + ranks->count - step) % ranks->count;
         list[count++] =
-            (struct transfer){to, true, bytes + starts[own], starts[own + 1] - starts[own]};
-        list[count++] =
-            (struct transfer){from, false, bytes + starts[from], starts[from + 1] - starts[from]};
+            (struct transfer){to, true, bytes + starts[own], starts[own + 1] - starts[own], 0};
+        list[count++] = (struct transfer){from, false, bytes + starts[from],
+                                          starts[from + 1] - starts[from], 0};
     }
     int code = ranks_transfer(ranks, list, count);
     free(list);
@@ -119,49 +122,112 @@ int exchange_from_first(const struct exchange *x, void *data, size_t size)
 
 /* ---- gradients ---- */
 
-/* This rank's piece of all nodes, into x->nodes, and what must move for that; returns how much. */
-static int plan_sum(struct exchange *x, const rapt_subtree *held, struct transfer *list)
+/* A piece travels in a few chunks, each as soon as it is final. */
+enum { CHUNKS = 16, CHUNK_BYTES = 1 << 16 };
+
+static int chunks_of(const struct exchange *x, int rank)
 {
-    const struct ranks *ranks = x->ranks;
-    size_t at = x->pieces[ranks->rank], piece = own_piece(x);
-    char *received = (char *)x->received;
-    int count = 0, own = 0;
-    for (int i = 0; i < x->count; i++) {
-        if (x->owner[i] != ranks->rank) {
-            x->nodes[i].gradient = (float *)(void *)received;
-            list[count++] = (struct transfer){x->owner[i], false, received, piece};
-            received += piece;
-            continue;
-        }
-        char *block = (char *)held[own++].gradient;
-        x->nodes[i].gradient = (float *)(void *)(block + at);
-        for (int step = 1; step < ranks->count; step++) {
-            int r = (ranks->rank + step) % ranks->count;
-            list[count++] =
-                (struct transfer){r, true, block + x->pieces[r], x->pieces[r + 1] - x->pieces[r]};
-        }
-    }
-    return count;
+    size_t bytes = x->pieces[rank + 1] - x->pieces[rank], count = bytes / CHUNK_BYTES;
+    return bytes == 0 ? 0 : count < 1 ? 1 : count > CHUNKS ? CHUNKS : (int)count;
 }
 
-int exchange_gradients(struct exchange *x, rapt_trainer *trainer)
+/* The first byte of a chunk in the gradient; of the last one + 1, the end of the piece. */
+static size_t chunk_at(const struct exchange *x, int rank, int chunk)
+{
+    size_t piece = x->pieces[rank + 1] - x->pieces[rank], count = (size_t)chunks_of(x, rank);
+    size_t unit = ALIGNED * sizeof(float);
+    if (chunk == (int)count) return x->pieces[rank + 1];
+    return x->pieces[rank] + piece / unit * (size_t)chunk / count * unit;
+}
+
+static struct transfer chunk_of(const struct exchange *x, int node, int rank, int chunk)
+{
+    size_t at = chunk_at(x, rank, chunk);
+    return (struct transfer){.size = chunk_at(x, rank, chunk + 1) - at,
+                             .number = node * CHUNKS + chunk + 1};
+}
+
+static void send_chunk(const struct exchange *x, int node, const float *gradient, int rank,
+                       int chunk)
+{
+    struct transfer t = chunk_of(x, node, rank, chunk);
+    t.rank = rank, t.sends = true;
+    t.data = (char *)(uintptr_t)gradient + chunk_at(x, rank, chunk);
+    ranks_begin(x->flight, &t);
+}
+
+static void receive_node(const struct exchange *x, int node)
+{
+    int own = x->ranks->rank;
+    for (int c = 0; c < chunks_of(x, own); c++) {
+        struct transfer t = chunk_of(x, node, own, c);
+        t.rank = x->owner[node];
+        t.data = (char *)x->nodes[node].gradient + (chunk_at(x, own, c) - x->pieces[own]);
+        ranks_begin(x->flight, &t);
+    }
+}
+
+/* This rank's piece of a node's gradient. */
+static float *piece_of(const struct exchange *x, float *gradient)
+{
+    return gradient + x->pieces[x->ranks->rank] / sizeof *gradient;
+}
+
+void exchange_depart(struct exchange *x, const rapt_trainer *trainer)
 {
     const struct ranks *ranks = x->ranks;
-    if (ranks->count < 2) return EXIT_OK;
-    size_t capacity = (size_t)x->count * (size_t)ranks->count;
-    struct transfer *list = xcalloc(capacity, sizeof *list);
     rapt_subtree *held = xcalloc((size_t)x->shards, sizeof *held);
+    float *received = x->received;
     rapt_train_shards_held(trainer, held, x->shards);
-    int code = ranks_transfer(ranks, list, plan_sum(x, held, list));
-    free(list);
+    x->flight = ranks_depart(2 * CHUNKS * x->count);
+    for (int i = 0; i < x->count; i++) {
+        if (x->owner[i] == ranks->rank) continue;
+        x->nodes[i].gradient = received;
+        received += own_piece(x) / sizeof *received;
+        receive_node(x, i);
+    }
+    for (int n = 0; n + 1 < x->own_count; n++) {
+        x->nodes[x->own + n].gradient = piece_of(x, held[n].gradient);
+        for (int step = 1; step < ranks->count; step++) {
+            int r = (ranks->rank + step) % ranks->count;
+            for (int c = 0; c < chunks_of(x, r); c++)
+                send_chunk(x, x->own + n, held[n].gradient, r, c);
+        }
+    }
     free(held);
-    if (code != EXIT_OK) return code;
+}
+
+void exchange_ready(void *user, const rapt_subtree *tree, size_t from, size_t until)
+{
+    struct exchange *x = user;
+    const struct ranks *ranks = x->ranks;
+    int node = x->own + x->own_count - 1;
+    x->nodes[node].gradient = piece_of(x, tree->gradient);
+    for (int step = 1; step < ranks->count; step++) {
+        int r = (ranks->rank + step) % ranks->count;
+        for (int c = chunks_of(x, r) - 1; c >= 0; c--) {
+            size_t first = chunk_at(x, r, c) / sizeof(float);
+            if (first >= from && first < until) send_chunk(x, node, tree->gradient, r, c);
+        }
+    }
+}
+
+int exchange_arrive(struct exchange *x)
+{
+    struct flight *flight = x->flight;
+    x->flight = NULL;
+    return flight != NULL ? ranks_arrive(x->ranks, flight) : EXIT_OK;
+}
+
+int exchange_sum(struct exchange *x, rapt_trainer *trainer)
+{
     rapt_message why = {""};
-    size_t at = x->pieces[ranks->rank], piece = own_piece(x);
-    if (rapt_shards_sum(x->shards, x->nodes, x->count, piece / sizeof(float), &why) != RAPT_OK)
+    size_t piece = own_piece(x) / sizeof(float);
+    if (x->ranks->count < 2) return EXIT_OK;
+    if (rapt_shards_sum(x->shards, x->nodes, x->count, piece, &why) != RAPT_OK)
         return failed("%s", why.text);
-    char *sum = (char *)rapt_trainer_gradients(trainer, NULL, NULL);
-    memmove(sum + at, x->nodes[0].gradient, piece);
+    float *sum = rapt_trainer_gradients(trainer, NULL, NULL);
+    memmove(piece_of(x, sum), x->nodes[0].gradient, piece * sizeof *sum);
     return exchange_parts(x, sum, x->pieces);
 }
 

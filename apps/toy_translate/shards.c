@@ -9,13 +9,17 @@
 static rapt_status compute(struct learner *learner, int shard, rapt_shard *record,
                            rapt_message *why)
 {
+    struct exchange *x = &learner->exchange;
+    bool last = shard + 1 == x->end && x->ranks->count > 1;
     rapt_tokens source, target;
     batches_get_part(&learner->batches, (size_t)learner->state.position, (size_t)shard,
                      (size_t)learner->recipe->shards, &source, &target);
     bool empty = source.batch == 0;
     *record = (rapt_shard){.size = sizeof *record};
-    return rapt_train_shard(learner->trainer, shard, empty ? NULL : &source, empty ? NULL : &target,
-                            record, why);
+    if (last) exchange_depart(x, learner->trainer);
+    return rapt_train_shard_early(learner->trainer, shard, empty ? NULL : &source,
+                                  empty ? NULL : &target, record, last ? exchange_ready : NULL, x,
+                                  why);
 }
 
 static bool all_finite(const rapt_shard *records, int count)
@@ -39,8 +43,8 @@ static int in_shards(struct learner *learner, rapt_shard *records, rapt_status *
     }
     if (*status != RAPT_OK) return EXIT_OK;
     int code = exchange_records(x, records, now() - start);
-    if (code != EXIT_OK || !all_finite(records, x->shards)) return code;
-    code = exchange_gradients(x, learner->trainer);
+    if (code == EXIT_OK) code = exchange_arrive(x);
+    if (code == EXIT_OK && all_finite(records, x->shards)) code = exchange_sum(x, learner->trainer);
     exchange_watch(x);
     return code;
 }

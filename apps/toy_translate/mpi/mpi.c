@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { MESSAGE = 1 << 30, TAG = 1 }; /* bytes of one message, at most */
-static const double late = 3;        /* seconds after which a rank is named, then twice as many */
+enum { MESSAGE = 1 << 30 };   /* bytes of one message, at most */
+static const double late = 3; /* seconds after which a rank is named, then twice as many */
 
 /* Started by mpirun, srun or the like of any MPI: without one, a program is alone. */
 static bool is_launched(void)
@@ -38,10 +38,12 @@ struct ranks ranks_open(void)
 
 /* ---- transfers ---- */
 
-struct requests {
-    int count;
-    MPI_Request *of; /* [count] done: MPI_REQUEST_NULL */
-    int *rank;       /* [count] the other one */
+struct flight {
+    int count, capacity; /* messages */
+    MPI_Request *of;     /* [capacity] done: MPI_REQUEST_NULL */
+    int *rank;           /* [capacity] the other one */
+    int *indices;        /* [capacity] of MPI_Testsome */
+    bool lost;           /* MPI reports an error */
 };
 
 static int pieces_of(const struct transfer *t)
@@ -52,36 +54,61 @@ static int pieces_of(const struct transfer *t)
 static bool begin_piece(const struct transfer *t, int piece, MPI_Request *request)
 {
     size_t at = (size_t)piece * MESSAGE, left = t->size - at;
-    int size = (int)(left < MESSAGE ? left : MESSAGE);
+    int size = (int)(left < MESSAGE ? left : MESSAGE), tag = t->number;
     char *data = (char *)t->data + at;
-    int done = t->sends ? MPI_Isend(data, size, MPI_BYTE, t->rank, TAG, MPI_COMM_WORLD, request)
-                        : MPI_Irecv(data, size, MPI_BYTE, t->rank, TAG, MPI_COMM_WORLD, request);
+    int done = t->sends ? MPI_Isend(data, size, MPI_BYTE, t->rank, tag, MPI_COMM_WORLD, request)
+                        : MPI_Irecv(data, size, MPI_BYTE, t->rank, tag, MPI_COMM_WORLD, request);
     return done == MPI_SUCCESS;
 }
 
-/* Receives, then sends: what arrives has its place. */
-static bool begin(const struct transfer *list, int count, bool sends, struct requests *r)
+static void reserve(struct flight *f, int capacity)
 {
-    for (int i = 0; i < count; i++)
-        for (int p = 0; list[i].sends == sends && p < pieces_of(&list[i]); p++) {
-            if (!begin_piece(&list[i], p, &r->of[r->count])) return false;
-            r->rank[r->count++] = list[i].rank;
-        }
-    return true;
+    f->capacity = capacity;
+    f->of = xreallocarray(f->of, (size_t)capacity, sizeof *f->of);
+    f->rank = xreallocarray(f->rank, (size_t)capacity, sizeof *f->rank);
+    f->indices = xreallocarray(f->indices, (size_t)capacity, sizeof *f->indices);
+}
+
+struct flight *ranks_depart(int capacity)
+{
+    struct flight *f = xcalloc(1, sizeof *f);
+    reserve(f, capacity + 1);
+    return f;
+}
+
+/* MPI moves nothing unless it is called. How many messages have come since; MPI_UNDEFINED: all had.
+ */
+static int go_on(struct flight *f)
+{
+    int done = 0;
+    if (MPI_Testsome(f->count, f->of, &done, f->indices, MPI_STATUSES_IGNORE) != MPI_SUCCESS)
+        f->lost = true;
+    return done;
+}
+
+void ranks_begin(struct flight *f, const struct transfer *t)
+{
+    for (int p = 0; p < pieces_of(t) && !f->lost; p++) {
+        if (f->count == f->capacity) reserve(f, 2 * f->capacity);
+        f->lost = !begin_piece(t, p, &f->of[f->count]);
+        f->rank[f->count] = t->rank;
+        if (!f->lost) f->count++;
+    }
+    if (!f->lost) go_on(f);
 }
 
 /* The first rank whose message has not come; -1: none. */
-static int missing(const struct requests *r)
+static int missing(const struct flight *f)
 {
-    for (int i = 0; i < r->count; i++)
-        if (r->of[i] != MPI_REQUEST_NULL) return r->rank[i];
+    for (int i = 0; i < f->count; i++)
+        if (f->of[i] != MPI_REQUEST_NULL) return f->rank[i];
     return -1;
 }
 
 /* Said by rank 0, or of it by rank 1. */
-static void name(const struct ranks *ranks, const struct requests *r, double seconds)
+static void name(const struct ranks *ranks, const struct flight *f, double seconds)
 {
-    int who = missing(r);
+    int who = missing(f);
     if (ranks->rank == 0) print_message("waiting for rank %d, for %.0f s by now", who, seconds);
     if (ranks->rank == 1 && who == 0) failed("waiting for rank 0, for %.0f s by now", seconds);
 }
@@ -96,14 +123,13 @@ static void rest(int turn)
         nanosleep(&nap, NULL);
 }
 
-static int wait_for(const struct ranks *ranks, struct requests *r)
+static int wait_for(const struct ranks *ranks, struct flight *f)
 {
-    int *indices = xcalloc((size_t)r->count, sizeof *indices), code = GO_ON;
+    int code = GO_ON;
     double start = now(), next = late;
     for (int turn = 0; code == GO_ON; turn++) {
-        int done;
-        if (MPI_Testsome(r->count, r->of, &done, indices, MPI_STATUSES_IGNORE) != MPI_SUCCESS ||
-            interrupted())
+        int done = go_on(f);
+        if (f->lost || interrupted())
             code = EXIT_INTERRUPTED;
         else if (done == MPI_UNDEFINED)
             code = EXIT_OK;
@@ -111,24 +137,30 @@ static int wait_for(const struct ranks *ranks, struct requests *r)
             turn = 0;
         else
             rest(turn);
-        if (code == GO_ON && now() - start > next) name(ranks, r, now() - start), next *= 2;
+        if (code == GO_ON && now() - start > next) name(ranks, f, now() - start), next *= 2;
     }
-    free(indices);
     return code;
 }
 
+int ranks_arrive(const struct ranks *ranks, struct flight *f)
+{
+    int code = wait_for(ranks, f);
+    free(f->of);
+    free(f->rank);
+    free(f->indices);
+    free(f);
+    return code;
+}
+
+/* Receives, then sends: what arrives has its place. */
 int ranks_transfer(const struct ranks *ranks, const struct transfer *list, int count)
 {
-    size_t pieces = 0;
-    for (int i = 0; i < count; i++) pieces += (size_t)pieces_of(&list[i]);
-    if (pieces == 0) return EXIT_OK;
-    struct requests r = {.of = xcalloc(pieces, sizeof *r.of),
-                         .rank = xcalloc(pieces, sizeof *r.rank)};
-    bool begun = begin(list, count, false, &r) && begin(list, count, true, &r);
-    int code = begun ? wait_for(ranks, &r) : EXIT_INTERRUPTED;
-    free(r.of);
-    free(r.rank);
-    return code;
+    if (count == 0) return EXIT_OK;
+    struct flight *f = ranks_depart(count);
+    for (int sends = 0; sends < 2; sends++)
+        for (int i = 0; i < count; i++)
+            if (list[i].sends == (sends != 0)) ranks_begin(f, &list[i]);
+    return ranks_arrive(ranks, f);
 }
 
 void ranks_close(const struct ranks *ranks, int code)

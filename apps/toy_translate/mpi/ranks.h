@@ -21,11 +21,19 @@ struct transfer {
     bool sends; /* to it; else receives from it */
     void *data;
     size_t size; /* bytes; those sent are never written */
+    int number;  /* the same on both sides; of equal ones the first sent is the first received */
 };
-/* Does all of them, in the order of the list for each rank, and waits: EXIT_OK; or
-   EXIT_INTERRUPTED, when this process is asked to end or a rank is lost. Names ranks that keep the
-   others waiting. */
+/* Does all of them and waits: EXIT_OK; or EXIT_INTERRUPTED, when this process is asked to end or a
+   rank is lost. Names ranks that keep the others waiting. */
 int ranks_transfer(const struct ranks *ranks, const struct transfer *list, int count);
+
+/* Transfers that go on while this process does something else. */
+struct flight;
+struct flight *ranks_depart(int capacity); /* of about so many transfers */
+/* Begins one, and moves those that have begun. Errors are seen at the end. */
+void ranks_begin(struct flight *flight, const struct transfer *transfer);
+/* Waits for all, as ranks_transfer does, and frees the flight. */
+int ranks_arrive(const struct ranks *ranks, struct flight *flight);
 
 /* Leaves the others; ends them, too, if this one ends otherwise than agreed. Last call. */
 void ranks_close(const struct ranks *ranks, int code);
