@@ -11,6 +11,7 @@
 enum {
     CHUNK = 16384,       /* bytes converted at a time; a multiple of every element */
     SPREAD = 1024,       /* elements that go to separate places at a time */
+    BLOCK = 4096,        /* elements of whole columns at a time */
     SCALES_AT_ONCE = 64, /* scales read at a time */
 };
 
@@ -130,15 +131,35 @@ static rapt_status convert(struct element_reading *r, size_t first, size_t count
             read_at(r->file, r->entry, r->entry->begin + first * size, bytes, now * size, r->why);
         if (status != RAPT_OK) return status;
         if (r->integers) {
-            r->dtype->to_integer(bytes, now, step == 1 ? r->integers + to : integers);
-            for (size_t i = 0; step > 1 && i < now; i++) r->integers[to + i * step] = integers[i];
+            int64_t *data = step == 1 ? r->integers + to : integers;
+            r->dtype->to_integer(bytes, now, data);
+            for (size_t i = 0; step > 1 && i < now; i++) r->integers[to + i * step] = data[i];
         } else {
             float *data = step == 1 ? r->floats + to : floats;
             r->dtype->to_float(bytes, now, data);
             status = apply_scales(r->file, r->entry, &r->window, first, now, data, r->why);
-            for (size_t i = 0; step > 1 && i < now; i++) r->floats[to + i * step] = floats[i];
+            for (size_t i = 0; step > 1 && i < now; i++) r->floats[to + i * step] = data[i];
         }
         to += now * step;
+    }
+    return status;
+}
+
+/* All floats of rows x columns that are stored as columns x rows, some columns at a time, so that a
+   row gets neighbors; rows <= BLOCK. */
+static rapt_status convert_columns(const struct element_reading *r)
+{
+    float block[BLOCK];
+    struct element_reading part = *r;
+    size_t rows = r->entry->shape[0], columns = r->entry->shape[1], max = BLOCK / rows;
+    rapt_status status = RAPT_OK;
+    part.floats = block;
+    for (size_t c = 0, now; c < columns && status == RAPT_OK; c += now) {
+        now = rapt__min_size(columns - c, max);
+        status = convert(&part, c * rows, now * rows, 0, 1);
+        for (size_t row = 0; status == RAPT_OK && row < rows; row++)
+            for (size_t i = 0; i < now; i++)
+                r->floats[row * columns + c + i] = block[i * rows + row];
     }
     return status;
 }
@@ -149,6 +170,8 @@ static rapt_status convert_transposed(struct element_reading *r, size_t first, s
 {
     size_t rows = r->entry->shape[0], columns = r->entry->shape[1];
     rapt_status status = RAPT_OK;
+    if (r->floats && count > 0 && count == r->entry->count && rows <= BLOCK)
+        return convert_columns(r);
     for (size_t c = 0; c < columns && status == RAPT_OK; c++) {
         size_t low = first > c ? rapt__ceil_div_size(first - c, columns) : 0;
         size_t high = first + count > c ? rapt__ceil_div_size(first + count - c, columns) : 0;
@@ -182,7 +205,7 @@ rapt_status rapt__tensors_read(const struct tensor_file *file, const struct tens
 rapt_status rapt__tensors_integers(const struct tensor_file *file, const struct tensor_entry *entry,
                                    size_t first, size_t count, int64_t *data, rapt_message *why)
 {
-    int64_t none;
+    int64_t none = 0;
     struct element_reading r = {.file = file, .entry = entry, .why = why};
     r.integers = data ? data : &none;
     return read_elements(&r, first, count);

@@ -31,9 +31,9 @@ static rapt_status read_zip(struct tensor_file *file, rapt_message *why)
     rapt_status status =
         rapt__zip_read(&zip, &file->main.source, &file->pool, &file->allocator, why);
     if (status != RAPT_OK) return status;
-    const bool pickled = rapt__torch_pickle(&zip);
-    file->container = pickled ? CONTAINER_PYTORCH : CONTAINER_NPZ;
-    status = pickled ? rapt__torch_read(file, &zip, why) : rapt__npz_read(file, &zip, why);
+    const struct zip_member *pickle = rapt__torch_pickle(&zip);
+    file->container = pickle ? CONTAINER_PYTORCH : CONTAINER_NPZ;
+    status = pickle ? rapt__torch_read(file, &zip, pickle, why) : rapt__npz_read(file, &zip, why);
     rapt__zip_free(&zip, &file->allocator);
     return status;
 }

@@ -276,7 +276,7 @@ static rapt_status set_one(struct pickle_reading *r)
 /* The attributes of a dictionary, which say nothing about tensors. */
 static rapt_status drop_state(struct pickle_reading *r)
 {
-    struct pickle_value state, dict;
+    struct pickle_value state = {0}, dict = {0};
     rapt_status status = pop(r, PICKLE_DICT, &state);
     if (status == RAPT_OK) status = pop(r, PICKLE_DICT, &dict);
     return status == RAPT_OK ? push(r, dict) : status;
@@ -297,7 +297,7 @@ static rapt_status apply(struct pickle_reading *r)
 {
     static const enum pickle_kind kinds[] = {PICKLE_STORAGE, PICKLE_NUMBER, PICKLE_TUPLE,
                                              PICKLE_TUPLE, PICKLE_NUMBER};
-    struct pickle_value arguments, global;
+    struct pickle_value arguments = {0}, global = {0};
     rapt_status status = pop(r, PICKLE_TUPLE, &arguments);
     if (status == RAPT_OK) status = pop(r, PICKLE_GLOBAL, &global);
     if (status != RAPT_OK) return status;
@@ -313,12 +313,13 @@ static rapt_status push_storage(struct pickle_reading *r)
 {
     static const enum pickle_kind kinds[STORAGE_ARGUMENTS] = {
         PICKLE_TEXT, PICKLE_GLOBAL, PICKLE_TEXT, PICKLE_TEXT, PICKLE_NUMBER};
-    struct pickle_value id;
+    struct pickle_value id = {0};
     rapt_status status = pop(r, PICKLE_TUPLE, &id);
     if (status != RAPT_OK) return status;
+    if (id.size != STORAGE_ARGUMENTS || !holds(r->p, &id, kinds, STORAGE_ARGUMENTS))
+        return fail(r, "a persistent object that is no storage");
     const struct pickle_value *items = r->p->items.values + id.first;
-    if (id.size != STORAGE_ARGUMENTS || !holds(r->p, &id, kinds, STORAGE_ARGUMENTS) ||
-        !same(items[0].text, items[0].size, "storage") || !globals[items[1].first].dtype)
+    if (!same(items[0].text, items[0].size, "storage") || !globals[items[1].first].dtype)
         return fail(r, "a persistent object that is no storage");
     struct pickle_value storage = items[2];
     storage.kind = PICKLE_STORAGE;

@@ -175,9 +175,9 @@ static rapt_status read_dict(struct torch_reading *r, const unsigned char *bytes
     return status;
 }
 
-rapt_status rapt__torch_read(struct tensor_file *file, const struct zip *zip, rapt_message *why)
+rapt_status rapt__torch_read(struct tensor_file *file, const struct zip *zip,
+                             const struct zip_member *member, rapt_message *why)
 {
-    const struct zip_member *member = rapt__torch_pickle(zip);
     const rapt_allocator *allocator = &file->allocator;
     struct torch_reading r = {.file = file, .zip = zip, .folder = member->name, .why = why};
     r.folder_size = strlen(member->name) - strlen(pickle_name);

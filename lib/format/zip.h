@@ -36,8 +36,9 @@ rapt_status rapt__zip_part(struct tensor_file *file, const struct zip_member *me
 
 /* ---- npz.c, torch.c: readers of files that are zip files ---- */
 rapt_status rapt__npz_read(struct tensor_file *file, const struct zip *zip, rapt_message *why);
-rapt_status rapt__torch_read(struct tensor_file *file, const struct zip *zip, rapt_message *why);
 const struct zip_member *rapt__torch_pickle(const struct zip *zip); /* NULL: there is none */
+rapt_status rapt__torch_read(struct tensor_file *file, const struct zip *zip,
+                             const struct zip_member *pickle, rapt_message *why);
 
 /* ---- inflate.c ---- */
 
