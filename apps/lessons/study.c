@@ -148,6 +148,30 @@ double study_distance(int rows, int columns, const float *map)
     return sum / (rows * (rows - 1) / 2);
 }
 
+struct study_cost study_cost_of(struct study *study, int model, int length)
+{
+    enum { COUNT = 16, TRIES = 5 };
+    struct sentence *sentences = xcalloc(COUNT, sizeof *sentences);
+    struct recurrent *recurrent = study->models[model].recurrent;
+    struct random random = random_from(study->training.seed, (uint64_t)length);
+    int words = 0; /* of the longest: the others are computed to its end */
+    for (int i = 0; i < COUNT; i++) {
+        study->language.draw(&study->language, &sentences[i], &random, length);
+        if (sentences[i].target.count > words) words = sentences[i].target.count;
+    }
+    words = COUNT * (words + 1);
+    struct study_cost cost = {0, 1e9};
+    for (int try = 0; try < TRIES; try++) {
+        const size_t before = recurrent_cell_steps(recurrent);
+        const double start = now();
+        recurrent_loss(recurrent, sentences, COUNT);
+        cost.time = fmin(cost.time, (now() - start) / words * 1e6);
+        cost.steps = (double)(recurrent_cell_steps(recurrent) - before) / words;
+    }
+    free(sentences);
+    return cost;
+}
+
 void study_sentence(const struct study *study, struct sentence *sentence,
                     const struct german_clause *clause)
 {

@@ -148,8 +148,10 @@ bool recurrent_attends(const struct recurrent *model);      /* false for NULL, t
 struct params *recurrent_block(struct recurrent *model);    /* parameters and their gradients */
 size_t recurrent_cell_steps(const struct recurrent *model); /* of one sentence each, so far */
 
-/* ---- run.c: `count` sentences of one source length ----
-   Forward and backward, adding to the gradients; returns the summed loss in nats. *words: target
+/* ---- run.c: `count` sentences of one source length ---- */
+/* Forward alone; the summed loss in nats. */
+double recurrent_loss(struct recurrent *model, const struct sentence *sentences, int count);
+/* Forward and backward, adding to the gradients; returns the summed loss in nats. *words: target
    words and ends. */
 double recurrent_gradient(struct recurrent *model, const struct sentence *sentences, int count,
                           int *words);

@@ -81,6 +81,13 @@ static int forward(struct recurrent *m, const struct sentence *sentences, int co
     return steps;
 }
 
+double recurrent_loss(struct recurrent *m, const struct sentence *sentences, int count)
+{
+    int steps = forward(m, sentences, count);
+    return cross_entropy(steps * count, m->language->target.count, m->logits.x, m->labels,
+                         m->logits.d, NULL);
+}
+
 double recurrent_gradient(struct recurrent *m, const struct sentence *sentences, int count,
                           int *words)
 {

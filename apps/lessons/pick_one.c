@@ -1,0 +1,164 @@
+/* pick_one.c - lesson 3: raw items with keys, a query, and one item that is picked: by arg-max, by
+   chance, or by ways that have a slope. There is no encoder to train. */
+#include "kit/workspace.h"
+#include "study.h"
+#include <math.h>
+#include <stdlib.h>
+
+enum { WAYS = 4 };
+static const struct way {
+    const char *name;
+    rapt_normalizer normalizer;
+} ways[WAYS] = {{"arg-max", RAPT_NORMALIZER_ARGMAX},
+                {"sampled", RAPT_NORMALIZER_SAMPLE},
+                {"straight-through", RAPT_NORMALIZER_STRAIGHT_THROUGH},
+                {"Gumbel softmax", RAPT_NORMALIZER_GUMBEL_SOFTMAX}};
+enum { ARGMAX, SAMPLED, STRAIGHT, GUMBEL };
+
+static struct recurrent_config picking(const struct study *study, rapt_normalizer normalizer)
+{
+    struct recurrent_config config = study->config;
+    config.encoder = ENCODER_NONE;
+    config.attends = true;
+    config.query = QUERY_PRESENT;
+    config.score = RAPT_SCORE_GENERAL;
+    config.normalizer = normalizer;
+    return config;
+}
+
+/* ---- one query that moves along a line of three keys ---- */
+enum { KEYS = 3, POINTS = 25 };
+struct line {
+    double at[POINTS], out[POINTS], slope[POINTS];
+};
+
+/* Value and slope of what is picked; keys are -1, 0, 1 as (2k, -k^2), so that the nearest wins. */
+static void move_query(rapt_normalizer normalizer, struct line *line)
+{
+    const float keys[KEYS][2] = {{-2, -1}, {0, 0}, {2, -1}}, values[KEYS] = {1, 3, 2};
+    struct workspace workspace = {0};
+    rapt_attention a;
+    rapt_attention_init(&a, sizeof a, 1, 1, 1, KEYS, 2);
+    a.value_width = 1;
+    a.v = a.out = (rapt_stride){.batch = KEYS, .head = KEYS, .row = 1};
+    a.score = RAPT_SCORE_DOT;
+    a.scale = 4;
+    a.normalizer = normalizer;
+    a.threads = 1;
+    for (int i = 0; i < POINTS; i++) {
+        const float q[2] = {-1.5F + 3 * (float)i / (POINTS - 1), 1}, one = 1;
+        float out, lse, dq[2] = {0};
+        int chosen;
+        const rapt_attention_saved saved = {.size = sizeof saved, .lse = &lse, .chosen = &chosen};
+        rapt_gradients d = {.size = sizeof d, .q = dq};
+        void *space = workspace_for(&workspace, &a);
+        rapt_attention_forward(&a, q, keys[0], values, &out, &saved, space, NULL);
+        rapt_attention_backward(&a, q, keys[0], values, &out, &saved, &one, NULL, &d, space, NULL);
+        line->at[i] = (double)q[0];
+        line->out[i] = (double)out;
+        line->slope[i] = (double)dq[0];
+    }
+    free(workspace.data);
+}
+
+static double largest(const double *x)
+{
+    double max = 0;
+    for (int i = 0; i < POINTS; i++) max = fmax(max, fabs(x[i]));
+    return max;
+}
+
+static void show_step(struct page *page)
+{
+    struct line hard, soft;
+    page_step(page, "A step without slope");
+    page_paragraph(
+        page, SHORT,
+        "Three items with keys at -1, 0 and 1 and the values 1, 3 and 2. A query moves "
+        "past them and the nearest item is picked. Between two steps nothing changes, so "
+        "the gradient tells the query nothing about where to go. A softmax has a slope.");
+    page_formula(page, SHORT, "pick = argmax_i(q ⋅ k_i)");
+    move_query(RAPT_NORMALIZER_ARGMAX, &hard);
+    move_query(RAPT_NORMALIZER_SOFTMAX, &soft);
+    page_chart(page, SHORT, "What is picked, by the place of the query", "query", "value");
+    page_chart_range(page, 0, 4);
+    page_curve(page, "arg-max", POINTS, hard.at, hard.out);
+    page_curve(page, "softmax", POINTS, soft.at, soft.out);
+    page_claim(page, "arg-max: largest slope in the query", largest(hard.slope), EQUALS, 0);
+    page_claim(page, "softmax: largest slope", largest(soft.slope), ABOVE, 0.5);
+}
+
+/* ---- translation by picking words ---- */
+
+static void show_items(struct page *page, struct study *study)
+{
+    page_step(page, "Raw items, keys, a query");
+    page_paragraph(
+        page, SHORT,
+        "Prototype 3: no encoder. The items are the English words as they are; the key of "
+        "each is its word and its place. For each German word the state of the decoder is "
+        "a query, one item is picked, and the output sees state and item.");
+    page_formula(page, SHORT, "k_s = x_s + p_s");
+    page_formula(page, SHORT, "i = argmax_s(W d_t ⋅ k_s)");
+    page_formula(page, SHORT, "y_t = softmax(W^o col{d_t}{x_i})");
+    page_paragraph(
+        page, MORE,
+        "Arg-max has no gradient for the query, so what is picked is never learned. A "
+        "sample is rewarded if the word that follows is likely (REINFORCE). Straight-"
+        "through picks the maximum, but learns as if it were softmax. Gumbel softmax adds "
+        "noise and mixes; when translating, without noise, it is a softmax.");
+    for (int i = 0; i < WAYS; i++) {
+        struct recurrent_config config = picking(study, ways[i].normalizer);
+        study_add(study, ways[i].name, &config);
+    }
+    study_add(study, "none: one vector", &study->config);
+    study_train(study, 0);
+}
+
+static void compare_ways(struct page *page, struct study *study)
+{
+    double exact[WAYS + 1];
+    page_step(page, "Ways to pick");
+    study_curves(study, page, SHORT, "Quality by length", (const int[]){0, 1, 2, 3, WAYS},
+                 WAYS + 1);
+    page_table(page, SHORT, "The same training",
+               "picked by\tparameters\tcell steps per word\texact, %\talignment error\tseconds");
+    for (int i = 0; i <= WAYS; i++) {
+        const struct translator *model = &study->models[i];
+        struct quality quality = study_quality(study, i);
+        char error[16] = "-"; /* without attention, or without an exact translation */
+        exact[i] = quality.exact;
+        if (!isnan(quality.alignment_error))
+            snprintf(error, sizeof error, "%.2f", quality.alignment_error);
+        page_row(page, "%s\t%zu\t%.1f\t%.1f\t%s\t%.1f", model->name, translator_parameters(model),
+                 study_cost_of(study, i, study->training.max_words).steps, quality.exact, error,
+                 model->seconds);
+    }
+    page_paragraph(page, MORE,
+                   "The last row is the model of lesson 1, whose encoder takes a step for each "
+                   "English word, too, and must be trained.");
+    page_claim(page, "steps of a recurrent cell for each word: the decoder's alone",
+               study_cost_of(study, STRAIGHT, study->training.max_words).steps, EQUALS, 1);
+    page_claim(page, "arg-max: % exact", exact[ARGMAX], AT_MOST, 10);
+    page_claim(page, "sampled: more than arg-max, %", exact[SAMPLED] - exact[ARGMAX], AT_LEAST, 20);
+    page_claim(page, "straight-through: % exact", exact[STRAIGHT], AT_LEAST, 70);
+    page_claim(page, "Gumbel softmax: % exact", exact[GUMBEL], AT_LEAST, 70);
+}
+
+int lesson_pick_one(struct page *page, const struct lesson_options *options)
+{
+    struct study study;
+    struct sentence sentence;
+    struct words out;
+    study_create(&study, options, 8, 1200);
+    study_sentence(&study, &sentence, &study_clause);
+    show_step(page);
+    show_items(page, &study);
+    float *weights = study_weights(&study, STRAIGHT, &sentence, &out, NULL);
+    study_map(&study, page, SHORT, "The item that is picked (straight-through)", &sentence, &out,
+              weights);
+    free(weights);
+    compare_ways(page, &study);
+    study_free(&study);
+    return EXIT_SUCCESS;
+}
