@@ -151,9 +151,7 @@ int attention_make(struct attention *attention, rapt_translator *translator,
     int code = choice->target != NULL ? take_pair(&found, choice)
                                       : find(&found, translator, choice->sentence);
     if (code == EXIT_OK) code = fold(attention, translator, &found, choice);
-    if (code == EXIT_OK)
-        unseen_add(&unseen, rapt_translator_source(translator), found.source + 1,
-                   found.source_count);
+    if (code == EXIT_OK) unseen_add(&unseen, translator, found.source + 1, found.source_count);
     if (choice->quiet)
         unseen_free(&unseen);
     else

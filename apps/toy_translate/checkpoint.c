@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { KEYS = 6 };
+enum { KEYS = 7 };
 
 int model_save(const struct learner *learner, const char *path)
 {
@@ -17,6 +17,7 @@ int model_save(const struct learner *learner, const char *path)
     char *facts = facts_text(learner, learner->valid_loss);
     int count = vocabulary_metadata(&learner->vocabulary, metadata);
     metadata[count++] = (rapt_metadata){TRAINING_KEY, facts};
+    metadata[count++] = (rapt_metadata){WORDS_KEY, learner->words};
     /* Of the checkpoint that training goes on from: */
     metadata[count++] = (rapt_metadata){STATE_KEY, NULL};
     metadata[count++] = (rapt_metadata){COMMAND_KEY, NULL};

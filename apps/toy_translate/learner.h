@@ -41,6 +41,7 @@ struct learner {
     struct exchange exchange; /* with the other ranks */
     struct vocabulary vocabulary;
     struct examples train, valid;
+    char *words; /* of seen.c, or NULL */
     struct batches batches, valid_batches;
     rapt_model *model;
     rapt_trainer *trainer;

@@ -81,6 +81,7 @@ static int create_batches(struct learner *learner, const struct pairs *train,
     int code = examples_make(&learner->train, train, &learner->vocabulary, begin, max_tokens);
     if (code == EXIT_OK)
         code = examples_make(&learner->valid, valid, &learner->vocabulary, begin, max_tokens);
+    if (code == EXIT_OK) learner->words = seen_words(&learner->train, learner->vocabulary.source);
     if (code == EXIT_OK) code = batches_create(&learner->batches, &learner->train, budget);
     if (code == EXIT_OK)
         code = batches_create(&learner->valid_batches, &learner->valid,
@@ -127,6 +128,7 @@ void release(struct learner *learner)
     vocabulary_free(&learner->vocabulary);
     history_free(&learner->history);
     exchange_free(&learner->exchange);
+    free(learner->words);
     free(learner->path);
     free(learner->options);
 }

@@ -39,6 +39,7 @@ static long long file_bytes(const struct learner *learner, long long copies)
     for (int i = 0; i < 2; i++)
         if (vocabulary->metadata[i] != NULL)
             texts += 2 * (long long)strlen(vocabulary->metadata[i]);
+    if (learner->words != NULL) texts += 2 * (long long)strlen(learner->words);
     return texts + copies * (4 * (long long)rapt_model_parameters(learner->model) +
                              160LL * rapt_model_tensors(learner->model));
 }

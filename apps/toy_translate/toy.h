@@ -178,12 +178,20 @@ void words_free(struct words *words);
 void words_fold(const struct words *source, const struct words *target, const float *weights,
                 float *grid);
 
-/* ---- unseen.c: words that the vocabulary spells in pieces ---- */
+/* ---- seen.c: the source words of training ---- */
+#define WORDS_KEY "toy_translate.words" /* in a model's metadata */
+char *seen_words(const struct examples *examples,
+                 const rapt_tokenizer *tokenizer); /* NULL: too many; the caller frees */
+bool seen_has(const char *list, rapt_text word);   /* true if it has no letters */
+
+/* ---- unseen.c: words that training did not see ---- */
 struct unseen {
     char **words; /* [count], different */
     size_t count, more;
+    bool known; /* by the list of seen.c; else guessed */
 };
-void unseen_add(struct unseen *unseen, const rapt_tokenizer *tokenizer, const int32_t *ids,
+/* The words of a source sentence of the translator. */
+void unseen_add(struct unseen *unseen, const rapt_translator *translator, const int32_t *ids,
                 int count);
 void unseen_report(struct unseen *unseen); /* a message that names them, and forgets them */
 void unseen_free(struct unseen *unseen);

@@ -134,8 +134,7 @@ static int callback(void *user, const rapt_translation *t)
     else
         print_text(job, t, text);
     if (t->rank == 0 && !bad && !job->imported)
-        unseen_add(&job->unseen, rapt_translator_source(job->translator), t->source,
-                   t->source_count);
+        unseen_add(&job->unseen, job->translator, t->source, t->source_count);
     free(text);
     return ferror(stdout) != 0;
 }

@@ -1,5 +1,6 @@
-/* unseen.c - words that the vocabulary has probably never seen: they contain its unknown token, or
-   it spells them in pieces of fewer than two letters, three or more of them. */
+/* unseen.c - words that training has not seen, by the list in the model's file. Models without one:
+   words that have probably not been seen, since they contain the vocabulary's unknown token or are
+   spelled in three or more pieces of fewer than two letters. */
 #include "toy.h"
 #include <stdlib.h>
 #include <string.h>
@@ -46,9 +47,11 @@ static void add(struct unseen *unseen, rapt_text word)
     unseen->words[unseen->count++] = text;
 }
 
-void unseen_add(struct unseen *unseen, const rapt_tokenizer *tokenizer, const int32_t *ids,
+void unseen_add(struct unseen *unseen, const rapt_translator *translator, const int32_t *ids,
                 int count)
 {
+    const char *list = rapt_model_metadata(rapt_translator_model(translator), WORDS_KEY);
+    const rapt_tokenizer *tokenizer = rapt_translator_source(translator);
     struct words words;
     const int32_t unknown = rapt_tokenizer_special(tokenizer, RAPT_TOKEN_UNKNOWN);
     words_make(&words, tokenizer, ids, count);
@@ -59,8 +62,11 @@ void unseen_add(struct unseen *unseen, const rapt_tokenizer *tokenizer, const in
         if (unknown >= 0 && ids[t] == unknown) is_unknown[words.of_token[t]] = true;
     }
     for (int w = 0; w + 1 < words.count; w++)
-        if (is_unknown[w] || (pieces[w] > 2 && letters_of(words.texts[w]) < 2 * pieces[w]))
+        if (list != NULL
+                ? !seen_has(list, words.texts[w])
+                : is_unknown[w] || (pieces[w] > 2 && letters_of(words.texts[w]) < 2 * pieces[w]))
             add(unseen, words.texts[w]);
+    unseen->known = list != NULL;
     free(pieces);
     free(is_unknown);
     words_free(&words);
@@ -75,11 +81,11 @@ void unseen_report(struct unseen *unseen)
         free(list);
         list = more;
     }
+    const char *how = unseen->known ? "" : "spelled in pieces, probably ";
     if (unseen->more > 0)
-        print_message("spelled in pieces, probably never seen in training: %s, and %zu more", list,
-                      unseen->more);
+        print_message("%snever seen in training: %s, and %zu more", how, list, unseen->more);
     else
-        print_message("spelled in pieces, probably never seen in training: %s", list);
+        print_message("%snever seen in training: %s", how, list);
     free(list);
     unseen_free(unseen);
 }

@@ -20,7 +20,7 @@ check "the model's own translation" cmp apart again
 code 0 $attend red old new --target "neu alt rot" >again
 check "a row for each word given" [ "$(sed -n '4,$s/^ *\([^ ]*\) .*/\1/p' again | paste -sd ' ' -)" = "neu alt rot (end)" ]
 code 0 $attend red old zyzzyva >again
-says "spelled in pieces, probably never seen in training: zyzzyva"
+says "never seen in training: zyzzyva"
 
 # Rows of weights sum to 1: cross-attention, and self-attention of both halves, where no word attends
 # to a later one.

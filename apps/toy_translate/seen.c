@@ -1,0 +1,134 @@
+/* seen.c - which source words a model was trained on: examples in, a sorted list with one word a
+   line out, which its file keeps; whether a word is among them. Numbers and marks are no words, and
+   marks at the ends of a word do not count. */
+#include "toy.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { LIST_BYTES = 1 << 20 }; /* longer lists are not kept */
+
+struct set {
+    char **slots; /* [capacity], a power of two; NULL: free */
+    size_t capacity, count, bytes;
+};
+
+/* FNV-1a; the slot of the word, or the free one where it belongs. */
+static size_t slot_of(const struct set *set, rapt_text word)
+{
+    uint64_t hash = 0xCBF29CE484222325U;
+    for (size_t i = 0; i < word.size; i++)
+        hash = (hash ^ (unsigned char)word.bytes[i]) * 0x100000001B3U;
+    size_t slot = (size_t)(hash ^ hash >> 32) & (set->capacity - 1);
+    while (set->slots[slot] != NULL && (strlen(set->slots[slot]) != word.size ||
+                                        memcmp(set->slots[slot], word.bytes, word.size) != 0))
+        slot = (slot + 1) & (set->capacity - 1);
+    return slot;
+}
+
+static void grow(struct set *set)
+{
+    struct set larger = {.capacity = set->capacity > 0 ? 2 * set->capacity : 1024};
+    larger.slots = xcalloc(larger.capacity, sizeof *larger.slots);
+    for (size_t i = 0; i < set->capacity; i++)
+        if (set->slots[i] != NULL)
+            larger.slots[slot_of(&larger, (rapt_text){set->slots[i], strlen(set->slots[i])})] =
+                set->slots[i];
+    larger.count = set->count;
+    larger.bytes = set->bytes;
+    free(set->slots);
+    *set = larger;
+}
+
+static void add(struct set *set, rapt_text word)
+{
+    if (2 * set->count >= set->capacity) grow(set);
+    size_t slot = slot_of(set, word);
+    if (set->slots[slot] != NULL) return;
+    set->slots[slot] = xasprintf("%.*s", (int)word.size, word.bytes);
+    set->count++;
+    set->bytes += word.size + 1;
+}
+
+static bool counts(unsigned char c)
+{
+    return c >= 0x80 || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* From its first to its last letter; empty: it has none. */
+static rapt_text letters_of(rapt_text word)
+{
+    size_t from = 0, to = word.size;
+    while (from < to && !counts((unsigned char)word.bytes[from])) from++;
+    while (to > from && !counts((unsigned char)word.bytes[to - 1])) to--;
+    return (rapt_text){word.bytes + from, to - from};
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* The words of the set as text, which is emptied. */
+static char *list_of(struct set *set)
+{
+    char *text = xcalloc(set->bytes + 1, 1), *at = text;
+    char **words = xcalloc(set->count, sizeof *words);
+    size_t count = 0;
+    for (size_t i = 0; i < set->capacity; i++)
+        if (set->slots[i] != NULL) words[count++] = set->slots[i];
+    if (count > 0) qsort(words, count, sizeof *words, by_bytes);
+    for (size_t i = 0; i < count; i++) {
+        size_t size = strlen(words[i]);
+        memcpy(at, words[i], size);
+        at[size] = '\n';
+        at += size + 1;
+        free(words[i]);
+    }
+    free(words);
+    free(set->slots);
+    return text;
+}
+
+char *seen_words(const struct examples *examples, const rapt_tokenizer *tokenizer)
+{
+    struct set set = {0};
+    for (size_t i = 0; i < examples->count && set.bytes < LIST_BYTES; i++) {
+        size_t from = examples->source.starts[i], to = examples->source.starts[i + 1] - 1;
+        struct words words;
+        words_make(&words, tokenizer, examples->source.ids + from, (int)(to - from));
+        for (int w = 0; w + 1 < words.count; w++) {
+            rapt_text word = letters_of(words.texts[w]);
+            if (word.size > 0) add(&set, word);
+        }
+        words_free(&words);
+    }
+    char *list = list_of(&set);
+    if (set.bytes < LIST_BYTES) return list;
+    free(list);
+    return NULL;
+}
+
+/* word against the line at `line`, as strcmp. */
+static int compare(rapt_text word, const char *line, size_t size)
+{
+    int order = memcmp(word.bytes, line, word.size < size ? word.size : size);
+    return order != 0 ? order : (word.size > size) - (word.size < size);
+}
+
+bool seen_has(const char *list, rapt_text word)
+{
+    size_t low = 0, high = strlen(list); /* beginnings of lines */
+    word = letters_of(word);
+    while (low < high) {
+        size_t at = low + (high - low) / 2;
+        while (at > low && list[at - 1] != '\n') at--;
+        size_t size = strcspn(list + at, "\n");
+        int order = compare(word, list + at, size);
+        if (order == 0) return true;
+        if (order < 0)
+            high = at;
+        else
+            low = at + size + (list[at + size] == '\n');
+    }
+    return word.size == 0;
+}
