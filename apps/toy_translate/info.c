@@ -11,15 +11,24 @@ static const char *vocabulary_of(const rapt_model *model)
     return rapt_model_metadata(model, "rapt.source_tokenizer") != NULL ? "separate" : "none";
 }
 
+/* NULL: it is no JSON. Where an allocation fails, the reader may cut strings, or report nonsense:
+   so it reads twice, and both must agree. */
+static json_t *parse(const char *text)
+{
+    json_t *object = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+    json_t *again = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+    free(xcalloc(1, 1)); /* exits if there is no memory at all */
+    if ((object != NULL || again != NULL) && !json_equal(object, again))
+        exit(failed("out of memory"));
+    json_decref(again);
+    return object;
+}
+
 /* How it was trained; NULL: the file does not say. */
 static json_t *training_of(const rapt_model *model)
 {
-    json_error_t error = {.text = ""}; /* which stays empty if the reader got no memory */
     const char *text = rapt_model_metadata(model, TRAINING_KEY);
-    json_t *object = text != NULL ? json_loads(text, JSON_REJECT_DUPLICATES, &error) : NULL;
-    if (text != NULL && object == NULL &&
-        (error.text[0] == 0 || json_error_code(&error) == json_error_out_of_memory))
-        exit(failed("out of memory"));
+    json_t *object = text != NULL ? parse(text) : NULL;
     if (json_is_object(object)) return object;
     json_decref(object);
     return NULL;
