@@ -24,7 +24,7 @@ static double product(int a, int b)
 void draw_sinusoids(struct page *page)
 {
     float waves[POSITIONS * WIDTH];
-    char text[POSITIONS + WIDTH][8];
+    char text[POSITIONS + WIDTH][12];
     const char *names[POSITIONS + WIDTH];
     double xs[POSITIONS], ys[POSITIONS], differ = 0;
     for (int i = 0; i < POSITIONS + WIDTH; i++) {
