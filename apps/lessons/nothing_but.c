@@ -58,8 +58,8 @@ static void compare_all(struct page *page, const struct lesson_options *options)
                    "(location-aware).",
                    study.training.steps * study.training.batch, MAX_WORDS);
     study_train(&study, 0);
-    study_curves(&study, page, MORE, "Quality by length; sentences of training end at 12 words", 0,
-                 MODELS - 1);
+    study_curves(&study, page, MORE, "Quality by length; sentences of training end at 12 words",
+                 (const int[]){VECTOR, ADDITIVE, SINUSOIDS, RELATIVE}, MODELS);
     page_table(page, SHORT, "Quality (BLEU) and time of training",
                "model\tparameters\t4–12 words\t13–18\tseconds");
     for (int i = 0; i < MODELS; i++) {
