@@ -5,6 +5,7 @@
 #include "api/calls_block.h"
 #include "api/calls_model.h"
 #include "api/calls_text.h"
+#include "api/calls_train.h"
 
 #include <errno.h>
 
