@@ -1,5 +1,6 @@
 /* caption.h - interface header of caption: scenes of two objects, their captions, an
-   encoder-decoder that attends over image patches, and its evaluation. */
+   encoder-decoder that attends over image patches, softly or hard, and its evaluation. The program
+   and a lesson use it. */
 #ifndef CAPTION_H
 #define CAPTION_H
 
@@ -7,6 +8,7 @@
 #include "kit/layers.h"
 #include "kit/program.h"
 #include "kit/svg.h"
+#include <rapt/transformer.h>
 
 /* ---- scene.c ---- */
 enum {
@@ -31,59 +33,93 @@ struct scene {
     int named[MAX_WORDS];     /* the object whose color or shape a word states; -1: none */
 };
 enum { BEGIN = 0, END = 1 };
-extern const char *const words[WORDS];
+extern const char *const caption_words[WORDS];
 /* held_out: draws only pairs of objects that no training scene has; else only others. */
 void scene_draw(struct scene *scene, struct random *random, bool held_out);
 void scene_paint(const struct scene *scene, struct random *noise, float *patches); /* [25][PATCH] */
-int object_at(const struct scene *scene, int x, int y);        /* -1: background */
-bool covers(const struct scene *scene, int object, int patch); /* a tenth of the patch or more */
-const char *color_of(int color);                               /* "#D62728" */
+int scene_object(const struct scene *scene, int x, int y); /* -1: background */
+bool scene_covers(const struct scene *scene, int object,
+                  int patch);       /* a tenth of the patch or more */
+const char *scene_color(int color); /* "#D62728" */
 
 /* ---- model.c ----
    encoder:  h = patches W + position     twice: h += self(norm h), h += ffn(norm h)
    decoder:  y = word + position          y += self(norm y), y += cross(norm y, norm h),
                                           y += ffn(norm y),  logits = (norm y) W */
-struct model;
-struct model *model_create(int batch, uint64_t seed);
-void model_free(struct model *model);
-size_t model_parameters(const struct model *model);
+/* ---- model.c ----
+   encoder:  h = patches W + position     twice: h += self(norm h), h += ffn(norm h)
+   decoder:  y = word + position          y += self(norm y), y += cross(norm y, norm h),
+                                          y += ffn(norm y),  logits = (norm y) W */
+enum { HEADS = 2 };
+struct captioner;
+/* normalizer: of cross-attention. In `steps` steps the arg-max is reached, if it is that. */
+struct captioner *captioner_create(rapt_normalizer normalizer, int steps, int batch, uint64_t seed);
+void captioner_free(struct captioner *model);
+size_t captioner_parameters(const struct captioner *model);
 /* One training step; returns the loss per word. patches: [batch][25][PATCH]. */
-double model_learn(struct model *model, const struct scene *scenes, const float *patches, int count,
-                   float rate);
+double captioner_learn(struct captioner *model, const struct scene *scenes, const float *patches,
+                       int count, float rate);
 /* Greedy captions, out [count][MAX_WORDS], END behind the last word; weights, if not NULL:
-   [count][MAX_WORDS][PATCHES], the cross-attention weights when it chose each word. */
-void model_describe(struct model *model, const float *patches, int count, int *out, float *weights);
+   [count][MAX_WORDS][PATCHES], the cross-attention weights when it chose each word, the mean of
+   HEADS heads: hard attention has weights of 1 and 0 in each. */
+void captioner_describe(struct captioner *model, const float *patches, int count, int *out,
+                        float *weights);
 
 /* ---- measure.c ---- */
-struct setup {
+struct caption_setup {
+    rapt_normalizer normalizer; /* of hard attention; softmax: there is none */
     int steps, batch, tests;
     uint64_t seed;
     bool quiet;
 };
-struct result {
+struct caption_result { /* of one model */
+    rapt_normalizer normalizer;
     size_t parameters;
     double exact, exact_seen; /* share of exact captions: of held-out pairs, of others */
     double colors, shapes;    /* mean weight on the object's patches at its color and shape word */
     double chance;            /* the same of uniform weights: the share of patches it covers */
-    double seconds;
+    double read;              /* patches with a weight above 0.01, mean over these words */
 };
-struct model *train(const struct setup *setup);
-void measure(struct result *result, struct model *model, const struct setup *setup);
-/* At least 80 % of the captions of held-out pairs are exact, and an object's patches get at least
-   twice the weight of uniform attention, at its color word and at its shape word. */
-bool claim_holds(const struct result *result);
-
-/* ---- show.c ---- */
-enum { EXAMPLES = 3 };
-struct example {
-    struct scene scene;
+/* The same picture, as each model sees it. */
+enum { SOFT, HARD, KINDS };
+struct caption_view {
     int out[MAX_WORDS];
     float weights[MAX_WORDS * PATCHES];
 };
-void example_make(struct example *example, struct model *model, const struct setup *setup,
-                  int number);
-void print_result(const struct result *result, const struct example *examples);
-void print_result_json(const struct result *result, const struct example *examples);
-int draw_result(const struct result *result, const struct example *examples, const char *path);
+struct caption_example {
+    struct scene scene;
+    struct caption_view views[KINDS];
+};
+enum { EXAMPLES = 3 };
+struct caption_study {
+    int kinds; /* 1: soft attention alone */
+    struct caption_result results[KINDS];
+    struct caption_example examples[EXAMPLES];
+    double seconds;
+};
+/* Trains both models on the same scenes, each in a thread of its own, and measures them. */
+void caption_study_make(struct caption_study *study, const struct caption_setup *setup);
+bool caption_is_hard(const struct caption_result *result);
+/* Soft: at least 80 % of the captions of held-out pairs are exact, and an object's patches get at
+   least twice the weight of uniform attention, at its color word and at its shape word. Hard: 70 %,
+   twice the weight in the mean of both words, and a patch per head is all it attends to. */
+bool caption_claim(const struct caption_result *result);
+bool caption_claims(const struct caption_study *study); /* of all */
+
+/* ---- show.c, picture.c ---- */
+int caption_length(const int *out); /* words before the end */
+void caption_spell(char *text, size_t size, const int *out);
+void caption_print(const struct caption_study *study);
+void caption_print_json(const struct caption_study *study);
+enum { CAPTION_SIZE = SIZE * 3, CAPTION_GAP = 14, CAPTION_HEAD = 34 };
+/* The picture in pixels of that size; weights [PATCHES]: opacity of each patch relative to the
+   maximum; NULL: opaque. */
+void caption_draw_scene(struct svg *svg, const struct scene *scene, double x, double y,
+                        double pixel, const float *weights);
+/* A copy for each word, CAPTION_SIZE wide, shaded by its weights, the word above it; so many in a
+   row, then the next row. */
+void caption_draw_view(struct svg *svg, const struct scene *scene, const struct caption_view *view,
+                       double x, double y, int columns);
+int caption_draw(const struct caption_study *study, const char *path);
 
 #endif

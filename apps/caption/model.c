@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WIDTH = 32, FFN = 64, HEADS = 2, BEGIN_AND_END = 2 };
+enum { WIDTH = 32, FFN = 64, BEGIN_AND_END = 2 };
 
-struct model {
+struct captioner {
     rapt_model *model;
     rapt_trainer *trainer;
     rapt_session *session;
@@ -22,25 +22,44 @@ static void check(rapt_status status, const rapt_message *why)
     if (status != RAPT_OK) exit(failed("%s", *why->text ? why->text : rapt_status_text(status)));
 }
 
-static void make_model(struct model *m, int batch, uint64_t seed)
+static rapt_config config_of(rapt_normalizer normalizer)
+{
+    return (rapt_config){.size = sizeof(rapt_config),
+                         .source_width = PATCH,
+                         .target_vocab = WORDS,
+                         .positions = PATCHES,
+                         .width = WIDTH,
+                         .heads = HEADS,
+                         .ffn_width = FFN,
+                         .encoder_layers = 2,
+                         .decoder_layers = 1,
+                         .norm_order = RAPT_NORM_ORDER_PRE,
+                         .position = RAPT_POSITION_LEARNED,
+                         .output_bias = 1,
+                         .cross_normalizer = normalizer};
+}
+
+/* Hard attention needs help to learn: see the table in apps/README.md. */
+static rapt_train_options options_of(rapt_normalizer normalizer, int steps)
+{
+    rapt_train_options o;
+    rapt_train_options_default(&o, sizeof o);
+    o.schedule = RAPT_SCHEDULE_CONSTANT, o.warmup = 0;
+    o.clip_norm = 1, o.label_smoothing = 0, o.dropout = 0;
+    if (normalizer == RAPT_NORMALIZER_SAMPLE) {
+        o.baseline = RAPT_BASELINE_EXPECTED, o.expected_share = 0.75F;
+        o.reward_decay = 1, o.reward_scale = 0.1F, o.reward_entropy = 0.01F;
+    }
+    if (normalizer == RAPT_NORMALIZER_ARGMAX) o.anneal = 10, o.anneal_steps = steps;
+    return o;
+}
+
+static void make_model(struct captioner *m, rapt_normalizer normalizer, int steps, int batch,
+                       uint64_t seed)
 {
     rapt_message why = {""};
-    const rapt_config config = {.size = sizeof config,
-                                .source_width = PATCH,
-                                .target_vocab = WORDS,
-                                .positions = PATCHES,
-                                .width = WIDTH,
-                                .heads = HEADS,
-                                .ffn_width = FFN,
-                                .encoder_layers = 2,
-                                .decoder_layers = 1,
-                                .norm_order = RAPT_NORM_ORDER_PRE,
-                                .position = RAPT_POSITION_LEARNED,
-                                .output_bias = 1};
-    rapt_train_options options;
-    rapt_train_options_default(&options, sizeof options);
-    options.schedule = RAPT_SCHEDULE_CONSTANT, options.warmup = 0;
-    options.clip_norm = 1, options.label_smoothing = 0, options.dropout = 0;
+    const rapt_config config = config_of(normalizer);
+    const rapt_train_options options = options_of(normalizer, steps);
     const rapt_train_limits capacity = {.size = sizeof capacity,
                                         .batch = batch,
                                         .source_tokens = batch * PATCHES,
@@ -56,11 +75,11 @@ static void make_model(struct model *m, int batch, uint64_t seed)
     check(rapt_session_create(&m->session, m->model, &use, NULL, &why), &why);
 }
 
-struct model *model_create(int batch, uint64_t seed)
+struct captioner *captioner_create(rapt_normalizer normalizer, int steps, int batch, uint64_t seed)
 {
-    struct model *m = xcalloc(1, sizeof *m);
+    struct captioner *m = xcalloc(1, sizeof *m);
     const size_t count = (size_t)batch;
-    make_model(m, batch, seed);
+    make_model(m, normalizer, steps, batch, seed);
     m->source_starts = xcalloc(count + 1, sizeof *m->source_starts);
     m->target_starts = xcalloc(count + 1, sizeof *m->target_starts);
     m->step_starts = xcalloc(count + 1, sizeof *m->step_starts);
@@ -70,7 +89,7 @@ struct model *model_create(int batch, uint64_t seed)
     return m;
 }
 
-void model_free(struct model *m)
+void captioner_free(struct captioner *m)
 {
     if (m == NULL) return;
     rapt_session_free(m->session);
@@ -84,13 +103,13 @@ void model_free(struct model *m)
     free(m);
 }
 
-size_t model_parameters(const struct model *m)
+size_t captioner_parameters(const struct captioner *m)
 {
     return rapt_model_parameters(m->model);
 }
 
-double model_learn(struct model *m, const struct scene *scenes, const float *patches, int count,
-                   float rate)
+double captioner_learn(struct captioner *m, const struct scene *scenes, const float *patches,
+                       int count, float rate)
 {
     rapt_report report = {.size = sizeof report};
     rapt_message why = {""};
@@ -107,7 +126,8 @@ double model_learn(struct model *m, const struct scene *scenes, const float *pat
     return report.loss / (double)report.tokens;
 }
 
-void model_describe(struct model *m, const float *patches, int count, int *out, float *weights)
+void captioner_describe(struct captioner *m, const float *patches, int count, int *out,
+                        float *weights)
 {
     rapt_message why = {""};
     const rapt_tokens source = rapt_vectors(count, patches, m->source_starts);

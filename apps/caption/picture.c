@@ -1,13 +1,15 @@
-/* picture.c - an SVG figure: each scene, and a copy for every word, shaded by attention weight. */
+/* picture.c - an SVG figure: each scene, and for each kind of attention a copy for every word,
+   shaded by attention weight. */
 #include "caption.h"
 
-enum { BIG = 5, SMALL = 3, LEFT = 30, GAP = 14 }; /* pixel sizes; margins */
+enum { BIG = 5, SMALL = CAPTION_SIZE / SIZE, LEFT = 30, WIDE = 1060 }; /* pixel sizes; margins */
+enum { ROW = CAPTION_SIZE + CAPTION_HEAD + 6 };
 
 /* The color of an object or the background, with opacity `share` over white. */
 static void mix(char color[8], const struct scene *scene, int object, float share)
 {
     unsigned rgb = 0xC8C8C8;
-    if (object >= 0) sscanf(color_of(scene->objects[object].color), "#%x", &rgb);
+    if (object >= 0) sscanf(scene_color(scene->objects[object].color), "#%x", &rgb);
     unsigned out = 0;
     for (int shift = 16; shift >= 0; shift -= 8) {
         float part = 255 - share * (255 - (float)(rgb >> shift & 255));
@@ -16,18 +18,18 @@ static void mix(char color[8], const struct scene *scene, int object, float shar
     snprintf(color, 8, "#%06X", out);
 }
 
-/* weights [PATCHES]: opacity of each patch relative to the maximum; NULL: opaque. Runs of one color
-   are one rectangle. */
-static void draw_scene(struct svg *svg, const struct scene *scene, double x, double y, double pixel,
-                       const float *weights)
+/* Runs of one color are one rectangle. */
+void caption_draw_scene(struct svg *svg, const struct scene *scene, double x, double y,
+                        double pixel, const float *weights)
 {
     float max = 1e-9F;
     for (int p = 0; weights != NULL && p < PATCHES; p++) max = weights[p] > max ? weights[p] : max;
     for (int row = 0; row < SIZE; row++)
         for (int from = 0, to; from < SIZE; from = to) {
-            int object = object_at(scene, from, row), patch = row / PIXELS * SIDE + from / PIXELS;
+            int object = scene_object(scene, from, row),
+                patch = row / PIXELS * SIDE + from / PIXELS;
             for (to = from + 1; to < SIZE && to % PIXELS != 0; to++)
-                if (object_at(scene, to, row) != object) break;
+                if (scene_object(scene, to, row) != object) break;
             char color[8];
             mix(color, scene, object, weights == NULL ? 1 : 0.08F + 0.92F * weights[patch] / max);
             svg_rect(svg, x + from * pixel, y + row * pixel, (to - from) * pixel, pixel, color,
@@ -40,31 +42,47 @@ static void draw_scene(struct svg *svg, const struct scene *scene, double x, dou
     }
 }
 
-static void draw_example(struct svg *svg, const struct example *example, double top)
+void caption_draw_view(struct svg *svg, const struct scene *scene, const struct caption_view *view,
+                       double x, double y, int columns)
 {
-    double x = LEFT + SIZE * BIG + 30, y = top + 45;
-    draw_scene(svg, &example->scene, LEFT, top, BIG, NULL);
-    for (int t = 0; t < MAX_WORDS && example->out[t] != END; t++) {
-        draw_scene(svg, &example->scene, x, y, SMALL, example->weights + t * PATCHES);
-        svg_text(svg, x + SIZE * SMALL / 2.0, y - 10, 15, SVG_MIDDLE, "#222222", "%s",
-                 words[example->out[t]]);
-        x += SIZE * SMALL + GAP;
+    for (int t = 0; t < caption_length(view->out); t++) {
+        double left = x + t % columns * (CAPTION_SIZE + CAPTION_GAP), top = y + t / columns * ROW;
+        caption_draw_scene(svg, scene, left, top + CAPTION_HEAD, SMALL,
+                           view->weights + t * PATCHES);
+        svg_text(svg, left + CAPTION_SIZE / 2.0, top + CAPTION_HEAD - 8, 15, SVG_MIDDLE, "#222222",
+                 "%s", caption_words[view->out[t]]);
     }
 }
 
-int draw_result(const struct result *result, const struct example *examples, const char *path)
+static void draw_example(struct svg *svg, const struct caption_example *example, int kinds,
+                         double top, double row)
+{
+    caption_draw_scene(svg, &example->scene, LEFT, top + (row - SIZE * BIG) / 2, BIG, NULL);
+    for (int kind = 0; kind < kinds; kind++)
+        caption_draw_view(svg, &example->scene, &example->views[kind], LEFT + SIZE * BIG + 30,
+                          top + kind * ROW, MAX_WORDS);
+}
+
+int caption_draw(const struct caption_study *study, const char *path)
 {
     struct svg svg;
-    int code =
-        svg_open(&svg, path, 1060, 90 + 185 * EXAMPLES,
-                 "Captions and the cross-attention weights of each word over 25 image patches");
+    static const char title[] =
+        "Captions and the cross-attention weights of each word over 25 image patches";
+    const int kinds = study->kinds, lines = 60 + 20 * kinds;
+    const double row = (kinds == 1 ? SIZE * BIG : kinds * ROW) + 30;
+    int code = svg_open(&svg, path, WIDE, lines + EXAMPLES * row, title);
     if (code != EXIT_OK) return code;
-    svg_text(&svg, LEFT, 38, 18, SVG_LEFT, "#222222",
-             "Captions and the cross-attention weights of each word over 25 image patches");
-    svg_text(&svg, LEFT, 60, 13, SVG_LEFT, "#666666",
-             "Held-out pairs of objects: %.0f %% of captions exact. Weight on an object's patches: "
-             "%.2f at its color word, %.2f at its shape word, %.2f if uniform",
-             100 * result->exact, result->colors, result->shapes, result->chance);
-    for (int i = 0; i < EXAMPLES; i++) draw_example(&svg, &examples[i], 90 + 185 * i);
+    svg_text(&svg, LEFT, 38, 18, SVG_LEFT, "#222222", "%s", title);
+    for (int kind = 0; kind < kinds; kind++) {
+        const struct caption_result *r = &study->results[kind];
+        svg_text(
+            &svg, LEFT, 60 + 20 * kind, 13, SVG_LEFT, "#666666",
+            "%s row: %s. %.0f %% of captions of held-out pairs are exact. Weight on an "
+            "object's patches: %.2f at its color word, %.2f at its shape word, %.2f if uniform",
+            kind == SOFT ? "Upper" : "Lower", rapt_normalizer_name(r->normalizer), 100 * r->exact,
+            r->colors, r->shapes, r->chance);
+    }
+    for (int i = 0; i < EXAMPLES; i++)
+        draw_example(&svg, &study->examples[i], kinds, lines + i * row, row - 30);
     return svg_close(&svg);
 }

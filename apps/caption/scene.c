@@ -5,16 +5,16 @@
 #include "caption.h"
 #include <stdlib.h>
 
-const char *const words[WORDS] = {"(begin)", "(end)",  "a",       "left", "of",
-                                  "above",   "red",    "green",   "blue", "yellow",
-                                  "square",  "circle", "triangle"};
+const char *const caption_words[WORDS] = {"(begin)", "(end)",  "a",       "left", "of",
+                                          "above",   "red",    "green",   "blue", "yellow",
+                                          "square",  "circle", "triangle"};
 enum { A = 2, LEFT, OF, ABOVE, FIRST_COLOR, FIRST_SHAPE = FIRST_COLOR + COLORS };
 enum { RADIUS = 5, STEP = 3, POSITIONS = (SIZE - 2 * RADIUS - 1) / STEP + 1 };
 
 static const float colors[COLORS][3] = {
     {0.84F, 0.15F, 0.16F}, {0.17F, 0.63F, 0.17F}, {0.12F, 0.40F, 0.85F}, {0.95F, 0.77F, 0.06F}};
 
-const char *color_of(int color)
+const char *scene_color(int color)
 {
     static const char *const names[COLORS] = {"#D62728", "#2CA02C", "#1F66D9", "#F2C40F"};
     return names[color];
@@ -29,18 +29,18 @@ static bool inside(const struct object *object, int x, int y)
     return true;
 }
 
-int object_at(const struct scene *scene, int x, int y)
+int scene_object(const struct scene *scene, int x, int y)
 {
     if (inside(&scene->objects[0], x, y)) return 0;
     return inside(&scene->objects[1], x, y) ? 1 : -1;
 }
 
-bool covers(const struct scene *scene, int object, int patch)
+bool scene_covers(const struct scene *scene, int object, int patch)
 {
     int count = 0;
     for (int i = 0; i < PIXELS * PIXELS; i++)
-        count += object_at(scene, patch % SIDE * PIXELS + i % PIXELS,
-                           patch / SIDE * PIXELS + i / PIXELS) == object;
+        count += scene_object(scene, patch % SIDE * PIXELS + i % PIXELS,
+                              patch / SIDE * PIXELS + i / PIXELS) == object;
     return 10 * count >= PIXELS * PIXELS;
 }
 
@@ -48,8 +48,8 @@ void scene_paint(const struct scene *scene, struct random *noise, float *patches
 {
     for (int patch = 0; patch < PATCHES; patch++)
         for (int i = 0; i < PIXELS * PIXELS; i++) {
-            int object = object_at(scene, patch % SIDE * PIXELS + i % PIXELS,
-                                   patch / SIDE * PIXELS + i / PIXELS);
+            int object = scene_object(scene, patch % SIDE * PIXELS + i % PIXELS,
+                                      patch / SIDE * PIXELS + i / PIXELS);
             for (int c = 0; c < 3; c++) {
                 float color = object < 0 ? 0.5F : colors[scene->objects[object].color][c];
                 *patches++ = 2 * (color - 0.5F) + 0.2F * (random_unit(noise) - 0.5F);

@@ -3,48 +3,45 @@
 #include "kit/heatmap.h"
 #include <string.h>
 
-static int length_of(const int *out)
+int caption_length(const int *out)
 {
     int count = 0;
     while (count < MAX_WORDS && out[count] != END) count++;
     return count;
 }
 
-static void spell(char *text, size_t size, const int *out)
+void caption_spell(char *text, size_t size, const int *out)
 {
     size_t at = 0;
     text[0] = 0;
-    for (int t = 0; t < length_of(out) && at < size; t++)
-        at += (size_t)snprintf(text + at, size - at, "%s%s", t > 0 ? " " : "", words[out[t]]);
+    for (int t = 0; t < caption_length(out) && at < size; t++)
+        at +=
+            (size_t)snprintf(text + at, size - at, "%s%s", t > 0 ? " " : "", caption_words[out[t]]);
 }
 
 /* Two by two characters for each patch of the picture. */
 static void print_picture_row(const struct scene *scene, int row)
 {
     for (int x = 0; x < 2 * SIDE; x++) {
-        int object = object_at(scene, x * PIXELS / 2 + 1, row * PIXELS / 2 + 1);
+        int object = scene_object(scene, x * PIXELS / 2 + 1, row * PIXELS / 2 + 1);
         putchar(object < 0 ? '.' : "rgby"[scene->objects[object].color]);
     }
 }
 
-static void print_example(const struct example *example)
+static void print_view(const struct scene *scene, const struct caption_view *view)
 {
-    const int count = length_of(example->out);
-    char caption[128], reference[128];
-    spell(caption, sizeof caption, example->out);
-    spell(reference, sizeof reference, example->scene.words);
-    printf("%s\n", caption);
-    if (strcmp(caption, reference) != 0) printf("(reference: %s)\n", reference);
-    printf("\n%*s", 2 * SIDE + 1, "");
-    for (int t = 0; t < count; t++) printf(" %-*.*s", 2 * SIDE, 2 * SIDE, words[example->out[t]]);
+    const int count = caption_length(view->out);
+    printf("%*s", 2 * SIDE + 1, "");
+    for (int t = 0; t < count; t++)
+        printf(" %-*.*s", 2 * SIDE, 2 * SIDE, caption_words[view->out[t]]);
     putchar('\n');
     for (int row = 0; row < 2 * SIDE; row++) {
-        print_picture_row(&example->scene, row);
+        print_picture_row(scene, row);
         putchar(' ');
         for (int t = 0; row % 2 == 0 && t < count; t++) {
             putchar(' ');
             for (int x = 0; x < SIDE; x++) {
-                float weight = example->weights[t * PATCHES + row / 2 * SIDE + x];
+                float weight = view->weights[t * PATCHES + row / 2 * SIDE + x];
                 printf("%s%s", heatmap_shade(weight), heatmap_shade(weight));
             }
         }
@@ -53,38 +50,75 @@ static void print_example(const struct example *example)
     putchar('\n');
 }
 
-void print_result(const struct result *result, const struct example *examples)
+static void print_example(const struct caption_study *study, const struct caption_example *example)
+{
+    char caption[128], reference[128];
+    caption_spell(reference, sizeof reference, example->scene.words);
+    for (int kind = 0; kind < study->kinds; kind++) {
+        const struct caption_view *view = &example->views[kind];
+        caption_spell(caption, sizeof caption, view->out);
+        printf("%s: %s\n", rapt_normalizer_name(study->results[kind].normalizer), caption);
+        if (strcmp(caption, reference) != 0) printf("(reference: %s)\n", reference);
+        print_view(&example->scene, view);
+    }
+}
+
+static void print_kind(const struct caption_result *result)
+{
+    printf("%s\n  exact captions: %.1f %% of training pairs, %.1f %% of held-out pairs\n",
+           rapt_normalizer_name(result->normalizer), 100 * result->exact_seen, 100 * result->exact);
+    printf(
+        "  weight on an object's patches: %.2f at its color word, %.2f at its shape word, %.2f if "
+        "uniform\n  attends to %.1f of %d patches for such a word\n",
+        result->colors, result->shapes, result->chance, result->read, PATCHES);
+}
+
+void caption_print(const struct caption_study *study)
 {
     puts("Left: the picture, one letter per color. Right: attention weights over patches, per "
          "word.\n");
-    for (int i = 0; i < EXAMPLES; i++) print_example(&examples[i]);
-    printf("%zu parameters, %.1f seconds\n", result->parameters, result->seconds);
-    printf("exact captions: %.1f %% of training pairs, %.1f %% of held-out pairs\n",
-           100 * result->exact_seen, 100 * result->exact);
-    printf("weight on an object's patches: %.2f at its color word, %.2f at its shape word, %.2f if "
-           "uniform\n",
-           result->colors, result->shapes, result->chance);
-    printf("The claim %s: at least 80 %% of the captions of held-out pairs are exact, and an "
-           "object's\n"
-           "patches get at least twice the weight of uniform attention at its words.\n",
-           claim_holds(result) ? "holds" : "does NOT hold");
+    for (int i = 0; i < EXAMPLES; i++) print_example(study, &study->examples[i]);
+    printf("%zu parameters, %.1f seconds\n", study->results[SOFT].parameters, study->seconds);
+    for (int kind = 0; kind < study->kinds; kind++) print_kind(&study->results[kind]);
+    printf("The claim %s: at least 80 %% of the captions of held-out pairs are exact (70 %% with "
+           "hard\n"
+           "attention), an object's patches get at least twice the weight of uniform attention at\n"
+           "its words, and hard attention attends to one patch per head.\n",
+           caption_claims(study) ? "holds" : "does NOT hold");
 }
 
-void print_result_json(const struct result *result, const struct example *examples)
+static json_t *view_json(const struct caption_view *view)
 {
-    json_t *list = json_array();
+    char caption[128];
+    caption_spell(caption, sizeof caption, view->out);
+    return json_pack("{s:s, s:o}", "caption", caption, "weights",
+                     number_rows(view->weights, caption_length(view->out), PATCHES));
+}
+
+static json_t *kind_json(const struct caption_study *study, int kind)
+{
+    const struct caption_result *r = &study->results[kind];
+    json_t *views = json_array();
+    for (int i = 0; i < EXAMPLES; i++)
+        json_array_append_new(views, view_json(&study->examples[i].views[kind]));
+    return json_pack("{s:s, s:f, s:f, s:f, s:f, s:f, s:f, s:o, s:b}", "normalizer",
+                     rapt_normalizer_name(r->normalizer), "exact", r->exact, "exact_seen",
+                     r->exact_seen, "weight_color", r->colors, "weight_shape", r->shapes, "chance",
+                     r->chance, "read", r->read, "examples", views, "claim", caption_claim(r));
+}
+
+void caption_print_json(const struct caption_study *study)
+{
+    json_t *kinds = json_array(), *references = json_array();
+    for (int kind = 0; kind < study->kinds; kind++)
+        json_array_append_new(kinds, kind_json(study, kind));
     for (int i = 0; i < EXAMPLES; i++) {
-        char caption[128], reference[128];
-        spell(caption, sizeof caption, examples[i].out);
-        spell(reference, sizeof reference, examples[i].scene.words);
-        json_array_append_new(
-            list,
-            json_pack("{s:s, s:s, s:o}", "caption", caption, "reference", reference, "weights",
-                      number_rows(examples[i].weights, length_of(examples[i].out), PATCHES)));
+        char reference[128];
+        caption_spell(reference, sizeof reference, study->examples[i].scene.words);
+        json_array_append_new(references, json_string(reference));
     }
-    print_json(json_pack("{s:I, s:f, s:f, s:f, s:f, s:f, s:o, s:b, s:f}", "parameters",
-                         (json_int_t)result->parameters, "exact", result->exact, "exact_seen",
-                         result->exact_seen, "weight_color", result->colors, "weight_shape",
-                         result->shapes, "chance", result->chance, "examples", list, "claim",
-                         claim_holds(result), "seconds", result->seconds));
+    print_json(json_pack("{s:I, s:o, s:o, s:b, s:f}", "parameters",
+                         (json_int_t)study->results[SOFT].parameters, "references", references,
+                         "attention", kinds, "claim", caption_claims(study), "seconds",
+                         study->seconds));
 }

@@ -3,5 +3,6 @@
 
 int lesson_pictures(struct page *page, const struct lesson_options *options)
 {
-    return pictures_glimpse(page, options);
+    int code = pictures_caption(page, options);
+    return code == 0 ? pictures_glimpse(page, options) : code;
 }

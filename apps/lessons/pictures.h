@@ -5,6 +5,7 @@
 
 #include "lesson.h"
 
+lesson_fn pictures_caption; /* captions by soft and by hard attention to the same picture */
 lesson_fn pictures_glimpse; /* glimpses by hard attention, under two rewards */
 
 #endif

@@ -1,0 +1,120 @@
+/* pictures_caption.c - soft and hard attention write captions of the same picture (Xu et al. 2015,
+   "Show, attend and tell", figures 2 and 3): where each attends to each word, and how well. */
+#include "caption/caption.h"
+#include "pictures.h"
+
+enum { COLUMNS = 4, WIDE = 440, PICTURE = 5, OBJECTS = 3 };
+static const char *const titles[KINDS] = {"Soft: a mixture of all patches",
+                                          "Hard: one patch per head"};
+
+struct drawn {
+    const struct caption_example *example;
+    int kind;
+};
+
+static double height_of(const struct caption_view *view)
+{
+    int rows = (caption_length(view->out) + COLUMNS - 1) / COLUMNS;
+    return rows * (CAPTION_SIZE + CAPTION_HEAD + 6) + 6.0;
+}
+
+static void draw_picture(struct svg *svg, const void *user)
+{
+    const struct caption_example *example = user;
+    caption_draw_scene(svg, &example->scene, 10, 10, PICTURE, NULL);
+}
+
+static void draw_view(struct svg *svg, const void *user)
+{
+    const struct drawn *d = user;
+    caption_draw_view(svg, &d->example->scene, &d->example->views[d->kind], 10, 0, COLUMNS);
+}
+
+/* Weights of each word on the patches of the two objects and on the others: [words][OBJECTS]. */
+static void sum_by_object(const struct scene *scene, const struct caption_view *view, float *sums)
+{
+    for (int t = 0; t < caption_length(view->out); t++)
+        for (int p = 0; p < PATCHES; p++) {
+            int object = scene_covers(scene, 0, p) ? 0 : scene_covers(scene, 1, p) ? 1 : 2;
+            sums[t * OBJECTS + object] += view->weights[t * PATCHES + p];
+        }
+}
+
+static void show_view(struct page *page, const struct caption_example *example, int kind)
+{
+    static const char *const names[OBJECTS] = {"the first", "the second", "elsewhere"};
+    const struct caption_view *view = &example->views[kind];
+    const char *words[MAX_WORDS];
+    float sums[MAX_WORDS * OBJECTS] = {0};
+    int count = caption_length(view->out);
+    for (int t = 0; t < count; t++) words[t] = caption_words[view->out[t]];
+    sum_by_object(&example->scene, view, sums);
+    page_map(page, SHORT, titles[kind], count, OBJECTS, words, names, sums);
+    const struct drawn drawn = {example, kind};
+    page_drawing(page, MORE, titles[kind],
+                 "the picture once for each word of the caption, bright where the word attends to",
+                 WIDE, height_of(view), draw_view, &drawn);
+}
+
+static void show_results(struct page *page, const struct caption_study *study)
+{
+    page_table(page, SHORT, "Captions of 512 pictures of pairs that training never showed together",
+               "attention\texact\tweight at color\tat shape\tuniform\tpatches");
+    for (int kind = 0; kind < KINDS; kind++) {
+        const struct caption_result *r = &study->results[kind];
+        page_row(page, "%s\t%.1f %%\t%.2f\t%.2f\t%.2f\t%.1f", kind == SOFT ? "soft" : "hard",
+                 100 * r->exact, r->colors, r->shapes, r->chance, r->read);
+    }
+    page_paragraph(page, MORE,
+                   "weight at color, at shape: how much of a word's weight lies on the object that "
+                   "the word is about; uniform: the same, if all patches weighed alike; patches: "
+                   "how many of 25 such a word attends to.");
+}
+
+static void judge(struct page *page, const struct caption_study *study)
+{
+    const struct caption_result *soft = &study->results[SOFT], *hard = &study->results[HARD];
+    page_claim(page, "Soft attention: share of exact captions", soft->exact, AT_LEAST, 0.8);
+    page_claim(page, "Hard attention: share of exact captions", hard->exact, AT_LEAST, 0.7);
+    page_claim(page, "Soft: weight on the object a word is about, over uniform",
+               (soft->colors + soft->shapes) / (2 * soft->chance), AT_LEAST, 2);
+    page_claim(page, "Hard: weight on the object a word is about, over uniform",
+               (hard->colors + hard->shapes) / (2 * hard->chance), AT_LEAST, 2);
+    page_claim(page, "Hard: patches a word attends to, of 2 heads", hard->read, AT_MOST, HEADS);
+    page_claim(page, "Soft attends to more patches than hard, by", soft->read - hard->read, ABOVE,
+               2);
+}
+
+int pictures_caption(struct page *page, const struct lesson_options *options)
+{
+    const struct caption_setup setup = {.normalizer = RAPT_NORMALIZER_SAMPLE,
+                                        .steps = options->quick ? 750 : 1500,
+                                        .batch = 32,
+                                        .tests = 512,
+                                        .seed = options->seed,
+                                        .quiet = true};
+    struct caption_study study;
+    page_step(page, "Soft and hard, on the same picture");
+    page_paragraph(
+        page, SHORT,
+        "Two networks see 25 patches and write what they see. For each word the soft one "
+        "mixes all patches, the hard one draws one patch in each of its two heads.");
+    page_formula(page, SHORT, "text{soft:}   a = ∑_s p_s v_s");
+    page_formula(page, SHORT, "text{hard:}   P(a = v_s) = p_s");
+    page_paragraph(page, MORE,
+                   "A draw has no slope: the hard network is trained by rewards (REINFORCE). Its "
+                   "reward is how likely the right word becomes, compared with what the mixture "
+                   "would have given, and three pictures in four it sees softly. When it is asked, "
+                   "it takes the patch of the largest weight.");
+    caption_study_make(&study, &setup);
+    const struct caption_example *example = &study.examples[0];
+    char caption[128];
+    caption_spell(caption, sizeof caption, example->scene.words);
+    page_drawing(page, MORE, caption, "the picture to be described", SIZE * PICTURE + 20,
+                 SIZE * PICTURE + 20, draw_picture, example);
+    page_paragraph(page, SHORT, "The picture shows %s. Where each word looks:", caption);
+    for (int kind = 0; kind < KINDS; kind++) show_view(page, example, kind);
+    show_results(page, &study);
+    judge(page, &study);
+    return EXIT_OK;
+}
