@@ -2,8 +2,8 @@
    reader opens it.
 
        safetensors   n as u64, '{'                    2 <= n <= 10^8
-       CTranslate2   version as u32, then a length    1 <= version <= 6
-       Marian        version as u64                   1
+       CTranslate2   version as u32, then a length    1 <= version
+       Marian        version as u64                   1 (2: encrypted)
        zip           "PK", 3, 4                       of arrays (npz), or with a pickle (PyTorch)
        index         '{'                              of safetensors in shards */
 #include "tensors.h"
@@ -11,7 +11,10 @@
 
 #include <string.h>
 
-enum { FIRST_BYTES = 9 }; /* examined */
+enum {
+    FIRST_BYTES = 9, /* examined */
+    VERSION_MAX = 64 /* of CTranslate2: of those to come its reader says that they are not known */
+};
 
 static const char *const names[] = {
     [CONTAINER_SAFETENSORS] = "safetensors", [CONTAINER_CTRANSLATE2] = "CTranslate2",
@@ -50,9 +53,9 @@ static rapt_status recognize(const struct disk_source *source, tensor_reader **r
     for (int i = 0; i < 4; i++) high |= (uint32_t)first[4 + i] << 8 * i;
     if (high == 0 && first[8] == '{')
         *read = rapt__safetensors_read;
-    else if (low == 1 && high == 0)
+    else if (low >= 1 && low <= 2 && high == 0)
         *read = rapt__marian_read;
-    else if (low >= 1 && low <= 6 && high > 0)
+    else if (low >= 1 && low <= VERSION_MAX && high > 0)
         *read = rapt__ct2_read;
     else if (memcmp(first, "PK\3\4", 4) == 0)
         *read = read_zip;

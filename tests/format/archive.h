@@ -54,6 +54,57 @@ static inline void put_record(struct bytes *b, const struct member *m, unsigned 
     put_bytes(b, name, strlen(name));
 }
 
+/* A record of the directory whose numbers stand in an extra field of zip64, behind another one. */
+static inline void put_wide_record(struct bytes *b, const struct member *m, unsigned offset)
+{
+    put_bytes(b, "PK\1\2\x2D\0\x2D\0\0\0\0\0", 12); /* stored */
+    put_zeros(b, 8);
+    put_number(b, UINT64_MAX, 8);
+    put_number(b, strlen(m->name), 2);
+    put_number(b, 6 + 28, 2);
+    put_zeros(b, 10);
+    put_number(b, UINT32_MAX, 4);
+    put_bytes(b, m->name, strlen(m->name));
+    put_bytes(b, "XX\2\0ab\1\0\x18\0", 10);
+    put_number(b, m->data.size, 8);
+    put_number(b, m->data.size, 8);
+    put_number(b, offset + (unsigned)m->at, 8);
+}
+
+/* The end of a directory in zip64, as PyTorch writes it always. */
+static inline void put_wide_end(struct bytes *b, size_t count, size_t begin)
+{
+    size_t end = b->size;
+    put_bytes(b, "PK\6\6\x2C\0\0\0\0\0\0\0\x2D\0\x2D\0", 16);
+    put_zeros(b, 8);
+    put_number(b, count, 8);
+    put_number(b, count, 8);
+    put_number(b, end - begin, 8);
+    put_number(b, begin, 8);
+    put_bytes(b, "PK\6\7\0\0\0", 8);
+    put_number(b, end, 8);
+    put_number(b, 1, 4);
+    put_bytes(b, "PK\5\6\0\0\0", 8);
+    put_number(b, UINT64_MAX, 8);
+    put_number(b, UINT32_MAX, 4);
+    put_zeros(b, 2);
+}
+
+static inline struct bytes wide_archive(const struct member *members, size_t count)
+{
+    struct bytes b = {NULL, 0};
+    unsigned offsets[4];
+    for (size_t i = 0; i < count; i++) {
+        offsets[i] = (unsigned)b.size;
+        put_record(&b, &members[i], 0, false);
+        put_bytes(&b, members[i].data.data, members[i].data.size);
+    }
+    size_t begin = b.size;
+    for (size_t i = 0; i < count; i++) put_wide_record(&b, &members[i], offsets[i]);
+    put_wide_end(&b, count, begin);
+    return b;
+}
+
 static inline struct bytes archive(const struct member *members, size_t count)
 {
     struct bytes b = {NULL, 0};

@@ -5,6 +5,8 @@
 
 #include "craft.h"
 
+#include <unistd.h>
+
 /* Bytes that are appended to. */
 static inline void put_bytes(struct bytes *to, const void *data, size_t size)
 {
@@ -73,6 +75,7 @@ static inline rapt_status try_any(const void *data, size_t size, rapt_message *w
     if (size) memcpy(exact, data, size);
     rapt_status status = rapt__tensors_open_any_memory(&file, exact, size, NULL, why);
     assert_int_equal(status == RAPT_OK, file != NULL);
+    if (file) assert_true(rapt__container_name(rapt__tensors_container(file))[0]);
     if (file) check_any(file);
     rapt__tensors_close(file);
     free(exact);
@@ -145,6 +148,24 @@ static inline void refuse(const struct bytes *bytes, const char *reason)
     rapt_message why = {""};
     if (try_any(bytes->data, bytes->size, &why) != RAPT_BAD_FILE || !strstr(why.text, reason))
         fail_msg("not refused for \"%s\": %s", reason, why.text);
+}
+
+/* The path of a file in a new folder, whose template (XXXXXX) becomes its name; and its end. */
+static inline int make_model_path(void **state, char *folder)
+{
+    static char path[64];
+    if (!mkdtemp(folder)) return -1;
+    snprintf(path, sizeof path, "%s/model", folder);
+    *state = path;
+    return 0;
+}
+
+static inline int remove_model_path(void **state)
+{
+    char *path = *state;
+    remove(path);
+    *strrchr(path, '/') = 0;
+    return rmdir(path);
 }
 
 /* The folder of models and texts of others, or NULL, and it is said that the test is skipped. */

@@ -5,7 +5,6 @@
 #include "containers.h"
 
 #include <math.h>
-#include <unistd.h>
 
 struct item {
     const char *name;
@@ -155,6 +154,7 @@ static void test_numbers(void **state)
         uint64_t value;
         const char *reason;
     } rows[] = {
+        {0, 2, "version 2 of Marian's model.bin; 1 is known"},
         {8, UINT64_MAX, "more tensors than the file can hold"},
         {8, 2, ""},
         {16, 0, "a name without its 0"},
@@ -306,19 +306,8 @@ static void test_arguments(void **state)
 
 static int make_path(void **state)
 {
-    static char folder[] = "/tmp/rapt-marian-XXXXXX", path[64];
-    if (!mkdtemp(folder)) return -1;
-    snprintf(path, sizeof path, "%s/model", folder);
-    *state = path;
-    return 0;
-}
-
-static int remove_path(void **state)
-{
-    char *path = *state;
-    unlink(path);
-    *strrchr(path, '/') = 0;
-    return rmdir(path);
+    static char folder[] = "/tmp/rapt-marian-XXXXXX";
+    return make_model_path(state, folder);
 }
 
 int main(void)
@@ -328,5 +317,5 @@ int main(void)
         cmocka_unit_test(test_numbers), cmocka_unit_test(test_written),
         cmocka_unit_test(test_ties),    cmocka_unit_test(test_arguments),
     };
-    return cmocka_run_group_tests(tests, make_path, remove_path);
+    return cmocka_run_group_tests(tests, make_path, remove_model_path);
 }

@@ -4,8 +4,6 @@
 
 #include "archive.h"
 
-#include <unistd.h>
-
 static void check_arrays(const struct bytes *b)
 {
     static const float a[] = {1, 2, 3, 4, 5, 6}, half[] = {0.5f, -2};
@@ -45,9 +43,9 @@ static void test_files(void **state)
         } else {
             check_arrays(&b);
             fail_allocations(&b, 4);
+            assert_true(damage_bytes(&b, 2000) > 100); /* dates and values may be any */
         }
         refuse_beginnings(&b);
-        assert_true(damage_bytes(&b, 2000) > 100); /* dates and values may be any */
         free(b.data);
     }
 }
@@ -115,6 +113,47 @@ static void test_archives(void **state)
     put_zeros(&b, 5000);
     refuse(&b, "without an end of its directory");
     free(b.data);
+}
+
+/* Numbers of 64 bits, and an end of the directory in zip64; one of its numbers replaced. */
+static void test_wide(void **state)
+{
+    (void)state;
+    static const struct {
+        int from_end; /* where the number begins */
+        uint64_t value;
+        const char *reason;
+    } rows[] = {
+        {22 + 12, UINT64_MAX, "is behind the end"},
+        {22 + 12, 0, "no zip64 record"},
+        {22 + 20 + 8, 1 << 20, "does not fit into the file"},
+        {22 + 20 + 16, UINT64_MAX, "does not fit into the file"},
+        {22 + 20 + 16, 100, "another size than its members"},
+        {22 + 20 + 24, UINT64_MAX, "does not fit into the file"},
+        {22 + 20 + 24, 1, "another size than its members"},
+        {22 + 20 + 8, 1, "no member of the directory"},
+    };
+    struct bytes data = array(GOOD, "12345678", 8);
+    struct member members[] = {{.name = "a.npy", .local_name = "a.npy", .data = data},
+                               {.name = "b.npy", .local_name = "b.npy", .data = data}};
+    struct bytes b = wide_archive(members, 2);
+    rapt_message why = {""};
+    if (try_any(b.data, b.size, &why)) fail_msg("%s", why.text);
+    refuse_beginnings(&b);
+    assert_true(damage_bytes(&b, 2000) > 100);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        unsigned char *at = b.data + b.size - rows[i].from_end, before[8];
+        memcpy(before, at, 8);
+        for (int k = 0; k < 8; k++) at[k] = (unsigned char)(rows[i].value >> 8 * k);
+        refuse(&b, rows[i].reason);
+        memcpy(at, before, 8);
+    }
+    free(b.data);
+    members[1].at = 1 << 20;
+    b = wide_archive(members, 2);
+    refuse(&b, "begins behind the directory");
+    free(b.data);
+    free(data.data);
 }
 
 static void test_arrays(void **state)
@@ -256,27 +295,16 @@ static void test_arguments(void **state)
 
 static int make_path(void **state)
 {
-    static char folder[] = "/tmp/rapt-npz-XXXXXX", path[64];
-    if (!mkdtemp(folder)) return -1;
-    snprintf(path, sizeof path, "%s/model", folder);
-    *state = path;
-    return 0;
-}
-
-static int remove_path(void **state)
-{
-    char *path = *state;
-    unlink(path);
-    *strrchr(path, '/') = 0;
-    return rmdir(path);
+    static char folder[] = "/tmp/rapt-npz-XXXXXX";
+    return make_model_path(state, folder);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_files),     cmocka_unit_test(test_archives),
-        cmocka_unit_test(test_arrays),    cmocka_unit_test(test_written),
-        cmocka_unit_test(test_arguments),
+        cmocka_unit_test(test_files),   cmocka_unit_test(test_archives),
+        cmocka_unit_test(test_arrays),  cmocka_unit_test(test_wide),
+        cmocka_unit_test(test_written), cmocka_unit_test(test_arguments),
     };
-    return cmocka_run_group_tests(tests, make_path, remove_path);
+    return cmocka_run_group_tests(tests, make_path, remove_model_path);
 }

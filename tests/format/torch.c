@@ -1,5 +1,7 @@
 /* torch.c - state dicts of torch.save: archives that Python's pickle and zipfile wrote, and pickles
    made by hand, of which all but what a state dict needs is refused. */
+#define _XOPEN_SOURCE 700
+
 #include "archive.h"
 
 static void check_floats(const struct tensor_file *file, const char *name, const float *expected,

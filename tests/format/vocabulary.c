@@ -1,5 +1,7 @@
 /* vocabulary.c - vocabularies of all forms: tokens that look like something else, refused mistakes,
    and real files. */
+#define _XOPEN_SOURCE 700
+
 #include "containers.h"
 
 static rapt_status open_text(struct vocabulary **v, enum vocabulary_form form, const char *text,

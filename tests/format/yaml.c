@@ -1,5 +1,7 @@
 /* yaml.c - YAML as Marian writes it: keys, scalars and lists; what Marian does not write is
  * refused. */
+#define _XOPEN_SOURCE 700
+
 #include "containers.h"
 
 static struct yaml *open_text(const char *text)
