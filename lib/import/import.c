@@ -52,9 +52,25 @@ bool rapt__import_wants(const char *path)
     return is_folder(path) || !is_safetensors(path);
 }
 
+/* The file holds about as many numbers as the configuration asks for: no memory is taken for what
+   cannot be filled. */
+static rapt_status backed(struct import *i)
+{
+    struct layout layout;
+    struct arena counting = {0};
+    size_t held = 0;
+    rapt__layout_make(&layout, &i->config, &counting);
+    for (int n = 0; n < rapt__tensors_count(i->file); n++)
+        held += (rapt__tensors_entry(i->file, n)->count + LANES) * LANES;
+    if (!counting.overflow && layout.floats <= held) return RAPT_OK;
+    return rapt__import_bad(i, "its configuration describes a larger model than it holds");
+}
+
 rapt_status rapt__import_make(struct import *i)
 {
-    rapt_status status = rapt__model_make(&i->model, &i->config, &i->allocator, i->why);
+    rapt_status status = rapt__config_check(&i->config, i->why);
+    if (!status) status = backed(i);
+    if (!status) status = rapt__model_make(&i->model, &i->config, &i->allocator, i->why);
     return status == RAPT_BAD_ARGUMENT ? RAPT_BAD_FILE : status;
 }
 

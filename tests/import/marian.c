@@ -303,6 +303,7 @@ static void test_refusals(void **state)
         {"enc-depth: 3", "encoder.layers.2"},
         {"enc-depth: 1", "encoder_l2_"},
         {"dim-emb: 8", "shape"},
+        {"transformer-dim-ffn: 1000000", "larger model"},
     };
     char folder[256], path[300];
     rapt_model *model = small_model(&configs[0], 1), *read;
