@@ -1,6 +1,6 @@
 /* marian.c - models of Marian written here, of random models with every option that can be held, in
    float and in 8 bits: the same parameters; what cannot be held is refused by its name. */
-#include "import/folder.h"
+#include "import/marian_configs.h"
 
 /* Their names of our parameters, behind what names side and layer; [in][out]. parts: in ours one
    matrix holds so many of theirs. */
@@ -250,28 +250,13 @@ static void write_folder(const char *folder, rapt_model *model, int type, const 
 static const char *const files[] = {"model.intgemm.bin", "vocab.yml", "vocab.src.yml",
                                     "vocab.trg.yml"};
 
-/* clang-format off */
-static const rapt_config configs[] = {
-    {.size = sizeof(rapt_config), .source_vocab = 9, .target_vocab = 9, .positions = 1024, .width = 16, .heads = 2, .ffn_width = 32,
-     .encoder_layers = 2, .decoder_layers = 2, .position = RAPT_POSITION_CONCATENATED_N1, .tie = RAPT_TIE_ALL, .output_bias = 1,
-     .norm_epsilon = 1e-6f, .decoder_start = RAPT_DECODER_START_ZERO, .decoder_recurrence = RAPT_RECURRENCE_SSRU},
-    {.size = sizeof(rapt_config), .source_vocab = 8, .target_vocab = 7, .positions = 1024, .width = 8, .heads = 4, .ffn_width = 12,
-     .encoder_layers = 1, .decoder_layers = 2, .position = RAPT_POSITION_CONCATENATED_N1, .tie = RAPT_TIE_OUTPUT, .output_bias = 1,
-     .norm_epsilon = 1e-6f, .decoder_start = RAPT_DECODER_START_ZERO, .norm_order = RAPT_NORM_ORDER_PRE,
-     .activation = RAPT_ACTIVATION_SILU},
-    {.size = sizeof(rapt_config), .source_vocab = 5, .target_vocab = 7, .positions = 1024, .width = 4, .heads = 1, .ffn_width = 8,
-     .encoder_layers = 1, .decoder_layers = 1, .position = RAPT_POSITION_CONCATENATED_N1,
-     .norm_epsilon = 1e-6f, .decoder_start = RAPT_DECODER_START_ZERO},
-};
-/* clang-format on */
-
 static void test_parameters(void **state)
 {
     (void)state;
     static const int types[] = {F32, INTGEMM8, INTGEMM8_FORK};
     char folder[256];
-    for (int i = 0; i < COUNT(configs) * COUNT(types); i++) {
-        rapt_model *model = small_model(&configs[i / COUNT(types)], (uint64_t)i);
+    for (int i = 0; i < PLAIN_CONFIGS * COUNT(types); i++) {
+        rapt_model *model = small_model(&marian_configs[i / COUNT(types)], (uint64_t)i);
         write_folder(folder_make(folder, "marian"), model, types[i % COUNT(types)], NULL, NULL);
         folder_is(folder, model);
         if (i % COUNT(types) == 1) folder_without_memory(folder);
@@ -306,7 +291,7 @@ static void test_refusals(void **state)
         {"transformer-dim-ffn: 1000000", "larger model"},
     };
     char folder[256], path[300];
-    rapt_model *model = small_model(&configs[0], 1), *read;
+    rapt_model *model = small_model(&marian_configs[0], 1), *read;
     rapt_message why = {""};
     folder_make(folder, "marian-refused");
     for (int i = 0; i < COUNT(all); i++) {

@@ -1,7 +1,7 @@
 /* marian_export.c - random models written for Marian and read back: the same configuration, tokens
    and, to the bit, parameters; in 8 bits what those stand for. What Marian cannot hold is refused
    by the name of its field. */
-#include "import/folder.h"
+#include "import/marian_configs.h"
 
 /* A SentencePiece model of so many pieces: </s>, <unk>, t2 .. */
 static void put_pieces(struct bytes *b, int vocab)
@@ -56,21 +56,6 @@ static rapt_model *model_of(const rapt_config *c, uint64_t seed)
     return with_pairs;
 }
 
-/* clang-format off */
-static const rapt_config configs[] = {
-    {.size = sizeof(rapt_config), .source_vocab = 9, .target_vocab = 9, .positions = 1024, .width = 16, .heads = 2, .ffn_width = 32,
-     .encoder_layers = 2, .decoder_layers = 2, .position = RAPT_POSITION_CONCATENATED_N1, .tie = RAPT_TIE_ALL, .output_bias = 1,
-     .norm_epsilon = 1e-6f, .decoder_start = RAPT_DECODER_START_ZERO, .decoder_recurrence = RAPT_RECURRENCE_SSRU},
-    {.size = sizeof(rapt_config), .source_vocab = 8, .target_vocab = 7, .positions = 1024, .width = 8, .heads = 4, .ffn_width = 12,
-     .encoder_layers = 1, .decoder_layers = 2, .position = RAPT_POSITION_CONCATENATED_N1, .tie = RAPT_TIE_OUTPUT, .output_bias = 1,
-     .norm_epsilon = 1e-6f, .decoder_start = RAPT_DECODER_START_ZERO, .norm_order = RAPT_NORM_ORDER_PRE,
-     .activation = RAPT_ACTIVATION_SILU},
-    {.size = sizeof(rapt_config), .source_vocab = 5, .target_vocab = 7, .positions = 1024, .width = 4, .heads = 1, .ffn_width = 8,
-     .encoder_layers = 1, .decoder_layers = 1, .position = RAPT_POSITION_CONCATENATED_N1, .norm_type = RAPT_NORM_TYPE_RMS,
-     .norm_epsilon = 1e-6f, .decoder_start = RAPT_DECODER_START_ZERO},
-};
-/* clang-format on */
-
 static const char *const files[] = {"model.bin", "vocab.spm", "vocab.src.spm", "vocab.trg.spm"};
 
 static rapt_model *imported(const char *folder)
@@ -85,9 +70,9 @@ static void test_both_ways(void **state)
 {
     (void)state;
     char folder[256];
-    for (int i = 0; i < COUNT(configs); i++) {
+    for (int i = 0; i < COUNT(marian_configs); i++) {
         rapt_message why = {""};
-        rapt_model *model = model_of(&configs[i], (uint64_t)i + 2);
+        rapt_model *model = model_of(&marian_configs[i], (uint64_t)i + 2);
         folder_make(folder, "marian-export");
         if (rapt_model_export(model, RAPT_EXPORT_MARIAN, folder, &why)) fail_msg("%s", why.text);
         folder_is(folder, model);
@@ -112,7 +97,7 @@ static void test_narrow(void **state)
 {
     (void)state;
     char folder[256];
-    rapt_model *model = model_of(&configs[0], 5), *read, *again;
+    rapt_model *model = model_of(&marian_configs[0], 5), *read, *again;
     folder_make(folder, "marian-narrow");
     assert_int_equal(rapt_model_export(model, RAPT_EXPORT_BERGAMOT, folder, NULL), RAPT_OK);
     read = imported(folder);
@@ -158,7 +143,7 @@ static void test_refusals(void **state)
     (void)state;
 #define REFUSE(field, value)                                                                       \
     do {                                                                                           \
-        rapt_config c = configs[1];                                                                \
+        rapt_config c = marian_configs[1];                                                         \
         c.field = value;                                                                           \
         refused(c, #field);                                                                        \
     } while (0)
@@ -177,12 +162,12 @@ static void test_refusals(void **state)
     REFUSE(rotary, RAPT_ROTARY_PAIRS);
 #undef REFUSE
     rapt_message why = {""};
-    rapt_model *plain = small_model(&configs[0], 1);
+    rapt_model *plain = small_model(&marian_configs[0], 1);
     assert_int_equal(rapt_model_export(plain, RAPT_EXPORT_MARIAN, "/tmp", &why), RAPT_BAD_ARGUMENT);
     assert_non_null(strstr(why.text, "rapt.source_tokenizer"));
     assert_int_equal(rapt_model_export(plain, (rapt_export)2, "/tmp", &why), RAPT_BAD_ARGUMENT);
     rapt_model_free(plain);
-    plain = model_of(&configs[0], 1);
+    plain = model_of(&marian_configs[0], 1);
     assert_int_equal(rapt_model_export(plain, RAPT_EXPORT_MARIAN, "/no/such/folder", &why),
                      RAPT_NO_FILE);
     rapt_model_free(plain);
