@@ -3,6 +3,7 @@
    it is RAPT_BAD_ARGUMENT with a reason, or does what it does without, where that pointer is
    optional. project/calls compares the table with the headers. */
 #include "api/calls_block.h"
+#include "api/calls_import.h"
 #include "api/calls_model.h"
 #include "api/calls_text.h"
 #include "api/calls_train.h"
