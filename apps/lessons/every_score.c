@@ -78,7 +78,7 @@ static void show_simple(struct page *page, struct study *study, const struct sen
     }
     static const char *const titles[STEP_PARTS] = {"Queries", "Keys", "Values"};
     for (int part = 0; part < STEP_PARTS; part++) {
-        figure.part = part;
+        figure.part = (enum step_part)part;
         page_drawing(
             page, MORE, titles[part],
             "The step that writes mögen: states of the encoder, their scores with the state "

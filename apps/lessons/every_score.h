@@ -5,9 +5,10 @@
 #include "lesson.h"
 
 enum { STEP_WORDS = 5 };
+enum step_part { QUERY_PART, KEYS_PART, VALUES_PART, STEP_PARTS };
 /* One step of a decoder with simple attention, and the part of it that the text speaks of. */
 struct step_figure {
-    enum { QUERY_PART, KEYS_PART, VALUES_PART, STEP_PARTS } part;
+    enum step_part part;
     int step; /* counts from 1 */
     const char *words[STEP_WORDS], *output;
     float scores[STEP_WORDS], weights[STEP_WORDS];

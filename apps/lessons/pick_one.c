@@ -104,7 +104,8 @@ static void show_items(struct page *page, struct study *study)
     page_paragraph(
         page, MORE,
         "Arg-max has no gradient for the query, so what is picked is never learned. A "
-        "sample is rewarded if the word that follows is likely (REINFORCE). Straight-"
+        "sample is rewarded if the word that follows is likelier than with the mixture of "
+        "all items (REINFORCE with a baseline). Straight-"
         "through picks the maximum, but learns as if it were softmax. Gumbel softmax adds "
         "noise and mixes; when translating, without noise, it is a softmax.");
     for (int i = 0; i < WAYS; i++) {
@@ -140,7 +141,7 @@ static void compare_ways(struct page *page, struct study *study)
     page_claim(page, "steps of a recurrent cell for each word: the decoder's alone",
                study_cost_of(study, STRAIGHT, study->training.max_words).steps, EQUALS, 1);
     page_claim(page, "arg-max: % exact", exact[ARGMAX], AT_MOST, 10);
-    page_claim(page, "sampled: more than arg-max, %", exact[SAMPLED] - exact[ARGMAX], AT_LEAST, 20);
+    page_claim(page, "sampled: % exact", exact[SAMPLED], AT_LEAST, 50);
     page_claim(page, "straight-through: % exact", exact[STRAIGHT], AT_LEAST, 70);
     page_claim(page, "Gumbel softmax: % exact", exact[GUMBEL], AT_LEAST, 70);
 }

@@ -52,13 +52,14 @@ struct recurrent {
     struct cell_tape tape;                   /* [U B][G H] */
     struct series queries;                   /* [(U + 1) B][Q] of states; projected */
     struct series contexts, logits;          /* [U B][C], [U B][words] */
-    float *lse, *reward; /* [U][B] of attention; of sampling, less the baseline */
-    int *chosen;         /* [U][B] of hard attention */
+    float *lse, *reward,
+        *baseline; /* [U][B] of attention; of sampling: reward is less its baseline */
+    int *chosen;   /* [U][B] of hard attention */
     float *earlier, *dearlier, *earlier_lse, *earlier_reward; /* attention of several rows */
     int *earlier_chosen;
-    float *mean_reward; /* [U] moving averages over training steps, baselines of sampling */
-    uint64_t noise;     /* of hard attention, counts training steps */
-    bool greedy;        /* translating: no noise */
+    uint64_t noise; /* of hard attention, counts training steps */
+    bool expected;  /* sampling: the weights are those that samples are drawn from */
+    bool greedy;    /* translating: no noise */
     struct workspace workspace;
     void *owned[96]; /* all these arrays */
     int owned_count;

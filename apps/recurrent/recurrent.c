@@ -106,7 +106,7 @@ static void make_attention(struct recurrent *m)
     m->reward = rows(m, 1);
     m->earlier_lse = rows(m, 1);
     m->earlier_reward = rows(m, 1);
-    m->mean_reward = rows(m, 1);
+    m->baseline = rows(m, 1);
     m->earlier = rows(m, m->context);
     m->dearlier = rows(m, m->context);
 }

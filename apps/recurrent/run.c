@@ -47,26 +47,14 @@ static float reward_of(int words, const float *logits, int label)
 }
 
 /* What sampling at step t brings: the log-probability of the words that follow, or, where the
-   context reaches nothing but the output, of the one word; less its moving average. */
-static void set_rewards(struct recurrent *m, int count, int steps)
+   context reaches nothing but the output, of the one word. */
+static void read_rewards(struct recurrent *m, int count, int steps, float *reward)
 {
     const int words = m->language->target.count;
     const bool later = m->config.query == QUERY_BEFORE;
-    for (int t = steps - 1; t >= 0; t--)
-        for (int b = 0; b < count; b++) {
-            int row = t * count + b;
-            m->reward[row] =
-                reward_of(words, m->logits.x + (size_t)row * (size_t)words, m->labels[row]);
-            if (later && t + 1 < steps) m->reward[row] += m->reward[row + count];
-        }
-    for (int t = 0; t < steps; t++) {
-        float sum = 0, *reward = m->reward + t * count;
-        for (int b = 0; b < count; b++) sum += reward[b];
-        float mean = sum / (float)count, *moving = &m->mean_reward[t];
-        float baseline = *moving == 0 ? mean : *moving; /* of the batches before */
-        for (int b = 0; b < count; b++)
-            reward[b] -= m->labels[t * count + b] < 0 ? reward[b] : baseline;
-        *moving = 0.9F * baseline + 0.1F * mean;
+    for (int row = steps * count - 1; row >= 0; row--) {
+        reward[row] = reward_of(words, m->logits.x + (size_t)row * (size_t)words, m->labels[row]);
+        if (later && row / count + 1 < steps) reward[row] += reward[row + count];
     }
 }
 
@@ -88,15 +76,30 @@ double recurrent_loss(struct recurrent *m, const struct sentence *sentences, int
                          m->logits.d, NULL);
 }
 
+/* Baseline: the reward of the same step with expected values instead of samples, since what hides
+   the effect of a sample is how hard its word is. */
+static int forward_sampled(struct recurrent *m, const struct sentence *sentences, int count)
+{
+    m->expected = true;
+    int steps = forward(m, sentences, count);
+    m->expected = false;
+    read_rewards(m, count, steps, m->baseline);
+    forward(m, sentences, count);
+    read_rewards(m, count, steps, m->reward);
+    for (int row = 0; row < steps * count; row++) m->reward[row] -= m->baseline[row];
+    return steps;
+}
+
 double recurrent_gradient(struct recurrent *m, const struct sentence *sentences, int count,
                           int *words)
 {
-    const int length = sentences[0].source.count + 1, steps = forward(m, sentences, count);
+    const bool sampled = m->config.normalizer == RAPT_NORMALIZER_SAMPLE;
+    const int length = sentences[0].source.count + 1;
+    const int steps = sampled ? forward_sampled(m, sentences, count) : forward(m, sentences, count);
     *words = count;
     for (int b = 0; b < count; b++) *words += sentences[b].target.count;
     double loss = cross_entropy(steps * count, m->language->target.count, m->logits.x, m->labels,
                                 m->logits.d, NULL);
-    if (m->config.normalizer == RAPT_NORMALIZER_SAMPLE) set_rewards(m, count, steps);
     decoder_backward(m, count, length, steps);
     encoder_backward(m, count, length);
     return loss;
