@@ -25,6 +25,7 @@ struct yaml_reading {
     struct yaml *yaml;
     struct shown label;
     size_t line, head; /* line from 1; head + 1 of the last key: its item */
+    bool closed;       /* the list of the last key stood in brackets */
     rapt_message *why;
 };
 
@@ -111,6 +112,7 @@ static rapt_status take_scalar(struct yaml_reading *r, char *at, char *end, char
 static rapt_status take_flow(struct yaml_reading *r, char *at, char *end, char close)
 {
     r->yaml->items[r->head - 1].value = NULL;
+    r->closed = true;
     skip_blanks(&at, end);
     for (bool more = at < end && *at != close; more;) {
         const char *error = NULL;
@@ -176,6 +178,7 @@ static rapt_status take_key(struct yaml_reading *r, char *at, char *end)
     rapt_status status = add(r, (struct yaml_item){.key = key, .index = -1});
     if (status != RAPT_OK) return status;
     r->head = r->yaml->count;
+    r->closed = false;
     return take_value(r, colon + 1, end);
 }
 
@@ -188,8 +191,7 @@ static rapt_status take_inner(struct yaml_reading *r, char *at, char *end)
         return take_flow(r, at + 1, end, *at == '[' ? ']' : '}');
     if (*at != '-' || (at + 1 < end && at[1] != ' '))
         return fail(r, "a mapping within a mapping, or a text of several lines");
-    if (!empty && !(head && !head->value && head->length > 0))
-        return fail(r, "an element of no list");
+    if (!empty && !(head && !head->value && !r->closed)) return fail(r, "an element of no list");
     char *value = NULL;
     bool quoted = false;
     at++;

@@ -112,6 +112,7 @@ static void test_refused(void **state)
         {"- 1\n", "an element of no list"},
         {"a: 1\n- 1\n", "an element of no list"},
         {"a: []\n- 1\n", "an element of no list"},
+        {"a: [1]\n- 1\n", "an element of no list"},
         {"a: \"1\n", "does not end in its line"},
         {"a: '1''\n", "does not end in its line"},
         {"a: \"1\" 2\n", "more text behind"},
