@@ -3,8 +3,6 @@
 #define RAPT_TESTS_API_CALLS_TRAIN_H
 
 #include "api/small_world.h"
-#include <errno.h>
-#include <sys/stat.h>
 
 static rapt_status train_options_default(struct world *w, int null, rapt_message *why)
 {
