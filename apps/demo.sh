@@ -5,13 +5,7 @@ set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 . "$root/apps/packages.sh"
 
-need $build_packages
-if [ -f "$root/build/CMakeCache.txt" ]; then
-    configure "$root/build"
-else
-    configure "$root/build" -DRAPT_TESTS=OFF
-fi
-build "$root/build" --target toy_translate
+prepare toy_translate
 case ${1-} in
 '' | -*) set -- demo "$@" ;;
 esac

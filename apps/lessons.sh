@@ -6,13 +6,7 @@ set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 . "$root/apps/packages.sh"
 
-need $build_packages
-if [ -f "$root/build/CMakeCache.txt" ]; then
-    configure "$root/build"
-else
-    configure "$root/build" -DRAPT_TESTS=OFF
-fi
-build "$root/build" --target lessons
+prepare lessons
 status=0
 "$root/build/bin/lessons" all --html "$root/build/lessons" "$@" || status=$?
 [ ! -f "$root/build/lessons/index.html" ] || say "Pages: $root/build/lessons/index.html"

@@ -1,4 +1,4 @@
-# packages.sh - sourced by demo.sh and tests/run.sh: installs missing packages, configures, builds.
+# packages.sh - sourced by demo.sh, lessons.sh and tests/run.sh: installs missing packages, configures, builds.
 # Messages go to standard error; standard output is left to the programs.
 
 # A package, or package/command where any package that provides the command suffices.
@@ -61,4 +61,15 @@ build() {
     folder=$1
     shift
     cmake --build "$folder" --parallel "$(nproc)" "$@" >&2
+}
+
+# prepare target: missing packages, build/ (new: without tests), the target in it.
+prepare() {
+    need $build_packages
+    if [ -f "$root/build/CMakeCache.txt" ]; then
+        configure "$root/build"
+    else
+        configure "$root/build" -DRAPT_TESTS=OFF
+    fi
+    build "$root/build" --target "$1"
 }
