@@ -79,6 +79,7 @@ says "3 ranks for 2 shards"
 # ---- faults: a run that would go on for long, until something happens ----
 
 begin() { # COUNT
+    : >run.err # what is waited for is not that of the run before
     timeout 120 mpirun $local -n "$1" "$program" train $options --threads 1 --force --out parts \
         --steps 1000000 2>run.err &
     launched=$!

@@ -123,10 +123,13 @@ static void rest(int turn)
         nanosleep(&nap, NULL);
 }
 
+/* Ranks whose parts differ wait in every step: a rank is named that lets them wait twice as long as
+   ever before. */
 static int wait_for(const struct ranks *ranks, struct flight *f)
 {
+    static double longest;
     int code = GO_ON;
-    double start = now(), next = late;
+    double start = now(), next = 2 * longest > late ? 2 * longest : late;
     for (int turn = 0; code == GO_ON; turn++) {
         int done = go_on(f);
         if (f->lost || interrupted())
@@ -139,6 +142,7 @@ static int wait_for(const struct ranks *ranks, struct flight *f)
             rest(turn);
         if (code == GO_ON && now() - start > next) name(ranks, f, now() - start), next *= 2;
     }
+    if (now() - start > longest) longest = now() - start;
     return code;
 }
 
