@@ -67,6 +67,22 @@ for stop in 27 29 30 35 37 38 43 46 51 54 59 62; do
 done
 [ $back -gt 0 ] || fail "in no epoch the earlier model was better than that of the stop"
 
+# Options of hard attention, which a resumed run takes from the checkpoint: those of rewards, and an
+# arg-max that stops half annealed.
+for hard in "--cross-normalizer sample --baseline expected --expected-share 0.4 --reward-scale 0.3 --reward-decay 0.7
+        --reward-entropy -0.02" "--cross-normalizer argmax --anneal 7.5 --anneal-steps 20"; do
+    code 0 "$program" train $options $hard --force --out hard --steps 24
+    code 0 "$program" train $options --force --out plain --steps 24 $(echo $hard | cut -d ' ' -f 1,2)
+    rm -f hard_parts hard_parts.*
+    code 0 "$program" train $options $hard --out hard_parts --steps 11
+    code 0 "$program" train --out hard_parts --steps 24 --resume --threads 1 --keep-checkpoint
+    check "$hard: the same model" cmp hard hard_parts
+    cmp -s hard plain && fail "$hard: no option has an effect"
+    rm -f hard_parts hard_parts.*
+done
+code 1 "$program" train $options --out refused --steps 2 --baseline expected
+says "baseline is 1, but no attention has the normalizer sample"
+
 # What a checkpoint says is checked: each number replaced by one with as many digits.
 edit() { # FIELD FROM TO
     LC_ALL=C sed "s/\(${1}..:\)$2/\1$3/" stopped.checkpoint >damaged.checkpoint
