@@ -4,8 +4,8 @@
 #include "kit/demo.h"
 #include <stdatomic.h>
 
-static const struct task *const tasks[] = {&task_translate, &task_answer, &task_spell,
-                                           &task_language};
+static const struct task *const tasks[] = {&task_translate, &task_caption, &task_answer,
+                                           &task_spell, &task_language};
 enum { TASKS = sizeof tasks / sizeof *tasks };
 
 struct pool {

@@ -13,6 +13,6 @@ struct task {
     void (*show)(struct page *page, void *task);
     void (*free)(void *task);
 };
-extern const struct task task_translate, task_answer, task_spell, task_language;
+extern const struct task task_translate, task_caption, task_answer, task_spell, task_language;
 
 #endif
