@@ -208,7 +208,8 @@ static void show_maps(struct page *page, const struct spell *t)
     const char *row_names[MAX + 1], *column_names[ROWS];
     const int rows = rows_of(&t->shown);
     for (int i = 0; i <= t->shown.count; i++) {
-        snprintf(names[i], sizeof *names, "%c", letters[t->shown.letter[i % MAX]]);
+        if (i < t->shown.count)
+            snprintf(names[i], sizeof *names, "%c", letters[t->shown.letter[i]]);
         row_names[i] = i < t->shown.count ? names[i] : "(end)";
     }
     for (int i = 0; i < rows; i++) {
