@@ -119,7 +119,7 @@ static char *join(const struct choice *choice)
 static int value_of(const struct choice *choice, const char *name)
 {
     int i = 0;
-    while (strcmp(choice->value(i), name) != 0) i++;
+    while (choice->value(i) && strcmp(choice->value(i), name) != 0) i++;
     return i;
 }
 

@@ -27,8 +27,8 @@ int main(void)
     rapt_config config = {sizeof config, RAPT_KIND_DECODER_ONLY, .target_vocab = VOCAB, .positions = MAX};
     rapt_train_limits limits = {.size = sizeof limits, .batch = LINES, .target_tokens = LINES * MAX};
     rapt_limits space = {.size = sizeof space, .batch = 1, .target_length = MAX};
-    int32_t ids[LINES * MAX], prompt[MAX], out[MAX];
-    int starts[LINES + 1] = {0}, prompt_starts[] = {0, 0}, count;
+    int32_t ids[LINES * MAX], prompt[MAX], out[MAX] = {0};
+    int starts[LINES + 1] = {0}, prompt_starts[] = {0, 0}, count = 0;
     const rapt_tokens target = {LINES, ids, starts}, nothing = {.batch = LINES}, one = {.batch = 1};
     rapt_generate_outputs outputs = {.size = sizeof outputs, .ids = out, .counts = &count};
     rapt_train_options options;

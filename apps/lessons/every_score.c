@@ -142,7 +142,7 @@ static void compare_scores(struct page *page, struct study *study)
                "score\tformula\tparameters\texact, %\talignment error\tseconds");
     const size_t without = translator_parameters(&study->models[SIMPLE]);
     double worst = 100;
-    size_t parameters[RAPT_SCORE_COUNT + 1];
+    size_t parameters[RAPT_SCORE_COUNT + 1] = {0};
     for (int i = 0; i < study->count; i++) {
         const struct translator *model = &study->models[i];
         struct quality quality = study_quality(study, i);

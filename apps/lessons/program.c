@@ -67,10 +67,12 @@ static int run_lesson(const struct program *program, struct page *page)
     double start = now();
     if (!program->json) {
         page->before_step = print_new;
+        /* cppcheck-suppress autoVariables ; until the lesson has run */
         page->user = &terminal;
         terminal_title(page);
     }
     int code = page->lesson->run(page, &program->options);
+    page->before_step = NULL, page->user = NULL;
     page->seconds = now() - start;
     if (code != EXIT_OK) return code;
     if (page->claims == 0) return failed("lesson %d claims nothing", page->lesson->number);

@@ -105,7 +105,7 @@ static void test(struct translate *t)
     struct learner *l = &t->learner;
     struct random random = random_from(l->setup.seed, 2);
     int32_t out[TESTS * MAX];
-    int counts[TESTS], numbers[TESTS], ids[MAX];
+    int counts[TESTS], numbers[TESTS] = {0}, ids[MAX];
     for (int done = 0; done < TESTS; done += l->setup.batch) {
         for (int b = 0; b < l->setup.batch; b++) put(l, numbers[done + b] = draw(&random, true));
         learner_generate(l, BEGIN, END, NULL, out + done * MAX, counts + done, NULL);

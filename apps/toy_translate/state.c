@@ -78,7 +78,7 @@ int state_open(struct state *state, char **options, const char *path, const char
 
 int state_read(struct learner *learner, const char *text)
 {
-    struct state state;
+    struct state state = {0};
     char *options = NULL;
     int code = state_open(&state, &options, learner->path, text);
     if (code != EXIT_OK) return code;

@@ -116,8 +116,10 @@ typedef struct rapt_translation {
         *source_spans; /* [source_count] the bytes of the source that a token came from */
     const rapt_span *target_spans; /* [target_count] the bytes of text that a token has become */
     /* Words: the longest parts of both texts without white space (Unicode's White_Space). */
-    const rapt_span *source_words, *target_words;
-    int source_word_count, target_word_count; /* how many there are */
+    const rapt_span *source_words; /* [source_word_count], in the source */
+    const rapt_span *target_words; /* [target_word_count], in text */
+    int source_word_count;         /* how many there are */
+    int target_word_count;         /* how many there are */
     /* [target words][source words]. A row is the mean over the tokens of a target word, a column
        the sum over those of a source word; a token with bytes in several words counts for each in
        proportion. What went to the end and to tokens of white space alone is in no column. */

@@ -121,8 +121,8 @@ static rapt_status convert(struct element_reading *r, size_t first, size_t count
                            size_t step)
 {
     unsigned char bytes[CHUNK];
-    float floats[SPREAD];
-    int64_t integers[SPREAD];
+    float floats[SPREAD] = {0};
+    int64_t integers[SPREAD] = {0};
     size_t size = r->dtype->bits / 8, max = step == 1 ? CHUNK / size : SPREAD;
     rapt_status status = RAPT_OK;
     for (size_t now; count > 0 && status == RAPT_OK; first += now, count -= now) {

@@ -1,6 +1,6 @@
 /* attention_config.c - the attention of a sublayer from a configuration and a block of parameters:
    its score, locality and normalizer as a rapt_attention, with the arrays they learn. */
-#include "model/model.h"
+#include "model/sublayer.h"
 
 /* No arrays, only widths. */
 static rapt_learned learned_of(const rapt_config *c)
@@ -87,4 +87,14 @@ size_t rapt__attention_bytes(const rapt_config *c, bool decoder, int batch, int 
     if (source_rows) two = bytes_of(c, &cross, batch, rows, source_rows, threads);
     if (rows && (!one || (source_rows && !two))) return SIZE_MAX; /* more than fits */
     return one > two ? one : two;
+}
+
+/* What training does to hard attention: expected values for draws, a softmax for the arg-max. */
+void rapt__attention_learning(rapt_attention *a, const struct pass *p)
+{
+    if (!p->learning) return;
+    a->expected = p->expected;
+    if (a->normalizer != RAPT_NORMALIZER_ARGMAX || p->anneal == 0) return;
+    a->normalizer = RAPT_NORMALIZER_GUMBEL_SOFTMAX;
+    a->noiseless = 1, a->temperature = 1 / p->anneal, a->dropout = 0;
 }

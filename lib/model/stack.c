@@ -32,11 +32,11 @@ static struct chain chain_of(const struct stack *s)
     return chain;
 }
 
-/* The norm that belongs to sublayer i; behind the last one the stack's own, or NULL. */
+/* The norm that belongs to sublayer i; behind the last one the stack's own. */
 static const struct norm_offsets *norm_of(const struct chain *chain, int i)
 {
     int layer = i / chain->parts_count;
-    if (layer == chain->offset->count) return chain->bare ? NULL : &chain->offset->last;
+    if (layer == chain->offset->count) return &chain->offset->last;
     const struct layer_offsets *l = &chain->offset->layers[layer];
     enum part part = chain->parts[i % chain->parts_count];
     return part == PART_SELF        ? &l->self.norm
@@ -55,6 +55,8 @@ static struct norm norm_at(const struct chain *chain, const struct norm_offsets 
 /* The norm that makes out of sublayer i; NULL: the stream itself comes out. */
 static const struct norm_offsets *norm_after(const struct chain *chain, int i)
 {
+    bool last = i + 1 == chain->offset->count * chain->parts_count;
+    if (chain->bare && chain->before && last) return NULL;
     return norm_of(chain, chain->before ? i + 1 : i);
 }
 

@@ -74,16 +74,6 @@ rapt_attention rapt__attention_spec(const struct stack *s, int layer, bool cross
     return a;
 }
 
-/* What training does to hard attention: expected values for draws, a softmax for the arg-max. */
-static void while_learning(const struct pass *p, rapt_attention *a)
-{
-    if (!p->learning) return;
-    a->expected = p->expected;
-    if (a->normalizer != RAPT_NORMALIZER_ARGMAX || p->anneal == 0) return;
-    a->normalizer = RAPT_NORMALIZER_GUMBEL_SOFTMAX;
-    a->noiseless = 1, a->temperature = 1 / p->anneal, a->dropout = 0;
-}
-
 static rapt_attention problem_of(const struct step *s, bool cross)
 {
     const rapt_config *c = &s->stack->model->config;
@@ -99,7 +89,7 @@ static rapt_attention problem_of(const struct step *s, bool cross)
         rapt__site(&p->drop, p->drop.attention, s->stack->decoder, s->index, SITE_ATTENTION);
     a.dropout = p->drop.attention;
     a.seed = d.key;
-    while_learning(p, &a);
+    rapt__attention_learning(&a, p);
     return a;
 }
 

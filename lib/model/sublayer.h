@@ -13,6 +13,9 @@ struct heads {
 /* kv: of cross-attention; may be NULL. */
 struct heads rapt__heads_at(const rapt_config *c, bool cross, float *q, float *kv);
 const struct attention_offsets *rapt__offsets_of(const struct stack *s, int layer, bool cross);
+/* What training does to the problem of a sublayer: expected values for draws, a softmax for the
+   arg-max. attention_config.c */
+void rapt__attention_learning(rapt_attention *a, const struct pass *p);
 /* The problem of a layer, all but the rows. */
 rapt_attention rapt__attention_spec(const struct stack *s, int layer, bool cross, bool learning);
 

@@ -81,8 +81,8 @@ void rapt__positions_add(const struct exec_context *c, const struct positioning 
         int first = rapt__max(starts[b], (int)begin), last = rapt__min(starts[b + 1], (int)end);
         for (int r = first; r < last; r++) {
             float *row = y + (ptrdiff_t)r * p->width;
-            const float *at = p->positions + (ptrdiff_t)(r - starts[b]) * p->width;
-            if (p->positions) c->kernels->add(row, at, (size_t)p->width);
+            ptrdiff_t at = (ptrdiff_t)(r - starts[b]) * p->width;
+            if (p->positions) c->kernels->add(row, p->positions + at, (size_t)p->width);
             if (d && d->below) c->kernels->dropout_row(d, (uint64_t)r, row, NULL, row, p->width);
         }
     }

@@ -52,7 +52,7 @@ bool rapt__search_announce(struct search *s, int source)
     const rapt_generate_options *o = s->options;
     if (m->announced[source] < 0) return true;
     const struct known k = known_of(s, source);
-    while (m->announced[source] < k.count) {
+    while (k.ids && m->announced[source] < k.count) {
         int t = m->announced[source]++;
         if (o->token(o->user, source, k.ids[t], k.log[t])) return false;
     }

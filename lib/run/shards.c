@@ -37,11 +37,11 @@ rapt_status rapt_shards_range(int shards, int machines, int machine, int *first,
                               rapt_message *why)
 {
     enum { PIECES = 8 }; /* of a machine, at least, where there are so many shards */
+    if (!first || !end)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL", first ? "end" : "first");
     rapt_status status = rapt__shards_check("shards", shards, 1, why);
     if (!status) status = rapt__int_check("machines", machines, 1, INT32_MAX, why);
     if (!status) status = rapt__int_check("machine", machine, 0, machines - 1, why);
-    if (!status && (!first || !end))
-        status = rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL", first ? "end" : "first");
     if (status) return status;
     int unit = 1;
     while (machines > 1 && machines <= shards / (2 * unit * PIECES)) unit *= 2;
@@ -275,8 +275,8 @@ static rapt_status check_cover(int shards, const rapt_subtree *list, int count, 
 rapt_status rapt_shards_sum(int shards, const rapt_subtree *list, int count, size_t floats,
                             rapt_message *why)
 {
+    if (!list) return rapt__fail(why, RAPT_BAD_ARGUMENT, "list: NULL");
     rapt_status status = rapt__shards_check("shards", shards, 1, why);
-    if (!status && !list) status = rapt__fail(why, RAPT_BAD_ARGUMENT, "list: NULL");
     if (!status) status = check_cover(shards, list, count, why);
     for (size_t at = 0; !status && at < floats; at += SUM_FLOATS) {
         const rapt_subtree *from = list;

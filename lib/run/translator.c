@@ -234,11 +234,11 @@ rapt_status rapt_translator_load(rapt_translator **translator, const char *path,
                                  const rapt_translator_options *options,
                                  const rapt_allocator *allocator, rapt_message *why)
 {
-    rapt_translator *t;
+    rapt_translator *t = NULL;
     if (!translator || !path)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL", translator ? "path" : "translator");
     rapt_status status = begin(&t, options, allocator, why);
-    if (status) return status;
+    if (!t) return status;
     status = open_file(t, path, why);
     if (status)
         rapt_translator_free(t);
@@ -252,14 +252,14 @@ rapt_status rapt_translator_create(rapt_translator **translator, const rapt_mode
                                    const rapt_translator_options *options,
                                    const rapt_allocator *allocator, rapt_message *why)
 {
-    rapt_translator *t;
+    rapt_translator *t = NULL;
     if (!translator || !model || (target && !source))
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL",
                           !translator ? "translator"
                           : !model    ? "model"
                                       : "source");
     rapt_status status = begin(&t, options, allocator, why);
-    if (status) return status;
+    if (!t) return status;
     status = use(t, model, source, target, why);
     if (status)
         rapt_translator_free(t);

@@ -105,8 +105,9 @@ rapt_status rapt_tokenizer_create_list(rapt_tokenizer **tokenizer, const rapt_te
         status = rapt__fail(why, RAPT_BAD_ARGUMENT, "pieces is no SentencePiece tokenizer");
     if (!status) status = join_names(names, count, allocator, &joined, &size, why);
     if (status) return status;
-    const rapt_text spm = {pieces ? pieces->spm->file : NULL, pieces ? pieces->spm->file_size : 0};
-    status = rapt__tokenizer_list(tokenizer, joined, size, count, spm, allocator, why);
+    const struct spm *spm = pieces ? pieces->spm : NULL;
+    const rapt_text file = {spm ? spm->file : NULL, spm ? spm->file_size : 0};
+    status = rapt__tokenizer_list(tokenizer, joined, size, count, file, allocator, why);
     rapt__free(allocator, joined, size);
     return status;
 }

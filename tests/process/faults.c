@@ -126,7 +126,7 @@ static void each_fails(struct scene *s, const struct operation *o, struct tally 
 {
     s->allocator = c == &given ? &allocator : NULL;
     uint64_t right = scene_run(s, o);
-    if (!right) fail_msg("%s fails without a failing allocation", o->name);
+    if (!right) fail_msg("%s fails without a failing allocation: %s", o->name, s->reason);
     for (int for_good = 0; for_good < 2; for_good++) {
         long n = 1;
         while (inject(s, o, c, n, for_good, right)) n++;

@@ -51,7 +51,7 @@ static void run_all(int variant, int mode, int threads, uint64_t results[OPERATI
         results[i] = scene_run(s, &operations[i]);
         uint64_t after = modes();
         set_modes(0);
-        if (!results[i]) fail_msg("%s fails in mode %d", operations[i].name, mode);
+        if (!results[i]) fail_msg("%s fails in mode %d: %s", operations[i].name, mode, s->reason);
         if (after != before) fail_msg("%s changes mode %d", operations[i].name, mode);
     }
     scene_free(s, NULL);

@@ -439,6 +439,7 @@ static inline uint64_t scene_run(struct scene *s, const struct operation *o)
     uint64_t h = 0xCBF29CE484222325u;
     rapt_message why = {""};
     rapt_status status = o->run(s, &h, &why);
+    memcpy(s->reason, why.text, sizeof s->reason);
     return status || s->changed || why.text[0] ? 0 : h;
 }
 

@@ -11,11 +11,15 @@ esac
 command -v "$command" >/dev/null || { echo "skipped: full/analyze_$tool: $command is not installed"; exit 77; }
 
 # What lib/CMakeLists.txt and apps/CMakeLists.txt compile with, as far as it decides what is compiled.
-flags="-std=c11 -ffp-contract=off -DRAPT_HAVE_SCALAR -DRAPT_HAVE_UTF8PROC -DRAPT_HAVE_ZLIB -Iinclude -Ilib -Iapps
-    -Iapps/toy_translate -Iapps/toy_translate/corpus"
+made=$(mktemp -d) || exit 1
+trap 'rm -rf "$made"' EXIT
+cmake -D GIT= -D FOLDER="$made" -D OPENMP=OpenMP -D OUT="$made/commit.h" -P apps/kit/commit.cmake || exit 1
+folders="-Iinclude -Ilib -Iapps -I$made"
+for folder in toy_translate toy_translate/corpus recurrent caption glimpse; do folders="$folders -Iapps/$folder"; done
+flags="-std=c11 -ffp-contract=off -DRAPT_HAVE_SCALAR -DRAPT_HAVE_UTF8PROC -DRAPT_HAVE_ZLIB $folders"
 kernels='-O3 -DRAPT_ISA=scalar -DRAPT_SIMD_HEADER="simd_scalar.h"'
-library=$(find lib -name '*.c' ! -path 'lib/kernel/*')
-programs=$(find apps -name '*.c')
+library=$(find lib -name '*.c' ! -path 'lib/kernel/*' ! -path 'lib/format/windows/*')
+programs=$(find apps -name '*.c' ! -path '*/mpi/*')
 
 # each command...: on every file named on standard input, on all processors; fails if any fails.
 each() { xargs -P "$(getconf _NPROCESSORS_ONLN)" -n 1 "$@"; }
@@ -24,7 +28,7 @@ case $tool in
 cppcheck)
     cppcheck -q -j "$(getconf _NPROCESSORS_ONLN)" --error-exitcode=1 --inline-suppr --std=c11 --language=c \
         --enable=warning,performance,portability --suppress=missingIncludeSystem \
-        -Iinclude -Ilib -Iapps -Iapps/toy_translate -Iapps/toy_translate/corpus $library $programs
+        $folders $library $programs
     ;;
 clang-tidy)
     # No function that is unsafe in threads, no recursion on input, no product of ints where a size is needed, and

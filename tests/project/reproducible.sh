@@ -9,7 +9,7 @@ trap 'rm -rf "$scratch"' EXIT
 # Copied before anything is built, so that an edit meanwhile is in neither.
 for folder in one another/folder; do
     mkdir -p "$scratch/$folder" &&
-        cp -r "$root/CMakeLists.txt" "$root/include" "$root/lib" "$root/apps" "$scratch/$folder" || exit 1
+        cp -r "$root/CMakeLists.txt" "$root/LICENSE" "$root/README.md" "$root/include" "$root/lib" "$root/apps" "$scratch/$folder" || exit 1
 done
 
 # build folder jobs: what is compared.
