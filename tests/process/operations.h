@@ -6,8 +6,8 @@
 #ifndef RAPT_TESTS_PROCESS_OPERATIONS_H
 #define RAPT_TESTS_PROCESS_OPERATIONS_H
 
+#include "process/operations_block.h"
 #include "process/operations_text.h"
-#include "process/operations_train.h"
 
 typedef rapt_status operation_fn(struct scene *s, uint64_t *h, rapt_message *why);
 
@@ -424,6 +424,7 @@ static const struct operation operations[] = {
     {"train_shards", do_train_shards, false, false},
     {"trainer_save", do_trainer_save, true, false},
     {"trainer_load", do_trainer_load, true, true},
+    {"block", do_block, true, false},
     {"translator_load", do_translator, true, true},
     {"translator_create", do_translator_create, true, true},
     {"translator_score", do_translator_score, true, false},

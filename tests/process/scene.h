@@ -35,7 +35,7 @@ struct scene {
     float lse[ATTENTION_ROWS], weights[ATTENTION_ROWS * ATTENTION_ROWS];
     _Alignas(64) char workspace[1 << 20];
     float floats[SCENE_FLOATS];
-    char file[1 << 18]; /* a model in memory */
+    char file[1 << 18];                /* a model in memory */
     char reason[sizeof(rapt_message)]; /* the message of the last operation */
     char bytes[SCENE_BYTES];
     int32_t ids[SCENE_IDS];

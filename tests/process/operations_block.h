@@ -1,0 +1,73 @@
+/* operations_block.h - the part of operations.h that computes layers on plain arrays. */
+#ifndef RAPT_TESTS_PROCESS_OPERATIONS_BLOCK_H
+#define RAPT_TESTS_PROCESS_OPERATIONS_BLOCK_H
+
+#include "process/operations_train.h"
+
+enum { BLOCK_ROWS = 6, BLOCK_WIDTH_MAX = 64 };
+
+/* Values of 0 .. 1 that every call finds the same. */
+static inline void block_fill(float *x, int count)
+{
+    for (int i = 0; i < count; i++) x[i] = small_uniform(21, (uint64_t)i);
+}
+
+/* A step of a layer of the scene's configuration, and its parameters by number. */
+static rapt_status block_step(rapt_block *block, float *parameters, float *gradients, int width,
+                              uint64_t *h, rapt_message *why)
+{
+    static const int starts[] = {0, 4, BLOCK_ROWS}, source_starts[] = {0, 1, 3};
+    float x[BLOCK_ROWS * BLOCK_WIDTH_MAX], y[BLOCK_ROWS * BLOCK_WIDTH_MAX];
+    float dx[BLOCK_ROWS * BLOCK_WIDTH_MAX] = {0};
+    block_fill(x, BLOCK_ROWS * width);
+    const rapt_block_rows rows = {.size = sizeof rows,
+                                  .starts = starts,
+                                  .source_starts = source_starts,
+                                  .source = x,
+                                  .batch = 2,
+                                  .learning = 1,
+                                  .dropout = 0.25f};
+    rapt_status status = rapt_block_init(block, 5, parameters, why);
+    int index = rapt_block_find(block, "self_attn.out.weight");
+    index = index < 0 ? rapt_block_tensors(block) - 1 : index;
+    rapt_tensor tensor = rapt_block_tensor(block, index);
+    float *data = malloc((size_t)tensor.rows * (size_t)tensor.columns * sizeof *data);
+    assert_non_null(data);
+    if (!status) status = rapt_block_read(block, parameters, index, data, why);
+    if (!status) status = rapt_block_write(block, parameters, index, data, why);
+    if (!status) status = rapt_block_forward(block, parameters, &rows, x, y, why);
+    if (!status)
+        status = rapt_block_backward(block, parameters, &rows, y, dx, NULL, gradients, why);
+    add(h, y, (size_t)(BLOCK_ROWS * width) * sizeof *y);
+    add(h, dx, (size_t)(BLOCK_ROWS * width) * sizeof *dx);
+    add(h, gradients, rapt_block_floats(block) * sizeof *gradients);
+    free(data);
+    return status;
+}
+
+static rapt_status do_block(struct scene *s, uint64_t *h, rapt_message *why)
+{
+    const rapt_block_limits limits = {.size = sizeof limits,
+                                      .batch = 2,
+                                      .rows = BLOCK_ROWS,
+                                      .source_rows = 3,
+                                      .threads = s->threads};
+    rapt_block *block = scene_untouched;
+    rapt_status status =
+        rapt_block_create(&block, RAPT_BLOCK_KIND_DECODER, &s->config, &limits, s->allocator, why);
+    if (status) {
+        s->changed |= block != scene_untouched;
+        return status;
+    }
+    size_t bytes = (rapt_block_floats(block) * sizeof(float) + 63) / 64 * 64;
+    float *parameters = aligned_alloc(64, bytes), *gradients = aligned_alloc(64, bytes);
+    assert_true(parameters && gradients && s->config.width <= BLOCK_WIDTH_MAX);
+    memset(gradients, 0, bytes);
+    status = block_step(block, parameters, gradients, s->config.width, h, why);
+    free(parameters);
+    free(gradients);
+    rapt_block_free(block);
+    return status;
+}
+
+#endif
