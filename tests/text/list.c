@@ -117,16 +117,8 @@ static rapt_tokenizer *pieces_of_letters(void)
     return t;
 }
 
-static const char *const words[] = {"</s>",
-                                    "<unk>",
-                                    "b",
-                                    "\xE2\x96\x81",
-                                    "\xE2\x96\x81"
-                                    "a",
-                                    "z",
-                                    ">>ab<<",
-                                    "a",
-                                    "<pad>"};
+static const char *const words[] = {"</s>", "<unk>",  "b", "\u2581", "\u2581a",
+                                    "z",    ">>ab<<", "a", "<pad>"};
 
 static void judge_pieces(const rapt_tokenizer *t)
 {
