@@ -13,9 +13,10 @@ static inline void block_fill(float *x, int count)
 }
 
 /* A step of a layer of the scene's configuration, and its parameters by number. */
-static rapt_status block_step(rapt_block *block, float *parameters, float *gradients, int width,
-                              uint64_t *h, rapt_message *why)
+static rapt_status block_step(struct scene *s, rapt_block *block, uint64_t *h, rapt_message *why)
 {
+    const int width = s->config.width;
+    float *parameters = s->layer[0], *gradients = s->layer[1];
     static const int starts[] = {0, 4, BLOCK_ROWS}, source_starts[] = {0, 1, 3};
     float x[BLOCK_ROWS * BLOCK_WIDTH_MAX], y[BLOCK_ROWS * BLOCK_WIDTH_MAX];
     float dx[BLOCK_ROWS * BLOCK_WIDTH_MAX] = {0};
@@ -31,17 +32,15 @@ static rapt_status block_step(rapt_block *block, float *parameters, float *gradi
     int index = rapt_block_find(block, "self_attn.out.weight");
     index = index < 0 ? rapt_block_tensors(block) - 1 : index;
     rapt_tensor tensor = rapt_block_tensor(block, index);
-    float *data = malloc((size_t)tensor.rows * (size_t)tensor.columns * sizeof *data);
-    assert_non_null(data);
-    if (!status) status = rapt_block_read(block, parameters, index, data, why);
-    if (!status) status = rapt_block_write(block, parameters, index, data, why);
+    s->changed |= (size_t)tensor.rows * (size_t)tensor.columns > SCENE_FLOATS;
+    if (!status) status = rapt_block_read(block, parameters, index, s->floats, why);
+    if (!status) status = rapt_block_write(block, parameters, index, s->floats, why);
     if (!status) status = rapt_block_forward(block, parameters, &rows, x, y, why);
     if (!status)
         status = rapt_block_backward(block, parameters, &rows, y, dx, NULL, gradients, why);
     add(h, y, (size_t)(BLOCK_ROWS * width) * sizeof *y);
     add(h, dx, (size_t)(BLOCK_ROWS * width) * sizeof *dx);
     add(h, gradients, rapt_block_floats(block) * sizeof *gradients);
-    free(data);
     return status;
 }
 
@@ -59,13 +58,13 @@ static rapt_status do_block(struct scene *s, uint64_t *h, rapt_message *why)
         s->changed |= block != scene_untouched;
         return status;
     }
-    size_t bytes = (rapt_block_floats(block) * sizeof(float) + 63) / 64 * 64;
-    float *parameters = aligned_alloc(64, bytes), *gradients = aligned_alloc(64, bytes);
-    assert_true(parameters && gradients && s->config.width <= BLOCK_WIDTH_MAX);
-    memset(gradients, 0, bytes);
-    status = block_step(block, parameters, gradients, s->config.width, h, why);
-    free(parameters);
-    free(gradients);
+    const size_t floats = rapt_block_floats(block);
+    if (floats > SCENE_FLOATS || s->config.width > BLOCK_WIDTH_MAX) {
+        s->changed = true; /* larger than the arrays of a scene: no test */
+    } else {
+        memset(s->layer[1], 0, floats * sizeof(float));
+        status = block_step(s, block, h, why);
+    }
     rapt_block_free(block);
     return status;
 }

@@ -35,8 +35,9 @@ struct scene {
     float lse[ATTENTION_ROWS], weights[ATTENTION_ROWS * ATTENTION_ROWS];
     _Alignas(64) char workspace[1 << 20];
     float floats[SCENE_FLOATS];
-    char file[1 << 18];                /* a model in memory */
-    char reason[sizeof(rapt_message)]; /* the message of the last operation */
+    _Alignas(64) float layer[2][SCENE_FLOATS]; /* parameters of a block, and their gradients */
+    char file[1 << 18];                        /* a model in memory */
+    char reason[sizeof(rapt_message)];         /* the message of the last operation */
     char bytes[SCENE_BYTES];
     int32_t ids[SCENE_IDS];
 };
