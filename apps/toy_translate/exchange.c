@@ -212,6 +212,15 @@ void exchange_ready(void *user, const rapt_subtree *tree, size_t from, size_t un
     }
 }
 
+void exchange_depart_whole(struct exchange *x, const rapt_trainer *trainer)
+{
+    rapt_subtree *held = xcalloc((size_t)x->shards, sizeof *held);
+    int count = rapt_train_shards_held(trainer, held, x->shards);
+    exchange_depart(x, trainer);
+    exchange_ready(x, &held[count - 1], 0, x->floats);
+    free(held);
+}
+
 int exchange_arrive(struct exchange *x)
 {
     struct flight *flight = x->flight;

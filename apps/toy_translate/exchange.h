@@ -18,6 +18,7 @@ struct exchange {
     float *received; /* the piece of this rank of each node of the others */
     size_t bytes;    /* of received */
     struct flight *flight; /* gradients under way, while the last shard is computed */
+    bool waits;            /* they leave when it has been: for measuring what the overlap gains */
     double *seconds;       /* [ranks] spent on shards, since exchange_watch spoke */
     long long steps;       /* since then */
 };
@@ -35,6 +36,8 @@ int exchange_records(struct exchange *x, rapt_shard *records, double seconds);
    behind it. Then exchange_sum sums them, and gives all to rapt_trainer_gradients. */
 void exchange_depart(struct exchange *x, const rapt_trainer *trainer);
 void exchange_ready(void *user, const rapt_subtree *tree, size_t from, size_t until);
+/* Both of them, once all shards of this rank have been computed. */
+void exchange_depart_whole(struct exchange *x, const rapt_trainer *trainer);
 int exchange_arrive(struct exchange *x);
 int exchange_sum(struct exchange *x, rapt_trainer *trainer);
 /* `size` bytes of rank 0 to all. */

@@ -42,7 +42,7 @@ static int make_step(struct learner *learner)
     rapt_message why = {""};
     rapt_trainer_set_rate(learner->trainer, (float)rate_now(learner));
     rapt_status status = RAPT_OK;
-    int code = shards_step(learner, &status, &counts, &why);
+    int code = step_make(learner, &status, &counts, &why);
     if (code != EXIT_OK) return code;
     if (status != RAPT_OK && status != RAPT_NOT_FINITE)
         return failed("step %lld: %s", state->step + 1,

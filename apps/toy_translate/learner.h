@@ -74,12 +74,11 @@ static inline bool leads(const struct learner *learner)
 int prepare(struct learner *learner, const struct pairs *train, const struct pairs *valid);
 void release(struct learner *learner);
 
-/* ---- shards.c ---- */
+/* ---- step.c ---- */
 /* The gradient of the batch at the learner's position, and a step: as a whole, or in shards, of
    which other ranks compute some. EXIT_OK, and *status with *report or *why; EXIT_INTERRUPTED:
    asked to end within a step, or a rank is lost; the step has not been. */
-int shards_step(struct learner *learner, rapt_status *status, rapt_report *report,
-                rapt_message *why);
+int step_make(struct learner *learner, rapt_status *status, rapt_report *report, rapt_message *why);
 
 /* ---- rate.c ---- */
 double share_done(const struct learner *learner); /* 0..1; 0 if there is no bound */

@@ -1,0 +1,37 @@
+/* step.c - one step: the batch at the learner's position in, a changed model and its losses out.
+   With --shards the batch is split, and other machines may compute some of its parts. */
+#include "learner.h"
+#include "shards.h"
+#include <stdlib.h>
+
+static void part_of_batch(void *user, int shard, rapt_tokens *source, rapt_tokens *target)
+{
+    struct learner *learner = user;
+    batches_get_part(&learner->batches, (size_t)learner->state.position, (size_t)shard,
+                     (size_t)learner->recipe->shards, source, target);
+}
+
+static int in_shards(struct learner *learner, int shards, rapt_status *status, rapt_report *report,
+                     rapt_message *why)
+{
+    rapt_shard *records = xcalloc((size_t)shards, sizeof *records);
+    int code = shards_gradient(&learner->exchange, learner->trainer, part_of_batch, learner,
+                               records, status, why);
+    if (code == EXIT_OK && *status == RAPT_OK)
+        *status = rapt_train_shards_step(learner->trainer, records, report, why);
+    else if (code != EXIT_OK)
+        rapt_train_shards_discard(learner->trainer);
+    free(records);
+    return code;
+}
+
+int step_make(struct learner *learner, rapt_status *status, rapt_report *report, rapt_message *why)
+{
+    rapt_tokens source, target;
+    int shards = learner->recipe->shards;
+    if (shards > 0) return in_shards(learner, shards, status, report, why);
+    batches_get(&learner->batches, (size_t)learner->state.position, &source, &target);
+    *status = rapt_train_gradient(learner->trainer, &source, &target, report, why);
+    if (*status == RAPT_OK) *status = rapt_train_step(learner->trainer, report, why);
+    return EXIT_OK;
+}
