@@ -98,7 +98,7 @@ def summary(about, sections):
         if row["threads"] == str(last) and "builtin" in row["more"]:
             lines.append(f"training, {model(row)}, {last} threads: {rate(row):,.0f} target tokens/s")
     for row in sections.get("perf_translate", []):
-        if row["threads"] == str(last):
+        if row["threads"] == str(last) and shape(row).get("sampled") != "1":
             lines.append(f"translation, {model(row)}, batch {shape(row)['batch']}, beam {shape(row)['beam']}, "
                          f"{last} threads: {rate(row):,.0f} tokens/s")
     lines += [beside(sections, last, "PyTorch"), beside(sections, last, "oneDNN")]

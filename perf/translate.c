@@ -20,9 +20,11 @@
 struct shape {
     const char *label;
     int beam, batch;
+    float temperature; /* 0: greedy, or by beams */
 };
 
-static const struct shape shapes[] = {{"greedy", 1, 1}, {"beam", 4, 16}};
+static const struct shape shapes[] = {
+    {"greedy", 1, 1, 0}, {"sampling", 1, 1, 1}, {"beam", 4, 16, 0}};
 
 enum { LAYERS = 6, WIDTH = 512, HEADS = 8, HIDDEN = 2048, VOCAB = 32000 };
 enum { SOURCE = 24, LENGTH = 32, END = 0, BEGIN = 1, READ_BYTES = 256 << 20 };
@@ -143,6 +145,7 @@ static void begin_job(struct job *j, const rapt_model *model, const struct shape
     *j = (struct job){.shape = s, .source = {s->batch, ids, starts}};
     rapt_generate_options_default(&j->options, sizeof j->options, BEGIN, END);
     j->options.beams = s->beam, j->options.max_length = LENGTH;
+    j->options.temperature = s->temperature;
     j->options.suppressed = suppressed, j->options.suppressed_count = 1;
     j->ids = bench_alloc((size_t)(s->batch * LENGTH) * sizeof *j->ids);
     j->counts = bench_alloc((size_t)s->batch * sizeof *j->counts);
@@ -167,10 +170,11 @@ static void end_job(struct job *j)
 
 static json_t *shape_of(const struct shape *s)
 {
-    return json_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i}", "encoder_layers",
-                     LAYERS, "decoder_layers", LAYERS, "width", WIDTH, "heads", HEADS, "hidden",
-                     HIDDEN, "vocab", VOCAB, "pairs", s->batch, "length", LENGTH, "source_length",
-                     SOURCE, "beam", s->beam, "batch", s->batch);
+    return json_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i}",
+                     "encoder_layers", LAYERS, "decoder_layers", LAYERS, "width", WIDTH, "heads",
+                     HEADS, "hidden", HIDDEN, "vocab", VOCAB, "pairs", s->batch, "length", LENGTH,
+                     "source_length", SOURCE, "beam", s->beam, "batch", s->batch, "sampled",
+                     s->temperature > 0);
 }
 
 static void measure(struct bench *b, const rapt_model *model, const struct shape *s, int threads)
@@ -198,7 +202,8 @@ static void measure(struct bench *b, const rapt_model *model, const struct shape
 int main(int argc, char **argv)
 {
     struct bench b;
-    int code = bench_begin(&b, argc, argv, "Measures translation.", "translate, greedy, beam");
+    int code =
+        bench_begin(&b, argc, argv, "Measures translation.", "translate, greedy, sampling, beam");
     if (code != BENCH_GO_ON) return code;
     rapt_model *model = make_model();
     for (int i = 0; i < b.thread_counts; i++)

@@ -43,7 +43,11 @@ void rapt__search_layout(struct search_memory *m, const rapt_limits *l, int voca
     m->wanted = rapt__arena_take(arena, rows, sizeof *m->wanted);
     m->wanted_logits = rapt__arena_floats(arena, rows, 1);
     size_t members = (size_t)rapt__min(l->threads, l->batch);
+    size_t blocks = members * (size_t)rapt__sample_blocks(vocab);
     m->order = rapt__arena_take(arena, members * (size_t)vocab, sizeof *m->order);
+    m->shares = rapt__arena_floats(arena, members, (size_t)vocab);
+    m->block_sums = rapt__arena_take(arena, blocks, sizeof *m->block_sums);
+    m->block_greatest = rapt__arena_floats(arena, blocks, 1);
     m->candidates = rapt__arena_take(arena, beams * (beams + 1), sizeof *m->candidates);
     m->counts = rapt__arena_take(arena, slots, sizeof *m->counts);
     m->tokens = rapt__arena_take(arena, picks, sizeof *m->tokens);

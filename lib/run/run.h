@@ -19,28 +19,31 @@ struct candidate { /* one way to go on */
     float log_p; /* of the token */
 };
 struct search_memory {
-    int32_t *live, *next;         /* [slots][target_length] tokens so far, without begin */
-    float *live_log, *next_log;   /* [slots][target_length] their log-probabilities, if wanted */
-    double *sums, *next_sums;     /* [slots] */
-    int *count;                   /* [batch] tokens of each live hypothesis of a source */
-    int *given;                   /* [batch] of them, those of the prefix */
-    int *announced;               /* [batch] tokens given to options.token; -1: all */
-    int *live_count;              /* [batch] hypotheses that go on */
-    int *done_count;              /* [batch] hypotheses that ended */
-    int *limit;                   /* [batch] tokens at most, end included */
-    int32_t *done;                /* [slots][target_length] */
-    float *done_log;              /* [slots][target_length] the end's included */
-    int *done_length;             /* [slots] */
-    int *done_ended;              /* [slots] with the end, not by a limit */
-    int *done_slot;               /* [slots] where it was when it ended */
-    double *done_score;           /* [slots] */
-    int *parents;                 /* [slots] */
-    int *starts;                  /* [slots + 1] of one step */
-    int *row_slot;                /* [slots] the slot of each row of a step */
-    int32_t *inputs;              /* [rows] of the decoder; rows: max(slots, target_tokens) */
-    int32_t *wanted;              /* [rows] forced decoding: the tokens that follow them */
-    float *wanted_logits;         /* [rows] */
-    int *order;                   /* [min(threads, batch)][vocab] sampling: tokens by likelihood */
+    int32_t *live, *next;       /* [slots][target_length] tokens so far, without begin */
+    float *live_log, *next_log; /* [slots][target_length] their log-probabilities, if wanted */
+    double *sums, *next_sums;   /* [slots] */
+    int *count;                 /* [batch] tokens of each live hypothesis of a source */
+    int *given;                 /* [batch] of them, those of the prefix */
+    int *announced;             /* [batch] tokens given to options.token; -1: all */
+    int *live_count;            /* [batch] hypotheses that go on */
+    int *done_count;            /* [batch] hypotheses that ended */
+    int *limit;                 /* [batch] tokens at most, end included */
+    int32_t *done;              /* [slots][target_length] */
+    float *done_log;            /* [slots][target_length] the end's included */
+    int *done_length;           /* [slots] */
+    int *done_ended;            /* [slots] with the end, not by a limit */
+    int *done_slot;             /* [slots] where it was when it ended */
+    double *done_score;         /* [slots] */
+    int *parents;               /* [slots] */
+    int *starts;                /* [slots + 1] of one step */
+    int *row_slot;              /* [slots] the slot of each row of a step */
+    int32_t *inputs;            /* [rows] of the decoder; rows: max(slots, target_tokens) */
+    int32_t *wanted;            /* [rows] forced decoding: the tokens that follow them */
+    float *wanted_logits;       /* [rows] */
+    int *order;                 /* [min(threads, batch)][vocab] sampling: tokens by likelihood, */
+    float *shares;              /*   [same] of the likeliest's probability, */
+    double *block_sums;         /*   [min(threads, batch)][rapt__sample_blocks(vocab)] of shares, */
+    float *block_greatest;      /*   [same] logits */
     struct candidate *candidates; /* [beams * (beams + 1)] */
     int *counts, *tokens;         /* of struct picks */
     float *logits;                /* of struct picks */

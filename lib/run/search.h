@@ -52,6 +52,8 @@ void rapt__constrain(struct search *s);
 bool rapt__search_announce(struct search *s, int source);
 
 /* ---- sample.c ---- */
+/* Blocks of tokens, of which sums are kept. */
+int rapt__sample_blocks(int vocab);
 /* Draws the next token of every live source, which lives on with it or ends. */
 void rapt__search_sample(struct search *s);
 

@@ -22,7 +22,7 @@ PROGRAMS = {  # names of results: keys of the shape, further keys
     "gemm": {"gemm": (["M", "N", "K"], ["backend", "pass"])},
     "attention": {"attention_forward": (ATTENTION, []), "attention_backward": (ATTENTION, [])},
     "train": {"train_step": (MODEL, ["backend", "tokens_per_second"])},
-    "translate": {"translate": (MODEL + ["beam", "batch"], ["tokens_per_second", "peak_rss_mb"])},
+    "translate": {"translate": (MODEL + ["beam", "batch", "sampled"], ["tokens_per_second", "peak_rss_mb"])},
 }
 OTHER_NAMES = {"activate": "gelu", "activate_backward": "gelu_backward", "dropout_row": "dropout"}
 

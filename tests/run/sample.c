@@ -1,6 +1,8 @@
-/* sample.c - draws against the softmax they come from, whole or cut to the likeliest; cold draws
-   against greedy search. */
+/* sample.c - draws against the softmax they come from, whole or cut to the likeliest, of few tokens
+   and many; cold draws against greedy search. */
 #include "run/small_search.h"
+
+enum { MANY = 1000 }; /* tokens */
 
 /* Draws n first tokens of the same source; how often each came, the end as 2. */
 static void draw(rapt_session *session, const rapt_tokens *batch, int n, rapt_generate_options o,
@@ -8,7 +10,7 @@ static void draw(rapt_session *session, const rapt_tokens *batch, int n, rapt_ge
 {
     int counts[SMALL_BATCH];
     int32_t ids[SMALL_BATCH];
-    memset(seen, 0, 50 * sizeof *seen);
+    memset(seen, 0, MANY * sizeof *seen);
     o.max_length = 1;
     for (int i = 0; i < n; i += batch->batch) {
         o.sequence = (uint64_t)i;
@@ -17,15 +19,16 @@ static void draw(rapt_session *session, const rapt_tokens *batch, int n, rapt_ge
     }
 }
 
-static void test_sampling(void **state)
+static void judge_draws(int vocab)
 {
-    (void)state;
-    enum { N = 6400 };
-    rapt_model *model = small_model(&larger, 2);
+    enum { N = 12800 };
+    rapt_config config = larger;
+    config.target_vocab = vocab;
+    rapt_model *model = small_model(&config, 2);
     rapt_session *probe = probe_of(model, 2), *session = session_of(model, SMALL_BATCH, 1, 2, 1);
     struct small_batch one, many;
-    double log_p[50], p[50];
-    int seen[50], order[50];
+    double log_p[MANY], p[MANY];
+    int seen[MANY], order[MANY];
     const rapt_tokens *source = one_source(&one, 40, 2, 7);
     many.starts[0] = 0;
     for (int b = 0; b < SMALL_BATCH; b++) {
@@ -33,10 +36,10 @@ static void test_sampling(void **state)
         many.starts[b + 1] = 2 * b + 2;
     }
     many.tokens = (rapt_tokens){50, many.ids, many.starts}; /* 100 tokens: the capacity */
-    next(probe, source, NULL, 0, 50, log_p);
-    for (int i = 0; i < 50; i++) order[i] = i;
-    for (int i = 0; i < 50; i++)
-        for (int j = i + 1; j < 50; j++)
+    next(probe, source, NULL, 0, vocab, log_p);
+    for (int i = 0; i < vocab; i++) order[i] = i;
+    for (int i = 0; i < vocab; i++)
+        for (int j = i + 1; j < vocab; j++)
             if (log_p[order[j]] > log_p[order[i]]) {
                 int t = order[i];
                 order[i] = order[j], order[j] = t;
@@ -45,14 +48,14 @@ static void test_sampling(void **state)
         float temperature;
         int top_k;
         float top_p;
-    } cases[] = {{1, 0, 0},    {0.5f, 0, 0}, {2, 7, 0}, {1, 0, 0.5f},
-                 {1, 3, 0.9f}, {1, 0, 1},    {1, 1, 0}};
+    } cases[] = {{1, 0, 0}, {0.5f, 0, 0}, {2, 7, 0},  {1, 0, 0.5f},     {1, 3, 0.9f},
+                 {1, 0, 1}, {1, 1, 0},    {1, 20, 0}, {0.3f, 30, 0.8f}, {0.25f, 0, 0.3f}};
     for (int c = 0; c < COUNT(cases); c++) {
         double t = (double)cases[c].temperature, all = 0, kept = 0, share = (double)cases[c].top_p;
         double chi = 0;
         int cells = 0;
-        for (int i = 0; i < 50; i++) all += exp(log_p[i] / t);
-        for (int i = 0; i < 50; i++) {
+        for (int i = 0; i < vocab; i++) all += exp(log_p[i] / t);
+        for (int i = 0; i < vocab; i++) {
             bool in = (cases[c].top_k == 0 || i < cases[c].top_k) &&
                       (share == 0 || share == 1 || kept < share * all);
             p[order[i]] = in ? exp(log_p[order[i]] / t) : 0;
@@ -63,7 +66,7 @@ static void test_sampling(void **state)
         o.temperature = cases[c].temperature, o.top_k = cases[c].top_k, o.top_p = cases[c].top_p;
         o.seed = 40 + (uint64_t)c;
         draw(session, &many.tokens, N, o, seen);
-        for (int i = 0; i < 50; i++) {
+        for (int i = 0; i < vocab; i++) {
             double expected = N * p[i] / kept;
             if (p[i] == 0) assert_int_equal(seen[i], 0);
             if (expected < 5) continue;
@@ -77,6 +80,13 @@ static void test_sampling(void **state)
     rapt_session_free(probe);
     rapt_session_free(session);
     rapt_model_free(model);
+}
+
+static void test_sampling(void **state)
+{
+    (void)state;
+    judge_draws(larger.target_vocab);
+    judge_draws(MANY);
 }
 
 static void test_cold(void **state)
