@@ -87,7 +87,7 @@ rapt_status rapt__import_vocabularies(struct import *i);
 /* ---- import.c ---- */
 /* "why" with the file's name before it. */
 rapt_status rapt__import_bad(struct import *i, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+    __attribute__((format(RAPT__PRINTF, 2, 3)));
 /* Whether the folder has a file of that name. */
 bool rapt__import_has(const struct import *i, const char *name);
 /* The model of i->config, once that is known. */
