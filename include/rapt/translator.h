@@ -111,7 +111,7 @@ typedef struct rapt_translation {
                                NULL unless asked for; 0 in the end's row of a translation that its
                                limit has truncated, and in the end's column where sources have
                                none */
-    /* What follows is there with alignment, else NULL and 0. */
+    /* What follows, but for ended, is there with alignment, else NULL and 0. */
     const rapt_span
         *source_spans; /* [source_count] the bytes of the source that a token came from */
     const rapt_span *target_spans; /* [target_count] the bytes of text that a token has become */
@@ -124,6 +124,7 @@ typedef struct rapt_translation {
        the sum over those of a source word; a token with bytes in several words counts for each in
        proportion. What went to the end and to tokens of white space alone is in no column. */
     const float *word_alignment;
+    int ended; /* 1: the model has ended it; 0: its limit has, or the caller stopped */
 } rapt_translation;
 /* Anything but 0 stops the translation, which then returns RAPT_OK. */
 typedef int rapt_translation_fn(void *user, const rapt_translation *translation);
@@ -136,6 +137,35 @@ RAPT_API rapt_status rapt_translate_many(rapt_translator *translator, const rapt
                                          size_t count, int alignments,
                                          rapt_translation_fn *callback, void *user,
                                          rapt_message *why);
+
+/* What one call of rapt_translate_many_with asks for; fields that are 0 or NULL ask for nothing. */
+typedef struct rapt_translate_call { /* size-first, see base.h */
+    size_t size;                     /* sizeof(rapt_translate_call) */
+    int alignments;                  /* not 0: fill in `alignment` and what follows it */
+    /* Instead of the translator's, with the same defaults; but beams 0 are the translator's, which
+       are the most there may be; batch, batch_tokens and threads stay the translator's and must
+       be 0. NULL: all are the translator's. */
+    const rapt_translator_options *options;
+    /* [count] translation i begins with the tokens of text i, which count as those of
+       rapt_generate_options.prefix do; the words that follow continue the last one, unless the text
+       ends with what stands between words. A translation that has no room for them has the status
+       RAPT_BAD_ARGUMENT. */
+    const rapt_text *prefixes;
+    /* As those of rapt_generate_options, on the thread that called: `source` is the index into
+       texts, of which there are at most INT_MAX then; the sentences of a batch take turns, in no
+       order. Once token or stop has stopped the call, translations that have begun are given to
+       callback as far as they have come, others not at all. */
+    rapt_token_fn *token;
+    rapt_logits_fn *logits;
+    rapt_stop_fn *stop;
+} rapt_translate_call;
+
+/* rapt_translate_many as this call wants it; the translator stays as it was. NULL call: all
+   defaults. user goes to all four callbacks, none of which may use the translator. */
+RAPT_API rapt_status rapt_translate_many_with(rapt_translator *translator, const rapt_text *texts,
+                                              size_t count, const rapt_translate_call *call,
+                                              rapt_translation_fn *callback, void *user,
+                                              rapt_message *why);
 
 /* How likely the model finds one given translation. New versions add fields at the end. */
 typedef struct rapt_text_score {

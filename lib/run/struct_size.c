@@ -45,6 +45,7 @@ static const struct {
     STRUCT(rapt_translator_options),
     STRUCT(rapt_span),
     STRUCT(rapt_translation),
+    STRUCT(rapt_translate_call),
     STRUCT(rapt_text_score),
 };
 #undef STRUCT

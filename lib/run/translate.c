@@ -2,12 +2,13 @@
    they came, window by window. */
 #include "run/translator.h"
 
+#include <limits.h>
 #include <string.h>
 
 /* Rank `rank` of a sentence that has tokens; false: there is no such translation. */
 static bool found(const struct window *w, const struct sentence *s, int rank, rapt_translation *out)
 {
-    size_t nbest = (size_t)w->t->options.nbest, at = (size_t)s->number * nbest + (size_t)rank;
+    size_t nbest = (size_t)w->job->options.nbest, at = (size_t)s->number * nbest + (size_t)rank;
     size_t limit = (size_t)s->limit, keys = rapt__alignment_columns(w->t, s);
     if (w->counts[at] < 0) return false;
     out->source = w->ids + s->start;
@@ -15,7 +16,8 @@ static bool found(const struct window *w, const struct sentence *s, int rank, ra
     out->target = w->out + s->out + (size_t)rank * limit;
     out->target_count = w->counts[at];
     out->score = w->scores[at];
-    if (w->alignments)
+    out->ended = w->ended[at];
+    if (w->job->call.alignments)
         out->alignment = w->alignments_out + s->alignment + (size_t)rank * (limit + 1) * keys;
     return true;
 }
@@ -57,13 +59,15 @@ struct receiver {
     bool stop; /* it wants no more */
 };
 
-/* All ranks of a sentence; one without tokens has one. before: sentences of earlier windows. */
-static rapt_status emit(struct window *w, const struct sentence *s, size_t before,
-                        struct receiver *to, rapt_message *why)
+/* All ranks of a sentence; one without tokens has one, and one that has not begun none. */
+static rapt_status emit(struct window *w, const struct sentence *s, struct receiver *to,
+                        rapt_message *why)
 {
-    int ranks = s->count > 0 ? w->t->options.nbest : 1;
+    int ranks = s->count > 0 ? w->job->options.nbest : 1;
+    if (w->stopped && !s->begun) return RAPT_OK;
     for (int rank = 0; rank < ranks && !to->stop; rank++) {
-        rapt_translation out = {.sentence = before + (size_t)s->number, .rank = rank, .text = ""};
+        rapt_translation out = {
+            .sentence = w->before + (size_t)s->number, .rank = rank, .text = ""};
         rapt_status status = RAPT_OK;
         if (s->count < 0) out.status = RAPT_BAD_ARGUMENT;
         if (s->count > 0 && !found(w, s, rank, &out)) continue;
@@ -75,9 +79,23 @@ static rapt_status emit(struct window *w, const struct sentence *s, size_t befor
     return RAPT_OK;
 }
 
-rapt_status rapt_translate_many(rapt_translator *t, const rapt_text *texts, size_t count,
-                                int alignments, rapt_translation_fn *callback, void *user,
-                                rapt_message *why)
+static rapt_status read_call(struct translate_job *job, const rapt_translate_call *call,
+                             size_t count, rapt_message *why)
+{
+    rapt_translate_call *own = &job->call;
+    rapt_status status = RAPT_OK;
+    *own = (rapt_translate_call){.size = sizeof *own};
+    if (call) status = rapt__struct_read(own, sizeof *own, call, "rapt_translate_call", why);
+    if (!status) status = rapt__call_options(job->t, own->options, &job->options, why);
+    if (!status && (own->token || own->logits) && count > INT_MAX)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "count is %zu, with %s it is at most %d", count,
+                          own->token ? "token" : "logits", INT_MAX);
+    return status;
+}
+
+rapt_status rapt_translate_many_with(rapt_translator *t, const rapt_text *texts, size_t count,
+                                     const rapt_translate_call *call, rapt_translation_fn *callback,
+                                     void *user, rapt_message *why)
 {
     if (!t || !callback || (count && !texts))
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL",
@@ -85,17 +103,28 @@ rapt_status rapt_translate_many(rapt_translator *t, const rapt_text *texts, size
                           : !callback ? "callback"
                                       : "texts");
     struct receiver to = {callback, user, false};
+    struct translate_job job = {.t = t, .user = user};
+    rapt_status status = read_call(&job, call, count, why);
+    if (status) return status;
     struct window *w = rapt__alloc(&t->allocator, sizeof *w);
     if (!w) return rapt__fail(why, RAPT_NO_MEMORY, "no memory to translate");
-    rapt_status status = RAPT_OK;
     for (size_t at = 0; !status && !to.stop && at < count; at += (size_t)w->count) {
-        status = rapt__window_translate(w, t, texts + at, count - at, alignments, why);
+        status = rapt__window_translate(w, &job, texts, count, at, why);
         for (int i = 0; !status && !to.stop && i < w->count; i++)
-            status = emit(w, &w->sentences[i], at, &to, why);
+            status = emit(w, &w->sentences[i], &to, why);
+        to.stop = to.stop || w->stopped;
         rapt__window_free(w);
     }
     rapt__free(&t->allocator, w, sizeof *w);
     return status;
+}
+
+rapt_status rapt_translate_many(rapt_translator *t, const rapt_text *texts, size_t count,
+                                int alignments, rapt_translation_fn *callback, void *user,
+                                rapt_message *why)
+{
+    const rapt_translate_call call = {.size = sizeof call, .alignments = alignments};
+    return rapt_translate_many_with(t, texts, count, &call, callback, user, why);
 }
 
 /* ---- one sentence ---- */

@@ -49,6 +49,26 @@ static rapt_status read_options(rapt_translator_options *own,
     return check_options(own, why);
 }
 
+rapt_status rapt__call_options(const rapt_translator *t, const rapt_translator_options *given,
+                               rapt_translator_options *own, rapt_message *why)
+{
+    *own = t->options;
+    if (!given) return RAPT_OK;
+    rapt_status status = rapt__struct_read(own, sizeof *own, given, "rapt_translator_options", why);
+    if (status) return status;
+    const char *fixed = own->batch ? "batch" : own->batch_tokens ? "batch_tokens" : "threads";
+    if (own->batch || own->batch_tokens || own->threads)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "options.%s is the translator's: 0 here", fixed);
+    own->batch = t->options.batch, own->batch_tokens = t->options.batch_tokens;
+    own->threads = t->options.threads;
+    if (!own->beams) own->beams = t->options.beams;
+    fill_in(own);
+    if (own->beams > t->options.beams)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "options.beams is %d, the translator's are %d",
+                          own->beams, t->options.beams);
+    return check_options(own, why);
+}
+
 /* ---- the tokenizers of a model file ---- */
 
 static rapt_status check_vocab(const rapt_tokenizer *tokenizer, const char *name, int vocab,

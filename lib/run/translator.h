@@ -24,16 +24,32 @@ struct rapt_translator {
     int target_capacity; /* of one target sequence in a full batch, in tokens */
 };
 
+/* ---- translator.c ---- */
+/* Those of one call, checked and with everything filled in; NULL: the translator's. */
+rapt_status rapt__call_options(const rapt_translator *t, const rapt_translator_options *given,
+                               rapt_translator_options *own, rapt_message *why);
+
 /* ---- window.c: a window, consecutive sentences that are translated together ---- */
 enum { WINDOW = 1024 };
 
 struct sentence {
     int number;       /* in its window */
     size_t start;     /* of its source tokens */
-    int count;        /* of them, an end included; 0: a text without tokens, -1: too long */
+    size_t prefix;    /* of the tokens that its translation begins with */
+    int prefix_count; /* of them */
+    int count;        /* of them, an end included; 0: a text without tokens, -1: too long, or its
+                         prefix is */
+    bool begun;       /* its translation */
     int limit;        /* target tokens at most, the end included */
     size_t out;       /* its first result: nbest rows of limit tokens */
     size_t alignment; /* its first alignment: nbest of [limit + 1][rapt__alignment_columns] */
+};
+/* One call: how, and for whom. */
+struct translate_job {
+    rapt_translator *t;
+    rapt_translator_options options; /* all filled in */
+    rapt_translate_call call;
+    void *user; /* of the callbacks */
 };
 /* Columns of an alignment: one for the end, whether there is one or not. */
 static inline size_t rapt__alignment_columns(const rapt_translator *t, const struct sentence *s)
@@ -42,26 +58,30 @@ static inline size_t rapt__alignment_columns(const rapt_translator *t, const str
 }
 
 struct window {
-    rapt_translator *t;
-    const rapt_text *texts; /* [count] of this window */
+    const struct translate_job *job;
+    rapt_translator *t;                /* the job's */
+    size_t before;                     /* sentences of earlier windows */
+    const rapt_text *texts, *prefixes; /* [count] of this window; prefixes NULL: none */
     int count;
-    bool alignments; /* wanted */
+    int first;    /* the batch that is being searched begins with order[first] */
+    bool stopped; /* by a callback of the search */
     struct sentence sentences[WINDOW];
     struct sentence *order[WINDOW]; /* longest first */
     struct arena texts_arena, results_arena;
-    int32_t *ids;  /* source tokens */
-    size_t *ends;  /* with alignments, of each token: the byte behind it in its text */
-    int32_t *out;  /* target tokens */
-    int *counts;   /* [count][nbest] */
-    float *scores; /* [count][nbest] */
+    int32_t *ids;        /* source tokens */
+    size_t *ends;        /* with alignments, of each token: the byte behind it in its text */
+    int32_t *given;      /* tokens of prefixes */
+    int32_t *out;        /* target tokens */
+    int *counts, *ended; /* [count][nbest] */
+    float *scores;       /* [count][nbest] */
     float *alignments_out;
     char *text; /* [text_size] of one translation; grows as it needs */
     size_t text_size;
     void *spans; /* [spans_size] spans and word weights of one translation; grows too */
     size_t spans_size;
     struct search_batch { /* what rapt_generate reads and writes */
-        int32_t *ids, *out;
-        int *starts, *counts;
+        int32_t *ids, *given, *out;
+        int *starts, *given_starts, *counts, *ended;
         float *scores, *alignments;
         struct alignment_record record;
     } batch;
@@ -72,9 +92,10 @@ struct window {
    decoded; source: its text. */
 rapt_status rapt__words_fill(struct window *w, const struct sentence *s, rapt_translation *out);
 
-/* Translates the first of `left` texts, as many as make a window: w->count. */
-rapt_status rapt__window_translate(struct window *w, rapt_translator *t, const rapt_text *texts,
-                                   size_t left, bool alignments, rapt_message *why);
+/* Translates the texts from `before` on, as many as make a window: w->count. */
+rapt_status rapt__window_translate(struct window *w, const struct translate_job *job,
+                                   const rapt_text *texts, size_t count, size_t before,
+                                   rapt_message *why);
 void rapt__window_free(struct window *w); /* also after a failure */
 
 #endif

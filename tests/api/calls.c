@@ -140,6 +140,7 @@ static const struct call {
     {"rapt_target_begin", false, 2, 0, target_begin},
     {"rapt_translate", true, 4, 1u << 3, translate},
     {"rapt_translate_many", true, 4, 1u << 3, translate_many},
+    {"rapt_translate_many_with", true, 5, 1u << 2 | 1u << 4, translate_many_with},
     {"rapt_translator_score", true, 5, 1u << 4, translator_score},
     /* clang-format on */
 };

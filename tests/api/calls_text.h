@@ -252,6 +252,14 @@ static rapt_status translate_many(struct world *w, int null, rapt_message *why)
                                1, null == 2 ? NULL : take_nothing, arg(null, 3, w), why);
 }
 
+static rapt_status translate_many_with(struct world *w, int null, rapt_message *why)
+{
+    const rapt_translate_call call = {.size = sizeof call, .prefixes = w->texts};
+    return rapt_translate_many_with(arg(null, 0, w->translator), arg(null, 1, w->texts),
+                                    COUNT(w->texts), arg(null, 2, &call),
+                                    null == 3 ? NULL : take_nothing, arg(null, 4, w), why);
+}
+
 static rapt_status translator_create(struct world *w, int null, rapt_message *why)
 {
     const rapt_translator_options options = {.size = sizeof options};

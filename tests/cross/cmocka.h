@@ -59,6 +59,7 @@ static inline int cross_run(const struct CMUnitTest *tests, size_t count, int (*
 #define assert_null(p)                   cross_that((p) == NULL)
 #define assert_non_null(p)               cross_that((p) != NULL)
 #define assert_ptr_equal(a, b)           cross_that((const void *)(a) == (const void *)(b))
+#define assert_ptr_not_equal(a, b)       cross_that((const void *)(a) != (const void *)(b))
 #define assert_int_equal(a, b)           cross_that((intmax_t)(a) == (intmax_t)(b))
 #define assert_int_not_equal(a, b)       cross_that((intmax_t)(a) != (intmax_t)(b))
 #define assert_in_range(a, b, c)         cross_that((a) >= (b) && (a) <= (c))

@@ -5,10 +5,13 @@
 #define RAPT_TESTS_CROSS_WINDOWS_H
 
 #include <direct.h>
+#include <io.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static inline void *cross_calloc(size_t count, size_t size)
 {
@@ -28,11 +31,24 @@ static inline char *cross_mkdtemp(char *name)
     return NULL;
 }
 
+/* Stands in for a link: a copy. */
+static inline int cross_copy(const char *from, const char *to)
+{
+    FILE *in = fopen(from, "rb"), *out = fopen(to, "wb");
+    int bad = !in || !out;
+    for (int byte; !bad && (byte = getc(in)) != EOF;) bad = putc(byte, out) == EOF;
+    if (in) bad |= fclose(in) != 0;
+    if (out) bad |= fclose(out) != 0;
+    return bad ? -1 : 0;
+}
+
 #define malloc(bytes)            _aligned_malloc((bytes), 64)
 #define calloc(count, size)      cross_calloc((count), (size))
 #define realloc(memory, bytes)   _aligned_realloc((memory), (bytes), 64)
 #define aligned_alloc(to, bytes) _aligned_malloc((bytes), (to) < 64 ? 64 : (to))
 #define free(memory)             _aligned_free(memory)
 #define mkdtemp(name)            cross_mkdtemp(name)
+#define mkdir(name, mode)        _mkdir(name)
+#define symlink(from, to)        cross_copy((from), (to))
 
 #endif

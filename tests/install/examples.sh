@@ -41,10 +41,11 @@ cmp translated threaded || fail "threads: not what one translator gives"
 echo "translate, threads: the same five lines"
 bin/stream model "the old dog sleeps" >out || fail "stream failed"
 "$build/bin/toy_translate" translate --model model --beam 1 <sentences >greedy || fail "translate --beam 1 failed"
-sed 's/^\[\(.*\)\]$/\1/' out | tr -d '\n' | sed 's/^ //' >joined
+sed -n 's/^\[\(.*\)\] -*[0-9.]*$/\1/p' out | tr -d '\n' | sed 's/^ //' >joined
 [ -s joined ] || fail "stream printed nothing"
+[ "$(sed -n '$s/ \.\.\.$//; $p' out)" = "$(cat joined)" ] || fail "stream: '$(cat joined)' in pieces, then $(sed -n '$p' out)"
 case $(sed -n 2p greedy) in
-"$(cat joined)"*) echo "stream: $(wc -l <out) pieces of the greedy translation" ;;
+"$(cat joined)"*) echo "stream: $(grep -c "^\[" out) pieces of the greedy translation" ;;
 *) fail "stream: '$(cat joined)' does not begin '$(sed -n 2p greedy)'" ;;
 esac
 bin/score model "a cat" "$(sed -n 4p translated)" "eine Katze" "Hunde mögen Hunde die die die" >out || fail "score failed"

@@ -382,6 +382,31 @@ static rapt_status do_translate_many(struct scene *s, uint64_t *h, rapt_message 
     return status;
 }
 
+/* Tokens may have come before a call fails, translations not: a hash of their own. */
+static int scene_take_token(void *user, int source, int32_t id, float log_probability)
+{
+    uint64_t *tokens = (uint64_t *)user + 1;
+    add(tokens, &source, sizeof source);
+    add(tokens, &id, sizeof id);
+    add(tokens, &log_probability, sizeof log_probability);
+    return 0;
+}
+
+static rapt_status do_translate_many_with(struct scene *s, uint64_t *h, rapt_message *why)
+{
+    const rapt_text texts[] = {{"the cat", 7}, {"a bird sleeps", 13}};
+    const rapt_text prefixes[] = {{"a", 1}, {"", 0}};
+    const rapt_translator_options options = {.size = sizeof options, .beams = 1};
+    const rapt_translate_call call = {
+        .size = sizeof call, .options = &options, .prefixes = prefixes, .token = scene_take_token};
+    uint64_t both[2] = {*h, *h}; /* translations, tokens */
+    rapt_status status =
+        rapt_translate_many_with(s->translator, texts, 2, &call, scene_take, both, why);
+    if (status) s->changed |= both[0] != *h;
+    add(h, both, sizeof both);
+    return status;
+}
+
 /* ---- the table ---- */
 
 /* allocates: asks for memory. exact: computes nothing, so its result is the same in every
@@ -430,6 +455,7 @@ static const struct operation operations[] = {
     {"translator_score", do_translator_score, true, false},
     {"translate", do_translate, true, false},
     {"translate_many", do_translate_many, true, false},
+    {"translate_many_with", do_translate_many_with, true, false},
 };
 /* clang-format on */
 enum { OPERATIONS = sizeof operations / sizeof *operations };
