@@ -148,16 +148,16 @@ typedef struct rapt_translate_call { /* size-first, see base.h */
     const rapt_translator_options *options;
     /* [count] translation i begins with the tokens of text i, which count as those of
        rapt_generate_options.prefix do; the words that follow continue the last one, unless the text
-       ends with what stands between words. A translation that has no room for them has the status
-       RAPT_BAD_ARGUMENT. */
+       ends with what stands between words. Where they are more than a translation may have, its
+       status is RAPT_BAD_ARGUMENT. */
     const rapt_text *prefixes;
     /* As those of rapt_generate_options, on the thread that called: `source` is the index into
        texts, of which there are at most INT_MAX then; the sentences of a batch take turns, in no
        order. Once token or stop has stopped the call, translations that have begun are given to
        callback as far as they have come, others not at all. */
-    rapt_token_fn *token;
-    rapt_logits_fn *logits;
-    rapt_stop_fn *stop;
+    rapt_token_fn *token;   /* of each sentence's best translation, here as it becomes known */
+    rapt_logits_fn *logits; /* changes logits before a token is chosen */
+    rapt_stop_fn *stop;     /* ends the call early */
 } rapt_translate_call;
 
 /* rapt_translate_many as this call wants it; the translator stays as it was. NULL call: all
