@@ -21,10 +21,11 @@ static int export_to(const rapt_model *model, const char *to, const char *out)
     return failed("%s: %s", out, why.text);
 }
 
-static int save(const rapt_model *model, const char *out)
+static int save(const rapt_model *model, const char *out, bool packed)
 {
     rapt_message why = {""};
-    if (rapt_model_save(model, out, NULL, 0, &why) == RAPT_OK) return EXIT_OK;
+    const rapt_save_options options = {.size = sizeof options, .packed = packed};
+    if (rapt_model_save_with(model, out, &options, NULL, 0, &why) == RAPT_OK) return EXIT_OK;
     return failed("%s", why.text);
 }
 
@@ -34,20 +35,22 @@ int command_convert(int argc, char **argv)
     /* clang-format off */
     struct option_row rows[] = {
         {"model", OPTION_INPUT, &path, "FILE", "the model, a file or folder of any project", 0, 0, 0},
-        {"to", OPTION_CHOICE, &to, "rapt|marian|bergamot", "whose format [rapt]", 0, 0, 0},
-        {"out", OPTION_TEXT, &out, "PATH", "the file (rapt) or folder to write", 0, 0, 0},
+        {"to", OPTION_CHOICE, &to, "rapt|packed|marian|bergamot", "whose format [rapt]", 0, 0, 0},
+        {"out", OPTION_TEXT, &out, "PATH", "the file (rapt, packed) or folder to write", 0, 0, 0},
     };
     /* clang-format on */
-    struct command command = {.name = "convert",
-                              .arguments = "",
-                              .rows = rows,
-                              .count = sizeof rows / sizeof *rows,
-                              .purpose =
-                                  "Writes a model in the format of another project: a file of our "
-                                  "own, or a folder as Marian (model.bin, vocab.spm) or Firefox "
-                                  "(bergamot: in 8 bits) reads it. Marian holds models trained "
-                                  "with --sentencepiece, --position concatenated-n1, "
-                                  "--decoder-start zero and --norm-epsilon 1e-6."};
+    struct command command = {
+        .name = "convert",
+        .arguments = "",
+        .rows = rows,
+        .count = sizeof rows / sizeof *rows,
+        .purpose =
+            "Writes a model in the format of another project: a file of our "
+            "own (packed: one that is mapped, not read, and shared by all "
+            "processes that use it), or a folder as Marian (model.bin, vocab.spm) or Firefox "
+            "(bergamot: in 8 bits) reads it. Marian holds models trained "
+            "with --sentencepiece, --position concatenated-n1, "
+            "--decoder-start zero and --norm-epsilon 1e-6."};
     int code = options_read(&command, argc, argv);
     if (code != GO_ON) return code;
     if (path == NULL) return usage_error("convert: --model is missing");
@@ -55,7 +58,8 @@ int command_convert(int argc, char **argv)
     rapt_model *model = NULL;
     code = model_open(&model, path);
     if (code != EXIT_OK) return code;
-    code = strcmp(to, "rapt") == 0 ? save(model, out) : export_to(model, to, out);
+    bool packed = strcmp(to, "packed") == 0;
+    code = packed || strcmp(to, "rapt") == 0 ? save(model, out, packed) : export_to(model, to, out);
     rapt_model_free(model);
     return code;
 }

@@ -141,7 +141,8 @@ RAPT_API void rapt_model_free(rapt_model *model); /* NULL is allowed */
        rapt_config copy = *rapt_model_config(model); copy.size = sizeof copy; */
 RAPT_API const rapt_config *rapt_model_config(const rapt_model *model);
 RAPT_API size_t rapt_model_parameters(const rapt_model *model); /* how many numbers are learned */
-RAPT_API size_t rapt_model_bytes(const rapt_model *model);      /* of memory it holds */
+/* Of memory it holds; those of a file that it has mapped, too. */
+RAPT_API size_t rapt_model_bytes(const rapt_model *model);
 
 /* Metadata: pairs of strings (UTF-8) in a model file. "rapt.config" is the model's own, the others
    are the caller's; a translator keeps its tokenizers there. Will not grow. */
@@ -154,6 +155,21 @@ typedef struct rapt_metadata {
    atomically (temporary file, fsync, rename): after a failure the old one stands. */
 RAPT_API rapt_status rapt_model_save(const rapt_model *model, const char *path,
                                      const rapt_metadata *metadata, int count, rapt_message *why);
+typedef struct rapt_save_options { /* size-first, see base.h */
+    size_t size;                   /* sizeof(rapt_save_options) */
+    int packed;                    /* not 0: as the library has parameters in memory */
+    int reserved;                  /* 0 */
+} rapt_save_options;
+/* The same; NULL options: all defaults, as rapt_model_save.
+
+   A packed file is opened in milliseconds, whatever its size: it is mapped, not read, and all
+   processes that have opened it share its memory. It is a safetensors file, in which a matrix of
+   the model is [panels][columns][16]: element [p][c][i] is row 16 p + i, column c; other parameters
+   are as long as whole vectors of 16. Metadata "rapt.layout" tells it from others. */
+RAPT_API rapt_status rapt_model_save_with(const rapt_model *model, const char *path,
+                                          const rapt_save_options *options,
+                                          const rapt_metadata *metadata, int count,
+                                          rapt_message *why);
 /* Files of release 0.1 are read as well. *model is the caller's to free. RAPT_BAD_FILE: the file is
    damaged, or a parameter is infinite or NaN. */
 RAPT_API rapt_status rapt_model_load(rapt_model **model, const char *path,
@@ -161,14 +177,26 @@ RAPT_API rapt_status rapt_model_load(rapt_model **model, const char *path,
 typedef struct rapt_load_options { /* size-first, see base.h */
     size_t size;                   /* sizeof(rapt_load_options) */
     int non_finite;                /* not 0: parameters may be infinite or NaN */
-    int reserved;                  /* 0 */
+    int no_mapping;                /* not 0: a packed file is read into memory, not mapped */
 } rapt_load_options;
-/* NULL options: all defaults, as rapt_model_load. */
+/* NULL options: all defaults, as rapt_model_load.
+
+   A packed file on a disk is mapped, read-only, until the model is freed, written to or trained,
+   which copies its parameters first; the file itself never changes. While it is mapped it must not
+   be cut or changed in place, or the process may end by SIGBUS (saving a model to its path is no
+   change: the old file stays until nobody uses it). Where a file could change, where a mapping is
+   not possible or of a file that other programs have written, all is read, as no_mapping asks.
+   Sizes, names and offsets are checked whatever happens. That values are finite is believed of a
+   mapped file whose writer has checked them ("rapt.layout": "panels 16, finite"); rapt_model_check
+   does so again. A value that is not finite makes results that are none, and nothing worse. */
 RAPT_API rapt_status rapt_model_load_with(rapt_model **model, const char *path,
                                           const rapt_load_options *options,
                                           const rapt_allocator *allocator, rapt_message *why);
 
-/* The same of a file in memory, of size bytes. */
+/* RAPT_NOT_FINITE: a parameter is infinite or NaN; *why names it. Reads all of them. */
+RAPT_API rapt_status rapt_model_check(const rapt_model *model, rapt_message *why);
+
+/* The same as rapt_model_load_with of a file in memory, of size bytes, which are copied. */
 RAPT_API rapt_status rapt_model_load_memory(rapt_model **model, const void *bytes, size_t size,
                                             const rapt_load_options *options,
                                             const rapt_allocator *allocator, rapt_message *why);
@@ -204,7 +232,8 @@ typedef struct rapt_tensor {
 RAPT_API int rapt_model_tensors(const rapt_model *model);
 RAPT_API rapt_tensor rapt_model_tensor(const rapt_model *model, int index); /* name NULL: none */
 RAPT_API int rapt_model_find(const rapt_model *model, const char *name);    /* index, or -1 */
-/* data: [rows][columns]. Writing while a session or trainer computes is a data race. */
+/* data: [rows][columns]. Writing while a session or trainer computes is a data race.
+   RAPT_NO_MEMORY, of a mapped model alone: there is none for a copy. */
 RAPT_API rapt_status rapt_model_read(const rapt_model *model, int index, float *data,
                                      rapt_message *why);
 /* The other way round: data [rows][columns] becomes the parameter. */

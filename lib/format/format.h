@@ -90,6 +90,9 @@ rapt_status rapt__tensors_open_any_memory(struct tensor_file **file, const void 
 rapt_status rapt__tensors_map(struct tensor_file **file, const char *path,
                               const rapt_allocator *allocator, rapt_message *why);
 enum tensor_container rapt__tensors_container(const struct tensor_file *file);
+/* The data of one file on a disk, mapped whether the file itself is or not; *view outlives it.
+   Entries begin at `begin` there. NULL: it is in memory or a reader's, or cannot be mapped. */
+const void *rapt__tensors_map_data(const struct tensor_file *file, struct disk_view *view);
 const char *rapt__container_name(enum tensor_container container); /* for messages */
 
 /* ---- tensors.c ---- */

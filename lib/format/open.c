@@ -94,6 +94,13 @@ rapt_status rapt__tensors_map(struct tensor_file **file, const char *path,
     return rapt__tensors_open_path(file, path, NULL, true, allocator, why);
 }
 
+const void *rapt__tensors_map_data(const struct tensor_file *file, struct disk_view *view)
+{
+    if (file->part_count > 0) return NULL;
+    if (rapt__disk_view(&file->main.source, view, NULL) != RAPT_OK) return NULL;
+    return view->bytes + file->main.data_at;
+}
+
 rapt_status rapt__tensors_open_any_memory(struct tensor_file **file, const void *bytes, size_t size,
                                           const rapt_allocator *allocator, rapt_message *why)
 {

@@ -1,9 +1,7 @@
 /* file.c - blocks of parameters, and blocks of the same layout (Adam moments), to and from
-   safetensors files. Tensors stand there as plain matrices [rows][columns]. */
+   safetensors files. Tensors stand there as plain matrices [rows][columns], or packed. */
 #include "model/model.h"
 
-#include "format/format.h"
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -21,23 +19,34 @@ static void fill(const struct tensor_source *source, size_t first, size_t count,
     rapt__parameter_get(n->parameter, n->block, first, count, data);
 }
 
-static void describe(const rapt_model *m, const struct block_file *blocks, int count,
+static void fill_packed(const struct tensor_source *source, size_t first, size_t count, float *data)
+{
+    const struct named *n = (const struct named *)source->user + source->index;
+    memcpy(data, n->block + n->parameter->offset + first, count * sizeof *data);
+}
+
+static struct tensor_source plain(const struct parameter *p)
+{
+    size_t rows = (size_t)p->rows, columns = (size_t)p->columns;
+    if (p->kind == IN_ROWS && rows == 1)
+        return (struct tensor_source){.rank = 1, .shape = {columns}};
+    return (struct tensor_source){.rank = 2, .shape = {rows, columns}};
+}
+
+static void describe(const rapt_model *m, const struct block_file *blocks, int count, bool packed,
                      struct named *named, struct tensor_source *sources)
 {
     for (int b = 0, i = 0; b < count; b++)
         for (int p = 0; p < m->layout.count; p++, i++) {
             const struct parameter *parameter = &m->layout.parameters[p];
-            bool vector = parameter->kind == IN_ROWS && parameter->rows == 1;
-            size_t rows = (size_t)parameter->rows, columns = (size_t)parameter->columns;
             named[i].parameter = parameter;
             named[i].block = blocks[b].block;
             snprintf(named[i].name, NAME, "%s%s", blocks[b].prefix, parameter->name);
-            sources[i] = (struct tensor_source){.name = named[i].name,
-                                                .rank = vector ? 1 : 2,
-                                                .shape = {vector ? columns : rows, columns},
-                                                .fill = fill,
-                                                .user = named,
-                                                .index = (size_t)i};
+            sources[i] = packed ? rapt__packed_source(parameter) : plain(parameter);
+            sources[i].name = named[i].name;
+            sources[i].fill = packed ? fill_packed : fill;
+            sources[i].user = named;
+            sources[i].index = (size_t)i;
         }
 }
 
@@ -59,7 +68,7 @@ static rapt_status save(const rapt_model *m, const struct block_file *blocks, in
     struct tensor_source *sources = rapt__alloc(a, source_size);
     rapt_status status;
     if (named && sources) {
-        describe(m, blocks, count, named, sources);
+        describe(m, blocks, count, to->packed, named, sources);
         status = to->writer ? rapt__tensors_write_to(to->writer, sources, tensors, metadata,
                                                      metadata_count, a, why)
                             : rapt__tensors_write(to->path, sources, tensors, metadata,
@@ -78,12 +87,13 @@ rapt_status rapt__blocks_save(const rapt_model *m, const struct block_file *bloc
 {
     rapt_status status = rapt__metadata_check(metadata, metadata_count, why);
     if (status) return status;
-    int own = trainer ? 2 : 1;
-    size_t max = (size_t)metadata_count + (size_t)m->metadata_count + 2;
+    int own = 1;
+    size_t max = (size_t)metadata_count + (size_t)m->metadata_count + 3;
     struct tensor_metadata *all = rapt__alloc(&m->allocator, max * sizeof *all);
     if (!all) return no_memory(to, why);
     all[0] = (struct tensor_metadata){CONFIG_KEY, m->config_text};
-    all[1] = (struct tensor_metadata){TRAINER_KEY, trainer};
+    if (trainer) all[own++] = (struct tensor_metadata){TRAINER_KEY, trainer};
+    if (to->packed) all[own++] = (struct tensor_metadata){LAYOUT_KEY, rapt__packed_layout(m)};
     own += rapt__metadata_merge(m, metadata, metadata_count, all + own);
     status = save(m, blocks, count, to, all, own, why);
     rapt__free(&m->allocator, all, max * sizeof *all);
@@ -93,10 +103,23 @@ rapt_status rapt__blocks_save(const rapt_model *m, const struct block_file *bloc
 rapt_status rapt_model_save(const rapt_model *model, const char *path,
                             const rapt_metadata *metadata, int count, rapt_message *why)
 {
+    return rapt_model_save_with(model, path, NULL, metadata, count, why);
+}
+
+rapt_status rapt_model_save_with(const rapt_model *model, const char *path,
+                                 const rapt_save_options *options, const rapt_metadata *metadata,
+                                 int count, rapt_message *why)
+{
+    rapt_save_options own = {.size = sizeof own};
+    rapt_status status = RAPT_OK;
     if (!model || !path)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "rapt_model_save: model or path is NULL");
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL", model ? "path" : "model");
+    if (options) status = rapt__struct_read(&own, sizeof own, options, "rapt_save_options", why);
+    if (!status && own.reserved)
+        status = rapt__fail(why, RAPT_BAD_ARGUMENT, "reserved is %d, not 0", own.reserved);
+    if (status) return status;
     const struct block_file block = {.prefix = "", .block = model->block};
-    const struct block_output to = {.path = path};
+    const struct block_output to = {.path = path, .packed = own.packed};
     return rapt__blocks_save(model, &block, 1, &to, metadata, count, NULL, why);
 }
 
@@ -152,12 +175,13 @@ static bool has_shape(const struct tensor_entry *e, const struct parameter *p)
 static rapt_status check_values(const char *name, const float *data, size_t first, size_t count,
                                 enum value_range range, rapt_message *why)
 {
-    for (size_t i = 0; range != ANY_VALUE && i < count; i++)
-        if (!isfinite(data[i]) || (range == FINITE_NOT_NEGATIVE && data[i] < 0))
-            return rapt__fail(why, RAPT_BAD_FILE, "tensor %s: element %zu is %g, it must be %s",
-                              name, first + i, (double)data[i],
-                              range == FINITE_VALUE ? "finite" : "finite and not negative");
-    return RAPT_OK;
+    size_t good = range == ANY_VALUE ? count : rapt__finite_count(data, count);
+    for (size_t i = 0; range == FINITE_NOT_NEGATIVE && i < good; i++)
+        if (data[i] < 0) good = i;
+    if (good == count) return RAPT_OK;
+    return rapt__fail(why, RAPT_BAD_FILE, "tensor %s: element %zu is %g, it must be %s", name,
+                      first + good, (double)data[good],
+                      range == FINITE_VALUE ? "finite" : "finite and not negative");
 }
 
 static rapt_status load_parameter(const struct parameter *p, const struct block_file *to,

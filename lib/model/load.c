@@ -3,7 +3,6 @@
  */
 #include "model/model.h"
 
-#include "format/format.h"
 #include <string.h>
 
 static bool known(const rapt_model *m, const char *name)
@@ -47,6 +46,16 @@ static rapt_status no_other_tensors(const rapt_model *m, const struct tensor_fil
     return RAPT_OK;
 }
 
+/* Matrices to the block. */
+static rapt_status load_plain(rapt_model *model, struct tensor_file *file,
+                              const rapt_load_options *options, rapt_message *why)
+{
+    rapt_status status = rapt__model_take_block(model, why);
+    const struct block_file block = {"", model->block,
+                                     options->non_finite ? ANY_VALUE : FINITE_VALUE};
+    return status ? status : rapt__blocks_load(model, &block, 1, file, why);
+}
+
 static rapt_status load_open(rapt_model **model, struct tensor_file *file,
                              const rapt_load_options *options, const rapt_allocator *allocator,
                              rapt_message *why)
@@ -57,11 +66,13 @@ static rapt_status load_open(rapt_model **model, struct tensor_file *file,
         return rapt__fail(why, RAPT_BAD_FILE, "it is no rapt model: it has no " CONFIG_KEY "");
     rapt_status status = rapt__config_read(&config, text, strlen(text), why);
     if (!status) status = backed(&config, file, why);
-    if (!status) status = rapt__model_make(model, &config, allocator, why);
+    if (!status) status = rapt__model_make_bare(model, &config, allocator, why);
     if (status) return status;
-    struct block_file block = {"", (*model)->block, options->non_finite ? ANY_VALUE : FINITE_VALUE};
+    const char *layout = rapt__tensors_metadata(file, LAYOUT_KEY);
     status = no_other_tensors(*model, file, why);
-    if (!status) status = rapt__blocks_load(*model, &block, 1, file, why);
+    if (!status)
+        status = layout ? rapt__packed_load(*model, file, layout, options, why)
+                        : load_plain(*model, file, options, why);
     if (!status) status = rapt__metadata_copy(*model, file);
     if (!status) return RAPT_OK;
     rapt_model_free(*model);
@@ -95,8 +106,6 @@ static rapt_status load(rapt_model **model, const struct model_source *from,
     const char *name = from->path ? from->path : "the model";
     rapt_status status = RAPT_OK;
     if (options) status = rapt__struct_read(&own, sizeof own, options, "rapt_load_options", why);
-    if (!status && own.reserved)
-        status = rapt__fail(why, RAPT_BAD_ARGUMENT, "reserved is %d, not 0", own.reserved);
     if (!status) status = open_source(&file, from, allocator, why);
     if (status) return status;
     rapt_message reason = {"no memory to load it"};

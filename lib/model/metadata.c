@@ -1,13 +1,12 @@
 /* metadata.c - pairs of strings of a model: copied from the file it is loaded from, under today's
-   keys, and merged with those of a caller for the file it is saved to. The configuration and a
-   trainer's counters are the library's own: they are made anew for each file and never carried
-   over. */
+   keys, and merged with those of a caller for the file it is saved to. The configuration, a
+   trainer's counters and the layout are the library's own: they are made anew for each file and
+   never carried over. */
 #include "model/model.h"
 
-#include "format/format.h"
 #include <string.h>
 
-static const char *const own_keys[] = {CONFIG_KEY, TRAINER_KEY};
+static const char *const own_keys[] = {CONFIG_KEY, TRAINER_KEY, LAYOUT_KEY};
 
 /* Keys of release 0.1. */
 static const struct {

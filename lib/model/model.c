@@ -1,5 +1,6 @@
 /* model.c - a model: created from a configuration and a seed, its parameters read and written by
-   name. All of it but metadata lies in one arena. */
+   name. Layout and what follows from the configuration lie in one arena, the block of parameters in
+   another one or in a file. */
 #include "model/model.h"
 
 #include <assert.h>
@@ -13,15 +14,14 @@ static void lay_out(rapt_model *m, struct arena *arena)
     bool sinusoids = c->position <= RAPT_POSITION_CONCATENATED_N1;
     rapt__layout_make(&m->layout, c, arena);
     m->config_text = rapt__arena_take(arena, CONFIG_TEXT, 1);
-    m->block = rapt__arena_floats(arena, m->layout.floats, 1);
     m->sinusoids =
         sinusoids ? rapt__arena_floats(arena, (size_t)c->positions, (size_t)c->width) : NULL;
     bool slopes = c->relative_bias == RAPT_RELATIVE_BIAS_ALIBI;
     m->slopes = slopes ? rapt__arena_floats(arena, (size_t)c->heads, 1) : NULL;
 }
 
-rapt_status rapt__model_make(rapt_model **model, const rapt_config *config,
-                             const rapt_allocator *allocator, rapt_message *why)
+rapt_status rapt__model_make_bare(rapt_model **model, const rapt_config *config,
+                                  const rapt_allocator *allocator, rapt_message *why)
 {
     rapt_status status = rapt__config_check(config, why);
     if (status) return status;
@@ -46,6 +46,51 @@ rapt_status rapt__model_make(rapt_model **model, const rapt_config *config,
     return RAPT_OK;
 }
 
+static void lay_out_block(rapt_model *m, struct arena *arena)
+{
+    m->block = rapt__arena_floats(arena, m->layout.floats, 1);
+}
+
+rapt_status rapt__model_take_block(rapt_model *m, rapt_message *why)
+{
+    lay_out_block(m, &m->weights);
+    size_t bytes = m->weights.used;
+    rapt_status status = rapt__arena_reserve(&m->weights, &m->allocator);
+    if (status) {
+        m->weights = (struct arena){0};
+        return rapt__fail(why, status, "no memory for a model of %zu bytes", bytes);
+    }
+    lay_out_block(m, &m->weights);
+    return RAPT_OK;
+}
+
+rapt_status rapt__model_own_block(rapt_model *m, rapt_message *why)
+{
+    float *mapped = m->block;
+    if (!m->map.bytes) return RAPT_OK;
+    rapt_status status = rapt__model_take_block(m, why);
+    if (status) {
+        m->block = mapped;
+        return status;
+    }
+    memcpy(m->block, mapped, m->layout.floats * sizeof *mapped);
+    rapt__disk_unmap(&m->map);
+    return RAPT_OK;
+}
+
+rapt_status rapt__model_make(rapt_model **model, const rapt_config *config,
+                             const rapt_allocator *allocator, rapt_message *why)
+{
+    rapt_model *made = NULL;
+    rapt_status status = rapt__model_make_bare(&made, config, allocator, why);
+    if (!status) status = rapt__model_take_block(made, why);
+    if (status)
+        rapt_model_free(made);
+    else
+        *model = made;
+    return status;
+}
+
 rapt_status rapt_model_create(rapt_model **model, const rapt_config *config, uint64_t seed,
                               const rapt_allocator *allocator, rapt_message *why)
 {
@@ -62,6 +107,8 @@ void rapt_model_free(rapt_model *model)
     if (!model) return;
     rapt_allocator allocator = model->allocator;
     rapt__free(&allocator, model->metadata, model->metadata_size);
+    rapt__disk_unmap(&model->map);
+    rapt__arena_free(&model->weights, &allocator);
     rapt__arena_free(&model->arena, &allocator);
     rapt__free(&allocator, model, sizeof *model);
 }
@@ -81,7 +128,9 @@ size_t rapt_model_parameters(const rapt_model *model)
 
 size_t rapt_model_bytes(const rapt_model *model)
 {
-    return model ? sizeof *model + model->arena.size + model->metadata_size : 0;
+    return model ? sizeof *model + model->arena.size + model->weights.size + model->map.size +
+                       model->metadata_size
+                 : 0;
 }
 
 /* ---- parameters by index ---- */
@@ -128,6 +177,8 @@ rapt_status rapt_model_write(rapt_model *model, int index, const float *data, ra
 {
     const struct parameter *p = parameter_of(model, index);
     if (!p || !data) return no_parameter(model, index, why);
+    rapt_status status = rapt__model_own_block(model, why);
+    if (status) return status;
     rapt__parameter_set(p, model->block, 0, rapt__parameter_count(p), data);
     model->bound = (double)INFINITY;
     return RAPT_OK;

@@ -6,6 +6,7 @@
 #define RAPT_LIB_MODEL_H
 
 #include "attention/attention.h"
+#include "format/format.h"
 #include "op/op.h"
 #include <rapt/transformer.h>
 
@@ -93,7 +94,8 @@ void rapt__layout_make(struct layout *layout, const rapt_config *config, struct 
 /* The same of one layer without embedding, last norm and output; of a decoder or an encoder. */
 void rapt__layer_layout_make(struct layout *layout, const rapt_config *config, bool decoder,
                              const struct layer_parts *parts, struct arena *arena);
-size_t rapt__parameter_count(const struct parameter *p); /* numbers in it */
+size_t rapt__parameter_count(const struct parameter *p);  /* numbers in it */
+size_t rapt__parameter_floats(const struct parameter *p); /* of the block, in whole vectors */
 /* Elements [first, first + count) of a parameter between a block and a plain matrix
  * [rows][columns]. */
 void rapt__parameter_get(const struct parameter *p, const float *block, size_t first, size_t count,
@@ -140,7 +142,9 @@ rapt_status rapt__config_read(rapt_config *config, const char *text, size_t size
 struct rapt_model {
     rapt_allocator allocator;
     rapt_config config;
-    struct arena arena; /* the layout, the sinusoids, the block */
+    struct arena arena;   /* the layout, the sinusoids */
+    struct arena weights; /* the block, unless it is in */
+    struct disk_view map; /* a file, mapped: the block is not to be written then */
     struct layout layout;
     float *block;            /* [layout.floats] */
     float *sinusoids;        /* [positions][D]; NULL for learned positions or none */
@@ -154,6 +158,12 @@ struct rapt_model {
 /* A model with all parameters 0. */
 rapt_status rapt__model_make(rapt_model **model, const rapt_config *config,
                              const rapt_allocator *allocator, rapt_message *why);
+/* The same in two steps: without a block, which is NULL; the block. */
+rapt_status rapt__model_make_bare(rapt_model **model, const rapt_config *config,
+                                  const rapt_allocator *allocator, rapt_message *why);
+rapt_status rapt__model_take_block(rapt_model *model, rapt_message *why);
+/* Before a parameter is written: copies a block that is mapped. RAPT_NO_MEMORY, and no change. */
+rapt_status rapt__model_own_block(rapt_model *model, rapt_message *why);
 
 /* ---- attention_config.c: what a configuration says about the attention of a sublayer ---- */
 /* Its problem, all but the rows. learning: as in training; else nothing is drawn. offset NULL: what
@@ -175,8 +185,7 @@ size_t rapt__attention_bytes(const rapt_config *config, bool decoder, int batch,
 /* ---- metadata.c ---- */
 #define CONFIG_KEY  "rapt.config"
 #define TRAINER_KEY "rapt.trainer" /* a trainer's counters */
-struct tensor_file;
-struct tensor_metadata;
+#define LAYOUT_KEY  "rapt.layout"  /* of a packed file */
 /* All of a file but the library's own, old keys under their new names. m has none yet. */
 rapt_status rapt__metadata_copy(rapt_model *m, const struct tensor_file *file);
 /* These instead, in this order, without those whose value is NULL. */
@@ -198,6 +207,7 @@ struct block_file {
 struct block_output { /* where they go: the file at path, or a writer */
     const char *path;
     const rapt_writer *writer;
+    bool packed; /* packed.c; of one block without a prefix */
 };
 /* trainer: the value of TRAINER_KEY, or NULL. */
 rapt_status rapt__blocks_save(const rapt_model *model, const struct block_file *blocks, int count,
@@ -205,6 +215,18 @@ rapt_status rapt__blocks_save(const rapt_model *model, const struct block_file *
                               int metadata_count, const char *trainer, rapt_message *why);
 rapt_status rapt__blocks_load(const rapt_model *model, const struct block_file *blocks, int count,
                               struct tensor_file *file, rapt_message *why);
+
+/* ---- packed.c: a file whose data are the block as it is in memory ---- */
+/* Its tensors: panels [panels][columns][LANES], or rows end to end, in whole vectors. */
+struct tensor_source rapt__packed_source(const struct parameter *p);
+/* The value of LAYOUT_KEY. */
+const char *rapt__packed_layout(const rapt_model *m);
+/* The block of a model without one, mapped where that is possible and wanted. layout: the value of
+   LAYOUT_KEY in the file. */
+rapt_status rapt__packed_load(rapt_model *m, const struct tensor_file *file, const char *layout,
+                              const rapt_load_options *options, rapt_message *why);
+/* How many values at the front are finite. */
+size_t rapt__finite_count(const float *x, size_t count);
 
 /* ---- stack.c: the layers of one side ----
    rows of activations [rows][D], sequences back to back. */

@@ -11,11 +11,11 @@ struct layout_pass {
     bool real; /* there is memory to write into */
 };
 
-static size_t floats_of(int rows, int columns, enum layout_kind kind)
+size_t rapt__parameter_floats(const struct parameter *p)
 {
-    size_t floats = kind == IN_PANELS ? rapt__panels_size((size_t)rows, (size_t)columns)
-                                      : (size_t)rows * (size_t)columns;
-    return rapt__round_up_size(floats, LANES);
+    size_t rows = (size_t)p->rows, columns = (size_t)p->columns;
+    return rapt__round_up_size(
+        p->kind == IN_PANELS ? rapt__panels_size(rows, columns) : rows * columns, LANES);
 }
 
 /* Adds one parameter to the layout and returns its offset. */
@@ -23,17 +23,17 @@ static size_t offset(struct layout_pass *w, const char *scope, int layer, const 
                      int rows, int columns, enum layout_kind kind, enum initial initial)
 {
     size_t here = w->layout->floats;
+    struct parameter spare, *p = w->real ? &w->layout->parameters[w->layout->count] : &spare;
+    *p = (struct parameter){
+        .rows = rows, .columns = columns, .kind = kind, .initial = initial, .offset = here};
     if (w->real) {
-        struct parameter *p = &w->layout->parameters[w->layout->count];
-        *p = (struct parameter){
-            .rows = rows, .columns = columns, .kind = kind, .initial = initial, .offset = here};
         if (layer < 0)
             snprintf(p->name, sizeof p->name, "%s", name);
         else
             snprintf(p->name, sizeof p->name, "%s.layers.%d.%s", scope, layer, name);
     }
     w->layout->count++;
-    w->layout->floats += floats_of(rows, columns, kind);
+    w->layout->floats += rapt__parameter_floats(p);
     return here;
 }
 
@@ -207,23 +207,37 @@ size_t rapt__parameter_count(const struct parameter *p)
     return (size_t)p->rows * (size_t)p->columns;
 }
 
-/* The offset of element i of the plain matrix. */
-static size_t element(const struct parameter *p, size_t i)
+/* Elements of the plain matrix that lie in the block at `at` and every `step` floats from there. */
+struct stretch {
+    size_t at, step, count;
+};
+
+/* The next `left` elements from `first` on, to the end of their row in panels. */
+static struct stretch stretch_at(const struct parameter *p, size_t first, size_t left)
 {
-    size_t columns = (size_t)p->columns;
-    if (p->kind == IN_ROWS) return p->offset + i;
-    size_t row = i / columns, column = i % columns;
-    return p->offset + row / LANES * LANES * columns + column * LANES + row % LANES;
+    size_t columns = (size_t)p->columns, row = first / columns, column = first % columns;
+    if (p->kind == IN_ROWS) return (struct stretch){p->offset + first, 1, left};
+    size_t panel = p->offset + row / LANES * LANES * columns;
+    return (struct stretch){panel + column * LANES + row % LANES, LANES,
+                            rapt__min_size(left, columns - column)};
 }
 
 void rapt__parameter_get(const struct parameter *p, const float *block, size_t first, size_t count,
                          float *data)
 {
-    for (size_t i = 0; i < count; i++) data[i] = block[element(p, first + i)];
+    while (count > 0) {
+        const struct stretch s = stretch_at(p, first, count);
+        for (size_t i = 0; i < s.count; i++) data[i] = block[s.at + i * s.step];
+        data += s.count, first += s.count, count -= s.count;
+    }
 }
 
 void rapt__parameter_set(const struct parameter *p, float *block, size_t first, size_t count,
                          const float *data)
 {
-    for (size_t i = 0; i < count; i++) block[element(p, first + i)] = data[i];
+    while (count > 0) {
+        const struct stretch s = stretch_at(p, first, count);
+        for (size_t i = 0; i < s.count; i++) block[s.at + i * s.step] = data[i];
+        data += s.count, first += s.count, count -= s.count;
+    }
 }

@@ -26,6 +26,7 @@ static const struct {
     STRUCT(rapt_config),
     STRUCT(rapt_config_field),
     STRUCT(rapt_metadata),
+    STRUCT(rapt_save_options),
     STRUCT(rapt_load_options),
     STRUCT(rapt_tensor),
     STRUCT(rapt_tokens),

@@ -249,6 +249,7 @@ rapt_status rapt_trainer_create(rapt_trainer **trainer, rapt_model *model,
     rapt_status status = rapt__struct_read(&o, sizeof o, options, "rapt_train_options", why);
     if (!status) status = check_options(&o, model, why);
     if (!status) status = read_limits(&l, model, limits, why);
+    if (!status) status = rapt__model_own_block(model, why);
     if (status) return status;
     rapt_trainer *t = rapt__alloc(allocator, sizeof *t);
     if (!t) return rapt__fail(why, RAPT_NO_MEMORY, "no memory for a trainer");

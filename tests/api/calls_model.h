@@ -152,6 +152,18 @@ static rapt_status model_save(struct world *w, int null, rapt_message *why)
                            1, why);
 }
 
+static rapt_status model_save_with(struct world *w, int null, rapt_message *why)
+{
+    const rapt_save_options options = {.size = sizeof options, .packed = 1};
+    return rapt_model_save_with(arg(null, 0, w->model), arg(null, 1, w->path[2]),
+                                arg(null, 2, &options), arg(null, 3, &w->note), 1, why);
+}
+
+static rapt_status model_check(struct world *w, int null, rapt_message *why)
+{
+    return rapt_model_check(arg(null, 0, w->model), why);
+}
+
 static rapt_status model_load(struct world *w, int null, rapt_message *why)
 {
     rapt_model *made = NULL;

@@ -47,6 +47,13 @@ for kind in none ssru; do
     check "8 bits translate" [ "$(wc -l <got)" -eq 30 ]
 done
 train plain
+code 0 "$program" convert --model plain --to packed --out packed
+check "a packed file is another one" sh -c '! cmp -s plain packed'
+code 0 "$program" translate --model plain --threads 1 source >wanted
+code 0 "$program" translate --model packed --threads 1 source >got
+check "the same translations of a packed file" cmp -s wanted got
+code 0 "$program" convert --model packed --out again
+check "the plain file again" cmp -s plain again
 code 1 "$program" convert --model plain --to marian --out nothing
 says "position must be concatenated-n1"
 code 2 "$program" convert --model plain --to marian

@@ -74,6 +74,52 @@ static void test_each_call(void **state)
     }
 }
 
+/* A packed model: where its file cannot be mapped, it is read. */
+static rapt_status load_packed(const struct fault_plan *plan)
+{
+    rapt_model *model = NULL;
+    rapt_message why = {""};
+    int open_files = entries("/proc/self/fd");
+    fault_arm(plan);
+    rapt_status status = rapt_model_load(&model, path, NULL, &why);
+    fault_disarm();
+    injections++;
+    assert_int_equal(entries("/proc/self/fd"), open_files);
+    assert_true((status == RAPT_OK) == (model != NULL));
+    if (status) assert_non_null(strstr(why.text, "/m: "));
+    if (!status) assert_int_equal(rapt_model_check(model, NULL), RAPT_OK);
+    rapt_model_free(model);
+    return status;
+}
+
+static void test_packed(void **state)
+{
+    (void)state;
+    const rapt_save_options packed = {.size = sizeof packed, .packed = 1};
+    rapt_model *model = NULL;
+    bool mapped = false;
+    put(thing_bytes(MODEL, OLD));
+    assert_int_equal(rapt_model_load(&model, path, NULL, NULL), RAPT_OK);
+    assert_int_equal(rapt_model_save_with(model, path, &packed, NULL, 0, NULL), RAPT_OK);
+    rapt_model_free(model);
+    fault_arm(&(struct fault_plan){.mode = FAULT_ONCE, .at = -1});
+    assert_int_equal(rapt_model_load(&model, path, NULL, NULL), RAPT_OK);
+    long calls = fault_disarm();
+    rapt_model_free(model);
+    assert_true(calls >= 4);
+    for (long at = 0; at < calls; at++)
+        for (int e = 0; e < ERRORS; e++) {
+            const struct fault_plan plan = {.mode = FAULT_ONCE, .at = at, .error = errors[e]};
+            rapt_status status = load_packed(&plan);
+            bool maps = strcmp(fault_struck(), "mmap") == 0;
+            bool harmless = maps || strcmp(fault_struck(), "close") == 0;
+            assert_int_equal(status, harmless ? RAPT_OK : RAPT_NO_FILE);
+            mapped |= maps;
+        }
+    assert_true(mapped);
+    assert_int_equal(load_packed(&(struct fault_plan){.mode = FAULT_INTERRUPT}), RAPT_OK);
+}
+
 static void test_interrupted_and_short(void **state)
 {
     (void)state;
@@ -137,6 +183,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_each_call),
+        cmocka_unit_test(test_packed),
         cmocka_unit_test(test_interrupted_and_short),
         cmocka_unit_test(test_changes),
         cmocka_unit_test(test_enough),

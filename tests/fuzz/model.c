@@ -1,15 +1,16 @@
-/* model.c - model files with edits (files.h), loaded as a model and as a translator. A file is
-   refused with a reason, in memory in proportion to its size, or gives a model that encodes,
-   decodes and generates, with logits that are finite if its weights are moderate. */
+/* model.c - model files with edits (files.h), plain and packed, loaded as a model and as a
+   translator. A file is refused with a reason, in memory in proportion to its size, or gives a
+   model that encodes, decodes and generates, with logits that are finite if its weights are
+   moderate. */
 #define _GNU_SOURCE
 #include "files.h"
 #include "model/variants.h"
 
 enum { FILES = 24, WITH_TOKENIZER = 20 }; /* the last ones are translators */
 
-static struct file *files;
+static struct file *files; /* [FILES], then the same models packed */
 
-static void save(struct file *f, const rapt_config *config, bool tokenizer, int i)
+static void save(const rapt_config *config, bool tokenizer, int i)
 {
     char path[256];
     rapt_text text = {"ab abc abd abcd", 15};
@@ -20,11 +21,14 @@ static void save(struct file *f, const rapt_config *config, bool tokenizer, int 
     require(rapt_tokenizer_write(t, written, sizeof written, &size, NULL) == RAPT_OK, "its text");
     const rapt_metadata metadata[] = {{"rapt.tokenizer", written}, {"note", "a \"note\""}};
     rapt_model *model = small_model(config, (uint64_t)i);
-    require(rapt_model_save(model, small_path(path, "fuzz"), metadata + !tokenizer, 2 - !tokenizer,
-                            NULL) == RAPT_OK,
-            "a model file");
-    read_file(f, path);
-    unlink(path);
+    for (int packed = 0; packed < 2; packed++) {
+        const rapt_save_options options = {.size = sizeof options, .packed = packed};
+        require(rapt_model_save_with(model, small_path(path, "fuzz"), &options,
+                                     metadata + !tokenizer, 2 - !tokenizer, NULL) == RAPT_OK,
+                "a model file");
+        read_file(&files[packed * FILES + i], path);
+        unlink(path);
+    }
     rapt_model_free(model);
     rapt_tokenizer_free(t);
 }
@@ -32,11 +36,11 @@ static void save(struct file *f, const rapt_config *config, bool tokenizer, int 
 static void make_files(void)
 {
     if (files) return;
-    files = calloc(FILES, sizeof *files);
+    files = calloc(2 * FILES, sizeof *files);
     require(files != NULL, "memory for the test itself");
     for (int i = 0; i < WITH_TOKENIZER; i++) {
         rapt_config c = i < COUNT(small_configs) ? small_configs[i] : variant(i * 13 % VARIANTS);
-        save(&files[i], &c, false, i);
+        save(&c, false, i);
     }
     for (int i = WITH_TOKENIZER; i < FILES; i++) {
         rapt_config c = {.size = sizeof c,
@@ -49,7 +53,7 @@ static void make_files(void)
                          .decoder_layers = 1,
                          .tie = i % 2 ? RAPT_TIE_ALL : RAPT_TIE_OUTPUT,
                          .self_score = i % 3 ? RAPT_SCORE_COSINE : 0};
-        save(&files[i], &c, true, i);
+        save(&c, true, i);
     }
 }
 
@@ -133,16 +137,22 @@ static void check_translator(const char *path)
     rapt_translator_free(translator);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+static void check(const uint8_t *bytes, size_t size, bool packed)
 {
     static struct file f;
     struct feed in = {bytes, size};
-    make_files();
-    f = files[take_below(&in, FILES)];
+    f = files[packed * FILES + take_below(&in, FILES)];
     edit_all(&f, &in);
     const char *path = file_path(&f);
     check_model(path, f.size, input_hash(bytes, size));
     if (input_hash(bytes, size) % 8 == 7 || bytes == NULL || bytes[0] % FILES >= WITH_TOKENIZER)
         check_translator(path);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    make_files();
+    check(bytes, size, false);
+    check(bytes, size, true);
     return 0;
 }

@@ -192,6 +192,28 @@ static rapt_status do_model_save(struct scene *s, uint64_t *h, rapt_message *why
     return status;
 }
 
+/* Saved as it is in memory; mapped, checked and written to. */
+static rapt_status do_model_packed(struct scene *s, uint64_t *h, rapt_message *why)
+{
+    const rapt_save_options options = {.size = sizeof options, .packed = 1};
+    rapt_model *model = NULL;
+    unlink(s->out_path);
+    rapt_status status = rapt_model_save_with(s->shared, s->out_path, &options, NULL, 0, why);
+    if (status) s->changed |= access(s->out_path, F_OK) == 0;
+    add_file(s, h, s->out_path);
+    if (!status) status = rapt_model_load(&model, s->out_path, s->allocator, why);
+    if (!status) status = rapt_model_check(model, why);
+    float data[1024] = {0};
+    size_t size = status ? 0 : small_size(model, 0);
+    if (size > COUNT(data)) status = RAPT_BAD_FILE;
+    if (!status) status = rapt_model_write(model, 0, data, why);
+    if (!status) status = rapt_model_read(model, 0, data, why);
+    add(h, data, sizeof data);
+    rapt_model_free(model);
+    unlink(s->out_path);
+    return status;
+}
+
 static rapt_status do_model_read(struct scene *s, uint64_t *h, rapt_message *why)
 {
     rapt_tensor tensor = rapt_model_tensor(s->own, 1);
@@ -438,6 +460,7 @@ static const struct operation operations[] = {
     {"model_memory", do_model_memory, true, true},
     {"model_save_to", do_model_save_to, true, true},
     {"model_save", do_model_save, true, true},
+    {"model_packed", do_model_packed, true, true},
     {"model_read", do_model_read, false, true},
     {"session_create", do_session, true, true},
     {"classify", do_classify, false, false},

@@ -71,25 +71,30 @@ rapt_status rapt__disk_open(struct disk_source *source, const char *path, rapt_m
     return RAPT_OK;
 }
 
-rapt_status rapt__disk_map(struct disk_source *source, rapt_message *why)
+rapt_status rapt__disk_view(const struct disk_source *source, struct disk_view *view,
+                            rapt_message *why)
 {
     const int before = errno;
-    if (source->size == 0) return RAPT_OK;
     void *bytes = MAP_FAILED;
-    if (source->size <= SIZE_MAX)
+    errno = source->file < 0 ? EBADF : EINVAL;
+    if (source->file >= 0 && source->size > 0 && source->size <= SIZE_MAX)
         bytes = mmap(NULL, (size_t)source->size, PROT_READ, MAP_PRIVATE, source->file, 0);
     if (bytes == MAP_FAILED) return rapt__disk_fail(why, &source->label, "cannot be mapped", errno);
-    close(source->file);
-    source->file = -1;
-    source->bytes = bytes;
-    source->mapped = true;
+    *view = (struct disk_view){bytes, (size_t)source->size};
     errno = before;
     return RAPT_OK;
 }
 
+void rapt__disk_unmap(struct disk_view *view)
+{
+    if (view->bytes) munmap((void *)(uintptr_t)view->bytes, view->size);
+    *view = (struct disk_view){NULL, 0};
+}
+
 void rapt__disk_close(struct disk_source *source)
 {
-    if (source->mapped) munmap((void *)(uintptr_t)source->bytes, (size_t)source->size);
+    struct disk_view view = {source->bytes, (size_t)source->size};
+    if (source->mapped) rapt__disk_unmap(&view);
     if (source->file >= 0) close(source->file);
     source->file = -1;
     source->mapped = false;

@@ -45,25 +45,30 @@ rapt_status rapt__disk_open(struct disk_source *source, const char *path, rapt_m
     return status;
 }
 
-rapt_status rapt__disk_map(struct disk_source *source, rapt_message *why)
+rapt_status rapt__disk_view(const struct disk_source *source, struct disk_view *view,
+                            rapt_message *why)
 {
-    if (source->size == 0) return RAPT_OK;
+    if (source->file < 0) return rapt__disk_fail(why, &source->label, "cannot be mapped", EBADF);
     HANDLE mapping =
         CreateFileMappingW(rapt__handle(source->file), NULL, PAGE_READONLY, 0, 0, NULL);
     const void *bytes = mapping ? MapViewOfFile(mapping, FILE_MAP_READ, 0, 0, 0) : NULL;
     const int number = bytes ? 0 : rapt__last_error();
     if (mapping) CloseHandle(mapping); /* the view keeps it */
     if (!bytes) return rapt__disk_fail(why, &source->label, "cannot be mapped", number);
-    _close(source->file);
-    source->file = -1;
-    source->bytes = bytes;
-    source->mapped = true;
+    *view = (struct disk_view){bytes, (size_t)source->size};
     return RAPT_OK;
+}
+
+void rapt__disk_unmap(struct disk_view *view)
+{
+    if (view->bytes) UnmapViewOfFile(view->bytes);
+    *view = (struct disk_view){NULL, 0};
 }
 
 void rapt__disk_close(struct disk_source *source)
 {
-    if (source->mapped) UnmapViewOfFile(source->bytes);
+    struct disk_view view = {source->bytes, (size_t)source->size};
+    if (source->mapped) rapt__disk_unmap(&view);
     if (source->file >= 0) _close(source->file);
     source->file = -1;
     source->mapped = false;

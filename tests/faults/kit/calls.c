@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
@@ -132,6 +133,16 @@ int openat(int base, const char *name, int flags, ...)
 
 int open64(const char *name, int flags, ...) __attribute__((alias("open")));
 int openat64(int base, const char *name, int flags, ...) __attribute__((alias("openat")));
+
+/* Of files; memory without one is not counted. */
+void *mmap(void *at, size_t size, int protection, int flags, int file, off_t offset)
+{
+    if (ours(file) && plan.mode != FAULT_INTERRUPT && fails("mmap")) return MAP_FAILED;
+    return (void *)syscall(SYS_mmap, at, size, protection, flags, file, offset);
+}
+
+void *mmap64(void *at, size_t size, int protection, int flags, int file, off_t offset)
+    __attribute__((alias("mmap")));
 
 int close(int file) /* whatever it says, the file is closed */
 {

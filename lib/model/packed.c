@@ -1,0 +1,159 @@
+/* packed.c - a model file whose data are the block of parameters as it is in memory: written with
+   what it holds, mapped or read.
+
+       "rapt.layout" = "panels 16", or "panels 16, finite": who wrote it has checked every value
+
+   A tensor of kind IN_PANELS is [panels][columns][16], where element [p][c][i] is row 16 p + i,
+   column c of the matrix; others are the matrix row by row. Each is filled with zeros to whole
+   vectors of 16. In the order of the layout, from a multiple of 64 bytes on, they are the block. A
+   file that holds them otherwise, as another program may write it, is read. Names, shapes and
+   offsets are checked in either case; that values are finite is believed of a mapped file that
+   says so, since looking would read all of it. */
+#include "model/model.h"
+
+#include <string.h>
+
+static const char *const layouts[] = {"panels 16", "panels 16, finite"};
+_Static_assert(LANES == 16, "the names of the layouts");
+
+struct tensor_source rapt__packed_source(const struct parameter *p)
+{
+    size_t floats = rapt__parameter_floats(p), columns = (size_t)p->columns;
+    if (p->kind == IN_ROWS) return (struct tensor_source){.rank = 1, .shape = {floats}};
+    return (struct tensor_source){.rank = 3, .shape = {floats / LANES / columns, columns, LANES}};
+}
+
+/* ---- values ---- */
+
+/* A float is infinite or NaN if all bits of its exponent are set. No early end within a part, so
+   that compilers make vectors of it. */
+static bool part_finite(const float *x, size_t count)
+{
+    const uint32_t exponent = 0x7F800000;
+    uint32_t found = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t bits;
+        memcpy(&bits, &x[i], sizeof bits);
+        found |= (bits & exponent) == exponent;
+    }
+    return !found;
+}
+
+size_t rapt__finite_count(const float *x, size_t count)
+{
+    enum { PART = 1024 };
+    for (size_t first = 0; first < count; first += PART) {
+        size_t now = rapt__min_size(count - first, PART), i = first;
+        if (part_finite(x + first, now)) continue;
+        while (part_finite(x + i, 1)) i++;
+        return i;
+    }
+    return count;
+}
+
+const char *rapt__packed_layout(const rapt_model *m)
+{
+    return layouts[rapt__finite_count(m->block, m->layout.floats) == m->layout.floats];
+}
+
+/* Names the first parameter that is not finite, by the element of its matrix; or whose last vector
+   is not, behind it. */
+static rapt_status check_finite(const rapt_model *m, rapt_status otherwise, rapt_message *why)
+{
+    float row[256];
+    if (rapt__finite_count(m->block, m->layout.floats) == m->layout.floats) return RAPT_OK;
+    for (int i = 0; i < m->layout.count; i++) {
+        const struct parameter *p = &m->layout.parameters[i];
+        size_t all = rapt__parameter_count(p), floats = rapt__parameter_floats(p), bad = all;
+        if (rapt__finite_count(m->block + p->offset, floats) == floats) continue;
+        for (size_t first = 0, now; first < all && bad == all; first += now) {
+            now = rapt__min_size(all - first, sizeof row / sizeof *row);
+            rapt__parameter_get(p, m->block, first, now, row);
+            size_t good = rapt__finite_count(row, now);
+            if (good < now) bad = first + good;
+        }
+        if (bad == all)
+            return rapt__fail(why, otherwise, "tensor %s: a value behind it is infinite or NaN",
+                              p->name);
+        rapt__parameter_get(p, m->block, bad, 1, row);
+        return rapt__fail(why, otherwise, "tensor %s: element %zu is %g, it must be finite",
+                          p->name, bad, (double)row[0]);
+    }
+    return RAPT_OK;
+}
+
+rapt_status rapt_model_check(const rapt_model *model, rapt_message *why)
+{
+    if (!model) return rapt__fail(why, RAPT_BAD_ARGUMENT, "model: NULL");
+    return check_finite(model, RAPT_NOT_FINITE, why);
+}
+
+/* ---- tensors of a file ---- */
+
+/* Whether the data are the block; RAPT_BAD_FILE: a tensor is missing, or has another shape. */
+static rapt_status check_tensors(const rapt_model *m, const struct tensor_file *file,
+                                 bool *in_order, rapt_message *why)
+{
+    *in_order = true;
+    for (int i = 0; i < m->layout.count; i++) {
+        const struct parameter *p = &m->layout.parameters[i];
+        const struct tensor_source packed = rapt__packed_source(p);
+        const struct tensor_entry *e = rapt__tensors_find(file, p->name);
+        if (!e) return rapt__fail(why, RAPT_BAD_FILE, "tensor %s is missing", p->name);
+        size_t rank = (size_t)packed.rank * sizeof *packed.shape;
+        if (e->rank != packed.rank || memcmp(e->shape, packed.shape, rank) != 0)
+            return rapt__fail(why, RAPT_BAD_FILE,
+                              "tensor %s does not hold %d x %d in panels of 16, as the "
+                              "configuration says",
+                              p->name, p->rows, p->columns);
+        if (e->begin != 4 * p->offset || strcmp(e->dtype, "F32") != 0) *in_order = false;
+    }
+    return RAPT_OK;
+}
+
+/* Files are little-endian. */
+static bool is_little(void)
+{
+    const uint32_t one = 1;
+    unsigned char first;
+    memcpy(&first, &one, 1);
+    return first == 1;
+}
+
+/* false: it is to be read. */
+static bool map(rapt_model *m, const struct tensor_file *file)
+{
+    const void *data = is_little() ? rapt__tensors_map_data(file, &m->map) : NULL;
+    if (data && (uintptr_t)data % (4 * LANES) == 0) {
+        m->block = (float *)(uintptr_t)data;
+        return true;
+    }
+    if (data) rapt__disk_unmap(&m->map);
+    return false;
+}
+
+static rapt_status read_block(rapt_model *m, const struct tensor_file *file, rapt_message *why)
+{
+    rapt_status status = rapt__model_take_block(m, why);
+    for (int i = 0; !status && i < m->layout.count; i++) {
+        const struct parameter *p = &m->layout.parameters[i];
+        const struct tensor_entry *e = rapt__tensors_find(file, p->name);
+        status = rapt__tensors_read(file, e, 0, e->count, m->block + p->offset, why);
+    }
+    return status;
+}
+
+rapt_status rapt__packed_load(rapt_model *m, const struct tensor_file *file, const char *layout,
+                              const rapt_load_options *options, rapt_message *why)
+{
+    bool in_order, mapped, believed = strcmp(layout, layouts[1]) == 0;
+    if (!believed && strcmp(layout, layouts[0]) != 0)
+        return rapt__fail(why, RAPT_BAD_FILE, LAYOUT_KEY " is \"%.40s\", which is not known",
+                          layout);
+    rapt_status status = check_tensors(m, file, &in_order, why);
+    if (status) return status;
+    mapped = in_order && !options->no_mapping && map(m, file);
+    if (!mapped) status = read_block(m, file, why);
+    if (status || options->non_finite || (mapped && believed)) return status;
+    return check_finite(m, RAPT_BAD_FILE, why);
+}

@@ -1,0 +1,367 @@
+/* packed.c - packed model files: mapped, read, from memory and of a reader they give the bits of
+   the model that was saved; two processes share them; writing and training leave the file alone;
+   files that other programs have rearranged are read; damaged ones are refused by name. */
+#include "model/small_file.h"
+
+#include <sys/wait.h>
+
+static const rapt_save_options packed = {.size = sizeof packed, .packed = 1};
+static const rapt_load_options unmapped = {.size = sizeof unmapped, .no_mapping = 1},
+                               any = {.size = sizeof any, .non_finite = 1};
+
+static rapt_model *packed_model(const rapt_config *config, const char *path)
+{
+    rapt_model *model = small_model(config, 3);
+    const rapt_metadata metadata[] = {{"note", "kept"}};
+    rapt_message why = {""};
+    if (rapt_model_save_with(model, path, &packed, metadata, 1, &why)) fail_msg("%s", why.text);
+    return model;
+}
+
+static rapt_model *loaded(const char *path, const rapt_load_options *options)
+{
+    rapt_model *model = NULL;
+    rapt_message why = {""};
+    if (rapt_model_load_with(&model, path, options, NULL, &why)) fail_msg("%s", why.text);
+    return model;
+}
+
+/* ---- what /proc/self/smaps says of the mapping of a file ---- */
+
+/* In KiB; -1: the file is not mapped, or the system does not say. */
+static long smaps(const char *path, const char *key)
+{
+    char line[512];
+    bool here = false;
+    long value = -1, found;
+    FILE *file = fopen("/proc/self/smaps", "r");
+    while (file && fgets(line, sizeof line, file)) {
+        if (strchr(line, '-') && strchr(line, '-') < strchr(line, ' '))
+            here = strstr(line, path) != NULL;
+        size_t size = strlen(key);
+        if (here && strncmp(line, key, size) == 0 && sscanf(line + size, ": %ld", &found) == 1)
+            value = (value < 0 ? 0 : value) + found;
+    }
+    if (file) fclose(file);
+    return value;
+}
+
+static bool has_smaps(void)
+{
+    if (access("/proc/self/smaps", R_OK) == 0) return true;
+    print_message("skipped: what is mapped: the system has no /proc/self/smaps\n");
+    return false;
+}
+
+/* ---- the same bits ---- */
+
+static int read_file(void *user, uint64_t at, void *data, size_t count)
+{
+    const struct file *f = user;
+    memcpy(data, f->bytes + at, count);
+    return 0;
+}
+
+static void test_bits(void **state)
+{
+    (void)state;
+    char path[256];
+    small_path(path, "packed");
+    for (int i = 0; i < COUNT(small_configs); i++) {
+        rapt_model *model = packed_model(&small_configs[i], path), *models[4] = {NULL};
+        struct file f = file_at(path);
+        const rapt_reader reader = {read_file, &f, f.size};
+        models[0] = loaded(path, NULL);
+        models[1] = loaded(path, &unmapped);
+        assert_int_equal(rapt_model_load_memory(&models[2], f.bytes, f.size, NULL, NULL, NULL),
+                         RAPT_OK);
+        assert_int_equal(rapt_model_load_from(&models[3], &reader, NULL, NULL, NULL), RAPT_OK);
+        for (int n = 0; n < 4; n++) {
+            small_same_models(model, models[n]);
+            assert_string_equal(rapt_model_metadata(models[n], "note"), "kept");
+            assert_int_equal(rapt_model_metadata_count(models[n]), 1);
+            assert_int_equal(rapt_model_check(models[n], NULL), RAPT_OK);
+            rapt_model_free(models[n]);
+        }
+        rapt_model_free(model);
+        drop(&f);
+    }
+}
+
+/* A plain file of the mapped model has the bytes of a plain file of the model itself. */
+static void test_saved_again(void **state)
+{
+    (void)state;
+    char path[256], plain[256];
+    rapt_model *model = packed_model(&small_configs[1], small_path(path, "packed"));
+    rapt_model *mapped = loaded(path, NULL);
+    assert_int_equal(rapt_model_save(model, small_path(plain, "plain"), NULL, 0, NULL), RAPT_OK);
+    struct file before = file_at(plain);
+    const rapt_metadata none[] = {{"note", NULL}};
+    assert_int_equal(rapt_model_save(mapped, plain, none, 1, NULL), RAPT_OK);
+    struct file after = file_at(plain);
+    assert_int_equal(before.size, after.size);
+    assert_memory_equal(before.bytes, after.bytes, before.size);
+    /* and a packed one replaces the file that it is mapped from */
+    struct file old = file_at(path);
+    assert_int_equal(rapt_model_save_with(mapped, path, &packed, NULL, 0, NULL), RAPT_OK);
+    struct file new = file_at(path);
+    assert_int_equal(old.size, new.size);
+    assert_memory_equal(old.bytes, new.bytes, old.size);
+    small_same_models(model, mapped);
+    rapt_model_free(mapped);
+    rapt_model_free(model);
+    free(before.bytes), free(old.bytes);
+    drop(&after), drop(&new);
+}
+
+/* ---- mapped, shared, left alone ---- */
+
+/* Reads all of a model; the sum keeps the reads. */
+static double touched(const rapt_model *model)
+{
+    double sum = 0;
+    for (int i = 0; i < rapt_model_tensors(model); i++) {
+        size_t size = small_size(model, i);
+        float *data = malloc(size * sizeof *data);
+        assert_int_equal(rapt_model_read(model, i, data, NULL), RAPT_OK);
+        for (size_t j = 0; j < size; j++) sum += (double)data[j];
+        free(data);
+    }
+    return sum;
+}
+
+/* 4 MB, so that pages count. */
+static const rapt_config large = {.size = sizeof large,
+                                  .source_vocab = 7000,
+                                  .target_vocab = 7000,
+                                  .positions = 12,
+                                  .width = 144,
+                                  .heads = 2,
+                                  .ffn_width = 32,
+                                  .encoder_layers = 1,
+                                  .decoder_layers = 1,
+                                  .tie = RAPT_TIE_ALL};
+
+/* A second process has the file mapped as well: its pages are shared by both, and dirty in none. */
+static void test_shared(void **state)
+{
+    (void)state;
+    char path[256];
+    if (!has_smaps()) return;
+    rapt_model *model = packed_model(&large, small_path(path, "shared")), *mapped;
+    mapped = loaded(path, NULL);
+    double sum = touched(mapped);
+    assert_true(smaps(path, "Rss") > 4000);
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) { /* no assertion of its own: an exit code */
+        rapt_model *own = NULL;
+        rapt_model_free(mapped);
+        if (rapt_model_load(&own, path, NULL, NULL) || touched(own) != sum) _exit(1);
+        bool shares = smaps(path, "Shared_Clean") > 4000 && smaps(path, "Private_Dirty") == 0 &&
+                      smaps(path, "Shared_Dirty") == 0;
+        _exit(shares ? 0 : 2);
+    }
+    int status = -1;
+    assert_true(child > 0 && waitpid(child, &status, 0) == child);
+    assert_int_equal(status, 0);
+    assert_int_equal(smaps(path, "Private_Dirty"), 0);
+    assert_true(rapt_model_bytes(mapped) > rapt_model_parameters(mapped) * sizeof(float));
+    rapt_model *read = loaded(path, &unmapped);
+    rapt_model_free(mapped);
+    assert_int_equal(smaps(path, "Rss"), -1);
+    rapt_model_free(read);
+    rapt_model_free(model);
+    unlink(path);
+}
+
+static void test_written(void **state)
+{
+    (void)state;
+    char path[256];
+    rapt_model *model = packed_model(&small_configs[0], small_path(path, "written"));
+    struct file before = file_at(path);
+    rapt_model *mapped = loaded(path, NULL), *other = loaded(path, NULL);
+    for (int i = 0; i < rapt_model_tensors(model); i += 3) {
+        size_t size = small_size(model, i);
+        float *data = calloc(size, sizeof *data), *again = calloc(size, sizeof *again);
+        for (size_t j = 0; j < size; j++) data[j] = (float)j;
+        assert_int_equal(rapt_model_write(mapped, i, data, NULL), RAPT_OK);
+        assert_int_equal(rapt_model_read(mapped, i, again, NULL), RAPT_OK);
+        assert_memory_equal(data, again, size * sizeof *data);
+        free(data), free(again);
+    }
+    small_same_models(model, other);
+    struct file after = file_at(path);
+    assert_memory_equal(before.bytes, after.bytes, before.size);
+    if (has_smaps()) {
+        assert_true(smaps(path, "Size") > 0);
+        rapt_model_free(other);
+        other = NULL;
+        assert_int_equal(smaps(path, "Size"), -1);
+    }
+    rapt_model_free(other);
+    rapt_model_free(mapped);
+    rapt_model_free(model);
+    free(before.bytes);
+    drop(&after);
+}
+
+/* A step of training from the mapped model gives the bits of one from the model itself. */
+static void train_once(rapt_model *model)
+{
+    rapt_trainer *trainer = NULL;
+    rapt_train_options options;
+    rapt_message why = {""};
+    rapt_train_options_default(&options, sizeof options);
+    const rapt_train_limits limits = {
+        .size = sizeof limits, .batch = 2, .source_tokens = 8, .target_tokens = 8, .threads = 1};
+    const rapt_tokens source = {2, (const int32_t[]){3, 4, 5, 6}, (const int[]){0, 1, 4}},
+                      target = {2, (const int32_t[]){5, 4, 3, 2, 1}, (const int[]){0, 3, 5}};
+    if (rapt_trainer_create(&trainer, model, &options, &limits, NULL, &why))
+        fail_msg("%s", why.text);
+    if (rapt_train_gradient(trainer, &source, &target, NULL, &why)) fail_msg("%s", why.text);
+    if (rapt_train_step(trainer, NULL, &why)) fail_msg("%s", why.text);
+    rapt_trainer_free(trainer);
+}
+
+static void test_trained(void **state)
+{
+    (void)state;
+    char path[256];
+    rapt_model *model = packed_model(&small_configs[0], small_path(path, "trained"));
+    struct file before = file_at(path);
+    rapt_model *mapped = loaded(path, NULL);
+    train_once(model);
+    train_once(mapped);
+    small_same_models(model, mapped);
+    struct file after = file_at(path);
+    assert_memory_equal(before.bytes, after.bytes, before.size);
+    rapt_model_free(mapped);
+    rapt_model_free(model);
+    free(before.bytes);
+    drop(&after);
+}
+
+/* ---- files that are otherwise ---- */
+
+static const char *const name = "decoder.layers.0.feedforward.in.weight";
+
+/* A number in a file that says that all are finite: believed where it is mapped, and named where
+   all is read or somebody looks. */
+static void test_not_finite(void **state)
+{
+    (void)state;
+    const float nan = NAN;
+    char path[256];
+    rapt_message why = {""};
+    rapt_model *model = packed_model(&small_configs[0], small_path(path, "nan")), *mapped, *none;
+    struct file f = file_at(path);
+    memcpy(number_of(&f, name) + 4 * 17, &nan, sizeof nan); /* row 1 of column 1 */
+    put(&f);
+    mapped = loaded(path, NULL);
+    assert_int_equal(rapt_model_check(mapped, &why), RAPT_NOT_FINITE);
+    assert_non_null(strstr(why.text, name));
+    assert_non_null(strstr(why.text, "element 9 is")); /* of [12][8] */
+    none = NULL;
+    assert_int_equal(rapt_model_load_with(&none, path, &unmapped, NULL, &why), RAPT_BAD_FILE);
+    assert_non_null(strstr(why.text, name));
+    assert_int_equal(rapt_model_load_memory(&none, f.bytes, f.size, NULL, NULL, NULL),
+                     RAPT_BAD_FILE);
+    assert_null(none);
+    /* who saves a model with such a number looks, and then it is refused */
+    assert_int_equal(rapt_model_save_with(mapped, path, &packed, NULL, 0, NULL), RAPT_OK);
+    assert_int_equal(rapt_model_load(&none, path, NULL, &why), RAPT_BAD_FILE);
+    assert_non_null(strstr(why.text, "element 9 is"));
+    none = loaded(path, &any);
+    small_same_models(mapped, none);
+    rapt_model_free(none);
+    rapt_model_free(mapped);
+    rapt_model_free(model);
+    drop(&f);
+}
+
+static const struct {
+    const char *from, *to, *word;
+} edits[] = {
+    {"panels 16, finite", "panels 32, finite", "panels 32"},
+    {"panels 16, finite", "", "rapt.layout"},
+    {"rapt.layout", "other.name", "encoder.embedding.weight"}, /* a plain file of other shapes */
+    {"feedforward.in.weight", "feedforward.in.wait", "feedforward.in.wait"},
+    {"[1,8,16]", "[8,1,16]", "in panels of 16"},
+    {"[1,8,16]", "[8,16]", "in panels of 16"},
+    {"[1,8,16]", "[128]", "in panels of 16"},
+    {"[1,8,16]", "[1,8,17]", "offsets"},
+    {"\\\"width\\\":8", "\\\"width\\\":12", ""},
+    {"\\\"positions\\\":12", "\\\"positions\\\":16777216", "positions"},
+    {"\\\"encoder_layers\\\":1", "\\\"encoder_layers\\\":2", "larger"},
+};
+
+static void test_refused(void **state)
+{
+    (void)state;
+    char path[256];
+    rapt_model *model = packed_model(&small_configs[0], small_path(path, "edits")), *none = NULL;
+    struct file f = file_at(path);
+    for (int i = 0; i < COUNT(edits); i++) {
+        rapt_message why = {""};
+        struct file e = edited(&f, edits[i].from, edits[i].to);
+        put(&e);
+        assert_int_equal(rapt_model_load(&none, path, NULL, &why), RAPT_BAD_FILE);
+        if (!strstr(why.text, path) || !strstr(why.text, edits[i].word))
+            fail_msg("\"%s\" does not say \"%s\"", why.text, edits[i].word);
+        free(e.bytes);
+    }
+    for (size_t size = 0; size < f.size; size += 41) {
+        struct file e = f;
+        e.size = size;
+        put(&e);
+        assert_int_equal(rapt_model_load(&none, path, NULL, NULL), RAPT_BAD_FILE);
+    }
+    assert_null(none);
+    rapt_model_free(model);
+    drop(&f);
+}
+
+/* What a writer of other programs makes of it: data at any byte, tensors in any order. Such a file
+   is read. */
+static void test_rearranged(void **state)
+{
+    (void)state;
+    char path[256];
+    rapt_model *model = packed_model(&small_configs[0], small_path(path, "rearranged"));
+    struct file f = file_at(path), e = edited(&f, "\"note\":\"kept\"", "\"note\":\"kept.\"");
+    put(&e);
+    rapt_model *read = loaded(path, NULL);
+    small_same_models(model, read);
+    if (has_smaps()) assert_int_equal(smaps(path, "Size"), -1);
+    rapt_model_free(read);
+    free(e.bytes);
+    /* two tensors of one size: in the other's place, the values of the other */
+    const char *const two[] = {"encoder.layers.0.self_attn.norm.weight",
+                               "encoder.layers.0.self_attn.norm.bias"};
+    unsigned char *at[2] = {number_of(&f, two[0]), number_of(&f, two[1])}, spare[64];
+    memcpy(spare, at[0], 64), memcpy(at[0], at[1], 64), memcpy(at[1], spare, 64);
+    struct file a = edited(&f, two[0], "?"), b = edited(&a, two[1], two[0]);
+    struct file c = edited(&b, "?", two[1]);
+    put(&c);
+    read = loaded(path, NULL);
+    small_same_models(model, read);
+    if (has_smaps()) assert_int_equal(smaps(path, "Size"), -1);
+    rapt_model_free(read);
+    rapt_model_free(model);
+    free(a.bytes), free(b.bytes), free(c.bytes);
+    drop(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_bits),    cmocka_unit_test(test_saved_again),
+        cmocka_unit_test(test_shared),  cmocka_unit_test(test_written),
+        cmocka_unit_test(test_trained), cmocka_unit_test(test_not_finite),
+        cmocka_unit_test(test_refused), cmocka_unit_test(test_rearranged),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
