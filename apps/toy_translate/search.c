@@ -15,11 +15,28 @@ void search_rows(struct search *search, struct option_row rows[SEARCH_ROWS])
         {"beam", OPTION_INTEGER, &search->beam, "N", "beam size; 1: greedy", 1, 1024, 0},
         {"length-penalty", OPTION_REAL, &search->length_penalty, "A",
          "a translation's score is its log-probability / length^A", 0, 10, 0},
+        {"like", OPTION_CHOICE, &search->like, "rapt|marian|hf|ct2",
+         "search as that project does [the project that the model is from]", 0, 0, 0},
         {"batch-tokens", OPTION_INTEGER, &search->batch_tokens, "N", "maximum source tokens per batch", 1, 1 << 24, 0},
         {"threads", OPTION_INTEGER, &search->threads, "N", "number of threads [one per processor]", 0, 1024, 0},
     };
     /* clang-format on */
     memcpy(rows, all, sizeof all);
+}
+
+/* Without a word: of the project that the model is from. */
+static rapt_like like_of(const char *word)
+{
+    static const struct {
+        const char *word;
+        rapt_like like;
+    } all[] = {{"rapt", RAPT_LIKE_RAPT},
+               {"marian", RAPT_LIKE_MARIAN},
+               {"hf", RAPT_LIKE_HF},
+               {"ct2", RAPT_LIKE_CT2}};
+    for (size_t i = 0; word != NULL && i < sizeof all / sizeof *all; i++)
+        if (strcmp(word, all[i].word) == 0) return all[i].like;
+    return RAPT_LIKE_MODEL;
 }
 
 int search_open(const struct search *search, const char *command, rapt_translator **translator)
@@ -35,6 +52,7 @@ int search_open(const struct search *search, const char *command, rapt_translato
         .length_penalty = (float)search->length_penalty,
         .batch_tokens = search->batch_tokens,
         .threads = threads_used(search->threads),
+        .like = like_of(search->like),
     };
     rapt_message why = {""};
     if (rapt_translator_load(translator, search->model, &options, NULL, &why) == RAPT_OK)

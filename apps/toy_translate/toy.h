@@ -204,8 +204,9 @@ struct search {
     const char *model;
     int beam, nbest, batch_tokens, threads;
     double length_penalty;
+    const char *like; /* NULL: not given */
 };
-enum { SEARCH_ROWS = 6 };
+enum { SEARCH_ROWS = 7 };
 extern const struct search search_default;
 void search_rows(struct search *search, struct option_row rows[SEARCH_ROWS]);
 int search_open(const struct search *search, const char *command, rapt_translator **translator);

@@ -29,6 +29,34 @@ typedef void rapt_logits_fn(void *user, int source, const int32_t *ids, int coun
    flag of yours that the other thread sets: the library itself shares nothing between threads. */
 typedef int rapt_stop_fn(void *user);
 
+/* Whose definition of greedy and beam search holds. A step ranks the continuations of all live
+   hypotheses by their sums of log-probabilities. With `beams` B, and n: the tokens of a hypothesis,
+   its end included:
+
+               an end finishes its hypothesis   those that live on   a source is finished
+       RAPT    at ranks below B                 the first B          with B finished ones: the first
+       MARIAN  at ranks below the live ones     B less the finished  once none lives
+       HF      at ranks below B                 the first B          when the worst of the best B
+                                                                     finished ones is no worse than
+                                                                     the best live sum / n^penalty
+       CT2     at ranks below B                 the first B          with B finished ones or more;
+                                                                     without length_penalty: nbest,
+                                                                     and once the end had rank 0
+
+   At its limit a sequence ends as it is; with HF the end is its last token, of log-probability 0;
+   with CT2 only ranks below B count then. With CT2 tokens of a prefix count in length_penalty, and
+   directly behind a prefix the end counts at rank 0 only. MARIAN and HF divide probabilities among
+   all tokens, before some are suppressed or forbidden; the others among those that are left.
+   Sources: marian-dev 1.12 (beam_search.cpp, history.h), transformers 4.57 (generation/utils.py,
+   early_stopping False), CTranslate2 4.8 (decoding.cc). Ties: see rapt_generate_outputs. */
+typedef enum rapt_like {
+    RAPT_LIKE_MODEL,  /* a translator's: that of the project its model is from; else RAPT */
+    RAPT_LIKE_RAPT,   /* this library's own */
+    RAPT_LIKE_MARIAN, /* Marian's; Bergamot's, in Firefox */
+    RAPT_LIKE_HF,     /* that of Hugging Face's transformers */
+    RAPT_LIKE_CT2     /* CTranslate2's */
+} rapt_like;
+
 typedef struct rapt_generate_options { /* size-first, see base.h */
     size_t size;                       /* sizeof(rapt_generate_options) */
     int32_t begin, end;   /* first input of the decoder; the token that ends a sequence */
@@ -56,6 +84,8 @@ typedef struct rapt_generate_options { /* size-first, see base.h */
     rapt_logits_fn *logits; /* changes logits before a token is chosen */
     rapt_stop_fn *stop;     /* ends the call early */
     void *user;             /* passed to these three */
+    rapt_like like;         /* whose beam search */
+    int reserved;           /* 0 */
 } rapt_generate_options;
 /* Sets all of *options, which has `size` bytes: begin, end, 1 beam, 1 sequence; all else 0. */
 RAPT_API void rapt_generate_options_default(rapt_generate_options *options, size_t size,
@@ -74,7 +104,8 @@ typedef struct rapt_generate_outputs { /* size-first */
     float *alignments;
     /* [B * nbest][max_length] of each token, and of the end behind them, given those before it, in
        nats; 0 for those of the prefix. They are normalized over the tokens that are neither
-       suppressed nor forbidden by an option. NULL: not wanted. */
+       suppressed nor forbidden by an option, with RAPT_LIKE_MARIAN and HF over all. NULL: not
+       wanted. */
     float *log_probabilities;
     int *ended; /* [B * nbest] 1: with the end; 0: truncated by its limit, or stopped. NULL: not
                    wanted */

@@ -14,8 +14,11 @@ extern "C" {
 
    The source is read as its tokens and the tokenizer's RAPT_TOKEN_END (rapt_tokenizer_special),
    unless the configuration says no_source_end; the
-   target begins with rapt_target_begin and ends with its RAPT_TOKEN_END, after at most 2 tokens per
-   source token and 16 more. Tokenizers are metadata of the model file, as
+   target begins with rapt_target_begin and ends with its RAPT_TOKEN_END. It has, end included, at
+   most 2 tokens per source token and 16 more; like Marian 3 per source token, like HF 511, like
+   CT2 256; never more than the model has positions. No target has a token that stands for padding
+   or the begin; like Marian none has <unk>, like CT2 each token may come, but one at least before
+   the end. Tokenizers are metadata of the model file, as
    rapt_tokenizer_write writes them: "rapt.tokenizer" for both sides, or "rapt.source_tokenizer" and
    "rapt.target_tokenizer". */
 typedef struct rapt_translator rapt_translator;
@@ -29,6 +32,8 @@ typedef struct rapt_translator_options { /* size-first, see base.h */
     int batch_tokens;                    /* source tokens at once; 0: 2048 */
     int threads;                         /* see base.h */
     int min_length, no_repeat_ngram;     /* as in rapt_generate_options; 0: none */
+    rapt_like like;                      /* whose beam search, limits and suppressed tokens */
+    int reserved;                        /* 0 */
 } rapt_translator_options;
 
 /* The model of a translator, with its tokenizers as metadata, from a file of rapt_model_save, or
@@ -143,8 +148,8 @@ typedef struct rapt_translate_call { /* size-first, see base.h */
     size_t size;                     /* sizeof(rapt_translate_call) */
     int alignments;                  /* not 0: fill in `alignment` and what follows it */
     /* Instead of the translator's, with the same defaults; but beams 0 are the translator's, which
-       are the most there may be; batch, batch_tokens and threads stay the translator's and must
-       be 0. NULL: all are the translator's. */
+       are the most there may be; batch, batch_tokens, threads and like stay the translator's and
+       must be 0. NULL: all are the translator's. */
     const rapt_translator_options *options;
     /* [count] translation i begins with the tokens of text i, which count as those of
        rapt_generate_options.prefix do; the words that follow continue the last one, unless the text

@@ -4,8 +4,8 @@
    The inputs of a step are the last tokens of all live hypotheses. It takes the beams + 1 likeliest
    next tokens of each (one of them may be the end), and ranks them all by the sum of their
    log-probabilities; ties go to the earlier hypothesis, then to the lower token. An end among
-   the first `beams` ends its hypothesis; the first `beams` others live on. A source is finished
-   when `beams` hypotheses have ended or its limit is reached; greedy search is beams = 1. */
+   the first `beams` ends its hypothesis; the first `beams` others live on. rapt_like says where
+   other projects differ; finish.c has what follows from an end. Greedy search is beams = 1. */
 #include "run/run.h"
 
 #include "run/search.h"
@@ -31,6 +31,8 @@ void rapt__search_layout(struct search_memory *m, const rapt_limits *l, int voca
     m->next_sums = rapt__arena_take(arena, slots, sizeof *m->next_sums);
     m->live_count = rapt__arena_take(arena, batch, sizeof *m->live_count);
     m->done_count = rapt__arena_take(arena, batch, sizeof *m->done_count);
+    m->ended_count = rapt__arena_take(arena, batch, sizeof *m->ended_count);
+    m->top_ended = rapt__arena_take(arena, batch, sizeof *m->top_ended);
     m->limit = rapt__arena_take(arena, batch, sizeof *m->limit);
     m->done_length = rapt__arena_take(arena, slots, sizeof *m->done_length);
     m->done_ended = rapt__arena_take(arena, slots, sizeof *m->done_ended);
@@ -71,24 +73,6 @@ static size_t row_at(const struct search *s, int source, int slot)
     return (size_t)(source * s->stride + slot) * (size_t)s->length;
 }
 
-/* Hypothesis `slot` is finished: with the end, which has log_p, or as it is (end NULL). */
-static void finish(struct search *s, int source, int slot, const struct candidate *end)
-{
-    struct search_memory *m = s->m;
-    if (m->done_count[source] == s->beams) return;
-    int at = source * s->stride + m->done_count[source]++, count = m->count[source];
-    int scored = rapt__max(count - m->given[source] + (end != NULL), 1);
-    size_t from = row_at(s, source, slot), to = (size_t)at * (size_t)s->length;
-    memcpy(m->done + to, m->live + from, sizeof *m->done * (size_t)count);
-    if (s->logs) memcpy(m->done_log + to, m->live_log + from, sizeof(float) * (size_t)count);
-    if (s->logs && end) m->done_log[to + (size_t)count] = end->log_p;
-    m->done_length[at] = count;
-    m->done_ended[at] = end != NULL;
-    m->done_slot[at] = source * s->stride + slot;
-    m->done_score[at] = (end ? end->sum : m->sums[source * s->stride + slot]) /
-                        rapt__pow(scored, (double)s->options->length_penalty);
-}
-
 static int collect(struct search *s, int source, int row)
 {
     struct search_memory *m = s->m;
@@ -124,31 +108,62 @@ void rapt__search_take(struct search *s, int source, const struct candidate *c)
 {
     bool end = c->token == s->options->end;
     if (end)
-        finish(s, source, c->slot, c);
+        rapt__search_finish(s, source, c->slot, c);
     else
         follow(s, source, c, 0);
     s->m->live_count[source] = !end;
+}
+
+/* With HF the last token of a sequence is the end, whatever the logits say. */
+static void force_end(struct search *s, int source)
+{
+    struct search_memory *m = s->m;
+    for (int slot = 0; slot < m->live_count[source]; slot++) {
+        const struct candidate end = {m->sums[source * s->stride + slot], slot, s->options->end, 0};
+        rapt__search_finish(s, source, slot, &end);
+    }
+    m->live_count[source] = 0;
+}
+
+/* How many hypotheses of a source may live or end in a step. */
+static int width_of(const struct search *s, int source)
+{
+    const struct search_memory *m = s->m;
+    bool first = m->count[source] == m->given[source];
+    return s->like == RAPT_LIKE_MARIAN && !first ? m->live_count[source] : s->beams;
 }
 
 /* Lets a source make its step; its first row of picks is `row`. */
 void rapt__search_choose(struct search *s, int source, int row)
 {
     struct search_memory *m = s->m;
-    int candidates = collect(s, source, row), live = 0;
-    for (int i = 0; i < candidates && live < s->beams; i++) {
-        const struct candidate *c = &m->candidates[i];
-        if (c->token != s->options->end)
-            follow(s, source, c, live++);
-        else if (i < s->beams)
-            finish(s, source, c->slot, c);
+    bool ct2 = s->like == RAPT_LIKE_CT2, last = m->count[source] + 1 >= m->limit[source];
+    bool behind_prefix = ct2 && m->given[source] > 0 && m->count[source] == m->given[source];
+    if (last && s->like == RAPT_LIKE_HF) {
+        force_end(s, source);
+        return;
     }
-    m->live_count[source] = m->done_count[source] == s->beams ? 0 : live;
+    int candidates = collect(s, source, row), live = 0, width = width_of(s, source), open = width;
+    if (s->like == RAPT_LIKE_MARIAN || (ct2 && last)) candidates = rapt__min(candidates, width);
+    for (int i = 0; i < candidates && live < open; i++) {
+        const struct candidate *c = &m->candidates[i];
+        if (c->token != s->options->end) {
+            follow(s, source, c, live++);
+        } else if (i < width && behind_prefix && i > 0) {
+            open--;
+        } else if (i < width) {
+            rapt__search_finish(s, source, c->slot, c);
+            m->top_ended[source] |= i == 0;
+        }
+    }
+    m->live_count[source] = rapt__search_ended(s, source, live) ? 0 : live;
 }
 
 void rapt__search_truncate(struct search *s, int source)
 {
     struct search_memory *m = s->m;
-    for (int slot = 0; slot < m->live_count[source]; slot++) finish(s, source, slot, NULL);
+    for (int slot = 0; slot < m->live_count[source]; slot++)
+        rapt__search_finish(s, source, slot, NULL);
     m->live_count[source] = 0;
 }
 

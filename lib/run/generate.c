@@ -20,6 +20,7 @@ static struct search begin(rapt_session *session, const rapt_generate_options *o
     struct search s = {.session = session, .m = m, .options = o};
     s.beams = o->beams ? o->beams : 1;
     s.nbest = o->nbest ? o->nbest : 1;
+    s.like = o->like ? o->like : RAPT_LIKE_RAPT;
     s.stride = session->limits.beams;
     s.length = s.max_length = session->target_capacity;
     s.picks = (struct picks){.max = s.beams + 1,
@@ -30,11 +31,13 @@ static struct search begin(rapt_session *session, const rapt_generate_options *o
                              .section_sums = m->section_sums,
                              .suppressed = o->suppressed,
                              .suppressed_count = o->suppressed_count,
+                             .sum_all = s.like == RAPT_LIKE_MARIAN || s.like == RAPT_LIKE_HF,
                              .keep = o->temperature > 0};
     bool decoder_only = session->model->config.kind == RAPT_KIND_DECODER_ONLY;
     for (int b = 0; b < session->sources; b++) {
         int n = decoder_only ? 0 : session->source_starts[b + 1] - session->source_starts[b];
         m->live_count[b] = 1;
+        m->ended_count[b] = m->top_ended[b] = 0;
         m->done_count[b] = m->count[b] = m->given[b] = m->announced[b] = 0;
         m->limit[b] = decoder_only ? s.max_length : limit_of(&s, n);
         m->sums[(ptrdiff_t)b * s.stride] = 0;

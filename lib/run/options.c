@@ -45,6 +45,7 @@ static rapt_status check_numbers(const rapt_generate_options *o, int vocab, rapt
                 {"top_k", o->top_k, 0, INT32_MAX},
                 {"min_length", o->min_length, 0, INT32_MAX},
                 {"no_repeat_ngram", o->no_repeat_ngram, 0, INT32_MAX},
+                {"like", (int)o->like, RAPT_LIKE_MODEL, RAPT_LIKE_CT2},
                 {"suppressed_count", o->suppressed_count, 0, INT32_MAX}};
     const struct {
         const char *name;

@@ -24,14 +24,15 @@ static void pick_section(const struct kernels *k, struct picks *p, int row, int 
                          int sections, float *logits)
 {
     size_t own = (size_t)row * (size_t)p->max;
+    float *sum = &p->section_sums[(size_t)row * (size_t)sections + (size_t)(first / SECTION)];
+    if (p->sum_all) *sum = k->log_sum_row(logits, columns);
     for (int i = 0; i < p->suppressed_count; i++)
         if (p->suppressed[i] >= first && p->suppressed[i] - first < columns)
             logits[p->suppressed[i] - first] = -INFINITY;
     if (p->forbid) p->forbid(p->rules, row, first, columns, logits);
     if (p->wanted && p->wanted[row] >= first && p->wanted[row] - first < columns)
         p->wanted_logits[row] = logits[p->wanted[row] - first];
-    p->section_sums[(size_t)row * (size_t)sections + (size_t)(first / SECTION)] =
-        k->log_sum_row(logits, columns);
+    if (!p->sum_all) *sum = k->log_sum_row(logits, columns);
     if (p->max == 0) return;
     if (first == 0) p->counts[row] = 0;
     p->counts[row] = k->top_more(logits, columns, first, p->max, p->counts[row], p->tokens + own,

@@ -26,7 +26,9 @@ struct search_memory {
     int *given;                 /* [batch] of them, those of the prefix */
     int *announced;             /* [batch] tokens given to options.token; -1: all */
     int *live_count;            /* [batch] hypotheses that go on */
-    int *done_count;            /* [batch] hypotheses that ended */
+    int *done_count;            /* [batch] hypotheses that ended, as far as they are kept */
+    int *ended_count;           /* [batch] all that ended */
+    int *top_ended;             /* [batch] whether an end had the first rank, in any step */
     int *limit;                 /* [batch] tokens at most, end included */
     int32_t *done;              /* [slots][target_length] */
     float *done_log;            /* [slots][target_length] the end's included */
@@ -74,6 +76,7 @@ struct picks {
     float *wanted_logits;      /* [rows] its logit */
     const int32_t *suppressed; /* [suppressed_count] tokens that must not be picked */
     int suppressed_count;
+    bool sum_all; /* those not to be picked count in log_sums */
     /* Sets those that this row must not have to -infinity, among tokens [first, first + columns)
        with these logits; NULL: none. */
     void (*forbid)(const void *rules, int row, int first, int columns, float *logits);

@@ -1,4 +1,4 @@
-/* search.h - what generate.c, beam.c and sample.c share. */
+/* search.h - what generate.c, beam.c, finish.c and sample.c share. */
 #ifndef RAPT_LIB_SEARCH_H
 #define RAPT_LIB_SEARCH_H
 
@@ -10,6 +10,7 @@ struct search { /* one call of rapt_generate */
     const rapt_generate_options *options;
     struct picks picks;
     int beams, nbest;
+    rapt_like like;                        /* not RAPT_LIKE_MODEL */
     int stride;                            /* slots per source */
     int length;                            /* capacity of a hypothesis, in tokens */
     int max_length;                        /* tokens per row of the caller's ids */
@@ -36,6 +37,12 @@ void rapt__search_truncate(struct search *s, int source);
    there is none. */
 int rapt__search_best(const struct search *s, int source);
 void rapt__search_output(const struct search *s, int source, const rapt_generate_outputs *out);
+
+/* ---- finish.c: which hypotheses have ended, and when a source has ---- */
+/* Hypothesis `slot` ends: with the end, or as it is (end NULL). */
+void rapt__search_finish(struct search *s, int source, int slot, const struct candidate *end);
+/* Whether a source needs no further step, `live` hypotheses of which would go on in `next`. */
+bool rapt__search_ended(const struct search *s, int source, int live);
 
 /* ---- options.c ---- */
 /* All but the prefix's memory and the tokens of the source, which rapt__encode checks. */

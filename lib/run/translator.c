@@ -26,7 +26,8 @@ static rapt_status check_options(const rapt_translator_options *o, rapt_message 
                   {"batch_tokens", o->batch_tokens, 1, INT32_MAX},
                   {"threads", o->threads, 0, INT32_MAX},
                   {"min_length", o->min_length, 0, INT32_MAX},
-                  {"no_repeat_ngram", o->no_repeat_ngram, 0, INT32_MAX}};
+                  {"no_repeat_ngram", o->no_repeat_ngram, 0, INT32_MAX},
+                  {"like", (int)o->like, RAPT_LIKE_MODEL, RAPT_LIKE_CT2}};
     rapt_status status = RAPT_OK;
     for (size_t i = 0; !status && i < sizeof ranges / sizeof *ranges; i++)
         status =
@@ -56,11 +57,14 @@ rapt_status rapt__call_options(const rapt_translator *t, const rapt_translator_o
     if (!given) return RAPT_OK;
     rapt_status status = rapt__struct_read(own, sizeof *own, given, "rapt_translator_options", why);
     if (status) return status;
-    const char *fixed = own->batch ? "batch" : own->batch_tokens ? "batch_tokens" : "threads";
-    if (own->batch || own->batch_tokens || own->threads)
+    const char *fixed = own->batch          ? "batch"
+                        : own->batch_tokens ? "batch_tokens"
+                        : own->threads      ? "threads"
+                                            : "like";
+    if (own->batch || own->batch_tokens || own->threads || own->like)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "options.%s is the translator's: 0 here", fixed);
     own->batch = t->options.batch, own->batch_tokens = t->options.batch_tokens;
-    own->threads = t->options.threads;
+    own->threads = t->options.threads, own->like = t->options.like;
     if (!own->beams) own->beams = t->options.beams;
     fill_in(own);
     if (own->beams > t->options.beams)
@@ -124,10 +128,39 @@ int32_t rapt_target_begin(const rapt_model *model, const rapt_tokenizer *target)
     return model ? rapt_tokenizer_special(target, specials[model->config.decoder_start]) : -1;
 }
 
+/* Whose model it is, by what the importers of this library write. */
+static rapt_like origin_of(const rapt_model *model)
+{
+    static const struct {
+        const char *begin;
+        rapt_like like;
+    } origins[] = {
+        {"MarianMT", RAPT_LIKE_HF}, {"Marian", RAPT_LIKE_MARIAN}, {"CTranslate2", RAPT_LIKE_CT2}};
+    const char *text = rapt_model_metadata(model, "rapt.origin");
+    for (size_t i = 0; text && i < sizeof origins / sizeof *origins; i++)
+        if (strncmp(text, origins[i].begin, strlen(origins[i].begin)) == 0) return origins[i].like;
+    return RAPT_LIKE_RAPT;
+}
+
+/* What else than its beam search a project's translations follow. */
+static void follow_project(rapt_translator *t)
+{
+    static const struct target_limit limits[] = {[RAPT_LIKE_RAPT] = {2, 16, 0},
+                                                 [RAPT_LIKE_MARIAN] = {3, 0, 0},
+                                                 [RAPT_LIKE_HF] = {0, 511, 0},
+                                                 [RAPT_LIKE_CT2] = {0, 256, 1}};
+    if (!t->options.like) t->options.like = origin_of(t->model);
+    t->limit = limits[t->options.like];
+}
+
+static void suppress(rapt_translator *t, int32_t token)
+{
+    if (token >= 0 && token != t->end) t->suppressed[t->suppressed_count++] = token;
+}
+
 /* The special tokens of both sides. */
 static rapt_status find_specials(rapt_translator *t, rapt_status otherwise, rapt_message *why)
 {
-    int32_t pad = rapt_tokenizer_special(t->target, RAPT_TOKEN_PAD);
     bool ends = !rapt_model_config(t->model)->no_source_end;
     t->source_end = ends ? rapt_tokenizer_special(t->source, RAPT_TOKEN_END) : -1;
     t->end = rapt_tokenizer_special(t->target, RAPT_TOKEN_END);
@@ -139,8 +172,11 @@ static rapt_status find_specials(rapt_translator *t, rapt_status otherwise, rapt
         return rapt__fail(
             why, otherwise, "decoder_start is %s, but the tokenizer has no such token",
             rapt_config_field_at(CONFIG_decoder_start)->word((int)t->model->config.decoder_start));
-    if (pad >= 0) t->suppressed[t->suppressed_count++] = pad;
-    if (t->begin != t->end) t->suppressed[t->suppressed_count++] = t->begin;
+    if (t->options.like == RAPT_LIKE_CT2) return RAPT_OK;
+    suppress(t, rapt_tokenizer_special(t->target, RAPT_TOKEN_PAD));
+    suppress(t, t->begin);
+    if (t->options.like == RAPT_LIKE_MARIAN)
+        suppress(t, rapt_tokenizer_special(t->target, RAPT_TOKEN_UNKNOWN));
     return RAPT_OK;
 }
 
@@ -150,8 +186,7 @@ static rapt_status make_session(rapt_translator *t, rapt_message *why)
 {
     rapt_config c = *rapt_model_config(t->model);
     const rapt_translator_options *o = &t->options;
-    int positions = c.positions, longest = TARGET_PER_SOURCE * positions + TARGET_EXTRA;
-    if (longest > positions) longest = positions;
+    int positions = c.positions, longest = rapt__target_limit(t, positions);
     t->target_capacity = 128;
     while (t->target_capacity < longest && (long long)t->target_capacity * o->batch < longest)
         t->target_capacity *= 2;
@@ -176,6 +211,7 @@ static rapt_status check_kind(const rapt_model *model, rapt_status otherwise, ra
    do not do. */
 static rapt_status finish(rapt_translator *t, rapt_status otherwise, rapt_message *why)
 {
+    follow_project(t);
     rapt_status status = find_specials(t, otherwise, why);
     return status ? status : make_session(t, why);
 }

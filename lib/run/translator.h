@@ -7,7 +7,11 @@
 #include "run/run.h"
 #include <rapt/translator.h>
 
-enum { TARGET_PER_SOURCE = 2, TARGET_EXTRA = 16 }; /* tokens of a translation at most */
+/* Tokens of a translation: at most per_source for each token of its source and `extra` more, at
+   least `min` before the end. */
+struct target_limit {
+    int per_source, extra, min;
+};
 
 struct rapt_translator {
     rapt_allocator allocator;
@@ -18,8 +22,9 @@ struct rapt_translator {
     rapt_tokenizer *own_source, *own_target;
     int32_t source_end;    /* special tokens: behind a source, -1: none is; */
     int32_t begin, end;    /*   around a target */
-    int32_t suppressed[2]; /* special tokens that no target has */
+    int32_t suppressed[3]; /* special tokens that no target has */
     int suppressed_count;
+    struct target_limit limit;
     rapt_session *session;
     int target_capacity; /* of one target sequence in a full batch, in tokens */
 };
@@ -92,6 +97,8 @@ struct window {
    decoded; source: its text. */
 rapt_status rapt__words_fill(struct window *w, const struct sentence *s, rapt_translation *out);
 
+/* Tokens of the translation of so many, at most; the end counts. */
+int rapt__target_limit(const rapt_translator *t, int source_count);
 /* Translates the texts from `before` on, as many as make a window: w->count. */
 rapt_status rapt__window_translate(struct window *w, const struct translate_job *job,
                                    const rapt_text *texts, size_t count, size_t before,

@@ -7,9 +7,9 @@
 
 enum { MAX_ALIGNMENT_FLOATS = 1 << 22 }; /* of a window of several sentences */
 
-static int limit_of(const rapt_translator *t, int source_count)
+int rapt__target_limit(const rapt_translator *t, int source_count)
 {
-    long long limit = (long long)TARGET_PER_SOURCE * source_count + TARGET_EXTRA;
+    long long limit = (long long)t->limit.per_source * source_count + t->limit.extra;
     return limit < t->model->config.positions ? (int)limit : t->model->config.positions;
 }
 
@@ -58,7 +58,7 @@ static rapt_status tokenize(struct window *w, rapt_text text, struct sentence *s
     if (status || count == 0) return status;
     if (w->t->source_end >= 0) w->ids[s->start + count++] = w->t->source_end;
     s->count = (int)count;
-    if (s->count > 0) s->limit = limit_of(w->t, s->count);
+    if (s->count > 0) s->limit = rapt__target_limit(w->t, s->count);
     return RAPT_OK;
 }
 
@@ -289,12 +289,13 @@ static rapt_status search(struct window *w, int first, int n, rapt_message *why)
                                      .begin = t->begin,
                                      .end = t->end,
                                      .max_length = longest,
-                                     .max_ratio = TARGET_PER_SOURCE,
-                                     .max_extra = TARGET_EXTRA,
+                                     .max_ratio = (float)t->limit.per_source,
+                                     .max_extra = t->limit.extra,
                                      .beams = options->beams,
                                      .nbest = options->nbest,
                                      .length_penalty = options->length_penalty,
-                                     .min_length = options->min_length,
+                                     .min_length = rapt__max(options->min_length, t->limit.min),
+                                     .like = t->options.like,
                                      .no_repeat_ngram = options->no_repeat_ngram,
                                      .suppressed = t->suppressed,
                                      .suppressed_count = t->suppressed_count,

@@ -19,18 +19,24 @@ static const char *folder_of(const char *suffix, char path[512])
     return NULL;
 }
 
-static rapt_translator *translator_of(const char *path, int beams, int nbest, int min_length)
+static rapt_translator *translator_with(const char *path, int beams, int nbest, int min_length,
+                                        float penalty)
 {
     const rapt_translator_options options = {.size = sizeof options,
                                              .beams = beams,
                                              .nbest = nbest,
-                                             .length_penalty = 1,
+                                             .length_penalty = penalty,
                                              .min_length = min_length,
                                              .threads = 1};
     rapt_translator *t = NULL;
     rapt_message why = {""};
     if (rapt_translator_load(&t, path, &options, NULL, &why)) fail_msg("%s", why.text);
     return t;
+}
+
+static rapt_translator *translator_of(const char *path, int beams, int nbest, int min_length)
+{
+    return translator_with(path, beams, nbest, min_length, 1);
 }
 
 static const char *const precisions[] = {"", "-i16", "-i8"};
@@ -155,6 +161,7 @@ static void with_prefix(const rapt_translator *t, const char *source, const char
                      RAPT_OK);
     given_starts[1] = (int)n;
     const rapt_tokens tokens = {1, ids, starts}, before = {1, given, given_starts};
+    o.like = RAPT_LIKE_CT2;
     o.beams = beams, o.prefix = &before, o.length_penalty = 1;
     const rapt_generate_outputs outputs = {.size = sizeof outputs, .ids = found, .counts = &count};
     assert_int_equal(rapt_session_create(&session, rapt_translator_model(t), &limits, NULL, NULL),
@@ -190,8 +197,8 @@ static void test_prefixes(void **state)
 
 struct list {
     int count;
-    float scores[8];
-    char texts[8][100];
+    float scores[LENGTH];
+    char texts[LENGTH][100];
 };
 
 static int keep_text(void *user, const rapt_translation *t)
@@ -203,14 +210,42 @@ static int keep_text(void *user, const rapt_translation *t)
     return 0;
 }
 
-static struct list listed(const char *path, int beams, int nbest, int min_length)
+static struct list listed_with(const char *path, int beams, int nbest, int min_length,
+                               float penalty)
 {
     struct list list = {0};
     const rapt_text text = {atzmon, strlen(atzmon)};
-    rapt_translator *t = translator_of(path, beams, nbest, min_length);
+    rapt_translator *t = translator_with(path, beams, nbest, min_length, penalty);
     assert_int_equal(rapt_translate_many(t, &text, 1, 0, keep_text, &list, NULL), RAPT_OK);
     rapt_translator_free(t);
     return list;
+}
+
+static struct list listed(const char *path, int beams, int nbest, int min_length)
+{
+    return listed_with(path, beams, nbest, min_length, 1);
+}
+
+/* ReturnAllHypotheses, NormalizeScores and SameBeamAndGreedyScore: as many as there are beams, with
+   more beams than half the vocabulary too; a score divided by the length, its end included. */
+static void test_published_lists(void **state)
+{
+    (void)state;
+    static const int beams[] = {1, 2, 4, 22};
+    char path[512];
+    double first = 0;
+    for (int i = 0; i < COUNT(beams); i++) {
+        if (!folder_of("", path)) return;
+        const struct list all = listed(path, beams[i], beams[i], 0),
+                          plain = listed_with(path, beams[i], 1, 0, 0);
+        assert_int_equal(all.count, beams[i]);
+        for (int j = 1; j < all.count; j++) assert_true(all.scores[j] <= all.scores[j - 1]);
+        for (int j = 0; j < all.count; j++) assert_true(all.texts[j][0] != 0);
+        assert_string_equal(all.texts[0], plain.texts[0]);
+        assert_true(fabs((double)all.scores[0] - (double)plain.scores[0] / 7) < 1e-6);
+        if (i == 0) first = (double)all.scores[0];
+        assert_true(fabs((double)all.scores[0] - first) < 1e-5);
+    }
 }
 
 static void test_lists(void **state)
@@ -267,9 +302,9 @@ static void test_saved(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_translations), cmocka_unit_test(test_scores),
-        cmocka_unit_test(test_prefixes),     cmocka_unit_test(test_lists),
-        cmocka_unit_test(test_saved),
+        cmocka_unit_test(test_translations),    cmocka_unit_test(test_scores),
+        cmocka_unit_test(test_prefixes),        cmocka_unit_test(test_lists),
+        cmocka_unit_test(test_published_lists), cmocka_unit_test(test_saved),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

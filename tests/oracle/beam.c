@@ -1,0 +1,193 @@
+/* beam.c - beam search of four projects, written down from their definitions: logits by a function
+   in, the best hypotheses out. Sources: CTranslate2 4.8, decoding.cc; transformers 4.57,
+   generation/utils.py; marian-dev 1.12, beam_search.cpp and history.h. */
+#include "beam.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { LIST = BEAM_MAX * BEAM_VOCAB + BEAM_LENGTH * BEAM_MAX };
+
+struct list {
+    struct beam_hypothesis items[LIST];
+    int count;
+};
+
+/* Stable, the greatest first. */
+static void sort(struct list *l, bool by_score)
+{
+    for (int i = 1; i < l->count; i++)
+        for (int j = i; j > 0; j--) {
+            struct beam_hypothesis *a = &l->items[j - 1], *b = &l->items[j], t = *b;
+            if (by_score ? b->score <= a->score : b->sum <= a->sum) break;
+            *b = *a, *a = t;
+        }
+}
+
+static double log_sum(const double *x, int count)
+{
+    double max = x[0], sum = 0;
+    for (int i = 1; i < count; i++) max = fmax(max, x[i]);
+    for (int i = 0; i < count; i++) sum += exp(x[i] - max);
+    return max + log(sum);
+}
+
+/* Log-probabilities behind a hypothesis: forbidden tokens leave before the softmax, or after it. */
+static void next(const struct beam_problem *p, const struct beam_hypothesis *h, double *log_p)
+{
+    double logits[BEAM_VOCAB], all;
+    bool after = p->like == RAPT_LIKE_MARIAN || p->like == RAPT_LIKE_HF;
+    p->logits(p->user, h->ids, h->count, logits);
+    all = log_sum(logits, p->vocab);
+    if (p->banned >= 0) logits[p->banned] = -INFINITY;
+    if (h->count < p->min_length) logits[p->end] = -INFINITY;
+    if (!after) all = log_sum(logits, p->vocab);
+    for (int i = 0; i < p->vocab; i++) log_p[i] = logits[i] - all;
+}
+
+/* All continuations of all live hypotheses, the best first. One with the end is `ended`. */
+static void expand(const struct beam_problem *p, const struct list *live, struct list *all)
+{
+    all->count = 0;
+    for (int i = 0; i < live->count; i++) {
+        double log_p[BEAM_VOCAB];
+        next(p, &live->items[i], log_p);
+        for (int32_t token = 0; token < p->vocab; token++) {
+            struct beam_hypothesis *h = &all->items[all->count];
+            if (isinf(log_p[token])) continue;
+            *h = live->items[i];
+            h->sum += log_p[token];
+            h->ended = token == p->end;
+            if (!h->ended) h->ids[h->count++] = token;
+            all->count++;
+        }
+    }
+    sort(all, false);
+}
+
+static void score(const struct beam_problem *p, struct beam_hypothesis *h)
+{
+    int n = h->count + h->ended - (p->like == RAPT_LIKE_CT2 ? 0 : p->prefix_count);
+    h->score = h->sum / pow(n > 1 ? n : 1, p->penalty);
+}
+
+static void add(const struct beam_problem *p, struct list *done, const struct beam_hypothesis *h)
+{
+    done->items[done->count] = *h;
+    score(p, &done->items[done->count++]);
+}
+
+/* The first 2 beams are candidates. Of the first half those with the end are finished, all of them
+   in the last step; the next one of the second half that has not ended takes the place of each.
+   Directly behind a prefix, the ends of all but the first candidate become hopeless. */
+static void search_ct2(const struct beam_problem *p, struct list *live, struct list *done)
+{
+    bool top_ended = false;
+    for (int step = p->prefix_count; step < p->max_length; step++) {
+        struct list all, next_live = {.count = 0};
+        bool last = step + 1 == p->max_length;
+        expand(p, live, &all);
+        if (all.count > 2 * p->beams) all.count = 2 * p->beams;
+        for (int i = 1; i < all.count && p->prefix_count && step == p->prefix_count; i++)
+            if (all.items[i].ended) all.items[i].sum = -1e10, all.items[i].ended = false;
+        int second = p->beams;
+        for (int k = 0; k < p->beams && k < all.count; k++) {
+            const struct beam_hypothesis *h = &all.items[k];
+            bool hopeless = h->sum <= -1e9;
+            if ((h->ended || last) && !hopeless) {
+                if (k == 0) top_ended = true;
+                add(p, done, h);
+                while (second < all.count && all.items[second].ended) second++;
+                h = second < all.count ? &all.items[second++] : NULL;
+            }
+            if (h && !hopeless && !(h->sum <= -1e9)) next_live.items[next_live.count++] = *h;
+        }
+        bool enough =
+            p->penalty == 0 ? top_ended && done->count >= p->nbest : done->count >= p->beams;
+        if (enough || last) return;
+        sort(&next_live, false);
+        *live = next_live;
+    }
+}
+
+/* Candidates among the first `beams` that have ended join those that are kept, the best `beams`;
+   the best `beams` others run on. It is over when the worst of a full list is no worse than the
+   best running one at its present length. The last token is forced to be the end. */
+static void search_hf(const struct beam_problem *p, struct list *live, struct list *done)
+{
+    for (int step = p->prefix_count; step < p->max_length; step++) {
+        struct list all = *live, running = {.count = 0};
+        if (step + 1 < p->max_length) expand(p, live, &all);
+        for (int i = 0; i < all.count && step + 1 == p->max_length; i++) all.items[i].ended = true;
+        for (int i = 0; i < all.count; i++) {
+            if (all.items[i].ended && i < p->beams) add(p, done, &all.items[i]);
+            if (!all.items[i].ended && running.count < p->beams)
+                running.items[running.count++] = all.items[i];
+        }
+        sort(done, true);
+        if (done->count > p->beams) done->count = p->beams;
+        if (running.count == 0) return;
+        score(p, &running.items[0]);
+        if (done->count == p->beams && running.items[0].score <= done->items[p->beams - 1].score)
+            return;
+        *live = running;
+    }
+}
+
+/* The beam holds as many as it has; who ends leaves it, and with it a place. */
+static void search_marian(const struct beam_problem *p, struct list *live, struct list *done)
+{
+    int width = p->beams;
+    for (int step = p->prefix_count; step < p->max_length && width > 0; step++) {
+        struct list all, left = {.count = 0};
+        expand(p, live, &all);
+        for (int i = 0; i < all.count && i < width; i++) {
+            if (all.items[i].ended || step + 1 == p->max_length) add(p, done, &all.items[i]);
+            if (!all.items[i].ended) left.items[left.count++] = all.items[i];
+        }
+        width = left.count;
+        *live = left;
+    }
+}
+
+static void search_rapt(const struct beam_problem *p, struct list *live, struct list *done)
+{
+    for (int step = p->prefix_count; step < p->max_length && live->count; step++) {
+        struct list all, left = {.count = 0};
+        expand(p, live, &all);
+        for (int i = 0; i < all.count && left.count < p->beams; i++)
+            if (!all.items[i].ended)
+                left.items[left.count++] = all.items[i];
+            else if (i < p->beams && done->count < p->beams)
+                add(p, done, &all.items[i]);
+        if (done->count == p->beams) return;
+        *live = left;
+    }
+    for (int i = 0; i < live->count && done->count < p->beams; i++) add(p, done, &live->items[i]);
+}
+
+int oracle_beam(const struct beam_problem *p, struct beam_hypothesis best[BEAM_MAX])
+{
+    struct list live = {.count = 1}, done = {.count = 0};
+    live.items[0] = (struct beam_hypothesis){.count = p->prefix_count};
+    if (p->prefix_count)
+        memcpy(live.items[0].ids, p->prefix, sizeof *p->prefix * (size_t)p->prefix_count);
+    switch (p->like) {
+    case RAPT_LIKE_CT2:
+        search_ct2(p, &live, &done);
+        break;
+    case RAPT_LIKE_HF:
+        search_hf(p, &live, &done);
+        break;
+    case RAPT_LIKE_MARIAN:
+        search_marian(p, &live, &done);
+        break;
+    default:
+        search_rapt(p, &live, &done);
+        break;
+    }
+    sort(&done, true);
+    int count = done.count < p->nbest ? done.count : p->nbest;
+    memcpy(best, done.items, sizeof *best * (size_t)count);
+    return count;
+}
