@@ -1,6 +1,6 @@
 #!/bin/sh
 # Runs all benchmarks and writes perf/results/<processor>.txt and .svg, named after the processor.
-# A summary stands at the beginning; <processor>-summary.svg shows it (charts.py). Takes about eight minutes on an otherwise idle machine.
+# A summary stands at the beginning; <processor>-summary.svg shows it (charts.py). Takes about twelve minutes on an otherwise idle machine.
 # usage: results.sh [--quick]
 # BUILD names the build folder [build]; RESULTS where the files go [perf/results].
 set -eu
@@ -11,7 +11,7 @@ quick=${1:-}
 unset OPENBLAS_CORETYPE OPENBLAS_L2_SIZE OMP_NUM_THREADS # they distort
 
 cmake -S "$root" -B "$build" >/dev/null # records the current commit
-programs="peak kernel gemm attention train translate scaling"
+programs="peak kernel gemm attention train translate scaling ranks machines"
 # shellcheck disable=SC2046,SC2086
 cmake --build "$build" --target $(printf 'perf_%s ' $programs) >/dev/null
 about=$("$build/bin/perf_peak" --check 2>/dev/null | grep '^# ')
@@ -22,7 +22,7 @@ name=$(printf '%s %s %s' "$(field processor)" "$(field isa)" "$(field processors
     tr '[:upper:] @()' '[:lower:]----' | tr -s '-')
 mkdir -p "$results"
 new=$results/.$name.txt
-trap 'rm -f "$new" "$new.part" "$new.err"' EXIT
+trap 'rm -f "$new" "$new.part" "$new.err" "$new.ranks"' EXIT
 
 # part NAME COMMAND...: a section with its table, without the environment, which is printed once.
 part() {
@@ -37,6 +37,7 @@ part() {
     printf '%s\n' "$about"
     cd "$build/bin"
     for program in $programs; do
+        [ "$program" != ranks ] && [ "$program" != machines ] || continue # below
         figure=
         [ "$program" = scaling ] && figure="--svg $results/$name.svg"
         # shellcheck disable=SC2086
@@ -47,6 +48,11 @@ part() {
             part "perf_attention --only kinds" ./perf_attention $quick --only kinds
         fi
     done
+    if command -v mpirun >/dev/null; then
+        export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 # in a container
+        ./perf_scaling --ranks $quick --json >"$new.ranks" 2>"$new.err" || { cat "$new.err" >&2; exit 1; }
+        part "perf_scaling --ranks | perf_machines" ./perf_machines --measured "$new.ranks" --svg "$results/$name-machines.svg"
+    fi
     cd "$root"
     # shellcheck disable=SC2086
     part perf/compare/run.sh env BUILD="$build" sh perf/compare/run.sh $quick --markdown
@@ -56,3 +62,4 @@ python3 -B "$root/perf/charts.py" "$results/$name.txt"
 echo "$results/$name.txt"
 echo "$results/$name.svg"
 echo "$results/$name-summary.svg"
+[ ! -e "$results/$name-machines.svg" ] || echo "$results/$name-machines.svg"

@@ -6,6 +6,7 @@
    speed-up divided by the ideal one. */
 #define _GNU_SOURCE
 #include "kit/program.h"
+#include "scaling_ranks.h"
 #include "speedup.h"
 
 #include <fcntl.h>
@@ -235,20 +236,46 @@ static const char *take_svg(int *argc, char **argv)
     return NULL;
 }
 
+/* Takes "--ranks" or "--ranks N" out of the arguments: N, 4 without one; 0: it is not there. */
+static int take_ranks(int *argc, char **argv)
+{
+    for (int i = 1; i < *argc; i++) {
+        if (strcmp(argv[i], "--ranks") != 0) continue;
+        char *end = NULL;
+        long ranks = i + 1 < *argc ? strtol(argv[i + 1], &end, 10) : 0;
+        bool given = end != NULL && end != argv[i + 1];
+        int taken = given ? 2 : 1;
+        if (given && (*end || ranks < 1 || ranks > SCALING_RANKS)) return -1;
+        for (int j = i; j + taken <= *argc; j++) argv[j] = argv[j + taken];
+        *argc -= taken;
+        return given ? (int)ranks : 4;
+    }
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     static struct scaling s;
     struct bench b;
     const char *svg = take_svg(&argc, argv), *slash = strrchr(argv[0], '/');
     static char folder[4096];
+    int ranks = take_ranks(&argc, argv);
+    if (ranks < 0) {
+        fprintf(stderr, "--ranks: a number from 1 to %d\n", SCALING_RANKS);
+        return EXIT_USAGE;
+    }
     int code = bench_begin_bare(
         &b, argc, argv,
         "Measures speed-up and efficiency by number of threads, with the other programs of its\n"
         "folder.\n\n"
-        "  --svg FILE      write a figure",
+        "  --svg FILE      write a figure\n"
+        "  --ranks N       instead: training steps of 1 to N [4] ranks of this machine, by shared\n"
+        "                  memory and by TCP, with and without overlap; perf_machines reads the "
+        "JSON",
         "peak, attention, gemm, train, translate");
     if (code != BENCH_GO_ON) return code;
     if (slash) snprintf(folder, sizeof folder, "%.*s", (int)(slash + 1 - argv[0]), argv[0]);
+    if (ranks > 0) return scaling_ranks(&b, folder, ranks);
     s.b = &b, s.folder = folder;
     choose_threads(&b);
     list_threads(&b, s.threads, sizeof s.threads);

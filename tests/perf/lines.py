@@ -22,6 +22,8 @@ PROGRAMS = {  # names of results: keys of the shape, further keys
     "gemm": {"gemm": (["M", "N", "K"], ["backend", "pass"])},
     "attention": {"attention_forward": (ATTENTION, []), "attention_backward": (ATTENTION, [])},
     "train": {"train_step": (MODEL, ["backend", "tokens_per_second"])},
+    "ranks": {"rank_step": (MODEL, ["model", "transport", "shards", "ranks", "overlap", "tokens_per_second"]),
+              "rank_inputs": (MODEL, ["model", "transport", "shards", "cores", "bytes", "shard_seconds"])},
     "translate": {"translate": (MODEL + ["beam", "batch", "sampled"], ["tokens_per_second", "peak_rss_mb"])},
 }
 OTHER_NAMES = {"activate": "gelu", "activate_backward": "gelu_backward", "dropout_row": "dropout"}
@@ -147,6 +149,7 @@ def main(root, folder):
         if counts != {1, 2}:
             trial.fail(f"perf_{name}: threads {counts}")
     trial.lines("translate", "--threads", "1", "--only", "greedy")
+    trial.lines("ranks")  # one: nothing started it as one of several
     trial.scaling()
     trial.products()
     for name in list(PROGRAMS) + ["scaling"]:
@@ -154,6 +157,7 @@ def main(root, folder):
         trial.run(name, "--nonsense", code=2)
         trial.run(name, "--threads", "0", code=2)
     trial.run("gemm", "--check", "--only", "nonsense", code=2)
+    trial.run("scaling", "--ranks", "17", code=2)
     return 1 if trial.failures else 0
 
 

@@ -1,0 +1,327 @@
+/* machines.c - lines of perf_ranks in, the time of a step on 8, 64 and 1,024 machines out: what
+   takes it, where the efficiency falls below 0.8 and why, and how far the same formulas are from
+   what was measured (cluster.h). */
+#define _POSIX_C_SOURCE 200809L
+#include "machines.h"
+
+#include "kit/program.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char program_name[] = "perf_machines";
+
+static const char purpose[] =
+    "Predicts training steps on many machines, from what perf_scaling --ranks --json has measured "
+    "on "
+    "one: efficiency, where it falls below 0.8 and why, and the same formulas beside the measured "
+    "ranks.";
+static const double enough = 0.8;
+
+struct request {
+    const char *measured, *model, *machines, *shards, *svg;
+    double latency, bandwidth, message, copying, speed;
+    bool json;
+};
+
+/* ---- what was measured ---- */
+
+static double real_of(const json_t *line, const char *key)
+{
+    return json_number_value(json_object_get(line, key));
+}
+
+static int integer_of(const json_t *line, const char *key)
+{
+    return (int)json_integer_value(json_object_get(line, key));
+}
+
+static const char *text_of(const json_t *line, const char *key)
+{
+    const char *text = json_string_value(json_object_get(line, key));
+    return text != NULL ? text : "";
+}
+
+static void read_inputs(struct prediction *p, const json_t *line)
+{
+    const json_t *shape = json_object_get(line, "shape");
+    const char *names[] = {text_of(json_object_get(line, "environment"), "processor"),
+                           text_of(line, "transport")};
+    p->here = (struct cluster){.shards = integer_of(line, "shards"),
+                               .bytes = real_of(line, "bytes"),
+                               .shard = real_of(line, "shard_seconds"),
+                               .spread = real_of(line, "shard_spread"),
+                               .step = real_of(line, "step_seconds"),
+                               .busy_shard = real_of(line, "busy_shard_seconds"),
+                               .busy_step = real_of(line, "busy_step_seconds"),
+                               .sum = real_of(line, "sum_seconds"),
+                               .last = real_of(line, "last"),
+                               .window = real_of(line, "window"),
+                               .latency = real_of(line, "latency_seconds"),
+                               .message = real_of(line, "message_seconds"),
+                               .bandwidth = real_of(line, "bandwidth"),
+                               .copying = 1,
+                               .cores = integer_of(line, "cores")};
+    p->tokens = real_of(shape, "pairs") * real_of(shape, "length");
+    snprintf(p->model, sizeof p->model, "%d+%d layers of %d, %.3g million parameters",
+             integer_of(shape, "encoder_layers"), integer_of(shape, "decoder_layers"),
+             integer_of(shape, "width"), p->here.bytes / 4e6);
+    snprintf(p->processor, sizeof p->processor, "%s", names[0]);
+    snprintf(p->transport, sizeof p->transport, "%s", names[1]);
+}
+
+static void read_step(struct prediction *p, const json_t *line)
+{
+    int ranks = integer_of(line, "ranks"), i = 0;
+    double seconds = real_of(line, "median_seconds");
+    if (ranks < 1 || ranks > CLUSTER_SHARED || !(seconds > 0)) return;
+    while (i < p->measured_count && p->measured[i].ranks != ranks) i++;
+    if (i == MEASURED) return;
+    if (i == p->measured_count) p->measured[p->measured_count++] = (struct measured){ranks, 0, 0};
+    if (json_is_true(json_object_get(line, "overlap")))
+        p->measured[i].seconds = seconds;
+    else
+        p->measured[i].without = seconds;
+}
+
+static bool is_power(int number)
+{
+    return number > 0 && (number & (number - 1)) == 0;
+}
+
+static bool is_usable(const struct cluster *c)
+{
+    return is_power(c->shards) && c->shards <= 1024 && c->shard > 0 && c->bytes > 0 &&
+           c->cores > 0 && c->cores <= CLUSTER_SHARED;
+}
+
+static void put_terms(json_t *line, const double terms[TERMS])
+{
+    static const char *const keys[TERMS] = {"shards", "wait",   "records", "scatter",
+                                            "sum",    "gather", "step"};
+    json_t *object = json_object();
+    for (int i = 0; i < TERMS; i++) put_member(object, keys[i], number(terms[i]));
+    put_member(line, "terms", object);
+}
+
+/* The formulas beside what was measured on one machine. */
+static void say_check(const struct prediction *p, bool json)
+{
+    double terms[TERMS], worst = 0;
+    if (!json)
+        printf(
+            "# %s; ranks on one machine by %s\nranks\tmeasured ms\twithout overlap\ttimes\tspeed-up"
+            "\tcomputed ms\tdeviation\n",
+            p->model, p->transport);
+    for (int i = 0; i < p->measured_count; i++) {
+        const struct measured *m = &p->measured[i];
+        if (m->ranks > p->here.shards) continue;
+        double seconds = cluster_time(&p->here, m->ranks, terms);
+        double off = seconds / m->seconds - 1;
+        worst = fmax(worst, fabs(off));
+        if (json) {
+            json_t *line =
+                json_pack("{s:s, s:s, s:i, s:f, s:f, s:f, s:f}", "name", "check", "transport",
+                          p->transport, "ranks", m->ranks, "measured", m->seconds, "without",
+                          m->without, "seconds", seconds, "deviation", off);
+            put_terms(line, terms);
+            print_json(line);
+        } else {
+            printf("%d\t%.4g\t%.4g\t%.3f\t%.2f\t%.4g\t%+.1f %%\n", m->ranks, m->seconds * 1e3,
+                   m->without * 1e3, m->without / m->seconds, p->measured[0].seconds / m->seconds,
+                   seconds * 1e3, 100 * off);
+        }
+    }
+    if (!json) printf("# largest deviation: %.1f %%\n", 100 * worst);
+}
+
+/* Checks every model and transport of the file, or those of this model, and takes the last. Inputs
+   stand behind steps. */
+static int read_lines(struct prediction *p, const struct request *request, FILE *file)
+{
+    char *text = NULL;
+    size_t size = 0;
+    struct prediction next = {0};
+    while (getline(&text, &size, file) > 0) {
+        json_t *line = json_loads(text, 0, NULL);
+        const char *name = text_of(line, "name");
+        bool wanted = request->model == NULL || strcmp(text_of(line, "model"), request->model) == 0;
+        if (wanted && strcmp(name, "rank_step") == 0) read_step(&next, line);
+        if (wanted && strcmp(name, "rank_inputs") == 0) {
+            read_inputs(&next, line);
+            *p = next;
+            next = (struct prediction){0};
+            if (is_usable(&p->here)) say_check(p, request->json);
+        }
+        json_decref(line);
+    }
+    free(text);
+    if (is_usable(&p->here)) return EXIT_OK;
+    return failed("%s: no good line rank_inputs%s%s", request->measured,
+                  request->model != NULL ? " of " : "",
+                  request->model != NULL ? request->model : "");
+}
+
+static int read_file(struct prediction *p, const struct request *request)
+{
+    bool standard = strcmp(request->measured, "-") == 0;
+    FILE *file = standard ? stdin : fopen(request->measured, "r");
+    if (file == NULL) return failed("%s cannot be opened", request->measured);
+    int code = read_lines(p, request, file);
+    if (!standard) fclose(file);
+    return code;
+}
+
+/* ---- what is predicted ---- */
+
+/* "8,64,1024"; the count, or 0: it is no such list. */
+static int read_list(const char *text, int *list, int capacity, int max)
+{
+    int count = 0;
+    for (;; text++) {
+        char *end;
+        long value = strtol(text, &end, 10);
+        if (end == text || value < 1 || value > max || count == capacity) return 0;
+        list[count++] = (int)value;
+        if (*end == 0) return count;
+        if (*end != ',') return 0;
+        text = end;
+    }
+}
+
+static struct cluster cluster_of(const struct prediction *p, const struct request *r, int shards)
+{
+    struct cluster c = p->here;
+    c.shards = shards;
+    c.cores = 0;
+    c.shard /= r->speed, c.step /= r->speed, c.sum /= r->speed;
+    c.copying = r->copying;
+    c.latency = r->latency, c.bandwidth = r->bandwidth, c.message = r->message;
+    return c;
+}
+
+/* Two usual interconnects, if none is given. */
+static void add_links(struct prediction *p, const struct request *request, const int *shards)
+{
+    const double usual[LINKS][2] = {{30e-6, 1.25e9}, {3e-6, 12.5e9}};
+    bool given = request->bandwidth > 0;
+    p->links = given ? 1 : LINKS;
+    for (int l = 0; l < p->links; l++) {
+        struct request r = *request;
+        if (!given) r.bandwidth = usual[l][1];
+        if (r.latency <= 0) r.latency = usual[given ? 0 : l][0];
+        for (int b = 0; b < p->batches; b++) p->cluster[l][b] = cluster_of(p, &r, shards[b]);
+        snprintf(p->link[l], sizeof p->link[l], "%.3g Gbit/s, %.3g us", r.bandwidth * 8e-9,
+                 r.latency * 1e6);
+    }
+}
+
+static int plan(struct prediction *p, const struct request *request)
+{
+    int shards[BATCHES];
+    p->counts = read_list(request->machines, p->machines, COUNTS, 1024);
+    p->batches = read_list(request->shards, shards, BATCHES, 1024);
+    if (p->counts == 0) return usage_error("--machines '%s': numbers to 1024", request->machines);
+    for (int b = 0; b < p->batches; b++)
+        if (!is_power(shards[b])) p->batches = 0;
+    if (p->batches == 0)
+        return usage_error("--shards '%s': powers of two to 1024, three at most", request->shards);
+    add_links(p, request, shards);
+    return EXIT_OK;
+}
+
+/* ---- what is said ---- */
+
+static void say_step(const struct prediction *p, int l, int b, int machines, bool json)
+{
+    const struct cluster *c = &p->cluster[l][b];
+    double terms[TERMS], seconds = cluster_time(c, machines, terms);
+    double efficiency = cluster_efficiency(c, machines), tokens = p->tokens * c->shards;
+    const char *why = cluster_names[cluster_excess(c, machines)];
+    if (json) {
+        json_t *line = json_pack("{s:s, s:s, s:i, s:i, s:f, s:f, s:f, s:s}", "name", "machines",
+                                 "link", p->link[l], "shards", c->shards, "machines", machines,
+                                 "seconds", seconds, "efficiency", efficiency, "tokens_per_second",
+                                 tokens / seconds, "excess", why);
+        put_terms(line, terms);
+        print_json(line);
+        return;
+    }
+    printf("%-20s\t%6d\t%8d\t%10.4g\t%10.3f\t%12.0f", p->link[l], c->shards, machines,
+           seconds * 1e3, efficiency, tokens / seconds);
+    for (int i = 0; i < TERMS; i++) printf("\t%.3g", terms[i] * 1e3);
+    printf("\t%s\n", efficiency < enough ? why : "");
+}
+
+static void say_limit(const struct prediction *p, int l, int b, bool json)
+{
+    const struct cluster *c = &p->cluster[l][b];
+    int limit = cluster_limit(c, enough);
+    const char *why = limit > 0 ? cluster_names[cluster_excess(c, limit)] : NULL;
+    if (json)
+        print_json(json_pack("{s:s, s:s, s:i, s:i, s:s?}", "name", "limit", "link", p->link[l],
+                             "shards", c->shards, "machines", limit, "excess", why));
+    else if (limit > 0)
+        printf("# %s, %d shards: efficiency below %g from %d machines on: %s\n", p->link[l],
+               c->shards, enough, limit, why);
+    else
+        printf("# %s, %d shards: efficiency above %g up to %d machines\n", p->link[l], c->shards,
+               enough, c->shards);
+}
+
+static void say_all(const struct prediction *p, bool json)
+{
+    if (!json) {
+        printf("# %s; a machine computes as one rank here\n", p->model);
+        printf("%-20s\t%6s\t%8s\t%10s\t%10s\t%12s", "interconnect", "shards", "machines", "step ms",
+               "efficiency", "tokens/s");
+        for (int i = 0; i < TERMS; i++) printf("\t%s", cluster_names[i]);
+        printf("\tbelow %g because of\n", enough);
+    }
+    for (int l = 0; l < p->links; l++)
+        for (int b = 0; b < p->batches; b++) {
+            for (int i = 0; i < p->counts; i++)
+                if (p->machines[i] <= p->cluster[l][b].shards)
+                    say_step(p, l, b, p->machines[i], json);
+            say_limit(p, l, b, json);
+        }
+}
+
+int main(int argc, char **argv)
+{
+    static struct prediction p;
+    struct request r = {.measured = "-",
+                        .machines = "1,8,64,1024",
+                        .shards = "64,1024",
+                        .message = 1e-6,
+                        .speed = 1};
+    struct option_row rows[] = {
+        {"measured", OPTION_INPUT, &r.measured, "FILE",
+         "lines of perf_scaling --ranks --json; -: standard input", 0, 0, false},
+        {"model", OPTION_CHOICE, &r.model, "tiny|base|check", "of them; else the last one", 0, 0,
+         false},
+        {"machines", OPTION_TEXT, &r.machines, "N,N", "numbers of machines, to 1024", 0, 0, false},
+        {"shards", OPTION_TEXT, &r.shards, "N,N", "of a step: how large the global batch is", 0, 0,
+         false},
+        {"latency", OPTION_REAL, &r.latency, "S",
+         "of a message of the interconnect, in seconds; 0: a usual one", 0, 10, false},
+        {"bandwidth", OPTION_REAL, &r.bandwidth, "B",
+         "bytes per second, each way; 0: two usual interconnects", 0, 1e15, false},
+        {"message", OPTION_REAL, &r.message, "S", "processor's time for a message, in seconds", 0,
+         1, false},
+        {"copying", OPTION_REAL, &r.copying, "F",
+         "part of a transfer during which nothing is computed", 0, 1, false},
+        {"speed", OPTION_REAL, &r.speed, "X",
+         "of a machine, relative to one rank that was measured", 1e-3, 1e6, false},
+        {"svg", OPTION_OUTPUT, &r.svg, "FILE", "write a figure", 0, 0, false},
+        {"json", OPTION_FLAG, &r.json, NULL, "one JSON object per line", 0, 0, false}};
+    struct command command = {
+        .name = "", .purpose = purpose, .rows = rows, .count = (int)(sizeof rows / sizeof *rows)};
+    int code = options_read(&command, argc, argv);
+    if (code != GO_ON) return code;
+    code = read_file(&p, &r);
+    if (code == EXIT_OK) code = plan(&p, &r);
+    if (code == EXIT_OK) say_all(&p, r.json);
+    if (code == EXIT_OK && r.svg != NULL) code = machines_figure(r.svg, &p);
+    return code == EXIT_OK ? finish_output() : code;
+}

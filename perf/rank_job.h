@@ -1,0 +1,56 @@
+/* rank_job.h - what the ranks of perf_ranks do together. All ranks of the job call each function;
+   those that have no part in it wait. */
+#ifndef RAPT_PERF_RANK_JOB_H
+#define RAPT_PERF_RANK_JOB_H
+
+#include "shards.h"
+#include "training.h"
+
+enum { RANKS = 16 };
+
+struct rank_job {
+    struct ranks world, group[RANKS]; /* of 1, 2, ... ranks */
+    struct exchange exchange[RANKS];
+    struct training shape; /* pairs: of a shard */
+    const char *transport;
+    int shards, threads, cores; /* cores: how many ranks have one of their own */
+    size_t floats;              /* of the gradient */
+    rapt_model *model;
+    rapt_trainer *trainer;
+    rapt_tokens source, target; /* of every shard */
+    rapt_shard *records;
+    float *bytes[2]; /* [floats] each: to add and to send */
+};
+
+/* shape.pairs: of a step. */
+void rank_job_create(struct rank_job *job, const struct ranks *world, const struct training *shape,
+                     int threads, const char *transport);
+void rank_job_free(struct rank_job *job);
+
+/* Does any number of ranks, with and without overlap, make the same model in a step? Rank 0 knows,
+   the others believe it. */
+bool rank_job_same_bits(struct rank_job *job);
+/* Seconds of a step of so many ranks: of the slowest. */
+double rank_job_step(struct rank_job *job, int ranks, bool waits);
+/* *value of rank 0 to all. */
+void rank_job_share(struct rank_job *job, double *value);
+
+/* What is measured for the simulation, in seconds unless stated otherwise. */
+enum rank_input {
+    INPUT_SHARD,      /* a shard, of one rank alone */
+    INPUT_SPREAD,     /* standard deviation of a shard, as a fraction of it */
+    INPUT_STEP,       /* the optimizer's step */
+    INPUT_BUSY_SHARD, /* a shard while every core computes one */
+    INPUT_BUSY_STEP,
+    INPUT_SUM,       /* adding up one byte of one subtree */
+    INPUT_LAST,      /* fraction of the gradient that is final only when its shard is */
+    INPUT_WINDOW,    /* from the first final layer to the end of a shard, as a fraction of it */
+    INPUT_LATENCY,   /* of a message; 0 with one rank, as the next two */
+    INPUT_MESSAGE,   /* each further message of many at once */
+    INPUT_BANDWIDTH, /* bytes per second, sent and received at once */
+    INPUTS
+};
+extern const char *const rank_input_names[INPUTS];
+void rank_job_inputs(struct rank_job *job, double inputs[INPUTS]);
+
+#endif

@@ -1,0 +1,29 @@
+/* training.h - models and batches of the measurements of training. */
+#ifndef RAPT_PERF_TRAINING_H
+#define RAPT_PERF_TRAINING_H
+
+#include "bench.h"
+
+#include <rapt/train.h>
+
+struct training {
+    const char *label;
+    int encoder_layers, decoder_layers, width, heads, hidden, vocab;
+    int pairs, length; /* of a batch: sentence pairs, tokens of each side */
+};
+/* Tiny and base, then one for --check. */
+enum { TRAININGS = 2 };
+extern const struct training trainings[TRAININGS + 1];
+
+rapt_config training_config(const struct training *t);
+json_t *training_shape(const struct training *t);
+/* A weight of a product costs 2 forward and 4 backward for each of its rows; attention 4 and 10 for
+   each query, key and column, causal attention half of it. */
+double training_operations(const struct training *t);
+/* Sequences of one length, of random tokens; the caller frees them by training_tokens_free. */
+rapt_tokens training_tokens(int pairs, int length, int vocab, uint64_t key);
+void training_tokens_free(const rapt_tokens *tokens);
+/* Ends the program if the status is not RAPT_OK. */
+void training_check(rapt_status status, const rapt_message *why);
+
+#endif
