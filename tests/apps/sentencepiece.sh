@@ -5,14 +5,7 @@
 # usage: sentencepiece.sh PROGRAM
 . "$(dirname "$0")/kit/script.sh"
 
-# A unigram model, written as the bytes of its protobuf: all pieces have the same score.
-byte() {
-    printf "\\$(printf %03o "$1")"
-}
-piece() { # TEXT TYPE
-    size=$(printf %s "$1" | wc -c)
-    byte 10; byte $((size + 4)); byte 10; byte "$size"; printf %s "$1"; byte 24; byte "$2"
-}
+# A unigram model.
 pieces() {
     piece '<unk>' 2
     piece '<s>' 3

@@ -2,9 +2,21 @@
 #include "mpi/ranks.h"
 
 #include "kit/program.h"
+#include <stdlib.h>
 
+/* How many processes mpirun, srun or the like has started; 1: none of them has. */
+static int launched(void)
+{
+    static const char *const signs[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"};
+    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
+        if (getenv(signs[i]) != NULL) return atoi(getenv(signs[i]));
+    return 1;
+}
+
+/* Several that know nothing of one another would write the same files. */
 struct ranks ranks_open(void)
 {
+    if (launched() > 1) exit(failed("built without MPI: it cannot be one of several processes"));
     return (struct ranks){.count = 1};
 }
 

@@ -43,3 +43,11 @@ synthetic_pairs() {
         }
     }'
 }
+# piece TEXT TYPE: of a SentencePiece model, written as the bytes of its protobuf; all pieces have the same score.
+byte() {
+    printf "\\$(printf %03o "$1")"
+}
+piece() {
+    size=$(printf %s "$1" | wc -c)
+    byte 10; byte $((size + 4)); byte 10; byte "$size"; printf %s "$1"; byte 24; byte "$2"
+}
