@@ -34,12 +34,15 @@ for kind in none ssru; do
     code 0 "$program" convert --model model.$kind --to marian --out marian.$kind
     check "the vocabulary is the one it was trained with" cmp -s vocabulary.spm marian.$kind/vocab.spm
     code 0 "$program" translate --model model.$kind --threads 1 source >wanted
-    code 0 "$program" translate --model marian.$kind --threads 1 source >got
+    code 0 "$program" translate --model marian.$kind --like rapt --threads 1 source >got
     check "the same translations ($kind)" cmp -s wanted got
+    code 0 "$program" translate --model model.$kind --like marian --threads 1 source >wanted.marian
+    code 0 "$program" translate --model marian.$kind --threads 1 source >got
+    check "by itself as Marian translates ($kind)" cmp -s wanted.marian got
     code 0 "$program" info marian.$kind >got
     check "info says whose it is" grep -q "^  origin  *Marian " got
     code 0 "$program" convert --model marian.$kind --out own
-    code 0 "$program" translate --model own --threads 1 source >got
+    code 0 "$program" translate --model own --like rapt --threads 1 source >got
     check "the same translations of our own file ($kind)" cmp -s wanted got
     code 0 "$program" convert --model model.$kind --to bergamot --out bergamot.$kind
     check "8 bits take less" [ "$(wc -c <bergamot.$kind/model.bin)" -lt "$(wc -c <marian.$kind/model.bin)" ]
