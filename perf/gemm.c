@@ -50,7 +50,8 @@ static void work(struct team *team, void *argument)
 {
     const struct job *j = argument;
     const struct layer *l = j->layer;
-    const struct exec_context c = {team, rapt__kernels(), j->pack, j->backend == INSIDE};
+    const struct exec_context c = {team, rapt__kernels(), j->pack,
+                                   j->backend == INSIDE ? &rapt__products_all : NULL};
     const struct linear linear = {j->weight, NULL, l->in, l->out};
     for (int i = 0; i < j->count; i++) {
         if (l->pass == FORWARD)

@@ -20,9 +20,14 @@ typedef enum rapt_schedule { /* linear from 0 to rate over warmup steps, then: *
 
 /* Who computes the matrix products of training. */
 typedef enum rapt_products {
-    RAPT_PRODUCTS_BUILTIN, /* same bits for any number of threads and on any instruction set */
-    RAPT_PRODUCTS_OPENBLAS /* same bits for any number of threads. rapt_trainer_create loads it into
-                              the process, for good; RAPT_BAD_ARGUMENT if it is absent */
+    RAPT_PRODUCTS_BUILTIN,  /* same bits for any number of threads and on any instruction set */
+    RAPT_PRODUCTS_OPENBLAS, /* same bits for any number of threads. rapt_trainer_create loads it
+                               into the process, for good; RAPT_BAD_ARGUMENT if it is absent */
+    RAPT_PRODUCTS_AUTO      /* for each shape of weights and each of its three products whichever
+                               rapt_trainer_create finds faster, by computing them for some tenths of
+                               a second; built-in where OpenBLAS is absent. A checkpoint holds what
+                               was chosen, so that a run goes on with the same bits; another run may
+                               choose differently */
 } rapt_products;
 
 /* What is subtracted from the rewards of sampled keys. It does not depend on the draws of its own
@@ -68,6 +73,8 @@ typedef struct rapt_train_options {       /* size-first */
 } rapt_train_options;
 /* Sets all of *options, which has `size` bytes: rate 1e-3, warmup 1000, inverse square root, beta
    0.9 and 0.98, epsilon 1e-9, label_smoothing 0.1, dropout 0.1, seed 1; all else 0.
+   products is RAPT_PRODUCTS_AUTO where the processor has no instruction set that this library has
+   vectors for.
        rapt_train_options options;
        rapt_train_options_default(&options, sizeof options); */
 RAPT_API void rapt_train_options_default(rapt_train_options *options, size_t size);
@@ -220,6 +227,11 @@ RAPT_API rapt_status rapt_train_shards_step(rapt_trainer *trainer, const rapt_sh
 /* Forgets the shards computed since the last step, as if they had not been: the same calls again
    give the same bits, and the trainer can be saved. */
 RAPT_API void rapt_train_shards_discard(rapt_trainer *trainer);
+
+/* Who computes the products of this trainer, for people: "built-in", or those products y, dx and dW
+   of layers that OpenBLAS computes, with outputs x inputs of their weights, as in "OpenBLAS: y
+   2048x512, dW 512x2048". The text is the trainer's, until its next call. NULL for NULL. */
+RAPT_API const char *rapt_trainer_products(const rapt_trainer *trainer);
 
 /* A new peak learning rate; the schedule goes on. A step refuses one that options.rate could not
  * be.

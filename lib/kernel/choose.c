@@ -44,6 +44,13 @@ const struct kernels *rapt__kernels(void)
     return k;
 }
 
+bool rapt__kernels_plain(void)
+{
+    for (int i = 0; i < TABLES; i++)
+        if (tables[i]->isa != RAPT_ISA_SCALAR && rapt__processor_has(tables[i]->isa)) return false;
+    return true;
+}
+
 rapt_isa rapt_isa_used(void)
 {
     return rapt__kernels()->isa;

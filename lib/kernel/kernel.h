@@ -197,5 +197,6 @@ struct kernels {
 /* ---- choose.c ---- */
 const struct kernels *rapt__kernels(void);            /* the table in use */
 const struct kernels *rapt__kernels_of(rapt_isa isa); /* NULL: not on this machine */
+bool rapt__kernels_plain(void); /* no other than the scalar ones run on this machine */
 
 #endif

@@ -1,10 +1,21 @@
 /* gemm.c - c = a b by a team: gives a product to OpenBLAS where the context asks for it and the
-   shape is worth it, else to the built-in kernels. The choice depends on the shape alone. */
+   shape is worth it, else to the built-in kernels. The choice depends on the shape of the weights
+   and, by OpenBLAS, on the rows. */
 #include "op/gemm.h"
+
+/* The product of a layer with weights [out][in]. */
+static bool wanted(const struct products *p, const struct gemm *g)
+{
+    if (g->form == GEMM_PANELS)
+        return rapt__products_take(p, PRODUCT_FORWARD, g->columns, g->depth);
+    if (g->form == GEMM_TRANSPOSED)
+        return rapt__products_take(p, PRODUCT_INPUT, g->depth, g->columns);
+    return rapt__products_take(p, PRODUCT_WEIGHT, g->columns, g->rows);
+}
 
 void rapt__gemm(const struct exec_context *exec, const struct gemm *g)
 {
-    if (exec->openblas && rapt__gemm_openblas_serves(g))
+    if (wanted(exec->openblas, g) && rapt__gemm_openblas_serves(g))
         rapt__gemm_openblas(exec, g);
     else
         rapt__gemm_builtin(exec, g);

@@ -17,10 +17,32 @@
 struct exec_context {
     struct team *team;
     const struct kernels *kernels;
-    float *pack;   /* [PACK_FLOATS] shared by the team: packed operands of matrix products */
-    bool openblas; /* large matrix products are computed by OpenBLAS */
+    float *pack; /* [PACK_FLOATS] shared by the team: packed operands of matrix products */
+    const struct products *openblas; /* those that OpenBLAS computes; NULL: none */
 };
 enum { PACK_FLOATS = 1 << 19 };
+
+struct linear; /* below */
+
+/* ---- products.c: who computes which products ---- */
+enum product { PRODUCT_FORWARD, PRODUCT_INPUT, PRODUCT_WEIGHT, PRODUCTS }; /* y, dx, dW below */
+struct product_shape { /* of weights [out][in] */
+    int out, in;
+    bool openblas[PRODUCTS];
+};
+enum { PRODUCT_SHAPES = 16 };
+struct products {
+    bool all; /* by OpenBLAS, if they are worth it; else those of these shapes that are marked: */
+    int count;
+    struct product_shape shapes[PRODUCT_SHAPES];
+};
+extern const struct products rapt__products_all;
+/* Is a product with weights [out][in] OpenBLAS's? NULL: none is. */
+bool rapt__products_take(const struct products *p, enum product kind, int out, int in);
+/* Adds the shape of l with what is faster here, in a team that may compute nothing else meanwhile;
+   OpenBLAS is loaded. x [rows][in], y [rows][out] and dweight (panels) are written. */
+void rapt__products_measure(const struct exec_context *c, struct products *p,
+                            const struct linear *l, int rows, float *x, float *y, float *dweight);
 
 /* ---- gemm_openblas.c ---- */
 /* Makes sure that OpenBLAS is loaded and safe to call from a team. RAPT_BAD_ARGUMENT: it is not

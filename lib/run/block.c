@@ -88,7 +88,7 @@ static rapt_status begin(struct block_call *c, rapt_block *b, const float *param
 
 static struct exec_context context_of(struct team *team, const rapt_block *b)
 {
-    return (struct exec_context){team, rapt__kernels(), b->pack, false};
+    return (struct exec_context){team, rapt__kernels(), b->pack, NULL};
 }
 
 static size_t floats_of(const struct block_call *call)

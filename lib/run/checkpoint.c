@@ -10,7 +10,7 @@
 
 enum { BLOCKS = 3, FIELD_TEXT = 40 };
 enum { COUNT, FLOAT, DOUBLE, OPTIONAL = 8 };
-enum { ALWAYS, SAMPLED };
+enum { ALWAYS, SAMPLED, MEASURED };
 
 static const struct field {
     const char *key;
@@ -24,9 +24,9 @@ static const struct field {
 };
 enum { FIELDS = sizeof fields / sizeof *fields, STATE_TEXT = FIELDS * FIELD_TEXT };
 
-static bool present(bool samples, const struct field *f)
+static bool present(bool samples, bool measured, const struct field *f)
 {
-    return f->when == ALWAYS || samples;
+    return f->when == SAMPLED ? samples : f->when == ALWAYS || measured;
 }
 
 static void write_state(const rapt_trainer *t, char state[STATE_TEXT])
@@ -38,7 +38,7 @@ static void write_state(const rapt_trainer *t, char state[STATE_TEXT])
         long long count;
         uint32_t bits;
         uint64_t wide;
-        if (!present(t->losses != NULL, f)) continue;
+        if (!present(t->losses != NULL, t->options.products == RAPT_PRODUCTS_AUTO, f)) continue;
         char *to = state + end;
         int n = 0;
         switch (f->kind % OPTIONAL) {
@@ -156,7 +156,7 @@ rapt_status rapt__trainer_state_read(struct trainer_state *state, bool samples, 
     for (int i = 0; i < FIELDS; i++) {
         const struct field *f = &fields[i];
         struct text_part left = rest, key = next_word(&left);
-        if (!present(samples, f)) continue;
+        if (!present(samples, true, f)) continue;
         if (!is_key(&key, f->key)) {
             if (f->kind & OPTIONAL) continue;
             return rapt__fail(why, RAPT_BAD_FILE, "metadata " TRAINER_KEY ": %s is missing",
@@ -201,6 +201,7 @@ static rapt_status load_staged(rapt_trainer *t, struct tensor_file *file, float 
     rapt__shards_forget(t);
     memset(t->gradients, 0, n * sizeof(float));
     t->state = state, t->tokens = 0;
+    rapt__products_restore(t);
     t->model->bound = (double)INFINITY;
     float bound = 0; /* gcc 12 for arm64 fails on this loop in double */
     for (size_t i = 0; i < n; i++) bound = fmaxf(bound, fabsf(t->m[i]));

@@ -117,7 +117,7 @@ static void work_on_logits(struct team *team, void *argument)
 {
     struct search *s = argument;
     rapt_session *session = s->session;
-    const struct exec_context c = {team, rapt__kernels(), session->pack, false};
+    const struct exec_context c = {team, rapt__kernels(), session->pack, NULL};
     rapt__pick_again(&c, session->target_rows, session->model->config.target_vocab, &s->picks,
                      session->logits);
 }

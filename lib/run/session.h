@@ -23,7 +23,7 @@ static inline struct stack_caches rapt__session_caches(rapt_session *s)
 
 static inline struct exec_context rapt__session_exec(rapt_session *s, struct team *team)
 {
-    return (struct exec_context){team, rapt__kernels(), s->pack, false};
+    return (struct exec_context){team, rapt__kernels(), s->pack, NULL};
 }
 
 /* Copies starts, and repeats the last one for the sequences that are not there. */

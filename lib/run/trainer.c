@@ -98,8 +98,7 @@ static void work_on_batch(struct team *team, void *argument)
 {
     struct batch *b = argument;
     rapt_trainer *t = b->trainer;
-    struct exec_context c = {team, rapt__kernels(), t->pack,
-                             t->options.products == RAPT_PRODUCTS_OPENBLAS};
+    struct exec_context c = {team, rapt__kernels(), t->pack, &t->products};
     bool decodes = t->model->config.kind != RAPT_KIND_ENCODER_ONLY;
     struct pass target = b->target;
     const struct aim aim = {b->gradient, &b->sums};
@@ -384,7 +383,7 @@ static void work_on_step(struct team *team, void *argument)
 {
     struct step_work *w = argument;
     rapt_trainer *t = w->trainer;
-    struct exec_context c = {team, rapt__kernels(), t->pack, false};
+    struct exec_context c = {team, rapt__kernels(), t->pack, NULL};
     size_t n = t->model->layout.floats;
     float *p = t->model->block, *g = t->gradients;
     rapt__square_sum(&c, g, n, t->step_partial, &w->squares);

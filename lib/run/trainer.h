@@ -22,6 +22,8 @@ struct early {
     rapt_subtree tree; /* whose gradient the last one is */
     size_t from;       /* floats from here on are */
 };
+enum { PRODUCTS_TEXT = 1024 };
+
 struct shards { /* of the step begun, computed here */
     struct early early;
     rapt_subtree held[SHARD_LEVELS + 1];
@@ -52,8 +54,16 @@ struct rapt_trainer {
     long long tokens; /* whose gradients have been added since the last step */
     rapt_report sums; /* of the batches since then */
     struct shards shards;
+    struct products products; /* of OpenBLAS */
+    char products_text[PRODUCTS_TEXT];
     struct trainer_state state;
 };
+
+/* ---- products.c ---- */
+/* Fills in t->products as the options ask; AUTO: by measuring, in a trainer that is new. */
+void rapt__products_choose(rapt_trainer *t);
+/* AUTO: those of t->state, which has been loaded. */
+void rapt__products_restore(rapt_trainer *t);
 
 /* ---- trainer.c ---- */
 /* Forward and, for a gradient, backward over one batch; dropout and draws are those of call number

@@ -79,6 +79,8 @@ void rapt_train_options_default(rapt_train_options *options, size_t size)
                                     .epsilon = 1e-9f,
                                     .label_smoothing = 0.1f,
                                     .dropout = 0.1f,
+                                    .products = rapt__kernels_plain() ? RAPT_PRODUCTS_AUTO
+                                                                      : RAPT_PRODUCTS_BUILTIN,
                                     .seed = 1};
     rapt__struct_default(options, size, &own, sizeof own);
 }
@@ -192,8 +194,7 @@ static rapt_status check_options(const rapt_train_options *o, const rapt_model *
     if (!status) status = rapt__int_check("steps", o->steps, 0, INT32_MAX, why);
     if (!status)
         status = rapt__int_check("schedule", (int)o->schedule, 0, RAPT_SCHEDULE_CONSTANT, why);
-    if (!status)
-        status = rapt__int_check("products", (int)o->products, 0, RAPT_PRODUCTS_OPENBLAS, why);
+    if (!status) status = rapt__int_check("products", (int)o->products, 0, RAPT_PRODUCTS_AUTO, why);
     if (!status) status = check_hard(o, &model->config, why);
     if (!status) status = check_frame(o, &model->config, why);
     if (status) return status;
@@ -268,6 +269,7 @@ rapt_status rapt_trainer_create(rapt_trainer **trainer, rapt_model *model,
     }
     lay_out(t, &t->arena);
     if (t->all_expected) memset(t->all_expected, 1, (size_t)l.batch);
+    rapt__products_choose(t);
     *trainer = t;
     return RAPT_OK;
 }

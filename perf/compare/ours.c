@@ -159,7 +159,7 @@ float *ours_product_array(struct product_work *w, int index)
 static void multiply(struct team *team, void *argument)
 {
     const struct product_work *w = argument;
-    const struct exec_context c = {team, rapt__kernels(), w->pack, false};
+    const struct exec_context c = {team, rapt__kernels(), w->pack, NULL};
     const struct linear linear = {w->panels, NULL, w->in, w->out};
     for (int i = 0; i < w->times; i++)
         rapt__linear_forward(&c, &linear, w->x, w->in, w->rows, w->y, w->out, ACTIVATION_NONE,

@@ -73,6 +73,12 @@ static rapt_status trainer_read_gradient(struct world *w, int null, rapt_message
                                       arg(null, 1, w->logits), why);
 }
 
+static rapt_status trainer_products(struct world *w, int null, rapt_message *why)
+{
+    (void)why;
+    return found(rapt_trainer_products(arg(null, 0, w->trainer)) != NULL);
+}
+
 static rapt_status shards_range(struct world *w, int null, rapt_message *why)
 {
     (void)w;

@@ -1,19 +1,24 @@
 #!/bin/sh
 # builds.sh ROOT COMPILER - builds the library by another compiler, warnings as errors, and runs a program with the
 # shared library and with the archive. COMPILER: gcc-11, clang-15, ...; musl: musl-gcc, an archive in a program that
-# needs nothing of the system; plain-linker: cc with a linker that knows the options of no other, as macOS's does; arm64-library: the archive in
+# needs nothing of the system; scalar: for a processor without vectors, where training by default measures who computes
+# its products; plain-linker: cc with a linker that knows the options of no other, as macOS's does; arm64-library: the archive in
 # programs for an emulated processor, among them some of apps/examples, which print what they print elsewhere.
 set -eu
 root=$1 compiler=$2
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-cc=$compiler options= linked="shared archive" flags= emulator= examples=
+cc=$compiler options= program=$root/tests/install/outside/outside.c linked="shared archive" flags= emulator= examples=
 
 # What glibc's libraries are to musl, they are to nobody else.
 case $compiler in
 musl)
     cc=musl-gcc linked=archive flags=-static
     options="-DRAPT_OPENMP=OFF -DRAPT_SLEEF=OFF -DRAPT_UTF8PROC=OFF -DRAPT_ZLIB=OFF -DRAPT_OPENBLAS=OFF"
+    ;;
+scalar)
+    cc=cc linked=shared program=$root/tests/cross/scalar.c
+    options="-DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=unknown"
     ;;
 arm64-library)
     cc=aarch64-linux-gnu-gcc linked=archive flags=-static emulator=qemu-aarch64 examples="attention ragged tagger memory"
@@ -51,10 +56,15 @@ archive=$(sed -n "s|^Libs: [^ ]* |$libdir/librapt.a |p" "$libdir/pkgconfig/rapt-
 for kind in $linked; do
     libraries="-L$libdir -lrapt"
     [ "$kind" = shared ] || libraries=$archive
-    say "$cc" -std=c11 $flags "$root/tests/install/outside/outside.c" -o "$scratch/program" -I"$scratch/prefix/include" \
+    say "$cc" -std=c11 $flags "$program" -o "$scratch/program" -I"$scratch/prefix/include" \
         $libraries -lm
-    echo "$compiler, $kind: $(LD_LIBRARY_PATH=$libdir $emulator "$scratch/program")"
+    said=$(LD_LIBRARY_PATH=$libdir $emulator "$scratch/program") || { echo "$compiler, $kind: $said"; exit 1; }
+    echo "$compiler, $kind: $said"
 done
+# Plain loops lose large products.
+if [ "$compiler" = scalar ] && ldconfig -p | grep -q libopenblas.so.0; then
+    case $said in OpenBLAS:*) ;; *) echo "OpenBLAS computes none of them"; exit 1 ;; esac
+fi
 for name in $examples; do
     say "$cc" -std=c11 $flags "$root/apps/examples/$name.c" -o "$scratch/program" -I"$scratch/prefix/include" $archive -lm
     $emulator "$scratch/program" >"$scratch/out"

@@ -7,6 +7,8 @@
 
 #include <stdint.h>
 
+enum { FILE_MAX = 1 << 23 }; /* bytes */
+
 struct file {
     unsigned char *bytes;
     size_t size;
@@ -24,13 +26,13 @@ static inline void put(const struct file *f)
 /* What stands there. */
 static inline struct file file_at(const char *path)
 {
-    struct file f = {.bytes = malloc(1 << 20)};
+    struct file f = {.bytes = malloc(FILE_MAX)};
     FILE *from = fopen(path, "rb");
     assert_true(f.bytes && from);
     snprintf(f.path, sizeof f.path, "%s", path);
-    f.size = fread(f.bytes, 1, 1 << 20, from);
+    f.size = fread(f.bytes, 1, FILE_MAX, from);
     fclose(from);
-    assert_in_range(f.size, 100, (1 << 20) - 1);
+    assert_in_range(f.size, 100, FILE_MAX - 1);
     return f;
 }
 

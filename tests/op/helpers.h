@@ -38,7 +38,8 @@ struct call {
 static inline void enter_call(struct team *team, void *argument)
 {
     const struct call *call = argument;
-    struct exec_context exec = {team, rapt__kernels(), call->pack, call->openblas};
+    struct exec_context exec = {team, rapt__kernels(), call->pack,
+                                call->openblas ? &rapt__products_all : NULL};
     call->run(&exec, call->argument);
 }
 

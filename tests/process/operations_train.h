@@ -37,6 +37,7 @@ static rapt_status do_train(struct scene *s, uint64_t *h, rapt_message *why)
     if (!status) status = rapt_trainer_read_gradient(s->trainer, 0, s->floats, why);
     if (!status) status = rapt_train_step(s->trainer, &report, why);
     add(h, &report, sizeof report);
+    add_text(h, rapt_trainer_products(s->trainer));
     if (!status)
         status =
             rapt_train_evaluate(s->trainer, &s->source.tokens, &s->target.tokens, &report, why);
