@@ -24,13 +24,16 @@ static json_t *date(void)
 char *facts_text(const struct learner *learner, double valid)
 {
     const struct state *state = &learner->state;
+    const char *products = rapt_trainer_products(learner->trainer);
     char digest[32];
     snprintf(digest, sizeof digest, "%016llx", (unsigned long long)state->data);
-    json_t *object = json_pack(
-        "{s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:o, s:o*}", "version", rapt_version(), "options",
-        learner->options, "data", digest, "train_pairs", (json_int_t)learner->train.count,
-        "valid_pairs", (json_int_t)learner->valid.count, "epoch", (json_int_t)state->epoch, "step",
-        (json_int_t)state->step, "valid_loss", number(valid), "date", date());
+    json_t *object =
+        json_pack("{s:s, s:s, s:s*, s:s, s:I, s:I, s:I, s:I, s:o, s:o*}", "version", rapt_version(),
+                  "options", learner->options, "products",
+                  strcmp(products, "built-in") != 0 ? products : NULL, "data", digest,
+                  "train_pairs", (json_int_t)learner->train.count, "valid_pairs",
+                  (json_int_t)learner->valid.count, "epoch", (json_int_t)state->epoch, "step",
+                  (json_int_t)state->step, "valid_loss", number(valid), "date", date());
     char *text = json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(9));
     json_decref(object);
     if (text == NULL) exit(failed("out of memory"));

@@ -112,6 +112,7 @@ static void print_training(const json_t *training)
     const char *options = json_string_value(json_object_get(training, "options"));
     const char *version = json_string_value(json_object_get(training, "version"));
     const char *date = json_string_value(json_object_get(training, "date"));
+    const char *products = json_string_value(json_object_get(training, "products"));
     puts("\nTraining");
     printf("  %-21s %lld training, %lld validation, digest %s\n", "pairs",
            (long long)json_integer_value(json_object_get(training, "train_pairs")),
@@ -124,6 +125,7 @@ static void print_training(const json_t *training)
         perplexity_text(json_number_value(valid), text);
         printf("  %-21s %s\n", "validation perplexity", text);
     }
+    if (products != NULL) printf("  %-21s %s\n", "products", products);
     if (version != NULL) printf("  %-21s rapt %s\n", "by", version);
     if (date != NULL) printf("  %-21s %s\n", "date", date);
     if (options != NULL) {

@@ -6,6 +6,7 @@
 #include "agree.h"
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { CHECKPOINT_SECONDS = 300, REPORT_STEPS = 100 };
 
@@ -232,6 +233,8 @@ static void announce(const struct learner *learner)
     print_report("%zu parameters, vocabulary %d; %d %s", rapt_model_parameters(learner->model),
                  rapt_tokenizer_vocab(learner->vocabulary.target), recipe->threads,
                  recipe->threads == 1 ? "thread" : "threads");
+    if (strcmp(rapt_trainer_products(learner->trainer), "built-in") != 0)
+        print_report("products by %s", rapt_trainer_products(learner->trainer));
     const struct exchange *x = &learner->exchange;
     if (x->ranks->count > 1)
         print_report("%d ranks; this one computes %d of %d shards in %.1f MB, of which %.1f MB are "

@@ -3,6 +3,7 @@
 #include "learner.h"
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 int recipe_config(const struct recipe *recipe, rapt_config *config)
 {
@@ -40,6 +41,23 @@ static int create_model(struct learner *learner, const struct pairs *train)
     return failed("%s", why.text);
 }
 
+/* Where ranks measured, each for itself, they would not compute the same. */
+static int set_products(const struct learner *learner, rapt_train_options *options)
+{
+    const char *products = learner->recipe->products;
+    bool alone = learner->exchange.ranks->count == 1;
+    if (products != NULL)
+        options->products = strcmp(products, "auto") == 0       ? RAPT_PRODUCTS_AUTO
+                            : strcmp(products, "openblas") == 0 ? RAPT_PRODUCTS_OPENBLAS
+                                                                : RAPT_PRODUCTS_BUILTIN;
+    if (alone || options->products != RAPT_PRODUCTS_AUTO) return EXIT_OK;
+    if (products == NULL) options->products = RAPT_PRODUCTS_BUILTIN;
+    return products == NULL ? EXIT_OK
+                            : failed("--products auto: each of %d ranks would choose for itself; "
+                                     "take openblas or builtin",
+                                     learner->exchange.ranks->count);
+}
+
 static int create_trainer(struct learner *learner)
 {
     const struct recipe *recipe = learner->recipe;
@@ -63,6 +81,8 @@ static int create_trainer(struct learner *learner)
     options.dropout = (float)recipe->dropout;
     options.seed = recipe->seed;
     hard_apply(&recipe->hard, &options);
+    int code = set_products(learner, &options);
+    if (code != EXIT_OK) return code;
     if (rapt_trainer_create(&learner->trainer, learner->model, &options, &limits, NULL, &why) ==
         RAPT_OK)
         return EXIT_OK;

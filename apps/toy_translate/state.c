@@ -9,15 +9,18 @@ char *options_text(const struct recipe *recipe)
 {
     rapt_config config;
     recipe_config(recipe, &config);
-    char *variant = variant_text(&config), *hard = hard_text(&recipe->hard), shards[32] = "";
+    char *variant = variant_text(&config), *hard = hard_text(&recipe->hard), shards[32] = "",
+         products[32] = "";
     if (recipe->shards > 0) snprintf(shards, sizeof shards, " shards %d", recipe->shards);
+    if (recipe->products != NULL && strcmp(recipe->products, "builtin") != 0)
+        snprintf(products, sizeof products, " products %s", recipe->products);
     char *text = xasprintf(
         "layers %d width %d heads %d ffn-width %d vocab %d separate %d dropout %.9g smoothing "
-        "%.9g rate %.9g warmup %d schedule %s batch-tokens %d average %d seed %llu%s%s%s",
+        "%.9g rate %.9g warmup %d schedule %s batch-tokens %d average %d seed %llu%s%s%s%s",
         config.encoder_layers, config.width, config.heads, config.ffn_width, recipe->vocab,
         recipe->separate, recipe->dropout, recipe->smoothing, recipe->rate, recipe->warmup,
         recipe->schedule, recipe->batch_tokens, recipe->average, (unsigned long long)recipe->seed,
-        shards, variant, hard);
+        shards, products, variant, hard);
     free(variant);
     free(hard);
     return text;

@@ -140,8 +140,9 @@ struct recipe {
     int valid_steps; /* also validate after so many steps; 0: only at the end of an epoch */
     double enough;   /* stop when the validation loss is below this for the second time; 0: never */
     uint64_t seed;
-    int shards;          /* of a step; 0: it is one batch, as a whole */
-    struct ranks *ranks; /* those that train together; NULL: this process alone */
+    int shards;           /* of a step; 0: it is one batch, as a whole */
+    struct ranks *ranks;  /* those that train together; NULL: this process alone */
+    const char *products; /* "builtin", "openblas" or "auto"; NULL: the library's default */
     int threads;
     const char *out;
     const char *command; /* training_text(), for the checkpoint; NULL: there is none */

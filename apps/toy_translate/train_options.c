@@ -117,6 +117,8 @@ static int add_training(struct training *t, struct option_row *rows, int count)
         {"shards", OPTION_INTEGER, &r->shards, "N", "compute a step in N parts, a power of two: less memory, and the same bits on any number of machines [8 under mpirun]", 1, 1024, 0},
         {"average", OPTION_INTEGER, &r->average, "N", "also validate the mean of the last N epochs; 1: off", 1, 1000, 0},
         {"seed", OPTION_SEED, &r->seed, "N", "seed of initialization, shuffling and dropout", 0, 0, 0},
+        {"products", OPTION_CHOICE, &r->products, "builtin|openblas|auto",
+         "who computes matrix products; auto: for each shape whoever is faster here, by a measurement at the start [builtin]", 0, 0, 0},
         {"threads", OPTION_INTEGER, &r->threads, "N", "number of threads [one per processor]", 0, 1024, 0},
     };
     const struct option_row attention[] = {{"Attention", OPTION_GROUP, NULL, "", "", 0, 0, 0}};
