@@ -17,6 +17,8 @@ void search_rows(struct search *search, struct option_row rows[SEARCH_ROWS])
          "a translation's score is its log-probability / length^A", 0, 10, 0},
         {"like", OPTION_CHOICE, &search->like, "rapt|marian|hf|ct2",
          "search as that project does [the project that the model is from]", 0, 0, 0},
+        {"preprocess", OPTION_CHOICE, &search->preprocess, "none|opus",
+         "opus: prepare sources as the scripts of OPUS-MT do [none]", 0, 0, 0},
         {"batch-tokens", OPTION_INTEGER, &search->batch_tokens, "N", "maximum source tokens per batch", 1, 1 << 24, 0},
         {"threads", OPTION_INTEGER, &search->threads, "N", "number of threads [one per processor]", 0, 1024, 0},
     };
@@ -53,6 +55,9 @@ int search_open(const struct search *search, const char *command, rapt_translato
         .batch_tokens = search->batch_tokens,
         .threads = threads_used(search->threads),
         .like = like_of(search->like),
+        .preprocess = search->preprocess != NULL && strcmp(search->preprocess, "opus") == 0
+                          ? RAPT_PREPROCESS_OPUS
+                          : RAPT_PREPROCESS_NONE,
     };
     rapt_message why = {""};
     if (rapt_translator_load(translator, search->model, &options, NULL, &why) == RAPT_OK)

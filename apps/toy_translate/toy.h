@@ -42,8 +42,8 @@ struct vocabulary {
 };
 int vocabulary_learn(struct vocabulary *vocabulary, const struct pairs *pairs, int vocab,
                      bool exactly, bool separate);
-/* A SentencePiece model for both sides. */
-int vocabulary_open(struct vocabulary *vocabulary, const char *path);
+/* Of a SentencePiece model; target NULL: for both sides. */
+int vocabulary_open(struct vocabulary *vocabulary, const char *path, const char *target);
 int vocabulary_load(struct vocabulary *vocabulary, const rapt_model *model);
 int vocabulary_metadata(const struct vocabulary *vocabulary,
                         rapt_metadata metadata[2]); /* returns the count */
@@ -127,9 +127,10 @@ struct recipe {
     const char *preset;                  /* "tiny", "small", "base" */
     int layers, width, heads, ffn_width; /* 0: the preset's */
     struct variant variant;
-    int vocab;                  /* tokens */
-    const char *sentencepiece;  /* a file that holds the vocabulary; NULL: learn it */
-    bool exact_vocab, separate; /* fail if the data supports fewer; two vocabularies */
+    int vocab;                        /* tokens */
+    const char *sentencepiece;        /* a file that holds the vocabulary; NULL: learn it */
+    const char *sentencepiece_target; /* of the target side; NULL: the same */
+    bool exact_vocab, separate;       /* fail if the data supports fewer; two vocabularies */
     double dropout, smoothing, rate;
     struct hard hard;
     int warmup;
@@ -205,9 +206,9 @@ struct search {
     const char *model;
     int beam, nbest, batch_tokens, threads;
     double length_penalty;
-    const char *like; /* NULL: not given */
+    const char *like, *preprocess; /* NULL: not given */
 };
-enum { SEARCH_ROWS = 7 };
+enum { SEARCH_ROWS = 8 };
 extern const struct search search_default;
 void search_rows(struct search *search, struct option_row rows[SEARCH_ROWS]);
 int search_open(const struct search *search, const char *command, rapt_translator **translator);

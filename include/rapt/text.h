@@ -131,6 +131,22 @@ RAPT_API rapt_status rapt_tokenizer_decode(const rapt_tokenizer *tokenizer, cons
                                            size_t count, char *bytes, size_t capacity, size_t *size,
                                            rapt_message *why);
 
+/* What is done to a text before it becomes tokens. */
+typedef enum rapt_preprocess {
+    RAPT_PREPROCESS_NONE, /* nothing */
+    RAPT_PREPROCESS_OPUS  /* what OPUS-MT's scripts do before SentencePiece: punctuation and digits
+                             of full width and typographic ones become ASCII, control characters
+                             spaces, spaces one, and none stays at the ends */
+} rapt_preprocess;
+/* bytes: [capacity], which text.size always is enough for. ends, if not NULL: [capacity], for each
+   byte the offset in text of the byte after what it came from. *size: bytes needed, without a final
+   0, which is not written; no more than capacity are written. A line break is a control character.
+   RAPT_BAD_ARGUMENT: capacity is less than *size, unless bytes and ends are NULL. Allocates
+   nothing. */
+RAPT_API rapt_status rapt_text_preprocess(rapt_preprocess by, rapt_text text, char *bytes,
+                                          size_t *ends, size_t capacity, size_t *size,
+                                          rapt_message *why);
+
 /* The offset of the first byte that is not valid UTF-8 (RFC 3629), or text.size. */
 RAPT_API size_t rapt_utf8_valid(rapt_text text);
 

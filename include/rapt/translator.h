@@ -33,7 +33,7 @@ typedef struct rapt_translator_options { /* size-first, see base.h */
     int threads;                         /* see base.h */
     int min_length, no_repeat_ngram;     /* as in rapt_generate_options; 0: none */
     rapt_like like;                      /* whose beam search, limits and suppressed tokens */
-    int reserved;                        /* 0 */
+    rapt_preprocess preprocess;          /* of sources, and of targets that are scored */
 } rapt_translator_options;
 
 /* The model of a translator, with its tokenizers as metadata, from a file of rapt_model_save, or

@@ -50,8 +50,8 @@ static rapt_status encode(const struct text_pairs *p, const rapt_tokenizer *toke
     size_t found = 0, limit = (size_t)p->t->model->config.positions;
     rapt_status status = RAPT_OK;
     if (text.size)
-        status = rapt_tokenizer_encode(tokenizer, text, ids, NULL, capacity_of(p, tokenizer, text),
-                                       &found, NULL);
+        status = rapt__text_encode(p->t, tokenizer, text, ids, NULL,
+                                   capacity_of(p, tokenizer, text), &found);
     if (status && status != RAPT_BAD_ARGUMENT) return status;
     *count = status || found >= limit ? -1 : (int)found;
     return RAPT_OK;

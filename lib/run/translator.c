@@ -27,7 +27,8 @@ static rapt_status check_options(const rapt_translator_options *o, rapt_message 
                   {"threads", o->threads, 0, INT32_MAX},
                   {"min_length", o->min_length, 0, INT32_MAX},
                   {"no_repeat_ngram", o->no_repeat_ngram, 0, INT32_MAX},
-                  {"like", (int)o->like, RAPT_LIKE_MODEL, RAPT_LIKE_CT2}};
+                  {"like", (int)o->like, RAPT_LIKE_MODEL, RAPT_LIKE_CT2},
+                  {"preprocess", (int)o->preprocess, 0, RAPT_PREPROCESS_OPUS}};
     rapt_status status = RAPT_OK;
     for (size_t i = 0; !status && i < sizeof ranges / sizeof *ranges; i++)
         status =
@@ -60,11 +61,13 @@ rapt_status rapt__call_options(const rapt_translator *t, const rapt_translator_o
     const char *fixed = own->batch          ? "batch"
                         : own->batch_tokens ? "batch_tokens"
                         : own->threads      ? "threads"
-                                            : "like";
-    if (own->batch || own->batch_tokens || own->threads || own->like)
+                        : own->like         ? "like"
+                                            : "preprocess";
+    if (own->batch || own->batch_tokens || own->threads || own->like || own->preprocess)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "options.%s is the translator's: 0 here", fixed);
     own->batch = t->options.batch, own->batch_tokens = t->options.batch_tokens;
     own->threads = t->options.threads, own->like = t->options.like;
+    own->preprocess = t->options.preprocess;
     if (!own->beams) own->beams = t->options.beams;
     fill_in(own);
     if (own->beams > t->options.beams)

@@ -34,6 +34,12 @@ struct rapt_translator {
 rapt_status rapt__call_options(const rapt_translator *t, const rapt_translator_options *given,
                                rapt_translator_options *own, rapt_message *why);
 
+/* ---- preprocess.c ---- */
+/* rapt_tokenizer_encode of a text that is prepared as options.preprocess says. */
+rapt_status rapt__text_encode(const rapt_translator *t, const rapt_tokenizer *tokenizer,
+                              rapt_text text, int32_t *ids, size_t *ends, size_t capacity,
+                              size_t *count);
+
 /* ---- window.c: a window, consecutive sentences that are translated together ---- */
 enum { WINDOW = 1024 };
 

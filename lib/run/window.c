@@ -48,9 +48,9 @@ static rapt_status tokenize(struct window *w, rapt_text text, struct sentence *s
 {
     size_t count = 0, positions = (size_t)w->t->model->config.positions;
     if (text.size == 0) return RAPT_OK;
-    rapt_status status = rapt_tokenizer_encode(w->t->source, text, w->ids + s->start,
-                                               w->ends ? w->ends + s->start : NULL,
-                                               capacity_of(w, w->t->source, text), &count, NULL);
+    rapt_status status = rapt__text_encode(w->t, w->t->source, text, w->ids + s->start,
+                                           w->ends ? w->ends + s->start : NULL,
+                                           capacity_of(w, w->t->source, text), &count);
     if (status == RAPT_BAD_ARGUMENT || count >= positions) {
         s->count = -1;
         return RAPT_OK;

@@ -125,6 +125,7 @@ static const struct call {
     {"rapt_tokenizer_bound", false, 1, 0, tokenizer_bound},
     {"rapt_tokenizer_encode", true, 5, 1u << 3, tokenizer_encode},
     {"rapt_tokenizer_decode", true, 4, 0, tokenizer_decode},
+    {"rapt_text_preprocess", true, 4, 1u << 1 | 1u << 2, text_preprocess},
     {"rapt_utf8_valid", false, 1, 0, utf8_valid},
     /* metrics.h */
     {"rapt_bleu_add", true, 4, 1u << 3, bleu_add},

@@ -154,6 +154,15 @@ static rapt_status tokenizer_decode(struct world *w, int null, rapt_message *why
                                  arg(null, 3, &w->size), why);
 }
 
+static rapt_status text_preprocess(struct world *w, int null, rapt_message *why)
+{
+    char bytes[8];
+    size_t ends[8], size = 0;
+    (void)w;
+    return rapt_text_preprocess(RAPT_PREPROCESS_OPUS, text_arg(null, 0), arg(null, 1, bytes),
+                                arg(null, 2, ends), COUNT(ends), arg(null, 3, &size), why);
+}
+
 static rapt_status utf8_valid(struct world *w, int null, rapt_message *why)
 {
     (void)w, (void)why;

@@ -93,6 +93,10 @@ static rapt_status do_tokens(struct scene *s, uint64_t *h, rapt_message *why)
     if (!status)
         status =
             rapt_tokenizer_decode(s->tokenizer, s->ids, count, bytes, sizeof bytes, &size, why);
+    add(h, bytes, size);
+    if (!status)
+        status =
+            rapt_text_preprocess(RAPT_PREPROCESS_OPUS, text, bytes, ends, COUNT(ends), &size, why);
     size_t valid = rapt_utf8_valid(text) + rapt_tokenizer_bound(s->tokenizer, text.size);
     int32_t end = rapt_tokenizer_special(s->tokenizer, RAPT_TOKEN_END);
     add(h, &end, sizeof end);

@@ -1,0 +1,106 @@
+/* opus.c - a text in, the same as OPUS-MT's scripts (preprocess-spm.sh, from those of Moses) hand
+   it to SentencePiece out: full-width and typographic punctuation and digits in ASCII, control
+   characters as spaces, no spaces at the ends and one between words.
+
+   The results are those of the scripts, also where they are odd: U+FF11, a full-width one, becomes
+   a quotation mark, and U+3002 a full stop with a space. What the scripts delete last (U+200B,
+   U+2060, U+FEFF) has become a space before. Characters that no version of Unicode has assigned
+   stay: what the scripts do with them depends on their Perl. So do bytes that are not UTF-8. */
+#include "text/text.h"
+
+#include <string.h>
+
+static const struct replacement {
+    uint32_t code;
+    const char *by; /* not longer than the character's own bytes */
+} replacements[] = {
+    /* clang-format off */
+    {0x2019, "'"}, {0x201C, "\""}, {0x201D, "\""}, {0x2026, "..."}, {0x2236, ":"}, {0x2501, "-"},
+    {0x3001, ","}, {0x3002, ". "}, {0x3008, "<"}, {0x3009, ">"}, {0x300A, "\""}, {0x300B, "\""},
+    {0x300C, "\""}, {0x300D, "\""}, {0x3010, "["}, {0x3011, "]"}, {0xFF01, "!"}, {0xFF05, "%"},
+    {0xFF08, "("}, {0xFF09, ")"}, {0xFF0C, ","}, {0xFF0E, ". "}, {0xFF10, "0"}, {0xFF11, "\""},
+    {0xFF12, "2"}, {0xFF13, "3"}, {0xFF14, "4"}, {0xFF15, "5"}, {0xFF16, "6"}, {0xFF17, "7"},
+    {0xFF18, "8"}, {0xFF19, "9"}, {0xFF1A, ":"}, {0xFF1B, ";"}, {0xFF1F, "?"}, {0xFF5E, "~"},
+    /* clang-format on */
+};
+
+/* Categories Cc, Cf, Co and Cs of Unicode 15, noncharacters. Surrogates are not UTF-8. */
+static const struct code_range {
+    uint32_t first, last;
+} others[] = {
+    {0x0, 0x1F},        {0x7F, 0x9F},       {0xAD, 0xAD},        {0x600, 0x605},
+    {0x61C, 0x61C},     {0x6DD, 0x6DD},     {0x70F, 0x70F},      {0x890, 0x891},
+    {0x8E2, 0x8E2},     {0x180E, 0x180E},   {0x200B, 0x200F},    {0x202A, 0x202E},
+    {0x2060, 0x2064},   {0x2066, 0x206F},   {0xE000, 0xF8FF},    {0xFDD0, 0xFDEF},
+    {0xFEFF, 0xFEFF},   {0xFFF9, 0xFFFB},   {0xFFFE, 0xFFFF},    {0x110BD, 0x110BD},
+    {0x110CD, 0x110CD}, {0x13430, 0x1343F}, {0x1BCA0, 0x1BCA3},  {0x1D173, 0x1D17A},
+    {0xE0001, 0xE0001}, {0xE0020, 0xE007F}, {0xF0000, 0x10FFFF},
+};
+
+static const char *replacement_of(uint32_t code)
+{
+    for (size_t i = 0; i < sizeof replacements / sizeof *replacements; i++)
+        if (replacements[i].code == code) return replacements[i].by;
+    return NULL;
+}
+
+static bool is_other(uint32_t code)
+{
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (code >= others[i].first && code <= others[i].last) return true;
+    return (code & 0xFFFE) == 0xFFFE;
+}
+
+/* What is written, and a space that waits for a word behind it. */
+struct opus_text {
+    char *bytes;
+    size_t *ends, capacity, size;
+    size_t space; /* where it ended in the text; 0: none waits */
+};
+
+static void put_byte(struct opus_text *to, char byte, size_t end)
+{
+    if (to->size < to->capacity && to->bytes) to->bytes[to->size] = byte;
+    if (to->size < to->capacity && to->ends) to->ends[to->size] = end;
+    to->size++;
+}
+
+static void put_bytes(struct opus_text *to, const char *bytes, size_t count, size_t end)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (bytes[i] == ' ') {
+            to->space = end;
+            continue;
+        }
+        if (to->space && to->size > 0) put_byte(to, ' ', to->space);
+        to->space = 0;
+        put_byte(to, bytes[i], end);
+    }
+}
+
+rapt_status rapt_text_preprocess(rapt_preprocess by, rapt_text text, char *bytes, size_t *ends,
+                                 size_t capacity, size_t *size, rapt_message *why)
+{
+    struct opus_text to = {bytes, ends, capacity, 0, 0};
+    if (!size || (text.size && !text.bytes))
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL", size ? "text" : "size");
+    if ((unsigned)by > RAPT_PREPROCESS_OPUS)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "by is %d, not a rapt_preprocess", (int)by);
+    for (size_t at = 0, length; at < text.size; at += length) {
+        uint32_t code = 0;
+        const char *from = text.bytes + at;
+        length = rapt__utf8_decode(from, text.size - at, &code);
+        const char *other = length == 0 ? NULL : is_other(code) ? " " : replacement_of(code);
+        if (length == 0) length = 1;
+        if (by == RAPT_PREPROCESS_NONE)
+            for (size_t i = 0; i < length; i++) put_byte(&to, from[i], at + i + 1);
+        else if (other)
+            put_bytes(&to, other, strlen(other), at + length);
+        else
+            put_bytes(&to, from, length, at + length);
+    }
+    *size = to.size;
+    if (to.size <= capacity || (!bytes && !ends)) return RAPT_OK;
+    return rapt__fail(why, RAPT_BAD_ARGUMENT, "capacity is %zu, the text needs %zu bytes", capacity,
+                      to.size);
+}
