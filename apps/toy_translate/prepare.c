@@ -29,7 +29,8 @@ static int create_model(struct learner *learner, const struct pairs *train)
     int code = recipe_config(recipe, &config);
     if (code != EXIT_OK) return code;
     if (recipe->sentencepiece != NULL)
-        code = vocabulary_open(&learner->vocabulary, recipe->sentencepiece);
+        code = vocabulary_open(&learner->vocabulary, recipe->sentencepiece,
+                               recipe->sentencepiece_target);
     else
         code = vocabulary_learn(&learner->vocabulary, train, recipe->vocab, recipe->exact_vocab,
                                 recipe->separate);

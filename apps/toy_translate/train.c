@@ -118,6 +118,9 @@ static int train(struct training *t, const struct command *command)
         return usage_error("train: --resume and --force exclude each other");
     if (recipe->sentencepiece != NULL && (option_given(command, "vocab") || recipe->separate))
         return usage_error("train: --sentencepiece excludes --vocab and --separate");
+    if (recipe->sentencepiece_target != NULL && recipe->sentencepiece == NULL)
+        return usage_error("train: --sentencepiece-target needs --sentencepiece");
+    if (recipe->sentencepiece_target != NULL) recipe->separate = true;
     int code = recipe->resume ? training_resume(t, command) : EXIT_OK;
     if (code == EXIT_OK) code = check_shards(recipe);
     if (code == EXIT_OK) code = check_files(&t->files);

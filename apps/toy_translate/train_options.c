@@ -90,6 +90,7 @@ static int add_model(struct training *t, struct option_row *rows, int count)
         {"ffn-width", OPTION_INTEGER, &r->ffn_width, "N", "size of the feed-forward layers", 1, 262144, 0},
         {"vocab", OPTION_INTEGER, &r->vocab, "N", "vocabulary size; the default shrinks for small data", 259, 1000000, 0},
         {"sentencepiece", OPTION_INPUT, &r->sentencepiece, "FILE", "vocabulary of both sides: a SentencePiece model", 0, 0, 0},
+        {"sentencepiece-target", OPTION_INPUT, &r->sentencepiece_target, "FILE", "another one for the target side", 0, 0, 0},
         {"separate", OPTION_FLAG, &r->separate, "", "separate source and target vocabularies", 0, 0, 0},
     };
     /* clang-format on */

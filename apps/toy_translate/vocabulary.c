@@ -81,17 +81,22 @@ int vocabulary_learn(struct vocabulary *vocabulary, const struct pairs *pairs, i
     return code;
 }
 
-int vocabulary_open(struct vocabulary *vocabulary, const char *path)
+static int open_one(rapt_tokenizer **tokenizer, const char *path)
 {
     rapt_message why = {""};
+    if (rapt_tokenizer_load(tokenizer, path, NULL, &why) != RAPT_OK) return failed("%s", why.text);
+    if (rapt_tokenizer_special(*tokenizer, RAPT_TOKEN_END) >= 0) return EXIT_OK;
+    return failed("%s: it has no end token (</s>)", path);
+}
+
+int vocabulary_open(struct vocabulary *vocabulary, const char *path, const char *target)
+{
     *vocabulary = (struct vocabulary){0};
-    if (rapt_tokenizer_load(&vocabulary->source, path, NULL, &why) != RAPT_OK)
-        return failed("%s", why.text);
+    int code = open_one(&vocabulary->source, path);
     vocabulary->target = vocabulary->source;
-    if (rapt_tokenizer_special(vocabulary->source, RAPT_TOKEN_END) < 0)
-        return failed("%s: it has no end token (</s>)", path);
-    write_metadata(vocabulary);
-    return EXIT_OK;
+    if (code == EXIT_OK && target != NULL) code = open_one(&vocabulary->target, target);
+    if (code == EXIT_OK) write_metadata(vocabulary);
+    return code;
 }
 
 static int load_one(rapt_tokenizer **tokenizer, const char *text)

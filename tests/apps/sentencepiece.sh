@@ -1,7 +1,7 @@
 #!/bin/sh
 # toy_translate train --sentencepiece: the model file carries the SentencePiece model, so that it
 # translates and goes on training without that file; a damaged file, one without an end token, and
-# options that contradict it are refused.
+# options that contradict it are refused. Two files make two vocabularies; --preprocess opus.
 # usage: sentencepiece.sh PROGRAM
 . "$(dirname "$0")/kit/script.sh"
 
@@ -40,6 +40,38 @@ printf 'red blue\n\n   \ngreen\n' | "$program" translate --model model >translat
 [ "$(wc -l <translated)" -eq 4 ] || { fail "not 4 lines:"; cat translated; }
 [ "$(sed -n 4p translated)" = grün ] || { fail "green is not grün:"; cat translated; }
 code 0 "$program" attend --model model 'red blue' >out
+
+# Full-width and control characters are no pieces, unless the text is prepared as OPUS-MT does.
+printf '\tgreen\302\255 \n' >odd
+code 0 "$program" translate --model model --preprocess opus odd >translated
+check "a prepared text is translated" [ "$(cat translated)" = grün ]
+code 0 "$program" translate --model model odd >translated
+check "as it is, it is another text" [ "$(cat translated)" != grün ]
+
+# Two files, a vocabulary for each side; the model file has both.
+pieces_of() { # WORD...
+    piece '<unk>' 2
+    piece '<s>' 3
+    piece '</s>' 3
+    for letter in ▁ "$@"; do piece "$letter" 1; done
+}
+pieces_of r e d b l u g n ▁red ▁blue ▁green >source.spm
+pieces_of r o t b l a u g n ü ▁rot ▁blau ▁grün >target.spm
+code 0 train --force --epochs 2 --patience 0 --sentencepiece source.spm --sentencepiece-target target.spm --keep-checkpoint
+rm source.spm
+code 0 train --epochs 40 --patience 0 --resume
+code 0 "$program" info --model model --json >info
+grep -q '"source_vocab": *15\b' info && grep -q '"target_vocab": *17\b' info || { fail "not 15 and 17 tokens:"; cat info; }
+code 0 "$program" convert --model model --to packed --out packed
+printf 'green\n' >green
+for file in model packed; do
+    code 0 "$program" translate --model $file green >translated
+    check "two vocabularies translate ($file)" [ "$(cat translated)" = grün ]
+done
+code 2 train --force --epochs 1 --sentencepiece-target target.spm
+says 'needs --sentencepiece'
+code 1 train --force --epochs 1 --sentencepiece target.spm --sentencepiece-target endless.spm
+says 'endless.spm: it has no end token'
 
 code 1 train --force --epochs 1 --sentencepiece endless.spm
 says 'no end token'
