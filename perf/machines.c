@@ -1,7 +1,6 @@
 /* machines.c - lines of perf_ranks in, the time of a step on 8, 64 and 1,024 machines out: what
    takes it, where the efficiency falls below 0.8 and why, and how far the same formulas are from
    what was measured (cluster.h). */
-#define _POSIX_C_SOURCE 200809L
 #include "machines.h"
 
 #include "kit/program.h"
@@ -24,76 +23,7 @@ struct request {
     bool json;
 };
 
-/* ---- what was measured ---- */
-
-static double real_of(const json_t *line, const char *key)
-{
-    return json_number_value(json_object_get(line, key));
-}
-
-static int integer_of(const json_t *line, const char *key)
-{
-    return (int)json_integer_value(json_object_get(line, key));
-}
-
-static const char *text_of(const json_t *line, const char *key)
-{
-    const char *text = json_string_value(json_object_get(line, key));
-    return text != NULL ? text : "";
-}
-
-static void read_inputs(struct prediction *p, const json_t *line)
-{
-    const json_t *shape = json_object_get(line, "shape");
-    const char *names[] = {text_of(json_object_get(line, "environment"), "processor"),
-                           text_of(line, "transport")};
-    p->here = (struct cluster){.shards = integer_of(line, "shards"),
-                               .bytes = real_of(line, "bytes"),
-                               .shard = real_of(line, "shard_seconds"),
-                               .spread = real_of(line, "shard_spread"),
-                               .step = real_of(line, "step_seconds"),
-                               .busy_shard = real_of(line, "busy_shard_seconds"),
-                               .busy_step = real_of(line, "busy_step_seconds"),
-                               .sum = real_of(line, "sum_seconds"),
-                               .last = real_of(line, "last"),
-                               .window = real_of(line, "window"),
-                               .latency = real_of(line, "latency_seconds"),
-                               .message = real_of(line, "message_seconds"),
-                               .bandwidth = real_of(line, "bandwidth"),
-                               .copying = 1,
-                               .cores = integer_of(line, "cores")};
-    p->tokens = real_of(shape, "pairs") * real_of(shape, "length");
-    snprintf(p->model, sizeof p->model, "%d+%d layers of %d, %.3g million parameters",
-             integer_of(shape, "encoder_layers"), integer_of(shape, "decoder_layers"),
-             integer_of(shape, "width"), p->here.bytes / 4e6);
-    snprintf(p->processor, sizeof p->processor, "%s", names[0]);
-    snprintf(p->transport, sizeof p->transport, "%s", names[1]);
-}
-
-static void read_step(struct prediction *p, const json_t *line)
-{
-    int ranks = integer_of(line, "ranks"), i = 0;
-    double seconds = real_of(line, "median_seconds");
-    if (ranks < 1 || ranks > CLUSTER_SHARED || !(seconds > 0)) return;
-    while (i < p->measured_count && p->measured[i].ranks != ranks) i++;
-    if (i == MEASURED) return;
-    if (i == p->measured_count) p->measured[p->measured_count++] = (struct measured){ranks, 0, 0};
-    if (json_is_true(json_object_get(line, "overlap")))
-        p->measured[i].seconds = seconds;
-    else
-        p->measured[i].without = seconds;
-}
-
-static bool is_power(int number)
-{
-    return number > 0 && (number & (number - 1)) == 0;
-}
-
-static bool is_usable(const struct cluster *c)
-{
-    return is_power(c->shards) && c->shards <= 1024 && c->shard > 0 && c->bytes > 0 &&
-           c->cores > 0 && c->cores <= CLUSTER_SHARED;
-}
+/* ---- what was measured, beside the formulas ---- */
 
 static void put_terms(json_t *line, const double terms[TERMS])
 {
@@ -115,7 +45,7 @@ static void say_check(const struct prediction *p, bool json)
             p->model, p->transport);
     for (int i = 0; i < p->measured_count; i++) {
         const struct measured *m = &p->measured[i];
-        if (m->ranks > p->here.shards) continue;
+        if (m->ranks > p->here.shards || m->seconds <= 0) continue;
         double seconds = cluster_time(&p->here, m->ranks, terms);
         double off = seconds / m->seconds - 1;
         worst = fmax(worst, fabs(off));
@@ -133,43 +63,6 @@ static void say_check(const struct prediction *p, bool json)
         }
     }
     if (!json) printf("# largest deviation: %.1f %%\n", 100 * worst);
-}
-
-/* Checks every model and transport of the file, or those of this model, and takes the last. Inputs
-   stand behind steps. */
-static int read_lines(struct prediction *p, const struct request *request, FILE *file)
-{
-    char *text = NULL;
-    size_t size = 0;
-    struct prediction next = {0};
-    while (getline(&text, &size, file) > 0) {
-        json_t *line = json_loads(text, 0, NULL);
-        const char *name = text_of(line, "name");
-        bool wanted = request->model == NULL || strcmp(text_of(line, "model"), request->model) == 0;
-        if (wanted && strcmp(name, "rank_step") == 0) read_step(&next, line);
-        if (wanted && strcmp(name, "rank_inputs") == 0) {
-            read_inputs(&next, line);
-            *p = next;
-            next = (struct prediction){0};
-            if (is_usable(&p->here)) say_check(p, request->json);
-        }
-        json_decref(line);
-    }
-    free(text);
-    if (is_usable(&p->here)) return EXIT_OK;
-    return failed("%s: no good line rank_inputs%s%s", request->measured,
-                  request->model != NULL ? " of " : "",
-                  request->model != NULL ? request->model : "");
-}
-
-static int read_file(struct prediction *p, const struct request *request)
-{
-    bool standard = strcmp(request->measured, "-") == 0;
-    FILE *file = standard ? stdin : fopen(request->measured, "r");
-    if (file == NULL) return failed("%s cannot be opened", request->measured);
-    int code = read_lines(p, request, file);
-    if (!standard) fclose(file);
-    return code;
 }
 
 /* ---- what is predicted ---- */
@@ -195,7 +88,7 @@ static struct cluster cluster_of(const struct prediction *p, const struct reques
     c.shards = shards;
     c.cores = 0;
     c.shard /= r->speed, c.step /= r->speed, c.sum /= r->speed;
-    c.copying = r->copying;
+    c.copying = r->copying > 0 ? r->copying : 0;
     c.latency = r->latency, c.bandwidth = r->bandwidth, c.message = r->message;
     return c;
 }
@@ -310,16 +203,21 @@ int main(int argc, char **argv)
         {"message", OPTION_REAL, &r.message, "S", "processor's time for a message, in seconds", 0,
          1, false},
         {"copying", OPTION_REAL, &r.copying, "F",
-         "part of a transfer during which nothing is computed", 0, 1, false},
+         "part of a transfer during which nothing is computed [0; 1 for ranks of one machine]", 0,
+         1, false},
         {"speed", OPTION_REAL, &r.speed, "X",
          "of a machine, relative to one rank that was measured", 1e-3, 1e6, false},
         {"svg", OPTION_OUTPUT, &r.svg, "FILE", "write a figure", 0, 0, false},
-        {"json", OPTION_FLAG, &r.json, NULL, "one JSON object per line", 0, 0, false}};
-    struct command command = {
-        .name = "", .purpose = purpose, .rows = rows, .count = (int)(sizeof rows / sizeof *rows)};
+        {"json", OPTION_FLAG, &r.json, "", "one JSON object per line", 0, 0, false}};
+    struct command command = {.name = "",
+                              .arguments = "",
+                              .purpose = purpose,
+                              .rows = rows,
+                              .count = (int)(sizeof rows / sizeof *rows)};
     int code = options_read(&command, argc, argv);
     if (code != GO_ON) return code;
-    code = read_file(&p, &r);
+    if (!option_given(&command, "copying")) r.copying = -1;
+    code = machines_read(&p, &(struct source){r.measured, r.model, r.copying, r.json, say_check});
     if (code == EXIT_OK) code = plan(&p, &r);
     if (code == EXIT_OK) say_all(&p, r.json);
     if (code == EXIT_OK && r.svg != NULL) code = machines_figure(r.svg, &p);

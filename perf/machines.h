@@ -26,6 +26,18 @@ struct prediction {
     int machines[COUNTS], counts;
 };
 
+/* Lines of perf_ranks. */
+struct source {
+    const char *path;  /* "-": standard input */
+    const char *model; /* only its lines; NULL: all */
+    double copying;    /* of the measured ranks; below 0: all of a transfer */
+    bool json;
+    void (*each)(const struct prediction *p, bool json); /* for each model and transport */
+};
+/* What the last model and transport of the file say; 0, or an exit code after a message. */
+int machines_read(struct prediction *p, const struct source *from);
+bool is_power(int number); /* of two */
+
 /* Writes an SVG file; 0, or an exit code after a message. */
 int machines_figure(const char *path, const struct prediction *p);
 

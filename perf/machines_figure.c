@@ -130,7 +130,7 @@ static void draw_check(struct svg *svg, const struct prediction *p)
     int count = 0;
     for (int i = 0; i < p->measured_count; i++) {
         const struct measured *m = &p->measured[i];
-        if (m->ranks > p->here.shards) continue;
+        if (m->ranks > p->here.shards || m->seconds <= 0) continue;
         ranks[count] = m->ranks;
         measured[count] = m->seconds;
         predicted[count] = cluster_time(&p->here, m->ranks, terms);

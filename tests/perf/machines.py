@@ -110,6 +110,10 @@ class Trial:
         self.equal("two machines of four times the speed", round(one["seconds"], 6), 0.5)
         copied = self.machines([INPUTS], "--machines", "2", "--shards", "4", "--copying", "1", *LINK)[0]
         self.equal("what takes the processor is not hidden", copied["terms"]["scatter"], 0.517)
+        step = {"name": "rank_step", "ranks": 2, "overlap": True, "median_seconds": 5.0}
+        hidden = self.machines([step, INPUTS], "--machines", "2", "--shards", "4", "--copying", "0", *LINK)
+        self.equal("what leaves the processor alone is hidden here, too", hidden[0]["terms"]["scatter"], HAND[2]["scatter"])
+        self.run("machines", "--help")
         for wrong in (["--machines", "0"], ["--machines", "8,"], ["--machines", "2000"], ["--shards", "3"],
                       ["--shards", "1,2,4,8"], ["--copying", "2"]):
             self.run("machines", *wrong, code=2, given=json.dumps(INPUTS) + "\n")
@@ -117,7 +121,7 @@ class Trial:
         self.run("machines", "--model", "base", code=1, given=json.dumps(INPUTS) + "\n")
         for key, value in (("shards", 3), ("shards", 2048), ("cores", 0), ("cores", 1 << 30), ("bytes", 0)):
             self.run("machines", code=1, given=json.dumps({**INPUTS, key: value}) + "\n")
-        absurd = [{"name": "rank_step", "ranks": n, "median_seconds": 1.0} for n in (-1, 0, 999, 1 << 31)]
+        absurd = [{"name": "rank_step", "ranks": n, "median_seconds": 1.0} for n in (-1, 0, 2, 999, 1 << 31)]  # 2: without overlap only
         if any(line["name"] == "check" for line in self.machines([*absurd, INPUTS])):
             self.fail("numbers of ranks that nobody can have measured")
         self.run("machines", code=1, given='{"name": 3}\nnonsense\n{"name": "rank_inputs", "shards": -1}\n')

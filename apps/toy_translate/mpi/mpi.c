@@ -1,16 +1,22 @@
 /* mpi.c - ranks as processes of an MPI job: point-to-point messages of bytes, so that no sum is
-   MPI's. Waiting yields the processor, names who is late, and ends when the process is asked to. */
+   MPI's. MPI moves nothing unless it is called, which a thread does while the process computes.
+   Waiting yields the processor, names who is late, and ends when the process is asked to. */
 #define _POSIX_C_SOURCE 200809L
 #include "mpi/ranks.h"
 
 #include "kit/program.h"
 #include <mpi.h>
+#include <pthread.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <time.h>
 
 enum { MESSAGE = 1 << 30 };   /* bytes of one message, at most */
 static const double late = 3; /* seconds after which a rank is named, then twice as many */
+
+static pthread_mutex_t calling = PTHREAD_MUTEX_INITIALIZER; /* MPI */
+static bool in_turn; /* MPI allows threads that call it in turn */
 
 /* Started by mpirun, srun or the like of any MPI: without one, a program is alone. */
 static bool is_launched(void)
@@ -27,8 +33,9 @@ struct ranks ranks_open(void)
     struct ranks ranks = {.count = 1};
     int level;
     if (!is_launched()) return ranks;
-    if (MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level) != MPI_SUCCESS)
+    if (MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &level) != MPI_SUCCESS)
         exit(failed("MPI does not start"));
+    in_turn = level >= MPI_THREAD_SERIALIZED;
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks.count);
     MPI_Comm_rank(MPI_COMM_WORLD, &ranks.rank);
@@ -44,6 +51,9 @@ struct flight {
     int *rank;           /* [capacity] the other one */
     int *indices;        /* [capacity] of MPI_Testsome */
     bool lost;           /* MPI reports an error */
+    bool helped;         /* by a thread, until it is asked to end */
+    pthread_t helper;
+    atomic_bool ended;
 };
 
 static int pieces_of(const struct transfer *t)
@@ -69,32 +79,52 @@ static void reserve(struct flight *f, int capacity)
     f->indices = xreallocarray(f->indices, (size_t)capacity, sizeof *f->indices);
 }
 
-struct flight *ranks_depart(int capacity)
+static struct flight *create(int capacity)
 {
     struct flight *f = xcalloc(1, sizeof *f);
     reserve(f, capacity + 1);
     return f;
 }
 
-/* MPI moves nothing unless it is called. How many messages have come since; MPI_UNDEFINED: all had.
- */
+/* How many messages have come since; MPI_UNDEFINED: all had. */
 static int go_on(struct flight *f)
 {
     int done = 0;
+    pthread_mutex_lock(&calling);
     if (MPI_Testsome(f->count, f->of, &done, f->indices, MPI_STATUSES_IGNORE) != MPI_SUCCESS)
         f->lost = true;
+    pthread_mutex_unlock(&calling);
     return done;
 }
 
 void ranks_begin(struct flight *f, const struct transfer *t)
 {
+    pthread_mutex_lock(&calling);
     for (int p = 0; p < pieces_of(t) && !f->lost; p++) {
         if (f->count == f->capacity) reserve(f, 2 * f->capacity);
         f->lost = !begin_piece(t, p, &f->of[f->count]);
         f->rank[f->count] = t->rank;
         if (!f->lost) f->count++;
     }
-    if (!f->lost) go_on(f);
+    pthread_mutex_unlock(&calling);
+}
+
+static void *help(void *flight)
+{
+    const struct timespec nap = {0, 300000};
+    struct flight *f = flight;
+    while (!atomic_load(&f->ended)) {
+        go_on(f);
+        nanosleep(&nap, NULL);
+    }
+    return NULL;
+}
+
+struct flight *ranks_depart(int capacity)
+{
+    struct flight *f = create(capacity);
+    f->helped = in_turn && pthread_create(&f->helper, NULL, help, f) == 0;
+    return f;
 }
 
 /* The first rank whose message has not come; -1: none. */
@@ -148,6 +178,8 @@ static int wait_for(const struct ranks *ranks, struct flight *f)
 
 int ranks_arrive(const struct ranks *ranks, struct flight *f)
 {
+    atomic_store(&f->ended, true);
+    if (f->helped) pthread_join(f->helper, NULL);
     int code = wait_for(ranks, f);
     free(f->of);
     free(f->rank);
@@ -160,7 +192,7 @@ int ranks_arrive(const struct ranks *ranks, struct flight *f)
 int ranks_transfer(const struct ranks *ranks, const struct transfer *list, int count)
 {
     if (count == 0) return EXIT_OK;
-    struct flight *f = ranks_depart(count);
+    struct flight *f = create(count);
     for (int sends = 0; sends < 2; sends++)
         for (int i = 0; i < count; i++)
             if (list[i].sends == (sends != 0)) ranks_begin(f, &list[i]);

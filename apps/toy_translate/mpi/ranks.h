@@ -30,7 +30,7 @@ int ranks_transfer(const struct ranks *ranks, const struct transfer *list, int c
 /* Transfers that go on while this process does something else. */
 struct flight;
 struct flight *ranks_depart(int capacity); /* of about so many transfers */
-/* Begins one, and moves those that have begun. Errors are seen at the end. */
+/* Begins one. Errors are seen at the end. */
 void ranks_begin(struct flight *flight, const struct transfer *transfer);
 /* Waits for all, as ranks_transfer does, and frees the flight. */
 int ranks_arrive(const struct ranks *ranks, struct flight *flight);
