@@ -30,16 +30,24 @@ static bool read_threads(struct bench *b, const char *text)
     return text[-1] == 0;
 }
 
+/* Only one program measures a model of somebody's. */
+static bool takes_model(const struct bench *b)
+{
+    return strcmp(b->program, "perf_translate") == 0;
+}
+
 static int help(const struct bench *b, const char *purpose, const char *names)
 {
     printf("usage: %s [OPTION]...\n\n%s\n\n"
            "  --threads 1,2   numbers of threads [1 and the number of processors]\n"
            "  --only NAME     run only: %s\n"
+           "%s"
            "  --quick         fewer shapes and samples: ends within 20 s\n"
            "  --json          one JSON object per result, nothing else on standard output\n"
            "  --check         one call on tiny shapes, for tests; the figures are meaningless\n"
            "  --help          show this\n",
-           b->program, purpose, names);
+           b->program, purpose, names,
+           takes_model(b) ? "  --model PATH    this model instead of one of random weights\n" : "");
     return 0;
 }
 
@@ -52,13 +60,11 @@ static int refuse(const struct bench *b)
 static int read_options(struct bench *b, int argc, char **argv, const char *purpose,
                         const char *names)
 {
-    static const struct option options[] = {{"threads", required_argument, NULL, 't'},
-                                            {"only", required_argument, NULL, 'o'},
-                                            {"quick", no_argument, NULL, 'q'},
-                                            {"json", no_argument, NULL, 'j'},
-                                            {"check", no_argument, NULL, 'c'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            {0}};
+    static const struct option options[] = {
+        {"threads", required_argument, NULL, 't'}, {"only", required_argument, NULL, 'o'},
+        {"model", required_argument, NULL, 'm'},   {"quick", no_argument, NULL, 'q'},
+        {"json", no_argument, NULL, 'j'},          {"check", no_argument, NULL, 'c'},
+        {"help", no_argument, NULL, 'h'},          {0}};
     for (int code; (code = getopt_long(argc, argv, "", options, NULL)) != -1;) {
         if (code == 'h') return help(b, purpose, names);
         if (code == 't' && !read_threads(b, optarg)) {
@@ -66,6 +72,11 @@ static int read_options(struct bench *b, int argc, char **argv, const char *purp
             return refuse(b);
         }
         if (code == 'o') b->only = optarg;
+        if (code == 'm') b->model = optarg;
+        if (code == 'm' && !takes_model(b)) {
+            fprintf(stderr, "%s measures no model: --model is perf_translate's\n", b->program);
+            return refuse(b);
+        }
         if (code == 'q') b->quick = true;
         if (code == 'j') b->json = true;
         if (code == 'c') b->check = b->quick = true;

@@ -16,13 +16,14 @@ struct bench {
     int threads[BENCH_THREADS]; /* --threads 1,2 */
     int thread_counts;
     bool threads_given;
-    const char *only; /* --only NAME; NULL: all */
-    bool quick, json; /* --quick, --json */
-    bool check;       /* --check: one call on tiny shapes; the figures are meaningless */
-    double enough;    /* seconds of samples per measurement; 0: the default */
-    double start;     /* bench_now() when the program began */
-    int lines;        /* results so far */
-    bool cut_short;   /* --quick ran out of time */
+    const char *only;  /* --only NAME; NULL: all */
+    const char *model; /* --model PATH; NULL: not given */
+    bool quick, json;  /* --quick, --json */
+    bool check;        /* --check: one call on tiny shapes; the figures are meaningless */
+    double enough;     /* seconds of samples per measurement; 0: the default */
+    double start;      /* bench_now() when the program began */
+    int lines;         /* results so far */
+    bool cut_short;    /* --quick ran out of time */
 };
 
 struct timing {

@@ -1,9 +1,11 @@
-/* translate.c - benchmark of translation: encoding, then decoding to a fixed length.
+/* translate.c - benchmark of translation: encoding, then decoding to a fixed length; of a base
+   model with random weights, or of any model that a translator opens (--model), which is opened a
+   few times, too: "load", with its tokenizers, and "load_model", without.
 
-   The weights are random, so the end token is suppressed: each translation has the maximum length;
-   the tokens of the best hypothesis are counted. Operations: a weight of a product costs
-   2 for each of its rows, attention 4 for each query, key and column; norms, softmax and the
-   search are not counted.
+   Weights or sources are random, so the end token is suppressed: each translation has the maximum
+   length; the tokens of the best hypothesis are counted. Operations: a weight of a product costs 2
+   for each of its rows, attention 4 for each query, key and column; norms, softmax and the search
+   are not counted.
 
    A step reads all weights of the decoder and of the output matrix, however few its rows, and
    together they are larger than any cache: memory_bound is the tokens per second if nothing but
@@ -11,7 +13,7 @@
    memory of the whole process while it translates, weights_mb that of the model in it. */
 #include "bench.h"
 
-#include <rapt/generate.h>
+#include <rapt/translator.h>
 
 #include <stdio.h>
 #include <string.h>
@@ -26,11 +28,20 @@ struct shape {
 static const struct shape shapes[] = {
     {"greedy", 1, 1, 0}, {"sampling", 1, 1, 1}, {"beam", 4, 16, 0}};
 
-enum { LAYERS = 6, WIDTH = 512, HEADS = 8, HIDDEN = 2048, VOCAB = 32000 };
-enum { SOURCE = 24, LENGTH = 32, END = 0, BEGIN = 1, READ_BYTES = 256 << 20 };
+enum { SOURCE = 24, LENGTH = 32, READ_BYTES = 256 << 20, LOADS = 5 };
+
+/* What is measured: a model, and what its sources and targets are framed by. */
+struct subject {
+    rapt_model *own; /* NULL: the translator's */
+    rapt_translator *translator;
+    const rapt_model *model;
+    rapt_config c;
+    int32_t begin, end, source_end; /* source_end -1: sources have none */
+};
 
 struct job {
     const struct shape *shape;
+    int length; /* of a translation */
     rapt_session *session;
     rapt_tokens source;
     rapt_generate_options options;
@@ -51,32 +62,64 @@ static void translate(void *argument, int count)
         const rapt_generate_outputs out = {.size = sizeof out, .ids = j->ids, .counts = j->counts};
         check(rapt_generate(j->session, &j->source, &j->options, &out, &why), &why);
         for (int b = 0; b < j->shape->batch; b++)
-            if (j->counts[b] != LENGTH) bench_fail("a translation lacks tokens");
+            if (j->counts[b] != j->length) bench_fail("a translation lacks tokens");
     }
 }
 
 /* ---- operations and bytes ---- */
 
-/* Weights that are read once per translation, and in every step. */
-static double weights_once(void)
+static double square(const rapt_config *c)
 {
-    double square = (double)WIDTH * WIDTH, feed = 2.0 * WIDTH * HIDDEN;
-    return LAYERS * (4 * square + feed) + LAYERS * 2 * square;
+    return (double)c->width * c->width;
 }
 
-static double weights_stepwise(void)
+/* Keys or values of one layer, whose heads may be grouped. */
+static double key_weights(const rapt_config *c)
 {
-    double square = (double)WIDTH * WIDTH, feed = 2.0 * WIDTH * HIDDEN;
-    return LAYERS * (6 * square + feed) + (double)WIDTH * VOCAB;
+    int heads = c->key_heads ? c->key_heads : c->heads;
+    return square(c) * heads / c->heads;
+}
+
+static double feed_weights(const rapt_config *c)
+{
+    return (c->ffn_gated ? 3.0 : 2.0) * c->width * c->ffn_width;
+}
+
+/* Weights that are read once per translation, and in every step. */
+static double weights_once(const rapt_config *c)
+{
+    double layer = 2 * square(c) + 2 * key_weights(c) + feed_weights(c);
+    return c->encoder_layers * layer + c->decoder_layers * 2 * key_weights(c);
+}
+
+static double weights_stepwise(const rapt_config *c)
+{
+    double self = 2 * square(c) + (c->decoder_recurrence ? 0 : 2 * key_weights(c));
+    return c->decoder_layers * (self + 2 * square(c) + feed_weights(c)) +
+           (double)c->width * c->target_vocab;
+}
+
+/* Tokens of a source and of a translation, as far as the model has positions for them. */
+static int source_length(const rapt_config *c)
+{
+    return c->positions < SOURCE ? c->positions : SOURCE;
+}
+static int target_length(const rapt_config *c)
+{
+    return c->positions < LENGTH ? c->positions : LENGTH;
 }
 
 /* The first step has one row for each source, the others have one for each hypothesis. */
-static double operations(const struct shape *s)
+static double operations(const struct shape *s, const rapt_config *c)
 {
-    double rows = 1 + (double)s->beam * (LENGTH - 1), keys = 1;
-    for (int step = 1; step < LENGTH; step++) keys += (double)s->beam * (step + 1);
-    double products = 2 * (SOURCE * weights_once() + rows * weights_stepwise());
-    double attention = 4.0 * WIDTH * LAYERS * (SOURCE * SOURCE + SOURCE * rows + keys);
+    int source = source_length(c), length = target_length(c);
+    double rows = 1 + (double)s->beam * (length - 1), keys = 1;
+    for (int step = 1; step < length; step++) keys += (double)s->beam * (step + 1);
+    if (c->decoder_recurrence) keys = 0;
+    double products = 2 * (source * weights_once(c) + rows * weights_stepwise(c));
+    double attention =
+        4.0 * c->width *
+        (c->encoder_layers * source * source + c->decoder_layers * (source * rows + keys));
     return s->batch * (products + attention);
 }
 
@@ -115,48 +158,77 @@ static double bandwidth(int threads)
 
 /* ---- a measurement ---- */
 
-static rapt_model *make_model(void)
+static void make_model(struct subject *m)
 {
     rapt_config config = {.size = sizeof(rapt_config),
                           .kind = RAPT_KIND_ENCODER_DECODER,
-                          .source_vocab = VOCAB,
-                          .target_vocab = VOCAB,
+                          .source_vocab = 32000,
+                          .target_vocab = 32000,
                           .positions = 64,
-                          .width = WIDTH,
-                          .heads = HEADS,
-                          .ffn_width = HIDDEN,
-                          .encoder_layers = LAYERS,
-                          .decoder_layers = LAYERS,
+                          .width = 512,
+                          .heads = 8,
+                          .ffn_width = 2048,
+                          .encoder_layers = 6,
+                          .decoder_layers = 6,
                           .tie = RAPT_TIE_ALL};
     rapt_message why = {""};
-    rapt_model *model;
-    check(rapt_model_create(&model, &config, 1, NULL, &why), &why);
-    return model;
+    *m = (struct subject){.begin = 1, .end = 0, .source_end = -1};
+    check(rapt_model_create(&m->own, &config, 1, NULL, &why), &why);
+    m->model = m->own, m->c = config;
 }
 
-static void begin_job(struct job *j, const rapt_model *model, const struct shape *s, int threads)
+static void open_model(struct subject *m, const char *path)
 {
-    static const int32_t suppressed[] = {END};
-    int *starts = bench_alloc(((size_t)s->batch + 1) * sizeof *starts);
-    int32_t *ids = bench_alloc((size_t)(s->batch * SOURCE) * sizeof *ids);
-    for (int i = 0; i <= s->batch; i++) starts[i] = i * SOURCE;
-    for (int i = 0; i < s->batch * SOURCE; i++)
-        ids[i] = (int32_t)(2 + rapt__uniform(1, (uint64_t)i) * (VOCAB - 2));
-    *j = (struct job){.shape = s, .source = {s->batch, ids, starts}};
-    rapt_generate_options_default(&j->options, sizeof j->options, BEGIN, END);
-    j->options.beams = s->beam, j->options.max_length = LENGTH;
+    rapt_message why = {""};
+    *m = (struct subject){.source_end = -1};
+    check(rapt_translator_load(&m->translator, path, NULL, NULL, &why), &why);
+    const rapt_tokenizer *target = rapt_translator_target(m->translator);
+    m->model = rapt_translator_model(m->translator);
+    m->c = *rapt_model_config(m->model);
+    m->begin = rapt_target_begin(m->model, target);
+    m->end = rapt_tokenizer_special(target, RAPT_TOKEN_END);
+    if (!m->c.no_source_end)
+        m->source_end =
+            rapt_tokenizer_special(rapt_translator_source(m->translator), RAPT_TOKEN_END);
+}
+
+static void close_model(struct subject *m)
+{
+    rapt_translator_free(m->translator);
+    rapt_model_free(m->own);
+}
+
+/* Tokens that are no end, each source closed by one where the model wants it. */
+static rapt_tokens draw_sources(const struct subject *m, int batch, int length)
+{
+    int *starts = bench_alloc(((size_t)batch + 1) * sizeof *starts);
+    int32_t *ids = bench_alloc((size_t)(batch * length) * sizeof *ids);
+    for (int i = 0; i <= batch; i++) starts[i] = i * length;
+    for (int i = 0; i < batch * length; i++) {
+        ids[i] = (int32_t)(2 + rapt__uniform(1, (uint64_t)i) * (m->c.source_vocab - 2));
+        if (m->source_end >= 0 && (i + 1) % length == 0) ids[i] = m->source_end;
+    }
+    return (rapt_tokens){batch, ids, starts};
+}
+
+static void begin_job(struct job *j, const struct subject *m, const struct shape *s, int threads)
+{
+    int source = source_length(&m->c), length = target_length(&m->c);
+    *j = (struct job){.shape = s, .length = length, .source = draw_sources(m, s->batch, source)};
+    rapt_generate_options_default(&j->options, sizeof j->options, m->begin, m->end);
+    j->options.beams = s->beam, j->options.max_length = length;
     j->options.temperature = s->temperature;
-    j->options.suppressed = suppressed, j->options.suppressed_count = 1;
-    j->ids = bench_alloc((size_t)(s->batch * LENGTH) * sizeof *j->ids);
+    j->options.suppressed = &m->end, j->options.suppressed_count = 1;
+    j->ids = bench_alloc((size_t)(s->batch * length) * sizeof *j->ids);
     j->counts = bench_alloc((size_t)s->batch * sizeof *j->counts);
     rapt_limits limits = {.size = sizeof limits,
                           .batch = s->batch,
                           .beams = s->beam,
-                          .source_tokens = s->batch * SOURCE,
-                          .target_length = LENGTH,
+                          .source_tokens = s->batch * source,
+                          .target_length = length,
                           .threads = threads};
     rapt_message why = {""};
-    check(rapt_session_create(&j->session, model, &limits, NULL, &why), &why);
+    check(rapt_session_create(&j->session, m->model, &limits, NULL, &why), &why);
 }
 
 static void end_job(struct job *j)
@@ -168,48 +240,90 @@ static void end_job(struct job *j)
     bench_free(j->counts);
 }
 
-static json_t *shape_of(const struct shape *s)
+static json_t *shape_of(const struct shape *s, const rapt_config *c)
 {
     return json_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i}",
-                     "encoder_layers", LAYERS, "decoder_layers", LAYERS, "width", WIDTH, "heads",
-                     HEADS, "hidden", HIDDEN, "vocab", VOCAB, "pairs", s->batch, "length", LENGTH,
-                     "source_length", SOURCE, "beam", s->beam, "batch", s->batch, "sampled",
-                     s->temperature > 0);
+                     "encoder_layers", c->encoder_layers, "decoder_layers", c->decoder_layers,
+                     "width", c->width, "heads", c->heads, "hidden", c->ffn_width, "vocab",
+                     c->target_vocab, "pairs", s->batch, "length", target_length(c),
+                     "source_length", source_length(c), "beam", s->beam, "batch", s->batch,
+                     "sampled", s->temperature > 0);
 }
 
-static void measure(struct bench *b, const rapt_model *model, const struct shape *s, int threads)
+static void measure(struct bench *b, const struct subject *m, const struct shape *s, int threads)
 {
     struct job j;
-    double speed = bandwidth(threads), tokens = (double)s->batch * LENGTH;
-    double bytes = sizeof(float) * (weights_once() + LENGTH * weights_stepwise());
+    int length = target_length(&m->c);
+    double speed = bandwidth(threads), tokens = (double)s->batch * length;
+    double bytes = sizeof(float) * (weights_once(&m->c) + length * weights_stepwise(&m->c));
     reset_peak();
-    begin_job(&j, model, s, threads);
+    begin_job(&j, m, s, threads);
     struct timing time = bench_time(b, translate, &j);
     double peak = peak_memory();
     end_job(&j);
     json_t *more =
         json_pack("{s:f, s:f, s:f, s:f, s:f}", "tokens_per_second", tokens / time.fastest,
                   "memory_bound", tokens * speed * 1e9 / bytes, "gbytes_per_second", speed,
-                  "peak_rss_mb", peak, "weights_mb", (double)rapt_model_bytes(model) * 1e-6);
+                  "peak_rss_mb", peak, "weights_mb", (double)rapt_model_bytes(m->model) * 1e-6);
     bench_line(b, &(struct result){.name = "translate",
-                                   .shape = shape_of(s),
+                                   .shape = shape_of(s, &m->c),
                                    .threads = threads,
                                    .time = time,
-                                   .operations = operations(s),
+                                   .operations = operations(s, &m->c),
                                    .more = more});
+}
+
+/* ---- opening ---- */
+
+static double load_once(const char *path, bool whole)
+{
+    rapt_message why = {""};
+    rapt_translator *translator = NULL;
+    rapt_model *model = NULL;
+    double start = bench_now();
+    if (whole)
+        check(rapt_translator_load(&translator, path, NULL, NULL, &why), &why);
+    else
+        check(rapt_model_import(&model, path, NULL, &why), &why);
+    double seconds = bench_now() - start;
+    rapt_translator_free(translator);
+    rapt_model_free(model);
+    return seconds;
+}
+
+/* With the file in the cache of the system, as after the first time. */
+static void measure_load(struct bench *b, const struct subject *m, bool whole)
+{
+    double seconds[LOADS];
+    int count = b->check ? 1 : LOADS;
+    for (int i = 0; i < count; i++) seconds[i] = load_once(b->model, whole);
+    double megabytes = (double)rapt_model_bytes(m->model) * 1e-6;
+    struct timing time = bench_summary(seconds, count);
+    bench_line(b, &(struct result){.name = whole ? "load" : "load_model",
+                                   .shape = json_pack("{s:i}", "weights_mb", (int)megabytes),
+                                   .threads = 1,
+                                   .time = time,
+                                   .more = json_pack("{s:f}", "gbytes_per_second",
+                                                     1e-3 * megabytes / time.fastest)});
 }
 
 int main(int argc, char **argv)
 {
     struct bench b;
-    int code =
-        bench_begin(&b, argc, argv, "Measures translation.", "translate, greedy, sampling, beam");
+    struct subject m;
+    int code = bench_begin(&b, argc, argv, "Measures translation.",
+                           "translate, greedy, sampling, beam; of --model: load, load_model");
     if (code != BENCH_GO_ON) return code;
-    rapt_model *model = make_model();
+    if (b.model)
+        open_model(&m, b.model);
+    else
+        make_model(&m);
+    for (int whole = 1; b.model && whole >= 0; whole--)
+        if (bench_wants(&b, whole ? "load" : "load_model", "opening")) measure_load(&b, &m, whole);
     for (int i = 0; i < b.thread_counts; i++)
         for (size_t n = 0; n < sizeof shapes / sizeof *shapes; n++)
             if (bench_wants(&b, "translate", shapes[n].label))
-                measure(&b, model, &shapes[n], b.threads[i]);
-    rapt_model_free(model);
+                measure(&b, &m, &shapes[n], b.threads[i]);
+    close_model(&m);
     return bench_end(&b);
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""compare.py FOLDER [--quick | --check] [--json] [--markdown] [--threads 1,2] [--only NAME]
+"""compare.py FOLDER [--quick | --check] [--json] [--markdown] [--threads 1,2] [--only NAME] [--model FOLDER]
 
-Our figures beside those of PyTorch and oneDNN, in one process and on the same numbers. FOLDER
+Our figures beside those of PyTorch, oneDNN and CTranslate2, in one process and on the same numbers. FOLDER
 holds libcompare_ours.so and, where oneDNN was found, libcompare_onednn.so; run.sh builds them.
 
 Samples alternate, ours, theirs, ours, theirs, so that a slow moment of the machine strikes both;
@@ -101,12 +101,26 @@ def import_torch(ours):
     return peer_torch
 
 
+def import_ct2(options):
+    """CTranslate2 for the model of --model, or None."""
+    try:
+        import ctranslate2
+    except ImportError as why:
+        print(f"skipped: CTranslate2: {why} (it is on PyPI)", file=sys.stderr)
+        return None
+    if options.model:
+        return ctranslate2
+    print("skipped: CTranslate2: no --model FOLDER was given", file=sys.stderr)
+    return None
+
+
 def read_options():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder")
     parser.add_argument("--threads", default=None, help="1,2 [1 and as many as processors]")
-    parser.add_argument("--only", help="a name, such as gemm, or a peer, torch or onednn")
+    parser.add_argument("--model", help="a folder of CTranslate2, for the comparison with it")
+    parser.add_argument("--only", help="a name, such as gemm, or a peer, torch, onednn or ctranslate2")
     parser.add_argument("--quick", action="store_true", help="fewer shapes and samples")
     parser.add_argument("--check", action="store_true", help="tiny shapes, to test the programs")
     parser.add_argument("--json", action="store_true", help="one object a row, and nothing else")
@@ -128,8 +142,10 @@ def main():
     if onednn is None:
         print("skipped: oneDNN 2 was not found when this was built (apt install libdnnl-dev)",
               file=sys.stderr)
+    ct2 = import_ct2(options)
     about = dict(ours.environment)
     about["pytorch"] = works.about_torch(torch) if torch else "not installed"
+    about["ctranslate2"] = ct2.__version__ if ct2 else "not compared"
     about["onednn"] = onednn.onednn_version().decode() if onednn else "not installed"
     rows, timer = [], Timer(options)
     if not options.json:
@@ -137,7 +153,7 @@ def main():
             print(f"# {key}: {value}")
         print("name               \twhat                              \tthreads\tpeer           \t"
               "     ours\t   theirs\tunit     \t times\trange    \tdifference", flush=True)
-    for row in works.all_rows(options, timer, ours, torch, onednn):
+    for row in works.all_rows(options, timer, ours, torch, onednn, ct2):
         rows.append(row)
         if options.json:
             print(json.dumps({**row, "unit": row["unit"][0], "environment": about}), flush=True)

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Compares with PyTorch and oneDNN: builds, then runs compare.py with the arguments given.
-# usage: run.sh [--quick] [--json] [--markdown] [--threads 1,2] [--only NAME]
+# Compares with PyTorch, oneDNN and CTranslate2: builds, then runs compare.py with the arguments given.
+# usage: run.sh [--quick] [--json] [--markdown] [--threads 1,2] [--only NAME] [--model FOLDER]
 # BUILD names the build folder [build].
 set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd)

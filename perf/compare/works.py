@@ -26,6 +26,7 @@ COMPARED = 3  # steps: later ones differ, as Adam amplifies rounding errors of g
 QUICK_SECONDS = 13  # after these --quick starts no comparison
 # Maximum differences allowed: of outputs and gradients in single precision, of losses.
 NEAR, GRADIENT, LOSS = 2e-5, 2e-4, 2e-5
+OTHERS = 0.07  # share of translations: where two hypotheses are as likely, rounding decides
 
 
 def about_torch(torch):
@@ -61,8 +62,10 @@ def wanted(options, name, peer):
     return not late
 
 
-def all_rows(options, timer, ours, torch, onednn):
+def all_rows(options, timer, ours, torch, onednn, ct2):
     for threads in options.threads:
+        if ct2 and wanted(options, "translate_file", "ctranslate2"):
+            yield translate_file((options, timer, ours, threads), ct2)
         if torch:
             torch.torch.set_num_threads(threads)
         tools = (options, timer, ours, threads)
@@ -89,6 +92,32 @@ def chosen(options, shapes, least):
     if options.check:
         return [least + shapes[0][len(least):-1]]
     return [shape[:-1] for shape in shapes if not (options.quick and shape[-1])]
+
+
+# ---- a converted model, opened by both ----
+
+def lines_of(text):
+    return [line.split("\t") if line else [] for line in text.decode(errors="replace").split("\n")[:-1]]
+
+
+def translate_file(tools, ct2):
+    options, timer, ours, threads = tools
+    beams, batch = 4, 16
+    work = ours.c.ours_translator_create(options.model.encode(), beams, batch, threads)
+    sources = lines_of(ours.c.ours_translator_sources(work))
+    theirs = ct2.Translator(options.model, device="cpu", compute_type="float32", inter_threads=1,
+                            intra_threads=threads)
+
+    def run_theirs():
+        return theirs.translate_batch(sources, beam_size=beams, max_batch_size=batch, length_penalty=1)
+    timing = timer.compare(times(lambda: ours.c.ours_translator_run(work)), times(run_theirs))
+    mine = lines_of(ours.c.ours_translator_run(work))
+    differ = sum(a != b.hypotheses[0] for a, b in zip(mine, run_theirs(), strict=True))
+    row = row_of("translate_file", f"{options.model.rstrip('/').split('/')[-1]} beam {beams}, batch {batch}", threads,
+                 f"CTranslate2 {ct2.__version__}", ("tokens/s", ours.c.ours_translator_tokens(work), True),
+                 timing, differ / len(mine), OTHERS)
+    ours.c.ours_translator_free(work)
+    return row
 
 
 # ---- attention ----

@@ -19,6 +19,9 @@ def main(root, folder):
                           capture_output=True, check=False)
     rows = [json.loads(line) for line in done.stdout.splitlines()]
     print(done.stderr, end="")
+    if "skipped: CTranslate2: " not in done.stderr:
+        print("nothing says that CTranslate2 had no model to compare")
+        return 1
     if done.returncode != 0:
         print(f"exit code {done.returncode}; rows that differ: "
               f"{[row for row in rows if not row['equal']]}")

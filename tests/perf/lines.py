@@ -8,6 +8,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 import xml.etree.ElementTree
 
 NUMBERS = ["threads", "seconds", "gflops", "peak_gflops", "of_peak", "median_seconds", "runs"]
@@ -24,7 +25,9 @@ PROGRAMS = {  # names of results: keys of the shape, further keys
     "train": {"train_step": (MODEL, ["backend", "tokens_per_second"])},
     "ranks": {"rank_step": (MODEL, ["model", "transport", "shards", "ranks", "overlap", "tokens_per_second"]),
               "rank_inputs": (MODEL, ["model", "transport", "shards", "cores", "bytes", "shard_seconds"])},
-    "translate": {"translate": (MODEL + ["beam", "batch", "sampled"], ["tokens_per_second", "peak_rss_mb"])},
+    "translate": {"translate": (MODEL + ["beam", "batch", "sampled"], ["tokens_per_second", "peak_rss_mb"]),
+                  "load": (["weights_mb"], ["gbytes_per_second"]),
+                  "load_model": (["weights_mb"], ["gbytes_per_second"])},
 }
 OTHER_NAMES = {"activate": "gelu", "activate_backward": "gelu_backward", "dropout_row": "dropout"}
 
@@ -86,7 +89,7 @@ class Trial:
             if wrong:
                 self.fail(f"perf_{name}: {wrong}: {line[:200]}")
         found = [json.loads(line) for line in lines]
-        missing = {n for n in PROGRAMS[name] if n} - {line["name"] for line in found}
+        missing = {n for n in PROGRAMS[name] if n and not n.startswith("load")} - {line["name"] for line in found}
         if missing or not lines:
             self.fail(f"perf_{name}: no line is named {missing}")
         return found
@@ -139,6 +142,30 @@ class Trial:
             self.fail("perf_scaling: the figure is no SVG")
         figure.unlink()
 
+    def models(self):
+        """perf_translate of a small model that toy_translate makes, plain and packed."""
+        self.run("gemm", "--check", "--model", "x", code=2)
+        self.run("translate", "--check", "--model", "/nowhere", code=1)
+        toy = self.folder / "toy_translate"
+        if not toy.exists():
+            print("skipped: perf_translate --model: there is no toy_translate to make one")
+            return
+        with tempfile.TemporaryDirectory() as place:
+            data, plain, packed = (pathlib.Path(place) / name for name in ("pairs", "plain", "packed"))
+            data.write_text("".join(f"a red dog {i}\tein roter Hund {i}\n" for i in range(60)))
+            subprocess.run([toy, "train", "--data", data, "--out", plain, "--layers", "1", "--width", "16",
+                            "--heads", "2", "--ffn-width", "16", "--steps", "2", "--threads", "1"],
+                           check=True, capture_output=True)
+            subprocess.run([toy, "convert", "--model", plain, "--to", "packed", "--out", packed], check=True)
+            for model in plain, packed:
+                lines = self.run("translate", "--check", "--json", "--threads", "1", "--model", str(model))
+                names = [json.loads(line)["name"] for line in lines]
+                wrong = [complaint(line, PROGRAMS["translate"]) for line in lines]
+                if names != ["load", "load_model", "translate", "translate", "translate"] or any(wrong):
+                    self.fail(f"perf_translate --model: {names}, {wrong}")
+                if json.loads(lines[-1])["shape"]["width"] != 16:
+                    self.fail("perf_translate --model: not the model's width")
+
 
 def main(root, folder):
     trial = Trial(folder)
@@ -150,6 +177,7 @@ def main(root, folder):
             trial.fail(f"perf_{name}: threads {counts}")
     trial.lines("translate", "--threads", "1", "--only", "greedy")
     trial.lines("ranks")  # one: nothing started it as one of several
+    trial.models()
     trial.scaling()
     trial.products()
     for name in list(PROGRAMS) + ["scaling"]:
