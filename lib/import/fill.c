@@ -2,7 +2,6 @@
    goes in; shapes and values are checked, and that no tensor is left over. */
 #include "import/parts.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -83,11 +82,10 @@ static void transpose(const float *x, size_t rows, size_t columns, float *y)
 
 static rapt_status check_finite(struct import *i, const char *name, const float *x, size_t count)
 {
-    for (size_t n = 0; n < count; n++)
-        if (!isfinite(x[n]))
-            return rapt__import_bad(i, "tensor %s: element %zu is %g, it must be finite", name, n,
-                                    (double)x[n]);
-    return RAPT_OK;
+    size_t good = rapt__finite_count(x, count);
+    if (good == count) return RAPT_OK;
+    return rapt__import_bad(i, "tensor %s: element %zu is %g, it must be finite", name, good,
+                            (double)x[good]);
 }
 
 /* data: 2 * count floats of memory; on return the first half holds the part as ours has it. */
