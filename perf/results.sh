@@ -11,7 +11,7 @@ quick=${1:-}
 unset OPENBLAS_CORETYPE OPENBLAS_L2_SIZE OMP_NUM_THREADS # they distort
 
 cmake -S "$root" -B "$build" >/dev/null # records the current commit
-programs="peak kernel gemm attention train translate scaling ranks machines"
+programs="peak kernel gemm attention train load translate scaling ranks machines"
 # shellcheck disable=SC2046,SC2086
 cmake --build "$build" --target $(printf 'perf_%s ' $programs) >/dev/null
 about=$("$build/bin/perf_peak" --check 2>/dev/null | grep '^# ')

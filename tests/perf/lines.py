@@ -25,6 +25,7 @@ PROGRAMS = {  # names of results: keys of the shape, further keys
     "train": {"train_step": (MODEL, ["backend", "tokens_per_second"])},
     "ranks": {"rank_step": (MODEL, ["model", "transport", "shards", "ranks", "overlap", "tokens_per_second"]),
               "rank_inputs": (MODEL, ["model", "transport", "shards", "cores", "bytes", "shard_seconds"])},
+    "load": {"load": (["weights_mb", "packed", "mapped"], ["gbytes_per_second"])},
     "translate": {"translate": (MODEL + ["beam", "batch", "sampled"], ["tokens_per_second", "peak_rss_mb"]),
                   "load": (["weights_mb"], ["gbytes_per_second"]),
                   "load_model": (["weights_mb"], ["gbytes_per_second"])},
@@ -89,7 +90,7 @@ class Trial:
             if wrong:
                 self.fail(f"perf_{name}: {wrong}: {line[:200]}")
         found = [json.loads(line) for line in lines]
-        missing = {n for n in PROGRAMS[name] if n and not n.startswith("load")} - {line["name"] for line in found}
+        missing = {n for n in PROGRAMS[name] if n and (name == "load" or not n.startswith("load"))} - {line["name"] for line in found}
         if missing or not lines:
             self.fail(f"perf_{name}: no line is named {missing}")
         return found
@@ -177,6 +178,7 @@ def main(root, folder):
             trial.fail(f"perf_{name}: threads {counts}")
     trial.lines("translate", "--threads", "1", "--only", "greedy")
     trial.lines("ranks")  # one: nothing started it as one of several
+    trial.lines("load", "--threads", "1")
     trial.models()
     trial.scaling()
     trial.products()
