@@ -98,8 +98,9 @@ static void add_links(struct prediction *p, const struct request *request, const
 {
     const double usual[LINKS][2] = {{30e-6, 1.25e9}, {3e-6, 12.5e9}};
     bool given = request->bandwidth > 0;
-    p->links = given ? 1 : LINKS;
-    for (int l = 0; l < p->links; l++) {
+    int links = given ? 1 : LINKS;
+    p->links = links;
+    for (int l = 0; l < links; l++) {
         struct request r = *request;
         if (!given) r.bandwidth = usual[l][1];
         if (r.latency <= 0) r.latency = usual[given ? 0 : l][0];
@@ -111,7 +112,7 @@ static void add_links(struct prediction *p, const struct request *request, const
 
 static int plan(struct prediction *p, const struct request *request)
 {
-    int shards[BATCHES];
+    int shards[BATCHES] = {0};
     p->counts = read_list(request->machines, p->machines, COUNTS, 1024);
     p->batches = read_list(request->shards, shards, BATCHES, 1024);
     if (p->counts == 0) return usage_error("--machines '%s': numbers to 1024", request->machines);

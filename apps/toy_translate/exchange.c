@@ -136,7 +136,7 @@ static size_t chunk_at(const struct exchange *x, int rank, int chunk)
 {
     size_t piece = x->pieces[rank + 1] - x->pieces[rank], count = (size_t)chunks_of(x, rank);
     size_t unit = ALIGNED * sizeof(float);
-    if (chunk == (int)count) return x->pieces[rank + 1];
+    if (count == 0 || chunk == (int)count) return x->pieces[rank + 1];
     return x->pieces[rank] + piece / unit * (size_t)chunk / count * unit;
 }
 

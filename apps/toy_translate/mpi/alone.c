@@ -8,8 +8,10 @@
 static int launched(void)
 {
     static const char *const signs[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"};
-    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
-        if (getenv(signs[i]) != NULL) return atoi(getenv(signs[i]));
+    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++) {
+        const char *size = getenv(signs[i]);
+        if (size != NULL) return atoi(size);
+    }
     return 1;
 }
 
