@@ -1,45 +1,49 @@
-/* attention.c - one query and three values V go in; energies E, weights a and the context c come
-   out: E[s] = q.k[s] / sqrt(2), a = softmax(E), c = sum of a[s] V[s]. Then the way back: dV = a
-   dc', dq. */
-#include <math.h>
+/* attention.c - the smallest attention network: items V are encoded, E = V W; the hidden state h is the query,
+   a = softmax(E h); the context is c = E^T a. Forward, backward, and steps of gradient descent on W until c is
+   at its goal. */
 #include <rapt/rapt.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { KEYS = 3, WIDTH = 2 };
+enum { ITEMS = 3, IN = 2, WIDTH = 2, STEPS = 20 };
 
-static void print(const char *name, const float *x, int rows, int columns)
+static void print(const char *name, const float *x, int count)
 {
-    for (int r = 0; r < rows; r++)
-        for (int i = 0; i < columns; i++)
-            printf("%s%6.3f%s", i ? " " : name, (double)x[r * columns + i], i + 1 < columns ? "" : "\n");
+    printf("%s", name);
+    for (int i = 0; i < count; i++) printf(" %6.3f", (double)x[i]);
 }
 
 int main(void)
 {
-    const float q[WIDTH] = {2, 0}, k[KEYS * WIDTH] = {1, 0, 0, 1, -1, 0}; /* [rows][width] */
-    const float v[KEYS * WIDTH] = {1, 2, 3, 4, 5, 6}, dc[WIDTH] = {1, 0};
-    float c[WIDTH], e[KEYS], a[KEYS], lse[1], dq[WIDTH] = {0}, dk[KEYS * WIDTH] = {0}, dv[KEYS * WIDTH] = {0};
+    const float v[ITEMS][IN] = {{1, 0}, {0, 1}, {1, 1}}, h[WIDTH] = {1, -1}, goal[WIDTH] = {2, 0};
+    float w[IN][WIDTH] = {{1, 0}, {0, 1}}, a[ITEMS], c[WIDTH], lse[1];
     rapt_attention problem;
     rapt_attention_saved saved = {.size = sizeof saved, .lse = lse};
-    rapt_gradients d = {.size = sizeof d, .q = dq, .k = dk, .v = dv};
     rapt_message why;
 
-    rapt_attention_init(&problem, sizeof problem, 1, 1, 1, KEYS, WIDTH); /* 1 sequence, 1 head, 1 query */
+    rapt_attention_init(&problem, sizeof problem, 1, 1, 1, ITEMS, WIDTH); /* 1 sequence, 1 head, 1 query */
+    problem.score = RAPT_SCORE_DOT;
     void *workspace = aligned_alloc(64, rapt_attention_workspace(&problem));
-    if (rapt_attention_forward(&problem, q, k, v, c, &saved, workspace, &why) ||
-        rapt_attention_weights(&problem, q, k, &saved, 0, 0, 0, 1, a, workspace, &why) ||
-        rapt_attention_backward(&problem, q, k, v, c, &saved, dc, NULL, &d, workspace, &why)) {
-        fprintf(stderr, "%s\n", why.text);
-        return 1;
+    for (int step = 0; step <= STEPS; step++) {
+        float e[ITEMS][WIDTH] = {{0}}, dk[ITEMS][WIDTH] = {{0}}, dv[ITEMS][WIDTH] = {{0}}, dc[WIDTH], loss = 0;
+        rapt_gradients d = {.size = sizeof d, .k = dk[0], .v = dv[0]};
+        for (int s = 0; s < ITEMS; s++) /* E = V W */
+            for (int i = 0; i < IN; i++)
+                for (int j = 0; j < WIDTH; j++) e[s][j] += v[s][i] * w[i][j];
+        if (rapt_attention_forward(&problem, h, e[0], e[0], c, &saved, workspace, &why) ||
+            rapt_attention_weights(&problem, h, e[0], &saved, 0, 0, 0, 1, a, workspace, &why))
+            return fprintf(stderr, "%s\n", why.text), 1;
+        for (int i = 0; i < WIDTH; i++) dc[i] = c[i] - goal[i], loss += dc[i] * dc[i] / 2;
+        if (step % 10 == 0) {
+            printf("step %2d  loss %.4f", step, (double)loss);
+            print("  a", a, ITEMS), print("  c", c, WIDTH), printf("\n");
+        }
+        if (rapt_attention_backward(&problem, h, e[0], e[0], c, &saved, dc, NULL, &d, workspace, &why))
+            return fprintf(stderr, "%s\n", why.text), 1;
+        for (int s = 0; s < ITEMS; s++) /* E holds keys and values: dW = V^T (dK + dV) */
+            for (int i = 0; i < IN; i++)
+                for (int j = 0; j < WIDTH; j++) w[i][j] -= 0.1F * v[s][i] * (dk[s][j] + dv[s][j]);
     }
-    for (int s = 0; s < KEYS; s++) e[s] = logf(a[s]) + lse[0]; /* a = exp(E - lse) */
-    print("V  ", v, KEYS, WIDTH);
-    print("E  ", e, 1, KEYS);
-    print("a  ", a, 1, KEYS);
-    print("c  ", c, 1, WIDTH);
-    print("dq ", dq, 1, WIDTH);
-    print("dV ", dv, KEYS, WIDTH);
     free(workspace);
     return 0;
 }
