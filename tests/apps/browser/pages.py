@@ -4,7 +4,7 @@ loaded from outside; writes HARNESS, a page in which a browser measures them.
 
 pages.py --judge DOM - what the browser measured (its --dump-dom of HARNESS): at 360 and 1200 pixels no page
 is wider than the window, every picture and table is within it, formulas have a size, text in pictures
-stays large enough to read."""
+stays large enough to read, and text stands out from what is behind it."""
 import html
 import pathlib
 import re
@@ -12,9 +12,28 @@ import sys
 
 WIDTHS = (360, 1200)
 SMALLEST = 6.5  # pixels of a letter's height in a picture at 360
+CONTRAST = 4.5  # WCAG 2.1, level AA
 
 SCRIPT = """
 const results = [];
+const light = color => {
+    const [r, g, b] = color.match(/[\\d.]+/g).slice(0, 3).map(x => x / 255)
+        .map(x => x <= 0.04045 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+};
+function behind(part, view) { /* the first background that covers */
+    for (; part; part = part.parentElement) {
+        const color = view.getComputedStyle(part).backgroundColor;
+        if (!/, 0\\)|transparent/.test(color)) return color;
+    }
+    const scheme = view.getComputedStyle(view.document.documentElement).colorScheme;
+    const dark = scheme.includes("dark") && view.matchMedia("(prefers-color-scheme: dark)").matches;
+    return dark ? "rgb(18, 18, 18)" : "rgb(255, 255, 255)";
+}
+function contrast(part, view) {
+    const two = [light(view.getComputedStyle(part).color), light(behind(part, view))].sort((a, b) => b - a);
+    return (two[0] + 0.05) / (two[1] + 0.05);
+}
 function measure(frame, name, width) {
     const page = frame.contentDocument, root = page.documentElement;
     const say = text => results.push(`${name} ${width}: ${text}`);
@@ -24,6 +43,9 @@ function measure(frame, name, width) {
             say(`WRONG ${part.tagName} ends at ${part.getBoundingClientRect().right}`);
     for (const formula of page.querySelectorAll("math"))
         if (formula.getBoundingClientRect().width < 5) say("WRONG a formula without size");
+    const view = frame.contentWindow;
+    for (const part of page.querySelectorAll("p, p b, h1, h2, a, td, th, figcaption, i"))
+        if (contrast(part, view) < %s) say(`WRONG ${part.tagName} has a contrast of ${contrast(part, view).toFixed(1)}`);
     let smallest = 99;
     for (const text of page.querySelectorAll("svg text")) {
         const svg = text.closest("svg"), scale = svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
@@ -37,7 +59,7 @@ onload = () => {
         measure(frame, frame.title, parseInt(frame.width));
     document.body.textContent = results.join("\\n");
 };
-""" % SMALLEST
+""" % (CONTRAST, SMALLEST)
 
 
 def links(text):

@@ -1,6 +1,7 @@
 #!/bin/sh
-# pages.sh LESSONS - the pages of all lessons in a headless browser, as on a phone and on a desk; that the
-# test can complain is shown with pages that are too wide, lead nowhere and load something.
+# pages.sh LESSONS - the pages of all lessons in a headless browser, as on a phone and on a desk, light and dark;
+# that the test can complain is shown with pages that are too wide, lead nowhere, load something, say something on the
+# console and are hard to read.
 . "$(dirname "$0")/../kit/script.sh"
 browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome) || browser=
 # measured FOLDER: 0, or 1 after complaints
@@ -8,10 +9,14 @@ measured() {
     wrong=0
     python3 "$scripts/pages.py" "$1" harness.html || wrong=1
     [ -n "$browser" ] || return $wrong
-    "$browser" --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --user-data-dir="$here/profile" \
-        --virtual-time-budget=20000 --dump-dom "file://$here/harness.html" >dom 2>browser.err ||
-        { tail -3 browser.err; return 1; }
-    python3 "$scripts/pages.py" --judge dom || wrong=1
+    for scheme in 0 1; do # dark, light
+        "$browser" --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --user-data-dir="$here/profile" \
+            --blink-settings=preferredColorScheme=$scheme --enable-logging=stderr \
+            --virtual-time-budget=20000 --dump-dom "file://$here/harness.html" >dom 2>browser.err ||
+            { tail -3 browser.err; return 1; }
+        python3 "$scripts/pages.py" --judge dom || wrong=1
+        if grep CONSOLE browser.err; then wrong=1; fi
+    done
     return $wrong
 }
 command -v python3 >/dev/null || { echo "skipped: pages of lessons: python3 is not installed"; exit 77; }
@@ -39,5 +44,11 @@ if [ -n "$browser" ]; then
     measured bad >said && fail "a page that is too wide is not noticed"
     grep -q "b.html 360: WRONG" said || fail "the page is not named: $(cat said)"
     grep -q "b.html 1200: WRONG" said && fail "it is too wide at 1200 as well: $(cat said)"
+    echo '<!DOCTYPE html><script>nothing()</script>' >bad/b.html
+    measured bad >said && fail "an error on the console is not noticed"
+    grep -q "CONSOLE.*nothing is not defined" said || fail "the error is not named: $(cat said)"
+    echo '<!DOCTYPE html><style>:root{color-scheme:light dark}</style><p style="color:#333">faint if dark</p>' >bad/b.html
+    measured bad >said && fail "text as dark as its background is not noticed"
+    [ "$(grep -c "WRONG P has a contrast" said)" -eq 2 ] || fail "not once for each width, in the dark: $(cat said)"
 fi
 [ $failures -eq 0 ]
