@@ -38,7 +38,7 @@ static int run(const struct request *request, bool json, const char *path)
          .transformer = transformer_create(&request->transformer, training->language)}};
     struct report report = {.training = training};
     double start = now();
-    run_threads(translator_train, translators, KINDS, sizeof *translators);
+    run_threads(translator_train, translators, KINDS, sizeof *translators, KINDS);
     for (int k = 0; k < KINDS; k++) curve_measure(&report.curves[k], &translators[k]);
     example_make(&report.examples[0], "Negation", &negation, &translators[WITH_ATTENTION]);
     example_make(&report.examples[1], "Inversion", &inversion, &translators[WITH_ATTENTION]);

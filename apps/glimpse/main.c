@@ -77,7 +77,7 @@ static int run(const struct setup *setup, bool json, const char *path)
     if (code != EXIT_OK) return code;
     print_bandit(&bandit, json);
     for (int k = 0; k < POLICIES; k++) viewer_create(&viewers[k], (enum policy)k, setup);
-    run_threads(train, viewers, POLICIES, sizeof *viewers);
+    run_threads(train, viewers, POLICIES, sizeof *viewers, POLICIES);
     const double seconds = now() - start,
                  margin = viewer_success(&viewers[LEARNED]) - viewer_success(&viewers[RANDOM]);
     if (!json) print_message("trained and tested in %.0f seconds", seconds);

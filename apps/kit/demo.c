@@ -1,6 +1,7 @@
 /* demo.c - options and threads of the demonstrations. */
 #include "kit/demo.h"
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,14 +23,32 @@ struct command demo_command(const char *purpose, struct option_row *rows, int co
         .name = "", .arguments = "", .purpose = purpose, .rows = rows, .count = count};
 }
 
-void run_threads(void *(*work)(void *), void *items, int count, size_t size)
+struct pool {
+    void *(*work)(void *);
+    char *items;
+    int count;
+    size_t size;
+    atomic_int taken;
+};
+
+static void *work_on(void *argument)
 {
-    pthread_t *threads = xcalloc((size_t)count, sizeof *threads);
-    for (int i = 0; i < count; i++)
-        if (pthread_create(&threads[i], NULL, work, (char *)items + (size_t)i * size) != 0)
+    struct pool *pool = argument;
+    for (int i; (i = atomic_fetch_add(&pool->taken, 1)) < pool->count;)
+        pool->work(pool->items + (size_t)i * pool->size);
+    return NULL;
+}
+
+void run_threads(void *(*work)(void *), void *items, int count, size_t size, int threads)
+{
+    struct pool pool = {.work = work, .items = items, .count = count, .size = size};
+    const int some = threads < count ? threads : count;
+    pthread_t *all = xcalloc((size_t)some, sizeof *all);
+    for (int i = 0; i < some; i++)
+        if (pthread_create(&all[i], NULL, work_on, &pool) != 0)
             exit(failed("a thread cannot be started"));
-    for (int i = 0; i < count; i++) pthread_join(threads[i], NULL);
-    free(threads);
+    for (int i = 0; i < some; i++) pthread_join(all[i], NULL);
+    free(all);
 }
 
 bool tenth_done(int step, int steps)

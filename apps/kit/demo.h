@@ -17,8 +17,9 @@ void demo_rows(struct demo_options *options, const char *quick_help, const char 
 /* The only command of a program, without arguments. */
 struct command demo_command(const char *purpose, struct option_row *rows, int count);
 
-/* work(items + i * size) for 0 <= i < count, each in a thread of its own; returns when all have. */
-void run_threads(void *(*work)(void *), void *items, int count, size_t size);
+/* work(items + i * size) for 0 <= i < count, in at most `threads` threads, each of which takes the
+   next item when it has finished one; returns when all are done. */
+void run_threads(void *(*work)(void *), void *items, int count, size_t size, int threads);
 bool tenth_done(int step, int steps); /* does step complete a tenth of all? */
 
 #endif

@@ -59,11 +59,16 @@ static void given_step(struct page *page)
     page_step(page, "Weights that are given");
     page_paragraph(page, SHORT,
                    "With one vector for the whole sentence each word of the translation has the "
-                   "same source. With attention, word i has a context C_i of its own: the "
+                   "same source. With attention, word i has a context Cᵢ of its own: the "
                    "encodings of Tom, chase and Jerry, weighted.");
     page_formula(page, SHORT, "C_i = ∑_{j=1}^3 α_{ij} h_j");
     page_map(page, SHORT, "The lecture's weights, as rapt_attention_forward used them", N, N,
              target_words, source_words, weights[0]);
+    page_paragraph(page, MORE,
+                   "Keys need not be encodings. Here they are positions, one-hot: (1, 0, 0) for "
+                   "Tom, (0, 1, 0) for chase, (0, 0, 1) for Jerry; the values are encodings, and "
+                   "a query holds the logarithms of the three weights wanted, which softmax gives "
+                   "back. A score of the location alone (lesson 6) is such a product.");
     page_formula(page, MORE, "y_1 = f_1(C_1)");
     page_formula(page, MORE, "y_2 = f_1(C_2 , y_1)");
     page_formula(page, MORE, "y_3 = f_1(C_3 , y_1 , y_2)");
@@ -177,7 +182,7 @@ static void learned_step(struct page *page, const struct lesson_options *options
     page_claim(page, "translations of unseen sentences that are exact", exact, AT_LEAST, 0.95);
     page_claim(page, "the smallest of the three learned weights above", own, AT_LEAST, 0.5);
     page_claim(page, "words with the largest weight on the word they translate",
-               aligned(&small, random_from(options->seed, 53)), AT_LEAST, 0.8);
+               aligned(&small, random_from(options->seed, 53)), AT_LEAST, 0.6);
     small_free(&small);
 }
 

@@ -4,6 +4,7 @@
 #include "study.h"
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Models: one of each score and one with projections. */
 enum { SIMPLE = RAPT_SCORE_DOT, PARAMETERIZED = RAPT_SCORE_COUNT };
@@ -41,6 +42,10 @@ static void show_simple(struct page *page, struct study *study, const struct sen
                    "are the scores. The output sees both states.");
     page_formula(page, SHORT, "a(t) = [y^e(1) … y^e(T)]^⊤ y^d(t)");
     page_formula(page, SHORT, "y(t) = σ_1(W^o col{y^d(t)}{y^a(t)})");
+    page_paragraph(page, MORE,
+                   "The lecture gives one matrix Wʰ to both networks, and a cell of Elman (1990) "
+                   "without gates: y = tanh(Wʰ [y before; x]). So here, but that each network has "
+                   "a matrix of its own, since their words are of two languages.");
     train(study);
     struct words out;
     float *scores, *weights = study_weights(study, SIMPLE, sentence, &out, &scores);
@@ -65,6 +70,13 @@ static void show_simple(struct page *page, struct study *study, const struct sen
     free(names);
     page_claim(page, "weights have the sum 1, deviation", fabs(sum - 1), AT_MOST, 1e-5);
     study_map(study, page, SHORT, text, sentence, &out, weights);
+    char right[400];
+    study_spell(&study->language.target, &sentence->target, right, sizeof right);
+    if (strcmp(text, right) != 0)
+        page_paragraph(page, SHORT,
+                       "Right would be \"%s\". This is the least of the models of this lesson; "
+                       "how often each is right stands below.",
+                       right);
     page_step(page, "Queries, keys, values");
     page_paragraph(page, SHORT,
                    "What asks is the query; what it is compared with are the keys; what is mixed "
@@ -136,10 +148,10 @@ static void compare_scores(struct page *page, struct study *study)
     page_paragraph(
         page, SHORT,
         "The same encoder and decoder with each score. Parameters: those of the score "
-        "alone. Alignment error: is the largest weight on the word that the grammar says "
-        "is translated? (0: always; of sentences translated exactly)");
+        "alone. AER, alignment error rate (lesson 7), of sentences translated exactly: 0 if "
+        "the largest weight is always on the word that is translated.");
     page_table(page, SHORT, "Scores in the same decoder",
-               "score\tformula\tparameters\texact, %\talignment error\tseconds");
+               "score\tformula\tparameters\texact, %\tAER\tseconds");
     const size_t without = translator_parameters(&study->models[SIMPLE]);
     double worst = 100;
     size_t parameters[RAPT_SCORE_COUNT + 1] = {0};
@@ -156,7 +168,7 @@ static void compare_scores(struct page *page, struct study *study)
         page, MORE,
         "Dot products have no parameters. The location score does not read the keys. Each "
         "state knows all words before it, so one behind a word serves as well as the "
-        "word's own: the alignment error depends on the seed (try --seed 2) more than on "
+        "word's own: the AER depends on the seed (try --seed 2) more than on "
         "the score. A weight says which state is read, not which word is meant.");
     page_claim(page, "the worst score translates exactly, %", worst, AT_LEAST, 50);
     page_claim(page, "parameters of dot products", (double)parameters[RAPT_SCORE_DOT], EQUALS, 0);

@@ -33,6 +33,8 @@ static const char style[] =
     "white-space:nowrap}"
     "th:first-child,td:first-child{text-align:left;padding-left:0;white-space:normal;"
     "min-width:7.5rem}"
+    "@media (max-width:40rem){table{font-size:.85rem}th,td{padding:.3rem .35rem}"
+    "th:first-child,td:first-child{min-width:5.5rem}}"
     ".claim{background:var(--soft);border-left:4px solid var(--good);padding:.5rem .8rem;"
     "margin:.6rem 0}.claim.fails{border-color:var(--bad)}.claim b{color:var(--good)}"
     ".claim.fails b{color:var(--bad)}.claim span{white-space:nowrap}"

@@ -108,6 +108,10 @@ static void show_items(struct page *page, struct study *study)
         "all items (REINFORCE with a baseline). Straight-"
         "through picks the maximum, but learns as if it were softmax. Gumbel softmax adds "
         "noise and mixes; when translating, without noise, it is a softmax.");
+    page_paragraph(page, MORE,
+                   "Where a condition that is known beforehand picks the items (the last three, "
+                   "say, or those of one speaker), nothing must be learned: it is a mask, and the "
+                   "others have the weight 0.");
     for (int i = 0; i < WAYS; i++) {
         struct recurrent_config config = picking(study, ways[i].normalizer);
         study_add(study, ways[i].name, &config);
@@ -123,7 +127,7 @@ static void compare_ways(struct page *page, struct study *study)
     study_curves(study, page, SHORT, "Quality by length", (const int[]){0, 1, 2, 3, WAYS},
                  WAYS + 1);
     page_table(page, SHORT, "The same training",
-               "picked by\tparameters\tcell steps per word\texact, %\talignment error\tseconds");
+               "picked by\tparameters\tcell steps\texact, %\tAER\tseconds");
     for (int i = 0; i <= WAYS; i++) {
         const struct translator *model = &study->models[i];
         struct quality quality = study_quality(study, i);
@@ -136,8 +140,10 @@ static void compare_ways(struct page *page, struct study *study)
                  model->seconds);
     }
     page_paragraph(page, MORE,
-                   "The last row is the model of lesson 1, whose encoder takes a step for each "
-                   "English word, too, and must be trained.");
+                   "Cell steps: of a recurrent network, for each German word. AER: alignment error "
+                   "rate (lesson 7), 0 if the item that is picked is always the word that is "
+                   "translated. The last row is the model of lesson 1, whose encoder takes a step "
+                   "for each English word, too, and must be trained.");
     page_claim(page, "steps of a recurrent cell for each word: the decoder's alone",
                study_cost_of(study, STRAIGHT, study->training.max_words).steps, EQUALS, 1);
     page_claim(page, "arg-max: % exact", exact[ARGMAX], AT_MOST, 10);

@@ -33,7 +33,7 @@ static void map_origin(const struct block *map, double *x, double *y)
 
 static double cell_of(const struct block *map)
 {
-    return map->columns > 24 ? 480.0 / map->columns : CELL;
+    return map->columns > 14 ? 420.0 / map->columns : CELL;
 }
 
 void picture_size(const struct block *block, double *width, double *height)

@@ -50,45 +50,53 @@ int study_add(struct study *study, const char *name, const struct recurrent_conf
     return study->count++;
 }
 
-int study_add_transformer(struct study *study, const char *name, int width)
+int study_add_transformer(struct study *study, const char *name,
+                          const struct transformer_config *config)
 {
-    const struct transformer_config config = {.width = width,
-                                              .layers = 1,
-                                              .words = study->config.words,
-                                              .batch = study->training.batch,
-                                              .seed = study->training.seed,
-                                              .probed = true};
-    struct translator *model = study_next(study, name);
-    model->transformer = transformer_create(&config, &study->language);
+    struct transformer_config own = *config;
+    own.words = study->config.words;
+    own.batch = study->training.batch;
+    own.seed = study->training.seed;
+    study_next(study, name)->transformer = transformer_create(&own, &study->language);
     return study->count++;
 }
 
 void study_train(struct study *study, int first)
 {
-    while (first < study->count) {
-        int some = study->count - first < study->threads ? study->count - first : study->threads;
-        run_threads(translator_train, &study->models[first], some, sizeof *study->models);
-        first += some;
+    run_threads(translator_train, &study->models[first], study->count - first,
+                sizeof *study->models, study->threads);
+}
+
+/* BLEU of a model by length. */
+struct measured {
+    struct translator *model;
+    int points;
+    double lengths[STUDY_POINTS], bleu[STUDY_POINTS];
+};
+
+static void *measure(void *argument)
+{
+    struct measured *m = argument;
+    const int max_words = m->model->training->max_words;
+    for (int length = MIN_WORDS; length <= 2 * max_words && m->points < STUDY_POINTS; length += 2) {
+        m->lengths[m->points] = length;
+        m->bleu[m->points++] = quality_of(m->model, length, length, 64).bleu;
     }
+    return NULL;
 }
 
 void study_curves(struct study *study, struct page *page, enum page_detail detail,
                   const char *title, const int *models, int count)
 {
-    const int max_words = study->training.max_words;
+    struct measured *curves = xcalloc((size_t)count, sizeof *curves);
+    for (int i = 0; i < count; i++) curves[i].model = &study->models[models[i]];
+    run_threads(measure, curves, count, sizeof *curves, study->threads);
     page_chart(page, detail, title, "length of the English sentence in words", "BLEU");
     page_chart_range(page, 0, 100);
-    for (int i = 0; i < count; i++) {
-        struct translator *model = &study->models[models[i]];
-        double xs[STUDY_POINTS], ys[STUDY_POINTS];
-        int points = 0;
-        for (int length = MIN_WORDS; length <= 2 * max_words && points < STUDY_POINTS;
-             length += 2) {
-            xs[points] = length;
-            ys[points++] = quality_of(model, length, length, 64).bleu;
-        }
-        page_curve(page, model->name, points, xs, ys);
-    }
+    for (int i = 0; i < count; i++)
+        page_curve(page, curves[i].model->name, curves[i].points, curves[i].lengths,
+                   curves[i].bleu);
+    free(curves);
 }
 
 struct quality study_quality(struct study *study, int model)

@@ -20,7 +20,9 @@ void study_create(struct study *study, const struct lesson_options *options, int
 void study_free(struct study *study);
 /* Adds a model; name is not copied. Returns its index. */
 int study_add(struct study *study, const char *name, const struct recurrent_config *config);
-int study_add_transformer(struct study *study, const char *name, int width);
+/* The same; words, batch and seed are those of the study. */
+int study_add_transformer(struct study *study, const char *name,
+                          const struct transformer_config *config);
 /* Trains the models from index `first` on, in as many threads as the options allow. */
 void study_train(struct study *study, int first);
 

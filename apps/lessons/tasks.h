@@ -5,9 +5,10 @@
 
 #include "lesson.h"
 
+enum { MAX_MODELS = 3 };
 struct task {
-    const char *row; /* task, in, out and model, of the table; separated by tabs */
-    int models;      /* to train */
+    const char *row; /* task, in, out, model and kind of sequences, of the table; by tabs */
+    int models;      /* to train, up to MAX_MODELS */
     void *(*create)(const struct lesson_options *options);
     void (*train)(void *task, int model); /* and measure it, in a thread of its own */
     void (*show)(struct page *page, void *task);

@@ -221,5 +221,9 @@ static void task_free(void *task)
     free(task);
 }
 
-const struct task task_caption = {
-    "caption\tpatches of pixels\ttext\tencoder-decoder", 1, create, train, show, task_free};
+const struct task task_caption = {"caption\tpatches of pixels\ttext\tencoder-decoder\tgenerative",
+                                  1,
+                                  create,
+                                  train,
+                                  show,
+                                  task_free};

@@ -272,5 +272,9 @@ static void task_free(void *task)
     free(t);
 }
 
-const struct task task_language = {
-    "go on; fill in\ttext\twords\tdecoder; encoder", MODELS, create, train, show, task_free};
+const struct task task_language = {"go on; fill in\ttext\twords\tdecoder; encoder\tmany to many",
+                                   MODELS,
+                                   create,
+                                   train,
+                                   show,
+                                   task_free};

@@ -168,4 +168,4 @@ static void task_free(void *task)
 }
 
 const struct task task_translate = {
-    "translate\ttext\ttext\tencoder-decoder", 1, create, train, show, task_free};
+    "translate\ttext\ttext\tencoder-decoder\tgenerative", 1, create, train, show, task_free};

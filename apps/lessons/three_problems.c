@@ -23,7 +23,8 @@ static void create(struct study *study)
         config.score = RAPT_SCORE_DOT;
         study_add(study, names[i], &config);
     }
-    study_add_transformer(study, names[ALONE], 32);
+    study_add_transformer(study, names[ALONE],
+                          &(struct transformer_config){.width = 32, .layers = 1, .probed = true});
     study_add(study, "GRU, one vector at each step", &study->config);
 }
 
@@ -141,7 +142,7 @@ static void show_gradients(struct page *page, double means[MODELS][DISTANCES])
     page_claim(page, "one vector, the best cell: left at distance 40 of that at 8", best, AT_MOST,
                0.15);
     page_claim(page, "attention, the worst model: left at distance 40 of that at 8", worst,
-               AT_LEAST, 0.4);
+               AT_LEAST, 0.3);
 }
 
 /* ---- alignment ---- */
