@@ -120,10 +120,10 @@ static void take_transformer(struct architecture *a, const struct study *study)
     struct ids_pair pair;
     struct ids found;
     struct words out;
-    struct small small;
+    struct learner small;
     study_sentence(study, &sentence, &study_clause);
     to_ids(&sentence, &pair);
-    small_create(&small, &config, 5e-3F, study->config.seed);
+    small_create(&small, &config, study->config.seed);
     small_train(&small, study->training.steps, 5e-3F, draw_ids, study,
                 random_from(study->config.seed, 82));
     small_translate(&small, &pair, 1, &found);
@@ -138,7 +138,7 @@ static void take_transformer(struct architecture *a, const struct study *study)
     memcpy(a->self, weights + a->seen * a->sources, (size_t)a->sources * sizeof *weights);
     small_weights(&small, &pair, RAPT_WEIGHTS_DECODER, -1, -1, weights);
     memcpy(a->past, weights + a->step * (found.count + 1), (size_t)a->targets * sizeof *weights);
-    small_free(&small);
+    learner_free(&small);
 }
 
 void architectures_make(struct architecture list[ARCHITECTURES],

@@ -105,7 +105,7 @@ static void draw_test(struct random *random, struct ids_pair *pair, const void *
 
 /* Cross-attention of the pair as a heat map on the page: a row for each word of the translation. */
 static void show_pair(struct page *page, enum page_detail detail, const char *title,
-                      struct small *small, const struct ids_pair *pair, float *weights)
+                      struct learner *small, const struct ids_pair *pair, float *weights)
 {
     const char *rows[SMALL_TOKENS], *columns[SMALL_TOKENS + 1];
     for (int t = 0; t < pair->target.count; t++) rows[t] = chase_word(pair->target.at[t]);
@@ -117,7 +117,7 @@ static void show_pair(struct page *page, enum page_detail detail, const char *ti
 }
 
 /* Share of words of held-out sentences whose largest weight is on the word that they translate. */
-static double aligned(struct small *small, struct random random)
+static double aligned(struct learner *small, struct random random)
 {
     enum { SENTENCES = 200 };
     float weights[(SMALL_TOKENS + 1) * (SMALL_TOKENS + 1)];
@@ -149,7 +149,7 @@ static void learned_step(struct page *page, const struct lesson_options *options
                                 .decoder_layers = 1,
                                 .norm_order = RAPT_NORM_ORDER_POST};
     float weights[(SMALL_TOKENS + 1) * (SMALL_TOKENS + 1)];
-    struct small small;
+    struct learner small;
     struct chase_pair pair;
     page_step(page, "Weights that are learned");
     page_paragraph(page, SHORT,
@@ -157,7 +157,7 @@ static void learned_step(struct page *page, const struct lesson_options *options
                    "Chinese says when and where before the verb. One in four combinations of who "
                    "does what to whom is kept out of training, Tom chase Jerry among them. Nobody "
                    "tells it which word translates which.");
-    small_create(&small, &config, 5e-3F, options->seed);
+    small_create(&small, &config, options->seed);
     double loss =
         small_train(&small, steps, 5e-3F, draw_training, NULL, random_from(options->seed, 51));
     double exact = small_exact(&small, 320, draw_test, NULL, random_from(options->seed, 52));
@@ -183,7 +183,7 @@ static void learned_step(struct page *page, const struct lesson_options *options
     page_claim(page, "the smallest of the three learned weights above", own, AT_LEAST, 0.5);
     page_claim(page, "words with the largest weight on the word they translate",
                aligned(&small, random_from(options->seed, 53)), AT_LEAST, 0.6);
-    small_free(&small);
+    learner_free(&small);
 }
 
 int lesson_chase(struct page *page, const struct lesson_options *options)

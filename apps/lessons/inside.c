@@ -31,7 +31,7 @@ static int name_tokens(const struct ids *ids, const char *begin, const char *end
 
 struct view {
     struct page *page;
-    struct small *small;
+    struct learner *small;
     const struct ids_pair *pair;
     const char *source[ROWS], *target[ROWS]; /* words and the end; the beginning and words */
     int sources, targets;
@@ -157,10 +157,10 @@ static rapt_model *shortened(const rapt_model *model, int layers)
 static void predict(const struct view *v, int layers, float *right, int32_t *word)
 {
     const int vocabulary = chase_vocabulary();
-    struct small cut = *v->small;
+    struct learner cut = *v->small;
     cut.model = shortened(v->small->model, layers);
     cut.session = NULL;
-    small_session(&cut);
+    learner_session(&cut);
     float *logits = xcalloc((size_t)v->targets * (size_t)vocabulary, sizeof *logits);
     small_logits(&cut, v->pair, logits);
     softmax(v->targets, vocabulary, logits, logits);
@@ -214,10 +214,10 @@ void see_inside(struct page *page, const struct lesson_options *options)
                                 .encoder_layers = ENCODER_LAYERS,
                                 .decoder_layers = DECODER_LAYERS,
                                 .norm_order = RAPT_NORM_ORDER_PRE};
-    struct small small;
+    struct learner small;
     struct chase_pair pair;
     chase_make(&sentence, &pair);
-    small_create(&small, &config, 5e-3F, options->seed);
+    small_create(&small, &config, options->seed);
     small_train(&small, options->quick ? 200 : 500, 5e-3F, draw_training, NULL,
                 random_from(options->seed, 81));
     struct view view = {.page = page, .small = &small, .pair = &pair.ids};
@@ -226,5 +226,5 @@ void see_inside(struct page *page, const struct lesson_options *options)
     show_self(&view);
     show_decoder(&view);
     show_stream(&view);
-    small_free(&small);
+    learner_free(&small);
 }

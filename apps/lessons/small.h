@@ -1,10 +1,9 @@
-/* small.h - a small encoder-decoder of rapt on pairs of token ids: trained by the library's trainer
-   on pairs that a function draws, then asked for translations and attention weights. */
+/* small.h - a learner that is an encoder-decoder on pairs of token ids: trained on pairs that a
+   function draws, then asked for translations and attention weights. */
 #ifndef LESSONS_SMALL_H
 #define LESSONS_SMALL_H
 
-#include "kit/random.h"
-#include <rapt/rapt.h>
+#include "learner.h"
 
 enum { SMALL_TOKENS = 40, SMALL_BATCH = 32 }; /* of a sentence with its end; of a training step */
 struct ids {
@@ -17,35 +16,26 @@ struct ids_pair {
 /* Ids below RAPT_TOKEN_SPECIALS stand for no word. */
 typedef void small_draw_fn(struct random *random, struct ids_pair *pair, const void *user);
 
-struct small {
-    rapt_model *model;
-    rapt_trainer *trainer;
-    rapt_session *session;
-    int32_t *source, *target; /* a batch, back to back */
-    int *source_starts, *target_starts;
-};
-/* config: kind and positions are set here. Exits if the library refuses, as all functions do. */
-void small_create(struct small *small, const rapt_config *config, float rate, uint64_t seed);
-/* The session of a model; small_create makes it. */
-void small_session(struct small *small);
-void small_free(struct small *small);
+/* config: kind and positions are set here. */
+void small_create(struct learner *learner, const rapt_config *config, uint64_t seed);
 /* Pairs of `stream` of the seed; the learning rate rises, stays, and falls. Returns the mean
    negative log-likelihood per token of the last tenth. */
-double small_train(struct small *small, int steps, float rate, small_draw_fn *draw,
+double small_train(struct learner *learner, int steps, float rate, small_draw_fn *draw,
                    const void *user, struct random random);
 /* Greedy translations of `count` <= SMALL_BATCH pairs. */
-void small_translate(struct small *small, const struct ids_pair *pairs, int count, struct ids *out);
+void small_translate(struct learner *learner, const struct ids_pair *pairs, int count,
+                     struct ids *out);
 /* Share of `count` drawn pairs whose translation is the target. */
-double small_exact(struct small *small, int count, small_draw_fn *draw, const void *user,
+double small_exact(struct learner *learner, int count, small_draw_fn *draw, const void *user,
                    struct random random);
 /* Attention weights of a layer and head (-1: the mean) while the target is given: encoder
    [source + end][source + end], decoder [begin + target][begin + target], cross [begin + target][
    source + end]; the row of a decoder's token is that of the step that reads it, and predicts the
    next one. */
-void small_weights(struct small *small, const struct ids_pair *pair, rapt_weights which, int layer,
-                   int head, float *weights);
+void small_weights(struct learner *learner, const struct ids_pair *pair, rapt_weights which,
+                   int layer, int head, float *weights);
 
 /* [begin + target][target vocabulary], while the target is given. */
-void small_logits(struct small *small, const struct ids_pair *pair, float *logits);
+void small_logits(struct learner *learner, const struct ids_pair *pair, float *logits);
 
 #endif

@@ -3,8 +3,8 @@
 #include "tasks.h"
 #include "kit/demo.h"
 
-static const struct task *const tasks[] = {&task_translate, &task_caption, &task_answer,
-                                           &task_spell, &task_language};
+static const struct task *const tasks[] = {&task_translate, &task_parse, &task_caption,
+                                           &task_answer,    &task_spell, &task_language};
 enum { TASKS = sizeof tasks / sizeof *tasks };
 
 /* One model of a task. */

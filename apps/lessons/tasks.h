@@ -14,6 +14,7 @@ struct task {
     void (*show)(struct page *page, void *task);
     void (*free)(void *task);
 };
-extern const struct task task_translate, task_caption, task_answer, task_spell, task_language;
+extern const struct task task_translate, task_parse, task_caption, task_answer, task_spell,
+    task_language;
 
 #endif

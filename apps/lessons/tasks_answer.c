@@ -7,8 +7,8 @@
    and the question's row is classified. Compared: the same with one layer, which can look once
    only; and the same over words, whose attention must find the sentences first. */
 #include "kit/layers.h"
+#include "learner.h"
 #include "tasks.h"
-#include "tasks_learner.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -195,7 +195,7 @@ static void measure_weights(struct answer *t, const struct story *stories)
 {
     static _Thread_local float all[2][BATCH * (1 + MAX_FACTS) * (1 + MAX_FACTS)];
     for (int layer = 0; layer < 2; layer++)
-        learner_weights(&t->learner[ITEMS], RAPT_WEIGHTS_ENCODER, layer, all[layer]);
+        learner_weights(&t->learner[ITEMS], RAPT_WEIGHTS_ENCODER, layer, -1, all[layer]);
     for (int b = 0, at = 0; b < BATCH; b++) {
         const int items = 1 + stories[b].facts;
         for (int i = 0; i < stories[b].facts; i++)
@@ -243,7 +243,7 @@ static void keep_example(struct answer *t, int two)
     put(l, s);
     t->said[two] = argmax(WORDS, learner_classify(l));
     for (int layer = 0; layer < 2; layer++) {
-        learner_weights(l, RAPT_WEIGHTS_ENCODER, layer, all);
+        learner_weights(l, RAPT_WEIGHTS_ENCODER, layer, -1, all);
         memcpy(t->weights[two][layer], all, (size_t)(1 + s->facts) * sizeof *all);
     }
     learner_clear(l);

@@ -1,8 +1,8 @@
 /* tasks_caption.c - a picture to its caption: 16 patches of pixels in, "a red square and a blue
    cross" out, in the order of reading. One pair of kinds in six occurs in tests alone. */
 #include "kit/layers.h"
+#include "learner.h"
 #include "tasks.h"
-#include "tasks_learner.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -128,7 +128,7 @@ static void test(struct caption *t)
         for (int b = 0; b < BATCH; b++) draw(&scenes[b], &random, true), put(l, &scenes[b]);
         learner_generate(l, BEGIN, END, NULL, out, counts, NULL);
         learner_decode(l);
-        learner_weights(l, RAPT_WEIGHTS_CROSS, 0, weights);
+        learner_weights(l, RAPT_WEIGHTS_CROSS, 0, -1, weights);
         const float *at = weights;
         for (int b = 0; b < BATCH; b++) {
             const struct scene *s = &scenes[b];

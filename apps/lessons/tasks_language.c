@@ -4,9 +4,9 @@
    The grammar gives the probability of each of its sentences, so there is a best possible
    perplexity. */
 #include "kit/layers.h"
+#include "learner.h"
 #include "tasks.h"
 #include "tasks_grammar.h"
-#include "tasks_learner.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -171,7 +171,7 @@ static void keep_masked(struct language *t)
     put(l, &t->shown, t->shown.subject);
     learner_classify(l);
     for (int layer = 0; layer < 2; layer++) {
-        learner_weights(l, RAPT_WEIGHTS_ENCODER, layer, all);
+        learner_weights(l, RAPT_WEIGHTS_ENCODER, layer, -1, all);
         memcpy(t->weights[layer], all + t->shown.subject * SHOWN_WORDS, sizeof t->weights[layer]);
     }
     learner_clear(l);

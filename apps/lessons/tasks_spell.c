@@ -5,8 +5,8 @@
      local-m         the same among the frames at the letter's place (Luong et al. 2015)
      location-aware  by what a frame holds and where the last letter was (Chorowski et al. 2015) */
 #include "kit/layers.h"
+#include "learner.h"
 #include "tasks.h"
-#include "tasks_learner.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,7 +99,7 @@ static void put(struct learner *l, const struct sound *s)
 static void *create(const struct lesson_options *options)
 {
     struct spell *t = xcalloc(1, sizeof *t);
-    t->steps = options->quick ? 1300 : 2000;
+    t->steps = options->quick ? 2000 : 2400;
     for (int m = 0; m < READERS; m++) {
         struct learner_setup setup = {.steps = t->steps,
                                       .batch = BATCH,
@@ -147,7 +147,7 @@ static void test(struct spell *t, int m, int length)
             speak(&sounds[b], &random, lengths[length]), put(l, &sounds[b]);
         learner_generate(l, BEGIN, END, NULL, out, counts, NULL);
         learner_decode(l); /* given the right letters, each has its place */
-        learner_weights(l, RAPT_WEIGHTS_CROSS, 0, weights);
+        learner_weights(l, RAPT_WEIGHTS_CROSS, 0, -1, weights);
         const float *at = weights;
         for (int b = 0; b < BATCH; b++) {
             const struct sound *s = &sounds[b];
@@ -179,7 +179,7 @@ static void train(void *task, int m)
     speak(&sound, &example, (const int[]){10, 10});
     put(l, &sound);
     learner_decode(l);
-    learner_weights(l, RAPT_WEIGHTS_CROSS, 0, t->weights[m]);
+    learner_weights(l, RAPT_WEIGHTS_CROSS, 0, -1, t->weights[m]);
     learner_clear(l);
     if (m == ADDITIVE) t->shown = sound;
 }

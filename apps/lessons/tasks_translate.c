@@ -1,7 +1,7 @@
 /* tasks_translate.c - text to its translation: English numbers to German ones, which swap tens and
    units ("forty five", "fuenf und vierzig"). Numbers of a tenth of all occur in tests alone. */
+#include "learner.h"
 #include "tasks.h"
-#include "tasks_learner.h"
 #include <stdlib.h>
 
 /* English words and their German ones have equal ids; German has two more. */

@@ -1,6 +1,6 @@
-/* tasks_learner.c - setups and sequences in; a trained model, losses, classes and generated targets
-   out. All calls use one thread: the tasks are trained side by side. */
-#include "tasks_learner.h"
+/* learner.c - setups and sequences in; a trained model, losses, classes and generated targets
+   out. All calls use one thread: models are trained side by side. */
+#include "learner.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,6 +22,22 @@ rapt_config learner_config(rapt_kind kind, int width, int heads, int layers, int
                          .norm_order = RAPT_NORM_ORDER_PRE};
 }
 
+void learner_session(struct learner *l)
+{
+    const struct learner_setup *setup = &l->setup;
+    const rapt_config *config = &setup->config;
+    const rapt_limits use = {.size = sizeof use,
+                             .batch = setup->batch,
+                             .source_tokens = setup->batch * setup->source_rows,
+                             .target_length = setup->target_ids,
+                             .target_tokens = setup->batch * setup->target_ids,
+                             .threads = 1,
+                             .alignments = config->decoder_layers > 0 && config->encoder_layers > 0,
+                             .self_weights = 1};
+    rapt_message why = {""};
+    learner_check(rapt_session_create(&l->session, l->model, &use, NULL, &why), &why);
+}
+
 void learner_create(struct learner *l, const struct learner_setup *setup)
 {
     const int batch = setup->batch, rows = batch * setup->source_rows;
@@ -31,6 +47,7 @@ void learner_create(struct learner *l, const struct learner_setup *setup)
     rapt_train_options_default(&options, sizeof options);
     options.rate = setup->rate, options.warmup = 1 + setup->steps / 10;
     options.schedule = RAPT_SCHEDULE_LINEAR, options.steps = setup->steps + 1;
+    if (setup->steps == 0) options.schedule = RAPT_SCHEDULE_CONSTANT;
     options.clip_norm = 1, options.label_smoothing = 0, options.dropout = 0;
     options.seed = setup->seed;
     const rapt_train_limits space = {.size = sizeof space,
@@ -38,19 +55,10 @@ void learner_create(struct learner *l, const struct learner_setup *setup)
                                      .source_tokens = rows,
                                      .target_tokens = targets,
                                      .threads = 1};
-    const rapt_limits use = {.size = sizeof use,
-                             .batch = batch,
-                             .source_tokens = rows,
-                             .target_length = setup->target_ids,
-                             .target_tokens = targets,
-                             .threads = 1,
-                             .alignments = setup->config.decoder_layers > 0 &&
-                                           setup->config.encoder_layers > 0,
-                             .self_weights = 1};
     *l = (struct learner){.setup = *setup};
     learner_check(rapt_model_create(&l->model, &setup->config, setup->seed, NULL, &why), &why);
     learner_check(rapt_trainer_create(&l->trainer, l->model, &options, &space, NULL, &why), &why);
-    learner_check(rapt_session_create(&l->session, l->model, &use, NULL, &why), &why);
+    learner_session(l);
     l->ids = xcalloc((size_t)rows + 1, sizeof *l->ids);
     l->vectors =
         xcalloc((size_t)rows + 1, ((size_t)setup->config.source_width + 1) * sizeof(float));
@@ -162,8 +170,8 @@ const float *learner_decode(struct learner *l)
     return logits;
 }
 
-void learner_weights(struct learner *l, rapt_weights which, int layer, float *weights)
+void learner_weights(struct learner *l, rapt_weights which, int layer, int head, float *weights)
 {
     rapt_message why = {""};
-    learner_check(rapt_session_weights(l->session, which, layer, -1, weights, &why), &why);
+    learner_check(rapt_session_weights(l->session, which, layer, head, weights, &why), &why);
 }

@@ -1,8 +1,8 @@
-/* tasks_learner.h - a small model of the library, its trainer and a session, and the batch that is
-   being filled: what the tasks of lesson 10 share. One thread each; a refusal of the library ends
-   the program. */
-#ifndef TASKS_LEARNER_H
-#define TASKS_LEARNER_H
+/* learner.h - a small model of the library, its trainer and a session, and the batch that is
+   being filled: what the lessons about models of rapt share. One thread each; a refusal of the
+   library ends the program. */
+#ifndef LESSONS_LEARNER_H
+#define LESSONS_LEARNER_H
 
 #include "kit/program.h"
 #include "kit/random.h"
@@ -10,7 +10,7 @@
 
 struct learner_setup {
     rapt_config config;
-    int steps, batch;            /* training steps, sequences of a step */
+    int steps, batch; /* training steps (0: the caller sets each rate), sequences of a step */
     int source_rows, target_ids; /* of one sequence at most; target_ids: begin and end among them */
     float rate;                  /* peak: linear from 0 over a tenth of the steps, then to 0 */
     uint64_t seed;
@@ -28,6 +28,8 @@ struct learner {
 /* Pre-norm, feed-forward layers of twice the width; `layers` in each half that the kind has. */
 rapt_config learner_config(rapt_kind kind, int width, int heads, int layers, int positions);
 void learner_create(struct learner *learner, const struct learner_setup *setup);
+/* The session of the model, which learner_create makes. */
+void learner_session(struct learner *learner);
 void learner_free(struct learner *learner);
 
 /* The batch: add source rows and target ids of a sequence, then end it. */
@@ -50,8 +52,9 @@ void learner_generate(struct learner *learner, int begin, int end, const rapt_to
                       int32_t *out, int *counts, float *alignments);
 /* Logits after each id of the batch's targets, the last one included. */
 const float *learner_decode(struct learner *learner);
-/* Cross-attention (or another) after learner_decode or learner_classify; layer, head: -1: mean. */
-void learner_weights(struct learner *learner, rapt_weights which, int layer, float *weights);
+/* Weights after learner_decode or learner_classify; layer, head: -1: the mean. */
+void learner_weights(struct learner *learner, rapt_weights which, int layer, int head,
+                     float *weights);
 /* Ends the program with the library's message if status is not RAPT_OK. */
 void learner_check(rapt_status status, const rapt_message *why);
 
