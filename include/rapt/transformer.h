@@ -184,11 +184,12 @@ typedef struct rapt_load_options { /* size-first, see base.h */
    A packed file on a disk is mapped, read-only, until the model is freed, written to or trained,
    which copies its parameters first; the file itself never changes. While it is mapped it must not
    be cut or changed in place, or the process may end by SIGBUS (saving a model to its path is no
-   change: the old file stays until nobody uses it). Where a file could change, where a mapping is
-   not possible or of a file that other programs have written, all is read, as no_mapping asks.
-   Sizes, names and offsets are checked whatever happens. That values are finite is believed of a
-   mapped file whose writer has checked them ("rapt.layout": "panels 16, finite"); rapt_model_check
-   does so again. A value that is not finite makes results that are none, and nothing worse. */
+   change: the old file stays until nobody uses it; on Windows a mapped file cannot be replaced).
+   Where a file could change, where a mapping is not possible or of a file that other programs have
+   written, all is read, as no_mapping asks. Sizes, names and offsets are checked whatever happens.
+   That values are finite is believed of a mapped file whose writer has checked them ("rapt.layout":
+   "panels 16, finite"); rapt_model_check does so again. A value that is not finite makes results
+   that are none, and nothing worse. */
 RAPT_API rapt_status rapt_model_load_with(rapt_model **model, const char *path,
                                           const rapt_load_options *options,
                                           const rapt_allocator *allocator, rapt_message *why);
