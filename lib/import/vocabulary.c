@@ -138,6 +138,48 @@ static int target_of(const struct found_files *files)
     return found;
 }
 
+/* The file of a path, in this folder. */
+static rapt_status take_name(struct import *i, const char *path, char name[FILE_NAME])
+{
+    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+    if (strlen(base) >= FILE_NAME || !base[0] || !rapt__import_has(i, base))
+        return rapt__import_bad(i, "decoder.yml: vocabs: %.200s is not in its folder", path);
+    memcpy(name, base, strlen(base) + 1);
+    return RAPT_OK;
+}
+
+static rapt_status take_names(struct import *i, const struct yaml *y, struct found_files *files)
+{
+    for (int n = 0; n < rapt__yaml_count(y); n++) {
+        const struct yaml_item *item = rapt__yaml_at(y, n);
+        if (strcmp(item->key, "vocabs") != 0 || item->index < 0) continue;
+        if (files->count == 2)
+            return rapt__import_bad(i, "decoder.yml: vocabs has more than two files");
+        rapt_status status = take_name(i, item->value, files->names[files->count++]);
+        if (status) return status;
+    }
+    if (files->count == 2 && strcmp(files->names[0], files->names[1]) == 0) files->count = 1;
+    return RAPT_OK;
+}
+
+/* The vocabularies that decoder.yml names, the source's first; none: there is no such file, or it
+   names none. */
+static rapt_status read_decoder_yml(struct import *i, struct found_files *files)
+{
+    char *bytes;
+    size_t size;
+    struct yaml *y = NULL;
+    files->count = 0;
+    if (!rapt__import_has(i, "decoder.yml")) return RAPT_OK;
+    rapt_status status = rapt__import_read(i, "decoder.yml", &bytes, &size);
+    if (status) return status;
+    status = rapt__yaml_open(&y, bytes, size, "decoder.yml", &i->allocator, i->why);
+    rapt__free(&i->allocator, bytes, size + 1);
+    if (!status) status = take_names(i, y, files);
+    rapt__yaml_close(y);
+    return status;
+}
+
 /* One vocabulary as a tokenizer; side: "source" or "target", of the pieces of a list. */
 static rapt_status open_vocabulary(struct import *i, const char *name, const char *side, int vocab,
                                    rapt_tokenizer **tokenizer)
@@ -162,9 +204,11 @@ rapt_status rapt__import_vocabularies(struct import *i)
 {
     struct found_files files;
     const rapt_config *c = &i->config;
-    rapt_status status = find_files(i, &files);
+    rapt_status status = read_decoder_yml(i, &files);
+    bool named = files.count > 0;
+    if (!status && !named) status = find_files(i, &files);
     if (status) return status;
-    int target = files.count == 2 ? target_of(&files) : 0;
+    int target = files.count < 2 ? 0 : named ? 1 : target_of(&files);
     if (target < 0)
         return rapt__import_bad(i, "the names %.60s and %.60s do not say which is the target's",
                                 files.names[0], files.names[1]);

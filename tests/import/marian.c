@@ -324,9 +324,50 @@ static void test_refusals(void **state)
     rapt_model_free(model);
 }
 
+/* decoder.yml says which vocabulary is whose, whatever their names; only files of the folder. */
+static void test_named_vocabularies(void **state)
+{
+    (void)state;
+    static const char *const named_files[] = {"model.intgemm.bin", "vocab.src.yml", "vocab.trg.yml",
+                                              "target.a.yml",      "source.b.yml",  "decoder.yml",
+                                              "vocab.c.yml",       "vocab.yml"};
+    char folder[256];
+    rapt_model *model = small_model(&marian_configs[1], 1),
+               *tied = small_model(&marian_configs[0], 1);
+    const rapt_config *c = rapt_model_config(model);
+    folder_make(folder, "marian-named");
+    write_folder(folder, model, F32, NULL, NULL);
+    write_vocabulary(folder, "target.a.yml", c->source_vocab);
+    write_vocabulary(folder, "source.b.yml", c->target_vocab);
+    write_vocabulary(folder, "vocab.c.yml", c->target_vocab);
+    folder_refused(folder, "more than two vocabularies");
+    folder_text(folder, "decoder.yml",
+                "relative-paths: true\nmodels:\n  - model.intgemm.bin\nvocabs:\n"
+                "  - target.a.yml\n  - ./source.b.yml\nbeam-size: 6\nnormalize: 1\n");
+    folder_is(folder, model);
+    folder_without_memory(folder);
+    folder_text(folder, "decoder.yml", "vocabs:\n  - source.b.yml\n  - target.a.yml\n");
+    folder_refused(folder, "both \"<unk>\"");
+    folder_text(folder, "decoder.yml", "vocabs:\n  - target.a.yml\n  - none.yml\n");
+    folder_refused(folder, "none.yml is not in its folder");
+    folder_text(folder, "decoder.yml", "vocabs:\n  - vocab.c.yml\n  - a/\n");
+    folder_refused(folder, "a/ is not in its folder");
+    folder_text(folder, "decoder.yml", "vocabs:\n  - a\n  - b\n  - c\n");
+    folder_refused(folder, "a is not in its folder");
+    folder_text(folder, "decoder.yml", "vocabs: {a: b}\n");
+    folder_refused(folder, "decoder.yml");
+    write_folder(folder, tied, F32, NULL, NULL);
+    folder_text(folder, "decoder.yml", "vocabs:\n  - vocab.yml\n  - vocab.yml\n");
+    folder_is(folder, tied);
+    folder_remove(folder, named_files, COUNT(named_files));
+    rapt_model_free(model);
+    rapt_model_free(tied);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_parameters),
-                                       cmocka_unit_test(test_refusals)};
+                                       cmocka_unit_test(test_refusals),
+                                       cmocka_unit_test(test_named_vocabularies)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
