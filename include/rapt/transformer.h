@@ -237,6 +237,13 @@ RAPT_API int rapt_model_find(const rapt_model *model, const char *name);    /* i
    RAPT_NO_MEMORY, of a mapped model alone: there is none for a copy. */
 RAPT_API rapt_status rapt_model_read(const rapt_model *model, int index, float *data,
                                      rapt_message *why);
+/* How whole numbers of the file that the model was imported from stand for a parameter, row by row:
+   value = q x (1 / scale), |q| at most 127 or 32767; and what the engine of that file multiplies
+   the rows with that meet the matrix, if it knows (alpha of Bergamot). scales and alphas: [rows], 0
+   where there is none; either may be NULL. Training does not change them. They are metadata
+   "rapt.scales", which a saved model keeps. RAPT_BAD_FILE: these metadata are damaged. */
+RAPT_API rapt_status rapt_model_scales(const rapt_model *model, int index, float *scales,
+                                       float *alphas, rapt_message *why);
 /* The other way round: data [rows][columns] becomes the parameter. */
 RAPT_API rapt_status rapt_model_write(rapt_model *model, int index, const float *data,
                                       rapt_message *why);

@@ -136,6 +136,7 @@ struct tensor_source { /* one F32 tensor to write; fill is called once per chunk
     void (*fill)(const struct tensor_source *source, size_t first, size_t count, float *data);
     const void *user;
     size_t index;
+    float scale; /* of whole numbers that its elements are multiples of; 0: not known */
 };
 
 /* Writes path atomically: a temporary file beside it, fsync, rename, fsync of the folder. On
@@ -159,7 +160,8 @@ enum marian_precision {
     MARIAN_INTGEMM8_BERGAMOT /* as Bergamot and Firefox do */
 };
 /* A Marian model.bin, replaced as rapt__tensors_write does; model_yml (NULL: none) is the text of
-   special:model.yml. With intgemm8 matrices whose names end in _W, _Wx or hold Wemb are stored in 8
+   special:model.yml. Scales are those of the sources, where all their elements are multiples in
+   range. With intgemm8 matrices whose names end in _W, _Wx or hold Wemb are stored in 8
    bits; alphas are tensors of the caller's, "<name>_QuantMultA" [1]. Of those matrices fill is
    called once, for all elements. RAPT_BAD_ARGUMENT: what a reader would refuse. */
 rapt_status rapt__marian_write(const char *path, const struct tensor_source *sources, int count,

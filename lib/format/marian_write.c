@@ -134,6 +134,17 @@ static signed char round_narrow(float x)
     return (signed char)whole;
 }
 
+/* Whether x [count] are whole multiples of 1 / scale in -127 .. 127. */
+static bool are_multiples(const float *x, size_t count, float scale)
+{
+    if (!(scale > 0 && scale < INFINITY)) return false;
+    for (size_t i = 0; i < count; i++) {
+        float q = x[i] * scale;
+        if (!(fabsf(q) < 127.5f) || fabsf(q - (float)round_narrow(q)) > 1e-3f) return false;
+    }
+    return true;
+}
+
 static rapt_status put_narrow(struct marian_writing *w, const struct tensor_source *source)
 {
     size_t rows = source->shape[0], columns = source->shape[1], count = rows * columns;
@@ -142,6 +153,7 @@ static rapt_status put_narrow(struct marian_writing *w, const struct tensor_sour
     for (size_t i = 0; i < count; i++)
         if (fabsf(w->data[i]) > max) max = fabsf(w->data[i]);
     float scale = max > 0 ? 127.0f / max : 1;
+    if (are_multiples(w->data, count, source->scale)) scale = source->scale;
     const bool transposed = rapt__marian_transposed(source->name);
     rapt_status status = RAPT_OK;
     signed char chunk[1024];

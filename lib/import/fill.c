@@ -129,6 +129,8 @@ static rapt_status take(struct import *i, const struct import_row *row, const st
     rapt_status status = read_part(i, e, &t, row->flags & IMPORT_TRANSPOSED, data);
     if (!status && again) status = check_equal(i, e, &t, data);
     if (!status && !again) rapt__parameter_set(p, i->model->block, t.first, e->count, data);
+    if (!status && !again && p->rows > 1)
+        status = rapt__import_keep_scales(i, p->name, (size_t)row->part * t.rows, t.rows, e);
     rapt__free(&i->allocator, data, bytes);
     return status;
 }

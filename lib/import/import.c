@@ -90,14 +90,15 @@ static rapt_status keep_tokenizers(struct import *i)
     size_t sizes[2] = {0, 0};
     char *texts[2] = {written(i, i->source, &sizes[0]), NULL};
     if (!joint) texts[1] = written(i, i->target, &sizes[1]);
-    const rapt_metadata pairs[] = {
+    rapt_metadata pairs[4] = {
         {"rapt.origin", i->origin},
         {joint ? "rapt.tokenizer" : "rapt.source_tokenizer", texts[0]},
-        {"rapt.target_tokenizer", texts[1]},
     };
+    int count = 2;
+    if (!joint) pairs[count++] = (rapt_metadata){"rapt.target_tokenizer", texts[1]};
+    if (i->scales) pairs[count++] = (rapt_metadata){SCALES_KEY, i->scales};
     rapt_status status = RAPT_NO_MEMORY;
-    if (texts[0] && (joint || texts[1]))
-        status = rapt__metadata_set(i->model, pairs, joint ? 2 : 3);
+    if (texts[0] && (joint || texts[1])) status = rapt__metadata_set(i->model, pairs, count);
     for (int n = 0; n < 2; n++)
         if (texts[n]) rapt__free(&i->allocator, texts[n], sizes[n]);
     return status ? rapt__fail(i->why, status, "no memory for its tokenizers") : RAPT_OK;
@@ -203,6 +204,7 @@ rapt_status rapt__import(rapt_model **model, const char *path, const rapt_alloca
     rapt__tensors_close(i->file);
     rapt_tokenizer_free(i->source);
     rapt_tokenizer_free(i->target);
+    rapt__free(&i->allocator, i->scales, i->scales_capacity);
     if (status)
         rapt_model_free(i->model);
     else

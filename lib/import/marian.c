@@ -268,15 +268,23 @@ static rapt_status read_settings(struct import *i)
     return status;
 }
 
-/* Scales for the other factor of a product in whole numbers, which computes in float here. */
-static void ignore_alphas(struct import *i)
+/* Alphas, which belong to tensors; that of none is for the output with a shortlist, and kept by
+   that name. */
+static rapt_status take_alphas(struct import *i)
 {
-    static const char suffix[] = "_QuantMultA";
+    static const char suffix[] = "_QuantMultA", none[] = "none_QuantMultA";
+    const struct tensor_entry *e = rapt__tensors_find(i->file, none);
     for (int n = 0; n < rapt__tensors_count(i->file); n++) {
         const char *name = rapt__tensors_entry(i->file, n)->name;
         size_t size = strlen(name), end = sizeof suffix - 1;
         if (size >= end && strcmp(name + size - end, suffix) == 0) i->used[n] = true;
     }
+    float alpha = 0;
+    rapt_status status = RAPT_OK;
+    if (!e || e->count != 1) return RAPT_OK;
+    status = rapt__tensors_read(i->file, e, 0, 1, &alpha, i->why);
+    if (status || !(alpha > 0)) return status;
+    return rapt__import_keep_scale(i, "none", 0, 1, 0, alpha);
 }
 
 rapt_status rapt__import_marian(struct import *i)
@@ -284,7 +292,7 @@ rapt_status rapt__import_marian(struct import *i)
     const struct import_table table = {rapt__marian_rows, rapt__marian_row_count, 1};
     rapt_status status = read_settings(i);
     if (!status) status = rapt__import_make(i);
-    ignore_alphas(i);
+    if (!status) status = take_alphas(i);
     if (!status) status = rapt__import_fill(i, &table, 1);
     if (!status) status = rapt__import_vocabularies(i);
     return status;

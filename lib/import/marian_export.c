@@ -100,10 +100,11 @@ static void write_settings(const rapt_config *c, char text[SETTINGS])
 
 /* ---- its tensors ---- */
 
-struct exported { /* part of a parameter, under its name there */
+struct exported { /* part of a parameter, under its name there; p NULL: an alpha */
     const rapt_model *model;
     const struct parameter *p;
     const struct import_row *row;
+    float alpha; /* its own, or of the part; 0: not known */
     char name[IMPORT_NAME];
 };
 
@@ -170,25 +171,106 @@ static int describe_all(const rapt_model *m, struct exported *all, struct tensor
     return count;
 }
 
+/* ---- the scales and alphas of the file that it is from ---- */
+
+/* What all of these rows have; 0: they differ. */
+static float common(const float *of_rows, size_t count)
+{
+    for (size_t i = 1; i < count; i++)
+        if (of_rows[i] != of_rows[0]) return 0;
+    return of_rows[0];
+}
+
+/* Scales and alphas of parameter n to those of `count` sources that are parts of it. memory: 2
+   floats for each of its rows. */
+static rapt_status take_scales(const rapt_model *m, int n, struct exported *all,
+                               struct tensor_source *sources, int count, float *memory,
+                               rapt_message *why)
+{
+    const struct parameter *p = &m->layout.parameters[n];
+    float *alphas = memory + p->rows;
+    rapt_status status = rapt_model_scales(m, n, memory, alphas, why);
+    for (int i = 0; i < count && !status; i++) {
+        if (all[i].p != p) continue;
+        size_t rows = (size_t)(p->rows / all[i].row->parts),
+               first = (size_t)all[i].row->part * rows;
+        sources[i].scale = common(memory + first, rows);
+        all[i].alpha = common(alphas + first, rows);
+    }
+    return status == RAPT_BAD_FILE ? RAPT_BAD_ARGUMENT : status;
+}
+
+static rapt_status take_all_scales(const rapt_model *m, struct exported *all,
+                                   struct tensor_source *sources, int count, rapt_message *why)
+{
+    rapt_status status = RAPT_OK;
+    if (!rapt_model_metadata(m, SCALES_KEY)) return RAPT_OK;
+    for (int n = 0; n < m->layout.count && !status; n++) {
+        if (m->layout.parameters[n].rows == 1) continue;
+        size_t bytes = 2 * (size_t)m->layout.parameters[n].rows * sizeof(float);
+        float *memory = rapt__alloc(&m->allocator, bytes);
+        if (!memory) return rapt__fail(why, RAPT_NO_MEMORY, "no memory for scales");
+        status = take_scales(m, n, all, sources, count, memory, why);
+        rapt__free(&m->allocator, memory, bytes);
+    }
+    return status;
+}
+
+static void fill_alpha(const struct tensor_source *source, size_t first, size_t count, float *data)
+{
+    const struct exported *e = (const struct exported *)source->user + source->index;
+    (void)first;
+    for (size_t i = 0; i < count; i++) data[i] = e->alpha;
+}
+
+static void add_alpha(const rapt_model *m, const char *name, float alpha, int at,
+                      struct exported *all, struct tensor_source *sources)
+{
+    all[at] = (struct exported){.model = m, .alpha = alpha};
+    snprintf(all[at].name, sizeof all[at].name, "%.100s_QuantMultA", name);
+    sources[at] = (struct tensor_source){.name = all[at].name,
+                                         .rank = 1,
+                                         .shape = {1},
+                                         .fill = fill_alpha,
+                                         .user = all,
+                                         .index = (size_t)at};
+}
+
+/* Alphas behind the `*count` sources, and that of none. */
+static rapt_status add_alphas(const rapt_model *m, struct exported *all,
+                              struct tensor_source *sources, int *count, rapt_message *why)
+{
+    int parts = *count;
+    float none = 0;
+    rapt_status status = take_all_scales(m, all, sources, parts, why);
+    if (!status) status = rapt__scales_named(m, "none", NULL, &none, why);
+    for (int i = 0; i < parts && !status; i++)
+        if (all[i].alpha > 0) add_alpha(m, all[i].name, all[i].alpha, (*count)++, all, sources);
+    if (!status && none > 0) add_alpha(m, "none", none, (*count)++, all, sources);
+    return status;
+}
+
 static rapt_status write_model(const rapt_model *m, const char *path, bool narrow,
                                rapt_message *why)
 {
     char settings[SETTINGS];
     int count = describe_all(m, NULL, NULL);
-    size_t all_size = (size_t)count * sizeof(struct exported);
-    size_t source_size = (size_t)count * sizeof(struct tensor_source);
+    size_t all_size = (2 * (size_t)count + 1) * sizeof(struct exported);
+    size_t source_size = (2 * (size_t)count + 1) * sizeof(struct tensor_source);
     struct exported *all = rapt__alloc(&m->allocator, all_size);
     struct tensor_source *sources = rapt__alloc(&m->allocator, source_size);
     rapt_status status = RAPT_NO_MEMORY;
     if (all && sources) {
         describe_all(m, all, sources);
         write_settings(&m->config, settings);
-        status = rapt__marian_write(path, sources, count, settings,
-                                    narrow ? MARIAN_INTGEMM8_BERGAMOT : MARIAN_FLOAT32,
-                                    &m->allocator, why);
+        status = narrow ? add_alphas(m, all, sources, &count, why) : RAPT_OK;
     } else {
         rapt__fail(why, status, "no memory to write %.200s", path);
     }
+    if (!status)
+        status = rapt__marian_write(path, sources, count, settings,
+                                    narrow ? MARIAN_INTGEMM8_BERGAMOT : MARIAN_FLOAT32,
+                                    &m->allocator, why);
     if (all) rapt__free(&m->allocator, all, all_size);
     if (sources) rapt__free(&m->allocator, sources, source_size);
     return status;

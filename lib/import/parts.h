@@ -18,6 +18,8 @@ struct import {
     rapt_model *model;
     rapt_tokenizer *source, *target; /* target NULL: source is both */
     char origin[160];                /* for people: what it was */
+    char *scales; /* [scales_capacity] metadata SCALES_KEY, ending in 0; NULL: none */
+    size_t scales_size, scales_capacity;
     rapt_message *why;
 };
 
@@ -47,6 +49,14 @@ void rapt__import_pattern(const char *name, char pattern[IMPORT_NAME], int *laye
 void rapt__import_name(char to[IMPORT_NAME], const char *pattern, int layer);
 /* A whole number, 1 element; not there: `otherwise`. Counts as used. */
 rapt_status rapt__import_number(struct import *i, const char *name, int otherwise, int *value);
+
+/* ---- scales.c: metadata SCALES_KEY ---- */
+/* Rows [first, first + rows) of a parameter are an entry's; nothing is kept of one without scales.
+ */
+rapt_status rapt__import_keep_scales(struct import *i, const char *name, size_t first, size_t rows,
+                                     const struct tensor_entry *entry);
+rapt_status rapt__import_keep_scale(struct import *i, const char *name, size_t first, size_t rows,
+                                    float scale, float alpha);
 
 /* ---- settings.c: a JSON object by key ---- */
 struct import_setting {
@@ -81,7 +91,8 @@ rapt_status rapt__import_names(struct import *i, const char *name, int vocab,
                                const rapt_tokenizer *pieces, rapt_tokenizer **tokenizer);
 rapt_status rapt__import_pieces(struct import *i, const char *name,
                                 rapt_tokenizer **tokenizer); /* a SentencePiece model */
-/* Those beside a model of Marian: one for both sides, or two whose names say which is which. */
+/* Those beside a model of Marian: one for both sides, or two. decoder.yml says which they are, or
+   their names do. */
 rapt_status rapt__import_vocabularies(struct import *i);
 
 /* ---- import.c ---- */

@@ -392,4 +392,10 @@ void rapt__decoder_weights(const struct stack *s, const struct rows *rows,
 /* The output matrix as an op reads it. */
 struct linear rapt__linear_at(const struct linear_offsets *offset, const float *block);
 
+/* ---- scales.c ---- */
+#define SCALES_KEY "rapt.scales" /* in the metadata */
+/* rapt_model_scales of what is no parameter, with one row. */
+rapt_status rapt__scales_named(const rapt_model *model, const char *name, float *scale,
+                               float *alpha, rapt_message *why);
+
 #endif

@@ -300,6 +300,12 @@ static int small_tensor(const struct world *w)
     return i;
 }
 
+static rapt_status model_scales(struct world *w, int null, rapt_message *why)
+{
+    return rapt_model_scales(arg(null, 0, w->model), 0, arg(null, 1, w->parameter),
+                             arg(null, 2, w->logits), why);
+}
+
 static rapt_status model_read(struct world *w, int null, rapt_message *why)
 {
     return rapt_model_read(arg(null, 0, w->model), small_tensor(w), arg(null, 1, w->logits), why);

@@ -173,10 +173,143 @@ static void test_refusals(void **state)
     rapt_model_free(plain);
 }
 
+/* ---- scales and alphas ---- */
+
+static void read_file(const char *folder, struct bytes *b)
+{
+    char path[600];
+    snprintf(path, sizeof path, "%s/model.bin", folder);
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    b->size = fread(b->data, 1, sizeof b->data, file);
+    assert_true(feof(file) && b->size > 0);
+    fclose(file);
+}
+
+/* The model with other metadata. */
+static rapt_model *with_scales(const rapt_model *model, const char *text)
+{
+    static char bytes[1 << 18];
+    size_t size;
+    const rapt_metadata pair = {"rapt.scales", text};
+    rapt_model *other = NULL;
+    assert_int_equal(rapt_model_save_memory(model, bytes, sizeof bytes, &size, &pair, 1, NULL),
+                     RAPT_OK);
+    assert_int_equal(rapt_model_load_memory(&other, bytes, size, NULL, NULL, NULL), RAPT_OK);
+    return other;
+}
+
+/* Its metadata with alpha n + 0.5 in line n, and one for none. */
+static void put_alphas(const char *scales, char *text, size_t capacity)
+{
+    size_t at = 0;
+    for (int n = 1; *scales; n++) {
+        char name[160], scale[64];
+        int first, rows, used;
+        assert_int_equal(
+            sscanf(scales, "%159s %d %d %63s 0\n%n", name, &first, &rows, scale, &used), 4);
+        scales += used;
+        at += (size_t)snprintf(text + at, capacity - at, "%s %d %d %s %d.5\n", name, first, rows,
+                               scale, n);
+    }
+    snprintf(text + at, capacity - at, "none 0 1 0 99.5\n");
+}
+
+/* Opened and written again a file in 8 bits is the same, alphas included; a row has the scale that
+   makes whole numbers of its elements. */
+static void test_scales(void **state)
+{
+    (void)state;
+    static struct bytes first, second;
+    static char text[1 << 14];
+    char folder[256];
+    for (int i = 0; i < COUNT(marian_configs); i++) {
+        folder_make(folder, "marian-scales");
+        rapt_model *model = model_of(&marian_configs[i], (uint64_t)i + 31);
+        assert_int_equal(rapt_model_export(model, RAPT_EXPORT_BERGAMOT, folder, NULL), RAPT_OK);
+        read_file(folder, &first);
+        rapt_model *read = imported(folder);
+        rapt_message why = {""};
+        if (rapt_model_export(read, RAPT_EXPORT_BERGAMOT, folder, &why)) fail_msg("%s", why.text);
+        read_file(folder, &second);
+        assert_int_equal(second.size, first.size);
+        assert_memory_equal(second.data, first.data, first.size);
+        put_alphas(rapt_model_metadata(read, "rapt.scales"), text, sizeof text);
+        rapt_model *noted = with_scales(read, text);
+        assert_int_equal(rapt_model_export(noted, RAPT_EXPORT_BERGAMOT, folder, NULL), RAPT_OK);
+        read_file(folder, &first);
+        assert_true(first.size > second.size);
+        rapt_model *again = imported(folder);
+        assert_int_equal(rapt_model_export(again, RAPT_EXPORT_BERGAMOT, folder, NULL), RAPT_OK);
+        read_file(folder, &second);
+        assert_int_equal(second.size, first.size);
+        assert_memory_equal(second.data, first.data, first.size);
+        assert_non_null(strstr(rapt_model_metadata(again, "rapt.scales"), "none 0 1 0 99.5\n"));
+        rapt_model_free(again);
+        rapt_model_free(noted);
+        rapt_model_free(read);
+        rapt_model_free(model);
+        folder_remove(folder, files, COUNT(files));
+    }
+}
+
+static void test_rows(void **state)
+{
+    (void)state;
+    char folder[256];
+    folder_make(folder, "marian-rows");
+    rapt_model *model = model_of(&marian_configs[0], 5);
+    assert_int_equal(rapt_model_export(model, RAPT_EXPORT_BERGAMOT, folder, NULL), RAPT_OK);
+    rapt_model *read = imported(folder);
+    int scaled = 0;
+    for (int i = 0; i < rapt_model_tensors(read); i++) {
+        rapt_tensor t = rapt_model_tensor(read, i);
+        float *x = malloc(small_size(read, i) * sizeof *x),
+              *scales = malloc(2 * (size_t)t.rows * sizeof *scales), *alphas = scales + t.rows;
+        assert_int_equal(rapt_model_read(read, i, x, NULL), RAPT_OK);
+        assert_int_equal(rapt_model_scales(read, i, scales, alphas, NULL), RAPT_OK);
+        for (int r = 0; r < t.rows; r++)
+            for (int c = 0; c < t.columns && scales[r] > 0; c++) {
+                double q = (double)x[r * t.columns + c] * (double)scales[r];
+                assert_true(fabs(q - round(q)) < 1e-4 && fabs(q) < 127.5);
+                scaled++;
+            }
+        assert_true(alphas[0] == 0);
+        assert_true((scales[0] > 0) == (t.rows > 1));
+        assert_int_equal(rapt_model_scales(model, i, scales, NULL, NULL), RAPT_OK);
+        assert_true(scales[0] == 0);
+        free(x);
+        free(scales);
+    }
+    assert_true(scaled > 1000);
+    static const char *const bad[] = {"x",
+                                      "x 0 1 2",
+                                      "x 0 1 2 3",
+                                      "x 0 1 -2 3\n",
+                                      "x 0 1 2 3 4\n",
+                                      "embedding.weight 9 1 2 3\n",
+                                      "x 0 y 2 3\n",
+                                      "\n"};
+    for (int i = 0; i < COUNT(bad); i++) {
+        rapt_model *damaged = with_scales(read, bad[i]);
+        rapt_message why = {""};
+        float scales[64];
+        assert_int_equal(rapt_model_scales(damaged, rapt_model_find(damaged, "embedding.weight"),
+                                           scales, NULL, &why),
+                         RAPT_BAD_FILE);
+        assert_non_null(strstr(why.text, "line 1"));
+        rapt_model_free(damaged);
+    }
+    rapt_model_free(read);
+    rapt_model_free(model);
+    folder_remove(folder, files, COUNT(files));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_both_ways),
-                                       cmocka_unit_test(test_narrow),
+                                       cmocka_unit_test(test_narrow), cmocka_unit_test(test_scales),
+                                       cmocka_unit_test(test_rows),
                                        cmocka_unit_test(test_refusals)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
