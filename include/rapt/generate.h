@@ -3,6 +3,7 @@
 #ifndef RAPT_GENERATE_H
 #define RAPT_GENERATE_H
 
+#include "shortlist.h"
 #include "transformer.h"
 
 #ifdef __cplusplus
@@ -86,6 +87,10 @@ typedef struct rapt_generate_options { /* size-first, see base.h */
     void *user;             /* passed to these three */
     rapt_like like;         /* whose beam search */
     int reserved;           /* 0 */
+    /* Tokens of a target are those for its own source, and the end: probabilities are divided among
+       them alone. The call then allocates the rows of the output matrix that all of its sources
+       need, and computes no others unless `logits` wants them. Not with temperature. NULL: none. */
+    const rapt_shortlist *shortlist;
 } rapt_generate_options;
 /* Sets all of *options, which has `size` bytes: begin, end, 1 beam, 1 sequence; all else 0. */
 RAPT_API void rapt_generate_options_default(rapt_generate_options *options, size_t size,

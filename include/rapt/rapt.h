@@ -8,6 +8,7 @@
 #include "file.h"
 #include "generate.h"
 #include "metrics.h"
+#include "shortlist.h"
 #include "text.h"
 #include "train.h"
 #include "transformer.h"

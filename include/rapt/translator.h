@@ -40,8 +40,8 @@ typedef struct rapt_translator_options { /* size-first, see base.h */
    from a folder or file of another project as it was downloaded:
 
        CTranslate2     model.bin, vocabularies
-       Marian          a .bin file, vocabularies (.spm, or lists with "vocab" in their names):
-                       OPUS-MT, students of Firefox
+       Marian          a .bin or .npz file, vocabularies (those that decoder.yml names, or .spm, or
+                       lists with "vocab" in their names): OPUS-MT, students of Firefox
        Hugging Face    MarianMT: config.json, model.safetensors, vocab.json, source.spm, target.spm
 
    Whole numbers become float as the file's own engine reads them. Metadata "rapt.origin" says what
@@ -85,6 +85,17 @@ RAPT_API const rapt_model *rapt_translator_model(const rapt_translator *translat
 RAPT_API const rapt_tokenizer *rapt_translator_source(const rapt_translator *translator);
 /* The tokenizer of targets. */
 RAPT_API const rapt_tokenizer *rapt_translator_target(const rapt_translator *translator);
+
+/* From now on targets have the tokens alone that are listed for their source: see shortlist of
+   rapt_generate_options; each sentence by its own tokens, whatever the batch. The shortlist is not
+   copied and must outlive the translator, or its next one; NULL: none. rapt_translator_score goes
+   by all tokens. RAPT_BAD_ARGUMENT: it is for other vocabularies. */
+RAPT_API rapt_status rapt_translator_set_shortlist(rapt_translator *translator,
+                                                   const rapt_shortlist *shortlist,
+                                                   rapt_message *why);
+/* The same with one of its own, of a file for its tokenizers: see rapt_shortlist_load. */
+RAPT_API rapt_status rapt_translator_load_shortlist(rapt_translator *translator, const char *path,
+                                                    rapt_message *why);
 
 /* The token that a target of such a model begins with, as config.decoder_start says; -1: the
    tokenizer of targets has none, or NULL. */

@@ -2,34 +2,28 @@
    min_length, and what would complete an n-gram that the hypothesis has already. */
 #include "run/search.h"
 
-#include <math.h>
 #include <string.h>
 
-static void forbid_one(int32_t token, int first, int columns, float *logits)
-{
-    if (token >= first && token - first < columns) logits[token - first] = -INFINITY;
-}
-
 /* ids[count] may not go on with a token that makes its last n tokens stand in it before. */
-static void forbid_repeats(const struct search *s, const int32_t *ids, int count, int first,
-                           int columns, float *logits)
+static void forbid_repeats(const struct search *s, const int32_t *ids, int count,
+                           const struct section *section)
 {
     int n = s->options->no_repeat_ngram;
     for (int i = 0; n > 0 && i <= count - n; i++) {
         int32_t token = ids[i + n - 1];
         if (token != s->options->end &&
             memcmp(ids + i, ids + count - (n - 1), sizeof *ids * (size_t)(n - 1)) == 0)
-            forbid_one(token, first, columns, logits);
+            rapt__section_forbid(section, token);
     }
 }
 
-static void forbid(const void *rules, int row, int first, int columns, float *logits)
+static void forbid(const void *rules, int row, const struct section *section)
 {
     const struct search *s = rules;
     const struct search_memory *m = s->m;
     int slot = m->row_slot[row], count = m->count[slot / s->stride];
-    if (count < s->options->min_length) forbid_one(s->options->end, first, columns, logits);
-    forbid_repeats(s, m->live + (size_t)slot * (size_t)s->length, count, first, columns, logits);
+    if (count < s->options->min_length) rapt__section_forbid(section, s->options->end);
+    forbid_repeats(s, m->live + (size_t)slot * (size_t)s->length, count, section);
 }
 
 void rapt__constrain(struct search *s)

@@ -29,6 +29,9 @@ static struct search begin(rapt_session *session, const rapt_generate_options *o
                              .logits = m->logits,
                              .log_sums = m->log_sums,
                              .section_sums = m->section_sums,
+                             .sections = rapt__pick_sections(session->model->config.target_vocab),
+                             .row_slot = m->row_slot,
+                             .stride = s.stride,
                              .suppressed = o->suppressed,
                              .suppressed_count = o->suppressed_count,
                              .sum_all = s.like == RAPT_LIKE_MARIAN || s.like == RAPT_LIKE_HF,
@@ -195,6 +198,24 @@ static rapt_status read_outputs(rapt_generate_outputs *out, const rapt_generate_
     return RAPT_OK;
 }
 
+/* Of encoded sources. */
+static rapt_status search(rapt_session *session, const rapt_generate_options *o,
+                          const rapt_generate_outputs *out, const struct listed_rows *listed,
+                          rapt_message *why)
+{
+    struct search s = begin(session, o);
+    rapt_status status = RAPT_OK;
+    s.logs = out->log_probabilities || o->token;
+    s.picks.listed = listed;
+    rapt__constrain(&s);
+    if (out->alignments) s.record = &session->record;
+    if (o->prefix) status = feed_prefix(&s, o->prefix, why);
+    if (!status) status = run(&s, why);
+    if (status) return status;
+    for (int b = 0; b < session->sources; b++) rapt__search_output(&s, b, out);
+    return RAPT_OK;
+}
+
 rapt_status rapt_generate(rapt_session *session, const rapt_tokens *source,
                           const rapt_generate_options *options,
                           const rapt_generate_outputs *outputs, rapt_message *why)
@@ -209,14 +230,11 @@ rapt_status rapt_generate(rapt_session *session, const rapt_tokens *source,
     if (status) return status;
     int length = o.max_length ? o.max_length : session->limits.target_length;
     status = rapt__encode(session, source, length, NULL, why);
+    struct listed_rows listed = {.sources = 0};
+    if (!status && o.shortlist)
+        status = rapt__listed_rows_make(&listed, session, o.shortlist, source, o.end, why);
     if (status) return status;
-    struct search s = begin(session, &o);
-    s.logs = out.log_probabilities || o.token;
-    rapt__constrain(&s);
-    if (out.alignments) s.record = &session->record;
-    if (o.prefix) status = feed_prefix(&s, o.prefix, why);
-    if (!status) status = run(&s, why);
-    if (status) return status;
-    for (int b = 0; b < session->sources; b++) rapt__search_output(&s, b, &out);
-    return RAPT_OK;
+    status = search(session, &o, &out, o.shortlist ? &listed : NULL, why);
+    rapt__listed_rows_free(&listed, session);
+    return status;
 }

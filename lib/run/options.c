@@ -80,6 +80,18 @@ static rapt_status check_prefix(const rapt_session *s, const rapt_generate_optio
     return status;
 }
 
+static rapt_status check_shortlist(const rapt_session *s, const rapt_generate_options *o,
+                                   rapt_message *why)
+{
+    if (!o->shortlist) return RAPT_OK;
+    if (s->model->config.kind == RAPT_KIND_DECODER_ONLY || s->model->config.source_width > 0)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "shortlist: the model has no source tokens");
+    if (o->temperature > 0)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "shortlist: sampling (temperature above 0) chooses among all tokens");
+    return rapt__shortlist_check(o->shortlist, &s->model->config, why);
+}
+
 rapt_status rapt__generate_check(const rapt_session *s, const rapt_generate_options *o, int sources,
                                  rapt_message *why)
 {
@@ -93,6 +105,8 @@ rapt_status rapt__generate_check(const rapt_session *s, const rapt_generate_opti
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
                           "beams is %d and temperature above 0: sampling keeps one hypothesis",
                           o->beams);
+    status = check_shortlist(s, o, why);
+    if (status) return status;
     for (int i = 0; i < o->suppressed_count; i++)
         if (!o->suppressed || o->suppressed[i] < 0 || o->suppressed[i] >= vocab)
             return rapt__fail(why, RAPT_BAD_ARGUMENT, "suppressed[%d] is %d, the vocabulary has %d",

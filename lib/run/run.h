@@ -4,6 +4,7 @@
 
 #include "model/model.h"
 #include <rapt/generate.h>
+#include <rapt/shortlist.h>
 #include <rapt/train.h>
 
 /* ---- trainer_memory.c ---- */
@@ -64,23 +65,54 @@ struct alignment_record {
 void rapt__record_layout(struct alignment_record *record, size_t floats, size_t parents,
                          struct arena *arena);
 
+/* ---- shortlist.c: the rows of the output matrix that the sources of a call may choose among ----
+ */
+struct listed_rows {
+    struct arena arena;
+    int sources;
+    struct linear output; /* of all sources together: rows of the model's, in ascending order */
+    int32_t *rows;        /* [output.out] their tokens */
+    int *starts;          /* [sources + 1] */
+    int32_t *tokens;      /* [starts[sources]] of each source, ascending */
+    int32_t *columns;     /* [starts[sources]] the rows of output that these are */
+};
+/* source: tokens that are in the vocabulary. `end` is among those of each source. Allocates. */
+rapt_status rapt__listed_rows_make(struct listed_rows *l, const rapt_session *s,
+                                   const rapt_shortlist *shortlist, const rapt_tokens *source,
+                                   int32_t end, rapt_message *why);
+/* RAPT_BAD_ARGUMENT: it is for other vocabularies. */
+rapt_status rapt__shortlist_check(const rapt_shortlist *shortlist, const rapt_config *config,
+                                  rapt_message *why);
+void rapt__listed_rows_free(struct listed_rows *l, const rapt_session *s);
+
 /* ---- pick.c: the likeliest next tokens of every row, found while the logits are at hand ---- */
+struct section { /* logits of consecutive columns of a row */
+    int first, columns;
+    const int32_t *tokens; /* of all columns of the row, ascending; NULL: column t is token t */
+    float *logits;         /* [columns] */
+};
+/* That token, if it is in the section, becomes impossible. */
+void rapt__section_forbid(const struct section *section, int32_t token);
 struct picks {
     int max;                   /* how many per row */
     int *counts;               /* [rows] how many there are */
     int *tokens;               /* [rows][max] greatest logit first */
     float *logits;             /* [rows][max] */
     float *log_sums;           /* [rows] log sum exp of the row */
-    float *section_sums;       /* [rows][rapt__pick_sections(vocab)] workspace */
+    float *section_sums;       /* [rows][sections] workspace */
+    int sections;              /* rapt__pick_sections of the model's vocabulary */
     const int32_t *wanted;     /* [rows] a token of each row, or NULL */
     float *wanted_logits;      /* [rows] its logit */
     const int32_t *suppressed; /* [suppressed_count] tokens that must not be picked */
     int suppressed_count;
     bool sum_all; /* those not to be picked count in log_sums */
-    /* Sets those that this row must not have to -infinity, among tokens [first, first + columns)
-       with these logits; NULL: none. */
-    void (*forbid)(const void *rules, int row, int first, int columns, float *logits);
+    /* Sets those that this row must not have to -infinity; NULL: none. */
+    void (*forbid)(const void *rules, int row, const struct section *section);
     const void *rules;
+    /* Rows may have these tokens alone; NULL: all. */
+    const struct listed_rows *listed;
+    const int *row_slot; /* with listed: [rows] the source of row r is row_slot[r] / stride */
+    int stride;
     bool keep; /* all logits are wanted afterwards */
 };
 int rapt__pick_sections(int vocab);

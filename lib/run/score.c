@@ -60,6 +60,7 @@ rapt_status rapt_score_targets(rapt_session *s, const rapt_tokens *source,
     struct search_memory *m = &s->search;
     struct picks picks = {.log_sums = m->log_sums,
                           .section_sums = m->section_sums,
+                          .sections = rapt__pick_sections(s->model->config.target_vocab),
                           .wanted = m->wanted,
                           .wanted_logits = m->wanted_logits};
     for (int b = 0; sums && b < target->batch; b++) sums[b] = 0;

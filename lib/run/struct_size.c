@@ -41,6 +41,7 @@ static const struct {
     STRUCT(rapt_block_limits),
     STRUCT(rapt_block_rows),
     STRUCT(rapt_text),
+    STRUCT(rapt_lexical_pair),
     STRUCT(rapt_bleu),
     STRUCT(rapt_chrf),
     STRUCT(rapt_translator_options),

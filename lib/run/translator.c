@@ -332,10 +332,33 @@ void rapt_translator_free(rapt_translator *t)
     if (!t) return;
     rapt_allocator allocator = t->allocator;
     rapt_session_free(t->session);
+    rapt_shortlist_free(t->own_shortlist);
     rapt_tokenizer_free(t->own_target);
     rapt_tokenizer_free(t->own_source);
     rapt_model_free(t->own_model);
     rapt__free(&allocator, t, sizeof *t);
+}
+
+rapt_status rapt_translator_set_shortlist(rapt_translator *t, const rapt_shortlist *shortlist,
+                                          rapt_message *why)
+{
+    if (!t) return rapt__fail(why, RAPT_BAD_ARGUMENT, "translator: NULL");
+    rapt_status status = RAPT_OK;
+    if (shortlist) status = rapt__shortlist_check(shortlist, &t->model->config, why);
+    if (!status) t->shortlist = shortlist;
+    return status;
+}
+
+rapt_status rapt_translator_load_shortlist(rapt_translator *t, const char *path, rapt_message *why)
+{
+    rapt_shortlist *own = NULL;
+    if (!t || !path)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL", t ? "path" : "translator");
+    rapt_status status = rapt_shortlist_load(&own, path, t->source, t->target, &t->allocator, why);
+    if (status) return status;
+    rapt_shortlist_free(t->own_shortlist);
+    t->shortlist = t->own_shortlist = own;
+    return RAPT_OK;
 }
 
 const rapt_model *rapt_translator_model(const rapt_translator *t)

@@ -25,6 +25,8 @@ struct rapt_translator {
     int32_t suppressed[3]; /* special tokens that no target has */
     int suppressed_count;
     struct target_limit limit;
+    const rapt_shortlist *shortlist; /* NULL: none */
+    rapt_shortlist *own_shortlist;   /* that it has loaded; NULL: none */
     rapt_session *session;
     int target_capacity; /* of one target sequence in a full batch, in tokens */
 };

@@ -296,6 +296,7 @@ static rapt_status search(struct window *w, int first, int n, rapt_message *why)
                                      .length_penalty = options->length_penalty,
                                      .min_length = rapt__max(options->min_length, t->limit.min),
                                      .like = t->options.like,
+                                     .shortlist = t->shortlist,
                                      .no_repeat_ngram = options->no_repeat_ngram,
                                      .suppressed = t->suppressed,
                                      .suppressed_count = t->suppressed_count,

@@ -5,6 +5,7 @@
 #include "api/calls_block.h"
 #include "api/calls_import.h"
 #include "api/calls_model.h"
+#include "api/calls_shortlist.h"
 #include "api/calls_text.h"
 #include "api/calls_train.h"
 
@@ -71,6 +72,7 @@ static const struct call {
     {"rapt_model_tensor", false, 1, 0, model_tensor},
     {"rapt_model_find", false, 2, 0, model_find},
     {"rapt_model_read", true, 2, 0, model_read},
+    {"rapt_model_scales", true, 3, 1u << 1 | 1u << 2, model_scales},
     {"rapt_model_write", true, 2, 0, model_write},
     {"rapt_session_bytes", false, 2, 0, session_bytes},
     {"rapt_session_create", true, 4, 1u << 3, session_create},
@@ -127,6 +129,15 @@ static const struct call {
     {"rapt_tokenizer_decode", true, 4, 0, tokenizer_decode},
     {"rapt_text_preprocess", true, 4, 1u << 1 | 1u << 2, text_preprocess},
     {"rapt_utf8_valid", false, 1, 0, utf8_valid},
+    /* shortlist.h */
+    {"rapt_shortlist_load", true, 5, 1u << 4, shortlist_load},
+    {"rapt_shortlist_load_memory", true, 5, 1u << 4, shortlist_load_memory},
+    {"rapt_shortlist_create", true, 5, 1u << 4, shortlist_create},
+    {"rapt_shortlist_source_vocab", false, 1, 0, shortlist_source_vocab},
+    {"rapt_shortlist_target_vocab", false, 1, 0, shortlist_target_vocab},
+    {"rapt_shortlist_free", false, 1, 1u << 0, shortlist_free},
+    {"rapt_shortlist_write", true, 2, 0, shortlist_write},
+    {"rapt_shortlist_tokens", true, 4, 0, shortlist_tokens},
     /* metrics.h */
     {"rapt_bleu_add", true, 4, 1u << 3, bleu_add},
     {"rapt_bleu_score", false, 1, 1u << 0, bleu_score},
@@ -141,6 +152,8 @@ static const struct call {
     {"rapt_translator_model", false, 1, 0, translator_model},
     {"rapt_translator_source", false, 1, 0, translator_source},
     {"rapt_translator_target", false, 1, 0, translator_target},
+    {"rapt_translator_set_shortlist", true, 2, 1u << 1, translator_set_shortlist},
+    {"rapt_translator_load_shortlist", true, 2, 0, translator_load_shortlist},
     {"rapt_target_begin", false, 2, 0, target_begin},
     {"rapt_translate", true, 4, 1u << 3, translate},
     {"rapt_translate_many", true, 4, 1u << 3, translate_many},

@@ -7,10 +7,10 @@
 #define RAPT_TESTS_PROCESS_OPERATIONS_H
 
 #include "process/operations_block.h"
+#include "process/operations_shortlist.h"
 #include "process/operations_text.h"
 
 typedef rapt_status operation_fn(struct scene *s, uint64_t *h, rapt_message *why);
-
 /* ---- constants and configurations ---- */
 
 static rapt_status do_names(struct scene *s, uint64_t *h, rapt_message *why)
@@ -222,6 +222,8 @@ static rapt_status do_model_read(struct scene *s, uint64_t *h, rapt_message *why
                         rapt_model_config(s->own)->size, small_size(s->own, index)};
     rapt_status status = rapt_model_read(s->own, index, s->floats, why);
     if (!status) status = rapt_model_write(s->own, index, s->floats, why);
+    float scales[512];
+    if (!status && tensor.rows <= 512) status = rapt_model_scales(s->own, index, scales, NULL, why);
     add(h, numbers, sizeof numbers);
     add(h, s->floats, numbers[3] * sizeof *s->floats);
     return status;
@@ -449,6 +451,8 @@ static const struct operation operations[] = {
     {"tokenizer_load_memory", do_spm_memory, true, true},
     {"tokenizer_create_list", do_list, true, true},
     {"file_write", do_file, true, true},
+    {"shortlist", do_shortlist, true, true},
+    {"translate_listed", do_translate_listed, true, false},
     {"tokenizer_encode", do_tokens, false, true},
     {"bleu_add", do_bleu, true, false},
     {"chrf_add", do_chrf, true, false},

@@ -33,8 +33,8 @@ PUBLIC = {  # public headers each layer may use
     "attention": {"base.h", "attention.h", "learned.def"},
     "model": {"base.h", "attention.h", "learned.def", "file.h", "transformer.h", "config.def"},
     "import": {"base.h", "file.h", "transformer.h", "config.def", "text.h"},
-    "run": {"base.h", "block.h", "attention.h", "transformer.h", "train.h", "generate.h", "text.h", "translator.h", "rapt.h"},
-    "text": {"base.h", "text.h", "metrics.h"},
+    "run": {"base.h", "block.h", "attention.h", "transformer.h", "train.h", "generate.h", "shortlist.h", "text.h", "translator.h", "rapt.h"},
+    "text": {"base.h", "file.h", "text.h", "shortlist.h", "metrics.h"},
     "format": {"base.h", "file.h"},
 }
 # lib/attention: folders with one interface header each, and files, each above those it calls.

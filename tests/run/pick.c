@@ -107,7 +107,8 @@ static void begin(struct trial *t)
                               .tokens = t->tokens,
                               .logits = t->best,
                               .log_sums = t->sums,
-                              .section_sums = t->section_sums};
+                              .section_sums = t->section_sums,
+                              .sections = 3};
     t->logits = malloc(sizeof *t->logits * ROWS * WIDEST);
     assert_non_null(t->logits);
 }

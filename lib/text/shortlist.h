@@ -1,0 +1,36 @@
+/* shortlist.h - a lexical shortlist in memory: what its readers fill and its users ask. */
+#ifndef RAPT_LIB_TEXT_SHORTLIST_H
+#define RAPT_LIB_TEXT_SHORTLIST_H
+
+#include "base/base.h"
+#include <rapt/shortlist.h>
+
+struct rapt_shortlist {
+    rapt_allocator allocator;
+    struct arena arena;
+    int source_vocab, target_vocab;
+    bool shared; /* one vocabulary for both sides */
+    uint64_t first, best;
+    size_t count;
+    uint64_t *starts; /* [source_vocab + 1] non-decreasing, at most count */
+    int32_t *lists;   /* [count] target tokens; those of source token s: starts[s] .. starts[s+1] */
+};
+
+/* An empty one for these vocabularies, with memory for `count` tokens. */
+rapt_status rapt__shortlist_make(rapt_shortlist **shortlist, const rapt_tokenizer *source,
+                                 const rapt_tokenizer *target, size_t count,
+                                 const rapt_allocator *allocator, rapt_message *why);
+
+/* ---- shortlist_binary.c ---- */
+bool rapt__shortlist_is_binary(const void *bytes, size_t size);
+rapt_status rapt__shortlist_read(rapt_shortlist **shortlist, const unsigned char *bytes,
+                                 size_t size, const rapt_tokenizer *source,
+                                 const rapt_tokenizer *target, const rapt_allocator *allocator,
+                                 rapt_message *why);
+
+/* ---- shortlist_text.c ---- */
+rapt_status rapt__shortlist_parse(rapt_shortlist **shortlist, const char *text, size_t size,
+                                  const rapt_tokenizer *source, const rapt_tokenizer *target,
+                                  const rapt_allocator *allocator, rapt_message *why);
+
+#endif

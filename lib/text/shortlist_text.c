@@ -1,0 +1,101 @@
+/* shortlist_text.c - lines "target source probability" in, a shortlist out. */
+#include "text/shortlist.h"
+
+#include <string.h>
+
+enum { FIRST = 100, BEST = 100 }; /* as Marian has them */
+
+struct lexicon { /* while it is read */
+    const rapt_tokenizer *source, *target;
+    const char *at, *end;
+    size_t line;
+    rapt_lexical_pair *pairs; /* [capacity] */
+    size_t count, capacity;
+};
+
+static bool is_space(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r';
+}
+
+/* The next word of a line; empty at its end. */
+static rapt_text word(struct lexicon *l)
+{
+    while (l->at < l->end && is_space(*l->at)) l->at++;
+    const char *begin = l->at;
+    while (l->at < l->end && *l->at != '\n' && !is_space(*l->at)) l->at++;
+    return (rapt_text){begin, (size_t)(l->at - begin)};
+}
+
+/* What belongs to no word of the other side. */
+static bool is_null(rapt_text name)
+{
+    return name.size == 4 && memcmp(name.bytes, "NULL", 4) == 0;
+}
+
+static bool read_probability(rapt_text text, float *x)
+{
+    char copy[64];
+    if (text.size == 0 || text.size >= sizeof copy) return false;
+    memcpy(copy, text.bytes, text.size);
+    copy[text.size] = 0;
+    return rapt__float_read(copy, x);
+}
+
+/* Of one line; *known: both tokens are in the vocabularies. */
+static rapt_status read_line(struct lexicon *l, rapt_lexical_pair *pair, bool *known,
+                             rapt_message *why)
+{
+    rapt_text target = word(l), source = word(l), number = word(l), rest = word(l);
+    *known = false;
+    l->line++;
+    if (target.size == 0) return RAPT_OK;
+    if (rest.size || !read_probability(number, &pair->probability))
+        return rapt__fail(why, RAPT_BAD_FILE,
+                          "line %zu is not \"target source probability\" (nor is the file a "
+                          "binary shortlist)",
+                          l->line);
+    if (is_null(source) || is_null(target)) return RAPT_OK;
+    pair->source = rapt_tokenizer_find(l->source, source);
+    pair->target = rapt_tokenizer_find(l->target, target);
+    *known = pair->source >= 0 && pair->target >= 0;
+    return RAPT_OK;
+}
+
+static rapt_status add(struct lexicon *l, const rapt_lexical_pair *pair,
+                       const rapt_allocator *allocator, rapt_message *why)
+{
+    if (l->count == l->capacity) {
+        rapt_lexical_pair *more = rapt__grown(allocator, l->pairs, &l->capacity, sizeof *l->pairs);
+        if (!more) return rapt__fail(why, RAPT_NO_MEMORY, "no memory for its pairs");
+        l->pairs = more;
+    }
+    l->pairs[l->count++] = *pair;
+    return RAPT_OK;
+}
+
+static rapt_status read_lines(struct lexicon *l, const rapt_allocator *allocator, rapt_message *why)
+{
+    rapt_status status = RAPT_OK;
+    while (!status && l->at < l->end) {
+        rapt_lexical_pair pair;
+        bool known;
+        status = read_line(l, &pair, &known, why);
+        if (!status && known) status = add(l, &pair, allocator, why);
+        if (l->at < l->end) l->at++; /* the line's end */
+    }
+    return status;
+}
+
+rapt_status rapt__shortlist_parse(rapt_shortlist **shortlist, const char *text, size_t size,
+                                  const rapt_tokenizer *source, const rapt_tokenizer *target,
+                                  const rapt_allocator *allocator, rapt_message *why)
+{
+    struct lexicon l = {.source = source, .target = target, .at = text, .end = text + size};
+    rapt_status status = read_lines(&l, allocator, why);
+    if (!status)
+        status = rapt_shortlist_create(shortlist, l.pairs, l.count, FIRST, BEST, source, target,
+                                       allocator, why);
+    rapt__free(allocator, l.pairs, l.capacity * sizeof *l.pairs);
+    return status == RAPT_BAD_ARGUMENT ? RAPT_BAD_FILE : status;
+}

@@ -1,0 +1,134 @@
+/* calls_shortlist.h - a call of each public function of shortlist.h, for calls.c. */
+#ifndef RAPT_TESTS_API_CALLS_SHORTLIST_H
+#define RAPT_TESTS_API_CALLS_SHORTLIST_H
+
+#include "api/calls_text.h"
+
+static const rapt_lexical_pair lexical_pairs[] = {{5, 6, 0.5f}, {5, 7, 0.25f}, {9, 6, 1}};
+
+static rapt_shortlist *some_shortlist(const struct world *w)
+{
+    rapt_shortlist *made = NULL;
+    assert_int_equal(rapt_shortlist_create(&made, lexical_pairs, COUNT(lexical_pairs), 4, 2,
+                                           w->tokenizer, w->tokenizer, NULL, NULL),
+                     RAPT_OK);
+    return made;
+}
+
+static rapt_status shortlist_load(struct world *w, int null, rapt_message *why)
+{
+    rapt_shortlist *made = NULL, *some = some_shortlist(w);
+    int number = errno;
+    assert_int_equal(rapt_shortlist_write(some, w->path[2], NULL), RAPT_OK);
+    errno = number;
+    rapt_status status = rapt_shortlist_load(arg(null, 0, &made), arg(null, 1, w->path[2]),
+                                             arg(null, 2, w->tokenizer), arg(null, 3, w->tokenizer),
+                                             arg(null, 4, &w->allocator), why);
+    assert_true((made != NULL) == (status == RAPT_OK));
+    number = errno;
+    unlink(w->path[2]);
+    errno = number;
+    rapt_shortlist_free(made);
+    rapt_shortlist_free(some);
+    return status;
+}
+
+static rapt_status shortlist_load_memory(struct world *w, int null, rapt_message *why)
+{
+    rapt_shortlist *made = NULL;
+    rapt_status status = rapt_shortlist_load_memory(
+        arg(null, 0, &made), arg(null, 1, "a b 0.5\n"), 8, arg(null, 2, w->tokenizer),
+        arg(null, 3, w->tokenizer), arg(null, 4, &w->allocator), why);
+    assert_true((made != NULL) == (status == RAPT_OK));
+    rapt_shortlist_free(made);
+    return status;
+}
+
+static rapt_status shortlist_create(struct world *w, int null, rapt_message *why)
+{
+    rapt_shortlist *made = NULL;
+    rapt_status status = rapt_shortlist_create(
+        arg(null, 0, &made), arg(null, 1, lexical_pairs), COUNT(lexical_pairs), 4, 2,
+        arg(null, 2, w->tokenizer), arg(null, 3, w->tokenizer), arg(null, 4, &w->allocator), why);
+    assert_true((made != NULL) == (status == RAPT_OK));
+    rapt_shortlist_free(made);
+    return status;
+}
+
+static rapt_status shortlist_source_vocab(struct world *w, int null, rapt_message *why)
+{
+    rapt_shortlist *some = some_shortlist(w);
+    (void)why;
+    int vocab = rapt_shortlist_source_vocab(arg(null, 0, some));
+    rapt_shortlist_free(some);
+    return found(vocab == SMALL_VOCAB);
+}
+
+static rapt_status shortlist_target_vocab(struct world *w, int null, rapt_message *why)
+{
+    rapt_shortlist *some = some_shortlist(w);
+    (void)why;
+    int vocab = rapt_shortlist_target_vocab(arg(null, 0, some));
+    rapt_shortlist_free(some);
+    return found(vocab == SMALL_VOCAB);
+}
+
+static rapt_status shortlist_free(struct world *w, int null, rapt_message *why)
+{
+    rapt_shortlist *some = some_shortlist(w);
+    (void)why;
+    rapt_shortlist_free(arg(null, 0, some));
+    if (null == 0) rapt_shortlist_free(some);
+    return RAPT_OK;
+}
+
+static rapt_status shortlist_write(struct world *w, int null, rapt_message *why)
+{
+    rapt_shortlist *some = some_shortlist(w);
+    int number = errno;
+    rapt_status status = rapt_shortlist_write(arg(null, 0, some), arg(null, 1, w->path[2]), why);
+    number = status ? number : errno;
+    unlink(w->path[2]);
+    errno = number;
+    rapt_shortlist_free(some);
+    return status;
+}
+
+static rapt_status shortlist_tokens(struct world *w, int null, rapt_message *why)
+{
+    rapt_shortlist *some = some_shortlist(w);
+    int count;
+    rapt_status status =
+        rapt_shortlist_tokens(arg(null, 0, some), arg(null, 1, world_ids), 4, arg(null, 2, w->ids),
+                              COUNT(w->ids), arg(null, 3, &count), why);
+    rapt_shortlist_free(some);
+    return status;
+}
+
+static rapt_status translator_load_shortlist(struct world *w, int null, rapt_message *why)
+{
+    rapt_shortlist *some = some_shortlist(w);
+    int number = errno;
+    assert_int_equal(rapt_shortlist_write(some, w->path[2], NULL), RAPT_OK);
+    errno = number;
+    rapt_status status =
+        rapt_translator_load_shortlist(arg(null, 0, w->translator), arg(null, 1, w->path[2]), why);
+    number = errno;
+    unlink(w->path[2]);
+    errno = number;
+    rapt_translator_set_shortlist(w->translator, NULL, NULL);
+    rapt_shortlist_free(some);
+    return status;
+}
+
+static rapt_status translator_set_shortlist(struct world *w, int null, rapt_message *why)
+{
+    rapt_shortlist *some = some_shortlist(w);
+    rapt_status status =
+        rapt_translator_set_shortlist(arg(null, 0, w->translator), arg(null, 1, some), why);
+    rapt_translator_set_shortlist(w->translator, NULL, NULL);
+    rapt_shortlist_free(some);
+    return status;
+}
+
+#endif

@@ -1,0 +1,76 @@
+/* shortlist.c - any bytes as a lexical shortlist. In: a byte that says whether the bytes behind it
+   are a text, or what follows the checksum of a binary one, which is put before them. It is refused
+   with a reason, or gives ascending tokens of the vocabulary for every source token. */
+#include "fuzz.h"
+#include <rapt/shortlist.h>
+
+static uint64_t number(const uint8_t *bytes)
+{
+    uint64_t x = 0;
+    for (int i = 8; i-- > 0;) x = x << 8 | bytes[i];
+    return x;
+}
+
+static void put(uint8_t *bytes, uint64_t x)
+{
+    for (int i = 0; i < 8; i++) bytes[i] = (uint8_t)(x >> 8 * i);
+}
+
+/* bytes[16 + size]: magic and checksum of what is behind them. */
+static void seal(uint8_t *bytes, size_t size)
+{
+    uint64_t sum = 0;
+    for (size_t at = 16; at + 8 <= 16 + size; at += 8)
+        sum ^= number(bytes + at) + 0x9e3779b9u + (sum << 6) + (sum >> 2);
+    put(bytes, 0xF11A48D5013417F5u);
+    put(bytes + 8, sum);
+}
+
+static void check(const rapt_shortlist *l)
+{
+    for (int32_t source = 0; source < rapt_shortlist_source_vocab(l); source++) {
+        int32_t tokens[16];
+        int count = -1;
+        rapt_status status = rapt_shortlist_tokens(l, &source, 1, tokens, 16, &count, NULL);
+        require(status == RAPT_OK || status == RAPT_NO_MEMORY, "tokens");
+        for (int i = 0; status == RAPT_OK && i < count; i++)
+            require(tokens[i] >= (i ? tokens[i - 1] + 1 : 0) &&
+                        tokens[i] < rapt_shortlist_target_vocab(l),
+                    "ascending tokens");
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    static const rapt_text names[] = {{"</s>", 4}, {"<unk>", 5}, {"a", 1}, {"b", 1},
+                                      {"c", 1},    {"d", 1},     {"e", 1}, {"f", 1},
+                                      {"g", 1},    {"h", 1},     {"i", 1}};
+    if (size < 1 || size > 1 << 12) return 0;
+    size_t extra = bytes[0] & 1 ? 16 : 0;
+    uint8_t *exact = malloc(size - 1 + extra + 1);
+    rapt_tokenizer *source = NULL, *target = NULL;
+    rapt_shortlist *l = NULL;
+    rapt_message why = {""};
+    require(exact != NULL, "memory for the test itself");
+    memcpy(exact + extra, bytes + 1, size - 1);
+    if (extra) seal(exact, size - 1);
+    require(rapt_tokenizer_create_list(&source, names, 5, NULL, NULL, NULL) == RAPT_OK, "names");
+    require(rapt_tokenizer_create_list(&target, names, 11, NULL, NULL, NULL) == RAPT_OK, "names");
+    struct counted counted = counted_by(input_hash(bytes, size), 8);
+    const rapt_allocator allocator = counted_allocator(&counted);
+    rapt_status status = rapt_shortlist_load_memory(
+        &l, exact, size - 1 + extra, bytes[0] & 2 ? target : source, target, &allocator, &why);
+    free(exact); /* it was copied */
+    require((status == RAPT_OK) == (l != NULL), "a shortlist, or a status");
+    require(status != RAPT_NO_MEMORY || may_lack_memory(&counted), "there was memory");
+    require(status == RAPT_OK || status == RAPT_NO_MEMORY ||
+                (status == RAPT_BAD_FILE && why.text[0]),
+            "status, and a reason");
+    require(counted.max <= 64 * size + 4096, "memory in proportion to the file");
+    if (l) check(l);
+    rapt_shortlist_free(l);
+    require(counted.now == 0, "all memory is given back");
+    rapt_tokenizer_free(source);
+    rapt_tokenizer_free(target);
+    return 0;
+}
