@@ -20,6 +20,7 @@ const struct entry commands[] = {
     {"detokenize", command_detokenize, "print the text of lines of token ids", true},
     {"vocab", command_vocab, "print the vocabulary of a model", true},
     {"info", command_info, "show what a model file holds", true},
+    {"shortlist", command_shortlist, "learn which words a model gives for which", true},
     {"convert", command_convert, "write a model in the format of another project", true},
     {"demo", command_demo, "train on a small built-in corpus for a minute, and test", true},
     {"completion", command_completion, "print completion for bash, zsh or fish, or the manual page",

@@ -19,6 +19,8 @@ void search_rows(struct search *search, struct option_row rows[SEARCH_ROWS])
          "search as that project does [the project that the model is from]", 0, 0, 0},
         {"preprocess", OPTION_CHOICE, &search->preprocess, "none|opus",
          "opus: prepare sources as the scripts of OPUS-MT do [none]", 0, 0, 0},
+        {"shortlist", OPTION_INPUT, &search->shortlist, "FILE",
+         "choose among the words that it has for those of the source", 0, 0, 0},
         {"batch-tokens", OPTION_INTEGER, &search->batch_tokens, "N", "maximum source tokens per batch", 1, 1 << 24, 0},
         {"threads", OPTION_INTEGER, &search->threads, "N", "number of threads [one per processor]", 0, 1024, 0},
     };
@@ -60,7 +62,9 @@ int search_open(const struct search *search, const char *command, rapt_translato
                           : RAPT_PREPROCESS_NONE,
     };
     rapt_message why = {""};
-    if (rapt_translator_load(translator, search->model, &options, NULL, &why) == RAPT_OK)
-        return EXIT_OK;
-    return failed("%s", why.text);
+    if (rapt_translator_load(translator, search->model, &options, NULL, &why) != RAPT_OK ||
+        (search->shortlist != NULL &&
+         rapt_translator_load_shortlist(*translator, search->shortlist, &why) != RAPT_OK))
+        return failed("%s", why.text);
+    return EXIT_OK;
 }

@@ -206,9 +206,9 @@ struct search {
     const char *model;
     int beam, nbest, batch_tokens, threads;
     double length_penalty;
-    const char *like, *preprocess; /* NULL: not given */
+    const char *like, *preprocess, *shortlist; /* NULL: not given */
 };
-enum { SEARCH_ROWS = 8 };
+enum { SEARCH_ROWS = 9 };
 extern const struct search search_default;
 void search_rows(struct search *search, struct option_row rows[SEARCH_ROWS]);
 int search_open(const struct search *search, const char *command, rapt_translator **translator);
@@ -259,6 +259,7 @@ int command_detokenize(int argc, char **argv);
 int command_vocab(int argc, char **argv);
 int command_info(int argc, char **argv);
 int command_convert(int argc, char **argv);
+int command_shortlist(int argc, char **argv);
 int command_demo(int argc, char **argv);
 int command_completion(int argc, char **argv);
 
