@@ -53,10 +53,10 @@ static void compare_all(struct page *page, const struct lesson_options *options)
     page_paragraph(page, SHORT,
                    "Six models of about the same size learn English and German from the same %d "
                    "sentences of up to %d words: the four prototypes, and two of nothing but "
-                   "attention. Waves for positions mean nothing beyond the longest sentence of "
-                   "training. What carries on is relative: rotary positions in a window of two "
-                   "words to each side, and cross-attention that knows where it looked before "
-                   "(location-aware).",
+                   "attention. Sinusoids of positions beyond the longest sentence of training "
+                   "were never trained. What does not depend on them is relative: rotary positions "
+                   "in a window of two words to each side, and scores of cross-attention that know "
+                   "the weights of the step before (location-aware).",
                    study.training.steps * study.training.batch, MAX_WORDS);
     study_train(&study, 0);
     study_curves(&study, page, MORE, "Quality by length; sentences of training end at 12 words",

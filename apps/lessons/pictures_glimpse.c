@@ -84,10 +84,10 @@ int pictures_glimpse(struct page *page, const struct lesson_options *options)
 {
     struct setup setups[VIEWERS];
     struct viewer *viewers = xcalloc(VIEWERS, sizeof *viewers);
-    page_step(page, "An eye with a small window");
+    page_step(page, "A sensor with a small window");
     page_paragraph(
         page, SHORT,
-        "A digit among clutter, and an eye that sees sharply through a small window only. "
+        "A digit among clutter, and a sensor that reads one small window in full resolution. "
         "Where to look next is hard attention over a grid of points: a key for each from a "
         "blurred preview, a query from all glimpses so far. Three networks learn, which "
         "takes some seconds.");
