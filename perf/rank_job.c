@@ -111,12 +111,13 @@ static double longest_of(struct rank_job *job, int ranks, double seconds)
 
 /* ---- steps ---- */
 
-static void batch(void *user, int shard, rapt_tokens *source, rapt_tokens *target)
+static int batch(void *user, int shard, rapt_tokens *source, rapt_tokens *target)
 {
     const struct rank_job *job = user;
     (void)shard;
     *source = job->source;
     *target = job->target;
+    return EXIT_OK;
 }
 
 static void make_step(struct rank_job *job, struct exchange *x)

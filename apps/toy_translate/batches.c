@@ -2,39 +2,19 @@
 
    Each epoch: sort by length in classes of four tokens, in random order within a class; start a new
    batch where the token budget is full; shuffle the batches. All is a function of seed and epoch,
-   so a resumed run continues with the same batches. */
+   so a resumed run continues with the same batches. In memory is one number per example: random
+   ranks are a function of the index, and computed again wherever two are compared. */
 #include "kit/random.h"
-#include "toy.h"
+#include "learner.h"
 #include <stdlib.h>
 #include <string.h>
 
-struct batch_key {
-    uint64_t rank;   /* random */
-    uint32_t length; /* its class */
-    uint32_t index;
-};
-
-static int by_length(const void *a, const void *b)
-{
-    const struct batch_key *x = a, *y = b;
-    if (x->length != y->length) return x->length < y->length ? -1 : 1;
-    if (x->rank != y->rank) return x->rank < y->rank ? -1 : 1;
-    return x->index < y->index ? -1 : x->index > y->index;
-}
-
-static size_t length_of(const struct side *side, size_t index)
-{
-    return side->starts[index + 1] - side->starts[index];
-}
-
-int batches_create(struct batches *batches, const struct examples *examples, size_t budget)
+int batches_create(struct batches *batches, struct examples *examples, size_t budget)
 {
     if (examples->count > UINT32_MAX) return failed("too many sentence pairs");
-    size_t count = examples->count, max = budget / 2 + 2;
+    size_t max = budget / 2 + 2;
     *batches = (struct batches){.examples = examples, .budget = budget};
-    batches->order = xcalloc(count, sizeof *batches->order);
-    batches->starts = xcalloc(count + 1, sizeof *batches->starts);
-    batches->keys = xcalloc(count, sizeof *batches->keys);
+    batches->order = xcalloc(examples->count, sizeof *batches->order);
     batches->source_ids = xcalloc(budget, sizeof *batches->source_ids);
     batches->target_ids = xcalloc(budget, sizeof *batches->target_ids);
     batches->source_starts = xcalloc(max, sizeof *batches->source_starts);
@@ -42,58 +22,146 @@ int batches_create(struct batches *batches, const struct examples *examples, siz
     return EXIT_OK;
 }
 
+size_t batches_bytes(size_t examples, size_t budget)
+{
+    return examples * sizeof(uint32_t) + budget * 2 * sizeof(int32_t) + budget * sizeof(int);
+}
+
+/* ---- order ---- */
+
+static size_t class_of(const struct batches *batches, size_t index)
+{
+    return examples_length(batches->examples, index) / 4;
+}
+
+/* The order of indices by length, and within a class by index: counted, not compared. */
+static size_t *by_class(struct batches *batches, size_t *classes)
+{
+    size_t count = batches->examples->count, longest = 0, before = 0;
+    for (size_t i = 0; i < count; i++)
+        if (class_of(batches, i) > longest) longest = class_of(batches, i);
+    size_t *ends = xcalloc(longest + 1, sizeof *ends);
+    for (size_t i = 0; i < count; i++) ends[class_of(batches, i)]++;
+    for (size_t c = 0; c <= longest; c++) {
+        size_t own = ends[c];
+        ends[c] = before;
+        before += own;
+    }
+    for (size_t i = 0; i < count; i++) batches->order[ends[class_of(batches, i)]++] = (uint32_t)i;
+    *classes = longest + 1;
+    return ends;
+}
+
+struct rank {
+    uint64_t number;
+    uint32_t index;
+};
+
+/* Example i has the number that the i-th draw gives. */
+static struct rank rank_of(struct random start, uint32_t index)
+{
+    start.index += index;
+    return (struct rank){random_bits(&start), index};
+}
+
+static bool below(struct rank a, struct rank b)
+{
+    return a.number != b.number ? a.number < b.number : a.index < b.index;
+}
+
+static void insert(uint32_t *order, size_t count, struct random start)
+{
+    for (size_t i = 1; i < count; i++) {
+        struct rank rank = rank_of(start, order[i]);
+        size_t at = i;
+        for (; at > 0 && below(rank, rank_of(start, order[at - 1])); at--)
+            order[at] = order[at - 1];
+        order[at] = rank.index;
+    }
+}
+
+/* Quicksort by rank (Hoare 1962): ranks are random, so any pivot is as good. */
+static void by_rank(uint32_t *order, size_t count, struct random start)
+{
+    enum { FEW = 16 };
+    while (count > FEW) {
+        struct rank pivot = rank_of(start, order[count / 2]);
+        size_t i = 0, j = count - 1;
+        for (;; i++, j--) {
+            while (below(rank_of(start, order[i]), pivot)) i++;
+            while (below(pivot, rank_of(start, order[j]))) j--;
+            if (i >= j) break;
+            uint32_t other = order[i];
+            order[i] = order[j];
+            order[j] = other;
+        }
+        /* order[0 .. i - 1] <= pivot <= order[i ..], neither is empty; the shorter one first */
+        if (i < count - i) {
+            by_rank(order, i, start);
+            order += i;
+            count -= i;
+        } else {
+            by_rank(order + i, count - i, start);
+            count = i;
+        }
+    }
+    insert(order, count, start);
+}
+
 static void sort(struct batches *batches, struct random *random, bool shuffled)
 {
-    for (size_t i = 0; i < batches->examples->count; i++)
-        batches->keys[i] = (struct batch_key){
-            .rank = shuffled ? random_bits(random) : 0,
-            .length = (uint32_t)(examples_length(batches->examples, i) / 4),
-            .index = (uint32_t)i,
-        };
-    qsort(batches->keys, batches->examples->count, sizeof *batches->keys, by_length);
-    for (size_t i = 0; i < batches->examples->count; i++)
-        batches->order[i] = batches->keys[i].index;
+    size_t classes, from = 0, *ends = by_class(batches, &classes);
+    for (size_t c = 0; shuffled && c < classes; c++) {
+        by_rank(batches->order + from, ends[c] - from, *random);
+        from = ends[c];
+    }
+    free(ends);
+    if (shuffled) random->index += batches->examples->count;
+}
+
+/* ---- batches ---- */
+
+static void add_batch(struct batches *batches, size_t start)
+{
+    if (batches->count + 1 >= batches->capacity) {
+        batches->capacity = batches->capacity + batches->capacity / 2 + 64;
+        batches->starts =
+            xreallocarray(batches->starts, batches->capacity, sizeof *batches->starts);
+        batches->shuffled =
+            xreallocarray(batches->shuffled, batches->capacity, sizeof *batches->shuffled);
+    }
+    batches->shuffled[batches->count] = (uint32_t)batches->count;
+    batches->starts[batches->count++] = (uint32_t)start;
 }
 
 static void split(struct batches *batches)
 {
+    const struct examples *examples = batches->examples;
     size_t sources = 0, targets = 0;
     batches->count = 0;
-    for (size_t i = 0; i < batches->examples->count; i++) {
-        size_t source = length_of(&batches->examples->source, batches->order[i]);
-        size_t target = length_of(&batches->examples->target, batches->order[i]);
+    for (size_t i = 0; i < examples->count; i++) {
+        size_t source = examples->source[batches->order[i]];
+        size_t target = examples->target[batches->order[i]];
         if (i == 0 || sources + source > batches->budget || targets + target > batches->budget) {
-            batches->starts[batches->count++] = i;
+            add_batch(batches, i);
             sources = targets = 0;
         }
         sources += source;
         targets += target;
     }
-    batches->starts[batches->count] = batches->examples->count;
+    batches->starts[batches->count] = (uint32_t)examples->count;
 }
 
-/* Fisher and Yates' shuffle of whole batches. keys serves as temporary storage. */
+/* Fisher and Yates' shuffle of whole batches. */
 static void shuffle(struct batches *batches, struct random *random)
 {
-    size_t *position = xcalloc(batches->count + 1, sizeof *position);
-    size_t *starts = xcalloc(batches->count + 1, sizeof *starts);
-    size_t at = 0;
-    for (size_t b = 0; b < batches->count; b++) position[b] = b;
+    uint32_t *position = batches->shuffled;
     for (size_t b = batches->count; b > 1; b--) {
-        size_t other = (size_t)(random_bits(random) % b), last = position[b - 1];
+        size_t other = (size_t)(random_bits(random) % b);
+        uint32_t last = position[b - 1];
         position[b - 1] = position[other];
         position[other] = last;
     }
-    for (size_t b = 0; b < batches->count; b++) {
-        starts[b] = at;
-        for (size_t i = batches->starts[position[b]]; i < batches->starts[position[b] + 1]; i++)
-            batches->keys[at++].index = (uint32_t)batches->order[i];
-    }
-    starts[batches->count] = at;
-    for (size_t i = 0; i < at; i++) batches->order[i] = batches->keys[i].index;
-    memcpy(batches->starts, starts, (batches->count + 1) * sizeof *starts);
-    free(position);
-    free(starts);
 }
 
 void batches_plan(struct batches *batches, uint64_t seed, int epoch)
@@ -105,29 +173,38 @@ void batches_plan(struct batches *batches, uint64_t seed, int epoch)
     if (epoch > 0) shuffle(batches, &random);
 }
 
-static void gather(const struct side *side, const size_t *order, size_t count, int32_t *ids,
-                   int *starts, rapt_tokens *tokens)
+/* ---- their tokens ---- */
+
+/* Examples order[from .. end - 1]. */
+static int gather(struct batches *batches, size_t from, size_t end, rapt_tokens *source,
+                  rapt_tokens *target)
 {
-    int at = 0;
-    for (size_t i = 0; i < count; i++) {
-        size_t length = length_of(side, order[i]);
-        memcpy(ids + at, side->ids + side->starts[order[i]], length * sizeof *ids);
-        starts[i] = at;
-        at += (int)length;
+    struct examples *examples = batches->examples;
+    int sources = 0, targets = 0, count = 0, code = EXIT_OK;
+    for (size_t i = from; i < end && code == EXIT_OK; i++, count++) {
+        uint32_t example = batches->order[i];
+        code = examples_get(examples, example, batches->source_ids + sources,
+                            batches->target_ids + targets);
+        batches->source_starts[count] = sources;
+        batches->target_starts[count] = targets;
+        sources += (int)examples->source[example];
+        targets += (int)examples->target[example];
     }
-    starts[count] = at;
-    *tokens = (rapt_tokens){(int)count, ids, starts};
+    batches->source_starts[count] = sources;
+    batches->target_starts[count] = targets;
+    *source = (rapt_tokens){count, batches->source_ids, batches->source_starts};
+    *target = (rapt_tokens){count, batches->target_ids, batches->target_starts};
+    return code;
 }
 
 /* Of both sides of an example. */
 static size_t tokens_of(const struct batches *batches, size_t i)
 {
-    size_t example = batches->order[i];
-    return length_of(&batches->examples->source, example) +
-           length_of(&batches->examples->target, example);
+    const struct examples *examples = batches->examples;
+    return (size_t)examples->source[batches->order[i]] + examples->target[batches->order[i]];
 }
 
-/* The first example of a batch before which there are at least part/parts of its tokens. */
+/* The first example of sorted batch b before which there are at least part/parts of its tokens. */
 static size_t part_start(const struct batches *batches, size_t b, size_t part, size_t parts)
 {
     size_t end = batches->starts[b + 1], at = batches->starts[b], all = 0, before = 0;
@@ -142,28 +219,24 @@ size_t batches_part_budget(size_t budget, size_t max_tokens, size_t parts)
     return parts > 1 && part < budget ? part : budget;
 }
 
-void batches_get_part(struct batches *batches, size_t b, size_t part, size_t parts,
-                      rapt_tokens *source, rapt_tokens *target)
+int batches_get_part(struct batches *batches, size_t b, size_t part, size_t parts,
+                     rapt_tokens *source, rapt_tokens *target)
 {
-    size_t from = part_start(batches, b, part, parts);
-    const size_t *order = batches->order + from;
-    size_t count = part_start(batches, b, part + 1, parts) - from;
-    gather(&batches->examples->source, order, count, batches->source_ids, batches->source_starts,
-           source);
-    gather(&batches->examples->target, order, count, batches->target_ids, batches->target_starts,
-           target);
+    size_t sorted = batches->shuffled[b];
+    return gather(batches, part_start(batches, sorted, part, parts),
+                  part_start(batches, sorted, part + 1, parts), source, target);
 }
 
-void batches_get(struct batches *batches, size_t b, rapt_tokens *source, rapt_tokens *target)
+int batches_get(struct batches *batches, size_t b, rapt_tokens *source, rapt_tokens *target)
 {
-    batches_get_part(batches, b, 0, 1, source, target);
+    return batches_get_part(batches, b, 0, 1, source, target);
 }
 
 void batches_free(struct batches *batches)
 {
     free(batches->order);
     free(batches->starts);
-    free(batches->keys);
+    free(batches->shuffled);
     free(batches->source_ids);
     free(batches->target_ids);
     free(batches->source_starts);

@@ -50,7 +50,8 @@ struct demo {
     const char *write_corpus;
     corpus_grammar *grammar;
     struct corpus corpus;
-    struct pairs train, valid, heldout;
+    struct data data;
+    struct pairs heldout;
     rapt_translator *translator;
     struct score score;
     long long steps;          /* made */
@@ -68,6 +69,18 @@ static void add_all(struct pairs *pairs, const struct corpus_pair *from, size_t 
     }
 }
 
+static int read_train(struct demo *demo)
+{
+    char *bytes = NULL;
+    size_t size = 0;
+    FILE *file = open_memstream(&bytes, &size);
+    bool whole = file != NULL && corpus_write(file, demo->corpus.train, demo->corpus.train_count);
+    if (file != NULL && fclose(file) != 0) whole = false;
+    if (whole) return data_over(&demo->data, "corpus", bytes, size, VALID_PAIRS);
+    free(bytes);
+    return failed("corpus: out of memory");
+}
+
 static int make_corpus(struct demo *demo)
 {
     char why[CORPUS_TEXT] = "";
@@ -75,10 +88,8 @@ static int make_corpus(struct demo *demo)
     if (demo->grammar == NULL) return failed("grammar: %s", why);
     if (!corpus_draw(&demo->corpus, demo->grammar, CORPUS_SEED, TRAIN_PAIRS, HELDOUT_PAIRS, why))
         return failed("corpus: %s", why);
-    add_all(&demo->train, demo->corpus.train, demo->corpus.train_count);
     add_all(&demo->heldout, demo->corpus.heldout, demo->corpus.heldout_count);
-    pairs_split(&demo->train, &demo->valid, VALID_PAIRS);
-    return EXIT_OK;
+    return read_train(demo);
 }
 
 static int write_corpus(const struct demo *demo)
@@ -215,7 +226,7 @@ static int show(struct demo *demo, double seconds)
     int code = show_examples(demo);
     if (code == EXIT_OK) code = show_attention(demo);
     printf("\nTrained on %zu pairs for %lld steps and tested in %.0f s with %d %s.\n",
-           demo->train.count, demo->steps, seconds, demo->recipe.threads,
+           demo->data.train.count, demo->steps, seconds, demo->recipe.threads,
            demo->recipe.threads == 1 ? "thread" : "threads");
     return code;
 }
@@ -229,8 +240,8 @@ static int run(struct demo *demo, bool json)
     if (code == EXIT_OK)
         print_report("Learning German from %zu sentence pairs: at most %d steps, about a minute on "
                      "two cores.",
-                     demo->train.count, demo->recipe.steps);
-    if (code == EXIT_OK) code = learn(&demo->recipe, &demo->train, &demo->valid, &demo->steps);
+                     demo->data.train.count, demo->recipe.steps);
+    if (code == EXIT_OK) code = learn(&demo->recipe, &demo->data, &demo->steps);
     if (code == EXIT_OK) code = load(demo);
     if (code == EXIT_OK) code = score_pairs(&demo->score, demo->translator, &demo->heldout, NULL);
     if (code != EXIT_OK) return code;
@@ -238,7 +249,7 @@ static int run(struct demo *demo, bool json)
     if (!json) return show(demo, seconds);
     print_json(json_pack(
         "{s:o, s:I, s:I, s:I, s:o, s:i}", "exact", number(score_exact(&demo->score)), "heldout",
-        (json_int_t)demo->heldout.count, "train_pairs", (json_int_t)demo->train.count, "steps",
+        (json_int_t)demo->heldout.count, "train_pairs", (json_int_t)demo->data.train.count, "steps",
         (json_int_t)demo->steps, "seconds", number(seconds), "threads", demo->recipe.threads));
     return EXIT_OK;
 }
@@ -247,8 +258,7 @@ static void release(struct demo *demo)
 {
     rapt_translator_free(demo->translator);
     score_free(&demo->score);
-    pairs_free(&demo->train);
-    pairs_free(&demo->valid);
+    data_close(&demo->data);
     pairs_free(&demo->heldout);
     corpus_free(&demo->corpus);
     corpus_grammar_free(demo->grammar);

@@ -30,7 +30,8 @@ static size_t own_piece(const struct exchange *x) /* bytes */
     return x->pieces[x->ranks->rank + 1] - x->pieces[x->ranks->rank];
 }
 
-void exchange_create(struct exchange *x, const struct ranks *ranks, int shards, size_t floats)
+/* All but the memory for what is received. */
+static void plan(struct exchange *x, const struct ranks *ranks, int shards, size_t floats)
 {
     int first, end, received = 0;
     size_t count = (size_t)ranks->count;
@@ -52,7 +53,21 @@ void exchange_create(struct exchange *x, const struct ranks *ranks, int shards, 
     x->pieces[count] = floats * sizeof(float);
     for (int i = 0; i < x->count; i++) received += x->owner[i] != ranks->rank;
     x->bytes = (size_t)received * own_piece(x);
-    if (received > 0) x->received = xcalloc((size_t)received, own_piece(x));
+}
+
+void exchange_create(struct exchange *x, const struct ranks *ranks, int shards, size_t floats)
+{
+    plan(x, ranks, shards, floats);
+    if (x->bytes > 0) x->received = xcalloc(x->bytes, 1);
+}
+
+size_t exchange_bytes(const struct ranks *ranks, int shards, size_t floats)
+{
+    struct exchange x;
+    plan(&x, ranks, shards, floats);
+    size_t bytes = x.bytes;
+    exchange_free(&x);
+    return bytes;
 }
 
 void exchange_free(struct exchange *x)

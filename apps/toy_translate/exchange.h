@@ -25,6 +25,8 @@ struct exchange {
 
 void exchange_create(struct exchange *x, const struct ranks *ranks, int shards, size_t floats);
 void exchange_free(struct exchange *x);
+/* Of memory for what the others send. */
+size_t exchange_bytes(const struct ranks *ranks, int shards, size_t floats);
 
 /* data: bytes [0, starts[ranks]), of which this rank has starts[rank] .. starts[rank + 1]; then all
    ranks have all. */

@@ -184,6 +184,16 @@ static int stopped(struct learner *learner)
     return EXIT_INTERRUPTED;
 }
 
+/* The data of a step could not be read: what was learned before is kept. */
+static int kept(struct learner *learner, int code)
+{
+    if (checkpoint_save(learner) == EXIT_OK && learner->recipe->checkpoint && leads(learner))
+        print_message("the checkpoint is of step %lld; go on with: toy_translate train --resume "
+                      "--out %s",
+                      learner->state.step, learner->recipe->out);
+    return code;
+}
+
 /* Where the clock decides how long the run is and its rate, it is that of rank 0. */
 static int agree_on_time(struct learner *learner)
 {
@@ -220,6 +230,7 @@ static int run(struct learner *learner)
         if (code == EXIT_OK) code = agree_on_time(learner);
     }
     if (code == EXIT_INTERRUPTED) return stopped(learner);
+    if (learner->unread) return kept(learner, code);
     return code == EXIT_OK ? finish(learner) : code;
 }
 
@@ -235,6 +246,7 @@ static void announce(const struct learner *learner)
                  recipe->threads == 1 ? "thread" : "threads");
     if (strcmp(rapt_trainer_products(learner->trainer), "built-in") != 0)
         print_report("products by %s", rapt_trainer_products(learner->trainer));
+    memory_report(learner);
     const struct exchange *x = &learner->exchange;
     if (x->ranks->count > 1)
         print_report("%d ranks; this one computes %d of %d shards in %.1f MB, of which %.1f MB are "
@@ -247,14 +259,13 @@ static void announce(const struct learner *learner)
                  state->epoch, isfinite(state->best) ? text : "none yet");
 }
 
-int learn(const struct recipe *recipe, const struct pairs *train, const struct pairs *valid,
-          long long *steps)
+int learn(const struct recipe *recipe, struct data *data, long long *steps)
 {
     struct ranks alone = {.count = 1}, *ranks = recipe->ranks != NULL ? recipe->ranks : &alone;
     struct learner learner = {
         .recipe = recipe, .start = now(), .clock = -1, .exchange = {.ranks = ranks}};
     watch_for_interrupts();
-    int code = agree(ranks, prepare(&learner, train, valid), &learner);
+    int code = agree(ranks, prepare(&learner, data), &learner);
     size_t floats;
     if (code == EXIT_OK) rapt_trainer_gradients(learner.trainer, &floats, NULL);
     if (code == EXIT_OK) exchange_create(&learner.exchange, ranks, recipe->shards, floats);

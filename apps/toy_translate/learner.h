@@ -13,6 +13,8 @@
 #define HISTORY_KEY  "toy_translate.history"  /* of a checkpoint: the validations so far */
 #define TRAINING_KEY "toy_translate.training" /* of a model: how it was trained */
 
+struct learner;
+
 /* The parameters at the end of the last epochs, oldest first from `first` on. */
 struct average {
     int capacity, count, first;
@@ -35,6 +37,67 @@ struct progress {
     long long tokens;
     double speed; /* tokens per second, smoothed */
 };
+
+/* ---- examples.c: pairs as tokens ---- */
+struct examples {
+    /* Set before examples_make: */
+    const struct vocabulary *vocabulary;
+    int32_t begin;     /* the token that targets begin with */
+    size_t max_tokens; /* pairs with a longer side are skipped, with a message */
+    size_t most_ids;   /* to hold in memory */
+    /* The index: */
+    size_t count;
+    uint64_t *where[2];        /* [count] the first: in ids, if held, else in the file */
+    uint32_t *source, *target; /* [count] tokens, with begin and end */
+    uint32_t *digests;         /* [count] of what was in the file */
+    size_t held;               /* the first ones, whose tokens are in ids */
+    int32_t *ids;
+    size_t ids_count, ids_capacity;
+    struct pair_reader reader; /* of the others */
+};
+/* *hash: goes on with all pairs of the part. seen: NULL, or gets the source words. */
+int examples_make(struct examples *examples, const struct part *part, uint64_t *hash,
+                  struct seen *seen);
+size_t examples_index_bytes(const struct part *part);
+size_t examples_length(const struct examples *examples, size_t index); /* of the longer side */
+int examples_get(struct examples *examples, size_t index, int32_t *source, int32_t *target);
+void examples_free(struct examples *examples);
+
+/* ---- batches.c ---- */
+struct batches {
+    struct examples *examples;
+    size_t budget; /* tokens of either side in one batch */
+    size_t count, capacity;
+    uint32_t *order;    /* [examples] by length */
+    uint32_t *starts;   /* sorted batch s: examples order[starts[s]] .. order[starts[s + 1] - 1] */
+    uint32_t *shuffled; /* [count] batch b is the sorted batch shuffled[b] */
+    int32_t *source_ids, *target_ids;
+    int *source_starts, *target_starts;
+};
+int batches_create(struct batches *batches, struct examples *examples, size_t budget);
+size_t batches_bytes(size_t examples, size_t budget); /* of memory, about */
+/* The batches of an epoch are a function of seed and epoch. epoch 0: not shuffled, for validation.
+ */
+void batches_plan(struct batches *batches, uint64_t seed, int epoch);
+/* Valid until the next call. */
+int batches_get(struct batches *batches, size_t b, rapt_tokens *source, rapt_tokens *target);
+/* Of parts with about equally many tokens of both sides, one: parts follow one another, and may be
+   empty. */
+int batches_get_part(struct batches *batches, size_t b, size_t part, size_t parts,
+                     rapt_tokens *source, rapt_tokens *target);
+/* The most tokens of either side in a part, of sentences of up to max_tokens and begin and end. */
+size_t batches_part_budget(size_t budget, size_t max_tokens, size_t parts);
+void batches_free(struct batches *batches);
+
+/* ---- memory.c: bytes of a run, before it has them ---- */
+struct memory {
+    size_t model, gradients, optimizer, activations, averages, index, batches, messages;
+    size_t available; /* 0: unknown */
+};
+/* Fails if that is more than --memory-limit, warns if the machine has less. *most_ids: how many
+   tokens may be held beside. */
+int memory_plan(struct learner *learner, const struct data *data, size_t *most_ids);
+void memory_report(const struct learner *learner);
 
 struct learner {
     const struct recipe *recipe;
@@ -59,8 +122,10 @@ struct learner {
     long long first;           /* steps made by earlier runs */
     long long tokens;          /* in this run */
     size_t bytes;              /* of the trainer */
-    int enough;                /* validations whose loss was below recipe->enough */
-    char *path, *options;      /* of the checkpoint; options it must have been made with */
+    struct memory memory;
+    bool unread;          /* training pairs could not be read: the step before stands */
+    int enough;           /* validations whose loss was below recipe->enough */
+    char *path, *options; /* of the checkpoint; options it must have been made with */
 };
 
 double elapsed(const struct learner *learner); /* seconds, those of earlier runs included */
@@ -71,7 +136,10 @@ static inline bool leads(const struct learner *learner)
 }
 
 /* ---- prepare.c ---- */
-int prepare(struct learner *learner, const struct pairs *train, const struct pairs *valid);
+int prepare(struct learner *learner, struct data *data);
+rapt_train_limits train_limits(const struct learner *learner); /* of its trainer */
+size_t max_tokens(const struct learner *learner);   /* of a sentence, with begin and end */
+size_t shard_budget(const struct learner *learner); /* tokens of either side, of one shard */
 void release(struct learner *learner);
 
 /* ---- step.c ---- */
@@ -121,8 +189,7 @@ char *curve_path(const struct learner *learner); /* OUT.svg; the caller frees */
 bool curve_draw(const struct learner *learner);  /* if the recipe asks for it; was it drawn? */
 
 /* ---- sample.c ---- */
-char *
-sample(const struct learner *learner); /* "source -> translation", or NULL; the caller frees */
+char *sample(struct learner *learner); /* "source -> translation", or NULL; the caller frees */
 
 /* ---- progress.c ---- */
 enum { TIME_TEXT = 32, NUMBER_TEXT = 32 };

@@ -21,7 +21,7 @@ int recipe_config(const struct recipe *recipe, rapt_config *config)
     return usage_error("%s", why.text);
 }
 
-static int create_model(struct learner *learner, const struct pairs *train)
+static int create_model(struct learner *learner, const struct pairs *sample)
 {
     const struct recipe *recipe = learner->recipe;
     rapt_config config;
@@ -32,7 +32,7 @@ static int create_model(struct learner *learner, const struct pairs *train)
         code = vocabulary_open(&learner->vocabulary, recipe->sentencepiece,
                                recipe->sentencepiece_target);
     else
-        code = vocabulary_learn(&learner->vocabulary, train, recipe->vocab, recipe->exact_vocab,
+        code = vocabulary_learn(&learner->vocabulary, sample, recipe->vocab, recipe->exact_vocab,
                                 recipe->separate);
     if (code != EXIT_OK) return code;
     config.source_vocab = rapt_tokenizer_vocab(learner->vocabulary.source);
@@ -59,22 +59,26 @@ static int set_products(const struct learner *learner, rapt_train_options *optio
                                      learner->exchange.ranks->count);
 }
 
+rapt_train_limits train_limits(const struct learner *learner)
+{
+    int budget = (int)shard_budget(learner);
+    return (rapt_train_limits){
+        .size = sizeof(rapt_train_limits),
+        .batch = budget / 2 + 1,
+        .source_tokens = budget,
+        .target_tokens = budget,
+        .threads = learner->recipe->threads,
+        .shards = learner->recipe->shards,
+    };
+}
+
 static int create_trainer(struct learner *learner)
 {
     const struct recipe *recipe = learner->recipe;
     rapt_train_options options;
     rapt_train_options_default(&options, sizeof options);
-    int budget = (int)learner->valid_batches.budget;
-    rapt_train_limits limits = {
-        .size = sizeof limits,
-        .batch = budget / 2 + 1,
-        .source_tokens = budget,
-        .target_tokens = budget,
-        .threads = recipe->threads,
-        .shards = recipe->shards,
-    };
+    rapt_train_limits limits = train_limits(learner);
     rapt_message why = {""};
-    learner->bytes = rapt_trainer_bytes(learner->model, &limits);
     options.rate = (float)recipe->rate;
     options.warmup = 0; /* rate.c sets the rate of each step */
     options.schedule = RAPT_SCHEDULE_CONSTANT;
@@ -90,23 +94,55 @@ static int create_trainer(struct learner *learner)
     return failed("%s", why.text);
 }
 
-static int create_batches(struct learner *learner, const struct pairs *train,
-                          const struct pairs *valid)
+size_t max_tokens(const struct learner *learner)
 {
     size_t budget = (size_t)learner->recipe->batch_tokens;
-    size_t max_tokens = (size_t)rapt_model_config(learner->model)->positions;
-    size_t parts = learner->recipe->shards > 0 ? (size_t)learner->recipe->shards : 1;
-    if (max_tokens > budget) max_tokens = budget;
+    size_t positions = (size_t)rapt_model_config(learner->model)->positions;
+    return positions < budget ? positions : budget;
+}
+
+size_t shard_budget(const struct learner *learner)
+{
+    const struct recipe *recipe = learner->recipe;
+    return batches_part_budget((size_t)recipe->batch_tokens, max_tokens(learner),
+                               recipe->shards > 0 ? (size_t)recipe->shards : 1);
+}
+
+/* Of the tokens that may be held, the training pairs get the most; if all are, the files are not
+   needed any more. */
+static int create_examples(struct learner *learner, struct data *data)
+{
+    uint64_t hash = PAIR_HASH;
+    size_t most_ids = 0;
+    struct seen seen = {0};
     int32_t begin = rapt_target_begin(learner->model, learner->vocabulary.target);
     if (begin < 0) return failed("--decoder-start: the vocabulary has no such token");
-    int code = examples_make(&learner->train, train, &learner->vocabulary, begin, max_tokens);
+    int code = memory_plan(learner, data, &most_ids);
+    if (code != EXIT_OK) return code;
+    learner->train = (struct examples){.vocabulary = &learner->vocabulary,
+                                       .begin = begin,
+                                       .max_tokens = max_tokens(learner),
+                                       .most_ids = most_ids - most_ids / 8};
+    learner->valid = learner->train;
+    learner->valid.most_ids = most_ids / 8;
+    code = examples_make(&learner->train, &data->train, &hash, &seen);
+    if (code == EXIT_OK) code = examples_make(&learner->valid, &data->valid, &hash, NULL);
+    if (code == EXIT_OK) learner->words = seen_list(&seen);
+    seen_free(&seen);
+    if (code == EXIT_OK && hash != data->hash)
+        code = failed("%s has changed while it was read", data->train.inputs->side[0].name);
+    bool held =
+        learner->train.held == learner->train.count && learner->valid.held == learner->valid.count;
+    if (code == EXIT_OK && held) data_close(data);
+    return code;
+}
+
+static int create_batches(struct learner *learner)
+{
+    int code =
+        batches_create(&learner->batches, &learner->train, (size_t)learner->recipe->batch_tokens);
     if (code == EXIT_OK)
-        code = examples_make(&learner->valid, valid, &learner->vocabulary, begin, max_tokens);
-    if (code == EXIT_OK) learner->words = seen_words(&learner->train, learner->vocabulary.source);
-    if (code == EXIT_OK) code = batches_create(&learner->batches, &learner->train, budget);
-    if (code == EXIT_OK)
-        code = batches_create(&learner->valid_batches, &learner->valid,
-                              batches_part_budget(budget, max_tokens, parts));
+        code = batches_create(&learner->valid_batches, &learner->valid, shard_budget(learner));
     if (code != EXIT_OK) return code;
     batches_plan(&learner->valid_batches, 0, 0);
     batches_plan(&learner->batches, learner->recipe->seed, (int)learner->state.epoch);
@@ -115,19 +151,19 @@ static int create_batches(struct learner *learner, const struct pairs *train,
                   learner->state.position, learner->state.epoch, learner->batches.count);
 }
 
-int prepare(struct learner *learner, const struct pairs *train, const struct pairs *valid)
+int prepare(struct learner *learner, struct data *data)
 {
     const struct recipe *recipe = learner->recipe;
     learner->valid_loss = NAN;
-    learner->state = (struct state){.epoch = 1, .best = INFINITY};
-    uint64_t hash = pairs_hash(0xCBF29CE484222325U, train);
+    learner->state = (struct state){.epoch = 1, .best = INFINITY, .data = data->hash};
     learner->path = xasprintf("%s.checkpoint", recipe->out);
     learner->options = options_text(recipe);
-    learner->state.data = pairs_hash(hash, valid);
-    int code = recipe->resume ? checkpoint_open(learner) : create_model(learner, train);
+    int code = recipe->resume ? checkpoint_open(learner) : create_model(learner, data->sample);
+    data_forget_sample(data);
     if (code != EXIT_OK) return code;
     average_create(&learner->average, learner->model, recipe->average);
-    code = create_batches(learner, train, valid);
+    code = create_examples(learner, data);
+    if (code == EXIT_OK) code = create_batches(learner);
     if (code == EXIT_OK && leads(learner)) code = output_check(learner);
     if (code == EXIT_OK && recipe->force && recipe->checkpoint && !recipe->resume && leads(learner))
         outputs_remove(recipe->out);

@@ -56,11 +56,11 @@ static char *translate(const struct learner *learner, rapt_session *session, con
     return text;
 }
 
-char *sample(const struct learner *learner)
+char *sample(struct learner *learner)
 {
-    const struct examples *valid = &learner->valid;
-    size_t index = choose(valid), begin = valid->source.starts[index];
-    int count = (int)(valid->source.starts[index + 1] - begin), limit = 2 * count + 16;
+    struct examples *valid = &learner->valid;
+    size_t index = choose(valid);
+    int count = (int)valid->source[index], limit = 2 * count + 16;
     int positions = rapt_model_config(learner->model)->positions;
     if (limit > positions) limit = positions;
     rapt_limits limits = {.size = sizeof limits,
@@ -70,7 +70,13 @@ char *sample(const struct learner *learner)
                           .threads = 1};
     rapt_session *session = NULL;
     if (rapt_session_create(&session, learner->model, &limits, NULL, NULL) != RAPT_OK) return NULL;
-    char *text = translate(learner, session, valid->source.ids + begin, count, limit);
+    int32_t *source = xcalloc(valid->source[index], sizeof *source);
+    int32_t *target = xcalloc(valid->target[index], sizeof *target);
+    char *text = NULL;
+    if (examples_get(valid, index, source, target) == EXIT_OK)
+        text = translate(learner, session, source, count, limit);
+    free(source);
+    free(target);
     rapt_session_free(session);
     return text;
 }

@@ -1,4 +1,4 @@
-/* seen.c - which source words a model was trained on: examples in, a sorted list with one word a
+/* seen.c - which source words a model was trained on: sentences in, a sorted list with one word a
    line out, which its file keeps; whether a word is among them. Numbers and marks are no words, and
    marks at the ends of a word do not count. */
 #include "toy.h"
@@ -7,13 +7,8 @@
 
 enum { LIST_BYTES = 1 << 20 }; /* longer lists are not kept */
 
-struct set {
-    char **slots; /* [capacity], a power of two; NULL: free */
-    size_t capacity, count, bytes;
-};
-
 /* FNV-1a; the slot of the word, or the free one where it belongs. */
-static size_t slot_of(const struct set *set, rapt_text word)
+static size_t slot_of(const struct seen *set, rapt_text word)
 {
     uint64_t hash = 0xCBF29CE484222325U;
     for (size_t i = 0; i < word.size; i++)
@@ -25,21 +20,20 @@ static size_t slot_of(const struct set *set, rapt_text word)
     return slot;
 }
 
-static void grow(struct set *set)
+static void grow(struct seen *set)
 {
-    struct set larger = {.capacity = set->capacity > 0 ? 2 * set->capacity : 1024};
+    struct seen larger = {.capacity = set->capacity > 0 ? 2 * set->capacity : 1024};
     larger.slots = xcalloc(larger.capacity, sizeof *larger.slots);
     for (size_t i = 0; i < set->capacity; i++)
         if (set->slots[i] != NULL)
             larger.slots[slot_of(&larger, (rapt_text){set->slots[i], strlen(set->slots[i])})] =
                 set->slots[i];
-    larger.count = set->count;
-    larger.bytes = set->bytes;
     free(set->slots);
-    *set = larger;
+    set->slots = larger.slots;
+    set->capacity = larger.capacity;
 }
 
-static void add(struct set *set, rapt_text word)
+static void add(struct seen *set, rapt_text word)
 {
     if (2 * set->count >= set->capacity) grow(set);
     size_t slot = slot_of(set, word);
@@ -69,7 +63,7 @@ static int by_bytes(const void *a, const void *b)
 }
 
 /* The words of the set as text, which is emptied. */
-static char *list_of(struct set *set)
+static char *list_of(struct seen *set)
 {
     char *text = xcalloc(set->bytes + 1, 1), *at = text;
     char **words = xcalloc(set->count, sizeof *words);
@@ -85,27 +79,53 @@ static char *list_of(struct set *set)
         free(words[i]);
     }
     free(words);
-    free(set->slots);
+    if (set->capacity > 0) memset(set->slots, 0, set->capacity * sizeof *set->slots);
+    set->count = set->bytes = 0;
     return text;
 }
 
-char *seen_words(const struct examples *examples, const rapt_tokenizer *tokenizer)
+/* The text of tokens, in seen->text; returns its size. */
+static size_t write_text(struct seen *seen, const rapt_tokenizer *tokenizer, const int32_t *ids,
+                         int count)
 {
-    struct set set = {0};
-    for (size_t i = 0; i < examples->count && set.bytes < LIST_BYTES; i++) {
-        size_t from = examples->source.starts[i], to = examples->source.starts[i + 1] - 1;
-        struct words words;
-        words_make(&words, tokenizer, examples->source.ids + from, (int)(to - from));
-        for (int w = 0; w + 1 < words.count; w++) {
-            rapt_text word = letters_of(words.texts[w]);
-            if (word.size > 0) add(&set, word);
-        }
-        words_free(&words);
+    size_t size = 0;
+    for (int i = 0; i < count; i++) {
+        rapt_text token = rapt_tokenizer_token(tokenizer, ids[i]);
+        if (seen->room < size + token.size)
+            seen->text =
+                xreallocarray(seen->text, seen->room = 2 * seen->room + token.size + 256, 1);
+        if (token.size > 0) memcpy(seen->text + size, token.bytes, token.size);
+        size += token.size;
     }
-    char *list = list_of(&set);
-    if (set.bytes < LIST_BYTES) return list;
+    return size;
+}
+
+void seen_add(struct seen *seen, const rapt_tokenizer *tokenizer, const int32_t *ids, int count)
+{
+    if (seen->bytes >= LIST_BYTES) return;
+    size_t size = write_text(seen, tokenizer, ids, count);
+    for (size_t at = 0, end; at < size; at = end + 1) {
+        for (end = at; end < size && seen->text[end] != ' '; end++) continue;
+        rapt_text word = letters_of((rapt_text){seen->text + at, end - at});
+        if (word.size > 0) add(seen, word);
+    }
+}
+
+char *seen_list(struct seen *seen)
+{
+    size_t bytes = seen->bytes;
+    char *list = list_of(seen);
+    if (bytes < LIST_BYTES) return list;
     free(list);
     return NULL;
+}
+
+void seen_free(struct seen *seen)
+{
+    for (size_t i = 0; i < seen->capacity; i++) free(seen->slots[i]);
+    free(seen->slots);
+    free(seen->text);
+    *seen = (struct seen){0};
 }
 
 /* word against the line at `line`, as strcmp. */

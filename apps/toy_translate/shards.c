@@ -7,18 +7,19 @@
 #include <math.h>
 
 /* The gradient of one shard, and its record. */
-static rapt_status compute(struct exchange *x, rapt_trainer *trainer, int shard,
-                           shards_batch_fn *batch, void *user, rapt_shard *record,
-                           rapt_message *why)
+static int compute(struct exchange *x, rapt_trainer *trainer, int shard, shards_batch_fn *batch,
+                   void *user, rapt_shard *record, rapt_status *status, rapt_message *why)
 {
     bool departs = shard + 1 == x->end && x->ranks->count > 1 && !x->waits;
     rapt_tokens source, target;
-    batch(user, shard, &source, &target);
+    int code = batch(user, shard, &source, &target);
+    if (code != EXIT_OK) return code;
     bool empty = source.batch == 0;
     *record = (rapt_shard){.size = sizeof *record};
     if (departs) exchange_depart(x, trainer);
-    return rapt_train_shard_early(trainer, shard, empty ? NULL : &source, empty ? NULL : &target,
-                                  record, departs ? exchange_ready : NULL, x, why);
+    *status = rapt_train_shard_early(trainer, shard, empty ? NULL : &source, empty ? NULL : &target,
+                                     record, departs ? exchange_ready : NULL, x, why);
+    return EXIT_OK;
 }
 
 static bool all_finite(const rapt_shard *records, int count)
@@ -33,15 +34,17 @@ int shards_gradient(struct exchange *x, rapt_trainer *trainer, shards_batch_fn *
                     rapt_shard *records, rapt_status *status, rapt_message *why)
 {
     double start = now();
+    int code = EXIT_OK;
     *status = RAPT_OK;
     for (int k = x->first; *status == RAPT_OK && k < x->end; k++) {
         if (x->ranks->count > 1 && interrupted()) return EXIT_INTERRUPTED;
-        *status = compute(x, trainer, k, batch, user, &records[k], why);
+        code = compute(x, trainer, k, batch, user, &records[k], status, why);
+        if (code != EXIT_OK) return code;
     }
     if (*status != RAPT_OK) return EXIT_OK;
     double seconds = now() - start;
     if (x->ranks->count > 1 && x->waits) exchange_depart_whole(x, trainer);
-    int code = exchange_records(x, records, seconds);
+    code = exchange_records(x, records, seconds);
     if (code == EXIT_OK) code = exchange_arrive(x);
     if (code == EXIT_OK && all_finite(records, x->shards)) code = exchange_sum(x, trainer);
     exchange_watch(x);

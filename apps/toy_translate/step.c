@@ -4,11 +4,13 @@
 #include "shards.h"
 #include <stdlib.h>
 
-static void part_of_batch(void *user, int shard, rapt_tokens *source, rapt_tokens *target)
+static int part_of_batch(void *user, int shard, rapt_tokens *source, rapt_tokens *target)
 {
     struct learner *learner = user;
-    batches_get_part(&learner->batches, (size_t)learner->state.position, (size_t)shard,
-                     (size_t)learner->recipe->shards, source, target);
+    int code = batches_get_part(&learner->batches, (size_t)learner->state.position, (size_t)shard,
+                                (size_t)learner->recipe->shards, source, target);
+    learner->unread = code != EXIT_OK;
+    return code;
 }
 
 static int in_shards(struct learner *learner, int shards, rapt_status *status, rapt_report *report,
@@ -30,7 +32,9 @@ int step_make(struct learner *learner, rapt_status *status, rapt_report *report,
     rapt_tokens source, target;
     int shards = learner->recipe->shards;
     if (shards > 0) return in_shards(learner, shards, status, report, why);
-    batches_get(&learner->batches, (size_t)learner->state.position, &source, &target);
+    int code = batches_get(&learner->batches, (size_t)learner->state.position, &source, &target);
+    learner->unread = code != EXIT_OK;
+    if (learner->unread) return code;
     *status = rapt_train_gradient(learner->trainer, &source, &target, report, why);
     if (*status == RAPT_OK) *status = rapt_train_step(learner->trainer, report, why);
     return EXIT_OK;

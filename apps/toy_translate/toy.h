@@ -7,32 +7,26 @@
 #include "kit/heatmap.h"
 #include "kit/program.h"
 #include "mpi/ranks.h"
+#include "stream.h"
 #include <rapt/rapt.h>
 
-/* ---- pairs.c: sentence pairs from files ---- */
-enum { MAX_BYTES = 1 << 16 }; /* of a sentence; pairs with a longer one are skipped */
+/* ---- pairs.c: sentence pairs in memory ---- */
 struct pairs {
     size_t count, capacity;
-    rapt_text *source, *target; /* [count] into owned */
+    rapt_text *source, *target; /* [count] into bytes */
     size_t *line;               /* [count] line numbers, from 1 */
     size_t lines;               /* of the file, with those that are no pair */
     const char *name;           /* of the file, for messages */
-    char *owned[2];
-};
-/* Where pairs are: `data`, or `source` and `target`; more_columns: columns of data after the second
-   are ignored, else refused. */
-struct pair_files {
-    const char *data, *source, *target;
-    bool more_columns;
+    char *bytes;                /* [used] source, target, source, target .. */
+    size_t used, room;
 };
 enum { PAIR_ROWS = 4 };
 void pair_rows(struct pair_files *files, struct option_row rows[PAIR_ROWS]);
 int pair_files_check(const struct pair_files *files, const char *command);
 int pairs_read(struct pairs *pairs, const struct pair_files *files);
-void pairs_add(struct pairs *pairs, rapt_text source, rapt_text target, size_t line);
-/* Moves the last pairs into *tail: one in a hundred, at least 1 and at most `max`. */
-void pairs_split(struct pairs *pairs, struct pairs *tail, size_t max);
-uint64_t pairs_hash(uint64_t hash, const struct pairs *pairs);
+void pairs_add(struct pairs *pairs, rapt_text source, rapt_text target, size_t line); /* copies */
+void pairs_thin(struct pairs *pairs);              /* drops each second pair */
+void pairs_cut(struct pairs *pairs, size_t count); /* keeps the first ones */
 void pairs_free(struct pairs *pairs);
 
 /* ---- vocabulary.c ---- */
@@ -48,46 +42,6 @@ int vocabulary_load(struct vocabulary *vocabulary, const rapt_model *model);
 int vocabulary_metadata(const struct vocabulary *vocabulary,
                         rapt_metadata metadata[2]); /* returns the count */
 void vocabulary_free(struct vocabulary *vocabulary);
-
-/* ---- examples.c: pairs as tokens ---- */
-struct side {
-    int32_t *ids;   /* back to back, specials included */
-    size_t *starts; /* [count + 1] */
-};
-struct examples {
-    size_t count;
-    struct side source, target;
-};
-/* Targets begin with the token `begin`. Pairs with more than `max_tokens` tokens on a side are
-   skipped, with a message. */
-int examples_make(struct examples *examples, const struct pairs *pairs,
-                  const struct vocabulary *vocabulary, int32_t begin, size_t max_tokens);
-size_t examples_length(const struct examples *examples, size_t index); /* of the longer side */
-void examples_free(struct examples *examples);
-
-/* ---- batches.c ---- */
-struct batches {
-    const struct examples *examples;
-    size_t budget; /* tokens of either side in one batch */
-    size_t count;
-    size_t *order, *starts; /* batch b: examples order[starts[b]] .. order[starts[b + 1] - 1] */
-    struct batch_key *keys;
-    int32_t *source_ids, *target_ids;
-    int *source_starts, *target_starts;
-};
-int batches_create(struct batches *batches, const struct examples *examples, size_t budget);
-/* The batches of an epoch are a function of seed and epoch. epoch 0: not shuffled, for validation.
- */
-void batches_plan(struct batches *batches, uint64_t seed, int epoch);
-/* Valid until the next call. */
-void batches_get(struct batches *batches, size_t b, rapt_tokens *source, rapt_tokens *target);
-/* Of parts with about equally many tokens of both sides, one: parts follow one another, and may be
-   empty. */
-void batches_get_part(struct batches *batches, size_t b, size_t part, size_t parts,
-                      rapt_tokens *source, rapt_tokens *target);
-/* The most tokens of either side in a part, of sentences of up to max_tokens and begin and end. */
-size_t batches_part_budget(size_t budget, size_t max_tokens, size_t parts);
-void batches_free(struct batches *batches);
 
 /* ---- variant.c: the fields of a model's configuration ---- */
 struct variant_value { /* of an option; 0: not given */
@@ -145,15 +99,16 @@ struct recipe {
     struct ranks *ranks;  /* those that train together; NULL: this process alone */
     const char *products; /* "builtin", "openblas" or "auto"; NULL: the library's default */
     int threads;
+    double memory_limit; /* MB; 0: none */
     const char *out;
     const char *command; /* training_text(), for the checkpoint; NULL: there is none */
     bool resume, checkpoint, keep_checkpoint, curve, json, force;
 };
 int recipe_config(const struct recipe *recipe,
                   rapt_config *config); /* vocabulary sizes are set later */
-/* *steps, if not NULL: how many were made, with those of earlier runs. */
-int learn(const struct recipe *recipe, const struct pairs *train, const struct pairs *valid,
-          long long *steps);
+/* Forgets the sample of the data. *steps, if not NULL: how many were made, with those of earlier
+   runs. */
+int learn(const struct recipe *recipe, struct data *data, long long *steps);
 
 /* ---- outputs.c: the files of a run beside OUT ---- */
 /* Fails if OUT or a checkpoint of ours is there, unless forced. */
@@ -182,9 +137,16 @@ void words_fold(const struct words *source, const struct words *target, const fl
 
 /* ---- seen.c: the source words of training ---- */
 #define WORDS_KEY "toy_translate.words" /* in a model's metadata */
-char *seen_words(const struct examples *examples,
-                 const rapt_tokenizer *tokenizer); /* NULL: too many; the caller frees */
-bool seen_has(const char *list, rapt_text word);   /* true if it has no letters */
+struct seen {
+    char **slots; /* [capacity], a power of two; NULL: free */
+    size_t capacity, count, bytes;
+    char *text; /* [room] of the sentence last added */
+    size_t room;
+};
+void seen_add(struct seen *seen, const rapt_tokenizer *tokenizer, const int32_t *ids, int count);
+char *seen_list(struct seen *seen); /* and empties it; NULL: too many; the caller frees */
+void seen_free(struct seen *seen);
+bool seen_has(const char *list, rapt_text word); /* true if it has no letters */
 
 /* ---- unseen.c: words that training did not see ---- */
 struct unseen {

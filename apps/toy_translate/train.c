@@ -51,17 +51,13 @@ static int check_file(const char *path, const void *user)
     return EXIT_OK;
 }
 
-static int read_pairs(const struct files *files, struct pairs *train, struct pairs *valid)
+static int read_pairs(const struct training *t, struct data *data)
 {
-    struct pair_files of_valid = files->valid;
-    of_valid.more_columns = files->train.more_columns;
-    int code = pairs_read(train, &files->train);
-    if (code != EXIT_OK) return code;
-    if (of_valid.data != NULL || of_valid.source != NULL) return pairs_read(valid, &of_valid);
-    if (train->count < 2)
-        return failed("%s: one pair is not enough for training and validation", train->name);
-    pairs_split(train, valid, 1000);
-    return EXIT_OK;
+    const struct recipe *recipe = &t->recipe;
+    struct pair_files of_valid = t->files.valid;
+    of_valid.more_columns = t->files.train.more_columns;
+    return data_open(data, &t->files.train, &of_valid, 1000,
+                     !recipe->resume && recipe->sentencepiece == NULL);
 }
 
 /* Data from the checkpoint have not been compared with OUT and the files beside it. */
@@ -78,17 +74,16 @@ static int run(struct training *t, const struct command *command)
 {
     struct recipe *recipe = &t->recipe;
     rapt_config config;
-    struct pairs pairs = {0}, valid = {0};
+    struct data data = {0};
     training_fill_in(t, command);
     int code = recipe_config(recipe, &config);
-    if (code == EXIT_OK) code = read_pairs(&t->files, &pairs, &valid);
+    if (code == EXIT_OK) code = read_pairs(t, &data);
     char *text = training_text(command);
     recipe->command = text;
-    if (code == EXIT_OK) code = learn(recipe, &pairs, &valid, NULL);
+    if (code == EXIT_OK) code = learn(recipe, &data, NULL);
     recipe->command = NULL;
     free(text);
-    pairs_free(&valid);
-    pairs_free(&pairs);
+    data_close(&data);
     if (finish_output() != EXIT_OK && code == EXIT_OK) code = EXIT_FAILED;
     return code;
 }

@@ -121,6 +121,7 @@ static int add_training(struct training *t, struct option_row *rows, int count)
         {"products", OPTION_CHOICE, &r->products, "builtin|openblas|auto",
          "who computes matrix products; auto: for each shape whoever is faster here, by a measurement at the start [builtin]", 0, 0, 0},
         {"threads", OPTION_INTEGER, &r->threads, "N", "number of threads [one per processor]", 0, 1024, 0},
+        {"memory-limit", OPTION_REAL, &r->memory_limit, "MB", "refuse to train if more memory is needed, and keep fewer of the pairs in memory; the result is the same", 0.001, 1e12, 0},
     };
     const struct option_row attention[] = {{"Attention", OPTION_GROUP, NULL, "", "", 0, 0, 0}};
     /* clang-format on */

@@ -16,7 +16,8 @@ static int evaluate(struct learner *learner, size_t b, struct batch_loss *loss)
     rapt_tokens source, target;
     rapt_report report = {.size = sizeof report};
     rapt_message why = {""};
-    batches_get(&learner->valid_batches, b, &source, &target);
+    int code = batches_get(&learner->valid_batches, b, &source, &target);
+    if (code != EXIT_OK) return code;
     rapt_status status = rapt_train_evaluate(learner->trainer, &source, &target, &report, &why);
     *loss = (struct batch_loss){status == RAPT_NOT_FINITE ? (double)NAN : report.likelihood,
                                 report.tokens};

@@ -1,0 +1,114 @@
+/* data.c - the files of a training in, read once: which of their pairs are for training and which
+   for validation, a hash of all, and pairs for learning a vocabulary, evenly spaced and few enough
+   for any memory. */
+#include "toy.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { CHUNK = 1 << 18, TAIL = 1000 };
+
+/* Where the last pairs begin. */
+struct tail {
+    struct place places[TAIL]; /* pair i: places[i % TAIL] */
+};
+
+static void add_to_sample(struct data *data, const struct pair_reader *reader, size_t index)
+{
+    struct pairs *sample = data->sample;
+    if (sample == NULL || index % data->sample_spacing != 0) return;
+    pairs_add(sample, reader->source, reader->target, reader_lines(reader));
+    while (sample->used > SAMPLE_BYTES && sample->count > 1) {
+        pairs_thin(sample);
+        data->sample_spacing *= 2;
+    }
+}
+
+/* All pairs of a part's files. tail: NULL, or gets where the last ones are. */
+static int survey(struct data *data, struct part *part, struct tail *tail, bool sample)
+{
+    struct pair_reader reader;
+    bool more = true;
+    int code = reader_open(&reader, part->inputs, CHUNK);
+    while (code == EXIT_OK) {
+        code = reader_next(&reader, &more);
+        if (code != EXIT_OK || !more) break;
+        if (part->count == 0) part->start = reader.place;
+        if (tail != NULL) tail->places[part->count % TAIL] = reader.place;
+        if (sample) add_to_sample(data, &reader, part->count);
+        data->hash = reader_hash(data->hash, &reader);
+        part->count++;
+    }
+    if (code == EXIT_OK) reader_report(&reader);
+    if (code == EXIT_OK && part->count == 0)
+        code = failed("%s: there is no sentence pair in it", part->inputs->side[0].name);
+    reader_close(&reader);
+    return code;
+}
+
+/* The last pairs of train become those of valid. */
+static int take_tail(struct data *data, const struct tail *tail, size_t most)
+{
+    struct part *train = &data->train, *valid = &data->valid;
+    if (train->count < 2)
+        return failed("%s: one pair is not enough for training and validation",
+                      train->inputs->side[0].name);
+    size_t count = train->count / 100;
+    if (most > TAIL) most = TAIL;
+    if (count > most) count = most;
+    if (count == 0) count = 1;
+    train->count -= count;
+    *valid = (struct part){train->inputs, tail->places[train->count % TAIL], count};
+    return EXIT_OK;
+}
+
+static int survey_all(struct data *data, bool separate, size_t most)
+{
+    struct tail *tail = separate ? NULL : xcalloc(1, sizeof *tail);
+    int code = survey(data, &data->train, tail, true);
+    if (code == EXIT_OK)
+        code = separate ? survey(data, &data->valid, NULL, false) : take_tail(data, tail, most);
+    free(tail);
+    size_t spacing = data->sample_spacing;
+    if (code == EXIT_OK && data->sample != NULL)
+        pairs_cut(data->sample, (data->train.count + spacing - 1) / spacing);
+    return code;
+}
+
+static void begin(struct data *data, bool sample)
+{
+    *data = (struct data){.hash = PAIR_HASH, .sample_spacing = 1};
+    data->train.inputs = &data->train_inputs;
+    data->valid.inputs = &data->valid_inputs;
+    if (sample) data->sample = xcalloc(1, sizeof *data->sample);
+}
+
+int data_open(struct data *data, const struct pair_files *train, const struct pair_files *valid,
+              size_t most, bool sample)
+{
+    bool separate = valid->data != NULL || valid->source != NULL;
+    begin(data, sample);
+    int code = pair_inputs_open(&data->train_inputs, train);
+    if (code == EXIT_OK && separate) code = pair_inputs_open(&data->valid_inputs, valid);
+    return code == EXIT_OK ? survey_all(data, separate, most) : code;
+}
+
+int data_over(struct data *data, const char *name, char *bytes, size_t size, size_t most)
+{
+    begin(data, true);
+    data->train_inputs.side[0] = input_over(name, bytes, size);
+    return survey_all(data, false, most);
+}
+
+void data_forget_sample(struct data *data)
+{
+    if (data->sample != NULL) pairs_free(data->sample);
+    free(data->sample);
+    data->sample = NULL;
+}
+
+void data_close(struct data *data)
+{
+    data_forget_sample(data);
+    pair_inputs_close(&data->train_inputs);
+    pair_inputs_close(&data->valid_inputs);
+}

@@ -1,0 +1,120 @@
+/* memory.c - what a run will hold in memory, as numbers before it begins: those of the library, and
+   those of the data by their counts; refused where they are more than --memory-limit. Of the
+   machine is known, where its files say it: Linux's MemAvailable, the limit of the control group
+   (version 2 or 1), and the process's own limit of address space; the least of them counts. */
+#define _POSIX_C_SOURCE 200809L
+#include "learner.h"
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+enum { HELD = 1 << 28 }; /* bytes of tokens that are held beside the index, at most */
+
+/* ---- what the machine has ---- */
+
+/* The first number behind `key` in a file; SIZE_MAX: there is none. */
+static size_t number_in(const char *path, const char *key)
+{
+    char line[256];
+    uintmax_t value = 0;
+    bool found = false;
+    FILE *file = fopen(path, "r");
+    if (file == NULL) return SIZE_MAX;
+    while (!found && fgets(line, sizeof line, file) != NULL)
+        found = strncmp(line, key, strlen(key)) == 0 &&
+                sscanf(line + strlen(key), "%" SCNuMAX, &value) == 1;
+    fclose(file);
+    return found && value < SIZE_MAX ? (size_t)value : SIZE_MAX;
+}
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static size_t available(void)
+{
+    struct rlimit limit;
+    size_t kilobytes = number_in("/proc/meminfo", "MemAvailable:"), bytes = SIZE_MAX;
+    if (kilobytes < SIZE_MAX / 1024) bytes = kilobytes * 1024;
+    bytes = least(bytes, number_in("/sys/fs/cgroup/memory.max", ""));
+    bytes = least(bytes, number_in("/sys/fs/cgroup/memory/memory.limit_in_bytes", ""));
+    if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+        bytes = least(bytes, (size_t)limit.rlim_cur);
+    return bytes == SIZE_MAX ? 0 : bytes;
+}
+
+/* ---- what the run needs ---- */
+
+static size_t total(const struct memory *m)
+{
+    return m->model + m->gradients + m->optimizer + m->activations + m->averages + m->index +
+           m->batches + m->messages;
+}
+
+static void add_up(struct learner *learner, const struct data *data)
+{
+    struct memory *m = &learner->memory;
+    const struct recipe *recipe = learner->recipe;
+    rapt_train_limits limits = train_limits(learner);
+    size_t parameters = rapt_model_parameters(learner->model) * sizeof(float), levels = 0;
+    size_t epochs = learner->average.capacity > 0 ? (size_t)learner->average.capacity + 1 : 0;
+    while (recipe->shards > 1 << levels) levels++;
+    learner->bytes = rapt_trainer_bytes(learner->model, &limits);
+    m->model = rapt_model_bytes(learner->model);
+    m->gradients = parameters * (1 + levels);
+    m->optimizer = parameters * 2;
+    if (learner->bytes > m->gradients + m->optimizer)
+        m->activations = learner->bytes - m->gradients - m->optimizer;
+    m->averages = parameters * epochs;
+    m->index = examples_index_bytes(&data->train) + examples_index_bytes(&data->valid);
+    for (int i = 0; i < 2; i++) /* what came through pipes stays */
+        m->index += data->train_inputs.side[i].size + data->valid_inputs.side[i].size;
+    m->batches = batches_bytes(data->train.count, (size_t)recipe->batch_tokens) +
+                 batches_bytes(data->valid.count, (size_t)limits.source_tokens);
+    m->messages =
+        exchange_bytes(learner->exchange.ranks, recipe->shards, parameters / sizeof(float));
+    m->available = available();
+}
+
+static double megabytes(size_t bytes)
+{
+    return 1e-6 * (double)bytes;
+}
+
+int memory_plan(struct learner *learner, const struct data *data, size_t *most_ids)
+{
+    struct memory *m = &learner->memory;
+    size_t limit = (size_t)(learner->recipe->memory_limit * 1e6);
+    add_up(learner, data);
+    size_t needed = total(m), left = HELD;
+    if (limit > 0 && needed > limit) {
+        memory_report(learner);
+        return failed("--memory-limit %g: training needs at least %.3f MB; fewer --batch-tokens, "
+                      "more --shards or a smaller model need less",
+                      learner->recipe->memory_limit, 0.0005 + megabytes(needed));
+    }
+    if (limit > 0) left = least(left, limit - needed);
+    if (m->available > 0 && needed > m->available)
+        print_message("training needs %.0f MB of memory, but only %.0f MB are there",
+                      megabytes(needed), megabytes(m->available));
+    else if (m->available > 0)
+        left = least(left, (m->available - needed) / 2);
+    *most_ids = left / sizeof(int32_t);
+    return EXIT_OK;
+}
+
+void memory_report(const struct learner *learner)
+{
+    const struct memory *m = &learner->memory;
+    const struct examples *train = &learner->train, *valid = &learner->valid;
+    size_t tokens = (train->ids_count + valid->ids_count) * sizeof(int32_t);
+    print_report("memory in MB: %.1f = model %.1f, gradients %.1f, optimizer %.1f,\n"
+                 "  activations %.1f, averages %.1f, index of the pairs %.1f, their tokens %.1f,\n"
+                 "  batches %.1f, messages %.1f; available are %.0f",
+                 megabytes(total(m) + tokens), megabytes(m->model), megabytes(m->gradients),
+                 megabytes(m->optimizer), megabytes(m->activations), megabytes(m->averages),
+                 megabytes(m->index), megabytes(tokens), megabytes(m->batches),
+                 megabytes(m->messages), megabytes(m->available));
+}

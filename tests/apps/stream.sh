@@ -1,0 +1,157 @@
+#!/bin/sh
+# toy_translate train with more pairs than it may hold: whatever the memory limit, the same model and
+# checkpoint, also from pipes, from two files, stopped at any batch and resumed; a corpus that changes is
+# noticed, one that is removed is not needed; memory is planned, said and kept to.
+# usage: stream.sh PROGRAM [sanitized | full]
+. "$(dirname "$0")/kit/script.sh"
+
+# pairs_of COUNT: pairs of 5 to 13 words a side, all different.
+pairs_of() {
+    awk -v count="$1" 'BEGIN {
+        split("the red blue green old new big small house tree dog cat sees likes finds river mountain book paper", s)
+        split("das rot blau grün alt neu groß klein Haus Baum Hund Katze sieht mag findet Fluss Berg Buch Blatt", t)
+        x = 7
+        for (n = 0; n < count; n++) {
+            length_ = 4 + n % 9; a = "n" n; b = "m" n
+            for (i = 0; i < length_; i++) {
+                x = (x * 1103515245 + 12345) % 2147483648; w = 1 + int(x / 65536) % 19
+                a = a " " s[w]; b = t[w] " " b
+            }
+            print a "\t" b
+        }
+    }'
+}
+model="--layers 1 --width 16 --heads 2 --ffn-width 32 --dropout 0.2 --warmup 5 --threads 1"
+small="$model --vocab 300 --batch-tokens 128 --keep-checkpoint --average 2"
+
+# The least memory that a run says it needs, in MB, with OPTION...
+least() {
+    "$program" train "$@" --out never --memory-limit 0.001 2>least.err
+    sed -n 's/.*training needs at least \([0-9.]*\) MB.*/\1/p' least.err
+}
+same() { # WHAT: the model "parts" and its checkpoint are those of "whole"
+    check "$1: the same model" cmp whole parts
+    check "$1: the same checkpoint" cmp whole.checkpoint parts.checkpoint
+    rm -f parts parts.*
+}
+
+if [ "${2-}" = full ]; then
+    # Ten million pairs: less than 1 GB, and the first batch within a minute of this processor's time.
+    pairs_of 10000000 >all.tsv
+    run="--data all.tsv $model --vocab 2000 --batch-tokens 1024 --average 1 --keep-checkpoint"
+    "$program" train $run --steps 60 --out parts 2>err &
+    process=$!
+    while kill -0 $process && ! grep -q '^memory in MB' err; do sleep 0.2; done
+    cut -d ' ' -f 14,15 "/proc/$process/stat" >ticks
+    while grep VmHWM "/proc/$process/status" >now 2>/dev/null && [ -s now ]; do mv now high; sleep 0.2; done
+    wait $process || { fail "ten million pairs"; cat err; }
+    kilobytes=$(tr -dc 0-9 <high)
+    seconds=$(awk -v hz="$(getconf CLK_TCK)" '{ print int(($1 + $2) / hz) }' ticks)
+    echo "10,000,000 pairs: $((kilobytes / 1000)) MB at most, $seconds s of processor time until training begins"
+    cat err
+    [ "$kilobytes" -lt 976562 ] || fail "$kilobytes KB"
+    [ "$seconds" -lt 60 ] || fail "$seconds s"
+    code 0 "$program" train $run --steps 20 --out cut
+    code 0 "$program" train --resume --out cut --steps 60 --threads 1 --memory-limit 600
+    check "ten million pairs, resumed: the same checkpoint" cmp parts.checkpoint cut.checkpoint
+    [ $failures -eq 0 ]
+    exit
+fi
+
+pairs_of 3000 >all.tsv
+data="--data all.tsv"
+code 0 "$program" train $data $small --out whole --steps 25
+awk '/^memory in MB/ { n++ } END { exit n != 1 }' err || fail "memory is not said once: $(cat err)"
+bytes=$(least $data $small)
+[ -n "$bytes" ] || fail "no least memory: $(cat least.err)"
+[ ! -e never ] && [ ! -e never.checkpoint ] || fail "a run that is refused wrote files"
+
+# What is not held is read from the file.
+for more in 0 0.05 0.3; do
+    limit=$(awk -v a="$bytes" -v b=$more 'BEGIN { print a + b }')
+    code 0 "$program" train $data $small --out parts --steps 25 --memory-limit "$limit"
+    held=$(sed -n 's/.*their tokens \([0-9.]*\),.*/\1/p' err)
+    awk -v held="$held" -v more=$more 'BEGIN { exit !(held != "" && held <= more + 0.05) }' ||
+        fail "limit $limit: $held MB of tokens are held"
+    same "with $limit MB"
+done
+least="--memory-limit $bytes"
+code 0 "$program" train $data $small $least --shards 4 --force --out parts --steps 9
+code 0 "$program" train $data $small --shards 4 --force --out shards --steps 9
+check "shards that are read: the same model" cmp shards parts
+rm -f parts parts.*
+
+# The same pairs in other files: two, with a mark, CRLF and lines that are skipped; and through pipes.
+cut -f 1 all.tsv | sed '1s/^/\xef\xbb\xbf/; s/$/\r/; 7s/^/\r\n/' >source
+cut -f 2 all.tsv | sed '7s/^/skipped\n/' | head -c -1 >target
+code 0 "$program" train --source source --target target $small $least --out parts --steps 25
+check "two files: the same model" cmp whole parts
+rm -f parts parts.*
+sed 's/$/\tmore/; 2s/^/\t\n/' all.tsv >columns
+code 0 "$program" train --data columns --more-columns $small $least --out parts --steps 25
+check "three columns: the same model" cmp whole parts
+rm -f parts parts.*
+cat all.tsv | "$program" train --data /dev/stdin $small --out parts --steps 25 2>err || { fail "a pipe"; cat err; }
+check "a pipe: the same model" cmp whole parts
+rm -f parts parts.*
+bytes=$(cat all.tsv | least --data /dev/stdin $small)
+cat all.tsv | "$program" train --data /dev/stdin $small --out parts --steps 25 --memory-limit "$bytes" 2>err ||
+    { fail "a pipe that is held as text"; cat err; }
+check "a pipe that is held as text: the same model" cmp whole parts
+rm -f parts parts.*
+
+# Stopped at any batch, each time with another limit.
+options=
+for steps in 1 2 6 7 13 20 24 25; do
+    code 0 "$program" train $data $small --out parts --steps $steps $options
+    [ $((steps % 2)) -eq 0 ] && options=--resume || options="--resume $least"
+done
+same "stopped at seven batches"
+
+# Between two runs one letter changes, or the order does: refused, and nothing is lost.
+code 0 "$program" train $data $small --out parts --steps 5
+cp parts.checkpoint kept
+sed '1500s/n/k/' all.tsv >changed
+sed '100{h;d};200G' all.tsv >moved
+for other in changed moved; do
+    code 1 "$program" train --resume --out parts --steps 25 --data $other $least
+    says "was trained on other sentence pairs"
+done
+check "the checkpoint stays" cmp kept parts.checkpoint
+
+# During a run: what was learned is kept, and goes on with the right corpus. Without its name it is still there.
+during() { # COMMAND...: is run once the first epochs have ended; then the run goes on
+    rm -f parts parts.*
+    cp all.tsv work.tsv
+    : >err
+    "$program" train --data work.tsv $small $least --out parts --steps 1000000 --patience 0 2>err &
+    process=$!
+    while kill -0 $process 2>/dev/null && ! grep -q '^epoch 1 ' err; do sleep 0.1; done
+    "$@"
+}
+for how in "cp changed work.tsv" "truncate -s 1000 work.tsv" "truncate -s 0 work.tsv"; do
+    sed 's/n/k/' all.tsv >changed
+    during $how
+    wait $process && fail "$how: the run ends well"
+    says "work.tsv has changed since training began"
+    step=$(sed -n 's/.*the checkpoint is of step \([0-9]*\); go on.*/\1/p' err)
+    [ -n "$step" ] || { fail "$how: no checkpoint is said"; cat err; continue; }
+    code 0 "$program" train --resume --out parts --data all.tsv --steps $((step + 5))
+    code 0 "$program" train $data $small --force --out whole --steps $((step + 5)) --patience 0
+    check "$how: the same parameters" cmp whole parts
+done
+during rm work.tsv
+sleep 0.3
+kill -INT $process
+wait $process
+[ $? -eq 130 ] || { fail "a corpus without a name"; cat err; }
+
+# In little address space: what is held whole would not fit.
+pairs_of 150000 >all.tsv
+large="$data $model --vocab 300 --batch-tokens 128 --average 1 --steps 2"
+code 0 "$program" train $large --out whole
+if [ "${2-}" != sanitized ]; then # which takes terabytes of addresses
+    (ulimit -v 170000 && exec "$program" train $large --out parts) 2>err || { fail "170 MB"; cat err; }
+    check "in 170 MB: the same model" cmp whole parts
+fi
+[ $failures -eq 0 ]
