@@ -1,9 +1,17 @@
-/* batches.c - the batches of toy_translate: against their definition, with plain arrays: sorted by
-   class of length and the draws in order, split where the budget is full, whole batches shuffled. */
+/* batches.c - the batches of toy_translate against their definition, with plain arrays: examples
+   sorted by class of length and then by the draws in order, split where a side's budget is full,
+   whole batches shuffled by the draws that follow. And the pairs that a vocabulary is learned from.
+ */
+#define _POSIX_C_SOURCE 200809L
 #include "kit/random.h"
 #include "learner.h"
-#include "testing.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include <cmocka.h>
 
 const char program_name[] = "batches";
 
@@ -18,4 +26,150 @@ static int by_length(const void *a, const void *b)
     if (x->length != y->length) return x->length < y->length ? -1 : 1;
     if (x->rank != y->rank) return x->rank < y->rank ? -1 : 1;
     return x->index < y->index ? -1 : x->index > y->index;
+}
+
+/* Whole batches back to back, `lengths[b]` examples in batch b. */
+struct expected {
+    size_t *order, *lengths, count;
+};
+
+static size_t longer(const struct examples *e, size_t i)
+{
+    return e->source[i] > e->target[i] ? e->source[i] : e->target[i];
+}
+
+static struct key *sorted(const struct examples *e, struct random *random, bool shuffled)
+{
+    struct key *keys = xcalloc(e->count, sizeof *keys);
+    for (size_t i = 0; i < e->count; i++)
+        keys[i] = (struct key){shuffled ? random_bits(random) : 0, longer(e, i) / 4, i};
+    qsort(keys, e->count, sizeof *keys, by_length);
+    return keys;
+}
+
+static struct expected expect(const struct examples *e, size_t budget, uint64_t seed, int epoch)
+{
+    struct random random = {seed, 0};
+    random = (struct random){random_bits(&random) ^ (uint64_t)epoch, 0};
+    struct key *keys = sorted(e, &random, epoch > 0);
+    struct expected x = {xcalloc(e->count, sizeof *x.order), xcalloc(e->count, sizeof *x.lengths),
+                         0};
+    size_t *begins = xcalloc(e->count + 1, sizeof *begins), sources = 0, targets = 0, at = 0;
+    for (size_t i = 0; i < e->count; i++) {
+        sources += e->source[keys[i].index];
+        targets += e->target[keys[i].index];
+        if (i == 0 || sources > budget || targets > budget) {
+            begins[x.count++] = i;
+            sources = e->source[keys[i].index];
+            targets = e->target[keys[i].index];
+        }
+    }
+    begins[x.count] = e->count;
+    size_t *place = xcalloc(x.count, sizeof *place);
+    for (size_t b = 0; b < x.count; b++) place[b] = b;
+    for (size_t b = x.count; b > 1 && epoch > 0; b--) {
+        size_t other = (size_t)(random_bits(&random) % b), last = place[b - 1];
+        place[b - 1] = place[other];
+        place[other] = last;
+    }
+    for (size_t b = 0; b < x.count; b++) {
+        x.lengths[b] = begins[place[b] + 1] - begins[place[b]];
+        for (size_t i = begins[place[b]]; i < begins[place[b] + 1]; i++)
+            x.order[at++] = keys[i].index;
+    }
+    free(keys);
+    free(begins);
+    free(place);
+    return x;
+}
+
+/* Examples without text, whose lengths are drawn. */
+static void draw(struct examples *e, size_t count, int longest, uint64_t seed)
+{
+    struct random random = random_from(seed, count);
+    *e = (struct examples){.count = count};
+    e->source = xcalloc(count, sizeof *e->source);
+    e->target = xcalloc(count, sizeof *e->target);
+    for (size_t i = 0; i < count; i++) {
+        e->source[i] = 2 + (uint32_t)random_below(&random, longest - 1);
+        e->target[i] = 2 + (uint32_t)random_below(&random, longest - 1);
+    }
+}
+
+static void check(struct batches *batches, size_t budget, uint64_t seed, int epoch)
+{
+    struct expected x = expect(batches->examples, budget, seed, epoch);
+    size_t at = 0;
+    batches_plan(batches, seed, epoch);
+    assert_int_equal(batches->count, x.count);
+    for (size_t b = 0; b < x.count; b++) {
+        size_t from = batches->starts[batches->shuffled[b]];
+        assert_int_equal(batches->starts[batches->shuffled[b] + 1] - from, x.lengths[b]);
+        for (size_t i = 0; i < x.lengths[b]; i++)
+            assert_int_equal(batches->order[from + i], x.order[at++]);
+    }
+    assert_int_equal(at, batches->examples->count);
+    free(x.order);
+    free(x.lengths);
+}
+
+static void plans(void **state)
+{
+    static const size_t counts[] = {1, 2, 3, 16, 17, 18, 40, 333, 5000, 70000};
+    (void)state;
+    for (size_t c = 0; c < sizeof counts / sizeof *counts; c++) {
+        for (int longest = 2; longest <= 60; longest += 29) {
+            struct examples examples;
+            struct batches batches;
+            draw(&examples, counts[c], longest, c);
+            assert_int_equal(batches_create(&batches, &examples, 100), EXIT_OK);
+            for (int epoch = 0; epoch < 4; epoch++) check(&batches, 100, c * 7 + 1, epoch);
+            batches_free(&batches);
+            examples_free(&examples);
+        }
+    }
+}
+
+static char *numbered(size_t count, size_t padding, size_t *size)
+{
+    char *bytes = NULL;
+    FILE *file = open_memstream(&bytes, size);
+    for (size_t i = 0; i < count; i++) fprintf(file, "%zu\t%*zu\n", i, (int)padding, i);
+    fclose(file);
+    return bytes;
+}
+
+/* All pairs for training but those for validation, while they are few; then evenly spaced ones. */
+static void samples(void **state)
+{
+    static const size_t counts[] = {2, 99, 200, 1000, 2100};
+    (void)state;
+    for (size_t c = 0; c < sizeof counts / sizeof *counts; c++) {
+        struct data data;
+        size_t count = counts[c], padding = c == 4 ? MAX_BYTES : 10, size;
+        char *bytes = numbered(count, padding, &size);
+        assert_int_equal(data_over(&data, "numbers", bytes, size, 1000), EXIT_OK);
+        size_t valid = count / 100 > 0 ? count / 100 : 1, spacing = data.sample_spacing;
+        assert_int_equal(data.valid.count, valid);
+        assert_int_equal(data.train.count, count - valid);
+        assert_int_equal(data.valid.start.line, count - valid);
+        assert_int_equal(spacing, padding > 10 ? 4 : 1);
+        assert_int_equal(data.sample->count, (count - valid + spacing - 1) / spacing);
+        for (size_t i = 0; i < data.sample->count; i++) {
+            char text[32];
+            snprintf(text, sizeof text, "%zu", i * spacing);
+            assert_int_equal(data.sample->source[i].size, strlen(text));
+            assert_memory_equal(data.sample->source[i].bytes, text, strlen(text));
+            assert_int_equal(data.sample->target[i].size, padding);
+            assert_int_equal(data.sample->line[i], i * spacing + 1);
+        }
+        assert_true(data.sample->used <= SAMPLE_BYTES);
+        data_close(&data);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(plans), cmocka_unit_test(samples)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }
