@@ -92,6 +92,40 @@ small="--data pairs --layers 1 --width 8 --heads 1 --ffn-width 8 --threads 1 --a
 (cd old && "$program" train $small --epochs 1 --out m) 2>err || fail "$(cat err)"
 sweep train "m m.checkpoint" "$program" train $small --epochs 2 --resume --out m
 
+# Pairs that are read while it trains: whatever read fails, what was learned before stands, and the run that
+# goes on from it ends with the same bits.
+awk 'BEGIN { for (n = 0; n < 60; n++) print "a" n " b c" n % 7 "\td" n % 5 " e f" n }' >many
+stream="--data ../many --layers 1 --width 8 --heads 1 --ffn-width 8 --vocab 270 --batch-tokens 128 --threads 1 --average 1
+    --keep-checkpoint --steps 40 --out m"
+mkdir whole && cd whole || exit 1
+"$program" train $stream --memory-limit 0.001 2>err && fail "too little memory is not refused"
+limit="--memory-limit $(sed -n 's/.*at least \([0-9.]*\) MB.*/\1/p' err)"
+inject $ONCE -1 0 0 "$program" train $stream $limit
+[ $got -eq 0 ] || fail "pairs that are read: $(cat err)"
+calls_made=$(cat ../counted) at=0 kept=0
+cd ..
+[ "$calls_made" -gt 400 ] || fail "pairs that are read: $calls_made calls"
+while [ $at -lt "$calls_made" ]; do
+    rm -rf work && mkdir work && cd work || exit 1
+    inject $ONCE $at 5 0 "$program" train $stream $limit
+    what="pairs that are read, call $at of $calls_made"
+    case $got in
+    0) ;;
+    1)
+        grep -q "Input/output error" err || fail "$what: no reason: $(cat err)"
+        resume=--force
+        [ ! -f m.checkpoint ] || resume=--resume
+        ! grep -q "checkpoint is of step" err || kept=$((kept + 1))
+        "$program" train $stream $resume 2>err || fail "$what: it does not go on: $(cat err)"
+        ;;
+    *) fail "$what: exit code $got: $(cat err)" ;;
+    esac
+    for file in m m.checkpoint; do cmp -s $file ../whole/$file || fail "$what: another $file"; done
+    cd ..
+    at=$((at + 3 * step))
+done
+[ $kept -gt 3 ] || fail "pairs that are read: only $kept reads failed within training"
+
 rm -rf old && mkdir old
 echo old >old/corpus
 sweep corpus "corpus" "$program" demo --write-corpus corpus

@@ -1,5 +1,6 @@
 /* pairs.c - any bytes as a corpus: one file of two columns, or two files of equal lines. Against a
-   plain reading of the same bytes: which lines are pairs, and whether the whole is refused. */
+   plain reading of the same bytes: which lines are pairs, and whether the whole is refused; read a
+   few bytes at a time, and each pair once more at its place, they are the same. */
 #define _GNU_SOURCE
 #include "fuzz.h"
 #include "toy.h"
@@ -100,6 +101,37 @@ static struct expected expect_two(const struct file f[2], const struct pairs *pa
     return e;
 }
 
+static void is_pair(const struct pair_reader *reader, const struct pairs *pairs, size_t i)
+{
+    require(equal(reader->source, pairs->source[i]), "the source, read again");
+    require(equal(reader->target, pairs->target[i]), "the target, read again");
+}
+
+/* Reads all in chunks, then the last one and the first at their places. */
+static void read_again(const struct pairs *pairs, const struct pair_files *files, size_t chunk)
+{
+    struct pair_inputs inputs;
+    struct pair_reader reader = {0};
+    struct place first = {0}, last = {0};
+    bool more = true, same;
+    require(pair_inputs_open(&inputs, files) == EXIT_OK, "files open again");
+    require(reader_open(&reader, &inputs, chunk) == EXIT_OK, "they are read again");
+    for (size_t i = 0; i < pairs->count; i++) {
+        require(reader_next(&reader, &more) == EXIT_OK && more, "a pair is there again");
+        require(reader_lines(&reader) == pairs->line[i], "its line again");
+        is_pair(&reader, pairs, i);
+        last = reader.place;
+        if (i == 0) first = last;
+    }
+    require(reader_next(&reader, &more) == EXIT_OK && !more, "no more pairs");
+    require(reader_again(&reader, last, &same) == EXIT_OK && same, "the last pair at its place");
+    is_pair(&reader, pairs, pairs->count - 1);
+    require(reader_again(&reader, first, &same) == EXIT_OK && same, "the first pair at its place");
+    is_pair(&reader, pairs, 0);
+    reader_close(&reader);
+    pair_inputs_close(&inputs);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     static struct file files[2];
@@ -118,6 +150,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     e = two ? expect_two(files, &pairs) : expect_one(&files[0], &pairs);
     require((code == EXIT_OK) == (e.good && e.count > 0), "which files are read");
     if (e.good) require(e.count == pairs.count, "how many pairs");
+    if (code == EXIT_OK) read_again(&pairs, &at, 1 + bytes[1] % 64);
     pairs_free(&pairs);
     return 0;
 }
