@@ -9,7 +9,7 @@ enum { CHUNK = 1 << 18, TAIL = 1000 };
 
 /* Where the last pairs begin. */
 struct tail {
-    struct place places[TAIL]; /* pair i: places[i % TAIL] */
+    struct position positions[TAIL]; /* pair i: positions[i % TAIL] */
 };
 
 static void add_to_sample(struct data *data, const struct pair_reader *reader, size_t index)
@@ -32,8 +32,8 @@ static int survey(struct data *data, struct part *part, struct tail *tail, bool 
     while (code == EXIT_OK) {
         code = reader_next(&reader, &more);
         if (code != EXIT_OK || !more) break;
-        if (part->count == 0) part->start = reader.place;
-        if (tail != NULL) tail->places[part->count % TAIL] = reader.place;
+        if (part->count == 0) part->start = reader.position;
+        if (tail != NULL) tail->positions[part->count % TAIL] = reader.position;
         if (sample) add_to_sample(data, &reader, part->count);
         data->hash = reader_hash(data->hash, &reader);
         part->count++;
@@ -46,27 +46,27 @@ static int survey(struct data *data, struct part *part, struct tail *tail, bool 
 }
 
 /* The last pairs of train become those of valid. */
-static int take_tail(struct data *data, const struct tail *tail, size_t most)
+static int take_tail(struct data *data, const struct tail *tail, size_t max)
 {
     struct part *train = &data->train, *valid = &data->valid;
     if (train->count < 2)
         return failed("%s: one pair is not enough for training and validation",
                       train->inputs->side[0].name);
     size_t count = train->count / 100;
-    if (most > TAIL) most = TAIL;
-    if (count > most) count = most;
+    if (max > TAIL) max = TAIL;
+    if (count > max) count = max;
     if (count == 0) count = 1;
     train->count -= count;
-    *valid = (struct part){train->inputs, tail->places[train->count % TAIL], count};
+    *valid = (struct part){train->inputs, tail->positions[train->count % TAIL], count};
     return EXIT_OK;
 }
 
-static int survey_all(struct data *data, bool separate, size_t most)
+static int survey_all(struct data *data, bool separate, size_t max)
 {
     struct tail *tail = separate ? NULL : xcalloc(1, sizeof *tail);
     int code = survey(data, &data->train, tail, true);
     if (code == EXIT_OK)
-        code = separate ? survey(data, &data->valid, NULL, false) : take_tail(data, tail, most);
+        code = separate ? survey(data, &data->valid, NULL, false) : take_tail(data, tail, max);
     free(tail);
     size_t spacing = data->sample_spacing;
     if (code == EXIT_OK && data->sample != NULL)
@@ -83,20 +83,20 @@ static void begin(struct data *data, bool sample)
 }
 
 int data_open(struct data *data, const struct pair_files *train, const struct pair_files *valid,
-              size_t most, bool sample)
+              size_t max, bool sample)
 {
     bool separate = valid->data != NULL || valid->source != NULL;
     begin(data, sample);
     int code = pair_inputs_open(&data->train_inputs, train);
     if (code == EXIT_OK && separate) code = pair_inputs_open(&data->valid_inputs, valid);
-    return code == EXIT_OK ? survey_all(data, separate, most) : code;
+    return code == EXIT_OK ? survey_all(data, separate, max) : code;
 }
 
-int data_over(struct data *data, const char *name, char *bytes, size_t size, size_t most)
+int data_over(struct data *data, const char *name, char *bytes, size_t size, size_t max)
 {
     begin(data, true);
     data->train_inputs.side[0] = input_over(name, bytes, size);
-    return survey_all(data, false, most);
+    return survey_all(data, false, max);
 }
 
 void data_forget_sample(struct data *data)

@@ -78,12 +78,12 @@ static void create(struct examples *examples, const struct part *part)
 
 static void hold(struct examples *examples, const struct ids *ids)
 {
-    size_t used = examples->ids_count, room = examples->ids_capacity;
-    if (room - used < ids->count) {
-        room = room + room / 2 + ids->count + 1024;
-        if (room > examples->most_ids) room = examples->most_ids;
-        examples->ids = xreallocarray(examples->ids, room, sizeof *examples->ids);
-        examples->ids_capacity = room;
+    size_t used = examples->ids_count, capacity = examples->ids_capacity;
+    if (capacity - used < ids->count) {
+        capacity = capacity + capacity / 2 + ids->count + 1024;
+        if (capacity > examples->max_ids) capacity = examples->max_ids;
+        examples->ids = xreallocarray(examples->ids, capacity, sizeof *examples->ids);
+        examples->ids_capacity = capacity;
     }
     memcpy(examples->ids + used, ids->ids, ids->count * sizeof *ids->ids);
     examples->ids_count += ids->count;
@@ -95,9 +95,9 @@ static void add(struct examples *examples, const struct encoded *pair)
     examples->source[n] = (uint32_t)pair->source.count;
     examples->target[n] = (uint32_t)pair->target.count;
     examples->digests[n] = digest(&examples->reader);
-    examples->where[0][n] = examples->reader.place.at[0];
-    if (examples->where[1] != NULL) examples->where[1][n] = examples->reader.place.at[1];
-    if (examples->held < n || examples->most_ids - examples->ids_count < count) return;
+    examples->where[0][n] = examples->reader.position.at[0];
+    if (examples->where[1] != NULL) examples->where[1][n] = examples->reader.position.at[1];
+    if (examples->held < n || examples->max_ids - examples->ids_count < count) return;
     examples->where[0][n] = examples->ids_count;
     examples->held = n + 1;
     hold(examples, &pair->source);
@@ -161,11 +161,11 @@ size_t examples_length(const struct examples *examples, size_t index)
 static int read_one(struct examples *examples, size_t index, int32_t *source, int32_t *target)
 {
     struct encoded pair = {0};
-    struct place place = {{examples->where[0][index]}, 0};
+    struct position position = {{examples->where[0][index]}, 0};
     size_t sources = examples->source[index], targets = examples->target[index];
     bool same;
-    if (examples->where[1] != NULL) place.at[1] = examples->where[1][index];
-    int code = reader_again(&examples->reader, place, &same);
+    if (examples->where[1] != NULL) position.at[1] = examples->where[1][index];
+    int code = reader_again(&examples->reader, position, &same);
     if (code != EXIT_OK) return code;
     same = same && digest(&examples->reader) == examples->digests[index];
     same = same && encode_pair(examples, &pair) && pair.source.count == sources &&
@@ -177,7 +177,7 @@ static int read_one(struct examples *examples, size_t index, int32_t *source, in
     free_encoded(&pair);
     if (same) return EXIT_OK;
     return failed("%s has changed since training began: other pairs are in it at byte %llu",
-                  examples->reader.inputs->side[0].name, (unsigned long long)place.at[0]);
+                  examples->reader.inputs->side[0].name, (unsigned long long)position.at[0]);
 }
 
 int examples_get(struct examples *examples, size_t index, int32_t *source, int32_t *target)

@@ -44,7 +44,7 @@ struct examples {
     const struct vocabulary *vocabulary;
     int32_t begin;     /* the token that targets begin with */
     size_t max_tokens; /* pairs with a longer side are skipped, with a message */
-    size_t most_ids;   /* to hold in memory */
+    size_t max_ids;    /* to hold in memory */
     /* The index: */
     size_t count;
     uint64_t *where[2];        /* [count] the first: in ids, if held, else in the file */
@@ -94,9 +94,9 @@ struct memory {
     size_t model, gradients, optimizer, activations, averages, index, batches, messages;
     size_t available; /* 0: unknown */
 };
-/* Fails if that is more than --memory-limit, warns if the machine has less. *most_ids: how many
+/* Fails if that is more than --memory-limit, warns if the machine has less. *max_ids: how many
    tokens may be held beside. */
-int memory_plan(struct learner *learner, const struct data *data, size_t *most_ids);
+int memory_plan(struct learner *learner, const struct data *data, size_t *max_ids);
 void memory_report(const struct learner *learner);
 
 struct learner {

@@ -1,7 +1,7 @@
 /* memory.c - what a run will hold in memory, as numbers before it begins: those of the library, and
    those of the data by their counts; refused where they are more than --memory-limit. Of the
    machine is known, where its files say it: Linux's MemAvailable, the limit of the control group
-   (version 2 or 1), and the process's own limit of address space; the least of them counts. */
+   (version 2 or 1), and the process's own limit of address space; the minimum of them counts. */
 #define _POSIX_C_SOURCE 200809L
 #include "learner.h"
 #include <inttypes.h>
@@ -28,7 +28,7 @@ static size_t number_in(const char *path, const char *key)
     return found && value < SIZE_MAX ? (size_t)value : SIZE_MAX;
 }
 
-static size_t least(size_t a, size_t b)
+static size_t min(size_t a, size_t b)
 {
     return a < b ? a : b;
 }
@@ -38,10 +38,10 @@ static size_t available(void)
     struct rlimit limit;
     size_t kilobytes = number_in("/proc/meminfo", "MemAvailable:"), bytes = SIZE_MAX;
     if (kilobytes < SIZE_MAX / 1024) bytes = kilobytes * 1024;
-    bytes = least(bytes, number_in("/sys/fs/cgroup/memory.max", ""));
-    bytes = least(bytes, number_in("/sys/fs/cgroup/memory/memory.limit_in_bytes", ""));
+    bytes = min(bytes, number_in("/sys/fs/cgroup/memory.max", ""));
+    bytes = min(bytes, number_in("/sys/fs/cgroup/memory/memory.limit_in_bytes", ""));
     if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
-        bytes = least(bytes, (size_t)limit.rlim_cur);
+        bytes = min(bytes, (size_t)limit.rlim_cur);
     return bytes == SIZE_MAX ? 0 : bytes;
 }
 
@@ -83,7 +83,7 @@ static double megabytes(size_t bytes)
     return 1e-6 * (double)bytes;
 }
 
-int memory_plan(struct learner *learner, const struct data *data, size_t *most_ids)
+int memory_plan(struct learner *learner, const struct data *data, size_t *max_ids)
 {
     struct memory *m = &learner->memory;
     size_t limit = (size_t)(learner->recipe->memory_limit * 1e6);
@@ -95,13 +95,13 @@ int memory_plan(struct learner *learner, const struct data *data, size_t *most_i
                       "more --shards or a smaller model need less",
                       learner->recipe->memory_limit, 0.0005 + megabytes(needed));
     }
-    if (limit > 0) left = least(left, limit - needed);
+    if (limit > 0) left = min(left, limit - needed);
     if (m->available > 0 && needed > m->available)
         print_message("training needs %.0f MB of memory, but only %.0f MB are there",
                       megabytes(needed), megabytes(m->available));
     else if (m->available > 0)
-        left = least(left, (m->available - needed) / 2);
-    *most_ids = left / sizeof(int32_t);
+        left = min(left, (m->available - needed) / 2);
+    *max_ids = left / sizeof(int32_t);
     return EXIT_OK;
 }
 

@@ -5,13 +5,13 @@
 
 enum { CHUNK = 1 << 16 };
 
-/* Room for `more` bytes of text: what has moved is pointed to again. */
-static void make_room(struct pairs *pairs, size_t more)
+/* Space for `more` bytes of text: what has moved is pointed to again. */
+static void reserve(struct pairs *pairs, size_t more)
 {
-    if (pairs->room - pairs->used >= more) return;
-    size_t room = pairs->room * 2 + CHUNK;
-    pairs->room = room > pairs->used + more ? room : pairs->used + more;
-    pairs->bytes = xreallocarray(pairs->bytes, pairs->room, 1);
+    if (pairs->bytes_capacity - pairs->used >= more) return;
+    size_t capacity = pairs->bytes_capacity * 2 + CHUNK;
+    pairs->bytes_capacity = capacity > pairs->used + more ? capacity : pairs->used + more;
+    pairs->bytes = xreallocarray(pairs->bytes, pairs->bytes_capacity, 1);
     for (size_t i = 0, at = 0; i < pairs->count; i++) {
         pairs->source[i].bytes = pairs->bytes + at;
         pairs->target[i].bytes = pairs->bytes + at + pairs->source[i].size;
@@ -35,7 +35,7 @@ void pairs_add(struct pairs *pairs, rapt_text source, rapt_text target, size_t l
         pairs->target = xreallocarray(pairs->target, pairs->capacity, sizeof *pairs->target);
         pairs->line = xreallocarray(pairs->line, pairs->capacity, sizeof *pairs->line);
     }
-    make_room(pairs, source.size + target.size);
+    reserve(pairs, source.size + target.size);
     pairs->source[pairs->count] = keep(pairs, source);
     pairs->target[pairs->count] = keep(pairs, target);
     pairs->line[pairs->count++] = line;

@@ -113,18 +113,18 @@ size_t shard_budget(const struct learner *learner)
 static int create_examples(struct learner *learner, struct data *data)
 {
     uint64_t hash = PAIR_HASH;
-    size_t most_ids = 0;
+    size_t max_ids = 0;
     struct seen seen = {0};
     int32_t begin = rapt_target_begin(learner->model, learner->vocabulary.target);
     if (begin < 0) return failed("--decoder-start: the vocabulary has no such token");
-    int code = memory_plan(learner, data, &most_ids);
+    int code = memory_plan(learner, data, &max_ids);
     if (code != EXIT_OK) return code;
     learner->train = (struct examples){.vocabulary = &learner->vocabulary,
                                        .begin = begin,
                                        .max_tokens = max_tokens(learner),
-                                       .most_ids = most_ids - most_ids / 8};
+                                       .max_ids = max_ids - max_ids / 8};
     learner->valid = learner->train;
-    learner->valid.most_ids = most_ids / 8;
+    learner->valid.max_ids = max_ids / 8;
     code = examples_make(&learner->train, &data->train, &hash, &seen);
     if (code == EXIT_OK) code = examples_make(&learner->valid, &data->valid, &hash, NULL);
     if (code == EXIT_OK) learner->words = seen_list(&seen);

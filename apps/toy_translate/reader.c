@@ -1,8 +1,8 @@
 /* reader.c - the sentence pairs of one file (source, tab, target; further columns are refused, or
    ignored on request) or of two files with equal numbers of lines, one after the other or at a
-   place that is known; memory is for a few lines. Lines end with LF or CRLF; the last may lack it.
-   A line that is not UTF-8 or has no tab is an error with its number; a pair with an empty side or
-   more than MAX_BYTES bytes on one is skipped and counted. */
+   position that is known; memory is for a few lines. Lines end with LF or CRLF; the last may lack
+   it. A line that is not UTF-8 or has no tab is an error with its number; a pair with an empty side
+   or more than MAX_BYTES bytes on one is skipped and counted. */
 #include "toy.h"
 #include <stdlib.h>
 #include <string.h>
@@ -99,14 +99,14 @@ int reader_open(struct pair_reader *reader, const struct pair_inputs *inputs, si
     return code;
 }
 
-void reader_seek(struct pair_reader *reader, struct place place)
+void reader_seek(struct pair_reader *reader, struct position position)
 {
     for (int i = 0; i < 2; i++) {
         struct line_reader *lines = &reader->side[i];
-        lines->from = place.at[i];
+        lines->from = position.at[i];
         lines->size = lines->at = 0;
         lines->ended = false;
-        lines->number = place.line;
+        lines->number = position.line;
     }
 }
 
@@ -175,26 +175,26 @@ static bool skip(struct pair_reader *reader)
     return true;
 }
 
-static struct place here(const struct pair_reader *reader)
+static struct position here(const struct pair_reader *reader)
 {
     const struct line_reader *a = &reader->side[0], *b = &reader->side[1];
-    return (struct place){{a->from + a->at, b->from + b->at}, a->number};
+    return (struct position){{a->from + a->at, b->from + b->at}, a->number};
 }
 
 int reader_next(struct pair_reader *reader, bool *more)
 {
     int code;
     do {
-        reader->place = here(reader);
+        reader->position = here(reader);
         code = reader->inputs->two ? next_of_two(reader, more) : next_of_one(reader, more);
     } while (code == EXIT_OK && *more && skip(reader));
     return code;
 }
 
-int reader_again(struct pair_reader *reader, struct place place, bool *same)
+int reader_again(struct pair_reader *reader, struct position position, bool *same)
 {
     bool third;
-    reader_seek(reader, place);
+    reader_seek(reader, position);
     int code = take_line(&reader->side[0], same);
     if (code != EXIT_OK || !*same) return code;
     reader->source = reader->side[0].line;

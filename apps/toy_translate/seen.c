@@ -91,9 +91,9 @@ static size_t write_text(struct seen *seen, const rapt_tokenizer *tokenizer, con
     size_t size = 0;
     for (int i = 0; i < count; i++) {
         rapt_text token = rapt_tokenizer_token(tokenizer, ids[i]);
-        if (seen->room < size + token.size)
-            seen->text =
-                xreallocarray(seen->text, seen->room = 2 * seen->room + token.size + 256, 1);
+        if (seen->text_capacity < size + token.size)
+            seen->text = xreallocarray(
+                seen->text, seen->text_capacity = 2 * seen->text_capacity + token.size + 256, 1);
         if (token.size > 0) memcpy(seen->text + size, token.bytes, token.size);
         size += token.size;
     }

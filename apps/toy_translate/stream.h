@@ -49,8 +49,8 @@ struct line_reader {
     size_t number; /* of the line last read, from 1 */
     rapt_text line;
 };
-/* A place between two lines, from which a reader can go on. */
-struct place {
+/* A position between two lines, from which a reader can go on. */
+struct position {
     uint64_t at[2];
     size_t line; /* number of the line before */
 };
@@ -61,16 +61,16 @@ struct pair_reader {
     const struct pair_inputs *inputs;
     struct line_reader side[2];
     rapt_text source, target; /* the pair last read, valid until the next one is */
-    struct place place;       /* where its line begins */
+    struct position position; /* where its line begins */
     struct skipped skipped;
 };
 /* chunk: bytes of a read, at least; longer lines take more memory. */
 int reader_open(struct pair_reader *reader, const struct pair_inputs *inputs, size_t chunk);
-void reader_seek(struct pair_reader *reader, struct place place);
+void reader_seek(struct pair_reader *reader, struct position position);
 /* The next pair that is not skipped; *more false: there is none. */
 int reader_next(struct pair_reader *reader, bool *more);
-/* The pair at a place where one was once, unchecked; *same false: there is none any more. */
-int reader_again(struct pair_reader *reader, struct place place, bool *same);
+/* The pair at a position where one was once, unchecked; *same false: there is none any more. */
+int reader_again(struct pair_reader *reader, struct position position, bool *same);
 size_t reader_lines(const struct pair_reader *reader);
 void reader_report(const struct pair_reader *reader); /* what was skipped */
 void reader_close(struct pair_reader *reader);
@@ -81,7 +81,7 @@ uint64_t reader_hash(uint64_t hash, const struct pair_reader *reader);
 /* ---- data.c: training and validation pairs in their files ---- */
 struct part {
     const struct pair_inputs *inputs;
-    struct place start;
+    struct position start;
     size_t count; /* pairs from there on that are not skipped */
 };
 struct data {
@@ -93,11 +93,11 @@ struct data {
 };
 enum { SAMPLE_BYTES = 1 << 26 }; /* of text, at most, and one pair */
 /* Reads the files once. Without files of its own, valid gets the last pairs of train: one in a
-   hundred, at least 1 and at most `most`. */
+   hundred, at least 1 and at most `max`. */
 int data_open(struct data *data, const struct pair_files *train, const struct pair_files *valid,
-              size_t most, bool sample);
+              size_t max, bool sample);
 /* The same for text, a pair with a tab on each line, which is taken over. */
-int data_over(struct data *data, const char *name, char *bytes, size_t size, size_t most);
+int data_over(struct data *data, const char *name, char *bytes, size_t size, size_t max);
 void data_forget_sample(struct data *data);
 void data_close(struct data *data);
 

@@ -18,7 +18,7 @@ struct pairs {
     size_t lines;               /* of the file, with those that are no pair */
     const char *name;           /* of the file, for messages */
     char *bytes;                /* [used] source, target, source, target .. */
-    size_t used, room;
+    size_t used, bytes_capacity;
 };
 enum { PAIR_ROWS = 4 };
 void pair_rows(struct pair_files *files, struct option_row rows[PAIR_ROWS]);
@@ -140,8 +140,8 @@ void words_fold(const struct words *source, const struct words *target, const fl
 struct seen {
     char **slots; /* [capacity], a power of two; NULL: free */
     size_t capacity, count, bytes;
-    char *text; /* [room] of the sentence last added */
-    size_t room;
+    char *text; /* [text_capacity] of the sentence last added */
+    size_t text_capacity;
 };
 void seen_add(struct seen *seen, const rapt_tokenizer *tokenizer, const int32_t *ids, int count);
 char *seen_list(struct seen *seen); /* and empties it; NULL: too many; the caller frees */

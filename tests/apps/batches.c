@@ -65,21 +65,21 @@ static struct expected expect(const struct examples *e, size_t budget, uint64_t 
         }
     }
     begins[x.count] = e->count;
-    size_t *place = xcalloc(x.count, sizeof *place);
-    for (size_t b = 0; b < x.count; b++) place[b] = b;
+    size_t *position = xcalloc(x.count, sizeof *position);
+    for (size_t b = 0; b < x.count; b++) position[b] = b;
     for (size_t b = x.count; b > 1 && epoch > 0; b--) {
-        size_t other = (size_t)(random_bits(&random) % b), last = place[b - 1];
-        place[b - 1] = place[other];
-        place[other] = last;
+        size_t other = (size_t)(random_bits(&random) % b), last = position[b - 1];
+        position[b - 1] = position[other];
+        position[other] = last;
     }
     for (size_t b = 0; b < x.count; b++) {
-        x.lengths[b] = begins[place[b] + 1] - begins[place[b]];
-        for (size_t i = begins[place[b]]; i < begins[place[b] + 1]; i++)
+        x.lengths[b] = begins[position[b] + 1] - begins[position[b]];
+        for (size_t i = begins[position[b]]; i < begins[position[b] + 1]; i++)
             x.order[at++] = keys[i].index;
     }
     free(keys);
     free(begins);
-    free(place);
+    free(position);
     return x;
 }
 

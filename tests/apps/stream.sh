@@ -8,8 +8,8 @@
 # pairs_of COUNT: pairs of 5 to 13 words a side, all different.
 pairs_of() {
     awk -v count="$1" 'BEGIN {
-        split("the red blue green old new big small house tree dog cat sees likes finds river mountain book paper", s)
-        split("das rot blau grün alt neu groß klein Haus Baum Hund Katze sieht mag findet Fluss Berg Buch Blatt", t)
+        split("the red blue green old new big small garden tree dog cat sees likes finds river mountain book paper", s)
+        split("das rot blau grün alt neu groß klein Garten Baum Hund Katze sieht mag findet Fluss Berg Buch Blatt", t)
         x = 7
         for (n = 0; n < count; n++) {
             length_ = 4 + n % 9; a = "n" n; b = "m" n

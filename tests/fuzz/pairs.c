@@ -1,6 +1,6 @@
 /* pairs.c - any bytes as a corpus: one file of two columns, or two files of equal lines. Against a
    plain reading of the same bytes: which lines are pairs, and whether the whole is refused; read a
-   few bytes at a time, and each pair once more at its place, they are the same. */
+   few bytes at a time, and each pair once more at its position, they are the same. */
 #define _GNU_SOURCE
 #include "fuzz.h"
 #include "toy.h"
@@ -107,12 +107,12 @@ static void is_pair(const struct pair_reader *reader, const struct pairs *pairs,
     require(equal(reader->target, pairs->target[i]), "the target, read again");
 }
 
-/* Reads all in chunks, then the last one and the first at their places. */
+/* Reads all in chunks, then the last one and the first at their positions. */
 static void read_again(const struct pairs *pairs, const struct pair_files *files, size_t chunk)
 {
     struct pair_inputs inputs;
     struct pair_reader reader = {0};
-    struct place first = {0}, last = {0};
+    struct position first = {0}, last = {0};
     bool more = true, same;
     require(pair_inputs_open(&inputs, files) == EXIT_OK, "files open again");
     require(reader_open(&reader, &inputs, chunk) == EXIT_OK, "they are read again");
@@ -120,13 +120,14 @@ static void read_again(const struct pairs *pairs, const struct pair_files *files
         require(reader_next(&reader, &more) == EXIT_OK && more, "a pair is there again");
         require(reader_lines(&reader) == pairs->line[i], "its line again");
         is_pair(&reader, pairs, i);
-        last = reader.place;
+        last = reader.position;
         if (i == 0) first = last;
     }
     require(reader_next(&reader, &more) == EXIT_OK && !more, "no more pairs");
-    require(reader_again(&reader, last, &same) == EXIT_OK && same, "the last pair at its place");
+    require(reader_again(&reader, last, &same) == EXIT_OK && same, "the last pair at its position");
     is_pair(&reader, pairs, pairs->count - 1);
-    require(reader_again(&reader, first, &same) == EXIT_OK && same, "the first pair at its place");
+    require(reader_again(&reader, first, &same) == EXIT_OK && same,
+            "the first pair at its position");
     is_pair(&reader, pairs, 0);
     reader_close(&reader);
     pair_inputs_close(&inputs);
