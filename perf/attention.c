@@ -18,9 +18,11 @@ struct problem {
     int when;
 };
 
-enum { ALWAYS, SLOW, SCALING }; /* SLOW: skipped by --quick; SCALING: run by perf_scaling */
+/* SLOW: skipped by --quick; SCALING: run by perf_scaling; RAGGED: slow, and laid out as in a
+   Transformer: the heads of a row side by side, sequences by their starts. */
+enum { ALWAYS, SLOW, SCALING, RAGGED };
 
-/* 64 sequences of 32 rows: a training step of short sentences. */
+/* 64 sequences of 4 heads: a training step of short sentences. */
 static const struct problem problems[] = {
     {FORWARD, 1, 8, 128, 128, 64, false, ALWAYS},
     {FORWARD, 1, 8, 512, 512, 64, false, SCALING},
@@ -45,7 +47,26 @@ static const struct problem problems[] = {
     {BACKWARD, 1, 1, 4096, 4096, 64, false, SCALING},
     {BACKWARD, 64, 4, 32, 32, 32, false, ALWAYS},
     {BACKWARD, 1, 1, 32768, 32768, 64, false, SLOW},
+    {FORWARD, 64, 4, 16, 16, 32, false, RAGGED},
+    {FORWARD, 64, 4, 16, 16, 64, false, RAGGED},
+    {FORWARD, 64, 4, 20, 20, 64, false, RAGGED},
+    {FORWARD, 64, 4, 32, 32, 32, false, RAGGED},
+    {FORWARD, 64, 4, 32, 32, 64, false, RAGGED},
+    {FORWARD, 64, 4, 32, 32, 64, true, RAGGED},
+    {FORWARD, 64, 4, 64, 64, 32, false, RAGGED},
+    {FORWARD, 64, 4, 64, 64, 64, false, RAGGED},
+    {BACKWARD, 64, 4, 16, 16, 32, false, RAGGED},
+    {BACKWARD, 64, 4, 16, 16, 64, false, RAGGED},
+    {BACKWARD, 64, 4, 20, 20, 64, false, RAGGED},
+    {BACKWARD, 64, 4, 32, 32, 32, false, RAGGED},
+    {BACKWARD, 64, 4, 32, 32, 64, false, RAGGED},
+    {BACKWARD, 64, 4, 32, 32, 64, true, RAGGED},
+    {BACKWARD, 64, 4, 64, 64, 32, false, RAGGED},
+    {BACKWARD, 64, 4, 64, 64, 64, false, RAGGED},
+    {FORWARD, 1, 8, 1, 512, 64, false, SLOW},
     {FORWARD, 1, 8, 1, 4096, 64, false, SLOW},
+    {FORWARD, 1, 8, 8, 512, 64, false, SLOW},
+    {FORWARD, 1, 8, 8, 4096, 64, false, SLOW},
     {CACHED, 1, 8, 1, 128, 64, false, SLOW},
     {CACHED, 1, 8, 1, 512, 64, false, SLOW},
     {CACHED, 1, 8, 1, 1024, 64, false, ALWAYS},
@@ -100,13 +121,21 @@ static void report(struct bench *b, const struct problem *p, int threads, struct
                       .threads = threads,
                       .time = time,
                       .operations = 2 * products * p->B * p->H * cells * p->K / (p->causal ? 2 : 1),
-                      .more = p->pass == CACHED ? json_pack("{s:b}", "cached", 1) : NULL});
+                      .more = p->pass == CACHED   ? json_pack("{s:b}", "cached", 1)
+                              : p->when == RAGGED ? json_pack("{s:b}", "ragged", 1)
+                                                  : NULL});
 }
 
 static void measure_arrays(struct bench *b, const struct problem *p, int threads)
 {
     struct job j = {0};
-    rapt_attention_init(&j.a, sizeof j.a, p->B, p->H, p->T, p->S, p->K);
+    int *starts = bench_alloc(2 * ((size_t)p->B + 1) * sizeof *starts),
+        *key_starts = starts + p->B + 1;
+    for (int i = 0; i <= p->B; i++) starts[i] = i * p->T, key_starts[i] = i * p->S;
+    if (p->when == RAGGED)
+        rapt_attention_init_ragged(&j.a, sizeof j.a, p->B, p->H, starts, key_starts, p->K);
+    else
+        rapt_attention_init(&j.a, sizeof j.a, p->B, p->H, p->T, p->S, p->K);
     size_t rows = (size_t)p->B * (size_t)p->H * (size_t)p->T, width = (size_t)p->K;
     size_t queries = rows * width, keys = (size_t)p->B * (size_t)p->H * (size_t)p->S * width;
     float **arrays[] = {&j.q, &j.out, &j.dout, &j.dq, &j.k, &j.v, &j.dk, &j.dv};
@@ -121,6 +150,7 @@ static void measure_arrays(struct bench *b, const struct problem *p, int threads
     for (int i = 0; i < 8; i++) bench_free(*arrays[i]);
     bench_free(j.lse);
     bench_free(j.workspace);
+    bench_free(starts);
 }
 
 struct cached_job {
@@ -196,7 +226,9 @@ static bool wanted(struct bench *b, const struct problem *p)
     static const char *const passes[] = {"forward", "backward", "cached"};
     const char *name = p->pass == BACKWARD ? "attention_backward" : "attention_forward";
     if (b->only && p->when == SCALING && bench_wants(b, "scaling", "scaling")) return true;
-    return !(b->quick && p->when == SLOW) && bench_wants(b, name, passes[p->pass]);
+    if (b->only && p->when == RAGGED && bench_wants(b, "ragged", "ragged")) return true;
+    return !(b->quick && (p->when == SLOW || p->when == RAGGED)) &&
+           bench_wants(b, name, passes[p->pass]);
 }
 
 /* For --check. */
@@ -213,9 +245,10 @@ static struct problem shrunk(const struct problem *p)
 int main(int argc, char **argv)
 {
     struct bench b;
-    int code = bench_begin(&b, argc, argv, "Measures attention, forward and backward.",
-                           "attention_forward, attention_backward, forward, backward, cached, "
-                           "scaling; kinds, or the name of a score, locality or normalizer");
+    int code =
+        bench_begin(&b, argc, argv, "Measures attention, forward and backward.",
+                    "attention_forward, attention_backward, forward, backward, cached, "
+                    "ragged, scaling; kinds, or the name of a score, locality or normalizer");
     if (code != BENCH_GO_ON) return code;
     for (int i = 0; i < b.thread_counts; i++) {
         for (size_t n = 0; n < sizeof problems / sizeof *problems; n++) {
