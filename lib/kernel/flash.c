@@ -201,8 +201,7 @@ static void accumulate_block(const struct attend_tile *t)
         accumulate_non_finite(t, values, non_finite);
 }
 
-/* out = o / l, lse = m + log l; a fully masked row: 0 and -infinity. The added 0 turns -0,
-   which may depend on what the tile skipped, into 0. */
+/* out = o / l, lse = m + log l; a fully masked row: 0 and -infinity. */
 static void finish_tile(const struct attend_tile *t)
 {
     const struct running *s = &t->state;
@@ -215,12 +214,12 @@ static void finish_tile(const struct attend_tile *t)
     for (int r = 0; r < t->rows; r++) {
         const struct attend_row *row = t->row + r;
         bool fully_masked = sums[r] == 0;
-        vf by = vf_splat(fully_masked ? 1 : sums[r]);
+        float inverse = 1 / sums[r];
         if (row->lse) *row->lse = lse[r];
         if (row->statistics) row->statistics[0] = s->max[r], row->statistics[1] = sums[r];
         for (int n = 0; n < columns; n += LANES) {
             vf o = vf_load(s->o + r * s->width + n);
-            o = fully_masked ? vf_zero() : vf_add(vf_div(o, by), vf_zero());
+            o = fully_masked ? vf_zero() : mean_of(o, sums[r], inverse);
             vf_store_n(row->out + n, o, rapt__min(columns - n, LANES));
         }
     }

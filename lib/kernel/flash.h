@@ -36,7 +36,8 @@ struct attend_row {
 /* The softmax statistics of a query: m, the maximum of its scores q.k (of capped or biased scores,
    where there is a cap or a bias), and l, the sum of e^(x - m) over its keys with x and m scaled;
    l = 0: fully masked. Its weights are e^(x - m) / l, which are exact where lse = m + log l is too
-   large to hold the fraction of its parts (Milakov and Gimelshein 2018). */
+   large to hold the fraction of its parts (Milakov and Gimelshein 2018). Where l is NaN, m may be
+   anything. */
 enum { STATISTICS = 2 };
 
 struct attend_keys {
@@ -83,6 +84,25 @@ static inline size_t rapt__attend_workspace(int key_width, int value_width)
 {
     return rapt__attend_layout(key_width, value_width).size;
 }
+
+/* One head of a short sequence, all queries and keys of it, as plain rows: nothing but queries is
+   packed. The results have the bits of attend. */
+enum { HEAD_QUERIES = 32 }; /* computed together */
+
+struct attend_head {
+    const float *q, *k, *v; /* rows of key_width, key_width and value_width floats; v is not read
+                               where out is NULL */
+    ptrdiff_t q_row, k_row, v_row, out_row;
+    int queries, keys;          /* keys: 1 .. ATTEND_BLOCK */
+    int key_width, value_width; /* value_width: a multiple of 16 */
+    const float *low, *high;    /* [queries], as in attend_row; NULL: every key is visible to all */
+    float scale;                /* of scores; not 0 */
+    float *out, *lse, *statistics; /* rows of queries; NULL: not wanted */
+    uint64_t drop_key;             /* rows are queries, columns keys */
+    uint32_t drop_below;           /* 0: no dropout */
+    float drop_scale;
+    float *workspace; /* HEAD_QUERIES * key_width floats */
+};
 
 /* Backward, a block of queries against a block of keys at a time:
 

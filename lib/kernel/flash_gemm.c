@@ -3,6 +3,7 @@
        scores  c[r][s]  = a[r].b[s]                    and the maxima of each row, lane by lane
        merged  c[r][n]  = rescale[r] c[r][n] + sum over k of a[r][k] b[k][n]
        added   c[r][n] += sum over k of a[r][k] b[k][n]
+       mean    c[r][n]  = (sum over k of a[r][k] b[k][n]) / total[r]
 
    One dispatch from the number of rows, which is a constant inside, and constant strides: so that
    sums stay in registers. */
@@ -12,13 +13,24 @@ enum {
     CHAIN = 32 /* products of a score that are summed in one go */
 };
 
-enum tiling_kind { TILE_SCORES, TILE_MERGED, TILE_ADDED };
+/* Where a tile begins: what it reads is in the cache, or is read for the first and last time. */
+static inline __attribute__((always_inline)) struct tile tile_near(const struct gemm_block *g,
+                                                                   int panel)
+{
+    struct tile t = tile_at(g, 0, panel);
+    t.ahead = NULL;
+    return t;
+}
+
+enum tiling_kind { TILE_SCORES, TILE_MERGED, TILE_ADDED, TILE_MEAN };
 
 struct tiling {
     struct gemm_block g; /* strides, depth and arrays; add and bias are not used */
     int panels;
     float *max;           /* scores: [rows][16] maxima of every sixteenth score */
     const float *rescale; /* merged: [rows] */
+    const float *total;   /* mean: [rows]; where it is 0, c = 0 */
+    const float *inverse; /* mean: [rows] 1 / total */
 };
 
 /* Chains of 32 fma are added up one after the other: half the error of one chain of 128. */
@@ -26,7 +38,7 @@ static inline __attribute__((always_inline)) void score_panels(int rows, int pan
                                                                const struct tiling *t, int n)
 {
     struct gemm_block part = t->g;
-    struct tile at = tile_at(&t->g, 0, n);
+    struct tile at = tile_near(&t->g, n);
     for (int left = t->g.depth; left > 0; left -= CHAIN) {
         vf sum[VF_ROWS * VF_PANELS];
         bool first = left == t->g.depth, last = left <= CHAIN;
@@ -59,7 +71,7 @@ static inline __attribute__((always_inline)) void value_panels(int rows, int pan
                                                                const struct tiling *t, int n)
 {
     vf sum[VF_ROWS * VF_PANELS];
-    struct tile at = tile_at(&t->g, 0, n);
+    struct tile at = tile_near(&t->g, n);
     UNROLL
     for (int r = 0; r < rows; r++) UNROLL
     for (int q = 0; q < panels; q++)
@@ -77,6 +89,59 @@ static inline __attribute__((always_inline)) void value_panels(int rows, int pan
     }
 }
 
+static const float SMALLEST_MEAN = 0x1p-60f, LARGEST_MEAN = 0x1p100f;
+
+/* x / total, correctly rounded, without a division for each: two corrections of a product with the
+   inverse, of which the second is exact if no part of it is too small or too large (Markstein 1990,
+   "Computation of elementary functions on the IBM RISC System/6000 processor", theorem 8.2). The
+   added 0 turns -0, which may depend on how many terms of a sum are skipped, into 0. */
+static inline vf divided(vf x, vf total, vf inverse)
+{
+    if (!VF_FUSED) return vf_add(vf_div(x, total), vf_zero());
+    vf y = vf_mul(x, inverse);
+    y = vf_fma(vf_fnma(y, total, x), inverse, y);
+    return vf_add(vf_fma(vf_fnma(y, total, x), inverse, y), vf_zero());
+}
+
+/* x / total, whatever x is; total is not 0. Which way an element takes depends on it alone, as the
+   ways differ where rounding is not to the nearest. */
+static inline vf mean_of(vf x, float total, float inverse)
+{
+    vf size = vf_abs(x), by = vf_splat(total), y = divided(x, by, vf_splat(inverse));
+    vm odd = vm_or(vf_less(size, vf_splat(SMALLEST_MEAN)), vf_less(vf_splat(LARGEST_MEAN), size));
+    return vm_bits(odd) ? vf_select(odd, vf_add(vf_div(x, by), vf_zero()), y) : y;
+}
+
+static inline __attribute__((always_inline)) void mean_panels(int rows, int panels,
+                                                              const struct tiling *t, int n)
+{
+    vf sum[VF_ROWS * VF_PANELS];
+    struct tile at = tile_near(&t->g, n);
+    UNROLL
+    for (int r = 0; r < rows; r++) UNROLL
+    for (int q = 0; q < panels; q++) sum[r * panels + q] = vf_zero();
+    tile_sums(rows, panels, &t->g, &at, sum);
+    vf min = vf_splat(LARGEST_MEAN), max = vf_splat(SMALLEST_MEAN);
+    UNROLL
+    for (int r = 0; r < rows; r++) {
+        vf total = vf_splat(t->total[r]), inverse = vf_splat(t->inverse[r]);
+        UNROLL
+        for (int q = 0; q < panels; q++) {
+            vf x = sum[r * panels + q], size = vf_abs(x);
+            min = vf_min(size, min), max = vf_max(size, max);
+            vf_store(at.c + r * t->g.c_row + q * t->g.c_panel, divided(x, total, inverse));
+        }
+    }
+    vm odd = vm_or(vf_less(min, vf_splat(SMALLEST_MEAN)), vf_less(vf_splat(LARGEST_MEAN), max));
+    if (!vm_bits(odd)) return;
+    UNROLL
+    for (int r = 0; r < rows; r++) UNROLL
+    for (int q = 0; q < panels; q++)
+        vf_store(at.c + r * t->g.c_row + q * t->g.c_panel,
+                 t->total[r] == 0 ? vf_zero()
+                                  : mean_of(sum[r * panels + q], t->total[r], t->inverse[r]));
+}
+
 /* Panels n, n + panels, ... as long as they are whole; returns the next one. */
 static inline __attribute__((always_inline)) int
 tiling_run(int rows, int panels, enum tiling_kind kind, const struct tiling *t, int n)
@@ -84,6 +149,8 @@ tiling_run(int rows, int panels, enum tiling_kind kind, const struct tiling *t, 
     for (; n + panels <= t->panels; n += panels) {
         if (kind == TILE_SCORES)
             score_panels(rows, panels, t, n);
+        else if (kind == TILE_MEAN)
+            mean_panels(rows, panels, t, n);
         else
             value_panels(rows, panels, kind == TILE_ADDED, t, n);
     }
@@ -134,6 +201,47 @@ static void score_tile(int rows, const float *q, const float *keys, int depth, i
                              .panels = panels,
                              .max = max};
     tiling(rows, TILE_SCORES, &t);
+}
+
+/* scores[s][t] = k[s].q[t], rows HEAD_QUERIES apart: at most TILE_ROWS keys in rows k_row apart, q
+   [panels][depth][16]. */
+static void score_keys(int keys, const float *k, ptrdiff_t k_row, const float *q, int depth,
+                       int panels, float *scores)
+{
+    const struct tiling t = {.g = {.depth = depth,
+                                   .a = k,
+                                   .a_row = k_row,
+                                   .a_step = 1,
+                                   .b = q,
+                                   .b_panel = (ptrdiff_t)depth * LANES,
+                                   .b_step = LANES,
+                                   .c = scores,
+                                   .c_row = HEAD_QUERIES,
+                                   .c_panel = LANES},
+                             .panels = panels};
+    tiling(keys, TILE_SCORES, &t);
+}
+
+/* o[t] = sum of weights[s][t] values[s] over `keys` keys, / total[t]; weights HEAD_QUERIES apart;
+   width a multiple of 16. */
+static void mean_tile(int rows, const float *weights, const float *values, ptrdiff_t v_row,
+                      int keys, int width, const float *total, const float *inverse, float *o,
+                      ptrdiff_t o_row)
+{
+    const struct tiling t = {.g = {.depth = keys,
+                                   .a = weights,
+                                   .a_row = 1,
+                                   .a_step = HEAD_QUERIES,
+                                   .b = values,
+                                   .b_panel = LANES,
+                                   .b_step = v_row,
+                                   .c = o,
+                                   .c_row = o_row,
+                                   .c_panel = LANES},
+                             .panels = width / LANES,
+                             .total = total,
+                             .inverse = inverse};
+    tiling(rows, TILE_MEAN, &t);
 }
 
 /* Sums of weights[r][s] values[s] over `keys` keys; o rows of width floats. */

@@ -20,7 +20,7 @@ static inline __attribute__((always_inline)) int tile_panels(int rows)
 
 struct tile { /* where one register tile reads and writes */
     const float *a, *b, *bias;
-    const float *ahead; /* a panel that will be read soon, prefetched along with b */
+    const float *ahead; /* a panel that will be read soon, prefetched along with b; or NULL */
     float *c;
 };
 
@@ -37,8 +37,10 @@ tile_sums(int rows, int panels, const struct gemm_block *g, const struct tile *t
     ptrdiff_t a_row = g->a_row, a_step = g->a_step, b_panel = g->b_panel, b_step = g->b_step;
     for (int k = g->depth; k > 0; k--) {
         vf column[MAX_PANELS];
-        __builtin_prefetch(ahead, 0, 2);
-        ahead += b_step;
+        if (ahead) {
+            __builtin_prefetch(ahead, 0, 2);
+            ahead += b_step;
+        }
         UNROLL
         for (int q = 0; q < panels && rows <= FEW_ROWS; q++)
             __builtin_prefetch(b + q * b_panel + FETCH_STEPS * b_step);
@@ -244,22 +246,42 @@ static void pack_rows(const float *x, ptrdiff_t ld, int columns, int depth, int 
     }
 }
 
+/* out[j][i] = x[i][j] for 16 rows of 16 floats. */
+static inline void pack_block(const float *x, ptrdiff_t ld, float scale, float *out)
+{
+    vf block[LANES], by = vf_splat(scale);
+    UNROLL
+    for (int i = 0; i < LANES; i++) block[i] = vf_mul(vf_load(x + i * ld), by);
+    vf_transpose(block);
+    UNROLL
+    for (int i = 0; i < LANES; i++) vf_store(out + i * LANES, block[i]);
+}
+
+/* The same, of which `rows` rows of `width` floats exist; the others are 0. */
+static void pack_rest(const float *x, ptrdiff_t ld, int rows, int width, float scale, float *out)
+{
+    vf block[LANES];
+    for (int i = 0; i < LANES; i++) {
+        block[i] = vf_zero();
+        if (i < rows) block[i] = vf_load_partial(x + i * ld, (size_t)width, 0);
+        block[i] = vf_mul(block[i], vf_splat(scale));
+    }
+    vf_transpose(block);
+    for (int i = 0; i < rapt__min(width, LANES); i++) vf_store(out + i * LANES, block[i]);
+}
+
 static void pack_columns(const float *x, ptrdiff_t ld, int columns, int depth, float scale,
                          int first, int count, float *out)
 {
     for (int p = first; p < first + count; p++) {
         const float *from = x + (ptrdiff_t)p * LANES * ld;
         int rows = rapt__min(columns - p * LANES, LANES);
-        for (int k = 0, n; k < depth; k += LANES, out += n * LANES) {
-            vf block[LANES];
-            n = rapt__min(depth - k, LANES);
-            for (int j = 0; j < LANES; j++) {
-                block[j] = vf_zero();
-                if (j < rows) block[j] = vf_load_partial(from + j * ld + k, (size_t)n, 0);
-                block[j] = vf_mul(block[j], vf_splat(scale));
-            }
-            vf_transpose(block);
-            for (int i = 0; i < n; i++) vf_store(out + i * LANES, block[i]);
+        for (int k = 0; k < depth; k += LANES) {
+            if (rows == LANES && depth - k >= LANES)
+                pack_block(from + k, ld, scale, out + k * LANES);
+            else
+                pack_rest(from + k, ld, rows, depth - k, scale, out + k * LANES);
         }
+        out += (ptrdiff_t)depth * LANES;
     }
 }

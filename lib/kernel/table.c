@@ -23,6 +23,7 @@
 
 #include "flash.c"
 #include "flash_backward.c"
+#include "flash_head.c"
 #include "gemv.c"
 
 #define TABLE_JOIN(a, b) a##b
@@ -69,6 +70,7 @@ const struct kernels TABLE_NAME(RAPT_ISA) = {
     .adam_span = adam_span,
     .pad_rows = pad_rows,
     .attend = attend,
+    .attend_head = attend_head,
     .attend_pack = attend_pack,
     .attend_delta = attend_delta,
     .attend_weights = attend_weights,

@@ -1,0 +1,190 @@
+/* flash_head.c - attention of one head of a short sequence, at most 128 keys, with queries in the
+   lanes of vectors: the queries are transposed, and keys and values are read where they are. With
+   one block of keys the softmax does not run. Every sum has the terms and the order that it has in
+   flash.c, down a column here and along a row there, so the bits are the same. */
+#include "kernel/flash.h"
+
+#include <math.h>
+
+_Static_assert(HEAD_QUERIES % LANES == 0, "queries come in whole panels");
+
+struct head_block { /* at most HEAD_QUERIES queries of a head, against the keys they see */
+    const struct attend_head *a;
+    int query, queries;
+    int key, last; /* keys key .. last - 1; key a multiple of 16 */
+    float *scores; /* [key + ...][HEAD_QUERIES] of keys from 0 on, then weights */
+    float max[HEAD_QUERIES], total[HEAD_QUERIES], inverse[HEAD_QUERIES];
+};
+
+/* The keys that queries [t, t + count) see lie in [*first, *last). */
+static void head_range(const struct attend_head *a, int t, int count, int *first, int *last)
+{
+    float low = (float)a->keys, high = 0;
+    for (int i = t; i < t + count && a->low; i++) {
+        if (a->low[i] >= a->high[i]) continue;
+        low = a->low[i] < low ? a->low[i] : low;
+        high = a->high[i] > high ? a->high[i] : high;
+    }
+    *first = a->low ? (int)low : 0;
+    *last = a->low ? (int)high : a->keys;
+}
+
+/* Scores of hidden keys become -infinity; returns the maxima of all. */
+static vf head_max(const struct head_block *h, float *scores, int query)
+{
+    const struct attend_head *a = h->a;
+    vf max = vf_splat(-INFINITY), other = max;
+    int s = h->key;
+    if (a->low) {
+        int n = rapt__min(a->queries - query, LANES);
+        vf low = vf_load_n(a->low + query, n, 0), high = vf_load_n(a->high + query, n, 0), x;
+        vf min = vf_splat(-INFINITY), one = vf_splat(1);
+        for (; s < h->last; s++, scores += HEAD_QUERIES) {
+            vf at = vf_splat((float)s), after = vf_add(at, one);
+            x = vf_select(vm_and(vf_less(low, after), vf_less(at, high)), vf_load(scores), min);
+            vf_store(scores, x);
+            max = vf_max(x, max);
+        }
+    }
+    for (; s + 1 < h->last; s += 2, scores += 2 * HEAD_QUERIES) {
+        max = vf_max(vf_load(scores), max);
+        other = vf_max(vf_load(scores + HEAD_QUERIES), other);
+    }
+    if (s < h->last) max = vf_max(vf_load(scores), max);
+    return vf_max(max, other);
+}
+
+/* Scores become weights; sums[s % 16] = those of keys s. */
+static inline __attribute__((always_inline)) void head_weights(const struct head_block *h,
+                                                               float *scores, vf base, float scale,
+                                                               vm large, bool any_large,
+                                                               bool masked, float *sums)
+{
+    vf times = vf_splat(scale), min = vf_splat(-INFINITY);
+    vf origin = vf_sub(vf_zero(), vf_mul(base, times));
+    for (int s = h->key, n = 0; s < h->last; s++, n++, scores += HEAD_QUERIES) {
+        vf x = vf_load(scores), w = exponentiate_scores(x, times, origin, false);
+        if (any_large) w = vf_select(large, exponentiate_scores(x, times, base, true), w);
+        if (masked) w = vf_select(vf_equal(x, min), vf_zero(), w);
+        vf_store(scores, w);
+        float *sum = sums + n % LANES * LANES;
+        vf_store(sum, n < LANES ? w : vf_add(vf_load(sum), w));
+    }
+}
+
+/* The sum of sixteen vectors in the order of vf_sum; only n of them are there. */
+static vf head_sum(const float *sums, int n)
+{
+    vf x[LANES];
+    for (int i = 0; i < LANES; i++) x[i] = i < n ? vf_load(sums + i * LANES) : vf_zero();
+    for (int half = LANES / 2; half > 0; half /= 2)
+        for (int i = 0; i < half; i++) x[i] = vf_add(x[i], x[i + half]);
+    return x[0];
+}
+
+/* Panel p of a block: weights from scores, their sums, and what is kept of both. */
+static void head_softmax(struct head_block *h, int p)
+{
+    float sums[LANES * LANES];
+    const struct attend_head *a = h->a;
+    float *scores = h->scores + h->key * HEAD_QUERIES + p * LANES, scale = fabsf(a->scale);
+    float times = LOG2_E * scale;
+    vf max = head_max(h, scores, h->query + p * LANES), min = vf_splat(-INFINITY);
+    vf base = vf_select(vf_equal(max, min), vf_zero(), max);
+    vm large = vf_less(vf_splat(LARGE), vf_abs(vf_mul(base, vf_splat(times))));
+    if (vm_bits(large))
+        head_weights(h, scores, base, times, large, true, true, sums);
+    else if (a->low)
+        head_weights(h, scores, base, times, large, false, true, sums);
+    else
+        head_weights(h, scores, base, times, large, false, false, sums);
+    vf l = head_sum(sums, h->last - h->key);
+    vf_store(h->max + p * LANES, max);
+    vf_store(h->total + p * LANES, l);
+    vf_store(h->inverse + p * LANES, vf_div(vf_splat(1), l));
+    if (!a->lse) return;
+    vf lse = vf_select(vf_equal(l, vf_zero()), min, vf_fma(max, vf_splat(scale), vf_log(l)));
+    vf_store_n(a->lse + h->query + p * LANES, lse, rapt__min(h->queries - p * LANES, LANES));
+}
+
+/* Dropout of the weights of panel p. */
+static void head_drop(const struct head_block *h, int p)
+{
+    enum { GROUP = 4 * LANES };
+    const struct attend_head *a = h->a;
+    const struct dropout d = {a->drop_key, a->drop_below, a->drop_scale};
+    float factor[LANES * GROUP];
+    int queries = rapt__min(h->queries - p * LANES, LANES);
+    for (int key = h->key; key < h->last; key += LANES) {
+        int column = key % GROUP, keys = rapt__min(h->last - key, LANES);
+        for (int t = 0; t < queries && (key == h->key || column == 0); t++)
+            dropout_factors(&d, (uint64_t)(h->query + p * LANES + t), key - column,
+                            factor + t * GROUP);
+        vf x[LANES];
+        for (int t = 0; t < LANES; t++)
+            x[t] = t < queries ? vf_load(factor + t * GROUP + column) : vf_zero();
+        vf_transpose(x);
+        float *w = h->scores + key * HEAD_QUERIES + p * LANES;
+        for (int s = 0; s < keys; s++, w += HEAD_QUERIES) vf_store(w, vf_mul(vf_load(w), x[s]));
+    }
+}
+
+static void head_scores(const struct head_block *h, int panels)
+{
+    const struct attend_head *a = h->a;
+    float sign = a->scale < 0 ? -1.f : 1.f;
+    int keys = h->last - h->key, tiles = rapt__ceil_div(keys, TILE_ROWS);
+    pack_columns(a->q + h->query * a->q_row, a->q_row, h->queries, a->key_width, sign, 0, panels,
+                 a->workspace);
+    for (int s = h->key, take; s < h->last; s += take, tiles--) {
+        take = rapt__ceil_div(h->last - s, tiles);
+        score_keys(take, a->k + s * a->k_row, a->k_row, a->workspace, a->key_width, panels,
+                   h->scores + s * HEAD_QUERIES);
+    }
+}
+
+static void head_out(const struct head_block *h)
+{
+    const struct attend_head *a = h->a;
+    int tiles = rapt__ceil_div(h->queries, VF_ROWS);
+    for (int t = 0, take; t < h->queries; t += take, tiles--) {
+        int first, last, query = h->query + t;
+        take = rapt__ceil_div(h->queries - t, tiles);
+        head_range(a, query, take, &first, &last);
+        mean_tile(take, h->scores + first * HEAD_QUERIES + t, a->v + first * a->v_row, a->v_row,
+                  rapt__max(last - first, 0), a->value_width, h->total + t, h->inverse + t,
+                  a->out + query * a->out_row, a->out_row);
+    }
+}
+
+static bool all_finite(const float *x, ptrdiff_t ld, int rows, int width)
+{
+    vf sum = vf_zero();
+    for (int r = 0; r < rows; r++, x += ld)
+        for (int n = 0; n < width; n += LANES) sum = vf_fma(vf_load(x + n), vf_zero(), sum);
+    return vm_bits(vf_equal(sum, vf_zero())) == 0xffff;
+}
+
+static bool attend_head(const struct attend_head *a)
+{
+    _Alignas(64) float scores[ATTEND_BLOCK * HEAD_QUERIES];
+    if (a->low && a->out && !all_finite(a->v, a->v_row, a->keys, a->value_width)) return false;
+    for (int t = 0; t < a->queries; t += HEAD_QUERIES) {
+        struct head_block h = {.a = a, .query = t, .scores = scores};
+        h.queries = rapt__min(a->queries - t, HEAD_QUERIES);
+        int panels = rapt__ceil_div(h.queries, LANES);
+        head_range(a, t, h.queries, &h.key, &h.last);
+        h.key = h.key / LANES * LANES;
+        head_scores(&h, panels);
+        for (int p = 0; p < panels; p++) {
+            head_softmax(&h, p);
+            if (a->drop_below) head_drop(&h, p);
+        }
+        for (int r = 0; r < h.queries && a->statistics; r++) {
+            a->statistics[(t + r) * STATISTICS] = h.max[r];
+            a->statistics[(t + r) * STATISTICS + 1] = h.total[r];
+        }
+        if (a->out) head_out(&h);
+    }
+    return true;
+}
