@@ -87,7 +87,10 @@ static inline size_t rapt__attend_workspace(int key_width, int value_width)
 
 /* One head of a short sequence, all queries and keys of it, as plain rows: nothing but queries is
    packed. The results have the bits of attend. */
-enum { HEAD_QUERIES = 32 }; /* computed together */
+enum {
+    HEAD_QUERIES = 32,  /* computed together */
+    HEAD_GRADIENTS = 64 /* the same, backward */
+};
 
 struct attend_head {
     const float *q, *k, *v; /* rows of key_width, key_width and value_width floats; v is not read
@@ -102,6 +105,16 @@ struct attend_head {
     uint32_t drop_below;           /* 0: no dropout */
     float drop_scale;
     float *workspace; /* HEAD_QUERIES * key_width floats */
+};
+
+/* Backward of the same: at most HEAD_GRADIENTS queries, whose statistics are read; out, lse and
+   workspace are not. key_width is a multiple of 16 too. */
+struct attend_head_gradients {
+    const float *dout;        /* rows out_row apart */
+    float *dq, *dk, *dv;      /* rows as those of q, k and v; added to; NULL: not wanted */
+    float *q_panels;          /* HEAD_GRADIENTS * key_width floats of workspace, */
+    float *dout_panels;       /* HEAD_GRADIENTS * value_width, */
+    float *weights, *dscores; /* HEAD_GRADIENTS * keys each */
 };
 
 /* Backward, a block of queries against a block of keys at a time:

@@ -4,6 +4,7 @@
        merged  c[r][n]  = rescale[r] c[r][n] + sum over k of a[r][k] b[k][n]
        added   c[r][n] += sum over k of a[r][k] b[k][n]
        mean    c[r][n]  = (sum over k of a[r][k] b[k][n]) / total[r]
+       plus    c[r][n]  = c[r][n] + (sum over k of a[r][k] b[k][n])
 
    One dispatch from the number of rows, which is a constant inside, and constant strides: so that
    sums stay in registers. */
@@ -22,7 +23,7 @@ static inline __attribute__((always_inline)) struct tile tile_near(const struct 
     return t;
 }
 
-enum tiling_kind { TILE_SCORES, TILE_MERGED, TILE_ADDED, TILE_MEAN };
+enum tiling_kind { TILE_SCORES, TILE_MERGED, TILE_ADDED, TILE_MEAN, TILE_PLUS };
 
 struct tiling {
     struct gemm_block g; /* strides, depth and arrays; add and bias are not used */
@@ -142,6 +143,23 @@ static inline __attribute__((always_inline)) void mean_panels(int rows, int pane
                                   : mean_of(sum[r * panels + q], t->total[r], t->inverse[r]));
 }
 
+static inline __attribute__((always_inline)) void plus_panels(int rows, int panels,
+                                                              const struct tiling *t, int n)
+{
+    vf sum[VF_ROWS * VF_PANELS];
+    struct tile at = tile_near(&t->g, n);
+    UNROLL
+    for (int r = 0; r < rows; r++) UNROLL
+    for (int q = 0; q < panels; q++) sum[r * panels + q] = vf_zero();
+    tile_sums(rows, panels, &t->g, &at, sum);
+    UNROLL
+    for (int r = 0; r < rows; r++) UNROLL
+    for (int q = 0; q < panels; q++) {
+        float *c = at.c + r * t->g.c_row + q * t->g.c_panel;
+        vf_store(c, vf_add(vf_load(c), sum[r * panels + q]));
+    }
+}
+
 /* Panels n, n + panels, ... as long as they are whole; returns the next one. */
 static inline __attribute__((always_inline)) int
 tiling_run(int rows, int panels, enum tiling_kind kind, const struct tiling *t, int n)
@@ -151,6 +169,8 @@ tiling_run(int rows, int panels, enum tiling_kind kind, const struct tiling *t, 
             score_panels(rows, panels, t, n);
         else if (kind == TILE_MEAN)
             mean_panels(rows, panels, t, n);
+        else if (kind == TILE_PLUS)
+            plus_panels(rows, panels, t, n);
         else
             value_panels(rows, panels, kind == TILE_ADDED, t, n);
     }
@@ -203,10 +223,10 @@ static void score_tile(int rows, const float *q, const float *keys, int depth, i
     tiling(rows, TILE_SCORES, &t);
 }
 
-/* scores[s][t] = k[s].q[t], rows HEAD_QUERIES apart: at most TILE_ROWS keys in rows k_row apart, q
+/* scores[s][t] = k[s].q[t], rows ld apart: at most TILE_ROWS keys in rows k_row apart, q
    [panels][depth][16]. */
 static void score_keys(int keys, const float *k, ptrdiff_t k_row, const float *q, int depth,
-                       int panels, float *scores)
+                       int panels, float *scores, ptrdiff_t ld)
 {
     const struct tiling t = {.g = {.depth = depth,
                                    .a = k,
@@ -216,7 +236,7 @@ static void score_keys(int keys, const float *k, ptrdiff_t k_row, const float *q
                                    .b_panel = (ptrdiff_t)depth * LANES,
                                    .b_step = LANES,
                                    .c = scores,
-                                   .c_row = HEAD_QUERIES,
+                                   .c_row = ld,
                                    .c_panel = LANES},
                              .panels = panels};
     tiling(keys, TILE_SCORES, &t);
@@ -242,6 +262,43 @@ static void mean_tile(int rows, const float *weights, const float *values, ptrdi
                              .total = total,
                              .inverse = inverse};
     tiling(rows, TILE_MEAN, &t);
+}
+
+/* y[t] = y[t] + sum of w[s][t] x[s] over `terms` of s; w HEAD_GRADIENTS apart; width a multiple of
+   16. */
+static void plus_columns(int rows, const float *w, const float *x, ptrdiff_t x_row, int terms,
+                         int width, float *y, ptrdiff_t y_row)
+{
+    const struct tiling t = {.g = {.depth = terms,
+                                   .a = w,
+                                   .a_row = 1,
+                                   .a_step = HEAD_GRADIENTS,
+                                   .b = x,
+                                   .b_panel = LANES,
+                                   .b_step = x_row,
+                                   .c = y,
+                                   .c_row = y_row,
+                                   .c_panel = LANES},
+                             .panels = width / LANES};
+    tiling(rows, TILE_PLUS, &t);
+}
+
+/* The same of rows: y[s] = y[s] + sum of w[s][t] x[t] over `terms` of t. */
+static void plus_rows(int rows, const float *w, const float *x, ptrdiff_t x_row, int terms,
+                      int width, float *y, ptrdiff_t y_row)
+{
+    const struct tiling t = {.g = {.depth = terms,
+                                   .a = w,
+                                   .a_row = HEAD_GRADIENTS,
+                                   .a_step = 1,
+                                   .b = x,
+                                   .b_panel = LANES,
+                                   .b_step = x_row,
+                                   .c = y,
+                                   .c_row = y_row,
+                                   .c_panel = LANES},
+                             .panels = width / LANES};
+    tiling(rows, TILE_PLUS, &t);
 }
 
 /* Sums of weights[r][s] values[s] over `keys` keys; o rows of width floats. */

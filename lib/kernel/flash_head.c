@@ -29,32 +29,35 @@ static void head_range(const struct attend_head *a, int t, int count, int *first
     *last = a->low ? (int)high : a->keys;
 }
 
-/* Scores of hidden keys become -infinity; returns the maxima of all. */
-static vf head_max(const struct head_block *h, float *scores, int query)
+/* Scores of hidden ones among keys [key, last) become -infinity, for the 16 queries from `query`
+   on; rows ld apart. */
+static void head_mask(const struct attend_head *a, int query, int key, int last, float *scores,
+                      ptrdiff_t ld)
 {
-    const struct attend_head *a = h->a;
-    vf max = vf_splat(-INFINITY), other = max;
-    int s = h->key;
-    if (a->low) {
-        int n = rapt__min(a->queries - query, LANES);
-        vf low = vf_load_n(a->low + query, n, 0), high = vf_load_n(a->high + query, n, 0), x;
-        vf min = vf_splat(-INFINITY), one = vf_splat(1);
-        for (; s < h->last; s++, scores += HEAD_QUERIES) {
-            vf at = vf_splat((float)s), after = vf_add(at, one);
-            x = vf_select(vm_and(vf_less(low, after), vf_less(at, high)), vf_load(scores), min);
-            vf_store(scores, x);
-            max = vf_max(x, max);
-        }
+    int n = rapt__min(a->queries - query, LANES);
+    vf low = vf_load_n(a->low + query, n, 0), high = vf_load_n(a->high + query, n, 0);
+    vf min = vf_splat(-INFINITY), one = vf_splat(1);
+    for (int s = key; s < last; s++, scores += ld) {
+        vf at = vf_splat((float)s);
+        vm visible = vm_and(vf_less(low, vf_add(at, one)), vf_less(at, high));
+        vf_store(scores, vf_select(visible, vf_load(scores), min));
     }
-    for (; s + 1 < h->last; s += 2, scores += 2 * HEAD_QUERIES) {
+}
+
+/* The maxima of all scores. */
+static vf head_max(const float *scores, int keys)
+{
+    vf max = vf_splat(-INFINITY), other = max;
+    int s = 0;
+    for (; s + 1 < keys; s += 2, scores += 2 * HEAD_QUERIES) {
         max = vf_max(vf_load(scores), max);
         other = vf_max(vf_load(scores + HEAD_QUERIES), other);
     }
-    if (s < h->last) max = vf_max(vf_load(scores), max);
+    if (s < keys) max = vf_max(vf_load(scores), max);
     return vf_max(max, other);
 }
 
-/* Scores become weights; sums[s % 16] = those of keys s. */
+/* Scores become weights; sums[s % 16] += those of keys s. */
 static inline __attribute__((always_inline)) void head_weights(const struct head_block *h,
                                                                float *scores, vf base, float scale,
                                                                vm large, bool any_large,
@@ -68,15 +71,15 @@ static inline __attribute__((always_inline)) void head_weights(const struct head
         if (masked) w = vf_select(vf_equal(x, min), vf_zero(), w);
         vf_store(scores, w);
         float *sum = sums + n % LANES * LANES;
-        vf_store(sum, n < LANES ? w : vf_add(vf_load(sum), w));
+        vf_store(sum, vf_add(vf_load(sum), w));
     }
 }
 
-/* The sum of sixteen vectors in the order of vf_sum; only n of them are there. */
-static vf head_sum(const float *sums, int n)
+/* The sum of sixteen vectors in the order of vf_sum. */
+static vf head_sum(const float *sums)
 {
     vf x[LANES];
-    for (int i = 0; i < LANES; i++) x[i] = i < n ? vf_load(sums + i * LANES) : vf_zero();
+    for (int i = 0; i < LANES; i++) x[i] = vf_load(sums + i * LANES);
     for (int half = LANES / 2; half > 0; half /= 2)
         for (int i = 0; i < half; i++) x[i] = vf_add(x[i], x[i + half]);
     return x[0];
@@ -85,11 +88,12 @@ static vf head_sum(const float *sums, int n)
 /* Panel p of a block: weights from scores, their sums, and what is kept of both. */
 static void head_softmax(struct head_block *h, int p)
 {
-    float sums[LANES * LANES];
+    float sums[LANES * LANES] = {0};
     const struct attend_head *a = h->a;
     float *scores = h->scores + h->key * HEAD_QUERIES + p * LANES, scale = fabsf(a->scale);
     float times = LOG2_E * scale;
-    vf max = head_max(h, scores, h->query + p * LANES), min = vf_splat(-INFINITY);
+    if (a->low) head_mask(a, h->query + p * LANES, h->key, h->last, scores, HEAD_QUERIES);
+    vf max = head_max(scores, h->last - h->key), min = vf_splat(-INFINITY);
     vf base = vf_select(vf_equal(max, min), vf_zero(), max);
     vm large = vf_less(vf_splat(LARGE), vf_abs(vf_mul(base, vf_splat(times))));
     if (vm_bits(large))
@@ -98,7 +102,7 @@ static void head_softmax(struct head_block *h, int p)
         head_weights(h, scores, base, times, large, false, true, sums);
     else
         head_weights(h, scores, base, times, large, false, false, sums);
-    vf l = head_sum(sums, h->last - h->key);
+    vf l = head_sum(sums);
     vf_store(h->max + p * LANES, max);
     vf_store(h->total + p * LANES, l);
     vf_store(h->inverse + p * LANES, vf_div(vf_splat(1), l));
@@ -107,39 +111,43 @@ static void head_softmax(struct head_block *h, int p)
     vf_store_n(a->lse + h->query + p * LANES, lse, rapt__min(h->queries - p * LANES, LANES));
 }
 
-/* Dropout of the weights of panel p. */
-static void head_drop(const struct head_block *h, int p)
+/* The factors of dropout of keys [key, last) and sixteen queries, [last - key][16]. */
+static void head_factors(const struct attend_head *a, int query, int key, int last, float *factors)
 {
     enum { GROUP = 4 * LANES };
-    const struct attend_head *a = h->a;
     const struct dropout d = {a->drop_key, a->drop_below, a->drop_scale};
     float factor[LANES * GROUP];
-    int queries = rapt__min(h->queries - p * LANES, LANES);
-    for (int key = h->key; key < h->last; key += LANES) {
-        int column = key % GROUP, keys = rapt__min(h->last - key, LANES);
-        for (int t = 0; t < queries && (key == h->key || column == 0); t++)
-            dropout_factors(&d, (uint64_t)(h->query + p * LANES + t), key - column,
-                            factor + t * GROUP);
+    int queries = rapt__min(a->queries - query, LANES);
+    for (int first = key; key < last; key += LANES, factors += LANES * LANES) {
+        int column = key % GROUP, keys = rapt__min(last - key, LANES);
+        for (int t = 0; t < queries && (key == first || column == 0); t++)
+            dropout_factors(&d, (uint64_t)(query + t), key - column, factor + t * GROUP);
         vf x[LANES];
         for (int t = 0; t < LANES; t++)
             x[t] = t < queries ? vf_load(factor + t * GROUP + column) : vf_zero();
         vf_transpose(x);
-        float *w = h->scores + key * HEAD_QUERIES + p * LANES;
-        for (int s = 0; s < keys; s++, w += HEAD_QUERIES) vf_store(w, vf_mul(vf_load(w), x[s]));
+        for (int s = 0; s < keys; s++) vf_store(factors + s * LANES, x[s]);
     }
 }
 
-static void head_scores(const struct head_block *h, int panels)
+/* Dropout of the weights of panel p. */
+static void head_drop(const struct head_block *h, int p)
 {
-    const struct attend_head *a = h->a;
-    float sign = a->scale < 0 ? -1.f : 1.f;
-    int keys = h->last - h->key, tiles = rapt__ceil_div(keys, TILE_ROWS);
-    pack_columns(a->q + h->query * a->q_row, a->q_row, h->queries, a->key_width, sign, 0, panels,
-                 a->workspace);
-    for (int s = h->key, take; s < h->last; s += take, tiles--) {
-        take = rapt__ceil_div(h->last - s, tiles);
-        score_keys(take, a->k + s * a->k_row, a->k_row, a->workspace, a->key_width, panels,
-                   h->scores + s * HEAD_QUERIES);
+    float factors[ATTEND_BLOCK * LANES];
+    float *w = h->scores + h->key * HEAD_QUERIES + p * LANES;
+    head_factors(h->a, h->query + p * LANES, h->key, h->last, factors);
+    for (int s = 0; s < h->last - h->key; s++, w += HEAD_QUERIES)
+        vf_store(w, vf_mul(vf_load(w), vf_load(factors + s * LANES)));
+}
+
+/* Scores of keys [key, last) and queries in panels of 16, rows ld apart. */
+static void head_scores(const float *k, ptrdiff_t k_row, int key, int last, const float *q,
+                        int depth, int panels, float *scores, ptrdiff_t ld)
+{
+    int tiles = rapt__ceil_div(last - key, TILE_ROWS);
+    for (int s = key, take; s < last; s += take, tiles--) {
+        take = rapt__ceil_div(last - s, tiles);
+        score_keys(take, k + s * k_row, k_row, q, depth, panels, scores + s * ld, ld);
     }
 }
 
@@ -168,6 +176,7 @@ static bool all_finite(const float *x, ptrdiff_t ld, int rows, int width)
 static bool attend_head(const struct attend_head *a)
 {
     _Alignas(64) float scores[ATTEND_BLOCK * HEAD_QUERIES];
+    float sign = a->scale < 0 ? -1.f : 1.f;
     if (a->low && a->out && !all_finite(a->v, a->v_row, a->keys, a->value_width)) return false;
     for (int t = 0; t < a->queries; t += HEAD_QUERIES) {
         struct head_block h = {.a = a, .query = t, .scores = scores};
@@ -175,7 +184,10 @@ static bool attend_head(const struct attend_head *a)
         int panels = rapt__ceil_div(h.queries, LANES);
         head_range(a, t, h.queries, &h.key, &h.last);
         h.key = h.key / LANES * LANES;
-        head_scores(&h, panels);
+        pack_columns(a->q + t * a->q_row, a->q_row, h.queries, a->key_width, sign, 0, panels,
+                     a->workspace);
+        head_scores(a->k, a->k_row, h.key, h.last, a->workspace, a->key_width, panels, scores,
+                    HEAD_QUERIES);
         for (int p = 0; p < panels; p++) {
             head_softmax(&h, p);
             if (a->drop_below) head_drop(&h, p);

@@ -73,6 +73,7 @@ struct additive_gradients {
 /* Attention of a block of queries, forward and backward: kernel/flash.h. */
 struct attend;
 struct attend_head;
+struct attend_head_gradients;
 struct attend_block;
 struct attend_weights;
 struct attend_dkv;
@@ -178,13 +179,16 @@ struct kernels {
     /* adam.c: moments and parameters of a span */
     void (*adam_span)(const struct adam *a, float *p, const float *g, float *m, float *v, size_t n);
 
-    /* flash.c, flash_head.c, flash_backward.c */
+    /* flash.c, flash_head.c, flash_head_backward.c, flash_backward.c */
     /* Rows of width floats, ld apart, as rows padded with 0 to whole vectors; true if one of
        the floats is infinite or NaN. */
     bool (*pad_rows)(const float *x, ptrdiff_t ld, int rows, int width, float *to);
     void (*attend)(const struct attend *a);
     /* False: nothing is done, as there are hidden keys and values that are not finite. */
     bool (*attend_head)(const struct attend_head *a);
+    /* False: nothing is done, as something of q, k and dout is not finite. */
+    bool (*attend_head_backward)(const struct attend_head *a,
+                                 const struct attend_head_gradients *d);
     /* Rows padded by pad_rows, times sign, as slots: [ATTEND_SLOTS * width]. sign: of the
        scale for queries, 1 for gradients of outputs. */
     void (*attend_pack)(const float *from, int rows, int width, float sign, float *slots);

@@ -24,6 +24,7 @@
 #include "flash.c"
 #include "flash_backward.c"
 #include "flash_head.c"
+#include "flash_head_backward.c"
 #include "gemv.c"
 
 #define TABLE_JOIN(a, b) a##b
@@ -71,6 +72,7 @@ const struct kernels TABLE_NAME(RAPT_ISA) = {
     .pad_rows = pad_rows,
     .attend = attend,
     .attend_head = attend_head,
+    .attend_head_backward = attend_head_backward,
     .attend_pack = attend_pack,
     .attend_delta = attend_delta,
     .attend_weights = attend_weights,

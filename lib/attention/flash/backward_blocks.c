@@ -7,6 +7,9 @@
 
 #include <string.h>
 
+_Static_assert((int)HEAD_GRADIENTS >= (int)ATTEND_ROWS && (int)HEAD_GRADIENTS <= (int)ATTEND_SLOTS,
+               "the arrays of blocks are those of heads");
+
 void rapt__flash_backward_part(struct arena *part, const void *bounds, void *to)
 {
     const struct bounds *b = bounds;
@@ -29,8 +32,8 @@ void rapt__flash_backward_part(struct arena *part, const void *bounds, void *to)
     k->key_rows = rapt__arena_floats(part, ATTEND_BLOCK, kw);
     k->dk = rapt__arena_floats(part, ATTEND_BLOCK, kw);
     k->dv = rapt__arena_floats(part, ATTEND_BLOCK, vw);
-    k->weights = rapt__arena_floats(part, ATTEND_ROWS, ATTEND_BLOCK);
-    k->dscores = rapt__arena_floats(part, ATTEND_ROWS, ATTEND_BLOCK);
+    k->weights = rapt__arena_floats(part, HEAD_GRADIENTS, ATTEND_BLOCK);
+    k->dscores = rapt__arena_floats(part, HEAD_GRADIENTS, ATTEND_BLOCK);
 }
 
 static struct query_block block_of(const struct backward_pair *p, int i)

@@ -29,6 +29,13 @@ void rapt__flash_weights(struct team *team, const struct projected *c, const flo
                          int sequence, int head, int first, int rows, float *weights,
                          struct arena *arena);
 
+/* ---- head.c ---- */
+/* The head that a sequence's key head and its first query head are, for attend_head: no more than
+   ATTEND_BLOCK queries may be given. Arrays of queries and values are not set, low and high are
+   [queries] of workspace. False: the pair must be packed. */
+bool rapt__flash_head(const struct projected *c, const struct sequence *b, int g, float *low,
+                      float *high, struct attend_head *head);
+
 /* ---- forward.c, backward.c: what each of them lays out, for rapt__flash_layout ---- */
 void rapt__flash_forward_layout(struct arena *arena, const struct bounds *b);
 float *rapt__flash_statistics_layout(struct arena *arena, const struct bounds *b);

@@ -114,53 +114,15 @@ static void attend_item(const struct flash_forward *f, const struct sequence *b,
     attend_rows(f, b, g, first, rapt__min(b->queries * f->group - first, rows));
 }
 
-/* Whether nothing but ranges of keys hides any, and scores are those of the product alone. */
-static bool heads_plain(const struct flash_forward *f)
-{
-    const rapt_attention *a = f->a;
-    return a->cap == 0 && !a->mask.bias && !a->mask.allowed && !f->c->relative &&
-           a->value_width % LANES == 0;
-}
-
-/* The ranges of visible keys of all queries; false: all see all keys. */
-static bool head_ranges(const struct flash_forward *f, const struct sequence *b, float *low,
-                        float *high)
-{
-    const rapt_attention *a = f->a;
-    if (!a->mask.causal && !a->mask.window && !rapt__locality_windowed(a)) return false;
-    for (int t = 0; t < b->queries; t++) {
-        struct attend_row row;
-        rapt__mask_row(a, b, 0, t, &row);
-        low[t] = (float)row.low, high[t] = (float)row.high;
-    }
-    return true;
-}
-
 /* A pair of few queries and keys, head by head, without packing any keys. false: not possible. */
 static bool attend_heads(const struct flash_forward *f, const struct sequence *b, int g)
 {
     float low[ATTEND_BLOCK], high[ATTEND_BLOCK];
     const rapt_attention *a = f->a;
-    bool few = b->queries <= ATTEND_BLOCK && b->existing <= ATTEND_BLOCK;
-    if (!few || b->existing == 0 || b->queries < LANES / 2 || !heads_plain(f)) return false;
-    bool masked = head_ranges(f, b, low, high);
+    struct attend_head head;
+    if (b->queries > ATTEND_BLOCK || !rapt__flash_head(f->c, b, g, low, high, &head)) return false;
     size_t rows = (size_t)rapt__query_rows(a);
-    const struct dropout drop = rapt__dropout(a->dropout, 0);
-    struct attend_head head = {.k = f->c->k + rapt__key_at(&f->c->k_stride, b, g, 0),
-                               .q_row = f->c->q_stride.row,
-                               .k_row = f->c->k_stride.row,
-                               .v_row = a->v.row,
-                               .out_row = a->out.row,
-                               .queries = b->queries,
-                               .keys = b->existing,
-                               .key_width = f->c->width,
-                               .value_width = a->value_width,
-                               .low = masked ? low : NULL,
-                               .high = high,
-                               .scale = f->c->scale,
-                               .drop_below = drop.below,
-                               .drop_scale = drop.scale,
-                               .workspace = f->workspace};
+    head.workspace = f->workspace;
     if (f->out) head.v = f->v + rapt__key_at(&a->v, b, g, 0);
     for (int h = g * f->group; h < (g + 1) * f->group; h++) {
         size_t at = (size_t)h * rows + (size_t)b->query_first;
@@ -168,7 +130,7 @@ static bool attend_heads(const struct flash_forward *f, const struct sequence *b
         if (f->out) head.out = f->out + rapt__query_at(&a->out, b, h, 0);
         if (f->lse) head.lse = f->lse + at;
         if (f->statistics) head.statistics = f->statistics + at * STATISTICS;
-        if (drop.below) head.drop_key = rapt__attention_drop_key(a, b, h);
+        if (head.drop_below) head.drop_key = rapt__attention_drop_key(a, b, h);
         if (!f->kernels->attend_head(&head)) return false;
     }
     return true;

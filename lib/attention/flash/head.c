@@ -1,0 +1,45 @@
+/* head.c - which pairs of a sequence and key head are attended to head by head as plain rows
+   (kernel/flash_head.c), and the description of such a head: short sequences, in which nothing is
+   read often enough to be packed. */
+#include "attention/flash/flash.h"
+#include "op/op.h"
+
+/* The ranges of visible keys of all queries; false: all see all keys. */
+static bool visible_ranges(const rapt_attention *a, const struct sequence *b, float *low,
+                           float *high)
+{
+    if (!a->mask.causal && !a->mask.window && !rapt__locality_windowed(a)) return false;
+    for (int t = 0; t < b->queries; t++) {
+        struct attend_row row;
+        rapt__mask_row(a, b, 0, t, &row);
+        low[t] = (float)row.low, high[t] = (float)row.high;
+    }
+    return true;
+}
+
+bool rapt__flash_head(const struct projected *c, const struct sequence *b, int g, float *low,
+                      float *high, struct attend_head *head)
+{
+    const rapt_attention *a = c->a;
+    const struct dropout drop = rapt__dropout(a->dropout, 0);
+    bool plain = a->cap == 0 && !a->mask.bias && !a->mask.allowed && !c->relative;
+    if (!plain || b->queries < LANES / 2 || b->existing == 0 || b->existing > ATTEND_BLOCK ||
+        a->value_width % LANES != 0)
+        return false;
+    bool masked = visible_ranges(a, b, low, high);
+    *head = (struct attend_head){.k = c->k + rapt__key_at(&c->k_stride, b, g, 0),
+                                 .q_row = c->q_stride.row,
+                                 .k_row = c->k_stride.row,
+                                 .v_row = a->v.row,
+                                 .out_row = a->out.row,
+                                 .queries = b->queries,
+                                 .keys = b->existing,
+                                 .key_width = c->width,
+                                 .value_width = a->value_width,
+                                 .low = masked ? low : NULL,
+                                 .high = high,
+                                 .scale = c->scale,
+                                 .drop_below = drop.below,
+                                 .drop_scale = drop.scale};
+    return true;
+}

@@ -1,0 +1,156 @@
+/* flash_head_backward.c - attention backward of one head of a short sequence, with queries in the
+   lanes of vectors as in flash_head.c; the equations stand in flash.h. Queries and gradients of
+   outputs are transposed, everything else is read where it is. Every sum has the terms and the
+   order that it has in flash_backward.c, so the bits are the same. */
+
+struct head_gradient { /* sixteen queries of a head */
+    const struct attend_head *a;
+    int query, key, last; /* visible keys; key a multiple of 16 */
+    float *w, *ds;        /* [keys][HEAD_GRADIENTS] from `key` on: of these queries */
+};
+
+/* Scores become weights. */
+static void head_normalize(const struct head_gradient *h)
+{
+    const struct attend_head *a = h->a;
+    float max[LANES] = {0}, sum[LANES], *w = h->w, times_1 = LOG2_E * fabsf(a->scale);
+    const float *statistics = a->statistics + (ptrdiff_t)h->query * STATISTICS;
+    for (int t = 0; t < LANES; t++) {
+        bool there = h->query + t < a->queries;
+        if (there) max[t] = statistics[t * STATISTICS];
+        sum[t] = there ? statistics[t * STATISTICS + 1] : 1;
+    }
+    vf m = vf_load(max), l = vf_load(sum), times = vf_splat(times_1), zero = vf_zero();
+    vf inverse = vf_select(vf_equal(l, zero), zero, vf_div(vf_splat(1), l));
+    vf product = vf_mul(m, times), origin = vf_sub(zero, product), min = vf_splat(-INFINITY);
+    vm large = vf_less(vf_splat(LARGE), vf_abs(product));
+    bool any_large = vm_bits(large);
+    for (int s = h->key; s < h->last; s++, w += HEAD_GRADIENTS) {
+        vf x = vf_load(w), e = exponentiate_scores(x, times, origin, false);
+        if (any_large) e = vf_select(large, exponentiate_scores(x, times, m, true), e);
+        vf near = vf_mul(e, inverse), left = vf_fnma(near, l, e);
+        vf_store(w, vf_select(vf_equal(x, min), zero, vf_fma(left, inverse, near)));
+    }
+}
+
+/* The sums of w (dp - center) over the keys of each query that have a weight. */
+static vf head_delta(const struct head_gradient *h, vf center)
+{
+    float sums[LANES * LANES] = {0};
+    const float *w = h->w, *dp = h->ds;
+    for (int n = 0; n < h->last - h->key; n++, w += HEAD_GRADIENTS, dp += HEAD_GRADIENTS) {
+        float *at = sums + n % LANES * LANES;
+        vf weight = vf_load(w), sum = vf_load(at);
+        vf next = vf_fma(weight, vf_sub(vf_load(dp), center), sum);
+        vf_store(at, vf_select(vf_equal(weight, vf_zero()), sum, next));
+    }
+    return head_sum(sums);
+}
+
+/* dp in ds becomes scale ds, weights become those that values got. */
+static void head_score_gradients(const struct head_gradient *h)
+{
+    const struct attend_head *a = h->a;
+    float factors[ATTEND_BLOCK * LANES], *w = h->w, *ds = h->ds;
+    int keys = h->last - h->key;
+    if (a->drop_below) head_factors(a, h->query, h->key, h->last, factors);
+    for (int s = 0; s < keys && a->drop_below; s++, ds += HEAD_GRADIENTS)
+        vf_store(ds, vf_mul(vf_load(ds), vf_load(factors + s * LANES)));
+    vf center = head_delta(h, vf_zero()), delta = head_delta(h, center);
+    vf scale = vf_splat(a->scale);
+    ds = h->ds;
+    for (int s = 0; s < keys; s++, w += HEAD_GRADIENTS, ds += HEAD_GRADIENTS) {
+        vf weight = vf_load(w), g = vf_mul(weight, vf_sub(vf_sub(vf_load(ds), center), delta));
+        g = vf_select(vf_equal(weight, vf_zero()), vf_zero(), g);
+        vf_store(ds, vf_mul(g, scale));
+        if (a->drop_below) vf_store(w, vf_mul(weight, vf_load(factors + s * LANES)));
+    }
+}
+
+/* w and ds of all keys and at most HEAD_QUERIES queries; 0 where nothing is visible. */
+static void head_block_backward(const struct attend_head *a, const struct attend_head_gradients *d,
+                                int query)
+{
+    int first, last, queries = rapt__min(a->queries - query, HEAD_QUERIES);
+    int panels = rapt__ceil_div(queries, LANES);
+    head_range(a, query, queries, &first, &last);
+    int key = first / LANES * LANES;
+    for (int s = 0; s < a->keys; s++) {
+        float *w = d->weights + s * HEAD_GRADIENTS + query;
+        float *ds = d->dscores + s * HEAD_GRADIENTS + query;
+        for (int n = 0; n < panels * LANES && (s < key || s >= last); n += LANES)
+            vf_store(w + n, vf_zero()), vf_store(ds + n, vf_zero());
+    }
+    head_scores(a->k, a->k_row, key, last, d->q_panels + (ptrdiff_t)query * a->key_width,
+                a->key_width, panels, d->weights + query, HEAD_GRADIENTS);
+    head_scores(a->v, a->v_row, key, last, d->dout_panels + (ptrdiff_t)query * a->value_width,
+                a->value_width, panels, d->dscores + query, HEAD_GRADIENTS);
+    for (int p = 0; p < panels; p++) {
+        int at = key * HEAD_GRADIENTS + query + p * LANES;
+        const struct head_gradient h = {.a = a,
+                                        .query = query + p * LANES,
+                                        .key = key,
+                                        .last = last,
+                                        .w = d->weights + at,
+                                        .ds = d->dscores + at};
+        if (a->low) head_mask(a, h.query, key, last, h.w, HEAD_GRADIENTS);
+        head_normalize(&h);
+        head_score_gradients(&h);
+    }
+}
+
+static void head_query_gradients(const struct attend_head *a, const struct attend_head_gradients *d)
+{
+    int tiles = rapt__ceil_div(a->queries, VF_ROWS);
+    for (int t = 0, take; t < a->queries; t += take, tiles--) {
+        int first, last;
+        take = rapt__ceil_div(a->queries - t, tiles);
+        head_range(a, t, take, &first, &last);
+        plus_columns(take, d->dscores + first * HEAD_GRADIENTS + t, a->k + first * a->k_row,
+                     a->k_row, rapt__max(last - first, 0), a->key_width, d->dq + t * a->q_row,
+                     a->q_row);
+    }
+}
+
+/* Queries [*first, *last) contain all that see one of `keys` keys from `key` on. */
+static void head_seers(const struct attend_head *a, int key, int keys, int *first, int *last)
+{
+    int from = 0, to = a->queries;
+    float low = (float)key, high = (float)(key + keys);
+    while (a->low && from < to && (a->low[from] >= high || a->high[from] <= low)) from++;
+    while (a->low && from < to && (a->low[to - 1] >= high || a->high[to - 1] <= low)) to--;
+    *first = from, *last = to;
+}
+
+static void head_key_gradients(const struct attend_head *a, const struct attend_head_gradients *d)
+{
+    int tiles = rapt__ceil_div(a->keys, VF_ROWS);
+    for (int s = 0, take; s < a->keys; s += take, tiles--) {
+        int t, last;
+        take = rapt__ceil_div(a->keys - s, tiles);
+        head_seers(a, s, take, &t, &last);
+        int at = s * HEAD_GRADIENTS + t;
+        if (d->dv)
+            plus_rows(take, d->weights + at, d->dout + t * a->out_row, a->out_row, last - t,
+                      a->value_width, d->dv + s * a->v_row, a->v_row);
+        if (d->dk)
+            plus_rows(take, d->dscores + at, a->q + t * a->q_row, a->q_row, last - t, a->key_width,
+                      d->dk + s * a->k_row, a->k_row);
+    }
+}
+
+static bool attend_head_backward(const struct attend_head *a, const struct attend_head_gradients *d)
+{
+    int panels = rapt__ceil_div(a->queries, LANES);
+    float sign = a->scale < 0 ? -1.f : 1.f;
+    if (!all_finite(a->q, a->q_row, a->queries, a->key_width) ||
+        !all_finite(a->k, a->k_row, a->keys, a->key_width) ||
+        !all_finite(d->dout, a->out_row, a->queries, a->value_width))
+        return false;
+    pack_columns(a->q, a->q_row, a->queries, a->key_width, sign, 0, panels, d->q_panels);
+    pack_columns(d->dout, a->out_row, a->queries, a->value_width, 1, 0, panels, d->dout_panels);
+    for (int t = 0; t < a->queries; t += HEAD_QUERIES) head_block_backward(a, d, t);
+    if (d->dq) head_query_gradients(a, d);
+    head_key_gradients(a, d);
+    return true;
+}
