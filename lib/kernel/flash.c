@@ -109,8 +109,16 @@ static void exponentiate(const struct running *state, int rows, float *scores, i
 
 /* ---- attend ---- */
 
+struct key_source { /* where keys and values from key `first` on are */
+    const float *keys, *values;
+    const unsigned char *non_finite;
+    int first;
+    ptrdiff_t value_row;
+};
+
 struct attend_tile { /* some rows of an attend */
     const struct attend *a;
+    const struct key_source *from;
     const struct attend_row *row;
     int rows;
     struct visible_range visible;
@@ -139,18 +147,18 @@ static bool any_non_finite(const unsigned char *non_finite, int panels)
 
 /* accumulate_tile where some values are not finite: panel by panel in `part`, then added to o. */
 static void accumulate_non_finite(const struct attend_tile *t, const float *values,
-                                  const unsigned char *non_finite)
+                                  ptrdiff_t value_row, const unsigned char *non_finite)
 {
     int width = t->state.width, size = t->rows * width;
     float *part = t->part;
     const float *weights = t->scores;
     memset(part, 0, (size_t)size * sizeof *part);
-    for (int p = 0, n; p < t->panels; p++, values += n * width, weights += LANES) {
+    for (int p = 0, n; p < t->panels; p++, values += n * value_row, weights += LANES) {
         n = rapt__min(t->keys - p * LANES, LANES);
         if (non_finite[p])
-            accumulate_seen(t->rows, &t->seen, p, weights, values, n, width, part);
+            accumulate_seen(t->rows, &t->seen, p, weights, values, value_row, n, width, part);
         else
-            add_tile(t->rows, weights, values, n, width, part);
+            add_tile(t->rows, weights, values, value_row, n, width, part);
     }
     for (int r = 0; r < t->rows; r++)
         for (int n = r * width; n < (r + 1) * width; n += LANES)
@@ -164,12 +172,12 @@ static void accumulate_non_finite(const struct attend_tile *t, const float *valu
 static void score_block(struct attend_tile *t, int block, float *lanes)
 {
     const struct attend *a = t->a;
-    const struct attend_keys *from = a->keys;
+    int depth = a->keys->key_width;
     t->key = rapt__max(block, t->visible.first / LANES * LANES);
     t->keys = rapt__max(0, rapt__min(block + ATTEND_BLOCK, t->visible.last) - t->key);
     t->panels = rapt__ceil_div(t->keys, LANES);
     if (t->keys == 0) return;
-    score_tile(t->rows, t->q, from->keys + (ptrdiff_t)t->key * from->key_width, from->key_width,
+    score_tile(t->rows, t->q, t->from->keys + (ptrdiff_t)(t->key - t->from->first) * depth, depth,
                t->panels, t->scores, lanes);
     if (a->cap > 0) cap_tile(t->rows, t->panels, fabsf(a->scale), a->cap, t->scores, NULL);
     mask_tile(t->row, t->rows, &t->visible, capped_scale(a->scale, a->cap), t->key, t->panels,
@@ -190,15 +198,15 @@ static void exponentiate_block(struct attend_tile *t)
 
 static void accumulate_block(const struct attend_tile *t)
 {
-    const struct attend_keys *from = t->a->keys;
+    const struct key_source *from = t->from;
     if (t->keys == 0 || !t->row->out) return;
-    const float *values = from->values + (ptrdiff_t)t->key * t->state.width;
-    const unsigned char *non_finite = from->non_finite + t->key / LANES;
+    const float *values = from->values + (t->key - from->first) * from->value_row;
+    const unsigned char *non_finite = from->non_finite + (t->key - from->first) / LANES;
     if (t->seen.all || !any_non_finite(non_finite, t->panels))
-        accumulate_tile(t->rows, t->scores, values, t->keys, t->state.width, t->rescale,
-                        t->state.o);
+        accumulate_tile(t->rows, t->scores, values, from->value_row, t->keys, t->state.width,
+                        t->rescale, t->state.o);
     else
-        accumulate_non_finite(t, values, non_finite);
+        accumulate_non_finite(t, values, from->value_row, non_finite);
 }
 
 /* out = o / l, lse = m + log l; a fully masked row: 0 and -infinity. */
@@ -226,8 +234,8 @@ static void finish_tile(const struct attend_tile *t)
 }
 
 /* Rows [row, end) as tile number i, its state set to the beginning. */
-static void make_tile(const struct attend *a, int i, int row, int end, float *scores,
-                      struct attend_tile *t)
+static void make_tile(const struct attend *a, const struct key_source *from, int i, int row,
+                      int end, float *scores, struct attend_tile *t)
 {
     int depth = a->keys->key_width, width = rapt__padded(a->keys->value_width);
     const struct attend_layout at = rapt__attend_layout(depth, a->keys->value_width);
@@ -235,6 +243,7 @@ static void make_tile(const struct attend *a, int i, int row, int end, float *sc
     float *q = a->workspace + at.q + slot_of(i, depth), sign = a->scale < 0 ? -1.f : 1.f;
     int rows = end - row;
     t->a = a;
+    t->from = from;
     t->row = a->row + row;
     t->rows = rows;
     t->visible = visible_range_of(t->row, rows);
@@ -264,17 +273,46 @@ static void guard(const struct attend *a, bool check)
         }
 }
 
+/* Packs the keys of a block, and the values unless they are whole vectors already. */
+static struct key_source plain_block(const struct attend_keys *all, int key)
+{
+    const struct attend_plain *plain = all->plain;
+    int keys = rapt__min(plain->keys - key, ATTEND_BLOCK), width = all->value_width;
+    bool whole = width % LANES == 0;
+    struct key_source from = {.keys = plain->panels,
+                              .values = plain->rows,
+                              .non_finite = plain->non_finite,
+                              .first = key,
+                              .value_row = rapt__padded(width)};
+    pack_columns(plain->k + key * plain->k_row, plain->k_row, keys, all->key_width, 1, 0,
+                 rapt__ceil_div(keys, LANES), plain->panels);
+    if (!plain->v) return from;
+    const float *v = plain->v + key * plain->v_row;
+    if (whole) from.values = v, from.value_row = plain->v_row;
+    for (int p = 0; p * LANES < keys; p++, v += LANES * plain->v_row) {
+        int n = rapt__min(keys - p * LANES, LANES);
+        plain->non_finite[p] =
+            whole ? !all_finite(v, plain->v_row, n, width)
+                  : pad_rows(v, plain->v_row, n, width, plain->rows + p * LANES * from.value_row);
+    }
+    return from;
+}
+
 static void attend(const struct attend *a)
 {
+    struct key_source from = {a->keys->keys, a->keys->values, a->keys->non_finite, 0,
+                              rapt__padded(a->keys->value_width)};
     struct attend_tile tile[ATTEND_SLOTS / VF_ROWS];
     _Alignas(64) float scores[ATTEND_ROWS * ATTEND_BLOCK], lanes[LANES * LANES] = {0};
     int tiles = tiles_of(a->rows);
     struct visible_range visible = visible_range_of(a->row, a->rows);
     if (GUARDED) guard(a, false);
     for (int i = 0; i < tiles; i++)
-        make_tile(a, i, tile_begin(a->rows, i), tile_begin(a->rows, i + 1), scores, tile + i);
+        make_tile(a, &from, i, tile_begin(a->rows, i), tile_begin(a->rows, i + 1), scores,
+                  tile + i);
     for (int key = visible.first / ATTEND_BLOCK * ATTEND_BLOCK; key < visible.last;
          key += ATTEND_BLOCK) {
+        if (a->keys->plain) from = plain_block(a->keys, key);
         for (int i = 0; i < tiles; i++) score_block(tile + i, key, lanes);
         for (int i = 0; i < tiles; i++) exponentiate_block(tile + i);
         for (int i = 0; i < tiles; i++) accumulate_block(tile + i);

@@ -40,11 +40,21 @@ struct attend_row {
    anything. */
 enum { STATISTICS = 2 };
 
+/* Keys and values as plain rows, which attend packs block by block. */
+struct attend_plain {
+    const float *k, *v; /* rows of key_width and value_width floats; v NULL: not wanted */
+    ptrdiff_t k_row, v_row;
+    int keys;                  /* how many exist */
+    float *panels, *rows;      /* workspace of a block: ATTEND_BLOCK * key_width floats, and */
+    unsigned char *non_finite; /*   ATTEND_BLOCK * padded value_width; ATTEND_BLOCK / 16 */
+};
+
 struct attend_keys {
     const float *keys;               /* [panels][key_width][16] */
     const float *values;             /* [keys][padded value_width] */
     const unsigned char *non_finite; /* [panels] not 0: infinity or NaN among the values there */
     int key_width, value_width;
+    const struct attend_plain *plain; /* instead of the three arrays; NULL: they are there */
 };
 
 struct attend {

@@ -249,7 +249,7 @@ static void query_gradients(const struct attend_block *b, const struct attend_dq
         int key = s.key - b->key;
         if (s.keys > 0)
             add_tile(s.rows, d->dscores + s.row * ATTEND_BLOCK + key, d->key_rows + key * width,
-                     s.keys, width, d->dq + s.row * width);
+                     width, s.keys, width, d->dq + s.row * width);
     }
 }
 

@@ -302,8 +302,8 @@ static void plus_rows(int rows, const float *w, const float *x, ptrdiff_t x_row,
 }
 
 /* Sums of weights[r][s] values[s] over `keys` keys; o rows of width floats. */
-static inline struct tiling weighted_sum(const float *weights, const float *values, int keys,
-                                         int width, float *o)
+static inline struct tiling weighted_sum(const float *weights, const float *values,
+                                         ptrdiff_t value_row, int keys, int width, float *o)
 {
     return (struct tiling){.g = {.depth = keys,
                                  .a = weights,
@@ -311,7 +311,7 @@ static inline struct tiling weighted_sum(const float *weights, const float *valu
                                  .a_step = 1,
                                  .b = values,
                                  .b_panel = LANES,
-                                 .b_step = width,
+                                 .b_step = value_row,
                                  .c = o,
                                  .c_row = width,
                                  .c_panel = LANES},
@@ -319,19 +319,20 @@ static inline struct tiling weighted_sum(const float *weights, const float *valu
 }
 
 /* o[r] = rescale[r] o[r] + sum */
-static void accumulate_tile(int rows, const float *weights, const float *values, int keys,
-                            int width, const float *rescale, float *o)
+static void accumulate_tile(int rows, const float *weights, const float *values,
+                            ptrdiff_t value_row, int keys, int width, const float *rescale,
+                            float *o)
 {
-    struct tiling t = weighted_sum(weights, values, keys, width, o);
+    struct tiling t = weighted_sum(weights, values, value_row, keys, width, o);
     t.rescale = rescale;
     tiling(rows, TILE_MERGED, &t);
 }
 
 /* o[r] += sum */
-static void add_tile(int rows, const float *weights, const float *values, int keys, int width,
-                     float *o)
+static void add_tile(int rows, const float *weights, const float *values, ptrdiff_t value_row,
+                     int keys, int width, float *o)
 {
-    const struct tiling t = weighted_sum(weights, values, keys, width, o);
+    const struct tiling t = weighted_sum(weights, values, value_row, keys, width, o);
     tiling(rows, TILE_ADDED, &t);
 }
 
@@ -339,7 +340,7 @@ static void add_tile(int rows, const float *weights, const float *values, int ke
    width floats. */
 static void transpose_tile(int rows, const float *a, const float *b, int terms, int width, float *c)
 {
-    struct tiling t = weighted_sum(a, b, terms, width, c);
+    struct tiling t = weighted_sum(a, b, width, terms, width, c);
     t.g.a_row = 1;
     t.g.a_step = ATTEND_BLOCK;
     tiling(rows, TILE_ADDED, &t);

@@ -165,14 +165,6 @@ static void head_out(const struct head_block *h)
     }
 }
 
-static bool all_finite(const float *x, ptrdiff_t ld, int rows, int width)
-{
-    vf sum = vf_zero();
-    for (int r = 0; r < rows; r++, x += ld)
-        for (int n = 0; n < width; n += LANES) sum = vf_fma(vf_load(x + n), vf_zero(), sum);
-    return vm_bits(vf_equal(sum, vf_zero())) == 0xffff;
-}
-
 static bool attend_head(const struct attend_head *a)
 {
     _Alignas(64) float scores[ATTEND_BLOCK * HEAD_QUERIES];

@@ -22,6 +22,15 @@ static int tile_begin(int rows, int i)
     return rows * i / tiles_of(rows);
 }
 
+/* Rows of whole vectors. */
+static bool all_finite(const float *x, ptrdiff_t ld, int rows, int width)
+{
+    vf sum = vf_zero();
+    for (int r = 0; r < rows; r++, x += ld)
+        for (int n = 0; n < width; n += LANES) sum = vf_fma(vf_load(x + n), vf_zero(), sum);
+    return vm_bits(vf_equal(sum, vf_zero())) == 0xffff;
+}
+
 static bool pad_rows(const float *x, ptrdiff_t ld, int rows, int width, float *to)
 {
     vf infinity = vf_splat(INFINITY);
@@ -203,7 +212,7 @@ static void mask_tile(const struct attend_row *row, int rows, const struct visib
 /* o[r] += sum of weights[r][s] values[s] over the keys of panel p that are visible to r, and only
    those: what accumulate_tile does, one row at a time. */
 static void accumulate_seen(int rows, const struct seen *seen, int p, const float *weights,
-                            const float *values, int keys, int width, float *o)
+                            const float *values, ptrdiff_t value_row, int keys, int width, float *o)
 {
     for (int r = 0; r < rows; r++)
         for (int s = 0; s < keys; s++) {
@@ -211,7 +220,7 @@ static void accumulate_seen(int rows, const struct seen *seen, int p, const floa
             vf w = vf_splat(weights[r * ATTEND_BLOCK + s]);
             for (int n = 0; n < width; n += LANES) {
                 float *to = o + r * width + n;
-                vf_store(to, vf_fma(w, vf_load(values + s * width + n), vf_load(to)));
+                vf_store(to, vf_fma(w, vf_load(values + s * value_row + n), vf_load(to)));
             }
         }
 }

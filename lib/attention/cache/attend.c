@@ -59,8 +59,12 @@ static void attend_rows(const struct cache_reader *x, int i, int end, int g, int
 {
     const struct cache *c = x->cache;
     size_t panel = rapt__cache_panel(c, rapt__cached_sequence(x->q, i), g);
-    struct attend_keys keys = {rapt__cache_keys(c, panel), rapt__cache_values(c, panel),
-                               c->non_finite + panel, c->key_width, c->value_width};
+    struct attend_keys keys = {rapt__cache_keys(c, panel),
+                               rapt__cache_values(c, panel),
+                               c->non_finite + panel,
+                               c->key_width,
+                               c->value_width,
+                               NULL};
     struct attend_row row[ATTEND_ROWS];
     int start = x->q->starts[i];
     for (int n = 0; n < rows; n++) {

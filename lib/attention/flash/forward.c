@@ -72,9 +72,25 @@ static void pack_panels(const struct flash_forward *f, const struct sequence *b,
     }
 }
 
-/* Rows [first, first + rows) of those of all query heads that share key head g, head by head. */
+/* The keys and values of a pair as they are, with one block of its packed memory. */
+static struct attend_plain plain_of(const struct flash_forward *f, const struct sequence *b, int g)
+{
+    return (struct attend_plain){
+        .k = f->c->k + rapt__key_at(&f->c->k_stride, b, g, 0),
+        .v = f->out ? f->v + rapt__key_at(&f->a->v, b, g, 0) : NULL,
+        .k_row = f->c->k_stride.row,
+        .v_row = f->a->v.row,
+        .keys = b->existing,
+        .panels = f->pair.keys,
+        .rows = f->pair.values,
+        .non_finite = f->pair.non_finite,
+    };
+}
+
+/* Rows [first, first + rows) of those of all query heads that share key head g, head by head.
+   plain: the pair has not been packed. */
 static void attend_rows(const struct flash_forward *f, const struct sequence *b, int g, int first,
-                        int rows)
+                        int rows, bool plain)
 {
     const rapt_attention *a = f->a;
     struct attend_row row[ATTEND_ROWS];
@@ -93,8 +109,13 @@ static void attend_rows(const struct flash_forward *f, const struct sequence *b,
         rapt__mask_row(a, b, h, t, row + r);
         if (f->c->relative) row[r].relative = rapt__relative_row(f->c, b, h, t);
     }
-    const struct attend_keys keys = {f->pair.keys, f->pair.values, f->pair.non_finite, f->c->width,
-                                     a->value_width};
+    const struct attend_plain source = plain_of(f, b, g);
+    const struct attend_keys keys = {.keys = f->pair.keys,
+                                     .values = f->pair.values,
+                                     .non_finite = f->pair.non_finite,
+                                     .key_width = f->c->width,
+                                     .value_width = a->value_width,
+                                     .plain = plain ? &source : NULL};
     const struct attend attend = {.keys = &keys,
                                   .row = row,
                                   .rows = rows,
@@ -111,7 +132,7 @@ static void attend_item(const struct flash_forward *f, const struct sequence *b,
                         int rows)
 {
     int first = n * rows;
-    attend_rows(f, b, g, first, rapt__min(b->queries * f->group - first, rows));
+    attend_rows(f, b, g, first, rapt__min(b->queries * f->group - first, rows), false);
 }
 
 /* A pair of few queries and keys, head by head, without packing any keys. false: not possible. */
@@ -138,11 +159,16 @@ static bool attend_heads(const struct flash_forward *f, const struct sequence *b
 
 static void attend_pair(const struct flash_forward *f, const struct sequence *b, int g)
 {
-    if (attend_heads(f, b, g)) return;
     int rows = ATTEND_ROWS / f->kernels->tile_rows * f->kernels->tile_rows;
+    int all = b->queries * f->group;
+    if (all == 0 || attend_heads(f, b, g)) return;
+    if (all <= rows &&
+        b->existing > 0) { /* every key is read once: no packing of more than a block */
+        attend_rows(f, b, g, 0, all, true);
+        return;
+    }
     for (int p = 0; p * LANES < b->existing; p += PACK_PANELS) pack_panels(f, b, g, p);
-    for (int n = 0; n < rapt__ceil_div(b->queries * f->group, rows); n++)
-        attend_item(f, b, g, n, rows);
+    for (int n = 0; n < rapt__ceil_div(all, rows); n++) attend_item(f, b, g, n, rows);
 }
 
 static void prefetch_pair(const struct flash_forward *f, int pair)
@@ -269,7 +295,7 @@ const float *rapt__flash_statistics_of(struct team *team, const struct projected
     first += (head - g * f.group) * s.queries;
     while ((n = rapt__team_take(team)) < rapt__ceil_div(rows, ATTEND_ROWS))
         attend_rows(&f, &s, g, first + n * ATTEND_ROWS,
-                    rapt__min(rows - n * ATTEND_ROWS, ATTEND_ROWS));
+                    rapt__min(rows - n * ATTEND_ROWS, ATTEND_ROWS), false);
     rapt__team_barrier(team);
     rapt__workspace_end(team, &rest);
     return statistics;
