@@ -195,8 +195,11 @@ typedef struct rapt_text_score {
 /* Anything but 0 stops the call, which then returns RAPT_OK. */
 typedef int rapt_text_score_fn(void *user, const rapt_text_score *score);
 
-/* Scores translation targets[i] of sources[i], i < count, as rapt_score_targets does: the same bits
-   in any batch. callback is called on the calling thread, once per pair, in order. Allocates for
+/* Scores translation targets[i] of sources[i], i < count, as rapt_score_targets does, among all
+   tokens: the same bits in any batch. The score that rapt_translate_many gives a translation is
+   among those that a translation may have, thus neither the pad nor the begin token nor what
+   min_length or no_repeat_ngram forbids: it is as high as this sum or higher, without
+   length_penalty. callback is called on the calling thread, once per pair, in order. Allocates for
    the length of the call. */
 RAPT_API rapt_status rapt_translator_score(rapt_translator *translator, const rapt_text *sources,
                                            const rapt_text *targets, size_t count,
