@@ -34,6 +34,12 @@ bool is_output(const char *path)
     return stat(path, &about) == 0 && fstat(STDOUT_FILENO, &out) == 0 && same(&about, &out);
 }
 
+bool is_input(const char *path)
+{
+    struct stat about, in;
+    return stat(path, &about) == 0 && fstat(STDIN_FILENO, &in) == 0 && same(&about, &in);
+}
+
 /* Does the path lead to something that takes bytes but is not replaced: a pipe, a device, the file
    that standard output goes to? */
 static bool is_stream(const char *path)

@@ -122,7 +122,17 @@ int file_write(const char *path, const char *bytes, size_t size);
 bool file_same(const char *a, const char *b); /* one regular file, by device and inode */
 bool is_output(const char *path); /* is it standard output, if that is a regular file? */
 bool output_is_input(void);       /* of standard output and standard input */
+bool is_input(const char *path);  /* is it standard input, if that is a regular file? */
 /* GO_ON, or an exit code: no output may be an input, and each must be writable. */
 int files_check(const struct command *command);
+
+/* ---- spool.c ---- */
+/* From begin to end what goes to standard output is kept; then file_write has it, for a path. */
+struct spool {
+    FILE *file; /* without a name */
+    int output; /* standard output as it was */
+};
+int spool_begin(struct spool *spool);
+int spool_end(struct spool *spool, const char *path); /* NULL: it is dropped */
 
 #endif

@@ -13,10 +13,11 @@
 enum { WINDOW = 4096 };
 
 static const char purpose[] =
-    "Translates FILE, or standard input, line by line to standard output. An empty line gives an "
+    "Translates FILE, or standard input, line by line to standard output or --output. An empty "
+    "line gives an "
     "empty line. A line that is not UTF-8 or has more tokens than the model has positions gives "
     "--placeholder, a message, and exit status 1 at the end. Lines are answered as soon as the "
-    "input pauses.\n\n"
+    "input pauses; --output is replaced once all of them are.\n\n"
     "With --scores or --alignments each line is: the translation ||| its score ||| its alignment; "
     "with --nbest N, N > 1, up to N lines per sentence: its number from 0 ||| the translation ||| "
     "the score ||| the alignment. An alignment has I-J for each word of the translation: word J, "
@@ -24,7 +25,7 @@ static const char purpose[] =
     "the tokens, as one object per translation.";
 
 static const char examples[] =
-    "  toy_translate translate -m m.safetensors input.txt >output.txt\n"
+    "  toy_translate translate -m m.safetensors input.txt -o output.txt\n"
     "  echo \"A dog runs.\" | toy_translate translate -m m.safetensors --nbest 3";
 
 struct job {
@@ -32,6 +33,8 @@ struct job {
     bool scores, alignments, json;
     int nbest;
     const char *name, *placeholder; /* of the input; of what cannot be translated */
+    const char *output;             /* NULL: standard output */
+    bool complete;                  /* all lines have been answered */
     size_t first;                   /* number of the window's first sentence, from 0 */
     bool wrong;                     /* a line could not be translated */
     bool imported;                  /* the model is of another project */
@@ -188,15 +191,31 @@ static int run(struct job *job, int input)
     unseen_report(&job->unseen);
     if (job->lines.error != 0)
         return failed("%s cannot be read: %s", job->name, strerror(job->lines.error));
+    job->complete = code == EXIT_OK;
     return code == EXIT_OK && job->wrong ? EXIT_FAILED : code;
+}
+
+/* The output, if it is a file, is the old one or has an answer to every line. */
+static int run_to(struct job *job, int input)
+{
+    struct spool spool;
+    if (job->output == NULL) return run(job, input);
+    int code = spool_begin(&spool);
+    if (code != EXIT_OK) return code;
+    code = run(job, input);
+    int saved = spool_end(&spool, job->complete ? job->output : NULL);
+    return code == EXIT_OK ? saved : code;
 }
 
 static int translate(struct job *job, const char *path)
 {
     int input = STDIN_FILENO;
+    const char *output = job->output;
+    if (output != NULL && (path != NULL ? file_same(path, output) : is_input(output)))
+        return usage_error("translate: --output %s is the same file as the input", output);
     if (path == NULL) {
         job->name = "standard input";
-        if (!output_is_input()) return run(job, input);
+        if (!output_is_input()) return run_to(job, input);
         return usage_error("translate: standard input and standard output are the same file");
     }
     do input = open(path, O_RDONLY | O_CLOEXEC);
@@ -205,7 +224,7 @@ static int translate(struct job *job, const char *path)
     if (input < 0) return failed("%s: %s", path, strerror(errno));
     int code = is_output(path)
                    ? usage_error("translate: %s: standard output is the same file", path)
-                   : run(job, input);
+                   : run_to(job, input);
     close(input);
     return code;
 }
@@ -216,9 +235,10 @@ int command_translate(int argc, char **argv)
     struct job *job = xcalloc(1, sizeof *job);
     job->placeholder = "";
     /* clang-format off */
-    struct option_row rows[SEARCH_ROWS + 6] = {
+    struct option_row rows[SEARCH_ROWS + 7] = {
         [SEARCH_ROWS] =
         {"Output", OPTION_GROUP, NULL, "", "", 0, 0, 0},
+        {"output", OPTION_OUTPUT, &job->output, "FILE", "replace this file, not print", 0, 0, 0},
         {"nbest", OPTION_INTEGER, &search.nbest, "N", "translations per sentence", 1, 1024, 0},
         {"scores", OPTION_FLAG, &job->scores, "", "print the score of each", 0, 0, 0},
         {"alignments", OPTION_FLAG, &job->alignments, "", "print word alignments", 0, 0, 0},

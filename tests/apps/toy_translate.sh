@@ -121,6 +121,21 @@ check "five lines" [ "$(wc -l <again)" -eq 5 ]
 check "empty ones" [ "$(sed -n '2,5p' again | tr -d '\n' | wc -c)" -eq 0 ]
 check "invalid UTF-8 is named" grep -q "input:4: byte 2 is not valid UTF-8" err
 check "too long is named" grep -q "input:5: more tokens than" err
+
+code 0 "$program" translate --model model source -o written >again
+cmp written lines && [ ! -s again ] || fail "translate -o"
+code 1 "$program" translate --model model <odd --output written
+[ "$(wc -l <written)" -eq 5 ] || fail "translate -o with a line that is not UTF-8"
+cp written unchanged
+code 1 "$program" translate --model model missing -o written
+cmp written unchanged || fail "a failed translate -o changed the file"
+code 2 "$program" translate --model model written -o written
+says "translate: --output written is the same file as the input"
+code 2 "$program" translate --model model -o written <written
+code 2 "$program" translate --model model -o model <source
+cmp written unchanged || fail "a refused translate -o changed the file"
+code 0 "$program" translate --model model source -o /dev/stdout >again
+cmp again lines || fail "translate -o /dev/stdout"
 code 0 "$program" translate --model model </dev/null >again
 check "no input, no output" [ ! -s again ]
 

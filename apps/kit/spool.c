@@ -1,0 +1,44 @@
+/* spool.c - what a program prints to standard output goes into a file without a name, and at the
+   end, if it is wanted, into a file that holds all of it or is not touched. */
+#define _POSIX_C_SOURCE 200809L
+#include "kit/program.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+int spool_begin(struct spool *spool)
+{
+    *spool = (struct spool){.file = tmpfile(), .output = dup(STDOUT_FILENO)};
+    if (spool->file != NULL && spool->output >= 0 && fflush(stdout) == 0 &&
+        dup2(fileno(spool->file), STDOUT_FILENO) >= 0)
+        return EXIT_OK;
+    int code = failed("a temporary file: %s", strerror(errno));
+    if (spool->file != NULL) fclose(spool->file);
+    if (spool->output >= 0) close(spool->output);
+    return code;
+}
+
+static int save(FILE *file, const char *path)
+{
+    off_t size = lseek(fileno(file), 0, SEEK_END);
+    char *bytes = NULL;
+    if (size > 0) bytes = mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, fileno(file), 0);
+    if (size < 0 || bytes == MAP_FAILED)
+        return failed("the temporary file of %s: %s", path, strerror(errno));
+    int code = file_write(path, bytes, (size_t)size);
+    if (bytes != NULL) munmap(bytes, (size_t)size);
+    return code;
+}
+
+int spool_end(struct spool *spool, const char *path)
+{
+    int code = finish_output();
+    if (dup2(spool->output, STDOUT_FILENO) < 0)
+        code = failed("standard output: %s", strerror(errno));
+    if (code == EXIT_OK && path != NULL) code = save(spool->file, path);
+    fclose(spool->file);
+    close(spool->output);
+    return code;
+}
