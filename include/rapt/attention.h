@@ -243,10 +243,11 @@ RAPT_API rapt_status rapt_attention_learned(const rapt_attention *a, rapt_learne
 /* RAPT_OK, or RAPT_BAD_ARGUMENT and a message that names the field. */
 RAPT_API rapt_status rapt_attention_check(const rapt_attention *a, rapt_message *why);
 
-/* Bytes of 64-byte aligned workspace the functions below need for this problem and its threads;
-   0 if the problem is wrong. With threads 0 they are asked of OpenMP anew in each call: its number
-   must not grow between this one and those that get the workspace. Linear in queries + keys
-   (location-aware: one head's queries x keys for each thread). */
+/* Bytes of 64-byte aligned workspace the functions below need for this problem and its threads,
+   which refuse another alignment; 0 if the problem is wrong. With threads 0 they are asked of
+   OpenMP anew in each call: its number must not grow between this one and those that get the
+   workspace. Linear in queries + keys (location-aware: one head's queries x keys for each thread).
+ */
 RAPT_API size_t rapt_attention_workspace(const rapt_attention *a);
 
 /* What forward leaves for backward and for rapt_attention_weights, beside out: for each query,

@@ -27,6 +27,8 @@ size_t rapt_attention_workspace(const rapt_attention *a)
     return rapt__attention_workspace(&own, rapt__team_size(own.threads));
 }
 
+enum { WORKSPACE_ALIGNMENT = 64 };
+
 struct call { /* of any of the three functions below */
     rapt_attention a;
     rapt_attention_saved saved;
@@ -48,6 +50,9 @@ static rapt_status check_inputs(const struct call *c, rapt_message *why)
 {
     bool queries = rapt__query_rows(&c->a) > 0, keys = rapt__key_rows(&c->a) > 0;
     if (!c->workspace) return missing("workspace", why);
+    if ((uintptr_t)c->workspace % WORKSPACE_ALIGNMENT != 0)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "workspace: its address is no multiple of %d bytes", WORKSPACE_ALIGNMENT);
     if (queries && !c->q) return missing("q", why);
     if (keys && !c->k && !rapt__score(c->a.score)->keyless) return missing("k", why);
     if (keys && !c->v) return missing("v", why);

@@ -36,10 +36,12 @@ static rapt_status check_starts(const char *field, const int *starts, int batch,
                                 rapt_message *why)
 {
     if (!starts) return RAPT_OK;
-    if (starts[0] != 0) return bad(why, field, starts[0], "0 for the first sequence");
+    if (starts[0] != 0)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s[0] is %d, it must be 0", field, starts[0]);
     for (int b = 0; b < batch; b++) {
         if (starts[b + 1] < starts[b])
-            return bad(why, field, starts[b + 1], "no less than the one before");
+            return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s[%d] is %d, less than %s[%d], which is %d",
+                              field, b + 1, starts[b + 1], field, b, starts[b]);
         if (starts[b + 1] - starts[b] > max)
             return rapt__fail(why, RAPT_BAD_ARGUMENT,
                               "%s: sequence %d has %d rows, the longest is said to have %d", field,

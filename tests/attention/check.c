@@ -326,9 +326,9 @@ static void ragged(void **state)
     (void)state;
     rapt_attention a = good;
     a.query_starts = (const int[]){1, 2, 3};
-    refuse(&a, "query_starts");
+    refuse(&a, "query_starts[0] is 1, it must be 0");
     a.query_starts = (const int[]){0, 3, 2};
-    refuse(&a, "query_starts");
+    refuse(&a, "query_starts[2] is 2, less than query_starts[1], which is 3");
     a.query_starts = (const int[]){0, 4, 5};
     refuse(&a, "query_starts");
     a.query_starts = (const int[]){0, 3, 3};

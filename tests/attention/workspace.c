@@ -125,10 +125,26 @@ static void the_size_is_enough(void **state)
     }
 }
 
+/* As malloc may give it: refused, not used. */
+static void unaligned(void **state)
+{
+    (void)state;
+    rapt_attention a;
+    float x[4] = {0}, out[4];
+    _Alignas(64) char bytes[128];
+    assert_int_equal(rapt_attention_init(&a, sizeof a, 1, 1, 1, 1, 4), RAPT_OK);
+    for (int i = 1; i < 64; i += 7) {
+        rapt_message why = {""};
+        assert_int_equal(rapt_attention_forward(&a, x, x, x, out, NULL, bytes + i, &why),
+                         RAPT_BAD_ARGUMENT);
+        assert_non_null(strstr(why.text, "workspace"));
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(counting_is_handing_out),
-                                       cmocka_unit_test(sizes_that_do_not_fit),
-                                       cmocka_unit_test(the_size_is_enough)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(counting_is_handing_out), cmocka_unit_test(sizes_that_do_not_fit),
+        cmocka_unit_test(the_size_is_enough), cmocka_unit_test(unaligned)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
