@@ -1,0 +1,50 @@
+#!/bin/sh
+# arm64_suite.sh ROOT - builds the library, the programs and the tests for arm64 with all that they use, and runs on
+# an emulated processor the tests of these layers that take seconds there. Debian's arm64 packages are unpacked in a
+# folder of their own: nothing is installed. arm64.sh runs those of kernel/.
+set -u
+root=$1
+skip() { echo "skipped: cross/arm64-suite: $*"; exit 77; }
+for tool in aarch64-linux-gnu-gcc qemu-aarch64 apt-get dpkg; do
+    command -v $tool >/dev/null || skip "$tool is not installed"
+done
+[ -e /usr/aarch64-linux-gnu/include/stdlib.h ] || skip "libc6-dev-arm64-cross is not installed"
+scratch=$(mktemp -d) || exit 1
+trap 'rm -rf "$scratch"' EXIT
+say() { "$@" >"$scratch/log" 2>&1 || { tail -n 40 "$scratch/log"; exit 1; }; }
+
+# Emulated, these take minutes each: many threads, many cases, or every float.
+layers="base|op|attention|model|import|run|text|format|api|golden"
+slow="base/(real|decimal)|op/(embed|gemm|linear|loss|norm|strides)|attention/(accuracy|errors|forward|backward|quotients)"
+slow="$slow|model/(gradient|load|unbiased)|run/(classify|hard_learns|products|sample|shards|shards_early|translate|variants)"
+slow="$slow|run/(vectors|weights|words)|text/(spm_reference|spm_encode)|api/(threads|translators|fork)"
+
+state="-o Dir::State=$scratch/apt -o Dir::State::status=$scratch/apt/status -o Dir::Cache=$scratch/apt/cache
+    -o APT::Architecture=arm64 -o APT::Architectures=arm64 -o Acquire::Languages=none -o APT::Sandbox::User=root"
+mkdir -p "$scratch/apt/lists/partial" "$scratch/apt/cache/archives/partial" "$scratch/packages" "$scratch/sysroot"
+: >"$scratch/apt/status"
+cd "$scratch/packages" || exit 1
+# Unquoted on purpose: words.
+apt-get $state -qq update >"$scratch/log" 2>&1 &&
+    apt-get $state -qq download libcmocka0 libcmocka-dev libjansson4 libjansson-dev libsleef3 libsleef-dev zlib1g \
+        zlib1g-dev libutf8proc2 libutf8proc-dev >>"$scratch/log" 2>&1 ||
+    skip "Debian's packages for arm64 cannot be had: $(tail -n 1 "$scratch/log")"
+for package in *.deb; do say dpkg -x "$package" "$scratch/sysroot"; done
+find "$scratch/sysroot" -xtype l -delete # links to absolute paths: the archives beside them do
+libraries=$scratch/sysroot/usr/lib/aarch64-linux-gnu
+
+emulator="qemu-aarch64;-L;/usr/aarch64-linux-gnu;-E;LD_LIBRARY_PATH=$libraries;-E;OMP_NUM_THREADS=2"
+say cmake -S "$root" -B "$scratch/build" -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=aarch64 \
+    -DCMAKE_C_COMPILER=aarch64-linux-gnu-gcc -DCMAKE_FIND_ROOT_PATH="$scratch/sysroot" \
+    -DCMAKE_FIND_ROOT_PATH_MODE_LIBRARY=ONLY -DCMAKE_FIND_ROOT_PATH_MODE_INCLUDE=ONLY \
+    -DCMAKE_CROSSCOMPILING_EMULATOR="$emulator" -DRAPT_WERROR=ON -DRAPT_PERF=OFF -DRAPT_MPI=OFF -DRAPT_INSTALL=OFF
+grep '^-- rapt ' "$scratch/log"
+say cmake --build "$scratch/build" --parallel 2
+cd "$scratch/build" || exit 1
+export OMP_WAIT_POLICY=passive
+ctest -j2 --no-tests=error --output-on-failure -R "^($layers)/" -E "^($slow)\$" >"$scratch/log" 2>&1
+status=$?
+[ $status = 0 ] || grep -v ' Passed \| Start ' "$scratch/log"
+grep 'tests passed' "$scratch/log"
+echo "left out, since they take minutes there: $slow"
+exit $status
