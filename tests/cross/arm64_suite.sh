@@ -15,7 +15,8 @@ say() { "$@" >"$scratch/log" 2>&1 || { tail -n 40 "$scratch/log"; exit 1; }; }
 
 # Emulated, these take minutes each: many threads, many cases, or every float.
 layers="base|op|attention|model|import|run|text|format|api|golden"
-slow="base/(real|decimal)|op/(embed|gemm|linear|loss|norm|strides)|attention/(accuracy|errors|forward|backward|quotients)"
+slow="base/(real|decimal)|op/(embed|gemm|linear|loss|norm|strides)|attention/(accuracy|backward|bits|errors|forward)"
+slow="$slow|attention/(general|hidden|mask|quotients)"
 slow="$slow|model/(gradient|load|unbiased)|run/(classify|hard_learns|products|sample|shards|shards_early|translate|variants)"
 slow="$slow|run/(vectors|weights|words)|text/(spm_reference|spm_encode)|api/(threads|translators|fork)"
 
