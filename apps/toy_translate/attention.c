@@ -68,11 +68,17 @@ static int take_pair(struct found *found, const struct attention_choice *choice)
     return EXIT_OK;
 }
 
-/* weights: [queries][keys] of the tokens, ends included. */
+/* Whether a source has its end token behind it. */
+static bool source_ends(const rapt_model *model)
+{
+    return !rapt_model_config(model)->no_source_end;
+}
+
+/* weights: [queries][keys] of the tokens, ends included where there are any. */
 static int read_weights(const rapt_model *model, const struct found *found,
                         const struct attention_choice *choice, float *weights)
 {
-    int sources = found->source_count + 1, targets = found->target_count + 1;
+    int sources = found->source_count + source_ends(model), targets = found->target_count + 1;
     rapt_limits limits = {.size = sizeof limits,
                           .batch = 1,
                           .source_tokens = sources,
@@ -100,6 +106,7 @@ static int read_weights(const rapt_model *model, const struct found *found,
 static void make_words(struct attention *attention, rapt_translator *translator,
                        const struct found *found, rapt_weights which)
 {
+    bool ends = source_ends(rapt_translator_model(translator));
     const rapt_tokenizer *source = rapt_translator_source(translator);
     const rapt_tokenizer *target = rapt_translator_target(translator);
     if (which == RAPT_WEIGHTS_DECODER) {
@@ -107,11 +114,14 @@ static void make_words(struct attention *attention, rapt_translator *translator,
         words_begin(&attention->source);
     } else {
         words_make(&attention->source, source, found->source + 1, found->source_count);
+        if (!ends) words_no_end(&attention->source);
     }
-    if (which == RAPT_WEIGHTS_ENCODER)
+    if (which == RAPT_WEIGHTS_ENCODER) {
         words_make(&attention->target, source, found->source + 1, found->source_count);
-    else
-        words_make(&attention->target, target, found->target + 1, found->target_count);
+        if (!ends) words_no_end(&attention->target);
+        return;
+    }
+    words_make(&attention->target, target, found->target + 1, found->target_count);
 }
 
 static int fold(struct attention *attention, rapt_translator *translator, struct found *found,
@@ -146,10 +156,10 @@ int attention_make(struct attention *attention, rapt_translator *translator,
     struct found found = {.translator = translator};
     struct unseen unseen = {0};
     *attention = (struct attention){0};
-    if (rapt_model_config(rapt_translator_model(translator))->no_source_end)
-        return failed("attend shows a source with its end; sources of this model have none");
     int code = choice->target != NULL ? take_pair(&found, choice)
                                       : find(&found, translator, choice->sentence);
+    if (code == EXIT_OK && found.source_count + source_ends(rapt_translator_model(translator)) == 0)
+        code = failed("the sentence has no tokens");
     if (code == EXIT_OK) code = fold(attention, translator, &found, choice);
     if (code == EXIT_OK) unseen_add(&unseen, translator, found.source + 1, found.source_count);
     if (choice->quiet)

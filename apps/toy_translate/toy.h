@@ -127,6 +127,8 @@ struct words {
 };
 void words_make(struct words *words, const rapt_tokenizer *tokenizer, const int32_t *ids,
                 int count);
+/* Without the end token, which is the last word. */
+void words_no_end(struct words *words);
 /* The words of a decoder's inputs instead: "(begin)" first, no "(end)". */
 void words_begin(struct words *words);
 void words_free(struct words *words);

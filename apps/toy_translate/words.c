@@ -4,12 +4,29 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Whether a tokenizer puts a space between tokens, as a list of names does. */
+static bool is_spaced(const rapt_tokenizer *tokenizer, const int32_t *ids, int count)
+{
+    for (int i = 0; i < count; i++) {
+        const int32_t twice[2] = {ids[i], ids[i]};
+        size_t own = rapt_tokenizer_token(tokenizer, ids[i]).size, size = 0;
+        char none[1];
+        if (own == 0) continue;
+        rapt_tokenizer_decode(tokenizer, twice, 2, none, 0, &size, NULL);
+        return size == 2 * own + 1;
+    }
+    return false;
+}
+
 static size_t lay_out(const rapt_tokenizer *tokenizer, const int32_t *ids, int count, char *bytes,
                       size_t *starts)
 {
     size_t at = 0;
+    bool spaced = is_spaced(tokenizer, ids, count);
     for (int i = 0; i < count; i++) {
         rapt_text token = rapt_tokenizer_token(tokenizer, ids[i]);
+        if (spaced && bytes != NULL) bytes[at] = ' ';
+        at += spaced;
         if (bytes != NULL && token.size > 0) memcpy(bytes + at, token.bytes, token.size);
         starts[i] = at;
         at += token.size;
@@ -51,6 +68,14 @@ void words_make(struct words *words, const rapt_tokenizer *tokenizer, const int3
     words->of_token = xcalloc((size_t)count + 1, sizeof *words->of_token);
     find_words(words, starts);
     free(starts);
+}
+
+void words_no_end(struct words *words)
+{
+    words->tokens--;
+    if (words->count > 1) words->count--; /* spaces behind the last word belong to it */
+    for (int t = 0; t < words->tokens; t++)
+        if (words->of_token[t] >= words->count) words->of_token[t] = words->count - 1;
 }
 
 void words_begin(struct words *words)
