@@ -8,7 +8,10 @@
 static const struct {
     const char *name;
     rapt_export format;
-} formats[] = {{"marian", RAPT_EXPORT_MARIAN}, {"bergamot", RAPT_EXPORT_BERGAMOT}};
+} formats[] = {{"marian", RAPT_EXPORT_MARIAN},
+               {"bergamot", RAPT_EXPORT_BERGAMOT},
+               {"hf", RAPT_EXPORT_HF},
+               {"ct2", RAPT_EXPORT_CT2}};
 
 static int export_to(const rapt_model *model, const char *to, const char *out)
 {
@@ -35,7 +38,7 @@ int command_convert(int argc, char **argv)
     /* clang-format off */
     struct option_row rows[] = {
         {"model", OPTION_INPUT, &path, "FILE", "the model, a file or folder of any project", 0, 0, 0},
-        {"to", OPTION_CHOICE, &to, "rapt|packed|marian|bergamot", "whose format [rapt]", 0, 0, 0},
+        {"to", OPTION_CHOICE, &to, "rapt|packed|marian|bergamot|hf|ct2", "whose format [rapt]", 0, 0, 0},
         {"out", OPTION_TEXT, &out, "PATH", "the file (rapt, packed) or folder to write", 0, 0, 0},
     };
     /* clang-format on */
@@ -45,12 +48,12 @@ int command_convert(int argc, char **argv)
         .rows = rows,
         .count = sizeof rows / sizeof *rows,
         .purpose =
-            "Writes a model in the format of another project: a file of our "
-            "own (packed: one that is mapped, not read, and shared by all "
-            "processes that use it), or a folder as Marian (model.bin, vocab.spm) or Firefox "
-            "(bergamot: in 8 bits) reads it. Marian holds models trained "
-            "with --sentencepiece, --position concatenated-n1, "
-            "--decoder-start zero and --norm-epsilon 1e-6."};
+            "Writes a model in the format of another project: a file of our own (packed: one that "
+            "is mapped, not read, and shared by all processes that use it), or a folder as Marian "
+            "(model.bin, vocab.spm), Firefox (bergamot: in 8 bits), Hugging Face (hf: MarianMT) or "
+            "CTranslate2 (ct2) reads it. All want a model trained with --sentencepiece; marian and "
+            "bergamot --position concatenated-n1, --decoder-start zero and --norm-epsilon 1e-6; hf "
+            "--position concatenated. What cannot be held exactly is refused."};
     int code = options_read(&command, argc, argv);
     if (code != GO_ON) return code;
     if (path == NULL) return usage_error("convert: --model is missing");

@@ -72,8 +72,8 @@ RAPT_API rapt_status rapt_tokenizer_create_list(rapt_tokenizer **tokenizer, cons
                                                 int count, const rapt_tokenizer *pieces,
                                                 const rapt_allocator *allocator, rapt_message *why);
 
-/* The SentencePiece model that a tokenizer was made of, as it stands in a file; owned by the
-   tokenizer. Size 0: it was not made of one. */
+/* The SentencePiece model that a tokenizer was made of, or that cuts the text of a list of names,
+   as it stands in a file; owned by the tokenizer. Size 0: there is none. */
 RAPT_API rapt_text rapt_tokenizer_file(const rapt_tokenizer *tokenizer);
 
 /* The tokenizer as a printable ASCII string without quotes, backslashes or line breaks, as model

@@ -53,12 +53,19 @@ RAPT_API rapt_status rapt_model_import(rapt_model **model, const char *path,
 
 /* How other projects store a model. */
 typedef enum rapt_export {
-    RAPT_EXPORT_MARIAN,  /* model.bin, and vocab.spm or vocab.src.spm and vocab.trg.spm */
-    RAPT_EXPORT_BERGAMOT /* the same with matrices in 8 bits, as Firefox has them */
+    RAPT_EXPORT_MARIAN,   /* model.bin, and vocab.spm or vocab.src.spm and vocab.trg.spm; .yml, and
+                             source.spm and target.spm, where the tokenizer is a list of names */
+    RAPT_EXPORT_BERGAMOT, /* the same with matrices in 8 bits, as Firefox has them */
+    RAPT_EXPORT_HF,       /* MarianMT of Hugging Face: config.json, generation_config.json,
+                             tokenizer_config.json, model.safetensors, vocab.json, source.spm and
+                             target.spm; target_vocab.json where names differ. A vocabulary without
+                             a pad token gets one more row for it */
+    RAPT_EXPORT_CT2       /* CTranslate2: model.bin, config.json, vocabularies; source.spm and
+                             target.spm, which CTranslate2 leaves to its caller, if there are any */
 } rapt_export;
-/* Writes files into a folder that is there, each replaced atomically. RAPT_BAD_ARGUMENT: the other
-   project does not compute such a model, or its tokenizer is no SentencePiece model; *why names the
-   field of the configuration. */
+/* Writes files into a folder that is there, each replaced atomically; those of another export into
+   the same folder stay. RAPT_BAD_ARGUMENT: the other project does not compute such a model, or has
+   no such vocabulary; *why names the field of the configuration, or the tokenizer. */
 RAPT_API rapt_status rapt_model_export(const rapt_model *model, rapt_export format,
                                        const char *folder, rapt_message *why);
 

@@ -26,7 +26,15 @@ enum {
 };
 
 static const char *const types[] = {"F32", "I8", "I16", "I32", "F16", "BF16"};
-static const char scale_suffix[] = "_scale", weight_suffix[] = "weight";
+static const char scale_suffix[] = "_scale";
+static const char *const weight_suffixes[] = {"weight", "kernel:0", "w_embs:0"}; /* of version 1 */
+
+int rapt__ct2_type(const char *dtype)
+{
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (strcmp(types[i], dtype) == 0) return (int)i;
+    return -1;
+}
 
 struct ct2_reading {
     struct tensor_file *file;
@@ -120,6 +128,13 @@ static bool whole_numbers(const struct tensor_entry *entry)
     return entry->rank > 0 && entry->dtype[0] == 'I' && strcmp(entry->dtype, "I32") != 0;
 }
 
+static bool is_weight(const char *name)
+{
+    for (size_t i = 0; i < sizeof weight_suffixes / sizeof *weight_suffixes; i++)
+        if (ends_with(name, weight_suffixes[i])) return true;
+    return false;
+}
+
 /* Gives an entry the scales that another one holds. */
 static rapt_status attach(struct ct2_reading *r, struct tensor_entry *scales,
                           struct tensor_entry *entry)
@@ -152,7 +167,7 @@ static rapt_status attach_all(struct ct2_reading *r)
     }
     for (size_t i = 0; i < file->count; i++) {
         struct tensor_entry *entry = &file->entries[i];
-        if (!whole_numbers(entry) || !ends_with(entry->name, weight_suffix)) continue;
+        if (!whole_numbers(entry) || !is_weight(entry->name)) continue;
         if (entry->scales > 0 || entry->count == 0) continue;
         if (strcmp(entry->dtype, "I16") != 0) return bad(r, entry, "has no scale");
         entry->scales = 1;

@@ -58,7 +58,7 @@ enum tensor_container {
     CONTAINER_MARIAN,      /* model.bin; metadata: special:model.yml */
     CONTAINER_NPZ,         /* numpy's arrays in a zip file; metadata: special:model.yml */
     CONTAINER_PYTORCH,     /* a state dict as torch.save writes it, read without Python */
-    CONTAINER_SHARDS       /* the index of safetensors files beside it; only of a path */
+    CONTAINER_SHARDS       /* the index of files beside it: safetensors, PyTorch; only of a path */
 };
 
 /* ---- safetensors_read.c: n as u64 little-endian, n bytes of JSON, data ---- */
@@ -167,6 +167,28 @@ enum marian_precision {
 rapt_status rapt__marian_write(const char *path, const struct tensor_source *sources, int count,
                                const char *model_yml, enum marian_precision precision,
                                const rapt_allocator *allocator, rapt_message *why);
+
+/* ---- ct2_write.c ---- */
+struct ct2_scalar { /* a whole number of "I8", "I16" or "I32" */
+    const char *name, *dtype;
+    int value;
+};
+struct ct2_alias { /* one more name of a tensor */
+    const char *name, *of;
+};
+struct ct2_contents {
+    const char *spec;
+    int revision;
+    const struct tensor_source *sources; /* [source_count] of less than 4 GB each */
+    int source_count;
+    const struct ct2_scalar *scalars; /* [scalar_count] */
+    int scalar_count;
+    const struct ct2_alias *aliases; /* [alias_count] */
+    int alias_count;
+};
+/* A model.bin of version 6, replaced as rapt__tensors_write does. */
+rapt_status rapt__ct2_write(const char *path, const struct ct2_contents *contents,
+                            const rapt_allocator *allocator, rapt_message *why);
 
 /* ---- npz_write.c ---- */
 

@@ -85,7 +85,11 @@ rapt_status rapt__source_check(const struct tensor_source *source, size_t *total
 rapt_status rapt__sources_check(const struct tensor_source *sources, int count, rapt_message *why);
 void rapt__to_little(float *data, size_t count); /* the bytes of a file, in place */
 
+/* ---- ct2.c ---- */
+int rapt__ct2_type(const char *dtype); /* its code in model.bin from version 4 on; -1: none */
+
 /* ---- open.c ---- */
+tensor_reader rapt__torch_file_read; /* of torch.save, and nothing else */
 
 /* Of a path, read or mapped; read: NULL: the reader that its first bytes tell. */
 rapt_status rapt__tensors_open_path(struct tensor_file **file, const char *path,

@@ -1,70 +1,41 @@
 /* ct2.c - a folder of CTranslate2: model.bin, its vocabularies and, from version 6 on, config.json.
-   Weights lie there as ours do, [out][in], queries, keys and values in one matrix. Source:
-   CTranslate2 4.8: transformer_spec.py, src/layers/transformer.cc, src/models. */
-#include "import/parts.h"
+   Source: CTranslate2 4.8: src/models/transformer.cc, sequence_to_sequence.cc, vocabulary.cc. */
+#include "import/ct2.h"
 
 #include <stdio.h>
 #include <string.h>
 
 enum { POSITIONS = 1024 }; /* of sinusoids, which have no end */
 
-#define ALL(ours, theirs)                                                                          \
-    {                                                                                              \
-        ours, theirs, 0, 1, 0                                                                      \
-    }
-#define OPTIONAL(ours, theirs)                                                                     \
-    {                                                                                              \
-        ours, theirs, 0, 1, IMPORT_OPTIONAL                                                        \
-    }
-#define LINEAR(ours, theirs)                                                                       \
-    ALL(ours ".weight", theirs "/weight"), OPTIONAL(ours ".bias", theirs "/bias")
-#define NORM(ours, theirs)                                                                         \
-    ALL(ours ".weight", theirs "/gamma"), OPTIONAL(ours ".bias", theirs "/beta")
-#define SELF(side)                                                                                 \
-    LINEAR(side ".layers.#.self_attn.qkv", side "/layer_#/self_attention/linear_0"),               \
-        LINEAR(side ".layers.#.self_attn.out", side "/layer_#/self_attention/linear_1"),           \
-        NORM(side ".layers.#.self_attn.norm", side "/layer_#/self_attention/layer_norm"),          \
-        LINEAR(side ".layers.#.feedforward.out", side "/layer_#/ffn/linear_1"),                    \
-        NORM(side ".layers.#.feedforward.norm", side "/layer_#/ffn/layer_norm"),                   \
-        NORM(side ".norm", side "/layer_norm"),                                                    \
-        ALL(side ".positions.weight", side "/position_encodings/encodings")
+/* ---- version 1 ---- */
 
-static const struct import_row rows[] = {
-    ALL("embedding.weight", "decoder/embeddings/weight"),
-    ALL("embedding.weight", "encoder/embeddings/weight"),
-    ALL("embedding.weight", "encoder/embeddings_0/weight"),
-    ALL("embedding.weight", "decoder/projection/weight"),
-    ALL("encoder.embedding.weight", "encoder/embeddings/weight"),
-    ALL("encoder.embedding.weight", "encoder/embeddings_0/weight"),
-    ALL("decoder.embedding.weight", "decoder/embeddings/weight"),
-    ALL("output.weight", "decoder/projection/weight"),
-    OPTIONAL("output.bias", "decoder/projection/bias"),
-    SELF("encoder"),
-    SELF("decoder"),
-    LINEAR("decoder.layers.#.cross_attn.q", "decoder/layer_#/attention/linear_0"),
-    LINEAR("decoder.layers.#.cross_attn.kv", "decoder/layer_#/attention/linear_1"),
-    LINEAR("decoder.layers.#.cross_attn.out", "decoder/layer_#/attention/linear_2"),
-    NORM("decoder.layers.#.cross_attn.norm", "decoder/layer_#/attention/layer_norm"),
-};
-static const struct import_row tied_rows[] = {
-    ALL("decoder.embedding.weight", "decoder/projection/weight"),
-};
-static const struct import_row plain_rows[] = {
-    LINEAR("encoder.layers.#.feedforward.in", "encoder/layer_#/ffn/linear_0"),
-    LINEAR("decoder.layers.#.feedforward.in", "decoder/layer_#/ffn/linear_0"),
-};
-
-#define HALF(ours, theirs, part)                                                                   \
-    {ours ".weight", theirs "/weight", part, 2, 0},                                                \
-    {                                                                                              \
-        ours ".bias", theirs "/bias", part, 2, IMPORT_OPTIONAL                                     \
+/* A name in the file of it, to which OpenNMT-tf gave its own. */
+static void spell_v1(char name[IMPORT_NAME])
+{
+    static const struct {
+        const char *side, *from, *to;
+    } all[] = {
+        {"encoder/", "/self_attention/", "/multi_head/"},
+        {"decoder/", "/self_attention/", "/masked_multi_head/"},
+        {"decoder/", "/attention/", "/multi_head/"},
+        {"", "linear_0", "conv1d"},
+        {"", "linear_", "conv1d_"},
+        {"", "layer_norm", "LayerNorm"},
+        {"", "projection", "dense"},
+        {"", "embeddings/weight", "w_embs"},
+        {"", "weight", "kernel"},
+    };
+    char old[IMPORT_NAME];
+    for (size_t n = 0; n < sizeof all / sizeof *all; n++) {
+        const char *at = strstr(name, all[n].from);
+        if (!at || strncmp(name, all[n].side, strlen(all[n].side)) != 0) continue;
+        memcpy(old, name, sizeof old);
+        snprintf(name, IMPORT_NAME, "%.*s%s%s", (int)(at - name), old, all[n].to,
+                 old + (at - name) + strlen(all[n].from));
     }
-static const struct import_row gated_rows[] = {
-    HALF("encoder.layers.#.feedforward.in", "encoder/layer_#/ffn/linear_0", 0),
-    HALF("encoder.layers.#.feedforward.in", "encoder/layer_#/ffn/linear_0_noact", 1),
-    HALF("decoder.layers.#.feedforward.in", "decoder/layer_#/ffn/linear_0", 0),
-    HALF("decoder.layers.#.feedforward.in", "decoder/layer_#/ffn/linear_0_noact", 1),
-};
+    memcpy(old, name, sizeof old);
+    snprintf(name, IMPORT_NAME, "transformer/%.140s:0", old);
+}
 
 /* ---- the configuration ---- */
 
@@ -86,49 +57,39 @@ static rapt_status attribute(struct import *i, const char *name, int otherwise, 
                             halves[1]);
 }
 
-/* An attribute that changes nothing here. */
-static void ignore(struct import *i, const char *name)
+/* An attribute of one half, or of both as a whole. */
+static rapt_status one_sided(struct import *i, const struct ct2_attribute *a, int *value)
 {
-    static const char *const sides[] = {"", "encoder/", "decoder/"};
     char full[80];
-    for (int n = 0; n < 3; n++) {
-        snprintf(full, sizeof full, "%s%s", sides[n], name);
-        rapt__import_use(i, rapt__tensors_find(i->file, full));
+    rapt_status status = rapt__import_number(i, a->name, a->otherwise, value);
+    for (int n = 0; n < 2 && !status; n++) {
+        snprintf(full, sizeof full, "%s/%s", n ? "decoder" : "encoder", a->name);
+        if (rapt__import_find(i, full, 0))
+            status = rapt__import_number(i, full, a->otherwise, value);
+        if (status || a->use != CT2_ONLY || *value == a->otherwise) continue;
+        return rapt__import_bad(i, "%s is %d, which is not supported", a->name, *value);
     }
+    return status;
 }
 
-/* An attribute that only one value of is supported. */
-static rapt_status only(struct import *i, const char *name, int good)
+/* values: [CT2_USES] */
+static rapt_status read_attributes(struct import *i, int *values)
 {
-    int value;
-    rapt_status status = attribute(i, name, good, &value);
-    if (status || value == good) return status;
-    return rapt__import_bad(i, "%s is %d, which is not supported", name, value);
-}
-
-static rapt_status scaled(struct import *i, const char *side, int *yes)
-{
-    char name[80];
-    const struct tensor_entry *e;
-    snprintf(name, sizeof name, "%s/embeddings/multiply_by_sqrt_depth", side);
-    rapt_status status = rapt__import_number(i, name, 1, yes);
-    if (status) return status;
-    snprintf(name, sizeof name, "%s/scale_embeddings", side);
-    e = rapt__tensors_find(i->file, name);
-    if (e && e->dtype[0] == 'F') return rapt__import_bad(i, "%s is a number of its own", name);
-    return rapt__import_number(i, name, *yes, yes);
-}
-
-static rapt_status read_embeddings(struct import *i)
-{
-    int source, target;
-    rapt_status status = scaled(i, "encoder", &source);
-    if (!status) status = scaled(i, "decoder", &target);
-    if (status) return status;
-    i->config.plain_embedding = !source;
-    if (source == target) return RAPT_OK;
-    return rapt__import_bad(i, "scale_embeddings is %d in the encoder and %d in the decoder",
-                            source, target);
+    static const char older[] = "embeddings/multiply_by_sqrt_depth";
+    const char *spec = rapt__tensors_metadata(i->file, "spec");
+    rapt_status status = RAPT_OK;
+    for (int n = 0; n < CT2_ATTRIBUTES && !status; n++) {
+        const struct ct2_attribute *a = &rapt__ct2_attributes[n];
+        int value = a->otherwise;
+        if (a->use == CT2_HEADS && strstr(spec, "Big")) value = 16;
+        if (a->use == CT2_SCALED) status = attribute(i, older, value, &value);
+        if (!status && a->of_encoder && a->of_decoder)
+            status = attribute(i, a->name, value, &value);
+        else if (!status)
+            status = one_sided(i, a, &value);
+        if (a->use < CT2_USES) values[a->use] = value;
+    }
+    return status;
 }
 
 static int layers_of(const struct import *i, const char *pattern)
@@ -140,35 +101,34 @@ static int layers_of(const struct import *i, const char *pattern)
 
 static bool there(const struct import *i, const char *name)
 {
-    return rapt__tensors_find(i->file, name) != NULL;
+    return rapt__import_find(i, name, 0) != NULL;
 }
 
 /* Rows of a table; 0: there is none, or it is no matrix. */
 static int rows_of(const struct import *i, const char *name)
 {
-    const struct tensor_entry *e = rapt__tensors_find(i->file, name);
+    const struct tensor_entry *e = rapt__import_find(i, name, 0);
     return e && e->rank == 2 && e->shape[0] <= 1 << 24 ? (int)e->shape[0] : 0;
 }
 
 static rapt_status read_sizes(struct import *i)
 {
     rapt_config *c = &i->config;
-    const struct tensor_entry *in =
-        rapt__tensors_find(i->file, "encoder/layer_0/ffn/linear_0/weight");
+    const struct tensor_entry *in = rapt__import_find(i, "encoder/layer_#/ffn/linear_0/weight", 0);
     if (!in || in->rank != 2 || in->shape[0] > 1 << 20 || in->shape[1] > 1 << 16)
         return rapt__import_bad(i, "tensor encoder/layer_0/ffn/linear_0/weight is not there");
     c->width = (int)in->shape[1], c->ffn_width = (int)in->shape[0];
     c->encoder_layers = layers_of(i, "encoder/layer_#/self_attention/linear_0/weight");
     c->decoder_layers = layers_of(i, "decoder/layer_#/self_attention/linear_0/weight");
-    c->source_vocab = rows_of(i, "encoder/embeddings/weight");
-    if (!c->source_vocab) c->source_vocab = rows_of(i, "encoder/embeddings_0/weight");
+    c->source_vocab = rows_of(i, "encoder/embeddings_0/weight");
+    if (!c->source_vocab) c->source_vocab = rows_of(i, "encoder/embeddings/weight");
     c->target_vocab = rows_of(i, "decoder/embeddings/weight");
     c->ffn_gated = there(i, "encoder/layer_0/ffn/linear_0_noact/weight");
     c->output_bias = there(i, "decoder/projection/bias");
     bool centered = there(i, "encoder/layer_0/self_attention/layer_norm/beta");
     c->norm_type = centered ? RAPT_NORM_TYPE_LAYER : RAPT_NORM_TYPE_RMS;
     c->norm_epsilon = centered ? 1e-5f : 1e-6f;
-    c->positions = rows_of(i, "encoder/position_encodings/encodings");
+    c->positions = rows_of(i, "encoder" CT2_POSITIONS);
     c->position = c->positions ? RAPT_POSITION_LEARNED : RAPT_POSITION_CONCATENATED_N1;
     c->first_position = !c->positions;
     if (!c->positions) c->positions = POSITIONS;
@@ -178,8 +138,7 @@ static rapt_status read_sizes(struct import *i)
 /* Tables that are the bytes of another one. */
 static bool same_bytes(const struct import *i, const char *a, const char *b)
 {
-    const struct tensor_entry *x = rapt__tensors_find(i->file, a),
-                              *y = rapt__tensors_find(i->file, b);
+    const struct tensor_entry *x = rapt__import_find(i, a, 0), *y = rapt__import_find(i, b, 0);
     return x && y && x->begin == y->begin && x->end == y->end;
 }
 
@@ -192,39 +151,23 @@ static rapt_tie ties_of(const struct import *i)
     return output && source ? RAPT_TIE_ALL : output ? RAPT_TIE_OUTPUT : RAPT_TIE_NONE;
 }
 
-static rapt_status read_activation(struct import *i)
-{
-    enum { RELU, GELU_TANH, SWISH, GELU };
-    int value;
-    rapt_status status = attribute(i, "activation", RELU, &value);
-    i->config.activation = value == SWISH  ? RAPT_ACTIVATION_SILU
-                           : value == GELU ? RAPT_ACTIVATION_GELU
-                                           : RAPT_ACTIVATION_RELU;
-    if (status || value == RELU || value == SWISH || value == GELU) return status;
-    return rapt__import_bad(i, "activation is %d, which is not supported", value);
-}
-
 static rapt_status read_config(struct import *i)
 {
     rapt_config *c = &i->config;
-    int pre = 1, zero = 0, heads = strstr(rapt__tensors_metadata(i->file, "spec"), "Big") ? 16 : 8;
+    int values[CT2_USES];
     rapt_status status = read_sizes(i);
-    if (!status) status = attribute(i, "num_heads", heads, &c->heads);
-    if (!status) status = attribute(i, "pre_norm", 1, &pre);
-    if (!status) status = read_activation(i);
-    if (!status) status = read_embeddings(i);
-    if (!status) status = rapt__import_number(i, "decoder/start_from_zero_embedding", 0, &zero);
-    ignore(i, "alignment_layer"); /* which weights to show */
-    ignore(i, "alignment_heads");
-    ignore(i, "embeddings_merge"); /* there is one vocabulary */
-    if (!status) status = only(i, "alibi", 0);
-    if (!status) status = only(i, "alibi_use_positive_positions", 1);
-    if (!status) status = only(i, "scale_alibi", 0);
-    if (!status) status = only(i, "scale_outputs", 0);
-    if (!status) status = only(i, "multi_query_attention", 0);
-    if (!status) status = only(i, "sliding_window", 0);
-    c->norm_order = pre ? RAPT_NORM_ORDER_PRE : RAPT_NORM_ORDER_POST;
-    c->decoder_start = zero ? RAPT_DECODER_START_ZERO : RAPT_DECODER_START_BEGIN;
+    if (!status) status = read_attributes(i, values);
+    if (status) return status;
+    int activation = values[CT2_ACTIVATION];
+    if (activation != CT2_RELU && activation != CT2_SWISH && activation != CT2_GELU)
+        return rapt__import_bad(i, "activation is %d, which is not supported", activation);
+    c->heads = values[CT2_HEADS];
+    c->activation = activation == CT2_SWISH  ? RAPT_ACTIVATION_SILU
+                    : activation == CT2_GELU ? RAPT_ACTIVATION_GELU
+                                             : RAPT_ACTIVATION_RELU;
+    c->plain_embedding = !values[CT2_SCALED];
+    c->norm_order = values[CT2_PRE_NORM] ? RAPT_NORM_ORDER_PRE : RAPT_NORM_ORDER_POST;
+    c->decoder_start = values[CT2_ZERO_START] ? RAPT_DECODER_START_ZERO : RAPT_DECODER_START_BEGIN;
     c->tie = ties_of(i);
     return status;
 }
@@ -274,6 +217,8 @@ static rapt_status use_settings(struct import *i, const struct import_settings *
     c->no_source_end = !source_end;
     if (!start || strcmp(start, "</s>") == 0) {
         if (!c->decoder_start) c->decoder_start = RAPT_DECODER_START_END;
+    } else if (strcmp(start, "<pad>") == 0 || strcmp(start, "<blank>") == 0) {
+        if (!c->decoder_start) c->decoder_start = RAPT_DECODER_START_PAD;
     } else if (strcmp(start, "<s>") != 0) {
         return rapt__import_bad(i, "config.json: decoder_start_token is \"%.60s\"", start);
     }
@@ -292,15 +237,20 @@ static rapt_status read_settings(struct import *i)
     return status;
 }
 
-/* The vocabulary of that name, as text or JSON. */
-static rapt_status read_vocabulary(struct import *i, const char *name, int vocab,
+/* The vocabulary of that name, as text or JSON; spm: the SentencePiece model that a converter may
+   have copied beside it. */
+static rapt_status read_vocabulary(struct import *i, const char *name, const char *spm, int vocab,
                                    rapt_tokenizer **tokenizer)
 {
     char file[80];
+    rapt_tokenizer *pieces = NULL;
     snprintf(file, sizeof file, "%s.json", name);
-    if (rapt__import_has(i, file)) return rapt__import_names(i, file, vocab, NULL, tokenizer);
-    snprintf(file, sizeof file, "%s.txt", name);
-    return rapt__import_names(i, file, vocab, NULL, tokenizer);
+    if (!rapt__import_has(i, file)) snprintf(file, sizeof file, "%s.txt", name);
+    rapt_status status = RAPT_OK;
+    if (rapt__import_has(i, spm)) status = rapt__import_pieces(i, spm, &pieces);
+    if (!status) status = rapt__import_names(i, file, vocab, pieces, tokenizer);
+    rapt_tokenizer_free(pieces);
+    return status;
 }
 
 static rapt_status read_vocabularies(struct import *i)
@@ -311,10 +261,11 @@ static rapt_status read_vocabularies(struct import *i)
     if (shared && c->source_vocab != c->target_vocab)
         return rapt__import_bad(i, "one shared vocabulary, but tables of %d and %d rows",
                                 c->source_vocab, c->target_vocab);
-    if (shared) return read_vocabulary(i, "shared_vocabulary", c->source_vocab, &i->source);
-    rapt_status status = read_vocabulary(i, "source_vocabulary", c->source_vocab, &i->source);
-    if (!status) status = read_vocabulary(i, "target_vocabulary", c->target_vocab, &i->target);
-    return status;
+    const char *source = shared ? "shared_vocabulary" : "source_vocabulary";
+    const char *target = shared ? "shared_vocabulary" : "target_vocabulary";
+    rapt_status status = read_vocabulary(i, source, "source.spm", c->source_vocab, &i->source);
+    if (status || (shared && !rapt__import_has(i, "target.spm"))) return status;
+    return read_vocabulary(i, target, "target.spm", c->target_vocab, &i->target);
 }
 
 rapt_status rapt__import_ct2(struct import *i)
@@ -322,23 +273,20 @@ rapt_status rapt__import_ct2(struct import *i)
     const char *spec = rapt__tensors_metadata(i->file, "spec");
     const char *version = rapt__tensors_metadata(i->file, "binary_version");
     const char *revision = rapt__tensors_metadata(i->file, "revision");
-    if (!spec || strncmp(spec, "Transformer", 11) != 0 || strstr(spec, "Decoder") ||
+    bool oldest = version && strcmp(version, "1") == 0; /* which names no kind */
+    if (oldest) i->spell = spell_v1;
+    if (!spec || (!oldest && strncmp(spec, "Transformer", 11) != 0) || strstr(spec, "Decoder") ||
         strstr(spec, "Encoder"))
         return rapt__import_bad(i, "its kind is %.60s, not that of a translator",
                                 spec ? spec : "unknown");
     snprintf(i->origin, sizeof i->origin, "CTranslate2 model.bin, version %.8s, %.60s %.8s",
-             version ? version : "?", spec, revision ? revision : "?");
+             version ? version : "?", oldest ? "Transformer" : spec, revision ? revision : "?");
     rapt_status status = read_config(i);
     if (!status && version && strcmp(version, "6") >= 0) status = read_settings(i);
     if (!status && (!version || strcmp(version, "6") < 0)) status = read_tokens(i);
     if (!status) status = rapt__import_make(i);
-    const struct import_table tables[] = {
-        {rows, sizeof rows / sizeof *rows, 0},
-        i->config.ffn_gated
-            ? (struct import_table){gated_rows, sizeof gated_rows / sizeof *gated_rows, 0}
-            : (struct import_table){plain_rows, sizeof plain_rows / sizeof *plain_rows, 0},
-        {tied_rows, i->config.tie == RAPT_TIE_OUTPUT, 0},
-    };
-    if (!status) status = rapt__import_fill(i, tables, sizeof tables / sizeof *tables);
+    struct import_table tables[CT2_TABLES];
+    int count = rapt__ct2_tables(&i->config, tables);
+    if (!status) status = rapt__import_fill(i, tables, count);
     return status ? status : read_vocabularies(i);
 }

@@ -18,6 +18,7 @@ const struct tensor_entry *rapt__import_find(const struct import *i, const char 
 {
     char full[IMPORT_NAME];
     rapt__import_name(full, name, layer);
+    if (i->spell) i->spell(full);
     return rapt__tensors_find(i->file, full);
 }
 
@@ -29,7 +30,7 @@ void rapt__import_use(struct import *i, const struct tensor_entry *entry)
 
 rapt_status rapt__import_number(struct import *i, const char *name, int otherwise, int *value)
 {
-    const struct tensor_entry *e = rapt__tensors_find(i->file, name);
+    const struct tensor_entry *e = rapt__import_find(i, name, 0);
     int64_t number = otherwise;
     *value = otherwise;
     if (!e) return RAPT_OK;

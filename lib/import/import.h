@@ -17,11 +17,16 @@ bool rapt__import_wants(const char *path);
 rapt_status rapt__import(rapt_model **model, const char *path, const rapt_allocator *allocator,
                          rapt_message *why);
 
-/* ---- marian_export.c ---- */
-/* Into a folder that is there: model.bin, in 8 bits as Bergamot stores them if `narrow`, and
-   vocab.spm, or vocab.src.spm and vocab.trg.spm. RAPT_BAD_ARGUMENT: Marian cannot hold the model;
-   *why names the field of the configuration. */
-rapt_status rapt__export_marian(const rapt_model *model, const char *folder, bool narrow,
-                                rapt_message *why);
+/* ---- export.c ---- */
+enum export_format {
+    EXPORT_MARIAN,
+    EXPORT_BERGAMOT, /* Marian's with matrices in 8 bits */
+    EXPORT_HF,
+    EXPORT_CT2
+};
+/* Into a folder that is there, with the model's tokenizers. RAPT_BAD_ARGUMENT: the other project
+   cannot hold the model; *why names the field of the configuration, or the tokenizer. */
+rapt_status rapt__export(const rapt_model *model, enum export_format format, const char *folder,
+                         rapt_message *why);
 
 #endif

@@ -20,6 +20,7 @@ struct import {
     char origin[160];                /* for people: what it was */
     char *scales; /* [scales_capacity] metadata SCALES_KEY, ending in 0; NULL: none */
     size_t scales_size, scales_capacity;
+    void (*spell)(char *name); /* [160] as the file has it; NULL: it is the same */
     rapt_message *why;
 };
 

@@ -239,9 +239,13 @@ rapt_status rapt_model_export(const rapt_model *model, rapt_export format, const
 {
     if (!model || !folder)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL", model ? "folder" : "model");
-    if ((unsigned)format > RAPT_EXPORT_BERGAMOT)
+    static const enum export_format formats[] = {[RAPT_EXPORT_MARIAN] = EXPORT_MARIAN,
+                                                 [RAPT_EXPORT_BERGAMOT] = EXPORT_BERGAMOT,
+                                                 [RAPT_EXPORT_HF] = EXPORT_HF,
+                                                 [RAPT_EXPORT_CT2] = EXPORT_CT2};
+    if ((unsigned)format >= sizeof formats / sizeof *formats)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "format is %d, not a rapt_export", (int)format);
-    return rapt__export_marian(model, folder, format == RAPT_EXPORT_BERGAMOT, why);
+    return rapt__export(model, formats[format], folder, why);
 }
 
 static rapt_status open_file(rapt_translator *t, const char *path, rapt_message *why)

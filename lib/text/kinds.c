@@ -127,8 +127,9 @@ void rapt_tokenizer_free(rapt_tokenizer *tokenizer)
 
 rapt_text rapt_tokenizer_file(const rapt_tokenizer *tokenizer)
 {
-    if (!tokenizer || !tokenizer->spm) return (rapt_text){NULL, 0};
-    return (rapt_text){tokenizer->spm->file, tokenizer->spm->file_size};
+    const struct spm *spm = tokenizer ? tokenizer->spm : NULL;
+    if (tokenizer && tokenizer->list) spm = tokenizer->list->spm;
+    return spm ? (rapt_text){spm->file, spm->file_size} : (rapt_text){NULL, 0};
 }
 
 int rapt_tokenizer_vocab(const rapt_tokenizer *tokenizer)

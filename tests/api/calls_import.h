@@ -10,8 +10,8 @@ static rapt_model *exportable(void)
 {
     static char bytes[1 << 16], text[256];
     const rapt_config c = {.size = sizeof c,
-                           .source_vocab = 2,
-                           .target_vocab = 2,
+                           .source_vocab = 3,
+                           .target_vocab = 3,
                            .positions = 8,
                            .width = 4,
                            .heads = 1,
@@ -25,7 +25,10 @@ static rapt_model *exportable(void)
     rapt_tokenizer *tokenizer = NULL;
     rapt_model *model = NULL, *with_tokenizer = NULL;
     size_t size;
-    assert_int_equal(rapt_tokenizer_load_memory(&tokenizer, smallest_spm, SMALLEST_SPM, NULL, NULL),
+    static const char spm[] = "\x0A\x08\x0A\x04</s>\x18\x03" /* </s>, <unk>, a */
+                              "\x0A\x09\x0A\x05<unk>\x18\x02\x0A\x05\x0A\x01"
+                              "a\x18\x01";
+    assert_int_equal(rapt_tokenizer_load_memory(&tokenizer, spm, sizeof spm - 1, NULL, NULL),
                      RAPT_OK);
     assert_int_equal(rapt_tokenizer_write(tokenizer, text, sizeof text, &size, NULL), RAPT_OK);
     assert_int_equal(rapt_model_create(&model, &c, 1, NULL, NULL), RAPT_OK);

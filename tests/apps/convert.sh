@@ -49,6 +49,34 @@ for kind in none ssru; do
     code 0 "$program" translate --model bergamot.$kind --threads 1 source >got
     check "8 bits translate" [ "$(wc -l <got)" -eq 30 ]
 done
+# As Hugging Face and CTranslate2 read them.
+train model.both --position concatenated --decoder-start zero
+code 0 "$program" translate --model model.both --threads 1 source >wanted
+for format in hf ct2; do
+    code 0 "$program" convert --model model.both --to $format --out $format
+    check "the pieces are those it was trained with ($format)" cmp -s vocabulary.spm $format/target.spm
+    code 0 "$program" translate --model $format --like rapt --threads 1 source >got
+    check "the same translations ($format)" cmp -s wanted got
+    code 0 "$program" convert --model $format --to $format --out again
+    code 0 "$program" translate --model again --like rapt --threads 1 source >got
+    check "the same translations of what was opened and written again ($format)" cmp -s wanted got
+    rm -r again
+done
+code 0 "$program" info hf >got
+check "info says that it is MarianMT" grep -q "^  origin  *MarianMT of Hugging Face, safetensors" got
+code 0 "$program" info ct2 >got
+check "info says that it is CTranslate2's" grep -q "^  origin  *CTranslate2 model.bin, version 6" got
+# A folder of tokens, as CTranslate2 has it, whose sources have no end: attention by token.
+cp -r ct2 tokens
+rm tokens/*.spm
+sed -i 's/"add_source_eos": true/"add_source_eos": false/' tokens/config.json
+code 0 "$program" attend --model tokens --json "▁red ▁old ▁new" --target "▁neu ▁alt" >got
+check "words of a list, without an end of the source" grep -q '"source":\["▁red","▁old","▁new"\],"target":\["▁neu","▁alt","(end)"\]' got
+code 0 "$program" attend --model tokens --json --self encoder "▁red ▁old ▁new" >got
+check "words that attend to one another" grep -q '"source":\["▁red","▁old","▁new"\],"target":\["▁red","▁old","▁new"\]' got
+code 0 "$program" translate --model tokens --alignments source >got
+code 1 "$program" convert --model model.ssru --to ct2 --out nothing
+says "decoder_recurrence must be its default"
 train plain
 code 0 "$program" convert --model plain --to packed --out packed
 check "a packed file is another one" sh -c '! cmp -s plain packed'

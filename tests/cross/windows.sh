@@ -36,6 +36,7 @@ for source in "$root"/tests/base/*.c "$root"/tests/op/*.c "$root"/tests/attentio
     name=$(basename "$(dirname "$source")")/$(basename "$source" .c)
     case $name in # the file system of POSIX, processes, or libraries that are not there
     attention/pages | base/arena | base/struct | format/json | format/paths | model/shared | text/spm_reference) continue ;;
+    import/containers | import/hf_export) continue ;;
     esac
     compile -include "$root/tests/cross/windows.h" -DRAPT_HAVE_SCALAR -DRAPT_HAVE_AVX2 -DRAPT_HAVE_AVX512 \
         -DRAPT_TESTS_DIR="\"$root/tests\"" "$source" "$scratch"/oracle/*.o $archive -o "$scratch/test.exe" \

@@ -1,7 +1,7 @@
 /* ct2_crafted.c - folders of CTranslate2 written here, of random models with every option that can
    be held: the same parameters to the bit; what cannot be held, is missing or damaged is refused by
    its name. */
-#include "import/folder.h"
+#include "import/ct2_configs.h"
 
 enum { F32 = 0, I16 = 2, VERSION = 6 };
 
@@ -10,6 +10,33 @@ struct change {
     const char *name; /* of a variable; NULL: no change */
     int value;        /* of a whole number that is added, -1: the variable is left out */
 };
+
+/* Text with its first `from` replaced. */
+static void replace(char *text, size_t size, const char *from, const char *to)
+{
+    char copy[200];
+    char *at = strstr(text, from);
+    if (!at) return;
+    snprintf(copy, sizeof copy, "%.180s", at + strlen(from));
+    snprintf(at, size - (size_t)(at - text), "%.30s%.180s", to, copy);
+}
+
+/* A name as OpenNMT-tf had it, which is what version 1 stores. */
+static void oldest_name(char *name, size_t size)
+{
+    bool decoder = strncmp(name, "decoder", 7) == 0;
+    replace(name, size, "embeddings_0/weight", "w_embs");
+    replace(name, size, "embeddings/weight", "w_embs");
+    if (decoder) replace(name, size, "/attention/", "/multi_head/");
+    replace(name, size, "/self_attention/", decoder ? "/masked_multi_head/" : "/multi_head/");
+    replace(name, size, "layer_norm", "LayerNorm");
+    replace(name, size, "projection", "dense");
+    replace(name, size, "linear_0", "conv1d");
+    replace(name, size, "linear_", "conv1d_");
+    replace(name, size, "weight", "kernel");
+    replace(name, size, "", "transformer/");
+    snprintf(name + strlen(name), size - strlen(name), ":0");
+}
 
 static void put_string(struct bytes *b, const char *text)
 {
@@ -98,11 +125,12 @@ static int put_tensor(struct bytes *b, int version, const rapt_model *model, int
                       const struct change *change)
 {
     const rapt_tensor t = rapt_model_tensor(model, index);
-    char name[200] = "", second[220];
+    char name[220] = "", second[240];
     float *data = malloc(small_size(model, index) * sizeof *data);
     int rows = t.rows == 1 ? t.columns : t.rows, count = 0;
     bool gated = rapt_model_config(model)->ffn_gated && strstr(t.name, "feedforward.in");
     their_name(t.name, name, sizeof name);
+    if (version == 1) oldest_name(name, sizeof name);
     assert_int_equal(rapt_model_read(model, index, data, NULL), RAPT_OK);
     if (!change->name || strcmp(change->name, name) != 0) {
         put_rows(b, version, name, data, t, 0, gated ? rows / 2 : rows), count++;
@@ -137,6 +165,12 @@ static int put_attributes(struct bytes *b, int version, const rapt_config *c,
         {"decoder/embeddings/multiply_by_sqrt_depth", !c->plain_embedding, version < 4},
         {"decoder/start_from_zero_embedding", c->decoder_start == RAPT_DECODER_START_ZERO, true},
         {"decoder/alignment_layer", -1, true},
+        {"decoder/alignment_heads", 1, version >= 6},
+        {"decoder/alibi", 0, version >= 6},
+        {"decoder/alibi_use_positive_positions", 0, version >= 6},
+        {"decoder/scale_alibi", 0, version >= 6},
+        {"encoder/embeddings_merge", 0, version >= 6},
+        {"encoder/multi_query_attention", 0, version >= 6},
         {"with_source_eos", !c->no_source_end, version < 6},
         {"with_target_bos", c->decoder_start != RAPT_DECODER_START_END, version < 6},
     };
@@ -155,11 +189,10 @@ static void put_model(struct bytes *b, int version, const rapt_model *model,
     bool add = change->name && change->value >= 0;
     b->size = 0;
     put_number(b, (uint64_t)version, 4);
-    put_string(b, "TransformerSpec");
-    put_number(b, 7, 4);
+    if (version > 1) put_string(b, "TransformerSpec"), put_number(b, 7, 4);
     size_t at = b->size;
     put_number(b, 0, 4);
-    int count = put_attributes(b, version, c, change);
+    int count = version > 1 ? put_attributes(b, version, c, change) : 0;
     for (int i = 0; i < rapt_model_tensors(model); i++)
         count += put_tensor(b, version, model, i, change);
     if (add) put_whole(b, version, change->name, change->value), count++;
@@ -235,24 +268,9 @@ static void write_folder(const char *folder, int version, const rapt_model *mode
     folder_write(folder, json ? "target_vocabulary.json" : "target_vocabulary.txt", &b);
 }
 
-/* clang-format off */
-static const rapt_config configs[] = {
-    {.size = sizeof(rapt_config), .source_vocab = 9, .target_vocab = 7, .positions = 1024, .width = 8, .heads = 2, .ffn_width = 12,
-     .encoder_layers = 2, .decoder_layers = 1, .norm_order = RAPT_NORM_ORDER_PRE, .position = RAPT_POSITION_CONCATENATED_N1,
-     .first_position = 1, .output_bias = 1, .norm_epsilon = 1e-5f, .no_source_end = 1},
-    {.size = sizeof(rapt_config), .source_vocab = 8, .target_vocab = 8, .positions = 6, .width = 4, .heads = 1, .ffn_width = 5,
-     .encoder_layers = 1, .decoder_layers = 2, .activation = RAPT_ACTIVATION_GELU, .position = RAPT_POSITION_LEARNED,
-     .tie = RAPT_TIE_ALL, .output_bias = 1, .plain_embedding = 1, .norm_epsilon = 1e-3f, .decoder_start = RAPT_DECODER_START_ZERO},
-    {.size = sizeof(rapt_config), .source_vocab = 5, .target_vocab = 6, .positions = 1024, .width = 6, .heads = 3, .ffn_width = 4,
-     .encoder_layers = 1, .decoder_layers = 1, .norm_order = RAPT_NORM_ORDER_PRE, .activation = RAPT_ACTIVATION_SILU,
-     .position = RAPT_POSITION_CONCATENATED_N1, .first_position = 1, .tie = RAPT_TIE_OUTPUT, .norm_type = RAPT_NORM_TYPE_RMS,
-     .ffn_gated = 1, .output_bias = 1, .norm_epsilon = 1e-6f, .decoder_start = RAPT_DECODER_START_END},
-};
-/* clang-format on */
-
 static rapt_model *model_of(int i)
 {
-    return small_model(&configs[i], (uint64_t)i + 3);
+    return small_model(&ct2_configs[i], (uint64_t)i + 3);
 }
 
 static void test_parameters(void **state)
@@ -260,9 +278,12 @@ static void test_parameters(void **state)
     (void)state;
     char folder[256];
     const struct change none = {NULL, 0};
-    for (int i = 0; i < COUNT(configs); i++)
-        for (int version = configs[i].tie ? 3 : 2; version <= VERSION; version++) {
-            if (version < 6 && configs[i].norm_epsilon == 1e-3f) continue;
+    for (int i = 0; i < COUNT(ct2_configs); i++)
+        for (int version = i == CT2_OLDEST      ? 1
+                           : ct2_configs[i].tie ? 3
+                                                : 2;
+             version <= VERSION; version++) {
+            if (version < 6 && ct2_configs[i].norm_epsilon == 1e-3f) continue;
             rapt_model *model = model_of(i);
             write_folder(folder_make(folder, "ct2"), version, model, &none);
             folder_is(folder, model);

@@ -67,12 +67,18 @@ static inline void folder_remove(const char *folder, const char *const *names, i
     rmdir(folder);
 }
 
+static inline rapt_model *folder_import(const char *folder)
+{
+    rapt_model *model = NULL;
+    rapt_message why = {""};
+    if (rapt_model_import(&model, folder, NULL, &why)) fail_msg("%s", why.text);
+    return model;
+}
+
 /* Imported, it has the configuration and, to the bit, the parameters of a model. */
 static inline void folder_is(const char *folder, const rapt_model *model)
 {
-    rapt_model *read = NULL;
-    rapt_message why = {""};
-    if (rapt_model_import(&read, folder, NULL, &why)) fail_msg("%s", why.text);
+    rapt_model *read = folder_import(folder);
     const char *wanted = rapt_model_metadata(model, "rapt.config"),
                *got = rapt_model_metadata(read, "rapt.config");
     assert_string_equal(got, wanted);

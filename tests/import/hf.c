@@ -185,8 +185,16 @@ static void judge_logits(const rapt_model *model, const struct weights *w, const
     static const int32_t source[] = {3, 2, 7, 4, 0};
     const int32_t target[] = {(int32_t)pad, 5, 2, 2, 6, 1};
     enum { S = COUNT(source), T = COUNT(target) };
-    const struct marianmt m = {
-        WIDTH, HEADS, FFN, ENCODER, DECODER, vocab, activation[0] == 'r', 1, w->tensors, w->count};
+    const struct marianmt m = {WIDTH,
+                               HEADS,
+                               FFN,
+                               ENCODER,
+                               DECODER,
+                               vocab,
+                               activation[0] == 'r' ? MARIANMT_RELU : MARIANMT_SWISH,
+                               1,
+                               w->tensors,
+                               w->count};
     const rapt_limits limits = {.size = sizeof limits,
                                 .batch = 1,
                                 .source_tokens = S,
@@ -212,14 +220,6 @@ static void judge_logits(const rapt_model *model, const struct weights *w, const
     free(wanted);
 }
 
-static rapt_model *imported(const char *folder)
-{
-    rapt_model *model = NULL;
-    rapt_message why = {""};
-    if (rapt_model_import(&model, folder, NULL, &why)) fail_msg("%s", why.text);
-    return model;
-}
-
 static void test_logits(void **state)
 {
     (void)state;
@@ -233,7 +233,7 @@ static void test_logits(void **state)
     for (int i = 0; i < COUNT(more); i++) {
         write_weights(folder, w, more[i]);
         write_settings(folder, VOCAB, 0, PAD, activations[i % 2], NULL);
-        rapt_model *model = imported(folder);
+        rapt_model *model = folder_import(folder);
         judge_logits(model, w, activations[i % 2], VOCAB, PAD);
         rapt_model_free(model);
     }
@@ -313,7 +313,7 @@ static void test_refusals(void **state)
         {"\"activation_function\": \"tanh\"", "activation_function is tanh"},
         {"\"decoder_ffn_dim\": 25", "decoder_ffn_dim 25"},
         {"\"encoder_attention_heads\": 4", "encoder_attention_heads is 4"},
-        {"\"decoder_start_token_id\": 3", "decoder_start_token_id is 3"},
+        {"\"decoder_start_token_id\": 3", "decoder_start_token_id is 3, in the vocabulary it is 0"},
         {"\"eos_token_id\": 2", "eos_token_id is 2, in the vocabulary it is 0"},
         {"\"d_model\": \"x\"", "d_model"},
         {"\"vocab_size\": 10", "shape"},

@@ -2,69 +2,9 @@
    and, to the bit, parameters; in 8 bits what those stand for. What Marian cannot hold is refused
    by the name of its field. */
 #include "import/marian_configs.h"
-
-/* A SentencePiece model of so many pieces: </s>, <unk>, t2 .. */
-static void put_pieces(struct bytes *b, int vocab)
-{
-    char name[16];
-    b->size = 0;
-    for (int i = 0; i < vocab; i++) {
-        snprintf(name, sizeof name, "t%d", i);
-        const char *text = i == 0 ? "</s>" : i == 1 ? "<unk>" : name;
-        size_t size = strlen(text);
-        put_number(b, 0x0A, 1), put_number(b, size + 4, 1);
-        put_number(b, 0x0A, 1), put_number(b, size, 1);
-        put(b, text, size);
-        put_number(b, 0x18, 1), put_number(b, i == 0 ? 3 : i == 1 ? 2 : 1, 1);
-    }
-}
-
-static char *tokenizer_text(int vocab)
-{
-    static struct bytes b;
-    rapt_tokenizer *t = NULL;
-    rapt_message why = {""};
-    size_t size;
-    put_pieces(&b, vocab);
-    if (rapt_tokenizer_load_memory(&t, b.data, b.size, NULL, &why)) fail_msg("%s", why.text);
-    assert_int_equal(rapt_tokenizer_file(t).size, b.size);
-    assert_memory_equal(rapt_tokenizer_file(t).bytes, b.data, b.size);
-    assert_int_equal(rapt_tokenizer_write(t, NULL, 0, &size, NULL), RAPT_OK);
-    char *text = malloc(size);
-    assert_int_equal(rapt_tokenizer_write(t, text, size, &size, NULL), RAPT_OK);
-    rapt_tokenizer_free(t);
-    return text;
-}
-
-/* A random model with tokenizers as metadata. */
-static rapt_model *model_of(const rapt_config *c, uint64_t seed)
-{
-    static char bytes[1 << 18];
-    size_t size;
-    char *source = tokenizer_text(c->source_vocab), *target = tokenizer_text(c->target_vocab);
-    bool joint = c->tie == RAPT_TIE_ALL;
-    const rapt_metadata pairs[] = {{joint ? "rapt.tokenizer" : "rapt.source_tokenizer", source},
-                                   {"rapt.target_tokenizer", target}};
-    rapt_model *model = small_model(c, seed), *with_pairs = NULL;
-    assert_int_equal(
-        rapt_model_save_memory(model, bytes, sizeof bytes, &size, pairs, joint ? 1 : 2, NULL),
-        RAPT_OK);
-    assert_int_equal(rapt_model_load_memory(&with_pairs, bytes, size, NULL, NULL, NULL), RAPT_OK);
-    rapt_model_free(model);
-    free(source);
-    free(target);
-    return with_pairs;
-}
+#include "import/pieces.h"
 
 static const char *const files[] = {"model.bin", "vocab.spm", "vocab.src.spm", "vocab.trg.spm"};
-
-static rapt_model *imported(const char *folder)
-{
-    rapt_model *model = NULL;
-    rapt_message why = {""};
-    if (rapt_model_import(&model, folder, NULL, &why)) fail_msg("%s", why.text);
-    return model;
-}
 
 static void test_both_ways(void **state)
 {
@@ -72,11 +12,11 @@ static void test_both_ways(void **state)
     char folder[256];
     for (int i = 0; i < COUNT(marian_configs); i++) {
         rapt_message why = {""};
-        rapt_model *model = model_of(&marian_configs[i], (uint64_t)i + 2);
+        rapt_model *model = pieces_model(&marian_configs[i], (uint64_t)i + 2, 0);
         folder_make(folder, "marian-export");
         if (rapt_model_export(model, RAPT_EXPORT_MARIAN, folder, &why)) fail_msg("%s", why.text);
         folder_is(folder, model);
-        rapt_model *read = imported(folder);
+        rapt_model *read = folder_import(folder);
         static const char *const keys[] = {"rapt.tokenizer", "rapt.source_tokenizer",
                                            "rapt.target_tokenizer"};
         for (int k = 0; k < COUNT(keys); k++) {
@@ -97,12 +37,12 @@ static void test_narrow(void **state)
 {
     (void)state;
     char folder[256];
-    rapt_model *model = model_of(&marian_configs[0], 5), *read, *again;
+    rapt_model *model = pieces_model(&marian_configs[0], 5, 0), *read, *again;
     folder_make(folder, "marian-narrow");
     assert_int_equal(rapt_model_export(model, RAPT_EXPORT_BERGAMOT, folder, NULL), RAPT_OK);
-    read = imported(folder);
+    read = folder_import(folder);
     assert_int_equal(rapt_model_export(read, RAPT_EXPORT_BERGAMOT, folder, NULL), RAPT_OK);
-    again = imported(folder);
+    again = folder_import(folder);
     int changed = 0;
     for (int i = 0; i < rapt_model_tensors(model); i++) {
         size_t size = small_size(model, i);
@@ -125,11 +65,20 @@ static void test_narrow(void **state)
     folder_remove(folder, files, COUNT(files));
 }
 
+static void test_memory(void **state)
+{
+    (void)state;
+    char folder[256];
+    folder_make(folder, "export-memory-BERGAMOT");
+    export_without_memory(&marian_configs[1], 0, RAPT_EXPORT_BERGAMOT, folder);
+    folder_remove(folder, files, COUNT(files));
+}
+
 static void refused(rapt_config c, const char *field)
 {
     char folder[256];
     rapt_message why = {""};
-    rapt_model *model = model_of(&c, 3);
+    rapt_model *model = pieces_model(&c, 3, 0);
     assert_int_equal(
         rapt_model_export(model, RAPT_EXPORT_MARIAN, folder_make(folder, "marian-no"), &why),
         RAPT_BAD_ARGUMENT);
@@ -165,9 +114,9 @@ static void test_refusals(void **state)
     rapt_model *plain = small_model(&marian_configs[0], 1);
     assert_int_equal(rapt_model_export(plain, RAPT_EXPORT_MARIAN, "/tmp", &why), RAPT_BAD_ARGUMENT);
     assert_non_null(strstr(why.text, "rapt.source_tokenizer"));
-    assert_int_equal(rapt_model_export(plain, (rapt_export)2, "/tmp", &why), RAPT_BAD_ARGUMENT);
+    assert_int_equal(rapt_model_export(plain, (rapt_export)99, "/tmp", &why), RAPT_BAD_ARGUMENT);
     rapt_model_free(plain);
-    plain = model_of(&marian_configs[0], 1);
+    plain = pieces_model(&marian_configs[0], 1, 0);
     assert_int_equal(rapt_model_export(plain, RAPT_EXPORT_MARIAN, "/no/such/folder", &why),
                      RAPT_NO_FILE);
     rapt_model_free(plain);
@@ -225,10 +174,10 @@ static void test_scales(void **state)
     char folder[256];
     for (int i = 0; i < COUNT(marian_configs); i++) {
         folder_make(folder, "marian-scales");
-        rapt_model *model = model_of(&marian_configs[i], (uint64_t)i + 31);
+        rapt_model *model = pieces_model(&marian_configs[i], (uint64_t)i + 31, 0);
         assert_int_equal(rapt_model_export(model, RAPT_EXPORT_BERGAMOT, folder, NULL), RAPT_OK);
         read_file(folder, &first);
-        rapt_model *read = imported(folder);
+        rapt_model *read = folder_import(folder);
         rapt_message why = {""};
         if (rapt_model_export(read, RAPT_EXPORT_BERGAMOT, folder, &why)) fail_msg("%s", why.text);
         read_file(folder, &second);
@@ -239,7 +188,7 @@ static void test_scales(void **state)
         assert_int_equal(rapt_model_export(noted, RAPT_EXPORT_BERGAMOT, folder, NULL), RAPT_OK);
         read_file(folder, &first);
         assert_true(first.size > second.size);
-        rapt_model *again = imported(folder);
+        rapt_model *again = folder_import(folder);
         assert_int_equal(rapt_model_export(again, RAPT_EXPORT_BERGAMOT, folder, NULL), RAPT_OK);
         read_file(folder, &second);
         assert_int_equal(second.size, first.size);
@@ -258,9 +207,9 @@ static void test_rows(void **state)
     (void)state;
     char folder[256];
     folder_make(folder, "marian-rows");
-    rapt_model *model = model_of(&marian_configs[0], 5);
+    rapt_model *model = pieces_model(&marian_configs[0], 5, 0);
     assert_int_equal(rapt_model_export(model, RAPT_EXPORT_BERGAMOT, folder, NULL), RAPT_OK);
-    rapt_model *read = imported(folder);
+    rapt_model *read = folder_import(folder);
     int scaled = 0;
     for (int i = 0; i < rapt_model_tensors(read); i++) {
         rapt_tensor t = rapt_model_tensor(read, i);
@@ -307,9 +256,9 @@ static void test_rows(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_both_ways),
-                                       cmocka_unit_test(test_narrow), cmocka_unit_test(test_scales),
-                                       cmocka_unit_test(test_rows),
-                                       cmocka_unit_test(test_refusals)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_both_ways), cmocka_unit_test(test_narrow),
+        cmocka_unit_test(test_scales),    cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_memory),    cmocka_unit_test(test_refusals)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

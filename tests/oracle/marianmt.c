@@ -82,10 +82,16 @@ static double *attention(const struct marianmt *m, const char *layer, const char
     return y;
 }
 
-static double *embed(const struct marianmt *m, const int *ids, int count)
+/* A table of its own, or the one that is shared. */
+static const float *table_of(const struct marianmt *m, const char *name)
+{
+    const float *own = find(m, "", name);
+    return own ? own : find(m, "", "model.shared.weight");
+}
+
+static double *embed(const struct marianmt *m, const float *table, const int *ids, int count)
 {
     int D = m->width, half = D / 2;
-    const float *table = find(m, "", "model.shared.weight");
     double *x = calloc((size_t)(count * D) + 1, sizeof *x);
     for (int p = 0; p < count; p++)
         for (int j = 0; j < D; j++) {
@@ -94,6 +100,12 @@ static double *embed(const struct marianmt *m, const int *ids, int count)
                            (j < half ? sin(angle) : cos(angle));
         }
     return x;
+}
+
+static double activate(int activation, double x)
+{
+    if (activation == MARIANMT_RELU) return fmax(x, 0);
+    return activation == MARIANMT_GELU ? x * 0.5 * (1 + erf(x / sqrt(2))) : x / (1 + exp(-x));
 }
 
 static void run_layer(const struct marianmt *m, const char *scope, double *x, int rows,
@@ -106,7 +118,7 @@ static void run_layer(const struct marianmt *m, const char *scope, double *x, in
         add_norm(m, scope, "encoder_attn_layer_norm", x,
                  attention(m, scope, "encoder_attn", x, rows, states, keys, 0), rows);
     double *h = linear(m, scope, "fc1", x, rows, D, F);
-    for (int i = 0; i < rows * F; i++) h[i] = m->relu ? fmax(h[i], 0) : h[i] / (1 + exp(-h[i]));
+    for (int i = 0; i < rows * F; i++) h[i] = activate(m->activation, h[i]);
     add_norm(m, scope, "final_layer_norm", x, linear(m, scope, "fc2", h, rows, F, D), rows);
     free(h);
 }
@@ -115,9 +127,12 @@ void marianmt_logits(const struct marianmt *m, const int *source, int source_cou
                      const int *target, int target_count, double *logits)
 {
     char scope[64];
-    double *states = embed(m, source, source_count), *x = embed(m, target, target_count);
-    const float *table = find(m, "", "model.shared.weight"),
-                *bias = find(m, "", "final_logits_bias");
+    const float *inputs = table_of(m, "model.encoder.embed_tokens.weight"),
+                *outputs = table_of(m, "model.decoder.embed_tokens.weight"),
+                *head = find(m, "", "lm_head.weight"), *bias = find(m, "", "final_logits_bias");
+    const float *table = head ? head : outputs; /* tied */
+    double *states = embed(m, inputs, source, source_count),
+           *x = embed(m, outputs, target, target_count);
     for (int l = 0; l < m->encoder_layers; l++) {
         snprintf(scope, sizeof scope, "model.encoder.layers.%d.", l);
         run_layer(m, scope, states, source_count, NULL, 0);

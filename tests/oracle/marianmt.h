@@ -8,9 +8,10 @@ struct marianmt_tensor {
     const char *name;
     const float *data; /* [out][in], or [out] */
 };
+enum { MARIANMT_SWISH, MARIANMT_RELU, MARIANMT_GELU }; /* activation_function */
 struct marianmt {
-    int width, heads, ffn_width, encoder_layers, decoder_layers, vocab;
-    int relu;   /* activation_function: relu, else swish */
+    int width, heads, ffn_width, encoder_layers, decoder_layers, vocab; /* vocab: of the target */
+    int activation;
     int scaled; /* scale_embedding */
     const struct marianmt_tensor *tensors;
     int count;

@@ -94,6 +94,7 @@ static void test_names(void **state)
             "\"nn\" is in no vocabulary");
     assert_int_equal(rapt_tokenizer_special(cut, RAPT_TOKEN_BEGIN), 0); /* the end token */
     assert_int_equal(rapt_tokenizer_special(cut, RAPT_TOKEN_PAD), -1);
+    assert_int_equal(rapt_tokenizer_file(cut).size, 0);
     rapt_tokenizer_free(cut);
     rapt_tokenizer_free(t);
 }
@@ -136,6 +137,9 @@ static void test_pieces(void **state)
 {
     (void)state;
     rapt_tokenizer *pieces = pieces_of_letters(), *t = list_of(words, 9, pieces);
+    const rapt_text file = rapt_tokenizer_file(t), wanted = rapt_tokenizer_file(pieces);
+    assert_int_equal(file.size, wanted.size);
+    assert_memory_equal(file.bytes, wanted.bytes, file.size);
     rapt_tokenizer_free(pieces); /* which was copied */
     int32_t ids[MAX];
     size_t count;

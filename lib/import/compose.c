@@ -1,0 +1,69 @@
+/* compose.c - the small files of a folder: texts that grow, strings of JSON. */
+#include "import/export.h"
+
+#include <rapt/file.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static void put(struct composer *c, const char *bytes, size_t size)
+{
+    while (!c->failed && c->capacity - c->size < size) {
+        void *grown = rapt__grown(&c->allocator, c->text, &c->capacity, 1);
+        if (grown)
+            c->text = grown;
+        else
+            c->failed = true;
+    }
+    if (c->failed || size == 0) return;
+    memcpy(c->text + c->size, bytes, size);
+    c->size += size;
+}
+
+void rapt__compose(struct composer *c, const char *format, ...)
+{
+    char text[1001];
+    va_list arguments;
+    va_start(arguments, format);
+    int size = vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    put(c, text, (size_t)size);
+}
+
+void rapt__compose_string(struct composer *c, rapt_text text)
+{
+    put(c, "\"", 1);
+    for (size_t at = 0; at < text.size; at++) {
+        unsigned char byte = (unsigned char)text.bytes[at];
+        if (byte < 0x20 || byte == 0x7F) {
+            rapt__compose(c, "\\u%04x", (unsigned)byte);
+            continue;
+        }
+        if (byte == '"' || byte == '\\') put(c, "\\", 1);
+        put(c, text.bytes + at, 1);
+    }
+    put(c, "\"", 1);
+}
+
+void rapt__export_path(const struct exporting *e, const char *name, char path[2 * IMPORT_PATH])
+{
+    snprintf(path, 2 * IMPORT_PATH, "%s/%s", e->folder, name);
+}
+
+rapt_status rapt__export_file(const struct exporting *e, const char *name, const void *data,
+                              size_t size)
+{
+    char path[2 * IMPORT_PATH];
+    rapt__export_path(e, name, path);
+    return rapt_file_write(path, data, size, e->why);
+}
+
+rapt_status rapt__compose_write(const struct exporting *e, struct composer *c, const char *name)
+{
+    rapt_status status = c->failed
+                             ? rapt__fail(e->why, RAPT_NO_MEMORY, "no memory to write %s", name)
+                             : rapt__export_file(e, name, c->text, c->size);
+    rapt__free(&c->allocator, c->text, c->capacity);
+    *c = (struct composer){.allocator = c->allocator};
+    return status;
+}

@@ -1,0 +1,282 @@
+/* export.c - a model of ours goes in; its tensors under the names of another project come out, with
+   its tokenizers, checked: what all writers of folders share. */
+#include "import/export.h"
+
+#include <stdio.h>
+#include <string.h>
+
+rapt_status rapt__export_refuse(const struct exporting *e, const char *field, const char *needed)
+{
+    return rapt__fail(e->why, RAPT_BAD_ARGUMENT, "%s cannot hold this model: %s must be %s",
+                      e->project, field, needed);
+}
+
+static bool is_of(int field, const enum config_field *fields, int count)
+{
+    for (int i = 0; i < count; i++)
+        if ((int)fields[i] == field) return true;
+    return false;
+}
+
+rapt_status rapt__export_check(const struct exporting *e, const enum config_field *free_fields,
+                               int count)
+{
+    static const enum config_field sizes[] = {
+        CONFIG_kind,           CONFIG_source_vocab,  CONFIG_target_vocab, CONFIG_positions,
+        CONFIG_width,          CONFIG_heads,         CONFIG_key_heads,    CONFIG_ffn_width,
+        CONFIG_encoder_layers, CONFIG_decoder_layers};
+    const rapt_config *c = e->config;
+    if (c->kind != RAPT_KIND_ENCODER_DECODER)
+        return rapt__export_refuse(e, "kind", "encoder-decoder");
+    if (c->source_vocab == 0) return rapt__export_refuse(e, "source_vocab", "above 0");
+    if (c->ffn_width == 0) return rapt__export_refuse(e, "ffn_width", "above 0");
+    if (rapt__key_heads(c) != c->heads) return rapt__export_refuse(e, "key_heads", "heads");
+    for (int i = 0; i < RAPT_CONFIG_FIELDS; i++)
+        if (!is_of(i, sizes, sizeof sizes / sizeof *sizes) && !is_of(i, free_fields, count) &&
+            rapt__config_get(c, i))
+            return rapt__export_refuse(e, rapt_config_field_at(i)->name, "its default");
+    return RAPT_OK;
+}
+
+/* ---- tensors ---- */
+
+/* Element [row][column] there is [column][row] of the part if it is transposed. */
+static void fill_parameter(const struct export_tensor *t, const size_t *shape, size_t first,
+                           size_t count, float *data)
+{
+    bool turn = (t->row->flags & IMPORT_TRANSPOSED) && t->p->rows > 1;
+    size_t rows = shape[0], columns = shape[1], start = (size_t)t->row->part * t->count;
+    if (!turn) {
+        rapt__parameter_get(t->p, t->block, start + first, count, data);
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        size_t at = first + i;
+        rapt__parameter_get(t->p, t->block, start + at % columns * rows + at / columns, 1,
+                            data + i);
+    }
+}
+
+static void fill(const struct tensor_source *source, size_t first, size_t count, float *data)
+{
+    const struct export_tensor *t = (const struct export_tensor *)source->user + source->index;
+    size_t held = first < t->count ? rapt__min_size(t->count - first, count) : 0;
+    if (held && t->p) fill_parameter(t, source->shape, first, held, data);
+    if (held && !t->p) memcpy(data, t->data + first, held * sizeof *data);
+    memset(data + held, 0, (count - held) * sizeof *data);
+}
+
+/* Memory for one more; its tensor is all zeros. */
+static struct export_tensor *take(struct exporting *e, const char *name, int rank, size_t rows,
+                                  size_t columns)
+{
+    int at = e->count++;
+    if (!e->tensors) return NULL;
+    struct export_tensor *t = &e->tensors[at];
+    *t = (struct export_tensor){0};
+    snprintf(t->name, sizeof t->name, "%s", name);
+    e->sources[at] = (struct tensor_source){.name = t->name,
+                                            .rank = rank,
+                                            .shape = {rank == 2 ? rows : columns, columns},
+                                            .fill = fill,
+                                            .user = e->tensors,
+                                            .index = (size_t)at};
+    return t;
+}
+
+static void take_row(struct exporting *e, const struct parameter *p, const struct import_row *row,
+                     const char *name, int vector_rank)
+{
+    bool vector = p->rows == 1, turn = (row->flags & IMPORT_TRANSPOSED) && !vector;
+    size_t rows = vector ? 1 : (size_t)(p->rows / row->parts);
+    size_t columns = (size_t)(vector ? p->columns / row->parts : p->columns);
+    struct export_tensor *t =
+        take(e, name, vector ? vector_rank : 2, turn ? columns : rows, turn ? rows : columns);
+    if (t) t->p = p, t->row = row, t->block = e->model->block, t->count = rows * columns;
+}
+
+/* The parts of one parameter. */
+static void take_parameter(struct exporting *e, const struct export_rows *r,
+                           const struct parameter *p)
+{
+    char pattern[IMPORT_NAME], name[IMPORT_NAME];
+    int layer, part = 0, parts = 1;
+    rapt__import_pattern(p->name, pattern, &layer);
+    for (int t = 0; t < r->count; t++)
+        for (int n = 0; n < r->tables[t].count && part < parts; n++) {
+            const struct import_row *row = &r->tables[t].rows[n];
+            if (row->part != part || strcmp(row->ours, pattern) != 0) continue;
+            if (r->takes && !r->takes(e, row, pattern)) continue;
+            rapt__import_name(name, row->theirs, layer + r->tables[t].first_layer);
+            take_row(e, p, row, name, r->vector_rank);
+            parts = row->parts, part++;
+        }
+}
+
+static void take_all(struct exporting *e, const struct export_rows *rows)
+{
+    e->count = 0;
+    for (int n = 0; n < e->model->layout.count; n++)
+        take_parameter(e, rows, &e->model->layout.parameters[n]);
+}
+
+rapt_status rapt__export_tensors(struct exporting *e, const struct export_rows *rows)
+{
+    const rapt_allocator *allocator = &e->model->allocator;
+    take_all(e, rows);
+    e->capacity = 2 * e->count + 1 + rows->more; /* alphas, and that of none */
+    e->tensors = rapt__alloc(allocator, (size_t)e->capacity * sizeof *e->tensors);
+    e->sources = rapt__alloc(allocator, (size_t)e->capacity * sizeof *e->sources);
+    if (!e->tensors || !e->sources)
+        return rapt__fail(e->why, RAPT_NO_MEMORY, "no memory to write %.200s", e->folder);
+    take_all(e, rows);
+    return RAPT_OK;
+}
+
+void rapt__export_add(struct exporting *e, const char *name, int rows, int columns,
+                      const float *data)
+{
+    struct export_tensor *t = take(e, name, 2, (size_t)rows, (size_t)columns);
+    t->data = data;
+    t->count = data ? (size_t)rows * (size_t)columns : 0;
+}
+
+struct tensor_source *rapt__export_find(const struct exporting *e, const char *name)
+{
+    for (int n = 0; n < e->count; n++)
+        if (strcmp(e->sources[n].name, name) == 0) return &e->sources[n];
+    return NULL;
+}
+
+void rapt__export_extend(struct exporting *e, const char *name)
+{
+    struct tensor_source *s = rapt__export_find(e, name);
+    if (!s) return;
+    const struct parameter *p = e->tensors[s->index].p;
+    s->shape[s->rank == 2 && (p ? p->rows == 1 : s->shape[0] == 1)]++;
+}
+
+static void free_tensors(struct exporting *e)
+{
+    const rapt_allocator *allocator = &e->model->allocator;
+    size_t count = (size_t)e->capacity;
+    if (e->tensors) rapt__free(allocator, e->tensors, count * sizeof *e->tensors);
+    if (e->sources) rapt__free(allocator, e->sources, count * sizeof *e->sources);
+}
+
+/* ---- tokenizers ---- */
+
+static rapt_status open_tokenizer(const struct exporting *e, const char *key, int vocab,
+                                  rapt_tokenizer **t)
+{
+    const char *text = rapt_model_metadata(e->model, key);
+    if (!text)
+        return rapt__fail(e->why, RAPT_BAD_ARGUMENT, "the model has no tokenizer: no metadata %s",
+                          key);
+    rapt_status status = rapt_tokenizer_create(t, text, strlen(text), &e->model->allocator, e->why);
+    if (status || rapt_tokenizer_vocab(*t) == vocab) return status;
+    return rapt__fail(e->why, RAPT_BAD_ARGUMENT, "%s has %d tokens, the model's table %d", key,
+                      rapt_tokenizer_vocab(*t), vocab);
+}
+
+static rapt_status open_tokenizers(struct exporting *e)
+{
+    const rapt_config *c = e->config;
+    rapt_status status;
+    if (rapt_model_metadata(e->model, "rapt.tokenizer")) {
+        status = open_tokenizer(e, "rapt.tokenizer", c->source_vocab, &e->source);
+        e->target = e->source;
+        if (status || c->source_vocab == c->target_vocab) return status;
+        return rapt__fail(e->why, RAPT_BAD_ARGUMENT,
+                          "rapt.tokenizer has %d tokens, the model's target table %d",
+                          c->source_vocab, c->target_vocab);
+    }
+    status = open_tokenizer(e, "rapt.source_tokenizer", c->source_vocab, &e->source);
+    if (!status) status = open_tokenizer(e, "rapt.target_tokenizer", c->target_vocab, &e->target);
+    return status;
+}
+
+const char *rapt__export_key(const struct exporting *e, const rapt_tokenizer *t)
+{
+    if (e->source == e->target) return "rapt.tokenizer";
+    return t == e->target ? "rapt.target_tokenizer" : "rapt.source_tokenizer";
+}
+
+rapt_status rapt__export_pieces(const struct exporting *e, const rapt_tokenizer *t,
+                                const char *name)
+{
+    const rapt_text file = rapt_tokenizer_file(t);
+    if (file.size) return rapt__export_file(e, name, file.bytes, file.size);
+    return rapt__export_refuse(e, rapt__export_key(e, t), "a SentencePiece model");
+}
+
+rapt_status rapt__export_pieces_if(const struct exporting *e, const rapt_tokenizer *t,
+                                   const char *name)
+{
+    return rapt_tokenizer_file(t).size ? rapt__export_pieces(e, t, name) : RAPT_OK;
+}
+
+rapt_status rapt__export_special(const struct exporting *e, const rapt_tokenizer *t, int which,
+                                 const char *name)
+{
+    const rapt_text text = {name, strlen(name)};
+    char needed[64];
+    int32_t id = rapt_tokenizer_special(t, which);
+    if (id >= 0 && id == rapt_tokenizer_find(t, text)) return RAPT_OK;
+    snprintf(needed, sizeof needed, "a vocabulary with the token %.20s", name);
+    return rapt__export_refuse(e, rapt__export_key(e, t), needed);
+}
+
+bool rapt__same_names(const rapt_tokenizer *a, const rapt_tokenizer *b)
+{
+    int vocab = rapt_tokenizer_vocab(a);
+    if (vocab != rapt_tokenizer_vocab(b)) return false;
+    for (int32_t id = 0; id < vocab; id++) {
+        rapt_text x = rapt_tokenizer_name(a, id), y = rapt_tokenizer_name(b, id);
+        if (x.size != y.size || (x.size && memcmp(x.bytes, y.bytes, x.size) != 0)) return false;
+    }
+    return true;
+}
+
+rapt_status rapt__export_is_pieces(const struct exporting *e, const rapt_tokenizer *t, bool *is)
+{
+    const rapt_text file = rapt_tokenizer_file(t);
+    rapt_tokenizer *pieces;
+    *is = false;
+    if (file.size == 0) return RAPT_OK;
+    rapt_status status =
+        rapt_tokenizer_load_memory(&pieces, file.bytes, file.size, &e->model->allocator, e->why);
+    if (status) return status;
+    *is = rapt__same_names(t, pieces);
+    rapt_tokenizer_free(pieces);
+    return RAPT_OK;
+}
+
+/* ---- the whole ---- */
+
+rapt_status rapt__export(const rapt_model *model, enum export_format format, const char *folder,
+                         rapt_message *why)
+{
+    static const struct {
+        const char *project;
+        export_write *check_and_write;
+    } all[] = {
+        [EXPORT_MARIAN] = {"Marian", rapt__export_marian},
+        [EXPORT_BERGAMOT] = {"Marian", rapt__export_bergamot},
+        [EXPORT_HF] = {"MarianMT of Hugging Face", rapt__export_hf},
+        [EXPORT_CT2] = {"CTranslate2", rapt__export_ct2},
+    };
+    struct exporting e = {.model = model,
+                          .config = &model->config,
+                          .project = all[format].project,
+                          .folder = folder,
+                          .why = why};
+    if (strlen(folder) >= IMPORT_PATH)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "folder: its path is too long");
+    rapt_status status = open_tokenizers(&e);
+    if (!status) status = all[format].check_and_write(&e);
+    free_tensors(&e);
+    if (e.target != e.source) rapt_tokenizer_free(e.target);
+    rapt_tokenizer_free(e.source);
+    return status;
+}

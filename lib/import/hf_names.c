@@ -1,0 +1,80 @@
+/* hf_names.c - the names that MarianMT of Hugging Face's transformers has for parameters and
+   options: what its reader and its writer share. Matrices are [out][in], queries, keys and values
+   apart. Source: transformers 4.57, modeling_marian.py, configuration_marian.py. */
+#include "import/hf.h"
+
+#define WHOLE(ours, theirs)                                                                        \
+    {                                                                                              \
+        ours, theirs, 0, 1, 0                                                                      \
+    }
+#define PART(ours, theirs, part, parts)                                                            \
+    {                                                                                              \
+        ours, theirs, part, parts, 0                                                               \
+    }
+#define LINEAR(ours, theirs)                                                                       \
+    WHOLE(ours ".weight", theirs ".weight"), WHOLE(ours ".bias", theirs ".bias")
+#define LINEAR_PART(ours, theirs, part, parts)                                                     \
+    PART(ours ".weight", theirs ".weight", part, parts),                                           \
+        PART(ours ".bias", theirs ".bias", part, parts)
+#define LAYER(side)                                                                                \
+    LINEAR_PART(side ".layers.#.self_attn.qkv", "model." side ".layers.#.self_attn.q_proj", 0, 3), \
+        LINEAR_PART(side ".layers.#.self_attn.qkv", "model." side ".layers.#.self_attn.k_proj", 1, \
+                    3),                                                                            \
+        LINEAR_PART(side ".layers.#.self_attn.qkv", "model." side ".layers.#.self_attn.v_proj", 2, \
+                    3),                                                                            \
+        LINEAR(side ".layers.#.self_attn.out", "model." side ".layers.#.self_attn.out_proj"),      \
+        LINEAR(side ".layers.#.self_attn.norm", "model." side ".layers.#.self_attn_layer_norm"),   \
+        LINEAR(side ".layers.#.feedforward.in", "model." side ".layers.#.fc1"),                    \
+        LINEAR(side ".layers.#.feedforward.out", "model." side ".layers.#.fc2"),                   \
+        LINEAR(side ".layers.#.feedforward.norm", "model." side ".layers.#.final_layer_norm")
+
+const struct import_row rapt__hf_rows[] = {
+    /* what is tied may be stored under any of its names */
+    WHOLE("embedding.weight", "model.shared.weight"),
+    WHOLE("embedding.weight", "model.encoder.embed_tokens.weight"),
+    WHOLE("embedding.weight", "model.decoder.embed_tokens.weight"),
+    WHOLE("embedding.weight", "lm_head.weight"),
+    WHOLE("encoder.embedding.weight", "model.encoder.embed_tokens.weight"),
+    WHOLE("decoder.embedding.weight", "model.decoder.embed_tokens.weight"),
+    WHOLE("output.weight", "lm_head.weight"),
+    WHOLE("output.bias", "final_logits_bias"),
+    LAYER("encoder"),
+    LAYER("decoder"),
+    LINEAR("decoder.layers.#.cross_attn.q", "model.decoder.layers.#.encoder_attn.q_proj"),
+    LINEAR_PART("decoder.layers.#.cross_attn.kv", "model.decoder.layers.#.encoder_attn.k_proj", 0,
+                2),
+    LINEAR_PART("decoder.layers.#.cross_attn.kv", "model.decoder.layers.#.encoder_attn.v_proj", 1,
+                2),
+    LINEAR("decoder.layers.#.cross_attn.out", "model.decoder.layers.#.encoder_attn.out_proj"),
+    LINEAR("decoder.layers.#.cross_attn.norm", "model.decoder.layers.#.encoder_attn_layer_norm"),
+};
+const int rapt__hf_row_count = sizeof rapt__hf_rows / sizeof *rapt__hf_rows;
+
+const struct import_row rapt__hf_tied_rows[] = {
+    WHOLE("decoder.embedding.weight", "lm_head.weight"),
+};
+
+const struct hf_size rapt__hf_sizes[HF_SIZES] = {
+    {"d_model", CONFIG_width, 1024},
+    {"encoder_attention_heads", CONFIG_heads, 16},
+    {"decoder_attention_heads", CONFIG_heads, 16},
+    {"encoder_ffn_dim", CONFIG_ffn_width, 4096},
+    {"decoder_ffn_dim", CONFIG_ffn_width, 4096},
+    {"encoder_layers", CONFIG_encoder_layers, 12},
+    {"decoder_layers", CONFIG_decoder_layers, 12},
+    {"max_position_embeddings", CONFIG_positions, 1024},
+};
+
+const struct hf_flag rapt__hf_flags[HF_FLAGS] = {
+    {"normalize_before", false},
+    {"normalize_embedding", false},
+    {"add_final_layer_norm", false},
+    {"static_position_embeddings", true},
+};
+
+const struct hf_activation rapt__hf_activations[HF_ACTIVATIONS] = {
+    {"gelu", RAPT_ACTIVATION_GELU},
+    {"relu", RAPT_ACTIVATION_RELU},
+    {"swish", RAPT_ACTIVATION_SILU},
+    {"silu", RAPT_ACTIVATION_SILU},
+};
