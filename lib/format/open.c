@@ -5,7 +5,8 @@
        CTranslate2   version as u32, then a length    1 <= version
        Marian        version as u64                   1 (2: encrypted)
        zip           "PK", 3, 4                       of arrays (npz), or with a pickle (PyTorch)
-       index         '{'                              of safetensors in shards */
+       pickle        80 02 8A 0A 6C FC 9C 46 F9       PyTorch before 1.6, which is refused
+       index         '{'                              of a model in shards */
 #include "tensors.h"
 #include "zip.h"
 
@@ -19,7 +20,7 @@ enum {
 static const char *const names[] = {
     [CONTAINER_SAFETENSORS] = "safetensors", [CONTAINER_CTRANSLATE2] = "CTranslate2",
     [CONTAINER_MARIAN] = "Marian",           [CONTAINER_NPZ] = "npz",
-    [CONTAINER_PYTORCH] = "PyTorch",         [CONTAINER_SHARDS] = "safetensors in shards",
+    [CONTAINER_PYTORCH] = "PyTorch",         [CONTAINER_SHARDS] = "shards",
 };
 
 const char *rapt__container_name(enum tensor_container container)
@@ -41,6 +42,13 @@ static rapt_status read_zip(struct tensor_file *file, rapt_message *why)
     return status;
 }
 
+static rapt_status refuse_pickle(const char *label, rapt_message *why)
+{
+    return rapt__fail(why, RAPT_BAD_FILE,
+                      "%s: is as PyTorch wrote it before version 1.6, which is not supported",
+                      label);
+}
+
 static rapt_status recognize(const struct disk_source *source, tensor_reader **read,
                              rapt_message *why)
 {
@@ -59,12 +67,25 @@ static rapt_status recognize(const struct disk_source *source, tensor_reader **r
         *read = rapt__ct2_read;
     else if (memcmp(first, "PK\3\4", 4) == 0)
         *read = read_zip;
+    else if (memcmp(first, "\x80\2\x8A\x0A\x6C\xFC\x9C\x46\xF9", FIRST_BYTES) == 0)
+        return refuse_pickle(source->label.text, why);
     else if (first[0] == '{')
         *read = rapt__shards_read;
     else
         return rapt__fail(why, RAPT_BAD_FILE, "%s: is no file of tensors that rapt knows",
                           source->label.text);
     return RAPT_OK;
+}
+
+rapt_status rapt__torch_file_read(struct tensor_file *file, rapt_message *why)
+{
+    const struct disk_source *source = &file->main.source;
+    tensor_reader *read = NULL;
+    rapt_status status = recognize(source, &read, why);
+    if (status != RAPT_OK) return status;
+    if (read == read_zip) status = read_zip(file, why);
+    if (status != RAPT_OK || file->container == CONTAINER_PYTORCH) return status;
+    return rapt__fail(why, RAPT_BAD_FILE, "%s: is no file of torch.save", source->label.text);
 }
 
 rapt_status rapt__tensors_open_path(struct tensor_file **file, const char *path,

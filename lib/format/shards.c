@@ -1,5 +1,5 @@
-/* shards.c - the index of a model in several safetensors files goes in; the entries of all of them
-   come out, under the index's names.
+/* shards.c - the index of a model in several files, of safetensors or of torch.save (.bin), goes
+   in; the entries of all of them come out, under the index's names.
 
        {"metadata": {"total_size": number, ..}, "weight_map": {tensor: file, ..}}
 
@@ -129,22 +129,38 @@ static rapt_status check_names(const struct shards_reading *r, const struct tens
                       rapt__shown(shard->entries[end - first].name).text);
 }
 
-/* Takes source and entries of a shard over. */
+/* Takes over a part of a shard's, which has the number `number` from then on. */
+static rapt_status take_part(struct shards_reading *r, struct tensor_part *own, unsigned *number)
+{
+    rapt_status status = rapt__tensors_add_part(r->file, own, number, r->why);
+    if (status == RAPT_OK) *own = (struct tensor_part){.source = {.file = -1}};
+    return status;
+}
+
+/* Takes sources and entries of a shard over. */
 static rapt_status take_shard(struct shards_reading *r, struct tensor_file *shard, size_t first,
                               size_t end)
 {
-    unsigned part;
+    unsigned main, more;
     rapt_status status = check_names(r, shard, first, end);
-    if (status == RAPT_OK) status = rapt__tensors_add_part(r->file, &shard->main, &part, r->why);
-    if (status != RAPT_OK) return status;
-    shard->main.source = (struct disk_source){.file = -1};
+    if (status == RAPT_OK) status = take_part(r, &shard->main, &main);
+    for (size_t i = 0; i < shard->part_count && status == RAPT_OK; i++)
+        status = take_part(r, &shard->parts[i], &more); /* which is main + 1 + i */
     for (size_t i = first; i < end && status == RAPT_OK; i++) {
         struct tensor_entry entry = *rapt__tensors_find(shard, r->entries[i].tensor);
         entry.name = r->entries[i].tensor;
-        entry.part = part;
+        entry.part += main;
         status = rapt__tensors_add(r->file, &entry, r->why);
     }
     return status;
+}
+
+/* What its name says it is: an index in an index is none. */
+static tensor_reader *reader_of(const char *name)
+{
+    size_t size = strlen(name);
+    return size > 4 && strcmp(name + size - 4, ".bin") == 0 ? rapt__torch_file_read
+                                                            : rapt__safetensors_read;
 }
 
 static rapt_status open_shard(struct shards_reading *r, size_t first, size_t end)
@@ -153,7 +169,7 @@ static rapt_status open_shard(struct shards_reading *r, size_t first, size_t end
     struct tensor_file *shard = NULL;
     rapt_status status = make_path(r, r->entries[first].file, path);
     if (status == RAPT_OK)
-        status = rapt__tensors_open_path(&shard, path, rapt__safetensors_read,
+        status = rapt__tensors_open_path(&shard, path, reader_of(r->entries[first].file),
                                          r->file->main.source.mapped, &r->file->allocator, r->why);
     if (status != RAPT_OK) return status;
     status = take_shard(r, shard, first, end);

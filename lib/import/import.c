@@ -145,7 +145,11 @@ static rapt_status open_only(struct import *i, const char *path)
 /* The tensors of a folder, by the names that they usually have. */
 static rapt_status open_tensors(struct import *i, const char *path)
 {
-    static const char *const names[] = {"model.bin", "model.safetensors", "pytorch_model.bin",
+    static const char *const names[] = {"model.bin",
+                                        "model.safetensors",
+                                        "model.safetensors.index.json",
+                                        "pytorch_model.bin",
+                                        "pytorch_model.bin.index.json",
                                         "model.npz"};
     char full[2 * IMPORT_PATH];
     if (!is_folder(path)) return rapt__tensors_open_any(&i->file, path, &i->allocator, i->why);
