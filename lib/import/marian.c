@@ -84,6 +84,7 @@ static const struct {
     {"transformer-no-affine", "false", NULL},
     {"transformer-rnn-projection", "false", NULL},
     {"transformer-pool", "false", NULL},
+    {"transformer-attention-mask", "none", "default"},
     {"transformer-train-position-embeddings", "false", NULL},
     {"transformer-train-positions", "false", NULL},
     {"transformer-disable-position-embeddings", "false", NULL},
@@ -91,6 +92,7 @@ static const struct {
     {"transformer-decoder-ffn-depth", "0", "2"},
     {"transformer-postprocess-emb", "d", ""},
     {"layer-normalization", "false", NULL},
+    {"right-left", "false", NULL}, /* targets from their last word on */
     {"lemma-dim-emb", "0", NULL},
     {"factors-dim-emb", "0", NULL},
     {"ulr", "false", NULL},

@@ -173,10 +173,12 @@ static void put_settings(struct bytes *b, const rapt_config *c, const char *line
         c->tie == RAPT_TIE_ALL ? "true" : "false", recurrent ? "rnn" : "self-attention",
         c->ffn_width, c->activation == RAPT_ACTIVATION_SILU ? "swish" : "relu", c->heads,
         before ? "da" : "dan", before ? "n" : "\"\"", before ? "n" : "\"\"");
+    bool left_out = false; /* a list goes with its key */
     for (const char *at = text, *end; *at; at = end + 1) {
         end = strchr(at, '\n');
         size_t key = line ? strcspn(line, ":") + 1 : 0;
-        if (!key || strncmp(at, line, key) != 0) put(b, at, (size_t)(end + 1 - at));
+        left_out = at[0] == ' ' ? left_out : key && strncmp(at, line, key) == 0;
+        if (!left_out) put(b, at, (size_t)(end + 1 - at));
     }
     if (line) put_text(b, line), put_text(b, "\n");
     put_number(b, 0, 1);
@@ -364,10 +366,85 @@ static void test_named_vocabularies(void **state)
     rapt_model_free(tied);
 }
 
+/* Every option that says what is computed: at this value the model is the same, or it is refused,
+   and the message names the option. */
+static void test_options(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *line;
+        bool held;
+    } all[] = {
+        {"type: transformer", true},
+        {"type: multi-transformer", false},
+        {"type: amun", false},
+        {"transformer-ffn-activation: relu", true},
+        {"transformer-ffn-activation: gelu", false}, /* x / (1 + e^(-1.702 x)) */
+        {"transformer-ffn-depth: 2", true},
+        {"transformer-ffn-depth: 1", false},
+        {"transformer-decoder-ffn-depth: 0", true},
+        {"transformer-decoder-ffn-depth: 3", false},
+        {"transformer-decoder-dim-ffn: 0", true},
+        {"transformer-decoder-dim-ffn: 32", true},
+        {"transformer-decoder-dim-ffn: 64", false},
+        {"transformer-decoder-autoreg: rnn", true},
+        {"transformer-decoder-autoreg: average-attention", false},
+        {"dec-cell: ssru", true},
+        {"dec-cell: lstm", false},
+        {"transformer-preprocess: \"\"", true},
+        {"transformer-preprocess: d", true}, /* dropout, in training only */
+        {"transformer-preprocess: n", false},
+        {"transformer-preprocess: h", false},
+        {"transformer-postprocess: an", true},
+        {"transformer-postprocess: dhn", false},
+        {"transformer-postprocess: dan", true},
+        {"transformer-postprocess-top: \"\"", true},
+        {"transformer-postprocess-top: n", false},
+        {"transformer-postprocess-emb: d", true},
+        {"transformer-postprocess-emb: \"\"", true},
+        {"transformer-postprocess-emb: n", false},
+        {"transformer-no-projection: true", false},
+        {"transformer-no-bias: true", false},
+        {"transformer-no-affine: true", false},
+        {"transformer-rnn-projection: true", false},
+        {"transformer-pool: true", false},
+        {"transformer-attention-mask: alibi", false},
+        {"transformer-train-position-embeddings: true", false},
+        {"transformer-train-positions: true", false},
+        {"transformer-disable-position-embeddings: true", false},
+        {"transformer-tied-layers:\n  - 1\n  - 1", false},
+        {"transformer-depth-scaling: true", true}, /* of the first weights */
+        {"transformer-guided-alignment-layer: 1", true},
+        {"transformer-dim-aan: 4096", true}, /* of average-attention */
+        {"transformer-aan-depth: 3", true},
+        {"input-types:\n  - sequence\n  - class", false},
+        {"layer-normalization: true", false},
+        {"right-left: true", false},
+        {"lemma-dim-emb: 8", false},
+        {"factors-dim-emb: 8", false},
+        {"ulr: true", false},
+        {"enc-cell: lstm", true}, /* of recurrent encoders */
+        {"label-smoothing: 0.1", true},
+    };
+    char folder[256], name[80];
+    rapt_model *model = small_model(&marian_configs[0], 1);
+    folder_make(folder, "marian-options");
+    for (int i = 0; i < COUNT(all); i++) {
+        write_folder(folder, model, F32, all[i].line, NULL);
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(all[i].line, ":"), all[i].line);
+        if (all[i].held)
+            folder_is(folder, model);
+        else
+            folder_refused(folder, name);
+    }
+    folder_remove(folder, files, COUNT(files));
+    rapt_model_free(model);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_parameters),
-                                       cmocka_unit_test(test_refusals),
-                                       cmocka_unit_test(test_named_vocabularies)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_parameters), cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_named_vocabularies), cmocka_unit_test(test_options)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
