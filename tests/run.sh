@@ -62,6 +62,7 @@ export UBSAN_OPTIONS="${UBSAN_OPTIONS-print_stacktrace=1}"
 export TSAN_OPTIONS="${TSAN_OPTIONS-ignore_noninstrumented_modules=1}"
 export OMP_TOOL_LIBRARIES="${OMP_TOOL_LIBRARIES-/usr/lib/llvm-14/lib/libarcher.so}"
 
+[ "$mode" != --all ] || sh "$root/tests/exchange/engine.sh" "$folder/engines" || : # its test says that it is skipped
 # Unquoted on purpose: words of the table.
 need $build_packages $(field 3)
 configure "$folder" $(field 4)
