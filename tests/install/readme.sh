@@ -1,6 +1,6 @@
 #!/bin/sh
 # readme.sh ROOT librapt.so toy_translate CC - what the documents show is true: the C program of README.md compiles as it
-# stands there, with warnings as errors, and prints what its comment says; its two commands train and translate;
+# stands there, with warnings as errors, and prints what its comment says; its commands train, translate and convert;
 # every piece of C in apps/examples/README.md is in the file named behind it, and every output in what some example prints.
 set -eu
 root=$1 library=$2 toy=$3 cc=$4
@@ -37,10 +37,43 @@ printf '#!/bin/sh\ncase $1 in train) set -- "$@" --layers 1 --width 16 --heads 1
     "$toy" >bin/toy_translate
 chmod +x bin/toy_translate
 printf 'a cat\teine Katze\na dog\tein Hund\nthe cats\tdie Katzen\n' >pairs.tsv
-grep -E '^    (toy_translate train|echo .* \| toy_translate translate)' "$root/README.md" >commands
+# shown SECTION: its commands
+shown() {
+    awk -v section="## $1" '/^## / { inside = $0 == section } inside && /^    / { sub(/^    /, ""); print }' "$root/README.md"
+}
+shown "Train and translate" >commands
 [ "$(wc -l <commands)" = 2 ] || fail "README.md: not two commands: $(cat commands)"
 PATH=$folder/bin:$PATH sh -eu commands >out 2>err || fail "$(cat commands err)"
 [ "$(wc -l <out)" -ge 1 ] && [ -s my.safetensors ] || fail "the commands of README.md printed: $(cat out)"
+
+# Models of others: what is made for them is what they have; of CTranslate2 a real one, where it is there.
+python3 - >vocab.spm <<'END'
+import sys
+
+def piece(text, kind):
+    inside = b"\x0a" + bytes([len(text)]) + text + b"\x18" + bytes([kind])
+    return b"\x0a" + bytes([len(inside)]) + inside
+
+words = "\u2581 \u2581the \u2581cats \u2581a a c d e g h i K n o s t u z".split(" ")
+all_pieces = [piece(b"</s>", 3), piece(b"<unk>", 2)] + [piece(word.encode(), 1) for word in words]
+sys.stdout.buffer.write(b"".join(all_pieces))
+END
+PATH=$folder/bin:$PATH
+toy_translate train --data pairs.tsv --out plain --sentencepiece vocab.spm --position concatenated >out 2>err || fail "$(cat err)"
+toy_translate convert --model plain --to hf --out opus-mt-en-de
+toy_translate convert --model plain --to ct2 --out ct2-en-de
+rm ct2-en-de/*.spm
+real=${RAPT_DATA:-/nowhere}/models/ct2-aren/aren-transliteration
+[ ! -r "$real/model.bin" ] || ln -s "$real" ct2-real
+shown "Other people's models" >commands
+[ "$(grep -c '^toy_translate\|^echo' commands)" = 5 ] || fail "README.md: not five commands: $(cat commands)"
+grep -v '^echo' commands >own
+sh -eu own >out 2>err || fail "$(cat own err)"
+cp -r own-for-firefox firefox-en-de
+grep '^echo' commands >others
+sh -eu others >out 2>err || fail "$(cat others err)"
+[ "$(wc -l <out)" = 3 ] || fail "the commands of README.md for models of others printed: $(cat out)"
+[ ! -e ct2-real ] || sed -n '/ct2-en-de/s//ct2-real/p' others | sh -eu >out 2>err || fail "$(cat err)"
 
 tutorial=$root/apps/examples/README.md
 blocks "$tutorial" c piece
