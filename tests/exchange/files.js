@@ -1,4 +1,5 @@
-/* files.js pieces <words >F.spm - a SentencePiece model of words and of their letters, all equally likely.
+/* files.js pieces <words >F.spm - a SentencePiece model of words and of their letters, all equally likely,
+   as many as are a multiple of 8.
    files.js model KIND VOCAB SEED >F.bin - a model of Marian in its own layout, written from its definition: KIND
    none (self-attention) or ssru (recurrent decoder), with random weights. */
 "use strict";
@@ -17,6 +18,7 @@ function pieces() {
     const letters = new Set(["\u2581"].concat(...words.map((word) => Array.from(word))));
     const all = [piece("</s>", 3), piece("<unk>", 2)];
     for (const text of new Set([...words.map((word) => "\u2581" + word), ...letters])) all.push(piece(text, 1));
+    while (all.length % 8 !== 0) all.push(piece(`<filler${all.length}>`, 1)); /* products in 8 bits want that */
     process.stdout.write(Buffer.concat(all));
 }
 
