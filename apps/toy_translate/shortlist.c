@@ -2,11 +2,13 @@
    out: how much of the attention of each target token went to which source token, over all pairs.
 
        P(t | s) = sum of attention from t to s / sum of all attention to s */
-#include "toy.h"
+#include "learner.h"
 #include <stdlib.h>
 #include <string.h>
 
-enum { SENTENCES = 16 }; /* at once */
+enum { SENTENCES = 16 };        /* at once */
+enum { HELD_TOKENS = 1 << 26 }; /* those of more pairs are read again */
+enum { CHUNK = 1 << 18 };       /* bytes of a read */
 
 static const char purpose[] =
     "Learns from a model's own attention which target tokens each source token becomes: the "
@@ -27,6 +29,12 @@ struct table {
     size_t slots, count;
 };
 
+struct side { /* of sentences that are read together */
+    int32_t *ids;
+    size_t capacity;
+    int starts[SENTENCES + 1];
+};
+
 struct job {
     const char *model_path, *output;
     struct pair_files files;
@@ -34,8 +42,10 @@ struct job {
     bool json;
     rapt_model *model;
     struct vocabulary vocabulary;
-    struct pairs pairs;
+    struct pair_inputs inputs;
+    struct part part;
     struct examples examples;
+    struct side source, target;
     rapt_session *session;
     struct table table;
     double *sums;        /* [source vocabulary] */
@@ -76,12 +86,31 @@ static void table_add(struct table *t, int32_t source, int32_t target, double we
 
 /* ---- attention ---- */
 
-/* One side of examples first .. first + n - 1, starts [n + 1] in memory of the caller. */
-static rapt_tokens tokens_of(const struct side *side, size_t first, int n, int *starts)
+static void make_starts(struct side *side, const uint32_t *lengths, int n)
 {
-    for (int i = 0; i <= n; i++)
-        starts[i] = (int)(side->starts[first + (size_t)i] - side->starts[first]);
-    return (rapt_tokens){n, side->ids + side->starts[first], starts};
+    side->starts[0] = 0;
+    for (int i = 0; i < n; i++) side->starts[i + 1] = side->starts[i] + (int)lengths[i];
+    if (side->capacity >= (size_t)side->starts[n]) return;
+    side->capacity = 2 * (size_t)side->starts[n];
+    side->ids = xreallocarray(side->ids, side->capacity, sizeof *side->ids);
+}
+
+/* Examples first .. first + n - 1 into job->source and job->target. */
+static int get(struct job *job, size_t first, int n)
+{
+    struct examples *e = &job->examples;
+    int code = EXIT_OK;
+    make_starts(&job->source, e->source + first, n);
+    make_starts(&job->target, e->target + first, n);
+    for (int i = 0; i < n && code == EXIT_OK; i++)
+        code = examples_get(e, first + (size_t)i, job->source.ids + job->source.starts[i],
+                            job->target.ids + job->target.starts[i]);
+    return code;
+}
+
+static rapt_tokens tokens_of(const struct side *side, int n)
+{
+    return (rapt_tokens){n, side->ids, side->starts};
 }
 
 /* Row t of a target is what its token t + 1 attends to. */
@@ -98,14 +127,13 @@ static void count_pair(struct job *job, const int32_t *source, int source_count,
 
 static int read_some(struct job *job, size_t first, int n)
 {
-    int source_starts[SENTENCES + 1], target_starts[SENTENCES + 1];
-    const rapt_tokens source = tokens_of(&job->examples.source, first, n, source_starts),
-                      target = tokens_of(&job->examples.target, first, n, target_starts);
+    int code = get(job, first, n);
+    if (code != EXIT_OK) return code;
+    const int *s = job->source.starts, *t = job->target.starts;
+    const rapt_tokens source = tokens_of(&job->source, n), target = tokens_of(&job->target, n);
     rapt_message why = {""};
     size_t size = 0;
-    for (int i = 0; i < n; i++)
-        size += (size_t)(source_starts[i + 1] - source_starts[i]) *
-                (size_t)(target_starts[i + 1] - target_starts[i]);
+    for (int i = 0; i < n; i++) size += (size_t)(s[i + 1] - s[i]) * (size_t)(t[i + 1] - t[i]);
     if (size > job->weights_size) {
         job->weights = xreallocarray(job->weights, size, sizeof *job->weights);
         job->weights_size = size;
@@ -116,10 +144,8 @@ static int read_some(struct job *job, size_t first, int n)
         return failed("%s", why.text);
     const float *rows = job->weights;
     for (int i = 0; i < n; i++) {
-        int sources = source_starts[i + 1] - source_starts[i];
-        int targets = target_starts[i + 1] - target_starts[i];
-        count_pair(job, source.ids + source_starts[i], sources, target.ids + target_starts[i],
-                   targets, rows);
+        int sources = s[i + 1] - s[i], targets = t[i + 1] - t[i];
+        count_pair(job, source.ids + s[i], sources, target.ids + t[i], targets, rows);
         rows += (size_t)sources * (size_t)targets;
     }
     return EXIT_OK;
@@ -133,15 +159,14 @@ static int make_session(struct job *job)
         .size = sizeof limits, .batch = SENTENCES, .threads = threads_used(job->threads)};
     rapt_message why = {""};
     for (size_t i = 0; i < e->count; i += SENTENCES) {
-        size_t last = i + SENTENCES < e->count ? i + SENTENCES : e->count;
-        int sources = (int)(e->source.starts[last] - e->source.starts[i]);
-        int targets = (int)(e->target.starts[last] - e->target.starts[i]);
+        int sources = 0, targets = 0;
+        for (size_t k = i; k < e->count && k < i + SENTENCES; k++) {
+            int length = (int)e->target[k];
+            sources += (int)e->source[k], targets += length;
+            if (length > limits.target_length) limits.target_length = length;
+        }
         if (sources > limits.source_tokens) limits.source_tokens = sources;
         if (targets > limits.target_tokens) limits.target_tokens = targets;
-    }
-    for (size_t i = 0; i < e->count; i++) {
-        int length = (int)(e->target.starts[i + 1] - e->target.starts[i]);
-        if (length > limits.target_length) limits.target_length = length;
     }
     if (rapt_session_create(&job->session, job->model, &limits, NULL, &why) == RAPT_OK)
         return EXIT_OK;
@@ -185,22 +210,22 @@ static int by_token(const void *x, const void *y)
 }
 
 /* Which share of the target's tokens the lists of their sentences hold, and how long these are. */
-static int report(const struct job *job, const rapt_shortlist *list)
+static int report(struct job *job, const rapt_shortlist *list)
 {
     int vocab = rapt_shortlist_target_vocab(list), count = 0, code = EXIT_OK;
     int32_t *tokens = xcalloc((size_t)vocab, sizeof *tokens);
     size_t held = 0, all = 0, listed = 0;
-    const struct side *source = &job->examples.source, *target = &job->examples.target;
     for (size_t i = 0; code == EXIT_OK && i < job->examples.count; i++) {
         rapt_message why = {""};
-        if (rapt_shortlist_tokens(list, source->ids + source->starts[i],
-                                  source->starts[i + 1] - source->starts[i], tokens, vocab, &count,
-                                  &why) != RAPT_OK)
+        code = get(job, i, 1);
+        if (code == EXIT_OK &&
+            rapt_shortlist_tokens(list, job->source.ids, (size_t)job->source.starts[1], tokens,
+                                  vocab, &count, &why) != RAPT_OK)
             code = failed("%s", why.text);
         listed += (size_t)count;
-        for (size_t t = target->starts[i] + 1; t + 1 < target->starts[i + 1]; t++, all++)
-            held +=
-                bsearch(&target->ids[t], tokens, (size_t)count, sizeof *tokens, by_token) != NULL;
+        for (int t = 1; t + 1 < job->target.starts[1] && code == EXIT_OK; t++, all++)
+            held += bsearch(&job->target.ids[t], tokens, (size_t)count, sizeof *tokens, by_token) !=
+                    NULL;
     }
     free(tokens);
     double share = all > 0 ? 100 * (double)held / (double)all : 100;
@@ -228,6 +253,37 @@ static int learn_list(struct job *job)
     return code;
 }
 
+/* How many pairs there are, and where the first one is. */
+static int find_pairs(struct job *job)
+{
+    struct pair_reader reader;
+    bool more = true;
+    int code = pair_inputs_open(&job->inputs, &job->files);
+    if (code == EXIT_OK) code = reader_open(&reader, &job->inputs, CHUNK);
+    if (code != EXIT_OK) return code;
+    job->part = (struct part){.inputs = &job->inputs};
+    while (code == EXIT_OK && more) {
+        code = reader_next(&reader, &more);
+        if (code != EXIT_OK || !more) continue;
+        if (job->part.count++ == 0) job->part.start = reader.position;
+    }
+    if (code == EXIT_OK) reader_report(&reader);
+    reader_close(&reader);
+    if (code != EXIT_OK || job->part.count > 0) return code;
+    return failed("%s: no sentence pair is left", job->inputs.side[0].name);
+}
+
+static int find_examples(struct job *job)
+{
+    uint64_t hash = PAIR_HASH;
+    job->examples =
+        (struct examples){.vocabulary = &job->vocabulary,
+                          .begin = rapt_target_begin(job->model, job->vocabulary.target),
+                          .max_tokens = (size_t)rapt_model_config(job->model)->positions,
+                          .max_ids = HELD_TOKENS};
+    return examples_make(&job->examples, &job->part, &hash, NULL);
+}
+
 static int run(struct job *job)
 {
     int code = pair_files_check(&job->files, "shortlist");
@@ -239,11 +295,8 @@ static int run(struct job *job)
     if (code == EXIT_OK && rapt_model_config(job->model)->kind != RAPT_KIND_ENCODER_DECODER)
         code = failed("%s: it has no attention to a source", job->model_path);
     if (code == EXIT_OK) code = vocabulary_load(&job->vocabulary, job->model);
-    if (code == EXIT_OK) code = pairs_read(&job->pairs, &job->files);
-    if (code == EXIT_OK)
-        code = examples_make(&job->examples, &job->pairs, &job->vocabulary,
-                             rapt_target_begin(job->model, job->vocabulary.target),
-                             (size_t)rapt_model_config(job->model)->positions);
+    if (code == EXIT_OK) code = find_pairs(job);
+    if (code == EXIT_OK) code = find_examples(job);
     if (code != EXIT_OK) return code;
     job->end = rapt_tokenizer_special(job->vocabulary.source, RAPT_TOKEN_END);
     job->sums = xcalloc((size_t)rapt_tokenizer_vocab(job->vocabulary.source), sizeof *job->sums);
@@ -275,7 +328,9 @@ int command_shortlist(int argc, char **argv)
     if (code == GO_ON) code = run(&job);
     rapt_session_free(job.session);
     examples_free(&job.examples);
-    pairs_free(&job.pairs);
+    pair_inputs_close(&job.inputs);
+    free(job.source.ids);
+    free(job.target.ids);
     vocabulary_free(&job.vocabulary);
     rapt_model_free(job.model);
     free(job.table.cells);
