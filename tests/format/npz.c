@@ -212,11 +212,11 @@ static void fill(const struct tensor_source *source, size_t first, size_t count,
 }
 
 static const struct tensor_source sources[] = {
-    {"one", 1, {3}, fill, NULL, 0},
-    {"matrix", 2, {300, 400}, fill, NULL, 1}, /* more than one chunk */
-    {"none", 2, {0, 4}, fill, NULL, 2},
-    {"scalar", 0, {0}, fill, NULL, 3},
-    {"deep", 8, {1, 2, 1, 2, 1, 2, 1, 2}, fill, NULL, 4},
+    {"one", 1, {3}, fill, NULL, 0, 0},
+    {"matrix", 2, {300, 400}, fill, NULL, 1, 0}, /* more than one chunk */
+    {"none", 2, {0, 4}, fill, NULL, 2, 0},
+    {"scalar", 0, {0}, fill, NULL, 3, 0},
+    {"deep", 8, {1, 2, 1, 2, 1, 2, 1, 2}, fill, NULL, 4, 0},
 };
 enum { SOURCES = sizeof sources / sizeof *sources };
 
@@ -273,9 +273,9 @@ static void test_written(void **state)
 static void test_arguments(void **state)
 {
     static const struct tensor_source wrong[][2] = {
-        {{"special:a", 1, {1}, fill, NULL, 0}, {"b", 1, {1}, fill, NULL, 0}},
-        {{"a", 1, {1}, fill, NULL, 0}, {"a", 1, {1}, fill, NULL, 0}},
-        {{"a", 1, {0x40000000}, fill, NULL, 0}, {"b", 1, {1}, fill, NULL, 0}},
+        {{"special:a", 1, {1}, fill, NULL, 0, 0}, {"b", 1, {1}, fill, NULL, 0, 0}},
+        {{"a", 1, {1}, fill, NULL, 0, 0}, {"a", 1, {1}, fill, NULL, 0, 0}},
+        {{"a", 1, {0x40000000}, fill, NULL, 0, 0}, {"b", 1, {1}, fill, NULL, 0, 0}},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         rapt_message why = {""};
