@@ -10,7 +10,7 @@ enum { COLUMNS = 2 * LANES, DEPTH = 128, SQUARE = 4 * LANES, WIDTH = 32, SIDE = 
 struct tile_data {
     float *a, *b, *c; /* of products and of packing */
     float *keys, *values, *key_rows, *q, *out, *statistics, *workspace;
-    float *q_slots, *dout_slots, *weights, *dscores, *dq, *dk, *dv;
+    float *head_workspace, *q_slots, *dout_slots, *weights, *dscores, *dq, *dk, *dv;
     unsigned char non_finite[ATTEND_BLOCK / LANES];
     struct attend_row row[ATTEND_ROWS];
 };
@@ -19,7 +19,7 @@ struct tile_data *tile_data_make(void)
 {
     struct tile_data *d = bench_alloc(sizeof *d);
     size_t keys = ATTEND_BLOCK * WIDTH, rows = ATTEND_ROWS * WIDTH, slots = ATTEND_SLOTS * WIDTH;
-    size_t cells = ATTEND_ROWS * ATTEND_BLOCK;
+    size_t cells = HEAD_GRADIENTS * ATTEND_BLOCK;
     *d = (struct tile_data){0};
     d->a = bench_floats(SIDE), d->b = bench_floats(SIDE), d->c = bench_floats(SIDE);
     d->keys = bench_floats(keys), d->values = bench_floats(keys), d->key_rows = bench_floats(keys);
@@ -27,6 +27,7 @@ struct tile_data *tile_data_make(void)
     d->q = bench_floats(rows), d->out = bench_floats(rows), d->dq = bench_floats(rows);
     d->statistics = bench_floats(STATISTICS * ATTEND_ROWS);
     d->workspace = bench_floats(rapt__attend_workspace(WIDTH, WIDTH));
+    d->head_workspace = bench_floats(HEAD_QUERIES * WIDTH);
     d->q_slots = bench_floats(slots), d->dout_slots = bench_floats(slots);
     d->weights = bench_floats(cells), d->dscores = bench_floats(cells);
     for (int r = 0; r < ATTEND_ROWS; r++)
@@ -37,9 +38,15 @@ struct tile_data *tile_data_make(void)
 
 void tile_data_free(struct tile_data *d)
 {
-    float *all[] = {d->a,         d->b,       d->c,          d->keys,    d->values, d->key_rows,
-                    d->dk,        d->dv,      d->q,          d->out,     d->dq,     d->statistics,
-                    d->workspace, d->q_slots, d->dout_slots, d->weights, d->dscores};
+    float *all[] = {d->a,         d->b,
+                    d->c,         d->keys,
+                    d->values,    d->key_rows,
+                    d->dk,        d->dv,
+                    d->q,         d->out,
+                    d->dq,        d->statistics,
+                    d->workspace, d->head_workspace,
+                    d->q_slots,   d->dout_slots,
+                    d->weights,   d->dscores};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) bench_free(all[i]);
     bench_free(d);
 }
@@ -134,6 +141,52 @@ static void cost_attend(const struct kernels *k, double *reads, double *writes, 
     (void)k;
     *reads = (ATTEND_ROWS + 2 * ATTEND_BLOCK) * WIDTH, *writes = ATTEND_ROWS * WIDTH;
     *operations = 4.0 * ATTEND_ROWS * ATTEND_BLOCK * WIDTH;
+}
+
+/* The same of one head whose keys are read in place. */
+static struct attend_head head_of(const struct tile_data *d)
+{
+    return (struct attend_head){.q = d->q,
+                                .k = d->key_rows,
+                                .v = d->values,
+                                .q_row = WIDTH,
+                                .k_row = WIDTH,
+                                .v_row = WIDTH,
+                                .out_row = WIDTH,
+                                .queries = ATTEND_ROWS,
+                                .keys = ATTEND_BLOCK,
+                                .key_width = WIDTH,
+                                .value_width = WIDTH,
+                                .scale = 0.2f,
+                                .out = d->out,
+                                .workspace = d->head_workspace};
+}
+static void run_attend_head(const struct kernels *k, struct tile_data *d)
+{
+    const struct attend_head head = head_of(d);
+    k->attend_head(&head);
+}
+static void run_attend_head_backward(const struct kernels *k, struct tile_data *d)
+{
+    struct attend_head head = head_of(d);
+    const struct attend_head_gradients gradients = {.dout = d->out,
+                                                    .dq = d->dq,
+                                                    .dk = d->dk,
+                                                    .dv = d->dv,
+                                                    .q_panels = d->q_slots,
+                                                    .dout_panels = d->dout_slots,
+                                                    .weights = d->weights,
+                                                    .dscores = d->dscores};
+    head.statistics = d->statistics;
+    k->attend_head_backward(&head, &gradients);
+}
+static void cost_attend_head_backward(const struct kernels *k, double *reads, double *writes,
+                                      double *operations)
+{
+    (void)k;
+    *reads = (3.0 * ATTEND_ROWS + 4 * ATTEND_BLOCK) * WIDTH;
+    *writes = (ATTEND_ROWS + 2.0 * ATTEND_BLOCK) * WIDTH;
+    *operations = 10.0 * ATTEND_ROWS * ATTEND_BLOCK * WIDTH;
 }
 
 /* Backward. Gradients grow, which costs no time. */
@@ -235,6 +288,8 @@ const struct tile_case tile_cases[] = {
     {"pack_columns", run_pack_columns, cost_packing},
     {"pad_rows", run_pad_rows, cost_packing},
     {"attend", run_attend, cost_attend},
+    {"attend_head", run_attend_head, cost_attend},
+    {"attend_head_backward", run_attend_head_backward, cost_attend_head_backward},
     {"attend_pack", run_attend_pack, cost_attend_pack},
     {"attend_delta", run_attend_delta, cost_attend_delta},
     {"attend_weights", run_attend_weights, cost_attend_weights},

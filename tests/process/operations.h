@@ -131,8 +131,9 @@ static rapt_status do_model_export(struct scene *s, uint64_t *h, rapt_message *w
     size_t size = rapt_tokenizer_file(s->tokenizer).size;
     add(h, &status, sizeof status);
     add(h, &size, sizeof size);
-    (void)why;
-    return status == RAPT_BAD_ARGUMENT ? RAPT_OK : RAPT_BAD_FILE;
+    if (status == RAPT_BAD_ARGUMENT) return RAPT_OK;
+    *why = reason;
+    return status == RAPT_NO_MEMORY ? status : RAPT_BAD_FILE;
 }
 
 static rapt_status do_model_load_with(struct scene *s, uint64_t *h, rapt_message *why)
@@ -459,7 +460,7 @@ static const struct operation operations[] = {
     {"model_create", do_model_create, true, false},
     {"model_load", do_model_load, true, true},
     {"model_import", do_model_import, true, true},
-    {"model_export", do_model_export, false, true},
+    {"model_export", do_model_export, true, true},
     {"model_load_with", do_model_load_with, true, true},
     {"model_memory", do_model_memory, true, true},
     {"model_save_to", do_model_save_to, true, true},
