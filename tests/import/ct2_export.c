@@ -249,18 +249,6 @@ static void test_memory(void **state)
     folder_remove(folder, files, COUNT(files));
 }
 
-static void refused(rapt_config c, int special, const char *field)
-{
-    char folder[256];
-    rapt_message why = {""};
-    rapt_model *model = pieces_model(&c, 3, special);
-    folder_make(folder, "ct2-no");
-    assert_int_equal(rapt_model_export(model, RAPT_EXPORT_CT2, folder, &why), RAPT_BAD_ARGUMENT);
-    if (!strstr(why.text, field)) fail_msg("\"%s\" does not name %s", why.text, field);
-    assert_int_equal(rmdir(folder), 0); /* nothing is in it */
-    rapt_model_free(model);
-}
-
 static void test_refusals(void **state)
 {
     (void)state;
@@ -268,7 +256,7 @@ static void test_refusals(void **state)
     do {                                                                                           \
         rapt_config c = ct2_configs[1];                                                            \
         c.field = value;                                                                           \
-        refused(c, PIECES_BEGIN, #field);                                                          \
+        export_refused(&c, PIECES_BEGIN, RAPT_EXPORT_CT2, #field);                                 \
     } while (0)
     REFUSE(position, RAPT_POSITION_NONE);
     REFUSE(ffn_width, 0);
@@ -281,10 +269,10 @@ static void test_refusals(void **state)
 #undef REFUSE
     rapt_config c = ct2_configs[0];
     c.key_heads = 1;
-    refused(c, PIECES_BEGIN, "key_heads");
+    export_refused(&c, PIECES_BEGIN, RAPT_EXPORT_CT2, "key_heads");
     c = ct2_configs[1];
     c.decoder_start = RAPT_DECODER_START_PAD;
-    refused(c, 0, "<pad>");
+    export_refused(&c, 0, RAPT_EXPORT_CT2, "<pad>");
 }
 
 int main(void)

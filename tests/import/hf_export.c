@@ -269,18 +269,6 @@ static void test_memory(void **state)
     folder_remove(folder, files, COUNT(files));
 }
 
-static void refused(rapt_config c, int special, const char *field)
-{
-    char folder[256];
-    rapt_message why = {""};
-    rapt_model *model = pieces_model(&c, 3, special);
-    folder_make(folder, "hf-no");
-    assert_int_equal(rapt_model_export(model, RAPT_EXPORT_HF, folder, &why), RAPT_BAD_ARGUMENT);
-    if (!strstr(why.text, field)) fail_msg("\"%s\" does not name %s", why.text, field);
-    assert_int_equal(rmdir(folder), 0); /* nothing is in it */
-    rapt_model_free(model);
-}
-
 static void test_refusals(void **state)
 {
     (void)state;
@@ -288,7 +276,7 @@ static void test_refusals(void **state)
     do {                                                                                           \
         rapt_config c = configs[1];                                                                \
         c.field = value;                                                                           \
-        refused(c, PIECES_PAD, #field);                                                            \
+        export_refused(&c, PIECES_PAD, RAPT_EXPORT_HF, #field);                                    \
     } while (0)
     REFUSE(position, RAPT_POSITION_CONCATENATED_N1);
     REFUSE(position, RAPT_POSITION_LEARNED);
@@ -306,7 +294,7 @@ static void test_refusals(void **state)
 #undef REFUSE
     rapt_config c = configs[1];
     c.source_vocab = 9;
-    refused(c, PIECES_PAD, "pad token's number");
+    export_refused(&c, PIECES_PAD, RAPT_EXPORT_HF, "pad token's number");
 }
 
 int main(void)

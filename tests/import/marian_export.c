@@ -74,19 +74,6 @@ static void test_memory(void **state)
     folder_remove(folder, files, COUNT(files));
 }
 
-static void refused(rapt_config c, const char *field)
-{
-    char folder[256];
-    rapt_message why = {""};
-    rapt_model *model = pieces_model(&c, 3, 0);
-    assert_int_equal(
-        rapt_model_export(model, RAPT_EXPORT_MARIAN, folder_make(folder, "marian-no"), &why),
-        RAPT_BAD_ARGUMENT);
-    if (!strstr(why.text, field)) fail_msg("\"%s\" does not name %s", why.text, field);
-    assert_int_equal(rmdir(folder), 0); /* nothing is in it */
-    rapt_model_free(model);
-}
-
 static void test_refusals(void **state)
 {
     (void)state;
@@ -94,7 +81,7 @@ static void test_refusals(void **state)
     do {                                                                                           \
         rapt_config c = marian_configs[1];                                                         \
         c.field = value;                                                                           \
-        refused(c, #field);                                                                        \
+        export_refused(&c, 0, RAPT_EXPORT_MARIAN, #field);                                         \
     } while (0)
     REFUSE(activation, RAPT_ACTIVATION_GELU);
     REFUSE(position, RAPT_POSITION_INTERLEAVED);

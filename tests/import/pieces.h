@@ -94,4 +94,18 @@ static inline void export_without_memory(const rapt_config *config, int specials
     rapt_model_free(plain);
 }
 
+/* A model of random weights is refused, with the name of a field, and nothing is written. */
+static inline void export_refused(const rapt_config *c, int special, rapt_export format,
+                                  const char *field)
+{
+    char folder[256];
+    rapt_message why = {""};
+    rapt_model *model = pieces_model(c, 3, special);
+    folder_make(folder, "refused");
+    assert_int_equal(rapt_model_export(model, format, folder, &why), RAPT_BAD_ARGUMENT);
+    if (!strstr(why.text, field)) fail_msg("\"%s\" does not name %s", why.text, field);
+    assert_int_equal(rmdir(folder), 0); /* nothing is in it */
+    rapt_model_free(model);
+}
+
 #endif
