@@ -6,7 +6,7 @@ enum { PICKLE_SPACE = 1 << 12 };
 
 static uint8_t *put(uint8_t *to, uint64_t value, int bytes)
 {
-    for (int i = 0; i < bytes; i++) *to++ = i < 8 ? (uint8_t)(value >> 8 * i) : 0;
+    for (int i = 0; i < bytes; i++) *to++ = (uint8_t)(i < 8 ? value >> 8 * i : 0);
     return to;
 }
 
