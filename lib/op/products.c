@@ -1,5 +1,6 @@
 /* products.c - who computes which matrix products: the weights of a layer and a number of rows in,
    for each of its three products whether OpenBLAS is faster out, found by computing them. */
+#define _POSIX_C_SOURCE 200809L /* clock_gettime */
 #include "op/op.h"
 
 #include <time.h>
