@@ -270,12 +270,11 @@ static void test_one_by_one(void **state)
 
 /* ---- reordering ---- */
 
-static void test_reorder(void **state)
+static void judge_reorder(const rapt_config *config)
 {
-    (void)state;
     enum { BEAMS = 3, STEPS = 5 };
     static const int parents[] = {2, 0, 0, 4, 4, 5}, wrong[] = {0, 1, 2, 3, 4, 2};
-    rapt_model *model = small_model(&larger, 8);
+    rapt_model *model = small_model(config, 8);
     rapt_limits limits = {.size = sizeof limits,
                           .batch = 2,
                           .beams = BEAMS,
@@ -319,6 +318,15 @@ static void test_reorder(void **state)
     rapt_session_free(moved);
     rapt_session_free(fresh);
     rapt_model_free(model);
+}
+
+static void test_reorder(void **state)
+{
+    (void)state;
+    rapt_config recurrent = larger;
+    recurrent.decoder_recurrence = RAPT_RECURRENCE_SSRU;
+    judge_reorder(&larger);
+    judge_reorder(&recurrent);
 }
 
 int main(void)
