@@ -131,9 +131,8 @@ static rapt_status do_model_export(struct scene *s, uint64_t *h, rapt_message *w
     size_t size = rapt_tokenizer_file(s->tokenizer).size;
     add(h, &status, sizeof status);
     add(h, &size, sizeof size);
-    if (status == RAPT_BAD_ARGUMENT) return RAPT_OK;
-    *why = reason;
-    return status == RAPT_NO_MEMORY ? status : RAPT_BAD_FILE;
+    if (status != RAPT_BAD_ARGUMENT) *why = reason;
+    return status == RAPT_BAD_ARGUMENT ? RAPT_OK : status;
 }
 
 static rapt_status do_model_load_with(struct scene *s, uint64_t *h, rapt_message *why)
