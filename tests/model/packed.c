@@ -141,8 +141,8 @@ static void test_trained(void **state)
 
 static const char *const name = "decoder.layers.0.feedforward.in.weight";
 
-/* A number in a file that says that all are finite: believed where it is mapped, and named where
-   all is read or somebody looks. */
+/* NaN in a file that says that all values are finite: believed where it is mapped, and named where
+   all is read and by rapt_model_check. */
 static void test_not_finite(void **state)
 {
     (void)state;
@@ -163,7 +163,7 @@ static void test_not_finite(void **state)
     assert_int_equal(rapt_model_load_memory(&none, f.bytes, f.size, NULL, NULL, NULL),
                      RAPT_BAD_FILE);
     assert_null(none);
-    /* who saves a model with such a number looks, and then it is refused */
+    /* saving checks the values, and the file then says that not all are finite: it is refused */
     assert_int_equal(rapt_model_save_with(mapped, path, &packed, NULL, 0, NULL), RAPT_OK);
     assert_int_equal(rapt_model_load(&none, path, NULL, &why), RAPT_BAD_FILE);
     assert_non_null(strstr(why.text, "element 9 is"));
