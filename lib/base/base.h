@@ -153,8 +153,9 @@ bool rapt__rows_collide(ptrdiff_t stride, int rows);
    A public call opens one parallel region: rapt__team_run calls work(team, argument) once on every
    thread, its members. From there down, each function that takes a team is called by all members,
    with the same arguments, and divides its loop among them: dynamically, where each member takes
-   the next index (rapt__team_take), or statically, in equal parts (rapt__team_share). Functions
-   without a team run on one thread. What one member wrote, others may read after the next barrier;
+   the next index (rapt__team_take) or part (rapt__team_part), or statically, in equal parts
+   (rapt__team_share), where several loops stand between two barriers. Functions without a team run
+   on one thread. What one member wrote, others may read after the next barrier;
    every member passes the same barriers. Only independent results are divided, never a sum: which
    member computes what, and how many there are, changes no bit.
 
@@ -166,14 +167,15 @@ struct team {
     int rank, size; /* this member is number rank of 0 .. size - 1 */
     unsigned phase; /* barriers passed */
     int spin_limit; /* how long this member spins at a barrier before it sleeps */
+    double waiting; /* seconds of a processor that barriers have taken */
     struct team_shared *shared;
 };
 typedef void rapt__work(struct team *team, void *argument);
 
 /* The most members that a team of `threads` will have, for workspaces of each; threads 0: as many
    as OpenMP would use, but not more than there are processors. team->size is how many it has: one
-   inside a parallel region of the caller, and more than processors only if OMP_NUM_THREADS, too,
-   says so. */
+   inside a parallel region of the caller or where other programs take the processors (crowd.h), and
+   more than processors only if OMP_NUM_THREADS, too, says so. */
 int rapt__team_size(int threads);
 void rapt__team_run(int threads, rapt__work *work, void *argument);
 void rapt__team_barrier(struct team *team);
@@ -182,6 +184,10 @@ void rapt__team_barrier(struct team *team);
 void rapt__team_backoff(int attempt);
 int rapt__team_take(struct team *team); /* 0, 1, 2, ... since the last barrier, each once */
 
+/* Takes the next part of n items, a multiple of grain: [*begin, *end); false: none is left. Parts
+   are smaller than those of rapt__team_share, and a member that comes late leaves them to the
+   others; all that is taken until the next barrier is of one loop. */
+bool rapt__team_part(struct team *team, size_t n, size_t grain, size_t *begin, size_t *end);
 /* Member rank's part of n items, in multiples of grain: [*begin, *end). */
 void rapt__team_share(const struct team *team, size_t n, size_t grain, size_t *begin, size_t *end);
 

@@ -8,6 +8,7 @@
    thread that spins, and for a whole time slice behind one that calls sched_yield. */
 #define _GNU_SOURCE /* pthread_getattr_np */
 #include "base/base.h"
+#include "crowd.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -130,6 +131,7 @@ static size_t stack_left(void)
    another processor. The limit adapts: a barrier passed while spinning doubles it, one slept at
    divides it by four. It is 0 if there are more members than processors. */
 enum { MAX_THREADS = 1024, SPIN_LIMIT_MIN = 25, SPIN_LIMIT_FIRST = 400, SPIN_LIMIT_MAX = 4000 };
+static const double PAUSE = 10e-9; /* seconds of one, at least */
 
 struct team_shared {
     _Alignas(64) atomic_int tickets[2]; /* of even and odd phases: one is in service while the
@@ -139,6 +141,7 @@ struct team_shared {
     atomic_int sleepers;                /* members that may wait for the condition */
     int spin_limit;                     /* each member's first one */
     fp_modes modes;                     /* of the calling thread: every member's while it works */
+    atomic_llong work;                  /* nanoseconds of members on a processor, less `waiting` */
     pthread_mutex_t mutex;
     pthread_cond_t condition; /* broadcast after `passed` has changed */
 };
@@ -149,23 +152,14 @@ int rapt__team_size(int threads)
                      MAX_THREADS);
 }
 
-static void enter(struct team_shared *shared, rapt__work *work, void *argument)
-{
-    struct team team = {
-        .rank = my_rank(), .size = my_team(), .spin_limit = shared->spin_limit, .shared = shared};
-    fp_modes own = get_modes();
-    if (team.rank > 0) set_modes(shared->modes);
-    work(&team, argument);
-    if (team.rank > 0) set_modes(own);
-}
-
-static void start(struct team_shared *shared)
+static void start_team(struct team_shared *shared)
 {
     atomic_init(&shared->tickets[0], 0);
     atomic_init(&shared->tickets[1], 0);
     atomic_init(&shared->arrived, 0);
     atomic_init(&shared->passed, 0);
     atomic_init(&shared->sleepers, 0);
+    atomic_init(&shared->work, 0);
 }
 
 /* How many threads to request of OpenMP. More than there are processors only if both the caller and
@@ -199,38 +193,18 @@ static bool workers_have_stack(void)
     return atomic_load_explicit(&workers_stack, memory_order_relaxed) != STACK_SMALL;
 }
 
-void rapt__team_run(int threads, rapt__work *work, void *argument)
-{
-    struct team_shared shared;
-    bool split = threads != 1 && may_fork();
-    int capacity = split ? processors() : 1, size = split ? ask_for(threads, capacity) : 1;
-    if (size > 1 && !workers_have_stack()) size = 1;
-    start(&shared);
-    if (size == 1) {
-        struct team alone = {.rank = 0, .size = 1, .shared = &shared};
-        work(&alone, argument);
-        return;
-    }
-    shared.spin_limit = size <= capacity ? SPIN_LIMIT_FIRST : 0;
-    shared.modes = get_modes();
-    pthread_mutex_init(&shared.mutex, NULL);
-    pthread_cond_init(&shared.condition, NULL);
-#pragma omp parallel num_threads(size)
-    enter(&shared, work, argument);
-    pthread_cond_destroy(&shared.condition);
-    pthread_mutex_destroy(&shared.mutex);
-}
-
 /* Spins up to the member's limit; true: all others have arrived. */
 static bool spin(struct team *team, unsigned phase)
 {
     for (int i = 0; i < team->spin_limit; i++) {
         if (atomic_load_explicit(&team->shared->passed, memory_order_acquire) != phase) {
+            team->waiting += i * PAUSE;
             if (team->spin_limit < SPIN_LIMIT_MAX) team->spin_limit *= 2;
             return true;
         }
         pause_instruction();
     }
+    team->waiting += team->spin_limit * PAUSE;
     if (team->spin_limit >= 4 * SPIN_LIMIT_MIN) team->spin_limit /= 4;
     return false;
 }
@@ -240,23 +214,29 @@ static bool spin(struct team *team, unsigned phase)
    one reads what the other wrote. And the sleeper holds the mutex from its read until it waits for
    the condition, so the broadcast, which comes after the mutex was taken once, cannot fall in
    between. */
-static void sleep_through(struct team_shared *shared, unsigned phase)
+static void sleep_through(struct team *team, unsigned phase)
 {
+    struct team_shared *shared = team->shared;
+    double start = rapt__thread_seconds();
     pthread_mutex_lock(&shared->mutex);
     atomic_fetch_add(&shared->sleepers, 1);
     while (atomic_load(&shared->passed) == phase)
         pthread_cond_wait(&shared->condition, &shared->mutex);
     atomic_fetch_sub(&shared->sleepers, 1);
     pthread_mutex_unlock(&shared->mutex);
+    team->waiting += rapt__thread_seconds() - start;
 }
 
-static void release(struct team_shared *shared, unsigned phase)
+static void release(struct team *team, unsigned phase)
 {
+    struct team_shared *shared = team->shared;
     atomic_store(&shared->passed, phase);
     if (atomic_load(&shared->sleepers) == 0) return;
+    double start = rapt__thread_seconds();
     pthread_mutex_lock(&shared->mutex);
     pthread_mutex_unlock(&shared->mutex);
     pthread_cond_broadcast(&shared->condition);
+    team->waiting += rapt__thread_seconds() - start;
 }
 
 void rapt__team_barrier(struct team *team)
@@ -268,10 +248,64 @@ void rapt__team_barrier(struct team *team)
     if (team->size == 1) return;
     if (atomic_fetch_add_explicit(&shared->arrived, 1, memory_order_acq_rel) == team->size - 1) {
         atomic_store_explicit(&shared->arrived, 0, memory_order_relaxed);
-        release(shared, team->phase);
+        release(team, team->phase);
     } else if (!spin(team, phase)) {
-        sleep_through(shared, phase);
+        sleep_through(team, phase);
     }
+}
+
+static void enter(struct team_shared *shared, rapt__work *work, void *argument)
+{
+    struct team team = {
+        .rank = my_rank(), .size = my_team(), .spin_limit = shared->spin_limit, .shared = shared};
+    double start = rapt__thread_seconds();
+    fp_modes own = get_modes();
+    if (team.rank > 0) set_modes(shared->modes);
+    work(&team, argument);
+    double seconds = rapt__thread_seconds() - start - team.waiting;
+    atomic_fetch_add_explicit(&shared->work, (long long)(1e9 * seconds), memory_order_relaxed);
+    if (team.rank > 0) set_modes(own);
+}
+
+/* `judged`: a team that the caller would have, were it not for the crowd. */
+static void run_alone(rapt__work *work, void *argument, bool judged)
+{
+    struct team_shared shared;
+    struct team alone = {.rank = 0, .size = 1, .shared = &shared};
+    double start = judged ? rapt__clock_seconds() : 0, before = judged ? rapt__thread_seconds() : 0;
+    start_team(&shared);
+    work(&alone, argument);
+    if (judged) rapt__crowd_report(true, start, rapt__thread_seconds() - before);
+}
+
+static void run_team(int size, bool fits, rapt__work *work, void *argument)
+{
+    struct team_shared shared;
+    double start = rapt__clock_seconds();
+    (void)size; /* without OpenMP */
+    start_team(&shared);
+    shared.spin_limit = fits ? SPIN_LIMIT_FIRST : 0;
+    shared.modes = get_modes();
+    pthread_mutex_init(&shared.mutex, NULL);
+    pthread_cond_init(&shared.condition, NULL);
+#pragma omp parallel num_threads(size)
+    enter(&shared, work, argument);
+    if (fits) rapt__crowd_report(false, start, 1e-9 * (double)atomic_load(&shared.work));
+    pthread_cond_destroy(&shared.condition);
+    pthread_mutex_destroy(&shared.mutex);
+}
+
+void rapt__team_run(int threads, rapt__work *work, void *argument)
+{
+    bool split = threads != 1 && may_fork();
+    int capacity = split ? processors() : 1, size = split ? ask_for(threads, capacity) : 1;
+    if (size > 1 && !workers_have_stack()) size = 1;
+    bool fits = size <= capacity;
+    bool crowded = fits && rapt__crowded();
+    if (size == 1 || crowded)
+        run_alone(work, argument, size > 1);
+    else
+        run_team(size, fits, work, argument);
 }
 
 void rapt__team_backoff(int attempt)
@@ -288,11 +322,27 @@ int rapt__team_take(struct team *team)
                                      memory_order_relaxed);
 }
 
+/* Part number `part` of `parts`. */
+static void part_of(size_t part, size_t parts, size_t n, size_t grain, size_t *begin, size_t *end)
+{
+    size_t grains = rapt__ceil_div_size(n, grain);
+    *begin = rapt__min_size(grains * part / parts * grain, n);
+    *end = rapt__min_size(grains * (part + 1) / parts * grain, n);
+}
+
 void rapt__team_share(const struct team *team, size_t n, size_t grain, size_t *begin, size_t *end)
 {
-    size_t grains = rapt__ceil_div_size(n, grain), size = (size_t)team->size,
-           rank = (size_t)team->rank;
-    size_t first = grains * rank / size * grain, last = grains * (rank + 1) / size * grain;
-    *begin = rapt__min_size(first, n);
-    *end = rapt__min_size(last, n);
+    part_of((size_t)team->rank, (size_t)team->size, n, grain, begin, end);
+}
+
+enum { PARTS = 4 }; /* of each member, where there is as much */
+
+bool rapt__team_part(struct team *team, size_t n, size_t grain, size_t *begin, size_t *end)
+{
+    size_t max = team->size == 1 ? 1 : PARTS * (size_t)team->size;
+    size_t parts = rapt__min_size(rapt__ceil_div_size(n, grain), max);
+    size_t part = (size_t)rapt__team_take(team);
+    if (part >= parts) return false;
+    part_of(part, parts, n, grain, begin, end);
+    return true;
 }

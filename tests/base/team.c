@@ -189,6 +189,38 @@ static void shares_cover(void **state)
             }
 }
 
+struct parts {
+    size_t n, grain;
+    int taken[70];
+};
+
+/* Each of three loops, one after the other, takes every item once, in multiples of grain. */
+static void take_parts(struct team *team, void *argument)
+{
+    struct parts *p = argument;
+    for (int round = 0; round < 3; round++) {
+        size_t begin, end;
+        while (rapt__team_part(team, p->n, p->grain, &begin, &end)) {
+            bool whole =
+                begin < end && begin % p->grain == 0 && (end == p->n || end % p->grain == 0);
+            for (size_t i = begin; i < end && i < p->n; i++) p->taken[i] += whole ? 1 : 100;
+        }
+        rapt__team_barrier(team);
+    }
+}
+
+static void parts_cover(void **state)
+{
+    (void)state;
+    for (int threads = 1; threads <= 4; threads++)
+        for (size_t n = 0; n < 70; n += 3)
+            for (size_t grain = 1; grain < 20; grain += 6) {
+                struct parts p = {.n = n, .grain = grain};
+                rapt__team_run(threads, take_parts, &p);
+                for (size_t i = 0; i < 70; i++) assert_int_equal(p.taken[i], i < n ? 3 : 0);
+            }
+}
+
 static void sizes(void **state)
 {
     (void)state;
@@ -207,6 +239,7 @@ int main(void)
                                        cmocka_unit_test(late_members),
                                        cmocka_unit_test(not_more_than_processors),
                                        cmocka_unit_test(shares_cover),
+                                       cmocka_unit_test(parts_cover),
                                        cmocka_unit_test(sizes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

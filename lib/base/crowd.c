@@ -1,0 +1,99 @@
+/* crowd.c - decides between a team and one thread by the work that each has gained (crowd.h). */
+#define _POSIX_C_SOURCE 200809L /* clock_gettime */
+#include "crowd.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <time.h>
+
+/* Seconds for which a team is tried, or one call: many slices of the scheduler; how many times
+   longer one thread serves; how many seconds longer than that its rate is believed. */
+static const double TRIAL = 0.05, ALONE = 8, BELIEVED = 2;
+
+static bool alone_is_known(const struct crowd *c, double now)
+{
+    return c->alone_known > 0 && now - c->alone_known < BELIEVED + ALONE * c->wall;
+}
+
+static void judge_team(struct crowd *c, double now)
+{
+    double rate = c->work / c->wall;
+    bool known = alone_is_known(c, now);
+    c->enough = TRIAL;
+    if (rate >= 1 || (known && rate >= c->alone_rate)) return;
+    c->alone = true;
+    c->enough = known ? ALONE * c->wall : c->wall;
+}
+
+static void judge_alone(struct crowd *c, double now)
+{
+    double rate = c->work / c->wall;
+    c->alone_rate = alone_is_known(c, now) ? (c->alone_rate + rate) / 2 : rate;
+    c->alone_known = now;
+    c->alone = false;
+    c->enough = TRIAL;
+}
+
+void rapt__crowd_record(struct crowd *c, bool alone, double now, double wall, double work)
+{
+    if (alone != c->alone) return; /* of a call that began before the last decision */
+    if (!(c->enough > 0)) c->enough = TRIAL;
+    c->wall += wall;
+    c->work += work;
+    if (c->wall < c->enough) return;
+    if (alone)
+        judge_alone(c, now);
+    else
+        judge_team(c, now);
+    c->wall = c->work = 0;
+}
+
+/* ---- of this process ---- */
+
+#if defined(__linux__)
+enum { CLOCKS = true };
+static double seconds_of(clockid_t clock)
+{
+    struct timespec t;
+    clock_gettime(clock, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+double rapt__clock_seconds(void)
+{
+    return seconds_of(CLOCK_MONOTONIC);
+}
+double rapt__thread_seconds(void)
+{
+    return seconds_of(CLOCK_THREAD_CPUTIME_ID);
+}
+#else
+enum { CLOCKS = false };
+double rapt__clock_seconds(void)
+{
+    return 0;
+}
+double rapt__thread_seconds(void)
+{
+    return 0;
+}
+#endif
+
+static struct {
+    pthread_mutex_t mutex;
+    struct crowd crowd;
+    atomic_bool alone; /* crowd.alone */
+} machine = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+
+bool rapt__crowded(void)
+{
+    return atomic_load_explicit(&machine.alone, memory_order_relaxed);
+}
+
+void rapt__crowd_report(bool alone, double start, double work)
+{
+    double now = rapt__clock_seconds();
+    if (!CLOCKS || pthread_mutex_trylock(&machine.mutex)) return;
+    rapt__crowd_record(&machine.crowd, alone, now, now - start, work);
+    atomic_store_explicit(&machine.alone, machine.crowd.alone, memory_order_relaxed);
+    pthread_mutex_unlock(&machine.mutex);
+}
