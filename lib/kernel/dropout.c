@@ -4,28 +4,6 @@
    column alone: its 32 random bits are word (column / 16) % 4 of rapt__philox(key,
    column / 64 * 16 + column % 16, row), so sixteen lanes make the bits of 64 columns. */
 
-struct philox {
-    vu word[4]; /* of eight counters; only the low halves of the lanes count */
-};
-
-static inline struct philox philox_8(uint64_t key, uint64_t counter_low, uint64_t counter_high)
-{
-    uint32_t k0 = (uint32_t)key, k1 = (uint32_t)(key >> 32);
-    vu c0 = vu_count(counter_low), c1 = vu_high(c0);
-    vu c2 = vu_splat(counter_high), c3 = vu_high(c2);
-
-    for (int round = 0; round < 10; round++) {
-        vu a = vu_times(c0, 0xD2511F53u), b = vu_times(c2, 0xCD9E8D57u);
-        c0 = vu_xor(vu_xor(vu_high(b), c1), vu_splat(k0));
-        c2 = vu_xor(vu_xor(vu_high(a), c3), vu_splat(k1));
-        c1 = b;
-        c3 = a;
-        k0 += 0x9E3779B9u;
-        k1 += 0xBB67AE85u;
-    }
-    return (struct philox){{c0, c1, c2, c3}};
-}
-
 /* Factors of columns column .. column + 63, column a multiple of 64: scale, or 0 for those that
    are dropped. */
 static void dropout_factors(const struct dropout *d, uint64_t row, int column, float *factor)

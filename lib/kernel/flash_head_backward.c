@@ -143,10 +143,10 @@ static bool attend_head_backward(const struct attend_head *a, const struct atten
 {
     int panels = rapt__ceil_div(a->queries, LANES);
     float sign = a->scale < 0 ? -1.f : 1.f;
-    if (!all_finite(a->q, a->q_row, a->queries, a->key_width) ||
-        !all_finite(a->k, a->k_row, a->keys, a->key_width) ||
-        !all_finite(d->dout, a->out_row, a->queries, a->value_width))
-        return false;
+    bool finite = all_finite(a->q, a->q_row, a->queries, a->key_width) &&
+                  all_finite(a->k, a->k_row, a->keys, a->key_width) &&
+                  all_finite(d->dout, a->out_row, a->queries, a->value_width);
+    if (!finite) return false;
     pack_columns(a->q, a->q_row, a->queries, a->key_width, sign, 0, panels, d->q_panels);
     pack_columns(d->dout, a->out_row, a->queries, a->value_width, 1, 0, panels, d->dout_panels);
     for (int t = 0; t < a->queries; t += HEAD_QUERIES) head_block_backward(a, d, t);

@@ -143,6 +143,9 @@ struct kernels {
     void (*dropout_row)(const struct dropout *d, uint64_t row, const float *x, const float *from,
                         float *y, int n);
 
+    /* random.c: to = x + Gumbel noise of columns first + i, first a multiple of 4; to may be x. */
+    void (*gumbel_row)(uint64_t key, uint64_t row, int first, const float *x, float *to, int n);
+
     /* softmax.c */
     /* x = exp(x - max x) and the sum; max and sum through the pointers. All -infinity: x = 0, sum
      * 0. */

@@ -12,13 +12,14 @@
 #include "adam.c"
 #include "additive.c"
 #include "angle.c"
-#include "dropout.c"
 #include "elementary.c"
 #include "flash_gemm.c"
 #include "norm.c"
+#include "random.c"
 #include "recurrent.c"
 #include "softmax.c"
 
+#include "dropout.c"
 #include "flash_scores.c"
 
 #include "flash.c"
@@ -55,6 +56,7 @@ const struct kernels TABLE_NAME(RAPT_ISA) = {
     .ssru_row = ssru_row,
     .ssru_row_backward = ssru_row_backward,
     .dropout_row = dropout_row,
+    .gumbel_row = gumbel_row,
     .softmax_row = softmax_row,
     .log_sum_row = log_sum_row,
     .loss_row = loss_row,

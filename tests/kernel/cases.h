@@ -132,6 +132,10 @@ static void case_dropout_in_place(const struct kernels *k, int n, struct case_da
 {
     k->dropout_row(&case_drop, 4, d->out[0], d->out[0], d->out[0], n);
 }
+static void case_gumbel(const struct kernels *k, int n, struct case_data *d)
+{
+    k->gumbel_row(0x123456789abcdefu, 5000000000u, 48, d->in[0], d->out[0], n);
+}
 static void case_softmax_row(const struct kernels *k, int n, struct case_data *d)
 {
     k->softmax_row(d->out[0], n, d->number, d->number + 1);
@@ -265,6 +269,7 @@ static const struct kernel_case kernel_cases[] = {
     {"dropout", 1, 1, 1, 0, case_dropout, 1, 1, 2},
     {"dropout_from", 2, 1, 1, 0, case_dropout_from, 2, 1, 2},
     {"dropout_in_place", 0, 1, 1, 0, case_dropout_in_place, 1, 1, 2},
+    {"gumbel_row", 1, 1, 1, 0, case_gumbel, 1, 1, 2 * CASE_LOG + 35},
     {"softmax_row", 0, 1, 1, 0, case_softmax_row, 1, 1, CASE_EXP + 3},
     {"softmax_wide", 1, 1, 1, 0, case_softmax_wide, 2, 1, CASE_EXP + 4},
     {"log_sum_row", 1, 0, 1, 0, case_log_sum_row, 1, 0, CASE_EXP + 3},

@@ -233,14 +233,22 @@ static void judge_block(const struct function *f, const float *x, size_t n, uint
                         struct worst *worst)
 {
     static double want[BLOCK];
-    static float y[BLOCK];
-    const struct kernels *k;
+    static float results[SETS][BLOCK];
+    struct worst had[SETS];
+    const struct kernels *k, *before = NULL;
 
+    memcpy(had, worst, sizeof had);
     for (size_t i = 0; i < n; i++)
         want[i] = bits_of(x[i]) % second == 0 ? agreed(f, (double)x[i])
                                               : f->value(&of_libc, (double)x[i]);
-    for (int isa = 0; (k = kernels_at(&isa)) != NULL;) {
+    for (int isa = 0; (k = kernels_at(&isa)) != NULL; before = k) {
+        float *y = results[k->isa];
         f->run(k, x, y, n);
+        if (before && memcmp(y, results[before->isa], n * sizeof *y) == 0 &&
+            memcmp(had + k->isa, had + before->isa, sizeof *had) == 0) {
+            worst[k->isa] = worst[before->isa]; /* the same bits have the same errors */
+            continue;
+        }
         for (size_t i = 0; i < n; i++) judge(f, k, x[i], y[i], want[i], worst + k->isa);
     }
 }

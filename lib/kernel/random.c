@@ -1,0 +1,47 @@
+/* random.c - Philox 4x32-10 (Salmon, Moraes, Dror and Shaw 2011, "Parallel random numbers: as easy
+   as 1, 2, 3") of eight counters at once, and Gumbel noise from it. The words are those of
+   rapt__philox. */
+
+struct philox {
+    vu word[4]; /* of eight counters; only the low halves of the lanes count */
+};
+
+static inline struct philox philox_8(uint64_t key, uint64_t counter_low, uint64_t counter_high)
+{
+    uint32_t k0 = (uint32_t)key, k1 = (uint32_t)(key >> 32);
+    vu c0 = vu_count(counter_low), c1 = vu_high(c0);
+    vu c2 = vu_splat(counter_high), c3 = vu_high(c2);
+
+    for (int round = 0; round < 10; round++) {
+        vu a = vu_times(c0, 0xD2511F53u), b = vu_times(c2, 0xCD9E8D57u);
+        c0 = vu_xor(vu_xor(vu_high(b), c1), vu_splat(k0));
+        c2 = vu_xor(vu_xor(vu_high(a), c3), vu_splat(k1));
+        c1 = b;
+        c3 = a;
+        k0 += 0x9E3779B9u;
+        k1 += 0xBB67AE85u;
+    }
+    return (struct philox){{c0, c1, c2, c3}};
+}
+
+/* to = x + g, g = -log(-log u), u = (bits / 2^9 + 1/2) / 2^23 rounded down in the quotient; the
+   bits of column s are word s % 4 of rapt__philox(key, s / 4, row). */
+static void gumbel_row(uint64_t key, uint64_t row, int first, const float *x, float *to, int n)
+{
+    for (int i = 0; i < n; i += 2 * LANES) {
+        struct philox words = philox_8(key, (uint64_t)(first + i) / 4, row);
+        uint64_t lanes[4][8];
+        uint32_t bits[2 * LANES];
+        float u[2 * LANES];
+        memcpy(lanes, &words, sizeof lanes);
+        for (int c = 0; c < 8; c++) UNROLL
+        for (int w = 0; w < 4; w++) bits[4 * c + w] = (uint32_t)lanes[w][c];
+        for (int j = 0; j < 2 * LANES; j++)
+            u[j] = ((float)(int32_t)(bits[j] >> 9) + 0.5f) * 0x1p-23f;
+        for (int j = i; j < n && j < i + 2 * LANES; j += LANES) {
+            vf minus_log = vf_sub(vf_zero(), vf_log(vf_load(u + j - i)));
+            vf value = vf_load_partial(x + j, (size_t)(n - j), 0);
+            vf_store_partial(to + j, vf_sub(value, vf_log(minus_log)), (size_t)(n - j));
+        }
+    }
+}
