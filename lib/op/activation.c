@@ -6,7 +6,7 @@ void rapt__activate_backward(const struct exec_context *c, enum activation kind,
                              const float *dy, float *dx, size_t n)
 {
     size_t begin, end;
-    rapt__team_share(c->team, n, LANES, &begin, &end);
-    c->kernels->activate_backward(kind, x + begin, dy + begin, dx + begin, end - begin);
+    while (rapt__team_part(c->team, n, LANES, &begin, &end))
+        c->kernels->activate_backward(kind, x + begin, dy + begin, dx + begin, end - begin);
     rapt__team_barrier(c->team);
 }

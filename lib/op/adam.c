@@ -17,11 +17,11 @@ void rapt__square_sum(const struct exec_context *c, const float *x, size_t n, do
                       double *sum)
 {
     size_t chunks = rapt__square_partial(n), begin, end;
-    rapt__team_share(c->team, chunks, 1, &begin, &end);
-    for (size_t i = begin; i < end; i++) {
-        size_t left = n - i * CHUNK;
-        partial[i] = (double)c->kernels->square_sum(x + i * CHUNK, rapt__min_size(left, CHUNK));
-    }
+    while (rapt__team_part(c->team, chunks, 1, &begin, &end))
+        for (size_t i = begin; i < end; i++) {
+            size_t left = n - i * CHUNK;
+            partial[i] = (double)c->kernels->square_sum(x + i * CHUNK, rapt__min_size(left, CHUNK));
+        }
     rapt__team_barrier(c->team);
     if (c->team->rank == 0) {
         *sum = 0;
@@ -60,14 +60,15 @@ void rapt__adam_range(const struct exec_context *c, const struct adam *a, const 
                       struct adam_range *range)
 {
     size_t chunks = rapt__square_partial(n), begin, end;
-    rapt__team_share(c->team, chunks, 1, &begin, &end);
-    for (size_t i = begin; i < end; i++) {
-        struct adam_range own = {0, 0};
-        size_t to = rapt__min_size(n, (i + 1) * CHUNK);
-        for (size_t at = i * CHUNK; at < to; at += TRIAL)
-            try_step(c, a, p + at, g + at, m + at, v + at, rapt__min_size(to - at, TRIAL), &own);
-        partial[2 * i] = own.parameter, partial[2 * i + 1] = own.moment;
-    }
+    while (rapt__team_part(c->team, chunks, 1, &begin, &end))
+        for (size_t i = begin; i < end; i++) {
+            struct adam_range own = {0, 0};
+            size_t to = rapt__min_size(n, (i + 1) * CHUNK);
+            for (size_t at = i * CHUNK; at < to; at += TRIAL)
+                try_step(c, a, p + at, g + at, m + at, v + at, rapt__min_size(to - at, TRIAL),
+                         &own);
+            partial[2 * i] = own.parameter, partial[2 * i + 1] = own.moment;
+        }
     rapt__team_barrier(c->team);
     if (c->team->rank == 0) {
         *range = (struct adam_range){0, 0};
@@ -83,31 +84,31 @@ void rapt__adam(const struct exec_context *c, const struct adam *a, float *p, co
                 float *m, float *v, size_t n)
 {
     size_t begin, end;
-    rapt__team_share(c->team, n, LANES, &begin, &end);
-    c->kernels->adam_span(a, p + begin, g + begin, m + begin, v + begin, end - begin);
+    while (rapt__team_part(c->team, n, LANES, &begin, &end))
+        c->kernels->adam_span(a, p + begin, g + begin, m + begin, v + begin, end - begin);
     rapt__team_barrier(c->team);
 }
 
 void rapt__copy(const struct exec_context *c, const float *x, size_t n, float *y)
 {
     size_t begin, end;
-    rapt__team_share(c->team, n, LANES, &begin, &end);
-    if (end > begin) memcpy(y + begin, x + begin, (end - begin) * sizeof *y);
+    while (rapt__team_part(c->team, n, LANES, &begin, &end))
+        if (end > begin) memcpy(y + begin, x + begin, (end - begin) * sizeof *y);
     rapt__team_barrier(c->team);
 }
 
 void rapt__add(const struct exec_context *c, const float *x, size_t n, float *y)
 {
     size_t begin, end;
-    rapt__team_share(c->team, n, LANES, &begin, &end);
-    c->kernels->add(y + begin, x + begin, end - begin);
+    while (rapt__team_part(c->team, n, LANES, &begin, &end))
+        c->kernels->add(y + begin, x + begin, end - begin);
     rapt__team_barrier(c->team);
 }
 
 void rapt__fill(const struct exec_context *c, float *x, size_t n, float value)
 {
     size_t begin, end;
-    rapt__team_share(c->team, n, LANES, &begin, &end);
-    for (size_t i = begin; i < end; i++) x[i] = value;
+    while (rapt__team_part(c->team, n, LANES, &begin, &end))
+        for (size_t i = begin; i < end; i++) x[i] = value;
     rapt__team_barrier(c->team);
 }

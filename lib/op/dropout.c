@@ -16,14 +16,14 @@ void rapt__dropout_rows(const struct exec_context *c, const struct dropout *d, c
                         int rows, int width, float *y)
 {
     size_t begin, end;
-    rapt__team_share(c->team, (size_t)rows, 1, &begin, &end);
-    for (size_t r = begin; r < end; r++) {
-        const float *from = x + r * (size_t)width;
-        float *to = y + r * (size_t)width;
-        if (d && d->below)
-            c->kernels->dropout_row(d, r, from, NULL, to, width);
-        else if (to != from)
-            memcpy(to, from, (size_t)width * sizeof *to);
-    }
+    while (rapt__team_part(c->team, (size_t)rows, 1, &begin, &end))
+        for (size_t r = begin; r < end; r++) {
+            const float *from = x + r * (size_t)width;
+            float *to = y + r * (size_t)width;
+            if (d && d->below)
+                c->kernels->dropout_row(d, r, from, NULL, to, width);
+            else if (to != from)
+                memcpy(to, from, (size_t)width * sizeof *to);
+        }
     rapt__team_barrier(c->team);
 }

@@ -32,16 +32,17 @@ void rapt__embed_forward(const struct exec_context *c, const struct embedding *e
                          const struct dropout *d, float *y)
 {
     size_t begin, end;
-    rapt__team_share(c->team, (size_t)starts[batch], 1, &begin, &end);
-    for (int b = 0; b < batch; b++) {
-        int first = starts[b] > (int)begin ? starts[b] : (int)begin;
-        int last = starts[b + 1] < (int)end ? starts[b + 1] : (int)end;
-        for (int r = first; r < last; r++) {
-            float *row = y + (ptrdiff_t)r * e->width;
-            embed_row(e, ids[r], r - starts[b] + (past ? past[b] : 0), row);
-            if (d && d->below) c->kernels->dropout_row(d, (uint64_t)r, row, NULL, row, e->width);
+    while (rapt__team_part(c->team, (size_t)starts[batch], 1, &begin, &end))
+        for (int b = 0; b < batch; b++) {
+            int first = starts[b] > (int)begin ? starts[b] : (int)begin;
+            int last = starts[b + 1] < (int)end ? starts[b + 1] : (int)end;
+            for (int r = first; r < last; r++) {
+                float *row = y + (ptrdiff_t)r * e->width;
+                embed_row(e, ids[r], r - starts[b] + (past ? past[b] : 0), row);
+                if (d && d->below)
+                    c->kernels->dropout_row(d, (uint64_t)r, row, NULL, row, e->width);
+            }
         }
-    }
     rapt__team_barrier(c->team);
 }
 
@@ -65,10 +66,10 @@ void rapt__embed_backward(const struct exec_context *c, const struct embedding *
 {
     size_t begin, end;
     if (d && d->below) rapt__dropout_rows(c, d, dy, starts[batch], e->width, dy);
-    rapt__team_share(c->team, (size_t)e->width, LANES, &begin, &end);
-    for (int b = 0; b < batch; b++)
-        scatter(e, ids + starts[b], starts[b + 1] - starts[b], dy + (ptrdiff_t)starts[b] * e->width,
-                begin, end, dtable, dpositions);
+    while (rapt__team_part(c->team, (size_t)e->width, WIDE, &begin, &end))
+        for (int b = 0; b < batch; b++)
+            scatter(e, ids + starts[b], starts[b + 1] - starts[b],
+                    dy + (ptrdiff_t)starts[b] * e->width, begin, end, dtable, dpositions);
     rapt__team_barrier(c->team);
 }
 
@@ -76,16 +77,17 @@ void rapt__positions_add(const struct exec_context *c, const struct positioning 
                          const int *starts, const struct dropout *d, float *y)
 {
     size_t begin, end;
-    rapt__team_share(c->team, (size_t)starts[batch], 1, &begin, &end);
-    for (int b = 0; b < batch; b++) {
-        int first = rapt__max(starts[b], (int)begin), last = rapt__min(starts[b + 1], (int)end);
-        for (int r = first; r < last; r++) {
-            float *row = y + (ptrdiff_t)r * p->width;
-            ptrdiff_t at = (ptrdiff_t)(r - starts[b]) * p->width;
-            if (p->positions) c->kernels->add(row, p->positions + at, (size_t)p->width);
-            if (d && d->below) c->kernels->dropout_row(d, (uint64_t)r, row, NULL, row, p->width);
+    while (rapt__team_part(c->team, (size_t)starts[batch], 1, &begin, &end))
+        for (int b = 0; b < batch; b++) {
+            int first = rapt__max(starts[b], (int)begin), last = rapt__min(starts[b + 1], (int)end);
+            for (int r = first; r < last; r++) {
+                float *row = y + (ptrdiff_t)r * p->width;
+                ptrdiff_t at = (ptrdiff_t)(r - starts[b]) * p->width;
+                if (p->positions) c->kernels->add(row, p->positions + at, (size_t)p->width);
+                if (d && d->below)
+                    c->kernels->dropout_row(d, (uint64_t)r, row, NULL, row, p->width);
+            }
         }
-    }
     rapt__team_barrier(c->team);
 }
 
@@ -95,10 +97,10 @@ void rapt__positions_backward(const struct exec_context *c, const struct positio
 {
     size_t begin, end, width = (size_t)p->width;
     if (d && d->below) rapt__dropout_rows(c, d, dy, starts[batch], p->width, dy);
-    rapt__team_share(c->team, width, LANES, &begin, &end);
-    for (int b = 0; dpositions && begin < end && b < batch; b++)
-        for (int r = starts[b]; r < starts[b + 1]; r++)
-            c->kernels->add(dpositions + (size_t)(r - starts[b]) * width + begin,
-                            dy + (size_t)r * width + begin, end - begin);
+    while (rapt__team_part(c->team, width, WIDE, &begin, &end))
+        for (int b = 0; dpositions && begin < end && b < batch; b++)
+            for (int r = starts[b]; r < starts[b + 1]; r++)
+                c->kernels->add(dpositions + (size_t)(r - starts[b]) * width + begin,
+                                dy + (size_t)r * width + begin, end - begin);
     rapt__team_barrier(c->team);
 }

@@ -6,9 +6,9 @@ void rapt__gate_forward(const struct exec_context *c, enum activation kind, cons
                         int rows, int width, float *y)
 {
     size_t begin, end, w = (size_t)width;
-    rapt__team_share(c->team, (size_t)rows, 1, &begin, &end);
-    for (size_t r = begin; r < end; r++)
-        c->kernels->gate(kind, x + 2 * r * w, x + (2 * r + 1) * w, y + r * w, w);
+    while (rapt__team_part(c->team, (size_t)rows, 1, &begin, &end))
+        for (size_t r = begin; r < end; r++)
+            c->kernels->gate(kind, x + 2 * r * w, x + (2 * r + 1) * w, y + r * w, w);
     rapt__team_barrier(c->team);
 }
 
@@ -16,11 +16,11 @@ void rapt__gate_backward(const struct exec_context *c, enum activation kind, con
                          const float *dy, int rows, int width, float *dx)
 {
     size_t begin, end, w = (size_t)width;
-    rapt__team_share(c->team, (size_t)rows, 1, &begin, &end);
-    for (size_t r = begin; r < end; r++) {
-        size_t first = 2 * r * w, second = first + w;
-        c->kernels->gate_backward(kind, x + first, x + second, dy + r * w, dx + first, dx + second,
-                                  w);
-    }
+    while (rapt__team_part(c->team, (size_t)rows, 1, &begin, &end))
+        for (size_t r = begin; r < end; r++) {
+            size_t first = 2 * r * w, second = first + w;
+            c->kernels->gate_backward(kind, x + first, x + second, dy + r * w, dx + first,
+                                      dx + second, w);
+        }
     rapt__team_barrier(c->team);
 }

@@ -28,18 +28,18 @@ void rapt__residual_norm_forward(const struct exec_context *c, const struct norm
                                  int width, float *sum, float *out, const struct norm_saved *saved)
 {
     size_t begin, end, row = (size_t)width;
-    rapt__team_share(c->team, (size_t)rows, 1, &begin, &end);
-    for (size_t r = begin; r < end; r++) {
-        const float *from = y ? sum + r * row : x + r * row;
-        float mean, inverse;
-        if (y) residual_row(c, d, r, x + r * row, y + r * row, row, sum + r * row);
-        if (!n) continue;
-        c->kernels->norm_row(from, n->gain, n->bias, n->epsilon, width, out + r * row, &mean,
-                             &inverse);
-        if (!saved) continue;
-        saved->mean[r] = mean;
-        saved->inverse[r] = inverse;
-    }
+    while (rapt__team_part(c->team, (size_t)rows, 1, &begin, &end))
+        for (size_t r = begin; r < end; r++) {
+            const float *from = y ? sum + r * row : x + r * row;
+            float mean, inverse;
+            if (y) residual_row(c, d, r, x + r * row, y + r * row, row, sum + r * row);
+            if (!n) continue;
+            c->kernels->norm_row(from, n->gain, n->bias, n->epsilon, width, out + r * row, &mean,
+                                 &inverse);
+            if (!saved) continue;
+            saved->mean[r] = mean;
+            saved->inverse[r] = inverse;
+        }
     rapt__team_barrier(c->team);
 }
 
@@ -93,11 +93,11 @@ void rapt__norm_backward(const struct exec_context *c, const struct norm *n,
                        &p);
     }
     rapt__team_barrier(c->team);
-    rapt__team_share(c->team, width, LANES, &begin, &end);
-    for (size_t i = 0; i < chunks; i++) {
-        struct partial p = partial_at(partial, i, width);
-        c->kernels->add(dgain + begin, p.dgain + begin, end - begin);
-        if (n->bias) c->kernels->add(dbias + begin, p.dbias + begin, end - begin);
-    }
+    while (rapt__team_part(c->team, width, WIDE, &begin, &end))
+        for (size_t i = 0; i < chunks; i++) {
+            struct partial p = partial_at(partial, i, width);
+            c->kernels->add(dgain + begin, p.dgain + begin, end - begin);
+            if (n->bias) c->kernels->add(dbias + begin, p.dbias + begin, end - begin);
+        }
     rapt__team_barrier(c->team);
 }

@@ -21,6 +21,8 @@ struct exec_context {
     const struct products *openblas; /* those that OpenBLAS computes; NULL: none */
 };
 enum { PACK_FLOATS = 1 << 19 };
+/* Columns of the smallest part where a loop over rows is divided by columns. */
+enum { WIDE = 4 * LANES };
 
 struct linear; /* below */
 
@@ -37,6 +39,8 @@ struct products {
     struct product_shape shapes[PRODUCT_SHAPES];
 };
 extern const struct products rapt__products_all;
+/* The shape of so many outputs and inputs; NULL: it is not listed. */
+const struct product_shape *rapt__products_find(const struct products *p, int out, int in);
 /* Is a product with weights [out][in] OpenBLAS's? NULL: none is. */
 bool rapt__products_take(const struct products *p, enum product kind, int out, int in);
 /* Adds the shape of l with what is faster here, in a team that may compute nothing else meanwhile;

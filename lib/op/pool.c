@@ -21,17 +21,17 @@ void rapt__pool_forward(const struct exec_context *c, const struct pool *p, cons
                         float *y)
 {
     size_t begin, end, row = (size_t)p->width;
-    rapt__team_share(c->team, (size_t)p->batch, 1, &begin, &end);
-    for (size_t b = begin; b < end; b++) {
-        const float *from = x + (size_t)p->starts[b] * row;
-        int rows = p->starts[b + 1] - p->starts[b];
-        if (rows == 0)
-            memset(y + b * row, 0, row * sizeof *y);
-        else if (p->mean)
-            mean_of(from, rows, p->width, y + b * row);
-        else
-            memcpy(y + b * row, from, row * sizeof *y);
-    }
+    while (rapt__team_part(c->team, (size_t)p->batch, 1, &begin, &end))
+        for (size_t b = begin; b < end; b++) {
+            const float *from = x + (size_t)p->starts[b] * row;
+            int rows = p->starts[b + 1] - p->starts[b];
+            if (rows == 0)
+                memset(y + b * row, 0, row * sizeof *y);
+            else if (p->mean)
+                mean_of(from, rows, p->width, y + b * row);
+            else
+                memcpy(y + b * row, from, row * sizeof *y);
+        }
     rapt__team_barrier(c->team);
 }
 
@@ -39,15 +39,15 @@ void rapt__pool_backward(const struct exec_context *c, const struct pool *p, con
                          float *dx)
 {
     size_t begin, end, row = (size_t)p->width;
-    rapt__team_share(c->team, (size_t)p->batch, 1, &begin, &end);
-    for (size_t b = begin; b < end; b++) {
-        int first = p->starts[b], rows = p->starts[b + 1] - first;
-        float share = p->mean ? 1 / (float)rapt__max(rows, 1) : 1;
-        for (int r = 0; r < rows; r++) {
-            float *to = dx + (size_t)(first + r) * row;
-            if (!p->mean && r > 0) share = 0;
-            for (size_t j = 0; j < row; j++) to[j] = share > 0 ? share * dy[b * row + j] : 0;
+    while (rapt__team_part(c->team, (size_t)p->batch, 1, &begin, &end))
+        for (size_t b = begin; b < end; b++) {
+            int first = p->starts[b], rows = p->starts[b + 1] - first;
+            float share = p->mean ? 1 / (float)rapt__max(rows, 1) : 1;
+            for (int r = 0; r < rows; r++) {
+                float *to = dx + (size_t)(first + r) * row;
+                if (!p->mean && r > 0) share = 0;
+                for (size_t j = 0; j < row; j++) to[j] = share > 0 ? share * dy[b * row + j] : 0;
+            }
         }
-    }
     rapt__team_barrier(c->team);
 }

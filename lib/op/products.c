@@ -7,12 +7,18 @@
 
 const struct products rapt__products_all = {.all = true};
 
+const struct product_shape *rapt__products_find(const struct products *p, int out, int in)
+{
+    for (int i = 0; i < p->count; i++)
+        if (p->shapes[i].out == out && p->shapes[i].in == in) return &p->shapes[i];
+    return NULL;
+}
+
 bool rapt__products_take(const struct products *p, enum product kind, int out, int in)
 {
     if (!p || p->all) return p != NULL;
-    for (int i = 0; i < p->count; i++)
-        if (p->shapes[i].out == out && p->shapes[i].in == in) return p->shapes[i].openblas[kind];
-    return false;
+    const struct product_shape *shape = rapt__products_find(p, out, in);
+    return shape && shape->openblas[kind];
 }
 
 static double seconds(void)

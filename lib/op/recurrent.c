@@ -22,18 +22,17 @@ static struct strip next_strip(const struct ssru *s, size_t *at, size_t end)
                           rapt__min_size(last * LANES, width) - first * LANES};
 }
 
-static void share(const struct exec_context *c, const struct ssru *s, size_t *begin, size_t *end)
+static bool take(const struct exec_context *c, const struct ssru *s, size_t *begin, size_t *end)
 {
     size_t vectors = rapt__ceil_div_size((size_t)s->width, LANES);
-    rapt__team_share(c->team, (size_t)s->batch * vectors, 1, begin, end);
+    return rapt__team_part(c->team, (size_t)s->batch * vectors, 1, begin, end);
 }
 
 void rapt__ssru_forward(const struct exec_context *c, const struct ssru *s, const float *x,
                         float *cells, float *y)
 {
-    size_t at, end, width = (size_t)s->width;
-    share(c, s, &at, &end);
-    while (at < end) {
+    size_t at = 0, end = 0, width = (size_t)s->width;
+    while (at < end || take(c, s, &at, &end)) {
         const struct strip strip = next_strip(s, &at, end);
         size_t own = (size_t)strip.sequence * width + strip.first;
         float *state = s->states ? s->states + own : NULL;
@@ -52,9 +51,8 @@ void rapt__ssru_forward(const struct exec_context *c, const struct ssru *s, cons
 void rapt__ssru_backward(const struct exec_context *c, const struct ssru *s, const float *x,
                          const float *cells, float *dcells, float *dx)
 {
-    size_t at, end, width = (size_t)s->width;
-    share(c, s, &at, &end);
-    while (at < end) {
+    size_t at = 0, end = 0, width = (size_t)s->width;
+    while (at < end || take(c, s, &at, &end)) {
         const struct strip strip = next_strip(s, &at, end);
         int first = s->starts[strip.sequence];
         for (int r = s->starts[strip.sequence + 1] - 1; r >= first; r--) {
