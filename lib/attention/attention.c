@@ -136,7 +136,7 @@ static void backward(struct team *team, void *argument)
 {
     const struct call *c = argument;
     rapt__attention_backward(team, &c->a, c->q, c->k, c->v, c->out, &c->saved, c->dout,
-                             &c->reinforce, &c->d, c->workspace);
+                             &c->reinforce, NULL, &c->d, c->workspace);
 }
 
 rapt_status rapt_attention_backward(const rapt_attention *a, const float *q, const float *k,

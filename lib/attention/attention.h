@@ -13,16 +13,28 @@
 
 #include <rapt/attention.h>
 
+/* What the weights of one head are trained towards: for each query, keys that are to share all
+   weight equally; and the loss where they do not. */
+enum { GUIDED_HEAD = 0 };
+struct guide {
+    float weight;      /* of this loss */
+    const int *starts; /* [query rows + 1] of the keys of each row; none: it is not trained */
+    const int *keys;   /* in the row's sequence */
+    double *losses;    /* [query rows], all 0 before: weight x the mean of -log(w[s] + 1e-6) over
+                          the keys s of the row */
+};
+
 /* ---- dispatch.c: as rapt_attention_forward, _backward and _weights, inside a team ----
-   saved and reinforce are never NULL here, their arrays may be where rapt/attention.h allows. */
+   saved and reinforce are never NULL here, their arrays may be where rapt/attention.h allows.
+   guide: adds the gradient of its loss, and fills in the losses; NULL: none. */
 void rapt__attention_forward(struct team *team, const rapt_attention *a, const float *q,
                              const float *k, const float *v, float *out,
                              const rapt_attention_saved *saved, void *workspace);
 void rapt__attention_backward(struct team *team, const rapt_attention *a, const float *q,
                               const float *k, const float *v, const float *out,
                               const rapt_attention_saved *saved, const float *dout,
-                              const rapt_reinforce *reinforce, const rapt_gradients *d,
-                              void *workspace);
+                              const rapt_reinforce *reinforce, const struct guide *guide,
+                              const rapt_gradients *d, void *workspace);
 void rapt__attention_weights(struct team *team, const rapt_attention *a, const float *q,
                              const float *k, const rapt_attention_saved *saved, int sequence,
                              int head, int first, int rows, float *weights, void *workspace);
@@ -30,9 +42,10 @@ void rapt__attention_weights(struct team *team, const rapt_attention *a, const f
 size_t rapt__attention_workspace(const rapt_attention *a, int team_size);
 /* The same for every problem with the heads, widths, score, ... of `spec`, at most `batch`
    sequences and at most that many query and key rows in all; spec->queries and keys are those of
-   the longest sequence (0: as many as in all), starts are not read. */
+   the longest sequence (0: as many as in all), starts are not read. guided: a guide may be given.
+ */
 size_t rapt__attention_workspace_spec(const rapt_attention *spec, int batch, int query_rows,
-                                      int key_rows);
+                                      int key_rows, bool guided);
 
 /* ---- transform_rows.c: rows projected by the score, for those who keep keys ----
    A score makes q' and k' (projected.h) of rows of q and k, of which only a dot product or a hidden
@@ -66,6 +79,9 @@ void rapt__score_centers(struct team *team, const rapt_attention *spec, const fl
    a cache keeps the last weights (history.c). */
 bool rapt__score_recurrent(const rapt_attention *a);
 bool rapt__score_is_additive(rapt_score score); /* a tanh layer, not a dot product */
+/* It learns a row for each position: sequences of keys are at most learned.positions long. false of
+   what is no score. */
+bool rapt__score_has_positions(rapt_score score);
 /* Each query predicts the center of the keys it attends to (local-p). */
 bool rapt__locality_centered(const rapt_attention *a);
 

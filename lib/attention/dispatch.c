@@ -5,24 +5,42 @@
 #include "attention/general/general.h"
 #include "attention/score/score.h"
 
-/* Bytes of all that forward, backward or weights may need; 0: more than fits. */
-static size_t count(const struct projected *c, const struct bounds *b)
+/* With a guide the general path does backward, whoever does forward. */
+static bool by_flash(const struct projected *c)
+{
+    return !c->guide && rapt__flash_supports(c);
+}
+
+static size_t count_path(const struct bounds *b, bool flash)
 {
     struct arena arena = {0};
     struct transformed t;
     rapt__transform_layout(&arena, b, &t);
-    if (rapt__flash_supports(c))
+    if (flash)
         rapt__flash_layout(&arena, b);
     else
         rapt__general_layout(&arena, b);
     return arena.overflow ? 0 : arena.used;
 }
 
-size_t rapt__attention_workspace(const rapt_attention *a, int team_size)
+/* Bytes of all that forward, backward or weights may need; 0: more than fits. */
+static size_t count(const struct projected *c, const struct bounds *b, bool guided)
+{
+    size_t own = count_path(b, rapt__flash_supports(c)), guide = count_path(b, false);
+    if (!own || (guided && !guide)) return 0;
+    return guided ? rapt__max_size(own, guide) : own;
+}
+
+static size_t workspace(const rapt_attention *a, int team_size, bool guided)
 {
     const struct projected c = rapt__projected(a, NULL, NULL);
     const struct bounds b = rapt__bounds(&c, team_size);
-    return count(&c, &b);
+    return count(&c, &b, guided);
+}
+
+size_t rapt__attention_workspace(const rapt_attention *a, int team_size)
+{
+    return workspace(a, team_size, false);
 }
 
 /* Rows of the longest sequence, where that is said, of those of all sequences. */
@@ -32,7 +50,7 @@ static size_t longest(int max, int rows)
 }
 
 size_t rapt__attention_workspace_spec(const rapt_attention *spec, int batch, int query_rows,
-                                      int key_rows)
+                                      int key_rows, bool guided)
 {
     rapt_attention none = *spec;
     none.batch = 0, none.query_starts = none.key_starts = NULL;
@@ -42,12 +60,13 @@ size_t rapt__attention_workspace_spec(const rapt_attention *spec, int batch, int
     b.query_rows = (size_t)query_rows, b.key_rows = (size_t)key_rows;
     b.max_queries = b.longest_queries = longest(spec->queries, query_rows);
     b.max_keys = b.longest_keys = longest(spec->keys, key_rows);
-    return count(&c, &b);
+    return count(&c, &b, guided);
 }
 
-static struct arena open_workspace(struct team *team, const rapt_attention *a, void *workspace)
+static struct arena open_workspace(struct team *team, const rapt_attention *a, bool guided,
+                                   void *memory)
 {
-    return rapt__arena_over(workspace, rapt__attention_workspace(a, team->size), team->rank);
+    return rapt__arena_over(memory, workspace(a, team->size, guided), team->rank);
 }
 
 static int *chosen_of(const rapt_attention *a, const rapt_attention_saved *saved)
@@ -57,10 +76,10 @@ static int *chosen_of(const rapt_attention *a, const rapt_attention_saved *saved
 
 void rapt__attention_forward(struct team *team, const rapt_attention *a, const float *q,
                              const float *k, const float *v, float *out,
-                             const rapt_attention_saved *saved, void *workspace)
+                             const rapt_attention_saved *saved, void *memory)
 {
     struct transformed t;
-    struct arena arena = open_workspace(team, a, workspace);
+    struct arena arena = open_workspace(team, a, false, memory);
     rapt__transform(team, a, q, k, rapt__all_rows, &arena, &t);
     t.projected.chosen = chosen_of(a, saved);
     if (rapt__flash_supports(&t.projected))
@@ -73,17 +92,17 @@ void rapt__attention_forward(struct team *team, const rapt_attention *a, const f
 void rapt__attention_backward(struct team *team, const rapt_attention *a, const float *q,
                               const float *k, const float *v, const float *out,
                               const rapt_attention_saved *saved, const float *dout,
-                              const rapt_reinforce *reinforce, const rapt_gradients *d,
-                              void *workspace)
+                              const rapt_reinforce *reinforce, const struct guide *guide,
+                              const rapt_gradients *d, void *memory)
 {
     struct transformed t;
-    struct arena arena = open_workspace(team, a, workspace);
+    struct arena arena = open_workspace(team, a, guide, memory);
     rapt__transform(team, a, q, k, rapt__all_rows, &arena, &t);
     t.projected.chosen = chosen_of(a, saved);
     t.projected.reward = reinforce->reward, t.projected.baseline = reinforce->baseline;
-    t.projected.entropy = reinforce->entropy;
+    t.projected.entropy = reinforce->entropy, t.projected.guide = guide;
     const struct projected_gradients projected = rapt__transform_backward(team, &t, d);
-    if (rapt__flash_supports(&t.projected)) {
+    if (by_flash(&t.projected)) {
         const float *statistics = saved->statistics;
         if (!statistics) statistics = rapt__flash_statistics(team, &t.projected, &arena);
         rapt__flash_backward(team, &t.projected, v, out, statistics, dout, &projected, &arena);
@@ -96,10 +115,10 @@ void rapt__attention_backward(struct team *team, const rapt_attention *a, const 
 
 void rapt__attention_weights(struct team *team, const rapt_attention *a, const float *q,
                              const float *k, const rapt_attention_saved *saved, int sequence,
-                             int head, int first, int rows, float *weights, void *workspace)
+                             int head, int first, int rows, float *weights, void *memory)
 {
     struct transformed t;
-    struct arena arena = open_workspace(team, a, workspace);
+    struct arena arena = open_workspace(team, a, false, memory);
     rapt__transform(team, a, q, k, (struct score_choice){sequence, head}, &arena, &t);
     t.projected.chosen = chosen_of(a, saved);
     if (rapt__flash_supports(&t.projected)) {

@@ -28,6 +28,7 @@ struct projected {
                     normalizer is not hard */
     const float *reward, *baseline; /* [H][query rows]: backward of sampled keys; NULL: 0 */
     float entropy;                  /* backward of sampled keys: weight of the entropy of p */
+    const struct guide *guide;      /* backward, by the general path; NULL: none */
 };
 
 /* Added to, in the layout of what they belong to; NULL: not wanted. */

@@ -197,7 +197,7 @@ static void workspace_of_a_kind(void **state)
         rapt_attention spec = x.a;
         spec.query_starts = spec.key_starts = NULL;
         spec.batch = spec.queries = spec.keys = -7;
-        if (rapt__attention_workspace_spec(&spec, c.batch, queries, keys) < needs)
+        if (rapt__attention_workspace_spec(&spec, c.batch, queries, keys, false) < needs)
             fail_msg("%s: workspace too small", choice_text(&c));
         drop_trial(&x);
     }

@@ -68,13 +68,13 @@ void rapt__cache_append(struct team *team, struct cache *cache, const int *start
     size_t begin, end, heads = (size_t)cache->key_heads;
     if (team->rank == 0) count_tokens(cache, starts);
     rapt__team_barrier(team);
-    rapt__team_share(team, (size_t)cache->sequences * heads, 1, &begin, &end);
-    for (size_t n = begin; n < end; n++) {
-        int i = (int)(n / heads), g = (int)(n % heads);
-        for (int r = starts[i]; r < starts[i + 1]; r++)
-            append_row(cache, kernels, i, g, cache->counts[i] + r - starts[i + 1],
-                       k + r * k_row + (ptrdiff_t)g * cache->key_width,
-                       v + r * v_row + (ptrdiff_t)g * cache->value_width);
-    }
+    while (rapt__team_part(team, (size_t)cache->sequences * heads, 1, &begin, &end))
+        for (size_t n = begin; n < end; n++) {
+            int i = (int)(n / heads), g = (int)(n % heads);
+            for (int r = starts[i]; r < starts[i + 1]; r++)
+                append_row(cache, kernels, i, g, cache->counts[i] + r - starts[i + 1],
+                           k + r * k_row + (ptrdiff_t)g * cache->key_width,
+                           v + r * v_row + (ptrdiff_t)g * cache->value_width);
+        }
     rapt__team_barrier(team);
 }

@@ -26,15 +26,15 @@ void rapt__history_start(struct attention_history *l, const int *capacity)
 void rapt__history_reorder(struct team *team, struct attention_history *l, const int *parents)
 {
     size_t begin, end, heads = (size_t)l->heads;
-    rapt__team_share(team, (size_t)l->sequences * heads, 1, &begin, &end);
-    for (size_t n = begin; n < end; n++) {
-        int i = (int)(n / heads), h = (int)(n % heads), from = parents[i];
-        int count = l->counts[(size_t)from * heads + n % heads];
-        l->old_counts[n] = count;
-        if (count)
-            memcpy(rapt__history_at(l, l->old, i, h), rapt__history_at(l, l->weights, from, h),
-                   (size_t)count * sizeof *l->old);
-    }
+    while (rapt__team_part(team, (size_t)l->sequences * heads, 1, &begin, &end))
+        for (size_t n = begin; n < end; n++) {
+            int i = (int)(n / heads), h = (int)(n % heads), from = parents[i];
+            int count = l->counts[(size_t)from * heads + n % heads];
+            l->old_counts[n] = count;
+            if (count)
+                memcpy(rapt__history_at(l, l->old, i, h), rapt__history_at(l, l->weights, from, h),
+                       (size_t)count * sizeof *l->old);
+        }
     rapt__team_barrier(team);
     if (team->rank == 0) {
         float *weights = l->old;

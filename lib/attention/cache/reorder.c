@@ -75,10 +75,10 @@ void rapt__cache_reorder(struct team *team, struct cache *cache, const int *pare
         commit_slots(cache, parents);
     }
     rapt__team_barrier(team);
-    rapt__team_share(team, (size_t)cache->copy_count * heads, 1, &begin, &end);
-    for (size_t n = begin; n < end; n++) {
-        const int *copy = cache->copies + n / heads * 3;
-        copy_panel(cache, copy[0], copy[1], copy[2], (int)(n % heads));
-    }
+    while (rapt__team_part(team, (size_t)cache->copy_count * heads, 1, &begin, &end))
+        for (size_t n = begin; n < end; n++) {
+            const int *copy = cache->copies + n / heads * 3;
+            copy_panel(cache, copy[0], copy[1], copy[2], (int)(n % heads));
+        }
     rapt__team_barrier(team);
 }

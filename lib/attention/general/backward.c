@@ -28,6 +28,7 @@ static void lay_out_rows(struct arena *part, const void *what, void *to)
     size_t keys = rapt__row_capacity(b), channels = b->channels;
     *r = (struct backward_rows){0};
     rapt__row_layout(part, b, true, &r->space);
+    rapt__block_layout(part, b, true, &r->block);
     r->key_panels = rapt__arena_floats(part, keys, b->width);
     r->value_panels = rapt__arena_floats(part, keys, b->value_width);
     if (b->additive) r->dkeys = rapt__arena_floats(part, keys, b->width);
@@ -148,6 +149,31 @@ static void backward_in_time(const struct backward_keys *p, const struct row_hea
     compact(m->dfeature_weight, h->width, h->channels, l->sums.feature_weight);
 }
 
+/* Rows t, t + 1, ..., BLOCK_ROWS at most. */
+static void backward_block(const struct backward_keys *p, const struct row_head *head,
+                           struct backward_row *l, int t, int rows)
+{
+    const struct general_backward *f = p->f;
+    const struct projected *c = f->c;
+    struct row_block block = f->mine.block;
+    int h = l->head;
+    bool together = rapt__block_begin(&block, c, &p->b, head, &p->keys, h, t, rows);
+    if (together)
+        rapt__block_dots(&block, f->kernels, f->dout + rapt__query_at(&c->a->out, &p->b, h, t),
+                         c->a->out.row, f->mine.value_panels, c->a->value_width, block.dout_dots);
+    if (together && block.dots)
+        rapt__block_dots(&block, f->kernels, c->q + rapt__query_at(&c->q_stride, &p->b, h, t),
+                         c->q_stride.row, p->keys.panels, c->width, block.dots);
+    for (int i = 0; i < rows; i++) {
+        struct row r = row_of(p, head, h, t + i);
+        if (together && block.dots) r.dots = block.dots + i * block.capacity;
+        l->dout_dots = together ? block.dout_dots + i * block.capacity : NULL;
+        l->r = &r, l->t = t + i;
+        rapt__row_backward(l);
+        l->r = NULL;
+    }
+}
+
 static void backward_head(const struct backward_keys *p, int h)
 {
     const struct general_backward *f = p->f;
@@ -156,11 +182,8 @@ static void backward_head(const struct backward_keys *p, int h)
         .p = p, .head = h, .dz = f->mine.dz, .dnext = f->mine.dnext, .sums = sums_of(p, h)};
     if (p->b.existing == 0) return;
     if (head.channels) backward_in_time(p, &head, &l);
-    for (int t = 0; t < p->b.queries && !head.channels; t++) {
-        struct row r = row_of(p, &head, h, t);
-        l.r = &r, l.t = t;
-        rapt__row_backward(&l);
-    }
+    for (int t = 0; t < p->b.queries && !head.channels; t += BLOCK_ROWS)
+        backward_block(p, &head, &l, t, rapt__min(p->b.queries - t, BLOCK_ROWS));
 }
 
 /* The caller's rows += dkeys, which lie in panels. */

@@ -15,6 +15,7 @@ struct head_sum_sizes { /* floats of each, whole vectors; 0: there is none */
 
 struct backward_rows { /* the workspace of a member */
     struct row_space space;
+    struct row_block block;
     float *key_panels, *value_panels;  /* [panels][width][16], [panels][value width][16] */
     float *dkeys;                      /* [panels][width][16]: additive */
     float *dz, *dnext;                 /* [capacity] */
@@ -49,7 +50,8 @@ struct backward_row {
     const struct backward_keys *p;
     struct row *r;
     int head, t;
-    float *dz;    /* dw, dz, dx, one after the other */
+    const float *dout_dots; /* element s is dout.v of key s; NULL: not known yet */
+    float *dz;              /* dw, dz, dx, one after the other */
     float *dnext; /* recurrent: gradient of its weights from the next query, then that of the query
                      before */
     struct head_sums sums; /* of the head and sequence */

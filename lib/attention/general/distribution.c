@@ -11,10 +11,9 @@
                       z = softmax(y)                 dx = dy / temperature
 
    g is Gumbel noise: argmax(x + g) is distributed as p (Gumbel 1954; Maddison, Tarlow and
-   Minka 2014, "A* sampling", section 2); without noise it is 0. g[s] = -log(-log u), u = (bits /
-   2^9 + 1/2) / 2^23 rounded down in the quotient, bits = word s % 4 of rapt__philox(key, s / 4,
-   number of the query); so it depends on seed, sequence, head, query and key alone. Ties go to the
-   lowest key. Hidden keys have x = -infinity and get weight and gradient 0.
+   Minka 2014, "A* sampling", section 2); without noise it is 0. g[s] is column s of row number of
+   the query (kernel/random.c); so it depends on seed, sequence, head, query and key alone. Ties go
+   to the lowest key. Hidden keys have x = -infinity and get weight and gradient 0.
 
    A temperature so low that y would be infinite gives the limit of z, all weight for the maximum,
    and where its inverse is infinite the limit of dx, 0. */
@@ -51,15 +50,9 @@ static float exponentiate(struct row *r)
 /* to = x + g */
 static void add_noise(const struct row *r, float *to)
 {
-    uint32_t bits[4];
-    for (int s = r->first; s < r->end; s++) {
-        if (s % 4 == 0) rapt__philox(r->head->noise, (uint64_t)s / 4, r->number, bits);
-        to[s] = ((float)(bits[s % 4] >> 9) + 0.5f) * 0x1p-23f;
-    }
-    r->head->kernels->log_row(to + r->first, length_of(r));
-    for (int s = r->first; s < r->end; s++) to[s] = -to[s];
-    r->head->kernels->log_row(to + r->first, length_of(r));
-    for (int s = r->first; s < r->end; s++) to[s] = r->space.x[s] - to[s];
+    const struct row_head *h = r->head;
+    h->kernels->gumbel_row(h->noise, r->number, r->first, r->space.x + r->first, to + r->first,
+                           r->end - r->first);
 }
 
 /* weights = softmax of p */
@@ -76,11 +69,15 @@ static void normalize_softmax(struct row *r)
     softmax_rows(r);
 }
 
+/* Of whole panels; what is not a number does not count. */
 static float max_of(const float *x, int first, int end)
 {
-    float max = -INFINITY;
-    for (int s = first; s < end; s++) max = x[s] > max ? x[s] : max;
-    return max;
+    float max[LANES], result = -INFINITY;
+    for (int i = 0; i < LANES; i++) max[i] = -INFINITY;
+    for (int s = first; s < end; s += LANES)
+        for (int i = 0; i < LANES; i++) max[i] = x[s + i] > max[i] ? x[s + i] : max[i];
+    for (int i = 0; i < LANES; i++) result = max[i] > result ? max[i] : result;
+    return result;
 }
 
 static void normalize_gumbel(struct row *r)

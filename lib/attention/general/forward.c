@@ -5,10 +5,11 @@
 
 #include <math.h>
 
-enum { PACK_PANELS = 8, ITEM_ROWS = 16 };
+enum { PACK_PANELS = 8, ITEM_ROWS = 2 * BLOCK_ROWS };
 
 struct forward_rows { /* the workspace of a member */
     struct row_space space;
+    struct row_block block;
     float *before; /* [capacity] weights of the query before */
 };
 
@@ -27,6 +28,7 @@ static void lay_out_rows(struct arena *part, const void *what, void *to)
     const struct bounds *b = what;
     struct forward_rows *r = to;
     rapt__row_layout(part, b, false, &r->space);
+    rapt__block_layout(part, b, false, &r->block);
     r->before = rapt__arena_floats(part, rapt__row_capacity(b), 1);
 }
 
@@ -109,21 +111,35 @@ static struct row row_of(const struct general_forward *f, const struct sequence 
     return r;
 }
 
+/* Rows t, t + 1, ... of a head, BLOCK_ROWS at most. */
+static void attend_block(const struct general_forward *f, const struct sequence *b,
+                         const struct row_head *head, int h, int t, int rows)
+{
+    const struct projected *c = f->c;
+    struct row_keys keys = keys_of(f, b, h / f->group);
+    struct row_block block = f->mine.block;
+    bool together = block.dots && rapt__block_begin(&block, c, b, head, &keys, h, t, rows);
+    if (together)
+        rapt__block_dots(&block, f->kernels, c->q + rapt__query_at(&c->q_stride, b, h, t),
+                         c->q_stride.row, keys.panels, c->width, block.dots);
+    for (int i = 0; i < rows; i++) {
+        struct row r = row_of(f, b, head, &keys, h, t + i);
+        ptrdiff_t at = (ptrdiff_t)h * rapt__query_rows(c->a) + b->query_first + t + i;
+        if (together) r.dots = block.dots + i * block.capacity;
+        rapt__row_attend(&r, f->out + rapt__query_at(&c->a->out, b, h, t + i));
+        if (f->lse) f->lse[at] = r.lse;
+        if (c->chosen) c->chosen[at] = r.chosen;
+        if (head->channels) rapt__row_copy_weights(&r, b->existing, f->mine.before);
+    }
+}
+
 /* Rows [first, first + rows) of a head; of a recurrent score from row 0 on. */
 static void attend_rows(const struct general_forward *f, const struct sequence *b, int h, int first,
                         int rows)
 {
-    const rapt_attention *a = f->c->a;
     struct row_head head = rapt__row_head(f->c, b, h);
-    struct row_keys keys = keys_of(f, b, h / f->group);
-    for (int t = first; t < first + rows; t++) {
-        struct row r = row_of(f, b, &head, &keys, h, t);
-        ptrdiff_t at = (ptrdiff_t)h * rapt__query_rows(a) + b->query_first + t;
-        rapt__row_attend(&r, f->out + rapt__query_at(&a->out, b, h, t));
-        if (f->lse) f->lse[at] = r.lse;
-        if (f->c->chosen) f->c->chosen[at] = r.chosen;
-        if (head.channels) rapt__row_copy_weights(&r, b->existing, f->mine.before);
-    }
+    for (int t = first; t < first + rows; t += BLOCK_ROWS)
+        attend_block(f, b, &head, h, t, rapt__min(first + rows - t, BLOCK_ROWS));
 }
 
 static struct general_forward open_forward(struct team *team, const struct projected *c,

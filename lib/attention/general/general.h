@@ -76,6 +76,7 @@ struct row {
     const struct row_head *head;
     const struct row_keys *keys;
     const float *q;            /* [width] */
+    const float *dots;         /* element s is q.k of key s; NULL: not known yet */
     struct attend_row visible; /* low, high, allowed, bias; local-p narrows it further */
     const float *relative;     /* element s is added to the score of key s; NULL: none */
     const float *center;       /* of local-p; NULL: it is not */
@@ -101,10 +102,30 @@ void rapt__row_drop(struct row *r);    /* kept */
 void rapt__row_attend(struct row *r, float *out); /* both, and the sum of values */
 /* Its weights as a plain array of `keys` floats. */
 void rapt__row_copy_weights(const struct row *r, int keys, float *weights);
-/* scores[s] = q.k[s] for s in [first, end), whole panels: chains of 32 fma, added up one after the
-   other. more: as many floats of workspace. */
-void rapt__row_dots(const struct kernels *kernels, const float *q, const float *panels, int width,
-                    int first, int end, float *scores, float *more);
+/* Finds its first, end and fully_masked. */
+void rapt__row_span(struct row *r);
+
+/* ---- dots.c ---- */
+enum { BLOCK_ROWS = 12 }; /* whole tiles of most instruction sets */
+struct row_block {        /* rows of a head, next to each other, and products of all of them */
+    float *dots;          /* [BLOCK_ROWS][capacity] q.k */
+    float *dout_dots;     /* [BLOCK_ROWS][capacity] dout.v: backward */
+    float *more;          /* workspace */
+    ptrdiff_t capacity;
+    int rows, first, end; /* keys [first, end), whole panels */
+};
+/* known, or if it is NULL to: to[s] = a.key s for s in [first, end) of the row. */
+const float *rapt__row_dots(const struct row *r, const float *known, const float *a,
+                            const float *panels, int width, float *to);
+void rapt__block_layout(struct arena *arena, const struct bounds *b, bool backward,
+                        struct row_block *block);
+/* Rows [t, t + rows) of head h; false: they see so different keys that each makes its own. */
+bool rapt__block_begin(struct row_block *block, const struct projected *c, const struct sequence *b,
+                       const struct row_head *head, const struct row_keys *keys, int h, int t,
+                       int rows);
+/* to[i][s] = row i of a . key s. */
+void rapt__block_dots(const struct row_block *block, const struct kernels *kernels, const float *a,
+                      ptrdiff_t a_row, const float *panels, int width, float *to);
 
 /* ---- distribution.c ---- */
 void rapt__normalize(

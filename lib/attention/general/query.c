@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { CHAIN = 32, NOISE = 0x67756d }; /* NOISE: tells the key of the noise from that of dropout */
+enum { NOISE = 0x67756d }; /* NOISE: tells the key of the noise from that of dropout */
 
 struct row_head rapt__row_head(const struct projected *c, const struct sequence *b, int h)
 {
@@ -72,34 +72,15 @@ struct row rapt__row(const struct projected *c, const struct sequence *b,
     return r;
 }
 
-/* Narrows the visible keys to the window of local-p. A center that is not a number narrows nothing.
- */
-static void find_span(struct row *r)
+/* Narrows the visible keys to the window of local-p. A center that is not a number narrows
+   nothing. */
+void rapt__row_span(struct row *r)
 {
     struct attend_row *visible = &r->visible;
     if (r->center) rapt__narrow(visible, (double)*r->center, (double)r->head->radius);
     r->first = visible->low / LANES * LANES;
     r->end = rapt__round_up(visible->high, LANES);
     r->fully_masked = visible->low >= visible->high;
-}
-
-void rapt__row_dots(const struct kernels *kernels, const float *q, const float *panels, int width,
-                    int first, int end, float *scores, float *more)
-{
-    for (int k = 0; k < width; k += CHAIN) {
-        const struct gemm_block p = {.rows = 1,
-                                     .columns = end - first,
-                                     .depth = width - k < CHAIN ? width - k : CHAIN,
-                                     .a = q + k,
-                                     .a_step = 1,
-                                     .b = panels + (ptrdiff_t)first * width + (ptrdiff_t)k * LANES,
-                                     .b_panel = (ptrdiff_t)width * LANES,
-                                     .b_step = LANES,
-                                     .c = (k ? more : scores) + first,
-                                     .c_panel = LANES};
-        kernels->gemm(&p);
-        if (k) kernels->add(scores + first, more + first, (size_t)(end - first));
-    }
 }
 
 /* features = filters * weights of the query before, sums = k + L features. */
@@ -149,9 +130,8 @@ static void raw_scores(struct row *r)
     struct row_space *m = &r->space;
     ptrdiff_t from = (ptrdiff_t)r->first * h->width;
     if (!h->vector) {
-        rapt__row_dots(h->kernels, r->q, r->keys->panels, h->width, r->first, r->end, m->x,
-                       m->more);
-        for (int s = r->first; s < r->end; s++) m->x[s] *= h->scale;
+        const float *dots = rapt__row_dots(r, r->dots, r->q, r->keys->panels, h->width, m->x);
+        for (int s = r->first; s < r->end; s++) m->x[s] = dots[s] * h->scale;
         return;
     }
     if (h->channels) add_features(r);
@@ -201,7 +181,7 @@ static void apply_gauss(struct row *r)
 
 void rapt__row_weights(struct row *r)
 {
-    find_span(r);
+    rapt__row_span(r);
     r->lse = -INFINITY;
     if (r->fully_masked) {
         r->chosen = -1;

@@ -2,6 +2,7 @@
    = the gradient of a weight, d = s - center:
 
        dw[s] = dropout(dout.v[s]) + the next query's dnext   dv[s] += drop(w)[s] dout
+       dw[s] -= weight / (n (w[s] + 1e-6)) of each of the n keys that a guide names for the query
        dcenter += sum over s of w[s] dw[s] d / (radius / 2)^2       dz = gauss dw
 
    then dx by distribution.c, added to bias and relative bias; then through the cap, dx (1 - (x /
@@ -12,6 +13,24 @@
 #include <math.h>
 #include <string.h>
 
+/* What a guide adds to dw: the cross-entropy of its even weights and those of the row, as Marian
+   has it. Hidden keys cannot be moved. */
+static void guided_gradients(const struct backward_row *l, const struct guide *guide)
+{
+    static const double epsilon = 1e-6;
+    const struct row *r = l->r;
+    int row = l->p->b.query_first + l->t, first = guide->starts[row], end = guide->starts[row + 1];
+    double loss = 0, share = end > first ? (double)guide->weight / (end - first) : 0;
+    for (int i = first; i < end; i++) {
+        int s = guide->keys[i];
+        bool visible = s >= r->visible.low && s < r->visible.high && r->space.x[s] != -INFINITY;
+        double weight = (visible ? (double)r->space.weights[s] : 0) + epsilon;
+        if (visible) l->dz[s] -= (float)(share / weight);
+        loss -= share * rapt__log(weight);
+    }
+    guide->losses[row] = loss;
+}
+
 /* dz = dw, 0 where hidden. */
 static void weight_gradients(const struct backward_row *l)
 {
@@ -19,8 +38,10 @@ static void weight_gradients(const struct backward_row *l)
     struct row *r = l->r;
     const float *dout = f->dout + rapt__query_at(&f->c->a->out, &l->p->b, l->head, l->t);
     float *dz = l->dz;
-    rapt__row_dots(f->kernels, dout, f->mine.value_panels, f->c->a->value_width, r->first, r->end,
-                   dz, r->space.more);
+    const float *dots =
+        rapt__row_dots(r, l->dout_dots, dout, f->mine.value_panels, f->c->a->value_width, dz);
+    if (dots != dz)
+        memcpy(dz + r->first, dots + r->first, (size_t)rapt__row_length(r) * sizeof *dz);
     if (r->head->drop.below) {
         memset(dz, 0, (size_t)r->first * sizeof *dz);
         f->kernels->dropout_row(&r->head->drop, r->number, dz, NULL, dz, r->end);
@@ -29,6 +50,7 @@ static void weight_gradients(const struct backward_row *l)
         bool hidden = r->space.x[s] == -INFINITY;
         dz[s] = hidden ? 0 : r->head->channels ? dz[s] + l->dnext[s] : dz[s];
     }
+    if (f->c->guide && l->head == GUIDED_HEAD) guided_gradients(l, f->c->guide);
 }
 
 static void value_gradients(const struct backward_row *l)

@@ -25,6 +25,11 @@ bool rapt__score_is_additive(rapt_score score)
     return rapt__score(score)->additive;
 }
 
+bool rapt__score_has_positions(rapt_score score)
+{
+    return (unsigned)score < RAPT_SCORE_COUNT && scores[score]->keyless;
+}
+
 bool rapt__score_recurrent(const rapt_attention *a)
 {
     return scores[a->score]->recurrent;

@@ -49,7 +49,7 @@ struct score {
     const char *name;
     bool scaled;    /* divided by the root of the key width */
     bool scaleless; /* the scale is always 1 */
-    bool keyless;   /* k is not read */
+    bool keyless;   /* k is not read: a row is learned for each position of a key */
     bool additive;  /* hidden_vector . tanh(q' + k'), not q' . k' */
     bool recurrent; /* additive, plus features of the previous query's weights inside the tanh */
     int (*width)(const rapt_attention *a); /* of q' and k' */
