@@ -69,6 +69,14 @@ void rapt__disk_cancel(struct disk_target *target);
 /* Removes the temporary file's name: the file goes when it is closed. It cannot be committed. */
 void rapt__disk_unname(struct disk_target *target);
 
+/* ---- folders: posix/list.c or windows/list.c ---- */
+
+/* One name in a folder, UTF-8 on Windows; false: no more are wanted. */
+typedef bool disk_visit_fn(void *user, const char *name);
+/* Visits what is in a folder, in any order, but for . and .. ; "": the current folder. False: it
+   cannot be listed; errno says why. */
+bool rapt__disk_list(const char *folder, disk_visit_fn *visit, void *user);
+
 /* ---- what posix/ and windows/ do for disk.c and file.c ---- */
 void rapt__error_text(int number, char *text, size_t size); /* of errno */
 /* Reads bytes that are in the file, source->file being open. */

@@ -10,7 +10,7 @@ rapt_status rapt_file_write(const char *path, const void *data, size_t size, rap
 {
     struct disk_target target;
     if (!path || (!data && size > 0))
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "no %s", path ? "data" : "path");
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL", path ? "data" : "path");
     rapt_status status = rapt__disk_begin(&target, path, why);
     if (status != RAPT_OK) return status;
     status = rapt__disk_write(&target, data, size, why);
@@ -26,7 +26,7 @@ rapt_status rapt_file_check(const char *path, uint64_t max_size, uint64_t total_
 {
     struct disk_target target;
     const int before = errno;
-    if (!path) return rapt__fail(why, RAPT_BAD_ARGUMENT, "no path");
+    if (!path) return rapt__fail(why, RAPT_BAD_ARGUMENT, "path: NULL");
     rapt_status status = rapt__disk_begin(&target, path, why);
     if (status != RAPT_OK) return status;
     rapt__disk_unname(&target);

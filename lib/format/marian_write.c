@@ -205,7 +205,7 @@ rapt_status rapt__marian_write(const char *path, const struct tensor_source *sou
                                const rapt_allocator *allocator, rapt_message *why)
 {
     struct marian_writing w = {sources, count, model_yml, precision, .why = why};
-    if (!path) return rapt__fail(why, RAPT_BAD_ARGUMENT, "no path was given");
+    if (!path) return rapt__fail(why, RAPT_BAD_ARGUMENT, "path: NULL");
     rapt_status status = check(&w);
     if (status != RAPT_OK) return status;
     w.data = rapt__alloc(allocator, w.capacity * sizeof *w.data);

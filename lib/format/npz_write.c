@@ -217,7 +217,7 @@ rapt_status rapt__npz_write(const char *path, const struct tensor_source *source
                             rapt_message *why)
 {
     struct npz_writing w = {.sources = sources, .count = count, .text = model_yml, .why = why};
-    if (!path) return rapt__fail(why, RAPT_BAD_ARGUMENT, "no path was given");
+    if (!path) return rapt__fail(why, RAPT_BAD_ARGUMENT, "path: NULL");
     rapt_status status = check(&w);
     if (status != RAPT_OK) return status;
     w.members_count = (size_t)count + (model_yml != NULL);

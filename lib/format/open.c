@@ -93,7 +93,7 @@ rapt_status rapt__tensors_open_path(struct tensor_file **file, const char *path,
                                     rapt_message *why)
 {
     struct disk_source source;
-    if (!path) return rapt__fail(why, RAPT_BAD_ARGUMENT, "no path was given");
+    if (!path) return rapt__fail(why, RAPT_BAD_ARGUMENT, "path: NULL");
     rapt_status status = rapt__disk_open(&source, path, why);
     if (status != RAPT_OK) return status;
     if (map) status = rapt__disk_map(&source, why);

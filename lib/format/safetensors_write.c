@@ -242,7 +242,7 @@ rapt_status rapt__tensors_write(const char *path, const struct tensor_source *so
                                 const rapt_allocator *allocator, rapt_message *why)
 {
     struct tensor_writing w = {sources, count, metadata, metadata_count, 0, allocator, why};
-    if (!path) return rapt__fail(why, RAPT_BAD_ARGUMENT, "no path was given");
+    if (!path) return rapt__fail(why, RAPT_BAD_ARGUMENT, "path: NULL");
     return write_all(&w, path, NULL);
 }
 

@@ -141,7 +141,7 @@ static rapt_status take_part(struct shards_reading *r, struct tensor_part *own, 
 static rapt_status take_shard(struct shards_reading *r, struct tensor_file *shard, size_t first,
                               size_t end)
 {
-    unsigned main, more;
+    unsigned main = 0, more;
     rapt_status status = check_names(r, shard, first, end);
     if (status == RAPT_OK) status = take_part(r, &shard->main, &main);
     for (size_t i = 0; i < shard->part_count && status == RAPT_OK; i++)

@@ -256,7 +256,7 @@ rapt_status rapt__vocabulary_open(struct vocabulary **vocabulary, const char *pa
                                   const rapt_allocator *allocator, rapt_message *why)
 {
     struct disk_source source;
-    if (!path) return rapt__fail(why, RAPT_BAD_ARGUMENT, "no path was given");
+    if (!path) return rapt__fail(why, RAPT_BAD_ARGUMENT, "path: NULL");
     const enum vocabulary_form form = ends_in(path, ".json") ? VOCABULARY_JSON
                                       : ends_in(path, ".yml") || ends_in(path, ".yaml")
                                           ? VOCABULARY_YAML

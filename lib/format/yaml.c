@@ -132,6 +132,7 @@ static rapt_status take_flow(struct yaml_reading *r, char *at, char *end, char c
         if (error) return fail(r, error);
         if (behind == end || (*behind != ',' && *behind != ']'))
             return fail(r, "a list that does not end in its line");
+        if (behind == at && !quoted) return fail(r, "an empty element of a list");
         more = *behind == ',';
         if (!quoted) value = rapt__yaml_plain(at, behind, &error);
         if (!value) return fail(r, error);

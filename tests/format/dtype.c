@@ -149,11 +149,51 @@ static void test_others(void **state)
         }
 }
 
+/* Whole numbers of every type, least and greatest among them. */
+static void test_integers(void **state)
+{
+    (void)state;
+    enum { COUNT = 4 };
+    static const struct {
+        const char *dtype;
+        size_t bytes;
+        int64_t values[COUNT];
+    } rows[] = {
+        {"BOOL", 1, {0, 1, 0, 1}},
+        {"U8", 1, {0, 1, 128, UINT8_MAX}},
+        {"I8", 1, {0, 1, INT8_MIN, INT8_MAX}},
+        {"U16", 2, {0, 258, 32768, UINT16_MAX}},
+        {"I16", 2, {-1, 258, INT16_MIN, INT16_MAX}},
+        {"U32", 4, {0, 16909060, 2147483648, UINT32_MAX}},
+        {"I32", 4, {-1, 16909060, INT32_MIN, INT32_MAX}},
+        {"I64", 8, {-1, 72623859790382856, INT64_MIN, INT64_MAX}},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char header[128];
+        size_t size = COUNT * rows[i].bytes;
+        int n = sprintf(header, "{\"a\":{\"dtype\":\"%s\",\"shape\":[4],\"data_offsets\":[0,%zu]}}",
+                        rows[i].dtype, size);
+        struct bytes b = craft((uint64_t)n, header, (size_t)n, size);
+        for (size_t k = 0; k < size; k++)
+            b.data[8 + (size_t)n + k] =
+                (unsigned char)((uint64_t)rows[i].values[k / rows[i].bytes] >>
+                                8 * (k % rows[i].bytes));
+        struct tensor_file *file = NULL;
+        int64_t got[COUNT];
+        assert_int_equal(rapt__tensors_open_memory(&file, b.data, b.size, NULL, NULL), RAPT_OK);
+        const struct tensor_entry *e = rapt__tensors_find(file, "a");
+        assert_int_equal(rapt__tensors_integers(file, e, 0, COUNT, got, NULL), RAPT_OK);
+        assert_memory_equal(got, rows[i].values, sizeof got);
+        rapt__tensors_close(file);
+        free(b.data);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_f16), cmocka_unit_test(test_bf16),   cmocka_unit_test(test_f32),
-        cmocka_unit_test(test_f64), cmocka_unit_test(test_others),
+        cmocka_unit_test(test_f64), cmocka_unit_test(test_others), cmocka_unit_test(test_integers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

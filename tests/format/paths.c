@@ -38,6 +38,37 @@ static void test_limit(void **state)
     assert_int_equal(entries(folder), 3);
 }
 
+/* Writers whose file becomes larger than the process may have leave what was there, and nothing
+   beside it. */
+static void test_limited_writers(void **state)
+{
+    (void)state;
+    const struct tensor_source source = {"t", 1, {LENGTH}, fill, NULL, 1, 0};
+    const struct ct2_contents contents = {
+        .spec = "TransformerSpec", .sources = &source, .source_count = 1};
+    struct rlimit before, small;
+    clear_folder();
+    assert_int_equal(save(path, 1, NULL), RAPT_OK);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    small = (struct rlimit){100000, before.rlim_max};
+    for (int writer = 0; writer < 4; writer++) {
+        rapt_message why = {""};
+        void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+        rapt_status status = writer == 0   ? rapt__npz_write(path, &source, 1, "a: 1\n", NULL, &why)
+                             : writer == 1 ? rapt__marian_write(path, &source, 1, "a: 1\n",
+                                                                MARIAN_FLOAT32, NULL, &why)
+                             : writer == 2 ? rapt__ct2_write(path, &contents, NULL, &why)
+                                           : rapt_file_check(path, 100001, 0, &why);
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+        signal(SIGXFSZ, handler);
+        assert_int_equal(status, RAPT_NO_FILE);
+        assert_non_null(strstr(why.text, strerror(EFBIG)));
+        assert_int_equal(saved(path), 1);
+        assert_int_equal(entries(folder), 3);
+    }
+}
+
 /* A disk of 600 KB holds the first file, but not the temporary one of the second as well. */
 static void save_on_small_disk(long unused)
 {
@@ -210,11 +241,9 @@ static void test_bytes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_limit),
-        cmocka_unit_test(test_full),
-        cmocka_unit_test(test_read_only_folder),
-        cmocka_unit_test(test_paths),
-        cmocka_unit_test(test_links),
+        cmocka_unit_test(test_limit), cmocka_unit_test(test_limited_writers),
+        cmocka_unit_test(test_full),  cmocka_unit_test(test_read_only_folder),
+        cmocka_unit_test(test_paths), cmocka_unit_test(test_links),
         cmocka_unit_test(test_bytes),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

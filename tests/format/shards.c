@@ -1,7 +1,7 @@
 /* shards.c - safetensors files with an index, and files that are mapped. */
 #define _XOPEN_SOURCE 700
 
-#include "containers.h"
+#include "archive.h"
 
 #include <unistd.h>
 
@@ -136,6 +136,40 @@ static void test_refused(void **state)
     refuse(&memory, "without a folder");
 }
 
+/* A shard of PyTorch whose storages are deflated, each of which becomes a part of its own. */
+static void test_deflated(void **state)
+{
+    (void)state;
+    struct bytes b = seed("torch/deflated");
+    struct tensor_file *file = NULL;
+    rapt_message why = {""};
+    float x[6];
+    static const float all[] = {1, 2, 3, 4, 5, 6}, half[] = {0.5f, -2, 3};
+    if (without_zlib(&b)) {
+        printf("skipped: format/shards, deflated storages: built without zlib\n");
+        free(b.data);
+        return;
+    }
+    write_file("model.bin", b.data, b.size);
+    free(b.data);
+    write_shard("b.safetensors", (const char *const[]){"y"}, 1, 2);
+    if (open_index(&file,
+                   "{\"weight_map\": {\"shared\": \"model.bin\", \"lm_head\": \"model.bin\", "
+                   "\"t\": \"model.bin\", \"part\": \"model.bin\", \"half\": \"model.bin\", "
+                   "\"ids\": \"model.bin\", \"y\": \"b.safetensors\"}}",
+                   false, NULL, &why))
+        fail_msg("%s", why.text);
+    check_any(file);
+    assert_true(read_one(file, "y") == 20);
+    assert_int_equal(rapt__tensors_read(file, rapt__tensors_find(file, "shared"), 0, 6, x, NULL),
+                     RAPT_OK);
+    assert_memory_equal(x, all, sizeof all);
+    assert_int_equal(rapt__tensors_read(file, rapt__tensors_find(file, "half"), 0, 3, x, NULL),
+                     RAPT_OK);
+    assert_memory_equal(x, half, sizeof half);
+    rapt__tensors_close(file);
+}
+
 /* ---- mapped ---- */
 
 static void test_mapped(void **state)
@@ -183,6 +217,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_index),
         cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_deflated),
         cmocka_unit_test(test_mapped),
     };
     return cmocka_run_group_tests(tests, make_files, remove_files);

@@ -110,6 +110,7 @@ static void test_pickles(void **state)
         size_t size;
         const char *reason;
     } rows[] = {
+        ROW("", "has 0 bytes"),
         ROW(DICT ".", NULL),
         ROW(DICT KEY TENSOR "s.", NULL),
         ROW(DICT "(" KEY TENSOR "u.", NULL),

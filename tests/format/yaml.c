@@ -47,6 +47,7 @@ static void test_marian(void **state)
                                "vocabs:\n- a b.yml\n- \"c: d.yml\"\r\n"
                                "input-types: [ x, 'y, z' , \"\\u00e9]\", ]\n"
                                "empty: []\n"
+                               "blank: [ '', ]\n"
                                "none: {}\n"
                                "null-like:\n"
                                "transformer-postprocess: dan\n"
@@ -62,6 +63,7 @@ static void test_marian(void **state)
     check_list(y, "input-types", (const char *const[]){"x", "y, z", "\xC3\xA9]"}, 3);
     check_list(y, "empty", NULL, 0);
     check_list(y, "none", NULL, 0);
+    check_list(y, "blank", (const char *const[]){""}, 1);
     check_list(y, "embedding-vectors", NULL, 0);
     check_scalar(y, "null-like", "", false);
     check_scalar(y, "transformer-preprocess", "", true);
@@ -74,7 +76,7 @@ static void test_marian(void **state)
     assert_null(rapt__yaml_find(y, "zzz"));
     assert_null(rapt__yaml_at(y, -1));
     assert_null(rapt__yaml_at(y, rapt__yaml_count(y)));
-    assert_int_equal(rapt__yaml_count(y), 14 + 2 + 2 + 3);
+    assert_int_equal(rapt__yaml_count(y), 15 + 2 + 2 + 3 + 1);
     rapt__yaml_close(y);
     y = open_text("");
     assert_int_equal(rapt__yaml_count(y), 0);
@@ -108,6 +110,13 @@ static void test_refused(void **state)
         {"a: [1,\n", "does not end in its line"},
         {"a: [\"1\" 2]\n", "does not end in its line"},
         {"a: [\n", "does not end in its line"},
+        {"a: [1,,2]\n", "line 1: an empty element of a list"},
+        {"a: [1, , 2]\n", "an empty element of a list"},
+        {"a: [1,,]\n", "an empty element of a list"},
+        {"a: [,]\n", "an empty element of a list"},
+        {"a: [ , 1]\n", "an empty element of a list"},
+        {"a: ['',,]\n", "an empty element of a list"},
+        {"a:\n  [,\n", "line 2: an empty element of a list"},
         {"a: [1] 2\n", "more text behind a list"},
         {"- 1\n", "an element of no list"},
         {"a: 1\n- 1\n", "an element of no list"},
