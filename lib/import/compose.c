@@ -47,7 +47,7 @@ void rapt__compose_string(struct composer *c, rapt_text text)
 
 void rapt__export_path(const struct exporting *e, const char *name, char path[2 * IMPORT_PATH])
 {
-    snprintf(path, 2 * IMPORT_PATH, "%s/%s", e->folder, name);
+    snprintf(path, (size_t)2 * IMPORT_PATH, "%s/%s", e->folder, name);
 }
 
 rapt_status rapt__export_file(const struct exporting *e, const char *name, const void *data,

@@ -169,7 +169,7 @@ static rapt_status read_config(struct import *i)
     c->norm_order = values[CT2_PRE_NORM] ? RAPT_NORM_ORDER_PRE : RAPT_NORM_ORDER_POST;
     c->decoder_start = values[CT2_ZERO_START] ? RAPT_DECODER_START_ZERO : RAPT_DECODER_START_BEGIN;
     c->tie = ties_of(i);
-    return status;
+    return RAPT_OK;
 }
 
 /* ---- what says how text becomes tokens ---- */

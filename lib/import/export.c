@@ -22,13 +22,12 @@ rapt_status rapt__export_check(const struct exporting *e, const enum config_fiel
                                int count)
 {
     static const enum config_field sizes[] = {
-        CONFIG_kind,           CONFIG_source_vocab,  CONFIG_target_vocab, CONFIG_positions,
-        CONFIG_width,          CONFIG_heads,         CONFIG_key_heads,    CONFIG_ffn_width,
-        CONFIG_encoder_layers, CONFIG_decoder_layers};
+        CONFIG_kind,           CONFIG_source_vocab,   CONFIG_target_vocab,   CONFIG_positions,
+        CONFIG_width,          CONFIG_heads,          CONFIG_key_heads,      CONFIG_ffn_width,
+        CONFIG_encoder_layers, CONFIG_decoder_layers, CONFIG_alignment_layer};
     const rapt_config *c = e->config;
     if (c->kind != RAPT_KIND_ENCODER_DECODER)
         return rapt__export_refuse(e, "kind", "encoder-decoder");
-    if (c->source_vocab == 0) return rapt__export_refuse(e, "source_vocab", "above 0");
     if (c->ffn_width == 0) return rapt__export_refuse(e, "ffn_width", "above 0");
     if (rapt__key_heads(c) != c->heads) return rapt__export_refuse(e, "key_heads", "heads");
     for (int i = 0; i < RAPT_CONFIG_FIELDS; i++)
@@ -137,6 +136,7 @@ void rapt__export_add(struct exporting *e, const char *name, int rows, int colum
                       const float *data)
 {
     struct export_tensor *t = take(e, name, 2, (size_t)rows, (size_t)columns);
+    if (!t) return;
     t->data = data;
     t->count = data ? (size_t)rows * (size_t)columns : 0;
 }
@@ -206,8 +206,7 @@ rapt_status rapt__export_pieces(const struct exporting *e, const rapt_tokenizer 
                                 const char *name)
 {
     const rapt_text file = rapt_tokenizer_file(t);
-    if (file.size) return rapt__export_file(e, name, file.bytes, file.size);
-    return rapt__export_refuse(e, rapt__export_key(e, t), "a SentencePiece model");
+    return rapt__export_file(e, name, file.bytes, file.size);
 }
 
 rapt_status rapt__export_pieces_if(const struct exporting *e, const rapt_tokenizer *t,

@@ -32,7 +32,8 @@ struct exporting {
 /* RAPT_BAD_ARGUMENT: "PROJECT cannot hold this model: FIELD must be NEEDED". */
 rapt_status rapt__export_refuse(const struct exporting *e, const char *field, const char *needed);
 /* An encoder-decoder with feed-forward layers and as many key heads as heads; every field but its
-   sizes and those given [count] is 0. */
+   sizes and those given [count] is 0. That its vocabularies are those of its tokenizers is known.
+ */
 rapt_status rapt__export_check(const struct exporting *e, const enum config_field *free_fields,
                                int count);
 
@@ -84,7 +85,7 @@ void rapt__export_path(const struct exporting *e, const char *name, char path[2 
 
 /* The key of the metadata that a tokenizer is from, for messages. */
 const char *rapt__export_key(const struct exporting *e, const rapt_tokenizer *t);
-/* The SentencePiece model it was made of. RAPT_BAD_ARGUMENT: it was made of none. */
+/* The SentencePiece model it was made of, which must be there. */
 rapt_status rapt__export_pieces(const struct exporting *e, const rapt_tokenizer *t,
                                 const char *name);
 /* Its SentencePiece model, where it has one; nothing else. */

@@ -51,7 +51,9 @@ static rapt_status find_ids(const struct exporting *e, struct hf_ids *ids)
 static rapt_status check_names(const struct exporting *e, const rapt_tokenizer *t)
 {
     rapt_status status = rapt__export_special(e, t, RAPT_TOKEN_UNKNOWN, "<unk>");
-    return status ? status : rapt__export_special(e, t, RAPT_TOKEN_END, "</s>");
+    if (!status) status = rapt__export_special(e, t, RAPT_TOKEN_END, "</s>");
+    if (status || rapt_tokenizer_file(t).size) return status;
+    return rapt__export_refuse(e, rapt__export_key(e, t), "a SentencePiece model");
 }
 
 /* ---- its texts ---- */

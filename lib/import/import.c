@@ -2,7 +2,7 @@
    tokenizers as a model file of our own does. */
 #include "import/parts.h"
 
-#include <dirent.h>
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -118,27 +118,43 @@ static bool may_hold(const char *name)
     return false;
 }
 
+struct found_model {
+    char name[256]; /* "": none */
+    bool two;
+};
+
+static bool visit_model(void *user, const char *name)
+{
+    struct found_model *found = user;
+    size_t size = strlen(name) + 1;
+    if (!may_hold(name) || size > sizeof found->name) return true;
+    found->two = found->name[0];
+    memcpy(found->name, name, size);
+    return !found->two;
+}
+
+rapt_status rapt__import_list(struct import *i, const char *folder, disk_visit_fn *visit,
+                              void *user)
+{
+    if (rapt__disk_list(folder, visit, user)) return RAPT_OK;
+    if (errno == ENOMEM) return rapt__fail(i->why, RAPT_NO_MEMORY, "no memory to list its folder");
+    return rapt__import_bad(i, "its folder cannot be listed");
+}
+
 /* The one model of a folder, whatever its name. */
 static rapt_status open_only(struct import *i, const char *path)
 {
-    char full[2 * IMPORT_PATH], name[256] = "";
-    DIR *folder = opendir(path);
-    const struct dirent *entry;
-    bool two = false;
-    while (folder && (entry = readdir(folder))) {
-        if (!may_hold(entry->d_name) || strlen(entry->d_name) >= sizeof name) continue;
-        two = name[0];
-        memcpy(name, entry->d_name, strlen(entry->d_name) + 1);
-        if (two) break;
-    }
-    if (folder) closedir(folder);
-    if (two) return rapt__import_bad(i, "%.200s: the folder has more than one model", path);
-    if (!name[0])
+    char full[2 * IMPORT_PATH];
+    struct found_model found = {"", false};
+    rapt_status status = rapt__import_list(i, path, visit_model, &found);
+    if (status) return status;
+    if (found.two) return rapt__import_bad(i, "%.200s: the folder has more than one model", path);
+    if (!found.name[0])
         return rapt__import_bad(i,
                                 "%.200s: the folder has neither model.bin nor model.safetensors, "
                                 "nor another model that rapt knows",
                                 path);
-    snprintf(full, sizeof full, "%s%s", i->folder, name);
+    snprintf(full, sizeof full, "%s%s", i->folder, found.name);
     return rapt__tensors_open_any(&i->file, full, &i->allocator, i->why);
 }
 

@@ -25,6 +25,29 @@ static rapt_status check(const struct exporting *e)
     return rapt__export_check(e, free_fields, sizeof free_fields / sizeof *free_fields);
 }
 
+/* What the engine multiplies in 8 bits comes in blocks of 8 outputs and 16 inputs; it ends the
+   process at other sizes. A source vocabulary of its own is a table, and free. */
+static rapt_status check_narrow(const struct exporting *e)
+{
+    const rapt_config *c = e->config;
+    const struct {
+        const char *name;
+        int value, unit;
+    } sizes[] = {{"target_vocab", c->target_vocab, 8},
+                 {"width", c->width, 16},
+                 {"ffn_width", c->ffn_width, 16}};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        int below = sizes[i].value / sizes[i].unit * sizes[i].unit;
+        if (below != sizes[i].value)
+            return rapt__fail(e->why, RAPT_BAD_ARGUMENT,
+                              "%s cannot hold this model in 8 bits: %s is %d, which is no multiple "
+                              "of %d; the nearest are %d and %d",
+                              e->project, sizes[i].name, sizes[i].value, sizes[i].unit, below,
+                              below + sizes[i].unit);
+    }
+    return RAPT_OK;
+}
+
 /* ---- its configuration ---- */
 
 enum { SETTINGS = 4096 };
@@ -33,6 +56,8 @@ static void write_settings(const rapt_config *c, char text[SETTINGS])
 {
     bool pre = c->norm_order == RAPT_NORM_ORDER_PRE, rms = c->norm_type == RAPT_NORM_TYPE_RMS;
     const char *norm = rms ? "r" : "n", *none = "\"\"";
+    char layer[16] = "last";
+    if (c->alignment_layer) snprintf(layer, sizeof layer, "%d", c->alignment_layer);
     snprintf(text, SETTINGS,
              "bert-train-type-embeddings: true\nbert-type-vocab-size: 2\n"
              "dec-cell: %s\ndec-cell-base-depth: 2\ndec-cell-high-depth: 1\ndec-depth: %d\n"
@@ -47,7 +72,7 @@ static void write_settings(const rapt_config *c, char text[SETTINGS])
              "transformer-decoder-dim-ffn: 0\ntransformer-decoder-ffn-depth: 0\n"
              "transformer-depth-scaling: false\ntransformer-dim-aan: 2048\n"
              "transformer-dim-ffn: %d\ntransformer-ffn-activation: %s\n"
-             "transformer-ffn-depth: 2\ntransformer-guided-alignment-layer: last\n"
+             "transformer-ffn-depth: 2\ntransformer-guided-alignment-layer: %s\n"
              "transformer-heads: %d\ntransformer-no-projection: false\n"
              "transformer-pool: false\ntransformer-postprocess: %s%s\n"
              "transformer-postprocess-emb: d\ntransformer-postprocess-top: %s\n"
@@ -60,7 +85,7 @@ static void write_settings(const rapt_config *c, char text[SETTINGS])
              c->tie == RAPT_TIE_OUTPUT ? "true" : "false",
              c->tie == RAPT_TIE_ALL ? "true" : "false",
              c->decoder_recurrence ? "rnn" : "self-attention", c->ffn_width,
-             c->activation == RAPT_ACTIVATION_SILU ? "swish" : "relu", c->heads, "da",
+             c->activation == RAPT_ACTIVATION_SILU ? "swish" : "relu", layer, c->heads, "da",
              pre ? "" : norm, pre ? norm : none, pre ? norm : none);
 }
 
@@ -126,6 +151,7 @@ static rapt_status write_vocabulary(const struct exporting *e, const rapt_tokeni
 static rapt_status write_all(struct exporting *e, enum marian_precision precision)
 {
     rapt_status status = check(e);
+    if (!status && precision != MARIAN_FLOAT32) status = check_narrow(e);
     if (!status) status = write_vocabulary(e, e->source, "src");
     if (!status && e->source != e->target) status = write_vocabulary(e, e->target, "trg");
     return status ? status : write_model(e, precision);

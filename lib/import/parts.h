@@ -100,6 +100,9 @@ rapt_status rapt__import_vocabularies(struct import *i);
 /* "why" with the file's name before it. */
 rapt_status rapt__import_bad(struct import *i, const char *format, ...)
     __attribute__((format(RAPT__PRINTF, 2, 3)));
+/* Visits the names in a folder. RAPT_NO_MEMORY, RAPT_BAD_FILE: it cannot be listed. */
+rapt_status rapt__import_list(struct import *i, const char *folder, disk_visit_fn *visit,
+                              void *user);
 /* Whether the folder has a file of that name. */
 bool rapt__import_has(const struct import *i, const char *name);
 /* The model of i->config, once that is known. */

@@ -2,7 +2,6 @@
    or those that Marian's models have beside them. */
 #include "import/parts.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -107,16 +106,19 @@ static bool is_vocabulary(const char *name)
     return false;
 }
 
+static bool visit_vocabulary(void *user, const char *name)
+{
+    struct found_files *files = user;
+    size_t size = strlen(name) + 1;
+    if (is_vocabulary(name) && size <= FILE_NAME) memcpy(files->names[files->count++], name, size);
+    return files->count < FILES_MAX;
+}
+
 static rapt_status find_files(struct import *i, struct found_files *files)
 {
-    DIR *folder = opendir(i->folder[0] ? i->folder : ".");
-    const struct dirent *entry;
     files->count = 0;
-    if (!folder) return rapt__import_bad(i, "its folder cannot be listed");
-    while (files->count < FILES_MAX && (entry = readdir(folder)))
-        if (is_vocabulary(entry->d_name) && strlen(entry->d_name) < FILE_NAME)
-            memcpy(files->names[files->count++], entry->d_name, strlen(entry->d_name) + 1);
-    closedir(folder);
+    rapt_status status = rapt__import_list(i, i->folder, visit_vocabulary, files);
+    if (status) return status;
     if (files->count == 0) return rapt__import_bad(i, "there is no vocabulary beside it");
     if (files->count < FILES_MAX) return RAPT_OK;
     return rapt__import_bad(i,

@@ -3,13 +3,24 @@
    its name. */
 #include "import/ct2_configs.h"
 
-enum { F32 = 0, I16 = 2, VERSION = 6 };
+enum { F32 = 0, I8 = 1, I16 = 2, VERSION = 6 };
 
 /* What a file has besides, or instead of, what the model says. */
 struct change {
-    const char *name; /* of a variable; NULL: no change */
-    int value;        /* of a whole number that is added, -1: the variable is left out */
+    const char *name; /* of a variable, or of an attribute of both halves; NULL: no change */
+    int value;        /* of a whole number that is added, or one of: */
 };
+enum {
+    WITHOUT = -1, /* the variable is left out */
+    NARROW = -2,  /* it is a matrix in 8 bits, with a scale for each row */
+};
+
+static bool is_changed(const struct change *change, const char *name)
+{
+    const char *slash = strchr(name, '/');
+    return change->name &&
+           (strcmp(change->name, name) == 0 || (slash && strcmp(change->name, slash + 1) == 0));
+}
 
 /* Text with its first `from` replaced. */
 static void replace(char *text, size_t size, const char *from, const char *to)
@@ -121,6 +132,27 @@ static void put_rows(struct bytes *b, int version, const char *name, const float
     put(b, data + (size_t)first * (size_t)(t.rows == 1 ? 1 : t.columns), size);
 }
 
+/* Element i of a matrix in 8 bits, and the scale of a row: several have the same. */
+static int narrow_element(int i)
+{
+    return i * 7 % 255 - 127;
+}
+static float narrow_scale(int row)
+{
+    return ldexpf(1, row / 3);
+}
+
+static int put_narrow(struct bytes *b, int version, const char *name, rapt_tensor t)
+{
+    char of_scales[240];
+    put_head(b, version, name, 2, t.rows, t.columns, I8, t.rows * t.columns);
+    for (int i = 0; i < t.rows * t.columns; i++) put_number(b, (uint64_t)narrow_element(i), 1);
+    snprintf(of_scales, sizeof of_scales, "%s_scale", name);
+    put_head(b, version, of_scales, 1, 1, t.rows, F32, 4 * t.rows);
+    for (int r = 0; r < t.rows; r++) put(b, &(float){narrow_scale(r)}, sizeof(float));
+    return 2;
+}
+
 static int put_tensor(struct bytes *b, int version, const rapt_model *model, int index,
                       const struct change *change)
 {
@@ -140,6 +172,8 @@ static int put_tensor(struct bytes *b, int version, const rapt_model *model, int
             put_rows(b, version, second, data, t, rows / 2, rows / 2), count++;
         }
     }
+    if (change->value == NARROW && strcmp(change->name, name) == 0)
+        count += put_narrow(b, version, name, t);
     free(data);
     return count;
 }
@@ -176,8 +210,8 @@ static int put_attributes(struct bytes *b, int version, const rapt_config *c,
     };
     int count = 0;
     for (int i = 0; i < COUNT(all); i++) {
-        bool changed = change->name && strcmp(change->name, all[i].name) == 0;
-        if (all[i].wanted && !changed) put_whole(b, version, all[i].name, all[i].value), count++;
+        if (all[i].wanted && !is_changed(change, all[i].name))
+            put_whole(b, version, all[i].name, all[i].value), count++;
     }
     return count;
 }
@@ -293,6 +327,33 @@ static void test_parameters(void **state)
         }
 }
 
+/* A scale for each row, which rapt_model_scales tells. */
+static void test_row_scales(void **state)
+{
+    (void)state;
+    char folder[256];
+    const struct change narrow = {"encoder/layer_0/ffn/linear_0/weight", NARROW};
+    rapt_model *model = model_of(0);
+    write_folder(folder_make(folder, "ct2-rows"), VERSION, model, &narrow);
+    rapt_model *read = folder_import(folder);
+    int index = rapt_model_find(read, "encoder.layers.0.feedforward.in.weight");
+    const rapt_tensor t = rapt_model_tensor(read, index);
+    float *x = malloc(small_size(read, index) * sizeof *x), scales[12], alphas[12];
+    assert_int_equal(t.rows, COUNT(scales));
+    assert_int_equal(rapt_model_read(read, index, x, NULL), RAPT_OK);
+    assert_int_equal(rapt_model_scales(read, index, scales, alphas, NULL), RAPT_OK);
+    for (int r = 0; r < t.rows; r++) {
+        assert_true(scales[r] == narrow_scale(r) && alphas[r] == 0);
+        for (int i = r * t.columns; i < (r + 1) * t.columns; i++)
+            assert_true(x[i] * scales[r] == (float)narrow_element(i));
+    }
+    folder_without_memory(folder);
+    folder_remove(folder, files, COUNT(files));
+    rapt_model_free(read);
+    rapt_model_free(model);
+    free(x);
+}
+
 static void test_refusals(void **state)
 {
     (void)state;
@@ -303,15 +364,18 @@ static void test_refusals(void **state)
         {{"decoder/num_heads", 3}, "num_heads is 2 in the encoder and 3 in the decoder"},
         {{"encoder/pre_norm", 0}, "pre_norm"},
         {{"encoder/activation", 2}, "activation is 2 in the encoder"},
+        {{"activation", 7}, "activation is 7, which is not supported"},
+        {{"num_heads", 0xFFFB}, "tensor num_heads is -5"},
         {{"decoder/scale_embeddings", 0}, "scale_embeddings"},
         {{"alibi", 1}, "alibi is 1"},
         {{"sliding_window", 7}, "sliding_window is 7"},
         {{"decoder/project_in/weight", 1}, "tensor decoder/project_in/weight"},
-        {{"encoder/layer_1/ffn/linear_1/weight", -1}, "encoder.layers.1.feedforward.out.weight"},
+        {{"encoder/layer_1/ffn/linear_1/weight", WITHOUT},
+         "encoder.layers.1.feedforward.out.weight"},
         {{"encoder/layer_1/ffn/linear_1/weight", 5}, "has not the shape"},
-        {{"decoder/layer_norm/gamma", -1}, "decoder.norm.weight"},
-        {{"encoder/layer_0/ffn/linear_0/weight", -1}, "encoder/layer_0/ffn/linear_0/weight"},
-        {{"decoder/embeddings/weight", -1}, "target_vocab"},
+        {{"decoder/layer_norm/gamma", WITHOUT}, "decoder.norm.weight"},
+        {{"encoder/layer_0/ffn/linear_0/weight", WITHOUT}, "encoder/layer_0/ffn/linear_0/weight"},
+        {{"decoder/embeddings/weight", WITHOUT}, "target_vocab"},
     };
     char folder[256];
     rapt_model *model = model_of(0);
@@ -334,6 +398,7 @@ static void test_side_files(void **state)
         {"config.json", "{", "config.json"},
         {"config.json", "[]", "config.json"},
         {"config.json", "{\"a\": 1, \"a\": 1}", "a twice"},
+        {"config.json", "{\"a\": tru}", "config.json is no JSON object"},
         {"config.json", "{\"add_source_bos\": true}", "add_source_bos"},
         {"config.json", "{\"add_source_eos\": 1}", "add_source_eos is 1"},
         {"config.json", "{\"eos_token\": \"<e>\"}", "eos_token is \"<e>\""},
@@ -362,6 +427,8 @@ static void test_side_files(void **state)
     rapt_message why = {""};
     assert_int_equal(rapt_model_import(&read, folder, NULL, &why), RAPT_NO_FILE);
     assert_non_null(strstr(why.text, "target_vocabulary.txt"));
+    folder_text(folder, "shared_vocabulary.json", "[]");
+    folder_refused(folder, "one shared vocabulary, but tables of 9 and 7 rows");
     folder_remove(folder, files, COUNT(files));
     folder_make(folder, "ct2-side");
     folder_refused(folder, "model.bin");
@@ -387,6 +454,9 @@ static void test_damage(void **state)
         folder_write(folder, "model.bin", &cut);
         assert_int_equal(rapt_model_import(&read, folder, NULL, NULL), RAPT_BAD_FILE);
     }
+    memcpy(b.data + 6, "WhisperAnySpecs", 15); /* behind the version and its length */
+    folder_write(folder, "model.bin", &b);
+    folder_refused(folder, "its kind is WhisperAnySpecs, not that of a translator");
     assert_int_equal(rapt_model_read(model, 0, x, NULL), RAPT_OK);
     x[2] = INFINITY;
     assert_int_equal(rapt_model_write(model, 0, x, NULL), RAPT_OK);
@@ -400,9 +470,8 @@ static void test_damage(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_parameters),
-        cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_side_files),
+        cmocka_unit_test(test_parameters), cmocka_unit_test(test_row_scales),
+        cmocka_unit_test(test_refusals),   cmocka_unit_test(test_side_files),
         cmocka_unit_test(test_damage),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -315,7 +315,12 @@ static void test_refusals(void **state)
         {"\"encoder_attention_heads\": 4", "encoder_attention_heads is 4"},
         {"\"decoder_start_token_id\": 3", "decoder_start_token_id is 3, in the vocabulary it is 0"},
         {"\"eos_token_id\": 2", "eos_token_id is 2, in the vocabulary it is 0"},
-        {"\"d_model\": \"x\"", "d_model"},
+        {"\"d_model\": \"x\"", "d_model is x, not a whole number"},
+        {"\"d_model\": \"\"", "d_model is \"\", not a whole number"},
+        {"\"d_model\": 2147483648", "d_model is \"2147483648\", not a whole number"},
+        {"\"d_model\": 99999999999", "d_model is 99999999999, not a whole number"},
+        {"\"normalize_before\": maybe", "config.json is no JSON object"},
+        {"\"normalize_before\": never", "config.json is no JSON object"},
         {"\"vocab_size\": 10", "shape"},
         {"\"tie_word_embeddings\": false", "tie_word_embeddings"},
         {"\"share_encoder_decoder_embeddings\": false", "encoder.embedding.weight"},
@@ -335,6 +340,9 @@ static void test_refusals(void **state)
     w->all[0].data[3] += 1;
     write_weights(folder, w, "model.layernorm_embedding.weight");
     folder_refused(folder, "model.layernorm_embedding.weight");
+    add(w, "", "lm_head.weight", VOCAB, WIDTH, 0);
+    write_weights(folder, w, NULL);
+    folder_refused(folder, "tensor lm_head.weight should be equal to the one that it is tied to");
     folder_remove(folder, files, COUNT(files));
     free_weights(w);
 }

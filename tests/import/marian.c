@@ -1,6 +1,7 @@
 /* marian.c - models of Marian written here, of random models with every option that can be held, in
    float and in 8 bits: the same parameters; what cannot be held is refused by its name. */
 #include "import/marian_configs.h"
+#include "import/pieces.h"
 
 /* Their names of our parameters, behind what names side and layer; [in][out]. parts: in ours one
    matrix holds so many of theirs. */
@@ -304,6 +305,8 @@ static void test_refusals(void **state)
     folder_refused(folder, "decoder.layers.0.recurrent.forget.weight");
     write_folder(folder, model, F32, NULL, "decoder_l2_rnn_bf");
     folder_refused(folder, "tensor ?ecoder_l2_rnn_bf");
+    write_folder(folder, model, F32, NULL, "Wemb");
+    folder_refused(folder, "there is no tensor Wemb");
     write_folder(folder, model, F32, NULL, NULL);
     write_vocabulary(folder, "vocab.yml", 7);
     folder_refused(folder, "vocab.yml has 7 names, the model's table 9");
@@ -332,7 +335,8 @@ static void test_named_vocabularies(void **state)
     (void)state;
     static const char *const named_files[] = {"model.intgemm.bin", "vocab.src.yml", "vocab.trg.yml",
                                               "target.a.yml",      "source.b.yml",  "decoder.yml",
-                                              "vocab.c.yml",       "vocab.yml"};
+                                              "vocab.c.yml",       "vocab.yml",     "a.spm"};
+    static struct bytes pieces;
     char folder[256];
     rapt_model *model = small_model(&marian_configs[1], 1),
                *tied = small_model(&marian_configs[0], 1);
@@ -356,6 +360,16 @@ static void test_named_vocabularies(void **state)
     folder_refused(folder, "a/ is not in its folder");
     folder_text(folder, "decoder.yml", "vocabs:\n  - a\n  - b\n  - c\n");
     folder_refused(folder, "a is not in its folder");
+    folder_text(folder, "decoder.yml",
+                "vocabs:\n  - target.a.yml\n  - source.b.yml\n  - vocab.c.yml\n");
+    folder_refused(folder, "decoder.yml: vocabs has more than two files");
+    put_pieces(&pieces, c->source_vocab + 1, 0);
+    folder_write(folder, "a.spm", &pieces);
+    folder_text(folder, "decoder.yml", "vocabs:\n  - a.spm\n  - source.b.yml\n");
+    folder_refused(folder, "a.spm has 9 pieces, the model's table 8");
+    put_pieces(&pieces, c->source_vocab, 0);
+    folder_write(folder, "a.spm", &pieces);
+    folder_is(folder, model);
     folder_text(folder, "decoder.yml", "vocabs: {a: b}\n");
     folder_refused(folder, "decoder.yml");
     write_folder(folder, tied, F32, NULL, NULL);

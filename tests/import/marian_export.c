@@ -31,13 +31,23 @@ static void test_both_ways(void **state)
     }
 }
 
+/* Configuration i with the sizes that the engine for 8 bits can multiply. */
+static rapt_config narrow_config(int i)
+{
+    rapt_config c = marian_configs[i];
+    c.target_vocab = 16, c.width = 16, c.ffn_width = 32;
+    if (c.tie == RAPT_TIE_ALL) c.source_vocab = c.target_vocab;
+    return c;
+}
+
 /* No element is further away than half a step of 1/127 of the largest one; written again nothing
    changes. */
 static void test_narrow(void **state)
 {
     (void)state;
     char folder[256];
-    rapt_model *model = pieces_model(&marian_configs[0], 5, 0), *read, *again;
+    const rapt_config c = narrow_config(0);
+    rapt_model *model = pieces_model(&c, 5, 0), *read, *again;
     folder_make(folder, "marian-narrow");
     assert_int_equal(rapt_model_export(model, RAPT_EXPORT_BERGAMOT, folder, NULL), RAPT_OK);
     read = folder_import(folder);
@@ -70,7 +80,8 @@ static void test_memory(void **state)
     (void)state;
     char folder[256];
     folder_make(folder, "export-memory-BERGAMOT");
-    export_without_memory(&marian_configs[1], 0, RAPT_EXPORT_BERGAMOT, folder);
+    const rapt_config c = narrow_config(1);
+    export_without_memory(&c, 0, RAPT_EXPORT_BERGAMOT, folder);
     folder_remove(folder, files, COUNT(files));
 }
 
@@ -96,6 +107,17 @@ static void test_refusals(void **state)
     REFUSE(self_score, RAPT_SCORE_COSINE);
     REFUSE(cross_normalizer, RAPT_NORMALIZER_ARGMAX);
     REFUSE(rotary, RAPT_ROTARY_PAIRS);
+#undef REFUSE
+#define REFUSE(field, value, says)                                                                 \
+    do {                                                                                           \
+        rapt_config c = narrow_config(1);                                                          \
+        c.field = value;                                                                           \
+        export_refused(&c, 0, RAPT_EXPORT_BERGAMOT, says);                                         \
+    } while (0)
+    REFUSE(target_vocab, 7,
+           "target_vocab is 7, which is no multiple of 8; the nearest are 0 and 8");
+    REFUSE(width, 8, "width is 8");
+    REFUSE(ffn_width, 40, "ffn_width is 40, which is no multiple of 16; the nearest are 32 and 48");
 #undef REFUSE
     rapt_message why = {""};
     rapt_model *plain = small_model(&marian_configs[0], 1);
@@ -161,7 +183,8 @@ static void test_scales(void **state)
     char folder[256];
     for (int i = 0; i < COUNT(marian_configs); i++) {
         folder_make(folder, "marian-scales");
-        rapt_model *model = pieces_model(&marian_configs[i], (uint64_t)i + 31, 0);
+        const rapt_config c = narrow_config(i);
+        rapt_model *model = pieces_model(&c, (uint64_t)i + 31, 0);
         assert_int_equal(rapt_model_export(model, RAPT_EXPORT_BERGAMOT, folder, NULL), RAPT_OK);
         read_file(folder, &first);
         rapt_model *read = folder_import(folder);
@@ -194,7 +217,8 @@ static void test_rows(void **state)
     (void)state;
     char folder[256];
     folder_make(folder, "marian-rows");
-    rapt_model *model = pieces_model(&marian_configs[0], 5, 0);
+    const rapt_config narrow = narrow_config(0);
+    rapt_model *model = pieces_model(&narrow, 5, 0);
     assert_int_equal(rapt_model_export(model, RAPT_EXPORT_BERGAMOT, folder, NULL), RAPT_OK);
     rapt_model *read = folder_import(folder);
     int scaled = 0;
@@ -214,6 +238,11 @@ static void test_rows(void **state)
         assert_true((scales[0] > 0) == (t.rows > 1));
         assert_int_equal(rapt_model_scales(model, i, scales, NULL, NULL), RAPT_OK);
         assert_true(scales[0] == 0);
+        rapt_message why = {""};
+        assert_int_equal(rapt_model_scales(model, -1, scales, NULL, &why), RAPT_BAD_ARGUMENT);
+        assert_non_null(strstr(why.text, "index is -1"));
+        assert_int_equal(rapt_model_scales(model, rapt_model_tensors(model), scales, NULL, NULL),
+                         RAPT_BAD_ARGUMENT);
         free(x);
         free(scales);
     }
@@ -223,7 +252,7 @@ static void test_rows(void **state)
                                       "x 0 1 2 3",
                                       "x 0 1 -2 3\n",
                                       "x 0 1 2 3 4\n",
-                                      "embedding.weight 9 1 2 3\n",
+                                      "embedding.weight 16 1 2 3\n",
                                       "x 0 y 2 3\n",
                                       "\n"};
     for (int i = 0; i < COUNT(bad); i++) {
@@ -241,11 +270,35 @@ static void test_rows(void **state)
     folder_remove(folder, files, COUNT(files));
 }
 
+/* The layer whose first head gives alignments: of a number, or the last. */
+static void test_alignment_layer(void **state)
+{
+    (void)state;
+    static struct bytes file;
+    char folder[256];
+    for (int layer = 0; layer < 2; layer++) {
+        rapt_config c = marian_configs[1];
+        c.alignment_layer = layer;
+        rapt_model *model = pieces_model(&c, 5, 0);
+        folder_make(folder, "marian-layer");
+        assert_int_equal(rapt_model_export(model, RAPT_EXPORT_MARIAN, folder, NULL), RAPT_OK);
+        read_file(folder, &file);
+        const char *wanted =
+            layer ? "guided-alignment-layer: 1\n" : "guided-alignment-layer: last\n";
+        size_t size = strlen(wanted), at = 0;
+        while (at + size <= file.size && memcmp(file.data + at, wanted, size) != 0) at++;
+        assert_true(at + size <= file.size);
+        rapt_model_free(model);
+        folder_remove(folder, files, COUNT(files));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_both_ways), cmocka_unit_test(test_narrow),
-        cmocka_unit_test(test_scales),    cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_memory),    cmocka_unit_test(test_refusals)};
+        cmocka_unit_test(test_both_ways),      cmocka_unit_test(test_narrow),
+        cmocka_unit_test(test_scales),         cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_memory),         cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_alignment_layer)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

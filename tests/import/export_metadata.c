@@ -1,0 +1,161 @@
+/* export_metadata.c - the tokenizers that a model carries, as its writers for other projects take
+   them: names of any bytes come back; models without both halves, and tokenizers that are not
+   there, do not fit or lack what a project needs, are refused by name. */
+#include "import/ct2_configs.h"
+#include "import/pieces.h"
+
+enum { NAMES = 9 };
+
+static const rapt_config classifier = {.size = sizeof classifier,
+                                       .kind = RAPT_KIND_ENCODER_ONLY,
+                                       .source_vocab = 8,
+                                       .target_vocab = 8,
+                                       .positions = 12,
+                                       .width = 8,
+                                       .heads = 2,
+                                       .ffn_width = 8,
+                                       .encoder_layers = 1};
+static const rapt_config marian_mt = {.size = sizeof marian_mt,
+                                      .source_vocab = 8,
+                                      .target_vocab = 8,
+                                      .positions = 12,
+                                      .width = 8,
+                                      .heads = 4,
+                                      .ffn_width = 12,
+                                      .encoder_layers = 1,
+                                      .decoder_layers = 2,
+                                      .position = RAPT_POSITION_CONCATENATED,
+                                      .tie = RAPT_TIE_OUTPUT,
+                                      .norm_epsilon = 1e-5f,
+                                      .plain_embedding = 1,
+                                      .decoder_start = RAPT_DECODER_START_END};
+
+/* The text of a vocabulary that is a list of names; the caller frees it. */
+static char *list_text(const char *const *names, int count)
+{
+    rapt_text texts[NAMES];
+    rapt_tokenizer *t = NULL;
+    size_t size;
+    assert_true(count <= NAMES);
+    for (int i = 0; i < count; i++) texts[i] = (rapt_text){names[i], strlen(names[i])};
+    assert_int_equal(rapt_tokenizer_create_list(&t, texts, count, NULL, NULL, NULL), RAPT_OK);
+    assert_int_equal(rapt_tokenizer_write(t, NULL, 0, &size, NULL), RAPT_OK);
+    char *text = malloc(size);
+    assert_int_equal(rapt_tokenizer_write(t, text, size, &size, NULL), RAPT_OK);
+    rapt_tokenizer_free(t);
+    return text;
+}
+
+/* A random model with this metadata; a text that is NULL is none. */
+static rapt_model *model_with(const rapt_config *c, const char *joint, const char *source,
+                              const char *target)
+{
+    static char bytes[1 << 18];
+    const rapt_metadata all[] = {{"rapt.tokenizer", joint},
+                                 {"rapt.source_tokenizer", source},
+                                 {"rapt.target_tokenizer", target}};
+    rapt_metadata pairs[3];
+    int count = 0;
+    size_t size;
+    rapt_model *plain = small_model(c, 1), *model = NULL;
+    for (int i = 0; i < COUNT(all); i++)
+        if (all[i].value) pairs[count++] = all[i];
+    assert_int_equal(rapt_model_save_memory(plain, bytes, sizeof bytes, &size, pairs, count, NULL),
+                     RAPT_OK);
+    assert_int_equal(rapt_model_load_memory(&model, bytes, size, NULL, NULL, NULL), RAPT_OK);
+    rapt_model_free(plain);
+    return model;
+}
+
+/* ---- names ---- */
+
+static void same_names(const rapt_tokenizer *t, const char *const *names, int count)
+{
+    assert_int_equal(rapt_tokenizer_vocab(t), count);
+    for (int id = 0; id < count; id++) {
+        const rapt_text name = rapt_tokenizer_name(t, id);
+        assert_int_equal(name.size, strlen(names[id]));
+        assert_memory_equal(name.bytes, names[id], name.size);
+    }
+}
+
+/* Control characters, quotes and backslashes in JSON. */
+static void test_names(void **state)
+{
+    (void)state;
+    static const char *const files[] = {"model.bin", "config.json", "source_vocabulary.json",
+                                        "target_vocabulary.json"};
+    static const char *const source[] = {"<unk>", "</s>",     "a\x01",    "\x1F", "\"q\"",
+                                         "\\n",   "\t\x7F\n", "\xC3\xA4", "b"};
+    static const char *const target[] = {"<s>", "</s>", "<unk>", "\x02\\\"", "\r", "c", "/"};
+    char folder[256],
+        *texts[] = {list_text(source, COUNT(source)), list_text(target, COUNT(target))};
+    rapt_model *model = model_with(&ct2_configs[0], NULL, texts[0], texts[1]);
+    rapt_translator *read = NULL;
+    rapt_message why = {""};
+    folder_make(folder, "export-names");
+    if (rapt_model_export(model, RAPT_EXPORT_CT2, folder, &why)) fail_msg("%s", why.text);
+    if (rapt_translator_load(&read, folder, NULL, NULL, &why)) fail_msg("%s", why.text);
+    same_names(rapt_translator_source(read), source, COUNT(source));
+    same_names(rapt_translator_target(read), target, COUNT(target));
+    rapt_translator_free(read);
+    rapt_model_free(model);
+    folder_remove(folder, files, COUNT(files));
+    for (int i = 0; i < 2; i++) free(texts[i]);
+}
+
+/* ---- refusals ---- */
+
+static void refuse(rapt_model *model, rapt_export format, const char *phrase)
+{
+    char folder[256];
+    rapt_message why = {""};
+    folder_make(folder, "export-refused");
+    assert_int_equal(rapt_model_export(model, format, folder, &why), RAPT_BAD_ARGUMENT);
+    if (!strstr(why.text, phrase)) fail_msg("\"%s\" does not say %s", why.text, phrase);
+    assert_int_equal(rmdir(folder), 0); /* nothing is in it */
+    rapt_model_free(model);
+}
+
+static void test_refusals(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"<s>", "</s>", "a", "b", "c", "d", "e", "f", "g"};
+    static const char *const known[] = {"<unk>", "</s>", "<pad>", "b", "c", "d", "e", "f"};
+    char *seven = pieces_text(7, PIECES_BEGIN), *eight = pieces_text(8, PIECES_BEGIN),
+         *nine = pieces_text(9, PIECES_BEGIN), *list_8 = list_text(names, 8),
+         *list_9 = list_text(names, 9), *list = list_text(known, COUNT(known)),
+         *pieces = pieces_text(8, PIECES_PAD);
+    const rapt_config *unlike = &ct2_configs[0], *like = &ct2_configs[1]; /* 9 and 7, 8 and 8 */
+    refuse(model_with(&classifier, eight, NULL, NULL), RAPT_EXPORT_CT2,
+           "kind must be encoder-decoder");
+    refuse(model_with(like, nine, NULL, NULL), RAPT_EXPORT_CT2,
+           "rapt.tokenizer has 9 tokens, the model's table 8");
+    refuse(model_with(unlike, nine, NULL, NULL), RAPT_EXPORT_CT2,
+           "rapt.tokenizer has 9 tokens, the model's target table 7");
+    refuse(model_with(unlike, NULL, nine, eight), RAPT_EXPORT_CT2,
+           "rapt.target_tokenizer has 8 tokens, the model's table 7");
+    refuse(model_with(unlike, NULL, nine, NULL), RAPT_EXPORT_CT2,
+           "no metadata rapt.target_tokenizer");
+    refuse(model_with(unlike, NULL, NULL, seven), RAPT_EXPORT_CT2,
+           "no metadata rapt.source_tokenizer");
+    refuse(model_with(unlike, NULL, list_9, seven), RAPT_EXPORT_CT2,
+           "rapt.source_tokenizer must be a vocabulary with the token <unk>");
+    refuse(model_with(like, list_8, NULL, NULL), RAPT_EXPORT_CT2,
+           "rapt.tokenizer must be a vocabulary with the token <unk>");
+    refuse(model_with(&marian_mt, list, NULL, NULL), RAPT_EXPORT_HF,
+           "rapt.tokenizer must be a SentencePiece model");
+    refuse(model_with(&marian_mt, NULL, pieces, list), RAPT_EXPORT_HF,
+           "rapt.target_tokenizer must be a SentencePiece model");
+    char *const all[] = {seven, eight, nine, list_8, list_9, list, pieces};
+    for (int i = 0; i < COUNT(all); i++) free(all[i]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_refusals),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
