@@ -69,13 +69,14 @@ rapt_attention rapt__attention_of(const rapt_config *c, const struct attention_u
     return a;
 }
 
-static size_t bytes_of(const rapt_config *c, const struct attention_use *which, int batch, int rows,
-                       int keys, int threads)
+size_t rapt__attention_bytes_of(const rapt_config *c, const struct attention_use *which, int batch,
+                                int rows, int keys, int threads)
 {
     rapt_attention spec = rapt__attention_of(c, which);
     spec.queries = spec.keys = c->positions;
     spec.threads = threads;
-    return rapt__attention_workspace_spec(&spec, batch, rows, keys);
+    return rapt__attention_workspace_spec(&spec, batch, rows, keys,
+                                          which->cross && c->alignment_layer);
 }
 
 size_t rapt__attention_bytes(const rapt_config *c, bool decoder, int batch, int rows,
@@ -83,8 +84,8 @@ size_t rapt__attention_bytes(const rapt_config *c, bool decoder, int batch, int 
 {
     const struct attention_use self = {.decoder = decoder},
                                cross = {.decoder = true, .cross = true};
-    size_t one = bytes_of(c, &self, batch, rows, rows, threads), two = 0;
-    if (source_rows) two = bytes_of(c, &cross, batch, rows, source_rows, threads);
+    size_t one = rapt__attention_bytes_of(c, &self, batch, rows, rows, threads), two = 0;
+    if (source_rows) two = rapt__attention_bytes_of(c, &cross, batch, rows, source_rows, threads);
     if (rows && (!one || (source_rows && !two))) return SIZE_MAX; /* more than fits */
     return one > two ? one : two;
 }

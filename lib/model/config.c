@@ -17,12 +17,23 @@ static const struct preset presets[] = {
 };
 /* clang-format on */
 
+static rapt_status no_preset(const char *name, rapt_message *why)
+{
+    char names[100] = "";
+    for (size_t i = 0; i < sizeof presets / sizeof *presets; i++) {
+        strncat(names, i ? ", " : "", sizeof names - strlen(names) - 1);
+        strncat(names, presets[i].name, sizeof names - strlen(names) - 1);
+    }
+    return rapt__fail(why, RAPT_BAD_ARGUMENT, "there is no preset %.60s; choose from %s", name,
+                      names);
+}
+
 rapt_status rapt_config_preset(rapt_config *config, const char *name, int vocab, rapt_message *why)
 {
     if (!name) return rapt__fail(why, RAPT_BAD_ARGUMENT, "rapt_config_preset: name is NULL");
     const struct preset *p = presets, *end = presets + sizeof presets / sizeof *presets;
     while (p < end && strcmp(name, p->name) != 0) p++;
-    if (p == end) return rapt__fail(why, RAPT_BAD_ARGUMENT, "there is no preset %.60s", name);
+    if (p == end) return no_preset(name, why);
     const rapt_config own = {.source_vocab = vocab,
                              .target_vocab = vocab,
                              .positions = 512,
@@ -147,6 +158,13 @@ rapt_status rapt__config_check(const rapt_config *c, rapt_message *why)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "first_position is %d, but position is %s",
                           c->first_position,
                           rapt_config_field_at(CONFIG_position)->word((int)c->position));
+    if (c->alignment_layer && c->kind != RAPT_KIND_ENCODER_DECODER)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "alignment_layer is %d, but kind says that there is no cross-attention",
+                          c->alignment_layer);
+    if (c->alignment_layer > c->decoder_layers)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "alignment_layer is %d, decoder_layers is %d",
+                          c->alignment_layer, c->decoder_layers);
     for (int i = CONFIG_decoder_start; i <= CONFIG_decoder_recurrence; i++)
         if (rapt__config_get(c, i) && c->kind == RAPT_KIND_ENCODER_ONLY)
             return rapt__fail(why, RAPT_BAD_ARGUMENT,

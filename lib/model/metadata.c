@@ -83,8 +83,9 @@ rapt_status rapt__metadata_set(rapt_model *m, const rapt_metadata *metadata, int
 
 rapt_status rapt__metadata_check(const rapt_metadata *metadata, int count, rapt_message *why)
 {
-    if (count < 0 || (count > 0 && !metadata))
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "metadata: %d pairs, or NULL", count);
+    if (count < 0) return rapt__fail(why, RAPT_BAD_ARGUMENT, "count is %d", count);
+    if (count > 0 && !metadata)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "metadata: NULL, with a count of %d", count);
     for (int i = 0; i < count; i++) {
         if (!metadata[i].key)
             return rapt__fail(why, RAPT_BAD_ARGUMENT, "metadata: key %d is NULL", i);

@@ -83,7 +83,8 @@ rapt_status rapt__model_make(rapt_model **model, const rapt_config *config,
 {
     rapt_model *made = NULL;
     rapt_status status = rapt__model_make_bare(&made, config, allocator, why);
-    if (!status) status = rapt__model_take_block(made, why);
+    if (!made) return status;
+    status = rapt__model_take_block(made, why);
     if (status)
         rapt_model_free(made);
     else
@@ -95,10 +96,13 @@ rapt_status rapt_model_create(rapt_model **model, const rapt_config *config, uin
                               const rapt_allocator *allocator, rapt_message *why)
 {
     rapt_config own;
+    rapt_model *made = NULL;
     if (!model) return rapt__fail(why, RAPT_BAD_ARGUMENT, "rapt_model_create: model is NULL");
     rapt_status status = rapt__struct_read(&own, sizeof own, config, "rapt_config", why);
-    if (!status) status = rapt__model_make(model, &own, allocator, why);
-    if (!status) rapt__parameters_init(&(*model)->layout, seed, (*model)->block);
+    if (!status) status = rapt__model_make(&made, &own, allocator, why);
+    if (!made) return status;
+    rapt__parameters_init(&made->layout, seed, made->block);
+    *model = made;
     return status;
 }
 
@@ -159,16 +163,20 @@ int rapt_model_find(const rapt_model *model, const char *name)
     return -1;
 }
 
-static rapt_status no_parameter(const rapt_model *model, int index, rapt_message *why)
+/* Which argument is wrong: the model, the array that is not given, or the index. */
+static rapt_status no_parameter(const rapt_model *model, int index, const float *data,
+                                rapt_message *why)
 {
-    return rapt__fail(why, RAPT_BAD_ARGUMENT, "parameter %d of %d, or NULL", index,
-                      rapt_model_tensors(model));
+    if (!model || !data)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL", model ? "data" : "model");
+    return rapt__fail(why, RAPT_BAD_ARGUMENT, "index is %d, the model has %d parameters", index,
+                      model->layout.count);
 }
 
 rapt_status rapt_model_read(const rapt_model *model, int index, float *data, rapt_message *why)
 {
     const struct parameter *p = parameter_of(model, index);
-    if (!p || !data) return no_parameter(model, index, why);
+    if (!p || !data) return no_parameter(model, index, data, why);
     rapt__parameter_get(p, model->block, 0, rapt__parameter_count(p), data);
     return RAPT_OK;
 }
@@ -176,7 +184,7 @@ rapt_status rapt_model_read(const rapt_model *model, int index, float *data, rap
 rapt_status rapt_model_write(rapt_model *model, int index, const float *data, rapt_message *why)
 {
     const struct parameter *p = parameter_of(model, index);
-    if (!p || !data) return no_parameter(model, index, why);
+    if (!p || !data) return no_parameter(model, index, data, why);
     rapt_status status = rapt__model_own_block(model, why);
     if (status) return status;
     rapt__parameter_set(p, model->block, 0, rapt__parameter_count(p), data);

@@ -178,6 +178,10 @@ rapt_attention rapt__attention_of(const rapt_config *config, const struct attent
 /* The gradients of what is learned, in a block of gradients. */
 rapt_gradients rapt__gradients_of(const struct score_offsets *offset, float *gradients);
 bool rapt__attention_normalizes(const rapt_config *config, rapt_normalizer by); /* anywhere? */
+/* Workspace for one attention sublayer, bytes; 0: more than fits. Sequences are at most
+   config->positions long; 0: as long as rows and keys allow. */
+size_t rapt__attention_bytes_of(const rapt_config *config, const struct attention_use *which,
+                                int batch, int rows, int keys, int threads);
 /* Workspace for the attention of one half, bytes. source_rows 0: no cross-attention. */
 size_t rapt__attention_bytes(const rapt_config *config, bool decoder, int batch, int rows,
                              int source_rows, int threads);
@@ -319,6 +323,8 @@ struct pass {
     float entropy;           /* see rapt_reinforce, while learning */
     float anneal; /* while learning: an arg-max is the softmax of so many times the scores; 0: none
                      is */
+    const struct guide *guide; /* of cross-attention in layer config.alignment_layer, backward;
+                                  NULL: none */
 };
 
 /* What of a pass can be read afterwards: for weights of cross-attention the queries of every

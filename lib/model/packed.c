@@ -124,7 +124,7 @@ static bool is_little(void)
 static bool map(rapt_model *m, const struct tensor_file *file)
 {
     const void *data = is_little() ? rapt__tensors_map_data(file, &m->map) : NULL;
-    if (data && (uintptr_t)data % (4 * LANES) == 0) {
+    if (data && (uintptr_t)data % ((uintptr_t)4 * LANES) == 0) {
         m->block = (float *)(uintptr_t)data;
         return true;
     }

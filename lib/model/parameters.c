@@ -23,7 +23,7 @@ static size_t offset(struct layout_pass *w, const char *scope, int layer, const 
                      int rows, int columns, enum layout_kind kind, enum initial initial)
 {
     size_t here = w->layout->floats;
-    struct parameter spare, *p = w->real ? &w->layout->parameters[w->layout->count] : &spare;
+    struct parameter spare = {0}, *p = w->real ? &w->layout->parameters[w->layout->count] : &spare;
     *p = (struct parameter){
         .rows = rows, .columns = columns, .kind = kind, .initial = initial, .offset = here};
     if (w->real) {

@@ -30,8 +30,9 @@ void rapt__recurrent_forward(const struct exec_context *c, const struct step *s)
     const struct linear input = rapt__linear_at(&offset->input, s->stack->block),
                         forget = rapt__linear_at(&offset->forget, s->stack->block);
     int rows = s->pass->rows.count, D = unit.width;
-    rapt__linear_forward(c, &input, s->in, D, rows, s->u->q, 2 * D, ACTIVATION_NONE, NULL);
-    rapt__linear_forward(c, &forget, s->in, D, rows, s->u->q + D, 2 * D, ACTIVATION_NONE, NULL);
+    ptrdiff_t pair = 2 * (ptrdiff_t)D; /* rows of q: x and z */
+    rapt__linear_forward(c, &input, s->in, D, rows, s->u->q, pair, ACTIVATION_NONE, NULL);
+    rapt__linear_forward(c, &forget, s->in, D, rows, s->u->q + D, pair, ACTIVATION_NONE, NULL);
     rapt__ssru_forward(c, &unit, s->u->q, s->u->mixed, s->u->y);
 }
 
@@ -44,14 +45,15 @@ void rapt__recurrent_backward(const struct exec_context *c, const struct step *s
                         forget = rapt__linear_at(&offset->forget, s->stack->block);
     const struct stack_memory *m = s->stack->memory;
     int rows = s->pass->rows.count, D = unit.width;
+    ptrdiff_t pair = 2 * (ptrdiff_t)D; /* rows of q: x and z */
     rapt__activate_backward(c, ACTIVATION_RELU, s->u->mixed, dy, m->dmixed,
                             (size_t)rows * (size_t)D);
     rapt__ssru_backward(c, &unit, s->u->q, s->u->mixed, m->dmixed, m->dq);
-    rapt__linear_backward_weight(c, &input, s->in, D, m->dq, 2 * D, rows,
+    rapt__linear_backward_weight(c, &input, s->in, D, m->dq, pair, rows,
                                  gradients + offset->input.weight, NULL);
-    rapt__linear_backward_weight(c, &forget, s->in, D, m->dq + D, 2 * D, rows,
+    rapt__linear_backward_weight(c, &forget, s->in, D, m->dq + D, pair, rows,
                                  gradients + offset->forget.weight,
                                  gradients + offset->forget.bias);
-    rapt__linear_backward_input(c, &input, m->dq, 2 * D, rows, din, D, add);
-    rapt__linear_backward_input(c, &forget, m->dq + D, 2 * D, rows, din, D, true);
+    rapt__linear_backward_input(c, &input, m->dq, pair, rows, din, D, add);
+    rapt__linear_backward_input(c, &forget, m->dq + D, pair, rows, din, D, true);
 }

@@ -146,8 +146,9 @@ static void attention_backward(const struct exec_context *c, const struct step *
     const rapt_attention_saved saved = {.chosen = s->u->chosen, .statistics = s->u->statistics};
     const rapt_reinforce reinforce = {
         .reward = s->pass->reward, .baseline = s->pass->baseline, .entropy = s->pass->entropy};
+    bool guided = cross && s->layer + 1 == config->alignment_layer;
     rapt__attention_backward(c->team, &a, h.q, h.k, h.v, s->u->mixed, &saved, m->dmixed, &reinforce,
-                             &to, s->stack->attention_workspace);
+                             guided ? s->pass->guide : NULL, &to, s->stack->attention_workspace);
     if (cross)
         project_backward(c, s, &offset->kv, s->pass->states, m->dkv, sources, dstates, true,
                          gradients);

@@ -260,6 +260,42 @@ static void test_annealed(void **state)
     end(&t);
 }
 
+/* Guided alignment in either layer, with every score and locality: beside the loss of the labels,
+   weights of one head are moved. */
+static void judge_guided(rapt_config c, int i)
+{
+    static const int starts[] = {0, 1, 3, 3, 4, 4, 4, 5, 8}, sources[] = {2, 0, 1, 0, 0, 3, 1, 2};
+    const rapt_alignment alignment = {starts, sources};
+    struct trial t = {0};
+    rapt_message why = {""};
+    rapt_train_options_default(&t.options, sizeof t.options);
+    t.options.dropout = 0, t.options.attention_dropout = i % 2 ? 0.3f : 0;
+    t.options.seed = (uint64_t)i, t.options.guided_alignment = 0.7f;
+    struct oracle_drop drop = {0, t.options.attention_dropout, 0, t.options.seed, 0};
+    t.drop = &drop;
+    c.alignment_layer = 1 + i % c.decoder_layers;
+    begin(&t, &c, (uint64_t)i + 400);
+    t.oracle->expected = log((double)c.target_vocab);
+    t.oracle->alignment = &alignment, t.oracle->guided = (double)t.options.guided_alignment;
+    if (rapt_train_align(t.trainer, &alignment, &why)) fail_msg("%s", why.text);
+    compare(&t);
+    end(&t);
+}
+
+static void test_guided(void **state)
+{
+    (void)state;
+    int judged = 0;
+    for (int i = 0; i < VARIANTS; i += 4) {
+        rapt_config c = variant(i);
+        c.cross_normalizer = RAPT_NORMALIZER_SOFTMAX;
+        judge_guided(c, judged++);
+    }
+    for (int i = 0; i < COUNT(small_configs); i++)
+        if (small_configs[i].kind == RAPT_KIND_ENCODER_DECODER)
+            judge_guided(small_configs[i], judged++);
+}
+
 /* Gradients add up: over two batches, and in one batch with the sentences of both. */
 static void test_sums(void **state)
 {
@@ -297,13 +333,10 @@ static void test_sums(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_parameter),
-        cmocka_unit_test(test_dropout),
-        cmocka_unit_test(test_variants),
-        cmocka_unit_test(test_pooled),
-        cmocka_unit_test(test_reductions),
-        cmocka_unit_test(test_annealed),
-        cmocka_unit_test(test_sums),
+        cmocka_unit_test(test_every_parameter), cmocka_unit_test(test_dropout),
+        cmocka_unit_test(test_variants),        cmocka_unit_test(test_pooled),
+        cmocka_unit_test(test_reductions),      cmocka_unit_test(test_annealed),
+        cmocka_unit_test(test_guided),          cmocka_unit_test(test_sums),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

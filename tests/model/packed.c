@@ -1,5 +1,5 @@
 /* packed.c - packed model files: mapped, read, from memory and of a reader they give the bits of
-   the model that was saved; two processes share them; writing and training leave the file alone;
+   the model that was saved; writing and training leave the file alone;
    files that other programs have rearranged are read; damaged ones are refused by name. */
 #include "model/small_file.h"
 #include "model/smaps.h"
@@ -88,12 +88,6 @@ static void test_written(void **state)
     small_same_models(model, other);
     struct file after = file_at(path);
     assert_memory_equal(before.bytes, after.bytes, before.size);
-    if (has_smaps()) {
-        assert_true(smaps(path, "Size") > 0);
-        rapt_model_free(other);
-        other = NULL;
-        assert_int_equal(smaps(path, "Size"), -1);
-    }
     rapt_model_free(other);
     rapt_model_free(mapped);
     rapt_model_free(model);
@@ -147,7 +141,7 @@ static void test_not_finite(void **state)
 {
     (void)state;
     const float nan = NAN;
-    char path[256];
+    char path[256], again[256];
     rapt_message why = {""};
     rapt_model *model = packed_model(&small_configs[0], small_path(path, "nan")), *mapped, *none;
     struct file f = file_at(path);
@@ -164,14 +158,16 @@ static void test_not_finite(void **state)
                      RAPT_BAD_FILE);
     assert_null(none);
     /* saving checks the values, and the file then says that not all are finite: it is refused */
-    assert_int_equal(rapt_model_save_with(mapped, path, &packed, NULL, 0, NULL), RAPT_OK);
-    assert_int_equal(rapt_model_load(&none, path, NULL, &why), RAPT_BAD_FILE);
+    small_path(again, "nan again");
+    assert_int_equal(rapt_model_save_with(mapped, again, &packed, NULL, 0, NULL), RAPT_OK);
+    assert_int_equal(rapt_model_load(&none, again, NULL, &why), RAPT_BAD_FILE);
     assert_non_null(strstr(why.text, "element 9 is"));
-    none = loaded(path, &any);
+    none = loaded(again, &any);
     small_same_models(mapped, none);
     rapt_model_free(none);
     rapt_model_free(mapped);
     rapt_model_free(model);
+    unlink(again);
     drop(&f);
 }
 

@@ -30,6 +30,24 @@ static const rapt_config large = {.size = sizeof large,
                                   .decoder_layers = 1,
                                   .tie = RAPT_TIE_ALL};
 
+/* A model that was written to has parameters of its own: the file is mapped for the other alone. */
+static void test_unmapped(void **state)
+{
+    (void)state;
+    char path[256];
+    if (!has_smaps()) return;
+    rapt_model *model = packed_model(&small_configs[0], small_path(path, "unmapped"));
+    rapt_model *written = loaded(path, NULL), *other = loaded(path, NULL);
+    float *zeros = calloc(small_size(model, 0), sizeof *zeros);
+    assert_int_equal(rapt_model_write(written, 0, zeros, NULL), RAPT_OK);
+    assert_true(smaps(path, "Size") > 0);
+    rapt_model_free(other);
+    assert_int_equal(smaps(path, "Size"), -1);
+    rapt_model_free(written);
+    rapt_model_free(model);
+    free(zeros);
+}
+
 /* A second process has the file mapped as well: its pages are shared by both, and dirty in none. */
 static void test_shared(void **state)
 {
@@ -85,6 +103,7 @@ static void test_replaced(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_unmapped),
         cmocka_unit_test(test_shared),
         cmocka_unit_test(test_replaced),
     };

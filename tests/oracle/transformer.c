@@ -477,8 +477,11 @@ double oracle_batch_loss(struct oracle_model *m, const struct oracle_drop *drop,
             oracle_classify(m, drop, &s, logits);
         } else {
             labels++, t.first = fed, t.count = t.count > 0 ? t.count - 1 : 0;
-            oracle_decode(m, drop, states ? &s : NULL, states, &t, logits, NULL);
+            double *cross = oracle_zeros(c->decoder_layers * c->heads * t.count, s.count + 1);
+            oracle_decode(m, drop, states ? &s : NULL, states, &t, logits, cross);
+            if (m->alignment) m->terms += oracle_guided_loss(m, cross, fed, t.count, s.count);
             fed += t.count;
+            free(cross);
         }
         double *losses = oracle_zeros(t.count, 1);
         loss += rows_loss(m, logits, t.count, labels, smoothing, likelihood, losses);

@@ -5,6 +5,7 @@
 #define RAPT_ORACLE_TRANSFORMER_H
 
 #include "attention.h"
+#include <rapt/train.h>
 #include <rapt/transformer.h>
 
 struct oracle_tensor {
@@ -27,8 +28,10 @@ struct oracle_model {
     double anneal;   /* above 0: an arg-max is the softmax of so many times the scores */
     double *self;    /* where the next weights of self-attention go, [layers][heads][rows]
                         [rows], layer by layer; NULL: not wanted */
-    double terms;    /* added to: (baseline - reward) log p[chosen] - entropy H(p) of all
-                        sampled keys */
+    const rapt_alignment *alignment; /* guided alignment of the batch; NULL: none */
+    double guided;                   /* its weight; terms get its loss */
+    double terms; /* added to: (baseline - reward) log p[chosen] - entropy H(p) of all
+                     sampled keys */
 };
 struct oracle_model *oracle_model_read(const rapt_model *model);
 void oracle_model_free(struct oracle_model *m);

@@ -1,6 +1,7 @@
 /* transformer_layers.c - the parameters of a model by name, in double, layer by layer. */
 #include "transformer_layers.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -136,4 +137,18 @@ double *oracle_expected_losses(struct oracle_model *m, const struct oracle_drop 
             oracle_fixed_free(&past.fixed[b][i / SUBLAYERS][i % SUBLAYERS]);
     }
     return losses;
+}
+
+double oracle_guided_loss(const struct oracle_model *m, const double *cross, int first, int rows,
+                          int keys)
+{
+    const rapt_config *c = &m->config;
+    const double *weights = cross + (size_t)((c->alignment_layer - 1) * c->heads * rows * keys);
+    double loss = 0;
+    for (int r = 0; r < rows; r++) {
+        int from = m->alignment->starts[first + r], end = m->alignment->starts[first + r + 1];
+        for (int i = from; i < end; i++)
+            loss -= log(weights[r * keys + m->alignment->sources[i]] + 1e-6) / (end - from);
+    }
+    return m->guided * loss;
 }
