@@ -36,11 +36,13 @@ def body(comment):
 
 
 def split_members(text):
-    """int a, b; /* both */ as two lines with the same comment."""
+    """int a, b; /* of a; of b */ as two lines, each with its part; a comment with other than as many parts is about none."""
     def one(match):
         lead, kind, names, comment = match.groups()
-        return "".join(f"{lead}{kind}{name.strip()}; {comment}\n" for name in names.split(","))
-    return re.sub(r"^( +)((?:const |long )?\w+ )((?:\**\w+(?:\[\w+\])?, *)+\**\w+(?:\[\w+\])?);[ \t]*(/\*.*?\*/)\n", one, text, flags=re.M | re.S)
+        names, parts = names.split(","), body(comment).split(";")
+        own = [f" /* {part.strip()} */" for part in parts] if len(parts) == len(names) else [""] * len(names)
+        return "".join(f"{lead}{kind}{name.strip()};{said}\n" for name, said in zip(names, own))
+    return re.sub(r"^( +)((?:const |long )*\w+ )((?:\**\w+(?:\[\w+\])?, *)+\**\w+(?:\[\w+\])?);[ \t]*(/\*.*?\*/)\n", one, text, flags=re.M | re.S)
 
 
 def raised(text):

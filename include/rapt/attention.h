@@ -36,7 +36,8 @@ typedef enum rapt_score {
                                                              Chorowski et al. 2015, section 2.2 */
     RAPT_SCORE_COUNT           /* how many there are */
 } rapt_score;
-RAPT_API const char *rapt_score_name(rapt_score score); /* "scaled-dot"; NULL: no such score */
+/* "scaled-dot", ..; static. NULL: no such score. */
+RAPT_API const char *rapt_score_name(rapt_score score);
 
 /* Which keys a query sees, beside masks. Positions and keys count from 0. */
 typedef enum rapt_locality {
@@ -50,7 +51,8 @@ typedef enum rapt_locality {
                            Luong et al. 2015, section 3.2, equations 9 and 10 */
     RAPT_LOCALITY_COUNT    /* how many there are */
 } rapt_locality;
-RAPT_API const char *rapt_locality_name(rapt_locality locality); /* "local-p" */
+/* "local-p", ..; static. NULL: no such locality. */
+RAPT_API const char *rapt_locality_name(rapt_locality locality);
 
 /* How scores x become weights; p = softmax(x). Ties go to the lowest key. */
 typedef enum rapt_normalizer {
@@ -64,14 +66,15 @@ typedef enum rapt_normalizer {
                             (Jang, Gu and Poole 2017) */
     RAPT_NORMALIZER_COUNT             /* how many there are */
 } rapt_normalizer;
-RAPT_API const char *rapt_normalizer_name(rapt_normalizer normalizer); /* "straight-through" */
+/* "straight-through", ..; static. NULL: no such normalizer. */
+RAPT_API const char *rapt_normalizer_name(rapt_normalizer normalizer);
 
 /* Row r of sequence b and head h starts at data + b*batch + h*head + r*row. Strides count
    floats (bytes in a boolean mask); within a row elements are adjacent. A stride of 0 repeats,
    except in what is written: out, and q, k and v where their gradients are asked for. Rows that
    are written must not overlap. */
 typedef struct rapt_stride {
-    ptrdiff_t batch, head, row; /* from one sequence, head or row to the next */
+    ptrdiff_t batch, head, row; /* to the next sequence; to the next head; to the next row */
 } rapt_stride;
 
 /* The positions of queries among the keys, for causality and windows. There is no default:
@@ -89,10 +92,10 @@ typedef enum rapt_causal_alignment {
 typedef struct rapt_mask {
     rapt_causal_alignment causal_alignment; /* the positions of queries */
     int causal;                             /* not 0: no key after the query's own position */
-    int window;                 /* not 0: only keys from position - before to position + after */
-    int before, after;          /* of the window, 0 or more */
-    const int *key_counts;      /* [batch] keys 0..count-1 exist; NULL: all of them */
-    const uint8_t *allowed;     /* row t holds one byte per key, 0: hidden; NULL: none is */
+    int window;             /* not 0: only keys from position - before to position + after */
+    int before, after;      /* keys of the window before position, 0 or more; after it, 0 or more */
+    const int *key_counts;  /* [batch] keys 0..count-1 exist; NULL: all of them */
+    const uint8_t *allowed; /* row t holds one byte per key, 0: hidden; NULL: none is */
     rapt_stride allowed_stride; /* of allowed, in bytes; 0 repeats */
     const float *bias;          /* row t holds one float per key, added after scaling; -infinity
                                    hides the key as the other masks do; NULL: none */
@@ -110,14 +113,15 @@ typedef enum rapt_learned_array {
     RAPT_LEARNED_COUNT /* how many there are */
 } rapt_learned_array;
 enum { RAPT_LEARNED_CAPACITY = 32 }; /* with space for arrays of later versions, NULL until then */
-RAPT_API const char *rapt_learned_name(rapt_learned_array array); /* "query_weight"; NULL: none */
+/* "query_weight", ..; static. NULL: no such array. */
+RAPT_API const char *rapt_learned_name(rapt_learned_array array);
 
 /* What the chosen score and locality have learned; other arrays may be NULL and are not read. */
 typedef struct rapt_learned {
     int hidden;                 /* width of the hidden layer: additive, location-aware */
     int positions;              /* location: most keys of a sequence */
-    int channels, filter_width; /* location-aware: filters and their width (odd); f[s][c] = sum over
-                           j of F[c][j] weight[s + j - filter_width/2], 0 outside */
+    int channels, filter_width; /* location-aware: how many filters; their width (odd): f[s][c] =
+                           sum over j of F[c][j] weight[s + j - filter_width/2], 0 outside */
     int center_hidden;          /* local-p: width of the hidden layer that predicts centers */
     const float *array[RAPT_LEARNED_CAPACITY]; /* by rapt_learned_array */
     uint64_t reserved[4];                      /* 0 */
@@ -134,30 +138,34 @@ typedef enum rapt_rotary {
 typedef struct rapt_relative {
     const float *slopes; /* [H]: adds -slope |position - s|   Press, Smith and Lewis 2022 (ALiBi) */
     const float *table; /* [H][buckets]: adds table[bucket(s - position)]  Raffel et al. 2020, T5 */
-    int buckets, distance; /* how many; from where on all share one (T5: 32 and 128) */
-    int bidirectional;     /* not 0: half of the buckets are for keys after the position */
-    rapt_rotary rotary;    /* not for additive scores: the two vectors of the dot product, projected
-                              by the score, are rotated by position and s: elements 2i and 2i+1, or
-                              i and i + rotary_width/2, by the angle
-                              position * rotary_base^(-2i/rotary_width)            Su et al. 2021 */
-    int rotary_width;      /* leading elements that are rotated; 0: all */
-    float rotary_base;     /* 0: 10000 */
-    uint64_t reserved[4];  /* 0 */
+    int buckets;        /* of the table, for each head (T5: 32) */
+    int distance;       /* from which on all keys of a side share one bucket (T5: 128) */
+    int bidirectional;  /* not 0: half of the buckets are for keys after the position */
+    rapt_rotary rotary; /* not for additive scores: the two vectors of the dot product, projected
+                           by the score, are rotated by position and s: elements 2i and 2i+1, or
+                           i and i + rotary_width/2, by the angle
+                           position * rotary_base^(-2i/rotary_width)            Su et al. 2021 */
+    int rotary_width;   /* leading elements that are rotated; 0: all */
+    float rotary_base;  /* 0: 10000 */
+    uint64_t reserved[4]; /* 0 */
 } rapt_relative;
 
 /* The whole problem, for every function below: it is read, never written. All zero but size is a
    default wherever one is sensible. */
 typedef struct rapt_attention {
-    size_t size;                 /* sizeof(rapt_attention) */
-    int batch, heads, key_heads; /* key_heads 0: as many as heads; else it divides heads, and
-                                    query head h reads key head h / (heads / key_heads) */
-    int queries, keys;           /* rows per sequence; of the longest one if ragged */
-    int key_width, value_width;  /* floats per row of k; of v and out */
-    int query_width;             /* floats per row of q; 0: key_width */
-    rapt_stride q, k, v, out;    /* batch strides are not used where starts are given */
-    const int *query_starts;     /* ragged batch: [batch + 1] row offsets of sequences stored */
-    const int *key_starts;       /*   back to back; NULL: all sequences are full */
-    rapt_score score;            /* 0: scaled dot product */
+    size_t size;       /* sizeof(rapt_attention) */
+    int batch;         /* sequences */
+    int heads;         /* query heads */
+    int key_heads;     /* heads of k and v; 0: as many as heads. It divides heads, and query head h
+                          reads key head h / (heads / key_heads) */
+    int queries, keys; /* query rows of the longest sequence; key rows of the longest */
+    int key_width, value_width; /* floats per row of k; of v and out */
+    int query_width;            /* floats per row of q; 0: key_width */
+    rapt_stride q, k, v, out;   /* of rows of q; of rows of k; of rows of v; of rows of out. Batch
+                                   strides are not read where starts are given */
+    const int *query_starts;    /* ragged batch: [batch + 1] row offsets of sequences stored */
+    const int *key_starts;      /*   back to back; NULL: all sequences are full */
+    rapt_score score;           /* 0: scaled dot product */
     float scale;  /* multiplies the score of a dot product (not cosine); 0: the score's own */
     float cap;    /* not 0: the scaled score x becomes cap tanh(x / cap), before any bias */
     float radius; /* of local-m and local-p, above 0 */
@@ -213,10 +221,12 @@ RAPT_API rapt_status rapt_attention_init(rapt_attention *a, size_t size, int bat
 RAPT_API rapt_status rapt_attention_init_rows(rapt_attention *a, size_t size, int batch, int heads,
                                               int queries, int keys, int width);
 /* Self-attention of what one product made: where that is x, q is x, k is x + heads * width and v is
-   x + (heads + key_heads) * width; gradients likewise. key_heads 0: as many as heads. */
+   x + (heads + key_heads) * width; gradients likewise. key_heads 0: as many as heads.
+   RAPT_BAD_ARGUMENT: as rapt_attention_init. */
 RAPT_API rapt_status rapt_attention_init_packed(rapt_attention *a, size_t size, int batch,
                                                 int heads, int key_heads, int rows, int width);
-/* Starts: [batch + 1], not copied; key_starts NULL: query_starts, self-attention. */
+/* Starts: [batch + 1], not copied; key_starts NULL: query_starts, self-attention.
+   RAPT_BAD_ARGUMENT: as rapt_attention_init. */
 RAPT_API rapt_status rapt_attention_init_ragged(rapt_attention *a, size_t size, int batch,
                                                 int heads, const int *query_starts,
                                                 const int *key_starts, int width);
@@ -234,9 +244,11 @@ typedef struct rapt_learned_layout {      /* size-first, see base.h; overwritten
     size_t size;                          /* sizeof(rapt_learned_layout) */
     size_t floats;                        /* of all, a multiple of 16 */
     size_t offset[RAPT_LEARNED_CAPACITY]; /* floats before an array, a multiple of 16 */
-    int rows[RAPT_LEARNED_CAPACITY], columns[RAPT_LEARNED_CAPACITY]; /* of an array */
+    int rows[RAPT_LEARNED_CAPACITY];      /* of an array; 0: it is not read */
+    int columns[RAPT_LEARNED_CAPACITY];   /* of an array; 0: it is not read */
 } rapt_learned_layout;
-/* Reads heads, widths, score, locality and the widths in a->learned; its arrays may be NULL. */
+/* Reads heads, widths, score, locality and the widths in a->learned; its arrays may be NULL.
+   RAPT_BAD_ARGUMENT: one of these is out of range, named in *why. */
 RAPT_API rapt_status rapt_attention_learned(const rapt_attention *a, rapt_learned_layout *layout,
                                             rapt_message *why);
 
@@ -262,9 +274,11 @@ typedef struct rapt_attention_saved {
                           could not hold both exactly. NULL: not wanted */
 } rapt_attention_saved;
 
-/* Writes out, laid out as a->out says, and what saved names. out must not overlap the inputs; saved
-   may be NULL if the normalizer is not hard. k and v may be NULL if there are no keys, k if the
-   score is location. */
+/* Reads q, k and v [batch][heads][rows][width], at the strides of a->q, a->k and a->v; writes out
+   likewise, and what saved names. out must not overlap the inputs; saved may be NULL if the
+   normalizer is not hard. k and v may be NULL if there are no keys, k if the score is location.
+   RAPT_BAD_ARGUMENT: what rapt_attention_check refuses; an array that is needed is NULL; workspace
+   is NULL or not aligned. */
 RAPT_API rapt_status rapt_attention_forward(const rapt_attention *a, const float *q, const float *k,
                                             const float *v, float *out,
                                             const rapt_attention_saved *saved, void *workspace,
@@ -284,13 +298,15 @@ typedef struct rapt_reinforce {
    problem has no array of has no gradient; what the score does not read has a gradient of 0. */
 typedef struct rapt_gradients {
     size_t size;                           /* sizeof(rapt_gradients) */
-    float *q, *k, *v, *bias;               /* of the arguments, and of mask.bias */
-    float *slopes, *table;                 /* of relative */
+    float *q, *k, *v, *bias;               /* of argument q; of k; of v; of mask.bias */
+    float *slopes, *table;                 /* of relative.slopes; of relative.table */
     float *learned[RAPT_LEARNED_CAPACITY]; /* by rapt_learned_array */
 } rapt_gradients;
 
-/* Adds to what d names. out and saved are those of forward, dout has the layout of out. reinforce
-   may be NULL unless the normalizer is SAMPLE. */
+/* Adds to what d names. q, k and v are those of forward, out and saved what it has written, dout
+   [batch][heads][rows][width] has the layout of out. reinforce may be NULL unless the normalizer is
+   SAMPLE. Errors as rapt_attention_forward; RAPT_BAD_ARGUMENT also: saved has neither lse nor
+   statistics, or no chosen where the normalizer is hard. */
 RAPT_API rapt_status rapt_attention_backward(const rapt_attention *a, const float *q,
                                              const float *k, const float *v, const float *out,
                                              const rapt_attention_saved *saved, const float *dout,
@@ -299,7 +315,8 @@ RAPT_API rapt_status rapt_attention_backward(const rapt_attention *a, const floa
                                              rapt_message *why);
 
 /* The weights w (before dropout) of query rows [first, first + rows) of one sequence and head,
-   rebuilt from what forward saved: weights[rows][keys of that sequence]. */
+   rebuilt from what forward saved: weights[rows][keys of that sequence]. Errors as
+   rapt_attention_backward; RAPT_BAD_ARGUMENT also: there is no such sequence, head or row. */
 RAPT_API rapt_status rapt_attention_weights(const rapt_attention *a, const float *q, const float *k,
                                             const rapt_attention_saved *saved, int sequence,
                                             int head, int first, int rows, float *weights,

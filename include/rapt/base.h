@@ -22,7 +22,7 @@ extern "C" {
 #define RAPT_VERSION_MINOR 2 /* while MAJOR is 0, as MAJOR */
 #define RAPT_VERSION_PATCH 0 /* changes no interface */
 
-/* The version of the library that is linked, such as "0.2.0". Any thread may ask. */
+/* The version of the library that is linked, such as "0.2.0"; static. Any thread may ask. */
 RAPT_API const char *rapt_version(void);
 
 /* Every function that can fail returns one of these. A failed call changes nothing. A NULL pointer
@@ -91,7 +91,7 @@ typedef enum rapt_isa { RAPT_ISA_SCALAR, RAPT_ISA_NEON, RAPT_ISA_AVX2, RAPT_ISA_
 /* The active one. */
 RAPT_API rapt_isa rapt_isa_used(void);
 RAPT_API rapt_status rapt_isa_use(rapt_isa isa);  /* RAPT_BAD_ARGUMENT: not on this machine */
-RAPT_API const char *rapt_isa_name(rapt_isa isa); /* "avx512"; NULL: no such set */
+RAPT_API const char *rapt_isa_name(rapt_isa isa); /* "avx512", static; NULL: no such set */
 
 #ifdef __cplusplus
 }

@@ -30,7 +30,8 @@ typedef enum rapt_block_kind {
 typedef struct rapt_block_limits {
     size_t size;     /* sizeof(rapt_block_limits) */
     int batch;       /* sequences of a call, at least 1 */
-    int rows;        /* of all sequences of x, at least 1 */
+    int rows;        /* of all sequences of x, at least 1; location-aware scores need rows x keys
+                        floats of memory for each thread */
     int source_rows; /* of all sequences of the source; at least 1 with cross-attention, else 0 */
     int threads;     /* 0: as many as OpenMP would use */
 } rapt_block_limits;
@@ -50,17 +51,22 @@ typedef struct rapt_block_rows {
     float attention_dropout;  /*   of attention weights, */
     float ffn_dropout;        /*   of the hidden layer of feed-forward */
     int reserved;             /* 0 */
-    const float *reward, *baseline; /* [heads][rows] of sampled keys, for backward; NULL: 0 */
+    const float *reward, *baseline; /* [heads][rows] for backward: rewards of sampled keys, NULL: 0;
+                                       what is subtracted, NULL: 0 */
 } rapt_block_rows;
 
-/* A layer or function, and the memory of one call; made by rapt_block_create. */
+/* A layer or function, and the memory of one call; made by rapt_block_create. One thread at a time
+   may compute with it. */
 typedef struct rapt_block rapt_block;
 
 /* config: set size, width, heads, ffn_width and whatever a layer is to be; what concerns a whole
-   model is ignored: kind, vocabularies, source_width, positions, position, first_position, tie,
-   output_bias, plain_embedding, numbers of layers, pooling, decoder_start, no_source_end. Relative
-   biases (relative_bias) are parameters of the block.
-   RAPT_BAD_ARGUMENT: a field or limit out of range, named in *why. RAPT_NO_MEMORY. */
+   model is ignored: kind, vocabularies, source_width, position, first_position, tie, output_bias,
+   plain_embedding, numbers of layers, pooling, decoder_start, no_source_end, alignment_layer.
+   Relative biases (relative_bias) are parameters of the block. Sequences may be as long as the
+   limits; where a score is location, which learns a row for each position, those of its keys are at
+   most config.positions long, which is ignored elsewhere.
+   *block is the caller's to free. RAPT_BAD_ARGUMENT: a field or limit is out of range, named in
+   *why. RAPT_NO_MEMORY. */
 RAPT_API rapt_status rapt_block_create(rapt_block **block, rapt_block_kind kind,
                                        const rapt_config *config, const rapt_block_limits *limits,
                                        const rapt_allocator *allocator, rapt_message *why);
@@ -71,7 +77,9 @@ RAPT_API void rapt_block_free(rapt_block *block); /* NULL is allowed */
    (rapt_model_tensor). Gradients are an array of the same kind. These functions only read the
    block, and may be called from any thread. */
 RAPT_API size_t rapt_block_floats(const rapt_block *block); /* 0: block is NULL */
-/* Sets all of them: matrices as rapt_model_create does (Xavier), gains 1, biases 0. */
+/* Sets all of them, parameters[rapt_block_floats(block)]: matrices at random (Xavier), as those of
+   a new model, gains 1, biases 0; equal seeds, equal bits. RAPT_BAD_ARGUMENT: an argument is NULL,
+   or parameters are not aligned. */
 RAPT_API rapt_status rapt_block_init(const rapt_block *block, uint64_t seed, float *parameters,
                                      rapt_message *why);
 /* How many matrices and vectors there are. */
@@ -89,7 +97,8 @@ RAPT_API rapt_status rapt_block_write(const rapt_block *block, float *parameters
 /* ---- computing ---- */
 
 /* x, y: [rows->starts[batch]][width], any alignment; y may be x. The same bits for any number of
-   threads and any batch. RAPT_BAD_ARGUMENT: more rows than the limits, or an array is missing. */
+   threads and any batch. RAPT_BAD_ARGUMENT: more rows than the limits, a longer sequence than a
+   location score has positions for, or an array is missing. */
 RAPT_API rapt_status rapt_block_forward(rapt_block *block, const float *parameters,
                                         const rapt_block_rows *rows, const float *x, float *y,
                                         rapt_message *why);

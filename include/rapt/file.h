@@ -28,14 +28,14 @@ extern "C" {
    RAPT_NO_FILE, here and below: the path leads into no folder, or to something that is no regular
    file, or a system call failed; *why says which and why. */
 
-/* Replaces or creates the file at path with data[size]. */
+/* Replaces or creates the file at path with data[size]. RAPT_NO_FILE: see above. */
 RAPT_API rapt_status rapt_file_write(const char *path, const void *data, size_t size,
                                      rapt_message *why);
 
 /* Can a file be written at path? Does all that can be done without touching it: follows links,
    creates a file in its folder and removes it, and checks whether the limits of the process and the
    disk allow a file of max_size bytes and total_size bytes in all (of several files there at once;
-   at least max_size). What is not known of a disk is no reason to fail. */
+   at least max_size). What is not known of a disk is no reason to fail. RAPT_NO_FILE: it cannot. */
 RAPT_API rapt_status rapt_file_check(const char *path, uint64_t max_size, uint64_t total_size,
                                      rapt_message *why);
 

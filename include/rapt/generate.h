@@ -103,9 +103,10 @@ typedef struct rapt_generate_outputs { /* size-first */
     int32_t *ids;                      /* [B * nbest][max_length] tokens without begin and end */
     int *counts;   /* [B * nbest] how many tokens; -1: there is no such hypothesis */
     float *scores; /* [B * nbest], -infinity where there is none; NULL: not wanted */
-    /* Mean cross-attention of each token, and of the end (0 where max_length has truncated the
-       sequence): [counts + 1][S] in a space of [max_length + 1][S], nbest of them for each source
-       in turn; S: tokens of that source. Needs limits.alignments. NULL: not wanted. */
+    /* Cross-attention of each token, and of the end (0 where max_length has truncated the
+       sequence), in the first head of config.alignment_layer, or the mean of all layers and heads
+       where that is 0: [counts + 1][S] in a space of [max_length + 1][S], nbest of them for each
+       source in turn; S: tokens of that source. Needs limits.alignments. NULL: not wanted. */
     float *alignments;
     /* [B * nbest][max_length] of each token, and of the end behind them, given those before it, in
        nats; 0 for those of the prefix. They are normalized over the tokens that are neither
@@ -119,7 +120,9 @@ typedef struct rapt_generate_outputs { /* size-first */
 /* Encodes the sources and generates their targets. A sequence truncated by its limit counts as
    ended. max_length may exceed the session's target_length where there are fewer sources than
    limits.batch. A prefix of max_length tokens is a sequence already; a longer one is refused. The
-   next rapt_decode needs a rapt_encode first. */
+   next rapt_decode needs a rapt_encode first. RAPT_BAD_ARGUMENT: an option, a token or a number of
+   them is out of range, or an output needs what the session lacks; *why names it. RAPT_NO_MEMORY:
+   with a shortlist alone. */
 RAPT_API rapt_status rapt_generate(rapt_session *session, const rapt_tokens *source,
                                    const rapt_generate_options *options,
                                    const rapt_generate_outputs *outputs, rapt_message *why);
@@ -132,7 +135,8 @@ RAPT_API rapt_status rapt_generate(rapt_session *session, const rapt_tokens *sou
    wanted. sums: [batch] over each target, NULL: not wanted. They are logit - log sum exp of the
    logits that rapt_decode gives, and those of rapt_generate where nothing is suppressed; alone or
    in any batch and for any limits, the same bits. A target and its end may be as long as max_length
-   of rapt_generate. It uses the session as rapt_generate does. */
+   of rapt_generate. It uses the session as rapt_generate does. RAPT_BAD_ARGUMENT: a token is in no
+   vocabulary, there are more than fit, or not as many targets as sources. */
 RAPT_API rapt_status rapt_score_targets(rapt_session *session, const rapt_tokens *source,
                                         const rapt_tokens *target, int32_t begin, int32_t end,
                                         float *log_probabilities, double *sums, rapt_message *why);

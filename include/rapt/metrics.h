@@ -25,19 +25,21 @@ typedef enum rapt_bleu_tokens {
 
 /* Counts of a corpus; all zeros to begin with. */
 typedef struct rapt_bleu {
-    long long matches[4], totals[4]; /* n-grams of order 1..4: clipped matches, in hypotheses */
-    long long hypothesis_length, reference_length; /* words */
+    long long matches[4]; /* n-grams of order 1..4 of hypotheses that references have, clipped */
+    long long totals[4];  /* all n-grams of hypotheses */
+    long long hypothesis_length, reference_length; /* words of hypotheses; words of references */
 } rapt_bleu;
 
 /* lowercase: not 0 to fold case first: of all Unicode if the library was built with utf8proc, else
-   of Latin, Greek, Cyrillic and Armenian letters. */
+   of Latin, Greek, Cyrillic and Armenian letters. RAPT_NO_MEMORY, RAPT_BAD_ARGUMENT: see above. */
 RAPT_API rapt_status rapt_bleu_add(rapt_bleu *bleu, rapt_bleu_tokens tokens, int lowercase,
                                    rapt_text hypothesis, rapt_text reference,
                                    const rapt_allocator *allocator, rapt_message *why);
 RAPT_API double rapt_bleu_score(const rapt_bleu *bleu); /* 0..100, smoothing "exp"; NULL: 0 */
 
 typedef struct rapt_chrf { /* chrF2: character order 6, no word order, white space removed */
-    long long matches[6], hypothesis[6], reference[6]; /* n-grams of order 1..6 */
+    long long matches[6];  /* n-grams of order 1..6 that both have */
+    long long hypothesis[6], reference[6]; /* n-grams of hypotheses; of references */
 } rapt_chrf;
 
 /* Adds one sentence, as rapt_bleu_add does. */

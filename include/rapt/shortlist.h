@@ -37,12 +37,13 @@ RAPT_API rapt_status rapt_shortlist_load_memory(rapt_shortlist **shortlist, cons
 
 /* That a source token becomes a target token. Will not grow. */
 typedef struct rapt_lexical_pair {
-    int32_t source, target; /* tokens */
+    int32_t source, target; /* a source token; the target token that it becomes */
     float probability;      /* of target, given source; pairs of 0 or less do not count */
 } rapt_lexical_pair;
 /* A shortlist of `count` pairs in any order: the `best` likeliest of each source token (ties: the
    greater id) and the `first` tokens of the target's vocabulary. Of equal pairs the likeliest
-   counts. RAPT_BAD_ARGUMENT: a token is in no vocabulary, a probability is not finite. */
+   counts. *shortlist is the caller's to free. RAPT_BAD_ARGUMENT: a token is in no vocabulary, a
+   probability is not finite. */
 RAPT_API rapt_status rapt_shortlist_create(rapt_shortlist **shortlist,
                                            const rapt_lexical_pair *pairs, size_t count, int first,
                                            int best, const rapt_tokenizer *source,
@@ -53,7 +54,8 @@ RAPT_API int rapt_shortlist_source_vocab(const rapt_shortlist *shortlist);
 RAPT_API int rapt_shortlist_target_vocab(const rapt_shortlist *shortlist); /* of the other side */
 RAPT_API void rapt_shortlist_free(rapt_shortlist *shortlist);              /* NULL is allowed */
 
-/* Writes the binary form; the file is replaced atomically. */
+/* Writes the binary form; the file is replaced atomically. RAPT_NO_FILE: it cannot be written.
+   RAPT_NO_MEMORY: it is laid out in memory first. */
 RAPT_API rapt_status rapt_shortlist_write(const rapt_shortlist *shortlist, const char *path,
                                           rapt_message *why);
 

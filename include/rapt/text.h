@@ -45,13 +45,14 @@ typedef struct rapt_text {
 
 /* Learns a vocabulary of `vocab` tokens in all from `count` texts. A merge must occur at least
    twice. Deterministic, and independent of the order of the texts: ties go to the pair with the
-   lower ids. RAPT_BAD_ARGUMENT: the texts do not support that many (*why says how many). Memory: in
-   proportion to the different words. */
+   lower ids. *tokenizer is the caller's to free. RAPT_BAD_ARGUMENT: the texts do not support that
+   many (*why says how many). Memory: in proportion to the different words. */
 RAPT_API rapt_status rapt_tokenizer_learn(rapt_tokenizer **tokenizer, const rapt_text *texts,
                                           size_t count, int vocab, const rapt_allocator *allocator,
                                           rapt_message *why);
 
-/* The tokenizer of a SentencePiece model file (.model, .spm). Nothing in it is trusted.
+/* The tokenizer of a SentencePiece model file (.model, .spm). Nothing in it is trusted. *tokenizer
+   is the caller's to free.
    RAPT_NO_FILE: it cannot be read. RAPT_BAD_FILE: it is none, is damaged, or has an option that
    would change tokens and is not supported; *why names it. */
 RAPT_API rapt_status rapt_tokenizer_load(rapt_tokenizer **tokenizer, const char *path,
@@ -66,6 +67,7 @@ RAPT_API rapt_status rapt_tokenizer_load_memory(rapt_tokenizer **tokenizer, cons
    cuts text into pieces, and their names are looked up; a language at the front of a text, such as
    ">>deu<<", is one token if it is a name. What is not found is the unknown token. Special tokens
    are told by their names: <unk>, <pad> or <blank>, <s>, </s>; an empty name stands for nothing.
+   *tokenizer is the caller's to free.
    RAPT_BAD_ARGUMENT: two names are the same, one holds a 0, they have more than 2^30 bytes, or
    pieces is of another kind. */
 RAPT_API rapt_status rapt_tokenizer_create_list(rapt_tokenizer **tokenizer, const rapt_text *names,
@@ -82,8 +84,9 @@ RAPT_API rapt_text rapt_tokenizer_file(const rapt_tokenizer *tokenizer);
 RAPT_API rapt_status rapt_tokenizer_write(const rapt_tokenizer *tokenizer, char *text,
                                           size_t capacity, size_t *size, rapt_message *why);
 
-/* The tokenizer of such a string; size: bytes without the final 0. RAPT_BAD_FILE: a checksum tells
-   any one changed byte, and merges that cannot be are named. */
+/* The tokenizer of such a string; size: bytes without the final 0. *tokenizer is the caller's to
+   free. RAPT_BAD_FILE: a checksum tells any one changed byte, and merges that cannot be are named.
+ */
 RAPT_API rapt_status rapt_tokenizer_create(rapt_tokenizer **tokenizer, const char *text,
                                            size_t size, const rapt_allocator *allocator,
                                            rapt_message *why);

@@ -39,23 +39,28 @@ typedef enum rapt_baseline {
                               greedy choice) */
 } rapt_baseline;
 
-typedef struct rapt_train_options {       /* size-first */
-    size_t size;                          /* sizeof(rapt_train_options) */
-    float rate;                           /* peak learning rate, at most 1e30 */
-    int warmup, steps;                    /* of the schedule */
-    rapt_schedule schedule;               /* of the learning rate */
-    float beta1, beta2, epsilon;          /* Adam: Kingma and Ba 2015, algorithm 1; epsilon > 0 */
-    float weight_decay;                   /* decoupled; 0: none; at most 1e6 */
-    float clip_norm;                      /* of the whole gradient; 0: none */
-    float label_smoothing;                /* share spread evenly over the whole vocabulary */
-    float dropout;                        /* of embeddings and of each sublayer's output */
+typedef struct rapt_train_options { /* size-first */
+    size_t size;                    /* sizeof(rapt_train_options) */
+    float rate;                     /* peak learning rate, at most 1e30 */
+    int warmup; /* steps in which the rate grows from 0 to its peak; 0: it begins there */
+    int steps;  /* where RAPT_SCHEDULE_LINEAR reaches 0; the others do not read it */
+    rapt_schedule schedule; /* of the learning rate */
+    /* Adam: Kingma and Ba 2015, algorithm 1. */
+    float beta1, beta2;    /* decay of the first moment, 0 to below 1; of the second, likewise */
+    float epsilon;         /* added to the root of the second, above 0 */
+    float weight_decay;    /* decoupled; 0: none; at most 1e6 */
+    float clip_norm;       /* of the whole gradient; 0: none */
+    float label_smoothing; /* share of each target spread evenly over the whole vocabulary, 0 to
+                              below 1 */
+    float dropout;         /* share of embeddings and of each sublayer's output, 0 to below 1 */
     float attention_dropout, ffn_dropout; /* of attention weights; of the feed-forward layer */
     rapt_products products;               /* 0: built-in */
     uint64_t seed;                        /* of dropout and of sampled keys */
     /* not 0: targets are y1 .. yn, and the library puts begin and end around each of them. 0: the
-       caller does, and begin and end must be 0. */
+       caller does, and begin and end must be 0; ids do not show that both were forgotten, but such
+       a model never predicts the first token of a target, nor its end. */
     int frame;
-    int32_t begin, end; /* see above; both 0: the caller frames targets */
+    int32_t begin, end; /* the token put in front of each target; the token put behind it */
     /* The next five: where RAPT_NORMALIZER_SAMPLE draws keys; all 0: as Williams 1992. The rest is
        Xu et al. 2015, section 4.1, but for reward_decay. */
     rapt_baseline baseline;
@@ -70,6 +75,10 @@ typedef struct rapt_train_options {       /* size-first */
        the arg-max, whose scores have none. Evaluation always takes the arg-max. */
     float anneal;     /* 1 to 1e6 */
     int anneal_steps; /* how many steps the softmax lasts */
+    /* Guided alignment (Chen et al. 2016, as Marian has it): the weight of rapt_train_align's loss,
+       0 to 1e6. Above 0 config.alignment_layer must be, and cross-attention a softmax. 0: none */
+    float guided_alignment;
+    int reserved; /* 0 */
 } rapt_train_options;
 /* Sets all of *options, which has `size` bytes: rate 1e-3, warmup 1000, inverse square root, beta
    0.9 and 0.98, epsilon 1e-9, label_smoothing 0.1, dropout 0.1, seed 1; all else 0.
@@ -90,6 +99,8 @@ typedef struct rapt_report { /* size-first */
     double gradient_norm;    /* before clipping; by rapt_train_step, else 0 */
     double rate;             /* of the step; by rapt_train_step, else 0 */
     long long step;          /* steps made so far */
+    double alignment;        /* loss of guided alignment summed over tokens, with its weight; not of
+                                evaluations and of steps in shards: 0 */
 } rapt_report;
 
 /* Gradients, moments and activations for one model. One thread at a time may use a trainer. */
@@ -113,7 +124,9 @@ typedef struct rapt_train_limits { /* size-first */
 /* Bytes that rapt_trainer_create allocates; 0: an argument is wrong, or it would not fit into
    memory. */
 RAPT_API size_t rapt_trainer_bytes(const rapt_model *model, const rapt_train_limits *limits);
-/* The model is not copied and must outlive the trainer. */
+/* The model is not copied and must outlive the trainer. *trainer is the caller's to free; options
+   and limits are copied. RAPT_BAD_ARGUMENT: a field of these is out of range, or does not fit the
+   model; *why names it. RAPT_NO_MEMORY. */
 RAPT_API rapt_status rapt_trainer_create(rapt_trainer **trainer, rapt_model *model,
                                          const rapt_train_options *options,
                                          const rapt_train_limits *limits,
@@ -130,6 +143,24 @@ RAPT_API rapt_status rapt_train_gradient(rapt_trainer *trainer, const rapt_token
                                          const rapt_tokens *target, rapt_report *report,
                                          rapt_message *why);
 
+/* Word alignments of a batch. Row r of the labels (a target y1 .. yn, end has n + 1 rows; rows are
+   counted over all targets) is a translation of the source tokens sources[starts[r]] to
+   sources[starts[r + 1] - 1], which are counted from 0 in their own source. A row may have none.
+   Will not grow. */
+typedef struct rapt_alignment {
+    const int *starts;  /* [label rows + 1], the first one 0 */
+    const int *sources; /* of all rows */
+} rapt_alignment;
+/* For the next call of rapt_train_gradient or rapt_train_shard alone: the first head of
+   cross-attention in layer config.alignment_layer is to give the source tokens of a row even
+   weights. To the loss whose gradient is computed it adds guided_alignment times the sum over rows
+   of the mean of -log(weight + 1e-6) over their source tokens, before dropout; rapt_report has that
+   apart. The arrays are not copied; that call checks and reads them, and keeps none of them unless
+   it is refused. NULL: none, as without this call. RAPT_BAD_ARGUMENT: options.guided_alignment is
+   0. */
+RAPT_API rapt_status rapt_train_align(rapt_trainer *trainer, const rapt_alignment *alignment,
+                                      rapt_message *why);
+
 /* One step of Adam: divides the gradients by the tokens they were added over, clips, updates the
    parameters and sets the gradients to zero. *report: sums over this trainer's batches since the
    last step. RAPT_NOT_FINITE: the gradient was not finite, or a parameter or moment would become
@@ -137,7 +168,8 @@ RAPT_API rapt_status rapt_train_gradient(rapt_trainer *trainer, const rapt_token
    zero. RAPT_BAD_ARGUMENT: no tokens, or a rate that is out of range; the gradients stay. */
 RAPT_API rapt_status rapt_train_step(rapt_trainer *trainer, rapt_report *report, rapt_message *why);
 
-/* The loss of one batch without dropout; gradients are left alone. */
+/* The loss of one batch without dropout; gradients are left alone. Batch and errors as
+   rapt_train_gradient, but gradients stay. */
 RAPT_API rapt_status rapt_train_evaluate(rapt_trainer *trainer, const rapt_tokens *source,
                                          const rapt_tokens *target, rapt_report *report,
                                          rapt_message *why);
@@ -182,12 +214,14 @@ typedef struct rapt_shard { /* size-first */
 
 /* Shards whose gradients have been added here. */
 typedef struct rapt_subtree { /* no size: it does not grow */
-    int first, count;         /* shards first .. first + count - 1; count is a power of two */
+    int first, count;         /* the first shard; how many there are, a power of two */
     float *gradient;          /* as many floats as rapt_trainer_gradients says, of the trainer */
 } rapt_subtree;
 
 /* Shards *first .. *end - 1 are for machine `machine` of `machines`, in nearly equal parts; none if
-   there are more machines than shards. The parts need no more memory than a trainer has. */
+   there are more machines than shards. The parts need no more memory than a trainer has.
+   RAPT_BAD_ARGUMENT: shards is no power of two of at most 1024, machines is less than 1, or there
+   is no such machine. */
 RAPT_API rapt_status rapt_shards_range(int shards, int machines, int machine, int *first, int *end,
                                        rapt_message *why);
 /* The gradient of shard number `shard` of the step; source and target NULL: it is empty, as shards
@@ -203,7 +237,8 @@ typedef void rapt_ready_fn(void *user, const rapt_subtree *tree, size_t from, si
 /* rapt_train_shard that tells, while it computes, which floats of the largest subtree with this
    shard are final, from the last to the first, so that they can be sent meanwhile. ready: called in
    the caller's thread, between layers and at the end, when all are; it must not call the trainer,
-   nor change what it is shown before the end. NULL: not called. */
+   nor change what it is shown before the end. NULL: not called. Errors
+   as rapt_train_shard. */
 RAPT_API rapt_status rapt_train_shard_early(rapt_trainer *trainer, int shard,
                                             const rapt_tokens *source, const rapt_tokens *target,
                                             rapt_shard *record, rapt_ready_fn *ready, void *user,
@@ -214,7 +249,7 @@ RAPT_API rapt_status rapt_train_shard_early(rapt_trainer *trainer, int shard,
 RAPT_API int rapt_train_shards_held(const rapt_trainer *trainer, rapt_subtree *list, int capacity);
 /* The sum of the tree over subtrees that cover all of `shards` in order; of each, floats
    [0, floats) behind `gradient`. It goes into list[0].gradient; the other gradients become
-   unspecified. */
+   unspecified. RAPT_BAD_ARGUMENT: they do not cover all shards in order. */
 RAPT_API rapt_status rapt_shards_sum(int shards, const rapt_subtree *list, int count, size_t floats,
                                      rapt_message *why);
 /* As rapt_train_step, for a step in shards. records: all limits.shards of them in order, wherever

@@ -113,12 +113,12 @@ typedef struct rapt_config_field {
     const char *name;               /* "ffn_width", as in rapt_config and in model files */
     rapt_field_type type;           /* of its member */
     size_t offset;                  /* of 4 bytes in rapt_config */
-    double min, max;                /* the range; of an enumeration too */
+    double min, max;                /* the least value; the greatest, of an enumeration too */
     double zero;                    /* the value that 0 stands for, where that is a fixed one */
     const char *(*word)(int value); /* of an enumeration: "pre"; NULL: no such value; else NULL */
     const char *meaning;            /* one line of English */
 } rapt_config_field;
-/* In the order of rapt_config. NULL: no such index. */
+/* In the order of rapt_config; static. NULL: no such index. */
 RAPT_API const rapt_config_field *rapt_config_field_at(int index);
 
 /* Fills *config, whose size is set: "tiny" (4+4 layers, width 128), "small" (6+6, 256) or "base"
@@ -133,7 +133,7 @@ RAPT_API rapt_status rapt_config_check(const rapt_config *config, rapt_message *
 typedef struct rapt_model rapt_model;
 
 /* A new model with random parameters. Equal seeds make equal models, on any machine. *model is the
-   caller's to free. */
+   caller's to free. RAPT_BAD_ARGUMENT: what rapt_config_check refuses. RAPT_NO_MEMORY. */
 RAPT_API rapt_status rapt_model_create(rapt_model **model, const rapt_config *config, uint64_t seed,
                                        const rapt_allocator *allocator, rapt_message *why);
 RAPT_API void rapt_model_free(rapt_model *model); /* NULL is allowed */
@@ -147,12 +147,13 @@ RAPT_API size_t rapt_model_bytes(const rapt_model *model);
 /* Metadata: pairs of strings (UTF-8) in a model file. "rapt.config" is the model's own, the others
    are the caller's; a translator keeps its tokenizers there. Will not grow. */
 typedef struct rapt_metadata {
-    const char *key, *value; /* UTF-8, 0-terminated */
+    const char *key, *value; /* its name, UTF-8, 0-terminated; its text, likewise */
 } rapt_metadata;
 
 /* One safetensors file with the configuration and the model's metadata inside; `metadata` adds to
    these, replaces the value of a key, and drops a key where value is NULL. The file is replaced
-   atomically (temporary file, fsync, rename): after a failure the old one stands. */
+   atomically (temporary file, fsync, rename): after a failure the old one stands. RAPT_NO_FILE: it
+   cannot be written. RAPT_BAD_ARGUMENT: a key is NULL or the library's own. RAPT_NO_MEMORY. */
 RAPT_API rapt_status rapt_model_save(const rapt_model *model, const char *path,
                                      const rapt_metadata *metadata, int count, rapt_message *why);
 typedef struct rapt_save_options { /* size-first, see base.h */
@@ -160,7 +161,7 @@ typedef struct rapt_save_options { /* size-first, see base.h */
     int packed;                    /* not 0: as the library has parameters in memory */
     int reserved;                  /* 0 */
 } rapt_save_options;
-/* The same; NULL options: all defaults, as rapt_model_save.
+/* The same; NULL options: all defaults. Errors as rapt_model_save.
 
    A packed file is opened in milliseconds, whatever its size: it is mapped, not read, and all
    processes that have opened it share its memory. It is a safetensors file, in which a matrix of
@@ -227,7 +228,7 @@ RAPT_API rapt_metadata rapt_model_metadata_at(const rapt_model *model, int index
    holds them in another order, so they are copied out and in. rapt_tensor will not grow. */
 typedef struct rapt_tensor {
     const char *name;  /* "encoder.layers.0.self_attn.qkv.weight", owned by the model */
-    int rows, columns; /* 1 or more */
+    int rows, columns; /* its rows, 1 or more; its columns, 1 or more */
 } rapt_tensor;
 /* How many there are; 0 for NULL. */
 RAPT_API int rapt_model_tensors(const rapt_model *model);
@@ -244,7 +245,7 @@ RAPT_API rapt_status rapt_model_read(const rapt_model *model, int index, float *
    "rapt.scales", which a saved model keeps. RAPT_BAD_FILE: these metadata are damaged. */
 RAPT_API rapt_status rapt_model_scales(const rapt_model *model, int index, float *scales,
                                        float *alphas, rapt_message *why);
-/* The other way round: data [rows][columns] becomes the parameter. */
+/* The other way round: data [rows][columns] becomes the parameter. Errors as rapt_model_read. */
 RAPT_API rapt_status rapt_model_write(rapt_model *model, int index, const float *data,
                                       rapt_message *why);
 
@@ -285,7 +286,8 @@ typedef struct rapt_session rapt_session;
 /* Bytes that rapt_session_create allocates; 0: an argument is wrong, or it would not fit into
    memory. */
 RAPT_API size_t rapt_session_bytes(const rapt_model *model, const rapt_limits *limits);
-/* The model is not copied and must outlive the session. */
+/* The model is not copied and must outlive the session. *session is the caller's to free; limits
+   are copied. RAPT_BAD_ARGUMENT: one of them is out of range, and *why names it. RAPT_NO_MEMORY. */
 RAPT_API rapt_status rapt_session_create(rapt_session **session, const rapt_model *model,
                                          const rapt_limits *limits, const rapt_allocator *allocator,
                                          rapt_message *why);
@@ -293,7 +295,9 @@ RAPT_API void rapt_session_free(rapt_session *session); /* NULL is allowed */
 
 /* Encodes source sequences and drops all target tokens. *encoder_output: [source tokens][width],
    owned by the session and valid until the next call; encoder_output NULL: not wanted.
-   A decoder-only model has no source: give batch alone (ids NULL) to begin that many targets. */
+   A decoder-only model has no source: give batch alone (ids NULL) to begin that many targets.
+   RAPT_BAD_ARGUMENT: more sequences or tokens than the limits, starts that do not ascend, or a
+   token that is in no vocabulary; *why names its index. */
 RAPT_API rapt_status rapt_encode(rapt_session *session, const rapt_tokens *source,
                                  const float **encoder_output, rapt_message *why);
 
@@ -314,17 +318,20 @@ RAPT_API rapt_status rapt_embed(rapt_session *session, const rapt_tokens *source
 
 /* Appends tokens to the targets (batch * beams of the last rapt_encode; a sequence may be given
    0 tokens). *logits: [tokens][target_vocab], owned by the session, valid until the next call.
-   n tokens in one call give the bits of n calls with one. */
+   n tokens in one call give the bits of n calls with one. RAPT_BAD_ARGUMENT: as rapt_encode; also
+   if that has not been called. */
 RAPT_API rapt_status rapt_decode(rapt_session *session, const rapt_tokens *target,
                                  const float **logits, rapt_message *why);
 
-/* Target sequence i continues what was sequence parents[i] (of the same source). */
+/* Target sequence i continues what was sequence parents[i] (of the same source), parents:
+   [batch * beams]. RAPT_BAD_ARGUMENT: one of them is none, or of another source. */
 RAPT_API rapt_status rapt_session_reorder(rapt_session *session, const int *parents,
                                           rapt_message *why);
 
 /* Cross-attention weights of the tokens given to the last rapt_decode: layer and head, or -1
-   for the mean over all of them. weights: for each token, one row of the length of its source,
-   back to back. Those of local-p do not sum to 1. */
+   for the mean over all of them. weights: [tokens][source tokens], one row of the length of its own
+   source for each token, back to back. Those of local-p do not sum to 1. RAPT_BAD_ARGUMENT: the
+   model has no cross-attention, or no such layer or head. */
 RAPT_API rapt_status rapt_session_alignment(rapt_session *session, int layer, int head,
                                             float *weights, rapt_message *why);
 
@@ -339,8 +346,9 @@ typedef enum rapt_weights {
 /* Attention weights of a layer and head, or of their mean (-1), from what the model computed last
    and the statistics that its own softmax left: those that rapt_attention_weights gives of the same
    queries and keys, to the bit. Costs one product of queries and keys for each layer and head; with
-   recurrent scores the rows of the call once more. RAPT_BAD_ARGUMENT: limits.self_weights is 0, but
-   self-attention is wanted; or the model has no such part, layer or head. */
+   recurrent scores the rows of the call once more. weights: [queries][keys], each row as long as
+   its own sequence. RAPT_BAD_ARGUMENT: limits.self_weights is 0, but self-attention is wanted; or
+   the model has no such part, layer or head. */
 RAPT_API rapt_status rapt_session_weights(rapt_session *session, rapt_weights which, int layer,
                                           int head, float *weights, rapt_message *why);
 

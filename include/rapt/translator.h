@@ -31,7 +31,8 @@ typedef struct rapt_translator_options { /* size-first, see base.h */
     int batch;                           /* sentences at once; 0: 32 */
     int batch_tokens;                    /* source tokens at once; 0: 2048 */
     int threads;                         /* see base.h */
-    int min_length, no_repeat_ngram;     /* as in rapt_generate_options; 0: none */
+    int min_length;                      /* as in rapt_generate_options; 0: none */
+    int no_repeat_ngram;                 /* as in rapt_generate_options; 0: none */
     rapt_like like;                      /* whose beam search, limits and suppressed tokens */
     rapt_preprocess preprocess;          /* of sources, and of targets that are scored */
 } rapt_translator_options;
@@ -55,7 +56,8 @@ RAPT_API rapt_status rapt_model_import(rapt_model **model, const char *path,
 typedef enum rapt_export {
     RAPT_EXPORT_MARIAN,   /* model.bin, and vocab.spm or vocab.src.spm and vocab.trg.spm; .yml, and
                              source.spm and target.spm, where the tokenizer is a list of names */
-    RAPT_EXPORT_BERGAMOT, /* the same with matrices in 8 bits, as Firefox has them */
+    RAPT_EXPORT_BERGAMOT, /* the same with matrices in 8 bits, as Firefox has them: target_vocab is
+                             a multiple of 8, width and ffn_width of 16 */
     RAPT_EXPORT_HF,       /* MarianMT of Hugging Face: config.json, generation_config.json,
                              tokenizer_config.json, model.safetensors, vocab.json, source.spm and
                              target.spm; target_vocab.json where names differ. A vocabulary without
@@ -69,16 +71,17 @@ typedef enum rapt_export {
 RAPT_API rapt_status rapt_model_export(const rapt_model *model, rapt_export format,
                                        const char *folder, rapt_message *why);
 
-/* path: as for rapt_model_import. NULL options, here and below: all defaults. */
+/* path and errors: as rapt_model_import. NULL options, here and below: all defaults. *translator is
+   the caller's to free. */
 RAPT_API rapt_status rapt_translator_load(rapt_translator **translator, const char *path,
                                           const rapt_translator_options *options,
                                           const rapt_allocator *allocator, rapt_message *why);
-/* The caller's model and tokenizers, which are not copied, must outlive the translator, and serve
-   any number of translators and threads; target NULL: the one of the source is the target's too;
-   both NULL: those in the model's metadata, of which the translator makes its own. Such a
-   translator costs a session's memory. RAPT_BAD_ARGUMENT: the model is no encoder-decoder, or a
-   tokenizer has not as many tokens as the model's table. RAPT_BAD_FILE: the metadata have no
-   tokenizers, or damaged ones. */
+/* *translator is the caller's to free. The caller's model and tokenizers, which are not copied,
+   must outlive the translator, and serve any number of translators and threads; target NULL: the
+   one of the source is the target's too; both NULL: those in the model's metadata, of which the
+   translator makes its own. Such a translator costs a session's memory. RAPT_BAD_ARGUMENT: the
+   model is no encoder-decoder, or a tokenizer has not as many tokens as the model's table.
+   RAPT_BAD_FILE: the metadata have no tokenizers, or damaged ones. */
 RAPT_API rapt_status rapt_translator_create(rapt_translator **translator, const rapt_model *model,
                                             const rapt_tokenizer *source,
                                             const rapt_tokenizer *target,
@@ -88,9 +91,9 @@ RAPT_API void rapt_translator_free(rapt_translator *translator); /* NULL is allo
 /* Its model and tokenizers, owned by whoever made them (by the translator that has loaded them);
    NULL for NULL. */
 RAPT_API const rapt_model *rapt_translator_model(const rapt_translator *translator);
-/* The tokenizer of sources. */
+/* The tokenizer of sources, owned as its model is; NULL for NULL. */
 RAPT_API const rapt_tokenizer *rapt_translator_source(const rapt_translator *translator);
-/* The tokenizer of targets. */
+/* The tokenizer of targets, owned as its model is; NULL for NULL. */
 RAPT_API const rapt_tokenizer *rapt_translator_target(const rapt_translator *translator);
 
 /* From now on targets have the tokens alone that are listed for their source: see shortlist of
@@ -128,12 +131,12 @@ typedef struct rapt_translation {
     const char *text;   /* 0-terminated; this and all pointers here are valid during the call */
     size_t size;        /* bytes of text without the 0 */
     float score;        /* as rapt_generate_outputs has it */
-    const int32_t *source, *target; /* tokens without specials */
-    int source_count, target_count; /* how many */
-    const float *alignment; /* mean cross-attention, [target tokens + end][source tokens + end],
-                               NULL unless asked for; 0 in the end's row of a translation that its
-                               limit has truncated, and in the end's column where sources have
-                               none */
+    const int32_t *source, *target; /* tokens of the source, without specials; of the target */
+    int source_count, target_count; /* tokens of the source; of the target */
+    /* Cross-attention, as rapt_generate_outputs has it: [target tokens + end][source tokens + end],
+       NULL unless asked for; 0 in the end's row of a translation that its limit has truncated, and
+       in the end's column where sources have none. */
+    const float *alignment;
     /* What follows, but for ended, is there with alignment, else NULL and 0. */
     const rapt_span
         *source_spans; /* [source_count] the bytes of the source that a token came from */
@@ -155,7 +158,8 @@ typedef int rapt_translation_fn(void *user, const rapt_translation *translation)
 /* Many sentences, in batches of similar length; each has the bits that it would have alone.
    callback is called on the calling thread, once per sentence and rank, in order; user is passed
    on. alignments, not 0: fill in `alignment` and what follows it. Allocates for the length of the
-   call. */
+   call. What is wrong with one text is the status of its translation. RAPT_NO_MEMORY: those that
+   callback has got stand. RAPT_BAD_ARGUMENT: an argument is NULL. */
 RAPT_API rapt_status rapt_translate_many(rapt_translator *translator, const rapt_text *texts,
                                          size_t count, int alignments,
                                          rapt_translation_fn *callback, void *user,
@@ -184,7 +188,8 @@ typedef struct rapt_translate_call { /* size-first, see base.h */
 } rapt_translate_call;
 
 /* rapt_translate_many as this call wants it; the translator stays as it was. NULL call: all
-   defaults. user goes to all four callbacks, none of which may use the translator. */
+   defaults. user goes to all four callbacks, none of which may use the translator. Errors as
+   rapt_translate_many; RAPT_BAD_ARGUMENT also: a field of call is out of range. */
 RAPT_API rapt_status rapt_translate_many_with(rapt_translator *translator, const rapt_text *texts,
                                               size_t count, const rapt_translate_call *call,
                                               rapt_translation_fn *callback, void *user,
@@ -207,7 +212,7 @@ typedef int rapt_text_score_fn(void *user, const rapt_text_score *score);
    among those that a translation may have, thus neither the pad nor the begin token nor what
    min_length or no_repeat_ngram forbids: it is as high as this sum or higher, without
    length_penalty. callback is called on the calling thread, once per pair, in order. Allocates for
-   the length of the call. */
+   the length of the call. Errors as rapt_translate_many. */
 RAPT_API rapt_status rapt_translator_score(rapt_translator *translator, const rapt_text *sources,
                                            const rapt_text *targets, size_t count,
                                            rapt_text_score_fn *callback, void *user,

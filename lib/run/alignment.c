@@ -1,6 +1,7 @@
 /* alignment.c - attention weights of target tokens, one row over the source or the target so far
-   for each: of the last rapt_decode, in one layer and head or their mean; and the mean rows of
-   cross-attention of all hypotheses of a search, recorded token by token.
+   for each: of the last rapt_decode, in one layer and head or their mean; and the rows of
+   cross-attention of all hypotheses of a search, in the head that config.alignment_layer names or
+   their mean, recorded token by token.
 
    A recorded row belongs to (position, slot). A hypothesis that moved between slots finds the rows
    of its earlier tokens through the parent at each position. */
@@ -158,11 +159,12 @@ static size_t position_floats(const rapt_session *s)
 void rapt__record_rows(struct search *s)
 {
     rapt_session *session = s->session;
+    int layer = session->model->config.alignment_layer;
     struct readout r = {.session = session,
                         .cross = true,
                         .keys = session->source_length,
-                        .layer = -1,
-                        .head = -1,
+                        .layer = layer - 1,
+                        .head = layer ? GUIDED_HEAD : -1,
                         .position = position_floats(session),
                         .weights = s->record->rows};
     if (session->target_rows && r.position)

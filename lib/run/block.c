@@ -27,6 +27,20 @@ static rapt_status check_starts(const char *name, const int *starts, int batch, 
     return RAPT_OK;
 }
 
+/* Where attention learns a row for each position of its keys, whose starts these are. */
+static rapt_status check_positions(const rapt_block *b, bool cross, const int *starts, int batch,
+                                   rapt_message *why)
+{
+    int positions = b->model.config.positions;
+    if (!rapt__block_has_positions(b, cross)) return RAPT_OK;
+    for (int i = 0; i < batch; i++)
+        if (starts[i + 1] - starts[i] > positions)
+            return rapt__fail(
+                why, RAPT_BAD_ARGUMENT, "%s: sequence %d has %d rows, there are positions for %d",
+                cross ? "source_starts" : "starts", i, starts[i + 1] - starts[i], positions);
+    return RAPT_OK;
+}
+
 static rapt_status check_drop(const rapt_block_rows *r, rapt_message *why)
 {
     rapt_status status = rapt__share_check("dropout", r->dropout, why);
@@ -45,6 +59,8 @@ static rapt_status check_rows(const rapt_block *b, const rapt_block_rows *r, rap
     if (!status && source)
         status =
             check_starts("source_starts", r->source_starts, r->batch, b->limits.source_rows, why);
+    if (!status) status = check_positions(b, false, r->starts, r->batch, why);
+    if (!status) status = check_positions(b, true, r->source_starts, r->batch, why);
     if (!status && source && r->source_starts[r->batch] > 0 && !r->source)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "source is NULL");
     if (!status && !source && (r->source || r->source_starts))
@@ -76,7 +92,7 @@ static rapt_status begin(struct block_call *c, rapt_block *b, const float *param
                               .attention_workspace = b->attention_workspace,
                               .threads = b->limits.threads};
     c->pass = (struct pass){.rows = rows_of(r.batch, r.starts),
-                            .states = r.source,
+                            .states = r.source ? r.source : b->dsource, /* of no rows */
                             .learning = r.learning != 0,
                             .reward = r.reward,
                             .baseline = r.baseline};
@@ -158,7 +174,7 @@ static void work_backward(struct team *team, void *argument)
                                   b->partial);
     }
     if (call->dx) rapt__add(&c, dx, floats_of(call), call->dx);
-    if (call->dsource) rapt__add(&c, b->dsource, source, call->dsource);
+    if (call->dsource && source > 0) rapt__add(&c, b->dsource, source, call->dsource);
 }
 
 rapt_status rapt_block_backward(rapt_block *block, const float *parameters,

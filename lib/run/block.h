@@ -24,5 +24,8 @@ struct rapt_block {
 
 /* Whether it has cross-attention. */
 bool rapt__block_reads_source(const rapt_block *block);
+/* Whether self-attention, or else cross-attention, learns a row for each position of its keys:
+   their sequences are at most config.positions long. */
+bool rapt__block_has_positions(const rapt_block *block, bool cross);
 
 #endif

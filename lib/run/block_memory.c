@@ -22,12 +22,13 @@ static void complete(rapt_config *c, rapt_block_kind kind)
     bool encoder = kinds[kind].kind != RAPT_KIND_DECODER_ONLY;
     c->kind = kinds[kind].kind;
     c->source_vocab = 0, c->source_width = encoder ? c->width : 0;
-    c->target_vocab = c->positions = 1;
+    c->target_vocab = 1;
     c->encoder_layers = encoder, c->decoder_layers = c->kind != RAPT_KIND_ENCODER_ONLY;
     c->position = RAPT_POSITION_NONE, c->first_position = 0;
     c->tie = RAPT_TIE_NONE, c->output_bias = c->plain_embedding = 0;
     c->pooling = RAPT_POOLING_NONE;
     c->decoder_start = RAPT_DECODER_START_BEGIN, c->no_source_end = 0;
+    c->alignment_layer = 0;
     if (c->kind == RAPT_KIND_ENCODER_ONLY || kinds[kind].alone)
         c->decoder_recurrence = RAPT_RECURRENCE_NONE;
 }
@@ -35,6 +36,15 @@ static void complete(rapt_config *c, rapt_block_kind kind)
 bool rapt__block_reads_source(const rapt_block *b)
 {
     return b->kind == RAPT_BLOCK_KIND_DECODER || b->kind == RAPT_BLOCK_KIND_CROSS_ATTENTION;
+}
+
+bool rapt__block_has_positions(const rapt_block *b, bool cross)
+{
+    const rapt_config *c = &b->model.config;
+    bool there = false;
+    for (int i = 0; i < b->parts_count; i++)
+        there = there || b->parts[i] == (cross ? PART_CROSS : PART_SELF);
+    return there && rapt__score_has_positions(cross ? c->cross_score : c->self_score);
 }
 
 enum { MAX_BATCH = 1 << 20, MAX_ROWS = 1 << 28 };
@@ -51,6 +61,25 @@ static rapt_status check_limits(const rapt_block *b, rapt_message *why)
     return status ? status : rapt__int_check("limits.threads", l->threads, 0, INT32_MAX, why);
 }
 
+/* Of the attention that needs more, with sequences of any length. */
+static size_t workspace_bytes(const rapt_block *b)
+{
+    const rapt_block_limits *l = &b->limits;
+    rapt_config c = b->model.config;
+    size_t max = 0;
+    c.positions = 0;
+    for (int i = 0; i < b->parts_count; i++) {
+        bool cross = b->parts[i] == PART_CROSS;
+        const struct attention_use which = {.decoder = b->decoder, .cross = cross};
+        if (!cross && b->parts[i] != PART_SELF) continue;
+        size_t bytes = rapt__attention_bytes_of(&c, &which, l->batch, l->rows,
+                                                cross ? l->source_rows : l->rows, l->threads);
+        if (!bytes) return SIZE_MAX; /* more than fits */
+        max = rapt__max_size(max, bytes);
+    }
+    return max;
+}
+
 static void lay_out(rapt_block *b, struct arena *arena)
 {
     const rapt_config *c = &b->model.config;
@@ -64,9 +93,7 @@ static void lay_out(rapt_block *b, struct arena *arena)
     b->dsource = rapt__arena_floats(arena, (size_t)source_rows, (size_t)c->width);
     b->partial = rapt__arena_floats(arena, rapt__norm_partial(rows, c->width), 1);
     b->pack = rapt__arena_floats(arena, PACK_FLOATS, 1);
-    size_t bytes =
-        rapt__attention_bytes(c, b->decoder, b->limits.batch, rows, source_rows, b->limits.threads);
-    b->attention_workspace = rapt__arena_take(arena, 1, bytes);
+    b->attention_workspace = rapt__arena_take(arena, 1, workspace_bytes(b));
 }
 
 /* What the arguments say, checked. */
@@ -85,6 +112,8 @@ static rapt_status read_arguments(rapt_block *own, rapt_block_kind kind, const r
     own->kind = kind, own->decoder = kinds[kind].decoder, own->alone = kinds[kind].alone;
     own->parts[0] = kinds[kind].part;
     own->parts_count = own->alone ? 1 : rapt__parts_of(c, own->decoder, own->parts);
+    bool positions = rapt__block_has_positions(own, false) || rapt__block_has_positions(own, true);
+    if (!positions) c->positions = 1; /* not read */
     status = rapt__config_check(c, why);
     if (!status && own->parts[0] == PART_FEEDFORWARD)
         status = rapt__int_check("ffn_width", c->ffn_width, 1, INT32_MAX, why);
@@ -163,7 +192,14 @@ static const struct parameter *parameter_of(const rapt_block *block, const float
     int count = rapt_block_tensors(block);
     if (block && parameters && data && index >= 0 && index < count)
         return &block->model.layout.parameters[index];
-    rapt__fail(why, RAPT_BAD_ARGUMENT, "parameter %d of %d, or NULL", index, count);
+    if (!block || !parameters || !data)
+        rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL",
+                   !block        ? "block"
+                   : !parameters ? "parameters"
+                                 : "data");
+    else
+        rapt__fail(why, RAPT_BAD_ARGUMENT, "index is %d, the block has %d parameters", index,
+                   count);
     return NULL;
 }
 

@@ -79,8 +79,8 @@ static bool none_better(const struct search *s, int source, int live)
     const struct search_memory *m = s->m;
     if (m->done_count[source] < s->beams) return false;
     if (live == 0) return true;
-    double best =
-        score_of(s, m->next_sums[source * s->stride], scored(s, source, m->count[source] + 1));
+    double best = score_of(s, m->next_sums[(ptrdiff_t)source * s->stride],
+                           scored(s, source, m->count[source] + 1));
     return best <= m->done_score[worst_of(s, source)];
 }
 

@@ -20,13 +20,6 @@ static bool multiplies(const struct layout *l, const struct parameter *p)
     return p->kind == IN_PANELS && (!table || p->offset == l->output.weight);
 }
 
-static bool listed(const struct products *p, int out, int in)
-{
-    for (int i = 0; i < p->count; i++)
-        if (p->shapes[i].out == out && p->shapes[i].in == in) return true;
-    return false;
-}
-
 /* The shapes of a model in the order of its parameters, each once; those that
    the list cannot hold are computed by the built-in kernels. Which: the parameter of each. */
 static int shapes_of(const struct layout *l, const struct parameter *which[PRODUCT_SHAPES])
@@ -34,7 +27,7 @@ static int shapes_of(const struct layout *l, const struct parameter *which[PRODU
     struct products seen = {.count = 0};
     for (int i = 0; i < l->count && seen.count < PRODUCT_SHAPES; i++) {
         const struct parameter *p = &l->parameters[i];
-        if (!multiplies(l, p) || listed(&seen, p->rows, p->columns)) continue;
+        if (!multiplies(l, p) || rapt__products_find(&seen, p->rows, p->columns)) continue;
         which[seen.count] = p;
         seen.shapes[seen.count++] = (struct product_shape){.out = p->rows, .in = p->columns};
     }

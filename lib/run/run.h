@@ -56,7 +56,7 @@ struct search_memory {
 void rapt__search_layout(struct search_memory *m, const rapt_limits *limits, int vocab,
                          struct arena *arena);
 
-/* ---- alignment.c: mean cross-attention while a search goes on; rows NULL: not recorded ---- */
+/* ---- alignment.c: cross-attention while a search goes on; rows NULL: not recorded ---- */
 struct alignment_record {
     float *rows; /* of each position: [beams * source tokens], a row of its source for every slot */
     int *parents; /* [positions + 1][targets] slot one token before that a slot continues */

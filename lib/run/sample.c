@@ -96,7 +96,8 @@ static void compute_shares(const struct kernels *k, struct urn *urn)
         urn->shares[i] = (urn->logits[i] - urn->max) / urn->temperature;
     k->exp_row(urn->shares, (size_t)urn->vocab);
     for (int b = 0; b < blocks; b++) {
-        urn->sums[b] = sum_of(urn->shares + b * BLOCK, rapt__min(urn->vocab - b * BLOCK, BLOCK));
+        urn->sums[b] =
+            sum_of(urn->shares + (ptrdiff_t)b * BLOCK, rapt__min(urn->vocab - b * BLOCK, BLOCK));
         urn->all += urn->sums[b];
     }
 }

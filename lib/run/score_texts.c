@@ -159,7 +159,8 @@ static rapt_status score_some(struct text_pairs *p, size_t before, struct text_s
     lay_out(p, &p->arena);
     status = tokenize(p);
     if (status)
-        rapt__fail(why, status, "a text could not be encoded");
+        rapt__fail(why, status, "no memory to encode pairs %zu .. %zu", before,
+                   before + (size_t)p->count - 1);
     else
         status = score_all(p, before, to, why);
     rapt__arena_free(&p->arena, &p->t->allocator);

@@ -155,12 +155,12 @@ void rapt__shards_final(struct team *team, void *argument, size_t from)
     rapt_trainer *t = argument;
     struct early *e = &t->shards.early;
     size_t until = e->from, begin, end;
-    rapt__team_share(team, until - from, LANES, &begin, &end);
-    for (int link = 0; link < e->links; link++) {
-        float *x = e->chain[link] + from, *to = e->chain[link + 1] + from;
-        for (size_t i = begin; i < end; i++) to[i] += x[i];
-        memset(x + begin, 0, (end - begin) * sizeof *x);
-    }
+    while (rapt__team_part(team, until - from, LANES, &begin, &end))
+        for (int link = 0; link < e->links; link++) {
+            float *x = e->chain[link] + from, *to = e->chain[link + 1] + from;
+            for (size_t i = begin; i < end; i++) to[i] += x[i];
+            memset(x + begin, 0, (end - begin) * sizeof *x);
+        }
     rapt__team_barrier(team);
     if (team->rank == 0) {
         e->from = from;
@@ -246,6 +246,7 @@ void rapt_train_shards_discard(rapt_trainer *t)
 enum { SUM_FLOATS = 4096 }; /* at once, so that sums stay in the cache */
 
 /* The sum over `count` shards, which begin with those of *list, behind which *list moves. */
+/* NOLINTNEXTLINE(misc-no-recursion): at most ten deep, of 1,024 shards. */
 static float *sum_node(const rapt_subtree **list, int count, size_t at, size_t floats)
 {
     if ((*list)->count == count) return (*list)++->gradient + at;

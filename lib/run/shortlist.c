@@ -23,38 +23,56 @@ struct listing { /* while it is made */
     const rapt_shortlist *shortlist;
     const rapt_tokens *source;
     int32_t end;
-    int32_t *own;     /* [vocab] tokens of one source */
     int32_t *columns; /* [vocab] the row in the output that a token is; -1: none */
+    int32_t *tokens;  /* [capacity] of the sources so far, as in listed_rows */
+    size_t capacity;
 };
 
-/* The tokens of source b to g->own, ascending, the end among them; *count: how many. */
-static rapt_status list(const struct listing *g, int b, int *count, rapt_message *why)
+/* The tokens of source b to own [vocab], ascending, the end among them; *count: how many. */
+static rapt_status list(const struct listing *g, int b, int32_t *own, int *count, rapt_message *why)
 {
     const rapt_tokens *s = g->source;
     int vocab = g->session->model->config.target_vocab, at;
     rapt_status status =
         rapt_shortlist_tokens(g->shortlist, s->ids + s->starts[b],
-                              (size_t)(s->starts[b + 1] - s->starts[b]), g->own, vocab, count, why);
+                              (size_t)(s->starts[b + 1] - s->starts[b]), own, vocab, count, why);
     if (status) return status;
-    for (at = *count; at > 0 && g->own[at - 1] >= g->end;) at--;
-    if (at < *count && g->own[at] == g->end) return RAPT_OK;
-    memmove(g->own + at + 1, g->own + at, sizeof *g->own * (size_t)(*count - at));
-    g->own[at] = g->end;
+    for (at = *count; at > 0 && own[at - 1] >= g->end;) at--;
+    if (at < *count && own[at] == g->end) return RAPT_OK;
+    memmove(own + at + 1, own + at, sizeof *own * (size_t)(*count - at));
+    own[at] = g->end;
     ++*count;
     return RAPT_OK;
 }
 
-/* What the sources need: starts, and which tokens are in columns. */
-static rapt_status measure(struct listing *g, int *rows, rapt_message *why)
+/* Space for the whole vocabulary behind `used` tokens. */
+static rapt_status reserve(struct listing *g, size_t used, rapt_message *why)
+{
+    const rapt_allocator *allocator = &g->session->allocator;
+    size_t vocab = (size_t)g->session->model->config.target_vocab;
+    size_t capacity = 2 * g->capacity + vocab;
+    if (g->capacity - used >= vocab) return RAPT_OK;
+    int32_t *tokens = rapt__alloc(allocator, capacity * sizeof *tokens);
+    if (!tokens) return rapt__fail(why, RAPT_NO_MEMORY, "no memory for the tokens of a shortlist");
+    if (used) memcpy(tokens, g->tokens, used * sizeof *tokens);
+    rapt__free(allocator, g->tokens, g->capacity * sizeof *tokens);
+    g->tokens = tokens, g->capacity = capacity;
+    return RAPT_OK;
+}
+
+/* What the sources need: starts and tokens, and in columns which rows those are. */
+static rapt_status list_all(struct listing *g, int *rows, rapt_message *why)
 {
     int vocab = g->session->model->config.target_vocab, count = 0;
     for (int t = 0; t < vocab; t++) g->columns[t] = -1;
     g->l->starts[0] = 0;
     for (int b = 0; b < g->source->batch; b++) {
-        rapt_status status = list(g, b, &count, why);
+        int first = g->l->starts[b];
+        rapt_status status = reserve(g, (size_t)first, why);
+        if (!status) status = list(g, b, g->tokens + first, &count, why);
         if (status) return status;
-        for (int i = 0; i < count; i++) g->columns[g->own[i]] = 0;
-        g->l->starts[b + 1] = g->l->starts[b] + count;
+        for (int i = 0; i < count; i++) g->columns[g->tokens[first + i]] = 0;
+        g->l->starts[b + 1] = first + count;
     }
     *rows = 0;
     for (int t = 0; t < vocab; t++)
@@ -82,7 +100,7 @@ struct copying {
 /* One row of panels [depth][16] to another. */
 static void copy_row(const float *from, float *to, int depth)
 {
-    for (int k = 0; k < depth; k++) to[k * LANES] = from[k * LANES];
+    for (ptrdiff_t k = 0; k < depth; k++) to[k * LANES] = from[k * LANES];
 }
 
 static void work_on_rows(struct team *team, void *argument)
@@ -106,22 +124,16 @@ static rapt_status fill(struct listing *g, int rows, rapt_message *why)
     const rapt_model *m = g->session->model;
     const struct linear whole = rapt__linear_at(&m->layout.output, m->block);
     struct copying copying = {.l = l, .whole = &whole, .rows = rows};
-    int count;
-    lay_out(l, &whole, rows, l->starts[g->source->batch], &copying.weight, &copying.bias,
-            &l->arena);
+    int tokens = l->starts[g->source->batch];
+    lay_out(l, &whole, rows, tokens, &copying.weight, &copying.bias, &l->arena);
     rapt_status status = rapt__arena_reserve(&l->arena, &g->session->allocator);
     if (status) return rapt__fail(why, status, "no memory for %d rows of the output", rows);
-    lay_out(l, &whole, rows, l->starts[g->source->batch], &copying.weight, &copying.bias,
-            &l->arena);
+    lay_out(l, &whole, rows, tokens, &copying.weight, &copying.bias, &l->arena);
     for (int t = 0; t < m->config.target_vocab; t++)
         if (g->columns[t] >= 0) l->rows[g->columns[t]] = t;
-    for (int b = 0; b < g->source->batch; b++) {
-        status = list(g, b, &count, why);
-        if (status) return status;
-        for (int i = 0; i < count; i++) {
-            l->tokens[l->starts[b] + i] = g->own[i];
-            l->columns[l->starts[b] + i] = g->columns[g->own[i]];
-        }
+    for (int i = 0; i < tokens; i++) {
+        l->tokens[i] = g->tokens[i];
+        l->columns[i] = g->columns[g->tokens[i]];
     }
     l->output = (struct linear){copying.weight, copying.bias, whole.in, rows};
     rapt__team_run(g->session->limits.threads, work_on_rows, &copying);
@@ -132,22 +144,21 @@ rapt_status rapt__listed_rows_make(struct listed_rows *l, const rapt_session *s,
                                    const rapt_shortlist *shortlist, const rapt_tokens *source,
                                    int32_t end, rapt_message *why)
 {
-    size_t vocab = (size_t)s->model->config.target_vocab;
     size_t starts = ((size_t)source->batch + 1) * sizeof *l->starts;
-    size_t bytes = 2 * vocab * sizeof(int32_t);
-    struct listing g = {l, s, shortlist, source, end, rapt__alloc(&s->allocator, bytes), NULL};
+    size_t bytes = (size_t)s->model->config.target_vocab * sizeof(int32_t);
+    struct listing g = {l, s, shortlist, source, end, rapt__alloc(&s->allocator, bytes), NULL, 0};
     int rows = 0;
     *l = (struct listed_rows){.starts = rapt__alloc(&s->allocator, starts),
                               .sources = source->batch};
     rapt_status status = RAPT_NO_MEMORY;
-    if (g.own && l->starts) {
-        g.columns = g.own + vocab;
-        status = measure(&g, &rows, why);
+    if (g.columns && l->starts) {
+        status = list_all(&g, &rows, why);
         if (!status) status = fill(&g, rows, why);
     } else {
         rapt__fail(why, status, "no memory for the tokens of a shortlist");
     }
-    rapt__free(&s->allocator, g.own, bytes);
+    rapt__free(&s->allocator, g.columns, bytes);
+    rapt__free(&s->allocator, g.tokens, g.capacity * sizeof *g.tokens);
     if (status) rapt__listed_rows_free(l, s);
     return status;
 }

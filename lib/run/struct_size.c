@@ -36,6 +36,7 @@ static const struct {
     STRUCT(rapt_train_options),
     STRUCT(rapt_report),
     STRUCT(rapt_train_limits),
+    STRUCT(rapt_alignment),
     STRUCT(rapt_shard),
     STRUCT(rapt_subtree),
     STRUCT(rapt_block_limits),

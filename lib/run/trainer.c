@@ -180,6 +180,7 @@ static struct batch prepare(rapt_trainer *t, const rapt_tokens *source, const ra
     b.target.ids = t->inputs;
     b.target.rows = rows_of(target->batch, t->input_starts);
     b.target.source = b.source.rows;
+    if (gradient) b.target.guide = rapt__guide_of(t, b.target.rows.count);
     return b;
 }
 
@@ -257,7 +258,7 @@ static rapt_status check(const rapt_trainer *t, const rapt_tokens *source,
 {
     const rapt_config *c = &t->model->config;
     if (!target || !target->starts)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "target: there are no tokens");
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL", target ? "target.starts" : "target");
     rapt_status status = RAPT_OK;
     if (c->kind != RAPT_KIND_DECODER_ONLY) status = check_sources(t, source, target->batch, why);
     if (status) return status;
@@ -296,9 +297,11 @@ rapt_status rapt__trainer_batch(rapt_trainer *t, const rapt_tokens *source,
                                 struct loss *sums, rapt_message *why)
 {
     rapt_status status = check(t, source, target, why);
+    if (!status && gradient) status = rapt__alignment_check(t, source, target, why);
     if (status) return status;
     struct batch b = prepare(t, source, target, gradient, shard);
     rapt__team_run(t->limits.threads, work_on_batch, &b);
+    if (gradient) rapt__guide_end(t, b.target.rows.count);
     if (!isfinite(b.expected.loss)) b.sums.loss = b.expected.loss; /* no baseline: no gradient */
     *sums = b.sums;
     return RAPT_OK;
@@ -320,10 +323,12 @@ static rapt_status run(rapt_trainer *t, const rapt_tokens *source, const rapt_to
     if (gradient) {
         t->tokens += sums.tokens, t->state.calls++;
         add_loss(&t->sums, &sums);
+        t->sums.alignment += t->alignment_loss;
         rapt__mean_loss_update(t, sums.loss, sums.tokens);
     }
     rapt_report one = {.size = sizeof one, .step = t->state.steps};
     add_loss(&one, &sums);
+    one.alignment = gradient ? t->alignment_loss : 0;
     return write_report(report, &one, why);
 }
 

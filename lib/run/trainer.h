@@ -51,8 +51,12 @@ struct rapt_trainer {
     uint8_t *expected, *all_expected;           /* [batch] which sequences are; all of them */
     float *encoder_reward, *decoder_reward;     /* [H][rows] */
     float *encoder_baseline, *decoder_baseline; /* [H][rows] */
-    long long tokens; /* whose gradients have been added since the last step */
-    rapt_report sums; /* of the batches since then */
+    rapt_alignment alignment;                   /* of the next gradient; starts NULL: none */
+    struct guide guide;                         /* of the batch at hand */
+    double *guided;        /* [target rows]; NULL: the model has no alignment_layer */
+    double alignment_loss; /* of the last gradient */
+    long long tokens;      /* whose gradients have been added since the last step */
+    rapt_report sums;      /* of the batches since then */
     struct shards shards;
     struct products products; /* of OpenBLAS */
     char products_text[PRODUCTS_TEXT];
@@ -102,6 +106,14 @@ void rapt__mean_loss_update(rapt_trainer *t, double loss, long long tokens);
    is missing, unknown or out of its range; *state is unchanged. */
 rapt_status rapt__trainer_state_read(struct trainer_state *state, bool samples, const char *text,
                                      size_t size, rapt_message *why);
+
+/* ---- guided.c: the alignment of the next gradient ---- */
+rapt_status rapt__alignment_check(const rapt_trainer *t, const rapt_tokens *source,
+                                  const rapt_tokens *target, rapt_message *why);
+/* Of a batch whose alignment has been checked, and whose targets are split; NULL: it has none. */
+const struct guide *rapt__guide_of(rapt_trainer *t, int rows);
+/* The batch is over: its loss goes to alignment_loss, and no alignment is left. */
+void rapt__guide_end(rapt_trainer *t, int rows);
 
 /* ---- trainer_memory.c ---- */
 rapt_status rapt__rate_check(float rate, rapt_message *why);

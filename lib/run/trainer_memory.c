@@ -66,6 +66,7 @@ static void lay_out(rapt_trainer *t, struct arena *arena)
     t->pooled = rapt__arena_floats(arena, pooled, (size_t)c->width);
     t->dpooled = rapt__arena_floats(arena, pooled, (size_t)c->width);
     lay_out_rewards(t, source, target, arena);
+    if (c->alignment_layer) t->guided = rapt__arena_take(arena, (size_t)target, sizeof *t->guided);
     t->attention_workspace = rapt__arena_take(arena, 1, workspace_of(t, source, target));
 }
 
@@ -186,6 +187,24 @@ static rapt_status check_hard(const rapt_train_options *o, const rapt_config *c,
     return RAPT_OK;
 }
 
+/* Which head is trained stands in the configuration. Keys that are drawn or chosen have no weights
+   that could follow. */
+static rapt_status check_guided(const rapt_train_options *o, const rapt_config *c,
+                                rapt_message *why)
+{
+    rapt_status status = rapt__float_check("guided_alignment", o->guided_alignment, 0, 1e6, why);
+    if (status || o->guided_alignment == 0) return status;
+    char text[FLOAT_TEXT];
+    rapt__number_write((double)o->guided_alignment, text);
+    if (!c->alignment_layer)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "guided_alignment is %s, but the model has no alignment_layer", text);
+    if (c->cross_normalizer != RAPT_NORMALIZER_SOFTMAX)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "guided_alignment is %s, but cross_normalizer is not softmax", text);
+    return RAPT_OK;
+}
+
 static rapt_status check_options(const rapt_train_options *o, const rapt_model *model,
                                  rapt_message *why)
 {
@@ -196,6 +215,8 @@ static rapt_status check_options(const rapt_train_options *o, const rapt_model *
         status = rapt__int_check("schedule", (int)o->schedule, 0, RAPT_SCHEDULE_CONSTANT, why);
     if (!status) status = rapt__int_check("products", (int)o->products, 0, RAPT_PRODUCTS_AUTO, why);
     if (!status) status = check_hard(o, &model->config, why);
+    if (!status) status = rapt__int_check("reserved", o->reserved, 0, 0, why);
+    if (!status) status = check_guided(o, &model->config, why);
     if (!status) status = check_frame(o, &model->config, why);
     if (status) return status;
     return o->products == RAPT_PRODUCTS_OPENBLAS ? rapt__openblas_load(why) : RAPT_OK;

@@ -73,7 +73,9 @@ static rapt_status emit(struct window *w, const struct sentence *s, struct recei
         if (s->count > 0 && !found(w, s, rank, &out)) continue;
         if (s->count > 0) status = write_text(w, &out);
         if (!status && out.alignment) status = rapt__words_fill(w, s, &out);
-        if (status) return rapt__fail(why, status, "a translation could not be decoded");
+        if (status)
+            return rapt__fail(why, status, "no memory to write the translation of texts[%zu]",
+                              out.sentence);
         to->stop = to->callback(to->user, &out) != 0;
     }
     return RAPT_OK;

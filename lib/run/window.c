@@ -330,7 +330,7 @@ rapt_status rapt__window_translate(struct window *w, const struct translate_job 
     rapt_status status = take_texts(w);
     if (status) return rapt__fail(why, status, "no memory to translate");
     status = tokenize_all(w, &end);
-    if (status) return rapt__fail(why, status, "a text could not be encoded");
+    if (status) return rapt__fail(why, status, "no memory to encode texts from [%zu] on", before);
     status = take_results(w, &end);
     if (status) return rapt__fail(why, status, "no memory to translate");
     for (int at = 0, n; !status && !w->stopped && at < w->count && (n = batch_from(w, at)) > 0;

@@ -10,6 +10,7 @@ static const rapt_config variants[] = {
     {.size = sizeof *variants, .cross_score = RAPT_SCORE_ADDITIVE},
     {.size = sizeof *variants, .cross_locality = RAPT_LOCALITY_LOCAL_P},
     {.size = sizeof *variants, .cross_normalizer = RAPT_NORMALIZER_ARGMAX},
+    {.size = sizeof *variants, .alignment_layer = 1},
 };
 
 static rapt_config config_of(const rapt_config *variant)
@@ -18,13 +19,14 @@ static rapt_config config_of(const rapt_config *variant)
     c.cross_score = variant->cross_score;
     c.cross_locality = variant->cross_locality;
     c.cross_normalizer = variant->cross_normalizer;
+    c.alignment_layer = variant->alignment_layer;
     return c;
 }
 
-/* The mean weights of begin and `count` tokens, [count + 1][S]; without the end's row, if the
-   sequence has none. */
-static void force(rapt_session *probe, const rapt_tokens *source, const int32_t *ids, int count,
-                  bool ended, float *weights)
+/* The weights of begin and `count` tokens, [count + 1][S]; without the end's row, if the sequence
+   has none. layer 0: their mean over layers and heads; else those of its first head. */
+static void force(rapt_session *probe, int layer, const rapt_tokens *source, const int32_t *ids,
+                  int count, bool ended, float *weights)
 {
     int32_t inputs[LENGTH + 1] = {BEGIN};
     const int starts[] = {0, count + ended};
@@ -33,11 +35,12 @@ static void force(rapt_session *probe, const rapt_tokens *source, const int32_t 
     memset(weights, 0, sizeof *weights * (size_t)((count + 1) * S));
     assert_int_equal(rapt_encode(probe, source, NULL, NULL), RAPT_OK);
     assert_int_equal(rapt_decode(probe, &(rapt_tokens){1, inputs, starts}, NULL, NULL), RAPT_OK);
-    assert_int_equal(rapt_session_alignment(probe, -1, -1, weights, NULL), RAPT_OK);
+    assert_int_equal(rapt_session_alignment(probe, layer - 1, layer ? 0 : -1, weights, NULL),
+                     RAPT_OK);
 }
 
 /* How many of the outputs had ended, which is part of what is tested. */
-static int compare(rapt_session *session, rapt_session *probe, const rapt_tokens *source,
+static int compare(rapt_session *session, rapt_session *probe, int layer, const rapt_tokens *source,
                    const rapt_generate_options *o)
 {
     int32_t ids[SOURCES * BEAMS * LENGTH];
@@ -53,7 +56,7 @@ static int compare(rapt_session *session, rapt_session *probe, const rapt_tokens
         const rapt_tokens one = small_one(source, b, starts);
         int keys = one.starts[1], at = nbest * source->starts[b] + i % nbest * keys;
         if (counts[i] < 0) continue;
-        force(probe, &one, ids + i * LENGTH, counts[i], counts[i] < LENGTH, wanted);
+        force(probe, layer, &one, ids + i * LENGTH, counts[i], counts[i] < LENGTH, wanted);
         assert_memory_equal(alignments + at * (LENGTH + 1), wanted,
                             sizeof *wanted * (size_t)((counts[i] + 1) * keys));
         ended += counts[i] < LENGTH;
@@ -99,7 +102,7 @@ static void test_forced(void **state)
                 struct small_batch prefix;
                 small_fill(&prefix, c.target_vocab, (const int[]){2, 0, seed}, SOURCES, 3);
                 if (seed > 1) o.prefix = &prefix.tokens;
-                ended += compare(session, probe, &source.tokens, &o);
+                ended += compare(session, probe, c.alignment_layer, &source.tokens, &o);
                 all += SOURCES * o.nbest;
             }
             rapt_session_free(session);

@@ -174,14 +174,16 @@ static void test_refusals(void **state)
     float *parameters = aligned_alloc(64, (rapt_block_floats(b) * sizeof(float) + 63) / 64 * 64);
     assert_int_equal(rapt_block_init(b, 1, parameters, &why), RAPT_OK);
     float x[40] = {0}, y[40];
-    int starts[] = {0, 4}, more[] = {0, 5}, less[] = {0, -1};
+    int starts[] = {0, 4}, more[] = {0, 5}, less[] = {0, -1}, late[] = {1, 4};
     rapt_block_rows r = {.size = sizeof r, .starts = more, .batch = 1};
     refused(rapt_block_forward(b, parameters, &r, x, y, &why), &why, "starts[1] is 5");
     r.starts = less;
     refused(rapt_block_forward(b, parameters, &r, x, y, &why), &why, "starts[1] is -1, less");
     r.starts = starts, r.batch = 2;
     refused(rapt_block_forward(b, parameters, &r, x, y, &why), &why, "batch is 2");
-    r.batch = 1, r.source = x;
+    r.batch = 1, r.starts = late;
+    refused(rapt_block_forward(b, parameters, &r, x, y, &why), &why, "starts[0] is 1, not 0");
+    r.starts = starts, r.source = x;
     refused(rapt_block_forward(b, parameters, &r, x, y, &why), &why, "reads none");
     r.source = NULL, r.dropout = 1;
     refused(rapt_block_forward(b, parameters, &r, x, y, &why), &why, "dropout is 1");
@@ -193,6 +195,16 @@ static void test_refusals(void **state)
             "learning 1");
     refused(rapt_block_read(b, parameters, rapt_block_tensors(b), x, &why), &why, "parameter");
     assert_int_equal(rapt_block_find(b, "no such"), -1);
+    rapt_block_free(b);
+    free(parameters);
+    b = NULL, l.source_rows = 3;
+    assert_int_equal(rapt_block_create(&b, RAPT_BLOCK_KIND_CROSS_ATTENTION, &c, &l, NULL, &why),
+                     RAPT_OK);
+    parameters = aligned_alloc(64, (rapt_block_floats(b) * sizeof(float) + 63) / 64 * 64);
+    assert_int_equal(rapt_block_init(b, 1, parameters, &why), RAPT_OK);
+    refused(rapt_block_forward(b, parameters, &r, x, y, &why), &why, "source_starts is NULL");
+    r.source_starts = (const int[]){0, 3};
+    refused(rapt_block_forward(b, parameters, &r, x, y, &why), &why, "source is NULL");
     rapt_block_free(b);
     free(parameters);
 }

@@ -8,17 +8,45 @@
 
 enum { SOURCES = 4, LENGTH = 9, NBEST = 3, VOCAB = 50, SOURCE_VOCAB = 40 };
 
+static const rapt_config decoder_alone = {.size = sizeof decoder_alone,
+                                          .kind = RAPT_KIND_DECODER_ONLY,
+                                          .target_vocab = VOCAB,
+                                          .positions = 12,
+                                          .width = 8,
+                                          .heads = 2,
+                                          .ffn_width = 8,
+                                          .decoder_layers = 1};
+
 static rapt_tokenizer *names_of(int count)
 {
     rapt_tokenizer *t = NULL;
     rapt_text texts[VOCAB];
-    char names[VOCAB][8];
+    char names[VOCAB][16];
     for (int i = 0; i < count; i++) {
         snprintf(names[i], sizeof names[i], i == END ? "</s>" : i == 0 ? "<unk>" : "t%d", i);
         texts[i] = (rapt_text){names[i], strlen(names[i])};
     }
     assert_int_equal(rapt_tokenizer_create_list(&t, texts, count, NULL, NULL, NULL), RAPT_OK);
     return t;
+}
+
+struct failing { /* allocation number `at` gets no memory */
+    long calls, at, living;
+};
+
+static void *failing_alloc(void *user, size_t bytes)
+{
+    struct failing *f = user;
+    if (f->calls++ == f->at) return NULL;
+    f->living++;
+    return aligned_alloc(64, (bytes / 64 + 1) * 64);
+}
+
+static void failing_free(void *user, void *memory, size_t bytes)
+{
+    (void)bytes;
+    ((struct failing *)user)->living -= memory != NULL;
+    free(memory);
 }
 
 /* Each source token may become a few of the target's; or all. */
@@ -149,6 +177,42 @@ static void test_search(void **state)
     }
 }
 
+/* Each allocation of a search with a shortlist fails once. */
+static void test_memory(void **state)
+{
+    (void)state;
+    rapt_model *model = small_model(&larger, 1);
+    rapt_shortlist *list = list_of(false, 1);
+    const rapt_limits limits = {.size = sizeof limits,
+                                .batch = 1,
+                                .source_tokens = 8,
+                                .target_length = LENGTH,
+                                .threads = 1};
+    struct failing f = {.at = -1};
+    const rapt_allocator allocator = {failing_alloc, failing_free, &f};
+    struct small_batch b;
+    int32_t ids[LENGTH];
+    int count, fails = 0;
+    rapt_generate_options o;
+    rapt_session *session = NULL;
+    rapt_generate_options_default(&o, sizeof o, BEGIN, END);
+    o.shortlist = list;
+    assert_int_equal(rapt_session_create(&session, model, &limits, &allocator, NULL), RAPT_OK);
+    long living = f.living;
+    for (rapt_status status = RAPT_NO_MEMORY; status; fails++) {
+        rapt_message why = {""};
+        f.calls = 0, f.at = fails;
+        status = generate(session, one_source(&b, 7, 3, 1), &o, ids, &count, NULL, &why);
+        assert_true(status == RAPT_OK || (status == RAPT_NO_MEMORY && why.text[0]));
+        assert_int_equal(f.living, living);
+    }
+    assert_true(fails > 2);
+    rapt_session_free(session);
+    assert_int_equal(f.living, 0);
+    rapt_shortlist_free(list);
+    rapt_model_free(model);
+}
+
 static void test_refusals(void **state)
 {
     (void)state;
@@ -172,6 +236,17 @@ static void test_refusals(void **state)
                      RAPT_BAD_ARGUMENT);
     assert_non_null(strstr(why.text, "sampling"));
     rapt_session_free(session);
+    rapt_model *alone = small_model(&decoder_alone, 1);
+    session = session_of(alone, 1, 1, LENGTH, 1);
+    o.temperature = 0;
+    assert_int_equal(generate(session, &(rapt_tokens){1, NULL, (const int[]){0, 0}}, &o, ids,
+                              &count, NULL, &why),
+                     RAPT_BAD_ARGUMENT);
+    assert_non_null(strstr(why.text, "the model has no source tokens"));
+    assert_int_equal(rapt_encode(session, NULL, NULL, &why), RAPT_BAD_ARGUMENT);
+    assert_non_null(strstr(why.text, "source: it is NULL"));
+    rapt_session_free(session);
+    rapt_model_free(alone);
     rapt_shortlist_free(list);
     rapt_model_free(model);
     rapt_model_free(other);
@@ -179,7 +254,7 @@ static void test_refusals(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_search),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_search), cmocka_unit_test(test_memory),
                                        cmocka_unit_test(test_refusals)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -72,6 +72,9 @@ static void test_options(void **state)
     REFUSE(anneal, 2);
     REFUSE(anneal_steps, 5);
     REFUSE(anneal_steps, -1);
+    REFUSE(guided_alignment, -1);
+    REFUSE(guided_alignment, 0.1f); /* of a model without alignment_layer */
+    REFUSE(reserved, 1);
 #undef REFUSE
     enum { size = sizeof(rapt_train_limits) };
     static const rapt_train_limits wrong[] = {

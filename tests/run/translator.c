@@ -1,0 +1,171 @@
+/* translator.c - models and tokenizers that do not fit each other, target lengths beyond a usual
+   batch's, tokens that a project never translates into, and texts that cannot be encoded for lack
+   of memory. */
+#include "import/pieces.h"
+
+enum { VOCAB = 6, POSITIONS = 400, BYTES = 1 << 14 };
+
+static const rapt_config config = {.size = sizeof config,
+                                   .source_vocab = VOCAB,
+                                   .target_vocab = VOCAB,
+                                   .positions = POSITIONS,
+                                   .width = 8,
+                                   .heads = 2,
+                                   .ffn_width = 8,
+                                   .encoder_layers = 1,
+                                   .decoder_layers = 1};
+
+static const char *const whole[] = {"</s>", "<unk>", "a", "b", "c", "d"};
+
+static rapt_tokenizer *list_of(const char *const names[VOCAB])
+{
+    rapt_text texts[VOCAB];
+    rapt_tokenizer *t = NULL;
+    for (int i = 0; i < VOCAB; i++) texts[i] = (rapt_text){names[i], strlen(names[i])};
+    assert_int_equal(rapt_tokenizer_create_list(&t, texts, VOCAB, NULL, NULL, NULL), RAPT_OK);
+    return t;
+}
+
+/* ---- special tokens ---- */
+
+static void refuse(const rapt_config *c, const char *const source[VOCAB],
+                   const char *const target[VOCAB], const char *phrase)
+{
+    rapt_model *model = small_model(c, 1);
+    rapt_tokenizer *from = list_of(source), *to = list_of(target);
+    rapt_translator *t = (rapt_translator *)(uintptr_t)64;
+    rapt_message why = {""};
+    assert_int_equal(rapt_translator_create(&t, model, from, to, NULL, NULL, &why),
+                     RAPT_BAD_ARGUMENT);
+    assert_true((uintptr_t)t == 64);
+    if (!strstr(why.text, phrase)) fail_msg("\"%s\" does not say %s", why.text, phrase);
+    rapt_tokenizer_free(from);
+    rapt_tokenizer_free(to);
+    rapt_model_free(model);
+}
+
+static void test_specials(void **state)
+{
+    (void)state;
+    static const char *const endless[] = {"<s>", "<unk>", "a", "b", "c", "d"};
+    rapt_config padded = config;
+    padded.decoder_start = RAPT_DECODER_START_PAD;
+    refuse(&config, endless, whole, "the tokenizer of the source has no end token (</s>)");
+    refuse(&config, whole, endless, "the tokenizer of the target has no end token (</s>)");
+    refuse(&padded, whole, whole, "decoder_start is pad, but the tokenizer has no such token");
+}
+
+/* ---- translations ---- */
+
+static int keep(void *user, const rapt_translation *translation)
+{
+    char *text = user;
+    assert_true(translation->size < BYTES);
+    memcpy(text, translation->text, translation->size);
+    text[translation->size] = 0;
+    return 0;
+}
+
+/* The translation of 160 words by a model of this seed. */
+static void translate(uint64_t seed, const rapt_translator_options *options, char text[BYTES])
+{
+    char line[321] = "";
+    rapt_model *model = small_model(&config, seed);
+    rapt_tokenizer *names = list_of(whole);
+    rapt_translator *t = NULL;
+    rapt_message why = {""};
+    for (int i = 0; i < 160; i++) strcat(line, i % 3 ? "a " : "d ");
+    const rapt_text source = {line, strlen(line)};
+    if (rapt_translator_create(&t, model, names, NULL, options, NULL, &why))
+        fail_msg("%s", why.text);
+    if (rapt_translate_many(t, &source, 1, 1, keep, text, &why)) fail_msg("%s", why.text);
+    rapt_translator_free(t);
+    rapt_tokenizer_free(names);
+    rapt_model_free(model);
+}
+
+/* 300 tokens where batches of one sentence have memory of their own, and in those of many. */
+static void test_long(void **state)
+{
+    (void)state;
+    static char one[BYTES], many[BYTES];
+    const rapt_translator_options alone = {
+        .size = sizeof alone, .beams = 2, .batch = 1, .min_length = 300, .threads = 1};
+    rapt_translator_options usual = alone;
+    usual.batch = 0;
+    translate(1, &alone, one);
+    translate(1, &usual, many);
+    assert_string_equal(one, many);
+    int words = 1;
+    for (const char *at = one; *at; at++) words += *at == ' ';
+    assert_true(words >= 300);
+}
+
+/* Marian's search never takes <unk>; that of this library may. */
+static void test_unknown(void **state)
+{
+    (void)state;
+    static char text[BYTES];
+    int unknown = 0;
+    for (uint64_t seed = 1; seed < 12; seed++) {
+        rapt_translator_options o = {.size = sizeof o, .beams = 1, .threads = 1};
+        translate(seed, &o, text);
+        unknown += strstr(text, "<unk>") != NULL;
+        o.like = RAPT_LIKE_MARIAN;
+        translate(seed, &o, text);
+        assert_null(strstr(text, "<unk>"));
+    }
+    assert_true(unknown > 0);
+}
+
+/* ---- memory ---- */
+
+static int ignore(void *user, const rapt_text_score *score)
+{
+    *(int *)user += score->status == RAPT_OK;
+    return 0;
+}
+
+/* A SentencePiece model needs memory to encode a text: each allocation fails once. */
+static void test_memory(void **state)
+{
+    (void)state;
+    static struct bytes b;
+    struct counting c = {.fails = -1};
+    const rapt_allocator allocator = {counting_alloc, counting_free, &c};
+    rapt_tokenizer *pieces = NULL;
+    rapt_translator *t = NULL;
+    rapt_model *model = small_model(&config, 1);
+    const rapt_text text = {"t2 t3", 5};
+    put_pieces(&b, VOCAB, PIECES_BEGIN);
+    assert_int_equal(rapt_tokenizer_load_memory(&pieces, b.data, b.size, &allocator, NULL),
+                     RAPT_OK);
+    assert_int_equal(rapt_translator_create(&t, model, pieces, NULL, NULL, &allocator, NULL),
+                     RAPT_OK);
+    long living = c.living;
+    int scored = 0, fails = 0;
+    for (rapt_status status = RAPT_NO_MEMORY; status; fails++) {
+        rapt_message why = {""};
+        c.calls = 0, c.fails = fails;
+        status = rapt_translator_score(t, &text, &text, 1, ignore, &scored, &why);
+        assert_true(status == RAPT_OK || (status == RAPT_NO_MEMORY && why.text[0]));
+        assert_int_equal(c.living, living);
+        assert_int_equal(scored, status == RAPT_OK);
+    }
+    assert_true(fails > 3);
+    rapt_translator_free(t);
+    rapt_tokenizer_free(pieces);
+    rapt_model_free(model);
+    assert_int_equal(c.living, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_specials),
+        cmocka_unit_test(test_long),
+        cmocka_unit_test(test_unknown),
+        cmocka_unit_test(test_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
