@@ -37,7 +37,8 @@ int32_t rapt__list_find(const struct list *l, rapt_text name)
 int32_t rapt__list_special(const struct list *l, int which)
 {
     int32_t id = l->special[which - RAPT_TOKEN_UNKNOWN];
-    return id < 0 && which == RAPT_TOKEN_BEGIN ? rapt__list_special(l, RAPT_TOKEN_END) : id;
+    bool ends = id < 0 && which == RAPT_TOKEN_BEGIN; /* what ends texts begins them, too */
+    return ends ? l->special[RAPT_TOKEN_END - RAPT_TOKEN_UNKNOWN] : id;
 }
 
 /* ---- made ---- */

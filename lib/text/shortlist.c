@@ -151,8 +151,8 @@ rapt_status rapt_shortlist_create(rapt_shortlist **shortlist, const rapt_lexical
     if (status) return status;
     size_t bytes = 0;
     rapt_lexical_pair *own = NULL;
-    if (rapt__times(count, sizeof *own, &bytes)) own = rapt__alloc(allocator, bytes);
-    if (!own && count) return rapt__fail(why, RAPT_NO_MEMORY, "no memory for %zu pairs", count);
+    if (rapt__times(count ? count : 1, sizeof *own, &bytes)) own = rapt__alloc(allocator, bytes);
+    if (!own) return rapt__fail(why, RAPT_NO_MEMORY, "no memory for %zu pairs", count);
     if (count) memcpy(own, pairs, bytes);
     size_t left = cut(own, unite(own, count), best);
     status = rapt__shortlist_make(shortlist, source, target, left, allocator, why);
@@ -212,7 +212,7 @@ rapt_status rapt_shortlist_load(rapt_shortlist **shortlist, const char *path,
                           : !source  ? "source"
                                      : "target");
     struct disk_source file;
-    char *bytes;
+    char *bytes = NULL;
     rapt_message reason = {""};
     rapt_status status = rapt__disk_open(&file, path, why);
     if (status) return status;

@@ -140,14 +140,24 @@ static void test_pieces(void **state)
     const rapt_text file = rapt_tokenizer_file(t), wanted = rapt_tokenizer_file(pieces);
     assert_int_equal(file.size, wanted.size);
     assert_memory_equal(file.bytes, wanted.bytes, file.size);
-    rapt_tokenizer_free(pieces); /* which was copied */
+    rapt_tokenizer *cut = list_of(words, 1, pieces); /* without an unknown token */
+    rapt_tokenizer_free(pieces);                     /* which was copied */
     int32_t ids[MAX];
     size_t count;
+    rapt_message why = {""};
     judge_pieces(t);
+    refused(rapt_tokenizer_encode(cut, text_of("a"), ids, NULL, MAX, &count, &why), &why,
+            "piece 0 is in no vocabulary");
     assert_int_equal(rapt_tokenizer_encode(t, text_of(">>zz<< a"), ids, NULL, MAX, &count, NULL),
                      RAPT_OK);
     assert_true(ids[0] == 3); /* no such language: it is text */
+    assert_int_equal(rapt_tokenizer_encode(t, text_of(">>ab a"), ids, NULL, MAX, &count, NULL),
+                     RAPT_OK);
+    assert_true(ids[0] == 3); /* it has no end */
+    refused(rapt_tokenizer_encode(t, (rapt_text){"a", SIZE_MAX / 2}, ids, NULL, MAX, &count, &why),
+            &why, "is too long");
     rapt_tokenizer_free(t);
+    rapt_tokenizer_free(cut);
 }
 
 static char *write_list(const rapt_tokenizer *t, size_t *size)

@@ -360,12 +360,45 @@ static void test_memory(void **state)
     }
 }
 
+/* Letters with which rules begin: only these are replaced, the letters alone are not. */
+static void test_ascii_rules(void **state)
+{
+    static const struct craft_rule rules[] = {{"ab", "b"}, {"bcd", "a"}};
+    static const struct {
+        const char *text, *back;
+    } rows[] = {{"a", "a"}, {"ab", "b"}, {"aab", "ab"}, {"bc", "bc"}, {"bcdb", "ab"}, {"ca", "ca"}};
+    static struct craft spec, map;
+    rapt_tokenizer *t = NULL;
+    rapt_message why = {""};
+    (void)state;
+    spec.size = map.size = model.size = 0;
+    craft_charsmap(&map, rules, sizeof rules / sizeof *rules);
+    craft_message(&spec, 2, &map);
+    craft_piece(&model, "<unk>", 0, SPM_UNKNOWN);
+    for (int i = 0; i < 3; i++) craft_piece(&model, (char[]){(char)('a' + i), 0}, -1, 0);
+    craft_piece(&model, "\xE2\x96\x81", -1, 0);
+    craft_message(&model, 3, &spec);
+    if (rapt_tokenizer_load_memory(&t, model.bytes, model.size, NULL, &why))
+        fail_msg("%s", why.text);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        int32_t ids[8];
+        size_t count, size;
+        char bytes[16] = "";
+        assert_int_equal(
+            rapt_tokenizer_encode(t, text_of(rows[i].text), ids, NULL, 8, &count, NULL), RAPT_OK);
+        assert_int_equal(rapt_tokenizer_decode(t, ids, count, bytes, 15, &size, NULL), RAPT_OK);
+        assert_string_equal(bytes, rows[i].back);
+    }
+    rapt_tokenizer_free(t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tails),        cmocka_unit_test(test_maps),
         cmocka_unit_test(test_whole_models), cmocka_unit_test(test_damage),
         cmocka_unit_test(test_odd),          cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_ascii_rules),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,7 +23,12 @@ static void tokens(void **state)
         rapt_text token = rapt_tokenizer_token(t, 259 + i);
         assert_int_equal(token.size, strlen(spelled[i]));
         assert_memory_equal(token.bytes, spelled[i], token.size);
+        assert_int_equal(rapt_tokenizer_find(t, text_of(spelled[i])), 259 + i);
     }
+    assert_int_equal(rapt_tokenizer_find(t, text_of("a")), RAPT_TOKEN_SPECIALS + 'a');
+    assert_int_equal(rapt_tokenizer_find(t, text_of("ba")), -1);
+    assert_int_equal(rapt_tokenizer_find(t, text_of("")), -1);
+    assert_int_equal(rapt_tokenizer_find(NULL, text_of("a")), -1);
     for (int byte = 0; byte < 256; byte++) {
         rapt_text token = rapt_tokenizer_token(t, RAPT_TOKEN_SPECIALS + byte);
         assert_int_equal(token.size, 1);

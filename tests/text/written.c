@@ -160,6 +160,30 @@ static void wrong_content(void **state)
     rapt_tokenizer_free(t);
 }
 
+/* A SentencePiece model in text: more behind it than it says. */
+static void more_than_a_model(void **state)
+{
+    (void)state;
+    static const char pieces[] = "\x0A\x09\x0A\x05<unk>\x18\x02"
+                                 "\x0A\x08\x0A\x01"
+                                 "a\x15\x00\x00\x80\xBF";
+    rapt_tokenizer *t = NULL;
+    size_t size;
+    assert_int_equal(rapt_tokenizer_load_memory(&t, pieces, sizeof pieces - 1, NULL, NULL),
+                     RAPT_OK);
+    char *text = written(t, &size), *more = malloc(size + 8);
+    *strrchr(text, '#') = 0;
+    rapt_tokenizer_free(t);
+    size = summed(text, more);
+    assert_int_equal(rapt_tokenizer_create(&t, more, size, NULL, NULL), RAPT_OK);
+    rapt_tokenizer_free(t);
+    text[strlen(text) + 1] = 0;
+    text[strlen(text)] = 'A';
+    refuse(more, summed(text, more));
+    free(text);
+    free(more);
+}
+
 /* A number of merges costs no more memory than the bytes that hold them. */
 static void honest_memory(void **state)
 {
@@ -209,10 +233,11 @@ static void no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(there_and_back),        cmocka_unit_test(known_form),
-        cmocka_unit_test(small_capacity),        cmocka_unit_test(honest_memory),
-        cmocka_unit_test(truncated_and_changed), cmocka_unit_test(wrong_content),
-        cmocka_unit_test(null_arguments),        cmocka_unit_test(no_memory),
+        cmocka_unit_test(there_and_back),    cmocka_unit_test(known_form),
+        cmocka_unit_test(small_capacity),    cmocka_unit_test(honest_memory),
+        cmocka_unit_test(more_than_a_model), cmocka_unit_test(truncated_and_changed),
+        cmocka_unit_test(wrong_content),     cmocka_unit_test(null_arguments),
+        cmocka_unit_test(no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
