@@ -56,6 +56,30 @@ static double outside_hull(const float *value, const float *out, bool zero)
     return worst;
 }
 
+/* Keys of the same length, which is long, as queries: how far the weight of each word on itself is
+   from 1, and its output from its value. */
+static double judge_own(const struct sentence *s, struct variant variant, uint64_t seed)
+{
+    enum { LENGTH = 40 };
+    float key[WORDS * WIDTH];
+    struct result r;
+    double worst = 0;
+    for (int t = 0; t < WORDS; t++) {
+        double square = 0;
+        for (int i = 0; i < WIDTH; i++) square += pow((double)s->key[t * WIDTH + i], 2);
+        for (int i = 0; i < WIDTH; i++)
+            key[t * WIDTH + i] = (float)(LENGTH * (double)s->key[t * WIDTH + i] / sqrt(square));
+    }
+    problem_make(&r, s, variant, seed);
+    attend(&r, key, key, s->value);
+    for (int t = 0; t < WORDS; t++) {
+        worst = fmax(worst, 1 - (double)r.weights[t * WORDS + t]);
+        for (int i = 0; i < 2; i++)
+            worst = fmax(worst, fabs((double)(r.out[2 * t + i] - s->value[2 * t + i])));
+    }
+    return worst;
+}
+
 int claims_soft(struct claim *claims, const struct sentence *s, uint64_t seed)
 {
     static const struct claim texts[] = {
@@ -71,6 +95,10 @@ int claims_soft(struct claim *claims, const struct sentence *s, uint64_t seed)
          .statement = "local-p rescales them: they sum to less, outputs move towards 0",
          .measure = "maximum distance outside",
          .bound = 1e-6},
+        {.name = "own key",
+         .statement = "a long query that equals a key: weight 1 there, and its value as output",
+         .measure = "maximum deviation",
+         .bound = 1e-3},
     };
     memcpy(claims, texts, sizeof texts);
     for (struct variant v = {0}; variant_is(v); v = variant_after(v)) {
@@ -79,6 +107,8 @@ int claims_soft(struct claim *claims, const struct sentence *s, uint64_t seed)
         problem_make(&r, s, v, seed);
         attend(&r, s->query, s->key, s->value);
         const bool rescaled = v.locality == RAPT_LOCALITY_LOCAL_P;
+        if (!rescaled && (v.score == RAPT_SCORE_DOT || v.score == RAPT_SCORE_SCALED_DOT))
+            claim_worse(&claims[3], judge_own(s, v, seed));
         const double off = distance_from_simplex(r.weights, rescaled);
         const double outside = outside_hull(s->value, r.out, rescaled);
         if (rescaled) {

@@ -7,10 +7,11 @@
 const char program_name[] = "attention_tour";
 
 static const char purpose[] =
-    "Computes self-attention of one sentence with every score, locality and normalizer, "
-    "prints the weights as heat maps, and checks properties numerically: softmax outputs are "
-    "convex combinations of the values, hard attention has no gradient and how it is trained "
-    "anyway (straight-through, REINFORCE), and masks. Exit status 1 if a check fails.";
+    "Computes self-attention of one sentence with every score, locality and normalizer, and "
+    "checks properties numerically: softmax outputs are convex combinations of the values, hard "
+    "attention has no gradient and how it is trained anyway (straight-through, REINFORCE), and "
+    "masks. With --all, or where variants are chosen, prints the weights as heat maps. Exit status "
+    "1 if a check fails.";
 
 /* One of the three enumerations: its names, and the selected one; NULL: all. */
 struct axis {

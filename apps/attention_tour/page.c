@@ -9,7 +9,7 @@ enum { LEFT = 36, SMALL = 9, MAP = SMALL * WORDS, STEP = MAP + 9, LABELS = 118, 
 static void put_large(struct svg *svg, const struct sentence *s, double x, double y)
 {
     struct result r = page_attended(s, (struct variant){RAPT_SCORE_GENERAL, 0, 0}, 1);
-    page_heading(svg, x, y, "Attention weights", "general score, global, softmax; in per cent");
+    page_heading(svg, x, y, "Attention weights", "general score, global, softmax; in %");
     shade_map(svg, x + 66, y + 76, 26, WORDS, WORDS, s->words, s->words, r.weights);
 }
 

@@ -20,7 +20,7 @@ struct request {
     struct transformer_config transformer;
 };
 
-static int run(const struct request *request, bool json, const char *path)
+static int run(const struct request *request, const struct demo_options *options)
 {
     /* "the cat does not see the queen", "the black cow picks the grey wolf up" */
     static const struct clause negation = {0, 0, -1, 0, true, 10, -1};
@@ -38,16 +38,17 @@ static int run(const struct request *request, bool json, const char *path)
          .transformer = transformer_create(&request->transformer, training->language)}};
     struct report report = {.training = training};
     double start = now();
-    run_threads(translator_train, translators, KINDS, sizeof *translators, KINDS);
+    run_threads(translator_train, translators, KINDS, sizeof *translators,
+                threads_used(options->threads));
     for (int k = 0; k < KINDS; k++) curve_measure(&report.curves[k], &translators[k]);
     example_make(&report.examples[0], "Negation", &negation, &translators[WITH_ATTENTION]);
     example_make(&report.examples[1], "Inversion", &inversion, &translators[WITH_ATTENTION]);
     report.seconds = now() - start;
-    if (json)
+    if (options->json)
         report_json(&report);
     else
         report_print(&report);
-    int code = path != NULL ? report_svg(&report, path) : EXIT_OK;
+    int code = options->svg != NULL ? report_svg(&report, options->svg) : EXIT_OK;
     for (int k = 0; k < KINDS; k++) translator_free(&translators[k]);
     for (int i = 0; i < EXAMPLES; i++) example_free(&report.examples[i]);
     return code == EXIT_OK ? finish_output() : code;
@@ -67,6 +68,11 @@ static const char *pass_name(int i)
 static const char *encoder_name(int i)
 {
     return i < ENCODERS ? encoder_names[i] : NULL;
+}
+
+static const char *reads_name(int i)
+{
+    return i < READINGS ? reads_names[i] : NULL;
 }
 
 static const char *query_name(int i)
@@ -89,7 +95,7 @@ static const char *locality_name(int i)
     return rapt_locality_name((rapt_locality)i);
 }
 
-enum { CELL, PASS, ENCODER, QUERY, SCORE, NORMALIZER, LOCALITY, CHOICES };
+enum { CELL, PASS, ENCODER, READS, QUERY, SCORE, NORMALIZER, LOCALITY, CHOICES };
 static const struct choice {
     const char *name, *help;
     const char *(*value)(int i);
@@ -98,6 +104,8 @@ static const struct choice {
     {"cell", "of both recurrent models", cell_name, CELL_GRU},
     {"pass", "how the fixed vector reaches the decoder", pass_name, PASS_EACH},
     {"encoder", "of both; none: of the one with attention", encoder_name, ENCODER_ONCE},
+    {"reads", "what a step of the encoder goes on from; past: its states so far, by attention",
+     reads_name, READS_STATE},
     {"query", "which state attends", query_name, QUERY_BEFORE},
     {"score", "of attention", score_name, RAPT_SCORE_ADDITIVE},
     {"normalizer", "of attention", normalizer_name, RAPT_NORMALIZER_SOFTMAX},
@@ -142,13 +150,14 @@ static int choose(struct request *request, const char *const chosen[CHOICES], bo
     struct recurrent_config config = {.embed = 32,
                                       .hidden = 52,
                                       .encoder_hidden = 52,
-                                      .directions = 2,
+                                      .directions = value[READS] == READS_PAST ? 1 : 2,
                                       .words = 6 * training->max_words + 16,
                                       .batch = training->batch,
                                       .width = 32,
                                       .cell = (enum cell_kind)value[CELL],
                                       .pass = (enum pass_kind)value[PASS],
                                       .encoder = (enum encoder_kind)value[ENCODER],
+                                      .reads = (enum reads_kind)value[READS],
                                       .seed = training->seed};
     request->fixed = request->attending = config;
     if (config.encoder == ENCODER_NONE) request->fixed.encoder = ENCODER_ONCE;
@@ -207,7 +216,7 @@ int main(int argc, char **argv)
         training->quiet = options.json;
         french_create(&language);
         code = choose(&request, chosen, projected);
-        if (code == GO_ON) code = run(&request, options.json, options.svg);
+        if (code == GO_ON) code = run(&request, &options);
     }
     for (int i = 0; i < CHOICES; i++) free(names[i]);
     return code;

@@ -49,6 +49,6 @@ int report_svg(const struct report *report, const char *path)
         example_map_free(&map);
     }
     svg_text(&svg, 20, 474, 12, SVG_LEFT, "#666666",
-             "Attention weights of each French word, in per cent");
+             "Weights of each French word in the recurrent model with attention, in %%");
     return svg_close(&svg);
 }

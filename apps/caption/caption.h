@@ -69,6 +69,7 @@ void captioner_describe(struct captioner *model, const float *patches, int count
 struct caption_setup {
     rapt_normalizer normalizer; /* of hard attention; softmax: there is none */
     int steps, batch, tests;
+    int threads; /* 0: one per processor */
     uint64_t seed;
     bool quiet;
 };

@@ -53,5 +53,6 @@ int main(int argc, char **argv)
     setup.normalizer = normalizer_of(normalizer);
     setup.seed = options.seed;
     setup.quiet = options.json;
+    setup.threads = options.threads;
     return run(&setup, options.json, options.svg);
 }

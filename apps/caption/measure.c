@@ -138,7 +138,7 @@ void caption_study_make(struct caption_study *study, const struct caption_setup 
     *study = (struct caption_study){.kinds = setup->normalizer == RAPT_NORMALIZER_SOFTMAX ? 1 : 2};
     study->results[HARD].normalizer = setup->normalizer;
     for (int kind = 0; kind < KINDS; kind++) jobs[kind] = (struct job){setup, study, kind, NULL};
-    run_threads(work, jobs, study->kinds, sizeof *jobs, study->kinds);
+    run_threads(work, jobs, study->kinds, sizeof *jobs, threads_used(setup->threads));
     study->seconds = now() - start;
 }
 

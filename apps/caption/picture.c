@@ -18,12 +18,19 @@ static void mix(char color[8], const struct scene *scene, int object, float shar
     snprintf(color, 8, "#%06X", out);
 }
 
+/* Of the patches; above 0. */
+static float largest(const float *weights)
+{
+    float max = 1e-9F;
+    for (int p = 0; p < PATCHES; p++) max = weights[p] > max ? weights[p] : max;
+    return max;
+}
+
 /* Runs of one color are one rectangle. */
 void caption_draw_scene(struct svg *svg, const struct scene *scene, double x, double y,
                         double pixel, const float *weights)
 {
-    float max = 1e-9F;
-    for (int p = 0; weights != NULL && p < PATCHES; p++) max = weights[p] > max ? weights[p] : max;
+    const float max = weights != NULL ? largest(weights) : 1;
     for (int row = 0; row < SIZE; row++)
         for (int from = 0, to; from < SIZE; from = to) {
             int object = scene_object(scene, from, row),
@@ -51,6 +58,8 @@ void caption_draw_view(struct svg *svg, const struct scene *scene, const struct 
                            view->weights + t * PATCHES);
         svg_text(svg, left + CAPTION_SIZE / 2.0, top + CAPTION_HEAD - 8, 15, SVG_MIDDLE, "#222222",
                  "%s", caption_words[view->out[t]]);
+        svg_text(svg, left + CAPTION_SIZE, top + CAPTION_HEAD - 8, 10, SVG_RIGHT, "#666666", "%.0f",
+                 (double)(100 * largest(view->weights + t * PATCHES)));
     }
 }
 
@@ -68,7 +77,7 @@ int caption_draw(const struct caption_study *study, const char *path)
     struct svg svg;
     static const char title[] =
         "Captions and the cross-attention weights of each word over 25 image patches";
-    const int kinds = study->kinds, lines = 60 + 20 * kinds;
+    const int kinds = study->kinds, lines = 80 + 20 * kinds;
     const double row = (kinds == 1 ? SIZE * BIG : kinds * ROW) + 30;
     int code = svg_open(&svg, path, WIDE, lines + EXAMPLES * row, title);
     if (code != EXIT_OK) return code;
@@ -82,6 +91,9 @@ int caption_draw(const struct caption_study *study, const char *path)
             kind == SOFT ? "Upper" : "Lower", rapt_normalizer_name(r->normalizer), 100 * r->exact,
             r->colors, r->shapes, r->chance);
     }
+    svg_text(&svg, LEFT, 60 + 20 * kinds, 13, SVG_LEFT, "#666666",
+             "The most attended patch of a word is opaque, the number its weight in %%; others are "
+             "shaded in proportion");
     for (int i = 0; i < EXAMPLES; i++)
         draw_example(&svg, &study->examples[i], kinds, lines + i * row, row - 30);
     return svg_close(&svg);

@@ -161,6 +161,15 @@ void viewer_test(struct viewer *viewer);
 bool viewer_found(const struct viewer *viewer, int picture); /* is the last glimpse at the digit? */
 int viewer_prediction(const struct viewer *viewer, int picture, int glimpse); /* a digit */
 
+/* ---- whole.c: without attention, a network with one hidden layer over all pixels ---- */
+struct whole {
+    const struct setup *setup;
+    double accuracy; /* share of held-out pictures classified correctly */
+    size_t parameters;
+};
+/* Trains it on the pictures of a viewer's training, and tests it; NULL. For run_threads. */
+void *whole_train(void *whole);
+
 /* ---- bandit.c: the gradient estimator against the exact gradient of a two-armed bandit ---- */
 struct bandit {
     int draws;

@@ -67,8 +67,10 @@ static void print_viewer(const struct viewer *l, bool json)
                          "last_rate", l->last_rate, "curve", curve));
 }
 
-static int run(const struct setup *setup, bool json, const char *path)
+static int run(const struct setup *setup, const struct demo_options *options)
 {
+    const bool json = options->json;
+    const char *path = options->svg;
     struct bandit bandit;
     struct viewer viewers[POLICIES];
     const struct pixels pixels = pixels_of(setup);
@@ -77,7 +79,7 @@ static int run(const struct setup *setup, bool json, const char *path)
     if (code != EXIT_OK) return code;
     print_bandit(&bandit, json);
     for (int k = 0; k < POLICIES; k++) viewer_create(&viewers[k], (enum policy)k, setup);
-    run_threads(train, viewers, POLICIES, sizeof *viewers, POLICIES);
+    run_threads(train, viewers, POLICIES, sizeof *viewers, threads_used(options->threads));
     const double seconds = now() - start,
                  margin = viewer_success(&viewers[LEARNED]) - viewer_success(&viewers[RANDOM]);
     if (!json) print_message("trained and tested in %.0f seconds", seconds);
@@ -113,7 +115,7 @@ int main(int argc, char **argv)
         {"clutter", OPTION_INTEGER, &asked.clutter, "N", "clutter strokes per picture: 8, quick 5",
          0, 40, 0},
         {"task", OPTION_CHOICE, &task, "read|find",
-         "what is rewarded: the right digit, or a last glimpse at it [read]", 0, 0, 0},
+         "what is rewarded: the right digit, or a last glimpse at it", 0, 0, 0},
     };
     demo_rows(&options, "5 digits, smaller pictures and network",
               "of pictures, initial parameters and draws", rows + OWN);
@@ -128,5 +130,5 @@ int main(int argc, char **argv)
     setup.seed = options.seed;
     setup.quiet = options.json;
     watch_for_interrupts();
-    return run(&setup, options.json, options.svg);
+    return run(&setup, &options);
 }

@@ -10,6 +10,8 @@ void demo_rows(struct demo_options *o, const char *quick_help, const char *seed_
 {
     const struct option_row all[DEMO_ROWS] = {
         {"quick", OPTION_FLAG, &o->quick, "", quick_help, 0, 0, 0},
+        {"threads", OPTION_INTEGER, &o->threads, "N",
+         "number of threads, at most one per model [one per processor]", 0, 1024, 0},
         {"seed", OPTION_SEED, &o->seed, "N", seed_help, 0, 0, 0},
         {"svg", OPTION_OUTPUT, &o->svg, "FILE", "write a figure", 0, 0, 0},
         {"json", OPTION_FLAG, &o->json, "", "print JSON, one object per line", 0, 0, 0},

@@ -7,11 +7,12 @@
 
 struct demo_options {
     bool quick, json;
+    int threads; /* 0: one per processor, which threads_used says */
     uint64_t seed;
     const char *svg; /* file; NULL: none */
 };
-enum { DEMO_ROWS = 4 };
-/* The rows of --quick, --seed, --svg and --json. */
+enum { DEMO_ROWS = 5 };
+/* The rows of --quick, --threads, --seed, --svg and --json. */
 void demo_rows(struct demo_options *options, const char *quick_help, const char *seed_help,
                struct option_row rows[DEMO_ROWS]);
 /* The only command of a program, without arguments. */

@@ -142,7 +142,7 @@ int print_help(const struct command *command)
     printf("usage: %s%s%s [OPTION]...%s%s\n\n", program_name, *command->name ? " " : "",
            command->name, *command->arguments ? " " : "", command->arguments);
     print_wrapped(command->purpose, 0, 0);
-    if (command->count == 0 || command->rows[0].kind != OPTION_GROUP) puts("\nOptions");
+    if (command->count > 0 && command->rows[0].kind != OPTION_GROUP) puts("\nOptions");
     for (int i = 0; i < command->count; i++)
         if (command->rows[i].kind == OPTION_GROUP)
             printf("\n%s\n", command->rows[i].name);

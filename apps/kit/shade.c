@@ -1,4 +1,4 @@
-/* shade.c - a heat map in SVG: weights as shades of blue. */
+/* shade.c - a heat map in SVG: weights as shades of blue, relative to their row. */
 #include "kit/heatmap.h"
 #include "kit/program.h"
 #include "kit/svg.h"
@@ -40,21 +40,32 @@ static void hint(struct svg *svg, const rapt_text *row_names, int row,
     free(of_column);
 }
 
+/* The weight of the darkest shade in a row: its largest, but no less than twice that of equal
+   weights, or 1, so that a row of equal ones is not dark. */
+static float full_weight(int columns, const float *weights)
+{
+    float full = columns > 2 ? 2 / (float)columns : 1;
+    for (int c = 0; c < columns; c++) full = weights[c] > full ? weights[c] : full;
+    return full;
+}
+
 void shade_map(struct svg *svg, double x, double y, double cell, int rows, int columns,
                const rapt_text *row_names, const rapt_text *column_names, const float *weights)
 {
     for (int r = 0; r < rows; r++) {
+        const float full = full_weight(columns, weights + (size_t)r * (size_t)columns);
         double top = y + r * cell;
         for (int c = 0; c < columns; c++) {
             float weight = weights[(size_t)r * (size_t)columns + (size_t)c];
             double left = x + c * cell;
             char color[8];
-            shade_color(weight, color);
+            shade_color(weight / full, color);
             hint(svg, row_names, r, column_names, c, weight);
             svg_rect(svg, left, top, cell, cell, color, "#D8D8D8");
             if (cell >= 22 && weight > 0.095F)
                 svg_text(svg, left + cell / 2, top + cell / 2 + 4, 11, SVG_MIDDLE,
-                         weight > 0.55F ? "white" : "#333333", "%.0f", (double)(100 * weight));
+                         weight > 0.55F * full ? "white" : "#333333", "%.0f",
+                         (double)(100 * weight));
             svg_hint_end(svg);
         }
         if (row_names != NULL) put_name(svg, x - 8, top + cell / 2 + 4, 0, row_names[r]);

@@ -72,8 +72,9 @@ extern const char *const chart_colors[6]; /* color-blind safe: Okabe and Ito 200
 /* ---- shade.c ---- */
 void shade_color(float weight, char color[8]); /* 0: white, 1: dark blue; "#RRGGBB" */
 /* A heat map: weights [rows][columns] as squares of `cell` pixels from (x, y) on, row names on the
-   left, column names slanted above; NULL: no names. Weights above 0.095 are printed in per cent if
-   cells are large enough. */
+   left, column names slanted above; NULL: no names. The largest weight of a row is the darkest,
+   unless all of its weights are about equal. Weights above 0.095 are printed in per cent if cells
+   are large enough. */
 void shade_map(struct svg *svg, double x, double y, double cell, int rows, int columns,
                const rapt_text *row_names, const rapt_text *column_names, const float *weights);
 

@@ -2,7 +2,16 @@
 #ifndef EVERY_SCORE_H
 #define EVERY_SCORE_H
 
-#include "lesson.h"
+#include "study.h"
+
+/* Models: one of each score, one with projections, and the lecture's: the dot product, and one cell
+   for both languages. */
+enum { PARAMETERIZED = RAPT_SCORE_COUNT, SIMPLE, SCORED_MODELS };
+
+/* simple_attention.c: trains all models of the study, and shows a step of SIMPLE; then projections.
+ */
+void show_simple(struct page *page, struct study *study, const struct sentence *sentence);
+void show_parameterized(struct page *page, struct study *study, const struct sentence *sentence);
 
 enum { STEP_WORDS = 5 };
 enum step_part { QUERY_PART, KEYS_PART, VALUES_PART, STEP_PARTS };

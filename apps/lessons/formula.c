@@ -1,21 +1,9 @@
-/* formula.c - a formula as lesson.h describes it becomes a tree, and that a line of text or MathML
-   (presentation elements of MathML Core). */
-#define _POSIX_C_SOURCE 200809L
+/* formula.c - a formula as lesson.h describes it becomes a tree. */
+#include "formula.h"
 #include "kit/program.h"
-#include "page.h"
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum node_kind { NAME, NUMBER, SIGN, WORDS, SPACE, GROUP, FRACTION, ROOT, COLUMN };
-struct node {
-    enum node_kind kind;
-    const char *text; /* of the first five: [size] */
-    size_t size;
-    struct node *parts[2];    /* contents; of fraction and column both */
-    struct node *sub, *super; /* NULL: none */
-    struct node *next;
-};
 
 static struct node *node_of(enum node_kind kind, const char *text, size_t size)
 {
@@ -26,21 +14,20 @@ static struct node *node_of(enum node_kind kind, const char *text, size_t size)
     return node;
 }
 
-static void nodes_free(struct node *node)
+void formula_free(struct node *node)
 {
     while (node != NULL) {
         struct node *next = node->next;
-        nodes_free(node->parts[0]);
-        nodes_free(node->parts[1]);
-        nodes_free(node->sub);
-        nodes_free(node->super);
+        formula_free(node->parts[0]);
+        formula_free(node->parts[1]);
+        formula_free(node->sub);
+        formula_free(node->super);
         free(node);
         node = next;
     }
 }
 
-/* Bytes of the character at text. */
-static size_t character(const char *text)
+size_t formula_character(const char *text)
 {
     size_t size = 1;
     while (((unsigned char)text[size] & 0xC0) == 0x80) size++;
@@ -96,7 +83,7 @@ static bool is_greek(const char *text)
 static struct node *read_atom(const char **at)
 {
     const char *begin = *at;
-    size_t size = character(begin);
+    size_t size = formula_character(begin);
     if (*begin == '{') {
         struct node *node = node_of(GROUP, begin, 0);
         node->parts[0] = read_braces(at);
@@ -120,14 +107,14 @@ static struct node *read_sequence(const char **at)
         end = &node->next;
         while ((**at == '_' || **at == '^') && (*at)[1]) {
             struct node **script = *(*at)++ == '_' ? &node->sub : &node->super;
-            nodes_free(*script);
+            formula_free(*script);
             *script = read_atom(at);
         }
     }
     return first;
 }
 
-static struct node *read_formula(const char *formula)
+struct node *formula_read(const char *formula)
 {
     struct node *first = read_sequence(&formula), **end = &first;
     while (*formula) { /* a brace too many ends a sequence: what follows it is kept */
@@ -136,186 +123,4 @@ static struct node *read_formula(const char *formula)
         *end = read_sequence(&formula);
     }
     return first;
-}
-
-/* ---- text ---- */
-static const struct {
-    const char *letter, *sub, *super; /* "": there is none */
-} scripts[] = {
-    {"0", "₀", "⁰"}, {"1", "₁", "¹"}, {"2", "₂", "²"}, {"3", "₃", "³"}, {"4", "₄", "⁴"},
-    {"5", "₅", "⁵"}, {"6", "₆", "⁶"}, {"7", "₇", "⁷"}, {"8", "₈", "⁸"}, {"9", "₉", "⁹"},
-    {"+", "₊", "⁺"}, {"-", "₋", "⁻"}, {"(", "₍", "⁽"}, {")", "₎", "⁾"}, {"a", "ₐ", "ᵃ"},
-    {"d", "", "ᵈ"},  {"e", "ₑ", "ᵉ"}, {"h", "ₕ", "ʰ"}, {"i", "ᵢ", "ⁱ"}, {"j", "ⱼ", "ʲ"},
-    {"k", "ₖ", "ᵏ"}, {"l", "ₗ", "ˡ"}, {"m", "ₘ", "ᵐ"}, {"n", "ₙ", "ⁿ"}, {"o", "ₒ", "ᵒ"},
-    {"p", "ₚ", "ᵖ"}, {"r", "ᵣ", "ʳ"}, {"s", "ₛ", "ˢ"}, {"t", "ₜ", "ᵗ"}, {"v", "ᵥ", "ᵛ"},
-    {"x", "ₓ", "ˣ"}, {"⊤", "", "ᵀ"},  {"T", "", "ᵀ"},
-};
-
-/* The letters raised or lowered; NULL: not all of them can be. */
-static char *small_letters(const char *text, bool raised)
-{
-    char *out = xasprintf("%s", "");
-    for (size_t at = 0; text[at]; at += character(text + at)) {
-        const char *found = "";
-        for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++)
-            if (strncmp(text + at, scripts[i].letter, character(text + at)) == 0)
-                found = raised ? scripts[i].super : scripts[i].sub;
-        char *longer = *found ? xasprintf("%s%s", out, found) : NULL;
-        free(out);
-        out = longer;
-        if (out == NULL) return NULL;
-    }
-    return out;
-}
-
-static char *nodes_text(const struct node *node);
-
-/* In parentheses where it is more than one word. */
-static void put_part(FILE *file, const struct node *node)
-{
-    char *text = nodes_text(node);
-    fprintf(file, strchr(text, ' ') != NULL ? "(%s)" : "%s", text);
-    free(text);
-}
-
-static void put_script(FILE *file, const struct node *node, bool raised)
-{
-    if (node == NULL) return;
-    struct node alone = *node;
-    alone.next = NULL;
-    char *text = nodes_text(&alone), *letters = small_letters(text, raised);
-    if (letters != NULL)
-        fputs(letters, file);
-    else
-        fprintf(file, text[character(text)] ? "%c(%s)" : "%c%s", raised ? '^' : '_', text);
-    free(letters);
-    free(text);
-}
-
-static char *nodes_text(const struct node *node)
-{
-    char *bytes = NULL;
-    size_t size = 0;
-    FILE *file = open_memstream(&bytes, &size);
-    if (file == NULL) exit(failed("out of memory"));
-    for (; node != NULL; node = node->next) {
-        if (node->kind == GROUP) {
-            char *inside = nodes_text(node->parts[0]);
-            fputs(inside, file);
-            free(inside);
-        } else if (node->kind == FRACTION) {
-            put_part(file, node->parts[0]);
-            fputs(" / ", file);
-            put_part(file, node->parts[1]);
-        } else if (node->kind == ROOT) {
-            fputs("√", file);
-            put_part(file, node->parts[0]);
-        } else if (node->kind == COLUMN) {
-            char *above = nodes_text(node->parts[0]), *below = nodes_text(node->parts[1]);
-            fprintf(file, "[%s; %s]", above, below);
-            free(above);
-            free(below);
-        } else {
-            fwrite(node->text, 1, node->size, file);
-        }
-        put_script(file, node->sub, false);
-        put_script(file, node->super, true);
-    }
-    if (fclose(file) != 0) exit(failed("out of memory"));
-    return bytes;
-}
-
-char *formula_text(const char *formula)
-{
-    struct node *nodes = read_formula(formula);
-    char *text = nodes_text(nodes);
-    nodes_free(nodes);
-    return text;
-}
-
-/* ---- MathML ---- */
-static void put_nodes(FILE *file, const struct node *node);
-
-static void put_element(FILE *file, const char *element, const struct node *node)
-{
-    char *text = xasprintf("%.*s", (int)node->size, node->text);
-    bool bracket = node->kind == SIGN && strchr("()[]|", *text) != NULL;
-    fprintf(file, "<%s%s>", element, bracket ? " stretchy=\"false\"" : "");
-    bool before = node->kind == WORDS && *text == ' ';
-    bool behind = node->kind == WORDS && node->size > 1 && text[node->size - 1] == ' ';
-    xml_escape(file, before ? "\u00A0" : ""); /* MathML drops blanks at the ends */
-    xml_escape(file, text);
-    xml_escape(file, behind ? "\u00A0" : "");
-    fprintf(file, "</%s>", element);
-    free(text);
-}
-
-static void put_row(FILE *file, const struct node *node)
-{
-    fputs("<mrow>", file);
-    put_nodes(file, node);
-    fputs("</mrow>", file);
-}
-
-static void put_base(FILE *file, const struct node *node)
-{
-    static const char *const elements[] = {"mi", "mn", "mo", "mtext"};
-    if (node->kind <= WORDS) {
-        put_element(file, elements[node->kind], node);
-    } else if (node->kind == GROUP) {
-        put_row(file, node->parts[0]);
-    } else if (node->kind == COLUMN) {
-        fputs("<mrow><mo>(</mo><mtable><mtr><mtd>", file);
-        put_nodes(file, node->parts[0]);
-        fputs("</mtd></mtr><mtr><mtd>", file);
-        put_nodes(file, node->parts[1]);
-        fputs("</mtd></mtr></mtable><mo>)</mo></mrow>", file);
-    } else if (node->kind != SPACE) {
-        fputs(node->kind == ROOT ? "<msqrt>" : "<mfrac>", file);
-        put_row(file, node->parts[0]);
-        if (node->kind == FRACTION) put_row(file, node->parts[1]);
-        fputs(node->kind == ROOT ? "</msqrt>" : "</mfrac>", file);
-    }
-}
-
-static bool takes_limits(const struct node *node)
-{
-    return node->kind == SIGN &&
-           (strncmp(node->text, "∑", 3) == 0 || strncmp(node->text, "Σ", 2) == 0 ||
-            strncmp(node->text, "∏", 3) == 0);
-}
-
-static void put_alone(FILE *file, const struct node *node)
-{
-    struct node alone = *node;
-    alone.next = NULL;
-    put_row(file, &alone);
-}
-
-static void put_nodes(FILE *file, const struct node *node)
-{
-    static const char *const elements[2][3] = {{"msub", "msup", "msubsup"},
-                                               {"munder", "mover", "munderover"}};
-    for (; node != NULL; node = node->next) {
-        if (node->sub == NULL && node->super == NULL) {
-            put_base(file, node);
-            continue;
-        }
-        int which = node->sub == NULL ? 1 : node->super == NULL ? 0 : 2;
-        const char *element = elements[takes_limits(node)][which];
-        fprintf(file, "<%s>", element);
-        put_base(file, node);
-        if (node->sub != NULL) put_alone(file, node->sub);
-        if (node->super != NULL) put_alone(file, node->super);
-        fprintf(file, "</%s>", element);
-    }
-}
-
-void formula_mathml(FILE *file, const char *formula)
-{
-    struct node *nodes = read_formula(formula);
-    fputs("<math display=\"block\">", file);
-    put_row(file, nodes);
-    fputs("</math>", file);
-    nodes_free(nodes);
 }

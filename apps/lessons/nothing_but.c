@@ -106,6 +106,7 @@ static void show_architectures(struct page *page, const struct lesson_options *o
 
 int lesson_nothing_but(struct page *page, const struct lesson_options *options)
 {
+    read_own_past(page, options);
     see_inside(page, options);
     draw_sinusoids(page);
     compare_all(page, options);

@@ -40,15 +40,11 @@ static void compare_ways(struct page *page, struct study *study)
     study_train(study, 0);
     study_curves(study, page, SHORT, "Quality by length: longer is worse, whatever the way",
                  (const int[]){PASS_EACH, PASS_FIRST, PASS_INITIAL, PASS_NETWORK}, PASSES);
-    page_table(page, SHORT, "The four ways", "c is passed\tparameters\tloss\texact, %\tseconds");
     struct quality quality[PASSES];
+    study_compare(study, page, SHORT, "The four ways", "c is passed", 0, PASSES, quality);
     for (int pass = 0; pass < PASSES; pass++) {
-        const struct translator *model = &study->models[pass];
         const int max_words = study->training.max_words;
-        quality[pass] = study_quality(study, pass);
         double far = quality_of(&study->models[pass], 2 * max_words - 1, 2 * max_words, 32).exact;
-        page_row(page, "%s\t%zu\t%.2f\t%.1f\t%.1f", ways[pass], translator_parameters(model),
-                 model->loss, quality[pass].exact, model->seconds);
         best = quality[pass].exact > best ? quality[pass].exact : best;
         longest = far > longest ? far : longest;
     }

@@ -45,7 +45,7 @@ struct page {
 };
 void page_free(struct page *page);
 
-/* ---- formula.c ---- */
+/* ---- formula_text.c, formula_mathml.c ---- */
 char *formula_text(const char *formula); /* the caller frees */
 void formula_mathml(FILE *file, const char *formula);
 

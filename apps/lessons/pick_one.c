@@ -122,34 +122,25 @@ static void show_items(struct page *page, struct study *study)
 
 static void compare_ways(struct page *page, struct study *study)
 {
-    double exact[WAYS + 1];
+    struct quality quality[WAYS + 1];
+    const int length = study->training.max_words;
     page_step(page, "Ways to pick");
     study_curves(study, page, SHORT, "Quality by length", (const int[]){0, 1, 2, 3, WAYS},
                  WAYS + 1);
-    page_table(page, SHORT, "The same training",
-               "picked by\tparameters\tcell steps\texact, %\tAER\tseconds");
-    for (int i = 0; i <= WAYS; i++) {
-        const struct translator *model = &study->models[i];
-        struct quality quality = study_quality(study, i);
-        char error[16] = "-"; /* without attention, or without an exact translation */
-        exact[i] = quality.exact;
-        if (!isnan(quality.alignment_error))
-            snprintf(error, sizeof error, "%.2f", quality.alignment_error);
-        page_row(page, "%s\t%zu\t%.1f\t%.1f\t%s\t%.1f", model->name, translator_parameters(model),
-                 study_cost_of(study, i, study->training.max_words).steps, quality.exact, error,
-                 model->seconds);
-    }
+    study_compare(study, page, SHORT, "The same training", "picked by", 0, WAYS + 1, quality);
     page_paragraph(page, MORE,
-                   "Cell steps: of a recurrent network, for each German word. AER: alignment error "
-                   "rate (lesson 7), 0 if the item that is picked is always the word that is "
-                   "translated. The last row is the model of lesson 1, whose encoder takes a step "
-                   "for each English word, too, and must be trained.");
+                   "AER: alignment error rate (lesson 7), 0 if the item that is picked is always "
+                   "the word that is translated. The last row is the model of lesson 1, whose "
+                   "encoder must be trained, too, and takes a step for each English word: %.1f "
+                   "steps of a recurrent cell for each German word, where the others take %.0f.",
+                   study_cost_of(study, WAYS, length).steps,
+                   study_cost_of(study, STRAIGHT, length).steps);
     page_claim(page, "steps of a recurrent cell for each word: the decoder's alone",
-               study_cost_of(study, STRAIGHT, study->training.max_words).steps, EQUALS, 1);
-    page_claim(page, "arg-max: % exact", exact[ARGMAX], AT_MOST, 10);
-    page_claim(page, "sampled: % exact", exact[SAMPLED], AT_LEAST, 50);
-    page_claim(page, "straight-through: % exact", exact[STRAIGHT], AT_LEAST, 70);
-    page_claim(page, "Gumbel softmax: % exact", exact[GUMBEL], AT_LEAST, 70);
+               study_cost_of(study, STRAIGHT, length).steps, EQUALS, 1);
+    page_claim(page, "arg-max: % exact", quality[ARGMAX].exact, AT_MOST, 10);
+    page_claim(page, "sampled: % exact", quality[SAMPLED].exact, AT_LEAST, 50);
+    page_claim(page, "straight-through: % exact", quality[STRAIGHT].exact, AT_LEAST, 70);
+    page_claim(page, "Gumbel softmax: % exact", quality[GUMBEL].exact, AT_LEAST, 70);
 }
 
 int lesson_pick_one(struct page *page, const struct lesson_options *options)

@@ -52,7 +52,8 @@ static void show_view(struct page *page, const struct caption_example *example, 
     page_map(page, SHORT, titles[kind], count, OBJECTS, words, names, sums);
     const struct drawn drawn = {example, kind};
     page_drawing(page, MORE, titles[kind],
-                 "the picture once for each word of the caption, bright where the word attends to",
+                 "the picture once for each word of the caption, bright where the word attends to, "
+                 "and the largest weight of a patch in %",
                  WIDE, height_of(view), draw_view, &drawn);
 }
 

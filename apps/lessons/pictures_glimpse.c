@@ -4,14 +4,20 @@
 #include "pictures.h"
 #include <stdlib.h>
 
-/* What is trained: two rewards, and for one of them random glimpses. */
+/* What is trained: two rewards, and for one of them random glimpses; and no glimpses at all. */
 enum { READS, FINDS, READS_RANDOMLY, VIEWERS };
+struct trained {
+    struct viewer *viewer; /* or NULL */
+    struct whole *whole;
+};
 enum { SIDE = 140, GAP = 12, SHOWN = 3 };
 
-static void *train(void *viewer)
+static void *train(void *argument)
 {
-    viewer_train(viewer);
-    viewer_test(viewer);
+    const struct trained *trained = argument;
+    if (trained->viewer == NULL) return whole_train(trained->whole);
+    viewer_train(trained->viewer);
+    viewer_test(trained->viewer);
     return NULL;
 }
 
@@ -30,7 +36,7 @@ static void draw_paths(struct svg *svg, const void *user)
     for (int i = 0; i < SHOWN; i++) path_draw(svg, l, i, GAP + i * (SIDE + GAP), GAP, SIDE);
 }
 
-static void show_sensor(struct page *page, const struct viewer *l)
+static void show_sensor(struct page *page, const struct viewer *l, const struct whole *whole)
 {
     const struct setup *s = l->setup;
     const struct pixels pixels = pixels_of(s);
@@ -47,6 +53,7 @@ static void show_sensor(struct page *page, const struct viewer *l)
     page_row(page, "preview: %d averages at each of %d x %d points\t%d\t%.0f", PREVIEW_CELLS,
              s->grid, s->grid, pixels.preview, 100.0 * pixels.preview / pixels.there);
     page_row(page, "all that is read\t%d\t%.0f", read, 100.0 * read / pixels.there);
+    page_row(page, "without attention: every pixel\t%d\t100", pixels.there);
     page_paragraph(
         page, MORE,
         "An average counts as one number, as a coarse receptor of an eye would give it; a "
@@ -54,6 +61,18 @@ static void show_sensor(struct page *page, const struct viewer *l)
         s->blur * s->blur);
     page_claim(page, "glimpse: numbers read over pixels there are", (double)read / pixels.there,
                AT_MOST, 0.5);
+    page_table(page, SHORT, "The same training, digits of new pictures",
+               "network\tnumbers read\tparameters\tright");
+    page_row(page, "glimpses\t%d\t%zu\t%.1f %%", read, l->network.params.count, 100 * l->accuracy);
+    page_row(page, "the whole picture\t%d\t%zu\t%.1f %%", pixels.there, whole->parameters,
+             100 * whole->accuracy);
+    page_paragraph(
+        page, MORE,
+        "The second network has a weight for each pixel and hidden element, so it must learn each "
+        "digit at each place anew, and a picture of twice the side has four times as many. The "
+        "numbers that glimpses read do not grow with the picture, but for the preview.");
+    page_claim(page, "glimpse: digits right, percentage points above the whole picture",
+               100 * (l->accuracy - whole->accuracy), ABOVE, 0);
 }
 
 static void show_rewards(struct page *page, const struct viewer viewers[VIEWERS])
@@ -89,8 +108,8 @@ int pictures_glimpse(struct page *page, const struct lesson_options *options)
         page, SHORT,
         "A digit among clutter, and a sensor that reads one small window in full resolution. "
         "Where to look next is hard attention over a grid of points: a key for each from a "
-        "blurred preview, a query from all glimpses so far. Three networks learn, which "
-        "takes some seconds.");
+        "blurred preview, a query from all glimpses so far. Three such networks learn, and one "
+        "that reads all pixels, which takes some seconds.");
     page_step(page, "Glimpses: decisions that a reward teaches");
     page_formula(page, SHORT, "\u2207 E[r] = E[(r - b) \u2207 log p(location)]");
     page_paragraph(
@@ -104,9 +123,12 @@ int pictures_glimpse(struct page *page, const struct lesson_options *options)
         setups[i].seed = options->seed, setups[i].quiet = true;
         viewer_create(&viewers[i], i == READS_RANDOMLY ? RANDOM : LEARNED, &setups[i]);
     }
-    run_threads(train, viewers, VIEWERS, sizeof *viewers, options->threads);
+    struct whole whole = {.setup = &setups[READS]};
+    struct trained trained[VIEWERS + 1] = {{.whole = &whole}};
+    for (int i = 0; i < VIEWERS; i++) trained[i + 1].viewer = &viewers[i];
+    run_threads(train, trained, VIEWERS + 1, sizeof *trained, options->threads);
     for (int i = 0; i < VIEWERS; i++) viewer_run(&viewers[i], 0);
-    show_sensor(page, &viewers[READS]);
+    show_sensor(page, &viewers[READS], &whole);
     page_step(page, "Another reward, another task");
     page_paragraph(
         page, SHORT,

@@ -22,16 +22,11 @@ static void compare(struct page *page, struct study *study)
     study_train(study, 0);
     study_curves(study, page, SHORT, "Quality by length, after the same training",
                  (const int[]){ONCE, AGAIN}, 2);
-    page_table(page, SHORT, "Two encoders", "encoder\tparameters\tloss\texact, %\tseconds");
-    double exact[2];
-    for (int i = ONCE; i <= AGAIN; i++) {
-        const struct translator *model = &study->models[i];
-        exact[i] = study_quality(study, i).exact;
-        page_row(page, "%s\t%zu\t%.2f\t%.1f\t%.1f", model->name, translator_parameters(model),
-                 model->loss, exact[i], model->seconds);
-    }
-    page_claim(page, "read again: % of sentences exact", exact[AGAIN], AT_LEAST, 60);
-    page_claim(page, "more than with one vector, %", exact[AGAIN] - exact[ONCE], AT_LEAST, 5);
+    struct quality quality[2];
+    study_compare(study, page, SHORT, "Two encoders", "encoder", ONCE, 2, quality);
+    page_claim(page, "read again: % of sentences exact", quality[AGAIN].exact, AT_LEAST, 60);
+    page_claim(page, "more than with one vector, %", quality[AGAIN].exact - quality[ONCE].exact,
+               AT_LEAST, 5);
 }
 
 static void show_influence(struct page *page, struct study *study)

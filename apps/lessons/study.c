@@ -67,43 +67,6 @@ void study_train(struct study *study, int first)
                 sizeof *study->models, study->threads);
 }
 
-/* BLEU of a model by length. */
-struct measured {
-    struct translator *model;
-    int points;
-    double lengths[STUDY_POINTS], bleu[STUDY_POINTS];
-};
-
-static void *measure(void *argument)
-{
-    struct measured *m = argument;
-    const int max_words = m->model->training->max_words;
-    for (int length = MIN_WORDS; length <= 2 * max_words && m->points < STUDY_POINTS; length += 2) {
-        m->lengths[m->points] = length;
-        m->bleu[m->points++] = quality_of(m->model, length, length, 64).bleu;
-    }
-    return NULL;
-}
-
-void study_curves(struct study *study, struct page *page, enum page_detail detail,
-                  const char *title, const int *models, int count)
-{
-    struct measured *curves = xcalloc((size_t)count, sizeof *curves);
-    for (int i = 0; i < count; i++) curves[i].model = &study->models[models[i]];
-    run_threads(measure, curves, count, sizeof *curves, study->threads);
-    page_chart(page, detail, title, "length of the English sentence in words", "BLEU");
-    page_chart_range(page, 0, 100);
-    for (int i = 0; i < count; i++)
-        page_curve(page, curves[i].model->name, curves[i].points, curves[i].lengths,
-                   curves[i].bleu);
-    free(curves);
-}
-
-struct quality study_quality(struct study *study, int model)
-{
-    return quality_of(&study->models[model], MIN_WORDS, study->training.max_words, 64);
-}
-
 const char **study_names(const struct vocabulary *vocabulary, const struct words *words)
 {
     const char **names = xcalloc((size_t)words->count + 1, sizeof *names);
@@ -154,30 +117,6 @@ double study_distance(int rows, int columns, const float *map)
             for (int s = 0; s < columns; s++)
                 sum += fabs((double)(map[a * columns + s] - map[b * columns + s])) / 2;
     return sum / (rows * (rows - 1) / 2);
-}
-
-struct study_cost study_cost_of(struct study *study, int model, int length)
-{
-    enum { COUNT = 16, TRIES = 5 };
-    struct sentence *sentences = xcalloc(COUNT, sizeof *sentences);
-    struct recurrent *recurrent = study->models[model].recurrent;
-    struct random random = random_from(study->training.seed, (uint64_t)length);
-    int words = 0; /* of the longest: the others are computed to its end */
-    for (int i = 0; i < COUNT; i++) {
-        study->language.draw(&study->language, &sentences[i], &random, length);
-        if (sentences[i].target.count > words) words = sentences[i].target.count;
-    }
-    words = COUNT * (words + 1);
-    struct study_cost cost = {0, 1e9};
-    for (int try = 0; try < TRIES; try++) {
-        const size_t before = recurrent_cell_steps(recurrent);
-        const double start = now();
-        recurrent_loss(recurrent, sentences, COUNT);
-        cost.time = fmin(cost.time, (now() - start) / words * 1e6);
-        cost.steps = (double)(recurrent_cell_steps(recurrent) - before) / words;
-    }
-    free(sentences);
-    return cost;
 }
 
 void study_sentence(const struct study *study, struct sentence *sentence,

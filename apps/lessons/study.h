@@ -26,13 +26,28 @@ int study_add_transformer(struct study *study, const char *name,
 /* Trains the models from index `first` on, in as many threads as the options allow. */
 void study_train(struct study *study, int first);
 
+/* ---- study_measure.c: models beside one another ---- */
 /* Appends a chart of BLEU by the length of the English sentence, up to twice the training's, one
    curve for each of the models. */
 void study_curves(struct study *study, struct page *page, enum page_detail detail,
                   const char *title, const int *models, int count);
 /* Of sentences no longer than those of training. */
 struct quality study_quality(struct study *study, int model);
+/* Appends a table of models first .. first + count - 1: parameters, loss, quality of such
+   sentences, seconds of training, and if one of them attends the alignment error rate. head: of the
+   column of their names. quality: [count], or NULL. */
+void study_compare(struct study *study, struct page *page, enum page_detail detail,
+                   const char *title, const char *head, int first, int count,
+                   struct quality *quality);
 
+/* Of translating sentences of `length` words forward, each with its right translation: steps of a
+   cell and microseconds (of the fastest of some tries) for each word of the translation. */
+struct study_cost {
+    double steps, time;
+};
+struct study_cost study_cost_of(struct study *study, int model, int length);
+
+/* ---- study.c: sentences, and what models attend to in them ---- */
 /* "cats do not like dogs" */
 extern const struct german_clause study_clause;
 /* The names of source words, of target words, each with the end; the caller frees the array. */
@@ -50,12 +65,6 @@ void study_map(struct study *study, struct page *page, enum page_detail detail, 
 /* How far two rows are apart, the mean over all pairs: half the sum of absolute differences, 0 if
    all rows are equal, 1 if they have nothing in common. */
 double study_distance(int rows, int columns, const float *map);
-/* Of translating sentences of `length` words forward, each with its right translation: steps of a
-   cell and microseconds (of the fastest of some tries) for each word of the translation. */
-struct study_cost {
-    double steps, time;
-};
-struct study_cost study_cost_of(struct study *study, int model, int length);
 void study_sentence(const struct study *study, struct sentence *sentence,
                     const struct german_clause *clause);
 void study_spell(const struct vocabulary *vocabulary, const struct words *words, char *text,

@@ -1,6 +1,4 @@
-/* tasks_answer.c - a document and a question to the answer. Stories say who went where and who took
-   what; "where is tom?" needs one of their sentences, "where is the ball?" two. Stories of a tenth
-   of all kinds occur in tests alone.
+/* tasks_answer.c - a document and a question to the answer: stories.h.
 
    What learns (ITEMS): each sentence is one item, the sum of its words' vectors, with its place
    (Sukhbaatar et al. 2015, section 4.1), the question another; an encoder attends over the items,
@@ -8,47 +6,15 @@
    only; and the same over words, whose attention must find the sentences first. */
 #include "kit/layers.h"
 #include "learner.h"
+#include "stories.h"
 #include "tasks.h"
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    PEOPLE = 4,
-    LOCATIONS = 6,
-    THINGS = 3,
-    MAX_FACTS = 2 * PEOPLE,
-    BATCH = 32,
-    TESTS = 1024,
-    SHOWN_FACTS = 5
-};
-enum {
-    PERSON,
-    LOCATION = PERSON + PEOPLE,
-    THING = LOCATION + LOCATIONS,
-    WENT = THING + THINGS,
-    TO,
-    THE,
-    TOOK,
-    DOT,
-    WHERE,
-    IS,
-    ASK,
-    WORDS,
-    MAX_WORDS = 4 + 6 * MAX_FACTS
-};
-static const char *const words[WORDS] = {"tom",    "mary",   "john", "anna", "garden", "kitchen",
-                                         "office", "school", "park", "shop", "ball",   "book",
-                                         "apple",  "went",   "to",   "the",  "took",   ".",
-                                         "where",  "is",     "?"};
-
+enum { BATCH = 32, TESTS = 1024, SHOWN_FACTS = 5 };
 enum { ITEMS, ONE_LAYER, OVER_WORDS, MODELS };
 static const char *const model_names[MODELS] = {"sentences, two layers", "sentences, one layer",
                                                 "words, two layers"};
-struct story {
-    int facts, who[MAX_FACTS], what[MAX_FACTS]; /* what: a place gone to, or a thing taken */
-    int asked, answer, last; /* a person or a thing; its place; the place named last */
-    bool needed[MAX_FACTS];  /* to answer */
-};
 struct answer {
     struct learner learner[MODELS];
     int steps;
@@ -59,107 +25,11 @@ struct answer {
     int said[2];
 };
 
-/* The last fact of this person about a place or a thing; -1: there is none. */
-static int last_fact(const struct story *s, int who, bool went)
-{
-    int at = -1;
-    for (int i = 0; i < s->facts; i++)
-        if (s->who[i] == who && (s->what[i] < THING) == went) at = i;
-    return at;
-}
-
-static bool taken(const struct story *s, int thing)
-{
-    for (int i = 0; i < s->facts; i++)
-        if (s->what[i] == thing) return true;
-    return false;
-}
-
-/* One more fact of a person: once somewhere, a person may take what nobody has. */
-static void add_fact(struct story *s, struct random *random, int who)
-{
-    const int at = last_fact(s, who, true), thing = THING + random_below(random, THINGS);
-    int what = thing;
-    if (at < 0 || last_fact(s, who, false) >= 0 || taken(s, thing) || random_below(random, 2)) {
-        do what = LOCATION + random_below(random, LOCATIONS);
-        while (at >= 0 && what == s->what[at]);
-        s->last = what;
-    }
-    s->who[s->facts] = who;
-    s->what[s->facts++] = what;
-}
-
-static void ask(struct story *s, int asked)
-{
-    int holder = asked;
-    s->asked = asked;
-    if (asked >= THING) {
-        int i = 0;
-        while (s->what[i] != asked) i++;
-        s->needed[i] = true, holder = s->who[i];
-    }
-    const int at = last_fact(s, holder, true);
-    s->needed[at] = true, s->answer = s->what[at];
-}
-
-/* Up to two facts a person, in random order, and a question about a person or a thing there is. */
-static void invent(struct story *s, struct random *random)
-{
-    int left[PEOPLE], total = 0, asked;
-    memset(s, 0, sizeof *s);
-    for (int p = 0; p < PEOPLE; p++) total += left[p] = random_below(random, 3);
-    if (total == 0) total = left[0] = 1;
-    for (; total > 0; total--) {
-        int p;
-        do p = random_below(random, PEOPLE);
-        while (left[p] == 0);
-        left[p]--;
-        add_fact(s, random, PERSON + p);
-    }
-    const bool thing =
-        random_below(random, 2) && (taken(s, THING) || taken(s, THING + 1) || taken(s, THING + 2));
-    do asked = thing ? THING + random_below(random, THINGS) : PERSON + random_below(random, PEOPLE);
-    while (thing ? !taken(s, asked) : last_fact(s, asked, true) < 0);
-    ask(s, asked);
-}
-
-/* Also by what is said and asked: equal stories are on the same side. */
-static bool held_out(const struct story *s)
-{
-    struct random hash = random_from(17, (uint64_t)s->asked);
-    for (int i = 0; i < s->facts; i++)
-        hash = random_from(random_bits(&hash), (uint64_t)(s->who[i] * WORDS + s->what[i]));
-    return random_below(&hash, 10) == 0;
-}
-
-static void draw(struct story *s, struct random *random, bool test)
-{
-    do invent(s, random);
-    while (held_out(s) != test);
-}
-
-/* The words of the question (fact -1) or of a fact; how many. */
-static int say(const struct story *s, int fact, int *ids)
-{
-    int n = 0;
-    if (fact < 0) {
-        ids[n++] = WHERE, ids[n++] = IS;
-        if (s->asked >= THING) ids[n++] = THE;
-        ids[n++] = s->asked, ids[n++] = ASK;
-        return n;
-    }
-    ids[n++] = s->who[fact];
-    ids[n++] = s->what[fact] < THING ? WENT : TOOK;
-    if (s->what[fact] < THING) ids[n++] = TO;
-    ids[n++] = THE, ids[n++] = s->what[fact], ids[n++] = DOT;
-    return n;
-}
-
 static void put(struct learner *l, const struct story *s)
 {
     for (int fact = -1; fact < s->facts; fact++) {
         int ids[8];
-        const int count = say(s, fact, ids);
+        const int count = story_say(s, fact, ids);
         float *item = l->setup.config.source_width ? learner_vector(l) : NULL;
         for (int i = 0; i < count; i++)
             if (item)
@@ -214,7 +84,7 @@ static void test(struct answer *t, int model)
     int asked[2] = {0}, right[2] = {0}, last[2] = {0};
     for (int done = 0; done < TESTS; done += BATCH) {
         struct story stories[BATCH];
-        for (int b = 0; b < BATCH; b++) draw(&stories[b], &random, true), put(l, &stories[b]);
+        for (int b = 0; b < BATCH; b++) story_draw(&stories[b], &random, true), put(l, &stories[b]);
         const float *logits = learner_classify(l);
         for (int b = 0; b < BATCH; b++) {
             const bool two = stories[b].asked >= THING;
@@ -238,7 +108,7 @@ static void keep_example(struct answer *t, int two)
     struct random random = random_from(3, (uint64_t)two);
     struct story *s = &t->shown[two];
     float all[(1 + MAX_FACTS) * (1 + MAX_FACTS)];
-    do draw(s, &random, true);
+    do story_draw(s, &random, true);
     while (s->facts != SHOWN_FACTS || (s->asked >= THING) != two || s->answer == s->last);
     put(l, s);
     t->said[two] = argmax(WORDS, learner_classify(l));
@@ -256,24 +126,11 @@ static void train(void *task, int model)
     struct random random = random_from(l->setup.seed, 1);
     struct story story;
     for (int step = 0; step < t->steps; step++) {
-        for (int b = 0; b < BATCH; b++) draw(&story, &random, false), put(l, &story);
+        for (int b = 0; b < BATCH; b++) story_draw(&story, &random, false), put(l, &story);
         learner_step(l);
     }
     test(t, model);
     for (int two = 0; two < 2 && model == ITEMS; two++) keep_example(t, two);
-}
-
-/* The sentences as texts, the question first. */
-static void say_all(const struct story *s, char text[1 + MAX_FACTS][64])
-{
-    for (int fact = -1; fact < s->facts; fact++) {
-        int ids[8], used = 0;
-        const int count = say(s, fact, ids);
-        char *to = text[fact + 1];
-        for (int i = 0; i < count; i++) /* no space before the last one, ? or . */
-            used += snprintf(to + used, sizeof *text - (size_t)used, "%s%s",
-                             i > 0 && i + 1 < count ? " " : "", words[ids[i]]);
-    }
 }
 
 static void show_story(struct page *page, const struct answer *t, int two)
@@ -281,8 +138,8 @@ static void show_story(struct page *page, const struct answer *t, int two)
     const struct story *s = &t->shown[two];
     const char *const rows[2] = {"layer 1", "layer 2"}, *columns[1 + MAX_FACTS];
     char text[1 + MAX_FACTS][64], title[96];
-    say_all(s, text);
-    snprintf(title, sizeof title, "\"%s\" \u2014 \"%s\"", text[0], words[t->said[two]]);
+    story_texts(s, text);
+    snprintf(title, sizeof title, "\"%s\" \u2014 \"%s\"", text[0], story_words[t->said[two]]);
     page_table(page, SHORT, title, "weights of the question's row\tlayer 1\tlayer 2");
     for (int i = 0; i <= s->facts; i++) {
         columns[i] = text[i];

@@ -3,48 +3,15 @@
    verb agrees with a subject that may stand far to its left: "the dogs near the old tower sleep".
    The grammar gives the probability of each of its sentences, so there is a best possible
    perplexity. */
-#include "kit/layers.h"
-#include "learner.h"
+#include "tasks_language.h"
 #include "tasks.h"
-#include "tasks_grammar.h"
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { DECODER, ENCODER, MODELS };
-enum { BATCH = 32, TESTS = 512, PROMPT = 6, SHOWN_WORDS = 7 };
-
-struct language {
-    struct learner learner[MODELS];
-    int steps;
-    struct grams grams;                        /* of the sentences of training */
-    double perplexity[ORDERS], model, grammar; /* on the tests */
-    double agrees[2]; /* verbs behind a distracting noun: trigram, decoder */
-    double
-        fits[MODELS]; /* number of a masked subject behind "the": by what is left of it, by both */
-    int32_t said[2][MAX_WORDS];
-    int said_count[2];
-    struct sentence shown;         /* its subject is masked */
-    float weights[2][SHOWN_WORDS]; /* [layer] of the mask on all words */
-};
 /* the old dogs near the tower, the old dog near the towers */
 static const int prompts[2][PROMPT] = {
     {DETERMINER, ADJECTIVE, NOUN + NOUNS, PREPOSITION, DETERMINER, NOUN + 4},
     {DETERMINER, ADJECTIVE, NOUN, PREPOSITION, DETERMINER, NOUN + NOUNS + 4}};
-
-static void put(struct learner *l, const struct sentence *s, int masked)
-{
-    if (l->setup.config.kind == RAPT_KIND_DECODER_ONLY) learner_target(l, BEGIN);
-    for (int i = 0; i < s->count; i++) {
-        if (l->setup.config.kind == RAPT_KIND_DECODER_ONLY) {
-            learner_target(l, s->word[i]);
-            continue;
-        }
-        learner_id(l, i == masked ? MASK : s->word[i]);
-        learner_target(l, i == masked ? s->word[i] : -1);
-    }
-    learner_end(l);
-}
 
 static void *create(const struct lesson_options *options)
 {
@@ -65,85 +32,6 @@ static void *create(const struct lesson_options *options)
         learner_create(&t->learner[m], &setup);
     }
     return t;
-}
-
-static double share_of(const float *logits, int first, int count)
-{
-    double p = 0;
-    float all[WORDS];
-    softmax(1, WORDS, logits, all);
-    for (int i = first; i < first + count; i++) p += (double)all[i];
-    return p;
-}
-
-/* Does the model prefer the words of the right number? */
-static bool right_number(const float *logits, int first, int count, bool plural)
-{
-    return (share_of(logits, first + count, count) > share_of(logits, first, count)) == plural;
-}
-
-static void test_decoder(struct language *t)
-{
-    struct learner *l = &t->learner[DECODER];
-    struct random random = random_from(l->setup.seed, 2);
-    double nats = 0, grams[ORDERS] = {0}, tokens = 0, distracted = 0, open = 0;
-    for (int done = 0; done < TESTS; done += BATCH) {
-        struct sentence s[BATCH];
-        for (int b = 0; b < BATCH; b++) sentence_compose(&s[b], &random), put(l, &s[b], -1);
-        nats += learner_evaluate(l).likelihood;
-        const float *logits = learner_decode(l);
-        for (int b = 0; b < BATCH; b++) {
-            double share[ORDERS];
-            for (int i = 0; i < s[b].count; i++) {
-                grams_share(&t->grams, &s[b], i, share);
-                for (int n = 0; n < ORDERS; n++) grams[n] -= log(share[n]);
-            }
-            tokens += s[b].count, t->grammar += s[b].nats;
-            if (s[b].distracted) {
-                struct sentence other = s[b]; /* with the verb of the other number */
-                double wrong[ORDERS];
-                grams_share(&t->grams, &s[b], s[b].verb, share);
-                other.word[s[b].verb] += s[b].plural ? -VERBS : VERBS;
-                grams_share(&t->grams, &other, s[b].verb, wrong);
-                t->agrees[0] += share[ORDERS - 1] > wrong[ORDERS - 1];
-                t->agrees[1] += right_number(logits + s[b].verb * WORDS, VERB, VERBS, s[b].plural);
-                distracted++;
-            }
-            if (s[b].word[0] == DETERMINER) {
-                t->fits[DECODER] +=
-                    right_number(logits + s[b].subject * WORDS, NOUN, NOUNS, s[b].plural);
-                open++;
-            }
-            logits += (s[b].count + 1) * WORDS;
-        }
-        learner_clear(l);
-    }
-    for (int n = 0; n < ORDERS; n++) t->perplexity[n] = exp(grams[n] / tokens);
-    t->model = exp(nats / tokens), t->grammar = exp(t->grammar / tokens);
-    t->agrees[0] /= distracted, t->agrees[1] /= distracted, t->fits[DECODER] /= open;
-}
-
-static void test_encoder(struct language *t)
-{
-    struct learner *l = &t->learner[ENCODER];
-    struct random random = random_from(l->setup.seed, 2);
-    double open = 0;
-    for (int done = 0; done < TESTS; done += BATCH) {
-        struct sentence s[BATCH];
-        for (int b = 0; b < BATCH; b++)
-            sentence_compose(&s[b], &random), put(l, &s[b], s[b].subject);
-        const float *logits = learner_classify(l);
-        for (int b = 0; b < BATCH; b++) {
-            if (s[b].word[0] == DETERMINER) {
-                t->fits[ENCODER] +=
-                    right_number(logits + s[b].subject * WORDS, NOUN, NOUNS, s[b].plural);
-                open++;
-            }
-            logits += s[b].count * WORDS;
-        }
-        learner_clear(l);
-    }
-    t->fits[ENCODER] /= open;
 }
 
 static void continue_prompts(struct language *t)
@@ -168,7 +56,7 @@ static void keep_masked(struct language *t)
     float all[MAX_WORDS * MAX_WORDS];
     do sentence_compose(&t->shown, &random);
     while (t->shown.word[0] != DETERMINER || !t->shown.distracted || t->shown.count != SHOWN_WORDS);
-    put(l, &t->shown, t->shown.subject);
+    language_put(l, &t->shown, t->shown.subject);
     learner_classify(l);
     for (int layer = 0; layer < 2; layer++) {
         learner_weights(l, RAPT_WEIGHTS_ENCODER, layer, -1, all);
@@ -187,15 +75,15 @@ static void train(void *task, int m)
         for (int b = 0; b < BATCH; b++) {
             sentence_compose(&s, &random);
             if (m == DECODER) grams_add(&t->grams, &s);
-            put(l, &s, random_below(&random, s.count));
+            language_put(l, &s, random_below(&random, s.count));
         }
         learner_step(l);
     }
     if (m == ENCODER) {
-        test_encoder(t);
+        language_test_encoder(t);
         keep_masked(t);
     } else {
-        test_decoder(t);
+        language_test_decoder(t);
         continue_prompts(t);
     }
 }

@@ -6,20 +6,13 @@
      location-aware  by what a frame holds and where the last letter was (Chorowski et al. 2015) */
 #include "kit/layers.h"
 #include "learner.h"
+#include "sound.h"
 #include "tasks.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    LETTERS = 8,
-    BANDS = 12,   /* of the spectrum of a frame */
-    SHORTEST = 2, /* frames of a letter */
-    LONGEST = 4,
-    STACK = 3, /* frames of a row of the encoder, on average one letter */
-    MAX = 13,  /* letters of a word */
-    FRAMES = MAX * LONGEST,
-    ROWS = (FRAMES + STACK - 1) / STACK,
     BEGIN = LETTERS,
     END,
     IDS,
@@ -39,11 +32,6 @@ enum { ADDITIVE, LOCAL, AWARE, READERS };
 enum { KNOWN, LONGER, LENGTHS };
 static const int lengths[LENGTHS][2] = {{4, 8}, {10, MAX}};
 
-struct sound {
-    int count, letter[MAX];
-    int frames, of[FRAMES]; /* of: the letter that a frame belongs to, by its index */
-    float band[FRAMES][BANDS];
-};
 struct spell {
     struct learner learner[READERS];
     int steps;
@@ -53,36 +41,6 @@ struct spell {
     struct sound shown;
     float weights[READERS][(MAX + 2) * ROWS]; /* [letters + 2][rows] of `shown` */
 };
-
-static int rows_of(const struct sound *sound)
-{
-    return (sound->frames + STACK - 1) / STACK;
-}
-
-/* Two hills over the bands, as formants of vowels are. */
-static float loudness(int letter, int band)
-{
-    const float low = 1 + 1.3F * (float)(letter % 4), high = 7 + 2.5F * (float)(letter / 4);
-    const float a = ((float)band - low) / 0.9F, b = ((float)band - high) / 0.9F;
-    return expf(-a * a / 2) + expf(-b * b / 2);
-}
-
-/* No letter follows itself: nothing would tell two short ones from a long one. */
-static void speak(struct sound *s, struct random *random, const int range[2])
-{
-    s->count = range[0] + random_below(random, range[1] - range[0] + 1);
-    s->frames = 0;
-    for (int i = 0; i < s->count; i++) {
-        do s->letter[i] = random_below(random, LETTERS);
-        while (i > 0 && s->letter[i] == s->letter[i - 1]);
-        int left = SHORTEST + random_below(random, LONGEST - SHORTEST + 1);
-        for (; left > 0; left--, s->frames++) {
-            s->of[s->frames] = i;
-            for (int b = 0; b < BANDS; b++)
-                s->band[s->frames][b] = loudness(s->letter[i], b) + 0.2F * random_normal(random);
-        }
-    }
-}
 
 static void put(struct learner *l, const struct sound *s)
 {
@@ -122,7 +80,7 @@ static void *create(const struct lesson_options *options)
 /* Of each letter of a word: the weight on the rows that hold a frame of it, and their share. */
 static void measure_weights(const struct sound *s, const float *weights, double *own, double *even)
 {
-    const int rows = rows_of(s);
+    const int rows = sound_rows(s);
     for (int i = 0; i < s->count; i++)
         for (int row = 0; row < rows; row++) {
             bool mine = false;
@@ -144,7 +102,7 @@ static void test(struct spell *t, int m, int length)
         int32_t out[BATCH * (MAX + 2)];
         int counts[BATCH];
         for (int b = 0; b < BATCH; b++)
-            speak(&sounds[b], &random, lengths[length]), put(l, &sounds[b]);
+            sound_draw(&sounds[b], &random, lengths[length]), put(l, &sounds[b]);
         learner_generate(l, BEGIN, END, NULL, out, counts, NULL);
         learner_decode(l); /* given the right letters, each has its place */
         learner_weights(l, RAPT_WEIGHTS_CROSS, 0, -1, weights);
@@ -156,7 +114,7 @@ static void test(struct spell *t, int m, int length)
                 right = out[b * (MAX + 2) + i] == s->letter[i];
             t->exact[m][length] += (double)right / TESTS;
             measure_weights(s, at, &t->own[m][length], &even);
-            at += (s->count + 2) * rows_of(s);
+            at += (s->count + 2) * sound_rows(s);
         }
         learner_clear(l);
     }
@@ -172,11 +130,11 @@ static void train(void *task, int m)
     struct random random = random_from(l->setup.seed, 1), example = random_from(l->setup.seed, 3);
     struct sound sound;
     for (int step = 0; step < t->steps; step++) {
-        for (int b = 0; b < BATCH; b++) speak(&sound, &random, lengths[KNOWN]), put(l, &sound);
+        for (int b = 0; b < BATCH; b++) sound_draw(&sound, &random, lengths[KNOWN]), put(l, &sound);
         learner_step(l);
     }
     for (int length = 0; length < LENGTHS; length++) test(t, m, length);
-    speak(&sound, &example, (const int[]){10, 10});
+    sound_draw(&sound, &example, (const int[]){10, 10});
     put(l, &sound);
     learner_decode(l);
     learner_weights(l, RAPT_WEIGHTS_CROSS, 0, -1, t->weights[m]);
@@ -206,7 +164,7 @@ static void show_maps(struct page *page, const struct spell *t)
 {
     char names[MAX + 1][8], numbers[ROWS][16];
     const char *row_names[MAX + 1], *column_names[ROWS];
-    const int rows = rows_of(&t->shown);
+    const int rows = sound_rows(&t->shown);
     for (int i = 0; i <= t->shown.count; i++) {
         if (i < t->shown.count)
             snprintf(names[i], sizeof *names, "%c", letters[t->shown.letter[i]]);

@@ -66,6 +66,21 @@ static void initialize(float *x, int which, int rows, int columns, struct random
                                       : 8;
 }
 
+void learned_create(struct recurrent *m, const rapt_attention *a, struct random *random,
+                    float *learned[RAPT_LEARNED_COUNT], float *dlearned[RAPT_LEARNED_COUNT])
+{
+    rapt_learned_layout layout = {.size = sizeof layout};
+    rapt_message why = {""};
+    if (rapt_attention_learned(a, &layout, &why) != RAPT_OK)
+        exit(failed("attention: %s", why.text));
+    for (int i = 0; i < RAPT_LEARNED_COUNT; i++) {
+        const int rows = layout.rows[i], columns = layout.columns[i];
+        if (rows == 0) continue;
+        learned[i] = params_take(&m->params, (size_t)rows * (size_t)columns, &dlearned[i]);
+        initialize(learned[i], i, rows, columns, random);
+    }
+}
+
 void attend_create(struct recurrent *m, struct random *random)
 {
     m->learned_widths = (rapt_learned){.hidden = m->config.width,
@@ -74,16 +89,7 @@ void attend_create(struct recurrent *m, struct random *random)
                                        .filter_width = 5,
                                        .center_hidden = m->config.width};
     rapt_attention a = problem(m, 1, 1, 0);
-    rapt_learned_layout layout = {.size = sizeof layout};
-    rapt_message why = {""};
-    if (rapt_attention_learned(&a, &layout, &why) != RAPT_OK)
-        exit(failed("attention: %s", why.text));
-    for (int i = 0; i < RAPT_LEARNED_COUNT; i++) {
-        const int rows = layout.rows[i], columns = layout.columns[i];
-        if (rows == 0) continue;
-        m->learned[i] = params_take(&m->params, (size_t)rows * (size_t)columns, &m->dlearned[i]);
-        initialize(m->learned[i], i, rows, columns, random);
-    }
+    learned_create(m, &a, random, m->learned, m->dlearned);
 }
 
 /* The first row of queries that step t asks, and how many rows there are. */

@@ -3,6 +3,7 @@
 
 const char *const pass_names[PASSES] = {"each", "first", "init", "mlp"};
 const char *const encoder_names[ENCODERS] = {"none", "once", "again"};
+const char *const reads_names[READINGS] = {"state", "past"};
 const char *const query_names[QUERIES] = {"before", "present"};
 
 /* Scores that are a dot product of query and key as they are. */
@@ -21,6 +22,11 @@ const char *recurrent_refusal(const struct recurrent_config *c)
         return "without an encoder there is no encoding to pass on, only attention";
     if (c->encoder != ENCODER_ONCE && initial)
         return "an initial state needs an encoding before the first step: encoder once";
+    if (c->reads == READS_PAST && (c->encoder != ENCODER_ONCE || c->directions != 1))
+        return "what reads its past is an encoder in one direction, once";
+    if (c->one_cell &&
+        (c->encoder == ENCODER_NONE || c->directions != 1 || c->encoder_hidden != c->hidden))
+        return "one cell for both needs an encoder in one direction, as wide as the decoder";
     if (c->attends && c->pass == PASS_FIRST)
         return "attention has a context at each step, not the first";
     if (c->pass == PASS_INITIAL && keys != c->hidden)

@@ -73,14 +73,17 @@ static void project_backward(const struct recurrent *m, int which, int rows, con
 static void read_source(struct recurrent *m, int count, int length)
 {
     const int k = m->config.encoder_hidden, wide = gate_width(m), rows = count * length;
+    const bool past = m->config.reads == READS_PAST;
     struct cell_state left = m->sides[0].states.x, right = m->sides[1].states.x;
     for (int d = 0; d < m->config.directions; d++) {
         struct side *side = &m->sides[d];
         clear_state(state_at(side->states.x, d == 0 ? 0 : length, count, k), count, k);
         for (int i = 0; i < length; i++) {
             int t = d == 0 ? i : length - 1 - i;
+            struct cell_state before = state_at(side->states.x, t + d, count, k);
+            if (past) past_forward(m, count, t);
             cell_forward(&side->cell, count, at_step(side->in.x, t, count, wide),
-                         state_at(side->states.x, t + d, count, k),
+                         past ? state_at(side->past.mixed.x, t, count, k) : before,
                          state_at(side->states.x, t + 1 - d, count, k),
                          tape_at(side->tape, t, count, wide));
         }
@@ -97,12 +100,14 @@ static void read_source(struct recurrent *m, int count, int length)
 static void read_source_backward(struct recurrent *m, int count, int length)
 {
     const int k = m->config.encoder_hidden, wide = gate_width(m), rows = count * length;
+    const bool past = m->config.reads == READS_PAST;
     struct cell_state left = m->sides[0].states.d, right = m->sides[1].states.d;
     clear_rows(m->annotations.d, rows, m->annotation);
     for (int d = 0; d < m->config.directions; d++) {
         clear_state(m->sides[d].states.d, rows + count, k);
         clear_rows(m->sides[d].in.d, rows, wide);
     }
+    if (past) past_clear(m, count, length);
     project_backward(m, 1, rows, m->annotations.x, m->keys.d, m->annotations.d);
     project_backward(m, 2, rows, m->annotations.x, m->values.d, m->annotations.d);
     part(m, count, m->summary.d.h, at_step(left.h, length, count, k), right.h);
@@ -111,12 +116,15 @@ static void read_source_backward(struct recurrent *m, int count, int length)
     for (int d = 0; d < m->config.directions; d++) {
         struct side *side = &m->sides[d];
         for (int i = length - 1; i >= 0; i--) {
-            int t = d == 0 ? i : length - 1 - i;
-            cell_backward(
-                &side->cell, count, state_at(side->states.x, t + d, count, k),
-                state_at(side->states.x, t + 1 - d, count, k),
-                state_at(side->states.d, t + 1 - d, count, k), at_step(side->in.d, t, count, wide),
-                state_at(side->states.d, t + d, count, k), tape_at(side->tape, t, count, wide));
+            int t = d == 0 ? i : length - 1 - i, first = past ? t : t + d;
+            const struct states *before = past ? &side->past.mixed : &side->states;
+            if (past) past_complete(m, count, t);
+            cell_backward(&side->cell, count, state_at(before->x, first, count, k),
+                          state_at(side->states.x, t + 1 - d, count, k),
+                          state_at(side->states.d, t + 1 - d, count, k),
+                          at_step(side->in.d, t, count, wide), state_at(before->d, first, count, k),
+                          tape_at(side->tape, t, count, wide));
+            if (past) past_backward(m, count, t);
         }
     }
 }

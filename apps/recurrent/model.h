@@ -17,12 +17,22 @@ struct series { /* one array and its gradient */
 struct states { /* [(T + 1) B][width], c only of an LSTM */
     struct cell_state x, d;
 };
+struct past { /* of a direction that reads its past; V: K, of an LSTM 2 K */
+    float *learned[RAPT_LEARNED_COUNT], *dlearned[RAPT_LEARNED_COUNT];
+    rapt_learned widths;
+    struct series queries; /* [T B][E + K] word; mixture before */
+    struct series values;  /* [(T + 1) B][V] states: h, of an LSTM c beside it */
+    struct series out;     /* [T B][V] mixtures of them */
+    struct states mixed;   /* [T B][K] the same, h and c apart: the cell's states before */
+    float *lse;            /* [T B] */
+};
 struct side {               /* one direction of the encoder; initial states are 0 */
     struct cell cell;       /* E -> K */
     struct linear asked;    /* H -> L K: the decoder's state, encoder again */
     struct series base, in; /* [T B][L K]: of the words; with the decoder's state */
     struct states states;   /* state t is before word t, or of the second direction behind it */
     struct cell_tape tape;
+    struct past past;
 };
 struct recurrent {
     struct recurrent_config config;
@@ -73,11 +83,26 @@ void encoder_again(struct recurrent *m, int count, int length, int state);
 void encoder_again_backward(struct recurrent *m, int count, int length, int state);
 void encoder_clear(struct recurrent *m, int count, int length); /* gradients of what it returns */
 
+/* ---- past.c: an encoder that attends to its own states; t: a word ---- */
+void past_create(struct recurrent *m, struct random *random);
+void past_arrays(struct recurrent *m, struct series (*series)(struct recurrent *m, int width),
+                 struct states (*states)(struct recurrent *m, int width));
+/* From states 0 .. t to the mixture that step t begins with. */
+void past_forward(struct recurrent *m, int count, int t);
+void past_clear(struct recurrent *m, int count, int length); /* gradients, before the last step's */
+/* After step t + 1 and before step t: completes the gradient of state t + 1. */
+void past_complete(struct recurrent *m, int count, int t);
+/* From the gradient of that mixture to those of states, words and parameters. */
+void past_backward(struct recurrent *m, int count, int t);
+
 /* ---- initial.c: the first state of the decoder ---- */
 void initial_forward(struct recurrent *m, int count);
 void initial_backward(struct recurrent *m, int count);
 
 /* ---- attend.c: context = attention of one state over all keys, by rapt ---- */
+/* Takes and initializes the parameters of a problem's score. */
+void learned_create(struct recurrent *m, const rapt_attention *problem, struct random *random,
+                    float *learned[RAPT_LEARNED_COUNT], float *dlearned[RAPT_LEARNED_COUNT]);
 void attend_create(struct recurrent *m, struct random *random);
 void attend_forward(struct recurrent *m, int count, int length, int t);
 void attend_backward(struct recurrent *m, int count, int length, int t);

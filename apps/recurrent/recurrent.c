@@ -42,7 +42,7 @@ static size_t params_capacity(const struct recurrent *m)
     for (size_t i = 0; i < sizeof widths / sizeof *widths; i++)
         wide = widths[i] > wide ? widths[i] : wide;
     const int words = m->language->source.count + 3 * m->language->target.count + 2 * c->words;
-    return (size_t)(words + 48 * (wide + 1) + 64) * (size_t)wide;
+    return (size_t)(words + 52 * (wide + 1) + 64) * (size_t)wide;
 }
 
 static void make_params(struct recurrent *m)
@@ -56,12 +56,16 @@ static void make_params(struct recurrent *m)
     embed_create(&m->target, p, &random, words, e);
     for (int d = 0; c->encoder != ENCODER_NONE && d < c->directions; d++)
         cell_create(&m->sides[d].cell, c->cell, p, &random, e, c->encoder_hidden);
-    cell_create(&m->decoder, c->cell, p, &random, e, h);
+    if (c->one_cell)
+        m->decoder = m->sides[0].cell;
+    else
+        cell_create(&m->decoder, c->cell, p, &random, e, h);
     if (m->has_context && c->query == QUERY_BEFORE)
         linear_create(&m->into_cell, p, &random, m->context, m->decoder.gates * h, 0);
     linear_create(&m->output, p, &random, h, words, 1);
     if (m->has_context) linear_create(&m->context_output, p, &random, m->context, words, 0);
     if (c->attends) attend_create(m, &random);
+    if (c->reads == READS_PAST) past_create(m, &random);
     for (int i = 0; c->projected && i < 3; i++)
         linear_create(&m->projection[i], p, &random, i == 0 ? h : m->annotation, c->width, 0);
     if (c->encoder == ENCODER_NONE) embed_create(&m->position, p, &random, c->words + 1, e);
@@ -89,6 +93,7 @@ static void make_encoder(struct recurrent *m)
         side->states = states(m, c->encoder_hidden);
         side->tape = tape(m, &side->cell);
     }
+    if (c->reads == READS_PAST) past_arrays(m, series, states);
 }
 
 static void make_attention(struct recurrent *m)

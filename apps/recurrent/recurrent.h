@@ -110,13 +110,19 @@ enum encoder_kind {
     ENCODER_AGAIN, /* it does so for every step of the decoder, whose state it is given */
     ENCODERS
 };
+enum reads_kind {
+    READS_STATE, /* a step of the encoder goes on from the state before */
+    READS_PAST,  /* from a mixture of all its states so far, by additive attention: intra-attention
+                    (Cheng, Dong and Lapata 2016; of an LSTM both h and c are mixed) */
+    READINGS
+};
 enum query_kind {
     QUERY_BEFORE,  /* the state before the step asks; the context enters cell and output */
     QUERY_PRESENT, /* the new state asks; the context enters the output alone */
     QUERIES
 };
-extern const char *const pass_names[PASSES], *const encoder_names[ENCODERS],
-                                                 *const query_names[QUERIES];
+extern const char *const pass_names[PASSES],
+    *const encoder_names[ENCODERS], *const reads_names[READINGS], *const query_names[QUERIES];
 struct recurrent_config {
     int embed, hidden;              /* E, H: widths of words, of the state of the decoder */
     int encoder_hidden, directions; /* of the encoder's state; 1 or 2 directions */
@@ -126,9 +132,11 @@ struct recurrent_config {
     enum pass_kind pass;
     enum encoder_kind encoder;
     enum query_kind query;
-    bool attends;   /* the context is attention, by what follows */
-    bool projected; /* queries, keys and values are W^q, W^k, W^v times them, `width` wide */
-    int width;      /* of projections, and of the hidden layer of additive scores */
+    enum reads_kind reads; /* of an encoder in one direction, once */
+    bool one_cell;         /* encoder and decoder are the same cell, with the same parameters */
+    bool attends;          /* the context is attention, by what follows */
+    bool projected;        /* queries, keys and values are W^q, W^k, W^v times them, `width` wide */
+    int width;             /* of projections, and of the hidden layer of additive scores */
     rapt_score score;
     rapt_normalizer normalizer;
     rapt_locality locality;
@@ -161,6 +169,9 @@ double recurrent_step(struct recurrent *model, const struct sentence *sentences,
    embedded words. A sentence that is shorter gives 0. */
 void recurrent_influence(struct recurrent *model, const struct sentence *sentences, int count,
                          int step, float *norms);
+/* READS_PAST: what each word of a sentence and its end (rows) read of the states so far (columns:
+   the beginning, and that after each word): [words + 1][words + 1], 0 above the diagonal. */
+void recurrent_past(struct recurrent *model, const struct sentence *sentence, float *weights);
 struct seen { /* attention of each word of a translation and its end; NULL: not wanted */
     float *weights, *scores; /* [count][MAX_TARGET][source words + 1]; scores: before the
                                 normalizer, of softmax alone */

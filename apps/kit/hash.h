@@ -1,0 +1,19 @@
+/* hash.h - FNV-1a (Fowler, Noll and Vo) of bytes: fast, and no cryptographic hash. */
+#ifndef KIT_HASH_H
+#define KIT_HASH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define HASH_EMPTY UINT64_C(0xCBF29CE484222325) /* of no bytes */
+#define HASH_PRIME UINT64_C(0x100000001B3)
+
+/* Goes on from the hash of what comes before, or from HASH_EMPTY. */
+static inline uint64_t hash_bytes(uint64_t hash, const void *data, size_t size)
+{
+    const unsigned char *bytes = data;
+    for (size_t i = 0; i < size; i++) hash = (hash ^ bytes[i]) * HASH_PRIME;
+    return hash;
+}
+
+#endif

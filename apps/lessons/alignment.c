@@ -1,0 +1,71 @@
+/* alignment.c - lesson 7: what the decoder reads for the words of two negations, and how far its
+   weights are from the grammar's alignment. */
+#include "three_problems.h"
+#include <stdlib.h>
+#include <string.h>
+
+static void show_steps(struct page *page, struct study *study, const struct sentence *sentence,
+                       const struct words *out, const float *weights)
+{
+    const int columns = sentence->source.count + 1;
+    char text[400], title[500];
+    study_spell(&study->language.source, &sentence->source, text, sizeof text);
+    snprintf(title, sizeof title, "Weights, %s", text);
+    page_table(page, MORE, title, "at the step of\tlargest weight on\t%\tweight on not, %");
+    for (int t = 0; t < out->count; t++) {
+        const float *row = weights + t * columns;
+        int s = argmax(columns, row);
+        const int token = s < columns - 1 ? sentence->source.tokens[s] : RAPT_TOKEN_END;
+        page_row(page, "%s\t%s\t%.0f\t%.0f", study->language.target.words[out->tokens[t]],
+                 study->language.source.words[token], 100 * (double)row[s], 100 * (double)row[2]);
+    }
+}
+
+void show_alignment(struct page *page, struct study *study)
+{
+    enum { ATTENTION = ATTENDING + CELL_GRU, LIKE = 3, NOT = 2 };
+    static const char *const wanted[2] = {"Katzen mögen keine Hunde",
+                                          "Katzen mögen die Hunde nicht"};
+    static const char *const titles[2] = {"cats do not like dogs", "cats do not like the dogs"};
+    page_step(page, "Alignment");
+    page_paragraph(
+        page, SHORT,
+        "In English the negation comes before the verb, in German behind it, as keine or "
+        "nicht. The weights say what the decoder read for each word. mögen reads yᵉ(4), "
+        "the state behind \"cats do not like\"; so the state that is read knows of the "
+        "negation, although no weight is on \"not\" yet.");
+    for (int the = 0; the < 2; the++) {
+        struct german_clause clause = study_clause;
+        struct sentence sentence;
+        struct words out;
+        char text[400];
+        clause.object.the = the;
+        study_sentence(study, &sentence, &clause);
+        float *weights = study_weights(study, ATTENTION, &sentence, &out, NULL);
+        const int columns = sentence.source.count + 1;
+        study_map(study, page, the ? MORE : SHORT, titles[the], &sentence, &out, weights);
+        show_steps(page, study, &sentence, &out, weights);
+        study_spell(&study->language.target, &out, text, sizeof text);
+        page_claim(page,
+                   the ? "the second is translated rightly" : "the sentence is translated rightly",
+                   strcmp(text, wanted[the]) == 0, EQUALS, 1);
+        page_claim(page, "at mögen, weight of the state behind like",
+                   (double)weights[columns + LIKE], AT_LEAST, 0.5);
+        page_claim(page, "and of the state behind not", (double)weights[columns + NOT], AT_MOST,
+                   0.2);
+        free(weights);
+    }
+    const double error = study_quality(study, ATTENTION).alignment_error;
+    const double diagonal =
+        diagonal_error(&study->training, MIN_WORDS, study->training.max_words, 64);
+    page_paragraph(
+        page, MORE,
+        "The grammar knows which word translates which. Alignment error rate (Och and Ney "
+        "2003) of the largest weights: %.2f; of attention alone (mean of the heads) %.2f; "
+        "of taking word t for word t, without a model, %.2f. keine needs both \"not\" and "
+        "that \"dogs\" has no article, so its weight is divided; nicht reads \"not\", or with "
+        "another seed the end, whose state knows of it, too.",
+        error, study_quality(study, ALONE).alignment_error, diagonal);
+    page_formula(page, MORE, "AER = 1 - frac{|A ∩ S| + |A ∩ P|}{|A| + |S|}");
+    page_claim(page, "alignment error rate, below that without a model", error, BELOW, diagonal);
+}

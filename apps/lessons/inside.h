@@ -1,0 +1,19 @@
+/* inside.h - one sentence and its translation in the small Transformer of lesson 8. */
+#ifndef LESSONS_INSIDE_H
+#define LESSONS_INSIDE_H
+
+#include "chase.h"
+#include "lesson.h"
+
+enum { HEADS = 4, ENCODER_LAYERS = 2, DECODER_LAYERS = 3, ROWS = SMALL_TOKENS + 1 };
+struct view {
+    struct page *page;
+    struct learner *small;
+    const struct ids_pair *pair;
+    const char *source[ROWS], *target[ROWS]; /* words and the end; the beginning and words */
+    int sources, targets;
+    float weights[ROWS * ROWS];
+};
+void show_stream(struct view *view); /* stream.c: what it would write after each layer */
+
+#endif

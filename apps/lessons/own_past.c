@@ -1,0 +1,65 @@
+/* own_past.c - self-attention before the Transformer: a recurrent encoder whose steps read all of
+   its own states so far (LSTMN, Cheng, Dong and Lapata 2016), beside one that reads the state
+   before. */
+#include "nothing_but.h"
+#include "study.h"
+#include <math.h>
+#include <stdlib.h>
+
+enum { LSTM, LSTMN, MAX_WORDS = 8, COLUMNS = MAX_WORDS + 2 };
+
+/* Mean weight of a sentence's words on other states than the one before them. */
+static double elsewhere(const float *weights, int columns)
+{
+    double sum = 0;
+    for (int t = 1; t < columns; t++) sum += 1 - (double)weights[t * columns + t];
+    return sum / (columns - 1);
+}
+
+static void show_map(struct page *page, struct study *study)
+{
+    struct sentence sentence;
+    float weights[COLUMNS * COLUMNS];
+    double ahead = 0;
+    study_sentence(study, &sentence, &study_clause);
+    const int columns = sentence.source.count + 1;
+    const char **rows = study_names(&study->language.source, &sentence.source);
+    const char *names[COLUMNS] = {"(begin)"};
+    for (int s = 1; s < columns; s++) names[s] = rows[s - 1];
+    recurrent_past(study->models[LSTMN].recurrent, &sentence, weights);
+    page_map(page, MORE, "What each word reads: the states behind the words before it", columns,
+             columns, rows, names, weights);
+    free(rows);
+    for (int t = 0; t < columns; t++)
+        for (int s = t + 1; s < columns; s++) ahead = fmax(ahead, (double)weights[t * columns + s]);
+    page_claim(page, "LSTMN: the largest weight on a word that is not read yet", ahead, EQUALS, 0);
+    page_claim(page, "LSTMN: share of its weight on states that an LSTM's step does not read",
+               elsewhere(weights, columns), AT_LEAST, 0.1);
+}
+
+void read_own_past(struct page *page, const struct lesson_options *options)
+{
+    static struct study study;
+    study_create(&study, options, MAX_WORDS, 600);
+    study.training.steps = 400;
+    study.config.cell = CELL_LSTM;
+    page_step(page, "Self-attention began in a recurrent network");
+    page_paragraph(page, SHORT,
+                   "A recurrent network goes on from one state, that of the word before. The LSTMN "
+                   "(Long Short-Term Memory-Network, Cheng, Dong and Lapata 2016) keeps them all, "
+                   "and each step goes on from a mixture: the word asks, and the states h of the "
+                   "words before it answer. They call that intra-attention.");
+    page_formula(page, SHORT, "a_i = softmax_i(v^⊤ tanh(W_h h_i + W_x x_t + W_m m_{t-1}))");
+    page_formula(page, SHORT, "m_t = ∑_i a_i h_i ,  h_t = f(m_t, x_t)");
+    study_add(&study, "LSTM", &study.config);
+    study.config.reads = READS_PAST;
+    study_add(&study, "LSTMN", &study.config);
+    study_train(&study, 0);
+    show_map(page, &study);
+    study_compare(&study, page, MORE, "The same training, one vector for the decoder", "encoder", 0,
+                  2, NULL);
+    page_paragraph(page, SHORT,
+                   "Its steps still wait for each other, word after word. What follows keeps the "
+                   "attention and leaves the recurrent network out.");
+    study_free(&study);
+}

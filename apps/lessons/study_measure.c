@@ -1,0 +1,95 @@
+/* study_measure.c - models of a study beside one another: quality by length, a table, and what a
+   word of the translation costs. */
+#include "kit/demo.h"
+#include "study.h"
+#include <math.h>
+#include <stdlib.h>
+
+/* BLEU of a model by length. */
+struct measured {
+    struct translator *model;
+    int points;
+    double lengths[STUDY_POINTS], bleu[STUDY_POINTS];
+};
+
+static void *measure(void *argument)
+{
+    struct measured *m = argument;
+    const int max_words = m->model->training->max_words;
+    for (int length = MIN_WORDS; length <= 2 * max_words && m->points < STUDY_POINTS; length += 2) {
+        m->lengths[m->points] = length;
+        m->bleu[m->points++] = quality_of(m->model, length, length, 64).bleu;
+    }
+    return NULL;
+}
+
+void study_curves(struct study *study, struct page *page, enum page_detail detail,
+                  const char *title, const int *models, int count)
+{
+    struct measured *curves = xcalloc((size_t)count, sizeof *curves);
+    for (int i = 0; i < count; i++) curves[i].model = &study->models[models[i]];
+    run_threads(measure, curves, count, sizeof *curves, study->threads);
+    page_chart(page, detail, title, "length of the English sentence in words", "BLEU");
+    page_chart_range(page, 0, 100);
+    for (int i = 0; i < count; i++)
+        page_curve(page, curves[i].model->name, curves[i].points, curves[i].lengths,
+                   curves[i].bleu);
+    free(curves);
+}
+
+struct quality study_quality(struct study *study, int model)
+{
+    return quality_of(&study->models[model], MIN_WORDS, study->training.max_words, 64);
+}
+
+/* "-": without attention, or without an exact translation. */
+static void write_error(char text[16], double error)
+{
+    snprintf(text, 16, isnan(error) ? "-" : "%.2f", error);
+}
+
+void study_compare(struct study *study, struct page *page, enum page_detail detail,
+                   const char *title, const char *head, int first, int count,
+                   struct quality *quality)
+{
+    bool attends = false;
+    for (int i = first; i < first + count; i++)
+        attends = attends || translator_attends(&study->models[i]);
+    char *heads =
+        xasprintf("%s\tparameters\tloss\texact, %%%s\tseconds", head, attends ? "\tAER" : "");
+    page_table(page, detail, title, heads);
+    free(heads);
+    for (int i = first; i < first + count; i++) {
+        const struct translator *model = &study->models[i];
+        const struct quality own = study_quality(study, i);
+        char error[16] = "";
+        if (attends) write_error(error, own.alignment_error);
+        page_row(page, "%s\t%zu\t%.2f\t%.1f%s%s\t%.1f", model->name, translator_parameters(model),
+                 model->loss, own.exact, attends ? "\t" : "", error, model->seconds);
+        if (quality != NULL) quality[i - first] = own;
+    }
+}
+
+struct study_cost study_cost_of(struct study *study, int model, int length)
+{
+    enum { COUNT = 16, TRIES = 5 };
+    struct sentence *sentences = xcalloc(COUNT, sizeof *sentences);
+    struct recurrent *recurrent = study->models[model].recurrent;
+    struct random random = random_from(study->training.seed, (uint64_t)length);
+    int words = 0; /* of the longest: the others are computed to its end */
+    for (int i = 0; i < COUNT; i++) {
+        study->language.draw(&study->language, &sentences[i], &random, length);
+        if (sentences[i].target.count > words) words = sentences[i].target.count;
+    }
+    words = COUNT * (words + 1);
+    struct study_cost cost = {0, 1e9};
+    for (int try = 0; try < TRIES; try++) {
+        const size_t before = recurrent_cell_steps(recurrent);
+        const double start = now();
+        recurrent_loss(recurrent, sentences, COUNT);
+        cost.time = fmin(cost.time, (now() - start) / words * 1e6);
+        cost.steps = (double)(recurrent_cell_steps(recurrent) - before) / words;
+    }
+    free(sentences);
+    return cost;
+}

@@ -1,0 +1,81 @@
+/* vanishing.c - lesson 7: how strongly a word of the source influences a step of the decoder, by
+   the number of recurrent steps between the two, before any training. */
+#include "three_problems.h"
+#include <math.h>
+#include <string.h>
+
+/* Mean influence of a word on a step that is this many steps of a recurrent network away: from the
+   word to the end of its sentence, and from the beginning of the translation to the step. */
+void measure_distances(struct study *study, int model, double mean[DISTANCES])
+{
+    struct random random = random_from(study->training.seed, 7);
+    int count[DISTANCES] = {0};
+    memset(mean, 0, DISTANCES * sizeof *mean);
+    for (int i = 0; i < SENTENCES; i++) {
+        struct sentence sentence;
+        float norms[WORDS + 1];
+        study->language.draw(&study->language, &sentence, &random, WORDS);
+        for (int step = 0; step < sentence.target.count; step += 2) {
+            translator_influence(&study->models[model], &sentence, step, norms);
+            for (int s = 0; s <= WORDS; s++) {
+                int distance = WORDS - s + step;
+                if (distance % STRIDE != 0 || distance / STRIDE >= DISTANCES) continue;
+                mean[distance / STRIDE] += (double)norms[s];
+                count[distance / STRIDE]++;
+            }
+        }
+    }
+    for (int d = 0; d < DISTANCES; d++) mean[d] /= count[d];
+}
+
+/* What is left at the largest distance of what there is at `STRIDE` * 2. */
+static double left(const double mean[DISTANCES])
+{
+    return mean[DISTANCES - 1] / mean[2];
+}
+
+static void draw_distances(struct page *page, const struct study *study,
+                           double means[MODELS][DISTANCES], const char *title, int first, int last)
+{
+    page_chart(page, SHORT, title, "distance in steps", "log10 of the gradient");
+    page_chart_range(page, -8, 0);
+    for (int i = first; i < last; i++) {
+        double xs[DISTANCES], ys[DISTANCES];
+        for (int d = 0; d < DISTANCES; d++) {
+            xs[d] = STRIDE * d;
+            ys[d] = log10(means[i][d]);
+        }
+        page_curve(page, study->models[i].name, DISTANCES, xs, ys);
+    }
+}
+
+void show_gradients(struct page *page, const struct study *study, double means[MODELS][DISTANCES])
+{
+    double best = 0, worst = 1e9;
+    page_step(page, "Vanishing gradient");
+    page_paragraph(
+        page, SHORT,
+        "How strongly does a word of the source influence a step of the decoder, before "
+        "any training? With one vector the gradient passes through every state between "
+        "the two, and each takes a share of it. With attention there is a way past them.");
+    page_formula(page, SHORT,
+                 "frac{∂ loss_t}{∂ x_s} = frac{∂ loss_t}{∂ d_t} frac{∂ d_t}{∂ d_{t-1}} "
+                 "… frac{∂ h_{s+1}}{∂ h_s} frac{∂ h_s}{∂ x_s}");
+    draw_distances(page, study, means, "One vector: the gradient vanishes", 0, ATTENDING);
+    draw_distances(page, study, means, "Attention: it does not", ATTENDING, MODELS);
+    page_paragraph(page, MORE,
+                   "Norm of the gradient of a step's loss in an embedded word, over that in the "
+                   "step's logits; sentences of %d words. The LSTM's memory, whose forget gate is "
+                   "open at first, carries further than the other cells' states, but not so far as "
+                   "attention.",
+                   WORDS);
+    for (int i = 0; i < MODELS; i++)
+        if (i < ATTENDING)
+            best = fmax(best, left(means[i]));
+        else
+            worst = fmin(worst, left(means[i]));
+    page_claim(page, "one vector, the best cell: left at distance 40 of that at 8", best, AT_MOST,
+               0.15);
+    page_claim(page, "attention, the worst model: left at distance 40 of that at 8", worst,
+               AT_LEAST, 0.3);
+}
