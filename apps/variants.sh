@@ -1,7 +1,7 @@
 #!/bin/sh
 # variants.sh - trains one small translator per score, locality and normalizer on the corpus of the demo,
-# with all other hyperparameters equal, and prints a Markdown table: share of held-out sentences
-# translated exactly, training time, tokens per second in training and translation.
+# with all other hyperparameters equal, and prints a Markdown table: parameters, share of held-out
+# sentences translated exactly, training time, tokens per second in training and translation.
 # usage: variants.sh [PROGRAM [STEPS [OPTIONS]]]
 #   PROGRAM  toy_translate [build/bin/toy_translate]
 #   STEPS    training steps of each, 1024 tokens per batch [600]
@@ -37,14 +37,16 @@ row() {
         --steps "$steps" --json $options "$@" >"$here/report" 2>"$here/err" ||
         { cat "$here/err" >&2; exit 1; }
     "$program" evaluate --model "$here/model" --data "$here/test" --beam 1 --json >"$here/score"
-    printf '| %s | %.1f %% | %.1f s | %.0f | %.0f |\n' "$name" "$(number "$here/score" exact)" \
+    "$program" info --json "$here/model" >"$here/info"
+    printf '| %s | %.0f | %.1f %% | %.1f s | %.0f | %.0f |\n' "$name" "$(number "$here/info" parameters)" \
+        "$(number "$here/score" exact)" \
         "$(number "$here/report" seconds)" "$(number "$here/report" tokens_per_second)" \
         "$(number "$here/score" tokens_per_second)"
     rm -f "$here"/model*
 }
 
-echo "| attention | exact | training | tokens/s training | tokens/s translating |"
-echo "|---|---|---|---|---|"
+echo "| attention | parameters | exact | training | tokens/s training | tokens/s translating |"
+echo "|---|---|---|---|---|---|"
 row "scaled dot, global, softmax (default)"
 for score in dot general cosine location additive location-aware; do
     row "score: $score" --score "$score"

@@ -1,9 +1,10 @@
-/* agree.c - before the first step: do all ranks run the same program with the same options on the
-   same data? Each tells rank 0 what it has, as digests and a list of options; rank 0 says what
-   differs, and whether the run begins. A rank that could not prepare itself takes part and says
-   that. */
+/* agree.c - before the first step, and before ranks share work: do all ranks run the same program
+   with the same options on the same data? Each tells rank 0 what it has, as digests and a list of
+   options; rank 0 says what differs, and whether the run begins. A rank that could not prepare
+   itself takes part and says that. */
 #define _POSIX_C_SOURCE 200809L
 #include "agree.h"
+#include "kit/hash.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,35 +22,26 @@ struct facts {
     char options[OPTIONS];
 };
 
-static uint64_t digest(uint64_t hash, const void *data, size_t size) /* FNV-1a */
-{
-    const unsigned char *bytes = data;
-    for (size_t i = 0; i < size; i++) hash = (hash ^ bytes[i]) * 0x100000001B3u;
-    return hash;
-}
-
-static const uint64_t empty = 0xCBF29CE484222325u;
-
 /* The file of this process, where the system has /proc. */
 static uint64_t of_program(void)
 {
     static char bytes[1 << 16];
-    uint64_t hash = digest(empty, rapt_version(), strlen(rapt_version()));
+    uint64_t hash = hash_bytes(HASH_EMPTY, rapt_version(), strlen(rapt_version()));
     FILE *file = fopen("/proc/self/exe", "rb");
     if (file == NULL) return hash;
     for (size_t size; (size = fread(bytes, 1, sizeof bytes, file)) > 0;)
-        hash = digest(hash, bytes, size);
+        hash = hash_bytes(hash, bytes, size);
     fclose(file);
     return hash;
 }
 
 static uint64_t of_vocabulary(const struct vocabulary *vocabulary)
 {
-    uint64_t hash = empty;
+    uint64_t hash = HASH_EMPTY;
     rapt_metadata metadata[2];
     int count = vocabulary_metadata(vocabulary, metadata);
     for (int i = 0; i < count; i++)
-        hash = digest(hash, metadata[i].value, strlen(metadata[i].value) + 1);
+        hash = hash_bytes(hash, metadata[i].value, strlen(metadata[i].value) + 1);
     return hash;
 }
 
@@ -57,13 +49,13 @@ static uint64_t of_vocabulary(const struct vocabulary *vocabulary)
 static uint64_t of_parameters(const struct learner *learner)
 {
     char *state = state_text(&learner->state, "");
-    uint64_t hash = digest(empty, state, strlen(state));
+    uint64_t hash = hash_bytes(HASH_EMPTY, state, strlen(state));
     for (int i = 0; i < rapt_model_tensors(learner->model); i++) {
         rapt_tensor tensor = rapt_model_tensor(learner->model, i);
         size_t count = (size_t)tensor.rows * (size_t)tensor.columns;
         float *data = xcalloc(count, sizeof *data);
         rapt_model_read(learner->model, i, data, NULL);
-        hash = digest(hash, data, count * sizeof *data);
+        hash = hash_bytes(hash, data, count * sizeof *data);
         free(data);
     }
     free(state);
@@ -122,14 +114,15 @@ int agree(struct ranks *ranks, int code, const struct learner *learner)
     if (ranks->count < 2 || ranks->agreed) return code;
     struct facts own = {.code = code};
     int verdict = EXIT_FAILED;
-    if (code == EXIT_OK) find_facts(&own, learner);
+    if (code == EXIT_OK && !ranks->alike) find_facts(&own, learner);
     const struct transfer list[] = {{0, true, &own, sizeof own, 0},
                                     {0, false, &verdict, sizeof verdict, 0}};
     int done = ranks->rank == 0 ? collect(ranks, &own, &verdict) : EXIT_OK;
     for (int i = 0; i < 2 && ranks->rank > 0 && done == EXIT_OK; i++)
         done = ranks_transfer(ranks, &list[i], 1);
     if (done != EXIT_OK) return done;
-    ranks->agreed = true;
+    ranks->agreed = ranks->alike || verdict != EXIT_OK;
+    ranks->alike = true;
     ranks->refused = verdict != EXIT_OK;
     return code != EXIT_OK ? code : verdict;
 }

@@ -9,9 +9,12 @@ static const char purpose[] =
     "Translates SENTENCE and prints attention weights as a heat map: one row per word of the "
     "translation, one column per word of the sentence; shades are relative to the largest weight "
     "of the row. Tokens are grouped into words: weights are summed over the tokens of an attended "
-    "word and averaged over those of an attending word. A row holds the weights of the step that "
-    "emitted its word. With --self encoder, rows and columns are the words of the sentence; with "
-    "--self decoder, rows are those of the translation and columns what had been emitted before.";
+    "word and averaged over those of an attending word; a question mark is before a word of the "
+    "sentence that training never saw. A row holds the weights of the step that emitted its word. "
+    "With --self encoder, rows and columns are the words of the sentence; with "
+    "--self decoder, rows are those of the translation and columns what had been emitted before. "
+    "Without --layer and --head, a model of train --guided-alignment shows the head that was "
+    "trained so, others the mean.";
 
 static const char examples[] =
     "  toy_translate attend -m m.safetensors cats do not like dogs\n"
@@ -32,9 +35,9 @@ static json_t *words_json(const struct words *words)
 static json_t *describe(const struct attention *attention)
 {
     json_t *rows = number_rows(attention->grid, attention->target.count, attention->source.count);
-    return json_pack("{s:s, s:o, s:o, s:o}", "translation", attention->text, "source",
+    return json_pack("{s:s, s:o, s:o, s:o, s:o}", "translation", attention->text, "source",
                      words_json(&attention->source), "target", words_json(&attention->target),
-                     "weights", rows);
+                     "weights", rows, "unseen", unseen_json(&attention->source, attention->unseen));
 }
 
 struct options {
@@ -67,11 +70,11 @@ static int check(const struct options *o, const rapt_translator *translator)
                                                        : code;
 }
 
-static int widest(const struct words *words)
+static int widest(const rapt_text *names, int count)
 {
     int columns = 1;
-    for (int i = 0; i < words->count; i++) {
-        char *text = printable(words->texts[i]);
+    for (int i = 0; i < count; i++) {
+        char *text = printable(names[i]);
         int width = text_columns((rapt_text){text, strlen(text)});
         columns = width > columns ? width : columns;
         free(text);
@@ -84,8 +87,8 @@ static int draw(const struct options *o, const struct attention *attention)
     enum { CELL_SIDE = 30, LETTER = 8, TITLE = 40 };
     struct svg svg;
     struct heatmap map = attention_map(attention);
-    double left = 30 + LETTER * widest(&attention->target);
-    double top = TITLE + 20 + 0.75 * LETTER * widest(&attention->source);
+    double left = 30 + LETTER * widest(map.row_names, map.rows);
+    double top = TITLE + 20 + 0.75 * LETTER * widest(map.column_names, map.columns);
     double width = left + CELL_SIDE * map.columns + 60, height = top + CELL_SIDE * map.rows + 20;
     char *title = xasprintf("%s: %s", o->choice.sentence, attention->text);
     char *clean = printable((rapt_text){title, strlen(title)});
@@ -117,14 +120,26 @@ static int show(const struct options *o, const struct attention *attention)
     return o->svg != NULL ? draw(o, attention) : EXIT_OK;
 }
 
+/* From options, where -1 stands for one that is not given, to layer and head from 0, -1: the mean.
+   Without options, the head that the model has been trained to align words by. */
+static void choose(struct attention_choice *choice, const rapt_translator *translator, int code)
+{
+    bool open = choice->which == RAPT_WEIGHTS_CROSS && choice->layer < 0 && choice->head < 0;
+    int layer = 0;
+    if (code == EXIT_OK && open)
+        layer = rapt_model_config(rapt_translator_model(translator))->alignment_layer;
+    if (layer > 0) choice->layer = layer, choice->head = 1;
+    choice->layer = choice->layer > 0 ? choice->layer - 1 : -1;
+    choice->head = choice->head > 0 ? choice->head - 1 : -1;
+}
+
 static int attend(struct options *o)
 {
     rapt_translator *translator = NULL;
     struct attention attention = {0};
     int code = search_open(&o->search, "attend", &translator);
     if (code == EXIT_OK) code = check(o, translator);
-    o->choice.layer--;
-    o->choice.head--;
+    choose(&o->choice, translator, code);
     if (code == EXIT_OK) code = attention_make(&attention, translator, &o->choice);
     if (code == EXIT_OK) code = show(o, &attention);
     if (code == EXIT_OK) code = finish_output();
@@ -147,8 +162,9 @@ static char *join(const struct command *command)
 
 int command_attend(int argc, char **argv)
 {
-    struct options o = {
-        .search = search_default, .choice.which = RAPT_WEIGHTS_CROSS, .color = "auto"};
+    struct options o = {.search = search_default,
+                        .choice = {.which = RAPT_WEIGHTS_CROSS, .layer = -1, .head = -1},
+                        .color = "auto"};
     /* clang-format off */
     struct option_row rows[SEARCH_ROWS + 9] = {
         [SEARCH_ROWS] =

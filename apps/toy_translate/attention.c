@@ -150,6 +150,29 @@ static int find(struct found *found, rapt_translator *translator, const char *se
     return failed("the sentence has more tokens than the model has positions");
 }
 
+/* Which words of the columns training never saw, by the list in the model's file, and their names
+   in the map. Columns of the decoder are words of the target: nothing is known of them. */
+static void mark_unseen(struct attention *attention, const rapt_translator *translator,
+                        const struct found *found, rapt_weights which)
+{
+    const int count = attention->source.count;
+    struct words words;
+    bool known;
+    bool *unseen = unseen_find(translator, found->source + 1, found->source_count, &words, &known);
+    attention->unseen = xcalloc((size_t)count, sizeof *attention->unseen);
+    attention->names = xcalloc((size_t)count, sizeof *attention->names);
+    attention->self = which == RAPT_WEIGHTS_ENCODER;
+    for (int w = 0; w < count; w++) {
+        const rapt_text text = attention->source.texts[w];
+        attention->unseen[w] = known && which != RAPT_WEIGHTS_DECODER && unseen[w];
+        char *name =
+            xasprintf("%s%.*s", attention->unseen[w] ? "?" : "", (int)text.size, text.bytes);
+        attention->names[w] = (rapt_text){name, strlen(name)};
+    }
+    free(unseen);
+    words_free(&words);
+}
+
 int attention_make(struct attention *attention, rapt_translator *translator,
                    const struct attention_choice *choice)
 {
@@ -161,6 +184,7 @@ int attention_make(struct attention *attention, rapt_translator *translator,
     if (code == EXIT_OK && found.source_count + source_ends(rapt_translator_model(translator)) == 0)
         code = failed("the sentence has no tokens");
     if (code == EXIT_OK) code = fold(attention, translator, &found, choice);
+    if (code == EXIT_OK) mark_unseen(attention, translator, &found, choice->which);
     if (code == EXIT_OK) unseen_add(&unseen, translator, found.source + 1, found.source_count);
     if (choice->quiet)
         unseen_free(&unseen);
@@ -175,11 +199,16 @@ int attention_make(struct attention *attention, rapt_translator *translator,
 struct heatmap attention_map(const struct attention *attention)
 {
     return (struct heatmap){attention->target.count, attention->source.count,
-                            attention->target.texts, attention->source.texts, attention->grid};
+                            attention->self ? attention->names : attention->target.texts,
+                            attention->names, attention->grid};
 }
 
 void attention_free(struct attention *attention)
 {
+    for (int w = 0; attention->names != NULL && w < attention->source.count; w++)
+        free((char *)attention->names[w].bytes);
+    free(attention->names);
+    free(attention->unseen);
     words_free(&attention->source);
     words_free(&attention->target);
     free(attention->grid);

@@ -181,6 +181,7 @@ static int gather(struct batches *batches, size_t from, size_t end, rapt_tokens 
 {
     struct examples *examples = batches->examples;
     int sources = 0, targets = 0, count = 0, code = EXIT_OK;
+    batches->from = from, batches->end = end;
     for (size_t i = from; i < end && code == EXIT_OK; i++, count++) {
         uint32_t example = batches->order[i];
         code = examples_get(examples, example, batches->source_ids + sources,

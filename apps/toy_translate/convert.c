@@ -2,6 +2,7 @@
    our own, or a folder as another project reads it, comes out. */
 #include "toy.h"
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -32,6 +33,27 @@ static int save(const rapt_model *model, const char *out, bool packed)
     return failed("%s", why.text);
 }
 
+/* Of folders, too. */
+static bool same(const char *a, const char *b)
+{
+    struct stat one, other;
+    return stat(a, &one) == 0 && stat(b, &other) == 0 && one.st_dev == other.st_dev &&
+           one.st_ino == other.st_ino;
+}
+
+/* Fails if what would be written is the model: the file or folder itself, or a file of its name in
+   the folder. */
+static int check_out(const char *path, const char *out)
+{
+    const char *slash = strrchr(path, '/');
+    char *inside = xasprintf("%s/%s", out, slash != NULL ? slash + 1 : path);
+    int code = EXIT_OK;
+    if (same(path, out) || same(path, inside))
+        code = usage_error("convert: --out %s is the same file as --model %s", out, path);
+    free(inside);
+    return code;
+}
+
 int command_convert(int argc, char **argv)
 {
     const char *path = NULL, *out = NULL, *to = "rapt";
@@ -59,6 +81,8 @@ int command_convert(int argc, char **argv)
     if (path == NULL) return usage_error("convert: --model is missing");
     if (out == NULL) return usage_error("convert: --out is missing");
     rapt_model *model = NULL;
+    code = check_out(path, out);
+    if (code != EXIT_OK) return code;
     code = model_open(&model, path);
     if (code != EXIT_OK) return code;
     bool packed = strcmp(to, "packed") == 0;

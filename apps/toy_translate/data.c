@@ -1,15 +1,16 @@
 /* data.c - the files of a training in, read once: which of their pairs are for training and which
    for validation, a hash of all, and pairs for learning a vocabulary, evenly spaced and few enough
    for any memory. */
+#include "kit/hash.h"
 #include "toy.h"
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHUNK = 1 << 18, TAIL = 1000 };
+enum { CHUNK = 1 << 18, TAIL = 1000, SEGMENT_BYTES = 1 << 10 };
 
 /* Where the last pairs begin. */
 struct tail {
-    struct position positions[TAIL]; /* pair i: positions[i % TAIL] */
+    struct mark marks[TAIL]; /* of pair i: marks[i % TAIL] */
 };
 
 static void add_to_sample(struct data *data, const struct pair_reader *reader, size_t index)
@@ -23,27 +24,67 @@ static void add_to_sample(struct data *data, const struct pair_reader *reader, s
     }
 }
 
-/* All pairs of a part's files. tail: NULL, or gets where the last ones are. */
-static int survey(struct data *data, struct part *part, struct tail *tail, bool sample)
+/* ---- segments ---- */
+
+static uint64_t bytes_before(const struct mark *mark)
+{
+    return mark->position.at[0] + mark->position.at[1];
+}
+
+/* Too many: each second one goes. */
+static void add_mark(struct part *part, const struct mark *mark)
+{
+    if (part->segments > 0 &&
+        bytes_before(mark) - bytes_before(&part->marks[part->segments - 1]) < part->spacing)
+        return;
+    if (part->segments == 0) part->marks = xcalloc(SEGMENTS, sizeof *part->marks);
+    if (part->segments == SEGMENTS) {
+        for (size_t i = 0; i < SEGMENTS / 2; i++) part->marks[i] = part->marks[2 * i];
+        part->segments = SEGMENTS / 2;
+        part->spacing *= 2;
+    }
+    part->marks[part->segments++] = *mark;
+}
+
+/* tail: NULL, or gets where the last pairs are. data: NULL, or gets a sample. */
+static int survey(struct part *part, uint64_t *hash, struct tail *tail, struct data *data)
 {
     struct pair_reader reader;
     bool more = true;
+    part->spacing = SEGMENT_BYTES;
     int code = reader_open(&reader, part->inputs, CHUNK);
     while (code == EXIT_OK) {
         code = reader_next(&reader, &more);
         if (code != EXIT_OK || !more) break;
-        if (part->count == 0) part->start = reader.position;
-        if (tail != NULL) tail->positions[part->count % TAIL] = reader.position;
-        if (sample) add_to_sample(data, &reader, part->count);
-        data->hash = reader_hash(data->hash, &reader);
+        struct mark mark = {reader.position, part->count, *hash};
+        add_mark(part, &mark);
+        if (tail != NULL) tail->marks[part->count % TAIL] = mark;
+        if (data != NULL) add_to_sample(data, &reader, part->count);
+        *hash = reader_hash(*hash, &reader);
         part->count++;
     }
+    part->end = *hash;
     if (code == EXIT_OK) reader_report(&reader);
     if (code == EXIT_OK && part->count == 0)
         code = failed("%s: there is no sentence pair in it", part->inputs->side[0].name);
     reader_close(&reader);
     return code;
 }
+
+int part_survey(struct part *part, const struct pair_inputs *inputs, uint64_t *hash)
+{
+    *part = (struct part){.inputs = inputs};
+    return survey(part, hash, NULL, NULL);
+}
+
+void part_free(struct part *part)
+{
+    free(part->marks);
+    part->marks = NULL;
+    part->segments = 0;
+}
+
+/* ---- training and validation ---- */
 
 /* The last pairs of train become those of valid. */
 static int take_tail(struct data *data, const struct tail *tail, size_t max)
@@ -57,16 +98,22 @@ static int take_tail(struct data *data, const struct tail *tail, size_t max)
     if (count > max) count = max;
     if (count == 0) count = 1;
     train->count -= count;
-    *valid = (struct part){train->inputs, tail->positions[train->count % TAIL], count};
+    *valid = (struct part){train->inputs, .count = count, .segments = 1, .end = train->end};
+    valid->marks = xcalloc(1, sizeof *valid->marks);
+    valid->marks[0] = tail->marks[train->count % TAIL];
+    valid->marks[0].pair = 0;
+    train->end = valid->marks[0].hash;
+    while (train->marks[train->segments - 1].pair >= train->count) train->segments--;
     return EXIT_OK;
 }
 
 static int survey_all(struct data *data, bool separate, size_t max)
 {
     struct tail *tail = separate ? NULL : xcalloc(1, sizeof *tail);
-    int code = survey(data, &data->train, tail, true);
+    int code = survey(&data->train, &data->hash, tail, data);
     if (code == EXIT_OK)
-        code = separate ? survey(data, &data->valid, NULL, false) : take_tail(data, tail, max);
+        code =
+            separate ? survey(&data->valid, &data->hash, NULL, NULL) : take_tail(data, tail, max);
     free(tail);
     size_t spacing = data->sample_spacing;
     if (code == EXIT_OK && data->sample != NULL)
@@ -76,7 +123,7 @@ static int survey_all(struct data *data, bool separate, size_t max)
 
 static void begin(struct data *data, bool sample)
 {
-    *data = (struct data){.hash = PAIR_HASH, .sample_spacing = 1};
+    *data = (struct data){.hash = HASH_EMPTY, .sample_spacing = 1};
     data->train.inputs = &data->train_inputs;
     data->valid.inputs = &data->valid_inputs;
     if (sample) data->sample = xcalloc(1, sizeof *data->sample);
@@ -109,6 +156,8 @@ void data_forget_sample(struct data *data)
 void data_close(struct data *data)
 {
     data_forget_sample(data);
+    part_free(&data->train);
+    part_free(&data->valid);
     pair_inputs_close(&data->train_inputs);
     pair_inputs_close(&data->valid_inputs);
 }

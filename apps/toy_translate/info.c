@@ -96,7 +96,8 @@ static void print_others(const json_t *object, const rapt_config *config)
         memcpy(&bits, (const char *)config + f->offset, sizeof bits);
         memcpy(&real, &bits, sizeof real);
         bool standard = f->type == RAPT_FIELD_TYPE_FLOAT && fabs((double)real - f->zero) < 1e-7;
-        bool shown = variant_has(f->name) || strcmp(f->name, "no_source_end") == 0;
+        bool shown = variant_has(f->name) || strcmp(f->name, "no_source_end") == 0 ||
+                     strcmp(f->name, "alignment_layer") == 0;
         if (bits == 0 || standard || !shown) continue;
         if (!any) puts("\nNot the defaults");
         any = true;

@@ -249,10 +249,11 @@ static void announce(const struct learner *learner)
     memory_report(learner);
     const struct exchange *x = &learner->exchange;
     if (x->ranks->count > 1)
-        print_report("%d ranks; this one computes %d of %d shards in %.1f MB, of which %.1f MB are "
-                     "for messages",
-                     x->ranks->count, x->end - x->first, x->shards,
-                     1e-6 * (double)(learner->bytes + x->bytes), 1e-6 * (double)x->bytes);
+        print_report("%d ranks; this one made %zu of %zu pairs tokens, and computes %d of %d "
+                     "shards in %.1f MB, of which %.1f MB are for messages",
+                     x->ranks->count, learner->train.own, learner->train.count, x->end - x->first,
+                     x->shards, 1e-6 * (double)(learner->bytes + x->bytes),
+                     1e-6 * (double)x->bytes);
     if (!recipe->resume) return;
     perplexity_text(state->best, text);
     print_report("resuming at step %lld, epoch %lld; best validation perplexity %s", state->step,

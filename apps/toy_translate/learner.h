@@ -38,13 +38,46 @@ struct progress {
     double speed; /* tokens per second, smoothed */
 };
 
+/* ---- guided.c: word alignments of training pairs ---- */
+struct token_link {
+    uint16_t source, target; /* tokens of an example, from 0 without the begin */
+};
+struct alignments { /* all zero: there are none */
+    const char *name;
+    char *bytes;           /* of the file, until all examples are made */
+    size_t size, at, line; /* where the next line begins, and the number of the one before it */
+    struct token_link *links;
+    size_t *starts; /* [count + 1] of each example in links, sorted by target */
+    size_t count, capacity, link_capacity;
+    int *row_starts, *sources; /* of the batch last asked for */
+    size_t row_capacity, source_capacity;
+};
+/* Where the tokens of a text end in it, as rapt_tokenizer_encode has it. */
+struct token_ends {
+    rapt_text text;
+    const size_t *ends; /* [count] */
+    size_t count;
+};
+int alignments_open(struct alignments *alignments, const char *path);
+uint64_t alignments_hash(const struct alignments *alignments, uint64_t hash); /* of the file, too */
+/* Of all examples that were made of the part; the file is not needed any more. */
+struct examples;
+int alignments_make(struct alignments *alignments, const struct examples *examples,
+                    const struct part *part);
+struct batches;
+/* Of the batch last got, valid until the next call. */
+rapt_alignment alignments_batch(struct alignments *alignments, const struct batches *batches);
+void alignments_free(struct alignments *alignments);
+
 /* ---- examples.c: pairs as tokens ---- */
 struct examples {
     /* Set before examples_make: */
     const struct vocabulary *vocabulary;
-    int32_t begin;     /* the token that targets begin with */
-    size_t max_tokens; /* pairs with a longer side are skipped, with a message */
-    size_t max_ids;    /* to hold in memory */
+    int32_t begin;             /* the token that targets begin with */
+    size_t max_tokens;         /* pairs with a longer side are skipped, with a message */
+    size_t max_ids;            /* to hold in memory */
+    int threads;               /* that make the index; 0: one */
+    const struct ranks *ranks; /* each makes a part of the index; NULL: this process is alone */
     /* The index: */
     size_t count;
     uint64_t *where[2];        /* [count] the first: in ids, if held, else in the file */
@@ -54,10 +87,11 @@ struct examples {
     int32_t *ids;
     size_t ids_count, ids_capacity;
     struct pair_reader reader; /* of the others */
+    size_t own;                /* pairs that this rank tokenized for the index */
 };
-/* *hash: goes on with all pairs of the part. seen: NULL, or gets the source words. */
-int examples_make(struct examples *examples, const struct part *part, uint64_t *hash,
-                  struct seen *seen);
+/* index.c; all ranks call it at once. Fails if there are other pairs than when the part was
+   surveyed. seen: NULL, or gets the source words, of all ranks on rank 0. */
+int examples_make(struct examples *examples, const struct part *part, struct seen *seen);
 size_t examples_index_bytes(const struct part *part);
 size_t examples_length(const struct examples *examples, size_t index); /* of the longer side */
 int examples_get(struct examples *examples, size_t index, int32_t *source, int32_t *target);
@@ -70,6 +104,7 @@ struct batches {
     size_t count, capacity;
     uint32_t *order;    /* [examples] by length */
     uint32_t *starts;   /* sorted batch s: examples order[starts[s]] .. order[starts[s + 1] - 1] */
+    size_t from, end;   /* the batch last got: examples order[from] .. order[end - 1] */
     uint32_t *shuffled; /* [count] batch b is the sorted batch shuffled[b] */
     int32_t *source_ids, *target_ids;
     int *source_starts, *target_starts;
@@ -105,6 +140,7 @@ struct learner {
     struct vocabulary vocabulary;
     struct examples train, valid;
     char *words; /* of seen.c, or NULL */
+    struct alignments alignments;
     struct batches batches, valid_batches;
     rapt_model *model;
     rapt_trainer *trainer;

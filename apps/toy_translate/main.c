@@ -58,6 +58,17 @@ static int unknown(const char *typed)
     return code;
 }
 
+/* An option in front of a command, of which there are two. */
+static int misplaced(const char *typed)
+{
+    char *meant = suggest_choice("--help|--version", typed);
+    int code =
+        meant ? usage_error("unknown option '%s'; did you mean %s?", typed, meant)
+              : usage_error("'%s' stands before a command; toy_translate help lists them", typed);
+    free(meant);
+    return code;
+}
+
 static int run(const char *name, int argc, char **argv)
 {
     for (const struct entry *e = commands; e->name != NULL; e++)
@@ -77,6 +88,8 @@ static int command_help(int argc, char **argv)
 
 static int command_version(int argc, char **argv)
 {
+    if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0))
+        return overview();
     if (argc > 1) return usage_error("version: unexpected argument '%s'", argv[1]);
     return print_version();
 }
@@ -88,7 +101,6 @@ int main(int argc, char **argv)
     if (argc < 2) return overview() == EXIT_OK ? EXIT_USAGE : EXIT_FAILED;
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) return overview();
     if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) return print_version();
-    if (argv[1][0] == '-')
-        return usage_error("'%s' stands before a command; toy_translate help lists them", argv[1]);
+    if (argv[1][0] == '-') return misplaced(argv[1]);
     return run(argv[1], argc - 1, argv + 1);
 }

@@ -69,7 +69,8 @@ static void add_up(struct learner *learner, const struct data *data)
         m->activations = learner->bytes - m->gradients - m->optimizer;
     m->averages = parameters * epochs;
     m->index = examples_index_bytes(&data->train) + examples_index_bytes(&data->valid);
-    for (int i = 0; i < 2; i++) /* what came through pipes stays */
+    m->index += 3 * learner->alignments.size; /* the file and its links, of tokens */
+    for (int i = 0; i < 2; i++)               /* what came through pipes stays */
         m->index += data->train_inputs.side[i].size + data->valid_inputs.side[i].size;
     m->batches = batches_bytes(data->train.count, (size_t)recipe->batch_tokens) +
                  batches_bytes(data->valid.count, (size_t)limits.source_tokens);

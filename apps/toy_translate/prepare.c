@@ -1,6 +1,6 @@
 /* prepare.c - sets up training: vocabulary, batches, model and trainer, new or from a checkpoint.
  */
-#include "learner.h"
+#include "agree.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +17,9 @@ int recipe_config(const struct recipe *recipe, rapt_config *config)
     if (recipe->ffn_width > 0) config->ffn_width = recipe->ffn_width;
     variant_apply(&recipe->variant, config);
     if (recipe->separate) config->tie = RAPT_TIE_OUTPUT;
+    if (recipe->guided != NULL)
+        config->alignment_layer =
+            recipe->guided_layer > 0 ? recipe->guided_layer : config->decoder_layers;
     if (rapt_config_check(config, &why) == RAPT_OK) return EXIT_OK;
     return usage_error("%s", why.text);
 }
@@ -85,6 +88,7 @@ static int create_trainer(struct learner *learner)
     options.label_smoothing = (float)recipe->smoothing;
     options.dropout = (float)recipe->dropout;
     options.seed = recipe->seed;
+    if (recipe->guided != NULL) options.guided_alignment = (float)recipe->guided_weight;
     hard_apply(&recipe->hard, &options);
     int code = set_products(learner, &options);
     if (code != EXIT_OK) return code;
@@ -108,29 +112,36 @@ size_t shard_budget(const struct learner *learner)
                                recipe->shards > 0 ? (size_t)recipe->shards : 1);
 }
 
+/* What may be refused before the pairs become tokens. */
+static int plan_examples(struct learner *learner, const struct data *data)
+{
+    const struct recipe *recipe = learner->recipe;
+    size_t max_ids = 0;
+    int32_t begin = rapt_target_begin(learner->model, learner->vocabulary.target);
+    if (begin < 0) return failed("--decoder-start: the vocabulary has no such token");
+    int code = memory_plan(learner, data, &max_ids);
+    learner->train = (struct examples){.vocabulary = &learner->vocabulary,
+                                       .begin = begin,
+                                       .max_tokens = max_tokens(learner),
+                                       .max_ids = max_ids - max_ids / 8,
+                                       .threads = recipe->threads,
+                                       .ranks = learner->exchange.ranks};
+    learner->valid = learner->train;
+    learner->valid.max_ids = max_ids / 8;
+    return code;
+}
+
 /* Of the tokens that may be held, the training pairs get the most; if all are, the files are not
    needed any more. */
 static int create_examples(struct learner *learner, struct data *data)
 {
-    uint64_t hash = PAIR_HASH;
-    size_t max_ids = 0;
     struct seen seen = {0};
-    int32_t begin = rapt_target_begin(learner->model, learner->vocabulary.target);
-    if (begin < 0) return failed("--decoder-start: the vocabulary has no such token");
-    int code = memory_plan(learner, data, &max_ids);
-    if (code != EXIT_OK) return code;
-    learner->train = (struct examples){.vocabulary = &learner->vocabulary,
-                                       .begin = begin,
-                                       .max_tokens = max_tokens(learner),
-                                       .max_ids = max_ids - max_ids / 8};
-    learner->valid = learner->train;
-    learner->valid.max_ids = max_ids / 8;
-    code = examples_make(&learner->train, &data->train, &hash, &seen);
-    if (code == EXIT_OK) code = examples_make(&learner->valid, &data->valid, &hash, NULL);
+    int code = examples_make(&learner->train, &data->train, &seen);
+    if (code == EXIT_OK) code = examples_make(&learner->valid, &data->valid, NULL);
+    if (code == EXIT_OK && learner->recipe->guided != NULL)
+        code = alignments_make(&learner->alignments, &learner->train, &data->train);
     if (code == EXIT_OK) learner->words = seen_list(&seen);
     seen_free(&seen);
-    if (code == EXIT_OK && hash != data->hash)
-        code = failed("%s has changed while it was read", data->train.inputs->side[0].name);
     bool held =
         learner->train.held == learner->train.count && learner->valid.held == learner->valid.count;
     if (code == EXIT_OK && held) data_close(data);
@@ -155,14 +166,20 @@ int prepare(struct learner *learner, struct data *data)
 {
     const struct recipe *recipe = learner->recipe;
     learner->valid_loss = NAN;
-    learner->state = (struct state){.epoch = 1, .best = INFINITY, .data = data->hash};
     learner->path = xasprintf("%s.checkpoint", recipe->out);
     learner->options = options_text(recipe);
-    int code = recipe->resume ? checkpoint_open(learner) : create_model(learner, data->sample);
+    int code =
+        recipe->guided != NULL ? alignments_open(&learner->alignments, recipe->guided) : EXIT_OK;
+    learner->state = (struct state){
+        .epoch = 1, .best = INFINITY, .data = alignments_hash(&learner->alignments, data->hash)};
+    if (code == EXIT_OK)
+        code = recipe->resume ? checkpoint_open(learner) : create_model(learner, data->sample);
     data_forget_sample(data);
     if (code != EXIT_OK) return code;
     average_create(&learner->average, learner->model, recipe->average);
-    code = create_examples(learner, data);
+    code = plan_examples(learner, data);
+    if (recipe->ranks != NULL) code = agree(recipe->ranks, code, learner);
+    if (code == EXIT_OK) code = create_examples(learner, data);
     if (code == EXIT_OK) code = create_batches(learner);
     if (code == EXIT_OK && leads(learner)) code = output_check(learner);
     if (code == EXIT_OK && recipe->force && recipe->checkpoint && !recipe->resume && leads(learner))
@@ -181,6 +198,7 @@ void release(struct learner *learner)
     batches_free(&learner->batches);
     batches_free(&learner->valid_batches);
     examples_free(&learner->train);
+    alignments_free(&learner->alignments);
     examples_free(&learner->valid);
     vocabulary_free(&learner->vocabulary);
     history_free(&learner->history);

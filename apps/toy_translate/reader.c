@@ -3,6 +3,7 @@
    position that is known; memory is for a few lines. Lines end with LF or CRLF; the last may lack
    it. A line that is not UTF-8 or has no tab is an error with its number; a pair with an empty side
    or more than MAX_BYTES bytes on one is skipped and counted. */
+#include "kit/hash.h"
 #include "toy.h"
 #include <stdlib.h>
 #include <string.h>
@@ -234,9 +235,7 @@ void reader_close(struct pair_reader *reader)
 
 static uint64_t hash_text(uint64_t hash, rapt_text text)
 {
-    for (size_t i = 0; i < text.size; i++)
-        hash = (hash ^ (unsigned char)text.bytes[i]) * 0x100000001B3U;
-    return (hash ^ text.size) * 0x100000001B3U;
+    return (hash_bytes(hash, text.bytes, text.size) ^ text.size) * HASH_PRIME;
 }
 
 uint64_t reader_hash(uint64_t hash, const struct pair_reader *reader)

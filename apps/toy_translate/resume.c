@@ -11,9 +11,19 @@ static const struct {
     const char *name;
     int group;
 } others[] = {
-    {"data", 1},  {"source", 1},       {"target", 1},       {"more-columns", 0},
-    {"valid", 2}, {"valid-source", 2}, {"valid-target", 2}, {"epochs", 3},
-    {"steps", 3}, {"minutes", 3},      {"patience", 0},     {"keep-checkpoint", 0},
+    {"data", 1},
+    {"source", 1},
+    {"target", 1},
+    {"more-columns", 0},
+    {"valid", 2},
+    {"valid-source", 2},
+    {"valid-target", 2},
+    {"epochs", 3},
+    {"steps", 3},
+    {"minutes", 3},
+    {"patience", 0},
+    {"keep-checkpoint", 0},
+    {"guided-alignment", 0},
 };
 enum { OTHERS = sizeof others / sizeof *others };
 

@@ -1,18 +1,17 @@
 /* seen.c - which source words a model was trained on: sentences in, a sorted list with one word a
    line out, which its file keeps; whether a word is among them. Numbers and marks are no words, and
    marks at the ends of a word do not count. */
+#include "kit/hash.h"
 #include "toy.h"
 #include <stdlib.h>
 #include <string.h>
 
 enum { LIST_BYTES = 1 << 20 }; /* longer lists are not kept */
 
-/* FNV-1a; the slot of the word, or the free one where it belongs. */
+/* The slot of the word, or the free one where it belongs. */
 static size_t slot_of(const struct seen *set, rapt_text word)
 {
-    uint64_t hash = 0xCBF29CE484222325U;
-    for (size_t i = 0; i < word.size; i++)
-        hash = (hash ^ (unsigned char)word.bytes[i]) * 0x100000001B3U;
+    uint64_t hash = hash_bytes(HASH_EMPTY, word.bytes, word.size);
     size_t slot = (size_t)(hash ^ hash >> 32) & (set->capacity - 1);
     while (set->slots[slot] != NULL && (strlen(set->slots[slot]) != word.size ||
                                         memcmp(set->slots[slot], word.bytes, word.size) != 0))
@@ -108,6 +107,16 @@ void seen_add(struct seen *seen, const rapt_tokenizer *tokenizer, const int32_t 
         for (end = at; end < size && seen->text[end] != ' '; end++) continue;
         rapt_text word = letters_of((rapt_text){seen->text + at, end - at});
         if (word.size > 0) add(seen, word);
+    }
+}
+
+void seen_add_list(struct seen *seen, const char *list)
+{
+    if (list == NULL) seen->bytes = LIST_BYTES;
+    while (seen->bytes < LIST_BYTES && *list != 0) {
+        size_t size = strcspn(list, "\n");
+        add(seen, (rapt_text){list, size});
+        list += size + 1;
     }
 }
 

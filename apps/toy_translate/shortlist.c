@@ -2,13 +2,13 @@
    out: how much of the attention of each target token went to which source token, over all pairs.
 
        P(t | s) = sum of attention from t to s / sum of all attention to s */
+#include "kit/hash.h"
 #include "learner.h"
 #include <stdlib.h>
 #include <string.h>
 
 enum { SENTENCES = 16 };        /* at once */
 enum { HELD_TOKENS = 1 << 26 }; /* those of more pairs are read again */
-enum { CHUNK = 1 << 18 };       /* bytes of a read */
 
 static const char purpose[] =
     "Learns from a model's own attention which target tokens each source token becomes: the "
@@ -253,35 +253,22 @@ static int learn_list(struct job *job)
     return code;
 }
 
-/* How many pairs there are, and where the first one is. */
 static int find_pairs(struct job *job)
 {
-    struct pair_reader reader;
-    bool more = true;
+    uint64_t hash = HASH_EMPTY;
     int code = pair_inputs_open(&job->inputs, &job->files);
-    if (code == EXIT_OK) code = reader_open(&reader, &job->inputs, CHUNK);
-    if (code != EXIT_OK) return code;
-    job->part = (struct part){.inputs = &job->inputs};
-    while (code == EXIT_OK && more) {
-        code = reader_next(&reader, &more);
-        if (code != EXIT_OK || !more) continue;
-        if (job->part.count++ == 0) job->part.start = reader.position;
-    }
-    if (code == EXIT_OK) reader_report(&reader);
-    reader_close(&reader);
-    if (code != EXIT_OK || job->part.count > 0) return code;
-    return failed("%s: no sentence pair is left", job->inputs.side[0].name);
+    return code == EXIT_OK ? part_survey(&job->part, &job->inputs, &hash) : code;
 }
 
 static int find_examples(struct job *job)
 {
-    uint64_t hash = PAIR_HASH;
     job->examples =
         (struct examples){.vocabulary = &job->vocabulary,
                           .begin = rapt_target_begin(job->model, job->vocabulary.target),
                           .max_tokens = (size_t)rapt_model_config(job->model)->positions,
-                          .max_ids = HELD_TOKENS};
-    return examples_make(&job->examples, &job->part, &hash, NULL);
+                          .max_ids = HELD_TOKENS,
+                          .threads = threads_used(job->threads)};
+    return examples_make(&job->examples, &job->part, NULL);
 }
 
 static int run(struct job *job)
@@ -328,6 +315,7 @@ int command_shortlist(int argc, char **argv)
     if (code == GO_ON) code = run(&job);
     rapt_session_free(job.session);
     examples_free(&job.examples);
+    part_free(&job.part);
     pair_inputs_close(&job.inputs);
     free(job.source.ids);
     free(job.target.ids);

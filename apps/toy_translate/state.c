@@ -10,17 +10,20 @@ char *options_text(const struct recipe *recipe)
     rapt_config config;
     recipe_config(recipe, &config);
     char *variant = variant_text(&config), *hard = hard_text(&recipe->hard), shards[32] = "",
-         products[32] = "";
+         products[32] = "", guided[80] = "";
     if (recipe->shards > 0) snprintf(shards, sizeof shards, " shards %d", recipe->shards);
     if (recipe->products != NULL && strcmp(recipe->products, "builtin") != 0)
         snprintf(products, sizeof products, " products %s", recipe->products);
+    if (recipe->guided != NULL)
+        snprintf(guided, sizeof guided, " guided-alignment-weight %.9g guided-alignment-layer %d",
+                 recipe->guided_weight, config.alignment_layer);
     char *text = xasprintf(
         "layers %d width %d heads %d ffn-width %d vocab %d separate %d dropout %.9g smoothing "
-        "%.9g rate %.9g warmup %d schedule %s batch-tokens %d average %d seed %llu%s%s%s%s",
+        "%.9g rate %.9g warmup %d schedule %s batch-tokens %d average %d seed %llu%s%s%s%s%s",
         config.encoder_layers, config.width, config.heads, config.ffn_width, recipe->vocab,
         recipe->separate, recipe->dropout, recipe->smoothing, recipe->rate, recipe->warmup,
         recipe->schedule, recipe->batch_tokens, recipe->average, (unsigned long long)recipe->seed,
-        shards, products, variant, hard);
+        shards, products, guided, variant, hard);
     free(variant);
     free(hard);
     return text;
@@ -87,7 +90,8 @@ int state_read(struct learner *learner, const char *text)
     if (code != EXIT_OK) return code;
     char *was = options_upgrade(options);
     if (state.data != learner->state.data)
-        code = failed("--resume: %s was trained on other sentence pairs", learner->path);
+        code = failed("--resume: %s was trained on other sentence pairs or word alignments",
+                      learner->path);
     else if (strcmp(was, learner->options) != 0)
         code = differs(learner->path, was, learner->options);
     free(was);

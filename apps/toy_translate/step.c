@@ -4,11 +4,22 @@
 #include "shards.h"
 #include <stdlib.h>
 
+/* Gives the trainer the word alignments of the batch last got, if there are any. */
+static int align(struct learner *learner)
+{
+    rapt_message why = {""};
+    if (learner->recipe->guided == NULL) return EXIT_OK;
+    const rapt_alignment alignment = alignments_batch(&learner->alignments, &learner->batches);
+    if (rapt_train_align(learner->trainer, &alignment, &why) == RAPT_OK) return EXIT_OK;
+    return failed("%s", why.text);
+}
+
 static int part_of_batch(void *user, int shard, rapt_tokens *source, rapt_tokens *target)
 {
     struct learner *learner = user;
     int code = batches_get_part(&learner->batches, (size_t)learner->state.position, (size_t)shard,
                                 (size_t)learner->recipe->shards, source, target);
+    if (code == EXIT_OK && source->batch > 0) code = align(learner);
     learner->unread = code != EXIT_OK;
     return code;
 }
@@ -33,6 +44,7 @@ int step_make(struct learner *learner, rapt_status *status, rapt_report *report,
     int shards = learner->recipe->shards;
     if (shards > 0) return in_shards(learner, shards, status, report, why);
     int code = batches_get(&learner->batches, (size_t)learner->state.position, &source, &target);
+    if (code == EXIT_OK) code = align(learner);
     learner->unread = code != EXIT_OK;
     if (learner->unread) return code;
     *status = rapt_train_gradient(learner->trainer, &source, &target, report, why);

@@ -74,16 +74,32 @@ int reader_again(struct pair_reader *reader, struct position position, bool *sam
 size_t reader_lines(const struct pair_reader *reader);
 void reader_report(const struct pair_reader *reader); /* what was skipped */
 void reader_close(struct pair_reader *reader);
-/* FNV-1a, Fowler, Noll and Vo, 64 bits; sizes go in too, so that boundaries count. */
-#define PAIR_HASH 0xCBF29CE484222325U /* of no pair */
+/* Goes on from the hash of the pairs before, or from HASH_EMPTY (kit/hash.h); sizes go in too, so
+   that boundaries count. */
 uint64_t reader_hash(uint64_t hash, const struct pair_reader *reader);
 
 /* ---- data.c: training and validation pairs in their files ---- */
+/* Before a pair that is not skipped. */
+struct mark {
+    struct position position;
+    size_t pair;   /* its number in the part */
+    uint64_t hash; /* of all pairs before it */
+};
+/* Pairs that follow one another, in segments of about as many bytes each, which can be read by
+   themselves. */
 struct part {
     const struct pair_inputs *inputs;
-    struct position start;
-    size_t count; /* pairs from there on that are not skipped */
+    size_t count; /* pairs from the first mark on that are not skipped */
+    struct mark *marks;
+    size_t segments; /* segment i: pairs marks[i].pair .. marks[i + 1].pair - 1 */
+    size_t spacing;  /* bytes of a segment, about */
+    uint64_t end;    /* the hash behind the last pair */
 };
+enum { SEGMENTS = 1 << 12 }; /* of a part, at most */
+/* Reads the files once; *hash goes on with all pairs. Fails if there is none. */
+int part_survey(struct part *part, const struct pair_inputs *inputs, uint64_t *hash);
+void part_free(struct part *part); /* count stays */
+
 struct data {
     struct pair_inputs train_inputs, valid_inputs;
     struct part train, valid;

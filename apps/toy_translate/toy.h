@@ -87,6 +87,9 @@ struct recipe {
     bool exact_vocab, separate;       /* fail if the data supports fewer; two vocabularies */
     double dropout, smoothing, rate;
     struct hard hard;
+    const char *guided;   /* word alignments of the training pairs; NULL: none */
+    double guided_weight; /* of their loss */
+    int guided_layer;     /* of the decoder, from 1; 0: the last */
     int warmup;
     const char *schedule;            /* "inverse-sqrt", "linear" or "constant" */
     int batch_tokens, epochs, steps; /* 0: no bound */
@@ -146,6 +149,7 @@ struct seen {
     size_t text_capacity;
 };
 void seen_add(struct seen *seen, const rapt_tokenizer *tokenizer, const int32_t *ids, int count);
+void seen_add_list(struct seen *seen, const char *list); /* as seen_list gives it */
 char *seen_list(struct seen *seen); /* and empties it; NULL: too many; the caller frees */
 void seen_free(struct seen *seen);
 bool seen_has(const char *list, rapt_text word); /* true if it has no letters */
@@ -156,7 +160,12 @@ struct unseen {
     size_t count, more;
     bool known; /* by the list of seen.c; else guessed */
 };
-/* The words of a source sentence of the translator. */
+/* The words of a source sentence of the translator, and which of them training has not seen:
+   [words->count], the caller frees. *known: by the list of seen.c. */
+bool *unseen_find(const rapt_translator *translator, const int32_t *ids, int count,
+                  struct words *words, bool *known);
+json_t *unseen_json(const struct words *words, const bool *unseen);
+/* Those of them. */
 void unseen_add(struct unseen *unseen, const rapt_translator *translator, const int32_t *ids,
                 int count);
 void unseen_report(struct unseen *unseen); /* a message that names them, and forgets them */
@@ -206,6 +215,9 @@ struct attention_choice {
 struct attention {
     struct words source, target; /* what is attended to; what attends */
     float *grid;                 /* [target.count][source.count] */
+    bool *unseen;                /* [source.count] words that training never saw, of a list */
+    rapt_text *names;            /* [source.count] of the map: those have a mark before them */
+    bool self;                   /* rows are the words of the columns */
     char *text;                  /* the translation */
 };
 struct heatmap attention_map(const struct attention *attention);

@@ -43,7 +43,8 @@ static int check_file(const char *path, const void *user)
 {
     const struct files *files = user;
     const struct pair_files *a = &files->train, *b = &files->valid;
-    const char *const inputs[] = {a->data, a->source, a->target, b->data, b->source, b->target};
+    const char *const inputs[] = {a->data,   a->source, a->target,       b->data,
+                                  b->source, b->target, files->alignment};
     for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++)
         if (inputs[i] != NULL && file_same(path, inputs[i]))
             return usage_error("train: %s would be written, and is the same file as %s", path,
@@ -117,6 +118,12 @@ static int train(struct training *t, const struct command *command)
         return usage_error("train: --sentencepiece-target needs --sentencepiece");
     if (recipe->sentencepiece_target != NULL) recipe->separate = true;
     int code = recipe->resume ? training_resume(t, command) : EXIT_OK;
+    recipe->guided = t->files.alignment;
+    if (code == EXIT_OK && recipe->guided == NULL &&
+        (option_given(command, "guided-alignment-weight") ||
+         option_given(command, "guided-alignment-layer")))
+        return usage_error("train: --guided-alignment-weight and --guided-alignment-layer need "
+                           "--guided-alignment");
     if (code == EXIT_OK) code = check_shards(recipe);
     if (code == EXIT_OK) code = check_files(&t->files);
     if (code == EXIT_OK) code = check_outputs(t);
@@ -130,6 +137,7 @@ int command_train(int argc, char **argv)
     struct training training = {.recipe = {.preset = "tiny",
                                            .ranks = &ranks,
                                            .smoothing = 0.1,
+                                           .guided_weight = 0.1,
                                            .batch_tokens = 4096,
                                            .average = 5,
                                            .patience = 10,

@@ -114,6 +114,10 @@ static int add_training(struct training *t, struct option_row *rows, int count)
         {"warmup", OPTION_INTEGER, &r->warmup, "N", "warm-up steps", 0, 1000000000, 0},
         {"schedule", OPTION_CHOICE, &r->schedule, "inverse-sqrt|linear|constant",
          "learning-rate decay [inverse-sqrt; with --minutes linear]", 0, 0, 0},
+        {"guided-alignment", OPTION_INPUT, &t->files.alignment, "FILE",
+         "train attention towards word alignments: of each pair a line as 0-0 1-2, source and target words between spaces, from 0", 0, 0, 0},
+        {"guided-alignment-weight", OPTION_REAL, &r->guided_weight, "X", "weight of its loss", 0, 1e6, 0},
+        {"guided-alignment-layer", OPTION_INTEGER, &r->guided_layer, "N", "decoder layer whose first head is trained so, from 1 [the last]", 1, 64, 0},
         {"batch-tokens", OPTION_INTEGER, &r->batch_tokens, "N", "maximum tokens per batch on either side", 16, 1 << 24, 0},
         {"shards", OPTION_INTEGER, &r->shards, "N", "compute a step in N parts, a power of two: less memory, and the same bits on any number of machines [8 under mpirun]", 1, 1024, 0},
         {"average", OPTION_INTEGER, &r->average, "N", "also validate the mean of the last N epochs; 1: off", 1, 1000, 0},
@@ -172,7 +176,7 @@ void training_fill_in(struct training *t, const struct command *command)
     struct hard *hard = &recipe->hard;
     double *const reals[] = {&recipe->dropout,      &recipe->smoothing,  &recipe->rate,
                              &hard->expected_share, &hard->reward_scale, &hard->reward_decay,
-                             &hard->reward_entropy, &hard->anneal};
+                             &hard->reward_entropy, &hard->anneal,       &recipe->guided_weight};
     const struct defaults *row = defaults;
     while (strcmp(row->preset, recipe->preset) != 0) row++;
     if (!option_given(command, "vocab")) recipe->vocab = row->vocab;

@@ -6,6 +6,7 @@
 
 struct files {
     struct pair_files train, valid; /* valid.more_columns: as train's */
+    const char *alignment;          /* of the training pairs; NULL: none */
 };
 enum { TRAINING_TAKEN = 128 };
 struct training {
@@ -15,7 +16,7 @@ struct training {
     char *texts[TRAINING_TAKEN];
     int taken;
 };
-enum { TRAINING_ROWS = 48 + HARD_ROWS + VARIANT_ROWS };
+enum { TRAINING_ROWS = 52 + HARD_ROWS + VARIANT_ROWS };
 /* The options of train, which point into *training; returns the count. */
 int training_rows(struct training *training, struct option_row rows[TRAINING_ROWS]);
 /* Defaults that follow from the preset and from other options. */

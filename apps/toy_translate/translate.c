@@ -22,7 +22,7 @@ static const char purpose[] =
     "with --nbest N, N > 1, up to N lines per sentence: its number from 0 ||| the translation ||| "
     "the score ||| the alignment. An alignment has I-J for each word of the translation: word J, "
     "from 0, attends most to word I of the source (Pharaoh format). --json prints all of that, and "
-    "the tokens, as one object per translation.";
+    "the tokens, as one object per translation, with the words that training never saw.";
 
 static const char examples[] =
     "  toy_translate translate -m m.safetensors input.txt -o output.txt\n"
@@ -37,7 +37,6 @@ struct job {
     bool complete;                  /* all lines have been answered */
     size_t first;                   /* number of the window's first sentence, from 0 */
     bool wrong;                     /* a line could not be translated */
-    bool imported;                  /* the model is of another project */
     size_t count;
     struct unseen unseen;
     struct lines lines;
@@ -86,6 +85,18 @@ static json_t *tokens_json(const rapt_tokenizer *tokenizer, const int32_t *ids, 
     return list;
 }
 
+/* Words of the source that training never saw, by the list in the model's file. */
+static json_t *unseen_of(const struct job *job, const rapt_translation *t)
+{
+    struct words words;
+    bool known;
+    bool *unseen = unseen_find(job->translator, t->source, t->source_count, &words, &known);
+    json_t *list = known ? unseen_json(&words, unseen) : json_array();
+    free(unseen);
+    words_free(&words);
+    return list;
+}
+
 static void print_object(const struct job *job, const rapt_translation *t, const char *text)
 {
     size_t sentence = job->first + t->sentence;
@@ -99,13 +110,13 @@ static void print_object(const struct job *job, const rapt_translation *t, const
     json_t *pairs = json_array();
     for (int w = 0; w < count; w++) put_item(pairs, json_pack("[i, i]", best[w], w));
     free(best);
-    print_json(
-        json_pack("{s:I, s:i, s:s, s:o, s:o, s:o, s:o}", "sentence", (json_int_t)sentence, "rank",
-                  t->rank, "translation", text, "score", number((double)t->score), "source_tokens",
-                  tokens_json(rapt_translator_source(job->translator), t->source, t->source_count),
-                  "target_tokens",
-                  tokens_json(rapt_translator_target(job->translator), t->target, t->target_count),
-                  "alignment", pairs));
+    print_json(json_pack(
+        "{s:I, s:i, s:s, s:o, s:o, s:o, s:o, s:o}", "sentence", (json_int_t)sentence, "rank",
+        t->rank, "translation", text, "score", number((double)t->score), "source_tokens",
+        tokens_json(rapt_translator_source(job->translator), t->source, t->source_count),
+        "target_tokens",
+        tokens_json(rapt_translator_target(job->translator), t->target, t->target_count),
+        "alignment", pairs, "unseen", unseen_of(job, t)));
 }
 
 static void print_text(const struct job *job, const rapt_translation *t, const char *text)
@@ -136,8 +147,7 @@ static int callback(void *user, const rapt_translation *t)
         print_object(job, t, text);
     else
         print_text(job, t, text);
-    if (t->rank == 0 && !bad && !job->imported)
-        unseen_add(&job->unseen, job->translator, t->source, t->source_count);
+    if (t->rank == 0 && !bad) unseen_add(&job->unseen, job->translator, t->source, t->source_count);
     free(text);
     return ferror(stdout) != 0;
 }
@@ -178,7 +188,6 @@ static int run(struct job *job, int input)
     bool dialog = isatty(input) && isatty(STDERR_FILENO);
     double start = now();
     lines_open(&job->lines, input);
-    job->imported = rapt_model_metadata(rapt_translator_model(job->translator), "rapt.origin");
     if (dialog) print_report("Type a sentence; Ctrl-D ends.");
     while (code == EXIT_OK && (job->count = lines_next(&job->lines, WINDOW)) > 0) {
         code = translate_window(job);

@@ -1,6 +1,7 @@
 /* unseen.c - words that training has not seen, by the list in the model's file. Models without one:
    words that have probably not been seen, since they contain the vocabulary's unknown token or are
-   spelled in three or more pieces of fewer than two letters. */
+   spelled in three or more pieces of fewer than two letters. Of models of other projects nothing is
+   said: their vocabularies spell what they have seen in pieces, too. */
 #include "toy.h"
 #include <stdlib.h>
 #include <string.h>
@@ -47,28 +48,57 @@ static void add(struct unseen *unseen, rapt_text word)
     unseen->words[unseen->count++] = text;
 }
 
+/* Guesses which of the words have not been seen. */
+static void guess(const rapt_tokenizer *tokenizer, const int32_t *ids, int count,
+                  const struct words *words, bool *unseen)
+{
+    const int32_t unknown = rapt_tokenizer_special(tokenizer, RAPT_TOKEN_UNKNOWN);
+    int *pieces = xcalloc((size_t)words->count, sizeof *pieces);
+    for (int t = 0; t < count; t++) {
+        pieces[words->of_token[t]] += has_letter(rapt_tokenizer_token(tokenizer, ids[t]));
+        if (unknown >= 0 && ids[t] == unknown) unseen[words->of_token[t]] = true;
+    }
+    for (int w = 0; w < words->count; w++)
+        unseen[w] |= pieces[w] > 2 && letters_of(words->texts[w]) < 2 * pieces[w];
+    free(pieces);
+}
+
+bool *unseen_find(const rapt_translator *translator, const int32_t *ids, int count,
+                  struct words *words, bool *known)
+{
+    const rapt_model *model = rapt_translator_model(translator);
+    const rapt_tokenizer *tokenizer = rapt_translator_source(translator);
+    const char *list = rapt_model_metadata(model, WORDS_KEY);
+    words_make(words, tokenizer, ids, count);
+    bool *unseen = xcalloc((size_t)words->count, sizeof *unseen);
+    if (list != NULL)
+        for (int w = 0; w < words->count; w++) unseen[w] = !seen_has(list, words->texts[w]);
+    else if (rapt_model_metadata(model, "rapt.origin") == NULL)
+        guess(tokenizer, ids, count, words, unseen);
+    unseen[words->count - 1] = false; /* the end */
+    *known = list != NULL;
+    return unseen;
+}
+
+json_t *unseen_json(const struct words *words, const bool *unseen)
+{
+    json_t *list = json_array();
+    for (int w = 0; w < words->count; w++) {
+        char *word = printable(words->texts[w]);
+        if (unseen[w]) put_item(list, json_string(word));
+        free(word);
+    }
+    return list;
+}
+
 void unseen_add(struct unseen *unseen, const rapt_translator *translator, const int32_t *ids,
                 int count)
 {
-    const char *list = rapt_model_metadata(rapt_translator_model(translator), WORDS_KEY);
-    const rapt_tokenizer *tokenizer = rapt_translator_source(translator);
     struct words words;
-    const int32_t unknown = rapt_tokenizer_special(tokenizer, RAPT_TOKEN_UNKNOWN);
-    words_make(&words, tokenizer, ids, count);
-    int *pieces = xcalloc((size_t)words.count, sizeof *pieces);
-    bool *is_unknown = xcalloc((size_t)words.count, sizeof *is_unknown);
-    for (int t = 0; t < count; t++) {
-        pieces[words.of_token[t]] += has_letter(rapt_tokenizer_token(tokenizer, ids[t]));
-        if (unknown >= 0 && ids[t] == unknown) is_unknown[words.of_token[t]] = true;
-    }
-    for (int w = 0; w + 1 < words.count; w++)
-        if (list != NULL
-                ? !seen_has(list, words.texts[w])
-                : is_unknown[w] || (pieces[w] > 2 && letters_of(words.texts[w]) < 2 * pieces[w]))
-            add(unseen, words.texts[w]);
-    unseen->known = list != NULL;
-    free(pieces);
-    free(is_unknown);
+    bool *found = unseen_find(translator, ids, count, &words, &unseen->known);
+    for (int w = 0; w < words.count; w++)
+        if (found[w]) add(unseen, words.texts[w]);
+    free(found);
     words_free(&words);
 }
 

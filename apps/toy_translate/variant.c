@@ -9,7 +9,7 @@
 static const char *const set_elsewhere[] = {
     "kind",    "source_vocab", "target_vocab",   "positions",      "width",
     "heads",   "ffn_width",    "encoder_layers", "decoder_layers", "tie",
-    "pooling", "source_width", "no_source_end"};
+    "pooling", "source_width", "no_source_end",  "alignment_layer"};
 
 static const char self[] = "self_", cross[] = "cross_";
 

@@ -1,5 +1,6 @@
 /* corpus.c - draws a training set and a held-out set from the grammar, and writes them out. */
 #include "grammar.h"
+#include "kit/hash.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,11 +21,10 @@ struct draw {
     char *why;
 };
 
-/* FNV-1a, finished by splitmix64. */
+/* Finished by splitmix64. */
 static uint64_t hash_of(int kind, const char *text, size_t size, uint64_t hash)
 {
-    hash ^= 0xcbf29ce484222325u + (uint64_t)kind;
-    for (size_t i = 0; i < size; i++) hash = (hash ^ (unsigned char)text[i]) * 0x100000001b3u;
+    hash = hash_bytes(hash ^ (HASH_EMPTY + (uint64_t)kind), text, size);
     hash = corpus_random(&hash);
     return hash ? hash : 1;
 }

@@ -9,6 +9,7 @@
 struct ranks {
     int count, rank; /* rank 0 leads: it writes files and messages */
     bool launched;   /* by mpirun or its like, maybe with one rank */
+    bool alike;      /* what they begin with: agree.c */
     bool agreed;     /* all know how the run begins, or that it does not: agree.c */
     bool refused;    /* it does not */
 };

@@ -1,0 +1,48 @@
+/* encode.c - the pair that a reader has read last as token ids: source x1 .. xn end, target begin
+   y1 .. ym end; and its digest. */
+#include "index.h"
+#include "kit/hash.h"
+#include <stdlib.h>
+
+/* With `begin` in front, unless it is -1, and the end token; more tokens than max_tokens are not
+   written, only counted. */
+static void encode(struct ids *to, const rapt_tokenizer *tokenizer, rapt_text text, int32_t begin,
+                   size_t max_tokens)
+{
+    size_t bound = rapt_tokenizer_bound(tokenizer, text.size), first = begin >= 0;
+    if (bound > max_tokens) bound = max_tokens;
+    if (to->capacity < bound + 2) {
+        to->ids = xreallocarray(to->ids, bound + 2, sizeof *to->ids);
+        to->ends = xreallocarray(to->ends, to->capacity = bound + 2, sizeof *to->ends);
+    }
+    if (begin >= 0) to->ids[0] = begin;
+    rapt_tokenizer_encode(tokenizer, text, to->ids + first, to->ends, bound, &to->count, NULL);
+    to->count += first;
+    if (to->count <= max_tokens + first)
+        to->ids[to->count] = rapt_tokenizer_special(tokenizer, RAPT_TOKEN_END);
+    to->count++;
+}
+
+bool encode_pair(struct encoded *pair, const struct examples *examples,
+                 const struct pair_reader *reader)
+{
+    size_t max = examples->max_tokens;
+    encode(&pair->source, examples->vocabulary->source, reader->source, -1, max);
+    encode(&pair->target, examples->vocabulary->target, reader->target, examples->begin, max);
+    return pair->source.count <= max && pair->target.count <= max;
+}
+
+void encoded_free(struct encoded *pair)
+{
+    free(pair->source.ids);
+    free(pair->source.ends);
+    free(pair->target.ids);
+    free(pair->target.ends);
+    *pair = (struct encoded){0};
+}
+
+uint32_t pair_digest(const struct pair_reader *reader)
+{
+    uint64_t hash = reader_hash(HASH_EMPTY, reader);
+    return (uint32_t)(hash ^ hash >> 32);
+}

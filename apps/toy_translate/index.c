@@ -1,0 +1,261 @@
+/* index.c - the pairs of a part in, their index out: where each one is, its lengths and digest, and
+   the ids of the first ones. Threads take one segment after the other and append what they made of
+   it in the order of the segments, so that neither threads nor ranks change the index. */
+#include "index.h"
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { IN_ORDER = 1 << 16, ONE = 1 << 10 }; /* bytes of a read */
+
+struct entry {
+    uint64_t where[2];
+    uint32_t source, target, digest;
+};
+
+/* What has been made of one segment. */
+struct made {
+    struct entry *entries;
+    size_t count, capacity;
+    struct ids ids; /* of all of them, unless they cannot be held */
+    struct skipped_pairs skipped;
+};
+
+struct job {
+    struct examples *examples;
+    const struct part *part;
+    struct seen *seen; /* NULL: not wanted */
+    pthread_mutex_t lock;
+    pthread_cond_t appended;
+    size_t next, turn, end; /* segments: to take, to append, behind the last one */
+    struct share share;
+};
+
+/* ---- one segment, by one thread ---- */
+
+static void add_ids(struct ids *to, const struct ids *from)
+{
+    if (to->capacity - to->count < from->count) {
+        to->capacity += to->capacity / 2 + from->count + 1024;
+        to->ids = xreallocarray(to->ids, to->capacity, sizeof *to->ids);
+    }
+    memcpy(to->ids + to->count, from->ids, from->count * sizeof *from->ids);
+    to->count += from->count;
+}
+
+static void add_entry(struct made *made, const struct pair_reader *reader,
+                      const struct encoded *pair)
+{
+    if (made->count == made->capacity) {
+        made->capacity += made->capacity / 2 + 256;
+        made->entries = xreallocarray(made->entries, made->capacity, sizeof *made->entries);
+    }
+    made->entries[made->count++] =
+        (struct entry){.where = {reader->position.at[0], reader->position.at[1]},
+                       .source = (uint32_t)pair->source.count,
+                       .target = (uint32_t)pair->target.count,
+                       .digest = pair_digest(reader)};
+}
+
+struct worker {
+    struct pair_reader reader;
+    struct encoded pair;
+    struct made made;
+    struct seen seen;
+};
+
+static void make_pair(const struct job *job, struct worker *w, bool keep)
+{
+    const struct examples *examples = job->examples;
+    if (!encode_pair(&w->pair, examples, &w->reader)) {
+        if (w->made.skipped.count++ == 0) w->made.skipped.first = reader_lines(&w->reader);
+        return;
+    }
+    add_entry(&w->made, &w->reader, &w->pair);
+    if (keep) add_ids(&w->made.ids, &w->pair.source);
+    if (keep) add_ids(&w->made.ids, &w->pair.target);
+    if (job->seen != NULL)
+        seen_add(&w->seen, examples->vocabulary->source, w->pair.source.ids,
+                 (int)w->pair.source.count - 1);
+}
+
+/* The files have been surveyed: whoever changes them meanwhile gives the segment another hash. */
+static int make_segment(const struct job *job, struct worker *w, size_t segment, bool keep)
+{
+    const struct part *part = job->part;
+    const struct mark *mark = &part->marks[segment];
+    bool last = segment + 1 == part->segments, more = true;
+    size_t end = last ? part->count : mark[1].pair;
+    uint64_t hash = mark->hash;
+    int code = EXIT_OK;
+    w->made.count = w->made.ids.count = 0;
+    w->made.skipped = (struct skipped_pairs){0};
+    reader_seek(&w->reader, mark->position);
+    for (size_t i = mark->pair; i < end && more && code == EXIT_OK; i++) {
+        code = reader_next(&w->reader, &more);
+        if (code != EXIT_OK || !more) break;
+        hash = reader_hash(hash, &w->reader);
+        make_pair(job, w, keep);
+    }
+    if (code == EXIT_OK && hash != (last ? part->end : mark[1].hash))
+        code = failed("%s has changed while it was read", part->inputs->side[0].name);
+    return code;
+}
+
+/* ---- all of this rank, in order ---- */
+
+static void hold(struct examples *examples, const int32_t *ids, size_t count)
+{
+    size_t used = examples->ids_count, capacity = examples->ids_capacity;
+    if (capacity - used < count) {
+        capacity = capacity + capacity / 2 + count + 1024;
+        if (capacity > examples->max_ids) capacity = examples->max_ids;
+        examples->ids = xreallocarray(examples->ids, capacity, sizeof *examples->ids);
+        examples->ids_capacity = capacity;
+    }
+    memcpy(examples->ids + used, ids, count * sizeof *ids);
+    examples->ids_count += count;
+}
+
+static void append(struct job *job, const struct made *made, bool kept)
+{
+    struct examples *examples = job->examples;
+    const int32_t *ids = made->ids.ids;
+    for (size_t i = 0; i < made->count; i++) {
+        const struct entry *e = &made->entries[i];
+        size_t n = examples->count++, count = (size_t)e->source + e->target;
+        examples->where[0][n] = e->where[0];
+        if (examples->where[1] != NULL) examples->where[1][n] = e->where[1];
+        examples->source[n] = e->source;
+        examples->target[n] = e->target;
+        examples->digests[n] = e->digest;
+        if (kept && examples->held == n && examples->max_ids - examples->ids_count >= count) {
+            hold(examples, ids, count);
+            examples->held = n + 1;
+        }
+        if (kept) ids += count;
+    }
+    struct skipped_pairs *skipped = &job->share.skipped;
+    if (skipped->count == 0) skipped->first = made->skipped.first;
+    skipped->count += made->skipped.count;
+}
+
+/* Takes the next segment, unless one has failed. */
+static bool take(struct job *job, size_t *segment, bool *keep)
+{
+    pthread_mutex_lock(&job->lock);
+    bool more = job->next < job->end && job->share.code == EXIT_OK;
+    if (more) *segment = job->next++;
+    *keep = job->examples->held == job->examples->count;
+    pthread_mutex_unlock(&job->lock);
+    return more;
+}
+
+/* Segments are taken in order: whoever has the first of those that are not appended waits for
+   nobody. */
+static void give(struct job *job, const struct worker *w, size_t segment, int code, bool kept)
+{
+    pthread_mutex_lock(&job->lock);
+    while (job->turn != segment) pthread_cond_wait(&job->appended, &job->lock);
+    if (code == EXIT_OK && job->share.code == EXIT_OK) append(job, &w->made, kept);
+    if (job->share.code == EXIT_OK) job->share.code = code;
+    job->turn++;
+    pthread_cond_broadcast(&job->appended);
+    pthread_mutex_unlock(&job->lock);
+}
+
+static void *work(void *argument)
+{
+    struct job *job = argument;
+    struct worker w = {0};
+    size_t segment;
+    bool keep;
+    int opened = reader_open(&w.reader, job->part->inputs, IN_ORDER);
+    while (take(job, &segment, &keep)) {
+        int code = opened == EXIT_OK ? make_segment(job, &w, segment, keep) : opened;
+        give(job, &w, segment, code, keep);
+    }
+    if (job->seen != NULL) {
+        char *list = seen_list(&w.seen);
+        pthread_mutex_lock(&job->lock);
+        seen_add_list(job->seen, list);
+        pthread_mutex_unlock(&job->lock);
+        free(list);
+    }
+    reader_close(&w.reader);
+    encoded_free(&w.pair);
+    seen_free(&w.seen);
+    free(w.made.entries);
+    free(w.made.ids.ids);
+    return NULL;
+}
+
+/* With fewer threads where no more can be started. */
+static void run(struct job *job)
+{
+    int threads = job->examples->threads, started = 0;
+    size_t segments = job->end - job->next;
+    if ((size_t)threads > segments) threads = (int)segments;
+    pthread_t *all = xcalloc(threads > 0 ? (size_t)threads : 1, sizeof *all);
+    while (started + 1 < threads && pthread_create(&all[started], NULL, work, job) == 0) started++;
+    work(job);
+    for (int i = 0; i < started; i++) pthread_join(all[i], NULL);
+    free(all);
+}
+
+/* ---- all ---- */
+
+static void create(struct examples *examples, const struct part *part)
+{
+    size_t count = part->count;
+    examples->where[0] = xcalloc(count, sizeof *examples->where[0]);
+    if (part->inputs->two) examples->where[1] = xcalloc(count, sizeof *examples->where[1]);
+    examples->source = xcalloc(count, sizeof *examples->source);
+    examples->target = xcalloc(count, sizeof *examples->target);
+    examples->digests = xcalloc(count, sizeof *examples->digests);
+}
+
+/* Those that are held are found in ids, not in the file. */
+static void point(struct examples *examples)
+{
+    uint64_t at = 0;
+    for (size_t i = 0; i < examples->held; i++) {
+        examples->where[0][i] = at;
+        at += (uint64_t)examples->source[i] + examples->target[i];
+    }
+}
+
+static int conclude(const struct examples *examples, const struct job *job)
+{
+    const char *name = job->part->inputs->side[0].name;
+    struct skipped_pairs skipped = job->share.skipped;
+    if (skipped.count > 0)
+        print_message("%s:%zu: a sentence has more than %zu tokens; %zu such %s skipped", name,
+                      skipped.first, examples->max_tokens, skipped.count,
+                      skipped.count == 1 ? "pair is" : "pairs are");
+    return examples->count > 0 ? EXIT_OK : failed("%s: no sentence pair is left", name);
+}
+
+int examples_make(struct examples *examples, const struct part *part, struct seen *seen)
+{
+    const struct ranks *ranks = examples->ranks;
+    size_t count = ranks != NULL ? (size_t)ranks->count : 1,
+           rank = ranks != NULL ? (size_t)ranks->rank : 0;
+    struct job job = {.examples = examples,
+                      .part = part,
+                      .seen = seen,
+                      .lock = PTHREAD_MUTEX_INITIALIZER,
+                      .appended = PTHREAD_COND_INITIALIZER,
+                      .next = part->segments * rank / count,
+                      .end = part->segments * (rank + 1) / count};
+    job.turn = job.next;
+    create(examples, part);
+    run(&job);
+    examples->own = examples->count;
+    int code = count > 1 ? index_join(examples, &job.share, seen) : job.share.code;
+    if (code == EXIT_OK) code = conclude(examples, &job);
+    if (code == EXIT_OK) point(examples);
+    if (code == EXIT_OK && examples->held < examples->count)
+        code = reader_open(&examples->reader, part->inputs, ONE);
+    return code;
+}
