@@ -45,7 +45,8 @@ static int help(const struct bench *b, const char *purpose, const char *names)
            "  --quick         fewer shapes and samples: ends within 20 s\n"
            "  --json          one JSON object per result, nothing else on standard output\n"
            "  --check         one call on tiny shapes, for tests; the figures are meaningless\n"
-           "  --help          show this\n",
+           "  --help          show this\n"
+           "  --version       show the version, and what figures depend on\n",
            b->program, purpose, names,
            takes_model(b) ? "  --model PATH    this model instead of one of random weights\n" : "");
     return 0;
@@ -57,16 +58,37 @@ static int refuse(const struct bench *b)
     return 2;
 }
 
+/* The environment, as lines that begin with #. */
+static void print_environment(FILE *to)
+{
+    json_t *all = bench_environment(), *value;
+    const char *key;
+    json_object_foreach(all, key, value) fprintf(to, "# %s: %s\n", key, json_string_value(value));
+    json_decref(all);
+}
+
+static int print_version(const struct bench *b)
+{
+    printf("%s %s\n", b->program, rapt_version());
+    print_environment(stdout);
+    return 0;
+}
+
 static int read_options(struct bench *b, int argc, char **argv, const char *purpose,
                         const char *names)
 {
-    static const struct option options[] = {
-        {"threads", required_argument, NULL, 't'}, {"only", required_argument, NULL, 'o'},
-        {"model", required_argument, NULL, 'm'},   {"quick", no_argument, NULL, 'q'},
-        {"json", no_argument, NULL, 'j'},          {"check", no_argument, NULL, 'c'},
-        {"help", no_argument, NULL, 'h'},          {0}};
+    static const struct option options[] = {{"threads", required_argument, NULL, 't'},
+                                            {"only", required_argument, NULL, 'o'},
+                                            {"model", required_argument, NULL, 'm'},
+                                            {"quick", no_argument, NULL, 'q'},
+                                            {"json", no_argument, NULL, 'j'},
+                                            {"check", no_argument, NULL, 'c'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {"version", no_argument, NULL, 'v'},
+                                            {0}};
     for (int code; (code = getopt_long(argc, argv, "", options, NULL)) != -1;) {
         if (code == 'h') return help(b, purpose, names);
+        if (code == 'v') return print_version(b);
         if (code == 't' && !read_threads(b, optarg)) {
             fprintf(stderr, "--threads: '%s' is not a list of numbers such as 1,2\n", optarg);
             return refuse(b);
@@ -83,15 +105,6 @@ static int read_options(struct bench *b, int argc, char **argv, const char *purp
         if (code == '?') return refuse(b);
     }
     return optind == argc ? BENCH_GO_ON : refuse(b);
-}
-
-/* The environment, as lines that begin with #. */
-static void print_environment(FILE *to)
-{
-    json_t *all = bench_environment(), *value;
-    const char *key;
-    json_object_foreach(all, key, value) fprintf(to, "# %s: %s\n", key, json_string_value(value));
-    json_decref(all);
 }
 
 int bench_begin_bare(struct bench *b, int argc, char **argv, const char *purpose, const char *names)

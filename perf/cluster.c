@@ -47,82 +47,33 @@ static int nodes_of(const struct cluster *c, int ranks, int rank)
 
 /* ---- one machine for all ---- */
 
-/* What a part takes while `active` cores are at work: from `alone` to `busy` as they fill. */
-static double crowded(const struct cluster *c, int active, double alone, double busy)
-{
-    if (c->cores < 2 || active <= 1) return alone;
-    return alone +
-           (busy - alone) * (active < c->cores ? active - 1 : c->cores - 1) / (c->cores - 1);
-}
-
 /* How many ranks share the core that has most of them. */
 static int turns_of(const struct cluster *c, int ranks)
 {
     return c->cores > 0 ? (ranks + c->cores - 1) / c->cores : 1;
 }
 
-/* A part that is the same for all ranks, and too short for the system to move any. */
-static double shared(const struct cluster *c, int ranks, double alone, double busy)
+/* The optimizer of each, as measured with 1, 2, ... ranks at once; more of them share the same
+   cores. */
+static double shared_step(const struct cluster *c, int ranks)
 {
-    if (c->cores == 0) return alone;
-    return crowded(c, ranks, alone, busy) * turns_of(c, ranks);
+    int known = ranks < c->together ? ranks : c->together;
+    int own = known > c->cores ? known : c->cores;
+    return c->step_of[known - 1] * (ranks > own ? (double)ranks / own : 1);
 }
 
-/* Shards of ranks that take turns on their cores. */
-struct turns {
-    double left[CLUSTER_SHARED]; /* shards, of each rank */
-    int core[CLUSTER_SHARED];
-    int ranks, cores;
-};
-
-static int waiting_on(const struct turns *t, int core)
+static double shards_time(const struct cluster *c, int ranks, int max)
 {
-    int count = 0;
-    for (int r = 0; r < t->ranks; r++) count += t->left[r] > 0 && t->core[r] == core;
-    return count;
+    return c->cores > 0 ? cluster_shared_shards(c, ranks) : max * c->shard;
 }
 
-/* A core without work takes a rank from one that has several. How many cores have work? */
-static int balance(struct turns *t)
+/* Deviations of shards that follow one another add up: those of a rank, or of the ranks that share
+   a core. All wait for the one that is last. */
+static double wait_time(const struct cluster *c, int ranks, int max)
 {
-    int active = 0;
-    for (int core = 0; core < t->cores; core++)
-        for (int r = t->ranks - 1; r >= 0 && waiting_on(t, core) == 0; r--)
-            if (t->left[r] > 0 && waiting_on(t, t->core[r]) > 1) t->core[r] = core;
-    for (int core = 0; core < t->cores; core++) active += waiting_on(t, core) > 0;
-    return active;
-}
-
-/* Until the next rank has done its shards; in shards. */
-static double advance(struct turns *t)
-{
-    double next = 0;
-    int ended = 0, sharing[CLUSTER_SHARED];
-    for (int r = 0; r < t->ranks; r++) {
-        sharing[r] = waiting_on(t, t->core[r]);
-        double end = t->left[r] * sharing[r];
-        if (t->left[r] > 0 && (next <= 0 || end < next)) next = end, ended = r;
-    }
-    for (int r = 0; r < t->ranks; r++)
-        if (t->left[r] > 0) t->left[r] = fmax(0, t->left[r] - next / sharing[r]);
-    t->left[ended] = 0;
-    return next;
-}
-
-static double shards_time(const struct cluster *c, int ranks)
-{
-    struct turns t = {.ranks = ranks, .cores = c->cores};
-    double time = 0;
-    int max = 0;
-    for (int r = 0; r < ranks; r++) {
-        int shards = shards_of(c, ranks, r);
-        if (shards > max) max = shards;
-        if (c->cores > 0) t.left[r] = shards, t.core[r] = r % c->cores;
-    }
-    if (c->cores == 0) return max * c->shard;
-    for (int active; (active = balance(&t)) > 0;)
-        time += advance(&t) * crowded(c, active, c->shard, c->busy_shard);
-    return time;
+    int cores = c->cores > 0 && c->cores < ranks ? c->cores : ranks;
+    double shards = max * (double)ranks / cores;
+    return cores > 1 ? c->spread * c->shard * sqrt(shards) * largest_normal(cores) : 0;
 }
 
 /* ---- messages ---- */
@@ -133,11 +84,19 @@ static int chunks_of(double piece)
     return count < 1 ? 1 : count > CHUNKS ? CHUNKS : (int)count;
 }
 
+/* Of each rank while all send. */
+static double bandwidth_among(const struct cluster *c, int ranks)
+{
+    if (c->cores > 0 && ranks <= c->together && c->bandwidth_of[ranks - 1] > 0)
+        return c->bandwidth_of[ranks - 1];
+    return c->bandwidth / turns_of(c, ranks);
+}
+
 /* Everybody sends `messages` messages, the busiest rank `bytes` bytes of them. */
 static double transfer(const struct cluster *c, int ranks, double messages, double bytes)
 {
-    double time = c->latency + messages * c->message + bytes / c->bandwidth;
-    return time * turns_of(c, ranks);
+    double time = c->latency + messages * c->message;
+    return time * turns_of(c, ranks) + bytes / bandwidth_among(c, ranks);
 }
 
 /* The way of gradients to the ranks that sum them, of which the backward pass of a last shard hides
@@ -165,14 +124,13 @@ double cluster_time(const struct cluster *c, int ranks, double terms[TERMS])
         if (shards_of(c, ranks, r) > max_shards) max_shards = shards_of(c, ranks, r);
     }
     bool several = ranks > 1;
-    terms[TERM_SHARDS] = shards_time(c, ranks);
-    terms[TERM_WAIT] =
-        several ? c->spread * c->shard * sqrt(max_shards) * largest_normal(ranks) : 0;
+    terms[TERM_SHARDS] = shards_time(c, ranks, max_shards);
+    terms[TERM_WAIT] = wait_time(c, ranks, max_shards);
     terms[TERM_RECORDS] = several ? 2 * transfer(c, ranks, ranks - 1, 0) : 0;
     terms[TERM_SCATTER] = several ? scatter(c, ranks, nodes) : 0;
-    terms[TERM_SUM] = several ? shared(c, ranks, c->sum, c->sum) * nodes * piece : 0;
+    terms[TERM_SUM] = several ? c->sum * turns_of(c, ranks) * nodes * piece : 0;
     terms[TERM_GATHER] = several ? transfer(c, ranks, ranks - 1, c->bytes - piece) : 0;
-    terms[TERM_STEP] = shared(c, ranks, c->step, c->busy_step);
+    terms[TERM_STEP] = c->cores > 0 ? shared_step(c, ranks) : c->step;
     for (int i = 0; i < TERMS; i++) total += terms[i];
     return total;
 }

@@ -30,26 +30,37 @@ static const char compiler[] = __VERSION__;
 static const char compiler[] = "gcc " __VERSION__;
 #endif
 
-/* The first "model name" of /proc/cpuinfo, or its equivalent on other processors. */
+/* The value of the first line of /proc/cpuinfo with that key; false if there is none. */
+static bool read_key(const char *key, char *text, size_t size)
+{
+    char line[512];
+    bool found = false;
+    FILE *file = fopen("/proc/cpuinfo", "r");
+    while (file && !found && fgets(line, sizeof line, file)) {
+        const char *colon = strchr(line, ':');
+        size_t length = strlen(key); /* only blanks stand between the key and its colon */
+        found = colon && strncmp(line, key, length) == 0 && strchr(":\t ", line[length]) &&
+                strspn(line + length, "\t :") > (size_t)(colon - line) - length;
+        if (!found) continue;
+        colon += 1 + strspn(colon + 1, " ");
+        snprintf(text, size, "%.*s", (int)strcspn(colon, "\n"), colon);
+    }
+    if (file) fclose(file);
+    return found;
+}
+
+/* "model name" of /proc/cpuinfo, or its equivalent on other processors, and what tells
+   generations of one name apart. */
 static void describe_processor(char *text, size_t size)
 {
     static const char *const keys[] = {"model name", "Model", "CPU part"};
-    char line[512];
-    snprintf(text, size, "unknown");
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-        FILE *file = fopen("/proc/cpuinfo", "r");
-        bool found = false;
-        while (file && !found && fgets(line, sizeof line, file)) {
-            const char *colon = strchr(line, ':');
-            found = colon && strncmp(line, keys[i], strlen(keys[i])) == 0;
-            if (found)
-                snprintf(text, size, "%.*s", (int)strcspn(colon + 1, "\n"),
-                         colon + 1 + strspn(colon + 1, " "));
-        }
-        if (file) fclose(file);
-        text[strcspn(text, "\n")] = 0;
-        if (found) return;
-    }
+    char name[128] = "unknown", family[16], model[16];
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (read_key(keys[i], name, sizeof name)) break;
+    if (read_key("cpu family", family, sizeof family) && read_key("model", model, sizeof model))
+        snprintf(text, size, "%s, family %s, model %s", name, family, model);
+    else
+        snprintf(text, size, "%s", name);
 }
 
 static bool distorts(const char *variable)

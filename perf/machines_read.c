@@ -23,6 +23,25 @@ static const char *text_of(const json_t *line, const char *key)
     return text != NULL ? text : "";
 }
 
+/* Of 1, 2, ... ranks at once; at least of one. */
+static void read_together(struct cluster *c, const json_t *line)
+{
+    const json_t *shards = json_object_get(line, "shard_seconds_together");
+    const json_t *steps = json_object_get(line, "step_seconds_together");
+    const json_t *bandwidths = json_object_get(line, "bandwidth_together");
+    size_t count = json_array_size(shards);
+    c->together = 1;
+    c->shard_of[0] = c->shard;
+    c->step_of[0] = c->step;
+    if (count < 1 || count > CLUSTER_SHARED || json_array_size(steps) != count) return;
+    c->together = (int)count;
+    for (size_t i = 0; i < count; i++) {
+        c->shard_of[i] = json_number_value(json_array_get(shards, i));
+        c->step_of[i] = json_number_value(json_array_get(steps, i));
+        c->bandwidth_of[i] = json_number_value(json_array_get(bandwidths, i));
+    }
+}
+
 static void read_inputs(struct prediction *p, const json_t *line)
 {
     const json_t *shape = json_object_get(line, "shape");
@@ -33,8 +52,6 @@ static void read_inputs(struct prediction *p, const json_t *line)
                                .shard = real_of(line, "shard_seconds"),
                                .spread = real_of(line, "shard_spread"),
                                .step = real_of(line, "step_seconds"),
-                               .busy_shard = real_of(line, "busy_shard_seconds"),
-                               .busy_step = real_of(line, "busy_step_seconds"),
                                .sum = real_of(line, "sum_seconds"),
                                .last = real_of(line, "last"),
                                .window = real_of(line, "window"),
@@ -43,6 +60,7 @@ static void read_inputs(struct prediction *p, const json_t *line)
                                .bandwidth = real_of(line, "bandwidth"),
                                .copying = 1,
                                .cores = integer_of(line, "cores")};
+    read_together(&p->here, line);
     p->tokens = real_of(shape, "pairs") * real_of(shape, "length");
     snprintf(p->model, sizeof p->model, "%d+%d layers of %d, %.3g million parameters",
              integer_of(shape, "encoder_layers"), integer_of(shape, "decoder_layers"),

@@ -1,14 +1,11 @@
-/* rank_job.c - steps of groups of ranks, and the seconds of their parts. */
+/* rank_job.c - ranks that meet, and steps of groups of them. */
 #include "rank_job.h"
 
 #include "kit/program.h"
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { SHARDS = 8 };
-
-static void must(int code)
+void rank_job_must(int code)
 {
     if (code != EXIT_OK) bench_fail("a rank is lost");
 }
@@ -76,34 +73,33 @@ void rank_job_free(struct rank_job *job)
 /* ---- meeting ---- */
 
 /* values[rank] of this rank; then all have all. */
-static void gather(struct rank_job *job, double values[RANKS])
+void rank_job_gather(struct rank_job *job, double values[RANKS])
 {
     const struct exchange all = {.ranks = &job->world};
     size_t starts[RANKS + 1];
     for (size_t r = 0; r <= (size_t)job->world.count; r++) starts[r] = r * sizeof *values;
-    must(exchange_parts(&all, values, starts));
+    rank_job_must(exchange_parts(&all, values, starts));
 }
 
-static void meet(struct rank_job *job)
+void rank_job_meet(struct rank_job *job)
 {
     double nothing[RANKS] = {0};
-    gather(job, nothing);
+    rank_job_gather(job, nothing);
 }
 
 void rank_job_share(struct rank_job *job, double *value)
 {
     double values[RANKS] = {0};
     values[job->world.rank] = *value;
-    gather(job, values);
+    rank_job_gather(job, values);
     *value = values[0];
 }
 
-/* Of the first `ranks`. */
-static double longest_of(struct rank_job *job, int ranks, double seconds)
+double rank_job_longest(struct rank_job *job, int ranks, double seconds)
 {
     double values[RANKS] = {0}, longest = 0;
     values[job->world.rank] = seconds;
-    gather(job, values);
+    rank_job_gather(job, values);
     for (int r = 0; r < ranks; r++)
         if (values[r] > longest) longest = values[r];
     return longest;
@@ -124,7 +120,7 @@ static void make_step(struct rank_job *job, struct exchange *x)
 {
     rapt_status status;
     rapt_message why = {""};
-    must(shards_gradient(x, job->trainer, batch, job, job->records, &status, &why));
+    rank_job_must(shards_gradient(x, job->trainer, batch, job, job->records, &status, &why));
     training_check(status, &why);
     training_check(rapt_train_shards_step(job->trainer, job->records, NULL, &why), &why);
 }
@@ -132,13 +128,13 @@ static void make_step(struct rank_job *job, struct exchange *x)
 double rank_job_step(struct rank_job *job, int ranks, bool waits)
 {
     struct exchange *x = &job->exchange[ranks - 1];
-    meet(job);
+    rank_job_meet(job);
     double start = bench_now();
     if (job->world.rank < ranks) {
         x->waits = waits;
         make_step(job, x);
     }
-    return longest_of(job, ranks, bench_now() - start);
+    return rank_job_longest(job, ranks, bench_now() - start);
 }
 
 /* Of all parameters, as a number that a double holds: 52 bits of FNV-1a. */
@@ -166,131 +162,11 @@ bool rank_job_same_bits(struct rank_job *job)
             rank_job_step(job, ranks, waits != 0);
             memset(all, 0, sizeof all);
             all[job->world.rank] = hash(job);
-            gather(job, all);
+            rank_job_gather(job, all);
             if (ranks == 1) one = all[0];
             for (int r = 0; r < ranks; r++)
                 if (memcmp(&all[r], &one, sizeof one) != 0) same = 0;
         }
     rank_job_share(job, &same);
     return same > 0;
-}
-
-/* ---- inputs of the simulation ---- */
-
-const char *const rank_input_names[INPUTS] = {
-    "shard_seconds",     "shard_spread",    "step_seconds", "busy_shard_seconds",
-    "busy_step_seconds", "sum_seconds",     "last",         "window",
-    "latency_seconds",   "message_seconds", "bandwidth"};
-
-struct finals {
-    size_t floats; /* that were final last */
-    double first;  /* when any were; 0: none yet */
-};
-
-static void note_final(void *user, const rapt_subtree *tree, size_t from, size_t until)
-{
-    struct finals *f = user;
-    (void)tree;
-    if (f->first <= 0) f->first = bench_now();
-    f->floats = until - from;
-}
-
-/* All shards of a step, and the step, of this rank alone. shards[SHARDS]: the seconds of each. */
-static void alone(struct rank_job *job, double *shards, double *step, double inputs[INPUTS])
-{
-    rapt_message why = {""};
-    struct finals finals = {0};
-    double start = bench_now(), began = start;
-    for (int k = 0; k < SHARDS; k++) {
-        double before = start;
-        bool last = k + 1 == SHARDS;
-        job->records[k] = (rapt_shard){.size = sizeof *job->records};
-        training_check(rapt_train_shard_early(job->trainer, k, &job->source, &job->target,
-                                              &job->records[k], last ? note_final : NULL, &finals,
-                                              &why),
-                       &why);
-        start = bench_now();
-        shards[k] = start - before;
-        began = before;
-    }
-    inputs[INPUT_LAST] = (double)finals.floats / (double)job->floats;
-    inputs[INPUT_WINDOW] = (start - finals.first) / (start - began);
-    training_check(rapt_train_shards_step(job->trainer, job->records, NULL, &why), &why);
-    *step = bench_now() - start;
-}
-
-static double mean_of(const double *x, int count)
-{
-    double sum = 0;
-    for (int i = 0; i < count; i++) sum += x[i];
-    return sum / count;
-}
-
-static double deviation_of(const double *x, int count)
-{
-    double mean = mean_of(x, count), sum = 0;
-    for (int i = 0; i < count; i++) sum += (x[i] - mean) * (x[i] - mean);
-    return sqrt(sum / (count - 1));
-}
-
-/* The first `ranks` at once, each for itself. */
-static void compute(struct rank_job *job, int ranks, double *shard, double *step,
-                    double inputs[INPUTS])
-{
-    double shards[SHARDS] = {0}, own = 0;
-    meet(job);
-    if (job->world.rank < ranks) alone(job, shards, &own, inputs);
-    *step = longest_of(job, ranks, own);
-    *shard = longest_of(job, ranks, mean_of(shards, SHARDS));
-    if (job->world.rank < ranks)
-        inputs[INPUT_SPREAD] = deviation_of(shards, SHARDS) / mean_of(shards, SHARDS);
-}
-
-static double add_up(struct rank_job *job)
-{
-    const rapt_subtree list[2] = {{0, 1, job->bytes[0]}, {1, 1, job->bytes[1]}};
-    double start = bench_now();
-    rapt_shards_sum(2, list, 2, job->floats, NULL);
-    memset(job->bytes[0], 0, job->floats * sizeof(float)); /* else it grows without end */
-    return (bench_now() - start) / (2.0 * (double)job->floats * sizeof(float));
-}
-
-/* Ranks 0 and 1 exchange `count` messages of `size` bytes in all each. */
-static double send(struct rank_job *job, size_t size, int count)
-{
-    enum { MANY = 64 };
-    struct transfer list[2 * MANY];
-    int other = 1 - job->world.rank;
-    size_t each = size / (size_t)count;
-    meet(job);
-    double start = bench_now();
-    for (int i = 0; i < count && job->world.rank < 2; i++) {
-        char *from = (char *)job->bytes[0] + each * (size_t)i;
-        char *to = (char *)job->bytes[1] + each * (size_t)i;
-        list[2 * i] = (struct transfer){other, true, from, each, i};
-        list[2 * i + 1] = (struct transfer){other, false, to, each, i};
-    }
-    if (job->world.rank < 2) must(ranks_transfer(&job->world, list, 2 * count));
-    return longest_of(job, 2, bench_now() - start);
-}
-
-static void measure_link(struct rank_job *job, double inputs[INPUTS])
-{
-    enum { COUNT = 64, BYTES = 64 };
-    size_t all = job->floats * sizeof(float);
-    double latency = send(job, BYTES, 1), many = send(job, COUNT * BYTES, COUNT);
-    double seconds = send(job, all, 16);
-    inputs[INPUT_LATENCY] = latency;
-    inputs[INPUT_MESSAGE] = fmax(many - latency, 0) / (COUNT - 1);
-    inputs[INPUT_BANDWIDTH] = (double)all / fmax(seconds - latency, 1e-9);
-}
-
-void rank_job_inputs(struct rank_job *job, double inputs[INPUTS])
-{
-    memset(inputs, 0, INPUTS * sizeof *inputs);
-    compute(job, job->cores, &inputs[INPUT_BUSY_SHARD], &inputs[INPUT_BUSY_STEP], inputs);
-    compute(job, 1, &inputs[INPUT_SHARD], &inputs[INPUT_STEP], inputs);
-    meet(job);
-    inputs[INPUT_SUM] = longest_of(job, 1, job->world.rank == 0 ? add_up(job) : 0);
-    if (job->world.count > 1) measure_link(job, inputs);
 }

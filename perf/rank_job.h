@@ -6,7 +6,7 @@
 #include "shards.h"
 #include "training.h"
 
-enum { RANKS = 16 };
+enum { RANKS = 16, SHARDS = 8 };
 
 struct rank_job {
     struct ranks world, group[RANKS]; /* of 1, 2, ... ranks */
@@ -27,6 +27,14 @@ void rank_job_create(struct rank_job *job, const struct ranks *world, const stru
                      int threads, const char *transport);
 void rank_job_free(struct rank_job *job);
 
+/* Ends the program unless the code is EXIT_OK: a rank is lost. */
+void rank_job_must(int code);
+void rank_job_meet(struct rank_job *job);
+/* values[rank] of this rank; then all have all. */
+void rank_job_gather(struct rank_job *job, double values[RANKS]);
+/* Of the first `ranks`; all know it. */
+double rank_job_longest(struct rank_job *job, int ranks, double seconds);
+
 /* Does any number of ranks, with and without overlap, make the same model in a step? Rank 0 knows,
    the others believe it. */
 bool rank_job_same_bits(struct rank_job *job);
@@ -35,13 +43,12 @@ double rank_job_step(struct rank_job *job, int ranks, bool waits);
 /* *value of rank 0 to all. */
 void rank_job_share(struct rank_job *job, double *value);
 
-/* What is measured for the simulation, in seconds unless stated otherwise. */
+/* ---- rank_inputs.c: what is measured for the simulation ---- */
+/* Seconds unless stated otherwise. */
 enum rank_input {
-    INPUT_SHARD,      /* a shard, of one rank alone */
-    INPUT_SPREAD,     /* standard deviation of a shard, as a fraction of it */
-    INPUT_STEP,       /* the optimizer's step */
-    INPUT_BUSY_SHARD, /* a shard while every core computes one */
-    INPUT_BUSY_STEP,
+    INPUT_SHARD,     /* a shard, of one rank alone */
+    INPUT_SPREAD,    /* standard deviation of a shard, as a fraction of it */
+    INPUT_STEP,      /* the optimizer's step */
     INPUT_SUM,       /* adding up one byte of one subtree */
     INPUT_LAST,      /* fraction of the gradient that is final only when its shard is */
     INPUT_WINDOW,    /* from the first final layer to the end of a shard, as a fraction of it */
@@ -51,6 +58,12 @@ enum rank_input {
     INPUTS
 };
 extern const char *const rank_input_names[INPUTS];
-void rank_job_inputs(struct rank_job *job, double inputs[INPUTS]);
+/* What n ranks do at once: the means of these. */
+struct rank_together {
+    double shard, step, bandwidth; /* INPUT_SHARD ..., while n ranks compute, or all send to all */
+};
+/* together: [n - 1] of n ranks. */
+void rank_job_inputs(struct rank_job *job, double inputs[INPUTS],
+                     struct rank_together together[RANKS]);
 
 #endif

@@ -23,7 +23,7 @@ struct plan {
     struct bench *b;
     struct rank_job job;
     struct samples step[RANKS][2]; /* of 1, 2, ... ranks; [1]: gradients wait */
-    struct samples inputs[INPUTS];
+    struct samples inputs[INPUTS], shards[RANKS], steps[RANKS], bandwidths[RANKS];
     int rounds;
 };
 
@@ -37,21 +37,30 @@ static void round_of(struct plan *p)
 {
     struct rank_job *job = &p->job;
     double inputs[INPUTS];
+    struct rank_together together[RANKS];
     for (int ranks = 1; ranks <= job->world.count; ranks++)
         for (int waits = 0; waits < (ranks > 1 ? 2 : 1); waits++)
             add(&p->step[ranks - 1][waits], rank_job_step(job, ranks, waits != 0));
-    rank_job_inputs(job, inputs);
+    rank_job_inputs(job, inputs, together);
     for (int i = 0; i < INPUTS; i++) add(&p->inputs[i], inputs[i]);
+    for (int i = 0; i < job->world.count; i++) {
+        add(&p->shards[i], together[i].shard);
+        add(&p->steps[i], together[i].step);
+        add(&p->bandwidths[i], together[i].bandwidth);
+    }
 }
 
-/* As many rounds as the time allows; rank 0 has the clock. */
+/* As many rounds as the time allows, and on a busy machine, too, as many as have a median; rank 0
+   has the clock. */
 static void measure(struct plan *p)
 {
-    double enough = p->b->check ? 0 : p->b->quick ? 6 : 30, start = bench_now(), more = 1;
+    const struct bench *b = p->b;
+    double enough = b->check ? 0 : b->quick ? 6 : 30, start = bench_now(), more = 1;
+    int min = b->check ? 1 : b->quick ? 3 : 7;
     while (more > 0) {
         round_of(p);
         p->rounds++;
-        more = p->rounds < SAMPLES && bench_now() - start < enough;
+        more = p->rounds < min || (p->rounds < SAMPLES && bench_now() - start < enough);
         rank_job_share(&p->job, &more);
     }
 }
@@ -75,6 +84,16 @@ static void print_step(struct plan *p, int ranks, int waits)
                                       .more = more});
 }
 
+/* Medians, by number of ranks. */
+static json_t *list_of(struct samples *samples, int count)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < count; i++)
+        json_array_append_new(
+            list, json_real(bench_summary(samples[i].seconds, samples[i].count).median));
+    return list;
+}
+
 static void print_inputs(struct plan *p)
 {
     const struct rank_job *job = &p->job;
@@ -87,6 +106,9 @@ static void print_inputs(struct plan *p)
         if (i == INPUT_SHARD) shard = time;
         json_object_set_new(more, rank_input_names[i], json_real(time.median));
     }
+    json_object_set_new(more, "shard_seconds_together", list_of(p->shards, job->world.count));
+    json_object_set_new(more, "step_seconds_together", list_of(p->steps, job->world.count));
+    json_object_set_new(more, "bandwidth_together", list_of(p->bandwidths, job->world.count));
     bench_line(p->b, &(struct result){.name = "rank_inputs",
                                       .shape = training_shape(&job->shape),
                                       .threads = job->threads,

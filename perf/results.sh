@@ -1,6 +1,7 @@
 #!/bin/sh
 # Runs all benchmarks and writes perf/results/<processor>.txt and .svg, named after the processor.
-# A summary stands at the beginning; <processor>-summary.svg shows it (charts.py). Takes about twelve minutes on an otherwise idle machine.
+# A summary stands at the beginning; <processor>-summary.svg shows it (charts.py). Takes about twenty minutes on an
+# otherwise idle machine.
 # usage: results.sh [--quick]
 # BUILD names the build folder [build]; RESULTS where the files go [perf/results].
 set -eu
@@ -19,7 +20,7 @@ field() {
     printf '%s\n' "$about" | sed -n "s/^# $1: //p"
 }
 name=$(printf '%s %s %s' "$(field processor)" "$(field isa)" "$(field processors)" |
-    tr '[:upper:] @()' '[:lower:]----' | tr -s '-')
+    tr '[:upper:] @(),' '[:lower:]-----' | tr -s '-')
 mkdir -p "$results"
 new=$results/.$name.txt
 trap 'rm -f "$new" "$new.part" "$new.err" "$new.ranks"' EXIT

@@ -6,6 +6,7 @@
    speed-up divided by the ideal one. */
 #define _GNU_SOURCE
 #include "kit/program.h"
+#include "scaling_crowded.h"
 #include "scaling_ranks.h"
 #include "speedup.h"
 
@@ -236,6 +237,18 @@ static const char *take_svg(int *argc, char **argv)
     return NULL;
 }
 
+/* Takes "--crowded" out of the arguments; whether it is there. */
+static bool take_crowded(int *argc, char **argv)
+{
+    for (int i = 1; i < *argc; i++) {
+        if (strcmp(argv[i], "--crowded") != 0) continue;
+        for (int j = i; j + 1 <= *argc; j++) argv[j] = argv[j + 1];
+        --*argc;
+        return true;
+    }
+    return false;
+}
+
 /* Takes "--ranks" or "--ranks N" out of the arguments: N, 4 without one; 0: it is not there. */
 static int take_ranks(int *argc, char **argv)
 {
@@ -260,6 +273,7 @@ int main(int argc, char **argv)
     const char *svg = take_svg(&argc, argv), *slash = strrchr(argv[0], '/');
     static char folder[4096];
     int ranks = take_ranks(&argc, argv);
+    bool crowded = take_crowded(&argc, argv);
     if (ranks < 0) {
         fprintf(stderr, "--ranks: a number from 1 to %d\n", SCALING_RANKS);
         return EXIT_USAGE;
@@ -269,13 +283,18 @@ int main(int argc, char **argv)
         "Measures speed-up and efficiency by number of threads, with the other programs of its\n"
         "folder.\n\n"
         "  --svg FILE      write a figure\n"
+        "  --crowded       instead: 2 threads beside 1 (ratio) while a process of its own keeps "
+        "one\n"
+        "                  of two processors busy\n"
         "  --ranks N       instead: training steps of 1 to N [4] ranks of this machine, by shared\n"
         "                  memory and by TCP, with and without overlap; perf_machines reads the "
         "JSON",
-        "peak, attention, gemm, train, translate");
+        "peak, attention, gemm, train, translate; with --crowded attention_forward,\n"
+        "                  attention_backward, train_step, generate; short, long, model");
     if (code != BENCH_GO_ON) return code;
     if (slash) snprintf(folder, sizeof folder, "%.*s", (int)(slash + 1 - argv[0]), argv[0]);
     if (ranks > 0) return scaling_ranks(&b, folder, ranks);
+    if (crowded) return scaling_crowded(&b);
     s.b = &b, s.folder = folder;
     choose_threads(&b);
     list_threads(&b, s.threads, sizeof s.threads);

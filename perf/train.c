@@ -14,13 +14,7 @@ struct job {
 static void step(void *argument, int count)
 {
     struct job *j = argument;
-    rapt_message why = {""};
-    for (int i = 0; i < count; i++) {
-        rapt_report report = {.size = sizeof report};
-        training_check(rapt_train_gradient(j->trainer, &j->source, &j->target, &report, &why),
-                       &why);
-        training_check(rapt_train_step(j->trainer, &report, &why), &why);
-    }
+    training_steps(j->trainer, &j->source, &j->target, count);
 }
 
 static void measure(struct bench *b, const struct training *s, int threads, rapt_products products)

@@ -59,3 +59,14 @@ json_t *training_shape(const struct training *s)
                      "heads", s->heads, "hidden", s->hidden, "vocab", s->vocab, "pairs", s->pairs,
                      "length", s->length);
 }
+
+void training_steps(rapt_trainer *trainer, const rapt_tokens *source, const rapt_tokens *target,
+                    int count)
+{
+    rapt_message why = {""};
+    for (int i = 0; i < count; i++) {
+        rapt_report report = {.size = sizeof report};
+        training_check(rapt_train_gradient(trainer, source, target, &report, &why), &why);
+        training_check(rapt_train_step(trainer, &report, &why), &why);
+    }
+}

@@ -23,6 +23,9 @@ double training_operations(const struct training *t);
 /* Sequences of one length, of random tokens; the caller frees them by training_tokens_free. */
 rapt_tokens training_tokens(int pairs, int length, int vocab, uint64_t key);
 void training_tokens_free(const rapt_tokens *tokens);
+/* So many steps on one batch. */
+void training_steps(rapt_trainer *trainer, const rapt_tokens *source, const rapt_tokens *target,
+                    int count);
 /* Ends the program if the status is not RAPT_OK. */
 void training_check(rapt_status status, const rapt_message *why);
 

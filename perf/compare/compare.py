@@ -84,8 +84,8 @@ def markdown(rows):
         cells = [f"{'product' if name == 'gemm' else name.replace('_', ' ')}, {what}", mine[0]["unit"][0], cell(ours)]
         for peer in peers:
             at = {row["threads"]: row for row in mine if row["peer"] == peer}
-            cells.append(cell(lambda t: at and figure(at[t], at[t]["peer_seconds"])))
-            cells.append(cell(lambda t: at and f"{at[t]['times']:.2f}"))
+            cells.append(cell(lambda t: t in at and figure(at[t], at[t]["peer_seconds"])))
+            cells.append(cell(lambda t: t in at and f"{at[t]['times']:.2f}"))
         print("| " + " | ".join(cells) + " |")
 
 

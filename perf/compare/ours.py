@@ -40,6 +40,8 @@ SIGNATURES = {  # result, arguments
     "ours_translate_logits": (FLOATS, [WORK]),
     "ours_model_free": (None, [WORK]),
     "ours_translator_create": (WORK, [ctypes.c_char_p] + [ctypes.c_int] * 3),
+    "ours_translator_min": (ctypes.c_int, []),
+    "ours_translator_limit": (ctypes.c_int, [WORK]),
     "ours_translator_sources": (ctypes.c_char_p, [WORK]),
     "ours_translator_run": (ctypes.c_char_p, [WORK]),
     "ours_translator_tokens": (ctypes.c_int, [WORK]),

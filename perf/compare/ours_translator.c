@@ -8,7 +8,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-enum { SENTENCES = 32, TOKENS = 24 };
+enum { SENTENCES = 32, TOKENS = 24, CT2_LIMIT = 256 };
 
 struct text { /* that grows */
     char *bytes;
@@ -83,12 +83,28 @@ struct translator_work *ours_translator_create(const char *path, int beams, int 
                                              .beams = beams,
                                              .batch = batch,
                                              .length_penalty = 1,
-                                             .threads = threads};
+                                             .threads = threads,
+                                             .min_length = TOKENS};
     rapt_message why = {""};
     *w = (struct translator_work){0};
     check(rapt_translator_load(&w->translator, path, &options, NULL, &why), &why);
     for (int i = 0; i < SENTENCES; i++) draw(w, i);
     return w;
+}
+
+/* The tokens that a translation has at least, and at most: those that CTranslate2 is asked for, and
+   its own limit or the model's positions. */
+EXPORT int ours_translator_min(void);
+int ours_translator_min(void)
+{
+    return TOKENS;
+}
+
+EXPORT int ours_translator_limit(const struct translator_work *w);
+int ours_translator_limit(const struct translator_work *w)
+{
+    int positions = rapt_model_config(rapt_translator_model(w->translator))->positions;
+    return positions < CT2_LIMIT ? positions : CT2_LIMIT;
 }
 
 /* Owned by the work. */

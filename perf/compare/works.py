@@ -109,7 +109,9 @@ def translate_file(tools, ct2):
                             intra_threads=threads)
 
     def run_theirs():
-        return theirs.translate_batch(sources, beam_size=beams, max_batch_size=batch, length_penalty=1)
+        return theirs.translate_batch(sources, beam_size=beams, max_batch_size=batch, length_penalty=1,
+                                      min_decoding_length=ours.c.ours_translator_min(),
+                                      max_decoding_length=ours.c.ours_translator_limit(work))
     timing = timer.compare(times(lambda: ours.c.ours_translator_run(work)), times(run_theirs))
     mine = lines_of(ours.c.ours_translator_run(work))
     differ = sum(a != b.hypotheses[0] for a, b in zip(mine, run_theirs(), strict=True))

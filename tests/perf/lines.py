@@ -143,6 +143,21 @@ class Trial:
             self.fail("perf_scaling: the figure is no SVG")
         figure.unlink()
 
+    def crowded(self):
+        """Each work with one thread and with two, as a table and as JSON."""
+        lines = [json.loads(line) for line in self.run("scaling", "--crowded", "--check", "--json")]
+        for line in lines:
+            if not {"name", "shape", "threads", "seconds", "seconds_of_one", "ratio", "runs"} <= line.keys():
+                self.fail(f"perf_scaling --crowded: keys are missing: {line}")
+            if abs(line["ratio"] * line["seconds"] - line["seconds_of_one"]) > 1e-3 * line["seconds_of_one"]:
+                self.fail(f"perf_scaling --crowded: no ratio of times: {line}")
+        names = [line["name"] for line in lines]
+        if set(names) != {"attention_forward", "attention_backward", "train_step", "generate"} or len(names) != 6:
+            self.fail(f"perf_scaling --crowded measures {names}")
+        table = [line for line in self.run("scaling", "--crowded", "--check", "--only", "generate") if line[:1] != "#"]
+        if len(table) != 2 or "ratio" not in table[0] or not table[1].startswith("generate"):
+            self.fail(f"perf_scaling --crowded: {table}")
+
     def models(self):
         """perf_translate of a small model that toy_translate makes, plain and packed."""
         self.run("gemm", "--check", "--model", "x", code=2)
@@ -181,9 +196,12 @@ def main(root, folder):
     trial.lines("load", "--threads", "1")
     trial.models()
     trial.scaling()
+    trial.crowded()
     trial.products()
     for name in list(PROGRAMS) + ["scaling"]:
         trial.run(name, "--help")
+        if not "".join(trial.run(name, "--version")[:1]).startswith(f"perf_{name} "):
+            trial.fail(f"perf_{name} --version does not begin with its name")
         trial.run(name, "--nonsense", code=2)
         trial.run(name, "--threads", "0", code=2)
     trial.run("gemm", "--check", "--only", "nonsense", code=2)
