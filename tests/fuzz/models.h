@@ -70,4 +70,20 @@ static inline bool hard_or_drawn(rapt_normalizer n)
     return n != RAPT_NORMALIZER_SOFTMAX && n != RAPT_NORMALIZER_GUMBEL_SOFTMAX;
 }
 
+/* For batches of MODEL_BATCH sequences of MODEL_POSITIONS. */
+static inline rapt_session *model_session(const rapt_model *model, int threads, int beams)
+{
+    const rapt_limits limits = {.size = sizeof limits,
+                                .batch = MODEL_BATCH,
+                                .beams = beams,
+                                .source_tokens = MODEL_BATCH * MODEL_POSITIONS,
+                                .target_length = MODEL_POSITIONS,
+                                .target_tokens = MODEL_BATCH * MODEL_POSITIONS,
+                                .threads = threads};
+    rapt_session *session = NULL;
+    rapt_message why = {""};
+    require(rapt_session_create(&session, model, &limits, NULL, &why) == RAPT_OK, why.text);
+    return session;
+}
+
 #endif

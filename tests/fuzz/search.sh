@@ -1,8 +1,9 @@
 #!/bin/sh
 # search.sh SECONDS FOLDER [NAME...] - searches with the fuzz targets built in FOLDER, or with those named,
 # so many seconds each, on all processors. Inputs found are kept in FOLDER/corpus/NAME and used next
-# time; one that breaks a law, in FOLDER/findings. Prints the executions of each target and of all; the
-# exit status is 1 if there was a finding. FUZZ_JOBS: how many at once; FUZZ_OPTIONS: of libFuzzer.
+# time; one that breaks a law, in FOLDER/findings. Prints the end of its log, and the executions of each target and of
+# all; the exit status is 1 if there was a finding. FUZZ_JOBS: how many at once; FUZZ_OPTIONS: of libFuzzer;
+# FUZZ_GRACE: seconds a target may take beyond that, to read what was found before (default: 300).
 set -eu
 seconds=$1
 folder=$(cd "$2" && pwd)
@@ -10,17 +11,26 @@ here=$(cd "$(dirname "$0")" && pwd)
 shift 2
 [ $# -gt 0 ] || set -- $(cd "$folder/tests" && ls | sed -n 's/^fuzz_//p')
 mkdir -p "$folder/findings" "$folder/corpus" "$folder/logs"
-export folder here seconds
+FUZZ_GRACE=${FUZZ_GRACE-300}
+export folder here seconds FUZZ_GRACE
 export ASAN_OPTIONS="${ASAN_OPTIONS-detect_stack_use_after_return=1}" OMP_WAIT_POLICY=passive
 
-# More than 10 s or 2 GB for one input is a finding, too.
+# More than 10 s or 2 GB for one input is a finding, too. So is a target that does not end: where memory is
+# damaged, libFuzzer may wait for a lock of the allocator for ever, and its own limits with it.
 printf '%s\n' "$@" | xargs -P "${FUZZ_JOBS-$(nproc)}" -I NAME sh -c '
     mkdir -p "$folder/corpus/NAME" "$folder/findings/NAME"
     seeds=$here/seeds/NAME
     [ -d "$seeds" ] || seeds=
-    "$folder/tests/fuzz_NAME" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 ${FUZZ_OPTIONS-} \
-        -artifact_prefix="$folder/findings/NAME/" "$folder/corpus/NAME" $seeds >"$folder/logs/NAME" 2>&1 </dev/null ||
-        echo "NAME: a finding, see $folder/logs/NAME and $folder/findings/NAME"
+    status=0
+    timeout --foreground --kill-after=10 $((seconds + FUZZ_GRACE)) \
+        "$folder/tests/fuzz_NAME" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 ${FUZZ_OPTIONS-} \
+        -artifact_prefix="$folder/findings/NAME/" "$folder/corpus/NAME" $seeds >"$folder/logs/NAME" 2>&1 </dev/null || status=$?
+    case $status in
+    0) ;;
+    124 | 137) echo "NAME: a finding, it did not end and was ended after $((seconds + FUZZ_GRACE)) s, see $folder/logs/NAME" ;;
+    *) echo "NAME: a finding, see $folder/logs/NAME and $folder/findings/NAME" ;;
+    esac
+    [ $status = 0 ] || tail -n 60 "$folder/logs/NAME"
 ' | tee "$folder/logs/.findings"
 
 total=0

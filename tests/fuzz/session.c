@@ -17,21 +17,6 @@ static bool reads(const struct subject *s)
     return s->config.encoder_layers > 0;
 }
 
-static rapt_session *open_session(const struct subject *s, int threads, int beams)
-{
-    const rapt_limits limits = {.size = sizeof limits,
-                                .batch = MODEL_BATCH,
-                                .beams = beams,
-                                .source_tokens = MODEL_BATCH * MODEL_POSITIONS,
-                                .target_length = MODEL_POSITIONS,
-                                .target_tokens = MODEL_BATCH * MODEL_POSITIONS,
-                                .threads = threads};
-    rapt_session *session = NULL;
-    rapt_message why = {""};
-    require(rapt_session_create(&session, s->model, &limits, NULL, &why) == RAPT_OK, why.text);
-    return session;
-}
-
 static const float *encode(rapt_session *session, const struct subject *s,
                            const rapt_tokens *source)
 {
@@ -60,7 +45,7 @@ static void same(const float *a, const float *b, size_t n, const char *what)
 /* Sequence i alone, one token at a time. */
 static void check_alone(const struct subject *s, int i, const float *states, const float *logits)
 {
-    rapt_session *session = open_session(s, s->threads, 1);
+    rapt_session *session = model_session(s->model, s->threads, 1);
     int one[2], step[2] = {0, 1};
     rapt_tokens source = small_one(&s->source.tokens, i, one);
     size_t width = (size_t)s->config.width, vocab = (size_t)s->config.target_vocab;
@@ -85,7 +70,7 @@ static void check_reorder(const struct subject *s, const float *logits)
     int starts[3] = {0, 1, 2}, one[2];
     size_t vocab = (size_t)s->config.target_vocab;
     if (n < 2) return;
-    rapt_session *session = open_session(s, 1, 2);
+    rapt_session *session = model_session(s->model, 1, 2);
     rapt_tokens source = small_one(&s->source.tokens, 0, one);
     small_fill(&two, s->config.target_vocab, lengths, 2, 1);
     memcpy(two.ids, s->target.ids, (size_t)(n - 1) * sizeof *two.ids);
@@ -135,7 +120,7 @@ static void check_definition(const struct subject *s, const float *states, const
 
 static void check(const struct subject *s)
 {
-    rapt_session *session = open_session(s, 1, 1);
+    rapt_session *session = model_session(s->model, 1, 1);
     size_t states_size = (size_t)s->source.starts[s->batch] * (size_t)s->config.width;
     const float *out = encode(session, s, &s->source.tokens);
     float *states = reads(s) ? exact_copy(out, states_size * sizeof *out) : NULL;

@@ -4,6 +4,8 @@
 #define _GNU_SOURCE
 #include "process/operations.h"
 
+#include <errno.h>
+
 /* Counts allocations, and fails when it is told to. */
 struct tally {
     long live, calls, fail_at; /* 0: never */
@@ -13,7 +15,9 @@ struct tally {
 static bool fails(struct tally *c)
 {
     c->calls++;
-    return c->fail_at && (c->calls == c->fail_at || (c->for_good && c->calls > c->fail_at));
+    bool now = c->fail_at && (c->calls == c->fail_at || (c->for_good && c->calls > c->fail_at));
+    if (now) errno = ENOMEM;
+    return now;
 }
 
 /* ---- the caller's allocator ---- */
@@ -156,6 +160,12 @@ static void all_of(struct scene *s, const struct operation *o)
     }
 }
 
+/* Folders of other projects are the same in every scene. */
+static bool same_everywhere(const struct operation *o)
+{
+    return o->run == do_folder_import || o->run == do_folder_export;
+}
+
 static int scenes = 14;
 
 static void test_faults(void **state)
@@ -163,7 +173,8 @@ static void test_faults(void **state)
     (void)state;
     for (int variant = 0; variant < scenes; variant++) {
         struct scene *s = scene_new(variant % SCENE_VARIANTS, 1, 0, NULL);
-        for (int i = 0; i < OPERATIONS; i++) all_of(s, &operations[i]);
+        for (int i = 0; i < OPERATIONS; i++)
+            if (variant == 0 || !same_everywhere(&operations[i])) all_of(s, &operations[i]);
         scene_free(s, NULL);
     }
     printf("cases: process/faults: %ld failed allocations, %ld of them without consequence\n",

@@ -7,6 +7,7 @@
 #define RAPT_TESTS_PROCESS_OPERATIONS_H
 
 #include "process/operations_block.h"
+#include "process/operations_folder.h"
 #include "process/operations_shortlist.h"
 #include "process/operations_text.h"
 
@@ -83,23 +84,6 @@ static rapt_status do_attention(struct scene *s, uint64_t *h, rapt_message *why)
 }
 
 /* ---- models ---- */
-
-/* The result of a call that should have made a model; drops it. */
-static inline rapt_status made(struct scene *s, uint64_t *h, rapt_status status, rapt_model *model)
-{
-    if (status) {
-        s->changed |= model != scene_untouched;
-        return status;
-    }
-    add_model(s, h, model);
-    for (int i = 0; i < rapt_model_metadata_count(model); i++) {
-        rapt_metadata note = rapt_model_metadata_at(model, i);
-        add_text(h, note.key);
-        add_text(h, rapt_model_metadata(model, note.key));
-    }
-    rapt_model_free(model);
-    return status;
-}
 
 static rapt_status do_model_create(struct scene *s, uint64_t *h, rapt_message *why)
 {
@@ -460,6 +444,8 @@ static const struct operation operations[] = {
     {"model_load", do_model_load, true, true},
     {"model_import", do_model_import, true, true},
     {"model_export", do_model_export, true, true},
+    {"folder_import", do_folder_import, true, true},
+    {"folder_export", do_folder_export, true, false},
     {"model_load_with", do_model_load_with, true, true},
     {"model_memory", do_model_memory, true, true},
     {"model_save_to", do_model_save_to, true, true},

@@ -29,8 +29,10 @@ static rapt_status do_train(struct scene *s, uint64_t *h, rapt_message *why)
     size_t count = 0;
     long long *tokens = NULL;
     rapt_trainer_set_rate(s->trainer, 1e-3f);
-    rapt_status status =
-        rapt_train_gradient(s->trainer, &s->source.tokens, &s->target.tokens, &report, why);
+    rapt_status status = rapt_train_align(s->trainer, NULL, why);
+    if (!status)
+        status =
+            rapt_train_gradient(s->trainer, &s->source.tokens, &s->target.tokens, &report, why);
     add(h, &report, sizeof report);
     const float *gradients = rapt_trainer_gradients(s->trainer, &count, &tokens);
     add(h, gradients, count * sizeof *gradients);

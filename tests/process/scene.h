@@ -3,14 +3,25 @@
 #define RAPT_TESTS_PROCESS_SCENE_H
 
 #include "api/small_api.h"
+#include "model/foreign.h"
 #include "run/small_text.h"
 #include "text/spm_models.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 
 enum { SCENE_FLOATS = 1 << 15, SCENE_BYTES = 1 << 18, SCENE_IDS = 512 };
 enum { SCENE_VARIANTS = 28 };
 enum { ATTENTION_ROWS = 20, ATTENTION_WIDTH = 8, ATTENTION_FLOATS = 20 * 8 };
+
+/* Another project's folder: its files, and what they hold. */
+enum { SCENE_FOLDERS = 2, SCENE_FILES = 3 };
+struct scene_folder {
+    rapt_export format;
+    const char *files[SCENE_FILES]; /* NULL: no more */
+    char path[256];
+    uint64_t hashes[SCENE_FILES];
+};
 
 /* What operations work on. `shared` and `tokenizer` are constant and may be another scene's. */
 struct scene {
@@ -27,7 +38,10 @@ struct scene {
     rapt_translator *translator;
     struct small_batch source, target;
     char model_path[256], checkpoint_path[256], translator_path[256], out_path[256];
-    char spm_path[256];
+    char spm_path[256], file_path[300];
+    struct scene_folder folders[SCENE_FOLDERS];
+    char foreign[1 << 15]; /* the model in them, as one of ours in memory */
+    size_t foreign_size;
     struct craft crafted;
     const void *spm; /* a SentencePiece model */
     size_t spm_size;
@@ -69,6 +83,13 @@ static inline void add_file(struct scene *s, uint64_t *h, const char *path)
     if (file >= 0) close(file);
 }
 
+static inline const char *scene_file_path(struct scene *s, int folder, int file)
+{
+    const struct scene_folder *f = &s->folders[folder];
+    snprintf(s->file_path, sizeof s->file_path, "%s/%s", f->path, f->files[file]);
+    return s->file_path;
+}
+
 static inline rapt_limits scene_limits(const struct scene *s)
 {
     return (rapt_limits){.size = sizeof(rapt_limits),
@@ -97,6 +118,50 @@ static inline void scene_batch(struct small_batch *batch, int vocab, const int l
                                uint64_t seed)
 {
     small_fill(batch, vocab, lengths, 3, seed);
+}
+
+/* A model of ours that Marian and CTranslate2 can hold, with a vocabulary of names. */
+static inline void scene_foreign(struct scene *s)
+{
+    static const char *const names[] = {"</s>", "<unk>", "a", "b", "\"c\"", "d"};
+    rapt_text texts[COUNT(names)];
+    char written[512];
+    size_t size;
+    rapt_message why = {""};
+    rapt_tokenizer *tokenizer = NULL;
+    for (int i = 0; i < COUNT(names); i++) texts[i] = (rapt_text){names[i], strlen(names[i])};
+    const rapt_config c = foreign_config(COUNT(names), 4);
+    must(rapt_tokenizer_create_list(&tokenizer, texts, COUNT(names), NULL, NULL, &why), &why);
+    must(rapt_tokenizer_write(tokenizer, written, sizeof written, &size, &why), &why);
+    rapt_tokenizer_free(tokenizer);
+    rapt_model *model = small_model(&c, 14);
+    const rapt_metadata pair = {"rapt.tokenizer", written};
+    must(rapt_model_save_memory(model, s->foreign, sizeof s->foreign, &s->foreign_size, &pair, 1,
+                                &why),
+         &why);
+    rapt_model_free(model);
+}
+
+/* Its folders, of these names. */
+static inline void scene_folders(struct scene *s, int number)
+{
+    static const struct scene_folder all[SCENE_FOLDERS] = {
+        {RAPT_EXPORT_MARIAN, {"model.bin", "vocab.yml"}, "", {0}},
+        {RAPT_EXPORT_CT2, {"model.bin", "config.json", "shared_vocabulary.json"}, "", {0}}};
+    rapt_model *model = NULL;
+    rapt_message why = {""};
+    char name[64];
+    scene_foreign(s);
+    must(rapt_model_load_memory(&model, s->foreign, s->foreign_size, NULL, NULL, &why), &why);
+    for (int i = 0; i < SCENE_FOLDERS; i++) {
+        s->folders[i] = all[i];
+        snprintf(name, sizeof name, "folder-%d-%d", number, i);
+        mkdir(small_path(s->folders[i].path, name), 0700);
+        must(rapt_model_export(model, all[i].format, s->folders[i].path, &why), &why);
+        for (int f = 0; f < SCENE_FILES && all[i].files[f]; f++)
+            add_file(s, &s->folders[i].hashes[f], scene_file_path(s, i, f));
+    }
+    rapt_model_free(model);
 }
 
 /* A scene of one of SCENE_VARIANTS: an encoder with a decoder, more layers and text each. number:
@@ -144,6 +209,7 @@ static inline struct scene *scene_new(int variant, int threads, int number,
     craft_model(&s->crafted, (size_t)variant % CRAFTED_MODELS);
     s->spm = s->crafted.bytes, s->spm_size = s->crafted.size;
     must(rapt_file_write(s->spm_path, s->spm, s->spm_size, &why), &why);
+    scene_folders(s, number);
     rapt_translator_options translate = {
         .size = sizeof translate, .beams = 2, .batch = 2, .threads = threads};
     must(rapt_translator_load(&s->translator, s->translator_path, &translate, NULL, &why), &why);
@@ -167,6 +233,11 @@ static inline void scene_free(struct scene *s, const struct scene *from)
     unlink(s->translator_path);
     unlink(s->out_path);
     unlink(s->spm_path);
+    for (int i = 0; i < SCENE_FOLDERS; i++) {
+        for (int f = 0; f < SCENE_FILES && s->folders[i].files[f]; f++)
+            unlink(scene_file_path(s, i, f));
+        rmdir(s->folders[i].path);
+    }
     free(s);
 }
 

@@ -1,0 +1,251 @@
+/* block.c - blocks of any kind and configuration on plain arrays, ragged batches, forward and
+   backward: a status and a reason, or finite rows and gradients; the same bits in place, alone,
+   with two threads and once more; sequences beside one that holds NaN keep their bits; gradients
+   are added; and those of functions without norms are slopes. */
+#include "blocks.h"
+
+/* ---- laws ---- */
+
+static void forward(const struct subject *s, rapt_block *block, const rapt_block_rows *r,
+                    const float *x, float *y)
+{
+    rapt_message why = {""};
+    require(rapt_block_forward(block, s->parameters, r, x, y, &why) == RAPT_OK, why.text);
+}
+
+/* Each sequence alone; in place. */
+static void check_alone(const struct subject *s)
+{
+    float *y = array_of(s->size);
+    if (s->size) memcpy(y, s->x, s->size * sizeof *y);
+    forward(s, s->block, &s->rows, y, y);
+    require(array_same(y, s->y, s->size), "in place");
+    array_free(y, s->size);
+    for (int b = 0; b < s->rows.batch; b++) {
+        rapt_block_rows one = s->rows;
+        int starts[] = {0, s->starts[b + 1] - s->starts[b]}, sources[2] = {0};
+        size_t at = (size_t)s->starts[b] * s->width, count = (size_t)starts[1] * s->width;
+        one.batch = 1, one.starts = starts;
+        if (reads_source(s->kind)) {
+            sources[1] = s->source_starts[b + 1] - s->source_starts[b];
+            one.source_starts = sources;
+            one.source = s->source + (size_t)s->source_starts[b] * s->width;
+        }
+        y = array_of(count);
+        forward(s, s->block, &one, s->x + at, y);
+        require(array_same(y, s->y + at, count), "a sequence alone");
+        array_free(y, count);
+    }
+}
+
+/* A sequence of NaN is the only one that changes. */
+static void check_not_finite(const struct subject *s, int which)
+{
+    float *x = exact_copy(s->x, s->size * sizeof *x), *y = array_of(s->size);
+    for (int b = 0; b < s->rows.batch; b++)
+        for (size_t i = (size_t)s->starts[b] * s->width;
+             b == which && i < (size_t)s->starts[b + 1] * s->width; i++)
+            x[i] = i % 3 ? NAN : INFINITY;
+    forward(s, s->block, &s->rows, x, y);
+    for (int b = 0; b < s->rows.batch; b++) {
+        size_t at = (size_t)s->starts[b] * s->width;
+        size_t count = (size_t)s->starts[b + 1] * s->width - at;
+        require(b == which || array_same(y + at, s->y + at, count), "beside a sequence of NaN");
+    }
+    array_free(y, s->size);
+    free(x);
+}
+
+/* Of the rows of s, with a block of its own number of threads. */
+static void learn(const struct subject *s, rapt_block *block, const float *dy, float *dx,
+                  float *dsource, float *gradients)
+{
+    rapt_block_rows r = s->rows;
+    rapt_message why = {""};
+    r.learning = 1;
+    forward(s, block, &r, s->x, s->y);
+    require(array_finite(s->y, s->size), "rows are finite while learning");
+    require(rapt_block_backward(block, s->parameters, &r, dy, dx, dsource, gradients, &why) ==
+                RAPT_OK,
+            why.text);
+}
+
+static void check_gradients(const struct subject *s, rapt_block *other)
+{
+    float *dx = array_of(s->size), *dsource = array_of(s->source_size);
+    float *gradients = array_of(s->floats);
+    array_zero(s->dx, s->size), array_zero(s->dsource, s->source_size);
+    array_zero(s->gradients, s->floats), array_zero(dx, s->size);
+    array_zero(dsource, s->source_size), array_zero(gradients, s->floats);
+    learn(s, s->block, s->dy, s->dx, s->dsource, s->gradients);
+    require(array_finite(s->dx, s->size) && array_finite(s->dsource, s->source_size) &&
+                array_finite(s->gradients, s->floats),
+            "gradients are finite");
+    learn(s, other, s->dy, dx, dsource, gradients);
+    require(array_same(dx, s->dx, s->size) && array_same(dsource, s->dsource, s->source_size) &&
+                array_same(gradients, s->gradients, s->floats),
+            "gradients once more");
+    learn(s, other, s->dy, dx, dsource, gradients);
+    for (size_t i = 0; i < s->size; i++)
+        require(dx[i] == s->dx[i] + s->dx[i], "the gradient of x is added");
+    for (size_t i = 0; i < s->source_size; i++)
+        require(dsource[i] == s->dsource[i] + s->dsource[i], "that of the source is added");
+    array_free(dx, s->size), array_free(dsource, s->source_size);
+    array_free(gradients, s->floats);
+}
+
+/* ---- slopes ---- */
+
+/* The sum of dy times y. */
+static double value(const struct subject *s)
+{
+    rapt_block_rows r = s->rows;
+    double sum = 0;
+    r.learning = 1;
+    forward(s, s->block, &r, s->x, s->y);
+    for (size_t i = 0; i < s->size; i++) sum += (double)s->dy[i] * (double)s->y[i];
+    return sum;
+}
+
+/* x moves along a direction of length 1 by h, and back. tensor: x is parameters of that number. */
+struct line {
+    float *x;
+    const float *gradient;
+    size_t count;
+    int tensor; /* -1: none */
+};
+
+static double value_at(struct subject *s, const struct line *l, const float *direction, double h)
+{
+    float *before = exact_copy(l->x, l->count * sizeof *before);
+    for (size_t i = 0; i < l->count; i++) l->x[i] = (float)(before[i] + h * (double)direction[i]);
+    if (l->tensor >= 0) rapt_block_write(s->block, s->parameters, l->tensor, l->x, NULL);
+    double v = value(s);
+    memcpy(l->x, before, l->count * sizeof *before);
+    if (l->tensor >= 0) rapt_block_write(s->block, s->parameters, l->tensor, l->x, NULL);
+    free(before);
+    return v;
+}
+
+/* Where difference quotients of two steps agree, they are the gradient along the line. */
+static void check_slope(struct subject *s, const struct line *l, uint64_t seed)
+{
+    float *direction = array_uniform(l->count, 0, seed);
+    double length = 0, slope = 0, quotient[2];
+    for (size_t i = 0; i < l->count; i++) length += (double)direction[i] * (double)direction[i];
+    for (size_t i = 0; i < l->count; i++) {
+        direction[i] = (float)(direction[i] / sqrt(length));
+        slope += (double)direction[i] * (double)l->gradient[i];
+    }
+    for (int i = 0; i < 2; i++) {
+        double h = i ? 0.01 : 0.02;
+        quotient[i] = (value_at(s, l, direction, h) - value_at(s, l, direction, -h)) / (2 * h);
+    }
+    double size = 1 + fabs(quotient[1]);
+    if (fabs(quotient[0] - quotient[1]) < 3e-3 * size)
+        require(fabs(quotient[1] - slope) < 0.03 * size, "a gradient is a slope");
+    array_free(direction, l->count);
+}
+
+/* Functions without norms, of which nothing jumps. */
+static bool has_slopes(const struct subject *s)
+{
+    const rapt_config *c = &s->config;
+    return s->kind >= RAPT_BLOCK_KIND_SELF_ATTENTION && s->size > 0 &&
+           c->activation != RAPT_ACTIVATION_RELU && c->self_normalizer == RAPT_NORMALIZER_SOFTMAX &&
+           c->cross_normalizer == RAPT_NORMALIZER_SOFTMAX &&
+           c->self_locality != RAPT_LOCALITY_LOCAL_P &&
+           c->cross_locality != RAPT_LOCALITY_LOCAL_P && c->self_score != RAPT_SCORE_COSINE &&
+           c->cross_score != RAPT_SCORE_COSINE;
+}
+
+static void check_slopes(struct subject *s, int tensor, uint64_t seed)
+{
+    const rapt_tensor t = rapt_block_tensor(s->block, tensor);
+    size_t count = (size_t)t.rows * (size_t)t.columns;
+    float *data = array_of(count), *d = array_of(count);
+    rapt_block_read(s->block, s->parameters, tensor, data, NULL);
+    rapt_block_read(s->block, s->gradients, tensor, d, NULL);
+    const struct line lines[] = {{s->x, s->dx, s->size, -1},
+                                 {s->source, s->dsource, s->source_size, -1},
+                                 {data, d, count, tensor}};
+    for (int i = 0; i < 3; i++)
+        if (lines[i].count > 0) check_slope(s, &lines[i], seed + (uint64_t)i);
+    array_free(data, count), array_free(d, count);
+}
+
+static void check(struct subject *s, struct feed *in)
+{
+    int which = take_below(in, MODEL_BATCH), tensor = take_byte(in);
+    rapt_block *other = open_block(s, 1 + (take_byte(in) % 16 == 1), NULL);
+    rapt_block_rows r = s->rows;
+    require(other != NULL, "a second block");
+    r.learning = 1;
+    require(s->rows.batch == 0 || rapt_block_backward(other, s->parameters, &r, s->dy, s->dx, NULL,
+                                                      s->gradients, NULL) == RAPT_BAD_ARGUMENT,
+            "nothing was computed yet");
+    forward(s, s->block, &s->rows, s->x, s->y);
+    require(array_finite(s->y, s->size), "rows are finite");
+    check_alone(s);
+    check_not_finite(s, which);
+    check_gradients(s, other);
+    if (has_slopes(s)) check_slopes(s, tensor % rapt_block_tensors(s->block), s->rows.seed);
+    rapt_block_free(other);
+}
+
+/* What is refused is so before anything is written. */
+static void check_refused(const struct subject *s, const rapt_block_rows *r)
+{
+    rapt_message why = {""};
+    float *y = array_of(s->size);
+    require(rapt_block_forward(s->block, s->parameters, r, s->x, y, &why) == RAPT_BAD_ARGUMENT &&
+                why.text[0],
+            "refused, with a reason");
+    for (size_t i = 0; i < s->size; i++)
+        require(((unsigned char *)y)[i * sizeof *y] == ARRAY_FILL, "nothing is written");
+    array_free(y, s->size);
+}
+
+/* Starts that fall, do not begin at 0 or go beyond the limits. */
+static void check_bad_starts(const struct subject *s, struct feed *in)
+{
+    int starts[MODEL_BATCH + 1], last = s->rows.batch;
+    rapt_block_rows r = s->rows;
+    const int bad[] = {-1, INT32_MIN, ROWS + 1, INT32_MAX};
+    memcpy(starts, s->starts, sizeof starts);
+    starts[take_flag(in) ? last : take_below(in, last + 1)] = bad[take_below(in, 4)];
+    if (take_flag(in) && r.source_starts)
+        r.source_starts = starts;
+    else
+        r.starts = starts;
+    check_refused(s, &r);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    struct feed in = {bytes, size};
+    struct subject s = {.config = take_block_config(&in)};
+    s.kind = (rapt_block_kind)take_below(&in, RAPT_BLOCK_KIND_FEEDFORWARD + 1);
+    struct counted counted = counted_by(input_hash(bytes, size), 8);
+    const rapt_allocator allocator = counted_allocator(&counted);
+    s.block = open_block(&s, 1, &allocator);
+    require(s.block != NULL || counted.now == 0, "what is refused keeps no memory");
+    if (!s.block) return 0;
+    s.floats = rapt_block_floats(s.block);
+    s.parameters = array_of(s.floats);
+    require(rapt_block_init(s.block, take_byte(&in), s.parameters, NULL) == RAPT_OK, "parameters");
+    shake(&s, take_byte(&in), take_flag(&in) ? 1.5f : 0.3f);
+    bool fits = take_rows(&in, &s);
+    make_arrays(&s, &in);
+    if (!fits)
+        check_refused(&s, &s.rows);
+    else if (take_flag(&in))
+        check_bad_starts(&s, &in);
+    else
+        check(&s, &in);
+    drop_arrays(&s);
+    array_free(s.parameters, s.floats);
+    rapt_block_free(s.block);
+    require(counted.now == 0, "all memory is given back");
+    return 0;
+}

@@ -1,0 +1,104 @@
+/* sources.h - models with an encoder that the bytes choose, and their sources: ragged batches of
+   tokens or, at any alignment of floats, of vectors. */
+#ifndef RAPT_TESTS_FUZZ_SOURCES_H
+#define RAPT_TESTS_FUZZ_SOURCES_H
+
+#include "arrays.h"
+#include "models.h"
+
+#include "oracle/transformer.h"
+
+enum { SOURCES = 8 };
+
+struct source {
+    int batch, starts[SOURCES + 1];
+    size_t width, shift, size; /* floats of a vector, 0: tokens; before and in x */
+    float *x;                  /* vectors */
+    int32_t *ids;              /* tokens */
+    rapt_tokens tokens;
+};
+
+/* NULL: the configuration is refused. */
+static inline rapt_model *take_reader(struct feed *in, rapt_config *c, bool vectors, int positions)
+{
+    rapt_model *model = NULL;
+    rapt_message why = {""};
+    *c = take_config(in);
+    c->positions = positions;
+    if (c->kind == RAPT_KIND_DECODER_ONLY) c->kind = RAPT_KIND_ENCODER_ONLY, c->encoder_layers = 1;
+    if (c->kind == RAPT_KIND_ENCODER_ONLY) c->decoder_layers = 0;
+    c->source_vocab = vectors                  ? 0
+                      : c->tie == RAPT_TIE_ALL ? c->target_vocab
+                                               : 3 + take_below(in, 9);
+    c->source_width = vectors ? 1 + take_below(in, 20) : 0;
+    if (c->kind == RAPT_KIND_ENCODER_ONLY) c->pooling = (rapt_pooling)take_below(in, 3);
+    rapt_status status = rapt_model_create(&model, c, take_byte(in), NULL, &why);
+    require(status == RAPT_OK || (status == RAPT_BAD_ARGUMENT && why.text[0]), "a reason");
+    require((status == RAPT_OK) == (model != NULL), "a model, or a status");
+    if (model) small_shake(model, take_byte(in), take_flag(in) ? 1.5f : 0.3f);
+    return model;
+}
+
+/* At most `batch` sequences of at most `longest` rows. */
+static inline void take_source(struct feed *in, struct source *s, const rapt_config *c, int batch,
+                               int longest)
+{
+    uint64_t seed = take_byte(in);
+    *s = (struct source){.batch = 1 + take_below(in, batch)};
+    if (!take_flag(in)) s->batch = batch;
+    s->shift = (size_t)take_below(in, 16);
+    for (int b = 0; b < s->batch; b++)
+        s->starts[b + 1] = s->starts[b] + take_below(in, longest + 1);
+    size_t rows = (size_t)s->starts[s->batch];
+    s->width = (size_t)c->source_width, s->size = rows * s->width;
+    if (s->width) {
+        s->x = array_uniform(s->size, s->shift, seed);
+        s->tokens = rapt_vectors(s->batch, s->x, s->starts);
+        return;
+    }
+    s->ids = malloc(rows * sizeof *s->ids + 1);
+    require(s->ids != NULL, "memory for the test itself");
+    for (size_t i = 0; i < rows; i++)
+        s->ids[i] = (int32_t)(next_random(&seed) % (uint64_t)c->source_vocab);
+    s->tokens = (rapt_tokens){s->batch, s->ids, s->starts};
+}
+
+static inline void drop_source(struct source *s)
+{
+    array_free_shifted(s->x, s->size, s->shift);
+    free(s->ids);
+}
+
+/* Sequence b alone. */
+static inline rapt_tokens source_one(const struct source *s, int b, int starts[2])
+{
+    starts[0] = 0, starts[1] = s->starts[b + 1] - s->starts[b];
+    if (s->width) return rapt_vectors(1, s->x + (size_t)s->starts[b] * s->width, starts);
+    return (rapt_tokens){1, s->ids + s->starts[b], starts};
+}
+
+/* As the definition reads it. */
+static inline struct oracle_sentence source_sentence(const struct source *s, int b)
+{
+    int first = s->starts[b];
+    return (struct oracle_sentence){b, first, s->starts[b + 1] - first, s->tokens.ids + first};
+}
+
+/* Nothing of it jumps. Of two columns a norm gives hardly more than their order. */
+static inline bool smooth_config(const rapt_config *c)
+{
+    return c->width > 3 && !hard_or_drawn(c->self_normalizer) &&
+           !hard_or_drawn(c->cross_normalizer) && c->self_locality != RAPT_LOCALITY_LOCAL_P &&
+           c->cross_locality != RAPT_LOCALITY_LOCAL_P;
+}
+
+static inline void near_definition(const float *got, const double *wanted, size_t n,
+                                   const char *what)
+{
+    double max = 0;
+    for (size_t i = 0; i < n; i++) max = fmax(max, fabs(wanted[i]));
+    for (size_t i = 0; i < n; i++)
+        require(fabs((double)got[i] - wanted[i]) <= 1e-4 * (1 + max), what);
+}
+
+#endif

@@ -1,0 +1,242 @@
+/* vectors.c - models whose source is vectors of the caller's own, at any alignment: the encoder's
+   rows and logits are those of the definition (oracle/transformer.h); the same bits alone, with two
+   threads and beside a sequence that holds NaN; gradients are finite, the same once more, and the
+   slope of the definition's loss; vectors that are not there, or rows that do not fit, are refused.
+ */
+#include "sources.h"
+
+struct subject {
+    rapt_config config;
+    rapt_model *model;
+    struct source source;
+    struct small_batch target;
+    size_t width, vocab;
+};
+
+/* A copy of the encoder's rows. */
+static float *encode(rapt_session *session, const struct subject *s, const rapt_tokens *source)
+{
+    const float *out = NULL;
+    rapt_message why = {""};
+    require(rapt_encode(session, source, &out, &why) == RAPT_OK, why.text);
+    return exact_copy(out, (size_t)source->starts[source->batch] * s->width * sizeof *out);
+}
+
+static void check_alone(const struct subject *s, int threads, const float *states)
+{
+    rapt_session *session = model_session(s->model, threads, 0);
+    for (int b = 0; b < s->source.batch; b++) {
+        int starts[2];
+        const rapt_tokens one = source_one(&s->source, b, starts);
+        float *got = encode(session, s, &one);
+        require(array_same(got, states + (size_t)s->source.starts[b] * s->width,
+                           (size_t)starts[1] * s->width),
+                "a sequence alone");
+        free(got);
+    }
+    rapt_session_free(session);
+}
+
+/* Vectors of any bits are read as they are; those of the others keep their rows. */
+static void check_not_finite(const struct subject *s, rapt_session *session, const float *states,
+                             int which)
+{
+    const struct source *o = &s->source;
+    float *x = exact_copy(o->x, o->size * sizeof *x);
+    for (size_t i = 0; which < o->batch && i < o->size; i++) {
+        int row = (int)(i / o->width);
+        if (row >= o->starts[which] && row < o->starts[which + 1]) x[i] = i % 3 ? NAN : -INFINITY;
+    }
+    const rapt_tokens tokens = rapt_vectors(o->batch, x, o->starts);
+    float *got = encode(session, s, &tokens);
+    for (int b = 0; b < o->batch; b++) {
+        size_t at = (size_t)o->starts[b] * s->width;
+        size_t count = (size_t)o->starts[b + 1] * s->width - at;
+        require(b == which || array_same(got + at, states + at, count), "beside a sequence of NaN");
+    }
+    free(got);
+    free(x);
+}
+
+static void check_definition(const struct subject *s, rapt_session *session, const float *states)
+{
+    struct oracle_model *oracle = oracle_model_read(s->model);
+    const float *logits = NULL;
+    bool decodes = s->config.kind == RAPT_KIND_ENCODER_DECODER;
+    double own[MODEL_POSITIONS * 32], wanted[MODEL_POSITIONS * 32];
+    if (decodes)
+        require(rapt_decode(session, &s->target.tokens, &logits, NULL) == RAPT_OK, "decoding");
+    for (int b = 0; b < s->source.batch; b++) {
+        const struct oracle_sentence source = source_sentence(&s->source, b);
+        int first = s->target.starts[b];
+        const struct oracle_sentence target = {b, first, s->target.starts[b + 1] - first,
+                                               s->target.ids + first};
+        oracle_encode(oracle, NULL, &source, own);
+        near_definition(states + (size_t)source.first * s->width, own,
+                        (size_t)source.count * s->width, "the encoder's definition");
+        if (!decodes) continue;
+        oracle_decode(oracle, NULL, &source, own, &target, wanted, NULL);
+        near_definition(logits + (size_t)first * s->vocab, wanted, (size_t)target.count * s->vocab,
+                        "the decoder's definition");
+    }
+    oracle_model_free(oracle);
+}
+
+/* ---- refusals ---- */
+
+static void check_refused(rapt_session *session, const rapt_tokens *source)
+{
+    rapt_message why = {""};
+    const float *out = NULL;
+    require(rapt_encode(session, source, &out, &why) == RAPT_BAD_ARGUMENT && why.text[0],
+            "refused, with a reason");
+    require(out == NULL, "nothing is given");
+}
+
+static void check_refusals(const struct subject *s, rapt_session *session, struct feed *in)
+{
+    const struct source *o = &s->source;
+    const int values[] = {-1, INT32_MIN, MODEL_BATCH * MODEL_POSITIONS + 1, INT32_MAX};
+    int starts[SOURCES + 1];
+    memcpy(starts, o->starts, sizeof starts);
+    starts[take_flag(in) ? o->batch : take_below(in, o->batch + 1)] = values[take_below(in, 4)];
+    const rapt_tokens bad = rapt_vectors(o->batch, o->x, starts),
+                      none = rapt_vectors(o->batch, NULL, o->starts),
+                      more = rapt_vectors(MODEL_BATCH + 1, o->x, o->starts);
+    check_refused(session, &bad), check_refused(session, &more);
+    if (o->size) check_refused(session, &none);
+}
+
+/* ---- training ---- */
+
+static void take_labels(struct subject *s, struct feed *in)
+{
+    int lengths[SOURCES];
+    bool labels = s->config.kind == RAPT_KIND_ENCODER_ONLY;
+    for (int b = 0; b < s->source.batch; b++) {
+        int rows = s->source.starts[b + 1] - s->source.starts[b];
+        lengths[b] = !labels             ? 2 + take_below(in, MODEL_POSITIONS - 1)
+                     : s->config.pooling ? 1
+                                         : rows;
+    }
+    small_fill(&s->target, s->config.target_vocab, lengths, s->source.batch, take_byte(in));
+}
+
+/* Whether a sequence is one that training refuses. */
+static bool without_rows(const struct subject *s)
+{
+    bool any = false;
+    for (int b = 0; b < s->source.batch; b++)
+        any = any || s->source.starts[b + 1] == s->source.starts[b];
+    return any;
+}
+
+/* The gradients of all parameters; NULL: refused, as not finite or for a sequence without rows. */
+static float *gradients(const struct subject *s, const rapt_train_options *o, int threads)
+{
+    const rapt_train_limits limits = {.size = sizeof limits,
+                                      .batch = MODEL_BATCH,
+                                      .source_tokens = MODEL_BATCH * MODEL_POSITIONS,
+                                      .target_tokens = MODEL_BATCH * (MODEL_POSITIONS + 1),
+                                      .threads = threads};
+    rapt_trainer *trainer = NULL;
+    rapt_report report = {.size = sizeof report};
+    rapt_message why = {""};
+    require(rapt_trainer_create(&trainer, s->model, o, &limits, NULL, &why) == RAPT_OK, why.text);
+    rapt_status status =
+        rapt_train_gradient(trainer, &s->source.tokens, &s->target.tokens, &report, &why);
+    require(status == RAPT_OK || why.text[0], "a reason");
+    require(status == RAPT_OK || status == RAPT_NOT_FINITE || without_rows(s), why.text);
+    size_t count = rapt_model_parameters(s->model), at = 0;
+    float *all = malloc(count * sizeof *all);
+    for (int i = 0; i < rapt_model_tensors(s->model) && !status; i++) {
+        rapt_trainer_read_gradient(trainer, i, all + at, NULL);
+        at += small_size(s->model, i);
+    }
+    rapt_trainer_free(trainer);
+    require(status || (isfinite(report.loss) && array_finite(all, count)), "a finite gradient");
+    if (!status) return all;
+    free(all);
+    return NULL;
+}
+
+/* Whether the loss is a smooth function of the parameters near here. */
+static bool smooth_loss(const struct subject *s)
+{
+    const rapt_config *c = &s->config;
+    float *all = small_parameters(s->model);
+    bool good = smooth_config(c) && c->self_normalizer == RAPT_NORMALIZER_SOFTMAX &&
+                c->cross_normalizer == RAPT_NORMALIZER_SOFTMAX && c->width >= 4 &&
+                (c->ffn_width == 0 || c->activation != RAPT_ACTIVATION_RELU);
+    for (size_t i = 0; i < rapt_model_parameters(s->model); i++) good = good && fabsf(all[i]) < 4;
+    free(all);
+    return good;
+}
+
+/* The slope of the definition's loss as all parameters move by h, each up or down. */
+static void check_slope(const struct subject *s, const rapt_train_options *o, const float *gradient)
+{
+    struct oracle_model *oracle = oracle_model_read(s->model);
+    const double h = 1e-5, count = (double)rapt_model_parameters(s->model);
+    double got = 0, side[2];
+    oracle_model_hold(oracle);
+    for (int k = 0; k < 2; k++) {
+        uint64_t random = o->seed;
+        size_t at = 0;
+        for (int i = 0; i < oracle->count; i++)
+            for (size_t j = 0; j < small_size(s->model, i); j++, at++) {
+                double sign = next_random(&random) % 2 ? 1 : -1;
+                oracle->tensors[i].data[j] += (k ? -2 : 1) * sign * h;
+                if (k == 0) got += sign * (double)gradient[at];
+            }
+        side[k] = oracle_batch_loss(oracle, NULL, &s->source.tokens, &s->target.tokens,
+                                    (double)o->label_smoothing, NULL);
+    }
+    double wanted = (side[0] - side[1]) / (2 * h);
+    require(fabs(got - wanted) <= 3e-3 * (sqrt(count) + fabs(wanted)), "the slope of the loss");
+    oracle_model_free(oracle);
+}
+
+static void check_training(const struct subject *s, struct feed *in)
+{
+    rapt_train_options o;
+    rapt_train_options_default(&o, sizeof o);
+    o.dropout = take_flag(in) ? 0.3f : 0, o.seed = take_byte(in);
+    float *one = gradients(s, &o, 1), *more = gradients(s, &o, 1 + (take_byte(in) % 16 == 1));
+    require((one == NULL) == (more == NULL), "the same status");
+    if (one) require(array_same(one, more, rapt_model_parameters(s->model)), "gradients once more");
+    if (one && o.dropout == 0 && smooth_loss(s)) check_slope(s, &o, one);
+    free(one);
+    free(more);
+}
+
+static void check(struct subject *s, struct feed *in)
+{
+    rapt_session *session = model_session(s->model, 1, 0);
+    int which = take_below(in, MODEL_BATCH);
+    float *states = encode(session, s, &s->source.tokens);
+    require(array_finite(states, (size_t)s->source.starts[s->source.batch] * s->width),
+            "rows are finite");
+    if (smooth_config(&s->config)) check_definition(s, session, states);
+    check_alone(s, 1 + (take_byte(in) % 16 == 1), states);
+    check_not_finite(s, session, states, which);
+    check_refusals(s, session, in);
+    if (s->target.starts[s->source.batch] > 0) check_training(s, in);
+    free(states);
+    rapt_session_free(session);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    static struct subject s;
+    struct feed in = {bytes, size};
+    s.model = take_reader(&in, &s.config, true, MODEL_POSITIONS);
+    if (!s.model) return 0;
+    s.width = (size_t)s.config.width, s.vocab = (size_t)s.config.target_vocab;
+    take_source(&in, &s.source, &s.config, MODEL_BATCH, MODEL_POSITIONS);
+    take_labels(&s, &in);
+    check(&s, &in);
+    drop_source(&s.source);
+    rapt_model_free(s.model);
+    return 0;
+}
