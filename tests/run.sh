@@ -8,12 +8,12 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 # Packages beyond build_packages. The plain run makes do with little and says what it skips; --all installs the rest.
 light="libcmocka-dev libopenblas-openmp-dev locales python3/python3" # locales: what localedef reads
 rules="g++/g++ pkgconf/pkg-config binutils/objdump clang-format-14/clang-format-14 qemu-user/qemu-aarch64"
-judges="sentencepiece/spm_encode libxml2-utils/xmllint"
+judges="sentencepiece/spm_encode libxml2-utils/xmllint zsh/zsh fish/fish"
 analyzers="valgrind/valgrind cppcheck/cppcheck clang-14/clang-14 clang-tidy-14/clang-tidy-14"
 arm64="gcc-aarch64-linux-gnu/aarch64-linux-gnu-gcc libc6-dev-arm64-cross"
 machines="openmpi-bin/mpirun libopenmpi-dev"
-elsewhere="doxygen/doxygen chromium/chromium musl-tools/musl-gcc gcc-11/gcc-11 wine/wine wine64
-    gcc-mingw-w64-x86-64-posix/x86_64-w64-mingw32-gcc-posix"
+elsewhere="doxygen/doxygen chromium/chromium musl-tools/musl-gcc gcc-11/gcc-11 wine/wine wine64 \
+gcc-mingw-w64-x86-64-posix/x86_64-w64-mingw32-gcc-posix"
 [ "$(uname -m)" = x86_64 ] || arm64= # elsewhere the processor itself runs what is cross-compiled here
 clang="libcmocka-dev clang-14/clang-14 libomp-14-dev libclang-rt-14-dev"
 
@@ -34,6 +34,9 @@ plain      | build          | $light | $full                                    
 --fuzz     | build-fuzz     |        |                                                      |            | searches with the fuzz targets: --fuzz [SECONDS [NAME...]]
 END
 }
+
+# A list of packages that has two lines would end its row.
+modes | awk -F'|' 'NF != 6 { print "run.sh: no row of six: " $0; wrong = 1 } END { exit wrong }' >&2
 
 mode=plain
 case ${1-} in
@@ -78,7 +81,7 @@ ctest --output-on-failure --no-tests=error --parallel "$(nproc)" $(field 5) "$@"
 
 # What was left out, and why.
 grep -hE '^skipped: ' Testing/Temporary/LastTest.log | sort -u || :
-[ "$mode$#" != --all0 ] || sh "$root/tests/fuzz/fuzz.sh" 10 || status=1 # ten seconds for each target
+[ "$mode$#" != --all0 ] || sh "$root/tests/fuzz/fuzz.sh" 5 || status=1 # five seconds for each target
 [ "$mode" != --coverage ] || python3 -B "$root/tests/coverage.py" "$root" "$folder" || status=1
 if [ $status = 0 ]; then
     echo "All tests passed ($mode)."

@@ -1,7 +1,7 @@
 /* calls.c - every public function that takes a pointer, once in one table: called so that it
    succeeds, it leaves the text of its message and errno alone; with NULL for each pointer in turn
-   it is RAPT_BAD_ARGUMENT with a reason, or does what it does without, where that pointer is
-   optional. project/calls compares the table with the headers. */
+   it is RAPT_BAD_ARGUMENT with a reason that says which, or does what it does without, where that
+   pointer is optional. project/calls compares the table with the headers. */
 #include "api/calls_block.h"
 #include "api/calls_import.h"
 #include "api/calls_model.h"
@@ -95,6 +95,7 @@ static const struct call {
     {"rapt_trainer_create", true, 5, 1u << 4, trainer_create},
     {"rapt_trainer_free", false, 1, 1u << 0, trainer_free},
     {"rapt_train_gradient", true, 4, 1u << 3, train_gradient},
+    {"rapt_train_align", true, 2, 1u << 1, train_align},
     {"rapt_train_step", true, 2, 1u << 1, train_step},
     {"rapt_train_evaluate", true, 4, 1u << 3, train_evaluate},
     {"rapt_trainer_gradients", false, 3, 1u << 1 | 1u << 2, trainer_gradients},
@@ -193,12 +194,18 @@ static void test_null(void **state)
     for (int i = 0; i < COUNT(calls); i++)
         for (int null = 0; null < calls[i].pointers; null++) {
             bool optional = calls[i].optional >> null & 1u;
-            rapt_message why = {""};
+            rapt_message why = {""}, other = {""};
             rapt_status status = calls[i].make(&w, null, &why);
             bool reason = why.text[0] != 0, wanted = calls[i].message && !optional;
             if (status != (optional ? RAPT_OK : RAPT_BAD_ARGUMENT) || reason != wanted)
                 fail_msg("%s without its pointer %d: %d \"%s\"", calls[i].name, null, (int)status,
                          why.text);
+            if (reason && !strstr(why.text, "NULL"))
+                fail_msg("%s without its pointer %d: \"%s\"", calls[i].name, null, why.text);
+            for (int before = 0; reason && before < null; before++)
+                if (calls[i].make(&w, before, &other) && strcmp(other.text, why.text) == 0)
+                    fail_msg("%s: \"%s\" for pointers %d and %d", calls[i].name, why.text, before,
+                             null);
             assert_int_equal(calls[i].make(&w, null, NULL), status);
             if (status) assert_int_equal(calls[i].make(&w, -1, NULL), RAPT_OK);
         }

@@ -46,6 +46,25 @@ static rapt_status train_gradient(struct world *w, int null, rapt_message *why)
                                arg(null, 2, &w->tokens), arg(null, 3, &w->report), why);
 }
 
+/* By a trainer that could be given an alignment. */
+static rapt_status train_align(struct world *w, int null, rapt_message *why)
+{
+    static const int starts[64] = {0};
+    const rapt_alignment alignment = {starts, NULL};
+    rapt_config config = *rapt_model_config(w->model);
+    rapt_train_options options = w->train_options;
+    rapt_model *model = NULL;
+    rapt_trainer *trainer = NULL;
+    config.size = sizeof config, config.alignment_layer = 1, options.guided_alignment = 0.1f;
+    assert_int_equal(rapt_model_create(&model, &config, 1, NULL, NULL), RAPT_OK);
+    assert_int_equal(rapt_trainer_create(&trainer, model, &options, &w->train_limits, NULL, NULL),
+                     RAPT_OK);
+    rapt_status status = rapt_train_align(arg(null, 0, trainer), arg(null, 1, &alignment), why);
+    rapt_trainer_free(trainer);
+    rapt_model_free(model);
+    return status;
+}
+
 static rapt_status train_step(struct world *w, int null, rapt_message *why)
 {
     assert_int_equal(train_gradient(w, -1, NULL), RAPT_OK);

@@ -21,6 +21,14 @@ code 0 $attend red old new --target "neu alt rot" >again
 check "a row for each word given" [ "$(sed -n '4,$s/^ *\([^ ]*\) .*/\1/p' again | paste -sd ' ' -)" = "neu alt rot (end)" ]
 code 0 $attend red old zyzzyva >again
 says "never seen in training: zyzzyva"
+check "a word that training never saw is marked" [ "$(sed -n '3s/  */ /gp' again)" = " red old ?zyzzyva (end)" ]
+code 0 $attend red old zyzzyva --self encoder --svg page.svg >again
+check "in rows, too" grep -q '^?zyzzyva ' again
+check "and in figures" grep -q '>?zyzzyva<' page.svg
+code 0 $attend red old zyzzyva --json >again
+check "named in JSON" grep -q '"source":\["red","old","zyzzyva","(end)"\].*"unseen":\["zyzzyva"\]}' again
+code 0 $attend red old zyzzyva --self decoder --json >again
+check "words of the target are not" grep -q '"unseen":\[\]' again
 
 # Rows of weights sum to 1: cross-attention, and self-attention of both halves, where no word attends
 # to a later one.

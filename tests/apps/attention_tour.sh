@@ -11,15 +11,15 @@ count() {
 
 "$program" --json --svg page.svg >out 2>err || fail "exit code $?: $(cat err)"
 [ -s err ] && fail "--json writes to standard error: $(cat err)"
-count '^{.*}$' out 119 "lines of JSON"
+count '^{.*}$' out 120 "lines of JSON"
 count '"score":' out 105 "variants: scores x localities x normalizers"
 for score in scaled-dot dot general cosine location additive location-aware; do
     count "\"score\":\"$score\"" out 15 "variants with score $score"
 done
-count '"claim":' out 13 "claims"
-count '"holds":true' out 13 "claims that hold"
-count '"done":true,"claims":13,"failed":0' out 1 "last line"
-for claim in weights hull local-p one still jump straight-through causal padding; do
+count '"claim":' out 14 "claims"
+count '"holds":true' out 14 "claims that hold"
+count '"done":true,"claims":14,"failed":0' out 1 "last line"
+for claim in weights hull local-p "own key" one still jump straight-through causal padding; do
     count "\"claim\":\"$claim\"" out 1 "claim $claim"
 done
 # Masks are checked for all variants, softmax weights for those without local-p.
@@ -35,10 +35,10 @@ grep '"locality":"global","normalizer":"softmax"' out | sed 's/.*"weights"://; s
 "$program" --score additive --normalizer softmax >some 2>err || fail "exit code $?: $(cat err)"
 count 'additive score, softmax' some 1 "selected variants"
 count ' score, ' some 1 "printed variants"
-count '^yes ' some 13 "printed claims"
+count '^yes ' some 14 "printed claims"
 "$program" >brief 2>err || fail "exit code $?: $(cat err)"
 count ' score, ' brief 0 "tables that nobody asked for"
-count '^yes ' brief 13 "printed claims"
+count '^yes ' brief 14 "printed claims"
 check "claims come first" [ "$(head -c 4 brief)" = "yes " ]
 "$program" --all >every 2>err || fail "exit code $?: $(cat err)"
 count ' score, ' every 35 "tables: scores x normalizers"

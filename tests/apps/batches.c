@@ -152,7 +152,7 @@ static void samples(void **state)
         size_t valid = count / 100 > 0 ? count / 100 : 1, spacing = data.sample_spacing;
         assert_int_equal(data.valid.count, valid);
         assert_int_equal(data.train.count, count - valid);
-        assert_int_equal(data.valid.start.line, count - valid);
+        assert_int_equal(data.valid.marks[0].position.line, count - valid);
         assert_int_equal(spacing, padding > 10 ? 4 : 1);
         assert_int_equal(data.sample->count, (count - valid + spacing - 1) / spacing);
         for (size_t i = 0; i < data.sample->count; i++) {

@@ -15,16 +15,17 @@ code 2 "$program" completion
 says "bash|zsh|fish|man is missing"
 
 # What is printed names every option and nothing else.
-for command in train translate evaluate score attend info demo tokenize detokenize vocab; do
+commands=$("$program" help | sed -n 's/^  \([a-z]*\)  .*/\1/p' | grep -vxE 'help|version')
+[ "$(echo "$commands" | wc -l)" -ge 13 ] || fail "commands: $commands"
+for command in $commands; do
     "$program" $command --help | sed -n 's/^  \(-., \)\{0,1\}--\([a-z0-9-]*\).*/\2/p' | sort >options
     [ -s options ] || fail "$command --help lists no options"
     sed -n "s/^    $command) options=\"\(.*\)\" ;;/\1/p" bash | tr ' ' '\n' | sed 's/^--//' | sort | cmp -s - options ||
         fail "bash: other options of $command"
     { echo help; echo version
-      sed -n "s/.*seen_subcommand_from $command' -l \([a-z0-9-]*\) .*/\1/p" fish; } | sort | cmp -s - options ||
+      sed -n "s/.*toy_translate_in $command' -l \([a-z0-9-]*\) .*/\1/p" fish; } | sort | cmp -s - options ||
         fail "fish: other options of $command"
-    { echo version
-      sed -n "/^ *$command)/,/;;/s/^ *'--\([a-z0-9-]*\)\[.*/\1/p; /^ *$command)/,/;;/s/.*(-h --help).*/help/p" zsh; } |
+    sed -n "/^    $command)/,/;;/p" zsh | sed -n "s/^ *'--\([a-z0-9-]*\).*/\1/p; s/.*'(-[a-zA-Z] --\([a-z]*\))'{.*/\1/p" |
         sort | cmp -s - options || fail "zsh: other options of $command"
     { echo help; echo version
       sed -n "/^\.SS toy_translate $command /,/^\.S[SH] [^t]*\$/p" man | sed '2,${/^\.SS/,$d;}' |
@@ -40,28 +41,79 @@ else
     echo "skipped: apps/completion, the manual page: groff is not installed"
 fi
 
-command -v bash >/dev/null || { echo "skipped: apps/completion, bash: not installed"; [ $failures -eq 0 ]; exit; }
+# ---- what each shell offers, asked as it asks itself ----
 touch pairs.tsv
-cat >ask.sh <<'ASK'
-# complete WORD...: what the last word may become, sorted, on one line
+cat >ask.bash <<'ASK'
+# WORD...: what the last word may become
 source ./bash
-ask() {
-    COMP_WORDS=(toy_translate "$@") COMP_CWORD=$#
-    _toy_translate
-    printf '%s\n' "${COMPREPLY[@]}" | sort | paste -sd ' '
-}
-ask "$@"
+COMP_WORDS=(toy_translate "$@") COMP_CWORD=$#
+_toy_translate
+printf '%s\n' "${COMPREPLY[@]}"
 ASK
+# zsh completes in a terminal alone: one is made, and what is offered there is written down.
+cat >.zshrc <<'ASK'
+fpath=($PWD $fpath)
+autoload -Uz compinit
+compinit -u -D
+compadd() {
+    local -a found
+    if [[ $@[1,(i)--#] != *-[OAD]* ]]; then
+        builtin compadd -O found "$@"
+        print -rl -- $found >>found
+    fi
+    builtin compadd "$@"
+}
+zle-line-init() {
+    BUFFER=$ASKED CURSOR=$#ASKED
+    zle complete-word
+    exit
+}
+zle -N zle-line-init
+ASK
+cat >ask.zsh <<'ASK'
+zmodload zsh/zpty
+export ASKED="toy_translate $*" ZDOTDIR=$PWD TERM=dumb
+rm -f found
+zpty asked zsh -d -i
+while zpty -r asked shown; do :; done
+[[ -e found ]] && cat found
+ASK
+cp zsh _toy_translate
+cat >ask.fish <<'ASK'
+source ./fish
+complete -C "toy_translate $argv"
+ASK
+ask() { # SHELL WORD...: what the last word may become, sorted, on one line
+    shell=$1
+    shift
+    case $shell in
+    bash) bash --norc ask.bash "$@" ;;
+    zsh) zsh -f ask.zsh "$@" ;;
+    fish) HOME=$here XDG_CONFIG_HOME=$here fish ask.fish "$@" | cut -f 1 | sed 's/^--[^=]*=//' ;;
+    esac 2>&1 | sed '/^ *$/d' | LC_ALL=C sort -u | paste -sd ' ' -
+}
+shells=
+for shell in bash zsh fish; do
+    if command -v $shell >/dev/null; then
+        shells="$shells $shell"
+    else
+        echo "skipped: apps/completion, $shell: not installed"
+    fi
+done
 # completes WANTED WORD...
 completes() {
     wanted=$1
     shift
-    got=$(bash --norc ask.sh "$@" 2>&1)
-    [ "$got" = "$wanted" ] || fail "'$*' is completed to '$got', not '$wanted'"
+    for shell in $shells; do
+        got=$(ask "$shell" "$@")
+        [ "$got" = "$wanted" ] || fail "$shell: '$*' is completed to '$got', not '$wanted'"
+    done
 }
 completes "train translate" tra
+completes "--help --version" --
 completes "train" help trai
 completes "--patience" train --pat
+completes "--model" info --mo
 completes "base small tiny" train --preset ""
 completes "inverse-sqrt" train --out m --schedule inv
 completes "straight-through" demo --cross-normalizer st
@@ -69,8 +121,25 @@ completes "" train --layers ""
 completes "pairs.tsv" train --data pai
 completes "pairs.tsv" translate -m pai
 completes "pairs.tsv" info pai
+completes "" train pai
+completes "" attend --model m pai
+completes "" version ""
 completes "bash" completion b
-completes "--model" info --mo
-[ "$(bash --norc -c 'source ./bash; complete -p toy_translate')" = "complete -o filenames -F _toy_translate toy_translate" ] ||
-    fail "bash does not know the completion"
+completes "bash fish man zsh" completion ""
+
+# A value behind '=' is one word for zsh and fish, and three for bash.
+for shell in $shells; do
+    [ $shell = bash ] && set -- = sm || set -- "=sm"
+    [ $shell = bash ] && set -- --preset "$@" || set -- "--preset$1"
+    [ "$(ask $shell train "$@")" = small ] || fail "$shell: '$*' is not completed"
+done
+case $shells in *bash*)
+    [ "$(bash --norc -c 'source ./bash; complete -p toy_translate')" = "complete -o filenames -F _toy_translate toy_translate" ] ||
+        fail "bash does not know the completion" ;;
+esac
+# From a file of fpath or sourced, as in .zshrc.
+case $shells in *zsh*)
+    zsh -f -c 'autoload -Uz compinit; compinit -u -D; source ./zsh; [[ $_comps[toy_translate] == _toy_translate ]]' ||
+        fail "zsh does not know the completion that it sources" ;;
+esac
 [ $failures -eq 0 ]

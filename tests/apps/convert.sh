@@ -19,13 +19,15 @@ piece() { # TEXT TYPE
         piece "$letter" 1
     done
 } >vocabulary.spm
+{ cat vocabulary.spm; piece x 1; piece y 1; } >vocabulary32.spm
 synthetic_pairs 200 >data.tsv
 cut -f1 data.tsv | head -30 >source
 
+pieces=vocabulary.spm
 train() { # OUT OPTION...
     out=$1
     shift
-    code 0 "$program" train --data data.tsv --out "$out" --sentencepiece vocabulary.spm --layers 1 --width 16 --heads 2 \
+    code 0 "$program" train --data data.tsv --out "$out" --sentencepiece $pieces --layers 1 --width 16 --heads 2 \
         --ffn-width 16 --steps 20 --threads 1 "$@"
 }
 for kind in none ssru; do
@@ -44,7 +46,13 @@ for kind in none ssru; do
     code 0 "$program" convert --model marian.$kind --out own
     code 0 "$program" translate --model own --like rapt --threads 1 source >got
     check "the same translations of our own file ($kind)" cmp -s wanted got
-    code 0 "$program" convert --model model.$kind --to bergamot --out bergamot.$kind
+    code 1 "$program" convert --model model.$kind --to bergamot --out bergamot.$kind
+    says "target_vocab is 30, which is no multiple of 8; the nearest are 24 and 32"
+    pieces=vocabulary32.spm
+    train narrow.$kind --position concatenated-n1 --decoder-start zero \
+        --norm-epsilon 1e-6 --decoder-recurrence $kind --output-bias
+    pieces=vocabulary.spm
+    code 0 "$program" convert --model narrow.$kind --to bergamot --out bergamot.$kind
     check "8 bits take less" [ "$(wc -c <bergamot.$kind/model.bin)" -lt "$(wc -c <marian.$kind/model.bin)" ]
     code 0 "$program" translate --model bergamot.$kind --threads 1 source >got
     check "8 bits translate" [ "$(wc -l <got)" -eq 30 ]
@@ -91,6 +99,16 @@ code 2 "$program" convert --model plain --to marian
 says "--out is missing"
 code 2 "$program" convert --out nothing
 says "--model is missing"
+ln plain other
+for out in plain other; do
+    code 2 "$program" convert --model plain --to packed --out $out
+    says "is the same file as --model plain"
+done
+for model in ct2 ct2/model.bin; do # a folder, which would be written into
+    code 2 "$program" convert --model $model --to ct2 --out ct2/
+    says "is the same file as --model $model"
+done
+check "neither has changed" cmp -s plain again
 code 2 "$program" convert --model plain --to moses --out nothing
 says "moses"
 [ $failures -eq 0 ]

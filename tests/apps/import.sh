@@ -18,6 +18,8 @@ for precision in "" -i16 -i8; do
 done
 code 0 "$program" translate --model "$model/model.bin" source >out
 check "translate with the file in it" [ "$(cat out)" = "a t z m o n" ]
+code 0 "$program" attend --model "$model" "آ ت ز م و ن" >out 2>err
+check "no word of a model of others is called unseen" [ "$(cat out err | grep -cE 'never seen|\?')" -eq 0 ]
 code 0 "$program" translate --model "$model" --beam 4 --nbest 4 --scores source >out
 check "an n-best list" [ "$(wc -l <out)" -eq 4 ]
 check "its scores" grep -qx "0 ||| a t z m o n ||| -0.1517" out

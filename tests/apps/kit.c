@@ -300,6 +300,7 @@ static void test_svg(void **state)
     struct svg svg;
     const rapt_text names[2] = {{"a<b", 3}, {"\xC3\xA9&", 3}};
     const float weights[4] = {0, 0.5F, 1, 0.05F};
+    const float rows[8] = {0.25F, 0.25F, 0.25F, 0.25F, 0.1F, 0.2F, 0.5F, 0.2F};
     struct chart chart = {60, 60, 100, 80, {0, 0}, {10, 100}, {5, 50}, "t", NULL, {"x", "y"}};
     const double xs[2] = {0, 10}, ys[2] = {100, 0};
     (void)state;
@@ -325,6 +326,14 @@ static void test_svg(void **state)
     assert_non_null(strstr(text, ">\xC3\xA9&amp;</text>"));
     assert_non_null(strstr(text, "points=\"60,60 160,140\"")); /* the corners of the frame */
     assert_non_null(strstr(text, "fill=\"#08306B\""));         /* weight 1 */
+    assert_int_equal(svg_part_open(&svg, 200, 60), EXIT_OK);
+    shade_map(&svg, 0, 0, 24, 2, 4, NULL, NULL, rows);
+    char *part = svg_part_close(&svg);
+    const char *darkest =
+        strstr(part, "fill=\"#08306B\""); /* the largest of the second row alone */
+    assert_non_null(darkest);
+    assert_null(strstr(darkest + 1, "fill=\"#08306B\""));
+    free(part);
     assert_int_equal(svg_open(&svg, "missing/folder/x.svg", 1, 1, "x"), EXIT_OK);
     assert_int_equal(svg_close(&svg), EXIT_FAILED);
     assert_int_equal(svg_open(&svg, "/dev/full", 1, 1, "x"), EXIT_OK);

@@ -47,10 +47,17 @@ same() { # WHAT: the model "parts" and its checkpoint are those of "whole"
     rm -f parts parts.*
 }
 
+fair_share() { # COUNT: rank 0 made about so many of all pairs tokens, not all of them
+    sed -n 's/.*this one made \([0-9]*\) of \([0-9]*\) pairs tokens.*/\1 \2/p' err |
+        awk -v count="$1" '{ n++; if ($1 < 1 || $1 * count > 1.5 * $2) exit 1 } END { exit n != 1 }' ||
+        { fail "$1 ranks: what is a rank's part of the pairs?"; cat err; }
+}
+
 # Alone without mpirun; then ranks that hold one subtree, and ranks that hold several.
 code 0 "$program" train $options --shards 8 --threads 1 --out whole --steps 30
 for count in 1 2 3 4; do
     code 0 ranks $count $options --threads $((1 + count % 2)) --out parts --steps 30
+    [ $count = 1 ] || fair_share $count
     same "$count ranks"
 done
 code 0 ranks 2 $options --threads 2 --out parts --steps 13
@@ -70,6 +77,24 @@ code 0 timeout 120 mpirun $local $transport -n 2 "$program" train $options --sha
 same "by TCP"
 code 0 ranks 3 $options --out timed --minutes $enough # rank 0 has the clock
 check "a run by the clock ends" test -s timed
+
+# The scripts of the README; its machines are this one.
+readme=$scripts/../../apps/README.md
+script() { # FROM TO: lines between these two, as they stand there
+    sed -n "/^    $1/,/^    *$2/s/^    //p" "$readme"
+}
+script '# train.sh - ' '--shards 16' | sed 's/--epochs 30/--epochs 2/' >train.sh
+script '#SBATCH --job-name' '--shards 16' >train.sbatch
+for file in train.sh train.sbatch; do
+    grep -q -- '--shards 16' $file && sh -n $file || fail "apps/README.md: what is $file?"
+done
+if [ "${2-}" != sanitized ]; then # no smaller than the default model
+    mkdir cluster && cp train.tsv cluster/pairs.tsv && echo 'localhost slots=2' >cluster/hosts
+    (cd cluster && PATH=$(dirname "$program"):$PATH OMPI_MCA_plm=isolated timeout 120 sh ../train.sh) 2>err ||
+        { fail "train.sh of apps/README.md"; cat err; }
+    says "2 ranks; this one"
+    check "train.sh leaves a model" test -s cluster/model.safetensors
+fi
 
 # What differs is named, and nothing is written.
 both() { # OPTIONS OF RANK 1...

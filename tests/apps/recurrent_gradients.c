@@ -47,10 +47,12 @@ static const char *describe(const struct recurrent_config *c)
 {
     static char text[200];
     snprintf(text, sizeof text,
-             "%s, pass %s, encoder %s, query %s, attends %d, projected %d, %s %s %s",
-             cell_names[c->cell], pass_names[c->pass], encoder_names[c->encoder],
-             query_names[c->query], c->attends, c->projected, rapt_score_name(c->score),
-             rapt_locality_name(c->locality), rapt_normalizer_name(c->normalizer));
+             "%s, pass %s, encoder %s, reads %d, one cell %d, query %s, attends %d, projected %d, "
+             "%s %s %s",
+             cell_names[c->cell], pass_names[c->pass], encoder_names[c->encoder], c->reads,
+             c->one_cell, query_names[c->query], c->attends, c->projected,
+             rapt_score_name(c->score), rapt_locality_name(c->locality),
+             rapt_normalizer_name(c->normalizer));
     return text;
 }
 
@@ -106,6 +108,46 @@ static void test_encoders(void **state)
                 c.score = RAPT_SCORE_GENERAL;
                 if (recurrent_refusal(&c) == NULL) assert_true(judge(&c) > 20);
             }
+}
+
+/* An encoder that reads its own past; one cell for encoder and decoder. */
+static void test_past(void **state)
+{
+    (void)state;
+    for (int cell = 0; cell < CELLS; cell++)
+        for (int mode = 1; mode < 8; mode++) {
+            struct recurrent_config c = plain;
+            c.cell = (enum cell_kind)cell;
+            c.directions = 1;
+            c.encoder_hidden = c.hidden;
+            c.reads = mode & 1 ? READS_PAST : READS_STATE;
+            c.one_cell = mode & 2;
+            c.attends = mode & 4;
+            c.pass = PASS_INITIAL;
+            assert_true(judge(&c) > 10);
+        }
+}
+
+/* What a word reads are weights of states that are there: the beginning, and those before it. */
+static void test_past_weights(void **state)
+{
+    (void)state;
+    struct recurrent_config c = plain;
+    float weights[5 * 5];
+    c.cell = CELL_LSTM;
+    c.directions = 1;
+    c.reads = READS_PAST;
+    struct recurrent *model = recurrent_create(&c, &language);
+    recurrent_past(model, &sentences[0], weights);
+    for (int t = 0; t < 5; t++) {
+        double sum = 0;
+        for (int s = 0; s < 5; s++) {
+            assert_true(s <= t ? weights[t * 5 + s] > 0 : weights[t * 5 + s] == 0);
+            sum += (double)weights[t * 5 + s];
+        }
+        assert_true(fabs(sum - 1) < 4 * ROUNDING);
+    }
+    recurrent_free(model);
 }
 
 static void test_scores(void **state)
@@ -221,12 +263,17 @@ static void test_refusals(void **state)
     assert_non_null(recurrent_refusal(&c));
     c.projected = true;
     assert_null(recurrent_refusal(&c));
+    c = plain, c.reads = READS_PAST;
+    assert_non_null(recurrent_refusal(&c));
+    c = plain, c.directions = 1, c.one_cell = true, c.hidden = 5;
+    assert_non_null(recurrent_refusal(&c));
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_passes),      cmocka_unit_test(test_encoders),
+        cmocka_unit_test(test_past),        cmocka_unit_test(test_past_weights),
         cmocka_unit_test(test_scores),      cmocka_unit_test(test_others),
         cmocka_unit_test(test_influence),   cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_transformer),

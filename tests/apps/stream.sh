@@ -36,18 +36,20 @@ same() { # WHAT: the model "parts" and its checkpoint are those of "whole"
 }
 
 if [ "${2-}" = full ]; then
-    # Ten million pairs: less than 1 GB; the time until training begins is printed, and not judged.
+    # Ten million pairs: less than 1 GB; the times until training begins are printed, and not judged.
     pairs_of 10000000 >all.tsv
     run="--data all.tsv $model --vocab 2000 --batch-tokens 1024 --average 1 --keep-checkpoint"
+    start=$(date +%s)
     "$program" train $run --steps 60 --out parts 2>err &
     process=$!
     while kill -0 $process && ! grep -q '^memory in MB' err; do sleep 0.2; done
+    wall=$(($(date +%s) - start))
     cut -d ' ' -f 14,15 "/proc/$process/stat" >ticks
     while grep VmHWM "/proc/$process/status" >now 2>/dev/null && [ -s now ]; do mv now high; sleep 0.2; done
     wait $process || { fail "ten million pairs"; cat err; }
     kilobytes=$(tr -dc 0-9 <high)
     seconds=$(awk -v hz="$(getconf CLK_TCK)" '{ print int(($1 + $2) / hz) }' ticks)
-    echo "10,000,000 pairs: $((kilobytes / 1000)) MB at most, $seconds s of processor time until training begins"
+    echo "10,000,000 pairs: $((kilobytes / 1000)) MB at most, $seconds s of processor time, $wall s until training begins"
     cat err
     [ "$kilobytes" -lt 976562 ] || fail "$kilobytes KB"
     code 0 "$program" train $run --steps 20 --out cut

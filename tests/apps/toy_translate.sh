@@ -160,6 +160,9 @@ says_not() { if grep -qF -- "$1" err; then fail "'$1' in:"; cat err; fi; }
 says_not "never seen"
 printf 'red xylophone old\nzyzzyva xylophone\n' | "$program" translate --model model 2>err >again
 says "never seen in training: xylophone, zyzzyva"
+printf 'red xylophone old\nred\n' | "$program" translate --model model --json 2>/dev/null >again
+check "a word that training never saw in JSON" grep -q '^{"sentence":0,.*"unseen":\["xylophone"\]}$' again
+check "no such word" grep -q '^{"sentence":1,.*"unseen":\[\]}$' again
 printf 'red, (old) redder Red 42\n' | "$program" translate --model model 2>err >again
 says "never seen in training: redder, Red"
 code 1 "$program" translate --model model missing
@@ -283,6 +286,7 @@ check "0.1: the third epoch" grep -q "^epoch 3/3  step 3 " err
 
 # The demo, far too short to learn.
 code 0 "$program" demo --steps 3 --json --out kept >again
+check "how many pairs it had" grep -q '"train_pairs":59900,' again
 for key in exact heldout train_pairs steps seconds threads; do
     check "demo --json: $key" grep -q "\"$key\":[0-9]" again
 done

@@ -34,6 +34,7 @@ expect 2 "unknown command 'trian'; did you mean train?" trian
 expect 2 "unknown command 'evalute'; did you mean evaluate?" evalute
 expect 2 "unknown command 'if'; toy_translate help" if
 expect 2 "'--json' stands before a command" --json
+expect 2 "'--versoin'; did you mean --version?" --versoin
 expect 2 "unknown option '--nonsense'; --help lists them" train --nonsense
 expect 2 "unknown option '-x'; --help lists them" train a -x
 expect 2 "unknown option '-\\xc3'; --help lists them" train a "$(printf -- '-\303\274')"
@@ -108,11 +109,11 @@ holds() { # TEXT: out contains it
 expect 2 "" && holds "usage: toy_translate COMMAND"
 narrow
 cp out usage
-for arguments in help --help -h "help help"; do
+for arguments in help --help -h "help help" "help --help" "version --help"; do
     expect 0 "" $arguments
     cmp out usage || failures=$((failures + 1))
 done
-for command in train translate evaluate attend info demo; do
+for command in $(sed -n "s|^  \([a-z]*\)  .*|\1|p" usage | grep -vxE "help|version"); do
     expect 0 "" $command --help
     head -n 1 out | grep -q "^usage: toy_translate $command " || { echo "$command --help"; failures=$((failures + 1)); }
     narrow

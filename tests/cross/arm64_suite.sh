@@ -15,10 +15,8 @@ say() { "$@" >"$scratch/log" 2>&1 || { tail -n 40 "$scratch/log"; exit 1; }; }
 
 # Emulated, these take minutes each: many threads, many cases, or every float.
 layers="base|op|attention|model|import|run|text|format|api|golden"
-slow="base/(real|decimal)|op/(embed|gemm|linear|loss|norm|strides)|attention/(accuracy|backward|bits|errors|forward)"
-slow="$slow|attention/(general|hidden|mask|quotients)"
-slow="$slow|model/(gradient|load|unbiased)|run/(classify|hard_learns|products|sample|shards|shards_early|translate|variants)"
-slow="$slow|run/(vectors|weights|words)|text/(spm_reference|spm_encode)|api/(threads|translators|fork)"
+slow="attention/product|run/(hard_learns|sample|score_texts|shards|shards_early|translate|variants|vectors|weights|words)"
+slow="$slow|text/(spm_reference|spm_encode)|api/(threads|translators|fork)"
 
 state="-o Dir::State=$scratch/apt -o Dir::State::status=$scratch/apt/status -o Dir::Cache=$scratch/apt/cache
     -o APT::Architecture=arm64 -o APT::Architectures=arm64 -o Acquire::Languages=none -o APT::Sandbox::User=root"
@@ -46,6 +44,7 @@ export OMP_WAIT_POLICY=passive
 ctest -j2 --no-tests=error --output-on-failure -R "^($layers)/" -E "^($slow)\$" >"$scratch/log" 2>&1
 status=$?
 [ $status = 0 ] || grep -v ' Passed \| Start ' "$scratch/log"
+if grep RegularExpression "$scratch/log"; then status=1; fi # CMake goes on without a pattern that has ten groups
 grep 'tests passed' "$scratch/log"
 echo "left out, since they take minutes there: $slow"
 exit $status

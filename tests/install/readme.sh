@@ -54,7 +54,7 @@ def piece(text, kind):
     inside = b"\x0a" + bytes([len(text)]) + text + b"\x18" + bytes([kind])
     return b"\x0a" + bytes([len(inside)]) + inside
 
-words = "\u2581 \u2581the \u2581cats \u2581a a c d e g h i K n o s t u z".split(" ")
+words = "\u2581 \u2581the \u2581cats \u2581a a c d e g h i K l m n o r s t u v z".split(" ")
 all_pieces = [piece(b"</s>", 3), piece(b"<unk>", 2)] + [piece(word.encode(), 1) for word in words]
 sys.stdout.buffer.write(b"".join(all_pieces))
 END

@@ -13,7 +13,9 @@ HEADER = """/* x.h - a header. */
 /* What it is. */
 typedef struct rapt_x { /* size-first */
     size_t size;        /* sizeof(rapt_x) */
-    int a, b;           /* both */
+    int a, b;           /* of a; of
+                           b */
+    long long c, d;     /* both */
     int bare;
 } rapt_x;
 
@@ -37,7 +39,7 @@ def judge(reference):
             (include / "rapt" / name).write_text("")
         (include / "rapt/x.h").write_text(HEADER)
         done = subprocess.run([sys.executable, "-B", reference, "--missing", folder], capture_output=True, text=True)
-        assert done.returncode == 1 and done.stdout.split("\n")[:-1] == ["x.h: rapt_x.bare", "x.h: rapt_bare"], done.stdout
+        assert done.returncode == 1 and done.stdout.split("\n")[:-1] == ["x.h: rapt_x.c", "x.h: rapt_x.d", "x.h: rapt_x.bare", "x.h: rapt_bare"], done.stdout
 
 
 def main(root, *tools):

@@ -1,0 +1,168 @@
+/* index.c - the index of pairs that several threads make of a part's segments, against the pairs
+   read one after the other by one reader: lengths, ids, places and digests, seen words and skipped
+   pairs, however many ids are held; and pairs that change between the survey and the index. */
+#define _POSIX_C_SOURCE 200809L
+#include "index.h"
+#include "kit/random.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+const char program_name[] = "index";
+
+enum { PAIRS = 3000, LONGEST = 24 };
+
+struct fixture {
+    char *bytes; /* the corpus, which data owns */
+    size_t size;
+    struct data data;
+    struct vocabulary vocabulary;
+};
+
+/* Pairs of 1 to 30 words, some with an empty side, some with one longer than a segment. */
+static void write_corpus(FILE *file)
+{
+    static const char *const words[] = {"red", "blue", "river", "tree", "of", "the", "sees", "cat"};
+    struct random random = {5, 0};
+    for (int i = 0; i < PAIRS; i++) {
+        int count = i % 700 == 13 ? 0 : i % 900 == 17 ? 700 : 1 + (int)(random_bits(&random) % 12);
+        for (int side = 0; side < 2; side++) {
+            for (int w = 0; w < count; w++)
+                fprintf(file, "%s%s", w > 0 ? " " : "", words[random_bits(&random) % 8]);
+            fprintf(file, "%s", side == 0 ? "\t" : "\n");
+        }
+    }
+}
+
+static int begin(void **state)
+{
+    struct fixture *f = xcalloc(1, sizeof *f);
+    FILE *file = open_memstream(&f->bytes, &f->size);
+    write_corpus(file);
+    fclose(file);
+    assert_int_equal(data_over(&f->data, "words", f->bytes, f->size, 1000), EXIT_OK);
+    assert_int_equal(vocabulary_learn(&f->vocabulary, f->data.sample, 300, false, false), EXIT_OK);
+    *state = f;
+    return 0;
+}
+
+static int end(void **state)
+{
+    struct fixture *f = *state;
+    vocabulary_free(&f->vocabulary);
+    data_close(&f->data);
+    free(f);
+    return 0;
+}
+
+static struct examples create(const struct fixture *f, size_t max_ids, int threads)
+{
+    return (struct examples){.vocabulary = &f->vocabulary,
+                             .begin = 1,
+                             .max_tokens = LONGEST,
+                             .max_ids = max_ids,
+                             .threads = threads};
+}
+
+/* Every pair of the part, one after the other; returns how many are not too long. */
+static size_t check_pairs(const struct part *part, struct examples *examples)
+{
+    struct pair_reader reader;
+    struct encoded pair = {0};
+    int32_t source[LONGEST], target[LONGEST];
+    size_t n = 0;
+    bool more = true;
+    assert_int_equal(reader_open(&reader, part->inputs, 1 << 16), EXIT_OK);
+    reader_seek(&reader, part->marks[0].position);
+    for (size_t i = 0; i < part->count; i++) {
+        assert_int_equal(reader_next(&reader, &more), EXIT_OK);
+        assert_true(more);
+        if (!encode_pair(&pair, examples, &reader)) continue;
+        assert_int_equal(examples->source[n], pair.source.count);
+        assert_int_equal(examples->target[n], pair.target.count);
+        assert_int_equal(examples->digests[n], pair_digest(&reader));
+        if (n >= examples->held) assert_int_equal(examples->where[0][n], reader.position.at[0]);
+        assert_int_equal(examples_get(examples, n, source, target), EXIT_OK);
+        assert_memory_equal(source, pair.source.ids, pair.source.count * sizeof *source);
+        assert_memory_equal(target, pair.target.ids, pair.target.count * sizeof *target);
+        n++;
+    }
+    encoded_free(&pair);
+    reader_close(&reader);
+    return n;
+}
+
+/* The first pairs whose ids fit. */
+static size_t fitting(const struct examples *examples)
+{
+    size_t n = 0, used = 0;
+    for (; n < examples->count; n++) {
+        used += (size_t)examples->source[n] + examples->target[n];
+        if (used > examples->max_ids) break;
+    }
+    return n;
+}
+
+static void any_threads(void **state)
+{
+    struct fixture *f = *state;
+    static const size_t held[] = {0, 5, 3000, 1 << 20};
+    char *words = NULL;
+    assert_true(f->data.train.segments > 20);
+    for (int threads = 0; threads < 6; threads++)
+        for (size_t h = 0; h < sizeof held / sizeof *held; h++) {
+            struct seen seen = {0};
+            struct examples examples = create(f, held[h], threads);
+            assert_int_equal(examples_make(&examples, &f->data.train, &seen), EXIT_OK);
+            size_t count = check_pairs(&f->data.train, &examples);
+            assert_int_equal(examples.count, count);
+            assert_true(count < f->data.train.count);
+            assert_int_equal(examples.own, count);
+            assert_int_equal(examples.held, fitting(&examples));
+            char *list = seen_list(&seen);
+            if (words == NULL)
+                words = list;
+            else
+                assert_string_equal(list, words);
+            if (list != words) free(list);
+            seen_free(&seen);
+            examples_free(&examples);
+        }
+    free(words);
+}
+
+/* The last pairs of the same file. */
+static void valid(void **state)
+{
+    struct fixture *f = *state;
+    struct examples examples = create(f, 100, 3);
+    assert_int_equal(examples_make(&examples, &f->data.valid, NULL), EXIT_OK);
+    assert_int_equal(examples.count, check_pairs(&f->data.valid, &examples));
+    examples_free(&examples);
+}
+
+/* A letter of any segment. */
+static void changed(void **state)
+{
+    struct fixture *f = *state;
+    const struct part *train = &f->data.train;
+    for (size_t s = 0; s < train->segments; s += 1 + train->segments / 5) {
+        struct examples examples = create(f, 1000, 2);
+        char *letter = f->bytes + train->marks[s].position.at[0], was = *letter;
+        *letter = 'x';
+        assert_int_not_equal(examples_make(&examples, train, NULL), EXIT_OK);
+        *letter = was;
+        examples_free(&examples);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(any_threads), cmocka_unit_test(valid),
+                                       cmocka_unit_test(changed)};
+    return cmocka_run_group_tests(tests, begin, end);
+}

@@ -1,0 +1,35 @@
+# costs.cmake - how many seconds the longest tests take, more or less: ctest starts those first, so that the last one to
+# end is a short one. Every folder with tests calls rapt_costs() at its end.
+set(costs
+    cross/arm64-suite 730
+    cross/windows 680
+    full/reproducible 630
+    full/sentencepiece 420
+    full/attention_errors 370
+    full/exchange_marian 350
+    full/ulp_gelu_slope 220
+    full/ulp_gelu 220
+    full/ulp_silu_slope 200
+    full/ulp_tanh 180
+    full/ulp_silu 180
+    full/stream 180
+    full/ulp_log 150
+    full/ulp_exp2 130
+    full/ulp_exp 120
+    full/analyze_cppcheck 110
+    full/modes 95
+    full/faults 93
+    full/analyze_gcc 89
+    cross/arm64 80)
+
+# For the tests of this folder.
+function(rapt_costs)
+    get_property(here DIRECTORY PROPERTY TESTS)
+    set(left ${costs})
+    while(left)
+        list(POP_FRONT left name seconds)
+        if(name IN_LIST here)
+            set_tests_properties(${name} PROPERTIES COST ${seconds})
+        endif()
+    endwhile()
+endfunction()
