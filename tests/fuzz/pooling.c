@@ -1,5 +1,5 @@
 /* pooling.c - what encoders answer, of tokens or vectors: embeddings are the first row or the mean
-   of the rows that rapt_encode gives, logits those of the definition (oracle/transformer.h); the
+   of the rows that rapt_encode gives, logits those of the definition (definition.h); the
    same bits alone, in other groups and with two threads; what a model cannot answer is refused. */
 #include "sources.h"
 
@@ -70,16 +70,14 @@ static void check_embedding(const struct subject *s, const float *states, const 
 
 static void check_logits(const struct subject *s, const float *logits)
 {
-    struct oracle_model *oracle = oracle_model_read(s->model);
-    double wanted[POSITIONS * 32];
+    bool pools = s->config.pooling != RAPT_POOLING_NONE;
     for (int b = 0; b < s->source.batch; b++) {
         const struct oracle_sentence one = source_sentence(&s->source, b);
-        bool pools = s->config.pooling != RAPT_POOLING_NONE;
-        oracle_classify(oracle, NULL, &one, wanted);
-        near_definition(logits + (size_t)(pools ? b : one.first) * s->classes, wanted,
-                        (size_t)(pools ? 1 : one.count) * s->classes, "logits by definition");
+        const struct definition_outputs got = {
+            .logits = logits + (size_t)(pools ? b : one.first) * s->classes,
+            .logits_n = (size_t)(pools ? 1 : one.count) * s->classes};
+        definition_check(s->model, &one, NULL, &got);
     }
-    oracle_model_free(oracle);
 }
 
 /* Of sequences alone, with another number of threads. */

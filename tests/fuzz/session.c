@@ -1,9 +1,7 @@
 /* session.c - models of any small configuration: a batch gives the bits of its sentences alone, all
    tokens at once those of one by one, reordered targets those of their parents, two threads those
-   of one; and logits and encoder outputs are those of the definition (oracle/transformer.h). */
-#include "models.h"
-
-#include "oracle/transformer.h"
+   of one; and logits and encoder outputs are those of the definition (definition.h). */
+#include "definition.h"
 
 struct subject {
     rapt_config config;
@@ -86,36 +84,20 @@ static void check_reorder(const struct subject *s, const float *logits)
     rapt_session_free(session);
 }
 
-static void near(const float *got, const double *wanted, size_t n, const char *what)
+static void check_definition(const struct subject *s, int i, const float *states,
+                             const float *logits)
 {
-    double max = 0;
-    for (size_t i = 0; i < n; i++) max = fmax(max, fabs(wanted[i]));
-    for (size_t i = 0; i < n; i++)
-        require(fabs((double)got[i] - wanted[i]) <= 1e-4 * (1 + max), what);
-}
-
-static void check_definition(const struct subject *s, const float *states, const float *logits)
-{
-    struct oracle_model *oracle = oracle_model_read(s->model);
+    const int *starts = s->source.starts, *firsts = s->target.starts;
     size_t width = (size_t)s->config.width, vocab = (size_t)s->config.target_vocab;
-    double own[MODEL_POSITIONS * 32], wanted[MODEL_POSITIONS * 32];
-    for (int i = 0; i < s->batch; i++) {
-        int begin = s->source.starts[i], first = s->target.starts[i];
-        struct oracle_sentence source = {i, begin, s->source.starts[i + 1] - begin,
-                                         s->source.ids + begin};
-        struct oracle_sentence target = {i, first, s->target.starts[i + 1] - first,
-                                         s->target.ids + first};
-        if (reads(s)) {
-            oracle_encode(oracle, NULL, &source, own);
-            near(states + (size_t)begin * width, own, (size_t)source.count * width,
-                 "the encoder's definition");
-        }
-        if (!logits) continue;
-        oracle_decode(oracle, NULL, reads(s) ? &source : NULL, own, &target, wanted, NULL);
-        near(logits + (size_t)first * vocab, wanted, (size_t)target.count * vocab,
-             "the decoder's definition");
-    }
-    oracle_model_free(oracle);
+    const struct oracle_sentence source = {i, starts[i], starts[i + 1] - starts[i],
+                                           s->source.ids + starts[i]};
+    const struct oracle_sentence target = {i, firsts[i], firsts[i + 1] - firsts[i],
+                                           s->target.ids + firsts[i]};
+    const struct definition_outputs got = {states ? states + (size_t)starts[i] * width : NULL,
+                                           logits ? logits + (size_t)firsts[i] * vocab : NULL,
+                                           (size_t)source.count * width,
+                                           (size_t)target.count * vocab};
+    definition_check(s->model, states ? &source : NULL, logits ? &target : NULL, &got);
 }
 
 static void check(const struct subject *s)
@@ -131,7 +113,7 @@ static void check(const struct subject *s)
                   s->config.cross_locality != RAPT_LOCALITY_LOCAL_P;
     for (int i = 0; i < s->batch; i++) check_alone(s, i, states, logits);
     if (logits && s->batch > 0) check_reorder(s, logits);
-    if (smooth) check_definition(s, states, logits);
+    for (int i = 0; smooth && i < s->batch; i++) check_definition(s, i, states, logits);
     free(states);
     free(logits);
     rapt_session_free(session);

@@ -4,9 +4,7 @@
 #define RAPT_TESTS_FUZZ_SOURCES_H
 
 #include "arrays.h"
-#include "models.h"
-
-#include "oracle/transformer.h"
+#include "definition.h"
 
 enum { SOURCES = 8 };
 
@@ -90,15 +88,6 @@ static inline bool smooth_config(const rapt_config *c)
     return c->width > 3 && !hard_or_drawn(c->self_normalizer) &&
            !hard_or_drawn(c->cross_normalizer) && c->self_locality != RAPT_LOCALITY_LOCAL_P &&
            c->cross_locality != RAPT_LOCALITY_LOCAL_P;
-}
-
-static inline void near_definition(const float *got, const double *wanted, size_t n,
-                                   const char *what)
-{
-    double max = 0;
-    for (size_t i = 0; i < n; i++) max = fmax(max, fabs(wanted[i]));
-    for (size_t i = 0; i < n; i++)
-        require(fabs((double)got[i] - wanted[i]) <= 1e-4 * (1 + max), what);
 }
 
 #endif

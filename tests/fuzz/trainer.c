@@ -1,10 +1,8 @@
 /* trainer.c - training steps with models and options that the bytes choose, good and bad. Options
    are refused with a reason; a step succeeds, or is refused as not finite and changes nothing; all
    parameters stay finite; two trainers, now and then with one and two threads, stay the same; and
-   gradients are the slope of the definition's loss along a direction (oracle/transformer.h). */
-#include "models.h"
-
-#include "oracle/transformer.h"
+   gradients are the slope of the definition's loss along a direction (definition.h). */
+#include "definition.h"
 
 struct subject {
     rapt_config config;
@@ -67,41 +65,19 @@ static rapt_status step(const struct subject *s, rapt_model *model, rapt_trainer
     return status;
 }
 
-/* Loss along the gradient's own signs, all parameters at once. */
 static void check_slope(const struct subject *s, rapt_model *model)
 {
-    struct oracle_model *oracle = oracle_model_read(model);
+    const struct definition_batch batch = {&s->source.tokens, &s->target.tokens,
+                                           (double)s->options.label_smoothing, s->options.seed + 1};
     rapt_trainer *trainer = open_trainer(s, model, 1);
-    double got = 0, side[2], h = 1e-5;
-    require(rapt_train_gradient(trainer, &s->source.tokens, &s->target.tokens, NULL, NULL) ==
-                RAPT_OK,
+    float *all = malloc(rapt_model_parameters(model) * sizeof *all), *next = all;
+    require(all && rapt_train_gradient(trainer, batch.source, batch.target, NULL, NULL) == RAPT_OK,
             "a gradient");
-    oracle_model_hold(oracle);
-    oracle_batch_loss(oracle, NULL, &s->source.tokens, &s->target.tokens,
-                      (double)s->options.label_smoothing, NULL);
-    uint64_t random = s->options.seed + 1;
-    for (int k = 0; k < 2; k++) {
-        for (int i = 0; i < oracle->count; i++) {
-            struct oracle_tensor *t = &oracle->tensors[i];
-            size_t n = (size_t)t->rows * (size_t)t->columns;
-            float *g = malloc(n * sizeof *g);
-            require(g && rapt_trainer_read_gradient(trainer, i, g, NULL) == RAPT_OK, "a gradient");
-            for (size_t j = 0; j < n; j++) {
-                double along = next_random(&random) % 2 ? 1 : -1;
-                if (k == 0) got += along * (double)g[j];
-                t->data[j] += (k ? -2 : 1) * h * along;
-            }
-            free(g);
-        }
-        side[k] = oracle_batch_loss(oracle, NULL, &s->source.tokens, &s->target.tokens,
-                                    (double)s->options.label_smoothing, NULL);
-        random = s->options.seed + 1;
-    }
-    double wanted = (side[0] - side[1]) / (2 * h),
-           size = sqrt((double)rapt_model_parameters(model));
-    require(fabs(got - wanted) <= 1e-3 * (size + fabs(wanted)), "the slope of the loss");
+    for (int i = 0; i < rapt_model_tensors(model); i++, next += small_size(model, i - 1))
+        require(rapt_trainer_read_gradient(trainer, i, next, NULL) == RAPT_OK, "a gradient");
+    definition_check_slope(model, &batch, all);
     rapt_trainer_free(trainer);
-    oracle_model_free(oracle);
+    free(all);
 }
 
 /* Whether the loss is a smooth function of the parameters near here. */

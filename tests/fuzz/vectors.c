@@ -1,5 +1,5 @@
 /* vectors.c - models whose source is vectors of the caller's own, at any alignment: the encoder's
-   rows and logits are those of the definition (oracle/transformer.h); the same bits alone, with two
+   rows and logits are those of the definition (definition.h); the same bits alone, with two
    threads and beside a sequence that holds NaN; gradients are finite, the same once more, and the
    slope of the definition's loss; vectors that are not there, or rows that do not fit, are refused.
  */
@@ -60,26 +60,20 @@ static void check_not_finite(const struct subject *s, rapt_session *session, con
 
 static void check_definition(const struct subject *s, rapt_session *session, const float *states)
 {
-    struct oracle_model *oracle = oracle_model_read(s->model);
     const float *logits = NULL;
     bool decodes = s->config.kind == RAPT_KIND_ENCODER_DECODER;
-    double own[MODEL_POSITIONS * 32], wanted[MODEL_POSITIONS * 32];
     if (decodes)
         require(rapt_decode(session, &s->target.tokens, &logits, NULL) == RAPT_OK, "decoding");
     for (int b = 0; b < s->source.batch; b++) {
         const struct oracle_sentence source = source_sentence(&s->source, b);
-        int first = s->target.starts[b];
-        const struct oracle_sentence target = {b, first, s->target.starts[b + 1] - first,
+        size_t first = (size_t)s->target.starts[b];
+        const struct oracle_sentence target = {b, (int)first, s->target.starts[b + 1] - (int)first,
                                                s->target.ids + first};
-        oracle_encode(oracle, NULL, &source, own);
-        near_definition(states + (size_t)source.first * s->width, own,
-                        (size_t)source.count * s->width, "the encoder's definition");
-        if (!decodes) continue;
-        oracle_decode(oracle, NULL, &source, own, &target, wanted, NULL);
-        near_definition(logits + (size_t)first * s->vocab, wanted, (size_t)target.count * s->vocab,
-                        "the decoder's definition");
+        const struct definition_outputs got = {
+            states + (size_t)source.first * s->width, logits ? logits + first * s->vocab : NULL,
+            (size_t)source.count * s->width, (size_t)target.count * s->vocab};
+        definition_check(s->model, &source, logits ? &target : NULL, &got);
     }
-    oracle_model_free(oracle);
 }
 
 /* ---- refusals ---- */
@@ -173,30 +167,6 @@ static bool smooth_loss(const struct subject *s)
     return good;
 }
 
-/* The slope of the definition's loss as all parameters move by h, each up or down. */
-static void check_slope(const struct subject *s, const rapt_train_options *o, const float *gradient)
-{
-    struct oracle_model *oracle = oracle_model_read(s->model);
-    const double h = 1e-5, count = (double)rapt_model_parameters(s->model);
-    double got = 0, side[2];
-    oracle_model_hold(oracle);
-    for (int k = 0; k < 2; k++) {
-        uint64_t random = o->seed;
-        size_t at = 0;
-        for (int i = 0; i < oracle->count; i++)
-            for (size_t j = 0; j < small_size(s->model, i); j++, at++) {
-                double sign = next_random(&random) % 2 ? 1 : -1;
-                oracle->tensors[i].data[j] += (k ? -2 : 1) * sign * h;
-                if (k == 0) got += sign * (double)gradient[at];
-            }
-        side[k] = oracle_batch_loss(oracle, NULL, &s->source.tokens, &s->target.tokens,
-                                    (double)o->label_smoothing, NULL);
-    }
-    double wanted = (side[0] - side[1]) / (2 * h);
-    require(fabs(got - wanted) <= 3e-3 * (sqrt(count) + fabs(wanted)), "the slope of the loss");
-    oracle_model_free(oracle);
-}
-
 static void check_training(const struct subject *s, struct feed *in)
 {
     rapt_train_options o;
@@ -205,7 +175,9 @@ static void check_training(const struct subject *s, struct feed *in)
     float *one = gradients(s, &o, 1), *more = gradients(s, &o, 1 + (take_byte(in) % 16 == 1));
     require((one == NULL) == (more == NULL), "the same status");
     if (one) require(array_same(one, more, rapt_model_parameters(s->model)), "gradients once more");
-    if (one && o.dropout == 0 && smooth_loss(s)) check_slope(s, &o, one);
+    const struct definition_batch batch = {&s->source.tokens, &s->target.tokens,
+                                           (double)o.label_smoothing, o.seed};
+    if (one && o.dropout == 0 && smooth_loss(s)) definition_check_slope(s->model, &batch, one);
     free(one);
     free(more);
 }
