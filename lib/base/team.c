@@ -211,7 +211,8 @@ static bool spin(struct team *team, unsigned phase)
 
 /* No wake-up is lost. The sleeper increments `sleepers`, then reads `passed`; the last member to
    arrive writes `passed`, then reads `sleepers`. All four are sequentially consistent, so at least
-   one reads what the other wrote. And the sleeper holds the mutex from its read until it waits for
+   one reads what the other wrote. The write is an exchange: emulators of arm64 on x86 let a load
+   overtake a store there. And the sleeper holds the mutex from its read until it waits for
    the condition, so the broadcast, which comes after the mutex was taken once, cannot fall in
    between. */
 static void sleep_through(struct team *team, unsigned phase)
@@ -230,7 +231,7 @@ static void sleep_through(struct team *team, unsigned phase)
 static void release(struct team *team, unsigned phase)
 {
     struct team_shared *shared = team->shared;
-    atomic_store(&shared->passed, phase);
+    atomic_exchange(&shared->passed, phase);
     if (atomic_load(&shared->sleepers) == 0) return;
     double start = rapt__thread_seconds();
     pthread_mutex_lock(&shared->mutex);
