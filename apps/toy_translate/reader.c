@@ -34,7 +34,7 @@ static int read_more(struct line_reader *lines)
         memmove(lines->bytes, lines->bytes + lines->at, lines->size);
     lines->at = 0;
     if (lines->size > size) size = lines->size; /* of a long line as much again */
-    if (lines->capacity < lines->size + size)
+    if (lines->bytes == NULL || lines->capacity < lines->size + size)
         lines->bytes = xreallocarray(lines->bytes, lines->capacity = lines->size + size, 1);
     int code =
         input_read(lines->input, lines->from + lines->size, lines->bytes + lines->size, size, &got);

@@ -175,7 +175,7 @@ static rapt_status write_model(struct exporting *e, const struct hf_ids *ids)
 
 rapt_status rapt__export_hf(struct exporting *e)
 {
-    struct hf_ids ids;
+    struct hf_ids ids = {0};
     rapt_status status = check(e);
     if (!status) status = check_names(e, e->source);
     if (!status) status = check_names(e, e->target);

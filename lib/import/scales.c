@@ -26,7 +26,7 @@ rapt_status rapt__import_keep_scale(struct import *i, const char *name, size_t f
 rapt_status rapt__import_keep_scales(struct import *i, const char *name, size_t first, size_t rows,
                                      const struct tensor_entry *e)
 {
-    float scale, last = 0;
+    float scale = 0, last = 0;
     size_t from = 0;
     if (e->scales == 1) return rapt__import_keep_scale(i, name, first, rows, e->scale, e->alpha);
     if (e->scales != rows || e->transposed) return RAPT_OK;

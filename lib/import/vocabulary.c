@@ -26,6 +26,7 @@ rapt_status rapt__import_read(struct import *i, const char *name, char **bytes, 
 {
     char path[2 * IMPORT_PATH];
     struct disk_source file;
+    *bytes = NULL, *size = 0;
     snprintf(path, sizeof path, "%s%s", i->folder, name);
     rapt_status status = rapt__disk_open(&file, path, i->why);
     if (status) return status;

@@ -51,10 +51,13 @@ static rapt_status reserve(struct listing *g, size_t used, rapt_message *why)
     const rapt_allocator *allocator = &g->session->allocator;
     size_t vocab = (size_t)g->session->model->config.target_vocab;
     size_t capacity = 2 * g->capacity + vocab;
-    if (g->capacity - used >= vocab) return RAPT_OK;
+    if (g->tokens && g->capacity - used >= vocab) return RAPT_OK;
     int32_t *tokens = rapt__alloc(allocator, capacity * sizeof *tokens);
-    if (!tokens) return rapt__fail(why, RAPT_NO_MEMORY, "no memory for the tokens of a shortlist");
-    if (used) memcpy(tokens, g->tokens, used * sizeof *tokens);
+    if (!tokens) {
+        rapt__fail(why, RAPT_NO_MEMORY, "no memory for the tokens of a shortlist");
+        return RAPT_NO_MEMORY;
+    }
+    if (g->tokens) memcpy(tokens, g->tokens, used * sizeof *tokens);
     rapt__free(allocator, g->tokens, g->capacity * sizeof *tokens);
     g->tokens = tokens, g->capacity = capacity;
     return RAPT_OK;
@@ -66,9 +69,11 @@ static rapt_status list_all(struct listing *g, int *rows, rapt_message *why)
     int vocab = g->session->model->config.target_vocab, count = 0;
     for (int t = 0; t < vocab; t++) g->columns[t] = -1;
     g->l->starts[0] = 0;
+    rapt_status status = reserve(g, 0, why);
+    if (status) return status;
     for (int b = 0; b < g->source->batch; b++) {
         int first = g->l->starts[b];
-        rapt_status status = reserve(g, (size_t)first, why);
+        status = reserve(g, (size_t)first, why);
         if (!status) status = list(g, b, g->tokens + first, &count, why);
         if (status) return status;
         for (int i = 0; i < count; i++) g->columns[g->tokens[first + i]] = 0;
