@@ -10,6 +10,7 @@
 #include "base/base.h"
 #include "crowd.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <time.h>
@@ -296,8 +297,10 @@ static void run_team(int size, bool fits, rapt__work *work, void *argument)
     pthread_mutex_destroy(&shared.mutex);
 }
 
+/* errno stays as it was: what waits in OpenMP and here may set it. */
 void rapt__team_run(int threads, rapt__work *work, void *argument)
 {
+    const int before = errno;
     bool split = threads != 1 && may_fork();
     int capacity = split ? processors() : 1, size = split ? ask_for(threads, capacity) : 1;
     if (size > 1 && !workers_have_stack()) size = 1;
@@ -307,6 +310,7 @@ void rapt__team_run(int threads, rapt__work *work, void *argument)
         run_alone(work, argument, size > 1);
     else
         run_team(size, fits, work, argument);
+    errno = before;
 }
 
 void rapt__team_backoff(int attempt)

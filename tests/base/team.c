@@ -4,6 +4,7 @@
 #define _DEFAULT_SOURCE
 #include "base/base.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -230,6 +231,23 @@ static void sizes(void **state)
     assert_int_equal(rapt__team_size(-1), rapt__team_size(0));
 }
 
+static void set_errno(struct team *team, void *unused)
+{
+    (void)unused;
+    errno = EAGAIN; /* as the wait for a futex does on arm64 */
+    rapt__team_barrier(team);
+}
+
+static void keeps_errno(void **unused)
+{
+    (void)unused;
+    for (int threads = 1; threads <= 2; threads++) {
+        errno = ERANGE;
+        rapt__team_run(threads, set_errno, NULL);
+        assert_int_equal(errno, ERANGE);
+    }
+}
+
 int main(void)
 {
     openmp_would_use(8); /* teams larger than a small machine */
@@ -237,6 +255,7 @@ int main(void)
                                        cmocka_unit_test(inside_a_region),
                                        cmocka_unit_test(from_other_threads),
                                        cmocka_unit_test(late_members),
+                                       cmocka_unit_test(keeps_errno),
                                        cmocka_unit_test(not_more_than_processors),
                                        cmocka_unit_test(shares_cover),
                                        cmocka_unit_test(parts_cover),
