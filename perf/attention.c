@@ -79,7 +79,7 @@ static const struct problem problems[] = {
 
 struct job {
     rapt_attention a;
-    float *q, *k, *v, *out, *lse, *dout, *dq, *dk, *dv;
+    float *q, *k, *v, *out, *statistics, *dout, *dq, *dk, *dv;
     void *workspace;
 };
 
@@ -91,7 +91,7 @@ static void check(rapt_status status, const char *what)
 static void run_forward(void *argument, int count)
 {
     struct job *j = argument;
-    const rapt_attention_saved saved = {.size = sizeof saved, .lse = j->lse};
+    const rapt_attention_saved saved = {.size = sizeof saved, .statistics = j->statistics};
     for (int i = 0; i < count; i++)
         check(rapt_attention_forward(&j->a, j->q, j->k, j->v, j->out, &saved, j->workspace, NULL),
               "rapt_attention_forward");
@@ -100,7 +100,7 @@ static void run_forward(void *argument, int count)
 static void run_backward(void *argument, int count)
 {
     struct job *j = argument;
-    const rapt_attention_saved saved = {.size = sizeof saved, .lse = j->lse};
+    const rapt_attention_saved saved = {.size = sizeof saved, .statistics = j->statistics};
     for (int i = 0; i < count; i++)
         check(rapt_attention_backward(
                   &j->a, j->q, j->k, j->v, j->out, &saved, j->dout, NULL,
@@ -143,12 +143,12 @@ static void measure_arrays(struct bench *b, const struct problem *p, int threads
     j.a.mask.causal = p->causal;
     if (p->causal) j.a.mask.causal_alignment = RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT;
     for (int i = 0; i < 8; i++) *arrays[i] = bench_floats(i < 4 ? queries : keys);
-    j.lse = bench_floats(rows);
+    j.statistics = bench_floats(2 * rows);
     j.workspace = bench_alloc(rapt_attention_workspace(&j.a));
     run_forward(&j, 1); /* backward needs its results */
     report(b, p, threads, bench_time(b, p->pass == FORWARD ? run_forward : run_backward, &j));
     for (int i = 0; i < 8; i++) bench_free(*arrays[i]);
-    bench_free(j.lse);
+    bench_free(j.statistics);
     bench_free(j.workspace);
     bench_free(starts);
 }

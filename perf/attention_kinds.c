@@ -140,7 +140,7 @@ static void measure(struct bench *b, const struct kind *kind, int threads)
     float *bias = bench_floats(square), *dbias = bench_floats(square);
     float *reward = bench_floats((size_t)heads * (size_t)rows);
     j.row = bench_floats(WIDTH);
-    j.saved.lse = bench_floats((size_t)heads * (size_t)rows);
+    j.saved.statistics = bench_floats(2 * (size_t)heads * (size_t)rows);
     j.a.threads = threads;
     j.a.score = kind->score, j.a.locality = kind->locality, j.a.normalizer = kind->normalizer;
     j.a.radius = 16;
@@ -156,8 +156,8 @@ static void measure(struct bench *b, const struct kind *kind, int threads)
     report(b, kind, &j, false, bench_time(b, run_forward, &j), alone);
     report(b, kind, &j, true, bench_time(b, run_backward, &j), 0);
     for (int i = 0; i < 8; i++) bench_free(*arrays[i]);
-    void *memory[] = {values, gradients,   bias,           dbias,      reward,
-                      j.row,  j.saved.lse, j.saved.chosen, j.workspace};
+    void *memory[] = {values, gradients,          bias,           dbias,      reward,
+                      j.row,  j.saved.statistics, j.saved.chosen, j.workspace};
     for (int i = 0; i < 9; i++) bench_free(memory[i]);
 }
 

@@ -11,7 +11,7 @@
 struct attention_job {
     rapt_attention a;
     float *rows[8]; /* q, k, v, out, dout, dq, dk, dv */
-    float *lse;
+    float *statistics;
     void *workspace;
 };
 
@@ -24,7 +24,7 @@ static void forward(void *argument, int count)
 {
     struct attention_job *j = argument;
     float **r = j->rows;
-    const rapt_attention_saved saved = {.size = sizeof saved, .lse = j->lse};
+    const rapt_attention_saved saved = {.size = sizeof saved, .statistics = j->statistics};
     for (int i = 0; i < count; i++)
         check(rapt_attention_forward(&j->a, r[0], r[1], r[2], r[3], &saved, j->workspace, NULL));
 }
@@ -33,7 +33,7 @@ static void backward(void *argument, int count)
 {
     struct attention_job *j = argument;
     float **r = j->rows;
-    const rapt_attention_saved saved = {.size = sizeof saved, .lse = j->lse};
+    const rapt_attention_saved saved = {.size = sizeof saved, .statistics = j->statistics};
     const rapt_gradients d = {.size = sizeof d, .q = r[5], .k = r[6], .v = r[7]};
     for (int i = 0; i < count; i++)
         check(rapt_attention_backward(&j->a, r[0], r[1], r[2], r[3], &saved, r[4], NULL, &d,
@@ -44,7 +44,7 @@ static void end_attention(void *argument)
 {
     struct attention_job *j = argument;
     for (int i = 0; i < 8; i++) bench_free(j->rows[i]);
-    bench_free(j->lse);
+    bench_free(j->statistics);
     bench_free(j->workspace);
     bench_free(j);
 }
@@ -56,7 +56,7 @@ static void *begin_attention(int keys, int threads)
     rapt_attention_init(&j->a, sizeof j->a, 1, 8, keys, keys, 64);
     j->a.threads = threads;
     for (int i = 0; i < 8; i++) j->rows[i] = bench_floats(8 * (size_t)keys * 64);
-    j->lse = bench_floats(8 * (size_t)keys);
+    j->statistics = bench_floats(2 * 8 * (size_t)keys);
     j->workspace = bench_alloc(rapt_attention_workspace(&j->a));
     forward(j, 1); /* backward needs its results */
     return j;

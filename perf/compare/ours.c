@@ -53,7 +53,7 @@ enum { Q, K, V, DOUT, OUT, DQ, DK, DV, ARRAYS };
 
 struct attention_work {
     rapt_attention a;
-    float *array[ARRAYS], *lse;
+    float *array[ARRAYS], *statistics;
     size_t count; /* floats of an array */
     void *workspace;
 };
@@ -75,7 +75,7 @@ struct attention_work *ours_attention_create(int batch, int heads, int rows, int
         w->array[i] = bench_floats(w->count);
         ours_fill(w->array[i], w->count, (uint64_t)i + 1, i <= DOUT ? 2 : 0);
     }
-    w->lse = bench_floats(w->count / (size_t)width);
+    w->statistics = bench_floats(2 * w->count / (size_t)width);
     w->workspace = bench_alloc(rapt_attention_workspace(&w->a));
     return w;
 }
@@ -89,7 +89,7 @@ float *ours_attention_array(struct attention_work *w, int index)
 EXPORT void ours_attention_forward(struct attention_work *w, int times);
 void ours_attention_forward(struct attention_work *w, int times)
 {
-    const rapt_attention_saved saved = {.size = sizeof saved, .lse = w->lse};
+    const rapt_attention_saved saved = {.size = sizeof saved, .statistics = w->statistics};
     for (int i = 0; i < times; i++)
         check(rapt_attention_forward(&w->a, w->array[Q], w->array[K], w->array[V], w->array[OUT],
                                      &saved, w->workspace, NULL),
@@ -100,7 +100,7 @@ void ours_attention_forward(struct attention_work *w, int times)
 EXPORT void ours_attention_backward(struct attention_work *w, int times);
 void ours_attention_backward(struct attention_work *w, int times)
 {
-    const rapt_attention_saved saved = {.size = sizeof saved, .lse = w->lse};
+    const rapt_attention_saved saved = {.size = sizeof saved, .statistics = w->statistics};
     for (int i = 0; i < times; i++) {
         for (int j = DQ; j <= DV; j++) memset(w->array[j], 0, w->count * sizeof(float));
         check(rapt_attention_backward(&w->a, w->array[Q], w->array[K], w->array[V], w->array[OUT],
@@ -118,7 +118,7 @@ EXPORT void ours_attention_free(struct attention_work *w);
 void ours_attention_free(struct attention_work *w)
 {
     for (int i = 0; i < ARRAYS; i++) bench_free(w->array[i]);
-    bench_free(w->lse);
+    bench_free(w->statistics);
     bench_free(w->workspace);
     bench_free(w);
 }
