@@ -16,9 +16,9 @@ static void print(const char *name, const float *x, int count)
 int main(void)
 {
     const float v[ITEMS][IN] = {{1, 0}, {0, 1}, {1, 1}}, h[WIDTH] = {1, -1}, goal[WIDTH] = {2, 0};
-    float w[IN][WIDTH] = {{1, 0}, {0, 1}}, a[ITEMS], c[WIDTH], lse[1];
+    float w[IN][WIDTH] = {{1, 0}, {0, 1}}, a[ITEMS], c[WIDTH], statistics[2];
     rapt_attention problem;
-    rapt_attention_saved saved = {.size = sizeof saved, .lse = lse};
+    rapt_attention_saved saved = {.size = sizeof saved, .statistics = statistics};
     rapt_message why;
 
     rapt_attention_init(&problem, sizeof problem, 1, 1, 1, ITEMS, WIDTH); /* 1 sequence, 1 head, 1 query */

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 
 enum { ROWS = 5, WIDTH = 4, HIDDEN = 3 }; /* rows of all sequences, back to back */
-static float x[ROWS * WIDTH], W[HIDDEN * WIDTH], U[HIDDEN * WIDTH], v[HIDDEN], out[ROWS * WIDTH], lse[ROWS];
+static float x[ROWS * WIDTH], W[HIDDEN * WIDTH], U[HIDDEN * WIDTH], v[HIDDEN], out[ROWS * WIDTH], stats[2 * ROWS];
 static const int starts[] = {0, 2, ROWS};
 static rapt_attention a;
-static rapt_attention_saved saved = {.size = sizeof saved, .lse = lse};
+static rapt_attention_saved saved = {.size = sizeof saved, .statistics = stats};
 static void *workspace;
 
 static void fill(float *to, int count, int seed)
