@@ -69,7 +69,7 @@ static rapt_status list_all(struct listing *g, int *rows, rapt_message *why)
     int vocab = g->session->model->config.target_vocab, count = 0;
     for (int t = 0; t < vocab; t++) g->columns[t] = -1;
     g->l->starts[0] = 0;
-    rapt_status status = reserve(g, 0, why);
+    rapt_status status = reserve(g, 0, why); /* tokens are there, even if no source is */
     if (status) return status;
     for (int b = 0; b < g->source->batch; b++) {
         int first = g->l->starts[b];
