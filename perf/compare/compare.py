@@ -16,7 +16,7 @@ import sys
 import time
 
 import works
-from ours import ONEDNN, Ours, load
+from ours import ONEDNN, PASSES, Ours, load
 
 
 class Timer:
@@ -81,7 +81,7 @@ def markdown(rows):
         def ours(t):
             found = [row["seconds"] for row in mine if row["threads"] == t]
             return figure(mine[0], min(found)) if found else None
-        cells = [f"{'product' if name == 'gemm' else name.replace('_', ' ')}, {what}", mine[0]["unit"][0], cell(ours)]
+        cells = [f"{PASSES.get(name, name.replace('_', ' '))}, {what}", mine[0]["unit"][0], cell(ours)]
         for peer in peers:
             at = {row["threads"]: row for row in mine if row["peer"] == peer}
             cells.append(cell(lambda t: t in at and figure(at[t], at[t]["peer_seconds"])))
@@ -140,7 +140,7 @@ def main():
     torch = import_torch(ours)
     onednn = load(options.folder, "onednn", ONEDNN)
     if onednn is None:
-        print("skipped: oneDNN 2 was not found when this was built (apt install libdnnl-dev)",
+        print("skipped: oneDNN was not found when this was built (apt install libdnnl-dev)",
               file=sys.stderr)
     ct2 = import_ct2(options)
     about = dict(ours.environment)

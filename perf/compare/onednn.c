@@ -1,9 +1,10 @@
-/* onednn.c - the same workloads by oneDNN 2, through its C interface: products with weights that it
-   packs once into its preferred layout, and attention composed of primitives, since version 2 has
-   no attention primitive: scaled q k' in one primitive, the mask added in place (as a post-op of
-   the product it would fall back to the reference implementation), softmax in place, times v. Its
-   threads are OpenMP's. */
-#include <dnnl.h>
+/* onednn.c - the same workloads by oneDNN, through its C interface: products with weights that it
+   packs once into its preferred layout, their gradients, and attention composed of primitives,
+   since it has no attention primitive: scaled q k' in one primitive, the mask added in place (as a
+   post-op of the product it would fall back to the reference implementation), softmax in place,
+   times v. Its threads are OpenMP's. */
+#include "onednn_port.h"
+
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,11 +27,19 @@ struct work {
     float *mask;
 };
 
-static void check(dnnl_status_t status, const char *what)
+void onednn_check(dnnl_status_t status, const char *what)
 {
     if (status == dnnl_success) return;
     fprintf(stderr, "error: oneDNN: %s: status %d\n", what, (int)status);
     exit(1);
+}
+
+dnnl_primitive_t onednn_primitive(dnnl_primitive_desc_t pd, const char *what)
+{
+    dnnl_primitive_t primitive;
+    onednn_check(dnnl_primitive_create(&primitive, pd), what);
+    dnnl_primitive_desc_destroy(pd);
+    return primitive;
 }
 
 EXPORT const char *onednn_version(void);
@@ -45,25 +54,18 @@ const char *onednn_version(void)
 static struct work *create(int threads)
 {
     struct work *w = calloc(1, sizeof *w);
-    if (!w) check(dnnl_out_of_memory, "work");
+    if (!w) onednn_check(dnnl_out_of_memory, "work");
     w->threads = threads;
     omp_set_num_threads(threads);
-    check(dnnl_engine_create(&w->engine, dnnl_cpu, 0), "engine");
-    check(dnnl_stream_create(&w->stream, w->engine, dnnl_stream_default_flags), "stream");
+    onednn_check(dnnl_engine_create(&w->engine, dnnl_cpu, 0), "engine");
+    onednn_check(dnnl_stream_create(&w->stream, w->engine, dnnl_stream_default_flags), "stream");
     return w;
 }
 
-static dnnl_memory_desc_t plain(int dims, const dnnl_dim_t *size, const dnnl_dim_t *stride)
-{
-    dnnl_memory_desc_t d;
-    check(dnnl_memory_desc_init_by_strides(&d, dims, size, dnnl_f32, stride), "layout");
-    return d;
-}
-
-static dnnl_memory_t memory(struct work *w, const dnnl_memory_desc_t *d, void *data)
+static dnnl_memory_t memory(struct work *w, layout l, void *data)
 {
     dnnl_memory_t m;
-    check(dnnl_memory_create(&m, d, w->engine, data), "memory");
+    onednn_check(dnnl_memory_create(&m, l, w->engine, data), "memory");
     return m;
 }
 
@@ -75,10 +77,10 @@ static void add_argument(struct step *s, int index, dnnl_memory_t m)
 static void run(struct work *w)
 {
     for (int i = 0; i < w->steps; i++)
-        check(dnnl_primitive_execute(w->step[i].primitive, w->stream, w->step[i].arguments,
-                                     w->step[i].argument),
-              "execution");
-    check(dnnl_stream_wait(w->stream), "waiting");
+        onednn_check(dnnl_primitive_execute(w->step[i].primitive, w->stream, w->step[i].arguments,
+                                            w->step[i].argument),
+                     "execution");
+    onednn_check(dnnl_stream_wait(w->stream), "waiting");
 }
 
 EXPORT void onednn_run(struct work *w, int times);
@@ -102,57 +104,81 @@ void onednn_free(struct work *w)
     free(w);
 }
 
-/* A product as the next step; weights: as the primitive would like them, through the pointer. */
-static struct step *add_product(struct work *w, const dnnl_memory_desc_t *a,
-                                const dnnl_memory_desc_t *b, const dnnl_memory_desc_t *c,
-                                const_dnnl_primitive_attr_t attr, dnnl_memory_desc_t *liked)
+/* A primitive as the next step. */
+static struct step *add_step(struct work *w, dnnl_primitive_t primitive)
 {
-    dnnl_matmul_desc_t d;
-    dnnl_primitive_desc_t pd;
     struct step *s = &w->step[w->steps++];
-    check(dnnl_matmul_desc_init(&d, a, b, NULL, c), "product");
-    check(dnnl_primitive_desc_create(&pd, &d, attr, w->engine, NULL), "product");
-    check(dnnl_primitive_create(&s->primitive, pd), "product");
-    if (liked) *liked = *dnnl_primitive_desc_query_md(pd, dnnl_query_weights_md, 0);
-    dnnl_primitive_desc_destroy(pd);
+    s->primitive = primitive;
     return s;
 }
 
+/* A product as the next step. */
+static void add_product(struct work *w, const struct product *p, dnnl_memory_t a, dnnl_memory_t b,
+                        dnnl_memory_t c)
+{
+    struct step *s = add_step(w, onednn_product_primitive(w->engine, p));
+    add_argument(s, DNNL_ARG_SRC, a);
+    add_argument(s, DNNL_ARG_WEIGHTS, b);
+    add_argument(s, DNNL_ARG_DST, c);
+}
+
 /* A copy of weights in another layout, owned by oneDNN. */
-static dnnl_memory_t packed(struct work *w, const dnnl_memory_desc_t *from, float *data,
-                            const dnnl_memory_desc_t *to)
+static dnnl_memory_t packed(struct work *w, layout from, float *data, layout to)
 {
     dnnl_primitive_desc_t pd;
-    dnnl_primitive_t reorder;
+    onednn_check(dnnl_reorder_primitive_desc_create(&pd, from, w->engine, to, w->engine, NULL),
+                 "packing");
+    dnnl_primitive_t reorder = onednn_primitive(pd, "packing");
     dnnl_memory_t in = memory(w, from, data), out = memory(w, to, DNNL_MEMORY_ALLOCATE);
     const dnnl_exec_arg_t arguments[] = {{DNNL_ARG_FROM, in}, {DNNL_ARG_TO, out}};
-    check(dnnl_reorder_primitive_desc_create(&pd, from, w->engine, to, w->engine, NULL), "packing");
-    check(dnnl_primitive_create(&reorder, pd), "packing");
-    check(dnnl_primitive_execute(reorder, w->stream, 2, arguments), "packing");
-    check(dnnl_stream_wait(w->stream), "packing");
-    dnnl_primitive_desc_destroy(pd);
+    onednn_check(dnnl_primitive_execute(reorder, w->stream, 2, arguments), "packing");
+    onednn_check(dnnl_stream_wait(w->stream), "packing");
     dnnl_primitive_destroy(reorder);
     dnnl_memory_destroy(in);
     return out;
 }
 
-/* y[rows][out] = x[rows][in] W', W [out][in]. */
-EXPORT struct work *onednn_product(int rows, int in, int out, int threads, float *x, float *weight,
-                                   float *y);
-struct work *onednn_product(int rows, int in, int out, int threads, float *x, float *weight,
-                            float *y)
+enum pass { FORWARD, INPUT, WEIGHTS }; /* as in ours.c */
+
+/* y[rows][out] = x[rows][in] W', W [out][in] in a layout of oneDNN's choice. */
+static void add_forward(struct work *w, layout x, layout y, int in, int out, float *const array[3])
+{
+    layout any = onednn_any(2, (dnnl_dims_t){in, out}), liked;
+    layout transposed = onednn_plain(2, (dnnl_dims_t){in, out}, (dnnl_dims_t){1, in});
+    struct product p = {.a = x, .b = any, .c = y, .scale = 1, .liked = &liked};
+    struct step *s = add_step(w, onednn_product_primitive(w->engine, &p));
+    add_argument(s, DNNL_ARG_SRC, memory(w, x, array[0]));
+    add_argument(s, DNNL_ARG_WEIGHTS, packed(w, transposed, array[1], liked));
+    add_argument(s, DNNL_ARG_DST, memory(w, y, array[2]));
+    onednn_free_layout(any);
+    onednn_free_layout(liked);
+    onednn_free_layout(transposed);
+}
+
+/* x = y W; W += y' x. W and its gradient are plain: a step of training changes them. */
+EXPORT struct work *onednn_product(int pass, int rows, int in, int out, int threads, float *x,
+                                   float *weight, float *y);
+struct work *onednn_product(int pass, int rows, int in, int out, int threads, float *x,
+                            float *weight, float *y)
 {
     struct work *w = create(threads);
-    dnnl_memory_desc_t a = plain(2, (dnnl_dims_t){rows, in}, (dnnl_dims_t){in, 1});
-    dnnl_memory_desc_t b = plain(2, (dnnl_dims_t){in, out}, (dnnl_dims_t){1, in}), any, liked;
-    dnnl_memory_desc_t c = plain(2, (dnnl_dims_t){rows, out}, (dnnl_dims_t){out, 1});
-    check(dnnl_memory_desc_init_by_tag(&any, 2, (dnnl_dims_t){in, out}, dnnl_f32,
-                                       dnnl_format_tag_any),
-          "layout");
-    struct step *s = add_product(w, &a, &any, &c, NULL, &liked);
-    add_argument(s, DNNL_ARG_SRC, memory(w, &a, x));
-    add_argument(s, DNNL_ARG_WEIGHTS, packed(w, &b, weight, &liked));
-    add_argument(s, DNNL_ARG_DST, memory(w, &c, y));
+    layout of_x = onednn_plain(2, (dnnl_dims_t){rows, in}, (dnnl_dims_t){in, 1});
+    layout of_y = onednn_plain(2, (dnnl_dims_t){rows, out}, (dnnl_dims_t){out, 1});
+    layout of_w = onednn_plain(2, (dnnl_dims_t){out, in}, (dnnl_dims_t){in, 1});
+    layout of_y_transposed = onednn_plain(2, (dnnl_dims_t){out, rows}, (dnnl_dims_t){1, out});
+    struct product input = {.a = of_y, .b = of_w, .c = of_x, .scale = 1};
+    struct product weights = {.a = of_y_transposed, .b = of_x, .c = of_w, .scale = 1, .add = true};
+    if (pass == FORWARD)
+        add_forward(w, of_x, of_y, in, out, (float *[]){x, weight, y});
+    else if (pass == INPUT)
+        add_product(w, &input, memory(w, of_y, y), memory(w, of_w, weight), memory(w, of_x, x));
+    else
+        add_product(w, &weights, memory(w, of_y_transposed, y), memory(w, of_x, x),
+                    memory(w, of_w, weight));
+    onednn_free_layout(of_x);
+    onednn_free_layout(of_y);
+    onednn_free_layout(of_w);
+    onednn_free_layout(of_y_transposed);
     return w;
 }
 
@@ -160,53 +186,35 @@ struct work *onednn_product(int rows, int in, int out, int threads, float *x, fl
 static float *causal_mask(int rows)
 {
     float *mask = calloc((size_t)rows * (size_t)rows, sizeof *mask);
-    if (!mask) check(dnnl_out_of_memory, "mask");
+    if (!mask) onednn_check(dnnl_out_of_memory, "mask");
     for (int t = 0; t < rows; t++)
         for (int s = t + 1; s < rows; s++) mask[(size_t)t * (size_t)rows + (size_t)s] = -1e30f;
     return mask;
 }
 
-static dnnl_primitive_attr_t scaled_by(float scale)
-{
-    dnnl_primitive_attr_t attr;
-    check(dnnl_primitive_attr_create(&attr), "attributes");
-    check(dnnl_primitive_attr_set_output_scales(attr, 1, 0, &scale), "scale");
-    return attr;
-}
-
 static void *data_of(dnnl_memory_t m)
 {
     void *data;
-    check(dnnl_memory_get_data_handle(m, &data), "data");
+    onednn_check(dnnl_memory_get_data_handle(m, &data), "data");
     return data;
 }
 
-static void add_mask(struct work *w, const dnnl_memory_desc_t *scores, void *data, int rows)
+/* scores += mask, [1][rows][rows]. */
+static void add_mask(struct work *w, layout scores, void *data, int rows)
 {
     dnnl_dim_t cells = (dnnl_dim_t)rows * rows;
-    dnnl_memory_desc_t mask = plain(3, (dnnl_dims_t){1, rows, rows}, (dnnl_dims_t){cells, rows, 1});
-    dnnl_binary_desc_t d;
-    dnnl_primitive_desc_t pd;
-    struct step *s = &w->step[w->steps++];
+    layout mask = onednn_plain(3, (dnnl_dims_t){1, rows, rows}, (dnnl_dims_t){cells, rows, 1});
+    struct step *s = add_step(w, onednn_add_primitive(w->engine, scores, mask));
     w->mask = causal_mask(rows);
-    check(dnnl_binary_desc_init(&d, dnnl_binary_add, scores, &mask, scores), "mask");
-    check(dnnl_primitive_desc_create(&pd, &d, NULL, w->engine, NULL), "mask");
-    check(dnnl_primitive_create(&s->primitive, pd), "mask");
-    dnnl_primitive_desc_destroy(pd);
     add_argument(s, DNNL_ARG_SRC_0, memory(w, scores, data));
-    add_argument(s, DNNL_ARG_SRC_1, memory(w, &mask, w->mask));
+    add_argument(s, DNNL_ARG_SRC_1, memory(w, mask, w->mask));
     add_argument(s, DNNL_ARG_DST, memory(w, scores, data));
+    onednn_free_layout(mask);
 }
 
-static void add_softmax(struct work *w, const dnnl_memory_desc_t *scores, void *data)
+static void add_softmax(struct work *w, layout scores, void *data)
 {
-    dnnl_softmax_desc_t d;
-    dnnl_primitive_desc_t pd;
-    struct step *s = &w->step[w->steps++];
-    check(dnnl_softmax_forward_desc_init(&d, dnnl_forward_inference, scores, 2), "softmax");
-    check(dnnl_primitive_desc_create(&pd, &d, NULL, w->engine, NULL), "softmax");
-    check(dnnl_primitive_create(&s->primitive, pd), "softmax");
-    dnnl_primitive_desc_destroy(pd);
+    struct step *s = add_step(w, onednn_softmax_primitive(w->engine, scores, 2));
     add_argument(s, DNNL_ARG_SRC, memory(w, scores, data));
     add_argument(s, DNNL_ARG_DST, memory(w, scores, data));
 }
@@ -219,24 +227,21 @@ struct work *onednn_attention(int pairs, int rows, int width, int causal, float 
 {
     struct work *w = create(threads);
     dnnl_dim_t n = (dnnl_dim_t)rows * width, cells = (dnnl_dim_t)rows * rows;
-    dnnl_dims_t size = {pairs, rows, width}, stride = {n, width, 1};
-    dnnl_memory_desc_t array = plain(3, size, stride);
-    dnnl_memory_desc_t transposed =
-        plain(3, (dnnl_dims_t){pairs, width, rows}, (dnnl_dims_t){n, 1, width});
-    dnnl_memory_desc_t scores =
-        plain(3, (dnnl_dims_t){pairs, rows, rows}, (dnnl_dims_t){cells, rows, 1});
-    dnnl_primitive_attr_t attr = scaled_by(scale);
-    dnnl_memory_t weights = memory(w, &scores, DNNL_MEMORY_ALLOCATE);
-    struct step *s = add_product(w, &array, &transposed, &scores, attr, NULL);
-    add_argument(s, DNNL_ARG_SRC, memory(w, &array, q));
-    add_argument(s, DNNL_ARG_WEIGHTS, memory(w, &transposed, k));
-    add_argument(s, DNNL_ARG_DST, weights);
-    if (causal) add_mask(w, &scores, data_of(weights), rows);
-    add_softmax(w, &scores, data_of(weights));
-    s = add_product(w, &scores, &array, &array, NULL, NULL);
-    add_argument(s, DNNL_ARG_SRC, memory(w, &scores, data_of(weights)));
-    add_argument(s, DNNL_ARG_WEIGHTS, memory(w, &array, v));
-    add_argument(s, DNNL_ARG_DST, memory(w, &array, out));
-    dnnl_primitive_attr_destroy(attr);
+    layout array = onednn_plain(3, (dnnl_dims_t){pairs, rows, width}, (dnnl_dims_t){n, width, 1});
+    layout transposed =
+        onednn_plain(3, (dnnl_dims_t){pairs, width, rows}, (dnnl_dims_t){n, 1, width});
+    layout scores =
+        onednn_plain(3, (dnnl_dims_t){pairs, rows, rows}, (dnnl_dims_t){cells, rows, 1});
+    dnnl_memory_t weights = memory(w, scores, DNNL_MEMORY_ALLOCATE);
+    struct product first = {.a = array, .b = transposed, .c = scores, .scale = scale};
+    struct product second = {.a = scores, .b = array, .c = array, .scale = 1};
+    add_product(w, &first, memory(w, array, q), memory(w, transposed, k), weights);
+    if (causal) add_mask(w, scores, data_of(weights), rows);
+    add_softmax(w, scores, data_of(weights));
+    add_product(w, &second, memory(w, scores, data_of(weights)), memory(w, array, v),
+                memory(w, array, out));
+    onednn_free_layout(array);
+    onednn_free_layout(transposed);
+    onednn_free_layout(scores);
     return w;
 }

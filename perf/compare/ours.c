@@ -123,20 +123,24 @@ void ours_attention_free(struct attention_work *w)
     bench_free(w);
 }
 
-/* ---- products: y[rows][out] = x[rows][in] W', W [out][in] packed once ---- */
+/* ---- products: y[rows][out] = x[rows][in] W', W [out][in] packed once, and its gradients ---- */
+
+enum pass { FORWARD, INPUT, WEIGHTS }; /* y; x = y W; W += y' x */
 
 struct product_work {
+    enum pass pass;
     int rows, in, out, threads, times;
-    float *x, *weight, *y, *panels, *pack;
+    float *x, *weight, *y, *panels, *pack; /* panels: of the weights, or of their gradient */
 };
 
-EXPORT struct product_work *ours_product_create(int rows, int in, int out, int threads);
-struct product_work *ours_product_create(int rows, int in, int out, int threads)
+EXPORT struct product_work *ours_product_create(int pass, int rows, int in, int out, int threads);
+struct product_work *ours_product_create(int pass, int rows, int in, int out, int threads)
 {
     struct product_work *w = bench_alloc(sizeof *w);
     size_t x = (size_t)rows * (size_t)in, y = (size_t)rows * (size_t)out;
     size_t weights = (size_t)in * (size_t)out;
-    *w = (struct product_work){.rows = rows, .in = in, .out = out, .threads = threads};
+    *w = (struct product_work){
+        .pass = (enum pass)pass, .rows = rows, .in = in, .out = out, .threads = threads};
     w->x = bench_floats(x);
     w->weight = bench_floats(weights);
     w->y = bench_floats(y);
@@ -144,6 +148,8 @@ struct product_work *ours_product_create(int rows, int in, int out, int threads)
     w->pack = bench_floats(PACK_FLOATS);
     ours_fill(w->x, x, 1, 1);
     ours_fill(w->weight, weights, 2, 0.1f);
+    ours_fill(w->y, y, 3, 1);
+    if (w->pass == WEIGHTS) memset(w->weight, 0, weights * sizeof(float));
     rapt__kernels()->pack_columns(w->weight, in, out, in, 1, 0, (out + LANES - 1) / LANES,
                                   w->panels);
     return w;
@@ -162,8 +168,14 @@ static void multiply(struct team *team, void *argument)
     const struct exec_context c = {team, rapt__kernels(), w->pack, NULL};
     const struct linear linear = {w->panels, NULL, w->in, w->out};
     for (int i = 0; i < w->times; i++)
-        rapt__linear_forward(&c, &linear, w->x, w->in, w->rows, w->y, w->out, ACTIVATION_NONE,
-                             NULL);
+        if (w->pass == FORWARD)
+            rapt__linear_forward(&c, &linear, w->x, w->in, w->rows, w->y, w->out, ACTIVATION_NONE,
+                                 NULL);
+        else if (w->pass == INPUT)
+            rapt__linear_backward_input(&c, &linear, w->y, w->out, w->rows, w->x, w->in, false);
+        else
+            rapt__linear_backward_weight(&c, &linear, w->x, w->in, w->y, w->out, w->rows, w->panels,
+                                         NULL);
 }
 
 EXPORT void ours_product_run(struct product_work *w, int times);
@@ -171,6 +183,22 @@ void ours_product_run(struct product_work *w, int times)
 {
     w->times = times;
     rapt__team_run(w->threads, multiply, w);
+}
+
+/* What one run computes, in the order of x, y or W, owned by w; later runs add to a gradient of
+   weights from 0 on. */
+EXPORT const float *ours_product_result(struct product_work *w);
+const float *ours_product_result(struct product_work *w)
+{
+    memset(w->panels, 0,
+           w->pass == WEIGHTS ? rapt__panels_size((size_t)w->out, (size_t)w->in) * sizeof(float)
+                              : 0);
+    ours_product_run(w, 1);
+    for (int o = 0; o < w->out && w->pass == WEIGHTS; o++)
+        for (int i = 0; i < w->in; i++)
+            w->weight[(ptrdiff_t)o * w->in + i] =
+                w->panels[((ptrdiff_t)(o / LANES) * w->in + i) * LANES + o % LANES];
+    return w->pass == WEIGHTS ? w->weight : w->pass == INPUT ? w->x : w->y;
 }
 
 EXPORT void ours_product_free(struct product_work *w);

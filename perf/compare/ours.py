@@ -7,6 +7,8 @@ FLOATS = ctypes.POINTER(ctypes.c_float)
 WORK = ctypes.c_void_p
 Q, K, V, DOUT, OUT, DQ, DK, DV = range(8)  # arrays of attention
 X, WEIGHT, Y = range(3)  # arrays of a product
+PASSES = {"gemm": "product", "gemm_input": "gradient of input", "gemm_weight": "gradient of weights"}
+RESULT = {"gemm": Y, "gemm_input": X, "gemm_weight": WEIGHT}  # the array that a pass computes
 
 
 class ModelShape(ctypes.Structure):
@@ -24,9 +26,10 @@ SIGNATURES = {  # result, arguments
     "ours_attention_forward": (None, [WORK, ctypes.c_int]),
     "ours_attention_backward": (None, [WORK, ctypes.c_int]),
     "ours_attention_free": (None, [WORK]),
-    "ours_product_create": (WORK, [ctypes.c_int] * 4),
+    "ours_product_create": (WORK, [ctypes.c_int] * 5),
     "ours_product_array": (FLOATS, [WORK, ctypes.c_int]),
     "ours_product_run": (None, [WORK, ctypes.c_int]),
+    "ours_product_result": (FLOATS, [WORK]),
     "ours_product_free": (None, [WORK]),
     "ours_model_tensors": (ctypes.c_int, [WORK]),
     "ours_model_tensor": (ctypes.c_char_p, [WORK, ctypes.c_int, ctypes.POINTER(ctypes.c_int),
@@ -49,7 +52,7 @@ SIGNATURES = {  # result, arguments
 }
 ONEDNN = {
     "onednn_version": (ctypes.c_char_p, []),
-    "onednn_product": (WORK, [ctypes.c_int] * 4 + [FLOATS] * 3),
+    "onednn_product": (WORK, [ctypes.c_int] * 5 + [FLOATS] * 3),
     "onednn_attention": (WORK, [ctypes.c_int] * 4 + [ctypes.c_float, ctypes.c_int] + [FLOATS] * 4),
     "onednn_run": (None, [WORK, ctypes.c_int]),
     "onednn_free": (None, [WORK]),

@@ -4,17 +4,20 @@ import math
 import re
 import time
 
-from ours import DK, DOUT, DQ, DV, FLOATS, K, OUT, Q, V, WEIGHT, X, Y, ModelShape
+from ours import DK, DOUT, DQ, DV, FLOATS, K, OUT, PASSES, Q, RESULT, V, WEIGHT, X, Y, ModelShape
 
 GFLOPS, MILLISECONDS = "GFLOP/s", ("ms", 1e3, False)
 ATTENTION = [  # batch, heads, rows, width, causal, slow
     (1, 8, 512, 64, False, False), (1, 8, 1024, 64, False, False), (1, 8, 4096, 64, False, True),
-    (1, 8, 1024, 64, True, False), (64, 4, 32, 32, False, False)]
+    (1, 8, 1024, 64, True, False), (64, 4, 16, 64, False, True), (64, 4, 32, 32, False, False),
+    (64, 4, 64, 64, False, True)]
 BACKWARD = [(1, 8, 512, 64, False, False), (1, 8, 1024, 64, False, True),
-            (1, 8, 1024, 64, True, True), (64, 4, 32, 32, False, False)]
+            (1, 8, 1024, 64, True, True), (64, 4, 16, 64, False, True),
+            (64, 4, 32, 32, False, False), (64, 4, 64, 64, False, True)]
 PRODUCTS = [  # rows, in, out, slow
     (1, 512, 2048, False), (4, 512, 2048, False), (16, 512, 2048, False), (512, 512, 2048, False),
     (1024, 2048, 512, True), (2048, 128, 256, True)]
+GRADIENT_PRODUCTS = [(512, 512, 2048, False), (1024, 2048, 512, True), (2048, 128, 256, True)]
 MODELS = {  # encoder and decoder layers, width, heads, hidden, vocab, batch, source, target
     "4+4/128, 64 pairs": (4, 4, 128, 4, 256, 10000, 64, 32, 32),
     "6+6/512, 32 pairs": (6, 6, 512, 8, 2048, 8000, 32, 32, 32)}
@@ -73,8 +76,9 @@ def all_rows(options, timer, ours, torch, onednn, ct2):
             yield from attention_forward(tools, torch, onednn, shape)
         for shape in chosen(options, BACKWARD, (2, 2, 20, 8)):
             yield from attention_backward(tools, torch, shape)
-        for shape in chosen(options, PRODUCTS, (5, 40, 48)):
-            yield from product(tools, torch, onednn, shape)
+        for name in PASSES:
+            for shape in chosen(options, PRODUCTS if name == "gemm" else GRADIENT_PRODUCTS, (5, 40, 48)):
+                yield from product(tools, torch, onednn, name, shape)
         if torch:
             models = {"check": CHECK} if options.check else MODELS
             for what, shape in models.items():
@@ -189,33 +193,44 @@ def attention_backward(tools, torch, shape):
 
 # ---- products ----
 
-def product(tools, torch, onednn, shape):
+def product(tools, torch, onednn, name, shape):
+    """y = x W', or the gradient of x, y W, or that of W, to which y' x is added."""
     options, timer, ours, threads = tools
     rows, width, out = shape
-    work = ours.c.ours_product_create(rows, width, out, threads)
-    x, weight, y = (ours.c.ours_product_array(work, i) for i in (X, WEIGHT, Y))
+    index, result = list(PASSES).index(name), RESULT[name]
+    counts = {X: rows * width, WEIGHT: width * out, Y: rows * out}
+    work = ours.c.ours_product_create(index, *shape, threads)
+    arrays = [ours.c.ours_product_array(work, i) for i in (X, WEIGHT, Y)]
 
     def run_ours(n):
         ours.c.ours_product_run(work, n)
 
-    def row(peer, timing, result):
-        return row_of("gemm", f"{rows} row{'s' * (rows > 1)}, {width} to {out}", threads, peer,
+    def row(peer, timing, theirs):
+        mine = ours.c.ours_product_result(work)
+        return row_of(name, f"{rows} row{'s' * (rows > 1)}, {width} to {out}", threads, peer,
                       gflops(2 * rows * width * out), timing,
-                      ours.difference(y, result, rows * out), NEAR)
-    if onednn and wanted(options, "gemm", "onednn"):
-        result = ours.new_floats(rows * out)
-        peer = onednn.onednn_product(rows, width, out, threads, x, weight,
-                                     ctypes.cast(result, FLOATS))
+                      ours.difference(mine, theirs, counts[result]), NEAR)
+    if onednn and wanted(options, name, "onednn"):
+        buffer = ours.new_floats(counts[result])
+        theirs = ctypes.cast(buffer, FLOATS)
+        peer = onednn.onednn_product(index, *shape, threads,
+                                     *(theirs if i == result else arrays[i] for i in (X, WEIGHT, Y)))
         timing = timer.compare(run_ours, lambda n: onednn.onednn_run(peer, n))
+        ctypes.memset(buffer, 0, ctypes.sizeof(buffer))
+        onednn.onednn_run(peer, 1)
         onednn.onednn_free(peer)
-        yield row("oneDNN " + onednn.onednn_version().decode(), timing, result)
-    if torch and wanted(options, "gemm", "torch"):
-        a, b = torch.tensor(x, rows, width), torch.tensor(weight, out, width)
-        linear = torch.F.linear
+        yield row("oneDNN " + onednn.onednn_version().decode(), timing, theirs)
+    if torch and wanted(options, name, "torch"):
+        x, weight, y = (torch.tensor(arrays[i], *size) for i, size in
+                        ((X, (rows, width)), (WEIGHT, (out, width)), (Y, (rows, out))))
+        total = torch.torch.zeros(out, width)
+        run = {"gemm": lambda: torch.F.linear(x, weight), "gemm_input": lambda: torch.torch.mm(y, weight),
+               "gemm_weight": lambda: total.addmm_(y.t(), x)}[name]
         with torch.torch.inference_mode():
-            timing = timer.compare(run_ours, times(lambda: linear(a, b)))
-            result = linear(a, b).contiguous()
-        yield row(torch.NAME, timing, torch.pointer_of(result))
+            timing = timer.compare(run_ours, times(run))
+            total.zero_()
+            theirs = run().contiguous()
+        yield row(torch.NAME, timing, torch.pointer_of(theirs))
     ours.c.ours_product_free(work)
 
 
