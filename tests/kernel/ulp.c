@@ -113,11 +113,11 @@ static double tanh_of(const struct elementary *e, double x)
 }
 static double exp2_to_128(const struct elementary *e, double x)
 {
-    return e->exp2(x > 128 ? 128 : x);
+    return x < -100 ? 0 : e->exp2(x > 128 ? 128 : x);
 }
 static long double exp2_to_128_long(long double x)
 {
-    return exp2l(x > 128 ? 128 : x);
+    return x < -100 ? 0 : exp2l(x > 128 ? 128 : x);
 }
 
 /* bound, without_fma: what the source states, and what holds for plain C where the compiler has no
