@@ -97,8 +97,22 @@ json_t *bench_environment(void)
                      "variables", variables, "load", load);
 }
 
+/* Where OpenBLAS is older than the processor, it takes the kernels of its oldest one. */
+static void warn_of_openblas(void)
+{
+    char openblas[128];
+    const char *core = rapt_isa_used() == RAPT_ISA_AVX512 ? "SkylakeX" : "Haswell";
+    describe_openblas(openblas, sizeof openblas);
+    if (strstr(openblas, "core Prescott") && rapt_isa_used() != RAPT_ISA_SCALAR)
+        fprintf(
+            stderr,
+            "warning: OpenBLAS does not know this processor and is slow: OPENBLAS_CORETYPE=%s\n",
+            core);
+}
+
 void bench_warn(void)
 {
+    warn_of_openblas();
     for (char **at = environ; at && *at; at++)
         if (distorts(*at)) fprintf(stderr, "warning: %s is set and may distort\n", *at);
     double average[1];

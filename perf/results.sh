@@ -9,12 +9,13 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 build=${BUILD:-$root/build}
 results=${RESULTS:-$root/perf/results}
 quick=${1:-}
-unset OPENBLAS_CORETYPE OPENBLAS_L2_SIZE OMP_NUM_THREADS # they distort
+unset OMP_NUM_THREADS # it distorts
 
 cmake -S "$root" -B "$build" >/dev/null # records the current commit
 programs="peak kernel gemm attention train load translate scaling ranks machines"
 # shellcheck disable=SC2046,SC2086
 cmake --build "$build" --target $(printf 'perf_%s ' $programs) >/dev/null
+. "$root/perf/openblas.sh"
 about=$("$build/bin/perf_peak" --check 2>/dev/null | grep '^# ')
 field() {
     printf '%s\n' "$about" | sed -n "s/^# $1: //p"

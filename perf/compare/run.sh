@@ -5,13 +5,13 @@
 set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd)
 build=${BUILD:-$root/build}
-unset OPENBLAS_CORETYPE OPENBLAS_L2_SIZE # they slow down OpenBLAS, which PyTorch may use
 
 cmake -S "$root" -B "$build" >/dev/null
-targets=compare_ours
+targets="compare_ours perf_peak"
 cmake --build "$build" --target help | grep -q compare_onednn && targets="$targets compare_onednn"
 # shellcheck disable=SC2086
 cmake --build "$build" --target $targets >/dev/null
+. "$root/perf/openblas.sh"
 
 # Debian's python3 is the one that finds Debian's PyTorch.
 python=python3
