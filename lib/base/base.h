@@ -145,6 +145,7 @@ uint64_t rapt__mix(uint64_t key, uint64_t word);    /* a new key from a key and 
 bool rapt__processor_has(rapt_isa isa);
 
 /* ---- cache.c ---- */
+size_t rapt__second_level_size(void); /* bytes of a core's second-level cache */
 /* Whether a few floats of each of so many rows, stride floats apart, leave no half of the
    second-level cache free: rows a power of two apart fall into few of its sets. */
 bool rapt__rows_collide(ptrdiff_t stride, int rows);

@@ -1,5 +1,5 @@
-/* cache.c - whether rows of memory collide in the cache: what the system says of the second level,
-   read once. It decides what is packed, never a result. */
+/* cache.c - whether rows of memory collide in the cache, and how large it is: what the system says
+   of the second level, read once. It decides what is packed, never a result. */
 #include "base/base.h"
 
 #include <stdatomic.h>
@@ -31,14 +31,26 @@ static struct cache_level read_second_level(void)
    matter. */
 static _Atomic(struct cache_level) second_level;
 
-bool rapt__rows_collide(ptrdiff_t stride, int rows)
+static struct cache_level the_second_level(void)
 {
-    enum { LINE = 64 };
     struct cache_level c = atomic_load_explicit(&second_level, memory_order_relaxed);
     if (c.way == 0) {
         c = read_second_level();
         atomic_store_explicit(&second_level, c, memory_order_relaxed);
     }
+    return c;
+}
+
+size_t rapt__second_level_size(void)
+{
+    struct cache_level c = the_second_level();
+    return (size_t)c.way * c.ways;
+}
+
+bool rapt__rows_collide(ptrdiff_t stride, int rows)
+{
+    enum { LINE = 64 };
+    struct cache_level c = the_second_level();
     size_t apart = (size_t)stride * sizeof(float),
            step = apart & (~apart + 1); /* its power of two */
     step = step < LINE ? LINE : step > c.way ? c.way : step;

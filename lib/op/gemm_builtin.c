@@ -16,12 +16,11 @@ enum {
     DEPTH_BLOCK = 512,
     COPY_DEPTH = 256, /* of a member's own copy of a block of a: 53 KB, as stacks may be small */
     COPY_FLOATS = UNIT_ROWS * COPY_DEPTH,
-    COPY_EVEN = 256,    /* a is read in place if its rows are not a multiple of this apart, */
-    COPY_STRIDE = 1024, /* or not further than this, */
-    COPY_ROWS = 16,     /* or if there are fewer */
-    PACK_ROWS = 32,     /* b is read in place if fewer rows of a read it */
+    COPY_EVEN = 256, /* a is read in place if its rows are not a multiple of this apart, */
+    COPY_ROWS = 16,  /* or if there are fewer */
+    PACK_ROWS = 32,  /* b is read in place if fewer rows of a read it */
     PACK_HALF = PACK_FLOATS / 2,
-    PACK_DEPTH = 1024 /* of a block in one half */
+    PACK_DEPTH = DEPTH_BLOCK /* of a block in one half: as many columns as fit share a copy of a */
 };
 
 /* One block of b: columns [column, column + columns), depth [k, k + depth), in panels. */
@@ -49,15 +48,17 @@ static struct partition split_block(const struct exec_context *exec, const struc
     return split;
 }
 
-/* True if the tiles should read a copy of a: rows far apart by a multiple of many lines would fall
-   into few sets of the nearest cache. Where a tile reads a few floats of each (a_step), lines come
-   back for the next tile, and less distance matters. */
+/* True if the tiles should read a copy of a: rows apart by a multiple of many lines fall into few
+   sets of the nearest cache. Where a tile reads whole lines of each row, the next cache makes up
+   for it while a unit's rows span no more than a quarter of it; where it reads a few floats of each
+   (a_step), lines must come back for the next tile. */
 static bool wants_copy(const struct gemm *g)
 {
     bool whole_lines = g->a_step == 1;
     ptrdiff_t stride = whole_lines ? g->a_row : g->a_step;
+    size_t span = UNIT_ROWS * sizeof(float) * (size_t)stride;
     return g->rows >= COPY_ROWS && stride % COPY_EVEN == 0 &&
-           stride > (whole_lines ? COPY_STRIDE : 0);
+           !(whole_lines && span <= rapt__second_level_size() / 4);
 }
 
 /* True if b is packed block by block: it is the transpose of panels, or rows of it that many rows
