@@ -13,6 +13,7 @@
 
 enum {
     UNIT_ROWS = 52, /* at most */
+    WHOLE_ROWS = UNIT_ROWS / LANES * LANES,
     DEPTH_BLOCK = 512,
     COPY_DEPTH = 256, /* of a member's own copy of a block of a: 53 KB, as stacks may be small */
     COPY_FLOATS = UNIT_ROWS * COPY_DEPTH,
@@ -40,8 +41,10 @@ static struct partition split_block(const struct exec_context *exec, const struc
                                     int columns)
 {
     int panels = rapt__ceil_div(columns, LANES), wanted = 4 * exec->team->size;
-    struct partition split = {.row_parts = rapt__ceil_div(g->rows, UNIT_ROWS)};
-    split.rows = rapt__ceil_div(g->rows, split.row_parts);
+    bool across = g->a_row == 1; /* lines of a hold sixteen rows */
+    struct partition split = {.row_parts = rapt__ceil_div(g->rows, across ? WHOLE_ROWS : UNIT_ROWS)};
+    split.rows = rapt__round_up(rapt__ceil_div(g->rows, split.row_parts), across ? LANES : 1);
+    split.row_parts = rapt__ceil_div(g->rows, split.rows);
     split.panels = rapt__ceil_div(panels * split.row_parts, wanted);
     split.panels = split.panels < 8 ? 8 : split.panels > 32 ? 32 : rapt__round_up(split.panels, 2);
     split.panel_parts = rapt__ceil_div(panels, split.panels);

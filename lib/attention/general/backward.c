@@ -149,6 +149,27 @@ static void backward_in_time(const struct backward_keys *p, const struct row_hea
     compact(m->dfeature_weight, h->width, h->channels, l->sums.feature_weight);
 }
 
+/* What rows t, t + 1, ... of a block, which has kept their weights and dx, add to gradients. */
+static void add_products(const struct backward_keys *p, const struct row_head *head,
+                         const struct row_block *block, int h, int t)
+{
+    const struct general_backward *f = p->f;
+    const struct projected *c = f->c;
+    const rapt_attention *a = c->a;
+    ptrdiff_t k_row = c->k_stride.row, q_row = c->q_stride.row,
+              q = rapt__query_at(&c->q_stride, &p->b, h, t);
+    if (p->dvalues && !rapt__normalizer_is_hard(head->normalizer))
+        rapt__block_update(block, f->kernels, block->weights,
+                           f->dout + rapt__query_at(&a->out, &p->b, h, t), a->out.row,
+                           a->value_width, p->dvalues, a->v.row);
+    if (f->d->q)
+        rapt__block_sums(block, f->kernels, block->dx, p->key_rows, k_row, head->width, f->d->q + q,
+                         q_row);
+    if (p->dkeys)
+        rapt__block_update(block, f->kernels, block->dx, c->q + q, q_row, head->width, p->dkeys,
+                           k_row);
+}
+
 /* Rows t, t + 1, ..., BLOCK_ROWS at most. */
 static void backward_block(const struct backward_keys *p, const struct row_head *head,
                            struct backward_row *l, int t, int rows)
@@ -167,11 +188,13 @@ static void backward_block(const struct backward_keys *p, const struct row_head 
     for (int i = 0; i < rows; i++) {
         struct row r = row_of(p, head, h, t + i);
         if (together && block.dots) r.dots = block.dots + i * block.capacity;
+        l->block = together && block.dots ? &block : NULL, l->index = i;
         l->dout_dots = together ? block.dout_dots + i * block.capacity : NULL;
         l->r = &r, l->t = t + i;
         rapt__row_backward(l);
-        l->r = NULL;
+        l->r = NULL, l->block = NULL;
     }
+    if (together && block.dots) add_products(p, head, &block, h, t);
 }
 
 static void backward_head(const struct backward_keys *p, int h)

@@ -54,7 +54,10 @@ struct backward_row {
     float *dz;              /* dw, dz, dx, one after the other */
     float *dnext; /* recurrent: gradient of its weights from the next query, then that of the query
                      before */
-    struct head_sums sums; /* of the head and sequence */
+    struct head_sums sums;         /* of the head and sequence */
+    const struct row_block *block; /* that keeps weights and dx of this row, `index` of its own, for
+                                      products of all; NULL: the row adds to all gradients itself */
+    int index;
 };
 
 static inline int rapt__row_length(const struct row *r)

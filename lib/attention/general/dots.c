@@ -2,12 +2,7 @@
    for several that see about the same keys. Bits do not depend on which. */
 #include "attention/general/general.h"
 
-#include <limits.h>
-
-enum {
-    CHAIN = 32,
-    DOT_COLUMNS = 512
-}; /* elements of a chain; keys whose chains are added at once */
+enum { CHAIN = 32 }; /* elements of a chain */
 
 struct dots {                /* to[i][s] = a[i].key s, i < rows, s in [first, end), whole panels */
     const float *a, *panels; /* panels: [keys / 16][width][16] */
@@ -60,38 +55,6 @@ const float *rapt__row_dots(const struct row *r, const float *known, const float
                                               .to = to,
                                               .more = r->space.more});
     return to;
-}
-
-/* ---- several rows ---- */
-
-void rapt__block_layout(struct arena *arena, const struct bounds *b, bool backward,
-                        struct row_block *block)
-{
-    size_t keys = rapt__row_capacity(b);
-    *block = (struct row_block){.capacity = (ptrdiff_t)keys};
-    if (b->additive && !backward) return;
-    block->more = rapt__arena_floats(arena, BLOCK_ROWS, DOT_COLUMNS);
-    if (!b->additive) block->dots = rapt__arena_floats(arena, BLOCK_ROWS, keys);
-    if (backward) block->dout_dots = rapt__arena_floats(arena, BLOCK_ROWS, keys);
-}
-
-/* The keys that any of the rows sees. */
-bool rapt__block_begin(struct row_block *block, const struct projected *c, const struct sequence *b,
-                       const struct row_head *head, const struct row_keys *keys, int h, int t,
-                       int rows)
-{
-    int64_t seen = 0;
-    block->rows = rows, block->first = INT_MAX, block->end = 0;
-    for (int i = 0; i < rows; i++) {
-        struct row r = rapt__row(c, b, head, keys, h, t + i);
-        rapt__row_span(&r);
-        if (r.fully_masked) continue;
-        block->first = rapt__min(block->first, r.first);
-        block->end = rapt__max(block->end, r.end);
-        seen += r.end - r.first;
-    }
-    if (seen == 0 || (int64_t)rows * (block->end - block->first) > 2 * seen) block->rows = 0;
-    return block->rows > 0;
 }
 
 void rapt__block_dots(const struct row_block *block, const struct kernels *kernels, const float *a,

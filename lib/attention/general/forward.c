@@ -4,6 +4,7 @@
 #include "attention/general/general.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { PACK_PANELS = 8, ITEM_ROWS = 2 * BLOCK_ROWS };
 
@@ -111,7 +112,19 @@ static struct row row_of(const struct general_forward *f, const struct sequence 
     return r;
 }
 
-/* Rows t, t + 1, ... of a head, BLOCK_ROWS at most. */
+/* The sums of values of all rows of a block, of which the weights are known. */
+static void sum_values(const struct general_forward *f, const struct row_block *block,
+                       const struct row_keys *keys, float *out)
+{
+    ptrdiff_t ld = f->c->a->out.row;
+    int width = keys->value_width;
+    for (int i = 0; i < block->rows; i++) memset(out + i * ld, 0, (size_t)width * sizeof *out);
+    rapt__block_sums(block, f->kernels, block->weights, keys->values, keys->value_row, width, out,
+                     ld);
+    for (int i = 0; i < block->rows; i++) rapt__row_settle(out + i * ld, width);
+}
+
+/* Rows t, t + 1, ... of a head, BLOCK_ROWS at most. Hard normalizers read one value each. */
 static void attend_block(const struct general_forward *f, const struct sequence *b,
                          const struct row_head *head, int h, int t, int rows)
 {
@@ -119,6 +132,8 @@ static void attend_block(const struct general_forward *f, const struct sequence 
     struct row_keys keys = keys_of(f, b, h / f->group);
     struct row_block block = f->mine.block;
     bool together = block.dots && rapt__block_begin(&block, c, b, head, &keys, h, t, rows);
+    bool sums = together && !rapt__normalizer_is_hard(head->normalizer);
+    float *out = f->out + rapt__query_at(&c->a->out, b, h, t);
     if (together)
         rapt__block_dots(&block, f->kernels, c->q + rapt__query_at(&c->q_stride, b, h, t),
                          c->q_stride.row, keys.panels, c->width, block.dots);
@@ -126,11 +141,18 @@ static void attend_block(const struct general_forward *f, const struct sequence 
         struct row r = row_of(f, b, head, &keys, h, t + i);
         ptrdiff_t at = (ptrdiff_t)h * rapt__query_rows(c->a) + b->query_first + t + i;
         if (together) r.dots = block.dots + i * block.capacity;
-        rapt__row_attend(&r, f->out + rapt__query_at(&c->a->out, b, h, t + i));
+        if (sums) {
+            rapt__row_weights(&r);
+            rapt__row_drop(&r);
+            rapt__block_keep(&block, block.weights, i, &r, r.dropped);
+        } else {
+            rapt__row_attend(&r, out + i * c->a->out.row);
+        }
         if (f->lse) f->lse[at] = r.lse;
         if (c->chosen) c->chosen[at] = r.chosen;
         if (head->channels) rapt__row_copy_weights(&r, b->existing, f->mine.before);
     }
+    if (sums) sum_values(f, &block, &keys, out);
 }
 
 /* Rows [first, first + rows) of a head; of a recurrent score from row 0 on. */

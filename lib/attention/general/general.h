@@ -100,29 +100,46 @@ struct row rapt__row(const struct projected *c, const struct sequence *b,
 void rapt__row_weights(struct row *r); /* x, weights and what backward needs of the steps between */
 void rapt__row_drop(struct row *r);    /* kept */
 void rapt__row_attend(struct row *r, float *out); /* both, and the sum of values */
+/* A sum of values that has underflowed to -0 becomes 0: products by weights of 0 would do so. */
+void rapt__row_settle(float *out, int width);
 /* Its weights as a plain array of `keys` floats. */
 void rapt__row_copy_weights(const struct row *r, int keys, float *weights);
 /* Finds its first, end and fully_masked. */
 void rapt__row_span(struct row *r);
 
-/* ---- dots.c ---- */
-enum { BLOCK_ROWS = 12 }; /* whole tiles of most instruction sets */
-struct row_block {        /* rows of a head, next to each other, and products of all of them */
-    float *dots;          /* [BLOCK_ROWS][capacity] q.k */
-    float *dout_dots;     /* [BLOCK_ROWS][capacity] dout.v: backward */
-    float *more;          /* workspace */
+/* ---- block.c: rows of a head next to each other, their arrays and products of all of them ---- */
+enum { BLOCK_ROWS = 12, DOT_COLUMNS = 512 }; /* whole tiles of most instruction sets */
+struct row_block {
+    float *dots;      /* [BLOCK_ROWS][capacity] q.k; this and the next two NULL if additive */
+    float *weights;   /* [BLOCK_ROWS][capacity] after dropout */
+    float *dx;        /* [BLOCK_ROWS][capacity] backward: gradients of q.k */
+    float *dout_dots; /* [BLOCK_ROWS][capacity] backward: dout.v */
+    float *more;      /* [BLOCK_ROWS][DOT_COLUMNS] */
     ptrdiff_t capacity;
-    int rows, first, end; /* keys [first, end), whole panels */
+    int rows, first, end; /* keys [first, end), whole panels, */
+    int existing;         /*   of which those below this exist */
 };
-/* known, or if it is NULL to: to[s] = a.key s for s in [first, end) of the row. */
-const float *rapt__row_dots(const struct row *r, const float *known, const float *a,
-                            const float *panels, int width, float *to);
 void rapt__block_layout(struct arena *arena, const struct bounds *b, bool backward,
                         struct row_block *block);
-/* Rows [t, t + rows) of head h; false: they see so different keys that each makes its own. */
+/* Rows [t, t + rows) of head h, with weights and dx of 0; false: they see so different keys that
+   each works by itself. */
 bool rapt__block_begin(struct row_block *block, const struct projected *c, const struct sequence *b,
                        const struct row_head *head, const struct row_keys *keys, int h, int t,
                        int rows);
+/* Row i of weights or dx: x of the keys that r sees. */
+void rapt__block_keep(const struct row_block *block, float *rows, int i, const struct row *r,
+                      const float *x);
+/* y[i] += sum over keys s of rows[i][s] x[s]; x and y [width], rows x_row and y_row apart. */
+void rapt__block_sums(const struct row_block *b, const struct kernels *kernels, float *rows,
+                      const float *x, ptrdiff_t x_row, int width, float *y, ptrdiff_t y_row);
+/* y[s] += sum over rows i of rows[i][s] x[i] */
+void rapt__block_update(const struct row_block *b, const struct kernels *kernels, float *rows,
+                        const float *x, ptrdiff_t x_row, int width, float *y, ptrdiff_t y_row);
+
+/* ---- dots.c ---- */
+/* known, or if it is NULL to: to[s] = a.key s for s in [first, end) of the row. */
+const float *rapt__row_dots(const struct row *r, const float *known, const float *a,
+                            const float *panels, int width, float *to);
 /* to[i][s] = row i of a . key s. */
 void rapt__block_dots(const struct row_block *block, const struct kernels *kernels, const float *a,
                       ptrdiff_t a_row, const float *panels, int width, float *to);

@@ -205,6 +205,11 @@ void rapt__row_drop(struct row *r)
     r->dropped = r->space.dropped;
 }
 
+void rapt__row_settle(float *out, int width)
+{
+    for (int j = 0; j < width; j++) out[j] += 0.0f;
+}
+
 void rapt__row_attend(struct row *r, float *out)
 {
     const struct row_keys *k = r->keys;
@@ -216,6 +221,7 @@ void rapt__row_attend(struct row *r, float *out)
     low = r->visible.low;
     r->head->kernels->gemv(r->dropped + low, r->visible.high - low, k->values + low * k->value_row,
                            k->value_row, width, out);
+    rapt__row_settle(out, width);
 }
 
 void rapt__row_copy_weights(const struct row *r, int keys, float *weights)

@@ -61,6 +61,10 @@ static void value_gradients(const struct backward_row *l)
     int low = r->visible.low;
     if (!l->p->dvalues) return;
     rapt__row_drop(r);
+    if (l->block && !rapt__normalizer_is_hard(r->head->normalizer)) {
+        rapt__block_keep(l->block, l->block->weights, l->index, r, r->dropped);
+        return;
+    }
     l->p->f->kernels->rank1_update(r->dropped + low, r->visible.high - low, dout, a->value_width,
                                    l->p->dvalues + low * a->v.row, a->v.row);
 }
@@ -112,6 +116,10 @@ static void dot_gradients(const struct backward_row *l)
     ptrdiff_t ld = p->f->c->k_stride.row;
     int low = r->visible.low, n = r->visible.high - low, width = r->head->width;
     for (int s = low; s < r->visible.high; s++) l->dz[s] *= r->head->scale;
+    if (l->block) {
+        rapt__block_keep(l->block, l->block->dx, l->index, r, l->dz);
+        return;
+    }
     if (p->f->d->q)
         kernels->gemv(l->dz + low, n, p->key_rows + low * ld, ld, width, query_gradient(l));
     if (p->dkeys) kernels->rank1_update(l->dz + low, n, r->q, width, p->dkeys + low * ld, ld);

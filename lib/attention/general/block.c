@@ -1,0 +1,144 @@
+/* block.c - rows of a head next to each other that see about the same keys: products of their
+   weights with values, and of the gradients of their scores with keys and queries, for all of them
+   at once. Each sum has the terms and the order that gemv and rank1_update (kernel/gemv.c) give it
+   row by row. Where a key, value, query or gradient that no row may read holds infinity or NaN,
+   they do it row by row. */
+#include "attention/general/general.h"
+
+#include <limits.h>
+#include <math.h>
+#include <string.h>
+
+enum { SUM_COLUMNS = DOT_COLUMNS }; /* of row_block.more */
+
+void rapt__block_layout(struct arena *arena, const struct bounds *b, bool backward,
+                        struct row_block *block)
+{
+    size_t keys = rapt__row_capacity(b);
+    *block = (struct row_block){.capacity = (ptrdiff_t)keys};
+    if (b->additive && !backward) return;
+    block->more = rapt__arena_floats(arena, BLOCK_ROWS, DOT_COLUMNS);
+    if (backward) block->dout_dots = rapt__arena_floats(arena, BLOCK_ROWS, keys);
+    if (b->additive) return;
+    block->dots = rapt__arena_floats(arena, BLOCK_ROWS, keys);
+    block->weights = rapt__arena_floats(arena, BLOCK_ROWS, keys);
+    if (backward) block->dx = rapt__arena_floats(arena, BLOCK_ROWS, keys);
+}
+
+static float *row_at(const struct row_block *block, float *rows, int i)
+{
+    return rows + i * block->capacity;
+}
+
+static void clear(const struct row_block *block, float *rows)
+{
+    for (int i = 0; i < block->rows && rows; i++)
+        memset(row_at(block, rows, i) + block->first, 0,
+               (size_t)(block->end - block->first) * sizeof *rows);
+}
+
+/* The keys that any of the rows sees. */
+bool rapt__block_begin(struct row_block *block, const struct projected *c, const struct sequence *b,
+                       const struct row_head *head, const struct row_keys *keys, int h, int t,
+                       int rows)
+{
+    int64_t seen = 0;
+    block->rows = rows, block->first = INT_MAX, block->end = 0, block->existing = b->existing;
+    for (int i = 0; i < rows; i++) {
+        struct row r = rapt__row(c, b, head, keys, h, t + i);
+        rapt__row_span(&r);
+        if (r.fully_masked) continue;
+        block->first = rapt__min(block->first, r.first);
+        block->end = rapt__max(block->end, r.end);
+        seen += r.end - r.first;
+    }
+    if (seen == 0 || (int64_t)rows * (block->end - block->first) > 2 * seen) block->rows = 0;
+    clear(block, block->weights);
+    clear(block, block->dx);
+    return block->rows > 0;
+}
+
+void rapt__block_keep(const struct row_block *block, float *rows, int i, const struct row *r,
+                      const float *x)
+{
+    int low = r->visible.low, n = r->visible.high - low;
+    if (!r->fully_masked) memcpy(row_at(block, rows, i) + low, x + low, (size_t)n * sizeof *rows);
+}
+
+static bool all_finite(const float *x, ptrdiff_t ld, int rows, int width)
+{
+    int odd = 0;
+    for (int r = 0; r < rows; r++, x += ld)
+        for (int i = 0; i < width; i++) odd |= x[i] - x[i] != 0;
+    return !odd;
+}
+
+static void copy_rows(const float *x, ptrdiff_t x_row, int rows, int width, float *y,
+                      ptrdiff_t y_row)
+{
+    for (int r = 0; r < rows; r++) memcpy(y + r * y_row, x + r * x_row, (size_t)width * sizeof *y);
+}
+
+/* Columns of rapt__block_sums, SUM_COLUMNS at most: the product shows by its results whether it
+   has multiplied what it should not have read. */
+static void sum_columns(const struct row_block *b, const struct kernels *kernels, float *rows,
+                        const float *x, ptrdiff_t x_row, int width, float *y, ptrdiff_t y_row)
+{
+    int n = rapt__min(b->end, b->existing) - b->first;
+    const float *from = x + b->first * x_row;
+    const struct gemm_block p = {.rows = b->rows,
+                                 .columns = width,
+                                 .depth = n,
+                                 .a = rows + b->first,
+                                 .a_row = b->capacity,
+                                 .a_step = 1,
+                                 .b = from,
+                                 .b_panel = LANES,
+                                 .b_step = x_row,
+                                 .c = b->more,
+                                 .c_row = SUM_COLUMNS,
+                                 .c_panel = LANES,
+                                 .add = true};
+    copy_rows(y, y_row, b->rows, width, b->more, SUM_COLUMNS);
+    kernels->gemm(&p);
+    if (all_finite(b->more, SUM_COLUMNS, b->rows, width)) {
+        copy_rows(b->more, SUM_COLUMNS, b->rows, width, y, y_row);
+        return;
+    }
+    for (int i = 0; i < b->rows; i++)
+        kernels->gemv(row_at(b, rows, i) + b->first, n, from, x_row, width, y + i * y_row);
+}
+
+void rapt__block_sums(const struct row_block *b, const struct kernels *kernels, float *rows,
+                      const float *x, ptrdiff_t x_row, int width, float *y, ptrdiff_t y_row)
+{
+    for (int j = 0; j < width; j += SUM_COLUMNS)
+        sum_columns(b, kernels, rows, x + j, x_row, rapt__min(width - j, SUM_COLUMNS), y + j,
+                    y_row);
+}
+
+void rapt__block_update(const struct row_block *b, const struct kernels *kernels, float *rows,
+                        const float *x, ptrdiff_t x_row, int width, float *y, ptrdiff_t y_row)
+{
+    int n = rapt__min(b->end, b->existing) - b->first;
+    float *to = y + b->first * y_row;
+    const struct gemm_block p = {.rows = n,
+                                 .columns = width,
+                                 .depth = b->rows,
+                                 .a = rows + b->first,
+                                 .a_row = 1,
+                                 .a_step = b->capacity,
+                                 .b = x,
+                                 .b_panel = LANES,
+                                 .b_step = x_row,
+                                 .c = to,
+                                 .c_row = y_row,
+                                 .c_panel = LANES,
+                                 .add = true};
+    if (all_finite(x, x_row, b->rows, width)) {
+        kernels->gemm(&p);
+        return;
+    }
+    for (int i = 0; i < b->rows; i++)
+        kernels->rank1_update(row_at(b, rows, i) + b->first, n, x + i * x_row, width, to, y_row);
+}
