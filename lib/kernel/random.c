@@ -30,12 +30,9 @@ static void gumbel_row(uint64_t key, uint64_t row, int first, const float *x, fl
 {
     for (int i = 0; i < n; i += 2 * LANES) {
         struct philox words = philox_8(key, (uint64_t)(first + i) / 4, row);
-        uint64_t lanes[4][8];
         uint32_t bits[2 * LANES];
         float u[2 * LANES];
-        memcpy(lanes, &words, sizeof lanes);
-        for (int c = 0; c < 8; c++) UNROLL
-        for (int w = 0; w < 4; w++) bits[4 * c + w] = (uint32_t)lanes[w][c];
+        vu_words(words.word, bits);
         for (int j = 0; j < 2 * LANES; j++)
             u[j] = ((float)(int32_t)(bits[j] >> 9) + 0.5f) * 0x1p-23f;
         for (int j = i; j < n && j < i + 2 * LANES; j += LANES) {

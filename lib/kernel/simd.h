@@ -23,6 +23,7 @@
      vu_splat(u) vu_count(u)   u in all lanes; u, u + 1, ... u + 7
      vu_xor(x,y) vu_high(x)    x >> 32
      vu_times(x,u)             (x mod 2^32) u, u < 2^32
+     vu_words(x,to)            to[4 c + w] = lane c of x[w] mod 2^32, w < 4
      vu_less(x,y,u)            a vm: lanes of x, then of y, mod 2^32 < u, u < 2^32
      vf_exp exp2 log tanh      simd_math.h
 

@@ -195,6 +195,19 @@ static inline vu vu_times(vu x, uint32_t u)
     __m256i by = _mm256_set1_epi64x((long long)u);
     return (vu){_mm256_mul_epu32(x.a, by), _mm256_mul_epu32(x.b, by)};
 }
+static inline void vu_words_4(__m256i a, __m256i b, __m256i c, __m256i d, uint32_t *to)
+{
+    __m256i low = _mm256_blend_epi32(a, _mm256_slli_epi64(b, 32), 0xaa);
+    __m256i high = _mm256_blend_epi32(c, _mm256_slli_epi64(d, 32), 0xaa);
+    __m256i even = _mm256_unpacklo_epi64(low, high), odd = _mm256_unpackhi_epi64(low, high);
+    _mm256_storeu_si256((__m256i *)to, _mm256_permute2x128_si256(even, odd, 0x20));
+    _mm256_storeu_si256((__m256i *)(to + 8), _mm256_permute2x128_si256(even, odd, 0x31));
+}
+static inline void vu_words(const vu x[4], uint32_t *to)
+{
+    vu_words_4(x[0].a, x[1].a, x[2].a, x[3].a, to);
+    vu_words_4(x[0].b, x[1].b, x[2].b, x[3].b, to + 16);
+}
 static inline __m256 vu_less_8(vu x, uint32_t u) /* the low halves of eight lanes, in order */
 {
     __m256 low = _mm256_shuffle_ps(_mm256_castsi256_ps(x.a), _mm256_castsi256_ps(x.b), 0x88);

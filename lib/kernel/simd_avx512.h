@@ -235,6 +235,15 @@ static inline vu vu_times(vu a, uint32_t u)
 {
     return _mm512_mul_epu32(a, vu_splat(u));
 }
+static inline void vu_words(const vu x[4], uint32_t *to)
+{
+    const __m512i first = _mm512_setr_epi64(0, 8, 1, 9, 2, 10, 3, 11);
+    const __m512i second = _mm512_setr_epi64(4, 12, 5, 13, 6, 14, 7, 15);
+    __m512i low = _mm512_mask_shuffle_epi32(x[0], 0xaaaa, x[1], _MM_PERM_CCAA);
+    __m512i high = _mm512_mask_shuffle_epi32(x[2], 0xaaaa, x[3], _MM_PERM_CCAA);
+    _mm512_storeu_si512(to, _mm512_permutex2var_epi64(low, first, high));
+    _mm512_storeu_si512(to + 16, _mm512_permutex2var_epi64(low, second, high));
+}
 static inline vm vu_less(vu a, vu b, uint32_t u)
 {
     __m512i low = vu_splat(0xffffffffu), max = vu_splat(u);

@@ -202,6 +202,20 @@ static inline vu vu_times(vu x, uint32_t u)
     return (vu){vmull_u32(vmovn_u64(x.a), by), vmull_u32(vmovn_u64(x.b), by),
                 vmull_u32(vmovn_u64(x.c), by), vmull_u32(vmovn_u64(x.d), by)};
 }
+static inline void vu_words_2(uint64x2_t a, uint64x2_t b, uint64x2_t c, uint64x2_t d, uint32_t *to)
+{
+    uint32x4_t low = vreinterpretq_u32_u64(vsliq_n_u64(a, b, 32));
+    uint32x4_t high = vreinterpretq_u32_u64(vsliq_n_u64(c, d, 32));
+    vst1q_u32(to, vcombine_u32(vget_low_u32(low), vget_low_u32(high)));
+    vst1q_u32(to + 4, vcombine_u32(vget_high_u32(low), vget_high_u32(high)));
+}
+static inline void vu_words(const vu x[4], uint32_t *to)
+{
+    vu_words_2(x[0].a, x[1].a, x[2].a, x[3].a, to);
+    vu_words_2(x[0].b, x[1].b, x[2].b, x[3].b, to + 8);
+    vu_words_2(x[0].c, x[1].c, x[2].c, x[3].c, to + 16);
+    vu_words_2(x[0].d, x[1].d, x[2].d, x[3].d, to + 24);
+}
 static inline vm vu_less(vu x, vu y, uint32_t u)
 {
     uint32x4_t max = vdupq_n_u32(u);

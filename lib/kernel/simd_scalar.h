@@ -233,6 +233,11 @@ static inline vu vu_times(vu x, uint32_t u)
     for (int i = 0; i < 8; i++) x.v[i] = (x.v[i] & 0xffffffffu) * u;
     return x;
 }
+static inline void vu_words(const vu x[4], uint32_t *to)
+{
+    for (int c = 0; c < 8; c++)
+        for (int w = 0; w < 4; w++) to[4 * c + w] = (uint32_t)x[w].v[c];
+}
 static inline vm vu_less(vu x, vu y, uint32_t u)
 {
     vm m;
