@@ -36,9 +36,9 @@ static void gumbel_row(uint64_t key, uint64_t row, int first, const float *x, fl
         for (int j = 0; j < 2 * LANES; j++)
             u[j] = ((float)(int32_t)(bits[j] >> 9) + 0.5f) * 0x1p-23f;
         for (int j = i; j < n && j < i + 2 * LANES; j += LANES) {
-            vf minus_log = vf_sub(vf_zero(), vf_log(vf_load(u + j - i)));
+            vf minus_log = vf_sub(vf_zero(), vf_log_normal(vf_load(u + j - i)));
             vf value = vf_load_partial(x + j, (size_t)(n - j), 0);
-            vf_store_partial(to + j, vf_sub(value, vf_log(minus_log)), (size_t)(n - j));
+            vf_store_partial(to + j, vf_sub(value, vf_log_normal(minus_log)), (size_t)(n - j));
         }
     }
 }

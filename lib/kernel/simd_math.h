@@ -61,15 +61,12 @@ static inline vf vf_exp2(vf x)
 }
 #endif
 
-/* Natural logarithm, error below 0.88 ulp. log 0 = -infinity, of negative numbers NaN.
-   x = 2^n (1 + f) with 1 + f in [sqrt 1/2, sqrt 2); log(1 + f) = f - f^2/2 + f^3 p(f). */
-static inline vf vf_log(vf x)
+/* log(2^n (1 + f)) with 1 + f = m in [sqrt 1/2, sqrt 2); log(1 + f) = f - f^2/2 + f^3 p(f). */
+static inline vf vf_log_parts(vf m, vf n)
 {
-    vm small = vf_less(x, vf_splat(0x1p-126f));
-    vf n, f = vf_sub(vf_frexp(vf_select(small, vf_mul(x, vf_splat(0x1p23f)), x), &n), vf_splat(1));
+    vf f = vf_sub(m, vf_splat(1));
     vf p = vf_fma(vf_splat(-0x1.38c8f2p-4f), f, vf_splat(0x1.055e92p-3f));
 
-    n = vf_sub(n, vf_select(small, vf_splat(23), vf_zero()));
     p = vf_fma(p, f, vf_splat(-0x1.0d824ap-3f));
     p = vf_fma(p, f, vf_splat(0x1.22d932p-3f));
     p = vf_fma(p, f, vf_splat(-0x1.54728ap-3f));
@@ -78,7 +75,24 @@ static inline vf vf_log(vf x)
     p = vf_fma(p, f, vf_splat(0x1.555554p-2f));
     p = vf_fma(p, f, vf_splat(-0.5f));
     p = vf_fma(p, vf_mul(f, f), vf_mul(n, vf_splat(0x1.7f7d1cp-20f)));
-    p = vf_fma(n, vf_splat(0x1.62e4p-1f), vf_add(f, p));
+    return vf_fma(n, vf_splat(0x1.62e4p-1f), vf_add(f, p));
+}
+
+/* Natural logarithm of a normal, positive, finite number. */
+static inline vf vf_log_normal(vf x)
+{
+    vf n, m = vf_frexp(x, &n);
+
+    return vf_log_parts(m, n);
+}
+
+/* Natural logarithm, error below 0.88 ulp. log 0 = -infinity, of negative numbers NaN. */
+static inline vf vf_log(vf x)
+{
+    vm small = vf_less(x, vf_splat(0x1p-126f));
+    vf n, m = vf_frexp(vf_select(small, vf_mul(x, vf_splat(0x1p23f)), x), &n);
+    vf p = vf_log_parts(m, vf_sub(n, vf_select(small, vf_splat(23), vf_zero())));
+
     p = vf_select(vf_less(x, vf_splat(INFINITY)), p, x); /* infinity and NaN stay */
     p = vf_select(vf_less(x, vf_zero()), vf_splat(NAN), p);
     return vf_select(vf_equal(x, vf_zero()), vf_splat(-INFINITY), p);
