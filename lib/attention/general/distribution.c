@@ -87,9 +87,10 @@ static void normalize_gumbel(struct row *r)
         copy_scores(r, p);
     else
         add_noise(r, p);
-    float max = max_of(p, r->first, r->end);
+    float max = temperature < 1 ? max_of(p, r->first, r->end) : 0;
     bool low = isfinite(max) && !isfinite(max / temperature);
-    for (int s = r->first; s < r->end; s++) p[s] = (low ? p[s] - max : p[s]) / temperature;
+    for (int s = r->first; s < r->end && temperature != 1; s++)
+        p[s] = (low ? p[s] - max : p[s]) / temperature;
     softmax_rows(r);
     if (low && !r->fully_masked) r->lse = copysignf(FLT_MAX, max);
 }
@@ -131,7 +132,8 @@ static void backward(const struct row *r, float *dz, float by)
     const float *p = r->space.p;
     float sum = r->head->kernels->dot(p + r->first, dz + r->first, r->end - r->first);
     for (int s = r->first; s < r->end; s++)
-        dz[s] = r->space.x[s] == -INFINITY ? 0 : p[s] * (dz[s] - sum) / by;
+        dz[s] = r->space.x[s] == -INFINITY ? 0 : p[s] * (dz[s] - sum);
+    for (int s = r->first; s < r->end && by != 1; s++) dz[s] /= by;
 }
 
 static void softmax_backward(struct row *r, float *dz, struct gain gain)
