@@ -54,10 +54,10 @@ static inline vf vf_exp2(vf x)
 #else
 static inline vf vf_exp2(vf x)
 {
-    vf least = vf_splat(-100), c = vf_max(least, x), n = vf_round(c);
+    vf min = vf_splat(-100), c = vf_max(min, x), n = vf_round(c);
     vf power = vf_ldexp(vf_exp2_small(vf_sub(c, n)), n);
 
-    return vf_select(vf_less(x, least), vf_zero(), power);
+    return vf_select(vf_less(x, min), vf_zero(), power);
 }
 #endif
 

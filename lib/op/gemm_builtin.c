@@ -42,7 +42,8 @@ static struct partition split_block(const struct exec_context *exec, const struc
 {
     int panels = rapt__ceil_div(columns, LANES), wanted = 4 * exec->team->size;
     bool across = g->a_row == 1; /* lines of a hold sixteen rows */
-    struct partition split = {.row_parts = rapt__ceil_div(g->rows, across ? WHOLE_ROWS : UNIT_ROWS)};
+    struct partition split = {.row_parts =
+                                  rapt__ceil_div(g->rows, across ? WHOLE_ROWS : UNIT_ROWS)};
     split.rows = rapt__round_up(rapt__ceil_div(g->rows, split.row_parts), across ? LANES : 1);
     split.row_parts = rapt__ceil_div(g->rows, split.rows);
     split.panels = rapt__ceil_div(panels * split.row_parts, wanted);
