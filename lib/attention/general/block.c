@@ -81,7 +81,7 @@ static void copy_rows(const float *x, ptrdiff_t x_row, int rows, int width, floa
 
 /* Columns of rapt__block_sums, SUM_COLUMNS at most: the product shows by its results whether it
    has multiplied what it should not have read. */
-static void sum_columns(const struct row_block *b, const struct kernels *kernels, float *rows,
+static void sum_columns(const struct row_block *b, const struct kernels *kernels, const float *rows,
                         const float *x, ptrdiff_t x_row, int width, float *y, ptrdiff_t y_row)
 {
     int n = rapt__min(b->end, b->existing) - b->first;
@@ -106,10 +106,10 @@ static void sum_columns(const struct row_block *b, const struct kernels *kernels
         return;
     }
     for (int i = 0; i < b->rows; i++)
-        kernels->gemv(row_at(b, rows, i) + b->first, n, from, x_row, width, y + i * y_row);
+        kernels->gemv(rows + i * b->capacity + b->first, n, from, x_row, width, y + i * y_row);
 }
 
-void rapt__block_sums(const struct row_block *b, const struct kernels *kernels, float *rows,
+void rapt__block_sums(const struct row_block *b, const struct kernels *kernels, const float *rows,
                       const float *x, ptrdiff_t x_row, int width, float *y, ptrdiff_t y_row)
 {
     for (int j = 0; j < width; j += SUM_COLUMNS)
@@ -117,7 +117,7 @@ void rapt__block_sums(const struct row_block *b, const struct kernels *kernels, 
                     y_row);
 }
 
-void rapt__block_update(const struct row_block *b, const struct kernels *kernels, float *rows,
+void rapt__block_update(const struct row_block *b, const struct kernels *kernels, const float *rows,
                         const float *x, ptrdiff_t x_row, int width, float *y, ptrdiff_t y_row)
 {
     int n = rapt__min(b->end, b->existing) - b->first;
@@ -140,5 +140,6 @@ void rapt__block_update(const struct row_block *b, const struct kernels *kernels
         return;
     }
     for (int i = 0; i < b->rows; i++)
-        kernels->rank1_update(row_at(b, rows, i) + b->first, n, x + i * x_row, width, to, y_row);
+        kernels->rank1_update(rows + i * b->capacity + b->first, n, x + i * x_row, width, to,
+                              y_row);
 }

@@ -130,10 +130,10 @@ bool rapt__block_begin(struct row_block *block, const struct projected *c, const
 void rapt__block_keep(const struct row_block *block, float *rows, int i, const struct row *r,
                       const float *x);
 /* y[i] += sum over keys s of rows[i][s] x[s]; x and y [width], rows x_row and y_row apart. */
-void rapt__block_sums(const struct row_block *b, const struct kernels *kernels, float *rows,
+void rapt__block_sums(const struct row_block *b, const struct kernels *kernels, const float *rows,
                       const float *x, ptrdiff_t x_row, int width, float *y, ptrdiff_t y_row);
 /* y[s] += sum over rows i of rows[i][s] x[i] */
-void rapt__block_update(const struct row_block *b, const struct kernels *kernels, float *rows,
+void rapt__block_update(const struct row_block *b, const struct kernels *kernels, const float *rows,
                         const float *x, ptrdiff_t x_row, int width, float *y, ptrdiff_t y_row);
 
 /* ---- dots.c ---- */
