@@ -56,8 +56,7 @@ RAPT_API const char *rapt_locality_name(rapt_locality locality);
 
 /* How scores x become weights; p = softmax(x). Ties go to the lowest key. */
 typedef enum rapt_normalizer {
-    RAPT_NORMALIZER_SOFTMAX, /* p; 0 where it would be below 2^-100 of the greatest p of its query
-                              */
+    RAPT_NORMALIZER_SOFTMAX, /* p; below 2^-100 of the greatest p of its query it may be 0 */
     RAPT_NORMALIZER_ARGMAX,  /* 1 for the maximum x, else 0; no gradient to the scores */
     RAPT_NORMALIZER_SAMPLE,  /* 1 for one key drawn from p; gradient of the scores by REINFORCE
                            (Williams 1992): (baseline - reward) d log p[chosen] */

@@ -12,8 +12,8 @@
 #include <string.h>
 
 enum {
-    UNIT_ROWS = 52, /* at most */
-    WHOLE_ROWS = UNIT_ROWS / LANES * LANES,
+    UNIT_ROWS = 52,                         /* at most */
+    WHOLE_ROWS = UNIT_ROWS / LANES * LANES, /* where lines of a hold sixteen rows */
     DEPTH_BLOCK = 512,
     COPY_DEPTH = 256, /* of a member's own copy of a block of a: 53 KB, as stacks may be small */
     COPY_FLOATS = UNIT_ROWS * COPY_DEPTH,
@@ -41,7 +41,7 @@ static struct partition split_block(const struct exec_context *exec, const struc
                                     int columns)
 {
     int panels = rapt__ceil_div(columns, LANES), wanted = 4 * exec->team->size;
-    bool across = g->a_row == 1; /* lines of a hold sixteen rows */
+    bool across = g->a_row == 1;
     struct partition split = {.row_parts =
                                   rapt__ceil_div(g->rows, across ? WHOLE_ROWS : UNIT_ROWS)};
     split.rows = rapt__round_up(rapt__ceil_div(g->rows, split.row_parts), across ? LANES : 1);

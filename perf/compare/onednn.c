@@ -4,6 +4,7 @@
    post-op of the product it would fall back to the reference implementation), softmax in place,
    times v. Its threads are OpenMP's. */
 #include "onednn_port.h"
+#include "pass.h"
 
 #include <omp.h>
 #include <stdio.h>
@@ -137,8 +138,6 @@ static dnnl_memory_t packed(struct work *w, layout from, float *data, layout to)
     dnnl_memory_destroy(in);
     return out;
 }
-
-enum pass { FORWARD, INPUT, WEIGHTS }; /* as in ours.c */
 
 /* y[rows][out] = x[rows][in] W', W [out][in] in a layout of oneDNN's choice. */
 static void add_forward(struct work *w, layout x, layout y, int in, int out, float *const array[3])

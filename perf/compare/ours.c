@@ -4,6 +4,7 @@
 #include "attention/attention.h"
 #include "bench.h"
 #include "op/op.h"
+#include "pass.h"
 
 #include <math.h>
 #include <rapt/rapt.h>
@@ -125,8 +126,6 @@ void ours_attention_free(struct attention_work *w)
 
 /* ---- products: y[rows][out] = x[rows][in] W', W [out][in] packed once, and its gradients ---- */
 
-enum pass { FORWARD, INPUT, WEIGHTS }; /* y; x = y W; W += y' x */
-
 struct product_work {
     enum pass pass;
     int rows, in, out, threads, times;
@@ -190,9 +189,8 @@ void ours_product_run(struct product_work *w, int times)
 EXPORT const float *ours_product_result(struct product_work *w);
 const float *ours_product_result(struct product_work *w)
 {
-    memset(w->panels, 0,
-           w->pass == WEIGHTS ? rapt__panels_size((size_t)w->out, (size_t)w->in) * sizeof(float)
-                              : 0);
+    if (w->pass == WEIGHTS)
+        memset(w->panels, 0, rapt__panels_size((size_t)w->out, (size_t)w->in) * sizeof(float));
     ours_product_run(w, 1);
     for (int o = 0; o < w->out && w->pass == WEIGHTS; o++)
         for (int i = 0; i < w->in; i++)

@@ -7,7 +7,8 @@ FLOATS = ctypes.POINTER(ctypes.c_float)
 WORK = ctypes.c_void_p
 Q, K, V, DOUT, OUT, DQ, DK, DV = range(8)  # arrays of attention
 X, WEIGHT, Y = range(3)  # arrays of a product
-PASSES = {"gemm": "product", "gemm_input": "gradient of input", "gemm_weight": "gradient of weights"}
+PASSES = {  # in the order of pass.h
+    "gemm": "product", "gemm_input": "gradient of input", "gemm_weight": "gradient of weights"}
 RESULT = {"gemm": Y, "gemm_input": X, "gemm_weight": WEIGHT}  # the array that a pass computes
 
 

@@ -182,19 +182,20 @@ static void backward_block(const struct backward_keys *p, const struct row_head 
     if (together)
         rapt__block_dots(&block, f->kernels, f->dout + rapt__query_at(&c->a->out, &p->b, h, t),
                          c->a->out.row, f->mine.value_panels, c->a->value_width, block.dout_dots);
-    if (together && block.dots)
+    bool products = together && block.dots;
+    if (products)
         rapt__block_dots(&block, f->kernels, c->q + rapt__query_at(&c->q_stride, &p->b, h, t),
                          c->q_stride.row, p->keys.panels, c->width, block.dots);
     for (int i = 0; i < rows; i++) {
         struct row r = row_of(p, head, h, t + i);
-        if (together && block.dots) r.dots = block.dots + i * block.capacity;
-        l->block = together && block.dots ? &block : NULL, l->index = i;
+        if (products) r.dots = block.dots + i * block.capacity;
+        l->block = products ? &block : NULL, l->index = i;
         l->dout_dots = together ? block.dout_dots + i * block.capacity : NULL;
         l->r = &r, l->t = t + i;
         rapt__row_backward(l);
         l->r = NULL, l->block = NULL;
     }
-    if (together && block.dots) add_products(p, head, &block, h, t);
+    if (products) add_products(p, head, &block, h, t);
 }
 
 static void backward_head(const struct backward_keys *p, int h)

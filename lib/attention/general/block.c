@@ -6,10 +6,7 @@
 #include "attention/general/general.h"
 
 #include <limits.h>
-#include <math.h>
 #include <string.h>
-
-enum { SUM_COLUMNS = DOT_COLUMNS }; /* of row_block.more */
 
 void rapt__block_layout(struct arena *arena, const struct bounds *b, bool backward,
                         struct row_block *block)
@@ -73,13 +70,13 @@ static bool all_finite(const float *x, ptrdiff_t ld, int rows, int width)
     return !odd;
 }
 
-static void copy_rows(const float *x, ptrdiff_t x_row, int rows, int width, float *y,
-                      ptrdiff_t y_row)
+static void copy_floats(const float *x, ptrdiff_t x_row, int rows, int width, float *y,
+                        ptrdiff_t y_row)
 {
     for (int r = 0; r < rows; r++) memcpy(y + r * y_row, x + r * x_row, (size_t)width * sizeof *y);
 }
 
-/* Columns of rapt__block_sums, SUM_COLUMNS at most: the product shows by its results whether it
+/* Columns of rapt__block_sums, DOT_COLUMNS at most: the product shows by its results whether it
    has multiplied what it should not have read. */
 static void sum_columns(const struct row_block *b, const struct kernels *kernels, const float *rows,
                         const float *x, ptrdiff_t x_row, int width, float *y, ptrdiff_t y_row)
@@ -96,13 +93,13 @@ static void sum_columns(const struct row_block *b, const struct kernels *kernels
                                  .b_panel = LANES,
                                  .b_step = x_row,
                                  .c = b->more,
-                                 .c_row = SUM_COLUMNS,
+                                 .c_row = DOT_COLUMNS,
                                  .c_panel = LANES,
                                  .add = true};
-    copy_rows(y, y_row, b->rows, width, b->more, SUM_COLUMNS);
+    copy_floats(y, y_row, b->rows, width, b->more, DOT_COLUMNS);
     kernels->gemm(&p);
-    if (all_finite(b->more, SUM_COLUMNS, b->rows, width)) {
-        copy_rows(b->more, SUM_COLUMNS, b->rows, width, y, y_row);
+    if (all_finite(b->more, DOT_COLUMNS, b->rows, width)) {
+        copy_floats(b->more, DOT_COLUMNS, b->rows, width, y, y_row);
         return;
     }
     for (int i = 0; i < b->rows; i++)
@@ -112,8 +109,8 @@ static void sum_columns(const struct row_block *b, const struct kernels *kernels
 void rapt__block_sums(const struct row_block *b, const struct kernels *kernels, const float *rows,
                       const float *x, ptrdiff_t x_row, int width, float *y, ptrdiff_t y_row)
 {
-    for (int j = 0; j < width; j += SUM_COLUMNS)
-        sum_columns(b, kernels, rows, x + j, x_row, rapt__min(width - j, SUM_COLUMNS), y + j,
+    for (int j = 0; j < width; j += DOT_COLUMNS)
+        sum_columns(b, kernels, rows, x + j, x_row, rapt__min(width - j, DOT_COLUMNS), y + j,
                     y_row);
 }
 
