@@ -25,15 +25,15 @@ struct tile { /* where one register tile reads and writes */
 };
 
 enum {
-    FEW_ROWS = 4,    /* with so few, b streams from memory: */
-    FETCH_STEPS = 16 /* it is prefetched so many steps ahead */
+    FEW_ROWS = 8,    /* with so few, b streams from memory: */
+    FETCH_STEPS = 16 /* it is prefetched so many steps ahead, also that of the next tile */
 };
 
 /* The sums of a tile: sum[r * panels + q]. rows and panels are constants where this is inlined. */
 static inline __attribute__((always_inline)) void
 tile_sums(int rows, int panels, const struct gemm_block *g, const struct tile *t, vf *sum)
 {
-    const float *a = t->a, *b = t->b, *ahead = t->ahead;
+    const float *a = t->a, *b = t->b, *ahead = t->ahead, *fetch = t->b + FETCH_STEPS * g->b_step;
     ptrdiff_t a_row = g->a_row, a_step = g->a_step, b_panel = g->b_panel, b_step = g->b_step;
     for (int k = g->depth; k > 0; k--) {
         vf column[MAX_PANELS];
@@ -41,9 +41,11 @@ tile_sums(int rows, int panels, const struct gemm_block *g, const struct tile *t
             __builtin_prefetch(ahead, 0, 2);
             ahead += b_step;
         }
+        if (rows <= FEW_ROWS && k == FETCH_STEPS) fetch = t->b + panels * b_panel;
         UNROLL
         for (int q = 0; q < panels && rows <= FEW_ROWS; q++)
-            __builtin_prefetch(b + q * b_panel + FETCH_STEPS * b_step);
+            __builtin_prefetch(fetch + q * b_panel);
+        fetch += b_step;
         UNROLL
         for (int q = 0; q < panels; q++) column[q] = vf_load(b + q * b_panel);
         UNROLL
@@ -235,14 +237,21 @@ static void transpose_panels(const float *w, int columns, int k0, int ks, int fi
     }
 }
 
+enum { ROWS_AHEAD = 8 }; /* rows of x lie apart: they are prefetched so many ahead */
+
 static void pack_rows(const float *x, ptrdiff_t ld, int columns, int depth, int first, int count,
                       float *out)
 {
-    for (int p = first; p < first + count; p++) {
-        int n = rapt__min(columns - p * LANES, LANES);
-        const float *from = x + (ptrdiff_t)p * LANES;
-        for (int k = 0; k < depth; k++, from += ld, out += LANES)
-            vf_store(out, n == LANES ? vf_load(from) : vf_load_n(from, n, 0));
+    ptrdiff_t panel = (ptrdiff_t)depth * LANES;
+    int whole = rapt__min(columns / LANES - first, count);
+    const float *from = x + (ptrdiff_t)first * LANES;
+    for (int k = 0; k < depth; k++, from += ld, out += LANES) {
+        for (int p = 0; p < whole; p++) {
+            __builtin_prefetch(from + ROWS_AHEAD * ld + p * LANES);
+            vf_store(out + p * panel, vf_load(from + p * LANES));
+        }
+        for (int p = whole; p < count; p++)
+            vf_store(out + p * panel, vf_load_n(from + p * LANES, columns % LANES, 0));
     }
 }
 
