@@ -9,11 +9,14 @@
  */
 #include "op/gemm.h"
 
+#include <limits.h>
 #include <string.h>
 
 enum {
     UNIT_ROWS = 52,                         /* at most */
     WHOLE_ROWS = UNIT_ROWS / LANES * LANES, /* where lines of a hold sixteen rows */
+    MAX_PANELS = 32,                        /* of a unit */
+    FEW_PANELS = 4,                         /* of which a unit has no fewer */
     DEPTH_BLOCK = 512,
     COPY_DEPTH = 256, /* of a member's own copy of a block of a: 53 KB, as stacks may be small */
     COPY_FLOATS = UNIT_ROWS * COPY_DEPTH,
@@ -36,7 +39,22 @@ struct partition {
     int rows, row_parts, panels, panel_parts;
 };
 
-/* Units of about 52 rows and 32 panels; fewer panels when that gives a member less than four. */
+/* Panels of a unit: at most `max`, fewer where the member that computes most then computes less. */
+static int even_panels(int members, int row_parts, int panels, int max)
+{
+    int best = max, best_work = INT_MAX;
+    for (int n = max; n >= FEW_PANELS; n -= 2) {
+        int units = row_parts * rapt__ceil_div(panels, n);
+        int work = rapt__ceil_div(units, members) * n;
+        if (work >= best_work) continue;
+        best = n;
+        best_work = work;
+    }
+    return best;
+}
+
+/* Units of about 52 rows and 32 panels; fewer panels where a member would get less than four,
+   or where members would get unequal shares. */
 static struct partition split_block(const struct exec_context *exec, const struct gemm *g,
                                     int columns)
 {
@@ -47,14 +65,16 @@ static struct partition split_block(const struct exec_context *exec, const struc
     split.rows = rapt__round_up(rapt__ceil_div(g->rows, split.row_parts), across ? LANES : 1);
     split.row_parts = rapt__ceil_div(g->rows, split.rows);
     split.panels = rapt__ceil_div(panels * split.row_parts, wanted);
-    split.panels = split.panels < 8 ? 8 : split.panels > 32 ? 32 : rapt__round_up(split.panels, 2);
+    split.panels = rapt__min(rapt__round_up(split.panels, 2), MAX_PANELS);
+    split.panels = even_panels(exec->team->size, split.row_parts, panels,
+                               split.panels < 2 * FEW_PANELS ? 2 * FEW_PANELS : split.panels);
     split.panel_parts = rapt__ceil_div(panels, split.panels);
     return split;
 }
 
 /* True if the tiles should read a copy of a: rows apart by a multiple of many lines fall into few
    sets of the nearest cache. Where a tile reads whole lines of each row, the next cache makes up
-   for it while a unit's rows span no more than a quarter of it; where it reads a few floats of each
+   for it while a unit's rows span no more than half of it; where it reads a few floats of each
    (a_step), lines must come back for the next tile. */
 static bool wants_copy(const struct gemm *g)
 {
@@ -62,7 +82,7 @@ static bool wants_copy(const struct gemm *g)
     ptrdiff_t stride = whole_lines ? g->a_row : g->a_step;
     size_t span = UNIT_ROWS * sizeof(float) * (size_t)stride;
     return g->rows >= COPY_ROWS && stride % COPY_EVEN == 0 &&
-           !(whole_lines && span <= rapt__second_level_size() / 4);
+           !(whole_lines && span <= rapt__second_level_size() / 2);
 }
 
 /* True if b is packed block by block: it is the transpose of panels, or rows of it that many rows
@@ -153,7 +173,7 @@ static void pack_block(const struct exec_context *exec, const struct gemm *g, co
                                  first, count, panels);
 }
 
-enum { PACK_GRAIN = 4 }; /* panels packed at a time */
+enum { PACK_GRAIN = 8 }; /* panels packed at a time */
 
 /* One phase: packs the block `next` and multiplies the block `now`; either may be empty. */
 static void run_phase(const struct exec_context *exec, const struct gemm *g,
