@@ -173,20 +173,22 @@ static void pack_block(const struct exec_context *exec, const struct gemm *g, co
                                  first, count, panels);
 }
 
-enum { PACK_GRAIN = 8 }; /* panels packed at a time */
+enum { PACK_GRAIN = 8 }; /* panels packed at a time, at most */
 
 /* One phase: packs the block `next` and multiplies the block `now`; either may be empty. */
 static void run_phase(const struct exec_context *exec, const struct gemm *g,
                       const struct block *now, const struct block *next)
 {
-    int panels = rapt__ceil_div(next->columns, LANES), packs = rapt__ceil_div(panels, PACK_GRAIN);
+    int panels = rapt__ceil_div(next->columns, LANES);
+    int grain = rapt__min(rapt__ceil_div(panels, 2 * exec->team->size), PACK_GRAIN);
+    int packs = grain ? rapt__ceil_div(panels, grain) : 0;
     struct partition split = {0};
     if (now->columns) split = split_block(exec, g, now->columns);
     int units = split.row_parts * split.panel_parts;
     for (int t; (t = rapt__team_take(exec->team)) < packs + units;) {
-        int first = t * PACK_GRAIN;
+        int first = t * grain;
         if (t < packs)
-            pack_block(exec, g, next, first, rapt__min(panels - first, PACK_GRAIN));
+            pack_block(exec, g, next, first, rapt__min(panels - first, grain));
         else
             multiply_unit(exec, g, now, &split, t - packs);
     }
