@@ -17,6 +17,7 @@ enum {
     WHOLE_ROWS = UNIT_ROWS / LANES * LANES, /* where lines of a hold sixteen rows */
     MAX_PANELS = 32,                        /* of a unit */
     FEW_PANELS = 4,                         /* of which a unit has no fewer */
+    READ_PANELS = 1,                        /* as much work as reading its rows of a */
     DEPTH_BLOCK = 512,
     COPY_DEPTH = 256, /* of a member's own copy of a block of a: 53 KB, as stacks may be small */
     COPY_FLOATS = UNIT_ROWS * COPY_DEPTH,
@@ -45,7 +46,7 @@ static int even_panels(int members, int row_parts, int panels, int max)
     int best = max, best_work = INT_MAX;
     for (int n = max; n >= FEW_PANELS; n -= 2) {
         int units = row_parts * rapt__ceil_div(panels, n);
-        int work = rapt__ceil_div(units, members) * n;
+        int work = rapt__ceil_div(units, members) * (n + READ_PANELS);
         if (work >= best_work) continue;
         best = n;
         best_work = work;
