@@ -73,17 +73,17 @@ static struct partition split_block(const struct exec_context *exec, const struc
     return split;
 }
 
-/* True if the tiles should read a copy of a: rows apart by a multiple of many lines fall into few
-   sets of the nearest cache. Where a tile reads whole lines of each row, the next cache makes up
-   for it while a unit's rows span no more than half of it; where it reads a few floats of each
-   (a_step), lines must come back for the next tile. */
+/* True if the tiles should read a copy of a, as they read each row of it again. Where a tile reads
+   whole lines of rows, rows apart by a multiple of many lines fall into few sets of the nearest
+   cache; the next cache makes up for it while a unit's rows span no more than half of it. Where it
+   reads a few floats of each (a_step), their lines must stay in the next cache. */
 static bool wants_copy(const struct gemm *g)
 {
     bool whole_lines = g->a_step == 1;
-    ptrdiff_t stride = whole_lines ? g->a_row : g->a_step;
-    size_t span = UNIT_ROWS * sizeof(float) * (size_t)stride;
-    return g->rows >= COPY_ROWS && stride % COPY_EVEN == 0 &&
-           !(whole_lines && span <= rapt__second_level_size() / 2);
+    if (g->rows < COPY_ROWS) return false;
+    if (!whole_lines) return rapt__rows_collide(g->a_step, rapt__min(g->depth, COPY_DEPTH));
+    size_t span = UNIT_ROWS * sizeof(float) * (size_t)g->a_row;
+    return g->a_row % COPY_EVEN == 0 && span > rapt__second_level_size() / 2;
 }
 
 /* True if b is packed block by block: it is the transpose of panels, or rows of it that many rows
