@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """charts.py RESULT.txt - a result file that perf/results.sh wrote goes in; its summary is put at the beginning (an
 older one is replaced), and RESULT-summary.svg is drawn: fractions of the machine's peak, attention by length, and rapt
-beside PyTorch and oneDNN. Nothing is measured: every number is one of the file's."""
+beside PyTorch, oneDNN and ONNX Runtime. Nothing is measured: every number is one of the file's."""
 import html
 import math
 import pathlib
@@ -10,6 +10,7 @@ import statistics
 import sys
 
 BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#888888"
+PEERS = {"PyTorch": ORANGE, "oneDNN": GREEN, "ONNX Runtime": BLUE}
 DARK = "@media (prefers-color-scheme: dark) { svg { filter: invert(0.9) hue-rotate(180deg); } }"
 
 
@@ -83,7 +84,7 @@ def model(row):
 
 
 def summary(about, sections):
-    """Ten lines at most."""
+    """Eleven lines at most."""
     last = max([int(r["threads"]) for r in sections.get("perf_peak", [])], default=1)
     lines = [f"{about.get('processor')}, {about.get('isa')}, {about.get('processors')} processors; commit "
              f"{about.get('commit')}, {about.get('date')}; load by others {about.get('load', 'unknown')}"]
@@ -101,8 +102,8 @@ def summary(about, sections):
         if row["threads"] == str(last) and shape(row).get("sampled") != "1":
             lines.append(f"translation, {model(row)}, batch {shape(row)['batch']}, beam {shape(row)['beam']}, "
                          f"{last} threads: {rate(row):,.0f} tokens/s")
-    lines += [beside(sections, last, "PyTorch"), beside(sections, last, "oneDNN")]
-    return lines[:10]
+    lines += [beside(sections, last, peer) for peer in PEERS]
+    return lines[:11]
 
 
 def with_summary(text, lines):
@@ -190,7 +191,7 @@ def draw(about, sections):
     peers = {}
     for row in sections.get("perf/compare/run.sh", []):
         if row["threads"] == str(last):
-            color = ORANGE if row["peer"].startswith("PyTorch") else GREEN
+            color = next((PEERS[peer] for peer in PEERS if row["peer"].startswith(peer)), GREY)
             hint = f"{row['peer']}: {row['theirs']} {row['unit']}, rapt {row['ours']}: {row['times']} times as fast"
             peers.setdefault(f"{row['name'].replace('_', ' ')} {row['what']}", []).append((float(row["times"]), color, hint))
     height = 760 + 17 * len(works) + sum(5 + 12 * len(v) for v in peers.values())
@@ -202,7 +203,7 @@ def draw(about, sections):
     if all(of for _, _, of in curves):
         y = sweep(figure, 20, y + 10, 540, 220, curves)
     y = bars(figure, 20, y + 10, 530, f"Speed beside others, {last} threads (the line: as fast). "
-             "Orange: PyTorch; green: oneDNN", list(peers.items()), 5, 1)
+             "Orange: PyTorch; green: oneDNN; blue: ONNX Runtime", list(peers.items()), 5, 1)
     figure.parts[0] = figure.parts[0].replace(f'height="{height}"', f'height="{y:.0f}"').replace(f" {height}\"", f' {y:.0f}"')
     return "\n".join([*figure.parts, "</svg>", ""])
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """compare.py FOLDER [--quick | --check] [--json] [--markdown] [--threads 1,2] [--only NAME] [--model FOLDER]
 
-Our figures beside those of PyTorch, oneDNN and CTranslate2, in one process and on the same numbers. FOLDER
-holds libcompare_ours.so and, where oneDNN was found, libcompare_onednn.so; run.sh builds them.
+Our figures beside those of PyTorch, oneDNN, ONNX Runtime and CTranslate2, in one process and on the same numbers.
+FOLDER holds libcompare_ours.so and, where these were found, libcompare_onednn.so and libcompare_ort.so; run.sh builds them.
 
 Samples alternate, ours, theirs, ours, theirs, so that a slow moment of the machine strikes both;
 `times` is the median of theirs / ours over these pairs: above 1 we are faster. The figures are
@@ -19,6 +19,9 @@ import works
 from ours import ONEDNN, PASSES, Ours, load
 
 
+REST = 0.002  # seconds before a sample, in which threads of the other side stop waiting for work
+
+
 class Timer:
     def __init__(self, options):
         self.pairs = 1 if options.check else 3 if options.quick else 7
@@ -26,6 +29,7 @@ class Timer:
 
     @staticmethod
     def seconds(run, count):
+        time.sleep(REST)
         start = time.perf_counter()
         run(count)
         return (time.perf_counter() - start) / count
@@ -101,6 +105,21 @@ def import_torch(ours):
     return peer_torch
 
 
+def import_ort(folder):
+    """ONNX Runtime and what writes its models; or None."""
+    try:
+        import peer_ort
+    except ImportError as why:
+        print(f"skipped: ONNX Runtime: {why} (apt install python3-onnx)", file=sys.stderr)
+        return None
+    peer_ort.library = load(folder, "ort", peer_ort.SIGNATURES)
+    if peer_ort.library is None:
+        print("skipped: ONNX Runtime was not found when this was built (-DORT_LIBRARY, -DORT_INCLUDE)",
+              file=sys.stderr)
+        return None
+    return peer_ort
+
+
 def import_ct2(options):
     """CTranslate2 for the model of --model, or None."""
     try:
@@ -120,7 +139,7 @@ def read_options():
     parser.add_argument("folder")
     parser.add_argument("--threads", default=None, help="1,2 [1 and as many as processors]")
     parser.add_argument("--model", help="a folder of CTranslate2, for the comparison with it")
-    parser.add_argument("--only", help="a name, such as gemm, or a peer, torch, onednn or ctranslate2")
+    parser.add_argument("--only", help="a name, such as gemm, or a peer, torch, onednn, ort or ctranslate2")
     parser.add_argument("--quick", action="store_true", help="fewer shapes and samples")
     parser.add_argument("--check", action="store_true", help="tiny shapes, to test the programs")
     parser.add_argument("--json", action="store_true", help="one object a row, and nothing else")
@@ -142,18 +161,19 @@ def main():
     if onednn is None:
         print("skipped: oneDNN was not found when this was built (apt install libdnnl-dev)",
               file=sys.stderr)
-    ct2 = import_ct2(options)
+    ort, ct2 = import_ort(options.folder), import_ct2(options)
     about = dict(ours.environment)
     about["pytorch"] = works.about_torch(torch) if torch else "not installed"
     about["ctranslate2"] = ct2.__version__ if ct2 else "not compared"
     about["onednn"] = onednn.onednn_version().decode() if onednn else "not installed"
+    about["onnxruntime"] = ort.library.ort_version().decode() if ort else "not compared"
     rows, timer = [], Timer(options)
     if not options.json:
         for key, value in about.items():
             print(f"# {key}: {value}")
         print("name               \twhat                              \tthreads\tpeer           \t"
               "     ours\t   theirs\tunit     \t times\trange    \tdifference", flush=True)
-    for row in works.all_rows(options, timer, ours, torch, onednn, ct2):
+    for row in works.all_rows(options, timer, ours, works.Peers(torch, onednn, ort, ct2)):
         rows.append(row)
         if options.json:
             print(json.dumps({**row, "unit": row["unit"][0], "environment": about}), flush=True)

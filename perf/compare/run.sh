@@ -1,5 +1,5 @@
 #!/bin/sh
-# Compares with PyTorch, oneDNN and CTranslate2: builds, then runs compare.py with the arguments given.
+# Compares with PyTorch, oneDNN, ONNX Runtime and CTranslate2: builds, then runs compare.py with the arguments given.
 # usage: run.sh [--quick] [--json] [--markdown] [--threads 1,2] [--only NAME] [--model FOLDER]
 # BUILD names the build folder [build].
 set -eu
@@ -8,7 +8,9 @@ build=${BUILD:-$root/build}
 
 cmake -S "$root" -B "$build" >/dev/null
 targets="compare_ours perf_peak"
-cmake --build "$build" --target help | grep -q compare_onednn && targets="$targets compare_onednn"
+for peer in compare_onednn compare_ort; do
+    cmake --build "$build" --target help | grep -q "$peer" && targets="$targets $peer"
+done
 # shellcheck disable=SC2086
 cmake --build "$build" --target $targets >/dev/null
 . "$root/perf/openblas.sh"

@@ -1,4 +1,5 @@
 """works.py - the workloads: shapes, how both sides run them, and how far outputs may differ."""
+import collections
 import ctypes
 import math
 import re
@@ -30,6 +31,9 @@ QUICK_SECONDS = 13  # after these --quick starts no comparison
 # Maximum differences allowed: of outputs and gradients in single precision, of losses.
 NEAR, GRADIENT, LOSS = 2e-5, 2e-4, 2e-5
 OTHERS = 0.07  # share of translations: where two hypotheses are as likely, rounding decides
+
+
+Peers = collections.namedtuple("Peers", "torch onednn ort ct2")  # modules or libraries, or None
 
 
 def about_torch(torch):
@@ -65,7 +69,8 @@ def wanted(options, name, peer):
     return not late
 
 
-def all_rows(options, timer, ours, torch, onednn, ct2):
+def all_rows(options, timer, ours, peers):
+    torch, _, _, ct2 = peers
     for threads in options.threads:
         if ct2 and wanted(options, "translate_file", "ctranslate2"):
             yield translate_file((options, timer, ours, threads), ct2)
@@ -73,12 +78,12 @@ def all_rows(options, timer, ours, torch, onednn, ct2):
             torch.torch.set_num_threads(threads)
         tools = (options, timer, ours, threads)
         for shape in chosen(options, ATTENTION, (2, 2, 20, 8)):
-            yield from attention_forward(tools, torch, onednn, shape)
+            yield from attention_forward(tools, peers, shape)
         for shape in chosen(options, BACKWARD, (2, 2, 20, 8)):
             yield from attention_backward(tools, torch, shape)
         for name in PASSES:
             for shape in chosen(options, PRODUCTS if name == "gemm" else GRADIENT_PRODUCTS, (5, 40, 48)):
-                yield from product(tools, torch, onednn, name, shape)
+                yield from product(tools, peers, name, shape)
         if torch:
             models = {"check": CHECK} if options.check else MODELS
             for what, shape in models.items():
@@ -132,8 +137,9 @@ def attention_name(batch, heads, rows, width, causal):
     return f"B {batch} H {heads} S {rows} D {width}" + (", causal" if causal else "")
 
 
-def attention_forward(tools, torch, onednn, shape):
+def attention_forward(tools, peers, shape):
     options, timer, ours, threads = tools
+    torch, onednn, ort, _ = peers
     batch, heads, rows, width, causal = shape
     work = ours.c.ours_attention_create(batch, heads, rows, width, causal, threads)
     arrays = [ours.c.ours_attention_array(work, i) for i in range(8)]
@@ -155,6 +161,11 @@ def attention_forward(tools, torch, onednn, shape):
         timing = timer.compare(run_ours, lambda n: onednn.onednn_run(peer, n))
         onednn.onednn_free(peer)
         yield row("oneDNN " + onednn.onednn_version().decode(), timing, out)
+    if ort and wanted(options, "attention_forward", "ort"):
+        peer, out = ort.attention(threads, [ort.as_array(arrays[i], *shape[:-1]) for i in (Q, K, V)], causal)
+        timing = timer.compare(run_ours, peer.run)
+        peer.free()
+        yield row(ort.name(), timing, ort.pointer_of(out))
     if torch and wanted(options, "attention_forward", "torch"):
         q, k, v = (torch.tensor(arrays[i], batch, heads, rows, width) for i in (Q, K, V))
         with torch.torch.inference_mode():
@@ -193,12 +204,14 @@ def attention_backward(tools, torch, shape):
 
 # ---- products ----
 
-def product(tools, torch, onednn, name, shape):
+def product(tools, peers, name, shape):
     """y = x W', or the gradient of x, y W, or that of W, to which y' x is added."""
     options, timer, ours, threads = tools
+    torch, onednn, ort, _ = peers
     rows, width, out = shape
     index, result = list(PASSES).index(name), RESULT[name]
-    counts = {X: rows * width, WEIGHT: width * out, Y: rows * out}
+    sizes = {X: (rows, width), WEIGHT: (out, width), Y: (rows, out)}
+    count = math.prod(sizes[result])
     work = ours.c.ours_product_create(index, *shape, threads)
     arrays = [ours.c.ours_product_array(work, i) for i in (X, WEIGHT, Y)]
 
@@ -209,9 +222,9 @@ def product(tools, torch, onednn, name, shape):
         mine = ours.c.ours_product_result(work)
         return row_of(name, f"{rows} row{'s' * (rows > 1)}, {width} to {out}", threads, peer,
                       gflops(2 * rows * width * out), timing,
-                      ours.difference(mine, theirs, counts[result]), NEAR)
+                      ours.difference(mine, theirs, count), NEAR)
     if onednn and wanted(options, name, "onednn"):
-        buffer = ours.new_floats(counts[result])
+        buffer = ours.new_floats(count)
         theirs = ctypes.cast(buffer, FLOATS)
         peer = onednn.onednn_product(index, *shape, threads,
                                      *(theirs if i == result else arrays[i] for i in (X, WEIGHT, Y)))
@@ -220,9 +233,13 @@ def product(tools, torch, onednn, name, shape):
         onednn.onednn_run(peer, 1)
         onednn.onednn_free(peer)
         yield row("oneDNN " + onednn.onednn_version().decode(), timing, theirs)
+    if ort and wanted(options, name, "ort"):
+        peer, theirs = ort.product(threads, name, *(ort.as_array(arrays[i], *sizes[i]) for i in (X, WEIGHT, Y)))
+        timing = timer.compare(run_ours, peer.run)
+        peer.free()
+        yield row(ort.name(), timing, ort.pointer_of(theirs))
     if torch and wanted(options, name, "torch"):
-        x, weight, y = (torch.tensor(arrays[i], *size) for i, size in
-                        ((X, (rows, width)), (WEIGHT, (out, width)), (Y, (rows, out))))
+        x, weight, y = (torch.tensor(arrays[i], *sizes[i]) for i in (X, WEIGHT, Y))
         total = torch.torch.zeros(out, width)
         run = {"gemm": lambda: torch.F.linear(x, weight), "gemm_input": lambda: torch.torch.mm(y, weight),
                "gemm_weight": lambda: total.addmm_(y.t(), x)}[name]

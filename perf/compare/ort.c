@@ -1,0 +1,109 @@
+/* ort.c - the same workloads by ONNX Runtime, through its C interface: a model that compare.py
+   writes (peer_ort.py), on arrays that it gives. Inputs and outputs are used in place. Threads of
+   a session spin while a run needs them and sleep between runs, so that they do not take the
+   processors of the next sample. */
+#include <onnxruntime_c_api.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+enum { MAX_INPUTS = 3 };
+
+struct work {
+    OrtSession *session;
+    const char *input_name[MAX_INPUTS];
+    OrtValue *input[MAX_INPUTS], *output;
+    size_t inputs;
+};
+
+static const OrtApi *api;
+static OrtEnv *environment;
+static OrtMemoryInfo *plain;
+
+static void check(OrtStatus *status)
+{
+    if (!status) return;
+    fprintf(stderr, "error: ONNX Runtime: %s\n", api->GetErrorMessage(status));
+    exit(1);
+}
+
+EXPORT const char *ort_version(void);
+const char *ort_version(void)
+{
+    return OrtGetApiBase()->GetVersionString();
+}
+
+static void begin(void)
+{
+    if (api) return;
+    api = OrtGetApiBase()->GetApi(ORT_API_VERSION);
+    if (!api) {
+        fprintf(stderr,
+                "error: ONNX Runtime %s is older than the header that this was built with\n",
+                ort_version());
+        exit(1);
+    }
+    check(api->CreateEnv(ORT_LOGGING_LEVEL_ERROR, "rapt", &environment));
+    check(api->CreateCpuMemoryInfo(OrtDeviceAllocator, OrtMemTypeDefault, &plain));
+}
+
+/* A session of the model of so many bytes, which are read before this returns. */
+EXPORT struct work *ort_create(const void *model, size_t bytes, int threads);
+struct work *ort_create(const void *model, size_t bytes, int threads)
+{
+    begin();
+    struct work *w = calloc(1, sizeof *w);
+    OrtSessionOptions *options;
+    check(api->CreateSessionOptions(&options));
+    check(api->SetIntraOpNumThreads(options, threads));
+    check(api->AddSessionConfigEntry(options, "session.force_spinning_stop", "1"));
+    if (!w) exit(1);
+    check(api->CreateSessionFromArray(environment, model, bytes, options, &w->session));
+    api->ReleaseSessionOptions(options);
+    return w;
+}
+
+static OrtValue *tensor(float *data, const int64_t *size, int dimensions)
+{
+    size_t count = 1;
+    for (int i = 0; i < dimensions; i++) count *= (size_t)size[i];
+    OrtValue *value;
+    check(api->CreateTensorWithDataAsOrtValue(plain, data, count * sizeof *data, size,
+                                              (size_t)dimensions,
+                                              ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT, &value));
+    return value;
+}
+
+/* Arrays, which stay the caller's; name NULL: the output. */
+EXPORT void ort_bind(struct work *w, const char *name, float *data, const int64_t *size,
+                     int dimensions);
+void ort_bind(struct work *w, const char *name, float *data, const int64_t *size, int dimensions)
+{
+    OrtValue *value = tensor(data, size, dimensions);
+    if (!name) {
+        w->output = value;
+        return;
+    }
+    w->input_name[w->inputs] = name;
+    w->input[w->inputs++] = value;
+}
+
+EXPORT void ort_run(struct work *w, int times);
+void ort_run(struct work *w, int times)
+{
+    const char *const output_name[] = {"out"};
+    for (int i = 0; i < times; i++)
+        check(api->Run(w->session, NULL, w->input_name, (const OrtValue *const *)w->input,
+                       w->inputs, output_name, 1, &w->output));
+}
+
+EXPORT void ort_free(struct work *w);
+void ort_free(struct work *w)
+{
+    for (size_t i = 0; i < w->inputs; i++) api->ReleaseValue(w->input[i]);
+    api->ReleaseValue(w->output);
+    api->ReleaseSession(w->session);
+    free(w);
+}
