@@ -112,8 +112,8 @@ def import_ort(folder):
     except ImportError as why:
         print(f"skipped: ONNX Runtime: {why} (apt install python3-onnx)", file=sys.stderr)
         return None
-    peer_ort.library = load(folder, "ort", peer_ort.SIGNATURES)
-    if peer_ort.library is None:
+    peer_ort.runtime = load(folder, "ort", peer_ort.SIGNATURES)
+    if peer_ort.runtime is None:
         print("skipped: ONNX Runtime was not found when this was built (-DORT_LIBRARY, -DORT_INCLUDE)",
               file=sys.stderr)
         return None
@@ -166,7 +166,7 @@ def main():
     about["pytorch"] = works.about_torch(torch) if torch else "not installed"
     about["ctranslate2"] = ct2.__version__ if ct2 else "not compared"
     about["onednn"] = onednn.onednn_version().decode() if onednn else "not installed"
-    about["onnxruntime"] = ort.library.ort_version().decode() if ort else "not compared"
+    about["onnxruntime"] = ort.runtime.ort_version().decode() if ort else "not compared"
     rows, timer = [], Timer(options)
     if not options.json:
         for key, value in about.items():

@@ -13,7 +13,7 @@ SIGNATURES = {
     "ort_run": (None, [WORK, ctypes.c_int]),
     "ort_free": (None, [WORK]),
 }
-library = None  # libcompare_ort, which compare.py loads
+runtime = None  # libcompare_ort, which compare.py loads
 VERSIONS = [helper.make_opsetid("", 15), helper.make_opsetid("com.microsoft", 1)]
 
 
@@ -28,7 +28,7 @@ def pointer_of(array):
 
 
 def name():
-    return "ONNX Runtime " + library.ort_version().decode()
+    return "ONNX Runtime " + runtime.ort_version().decode()
 
 
 class Work:
@@ -42,18 +42,18 @@ class Work:
         weights = [numpy_helper.from_array(self.kept[name], name) for name in constant]
         graph = helper.make_graph([node], "work", values[:-1], values[-1:], weights)
         model = helper.make_model(graph, opset_imports=VERSIONS, ir_version=8).SerializeToString()
-        self.work = library.ort_create(model, len(model), threads)
+        self.work = runtime.ort_create(model, len(model), threads)
         for name, x in self.kept.items():
             if name not in constant:
                 size = (ctypes.c_int64 * x.ndim)(*x.shape)
-                library.ort_bind(self.work, None if name == "out" else name.encode(),
+                runtime.ort_bind(self.work, None if name == "out" else name.encode(),
                                  x.ctypes.data_as(FLOATS), size, x.ndim)
 
     def run(self, times):
-        library.ort_run(self.work, times)
+        runtime.ort_run(self.work, times)
 
     def free(self):
-        library.ort_free(self.work)
+        runtime.ort_free(self.work)
 
 
 def product(threads, name, x, weight, y):
