@@ -25,7 +25,7 @@ struct tile { /* where one register tile reads and writes */
 };
 
 enum {
-    FEW_ROWS = 8,    /* with so few, b streams from memory: */
+    FEW_ROWS = VF_ROWS > 8 ? 8 : 4, /* with so few, b streams from memory: */
     FETCH_STEPS = 16 /* it is prefetched so many steps ahead, also that of the next tile */
 };
 

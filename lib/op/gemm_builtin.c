@@ -73,19 +73,6 @@ static struct partition split_block(const struct exec_context *exec, const struc
     return split;
 }
 
-/* True if the tiles should read a copy of a, as they read each row of it again. Where a tile reads
-   whole lines of rows, rows apart by a multiple of many lines fall into few sets of the nearest
-   cache; the next cache makes up for it while a unit's rows span no more than half of it. Where it
-   reads a few floats of each (a_step), their lines must stay in the next cache. */
-static bool wants_copy(const struct gemm *g)
-{
-    bool whole_lines = g->a_step == 1;
-    if (g->rows < COPY_ROWS) return false;
-    if (!whole_lines) return rapt__rows_collide(g->a_step, rapt__min(g->depth, COPY_DEPTH));
-    size_t span = UNIT_ROWS * sizeof(float) * (size_t)g->a_row;
-    return g->a_row % COPY_EVEN == 0 && span > rapt__second_level_size() / 2;
-}
-
 /* True if b is packed block by block: it is the transpose of panels, or rows of it that many rows
    of a need would not stay in the cache. */
 static bool wants_pack(const struct gemm *g)
@@ -93,6 +80,21 @@ static bool wants_pack(const struct gemm *g)
     return g->form == GEMM_TRANSPOSED ||
            (g->form == GEMM_ROWS && g->rows >= PACK_ROWS &&
             rapt__rows_collide(g->b_row, rapt__min(g->depth, DEPTH_BLOCK)));
+}
+
+/* True if the tiles should read a copy of a, as they read each row of it again: if its rows lie
+   apart by a multiple of many lines, which fall into few sets of the nearest cache. The next cache
+   makes up for it where a tile reads whole lines of rows and a unit's rows span no more than half
+   of it; where a tile reads a few floats of each (a_step), if their lines stay there and b, being
+   packed, does not take the same sets. */
+static bool wants_copy(const struct gemm *g)
+{
+    bool whole_lines = g->a_step == 1;
+    ptrdiff_t stride = whole_lines ? g->a_row : g->a_step;
+    if (g->rows < COPY_ROWS || stride % COPY_EVEN != 0) return false;
+    if (whole_lines)
+        return UNIT_ROWS * sizeof(float) * (size_t)stride > rapt__second_level_size() / 2;
+    return !wants_pack(g) || rapt__rows_collide(stride, rapt__min(g->depth, COPY_DEPTH));
 }
 
 /* Lets the kernel read a copy of its a. Of the two strides the one that is 1 stays so. */
