@@ -1,11 +1,13 @@
 /* ort.c - the same workloads by ONNX Runtime, through its C interface: a model that compare.py
    writes (peer_ort.py), on arrays that it gives. Inputs and outputs are used in place. Threads of
-   a session spin while a run needs them and sleep between runs, so that they do not take the
-   processors of the next sample. */
+   a session are asked not to spin between runs, when they would take the processors of the next
+   sample. */
+#define _POSIX_C_SOURCE 200809L /* strdup */
 #include <onnxruntime_c_api.h>
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -13,7 +15,7 @@ enum { MAX_INPUTS = 3 };
 
 struct work {
     OrtSession *session;
-    const char *input_name[MAX_INPUTS];
+    char *input_name[MAX_INPUTS];
     OrtValue *input[MAX_INPUTS], *output;
     size_t inputs;
 };
@@ -22,11 +24,15 @@ static const OrtApi *api;
 static OrtEnv *environment;
 static OrtMemoryInfo *plain;
 
+static void fail(const char *why)
+{
+    fprintf(stderr, "error: ONNX Runtime: %s\n", why);
+    exit(1);
+}
+
 static void check(OrtStatus *status)
 {
-    if (!status) return;
-    fprintf(stderr, "error: ONNX Runtime: %s\n", api->GetErrorMessage(status));
-    exit(1);
+    if (status) fail(api->GetErrorMessage(status));
 }
 
 EXPORT const char *ort_version(void);
@@ -39,12 +45,7 @@ static void begin(void)
 {
     if (api) return;
     api = OrtGetApiBase()->GetApi(ORT_API_VERSION);
-    if (!api) {
-        fprintf(stderr,
-                "error: ONNX Runtime %s is older than the header that this was built with\n",
-                ort_version());
-        exit(1);
-    }
+    if (!api) fail("it is older than the header that this was built with");
     check(api->CreateEnv(ORT_LOGGING_LEVEL_ERROR, "rapt", &environment));
     check(api->CreateCpuMemoryInfo(OrtDeviceAllocator, OrtMemTypeDefault, &plain));
 }
@@ -55,11 +56,11 @@ struct work *ort_create(const void *model, size_t bytes, int threads)
 {
     begin();
     struct work *w = calloc(1, sizeof *w);
+    if (!w) fail("no memory");
     OrtSessionOptions *options;
     check(api->CreateSessionOptions(&options));
     check(api->SetIntraOpNumThreads(options, threads));
     check(api->AddSessionConfigEntry(options, "session.force_spinning_stop", "1"));
-    if (!w) exit(1);
     check(api->CreateSessionFromArray(environment, model, bytes, options, &w->session));
     api->ReleaseSessionOptions(options);
     return w;
@@ -76,7 +77,7 @@ static OrtValue *tensor(float *data, const int64_t *size, int dimensions)
     return value;
 }
 
-/* Arrays, which stay the caller's; name NULL: the output. */
+/* An array, which stays the caller's; name NULL: the output. */
 EXPORT void ort_bind(struct work *w, const char *name, float *data, const int64_t *size,
                      int dimensions);
 void ort_bind(struct work *w, const char *name, float *data, const int64_t *size, int dimensions)
@@ -86,7 +87,8 @@ void ort_bind(struct work *w, const char *name, float *data, const int64_t *size
         w->output = value;
         return;
     }
-    w->input_name[w->inputs] = name;
+    w->input_name[w->inputs] = strdup(name);
+    if (!w->input_name[w->inputs]) fail("no memory");
     w->input[w->inputs++] = value;
 }
 
@@ -95,14 +97,17 @@ void ort_run(struct work *w, int times)
 {
     const char *const output_name[] = {"out"};
     for (int i = 0; i < times; i++)
-        check(api->Run(w->session, NULL, w->input_name, (const OrtValue *const *)w->input,
-                       w->inputs, output_name, 1, &w->output));
+        check(api->Run(w->session, NULL, (const char *const *)w->input_name,
+                       (const OrtValue *const *)w->input, w->inputs, output_name, 1, &w->output));
 }
 
 EXPORT void ort_free(struct work *w);
 void ort_free(struct work *w)
 {
-    for (size_t i = 0; i < w->inputs; i++) api->ReleaseValue(w->input[i]);
+    for (size_t i = 0; i < w->inputs; i++) {
+        api->ReleaseValue(w->input[i]);
+        free(w->input_name[i]);
+    }
     api->ReleaseValue(w->output);
     api->ReleaseSession(w->session);
     free(w);
