@@ -50,17 +50,18 @@ static ptrdiff_t slot_of(int tile, int depth)
     return (ptrdiff_t)tile * depth * VF_ROWS;
 }
 
-/* Rows x[r], times sign, into a slot. */
+/* Rows x[r], times sign, into a slot. Whole vectors are stored, as far as the slot goes. */
 static void pack_slot(const float *const x[VF_ROWS], int rows, int depth, float sign, float *slot)
 {
     for (int k = 0; k < depth; k += LANES) {
         vf block[LANES];
-        int n = rapt__min(depth - k, LANES);
+        int n = rapt__min(depth - k, LANES), left = (depth - k) * VF_ROWS;
         for (int r = 0; r < LANES; r++) block[r] = vf_zero();
         for (int r = 0; r < rows; r++)
             block[r] = vf_mul(vf_load_partial(x[r] + k, (size_t)n, 0), vf_splat(sign));
         vf_transpose(block);
-        for (int i = 0; i < n; i++, slot += VF_ROWS) vf_store_n(slot, block[i], VF_ROWS);
+        for (int i = 0; i < n; i++, slot += VF_ROWS, left -= VF_ROWS)
+            vf_store_partial(slot, block[i], left < LANES ? VF_ROWS : LANES);
     }
 }
 

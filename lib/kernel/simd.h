@@ -13,13 +13,13 @@
      vf_round(v)               to the nearest integer, ties to even
      vf_sign(v,w)              v with the sign of w
      vf_ldexp(v,n)             v 2^n, rounded once; |v| in [1/2, 256), integral n in -160 .. 128
-     vf_frexp(v,&n)            v = result 2^n, result in [sqrt 1/2, sqrt 2), v normal, positive
-     vf_less(a,b)              a mask (vm): a < b;  vf_equal(a,b);  vm_and, vm_or, vm_bits
-     vf_select(m,a,b)          m ? a : b
-     vf_sum(v)                 8+8, 4+4, 2+2, 1+1      vf_reduce_max(v)  the maximum of the lanes
-     vf_reduce_max_rows(x)     the maximum of the lanes of each of sixteen
-     vf_transpose(x)           sixteen of them transposed in place
-     vu                        eight lanes of 64 bits, for random numbers
+     vf_power(v,n)             the same where v and the result are normal numbers (the result at
+   most infinity) or v is NaN; not for AVX-512, where vf_ldexp is as fast vf_frexp(v,&n) v = result
+   2^n, result in [sqrt 1/2, sqrt 2), v normal, positive vf_less(a,b)              a mask (vm): a <
+   b;  vf_equal(a,b);  vm_and, vm_or, vm_bits vf_select(m,a,b)          m ? a : b vf_sum(v) 8+8,
+   4+4, 2+2, 1+1      vf_reduce_max(v)  the maximum of the lanes vf_reduce_max_rows(x)     the
+   maximum of the lanes of each of VF_ROWS; then numbers or 0 vf_transpose(x)           sixteen of
+   them transposed in place vu                        eight lanes of 64 bits, for random numbers
      vu_splat(u) vu_count(u)   u in all lanes; u, u + 1, ... u + 7
      vu_xor(x,y) vu_high(x)    x >> 32
      vu_times(x,u)             (x mod 2^32) u, u < 2^32

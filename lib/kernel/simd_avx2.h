@@ -117,6 +117,15 @@ static inline vf vf_ldexp(vf x, vf n)
 {
     return (vf){vf_ldexp_8(x.a, n.a), vf_ldexp_8(x.b, n.b)};
 }
+static inline __m256 vf_power_8(__m256 x, __m256 n)
+{
+    __m256i exponent = _mm256_slli_epi32(_mm256_cvtps_epi32(n), 23);
+    return _mm256_castsi256_ps(_mm256_add_epi32(_mm256_castps_si256(x), exponent));
+}
+static inline vf vf_power(vf x, vf n)
+{
+    return (vf){vf_power_8(x.a, n.a), vf_power_8(x.b, n.b)};
+}
 static inline __m256 vf_frexp_8(__m256 x, __m256 *n)
 {
     __m256i from = _mm256_set1_epi32(0x3f3504f3);
@@ -166,6 +175,57 @@ static inline float vf_reduce_max(vf v)
     __m128 q = _mm_max_ps(_mm256_castps256_ps128(e), _mm256_extractf128_ps(e, 1));
     q = _mm_max_ps(q, _mm_movehl_ps(q, q));
     return _mm_cvtss_f32(_mm_max_ss(q, _mm_movehdup_ps(q)));
+}
+
+#define VF_REDUCE_MAX_ROWS
+static inline __m256 vf_max_pairs(__m256 x, __m256 y) /* of neighbors of x and y, in turn by twos */
+{
+    return _mm256_max_ps(_mm256_shuffle_ps(x, y, 0x88), _mm256_shuffle_ps(x, y, 0xdd));
+}
+static inline vf vf_reduce_max_rows(const vf x[16])
+{
+    __m256 e[8], f[2];
+    for (int i = 0; i < 8; i++) e[i] = _mm256_max_ps(x[i].a, x[i].b);
+    for (int i = 0; i < 2; i++) /* halves of rows 4 i .. 4 i + 3 */
+        f[i] = vf_max_pairs(vf_max_pairs(e[4 * i], e[4 * i + 1]),
+                            vf_max_pairs(e[4 * i + 2], e[4 * i + 3]));
+    return (vf){_mm256_max_ps(_mm256_permute2f128_ps(f[0], f[1], 0x20),
+                              _mm256_permute2f128_ps(f[0], f[1], 0x31)),
+                _mm256_setzero_ps()};
+}
+
+#define VF_TRANSPOSE
+static inline __attribute__((always_inline)) void vf_transpose_8(const __m256 x[8], __m256 y[8])
+{
+    __m256 a[8];
+    for (int i = 0; i < 8; i += 4) { /* 4 x 4 blocks, in halves */
+        __m256 even = _mm256_unpacklo_ps(x[i], x[i + 1]);
+        __m256 odd = _mm256_unpackhi_ps(x[i], x[i + 1]);
+        __m256 even_2 = _mm256_unpacklo_ps(x[i + 2], x[i + 3]);
+        __m256 odd_2 = _mm256_unpackhi_ps(x[i + 2], x[i + 3]);
+        a[i] = _mm256_shuffle_ps(even, even_2, 0x44),
+        a[i + 1] = _mm256_shuffle_ps(even, even_2, 0xee);
+        a[i + 2] = _mm256_shuffle_ps(odd, odd_2, 0x44),
+              a[i + 3] = _mm256_shuffle_ps(odd, odd_2, 0xee);
+    }
+    for (int i = 0; i < 4; i++) { /* then blocks among themselves */
+        y[i] = _mm256_permute2f128_ps(a[i], a[i + 4], 0x20);
+        y[i + 4] = _mm256_permute2f128_ps(a[i], a[i + 4], 0x31);
+    }
+}
+/* The lanes 0 .. 7 (high: 8 .. 15) of 16 results from x; of first 8 rows alone: half. */
+static inline __attribute__((always_inline)) void vf_transpose(vf x[16])
+{
+    __m256 from[4][8], to[4][8];
+    for (int i = 0; i < 8; i++) {
+        from[0][i] = x[i].a, from[1][i] = x[i].b;
+        from[2][i] = x[i + 8].a, from[3][i] = x[i + 8].b;
+    }
+    for (int i = 0; i < 4; i++) vf_transpose_8(from[i], to[i]);
+    for (int i = 0; i < 8; i++) {
+        x[i] = (vf){to[0][i], to[2][i]};
+        x[i + 8] = (vf){to[1][i], to[3][i]};
+    }
 }
 
 typedef struct {

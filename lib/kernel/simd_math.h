@@ -55,7 +55,7 @@ static inline vf vf_exp2(vf x)
 static inline vf vf_exp2(vf x)
 {
     vf min = vf_splat(-100), c = vf_max(min, x), n = vf_round(c);
-    vf power = vf_ldexp(vf_exp2_small(vf_sub(c, n)), n);
+    vf power = vf_power(vf_exp2_small(vf_sub(c, n)), n);
 
     return vf_select(vf_less(x, min), vf_zero(), power);
 }

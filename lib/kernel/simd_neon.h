@@ -142,6 +142,16 @@ static inline vf vf_ldexp(vf x, vf n)
     return (vf){vf_ldexp_4(x.a, n.a), vf_ldexp_4(x.b, n.b), vf_ldexp_4(x.c, n.c),
                 vf_ldexp_4(x.d, n.d)};
 }
+static inline float32x4_t vf_power_4(float32x4_t x, float32x4_t n)
+{
+    int32x4_t exponent = vshlq_n_s32(vcvtq_s32_f32(n), 23);
+    return vreinterpretq_f32_s32(vaddq_s32(vreinterpretq_s32_f32(x), exponent));
+}
+static inline vf vf_power(vf x, vf n)
+{
+    return (vf){vf_power_4(x.a, n.a), vf_power_4(x.b, n.b), vf_power_4(x.c, n.c),
+                vf_power_4(x.d, n.d)};
+}
 static inline float32x4_t vf_frexp_4(float32x4_t x, float32x4_t *n)
 {
     int32x4_t from = vdupq_n_s32(0x3f3504f3), u = vsubq_s32(vreinterpretq_s32_f32(x), from);

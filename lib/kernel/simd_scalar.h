@@ -145,6 +145,14 @@ static inline vf vf_ldexp(vf x, vf n)
     }
     return x;
 }
+static inline vf vf_power(vf x, vf n)
+{
+    for (int i = 0; i < 16; i++) {
+        int k = n.v[i] == n.v[i] ? (int)n.v[i] : 0;
+        x.v[i] = vf_float_1(vf_bits_1(x.v[i]) + ((uint32_t)k << 23));
+    }
+    return x;
+}
 static inline vf vf_frexp(vf x, vf *n)
 {
     vf m;
