@@ -110,6 +110,12 @@ static void run_pack_columns(const struct kernels *k, struct tile_data *d)
 {
     k->pack_columns(d->a, SQUARE, SQUARE, SQUARE, 0.5f, 0, SQUARE / LANES, d->c);
 }
+static void run_pack_tiles(const struct kernels *k, struct tile_data *d)
+{
+    const struct gemm_block p = {
+        .rows = SQUARE, .depth = SQUARE, .a = d->a, .a_row = 1, .a_step = SQUARE};
+    k->pack_tiles(&p, d->c);
+}
 static void run_pad_rows(const struct kernels *k, struct tile_data *d)
 {
     k->pad_rows(d->a, SQUARE, SQUARE, SQUARE - 1, d->c);
@@ -286,6 +292,7 @@ const struct tile_case tile_cases[] = {
     {"transpose_panels", run_transpose_panels, cost_packing},
     {"pack_rows", run_pack_rows, cost_packing},
     {"pack_columns", run_pack_columns, cost_packing},
+    {"pack_tiles", run_pack_tiles, cost_packing},
     {"pad_rows", run_pad_rows, cost_packing},
     {"attend", run_attend, cost_attend},
     {"attend_head", run_attend_head, cost_attend},

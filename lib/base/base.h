@@ -146,6 +146,7 @@ bool rapt__processor_has(rapt_isa isa);
 
 /* ---- cache.c ---- */
 size_t rapt__second_level_size(void); /* bytes of a core's second-level cache */
+int rapt__first_level_ways(void);     /* lines that a set of the first level holds */
 /* Whether a few floats of each of so many rows, stride floats apart, leave no half of the
    second-level cache free: rows a power of two apart fall into few of its sets. */
 bool rapt__rows_collide(ptrdiff_t stride, int rows);

@@ -95,7 +95,8 @@ static inline __attribute__((always_inline)) struct tile tile_at(const struct ge
                                                                  int row, int panel)
 {
     const float *b = g->b + panel * g->b_panel;
-    return (struct tile){g->a + row * g->a_row, b, g->bias ? g->bias + panel * LANES : NULL, b,
+    ptrdiff_t a_row = g->a_tiles ? g->depth : g->a_row; /* from one tile to the next, a row */
+    return (struct tile){g->a + row * a_row, b, g->bias ? g->bias + panel * LANES : NULL, b,
                          g->c + row * g->c_row + panel * g->c_panel};
 }
 
@@ -124,173 +125,122 @@ static inline __attribute__((always_inline)) void tile_row(int rows, const struc
     if (max > 1) tile_run(rows, 1, g, row, n, last, order);
 }
 
-/* Up to VF_ROWS rows over panels [n, last). Inlined, so that strides may be constants. */
-static inline __attribute__((always_inline)) void tile_ordered(int rows, const struct gemm_block *g,
-                                                               int row, int n, int last, int order)
-{
-    switch (rows) {
-#define TILE_CASE(rows, height)                                                                    \
-    case rows:                                                                                     \
-        tile_row(height, g, row, n, last, order);                                                  \
-        break;
-#include "kernel/tile_rows.def"
-#undef TILE_CASE
-    default:
-        tile_row(VF_ROWS, g, row, n, last, order);
-    }
-}
-
 /* The highest tile of a product. A row less than fits leaves the compiler registers for
    addresses: 13 rows run at 0.98 of the ceiling on Zen 5, 14 at 0.95. */
 enum { TILE_ROWS = VF_ROWS < 13 ? VF_ROWS : 13 };
 
 /* Prefetches what a tile will add to. */
-static inline void fetch_sums(const struct gemm_block *g, int row, int rows, int n, int last)
+static inline __attribute__((always_inline)) void fetch_sums(const struct gemm_block *g, int row,
+                                                             int rows, int n, int last)
 {
     for (; n < last; n++)
         for (int r = row; r < row + rows; r++)
             __builtin_prefetch(g->c + r * g->c_row + n * g->c_panel, 1);
 }
 
-/* All rows over panels [n, last), which stay in the first-level cache; tiles of equal height, but
-   for a row. Each tile prefetches the sums of the next one down, the last those of the next panels.
- */
-static inline __attribute__((always_inline)) void tile_column(const struct gemm_block *g, int n,
-                                                              int last)
+/* Rows in tiles of equal height, but for a row: first `tall` of height + 1, then the others. */
+struct split {
+    int tiles, tall, height;
+};
+
+static struct split split_rows(int rows)
 {
-    int tiles = rapt__ceil_div(g->rows, TILE_ROWS), whole = g->columns / LANES;
-    for (int row = 0, order = 0, take; row < g->rows; row += take, order++) {
-        take = rapt__ceil_div(g->rows - row, tiles - order);
-        int below = row + take, left = g->rows - below;
+    int tiles = rapt__ceil_div(rows, TILE_ROWS);
+    return (struct split){tiles, rows % tiles, rows / tiles};
+}
+
+/* `count` tiles one below the other, the first of them tile `order` of its column. Each prefetches
+   the sums of the next one, the last of a column those of the next panels. */
+static inline __attribute__((always_inline)) void
+tile_stack(int rows, const struct gemm_block *g, int row, int count, int n, int last, int order)
+{
+    int whole = g->columns / LANES;
+    struct gemm_block at = *g;
+    if (g->a_tiles) at.a_step = rows;
+    for (; count > 0; count--, row += rows, order++) {
+        int below = row + rows, left = g->rows - below;
         if (g->add && left > 0)
-            fetch_sums(g, below, rapt__min(left, take), n, last);
-        else if (g->add && tiles > 1)
-            fetch_sums(g, 0, take, last, rapt__min(2 * last - n, whole));
-        tile_ordered(take, g, row, n, last, order);
+            fetch_sums(g, below, rapt__min(left, rows), n, last);
+        else if (g->add && row > 0)
+            fetch_sums(g, 0, rows, last, rapt__min(2 * last - n, whole));
+        tile_row(rows, &at, row, n, last, order);
     }
 }
 
-/* The rows of a apart, or adjacent floats: then the stride is known to the compiler. */
-static void column_apart(const struct gemm_block *g, int n, int last)
+/* The same for any height. Inlined, so that strides may be constants. */
+static inline __attribute__((always_inline)) void
+tile_ordered(int rows, const struct gemm_block *g, int row, int count, int n, int last, int order)
 {
-    tile_column(g, n, last);
+    switch (rows) {
+#define TILE_CASE(rows, height)                                                                    \
+    case rows:                                                                                     \
+        tile_stack(height, g, row, count, n, last, order);                                         \
+        break;
+#include "kernel/tile_rows.def"
+#undef TILE_CASE
+    default:
+        tile_stack(VF_ROWS, g, row, count, n, last, order);
+    }
 }
 
-static void column_adjacent(const struct gemm_block *g, int n, int last)
+/* All rows, which fit into one tile, over all whole panels: without the loop of a stack, which
+   would take registers. */
+static void tile_alone(const struct gemm_block *g)
+{
+    int whole = g->columns / LANES;
+    switch (g->rows) {
+#define TILE_CASE(rows, height)                                                                    \
+    case rows:                                                                                     \
+        tile_row(height, g, 0, 0, whole, 0);                                                       \
+        break;
+#include "kernel/tile_rows.def"
+#undef TILE_CASE
+    default:
+        tile_row(VF_ROWS, g, 0, 0, whole, 0);
+    }
+}
+
+/* `count` tiles of so many rows over panels [n, last), which stay in the first-level cache. The
+   rows of a are apart, or adjacent floats: then the stride is known to the compiler. */
+static void stack_apart(int rows, const struct gemm_block *g, int row, int count, int n, int last,
+                        int order)
+{
+    tile_ordered(rows, g, row, count, n, last, order);
+}
+
+static void stack_adjacent(int rows, const struct gemm_block *g, int row, int count, int n,
+                           int last, int order)
 {
     struct gemm_block adjacent = *g;
     adjacent.a_row = 1;
-    tile_column(&adjacent, n, last);
+    tile_ordered(rows, &adjacent, row, count, n, last, order);
+}
+
+/* The columns of the last panel, of which only some exist. */
+static void rest_column(const struct gemm_block *g, const struct split *s)
+{
+    struct gemm_block at = *g;
+    for (int i = 0, row = 0, rows; i < s->tiles; i++, row += rows) {
+        rows = s->height + (i < s->tall);
+        if (g->a_tiles) at.a_step = rows;
+        struct tile t = tile_at(&at, row, g->columns / LANES);
+        tile_rest(rows, g->columns % LANES, &at, &t);
+    }
 }
 
 static void gemm(const struct gemm_block *g)
 {
-    int whole = g->columns / LANES, rest = g->columns % LANES;
-    int tiles = rapt__ceil_div(g->rows, TILE_ROWS);
-    int width = tiles > 1 ? tile_panels(rapt__ceil_div(g->rows, tiles)) : whole;
-    for (int n = 0; n < whole; n += width) {
+    struct split s = split_rows(g->rows);
+    int whole = g->columns / LANES, begin = s.tall * (s.height + 1);
+    int width = tile_panels(s.height + (s.tall > 0));
+    void (*stack)(int, const struct gemm_block *, int, int, int, int, int) =
+        g->a_row == 1 ? stack_adjacent : stack_apart;
+    bool alone = s.tiles == 1 && !g->a_tiles;
+    if (alone) tile_alone(g);
+    for (int n = 0; n < whole && !alone; n += width) {
         int last = rapt__min(n + width, whole);
-        if (g->a_row == 1)
-            column_adjacent(g, n, last);
-        else
-            column_apart(g, n, last);
+        if (s.tall) stack(s.height + 1, g, 0, s.tall, n, last, 0);
+        stack(s.height, g, begin, s.tiles - s.tall, n, last, s.tall);
     }
-    if (rest) {
-        struct tile t = tile_at(g, 0, whole);
-        tile_rest(g->rows, rest, g, &t);
-    }
-}
-
-/* out[j][i] = in[i][j] for 16 x 16 floats back to back. */
-static inline void transpose_block(const float *in, float *out)
-{
-    vf x[LANES];
-    UNROLL
-    for (int i = 0; i < LANES; i++) x[i] = vf_load(in + i * LANES);
-    vf_transpose(x);
-    UNROLL
-    for (int i = 0; i < LANES; i++) vf_store(out + i * LANES, x[i]);
-}
-
-/* A block of which only rows of `in` exist, and only rows of `out` are wanted. */
-static void transpose_rest(const float *in, int in_rows, float *out, int out_rows)
-{
-    float from[LANES * LANES] = {0}, to[LANES * LANES];
-    memcpy(from, in, (size_t)(in_rows * LANES) * sizeof *in);
-    transpose_block(from, to);
-    memcpy(out, to, (size_t)(out_rows * LANES) * sizeof *out);
-}
-
-static void transpose_panels(const float *w, int columns, int k0, int ks, int first, int count,
-                             float *out)
-{
-    ptrdiff_t w_panel = (ptrdiff_t)columns * LANES;
-    for (int p = first; p < first + count; p++, out += (ptrdiff_t)ks * LANES) {
-        int n = rapt__min(columns - p * LANES, LANES);
-        const float *from = w + k0 / LANES * w_panel + (ptrdiff_t)p * LANES * LANES;
-        for (int k = 0; k < ks; k += LANES, from += w_panel) {
-            if (n == LANES && ks - k >= LANES)
-                transpose_block(from, out + k * LANES);
-            else
-                transpose_rest(from, n, out + k * LANES, rapt__min(ks - k, LANES));
-        }
-    }
-}
-
-enum { ROWS_AHEAD = 8 }; /* rows of x lie apart: they are prefetched so many ahead */
-
-static void pack_rows(const float *x, ptrdiff_t ld, int columns, int depth, int first, int count,
-                      float *out)
-{
-    ptrdiff_t panel = (ptrdiff_t)depth * LANES;
-    int whole = rapt__min(columns / LANES - first, count);
-    const float *from = x + (ptrdiff_t)first * LANES;
-    for (int k = 0; k < depth; k++, from += ld, out += LANES) {
-        for (int p = 0; p < whole; p++) {
-            __builtin_prefetch(from + ROWS_AHEAD * ld + p * LANES);
-            vf_store(out + p * panel, vf_load(from + p * LANES));
-        }
-        for (int p = whole; p < count; p++)
-            vf_store(out + p * panel, vf_load_n(from + p * LANES, columns % LANES, 0));
-    }
-}
-
-/* out[j][i] = x[i][j] for 16 rows of 16 floats. */
-static inline void pack_block(const float *x, ptrdiff_t ld, float scale, float *out)
-{
-    vf block[LANES], by = vf_splat(scale);
-    UNROLL
-    for (int i = 0; i < LANES; i++) block[i] = vf_mul(vf_load(x + i * ld), by);
-    vf_transpose(block);
-    UNROLL
-    for (int i = 0; i < LANES; i++) vf_store(out + i * LANES, block[i]);
-}
-
-/* The same, of which `rows` rows of `width` floats exist; the others are 0. */
-static void pack_rest(const float *x, ptrdiff_t ld, int rows, int width, float scale, float *out)
-{
-    vf block[LANES];
-    for (int i = 0; i < LANES; i++) {
-        block[i] = vf_zero();
-        if (i < rows) block[i] = vf_load_partial(x + i * ld, (size_t)width, 0);
-        block[i] = vf_mul(block[i], vf_splat(scale));
-    }
-    vf_transpose(block);
-    for (int i = 0; i < rapt__min(width, LANES); i++) vf_store(out + i * LANES, block[i]);
-}
-
-static void pack_columns(const float *x, ptrdiff_t ld, int columns, int depth, float scale,
-                         int first, int count, float *out)
-{
-    for (int p = first; p < first + count; p++) {
-        const float *from = x + (ptrdiff_t)p * LANES * ld;
-        int rows = rapt__min(columns - p * LANES, LANES);
-        for (int k = 0; k < depth; k += LANES) {
-            if (rows == LANES && depth - k >= LANES)
-                pack_block(from + k, ld, scale, out + k * LANES);
-            else
-                pack_rest(from + k, ld, rows, depth - k, scale, out + k * LANES);
-        }
-        out += (ptrdiff_t)depth * LANES;
-    }
+    if (g->columns % LANES) rest_column(g, &s);
 }

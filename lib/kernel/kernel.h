@@ -27,6 +27,7 @@ struct gemm_block {
     int rows, columns, depth;
     const float *a; /* a[r][k] at a[r*a_row + k*a_step]; one of the two strides should be 1 */
     ptrdiff_t a_row, a_step;
+    bool a_tiles;   /* a is what pack_tiles made of it: a_row is 1, a_step is not read */
     const float *b; /* b[k][n] at b[(n/16)*b_panel + k*b_step + n%16]; only columns are read */
     ptrdiff_t b_panel, b_step;
     float *c; /* c[r][n] at c[r*c_row + (n/16)*c_panel + n%16] */
@@ -86,6 +87,9 @@ struct kernels {
 
     /* gemm.c */
     void (*gemm)(const struct gemm_block *g);
+    /* The rows of a tile by tile, [depth][rows of the tile] each: out[rows * depth] in all. Read
+       are rows, depth and a, whose rows are adjacent (a_row 1). */
+    void (*pack_tiles)(const struct gemm_block *g, float *out);
     /* Panels of w: out[k][n] = w[n][k], both in panels: n < columns of out, k < its depth. w holds
        the `depth` outputs in panels of [columns][16]. Writes panels [first, first + count) of
        out, rows [k0, k0 + ks) of the depth (k0 a multiple of 16), as panels of [ks][16]. */

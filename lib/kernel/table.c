@@ -15,6 +15,7 @@
 #include "elementary.c"
 #include "flash_gemm.c"
 #include "norm.c"
+#include "pack.c"
 #include "random.c"
 #include "recurrent.c"
 #include "softmax.c"
@@ -39,6 +40,7 @@ const struct kernels TABLE_NAME(RAPT_ISA) = {
     .isa = (rapt_isa)VF_ISA,
     .tile_rows = VF_ROWS,
     .gemm = gemm,
+    .pack_tiles = pack_tiles,
     .transpose_panels = transpose_panels,
     .pack_rows = pack_rows,
     .pack_columns = pack_columns,

@@ -54,25 +54,6 @@ static int even_panels(int members, int row_parts, int panels, int max)
     return best;
 }
 
-/* Units of about 52 rows and 32 panels; fewer panels where a member would get less than four,
-   or where members would get unequal shares. */
-static struct partition split_block(const struct exec_context *exec, const struct gemm *g,
-                                    int columns)
-{
-    int panels = rapt__ceil_div(columns, LANES), wanted = 4 * exec->team->size;
-    bool across = g->a_row == 1;
-    struct partition split = {.row_parts =
-                                  rapt__ceil_div(g->rows, across ? WHOLE_ROWS : UNIT_ROWS)};
-    split.rows = rapt__round_up(rapt__ceil_div(g->rows, split.row_parts), across ? LANES : 1);
-    split.row_parts = rapt__ceil_div(g->rows, split.rows);
-    split.panels = rapt__ceil_div(panels * split.row_parts, wanted);
-    split.panels = rapt__min(rapt__round_up(split.panels, 2), MAX_PANELS);
-    split.panels = even_panels(exec->team->size, split.row_parts, panels,
-                               split.panels < 2 * FEW_PANELS ? 2 * FEW_PANELS : split.panels);
-    split.panel_parts = rapt__ceil_div(panels, split.panels);
-    return split;
-}
-
 /* True if b is packed block by block: it is the transpose of panels, or rows of it that many rows
    of a need would not stay in the cache. */
 static bool wants_pack(const struct gemm *g)
@@ -82,24 +63,70 @@ static bool wants_pack(const struct gemm *g)
             rapt__rows_collide(g->b_row, rapt__min(g->depth, DEPTH_BLOCK)));
 }
 
+/* True if a tile would use less than half of each line that it reads of a, as its rows are adjacent
+   and few: then a is packed tile by tile. */
+static bool wants_tiles(const struct exec_context *exec, const struct gemm *g)
+{
+    return g->a_row == 1 && 2 * exec->kernels->tile_rows < LANES && g->rows >= COPY_ROWS;
+}
+
 /* True if the tiles should read a copy of a, as they read each row of it again: if its rows lie
    apart by a multiple of many lines, which fall into few sets of the nearest cache. The next cache
    makes up for it where a tile reads whole lines of rows and a unit's rows span no more than half
-   of it; where a tile reads a few floats of each (a_step), if their lines stay there and b, being
-   packed, does not take the same sets. */
-static bool wants_copy(const struct gemm *g)
+   of it; where a tile reads most of the line of each step (a_step), if their lines stay there and
+   b, being packed, does not take the same sets. */
+static bool wants_copy(const struct exec_context *exec, const struct gemm *g)
 {
     bool whole_lines = g->a_step == 1;
     ptrdiff_t stride = whole_lines ? g->a_row : g->a_step;
+    if (wants_tiles(exec, g)) return true;
     if (g->rows < COPY_ROWS || stride % COPY_EVEN != 0) return false;
     if (whole_lines)
         return UNIT_ROWS * sizeof(float) * (size_t)stride > rapt__second_level_size() / 2;
     return !wants_pack(g) || rapt__rows_collide(stride, rapt__min(g->depth, COPY_DEPTH));
 }
 
-/* Lets the kernel read a copy of its a. Of the two strides the one that is 1 stays so. */
-static void copy_left(struct gemm_block *p, float *copy)
+/* Panels of a unit, at most: with a unit's rows of a they fit into the second-level cache, so that
+   units of other rows find them there. Not where each unit copies a. */
+static int max_panels(const struct exec_context *exec, const struct gemm *g)
 {
+    size_t line = (size_t)rapt__max(1, rapt__min(g->depth, DEPTH_BLOCK)) * sizeof(float);
+    size_t fit = rapt__second_level_size() / line;
+    int panels = fit < MAX_PANELS * LANES + UNIT_ROWS ? ((int)fit - UNIT_ROWS) / LANES : MAX_PANELS;
+    if (wants_copy(exec, g)) return MAX_PANELS;
+    return rapt__max(panels / 2 * 2, 2 * FEW_PANELS);
+}
+
+/* Units of about 52 rows and max_panels; of a team, fewer panels where a member would get less than
+   four, or where members would get unequal shares. */
+static struct partition split_block(const struct exec_context *exec, const struct gemm *g,
+                                    int columns)
+{
+    int panels = rapt__ceil_div(columns, LANES),
+        wanted = exec->team->size > 1 ? 4 * exec->team->size : 1;
+    bool across = g->a_row == 1;
+    struct partition split = {.row_parts =
+                                  rapt__ceil_div(g->rows, across ? WHOLE_ROWS : UNIT_ROWS)};
+    split.rows = rapt__round_up(rapt__ceil_div(g->rows, split.row_parts), across ? LANES : 1);
+    split.row_parts = rapt__ceil_div(g->rows, split.rows);
+    split.panels = rapt__ceil_div(panels * split.row_parts, wanted);
+    split.panels = rapt__min(rapt__round_up(split.panels, 2), max_panels(exec, g));
+    split.panels = even_panels(exec->team->size, split.row_parts, panels,
+                               split.panels < 2 * FEW_PANELS ? 2 * FEW_PANELS : split.panels);
+    split.panel_parts = rapt__ceil_div(panels, split.panels);
+    return split;
+}
+
+/* Lets the kernel read a copy of its a. Of the two strides the one that is 1 stays so. */
+static void copy_left(const struct exec_context *exec, const struct gemm *g, struct gemm_block *p,
+                      float *copy)
+{
+    p->a_tiles = wants_tiles(exec, g);
+    if (p->a_tiles) {
+        exec->kernels->pack_tiles(p, copy);
+        p->a = copy;
+        return;
+    }
     bool by_rows = p->a_step == 1;
     int runs = by_rows ? p->rows : p->depth, run = by_rows ? p->depth : p->rows;
     ptrdiff_t from = by_rows ? p->a_row : p->a_step;
@@ -117,7 +144,7 @@ static void multiply_unit(const struct exec_context *exec, const struct gemm *g,
     _Alignas(64) float copy[COPY_FLOATS];
     int row = index % split->row_parts * split->rows,
         panel = index / split->row_parts * split->panels;
-    bool copies = wants_copy(g);
+    bool copies = wants_copy(exec, g);
     int step = g->rows < COPY_ROWS ? b->depth : copies ? COPY_DEPTH : DEPTH_BLOCK, k = 0;
     struct gemm_block p = {
         .rows = rapt__min(g->rows - row, split->rows),
@@ -136,7 +163,7 @@ static void multiply_unit(const struct exec_context *exec, const struct gemm *g,
         p.b = b->panels + panel * b->panel + k * b->step;
         p.add = g->add || b->k + k > 0;
         p.bias = p.add || !g->bias ? NULL : g->bias + b->column + (ptrdiff_t)panel * LANES;
-        if (copies) copy_left(&p, copy);
+        if (copies) copy_left(exec, g, &p, copy);
         exec->kernels->gemm(&p);
         k += step;
     } while (k < b->depth);
@@ -176,14 +203,21 @@ static void pack_block(const struct exec_context *exec, const struct gemm *g, co
                                  first, count, panels);
 }
 
-enum { PACK_GRAIN = 8 }; /* panels packed at a time, at most */
+enum { PACK_GRAIN = 8, READ_WAYS = 4 };
+
+/* Panels packed at a time, at most. Their lines fall into one set of the first-level cache, as
+   panels of a block are a multiple of 4 KB apart, and so may those of the rows that are read. */
+static int pack_grain(void)
+{
+    return rapt__max(1, rapt__min(rapt__first_level_ways() - READ_WAYS, PACK_GRAIN));
+}
 
 /* One phase: packs the block `next` and multiplies the block `now`; either may be empty. */
 static void run_phase(const struct exec_context *exec, const struct gemm *g,
                       const struct block *now, const struct block *next)
 {
     int panels = rapt__ceil_div(next->columns, LANES);
-    int grain = rapt__min(rapt__ceil_div(panels, 2 * exec->team->size), PACK_GRAIN);
+    int grain = rapt__min(rapt__ceil_div(panels, 2 * exec->team->size), pack_grain());
     int packs = grain ? rapt__ceil_div(panels, grain) : 0;
     struct partition split = {0};
     if (now->columns) split = split_block(exec, g, now->columns);

@@ -21,8 +21,16 @@ static void collisions(void **state)
     assert_false(rapt__rows_collide(2048, 0));
 }
 
+static void sizes(void **state)
+{
+    (void)state;
+    assert_true(rapt__second_level_size() >= 1 << 12);
+    assert_in_range(rapt__first_level_ways(), 1, 1024);
+    assert_int_equal(rapt__first_level_ways(), rapt__first_level_ways());
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(collisions)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(collisions), cmocka_unit_test(sizes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,7 +7,7 @@ static const double EPSILON = 0x1p-23;
 enum { MAX_ROWS = 30, MAX_COLUMNS = 72, MAX_DEPTH = 70 };
 
 struct matrices { /* what a product reads and writes, between fences */
-    struct fenced a, b, c, bias;
+    struct fenced a, b, c, bias, tiles;
 };
 
 static int make(void **state)
@@ -18,6 +18,7 @@ static int make(void **state)
     m->b = fenced_make(MAX_COLUMNS * MAX_DEPTH);
     m->c = fenced_make(MAX_ROWS * MAX_COLUMNS);
     m->bias = fenced_make(MAX_COLUMNS);
+    m->tiles = fenced_make(MAX_ROWS * MAX_DEPTH);
     *state = m;
     return 0;
 }
@@ -30,6 +31,7 @@ static int drop(void **state)
     fenced_free(&m->b);
     fenced_free(&m->c);
     fenced_free(&m->bias);
+    fenced_free(&m->tiles);
     free(m);
     return 0;
 }
@@ -146,6 +148,44 @@ static void more_products(void **state)
             }
 }
 
+/* A product of adjacent rows (a transposed) has the same bits when its rows are packed in tiles. */
+static void check_tiles(const struct kernels *k, struct matrices *m, const struct shape *s)
+{
+    static float want[MAX_ROWS * MAX_COLUMNS], before[MAX_ROWS * MAX_COLUMNS];
+    size_t size = (size_t)(s->rows * s->columns), in_a = (size_t)(s->rows * s->depth);
+    struct gemm_block p = set_up(m, s);
+    float *tiles = fenced_floats(&m->tiles, in_a, true);
+
+    memcpy(before, p.c, size * sizeof *before);
+    k->gemm(&p);
+    memcpy(want, p.c, size * sizeof *want);
+    memcpy(p.c, before, size * sizeof *before);
+    k->pack_tiles(&p, tiles);
+    p.a = tiles, p.a_tiles = true, p.a_step = INT32_MAX;
+    k->gemm(&p);
+    if (memcmp(want, p.c, size * sizeof *want) != 0)
+        fail_msg("%s: %d x %d x %d in tiles: other bits", k->name, p.rows, p.columns, p.depth);
+    fenced_check(&m->tiles, in_a, true);
+    fenced_check(&m->a, in_a, true);
+    fenced_check(&m->b, (size_t)(s->columns * s->depth), true);
+    fenced_check(&m->c, size, true);
+}
+
+static void products_of_tiles(void **state)
+{
+    const struct kernels *k;
+
+    for (int isa = 0; (k = kernels_at(&isa)) != NULL;)
+        for (int rows = 1; rows <= MAX_ROWS; rows++)
+            for (int columns = 5; columns <= MAX_COLUMNS; columns += 11)
+                for (int start = FROM_ZERO; start <= FROM_C; start++) {
+                    const int depths[] = {1, 3, 16, MAX_DEPTH};
+                    struct shape s = {rows, columns, depths[(rows + columns) % 4],
+                                      true, false,   (enum start)start};
+                    check_tiles(k, *state, &s);
+                }
+}
+
 static void packing(void **state)
 {
     struct matrices *m = *state;
@@ -215,9 +255,8 @@ static void transposing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_small_products),
-        cmocka_unit_test(more_products),
-        cmocka_unit_test(packing),
+        cmocka_unit_test(all_small_products), cmocka_unit_test(more_products),
+        cmocka_unit_test(products_of_tiles),  cmocka_unit_test(packing),
         cmocka_unit_test(transposing),
     };
     return cmocka_run_group_tests(tests, make, drop);
