@@ -38,6 +38,10 @@ struct running {
     int width;
 };
 
+/* Whether a tile of scores finds the maxima of its rows while they are in registers: a tile of one
+   panel would store them as often as the scores. */
+enum { TILE_MAXIMA = VF_PANELS > 1 };
+
 /* The maxima of every sixteenth score of each row, for scores that have been changed. */
 static void lane_maxima(int rows, const float *scores, int panels, float *lanes)
 {
@@ -166,8 +170,10 @@ static void accumulate_non_finite(const struct attend_tile *t, const float *valu
                      vf_fma(vf_load(t->state.o + n), vf_splat(t->rescale[r]), vf_load(part + n)));
 }
 
-/* Three steps for the visible keys of a block. Each step is done for all tiles
-   before the next: what one tile waits for at its end is covered by the next one's work. */
+/* Three steps for the visible keys of a block. Each step is done for so many tiles before the next:
+   what one tile waits for at its end is covered by the next one's work. Of low tiles, whose scores
+   are as large as the nearest cache together, one is done after the other. */
+enum { TILES_TOGETHER = VF_PANELS > 1 ? ATTEND_SLOTS : 1 };
 
 static void score_block(struct attend_tile *t, int block, float *lanes)
 {
@@ -178,11 +184,12 @@ static void score_block(struct attend_tile *t, int block, float *lanes)
     t->panels = rapt__ceil_div(t->keys, LANES);
     if (t->keys == 0) return;
     score_tile(t->rows, t->q, t->from->keys + (ptrdiff_t)(t->key - t->from->first) * depth, depth,
-               t->panels, t->scores, lanes);
+               t->panels, t->scores, TILE_MAXIMA ? lanes : NULL);
     if (a->cap > 0) cap_tile(t->rows, t->panels, fabsf(a->scale), a->cap, t->scores, NULL);
     mask_tile(t->row, t->rows, &t->visible, capped_scale(a->scale, a->cap), t->key, t->panels,
               t->scores, ATTEND_BLOCK, &t->seen);
-    if (!t->seen.all || a->cap > 0) lane_maxima(t->rows, t->scores, t->panels, lanes);
+    if (!TILE_MAXIMA || !t->seen.all || a->cap > 0)
+        lane_maxima(t->rows, t->scores, t->panels, lanes);
     raise_max(&t->state, t->rows, lanes, LOG2_E * masked_scale_of(t), t->base, t->rescale);
 }
 
@@ -207,6 +214,13 @@ static void accumulate_block(const struct attend_tile *t)
                         t->rescale, t->state.o);
     else
         accumulate_non_finite(t, values, from->value_row, non_finite);
+}
+
+static void attend_block(struct attend_tile *tile, int tiles, int block, float *lanes)
+{
+    for (int i = 0; i < tiles; i++) score_block(tile + i, block, lanes);
+    for (int i = 0; i < tiles; i++) exponentiate_block(tile + i);
+    for (int i = 0; i < tiles; i++) accumulate_block(tile + i);
 }
 
 /* out = o / l, lse = m + log l; a fully masked row: 0 and -infinity. */
@@ -313,9 +327,8 @@ static void attend(const struct attend *a)
     for (int key = visible.first / ATTEND_BLOCK * ATTEND_BLOCK; key < visible.last;
          key += ATTEND_BLOCK) {
         if (a->keys->plain) from = plain_block(a->keys, key);
-        for (int i = 0; i < tiles; i++) score_block(tile + i, key, lanes);
-        for (int i = 0; i < tiles; i++) exponentiate_block(tile + i);
-        for (int i = 0; i < tiles; i++) accumulate_block(tile + i);
+        for (int i = 0; i < tiles; i += TILES_TOGETHER)
+            attend_block(tile + i, rapt__min(tiles - i, TILES_TOGETHER), key, lanes);
     }
     for (int i = 0; i < tiles; i++) finish_tile(tile + i);
     if (GUARDED) guard(a, true);

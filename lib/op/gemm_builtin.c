@@ -9,23 +9,11 @@
  */
 #include "op/gemm.h"
 
-#include <limits.h>
 #include <string.h>
 
 enum {
-    UNIT_ROWS = 52,                         /* at most */
-    WHOLE_ROWS = UNIT_ROWS / LANES * LANES, /* where lines of a hold sixteen rows */
-    MAX_PANELS = 32,                        /* of a unit */
-    FEW_PANELS = 4,                         /* of which a unit has no fewer */
-    READ_PANELS = 1,                        /* as much work as reading its rows of a */
-    DEPTH_BLOCK = 512,
-    COPY_DEPTH = 256, /* of a member's own copy of a block of a: 53 KB, as stacks may be small */
-    COPY_FLOATS = UNIT_ROWS * COPY_DEPTH,
-    COPY_EVEN = 256, /* a is read in place if its rows are not a multiple of this apart, */
-    COPY_ROWS = 16,  /* or if there are fewer */
-    PACK_ROWS = 32,  /* b is read in place if fewer rows of a read it */
-    PACK_HALF = PACK_FLOATS / 2,
-    PACK_DEPTH = DEPTH_BLOCK /* of a block in one half: as many columns as fit share a copy of a */
+    COPY_FLOATS = GEMM_UNIT_ROWS * GEMM_COPY_DEPTH,
+    PACK_HALF = PACK_FLOATS / 2 /* as many columns as fit with GEMM_DEPTH share a copy of a */
 };
 
 /* One block of b: columns [column, column + columns), depth [k, k + depth), in panels. */
@@ -35,93 +23,11 @@ struct block {
     ptrdiff_t panel, step; /* floats from one panel to the next, from one k to the next */
 };
 
-/* How a block of c is split into units. */
-struct partition {
-    int rows, row_parts, panels, panel_parts;
-};
-
-/* Panels of a unit: at most `max`, fewer where the member that computes most then computes less. */
-static int even_panels(int members, int row_parts, int panels, int max)
-{
-    int best = max, best_work = INT_MAX;
-    for (int n = max; n >= FEW_PANELS; n -= 2) {
-        int units = row_parts * rapt__ceil_div(panels, n);
-        int work = rapt__ceil_div(units, members) * (n + READ_PANELS);
-        if (work >= best_work) continue;
-        best = n;
-        best_work = work;
-    }
-    return best;
-}
-
-/* True if b is packed block by block: it is the transpose of panels, or rows of it that many rows
-   of a need would not stay in the cache. */
-static bool wants_pack(const struct gemm *g)
-{
-    return g->form == GEMM_TRANSPOSED ||
-           (g->form == GEMM_ROWS && g->rows >= PACK_ROWS &&
-            rapt__rows_collide(g->b_row, rapt__min(g->depth, DEPTH_BLOCK)));
-}
-
-/* True if a tile would use less than half of each line that it reads of a, as its rows are adjacent
-   and few: then a is packed tile by tile. */
-static bool wants_tiles(const struct exec_context *exec, const struct gemm *g)
-{
-    return g->a_row == 1 && 2 * exec->kernels->tile_rows < LANES && g->rows >= COPY_ROWS;
-}
-
-/* True if the tiles should read a copy of a, as they read each row of it again: if its rows lie
-   apart by a multiple of many lines, which fall into few sets of the nearest cache. The next cache
-   makes up for it where a tile reads whole lines of rows and a unit's rows span no more than half
-   of it; where a tile reads most of the line of each step (a_step), if their lines stay there and
-   b, being packed, does not take the same sets. */
-static bool wants_copy(const struct exec_context *exec, const struct gemm *g)
-{
-    bool whole_lines = g->a_step == 1;
-    ptrdiff_t stride = whole_lines ? g->a_row : g->a_step;
-    if (wants_tiles(exec, g)) return true;
-    if (g->rows < COPY_ROWS || stride % COPY_EVEN != 0) return false;
-    if (whole_lines)
-        return UNIT_ROWS * sizeof(float) * (size_t)stride > rapt__second_level_size() / 2;
-    return !wants_pack(g) || rapt__rows_collide(stride, rapt__min(g->depth, COPY_DEPTH));
-}
-
-/* Panels of a unit, at most: with a unit's rows of a they fit into the second-level cache, so that
-   units of other rows find them there. Not where each unit copies a. */
-static int max_panels(const struct exec_context *exec, const struct gemm *g)
-{
-    size_t line = (size_t)rapt__max(1, rapt__min(g->depth, DEPTH_BLOCK)) * sizeof(float);
-    size_t fit = rapt__second_level_size() / line;
-    int panels = fit < MAX_PANELS * LANES + UNIT_ROWS ? ((int)fit - UNIT_ROWS) / LANES : MAX_PANELS;
-    if (wants_copy(exec, g)) return MAX_PANELS;
-    return rapt__max(panels / 2 * 2, 2 * FEW_PANELS);
-}
-
-/* Units of about 52 rows and max_panels; of a team, fewer panels where a member would get less than
-   four, or where members would get unequal shares. */
-static struct partition split_block(const struct exec_context *exec, const struct gemm *g,
-                                    int columns)
-{
-    int panels = rapt__ceil_div(columns, LANES),
-        wanted = exec->team->size > 1 ? 4 * exec->team->size : 1;
-    bool across = g->a_row == 1;
-    struct partition split = {.row_parts =
-                                  rapt__ceil_div(g->rows, across ? WHOLE_ROWS : UNIT_ROWS)};
-    split.rows = rapt__round_up(rapt__ceil_div(g->rows, split.row_parts), across ? LANES : 1);
-    split.row_parts = rapt__ceil_div(g->rows, split.rows);
-    split.panels = rapt__ceil_div(panels * split.row_parts, wanted);
-    split.panels = rapt__min(rapt__round_up(split.panels, 2), max_panels(exec, g));
-    split.panels = even_panels(exec->team->size, split.row_parts, panels,
-                               split.panels < 2 * FEW_PANELS ? 2 * FEW_PANELS : split.panels);
-    split.panel_parts = rapt__ceil_div(panels, split.panels);
-    return split;
-}
-
 /* Lets the kernel read a copy of its a. Of the two strides the one that is 1 stays so. */
-static void copy_left(const struct exec_context *exec, const struct gemm *g, struct gemm_block *p,
+static void copy_left(const struct exec_context *exec, enum gemm_left left, struct gemm_block *p,
                       float *copy)
 {
-    p->a_tiles = wants_tiles(exec, g);
+    p->a_tiles = left == GEMM_LEFT_TILES;
     if (p->a_tiles) {
         exec->kernels->pack_tiles(p, copy);
         p->a = copy;
@@ -139,13 +45,14 @@ static void copy_left(const struct exec_context *exec, const struct gemm *g, str
 
 /* The product of unit `index` with the whole depth of the block. */
 static void multiply_unit(const struct exec_context *exec, const struct gemm *g,
-                          const struct block *b, const struct partition *split, int index)
+                          const struct block *b, const struct gemm_partition *split, int index)
 {
     _Alignas(64) float copy[COPY_FLOATS];
     int row = index % split->row_parts * split->rows,
         panel = index / split->row_parts * split->panels;
-    bool copies = wants_copy(exec, g);
-    int step = g->rows < COPY_ROWS ? b->depth : copies ? COPY_DEPTH : DEPTH_BLOCK, k = 0;
+    enum gemm_left left = rapt__gemm_left(exec, g);
+    bool copies = left != GEMM_LEFT_IN_PLACE;
+    int step = g->rows < GEMM_FEW_ROWS ? b->depth : copies ? GEMM_COPY_DEPTH : GEMM_DEPTH, k = 0;
     struct gemm_block p = {
         .rows = rapt__min(g->rows - row, split->rows),
         .columns = rapt__min(b->columns - panel * LANES, split->panels * LANES),
@@ -163,7 +70,7 @@ static void multiply_unit(const struct exec_context *exec, const struct gemm *g,
         p.b = b->panels + panel * b->panel + k * b->step;
         p.add = g->add || b->k + k > 0;
         p.bias = p.add || !g->bias ? NULL : g->bias + b->column + (ptrdiff_t)panel * LANES;
-        if (copies) copy_left(exec, g, &p, copy);
+        if (copies) copy_left(exec, left, &p, copy);
         exec->kernels->gemm(&p);
         k += step;
     } while (k < b->depth);
@@ -178,7 +85,7 @@ static void multiply_unit(const struct exec_context *exec, const struct gemm *g,
  */
 static struct block block_at(const struct exec_context *exec, const struct gemm *g, int index)
 {
-    int depth = rapt__min(g->depth, PACK_DEPTH);
+    int depth = rapt__min(g->depth, GEMM_DEPTH);
     int columns = PACK_HALF / depth / LANES * LANES, down = rapt__ceil_div(g->depth, depth);
     struct block b = {.column = index / down * columns, .k = index % down * depth};
     if (b.column >= g->columns) return b;
@@ -219,8 +126,8 @@ static void run_phase(const struct exec_context *exec, const struct gemm *g,
     int panels = rapt__ceil_div(next->columns, LANES);
     int grain = rapt__min(rapt__ceil_div(panels, 2 * exec->team->size), pack_grain());
     int packs = grain ? rapt__ceil_div(panels, grain) : 0;
-    struct partition split = {0};
-    if (now->columns) split = split_block(exec, g, now->columns);
+    struct gemm_partition split = {0};
+    if (now->columns) split = rapt__gemm_partition(exec, g, now->columns);
     int units = split.row_parts * split.panel_parts;
     for (int t; (t = rapt__team_take(exec->team)) < packs + units;) {
         int first = t * grain;
@@ -241,7 +148,7 @@ void rapt__gemm_builtin(const struct exec_context *exec, const struct gemm *g)
     struct block now = {0}, next = {.columns = g->columns, .depth = g->depth, .panels = g->b};
     next.panel = g->form == GEMM_ROWS ? LANES : (ptrdiff_t)g->depth * LANES;
     next.step = g->form == GEMM_ROWS ? g->b_row : LANES;
-    if (!wants_pack(g) || g->depth == 0) {
+    if (!rapt__gemm_packs(g) || g->depth == 0) {
         run_phase(exec, g, &next, &now);
         return;
     }
