@@ -13,19 +13,22 @@
      vf_round(v)               to the nearest integer, ties to even
      vf_sign(v,w)              v with the sign of w
      vf_ldexp(v,n)             v 2^n, rounded once; |v| in [1/2, 256), integral n in -160 .. 128
-     vf_power(v,n)             the same where v and the result are normal numbers (the result at
-   most infinity) or v is NaN; not for AVX-512, where vf_ldexp is as fast vf_frexp(v,&n) v = result
-   2^n, result in [sqrt 1/2, sqrt 2), v normal, positive vf_less(a,b)              a mask (vm): a <
-   b;  vf_equal(a,b);  vm_and, vm_or, vm_bits vf_select(m,a,b)          m ? a : b vf_sum(v) 8+8,
-   4+4, 2+2, 1+1      vf_reduce_max(v)  the maximum of the lanes vf_reduce_max_rows(x)     the
-   maximum of the lanes of each of VF_ROWS; then numbers or 0 vf_transpose(x)           sixteen of
-   them transposed in place vu                        eight lanes of 64 bits, for random numbers
+     vf_power(v,n)             vf_ldexp where v and the result are normal, infinite or NaN (v)
+     vf_frexp(v,&n)            v = result 2^n, result in [sqrt 1/2, sqrt 2), v normal, positive
+     vf_less(a,b)              a mask (vm): a < b;  vf_equal(a,b);  vm_and, vm_or, vm_bits
+     vf_select(m,a,b)          m ? a : b
+     vf_sum(v)                 8+8, 4+4, 2+2, 1+1      vf_reduce_max(v)  the maximum of the lanes
+     vf_reduce_max_rows(x)     the maximum of each of VF_ROWS; other lanes: of theirs, or 0
+     vf_transpose(x)           sixteen of them transposed in place
+     vu                        eight lanes of 64 bits, for random numbers
      vu_splat(u) vu_count(u)   u in all lanes; u, u + 1, ... u + 7
      vu_xor(x,y) vu_high(x)    x >> 32
      vu_times(x,u)             (x mod 2^32) u, u < 2^32
      vu_words(x,to)            to[4 c + w] = lane c of x[w] mod 2^32, w < 4
      vu_less(x,y,u)            a vm: lanes of x, then of y, mod 2^32 < u, u < 2^32
      vf_exp exp2 log tanh      simd_math.h
+     VF_REST                   instead of vf_power, where vf_ldexp is one instruction:
+     vf_rest(v)                v - vf_round(v), of infinity 0
 
    vf_max(a,b) and vf_min return b if either is NaN. RAPT_SIMD_HEADER names the file
    of the instruction set. */

@@ -199,21 +199,20 @@ static inline __attribute__((always_inline)) void vf_transpose_8(const __m256 x[
 {
     __m256 a[8];
     for (int i = 0; i < 8; i += 4) { /* 4 x 4 blocks, in halves */
-        __m256 even = _mm256_unpacklo_ps(x[i], x[i + 1]);
-        __m256 odd = _mm256_unpackhi_ps(x[i], x[i + 1]);
-        __m256 even_2 = _mm256_unpacklo_ps(x[i + 2], x[i + 3]);
-        __m256 odd_2 = _mm256_unpackhi_ps(x[i + 2], x[i + 3]);
-        a[i] = _mm256_shuffle_ps(even, even_2, 0x44),
-        a[i + 1] = _mm256_shuffle_ps(even, even_2, 0xee);
-        a[i + 2] = _mm256_shuffle_ps(odd, odd_2, 0x44),
-              a[i + 3] = _mm256_shuffle_ps(odd, odd_2, 0xee);
+        __m256 b = _mm256_unpacklo_ps(x[i], x[i + 1]), c = _mm256_unpackhi_ps(x[i], x[i + 1]);
+        __m256 d = _mm256_unpacklo_ps(x[i + 2], x[i + 3]);
+        __m256 e = _mm256_unpackhi_ps(x[i + 2], x[i + 3]);
+        a[i] = _mm256_shuffle_ps(b, d, 0x44);
+        a[i + 1] = _mm256_shuffle_ps(b, d, 0xee);
+        a[i + 2] = _mm256_shuffle_ps(c, e, 0x44);
+        a[i + 3] = _mm256_shuffle_ps(c, e, 0xee);
     }
     for (int i = 0; i < 4; i++) { /* then blocks among themselves */
         y[i] = _mm256_permute2f128_ps(a[i], a[i + 4], 0x20);
         y[i + 4] = _mm256_permute2f128_ps(a[i], a[i + 4], 0x31);
     }
 }
-/* The lanes 0 .. 7 (high: 8 .. 15) of 16 results from x; of first 8 rows alone: half. */
+/* Four blocks of 8 x 8. */
 static inline __attribute__((always_inline)) void vf_transpose(vf x[16])
 {
     __m256 from[4][8], to[4][8];
