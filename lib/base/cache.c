@@ -6,36 +6,31 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
-struct cache_level {
-    uint32_t way, ways; /* bytes of a way, a power of two; how many */
+struct caches {
+    uint32_t way;             /* bytes of a way of the second level, a power of two */
+    uint16_t ways, near_ways; /* how many; those of the first level */
 };
 
-/* What is assumed where the system says nothing: 1 MB of 16 ways. */
-static const struct cache_level usual = {1 << 16, 16};
-
-enum { USUAL_WAYS = 8, MAX_WAYS = 1024 }; /* of the first level; where the system says nothing */
+/* What is assumed where the system says nothing: 1 MB of 16 ways behind a first level of 8. */
+static const struct caches usual = {1 << 16, 16, 8};
 
 #ifdef _SC_LEVEL2_CACHE_ASSOC
-static int read_first_level_ways(void)
+static bool plausible(long way, long ways)
 {
-    long ways = sysconf(_SC_LEVEL1_DCACHE_ASSOC);
-    return ways > 0 && ways <= MAX_WAYS ? (int)ways : USUAL_WAYS;
+    return way >= 1 << 12 && way <= 1 << 24 && (way & (way - 1)) == 0 && ways <= UINT16_MAX;
 }
 
-static struct cache_level read_second_level(void)
+static struct caches read_caches(void)
 {
+    struct caches c = usual;
     long size = sysconf(_SC_LEVEL2_CACHE_SIZE), ways = sysconf(_SC_LEVEL2_CACHE_ASSOC);
-    long way = ways > 0 ? size / ways : 0;
-    bool plausible = way >= 1 << 12 && way <= 1 << 24 && (way & (way - 1)) == 0;
-    return plausible ? (struct cache_level){(uint32_t)way, (uint32_t)ways} : usual;
+    long near = sysconf(_SC_LEVEL1_DCACHE_ASSOC), way = ways > 0 ? size / ways : 0;
+    if (plausible(way, ways)) c.way = (uint32_t)way, c.ways = (uint16_t)ways;
+    if (near > 0 && near <= UINT16_MAX) c.near_ways = (uint16_t)near;
+    return c;
 }
 #else
-static int read_first_level_ways(void)
-{
-    return USUAL_WAYS;
-}
-
-static struct cache_level read_second_level(void)
+static struct caches read_caches(void)
 {
     return usual;
 }
@@ -43,39 +38,33 @@ static struct cache_level read_second_level(void)
 
 /* Zeros until first asked for. Every thread finds the same, so the order of writes does not
    matter. */
-static _Atomic(struct cache_level) second_level;
-static _Atomic(int) first_level_ways;
+static _Atomic(struct caches) caches;
 
-static struct cache_level the_second_level(void)
+static struct caches the_caches(void)
 {
-    struct cache_level c = atomic_load_explicit(&second_level, memory_order_relaxed);
+    struct caches c = atomic_load_explicit(&caches, memory_order_relaxed);
     if (c.way == 0) {
-        c = read_second_level();
-        atomic_store_explicit(&second_level, c, memory_order_relaxed);
+        c = read_caches();
+        atomic_store_explicit(&caches, c, memory_order_relaxed);
     }
     return c;
 }
 
 size_t rapt__second_level_size(void)
 {
-    struct cache_level c = the_second_level();
+    struct caches c = the_caches();
     return (size_t)c.way * c.ways;
 }
 
 int rapt__first_level_ways(void)
 {
-    int ways = atomic_load_explicit(&first_level_ways, memory_order_relaxed);
-    if (ways == 0) {
-        ways = read_first_level_ways();
-        atomic_store_explicit(&first_level_ways, ways, memory_order_relaxed);
-    }
-    return ways;
+    return the_caches().near_ways;
 }
 
 bool rapt__rows_collide(ptrdiff_t stride, int rows)
 {
     enum { LINE = 64 };
-    struct cache_level c = the_second_level();
+    struct caches c = the_caches();
     size_t apart = (size_t)stride * sizeof(float),
            step = apart & (~apart + 1); /* its power of two */
     step = step < LINE ? LINE : step > c.way ? c.way : step;

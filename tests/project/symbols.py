@@ -11,7 +11,7 @@ import subprocess
 import sys
 
 # kernel/choose.c, op/gemm_openblas.c, base/cache.c, base/team.c, base/crowd.c
-MUTABLE = {"chosen", "openblas", "second_level", "workers_stack", "machine"}
+MUTABLE = {"chosen", "openblas", "caches", "workers_stack", "machine"}
 MEMORY = r" O (?:\.data|\.bss|\.tdata|\.tbss|\*COM\*)(?:\.(?!rel\.ro)\S*)?"  # sections that can be written
 REFUSED = set("""abort exit _exit _Exit quick_exit atexit puts putchar putc printf vprintf perror stdout stderr
     __printf_chk __vprintf_chk getenv secure_getenv setenv putenv setlocale signal sigaction raise rand
