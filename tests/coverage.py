@@ -17,12 +17,15 @@ def measurements(root, build):
     objects = build / "lib/CMakeFiles"
     for target in ("rest", "kernels_scalar", "kernels_avx2", "kernels_avx512", "kernels_neon"):
         for notes in sorted((objects / f"rapt_{target}.dir").rglob("*.gcno")):
-            if target != "rest" and not notes.with_suffix(".gcda").exists():
+            reports = []
+            if notes.with_suffix(".gcda").exists():
+                answer = subprocess.run(["gcov", "--json-format", "--stdout", "--branch-probabilities", notes],
+                                        cwd=build, check=True, capture_output=True, text=True).stdout
+                reports = [json.loads(line) for line in answer.splitlines()]
+            if target != "rest" and not any(line["count"] for r in reports for f in r["files"] for line in f["lines"]):
                 print(f"skipped: coverage of {target}: this processor cannot run them")
                 continue
-            answer = subprocess.run(["gcov", "--json-format", "--stdout", "--branch-probabilities", notes],
-                                    cwd=build, check=True, capture_output=True, text=True).stdout
-            for report in map(json.loads, answer.splitlines()):
+            for report in reports:
                 for file in report["files"]:
                     path = os.path.normpath(os.path.join(report["current_working_directory"], file["file"]))
                     if path.startswith(f"{root}/lib/"):
@@ -64,12 +67,13 @@ def leftovers(lines):
 
 
 def reasons(path):
-    """{(file, function)} of coverage.txt: "lib/file.c: function function...: reason", without its comments."""
+    """{(file, function)} of coverage.txt: "lib/file.c: function function...: reason", without its comments; "-" stands
+    for lines of no function."""
     listed = set()
     for line in path.read_text().splitlines():
         if line and not line.startswith("#"):
             file, functions, _ = line.split(": ", 2)
-            listed |= {(file, function) for function in functions.split()}
+            listed |= {(file, "" if function == "-" else function) for function in functions.split()}
     return listed
 
 

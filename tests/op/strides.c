@@ -1,6 +1,6 @@
 /* strides.c - the gradient of weights where rows of x and dy lie powers of two apart, so that both
-   are copied or packed: each element is the chain of fma over the rows that gemm.h promises, bit
-   for bit, for any number of threads. */
+   are copied or packed, and the forward product where those of x lie so far apart that it is: each
+   element is the chain of fma that gemm.h promises, bit for bit, for any number of threads. */
 #include "op/helpers.h"
 
 struct shape {
@@ -67,8 +67,64 @@ static void test_strides(void **state)
     for (int i = 0; i < COUNT(shapes); i++) check_shape(shapes + i);
 }
 
+/* ---- forward: rows of x so far apart that a unit's span more than any second-level cache ---- */
+
+enum { FAR = 1 << 17, FORWARD_ROWS = 67, INPUTS = 300, OUTPUTS = 24 };
+
+struct forward {
+    struct linear layer;
+    float *x, *weight, *y;
+};
+
+static void run_forward(const struct exec_context *exec, void *argument)
+{
+    const struct forward *p = argument;
+    rapt__linear_forward(exec, &p->layer, p->x, FAR, FORWARD_ROWS, p->y, OUTPUTS, ACTIVATION_NONE,
+                         NULL);
+}
+
+static void check_forward(const struct forward *p)
+{
+    for (int r = 0; r < FORWARD_ROWS; r++)
+        for (int o = 0; o < OUTPUTS; o++) {
+            float sum = 0;
+            for (int i = 0; i < INPUTS; i++)
+                sum = fmaf(p->x[(size_t)r * FAR + (size_t)i],
+                           p->weight[o / LANES * INPUTS * LANES + i * LANES + o % LANES], sum);
+            assert_memory_equal(p->y + r * OUTPUTS + o, &sum, sizeof sum);
+        }
+}
+
+static void test_forward(void **state)
+{
+    struct forward p;
+    (void)state;
+    if (rapt_isa_used() == RAPT_ISA_SCALAR) {
+        skipped("op/strides, forward", "plain C kernels have no fused multiply-add");
+        return;
+    }
+    p.x = calloc((size_t)FORWARD_ROWS * FAR, sizeof *p.x); /* most of it is never touched */
+    assert_non_null(p.x);
+    float *rows = random_floats((size_t)FORWARD_ROWS * INPUTS, 4);
+    for (size_t r = 0; r < FORWARD_ROWS; r++)
+        memcpy(p.x + r * FAR, rows + r * INPUTS, INPUTS * sizeof *rows);
+    p.weight = random_floats(rapt__panels_size(OUTPUTS, INPUTS), 5);
+    p.layer = (struct linear){p.weight, NULL, INPUTS, OUTPUTS};
+    p.y = floats(FORWARD_ROWS * OUTPUTS);
+    for (int threads = 1; threads <= 3; threads++) {
+        memset(p.y, 0, FORWARD_ROWS * OUTPUTS * sizeof *p.y);
+        run_exec(threads, run_forward, &p);
+        check_forward(&p);
+    }
+    free(rows);
+    free(p.x);
+    free(p.weight);
+    free(p.y);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_strides)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_strides),
+                                       cmocka_unit_test(test_forward)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
