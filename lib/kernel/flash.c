@@ -38,10 +38,6 @@ struct running {
     int width;
 };
 
-/* Whether a tile of scores finds the maxima of its rows while they are in registers: a tile of one
-   panel would store them as often as the scores. */
-enum { TILE_MAXIMA = VF_PANELS > 1 };
-
 /* The maxima of every sixteenth score of each row, for scores that have been changed. */
 static void lane_maxima(int rows, const float *scores, int panels, float *lanes)
 {
@@ -184,12 +180,11 @@ static void score_block(struct attend_tile *t, int block, float *lanes)
     t->panels = rapt__ceil_div(t->keys, LANES);
     if (t->keys == 0) return;
     score_tile(t->rows, t->q, t->from->keys + (ptrdiff_t)(t->key - t->from->first) * depth, depth,
-               t->panels, t->scores, TILE_MAXIMA ? lanes : NULL);
+               t->panels, t->scores, lanes);
     if (a->cap > 0) cap_tile(t->rows, t->panels, fabsf(a->scale), a->cap, t->scores, NULL);
     mask_tile(t->row, t->rows, &t->visible, capped_scale(a->scale, a->cap), t->key, t->panels,
               t->scores, ATTEND_BLOCK, &t->seen);
-    if (!TILE_MAXIMA || !t->seen.all || a->cap > 0)
-        lane_maxima(t->rows, t->scores, t->panels, lanes);
+    if (!t->seen.all || a->cap > 0) lane_maxima(t->rows, t->scores, t->panels, lanes);
     raise_max(&t->state, t->rows, lanes, LOG2_E * masked_scale_of(t), t->base, t->rescale);
 }
 

@@ -34,26 +34,24 @@ void rapt__gemm_openblas(const struct exec_context *exec, const struct gemm *g);
 /* Whether OpenBLAS is loaded and the shape is worth it. */
 bool rapt__gemm_openblas_serves(const struct gemm *g);
 
-/* ---- gemm_plan.c: what the built-in product copies and how it is divided. No bit depends on
-   it. ---- */
+/* ---- gemm_plan.c: what the built-in product copies and how it is divided ---- */
 enum {
-    GEMM_UNIT_ROWS = 52, /* at most */
-    GEMM_FEW_ROWS = 16,  /* fewer than these are multiplied in place, with the whole depth */
-    GEMM_DEPTH = 512,    /* of a block */
-    GEMM_COPY_DEPTH =
-        256, /* of a member's own copy of a block of a: 53 KB, as stacks may be small */
-};
-
-/* How a block of c is split into units. */
-struct gemm_partition {
-    int rows, row_parts, panels, panel_parts;
+    GEMM_UNIT_ROWS = 52,   /* at most */
+    GEMM_FEW_ROWS = 16,    /* fewer than these are multiplied in place, with the whole depth */
+    GEMM_DEPTH = 512,      /* of a block */
+    GEMM_COPY_DEPTH = 256, /* of a member's own copy of a: 53 KB, as stacks may be small */
 };
 
 /* What a unit's tiles read: a in place, a copy of it, or its rows packed tile by tile. */
 enum gemm_left { GEMM_LEFT_IN_PLACE, GEMM_LEFT_COPY, GEMM_LEFT_TILES };
 
+/* How a block of c is split into units, and what each does with a. */
+struct gemm_partition {
+    int rows, row_parts, panels, panel_parts;
+    enum gemm_left left;
+};
+
 bool rapt__gemm_packs(const struct gemm *g); /* whether b is packed block by block */
-enum gemm_left rapt__gemm_left(const struct exec_context *exec, const struct gemm *g);
 struct gemm_partition rapt__gemm_partition(const struct exec_context *exec, const struct gemm *g,
                                            int columns);
 

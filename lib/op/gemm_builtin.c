@@ -50,8 +50,7 @@ static void multiply_unit(const struct exec_context *exec, const struct gemm *g,
     _Alignas(64) float copy[COPY_FLOATS];
     int row = index % split->row_parts * split->rows,
         panel = index / split->row_parts * split->panels;
-    enum gemm_left left = rapt__gemm_left(exec, g);
-    bool copies = left != GEMM_LEFT_IN_PLACE;
+    bool copies = split->left != GEMM_LEFT_IN_PLACE;
     int step = g->rows < GEMM_FEW_ROWS ? b->depth : copies ? GEMM_COPY_DEPTH : GEMM_DEPTH, k = 0;
     struct gemm_block p = {
         .rows = rapt__min(g->rows - row, split->rows),
@@ -70,7 +69,7 @@ static void multiply_unit(const struct exec_context *exec, const struct gemm *g,
         p.b = b->panels + panel * b->panel + k * b->step;
         p.add = g->add || b->k + k > 0;
         p.bias = p.add || !g->bias ? NULL : g->bias + b->column + (ptrdiff_t)panel * LANES;
-        if (copies) copy_left(exec, left, &p, copy);
+        if (copies) copy_left(exec, split->left, &p, copy);
         exec->kernels->gemm(&p);
         k += step;
     } while (k < b->depth);

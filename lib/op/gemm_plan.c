@@ -37,7 +37,7 @@ static bool collides(const struct gemm *g)
     return !rapt__gemm_packs(g) || rapt__rows_collide(stride, rapt__min(g->depth, GEMM_COPY_DEPTH));
 }
 
-enum gemm_left rapt__gemm_left(const struct exec_context *exec, const struct gemm *g)
+static enum gemm_left left_of(const struct exec_context *exec, const struct gemm *g)
 {
     /* Of adjacent rows a low tile would use less than half of each line that it reads. */
     bool low = 2 * exec->kernels->tile_rows < LANES;
@@ -48,12 +48,11 @@ enum gemm_left rapt__gemm_left(const struct exec_context *exec, const struct gem
 
 /* Panels of a unit, at most: with a unit's rows of a they fit into the second-level cache, so that
    units of other rows find them there. Not where each unit copies a. */
-static int max_panels(const struct exec_context *exec, const struct gemm *g)
+static int max_panels(const struct gemm *g, enum gemm_left left)
 {
     int depth = rapt__max(1, rapt__min(g->depth, GEMM_DEPTH));
     size_t fit = rapt__second_level_size() / ((size_t)depth * sizeof(float)); /* rows and columns */
-    if (rapt__gemm_left(exec, g) != GEMM_LEFT_IN_PLACE) return MAX_PANELS;
-    if (fit >= MAX_PANELS * LANES + GEMM_UNIT_ROWS) return MAX_PANELS;
+    if (left != GEMM_LEFT_IN_PLACE || fit >= MAX_PANELS * LANES + GEMM_UNIT_ROWS) return MAX_PANELS;
     return rapt__max(((int)fit - GEMM_UNIT_ROWS) / LANES / 2 * 2, 2 * FEW_PANELS);
 }
 
@@ -79,12 +78,12 @@ struct gemm_partition rapt__gemm_partition(const struct exec_context *exec, cons
     int panels = rapt__ceil_div(columns, LANES), team = exec->team->size;
     int wanted = team > 1 ? 4 * team : 1;
     bool across = g->a_row == 1;
-    struct gemm_partition split;
+    struct gemm_partition split = {.left = left_of(exec, g)};
     split.row_parts = rapt__ceil_div(g->rows, across ? WHOLE_ROWS : GEMM_UNIT_ROWS);
     split.rows = rapt__round_up(rapt__ceil_div(g->rows, split.row_parts), across ? LANES : 1);
     split.row_parts = rapt__ceil_div(g->rows, split.rows);
     split.panels = rapt__ceil_div(panels * split.row_parts, wanted);
-    split.panels = rapt__min(rapt__round_up(split.panels, 2), max_panels(exec, g));
+    split.panels = rapt__min(rapt__round_up(split.panels, 2), max_panels(g, split.left));
     split.panels =
         even_panels(team, split.row_parts, panels, rapt__max(split.panels, 2 * FEW_PANELS));
     split.panel_parts = rapt__ceil_div(panels, split.panels);
