@@ -1,4 +1,4 @@
-/* flash_gemm.c - the products of attention, over the register tile of gemm.c:
+/* flash_gemm.c - the products of attention, over the register tile of tile.c:
 
        scores  c[r][s]  = a[r].b[s]                    and the maxima of each row, lane by lane
        merged  c[r][n]  = rescale[r] c[r][n] + sum over k of a[r][k] b[k][n]

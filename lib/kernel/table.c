@@ -5,6 +5,8 @@
 #include "kernel/kernel.h"
 #include "kernel/simd.h"
 
+#include "tile.c"
+
 #include "gemm.c"
 #include "row.c"
 

@@ -1,0 +1,103 @@
+/* tile.c - the register tile of products: its sums stay in registers while k runs, and every
+   element is its own chain of fma in the order of k, so the shape and position of a tile never
+   change a bit. Few rows get more panels, to have enough independent sums in flight. */
+
+enum { MAX_PANELS = 4 * VF_PANELS }; /* of the widest tile, which has few rows */
+
+_Static_assert(VF_ROWS <= 14, "kernel/tile_rows.def lists the heights below 14");
+
+/* Panels of the widest tile with that many rows: its sums, a vector of each panel and one of a fit
+   into the registers, as those of the largest tile do. */
+static inline __attribute__((always_inline)) int tile_panels(int rows)
+{
+    int panels = (VF_ROWS + 1) * VF_PANELS / (rows + 1);
+    return rapt__min(panels, MAX_PANELS);
+}
+
+struct tile { /* where one register tile reads and writes */
+    const float *a, *b, *bias;
+    const float *ahead; /* what will be read soon, prefetched along with b; or NULL */
+    ptrdiff_t ahead_step;
+    float *c;
+};
+
+enum {
+    FEW_ROWS = VF_ROWS > 8 ? 8 : 4, /* with so few, b streams from memory: */
+    FETCH_STEPS = 16,  /* it is prefetched so many steps ahead, also that of the next tile */
+    SPREAD_DEPTH = 256 /* of less depth, the next panels are prefetched one by one */
+};
+
+/* The sums of a tile: sum[r * panels + q]. rows and panels are constants where this is inlined. */
+static inline __attribute__((always_inline)) void
+tile_sums(int rows, int panels, const struct gemm_block *g, const struct tile *t, vf *sum)
+{
+    const float *a = t->a, *b = t->b, *ahead = t->ahead, *fetch = t->b + FETCH_STEPS * g->b_step;
+    ptrdiff_t a_row = g->a_row, a_step = g->a_step, b_panel = g->b_panel, b_step = g->b_step;
+    for (int k = g->depth; k > 0; k--) {
+        vf column[MAX_PANELS];
+        if (ahead) {
+            __builtin_prefetch(ahead, 0, 2);
+            ahead += t->ahead_step;
+        }
+        if (rows <= FEW_ROWS && k == FETCH_STEPS) fetch = t->b + panels * b_panel;
+        UNROLL
+        for (int q = 0; q < panels && rows <= FEW_ROWS; q++)
+            __builtin_prefetch(fetch + q * b_panel);
+        fetch += b_step;
+        UNROLL
+        for (int q = 0; q < panels; q++) column[q] = vf_load(b + q * b_panel);
+        UNROLL
+        for (int r = 0; r < rows; r++) {
+            vf left = vf_splat(a[r * a_row]);
+            UNROLL
+            for (int q = 0; q < panels; q++)
+                sum[r * panels + q] = vf_fma(left, column[q], sum[r * panels + q]);
+        }
+        a += a_step;
+        b += b_step;
+    }
+}
+
+/* A tile of whole panels. */
+static inline __attribute__((always_inline)) void
+tile_whole(int rows, int panels, const struct gemm_block *g, const struct tile *t)
+{
+    vf sum[VF_ROWS * VF_PANELS];
+    UNROLL
+    for (int r = 0; r < rows; r++) UNROLL
+    for (int q = 0; q < panels; q++)
+        sum[r * panels + q] = g->add    ? vf_load(t->c + r * g->c_row + q * g->c_panel)
+                              : t->bias ? vf_load(t->bias + q * LANES)
+                                        : vf_zero();
+    tile_sums(rows, panels, g, t, sum);
+    UNROLL
+    for (int r = 0; r < rows; r++) UNROLL
+    for (int q = 0; q < panels; q++)
+        vf_store(t->c + r * g->c_row + q * g->c_panel, sum[r * panels + q]);
+}
+
+/* A tile of the last panel, of which only n < 16 columns exist. */
+static void tile_rest(int rows, int n, const struct gemm_block *g, const struct tile *t)
+{
+    for (int r = 0; r < rows; r++) {
+        float *c = t->c + r * g->c_row;
+        const float *a = t->a + r * g->a_row, *b = t->b;
+        vf sum = g->add ? vf_load_n(c, n, 0) : t->bias ? vf_load_n(t->bias, n, 0) : vf_zero();
+        for (int k = 0; k < g->depth; k++)
+            sum = vf_fma(vf_splat(a[k * g->a_step]), vf_load_n(b + k * g->b_step, n, 0), sum);
+        vf_store_n(c, sum, n);
+    }
+}
+
+static inline __attribute__((always_inline)) struct tile tile_at(const struct gemm_block *g,
+                                                                 int row, int panel)
+{
+    const float *b = g->b + panel * g->b_panel;
+    ptrdiff_t a_row = g->a_tiles ? g->depth : g->a_row; /* from one tile to the next, a row */
+    return (struct tile){.a = g->a + row * a_row,
+                         .b = b,
+                         .bias = g->bias ? g->bias + panel * LANES : NULL,
+                         .ahead = b,
+                         .ahead_step = g->b_step,
+                         .c = g->c + row * g->c_row + panel * g->c_panel};
+}
