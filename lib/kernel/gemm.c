@@ -44,7 +44,8 @@ static inline __attribute__((always_inline)) void
 fetch_panels(int rows, int panels, const struct stack *s, struct tile *t)
 {
     const struct gemm_block *g = &s->g;
-    if (s->n + panels >= g->columns / LANES) return;
+    if (rows <= FEW_ROWS && rows == g->rows) t->ahead = NULL;
+    if (!t->ahead || s->n + panels >= g->columns / LANES) return;
     const float *next = g->b + (s->n + panels) * g->b_panel;
     float part = s->share * (float)(rows * panels);
     if (g->b_step != LANES || g->depth < EVEN_DEPTH || part >= 1) {
