@@ -21,10 +21,10 @@ static struct split split_rows(int rows)
 /* Tiles of equal height, one below the other, over the same panels. */
 struct stack {
     struct gemm_block g;
-    int row, count; /* the first row of the next tile; tiles from there on */
-    int first, last,
-        n;       /* panels first .. last - 1, which stay in the first-level cache; the next */
-    float share; /* of a row among those of g */
+    int row, count;  /* the first row of the next tile; tiles from there on */
+    int first, last; /* panels first .. last - 1: those of one tile, or all of g if it has one */
+    int n;           /* the next panel */
+    float share;     /* 1 / rows of g */
 };
 
 /* What a compiler holds in registers from one tile to the next, it lacks within the tile, in whose
@@ -34,12 +34,13 @@ static inline __attribute__((always_inline)) void free_registers(void)
     __asm__ volatile("" : : : "memory");
 }
 
-enum { EVEN_DEPTH = 256 };
+enum { EVEN_DEPTH = 256 }; /* where this is worth its instructions: */
 
 /* What a tile of so many panels prefetches of the next ones: the part of them that it has of the
    rows. So all tiles of a column fetch each line once, and evenly: in a burst, their own loads wait
    for memory. Of little depth, in rows read in place, and where the part is more than a line in
-   each step: a panel, each tile the one after that of the tile above. */
+   each step: a panel, each tile the one after that of the tile above. Few rows that are all of g:
+   nothing, as they prefetch what they read themselves (tile.c). */
 static inline __attribute__((always_inline)) void
 fetch_panels(int rows, int panels, const struct stack *s, struct tile *t)
 {

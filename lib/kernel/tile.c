@@ -16,15 +16,14 @@ static inline __attribute__((always_inline)) int tile_panels(int rows)
 
 struct tile { /* where one register tile reads and writes */
     const float *a, *b, *bias;
-    const float *ahead; /* what will be read soon, prefetched along with b; or NULL */
-    ptrdiff_t ahead_step;
+    const float *ahead;   /* what will be read soon, prefetched along with b; or NULL */
+    ptrdiff_t ahead_step; /* from one k to the next */
     float *c;
 };
 
 enum {
     FEW_ROWS = VF_ROWS > 8 ? 8 : 4, /* with so few, b streams from memory: */
-    FETCH_STEPS = 16,  /* it is prefetched so many steps ahead, also that of the next tile */
-    SPREAD_DEPTH = 256 /* of less depth, the next panels are prefetched one by one */
+    FETCH_STEPS = 16 /* it is prefetched so many steps ahead, also that of the next tile */
 };
 
 /* The sums of a tile: sum[r * panels + q]. rows and panels are constants where this is inlined. */
