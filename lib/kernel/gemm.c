@@ -1,4 +1,4 @@
-/* gemm.c - the matrix product of one thread: stacks of register tiles over panels.
+/* gemm.c - the matrix product of one thread: columns of register tiles over panels.
 
    Goto and van de Geijn 2008, "Anatomy of high-performance matrix multiplication"; here b is packed
    beforehand and a is read in place, or packed tile by tile. */
@@ -19,7 +19,7 @@ static struct split split_rows(int rows)
 }
 
 /* Tiles of equal height, one below the other, over the same panels. */
-struct stack {
+struct tile_column {
     struct gemm_block g;
     int row, count;  /* the first row of the next tile; tiles from there on */
     int first, last; /* panels first .. last - 1: those of one tile, or all of g if it has one */
@@ -28,7 +28,7 @@ struct stack {
 };
 
 /* What a compiler holds in registers from one tile to the next, it lacks within the tile, in whose
-   innermost loop it then reads addresses from memory. After this it must read the stack anew. */
+   innermost loop it then reads addresses from memory. After this it must read the column anew. */
 static inline __attribute__((always_inline)) void free_registers(void)
 {
     __asm__ volatile("" : : : "memory");
@@ -42,18 +42,18 @@ enum { EVEN_DEPTH = 256 }; /* where this is worth its instructions: */
    each step: a panel, each tile the one after that of the tile above. Few rows that are all of g:
    nothing, as they prefetch what they read themselves (tile.c). */
 static inline __attribute__((always_inline)) void
-fetch_panels(int rows, int panels, const struct stack *s, struct tile *t)
+fetch_panels(int rows, int panels, const struct tile_column *at, struct tile *t)
 {
-    const struct gemm_block *g = &s->g;
+    const struct gemm_block *g = &at->g;
     if (rows <= FEW_ROWS && rows == g->rows) t->ahead = NULL;
-    if (!t->ahead || s->n + panels >= g->columns / LANES) return;
-    const float *next = g->b + (s->n + panels) * g->b_panel;
-    float part = s->share * (float)(rows * panels);
+    if (!t->ahead || at->n + panels >= g->columns / LANES) return;
+    const float *next = g->b + (at->n + panels) * g->b_panel;
+    float part = at->share * (float)(rows * panels);
     if (g->b_step != LANES || g->depth < EVEN_DEPTH || part >= 1) {
-        t->ahead = next + s->row / rows * g->b_panel;
+        t->ahead = next + at->row / rows * g->b_panel;
         return;
     }
-    float above = s->share * (float)(s->row * panels);
+    float above = at->share * (float)(at->row * panels);
     int panel = (int)above, line = (int)((above - (float)panel) * (float)g->depth);
     t->ahead = next + panel * g->b_panel + (ptrdiff_t)line * LANES;
     t->ahead_step = (int)(part * LANES) + 1;
@@ -61,28 +61,29 @@ fetch_panels(int rows, int panels, const struct stack *s, struct tile *t)
 
 /* Tiles of so many panels as long as they fit. */
 static inline __attribute__((always_inline)) void tile_run(int rows, int panels, bool adjacent,
-                                                           struct stack *s)
+                                                           struct tile_column *at)
 {
-    while (s->n + panels <= s->last) {
-        struct gemm_block g = s->g;
+    while (at->n + panels <= at->last) {
+        struct gemm_block g = at->g;
         if (adjacent) g.a_row = 1;
-        struct tile t = tile_at(&g, s->row, s->n);
-        fetch_panels(rows, panels, s, &t);
+        struct tile t = tile_at(&g, at->row, at->n);
+        fetch_panels(rows, panels, at, &t);
         tile_whole(rows, panels, &g, &t);
-        s->n += panels;
+        at->n += panels;
         free_registers();
     }
 }
 
 /* The next tile's rows over all panels: the widest tiles first. */
-static inline __attribute__((always_inline)) void tile_row(int rows, bool adjacent, struct stack *s)
+static inline __attribute__((always_inline)) void tile_row(int rows, bool adjacent,
+                                                           struct tile_column *at)
 {
     int max = tile_panels(rows);
-    s->n = s->first;
-    tile_run(rows, max, adjacent, s);
-    if (max > 4) tile_run(rows, 4, adjacent, s);
-    if (max > 2) tile_run(rows, 2, adjacent, s);
-    if (max > 1) tile_run(rows, 1, adjacent, s);
+    at->n = at->first;
+    tile_run(rows, max, adjacent, at);
+    if (max > 4) tile_run(rows, 4, adjacent, at);
+    if (max > 2) tile_run(rows, 2, adjacent, at);
+    if (max > 1) tile_run(rows, 1, adjacent, at);
 }
 
 /* Prefetches what a tile will add to. */
@@ -95,46 +96,46 @@ static inline __attribute__((always_inline)) void fetch_sums(const struct gemm_b
 }
 
 /* Each tile prefetches the sums of the next one, the last of a column those of the next panels. */
-static inline __attribute__((always_inline)) void tile_stack(int rows, bool adjacent,
-                                                             struct stack *s)
+static inline __attribute__((always_inline)) void column_tiles(int rows, bool adjacent,
+                                                               struct tile_column *at)
 {
-    if (s->g.a_tiles) s->g.a_step = rows;
-    for (; s->count > 0; s->count--, s->row += rows) {
-        const struct gemm_block *g = &s->g;
-        int below = s->row + rows, left = g->rows - below, whole = g->columns / LANES;
+    if (at->g.a_tiles) at->g.a_step = rows;
+    for (; at->count > 0; at->count--, at->row += rows) {
+        const struct gemm_block *g = &at->g;
+        int below = at->row + rows, left = g->rows - below, whole = g->columns / LANES;
         if (g->add && left > 0)
-            fetch_sums(g, below, rapt__min(left, rows), s->first, s->last);
-        else if (g->add && s->row > 0)
-            fetch_sums(g, 0, rows, s->last, rapt__min(2 * s->last - s->first, whole));
-        tile_row(rows, adjacent, s);
+            fetch_sums(g, below, rapt__min(left, rows), at->first, at->last);
+        else if (g->add && at->row > 0)
+            fetch_sums(g, 0, rows, at->last, rapt__min(2 * at->last - at->first, whole));
+        tile_row(rows, adjacent, at);
     }
 }
 
 /* The same for any height. */
-static inline __attribute__((always_inline)) void stack_any(int rows, bool adjacent,
-                                                            struct stack *s)
+static inline __attribute__((always_inline)) void column_any(int rows, bool adjacent,
+                                                             struct tile_column *at)
 {
     switch (rows) {
 #define TILE_CASE(rows, height)                                                                    \
     case rows:                                                                                     \
-        tile_stack(height, adjacent, s);                                                           \
+        column_tiles(height, adjacent, at);                                                        \
         break;
 #include "kernel/tile_rows.def"
 #undef TILE_CASE
     default:
-        tile_stack(VF_ROWS, adjacent, s);
+        column_tiles(VF_ROWS, adjacent, at);
     }
 }
 
 /* The rows of a are apart, or adjacent floats: then the compiler knows their addresses. */
-static void stack_apart(int rows, struct stack *s)
+static void column_apart(int rows, struct tile_column *at)
 {
-    stack_any(rows, false, s);
+    column_any(rows, false, at);
 }
 
-static void stack_adjacent(int rows, struct stack *s)
+static void column_adjacent(int rows, struct tile_column *at)
 {
-    stack_any(rows, true, s);
+    column_any(rows, true, at);
 }
 
 /* The columns of the last panel, of which only some exist. */
@@ -153,15 +154,15 @@ static void gemm(const struct gemm_block *g)
 {
     struct split s = split_rows(g->rows);
     int whole = g->columns / LANES, width = tile_panels(s.height + (s.tall > 0));
-    struct stack stack = {.g = *g, .share = 1 / (float)g->rows};
-    void (*run)(int, struct stack *) = g->a_row == 1 ? stack_adjacent : stack_apart;
+    struct tile_column column = {.g = *g, .share = 1 / (float)g->rows};
+    void (*run)(int, struct tile_column *) = g->a_row == 1 ? column_adjacent : column_apart;
     if (s.tiles == 1) width = whole;
     for (int n = 0; n < whole; n += width) {
-        stack.first = n, stack.last = rapt__min(n + width, whole);
-        stack.row = 0, stack.count = s.tall;
-        if (s.tall) run(s.height + 1, &stack);
-        stack.count = s.tiles - s.tall;
-        run(s.height, &stack);
+        column.first = n, column.last = rapt__min(n + width, whole);
+        column.row = 0, column.count = s.tall;
+        if (s.tall) run(s.height + 1, &column);
+        column.count = s.tiles - s.tall;
+        run(s.height, &column);
     }
     if (g->columns % LANES) rest_column(g, &s);
 }
