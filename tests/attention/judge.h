@@ -16,8 +16,10 @@ struct input { /* an array of the problem, the same in double, and its gradient 
     double *x;
     const float *dx; /* NULL: has none */
     size_t n;
+    double step; /* of its difference quotients */
 };
 enum { INPUTS = 5 + LEARNED };
+static const double STEP = 1e-5;
 
 struct judge {
     const struct trial *trial;
@@ -28,6 +30,15 @@ struct judge {
     struct oracle_results r;
     double *dout, magnitude, largest; /* the greatest r.size; the greatest |v| that is seen */
 };
+
+/* A cosine divides by the norms of its vectors: a step has to be small beside each of them. */
+static inline void shorten_steps(struct judge *j)
+{
+    for (size_t i = 0; i < j->trial->nlse; i++) {
+        j->inputs[0].step = fmin(j->inputs[0].step, STEP * j->r.query_norm[i]);
+        j->inputs[1].step = fmin(j->inputs[1].step, STEP * j->r.key_norm[i]);
+    }
+}
 
 /* Runs the oracle; where the trial has chosen keys, with those. False: a window of local-p ends so
    near a key that rounding may decide about it; try another trial. */
@@ -43,7 +54,7 @@ static inline bool make_judge(struct judge *j, const struct trial *x, const char
     *j = (struct judge){.trial = x, .text = text, .fixed = oracle_fixed_make(a)};
     for (int i = 0; i < 5; i++) {
         if (from[i]) copy[i] = doubles(from[i], sizes[i]);
-        j->inputs[i] = (struct input){names[i], copy[i], dx[i], copy[i] ? sizes[i] : 0};
+        j->inputs[i] = (struct input){names[i], copy[i], dx[i], copy[i] ? sizes[i] : 0, STEP};
     }
     j->in = (struct oracle_inputs){.q = copy[0],
                                    .k = copy[1],
@@ -55,7 +66,8 @@ static inline bool make_judge(struct judge *j, const struct trial *x, const char
                                    .entropy = (double)x->reinforce.entropy};
     for (int i = 0; i < LEARNED; i++) {
         double *own = x->learned[i] ? doubles(x->learned[i], x->nlearned[i]) : NULL;
-        j->inputs[5 + i] = (struct input){learned[i].name, own, x->dlearned[i], x->nlearned[i]};
+        j->inputs[5 + i] =
+            (struct input){learned[i].name, own, x->dlearned[i], x->nlearned[i], STEP};
         set_pointer(&j->in, learned[i].in_inputs, own);
     }
     if (x->chosen) memcpy(j->fixed.chosen, x->chosen, x->nlse * sizeof(int));
@@ -65,8 +77,11 @@ static inline bool make_judge(struct judge *j, const struct trial *x, const char
                                    .weights = calloc(x->nlse * (size_t)a->keys + 1, sizeof(double)),
                                    .size = calloc(x->nlse + 1, sizeof(double)),
                                    .margin = calloc(x->nlse + 1, sizeof(double)),
-                                   .edge = calloc(x->nlse + 1, sizeof(double))};
+                                   .edge = calloc(x->nlse + 1, sizeof(double)),
+                                   .query_norm = calloc(x->nlse + 1, sizeof(double)),
+                                   .key_norm = calloc(x->nlse + 1, sizeof(double))};
     oracle_attention(a, &j->in, j->dout, &j->fixed, 1, &j->r);
+    shorten_steps(j);
     for (size_t i = 0; i < x->nv; i++)
         if (!isnan(x->v[i])) j->largest = fmax(j->largest, fabs((double)x->v[i]));
     for (size_t i = 0; i < x->nlse; i++) j->magnitude = fmax(j->magnitude, j->r.size[i]);
@@ -80,7 +95,7 @@ static inline void drop_judge(struct judge *j)
     for (int i = 0; i < INPUTS; i++) free(j->inputs[i].x);
     oracle_fixed_free(&j->fixed);
     free(j->dout), free(j->r.out), free(j->r.lse), free(j->r.weights), free(j->r.size);
-    free(j->r.margin), free(j->r.edge);
+    free(j->r.margin), free(j->r.edge), free(j->r.query_norm), free(j->r.key_norm);
 }
 
 static inline void judge_choices(const struct judge *j)
@@ -156,7 +171,7 @@ static inline void judge_forward(const struct judge *j)
 static inline double slope(struct judge *j, const struct input *input, const double *direction)
 {
     const rapt_attention *a = &j->trial->a;
-    const double step = 1e-5;
+    const double step = input->step;
     double *at = malloc((input->n + 1) * sizeof *at), side[2];
     memcpy(at, input->x, input->n * sizeof *at);
     for (int k = 0; k < 2; k++) {

@@ -178,6 +178,7 @@ static double normalize(const struct evaluation *e, struct oracle_row *r, size_t
     if (e->r->lse) e->r->lse[at] = log_sum;
     if (e->r->size) e->r->size[at] = size + worst;
     if (e->r->edge) e->r->edge[at] = oracle_edge(r);
+    if (e->r->query_norm) oracle_norms(r, e->x, e->r->query_norm + at, e->r->key_norm + at);
     for (int s = 0; s < r->keys && e->r->weights; s++)
         e->r->weights[at * (size_t)r->a->keys + (size_t)s] = weights[s];
     return more;

@@ -56,6 +56,7 @@ struct oracle_results {
     double *size;   /* a score's error is about so many roundings of 1 */
     double *margin; /* by how much the chosen key is below the best, hard normalizers */
     double *edge;   /* how far local-p's window is from gaining or losing a key */
+    double *query_norm, *key_norm; /* cosine: of the query, the smallest of the keys it sees */
 };
 /* Returns J. hold: not 0: keys that are open in fixed are chosen, window centers and p stored. */
 double oracle_attention(const rapt_attention *a, const struct oracle_inputs *in, const double *dout,

@@ -23,6 +23,9 @@ const double *oracle_key(const struct oracle_row *r, int s);
 
 /* The scaled and capped score; *size: its error in roundings. */
 double oracle_score(const struct oracle_row *r, int s, double *size);
+/* The norms that a cosine divides by: the query's and the smallest of the keys with a score,
+   x[s] > -infinity; infinity where there is none. */
+void oracle_norms(const struct oracle_row *r, const double *x, double *query, double *key);
 int oracle_query_width(const rapt_attention *a);
 
 double oracle_relative(const struct oracle_row *r, int s); /* slopes and buckets */

@@ -64,6 +64,23 @@ static double general(const struct oracle_row *r, int s, double *size)
     return sum;
 }
 
+static double norm(const double *x, int n)
+{
+    double none = 0;
+    return fmax(sqrt(dot(x, x, n, &none)), 1e-8);
+}
+
+void oracle_norms(const struct oracle_row *r, const double *x, double *query, double *key)
+{
+    int K = r->a->key_width;
+    *query = *key = INFINITY;
+    if (r->a->score != RAPT_SCORE_COSINE) return;
+    for (int s = 0; s < r->keys; s++) {
+        if (x[s] == -INFINITY) continue;
+        *query = norm(oracle_query(r), K), *key = fmin(*key, norm(oracle_key(r, s), K));
+    }
+}
+
 static double cosine(const struct oracle_row *r, int s, double *size)
 {
     int K = r->a->key_width;
@@ -71,8 +88,7 @@ static double cosine(const struct oracle_row *r, int s, double *size)
     double beta = r->in->learned[RAPT_LEARNED_INVERSE_TEMPERATURE]
                       ? r->in->learned[RAPT_LEARNED_INVERSE_TEMPERATURE][r->h]
                       : 1,
-           none = 0, x, scale;
-    scale = beta / fmax(sqrt(dot(q, q, K, &none)), 1e-8) / fmax(sqrt(dot(k, k, K, &none)), 1e-8);
+           x, scale = beta / norm(q, K) / norm(k, K);
     x = rotated_dot(r, q, s, k, K, size) * scale;
     *size = *size * fabs(scale) * 2 + fabs(x) * 4;
     return x;
