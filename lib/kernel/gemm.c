@@ -86,7 +86,7 @@ static inline __attribute__((always_inline)) void tile_row(int rows, bool adjace
     if (max > 1) tile_run(rows, 1, adjacent, at);
 }
 
-/* Prefetches what a tile will add to. */
+/* Prefetches the sums of a tile: it will write them, and may add to them. */
 static inline __attribute__((always_inline)) void fetch_sums(const struct gemm_block *g, int row,
                                                              int rows, int n, int last)
 {
@@ -103,9 +103,9 @@ static inline __attribute__((always_inline)) void column_tiles(int rows, bool ad
     for (; at->count > 0; at->count--, at->row += rows) {
         const struct gemm_block *g = &at->g;
         int below = at->row + rows, left = g->rows - below, whole = g->columns / LANES;
-        if (g->add && left > 0)
+        if (left > 0)
             fetch_sums(g, below, rapt__min(left, rows), at->first, at->last);
-        else if (g->add && at->row > 0)
+        else if (at->row > 0)
             fetch_sums(g, 0, rows, at->last, rapt__min(2 * at->last - at->first, whole));
         tile_row(rows, adjacent, at);
     }
