@@ -150,6 +150,9 @@ int rapt__first_level_ways(void);     /* lines that a set of the first level hol
 /* Whether a few floats of each of so many rows, stride floats apart, leave no half of the
    second-level cache free: rows a power of two apart fall into few of its sets. */
 bool rapt__rows_collide(ptrdiff_t stride, int rows);
+/* Whether a line of each of so many rows, as a register tile reads, would need half as many ways
+   again as sets of the first level have. */
+bool rapt__tiles_collide(ptrdiff_t stride, int rows);
 
 /* ---- team.c: a thread team, SPMD (single program, multiple data) ----
    A public call opens one parallel region: rapt__team_run calls work(team, argument) once on every

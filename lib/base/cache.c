@@ -6,27 +6,30 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
+enum cache_level { FIRST, SECOND, LEVELS };
+
 struct caches {
-    uint32_t way;             /* bytes of a way of the second level, a power of two */
-    uint16_t ways, near_ways; /* how many; those of the first level */
+    uint16_t ways[LEVELS];    /* eight bytes: an atomic without a lock */
+    uint16_t log_way[LEVELS]; /* log2 of the bytes of a way, which are a power of two */
 };
 
-/* What is assumed where the system says nothing: 1 MB of 16 ways behind a first level of 8. */
-static const struct caches usual = {1 << 16, 16, 8};
+/* What is assumed where the system says nothing: 32 KB of 8 ways, then 1 MB of 16. */
+static const struct caches usual = {{8, 16}, {12, 16}};
 
 #ifdef _SC_LEVEL2_CACHE_ASSOC
-static bool plausible(long way, long ways)
+static void read_level(struct caches *c, enum cache_level level, long size, long ways)
 {
-    return way >= 1 << 12 && way <= 1 << 24 && (way & (way - 1)) == 0 && ways <= UINT16_MAX;
+    long way = ways > 0 ? size / ways : 0;
+    if (way < 1 << 10 || way > 1 << 24 || (way & (way - 1)) != 0 || ways > UINT16_MAX) return;
+    c->ways[level] = (uint16_t)ways;
+    for (c->log_way[level] = 0; way > 1; way /= 2) c->log_way[level]++;
 }
 
 static struct caches read_caches(void)
 {
     struct caches c = usual;
-    long size = sysconf(_SC_LEVEL2_CACHE_SIZE), ways = sysconf(_SC_LEVEL2_CACHE_ASSOC);
-    long near = sysconf(_SC_LEVEL1_DCACHE_ASSOC), way = ways > 0 ? size / ways : 0;
-    if (plausible(way, ways)) c.way = (uint32_t)way, c.ways = (uint16_t)ways;
-    if (near > 0 && near <= UINT16_MAX) c.near_ways = (uint16_t)near;
+    read_level(&c, FIRST, sysconf(_SC_LEVEL1_DCACHE_SIZE), sysconf(_SC_LEVEL1_DCACHE_ASSOC));
+    read_level(&c, SECOND, sysconf(_SC_LEVEL2_CACHE_SIZE), sysconf(_SC_LEVEL2_CACHE_ASSOC));
     return c;
 }
 #else
@@ -43,30 +46,47 @@ static _Atomic(struct caches) caches;
 static struct caches the_caches(void)
 {
     struct caches c = atomic_load_explicit(&caches, memory_order_relaxed);
-    if (c.way == 0) {
+    if (c.ways[FIRST] == 0) {
         c = read_caches();
         atomic_store_explicit(&caches, c, memory_order_relaxed);
     }
     return c;
 }
 
+/* Bytes of a level in the sets that lines of so many rows fall into, if the rows are a power of two
+   apart; more than the level has where a set would need more ways. */
+static size_t filled(struct caches c, enum cache_level level, ptrdiff_t stride, int rows)
+{
+    enum { LINE = 64 };
+    size_t way = (size_t)1 << c.log_way[level], apart = (size_t)stride * sizeof(float),
+           step = apart & (~apart + 1); /* its power of two */
+    step = step < LINE ? LINE : step > way ? way : step;
+    return (size_t)rows * step;
+}
+
+static size_t size_of(struct caches c, enum cache_level level)
+{
+    return (size_t)c.ways[level] << c.log_way[level];
+}
+
 size_t rapt__second_level_size(void)
 {
-    struct caches c = the_caches();
-    return (size_t)c.way * c.ways;
+    return size_of(the_caches(), SECOND);
 }
 
 int rapt__first_level_ways(void)
 {
-    return the_caches().near_ways;
+    return the_caches().ways[FIRST];
 }
 
 bool rapt__rows_collide(ptrdiff_t stride, int rows)
 {
-    enum { LINE = 64 };
     struct caches c = the_caches();
-    size_t apart = (size_t)stride * sizeof(float),
-           step = apart & (~apart + 1); /* its power of two */
-    step = step < LINE ? LINE : step > c.way ? c.way : step;
-    return (size_t)rows * step > (size_t)c.way * c.ways / 2;
+    return filled(c, SECOND, stride, rows) > size_of(c, SECOND) / 2;
+}
+
+bool rapt__tiles_collide(ptrdiff_t stride, int rows)
+{
+    struct caches c = the_caches();
+    return filled(c, FIRST, stride, rows) > size_of(c, FIRST) / 2 * 3;
 }

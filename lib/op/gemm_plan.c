@@ -24,16 +24,17 @@ bool rapt__gemm_packs(const struct gemm *g)
 
 /* Whether tiles read each row of a again from memory that holds it badly: rows that lie apart by a
    multiple of many lines fall into few sets of the nearest cache. The next cache makes up for it
-   where a tile reads whole lines of rows and a unit's rows span no more than half of it; where a
-   tile reads most of the line of each step (a_step), if their lines stay there and b, being packed,
-   does not take the same sets. */
-static bool collides(const struct gemm *g)
+   where a tile reads whole lines of rows, most of which stay until it has read their last float,
+   and a unit's rows span no more than half of it; where a tile reads most of the line of each step
+   (a_step), if their lines stay there and b, being packed, does not take the same sets. */
+static bool collides(const struct exec_context *exec, const struct gemm *g)
 {
     bool whole_lines = g->a_step == 1;
     ptrdiff_t stride = whole_lines ? g->a_row : g->a_step;
     if (stride % COPY_EVEN != 0) return false;
     if (whole_lines)
-        return GEMM_UNIT_ROWS * sizeof(float) * (size_t)stride > rapt__second_level_size() / 2;
+        return rapt__tiles_collide(stride, exec->kernels->tile_rows) ||
+               GEMM_UNIT_ROWS * sizeof(float) * (size_t)stride > rapt__second_level_size() / 2;
     return !rapt__gemm_packs(g) || rapt__rows_collide(stride, rapt__min(g->depth, GEMM_COPY_DEPTH));
 }
 
@@ -43,7 +44,7 @@ static enum gemm_left left_of(const struct exec_context *exec, const struct gemm
     bool low = 2 * exec->kernels->tile_rows < LANES;
     if (g->rows < GEMM_FEW_ROWS) return GEMM_LEFT_IN_PLACE;
     if (g->a_row == 1 && low) return GEMM_LEFT_TILES;
-    return collides(g) ? GEMM_LEFT_COPY : GEMM_LEFT_IN_PLACE;
+    return collides(exec, g) ? GEMM_LEFT_COPY : GEMM_LEFT_IN_PLACE;
 }
 
 /* Panels of a unit, at most: with a unit's rows of a they fit into the second-level cache, so that

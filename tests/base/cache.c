@@ -21,6 +21,21 @@ static void collisions(void **state)
     assert_false(rapt__rows_collide(2048, 0));
 }
 
+/* A line of each row: of rows side by side, and of rows 4 MB apart. First levels have 2 to 64 ways.
+ */
+static void tiles(void **state)
+{
+    (void)state;
+    assert_false(rapt__tiles_collide(1 << 20, 2));
+    assert_true(rapt__tiles_collide(1 << 20, 128));
+    assert_false(rapt__tiles_collide((1 << 20) + 16, 128));
+    assert_false(rapt__tiles_collide(16, 14));
+    int ways = rapt__first_level_ways();
+    assert_false(rapt__tiles_collide(1 << 20, ways));
+    assert_false(rapt__tiles_collide(1 << 20, ways + ways / 2));
+    assert_true(rapt__tiles_collide(1 << 20, 2 * ways));
+}
+
 static void sizes(void **state)
 {
     (void)state;
@@ -30,6 +45,7 @@ static void sizes(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(collisions), cmocka_unit_test(sizes)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(collisions), cmocka_unit_test(tiles),
+                                       cmocka_unit_test(sizes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

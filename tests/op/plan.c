@@ -35,7 +35,7 @@ static struct gemm product(int rows, ptrdiff_t a_row, ptrdiff_t a_step)
 
 static void left_operand(void **state)
 {
-    enum { LOW = 6, HIGH = 14, FEW = GEMM_FEW_ROWS - 1 };
+    enum { LOW = 6, HIGH = 14, VERY_HIGH = 200, FEW = GEMM_FEW_ROWS - 1 };
     static const struct {
         int tile_rows, rows;
         ptrdiff_t a_row, a_step;
@@ -47,11 +47,14 @@ static void left_operand(void **state)
         {LOW, FEW, 1, FAR, false, GEMM_LEFT_IN_PLACE},
         {LOW, 100, 100, 1, false, GEMM_LEFT_IN_PLACE},
         {LOW, 100, FAR, 1, false, GEMM_LEFT_COPY},
+        {LOW, 100, 256, 1, false, GEMM_LEFT_IN_PLACE},
         {HIGH, 100, 1, 100, false, GEMM_LEFT_IN_PLACE},
         {HIGH, 100, 1, 256, false, GEMM_LEFT_COPY},
         {HIGH, 100, 1, FAR, true, GEMM_LEFT_COPY},
         {HIGH, FEW, FAR, 1, false, GEMM_LEFT_IN_PLACE},
         {HIGH, 100, FAR, 1, false, GEMM_LEFT_COPY},
+        {VERY_HIGH, 100, 256, 1, false, GEMM_LEFT_COPY}, /* more lines of a set than a level has */
+        {VERY_HIGH, 100, 272, 1, false, GEMM_LEFT_IN_PLACE},
         {HIGH, 100, FAR + 1, 1, false, GEMM_LEFT_IN_PLACE},
     };
     struct context c;
