@@ -95,17 +95,19 @@ static inline __attribute__((always_inline)) void fetch_sums(const struct gemm_b
             __builtin_prefetch(g->c + r * g->c_row + n * g->c_panel, 1);
 }
 
-/* Each tile prefetches the sums of the next one, the last of a column those of the next panels. */
+/* Each tile prefetches the sums of the next one, the last of a column those of the next panels. Low
+   tiles gain nothing by it where sums are only written. */
 static inline __attribute__((always_inline)) void column_tiles(int rows, bool adjacent,
                                                                struct tile_column *at)
 {
+    bool fetches = at->g.add || 2 * TILE_ROWS > LANES;
     if (at->g.a_tiles) at->g.a_step = rows;
     for (; at->count > 0; at->count--, at->row += rows) {
         const struct gemm_block *g = &at->g;
         int below = at->row + rows, left = g->rows - below, whole = g->columns / LANES;
-        if (left > 0)
+        if (fetches && left > 0)
             fetch_sums(g, below, rapt__min(left, rows), at->first, at->last);
-        else if (at->row > 0)
+        else if (fetches && at->row > 0)
             fetch_sums(g, 0, rows, at->last, rapt__min(2 * at->last - at->first, whole));
         tile_row(rows, adjacent, at);
     }
