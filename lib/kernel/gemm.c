@@ -12,10 +12,11 @@ struct split {
     int tiles, tall, height;
 };
 
-static struct split split_rows(int rows)
+static struct split split_rows(const struct gemm_block *g)
 {
-    int tiles = rapt__ceil_div(rows, TILE_ROWS);
-    return (struct split){tiles, rows % tiles, rows / tiles};
+    int max = g->max_tile ? rapt__min(g->max_tile, TILE_ROWS) : TILE_ROWS;
+    int tiles = rapt__ceil_div(g->rows, max);
+    return (struct split){tiles, g->rows % tiles, g->rows / tiles};
 }
 
 /* Tiles of equal height, one below the other, over the same panels. */
@@ -154,7 +155,7 @@ static void rest_column(const struct gemm_block *g, const struct split *s)
 
 static void gemm(const struct gemm_block *g)
 {
-    struct split s = split_rows(g->rows);
+    struct split s = split_rows(g);
     int whole = g->columns / LANES, width = tile_panels(s.height + (s.tall > 0));
     struct tile_column column = {.g = *g, .share = 1 / (float)g->rows};
     void (*run)(int, struct tile_column *) = g->a_row == 1 ? column_adjacent : column_apart;

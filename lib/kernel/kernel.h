@@ -27,6 +27,7 @@ struct gemm_block {
     int rows, columns, depth;
     const float *a; /* a[r][k] at a[r*a_row + k*a_step]; one of the two strides should be 1 */
     ptrdiff_t a_row, a_step;
+    int max_tile;   /* rows that a register tile reads at a time, at most; 0: as many as it can */
     bool a_tiles;   /* a is what pack_tiles made of it: a_row is 1, a_step is not read */
     const float *b; /* b[k][n] at b[(n/16)*b_panel + k*b_step + n%16]; only columns are read */
     ptrdiff_t b_panel, b_step;

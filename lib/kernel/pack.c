@@ -127,7 +127,7 @@ static void copy_rows(int rows, int count, const float *a, ptrdiff_t step, int d
 
 static void pack_tiles(const struct gemm_block *g, float *out)
 {
-    struct split s = split_rows(g->rows);
+    struct split s = split_rows(g);
     int begin = s.tall * (s.height + 1);
     if (s.tall) copy_rows(s.height + 1, s.tall, g->a, g->a_step, g->depth, out);
     copy_rows(s.height, s.tiles - s.tall, g->a + begin, g->a_step, g->depth,

@@ -49,6 +49,7 @@ enum gemm_left { GEMM_LEFT_IN_PLACE, GEMM_LEFT_COPY, GEMM_LEFT_TILES };
 struct gemm_partition {
     int rows, row_parts, panels, panel_parts;
     enum gemm_left left;
+    int max_tile; /* as in struct gemm_block */
 };
 
 bool rapt__gemm_packs(const struct gemm *g); /* whether b is packed block by block */

@@ -24,18 +24,27 @@ bool rapt__gemm_packs(const struct gemm *g)
 
 /* Whether tiles read each row of a again from memory that holds it badly: rows that lie apart by a
    multiple of many lines fall into few sets of the nearest cache. The next cache makes up for it
-   where a tile reads whole lines of rows, most of which stay until it has read their last float,
-   and a unit's rows span no more than half of it; where a tile reads most of the line of each step
-   (a_step), if their lines stay there and b, being packed, does not take the same sets. */
-static bool collides(const struct exec_context *exec, const struct gemm *g)
+   where a tile reads whole lines of rows and a unit's rows span no more than half of it; where a
+   tile reads most of the line of each step (a_step), if their lines stay there and b, being packed,
+   does not take the same sets. */
+static bool collides(const struct gemm *g)
 {
     bool whole_lines = g->a_step == 1;
     ptrdiff_t stride = whole_lines ? g->a_row : g->a_step;
     if (stride % COPY_EVEN != 0) return false;
     if (whole_lines)
-        return rapt__tiles_collide(stride, exec->kernels->tile_rows) ||
-               GEMM_UNIT_ROWS * sizeof(float) * (size_t)stride > rapt__second_level_size() / 2;
+        return GEMM_UNIT_ROWS * sizeof(float) * (size_t)stride > rapt__second_level_size() / 2;
     return !rapt__gemm_packs(g) || rapt__rows_collide(stride, rapt__min(g->depth, GEMM_COPY_DEPTH));
+}
+
+/* Rows of a tile that reads whole lines of rows in place, at most: a set of the nearest cache keeps
+   most of their lines until their last float is read. */
+static int max_tile(const struct exec_context *exec, const struct gemm *g)
+{
+    int rows = exec->kernels->tile_rows;
+    if (g->a_step != 1 || g->rows < GEMM_FEW_ROWS || !rapt__tiles_collide(g->a_row, rows))
+        return rows;
+    return rapt__first_level_ways();
 }
 
 static enum gemm_left left_of(const struct exec_context *exec, const struct gemm *g)
@@ -44,7 +53,7 @@ static enum gemm_left left_of(const struct exec_context *exec, const struct gemm
     bool low = 2 * exec->kernels->tile_rows < LANES;
     if (g->rows < GEMM_FEW_ROWS) return GEMM_LEFT_IN_PLACE;
     if (g->a_row == 1 && low) return GEMM_LEFT_TILES;
-    return collides(exec, g) ? GEMM_LEFT_COPY : GEMM_LEFT_IN_PLACE;
+    return collides(g) ? GEMM_LEFT_COPY : GEMM_LEFT_IN_PLACE;
 }
 
 /* Panels of a unit, at most: with a unit's rows of a they fit into the second-level cache, so that
@@ -80,6 +89,7 @@ struct gemm_partition rapt__gemm_partition(const struct exec_context *exec, cons
     int wanted = team > 1 ? 4 * team : 1;
     bool across = g->a_row == 1;
     struct gemm_partition split = {.left = left_of(exec, g)};
+    split.max_tile = split.left == GEMM_LEFT_IN_PLACE ? max_tile(exec, g) : 0;
     split.row_parts = rapt__ceil_div(g->rows, across ? WHOLE_ROWS : GEMM_UNIT_ROWS);
     split.rows = rapt__round_up(rapt__ceil_div(g->rows, split.row_parts), across ? LANES : 1);
     split.row_parts = rapt__ceil_div(g->rows, split.rows);

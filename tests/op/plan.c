@@ -1,5 +1,6 @@
-/* plan.c - what the built-in product reads in place and what it copies, for low and high register
-   tiles; and that its units cover a block once, by sizes that fit the second-level cache. */
+/* plan.c - what the built-in product reads in place, what it copies and how high its tiles are, for
+   low and high register tiles; and that its units cover a block once, by sizes that fit the
+   second-level cache. */
 #include "helpers.h"
 #include "op/gemm.h"
 
@@ -35,7 +36,7 @@ static struct gemm product(int rows, ptrdiff_t a_row, ptrdiff_t a_step)
 
 static void left_operand(void **state)
 {
-    enum { LOW = 6, HIGH = 14, VERY_HIGH = 200, FEW = GEMM_FEW_ROWS - 1 };
+    enum { LOW = 6, HIGH = 14, FEW = GEMM_FEW_ROWS - 1 };
     static const struct {
         int tile_rows, rows;
         ptrdiff_t a_row, a_step;
@@ -53,8 +54,6 @@ static void left_operand(void **state)
         {HIGH, 100, 1, FAR, true, GEMM_LEFT_COPY},
         {HIGH, FEW, FAR, 1, false, GEMM_LEFT_IN_PLACE},
         {HIGH, 100, FAR, 1, false, GEMM_LEFT_COPY},
-        {VERY_HIGH, 100, 256, 1, false, GEMM_LEFT_COPY}, /* more lines of a set than a level has */
-        {VERY_HIGH, 100, 272, 1, false, GEMM_LEFT_IN_PLACE},
         {HIGH, 100, FAR + 1, 1, false, GEMM_LEFT_IN_PLACE},
     };
     struct context c;
@@ -65,6 +64,32 @@ static void left_operand(void **state)
         assert_int_equal(rapt__gemm_packs(&g), cases[i].b_packed);
         const struct exec_context *exec = context(&c, 1, cases[i].tile_rows);
         if (rapt__gemm_partition(exec, &g, g.columns).left != cases[i].left) fail_msg("case %d", i);
+    }
+}
+
+/* Rows that fall into one set of the nearest cache are read by tiles that it has ways for. */
+static void tile_heights(void **state)
+{
+    enum { LOW = 2, VERY_HIGH = 200, FEW = GEMM_FEW_ROWS - 1 };
+    static const struct {
+        int tile_rows, rows;
+        ptrdiff_t a_row;
+        bool lower;
+    } cases[] = {
+        {VERY_HIGH, 100, 256, true},
+        {VERY_HIGH, 100, 272, false},
+        {VERY_HIGH, FEW, 256, false},
+        {LOW, 100, 256, false},
+    };
+    struct context c;
+    (void)state;
+    for (int i = 0; i < COUNT(cases); i++) {
+        struct gemm g = product(cases[i].rows, cases[i].a_row, 1);
+        const struct exec_context *exec = context(&c, 1, cases[i].tile_rows);
+        struct gemm_partition p = rapt__gemm_partition(exec, &g, g.columns);
+        assert_int_equal(p.left, GEMM_LEFT_IN_PLACE);
+        assert_int_equal(p.max_tile,
+                         cases[i].lower ? rapt__first_level_ways() : cases[i].tile_rows);
     }
 }
 
@@ -108,6 +133,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(left_operand),
+        cmocka_unit_test(tile_heights),
         cmocka_unit_test(units_cover),
         cmocka_unit_test(units_fit),
     };
