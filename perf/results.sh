@@ -12,7 +12,8 @@ quick=${1:-}
 unset OMP_NUM_THREADS # it distorts
 
 cmake -S "$root" -B "$build" >/dev/null # records the current commit
-programs="peak kernel gemm attention train load translate scaling ranks machines"
+programs="peak kernel gemm attention train load translate scaling"
+cmake --build "$build" --target help | grep -q perf_ranks && programs="$programs ranks machines" # with MPI only
 # shellcheck disable=SC2046,SC2086
 cmake --build "$build" --target $(printf 'perf_%s ' $programs) >/dev/null
 . "$root/perf/openblas.sh"
@@ -50,7 +51,7 @@ part() {
             part "perf_attention --only kinds" ./perf_attention $quick --only kinds
         fi
     done
-    if command -v mpirun >/dev/null; then
+    if [ -x perf_ranks ] && command -v mpirun >/dev/null; then
         export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 # in a container
         ./perf_scaling --ranks $quick --json >"$new.ranks" 2>"$new.err" || { cat "$new.err" >&2; exit 1; }
         part "perf_scaling --ranks | perf_machines" ./perf_machines --measured "$new.ranks" --svg "$results/$name-machines.svg"
