@@ -9,7 +9,7 @@ build=${BUILD:-$root/build}
 cmake -S "$root" -B "$build" >/dev/null
 targets="compare_ours perf_peak"
 for peer in compare_onednn compare_ort; do
-    cmake --build "$build" --target help | grep -q "$peer" && targets="$targets $peer"
+    cmake --build "$build" --target help | grep "$peer" >/dev/null && targets="$targets $peer"
 done
 # shellcheck disable=SC2086
 cmake --build "$build" --target $targets >/dev/null
