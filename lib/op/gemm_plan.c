@@ -37,16 +37,6 @@ static bool collides(const struct gemm *g)
     return !rapt__gemm_packs(g) || rapt__rows_collide(stride, rapt__min(g->depth, GEMM_COPY_DEPTH));
 }
 
-/* Rows of a tile that reads whole lines of rows in place, at most: a set of the nearest cache keeps
-   most of their lines until their last float is read. */
-static int max_tile(const struct exec_context *exec, const struct gemm *g)
-{
-    int rows = exec->kernels->tile_rows;
-    if (g->a_step != 1 || g->rows < GEMM_FEW_ROWS || !rapt__tiles_collide(g->a_row, rows))
-        return rows;
-    return rapt__first_level_ways();
-}
-
 static enum gemm_left left_of(const struct exec_context *exec, const struct gemm *g)
 {
     /* Of adjacent rows a low tile would use less than half of each line that it reads. */
@@ -54,6 +44,17 @@ static enum gemm_left left_of(const struct exec_context *exec, const struct gemm
     if (g->rows < GEMM_FEW_ROWS) return GEMM_LEFT_IN_PLACE;
     if (g->a_row == 1 && low) return GEMM_LEFT_TILES;
     return collides(g) ? GEMM_LEFT_COPY : GEMM_LEFT_IN_PLACE;
+}
+
+/* Rows of a tile, at most: where it reads whole lines of rows in place, and a set of the nearest
+   cache would lose most of them before their last float is read, as many as the set holds. But no
+   less than half of the rows that it can have, as lower tiles read b more often. 0: no fewer. */
+static int max_tile(const struct exec_context *exec, const struct gemm *g, enum gemm_left left)
+{
+    int rows = exec->kernels->tile_rows;
+    bool whole_lines = left == GEMM_LEFT_IN_PLACE && g->a_step == 1;
+    if (!whole_lines || g->rows < GEMM_FEW_ROWS || !rapt__tiles_collide(g->a_row, rows)) return 0;
+    return rapt__max(rapt__first_level_ways(), rows / 2);
 }
 
 /* Panels of a unit, at most: with a unit's rows of a they fit into the second-level cache, so that
@@ -89,7 +90,7 @@ struct gemm_partition rapt__gemm_partition(const struct exec_context *exec, cons
     int wanted = team > 1 ? 4 * team : 1;
     bool across = g->a_row == 1;
     struct gemm_partition split = {.left = left_of(exec, g)};
-    split.max_tile = split.left == GEMM_LEFT_IN_PLACE ? max_tile(exec, g) : 0;
+    split.max_tile = max_tile(exec, g, split.left);
     split.row_parts = rapt__ceil_div(g->rows, across ? WHOLE_ROWS : GEMM_UNIT_ROWS);
     split.rows = rapt__round_up(rapt__ceil_div(g->rows, split.row_parts), across ? LANES : 1);
     split.row_parts = rapt__ceil_div(g->rows, split.rows);

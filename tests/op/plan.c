@@ -67,30 +67,36 @@ static void left_operand(void **state)
     }
 }
 
-/* Rows that fall into one set of the nearest cache are read by tiles that it has ways for. */
+/* Tiles are lower where they read rows that fall into few sets of the nearest cache; half as
+   high at least. */
 static void tile_heights(void **state)
 {
     enum { LOW = 2, VERY_HIGH = 200, FEW = GEMM_FEW_ROWS - 1 };
     static const struct {
         int tile_rows, rows;
-        ptrdiff_t a_row;
-        bool lower;
+        ptrdiff_t a_row, a_step;
+        int height;
     } cases[] = {
-        {VERY_HIGH, 100, 256, true},
-        {VERY_HIGH, 100, 272, false},
-        {VERY_HIGH, FEW, 256, false},
-        {LOW, 100, 256, false},
+        {VERY_HIGH, 100, 256, 1, VERY_HIGH / 2},
+        {VERY_HIGH, 100, 272, 1, 0},
+        {VERY_HIGH, FEW, 256, 1, 0},
+        {VERY_HIGH, 100, FAR, 1, 0}, /* copied */
+        {VERY_HIGH, 100, 1, 272, 0},
+        {LOW, 100, 256, 1, 0},
     };
     struct context c;
     (void)state;
     for (int i = 0; i < COUNT(cases); i++) {
-        struct gemm g = product(cases[i].rows, cases[i].a_row, 1);
+        struct gemm g = product(cases[i].rows, cases[i].a_row, cases[i].a_step);
         const struct exec_context *exec = context(&c, 1, cases[i].tile_rows);
-        struct gemm_partition p = rapt__gemm_partition(exec, &g, g.columns);
-        assert_int_equal(p.left, GEMM_LEFT_IN_PLACE);
-        assert_int_equal(p.max_tile,
-                         cases[i].lower ? rapt__first_level_ways() : cases[i].tile_rows);
+        assert_int_equal(rapt__gemm_partition(exec, &g, g.columns).max_tile, cases[i].height);
     }
+    /* 4 KB apart, rows for nearly twice the ways of a set. */
+    int ways = rapt__first_level_ways(), high = 2 * ways - 1;
+    struct gemm g = product(100, 1024, 1);
+    struct gemm_partition p = rapt__gemm_partition(context(&c, 1, high), &g, g.columns);
+    if (p.left == GEMM_LEFT_IN_PLACE && rapt__tiles_collide(1024, high))
+        assert_int_equal(p.max_tile, ways);
 }
 
 static void units_cover(void **state)
