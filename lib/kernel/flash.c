@@ -231,12 +231,12 @@ static void finish_tile(const struct attend_tile *t)
     for (int r = 0; r < t->rows; r++) {
         const struct attend_row *row = t->row + r;
         bool fully_masked = sums[r] == 0;
-        float inverse = 1 / sums[r];
+        vf inverse = vf_splat(1 / sums[r]);
         if (row->lse) *row->lse = lse[r];
         if (row->statistics) row->statistics[0] = s->max[r], row->statistics[1] = sums[r];
         for (int n = 0; n < columns; n += LANES) {
             vf o = vf_load(s->o + r * s->width + n);
-            o = fully_masked ? vf_zero() : mean_of(o, sums[r], inverse);
+            o = fully_masked ? vf_zero() : mean_of(o, inverse);
             vf_store_n(row->out + n, o, rapt__min(columns - n, LANES));
         }
     }

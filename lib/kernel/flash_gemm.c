@@ -3,7 +3,7 @@
        scores  c[r][s]  = a[r].b[s]                    and the maxima of each row, lane by lane
        merged  c[r][n]  = rescale[r] c[r][n] + sum over k of a[r][k] b[k][n]
        added   c[r][n] += sum over k of a[r][k] b[k][n]
-       mean    c[r][n]  = (sum over k of a[r][k] b[k][n]) / total[r]
+       mean    c[r][n]  = inverse[r] (sum over k of a[r][k] b[k][n])
        plus    c[r][n]  = c[r][n] + (sum over k of a[r][k] b[k][n])
 
    One dispatch from the number of rows, which is a constant inside, and constant strides: so that
@@ -30,8 +30,7 @@ struct tiling {
     int panels;
     float *max;           /* scores: [rows][16] maxima of every sixteenth score */
     const float *rescale; /* merged: [rows] */
-    const float *total;   /* mean: [rows]; where it is 0, c = 0 */
-    const float *inverse; /* mean: [rows] 1 / total */
+    const float *inverse; /* mean: [rows] */
 };
 
 /* Chains of 32 fma are added up one after the other: half the error of one chain of 128. */
@@ -90,27 +89,12 @@ static inline __attribute__((always_inline)) void value_panels(int rows, int pan
     }
 }
 
-static const float SMALLEST_MEAN = 0x1p-60f, LARGEST_MEAN = 0x1p100f;
-
-/* x / total, correctly rounded, without a division for each: two corrections of a product with the
-   inverse, of which the second is exact if no part of it is too small or too large (Markstein 1990,
-   "Computation of elementary functions on the IBM RISC System/6000 processor", theorem 8.2). The
-   added 0 turns -0, which may depend on how many terms of a sum are skipped, into 0. */
-static inline vf divided(vf x, vf total, vf inverse)
+/* A sum of weighted values, times 1 / the sum of weights: one rounding more than a quotient, beside
+   those of as many products as there are keys. The added 0 turns -0, which may depend on how many
+   terms of the sum are skipped, into 0. */
+static inline vf mean_of(vf x, vf inverse)
 {
-    if (!VF_FUSED) return vf_add(vf_div(x, total), vf_zero());
-    vf y = vf_mul(x, inverse);
-    y = vf_fma(vf_fnma(y, total, x), inverse, y);
-    return vf_add(vf_fma(vf_fnma(y, total, x), inverse, y), vf_zero());
-}
-
-/* x / total, whatever x is; total is not 0. Which way an element takes depends on it alone, as the
-   ways differ where rounding is not to the nearest. */
-static inline vf mean_of(vf x, float total, float inverse)
-{
-    vf size = vf_abs(x), by = vf_splat(total), y = divided(x, by, vf_splat(inverse));
-    vm odd = vm_or(vf_less(size, vf_splat(SMALLEST_MEAN)), vf_less(vf_splat(LARGEST_MEAN), size));
-    return vm_bits(odd) ? vf_select(odd, vf_add(vf_div(x, by), vf_zero()), y) : y;
+    return vf_add(vf_mul(x, inverse), vf_zero());
 }
 
 static inline __attribute__((always_inline)) void mean_panels(int rows, int panels,
@@ -122,25 +106,14 @@ static inline __attribute__((always_inline)) void mean_panels(int rows, int pane
     for (int r = 0; r < rows; r++) UNROLL
     for (int q = 0; q < panels; q++) sum[r * panels + q] = vf_zero();
     tile_sums(rows, panels, &t->g, &at, sum);
-    vf min = vf_splat(LARGEST_MEAN), max = vf_splat(SMALLEST_MEAN);
     UNROLL
     for (int r = 0; r < rows; r++) {
-        vf total = vf_splat(t->total[r]), inverse = vf_splat(t->inverse[r]);
+        vf inverse = vf_splat(t->inverse[r]);
         UNROLL
-        for (int q = 0; q < panels; q++) {
-            vf x = sum[r * panels + q], size = vf_abs(x);
-            min = vf_min(size, min), max = vf_max(size, max);
-            vf_store(at.c + r * t->g.c_row + q * t->g.c_panel, divided(x, total, inverse));
-        }
+        for (int q = 0; q < panels; q++)
+            vf_store(at.c + r * t->g.c_row + q * t->g.c_panel,
+                     mean_of(sum[r * panels + q], inverse));
     }
-    vm odd = vm_or(vf_less(min, vf_splat(SMALLEST_MEAN)), vf_less(vf_splat(LARGEST_MEAN), max));
-    if (!vm_bits(odd)) return;
-    UNROLL
-    for (int r = 0; r < rows; r++) UNROLL
-    for (int q = 0; q < panels; q++)
-        vf_store(at.c + r * t->g.c_row + q * t->g.c_panel,
-                 t->total[r] == 0 ? vf_zero()
-                                  : mean_of(sum[r * panels + q], t->total[r], t->inverse[r]));
 }
 
 static inline __attribute__((always_inline)) void plus_panels(int rows, int panels,
@@ -242,11 +215,10 @@ static void score_keys(int keys, const float *k, ptrdiff_t k_row, const float *q
     tiling(keys, TILE_SCORES, &t);
 }
 
-/* o[t] = sum of weights[s][t] values[s] over `keys` keys, / total[t]; weights HEAD_QUERIES apart;
+/* o[t] = inverse[t] (sum of weights[s][t] values[s] over `keys` keys); weights HEAD_QUERIES apart;
    width a multiple of 16. */
 static void mean_tile(int rows, const float *weights, const float *values, ptrdiff_t v_row,
-                      int keys, int width, const float *total, const float *inverse, float *o,
-                      ptrdiff_t o_row)
+                      int keys, int width, const float *inverse, float *o, ptrdiff_t o_row)
 {
     const struct tiling t = {.g = {.depth = keys,
                                    .a = weights,
@@ -259,7 +231,6 @@ static void mean_tile(int rows, const float *weights, const float *values, ptrdi
                                    .c_row = o_row,
                                    .c_panel = LANES},
                              .panels = width / LANES,
-                             .total = total,
                              .inverse = inverse};
     tiling(rows, TILE_MEAN, &t);
 }

@@ -14,6 +14,7 @@ struct head_block { /* at most HEAD_QUERIES queries of a head, against the keys 
     int key, last; /* keys key .. last - 1; key a multiple of 16 */
     float *scores; /* [key + ...][HEAD_QUERIES] of keys from 0 on, then weights */
     float max[HEAD_QUERIES], total[HEAD_QUERIES], inverse[HEAD_QUERIES];
+    bool fully_masked; /* a query is, or a lane without one */
 };
 
 /* The keys that queries [t, t + count) see lie in [*first, *last). */
@@ -106,6 +107,7 @@ static void head_softmax(struct head_block *h, int p)
     vf_store(h->max + p * LANES, max);
     vf_store(h->total + p * LANES, l);
     vf_store(h->inverse + p * LANES, vf_div(vf_splat(1), l));
+    if (vm_bits(vf_equal(l, vf_zero()))) h->fully_masked = true;
     if (!a->lse) return;
     vf lse = vf_select(vf_equal(l, vf_zero()), min, vf_fma(max, vf_splat(scale), vf_log(l)));
     vf_store_n(a->lse + h->query + p * LANES, lse, rapt__min(h->queries - p * LANES, LANES));
@@ -160,8 +162,13 @@ static void head_out(const struct head_block *h)
         take = rapt__ceil_div(h->queries - t, tiles);
         head_range(a, query, take, &first, &last);
         mean_tile(take, h->scores + first * HEAD_QUERIES + t, a->v + first * a->v_row, a->v_row,
-                  rapt__max(last - first, 0), a->value_width, h->total + t, h->inverse + t,
+                  rapt__max(last - first, 0), a->value_width, h->inverse + t,
                   a->out + query * a->out_row, a->out_row);
+    }
+    for (int t = 0; t < h->queries && h->fully_masked; t++) {
+        float *out = a->out + (h->query + t) * a->out_row;
+        for (int n = 0; n < a->value_width && h->total[t] == 0; n += LANES)
+            vf_store(out + n, vf_zero());
     }
 }
 

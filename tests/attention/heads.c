@@ -1,6 +1,7 @@
 /* heads.c - short sequences whose value width is a whole number of vectors, which are attended to
    head by head: together they have the bits of each query alone, also at large scores; a query or a
-   gradient that is not finite changes no other query, with and without dropout and masks. */
+   gradient that is not finite changes no other query, with and without dropout and masks; outputs
+   of fully masked queries are 0. */
 #include <rapt/rapt.h>
 
 #include <math.h>
@@ -19,6 +20,8 @@ struct problem {
     float q[QUERIES][WIDTH], k[KEYS][WIDTH], v[KEYS][WIDTH], dout[QUERIES][WIDTH];
     float scale, dropout;
     bool causal;
+    rapt_causal_alignment alignment;
+    int keys; /* at most KEYS */
 };
 struct results {
     float out[QUERIES][WIDTH], lse[QUERIES];
@@ -35,7 +38,8 @@ static void fill(float *x, size_t count, uint64_t seed)
 
 static struct problem make(float scale, float dropout, bool causal)
 {
-    struct problem p = {.scale = scale, .dropout = dropout, .causal = causal};
+    struct problem p = {.scale = scale, .dropout = dropout, .causal = causal, .keys = KEYS};
+    p.alignment = RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT;
     fill(p.q[0], QUERIES * WIDTH, 1);
     fill(p.k[0], KEYS * WIDTH, 2);
     fill(p.v[0], KEYS * WIDTH, 3);
@@ -50,9 +54,9 @@ static void run(const struct problem *p, int first, int count, bool backward, st
     rapt_attention a;
     rapt_attention_saved saved = {.size = sizeof saved, .lse = r->lse + first};
     const rapt_gradients d = {.size = sizeof d, .q = r->dq[first], .k = r->dk[0], .v = r->dv[0]};
-    assert_int_equal(rapt_attention_init(&a, sizeof a, 1, 1, count, KEYS, WIDTH), RAPT_OK);
+    assert_int_equal(rapt_attention_init(&a, sizeof a, 1, 1, count, p->keys, WIDTH), RAPT_OK);
     a.scale = p->scale, a.dropout = p->dropout, a.threads = 1;
-    a.mask.causal = p->causal, a.mask.causal_alignment = RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT;
+    a.mask.causal = p->causal, a.mask.causal_alignment = p->alignment;
     assert_true(rapt_attention_workspace(&a) <= sizeof workspace);
     assert_int_equal(rapt_attention_forward(&a, p->q[first], p->k[0], p->v[0], r->out[first],
                                             &saved, workspace, NULL),
@@ -106,9 +110,34 @@ static void test_one_row(void **state)
             }
 }
 
+static void assert_nothing(const struct results *r, int t)
+{
+    static const float zeros[WIDTH];
+    assert_memory_equal(r->out[t], zeros, sizeof zeros);
+    assert_true(r->lse[t] == -INFINITY);
+}
+
+/* The first queries precede all keys; each score of a query is -infinity, and a value infinite. */
+static void test_fully_masked(void **state)
+{
+    (void)state;
+    static struct results r;
+    struct problem p = make(1, 0, true);
+    p.keys = 9, p.alignment = RAPT_CAUSAL_ALIGNMENT_LOWER_RIGHT;
+    run(&p, 0, QUERIES, false, &r);
+    for (int t = 0; t < QUERIES - p.keys; t++) assert_nothing(&r, t);
+    for (int t = QUERIES - p.keys; t < QUERIES; t++) assert_true(isfinite(r.lse[t]));
+    p = make(1, 0, false);
+    for (int s = 0; s < KEYS; s++) p.k[s][0] = 1;
+    p.q[ROW][0] = -INFINITY, p.v[0][1] = INFINITY;
+    run(&p, 0, QUERIES, false, &r);
+    assert_nothing(&r, ROW);
+    assert_true(r.out[ROW + 1][1] == INFINITY);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_alone),
-                                       cmocka_unit_test(test_one_row)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_alone), cmocka_unit_test(test_one_row),
+                                       cmocka_unit_test(test_fully_masked)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
