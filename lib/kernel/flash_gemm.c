@@ -1,137 +1,6 @@
-/* flash_gemm.c - the products of attention, over the register tile of tile.c:
-
-       scores  c[r][s]  = a[r].b[s]                    and the maxima of each row, lane by lane
-       merged  c[r][n]  = rescale[r] c[r][n] + sum over k of a[r][k] b[k][n]
-       added   c[r][n] += sum over k of a[r][k] b[k][n]
-       mean    c[r][n]  = inverse[r] (sum over k of a[r][k] b[k][n])
-       plus    c[r][n]  = c[r][n] + (sum over k of a[r][k] b[k][n])
-
-   One dispatch from the number of rows, which is a constant inside, and constant strides: so that
-   sums stay in registers. */
+/* flash_gemm.c - the products of attention, over the tiles of flash_panels.c. One dispatch from the
+   number of rows, which is a constant inside, and constant strides. */
 #include "kernel/flash.h"
-
-enum {
-    CHAIN = 32 /* products of a score that are summed in one go */
-};
-
-/* Where a tile begins: what it reads is in the cache, or is read for the first and last time. */
-static inline __attribute__((always_inline)) struct tile tile_near(const struct gemm_block *g,
-                                                                   int panel)
-{
-    struct tile t = tile_at(g, 0, panel);
-    t.ahead = NULL;
-    return t;
-}
-
-enum tiling_kind { TILE_SCORES, TILE_MERGED, TILE_ADDED, TILE_MEAN, TILE_PLUS };
-
-struct tiling {
-    struct gemm_block g; /* strides, depth and arrays; add and bias are not used */
-    int panels;
-    float *max;           /* scores: [rows][16] maxima of every sixteenth score */
-    const float *rescale; /* merged: [rows] */
-    const float *inverse; /* mean: [rows] */
-};
-
-/* Chains of 32 fma are added up one after the other: half the error of one chain of 128. */
-static inline __attribute__((always_inline)) void score_panels(int rows, int panels,
-                                                               const struct tiling *t, int n)
-{
-    struct gemm_block part = t->g;
-    struct tile at = tile_near(&t->g, n);
-    for (int left = t->g.depth; left > 0; left -= CHAIN) {
-        vf sum[VF_ROWS * VF_PANELS];
-        bool first = left == t->g.depth, last = left <= CHAIN;
-        part.depth = last ? left : CHAIN;
-        UNROLL
-        for (int r = 0; r < rows; r++) UNROLL
-        for (int q = 0; q < panels; q++) sum[r * panels + q] = vf_zero();
-        tile_sums(rows, panels, &part, &at, sum);
-        at.a += CHAIN * part.a_step;
-        at.b += CHAIN * part.b_step;
-        UNROLL
-        for (int r = 0; r < rows; r++) {
-            vf max = vf_splat(-INFINITY);
-            UNROLL
-            for (int q = 0; q < panels; q++) {
-                float *c = at.c + r * part.c_row + q * part.c_panel;
-                vf s = sum[r * panels + q];
-                if (!first) s = vf_add(vf_load(c), s);
-                vf_store(c, s);
-                max = vf_max(max, s);
-            }
-            if (!last || !t->max) continue;
-            if (n > 0) max = vf_max(max, vf_load(t->max + r * LANES));
-            vf_store(t->max + r * LANES, max);
-        }
-    }
-}
-
-static inline __attribute__((always_inline)) void value_panels(int rows, int panels, bool add,
-                                                               const struct tiling *t, int n)
-{
-    vf sum[VF_ROWS * VF_PANELS];
-    struct tile at = tile_near(&t->g, n);
-    UNROLL
-    for (int r = 0; r < rows; r++) UNROLL
-    for (int q = 0; q < panels; q++)
-        sum[r * panels + q] = add ? vf_load(at.c + r * t->g.c_row + q * t->g.c_panel) : vf_zero();
-    tile_sums(rows, panels, &t->g, &at, sum);
-    UNROLL
-    for (int r = 0; r < rows; r++) {
-        vf rescale = add ? vf_zero() : vf_splat(t->rescale[r]);
-        UNROLL
-        for (int q = 0; q < panels; q++) {
-            float *c = at.c + r * t->g.c_row + q * t->g.c_panel;
-            vf s = sum[r * panels + q];
-            vf_store(c, add ? s : vf_fma(vf_load(c), rescale, s));
-        }
-    }
-}
-
-/* A sum of weighted values, times 1 / the sum of weights: one rounding more than a quotient, beside
-   those of as many products as there are keys. The added 0 turns -0, which may depend on how many
-   terms of the sum are skipped, into 0. */
-static inline vf mean_of(vf x, vf inverse)
-{
-    return vf_add(vf_mul(x, inverse), vf_zero());
-}
-
-static inline __attribute__((always_inline)) void mean_panels(int rows, int panels,
-                                                              const struct tiling *t, int n)
-{
-    vf sum[VF_ROWS * VF_PANELS];
-    struct tile at = tile_near(&t->g, n);
-    UNROLL
-    for (int r = 0; r < rows; r++) UNROLL
-    for (int q = 0; q < panels; q++) sum[r * panels + q] = vf_zero();
-    tile_sums(rows, panels, &t->g, &at, sum);
-    UNROLL
-    for (int r = 0; r < rows; r++) {
-        vf inverse = vf_splat(t->inverse[r]);
-        UNROLL
-        for (int q = 0; q < panels; q++)
-            vf_store(at.c + r * t->g.c_row + q * t->g.c_panel,
-                     mean_of(sum[r * panels + q], inverse));
-    }
-}
-
-static inline __attribute__((always_inline)) void plus_panels(int rows, int panels,
-                                                              const struct tiling *t, int n)
-{
-    vf sum[VF_ROWS * VF_PANELS];
-    struct tile at = tile_near(&t->g, n);
-    UNROLL
-    for (int r = 0; r < rows; r++) UNROLL
-    for (int q = 0; q < panels; q++) sum[r * panels + q] = vf_zero();
-    tile_sums(rows, panels, &t->g, &at, sum);
-    UNROLL
-    for (int r = 0; r < rows; r++) UNROLL
-    for (int q = 0; q < panels; q++) {
-        float *c = at.c + r * t->g.c_row + q * t->g.c_panel;
-        vf_store(c, vf_add(vf_load(c), sum[r * panels + q]));
-    }
-}
 
 /* Panels n, n + panels, ... as long as they are whole; returns the next one. */
 static inline __attribute__((always_inline)) int
@@ -150,11 +19,13 @@ tiling_run(int rows, int panels, enum tiling_kind kind, const struct tiling *t, 
     return n;
 }
 
-/* The widest tiles first. */
+/* The widest tiles first, but two tiles of two panels instead of three and one: a single panel
+   needs a load for each product. */
 static inline __attribute__((always_inline)) void tiling_row(int rows, enum tiling_kind kind,
                                                              const struct tiling *t)
 {
-    int max = tile_panels(rows), n = tiling_run(rows, max, kind, t, 0);
+    int max = tile_panels(rows), n = 0;
+    if (max != 3 || t->panels != 4) n = tiling_run(rows, max, kind, t, 0);
     if (max > 4) n = tiling_run(rows, 4, kind, t, n);
     if (max > 2) n = tiling_run(rows, 2, kind, t, n);
     if (max > 1) tiling_run(rows, 1, kind, t, n);

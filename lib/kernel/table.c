@@ -7,6 +7,7 @@
 
 #include "tile.c"
 
+#include "flash_panels.c"
 #include "gemm.c"
 #include "row.c"
 

@@ -1,0 +1,176 @@
+/* flash_panels.c - one register tile of each product of attention:
+
+       scores  c[r][s]  = a[r].b[s]                    and the maxima of each row, lane by lane
+       merged  c[r][n]  = rescale[r] c[r][n] + sum over k of a[r][k] b[k][n]
+       added   c[r][n] += sum over k of a[r][k] b[k][n]
+       mean    c[r][n]  = inverse[r] (sum over k of a[r][k] b[k][n])
+       plus    c[r][n]  = c[r][n] + (sum over k of a[r][k] b[k][n])
+
+   of `rows` rows and panels n .. n + panels - 1; both numbers are constants where this is inlined,
+   so that sums stay in registers. */
+#include "kernel/flash.h"
+
+enum {
+    CHAIN = 32 /* products of a score that are summed in one go */
+};
+
+/* Where a tile begins: what it reads is in the cache, or is read for the first and last time. */
+static inline __attribute__((always_inline)) struct tile tile_near(const struct gemm_block *g,
+                                                                   int panel)
+{
+    struct tile t = tile_at(g, 0, panel);
+    t.ahead = NULL;
+    return t;
+}
+
+enum tiling_kind { TILE_SCORES, TILE_MERGED, TILE_ADDED, TILE_MEAN, TILE_PLUS };
+
+struct tiling {
+    struct gemm_block g; /* strides, depth and arrays; add and bias are not used */
+    int panels;
+    float *max;           /* scores: [rows][16] maxima of every sixteenth score */
+    const float *rescale; /* merged: [rows] */
+    const float *inverse; /* mean: [rows] */
+};
+
+/* tile_sums of a whole chain, and of the one behind it. */
+static inline __attribute__((always_inline)) void two_chains(int rows, int panels,
+                                                             const struct gemm_block *g,
+                                                             const struct tile *t, vf *first,
+                                                             vf *second)
+{
+    const float *a = t->a, *b = t->b;
+    for (int k = CHAIN; k > 0; k--, a += g->a_step, b += g->b_step) {
+        UNROLL
+        for (int chain = 0; chain < 2; chain++) {
+            vf column[MAX_PANELS], *sum = chain ? second : first;
+            UNROLL
+            for (int q = 0; q < panels; q++)
+                column[q] = vf_load(b + chain * CHAIN * g->b_step + q * g->b_panel);
+            UNROLL
+            for (int r = 0; r < rows; r++) {
+                vf left = vf_splat(a[chain * CHAIN * g->a_step + r * g->a_row]);
+                UNROLL
+                for (int q = 0; q < panels; q++)
+                    sum[r * panels + q] = vf_fma(left, column[q], sum[r * panels + q]);
+            }
+        }
+    }
+}
+
+/* Rows [row, row + rows) of a tile of scores: adds one or two chains, from product k on. */
+static inline __attribute__((always_inline)) void
+score_rows(int row, int rows, int panels, int chains, const struct tiling *t, int n, int k)
+{
+    struct gemm_block part = t->g;
+    struct tile at = tile_near(&t->g, n);
+    vf first[VF_ROWS * VF_PANELS], second[VF_ROWS * VF_PANELS];
+    bool last = k + chains * CHAIN >= t->g.depth;
+    part.depth = rapt__min(t->g.depth - k, CHAIN);
+    at.a += row * part.a_row + k * part.a_step;
+    at.b += k * part.b_step;
+    UNROLL
+    for (int r = 0; r < rows; r++) UNROLL
+    for (int q = 0; q < panels; q++) first[r * panels + q] = second[r * panels + q] = vf_zero();
+    if (chains == 2)
+        two_chains(rows, panels, &part, &at, first, second);
+    else
+        tile_sums(rows, panels, &part, &at, first);
+    UNROLL
+    for (int r = 0; r < rows; r++) {
+        vf max = vf_splat(-INFINITY);
+        UNROLL
+        for (int q = 0; q < panels; q++) {
+            float *c = at.c + (row + r) * part.c_row + q * part.c_panel;
+            vf s = first[r * panels + q];
+            if (k > 0) s = vf_add(vf_load(c), s);
+            if (chains == 2) s = vf_add(s, second[r * panels + q]);
+            vf_store(c, s);
+            max = vf_max(max, s);
+        }
+        if (!last || !t->max) continue;
+        float *lanes = t->max + (row + r) * LANES;
+        vf_store(lanes, n > 0 ? vf_max(max, vf_load(lanes)) : max);
+    }
+}
+
+/* Chains of 32 fma are added up one after the other: half the error of one chain of 128. Two by
+   two where the sums of both fit for half of the rows: so scores are stored half as often. In tiles
+   of a panel, half of the rows are too few products for what is loaded. */
+static inline __attribute__((always_inline)) void score_panels(int rows, int panels,
+                                                               const struct tiling *t, int n)
+{
+    int half = (rows + 1) / 2, k = 0;
+    bool two = VF_PANELS > 1 && rows > 1 && (2 * half + 1) * panels <= (VF_ROWS + 1) * VF_PANELS;
+    for (; two && k + 2 * CHAIN <= t->g.depth; k += 2 * CHAIN) {
+        score_rows(0, half, panels, 2, t, n, k);
+        score_rows(half, rows - half, panels, 2, t, n, k);
+    }
+    for (; k < t->g.depth; k += CHAIN) score_rows(0, rows, panels, 1, t, n, k);
+}
+
+static inline __attribute__((always_inline)) void value_panels(int rows, int panels, bool add,
+                                                               const struct tiling *t, int n)
+{
+    vf sum[VF_ROWS * VF_PANELS];
+    struct tile at = tile_near(&t->g, n);
+    UNROLL
+    for (int r = 0; r < rows; r++) UNROLL
+    for (int q = 0; q < panels; q++)
+        sum[r * panels + q] = add ? vf_load(at.c + r * t->g.c_row + q * t->g.c_panel) : vf_zero();
+    tile_sums(rows, panels, &t->g, &at, sum);
+    UNROLL
+    for (int r = 0; r < rows; r++) {
+        vf rescale = add ? vf_zero() : vf_splat(t->rescale[r]);
+        UNROLL
+        for (int q = 0; q < panels; q++) {
+            float *c = at.c + r * t->g.c_row + q * t->g.c_panel;
+            vf s = sum[r * panels + q];
+            vf_store(c, add ? s : vf_fma(vf_load(c), rescale, s));
+        }
+    }
+}
+
+/* A sum of weighted values, times 1 / the sum of weights: one rounding more than a quotient, beside
+   those of as many products as there are keys. The added 0 turns -0, which may depend on how many
+   terms of the sum are skipped, into 0. */
+static inline vf mean_of(vf x, vf inverse)
+{
+    return vf_add(vf_mul(x, inverse), vf_zero());
+}
+
+static inline __attribute__((always_inline)) void mean_panels(int rows, int panels,
+                                                              const struct tiling *t, int n)
+{
+    vf sum[VF_ROWS * VF_PANELS];
+    struct tile at = tile_near(&t->g, n);
+    UNROLL
+    for (int r = 0; r < rows; r++) UNROLL
+    for (int q = 0; q < panels; q++) sum[r * panels + q] = vf_zero();
+    tile_sums(rows, panels, &t->g, &at, sum);
+    UNROLL
+    for (int r = 0; r < rows; r++) {
+        vf inverse = vf_splat(t->inverse[r]);
+        UNROLL
+        for (int q = 0; q < panels; q++)
+            vf_store(at.c + r * t->g.c_row + q * t->g.c_panel,
+                     mean_of(sum[r * panels + q], inverse));
+    }
+}
+
+static inline __attribute__((always_inline)) void plus_panels(int rows, int panels,
+                                                              const struct tiling *t, int n)
+{
+    vf sum[VF_ROWS * VF_PANELS];
+    struct tile at = tile_near(&t->g, n);
+    UNROLL
+    for (int r = 0; r < rows; r++) UNROLL
+    for (int q = 0; q < panels; q++) sum[r * panels + q] = vf_zero();
+    tile_sums(rows, panels, &t->g, &at, sum);
+    UNROLL
+    for (int r = 0; r < rows; r++) UNROLL
+    for (int q = 0; q < panels; q++) {
+        float *c = at.c + r * t->g.c_row + q * t->g.c_panel;
+        vf_store(c, vf_add(vf_load(c), sum[r * panels + q]));
+    }
+}
