@@ -64,12 +64,22 @@ static inline uint64_t rapt__attention_drop_key(const rapt_attention *a, const s
     return rapt__mix(rapt__mix(a->seed, (uint64_t)b->index), (uint64_t)h);
 }
 
-/* Prefetches rows of short sequences; long ones would evict what is being read. */
+/* Prefetches rows of short sequences into the second-level cache: the first would lose what is
+   being read, as the second would to long ones. Four lines at a time: a loop for each costs more
+   than the line. */
 static inline void rapt__prefetch_rows(const float *x, ptrdiff_t row, int rows, int width)
 {
-    enum { SHORT = 64 };
-    for (int r = 0; r < rows && rows <= SHORT; r++)
-        for (int n = 0; n < width; n += LANES) __builtin_prefetch(x + r * row + n);
+    enum { SHORT = 64, SECOND_LEVEL = 2 };
+    for (int r = 0; r < rows && rows <= SHORT; r++, x += row) {
+        int n = 0;
+        for (; n + 3 * LANES < width; n += 4 * LANES) {
+            __builtin_prefetch(x + n, 0, SECOND_LEVEL);
+            __builtin_prefetch(x + n + LANES, 0, SECOND_LEVEL);
+            __builtin_prefetch(x + n + 2 * LANES, 0, SECOND_LEVEL);
+            __builtin_prefetch(x + n + 3 * LANES, 0, SECOND_LEVEL);
+        }
+        for (; n < width; n += LANES) __builtin_prefetch(x + n, 0, SECOND_LEVEL);
+    }
 }
 
 /* Work that is handed out item by item: true if the next one is mine. */
