@@ -98,8 +98,9 @@ static inline size_t rapt__attend_workspace(int key_width, int value_width)
 /* One head of a short sequence, all queries and keys of it, as plain rows: nothing but queries is
    packed. The results have the bits of attend. */
 enum {
-    HEAD_QUERIES = 32,  /* computed together */
-    HEAD_GRADIENTS = 64 /* the same, backward */
+    HEAD_QUERIES = 32,   /* computed together */
+    HEAD_GRADIENTS = 64, /* the same, backward */
+    HEAD_PANELS = HEAD_QUERIES / LANES
 };
 
 struct attend_head {

@@ -68,7 +68,7 @@ static void score_tile(int rows, const float *q, const float *keys, int depth, i
 }
 
 /* scores[s][t] = k[s].q[t], rows ld apart: at most TILE_ROWS keys in rows k_row apart, q
-   [panels][depth][16]. */
+   [panels][depth][16], at most HEAD_PANELS, as the compiler sees. */
 static void score_keys(int keys, const float *k, ptrdiff_t k_row, const float *q, int depth,
                        int panels, float *scores, ptrdiff_t ld)
 {
@@ -82,7 +82,7 @@ static void score_keys(int keys, const float *k, ptrdiff_t k_row, const float *q
                                    .c = scores,
                                    .c_row = ld,
                                    .c_panel = LANES},
-                             .panels = panels};
+                             .panels = rapt__min(panels, HEAD_PANELS)};
     tiling(keys, TILE_SCORES, &t);
 }
 

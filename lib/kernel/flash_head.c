@@ -6,73 +6,45 @@
 
 #include <math.h>
 
-_Static_assert(HEAD_QUERIES % LANES == 0, "queries come in whole panels");
-
 struct head_block { /* at most HEAD_QUERIES queries of a head, against the keys they see */
     const struct attend_head *a;
     int query, queries;
-    int key, last; /* keys key .. last - 1; key a multiple of 16 */
-    float *scores; /* [key + ...][HEAD_QUERIES] of keys from 0 on, then weights */
+    struct key_range range[HEAD_PANELS];
+    float *scores; /* [keys][HEAD_QUERIES], then weights */
     float max[HEAD_QUERIES], total[HEAD_QUERIES], inverse[HEAD_QUERIES];
     bool fully_masked; /* a query is, or a lane without one */
 };
 
-/* The keys that queries [t, t + count) see lie in [*first, *last). */
-static void head_range(const struct attend_head *a, int t, int count, int *first, int *last)
-{
-    float low = (float)a->keys, high = 0;
-    for (int i = t; i < t + count && a->low; i++) {
-        if (a->low[i] >= a->high[i]) continue;
-        low = a->low[i] < low ? a->low[i] : low;
-        high = a->high[i] > high ? a->high[i] : high;
-    }
-    *first = a->low ? (int)low : 0;
-    *last = a->low ? (int)high : a->keys;
-}
-
-/* Scores of hidden ones among keys [key, last) become -infinity, for the 16 queries from `query`
-   on; rows ld apart. */
-static void head_mask(const struct attend_head *a, int query, int key, int last, float *scores,
-                      ptrdiff_t ld)
-{
-    int n = rapt__min(a->queries - query, LANES);
-    vf low = vf_load_n(a->low + query, n, 0), high = vf_load_n(a->high + query, n, 0);
-    vf min = vf_splat(-INFINITY), one = vf_splat(1);
-    for (int s = key; s < last; s++, scores += ld) {
-        vf at = vf_splat((float)s);
-        vm visible = vm_and(vf_less(low, vf_add(at, one)), vf_less(at, high));
-        vf_store(scores, vf_select(visible, vf_load(scores), min));
-    }
-}
-
 /* The maxima of all scores. */
 static vf head_max(const float *scores, int keys)
 {
-    vf max = vf_splat(-INFINITY), other = max;
+    enum { CHAINS = 4 };
+    vf max[CHAINS], min = vf_splat(-INFINITY);
     int s = 0;
-    for (; s + 1 < keys; s += 2, scores += 2 * HEAD_QUERIES) {
-        max = vf_max(vf_load(scores), max);
-        other = vf_max(vf_load(scores + HEAD_QUERIES), other);
-    }
-    if (s < keys) max = vf_max(vf_load(scores), max);
-    return vf_max(max, other);
+    for (int i = 0; i < CHAINS; i++) max[i] = min;
+    for (; s + CHAINS <= keys; s += CHAINS) UNROLL
+    for (int i = 0; i < CHAINS; i++)
+        max[i] = vf_max(vf_load(scores + (s + i) * HEAD_QUERIES), max[i]);
+    for (; s < keys; s++) max[0] = vf_max(vf_load(scores + s * HEAD_QUERIES), max[0]);
+    return vf_max(vf_max(max[0], max[1]), vf_max(max[2], max[3]));
 }
 
-/* Scores become weights; sums[s % 16] += those of keys s. */
-static inline __attribute__((always_inline)) void head_weights(const struct head_block *h,
-                                                               float *scores, vf base, float scale,
-                                                               vm large, bool any_large,
-                                                               bool masked, float *sums)
+/* Scores of `keys` keys become weights; sums[s % 16] = the sum of those of keys s. */
+static inline __attribute__((always_inline)) void head_weights(float *scores, int keys, vf base,
+                                                               float scale, vm large,
+                                                               bool any_large, bool masked,
+                                                               float *sums)
 {
     vf times = vf_splat(scale), min = vf_splat(-INFINITY);
     vf origin = vf_sub(vf_zero(), vf_mul(base, times));
-    for (int s = h->key, n = 0; s < h->last; s++, n++, scores += HEAD_QUERIES) {
+    for (int s = keys; s < LANES; s++) vf_store(sums + s * LANES, vf_zero());
+    for (int s = 0; s < keys; s++, scores += HEAD_QUERIES) {
         vf x = vf_load(scores), w = exponentiate_scores(x, times, origin, false);
         if (any_large) w = vf_select(large, exponentiate_scores(x, times, base, true), w);
         if (masked) w = vf_select(vf_equal(x, min), vf_zero(), w);
         vf_store(scores, w);
-        float *sum = sums + n % LANES * LANES;
-        vf_store(sum, vf_add(vf_load(sum), w));
+        float *sum = sums + s % LANES * LANES;
+        vf_store(sum, s < LANES ? w : vf_add(vf_load(sum), w));
     }
 }
 
@@ -89,20 +61,21 @@ static vf head_sum(const float *sums)
 /* Panel p of a block: weights from scores, their sums, and what is kept of both. */
 static void head_softmax(struct head_block *h, int p)
 {
-    float sums[LANES * LANES] = {0};
     const struct attend_head *a = h->a;
-    float *scores = h->scores + h->key * HEAD_QUERIES + p * LANES, scale = fabsf(a->scale);
-    float times = LOG2_E * scale;
-    if (a->low) head_mask(a, h->query + p * LANES, h->key, h->last, scores, HEAD_QUERIES);
-    vf max = head_max(scores, h->last - h->key), min = vf_splat(-INFINITY);
+    const struct key_range *range = h->range + p;
+    int keys = rapt__max(range->last - range->key, 0);
+    float *scores = h->scores + range->key * HEAD_QUERIES + p * LANES, scale = fabsf(a->scale);
+    float sums[LANES * LANES], times = LOG2_E * scale;
+    if (a->low) head_mask(a, h->query + p * LANES, range->key, range->last, scores, HEAD_QUERIES);
+    vf max = head_max(scores, keys), min = vf_splat(-INFINITY);
     vf base = vf_select(vf_equal(max, min), vf_zero(), max);
     vm large = vf_less(vf_splat(LARGE), vf_abs(vf_mul(base, vf_splat(times))));
     if (vm_bits(large))
-        head_weights(h, scores, base, times, large, true, true, sums);
+        head_weights(scores, keys, base, times, large, true, true, sums);
     else if (a->low)
-        head_weights(h, scores, base, times, large, false, true, sums);
+        head_weights(scores, keys, base, times, large, false, true, sums);
     else
-        head_weights(h, scores, base, times, large, false, false, sums);
+        head_weights(scores, keys, base, times, large, false, false, sums);
     vf l = head_sum(sums);
     vf_store(h->max + p * LANES, max);
     vf_store(h->total + p * LANES, l);
@@ -135,22 +108,12 @@ static void head_factors(const struct attend_head *a, int query, int key, int la
 /* Dropout of the weights of panel p. */
 static void head_drop(const struct head_block *h, int p)
 {
+    const struct key_range *range = h->range + p;
     float factors[ATTEND_BLOCK * LANES];
-    float *w = h->scores + h->key * HEAD_QUERIES + p * LANES;
-    head_factors(h->a, h->query + p * LANES, h->key, h->last, factors);
-    for (int s = 0; s < h->last - h->key; s++, w += HEAD_QUERIES)
+    float *w = h->scores + range->key * HEAD_QUERIES + p * LANES;
+    head_factors(h->a, h->query + p * LANES, range->key, range->last, factors);
+    for (int s = 0; s < range->last - range->key; s++, w += HEAD_QUERIES)
         vf_store(w, vf_mul(vf_load(w), vf_load(factors + s * LANES)));
-}
-
-/* Scores of keys [key, last) and queries in panels of 16, rows ld apart. */
-static void head_scores(const float *k, ptrdiff_t k_row, int key, int last, const float *q,
-                        int depth, int panels, float *scores, ptrdiff_t ld)
-{
-    int tiles = rapt__ceil_div(last - key, TILE_ROWS);
-    for (int s = key, take; s < last; s += take, tiles--) {
-        take = rapt__ceil_div(last - s, tiles);
-        score_keys(take, k + s * k_row, k_row, q, depth, panels, scores + s * ld, ld);
-    }
 }
 
 static void head_out(const struct head_block *h)
@@ -180,16 +143,15 @@ static bool attend_head(const struct attend_head *a)
     for (int t = 0; t < a->queries; t += HEAD_QUERIES) {
         struct head_block h = {.a = a, .query = t, .scores = scores};
         h.queries = rapt__min(a->queries - t, HEAD_QUERIES);
-        int panels = rapt__ceil_div(h.queries, LANES);
-        head_range(a, t, h.queries, &h.key, &h.last);
-        h.key = h.key / LANES * LANES;
+        int panels = head_ranges(a, t, h.queries, h.range);
         pack_columns(a->q + t * a->q_row, a->q_row, h.queries, a->key_width, sign, 0, panels,
                      a->workspace);
-        head_scores(a->k, a->k_row, h.key, h.last, a->workspace, a->key_width, panels, scores,
-                    HEAD_QUERIES);
+        head_seen_scores(h.range, a->k, a->k_row, a->keys, a->workspace, a->key_width, panels,
+                         scores, HEAD_QUERIES);
         for (int p = 0; p < panels; p++) {
             head_softmax(&h, p);
             if (a->drop_below) head_drop(&h, p);
+            head_clear(h.range + p, a->keys, scores + p * LANES, HEAD_QUERIES);
         }
         for (int r = 0; r < h.queries && a->statistics; r++) {
             a->statistics[(t + r) * STATISTICS] = h.max[r];

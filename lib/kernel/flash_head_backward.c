@@ -71,31 +71,27 @@ static void head_score_gradients(const struct head_gradient *h)
 static void head_block_backward(const struct attend_head *a, const struct attend_head_gradients *d,
                                 int query)
 {
-    int first, last, queries = rapt__min(a->queries - query, HEAD_QUERIES);
-    int panels = rapt__ceil_div(queries, LANES);
-    head_range(a, query, queries, &first, &last);
-    int key = first / LANES * LANES;
-    for (int s = 0; s < a->keys; s++) {
-        float *w = d->weights + s * HEAD_GRADIENTS + query;
-        float *ds = d->dscores + s * HEAD_GRADIENTS + query;
-        for (int n = 0; n < panels * LANES && (s < key || s >= last); n += LANES)
-            vf_store(w + n, vf_zero()), vf_store(ds + n, vf_zero());
-    }
-    head_scores(a->k, a->k_row, key, last, d->q_panels + (ptrdiff_t)query * a->key_width,
-                a->key_width, panels, d->weights + query, HEAD_GRADIENTS);
-    head_scores(a->v, a->v_row, key, last, d->dout_panels + (ptrdiff_t)query * a->value_width,
-                a->value_width, panels, d->dscores + query, HEAD_GRADIENTS);
-    for (int p = 0; p < panels; p++) {
-        int at = key * HEAD_GRADIENTS + query + p * LANES;
+    struct key_range range[HEAD_PANELS];
+    float *w = d->weights + query, *ds = d->dscores + query;
+    int panels = head_ranges(a, query, rapt__min(a->queries - query, HEAD_QUERIES), range);
+    head_seen_scores(range, a->k, a->k_row, a->keys, d->q_panels + (ptrdiff_t)query * a->key_width,
+                     a->key_width, panels, w, HEAD_GRADIENTS);
+    head_seen_scores(range, a->v, a->v_row, a->keys,
+                     d->dout_panels + (ptrdiff_t)query * a->value_width, a->value_width, panels, ds,
+                     HEAD_GRADIENTS);
+    for (int p = 0; p < panels; p++, w += LANES, ds += LANES) {
+        int at = range[p].key * HEAD_GRADIENTS;
         const struct head_gradient h = {.a = a,
                                         .query = query + p * LANES,
-                                        .key = key,
-                                        .last = last,
-                                        .w = d->weights + at,
-                                        .ds = d->dscores + at};
-        if (a->low) head_mask(a, h.query, key, last, h.w, HEAD_GRADIENTS);
+                                        .key = range[p].key,
+                                        .last = range[p].last,
+                                        .w = w + at,
+                                        .ds = ds + at};
+        if (a->low) head_mask(a, h.query, h.key, h.last, h.w, HEAD_GRADIENTS);
         head_normalize(&h);
         head_score_gradients(&h);
+        head_clear(range + p, a->keys, w, HEAD_GRADIENTS);
+        head_clear(range + p, a->keys, ds, HEAD_GRADIENTS);
     }
 }
 

@@ -24,6 +24,7 @@
 #include "softmax.c"
 
 #include "dropout.c"
+#include "flash_head_scores.c"
 #include "flash_scores.c"
 
 #include "flash.c"

@@ -1,7 +1,7 @@
 /* heads.c - short sequences whose value width is a whole number of vectors, which are attended to
    head by head: together they have the bits of each query alone, also at large scores; a query or a
    gradient that is not finite changes no other query, with and without dropout and masks; outputs
-   of fully masked queries are 0. */
+   of fully masked queries are 0. Causal or with a window they have the bits that tiles have. */
 #include <rapt/rapt.h>
 
 #include <math.h>
@@ -14,13 +14,12 @@
 
 #include <cmocka.h>
 
-enum { QUERIES = 20, KEYS = 40, WIDTH = 16, ROW = 3 }; /* ROW: the one that is not finite */
+enum { QUERIES = 44, KEYS = 40, WIDTH = 16, ROW = 3 }; /* ROW: the one that is not finite */
 
 struct problem {
     float q[QUERIES][WIDTH], k[KEYS][WIDTH], v[KEYS][WIDTH], dout[QUERIES][WIDTH];
     float scale, dropout;
-    bool causal;
-    rapt_causal_alignment alignment;
+    rapt_mask mask;
     int keys; /* at most KEYS */
 };
 struct results {
@@ -38,8 +37,8 @@ static void fill(float *x, size_t count, uint64_t seed)
 
 static struct problem make(float scale, float dropout, bool causal)
 {
-    struct problem p = {.scale = scale, .dropout = dropout, .causal = causal, .keys = KEYS};
-    p.alignment = RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT;
+    struct problem p = {.scale = scale, .dropout = dropout, .keys = KEYS};
+    p.mask.causal = causal, p.mask.causal_alignment = RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT;
     fill(p.q[0], QUERIES * WIDTH, 1);
     fill(p.k[0], KEYS * WIDTH, 2);
     fill(p.v[0], KEYS * WIDTH, 3);
@@ -55,8 +54,7 @@ static void run(const struct problem *p, int first, int count, bool backward, st
     rapt_attention_saved saved = {.size = sizeof saved, .lse = r->lse + first};
     const rapt_gradients d = {.size = sizeof d, .q = r->dq[first], .k = r->dk[0], .v = r->dv[0]};
     assert_int_equal(rapt_attention_init(&a, sizeof a, 1, 1, count, p->keys, WIDTH), RAPT_OK);
-    a.scale = p->scale, a.dropout = p->dropout, a.threads = 1;
-    a.mask.causal = p->causal, a.mask.causal_alignment = p->alignment;
+    a.scale = p->scale, a.dropout = p->dropout, a.threads = 1, a.mask = p->mask;
     assert_true(rapt_attention_workspace(&a) <= sizeof workspace);
     assert_int_equal(rapt_attention_forward(&a, p->q[first], p->k[0], p->v[0], r->out[first],
                                             &saved, workspace, NULL),
@@ -123,7 +121,7 @@ static void test_fully_masked(void **state)
     (void)state;
     static struct results r;
     struct problem p = make(1, 0, true);
-    p.keys = 9, p.alignment = RAPT_CAUSAL_ALIGNMENT_LOWER_RIGHT;
+    p.keys = 9, p.mask.causal_alignment = RAPT_CAUSAL_ALIGNMENT_LOWER_RIGHT;
     run(&p, 0, QUERIES, false, &r);
     for (int t = 0; t < QUERIES - p.keys; t++) assert_nothing(&r, t);
     for (int t = QUERIES - p.keys; t < QUERIES; t++) assert_true(isfinite(r.lse[t]));
@@ -135,9 +133,34 @@ static void test_fully_masked(void **state)
     assert_true(r.out[ROW + 1][1] == INFINITY);
 }
 
+/* A mask of bytes, though none is 0, makes tiles of the same problem. */
+static void test_ranges(void **state)
+{
+    (void)state;
+    static const rapt_mask masks[] = {{.causal = 1},
+                                      {.window = 1},
+                                      {.window = 1, .before = 3, .after = 2},
+                                      {.window = 1, .before = 20, .causal = 1},
+                                      {.window = 1, .before = 1, .after = 30}};
+    static struct results heads, tiles;
+    static uint8_t all[KEYS];
+    memset(all, 1, sizeof all);
+    for (size_t i = 0; i < 4 * (sizeof masks / sizeof *masks); i++) {
+        struct problem p = make(1, i % 4 / 2 ? 0.25f : 0, false);
+        p.mask = masks[i / 4];
+        p.mask.causal_alignment =
+            i % 2 ? RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT : RAPT_CAUSAL_ALIGNMENT_LOWER_RIGHT;
+        run(&p, 0, QUERIES, true, &heads);
+        p.mask.allowed = all;
+        run(&p, 0, QUERIES, true, &tiles);
+        assert_memory_equal(&heads, &tiles, sizeof heads);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_alone), cmocka_unit_test(test_one_row),
-                                       cmocka_unit_test(test_fully_masked)};
+                                       cmocka_unit_test(test_fully_masked),
+                                       cmocka_unit_test(test_ranges)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
