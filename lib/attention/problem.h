@@ -82,20 +82,34 @@ static inline void rapt__prefetch_rows(const float *x, ptrdiff_t row, int rows, 
     }
 }
 
-/* Work that is handed out item by item: true if the next one is mine. */
+/* Work that is handed out in runs of items, the first of each member by its rank, then to whoever
+   is done: rapt__mine is called for one item after the other, and true for those of this member. */
 struct tickets {
     struct team *team;
-    int next, at;
+    int run, mine, item; /* items of a run; the run that is this member's; the next item */
 };
-static inline struct tickets rapt__tickets(struct team *team)
+static inline struct tickets rapt__tickets(struct team *team, int run)
 {
-    return (struct tickets){team, rapt__team_take(team), 0};
+    return (struct tickets){team, run, team->rank, 0};
 }
 static inline bool rapt__mine(struct tickets *t)
 {
-    if (t->at++ != t->next) return false;
-    t->next = rapt__team_take(t->team);
-    return true;
+    int run = t->item++ / t->run;
+    if (run > t->mine) t->mine = t->team->size + rapt__team_take(t->team);
+    return run == t->mine;
+}
+/* The item that comes after the one for which rapt__mine was true, if all members are as fast. */
+static inline int rapt__next_item(const struct tickets *t)
+{
+    return t->item % t->run ? t->item : t->item + (t->team->size - 1) * t->run;
+}
+
+/* Pairs of a sequence and a head in a run: whole sequences, as the rows of heads may lie side by
+   side, and members that take such heads in turn wait for each other's lines. At least 16 runs for
+   each member; of few sequences, a pair. */
+static inline int rapt__run_of_pairs(int sequences, int heads, int members)
+{
+    return sequences < 4 * members ? 1 : heads * rapt__max(1, sequences / (16 * members));
 }
 
 #endif

@@ -116,7 +116,7 @@ static void attend_flash(struct team *team, const struct projected *c, const str
     rapt__workspace_begin(team);
     x.group = a->heads / cache->key_heads;
     x.rows = ATTEND_ROWS / x.kernels->tile_rows * x.kernels->tile_rows;
-    struct tickets tickets = rapt__tickets(team);
+    struct tickets tickets = rapt__tickets(team, 1);
     for (int i = 0, end; i < q->count; i = end) {
         end = group_end(q, i);
         int all = (q->starts[end] - q->starts[i]) * x.group;

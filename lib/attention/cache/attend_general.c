@@ -118,7 +118,7 @@ void rapt__cache_attend_general(struct team *team, const struct projected *proje
 {
     struct cached_rows x = rapt__cached_rows(projected, c, q, team->size, arena);
     rapt__workspace_begin(team);
-    struct tickets tickets = rapt__tickets(team);
+    struct tickets tickets = rapt__tickets(team, 1);
     bool recurrent = projected->recurrent;
     for (int i = 0; i < q->count; i++) {
         int all = q->starts[i + 1] - q->starts[i], step = recurrent ? all : ITEM_ROWS;

@@ -146,12 +146,13 @@ static void prefetch_pair(const struct flash_backward *f, int pair)
 /* Each member takes whole pairs. */
 static void backward_alone(struct team *team, const struct flash_backward *f)
 {
-    struct tickets tickets = rapt__tickets(team);
+    struct tickets tickets =
+        rapt__tickets(team, rapt__run_of_pairs(f->a->batch, f->key_heads, team->size));
     for (int i = 0; i < f->a->batch; i++)
         for (int g = 0; g < f->key_heads; g++) {
             if (!rapt__mine(&tickets)) continue;
             struct backward_pair p = pair_of(f, i, g);
-            prefetch_pair(f, i * f->key_heads + g + team->size);
+            prefetch_pair(f, rapt__next_item(&tickets));
             backward_pair_alone(&p);
         }
     rapt__team_barrier(team);

@@ -221,11 +221,12 @@ static void attend_pairs(struct team *team, struct flash_forward *f,
         if (b.queries > 0) share_pair(team, f, &b, pair % f->key_heads);
     }
     f->pair = *mine;
-    struct tickets tickets = rapt__tickets(team);
+    struct tickets tickets =
+        rapt__tickets(team, rapt__run_of_pairs(f->a->batch, f->key_heads, team->size));
     for (; pair < f->a->batch * f->key_heads; pair++) {
         if (!rapt__mine(&tickets)) continue;
         struct sequence b = rapt__sequence(f->a, pair / f->key_heads);
-        prefetch_pair(f, pair + team->size);
+        prefetch_pair(f, shared + rapt__next_item(&tickets));
         attend_pair(f, &b, pair % f->key_heads);
     }
     rapt__team_barrier(team);

@@ -290,7 +290,7 @@ void rapt__general_backward(struct team *team, const struct projected *c, const 
     f.sums = lay_out(arena, &b, &f.mine);
     rapt__workspace_begin(team);
     bool one_batch = d->bias && bias->batch == 0, one_head = d->bias && bias->head == 0;
-    struct tickets tickets = rapt__tickets(team);
+    struct tickets tickets = rapt__tickets(team, 1);
     for (int i = 0; i < (one_batch ? 1 : a->batch); i++)
         for (int g = 0; g < (one_head ? 1 : f.key_heads); g++) {
             if (!rapt__mine(&tickets)) continue;

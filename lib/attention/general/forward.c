@@ -79,7 +79,7 @@ static void pack_panels(const struct general_forward *f, const struct sequence *
 
 static void pack_all(struct team *team, const struct general_forward *f)
 {
-    struct tickets tickets = rapt__tickets(team);
+    struct tickets tickets = rapt__tickets(team, 1);
     for (int i = 0; i < f->c->a->batch; i++) {
         struct sequence b = rapt__sequence(f->c->a, i);
         for (int g = 0; g < f->key_heads; g++)
@@ -183,7 +183,7 @@ void rapt__general_forward(struct team *team, const struct projected *c, const f
     struct general_forward f = open_forward(team, c, arena);
     f.v = v, f.out = out, f.lse = lse;
     pack_all(team, &f);
-    struct tickets tickets = rapt__tickets(team);
+    struct tickets tickets = rapt__tickets(team, 1);
     for (int i = 0; i < a->batch; i++) {
         struct sequence b = rapt__sequence(a, i);
         int rows = c->recurrent ? b.queries : ITEM_ROWS;

@@ -98,7 +98,7 @@ static void for_rows(struct team *team, const rapt_attention *a, const int *posi
                      struct score_choice only, void (*work)(const struct center_rows *r),
                      float *hidden, float *centers)
 {
-    struct tickets tickets = rapt__tickets(team);
+    struct tickets tickets = rapt__tickets(team, 1);
     for (int i = 0; i < a->batch; i++) {
         struct sequence b = rapt__sequence(a, i);
         if (only.sequence >= 0 && only.sequence != i) continue;

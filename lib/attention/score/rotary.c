@@ -57,7 +57,7 @@ static void rotate_row(const struct score_rows *r, const struct sequence *b, int
 void rapt__rotary_rotate(struct team *team, const struct score_rows *r, const double *frequencies,
                          const int *positions, bool back, struct score_choice only)
 {
-    struct tickets tickets = rapt__tickets(team);
+    struct tickets tickets = rapt__tickets(team, 1);
     for (int i = 0; i < r->a->batch; i++) {
         struct sequence b = rapt__sequence(r->a, i);
         if (only.sequence >= 0 && only.sequence != i) continue;

@@ -62,7 +62,7 @@ void rapt__side_forward(struct team *team, const struct score_side *side,
                         const struct score_rows *r, const float *panels, const int *positions,
                         struct score_choice only)
 {
-    struct tickets tickets = rapt__tickets(team);
+    struct tickets tickets = rapt__tickets(team, 1);
     struct projection p = {0};
     if (side->weights) p = side->weights(r->a, NULL);
     for (int i = 0; i < r->a->batch; i++) {
@@ -85,7 +85,7 @@ void rapt__side_forward(struct team *team, const struct score_side *side,
 void rapt__side_backward(struct team *team, const struct score_side *side,
                          const struct score_rows *r, const float *panels, float *dx)
 {
-    struct tickets tickets = rapt__tickets(team);
+    struct tickets tickets = rapt__tickets(team, 1);
     struct projection p = {0};
     if (side->weights) p = side->weights(r->a, NULL);
     for (int i = 0; i < r->a->batch; i++) {
