@@ -65,8 +65,8 @@ static inline uint64_t rapt__attention_drop_key(const rapt_attention *a, const s
 }
 
 /* Prefetches rows of short sequences into the second-level cache: the first would lose what is
-   being read, as the second would to long ones. Four lines at a time: a loop for each costs more
-   than the line. */
+   being read, as the second would to long ones. Four lines in a turn of the loop: with one in each
+   it took 7 % of the time of 16 tokens (Zen 4). */
 static inline void rapt__prefetch_rows(const float *x, ptrdiff_t row, int rows, int width)
 {
     enum { SHORT = 64, SECOND_LEVEL = 2 };
@@ -104,9 +104,9 @@ static inline int rapt__next_item(const struct tickets *t)
     return t->item % t->run ? t->item : t->item + (t->team->size - 1) * t->run;
 }
 
-/* Pairs of a sequence and a head in a run: whole sequences, as the rows of heads may lie side by
-   side, and members that take such heads in turn wait for each other's lines. At least 16 runs for
-   each member; of few sequences, a pair. */
+/* Pairs of a sequence and a head in a run: as many as whole sequences have, since heads of a row
+   that lie side by side are slower where members take them in turn. At least 16 runs for each
+   member if there are as many sequences; of few sequences, a pair. */
 static inline int rapt__run_of_pairs(int sequences, int heads, int members)
 {
     return sequences < 4 * members ? 1 : heads * rapt__max(1, sequences / (16 * members));

@@ -19,13 +19,11 @@ tiling_run(int rows, int panels, enum tiling_kind kind, const struct tiling *t, 
     return n;
 }
 
-/* The widest tiles first, but two tiles of two panels instead of three and one: a single panel
-   needs a load for each product. */
+/* The widest tiles first. */
 static inline __attribute__((always_inline)) void tiling_row(int rows, enum tiling_kind kind,
                                                              const struct tiling *t)
 {
-    int max = tile_panels(rows), n = 0;
-    if (max != 3 || t->panels != 4) n = tiling_run(rows, max, kind, t, 0);
+    int max = tile_panels(rows), n = tiling_run(rows, max, kind, t, 0);
     if (max > 4) n = tiling_run(rows, 4, kind, t, n);
     if (max > 2) n = tiling_run(rows, 2, kind, t, n);
     if (max > 1) tiling_run(rows, 1, kind, t, n);

@@ -144,6 +144,8 @@ static bool attend_head(const struct attend_head *a)
         struct head_block h = {.a = a, .query = t, .scores = scores};
         h.queries = rapt__min(a->queries - t, HEAD_QUERIES);
         int panels = head_ranges(a, t, h.queries, h.range);
+        const struct key_range *first = h.range, *second = h.range + panels - 1;
+        int key = rapt__min(first->key, second->key), last = rapt__max(first->last, second->last);
         pack_columns(a->q + t * a->q_row, a->q_row, h.queries, a->key_width, sign, 0, panels,
                      a->workspace);
         head_seen_scores(h.range, a->k, a->k_row, a->keys, a->workspace, a->key_width, panels,
@@ -151,7 +153,7 @@ static bool attend_head(const struct attend_head *a)
         for (int p = 0; p < panels; p++) {
             head_softmax(&h, p);
             if (a->drop_below) head_drop(&h, p);
-            head_clear(h.range + p, a->keys, scores + p * LANES, HEAD_QUERIES);
+            head_clear(h.range + p, key, last, scores + p * LANES, HEAD_QUERIES);
         }
         for (int r = 0; r < h.queries && a->statistics; r++) {
             a->statistics[(t + r) * STATISTICS] = h.max[r];

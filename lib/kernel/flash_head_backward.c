@@ -90,8 +90,8 @@ static void head_block_backward(const struct attend_head *a, const struct attend
         if (a->low) head_mask(a, h.query, h.key, h.last, h.w, HEAD_GRADIENTS);
         head_normalize(&h);
         head_score_gradients(&h);
-        head_clear(range + p, a->keys, w, HEAD_GRADIENTS);
-        head_clear(range + p, a->keys, ds, HEAD_GRADIENTS);
+        head_clear(range + p, 0, a->keys, w, HEAD_GRADIENTS);
+        head_clear(range + p, 0, a->keys, ds, HEAD_GRADIENTS);
     }
 }
 

@@ -36,12 +36,12 @@ static int head_ranges(const struct attend_head *a, int query, int queries, stru
     return panels;
 }
 
-/* Of sixteen floats for each of `keys` keys, ld apart, those of keys that a panel does not see
+/* Sixteen floats for each key, ld apart: those of keys among [key, last) that a panel does not see
    become 0. */
-static void head_clear(const struct key_range *range, int keys, float *x, ptrdiff_t ld)
+static void head_clear(const struct key_range *range, int key, int last, float *x, ptrdiff_t ld)
 {
-    for (int s = 0; s < range->key; s++) vf_store(x + s * ld, vf_zero());
-    for (int s = rapt__max(range->key, range->last); s < keys; s++) vf_store(x + s * ld, vf_zero());
+    for (int s = key; s < rapt__min(range->key, last); s++) vf_store(x + s * ld, vf_zero());
+    for (int s = rapt__max(range->key, range->last); s < last; s++) vf_store(x + s * ld, vf_zero());
 }
 
 /* Scores of hidden ones among keys [key, last) become -infinity, for the 16 queries from `query`

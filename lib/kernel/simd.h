@@ -9,7 +9,6 @@
      vf_store_n(p,v,n)         lanes 0..n-1 only
      vf_load_partial(p,left,rest) vf_store_partial(p,v,left)   the same, of min(left, 16) lanes
      vf_add sub mul div max min sqrt abs,  vf_fma(a,b,c) = a*b + c, vf_fnma(a,b,c) = c - a*b
-     VF_FUSED                  1: vf_fma and vf_fnma round once
      vf_round(v)               to the nearest integer, ties to even
      vf_sign(v,w)              v with the sign of w
      vf_ldexp(v,n)             v 2^n, rounded once; |v| in [1/2, 256), integral n in -160 .. 128

@@ -6,7 +6,6 @@
 #include <stdint.h>
 
 enum { VF_ISA = RAPT_ISA_AVX2 };
-enum { VF_FUSED = 1 };
 enum { VF_ROWS = 6, VF_PANELS = 1 }; /* register tile: 12 of 16 registers hold sums */
 
 typedef struct {

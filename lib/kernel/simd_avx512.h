@@ -6,7 +6,6 @@
 #include <stdint.h>
 
 enum { VF_ISA = RAPT_ISA_AVX512 };
-enum { VF_FUSED = 1 };
 enum { VF_ROWS = 14, VF_PANELS = 2 }; /* register tile: 28 sums, 2 of b, 1 of a: 31 of 32 */
 
 typedef __m512 vf;

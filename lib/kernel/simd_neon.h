@@ -5,7 +5,6 @@
 #include <arm_neon.h>
 
 enum { VF_ISA = RAPT_ISA_NEON };
-enum { VF_FUSED = 1 };
 enum { VF_ROWS = 6, VF_PANELS = 1 }; /* register tile: 24 of 32 registers hold sums */
 
 typedef struct {

@@ -16,13 +16,11 @@ typedef struct {
 } vm; /* all bits, or none */
 
 #if defined(__FMA__) || defined(__aarch64__)
-enum { VF_FUSED = 1 };
 static inline float vf_fma_1(float x, float y, float z)
 {
     return __builtin_fmaf(x, y, z);
 }
 #else
-enum { VF_FUSED = 0 };
 static inline float vf_fma_1(float x, float y, float z)
 {
     return x * y + z;
