@@ -64,24 +64,6 @@ static inline uint64_t rapt__attention_drop_key(const rapt_attention *a, const s
     return rapt__mix(rapt__mix(a->seed, (uint64_t)b->index), (uint64_t)h);
 }
 
-/* Prefetches rows of short sequences into the second-level cache: the first would lose what is
-   being read, as the second would to long ones. Four lines in a turn of the loop: with one in each
-   it took 7 % of the time of 16 tokens (Zen 4). */
-static inline void rapt__prefetch_rows(const float *x, ptrdiff_t row, int rows, int width)
-{
-    enum { SHORT = 64, SECOND_LEVEL = 2 };
-    for (int r = 0; r < rows && rows <= SHORT; r++, x += row) {
-        int n = 0;
-        for (; n + 3 * LANES < width; n += 4 * LANES) {
-            __builtin_prefetch(x + n, 0, SECOND_LEVEL);
-            __builtin_prefetch(x + n + LANES, 0, SECOND_LEVEL);
-            __builtin_prefetch(x + n + 2 * LANES, 0, SECOND_LEVEL);
-            __builtin_prefetch(x + n + 3 * LANES, 0, SECOND_LEVEL);
-        }
-        for (; n < width; n += LANES) __builtin_prefetch(x + n, 0, SECOND_LEVEL);
-    }
-}
-
 /* Work that is handed out in runs of items, the first of each member by its rank, then to whoever
    is done: rapt__mine is called for one item after the other, and true for those of this member. */
 struct tickets {

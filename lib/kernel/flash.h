@@ -6,6 +6,7 @@
 #ifndef RAPT_LIB_FLASH_H
 #define RAPT_LIB_FLASH_H
 
+#include "kernel/ahead.h"
 #include "kernel/kernel.h"
 
 enum {
@@ -115,7 +116,8 @@ struct attend_head {
     uint64_t drop_key;             /* rows are queries, columns keys */
     uint32_t drop_below;           /* 0: no dropout */
     float drop_scale;
-    float *workspace; /* HEAD_QUERIES * key_width floats */
+    float *workspace;         /* HEAD_QUERIES * key_width floats */
+    struct rows_ahead *ahead; /* prefetched meanwhile; a prefetch may come from any address */
 };
 
 /* Backward of the same: at most HEAD_GRADIENTS queries, whose statistics are read; out, lse and

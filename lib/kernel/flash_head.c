@@ -124,6 +124,7 @@ static void head_out(const struct head_block *h)
         int first, last, query = h->query + t;
         take = rapt__ceil_div(h->queries - t, tiles);
         head_range(a, query, take, &first, &last);
+        rapt__ahead_tile(a->ahead);
         mean_tile(take, h->scores + first * HEAD_QUERIES + t, a->v + first * a->v_row, a->v_row,
                   rapt__max(last - first, 0), a->value_width, h->inverse + t,
                   a->out + query * a->out_row, a->out_row);
@@ -135,11 +136,18 @@ static void head_out(const struct head_block *h)
     }
 }
 
+static int head_tiles(const struct attend_head *a)
+{
+    return rapt__ceil_div(a->queries, HEAD_QUERIES) * rapt__ceil_div(a->keys, TILE_ROWS) +
+           rapt__ceil_div(a->queries, VF_ROWS);
+}
+
 static bool attend_head(const struct attend_head *a)
 {
     _Alignas(64) float scores[ATTEND_BLOCK * HEAD_QUERIES];
     float sign = a->scale < 0 ? -1.f : 1.f;
     if (a->low && a->out && !all_finite(a->v, a->v_row, a->keys, a->value_width)) return false;
+    rapt__ahead_spread(a->ahead, head_tiles(a));
     for (int t = 0; t < a->queries; t += HEAD_QUERIES) {
         struct head_block h = {.a = a, .query = t, .scores = scores};
         h.queries = rapt__min(a->queries - t, HEAD_QUERIES);
@@ -148,8 +156,8 @@ static bool attend_head(const struct attend_head *a)
         int key = rapt__min(first->key, second->key), last = rapt__max(first->last, second->last);
         pack_columns(a->q + t * a->q_row, a->q_row, h.queries, a->key_width, sign, 0, panels,
                      a->workspace);
-        head_seen_scores(h.range, a->k, a->k_row, a->keys, a->workspace, a->key_width, panels,
-                         scores, HEAD_QUERIES);
+        head_seen_scores(a, h.range, a->k, a->k_row, a->workspace, a->key_width, panels, scores,
+                         HEAD_QUERIES);
         for (int p = 0; p < panels; p++) {
             head_softmax(&h, p);
             if (a->drop_below) head_drop(&h, p);

@@ -74,11 +74,10 @@ static void head_block_backward(const struct attend_head *a, const struct attend
     struct key_range range[HEAD_PANELS];
     float *w = d->weights + query, *ds = d->dscores + query;
     int panels = head_ranges(a, query, rapt__min(a->queries - query, HEAD_QUERIES), range);
-    head_seen_scores(range, a->k, a->k_row, a->keys, d->q_panels + (ptrdiff_t)query * a->key_width,
+    head_seen_scores(a, range, a->k, a->k_row, d->q_panels + (ptrdiff_t)query * a->key_width,
                      a->key_width, panels, w, HEAD_GRADIENTS);
-    head_seen_scores(range, a->v, a->v_row, a->keys,
-                     d->dout_panels + (ptrdiff_t)query * a->value_width, a->value_width, panels, ds,
-                     HEAD_GRADIENTS);
+    head_seen_scores(a, range, a->v, a->v_row, d->dout_panels + (ptrdiff_t)query * a->value_width,
+                     a->value_width, panels, ds, HEAD_GRADIENTS);
     for (int p = 0; p < panels; p++, w += LANES, ds += LANES) {
         int at = range[p].key * HEAD_GRADIENTS;
         const struct head_gradient h = {.a = a,
@@ -102,6 +101,7 @@ static void head_query_gradients(const struct attend_head *a, const struct atten
         int first, last;
         take = rapt__ceil_div(a->queries - t, tiles);
         head_range(a, t, take, &first, &last);
+        rapt__ahead_tile(a->ahead);
         plus_columns(take, d->dscores + first * HEAD_GRADIENTS + t, a->k + first * a->k_row,
                      a->k_row, rapt__max(last - first, 0), a->key_width, d->dq + t * a->q_row,
                      a->q_row);
@@ -126,13 +126,21 @@ static void head_key_gradients(const struct attend_head *a, const struct attend_
         take = rapt__ceil_div(a->keys - s, tiles);
         head_seers(a, s, take, &t, &last);
         int at = s * HEAD_GRADIENTS + t;
+        rapt__ahead_tile(a->ahead);
         if (d->dv)
             plus_rows(take, d->weights + at, d->dout + t * a->out_row, a->out_row, last - t,
                       a->value_width, d->dv + s * a->v_row, a->v_row);
+        rapt__ahead_tile(a->ahead);
         if (d->dk)
             plus_rows(take, d->dscores + at, a->q + t * a->q_row, a->q_row, last - t, a->key_width,
                       d->dk + s * a->k_row, a->k_row);
     }
+}
+
+static int head_tiles_backward(const struct attend_head *a)
+{
+    return 2 * rapt__ceil_div(a->queries, HEAD_QUERIES) * rapt__ceil_div(a->keys, TILE_ROWS) +
+           rapt__ceil_div(a->queries, VF_ROWS) + 2 * rapt__ceil_div(a->keys, VF_ROWS);
 }
 
 static bool attend_head_backward(const struct attend_head *a, const struct attend_head_gradients *d)
@@ -143,6 +151,7 @@ static bool attend_head_backward(const struct attend_head *a, const struct atten
                   all_finite(a->k, a->k_row, a->keys, a->key_width) &&
                   all_finite(d->dout, a->out_row, a->queries, a->value_width);
     if (!finite) return false;
+    rapt__ahead_spread(a->ahead, head_tiles_backward(a));
     pack_columns(a->q, a->q_row, a->queries, a->key_width, sign, 0, panels, d->q_panels);
     pack_columns(d->dout, a->out_row, a->queries, a->value_width, 1, 0, panels, d->dout_panels);
     for (int t = 0; t < a->queries; t += HEAD_QUERIES) head_block_backward(a, d, t);

@@ -60,31 +60,33 @@ static void head_mask(const struct attend_head *a, int query, int key, int last,
 }
 
 /* Scores of keys [key, last) and queries in panels of 16, rows ld apart. */
-static void head_scores(const float *k, ptrdiff_t k_row, int key, int last, const float *q,
-                        int depth, int panels, float *scores, ptrdiff_t ld)
+static void head_scores(struct rows_ahead *ahead, const float *k, ptrdiff_t k_row, int key,
+                        int last, const float *q, int depth, int panels, float *scores,
+                        ptrdiff_t ld)
 {
     int tiles = rapt__ceil_div(last - key, TILE_ROWS);
     for (int s = key, take; s < last; s += take, tiles--) {
         take = rapt__ceil_div(last - s, tiles);
+        rapt__ahead_tile(ahead);
         score_keys(take, k + s * k_row, k_row, q, depth, panels, scores + s * ld, ld);
     }
 }
 
 /* Scores of all keys that each panel sees: stretch by stretch of keys that the same panels see. */
-static void head_seen_scores(const struct key_range *range, const float *k, ptrdiff_t k_row,
-                             int keys, const float *q, int depth, int panels, float *scores,
-                             ptrdiff_t ld)
+static void head_seen_scores(const struct attend_head *a, const struct key_range *range,
+                             const float *k, ptrdiff_t k_row, const float *q, int depth, int panels,
+                             float *scores, ptrdiff_t ld)
 {
-    for (int s = 0, end; s < keys; s = end) {
+    for (int s = 0, end; s < a->keys; s = end) {
         int first = panels, count = 0;
-        end = keys;
+        end = a->keys;
         for (int p = 0; p < panels; p++) {
             bool before = s < range[p].key, sees = !before && s < range[p].last;
             if (before || sees) end = rapt__min(end, before ? range[p].key : range[p].last);
             if (sees) first = rapt__min(first, p), count++;
         }
         if (count > 0)
-            head_scores(k, k_row, s, end, q + (ptrdiff_t)first * LANES * depth, depth, count,
-                        scores + first * LANES, ld);
+            head_scores(a->ahead, k, k_row, s, end, q + (ptrdiff_t)first * LANES * depth, depth,
+                        count, scores + first * LANES, ld);
     }
 }

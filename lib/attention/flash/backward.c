@@ -41,7 +41,7 @@ static int key_blocks_of(const struct backward_pair *p)
 }
 
 /* A pair of one query head, few queries and few keys. False: it is not, and nothing is done. */
-static bool backward_head(const struct backward_pair *p)
+static bool backward_head(const struct backward_pair *p, struct rows_ahead *ahead)
 {
     float low[HEAD_GRADIENTS], high[HEAD_GRADIENTS];
     const struct flash_backward *f = p->f;
@@ -57,7 +57,7 @@ static bool backward_head(const struct backward_pair *p)
     float statistics[HEAD_GRADIENTS * STATISTICS];
     memcpy(statistics, f->statistics + row * STATISTICS,
            (size_t)(b->queries * STATISTICS) * sizeof(float));
-    head.q = c->q + q, head.v = f->v + v, head.statistics = statistics;
+    head.q = c->q + q, head.v = f->v + v, head.statistics = statistics, head.ahead = ahead;
     if (head.drop_below) head.drop_key = rapt__attention_drop_key(a, b, p->g);
     const struct attend_head_gradients d = {.dout = f->dout + out,
                                             .dq = f->d->q ? f->d->q + q : NULL,
@@ -70,9 +70,12 @@ static bool backward_head(const struct backward_pair *p)
     return f->kernels->attend_head_backward(&head, &d);
 }
 
-static void backward_pair_alone(const struct backward_pair *p)
+/* Meanwhile the rows ahead are prefetched. */
+static void backward_pair_alone(const struct backward_pair *p, struct rows_ahead *ahead)
 {
-    if (backward_head(p)) return;
+    bool done = backward_head(p, ahead);
+    rapt__ahead_rest(ahead);
+    if (done) return;
     for (int i = 0; i < p->blocks; i++) rapt__flash_pack_queries(p, i);
     for (int j = 0; j < key_blocks_of(p); j++) rapt__flash_backward_keys(p, j);
     for (int i = 0; i < p->blocks; i++) rapt__flash_add_dq(p, i);
@@ -121,26 +124,31 @@ static void sum_relative(struct team *team, const struct flash_backward *f)
     rapt__team_barrier(team);
 }
 
-static void prefetch_pair(const struct flash_backward *f, int pair)
+/* What a pair reads and adds to; nothing if there is no such pair. Outputs are read only where
+   there are several blocks of keys. */
+static struct rows_ahead rows_of(const struct flash_backward *f, int pair)
 {
     const struct projected *c = f->c;
     const rapt_attention *a = f->a;
-    if (pair >= a->batch * f->key_heads) return;
+    struct rows_ahead rows = {.parts = 0};
+    if (!f->far || pair >= a->batch * f->key_heads) return rows;
     struct sequence b = rapt__sequence(a, pair / f->key_heads);
     int g = pair % f->key_heads, kw = c->width, vw = a->value_width;
     ptrdiff_t k = rapt__key_at(&c->k_stride, &b, g, 0), v = rapt__key_at(&a->v, &b, g, 0);
-    rapt__prefetch_rows(c->k + k, c->k_stride.row, b.existing, kw);
-    rapt__prefetch_rows(f->v + v, a->v.row, b.existing, vw);
-    if (f->d->k) rapt__prefetch_rows(f->d->k + k, c->k_stride.row, b.existing, kw);
-    if (f->d->v) rapt__prefetch_rows(f->d->v + v, a->v.row, b.existing, vw);
+    rapt__ahead_add(&rows, c->k + k, c->k_stride.row, b.existing, kw);
+    rapt__ahead_add(&rows, f->v + v, a->v.row, b.existing, vw);
+    if (f->d->k) rapt__ahead_add(&rows, f->d->k + k, c->k_stride.row, b.existing, kw);
+    if (f->d->v) rapt__ahead_add(&rows, f->d->v + v, a->v.row, b.existing, vw);
     for (int h = g * f->group; h < (g + 1) * f->group; h++) {
         ptrdiff_t q = rapt__query_at(&c->q_stride, &b, h, 0),
                   out = rapt__query_at(&a->out, &b, h, 0);
-        rapt__prefetch_rows(c->q + q, c->q_stride.row, b.queries, kw);
-        if (f->d->q) rapt__prefetch_rows(f->d->q + q, c->q_stride.row, b.queries, kw);
-        rapt__prefetch_rows(f->out + out, a->out.row, b.queries, vw);
-        rapt__prefetch_rows(f->dout + out, a->out.row, b.queries, vw);
+        rapt__ahead_add(&rows, c->q + q, c->q_stride.row, b.queries, kw);
+        if (f->d->q) rapt__ahead_add(&rows, f->d->q + q, c->q_stride.row, b.queries, kw);
+        if (b.existing > ATTEND_BLOCK)
+            rapt__ahead_add(&rows, f->out + out, a->out.row, b.queries, vw);
+        rapt__ahead_add(&rows, f->dout + out, a->out.row, b.queries, vw);
     }
+    return rows;
 }
 
 /* Each member takes whole pairs. */
@@ -152,8 +160,8 @@ static void backward_alone(struct team *team, const struct flash_backward *f)
         for (int g = 0; g < f->key_heads; g++) {
             if (!rapt__mine(&tickets)) continue;
             struct backward_pair p = pair_of(f, i, g);
-            prefetch_pair(f, rapt__next_item(&tickets));
-            backward_pair_alone(&p);
+            struct rows_ahead ahead = rows_of(f, rapt__next_item(&tickets));
+            backward_pair_alone(&p, &ahead);
         }
     rapt__team_barrier(team);
 }
@@ -168,7 +176,8 @@ static void backward_alone_sharing(struct team *team, const struct flash_backwar
             for (int g = 0; g < f->key_heads; g++) {
                 if ((s->batch && i != n / heads) || (s->head && g != n % heads)) continue;
                 struct backward_pair p = pair_of(f, i, g);
-                backward_pair_alone(&p);
+                struct rows_ahead none = {.parts = 0};
+                backward_pair_alone(&p, &none);
             }
     rapt__team_barrier(team);
 }
@@ -198,7 +207,8 @@ void rapt__flash_backward(struct team *team, const struct projected *c, const fl
                                .statistics = statistics,
                                .dout = dout,
                                .d = d,
-                               .key_heads = rapt__key_heads_of(c->a)};
+                               .key_heads = rapt__key_heads_of(c->a),
+                               .far = rapt__flash_rows_far(c, true)};
     float *relative = lay_out(arena, &b, &mine, &first);
     rapt__workspace_begin(team);
     if (d->relative) {

@@ -44,6 +44,7 @@ struct flash_backward {
     float *relative; /* its gradients, [H][query rows + key rows], see rapt__flash_relative; NULL:
                         not wanted */
     int key_heads, group;        /* query heads per key head */
+    bool far;                    /* rapt__flash_rows_far */
     struct query_blocks queries; /* of the pair: this member's, or member 0's if the team shares
                                     the pair */
     struct key_block keys;       /* this member's */

@@ -36,6 +36,10 @@ void rapt__flash_weights(struct team *team, const struct projected *c, const flo
 bool rapt__flash_head(const struct projected *c, const struct sequence *b, int g, float *low,
                       float *high, struct attend_head *head);
 
+/* Whether the rows of all pairs together, queries, keys and values, with gradients as many again,
+   are more than the caches near a core keep: then those of the next pair are prefetched. */
+bool rapt__flash_rows_far(const struct projected *c, bool gradients);
+
 /* ---- forward.c, backward.c: what each of them lays out, for rapt__flash_layout ---- */
 void rapt__flash_forward_layout(struct arena *arena, const struct bounds *b);
 float *rapt__flash_statistics_layout(struct arena *arena, const struct bounds *b);

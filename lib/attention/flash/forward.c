@@ -23,6 +23,7 @@ struct flash_forward {
     const float *v;
     float *out, *lse, *statistics; /* out NULL: statistics alone are wanted */
     int key_heads, group;          /* query heads per key head */
+    bool far;                      /* rapt__flash_rows_far */
     struct packed_pair pair;
     float *workspace; /* of the kernel, this member's */
 };
@@ -136,14 +137,15 @@ static void attend_item(const struct flash_forward *f, const struct sequence *b,
 }
 
 /* A pair of few queries and keys, head by head, without packing any keys. false: not possible. */
-static bool attend_heads(const struct flash_forward *f, const struct sequence *b, int g)
+static bool attend_heads(const struct flash_forward *f, const struct sequence *b, int g,
+                         struct rows_ahead *ahead)
 {
     float low[ATTEND_BLOCK], high[ATTEND_BLOCK];
     const rapt_attention *a = f->a;
     struct attend_head head;
     if (b->queries > ATTEND_BLOCK || !rapt__flash_head(f->c, b, g, low, high, &head)) return false;
     size_t rows = (size_t)rapt__query_rows(a);
-    head.workspace = f->workspace;
+    head.workspace = f->workspace, head.ahead = ahead;
     if (f->out) head.v = f->v + rapt__key_at(&a->v, b, g, 0);
     for (int h = g * f->group; h < (g + 1) * f->group; h++) {
         size_t at = (size_t)h * rows + (size_t)b->query_first;
@@ -157,11 +159,15 @@ static bool attend_heads(const struct flash_forward *f, const struct sequence *b
     return true;
 }
 
-static void attend_pair(const struct flash_forward *f, const struct sequence *b, int g)
+/* Meanwhile the rows ahead are prefetched. */
+static void attend_pair(const struct flash_forward *f, const struct sequence *b, int g,
+                        struct rows_ahead *ahead)
 {
     int rows = ATTEND_ROWS / f->kernels->tile_rows * f->kernels->tile_rows;
     int all = b->queries * f->group;
-    if (all == 0 || attend_heads(f, b, g)) return;
+    bool done = all == 0 || attend_heads(f, b, g, ahead);
+    rapt__ahead_rest(ahead);
+    if (done) return;
     if (all <= rows &&
         b->existing > 0) { /* every key is read once: no packing of more than a block */
         attend_rows(f, b, g, 0, all, true);
@@ -171,20 +177,23 @@ static void attend_pair(const struct flash_forward *f, const struct sequence *b,
     for (int n = 0; n < rapt__ceil_div(all, rows); n++) attend_item(f, b, g, n, rows);
 }
 
-static void prefetch_pair(const struct flash_forward *f, int pair)
+/* What a pair reads; nothing if there is no such pair. */
+static struct rows_ahead rows_of(const struct flash_forward *f, int pair)
 {
-    if (pair >= f->a->batch * f->key_heads) return;
     const struct projected *c = f->c;
+    struct rows_ahead rows = {.parts = 0};
+    if (!f->far || pair >= f->a->batch * f->key_heads) return rows;
     struct sequence b = rapt__sequence(f->a, pair / f->key_heads);
     int g = pair % f->key_heads;
-    rapt__prefetch_rows(c->k + rapt__key_at(&c->k_stride, &b, g, 0), c->k_stride.row, b.existing,
-                        c->width);
+    rapt__ahead_add(&rows, c->k + rapt__key_at(&c->k_stride, &b, g, 0), c->k_stride.row, b.existing,
+                    c->width);
     if (f->out)
-        rapt__prefetch_rows(f->v + rapt__key_at(&f->a->v, &b, g, 0), f->a->v.row, b.existing,
-                            f->a->value_width);
+        rapt__ahead_add(&rows, f->v + rapt__key_at(&f->a->v, &b, g, 0), f->a->v.row, b.existing,
+                        f->a->value_width);
     for (int h = g * f->group; h < (g + 1) * f->group; h++)
-        rapt__prefetch_rows(c->q + rapt__query_at(&c->q_stride, &b, h, 0), c->q_stride.row,
-                            b.queries, c->width);
+        rapt__ahead_add(&rows, c->q + rapt__query_at(&c->q_stride, &b, h, 0), c->q_stride.row,
+                        b.queries, c->width);
+    return rows;
 }
 
 /* The same by the whole team: as many items for each; from the last to the first, as with
@@ -226,8 +235,8 @@ static void attend_pairs(struct team *team, struct flash_forward *f,
     for (; pair < f->a->batch * f->key_heads; pair++) {
         if (!rapt__mine(&tickets)) continue;
         struct sequence b = rapt__sequence(f->a, pair / f->key_heads);
-        prefetch_pair(f, shared + rapt__next_item(&tickets));
-        attend_pair(f, &b, pair % f->key_heads);
+        struct rows_ahead ahead = rows_of(f, shared + rapt__next_item(&tickets));
+        attend_pair(f, &b, pair % f->key_heads, &ahead);
     }
     rapt__team_barrier(team);
 }
@@ -239,7 +248,7 @@ static struct flash_forward open_forward(struct team *team, const struct project
     const struct bounds b = rapt__bounds(c, team->size);
     struct flash_forward f = {
         .c = c, .a = c->a, .kernels = rapt__kernels(), .key_heads = rapt__key_heads_of(c->a)};
-    f.group = c->a->heads / f.key_heads;
+    f.group = c->a->heads / f.key_heads, f.far = rapt__flash_rows_far(c, false);
     rapt__arena_parts(arena, b.team, lay_out_pair, &b, mine, first);
     rapt__workspace_begin(team);
     return f;

@@ -1,0 +1,30 @@
+#!/usr/bin/env python3
+"""prefetch.py librapt.a - the kernels of short heads prefetch, in every instruction set.
+
+gcc 12 removes calls of functions that do nothing but prefetch unless they are inlined, and no result
+tells. What is read is the object code of each table of kernels, which holds attend_head."""
+import re
+import subprocess
+import sys
+
+INSTRUCTION = {"elf64-x86-64": r"\tprefetch", "elf64-littleaarch64": r"\tprfm\t"}  # by file format
+
+
+def main(static):
+    command = ["objdump", "-d", "--no-show-raw-insn", static]
+    listing = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    tables = without = 0
+    for member in re.split(r"\n(?=\S+:\s+file format )", listing):
+        kind = re.search(r"file format (\S+)", member)
+        heads = re.findall(r"^[0-9a-f]+ <(\w*head\w*)[^>]*>:\n((?:.+\n)*)", member, flags=re.M)
+        if not kind or kind[1] not in INSTRUCTION or "attend_head" not in [name for name, _ in heads]:
+            continue
+        tables += 1
+        without += not any(re.search(INSTRUCTION[kind[1]], code) for _, code in heads)
+    if not tables:
+        print("skipped: no table of kernels for x86-64 or aarch64")
+    print(f"{tables} tables of kernels read, {without} without a prefetch")
+    return 1 if without else 0
+
+
+sys.exit(main(sys.argv[1]))
