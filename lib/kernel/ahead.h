@@ -52,23 +52,19 @@ static inline void rapt__ahead_fetch(struct rows_ahead *ahead, int rows)
     }
 }
 
-/* Spreads the rows over so many tiles. */
-static inline void rapt__ahead_spread(struct rows_ahead *ahead, int tiles)
+/* Spreads the rows over so many tiles; NULL: there are none. */
+static inline void rapt__ahead_spread(struct rows_ahead *ahead, int64_t tiles)
 {
     int rows = 0;
+    if (!ahead) return;
     for (int p = ahead->at; p < ahead->parts; p++) rows += ahead->part[p].rows;
-    ahead->each = rapt__ceil_div(rows, tiles);
+    ahead->each = tiles > 0 ? (int)((rows + tiles - 1) / tiles) : rows;
 }
 
-/* The rows of a tile. */
+/* Prefetches the rows of one tile; NULL: there are none. */
 static inline void rapt__ahead_tile(struct rows_ahead *ahead)
 {
-    rapt__ahead_fetch(ahead, ahead->each);
-}
-
-static inline void rapt__ahead_rest(struct rows_ahead *ahead)
-{
-    rapt__ahead_fetch(ahead, INT32_MAX);
+    if (ahead) rapt__ahead_fetch(ahead, ahead->each);
 }
 
 #endif

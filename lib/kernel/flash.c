@@ -179,6 +179,7 @@ static void score_block(struct attend_tile *t, int block, float *lanes)
     t->keys = rapt__max(0, rapt__min(block + ATTEND_BLOCK, t->visible.last) - t->key);
     t->panels = rapt__ceil_div(t->keys, LANES);
     if (t->keys == 0) return;
+    rapt__ahead_tile(a->ahead);
     score_tile(t->rows, t->q, t->from->keys + (ptrdiff_t)(t->key - t->from->first) * depth, depth,
                t->panels, t->scores, lanes);
     if (a->cap > 0) cap_tile(t->rows, t->panels, fabsf(a->scale), a->cap, t->scores, NULL);
@@ -202,6 +203,7 @@ static void accumulate_block(const struct attend_tile *t)
 {
     const struct key_source *from = t->from;
     if (t->keys == 0 || !t->row->out) return;
+    rapt__ahead_tile(t->a->ahead);
     const float *values = from->values + (t->key - from->first) * from->value_row;
     const unsigned char *non_finite = from->non_finite + (t->key - from->first) / LANES;
     if (t->seen.all || !any_non_finite(non_finite, t->panels))

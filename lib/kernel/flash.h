@@ -66,7 +66,8 @@ struct attend {
     float cap;                    /* above 0: the scaled score x becomes cap tanh(x / cap) */
     uint32_t drop_below;          /* 0: no dropout */
     float drop_scale;
-    float *workspace; /* rapt__attend_workspace floats */
+    float *workspace;         /* rapt__attend_workspace floats */
+    struct rows_ahead *ahead; /* prefetched meanwhile; NULL: none */
 };
 
 /* The workspace of attend, in floats: where its arrays begin. Between them lie guards of LANES
@@ -117,7 +118,7 @@ struct attend_head {
     uint32_t drop_below;           /* 0: no dropout */
     float drop_scale;
     float *workspace;         /* HEAD_QUERIES * key_width floats */
-    struct rows_ahead *ahead; /* prefetched meanwhile; a prefetch may come from any address */
+    struct rows_ahead *ahead; /* prefetched meanwhile; NULL: none */
 };
 
 /* Backward of the same: at most HEAD_GRADIENTS queries, whose statistics are read; out, lse and
@@ -146,6 +147,7 @@ struct attend_block {
     int key, keys;                /* key, key + 1, ... of the sequence; at most ATTEND_BLOCK */
     int key_width;
     bool non_finite; /* infinity or NaN in q, dout or keys; attend_weights does not read it */
+    struct rows_ahead *ahead; /* prefetched meanwhile; NULL: none */
 };
 
 struct attend_weights {

@@ -79,6 +79,7 @@ static void rebuild(const struct attend_block *b, const struct attend_weights *d
     if (s->keys < b->keys) memset(w, 0, (size_t)s->rows * ATTEND_BLOCK * sizeof(float));
     if (s->keys == 0) return;
     w += s->key - b->key;
+    rapt__ahead_tile(b->ahead);
     score_tile(s->rows, d->q_slots + slot_of(s->tile, b->key_width),
                d->key_panels + (ptrdiff_t)(s->key - b->key) * b->key_width, b->key_width, s->panels,
                w, NULL);
@@ -173,6 +174,7 @@ static void score_gradients(const struct attend_block *b, const struct attend_we
     if (s->keys < b->keys) memset(ds, 0, (size_t)s->rows * ATTEND_BLOCK * sizeof(float));
     if (s->keys == 0) return;
     w += s->key - b->key, ds += s->key - b->key;
+    rapt__ahead_tile(b->ahead);
     score_tile(s->rows, d->dout_slots + slot_of(s->tile, d->value_width),
                d->value_panels + (ptrdiff_t)(s->key - b->key) * d->value_width, d->value_width,
                s->panels, ds, NULL);
@@ -207,7 +209,9 @@ static void key_gradients(const struct attend_block *b, const float *weights,
         int s = tile_begin(b->keys, i), keys = tile_begin(b->keys, i + 1) - s;
         visible_rows(b, b->key + s, keys, &t, &last);
         ptrdiff_t a = (ptrdiff_t)t * ATTEND_BLOCK + s;
+        rapt__ahead_tile(b->ahead);
         transpose_tile(keys, weights + a, d->dout_rows + t * vw, last - t, vw, d->dv + s * vw);
+        rapt__ahead_tile(b->ahead);
         transpose_tile(keys, d->dscores + a, d->q_rows + t * kw, last - t, kw, d->dk + s * kw);
     }
 }
@@ -247,6 +251,7 @@ static void query_gradients(const struct attend_block *b, const struct attend_dq
     for (int i = 0; i < tiles_of(b->rows); i++) {
         struct span s = span_of(b, i);
         int key = s.key - b->key;
+        rapt__ahead_tile(b->ahead);
         if (s.keys > 0)
             add_tile(s.rows, d->dscores + s.row * ATTEND_BLOCK + key, d->key_rows + key * width,
                      width, s.keys, width, d->dq + s.row * width);

@@ -34,7 +34,7 @@ static void test_rows(void **state)
     assert_int_equal(ahead.at, 2);
 }
 
-static void test_rest(void **state)
+static void test_full(void **state)
 {
     (void)state;
     enum { PARTS = sizeof(((struct rows_ahead *)0)->part) / sizeof(struct ahead_part) };
@@ -42,7 +42,8 @@ static void test_rest(void **state)
     struct rows_ahead ahead = {.parts = 0};
     for (int i = 0; i < PARTS + 2; i++) rapt__ahead_add(&ahead, x, 16, 3, 16);
     assert_int_equal(ahead.parts, PARTS);
-    rapt__ahead_rest(&ahead);
+    rapt__ahead_spread(&ahead, 1);
+    rapt__ahead_tile(&ahead);
     assert_int_equal(ahead.at, PARTS);
     for (int i = 0; i < PARTS; i++) assert_int_equal(ahead.part[i].rows, 0);
 }
@@ -139,7 +140,7 @@ static void test_far(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_rows), cmocka_unit_test(test_rest),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_rows), cmocka_unit_test(test_full),
                                        cmocka_unit_test(test_far)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

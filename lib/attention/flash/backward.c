@@ -41,7 +41,7 @@ static int key_blocks_of(const struct backward_pair *p)
 }
 
 /* A pair of one query head, few queries and few keys. False: it is not, and nothing is done. */
-static bool backward_head(const struct backward_pair *p, struct rows_ahead *ahead)
+static bool backward_head(const struct backward_pair *p)
 {
     float low[HEAD_GRADIENTS], high[HEAD_GRADIENTS];
     const struct flash_backward *f = p->f;
@@ -57,7 +57,7 @@ static bool backward_head(const struct backward_pair *p, struct rows_ahead *ahea
     float statistics[HEAD_GRADIENTS * STATISTICS];
     memcpy(statistics, f->statistics + row * STATISTICS,
            (size_t)(b->queries * STATISTICS) * sizeof(float));
-    head.q = c->q + q, head.v = f->v + v, head.statistics = statistics, head.ahead = ahead;
+    head.q = c->q + q, head.v = f->v + v, head.statistics = statistics, head.ahead = p->ahead;
     if (head.drop_below) head.drop_key = rapt__attention_drop_key(a, b, p->g);
     const struct attend_head_gradients d = {.dout = f->dout + out,
                                             .dq = f->d->q ? f->d->q + q : NULL,
@@ -70,12 +70,19 @@ static bool backward_head(const struct backward_pair *p, struct rows_ahead *ahea
     return f->kernels->attend_head_backward(&head, &d);
 }
 
-/* Meanwhile the rows ahead are prefetched. */
-static void backward_pair_alone(const struct backward_pair *p, struct rows_ahead *ahead)
+/* Register tiles: scores, their gradients and those of queries; then of keys and of values. */
+static int64_t tiles_of_pair(const struct backward_pair *p)
 {
-    bool done = backward_head(p, ahead);
-    rapt__ahead_rest(ahead);
-    if (done) return;
+    int rows = p->f->kernels->tile_rows;
+    int64_t queries = rapt__ceil_div(p->b.queries * p->f->group, rows),
+            keys = rapt__ceil_div(p->b.existing, rows);
+    return 3 * queries * key_blocks_of(p) + 2 * keys * p->blocks;
+}
+
+static void backward_pair_alone(const struct backward_pair *p)
+{
+    if (backward_head(p)) return;
+    rapt__ahead_spread(p->ahead, tiles_of_pair(p));
     for (int i = 0; i < p->blocks; i++) rapt__flash_pack_queries(p, i);
     for (int j = 0; j < key_blocks_of(p); j++) rapt__flash_backward_keys(p, j);
     for (int i = 0; i < p->blocks; i++) rapt__flash_add_dq(p, i);
@@ -161,7 +168,8 @@ static void backward_alone(struct team *team, const struct flash_backward *f)
             if (!rapt__mine(&tickets)) continue;
             struct backward_pair p = pair_of(f, i, g);
             struct rows_ahead ahead = rows_of(f, rapt__next_item(&tickets));
-            backward_pair_alone(&p, &ahead);
+            p.ahead = &ahead;
+            backward_pair_alone(&p);
         }
     rapt__team_barrier(team);
 }
@@ -176,8 +184,7 @@ static void backward_alone_sharing(struct team *team, const struct flash_backwar
             for (int g = 0; g < f->key_heads; g++) {
                 if ((s->batch && i != n / heads) || (s->head && g != n % heads)) continue;
                 struct backward_pair p = pair_of(f, i, g);
-                struct rows_ahead none = {.parts = 0};
-                backward_pair_alone(&p, &none);
+                backward_pair_alone(&p);
             }
     rapt__team_barrier(team);
 }

@@ -54,7 +54,8 @@ struct backward_pair {
     const struct flash_backward *f;
     struct sequence b;
     int g;
-    int per_head, blocks; /* query blocks: of one query head, of all of them */
+    int per_head, blocks;     /* query blocks: of one query head, of all of them */
+    struct rows_ahead *ahead; /* of the pair that this member takes next; NULL: none */
 };
 
 /* ---- backward_blocks.c ---- */

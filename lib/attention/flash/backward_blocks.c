@@ -207,6 +207,7 @@ static void backward_block(const struct backward_pair *p, int i, int j, const st
                                        .key = s->key,
                                        .keys = s->keys,
                                        .key_width = f->c->width,
+                                       .ahead = p->ahead,
                                        .non_finite = q.state->non_finite || s->non_finite};
     const struct attend_dq dq = {s->key_rows, s->dscores, q.dq};
     if (any) add_dkv(p, &block, &q, s);

@@ -25,7 +25,8 @@ struct flash_forward {
     int key_heads, group;          /* query heads per key head */
     bool far;                      /* rapt__flash_rows_far */
     struct packed_pair pair;
-    float *workspace; /* of the kernel, this member's */
+    float *workspace;         /* of the kernel, this member's */
+    struct rows_ahead *ahead; /* of the pair that this member takes next; NULL: none */
 };
 
 enum { PACK_PANELS = ATTEND_BLOCK / LANES };
@@ -124,7 +125,8 @@ static void attend_rows(const struct flash_forward *f, const struct sequence *b,
                                   .cap = a->cap,
                                   .drop_below = drop.below,
                                   .drop_scale = drop.scale,
-                                  .workspace = f->workspace};
+                                  .workspace = f->workspace,
+                                  .ahead = f->ahead};
     f->kernels->attend(&attend);
 }
 
@@ -137,15 +139,14 @@ static void attend_item(const struct flash_forward *f, const struct sequence *b,
 }
 
 /* A pair of few queries and keys, head by head, without packing any keys. false: not possible. */
-static bool attend_heads(const struct flash_forward *f, const struct sequence *b, int g,
-                         struct rows_ahead *ahead)
+static bool attend_heads(const struct flash_forward *f, const struct sequence *b, int g)
 {
     float low[ATTEND_BLOCK], high[ATTEND_BLOCK];
     const rapt_attention *a = f->a;
     struct attend_head head;
     if (b->queries > ATTEND_BLOCK || !rapt__flash_head(f->c, b, g, low, high, &head)) return false;
     size_t rows = (size_t)rapt__query_rows(a);
-    head.workspace = f->workspace, head.ahead = ahead;
+    head.workspace = f->workspace, head.ahead = f->ahead;
     if (f->out) head.v = f->v + rapt__key_at(&a->v, b, g, 0);
     for (int h = g * f->group; h < (g + 1) * f->group; h++) {
         size_t at = (size_t)h * rows + (size_t)b->query_first;
@@ -159,15 +160,13 @@ static bool attend_heads(const struct flash_forward *f, const struct sequence *b
     return true;
 }
 
-/* Meanwhile the rows ahead are prefetched. */
-static void attend_pair(const struct flash_forward *f, const struct sequence *b, int g,
-                        struct rows_ahead *ahead)
+static void attend_pair(const struct flash_forward *f, const struct sequence *b, int g)
 {
     int rows = ATTEND_ROWS / f->kernels->tile_rows * f->kernels->tile_rows;
     int all = b->queries * f->group;
-    bool done = all == 0 || attend_heads(f, b, g, ahead);
-    rapt__ahead_rest(ahead);
-    if (done) return;
+    if (all == 0 || attend_heads(f, b, g)) return;
+    int64_t tiles = rapt__ceil_div(all, f->kernels->tile_rows);
+    rapt__ahead_spread(f->ahead, 2 * tiles * rapt__ceil_div(b->existing, ATTEND_BLOCK));
     if (all <= rows &&
         b->existing > 0) { /* every key is read once: no packing of more than a block */
         attend_rows(f, b, g, 0, all, true);
@@ -236,7 +235,8 @@ static void attend_pairs(struct team *team, struct flash_forward *f,
         if (!rapt__mine(&tickets)) continue;
         struct sequence b = rapt__sequence(f->a, pair / f->key_heads);
         struct rows_ahead ahead = rows_of(f, shared + rapt__next_item(&tickets));
-        attend_pair(f, &b, pair % f->key_heads, &ahead);
+        f->ahead = &ahead;
+        attend_pair(f, &b, pair % f->key_heads);
     }
     rapt__team_barrier(team);
 }
