@@ -66,16 +66,22 @@ static void check(rapt_status status, const rapt_message *why)
     if (status) fail_msg("%s: %s", rapt_status_text(status), why->text);
 }
 
+static void *space(const rapt_attention *a)
+{
+    enum { ALIGNMENT = 64 };
+    void *workspace =
+        aligned_alloc(ALIGNMENT, rapt__round_up_size(rapt_attention_workspace(a), ALIGNMENT));
+    assert_non_null(workspace);
+    return workspace;
+}
+
 /* Self-attention of x, and its gradients with x as that of the output. */
 static void run(const rapt_attention *a, const struct arrays *m)
 {
     const rapt_attention_saved saved = {.size = sizeof saved, .statistics = m->statistics};
     const rapt_gradients d = {.size = sizeof d, .q = m->dq, .k = m->dk, .v = m->dv};
-    enum { ALIGNMENT = 64 };
-    void *workspace =
-        aligned_alloc(ALIGNMENT, rapt__round_up_size(rapt_attention_workspace(a), ALIGNMENT));
+    void *workspace = space(a);
     rapt_message why = {.text = ""};
-    assert_non_null(workspace);
     check(rapt_attention_forward(a, m->x, m->x, m->x, m->out, &saved, workspace, &why), &why);
     check(rapt_attention_backward(a, m->x, m->x, m->x, m->out, &saved, m->x, NULL, &d, workspace,
                                   &why),
@@ -138,9 +144,30 @@ static void test_far(void **state)
     free(starts);
 }
 
+/* Many queries and no key: k and v may be NULL, and nothing is taken from there. */
+static void test_no_keys(void **state)
+{
+    (void)state;
+    rapt_attention a;
+    int rows = (int)(4 * rapt__second_level_size() / (ROW * sizeof(float))) + 1;
+    const int starts[] = {0, rows, 2 * rows}, none[] = {0, 0, 0};
+    size_t size = 2 * (size_t)rows * ROW;
+    float *x = zeros(size), *out = zeros(size);
+    for (size_t i = 0; i < size; i++) out[i] = 1;
+    rapt_attention_init_ragged(&a, sizeof a, 2, HEADS, starts, none, WIDTH);
+    assert_true(far(&a, false));
+    void *workspace = space(&a);
+    rapt_message why = {.text = ""};
+    check(rapt_attention_forward(&a, x, NULL, NULL, out, NULL, workspace, &why), &why);
+    for (size_t i = 0; i < size; i++) assert_true(out[i] == 0);
+    free(workspace);
+    free(out);
+    free(x);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_rows), cmocka_unit_test(test_full),
-                                       cmocka_unit_test(test_far)};
+                                       cmocka_unit_test(test_far), cmocka_unit_test(test_no_keys)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
