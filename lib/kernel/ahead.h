@@ -6,12 +6,14 @@
 
 #include "base/util.h"
 
+enum { AHEAD_PARTS = 8 };
+
 struct rows_ahead {
     struct ahead_part {
         const float *x; /* the next row that has not been prefetched */
         ptrdiff_t row;  /* from one to the next */
         int rows, width;
-    } part[8];
+    } part[AHEAD_PARTS];
     int parts, at; /* the parts before `at` have been prefetched */
     int each;      /* rows with each tile */
 };
@@ -20,8 +22,8 @@ struct rows_ahead {
 static inline void rapt__ahead_add(struct rows_ahead *ahead, const float *x, ptrdiff_t row,
                                    int rows, int width)
 {
-    enum { SHORT = 128, PARTS = sizeof ahead->part / sizeof *ahead->part };
-    if (rows > 0 && rows <= SHORT && ahead->parts < PARTS)
+    enum { SHORT = 128 };
+    if (rows > 0 && rows <= SHORT && ahead->parts < AHEAD_PARTS)
         ahead->part[ahead->parts++] = (struct ahead_part){x, row, rows, width};
 }
 
@@ -38,20 +40,6 @@ static inline __attribute__((always_inline)) void rapt__prefetch_row(const float
     if (n < width) __builtin_prefetch(x + n, 0, SECOND_LEVEL);
 }
 
-/* Prefetches so many rows, if as many are left. */
-static inline void rapt__ahead_fetch(struct rows_ahead *ahead, int rows)
-{
-    while (rows > 0 && ahead->at < ahead->parts) {
-        struct ahead_part *part = ahead->part + ahead->at;
-        const int take = rapt__min(rows, part->rows), width = part->width;
-        const ptrdiff_t row = part->row;
-        const float *x = part->x;
-        for (int r = 0; r < take; r++, x += row) rapt__prefetch_row(x, width);
-        part->x = x, part->rows -= take, rows -= take;
-        if (part->rows == 0) ahead->at++;
-    }
-}
-
 /* Spreads the rows over so many tiles; NULL: there are none. */
 static inline void rapt__ahead_spread(struct rows_ahead *ahead, int64_t tiles)
 {
@@ -64,7 +52,15 @@ static inline void rapt__ahead_spread(struct rows_ahead *ahead, int64_t tiles)
 /* Prefetches the rows of one tile; NULL: there are none. */
 static inline void rapt__ahead_tile(struct rows_ahead *ahead)
 {
-    if (ahead) rapt__ahead_fetch(ahead, ahead->each);
+    for (int left = ahead ? ahead->each : 0; left > 0 && ahead->at < ahead->parts;) {
+        struct ahead_part *part = ahead->part + ahead->at;
+        const int take = rapt__min(left, part->rows), width = part->width;
+        const ptrdiff_t row = part->row;
+        const float *x = part->x;
+        for (int r = 0; r < take; r++, x += row) rapt__prefetch_row(x, width);
+        part->x = x, part->rows -= take, left -= take;
+        if (part->rows == 0) ahead->at++;
+    }
 }
 
 #endif

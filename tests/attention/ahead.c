@@ -37,15 +37,14 @@ static void test_rows(void **state)
 static void test_full(void **state)
 {
     (void)state;
-    enum { PARTS = sizeof(((struct rows_ahead *)0)->part) / sizeof(struct ahead_part) };
     static const float x[3 * 16];
     struct rows_ahead ahead = {.parts = 0};
-    for (int i = 0; i < PARTS + 2; i++) rapt__ahead_add(&ahead, x, 16, 3, 16);
-    assert_int_equal(ahead.parts, PARTS);
+    for (int i = 0; i < AHEAD_PARTS + 2; i++) rapt__ahead_add(&ahead, x, 16, 3, 16);
+    assert_int_equal(ahead.parts, AHEAD_PARTS);
     rapt__ahead_spread(&ahead, 1);
     rapt__ahead_tile(&ahead);
-    assert_int_equal(ahead.at, PARTS);
-    for (int i = 0; i < PARTS; i++) assert_int_equal(ahead.part[i].rows, 0);
+    assert_int_equal(ahead.at, AHEAD_PARTS);
+    for (int i = 0; i < AHEAD_PARTS; i++) assert_int_equal(ahead.part[i].rows, 0);
 }
 
 enum { HEADS = 2, WIDTH = 32, ROW = HEADS * WIDTH, LENGTHS = 48 };

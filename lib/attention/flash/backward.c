@@ -131,8 +131,8 @@ static void sum_relative(struct team *team, const struct flash_backward *f)
     rapt__team_barrier(team);
 }
 
-/* What a pair reads and adds to; nothing if there is no such pair. Outputs are read only where
-   there are several blocks of keys. */
+/* What a pair reads and adds to; nothing if there is no such pair or no key of it. Outputs are read
+   only where there are several blocks of keys. */
 static struct rows_ahead rows_of(const struct flash_backward *f, int pair)
 {
     const struct projected *c = f->c;
@@ -140,6 +140,7 @@ static struct rows_ahead rows_of(const struct flash_backward *f, int pair)
     struct rows_ahead rows = {.parts = 0};
     if (!f->far || pair >= a->batch * f->key_heads) return rows;
     struct sequence b = rapt__sequence(a, pair / f->key_heads);
+    if (b.existing == 0) return rows;
     int g = pair % f->key_heads, kw = c->width, vw = a->value_width;
     ptrdiff_t k = rapt__key_at(&c->k_stride, &b, g, 0), v = rapt__key_at(&a->v, &b, g, 0);
     rapt__ahead_add(&rows, c->k + k, c->k_stride.row, b.existing, kw);

@@ -176,13 +176,14 @@ static void attend_pair(const struct flash_forward *f, const struct sequence *b,
     for (int n = 0; n < rapt__ceil_div(all, rows); n++) attend_item(f, b, g, n, rows);
 }
 
-/* What a pair reads; nothing if there is no such pair. */
+/* What a pair reads; nothing if there is no such pair or no key of it. */
 static struct rows_ahead rows_of(const struct flash_forward *f, int pair)
 {
     const struct projected *c = f->c;
     struct rows_ahead rows = {.parts = 0};
     if (!f->far || pair >= f->a->batch * f->key_heads) return rows;
     struct sequence b = rapt__sequence(f->a, pair / f->key_heads);
+    if (b.existing == 0) return rows;
     int g = pair % f->key_heads;
     rapt__ahead_add(&rows, c->k + rapt__key_at(&c->k_stride, &b, g, 0), c->k_stride.row, b.existing,
                     c->width);

@@ -1,6 +1,6 @@
 /* head.c - which pairs of a sequence and key head are attended to head by head as plain rows
    (kernel/flash_head.c), and the description of such a head: short sequences, in which nothing is
-   read often enough to be packed. */
+   read often enough to be packed; and whether rows are prefetched. */
 #include "attention/flash/flash.h"
 #include "op/op.h"
 
