@@ -1,6 +1,7 @@
 /* attention_kinds.c - benchmark of all kinds of attention, forward and backward: each score with
    global locality and softmax, then each locality, each normalizer, and each change of the scores
-   (soft cap, biases) with scaled dot products.
+   (soft cap, biases, a boolean mask) with scaled dot products, of one long sequence and of many
+   short ones.
 
    Operations are those of scaled dot products, 4 and 10 B H T S K, so that rates compare; further
    work of a score is not counted. For additive scores, of_tanh is the time of their tanh calls
@@ -11,21 +12,25 @@
 #include <math.h>
 
 enum { HEADS = 8, ROWS = 512, WIDTH = 64, CHANNELS = 4, FILTER_WIDTH = 7 };
+enum { SENTENCES = 32, WORDS = 32 }; /* many short sequences, and the rows of each */
 
-/* What is done to scores. The bias is one for each head, and gets its gradient. */
+/* What is done to scores. The bias is one for each head, and gets its gradient. The mask is one for
+   all heads and hides one key of eight. */
 struct extra {
     const char *name;
     float cap;
-    bool bias, slopes, table;
+    bool bias, slopes, table, allowed;
 };
-static const struct extra extras[] = {{"none", 0, false, false, false},
-                                      {"cap", 30, false, false, false},
-                                      {"bias", 0, true, false, false},
-                                      {"slopes", 0, false, true, false},
-                                      {"table", 0, false, false, true},
-                                      {"bias and slopes", 0, true, true, false},
-                                      {"cap and slopes", 30, false, true, false},
-                                      {"cap, bias and table", 30, true, false, true}};
+static const struct extra extras[] = {
+    {.name = "none"},
+    {.name = "cap", .cap = 30},
+    {.name = "bias", .bias = true},
+    {.name = "slopes", .slopes = true},
+    {.name = "table", .table = true},
+    {.name = "allowed", .allowed = true},
+    {.name = "bias and slopes", .bias = true, .slopes = true},
+    {.name = "cap and slopes", .cap = 30, .slopes = true},
+    {.name = "cap, bias and table", .cap = 30, .bias = true, .table = true}};
 enum { EXTRAS = sizeof extras / sizeof *extras, BUCKETS = 32, DISTANCE = 128 };
 
 struct kind {
@@ -33,6 +38,7 @@ struct kind {
     rapt_locality locality;
     rapt_normalizer normalizer;
     int extra;
+    bool sentences; /* SENTENCES of WORDS; else one sequence of ROWS */
 };
 
 struct kind_job {
@@ -42,6 +48,7 @@ struct kind_job {
     rapt_gradients d;
     float *q, *k, *v, *out, *dout;
     void *workspace;
+    uint8_t *allowed;
     float *row; /* of the tanh loop */
 };
 
@@ -100,6 +107,8 @@ static void add_extra(struct kind_job *j, const struct extra *e, float *bias, fl
     for (int h = 0; h < j->a.heads && e->slopes; h++) few[h] = ldexpf(1, -h - 1);
     if (e->slopes) j->a.relative.slopes = few, j->d.slopes = dfew;
     if (e->table) j->a.relative.table = few, j->d.table = dfew;
+    for (ptrdiff_t i = 0; i < rows * keys; i++) j->allowed[i] = i % 8 != 0;
+    if (e->allowed) j->a.mask.allowed = j->allowed, j->a.mask.allowed_stride.row = keys;
     j->a.relative.buckets = BUCKETS, j->a.relative.distance = DISTANCE;
 }
 
@@ -107,7 +116,7 @@ static void report(struct bench *b, const struct kind *kind, const struct kind_j
                    bool backward, struct timing time, double tanh_seconds)
 {
     const rapt_attention *a = &j->a;
-    double cells = (double)a->heads * a->queries * a->keys;
+    double cells = (double)a->batch * a->heads * a->queries * a->keys;
     json_t *more =
         json_pack("{s:s, s:s, s:s, s:s}", "score", rapt_score_name(kind->score), "locality",
                   rapt_locality_name(kind->locality), "normalizer",
@@ -115,9 +124,9 @@ static void report(struct bench *b, const struct kind *kind, const struct kind_j
     if (tanh_seconds > 0)
         json_object_set_new(more, "of_tanh", json_real(tanh_seconds / time.fastest));
     bench_line(b, &(struct result){.name = backward ? "attention_backward" : "attention_forward",
-                                   .shape = json_pack("{s:i, s:i, s:i, s:i, s:i, s:b}", "B", 1, "H",
-                                                      a->heads, "T", a->queries, "S", a->keys, "K",
-                                                      WIDTH, "causal", 0),
+                                   .shape = json_pack("{s:i, s:i, s:i, s:i, s:i, s:b}", "B",
+                                                      a->batch, "H", a->heads, "T", a->queries, "S",
+                                                      a->keys, "K", WIDTH, "causal", 0),
                                    .threads = a->threads,
                                    .time = time,
                                    .operations = (backward ? 10 : 4) * cells * WIDTH,
@@ -126,26 +135,28 @@ static void report(struct bench *b, const struct kind *kind, const struct kind_j
 
 static void measure(struct bench *b, const struct kind *kind, int threads)
 {
-    int heads = b->check ? 2 : HEADS, rows = b->check ? 40 : ROWS;
-    size_t size = (size_t)heads * (size_t)rows * WIDTH,
+    int heads = b->check ? 2 : HEADS, rows = kind->sentences ? WORDS : b->check ? 40 : ROWS;
+    int batch = !kind->sentences ? 1 : b->check ? 2 : SENTENCES;
+    size_t all = (size_t)batch * (size_t)heads * (size_t)rows, size = all * WIDTH,
            learned = (size_t)RAPT_LEARNED_COUNT * HEADS * WIDTH * ROWS;
     struct kind_job j = {.saved = {.size = sizeof j.saved},
                          .reinforce = {.size = sizeof j.reinforce},
                          .d = {.size = sizeof j.d}};
-    rapt_attention_init(&j.a, sizeof j.a, 1, heads, rows, rows, WIDTH);
+    rapt_attention_init(&j.a, sizeof j.a, batch, heads, rows, rows, WIDTH);
     float **arrays[] = {&j.q, &j.k, &j.v, &j.out, &j.dout, &j.d.q, &j.d.k, &j.d.v};
     for (int i = 0; i < 8; i++) *arrays[i] = bench_floats(size);
     float *values = bench_floats(learned), *gradients = bench_floats(learned);
     size_t square = (size_t)heads * ((size_t)rows * (size_t)rows + BUCKETS);
     float *bias = bench_floats(square), *dbias = bench_floats(square);
-    float *reward = bench_floats((size_t)heads * (size_t)rows);
+    float *reward = bench_floats(all);
+    j.allowed = bench_alloc((size_t)rows * (size_t)rows);
     j.row = bench_floats(WIDTH);
-    j.saved.statistics = bench_floats(2 * (size_t)heads * (size_t)rows);
+    j.saved.statistics = bench_floats(2 * all);
     j.a.threads = threads;
     j.a.score = kind->score, j.a.locality = kind->locality, j.a.normalizer = kind->normalizer;
     j.a.radius = 16;
     j.a.mask.causal_alignment = RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT;
-    j.saved.chosen = bench_alloc((size_t)heads * (size_t)rows * sizeof *j.saved.chosen);
+    j.saved.chosen = bench_alloc(all * sizeof *j.saved.chosen);
     j.reinforce.reward = reward;
     learn(&j, values, gradients);
     add_extra(&j, extras + kind->extra, bias, dbias);
@@ -156,9 +167,9 @@ static void measure(struct bench *b, const struct kind *kind, int threads)
     report(b, kind, &j, false, bench_time(b, run_forward, &j), alone);
     report(b, kind, &j, true, bench_time(b, run_backward, &j), 0);
     for (int i = 0; i < 8; i++) bench_free(*arrays[i]);
-    void *memory[] = {values, gradients,          bias,           dbias,      reward,
-                      j.row,  j.saved.statistics, j.saved.chosen, j.workspace};
-    for (int i = 0; i < 9; i++) bench_free(memory[i]);
+    void *memory[] = {values, gradients,          bias,           dbias,       reward,
+                      j.row,  j.saved.statistics, j.saved.chosen, j.workspace, j.allowed};
+    for (int i = 0; i < 10; i++) bench_free(memory[i]);
 }
 
 void measure_kinds(struct bench *b, int threads)
@@ -173,7 +184,8 @@ void measure_kinds(struct bench *b, int threads)
     for (int i = 1; rapt_normalizer_name((rapt_normalizer)i); i++)
         if (bench_wants(b, "kinds", rapt_normalizer_name((rapt_normalizer)i)))
             measure(b, &(struct kind){.normalizer = (rapt_normalizer)i}, threads);
-    for (int i = 1; i < EXTRAS; i++)
-        if (bench_wants(b, "kinds", extras[i].name))
-            measure(b, &(struct kind){.extra = i}, threads);
+    for (int i = 0; i < 2 * EXTRAS; i++) {
+        const struct kind kind = {.extra = i % EXTRAS, .sentences = i >= EXTRAS};
+        if (i > 0 && bench_wants(b, "kinds", extras[kind.extra].name)) measure(b, &kind, threads);
+    }
 }

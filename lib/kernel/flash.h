@@ -112,7 +112,12 @@ struct attend_head {
     int queries, keys;          /* keys: 1 .. ATTEND_BLOCK */
     int key_width, value_width; /* value_width: a multiple of 16 */
     const float *low, *high;    /* [queries], as in attend_row; NULL: every key is visible to all */
-    float scale;                /* of scores; not 0 */
+    /* As in attend_row, of the first query; those of query t are t * bias_row and t * allowed_row
+       from there on, and -t, as its position is t higher. */
+    const float *bias, *relative;
+    const uint8_t *allowed;
+    ptrdiff_t bias_row, allowed_row;
+    float scale, cap;              /* as in attend */
     float *out, *lse, *statistics; /* rows of queries; NULL: not wanted */
     uint64_t drop_key;             /* rows are queries, columns keys */
     uint32_t drop_below;           /* 0: no dropout */
@@ -125,6 +130,7 @@ struct attend_head {
    workspace are not. key_width is a multiple of 16 too. */
 struct attend_head_gradients {
     const float *dout;        /* rows out_row apart */
+    float *dbias, *drelative; /* rows as those of bias and relative; added to; NULL: not wanted */
     float *dq, *dk, *dv;      /* rows as those of q, k and v; added to; NULL: not wanted */
     float *q_panels;          /* HEAD_GRADIENTS * key_width floats of workspace, */
     float *dout_panels;       /* HEAD_GRADIENTS * value_width, */

@@ -64,15 +64,16 @@ static void head_softmax(struct head_block *h, int p)
     const struct attend_head *a = h->a;
     const struct key_range *range = h->range + p;
     int keys = rapt__max(range->last - range->key, 0);
-    float *scores = h->scores + range->key * HEAD_QUERIES + p * LANES, scale = fabsf(a->scale);
+    float *scores = h->scores + range->key * HEAD_QUERIES + p * LANES, scale = head_scale(a);
     float sums[LANES * LANES], times = LOG2_E * scale;
-    if (a->low) head_mask(a, h->query + p * LANES, range->key, range->last, scores, HEAD_QUERIES);
+    head_finish_scores(a, h->query + p * LANES, range->key, range->last, scores, HEAD_QUERIES,
+                       NULL);
     vf max = head_max(scores, keys), min = vf_splat(-INFINITY);
     vf base = vf_select(vf_equal(max, min), vf_zero(), max);
     vm large = vf_less(vf_splat(LARGE), vf_abs(vf_mul(base, vf_splat(times))));
     if (vm_bits(large))
         head_weights(scores, keys, base, times, large, true, true, sums);
-    else if (a->low)
+    else if (head_hides(a))
         head_weights(scores, keys, base, times, large, false, true, sums);
     else
         head_weights(scores, keys, base, times, large, false, false, sums);
@@ -146,7 +147,8 @@ static bool attend_head(const struct attend_head *a)
 {
     _Alignas(64) float scores[ATTEND_BLOCK * HEAD_QUERIES];
     float sign = a->scale < 0 ? -1.f : 1.f;
-    if (a->low && a->out && !all_finite(a->v, a->v_row, a->keys, a->value_width)) return false;
+    if (head_hides(a) && a->out && !all_finite(a->v, a->v_row, a->keys, a->value_width))
+        return false;
     rapt__ahead_spread(a->ahead, head_tiles(a));
     for (int t = 0; t < a->queries; t += HEAD_QUERIES) {
         struct head_block h = {.a = a, .query = t, .scores = scores};

@@ -7,13 +7,14 @@ struct head_gradient { /* sixteen queries of a head */
     const struct attend_head *a;
     int query, key, last; /* visible keys; key a multiple of 16 */
     float *w, *ds;        /* [keys][HEAD_GRADIENTS] from `key` on: of these queries */
+    const float *slopes;  /* of the cap, [keys][16]; NULL: there is none */
 };
 
 /* Scores become weights. */
 static void head_normalize(const struct head_gradient *h)
 {
     const struct attend_head *a = h->a;
-    float max[LANES] = {0}, sum[LANES], *w = h->w, times_1 = LOG2_E * fabsf(a->scale);
+    float max[LANES] = {0}, sum[LANES], *w = h->w, times_1 = LOG2_E * head_scale(a);
     const float *statistics = a->statistics + (ptrdiff_t)h->query * STATISTICS;
     for (int t = 0; t < LANES; t++) {
         bool there = h->query + t < a->queries;
@@ -47,8 +48,29 @@ static vf head_delta(const struct head_gradient *h, vf center)
     return head_sum(sums);
 }
 
-/* dp in ds becomes scale ds, weights become those that values got. */
-static void head_score_gradients(const struct head_gradient *h)
+/* ds of biased scores is added to the gradients of biases and becomes scale ds. */
+static void head_scale_gradients(const struct head_gradient *h,
+                                 const struct attend_head_gradients *d)
+{
+    const float *w = h->w, *slope = h->slopes;
+    float *ds = h->ds;
+    vf scale = vf_splat(h->a->scale);
+    head_add_bias_gradients(h->a, d, h->query, h->key, h->last, ds);
+    for (int s = h->key; s < h->last; s++, w += HEAD_GRADIENTS, ds += HEAD_GRADIENTS) {
+        vf g = vf_load(ds);
+        if (slope) {
+            g = vf_mul(g, vf_load(slope));
+            g = vf_select(vf_equal(vf_load(w), vf_zero()), vf_zero(), g);
+            slope += LANES;
+        }
+        vf_store(ds, vf_mul(g, scale));
+    }
+}
+
+/* dp in ds becomes scale ds, weights become those that values got. Where there is a cap, or biases
+   want gradients, ds is first that of the biased score. */
+static void head_score_gradients(const struct head_gradient *h,
+                                 const struct attend_head_gradients *d)
 {
     const struct attend_head *a = h->a;
     float factors[ATTEND_BLOCK * LANES], *w = h->w, *ds = h->ds;
@@ -57,14 +79,18 @@ static void head_score_gradients(const struct head_gradient *h)
     for (int s = 0; s < keys && a->drop_below; s++, ds += HEAD_GRADIENTS)
         vf_store(ds, vf_mul(vf_load(ds), vf_load(factors + s * LANES)));
     vf center = head_delta(h, vf_zero()), delta = head_delta(h, center);
-    vf scale = vf_splat(a->scale);
+    bool first = h->slopes || d->dbias || d->drelative;
+    vf scale = vf_splat(first ? 1 : a->scale);
     ds = h->ds;
     for (int s = 0; s < keys; s++, w += HEAD_GRADIENTS, ds += HEAD_GRADIENTS) {
         vf weight = vf_load(w), g = vf_mul(weight, vf_sub(vf_sub(vf_load(ds), center), delta));
         g = vf_select(vf_equal(weight, vf_zero()), vf_zero(), g);
         vf_store(ds, vf_mul(g, scale));
-        if (a->drop_below) vf_store(w, vf_mul(weight, vf_load(factors + s * LANES)));
     }
+    if (first) head_scale_gradients(h, d);
+    w = h->w;
+    for (int s = 0; s < keys && a->drop_below; s++, w += HEAD_GRADIENTS)
+        vf_store(w, vf_mul(vf_load(w), vf_load(factors + s * LANES)));
 }
 
 /* w and ds of all keys and at most HEAD_QUERIES queries; 0 where nothing is visible. */
@@ -72,7 +98,7 @@ static void head_block_backward(const struct attend_head *a, const struct attend
                                 int query)
 {
     struct key_range range[HEAD_PANELS];
-    float *w = d->weights + query, *ds = d->dscores + query;
+    float slopes[ATTEND_BLOCK * LANES], *w = d->weights + query, *ds = d->dscores + query;
     int panels = head_ranges(a, query, rapt__min(a->queries - query, HEAD_QUERIES), range);
     head_seen_scores(a, range, a->k, a->k_row, d->q_panels + (ptrdiff_t)query * a->key_width,
                      a->key_width, panels, w, HEAD_GRADIENTS);
@@ -85,10 +111,11 @@ static void head_block_backward(const struct attend_head *a, const struct attend
                                         .key = range[p].key,
                                         .last = range[p].last,
                                         .w = w + at,
-                                        .ds = ds + at};
-        if (a->low) head_mask(a, h.query, h.key, h.last, h.w, HEAD_GRADIENTS);
+                                        .ds = ds + at,
+                                        .slopes = a->cap > 0 ? slopes : NULL};
+        head_finish_scores(a, h.query, h.key, h.last, h.w, HEAD_GRADIENTS, slopes);
         head_normalize(&h);
-        head_score_gradients(&h);
+        head_score_gradients(&h, d);
         head_clear(range + p, 0, a->keys, w, HEAD_GRADIENTS);
         head_clear(range + p, 0, a->keys, ds, HEAD_GRADIENTS);
     }

@@ -96,58 +96,68 @@ static vf allowed_lanes(const uint8_t *allowed, int n)
     return vf_load(open);
 }
 
+static const float *at(const float *row, int key)
+{
+    return row ? row + key : NULL;
+}
+
 /* Whether something is added to the scores of a call; they are scaled before. */
 static bool biased(const struct attend_row *row)
 {
     return row->bias || row->relative;
 }
 
-/* What is added to the scores of keys key .. key + n - 1; open becomes 0 where that hides them. */
-static inline vf added_bias(const struct attend_row *row, int key, int n, vf *open)
+/* What is added to the scores of n keys: -infinity where a bias, the sum of both or `allowed` hides
+   the key. Each may be NULL. */
+static inline vf added_to_scores(const float *bias, const float *relative, const uint8_t *allowed,
+                                 int n)
 {
-    vf min = vf_splat(-INFINITY), bias = vf_zero();
-    if (row->bias) {
-        bias = vf_load_n(row->bias + key, n, 0);
-        *open = vf_select(vf_equal(bias, min), vf_zero(), *open);
+    vf min = vf_splat(-INFINITY), sum = vf_zero();
+    if (bias) sum = vf_load_n(bias, n, 0);
+    if (relative) {
+        vf x = vf_load_n(relative, n, 0);
+        vm hidden = vm_or(vf_equal(sum, min), vf_equal(x, min));
+        sum = vf_select(hidden, min, bias ? vf_add(sum, x) : x);
     }
-    if (!row->relative) return bias;
-    vf relative = vf_load_n(row->relative + key, n, 0);
-    *open = vf_select(vf_equal(relative, min), vf_zero(), *open);
-    return row->bias ? vf_add(bias, relative) : relative;
+    if (allowed) sum = vf_select(vf_less(vf_zero(), allowed_lanes(allowed, n)), sum, min);
+    return sum;
 }
 
 /* The scores s of sixteen keys from `key` on, masked: hidden ones are -infinity; with a bias s
    becomes scale s + bias. *seen: a bit for each visible key. */
 static vf apply_mask(const struct attend_row *row, int key, float scale, vf s, unsigned *seen)
 {
-    vf lanes = vf_load(lane_numbers), min = vf_splat(-INFINITY), open = vf_splat(1);
+    vf lanes = vf_load(lane_numbers), min = vf_splat(-INFINITY), added = vf_zero();
     int n = rapt__max(0, rapt__min(row->high - key, LANES)),
         before = rapt__max(-1, row->low - key - 1);
     vm visible =
         vm_and(vf_less(lanes, vf_splat((float)n)), vf_less(vf_splat((float)before), lanes));
-    if (row->allowed && n > 0) open = allowed_lanes(row->allowed + key, n);
-    if (biased(row) && n > 0) {
-        vf bias = added_bias(row, key, n, &open);
-        s = vf_fma(s, vf_splat(scale), bias);
-    }
-    visible = vm_and(visible, vf_less(vf_zero(), open));
-    *seen = vm_bits(visible);
-    return vf_select(visible, s, min);
+    if ((biased(row) || row->allowed) && n > 0)
+        added = added_to_scores(at(row->bias, key), at(row->relative, key),
+                                row->allowed ? row->allowed + key : NULL, n);
+    if (biased(row)) s = vf_fma(s, vf_splat(scale), added);
+    vm hidden = vf_equal(added, min);
+    *seen = vm_bits(visible) & ~vm_bits(hidden);
+    return vf_select(hidden, min, vf_select(visible, s, min));
 }
 
-/* Scores s become cap tanh(scale s / cap); slopes, unless NULL, the derivative of that by scale s.
- */
+/* Sixteen scores s become cap tanh(scale s / cap); slopes, unless NULL, the derivative of that by
+   scale s. */
+static inline void cap_scores(float scale, float cap, float *scores, float *slopes)
+{
+    vf inverse = vf_min(vf_splat(FLT_MAX), vf_splat(1 / cap));
+    vf t = vf_tanh(vf_mul(vf_mul(vf_load(scores), vf_splat(scale)), inverse));
+    vf_store(scores, vf_mul(t, vf_splat(cap)));
+    if (slopes) vf_store(slopes, vf_fnma(t, t, vf_splat(1)));
+}
+
 static __attribute__((noinline)) void cap_tile(int rows, int panels, float scale, float cap,
                                                float *scores, float *slopes)
 {
-    vf times = vf_splat(scale), limit = vf_splat(cap), one = vf_splat(1);
-    vf inverse = vf_min(vf_splat(FLT_MAX), vf_splat(1 / cap));
     for (int r = 0; r < rows; r++)
         for (int p = 0; p < panels; p++) {
             int at = r * ATTEND_BLOCK + p * LANES;
-            vf t = vf_tanh(vf_mul(vf_mul(vf_load(scores + at), times), inverse));
-            vf_store(scores + at, vf_mul(t, limit));
-            if (slopes) vf_store(slopes + at, vf_fnma(t, t, one));
+            cap_scores(scale, cap, scores + at, slopes ? slopes + at : NULL);
         }
 }
 

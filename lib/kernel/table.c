@@ -29,6 +29,8 @@
 
 #include "flash.c"
 #include "flash_backward.c"
+#include "flash_head_bias.c"
+
 #include "flash_head.c"
 #include "flash_head_backward.c"
 #include "gemv.c"

@@ -2,69 +2,11 @@
    head by head: together they have the bits of each query alone, also at large scores; a query or a
    gradient that is not finite changes no other query, with and without dropout and masks; outputs
    of fully masked queries are 0. Causal or with a window they have the bits that tiles have. */
-#include <rapt/rapt.h>
+#include "heads.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
 
-#include <cmocka.h>
-
-enum { QUERIES = 44, KEYS = 40, WIDTH = 16, ROW = 3 }; /* ROW: the one that is not finite */
-
-struct problem {
-    float q[QUERIES][WIDTH], k[KEYS][WIDTH], v[KEYS][WIDTH], dout[QUERIES][WIDTH];
-    float scale, dropout;
-    rapt_mask mask;
-    int keys; /* at most KEYS */
-};
-struct results {
-    float out[QUERIES][WIDTH], lse[QUERIES];
-    float dq[QUERIES][WIDTH], dk[KEYS][WIDTH], dv[KEYS][WIDTH];
-};
-
-static void fill(float *x, size_t count, uint64_t seed)
-{
-    for (size_t i = 0; i < count; i++) {
-        seed = seed * 6364136223846793005u + 1442695040888963407u;
-        x[i] = (float)(int32_t)(seed >> 32) * 0x1p-31f;
-    }
-}
-
-static struct problem make(float scale, float dropout, bool causal)
-{
-    struct problem p = {.scale = scale, .dropout = dropout, .keys = KEYS};
-    p.mask.causal = causal, p.mask.causal_alignment = RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT;
-    fill(p.q[0], QUERIES * WIDTH, 1);
-    fill(p.k[0], KEYS * WIDTH, 2);
-    fill(p.v[0], KEYS * WIDTH, 3);
-    fill(p.dout[0], QUERIES * WIDTH, 4);
-    return p;
-}
-
-/* Queries [first, first + count), as a call of their own. */
-static void run(const struct problem *p, int first, int count, bool backward, struct results *r)
-{
-    _Alignas(64) static unsigned char workspace[1 << 21];
-    rapt_attention a;
-    rapt_attention_saved saved = {.size = sizeof saved, .lse = r->lse + first};
-    const rapt_gradients d = {.size = sizeof d, .q = r->dq[first], .k = r->dk[0], .v = r->dv[0]};
-    assert_int_equal(rapt_attention_init(&a, sizeof a, 1, 1, count, p->keys, WIDTH), RAPT_OK);
-    a.scale = p->scale, a.dropout = p->dropout, a.threads = 1, a.mask = p->mask;
-    assert_true(rapt_attention_workspace(&a) <= sizeof workspace);
-    assert_int_equal(rapt_attention_forward(&a, p->q[first], p->k[0], p->v[0], r->out[first],
-                                            &saved, workspace, NULL),
-                     RAPT_OK);
-    if (!backward) return;
-    memset(r->dq, 0, sizeof r->dq), memset(r->dk, 0, sizeof r->dk), memset(r->dv, 0, sizeof r->dv);
-    assert_int_equal(rapt_attention_backward(&a, p->q[first], p->k[0], p->v[0], r->out[first],
-                                             &saved, p->dout[first], NULL, &d, workspace, NULL),
-                     RAPT_OK);
-}
+enum { WRONG = 3 }; /* the row that is not finite */
 
 /* Fewer than eight queries are attended to in tiles. */
 static void test_alone(void **state)
@@ -82,10 +24,10 @@ static void test_alone(void **state)
     }
 }
 
-static void same_others(const float x[][WIDTH], const float y[][WIDTH])
+static void same_others(const float x[][ROW], const float y[][ROW])
 {
     for (int t = 0; t < QUERIES; t++)
-        if (t != ROW) assert_memory_equal(x[t], y[t], sizeof x[t]);
+        if (t != WRONG) assert_memory_equal(x[t], y[t], sizeof x[t]);
 }
 
 /* Each kind of a query and a gradient that is not finite, or has infinite scores. */
@@ -99,7 +41,7 @@ static void test_one_row(void **state)
             for (size_t i = 0; i < 2 * (sizeof wrong / sizeof *wrong); i++) {
                 struct problem p = make(8, dropped ? 0.25f : 0, causal);
                 run(&p, 0, QUERIES, true, &good);
-                float *row = i % 2 ? p.q[ROW] : p.dout[ROW];
+                float *row = i % 2 ? p.q[WRONG] : p.dout[WRONG];
                 for (int j = 0; j < WIDTH; j++) row[j] = wrong[i / 2];
                 run(&p, 0, QUERIES, true, &bad);
                 same_others(good.out, bad.out);
@@ -127,13 +69,13 @@ static void test_fully_masked(void **state)
     for (int t = QUERIES - p.keys; t < QUERIES; t++) assert_true(isfinite(r.lse[t]));
     p = make(1, 0, false);
     for (int s = 0; s < KEYS; s++) p.k[s][0] = 1;
-    p.q[ROW][0] = -INFINITY, p.v[0][1] = INFINITY;
+    p.q[WRONG][0] = -INFINITY, p.v[0][1] = INFINITY;
     run(&p, 0, QUERIES, false, &r);
-    assert_nothing(&r, ROW);
-    assert_true(r.out[ROW + 1][1] == INFINITY);
+    assert_nothing(&r, WRONG);
+    assert_true(r.out[WRONG + 1][1] == INFINITY);
 }
 
-/* A mask of bytes, though none is 0, makes tiles of the same problem. */
+/* The bits of tiles. */
 static void test_ranges(void **state)
 {
     (void)state;
@@ -143,15 +85,13 @@ static void test_ranges(void **state)
                                       {.window = 1, .before = 20, .causal = 1},
                                       {.window = 1, .before = 1, .after = 30}};
     static struct results heads, tiles;
-    static uint8_t all[KEYS];
-    memset(all, 1, sizeof all);
     for (size_t i = 0; i < 4 * (sizeof masks / sizeof *masks); i++) {
         struct problem p = make(1, i % 4 / 2 ? 0.25f : 0, false);
         p.mask = masks[i / 4];
         p.mask.causal_alignment =
             i % 2 ? RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT : RAPT_CAUSAL_ALIGNMENT_LOWER_RIGHT;
         run(&p, 0, QUERIES, true, &heads);
-        p.mask.allowed = all;
+        p.tiles = true;
         run(&p, 0, QUERIES, true, &tiles);
         assert_memory_equal(&heads, &tiles, sizeof heads);
     }

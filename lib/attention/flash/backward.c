@@ -57,9 +57,11 @@ static bool backward_head(const struct backward_pair *p)
     float statistics[HEAD_GRADIENTS * STATISTICS];
     memcpy(statistics, f->statistics + row * STATISTICS,
            (size_t)(b->queries * STATISTICS) * sizeof(float));
-    head.q = c->q + q, head.v = f->v + v, head.statistics = statistics, head.ahead = p->ahead;
-    if (head.drop_below) head.drop_key = rapt__attention_drop_key(a, b, p->g);
+    rapt__flash_head_queries(c, b, p->g, &head);
+    head.v = f->v + v, head.statistics = statistics, head.ahead = p->ahead;
     const struct attend_head_gradients d = {.dout = f->dout + out,
+                                            .dbias = rapt__flash_bias_gradients(f, head.bias),
+                                            .drelative = rapt__flash_relative_row(f, b, p->g, 0),
                                             .dq = f->d->q ? f->d->q + q : NULL,
                                             .dk = f->d->k ? f->d->k + k : NULL,
                                             .dv = f->d->v ? f->d->v + v : NULL,

@@ -67,6 +67,11 @@ void rapt__flash_backward_part(struct arena *part, const void *bounds, void *to)
 /* Gradients of the relative bias of one sequence and head: element s - position + (how many keys
    may lie before the position), where rows of several queries overlap. */
 float *rapt__flash_relative(const struct flash_backward *f, const struct sequence *b, int h);
+/* Those of query t: element s is that of key s; NULL: not wanted. */
+float *rapt__flash_relative_row(const struct flash_backward *f, const struct sequence *b, int h,
+                                int t);
+/* Gradients of a row of the bias; NULL: there is none, or they are not wanted. */
+float *rapt__flash_bias_gradients(const struct flash_backward *f, const float *bias);
 /* s - position of the first element, negative or 0. */
 int rapt__flash_relative_first(const struct flash_backward *f, const struct sequence *b);
 

@@ -133,9 +133,15 @@ int rapt__flash_relative_first(const struct flash_backward *f, const struct sequ
     return 1 - (left ? b->queries : b->existing);
 }
 
-/* Gradients of the relative bias of query t: element s is that of key s. */
-static float *relative_row(const struct flash_backward *f, const struct sequence *b, int h, int t)
+float *rapt__flash_bias_gradients(const struct flash_backward *f, const float *bias)
 {
+    return f->d->bias && bias ? f->d->bias + (bias - f->a->mask.bias) : NULL;
+}
+
+float *rapt__flash_relative_row(const struct flash_backward *f, const struct sequence *b, int h,
+                                int t)
+{
+    if (!f->relative) return NULL;
     int position = (int)rapt__query_position(f->a, b, t);
     return rapt__flash_relative(f, b, h) - (rapt__flash_relative_first(f, b) + position);
 }
@@ -152,11 +158,10 @@ static bool visible_rows(const struct backward_pair *p, const struct query_block
         row[r].drop_row = (uint64_t)q->first + (uint64_t)r;
         rapt__mask_row(a, &p->b, q->head, q->first + r, row + r);
         if (a->dropout > 0) row[r].drop_key = rapt__attention_drop_key(a, &p->b, q->head);
-        if (f->d->bias && row[r].bias) row[r].dbias = f->d->bias + (row[r].bias - a->mask.bias);
-        if (f->c->relative) {
+        row[r].dbias = rapt__flash_bias_gradients(f, row[r].bias);
+        if (f->c->relative)
             row[r].relative = rapt__relative_row(f->c, &p->b, q->head, q->first + r);
-            if (f->relative) row[r].drelative = relative_row(f, &p->b, q->head, q->first + r);
-        }
+        row[r].drelative = rapt__flash_relative_row(f, &p->b, q->head, q->first + r);
         if (q->statistics[r * STATISTICS + 1] == 0) row[r].low = row[r].high = 0;
         any |= row[r].low < s->key + s->keys && row[r].high > s->key;
     }

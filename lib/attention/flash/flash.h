@@ -30,11 +30,14 @@ void rapt__flash_weights(struct team *team, const struct projected *c, const flo
                          struct arena *arena);
 
 /* ---- head.c ---- */
-/* The head that a sequence's key head and its first query head are, for attend_head: no more than
-   ATTEND_BLOCK queries may be given. Arrays of queries and values are not set, low and high are
-   [queries] of workspace. False: the pair must be packed. */
+/* The keys of a sequence's key head, for attend_head: no more than ATTEND_BLOCK queries may be
+   given. Arrays of queries and values are not set, low and high are [queries] of workspace. False:
+   the pair must be packed. */
 bool rapt__flash_head(const struct projected *c, const struct sequence *b, int g, float *low,
                       float *high, struct attend_head *head);
+/* The same of one of its query heads: queries, their masks and biases, and the key of dropout. */
+void rapt__flash_head_queries(const struct projected *c, const struct sequence *b, int h,
+                              struct attend_head *head);
 
 /* Whether the rows of all pairs together, queries, keys and values, with gradients as many again,
    are more than the caches near a core keep: then those of the next pair are prefetched. */

@@ -32,8 +32,7 @@ bool rapt__flash_head(const struct projected *c, const struct sequence *b, int g
 {
     const rapt_attention *a = c->a;
     const struct dropout drop = rapt__dropout(a->dropout, 0);
-    bool plain = a->cap == 0 && !a->mask.bias && !a->mask.allowed && !c->relative;
-    if (!plain || b->queries < LANES / 2 || b->existing == 0 || b->existing > ATTEND_BLOCK ||
+    if (b->queries < LANES / 2 || b->existing == 0 || b->existing > ATTEND_BLOCK ||
         a->value_width % LANES != 0)
         return false;
     bool masked = visible_ranges(a, b, low, high);
@@ -48,8 +47,25 @@ bool rapt__flash_head(const struct projected *c, const struct sequence *b, int g
                                  .value_width = a->value_width,
                                  .low = masked ? low : NULL,
                                  .high = high,
+                                 .bias_row = a->mask.bias_stride.row,
+                                 .allowed_row = a->mask.allowed_stride.row,
                                  .scale = c->scale,
+                                 .cap = a->cap,
                                  .drop_below = drop.below,
                                  .drop_scale = drop.scale};
     return true;
+}
+
+void rapt__flash_head_queries(const struct projected *c, const struct sequence *b, int h,
+                              struct attend_head *head)
+{
+    const rapt_mask *m = &c->a->mask;
+    head->q = c->q + rapt__query_at(&c->q_stride, b, h, 0);
+    if (m->bias || m->allowed) {
+        struct attend_row row;
+        rapt__mask_row(c->a, b, h, 0, &row);
+        head->bias = row.bias, head->allowed = row.allowed;
+    }
+    if (c->relative) head->relative = rapt__relative_row(c, b, h, 0);
+    if (head->drop_below) head->drop_key = rapt__attention_drop_key(c->a, b, h);
 }
