@@ -2,7 +2,7 @@
    what is there. A member of the team takes a key block of a pair, all queries against its keys, so
    every sum has its order, whoever computes it (backward_blocks.c). With many pairs each member
    takes whole pairs; with few the team shares one pair at a time. Pairs that share a bias add to
-   its gradient in their order.
+   its gradient in their order: they are one member's, or the team's one after the other.
 
    Rows of a relative bias overlap, as element s - position is the same for many queries and keys.
    So its gradient is summed pair by pair, each by one member, and then over the sequences. */
@@ -103,18 +103,27 @@ static void backward_pair_shared(struct team *team, const struct backward_pair *
     rapt__team_barrier(team);
 }
 
-/* Whether pairs add to the same gradients of the bias, which they must do in their order. */
-static bool bias_shared(const struct flash_backward *f)
+/* Pairs that add to the same gradients of the bias, which they must do in their order: those of all
+   sequences, of all heads, or one alone. */
+struct pair_groups {
+    int sequences, heads; /* as many groups as the product of both */
+    bool single;          /* each is one pair */
+};
+
+static struct pair_groups pair_groups_of(const struct flash_backward *f)
 {
     const rapt_stride *s = &f->a->mask.bias_stride;
-    return f->d->bias && ((f->a->batch > 1 && s->batch == 0) || (f->key_heads > 1 && s->head == 0));
+    int sequences = f->d->bias && s->batch == 0 ? 1 : f->a->batch,
+        heads = f->d->bias && s->head == 0 ? 1 : f->key_heads;
+    return (struct pair_groups){sequences, heads,
+                                sequences == f->a->batch && heads == f->key_heads};
 }
 
-/* Whether members take whole pairs, in any order. */
-static bool whole_pairs(const struct flash_backward *f, int team)
+/* Whether members take whole groups, in any order. */
+static bool whole_groups(const struct flash_backward *f, const struct pair_groups *groups, int team)
 {
-    int64_t pairs = (int64_t)f->a->batch * f->key_heads;
-    return pairs >= (ptrdiff_t)2 * team || f->a->keys <= ATTEND_BLOCK;
+    int64_t count = (int64_t)groups->sequences * groups->heads;
+    return count >= (ptrdiff_t)2 * team || f->a->keys <= ATTEND_BLOCK;
 }
 
 /* Over the sequences, in their order; a head is one member's. */
@@ -177,15 +186,15 @@ static void backward_alone(struct team *team, const struct flash_backward *f)
     rapt__team_barrier(team);
 }
 
-/* Each member takes all pairs that share gradients of the bias. */
-static void backward_alone_sharing(struct team *team, const struct flash_backward *f)
+/* Each member takes whole groups. */
+static void backward_groups(struct team *team, const struct flash_backward *f,
+                            const struct pair_groups *groups)
 {
-    const rapt_stride *s = &f->a->mask.bias_stride;
-    int heads = s->head ? f->key_heads : 1, sequences = s->batch ? f->a->batch : 1;
+    int heads = groups->heads, sequences = groups->sequences;
     for (int n; (n = rapt__team_take(team)) < sequences * heads;)
         for (int i = 0; i < f->a->batch; i++)
             for (int g = 0; g < f->key_heads; g++) {
-                if ((s->batch && i != n / heads) || (s->head && g != n % heads)) continue;
+                if (i % sequences != n / heads || g % heads != n % heads) continue;
                 struct backward_pair p = pair_of(f, i, g);
                 backward_pair_alone(&p);
             }
@@ -228,16 +237,16 @@ void rapt__flash_backward(struct team *team, const struct projected *c, const fl
         memset(relative + begin, 0, (end - begin) * sizeof(float));
         rapt__team_barrier(team);
     }
-    bool shared = team->size > 1 && bias_shared(&f);
-    bool alone = team->size == 1 || f.relative || (!shared && whole_pairs(&f, team->size));
+    const struct pair_groups groups = pair_groups_of(&f);
+    bool alone = team->size == 1 || f.relative || whole_groups(&f, &groups, team->size);
     f.group = c->a->heads / f.key_heads;
     f.keys = mine.keys;
     f.queries = alone ? mine.queries : first.queries;
     if (!alone)
         backward_together(team, &f);
-    else if (shared)
-        backward_alone_sharing(team, &f);
-    else
+    else if (team->size == 1 || groups.single)
         backward_alone(team, &f);
+    else
+        backward_groups(team, &f, &groups);
     if (d->relative) sum_relative(team, &f);
 }
