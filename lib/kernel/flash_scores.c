@@ -185,9 +185,10 @@ static bool large_origin(float max, float times)
     return !(fabsf(max * times) <= LARGE);
 }
 
+/* Not -(max times): compilers may negate a factor instead, and then round the other way. */
 static float origin_of(float max, float times, bool large)
 {
-    return large ? max : -(max * times);
+    return large ? max : 0 - max * times;
 }
 
 /* 2^(times x - origin), 16 keys of a row. */

@@ -20,10 +20,19 @@ static inline float vf_fma_1(float x, float y, float z)
 {
     return __builtin_fmaf(x, y, z);
 }
+static inline float vf_fnma_1(float x, float y, float z)
+{
+    return __builtin_fmaf(-x, y, z);
+}
 #else
 static inline float vf_fma_1(float x, float y, float z)
 {
     return x * y + z;
+}
+/* Not -x: if that is a product, a compiler may negate a factor of it before it is rounded. */
+static inline float vf_fnma_1(float x, float y, float z)
+{
+    return z - x * y;
 }
 #endif
 static inline uint32_t vf_bits_1(float x)
@@ -111,7 +120,7 @@ static inline vf vf_fma(vf x, vf y, vf z)
 }
 static inline vf vf_fnma(vf x, vf y, vf z)
 {
-    for (int i = 0; i < 16; i++) x.v[i] = vf_fma_1(-x.v[i], y.v[i], z.v[i]);
+    for (int i = 0; i < 16; i++) x.v[i] = vf_fnma_1(x.v[i], y.v[i], z.v[i]);
     return x;
 }
 static inline vf vf_sqrt(vf x)

@@ -2,6 +2,7 @@
    every combination has the bits that tiles have, forward and backward, also at large scores, where
    a bias or a sum of biases hides keys, and where scores are not finite. */
 #include "heads.h"
+#include "roundings.h"
 
 #include <math.h>
 
@@ -124,10 +125,33 @@ static void test_alone(void **state)
     assert_memory_equal(together.lse, alone.lse, sizeof alone.lse);
 }
 
+/* In every rounding mode that a host may have set, by the processor's instructions and in plain C.
+   Downward, a sum to which products with 0 are added may become -0. */
+static void test_rounding_modes(void **state)
+{
+    (void)state;
+    static const int choices[][CHOICES] = {{0}, {3, 2, 3, 0, 1, 0}, {1, 1, 1, 1, 0, 1}};
+    const rapt_isa used = rapt_isa_used(), sets[] = {used, RAPT_ISA_SCALAR};
+    for (int i = 0; i < 2 * 3 * ROUNDING_MODES; i++) {
+        static struct results heads, tiles;
+        struct problem p = combination(choices[i / 2 % 3]);
+        assert_int_equal(rapt_isa_use(sets[i % 2]), RAPT_OK);
+        assert_int_equal(fesetround(rounding_modes[i / 6]), 0);
+        run(&p, 0, QUERIES, true, &heads);
+        p.tiles = true;
+        run(&p, 0, QUERIES, true, &tiles);
+        fesetround(FE_TONEAREST);
+        const float *x = heads.out[0], *y = tiles.out[0];
+        for (size_t n = 0; n < sizeof heads / sizeof *x; n++) assert_true(x[n] == y[n]);
+    }
+    rapt_isa_use(used);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_combinations),
                                        cmocka_unit_test(test_sums), cmocka_unit_test(test_hidden),
-                                       cmocka_unit_test(test_alone)};
+                                       cmocka_unit_test(test_alone),
+                                       cmocka_unit_test(test_rounding_modes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
