@@ -112,8 +112,8 @@ struct attend_head {
     int queries, keys;          /* keys: 1 .. ATTEND_BLOCK */
     int key_width, value_width; /* value_width: a multiple of 16 */
     const float *low, *high;    /* [queries], as in attend_row; NULL: every key is visible to all */
-    /* As in attend_row, of the first query; those of query t are t * bias_row and t * allowed_row
-       from there on, and -t, as its position is t higher. */
+    /* As in attend_row, the rows of query 0. That of query t, whose position is t higher, begins at
+       bias + t * bias_row, relative - t and allowed + t * allowed_row. */
     const float *bias, *relative;
     const uint8_t *allowed;
     ptrdiff_t bias_row, allowed_row;

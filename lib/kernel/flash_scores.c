@@ -96,9 +96,10 @@ static vf allowed_lanes(const uint8_t *allowed, int n)
     return vf_load(open);
 }
 
-static const float *at(const float *row, int key)
+/* x + n; NULL stays NULL. */
+static const float *moved(const float *x, ptrdiff_t n)
 {
-    return row ? row + key : NULL;
+    return x ? x + n : NULL;
 }
 
 /* Whether something is added to the scores of a call; they are scaled before. */
@@ -133,7 +134,7 @@ static vf apply_mask(const struct attend_row *row, int key, float scale, vf s, u
     vm visible =
         vm_and(vf_less(lanes, vf_splat((float)n)), vf_less(vf_splat((float)before), lanes));
     if ((biased(row) || row->allowed) && n > 0)
-        added = added_to_scores(at(row->bias, key), at(row->relative, key),
+        added = added_to_scores(moved(row->bias, key), moved(row->relative, key),
                                 row->allowed ? row->allowed + key : NULL, n);
     if (biased(row)) s = vf_fma(s, vf_splat(scale), added);
     vm hidden = vf_equal(added, min);
