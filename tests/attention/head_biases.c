@@ -92,7 +92,7 @@ static void test_sums(void **state)
         }
 }
 
-/* What a mask hides from a query does not reach it; gradients of the others have the same bits. */
+/* What a mask hides from a query changes neither its output nor its gradient. */
 static void test_hidden(void **state)
 {
     (void)state;

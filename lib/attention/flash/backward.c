@@ -107,16 +107,13 @@ static void backward_pair_shared(struct team *team, const struct backward_pair *
    sequences, of all heads, or one alone. */
 struct pair_groups {
     int sequences, heads; /* as many groups as the product of both */
-    bool single;          /* each is one pair */
 };
 
 static struct pair_groups pair_groups_of(const struct flash_backward *f)
 {
     const rapt_stride *s = &f->a->mask.bias_stride;
-    int sequences = f->d->bias && s->batch == 0 ? 1 : f->a->batch,
-        heads = f->d->bias && s->head == 0 ? 1 : f->key_heads;
-    return (struct pair_groups){sequences, heads,
-                                sequences == f->a->batch && heads == f->key_heads};
+    return (struct pair_groups){.sequences = f->d->bias && s->batch == 0 ? 1 : f->a->batch,
+                                .heads = f->d->bias && s->head == 0 ? 1 : f->key_heads};
 }
 
 /* Whether members take whole groups, in any order. */
@@ -192,9 +189,8 @@ static void backward_groups(struct team *team, const struct flash_backward *f,
 {
     int heads = groups->heads, sequences = groups->sequences;
     for (int n; (n = rapt__team_take(team)) < sequences * heads;)
-        for (int i = 0; i < f->a->batch; i++)
-            for (int g = 0; g < f->key_heads; g++) {
-                if (i % sequences != n / heads || g % heads != n % heads) continue;
+        for (int i = n / heads; i < f->a->batch; i += sequences)
+            for (int g = n % heads; g < f->key_heads; g += heads) {
                 struct backward_pair p = pair_of(f, i, g);
                 backward_pair_alone(&p);
             }
@@ -239,12 +235,13 @@ void rapt__flash_backward(struct team *team, const struct projected *c, const fl
     }
     const struct pair_groups groups = pair_groups_of(&f);
     bool alone = team->size == 1 || f.relative || whole_groups(&f, &groups, team->size);
+    bool pairs_alone = groups.sequences == c->a->batch && groups.heads == f.key_heads;
     f.group = c->a->heads / f.key_heads;
     f.keys = mine.keys;
     f.queries = alone ? mine.queries : first.queries;
     if (!alone)
         backward_together(team, &f);
-    else if (team->size == 1 || groups.single)
+    else if (team->size == 1 || pairs_alone)
         backward_alone(team, &f);
     else
         backward_groups(team, &f, &groups);
