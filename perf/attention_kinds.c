@@ -1,7 +1,7 @@
 /* attention_kinds.c - benchmark of all kinds of attention, forward and backward: each score with
    global locality and softmax, then each locality, each normalizer, and each change of the scores
-   (soft cap, biases, a boolean mask) with scaled dot products, of one long sequence and of many
-   short ones.
+   (soft cap, biases, a boolean mask) and shared keys with scaled dot products, of one long sequence
+   and of many short ones.
 
    Operations are those of scaled dot products, 4 and 10 B H T S K, so that rates compare; further
    work of a score is not counted. For additive scores, of_tanh is the time of their tanh calls
@@ -14,12 +14,13 @@
 enum { HEADS = 8, ROWS = 512, WIDTH = 64, CHANNELS = 4, FILTER_WIDTH = 7 };
 enum { SENTENCES = 32, WORDS = 32 }; /* many short sequences, and the rows of each */
 
-/* What is done to scores. The bias is one for each head, and gets its gradient. The mask is one for
-   all heads and hides one key of eight. */
+/* What is done to scores, or keys. The bias is one for each head, and gets its gradient. The mask
+   is one for all heads and hides one key of eight. */
 struct extra {
     const char *name;
     float cap;
     bool bias, slopes, table, allowed;
+    int group; /* query heads that share keys and values; 0: none */
 };
 static const struct extra extras[] = {
     {.name = "none"},
@@ -28,6 +29,7 @@ static const struct extra extras[] = {
     {.name = "slopes", .slopes = true},
     {.name = "table", .table = true},
     {.name = "allowed", .allowed = true},
+    {.name = "2 heads share keys", .group = 2},
     {.name = "bias and slopes", .bias = true, .slopes = true},
     {.name = "cap and slopes", .cap = 30, .slopes = true},
     {.name = "cap, bias and table", .cap = 30, .bias = true, .table = true}};
@@ -102,6 +104,7 @@ static void add_extra(struct kind_job *j, const struct extra *e, float *bias, fl
     ptrdiff_t rows = j->a.queries, keys = j->a.keys;
     float *few = bias + j->a.heads * rows * keys, *dfew = dbias + j->a.heads * rows * keys;
     j->a.cap = e->cap;
+    if (e->group) j->a.key_heads = j->a.heads / e->group;
     if (e->bias) j->a.mask.bias = bias, j->d.bias = dbias;
     j->a.mask.bias_stride = (rapt_stride){0, rows * keys, keys};
     for (int h = 0; h < j->a.heads && e->slopes; h++) few[h] = ldexpf(1, -h - 1);

@@ -179,6 +179,8 @@ static void run_attend_head_backward(const struct kernels *k, struct tile_data *
                                                     .dq = d->dq,
                                                     .dk = d->dk,
                                                     .dv = d->dv,
+                                                    .dk_row = WIDTH,
+                                                    .dv_row = WIDTH,
                                                     .q_panels = d->q_slots,
                                                     .dout_panels = d->dout_slots,
                                                     .weights = d->weights,

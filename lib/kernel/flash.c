@@ -303,7 +303,7 @@ static struct key_source plain_block(const struct attend_keys *all, int key)
     for (int p = 0; p * LANES < keys; p++, v += LANES * plain->v_row) {
         int n = rapt__min(keys - p * LANES, LANES);
         plain->non_finite[p] =
-            whole ? !all_finite(v, plain->v_row, n, width)
+            whole ? !rows_finite(v, plain->v_row, n, width)
                   : pad_rows(v, plain->v_row, n, width, plain->rows + p * LANES * from.value_row);
     }
     return from;

@@ -131,7 +131,9 @@ struct attend_head {
 struct attend_head_gradients {
     const float *dout;        /* rows out_row apart */
     float *dbias, *drelative; /* rows as those of bias and relative; added to; NULL: not wanted */
-    float *dq, *dk, *dv;      /* rows as those of q, k and v; added to; NULL: not wanted */
+    float *dq, *dk, *dv;      /* added to; NULL: not wanted; rows of dq as those of q, */
+    ptrdiff_t dk_row, dv_row; /*   others so far apart */
+    bool unfinished;          /* dk and dv are sums over the queries of other heads so far */
     float *q_panels;          /* HEAD_GRADIENTS * key_width floats of workspace, */
     float *dout_panels;       /* HEAD_GRADIENTS * value_width, */
     float *weights, *dscores; /* HEAD_GRADIENTS * keys each */

@@ -123,9 +123,10 @@ static void plus_columns(int rows, const float *w, const float *x, ptrdiff_t x_r
     tiling(rows, TILE_PLUS, &t);
 }
 
-/* The same of rows: y[s] = y[s] + sum of w[s][t] x[t] over `terms` of t. */
+/* The same of rows: y[s] = y[s] + sum of w[s][t] x[t] over `terms` of t, or where y is unfinished
+   y[s] is the sum so far. */
 static void plus_rows(int rows, const float *w, const float *x, ptrdiff_t x_row, int terms,
-                      int width, float *y, ptrdiff_t y_row)
+                      int width, float *y, ptrdiff_t y_row, bool unfinished)
 {
     const struct tiling t = {.g = {.depth = terms,
                                    .a = w,
@@ -138,7 +139,10 @@ static void plus_rows(int rows, const float *w, const float *x, ptrdiff_t x_row,
                                    .c_row = y_row,
                                    .c_panel = LANES},
                              .panels = width / LANES};
-    tiling(rows, TILE_PLUS, &t);
+    if (unfinished)
+        tiling(rows, TILE_ADDED, &t);
+    else
+        tiling(rows, TILE_PLUS, &t);
 }
 
 /* Sums of weights[r][s] values[s] over `keys` keys; o rows of width floats. */

@@ -147,7 +147,7 @@ static bool attend_head(const struct attend_head *a)
 {
     _Alignas(64) float scores[ATTEND_BLOCK * HEAD_QUERIES];
     float sign = a->scale < 0 ? -1.f : 1.f;
-    if (head_hides(a) && a->out && !all_finite(a->v, a->v_row, a->keys, a->value_width))
+    if (head_hides(a) && a->out && !rows_finite(a->v, a->v_row, a->keys, a->value_width))
         return false;
     rapt__ahead_spread(a->ahead, head_tiles(a));
     for (int t = 0; t < a->queries; t += HEAD_QUERIES) {

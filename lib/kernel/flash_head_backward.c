@@ -156,11 +156,11 @@ static void head_key_gradients(const struct attend_head *a, const struct attend_
         rapt__ahead_tile(a->ahead);
         if (d->dv)
             plus_rows(take, d->weights + at, d->dout + t * a->out_row, a->out_row, last - t,
-                      a->value_width, d->dv + s * a->v_row, a->v_row);
+                      a->value_width, d->dv + s * d->dv_row, d->dv_row, d->unfinished);
         rapt__ahead_tile(a->ahead);
         if (d->dk)
             plus_rows(take, d->dscores + at, a->q + t * a->q_row, a->q_row, last - t, a->key_width,
-                      d->dk + s * a->k_row, a->k_row);
+                      d->dk + s * d->dk_row, d->dk_row, d->unfinished);
     }
 }
 
@@ -170,19 +170,14 @@ static int head_tiles_backward(const struct attend_head *a)
            rapt__ceil_div(a->queries, VF_ROWS) + 2 * rapt__ceil_div(a->keys, VF_ROWS);
 }
 
-static bool attend_head_backward(const struct attend_head *a, const struct attend_head_gradients *d)
+static void attend_head_backward(const struct attend_head *a, const struct attend_head_gradients *d)
 {
     int panels = rapt__ceil_div(a->queries, LANES);
     float sign = a->scale < 0 ? -1.f : 1.f;
-    bool finite = all_finite(a->q, a->q_row, a->queries, a->key_width) &&
-                  all_finite(a->k, a->k_row, a->keys, a->key_width) &&
-                  all_finite(d->dout, a->out_row, a->queries, a->value_width);
-    if (!finite) return false;
     rapt__ahead_spread(a->ahead, head_tiles_backward(a));
     pack_columns(a->q, a->q_row, a->queries, a->key_width, sign, 0, panels, d->q_panels);
     pack_columns(d->dout, a->out_row, a->queries, a->value_width, 1, 0, panels, d->dout_panels);
     for (int t = 0; t < a->queries; t += HEAD_QUERIES) head_block_backward(a, d, t);
     if (d->dq) head_query_gradients(a, d);
     head_key_gradients(a, d);
-    return true;
 }

@@ -22,13 +22,23 @@ static int tile_begin(int rows, int i)
     return rows * i / tiles_of(rows);
 }
 
-/* Rows of whole vectors. */
-static bool all_finite(const float *x, ptrdiff_t ld, int rows, int width)
+/* Four sums, as each waits for the product before it. */
+static bool rows_finite(const float *x, ptrdiff_t ld, int rows, int width)
 {
-    vf sum = vf_zero();
-    for (int r = 0; r < rows; r++, x += ld)
-        for (int n = 0; n < width; n += LANES) sum = vf_fma(vf_load(x + n), vf_zero(), sum);
-    return vm_bits(vf_equal(sum, vf_zero())) == 0xffff;
+    enum { CHAINS = 4 };
+    int whole = width - width % LANES, r = 0;
+    vf sum[CHAINS], zero = vf_zero();
+    for (int i = 0; i < CHAINS; i++) sum[i] = zero;
+    for (; r + CHAINS <= rows; r += CHAINS)
+        for (int n = 0; n < whole; n += LANES) UNROLL
+    for (int i = 0; i < CHAINS; i++) sum[i] = vf_fma(vf_load(x + (r + i) * ld + n), zero, sum[i]);
+    for (; r < rows; r++)
+        for (int n = 0; n < whole; n += LANES)
+            sum[0] = vf_fma(vf_load(x + r * ld + n), zero, sum[0]);
+    for (r = 0; r < rows && whole < width; r++)
+        sum[0] = vf_fma(vf_load_n(x + r * ld + whole, width - whole, 0), zero, sum[0]);
+    vf all = vf_add(vf_add(sum[0], sum[1]), vf_add(sum[2], sum[3]));
+    return vm_bits(vf_equal(all, zero)) == 0xffff;
 }
 
 static bool pad_rows(const float *x, ptrdiff_t ld, int rows, int width, float *to)

@@ -191,11 +191,12 @@ struct kernels {
     /* Rows of width floats, ld apart, as rows padded with 0 to whole vectors; true if one of
        the floats is infinite or NaN. */
     bool (*pad_rows)(const float *x, ptrdiff_t ld, int rows, int width, float *to);
+    /* Whether no float of such rows is infinite or NaN. */
+    bool (*rows_finite)(const float *x, ptrdiff_t ld, int rows, int width);
     void (*attend)(const struct attend *a);
     /* False: nothing is done, as there are hidden keys and values that are not finite. */
     bool (*attend_head)(const struct attend_head *a);
-    /* False: nothing is done, as something of q, k and dout is not finite. */
-    bool (*attend_head_backward)(const struct attend_head *a,
+    void (*attend_head_backward)(const struct attend_head *a,
                                  const struct attend_head_gradients *d);
     /* Rows padded by pad_rows, times sign, as slots: [ATTEND_SLOTS * width]. sign: of the
        scale for queries, 1 for gradients of outputs. */

@@ -80,6 +80,7 @@ const struct kernels TABLE_NAME(RAPT_ISA) = {
     .rank1_update = rank1_update,
     .adam_span = adam_span,
     .pad_rows = pad_rows,
+    .rows_finite = rows_finite,
     .attend = attend,
     .attend_head = attend_head,
     .attend_head_backward = attend_head_backward,

@@ -7,8 +7,8 @@
 #include <math.h>
 
 /* What a combination of numbers below `counts` stands for. */
-enum { BIASES, MASKS, RELATIVES, CAPS, DROPOUTS, SCALES, CHOICES };
-static const int counts[CHOICES] = {4, 3, 4, 2, 2, 4};
+enum { BIASES, MASKS, RELATIVES, CAPS, DROPOUTS, SCALES, GROUPS, CHOICES };
+static const int counts[CHOICES] = {4, 3, 4, 2, 2, 4, HEADS};
 
 static void add_biases(struct problem *p, int kind)
 {
@@ -35,12 +35,13 @@ static struct problem combination(const int choice[CHOICES])
     static const float scales[] = {1, -1, 1e4f, 1e30f};
     struct problem p = make(scales[choice[SCALES]], choice[DROPOUTS] ? 0.25f : 0, false);
     fill(p.bias[0], QUERIES, KEYS, KEYS, 5);
-    fill(p.table, 1, BUCKETS, BUCKETS, 6);
+    fill(p.table[0], HEADS, BUCKETS, BUCKETS, 6);
     add_biases(&p, choice[BIASES]);
     add_masks(&p, choice[MASKS]);
     p.sloped = choice[RELATIVES] % 2, p.bucketed = choice[RELATIVES] / 2;
-    p.slope = 0.3f;
+    p.slope[0] = 0.3f, p.slope[1] = 0.2f;
     p.cap = choice[CAPS] ? 2 : 0;
+    p.heads = 1 + choice[GROUPS];
     return p;
 }
 
@@ -83,7 +84,7 @@ static void test_sums(void **state)
             add_biases(&p, 1);
             p.bucketed = true, p.cap = (float)capped;
             for (int t = 0; t < QUERIES; t++) p.bias[t][5] = p.bias[t][17] = -3e38f;
-            for (int b = 0; b < BUCKETS; b++) p.table[b] = -2e38f;
+            for (int b = 0; b < BUCKETS; b++) p.table[0][b] = -2e38f;
             for (int t = 0; t < QUERIES; t++) p.q[t][0] = 4, p.q[t][40] = -4;
             p.k[5][0] = p.k[17][0] = p.k[17][40] = wrong[i];
             run(&p, 0, QUERIES, false, &r);

@@ -1,12 +1,13 @@
 /* heads.c - short sequences whose value width is a whole number of vectors, which are attended to
    head by head: together they have the bits of each query alone, also at large scores; a query or a
-   gradient that is not finite changes no other query, with and without dropout and masks; outputs
-   of fully masked queries are 0. Causal or with a window they have the bits that tiles have. */
+   gradient that is not finite changes no other query and no key that the query does not see, with
+   and without dropout and masks, also of several query heads that share keys; outputs of fully
+   masked queries are 0. Causal or with a window they have the bits that tiles have. */
 #include "heads.h"
 
 #include <math.h>
 
-enum { WRONG = 3 }; /* the row that is not finite */
+enum { WRONG = 30 }; /* the row that is not finite */
 
 /* Fewer than eight queries are attended to in tiles. */
 static void test_alone(void **state)
@@ -30,24 +31,35 @@ static void same_others(const float x[][ROW], const float y[][ROW])
         if (t != WRONG) assert_memory_equal(x[t], y[t], sizeof x[t]);
 }
 
+/* Queries see the keys up to theirs. */
+static void same_unseen(const struct results *x, const struct results *y, int seen)
+{
+    for (int s = seen; s < KEYS; s++) {
+        assert_memory_equal(x->dk[s], y->dk[s], sizeof x->dk[s]);
+        assert_memory_equal(x->dv[s], y->dv[s], sizeof x->dv[s]);
+    }
+}
+
 /* Each kind of a query and a gradient that is not finite, or has infinite scores. */
 static void test_one_row(void **state)
 {
     (void)state;
     static const float wrong[] = {INFINITY, -INFINITY, NAN, 3e38f};
+    enum { ROWS = 2 * (sizeof wrong / sizeof *wrong) };
     static struct results good, bad;
-    for (int dropped = 0; dropped < 2; dropped++)
-        for (int causal = 0; causal < 2; causal++)
-            for (size_t i = 0; i < 2 * (sizeof wrong / sizeof *wrong); i++) {
-                struct problem p = make(8, dropped ? 0.25f : 0, causal);
-                run(&p, 0, QUERIES, true, &good);
-                float *row = i % 2 ? p.q[WRONG] : p.dout[WRONG];
-                for (int j = 0; j < WIDTH; j++) row[j] = wrong[i / 2];
-                run(&p, 0, QUERIES, true, &bad);
-                same_others(good.out, bad.out);
-                same_others(good.dq, bad.dq);
-                if (i % 2 == 0) assert_memory_equal(good.out, bad.out, sizeof good.out);
-            }
+    for (int n = 0; n < 8 * ROWS; n++) {
+        int i = n % ROWS, dropped = n / ROWS % 2, causal = n / ROWS / 2 % 2, heads = n / ROWS / 4;
+        struct problem p = make(8, dropped ? 0.25f : 0, causal);
+        p.heads = 1 + heads;
+        run(&p, 0, QUERIES, true, &good);
+        float *row = i % 2 ? p.q[WRONG] : p.dout[WRONG];
+        for (int j = 0; j < WIDTH; j++) row[j] = wrong[i / 2];
+        run(&p, 0, QUERIES, true, &bad);
+        same_others(good.out, bad.out);
+        same_others(good.dq, bad.dq);
+        if (causal) same_unseen(&good, &bad, WRONG % (QUERIES / p.heads) + 1);
+        if (i % 2 == 0) assert_memory_equal(good.out, bad.out, sizeof good.out);
+    }
 }
 
 static void assert_nothing(const struct results *r, int t)

@@ -43,6 +43,10 @@ static void case_column_sum(const struct kernels *k, int n, struct case_data *d)
 {
     k->column_sum(d->out[0], d->in[0], n, CASE_ROWS, n);
 }
+static void case_rows_finite(const struct kernels *k, int n, struct case_data *d)
+{
+    d->number[0] = (float)k->rows_finite(d->in[0], n, CASE_ROWS, n);
+}
 static void case_norm_row(const struct kernels *k, int n, struct case_data *d)
 {
     k->norm_row(d->in[0], d->in[1], d->in[2], 1e-5f, n, d->out[0], d->number, d->number + 1);
@@ -248,6 +252,7 @@ static const struct kernel_case kernel_cases[] = {
     {"add", 1, 1, 1, 0, case_add, 2, 1, 1},
     {"square_sum", 1, 0, 1, 0, case_square_sum, 1, 0, 2},
     {"column_sum", 1, 1, CASE_ROWS, 0, case_column_sum, CASE_ROWS + 1, 1, 4 * CASE_ROWS},
+    {"rows_finite", 1, 0, CASE_ROWS, 0, case_rows_finite, CASE_ROWS, 0, 2 * CASE_ROWS},
     {"norm_row", 3, 1, 1, 1, case_norm_row, 3, 1, 8},
     {"norm_row_backward", 3, 1, 1, 1, case_norm_row_backward, 4, 1, 16},
     {"norm_row_backward_from", 4, 1, 1, 1, case_norm_row_backward_from, 4, 1, 16},

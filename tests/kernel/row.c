@@ -1,5 +1,8 @@
-/* row.c - sums and scaled sums of rows against their definitions in double. */
+/* row.c - sums and scaled sums of rows against their definitions in double; whether rows are
+   finite. */
 #include "kernel/trial.h"
+
+#include <float.h>
 
 static const double EPSILON = 0x1p-23;
 
@@ -69,12 +72,39 @@ static void columns(void **state)
     free(x);
 }
 
+/* Rows of N floats, LD apart: of each a float that is not finite, what lies between rows aside. */
+static void finite_rows(void **state)
+{
+    enum { ROWS = 7, N = 37, LD = 41 };
+    static const float wrong[] = {INFINITY, -INFINITY, NAN};
+    static const int widths[] = {0, 1, 16, 31, 32, N};
+    float x[ROWS * LD];
+    const struct kernels *k;
+
+    (void)state;
+    fill(x, ROWS * LD, -1, 1, 1);
+    x[1] = FLT_MAX, x[2] = -FLT_MAX;
+    for (int isa = 0; (k = kernels_at(&isa)) != NULL;)
+        for (int rows = 0; rows <= ROWS; rows++)
+            for (int i = 0; i < 3 * ROWS * LD; i++) {
+                int at = i / 3;
+                float before = x[at];
+                x[at] = wrong[i % 3];
+                for (size_t w = 0; w < sizeof widths / sizeof *widths; w++) {
+                    bool inside = at / LD < rows && at % LD < widths[w];
+                    assert_int_equal(k->rows_finite(x, LD, rows, widths[w]), !inside);
+                }
+                x[at] = before;
+            }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums),
         cmocka_unit_test(each_float),
         cmocka_unit_test(columns),
+        cmocka_unit_test(finite_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -40,38 +40,6 @@ static int key_blocks_of(const struct backward_pair *p)
     return rapt__ceil_div(p->b.existing, ATTEND_BLOCK);
 }
 
-/* A pair of one query head, few queries and few keys. False: it is not, and nothing is done. */
-static bool backward_head(const struct backward_pair *p)
-{
-    float low[HEAD_GRADIENTS], high[HEAD_GRADIENTS];
-    const struct flash_backward *f = p->f;
-    const struct sequence *b = &p->b;
-    const struct projected *c = f->c;
-    const rapt_attention *a = f->a;
-    struct attend_head head;
-    if (f->group > 1 || b->queries > HEAD_GRADIENTS || c->width % LANES != 0) return false;
-    if (!rapt__flash_head(c, b, p->g, low, high, &head)) return false;
-    ptrdiff_t q = rapt__query_at(&c->q_stride, b, p->g, 0), v = rapt__key_at(&a->v, b, p->g, 0);
-    ptrdiff_t k = rapt__key_at(&c->k_stride, b, p->g, 0), out = rapt__query_at(&a->out, b, p->g, 0);
-    size_t row = (size_t)p->g * (size_t)rapt__query_rows(a) + (size_t)b->query_first;
-    float statistics[HEAD_GRADIENTS * STATISTICS];
-    memcpy(statistics, f->statistics + row * STATISTICS,
-           (size_t)(b->queries * STATISTICS) * sizeof(float));
-    rapt__flash_head_queries(c, b, p->g, &head);
-    head.v = f->v + v, head.statistics = statistics, head.ahead = p->ahead;
-    const struct attend_head_gradients d = {.dout = f->dout + out,
-                                            .dbias = rapt__flash_bias_gradients(f, head.bias),
-                                            .drelative = rapt__flash_relative_row(f, b, p->g, 0),
-                                            .dq = f->d->q ? f->d->q + q : NULL,
-                                            .dk = f->d->k ? f->d->k + k : NULL,
-                                            .dv = f->d->v ? f->d->v + v : NULL,
-                                            .q_panels = f->queries.q_slots,
-                                            .dout_panels = f->queries.dout_slots,
-                                            .weights = f->keys.weights,
-                                            .dscores = f->keys.dscores};
-    return f->kernels->attend_head_backward(&head, &d);
-}
-
 /* Register tiles: scores, their gradients and those of queries; then of keys and of values. */
 static int64_t tiles_of_pair(const struct backward_pair *p)
 {
@@ -83,7 +51,7 @@ static int64_t tiles_of_pair(const struct backward_pair *p)
 
 static void backward_pair_alone(const struct backward_pair *p)
 {
-    if (backward_head(p)) return;
+    if (rapt__flash_backward_heads(p)) return;
     rapt__ahead_spread(p->ahead, tiles_of_pair(p));
     for (int i = 0; i < p->blocks; i++) rapt__flash_pack_queries(p, i);
     for (int j = 0; j < key_blocks_of(p); j++) rapt__flash_backward_keys(p, j);

@@ -1,4 +1,4 @@
-/* backward.h - flash backward, between its two files: the blocks of a pair (one sequence and key
+/* backward.h - flash backward, between its files: the blocks of a pair (one sequence and key
    head) and their workspace. A pair is a table of blocks: 56 queries of one query head by 128
    keys. */
 #ifndef RAPT_LIB_ATTENTION_FLASH_BACKWARD_H
@@ -80,5 +80,14 @@ int rapt__flash_relative_first(const struct flash_backward *f, const struct sequ
 void rapt__flash_pack_queries(const struct backward_pair *p, int i);
 void rapt__flash_backward_keys(const struct backward_pair *p, int j);
 void rapt__flash_add_dq(const struct backward_pair *p, int i);
+
+/* dk and dv of this member, of `keys` keys: sets them to 0; adds them to the caller's of keys key,
+   key + 1, ... */
+void rapt__flash_clear_keys(const struct flash_backward *f, int keys);
+void rapt__flash_add_keys(const struct backward_pair *p, int key, int keys);
+
+/* ---- backward_heads.c ---- */
+/* A pair of few queries and few keys, all of them finite. False: it is not, and nothing is done. */
+bool rapt__flash_backward_heads(const struct backward_pair *p);
 
 #endif

@@ -99,6 +99,28 @@ void rapt__flash_add_dq(const struct backward_pair *p, int i)
         p->f->kernels->add(to + r * stride->row, q.dq + (ptrdiff_t)r * width, (size_t)c->width);
 }
 
+void rapt__flash_clear_keys(const struct flash_backward *f, int keys)
+{
+    size_t kw = (size_t)rapt__padded(f->c->width), vw = (size_t)rapt__padded(f->a->value_width);
+    memset(f->keys.dk, 0, (size_t)keys * kw * sizeof(float));
+    memset(f->keys.dv, 0, (size_t)keys * vw * sizeof(float));
+}
+
+void rapt__flash_add_keys(const struct backward_pair *p, int key, int keys)
+{
+    const struct flash_backward *f = p->f;
+    const rapt_attention *a = f->a;
+    const struct projected_gradients *d = f->d;
+    int kw = rapt__padded(f->c->width), vw = rapt__padded(a->value_width);
+    for (int n = 0; n < keys; n++) {
+        ptrdiff_t k = rapt__key_at(&f->c->k_stride, &p->b, p->g, key + n);
+        ptrdiff_t v = rapt__key_at(&a->v, &p->b, p->g, key + n);
+        const float *dk = f->keys.dk + (ptrdiff_t)n * kw, *dv = f->keys.dv + (ptrdiff_t)n * vw;
+        if (d->k) f->kernels->add(d->k + k, dk, (size_t)f->c->width);
+        if (d->v) f->kernels->add(d->v + v, dv, (size_t)a->value_width);
+    }
+}
+
 /* Packs keys and values of key block j; dk = dv = 0. */
 static struct key_block pack_keys(const struct backward_pair *p, int j)
 {
@@ -106,7 +128,6 @@ static struct key_block pack_keys(const struct backward_pair *p, int j)
     const rapt_attention *a = f->a;
     const rapt_stride *stride = &f->c->k_stride;
     int width = f->c->width, panels;
-    size_t kw = (size_t)rapt__padded(width), vw = (size_t)rapt__padded(a->value_width);
     struct key_block s = f->keys;
     s.key = j * ATTEND_BLOCK;
     s.keys = rapt__min(p->b.existing - s.key, ATTEND_BLOCK);
@@ -116,8 +137,7 @@ static struct key_block pack_keys(const struct backward_pair *p, int j)
     f->kernels->pack_columns(k, stride->row, s.keys, width, 1, 0, panels, s.key_panels);
     f->kernels->pack_columns(v, a->v.row, s.keys, a->value_width, 1, 0, panels, s.value_panels);
     s.non_finite = f->kernels->pad_rows(k, stride->row, s.keys, width, s.key_rows);
-    memset(s.dk, 0, (size_t)s.keys * kw * sizeof(float));
-    memset(s.dv, 0, (size_t)s.keys * vw * sizeof(float));
+    rapt__flash_clear_keys(f, s.keys);
     return s;
 }
 
@@ -223,16 +243,7 @@ static void backward_block(const struct backward_pair *p, int i, int j, const st
 
 void rapt__flash_backward_keys(const struct backward_pair *p, int j)
 {
-    const struct flash_backward *f = p->f;
-    const rapt_attention *a = f->a;
-    const struct projected_gradients *d = f->d;
     struct key_block s = pack_keys(p, j);
-    int kw = rapt__padded(f->c->width), vw = rapt__padded(a->value_width);
     for (int i = 0; i < p->blocks; i++) backward_block(p, i, j, &s);
-    for (int n = 0; n < s.keys; n++) {
-        ptrdiff_t k = rapt__key_at(&f->c->k_stride, &p->b, p->g, s.key + n);
-        ptrdiff_t v = rapt__key_at(&a->v, &p->b, p->g, s.key + n);
-        if (d->k) f->kernels->add(d->k + k, s.dk + (ptrdiff_t)n * kw, (size_t)f->c->width);
-        if (d->v) f->kernels->add(d->v + v, s.dv + (ptrdiff_t)n * vw, (size_t)a->value_width);
-    }
+    rapt__flash_add_keys(p, s.key, s.keys);
 }

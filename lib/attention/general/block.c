@@ -62,14 +62,6 @@ void rapt__block_keep(const struct row_block *block, float *rows, int i, const s
     if (!r->fully_masked) memcpy(row_at(block, rows, i) + low, x + low, (size_t)n * sizeof *rows);
 }
 
-static bool all_finite(const float *x, ptrdiff_t ld, int rows, int width)
-{
-    int odd = 0;
-    for (int r = 0; r < rows; r++, x += ld)
-        for (int i = 0; i < width; i++) odd |= x[i] - x[i] != 0;
-    return !odd;
-}
-
 static void copy_floats(const float *x, ptrdiff_t x_row, int rows, int width, float *y,
                         ptrdiff_t y_row)
 {
@@ -98,7 +90,7 @@ static void sum_columns(const struct row_block *b, const struct kernels *kernels
                                  .add = true};
     copy_floats(y, y_row, b->rows, width, b->more, DOT_COLUMNS);
     kernels->gemm(&p);
-    if (all_finite(b->more, DOT_COLUMNS, b->rows, width)) {
+    if (kernels->rows_finite(b->more, DOT_COLUMNS, b->rows, width)) {
         copy_floats(b->more, DOT_COLUMNS, b->rows, width, y, y_row);
         return;
     }
@@ -132,7 +124,7 @@ void rapt__block_update(const struct row_block *b, const struct kernels *kernels
                                  .c_row = y_row,
                                  .c_panel = LANES,
                                  .add = true};
-    if (all_finite(x, x_row, b->rows, width)) {
+    if (kernels->rows_finite(x, x_row, b->rows, width)) {
         kernels->gemm(&p);
         return;
     }

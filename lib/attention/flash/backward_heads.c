@@ -1,0 +1,85 @@
+/* backward_heads.c - flash backward of a pair of few queries and few keys, query head by query head
+   as plain rows (kernel/flash_head_backward.c). Sums have the order that they have in
+   backward_blocks.c. */
+#include "attention/flash/backward.h"
+
+#include <string.h>
+
+/* Whether no float of a pair that the products of its gradients read is infinite or NaN. */
+static bool pair_finite(const struct backward_pair *p)
+{
+    const struct flash_backward *f = p->f;
+    const struct sequence *b = &p->b;
+    const struct projected *c = f->c;
+    const rapt_attention *a = f->a;
+    const float *k = c->k + rapt__key_at(&c->k_stride, b, p->g, 0);
+    bool finite = f->kernels->rows_finite(k, c->k_stride.row, b->existing, c->width);
+    for (int h = p->g * f->group; h < (p->g + 1) * f->group && finite; h++) {
+        const float *q = c->q + rapt__query_at(&c->q_stride, b, h, 0);
+        const float *dout = f->dout + rapt__query_at(&a->out, b, h, 0);
+        finite = f->kernels->rows_finite(q, c->q_stride.row, b->queries, c->width) &&
+                 f->kernels->rows_finite(dout, a->out.row, b->queries, a->value_width);
+    }
+    return finite;
+}
+
+/* Query head h of a pair; dk and dv of *d are set. */
+static void backward_head(const struct backward_pair *p, int h, struct attend_head *head,
+                          struct attend_head_gradients *d)
+{
+    const struct flash_backward *f = p->f;
+    const struct sequence *b = &p->b;
+    const struct projected *c = f->c;
+    size_t row = (size_t)h * (size_t)rapt__query_rows(f->a) + (size_t)b->query_first;
+    float statistics[HEAD_GRADIENTS * STATISTICS];
+    memcpy(statistics, f->statistics + row * STATISTICS,
+           (size_t)(b->queries * STATISTICS) * sizeof(float));
+    rapt__flash_head_queries(c, b, h, head);
+    head->statistics = statistics;
+    d->dout = f->dout + rapt__query_at(&f->a->out, b, h, 0);
+    d->dbias = rapt__flash_bias_gradients(f, head->bias);
+    d->drelative = rapt__flash_relative_row(f, b, h, 0);
+    d->dq = f->d->q ? f->d->q + rapt__query_at(&c->q_stride, b, h, 0) : NULL;
+    f->kernels->attend_head_backward(head, d);
+}
+
+/* The query heads of a pair one after the other, whose dk and dv are one sum: that of the only head
+   is added where it belongs, that of several only at the end. */
+static void backward_each_head(const struct backward_pair *p, struct attend_head *head)
+{
+    const struct flash_backward *f = p->f;
+    const struct sequence *b = &p->b;
+    const struct projected_gradients *to = f->d;
+    const int width = f->c->width, value_width = f->a->value_width;
+    const ptrdiff_t k_row = f->c->k_stride.row, v_row = f->a->v.row;
+    float *dk = to->k ? to->k + rapt__key_at(&f->c->k_stride, b, p->g, 0) : NULL;
+    float *dv = to->v ? to->v + rapt__key_at(&f->a->v, b, p->g, 0) : NULL;
+    struct attend_head_gradients d = {.dk = dk,
+                                      .dv = dv,
+                                      .dk_row = k_row,
+                                      .dv_row = v_row,
+                                      .unfinished = f->group > 1,
+                                      .q_panels = f->queries.q_slots,
+                                      .dout_panels = f->queries.dout_slots,
+                                      .weights = f->keys.weights,
+                                      .dscores = f->keys.dscores};
+    if (d.unfinished) {
+        d.dk = dk ? f->keys.dk : NULL, d.dk_row = width;
+        d.dv = dv ? f->keys.dv : NULL, d.dv_row = value_width;
+        rapt__flash_clear_keys(f, b->existing);
+    }
+    for (int h = p->g * f->group; h < (p->g + 1) * f->group; h++) backward_head(p, h, head, &d);
+    if (d.unfinished) rapt__flash_add_keys(p, 0, b->existing);
+}
+
+bool rapt__flash_backward_heads(const struct backward_pair *p)
+{
+    float low[HEAD_GRADIENTS], high[HEAD_GRADIENTS];
+    const struct flash_backward *f = p->f;
+    struct attend_head head;
+    if (p->b.queries > HEAD_GRADIENTS || f->c->width % LANES != 0) return false;
+    if (!rapt__flash_head(f->c, &p->b, p->g, low, high, &head) || !pair_finite(p)) return false;
+    head.v = f->v + rapt__key_at(&f->a->v, &p->b, p->g, 0), head.ahead = p->ahead;
+    backward_each_head(p, &head);
+    return true;
+}
