@@ -284,27 +284,40 @@ static void guard(const struct attend *a, bool check)
         }
 }
 
-/* Packs the keys of a block, and the values unless they are whole vectors already. */
-static struct key_source plain_block(const struct attend_keys *all, int key)
+/* Packs sixteen keys from `key` on. Where rows are far, the next sixteen are prefetched; values,
+   read row after row, gain nothing by it. */
+static void pack_plain_keys(const struct attend_plain *plain, int key, int width, float *panel)
 {
+    int next = key + LANES, rows = rapt__min(plain->keys - next, LANES);
+    for (int r = 0; r < rows && plain->far; r++)
+        rapt__prefetch_row(plain->k + (next + r) * plain->k_row, width);
+    pack_columns(plain->k, plain->k_row, plain->keys, width, 1, key / LANES, 1, panel);
+}
+
+/* Packs the keys of a block, and the values unless they are whole vectors already. Both by sixteen:
+   faster than one after the other. */
+static struct key_source plain_block(const struct attend *a, int key)
+{
+    const struct attend_keys *all = a->keys;
     const struct attend_plain *plain = all->plain;
     int keys = rapt__min(plain->keys - key, ATTEND_BLOCK), width = all->value_width;
-    bool whole = width % LANES == 0;
+    bool whole = plain->v && width % LANES == 0;
+    const float *v = plain->v ? plain->v + key * plain->v_row : NULL;
     struct key_source from = {.keys = plain->panels,
-                              .values = plain->rows,
+                              .values = whole ? v : plain->rows,
                               .non_finite = plain->non_finite,
                               .first = key,
-                              .value_row = rapt__padded(width)};
-    pack_columns(plain->k + key * plain->k_row, plain->k_row, keys, all->key_width, 1, 0,
-                 rapt__ceil_div(keys, LANES), plain->panels);
-    if (!plain->v) return from;
-    const float *v = plain->v + key * plain->v_row;
-    if (whole) from.values = v, from.value_row = plain->v_row;
-    for (int p = 0; p * LANES < keys; p++, v += LANES * plain->v_row) {
-        int n = rapt__min(keys - p * LANES, LANES);
+                              .value_row = whole ? plain->v_row : rapt__padded(width)};
+    for (int p = 0; p * LANES < keys; p++) {
+        int n = rapt__min(keys - p * LANES, LANES), row = p * LANES;
+        rapt__ahead_tile(a->ahead);
+        pack_plain_keys(plain, key + row, all->key_width,
+                        plain->panels + (ptrdiff_t)row * all->key_width);
+        if (!v) continue;
         plain->non_finite[p] =
             whole ? !rows_finite(v, plain->v_row, n, width)
-                  : pad_rows(v, plain->v_row, n, width, plain->rows + p * LANES * from.value_row);
+                  : pad_rows(v, plain->v_row, n, width, plain->rows + row * from.value_row);
+        v += LANES * plain->v_row;
     }
     return from;
 }
@@ -323,7 +336,7 @@ static void attend(const struct attend *a)
                   tile + i);
     for (int key = visible.first / ATTEND_BLOCK * ATTEND_BLOCK; key < visible.last;
          key += ATTEND_BLOCK) {
-        if (a->keys->plain) from = plain_block(a->keys, key);
+        if (a->keys->plain) from = plain_block(a, key);
         for (int i = 0; i < tiles; i += TILES_TOGETHER)
             attend_block(tile + i, rapt__min(tiles - i, TILES_TOGETHER), key, lanes);
     }

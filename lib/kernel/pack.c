@@ -57,8 +57,10 @@ static void pack_rows(const float *x, ptrdiff_t ld, int columns, int depth, int 
     }
 }
 
-/* out[j][i] = x[i][j] for 16 rows of 16 floats. */
-static inline void pack_block(const float *x, ptrdiff_t ld, float scale, float *out)
+/* out[j][i] = x[i][j] for 16 rows of 16 floats. A function of its own: as a part of attend it was
+   slower (gcc 12). */
+static __attribute__((noinline)) void pack_block(const float *x, ptrdiff_t ld, float scale,
+                                                 float *out)
 {
     vf block[LANES], by = vf_splat(scale);
     UNROLL

@@ -83,6 +83,7 @@ static struct attend_plain plain_of(const struct flash_forward *f, const struct 
         .k_row = f->c->k_stride.row,
         .v_row = f->a->v.row,
         .keys = b->existing,
+        .far = f->far && b->existing > ATTEND_BLOCK, /* shorter ones have been prefetched whole */
         .panels = f->pair.keys,
         .rows = f->pair.values,
         .non_finite = f->pair.non_finite,
@@ -164,10 +165,11 @@ static void attend_pair(const struct flash_forward *f, const struct sequence *b,
     int rows = ATTEND_ROWS / f->kernels->tile_rows * f->kernels->tile_rows;
     int all = b->queries * f->group;
     if (all == 0 || attend_heads(f, b, g)) return;
+    bool plain = all <= rows && b->existing > 0; /* every key is read once */
     int64_t tiles = rapt__ceil_div(all, f->kernels->tile_rows);
-    rapt__ahead_spread(f->ahead, 2 * tiles * rapt__ceil_div(b->existing, ATTEND_BLOCK));
-    if (all <= rows &&
-        b->existing > 0) { /* every key is read once: no packing of more than a block */
+    rapt__ahead_spread(f->ahead, 2 * tiles * rapt__ceil_div(b->existing, ATTEND_BLOCK) +
+                                     (plain ? rapt__ceil_div(b->existing, LANES) : 0));
+    if (plain) { /* no packing of more than a block */
         attend_rows(f, b, g, 0, all, true);
         return;
     }
