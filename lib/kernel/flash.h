@@ -120,7 +120,7 @@ struct attend_head {
     ptrdiff_t bias_row, allowed_row;
     float scale, cap;              /* as in attend */
     float *out, *lse, *statistics; /* rows of queries; NULL: not wanted */
-    uint64_t drop_key;             /* rows are queries, columns keys */
+    uint64_t drop_key, drop_row;   /* the row of query 0; columns are keys */
     uint32_t drop_below;           /* 0: no dropout */
     float drop_scale;
     float *workspace;         /* HEAD_QUERIES * key_width floats */
@@ -134,7 +134,7 @@ struct attend_head_gradients {
     float *dbias, *drelative; /* rows as those of bias and relative; added to; NULL: not wanted */
     float *dq, *dk, *dv;      /* added to; NULL: not wanted; rows of dq as those of q, */
     ptrdiff_t dk_row, dv_row; /*   others so far apart */
-    bool unfinished;          /* dk and dv are sums over the queries of other heads so far */
+    bool unfinished;          /* dk and dv are sums over other queries so far */
     float *q_panels;          /* HEAD_GRADIENTS * key_width floats of workspace, */
     float *dout_panels;       /* HEAD_GRADIENTS * value_width, */
     float *weights, *dscores; /* HEAD_GRADIENTS * keys each */

@@ -97,7 +97,8 @@ static void head_factors(const struct attend_head *a, int query, int key, int la
     for (int first = key; key < last; key += LANES, factors += LANES * LANES) {
         int column = key % GROUP, keys = rapt__min(last - key, LANES);
         for (int t = 0; t < queries && (key == first || column == 0); t++)
-            dropout_factors(&d, (uint64_t)(query + t), key - column, factor + t * GROUP);
+            dropout_factors(&d, a->drop_row + (uint64_t)(query + t), key - column,
+                            factor + t * GROUP);
         vf x[LANES];
         for (int t = 0; t < LANES; t++)
             x[t] = t < queries ? vf_load(factor + t * GROUP + column) : vf_zero();

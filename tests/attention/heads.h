@@ -16,7 +16,7 @@
 
 /* Rows are a float longer than the width. In tiles values are as wide as that: with a width that is
    no whole number of vectors no head is attended to alone. The last float is 0. */
-enum { QUERIES = 44, KEYS = 40, WIDTH = 48, ROW = WIDTH + 1, BUCKETS = 8, HEADS = 2 };
+enum { QUERIES = 76, KEYS = 40, WIDTH = 48, ROW = WIDTH + 1, BUCKETS = 8, HEADS = 2 };
 enum { SMALL = 0x3c }; /* each byte of a gradient before it is added to: 0.0115 */
 
 struct problem {

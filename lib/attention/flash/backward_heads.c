@@ -23,29 +23,33 @@ static bool pair_finite(const struct backward_pair *p)
     return finite;
 }
 
-/* Query head h of a pair; dk and dv of *d are set. */
-static void backward_head(const struct backward_pair *p, int h, struct attend_head *head,
-                          struct attend_head_gradients *d)
+/* Of query head h of a pair the queries from `first` on, at most HEAD_GRADIENTS; *all is the
+   pair, dk and dv of *d are set. */
+static void backward_head(const struct backward_pair *p, int h, int first,
+                          const struct attend_head *all, struct attend_head_gradients *d)
 {
     const struct flash_backward *f = p->f;
     const struct sequence *b = &p->b;
     const struct projected *c = f->c;
-    size_t row = (size_t)h * (size_t)rapt__query_rows(f->a) + (size_t)b->query_first;
+    size_t row = (size_t)h * (size_t)rapt__query_rows(f->a) + (size_t)(b->query_first + first);
     float statistics[HEAD_GRADIENTS * STATISTICS];
+    struct attend_head head = *all;
+    head.queries = rapt__min(b->queries - first, HEAD_GRADIENTS);
+    if (head.low) head.low += first, head.high += first;
     memcpy(statistics, f->statistics + row * STATISTICS,
-           (size_t)(b->queries * STATISTICS) * sizeof(float));
-    rapt__flash_head_queries(c, b, h, head);
-    head->statistics = statistics;
-    d->dout = f->dout + rapt__query_at(&f->a->out, b, h, 0);
-    d->dbias = rapt__flash_bias_gradients(f, head->bias);
-    d->drelative = rapt__flash_relative_row(f, b, h, 0);
-    d->dq = f->d->q ? f->d->q + rapt__query_at(&c->q_stride, b, h, 0) : NULL;
-    f->kernels->attend_head_backward(head, d);
+           (size_t)(head.queries * STATISTICS) * sizeof(float));
+    rapt__flash_head_queries(c, b, h, first, &head);
+    head.statistics = statistics;
+    d->dout = f->dout + rapt__query_at(&f->a->out, b, h, first);
+    d->dbias = rapt__flash_bias_gradients(f, head.bias);
+    d->drelative = rapt__flash_relative_row(f, b, h, first);
+    d->dq = f->d->q ? f->d->q + rapt__query_at(&c->q_stride, b, h, first) : NULL;
+    f->kernels->attend_head_backward(&head, d);
 }
 
-/* The query heads of a pair one after the other, whose dk and dv are one sum: that of the only head
-   is added where it belongs, that of several only at the end. */
-static void backward_each_head(const struct backward_pair *p, struct attend_head *head)
+/* The queries of a pair, head by head and HEAD_GRADIENTS by HEAD_GRADIENTS, whose dk and dv are one
+   sum: if they are all done at once it is added where it belongs, else at the end. */
+static void backward_each_head(const struct backward_pair *p, const struct attend_head *head)
 {
     const struct flash_backward *f = p->f;
     const struct sequence *b = &p->b;
@@ -58,7 +62,7 @@ static void backward_each_head(const struct backward_pair *p, struct attend_head
                                       .dv = dv,
                                       .dk_row = k_row,
                                       .dv_row = v_row,
-                                      .unfinished = f->group > 1,
+                                      .unfinished = f->group > 1 || b->queries > HEAD_GRADIENTS,
                                       .q_panels = f->queries.q_slots,
                                       .dout_panels = f->queries.dout_slots,
                                       .weights = f->keys.weights,
@@ -68,16 +72,18 @@ static void backward_each_head(const struct backward_pair *p, struct attend_head
         d.dv = dv ? f->keys.dv : NULL, d.dv_row = value_width;
         rapt__flash_clear_keys(f, b->existing);
     }
-    for (int h = p->g * f->group; h < (p->g + 1) * f->group; h++) backward_head(p, h, head, &d);
+    for (int h = p->g * f->group; h < (p->g + 1) * f->group; h++)
+        for (int first = 0; first < b->queries; first += HEAD_GRADIENTS)
+            backward_head(p, h, first, head, &d);
     if (d.unfinished) rapt__flash_add_keys(p, 0, b->existing);
 }
 
 bool rapt__flash_backward_heads(const struct backward_pair *p)
 {
-    float low[HEAD_GRADIENTS], high[HEAD_GRADIENTS];
+    float low[ATTEND_BLOCK], high[ATTEND_BLOCK];
     const struct flash_backward *f = p->f;
     struct attend_head head;
-    if (p->b.queries > HEAD_GRADIENTS || f->c->width % LANES != 0) return false;
+    if (p->b.queries > ATTEND_BLOCK || f->c->width % LANES != 0) return false;
     if (!rapt__flash_head(f->c, &p->b, p->g, low, high, &head) || !pair_finite(p)) return false;
     head.v = f->v + rapt__key_at(&f->a->v, &p->b, p->g, 0), head.ahead = p->ahead;
     backward_each_head(p, &head);

@@ -35,8 +35,9 @@ void rapt__flash_weights(struct team *team, const struct projected *c, const flo
    the pair must be packed. */
 bool rapt__flash_head(const struct projected *c, const struct sequence *b, int g, float *low,
                       float *high, struct attend_head *head);
-/* The same of one of its query heads: queries, their masks and biases, and the key of dropout. */
-void rapt__flash_head_queries(const struct projected *c, const struct sequence *b, int h,
+/* The same of one of its query heads, from query `first` on: queries, their masks and biases, and
+   the key and row of dropout. low, high and the number of queries stay. */
+void rapt__flash_head_queries(const struct projected *c, const struct sequence *b, int h, int first,
                               struct attend_head *head);
 
 /* Whether the rows of all pairs together, queries, keys and values, with gradients as many again,

@@ -151,7 +151,7 @@ static bool attend_heads(const struct flash_forward *f, const struct sequence *b
     if (f->out) head.v = f->v + rapt__key_at(&a->v, b, g, 0);
     for (int h = g * f->group; h < (g + 1) * f->group; h++) {
         size_t at = (size_t)h * rows + (size_t)b->query_first;
-        rapt__flash_head_queries(f->c, b, h, &head);
+        rapt__flash_head_queries(f->c, b, h, 0, &head);
         if (f->out) head.out = f->out + rapt__query_at(&a->out, b, h, 0);
         if (f->lse) head.lse = f->lse + at;
         if (f->statistics) head.statistics = f->statistics + at * STATISTICS;

@@ -56,16 +56,17 @@ bool rapt__flash_head(const struct projected *c, const struct sequence *b, int g
     return true;
 }
 
-void rapt__flash_head_queries(const struct projected *c, const struct sequence *b, int h,
+void rapt__flash_head_queries(const struct projected *c, const struct sequence *b, int h, int first,
                               struct attend_head *head)
 {
     const rapt_mask *m = &c->a->mask;
-    head->q = c->q + rapt__query_at(&c->q_stride, b, h, 0);
+    head->q = c->q + rapt__query_at(&c->q_stride, b, h, first);
     if (m->bias || m->allowed) {
         struct attend_row row;
-        rapt__mask_row(c->a, b, h, 0, &row);
+        rapt__mask_row(c->a, b, h, first, &row);
         head->bias = row.bias, head->allowed = row.allowed;
     }
-    if (c->relative) head->relative = rapt__relative_row(c, b, h, 0);
+    if (c->relative) head->relative = rapt__relative_row(c, b, h, first);
+    head->drop_row = (uint64_t)first;
     if (head->drop_below) head->drop_key = rapt__attention_drop_key(c->a, b, h);
 }
