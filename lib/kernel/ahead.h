@@ -6,7 +6,10 @@
 
 #include "base/util.h"
 
-enum { AHEAD_PARTS = 8 };
+enum {
+    AHEAD_PARTS = 8,
+    AHEAD_ROWS = 128 /* of a part, at most */
+};
 
 struct rows_ahead {
     struct ahead_part {
@@ -22,8 +25,7 @@ struct rows_ahead {
 static inline void rapt__ahead_add(struct rows_ahead *ahead, const float *x, ptrdiff_t row,
                                    int rows, int width)
 {
-    enum { SHORT = 128 };
-    if (rows > 0 && rows <= SHORT && ahead->parts < AHEAD_PARTS)
+    if (rows > 0 && rows <= AHEAD_ROWS && ahead->parts < AHEAD_PARTS)
         ahead->part[ahead->parts++] = (struct ahead_part){x, row, rows, width};
 }
 

@@ -45,9 +45,9 @@ enum { STATISTICS = 2 };
 struct attend_plain {
     const float *k, *v; /* rows of key_width and value_width floats; v NULL: not wanted */
     ptrdiff_t k_row, v_row;
-    int keys;                  /* how many exist */
-    bool far;                  /* rows are not in the caches near a core: k is prefetched */
-    float *panels, *rows;      /* workspace of a block: ATTEND_BLOCK * key_width floats, and */
+    int keys;             /* how many exist */
+    bool far;             /* k is prefetched here: far from a core, and too long for rows_ahead */
+    float *panels, *rows; /* workspace of a block: ATTEND_BLOCK * key_width floats, and */
     unsigned char *non_finite; /*   ATTEND_BLOCK * padded value_width; ATTEND_BLOCK / 16 */
 };
 

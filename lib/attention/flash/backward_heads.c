@@ -47,6 +47,20 @@ static void backward_head(const struct backward_pair *p, int h, int first,
     f->kernels->attend_head_backward(&head, d);
 }
 
+/* Whether the queries of a pair are done in several calls. */
+static bool several_parts(const struct backward_pair *p)
+{
+    return p->f->group > 1 || p->b.queries > HEAD_GRADIENTS;
+}
+
+/* Where the gradients of keys or values are summed; NULL: they are not wanted. */
+static float *key_sums(float *mine, float *to, const rapt_stride *stride,
+                       const struct backward_pair *p)
+{
+    if (!to) return NULL;
+    return several_parts(p) ? mine : to + rapt__key_at(stride, &p->b, p->g, 0);
+}
+
 /* The queries of a pair, head by head and HEAD_GRADIENTS by HEAD_GRADIENTS, whose dk and dv are one
    sum: if they are all done at once it is added where it belongs, else at the end. */
 static void backward_each_head(const struct backward_pair *p, const struct attend_head *head)
@@ -54,28 +68,22 @@ static void backward_each_head(const struct backward_pair *p, const struct atten
     const struct flash_backward *f = p->f;
     const struct sequence *b = &p->b;
     const struct projected_gradients *to = f->d;
-    const int width = f->c->width, value_width = f->a->value_width;
-    const ptrdiff_t k_row = f->c->k_stride.row, v_row = f->a->v.row;
-    float *dk = to->k ? to->k + rapt__key_at(&f->c->k_stride, b, p->g, 0) : NULL;
-    float *dv = to->v ? to->v + rapt__key_at(&f->a->v, b, p->g, 0) : NULL;
-    struct attend_head_gradients d = {.dk = dk,
-                                      .dv = dv,
-                                      .dk_row = k_row,
-                                      .dv_row = v_row,
-                                      .unfinished = f->group > 1 || b->queries > HEAD_GRADIENTS,
+    const rapt_stride *k = &f->c->k_stride, *v = &f->a->v;
+    bool unfinished = several_parts(p);
+    struct attend_head_gradients d = {.dk = key_sums(f->keys.dk, to->k, k, p),
+                                      .dv = key_sums(f->keys.dv, to->v, v, p),
+                                      .dk_row = unfinished ? f->c->width : k->row,
+                                      .dv_row = unfinished ? f->a->value_width : v->row,
+                                      .unfinished = unfinished,
                                       .q_panels = f->queries.q_slots,
                                       .dout_panels = f->queries.dout_slots,
                                       .weights = f->keys.weights,
                                       .dscores = f->keys.dscores};
-    if (d.unfinished) {
-        d.dk = dk ? f->keys.dk : NULL, d.dk_row = width;
-        d.dv = dv ? f->keys.dv : NULL, d.dv_row = value_width;
-        rapt__flash_clear_keys(f, b->existing);
-    }
+    if (unfinished) rapt__flash_clear_keys(f, b->existing);
     for (int h = p->g * f->group; h < (p->g + 1) * f->group; h++)
         for (int first = 0; first < b->queries; first += HEAD_GRADIENTS)
             backward_head(p, h, first, head, &d);
-    if (d.unfinished) rapt__flash_add_keys(p, 0, b->existing);
+    if (unfinished) rapt__flash_add_keys(p, 0, b->existing);
 }
 
 bool rapt__flash_backward_heads(const struct backward_pair *p)
