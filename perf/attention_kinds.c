@@ -21,6 +21,7 @@ struct extra {
     float cap;
     bool bias, slopes, table, allowed;
     int group; /* query heads that share keys and values; 0: none */
+    int width; /* 0: WIDTH; at most that */
 };
 static const struct extra extras[] = {
     {.name = "none"},
@@ -30,6 +31,7 @@ static const struct extra extras[] = {
     {.name = "table", .table = true},
     {.name = "allowed", .allowed = true},
     {.name = "2 heads share keys", .group = 2},
+    {.name = "width 50", .width = 50}, /* no whole number of vectors */
     {.name = "bias and slopes", .bias = true, .slopes = true},
     {.name = "cap and slopes", .cap = 30, .slopes = true},
     {.name = "cap, bias and table", .cap = 30, .bias = true, .table = true}};
@@ -129,10 +131,10 @@ static void report(struct bench *b, const struct kind *kind, const struct kind_j
     bench_line(b, &(struct result){.name = backward ? "attention_backward" : "attention_forward",
                                    .shape = json_pack("{s:i, s:i, s:i, s:i, s:i, s:b}", "B",
                                                       a->batch, "H", a->heads, "T", a->queries, "S",
-                                                      a->keys, "K", WIDTH, "causal", 0),
+                                                      a->keys, "K", a->value_width, "causal", 0),
                                    .threads = a->threads,
                                    .time = time,
-                                   .operations = (backward ? 10 : 4) * cells * WIDTH,
+                                   .operations = (backward ? 10 : 4) * cells * a->value_width,
                                    .more = more});
 }
 
@@ -140,12 +142,13 @@ static void measure(struct bench *b, const struct kind *kind, int threads)
 {
     int heads = b->check ? 2 : HEADS, rows = kind->sentences ? WORDS : b->check ? 40 : ROWS;
     int batch = !kind->sentences ? 1 : b->check ? 2 : SENTENCES;
+    int width = extras[kind->extra].width ? extras[kind->extra].width : WIDTH;
     size_t all = (size_t)batch * (size_t)heads * (size_t)rows, size = all * WIDTH,
            learned = (size_t)RAPT_LEARNED_COUNT * HEADS * WIDTH * ROWS;
     struct kind_job j = {.saved = {.size = sizeof j.saved},
                          .reinforce = {.size = sizeof j.reinforce},
                          .d = {.size = sizeof j.d}};
-    rapt_attention_init(&j.a, sizeof j.a, batch, heads, rows, rows, WIDTH);
+    rapt_attention_init(&j.a, sizeof j.a, batch, heads, rows, rows, width);
     float **arrays[] = {&j.q, &j.k, &j.v, &j.out, &j.dout, &j.d.q, &j.d.k, &j.d.v};
     for (int i = 0; i < 8; i++) *arrays[i] = bench_floats(size);
     float *values = bench_floats(learned), *gradients = bench_floats(learned);

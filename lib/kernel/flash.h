@@ -99,7 +99,8 @@ static inline size_t rapt__attend_workspace(int key_width, int value_width)
 }
 
 /* One head of a short sequence, all queries and keys of it, as plain rows: nothing but queries is
-   packed. The results have the bits of attend. */
+   packed. The results have the bits of attend. Rows of v and out have rapt__padded(value_width)
+   floats, of which those behind value_width are 0 in v, and of no meaning in out. */
 enum {
     HEAD_QUERIES = 32,   /* computed together */
     HEAD_GRADIENTS = 64, /* the same, backward */
@@ -110,9 +111,9 @@ struct attend_head {
     const float *q, *k, *v; /* rows of key_width, key_width and value_width floats; v is not read
                                where out is NULL */
     ptrdiff_t q_row, k_row, v_row, out_row;
-    int queries, keys;          /* keys: 1 .. ATTEND_BLOCK */
-    int key_width, value_width; /* value_width: a multiple of 16 */
-    const float *low, *high;    /* [queries], as in attend_row; NULL: every key is visible to all */
+    int queries, keys; /* keys: 1 .. ATTEND_BLOCK */
+    int key_width, value_width;
+    const float *low, *high; /* [queries], as in attend_row; NULL: every key is visible to all */
     /* As in attend_row, the rows of query 0. That of query t, whose position is t higher, begins at
        bias + t * bias_row, relative - t and allowed + t * allowed_row. */
     const float *bias, *relative;
@@ -128,7 +129,8 @@ struct attend_head {
 };
 
 /* Backward of the same: at most HEAD_GRADIENTS queries, whose statistics are read; out, lse and
-   workspace are not. key_width is a multiple of 16 too. */
+   workspace are not. All rows are as long as those of v and out above, and padded with 0 where they
+   are read. */
 struct attend_head_gradients {
     const float *dout;        /* rows out_row apart */
     float *dbias, *drelative; /* rows as those of bias and relative; added to; NULL: not wanted */

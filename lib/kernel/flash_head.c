@@ -128,7 +128,7 @@ static void head_out(const struct head_block *h)
         head_range(a, query, take, &first, &last);
         rapt__ahead_tile(a->ahead);
         mean_tile(take, h->scores + first * HEAD_QUERIES + t, a->v + first * a->v_row, a->v_row,
-                  rapt__max(last - first, 0), a->value_width, h->inverse + t,
+                  rapt__max(last - first, 0), rapt__padded(a->value_width), h->inverse + t,
                   a->out + query * a->out_row, a->out_row);
     }
     for (int t = 0; t < h->queries && h->fully_masked; t++) {

@@ -130,8 +130,8 @@ static void head_query_gradients(const struct attend_head *a, const struct atten
         head_range(a, t, take, &first, &last);
         rapt__ahead_tile(a->ahead);
         plus_columns(take, d->dscores + first * HEAD_GRADIENTS + t, a->k + first * a->k_row,
-                     a->k_row, rapt__max(last - first, 0), a->key_width, d->dq + t * a->q_row,
-                     a->q_row);
+                     a->k_row, rapt__max(last - first, 0), rapt__padded(a->key_width),
+                     d->dq + t * a->q_row, a->q_row);
     }
 }
 
@@ -156,11 +156,12 @@ static void head_key_gradients(const struct attend_head *a, const struct attend_
         rapt__ahead_tile(a->ahead);
         if (d->dv)
             plus_rows(take, d->weights + at, d->dout + t * a->out_row, a->out_row, last - t,
-                      a->value_width, d->dv + s * d->dv_row, d->dv_row, d->unfinished);
+                      rapt__padded(a->value_width), d->dv + s * d->dv_row, d->dv_row,
+                      d->unfinished);
         rapt__ahead_tile(a->ahead);
         if (d->dk)
-            plus_rows(take, d->dscores + at, a->q + t * a->q_row, a->q_row, last - t, a->key_width,
-                      d->dk + s * d->dk_row, d->dk_row, d->unfinished);
+            plus_rows(take, d->dscores + at, a->q + t * a->q_row, a->q_row, last - t,
+                      rapt__padded(a->key_width), d->dk + s * d->dk_row, d->dk_row, d->unfinished);
     }
 }
 

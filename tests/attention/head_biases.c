@@ -1,6 +1,7 @@
 /* head_biases.c - caps, biases and masks of short sequences, which are attended to head by head:
-   every combination has the bits that tiles have, forward and backward, also at large scores, where
-   a bias or a sum of biases hides keys, and where scores are not finite. */
+   every combination has the bits that tiles have, at widths that are whole vectors or not, forward
+   and backward, also at large scores, where a bias or a sum of biases hides keys, and where scores
+   are not finite. */
 #include "heads.h"
 #include "roundings.h"
 
@@ -42,15 +43,18 @@ static struct problem combination(const int choice[CHOICES])
     p.slope[0] = 0.3f, p.slope[1] = 0.2f;
     p.cap = choice[CAPS] ? 2 : 0;
     p.heads = 1 + choice[GROUPS];
+    int sum = 0;
+    for (int i = 0; i < CHOICES; i++) sum += choice[i];
+    if (sum % 2) p.width = NARROW;
+    if (sum / 2 % 2) p.value_width = NARROW;
     return p;
 }
 
-static void assert_tiles(struct problem *p, struct results *heads)
+static void assert_tiles(const struct problem *p, struct results *heads)
 {
     static struct results tiles;
     run(p, 0, QUERIES, true, heads);
-    p->tiles = true;
-    run(p, 0, QUERIES, true, &tiles);
+    run_tiles(p, &tiles);
     assert_memory_equal(heads, &tiles, sizeof tiles);
 }
 
@@ -139,8 +143,7 @@ static void test_rounding_modes(void **state)
         assert_int_equal(rapt_isa_use(sets[i % 2]), RAPT_OK);
         assert_int_equal(fesetround(rounding_modes[i / 6]), 0);
         run(&p, 0, QUERIES, true, &heads);
-        p.tiles = true;
-        run(&p, 0, QUERIES, true, &tiles);
+        run_tiles(&p, &tiles);
         fesetround(FE_TONEAREST);
         const float *x = heads.out[0], *y = tiles.out[0];
         for (size_t n = 0; n < sizeof heads / sizeof *x; n++) assert_true(x[n] == y[n]);

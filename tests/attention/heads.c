@@ -1,7 +1,7 @@
-/* heads.c - short sequences whose value width is a whole number of vectors, which are attended to
-   head by head: together they have the bits of each query alone, also at large scores; a query or a
-   gradient that is not finite changes no other query and no key that the query does not see, with
-   and without dropout and masks, also of several query heads that share keys; outputs of fully
+/* heads.c - short sequences, which are attended to head by head, of widths that are whole numbers
+   of vectors or not: together they have the bits of each query alone, also at large scores; a query
+   or a gradient that is not finite changes no other query and no key that the query does not see,
+   with and without dropout and masks, also of several query heads that share keys; outputs of fully
    masked queries are 0. Causal or with a window they have the bits that tiles have. */
 #include "heads.h"
 
@@ -14,9 +14,10 @@ static void test_alone(void **state)
 {
     (void)state;
     static const float scales[] = {1, -1, 1e2f, 1e4f, 1e30f, 1e38f};
-    for (size_t i = 0; i < sizeof scales / sizeof *scales; i++) {
+    for (size_t i = 0; i < 2 * sizeof scales / sizeof *scales; i++) {
         static struct results together, alone;
-        const struct problem p = make(scales[i], 0, false);
+        struct problem p = make(scales[i / 2], 0, false);
+        if (i % 2) p.width = p.value_width = NARROW;
         run(&p, 0, QUERIES, false, &together);
         for (int t = 0; t < QUERIES; t++) run(&p, t, 1, false, &alone);
         assert_memory_equal(together.out, alone.out, sizeof alone.out);
@@ -45,12 +46,14 @@ static void test_one_row(void **state)
 {
     (void)state;
     static const float wrong[] = {INFINITY, -INFINITY, NAN, 3e38f};
-    enum { ROWS = 2 * (sizeof wrong / sizeof *wrong) };
+    enum { KINDS = 2 * (sizeof wrong / sizeof *wrong) };
     static struct results good, bad;
-    for (int n = 0; n < 8 * ROWS; n++) {
-        int i = n % ROWS, dropped = n / ROWS % 2, causal = n / ROWS / 2 % 2, heads = n / ROWS / 4;
+    for (int n = 0; n < 16 * KINDS; n++) {
+        int i = n % KINDS, rest = n / KINDS, dropped = rest % 2, causal = rest / 2 % 2;
         struct problem p = make(8, dropped ? 0.25f : 0, causal);
-        p.heads = 1 + heads;
+        p.heads = 1 + rest / 4 % 2;
+        if (rest / 8) p.width = p.value_width = NARROW;
+        memset(&good, 0, sizeof good), memset(&bad, 0, sizeof bad);
         run(&p, 0, QUERIES, true, &good);
         float *row = i % 2 ? p.q[WRONG] : p.dout[WRONG];
         for (int j = 0; j < WIDTH; j++) row[j] = wrong[i / 2];
@@ -96,15 +99,17 @@ static void test_ranges(void **state)
                                       {.window = 1, .before = 3, .after = 2},
                                       {.window = 1, .before = 20, .causal = 1},
                                       {.window = 1, .before = 1, .after = 30}};
+    enum { LEFT, DROPPED, RIGHT, KINDS };
     static struct results heads, tiles;
-    for (size_t i = 0; i < 4 * (sizeof masks / sizeof *masks); i++) {
-        struct problem p = make(1, i % 4 / 2 ? 0.25f : 0, false);
-        p.mask = masks[i / 4];
+    for (size_t i = 0; i < 2 * KINDS * (sizeof masks / sizeof *masks); i++) {
+        size_t kind = i / 2 % KINDS;
+        struct problem p = make(1, kind == DROPPED ? 0.25f : 0, false);
+        if (i % 2) p.width = p.value_width = NARROW;
+        p.mask = masks[i / 2 / KINDS];
         p.mask.causal_alignment =
-            i % 2 ? RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT : RAPT_CAUSAL_ALIGNMENT_LOWER_RIGHT;
+            kind == RIGHT ? RAPT_CAUSAL_ALIGNMENT_LOWER_RIGHT : RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT;
         run(&p, 0, QUERIES, true, &heads);
-        p.tiles = true;
-        run(&p, 0, QUERIES, true, &tiles);
+        run_tiles(&p, &tiles);
         assert_memory_equal(&heads, &tiles, sizeof heads);
     }
 }

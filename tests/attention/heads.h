@@ -14,25 +14,28 @@
 
 #include <cmocka.h>
 
-/* Rows are a float longer than the width. In tiles values are as wide as that: with a width that is
-   no whole number of vectors no head is attended to alone. The last float is 0. */
-enum { QUERIES = 76, KEYS = 40, WIDTH = 48, ROW = WIDTH + 1, BUCKETS = 8, HEADS = 2 };
+/* WIDTH is a whole number of vectors, NARROW is none. Rows are a float longer than the width. */
+enum { QUERIES = 76, KEYS = 40, WIDTH = 48, NARROW = 43, ROW = WIDTH + 1, BUCKETS = 8, HEADS = 2 };
+/* A head of more than 128 queries is attended to in tiles. So many more change no lane in which
+   gradients of distances are summed. */
+enum { MORE = 96, ROWS = QUERIES + HEADS * MORE };
 enum { SMALL = 0x3c }; /* each byte of a gradient before it is added to: 0.0115 */
 
 struct problem {
-    float q[QUERIES][ROW], k[KEYS][ROW], v[KEYS][ROW], dout[QUERIES][ROW];
-    float bias[QUERIES][KEYS], slope[HEADS], table[HEADS][BUCKETS];
+    float q[ROWS][ROW], k[KEYS][ROW], v[KEYS][ROW], dout[ROWS][ROW];
+    float bias[ROWS][KEYS], slope[HEADS], table[HEADS][BUCKETS];
     float scale, cap, dropout;
-    uint8_t allowed[QUERIES][KEYS];
+    uint8_t allowed[ROWS][KEYS];
     rapt_mask mask; /* bias and allowed not NULL: those above */
-    bool sloped, bucketed, tiles;
-    int keys;  /* at most KEYS */
+    bool sloped, bucketed;
+    int width, value_width; /* at most WIDTH */
+    int keys;               /* at most KEYS */
     int heads; /* query heads, at most HEADS: each has its part of q, dout, bias and allowed */
 };
 struct results {
-    float out[QUERIES][ROW], lse[QUERIES], statistics[QUERIES][2];
-    float dq[QUERIES][ROW], dk[KEYS][ROW], dv[KEYS][ROW];
-    float dbias[QUERIES][KEYS], dslope[HEADS], dtable[HEADS][BUCKETS];
+    float out[ROWS][ROW], lse[ROWS], statistics[ROWS][2];
+    float dq[ROWS][ROW], dk[KEYS][ROW], dv[KEYS][ROW];
+    float dbias[ROWS][KEYS], dslope[HEADS], dtable[HEADS][BUCKETS];
 };
 
 static void fill(float *x, int rows, int width, int row, uint64_t seed)
@@ -46,7 +49,12 @@ static void fill(float *x, int rows, int width, int row, uint64_t seed)
 
 static struct problem make(float scale, float dropout, bool causal)
 {
-    struct problem p = {.scale = scale, .dropout = dropout, .keys = KEYS, .heads = 1};
+    struct problem p = {.scale = scale,
+                        .dropout = dropout,
+                        .width = WIDTH,
+                        .value_width = WIDTH,
+                        .keys = KEYS,
+                        .heads = 1};
     p.mask.causal = causal, p.mask.causal_alignment = RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT;
     fill(p.q[0], QUERIES, WIDTH, ROW, 1);
     fill(p.k[0], KEYS, WIDTH, ROW, 2);
@@ -59,7 +67,7 @@ static rapt_attention attention_of(const struct problem *p, int first, int count
 {
     rapt_attention a;
     int queries = count / p->heads;
-    assert_int_equal(rapt_attention_init(&a, sizeof a, 1, p->heads, queries, p->keys, WIDTH),
+    assert_int_equal(rapt_attention_init(&a, sizeof a, 1, p->heads, queries, p->keys, p->width),
                      RAPT_OK);
     a.key_heads = 1;
     a.scale = p->scale, a.dropout = p->dropout, a.cap = p->cap, a.threads = 1, a.mask = p->mask;
@@ -67,7 +75,7 @@ static rapt_attention attention_of(const struct problem *p, int first, int count
     a.q.head = a.out.head = (ptrdiff_t)queries * ROW;
     a.mask.bias_stride.head = queries * a.mask.bias_stride.row;
     a.mask.allowed_stride.head = queries * a.mask.allowed_stride.row;
-    a.value_width = p->tiles ? ROW : WIDTH;
+    a.value_width = p->value_width;
     if (a.mask.bias) a.mask.bias = p->bias[first];
     if (a.mask.allowed) a.mask.allowed = p->allowed[first];
     if (p->sloped) a.relative.slopes = p->slope;
@@ -100,6 +108,51 @@ static void run(const struct problem *p, int first, int count, bool backward, st
     assert_int_equal(rapt_attention_backward(&a, p->q[first], p->k[0], p->v[0], r->out[first],
                                              &saved, p->dout[first], NULL, &d, workspace, NULL),
                      RAPT_OK);
+}
+
+/* Row t of each head as row first + t of a head of MORE more queries: copies of the head's first
+   one whose outputs have no gradient. */
+static void add_queries(const struct problem *p, int first, struct problem *more)
+{
+    int queries = QUERIES / p->heads, all = queries + MORE;
+    *more = *p;
+    for (int i = 0; i < p->heads * all; i++) {
+        int t = i % all - first, head = i / all * queries;
+        bool there = t >= 0 && t < queries;
+        int from = head + (there ? t : 0);
+        memcpy(more->q[i], p->q[from], sizeof p->q[0]);
+        memcpy(more->dout[i], p->dout[from], sizeof p->dout[0]);
+        memcpy(more->bias[i], p->bias[from], sizeof p->bias[0]);
+        memcpy(more->allowed[i], p->allowed[from], sizeof p->allowed[0]);
+        if (!there) memset(more->dout[i], 0, sizeof more->dout[i]);
+    }
+}
+
+/* All queries, forward and backward, in tiles. Without positions from the last key on, which would
+   number queries otherwise, dropout is the same. */
+static void run_tiles(const struct problem *p, struct results *r)
+{
+    static struct problem more;
+    static struct results wide;
+    bool right = p->mask.causal_alignment == RAPT_CAUSAL_ALIGNMENT_LOWER_RIGHT;
+    int queries = QUERIES / p->heads, all = queries + MORE, first = right ? MORE : 0;
+    assert_false(right && p->dropout > 0);
+    add_queries(p, first, &more);
+    run(&more, 0, p->heads * all, true, &wide);
+    *r = wide;
+    memset(r->out[QUERIES], 0, (ROWS - QUERIES) * sizeof r->out[0]);
+    memset(r->lse + QUERIES, 0, (ROWS - QUERIES) * sizeof r->lse[0]);
+    memset(r->statistics[QUERIES], 0, (ROWS - QUERIES) * sizeof r->statistics[0]);
+    memset(r->dq[QUERIES], SMALL, (ROWS - QUERIES) * sizeof r->dq[0]);
+    memset(r->dbias[QUERIES], SMALL, (ROWS - QUERIES) * sizeof r->dbias[0]);
+    for (int i = 0; i < QUERIES; i++) {
+        int from = i / queries * all + first + i % queries;
+        memcpy(r->out[i], wide.out[from], sizeof r->out[i]);
+        r->lse[i] = wide.lse[from];
+        memcpy(r->statistics[i], wide.statistics[from], sizeof r->statistics[i]);
+        memcpy(r->dq[i], wide.dq[from], sizeof r->dq[i]);
+        if (p->mask.bias_stride.row) memcpy(r->dbias[i], wide.dbias[from], sizeof r->dbias[i]);
+    }
 }
 
 #endif

@@ -28,7 +28,7 @@ void rapt__flash_backward_part(struct arena *part, const void *bounds, void *to)
     q->q_slots = rapt__arena_floats(part, n, ATTEND_SLOTS * b->width);
     q->dout_slots = rapt__arena_floats(part, n, ATTEND_SLOTS * b->value_width);
     k->key_panels = rapt__arena_floats(part, ATTEND_BLOCK, b->width);
-    k->value_panels = rapt__arena_floats(part, ATTEND_BLOCK, b->value_width);
+    k->value_panels = rapt__arena_floats(part, ATTEND_BLOCK, vw);
     k->key_rows = rapt__arena_floats(part, ATTEND_BLOCK, kw);
     k->dk = rapt__arena_floats(part, ATTEND_BLOCK, kw);
     k->dv = rapt__arena_floats(part, ATTEND_BLOCK, vw);

@@ -1,6 +1,7 @@
 /* backward_heads.c - flash backward of a pair of few queries and few keys, query head by query head
-   as plain rows (kernel/flash_head_backward.c). Sums have the order that they have in
-   backward_blocks.c. */
+   as plain rows (kernel/flash_head_backward.c). Rows that are no whole vectors are padded, in the
+   workspace that blocks have, where their gradients are summed. Sums have the order that they have
+   in backward_blocks.c. */
 #include "attention/flash/backward.h"
 
 #include <string.h>
@@ -23,6 +24,19 @@ static bool pair_finite(const struct backward_pair *p)
     return finite;
 }
 
+static bool rows_padded(const struct backward_pair *p)
+{
+    return p->f->c->width % LANES != 0 || p->f->a->value_width % LANES != 0;
+}
+
+/* Gradients of queries that were summed in padded rows are added to the caller's. */
+static void add_dq(const struct flash_backward *f, const struct attend_head *head, float *to)
+{
+    for (int t = 0; t < head->queries; t++)
+        f->kernels->add(to + t * f->c->q_stride.row, f->queries.dq + t * head->q_row,
+                        (size_t)f->c->width);
+}
+
 /* Of query head h of a pair the queries from `first` on, at most HEAD_GRADIENTS; *all is the
    pair, dk and dv of *d are set. */
 static void backward_head(const struct backward_pair *p, int h, int first,
@@ -40,17 +54,25 @@ static void backward_head(const struct backward_pair *p, int h, int first,
            (size_t)(head.queries * STATISTICS) * sizeof(float));
     rapt__flash_head_queries(c, b, h, first, &head);
     head.statistics = statistics;
-    d->dout = f->dout + rapt__query_at(&f->a->out, b, h, first);
+    head.q = rapt__flash_whole_rows(head.q, &head.q_row, head.queries, c->width, f->queries.q_rows);
+    d->dout =
+        rapt__flash_whole_rows(f->dout + rapt__query_at(&f->a->out, b, h, first), &head.out_row,
+                               head.queries, f->a->value_width, f->queries.dout_rows);
     d->dbias = rapt__flash_bias_gradients(f, head.bias);
     d->drelative = rapt__flash_relative_row(f, b, h, first);
-    d->dq = f->d->q ? f->d->q + rapt__query_at(&c->q_stride, b, h, first) : NULL;
+    float *dq = f->d->q ? f->d->q + rapt__query_at(&c->q_stride, b, h, first) : NULL;
+    bool padded = dq && c->width % LANES != 0;
+    d->dq = padded ? f->queries.dq : dq;
+    if (padded) memset(d->dq, 0, (size_t)(head.queries * head.q_row) * sizeof *dq);
     f->kernels->attend_head_backward(&head, d);
+    if (padded) add_dq(f, &head, dq);
 }
 
-/* Whether the queries of a pair are done in several calls. */
-static bool several_parts(const struct backward_pair *p)
+/* Whether dk and dv are summed in this member's workspace: the queries of a pair are done in
+   several calls, or rows are padded. */
+static bool summed_apart(const struct backward_pair *p)
 {
-    return p->f->group > 1 || p->b.queries > HEAD_GRADIENTS;
+    return p->f->group > 1 || p->b.queries > HEAD_GRADIENTS || rows_padded(p);
 }
 
 /* Where the gradients of keys or values are summed; NULL: they are not wanted. */
@@ -58,7 +80,7 @@ static float *key_sums(float *mine, float *to, const rapt_stride *stride,
                        const struct backward_pair *p)
 {
     if (!to) return NULL;
-    return several_parts(p) ? mine : to + rapt__key_at(stride, &p->b, p->g, 0);
+    return summed_apart(p) ? mine : to + rapt__key_at(stride, &p->b, p->g, 0);
 }
 
 /* The queries of a pair, head by head and HEAD_GRADIENTS by HEAD_GRADIENTS, whose dk and dv are one
@@ -69,11 +91,12 @@ static void backward_each_head(const struct backward_pair *p, const struct atten
     const struct sequence *b = &p->b;
     const struct projected_gradients *to = f->d;
     const rapt_stride *k = &f->c->k_stride, *v = &f->a->v;
-    bool unfinished = several_parts(p);
+    bool unfinished = summed_apart(p);
     struct attend_head_gradients d = {.dk = key_sums(f->keys.dk, to->k, k, p),
                                       .dv = key_sums(f->keys.dv, to->v, v, p),
-                                      .dk_row = unfinished ? f->c->width : k->row,
-                                      .dv_row = unfinished ? f->a->value_width : v->row,
+                                      .dk_row = unfinished ? rapt__padded(f->c->width) : k->row,
+                                      .dv_row =
+                                          unfinished ? rapt__padded(f->a->value_width) : v->row,
                                       .unfinished = unfinished,
                                       .q_panels = f->queries.q_slots,
                                       .dout_panels = f->queries.dout_slots,
@@ -91,9 +114,13 @@ bool rapt__flash_backward_heads(const struct backward_pair *p)
     float low[ATTEND_BLOCK], high[ATTEND_BLOCK];
     const struct flash_backward *f = p->f;
     struct attend_head head;
-    if (p->b.queries > ATTEND_BLOCK || f->c->width % LANES != 0) return false;
+    const rapt_attention *a = f->a;
+    if (p->b.queries > ATTEND_BLOCK) return false;
     if (!rapt__flash_head(f->c, &p->b, p->g, low, high, &head) || !pair_finite(p)) return false;
-    head.v = f->v + rapt__key_at(&f->a->v, &p->b, p->g, 0), head.ahead = p->ahead;
+    head.k = rapt__flash_whole_rows(head.k, &head.k_row, head.keys, f->c->width, f->keys.key_rows);
+    head.v = rapt__flash_whole_rows(f->v + rapt__key_at(&a->v, &p->b, p->g, 0), &head.v_row,
+                                    head.keys, a->value_width, f->keys.value_panels);
+    head.ahead = p->ahead;
     backward_each_head(p, &head);
     return true;
 }

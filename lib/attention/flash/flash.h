@@ -39,6 +39,9 @@ bool rapt__flash_head(const struct projected *c, const struct sequence *b, int g
    the key and row of dropout. low, high and the number of queries stay. */
 void rapt__flash_head_queries(const struct projected *c, const struct sequence *b, int h, int first,
                               struct attend_head *head);
+/* Rows, *row apart, as rows of whole vectors: x itself where width is a multiple of 16, else padded
+   with 0 in `to`, [rows][padded width], whose distance *row becomes. */
+const float *rapt__flash_whole_rows(const float *x, ptrdiff_t *row, int rows, int width, float *to);
 
 /* Whether the rows of all pairs together, queries, keys and values, with gradients as many again,
    are more than the caches near a core keep: then those of the next pair are prefetched. */

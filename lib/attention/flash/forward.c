@@ -4,30 +4,10 @@
    items; rows of all the query heads that share the key head fill tiles together. Each member of
    the team takes whole pairs, which then stay in its caches; the pairs left over when their number
    is not a multiple of the team are done by the whole team one at a time. */
-#include "attention/flash/flash.h"
+#include "attention/flash/forward.h"
 #include "op/op.h"
 
 #include <string.h>
-
-/* Of one member: the keys and values of a pair as the kernel reads them, and its workspace. */
-struct packed_pair {
-    float *keys, *values;
-    unsigned char *non_finite;
-    float *kernel;
-};
-
-struct flash_forward {
-    const struct projected *c;
-    const rapt_attention *a;
-    const struct kernels *kernels;
-    const float *v;
-    float *out, *lse, *statistics; /* out NULL: statistics alone are wanted */
-    int key_heads, group;          /* query heads per key head */
-    bool far;                      /* rapt__flash_rows_far */
-    struct packed_pair pair;
-    float *workspace;         /* of the kernel, this member's */
-    struct rows_ahead *ahead; /* of the pair that this member takes next; NULL: none */
-};
 
 enum { PACK_PANELS = ATTEND_BLOCK / LANES };
 
@@ -46,6 +26,7 @@ static void lay_out_pair(struct arena *part, const void *what, void *to)
     p->values =
         rapt__arena_floats(part, panels, LANES * rapt__round_up_size(b->value_width, LANES));
     p->non_finite = rapt__arena_take(part, panels, 1);
+    p->out = rapt__flash_forward_rows(part, b);
     p->kernel =
         rapt__arena_floats(part, rapt__attend_workspace((int)b->width, (int)b->value_width), 1);
 }
@@ -139,32 +120,11 @@ static void attend_item(const struct flash_forward *f, const struct sequence *b,
     attend_rows(f, b, g, first, rapt__min(b->queries * f->group - first, rows), false);
 }
 
-/* A pair of few queries and keys, head by head, without packing any keys. false: not possible. */
-static bool attend_heads(const struct flash_forward *f, const struct sequence *b, int g)
-{
-    float low[ATTEND_BLOCK], high[ATTEND_BLOCK];
-    const rapt_attention *a = f->a;
-    struct attend_head head;
-    if (b->queries > ATTEND_BLOCK || !rapt__flash_head(f->c, b, g, low, high, &head)) return false;
-    size_t rows = (size_t)rapt__query_rows(a);
-    head.workspace = f->workspace, head.ahead = f->ahead;
-    if (f->out) head.v = f->v + rapt__key_at(&a->v, b, g, 0);
-    for (int h = g * f->group; h < (g + 1) * f->group; h++) {
-        size_t at = (size_t)h * rows + (size_t)b->query_first;
-        rapt__flash_head_queries(f->c, b, h, 0, &head);
-        if (f->out) head.out = f->out + rapt__query_at(&a->out, b, h, 0);
-        if (f->lse) head.lse = f->lse + at;
-        if (f->statistics) head.statistics = f->statistics + at * STATISTICS;
-        if (!f->kernels->attend_head(&head)) return false;
-    }
-    return true;
-}
-
 static void attend_pair(const struct flash_forward *f, const struct sequence *b, int g)
 {
     int rows = ATTEND_ROWS / f->kernels->tile_rows * f->kernels->tile_rows;
     int all = b->queries * f->group;
-    if (all == 0 || attend_heads(f, b, g)) return;
+    if (all == 0 || rapt__flash_forward_heads(f, b, g)) return;
     bool plain = all <= rows && b->existing > 0; /* every key is read once */
     int64_t tiles = rapt__ceil_div(all, f->kernels->tile_rows);
     rapt__ahead_spread(f->ahead, 2 * tiles * rapt__ceil_div(b->existing, ATTEND_BLOCK) +

@@ -32,9 +32,7 @@ bool rapt__flash_head(const struct projected *c, const struct sequence *b, int g
 {
     const rapt_attention *a = c->a;
     const struct dropout drop = rapt__dropout(a->dropout, 0);
-    if (b->queries < LANES / 2 || b->existing == 0 || b->existing > ATTEND_BLOCK ||
-        a->value_width % LANES != 0)
-        return false;
+    if (b->queries < LANES / 2 || b->existing == 0 || b->existing > ATTEND_BLOCK) return false;
     bool masked = visible_ranges(a, b, low, high);
     *head = (struct attend_head){.k = c->k + rapt__key_at(&c->k_stride, b, g, 0),
                                  .q_row = c->q_stride.row,
@@ -54,6 +52,14 @@ bool rapt__flash_head(const struct projected *c, const struct sequence *b, int g
                                  .drop_below = drop.below,
                                  .drop_scale = drop.scale};
     return true;
+}
+
+const float *rapt__flash_whole_rows(const float *x, ptrdiff_t *row, int rows, int width, float *to)
+{
+    if (width % LANES == 0) return x;
+    rapt__kernels()->pad_rows(x, *row, rows, width, to);
+    *row = rapt__padded(width);
+    return to;
 }
 
 void rapt__flash_head_queries(const struct projected *c, const struct sequence *b, int h, int first,
