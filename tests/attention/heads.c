@@ -114,10 +114,27 @@ static void test_ranges(void **state)
     }
 }
 
+/* Nothing behind a narrow row is written, not even by adding 0 to it: that would make -0 a 0. */
+static void test_behind_rows(void **state)
+{
+    (void)state;
+    static struct results r;
+    struct problem p = make(1, 0, false);
+    p.width = p.value_width = NARROW;
+    float *rows[] = {r.out[0], r.dq[0], r.dk[0], r.dv[0]};
+    for (int n = 0; n < 4 * KEYS; n++)
+        for (int i = NARROW; i < ROW; i++) rows[n / KEYS][n % KEYS * ROW + i] = -0.f;
+    run(&p, 0, KEYS, false, &r);
+    add_gradients(&p, 0, KEYS, &r);
+    for (int n = 0; n < 4 * KEYS; n++)
+        for (int i = NARROW; i < ROW; i++) assert_true(signbit(rows[n / KEYS][n % KEYS * ROW + i]));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_alone), cmocka_unit_test(test_one_row),
                                        cmocka_unit_test(test_fully_masked),
-                                       cmocka_unit_test(test_ranges)};
+                                       cmocka_unit_test(test_ranges),
+                                       cmocka_unit_test(test_behind_rows)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -84,13 +84,20 @@ static rapt_attention attention_of(const struct problem *p, int first, int count
     return a;
 }
 
-/* Queries [first, first + count), as a call of their own. */
-static void run(const struct problem *p, int first, int count, bool backward, struct results *r)
+_Alignas(64) static unsigned char workspace[1 << 21];
+
+static rapt_attention_saved saved_of(struct results *r, int first)
 {
-    _Alignas(64) static unsigned char workspace[1 << 21];
+    return (rapt_attention_saved){.size = sizeof(rapt_attention_saved),
+                                  .lse = r->lse + first,
+                                  .statistics = r->statistics[first]};
+}
+
+/* Adds the gradients of queries [first, first + count), whose forward pass *r has. */
+static void add_gradients(const struct problem *p, int first, int count, struct results *r)
+{
     const rapt_attention a = attention_of(p, first, count);
-    const rapt_attention_saved saved = {
-        .size = sizeof saved, .lse = r->lse + first, .statistics = r->statistics[first]};
+    const rapt_attention_saved saved = saved_of(r, first);
     const rapt_gradients d = {.size = sizeof d,
                               .q = r->dq[first],
                               .k = r->dk[0],
@@ -98,6 +105,16 @@ static void run(const struct problem *p, int first, int count, bool backward, st
                               .bias = a.mask.bias ? r->dbias[first] : NULL,
                               .slopes = p->sloped ? r->dslope : NULL,
                               .table = p->bucketed ? r->dtable[0] : NULL};
+    assert_int_equal(rapt_attention_backward(&a, p->q[first], p->k[0], p->v[0], r->out[first],
+                                             &saved, p->dout[first], NULL, &d, workspace, NULL),
+                     RAPT_OK);
+}
+
+/* Queries [first, first + count), as a call of their own. */
+static void run(const struct problem *p, int first, int count, bool backward, struct results *r)
+{
+    const rapt_attention a = attention_of(p, first, count);
+    const rapt_attention_saved saved = saved_of(r, first);
     rapt_message why = {.text = ""};
     assert_true(rapt_attention_workspace(&a) <= sizeof workspace);
     if (rapt_attention_forward(&a, p->q[first], p->k[0], p->v[0], r->out[first], &saved, workspace,
@@ -105,9 +122,7 @@ static void run(const struct problem *p, int first, int count, bool backward, st
         fail_msg("%s", why.text);
     if (!backward) return;
     memset(r->dq, SMALL, sizeof *r - offsetof(struct results, dq));
-    assert_int_equal(rapt_attention_backward(&a, p->q[first], p->k[0], p->v[0], r->out[first],
-                                             &saved, p->dout[first], NULL, &d, workspace, NULL),
-                     RAPT_OK);
+    add_gradients(p, first, count, r);
 }
 
 /* Row t of each head as row first + t of a head of MORE more queries: copies of the head's first
