@@ -32,7 +32,8 @@ struct query_block {
 struct key_block {
     int key, keys; /* the first, how many */
     bool non_finite;
-    float *key_panels, *value_panels, *key_rows, *dk, *dv, *weights, *dscores;
+    float *key_panels, *value_panels; /* head by head the second are padded rows of values */
+    float *key_rows, *dk, *dv, *weights, *dscores;
 };
 
 struct flash_backward {
