@@ -82,6 +82,10 @@ void rapt__flash_pack_queries(const struct backward_pair *p, int i);
 void rapt__flash_backward_keys(const struct backward_pair *p, int j);
 void rapt__flash_add_dq(const struct backward_pair *p, int i);
 
+/* Adds rows of whole vectors, of which `width` floats exist, to rows to_row apart. */
+void rapt__flash_add_rows(const struct flash_backward *f, const float *from, int rows, int width,
+                          float *to, ptrdiff_t to_row);
+
 /* dk and dv of this member, of `keys` keys: sets them to 0; adds them to the caller's of keys key,
    key + 1, ... */
 void rapt__flash_clear_keys(const struct flash_backward *f, int keys);

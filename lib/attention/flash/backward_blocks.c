@@ -87,16 +87,21 @@ void rapt__flash_pack_queries(const struct backward_pair *p, int i)
         f->kernels->attend_delta(q.dout_slots, out, a->out.row, q.rows, a->value_width, q.delta);
 }
 
+void rapt__flash_add_rows(const struct flash_backward *f, const float *from, int rows, int width,
+                          float *to, ptrdiff_t to_row)
+{
+    for (int r = 0; r < rows; r++)
+        f->kernels->add(to + r * to_row, from + (ptrdiff_t)r * rapt__padded(width), (size_t)width);
+}
+
 void rapt__flash_add_dq(const struct backward_pair *p, int i)
 {
     const struct projected *c = p->f->c;
     const rapt_stride *stride = &c->q_stride;
     struct query_block q = block_of(p, i);
-    int width = rapt__padded(c->width);
     if (!p->f->d->q) return;
-    float *to = p->f->d->q + rapt__query_at(stride, &p->b, q.head, q.first);
-    for (int r = 0; r < q.rows; r++)
-        p->f->kernels->add(to + r * stride->row, q.dq + (ptrdiff_t)r * width, (size_t)c->width);
+    rapt__flash_add_rows(p->f, q.dq, q.rows, c->width,
+                         p->f->d->q + rapt__query_at(stride, &p->b, q.head, q.first), stride->row);
 }
 
 void rapt__flash_clear_keys(const struct flash_backward *f, int keys)
@@ -111,14 +116,13 @@ void rapt__flash_add_keys(const struct backward_pair *p, int key, int keys)
     const struct flash_backward *f = p->f;
     const rapt_attention *a = f->a;
     const struct projected_gradients *d = f->d;
-    int kw = rapt__padded(f->c->width), vw = rapt__padded(a->value_width);
-    for (int n = 0; n < keys; n++) {
-        ptrdiff_t k = rapt__key_at(&f->c->k_stride, &p->b, p->g, key + n);
-        ptrdiff_t v = rapt__key_at(&a->v, &p->b, p->g, key + n);
-        const float *dk = f->keys.dk + (ptrdiff_t)n * kw, *dv = f->keys.dv + (ptrdiff_t)n * vw;
-        if (d->k) f->kernels->add(d->k + k, dk, (size_t)f->c->width);
-        if (d->v) f->kernels->add(d->v + v, dv, (size_t)a->value_width);
-    }
+    const rapt_stride *k = &f->c->k_stride, *v = &a->v;
+    if (d->k)
+        rapt__flash_add_rows(f, f->keys.dk, keys, f->c->width,
+                             d->k + rapt__key_at(k, &p->b, p->g, key), k->row);
+    if (d->v)
+        rapt__flash_add_rows(f, f->keys.dv, keys, a->value_width,
+                             d->v + rapt__key_at(v, &p->b, p->g, key), v->row);
 }
 
 /* Packs keys and values of key block j; dk = dv = 0. */

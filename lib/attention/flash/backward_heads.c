@@ -29,14 +29,6 @@ static bool rows_padded(const struct backward_pair *p)
     return p->f->c->width % LANES != 0 || p->f->a->value_width % LANES != 0;
 }
 
-/* Gradients of queries that were summed in padded rows are added to the caller's. */
-static void add_dq(const struct flash_backward *f, const struct attend_head *head, float *to)
-{
-    for (int t = 0; t < head->queries; t++)
-        f->kernels->add(to + t * f->c->q_stride.row, f->queries.dq + t * head->q_row,
-                        (size_t)f->c->width);
-}
-
 /* Of query head h of a pair the queries from `first` on, at most HEAD_GRADIENTS; *all is the
    pair, dk and dv of *d are set. */
 static void backward_head(const struct backward_pair *p, int h, int first,
@@ -65,7 +57,7 @@ static void backward_head(const struct backward_pair *p, int h, int first,
     d->dq = padded ? f->queries.dq : dq;
     if (padded) memset(d->dq, 0, (size_t)(head.queries * head.q_row) * sizeof *dq);
     f->kernels->attend_head_backward(&head, d);
-    if (padded) add_dq(f, &head, dq);
+    if (padded) rapt__flash_add_rows(f, d->dq, head.queries, c->width, dq, c->q_stride.row);
 }
 
 /* Whether dk and dv are summed in this member's workspace: the queries of a pair are done in
