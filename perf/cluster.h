@@ -1,5 +1,5 @@
 /* cluster.h - the time of a training step on many machines, from measured parts: formulas, which
-   perf/README.md has too. Seconds and bytes everywhere. */
+   perf/machines.md has too. Seconds and bytes everywhere. */
 #ifndef RAPT_PERF_CLUSTER_H
 #define RAPT_PERF_CLUSTER_H
 

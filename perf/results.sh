@@ -1,7 +1,7 @@
 #!/bin/sh
 # Runs all benchmarks and writes perf/results/<processor>.txt and .svg, named after the processor.
-# A summary stands at the beginning; <processor>-summary.svg shows it (charts.py). Takes about twenty minutes on an
-# otherwise idle machine.
+# A summary stands at the beginning; <processor>-summary.svg shows it (charts.py). Without RESULTS the tables of
+# perf/README.md follow (overview.py). Takes twenty minutes, with MPI more than thirty, on an otherwise idle machine.
 # usage: results.sh [--quick]
 # BUILD names the build folder [build]; RESULTS where the files go [perf/results].
 set -eu
@@ -62,6 +62,7 @@ part() {
 } >"$new"
 mv "$new" "$results/$name.txt"
 python3 -B "$root/perf/charts.py" "$results/$name.txt"
+[ -n "${RESULTS:-}" ] || python3 -B "$root/perf/overview.py"
 echo "$results/$name.txt"
 echo "$results/$name.svg"
 echo "$results/$name-summary.svg"

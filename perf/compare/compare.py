@@ -143,7 +143,7 @@ def read_options():
     parser.add_argument("--quick", action="store_true", help="fewer shapes and samples")
     parser.add_argument("--check", action="store_true", help="tiny shapes, to test the programs")
     parser.add_argument("--json", action="store_true", help="one object a row, and nothing else")
-    parser.add_argument("--markdown", action="store_true", help="the table of perf/README.md at the end")
+    parser.add_argument("--markdown", action="store_true", help="and a table of all at the end")
     options = parser.parse_args()
     cores = len(os.sched_getaffinity(0))
     options.threads = ([int(t) for t in options.threads.split(",")] if options.threads
