@@ -18,7 +18,7 @@
 #define RAPT__PRINTF printf
 #endif
 
-/* Writes a formatted reason into *why (may be NULL) and returns the status. */
+/* Writes a formatted reason, made printable, into *why (may be NULL) and returns the status. */
 rapt_status rapt__fail(rapt_message *why, rapt_status status, const char *format, ...)
     __attribute__((format(RAPT__PRINTF, 3, 4)));
 /* RAPT_BAD_ARGUMENT, and name, value and range in *why: it is not min to max; NaN never is. */
@@ -80,6 +80,9 @@ void rapt__sort(void *items, size_t count, size_t size, rapt__order *order, cons
 
 /* ---- hash.c: FNV-1a, 32 bits ---- */
 uint32_t rapt__hash(const void *bytes, size_t size);
+/* The same from another beginning, for a table: where that is not known (the address of the table),
+   no file can choose names that fall into one slot. */
+uint32_t rapt__hash_from(const void *table, const void *bytes, size_t size);
 
 /* ---- utf8.c ---- */
 /* The code point at the front of bytes[size]: its length, and its value in *code. 0: what stands
@@ -87,6 +90,8 @@ uint32_t rapt__hash(const void *bytes, size_t size);
 size_t rapt__utf8_decode(const void *bytes, size_t size, uint32_t *code);
 /* Writes a code point, at most 4 bytes, and returns their number. */
 size_t rapt__utf8_encode(uint32_t code, void *bytes);
+/* Control characters, and bytes that are no UTF-8, become '?'. */
+void rapt__make_printable(char *text);
 /* Whether a byte is within a character, not its first. */
 static inline bool rapt__utf8_continues(int byte)
 {

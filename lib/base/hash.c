@@ -2,10 +2,21 @@
    2^32, from 2166136261. Two strings that differ in one byte alone have different hashes. */
 #include "base/base.h"
 
+static const uint32_t basis = 2166136261u, prime = 16777619u;
+
+static uint32_t hash_on(uint32_t hash, const unsigned char *bytes, size_t size)
+{
+    for (size_t i = 0; i < size; i++) hash = (hash ^ bytes[i]) * prime;
+    return hash;
+}
+
 uint32_t rapt__hash(const void *bytes, size_t size)
 {
-    const unsigned char *b = bytes;
-    uint32_t hash = 2166136261u;
-    for (size_t i = 0; i < size; i++) hash = (hash ^ b[i]) * 16777619u;
-    return hash;
+    return hash_on(basis, bytes, size);
+}
+
+uint32_t rapt__hash_from(const void *table, const void *bytes, size_t size)
+{
+    uint64_t address = (uint64_t)(uintptr_t)table;
+    return hash_on(basis ^ (uint32_t)(address >> 4) ^ (uint32_t)(address >> 24), bytes, size);
 }

@@ -39,6 +39,7 @@ rapt_status rapt__fail(rapt_message *why, rapt_status status, const char *format
         va_start(arguments, format);
         vsnprintf(why->text, sizeof why->text, format, arguments);
         va_end(arguments);
+        rapt__make_printable(why->text);
     }
     return status;
 }

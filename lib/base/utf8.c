@@ -2,6 +2,8 @@
    Source: RFC 3629, sections 3 and 4. */
 #include "base/base.h"
 
+#include <string.h>
+
 size_t rapt__utf8_decode(const void *bytes, size_t size, uint32_t *code)
 {
     const unsigned char *b = bytes;
@@ -35,4 +37,16 @@ size_t rapt__utf8_encode(uint32_t code, void *bytes)
     for (size_t i = length; i-- > 1; code >>= 6) b[i] = (unsigned char)(0x80 | (code & 0x3F));
     b[0] = (unsigned char)((0xF00u >> length & 0xF0) | code);
     return length;
+}
+
+void rapt__make_printable(char *text)
+{
+    for (size_t size = strlen(text); size > 0;) {
+        uint32_t code = 0;
+        size_t length = rapt__utf8_decode(text, size, &code);
+        bool control = code < 0x20 || (code >= 0x7F && code < 0xA0);
+        for (size_t i = 0; i < length && control; i++) text[i] = '?';
+        if (length == 0) text[0] = '?', length = 1;
+        text += length, size -= length;
+    }
 }

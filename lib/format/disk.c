@@ -13,11 +13,8 @@ struct shown rapt__shown(const char *text)
         while (rapt__utf8_continues(*text)) text++; /* not within a character */
         memcpy(shown.text, "...", used = 3);
     }
-    for (; *text; text++) {
-        unsigned char c = (unsigned char)*text;
-        shown.text[used++] = c < 0x20 || c == 0x7F ? '?' : *text;
-    }
-    shown.text[used] = 0;
+    memcpy(shown.text + used, text, strlen(text) + 1);
+    rapt__make_printable(shown.text);
     return shown;
 }
 

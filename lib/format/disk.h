@@ -6,8 +6,7 @@
 #include "base/base.h"
 #include <rapt/file.h>
 
-/* A name or path as a message may show it: control characters become '?', only the end of a long
-   one is kept. */
+/* A name or path as a message may show it: printable, only the end of a long one. */
 struct shown {
     char text[120];
 };

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { PICKLE_MAX = 1 << 26, PATH = 512 }; /* bytes of a pickle; of a name of a member */
+enum { PICKLE_MAX = 1 << 22, PATH = 512 }; /* bytes of a pickle; of a name of a member */
 
 static const char pickle_name[] = "data.pkl";
 
@@ -165,10 +165,27 @@ static rapt_status check_order(struct torch_reading *r)
                       r->file->main.source.label.text);
 }
 
+/* Whether keys have more bytes than the pickle, of which no two have the same: a key is there
+   more than once. Each is copied. */
+static bool keys_exceed(const struct torch_reading *r, size_t size)
+{
+    size_t left = size;
+    for (size_t i = 0; i < r->pickle.pair_count; i++) {
+        const struct pickle_pair *pair = &r->pickle.pairs[i];
+        if (pair->dict != r->pickle.result.first || pair->key.kind != PICKLE_TEXT) continue;
+        if (pair->key.size > left) return true;
+        left -= pair->key.size;
+    }
+    return false;
+}
+
 /* The entries of the pickle of size bytes. */
 static rapt_status read_dict(struct torch_reading *r, const unsigned char *bytes, size_t size)
 {
     rapt_status status = rapt__pickle_run(&r->pickle, bytes, size);
+    if (status == RAPT_OK && keys_exceed(r, size))
+        status = rapt__fail(r->why, RAPT_BAD_FILE, "%s: a key of the state dict is there twice",
+                            r->pickle.label);
     for (size_t i = 0; i < r->pickle.pair_count && status == RAPT_OK; i++)
         if (r->pickle.pairs[i].dict == r->pickle.result.first)
             status = add_tensor(r, &r->pickle.pairs[i]);

@@ -236,11 +236,12 @@ static rapt_status take_lines(struct yaml_reading *r)
     return RAPT_OK;
 }
 
+/* Elements of a list have its key, which is not read for each of them. */
 static int by_key(const void *context, const void *a, const void *b)
 {
     (void)context;
     const struct yaml_item *x = a, *y = b;
-    int order = strcmp(x->key, y->key);
+    int order = x->key == y->key ? 0 : strcmp(x->key, y->key);
     return order ? order : (x->index > y->index) - (x->index < y->index);
 }
 

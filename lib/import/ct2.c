@@ -281,6 +281,7 @@ rapt_status rapt__import_ct2(struct import *i)
                                 spec ? spec : "unknown");
     snprintf(i->origin, sizeof i->origin, "CTranslate2 model.bin, version %.8s, %.60s %.8s",
              version ? version : "?", oldest ? "Transformer" : spec, revision ? revision : "?");
+    rapt__make_printable(i->origin);
     rapt_status status = read_config(i);
     if (!status && version && strcmp(version, "6") >= 0) status = read_settings(i);
     if (!status && (!version || strcmp(version, "6") < 0)) status = read_tokens(i);

@@ -195,6 +195,7 @@ static rapt_status find_folder(struct import *i, const char *path)
 static rapt_status import_open(struct import *i)
 {
     size_t bytes = (size_t)rapt__tensors_count(i->file) * sizeof *i->used;
+    if (bytes == 0) return rapt__import_bad(i, "it holds no tensors");
     i->used = rapt__alloc(&i->allocator, bytes);
     if (!i->used) return rapt__fail(i->why, RAPT_NO_MEMORY, "no memory to open it");
     memset(i->used, 0, bytes);

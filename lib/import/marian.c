@@ -265,6 +265,7 @@ static rapt_status read_settings(struct import *i)
     if (status) return status;
     const char *version = option(y, "version");
     snprintf(i->origin, sizeof i->origin, "Marian %.40s", version ? version : "");
+    rapt__make_printable(i->origin);
     status = read_config(i, y);
     rapt__yaml_close(y);
     return status;

@@ -5,20 +5,24 @@
 #include <limits.h>
 #include <string.h>
 
-enum { DEPTH = 64 };
+enum { DEPTH = 64, SETTINGS_MAX = 4096 }; /* arrays within arrays; keys of a file */
 
-/* Passes over an object or array. */
+/* Passes over an object or array: brackets match, what is between them is not read. */
 static bool skip_nested(struct json *j)
 {
+    char close[DEPTH];
     int depth = 0;
     do {
         int c = rapt__json_peek(j);
-        if (c < 0 || depth > DEPTH) return false;
+        if (c < 0) return false;
         if (c == '"') {
             if (!rapt__json_string(j)) return false;
             continue;
         }
-        depth += (c == '{' || c == '[') - (c == '}' || c == ']');
+        bool open = c == '{' || c == '[';
+        if (open && depth == DEPTH) return false;
+        if (open) close[depth++] = c == '{' ? '}' : ']';
+        if ((c == '}' || c == ']') && c != close[--depth]) return false;
         j->at++;
     } while (depth > 0);
     return true;
@@ -62,23 +66,31 @@ static rapt_status add(struct import *i, struct import_settings *s, struct impor
     return RAPT_OK;
 }
 
+static rapt_status read_one(struct import *i, const char *name, struct json *j,
+                            struct import_settings *s)
+{
+    struct import_setting one = {NULL, NULL, false};
+    bool good = (one.key = rapt__json_string(j)) && rapt__json_want(j, ':') && take_value(j, &one);
+    if (!good) return rapt__import_bad(i, "%s is no JSON object", name);
+    if (s->count == SETTINGS_MAX)
+        return rapt__import_bad(i, "%s has more than %d keys", name, (int)SETTINGS_MAX);
+    for (size_t n = 0; n < s->count; n++)
+        if (strcmp(s->all[n].key, one.key) == 0)
+            return rapt__import_bad(i, "%s has %.60s twice", name, one.key);
+    return add(i, s, one);
+}
+
 static rapt_status read_all(struct import *i, const char *name, struct import_settings *s)
 {
     struct json j = {.text = (unsigned char *)s->bytes, .size = s->size};
     bool good = rapt__json_want(&j, '{');
-    if (good && rapt__json_next(&j, '}')) return RAPT_OK;
-    do {
-        struct import_setting one = {NULL, NULL, false};
-        good = good && (one.key = rapt__json_string(&j)) && rapt__json_want(&j, ':') &&
-               take_value(&j, &one);
-        if (!good) return rapt__import_bad(i, "%s is no JSON object", name);
-        for (size_t n = 0; n < s->count; n++)
-            if (strcmp(s->all[n].key, one.key) == 0)
-                return rapt__import_bad(i, "%s has %.60s twice", name, one.key);
-        rapt_status status = add(i, s, one);
-        if (status) return status;
-    } while (rapt__json_next(&j, ','));
-    return rapt__json_want(&j, '}') ? RAPT_OK : rapt__import_bad(i, "%s is no JSON object", name);
+    rapt_status status = RAPT_OK;
+    bool more = good && rapt__json_peek(&j) != '}';
+    for (; more && !status; more = !status && rapt__json_next(&j, ','))
+        status = read_one(i, name, &j, s);
+    if (status) return status;
+    good = good && rapt__json_want(&j, '}') && rapt__json_end(&j);
+    return good ? RAPT_OK : rapt__import_bad(i, "%s is no JSON object", name);
 }
 
 rapt_status rapt__import_settings(struct import *i, const char *name, struct import_settings *s)

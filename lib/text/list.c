@@ -21,7 +21,7 @@ static rapt_text name_of(const struct list *l, int32_t id)
 /* The slot that holds this name, or the free one where it belongs. */
 static size_t slot_of(const struct list *l, rapt_text name)
 {
-    size_t slot = rapt__hash(name.bytes, name.size) & (l->slots - 1);
+    size_t slot = rapt__hash_from(l, name.bytes, name.size) & (l->slots - 1);
     for (; l->table[slot] >= 0; slot = (slot + 1) & (l->slots - 1)) {
         const rapt_text other = name_of(l, l->table[slot]);
         if (other.size == name.size && memcmp(other.bytes, name.bytes, name.size) == 0) break;

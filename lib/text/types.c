@@ -32,7 +32,7 @@ static rapt_status widen(struct word_types *types)
 static rapt_status count_word(struct word_types *types, const char *bytes, size_t size)
 {
     if (2 * types->count >= types->slots && widen(types)) return RAPT_NO_MEMORY;
-    uint32_t hash = rapt__hash(bytes, size);
+    uint32_t hash = rapt__hash_from(types, bytes, size);
     size_t slot = slot_of(types, hash, bytes, size);
     if (types->table[slot] == 0) {
         if (types->count == UINT32_MAX - 1) return RAPT_NO_MEMORY;

@@ -30,8 +30,21 @@ static void one_byte(void **state)
     }
 }
 
+/* The same for one table, another for the next. */
+static void of_tables(void **state)
+{
+    (void)state;
+    static char tables[64][64];
+    uint32_t first = rapt__hash_from(tables[0], "a", 1);
+    int same = 0;
+    assert_int_equal(rapt__hash_from(tables[0], "a", 1), first);
+    for (int i = 1; i < 64; i++) same += rapt__hash_from(tables[i], "a", 1) == first;
+    assert_int_equal(same, 0);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(published), cmocka_unit_test(one_byte)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(published), cmocka_unit_test(one_byte),
+                                       cmocka_unit_test(of_tables)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -33,6 +33,11 @@ static void reasons(void **state)
     assert_int_equal(rapt__fail(&why, RAPT_NO_FILE, "%s", longer), RAPT_NO_FILE);
     assert_int_equal(strlen(why.text), sizeof why.text - 1);
     assert_int_equal(rapt__fail(NULL, RAPT_NO_MEMORY, "%s", longer), RAPT_NO_MEMORY);
+    memcpy(longer + sizeof why.text - 2, "\xC3\xA9", 2); /* cut within a character */
+    rapt__fail(&why, RAPT_BAD_FILE, "%s", longer);
+    assert_string_equal(why.text + sizeof why.text - 3, "x?");
+    rapt__fail(&why, RAPT_BAD_FILE, "model_type is %s", "mar\x1B]0;x\x07\xFF");
+    assert_string_equal(why.text, "model_type is mar?]0;x??");
 }
 
 static void version(void **state)

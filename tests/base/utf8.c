@@ -4,6 +4,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -48,9 +49,34 @@ static void forbidden(void **state)
     }
 }
 
+static void made_printable(void **state)
+{
+    (void)state;
+    static const char *const rows[][2] = {
+        {"", ""},
+        {"a b~", "a b~"},
+        {"K\xC3\xA4tzchen \xE2\x96\x81 \xF0\x9F\x90\x88",
+         "K\xC3\xA4tzchen \xE2\x96\x81 \xF0\x9F\x90\x88"},
+        {"\x1B[1m\t\n\x7F", "?[1m???"},
+        {"\xC2\x9B"
+         "1m",
+         "??1m"}, /* the same as ESC [ for a terminal */
+        {"\xC2\xA0", "\xC2\xA0"},
+        {"a\xFF\xC3", "a??"},
+        {"\xE2\x96", "??"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[64];
+        strcpy(text, rows[i][0]);
+        rapt__make_printable(text);
+        assert_string_equal(text, rows[i][1]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(every_code_point),
-                                       cmocka_unit_test(forbidden)};
+                                       cmocka_unit_test(forbidden),
+                                       cmocka_unit_test(made_printable)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

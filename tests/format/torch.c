@@ -182,9 +182,57 @@ static void test_pickles(void **state)
     }
 }
 
+struct measured { /* memory: bytes that are held, and the maximum */
+    size_t held, max;
+};
+
+static void *measured_alloc(void *user, size_t bytes)
+{
+    struct measured *m = user;
+    m->held += bytes;
+    m->max = m->held > m->max ? m->held : m->max;
+    return aligned_alloc(64, (bytes / 64 + 1) * 64);
+}
+
+static void measured_free(void *user, void *memory, size_t bytes)
+{
+    if (memory) ((struct measured *)user)->held -= bytes;
+    free(memory);
+}
+
+/* One long key, given to one tensor again and again: it is not copied as often. */
+static void test_repeated_key(void **state)
+{
+    (void)state;
+    enum { KEY_SIZE = 20000, TIMES = 2000 };
+    struct bytes pickle = {NULL, 0};
+    static char key[KEY_SIZE];
+    memset(key, 'k', sizeof key);
+    put_bytes(&pickle, "\x80\x02}X", 4);
+    put_number(&pickle, KEY_SIZE, 4);
+    put_bytes(&pickle, key, KEY_SIZE);
+    put_bytes(&pickle, "q\0", 2);
+    put_bytes(&pickle, TENSOR "q\1s", sizeof TENSOR + 2);
+    for (int i = 0; i < TIMES; i++) put_bytes(&pickle, "h\0h\1s", 5);
+    put_bytes(&pickle, ".", 1);
+    struct bytes b = with_pickle((const char *)pickle.data, pickle.size);
+    struct measured m = {0, 0};
+    const rapt_allocator allocator = {measured_alloc, measured_free, &m};
+    struct tensor_file *file = NULL;
+    rapt_message why = {""};
+    assert_int_equal(rapt__tensors_open_any_memory(&file, b.data, b.size, &allocator, &why),
+                     RAPT_BAD_FILE);
+    if (!strstr(why.text, "a key of the state dict is there twice")) fail_msg("%s", why.text);
+    assert_int_equal(m.held, 0);
+    if (m.max > 100 * b.size) fail_msg("%zu bytes for a file of %zu", m.max, b.size);
+    free(pickle.data);
+    free(b.data);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_repeated_key),
         cmocka_unit_test(test_files),
         cmocka_unit_test(test_refused_files),
         cmocka_unit_test(test_pickles),

@@ -153,6 +153,31 @@ static void test_refused(void **state)
     }
 }
 
+/* A list as long as its key: sorted without reading the key for each element, which took a quarter
+   of an hour. */
+static void test_long(void **state)
+{
+    (void)state;
+    enum { KEY_SIZE = 2000000, ELEMENTS = 1000000 };
+    char *text = malloc(KEY_SIZE + 2 * ELEMENTS + 4), *at = text + KEY_SIZE;
+    memset(text, 'k', KEY_SIZE);
+    *at++ = ':', *at++ = ' ', *at++ = '[';
+    for (int i = 0; i < ELEMENTS; i++) *at++ = (char)('a' + i % 26), *at++ = ',';
+    at[-1] = ']';
+    struct yaml *yaml = NULL;
+    rapt_message why = {""};
+    if (rapt__yaml_open(&yaml, text, (size_t)(at - text), "f", NULL, &why))
+        fail_msg("%s", why.text);
+    assert_int_equal(rapt__yaml_count(yaml), ELEMENTS + 1);
+    for (int i = 0; i < ELEMENTS; i += 999) {
+        const struct yaml_item *item = rapt__yaml_at(yaml, i + 1);
+        assert_int_equal(item->index, i);
+        assert_int_equal(item->value[0], 'a' + i % 26);
+    }
+    rapt__yaml_close(yaml);
+    free(text);
+}
+
 static void test_memory(void **state)
 {
     (void)state;
@@ -179,6 +204,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_marian),
         cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_long),
         cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

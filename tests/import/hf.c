@@ -337,6 +337,11 @@ static void test_refusals(void **state)
         folder_refused(folder, all[i].phrase);
     }
     write_settings(folder, VOCAB, 0, PAD, "relu", NULL);
+    static struct bytes empty;
+    put_number(&empty, 2, 8);
+    put_text(&empty, "{}");
+    folder_write(folder, "model.safetensors", &empty);
+    folder_refused(folder, "it holds no tensors");
     w->all[0].data[3] += 1;
     write_weights(folder, w, "model.layernorm_embedding.weight");
     folder_refused(folder, "model.layernorm_embedding.weight");

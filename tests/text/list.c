@@ -1,6 +1,7 @@
 /* list.c - vocabularies that are lists of names: encoded and decoded by looking names up one by
    one, with and without a SentencePiece model; written and read; damaged, refused, without memory.
  */
+#include "text/list.h"
 #include "spm_models.h"
 
 enum { MAX = 64 };
@@ -241,6 +242,38 @@ static void test_refusals(void **state)
     rapt_tokenizer_free(pairs);
 }
 
+/* Names chosen so that FNV-1a puts them into one slot are spread as any others are: no run of
+   slots is long. */
+static void test_colliding(void **state)
+{
+    (void)state;
+    enum { NAMES = 500, SLOTS = 1024, SIZE = 12 };
+    static char names[NAMES * SIZE];
+    size_t size = 0, longest = 0, run = 0;
+    int count = 0;
+    for (unsigned i = 0; count < NAMES; i++) {
+        char name[SIZE];
+        int length = snprintf(name, sizeof name, "n%u", i);
+        if (rapt__hash(name, (size_t)length) % SLOTS != 7) continue;
+        memcpy(names + size, name, (size_t)length + 1);
+        size += (size_t)length + 1, count++;
+    }
+    const rapt_allocator allocator = rapt__allocator(NULL);
+    struct list *list = NULL;
+    rapt_message why = {""};
+    if (rapt__list_create(&list, names, size, NAMES, (rapt_text){NULL, 0}, &allocator, &why))
+        fail_msg("%s", why.text);
+    assert_int_equal(list->slots, SLOTS);
+    for (size_t i = 0; i < 2 * list->slots; i++) {
+        run = list->table[i % list->slots] >= 0 ? run + 1 : 0;
+        longest = run > longest ? run : longest;
+    }
+    assert_in_range(longest, 2, 200);
+    for (size_t at = 0, id = 0; at < size; at += strlen(names + at) + 1, id++)
+        assert_int_equal(rapt__list_find(list, text_of(names + at)), id);
+    rapt__list_free(list);
+}
+
 typedef rapt_status make_fn(rapt_tokenizer **t, const void *from, const rapt_allocator *allocator);
 
 static rapt_status make_names(rapt_tokenizer **t, const void *from, const rapt_allocator *allocator)
@@ -288,7 +321,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_names),   cmocka_unit_test(test_pieces),
         cmocka_unit_test(test_written), cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_memory),  cmocka_unit_test(test_colliding),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
