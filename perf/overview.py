@@ -2,6 +2,7 @@
 """overview.py [README.md] - writes the two tables of perf/README.md, or of the file named, from the files of perf/results: what
 fraction of its ceiling each work reaches on each processor, and rapt's speed beside the best of its peers. Nothing is
 measured: every number is one of the files'."""
+import math
 import pathlib
 import re
 import sys
@@ -18,8 +19,13 @@ RANGE = "to"  # between the smallest and the greatest of several figures
 BEGIN, END = "<!-- the tables of overview.py -->\n", "<!-- end -->\n"
 
 
+THREADS = ("1", "2")
+
+
 def name_of(about):
-    return next((name for key, name in PROCESSORS.items() if about["processor"].endswith(key)), about["processor"])
+    """Of a column; files of the same processor differ in their number of processors."""
+    name = next((name for key, name in PROCESSORS.items() if about["processor"].endswith(key)), about["processor"])
+    return name if about["processors"] == "2" else f"{name}, {about['processors']} processors"
 
 
 def attention(name, shapes, more=""):
@@ -62,7 +68,7 @@ def beam(sections):
 
 def greedy(sections):
     """Of the speed at which memory gives the weights, with one and two threads."""
-    rows = [charts.shape(r) for r in sections.get("perf_translate", []) if r["threads"] in "12"]
+    rows = [charts.shape(r) for r in sections.get("perf_translate", []) if r["threads"] in THREADS]
     return [float(of["tokens_per_second"]) / float(of["memory_bound"]) for of in rows
             if of["beam"] == of["batch"] == "1" and of.get("sampled", "0") == "0"]
 
@@ -75,12 +81,12 @@ def one_query(sections):
 
 
 def peak(sections):
-    return [f"{float(r['GFLOP/s']):.0f}" for r in sections.get("perf_peak", []) if r["name"] == "peak" and r["threads"] in "12"]
+    return [f"{float(r['GFLOP/s']):.0f}" for r in sections.get("perf_peak", []) if r["name"] == "peak" and r["threads"] in THREADS]
 
 
 def memory(sections):
     return [f"{float(charts.shape(r)['gbytes_per_second']):.0f}" for r in sections.get("perf_peak", [])
-            if r["name"] == "memory_read" and r["threads"] in "12"]
+            if r["name"] == "memory_read" and r["threads"] in THREADS]
 
 
 FRACTIONS = [
@@ -121,6 +127,8 @@ def beside(sections):
     """{(name, what): {threads: the smallest of the times beside its peers}}"""
     best = {}
     for row in sections.get("perf/compare/run.sh", []):
+        if row["threads"] not in THREADS:
+            continue
         of = best.setdefault((row["name"], row["what"]), {})
         of[row["threads"]] = min(float(row["times"]), of.get(row["threads"], float("inf")))
     return best
@@ -131,7 +139,7 @@ def counted(times):
     lines = []
     for kind, products in (("attention, training and translation", False), ("products and their gradients", True)):
         of = [value for best in times for (name, _), values in best.items() if (name in PASSES) == products
-              for value in values.values()]
+              for value in values.values()] or [math.nan]
         lines.append(f"{sum(value >= 1 for value in of)} of {len(of)} figures of {kind} (the smallest {min(of):.2f})")
     return f"At least as fast as every peer: {lines[0]}; {lines[1]}.\n"
 

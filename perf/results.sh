@@ -42,9 +42,8 @@ part() {
     for program in $programs; do
         [ "$program" != ranks ] && [ "$program" != machines ] || continue # below
         figure=
-        [ "$program" = scaling ] && figure="--svg $results/$name.svg"
-        # shellcheck disable=SC2086
-        part "perf_$program" ./perf_$program $quick $figure
+        [ "$program" = scaling ] && figure=$results/$name.svg
+        part "perf_$program" ./perf_$program $quick ${figure:+--svg "$figure"}
         # Every score, locality and normalizer, on the general path too: without --quick they are
         # part of the run above.
         if [ "$program:$quick" = attention:--quick ]; then

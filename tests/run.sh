@@ -38,6 +38,11 @@ END
 # A list of packages that has two lines would end its row.
 modes | awk -F'|' 'NF != 6 { print "run.sh: no row of six: " $0; wrong = 1 } END { exit wrong }' >&2
 
+unknown() {
+    echo "run.sh: $1; --help lists the modes" >&2
+    exit 2
+}
+
 mode=plain
 case ${1-} in
 --help | -h)
@@ -54,6 +59,18 @@ case ${1-} in
     shift
     ;;
 esac
+# ctest takes what it does not know for nothing, and runs all tests.
+case ${1--} in
+-*) ;;
+*) unknown "\"$1\" is no option of ctest, such as -R $1" ;;
+esac
+for argument; do
+    case $argument in
+    --all | --sanitize | --threads | --memory | --coverage | --fuzz) unknown "$argument must come first" ;;
+    --*) ! command -v ctest >/dev/null || ctest --help | grep -qE -e "(^|[ ,])${argument%%=*}([ ,=<]|\$)" ||
+        unknown "\"$argument\" is neither a mode nor an option of ctest" ;;
+    esac
+done
 field() { modes | awk -F'|' -v mode="$mode" -v i="$1" '$1 ~ "^" mode " *$" { gsub(/^ +| +$/, "", $i); print $i }'; }
 folder=$root/$(field 2)
 

@@ -24,7 +24,7 @@ printf '%s\n' "$@" | xargs -P "${FUZZ_JOBS-$(nproc)}" -I NAME sh -c '
     status=0
     timeout --foreground --kill-after=10 $((seconds + FUZZ_GRACE)) \
         "$folder/tests/fuzz_NAME" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 ${FUZZ_OPTIONS-} \
-        -artifact_prefix="$folder/findings/NAME/" "$folder/corpus/NAME" $seeds >"$folder/logs/NAME" 2>&1 </dev/null || status=$?
+        -artifact_prefix="$folder/findings/NAME/" "$folder/corpus/NAME" ${seeds:+"$seeds"} >"$folder/logs/NAME" 2>&1 </dev/null || status=$?
     case $status in
     0) ;;
     124 | 137) echo "NAME: a finding, it did not end and was ended after $((seconds + FUZZ_GRACE)) s, see $folder/logs/NAME" ;;

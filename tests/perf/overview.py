@@ -63,6 +63,14 @@ def main(root):
         for path in (copy / "results").glob("*family-6-*.txt"):
             path.unlink()
         assert overview(folder, copy / "README.md").returncode == 0
+        more = (copy / "results/amd-epyc-family-26-model-2-avx512-2.txt").read_text()
+        more = more.replace("# processors: 2\n", "# processors: 12\n").replace("\t      2\t", "\t     12\t")
+        (copy / "results/amd-epyc-family-26-model-2-avx512-12.txt").write_text(more)
+        assert overview(folder, copy / "README.md").returncode == 0
+        of = cells((copy / "README.md").read_text(), "peak of 1 / 2 threads, GFLOP/s")
+        assert " / " in of["Zen 5"] and " / " not in of["Zen 5, 12 processors"], of
+        (copy / "results/amd-epyc-family-26-model-2-avx512-12.txt").unlink()
+        assert overview(folder, copy / "README.md").returncode == 0
         heads = [list(cells(of, "gradients of inputs")) for of in (text, (copy / "README.md").read_text())]
         assert "Emerald Rapids" in heads[0] and heads[1] == [head for head in heads[0] if head != "Emerald Rapids"], heads
     print("tables of perf/README.md: as the files of results")

@@ -2,14 +2,14 @@
 # headers.sh ROOT CC CXX - each public header alone, as C99, C11 and C++11, with warnings as errors.
 set -u
 root=$1 cc=$2 cxx=$3
-flags="-fsyntax-only -pedantic -Wall -Wextra -Werror -I$root/include"
+flags="-fsyntax-only -pedantic -Wall -Wextra -Werror"
 bad=0
 for header in "$root"/include/rapt/*.h; do
     name=rapt/$(basename "$header")
     for standard in c99 c11; do
-        echo "#include <$name>" | $cc -std=$standard $flags -Wstrict-prototypes -x c - ||
+        echo "#include <$name>" | $cc -std=$standard $flags -I"$root/include" -Wstrict-prototypes -x c - ||
             { echo "$name: not $standard"; bad=1; }
     done
-    echo "#include <$name>" | $cxx -std=c++11 $flags -x c++ - || { echo "$name: not c++11"; bad=1; }
+    echo "#include <$name>" | $cxx -std=c++11 $flags -I"$root/include" -x c++ - || { echo "$name: not c++11"; bad=1; }
 done
 exit $bad
