@@ -137,8 +137,9 @@ RAPT_API void rapt_trainer_free(rapt_trainer *trainer); /* NULL is allowed */
    *report: this batch alone. Teacher forcing: target sequence b is begin, y1 .. yn, end; its first
    n+1 tokens are the decoder's inputs, its last n+1 the labels. For an encoder-only model target
    holds one label per source token, or per source sequence if the configuration pools; negative: no
-   label. RAPT_NOT_FINITE: the loss was infinite or
-   NaN; the gradients added since the last step are dropped, the model is unchanged. */
+   label. RAPT_BAD_ARGUMENT: a token, label or length is out of range, or a source is empty.
+   RAPT_NOT_FINITE: the loss was infinite or NaN; the gradients added since the last step are
+   dropped, the model is unchanged. */
 RAPT_API rapt_status rapt_train_gradient(rapt_trainer *trainer, const rapt_tokens *source,
                                          const rapt_tokens *target, rapt_report *report,
                                          rapt_message *why);
@@ -163,9 +164,10 @@ RAPT_API rapt_status rapt_train_align(rapt_trainer *trainer, const rapt_alignmen
 
 /* One step of Adam: divides the gradients by the tokens they were added over, clips, updates the
    parameters and sets the gradients to zero. *report: sums over this trainer's batches since the
-   last step. RAPT_NOT_FINITE: the gradient was not finite, or a parameter or moment would become
-   infinite or NaN; parameters, moments and the number of steps are unchanged and the gradients are
-   zero. RAPT_BAD_ARGUMENT: no tokens, or a rate that is out of range; the gradients stay. */
+   last step. RAPT_NOT_FINITE: the gradient or its norm was not finite, or a parameter or moment
+   would become infinite or NaN; parameters, moments and the number of steps are unchanged and the
+   gradients are zero. RAPT_BAD_ARGUMENT: no tokens, or a rate that is out of range; the gradients
+   stay. */
 RAPT_API rapt_status rapt_train_step(rapt_trainer *trainer, rapt_report *report, rapt_message *why);
 
 /* The loss of one batch without dropout; gradients are left alone. Batch and errors as

@@ -30,7 +30,7 @@ typedef enum rapt_activation {
 } rapt_activation;
 /* What is added to the embedding of a token at position p, which counts from first_position. */
 typedef enum rapt_position {
-    /* angle(p, i) = p / base^(2i / width), i = 0 .. width/2 - 1 */
+    /* angle(p, i) = p / 10000^(2i / width), i = 0 .. width/2 - 1 */
     RAPT_POSITION_INTERLEAVED,     /* columns sin cos sin cos ...      Vaswani et al. 2017, 3.5 */
     RAPT_POSITION_CONCATENATED,    /* all sines, then all cosines */
     RAPT_POSITION_CONCATENATED_N1, /* the same with i / (width/2 - 1): tensor2tensor, Marian */
@@ -324,14 +324,15 @@ RAPT_API rapt_status rapt_decode(rapt_session *session, const rapt_tokens *targe
                                  const float **logits, rapt_message *why);
 
 /* Target sequence i continues what was sequence parents[i] (of the same source), parents:
-   [batch * beams]. RAPT_BAD_ARGUMENT: one of them is none, or of another source. */
+   [batch * beams]. Weights and alignments of the last rapt_decode cannot be asked for afterwards.
+   RAPT_BAD_ARGUMENT: one of them is none, or of another source. */
 RAPT_API rapt_status rapt_session_reorder(rapt_session *session, const int *parents,
                                           rapt_message *why);
 
 /* Cross-attention weights of the tokens given to the last rapt_decode: layer and head, or -1
    for the mean over all of them. weights: [tokens][source tokens], one row of the length of its own
    source for each token, back to back. Those of local-p do not sum to 1. RAPT_BAD_ARGUMENT: the
-   model has no cross-attention, or no such layer or head. */
+   model has no cross-attention, or no such layer or head, or targets were reordered since. */
 RAPT_API rapt_status rapt_session_alignment(rapt_session *session, int layer, int head,
                                             float *weights, rapt_message *why);
 

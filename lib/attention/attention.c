@@ -103,10 +103,12 @@ static rapt_status check_repeats(const struct call *c, rapt_message *why)
     const rapt_attention *a = &c->a;
     int key_heads = rapt__key_heads_of(a), batch_q = a->query_starts ? 1 : a->batch;
     int batch_k = a->key_starts ? 1 : a->batch;
+    int queries = a->query_starts ? rapt__query_rows(a) : a->queries;
+    int keys = a->key_starts ? rapt__key_rows(a) : a->keys;
     const char *array = NULL;
-    if (c->d.q && repeats(&a->q, batch_q, a->heads, a->queries)) array = "q";
-    if (c->d.k && repeats(&a->k, batch_k, key_heads, a->keys)) array = "k";
-    if (c->d.v && repeats(&a->v, batch_k, key_heads, a->keys)) array = "v";
+    if (c->d.q && repeats(&a->q, batch_q, a->heads, queries)) array = "q";
+    if (c->d.k && repeats(&a->k, batch_k, key_heads, keys)) array = "k";
+    if (c->d.v && repeats(&a->v, batch_k, key_heads, keys)) array = "v";
     if (!array) return RAPT_OK;
     return rapt__fail(why, RAPT_BAD_ARGUMENT,
                       "gradients.%s: a stride of %s is 0, so its rows share their memory", array,

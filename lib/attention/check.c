@@ -50,7 +50,7 @@ static rapt_status check_starts(const char *field, const int *starts, int batch,
     return RAPT_OK;
 }
 
-/* Row numbers of all heads are counted in int. */
+/* Rows and heads of all sequences are counted in int. */
 static rapt_status check_rows(const rapt_attention *a, rapt_message *why)
 {
     int64_t queries = a->query_starts ? a->query_starts[a->batch] : (int64_t)a->batch * a->queries;
@@ -60,6 +60,9 @@ static rapt_status check_rows(const rapt_attention *a, rapt_message *why)
                    "at most 2147483519");
     if (keys > INT_MAX - ATTEND_BLOCK)
         return bad(why, "keys of all sequences", (double)keys, "at most 2147483519");
+    if (a->batch > INT_MAX / a->heads)
+        return bad(why, "heads of all sequences", (double)a->batch * a->heads,
+                   "at most 2147483647");
     return RAPT_OK;
 }
 
@@ -157,7 +160,7 @@ static rapt_status check_learned(const rapt_attention *a, rapt_message *why)
     for (int i = 0; i < RAPT_LEARNED_COUNT; i++)
         if (rapt__learned_missing(a, i))
             return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                              "learned.array[%s] is not given, but %s, %s needs it",
+                              "learned.array of %s is NULL, but score %s with locality %s needs it",
                               rapt_learned_name((rapt_learned_array)i), rapt_score_name(a->score),
                               rapt_locality_name(a->locality));
     return RAPT_OK;
@@ -260,8 +263,9 @@ static rapt_status check_numbers(const rapt_attention *a, rapt_message *why)
 /* Two rows of out must not be the same memory. */
 static rapt_status check_out(const rapt_attention *a, rapt_message *why)
 {
+    int rows = a->query_starts ? rapt__query_rows(a) : a->queries; /* a row apart */
     if (rapt__query_rows(a) == 0) return RAPT_OK;
-    if (a->out.row == 0 && a->queries > 1) return bad(why, "out.row", 0, "the stride of a row");
+    if (a->out.row == 0 && rows > 1) return bad(why, "out.row", 0, "the stride of a row");
     if (a->out.head == 0 && a->heads > 1) return bad(why, "out.head", 0, "the stride of a head");
     if (a->out.batch == 0 && a->batch > 1 && !a->query_starts)
         return bad(why, "out.batch", 0, "the stride of a sequence");

@@ -4,9 +4,9 @@
 struct sequence rapt__sequence(const rapt_attention *a, int index)
 {
     struct sequence s = {.index = index,
-                         .query_first = index * a->queries,
+                         .query_first = a->query_starts ? 0 : index * a->queries,
                          .queries = a->queries,
-                         .key_first = index * a->keys,
+                         .key_first = a->key_starts ? 0 : index * a->keys,
                          .keys = a->keys,
                          .query_batch = index,
                          .key_batch = index};

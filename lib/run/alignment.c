@@ -122,6 +122,10 @@ rapt_status rapt_session_weights(rapt_session *s, rapt_weights which, int layer,
     rapt_status status = check_part(s, which, why);
     if (status) return status;
     int layers = encoder ? c->encoder_layers : c->decoder_layers;
+    if (!encoder && s->reordered)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "weights of the last rapt_decode are asked for before "
+                          "rapt_session_reorder, which moves what they belong to");
     if (layer < -1 || layer >= layers || head < -1 || head >= c->heads)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
                           "layer %d, head %d: there are %d layers of %d heads", layer, head, layers,

@@ -117,7 +117,10 @@ static rapt_status read_arguments(rapt_block *own, rapt_block_kind kind, const r
     status = rapt__config_check(c, why);
     if (!status && own->parts[0] == PART_FEEDFORWARD)
         status = rapt__int_check("ffn_width", c->ffn_width, 1, INT32_MAX, why);
-    return status ? status : check_limits(own, why);
+    if (!status) status = check_limits(own, why);
+    if (!status)
+        own->limits.threads = rapt__team_size(own->limits.threads); /* memory is for these */
+    return status;
 }
 
 rapt_status rapt_block_create(rapt_block **block, rapt_block_kind kind, const rapt_config *config,
@@ -165,6 +168,8 @@ rapt_status rapt_block_init(const rapt_block *block, uint64_t seed, float *param
 {
     if (!block || !parameters)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is NULL", block ? "parameters" : "block");
+    if ((uintptr_t)parameters % 64 != 0)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "parameters are not aligned to 64 bytes");
     for (size_t i = 0; i < block->model.layout.floats; i++) parameters[i] = 0;
     rapt__parameters_init(&block->model.layout, seed, parameters);
     return RAPT_OK;

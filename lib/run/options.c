@@ -46,7 +46,8 @@ static rapt_status check_numbers(const rapt_generate_options *o, int vocab, rapt
                 {"min_length", o->min_length, 0, INT32_MAX},
                 {"no_repeat_ngram", o->no_repeat_ngram, 0, INT32_MAX},
                 {"like", (int)o->like, RAPT_LIKE_MODEL, RAPT_LIKE_CT2},
-                {"suppressed_count", o->suppressed_count, 0, INT32_MAX}};
+                {"suppressed_count", o->suppressed_count, 0, INT32_MAX},
+                {"reserved", o->reserved, 0, 0}};
     const struct {
         const char *name;
         float value, min, max;

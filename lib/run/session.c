@@ -69,6 +69,7 @@ rapt_status rapt__decode(rapt_session *s, const rapt_tokens *target, struct pick
     rapt__starts_copy(s->target_starts, target->starts, target->batch,
                       s->limits.batch * s->limits.beams);
     s->target_rows = target->starts[target->batch];
+    s->reordered = false;
     if (s->target_rows == 0) return RAPT_OK;
     struct writing w = {.session = s, .decoder = rapt__session_stack(s, true), .picks = picks};
     w.caches = rapt__session_caches(s);
@@ -127,6 +128,7 @@ rapt_status rapt_session_reorder(rapt_session *s, const int *parents, rapt_messa
                               s->source_of[i]);
         moves = moves || parents[i] != i;
     }
+    s->reordered = true;
     if (!moves) return RAPT_OK;
     for (int i = 0; i < s->limits.batch * s->limits.beams; i++)
         s->parents[i] = i < s->targets ? parents[i] : i;

@@ -177,6 +177,60 @@ static void test_number_that_grows(void **state)
     rapt_model_free(model);
 }
 
+/* Memory with bytes behind it that nobody writes. */
+enum { GUARD = 1 << 20 };
+struct guarded {
+    unsigned char *memory;
+    size_t bytes;
+};
+
+static void *guarded_alloc(void *user, size_t bytes)
+{
+    struct guarded *g = user;
+    unsigned char *memory = aligned_alloc(64, (bytes + GUARD + 63) / 64 * 64);
+    memset(memory + bytes, 0x5A, GUARD);
+    if (bytes > g->bytes) *g = (struct guarded){memory, bytes};
+    return memory;
+}
+
+static void guarded_free(void *user, void *memory, size_t bytes)
+{
+    (void)user, (void)bytes;
+    free(memory);
+}
+
+/* The same of a block of layers. */
+static void test_block_that_grows(void **state)
+{
+    (void)state;
+    enum { ROWS = 1024, BLOCK_WIDTH = 64 };
+    struct guarded g = {NULL, 0};
+    const rapt_allocator allocator = {guarded_alloc, guarded_free, &g};
+    rapt_config c = {.size = sizeof c, .width = BLOCK_WIDTH, .heads = 4};
+    const rapt_block_limits l = {.size = sizeof l, .batch = 1, .rows = ROWS};
+    const int starts[] = {0, ROWS};
+    const rapt_block_rows r = {.size = sizeof r, .starts = starts, .batch = 1, .learning = 1};
+    rapt_block *b;
+    openmp_would_use(1);
+    assert_int_equal(
+        rapt_block_create(&b, RAPT_BLOCK_KIND_SELF_ATTENTION, &c, &l, &allocator, NULL), RAPT_OK);
+    size_t floats = rapt_block_floats(b);
+    float *parameters = aligned_alloc(64, (floats * sizeof(float) + 63) / 64 * 64);
+    float *x = malloc(ROWS * BLOCK_WIDTH * sizeof *x), *y = malloc(ROWS * BLOCK_WIDTH * sizeof *y);
+    float *gradient = calloc(floats, sizeof *gradient);
+    assert_int_equal(rapt_block_init(b, 1, parameters, NULL), RAPT_OK);
+    for (int i = 0; i < ROWS * BLOCK_WIDTH; i++) x[i] = sinf((float)i);
+    openmp_would_use(2);
+    for (int i = 0; i < 10; i++) {
+        assert_int_equal(rapt_block_forward(b, parameters, &r, x, y, NULL), RAPT_OK);
+        assert_int_equal(rapt_block_backward(b, parameters, &r, y, NULL, NULL, gradient, NULL),
+                         RAPT_OK);
+    }
+    for (size_t i = 0; i < GUARD; i++) assert_int_equal(g.memory[g.bytes + i], 0x5A);
+    free(x), free(y), free(gradient), free(parameters);
+    rapt_block_free(b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -184,6 +238,7 @@ int main(void)
         cmocka_unit_test(test_parallel_region),
         cmocka_unit_test(test_more_than_processors),
         cmocka_unit_test(test_number_that_grows),
+        cmocka_unit_test(test_block_that_grows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -100,13 +100,87 @@ static void filters(void **state)
     assert_true(decided(&a));
 }
 
+/* So many sequences, of which all but one are empty, and heads, that they have no numbers. */
+static void many_heads(void **state)
+{
+    (void)state;
+    enum { BATCH = 4096 };
+    static int starts[BATCH + 1];
+    rapt_attention a;
+    for (int i = 1; i <= BATCH; i++) starts[i] = 1;
+    rapt_attention_init(&a, sizeof a, BATCH, 1 << 18, 1, 1, 1);
+    a.query_starts = a.key_starts = starts;
+    a.q = a.k = a.v = a.out = (rapt_stride){0, 1, 1 << 19};
+    assert_int_equal(rapt_attention_check(&a, NULL), RAPT_OK);
+    a.heads = 1 << 19;
+    refused(&a, "heads of all sequences");
+}
+
+/* Sequences beyond the numbers of rows that equal ones would have. */
+static void many_sequences(void **state)
+{
+    (void)state;
+    enum { BATCH = 70000, LONGEST = 40000 };
+    int *starts = malloc((BATCH + 1) * sizeof *starts);
+    rapt_attention a;
+    for (int i = 0; i < BATCH; i++) starts[i] = i;
+    starts[BATCH] = BATCH - 1 + LONGEST;
+    rapt_attention_init(&a, sizeof a, BATCH, 1, LONGEST, 1, 1);
+    a.query_starts = starts;
+    a.q = a.out = (rapt_stride){0, 1, 1};
+    assert_int_equal(rapt_attention_check(&a, NULL), RAPT_OK);
+    size_t floats = (size_t)starts[BATCH];
+    float *q = calloc(floats, sizeof *q), *k = calloc(BATCH, sizeof *k),
+          *out = malloc(floats * sizeof *out);
+    for (int i = 0; i < BATCH; i++) k[i] = (float)(i % 101);
+    void *s = make_workspace(&a);
+    assert_int_equal(rapt_attention_forward(&a, q, k, k, out, NULL, s, NULL), RAPT_OK);
+    for (int i = 0; i < BATCH; i++) assert_true(out[starts[i]] == k[i]);
+    free(s), free(q), free(k), free(out), free(starts);
+}
+
+/* Sequences of a row each, back to back: a stride of 0 is that of rows of different sequences. */
+static void single_rows(void **state)
+{
+    (void)state;
+    const int starts[] = {0, 1, 2};
+    const float x[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+    float to[8] = {0}, lse[2] = {0};
+    rapt_attention a;
+    rapt_attention_init(&a, sizeof a, 2, 1, 1, 1, 4);
+    a.query_starts = a.key_starts = starts;
+    a.out.row = 0;
+    refused(&a, "out.row");
+    a.out.row = 4;
+    void *s = make_workspace(&a);
+    const rapt_attention_saved saved = {.size = sizeof saved, .lse = lse};
+    assert_int_equal(rapt_attention_forward(&a, x, x, x, to, &saved, s, NULL), RAPT_OK);
+    for (int i = 0; i < 3; i++) {
+        rapt_attention b = a;
+        const rapt_gradients d = {.size = sizeof d,
+                                  .q = i == 0 ? to : NULL,
+                                  .k = i == 1 ? to : NULL,
+                                  .v = i == 2 ? to : NULL};
+        rapt_message why = {""};
+        assert_int_equal(rapt_attention_backward(&a, x, x, x, x, &saved, x, NULL, &d, s, NULL),
+                         RAPT_OK);
+        *(i == 0 ? &b.q.row : i == 1 ? &b.k.row : &b.v.row) = 0;
+        assert_int_equal(rapt_attention_backward(&b, x, x, x, x, &saved, x, NULL, &d, s, &why),
+                         RAPT_BAD_ARGUMENT);
+        assert_non_null(strstr(why.text, i == 0   ? "gradients.q"
+                                         : i == 1 ? "gradients.k"
+                                                  : "gradients.v"));
+    }
+    free(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(initialized),
-        cmocka_unit_test(rows),
-        cmocka_unit_test(strides),
-        cmocka_unit_test(filters),
+        cmocka_unit_test(initialized), cmocka_unit_test(rows),
+        cmocka_unit_test(strides),     cmocka_unit_test(filters),
+        cmocka_unit_test(many_heads),  cmocka_unit_test(many_sequences),
+        cmocka_unit_test(single_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -173,6 +173,7 @@ static void test_refusals(void **state)
     assert_int_equal(rapt_block_create(&b, encoder, &c, &l, NULL, &why), RAPT_OK);
     float *parameters = aligned_alloc(64, (rapt_block_floats(b) * sizeof(float) + 63) / 64 * 64);
     assert_int_equal(rapt_block_init(b, 1, parameters, &why), RAPT_OK);
+    refused(rapt_block_init(b, 1, parameters + 1, &why), &why, "not aligned to 64 bytes");
     float x[40] = {0}, y[40];
     int starts[] = {0, 4}, more[] = {0, 5}, less[] = {0, -1}, late[] = {1, 4};
     rapt_block_rows r = {.size = sizeof r, .starts = more, .batch = 1};

@@ -285,7 +285,7 @@ static void judge_reorder(const rapt_config *config)
     int sources[] = {4, 5}, lengths[] = {17, 1, 18, 3, 16, 2}, others[6], starts[7];
     struct small_batch source, past, now;
     const float *got, *wanted;
-    float weights[64], same[64];
+    float weights[64], same[64], all[57 * 5];
     small_fill(&source, 70, sources, 2, 1);
     small_fill(&past, 90, lengths, 6, 2);
     int32_t ids[128];
@@ -300,7 +300,11 @@ static void judge_reorder(const rapt_config *config)
     assert_int_equal(rapt_encode(moved, &source.tokens, NULL, NULL), RAPT_OK);
     assert_int_equal(rapt_decode(moved, &past.tokens, NULL, NULL), RAPT_OK);
     assert_int_equal(rapt_session_reorder(moved, wrong, NULL), RAPT_BAD_ARGUMENT);
+    assert_int_equal(rapt_session_alignment(moved, 1, 2, all, NULL), RAPT_OK);
     assert_int_equal(rapt_session_reorder(moved, parents, NULL), RAPT_OK);
+    rapt_message why = {""};
+    assert_int_equal(rapt_session_alignment(moved, 1, 2, all, &why), RAPT_BAD_ARGUMENT);
+    assert_non_null(strstr(why.text, "before rapt_session_reorder"));
     assert_int_equal(rapt_decode(moved, &now.tokens, &got, NULL), RAPT_OK);
     assert_int_equal(rapt_encode(fresh, &source.tokens, NULL, NULL), RAPT_OK);
     assert_true(starts[6] > limits.target_tokens);
