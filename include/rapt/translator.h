@@ -150,7 +150,7 @@ typedef struct rapt_translation {
        the sum over those of a source word; a token with bytes in several words counts for each in
        proportion. What went to the end and to tokens of white space alone is in no column. */
     const float *word_alignment;
-    int ended; /* 1: the model has ended it; 0: its limit has, or the caller stopped */
+    int ended; /* 1: the model has ended it; 0: a limit has, or the caller, or the text is empty */
 } rapt_translation;
 /* Anything but 0 stops the translation, which then returns RAPT_OK. */
 typedef int rapt_translation_fn(void *user, const rapt_translation *translation);
@@ -174,9 +174,9 @@ typedef struct rapt_translate_call { /* size-first, see base.h */
        must be 0. NULL: all are the translator's. */
     const rapt_translator_options *options;
     /* [count] translation i begins with the tokens of text i, which count as those of
-       rapt_generate_options.prefix do; the words that follow continue the last one, unless the text
-       ends with what stands between words. Where they are more than a translation may have, its
-       status is RAPT_BAD_ARGUMENT. */
+       rapt_generate_options.prefix do. The model decides whether what follows continues the last
+       word or begins another one; spaces at the end belong to what follows. Where they are more
+       than a translation may have, its status is RAPT_BAD_ARGUMENT. */
     const rapt_text *prefixes;
     /* As those of rapt_generate_options, on the thread that called: `source` is the index into
        texts, of which there are at most INT_MAX then; the sentences of a batch take turns, in no

@@ -43,17 +43,17 @@ static void lay_out(struct text_pairs *p, struct arena *arena)
     p->sums = rapt__arena_take(arena, count, sizeof *p->sums);
 }
 
-/* Tokens of a text to ids; -1: there are `limit` or more. */
+/* Tokens of a text to ids; -1: with `more` behind them they are more than there are positions. */
 static rapt_status encode(const struct text_pairs *p, const rapt_tokenizer *tokenizer,
-                          rapt_text text, int32_t *ids, int *count)
+                          rapt_text text, int more, int32_t *ids, int *count)
 {
-    size_t found = 0, limit = (size_t)p->t->model->config.positions;
+    size_t found = 0, limit = (size_t)(p->t->model->config.positions - more);
     rapt_status status = RAPT_OK;
     if (text.size)
         status = rapt__text_encode(p->t, tokenizer, text, ids, NULL,
                                    capacity_of(p, tokenizer, text), &found);
     if (status && status != RAPT_BAD_ARGUMENT) return status;
-    *count = status || found >= limit ? -1 : (int)found;
+    *count = status || found > limit ? -1 : (int)found;
     return RAPT_OK;
 }
 
@@ -66,7 +66,8 @@ static rapt_status tokenize(struct text_pairs *p)
     for (int i = 0; !status && i < p->count; i++) {
         struct text_pair *pair = &p->pairs[i];
         pair->source = at;
-        status = encode(p, t->source, p->sources[i], p->ids + at, &pair->source_count);
+        status = encode(p, t->source, p->sources[i], t->source_end >= 0, p->ids + at,
+                        &pair->source_count);
         if (status || pair->source_count <= 0) continue;
         at += (size_t)pair->source_count;
         if (t->source_end < 0) continue;
@@ -76,7 +77,7 @@ static rapt_status tokenize(struct text_pairs *p)
     for (int i = 0; !status && i < p->count; i++) {
         struct text_pair *pair = &p->pairs[i];
         pair->target = at;
-        status = encode(p, t->target, p->targets[i], p->ids + at, &pair->target_count);
+        status = encode(p, t->target, p->targets[i], 1, p->ids + at, &pair->target_count);
         if (status || pair->target_count < 0) continue;
         at += (size_t)pair->target_count;
     }

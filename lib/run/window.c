@@ -51,12 +51,13 @@ static rapt_status tokenize(struct window *w, rapt_text text, struct sentence *s
     rapt_status status = rapt__text_encode(w->t, w->t->source, text, w->ids + s->start,
                                            w->ends ? w->ends + s->start : NULL,
                                            capacity_of(w, w->t->source, text), &count);
-    if (status == RAPT_BAD_ARGUMENT || count >= positions) {
+    bool ends = w->t->source_end >= 0;
+    if (status == RAPT_BAD_ARGUMENT || count + ends > positions) {
         s->count = -1;
         return RAPT_OK;
     }
     if (status || count == 0) return status;
-    if (w->t->source_end >= 0) w->ids[s->start + count++] = w->t->source_end;
+    if (ends) w->ids[s->start + count++] = w->t->source_end;
     s->count = (int)count;
     if (s->count > 0) s->limit = rapt__target_limit(w->t, s->count);
     return RAPT_OK;
@@ -66,6 +67,7 @@ static rapt_status tokenize(struct window *w, rapt_text text, struct sentence *s
 static rapt_status tokenize_prefix(struct window *w, rapt_text text, struct sentence *s)
 {
     size_t count = 0;
+    while (text.size > 0 && text.bytes[text.size - 1] == ' ') text.size--; /* the next word's */
     if (text.size == 0 || s->count <= 0) return RAPT_OK;
     rapt_status status = rapt_tokenizer_encode(w->t->target, text, w->given + s->prefix, NULL,
                                                capacity_of(w, w->t->target, text), &count, NULL);

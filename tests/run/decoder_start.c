@@ -127,9 +127,51 @@ static void test_alignments(void **state)
     rapt_tokenizer_free(tokenizer);
 }
 
+static int keep_status(void *user, const rapt_translation *t)
+{
+    *(rapt_status *)user = t->status;
+    return 0;
+}
+
+static int keep_score(void *user, const rapt_text_score *score)
+{
+    *(rapt_status *)user = score->status;
+    return 0;
+}
+
+/* A source that needs no end may have as many tokens as there are positions. */
+static void test_longest(void **state)
+{
+    (void)state;
+    static const char text[] = "xyzzyxyzzyxyzzyxyzzyxyzzyxyzzy"; /* a token for each byte */
+    rapt_tokenizer *tokenizer = small_tokenizer();
+    const rapt_text target = {small_lines[1], strlen(small_lines[1])};
+    for (int none = 0; none < 2; none++) {
+        rapt_model *model = model_of(RAPT_DECODER_START_BEGIN, none);
+        rapt_translator *t;
+        assert_int_equal(rapt_translator_create(&t, model, tokenizer, NULL, NULL, NULL, NULL),
+                         RAPT_OK);
+        for (size_t size = POSITIONS - 1; size <= POSITIONS + 1; size++) {
+            const rapt_text source = {text, size};
+            rapt_status translated = RAPT_NO_FILE, scored = RAPT_NO_FILE;
+            rapt_status expected = size + !none <= POSITIONS ? RAPT_OK : RAPT_BAD_ARGUMENT;
+            assert_int_equal(rapt_translate_many(t, &source, 1, 0, keep_status, &translated, NULL),
+                             RAPT_OK);
+            assert_int_equal(
+                rapt_translator_score(t, &source, &target, 1, keep_score, &scored, NULL), RAPT_OK);
+            assert_int_equal(translated, expected);
+            assert_int_equal(scored, expected);
+        }
+        rapt_translator_free(t);
+        rapt_model_free(model);
+    }
+    rapt_tokenizer_free(tokenizer);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_tokens),
-                                       cmocka_unit_test(test_alignments)};
+                                       cmocka_unit_test(test_alignments),
+                                       cmocka_unit_test(test_longest)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
