@@ -1,10 +1,12 @@
 /* convert.c - toy_translate convert: a model of any project that can be opened goes in; a file of
    our own, or a folder as another project reads it, comes out. */
 #include "toy.h"
+#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static const struct {
     const char *name;
@@ -20,8 +22,10 @@ static int export_to(const rapt_model *model, const char *to, const char *out)
     rapt_export format = RAPT_EXPORT_MARIAN;
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
         if (strcmp(formats[i].name, to) == 0) format = formats[i].format;
-    if (mkdir(out, 0777) != 0 && errno != EEXIST) return failed("%s: %s", out, strerror(errno));
+    bool made = mkdir(out, 0777) == 0;
+    if (!made && errno != EEXIST) return failed("%s: %s", out, strerror(errno));
     if (rapt_model_export(model, format, out, &why) == RAPT_OK) return EXIT_OK;
+    if (made) rmdir(out); /* unless something was written */
     return failed("%s: %s", out, why.text);
 }
 
@@ -54,14 +58,30 @@ static int check_out(const char *path, const char *out)
     return code;
 }
 
+/* Fails if something is there that would be replaced: a file, or any of a folder. */
+static int check_new(const char *out)
+{
+    struct stat about;
+    DIR *folder = opendir(out);
+    if (folder == NULL && stat(out, &about) == 0 && S_ISREG(about.st_mode))
+        return failed("%s exists; --force replaces it", out);
+    bool empty = true;
+    for (struct dirent *one; folder != NULL && empty && (one = readdir(folder)) != NULL;)
+        empty = strcmp(one->d_name, ".") == 0 || strcmp(one->d_name, "..") == 0;
+    if (folder != NULL) closedir(folder);
+    return empty ? EXIT_OK : failed("%s is not empty; --force replaces the model in it", out);
+}
+
 int command_convert(int argc, char **argv)
 {
     const char *path = NULL, *out = NULL, *to = "rapt";
+    bool force = false;
     /* clang-format off */
     struct option_row rows[] = {
         {"model", OPTION_INPUT, &path, "FILE", "the model, a file or folder of any project", 0, 0, 0},
-        {"to", OPTION_CHOICE, &to, "rapt|packed|marian|bergamot|hf|ct2", "whose format [rapt]", 0, 0, 0},
+        {"to", OPTION_CHOICE, &to, "rapt|packed|marian|bergamot|hf|ct2", "whose format", 0, 0, 0},
         {"out", OPTION_TEXT, &out, "PATH", "the file (rapt, packed) or folder to write", 0, 0, 0},
+        {"force", OPTION_FLAG, &force, "", "replace what is there", 0, 0, 0},
     };
     /* clang-format on */
     struct command command = {
@@ -82,6 +102,7 @@ int command_convert(int argc, char **argv)
     if (out == NULL) return usage_error("convert: --out is missing");
     rapt_model *model = NULL;
     code = check_out(path, out);
+    if (code == EXIT_OK && !force) code = check_new(out);
     if (code != EXIT_OK) return code;
     code = model_open(&model, path);
     if (code != EXIT_OK) return code;

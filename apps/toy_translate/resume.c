@@ -27,12 +27,14 @@ static const struct {
 };
 enum { OTHERS = sizeof others / sizeof *others };
 
+/* A path that is not UTF-8 is no text of JSON: --resume then wants it again. */
 char *training_text(const struct command *command)
 {
     json_t *object = json_object();
     for (int i = 0; i < OTHERS; i++) {
         char *text = option_text(option_find(command, others[i].name));
-        if (text != NULL) put_member(object, others[i].name, json_string(text));
+        if (text != NULL && rapt_utf8_valid((rapt_text){text, strlen(text)}) == strlen(text))
+            put_member(object, others[i].name, json_string(text));
         free(text);
     }
     char *text = json_dumps(object, JSON_COMPACT);

@@ -264,6 +264,9 @@ int command_translate(int argc, char **argv)
                               .rows = rows,
                               .count = sizeof rows / sizeof *rows};
     int code = options_read(&command, argc, argv);
+    const rapt_text placeholder = {job->placeholder, strlen(job->placeholder)};
+    if (code == GO_ON && rapt_utf8_valid(placeholder) < placeholder.size)
+        code = usage_error("translate: --placeholder is not UTF-8");
     if (code == GO_ON) {
         code = search_open(&search, command.name, &job->translator);
         job->nbest = search.nbest;

@@ -43,7 +43,7 @@ for kind in none ssru; do
     check "by itself as Marian translates ($kind)" cmp -s wanted.marian got
     code 0 "$program" info marian.$kind >got
     check "info says whose it is" grep -q "^  origin  *Marian " got
-    code 0 "$program" convert --model marian.$kind --out own
+    code 0 "$program" convert --model marian.$kind --out own --force
     code 0 "$program" translate --model own --like rapt --threads 1 source >got
     check "the same translations of our own file ($kind)" cmp -s wanted got
     code 1 "$program" convert --model model.$kind --to bergamot --out bergamot.$kind
@@ -85,6 +85,7 @@ check "words that attend to one another" grep -q '"source":\["▁red","▁old","
 code 0 "$program" translate --model tokens --alignments source >got
 code 1 "$program" convert --model model.ssru --to ct2 --out nothing
 says "decoder_recurrence must be its default"
+check "no folder is left" [ ! -e nothing ]
 train plain
 code 0 "$program" convert --model plain --to packed --out packed
 check "a packed file is another one" sh -c '! cmp -s plain packed'
@@ -99,6 +100,22 @@ code 2 "$program" convert --model plain --to marian
 says "--out is missing"
 code 2 "$program" convert --out nothing
 says "--model is missing"
+# What is there is not replaced unasked.
+cp again another
+code 1 "$program" convert --model packed --out another
+says "another exists; --force replaces it"
+mkdir settled
+echo mine >settled/config.json
+code 1 "$program" convert --model model.both --to ct2 --out settled
+says "settled is not empty; --force"
+check "nothing was written" [ "$(cat settled/config.json)" = mine -a "$(ls settled)" = config.json ]
+check "nor replaced" cmp -s again another
+code 0 "$program" convert --model packed --out another --force
+code 0 "$program" convert --model model.both --to ct2 --out settled --force
+code 0 "$program" translate --model settled --like rapt --threads 1 source >got
+check "--force replaces the model of a folder" [ "$(wc -l <got)" -eq 30 ]
+mkdir empty
+code 0 "$program" convert --model model.both --to ct2 --out empty
 ln plain other
 for out in plain other; do
     code 2 "$program" convert --model plain --to packed --out $out
