@@ -44,7 +44,7 @@ struct options {
     struct search search;
     struct attention_choice choice;
     const char *self, *color, *svg;
-    bool numbers, json;
+    bool numbers, json, open; /* open: neither layer nor head is given */
 };
 
 static int check_text(const char *what, const char *bytes)
@@ -120,13 +120,13 @@ static int show(const struct options *o, const struct attention *attention)
     return o->svg != NULL ? draw(o, attention) : EXIT_OK;
 }
 
-/* From options, where -1 stands for one that is not given, to layer and head from 0, -1: the mean.
-   Without options, the head that the model has been trained to align words by. */
-static void choose(struct attention_choice *choice, const rapt_translator *translator, int code)
+/* From options to layer and head from 0, -1: the mean. open: without options, it is the head that
+   the model has been trained to align words by. */
+static void choose(struct attention_choice *choice, bool open, const rapt_translator *translator,
+                   int code)
 {
-    bool open = choice->which == RAPT_WEIGHTS_CROSS && choice->layer < 0 && choice->head < 0;
     int layer = 0;
-    if (code == EXIT_OK && open)
+    if (code == EXIT_OK && open && choice->which == RAPT_WEIGHTS_CROSS)
         layer = rapt_model_config(rapt_translator_model(translator))->alignment_layer;
     if (layer > 0) choice->layer = layer, choice->head = 1;
     choice->layer = choice->layer > 0 ? choice->layer - 1 : -1;
@@ -139,7 +139,7 @@ static int attend(struct options *o)
     struct attention attention = {0};
     int code = search_open(&o->search, "attend", &translator);
     if (code == EXIT_OK) code = check(o, translator);
-    choose(&o->choice, translator, code);
+    choose(&o->choice, o->open, translator, code);
     if (code == EXIT_OK) code = attention_make(&attention, translator, &o->choice);
     if (code == EXIT_OK) code = show(o, &attention);
     if (code == EXIT_OK) code = finish_output();
@@ -162,16 +162,15 @@ static char *join(const struct command *command)
 
 int command_attend(int argc, char **argv)
 {
-    struct options o = {.search = search_default,
-                        .choice = {.which = RAPT_WEIGHTS_CROSS, .layer = -1, .head = -1},
-                        .color = "auto"};
+    struct options o = {
+        .search = search_default, .choice = {.which = RAPT_WEIGHTS_CROSS}, .color = "auto"};
     /* clang-format off */
     struct option_row rows[SEARCH_ROWS + 9] = {
         [SEARCH_ROWS] =
         {"Weights", OPTION_GROUP, NULL, "", "", 0, 0, 0},
         {"self", OPTION_CHOICE, &o.self, "encoder|decoder", "self-attention instead of cross-attention", 0, 0, 0},
-        {"layer", OPTION_INTEGER, &o.choice.layer, "N", "layer, from 1; 0: mean of all", 0, 1024, 0},
-        {"head", OPTION_INTEGER, &o.choice.head, "N", "head, from 1; 0: mean of all", 0, 1024, 0},
+        {"layer", OPTION_INTEGER, &o.choice.layer, "N", "layer, from 1; 0: mean of all [that of --guided-alignment, or 0]", 0, 1024, 0},
+        {"head", OPTION_INTEGER, &o.choice.head, "N", "head, from 1; 0: mean of all [the first with --guided-alignment, or 0]", 0, 1024, 0},
         {"target", OPTION_TEXT, &o.choice.target, "TEXT", "this translation instead of the model's own", 0, 0, 0},
         {"numbers", OPTION_FLAG, &o.numbers, "", "numbers in % instead of shades", 0, 0, 0},
         {"color", OPTION_CHOICE, &o.color, "auto|always|never", "colors instead of shades; auto: on a terminal, unless NO_COLOR is set", 0, 0, 0},
@@ -190,6 +189,7 @@ int command_attend(int argc, char **argv)
                               .max = 1 << 20};
     int code = options_read(&command, argc, argv);
     if (code != GO_ON) return code;
+    o.open = !option_given(&command, "layer") && !option_given(&command, "head");
     if (o.self != NULL)
         o.choice.which =
             strcmp(o.self, "encoder") == 0 ? RAPT_WEIGHTS_ENCODER : RAPT_WEIGHTS_DECODER;

@@ -64,6 +64,7 @@ static int survey(struct part *part, uint64_t *hash, struct tail *tail, struct d
         part->count++;
     }
     part->end = *hash;
+    part->bytes = reader.position.at[0] + reader.position.at[1];
     if (code == EXIT_OK) reader_report(&reader);
     if (code == EXIT_OK && part->count == 0)
         code = failed("%s: there is no sentence pair in it", part->inputs->side[0].name);

@@ -73,19 +73,27 @@ static void print_value(const char *key, const json_t *value)
         printf("%.9g\n", json_number_value(value));
 }
 
-/* The sizes, which every model has. */
+/* What every model has, shown first. */
+static const char *const sizes[] = {
+    "kind",      "encoder_layers", "decoder_layers", "width",      "heads", "ffn_width",
+    "positions", "source_vocab",   "target_vocab",   "vocabulary", "tie"};
+enum { SIZES = sizeof sizes / sizeof *sizes };
+
 static void print_sizes(const json_t *object)
 {
-    static const char *const keys[] = {
-        "kind",      "encoder_layers", "decoder_layers", "width",      "heads", "ffn_width",
-        "positions", "source_vocab",   "target_vocab",   "vocabulary", "tie"};
     puts("Model");
     if (json_object_get(object, "origin")) print_value("origin", json_object_get(object, "origin"));
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        print_value(keys[i], json_object_get(object, keys[i]));
+    for (int i = 0; i < SIZES; i++) print_value(sizes[i], json_object_get(object, sizes[i]));
 }
 
-/* Fields that are not as in a model of which nothing else is known. */
+static bool is_size(const char *name)
+{
+    for (int i = 0; i < SIZES; i++)
+        if (strcmp(sizes[i], name) == 0) return true;
+    return false;
+}
+
+/* The other fields that are not as in a model of which nothing else is known. */
 static void print_others(const json_t *object, const rapt_config *config)
 {
     bool any = false;
@@ -96,9 +104,7 @@ static void print_others(const json_t *object, const rapt_config *config)
         memcpy(&bits, (const char *)config + f->offset, sizeof bits);
         memcpy(&real, &bits, sizeof real);
         bool standard = f->type == RAPT_FIELD_TYPE_FLOAT && fabs((double)real - f->zero) < 1e-7;
-        bool shown = variant_has(f->name) || strcmp(f->name, "no_source_end") == 0 ||
-                     strcmp(f->name, "alignment_layer") == 0;
-        if (bits == 0 || standard || !shown) continue;
+        if (bits == 0 || standard || is_size(f->name)) continue;
         if (!any) puts("\nNot the defaults");
         any = true;
         print_value(f->name, json_object_get(object, f->name));

@@ -41,7 +41,8 @@ static int make_step(struct learner *learner)
     struct state *state = &learner->state;
     rapt_report counts = {.size = sizeof counts};
     rapt_message why = {""};
-    rapt_trainer_set_rate(learner->trainer, (float)rate_now(learner));
+    learner->rate = rate_now(learner);
+    rapt_trainer_set_rate(learner->trainer, (float)learner->rate);
     rapt_status status = RAPT_OK;
     int code = step_make(learner, &status, &counts, &why);
     if (code != EXIT_OK) return code;
@@ -139,6 +140,8 @@ static void conclude(const struct learner *learner, double best, bool idle)
     else if (recipe->patience > 0 && state->since >= recipe->patience)
         print_report("stopped: no improvement for %lld epochs", state->since);
     print_report("%lld steps in %s; best validation perplexity %s", state->step, time, text);
+    if (state->step <= recipe->warmup && strcmp(recipe->schedule, "linear") != 0)
+        print_report("all steps were warm-up; a smaller --warmup, or --minutes, learns more");
     if (!recipe->checkpoint) return;
     print_report("the model is %s, its learning curve %s.svg", recipe->out, recipe->out);
     print_report("next: toy_translate translate --model %s", recipe->out);

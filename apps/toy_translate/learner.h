@@ -153,6 +153,7 @@ struct learner {
     double before;  /* seconds of earlier runs */
     double written; /* when the checkpoint was */
     double validation_seconds; /* seconds the last validation took */
+    double rate;               /* of the last step */
     double recent;             /* negative log-likelihood per token, smoothed over steps */
     double valid_loss;         /* that of the validation which saves a model */
     long long first;           /* steps made by earlier runs */

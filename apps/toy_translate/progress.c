@@ -98,7 +98,7 @@ static void add_speed(struct row *row, struct learner *learner)
     char text[NUMBER_TEXT], time[TIME_TEXT];
     double left = time_left(learner);
     measure(progress, now());
-    add(row, "lr %.2g", rate_now(learner));
+    add(row, "lr %.2g", learner->rate);
     speed_text(progress->speed, text);
     if (progress->speed > 0) add(row, "%s tok/s", text);
     time_text(elapsed(learner), time);

@@ -1,8 +1,8 @@
 /* reader.c - the sentence pairs of one file (source, tab, target; further columns are refused, or
    ignored on request) or of two files with equal numbers of lines, one after the other or at a
    position that is known; memory is for a few lines. Lines end with LF or CRLF; the last may lack
-   it. A line that is not UTF-8 or has no tab is an error with its number; a pair with an empty side
-   or more than MAX_BYTES bytes on one is skipped and counted. */
+   it. A line that is not UTF-8 or has no tab is an error with its number; a blank line, or a pair
+   with an empty side or more than MAX_BYTES bytes on one is skipped and counted. */
 #include "kit/hash.h"
 #include "toy.h"
 #include <stdlib.h>
@@ -130,9 +130,14 @@ static int next_of_one(struct pair_reader *reader, bool *more)
     bool third;
     int code = next_line(lines, more);
     if (code != EXIT_OK || !*more) return code;
+    if (lines->line.size == 0) { /* a pair of which both sides are empty */
+        reader->source = reader->target = lines->line;
+        return EXIT_OK;
+    }
     if (!split(lines->line, &reader->source, &reader->target, &third))
-        return failed("%s:%zu: there is no tab between source and target", lines->input->name,
-                      lines->number);
+        return failed("%s:%zu: there is no tab between source and target; two files of lines are "
+                      "--source and --target",
+                      lines->input->name, lines->number);
     if (third && !reader->inputs->more_columns)
         return failed("%s:%zu: there is a third column; --more-columns ignores it",
                       lines->input->name, lines->number);

@@ -59,7 +59,6 @@ enum variant_part { VARIANT_MODEL, VARIANT_ATTENTION };
 int variant_rows(struct variant *variant, enum variant_part part,
                  struct option_row rows[VARIANT_ROWS]);
 void variant_apply(const struct variant *variant, rapt_config *config);
-bool variant_has(const char *field); /* is the field of a configuration one of these? */
 bool is_variant(const char *option); /* "self-radius": one of these options? */
 char *variant_text(
     const rapt_config *config); /* for options that --resume must repeat; the caller frees */

@@ -111,14 +111,14 @@ static int add_training(struct training *t, struct option_row *rows, int count)
         {"dropout", OPTION_REAL, &r->dropout, "P", "dropout probability", 0, 0.99, 0},
         {"smoothing", OPTION_REAL, &r->smoothing, "P", "label smoothing", 0, 0.99, 0},
         {"rate", OPTION_REAL, &r->rate, "R", "peak learning rate", 0, 1e30, 0},
-        {"warmup", OPTION_INTEGER, &r->warmup, "N", "warm-up steps", 0, 1000000000, 0},
+        {"warmup", OPTION_INTEGER, &r->warmup, "N", "warm-up steps, fewer for small data; with --schedule linear at most a fifth of the run", 0, 1000000000, 0},
         {"schedule", OPTION_CHOICE, &r->schedule, "inverse-sqrt|linear|constant",
          "learning-rate decay [inverse-sqrt; with --minutes linear]", 0, 0, 0},
         {"guided-alignment", OPTION_INPUT, &t->files.alignment, "FILE",
          "train attention towards word alignments: of each pair a line as 0-0 1-2, source and target words between spaces, from 0", 0, 0, 0},
         {"guided-alignment-weight", OPTION_REAL, &r->guided_weight, "X", "weight of its loss", 0, 1e6, 0},
         {"guided-alignment-layer", OPTION_INTEGER, &r->guided_layer, "N", "decoder layer whose first head is trained so, from 1 [the last]", 1, 64, 0},
-        {"batch-tokens", OPTION_INTEGER, &r->batch_tokens, "N", "maximum tokens per batch on either side", 16, 1 << 24, 0},
+        {"batch-tokens", OPTION_INTEGER, &r->batch_tokens, "N", "maximum tokens per batch on either side; the default shrinks for small data", 16, 1 << 24, 0},
         {"shards", OPTION_INTEGER, &r->shards, "N", "compute a step in N parts, a power of two: less memory, and the same bits on any number of machines [8 under mpirun]", 1, 1024, 0},
         {"average", OPTION_INTEGER, &r->average, "N", "also validate the mean of the last N epochs; 1: off", 1, 1000, 0},
         {"seed", OPTION_SEED, &r->seed, "N", "seed of initialization, shuffling and dropout", 0, 0, 0},
@@ -160,6 +160,22 @@ int training_rows(struct training *t, struct option_row rows[TRAINING_ROWS])
     count = add_output(t, rows, count);
     add_defaults(rows, count, t->helps);
     return count;
+}
+
+/* Where the data are small, batches of the usual size would be a few steps an epoch, and the whole
+   run a part of the warm-up. A token has about three bytes. Depends on the data alone, so that a
+   run may stop and go on. */
+void training_fit(struct training *t, const struct command *command, uint64_t bytes)
+{
+    enum { TOKEN_BYTES = 3, EPOCH_BATCHES = 50, MIN_BUDGET = 512, WARMUP_EPOCHS = 8 };
+    struct recipe *recipe = &t->recipe;
+    uint64_t tokens = bytes / 2 / TOKEN_BYTES, budget = tokens / EPOCH_BATCHES;
+    if (budget < MIN_BUDGET) budget = MIN_BUDGET;
+    if (!option_given(command, "batch-tokens") && budget < (uint64_t)recipe->batch_tokens)
+        recipe->batch_tokens = (int)budget;
+    uint64_t batches = tokens / (uint64_t)recipe->batch_tokens + 1;
+    if (!option_given(command, "warmup") && WARMUP_EPOCHS * batches < (uint64_t)recipe->warmup)
+        recipe->warmup = (int)(WARMUP_EPOCHS * batches);
 }
 
 /* To the nine digits that a checkpoint holds of it, so that a resumed run has the same number. */

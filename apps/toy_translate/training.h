@@ -21,6 +21,8 @@ enum { TRAINING_ROWS = 52 + HARD_ROWS + VARIANT_ROWS };
 int training_rows(struct training *training, struct option_row rows[TRAINING_ROWS]);
 /* Defaults that follow from the preset and from other options. */
 void training_fill_in(struct training *training, const struct command *command);
+/* Then those that depend on the data, of which there are so many bytes. */
+void training_fit(struct training *training, const struct command *command, uint64_t bytes);
 /* Options that are not given come from OUT.checkpoint. */
 int training_resume(struct training *training, const struct command *command);
 /* Where the data are and when to stop, as JSON for the checkpoint; the caller frees. */

@@ -129,11 +129,6 @@ int variant_rows(struct variant *v, enum variant_part part, struct option_row ro
     return count;
 }
 
-bool variant_has(const char *field)
-{
-    return !is_set_elsewhere(field);
-}
-
 bool is_variant(const char *option)
 {
     bool found = false;

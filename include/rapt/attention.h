@@ -191,8 +191,10 @@ typedef struct rapt_attention {
 
 /* Problems of scaled dot product, softmax and no mask, in four layouts. size: sizeof *a.
    RAPT_BAD_ARGUMENT: a, or query_starts where they are given, is NULL, or size is none; numbers,
-   however large, are checked by rapt_attention_check. Change any field afterwards: a value width
-   that differs, say, needs strides of v and out that fit.
+   however large, are checked by rapt_attention_check. Change any field afterwards, and the strides
+   with it: another value_width needs others of v and out; key_heads others of k and v, in init a
+   batch of key_heads rows width, in init_rows a row of key_heads width and a batch of rows
+   key_heads width.
 
    Where rows of 2 sequences, 2 heads (h) and 3 rows (r) lie, in units of `width` floats from the
    beginning of the array:
@@ -315,7 +317,9 @@ RAPT_API rapt_status rapt_attention_backward(const rapt_attention *a, const floa
                                              rapt_message *why);
 
 /* The weights w (before dropout) of query rows [first, first + rows) of one sequence and head,
-   rebuilt from what forward saved: weights[rows][keys of that sequence]. Errors as
+   rebuilt from what forward saved: weights[rows][K], K: rows of k of that sequence, a->keys or
+   key_starts[s + 1] - key_starts[s]. mask.key_counts make them no shorter: what is hidden has
+   weight 0. Errors as
    rapt_attention_backward; RAPT_BAD_ARGUMENT also: there is no such sequence, head or row. */
 RAPT_API rapt_status rapt_attention_weights(const rapt_attention *a, const float *q, const float *k,
                                             const rapt_attention_saved *saved, int sequence,

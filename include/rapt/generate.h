@@ -100,7 +100,9 @@ RAPT_API void rapt_generate_options_default(rapt_generate_options *options, size
    higher score, then the earlier hypothesis, then the lower token. */
 typedef struct rapt_generate_outputs { /* size-first */
     size_t size;                       /* sizeof(rapt_generate_outputs) */
-    int32_t *ids;                      /* [B * nbest][max_length] tokens without begin and end */
+    /* [B * nbest][max_length] tokens without begin and end; max_length: the session's target_length
+       where the option is 0 */
+    int32_t *ids;
     int *counts;   /* [B * nbest] how many tokens; -1: there is no such hypothesis */
     float *scores; /* [B * nbest], -infinity where there is none; NULL: not wanted */
     /* Cross-attention of each token, and of the end (0 where max_length has truncated the

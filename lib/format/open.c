@@ -72,7 +72,8 @@ static rapt_status recognize(const struct disk_source *source, tensor_reader **r
     else if (first[0] == '{')
         *read = rapt__shards_read;
     else
-        return rapt__fail(why, RAPT_BAD_FILE, "%s: is no file of tensors that rapt knows",
+        return rapt__fail(why, RAPT_BAD_FILE,
+                          "%s: is no model that rapt knows, nor a file of tensors",
                           source->label.text);
     return RAPT_OK;
 }

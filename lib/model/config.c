@@ -69,7 +69,11 @@ static rapt_status check_half(const char *half, bool there, const char *field, i
 {
     if (there == (value > 0)) return RAPT_OK;
     return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is %d, but kind says that there is %s %s", field,
-                      value, there ? "an" : "no", half);
+                      value,
+                      !there           ? "no"
+                      : half[0] == 'e' ? "an"
+                                       : "a",
+                      half);
 }
 
 static rapt_status check_ranges(const rapt_config *c, rapt_message *why)

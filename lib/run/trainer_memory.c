@@ -122,7 +122,8 @@ static rapt_status check_floats(const rapt_train_options *o, rapt_message *why)
     if (!status) status = rapt__rate_check(o->rate, why);
     if (!status && o->epsilon == 0)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                          "epsilon is 0: a parameter without gradients would become NaN");
+                          "epsilon is 0: a parameter without gradients would become NaN; "
+                          "rapt_train_options_default sets all options");
     return status;
 }
 

@@ -92,7 +92,11 @@ static rapt_status tokenizer_of(rapt_tokenizer **tokenizer, const rapt_model *mo
 {
     const char *text = rapt_model_metadata(model, key);
     if (!text)
-        return rapt__fail(why, RAPT_BAD_FILE, "the model has no tokenizer: no metadata %s", key);
+        return rapt__fail(
+            why, RAPT_BAD_FILE,
+            "the model has no tokenizer: neither metadata rapt.tokenizer nor %s, which "
+            "rapt_tokenizer_write makes; or give rapt_translator_create one",
+            key);
     rapt_status status = rapt_tokenizer_create(tokenizer, text, strlen(text), allocator, why);
     if (status) return status == RAPT_BAD_ARGUMENT ? RAPT_BAD_FILE : status;
     return check_vocab(*tokenizer, key, vocab, RAPT_BAD_FILE, why);

@@ -119,7 +119,7 @@ static void test_refusals(void **state)
     rapt_message why = {""};
     rapt_model *model = small_model(&c, 1);
     assert_int_equal(rapt_translator_create(&t, model, NULL, NULL, &o, NULL, &why), RAPT_BAD_FILE);
-    assert_true(!t && strstr(why.text, "no metadata"));
+    assert_true(!t && strstr(why.text, "metadata rapt.tokenizer"));
     rapt_model_free(model);
 #define REFUSE(field, value)                                                                       \
     do {                                                                                           \

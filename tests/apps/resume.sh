@@ -10,6 +10,25 @@ synthetic_pairs 300 >all.tsv
 head -n 280 all.tsv >train.tsv
 tail -n 20 all.tsv >test.tsv
 
+# A name that is not UTF-8 is no text of a checkpoint: it is given again.
+odd=$(printf 'odd\351.tsv')
+cp train.tsv "$odd"
+small="--layers 1 --width 16 --heads 2 --ffn-width 32 --vocab 280 --threads 1 --keep-checkpoint"
+code 0 "$program" train --data "$odd" --valid test.tsv $small --out odd --steps 3
+code 2 "$program" train --resume --out odd --steps 5
+says "either --data or both"
+code 0 "$program" train --resume --out odd --steps 5 --data "$odd"
+code 0 "$program" train --data train.tsv --valid test.tsv $small --out even --steps 5
+check "the same model whatever its data are called" cmp -s odd even
+# Small data have smaller batches and a shorter warm-up than the preset, unless they are given.
+code 0 "$program" info odd --json >about
+check "smaller batches" grep -q " batch-tokens 512 " about
+check "a shorter warm-up" grep -qE " warmup [1-9][0-9]{0,2} schedule" about
+code 0 "$program" train --data train.tsv --valid test.tsv $small --out even --steps 5 --force --batch-tokens 4096 --warmup 1000
+says "all steps were warm-up"
+code 0 "$program" info even --json >about
+check "as given" grep -q " warmup 1000 .*batch-tokens 4096 " about
+
 # The validation loss reported last, of JSON lines.
 last_loss() {
     sed -n 's/.*"valid_loss":\([0-9.e+-]*\).*"done":true.*/\1/p' "$1"

@@ -149,6 +149,8 @@ printf 'red\na\377\nnew\n' >broken
 code 1 "$program" translate --model model broken --placeholder '???' >again
 [ "$(sed -n 2p again)" = '???' ] && [ "$(wc -l <again)" -eq 3 ] || fail "the placeholder: $(cat again)"
 says "broken:2: byte 2 is not valid UTF-8"
+code 2 "$program" translate --model model broken --json --placeholder "$(printf 'a\377')" >again
+says "--placeholder is not UTF-8"
 code 1 "$program" translate --model model broken --json >again
 check "the error of a line" grep -qx '{"sentence":1,"translation":"","error":"not UTF-8"}' again
 { printf '\357\273\277'; cat source; } >marked
@@ -230,9 +232,9 @@ code 0 "$program" info model --tensors >again
 check "info --tensors: as many parameters as it says" [ "$(awk '{ n += $2 * $4 } END { print n }' again)" = \
     "$("$program" info model --json | sed 's/.*"parameters":\([0-9]*\).*/\1/')" ]
 code 1 "$program" info /etc/passwd
-says "/etc/passwd: is no file of tensors that rapt knows"
+says "/etc/passwd: is no model that rapt knows"
 code 1 "$program" translate --model /etc/passwd
-says "/etc/passwd: is no file of tensors that rapt knows"
+says "/etc/passwd: is no model that rapt knows"
 date=1700000000
 SOURCE_DATE_EPOCH=$date "$program" train --data test.tsv --out dated --layers 1 --width 8 --heads 1 --steps 1 2>err
 "$program" info dated >again

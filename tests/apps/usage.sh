@@ -22,6 +22,7 @@ expect() {
 
 printf 'a b\tc d\ne f\tg h\n' >good.tsv
 : >empty.tsv
+printf '\n\r\n' >blank.tsv
 printf 'a\tb\nno tab\n' >tabless.tsv
 printf 'a\tb\nc\t\303(\n' >invalid.tsv
 printf '\tb\nc\t\n' >onesided.tsv
@@ -86,6 +87,7 @@ expect 2 "MODEL is missing" info
 expect 1 "missing.tsv: No such file" train --out m --data missing.tsv
 expect 1 "empty.tsv: the file is empty" train --out m --data empty.tsv
 expect 1 "tabless.tsv:2: there is no tab" train --out m --data tabless.tsv
+expect 1 "no sentence pair" train --out m --data blank.tsv
 expect 1 "three.tsv:2: there is a third column; --more-columns ignores it" train --out m --data three.tsv
 expect 1 "empty.tsv: the file is empty" train --out m --data three.tsv --more-columns --valid empty.tsv
 expect 1 "invalid.tsv:2: byte 3 is not valid UTF-8" train --out m --data invalid.tsv

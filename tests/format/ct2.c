@@ -139,7 +139,7 @@ static void test_refused(void **state)
         {"a", "b", 6, 1, 0x40000000, 0, 0, "does not fit its shape"},
         {"a", "b", 6, 1, 0x3FFFFFFF, 0, 0xFFFFFFFC, "b: 4294967292 bytes are needed"},
         {"a", "b", 7, 1, 2, 0, 8, "version 7 of CTranslate2's model.bin; 1 to 6 are known"},
-        {"a", "b", 65, 1, 2, 0, 8, "no file of tensors"},
+        {"a", "b", 65, 1, 2, 0, 8, "no model that rapt knows"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct bytes b = {NULL, 0};

@@ -73,7 +73,8 @@ static struct expected expect_one(const struct file *f, const struct pairs *pair
     rapt_text line;
     while (e.good && next_line(f, &at, &line)) {
         number++;
-        const char *tab = line.size ? memchr(line.bytes, '\t', line.size) : NULL;
+        if (line.size == 0) continue; /* a pair of empty sides */
+        const char *tab = memchr(line.bytes, '\t', line.size);
         e.good = tab && rapt_utf8_valid(line) == line.size;
         if (!e.good) break;
         rapt_text source = {line.bytes, (size_t)(tab - line.bytes)};
