@@ -45,13 +45,13 @@ row() {
     rm -f "$here"/model*
 }
 
-echo "| attention | parameters | exact | training | tokens/s training | tokens/s translating |"
+echo "| attention | parameters | exact match | training time | training tokens/s | translation tokens/s |"
 echo "|---|---|---|---|---|---|"
 row "scaled dot, global, softmax (default)"
 for score in dot general cosine location additive location-aware; do
     row "score: $score" --score "$score"
 done
-row "cross-attention only: additive" --cross-score additive
+row "cross-attention alone: additive" --cross-score additive
 for locality in local-m local-p; do
     row "self-attention: $locality" --self-locality "$locality"
     row "cross-attention: $locality" --cross-locality "$locality"
