@@ -151,7 +151,7 @@ static void test_many_settings(void **state)
         b.size = 0;
         put_text(&b, "{\"eos_token\": \"<e>\"");
         for (int i = 1; i < keys; i++) {
-            char pair[24];
+            char pair[40];
             snprintf(pair, sizeof pair, ",\"k%d\":%d", i, i);
             put_text(&b, pair);
         }
