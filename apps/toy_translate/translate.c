@@ -230,7 +230,9 @@ static int translate(struct job *job, const char *path)
     do input = open(path, O_RDONLY | O_CLOEXEC);
     while (input < 0 && errno == EINTR);
     job->name = path;
-    if (input < 0) return failed("%s: %s", path, strerror(errno));
+    if (input < 0)
+        return failed("%s: %s; sentences are read from a file, or else from standard input", path,
+                      strerror(errno));
     int code = is_output(path)
                    ? usage_error("translate: %s: standard output is the same file", path)
                    : run_to(job, input);
