@@ -68,12 +68,8 @@ static rapt_status check_half(const char *half, bool there, const char *field, i
                               rapt_message *why)
 {
     if (there == (value > 0)) return RAPT_OK;
-    return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is %d, but kind says that there is %s %s", field,
-                      value,
-                      !there           ? "no"
-                      : half[0] == 'e' ? "an"
-                                       : "a",
-                      half);
+    return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is %d, but kind says that the %s is %s", field,
+                      value, half, there ? "there" : "not there");
 }
 
 static rapt_status check_ranges(const rapt_config *c, rapt_message *why)
