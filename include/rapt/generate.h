@@ -124,7 +124,7 @@ typedef struct rapt_generate_outputs { /* size-first */
    limits.batch. A prefix of max_length tokens is a sequence already; a longer one is refused. The
    next rapt_decode needs a rapt_encode first. RAPT_BAD_ARGUMENT: an option, a token or a number of
    them is out of range, or an output needs what the session lacks; *why names it. RAPT_NO_MEMORY:
-   with a shortlist alone. */
+   with a shortlist alone, behind the encoder, so that a rapt_encode comes next here too. */
 RAPT_API rapt_status rapt_generate(rapt_session *session, const rapt_tokens *source,
                                    const rapt_generate_options *options,
                                    const rapt_generate_outputs *outputs, rapt_message *why);

@@ -153,7 +153,8 @@ typedef struct rapt_metadata {
 /* One safetensors file with the configuration and the model's metadata inside; `metadata` adds to
    these, replaces the value of a key, and drops a key where value is NULL. The file is replaced
    atomically (temporary file, fsync, rename): after a failure the old one stands. RAPT_NO_FILE: it
-   cannot be written. RAPT_BAD_ARGUMENT: a key is NULL or the library's own. RAPT_NO_MEMORY. */
+   cannot be written. RAPT_BAD_ARGUMENT: a key is NULL, the library's own or there twice, a text is
+   not UTF-8, or count is negative. RAPT_NO_MEMORY. */
 RAPT_API rapt_status rapt_model_save(const rapt_model *model, const char *path,
                                      const rapt_metadata *metadata, int count, rapt_message *why);
 typedef struct rapt_save_options { /* size-first, see base.h */
