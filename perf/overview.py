@@ -16,10 +16,8 @@ from ours import PASSES
 PROCESSORS = {"family 26, model 2": "Zen 5", "family 25, model 17": "Zen 4", "family 25, model 1": "Zen 3",
               "family 6, model 207": "Emerald Rapids"}
 RANGE = "to"  # between the smallest and the greatest of several figures
-BEGIN, END = "<!-- the tables of overview.py -->\n", "<!-- end -->\n"
-
-
 THREADS = ("1", "2")
+BEGIN, END = "<!-- the tables of overview.py -->\n", "<!-- end -->\n"
 
 
 def name_of(about):

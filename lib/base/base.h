@@ -80,8 +80,8 @@ void rapt__sort(void *items, size_t count, size_t size, rapt__order *order, cons
 
 /* ---- hash.c: FNV-1a, 32 bits ---- */
 uint32_t rapt__hash(const void *bytes, size_t size);
-/* The same from another beginning, for a table: where that is not known (the address of the table),
-   no file can choose names that fall into one slot. */
+/* The same from a beginning that depends on the address of a table, so that names which a file
+   chose beforehand do not all fall into one slot of it. */
 uint32_t rapt__hash_from(const void *table, const void *bytes, size_t size);
 
 /* ---- utf8.c ---- */

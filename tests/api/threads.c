@@ -221,8 +221,9 @@ static void test_block_that_grows(void **state)
     assert_int_equal(rapt_block_init(b, 1, parameters, NULL), RAPT_OK);
     for (int i = 0; i < ROWS * BLOCK_WIDTH; i++) x[i] = sinf((float)i);
     openmp_would_use(2);
-    for (int i = 0; i < 10; i++) {
+    for (int i = 0; i < 60; i++)
         assert_int_equal(rapt_block_forward(b, parameters, &r, x, y, NULL), RAPT_OK);
+    for (int i = 0; i < 60; i++) {
         assert_int_equal(rapt_block_backward(b, parameters, &r, y, NULL, NULL, gradient, NULL),
                          RAPT_OK);
     }
