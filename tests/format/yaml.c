@@ -153,8 +153,8 @@ static void test_refused(void **state)
     }
 }
 
-/* A list as long as its key: sorted without reading the key for each element, which took a quarter
-   of an hour. */
+/* A list as long as its key is sorted without reading the key for each element: a tenth of this
+   file took 9 s, a twentieth 2.8 s. */
 static void test_long(void **state)
 {
     (void)state;
