@@ -18,5 +18,10 @@ uint32_t rapt__hash(const void *bytes, size_t size)
 uint32_t rapt__hash_from(const void *table, const void *bytes, size_t size)
 {
     uint64_t address = (uint64_t)(uintptr_t)table;
-    return hash_on(basis ^ (uint32_t)(address >> 4) ^ (uint32_t)(address >> 24), bytes, size);
+    uint32_t hash =
+        hash_on(basis ^ (uint32_t)(address >> 4) ^ (uint32_t)(address >> 24), bytes, size);
+    /* The low bits of FNV-1a depend on low bits alone: here on all (MurmurHash3's last steps). */
+    hash = (hash ^ hash >> 16) * 0x85EBCA6Bu;
+    hash = (hash ^ hash >> 13) * 0xC2B2AE35u;
+    return hash ^ hash >> 16;
 }
