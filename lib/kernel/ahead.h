@@ -48,6 +48,7 @@ static inline void rapt__ahead_spread(struct rows_ahead *ahead, int64_t tiles)
     int rows = 0;
     if (!ahead) return;
     for (int p = ahead->at; p < ahead->parts; p++) rows += ahead->part[p].rows;
+    if (rows == 0) return;
     ahead->each = tiles > 0 ? (int)((rows + tiles - 1) / tiles) : rows;
 }
 

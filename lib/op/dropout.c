@@ -8,8 +8,9 @@
 struct dropout rapt__dropout(float share, uint64_t key)
 {
     double s = (double)share;
-    return (struct dropout){
-        .key = key, .below = (uint32_t)(s * 4294967296.0), .scale = (float)(1 / (1 - s))};
+    return (struct dropout){.key = key,
+                            .below = (uint32_t)(s * 4294967296.0),
+                            .scale = s > 0 ? (float)(1 / (1 - s)) : 1};
 }
 
 void rapt__dropout_rows(const struct exec_context *c, const struct dropout *d, const float *x,

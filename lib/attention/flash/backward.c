@@ -107,32 +107,31 @@ static void sum_relative(struct team *team, const struct flash_backward *f)
     rapt__team_barrier(team);
 }
 
-/* What a pair reads and adds to; nothing if there is no such pair or no key of it. Outputs are read
-   only where there are several blocks of keys. */
-static struct rows_ahead rows_of(const struct flash_backward *f, int pair)
+/* *rows: what a pair reads and adds to; nothing if there is no such pair or no key of it. Outputs
+   are read only where there are several blocks of keys. */
+static void rows_of(const struct flash_backward *f, int pair, struct rows_ahead *rows)
 {
     const struct projected *c = f->c;
     const rapt_attention *a = f->a;
-    struct rows_ahead rows = {.parts = 0};
-    if (!f->far || pair >= a->batch * f->key_heads) return rows;
+    rows->parts = rows->at = rows->each = 0;
+    if (!f->far || pair >= a->batch * f->key_heads) return;
     struct sequence b = rapt__sequence(a, pair / f->key_heads);
-    if (b.existing == 0) return rows;
+    if (b.existing == 0) return;
     int g = pair % f->key_heads, kw = c->width, vw = a->value_width;
     ptrdiff_t k = rapt__key_at(&c->k_stride, &b, g, 0), v = rapt__key_at(&a->v, &b, g, 0);
-    rapt__ahead_add(&rows, c->k + k, c->k_stride.row, b.existing, kw);
-    rapt__ahead_add(&rows, f->v + v, a->v.row, b.existing, vw);
-    if (f->d->k) rapt__ahead_add(&rows, f->d->k + k, c->k_stride.row, b.existing, kw);
-    if (f->d->v) rapt__ahead_add(&rows, f->d->v + v, a->v.row, b.existing, vw);
+    rapt__ahead_add(rows, c->k + k, c->k_stride.row, b.existing, kw);
+    rapt__ahead_add(rows, f->v + v, a->v.row, b.existing, vw);
+    if (f->d->k) rapt__ahead_add(rows, f->d->k + k, c->k_stride.row, b.existing, kw);
+    if (f->d->v) rapt__ahead_add(rows, f->d->v + v, a->v.row, b.existing, vw);
     for (int h = g * f->group; h < (g + 1) * f->group; h++) {
         ptrdiff_t q = rapt__query_at(&c->q_stride, &b, h, 0),
                   out = rapt__query_at(&a->out, &b, h, 0);
-        rapt__ahead_add(&rows, c->q + q, c->q_stride.row, b.queries, kw);
-        if (f->d->q) rapt__ahead_add(&rows, f->d->q + q, c->q_stride.row, b.queries, kw);
+        rapt__ahead_add(rows, c->q + q, c->q_stride.row, b.queries, kw);
+        if (f->d->q) rapt__ahead_add(rows, f->d->q + q, c->q_stride.row, b.queries, kw);
         if (b.existing > ATTEND_BLOCK)
-            rapt__ahead_add(&rows, f->out + out, a->out.row, b.queries, vw);
-        rapt__ahead_add(&rows, f->dout + out, a->out.row, b.queries, vw);
+            rapt__ahead_add(rows, f->out + out, a->out.row, b.queries, vw);
+        rapt__ahead_add(rows, f->dout + out, a->out.row, b.queries, vw);
     }
-    return rows;
 }
 
 /* Each member takes whole pairs. */
@@ -144,7 +143,8 @@ static void backward_alone(struct team *team, const struct flash_backward *f)
         for (int g = 0; g < f->key_heads; g++) {
             if (!rapt__mine(&tickets)) continue;
             struct backward_pair p = pair_of(f, i, g);
-            struct rows_ahead ahead = rows_of(f, rapt__next_item(&tickets));
+            struct rows_ahead ahead;
+            rows_of(f, rapt__next_item(&tickets), &ahead);
             p.ahead = &ahead;
             backward_pair_alone(&p);
         }

@@ -137,24 +137,23 @@ static void attend_pair(const struct flash_forward *f, const struct sequence *b,
     for (int n = 0; n < rapt__ceil_div(all, rows); n++) attend_item(f, b, g, n, rows);
 }
 
-/* What a pair reads; nothing if there is no such pair or no key of it. */
-static struct rows_ahead rows_of(const struct flash_forward *f, int pair)
+/* *rows: what a pair reads; nothing if there is no such pair or no key of it. */
+static void rows_of(const struct flash_forward *f, int pair, struct rows_ahead *rows)
 {
     const struct projected *c = f->c;
-    struct rows_ahead rows = {.parts = 0};
-    if (!f->far || pair >= f->a->batch * f->key_heads) return rows;
+    rows->parts = rows->at = rows->each = 0;
+    if (!f->far || pair >= f->a->batch * f->key_heads) return;
     struct sequence b = rapt__sequence(f->a, pair / f->key_heads);
-    if (b.existing == 0) return rows;
+    if (b.existing == 0) return;
     int g = pair % f->key_heads;
-    rapt__ahead_add(&rows, c->k + rapt__key_at(&c->k_stride, &b, g, 0), c->k_stride.row, b.existing,
+    rapt__ahead_add(rows, c->k + rapt__key_at(&c->k_stride, &b, g, 0), c->k_stride.row, b.existing,
                     c->width);
     if (f->out)
-        rapt__ahead_add(&rows, f->v + rapt__key_at(&f->a->v, &b, g, 0), f->a->v.row, b.existing,
+        rapt__ahead_add(rows, f->v + rapt__key_at(&f->a->v, &b, g, 0), f->a->v.row, b.existing,
                         f->a->value_width);
     for (int h = g * f->group; h < (g + 1) * f->group; h++)
-        rapt__ahead_add(&rows, c->q + rapt__query_at(&c->q_stride, &b, h, 0), c->q_stride.row,
+        rapt__ahead_add(rows, c->q + rapt__query_at(&c->q_stride, &b, h, 0), c->q_stride.row,
                         b.queries, c->width);
-    return rows;
 }
 
 /* The same by the whole team: as many items for each; from the last to the first, as with
@@ -196,7 +195,8 @@ static void attend_pairs(struct team *team, struct flash_forward *f,
     for (; pair < f->a->batch * f->key_heads; pair++) {
         if (!rapt__mine(&tickets)) continue;
         struct sequence b = rapt__sequence(f->a, pair / f->key_heads);
-        struct rows_ahead ahead = rows_of(f, shared + rapt__next_item(&tickets));
+        struct rows_ahead ahead;
+        rows_of(f, shared + rapt__next_item(&tickets), &ahead);
         f->ahead = &ahead;
         attend_pair(f, &b, pair % f->key_heads);
     }
