@@ -151,7 +151,11 @@ bool rapt__processor_has(rapt_isa isa);
 
 /* ---- cache.c ---- */
 size_t rapt__second_level_size(void); /* bytes of a core's second-level cache */
-int rapt__first_level_ways(void);     /* lines that a set of the first level holds */
+/* Bytes that stay near a core: in its second-level cache, and in its share of a third level that
+   few cores have. */
+size_t rapt__near_size(void);
+bool rapt__third_level_far(void); /* whether the third level is one of a whole die */
+int rapt__first_level_ways(void); /* lines that a set of the first level holds */
 /* Whether a few floats of each of so many rows, stride floats apart, leave no half of the
    second-level cache free: rows a power of two apart fall into few of its sets. */
 bool rapt__rows_collide(ptrdiff_t stride, int rows);

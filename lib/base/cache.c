@@ -1,6 +1,6 @@
 /* cache.c - whether rows of memory collide in the cache, how large it is, and how many lines of one
-   set it holds: what the system says of both levels, read once. It decides what is packed, never a
-   result. */
+   set it holds: what the system says of the levels, read once. It decides what is packed and
+   prefetched, never a result. */
 #include "base/base.h"
 
 #include <stdatomic.h>
@@ -8,13 +8,14 @@
 
 enum cache_level { FIRST, SECOND, LEVELS };
 
-struct caches {
-    uint16_t ways[LEVELS];    /* eight bytes: an atomic without a lock */
-    uint16_t log_way[LEVELS]; /* log2 of the bytes of a way, which are a power of two */
+struct caches { /* eight bytes: an atomic without a lock */
+    uint16_t ways[LEVELS];
+    uint8_t log_way[LEVELS]; /* log2 of the bytes of a way, which are a power of two */
+    bool third_is_far;       /* the third level is that of a whole die */
 };
 
 /* What is assumed where the system says nothing: 32 KB of 8 ways, then 1 MB of 16. */
-static const struct caches usual = {{8, 16}, {12, 16}};
+static const struct caches usual = {{8, 16}, {12, 16}, false};
 
 #ifdef _SC_LEVEL2_CACHE_ASSOC
 static void read_level(struct caches *c, enum cache_level level, long size, long ways)
@@ -27,9 +28,11 @@ static void read_level(struct caches *c, enum cache_level level, long size, long
 
 static struct caches read_caches(void)
 {
+    enum { OF_FEW_CORES = 64 << 20 }; /* bytes of a third level, at most */
     struct caches c = usual;
     read_level(&c, FIRST, sysconf(_SC_LEVEL1_DCACHE_SIZE), sysconf(_SC_LEVEL1_DCACHE_ASSOC));
     read_level(&c, SECOND, sysconf(_SC_LEVEL2_CACHE_SIZE), sysconf(_SC_LEVEL2_CACHE_ASSOC));
+    c.third_is_far = sysconf(_SC_LEVEL3_CACHE_SIZE) > OF_FEW_CORES;
     return c;
 }
 #else
@@ -72,6 +75,20 @@ static size_t size_of(struct caches c, enum cache_level level)
 size_t rapt__second_level_size(void)
 {
     return size_of(the_caches(), SECOND);
+}
+
+bool rapt__third_level_far(void)
+{
+    return the_caches().third_is_far;
+}
+
+/* AMD's processors have 4 MB of the third level for each core, close to it. One of a whole die, as
+   Intel's servers have, gives a core 26 GB/s (perf/experiments.md). */
+size_t rapt__near_size(void)
+{
+    enum { SHARE = 8 }; /* second-level caches */
+    struct caches c = the_caches();
+    return size_of(c, SECOND) * (c.third_is_far ? 1 : SHARE);
 }
 
 int rapt__first_level_ways(void)

@@ -40,6 +40,7 @@ static void sizes(void **state)
 {
     (void)state;
     assert_true(rapt__second_level_size() >= 1 << 12);
+    assert_int_equal(rapt__near_size() == rapt__second_level_size(), rapt__third_level_far());
     assert_in_range(rapt__first_level_ways(), 1, UINT16_MAX);
 }
 

@@ -64,7 +64,7 @@ static struct attend_plain plain_of(const struct flash_forward *f, const struct 
         .k_row = f->c->k_stride.row,
         .v_row = f->a->v.row,
         .keys = b->existing,
-        .far = f->far && b->existing > AHEAD_ROWS,
+        .far = f->far && b->existing > AHEAD_ROWS && !rapt__third_level_far(),
         .panels = f->pair.keys,
         .rows = f->pair.values,
         .non_finite = f->pair.non_finite,

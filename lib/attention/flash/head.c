@@ -19,12 +19,11 @@ static bool visible_ranges(const rapt_attention *a, const struct sequence *b, fl
 
 bool rapt__flash_rows_far(const struct projected *c, bool gradients)
 {
-    enum { NEAR = 8 }; /* second-level caches; the share of one core in the cache behind them */
     const rapt_attention *a = c->a;
     double keys = (double)rapt__key_rows(a) * rapt__key_heads_of(a),
            queries = (double)rapt__query_rows(a) * a->heads;
     double floats = keys * (c->width + a->value_width) + queries * c->width;
-    return floats * sizeof(float) * (gradients ? 2 : 1) > NEAR * (double)rapt__second_level_size();
+    return floats * sizeof(float) * (gradients ? 2 : 1) > (double)rapt__near_size();
 }
 
 bool rapt__flash_head(const struct projected *c, const struct sequence *b, int g, float *low,
