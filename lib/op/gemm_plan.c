@@ -26,11 +26,12 @@ bool rapt__gemm_packs(const struct gemm *g)
    multiple of many lines fall into few sets of the nearest cache. The next cache makes up for it
    where a tile reads whole lines of rows and a unit's rows span no more than half of it; where a
    tile reads most of the line of each step (a_step), if their lines stay there and b, being packed,
-   does not take the same sets. */
+   does not take the same sets; but not where what it loses comes from a third level that is far. */
 static bool collides(const struct gemm *g)
 {
     bool whole_lines = g->a_step == 1;
     ptrdiff_t stride = whole_lines ? g->a_row : g->a_step;
+    if (!whole_lines && stride >= COPY_EVEN && rapt__third_level_far()) return true;
     if (stride % COPY_EVEN != 0) return false;
     if (whole_lines)
         return GEMM_UNIT_ROWS * sizeof(float) * (size_t)stride > rapt__second_level_size() / 2;

@@ -67,6 +67,17 @@ static void left_operand(void **state)
     }
 }
 
+/* Columns that collide nowhere are copied where the third level is far. */
+static void far_columns(void **state)
+{
+    enum { HIGH = 14, STRIDE = 1000 };
+    struct context c;
+    const struct gemm g = product(100, 1, STRIDE);
+    (void)state;
+    assert_int_equal(rapt__gemm_partition(context(&c, 1, HIGH), &g, g.columns).left,
+                     rapt__third_level_far() ? GEMM_LEFT_COPY : GEMM_LEFT_IN_PLACE);
+}
+
 /* Tiles are lower where they read rows that fall into few sets of the nearest cache; half as
    high at least. */
 static void tile_heights(void **state)
@@ -138,9 +149,8 @@ static void units_fit(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(left_operand),
-        cmocka_unit_test(tile_heights),
-        cmocka_unit_test(units_cover),
+        cmocka_unit_test(left_operand), cmocka_unit_test(far_columns),
+        cmocka_unit_test(tile_heights), cmocka_unit_test(units_cover),
         cmocka_unit_test(units_fit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
