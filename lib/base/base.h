@@ -148,13 +148,14 @@ uint64_t rapt__mix(uint64_t key, uint64_t word);    /* a new key from a key and 
 
 /* ---- processor.c ---- */
 bool rapt__processor_has(rapt_isa isa);
+bool rapt__processor_by_intel(void);
 
 /* ---- cache.c ---- */
 size_t rapt__second_level_size(void); /* bytes of a core's second-level cache */
 /* Bytes that stay near a core: in its second-level cache, and in its share of a third level that
    few cores have. */
 size_t rapt__near_size(void);
-bool rapt__third_level_far(void); /* whether the third level is one of a whole die */
+bool rapt__third_level_far(void); /* whether the third level is that of a whole die (Intel) */
 int rapt__first_level_ways(void); /* lines that a set of the first level holds */
 /* Whether a few floats of each of so many rows, stride floats apart, leave no half of the
    second-level cache free: rows a power of two apart fall into few of its sets. */

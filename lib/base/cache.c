@@ -26,13 +26,20 @@ static void read_level(struct caches *c, enum cache_level level, long size, long
     for (c->log_way[level] = 0; way > 1; way /= 2) c->log_way[level]++;
 }
 
+/* Of AMD's processors the system may name the sum of all third levels, each of which few cores have
+   (glibc before it read CPUID leaf 8000001Dh). */
+static bool third_is_far(void)
+{
+    enum { OF_FEW_CORES = 64 << 20 }; /* bytes, at most */
+    return rapt__processor_by_intel() && sysconf(_SC_LEVEL3_CACHE_SIZE) > OF_FEW_CORES;
+}
+
 static struct caches read_caches(void)
 {
-    enum { OF_FEW_CORES = 64 << 20 }; /* bytes of a third level, at most */
     struct caches c = usual;
     read_level(&c, FIRST, sysconf(_SC_LEVEL1_DCACHE_SIZE), sysconf(_SC_LEVEL1_DCACHE_ASSOC));
     read_level(&c, SECOND, sysconf(_SC_LEVEL2_CACHE_SIZE), sysconf(_SC_LEVEL2_CACHE_ASSOC));
-    c.third_is_far = sysconf(_SC_LEVEL3_CACHE_SIZE) > OF_FEW_CORES;
+    c.third_is_far = third_is_far();
     return c;
 }
 #else

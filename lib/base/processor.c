@@ -1,7 +1,7 @@
-/* processor.c - which instruction sets this machine can execute. x86: the processor must have them
-   (CPUID) and the operating system must save their registers (XGETBV); Intel 64 and IA-32
-   Architectures Software Developer's Manual, volume 1, sections 14.3 and 15.2. arm64: NEON is part
-   of it. */
+/* processor.c - which instruction sets this machine can execute, and who made it. x86: the
+   processor must have them (CPUID) and the operating system must save their registers (XGETBV);
+   Intel 64 and IA-32 Architectures Software Developer's Manual, volume 1, sections 14.3 and 15.2.
+   arm64: NEON is part of it. */
 #include "base/base.h"
 
 #if defined(__x86_64__)
@@ -28,14 +28,31 @@ bool rapt__processor_has(rapt_isa isa)
     if (isa == RAPT_ISA_AVX2) return b7 >> 5 & 1 && (saved_state() & 0x06) == 0x06;
     return b7 >> 5 & 1 && (b7 & foundation) == foundation && (saved_state() & 0xe6) == 0xe6;
 }
+
+bool rapt__processor_by_intel(void)
+{
+    unsigned a, b, c, d;
+
+    return __get_cpuid(0, &a, &b, &c, &d) && b == signature_INTEL_ebx;
+}
 #elif defined(__aarch64__)
 bool rapt__processor_has(rapt_isa isa)
 {
     return isa == RAPT_ISA_SCALAR || isa == RAPT_ISA_NEON;
 }
+
+bool rapt__processor_by_intel(void)
+{
+    return false;
+}
 #else
 bool rapt__processor_has(rapt_isa isa)
 {
     return isa == RAPT_ISA_SCALAR;
+}
+
+bool rapt__processor_by_intel(void)
+{
+    return false;
 }
 #endif
