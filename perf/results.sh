@@ -25,7 +25,7 @@ name=$(printf '%s %s %s' "$(field processor)" "$(field isa)" "$(field processors
     tr '[:upper:] @(),' '[:lower:]-----' | tr -s '-')
 mkdir -p "$results"
 new=$results/.$name.txt
-trap 'rm -f "$new" "$new.part" "$new.err" "$new.ranks"' EXIT
+trap 'rm -f "$new" "$new.part" "$new.err" "$new.ranks" "$new.svg" "$new-machines.svg"' EXIT
 
 # part NAME COMMAND...: a section with its table, without the environment, which is printed once.
 part() {
@@ -42,7 +42,7 @@ part() {
     for program in $programs; do
         [ "$program" != ranks ] && [ "$program" != machines ] || continue # below
         figure=
-        [ "$program" = scaling ] && figure=$results/$name.svg
+        [ "$program" = scaling ] && figure=$new.svg
         part "perf_$program" ./perf_$program $quick ${figure:+--svg "$figure"}
         # Every score, locality and normalizer, on the general path too: without --quick they are
         # part of the run above.
@@ -53,13 +53,15 @@ part() {
     if [ -x perf_ranks ] && command -v mpirun >/dev/null; then
         export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 # in a container
         ./perf_scaling --ranks $quick --json >"$new.ranks" 2>"$new.err" || { cat "$new.err" >&2; exit 1; }
-        part "perf_scaling --ranks | perf_machines" ./perf_machines --measured "$new.ranks" --svg "$results/$name-machines.svg"
+        part "perf_scaling --ranks | perf_machines" ./perf_machines --measured "$new.ranks" --svg "$new-machines.svg"
     fi
     cd "$root"
     # shellcheck disable=SC2086
     part perf/compare/run.sh env BUILD="$build" sh perf/compare/run.sh $quick --markdown
 } >"$new"
 mv "$new" "$results/$name.txt"
+mv "$new.svg" "$results/$name.svg"
+[ ! -e "$new-machines.svg" ] || mv "$new-machines.svg" "$results/$name-machines.svg"
 python3 -B "$root/perf/charts.py" "$results/$name.txt"
 [ -n "${RESULTS:-}" ] || python3 -B "$root/perf/overview.py"
 echo "$results/$name.txt"
