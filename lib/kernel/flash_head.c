@@ -152,7 +152,7 @@ static bool attend_head(const struct attend_head *a)
         return false;
     rapt__ahead_spread(a->ahead, head_tiles(a));
     for (int t = 0; t < a->queries; t += HEAD_QUERIES) {
-        struct head_block h;
+        struct head_block h; /* its arrays are written before they are read */
         h.a = a, h.query = t, h.scores = scores, h.fully_masked = false;
         h.queries = rapt__min(a->queries - t, HEAD_QUERIES);
         int panels = head_ranges(a, t, h.queries, h.range);
