@@ -44,20 +44,13 @@ static rapt_attention problem(int batch, int heads, int queries, int keys, int w
                             .value_width = width};
 }
 
-static rapt_status give(rapt_attention *a, size_t size, const rapt_attention *own)
-{
-    if (!a || size < sizeof size) return RAPT_BAD_ARGUMENT;
-    memcpy(a, &size, sizeof size);
-    return rapt__struct_write(a, own, sizeof *own, "rapt_attention", NULL);
-}
-
 rapt_status rapt_attention_init(rapt_attention *a, size_t size, int batch, int heads, int queries,
                                 int keys, int width)
 {
     rapt_attention own = problem(batch, heads, queries, keys, width);
     own.q = own.out = by_heads(heads, queries, width);
     own.k = own.v = by_heads(heads, keys, width);
-    return give(a, size, &own);
+    return rapt__struct_default(a, size, &own, sizeof own);
 }
 
 rapt_status rapt_attention_init_rows(rapt_attention *a, size_t size, int batch, int heads,
@@ -66,7 +59,7 @@ rapt_status rapt_attention_init_rows(rapt_attention *a, size_t size, int batch, 
     rapt_attention own = problem(batch, heads, queries, keys, width);
     own.q = own.out = by_rows(heads, queries, width);
     own.k = own.v = by_rows(heads, keys, width);
-    return give(a, size, &own);
+    return rapt__struct_default(a, size, &own, sizeof own);
 }
 
 rapt_status rapt_attention_init_packed(rapt_attention *a, size_t size, int batch, int heads,
@@ -78,7 +71,7 @@ rapt_status rapt_attention_init_packed(rapt_attention *a, size_t size, int batch
     own.key_heads = key_heads;
     own.q = own.k = own.v = (rapt_stride){times(rows, row), rapt__max(width, 0), row};
     own.out = by_rows(heads, rows, width);
-    return give(a, size, &own);
+    return rapt__struct_default(a, size, &own, sizeof own);
 }
 
 /* Rows of the longest sequence; starts that fall are found by the check. */
@@ -101,7 +94,7 @@ rapt_status rapt_attention_init_ragged(rapt_attention *a, size_t size, int batch
         problem(batch, heads, longest(batch, query_starts), longest(batch, key_starts), width);
     own.q = own.k = own.v = own.out = by_rows(heads, 0, width);
     own.query_starts = query_starts, own.key_starts = key_starts;
-    return give(a, size, &own);
+    return rapt__struct_default(a, size, &own, sizeof own);
 }
 
 /* ---- what is learned ---- */

@@ -40,8 +40,9 @@ rapt_status rapt__struct_read(void *own, size_t own_size, const void *given, con
    given's size stays. RAPT_BAD_ARGUMENT, given unchanged: NULL, or its size was not set. */
 rapt_status rapt__struct_write(void *given, const void *own, size_t own_size, const char *name,
                                rapt_message *why);
-/* The same for a struct whose size is a separate argument; does nothing if that size is invalid. */
-void rapt__struct_default(void *given, size_t size, const void *own, size_t own_size);
+/* The same for a struct whose size is a separate argument, which it gets. RAPT_BAD_ARGUMENT, given
+   unchanged: NULL, or that size is invalid. */
+rapt_status rapt__struct_default(void *given, size_t size, const void *own, size_t own_size);
 /* What rapt__struct_write would return, before there is a result to write. */
 rapt_status rapt__struct_check(const void *given, const char *name, rapt_message *why);
 

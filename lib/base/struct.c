@@ -45,11 +45,20 @@ rapt_status rapt__struct_check(const void *given, const char *name, rapt_message
     return RAPT_OK;
 }
 
-void rapt__struct_default(void *given, size_t size, const void *own, size_t own_size)
+/* Of given, whose size is size. */
+static void fill(void *given, size_t size, const void *own, size_t own_size)
 {
-    if (!given || size < sizeof size) return;
+    size_t known = rapt__min_size(size, own_size);
+    memcpy((char *)given + sizeof size, (const char *)own + sizeof size, known - sizeof size);
+    memset((char *)given + known, 0, size - known);
+}
+
+rapt_status rapt__struct_default(void *given, size_t size, const void *own, size_t own_size)
+{
+    if (!given || size < sizeof size || size > STRUCT_SIZE_MAX) return RAPT_BAD_ARGUMENT;
     memcpy(given, &size, sizeof size);
-    rapt__struct_write(given, own, own_size, "", NULL);
+    fill(given, size, own, own_size);
+    return RAPT_OK;
 }
 
 rapt_status rapt__struct_write(void *given, const void *own, size_t own_size, const char *name,
@@ -59,8 +68,6 @@ rapt_status rapt__struct_write(void *given, const void *own, size_t own_size, co
     if (status) return status;
     size_t size;
     memcpy(&size, given, sizeof size);
-    size_t known = rapt__min_size(size, own_size);
-    memcpy((char *)given + sizeof size, (const char *)own + sizeof size, known - sizeof size);
-    memset((char *)given + known, 0, size - known);
+    fill(given, size, own, own_size);
     return RAPT_OK;
 }

@@ -92,10 +92,28 @@ static void results(void **state)
                      RAPT_BAD_ARGUMENT);
 }
 
+static void defaults(void **state)
+{
+    (void)state;
+    const struct second own = {sizeof own, 1, 2, 3};
+    struct first old[2] = {{7, 7, 7}, {7, 7, 7}};
+    assert_int_equal(rapt__struct_default(old, sizeof *old, &own, sizeof own), RAPT_OK);
+    assert_true(old->size == sizeof *old && old->a == 1 && old->b == 2 && old[1].size == 7);
+    struct third new = {7, 7, 7, 7, 7};
+    assert_int_equal(rapt__struct_default(&new, sizeof new, &own, sizeof own), RAPT_OK);
+    assert_true(new.size == sizeof new &&new.b == 2 && new.c == 3 && new.d == 0);
+    static const size_t sizes[] = {0, sizeof(size_t) - 1, 70000, SIZE_MAX};
+    const struct third before = new;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        assert_int_equal(rapt__struct_default(&new, sizes[i], &own, sizeof own), RAPT_BAD_ARGUMENT);
+    assert_memory_equal(&new, &before, sizeof new);
+    assert_int_equal(rapt__struct_default(NULL, sizeof new, &own, sizeof own), RAPT_BAD_ARGUMENT);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(shorter_and_equal),
                                        cmocka_unit_test(longer), cmocka_unit_test(not_set),
-                                       cmocka_unit_test(results)};
+                                       cmocka_unit_test(results), cmocka_unit_test(defaults)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
