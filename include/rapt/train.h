@@ -270,20 +270,21 @@ RAPT_API void rapt_train_shards_discard(rapt_trainer *trainer);
    2048x512, dW 512x2048". The text is the trainer's, until its next call. NULL for NULL. */
 RAPT_API const char *rapt_trainer_products(const rapt_trainer *trainer);
 
-/* A new peak learning rate; the schedule goes on. A step refuses one that options.rate could not
- * be.
- */
+/* A new peak learning rate; the schedule goes on. A step and rapt_trainer_save refuse one that
+   options.rate could not be. */
 RAPT_API void rapt_trainer_set_rate(rapt_trainer *trainer, float rate);
 
 /* A checkpoint: parameters, Adam moments, step and random counters. A trainer that has loaded it
    continues bit for bit. Atomically replaced (temporary file, fsync, rename). Metadata as in
    rapt_model_save; rapt_model_load reads such a file too. RAPT_BAD_ARGUMENT: gradients have been
-   added that no step has applied. Allocates for the length of the call. */
+   added that no step has applied, or the rate is out of its range. RAPT_NOT_FINITE: a parameter is
+   infinite or NaN. Allocates for the length of the call. */
 RAPT_API rapt_status rapt_trainer_save(const rapt_trainer *trainer, const char *path,
                                        const rapt_metadata *metadata, int count, rapt_message *why);
 /* The trainer's model must have the configuration of the file; it gets the file's parameters.
    RAPT_BAD_FILE: a counter, parameter or moment is missing or out of its range, and *why names it.
- */
+   RAPT_BAD_ARGUMENT or RAPT_NO_MEMORY, with RAPT_PRODUCTS_AUTO: OpenBLAS computed products of the
+   run and cannot be loaded; with RAPT_PRODUCTS_BUILTIN the run goes on, with other bits. */
 RAPT_API rapt_status rapt_trainer_load(rapt_trainer *trainer, const char *path, rapt_message *why);
 
 #ifdef __cplusplus

@@ -58,6 +58,15 @@ static void write_state(const rapt_trainer *t, char state[STATE_TEXT])
     }
 }
 
+/* What rapt_trainer_load would refuse, must not replace a checkpoint that can be loaded. */
+static rapt_status savable(const rapt_trainer *t, rapt_message *why)
+{
+    size_t floats = t->model->layout.floats;
+    rapt_status status = rapt__rate_check(t->state.rate, why);
+    if (status || rapt__finite_count(t->model->block, floats) == floats) return status;
+    return rapt__fail(why, RAPT_NOT_FINITE, "a parameter is infinite or NaN: no trainer loads it");
+}
+
 rapt_status rapt_trainer_save(const rapt_trainer *t, const char *path,
                               const rapt_metadata *metadata, int count, rapt_message *why)
 {
@@ -66,6 +75,8 @@ rapt_status rapt_trainer_save(const rapt_trainer *t, const char *path,
     if (t->tokens || t->shards.count)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
                           "gradients have been added that no step has applied");
+    rapt_status status = savable(t, why);
+    if (status) return status;
     write_state(t, state);
     struct block_file blocks[BLOCKS] = {{"", t->model->block, ANY_VALUE},
                                         {"adam.m.", t->m, ANY_VALUE},
@@ -189,6 +200,7 @@ static rapt_status load_staged(rapt_trainer *t, struct tensor_file *file, float 
     text = rapt__tensors_metadata(file, TRAINER_KEY);
     if (!text) return rapt__fail(why, RAPT_BAD_FILE, "it is a model, not a trainer's checkpoint");
     status = rapt__trainer_state_read(&state, t->losses != NULL, text, strlen(text), why);
+    if (!status) status = rapt__products_check(t, &state, why);
     if (status) return status;
     struct block_file blocks[BLOCKS] = {{"", staged, FINITE_VALUE},
                                         {"adam.m.", staged + n, FINITE_VALUE},

@@ -118,6 +118,19 @@ void rapt__products_choose(rapt_trainer *t)
     describe(&t->products, t->products_text);
 }
 
+rapt_status rapt__products_check(const rapt_trainer *t, const struct trainer_state *state,
+                                 rapt_message *why)
+{
+    rapt_message reason;
+    if (t->options.products != RAPT_PRODUCTS_AUTO || state->products == 0) return RAPT_OK;
+    rapt_status status = rapt__openblas_load(&reason);
+    if (status == RAPT_OK) return RAPT_OK;
+    return rapt__fail(why, status,
+                      "OpenBLAS computed some of its products: %.200s; RAPT_PRODUCTS_BUILTIN goes "
+                      "on without it, with other bits",
+                      reason.text);
+}
+
 void rapt__products_restore(rapt_trainer *t)
 {
     const struct parameter *which[PRODUCT_SHAPES];

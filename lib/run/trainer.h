@@ -66,7 +66,10 @@ struct rapt_trainer {
 /* ---- products.c ---- */
 /* Fills in t->products as the options ask; AUTO: by measuring, in a trainer that is new. */
 void rapt__products_choose(rapt_trainer *t);
-/* AUTO: those of t->state, which has been loaded. */
+/* AUTO: whether those of *state can be computed here, as a checkpoint's must be, bit for bit. */
+rapt_status rapt__products_check(const rapt_trainer *t, const struct trainer_state *state,
+                                 rapt_message *why);
+/* AUTO: those of t->state, which has been loaded and checked. */
 void rapt__products_restore(rapt_trainer *t);
 
 /* ---- trainer.c ---- */

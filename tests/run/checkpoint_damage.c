@@ -191,12 +191,47 @@ static void test_edges(void **state)
     rapt_model_free(model);
 }
 
+/* What could not be loaded is not saved: the checkpoint that is there stays. */
+static void test_refused_saves(void **state)
+{
+    (void)state;
+    static const float rates[] = {-1, NAN, INFINITY, 2e30f};
+    rapt_config c = sampling();
+    rapt_model *model = small_model(&c, 11);
+    rapt_trainer *trainer = trained(model, &c, 1);
+    struct file good = checkpoint_of(trainer, "refused");
+    rapt_message why;
+    for (int i = 0; i < COUNT(rates); i++) {
+        rapt_trainer_set_rate(trainer, rates[i]);
+        assert_int_equal(rapt_trainer_save(trainer, good.path, NULL, 0, &why), RAPT_BAD_ARGUMENT);
+        assert_non_null(strstr(why.text, "rate is "));
+    }
+    rapt_trainer_set_rate(trainer, 0.01f);
+    rapt_tensor tensor = rapt_model_tensor(model, 3);
+    size_t count = (size_t)tensor.rows * (size_t)tensor.columns;
+    float *data = malloc(count * sizeof *data);
+    assert_int_equal(rapt_model_read(model, 3, data, NULL), RAPT_OK);
+    data[count - 1] = NAN;
+    assert_int_equal(rapt_model_write(model, 3, data, NULL), RAPT_OK);
+    assert_int_equal(rapt_trainer_save(trainer, good.path, NULL, 0, &why), RAPT_NOT_FINITE);
+    assert_non_null(strstr(why.text, "NaN"));
+    struct file after = file_at(good.path);
+    assert_true(after.size == good.size && memcmp(after.bytes, good.bytes, good.size) == 0);
+    assert_int_equal(rapt_trainer_load(trainer, good.path, NULL), RAPT_OK);
+    free(data);
+    free(after.bytes);
+    drop(&good);
+    rapt_trainer_free(trainer);
+    rapt_model_free(model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fields),
         cmocka_unit_test(test_numbers),
         cmocka_unit_test(test_edges),
+        cmocka_unit_test(test_refused_saves),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
