@@ -80,7 +80,11 @@ void words_no_end(struct words *words)
 
 void words_begin(struct words *words)
 {
-    for (int t = words->tokens - 1; t > 0; t--) words->of_token[t] = words->of_token[t - 1] + 1;
+    /* The end is no word here; spaces behind the last word belong to it. */
+    for (int t = words->tokens - 1; t > 0; t--) {
+        int word = words->of_token[t - 1] + 1;
+        words->of_token[t] = word < words->count ? word : words->count - 1;
+    }
     memmove(words->texts + 1, words->texts, (size_t)(words->count - 1) * sizeof *words->texts);
     words->of_token[0] = 0;
     words->texts[0] = (rapt_text){"(begin)", 7};

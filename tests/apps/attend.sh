@@ -34,13 +34,18 @@ check "words of the target are not" grep -q '"unseen":\[\]' again
 # to a later one.
 sums() {
     tr '[' '\n' <"$1" | sed -n 's/^\([0-9.e,-]*\)\].*/\1/p' |
-        awk -F , '{ s = 0; for (i = 1; i <= NF; i++) s += $i; if (s < 0.999 || s > 1.001) exit 1; rows++ } END { exit !(rows > 2) }'
+        awk -F , -v wanted="${2:-3}" '{ s = 0; for (i = 1; i <= NF; i++) s += $i; if (s < 0.999 || s > 1.001) exit 1; rows++ }
+            END { exit rows < wanted }'
 }
 for which in "" "--self encoder" "--self decoder"; do
     for where in "" "--layer 2" "--layer 1 --head 2"; do
         code 0 $attend red old new --target "neu alt rot" $which $where --json >again
         check "rows sum to 1: $which $where" sums again
     done
+done
+for target in "neu alt rot " "neu   " " "; do
+    code 0 $attend red old new --target "$target" --self decoder --json >again
+    check "spaces behind the last word: '$target'" sums again 1
 done
 code 0 $attend red old new --target "neu alt rot" --self decoder --json >again
 check "what the decoder attends to" grep -q '"source":\["(begin)","neu","alt","rot"\],"target":\["neu","alt","rot","(end)"\]' again
