@@ -16,15 +16,24 @@ rapt_status rapt_train_align(rapt_trainer *t, const rapt_alignment *alignment, r
     return RAPT_OK;
 }
 
-/* Label rows first .. end - 1, of a target whose source has so many tokens. */
-static rapt_status check_rows(const rapt_alignment *a, int first, int end, int tokens,
-                              rapt_message *why)
+static rapt_status check_starts(const rapt_alignment *a, int rows, rapt_message *why)
 {
-    for (int r = first; r < end; r++) {
+    if (a->starts[0] != 0)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "alignment: starts[0] is %d", a->starts[0]);
+    for (int r = 0; r < rows; r++)
         if (a->starts[r + 1] < a->starts[r])
             return rapt__fail(why, RAPT_BAD_ARGUMENT,
                               "alignment: starts[%d] is %d, less than the one before", r + 1,
                               a->starts[r + 1]);
+    return RAPT_OK;
+}
+
+/* Label rows first .. end - 1, of a target whose source has so many tokens; all starts have been
+   checked. */
+static rapt_status check_rows(const rapt_alignment *a, int first, int end, int tokens,
+                              rapt_message *why)
+{
+    for (int r = first; r < end; r++) {
         if (a->starts[r + 1] > a->starts[r] && !a->sources)
             return rapt__fail(why, RAPT_BAD_ARGUMENT, "alignment: its sources are NULL");
         for (int i = a->starts[r]; i < a->starts[r + 1]; i++)
@@ -40,14 +49,12 @@ rapt_status rapt__alignment_check(const rapt_trainer *t, const rapt_tokens *sour
                                   const rapt_tokens *target, rapt_message *why)
 {
     const rapt_alignment *a = &t->alignment;
-    int row = 0;
-    rapt_status status = RAPT_OK;
+    int row = 0, more = t->options.frame ? 1 : -1; /* label rows than tokens, of a target */
     if (!a->starts) return RAPT_OK;
-    if (a->starts[0] != 0)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "alignment: starts[0] is %d", a->starts[0]);
+    rapt_status status = check_starts(a, target->starts[target->batch] + more * target->batch, why);
     for (int b = 0; !status && b < target->batch; b++) {
         int tokens = target->starts[b + 1] - target->starts[b];
-        int end = row + (t->options.frame ? tokens + 1 : tokens - 1);
+        int end = row + tokens + more;
         status = check_rows(a, row, end, source->starts[b + 1] - source->starts[b], why);
         row = end;
     }

@@ -170,6 +170,12 @@ static void test_refused(void **state)
     l.starts[0] = 1, refuse(trainer, &l, "starts[0] is 1");
     link_all(&l);
     l.starts[4] = 0, refuse(trainer, &l, "starts[4] is 0");
+    link_all(&l); /* sources that only a later start takes back are not read */
+    int last = l.starts[ROWS], *exact = malloc((size_t)last * sizeof *exact);
+    memcpy(exact, l.sources, (size_t)last * sizeof *exact);
+    l.starts[ROWS - 1] = INT32_MAX;
+    l.alignment.sources = exact, refuse(trainer, &l, "less than the one before");
+    free(exact);
     link_all(&l);
     l.sources[0] = 9, refuse(trainer, &l, "sources[0] is 9, the source has 9 tokens");
     l.sources[0] = -1, refuse(trainer, &l, "sources[0] is -1");
