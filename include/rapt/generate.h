@@ -26,7 +26,7 @@ typedef void rapt_logits_fn(void *user, int source, const int32_t *ids, int coun
                             int vocab);
 
 /* Asked before every step; anything but 0 stops the call: all sequences end where they are, as if
-   that were their limit, and it returns RAPT_OK. To stop it from another thread, return an atomic
+   that were their limit, their last tokens are told to `token`, and it returns RAPT_OK. To stop it from another thread, return an atomic
    flag of yours that the other thread sets: the library itself shares nothing between threads. */
 typedef int rapt_stop_fn(void *user);
 

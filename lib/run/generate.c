@@ -167,20 +167,22 @@ static bool alive(const struct search *s)
     return false;
 }
 
-/* Until all sources have ended or the caller wants no more; then what still lives ends as it is. */
+/* Until all sources have ended or the caller wants no more; then what still lives ends as it is,
+   and its tokens are told unless their callback wants no more. */
 static rapt_status run(struct search *s, rapt_message *why)
 {
     const rapt_generate_options *o = s->options;
-    bool stop = o->stop && o->stop(o->user);
+    bool stop = o->stop && o->stop(o->user), tells = o->token;
     rapt_status status = RAPT_OK;
     while (!stop && alive(s)) {
         status = step(s, why);
         if (status) return status;
-        for (int b = 0; o->token && !stop && b < s->session->sources; b++)
-            stop = !rapt__search_announce(s, b);
-        stop = stop || (o->stop && alive(s) && o->stop(o->user));
+        for (int b = 0; tells && b < s->session->sources; b++) tells = rapt__search_announce(s, b);
+        bool refused = o->token && !tells;
+        stop = refused || (o->stop && alive(s) && o->stop(o->user));
     }
     for (int b = 0; b < s->session->sources; b++) rapt__search_truncate(s, b);
+    for (int b = 0; tells && b < s->session->sources; b++) tells = rapt__search_announce(s, b);
     return status;
 }
 
@@ -234,6 +236,7 @@ rapt_status rapt_generate(rapt_session *session, const rapt_tokens *source,
     if (!status && o.shortlist)
         status = rapt__listed_rows_make(&listed, session, o.shortlist, source, o.end, why);
     if (status) return status;
+    session->searched = true;
     status = search(session, &o, &out, o.shortlist ? &listed : NULL, why);
     rapt__listed_rows_free(&listed, session);
     return status;
