@@ -159,7 +159,7 @@ static void begin(rapt_session *s, int sources, int target_capacity)
     s->sources = sources;
     s->targets = s->model->config.kind == RAPT_KIND_ENCODER_ONLY ? 0 : sources * s->limits.beams;
     s->target_rows = 0;
-    s->reordered = false;
+    s->reordered = s->searched = false;
     s->target_capacity = target_capacity;
     for (int i = 0; i < s->targets; i++) {
         s->length[i] = s->past[i] = 0;

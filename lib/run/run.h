@@ -148,6 +148,7 @@ struct rapt_session {
     int sources, targets; /* sequences of the last rapt_encode; of its targets */
     int target_rows;      /* of the last rapt_decode; 0: none since rapt_encode */
     bool reordered;       /* since then */
+    bool searched;        /* the targets since rapt_encode are those of a search */
     int target_capacity;  /* tokens per target since the last rapt_encode */
     int *source_starts;   /* [batch + 1], behind the last sequence all equal */
     int *target_starts;   /* [batch * beams + 1], the same, of the last rapt_decode */

@@ -57,6 +57,7 @@ rapt_status rapt_score_targets(rapt_session *s, const rapt_tokens *source,
     int length = rapt__longest(target->batch, target->starts) + (end >= 0);
     status = rapt__encode(s, source, rapt__max(length, 1), NULL, why);
     if (status) return status;
+    s->searched = true;
     struct search_memory *m = &s->search;
     struct picks picks = {.log_sums = m->log_sums,
                           .section_sums = m->section_sums,

@@ -85,6 +85,10 @@ rapt_status rapt_decode(rapt_session *s, const rapt_tokens *target, const float 
                         rapt_message *why)
 {
     if (!s) return rapt__fail(why, RAPT_BAD_ARGUMENT, "session: NULL");
+    if (s->searched)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "the targets are those of rapt_generate or rapt_score_targets: call "
+                          "rapt_encode first");
     rapt_status status = rapt__decode(s, target, NULL, why);
     if (!status && logits) *logits = s->logits;
     return status;

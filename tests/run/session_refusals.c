@@ -161,12 +161,54 @@ static void test_halves(void **state)
     rapt_model_free(decoder);
 }
 
+/* The targets that a search leaves are its own. */
+static int stop_second(void *user)
+{
+    return ++*(int *)user == 2;
+}
+
+static void test_after_a_search(void **state)
+{
+    (void)state;
+    rapt_model *model = small_model(&small_configs[0], 1);
+    rapt_limits limits = {.size = sizeof limits,
+                          .batch = 2,
+                          .source_tokens = 14,
+                          .target_length = 6,
+                          .target_tokens = 12};
+    rapt_session *session = session_of(model, &limits, 1);
+    int32_t ids[] = {1, 2, 3, 4}, out[12];
+    const int starts[] = {0, 2, 4};
+    int counts[2], steps = 0;
+    const rapt_tokens two = {2, ids, starts};
+    const float *logits;
+    double sums[2];
+    rapt_generate_options o;
+    rapt_generate_options_default(&o, sizeof o, 1, 2);
+    o.stop = stop_second, o.user = &steps;
+    const rapt_generate_outputs outputs = {.size = sizeof outputs, .ids = out, .counts = counts};
+    for (int searches = 0; searches < 2; searches++) {
+        rapt_message why = {""};
+        rapt_status status = searches
+                                 ? rapt_generate(session, &two, &o, &outputs, NULL)
+                                 : rapt_score_targets(session, &two, &two, 1, 2, NULL, sums, NULL);
+        assert_int_equal(status, RAPT_OK);
+        assert_int_equal(rapt_decode(session, &two, &logits, &why), RAPT_BAD_ARGUMENT);
+        assert_non_null(strstr(why.text, "call rapt_encode first"));
+        assert_int_equal(rapt_encode(session, &two, NULL, NULL), RAPT_OK);
+        assert_int_equal(rapt_decode(session, &two, &logits, NULL), RAPT_OK);
+    }
+    rapt_session_free(session);
+    rapt_model_free(model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_limits),
         cmocka_unit_test(test_wrong_tokens),
         cmocka_unit_test(test_halves),
+        cmocka_unit_test(test_after_a_search),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
