@@ -196,7 +196,7 @@ static rapt_status check_locality(const rapt_attention *a, rapt_message *why)
         return bad(why, "locality", a->locality, "a rapt_locality");
     bool windowed = rapt__locality_windowed(a), centered = rapt__locality_centered(a);
     if ((windowed || centered) && (!(a->radius > 0) || !isfinite(a->radius)))
-        return bad(why, "radius", (double)a->radius, "above 0");
+        return bad(why, "radius", (double)a->radius, "finite and above 0");
     if (windowed) return check_causal_alignment(a, rapt_locality_name(a->locality), why);
     if (centered) return check_width("learned.center_hidden", a->learned.center_hidden, why);
     return RAPT_OK;
@@ -207,7 +207,7 @@ static rapt_status check_normalizer(const rapt_attention *a, rapt_message *why)
     if ((unsigned)a->normalizer >= RAPT_NORMALIZER_COUNT)
         return bad(why, "normalizer", a->normalizer, "a rapt_normalizer");
     if (!(a->temperature >= 0) || !isfinite(a->temperature))
-        return bad(why, "temperature", (double)a->temperature, "0 or more");
+        return bad(why, "temperature", (double)a->temperature, "finite and 0 or more");
     if (rapt__normalizer_is_hard(a->normalizer) && a->dropout > 0)
         return bad(why, "dropout", (double)a->dropout, "0 if the normalizer is hard");
     return RAPT_OK;
@@ -227,7 +227,10 @@ static rapt_status check_relative(const rapt_attention *a, rapt_message *why)
         return bad(why, "relative.buckets", r->buckets,
                    r->bidirectional ? "4 to 65536 and even" : "2 to 65536");
     if (r->distance <= r->buckets / min)
-        return bad(why, "relative.distance", r->distance, "more than the buckets of one distance");
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "relative.distance is %d, it must be more than %d: that many distances "
+                          "have a bucket of their own",
+                          r->distance, r->buckets / min);
     return check_causal_alignment(a, "relative.table", why);
 }
 
@@ -246,14 +249,15 @@ static rapt_status check_rotary(const rapt_attention *a, rapt_message *why)
     if (width < 2 || width > all || width % 2 != 0)
         return bad(why, "relative.rotary_width", width, "even and at most the vectors' width");
     if (!(r->rotary_base >= 0) || !isfinite(r->rotary_base))
-        return bad(why, "relative.rotary_base", (double)r->rotary_base, "0 or more");
+        return bad(why, "relative.rotary_base", (double)r->rotary_base, "finite and 0 or more");
     return check_causal_alignment(a, "relative.rotary", why);
 }
 
 static rapt_status check_numbers(const rapt_attention *a, rapt_message *why)
 {
     if (!isfinite(a->scale)) return bad(why, "scale", (double)a->scale, "finite");
-    if (!(a->cap >= 0) || !isfinite(a->cap)) return bad(why, "cap", (double)a->cap, "0 or more");
+    if (!(a->cap >= 0) || !isfinite(a->cap))
+        return bad(why, "cap", (double)a->cap, "finite and 0 or more");
     if (!(a->dropout >= 0 && a->dropout < 1))
         return bad(why, "dropout", (double)a->dropout, "at least 0 and below 1");
     if (a->threads < 0) return bad(why, "threads", a->threads, "0 or more");

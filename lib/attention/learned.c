@@ -35,7 +35,8 @@ bool rapt__learned_read(const rapt_attention *a, int i)
 
 bool rapt__learned_missing(const rapt_attention *a, int i)
 {
-    return rapt__learned_read(a, i) && table[i].need == REQUIRED && !a->learned.array[i];
+    return rapt__learned_read(a, i) && table[i].need == REQUIRED && !a->learned.array[i] &&
+           rapt__learned_shape(a, i).rows > 0;
 }
 
 bool rapt__learned_wanted(const rapt_gradients *d, enum learned_gradient from)

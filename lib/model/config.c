@@ -59,7 +59,7 @@ static rapt_status check_field(const rapt_config *c, int i, rapt_message *why)
     if (value >= f->min && value <= f->max && !negative) return RAPT_OK;
     char text[FLOAT_TEXT], min[FLOAT_TEXT], max[FLOAT_TEXT];
     return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is %s, it must be %s to %s", f->name,
-                      rapt__number_write(value, text), rapt__number_write(f->min, min),
+                      rapt__number_write(value, text), rapt__number_write(f->min + 0.0, min),
                       rapt__number_write(f->max, max));
 }
 

@@ -139,8 +139,18 @@ static void run_phase(const struct exec_context *exec, const struct gemm *g,
     rapt__team_barrier(exec->team);
 }
 
-void rapt__gemm_builtin(const struct exec_context *exec, const struct gemm *g)
+/* Of depth 0: a and b may be NULL, to which nothing may be added, and are not read. */
+static struct gemm empty_sum(const struct exec_context *exec, const struct gemm *g)
 {
+    struct gemm empty = *g;
+    empty.a = empty.b = exec->pack;
+    empty.a_row = empty.a_step = empty.b_row = 0;
+    return empty;
+}
+
+void rapt__gemm_builtin(const struct exec_context *exec, const struct gemm *product)
+{
+    const struct gemm empty = empty_sum(exec, product), *g = product->depth ? product : &empty;
     if (g->rows == 0 || g->columns == 0) {
         rapt__team_barrier(exec->team);
         return;

@@ -228,12 +228,12 @@ static void ranges(void **state)
     for (int i = 0; i < 3; i++) {
         rapt_attention a = rich(RAPT_SCORE_DOT);
         a.cap = negative[i];
-        refuse(&a, "cap");
+        refuse(&a, "finite and 0 or more");
         a = rich(RAPT_SCORE_DOT), a.normalizer = RAPT_NORMALIZER_GUMBEL_SOFTMAX,
         a.temperature = negative[i];
         refuse(&a, "temperature");
         a = rich(RAPT_SCORE_DOT), a.locality = RAPT_LOCALITY_LOCAL_M, a.radius = negative[i];
-        refuse(&a, "radius");
+        refuse(&a, "finite and above 0");
         a = rich(RAPT_SCORE_DOT), a.relative.rotary = RAPT_ROTARY_PAIRS;
         a.relative.rotary_base = negative[i];
         refuse(&a, "rotary_base");
@@ -250,7 +250,7 @@ static void ranges(void **state)
     a.relative.buckets = 5, a.relative.bidirectional = 1;
     refuse(&a, "relative.buckets");
     a.relative.buckets = 8, a.relative.distance = 2;
-    refuse(&a, "relative.distance");
+    refuse(&a, "relative.distance is 2, it must be more than 2");
     a.relative.distance = 3;
     assert_int_equal(rapt_attention_check(&a, NULL), RAPT_OK);
 }

@@ -274,12 +274,33 @@ static void test_learned_refusals(void **state)
     assert_non_null(strstr(why.text, "rapt_learned_layout"));
 }
 
+/* An array of no rows, as the positions of no keys are, has no space in a block: it may be NULL. */
+static void test_no_positions(void **state)
+{
+    (void)state;
+    float q[T * W] = {0}, out[T * W];
+    rapt_attention a;
+    rapt_learned_layout l = {.size = sizeof l};
+    rapt_attention_init(&a, sizeof a, 1, 1, T, 0, W);
+    a.score = RAPT_SCORE_LOCATION;
+    assert_int_equal(rapt_attention_learned(&a, &l, NULL), RAPT_OK);
+    assert_int_equal(l.rows[RAPT_LEARNED_POSITION], 0);
+    assert_int_equal(rapt_attention_check(&a, NULL), RAPT_OK);
+    void *workspace = aligned_alloc(64, (rapt_attention_workspace(&a) + 63) / 64 * 64);
+    assert_int_equal(rapt_attention_forward(&a, q, NULL, NULL, out, NULL, workspace, NULL),
+                     RAPT_OK);
+    for (int i = 0; i < T * W; i++) assert_true(out[i] == 0);
+    a.keys = a.learned.positions = 1;
+    refused(&a, "array of position");
+    free(workspace);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_same_problem),     cmocka_unit_test(test_packed),
         cmocka_unit_test(test_too_large),        cmocka_unit_test(test_learned),
-        cmocka_unit_test(test_learned_refusals),
+        cmocka_unit_test(test_learned_refusals), cmocka_unit_test(test_no_positions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

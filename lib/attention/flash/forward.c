@@ -59,8 +59,8 @@ static void pack_panels(const struct flash_forward *f, const struct sequence *b,
 static struct attend_plain plain_of(const struct flash_forward *f, const struct sequence *b, int g)
 {
     return (struct attend_plain){
-        .k = f->c->k + rapt__key_at(&f->c->k_stride, b, g, 0),
-        .v = f->out ? f->v + rapt__key_at(&f->a->v, b, g, 0) : NULL,
+        .k = b->existing ? f->c->k + rapt__key_at(&f->c->k_stride, b, g, 0) : NULL,
+        .v = b->existing && f->out ? f->v + rapt__key_at(&f->a->v, b, g, 0) : NULL,
         .k_row = f->c->k_stride.row,
         .v_row = f->a->v.row,
         .keys = b->existing,

@@ -250,7 +250,7 @@ static void add_sums(const struct general_backward *f, int h, float *d, size_t n
                      size_t size)
 {
     size_t batch = (size_t)f->c->a->batch;
-    if (d && size)
+    if (d && size && batch)
         f->kernels->column_sum(d + (size_t)h * n, sums + (size_t)h * batch * size, (ptrdiff_t)size,
                                (int)batch, (int)n);
 }
