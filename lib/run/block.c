@@ -151,7 +151,7 @@ rapt_status rapt_block_forward(rapt_block *block, const float *parameters,
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is NULL", x ? "y" : "x");
     block->learned = call.pass.learning;
     block->batch = call.pass.rows.batch, block->rows = count;
-    block->source_rows = call.pass.source.count;
+    block->source_rows = call.pass.source.count, block->drop = call.pass.drop;
     if (count > 0) rapt__team_run(block->limits.threads, work_forward, &call);
     return RAPT_OK;
 }
@@ -177,6 +177,12 @@ static void work_backward(struct team *team, void *argument)
     if (call->dsource && source > 0) rapt__add(&c, b->dsource, source, call->dsource);
 }
 
+static bool same_drop(const struct drop *a, const struct drop *b)
+{
+    return a->share == b->share && a->attention == b->attention && a->hidden == b->hidden &&
+           a->key == b->key;
+}
+
 rapt_status rapt_block_backward(rapt_block *block, const float *parameters,
                                 const rapt_block_rows *rows, const float *dy, float *dx,
                                 float *dsource, float *dparameters, rapt_message *why)
@@ -186,10 +192,12 @@ rapt_status rapt_block_backward(rapt_block *block, const float *parameters,
     if (status) return status;
     const struct pass *p = &call.pass;
     bool same = block->learned && p->learning && block->batch == p->rows.batch &&
-                block->rows == p->rows.count && block->source_rows == p->source.count;
+                block->rows == p->rows.count && block->source_rows == p->source.count &&
+                same_drop(&block->drop, &p->drop);
     if (!same)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                          "call rapt_block_forward with the same rows and learning 1 first");
+        return rapt__fail(
+            why, RAPT_BAD_ARGUMENT,
+            "call rapt_block_forward with the same rows, dropout and seed, and learning 1, first");
     if (!dparameters || (p->rows.count > 0 && !dy))
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is NULL", dparameters ? "dy" : "dparameters");
     if (p->rows.count > 0) rapt__team_run(block->limits.threads, work_backward, &call);

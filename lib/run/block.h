@@ -15,6 +15,7 @@ struct rapt_block {
     bool decoder, alone;          /* causal, or with a source; one function without sum and norm */
     bool learned;                 /* the last forward left what backward reads */
     int batch, rows, source_rows; /*   of so many */
+    struct drop drop;             /*   with this dropout */
     struct arena arena;
     struct stack_memory memory;
     float *dsource; /* [source rows][D] */

@@ -194,6 +194,14 @@ static void test_refusals(void **state)
     assert_int_equal(rapt_block_forward(b, parameters, &r, x, y, &why), RAPT_OK);
     refused(rapt_block_backward(b, parameters, &r, y, x, NULL, parameters, &why), &why,
             "learning 1");
+    r.learning = 1, r.seed = 1, r.dropout = 0.5f;
+    assert_int_equal(rapt_block_forward(b, parameters, &r, x, y, &why), RAPT_OK);
+    r.seed = 2;
+    refused(rapt_block_backward(b, parameters, &r, y, x, NULL, parameters, &why), &why,
+            "dropout and seed");
+    r.seed = 1, r.dropout = 0.25f;
+    refused(rapt_block_backward(b, parameters, &r, y, x, NULL, parameters, &why), &why,
+            "dropout and seed");
     refused(rapt_block_read(b, parameters, rapt_block_tensors(b), x, &why), &why, "parameter");
     assert_int_equal(rapt_block_find(b, "no such"), -1);
     rapt_block_free(b);
