@@ -118,7 +118,8 @@ RAPT_API const char *rapt_learned_name(rapt_learned_array array);
 
 /* What the chosen score and locality have learned; other arrays may be NULL and are not read. */
 typedef struct rapt_learned {
-    int hidden;                 /* width of the hidden layer: additive, location-aware */
+    int hidden;                 /* width of the hidden layer: additive, location-aware; this and
+                                   the next widths and counts: 1 to 65536 where they are read */
     int positions;              /* location: most keys of a sequence */
     int channels, filter_width; /* location-aware: how many filters; their width (odd): f[s][c] =
                            sum over j of F[c][j] weight[s + j - filter_width/2], 0 outside */
@@ -138,14 +139,16 @@ typedef enum rapt_rotary {
 typedef struct rapt_relative {
     const float *slopes; /* [H]: adds -slope |position - s|   Press, Smith and Lewis 2022 (ALiBi) */
     const float *table; /* [H][buckets]: adds table[bucket(s - position)]  Raffel et al. 2020, T5 */
-    int buckets;        /* of the table, for each head (T5: 32) */
-    int distance;       /* from which on all keys of a side share one bucket (T5: 128) */
+    int buckets;        /* of the table, for each head (T5: 32): 2 to 65536; bidirectional: 4 or
+                           more, even */
+    int distance;       /* from which on all keys of a side share one bucket (T5: 128): more than
+                           buckets / 2; bidirectional: more than buckets / 4 */
     int bidirectional;  /* not 0: half of the buckets are for keys after the position */
     rapt_rotary rotary; /* not for additive scores: the two vectors of the dot product, projected
                            by the score, are rotated by position and s: elements 2i and 2i+1, or
                            i and i + rotary_width/2, by the angle
                            position * rotary_base^(-2i/rotary_width)            Su et al. 2021 */
-    int rotary_width;   /* leading elements that are rotated; 0: all */
+    int rotary_width;   /* leading elements that are rotated; 0: all; an even number either way */
     float rotary_base;  /* 0: 10000 */
     uint64_t reserved[4]; /* 0 */
 } rapt_relative;
@@ -159,7 +162,7 @@ typedef struct rapt_attention {
     int key_heads;     /* heads of k and v; 0: as many as heads. It divides heads, and query head h
                           reads key head h / (heads / key_heads) */
     int queries, keys; /* query rows of the longest sequence; key rows of the longest */
-    int key_width, value_width; /* floats per row of k; of v and out */
+    int key_width, value_width; /* floats per row of k; of v and out, both 1 to 65536 */
     int query_width;            /* floats per row of q; 0: key_width */
     rapt_stride q, k, v, out;   /* of rows of q; of rows of k; of rows of v; of rows of out. Batch
                                    strides are not read where starts are given */
@@ -167,7 +170,7 @@ typedef struct rapt_attention {
     const int *key_starts;      /*   back to back; NULL: all sequences are full */
     rapt_score score;           /* 0: scaled dot product */
     float scale;  /* multiplies the score of a dot product (not cosine); 0: the score's own */
-    float cap;    /* not 0: the scaled score x becomes cap tanh(x / cap), before any bias */
+    float cap;    /* above 0: the scaled score x becomes cap tanh(x / cap), before any bias */
     float radius; /* of local-m and local-p, above 0 */
     rapt_locality locality;     /* 0: global */
     rapt_normalizer normalizer; /* 0: softmax */

@@ -104,7 +104,8 @@ RAPT_API rapt_status rapt_block_forward(rapt_block *block, const float *paramete
                                         rapt_message *why);
 /* After a forward with the same parameters and rows (learning 1), which must not have changed: from
    dy, the gradient of y, adds to dx [rows][width], dsource [source rows][width] and dparameters.
-   dx, dsource NULL: not wanted. RAPT_BAD_ARGUMENT: no such forward came before. */
+   dx, dsource NULL: not wanted. RAPT_BAD_ARGUMENT: the last forward had other numbers of sequences
+   or rows, another dropout or seed, or learning 0. Other changes are not noticed. */
 RAPT_API rapt_status rapt_block_backward(rapt_block *block, const float *parameters,
                                          const rapt_block_rows *rows, const float *dy, float *dx,
                                          float *dsource, float *dparameters, rapt_message *why);

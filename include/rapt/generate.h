@@ -20,14 +20,16 @@ extern "C" {
 typedef int rapt_token_fn(void *user, int source, int32_t id, float log_probability);
 
 /* logits[vocab] of the token after ids[count] (prefix included) of one hypothesis of a source: it
-   may change any of them; -INFINITY forbids a token. Suppressed tokens, min_length and
+   may change any of them; -INFINITY forbids a token; with NaN or +INFINITY among them the result is
+   some sequence with a score that is NaN, or none. Suppressed tokens, min_length and
    no_repeat_ngram hold afterwards. */
 typedef void rapt_logits_fn(void *user, int source, const int32_t *ids, int count, float *logits,
                             int vocab);
 
 /* Asked before every step; anything but 0 stops the call: all sequences end where they are, as if
-   that were their limit, their last tokens are told to `token`, and it returns RAPT_OK. To stop it from another thread, return an atomic
-   flag of yours that the other thread sets: the library itself shares nothing between threads. */
+   that were their limit, their last tokens are told to `token`, and it returns RAPT_OK. To stop it
+   from another thread, return an atomic flag of yours that the other thread sets: the library
+   itself shares nothing between threads. */
 typedef int rapt_stop_fn(void *user);
 
 /* Whose definition of greedy and beam search holds. A step ranks the continuations of all live

@@ -40,10 +40,10 @@ typedef struct rapt_lexical_pair {
     int32_t source, target; /* a source token; the target token that it becomes */
     float probability;      /* of target, given source; pairs of 0 or less do not count */
 } rapt_lexical_pair;
-/* A shortlist of `count` pairs in any order: the `best` likeliest of each source token (ties: the
-   greater id) and the `first` tokens of the target's vocabulary. Of equal pairs the likeliest
-   counts. *shortlist is the caller's to free. RAPT_BAD_ARGUMENT: a token is in no vocabulary, a
-   probability is not finite. */
+/* A shortlist of `count` pairs in any order: the `best` (1 or more) likeliest of each source token
+   (ties: the greater id) and the `first` (0 or more) tokens of the target's vocabulary. Of equal
+   pairs the likeliest counts. *shortlist is the caller's to free. RAPT_BAD_ARGUMENT: a token is in
+   no vocabulary, a probability is not finite. */
 RAPT_API rapt_status rapt_shortlist_create(rapt_shortlist **shortlist,
                                            const rapt_lexical_pair *pairs, size_t count, int first,
                                            int best, const rapt_tokenizer *source,

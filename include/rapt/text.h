@@ -119,7 +119,8 @@ RAPT_API size_t rapt_tokenizer_bound(const rapt_tokenizer *tokenizer, size_t byt
    after what it came from; it came from what is behind the token before. Spaces that SentencePiece
    drops at the front count to the first token, and those at the end to none.
    *count: tokens needed; no more than capacity are written. RAPT_BAD_ARGUMENT: capacity is less
-   than *count, or a text for SentencePiece has more than 2^30 bytes. Adds no special tokens.
+   than *count; or, *count not written: a text for SentencePiece has more than 2^30 bytes, or a word
+   is no name of a list that has no unknown token. Adds no special tokens.
    Byte-pair encoding allocates nothing, SentencePiece in proportion to the text for the length of
    the call. n bytes take at most n log n steps, times the bytes of the longest token. */
 RAPT_API rapt_status rapt_tokenizer_encode(const rapt_tokenizer *tokenizer, rapt_text text,

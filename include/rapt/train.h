@@ -14,13 +14,15 @@ extern "C" {
 
 typedef enum rapt_schedule { /* linear from 0 to rate over warmup steps, then: */
                              RAPT_SCHEDULE_INVERSE_SQRT, /* rate * sqrt(warmup / step) */
-                             RAPT_SCHEDULE_LINEAR,       /* linear to 0 at `steps` */
+                             RAPT_SCHEDULE_LINEAR,       /* linear to 0 at `steps`; 0 after the
+                                                            warmup if that is no later */
                              RAPT_SCHEDULE_CONSTANT      /* rate */
 } rapt_schedule;
 
 /* Who computes the matrix products of training. */
 typedef enum rapt_products {
-    RAPT_PRODUCTS_BUILTIN,  /* same bits for any number of threads and on any instruction set */
+    RAPT_PRODUCTS_BUILTIN,  /* same bits for any number of threads and on any instruction set with
+                               a fused multiply-add, see rapt_isa */
     RAPT_PRODUCTS_OPENBLAS, /* same bits for any number of threads. rapt_trainer_create loads it
                                into the process, for good; RAPT_BAD_ARGUMENT if it is absent */
     RAPT_PRODUCTS_AUTO      /* for each shape of weights and each of its three products whichever
@@ -134,7 +136,8 @@ RAPT_API rapt_status rapt_trainer_create(rapt_trainer **trainer, rapt_model *mod
 RAPT_API void rapt_trainer_free(rapt_trainer *trainer); /* NULL is allowed */
 
 /* Forward and backward over one batch: adds the gradient of the summed loss to the trainer's block.
-   *report: this batch alone. Teacher forcing: target sequence b is begin, y1 .. yn, end; its first
+   *report: this batch alone. A decoder-only model reads the batch of source alone, or NULL.
+   Teacher forcing: target sequence b is begin, y1 .. yn, end; its first
    n+1 tokens are the decoder's inputs, its last n+1 the labels. For an encoder-only model target
    holds one label per source token, or per source sequence if the configuration pools; negative: no
    label. RAPT_BAD_ARGUMENT: a token, label or length is out of range, or a source is empty.

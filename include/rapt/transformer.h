@@ -272,8 +272,10 @@ typedef struct rapt_limits { /* size-first, see base.h */
     int batch;               /* source sequences at once */
     int beams;               /* target sequences per source; 0: 1 */
     int source_tokens;       /* of all source sequences together */
-    int target_length;       /* tokens of one target sequence */
-    int target_tokens;       /* of one call of rapt_decode; 0: batch * beams */
+    int target_length;       /* tokens of one target sequence; memory has space for this rounded up
+                                to a multiple of 16, which searches may use */
+    int target_tokens;       /* of one call of rapt_decode; 0: batch * beams, which is what
+                                rapt_generate needs */
     int threads;             /* see base.h */
     int alignments;   /* not 0: rapt_generate can give alignments; their rows are kept while it
                          searches, which takes target_length * beams * source_tokens floats or more */

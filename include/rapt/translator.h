@@ -175,7 +175,8 @@ typedef struct rapt_translate_call { /* size-first, see base.h */
     const rapt_translator_options *options;
     /* [count] translation i begins with the tokens of text i, which count as those of
        rapt_generate_options.prefix do. The model decides whether what follows continues the last
-       word or begins another one; spaces at the end belong to what follows. Where they are more
+       word or begins another one; spaces at the end belong to what follows. A text without tokens
+       has an empty translation all the same. Where they are more
        than a translation may have, its status is RAPT_BAD_ARGUMENT. */
     const rapt_text *prefixes;
     /* As those of rapt_generate_options, on the thread that called: `source` is the index into
