@@ -1,10 +1,12 @@
 /* ahead.h - the rows that the next head of attention reads, prefetched a few with each register
    tile of this head. All of them at once, before this head, gained little; a few with each tile
-   made 256 heads of 32 and 64 tokens 1.0 to 1.8 times as fast (Zen 3, perf/experiments.md). */
+   made 256 heads of 32 and 64 tokens 1.15 to 1.62 times as fast (Zen 3, perf/experiments.md). */
 #ifndef RAPT_LIB_AHEAD_H
 #define RAPT_LIB_AHEAD_H
 
 #include "base/util.h"
+
+#include <stdint.h>
 
 enum {
     AHEAD_PARTS = 8,

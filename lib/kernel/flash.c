@@ -220,7 +220,7 @@ static void attend_block(struct attend_tile *tile, int tiles, int block, float *
     for (int i = 0; i < tiles; i++) accumulate_block(tile + i);
 }
 
-/* out = o / l, lse = m + log l; a fully masked row: 0 and -infinity. */
+/* out = o (1 / l), 1 / l rounded; lse = m + log l; a fully masked row: 0 and -infinity. */
 static void finish_tile(const struct attend_tile *t)
 {
     const struct running *s = &t->state;

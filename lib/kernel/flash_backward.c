@@ -1,5 +1,5 @@
 /* flash_backward.c - attention backward, a block of at most 56 queries and 128 keys at a time; the
-   equations stand in flash.h (Dao et al. 2022, "FlashAttention", appendix B.2, algorithm 4).
+   equations stand in flash.h (Dao et al. 2022, "FlashAttention", appendix B.2; algorithm 4 in B.4).
    Weights are rebuilt from the softmax statistics, so that nothing of the size queries x keys is
    kept. Every element of dq is one chain of fma in the order of keys, of dk and dv in the order of
    queries, across blocks too; so how work is shared out changes no bit. */

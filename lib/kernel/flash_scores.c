@@ -202,7 +202,8 @@ static float origin_of(float max, float times, bool large)
     return large ? max : 0 - max * times;
 }
 
-/* 2^(times x - origin), 16 keys of a row. */
+/* Exponentials of 16 scores of a row, 2^(times (x - max)), of what origin_of gives: times x +
+   origin, or where it is large times (x - origin). */
 static inline __attribute__((always_inline)) vf exponentiate_scores(vf x, vf times, vf origin,
                                                                     bool large)
 {

@@ -24,7 +24,7 @@ static inline struct philox philox_8(uint64_t key, uint64_t counter_low, uint64_
     return (struct philox){{c0, c1, c2, c3}};
 }
 
-/* to = x + g, g = -log(-log u), u = (bits / 2^9 + 1/2) / 2^23 rounded down in the quotient; the
+/* to = x + g, g = -log(-log u), u = (floor(bits / 2^9) + 1/2) / 2^23; the
    bits of column s are word s % 4 of rapt__philox(key, s / 4, row). */
 static void gumbel_row(uint64_t key, uint64_t row, int first, const float *x, float *to, int n)
 {

@@ -90,7 +90,6 @@ size_t rapt__attention_bytes(const rapt_config *c, bool decoder, int batch, int 
     return one > two ? one : two;
 }
 
-/* What training does to hard attention: expected values for draws, a softmax for the arg-max. */
 void rapt__attention_learning(rapt_attention *a, const struct pass *p)
 {
     if (!p->learning) return;

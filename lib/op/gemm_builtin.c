@@ -13,7 +13,7 @@
 
 enum {
     COPY_FLOATS = GEMM_UNIT_ROWS * GEMM_COPY_DEPTH,
-    PACK_HALF = PACK_FLOATS / 2 /* as many columns as fit with GEMM_DEPTH share a copy of a */
+    PACK_HALF = PACK_FLOATS / 2 /* a block of b; the other half holds the next one */
 };
 
 /* One block of b: columns [column, column + columns), depth [k, k + depth), in panels. */

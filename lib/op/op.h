@@ -1,9 +1,10 @@
 /* op.h - interface of lib/op: operations on whole arrays by a team, forward and backward.
 
-   Every function is called by all members of a team with the same arguments (lib/base/base.h),
-   divides its work among them and ends at a barrier: what it wrote may be read when it returns.
+   Every function that gets an exec_context is called by all members of a team with the same
+   arguments (lib/base/base.h), divides its work among them and, unless it says otherwise, ends at a
+   barrier: what it wrote may be read when it returns.
    Each output element is written by one member, by sums whose order depends on shapes alone, so the
-   number of threads never changes a bit. Nothing here allocates.
+   number of threads never changes a bit. Nothing here allocates but rapt__openblas_load.
 
    Matrices of weights are in panels (lib/kernel/kernel.h): W [out][in]. Activations are plain
    rows. "adds" means: to what is there. Alphabet: lib/README.md. */

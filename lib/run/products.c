@@ -42,7 +42,7 @@ static int rows_for(const struct parameter *p, int rows, size_t floats)
     return (int)rapt__min_size(rapt__min_size((size_t)rows, quick), floats / (in + out));
 }
 
-/* x and y are zeros in the moments, whose sums are zero. */
+/* x and y lie in the moments, which are still zero, so the gradients of weights stay zero. */
 static void measure_all(struct team *team, void *argument)
 {
     const struct measurement *m = argument;
