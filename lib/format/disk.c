@@ -31,18 +31,6 @@ rapt_status rapt__disk_not_a_file(rapt_message *why, const struct shown *label, 
     return rapt__fail(why, RAPT_NO_FILE, "%s: is %s, not a regular file", label->text, kind);
 }
 
-rapt_status rapt__disk_map(struct disk_source *source, rapt_message *why)
-{
-    struct disk_view view;
-    if (source->size == 0) return RAPT_OK;
-    rapt_status status = rapt__disk_view(source, &view, why);
-    if (status != RAPT_OK) return status;
-    rapt__disk_close(source);
-    source->bytes = view.bytes;
-    source->mapped = true;
-    return RAPT_OK;
-}
-
 rapt_status rapt__disk_read(const struct disk_source *source, uint64_t at, void *data, size_t count,
                             rapt_message *why)
 {

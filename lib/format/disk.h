@@ -27,7 +27,6 @@ struct disk_source {
     uint64_t size;              /* when it was opened */
     struct shown label;
     const char *path; /* as it was opened by, and the caller's; NULL: by none */
-    bool mapped;      /* bytes are a mapped file */
 };
 rapt_status rapt__disk_open(struct disk_source *source, const char *path, rapt_message *why);
 void rapt__disk_close(struct disk_source *source);
@@ -40,9 +39,6 @@ struct disk_view {
 rapt_status rapt__disk_view(const struct disk_source *source, struct disk_view *view,
                             rapt_message *why);
 void rapt__disk_unmap(struct disk_view *view); /* none is allowed */
-/* Maps an open file, which is closed then: its bytes are in memory. A file of no bytes stays as it
-   is. RAPT_NO_FILE: it cannot be mapped, and is still open. */
-rapt_status rapt__disk_map(struct disk_source *source, rapt_message *why);
 /* RAPT_BAD_FILE: bytes [at, at + count) are not there (any more). */
 rapt_status rapt__disk_read(const struct disk_source *source, uint64_t at, void *data, size_t count,
                             rapt_message *why);

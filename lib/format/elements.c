@@ -22,12 +22,6 @@ static rapt_status read_at(const struct tensor_file *file, const struct tensor_e
     return rapt__disk_read(&part->source, part->data_at + at, data, size, why);
 }
 
-const void *rapt__tensors_view(const struct tensor_file *file, const struct tensor_entry *entry)
-{
-    const struct tensor_part *part = rapt__tensors_part(file, entry);
-    return part->source.bytes ? part->source.bytes + part->data_at + entry->begin : NULL;
-}
-
 static rapt_status check_range(const struct tensor_file *file, const struct tensor_entry *entry,
                                size_t has, size_t first, size_t count, rapt_message *why)
 {

@@ -84,14 +84,10 @@ rapt_status rapt__tensors_open_any(struct tensor_file **file, const char *path,
                                    const rapt_allocator *allocator, rapt_message *why);
 rapt_status rapt__tensors_open_any_memory(struct tensor_file **file, const void *bytes, size_t size,
                                           const rapt_allocator *allocator, rapt_message *why);
-/* The same, mapped: read when it is used, shared by all processes that map it, with a view of every
-   entry. The file must not be changed or cut while it is open (replacing it is no change): where it
-   is, the process may end by a signal. */
-rapt_status rapt__tensors_map(struct tensor_file **file, const char *path,
-                              const rapt_allocator *allocator, rapt_message *why);
 enum tensor_container rapt__tensors_container(const struct tensor_file *file);
-/* The data of one file on a disk, mapped whether the file itself is or not; *view outlives it.
-   Entries begin at `begin` there. NULL: it is in memory or a reader's, or cannot be mapped. */
+/* The data of one file on a disk, mapped; *view outlives the file, which must not be changed or cut
+   meanwhile (replacing it is no change): the process may end by a signal. Entries begin at `begin`
+   there. NULL: it is in memory or a reader's, or cannot be mapped. */
 const void *rapt__tensors_map_data(const struct tensor_file *file, struct disk_view *view);
 const char *rapt__container_name(enum tensor_container container); /* for messages */
 
@@ -124,9 +120,6 @@ rapt_status rapt__tensors_integers(const struct tensor_file *file, const struct 
 /* Scales [first, first + count) of an entry's. */
 rapt_status rapt__tensors_scales(const struct tensor_file *file, const struct tensor_entry *entry,
                                  size_t first, size_t count, float *scales, rapt_message *why);
-/* The bytes of the whole entry, little-endian, column by column if it is transposed, where the file
-   is in memory; else NULL. Their alignment is the file's. */
-const void *rapt__tensors_view(const struct tensor_file *file, const struct tensor_entry *entry);
 
 /* ---- safetensors_write.c ---- */
 struct tensor_source { /* one F32 tensor to write; fill is called once per chunk, in order */
@@ -189,12 +182,5 @@ struct ct2_contents {
 /* A model.bin of version 6, replaced as rapt__tensors_write does. */
 rapt_status rapt__ct2_write(const char *path, const struct ct2_contents *contents,
                             const rapt_allocator *allocator, rapt_message *why);
-
-/* ---- npz_write.c ---- */
-
-/* An npz file, replaced in the same way, of less than 4 GB; fill is called twice for each chunk. */
-rapt_status rapt__npz_write(const char *path, const struct tensor_source *sources, int count,
-                            const char *model_yml, const rapt_allocator *allocator,
-                            rapt_message *why);
 
 #endif

@@ -90,14 +90,13 @@ rapt_status rapt__torch_file_read(struct tensor_file *file, rapt_message *why)
 }
 
 rapt_status rapt__tensors_open_path(struct tensor_file **file, const char *path,
-                                    tensor_reader *read, bool map, const rapt_allocator *allocator,
+                                    tensor_reader *read, const rapt_allocator *allocator,
                                     rapt_message *why)
 {
     struct disk_source source;
     if (!path) return rapt__fail(why, RAPT_BAD_ARGUMENT, "path: NULL");
     rapt_status status = rapt__disk_open(&source, path, why);
     if (status != RAPT_OK) return status;
-    if (map) status = rapt__disk_map(&source, why);
     if (status == RAPT_OK && !read) status = recognize(&source, &read, why);
     if (status == RAPT_OK) status = rapt__tensors_open_source(file, &source, read, allocator, why);
     if (status != RAPT_OK) rapt__disk_close(&source);
@@ -107,13 +106,7 @@ rapt_status rapt__tensors_open_path(struct tensor_file **file, const char *path,
 rapt_status rapt__tensors_open_any(struct tensor_file **file, const char *path,
                                    const rapt_allocator *allocator, rapt_message *why)
 {
-    return rapt__tensors_open_path(file, path, NULL, false, allocator, why);
-}
-
-rapt_status rapt__tensors_map(struct tensor_file **file, const char *path,
-                              const rapt_allocator *allocator, rapt_message *why)
-{
-    return rapt__tensors_open_path(file, path, NULL, true, allocator, why);
+    return rapt__tensors_open_path(file, path, NULL, allocator, why);
 }
 
 const void *rapt__tensors_map_data(const struct tensor_file *file, struct disk_view *view)

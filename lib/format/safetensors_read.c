@@ -54,7 +54,7 @@ rapt_status rapt__safetensors_read(struct tensor_file *file, rapt_message *why)
 rapt_status rapt__tensors_open(struct tensor_file **file, const char *path,
                                const rapt_allocator *allocator, rapt_message *why)
 {
-    return rapt__tensors_open_path(file, path, rapt__safetensors_read, false, allocator, why);
+    return rapt__tensors_open_path(file, path, rapt__safetensors_read, allocator, why);
 }
 
 rapt_status rapt__tensors_open_memory(struct tensor_file **file, const void *bytes, size_t size,

@@ -170,7 +170,7 @@ static rapt_status open_shard(struct shards_reading *r, size_t first, size_t end
     rapt_status status = make_path(r, r->entries[first].file, path);
     if (status == RAPT_OK)
         status = rapt__tensors_open_path(&shard, path, reader_of(r->entries[first].file),
-                                         r->file->main.source.mapped, &r->file->allocator, r->why);
+                                         &r->file->allocator, r->why);
     if (status != RAPT_OK) return status;
     status = take_shard(r, shard, first, end);
     rapt__tensors_close(shard);

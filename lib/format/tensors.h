@@ -91,9 +91,9 @@ int rapt__ct2_type(const char *dtype); /* its code in model.bin from version 4 o
 /* ---- open.c ---- */
 tensor_reader rapt__torch_file_read; /* of torch.save, and nothing else */
 
-/* Of a path, read or mapped; read: NULL: the reader that its first bytes tell. */
+/* Of a path; read: NULL: the reader that its first bytes tell. */
 rapt_status rapt__tensors_open_path(struct tensor_file **file, const char *path,
-                                    tensor_reader *read, bool map, const rapt_allocator *allocator,
+                                    tensor_reader *read, const rapt_allocator *allocator,
                                     rapt_message *why);
 
 /* ---- header.c ---- */

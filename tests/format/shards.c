@@ -1,4 +1,4 @@
-/* shards.c - safetensors files with an index, and files that are mapped. */
+/* shards.c - safetensors files with an index. */
 #define _XOPEN_SOURCE 700
 
 #include "archive.h"
@@ -38,12 +38,11 @@ static void write_shard(const char *name, const char *const *tensors, int count,
     free(b.data);
 }
 
-static rapt_status open_index(struct tensor_file **file, const char *index, bool map,
+static rapt_status open_index(struct tensor_file **file, const char *index,
                               const rapt_allocator *allocator, rapt_message *why)
 {
     write_file("index.json", index, strlen(index));
-    return (map ? rapt__tensors_map : rapt__tensors_open_any)(file, path_of("index.json"),
-                                                              allocator, why);
+    return rapt__tensors_open_any(file, path_of("index.json"), allocator, why);
 }
 
 static float read_one(const struct tensor_file *file, const char *name)
@@ -52,8 +51,6 @@ static float read_one(const struct tensor_file *file, const char *name)
     const struct tensor_entry *e = rapt__tensors_find(file, name);
     assert_non_null(e);
     assert_int_equal(rapt__tensors_read(file, e, 0, 1, &x, NULL), RAPT_OK);
-    const void *view = rapt__tensors_view(file, e);
-    if (view) assert_memory_equal(view, &x, sizeof x);
     return x;
 }
 
@@ -64,26 +61,23 @@ static const char usual[] = "{\"metadata\": {\"total_size\": 12, \"b\": \"text\"
 static void test_index(void **state)
 {
     (void)state;
-    for (int map = 0; map < 2; map++) {
-        struct tensor_file *file = NULL;
-        rapt_message why = {""};
-        if (open_index(&file, usual, map, NULL, &why)) fail_msg("%s", why.text);
-        assert_int_equal(rapt__tensors_container(file), CONTAINER_SHARDS);
-        assert_int_equal(rapt__tensors_count(file), 3);
-        assert_true(read_one(file, "x") == 10 && read_one(file, "z") == 11);
-        assert_true(read_one(file, "y") == 20);
-        assert_int_equal(rapt__tensors_view(file, rapt__tensors_entry(file, 0)) != NULL, map);
-        check_any(file);
-        rapt__tensors_close(file);
-        for (long k = 0;; k++) {
-            struct stingy stingy = {.fail_at = k};
-            const rapt_allocator allocator = {stingy_alloc, stingy_free, &stingy};
-            rapt_status status = open_index(&file, usual, map, &allocator, &why);
-            if (status == RAPT_OK) rapt__tensors_close(file);
-            assert_int_equal(stingy.alive, 0);
-            if (status == RAPT_OK) break;
-            assert_int_equal(status, RAPT_NO_MEMORY);
-        }
+    struct tensor_file *file = NULL;
+    rapt_message why = {""};
+    if (open_index(&file, usual, NULL, &why)) fail_msg("%s", why.text);
+    assert_int_equal(rapt__tensors_container(file), CONTAINER_SHARDS);
+    assert_int_equal(rapt__tensors_count(file), 3);
+    assert_true(read_one(file, "x") == 10 && read_one(file, "z") == 11);
+    assert_true(read_one(file, "y") == 20);
+    check_any(file);
+    rapt__tensors_close(file);
+    for (long k = 0;; k++) {
+        struct stingy stingy = {.fail_at = k};
+        const rapt_allocator allocator = {stingy_alloc, stingy_free, &stingy};
+        rapt_status status = open_index(&file, usual, &allocator, &why);
+        if (status == RAPT_OK) rapt__tensors_close(file);
+        assert_int_equal(stingy.alive, 0);
+        if (status == RAPT_OK) break;
+        assert_int_equal(status, RAPT_NO_MEMORY);
     }
 }
 
@@ -120,7 +114,7 @@ static void test_refused(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct tensor_file *file = NULL;
         rapt_message why = {""};
-        rapt_status status = open_index(&file, rows[i].index, false, NULL, &why);
+        rapt_status status = open_index(&file, rows[i].index, NULL, &why);
         rapt__tensors_close(file);
         if (status != (rows[i].reason ? RAPT_BAD_FILE : RAPT_OK) ||
             (rows[i].reason && !strstr(why.text, rows[i].reason)))
@@ -129,7 +123,7 @@ static void test_refused(void **state)
     struct tensor_file *file = NULL;
     rapt_message why = {""};
     assert_int_equal(
-        open_index(&file, "{\"weight_map\": {\"y\": \"none.safetensors\"}}", false, NULL, &why),
+        open_index(&file, "{\"weight_map\": {\"y\": \"none.safetensors\"}}", NULL, &why),
         RAPT_NO_FILE);
     assert_non_null(strstr(why.text, "none.safetensors"));
     const struct bytes memory = {(unsigned char *)(uintptr_t)usual, sizeof usual - 1};
@@ -157,7 +151,7 @@ static void test_deflated(void **state)
                    "{\"weight_map\": {\"shared\": \"model.bin\", \"lm_head\": \"model.bin\", "
                    "\"t\": \"model.bin\", \"part\": \"model.bin\", \"half\": \"model.bin\", "
                    "\"ids\": \"model.bin\", \"y\": \"b.safetensors\"}}",
-                   false, NULL, &why))
+                   NULL, &why))
         fail_msg("%s", why.text);
     check_any(file);
     assert_true(read_one(file, "y") == 20);
@@ -168,32 +162,6 @@ static void test_deflated(void **state)
                      RAPT_OK);
     assert_memory_equal(x, half, sizeof half);
     rapt__tensors_close(file);
-}
-
-/* ---- mapped ---- */
-
-static void test_mapped(void **state)
-{
-    (void)state;
-    struct tensor_file *read = NULL, *mapped = NULL;
-    rapt_message why = {""};
-    write_file("model.bin", usual, 0);
-    assert_int_equal(rapt__tensors_map(&mapped, path_of("model.bin"), NULL, &why), RAPT_BAD_FILE);
-    write_file("model.bin", usual, 7);
-    assert_int_equal(rapt__tensors_map(&mapped, path_of("model.bin"), NULL, &why), RAPT_BAD_FILE);
-    assert_int_equal(rapt__tensors_map(&mapped, path_of("none"), NULL, &why), RAPT_NO_FILE);
-    assert_int_equal(rapt__tensors_map(&mapped, NULL, NULL, &why), RAPT_BAD_ARGUMENT);
-    assert_null(mapped);
-    assert_int_equal(rapt__tensors_open_any(&read, path_of("a.safetensors"), NULL, &why), RAPT_OK);
-    assert_int_equal(rapt__tensors_map(&mapped, path_of("a.safetensors"), NULL, &why), RAPT_OK);
-    assert_null(rapt__tensors_view(read, rapt__tensors_entry(read, 0)));
-    assert_non_null(rapt__tensors_view(mapped, rapt__tensors_entry(mapped, 0)));
-    assert_true(read_one(mapped, "x") == 10 && read_one(mapped, "z") == 11);
-    unlink(path_of("a.safetensors")); /* others may replace it: it stays mapped */
-    assert_true(read_one(mapped, "x") == 10);
-    check_any(mapped);
-    rapt__tensors_close(read);
-    rapt__tensors_close(mapped);
 }
 
 static int make_files(void **state)
@@ -218,7 +186,6 @@ int main(void)
         cmocka_unit_test(test_index),
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_deflated),
-        cmocka_unit_test(test_mapped),
     };
     return cmocka_run_group_tests(tests, make_files, remove_files);
 }

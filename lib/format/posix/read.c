@@ -93,11 +93,8 @@ void rapt__disk_unmap(struct disk_view *view)
 
 void rapt__disk_close(struct disk_source *source)
 {
-    struct disk_view view = {source->bytes, (size_t)source->size};
-    if (source->mapped) rapt__disk_unmap(&view);
     if (source->file >= 0) close(source->file);
     source->file = -1;
-    source->mapped = false;
 }
 
 rapt_status rapt__file_read(const struct disk_source *source, uint64_t at, void *data, size_t count,
