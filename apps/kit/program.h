@@ -31,7 +31,9 @@ char *xasprintf(const char *format, ...)
     __attribute__((format(printf, 1, 2))); /* allocates a string */
 double now(void);                          /* seconds of a monotonic clock */
 int threads_used(int asked);               /* asked, or if 0 those available to the process */
-void watch_for_interrupts(void);           /* SIGINT and SIGTERM; a second one kills */
+void hold_standard_files(void);  /* or a file opened later gets the number of a closed one, and
+                                    then what is printed; options_read calls it */
+void watch_for_interrupts(void); /* SIGINT and SIGTERM; a second one kills */
 bool interrupted(void);
 void ignore_interrupts(void);    /* from now on: what is being written is finished */
 void print_json(json_t *object); /* one line; releases the object */

@@ -1,6 +1,7 @@
 /* tools.c - memory, clock, threads, interrupts, JSON, the terminal. */
 #define _GNU_SOURCE /* sched_getaffinity */
 #include "kit/program.h"
+#include <fcntl.h>
 #include <math.h>
 #include <sched.h>
 #include <signal.h>
@@ -64,6 +65,13 @@ static void on_signal(int signal_number)
 {
     (void)signal_number;
     stop = 1;
+}
+
+/* A closed standard file becomes one that, like it, can be neither read nor written. */
+void hold_standard_files(void)
+{
+    for (int number = 0; number <= 2; number++)
+        if (fcntl(number, F_GETFD) < 0) (void)!open("/dev/null", number == 0 ? O_WRONLY : O_RDONLY);
 }
 
 void watch_for_interrupts(void)
