@@ -87,14 +87,6 @@ static void given_step(struct page *page)
 }
 
 /* ---- the numbers learned ---- */
-static void draw_training(struct random *random, struct ids_pair *pair, const void *user)
-{
-    struct chase_pair drawn;
-    (void)user;
-    chase_draw(random, false, &drawn);
-    *pair = drawn.ids;
-}
-
 static void draw_test(struct random *random, struct ids_pair *pair, const void *user)
 {
     struct chase_pair drawn;
@@ -158,8 +150,8 @@ static void learned_step(struct page *page, const struct lesson_options *options
                    "does what to whom is kept out of training, Tom chase Jerry among them. Nobody "
                    "tells it which word translates which.");
     small_create(&small, &config, options->seed);
-    double loss =
-        small_train(&small, steps, 5e-3F, draw_training, NULL, random_from(options->seed, 51));
+    double loss = small_train(&small, steps, 5e-3F, chase_draw_training, NULL,
+                              random_from(options->seed, 51));
     double exact = small_exact(&small, 320, draw_test, NULL, random_from(options->seed, 52));
     chase_make(&tom, &pair);
     page_formula(page, SHORT, "α_{ij} = softmax_j(frac{W_q s_i · W_k h_j}{sqrt{d}})");

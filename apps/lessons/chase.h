@@ -22,5 +22,7 @@ void chase_make(const struct chase *sentence, struct chase_pair *pair);
 bool chase_held_out(const struct chase *sentence);
 /* Draws until held_out or not, as wanted. */
 void chase_draw(struct random *random, bool held_out, struct chase_pair *pair);
+/* A small_draw_fn: never held out. */
+void chase_draw_training(struct random *random, struct ids_pair *pair, const void *user);
 
 #endif

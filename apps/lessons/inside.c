@@ -8,14 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void draw_training(struct random *random, struct ids_pair *pair, const void *user)
-{
-    struct chase_pair drawn;
-    (void)user;
-    chase_draw(random, false, &drawn);
-    *pair = drawn.ids;
-}
-
 /* Names of tokens between begin and end, either "" if it is not there. */
 static int name_tokens(const struct ids *ids, const char *begin, const char *end,
                        const char **names)
@@ -135,7 +127,7 @@ void see_inside(struct page *page, const struct lesson_options *options)
     struct chase_pair pair;
     chase_make(&sentence, &pair);
     small_create(&small, &config, options->seed);
-    small_train(&small, options->quick ? 200 : 500, 5e-3F, draw_training, NULL,
+    small_train(&small, options->quick ? 200 : 500, 5e-3F, chase_draw_training, NULL,
                 random_from(options->seed, 81));
     struct view view = {.page = page, .small = &small, .pair = &pair.ids};
     view.sources = name_tokens(&pair.ids.source, "", "(end)", view.source);

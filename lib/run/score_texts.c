@@ -21,19 +21,12 @@ struct text_pairs { /* some of them, which are tokenized at once */
     double *sums;                       /* [count] of a batch */
 };
 
-static size_t capacity_of(const struct text_pairs *p, const rapt_tokenizer *tokenizer,
-                          rapt_text text)
-{
-    return rapt__min_size(rapt_tokenizer_bound(tokenizer, text.size),
-                          (size_t)p->t->model->config.positions);
-}
-
 static void lay_out(struct text_pairs *p, struct arena *arena)
 {
     size_t tokens = 0, targets = 0, count = (size_t)p->count;
     for (int i = 0; i < p->count; i++) {
-        targets += capacity_of(p, p->t->target, p->targets[i]) + 1;
-        tokens += capacity_of(p, p->t->source, p->sources[i]) + 1;
+        targets += rapt__token_capacity(p->t, p->t->target, p->targets[i]) + 1;
+        tokens += rapt__token_capacity(p->t, p->t->source, p->sources[i]) + 1;
     }
     p->pairs = rapt__arena_take(arena, count, sizeof *p->pairs);
     p->ids = rapt__arena_take(arena, tokens + targets, sizeof *p->ids);
@@ -51,7 +44,7 @@ static rapt_status encode(const struct text_pairs *p, const rapt_tokenizer *toke
     rapt_status status = RAPT_OK;
     if (text.size)
         status = rapt__text_encode(p->t, tokenizer, text, ids, NULL,
-                                   capacity_of(p, tokenizer, text), &found);
+                                   rapt__token_capacity(p->t, tokenizer, text), &found);
     if (status && status != RAPT_BAD_ARGUMENT) return status;
     *count = status || found > limit ? -1 : (int)found;
     return RAPT_OK;

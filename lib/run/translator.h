@@ -107,6 +107,9 @@ rapt_status rapt__words_fill(struct window *w, const struct sentence *s, rapt_tr
 
 /* Tokens of the translation of so many, at most; the end counts. */
 int rapt__target_limit(const rapt_translator *t, int source_count);
+/* Tokens of a text that is not too long, at most, without the end. */
+size_t rapt__token_capacity(const rapt_translator *t, const rapt_tokenizer *tokenizer,
+                            rapt_text text);
 /* Translates the texts from `before` on, as many as make a window: w->count. */
 rapt_status rapt__window_translate(struct window *w, const struct translate_job *job,
                                    const rapt_text *texts, size_t count, size_t before,

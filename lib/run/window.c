@@ -13,21 +13,21 @@ int rapt__target_limit(const rapt_translator *t, int source_count)
     return limit < t->model->config.positions ? (int)limit : t->model->config.positions;
 }
 
-/* ---- texts to tokens ---- */
-
-/* The most tokens of a text that is not too long, without the end. */
-static size_t capacity_of(const struct window *w, const rapt_tokenizer *tokenizer, rapt_text text)
+size_t rapt__token_capacity(const rapt_translator *t, const rapt_tokenizer *tokenizer,
+                            rapt_text text)
 {
     return rapt__min_size(rapt_tokenizer_bound(tokenizer, text.size),
-                          (size_t)w->t->model->config.positions);
+                          (size_t)t->model->config.positions);
 }
+
+/* ---- texts to tokens ---- */
 
 static void lay_out_texts(struct window *w, struct arena *arena)
 {
     size_t tokens = 0, given = 0;
     for (int i = 0; i < w->count; i++) {
-        tokens += capacity_of(w, w->t->source, w->texts[i]) + 1;
-        if (w->prefixes) given += capacity_of(w, w->t->target, w->prefixes[i]);
+        tokens += rapt__token_capacity(w->t, w->t->source, w->texts[i]) + 1;
+        if (w->prefixes) given += rapt__token_capacity(w->t, w->t->target, w->prefixes[i]);
     }
     w->ids = rapt__arena_take(arena, tokens, sizeof *w->ids);
     w->ends = rapt__arena_take(arena, w->job->call.alignments ? tokens : 0, sizeof *w->ends);
@@ -50,7 +50,7 @@ static rapt_status tokenize(struct window *w, rapt_text text, struct sentence *s
     if (text.size == 0) return RAPT_OK;
     rapt_status status = rapt__text_encode(w->t, w->t->source, text, w->ids + s->start,
                                            w->ends ? w->ends + s->start : NULL,
-                                           capacity_of(w, w->t->source, text), &count);
+                                           rapt__token_capacity(w->t, w->t->source, text), &count);
     bool ends = w->t->source_end >= 0;
     if (status == RAPT_BAD_ARGUMENT || count + ends > positions) {
         s->count = -1;
@@ -69,8 +69,9 @@ static rapt_status tokenize_prefix(struct window *w, rapt_text text, struct sent
     size_t count = 0;
     while (text.size > 0 && text.bytes[text.size - 1] == ' ') text.size--; /* the next word's */
     if (text.size == 0 || s->count <= 0) return RAPT_OK;
-    rapt_status status = rapt_tokenizer_encode(w->t->target, text, w->given + s->prefix, NULL,
-                                               capacity_of(w, w->t->target, text), &count, NULL);
+    rapt_status status =
+        rapt_tokenizer_encode(w->t->target, text, w->given + s->prefix, NULL,
+                              rapt__token_capacity(w->t, w->t->target, text), &count, NULL);
     if (status && status != RAPT_BAD_ARGUMENT) return status;
     s->prefix_count = (int)count;
     if (status || count > (size_t)s->limit) s->count = -1, s->limit = s->prefix_count = 0;
