@@ -25,7 +25,7 @@ static int export_to(const rapt_model *model, const char *to, const char *out)
     bool made = mkdir(out, 0777) == 0;
     if (!made && errno != EEXIST) return failed("%s: %s", out, strerror(errno));
     if (rapt_model_export(model, format, out, &why) == RAPT_OK) return EXIT_OK;
-    if (made) rmdir(out); /* unless something was written */
+    if (made) rmdir(out);                                  /* unless something was written */
     return failed("%s: %s", out, why.text);
 }
 
@@ -69,7 +69,9 @@ static int check_new(const char *out)
     for (struct dirent *one; folder != NULL && empty && (one = readdir(folder)) != NULL;)
         empty = strcmp(one->d_name, ".") == 0 || strcmp(one->d_name, "..") == 0;
     if (folder != NULL) closedir(folder);
-    return empty ? EXIT_OK : failed("%s is not empty; --force replaces the model in it", out);
+    return empty
+               ? EXIT_OK
+               : failed("%s is not empty; --force replaces a model of the same format in it", out);
 }
 
 int command_convert(int argc, char **argv)
@@ -81,7 +83,7 @@ int command_convert(int argc, char **argv)
         {"model", OPTION_INPUT, &path, "FILE", "the model, a file or folder of any project", 0, 0, 0},
         {"to", OPTION_CHOICE, &to, "rapt|packed|marian|bergamot|hf|ct2", "whose format", 0, 0, 0},
         {"out", OPTION_TEXT, &out, "PATH", "the file (rapt, packed) or folder to write", 0, 0, 0},
-        {"force", OPTION_FLAG, &force, "", "replace what is there", 0, 0, 0},
+        {"force", OPTION_FLAG, &force, "", "replace the file, or the model of the same format in the folder", 0, 0, 0},
     };
     /* clang-format on */
     struct command command = {
@@ -100,14 +102,14 @@ int command_convert(int argc, char **argv)
     if (code != GO_ON) return code;
     if (path == NULL) return usage_error("convert: --model is missing");
     if (out == NULL) return usage_error("convert: --out is missing");
+    bool packed = strcmp(to, "packed") == 0, file = packed || strcmp(to, "rapt") == 0;
     rapt_model *model = NULL;
     code = check_out(path, out);
     if (code == EXIT_OK && !force) code = check_new(out);
     if (code != EXIT_OK) return code;
     code = model_open(&model, path);
     if (code != EXIT_OK) return code;
-    bool packed = strcmp(to, "packed") == 0;
-    code = packed || strcmp(to, "rapt") == 0 ? save(model, out, packed) : export_to(model, to, out);
+    code = file ? save(model, out, packed) : export_to(model, to, out);
     rapt_model_free(model);
     return code;
 }

@@ -45,6 +45,13 @@ void rapt__compose_string(struct composer *c, rapt_text text)
     put(c, "\"", 1);
 }
 
+bool rapt__export_plans(const struct exporting *e, const char *name)
+{
+    if (!e->plan) return false;
+    snprintf(e->plan->names[e->plan->count++], EXPORT_NAME, "%s", name);
+    return true;
+}
+
 void rapt__export_path(const struct exporting *e, const char *name, char path[2 * IMPORT_PATH])
 {
     snprintf(path, (size_t)2 * IMPORT_PATH, "%s/%s", e->folder, name);
@@ -54,6 +61,7 @@ rapt_status rapt__export_file(const struct exporting *e, const char *name, const
                               size_t size)
 {
     char path[2 * IMPORT_PATH];
+    if (rapt__export_plans(e, name)) return RAPT_OK;
     rapt__export_path(e, name, path);
     return rapt_file_write(path, data, size, e->why);
 }

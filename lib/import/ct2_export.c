@@ -66,6 +66,7 @@ static rapt_status write_model(struct exporting *e)
     struct ct2_lists l = {.scalar_count = 0};
     char path[2 * IMPORT_PATH];
     const struct export_rows rows = {tables, rapt__ct2_tables(c, tables), NULL, 1, .more = 2};
+    if (rapt__export_plans(e, "model.bin")) return RAPT_OK;
     rapt_status status = rapt__export_tensors(e, &rows);
     if (status) return status;
     if (e->model->sinusoids && !own_positions(c)) {

@@ -265,14 +265,20 @@ rapt_status rapt__export(const rapt_model *model, enum export_format format, con
         [EXPORT_HF] = {"MarianMT of Hugging Face", rapt__export_hf},
         [EXPORT_CT2] = {"CTranslate2", rapt__export_ct2},
     };
+    struct export_plan plan = {0};
     struct exporting e = {.model = model,
+                          .format = format,
                           .config = &model->config,
                           .project = all[format].project,
                           .folder = folder,
+                          .plan = &plan,
                           .why = why};
     if (strlen(folder) >= IMPORT_PATH)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "folder: its path is too long");
     rapt_status status = open_tokenizers(&e);
+    if (!status) status = all[format].check_and_write(&e);
+    if (!status) status = rapt__export_check_folder(&e, &plan);
+    e.plan = NULL;
     if (!status) status = all[format].check_and_write(&e);
     free_tensors(&e);
     if (e.target != e.source) rapt_tokenizer_free(e.target);

@@ -14,11 +14,19 @@ struct export_tensor {
     char name[IMPORT_NAME];
 };
 
+enum { EXPORT_FILES = 8, EXPORT_NAME = 32 };
+struct export_plan { /* the files that an export writes */
+    int count;
+    char names[EXPORT_FILES][EXPORT_NAME];
+};
+
 struct exporting {
     const rapt_model *model;
+    enum export_format format;
     const rapt_config *config; /* the model's */
     const char *project;       /* for messages */
     const char *folder;
+    struct export_plan *plan;        /* not NULL: gets the names of files, and none is written */
     rapt_tokenizer *source, *target; /* the model's; one, if they are one */
     struct export_tensor *tensors;   /* [count] and their sources */
     struct tensor_source *sources;
@@ -78,6 +86,8 @@ void rapt__compose_string(struct composer *c, rapt_text text); /* of JSON, in qu
 rapt_status rapt__compose_write(const struct exporting *e, struct composer *c, const char *name);
 rapt_status rapt__export_file(const struct exporting *e, const char *name, const void *data,
                               size_t size);
+/* While files are planned: adds the name, and is true. */
+bool rapt__export_plans(const struct exporting *e, const char *name);
 /* The path of a file in the folder. */
 void rapt__export_path(const struct exporting *e, const char *name, char path[2 * IMPORT_PATH]);
 
@@ -98,9 +108,14 @@ rapt_status rapt__export_special(const struct exporting *e, const rapt_tokenizer
                                  const char *name);
 bool rapt__same_names(const rapt_tokenizer *a, const rapt_tokenizer *b);
 
+/* ---- others.c ---- */
+/* RAPT_BAD_ARGUMENT: the folder has a file of another model that would stay beside those of the
+   plan and be read with them, or a model of another format in the place of one. */
+rapt_status rapt__export_check_folder(const struct exporting *e, const struct export_plan *plan);
+
 /* ---- the whole ---- */
 
-/* What a project writes, once folder and tokenizers are there. */
+/* What a project writes, once folder and tokenizers are there; called twice, with a plan first. */
 typedef rapt_status export_write(struct exporting *e);
 export_write rapt__export_hf, rapt__export_ct2, rapt__export_marian, rapt__export_bergamot;
 

@@ -159,6 +159,7 @@ static rapt_status write_model(struct exporting *e, const struct hf_ids *ids)
     const struct tensor_metadata format = {"format", "pt"};
     const struct import_table table = {rapt__hf_rows, rapt__hf_row_count, 0};
     char path[2 * IMPORT_PATH];
+    if (rapt__export_plans(e, "model.safetensors")) return RAPT_OK;
     rapt_status status = rapt__export_tensors(
         e, &(struct export_rows){&table, 1, NULL, .vector_rank = 1, .more = 1});
     if (status) return status;

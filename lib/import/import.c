@@ -106,6 +106,14 @@ static rapt_status keep_tokenizers(struct import *i)
 
 /* ---- what it is ---- */
 
+/* The names of tensors in a folder, the first that is there counts. */
+static const char *const usual[] = {"model.bin",
+                                    "model.safetensors",
+                                    "model.safetensors.index.json",
+                                    "pytorch_model.bin",
+                                    "pytorch_model.bin.index.json",
+                                    "model.npz"};
+
 static bool may_hold(const char *name)
 {
     static const char *const ends[] = {".npz", ".bin"};
@@ -116,6 +124,13 @@ static bool may_hold(const char *name)
         if (model && size > end && strcmp(name + size - end, ends[n]) == 0) return true;
     }
     return false;
+}
+
+bool rapt__import_reads(const char *name)
+{
+    for (size_t n = 0; n < sizeof usual / sizeof *usual; n++)
+        if (strcmp(name, usual[n]) == 0) return true;
+    return may_hold(name) || rapt__import_is_vocabulary(name);
 }
 
 struct found_model {
@@ -161,17 +176,11 @@ static rapt_status open_only(struct import *i, const char *path)
 /* The tensors of a folder, by the names that they usually have. */
 static rapt_status open_tensors(struct import *i, const char *path)
 {
-    static const char *const names[] = {"model.bin",
-                                        "model.safetensors",
-                                        "model.safetensors.index.json",
-                                        "pytorch_model.bin",
-                                        "pytorch_model.bin.index.json",
-                                        "model.npz"};
     char full[2 * IMPORT_PATH];
     if (!is_folder(path)) return rapt__tensors_open_any(&i->file, path, &i->allocator, i->why);
-    for (size_t n = 0; n < sizeof names / sizeof *names; n++) {
-        if (!rapt__import_has(i, names[n])) continue;
-        snprintf(full, sizeof full, "%s%s", i->folder, names[n]);
+    for (size_t n = 0; n < sizeof usual / sizeof *usual; n++) {
+        if (!rapt__import_has(i, usual[n])) continue;
+        snprintf(full, sizeof full, "%s%s", i->folder, usual[n]);
         return rapt__tensors_open_any(&i->file, full, &i->allocator, i->why);
     }
     return open_only(i, path);

@@ -107,6 +107,7 @@ static rapt_status write_model(struct exporting *e, enum marian_precision precis
 {
     char settings[SETTINGS], path[2 * IMPORT_PATH];
     const struct import_table table = {rapt__marian_rows, rapt__marian_row_count, 1};
+    if (rapt__export_plans(e, "model.bin")) return RAPT_OK;
     rapt_status status =
         rapt__export_tensors(e, &(struct export_rows){&table, 1, takes, .vector_rank = 2});
     if (status) return status;

@@ -95,6 +95,9 @@ rapt_status rapt__import_pieces(struct import *i, const char *name,
 /* Those beside a model of Marian: one for both sides, or two. decoder.yml says which they are, or
    their names do. */
 rapt_status rapt__import_vocabularies(struct import *i);
+/* Whether a file of that name is one of vocabularies: a SentencePiece model, a list of names with
+   "vocab" in its name, or decoder.yml. */
+bool rapt__import_is_vocabulary(const char *name);
 
 /* ---- import.c ---- */
 /* "why" with the file's name before it. */
@@ -105,6 +108,8 @@ rapt_status rapt__import_list(struct import *i, const char *folder, disk_visit_f
                               void *user);
 /* Whether the folder has a file of that name. */
 bool rapt__import_has(const struct import *i, const char *name);
+/* Whether a file of that name in a folder may be read as tensors or vocabulary of its model. */
+bool rapt__import_reads(const char *name);
 /* The model of i->config, once that is known. */
 rapt_status rapt__import_make(struct import *i);
 

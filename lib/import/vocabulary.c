@@ -97,21 +97,28 @@ static bool is_pieces(const char *name)
     return ends_with(name, ".spm");
 }
 
-/* A SentencePiece model, or a list of names with "vocab" in its name. */
-static bool is_vocabulary(const char *name)
+bool rapt__import_is_vocabulary(const char *name)
 {
     static const char *const lists[] = {".yml", ".yaml", ".json", ".txt"};
-    if (is_pieces(name)) return strcmp(name, "source.spm") != 0 && strcmp(name, "target.spm") != 0;
+    if (is_pieces(name) || strcmp(name, "decoder.yml") == 0) return true;
     for (size_t n = 0; n < sizeof lists / sizeof *lists; n++)
         if (ends_with(name, lists[n])) return strstr(name, "vocab") != NULL;
     return false;
+}
+
+/* Beside a list of names these are the pieces that text is cut into. */
+static bool is_alone(const char *name)
+{
+    return strcmp(name, "source.spm") != 0 && strcmp(name, "target.spm") != 0 &&
+           strcmp(name, "decoder.yml") != 0;
 }
 
 static bool visit_vocabulary(void *user, const char *name)
 {
     struct found_files *files = user;
     size_t size = strlen(name) + 1;
-    if (is_vocabulary(name) && size <= FILE_NAME) memcpy(files->names[files->count++], name, size);
+    if (rapt__import_is_vocabulary(name) && is_alone(name) && size <= FILE_NAME)
+        memcpy(files->names[files->count++], name, size);
     return files->count < FILES_MAX;
 }
 

@@ -116,6 +116,43 @@ code 0 "$program" translate --model settled --like rapt --threads 1 source >got
 check "--force replaces the model of a folder" [ "$(wc -l <got)" -eq 30 ]
 mkdir empty
 code 0 "$program" convert --model model.both --to ct2 --out empty
+# A model of another format is not mixed with the new one: nothing in its folder changes.
+train model.other --position concatenated --decoder-start zero --seed 2
+code 0 "$program" translate --model model.other --threads 1 source >wanted
+contents() {
+    (cd "$1" && md5sum -- *)
+}
+refuses() { # MODEL FORMAT FOLDER FILE
+    cp -r "$3" folder
+    contents folder >before
+    code 1 "$program" convert --model "$1" --to "$2" --out folder --force
+    grep -q "folder: $4 is a file of another model in the folder; choose another folder" err || { fail "$3 to $2:"; cat err; }
+    contents folder >after
+    check "nothing is written ($3 to $2)" cmp -s before after
+    rm -r folder
+}
+refuses model.other hf ct2 '[a-z_]*[.][a-z]*'
+refuses model.other ct2 hf '[a-z_]*[.][a-z]*'
+refuses model.none marian hf '[a-z_]*[.][a-z]*'
+refuses model.other hf marian.none '[a-z_]*[.][a-z]*'
+refuses narrow.none bergamot ct2 '[a-z_]*[.][a-z]*'
+mkdir notes own.folder
+cp vocabulary.spm notes/my.spm
+refuses model.none marian notes my.spm
+cp model.both own.folder/model.safetensors
+refuses model.other hf own.folder model.safetensors
+for format in hf ct2; do
+    cp -r $format replaced
+    echo mine >replaced/notes
+    code 0 "$program" convert --model model.other --to $format --out replaced --force
+    code 0 "$program" translate --model replaced --like rapt --threads 1 source >got
+    check "the model of the same format is replaced ($format)" cmp -s wanted got
+    check "other files stay" [ "$(cat replaced/notes)" = mine ]
+    rm -r replaced
+done
+code 0 "$program" convert --model narrow.none --to bergamot --out marian.none --force
+code 0 "$program" translate --model marian.none --threads 1 source >got
+check "8 bits replace floats" [ "$(wc -l <got)" -eq 30 ]
 ln plain other
 for out in plain other; do
     code 2 "$program" convert --model plain --to packed --out $out

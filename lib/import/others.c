@@ -1,0 +1,72 @@
+/* others.c - what is in the folder of an export: files of another model that would be read with the
+   new ones, and a model of another format that would be replaced. */
+#include "import/export.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+struct found_other {
+    const struct export_plan *plan;
+    char name[256]; /* "": none */
+};
+
+static bool is_planned(const struct export_plan *plan, const char *name)
+{
+    for (int n = 0; n < plan->count; n++)
+        if (strcmp(plan->names[n], name) == 0) return true;
+    return false;
+}
+
+static bool visit(void *user, const char *name)
+{
+    struct found_other *found = user;
+    if (!rapt__import_reads(name) || is_planned(found->plan, name)) return true;
+    snprintf(found->name, sizeof found->name, "%s", name);
+    return false;
+}
+
+/* Whose format the tensors are in; -1: that of a model file of our own. */
+static int format_of(const struct tensor_file *file)
+{
+    if (rapt__tensors_container(file) == CONTAINER_CTRANSLATE2) return EXPORT_CT2;
+    if (rapt__tensors_metadata(file, "special:model.yml")) return EXPORT_MARIAN;
+    return rapt__tensors_metadata(file, "rapt.config") ? -1 : EXPORT_HF;
+}
+
+/* A file that is not there or cannot be opened is no model of another format. */
+static rapt_status check_replaced(const struct exporting *e, const char *name,
+                                  struct found_other *found)
+{
+    const int before = errno;
+    char path[2 * IMPORT_PATH];
+    struct tensor_file *file;
+    enum export_format wanted = e->format == EXPORT_BERGAMOT ? EXPORT_MARIAN : e->format;
+    rapt__export_path(e, name, path);
+    rapt_status status = rapt__tensors_open_any(&file, path, &e->model->allocator, NULL);
+    errno = before;
+    if (status == RAPT_NO_MEMORY)
+        return rapt__fail(e->why, status, "no memory to open %.200s", path);
+    if (status) return RAPT_OK;
+    if (format_of(file) != (int)wanted) snprintf(found->name, sizeof found->name, "%s", name);
+    rapt__tensors_close(file);
+    return RAPT_OK;
+}
+
+rapt_status rapt__export_check_folder(const struct exporting *e, const struct export_plan *plan)
+{
+    struct found_other found = {plan, ""};
+    rapt_status status = RAPT_OK;
+    if (!rapt__disk_list(e->folder, visit, &found)) {
+        if (errno == ENOENT || errno == ENOTDIR) return RAPT_OK; /* writing says so */
+        return rapt__fail(e->why, errno == ENOMEM ? RAPT_NO_MEMORY : RAPT_NO_FILE,
+                          "%.200s: the folder cannot be listed", e->folder);
+    }
+    const char *const models[] = {"model.bin", "model.safetensors"};
+    for (int n = 0; n < 2 && !status && !found.name[0]; n++)
+        if (is_planned(plan, models[n])) status = check_replaced(e, models[n], &found);
+    if (status || !found.name[0]) return status;
+    return rapt__fail(e->why, RAPT_BAD_ARGUMENT,
+                      "%.60s is a file of another model in the folder; choose another folder",
+                      found.name);
+}
