@@ -25,7 +25,8 @@ static int export_to(const rapt_model *model, const char *to, const char *out)
     bool made = mkdir(out, 0777) == 0;
     if (!made && errno != EEXIST) return failed("%s: %s", out, strerror(errno));
     if (rapt_model_export(model, format, out, &why) == RAPT_OK) return EXIT_OK;
-    if (made) rmdir(out);                                  /* unless something was written */
+    if (made) rmdir(out); /* unless something was written */
+    if (strncmp(why.text, out, strlen(out)) == 0) return failed("%s", why.text);
     return failed("%s: %s", out, why.text);
 }
 
@@ -56,6 +57,15 @@ static int check_out(const char *path, const char *out)
         code = usage_error("convert: --out %s is the same file as --model %s", out, path);
     free(inside);
     return code;
+}
+
+/* Fails if a folder is where a file would be written, or the other way round. */
+static int check_kind(const char *out, const char *to, bool folder)
+{
+    struct stat about;
+    if (stat(out, &about) != 0 || (S_ISDIR(about.st_mode) != 0) == folder) return EXIT_OK;
+    return failed("%s is %s; --to %s writes %s", out, folder ? "no folder" : "a folder", to,
+                  folder ? "a folder" : "a file");
 }
 
 /* Fails if something is there that would be replaced: a file, or any of a folder. */
@@ -101,10 +111,11 @@ int command_convert(int argc, char **argv)
     int code = options_read(&command, argc, argv);
     if (code != GO_ON) return code;
     if (path == NULL) return usage_error("convert: --model is missing");
-    if (out == NULL) return usage_error("convert: --out is missing");
+    if (out == NULL || *out == 0) return usage_error("convert: --out is missing");
     bool packed = strcmp(to, "packed") == 0, file = packed || strcmp(to, "rapt") == 0;
     rapt_model *model = NULL;
     code = check_out(path, out);
+    if (code == EXIT_OK) code = check_kind(out, to, !file);
     if (code == EXIT_OK && !force) code = check_new(out);
     if (code != EXIT_OK) return code;
     code = model_open(&model, path);

@@ -153,6 +153,15 @@ done
 code 0 "$program" convert --model narrow.none --to bergamot --out marian.none --force
 code 0 "$program" translate --model marian.none --threads 1 source >got
 check "8 bits replace floats" [ "$(wc -l <got)" -eq 30 ]
+# A file is no folder, and the other way round.
+for force in "" --force; do
+    code 1 "$program" convert --model model.both --to hf --out data.tsv $force
+    says "data.tsv is no folder; --to hf writes a folder"
+    code 1 "$program" convert --model model.both --out empty $force
+    says "empty is a folder; --to rapt writes a file"
+    code 2 "$program" convert --model model.both --out "" $force
+    says "--out is missing"
+done
 ln plain other
 for out in plain other; do
     code 2 "$program" convert --model plain --to packed --out $out
