@@ -21,11 +21,12 @@ typedef struct rapt_shortlist rapt_shortlist;
        binary   as Bergamot and Firefox have it (lex.*.bin)
        text     lines "target source probability", as the lexicons of fast_align and Marian's
                 lex.s2t; the 100 likeliest of each source token count, and the first 100 tokens.
-                Lines with NULL or a name that is in neither vocabulary are skipped
+                Probabilities are from 0 to 1; lines with NULL or a name that is not in its
+                vocabulary are skipped
 
    Nothing in it is trusted. The tokenizers are not needed afterwards. *shortlist is the caller's to
-   free. RAPT_NO_FILE: it cannot be read. RAPT_BAD_FILE: it is damaged, or made for other
-   vocabularies; *why says what is wrong. */
+   free. RAPT_NO_FILE: it cannot be read. RAPT_BAD_FILE: it is damaged, made for other
+   vocabularies, or a text without a pair of these; *why says what is wrong. */
 RAPT_API rapt_status rapt_shortlist_load(rapt_shortlist **shortlist, const char *path,
                                          const rapt_tokenizer *source, const rapt_tokenizer *target,
                                          const rapt_allocator *allocator, rapt_message *why);

@@ -3,12 +3,14 @@
 
 #include <string.h>
 
-enum { FIRST = 100, BEST = 100 }; /* as Marian has them */
+enum { FIRST = 100, BEST = 100 };           /* as Marian has them */
+static const float PROBABILITY_MAX = 1.01f; /* of a probability that was rounded */
 
 struct lexicon { /* while it is read */
     const rapt_tokenizer *source, *target;
     const char *at, *end;
     size_t line;
+    bool useful;              /* a pair counts */
     rapt_lexical_pair *pairs; /* [capacity] */
     size_t count, capacity;
 };
@@ -55,10 +57,14 @@ static rapt_status read_line(struct lexicon *l, rapt_lexical_pair *pair, bool *k
                           "line %zu is not \"target source probability\" (nor is the file a "
                           "binary shortlist)",
                           l->line);
+    if (!(pair->probability >= 0 && pair->probability <= PROBABILITY_MAX))
+        return rapt__fail(why, RAPT_BAD_FILE, "line %zu: the probability %.*s is not from 0 to 1",
+                          l->line, (int)number.size, number.bytes);
     if (is_null(source) || is_null(target)) return RAPT_OK;
     pair->source = rapt_tokenizer_find(l->source, source);
     pair->target = rapt_tokenizer_find(l->target, target);
     *known = pair->source >= 0 && pair->target >= 0;
+    l->useful |= *known && pair->probability > 0;
     return RAPT_OK;
 }
 
@@ -84,7 +90,9 @@ static rapt_status read_lines(struct lexicon *l, const rapt_allocator *allocator
         if (!status && known) status = add(l, &pair, allocator, why);
         if (l->at < l->end) l->at++; /* the line's end */
     }
-    return status;
+    if (status || l->useful) return status;
+    return rapt__fail(why, RAPT_BAD_FILE,
+                      "no line has a token of each vocabulary and a probability above 0");
 }
 
 rapt_status rapt__shortlist_parse(rapt_shortlist **shortlist, const char *text, size_t size,

@@ -28,6 +28,12 @@ check "a lexicon of three words leaves others out" sh -c '! cmp -s batches out'
 printf 'x y\n' >bad.txt
 code 1 "$program" translate --model model --shortlist bad.txt source
 says "line 1"
+: >empty.txt
+printf 'hund qqq 0.5\n' >useless.txt
+for list in empty useless; do
+    code 1 "$program" translate --model model --shortlist $list.txt source
+    says "no line has a token of each vocabulary"
+done
 head -c 100 lex.bin >cut.bin
 code 1 "$program" translate --model model --shortlist cut.bin source
 says "do not make its size"

@@ -129,6 +129,41 @@ static void test_text(void **state)
     free_sides(&s);
 }
 
+static rapt_status text_status(const struct sides *s, const char *text, rapt_message *why)
+{
+    rapt_shortlist *l = NULL;
+    rapt_status status =
+        rapt_shortlist_load_memory(&l, text, strlen(text), s->source, s->target, NULL, why);
+    rapt_shortlist_free(l);
+    return status;
+}
+
+/* Texts that no pair of the vocabularies is in, and probabilities that are none. */
+static void test_useless(void **state)
+{
+    (void)state;
+    struct sides s = make_sides();
+    static const char *const bad[][2] = {
+        {"", "no line has"},
+        {"\n", "no line has"},
+        {"wau dog 0.5\nHund woof 0.5\nNULL dog 1", "no line has"},
+        {"Hund dog 0\n", "no line has"},
+        {"Hund dog 0.5\nHund dog -0.5", "line 2: the probability -0.5 is not from 0 to 1"},
+        {"wau woof -1e-9", "line 1: the probability -1e-9"},
+        {"Hund dog 0.5\nHund dog 2\n", "line 2: the probability 2 is"},
+        {"Hund dog inf", "line 1"},
+        {"Hund dog nan", "line 1"}};
+    for (int i = 0; i < COUNT(bad); i++) {
+        rapt_message why = {""};
+        assert_int_equal(text_status(&s, bad[i][0], &why), RAPT_BAD_FILE);
+        if (!strstr(why.text, bad[i][1])) fail_msg("%d: \"%s\"", i, why.text);
+    }
+    static const char *const good[] = {"Hund dog 1.0000001", "Hund dog 0\nHund cat 1e-30",
+                                       "wau dog 0.5\nHund dog 1"};
+    for (int i = 0; i < COUNT(good); i++) assert_int_equal(text_status(&s, good[i], NULL), RAPT_OK);
+    free_sides(&s);
+}
+
 static void test_refusals(void **state)
 {
     (void)state;
@@ -262,8 +297,8 @@ static void test_real(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pairs),  cmocka_unit_test(test_text), cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_damage), cmocka_unit_test(test_real),
+        cmocka_unit_test(test_useless),  cmocka_unit_test(test_pairs),  cmocka_unit_test(test_text),
+        cmocka_unit_test(test_refusals), cmocka_unit_test(test_damage), cmocka_unit_test(test_real),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
