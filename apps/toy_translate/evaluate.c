@@ -254,14 +254,14 @@ int command_evaluate(int argc, char **argv)
     const struct option_row data = {"Data", OPTION_GROUP, NULL, "", "", 0, 0, 0};
     struct option_row rows[SEARCH_ROWS + 1 + PAIR_ROWS + 9] = {
         [SEARCH_ROWS + 1 + PAIR_ROWS] =
-        {"hypotheses", OPTION_INPUT, &e.hypotheses, "FILE", "instead of --model: translations, one per line", 0, 0, 0},
+        {"hypotheses", OPTION_INPUT, &e.hypotheses, "FILE", "instead of --model: translations, one for each line of the pairs", 0, 0, 0},
         {"Comparison", OPTION_GROUP, NULL, "", "", 0, 0, 0},
         {"bootstrap", OPTION_INTEGER, &e.resamples, "N", "resamples for intervals and p-values; 0: none", 0, 1000000, 0},
         {"seed", OPTION_SEED, &e.seed, "N", "seed of the resamples", 0, 0, 0},
         {"versus", OPTION_INPUT, &e.versus, "FILE", "compare with translations of another system", 0, 0, 0},
         {"versus-model", OPTION_INPUT, &e.versus_model, "FILE", "compare with another model", 0, 0, 0},
         {"Output", OPTION_GROUP, NULL, "", "", 0, 0, 0},
-        {"output", OPTION_OUTPUT, &e.output, "FILE", "write the translations, one per line", 0, 0, 0},
+        {"output", OPTION_OUTPUT, &e.output, "FILE", "write the translations, one for each line of the pairs; empty for pairs that are skipped", 0, 0, 0},
         {"json", OPTION_FLAG, &e.json, "", "print one JSON object", 0, 0, 0},
     };
     /* clang-format on */

@@ -74,8 +74,15 @@ struct scoring {
     struct score *score;
     const struct pairs *pairs;
     FILE *output; /* NULL: none */
+    size_t line;  /* of the pairs' file, that was written last */
     int code;
 };
+
+/* Empty lines for those that are no pair, before line `end`. */
+static void skip_to(struct scoring *scoring, size_t end)
+{
+    while (++scoring->line < end) fputc('\n', scoring->output);
+}
 
 static int callback(void *user, const rapt_translation *t)
 {
@@ -89,6 +96,7 @@ static int callback(void *user, const rapt_translation *t)
     score->target_tokens += t->target_count + 1;
     if (scoring->output != NULL) {
         char *text = printable(hypothesis);
+        skip_to(scoring, scoring->pairs->line[t->sentence]);
         fprintf(scoring->output, "%s\n", text);
         free(text);
     }
@@ -100,13 +108,14 @@ int score_pairs(struct score *score, rapt_translator *translator, const struct p
                 FILE *output)
 {
     rapt_message why = {""};
-    struct scoring scoring = {score, pairs, output, EXIT_OK};
+    struct scoring scoring = {score, pairs, output, 0, EXIT_OK};
     double start = now();
     *score = (struct score){0};
     rapt_status status =
         rapt_translate_many(translator, pairs->source, pairs->count, 0, callback, &scoring, &why);
     score->seconds = now() - start;
     if (status != RAPT_OK) return failed("%s", why.text);
+    if (output != NULL) skip_to(&scoring, pairs->lines + 1);
     return scoring.code;
 }
 

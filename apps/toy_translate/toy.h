@@ -198,7 +198,8 @@ struct score {
 double score_bleu(const long long *sums); /* cased, 13a; sums: [SCORE_COUNTS] */
 double score_chrf(const long long *sums);
 int score_add(struct score *score, rapt_text hypothesis, rapt_text reference);
-/* Translates the sources; output, if not NULL, gets the translations, one per line. */
+/* Translates the sources; output, if not NULL, gets the translations, one for each line of
+   the pairs' file: an empty one where that is no pair. */
 int score_pairs(struct score *score, rapt_translator *translator, const struct pairs *pairs,
                 FILE *output);
 double score_exact(const struct score *score); /* in % */

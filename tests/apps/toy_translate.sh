@@ -198,6 +198,18 @@ code 0 "$program" evaluate --hypotheses output --data test.tsv --versus output >
 check "a system against itself" grep -q '^bleu  *[0-9.]*  +0.00  p = 1.0000' again
 code 0 "$program" evaluate --model model --data test.tsv --versus-model model --bootstrap 0 >again
 check "a model against itself" grep -q '^chrf  *[0-9.]*  +0.00$' again
+# Pairs that are skipped have their line in what is written.
+awk 'NR == 1 || NR == 6 { print "" } NR == 3 { print "red\t" } NR == 5 { printf "rot"; for (i = 0; i < 20000; i++) printf " rot"; print "\trot" }
+    { print } END { print "\trot" }' test.tsv >mid.tsv
+skipped="1 4 7 9 25"
+code 0 "$program" evaluate --model model --data mid.tsv --output mid.out >again
+says "4 such pairs are skipped"
+check "--output has the lines of the pairs" [ "$(wc -l <mid.out)" -eq 25 ]
+for line in $skipped; do check "line $line is empty" [ -z "$(sed -n ${line}p mid.out)" ]; done
+grep . mid.out | cmp - output || fail "the translations of the other pairs"
+code 0 "$program" evaluate --hypotheses mid.out --data mid.tsv --versus mid.out >judged
+sed '/^$/,$d' judged >judged.alone
+grep -v '^tokens/s' again | cmp - judged.alone || fail "with skipped pairs a model and its output are judged differently"
 head -n 19 output >short
 code 1 "$program" evaluate --hypotheses short --data test.tsv
 says "short has 19 lines, but test.tsv has 20"
