@@ -5,11 +5,10 @@
 
 static const char purpose[] =
     "Prints, for each sentence pair, the log-probability (natural logarithm) of the target given "
-    "the source, its end token included; --normalize divides it by the number of target tokens and "
-    "end. --words appends a tab and the log-probability of each word. At the end the perplexity "
-    "per "
-    "token is printed on standard error. A pair with too many tokens gives an empty line, a "
-    "message and exit status 1.";
+    "the source, its end token included, and an empty line for a pair that is skipped; --normalize "
+    "divides it by the number of target tokens and end. --words appends a tab and the "
+    "log-probability of each word. At the end the perplexity per token is printed on standard "
+    "error. A pair with too many tokens gives an empty line, a message and exit status 1.";
 
 static const char examples[] =
     "  toy_translate score -m m.safetensors --data test.tsv\n"
@@ -21,6 +20,7 @@ struct job {
     bool normalize, words, json;
     double sum;       /* over all pairs */
     long long tokens; /* ends included */
+    size_t line;      /* of the pairs' file, that was answered last */
     bool wrong;
 };
 
@@ -55,19 +55,32 @@ static json_t *describe(const struct words *words, const double *sums, size_t li
                      number(s->sum), "tokens", s->target_count + 1, "words", list);
 }
 
+/* For a line without a score. */
+static void print_none(const struct job *job, size_t line)
+{
+    if (job->json)
+        print_json(json_pack("{s:I, s:n}", "line", (json_int_t)line, "log_probability"));
+    else
+        putchar('\n');
+}
+
+/* Answers to those lines before `end` that are no pair. */
+static void skip_to(struct job *job, size_t end)
+{
+    while (++job->line < end) print_none(job, job->line);
+}
+
 static int callback(void *user, const rapt_text_score *s)
 {
     struct job *job = user;
     struct words words;
     size_t line = job->pairs->line[s->pair];
+    skip_to(job, line);
     if (s->status != RAPT_OK) {
         print_message("%s:%zu: more tokens than the model has positions; the line is left empty",
                       job->pairs->name, line);
         job->wrong = true;
-        if (job->json)
-            print_json(json_pack("{s:I, s:n}", "line", (json_int_t)line, "log_probability"));
-        else
-            putchar('\n');
+        print_none(job, line);
         return 0;
     }
     job->sum += s->sum;
@@ -94,9 +107,11 @@ static int score(struct job *job, const struct search *search, struct pairs *pai
     if (code == EXIT_OK && rapt_translator_score(job->translator, pairs->source, pairs->target,
                                                  pairs->count, callback, job, &why) != RAPT_OK)
         code = failed("%s", why.text);
+    if (code == EXIT_OK) skip_to(job, pairs->lines + 1);
     if (code == EXIT_OK) code = finish_output();
     if (code == EXIT_OK && job->tokens > 0)
-        print_report("%zu pairs, %lld tokens, perplexity %.4g", pairs->count, job->tokens,
+        print_report("%zu %s, %lld tokens, perplexity %.4g", pairs->count,
+                     pairs->count == 1 ? "pair" : "pairs", job->tokens,
                      exp(-job->sum / (double)job->tokens));
     rapt_translator_free(job->translator);
     return code == EXIT_OK && job->wrong ? EXIT_FAILED : code;
@@ -116,7 +131,7 @@ int command_score(int argc, char **argv)
         {"words", OPTION_FLAG, &job.words, "", "print the log-probability of each word", 0, 0, 0},
         {"batch-tokens", OPTION_INTEGER, &search.batch_tokens, "N", "maximum source tokens per batch", 1, 1 << 24, 0},
         {"threads", OPTION_INTEGER, &search.threads, "N", "number of threads [one per processor]", 0, 1024, 0},
-        {"json", OPTION_FLAG, &job.json, "", "print one JSON object per pair, with its words", 0, 0, 0},
+        {"json", OPTION_FLAG, &job.json, "", "print one JSON object per line, with the words of the pair", 0, 0, 0},
     };
     /* clang-format on */
     pair_rows(&files, rows);

@@ -210,6 +210,20 @@ grep . mid.out | cmp - output || fail "the translations of the other pairs"
 code 0 "$program" evaluate --hypotheses mid.out --data mid.tsv --versus mid.out >judged
 sed '/^$/,$d' judged >judged.alone
 grep -v '^tokens/s' again | cmp - judged.alone || fail "with skipped pairs a model and its output are judged differently"
+cut -f1 mid.tsv >mid.source
+cut -f2 mid.tsv >mid.target
+code 0 "$program" score --model model --data test.tsv >wanted
+code 0 "$program" score --model model --source mid.source --target mid.target >again
+says "20 pairs, "
+for line in $skipped; do check "score: line $line is empty" [ -z "$(sed -n ${line}p again)" ]; done
+grep . again | cmp - wanted || fail "the scores of the other pairs"
+check "an empty line for each skipped pair" [ "$(wc -l <again)" -eq 25 ]
+code 0 "$program" score --model model --data mid.tsv --json >again
+check "JSON: all lines in order" [ "$(sed 's/^{"line":\([0-9]*\),.*/\1/' again)" = "$(seq 25)" ]
+check "JSON: no score" [ "$(grep -c '"log_probability":null}' again)" -eq 5 ]
+head -n 1 test.tsv >one.tsv
+code 0 "$program" score --model model --data one.tsv >again
+says "1 pair, "
 head -n 19 output >short
 code 1 "$program" evaluate --hypotheses short --data test.tsv
 says "short has 19 lines, but test.tsv has 20"
