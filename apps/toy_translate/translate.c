@@ -21,8 +21,9 @@ static const char purpose[] =
     "With --scores or --alignments each line is: the translation ||| its score ||| its alignment; "
     "with --nbest N, N > 1, up to N lines per sentence: its number from 0 ||| the translation ||| "
     "the score ||| the alignment. An alignment has I-J for each word of the translation: word J, "
-    "from 0, attends most to word I of the source (Pharaoh format). --json prints all of that, and "
-    "the tokens, as one object per translation, with the words that training never saw.";
+    "from 0, attends most to word I of the source (Pharaoh format). What cannot be translated has "
+    "neither score nor alignment. --json prints all of that, and the tokens, as one object per "
+    "translation, with the words that training never saw.";
 
 static const char examples[] =
     "  toy_translate translate -m m.safetensors input.txt -o output.txt\n"
@@ -119,12 +120,15 @@ static void print_object(const struct job *job, const rapt_translation *t, const
         "alignment", pairs, "unseen", unseen_of(job, t)));
 }
 
-static void print_text(const struct job *job, const rapt_translation *t, const char *text)
+/* good: it is a translation, and not the placeholder, which has no score. */
+static void print_text(const struct job *job, const rapt_translation *t, const char *text,
+                       bool good)
 {
     bool many = job->nbest > 1;
     if (many) printf("%zu ||| ", job->first + t->sentence);
     fputs(text, stdout);
-    if (many || job->scores) printf(" ||| %.4f", (double)t->score);
+    if (many || job->scores) fputs(" ||| ", stdout);
+    if ((many || job->scores) && good) printf("%.4f", (double)t->score);
     if (job->alignments) {
         fputs(" ||| ", stdout);
         print_alignment(job, t);
@@ -146,7 +150,7 @@ static int callback(void *user, const rapt_translation *t)
     if (job->json)
         print_object(job, t, text);
     else
-        print_text(job, t, text);
+        print_text(job, t, text, !bad);
     if (t->rank == 0 && !bad) unseen_add(&job->unseen, job->translator, t->source, t->source_count);
     free(text);
     return ferror(stdout) != 0;

@@ -151,6 +151,11 @@ code 1 "$program" translate --model model broken --placeholder '???' >again
 says "broken:2: byte 2 is not valid UTF-8"
 code 2 "$program" translate --model model broken --json --placeholder "$(printf 'a\377')" >again
 says "--placeholder is not UTF-8"
+code 1 "$program" translate --model model broken --scores --placeholder '???' >again
+check "no score of what is not translated" [ "$(sed -n 2p again)" = '??? ||| ' ]
+check "a score of what is" [ "$(sed '2d' again | grep -c ' ||| -[0-9]*[.][0-9]*$')" -eq 2 ]
+code 1 "$program" translate --model model broken --nbest 2 --alignments >again
+check "nor of --nbest" grep -q '^1 |||  |||  ||| $' again
 code 1 "$program" translate --model model broken --json >again
 check "the error of a line" grep -qx '{"sentence":1,"translation":"","error":"not UTF-8"}' again
 { printf '\357\273\277'; cat source; } >marked
