@@ -273,6 +273,8 @@ int command_translate(int argc, char **argv)
     const rapt_text placeholder = {job->placeholder, strlen(job->placeholder)};
     if (code == GO_ON && rapt_utf8_valid(placeholder) < placeholder.size)
         code = usage_error("translate: --placeholder is not UTF-8");
+    if (code == GO_ON && strpbrk(job->placeholder, "\r\n") != NULL)
+        code = usage_error("translate: --placeholder has a line break");
     if (code == GO_ON) {
         code = search_open(&search, command.name, &job->translator);
         job->nbest = search.nbest;

@@ -156,6 +156,11 @@ check "no score of what is not translated" [ "$(sed -n 2p again)" = '??? ||| ' ]
 check "a score of what is" [ "$(sed '2d' again | grep -c ' ||| -[0-9]*[.][0-9]*$')" -eq 2 ]
 code 1 "$program" translate --model model broken --nbest 2 --alignments >again
 check "nor of --nbest" grep -q '^1 |||  |||  ||| $' again
+for text in 'a
+b' "$(printf 'a\rb')"; do
+    code 2 "$program" translate --model model --placeholder "$text" source
+    says "--placeholder has a line break"
+done
 code 1 "$program" translate --model model broken --json >again
 check "the error of a line" grep -qx '{"sentence":1,"translation":"","error":"not UTF-8"}' again
 { printf '\357\273\277'; cat source; } >marked
