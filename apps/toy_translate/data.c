@@ -7,6 +7,9 @@
 #include <string.h>
 
 enum { CHUNK = 1 << 18, TAIL = 1000, SEGMENT_BYTES = 1 << 10 };
+enum {
+    ENDS = 2
+}; /* bytes of a pair behind its sentences: a tab and a line feed, or two of these */
 
 /* Where the last pairs begin. */
 struct tail {
@@ -61,10 +64,10 @@ static int survey(struct part *part, uint64_t *hash, struct tail *tail, struct d
         if (tail != NULL) tail->marks[part->count % TAIL] = mark;
         if (data != NULL) add_to_sample(data, &reader, part->count);
         *hash = reader_hash(*hash, &reader);
+        part->bytes += reader.source.size + reader.target.size + ENDS;
         part->count++;
     }
     part->end = *hash;
-    part->bytes = reader.position.at[0] + reader.position.at[1];
     if (code == EXIT_OK) reader_report(&reader);
     if (code == EXIT_OK && part->count == 0)
         code = failed("%s: there is no sentence pair in it", part->inputs->side[0].name);

@@ -94,7 +94,7 @@ struct part {
     size_t segments; /* segment i: pairs marks[i].pair .. marks[i + 1].pair - 1 */
     size_t spacing;  /* bytes of a segment, about */
     uint64_t end;    /* the hash behind the last pair */
-    uint64_t bytes;  /* of all, of both sides; of the validation pairs too if those are its last */
+    uint64_t bytes;  /* of all pairs as lines; of the validation pairs too if those are its last */
 };
 enum { SEGMENTS = 1 << 12 }; /* of a part, at most */
 /* Reads the files once; *hash goes on with all pairs. Fails if there is none. */

@@ -92,6 +92,15 @@ sed 's/$/\tmore/; 2s/^/\t\n/' all.tsv >columns
 code 0 "$program" train --data columns --more-columns $small $least --out parts --steps 25
 check "three columns: the same model" cmp whole parts
 rm -f parts parts.*
+# Batches and warm-up by the pairs alone: not by skipped lines, other columns, or how lines end.
+plain="--layers 1 --width 16 --heads 2 --ffn-width 32 --threads 1 --vocab 300 --steps 5"
+{ awk 'BEGIN { for (i = 0; i < 80000; i++) printf "x "; print "\ty\tmore" }'; sed 's/$/\tand more\r/' all.tsv; } >columns
+code 0 "$program" train $data $plain --out clean
+code 0 "$program" train --data columns --more-columns $plain --out parts
+check "the same batches and warm-up without what is not used" cmp clean parts
+code 0 "$program" train --source source --target target $plain --force --out parts
+check "the same batches and warm-up of two files" cmp clean parts
+rm -f parts parts.*
 cat all.tsv | "$program" train --data /dev/stdin $small --out parts --steps 25 2>err || { fail "a pipe"; cat err; }
 check "a pipe: the same model" cmp whole parts
 rm -f parts parts.*
