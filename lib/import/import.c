@@ -219,6 +219,13 @@ static rapt_status import_open(struct import *i)
     return status ? status : keep_tokenizers(i);
 }
 
+/* Whether a message begins with the path of a file in the folder. */
+static bool names_file(const struct import *i, const char *message)
+{
+    size_t size = strlen(i->folder);
+    return size && strncmp(message, i->folder, size) == 0;
+}
+
 rapt_status rapt__import(rapt_model **model, const char *path, const rapt_allocator *allocator,
                          rapt_message *why)
 {
@@ -230,7 +237,7 @@ rapt_status rapt__import(rapt_model **model, const char *path, const rapt_alloca
     rapt_status status = find_folder(i, path);
     if (!status) status = open_tensors(i, path);
     bool named = status; /* the message has a file's name in it */
-    if (!status) status = import_open(i);
+    if (!status) status = import_open(i), named = names_file(i, reason.text);
     rapt__tensors_close(i->file);
     rapt_tokenizer_free(i->source);
     rapt_tokenizer_free(i->target);
