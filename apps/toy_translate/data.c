@@ -7,9 +7,7 @@
 #include <string.h>
 
 enum { CHUNK = 1 << 18, TAIL = 1000, SEGMENT_BYTES = 1 << 10 };
-enum {
-    ENDS = 2
-}; /* bytes of a pair behind its sentences: a tab and a line feed, or two of these */
+enum { ENDS = 2 }; /* bytes of a pair behind its sentences: a tab and a line feed */
 
 /* Where the last pairs begin. */
 struct tail {
