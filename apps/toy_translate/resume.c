@@ -1,10 +1,12 @@
 /* resume.c - what a checkpoint knows of the command that made it: --resume takes from it every
    option that is not given. Those that decide the result come from the state of training, which
    refuses others; where the data are and when to stop, from a JSON object of its own. */
+#define _POSIX_C_SOURCE 200809L
 #include "learner.h"
 #include "training.h"
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Options beside those of options_text; of one group, all are taken or none. */
 static const struct {
@@ -113,15 +115,15 @@ static int take_options(struct training *t, const struct command *command, const
 
 int training_resume(struct training *t, const struct command *command)
 {
+    static const char hint[] =
+        " (a run that has ended leaves a checkpoint only with --keep-checkpoint)";
     char *path = xasprintf("%s.checkpoint", t->recipe.out), *options = NULL;
     rapt_model *model = NULL;
     rapt_message why = {""};
     struct state state = {0};
     int code = EXIT_OK;
     if (rapt_model_load(&model, path, NULL, &why) != RAPT_OK)
-        code = failed("--resume: %s (a run that has ended leaves a checkpoint only with "
-                      "--keep-checkpoint)",
-                      why.text);
+        code = failed("--resume: %s%s", why.text, access(path, F_OK) != 0 ? hint : "");
     if (code == EXIT_OK)
         code = state_open(&state, &options, path, rapt_model_metadata(model, STATE_KEY));
     if (code == EXIT_OK) code = take_others(t, command, rapt_model_metadata(model, COMMAND_KEY));

@@ -47,6 +47,8 @@ check "other data" grep -q "other sentence pairs" err
 check "untouched" cmp before whole.checkpoint
 head -c 20000 before >damaged.checkpoint
 code 1 "$program" train $options --out damaged --steps 90 --resume
+says "damaged.checkpoint"
+check "no word of a run that has ended" [ "$(grep -c keep-checkpoint err)" -eq 0 ]
 (ulimit -f 20 && "$program" train $options --out large --steps 9) 2>err && fail "a full disk is not reported"
 check "missing space is reported before training" grep -q "large: cannot write" err
 
@@ -80,6 +82,7 @@ code 1 "$program" train $options --out whole --steps 90
 says "whole.checkpoint is of an unfinished run; --resume goes on, --force starts again"
 code 1 "$program" train --resume --out nothing
 says "nothing.checkpoint"
+says "a run that has ended leaves a checkpoint only with --keep-checkpoint"
 code 0 "$program" train --data train.tsv --valid test.tsv --out tidy --layers 1 --width 16 --heads 1 --epochs 3 --seed 3
 [ "$(echo tidy*)" = "tidy tidy.svg" ] || fail "left beside the model: $(echo tidy*)"
 says "next: toy_translate translate --model tidy"
