@@ -10,15 +10,17 @@
 
 enum { CHECKPOINT_SECONDS = 300, REPORT_STEPS = 100 };
 
-/* loss, valid: negative log-likelihood per token, of the training and the validation data. */
+/* loss, valid: negative log-likelihood per token, of the training and the validation data. The
+   epoch is that of the last step. */
 static void report(const struct learner *learner, double loss, double valid, bool done)
 {
     const struct state *state = &learner->state;
     if (!learner->recipe->json) return;
     double seconds = elapsed(learner), here = seconds - learner->before;
+    long long epoch = state->position > 0 ? state->epoch : state->epoch - 1;
     json_t *object = json_pack("{s:I, s:I, s:o, s:o, s:o, s:o}", "step", (json_int_t)state->step,
-                               "epoch", (json_int_t)state->epoch, "loss", number(loss),
-                               "valid_loss", number(valid), "tokens_per_second",
+                               "epoch", (json_int_t)epoch, "loss", number(loss), "valid_loss",
+                               number(valid), "tokens_per_second",
                                number((double)learner->tokens / here), "seconds", number(seconds));
     if (done) json_object_set_new(object, "done", json_true());
     print_json(object);

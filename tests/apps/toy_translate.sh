@@ -21,6 +21,8 @@ code 0 "$program" train $options --out parts --steps 70 --threads 1 --resume
 check "resuming gives the same model" cmp whole parts
 check "and the same checkpoint" cmp whole.checkpoint parts.checkpoint
 check "reports end with done" grep -q '"done":true' reports
+code 0 "$program" train $options --out whole_epochs --epochs 2 --threads 1 --json >ends
+[ "$(sed -n 's/.*"epoch":\([0-9]*\).*/\1/p' ends | uniq | tr '\n' ' ')" = "1 2 " ] || fail "epochs: $(cat ends)"
 check "reports are JSON objects" [ "$(grep -vc '^{"step":.*}$' reports)" -eq 0 ]
 
 # Interrupted: saves a checkpoint, reports it, exits with 130; resuming gives the same bits.
