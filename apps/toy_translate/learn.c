@@ -161,7 +161,7 @@ static int finish(struct learner *learner)
         if (code == EXIT_OK) code = validate(learner, &state, true, &valid);
     }
     if (code != EXIT_OK) return code;
-    if (!isfinite(state.best)) return failed("no validation loss was finite; there is no model");
+    if (!isfinite(state.best)) return failed("no validation loss was finite; no model was written");
     bool idle = state.step == learner->first && learner->recipe->resume;
     if (learner->recipe->checkpoint && !learner->recipe->keep_checkpoint && !idle && leads(learner))
         outputs_remove(learner->recipe->out);

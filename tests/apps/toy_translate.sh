@@ -58,6 +58,10 @@ check "missing space is reported before training" grep -q "large: cannot write" 
 code 1 "$program" train $options --out diverged --steps 90 --rate 1e30 --warmup 1 --schedule constant
 check "skipping is reported" grep -q "not finite; the batch is skipped" err
 check "the end is reported" grep -q "10 batches in a row" err
+cp whole old
+code 1 "$program" train $options --out old --force --steps 5 --rate 1e30 --warmup 1 --schedule constant
+says "no validation loss was finite; no model was written"
+check "the old model stands" cmp whole old
 
 # A vocabulary smaller than the default, CRLF, no line feed at the end, one long line.
 { head -n 30 train.tsv | sed 's/$/\r/'; head -c 1000000 /dev/zero | tr '\0' x; printf '\ty\n'
