@@ -114,7 +114,7 @@ static int choose_output(struct demo *demo)
 {
     if (demo->recipe.out != NULL) {
         demo->recipe.curve = true;
-        return outputs_check(demo->recipe.out, demo->recipe.force);
+        return outputs_check(&demo->recipe);
     }
     const char *base = getenv("TMPDIR");
     demo->folder = xasprintf("%s/toy_translate.XXXXXX", base != NULL && *base ? base : "/tmp");

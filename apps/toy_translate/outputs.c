@@ -68,16 +68,22 @@ void outputs_remove(const char *out)
     outputs_each(out, remove_ours, NULL);
 }
 
-int outputs_check(const char *out, bool force)
+int outputs_check(const struct recipe *recipe)
 {
+    const char *out = recipe->out;
+    const bool resumable = recipe->checkpoint;
     struct stat about;
     char *checkpoint = xasprintf("%s.checkpoint", out);
     int code = EXIT_OK;
-    if (!force && stat(out, &about) == 0 && S_ISREG(about.st_mode))
-        code = failed("%s exists; --force replaces it, --resume goes on with its training", out);
-    else if (!force && is_ours(checkpoint, true))
-        code = failed("%s is of an unfinished run; --resume goes on, --force starts again",
-                      checkpoint);
+    if (recipe->force || recipe->resume)
+        code = EXIT_OK;
+    else if (stat(out, &about) == 0 && S_ISREG(about.st_mode))
+        code = failed("%s exists; --force replaces it%s", out,
+                      resumable ? ", --resume goes on with its training" : "");
+    else if (is_ours(checkpoint, true))
+        code = failed("%s is of an unfinished run; %s", checkpoint,
+                      resumable ? "--resume goes on, --force starts again"
+                                : "--force leaves it alone");
     free(checkpoint);
     return code;
 }

@@ -67,7 +67,7 @@ static int check_outputs(const struct training *t)
     const struct recipe *recipe = &t->recipe;
     int code = check_file(recipe->out, &t->files);
     if (code == EXIT_OK) code = outputs_each(recipe->out, check_file, &t->files);
-    if (code == EXIT_OK && !recipe->resume) code = outputs_check(recipe->out, recipe->force);
+    if (code == EXIT_OK) code = outputs_check(recipe);
     return code;
 }
 

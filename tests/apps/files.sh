@@ -39,6 +39,13 @@ sort listed | cmp -s - wanted || fail "files of a run: $(sort listed | comm -3 -
 echo mine >kept.checkpoint.best
 code 0 "$program" demo --steps 1 --json --out kept
 [ "$(cat kept.checkpoint.best)" = mine ] || fail "demo changed kept.checkpoint.best"
+code 1 "$program" demo --steps 1 --out kept
+says "kept exists; --force replaces it"
+grep -q -- --resume err && fail "demo advises --resume, which it has not"
+cp m.checkpoint unfinished.checkpoint
+code 1 "$program" demo --steps 1 --out unfinished
+says "unfinished.checkpoint is of an unfinished run"
+grep -q -- --resume err && fail "demo advises --resume, which it has not"
 cd ..
 
 # An output that is an input, by device and inode.
