@@ -1,7 +1,8 @@
 /* outputs.c - the files of a run beside OUT: OUT.checkpoint, OUT.checkpoint.best and, of the last
    epochs, OUT.checkpoint.N. An existing model is not overwritten unasked; what a run has left
    behind is removed when it has ended, or when --force begins another one, but only what proves by
-   its metadata that this program wrote it. */
+   its metadata that this program wrote it: where one of these names is that of another file, no run
+   begins. */
 #define _POSIX_C_SOURCE 200809L
 #include "learner.h"
 #include <dirent.h>
@@ -47,7 +48,7 @@ static bool is_ours(const char *path, bool unsure)
     rapt_model *model = NULL;
     struct stat about;
     bool ours = false;
-    if (lstat(path, &about) != 0 || !S_ISREG(about.st_mode)) return false;
+    if (stat(path, &about) != 0 || !S_ISREG(about.st_mode)) return false;
     rapt_status status = rapt_model_load(&model, path, NULL, NULL);
     if (status != RAPT_OK) return status == RAPT_NO_MEMORY && unsure;
     for (int i = 0; i < rapt_model_metadata_count(model); i++)
@@ -58,9 +59,21 @@ static bool is_ours(const char *path, bool unsure)
 
 static int remove_ours(const char *path, const void *user)
 {
+    struct stat about;
     (void)user;
-    if (is_ours(path, false)) unlink(path);
+    if (lstat(path, &about) == 0 && S_ISREG(about.st_mode) && is_ours(path, false)) unlink(path);
     return EXIT_OK;
+}
+
+/* A run would replace or remove it. A link that leads nowhere is where a file will be. */
+static int refuse_others(const char *path, const void *user)
+{
+    struct stat about;
+    (void)user;
+    if (stat(path, &about) != 0 || is_ours(path, true)) return EXIT_OK;
+    return failed("%s is no checkpoint of toy_translate, or is damaged; remove it, or choose "
+                  "another --out",
+                  path);
 }
 
 void outputs_remove(const char *out)
@@ -73,11 +86,10 @@ int outputs_check(const struct recipe *recipe)
     const char *out = recipe->out;
     const bool resumable = recipe->checkpoint;
     struct stat about;
+    int code = recipe->checkpoint ? outputs_each(out, refuse_others, NULL) : EXIT_OK;
+    if (code != EXIT_OK || recipe->force || recipe->resume) return code;
     char *checkpoint = xasprintf("%s.checkpoint", out);
-    int code = EXIT_OK;
-    if (recipe->force || recipe->resume)
-        code = EXIT_OK;
-    else if (stat(out, &about) == 0 && S_ISREG(about.st_mode))
+    if (stat(out, &about) == 0 && S_ISREG(about.st_mode))
         code = failed("%s exists; --force replaces it%s", out,
                       resumable ? ", --resume goes on with its training" : "");
     else if (is_ours(checkpoint, true))

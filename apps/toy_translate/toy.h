@@ -113,7 +113,8 @@ int recipe_config(const struct recipe *recipe,
 int learn(const struct recipe *recipe, struct data *data, long long *steps);
 
 /* ---- outputs.c: the files of a run beside OUT ---- */
-/* Fails if OUT or a checkpoint of ours is there, unless the recipe says resume or force. */
+/* Fails if OUT or a checkpoint of ours is there, unless the recipe says resume or force; and if a
+   file that is not ours has a name of the checkpoint's, of a recipe with one. */
 int outputs_check(const struct recipe *recipe);
 /* Calls visit for each file beside OUT that has a name of the checkpoint's, until it fails. */
 int outputs_each(const char *out, int (*visit)(const char *path, const void *user),

@@ -48,6 +48,25 @@ says "unfinished.checkpoint is of an unfinished run"
 grep -q -- --resume err && fail "demo advises --resume, which it has not"
 cd ..
 
+# Another file that has a name of the checkpoint's: no run begins, and it stays.
+code 0 $train --epochs 2 --out beside/ours
+for name in checkpoint checkpoint.best checkpoint.1 checkpoint.17; do
+    for how in "--out user" "--out user --force" "--out ours --resume"; do
+        file=beside/$(echo $how | cut -d ' ' -f 2).$name
+        case $how:$name in *resume:checkpoint | *resume:checkpoint.1) continue ;; esac
+        echo mine >$file
+        code 1 $train --epochs 3 $(echo $how | sed "s,--out ,&beside/,")
+        says "$(basename $file) is no checkpoint of toy_translate"
+        [ "$(cat $file)" = mine ] || fail "train $how changed $file"
+        rm $file
+    done
+done
+[ ! -e beside/user ] && [ ! -e beside/user.svg ] || fail "a refused run left files"
+ln -s elsewhere beside/linked.checkpoint
+code 0 $train --epochs 1 --out beside/linked
+[ -L beside/linked.checkpoint ] && [ -f beside/elsewhere ] || fail "a link to a new checkpoint"
+code 0 $train --epochs 2 --out beside/linked --force
+
 # An output that is an input, by device and inode.
 ln -s pairs link
 ln pairs hard
