@@ -10,18 +10,18 @@
 enum { WIDTH = 720, HEIGHT = 420, MAX_FIGURE = 1 << 20 };
 static const char mark[] = "Learning curve of toy_translate";
 
-char *curve_path(const struct learner *learner)
+static char *curve_path(const struct learner *learner)
 {
     return xasprintf("%s.svg", learner->recipe->out);
 }
 
-/* Is there nothing, or an earlier figure of ours? */
-static bool is_free(const char *path)
+/* Is the file a figure of ours? */
+static bool is_ours(const char *path)
 {
     struct stat about;
     char *bytes = NULL;
     size_t size = 0;
-    if (stat(path, &about) != 0) return true;
+    if (stat(path, &about) != 0) return false;
     if (!S_ISREG(about.st_mode) || about.st_size > MAX_FIGURE) return false;
     bool ours = file_read(path, &bytes, &size) == EXIT_OK && size > 0;
     if (ours) bytes[size - 1] = 0; /* the last line break */
@@ -126,13 +126,24 @@ static int draw(const struct learner *learner, const char *path)
     return svg_close(&svg);
 }
 
-bool curve_draw(const struct learner *learner)
+void curve_draw(struct learner *learner)
 {
-    if (!learner->recipe->curve || learner->history.count == 0) return false;
+    struct stat about;
+    if (!learner->recipe->curve || learner->history.count == 0) return;
     char *path = curve_path(learner);
-    bool drawn = is_free(path);
-    if (!drawn) print_message("%s: not a learning curve; the file is left alone", path);
-    drawn = drawn && draw(learner, path) == EXIT_OK;
+    bool refused = stat(path, &about) == 0 && !is_ours(path);
+    if (!refused)
+        draw(learner, path);
+    else if (!learner->curve_refused)
+        print_message("%s: not a learning curve; the file is left alone", path);
+    learner->curve_refused = refused;
     free(path);
-    return drawn;
+}
+
+bool curve_exists(const struct learner *learner)
+{
+    char *path = curve_path(learner);
+    bool exists = learner->recipe->curve && is_ours(path);
+    free(path);
+    return exists;
 }

@@ -145,7 +145,10 @@ static void conclude(const struct learner *learner, double best, bool idle)
     if (state->step <= recipe->warmup && strcmp(recipe->schedule, "linear") != 0)
         print_report("all steps were warm-up; a smaller --warmup, or --minutes, learns more");
     if (!recipe->checkpoint) return;
-    print_report("the model is %s, its learning curve %s.svg", recipe->out, recipe->out);
+    if (curve_exists(learner))
+        print_report("the model is %s, its learning curve %s.svg", recipe->out, recipe->out);
+    else
+        print_report("the model is %s", recipe->out);
     print_report("next: toy_translate translate --model %s", recipe->out);
 }
 

@@ -160,6 +160,7 @@ struct learner {
     long long tokens;          /* in this run */
     size_t bytes;              /* of the trainer */
     struct memory memory;
+    bool curve_refused;   /* OUT.svg is another file, which a message has named */
     bool unread;          /* training pairs could not be read: the step before stands */
     int enough;           /* validations whose loss was below recipe->enough */
     char *path, *options; /* of the checkpoint; options it must have been made with */
@@ -222,8 +223,8 @@ bool history_parse(struct history *history, const char *text); /* false: it is d
 void history_free(struct history *history);
 
 /* ---- curve.c ---- */
-char *curve_path(const struct learner *learner); /* OUT.svg; the caller frees */
-bool curve_draw(const struct learner *learner);  /* if the recipe asks for it; was it drawn? */
+void curve_draw(struct learner *learner);         /* OUT.svg, if the recipe asks for it */
+bool curve_exists(const struct learner *learner); /* one that the recipe asks for */
 
 /* ---- sample.c ---- */
 char *sample(struct learner *learner); /* "source -> translation", or NULL; the caller frees */

@@ -91,14 +91,17 @@ says "nothing.checkpoint"
 says "a run that has ended leaves a checkpoint only with --keep-checkpoint"
 code 0 "$program" train --data train.tsv --valid test.tsv --out tidy --layers 1 --width 16 --heads 1 --epochs 3 --seed 3
 [ "$(echo tidy*)" = "tidy tidy.svg" ] || fail "left beside the model: $(echo tidy*)"
+says "the model is tidy, its learning curve tidy.svg"
 says "next: toy_translate translate --model tidy"
 lines=$(grep -c '^epoch [123]/3  step .*  ppl .*  valid .*  lr ' err)
 [ "$lines" -eq 3 ] || { fail "not a line for each epoch:"; cat err; }
 [ "$(grep -c '^    .* -> ' err)" -eq 3 ] || { fail "not a sentence for each epoch:"; cat err; }
 check "at most 80 columns" awk 'length($0) > 80 { exit 1 }' err
 echo mine >mine.svg
-code 0 "$program" train --data train.tsv --out mine --layers 1 --width 16 --heads 1 --epochs 1
+code 0 "$program" train --data train.tsv --out mine --layers 1 --width 16 --heads 1 --epochs 3
 says "mine.svg: not a learning curve; the file is left alone"
+says "the model is mine"
+[ "$(grep -c 'mine\.svg' err)" -eq 1 ] || { fail "mine.svg is not named once:"; cat err; }
 [ "$(cat mine.svg)" = mine ] || fail "a file of the user's is overwritten"
 if command -v xmllint >/dev/null; then check "the curve is XML" xmllint --noout tidy.svg; fi
 check "a title" grep -q '<title>Learning curve of toy_translate, best validation perplexity [0-9.]*</title>' tidy.svg
