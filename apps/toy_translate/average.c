@@ -45,6 +45,13 @@ void average_add(struct average *average, const rapt_model *model)
     copy_out(model, average->epochs[slot]);
 }
 
+bool average_last(const struct average *average, rapt_model *model)
+{
+    if (average->count == 0) return false;
+    copy_in(model, average->epochs[(average->first + average->count - 1) % average->capacity]);
+    return true;
+}
+
 void average_apply(struct average *average, rapt_model *model)
 {
     copy_out(model, average->raw);

@@ -1,7 +1,8 @@
 /* best.c - OUT, the best model so far. A run that ends within an epoch validates there once more,
    and may find a better model than that of the epochs; a longer run that goes on from its
    checkpoint never stopped there. OUT.checkpoint.best holds the best model of the epochs while OUT
-   is one from within, until the next validation decides which of them OUT is to be. */
+   is one from within, until the next validation decides which of them OUT is to be. A run that goes
+   on needs OUT: it may find no better model, and its checkpoint does not hold the best one. */
 #define _POSIX_C_SOURCE 200809L
 #include "learner.h"
 #include <math.h>
@@ -46,4 +47,49 @@ int best_restore(const struct learner *learner)
     if (code == EXIT_OK) unlink(kept);
     free(kept);
     return code;
+}
+
+int best_check(const struct learner *learner)
+{
+    rapt_model *model = NULL;
+    rapt_message why = {""};
+    if (!learner->recipe->checkpoint || !leads(learner)) return EXIT_OK;
+    rapt_status status = rapt_model_load(&model, learner->recipe->out, NULL, &why);
+    rapt_model_free(model);
+    return status == RAPT_OK ? EXIT_OK : failed("the best model cannot be read: %s", why.text);
+}
+
+/* If the last epoch gave the best model, its parameters or their mean are written: which of them
+   had the loss that is known. Nothing is written if its parameters are not there. */
+static int rebuild(struct learner *learner)
+{
+    const struct state state = learner->state;
+    const struct ranks alone = {.count = 1}, *all = learner->exchange.ranks;
+    struct state before = state;
+    double loss;
+    if (state.since > 0) return EXIT_OK;
+    if (state.position > 0 && !average_last(&learner->average, learner->model)) return EXIT_OK;
+    before.best = nextafter(state.best, INFINITY);
+    learner->state.epoch--;
+    learner->state.step -= state.position;
+    learner->exchange.ranks = &alone; /* no other one takes part */
+    int code = validate(learner, &before, false, &loss);
+    learner->exchange.ranks = all;
+    learner->state = state;
+    return code == EXIT_OK ? checkpoint_load(learner) : code;
+}
+
+int best_find(struct learner *learner)
+{
+    const char *out = learner->recipe->out;
+    if (!isfinite(learner->state.best) || !leads(learner)) return EXIT_OK;
+    if (access(out, F_OK) == 0) return best_check(learner);
+    char *kept = kept_path(learner);
+    int code = copy(kept, out);
+    free(kept);
+    if (code == EXIT_OK && access(out, F_OK) != 0) code = rebuild(learner);
+    if (code != EXIT_OK || access(out, F_OK) == 0) return code;
+    return failed("--resume: %s is missing, the best model so far, and %s does not hold it; put it "
+                  "back, or start again with --force",
+                  out, learner->path);
 }

@@ -83,12 +83,16 @@ static int load_epoch(struct learner *learner, long long epoch)
     return alike ? EXIT_OK : failed("--resume: epoch %lld is of another model", epoch);
 }
 
-int checkpoint_continue(struct learner *learner)
+int checkpoint_load(struct learner *learner)
 {
     rapt_message why = {""};
-    if (rapt_trainer_load(learner->trainer, learner->path, &why) != RAPT_OK)
-        return failed("--resume: %s", why.text);
-    int code = EXIT_OK;
+    rapt_status status = rapt_trainer_load(learner->trainer, learner->path, &why);
+    return status == RAPT_OK ? EXIT_OK : failed("--resume: %s", why.text);
+}
+
+int checkpoint_continue(struct learner *learner)
+{
+    int code = checkpoint_load(learner);
     long long capacity = learner->average.capacity, epoch = learner->state.epoch;
     for (long long e = epoch > capacity ? epoch - capacity : 1;
          capacity > 0 && e < epoch && code == EXIT_OK; e++)

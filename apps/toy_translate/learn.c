@@ -166,6 +166,8 @@ static int finish(struct learner *learner)
     if (code != EXIT_OK) return code;
     if (!isfinite(state.best)) return failed("no validation loss was finite; no model was written");
     bool idle = state.step == learner->first && learner->recipe->resume;
+    code = best_check(learner);
+    if (code != EXIT_OK) return code;
     if (learner->recipe->checkpoint && !learner->recipe->keep_checkpoint && !idle && leads(learner))
         outputs_remove(learner->recipe->out);
     report(learner, learner->recent > 0 ? learner->recent : NAN, state.best, true);

@@ -208,7 +208,8 @@ char *options_upgrade(const char *options);
 /* ---- checkpoint.c ---- */
 int checkpoint_save(struct learner *learner);
 int checkpoint_open(struct learner *learner);     /* the model, vocabulary and state */
-int checkpoint_continue(struct learner *learner); /* the trainer and the average */
+int checkpoint_load(struct learner *learner);     /* the trainer, and the parameters */
+int checkpoint_continue(struct learner *learner); /* and the average */
 int model_save(const struct learner *learner, const char *path);
 char *epoch_path(const struct learner *learner, long long epoch);
 
@@ -245,6 +246,8 @@ int output_check(const struct learner *learner); /* are the files writable, is t
 /* ---- average.c ---- */
 void average_create(struct average *average, const rapt_model *model, int epochs);
 void average_add(struct average *average, const rapt_model *model);
+/* The parameters of the last epoch replace those of the model; false: there are none. */
+bool average_last(const struct average *average, rapt_model *model);
 void average_apply(struct average *average,
                    rapt_model *model); /* the mean replaces the parameters */
 void average_undo(struct average *average, rapt_model *model); /* and restores them */
@@ -255,6 +258,10 @@ void average_free(struct average *average);
 int best_save(const struct learner *learner, bool within_epoch);
 /* It is not the best: OUT is, or becomes again, the best one of the epochs that have ended. */
 int best_restore(const struct learner *learner);
+int best_check(const struct learner *learner); /* fails if OUT is no model */
+/* Of a run that goes on, whose trainer and average are loaded: fails if OUT, the best model so far,
+   is not there and cannot be written once more. */
+int best_find(struct learner *learner);
 
 /* ---- validate.c ---- */
 /* Validates; OUT becomes or remains the best model so far, whose loss is state->best; *loss: per

@@ -186,6 +186,7 @@ int prepare(struct learner *learner, struct data *data)
         outputs_remove(recipe->out);
     if (code == EXIT_OK) code = create_trainer(learner);
     if (code == EXIT_OK && recipe->resume) code = checkpoint_continue(learner);
+    if (code == EXIT_OK && recipe->resume) code = best_find(learner);
     learner->written = now();
     return code;
 }

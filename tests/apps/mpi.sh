@@ -65,6 +65,16 @@ code 0 ranks 2 $options --threads 2 --out parts --steps 13
 code 0 ranks 3 --resume --threads 1 --out parts --steps 22
 code 0 "$program" train --resume --out parts --steps 30
 same "2 ranks, then 3, then one process"
+code 0 ranks 2 $options --threads 1 --out parts --steps 13
+rm -f parts parts.checkpoint.best # the last epoch was the best one, which is made again
+code 0 ranks 2 --resume --threads 1 --out parts --steps 30
+same "2 ranks, without the best model"
+code 0 ranks 2 $options --rate 1e-30 --schedule constant --threads 1 --out parts --epochs 3
+mv parts elsewhere
+code 1 ranks 2 --resume --threads 1 --out parts --epochs 4
+says "parts is missing, the best model so far"
+[ "$(grep -c 'parts is missing' err)" -eq 1 ] || fail "more than one rank says that the model is missing"
+rm parts.*
 ranks 2 $options --threads 1 --out parts --steps 30 --memory-limit 0.001 2>err && fail "too little memory is not refused"
 least=$(sed -n 's/.*training needs at least \([0-9.]*\) MB.*/\1/p' err)
 code 0 ranks 2 $options --threads 1 --out parts --steps 30 --memory-limit "$(awk -v a="$least" 'BEGIN { print a + 0.003 }')"

@@ -1,7 +1,8 @@
 #!/bin/sh
 # toy_translate train: a run that stops anywhere within or between epochs and goes on ends with the
 # bytes of one that never stopped, also where the model of the stop is better than any that the longer
-# run may keep; and a checkpoint whose position is beyond its epoch is refused.
+# run may keep; a checkpoint whose position is beyond its epoch is refused, and so is one without the best
+# model, unless that can be made again.
 # usage: resume.sh PROGRAM
 . "$(dirname "$0")/kit/script.sh"
 
@@ -128,4 +129,76 @@ check "the epoch is named" grep -q "epoch is 0" err
 LC_ALL=C sed 's/\(seconds..:0\).0/\1/; s/\(seed 1\)\(..}\)/\1 \2 /' stopped.checkpoint >damaged.checkpoint
 code 1 timeout -s KILL 60 "$program" train $options --average 1 --out damaged --steps $end --resume
 check "options that differ in spaces alone" grep -q "its list of options is damaged" err
+
+# Checkpoints without OUT: it is made again, to the same bytes, where the last epoch was the best one or
+# OUT.checkpoint.best is there; else nothing begins and nothing changes.
+number() { # FIELD: of the state in lone.checkpoint
+    LC_ALL=C sed -n "s/.*\"{..epoch.*$1..:\([0-9.a-z]*\).*/\1/p" lone.checkpoint | head -n 1
+}
+lone() { # FILE: its checkpoints, renamed
+    rm -f lone lone.*
+    for file in "$1".checkpoint*; do cp "$file" "lone${file#"$1"}"; done
+}
+again=0 copied=0 refused=0
+for average in 1 2; do
+    for steps in 5 $((first - 1)) $first $((both - 3)) $both 22 27 29 33 38 43 50; do
+        code 0 "$program" train $rough --average $average --force --out best --steps "$steps"
+        lone best
+        may=$average
+        [ "$(number position)" = 0 ] && may=2
+        wanted=1
+        if [ "$(number best)" = null ]; then
+            wanted=0
+        elif [ -f lone.checkpoint.best ]; then
+            wanted=0 copied=$((copied + 1))
+        elif [ "$(number since)" = 0 ] && [ $may = 2 ]; then
+            wanted=0 again=$((again + 1))
+        fi
+        what="average $average, $steps steps, without the model"
+        cp lone.checkpoint before
+        ls lone.* >names
+        code $wanted "$program" train --resume --out lone
+        if [ $wanted = 0 ]; then
+            check "$what: the same model" cmp best lone
+        else
+            says "lone is missing, the best model so far"
+            ls lone* | cmp -s - names || fail "$what: files changed"
+            refused=$((refused + 1))
+        fi
+        check "$what: the same checkpoint" cmp before lone.checkpoint
+    done
+done
+[ $again -gt 1 ] && [ $copied -gt 1 ] && [ $refused -gt 1 ] || fail "$again, $copied and $refused cases"
+lone best
+echo junk >lone
+code 1 "$program" train --resume --out lone --steps 60
+says "the best model cannot be read: lone"
+[ "$(cat lone)" = junk ] && cmp -s best.checkpoint lone.checkpoint || fail "files beside a damaged model changed"
+
+# A rate that changes nothing: the first epoch is the best. What vanishes meanwhile is not said to be there.
+still="--data test.tsv --layers 1 --width 16 --heads 2 --ffn-width 32 --threads 1 --rate 1e-30 --schedule constant --patience 0"
+begin_still() { # OPTION...
+    : >err
+    "$program" train $still "$@" 2>err &
+    while kill -0 $! && ! grep -q '^epoch 3' err; do sleep 0.1; done
+}
+begin_still --out stood --epochs 1000000
+kill -INT $!
+wait $!
+[ $? -eq 130 ] || fail "not interrupted"
+epoch=$(sed -n 's/^epoch \([0-9]*\).*/\1/p' err | tail -n 1)
+lone stood
+code 1 "$program" train --resume --out lone --epochs $((epoch + 3))
+says "lone is missing"
+for file in stood.checkpoint*; do cmp "$file" "lone${file#stood}" || fail "a refused run changed a checkpoint"; done
+cp stood lone
+code 0 "$program" train --resume --out lone --epochs $((epoch + 3))
+check "the best model stays" cmp stood lone
+[ "$(echo lone*)" = "lone lone.svg" ] || fail "left beside the model: $(echo lone*)"
+begin_still --out gone --minutes 3s
+mv gone elsewhere
+wait $!
+[ $? -eq 1 ] || fail "a model that vanished is not noticed"
+says "the best model cannot be read: gone"
+check "the checkpoint is kept" "$program" info --model gone.checkpoint >about
 [ $failures -eq 0 ]
