@@ -119,7 +119,8 @@ static int train(struct training *t, const struct command *command)
     if (recipe->sentencepiece_target != NULL && recipe->sentencepiece == NULL)
         return usage_error("train: --sentencepiece-target needs --sentencepiece");
     if (recipe->sentencepiece_target != NULL) recipe->separate = true;
-    int code = recipe->resume ? training_resume(t, command) : EXIT_OK;
+    int code = recipe->ranks->rank == 0 ? lock_open(&t->lock, recipe->out) : EXIT_OK;
+    if (code == EXIT_OK && recipe->resume) code = training_resume(t, command);
     recipe->guided = t->files.alignment;
     if (code == EXIT_OK && recipe->guided == NULL &&
         (option_given(command, "guided-alignment-weight") ||
@@ -145,7 +146,8 @@ int command_train(int argc, char **argv)
                                            .patience = 10,
                                            .seed = 1,
                                            .checkpoint = true,
-                                           .curve = true}};
+                                           .curve = true},
+                                .lock = -1};
     struct option_row rows[TRAINING_ROWS];
     struct command command = {
         .name = "train", .arguments = "", .purpose = purpose, .examples = examples, .rows = rows};

@@ -211,4 +211,5 @@ void training_free(struct training *t)
 {
     for (int o = 0; o < OF_PRESET; o++) free(t->helps[o]);
     for (int i = 0; i < t->taken; i++) free(t->texts[i]);
+    lock_close(t->lock);
 }

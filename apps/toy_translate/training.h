@@ -15,6 +15,7 @@ struct training {
     char *helps[16]; /* texts that rows point to */
     char *texts[TRAINING_TAKEN];
     int taken;
+    int lock; /* of lock.c; -1: none */
 };
 enum { TRAINING_ROWS = 52 + HARD_ROWS + VARIANT_ROWS };
 /* The options of train, which point into *training; returns the count. */
@@ -28,5 +29,10 @@ int training_resume(struct training *training, const struct command *command);
 /* Where the data are and when to stop, as JSON for the checkpoint; the caller frees. */
 char *training_text(const struct command *command);
 void training_free(struct training *training);
+
+/* ---- lock.c ---- */
+/* Fails if another run is writing OUT; *lock: until it is closed, none can begin. */
+int lock_open(int *lock, const char *out);
+void lock_close(int lock);
 
 #endif

@@ -180,9 +180,18 @@ still="--data test.tsv --layers 1 --width 16 --heads 2 --ffn-width 32 --threads 
 begin_still() { # OPTION...
     : >err
     "$program" train $still "$@" 2>err &
-    while kill -0 $! && ! grep -q '^epoch 3' err; do sleep 0.1; done
+    while kill -0 $! && [ "$(grep -c '^epoch' err)" -lt 3 ]; do sleep 0.1; done
 }
 begin_still --out stood --epochs 1000000
+# A second run of that name does not begin; one that is killed hinders none.
+for how in "" --force "--resume --epochs 9"; do
+    "$program" train $still --out ./stood $how 2>other && fail "two runs write the same files: $how"
+    grep -q "another run is writing ./stood" other || { fail "the other run is not named:"; cat other; }
+done
+check "a run of another name" "$program" train $still --out other_name --epochs 1 2>other
+kill -KILL $!
+wait $! 2>other
+begin_still --out stood --epochs 1000000 --resume
 kill -INT $!
 wait $!
 [ $? -eq 130 ] || fail "not interrupted"
