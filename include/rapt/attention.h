@@ -116,10 +116,10 @@ enum { RAPT_LEARNED_CAPACITY = 32 }; /* with space for arrays of later versions,
 /* "query_weight", ..; static. NULL: no such array. */
 RAPT_API const char *rapt_learned_name(rapt_learned_array array);
 
-/* What the chosen score and locality have learned; other arrays may be NULL and are not read. */
+/* What the chosen score and locality have learned; other arrays may be NULL and are not read.
+   Widths and the number of filters are 1 to 65536 where they are read. */
 typedef struct rapt_learned {
-    int hidden;                 /* width of the hidden layer: additive, location-aware; this and
-                                   the next widths and counts: 1 to 65536 where they are read */
+    int hidden;                 /* width of the hidden layer: additive, location-aware */
     int positions;              /* location: most keys of a sequence */
     int channels, filter_width; /* location-aware: how many filters; their width (odd): f[s][c] =
                            sum over j of F[c][j] weight[s + j - filter_width/2], 0 outside */
