@@ -86,8 +86,8 @@ RAPT_API size_t rapt_struct_size(const char *name);
 
 /* The active instruction set is the best one that both processor and operating system support. It
    is the one piece of global state. Setting another (rapt_isa_use) is for tests and measurements,
-   while no other call runs; the other two may be called from any thread at any time. All sets with a
-   fused multiply-add compute the same bits: all but plain C (SCALAR) where its compiler has none,
+   while no other call runs; the other two may be called from any thread at any time. All sets with
+   a fused multiply-add compute the same bits: all but plain C (SCALAR) where its compiler has none,
    which rounds twice. */
 typedef enum rapt_isa { RAPT_ISA_SCALAR, RAPT_ISA_NEON, RAPT_ISA_AVX2, RAPT_ISA_AVX512 } rapt_isa;
 /* The active one. */
