@@ -195,9 +195,8 @@ static void attend_pairs(struct team *team, struct flash_forward *f,
     for (; pair < f->a->batch * f->key_heads; pair++) {
         if (!rapt__mine(&tickets)) continue;
         struct sequence b = rapt__sequence(f->a, pair / f->key_heads);
-        struct rows_ahead ahead;
-        rows_of(f, shared + rapt__next_item(&tickets), &ahead);
-        f->ahead = &ahead;
+        rows_of(f, shared + rapt__next_item(&tickets), &f->next);
+        f->ahead = &f->next;
         attend_pair(f, &b, pair % f->key_heads);
     }
     rapt__team_barrier(team);

@@ -120,10 +120,10 @@ static void rebuild_weights(const struct backward_keys *p, const struct row_head
     }
 }
 
-/* to = rows of n floats that lie in whole panels. */
+/* to = rows of n floats that lie in whole panels; NULL: not wanted. */
 static void compact(const float *from, int rows, int n, float *to)
 {
-    for (int i = 0; i < rows; i++)
+    for (int i = 0; to && i < rows; i++)
         memcpy(to + (ptrdiff_t)i * n, from + (ptrdiff_t)i * rapt__padded(n),
                (size_t)n * sizeof *to);
 }
