@@ -157,8 +157,8 @@ int option_set(const struct command *command, struct option_row *row, const char
         break;
     }
     if (read_real(text, row->min, row->max, row->value)) return GO_ON;
-    return wrong(command, "--%s: '%s' is not a number from %g to %g", row->name, text, row->min,
-                 row->max);
+    return wrong(command, "--%s: '%s' is not a number from %.8g to %.8g", row->name, text,
+                 row->min + 0.0, row->max);
 }
 
 char *option_text(const struct option_row *row)

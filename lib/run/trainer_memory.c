@@ -239,7 +239,8 @@ static rapt_status check_limits(const rapt_train_limits *l, rapt_kind kind, rapt
             "in which the begin and the end of each target count",
             l->target_tokens);
     if (!status)
-        status = rapt__int_check("limits.target_tokens", l->target_tokens, 0, MAX_TOKENS, why);
+        status = rapt__int_check("limits.target_tokens", l->target_tokens, decodes ? 2 : 0,
+                                 MAX_TOKENS, why);
     if (!status) status = rapt__int_check("limits.threads", l->threads, 0, INT32_MAX, why);
     if (!status) status = rapt__shards_check("limits.shards", l->shards, 0, why);
     if (!status) status = rapt__int_check("limits.reserved", l->reserved, 0, 0, why);

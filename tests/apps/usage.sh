@@ -30,6 +30,7 @@ printf 'a\tb\nc\td\te\n' >three.tsv
 printf 'a\nb\n' >two
 printf 'a\n' >one
 
+expect 2 "'1' is not a number from 0 to 0.99999995" train --norm-epsilon 1
 expect 2 "unknown command 'nonsense'; toy_translate help lists them" nonsense
 expect 2 "unknown command 'trian'; did you mean train?" trian
 expect 2 "unknown command 'evalute'; did you mean evaluate?" evalute
