@@ -195,8 +195,7 @@ static void attend_pairs(struct team *team, struct flash_forward *f,
     for (; pair < f->a->batch * f->key_heads; pair++) {
         if (!rapt__mine(&tickets)) continue;
         struct sequence b = rapt__sequence(f->a, pair / f->key_heads);
-        rows_of(f, shared + rapt__next_item(&tickets), &f->next);
-        f->ahead = &f->next;
+        rows_of(f, shared + rapt__next_item(&tickets), f->ahead);
         attend_pair(f, &b, pair % f->key_heads);
     }
     rapt__team_barrier(team);
@@ -220,7 +219,8 @@ void rapt__flash_forward(struct team *team, const struct projected *c, const flo
 {
     struct packed_pair mine, first;
     struct flash_forward f = open_forward(team, c, arena, &mine, &first);
-    f.v = v, f.out = out, f.lse = saved->lse, f.statistics = saved->statistics;
+    struct rows_ahead ahead = {.parts = 0};
+    f.v = v, f.out = out, f.lse = saved->lse, f.statistics = saved->statistics, f.ahead = &ahead;
     attend_pairs(team, &f, &first, &mine);
 }
 

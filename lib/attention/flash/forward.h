@@ -23,7 +23,6 @@ struct flash_forward {
     struct packed_pair pair;
     float *workspace;         /* of the kernel, this member's */
     struct rows_ahead *ahead; /* of the pair that this member takes next; NULL: none */
-    struct rows_ahead next;   /* where they are */
 };
 
 /* ---- forward_heads.c ---- */
