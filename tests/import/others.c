@@ -147,12 +147,30 @@ static void test_tensors(void **state)
     rapt_model_free(hf);
 }
 
+/* Folders that cannot be listed: one that is not there, and one whose name no system allows. */
+static void test_folders(void **state)
+{
+    (void)state;
+    char folder[256], name[600];
+    rapt_model *marian = model_of(0, 2);
+    for (int length = 4; length <= 300; length += 296) {
+        rapt_message why = {""};
+        folder_make(folder, "others-folders");
+        snprintf(name, sizeof name, "%s/%0*d", folder, length, 7);
+        assert_int_equal(rapt_model_export(marian, RAPT_EXPORT_MARIAN, name, &why), RAPT_NO_FILE);
+        if (!strstr(why.text, folder)) fail_msg("\"%s\" does not name it", why.text);
+        folder_remove(folder, files, COUNT(files));
+    }
+    rapt_model_free(marian);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_formats),
         cmocka_unit_test(test_left),
         cmocka_unit_test(test_tensors),
+        cmocka_unit_test(test_folders),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
