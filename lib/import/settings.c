@@ -22,7 +22,7 @@ static bool skip_nested(struct json *j)
         bool open = c == '{' || c == '[';
         if (open && depth == DEPTH) return false;
         if (open) close[depth++] = c == '{' ? '}' : ']';
-        if ((c == '}' || c == ']') && c != close[--depth]) return false;
+        if ((c == '}' || c == ']') && (depth == 0 || c != close[--depth])) return false;
         j->at++;
     } while (depth > 0);
     return true;

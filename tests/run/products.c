@@ -106,6 +106,20 @@ static void choose(rapt_trainer *trainer, long long bits)
 
 /* ---- tests ---- */
 
+/* OpenBLAS. */
+static bool missing(const rapt_model *model)
+{
+    rapt_train_options o = dropout_and_clipping();
+    rapt_trainer *trainer;
+    o.products = RAPT_PRODUCTS_OPENBLAS;
+    if (rapt_trainer_create(&trainer, (rapt_model *)(uintptr_t)model, &o, &small_limits, NULL,
+                            NULL))
+        return true;
+    assert_string_equal(rapt_trainer_products(trainer), "OpenBLAS: all large products");
+    rapt_trainer_free(trainer);
+    return false;
+}
+
 static void test_said(void **state)
 {
     (void)state;
@@ -116,9 +130,11 @@ static void test_said(void **state)
     trainer = trainer_by(model, RAPT_PRODUCTS_AUTO, 1);
     const char *text = rapt_trainer_products(trainer);
     assert_true(strcmp(text, "built-in") == 0 || strncmp(text, "OpenBLAS: ", 10) == 0);
-    choose(trainer, 1 << 0 | 1 << 4 | 1 << 11);
-    assert_string_equal(rapt_trainer_products(trainer),
-                        "OpenBLAS: y 200x192, dx 576x192, dW 1024x192");
+    if (!missing(model)) {
+        choose(trainer, 1 << 0 | 1 << 4 | 1 << 11);
+        assert_string_equal(rapt_trainer_products(trainer),
+                            "OpenBLAS: y 200x192, dx 576x192, dW 1024x192");
+    }
     choose(trainer, 0);
     assert_string_equal(rapt_trainer_products(trainer), "built-in");
     rapt_trainer_free(trainer);
@@ -148,19 +164,6 @@ static float *parameters_with(long long bits, int threads, bool resumed, double 
     rapt_trainer_free(trainer);
     rapt_model_free(model);
     return parameters;
-}
-
-static bool missing(const rapt_model *model)
-{
-    rapt_train_options o = dropout_and_clipping();
-    rapt_trainer *trainer;
-    o.products = RAPT_PRODUCTS_OPENBLAS;
-    if (rapt_trainer_create(&trainer, (rapt_model *)(uintptr_t)model, &o, &small_limits, NULL,
-                            NULL))
-        return true;
-    assert_string_equal(rapt_trainer_products(trainer), "OpenBLAS: all large products");
-    rapt_trainer_free(trainer);
-    return false;
 }
 
 static void test_choices(void **state)
