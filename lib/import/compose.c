@@ -1,6 +1,7 @@
 /* compose.c - the small files of a folder: texts that grow, strings of JSON. */
 #include "import/export.h"
 
+#include <assert.h>
 #include <rapt/file.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -48,6 +49,7 @@ void rapt__compose_string(struct composer *c, rapt_text text)
 bool rapt__export_plans(const struct exporting *e, const char *name)
 {
     if (!e->plan) return false;
+    assert(e->plan->count < EXPORT_FILES);
     snprintf(e->plan->names[e->plan->count++], EXPORT_NAME, "%s", name);
     return true;
 }

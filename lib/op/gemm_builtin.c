@@ -148,9 +148,13 @@ static struct gemm empty_sum(const struct exec_context *exec, const struct gemm 
     return empty;
 }
 
-void rapt__gemm_builtin(const struct exec_context *exec, const struct gemm *product)
+void rapt__gemm_builtin(const struct exec_context *exec, const struct gemm *g)
 {
-    const struct gemm empty = empty_sum(exec, product), *g = product->depth ? product : &empty;
+    struct gemm empty;
+    if (g->depth == 0) {
+        empty = empty_sum(exec, g);
+        g = &empty;
+    }
     if (g->rows == 0 || g->columns == 0) {
         rapt__team_barrier(exec->team);
         return;
