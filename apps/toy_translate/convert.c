@@ -26,8 +26,7 @@ static int export_to(const rapt_model *model, const char *to, const char *out)
     if (!made && errno != EEXIST) return failed("%s: %s", out, strerror(errno));
     if (rapt_model_export(model, format, out, &why) == RAPT_OK) return EXIT_OK;
     if (made) rmdir(out); /* unless something was written */
-    if (strncmp(why.text, out, strlen(out)) == 0) return failed("%s", why.text);
-    return failed("%s: %s", out, why.text);
+    return failed("%s", why.text);
 }
 
 static int save(const rapt_model *model, const char *out, bool packed)

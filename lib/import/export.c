@@ -274,7 +274,7 @@ rapt_status rapt__export(const rapt_model *model, enum export_format format, con
                           .plan = &plan,
                           .why = why};
     if (strlen(folder) >= IMPORT_PATH)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "folder: its path is too long");
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%.200s: too long a path", folder);
     rapt_status status = open_tokenizers(&e);
     if (!status) status = all[format].check_and_write(&e);
     if (!status) status = rapt__export_check_folder(&e, &plan);

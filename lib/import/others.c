@@ -67,6 +67,6 @@ rapt_status rapt__export_check_folder(const struct exporting *e, const struct ex
         if (is_planned(plan, models[n])) status = check_replaced(e, models[n], &found);
     if (status || !found.name[0]) return status;
     return rapt__fail(e->why, RAPT_BAD_ARGUMENT,
-                      "%.60s is a file of another model in the folder; choose another folder",
+                      "%.200s: %.60s is a file of another model; choose another folder", e->folder,
                       found.name);
 }
