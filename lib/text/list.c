@@ -48,6 +48,7 @@ static void take_arrays(struct list *l, size_t bytes, struct arena *arena)
     size_t count = (size_t)l->count, pieces = l->spm ? (size_t)l->spm->count : 0;
     l->start = rapt__arena_take(arena, count + 1, sizeof *l->start);
     l->surface = rapt__arena_take(arena, count + 1, sizeof *l->surface);
+    l->byte = rapt__arena_take(arena, count, sizeof *l->byte);
     l->of_piece = rapt__arena_take(arena, pieces, sizeof *l->of_piece);
     l->table = rapt__arena_take(arena, l->slots, sizeof *l->table);
     l->joined = rapt__arena_take(arena, bytes, 1);
@@ -61,14 +62,25 @@ static bool is_special(const struct list *l, int32_t id)
     return false;
 }
 
-/* What a token is in a text: with a SentencePiece model spaces for U+2581, and nothing for what no
-   piece is known of. */
+static bool is_byte(const struct list *l, int32_t id)
+{
+    const rapt_text name = name_of(l, id);
+    int32_t piece = l->spm && name.size ? rapt__spm_find(l->spm, name) : -1;
+    return piece >= 0 && l->spm->pieces[piece].type == SPM_BYTE;
+}
+
+/* What a token is in a text: with a SentencePiece model spaces for U+2581, one byte of a byte
+   piece, and nothing for what no piece is known of. */
 static size_t put_surface(const struct list *l, int32_t id, char *to)
 {
     const rapt_text name = name_of(l, id);
     size_t size = 0;
     bool unknown = id == l->special[0];
     if (l->spm ? is_special(l, id) : is_special(l, id) && !unknown) return 0;
+    if (l->byte[id]) {
+        *to = *rapt__spm_surface(l->spm, rapt__spm_find(l->spm, name)).bytes;
+        return 1;
+    }
     for (size_t i = 0; i < name.size;) {
         bool space = l->spm && name.size - i >= SPM_SPACE_SIZE &&
                      memcmp(name.bytes + i, spm_space, SPM_SPACE_SIZE) == 0;
@@ -121,7 +133,9 @@ static rapt_status fill(struct list *l, const char *names, size_t size, rapt_mes
     find_specials(l);
     for (int32_t id = 0, to = 0; id <= l->count; id++) {
         l->surface[id] = (uint32_t)to;
-        if (id < l->count) to += (int32_t)put_surface(l, id, l->surfaces + to);
+        if (id == l->count) break;
+        l->byte[id] = is_byte(l, id);
+        to += (int32_t)put_surface(l, id, l->surfaces + to);
     }
     for (int i = 0; l->spm && i < l->spm->count; i++) {
         const struct spm_piece *piece = &l->spm->pieces[i];
@@ -219,33 +233,53 @@ static size_t language_at(const struct list *l, rapt_text text, int32_t *id)
     return 0;
 }
 
-/* Pieces to names. What the SentencePiece model does not know may be a name all the same. */
+/* Pieces of a normalized text to names, skip bytes behind the beginning. What the SentencePiece
+   model does not know may be a name all the same. memory: [bound] ends in the text, ends in the
+   normalized one, ids. */
+static rapt_status put_pieces(const struct list *l, const struct spm_normalized *text, size_t skip,
+                              size_t *memory, size_t bound, struct list_output *out,
+                              rapt_message *why)
+{
+    struct spm_output pieces = {.spm = l->spm,
+                                .text = text,
+                                .ids = (int32_t *)(memory + 2 * bound),
+                                .ends = memory,
+                                .inner = memory + bound,
+                                .capacity = bound};
+    rapt_status status = rapt__spm_encode_normalized(&pieces);
+    if (status) return rapt__fail(why, status, "no memory to encode a text");
+    for (size_t i = 0, begin = 0; i < pieces.count; begin = pieces.inner[i++]) {
+        int32_t id = l->of_piece[pieces.ids[i]];
+        if (pieces.ids[i] == l->spm->unknown)
+            id = rapt__list_find(l, (rapt_text){text->bytes + begin, pieces.inner[i] - begin});
+        if (id < 0) id = l->special[0];
+        if (id < 0) return rapt__fail(why, RAPT_BAD_ARGUMENT, "piece %zu is in no vocabulary", i);
+        put(out, id, skip + pieces.ends[i]);
+    }
+    return RAPT_OK;
+}
+
 static rapt_status encode_pieces(const struct list *l, rapt_text text, struct list_output *out,
                                  rapt_message *why)
 {
+    enum { PIECE_BYTES = 2 * sizeof(size_t) + sizeof(int32_t) };
     int32_t language = -1;
-    size_t skip = language_at(l, text, &language), count = 0, bound;
+    size_t skip = language_at(l, text, &language), bound;
     if (skip) put(out, language, skip);
     const rapt_text rest = {text.bytes + skip, text.size - skip};
+    struct spm_normalized normalized = {.allocator = l->allocator};
     bound = rapt__spm_bound(l->spm, rest.size);
-    if (bound > SIZE_MAX / (sizeof(int32_t) + sizeof(size_t)))
+    if (bound > SIZE_MAX / PIECE_BYTES)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "a text of %zu bytes is too long", text.size);
-    size_t bytes = bound * (sizeof(int32_t) + sizeof(size_t));
-    size_t *ends = rapt__alloc(&l->allocator, bytes);
-    if (!ends) return rapt__fail(why, RAPT_NO_MEMORY, "no memory to encode a text");
-    int32_t *ids = (int32_t *)(ends + bound);
-    rapt_status status = rapt__spm_encode(l->spm, rest, ids, ends, bound, &count, why);
-    for (size_t i = 0, begin = 0; !status && i < count; begin = ends[i++]) {
-        int32_t id = l->of_piece[ids[i]];
-        if (ids[i] == l->spm->unknown)
-            id = rapt__list_find(l, (rapt_text){rest.bytes + begin, ends[i] - begin});
-        if (id < 0) id = l->special[0];
-        if (id < 0)
-            status = rapt__fail(why, RAPT_BAD_ARGUMENT, "piece %zu is in no vocabulary", i);
-        else
-            put(out, id, skip + ends[i]);
-    }
-    rapt__free(&l->allocator, ends, bytes);
+    size_t *memory = rapt__alloc(&l->allocator, bound * PIECE_BYTES);
+    if (!memory) return rapt__fail(why, RAPT_NO_MEMORY, "no memory to encode a text");
+    rapt_status status = rapt__spm_normalize(&l->spm->normalizer, rest, true, &normalized);
+    if (status == RAPT_NO_MEMORY) rapt__fail(why, status, "no memory to encode a text");
+    if (status == RAPT_BAD_ARGUMENT)
+        rapt__fail(why, status, "a text of %zu bytes is too long", text.size);
+    if (!status) status = put_pieces(l, &normalized, skip, memory, bound, out, why);
+    rapt__spm_normalized_free(&normalized);
+    rapt__free(&l->allocator, memory, bound * PIECE_BYTES);
     return status;
 }
 
@@ -262,13 +296,33 @@ rapt_status rapt__list_encode(const struct list *l, rapt_text text, int32_t *ids
                       capacity, out.count);
 }
 
+/* The text of tokens from ids[0] on, and how many they are: one, or as many byte pieces as make a
+   character, in bytes; U+FFFD for a byte that is part of none. */
+static size_t token_text(const struct list *l, const int32_t *ids, size_t count, char bytes[4],
+                         rapt_text *text)
+{
+    size_t size = 0, length;
+    uint32_t code;
+    *text = rapt__list_surface(l, ids[0]);
+    if (!l->byte[ids[0]]) return 1;
+    for (; size < 4 && size < count && l->byte[ids[size]]; size++)
+        bytes[size] = *rapt__list_surface(l, ids[size]).bytes;
+    length = rapt__utf8_decode(bytes, size, &code);
+    *text = length ? (rapt_text){bytes, length} : (rapt_text){"\xEF\xBF\xBD", 3};
+    return rapt__max_size(length, 1);
+}
+
 rapt_status rapt__list_decode(const struct list *l, const int32_t *ids, size_t count, char *bytes,
                               size_t capacity, size_t *size, rapt_message *why)
 {
     size_t at = 0;
-    for (size_t i = 0; i < count; i++) {
-        rapt_text text = rapt__list_surface(l, ids[i]);
-        if (l->spm && at == 0 && text.size && text.bytes[0] == ' ') text.bytes++, text.size--;
+    for (size_t i = 0; i < count;) {
+        char character[4];
+        rapt_text text;
+        bool byte = l->byte[ids[i]];
+        i += token_text(l, ids + i, count - i, character, &text);
+        bool front = l->spm && !byte && at == 0;
+        if (front && text.size && text.bytes[0] == ' ') text.bytes++, text.size--;
         if (!l->spm && at > 0 && text.size) {
             if (at < capacity) bytes[at] = ' ';
             at++;

@@ -17,6 +17,7 @@ struct list {
     uint32_t *start;   /* [count + 1] where they begin */
     uint32_t *surface; /* [count + 1] name i in a text is surfaces[surface[i]..surface[i + 1]) */
     char *surfaces;
+    bool *byte;        /* [count] the name is that of a byte piece: its surface is the byte */
     int32_t *of_piece; /* [spm->count] the name of a piece; -1: there is none */
     int32_t *table;    /* [slots] ids by the hash of their names; -1: free. A power of two */
     size_t slots;

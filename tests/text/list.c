@@ -161,6 +161,62 @@ static void test_pieces(void **state)
     rapt_tokenizer_free(cut);
 }
 
+static rapt_tokenizer *pieces_of(bool bytes)
+{
+    static struct craft model;
+    rapt_tokenizer *t = NULL;
+    rapt_message why = {""};
+    memset(&model, 0, sizeof model);
+    craft_specials(&model);
+    craft_piece(&model, "a", -1, 0);
+    craft_piece(&model, "\u2581a", -1, 0);
+    craft_piece(&model, "\u2581", -2, 0);
+    if (bytes) craft_byte_pieces(&model);
+    craft_trainer(&model, SPM_UNIGRAM, false, bytes);
+    craft_normalizer(&model, 3, true, NULL, 0);
+    if (rapt_tokenizer_load_memory(&t, model.bytes, model.size, NULL, &why))
+        fail_msg("%s", why.text);
+    return t;
+}
+
+/* What no piece is may be a name, as it was normalized: e and an accent, which become one letter;
+   two faces, of which a piece of the text is the first. */
+static void test_normalized(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"</s>",   "<unk>", "a",       "\u2581a",
+                                        "\u2581", ":)",    "\xC3\xA9"};
+    rapt_tokenizer *pieces = pieces_of(false), *t = list_of(names, 7, pieces);
+    JUDGE(t, "ae\u0301a",
+          "a\xC3\xA9"
+          "a",
+          ARRAY(3, 6, 2), ARRAY(1, 4, 5));
+    JUDGE(t, "\U0001F600", ":) :)", ARRAY(4, 5, 4, 5), ARRAY(0, 0, 0, 4));
+    rapt_tokenizer_free(t);
+    rapt_tokenizer_free(pieces);
+}
+
+/* Pieces of bytes make characters again. */
+static void test_bytes(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"</s>",   "<unk>",  "a",       "<0xE2>",
+                                        "<0x98>", "<0x83>", "\u2581a", "\u2581"};
+    rapt_tokenizer *pieces = pieces_of(true), *t = list_of(names, 8, pieces);
+    JUDGE(t, "a\u2603a", "a\u2603a", ARRAY(6, 3, 4, 5, 2), ARRAY(1, 1, 1, 4, 5));
+    const int32_t broken[] = {6, 3, 4, 2, 5};
+    char bytes[MAX];
+    size_t size;
+    assert_int_equal(rapt_tokenizer_decode(t, broken, 5, bytes, MAX, &size, NULL), RAPT_OK);
+    const char wanted[] = "a\uFFFD\uFFFDa\uFFFD";
+    assert_int_equal(size, strlen(wanted));
+    assert_memory_equal(bytes, wanted, size);
+    assert_int_equal(rapt_tokenizer_token(t, 4).size, 1);
+    assert_memory_equal(rapt_tokenizer_token(t, 4).bytes, "\x98", 1);
+    rapt_tokenizer_free(t);
+    rapt_tokenizer_free(pieces);
+}
+
 static char *write_list(const rapt_tokenizer *t, size_t *size)
 {
     assert_int_equal(rapt_tokenizer_write(t, NULL, 0, size, NULL), RAPT_OK);
@@ -322,6 +378,7 @@ int main(void)
         cmocka_unit_test(test_names),   cmocka_unit_test(test_pieces),
         cmocka_unit_test(test_written), cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_memory),  cmocka_unit_test(test_colliding),
+        cmocka_unit_test(test_bytes),   cmocka_unit_test(test_normalized),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,12 +2,20 @@
    are unknown become one, or each byte of them a byte piece. */
 #include "text/sentencepiece/sentencepiece.h"
 
-static void put_id(struct spm_output *out, int32_t id, size_t end)
+/* The last token ends there, in the text and in the normalized one. */
+static void put_end(struct spm_output *out, size_t end, size_t inner)
+{
+    size_t at = out->count - 1;
+    if (at >= out->capacity) return;
+    if (out->ends) out->ends[at] = end;
+    if (out->inner) out->inner[at] = inner;
+}
+
+static void put_id(struct spm_output *out, int32_t id, size_t end, size_t inner)
 {
     size_t at = out->count++;
-    if (at >= out->capacity) return;
-    out->ids[at] = id;
-    if (out->ends) out->ends[at] = end;
+    if (at < out->capacity) out->ids[at] = id;
+    put_end(out, end, inner);
 }
 
 void rapt__spm_put(struct spm_output *out, size_t start, size_t end, int32_t id)
@@ -19,11 +27,12 @@ void rapt__spm_put(struct spm_output *out, size_t start, size_t end, int32_t id)
     out->unknown = id == spm->unknown;
     if (out->unknown && spm->byte_fallback) {
         for (size_t i = start; i < end; i++)
-            put_id(out, spm->bytes[(unsigned char)out->text->bytes[i]], i + 1 < end ? from : to);
+            put_id(out, spm->bytes[(unsigned char)out->text->bytes[i]], i + 1 < end ? from : to,
+                   i + 1);
     } else if (out->unknown && before) {
-        if (out->ends && out->count <= out->capacity) out->ends[out->count - 1] = to;
+        put_end(out, to, end);
     } else {
-        put_id(out, id, to);
+        put_id(out, id, to, end);
     }
 }
 
@@ -34,8 +43,9 @@ size_t rapt__spm_bound(const struct spm *spm, size_t bytes)
     return rapt__plus(bound, SPM_SPACE_SIZE, &bound) ? bound : SIZE_MAX;
 }
 
-static rapt_status put_all(struct spm_output *out)
+rapt_status rapt__spm_encode_normalized(struct spm_output *out)
 {
+    if (out->text->size == 0) return RAPT_OK;
     switch (out->spm->kind) {
     case SPM_UNIGRAM:
         return rapt__spm_unigram(out);
@@ -55,9 +65,10 @@ rapt_status rapt__spm_encode(const struct spm *spm, rapt_text text, int32_t *ids
                              size_t capacity, size_t *count, rapt_message *why)
 {
     struct spm_normalized normalized = {.allocator = spm->allocator};
-    struct spm_output out = {spm, &normalized, ids, ends, capacity, 0, false};
+    struct spm_output out = {
+        .spm = spm, .text = &normalized, .ids = ids, .ends = ends, .capacity = capacity};
     rapt_status status = rapt__spm_normalize(&spm->normalizer, text, ends != NULL, &normalized);
-    if (!status && normalized.size > 0) status = put_all(&out);
+    if (!status) status = rapt__spm_encode_normalized(&out);
     rapt__spm_normalized_free(&normalized);
     if (status == RAPT_NO_MEMORY) return rapt__fail(why, status, "no memory to encode a text");
     if (status) return rapt__fail(why, status, "a text of %zu bytes is too long", text.size);

@@ -175,8 +175,9 @@ int32_t rapt__spm_special(const struct spm *spm, int which);
 struct spm_output { /* where ids go, in the order of the text */
     const struct spm *spm;
     const struct spm_normalized *text;
-    int32_t *ids; /* [capacity] */
-    size_t *ends; /* [capacity], or NULL */
+    int32_t *ids;  /* [capacity] */
+    size_t *ends;  /* [capacity] in the text, or NULL */
+    size_t *inner; /* [capacity] in the normalized text, or NULL */
     size_t capacity, count;
     bool unknown; /* the last piece was unknown */
 };
@@ -185,6 +186,9 @@ void rapt__spm_put(struct spm_output *out, size_t start, size_t end, int32_t id)
 
 /* The most tokens that a text of so many bytes can have. */
 size_t rapt__spm_bound(const struct spm *spm, size_t bytes);
+/* A normalized text, which has its origins if ends are wanted; *out: all but count and unknown.
+   More than capacity: only counted. RAPT_NO_MEMORY, RAPT_BAD_ARGUMENT: the text is too long. */
+rapt_status rapt__spm_encode_normalized(struct spm_output *out);
 /* Of rapt_tokenizer_encode, its arguments checked. */
 rapt_status rapt__spm_encode(const struct spm *spm, rapt_text text, int32_t *ids, size_t *ends,
                              size_t capacity, size_t *count, rapt_message *why);
