@@ -65,10 +65,12 @@ typedef enum rapt_export {
     RAPT_EXPORT_CT2       /* CTranslate2: model.bin, config.json, vocabularies; source.spm and
                              target.spm, which CTranslate2 leaves to its caller, if there are any */
 } rapt_export;
-/* Writes files into a folder that is there, each replaced atomically. RAPT_BAD_ARGUMENT: the other
-   project does not compute such a model, or has no such vocabulary; *why names the field of the
-   configuration, or the tokenizer. The same, and nothing is written, if the folder has a model in
-   another format, or a file of tensors or vocabulary that would stay; *why names it. */
+/* Writes files into a folder that is there, each replaced atomically. Marian takes alignments from
+   the first head of one layer: an alignment_layer of 0 is read again as the last layer; Hugging
+   Face's files name no layer. RAPT_BAD_ARGUMENT: the other project does not compute such a model,
+   or has no such vocabulary; *why names the field of the configuration, or the tokenizer. The same,
+   and nothing is written, if the folder has a model in another format, or a file of tensors or
+   vocabulary that would stay; *why names it. */
 RAPT_API rapt_status rapt_model_export(const rapt_model *model, rapt_export format,
                                        const char *folder, rapt_message *why);
 

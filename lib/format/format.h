@@ -84,6 +84,8 @@ rapt_status rapt__tensors_open_any(struct tensor_file **file, const char *path,
                                    const rapt_allocator *allocator, rapt_message *why);
 rapt_status rapt__tensors_open_any_memory(struct tensor_file **file, const void *bytes, size_t size,
                                           const rapt_allocator *allocator, rapt_message *why);
+/* Whether a file begins as no safetensors file does; not if it is too short or cannot be read. */
+bool rapt__tensors_other(const char *path);
 enum tensor_container rapt__tensors_container(const struct tensor_file *file);
 /* The data of one file on a disk, mapped; *view outlives the file, which must not be changed or cut
    meanwhile (replacing it is no change): the process may end by a signal. Entries begin at `begin`

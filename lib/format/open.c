@@ -2,6 +2,7 @@
    reader opens it.
 
        safetensors   n as u64, '{'                    2 <= n <= 10^8
+       Git LFS       "version h"                      of "https://git-lfs.github.com/spec/v1"
        CTranslate2   version as u32, then a length    1 <= version
        Marian        version as u64                   1 (2: encrypted)
        zip           "PK", 3, 4                       of arrays (npz), or with a pickle (PyTorch)
@@ -59,9 +60,11 @@ static rapt_status recognize(const struct disk_source *source, tensor_reader **r
     uint32_t low = 0, high = 0;
     for (int i = 0; i < 4; i++) low |= (uint32_t)first[i] << 8 * i;
     for (int i = 0; i < 4; i++) high |= (uint32_t)first[4 + i] << 8 * i;
-    if (high == 0 && first[8] == '{')
+    if (low == 1 && high == 0)
+        *read = rapt__marian_read;
+    else if (high == 0 && first[8] == '{')
         *read = rapt__safetensors_read;
-    else if (low >= 1 && low <= 2 && high == 0)
+    else if (low == 2 && high == 0)
         *read = rapt__marian_read;
     else if (low >= 1 && low <= VERSION_MAX && high > 0)
         *read = rapt__ct2_read;
@@ -69,6 +72,10 @@ static rapt_status recognize(const struct disk_source *source, tensor_reader **r
         *read = read_zip;
     else if (memcmp(first, "\x80\2\x8A\x0A\x6C\xFC\x9C\x46\xF9", FIRST_BYTES) == 0)
         return refuse_pickle(source->label.text, why);
+    else if (memcmp(first, "version h", FIRST_BYTES) == 0)
+        return rapt__fail(why, RAPT_BAD_FILE,
+                          "%s: is a pointer of Git LFS to a file that was not downloaded",
+                          source->label.text);
     else if (first[0] == '{')
         *read = rapt__shards_read;
     else
@@ -107,6 +114,17 @@ rapt_status rapt__tensors_open_any(struct tensor_file **file, const char *path,
                                    const rapt_allocator *allocator, rapt_message *why)
 {
     return rapt__tensors_open_path(file, path, NULL, allocator, why);
+}
+
+bool rapt__tensors_other(const char *path)
+{
+    struct disk_source source;
+    tensor_reader *read = NULL;
+    if (rapt__disk_open(&source, path, NULL)) return false;
+    bool other = source.size >= FIRST_BYTES;
+    if (other && recognize(&source, &read, NULL) == RAPT_OK) other = read != rapt__safetensors_read;
+    rapt__disk_close(&source);
+    return other;
 }
 
 const void *rapt__tensors_map_data(const struct tensor_file *file, struct disk_view *view)

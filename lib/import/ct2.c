@@ -2,6 +2,7 @@
    Source: CTranslate2 4.8: src/models/transformer.cc, sequence_to_sequence.cc, vocabulary.cc. */
 #include "import/ct2.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -39,16 +40,35 @@ static void spell_v1(char name[IMPORT_NAME])
 
 /* ---- the configuration ---- */
 
+/* Whether embeddings are scaled: a flag, or the number that they are multiplied by. */
+static rapt_status read_scaled(struct import *i, const char *name, int otherwise, int *value)
+{
+    const struct tensor_entry *e = rapt__import_find(i, name, 0);
+    float scale, wanted = sqrtf((float)i->config.width);
+    if (!e || e->count != 1 || strchr(e->dtype, 'F') == NULL)
+        return rapt__import_number(i, name, otherwise, value);
+    rapt__import_use(i, e);
+    rapt_status status = rapt__tensors_read(i->file, e, 0, 1, &scale, i->why);
+    if (status) return status;
+    *value = scale != 1;
+    if (scale == 1 || fabsf(scale - wanted) <= 1e-6f * wanted) return RAPT_OK;
+    return rapt__import_bad(i, "tensor %s is %g, neither 1 nor the root of %d", name, (double)scale,
+                            i->config.width);
+}
+
+typedef rapt_status read_attribute(struct import *i, const char *name, int otherwise, int *value);
+
 /* An attribute of both halves, which may stand once for both; they must agree. */
-static rapt_status attribute(struct import *i, const char *name, int otherwise, int *value)
+static rapt_status attribute(struct import *i, const char *name, read_attribute *read,
+                             int otherwise, int *value)
 {
     char full[80];
     int common, halves[2];
     static const char *const sides[] = {"encoder", "decoder"};
-    rapt_status status = rapt__import_number(i, name, otherwise, &common);
+    rapt_status status = read(i, name, otherwise, &common);
     for (int n = 0; n < 2 && !status; n++) {
         snprintf(full, sizeof full, "%s/%s", sides[n], name);
-        status = rapt__import_number(i, full, common, &halves[n]);
+        status = read(i, full, common, &halves[n]);
     }
     if (status) return status;
     *value = halves[0];
@@ -81,10 +101,11 @@ static rapt_status read_attributes(struct import *i, int *values)
     for (int n = 0; n < CT2_ATTRIBUTES && !status; n++) {
         const struct ct2_attribute *a = &rapt__ct2_attributes[n];
         int value = a->otherwise;
+        read_attribute *read = a->use == CT2_SCALED ? read_scaled : rapt__import_number;
         if (a->use == CT2_HEADS && strstr(spec, "Big")) value = 16;
-        if (a->use == CT2_SCALED) status = attribute(i, older, value, &value);
+        if (a->use == CT2_SCALED) status = attribute(i, older, read, value, &value);
         if (!status && a->of_encoder && a->of_decoder)
-            status = attribute(i, a->name, value, &value);
+            status = attribute(i, a->name, read, value, &value);
         else if (!status)
             status = one_sided(i, a, &value);
         if (a->use < CT2_USES) values[a->use] = value;
@@ -168,6 +189,9 @@ static rapt_status read_config(struct import *i)
     c->plain_embedding = !values[CT2_SCALED];
     c->norm_order = values[CT2_PRE_NORM] ? RAPT_NORM_ORDER_PRE : RAPT_NORM_ORDER_POST;
     c->decoder_start = values[CT2_ZERO_START] ? RAPT_DECODER_START_ZERO : RAPT_DECODER_START_BEGIN;
+    if (values[CT2_ALIGNMENT_HEADS] == 1)
+        c->alignment_layer =
+            values[CT2_ALIGNMENT_LAYER] < 0 ? c->decoder_layers : values[CT2_ALIGNMENT_LAYER] + 1;
     c->tie = ties_of(i);
     return RAPT_OK;
 }
@@ -201,6 +225,27 @@ static rapt_status check_name(struct import *i, const struct import_settings *s,
     return rapt__import_bad(i, "config.json: %s is \"%.60s\", not \"%s\"", key, text, name);
 }
 
+/* What targets begin with. Zeros: nothing, but the converter of Hugging Face's MarianMT names the
+   end token then, and leaves it to the caller to end sources, which we do. */
+static rapt_status use_start(struct import *i, const char *start)
+{
+    rapt_config *c = &i->config;
+    if (c->decoder_start == RAPT_DECODER_START_ZERO) {
+        if (start && strcmp(start, "</s>") == 0) c->no_source_end = false;
+        return RAPT_OK;
+    }
+    if (!start)
+        return rapt__import_bad(i,
+                                "config.json has no decoder_start_token, which is not supported");
+    if (strcmp(start, "</s>") == 0)
+        c->decoder_start = RAPT_DECODER_START_END;
+    else if (strcmp(start, "<pad>") == 0 || strcmp(start, "<blank>") == 0)
+        c->decoder_start = RAPT_DECODER_START_PAD;
+    else if (strcmp(start, "<s>") != 0)
+        return rapt__import_bad(i, "config.json: decoder_start_token is \"%.60s\"", start);
+    return RAPT_OK;
+}
+
 static rapt_status use_settings(struct import *i, const struct import_settings *s)
 {
     rapt_config *c = &i->config;
@@ -215,13 +260,8 @@ static rapt_status use_settings(struct import *i, const struct import_settings *
     if (status) return status;
     if (source_begin) return rapt__import_bad(i, "config.json: add_source_bos is not supported");
     c->no_source_end = !source_end;
-    if (!start || strcmp(start, "</s>") == 0) {
-        if (!c->decoder_start) c->decoder_start = RAPT_DECODER_START_END;
-    } else if (strcmp(start, "<pad>") == 0 || strcmp(start, "<blank>") == 0) {
-        if (!c->decoder_start) c->decoder_start = RAPT_DECODER_START_PAD;
-    } else if (strcmp(start, "<s>") != 0) {
-        return rapt__import_bad(i, "config.json: decoder_start_token is \"%.60s\"", start);
-    }
+    status = use_start(i, start);
+    if (status) return status;
     if (epsilon && !rapt__float_read(epsilon, &c->norm_epsilon))
         return rapt__import_bad(i, "config.json: layer_norm_epsilon is %.60s", epsilon);
     return RAPT_OK;

@@ -15,6 +15,8 @@ enum ct2_use {
     CT2_ACTIVATION,
     CT2_SCALED,
     CT2_ZERO_START,
+    CT2_ALIGNMENT_LAYER, /* the layer whose weights are shown; -1: the last one */
+    CT2_ALIGNMENT_HEADS, /* the mean of so many, the first ones */
     CT2_USES,
     CT2_ANY, /* changes nothing here */
     CT2_ONLY /* only `otherwise` is supported */

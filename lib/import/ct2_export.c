@@ -93,9 +93,12 @@ static bool begins(const struct exporting *e)
                rapt_tokenizer_special(e->target, RAPT_TOKEN_END);
 }
 
-/* With zeros it is not read. */
+/* With zeros it is not read but by our own reader: "</s>" is that of a converter that leaves the
+   end of sources to the caller. */
 static const char *start_of(const struct exporting *e)
 {
+    if (e->config->decoder_start == RAPT_DECODER_START_ZERO)
+        return e->config->no_source_end ? "<unk>" : "</s>";
     if (e->config->decoder_start == RAPT_DECODER_START_PAD) return "<pad>";
     return begins(e) ? "<s>" : "</s>";
 }

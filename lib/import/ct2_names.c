@@ -78,9 +78,9 @@ const struct ct2_attribute rapt__ct2_attributes[CT2_ATTRIBUTES] = {
     {"activation", "I8", true, true, CT2_RELU, CT2_ACTIVATION},
     {"scale_embeddings", "I8", true, true, 1, CT2_SCALED},
     {"start_from_zero_embedding", "I8", false, true, 0, CT2_ZERO_START},
-    {"embeddings_merge", "I8", true, false, 0, CT2_ANY},  /* there is one vocabulary */
-    {"alignment_layer", "I16", false, true, -1, CT2_ANY}, /* which weights to show */
-    {"alignment_heads", "I16", false, true, 1, CT2_ANY},
+    {"embeddings_merge", "I8", true, false, 0, CT2_ANY}, /* there is one vocabulary */
+    {"alignment_layer", "I16", false, true, -1, CT2_ALIGNMENT_LAYER},
+    {"alignment_heads", "I16", false, true, 1, CT2_ALIGNMENT_HEADS},
     {"alibi", "I8", false, true, 0, CT2_ONLY},
     {"alibi_use_positive_positions", "I8", false, true, 0, CT2_ANY}, /* of alibi */
     {"scale_alibi", "I8", false, true, 0, CT2_ANY},
@@ -105,6 +105,10 @@ int rapt__ct2_value(const rapt_config *c, const struct ct2_attribute *a)
         return !c->plain_embedding;
     case CT2_ZERO_START:
         return c->decoder_start == RAPT_DECODER_START_ZERO;
+    case CT2_ALIGNMENT_LAYER:
+        return c->alignment_layer - 1;
+    case CT2_ALIGNMENT_HEADS:
+        return c->alignment_layer ? 1 : c->heads;
     default:
         return a->otherwise;
     }

@@ -28,48 +28,49 @@ bool rapt__import_has(const struct import *i, const char *name)
     return true;
 }
 
-/* A safetensors file begins with the size of its header in eight bytes, then comes JSON. */
-static bool is_safetensors(const char *path)
-{
-    char bytes[9] = "";
-    struct disk_source file;
-    if (rapt__disk_open(&file, path, NULL)) return true; /* it has a reason of its own */
-    bool foreign = file.size >= sizeof bytes &&
-                   rapt__disk_read(&file, 0, bytes, sizeof bytes, NULL) == RAPT_OK &&
-                   bytes[8] != '{';
-    rapt__disk_close(&file);
-    return !foreign;
-}
-
 static bool is_folder(const char *path)
 {
     struct stat found;
     return stat(path, &found) == 0 && S_ISDIR(found.st_mode);
 }
 
-bool rapt__import_wants(const char *path)
+/* The folder that path is or is in. */
+static rapt_status find_folder(struct import *i, const char *path)
 {
-    return is_folder(path) || !is_safetensors(path);
+    size_t size = strlen(path);
+    if (size + 2 > sizeof i->folder) return rapt__import_bad(i, "%.200s: too long a path", path);
+    memcpy(i->folder, path, size + 1);
+    if (is_folder(path)) {
+        if (path[size - 1] != '/') memcpy(i->folder + size, "/", 2);
+        return RAPT_OK;
+    }
+    char *slash = strrchr(i->folder, '/');
+    *(slash ? slash + 1 : i->folder) = 0;
+    return RAPT_OK;
 }
 
-/* The file holds about as many numbers as the configuration asks for: no memory is taken for what
-   cannot be filled. */
-static rapt_status backed(struct import *i)
+/* Whether tensors of Hugging Face are there: without a configuration of ours, beside config.json.
+ */
+static bool is_hf(const char *path, const rapt_allocator *allocator)
 {
-    struct layout layout;
-    struct arena counting = {0};
-    size_t held = 0;
-    rapt__layout_make(&layout, &i->config, &counting);
-    for (int n = 0; n < rapt__tensors_count(i->file); n++)
-        held += (rapt__tensors_entry(i->file, n)->count + LANES) * LANES;
-    if (!counting.overflow && layout.floats <= held) return RAPT_OK;
-    return rapt__import_bad(i, "its configuration describes a larger model than it holds");
+    struct import i = {.folder = ""};
+    struct tensor_file *file;
+    if (find_folder(&i, path) || !rapt__import_has(&i, "config.json")) return false;
+    if (rapt__tensors_open(&file, path, allocator, NULL)) return false;
+    bool own = rapt__tensors_metadata(file, CONFIG_KEY) != NULL;
+    rapt__tensors_close(file);
+    return !own;
+}
+
+bool rapt__import_wants(const char *path, const rapt_allocator *allocator)
+{
+    return is_folder(path) || rapt__tensors_other(path) || is_hf(path, allocator);
 }
 
 rapt_status rapt__import_make(struct import *i)
 {
     rapt_status status = rapt__config_check(&i->config, i->why);
-    if (!status) status = backed(i);
+    if (!status) status = rapt__config_backed(&i->config, i->file, false, i->why);
     if (!status) status = rapt__model_make(&i->model, &i->config, &i->allocator, i->why);
     return status == RAPT_BAD_ARGUMENT ? RAPT_BAD_FILE : status;
 }
@@ -184,21 +185,6 @@ static rapt_status open_tensors(struct import *i, const char *path)
         return rapt__tensors_open_any(&i->file, full, &i->allocator, i->why);
     }
     return open_only(i, path);
-}
-
-/* The folder that path is or is in. */
-static rapt_status find_folder(struct import *i, const char *path)
-{
-    size_t size = strlen(path);
-    if (size + 2 > sizeof i->folder) return rapt__import_bad(i, "%.200s: too long a path", path);
-    memcpy(i->folder, path, size + 1);
-    if (is_folder(path)) {
-        if (path[size - 1] != '/') memcpy(i->folder + size, "/", 2);
-        return RAPT_OK;
-    }
-    char *slash = strrchr(i->folder, '/');
-    *(slash ? slash + 1 : i->folder) = 0;
-    return RAPT_OK;
 }
 
 static rapt_status import_open(struct import *i)

@@ -9,9 +9,9 @@
 
 #include "model/model.h"
 
-/* A folder, or a file that begins as no safetensors file does. A path that cannot be read is not.
- */
-bool rapt__import_wants(const char *path);
+/* A folder, a file that begins as no safetensors file does, or one of those without a configuration
+   of ours beside a config.json. A path that cannot be read is not. */
+bool rapt__import_wants(const char *path, const rapt_allocator *allocator);
 /* *model is the caller's to free. RAPT_BAD_FILE: the files are damaged, or hold what this library
    does not; *why names it. */
 rapt_status rapt__import(rapt_model **model, const char *path, const rapt_allocator *allocator,

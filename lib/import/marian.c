@@ -231,6 +231,18 @@ static rapt_status read_tables(struct import *i, const struct yaml *y)
     return rapt__import_bad(i, "there is no tensor Wemb");
 }
 
+/* Marian's alignments are those of the first head of one layer, as ours are. */
+static rapt_status read_alignment(struct import *i, const struct yaml *y)
+{
+    static const char key[] = "transformer-guided-alignment-layer";
+    const char *text = option(y, key);
+    i->config.alignment_layer = i->config.decoder_layers;
+    if (!text || strcmp(text, "last") == 0) return RAPT_OK;
+    rapt_status status = number(i, y, key, -1, &i->config.alignment_layer);
+    if (!status && i->config.alignment_layer < 1) return refuse(i, key, text);
+    return status;
+}
+
 static rapt_status read_config(struct import *i, const struct yaml *y)
 {
     rapt_config *c = &i->config;
@@ -245,6 +257,7 @@ static rapt_status read_config(struct import *i, const struct yaml *y)
     if (!status) status = number(i, y, "enc-depth", -1, &c->encoder_layers);
     if (!status) status = number(i, y, "dec-depth", -1, &c->decoder_layers);
     if (!status) status = read_norms(i, y);
+    if (!status) status = read_alignment(i, y);
     if (!status) status = read_decoder(i, y);
     if (!status) status = read_activation(i, y);
     if (!status) status = read_tables(i, y);

@@ -57,7 +57,8 @@ static void write_settings(const rapt_config *c, char text[SETTINGS])
     bool pre = c->norm_order == RAPT_NORM_ORDER_PRE, rms = c->norm_type == RAPT_NORM_TYPE_RMS;
     const char *norm = rms ? "r" : "n", *none = "\"\"";
     char layer[16] = "last";
-    if (c->alignment_layer) snprintf(layer, sizeof layer, "%d", c->alignment_layer);
+    if (c->alignment_layer && c->alignment_layer < c->decoder_layers)
+        snprintf(layer, sizeof layer, "%d", c->alignment_layer);
     snprintf(text, SETTINGS,
              "bert-train-type-embeddings: true\nbert-type-vocab-size: 2\n"
              "dec-cell: %s\ndec-cell-base-depth: 2\ndec-cell-high-depth: 1\ndec-depth: %d\n"

@@ -42,7 +42,8 @@ static rapt_status make_list(struct import *i, const char *file, const struct vo
                              int vocab, const rapt_tokenizer *pieces, rapt_tokenizer **tokenizer)
 {
     int count = rapt__vocabulary_count(v);
-    if (count != vocab && count + 1 != vocab)
+    bool one_more = count + 1 == vocab && rapt__vocabulary_find(v, "<unk>") < 0;
+    if (count != vocab && !one_more)
         return rapt__import_bad(i, "%s has %d names, the model's table %d", file, count, vocab);
     size_t bytes = (size_t)vocab * sizeof(rapt_text);
     rapt_text *names = rapt__alloc(&i->allocator, bytes);
@@ -202,6 +203,9 @@ static rapt_status open_vocabulary(struct import *i, const char *name, const cha
         return rapt__import_bad(i, "%s has %d pieces, the model's table %d", name,
                                 rapt_tokenizer_vocab(*tokenizer), vocab);
     }
+    snprintf(file, sizeof file, "%s.bpe", side);
+    if (rapt__import_has(i, file))
+        return rapt__import_bad(i, "%s: byte-pair codes of subword-nmt are not supported", file);
     snprintf(file, sizeof file, "%s.spm", side);
     rapt_status status = RAPT_OK;
     if (rapt__import_has(i, file)) status = rapt__import_pieces(i, file, &pieces);

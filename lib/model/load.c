@@ -14,10 +14,8 @@ static bool known(const rapt_model *m, const char *name)
 
 enum { FREE_OFFSETS = 1 << 20 }; /* floats of sinusoids any file may ask for */
 
-/* The file holds as many numbers as the configuration asks for, and what is computed from it,
-   the sinusoids, is not out of all proportion to them. */
-static rapt_status backed(const rapt_config *config, const struct tensor_file *file,
-                          rapt_message *why)
+rapt_status rapt__config_backed(const rapt_config *config, const struct tensor_file *file,
+                                bool one_each, rapt_message *why)
 {
     struct layout layout;
     struct arena counting = {0};
@@ -25,7 +23,8 @@ static rapt_status backed(const rapt_config *config, const struct tensor_file *f
     rapt__layout_make(&layout, config, &counting);
     for (int i = 0; i < rapt__tensors_count(file); i++)
         held += (rapt__tensors_entry(file, i)->count + LANES) * LANES;
-    if (counting.overflow || layout.count > rapt__tensors_count(file) || layout.floats > held)
+    bool few = one_each && layout.count > rapt__tensors_count(file);
+    if (counting.overflow || few || layout.floats > held)
         return rapt__fail(why, RAPT_BAD_FILE,
                           "its configuration describes a larger model than it holds");
     if (positions > held + FREE_OFFSETS)
@@ -65,7 +64,7 @@ static rapt_status load_open(rapt_model **model, struct tensor_file *file,
     if (!text)
         return rapt__fail(why, RAPT_BAD_FILE, "it is no rapt model: it has no " CONFIG_KEY "");
     rapt_status status = rapt__config_read(&config, text, strlen(text), why);
-    if (!status) status = backed(&config, file, why);
+    if (!status) status = rapt__config_backed(&config, file, true, why);
     if (!status) status = rapt__model_make_bare(model, &config, allocator, why);
     if (status) return status;
     const char *layout = rapt__tensors_metadata(file, LAYOUT_KEY);

@@ -134,6 +134,11 @@ int rapt__key_heads(const rapt_config *config);
 /* ---- config_json.c: the configuration as it stands in a model file ---- */
 enum { CONFIG_TEXT = 4096 }; /* bytes that hold any */
 rapt_status rapt__config_write(const rapt_config *config, char *text, size_t capacity);
+/* RAPT_BAD_FILE: the file holds fewer numbers than a model of the configuration has, or, of
+   sinusoids, which are computed from it, there would be many times as many. one_each: every
+   parameter is a tensor of the file; there are too few. */
+rapt_status rapt__config_backed(const rapt_config *config, const struct tensor_file *file,
+                                bool one_each, rapt_message *why);
 /* RAPT_BAD_FILE: it is no configuration, or one that rapt__config_check refuses. */
 rapt_status rapt__config_read(rapt_config *config, const char *text, size_t size,
                               rapt_message *why);

@@ -231,7 +231,7 @@ rapt_status rapt_model_import(rapt_model **model, const char *path, const rapt_a
     rapt_message reason = {""};
     int number = errno;
     rapt_status status = rapt_model_load(model, path, allocator, &reason);
-    if ((status == RAPT_BAD_FILE || status == RAPT_NO_FILE) && rapt__import_wants(path))
+    if ((status == RAPT_BAD_FILE || status == RAPT_NO_FILE) && rapt__import_wants(path, allocator))
         status = rapt__import(model, path, allocator, &reason);
     if (status) return rapt__fail(why, status, "%.500s", reason.text);
     errno = number;

@@ -84,7 +84,7 @@ done
 # A folder of tokens, as CTranslate2 has it, whose sources have no end: attention by token.
 cp -r ct2 tokens
 rm tokens/*.spm
-sed -i 's/"add_source_eos": true/"add_source_eos": false/' tokens/config.json
+sed -i 's/"add_source_eos": true/"add_source_eos": false/; s/"decoder_start_token": "[^"]*"/"decoder_start_token": "<unk>"/' tokens/config.json
 code 0 "$program" attend --model tokens --json "▁red ▁old ▁new" --target "▁neu ▁alt" >got
 check "words of a list, without an end of the source" grep -q '"source":\["▁red","▁old","▁new"\],"target":\["▁neu","▁alt","(end)"\]' got
 code 0 "$program" attend --model tokens --json --self encoder "▁red ▁old ▁new" >got

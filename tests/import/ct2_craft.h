@@ -11,6 +11,7 @@ enum { F32 = 0, I8 = 1, I16 = 2, VERSION = 6 };
 struct change {
     const char *name; /* of a variable, or of an attribute of both halves; NULL: no change */
     int value;        /* of a whole number that is added, or one of: */
+    float real;       /* not 0: a real number is added instead */
 };
 enum {
     WITHOUT = -1, /* the variable is left out */
@@ -73,6 +74,12 @@ static inline void put_whole(struct bytes *b, int version, const char *name, int
 {
     put_head(b, version, name, 0, 1, 1, I16, 2);
     put_number(b, (uint64_t)value, 2);
+}
+
+static inline void put_real(struct bytes *b, int version, const char *name, float value)
+{
+    put_head(b, version, name, 0, 1, 1, F32, 4);
+    put(b, &value, sizeof value);
 }
 
 /* Their names of our parameters, without what comes before and behind. */
@@ -200,8 +207,8 @@ static inline int put_attributes(struct bytes *b, int version, const rapt_config
         {"encoder/embeddings/multiply_by_sqrt_depth", !c->plain_embedding, version < 4},
         {"decoder/embeddings/multiply_by_sqrt_depth", !c->plain_embedding, version < 4},
         {"decoder/start_from_zero_embedding", c->decoder_start == RAPT_DECODER_START_ZERO, true},
-        {"decoder/alignment_layer", -1, true},
-        {"decoder/alignment_heads", 1, version >= 6},
+        {"decoder/alignment_layer", c->alignment_layer - 1, true},
+        {"decoder/alignment_heads", c->alignment_layer ? 1 : c->heads, true},
         {"decoder/alibi", 0, version >= 6},
         {"decoder/alibi_use_positive_positions", 0, version >= 6},
         {"decoder/scale_alibi", 0, version >= 6},
@@ -231,7 +238,8 @@ static inline void put_model(struct bytes *b, int version, const rapt_model *mod
     int count = version > 1 ? put_attributes(b, version, c, change) : 0;
     for (int i = 0; i < rapt_model_tensors(model); i++)
         count += put_tensor(b, version, model, i, change);
-    if (add) put_whole(b, version, change->name, change->value), count++;
+    if (add && change->real != 0) put_real(b, version, change->name, change->real), count++;
+    if (add && change->real == 0) put_whole(b, version, change->name, change->value), count++;
     struct bytes number = {.size = 0};
     put_number(&number, (uint64_t)count, 4);
     memcpy(b->data + at, number.data, 4);

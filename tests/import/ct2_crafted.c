@@ -7,7 +7,7 @@ static void test_parameters(void **state)
 {
     (void)state;
     char folder[256];
-    const struct change none = {NULL, 0};
+    const struct change none = {.name = NULL};
     for (int i = 0; i < COUNT(ct2_configs); i++)
         for (int version = i == CT2_OLDEST      ? 1
                            : ct2_configs[i].tie ? 3
@@ -28,7 +28,7 @@ static void test_row_scales(void **state)
 {
     (void)state;
     char folder[256];
-    const struct change narrow = {"encoder/layer_0/ffn/linear_0/weight", NARROW};
+    const struct change narrow = {"encoder/layer_0/ffn/linear_0/weight", NARROW, 0};
     rapt_model *model = model_of(0);
     write_folder(folder_make(folder, "ct2-rows"), VERSION, model, &narrow);
     rapt_model *read = folder_import(folder);
@@ -57,21 +57,26 @@ static void test_refusals(void **state)
         struct change change;
         const char *phrase;
     } all[] = {
-        {{"decoder/num_heads", 3}, "num_heads is 2 in the encoder and 3 in the decoder"},
-        {{"encoder/pre_norm", 0}, "pre_norm"},
-        {{"encoder/activation", 2}, "activation is 2 in the encoder"},
-        {{"activation", 7}, "activation is 7, which is not supported"},
-        {{"num_heads", 0xFFFB}, "tensor num_heads is -5"},
-        {{"decoder/scale_embeddings", 0}, "scale_embeddings"},
-        {{"alibi", 1}, "alibi is 1"},
-        {{"sliding_window", 7}, "sliding_window is 7"},
-        {{"decoder/project_in/weight", 1}, "tensor decoder/project_in/weight"},
-        {{"encoder/layer_1/ffn/linear_1/weight", WITHOUT},
+        {{"decoder/num_heads", 3, 0}, "num_heads is 2 in the encoder and 3 in the decoder"},
+        {{"encoder/pre_norm", 0, 0}, "pre_norm"},
+        {{"encoder/activation", 2, 0}, "activation is 2 in the encoder"},
+        {{"activation", 7, 0}, "activation is 7, which is not supported"},
+        {{"num_heads", 0xFFFB, 0}, "tensor num_heads is -5"},
+        {{"decoder/scale_embeddings", 0, 0}, "scale_embeddings"},
+        {{"encoder/scale_embeddings", 0, 3},
+         "tensor encoder/scale_embeddings is 3, neither 1 nor the root of 8"},
+        {{"decoder/scale_embeddings", 0, 1}, "scale_embeddings is 1 in the encoder and 0"},
+        {{"decoder/alignment_layer", 1, 0}, "alignment_layer is 2, decoder_layers is 1"},
+        {{"alibi", 1, 0}, "alibi is 1"},
+        {{"sliding_window", 7, 0}, "sliding_window is 7"},
+        {{"decoder/project_in/weight", 1, 0}, "tensor decoder/project_in/weight"},
+        {{"encoder/layer_1/ffn/linear_1/weight", WITHOUT, 0},
          "encoder.layers.1.feedforward.out.weight"},
-        {{"encoder/layer_1/ffn/linear_1/weight", 5}, "has not the shape"},
-        {{"decoder/layer_norm/gamma", WITHOUT}, "decoder.norm.weight"},
-        {{"encoder/layer_0/ffn/linear_0/weight", WITHOUT}, "encoder/layer_0/ffn/linear_0/weight"},
-        {{"decoder/embeddings/weight", WITHOUT}, "target_vocab"},
+        {{"encoder/layer_1/ffn/linear_1/weight", 5, 0}, "has not the shape"},
+        {{"decoder/layer_norm/gamma", WITHOUT, 0}, "decoder.norm.weight"},
+        {{"encoder/layer_0/ffn/linear_0/weight", WITHOUT, 0},
+         "encoder/layer_0/ffn/linear_0/weight"},
+        {{"decoder/embeddings/weight", WITHOUT, 0}, "target_vocab"},
     };
     char folder[256];
     rapt_model *model = model_of(0);
@@ -105,15 +110,22 @@ static void test_side_files(void **state)
         {"config.json", "{\"add_source_eos\": 1}", "add_source_eos is 1"},
         {"config.json", "{\"eos_token\": \"<e>\"}", "eos_token is \"<e>\""},
         {"config.json", "{\"decoder_start_token\": \"<d>\"}", "decoder_start_token"},
-        {"config.json", "{\"layer_norm_epsilon\": \"x\"}", "layer_norm_epsilon"},
-        {"config.json", "{\"layer_norm_epsilon\": 2}", "norm_epsilon"},
+        {"config.json", "{}", "config.json has no decoder_start_token"},
+        {"config.json", "{\"decoder_start_token\": null}",
+         "config.json has no decoder_start_token"},
+        {"config.json", "{\"decoder_start_token\": \"<s>\", \"layer_norm_epsilon\": \"x\"}",
+         "layer_norm_epsilon"},
+        {"config.json", "{\"decoder_start_token\": \"<s>\", \"layer_norm_epsilon\": 2}",
+         "norm_epsilon"},
         {"target_vocabulary.json", "[\"</s>\"]", "has 1 names, the model's table 7"},
+        {"target_vocabulary.json", "[\"</s>\", \"a\", \"b\", \"<unk>\", \"c\", \"d\"]",
+         "has 6 names, the model's table 7"},
         {"target_vocabulary.json", "{}", "target_vocabulary.json"},
         {"source_vocabulary.json",
          "[\"</s>\", \"a\", \"a\", \"b\", \"c\", \"d\", \"e\", \"f\", \"g\"]", "second"},
     };
     char folder[256];
-    const struct change none = {NULL, 0};
+    const struct change none = {.name = NULL};
     rapt_model *model = model_of(0);
     folder_make(folder, "ct2-side");
     for (int i = 0; i < COUNT(all); i++) {
@@ -138,13 +150,58 @@ static void test_side_files(void **state)
     rapt_model_free(model);
 }
 
+/* Embeddings are multiplied by a number, as the converter of Hugging Face's models writes it. */
+static void test_scaled(void **state)
+{
+    (void)state;
+    char folder[256];
+    for (int i = 0; i < 2; i++) { /* scaled by the root of 8; not at all */
+        const struct change scale = {"encoder/scale_embeddings", 0, i ? 1 : sqrtf(8)};
+        rapt_model *model = model_of(i);
+        write_folder(folder_make(folder, "ct2-scaled"), VERSION, model, &scale);
+        folder_is(folder, model);
+        folder_remove(folder, files, COUNT(files));
+        rapt_model_free(model);
+    }
+}
+
+/* Zeros before targets, and config.json of the converter of Hugging Face's MarianMT, which leaves
+   the end of sources to its caller: they have one. Alignments of two heads are the mean of all. */
+static void test_marianmt(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *start;
+        int no_source_end;
+    } all[] = {{"\"</s>\"", 0}, {"\"<unk>\"", 1}, {"null", 1}};
+    char folder[256], text[200];
+    const struct change heads = {"decoder/alignment_heads", 2, 0};
+    rapt_model *model = model_of(1);
+    folder_make(folder, "ct2-marianmt");
+    for (int i = 0; i < COUNT(all); i++) {
+        write_folder(folder, VERSION, model, &heads);
+        snprintf(
+            text, sizeof text,
+            "{\"add_source_eos\": false, \"decoder_start_token\": %s, \"eos_token\": \"</s>\"}",
+            all[i].start);
+        folder_text(folder, "config.json", text);
+        rapt_model *read = folder_import(folder);
+        assert_int_equal(rapt_model_config(read)->no_source_end, all[i].no_source_end);
+        assert_int_equal(rapt_model_config(read)->decoder_start, RAPT_DECODER_START_ZERO);
+        assert_int_equal(rapt_model_config(read)->alignment_layer, 0);
+        rapt_model_free(read);
+    }
+    folder_remove(folder, files, COUNT(files));
+    rapt_model_free(model);
+}
+
 /* More keys than any file of settings has: refused, not compared with one another. */
 static void test_many_settings(void **state)
 {
     (void)state;
     char folder[256];
     static struct bytes b;
-    const struct change none = {NULL, 0};
+    const struct change none = {.name = NULL};
     rapt_model *model = model_of(0);
     for (int keys = 4096; keys <= 4097; keys++) {
         write_folder(folder_make(folder, "ct2-many"), VERSION, model, &none);
@@ -170,7 +227,7 @@ static void test_origin(void **state)
     enum { NAME = 16, LONG = 11 + 2 * 60 };
     char folder[256];
     static struct bytes b, longer;
-    const struct change none = {NULL, 0};
+    const struct change none = {.name = NULL};
     rapt_model *model = model_of(0), *read = NULL;
     write_folder(folder_make(folder, "ct2-origin"), VERSION, model, &none);
     put_model(&b, VERSION, model, &none);
@@ -196,7 +253,7 @@ static void test_damage(void **state)
     (void)state;
     char folder[256];
     static struct bytes b, cut;
-    const struct change none = {NULL, 0};
+    const struct change none = {.name = NULL};
     rapt_model *model = model_of(2);
     float *x = malloc(small_size(model, 0) * sizeof *x);
     write_folder(folder_make(folder, "ct2-damage"), VERSION, model, &none);
@@ -226,6 +283,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_parameters),    cmocka_unit_test(test_row_scales),
         cmocka_unit_test(test_refusals),      cmocka_unit_test(test_side_files),
+        cmocka_unit_test(test_scaled),        cmocka_unit_test(test_marianmt),
         cmocka_unit_test(test_many_settings), cmocka_unit_test(test_origin),
         cmocka_unit_test(test_damage),
     };

@@ -180,6 +180,20 @@ static void test_both_ways(void **state)
     }
 }
 
+/* Sources without an end and zeros before targets; alignments that are the mean of all heads. */
+static void test_ends(void **state)
+{
+    (void)state;
+    char folder[256];
+    rapt_config c = ct2_configs[2];
+    c.decoder_start = RAPT_DECODER_START_ZERO, c.no_source_end = 1, c.alignment_layer = 0;
+    rapt_model *model = pieces_model(&c, 5, PIECES_BEGIN);
+    export_to(folder_make(folder, "ct2-ends"), model);
+    folder_is(folder, model);
+    folder_remove(folder, files, COUNT(files));
+    rapt_model_free(model);
+}
+
 static void test_positions(void **state)
 {
     (void)state;
@@ -277,9 +291,9 @@ static void test_refusals(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_both_ways),
-                                       cmocka_unit_test(test_positions),
-                                       cmocka_unit_test(test_real), cmocka_unit_test(test_memory),
-                                       cmocka_unit_test(test_refusals)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_both_ways), cmocka_unit_test(test_positions),
+        cmocka_unit_test(test_ends),      cmocka_unit_test(test_real),
+        cmocka_unit_test(test_memory),    cmocka_unit_test(test_refusals)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -237,6 +237,9 @@ static void test_logits(void **state)
         judge_logits(model, w, activations[i % 2], VOCAB, PAD);
         rapt_model_free(model);
     }
+    char path[300]; /* of the weights alone */
+    snprintf(path, sizeof path, "%s/model.safetensors", folder);
+    rapt_model_free(folder_import(path));
     folder_without_memory(folder);
     folder_remove(folder, files, COUNT(files));
     free_weights(w);
@@ -322,6 +325,7 @@ static void test_refusals(void **state)
         {"\"normalize_before\": maybe", "config.json is no JSON object"},
         {"\"normalize_before\": never", "config.json is no JSON object"},
         {"\"vocab_size\": 10", "shape"},
+        {"\"max_position_embeddings\": 131072", "positions is 131072, too many"},
         {"\"tie_word_embeddings\": false", "tie_word_embeddings"},
         {"\"share_encoder_decoder_embeddings\": false", "encoder.embedding.weight"},
         {"\"encoder_layers\": 1", "model.encoder.layers.1."},
@@ -337,6 +341,9 @@ static void test_refusals(void **state)
         folder_refused(folder, all[i].phrase);
     }
     write_settings(folder, VOCAB, 0, PAD, "relu", NULL);
+    folder_text(folder, "model.safetensors",
+                "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n");
+    folder_refused(folder, "model.safetensors: is a pointer of Git LFS");
     static struct bytes empty;
     put_number(&empty, 2, 8);
     put_text(&empty, "{}");

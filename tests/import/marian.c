@@ -164,7 +164,7 @@ static void put_settings(struct bytes *b, const rapt_config *c, const char *line
         "tied-embeddings: %s\ntied-embeddings-all: %s\ntied-embeddings-src: false\n"
         "transformer-decoder-autoreg: %s\ntransformer-dim-ffn: %d\n"
         "transformer-ffn-activation: %s\ntransformer-ffn-depth: 2\n"
-        "transformer-guided-alignment-layer: last\ntransformer-heads: %d\n"
+        "transformer-guided-alignment-layer: %s\ntransformer-heads: %d\n"
         "transformer-no-projection: false\ntransformer-postprocess: %s\n"
         "transformer-postprocess-emb: d\ntransformer-postprocess-top: %s\n"
         "transformer-preprocess: %s\ntransformer-tied-layers:\n  []\n"
@@ -172,8 +172,9 @@ static void put_settings(struct bytes *b, const rapt_config *c, const char *line
         recurrent ? "ssru" : "gru", c->decoder_layers, c->width, c->source_vocab, c->target_vocab,
         c->encoder_layers, c->tie == RAPT_TIE_OUTPUT ? "true" : "false",
         c->tie == RAPT_TIE_ALL ? "true" : "false", recurrent ? "rnn" : "self-attention",
-        c->ffn_width, c->activation == RAPT_ACTIVATION_SILU ? "swish" : "relu", c->heads,
-        before ? "da" : "dan", before ? "n" : "\"\"", before ? "n" : "\"\"");
+        c->ffn_width, c->activation == RAPT_ACTIVATION_SILU ? "swish" : "relu",
+        c->alignment_layer < c->decoder_layers ? "1" : "last", c->heads, before ? "da" : "dan",
+        before ? "n" : "\"\"", before ? "n" : "\"\"");
     bool left_out = false; /* a list goes with its key */
     for (const char *at = text, *end; *at; at = end + 1) {
         end = strchr(at, '\n');
@@ -284,6 +285,9 @@ static void test_refusals(void **state)
         {"transformer-no-projection: true", "transformer-no-projection"},
         {"transformer-train-position-embeddings: true", "transformer-train-position-embeddings"},
         {"transformer-postprocess-emb: nd", "transformer-postprocess-emb"},
+        {"transformer-guided-alignment-layer: 0", "transformer-guided-alignment-layer: 0"},
+        {"transformer-guided-alignment-layer: first", "transformer-guided-alignment-layer: first"},
+        {"transformer-guided-alignment-layer: 3", "alignment_layer is 3, decoder_layers is 2"},
         {"transformer-heads: x", "transformer-heads: x"},
         {"transformer-heads: 3", "heads"},
         {"transformer-decoder-dim-ffn: 8", "transformer-decoder-dim-ffn"},
@@ -310,6 +314,13 @@ static void test_refusals(void **state)
     write_folder(folder, model, F32, NULL, NULL);
     write_vocabulary(folder, "vocab.yml", 7);
     folder_refused(folder, "vocab.yml has 7 names, the model's table 9");
+    write_vocabulary(folder, "vocab.yml", 8); /* with <unk>, which a list may leave out */
+    folder_refused(folder, "vocab.yml has 8 names, the model's table 9");
+    write_vocabulary(folder, "vocab.yml", 9);
+    folder_text(folder, "source.bpe", "#version: 0.2\na b\n");
+    folder_refused(folder, "source.bpe: byte-pair codes of subword-nmt are not supported");
+    snprintf(path, sizeof path, "%s/source.bpe", folder);
+    unlink(path);
     write_vocabulary(folder, "vocab.2.yml", 9);
     folder_refused(folder, "which is the target's");
     write_vocabulary(folder, "vocab.3.yml", 9);
@@ -353,7 +364,7 @@ static void test_named_vocabularies(void **state)
     folder_is(folder, model);
     folder_without_memory(folder);
     folder_text(folder, "decoder.yml", "vocabs:\n  - source.b.yml\n  - target.a.yml\n");
-    folder_refused(folder, "both \"<unk>\"");
+    folder_refused(folder, "source.b.yml has 7 names, the model's table 8");
     folder_text(folder, "decoder.yml", "vocabs:\n  - target.a.yml\n  - none.yml\n");
     folder_refused(folder, "none.yml is not in its folder");
     folder_text(folder, "decoder.yml", "vocabs:\n  - vocab.c.yml\n  - a/\n");
@@ -427,9 +438,9 @@ static void test_options(void **state)
         {"transformer-train-positions: true", false},
         {"transformer-disable-position-embeddings: true", false},
         {"transformer-tied-layers:\n  - 1\n  - 1", false},
-        {"transformer-depth-scaling: true", true}, /* of the first weights */
-        {"transformer-guided-alignment-layer: 1", true},
-        {"transformer-dim-aan: 4096", true}, /* of average-attention */
+        {"transformer-depth-scaling: true", true},       /* of the first weights */
+        {"transformer-guided-alignment-layer: 2", true}, /* the last one */
+        {"transformer-dim-aan: 4096", true},             /* of average-attention */
         {"transformer-aan-depth: 3", true},
         {"input-types:\n  - sequence\n  - class", false},
         {"layer-normalization: true", false},

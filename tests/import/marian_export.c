@@ -293,12 +293,30 @@ static void test_alignment_layer(void **state)
     }
 }
 
+/* As many tensors as '{' has: the count stands where safetensors has its JSON. */
+static void test_count(void **state)
+{
+    (void)state;
+    static struct bytes file;
+    char folder[256];
+    rapt_config c = marian_configs[1];
+    c.tie = RAPT_TIE_ALL, c.source_vocab = c.target_vocab, c.encoder_layers = 4;
+    rapt_model *model = pieces_model(&c, 5, 0);
+    folder_make(folder, "marian-count");
+    assert_int_equal(rapt_model_export(model, RAPT_EXPORT_MARIAN, folder, NULL), RAPT_OK);
+    read_file(folder, &file);
+    assert_int_equal(file.data[8], '{');
+    folder_is(folder, model);
+    folder_remove(folder, files, COUNT(files));
+    rapt_model_free(model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_both_ways),      cmocka_unit_test(test_narrow),
-        cmocka_unit_test(test_scales),         cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_memory),         cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_alignment_layer)};
+        cmocka_unit_test(test_both_ways),       cmocka_unit_test(test_narrow),
+        cmocka_unit_test(test_scales),          cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_memory),          cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_alignment_layer), cmocka_unit_test(test_count)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,7 +25,7 @@ static const rapt_config of_hf = {.size = sizeof(rapt_config), .source_vocab = 9
 static const rapt_config of_marian = {.size = sizeof(rapt_config), .source_vocab = 8, .target_vocab = 8, .positions = 1024,
     .width = 16, .heads = 2, .ffn_width = 16, .encoder_layers = 1, .decoder_layers = 1,
     .position = RAPT_POSITION_CONCATENATED_N1, .tie = RAPT_TIE_ALL, .output_bias = 1, .norm_epsilon = 1e-6f,
-    .decoder_start = RAPT_DECODER_START_ZERO};
+    .decoder_start = RAPT_DECODER_START_ZERO, .alignment_layer = 1};
 /* clang-format on */
 
 static const struct {
