@@ -69,7 +69,7 @@ typedef struct rapt_generate_options { /* size-first, see base.h */
     int beams;            /* 0 or 1: greedy, or sampling if temperature > 0 */
     int nbest;            /* sequences returned per source, at most beams; 0: 1 */
     float length_penalty; /* score = sum of log-probabilities / length^penalty, end included */
-    float temperature;    /* 0: always the likeliest token */
+    float temperature;    /* 0: always the likeliest token; finite */
     int top_k;            /* sample among the k likeliest; 0: among all */
     float top_p;          /* sample among the likeliest with this share together; 0: among all */
     int suppressed_count; /* 0: none */
@@ -122,7 +122,8 @@ typedef struct rapt_generate_outputs { /* size-first */
 } rapt_generate_outputs;
 
 /* Encodes the sources and generates their targets. A sequence truncated by its limit counts as
-   ended. max_length may exceed the session's target_length where there are fewer sources than
+   ended; so does one that no token may follow, as all are suppressed or forbidden, or logits are
+   not finite. max_length may exceed the session's target_length where there are fewer sources than
    limits.batch. A prefix of max_length tokens is a sequence already; a longer one is refused. The
    next rapt_decode needs a rapt_encode first. RAPT_BAD_ARGUMENT: an option, a token or a number of
    them is out of range, or an output needs what the session lacks; *why names it. RAPT_NO_MEMORY:

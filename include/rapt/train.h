@@ -203,7 +203,8 @@ RAPT_API rapt_status rapt_trainer_read_gradient(const rapt_trainer *trainer, int
    records and rapt_train_shards_held meet; rapt_shards_sum adds the subtrees, whole or in pieces of
    their floats; the sum goes to rapt_trainer_gradients of every machine, and each makes the same
    rapt_train_shards_step. A trainer that makes steps of one shard has the bits of one that calls
-   rapt_train_gradient and rapt_train_step. */
+   rapt_train_gradient and rapt_train_step. With RAPT_PRODUCTS_AUTO each trainer measures for itself
+   which products it takes: on many machines their bits may differ. */
 
 /* What the others must know of a shard beside its gradient. A program may send it as bytes to
    another that runs on the same library. */

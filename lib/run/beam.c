@@ -144,6 +144,10 @@ void rapt__search_choose(struct search *s, int source, int row)
         return;
     }
     int candidates = collect(s, source, row), live = 0, width = width_of(s, source), open = width;
+    if (candidates == 0) { /* all are suppressed or forbidden, or logits are not finite */
+        rapt__search_truncate(s, source);
+        return;
+    }
     if (s->like == RAPT_LIKE_MARIAN || (ct2 && last)) candidates = rapt__min(candidates, width);
     for (int i = 0; i < candidates && live < open; i++) {
         const struct candidate *c = &m->candidates[i];

@@ -232,11 +232,12 @@ rapt_status rapt_generate(rapt_session *session, const rapt_tokens *source,
     if (status) return status;
     int length = o.max_length ? o.max_length : session->limits.target_length;
     status = rapt__encode(session, source, length, NULL, why);
+    if (status) return status;
     struct listed_rows listed = {.sources = 0};
-    if (!status && o.shortlist)
+    session->searched = true;
+    if (o.shortlist)
         status = rapt__listed_rows_make(&listed, session, o.shortlist, source, o.end, why);
     if (status) return status;
-    session->searched = true;
     status = search(session, &o, &out, o.shortlist ? &listed : NULL, why);
     rapt__listed_rows_free(&listed, session);
     return status;

@@ -52,7 +52,7 @@ static rapt_status check_numbers(const rapt_generate_options *o, int vocab, rapt
         const char *name;
         float value, min, max;
     } floats[] = {{"max_ratio", o->max_ratio, 0, INFINITY},
-                  {"temperature", o->temperature, 0, INFINITY},
+                  {"temperature", o->temperature, 0, FLT_MAX},
                   {"top_p", o->top_p, 0, 1},
                   {"length_penalty", o->length_penalty, -FLT_MAX, FLT_MAX}};
     rapt_status status = RAPT_OK;

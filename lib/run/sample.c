@@ -187,7 +187,7 @@ static void sample(struct search *s, int source, int member)
                       .tokens = m->order + first};
     int32_t token = draw(o, rapt__kernels(), &urn, rapt__uniform(key, (uint64_t)m->count[source]));
     if (token < 0) {
-        m->live_count[source] = 0;
+        rapt__search_truncate(s, source);
         return;
     }
     double logit = (double)logits[token], log_sum = (double)m->log_sums[row];

@@ -214,7 +214,10 @@ rapt_status rapt_train_shard_early(rapt_trainer *t, int shard, const rapt_tokens
     if (!status) status = check_shard(t, shard, why);
     if (status) return status;
     plan_early(t, shard, ready, user);
-    if (source || target) status = rapt__trainer_batch(t, source, target, true, shard, &sums, why);
+    if (source || target)
+        status = rapt__trainer_batch(t, source, target, true, shard, &sums, why);
+    else
+        rapt__guide_end(t, 0);
     if (status) return t->shards.early.ready = NULL, status;
     hold(t, shard);
     tell_rest(t, shard, ready, user);

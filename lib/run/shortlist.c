@@ -3,6 +3,7 @@
    where each product has the bits that it has in the whole matrix. */
 #include "run/run.h"
 
+#include <limits.h>
 #include <string.h>
 
 rapt_status rapt__shortlist_check(const rapt_shortlist *shortlist, const rapt_config *config,
@@ -75,6 +76,8 @@ static rapt_status list_all(struct listing *g, int *rows, rapt_message *why)
         int first = g->l->starts[b];
         status = reserve(g, (size_t)first, why);
         if (!status) status = list(g, b, g->tokens + first, &count, why);
+        if (!status && count > INT_MAX - first)
+            status = rapt__fail(why, RAPT_NO_MEMORY, "shortlist: too many tokens for one call");
         if (status) return status;
         for (int i = 0; i < count; i++) g->columns[g->tokens[first + i]] = 0;
         g->l->starts[b + 1] = first + count;

@@ -173,7 +173,8 @@ static struct batch prepare(rapt_trainer *t, const rapt_tokens *source, const ra
         b.source.rows = rows_of(source->batch, source->starts);
     }
     if (kind == RAPT_KIND_ENCODER_ONLY) {
-        memcpy(t->labels, target->ids, sizeof *t->labels * (size_t)target->starts[target->batch]);
+        size_t count = (size_t)target->starts[target->batch];
+        if (count) memcpy(t->labels, target->ids, sizeof *t->labels * count);
         return b;
     }
     split_target(t, target);

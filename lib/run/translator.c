@@ -193,9 +193,9 @@ static rapt_status make_session(rapt_translator *t, rapt_message *why)
 {
     rapt_config c = *rapt_model_config(t->model);
     const rapt_translator_options *o = &t->options;
-    int positions = c.positions, longest = rapt__target_limit(t, positions);
+    int positions = c.positions; /* of a target that is scored, too */
     t->target_capacity = 128;
-    while (t->target_capacity < longest && (long long)t->target_capacity * o->batch < longest)
+    while (t->target_capacity < positions && (long long)t->target_capacity * o->batch < positions)
         t->target_capacity *= 2;
     if (t->target_capacity > positions) t->target_capacity = positions;
     rapt_limits limits = {.size = sizeof limits,

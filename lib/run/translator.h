@@ -105,8 +105,6 @@ struct window {
    decoded; source: its text. */
 rapt_status rapt__words_fill(struct window *w, const struct sentence *s, rapt_translation *out);
 
-/* Tokens of the translation of so many, at most; the end counts. */
-int rapt__target_limit(const rapt_translator *t, int source_count);
 /* Tokens of a text that is not too long, at most, without the end. */
 size_t rapt__token_capacity(const rapt_translator *t, const rapt_tokenizer *tokenizer,
                             rapt_text text);

@@ -7,7 +7,7 @@
 
 enum { MAX_ALIGNMENT_FLOATS = 1 << 22 }; /* of a window of several sentences */
 
-int rapt__target_limit(const rapt_translator *t, int source_count)
+static int limit_of(const rapt_translator *t, int source_count)
 {
     long long limit = (long long)t->limit.per_source * source_count + t->limit.extra;
     return limit < t->model->config.positions ? (int)limit : t->model->config.positions;
@@ -59,7 +59,7 @@ static rapt_status tokenize(struct window *w, rapt_text text, struct sentence *s
     if (status || count == 0) return status;
     if (ends) w->ids[s->start + count++] = w->t->source_end;
     s->count = (int)count;
-    if (s->count > 0) s->limit = rapt__target_limit(w->t, s->count);
+    if (s->count > 0) s->limit = limit_of(w->t, s->count);
     return RAPT_OK;
 }
 
@@ -241,8 +241,9 @@ static int on_token(void *user, int source, int32_t id, float log_probability)
 {
     struct window *w = user;
     const struct translate_job *job = w->job;
-    w->stopped = job->call.token(job->user, index_of(w, source), id, log_probability) != 0;
-    return w->stopped;
+    bool stops = job->call.token(job->user, index_of(w, source), id, log_probability) != 0;
+    w->stopped = w->stopped || stops; /* tokens are told behind a stop, too */
+    return stops;
 }
 
 static void on_logits(void *user, int source, const int32_t *ids, int count, float *logits,
@@ -255,8 +256,9 @@ static void on_logits(void *user, int source, const int32_t *ids, int count, flo
 static int on_stop(void *user)
 {
     struct window *w = user;
-    w->stopped = w->job->call.stop(w->job->user) != 0;
-    return w->stopped;
+    bool stops = w->job->call.stop(w->job->user) != 0;
+    w->stopped = w->stopped || stops;
+    return stops;
 }
 
 /* ---- a batch ---- */

@@ -1,6 +1,7 @@
 /* generate.c - greedy and beam search against searches written here over the model's own logits,
    independence of the batch, and every option that must be refused. */
 #include "run/small_search.h"
+#include <float.h>
 
 /* ---- greedy ---- */
 
@@ -262,9 +263,10 @@ static void test_nothing(void **state)
                 rapt_model_write(model, rapt_model_find(model, "output.bias"), bias, NULL),
                 RAPT_OK);
             assert_int_equal(generate(session, &b.tokens, &o, ids, counts, scores, NULL), RAPT_OK);
-            for (int i = 0; i < 2 * o.nbest; i++) {
-                assert_int_equal(counts[i], -1);
-                assert_true(scores[i] == -INFINITY);
+            for (int i = 0; i < 2 * o.nbest; i++) { /* the beginning is all there is */
+                bool first = i % o.nbest == 0;
+                assert_int_equal(counts[i], first ? 0 : -1);
+                assert_true(scores[i] == (first ? 0 : -INFINITY));
             }
         }
     /* one number that is none among good ones: whatever comes, it comes from the vocabulary */
@@ -278,6 +280,39 @@ static void test_nothing(void **state)
         assert_int_equal(generate(session, &b.tokens, &o, ids, counts, scores, NULL), RAPT_OK);
         for (int s = 0; s < 2; s++)
             for (int i = 0; i < counts[s]; i++) assert_in_range(ids[s * 4 + i], 0, 4);
+    }
+    rapt_session_free(session);
+    rapt_model_free(model);
+}
+
+static int count_tokens(void *user, int source, int32_t id, float log_probability)
+{
+    (void)source, (void)id, (void)log_probability;
+    ++*(int *)user;
+    return 0;
+}
+
+/* No token twice and no end before ten: a sequence is over when all have been there, and what was
+   told is what it has. */
+static void test_exhausted(void **state)
+{
+    (void)state;
+    rapt_model *model = small_model(&five, 1);
+    rapt_session *session = session_of(model, 1, 3, 12, 2);
+    struct small_batch b;
+    const rapt_tokens *source = one_source(&b, 7, 3, 1);
+    for (int way = 0; way < 9; way++) { /* likes, each with 1 and 3 beams; sampling */
+        rapt_generate_options o;
+        int32_t ids[3 * 12];
+        int counts[3], told = 0;
+        float scores[3];
+        rapt_generate_options_default(&o, sizeof o, BEGIN, END);
+        o.min_length = 10, o.no_repeat_ngram = 1, o.beams = o.nbest = way % 2 ? 3 : 1;
+        o.like = way < 8 ? RAPT_LIKE_RAPT + way / 2 : RAPT_LIKE_RAPT;
+        o.temperature = way == 8 ? 1 : 0, o.token = count_tokens, o.user = &told;
+        assert_int_equal(generate(session, source, &o, ids, counts, scores, NULL), RAPT_OK);
+        for (int i = 0; i < o.nbest; i++) assert_int_equal(counts[i], 4);
+        assert_int_equal(told, 4);
     }
     rapt_session_free(session);
     rapt_model_free(model);
@@ -331,6 +366,7 @@ static void test_options(void **state)
     REFUSE(length_penalty, INFINITY);
     REFUSE(temperature, -1);
     REFUSE(temperature, NAN);
+    REFUSE(temperature, INFINITY);
     REFUSE(top_k, -1);
     REFUSE(top_p, -0.1f);
     REFUSE(top_p, 1.1f);
@@ -372,7 +408,7 @@ static void test_options(void **state)
     /* the edges are no nonsense */
     int32_t ids[16];
     int counts[2];
-    o = good, o.max_length = 1, o.max_ratio = INFINITY, o.temperature = INFINITY, o.top_p = 1;
+    o = good, o.max_length = 1, o.max_ratio = INFINITY, o.temperature = FLT_MAX, o.top_p = 1;
     assert_int_equal(generate(session, source, &o, ids, counts, NULL, NULL), RAPT_OK);
     rapt_tokens nobody = {0, NULL, (const int[]){0}};
     assert_int_equal(generate(session, &nobody, &good, ids, counts, NULL, NULL), RAPT_OK);
@@ -407,10 +443,11 @@ static void test_decoder_only(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_greedy),  cmocka_unit_test(test_exhaustive),
-        cmocka_unit_test(test_nbest),   cmocka_unit_test(test_batches),
-        cmocka_unit_test(test_ties),    cmocka_unit_test(test_nothing),
-        cmocka_unit_test(test_options), cmocka_unit_test(test_decoder_only),
+        cmocka_unit_test(test_greedy),       cmocka_unit_test(test_exhaustive),
+        cmocka_unit_test(test_nbest),        cmocka_unit_test(test_batches),
+        cmocka_unit_test(test_ties),         cmocka_unit_test(test_exhausted),
+        cmocka_unit_test(test_nothing),      cmocka_unit_test(test_options),
+        cmocka_unit_test(test_decoder_only),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

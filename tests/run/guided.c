@@ -157,6 +157,38 @@ static void refuse(rapt_trainer *trainer, const struct links *l, const char *say
     if (!strstr(why.text, says)) fail_msg("%s", why.text);
 }
 
+/* An alignment is that of the next shard, also where it is empty: the one behind it has none. */
+static void test_empty_shard(void **state)
+{
+    (void)state;
+    const rapt_config c = aligned();
+    const rapt_train_options o = guided();
+    rapt_model *model = small_model(&c, 3);
+    rapt_train_limits limits = small_limits;
+    struct small_batch source, target;
+    struct links l;
+    float *sums[2];
+    rapt_trainer *trainers[2];
+    size_t count = 0;
+    limits.shards = 2;
+    batch_of(&c, 0, &source, &target);
+    link_all(&l);
+    for (int i = 0; i < 2; i++) {
+        rapt_trainer *t = NULL;
+        rapt_shard shard = {.size = sizeof shard};
+        assert_int_equal(rapt_trainer_create(&t, model, &o, &limits, NULL, NULL), RAPT_OK);
+        if (i) assert_int_equal(rapt_train_align(t, &l.alignment, NULL), RAPT_OK);
+        assert_int_equal(rapt_train_shard(t, 0, NULL, NULL, &shard, NULL), RAPT_OK);
+        assert_int_equal(rapt_train_shard(t, 1, &source.tokens, &target.tokens, &shard, NULL),
+                         RAPT_OK);
+        sums[i] = rapt_trainer_gradients(t, &count, NULL);
+        trainers[i] = t;
+    }
+    assert_memory_equal(sums[0], sums[1], count * sizeof *sums[0]);
+    for (int i = 0; i < 2; i++) rapt_trainer_free(trainers[i]);
+    rapt_model_free(model);
+}
+
 static void test_refused(void **state)
 {
     (void)state;
@@ -204,6 +236,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_loss),
         cmocka_unit_test(test_bits),
+        cmocka_unit_test(test_empty_shard),
         cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

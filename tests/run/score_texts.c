@@ -113,8 +113,40 @@ static void test_pairs(void **state)
     unlink(path);
 }
 
+static int take(void *user, const rapt_text_score *score)
+{
+    double *sums = user;
+    assert_int_equal(score->status, RAPT_OK);
+    sums[score->pair] = score->sum;
+    return 0;
+}
+
+/* A target longer than any translation would be is scored, one pair at a time, too. */
+static void test_long(void **state)
+{
+    (void)state;
+    enum { LONG = 300 };
+    char path[256], text[LONG + 1] = "";
+    double sums[2][2];
+    for (int i = 0; i < LONG - 10; i++) text[i] = "xyz"[i % 3];
+    const rapt_text sources[] = {{"a", 1}, {"b", 1}}, targets[] = {{text, LONG - 10}, {"b", 1}};
+    small_translator_file(small_path(path, "long"), LONG, 4);
+    for (int batch = 1; batch <= 2; batch++) {
+        const rapt_translator_options o = {
+            .size = sizeof o, .batch = batch, .beams = 1, .like = RAPT_LIKE_CT2};
+        rapt_translator *t = NULL;
+        rapt_message why = {""};
+        assert_int_equal(rapt_translator_load(&t, path, &o, NULL, NULL), RAPT_OK);
+        if (rapt_translator_score(t, sources, targets, 2, take, sums[batch - 1], &why))
+            fail_msg("%s", why.text);
+        rapt_translator_free(t);
+    }
+    assert_memory_equal(sums[0], sums[1], sizeof sums[0]);
+    unlink(path);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_pairs)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_pairs), cmocka_unit_test(test_long)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -279,6 +279,23 @@ static void test_stop(void **state)
     rapt_translator_free(t);
 }
 
+/* Beams, whose tokens are told behind the stop, too: that does not undo it. */
+static void test_stop_of_beams(void **state)
+{
+    (void)state;
+    const rapt_translator_options made = {.size = sizeof made, .beams = 3, .batch = 8};
+    const rapt_translate_call both = {.size = sizeof both, .stop = poll, .token = hear};
+    rapt_text texts[TEXTS];
+    rapt_translator *t = make(&made);
+    make_texts(texts, TEXTS);
+    for (int steps = 0; steps < 4; steps++) {
+        heard.stop_at_step = steps;
+        translate(t, texts, TEXTS, &both, &heard);
+        assert_int_equal(heard.calls, 8);
+    }
+    rapt_translator_free(t);
+}
+
 static void test_refusals(void **state)
 {
     (void)state;
@@ -319,9 +336,10 @@ static void test_refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_options), cmocka_unit_test(test_prefixes),
-        cmocka_unit_test(test_tokens),  cmocka_unit_test(test_logits),
-        cmocka_unit_test(test_stop),    cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_options),  cmocka_unit_test(test_prefixes),
+        cmocka_unit_test(test_tokens),   cmocka_unit_test(test_logits),
+        cmocka_unit_test(test_stop),     cmocka_unit_test(test_stop_of_beams),
+        cmocka_unit_test(test_refusals),
     };
     heard.stop_at_step = others.stop_at_step = -1;
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -198,7 +198,7 @@ void rapt__flash_backward(struct team *team, const struct projected *c, const fl
         size_t begin, end;
         f.relative = relative;
         rapt__team_share(team, b.heads * (b.query_rows + b.key_rows), LANES, &begin, &end);
-        memset(relative + begin, 0, (end - begin) * sizeof(float));
+        if (begin < end) memset(relative + begin, 0, (end - begin) * sizeof(float));
         rapt__team_barrier(team);
     }
     const struct pair_groups groups = pair_groups_of(&f);
