@@ -9,7 +9,7 @@ import re
 import statistics
 import sys
 
-BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#888888"
+BLUE, ORANGE, GREEN, GRAY = "#0072B2", "#D55E00", "#009E73", "#888888"
 PEERS = {"PyTorch": ORANGE, "oneDNN": GREEN, "ONNX Runtime": BLUE}
 DARK = "@media (prefers-color-scheme: dark) { svg { filter: invert(0.9) hue-rotate(180deg); } }"
 
@@ -141,7 +141,7 @@ def bars(figure, x, y, width, title, rows, full, mark):
     figure.text(x, y, 15, title)
     top, left = y + 18, x + 275
     bottom = top + sum(5 + 12 * len(values) for _, values in rows)
-    figure.line(left + width * mark / full, y + 12, left + width * mark / full, bottom, GREY, 1.5)
+    figure.line(left + width * mark / full, y + 12, left + width * mark / full, bottom, GRAY, 1.5)
     for label, values in rows:
         figure.text(left - 8, top + 5 + 6 * len(values), 11, label, "end", "#444444")
         for value, color, hint in values:
@@ -191,7 +191,7 @@ def draw(about, sections):
     peers = {}
     for row in sections.get("perf/compare/run.sh", []):
         if row["threads"] == str(last):
-            color = next((PEERS[peer] for peer in PEERS if row["peer"].startswith(peer)), GREY)
+            color = next((PEERS[peer] for peer in PEERS if row["peer"].startswith(peer)), GRAY)
             hint = f"{row['peer']}: {row['theirs']} {row['unit']}, rapt {row['ours']}: {row['times']} times as fast"
             peers.setdefault(f"{row['name'].replace('_', ' ')} {row['what']}", []).append((float(row["times"]), color, hint))
     height = 760 + 17 * len(works) + sum(5 + 12 * len(v) for v in peers.values())

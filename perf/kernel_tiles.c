@@ -1,4 +1,4 @@
-/* kernel_tiles.c - the tile kernels of perf_kernel, at sizes that fit into the L1 cache:
+/* kernel_tiles.c - the tile kernels of perf_kernel, at sizes that stay in the first two caches:
    products, packing, and a block of attention, 56 queries by 128 keys of width 32. */
 #include "kernel.h"
 

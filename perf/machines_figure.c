@@ -9,7 +9,7 @@
 
 enum { WIDTH = 1180, HEIGHT = 740, PLOT = 300, TOP = 120, RIGHT = 690 };
 static const double threshold = 0.8;
-static const char grey[] = "#888888", black[] = "#222222", dark[] = "#444444";
+static const char gray[] = "#888888", black[] = "#222222", dark[] = "#444444";
 /* Shades of one term each, dark enough apart to be told in gray. */
 static const char *const term_colors[TERMS] = {"#0072B2", "#56B4E9", "#888888", "#D55E00",
                                                "#CC79A7", "#E69F00", "#009E73"};
@@ -64,7 +64,7 @@ static void draw_efficiency(struct svg *svg, const struct prediction *p)
     chart_frame(svg, &chart);
     ticks_of_machines(svg, &chart, max);
     svg_dashed_line(svg, chart.x, chart_y(&chart, threshold), chart.x + chart.width,
-                    chart_y(&chart, threshold), grey, 1.5);
+                    chart_y(&chart, threshold), gray, 1.5);
     for (int l = 0; l < p->links; l++)
         for (int b = 0; b < p->batches; b++, row++) {
             const struct cluster *c = &p->cluster[l][b];

@@ -13,6 +13,7 @@ struct job {
     float *a, *b, *c; /* of the product, a part for each thread; of y += x: b and c */
     size_t size;      /* floats of b and c, or of a thread's part of them */
     int rows, columns, depth;
+    int team; /* its size, which may be less than the threads */
 };
 
 static void report_peak(struct bench *b, int threads)
@@ -44,6 +45,7 @@ static void multiply(struct team *team, void *argument)
                            .c = j->c + (size_t)team->rank * c_size,
                            .c_row = j->columns,
                            .c_panel = LANES};
+    if (team->rank == 0) j->team = team->size;
     for (int i = 0; i < j->count; i++) j->kernels->gemm(&g);
 }
 
@@ -82,11 +84,12 @@ static void report_product(struct bench *b, int threads)
     j.b = bench_floats((size_t)j.columns * (size_t)j.depth);
     j.c = bench_floats((size_t)threads * (size_t)j.rows * (size_t)j.columns);
     json_t *shape = json_pack("{s:i, s:i, s:i}", "M", j.rows, "N", j.columns, "K", j.depth);
+    struct timing time = bench_time(b, run_product, &j);
     bench_line(b, &(struct result){.name = "product",
                                    .shape = shape,
                                    .threads = threads,
-                                   .time = bench_time(b, run_product, &j),
-                                   .operations = 2.0 * j.rows * j.columns * j.depth * threads});
+                                   .time = time,
+                                   .operations = 2.0 * j.rows * j.columns * j.depth * j.team});
     bench_free(j.a);
     bench_free(j.b);
     bench_free(j.c);

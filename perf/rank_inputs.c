@@ -88,8 +88,9 @@ static double add_up(struct rank_job *job)
     const rapt_subtree list[2] = {{0, 1, job->bytes[0]}, {1, 1, job->bytes[1]}};
     double start = bench_now();
     rapt_shards_sum(2, list, 2, job->floats, NULL);
+    double seconds = bench_now() - start;
     memset(job->bytes[0], 0, job->floats * sizeof(float)); /* else it grows without end */
-    return (bench_now() - start) / (2.0 * (double)job->floats * sizeof(float));
+    return seconds / (2.0 * (double)job->floats * sizeof(float));
 }
 
 /* Ranks 0 and 1 exchange `count` messages of `size` bytes in all each. */
