@@ -55,7 +55,7 @@ static void put_all(struct svg *svg, const struct sentence *s, double y, uint64_
         if (v.locality == RAPT_LOCALITY_GLOBAL)
             svg_text(svg, x, y + 48, 14, SVG_LEFT, page_dark, "%s",
                      rapt_normalizer_name(v.normalizer));
-        svg_text(svg, x, y + 66, 12, SVG_LEFT, page_grey, "%s", rapt_locality_name(v.locality));
+        svg_text(svg, x, y + 66, 12, SVG_LEFT, page_gray, "%s", rapt_locality_name(v.locality));
     }
 }
 
@@ -75,7 +75,7 @@ int page_draw(const char *path, const struct sentence *s, uint64_t seed)
                          s->words[t].bytes);
     svg_text(&svg, LEFT, 42, 22, SVG_LEFT, "#111111",
              "Attention: scores, localities, normalizers and masks");
-    svg_text(&svg, LEFT, 66, 14, SVG_LEFT, page_grey,
+    svg_text(&svg, LEFT, 66, 14, SVG_LEFT, page_gray,
              "\u201C%s\u201D attends to itself. Rows: queries; columns: keys; darker: more weight.",
              text);
     put_large(&svg, s, LEFT, TOP);

@@ -4,7 +4,7 @@
 
 #include "tour.h"
 
-extern const char page_dark[], page_grey[];
+extern const char page_dark[], page_gray[];
 void page_heading(struct svg *svg, double x, double y, const char *title, const char *below);
 struct result page_attended(const struct sentence *s, struct variant variant, uint64_t seed);
 

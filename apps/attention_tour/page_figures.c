@@ -2,12 +2,12 @@
    while its query moves from one word's to another's. */
 #include "page.h"
 
-const char page_dark[] = "#222222", page_grey[] = "#555555";
+const char page_dark[] = "#222222", page_gray[] = "#555555";
 
 void page_heading(struct svg *svg, double x, double y, const char *title, const char *below)
 {
     svg_text(svg, x, y, 15, SVG_LEFT, page_dark, "%s", title);
-    svg_text(svg, x, y + 18, 12, SVG_LEFT, page_grey, "%s", below);
+    svg_text(svg, x, y + 18, 12, SVG_LEFT, page_gray, "%s", below);
 }
 
 struct result page_attended(const struct sentence *s, struct variant variant, uint64_t seed)
@@ -77,9 +77,9 @@ void page_hull(struct svg *svg, const struct sentence *s, double x, double y)
     struct result rescaled =
         page_attended(s, (struct variant){RAPT_SCORE_SCALED_DOT, RAPT_LOCALITY_LOCAL_P, 0}, 1);
     const double middle = p.x + p.size / 2, level = p.y + p.size / 2;
-    svg_line(svg, middle - 5, level, middle + 5, level, page_grey, 1);
-    svg_line(svg, middle, level - 5, middle, level + 5, page_grey, 1);
-    svg_text(svg, middle + 7, level + 13, 11, SVG_LEFT, page_grey, "0");
+    svg_line(svg, middle - 5, level, middle + 5, level, page_gray, 1);
+    svg_line(svg, middle, level - 5, middle, level + 5, page_gray, 1);
+    svg_text(svg, middle + 7, level + 13, 11, SVG_LEFT, page_gray, "0");
     put_dots(svg, &p, &hard, 9, chart_colors[1]);
     for (int t = 0; t < WORDS; t++) {
         double at = plane_x(&p, s->value[2 * t]), line = plane_y(&p, s->value[2 * t + 1]);

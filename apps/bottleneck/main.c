@@ -22,7 +22,7 @@ struct request {
 
 static int run(const struct request *request, const struct demo_options *options)
 {
-    /* "the cat does not see the queen", "the black cow picks the grey wolf up" */
+    /* "the cat does not see the queen", "the black cow picks the gray wolf up" */
     static const struct clause negation = {0, 0, -1, 0, true, 10, -1};
     static const struct clause inversion = {0, 13, 0, 9, false, 3, 3};
     const struct training *training = &request->training;

@@ -46,10 +46,6 @@ const char *scene_color(int color); /* "#D62728" */
    encoder:  h = patches W + position     twice: h += self(norm h), h += ffn(norm h)
    decoder:  y = word + position          y += self(norm y), y += cross(norm y, norm h),
                                           y += ffn(norm y),  logits = (norm y) W */
-/* ---- model.c ----
-   encoder:  h = patches W + position     twice: h += self(norm h), h += ffn(norm h)
-   decoder:  y = word + position          y += self(norm y), y += cross(norm y, norm h),
-                                          y += ffn(norm y),  logits = (norm y) W */
 enum { HEADS = 2 };
 struct captioner;
 /* normalizer: of cross-attention. In `steps` steps the arg-max is reached, if it is that. */

@@ -1,6 +1,5 @@
-/* language_model.c - a decoder alone learns to write a rhyme, letter by letter, and continues a
-   prompt: the prefix of rapt_generate. Ids: 0 begin, 1 end, then the characters from the space on.
- */
+/* language_model.c - a decoder alone, made as GPT-2 is, learns to write a rhyme, letter by letter, and continues a
+   prompt: the prefix of rapt_generate. Ids: 0 begin, 1 end, then the characters from the space on. */
 #include <rapt/rapt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,10 +36,10 @@ int main(void)
     rapt_trainer *trainer;
     rapt_session *session;
     config.width = 64, config.heads = 4, config.ffn_width = 128, config.decoder_layers = 2;
-    for (int i = 0, n = 0; i < LINES; i++, starts[i] = n) {
-        ids[n++] = BEGIN, n += put(lines[i], ids + n);
-        ids[n++] = END;
-    }
+    config.norm_order = RAPT_NORM_ORDER_PRE, config.activation = RAPT_ACTIVATION_GELU;
+    config.position = RAPT_POSITION_LEARNED, config.plain_embedding = 1, config.tie = RAPT_TIE_OUTPUT;
+    for (int i = 0, n = 0; i < LINES; i++, starts[i] = n)
+        ids[n++] = BEGIN, n += put(lines[i], ids + n), ids[n++] = END;
     rapt_train_options_default(&options, sizeof options);
     options.rate = 0.003F, options.warmup = 20, options.dropout = 0;
     ok(rapt_model_create(&model, &config, 1, NULL, &why));

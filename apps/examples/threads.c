@@ -2,6 +2,7 @@
    translator of its own, and translate every fourth sentence; the translations come out in order. */
 #include <pthread.h>
 #include <rapt/rapt.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 enum { THREADS = 4, LINES = 1000, BYTES = 512 };
 static char lines[LINES][BYTES], answers[LINES][2 * BYTES];
 static int count;
+static atomic_int failures;
 static rapt_translator
     *first; /* has read the file; the others share its model and tokenizers, which are constant */
 
@@ -20,10 +22,12 @@ static void *translate(void *number)
     rapt_message why;
     if (rapt_translator_create(&mine, rapt_translator_model(first), rapt_translator_source(first),
                                rapt_translator_target(first), &options, NULL, &why))
-        return fprintf(stderr, "%s\n", why.text), NULL;
+        return fprintf(stderr, "%s\n", why.text), failures++, NULL;
     for (int i = *(int *)number; i < count; i += THREADS)
-        if (rapt_translate(mine, lines[i], answers[i], sizeof answers[i], NULL, &why))
+        if (rapt_translate(mine, lines[i], answers[i], sizeof answers[i], NULL, &why)) {
             fprintf(stderr, "line %d: %s\n", i + 1, why.text);
+            answers[i][0] = 0, failures++;
+        }
     rapt_translator_free(mine);
     return NULL;
 }
@@ -35,8 +39,12 @@ int main(int argc, char **argv)
     rapt_message why;
     if (argc != 2) return fprintf(stderr, "usage: %s model.safetensors\n", argv[0]), 2;
     if (rapt_translator_load(&first, argv[1], NULL, NULL, &why)) return fprintf(stderr, "%s\n", why.text), 1;
-    while (count < LINES && fgets(lines[count], BYTES, stdin))
-        lines[count][strcspn(lines[count], "\n")] = 0, count++;
+    for (; count < LINES && fgets(lines[count], BYTES, stdin); count++) {
+        if (!strchr(lines[count], '\n') && !feof(stdin))
+            return fprintf(stderr, "line %d is too long\n", count + 1), 1;
+        lines[count][strcspn(lines[count], "\n")] = 0;
+    }
+    if (count == LINES && getchar() != EOF) return fprintf(stderr, "more than %d lines\n", LINES), 1;
     for (int i = 0; i < THREADS; i++) {
         numbers[i] = i;
         if (pthread_create(&threads[i], NULL, translate, &numbers[i])) return 1;
@@ -44,5 +52,5 @@ int main(int argc, char **argv)
     for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
     for (int i = 0; i < count; i++) puts(answers[i]);
     rapt_translator_free(first);
-    return 0;
+    return failures > 0;
 }

@@ -8,6 +8,7 @@ int main(int argc, char **argv)
     rapt_translator *translator;
     rapt_message why;
     char line[4096], out[8192];
+    int code = 0;
     if (argc != 2) {
         fprintf(stderr, "usage: %s model.safetensors\n", argv[0]);
         return 2;
@@ -17,10 +18,14 @@ int main(int argc, char **argv)
         return 1;
     }
     while (fgets(line, sizeof line, stdin)) {
+        if (!strchr(line, '\n') && !feof(stdin)) return fprintf(stderr, "a line is too long\n"), 1;
         line[strcspn(line, "\n")] = 0;
-        if (rapt_translate(translator, line, out, sizeof out, NULL, &why)) fprintf(stderr, "%s\n", why.text);
-        else puts(out);
+        if (rapt_translate(translator, line, out, sizeof out, NULL, &why)) {
+            fprintf(stderr, "%s\n", why.text);
+            out[0] = 0, code = 1; /* an empty line for it */
+        }
+        puts(out);
     }
     rapt_translator_free(translator);
-    return 0;
+    return code;
 }

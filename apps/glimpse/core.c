@@ -48,8 +48,8 @@ void network_glimpse(struct network *n, int t)
     linear_forward(&n->key, rows, v->attention_in + at, v->key + at);
     linear_forward(&n->value, rows, v->attention_in + at, v->value + at);
     const rapt_attention a = over_glimpses(s, t, t + 1);
-    rapt_attention_forward(&a, v->query + at, v->key, v->value, v->context + at, NULL,
-                           workspace_for(&n->workspace, &a), NULL);
+    must(rapt_attention_forward(&a, v->query + at, v->key, v->value, v->context + at, NULL,
+                                workspace_for(&n->workspace, &a), NULL));
     memcpy(v->attended + at, v->glimpse + at, (size_t)(rows * width) * sizeof(float));
     linear_forward(&n->attention_out, rows, v->context + at, v->attended + at);
     norm_forward(&n->norm2, rows, v->attended + at, v->ffn_input + at);
@@ -76,9 +76,10 @@ static void attention_backward(struct network *n)
     const rapt_attention_saved saved = {.size = sizeof saved, .lse = n->context_lse};
     const rapt_gradients to = {.size = sizeof to, .q = d->query, .k = d->key, .v = d->value};
     void *workspace = workspace_for(&n->workspace, &a);
-    rapt_attention_forward(&a, v->query, v->key, v->value, v->context, &saved, workspace, NULL);
-    rapt_attention_backward(&a, v->query, v->key, v->value, v->context, &saved, d->context, NULL,
-                            &to, workspace, NULL);
+    must(rapt_attention_forward(&a, v->query, v->key, v->value, v->context, &saved, workspace,
+                                NULL));
+    must(rapt_attention_backward(&a, v->query, v->key, v->value, v->context, &saved, d->context,
+                                 NULL, &to, workspace, NULL));
 }
 
 void network_backward(struct network *n)

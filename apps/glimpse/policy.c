@@ -59,9 +59,9 @@ void policy_choose(struct network *n, enum policy policy, bool greedy, int t, ui
     a.normalizer = greedy ? RAPT_NORMALIZER_ARGMAX : RAPT_NORMALIZER_SAMPLE;
     a.seed = seed;
     const rapt_attention_saved saved = saved_of(n, t);
-    rapt_attention_forward(&a, n->tape.policy_query + t * rows * KEY, n->tape.policy_keys,
-                           n->coordinates, n->fixation + 2 * (t + 1) * rows, &saved,
-                           workspace_for(&n->workspace, &a), NULL);
+    must(rapt_attention_forward(&a, n->tape.policy_query + t * rows * KEY, n->tape.policy_keys,
+                                n->coordinates, n->fixation + 2 * (t + 1) * rows, &saved,
+                                workspace_for(&n->workspace, &a), NULL));
 }
 
 void policy_backward(struct network *n)
@@ -78,9 +78,9 @@ void policy_backward(struct network *n)
         const rapt_reinforce reinforce = {.size = sizeof reinforce,
                                           .reward = n->reward + t * rows,
                                           .baseline = n->tape.baseline + t * rows};
-        rapt_attention_backward(&a, n->tape.policy_query + t * rows * KEY, n->tape.policy_keys,
-                                n->coordinates, n->fixation + 2 * (t + 1) * rows, &saved, zero,
-                                &reinforce, &to, workspace_for(&n->workspace, &a), NULL);
+        must(rapt_attention_backward(&a, n->tape.policy_query + t * rows * KEY, n->tape.policy_keys,
+                                     n->coordinates, n->fixation + 2 * (t + 1) * rows, &saved, zero,
+                                     &reinforce, &to, workspace_for(&n->workspace, &a), NULL));
     }
     free(zero);
 }

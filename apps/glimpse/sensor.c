@@ -19,10 +19,10 @@ static void put_cells(struct svg *svg, const float *values, int count, int skip,
     svg_rect(svg, x, y, side, side, "#F6F4EE", "#BBBBBB");
     for (int i = 0; i < count * count; i++) {
         const float ink = values[i * skip] < 1 ? values[i * skip] : 1;
-        const int grey = 235 - (int)(205 * ink);
+        const int gray = 235 - (int)(205 * ink);
         char fill[8];
         if (ink < 0.04F) continue;
-        snprintf(fill, sizeof fill, "#%02X%02X%02X", grey & 255, grey & 255, grey & 255);
+        snprintf(fill, sizeof fill, "#%02X%02X%02X", gray & 255, gray & 255, gray & 255);
         svg_rect(svg, x + i % count * cell, y + i / count * cell, cell, cell, fill, "none");
     }
 }

@@ -15,3 +15,8 @@ void *workspace_for(struct workspace *workspace, const rapt_attention *problem)
     if (workspace->data == NULL) exit(failed("out of memory"));
     return workspace->data;
 }
+
+void must(rapt_status status)
+{
+    if (status != RAPT_OK) exit(failed("attention: %s", rapt_status_text(status)));
+}

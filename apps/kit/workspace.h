@@ -10,5 +10,7 @@ struct workspace { /* {0} at first; free(data) at the end */
 };
 /* Checks the problem and returns a workspace large enough for it; exits if either fails. */
 void *workspace_for(struct workspace *workspace, const rapt_attention *problem);
+/* Exits with a message unless a call went well. */
+void must(rapt_status status);
 
 #endif

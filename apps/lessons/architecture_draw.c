@@ -8,7 +8,7 @@
 
 enum { BOX = 40, ROW_WORDS = 372, ROW_ENCODED = 292, ROW_CONTEXT = 130, ROW_OUT = 62 };
 static const double decoder_x = 420, context_x = 205;
-static const char ink[] = "#222222", grey[] = "#777777", box_color[] = "#DCE9F5";
+static const char ink[] = "#222222", gray[] = "#777777", box_color[] = "#DCE9F5";
 
 static double source_x(const struct architecture *a, int s)
 {
@@ -17,7 +17,7 @@ static double source_x(const struct architecture *a, int s)
 
 static void put_box(struct svg *svg, double x, double y, const char *color, const char *text)
 {
-    svg_rect(svg, x - BOX / 2.0, y - BOX / 2.0, BOX, BOX, color, grey);
+    svg_rect(svg, x - BOX / 2.0, y - BOX / 2.0, BOX, BOX, color, gray);
     svg_text(svg, x, y + 5, 15, SVG_MIDDLE, ink, "%s", text);
 }
 
@@ -44,7 +44,7 @@ static void draw_words(struct svg *svg, const struct architecture *a)
         svg_text(svg, source_x(a, s), ROW_WORDS + 5, 14, SVG_MIDDLE, ink, "%s", a->source[s]);
         if (a->encoding != NOT_ENCODED)
             put_arrow(svg, source_x(a, s), ROW_WORDS - 12, source_x(a, s), ROW_ENCODED + BOX / 2.0,
-                      grey, 1.5);
+                      gray, 1.5);
     }
 }
 
@@ -75,7 +75,7 @@ static void draw_encoder(struct svg *svg, const struct architecture *a)
         free(text);
         if (s > 0 && (a->encoding == ENCODED_BY_CHAIN || a->encoding == ENCODED_AGAIN))
             put_arrow(svg, source_x(a, s - 1) + BOX / 2.0, ROW_ENCODED, source_x(a, s) - BOX / 2.0,
-                      ROW_ENCODED, grey, 2);
+                      ROW_ENCODED, gray, 2);
     }
 }
 
@@ -92,10 +92,10 @@ static void draw_weights(struct svg *svg, const struct architecture *a)
                      chart_colors[0], a->attends ? 0.5 + 9 * weight : 3);
         if (joined) svg_line(svg, x, top, x, numbers + 4, chart_colors[0], 1);
         if (a->scored)
-            svg_text(svg, x, numbers - 16, 12, SVG_MIDDLE, grey, "%.1f", (double)a->scores[s]);
+            svg_text(svg, x, numbers - 16, 12, SVG_MIDDLE, gray, "%.1f", (double)a->scores[s]);
         svg_text(svg, x, numbers, 13, SVG_MIDDLE, chart_colors[0], "%.2f", weight);
     }
-    svg_text(svg, 12, 46, 13, SVG_LEFT, grey, "%s",
+    svg_text(svg, 12, 46, 13, SVG_LEFT, gray, "%s",
              !a->attends                  ? "numbers: influence of each word, by the gradient"
              : a->encoding == NOT_ENCODED ? "numbers: the word that is picked"
              : a->encoding == ENCODED_BY_ATTENTION ? "blue: cross-attention; green: self-attention"
@@ -113,8 +113,8 @@ static void draw_decoder(struct svg *svg, const struct architecture *a)
     put_box(svg, decoder_x, y, box_color, state);
     free(state);
     svg_text(svg, decoder_x, y + 62, 14, SVG_MIDDLE, ink, "%s", before);
-    put_arrow(svg, decoder_x, y + 46, decoder_x, y + BOX / 2.0, grey, 1.5);
-    put_arrow(svg, decoder_x, y - BOX / 2.0, decoder_x, ROW_OUT + 10, grey, 1.5);
+    put_arrow(svg, decoder_x, y + 46, decoder_x, y + BOX / 2.0, gray, 1.5);
+    put_arrow(svg, decoder_x, y - BOX / 2.0, decoder_x, ROW_OUT + 10, gray, 1.5);
     svg_text(svg, decoder_x, ROW_OUT, 17, SVG_MIDDLE, chart_colors[1], "%s", a->target[a->step]);
     if (a->after)
         put_arrow(svg, context_x + 20, y - 8, decoder_x - 12, ROW_OUT + 16, chart_colors[1], 2.5);
@@ -135,7 +135,7 @@ static void draw_past(struct svg *svg, const struct architecture *a)
 {
     const double y = ROW_CONTEXT + 84;
     if (a->encoding != ENCODED_BY_ATTENTION) {
-        svg_text(svg, decoder_x, y + 4, 12, SVG_MIDDLE, grey, "and the state d%d", a->step);
+        svg_text(svg, decoder_x, y + 4, 12, SVG_MIDDLE, gray, "and the state d%d", a->step);
         if (a->encoding == ENCODED_AGAIN) {
             put_arrow(svg, decoder_x, y + 10, decoder_x, ROW_ENCODED, chart_colors[2], 1.5);
             put_arrow(svg, decoder_x, ROW_ENCODED, source_x(a, a->sources - 1) + BOX / 2.0 + 4,

@@ -25,8 +25,9 @@ static void attend(struct problem *p, rapt_score score, int keys, int width)
     a.score = score;
     a.threads = 1;
     void *workspace = workspace_for(&p->workspace, &a);
-    rapt_attention_forward(&a, p->query, p->keys, p->keys, p->out, &saved, workspace, NULL);
-    rapt_attention_weights(&a, p->query, p->keys, &saved, 0, 0, 0, 1, p->weights, workspace, NULL);
+    must(rapt_attention_forward(&a, p->query, p->keys, p->keys, p->out, &saved, workspace, NULL));
+    must(rapt_attention_weights(&a, p->query, p->keys, &saved, 0, 0, 0, 1, p->weights, workspace,
+                                NULL));
 }
 
 static void draw(float *x, int count, struct random *random)

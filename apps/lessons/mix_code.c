@@ -1,5 +1,5 @@
 /* mix_code.c - pictures of a disk, mixed pixel by pixel and in a code of two numbers that an
-   autoencoder learns: one mixture shows two grey ghosts, the other one disk in between. */
+   autoencoder learns: one mixture shows two gray ghosts, the other one disk in between. */
 #include "kit/layers.h"
 #include "kit/program.h"
 #include "mix.h"
@@ -162,8 +162,8 @@ static void put_picture(struct svg *svg, double x, double y, const float *pixels
     const double cell = 6;
     for (int i = 0; i < PIXELS; i++) {
         char color[8];
-        int grey = (int)(255 * pixels[i] + 0.5F) & 255;
-        snprintf(color, sizeof color, "#%02X%02X%02X", grey, grey, grey);
+        int gray = (int)(255 * pixels[i] + 0.5F) & 255;
+        snprintf(color, sizeof color, "#%02X%02X%02X", gray, gray, gray);
         svg_rect(svg, x + i % SIDE * cell, y + i / SIDE * cell, cell, cell, color, color);
     }
 }
@@ -195,7 +195,7 @@ void mix_codes(struct page *page, const struct lesson_options *options)
     page_step(page, "Mix codes, not pictures");
     page_paragraph(page, SHORT,
                    "A mixture of raw items may mean nothing: half of a picture plus half of "
-                   "another are two grey ghosts. An autoencoder learns to write a picture of a "
+                   "another are two gray ghosts. An autoencoder learns to write a picture of a "
                    "disk as two numbers and to draw it from them; a mixture of two such codes is "
                    "drawn as a disk in between.");
     coder_create(&coder, options->seed);
@@ -213,7 +213,7 @@ void mix_codes(struct page *page, const struct lesson_options *options)
     }
     page_formula(page, MORE, "x̂ = D(∑_i a_i E(x_i)) text{ instead of } ∑_i a_i x_i");
     page_drawing(page, MORE, "Two pictures, mixed by weights from 1, 0 to 0, 1",
-                 "Above, one disk goes grey while the other appears; below, one disk moves.", 470,
+                 "Above, one disk goes gray while the other appears; below, one disk moves.", 470,
                  250, draw_mixtures, &shown);
     page_table(page, SHORT, "Half and half: difference to the nearest picture of a disk",
                "mixture of\tthe pair shown\tmean of 60 pairs");

@@ -52,8 +52,9 @@ static void move_query(rapt_normalizer normalizer, struct line *line)
         const rapt_attention_saved saved = {.size = sizeof saved, .lse = &lse, .chosen = &chosen};
         rapt_gradients d = {.size = sizeof d, .q = dq};
         void *space = workspace_for(&workspace, &a);
-        rapt_attention_forward(&a, q, keys[0], values, &out, &saved, space, NULL);
-        rapt_attention_backward(&a, q, keys[0], values, &out, &saved, &one, NULL, &d, space, NULL);
+        must(rapt_attention_forward(&a, q, keys[0], values, &out, &saved, space, NULL));
+        must(rapt_attention_backward(&a, q, keys[0], values, &out, &saved, &one, NULL, &d, space,
+                                     NULL));
         line->at[i] = (double)q[0];
         line->out[i] = (double)out;
         line->slope[i] = (double)dq[0];

@@ -129,6 +129,17 @@ static int write_architectures(const struct program *program)
     return code == EXIT_OK ? architectures_write(program->architecture, &program->options) : code;
 }
 
+/* Options of lessons without a lesson. */
+static int check_none(const struct program *program)
+{
+    const char *option = program->json   ? "json"
+                         : program->svg  ? "svg"
+                         : program->html ? "html"
+                         : program->more ? "more"
+                                         : NULL;
+    return option == NULL ? EXIT_OK : usage_error("--%s needs lessons: numbers, or all", option);
+}
+
 int lessons_main(int argc, char **argv, const struct lesson *lessons, int count)
 {
     struct program program = {.lessons = lessons, .lessons_count = count, .options.seed = 1};
@@ -157,6 +168,7 @@ int lessons_main(int argc, char **argv, const struct lesson *lessons, int count)
     int code = options_read(&command, argc, argv);
     if (code != GO_ON) return code;
     program.options.threads = threads_used(program.options.threads);
+    if (command.rest_count == 0 && check_none(&program) != EXIT_OK) return EXIT_USAGE;
     if (program.architecture != NULL) code = write_architectures(&program);
     if (code == GO_ON || code == EXIT_OK) {
         if (command.rest_count > 0) return run_chosen(&program, &command);

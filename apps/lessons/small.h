@@ -18,8 +18,8 @@ typedef void small_draw_fn(struct random *random, struct ids_pair *pair, const v
 
 /* config: kind and positions are set here. */
 void small_create(struct learner *learner, const rapt_config *config, uint64_t seed);
-/* Pairs of `stream` of the seed; the learning rate rises, stays, and falls. Returns the mean
-   negative log-likelihood per token of the last tenth. */
+/* Pairs of `random`; the learning rate rises, stays, and falls. Returns the mean negative
+   log-likelihood per token of the last tenth. */
 double small_train(struct learner *learner, int steps, float rate, small_draw_fn *draw,
                    const void *user, struct random random);
 /* Greedy translations of `count` <= SMALL_BATCH pairs. */

@@ -1,5 +1,5 @@
 /* tasks_translate.c - text to its translation: English numbers to German ones, which swap tens and
-   units ("forty five", "fuenf und vierzig"). Numbers of a tenth of all occur in tests alone. */
+   units ("forty five", "fünf und vierzig"). Numbers of a tenth of all occur in tests alone. */
 #include "learner.h"
 #include "tasks.h"
 #include <stdlib.h>

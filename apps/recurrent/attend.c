@@ -121,8 +121,8 @@ static void forward(struct recurrent *m, int count, int length, int t)
 {
     rapt_attention a = problem(m, count, length, t);
     struct asked asked = asked_at(m, count, t);
-    rapt_attention_forward(&a, asked.q, m->keys.x, m->values.x, asked.out, &asked.saved,
-                           workspace_for(&m->workspace, &a), NULL);
+    must(rapt_attention_forward(&a, asked.q, m->keys.x, m->values.x, asked.out, &asked.saved,
+                                workspace_for(&m->workspace, &a), NULL));
 }
 
 void attend_forward(struct recurrent *m, int count, int length, int t)
@@ -167,9 +167,10 @@ void attend_backward(struct recurrent *m, int count, int length, int t)
                                                         : at_step(m->reward, t, count, 1)};
     rapt_gradients d = {.size = sizeof d, .q = asked.dq, .k = m->keys.d, .v = m->values.d};
     for (int i = 0; i < RAPT_LEARNED_COUNT; i++) d.learned[i] = m->dlearned[i];
-    rapt_attention_backward(&a, asked.q, m->keys.x, m->values.x, asked.out, &asked.saved,
-                            several ? m->dearlier : at_step(m->contexts.d, t, count, m->context),
-                            &reinforce, &d, workspace_for(&m->workspace, &a), NULL);
+    must(rapt_attention_backward(&a, asked.q, m->keys.x, m->values.x, asked.out, &asked.saved,
+                                 several ? m->dearlier
+                                         : at_step(m->contexts.d, t, count, m->context),
+                                 &reinforce, &d, workspace_for(&m->workspace, &a), NULL));
     if (m->config.projected)
         linear_backward(&m->projection[0], count, at_step(m->states.x.h, t + late, count, h),
                         at_step(m->queries.d, t + late, count, m->query),
@@ -181,8 +182,8 @@ void attend_weights(struct recurrent *m, int count, int length, int t, int sente
 {
     rapt_attention a = problem(m, count, length, t);
     struct asked asked = asked_at(m, count, t);
-    rapt_attention_weights(&a, asked.q, m->keys.x, &asked.saved, sentence, 0, asked.rows - 1, 1,
-                           weights, workspace_for(&m->workspace, &a), NULL);
+    must(rapt_attention_weights(&a, asked.q, m->keys.x, &asked.saved, sentence, 0, asked.rows - 1,
+                                1, weights, workspace_for(&m->workspace, &a), NULL));
     float lse = asked.saved.lse[sentence * asked.rows + asked.rows - 1];
     for (int s = 0; scores && s < length; s++) scores[s] = logf(weights[s]) + lse;
 }

@@ -42,7 +42,7 @@ static const struct {
     const char *english, *french[2];
 } adjectives[] = {
     {"black", {"noir", "noire"}}, {"white", {"blanc", "blanche"}}, {"green", {"vert", "verte"}},
-    {"grey", {"gris", "grise"}},  {"cold", {"froid", "froide"}},   {"heavy", {"lourd", "lourde"}},
+    {"gray", {"gris", "grise"}},  {"cold", {"froid", "froide"}},   {"heavy", {"lourd", "lourde"}},
 };
 static const struct {
     const char *english[2], *after, *french; /* see, sees; "throw ... away" */

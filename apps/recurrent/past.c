@@ -104,8 +104,8 @@ void past_forward(struct recurrent *m, int count, int t)
     join(count, k, v - k, state.h, state.c, at_step(past->values.x, t, count, v));
     join(count, e, k, at_step(m->embedded.x, t, count, e),
          t > 0 ? at_step(past->mixed.x.h, t - 1, count, k) : mixed.h, query);
-    rapt_attention_forward(&a, query, side->states.x.h, past->values.x, out, &saved,
-                           workspace_for(&m->workspace, &a), NULL);
+    must(rapt_attention_forward(&a, query, side->states.x.h, past->values.x, out, &saved,
+                                workspace_for(&m->workspace, &a), NULL));
     part(count, k, v - k, out, mixed.h, mixed.c);
 }
 
@@ -139,9 +139,9 @@ void past_backward(struct recurrent *m, int count, int t)
     rapt_gradients d = {.size = sizeof d, .q = dquery, .k = side->states.d.h, .v = past->values.d};
     for (int i = 0; i < RAPT_LEARNED_COUNT; i++) d.learned[i] = past->dlearned[i];
     join(count, k, v - k, dmixed.h, dmixed.c, dout);
-    rapt_attention_backward(&a, at_step(past->queries.x, t, count, e + k), side->states.x.h,
-                            past->values.x, at_step(past->out.x, t, count, v), &saved, dout, NULL,
-                            &d, workspace_for(&m->workspace, &a), NULL);
+    must(rapt_attention_backward(&a, at_step(past->queries.x, t, count, e + k), side->states.x.h,
+                                 past->values.x, at_step(past->out.x, t, count, v), &saved, dout,
+                                 NULL, &d, workspace_for(&m->workspace, &a), NULL));
     /* The first mixture is told no other: its gradient goes where nothing reads it. */
     part(count, e, k, dquery, at_step(m->embedded.d, t, count, e),
          at_step(past->mixed.d.h, t > 0 ? t - 1 : 0, count, k));
@@ -156,8 +156,8 @@ void recurrent_past(struct recurrent *m, const struct sentence *sentence, float 
     for (int t = 0; t < length; t++) {
         const rapt_attention_saved saved = {.size = sizeof saved, .lse = past->lse + t};
         rapt_attention a = problem(m, 1, t);
-        rapt_attention_weights(&a, at_step(past->queries.x, t, 1, query_width(m)),
-                               m->sides[0].states.x.h, &saved, 0, 0, 0, 1, weights + t * length,
-                               workspace_for(&m->workspace, &a), NULL);
+        must(rapt_attention_weights(&a, at_step(past->queries.x, t, 1, query_width(m)),
+                                    m->sides[0].states.x.h, &saved, 0, 0, 0, 1,
+                                    weights + t * length, workspace_for(&m->workspace, &a), NULL));
     }
 }

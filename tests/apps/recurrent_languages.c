@@ -64,7 +64,7 @@ static void test_french(void **state)
     (void)state;
     french_create(&language);
     french_append(&language, &sentence, &clause);
-    expect(&language, &sentence, "the black cow does not pick the grey wolf up",
+    expect(&language, &sentence, "the black cow does not pick the gray wolf up",
            "la vache noire ne ramasse pas le loup gris", "0-02 2 1-12 4-34 5 4-34 6-68 8 7-78");
 }
 
