@@ -22,7 +22,7 @@ static void *translate(void *number)
     rapt_message why;
     if (rapt_translator_create(&mine, rapt_translator_model(first), rapt_translator_source(first),
                                rapt_translator_target(first), &options, NULL, &why))
-        return fprintf(stderr, "%s\n", why.text), failures++, NULL;
+        return fprintf(stderr, "%s\n", why.text), (void)failures++, NULL;
     for (int i = *(int *)number; i < count; i += THREADS)
         if (rapt_translate(mine, lines[i], answers[i], sizeof answers[i], NULL, &why)) {
             fprintf(stderr, "line %d: %s\n", i + 1, why.text);
