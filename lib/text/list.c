@@ -274,10 +274,11 @@ static rapt_status encode_pieces(const struct list *l, rapt_text text, struct li
     size_t *memory = rapt__alloc(&l->allocator, bound * PIECE_BYTES);
     if (!memory) return rapt__fail(why, RAPT_NO_MEMORY, "no memory to encode a text");
     rapt_status status = rapt__spm_normalize(&l->spm->normalizer, rest, true, &normalized);
-    if (status == RAPT_NO_MEMORY) rapt__fail(why, status, "no memory to encode a text");
-    if (status == RAPT_BAD_ARGUMENT)
-        rapt__fail(why, status, "a text of %zu bytes is too long", text.size);
-    if (!status) status = put_pieces(l, &normalized, skip, memory, bound, out, why);
+    if (status)
+        rapt__fail(why, status, "a text of %zu bytes: %s", text.size,
+                   status == RAPT_NO_MEMORY ? "no memory to encode it" : "it is too long");
+    else
+        status = put_pieces(l, &normalized, skip, memory, bound, out, why);
     rapt__spm_normalized_free(&normalized);
     rapt__free(&l->allocator, memory, bound * PIECE_BYTES);
     return status;
