@@ -359,6 +359,28 @@ static void judge_memory(make_fn *make, const void *from)
     }
 }
 
+/* The same of a text with pieces, which gives its tokens in the end. */
+static void judge_encoding(const rapt_tokenizer *pieces)
+{
+    struct counting counting = {.fails = -1};
+    rapt_allocator allocator = counting_allocator(&counting);
+    rapt_tokenizer *t = NULL;
+    rapt_status status = RAPT_NO_MEMORY;
+    assert_int_equal(make_names(&t, pieces, &allocator), RAPT_OK);
+    long living = counting.living;
+    for (long fails = 0; status; fails++) {
+        int32_t ids[MAX];
+        size_t ends[MAX], count = 0;
+        rapt_message why = {""};
+        counting.calls = 0, counting.fails = fails;
+        status = rapt_tokenizer_encode(t, text_of("zb a"), ids, ends, MAX, &count, &why);
+        assert_int_equal(status, fails < counting.calls ? RAPT_NO_MEMORY : RAPT_OK);
+        assert_true(status ? why.text[0] && count == 0 : count == 4);
+        assert_int_equal(counting.living, living);
+    }
+    rapt_tokenizer_free(t);
+}
+
 static void test_memory(void **state)
 {
     (void)state;
@@ -367,6 +389,7 @@ static void test_memory(void **state)
     char *text = write_list(t, &size);
     judge_memory(make_names, pieces);
     judge_memory(make_written, text);
+    judge_encoding(pieces);
     rapt_tokenizer_free(pieces);
     rapt_tokenizer_free(t);
     free(text);
