@@ -117,6 +117,10 @@ int bench_begin_bare(struct bench *b, int argc, char **argv, const char *purpose
     int code = read_options(b, argc, argv, purpose, names);
     if (code != BENCH_GO_ON) return code;
     bench_warn();
+    for (int i = 0; i < b->thread_counts; i++)
+        if (b->threads[i] > processors)
+            fprintf(stderr, "warning: --threads %d: the library uses no more than %d here\n",
+                    b->threads[i], processors);
     print_environment(b->json ? stderr : stdout);
     return BENCH_GO_ON;
 }
