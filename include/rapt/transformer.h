@@ -298,7 +298,8 @@ RAPT_API void rapt_session_free(rapt_session *session); /* NULL is allowed */
 
 /* Encodes source sequences and drops all target tokens. *encoder_output: [source tokens][width],
    owned by the session and valid until the next call; encoder_output NULL: not wanted.
-   A decoder-only model has no source: give batch alone (ids NULL) to begin that many targets.
+   A decoder-only model has no source: give batch alone (ids and starts NULL) to begin that many
+   targets; a prompt is tokens of rapt_decode, or a prefix of rapt_generate.
    RAPT_BAD_ARGUMENT: more sequences or tokens than the limits, starts that do not ascend, or a
    token that is in no vocabulary; *why names its index. */
 RAPT_API rapt_status rapt_encode(rapt_session *session, const rapt_tokens *source,

@@ -184,6 +184,10 @@ static rapt_status check_source(const rapt_session *s, const rapt_tokens *source
         status = rapt__tokens_check(source, &limits, why);
     else if (!source)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "source: it is NULL");
+    else if (source->ids || source->starts)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "source: a decoder-only model has a batch alone, ids and starts NULL; a "
+                          "prompt is the prefix of rapt_generate, or tokens of rapt_decode");
     else if (source->batch < 0 || source->batch > s->limits.batch)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "source: batch is %d, limits.batch is %d",
                           source->batch, s->limits.batch);

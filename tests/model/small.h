@@ -170,6 +170,13 @@ static inline rapt_tokens small_one(const rapt_tokens *t, int b, int starts[2])
     return (rapt_tokens){1, t->ids + t->starts[b], starts};
 }
 
+/* What a model reads of sources: of a decoder-only model how many. */
+static inline rapt_tokens small_source(const rapt_config *c, const rapt_tokens *t)
+{
+    if (c->kind == RAPT_KIND_DECODER_ONLY) return (rapt_tokens){.batch = t->batch};
+    return *t;
+}
+
 /* A file of this process in the temporary folder. */
 static inline const char *small_path(char path[256], const char *name)
 {

@@ -202,12 +202,30 @@ static void test_after_a_search(void **state)
     rapt_model_free(model);
 }
 
+/* A prompt as the source of a model that has none would be lost. */
+static void test_prompt(void **state)
+{
+    (void)state;
+    rapt_config c = small_configs[0];
+    c.kind = RAPT_KIND_DECODER_ONLY, c.source_vocab = c.encoder_layers = 0;
+    rapt_model *model = small_model(&c, 1);
+    const rapt_limits limits = {.size = sizeof limits, .batch = 2, .target_length = 6};
+    rapt_session *session = session_of(model, &limits, 1);
+    int32_t ids[] = {1, 2, 3};
+    const int two[] = {0, 1, 3};
+    const rapt_tokens none = {.batch = 2};
+    refuse_source(session, 2, ids, two);
+    refuse_source(session, 2, NULL, two);
+    assert_int_equal(rapt_encode(session, &none, NULL, NULL), RAPT_OK);
+    rapt_session_free(session);
+    rapt_model_free(model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_wrong_tokens),
-        cmocka_unit_test(test_halves),
+        cmocka_unit_test(test_limits),         cmocka_unit_test(test_wrong_tokens),
+        cmocka_unit_test(test_prompt),         cmocka_unit_test(test_halves),
         cmocka_unit_test(test_after_a_search),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

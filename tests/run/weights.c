@@ -72,7 +72,8 @@ static void judge(const rapt_config *c, uint64_t seed)
     bool encodes = c->kind != RAPT_KIND_DECODER_ONLY, decodes = c->kind != RAPT_KIND_ENCODER_ONLY;
     small_fill(&source, encodes ? c->source_vocab : 1, source_lengths, BATCH, seed);
     small_fill(&target, c->target_vocab, target_lengths, BATCH, seed + 1);
-    assert_int_equal(rapt_encode(session, &source.tokens, NULL, NULL), RAPT_OK);
+    const rapt_tokens read = small_source(c, &source.tokens);
+    assert_int_equal(rapt_encode(session, &read, NULL, NULL), RAPT_OK);
     if (decodes) assert_int_equal(rapt_decode(session, &target.tokens, NULL, NULL), RAPT_OK);
     for (int b = 0, at = 0, to = 0; b < BATCH; b++) {
         struct oracle_sentence s = sentence(&source.tokens, b), t = sentence(&target.tokens, b);
@@ -182,7 +183,8 @@ static void test_same_as_arrays(void **state)
         rapt_session *session = asking_session(model, 1, ROWS, ROWS);
         small_fill(&b, VOCAB, (const int[]){ROWS}, 1, 8);
         arrays_of(model, name, b.ids, q, k);
-        assert_int_equal(rapt_encode(session, &b.tokens, NULL, NULL), RAPT_OK);
+        const rapt_tokens read = small_source(rapt_model_config(model), &b.tokens);
+        assert_int_equal(rapt_encode(session, &read, NULL, NULL), RAPT_OK);
         if (decoder) assert_int_equal(rapt_decode(session, &b.tokens, NULL, NULL), RAPT_OK);
         for (int h = 0; h < H; h++) {
             weights_of(session, decoder ? RAPT_WEIGHTS_DECODER : RAPT_WEIGHTS_ENCODER, 0, h, got);
