@@ -308,7 +308,7 @@ static void test_exhausted(void **state)
         float scores[3];
         rapt_generate_options_default(&o, sizeof o, BEGIN, END);
         o.min_length = 10, o.no_repeat_ngram = 1, o.beams = o.nbest = way % 2 ? 3 : 1;
-        o.like = way < 8 ? RAPT_LIKE_RAPT + way / 2 : RAPT_LIKE_RAPT;
+        o.like = (rapt_like)(way < 8 ? RAPT_LIKE_RAPT + way / 2 : RAPT_LIKE_RAPT);
         o.temperature = way == 8 ? 1 : 0, o.token = count_tokens, o.user = &told;
         assert_int_equal(generate(session, source, &o, ids, counts, scores, NULL), RAPT_OK);
         for (int i = 0; i < o.nbest; i++) assert_int_equal(counts[i], 4);
