@@ -63,7 +63,7 @@ static void run_rows(void *argument, int count)
 {
     struct job *j = argument;
     for (int i = 0; i < count; i++) {
-        if (j->rows->reads > j->rows->ins && i % FRESH == 0) refresh(j);
+        if (j->rows->reads > (float)j->rows->ins && i % FRESH == 0) refresh(j);
         j->rows->run(j->kernels, j->n, &j->data);
     }
     refresh(j);
