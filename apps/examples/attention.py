@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""attention.py - the example of README.md with weights, from Python by ctypes: values V in; weights a and the context c out. It needs
-rapt.py: python3 bindings.py PREFIX/include > rapt.py, where the library is installed in PREFIX."""
+"""attention.py - the example of README.md with weights, from Python by ctypes: values V in; weights a and the context c
+out. It needs rapt.py: python3 bindings.py PREFIX/include > rapt.py, where the library is installed in PREFIX."""
 import ctypes
 import math
 
