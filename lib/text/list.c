@@ -62,23 +62,27 @@ static bool is_special(const struct list *l, int32_t id)
     return false;
 }
 
-static bool is_byte(const struct list *l, int32_t id)
+/* The byte piece of this name; -1: it is that of none. */
+static int32_t byte_piece(const struct list *l, int32_t id)
 {
     const rapt_text name = name_of(l, id);
     int32_t piece = l->spm && name.size ? rapt__spm_find(l->spm, name) : -1;
-    return piece >= 0 && l->spm->pieces[piece].type == SPM_BYTE;
+    return piece >= 0 && l->spm->pieces[piece].type == SPM_BYTE ? piece : -1;
 }
 
-/* What a token is in a text: with a SentencePiece model spaces for U+2581, one byte of a byte
-   piece, and nothing for what no piece is known of. */
-static size_t put_surface(const struct list *l, int32_t id, char *to)
+/* What a token is in a text, and whether that is a byte: with a SentencePiece model spaces for
+   U+2581, one byte of a byte piece, and nothing for what no piece is known of. */
+static size_t put_surface(struct list *l, int32_t id, char *to)
 {
     const rapt_text name = name_of(l, id);
     size_t size = 0;
     bool unknown = id == l->special[0];
+    l->byte[id] = false;
     if (l->spm ? is_special(l, id) : is_special(l, id) && !unknown) return 0;
-    if (l->byte[id]) {
-        *to = *rapt__spm_surface(l->spm, rapt__spm_find(l->spm, name)).bytes;
+    int32_t piece = byte_piece(l, id);
+    l->byte[id] = piece >= 0;
+    if (piece >= 0) {
+        *to = *rapt__spm_surface(l->spm, piece).bytes;
         return 1;
     }
     for (size_t i = 0; i < name.size;) {
@@ -134,7 +138,6 @@ static rapt_status fill(struct list *l, const char *names, size_t size, rapt_mes
     for (int32_t id = 0, to = 0; id <= l->count; id++) {
         l->surface[id] = (uint32_t)to;
         if (id == l->count) break;
-        l->byte[id] = is_byte(l, id);
         to += (int32_t)put_surface(l, id, l->surfaces + to);
     }
     for (int i = 0; l->spm && i < l->spm->count; i++) {
@@ -299,18 +302,14 @@ rapt_status rapt__list_encode(const struct list *l, rapt_text text, int32_t *ids
 
 /* The text of tokens from ids[0] on, and how many they are: one, or as many byte pieces as make a
    character, in bytes; U+FFFD for a byte that is part of none. */
-static size_t token_text(const struct list *l, const int32_t *ids, size_t count, char bytes[4],
-                         rapt_text *text)
+static size_t token_text(const struct list *l, const int32_t *ids, size_t count,
+                         char bytes[CHARACTER_BYTES], rapt_text *text)
 {
-    size_t size = 0, length;
-    uint32_t code;
-    *text = rapt__list_surface(l, ids[0]);
-    if (!l->byte[ids[0]]) return 1;
-    for (; size < 4 && size < count && l->byte[ids[size]]; size++)
+    size_t size = 0, used = 1;
+    for (; size < CHARACTER_BYTES && size < count && l->byte[ids[size]]; size++)
         bytes[size] = *rapt__list_surface(l, ids[size]).bytes;
-    length = rapt__utf8_decode(bytes, size, &code);
-    *text = length ? (rapt_text){bytes, length} : (rapt_text){"\xEF\xBF\xBD", 3};
-    return rapt__max_size(length, 1);
+    *text = size ? rapt__spm_join_bytes(bytes, size, &used) : rapt__list_surface(l, ids[0]);
+    return used;
 }
 
 rapt_status rapt__list_decode(const struct list *l, const int32_t *ids, size_t count, char *bytes,
@@ -318,7 +317,7 @@ rapt_status rapt__list_decode(const struct list *l, const int32_t *ids, size_t c
 {
     size_t at = 0;
     for (size_t i = 0; i < count;) {
-        char character[4];
+        char character[CHARACTER_BYTES];
         rapt_text text;
         bool byte = l->byte[ids[i]];
         i += token_text(l, ids + i, count - i, character, &text);

@@ -23,23 +23,27 @@ static const struct spm_piece *piece_of(const struct spm *spm, int32_t id)
     return &spm->pieces[spm->pieces[id].reading];
 }
 
+rapt_text rapt__spm_join_bytes(const char *bytes, size_t size, size_t *used)
+{
+    uint32_t code;
+    size_t length = rapt__utf8_decode(bytes, size, &code);
+    *used = rapt__max_size(length, 1);
+    return length ? (rapt_text){bytes, length} : (rapt_text){"\xEF\xBF\xBD", 3};
+}
+
 /* The character that the byte pieces in front are; how many of them. */
 static size_t write_character(const struct spm *spm, const int32_t *ids, size_t count,
                               struct writer *to)
 {
-    char bytes[4];
-    uint32_t code;
-    size_t size = 0;
-    while (size < 4 && size < count && piece_of(spm, ids[size])->type == SPM_BYTE) {
+    char bytes[CHARACTER_BYTES];
+    size_t size = 0, used;
+    for (; size < CHARACTER_BYTES && size < count; size++) {
+        if (piece_of(spm, ids[size])->type != SPM_BYTE) break;
         bytes[size] = *rapt__spm_surface(spm, ids[size]).bytes;
-        size++;
     }
-    size_t length = rapt__utf8_decode(bytes, size, &code);
-    if (length > 0)
-        write_bytes(to, bytes, length);
-    else
-        write_bytes(to, "\xEF\xBF\xBD", 3);
-    return rapt__max_size(length, 1);
+    const rapt_text text = rapt__spm_join_bytes(bytes, size, &used);
+    write_bytes(to, text.bytes, text.size);
+    return used;
 }
 
 /* Writes a piece that is no byte. front: nothing but a dropped space came before it. Returns

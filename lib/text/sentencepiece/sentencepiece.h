@@ -193,6 +193,13 @@ rapt_status rapt__spm_encode_normalized(struct spm_output *out);
 rapt_status rapt__spm_encode(const struct spm *spm, rapt_text text, int32_t *ids, size_t *ends,
                              size_t capacity, size_t *count, rapt_message *why);
 
+/* ---- decode.c ---- */
+enum { CHARACTER_BYTES = 4 }; /* of UTF-8, at most */
+/* The character at the front of the bytes of byte pieces, *used of them: 1 to CHARACTER_BYTES;
+   U+FFFD for a byte that begins none. size: 1 to CHARACTER_BYTES. The text is in `bytes` or
+   constant. */
+rapt_text rapt__spm_join_bytes(const char *bytes, size_t size, size_t *used);
+
 /* ---- unigram.c, bpe.c, word.c: put out the pieces of out->text, which is not empty ---- */
 rapt_status rapt__spm_unigram(struct spm_output *out);
 rapt_status rapt__spm_bpe(struct spm_output *out);
