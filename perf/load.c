@@ -66,6 +66,14 @@ static void measure(struct bench *b, const rapt_model *model, const char *path,
                .more = json_pack("{s:f}", "gbytes_per_second", bytes * 1e-9 / time.fastest)});
 }
 
+static char model_file[4096];
+
+/* Of a benchmark that fails, too. */
+static void remove_file(void)
+{
+    unlink(model_file);
+}
+
 int main(int argc, char **argv)
 {
     struct bench b;
@@ -73,15 +81,14 @@ int main(int argc, char **argv)
                            "load, plain, packed, packed_read");
     if (code != BENCH_GO_ON) return code;
     const char *folder = getenv("TMPDIR");
-    char path[4096];
-    snprintf(path, sizeof path, "%s/rapt-perf-XXXXXX", folder ? folder : "/tmp");
-    int file = mkstemp(path);
+    snprintf(model_file, sizeof model_file, "%s/rapt-perf-XXXXXX", folder ? folder : "/tmp");
+    int file = mkstemp(model_file);
     if (file < 0) bench_fail("no file can be made in TMPDIR or /tmp");
     close(file);
+    atexit(remove_file);
     rapt_model *model = make_model(b.check ? CHECKED : VOCAB);
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
-        if (bench_wants(&b, "load", ways[i].label)) measure(&b, model, path, &ways[i]);
+        if (bench_wants(&b, "load", ways[i].label)) measure(&b, model, model_file, &ways[i]);
     rapt_model_free(model);
-    unlink(path);
     return bench_end(&b);
 }

@@ -311,8 +311,9 @@ int main(int argc, char **argv)
 {
     struct bench b;
     struct subject m;
-    int code = bench_begin(&b, argc, argv, "Measures translation.",
-                           "translate, greedy, sampling, beam; of --model: load, load_model");
+    int code = bench_begin(
+        &b, argc, argv, "Measures translation.",
+        "translate, greedy, sampling, beam; of --model: load, load_model, opening (both)");
     if (code != BENCH_GO_ON) return code;
     if (b.model)
         open_model(&m, b.model);
