@@ -132,11 +132,14 @@ static int write_architectures(const struct program *program)
 /* Options of lessons without a lesson. */
 static int check_none(const struct program *program)
 {
-    const char *option = program->json   ? "json"
-                         : program->svg  ? "svg"
-                         : program->html ? "html"
-                         : program->more ? "more"
-                                         : NULL;
+    bool quick = program->options.quick && program->architecture == NULL;
+    const char *option = program->json    ? "json"
+                         : program->svg   ? "svg"
+                         : program->html  ? "html"
+                         : program->more  ? "more"
+                         : program->pause ? "pause"
+                         : quick          ? "quick"
+                                          : NULL;
     return option == NULL ? EXIT_OK : usage_error("--%s needs lessons: numbers, or all", option);
 }
 

@@ -42,6 +42,10 @@ else
     echo "skipped: lessons --architecture: its training takes minutes here"
 fi
 
+for option in json more pause quick; do
+    code 2 "$program" --$option >out
+    says "--$option needs lessons"
+done
 code 2 "$program" 99 >out
 says "no lesson 99"
 code 2 "$program" 4 --pause </dev/null >out
