@@ -1,4 +1,4 @@
-/* trainer.h - what trainer.c, trainer_memory.c, reward.c, shards.c and checkpoint.c share. */
+/* trainer.h - a trainer, and what the files of training share. */
 #ifndef RAPT_LIB_TRAINER_H
 #define RAPT_LIB_TRAINER_H
 
@@ -72,16 +72,28 @@ rapt_status rapt__products_check(const rapt_trainer *t, const struct trainer_sta
 /* AUTO: those of t->state, which has been loaded and checked. */
 void rapt__products_restore(rapt_trainer *t);
 
-/* ---- trainer.c ---- */
+/* ---- batch_check.c ---- */
+rapt_status rapt__batch_check(const rapt_trainer *t, const rapt_tokens *source,
+                              const rapt_tokens *target, rapt_message *why);
+
+/* ---- batch.c ---- */
 /* Forward and, for a gradient, backward over one batch; dropout and draws are those of call number
    state.calls + shard. *sums: of the batch. A loss that is not finite is no error. */
 rapt_status rapt__trainer_batch(rapt_trainer *t, const rapt_tokens *source,
                                 const rapt_tokens *target, bool gradient, int shard,
                                 struct loss *sums, rapt_message *why);
+
+/* ---- step.c ---- */
 /* Would rapt__trainer_step be refused? */
 rapt_status rapt__step_check(const rapt_trainer *t, rapt_message *why);
 /* The step of t->gradients, t->tokens and t->sums, which have been checked. */
 rapt_status rapt__trainer_step(rapt_trainer *t, rapt_report *report, rapt_message *why);
+
+/* ---- trainer.c ---- */
+/* Into the caller's report; NULL: none is wanted. */
+rapt_status rapt__report_write(rapt_report *report, const rapt_report *own, rapt_message *why);
+/* Forgets the gradients added since the last step. */
+void rapt__trainer_discard(rapt_trainer *t);
 
 /* ---- shards.c ---- */
 int rapt__shard_levels(int shards); /* log2; 0 of 0 */
@@ -120,8 +132,5 @@ void rapt__guide_end(rapt_trainer *t, int rows);
 
 /* ---- trainer_memory.c ---- */
 rapt_status rapt__rate_check(float rate, rapt_message *why);
-
-/* Forgets the gradients added since the last step. */
-void rapt__trainer_discard(rapt_trainer *t);
 
 #endif
