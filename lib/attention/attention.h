@@ -47,6 +47,10 @@ size_t rapt__attention_workspace(const rapt_attention *a, int team_size);
 size_t rapt__attention_workspace_spec(const rapt_attention *spec, int batch, int query_rows,
                                       int key_rows, bool guided);
 
+/* ---- problem.c ---- */
+/* Rows of the longest sequence; starts may fall. */
+int rapt__longest(int batch, const int *starts);
+
 /* ---- transform_rows.c: rows projected by the score, for those who keep keys ----
    A score makes q' and k' (projected.h) of rows of q and k, of which only a dot product or a hidden
    layer's tanh is left to do. `spec` says which score, locality, relative positions and weights;

@@ -74,24 +74,13 @@ rapt_status rapt_attention_init_packed(rapt_attention *a, size_t size, int batch
     return rapt__struct_default(a, size, &own, sizeof own);
 }
 
-/* Rows of the longest sequence; starts that fall are found by the check. */
-static int longest(int batch, const int *starts)
-{
-    int64_t max = 0;
-    for (int b = 0; b < batch; b++) {
-        int64_t rows = (int64_t)starts[b + 1] - starts[b];
-        if (rows > max) max = rows;
-    }
-    return max < INT_MAX ? (int)max : INT_MAX;
-}
-
 rapt_status rapt_attention_init_ragged(rapt_attention *a, size_t size, int batch, int heads,
                                        const int *query_starts, const int *key_starts, int width)
 {
     if (!query_starts) return RAPT_BAD_ARGUMENT;
     if (!key_starts) key_starts = query_starts;
-    rapt_attention own =
-        problem(batch, heads, longest(batch, query_starts), longest(batch, key_starts), width);
+    rapt_attention own = problem(batch, heads, rapt__longest(batch, query_starts),
+                                 rapt__longest(batch, key_starts), width);
     own.q = own.k = own.v = own.out = by_rows(heads, 0, width);
     own.query_starts = query_starts, own.key_starts = key_starts;
     return rapt__struct_default(a, size, &own, sizeof own);

@@ -1,6 +1,8 @@
 /* problem.c - a rapt_attention's sequences, rows and sizes. */
 #include "attention/projected.h"
 
+#include <limits.h>
+
 struct sequence rapt__sequence(const rapt_attention *a, int index)
 {
     struct sequence s = {.index = index,
@@ -49,13 +51,20 @@ int rapt__key_rows(const rapt_attention *a)
     return a->key_starts ? a->key_starts[a->batch] : a->batch * a->keys;
 }
 
-/* Rows of the longest sequence. */
-static int longest(const int *starts, int batch, int full)
+int rapt__longest(int batch, const int *starts)
 {
-    if (!starts) return full;
-    int max = 0;
-    for (int b = 0; b < batch; b++) max = rapt__max(max, starts[b + 1] - starts[b]);
-    return max;
+    int64_t max = 0;
+    for (int b = 0; b < batch; b++) {
+        int64_t rows = (int64_t)starts[b + 1] - starts[b];
+        if (rows > max) max = rows;
+    }
+    return max < INT_MAX ? (int)max : INT_MAX;
+}
+
+/* Rows of the longest sequence; starts NULL: all have so many. */
+static size_t longest_of(const int *starts, int batch, int rows)
+{
+    return (size_t)(starts ? rapt__longest(batch, starts) : rows);
 }
 
 struct bounds rapt__bounds(const struct projected *c, int team_size)
@@ -74,8 +83,7 @@ struct bounds rapt__bounds(const struct projected *c, int team_size)
                            .key_rows = (size_t)rapt__key_rows(a),
                            .max_queries = (size_t)a->queries,
                            .max_keys = (size_t)a->keys,
-                           .longest_queries =
-                               (size_t)longest(a->query_starts, a->batch, a->queries),
-                           .longest_keys = (size_t)longest(a->key_starts, a->batch, a->keys),
+                           .longest_queries = longest_of(a->query_starts, a->batch, a->queries),
+                           .longest_keys = longest_of(a->key_starts, a->batch, a->keys),
                            .team = (size_t)team_size};
 }

@@ -191,7 +191,6 @@ struct token_limits {
 };
 rapt_status rapt__tokens_check(const rapt_tokens *tokens, const struct token_limits *limits,
                                rapt_message *why);
-int rapt__longest(int batch, const int *starts);
 /* Those that a source of such a model is made of; NULL: it is made of tokens. */
 const float *rapt__vectors_of(const rapt_config *config, const rapt_tokens *source);
 

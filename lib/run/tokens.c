@@ -2,14 +2,6 @@
    index, its value and the limit. */
 #include "run/run.h"
 
-int rapt__longest(int batch, const int *starts)
-{
-    int longest = 0;
-    for (int b = 0; b < batch; b++)
-        if (starts[b + 1] - starts[b] > longest) longest = starts[b + 1] - starts[b];
-    return longest;
-}
-
 static rapt_status check_starts(const rapt_tokens *t, const struct token_limits *l,
                                 rapt_message *why)
 {
