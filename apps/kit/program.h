@@ -29,6 +29,7 @@ void *xcalloc(size_t count, size_t size); /* zeroed; exits if memory runs out */
 void *xreallocarray(void *memory, size_t count, size_t size);
 char *xasprintf(const char *format, ...)
     __attribute__((format(printf, 1, 2))); /* allocates a string */
+char *shell_word(const char *text);        /* as a shell reads it back; allocates a string */
 double now(void);                          /* seconds of a monotonic clock */
 int threads_used(int asked);               /* asked, or if 0 those available to the process */
 void hold_standard_files(void);  /* or a file opened later gets the number of a closed one, and

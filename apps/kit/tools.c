@@ -42,6 +42,22 @@ char *xasprintf(const char *format, ...)
     return text;
 }
 
+char *shell_word(const char *text)
+{
+    static const char plain[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+-,:=@%";
+    if (*text && text[strspn(text, plain)] == 0) return xasprintf("%s", text);
+    char *word = xcalloc(4 * strlen(text) + 3, 1), *to = word;
+    *to++ = '\'';
+    for (; *text; text++)
+        if (*text == '\'')
+            to = stpcpy(to, "'\\''");
+        else
+            *to++ = *text;
+    *to = '\'';
+    return word;
+}
+
 double now(void)
 {
     struct timespec time;

@@ -149,7 +149,9 @@ static void conclude(const struct learner *learner, double best, bool idle)
         print_report("the model is %s, its learning curve %s.svg", recipe->out, recipe->out);
     else
         print_report("the model is %s", recipe->out);
-    print_report("next: toy_translate translate --model %s", recipe->out);
+    char *word = shell_word(recipe->out);
+    print_report("next: toy_translate translate --model %s", word);
+    free(word);
 }
 
 /* Within an epoch: validates once more, on a copy of the state: a longer run that goes on from the

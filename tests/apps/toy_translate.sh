@@ -97,6 +97,10 @@ lines=$(grep -c '^epoch [123]/3  step .*  ppl .*  valid .*  lr ' err)
 [ "$lines" -eq 3 ] || { fail "not a line for each epoch:"; cat err; }
 [ "$(grep -c '^    .* -> ' err)" -eq 3 ] || { fail "not a sentence for each epoch:"; cat err; }
 check "at most 80 columns" awk 'length($0) > 80 { exit 1 }' err
+code 0 "$program" train --data train.tsv --valid test.tsv --out "it's tidy" --layers 1 --width 16 --heads 1 --epochs 1
+next=$(sed -n "s/^next: toy_translate //p" err)
+eval "set -- $next"
+[ "$1/$2/$3" = "translate/--model/it's tidy" ] || fail "the next command is no shell command: $next"
 echo mine >mine.svg
 code 0 "$program" train --data train.tsv --out mine --layers 1 --width 16 --heads 1 --epochs 3
 says "mine.svg: not a learning curve; the file is left alone"
