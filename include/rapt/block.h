@@ -74,7 +74,7 @@ RAPT_API void rapt_block_free(rapt_block *block); /* NULL is allowed */
 
 /* ---- parameters: an array of the caller's, 64-byte aligned, of rapt_block_floats floats ----
    Their order in it is the library's; matrices are read and written by number, as those of a model
-   (rapt_model_tensor). Gradients are an array of the same kind. These functions only read the
+   (rapt_model_tensor). Gradients are such an array of any alignment. These functions only read the
    block, and may be called from any thread. */
 RAPT_API size_t rapt_block_floats(const rapt_block *block); /* 0: block is NULL */
 /* Sets all of them, parameters[rapt_block_floats(block)]: matrices at random (Xavier), as those of
@@ -98,14 +98,15 @@ RAPT_API rapt_status rapt_block_write(const rapt_block *block, float *parameters
 
 /* x, y: [rows->starts[batch]][width], any alignment; y may be x. The same bits for any number of
    threads and any batch. RAPT_BAD_ARGUMENT: more rows than the limits, a longer sequence than a
-   location score has positions for, or an array is missing. */
+   location score has positions for, or an array is missing, or parameters are not aligned. */
 RAPT_API rapt_status rapt_block_forward(rapt_block *block, const float *parameters,
                                         const rapt_block_rows *rows, const float *x, float *y,
                                         rapt_message *why);
 /* After a forward with the same parameters and rows (learning 1), which must not have changed: from
    dy, the gradient of y, adds to dx [rows][width], dsource [source rows][width] and dparameters.
    dx, dsource NULL: not wanted. RAPT_BAD_ARGUMENT: the last forward had other numbers of sequences
-   or rows, another dropout or seed, or learning 0. Other changes are not noticed. */
+   or rows, another dropout or seed, or learning 0, or parameters are not aligned. Other changes are
+   not noticed. */
 RAPT_API rapt_status rapt_block_backward(rapt_block *block, const float *parameters,
                                          const rapt_block_rows *rows, const float *dy, float *dx,
                                          float *dsource, float *dparameters, rapt_message *why);

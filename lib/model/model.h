@@ -280,6 +280,10 @@ struct rows {
     const int *starts; /* [batch + 1] */
     int longest;       /* of the sequences */
 };
+static inline struct rows rapt__rows(int batch, const int *starts)
+{
+    return (struct rows){batch, starts[batch], starts, rapt__longest(batch, starts)};
+}
 
 struct cache_state { /* inference, of self- or cross-attention: what is there before a call; one per
                         layer */

@@ -68,8 +68,7 @@ static void work_on_encoder(struct team *team, void *argument)
     rapt_session *s = r->session;
     const rapt_config *c = &s->model->config;
     struct stack stack = rapt__session_stack(s, false);
-    const struct rows all = {s->sources, s->source_starts[s->sources], s->source_starts,
-                             rapt__longest(s->sources, s->source_starts)};
+    const struct rows all = rapt__rows(s->sources, s->source_starts);
     int first_layer = rapt__max(r->layer, 0), first_head = rapt__max(r->head, 0);
     int last_layer = r->layer < 0 ? c->encoder_layers - 1 : r->layer;
     int last_head = r->head < 0 ? c->heads - 1 : r->head;

@@ -15,11 +15,6 @@ struct batch {
     struct loss sums, expected; /* of the batch; the same where all is expected */
 };
 
-static struct rows rows_of(int batch, const int *starts)
-{
-    return (struct rows){batch, starts[batch], starts, rapt__longest(batch, starts)};
-}
-
 static struct stack stack_of(rapt_trainer *t, bool decoder)
 {
     return (struct stack){.model = t->model,
@@ -167,7 +162,7 @@ static struct batch prepare(rapt_trainer *t, const rapt_tokens *source, const ra
     if (kind != RAPT_KIND_DECODER_ONLY) {
         b.source.ids = source->ids;
         b.source.vectors = rapt__vectors_of(&t->model->config, source);
-        b.source.rows = rows_of(source->batch, source->starts);
+        b.source.rows = rapt__rows(source->batch, source->starts);
     }
     if (kind == RAPT_KIND_ENCODER_ONLY) {
         size_t count = (size_t)target->starts[target->batch];
@@ -176,7 +171,7 @@ static struct batch prepare(rapt_trainer *t, const rapt_tokens *source, const ra
     }
     split_target(t, target);
     b.target.ids = t->inputs;
-    b.target.rows = rows_of(target->batch, t->input_starts);
+    b.target.rows = rapt__rows(target->batch, t->input_starts);
     b.target.source = b.source.rows;
     if (gradient) b.target.guide = rapt__guide_of(t, b.target.rows.count);
     return b;

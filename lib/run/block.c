@@ -68,11 +68,6 @@ static rapt_status check_rows(const rapt_block *b, const rapt_block_rows *r, rap
     return status;
 }
 
-static struct rows rows_of(int batch, const int *starts)
-{
-    return (struct rows){batch, starts[batch], starts, rapt__longest(batch, starts)};
-}
-
 /* Fills the call from the caller's struct, checked. */
 static rapt_status begin(struct block_call *c, rapt_block *b, const float *parameters,
                          const rapt_block_rows *rows, rapt_message *why)
@@ -80,7 +75,8 @@ static rapt_status begin(struct block_call *c, rapt_block *b, const float *param
     rapt_block_rows r;
     if (!b || !parameters)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is NULL", b ? "parameters" : "block");
-    rapt_status status = rapt__struct_read(&r, sizeof r, rows, "rapt_block_rows", why);
+    rapt_status status = rapt__block_aligned(parameters, why);
+    if (!status) status = rapt__struct_read(&r, sizeof r, rows, "rapt_block_rows", why);
     if (!status) status = check_rows(b, &r, why);
     if (status) return status;
     c->block = b;
@@ -91,14 +87,14 @@ static rapt_status begin(struct block_call *c, rapt_block *b, const float *param
                               .memory = &b->memory,
                               .attention_workspace = b->attention_workspace,
                               .threads = b->limits.threads};
-    c->pass = (struct pass){.rows = rows_of(r.batch, r.starts),
+    c->pass = (struct pass){.rows = rapt__rows(r.batch, r.starts),
                             .states = r.source ? r.source : b->dsource, /* of no rows */
                             .learning = r.learning != 0,
                             .reward = r.reward,
                             .baseline = r.baseline};
     if (r.learning)
         c->pass.drop = (struct drop){r.dropout, r.attention_dropout, r.ffn_dropout, r.seed};
-    if (rapt__block_reads_source(b)) c->pass.source = rows_of(r.batch, r.source_starts);
+    if (rapt__block_reads_source(b)) c->pass.source = rapt__rows(r.batch, r.source_starts);
     return RAPT_OK;
 }
 

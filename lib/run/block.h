@@ -28,5 +28,7 @@ bool rapt__block_reads_source(const rapt_block *block);
 /* Whether self-attention, or else cross-attention, learns a row for each position of its keys:
    their sequences are at most config.positions long. */
 bool rapt__block_has_positions(const rapt_block *block, bool cross);
+/* RAPT_BAD_ARGUMENT: they are not aligned. */
+rapt_status rapt__block_aligned(const float *parameters, rapt_message *why);
 
 #endif

@@ -163,13 +163,19 @@ size_t rapt_block_floats(const rapt_block *block)
     return block ? block->model.layout.floats : 0;
 }
 
+rapt_status rapt__block_aligned(const float *parameters, rapt_message *why)
+{
+    if ((uintptr_t)parameters % 64 == 0) return RAPT_OK;
+    return rapt__fail(why, RAPT_BAD_ARGUMENT, "parameters are not aligned to 64 bytes");
+}
+
 rapt_status rapt_block_init(const rapt_block *block, uint64_t seed, float *parameters,
                             rapt_message *why)
 {
     if (!block || !parameters)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is NULL", block ? "parameters" : "block");
-    if ((uintptr_t)parameters % 64 != 0)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "parameters are not aligned to 64 bytes");
+    rapt_status status = rapt__block_aligned(parameters, why);
+    if (status) return status;
     for (size_t i = 0; i < block->model.layout.floats; i++) parameters[i] = 0;
     rapt__parameters_init(&block->model.layout, seed, parameters);
     return RAPT_OK;

@@ -44,12 +44,10 @@ static const float *read_group(const struct exec_context *c, const struct readin
     for (int i = 0; c->team->rank == 0 && i <= s->limits.batch; i++)
         s->group_starts[i] = all[i < first ? first : i > end ? end : i] - all[first];
     rapt__team_barrier(c->team);
-    const int *starts = s->group_starts + first;
     struct pass pass = {.ids = r->ids + all[first]};
     if (r->vectors)
         pass.vectors = r->vectors + (ptrdiff_t)all[first] * s->model->config.source_width;
-    pass.rows = (struct rows){end - first, all[end] - all[first], starts,
-                              rapt__longest(end - first, starts)};
+    pass.rows = rapt__rows(end - first, s->group_starts + first);
     return rapt__stack_forward(c, &r->encoder, &pass);
 }
 

@@ -189,6 +189,7 @@ static void test_refusals(void **state)
     r.source = NULL, r.dropout = 1;
     refused(rapt_block_forward(b, parameters, &r, x, y, &why), &why, "dropout is 1");
     r.dropout = 0;
+    refused(rapt_block_forward(b, parameters + 1, &r, x, y, &why), &why, "not aligned to 64 bytes");
     refused(rapt_block_backward(b, parameters, &r, y, x, NULL, parameters, &why), &why,
             "call rapt_block_forward");
     assert_int_equal(rapt_block_forward(b, parameters, &r, x, y, &why), RAPT_OK);
