@@ -329,7 +329,8 @@ RAPT_API rapt_status rapt_decode(rapt_session *session, const rapt_tokens *targe
 
 /* Target sequence i continues what was sequence parents[i] (of the same source), parents:
    [batch * beams]. Weights and alignments of the last rapt_decode cannot be asked for afterwards.
-   RAPT_BAD_ARGUMENT: one of them is none, or of another source. */
+   RAPT_BAD_ARGUMENT: one of them is none, or of another source; the targets are those of a search
+   (rapt_generate, rapt_score_targets). */
 RAPT_API rapt_status rapt_session_reorder(rapt_session *session, const int *parents,
                                           rapt_message *why);
 

@@ -113,7 +113,7 @@ static rapt_status advance(struct search *s, rapt_message *why)
         if (s->record) rapt__record_parents(s, b);
         if (m->count[b] >= m->limit[b]) rapt__search_truncate(s, b);
     }
-    return rapt_session_reorder(s->session, m->parents, why);
+    return rapt__reorder(s->session, m->parents, why);
 }
 
 static void work_on_logits(struct team *team, void *argument)

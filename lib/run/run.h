@@ -170,6 +170,8 @@ int rapt__session_target_capacity(const rapt_session *s, int sources);
    nothing is wanted (max 0, wanted NULL): no logits are computed. */
 rapt_status rapt__decode(rapt_session *s, const rapt_tokens *target, struct picks *picks,
                          rapt_message *why);
+/* rapt_session_reorder, of a search, too. */
+rapt_status rapt__reorder(rapt_session *s, const int *parents, rapt_message *why);
 
 /* ---- feed.c: the first target of every source is given tokens that are known ---- */
 struct feed {

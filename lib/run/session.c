@@ -75,21 +75,25 @@ rapt_status rapt__decode(rapt_session *s, const rapt_tokens *target, struct pick
     w.caches = rapt__session_caches(s);
     w.pass.ids = target->ids;
     w.pass.caches = &w.caches;
-    w.pass.rows = (struct rows){target->batch, s->target_rows, s->target_starts,
-                                rapt__longest(target->batch, target->starts)};
+    w.pass.rows = rapt__rows(target->batch, s->target_starts);
     rapt__team_run(s->limits.threads, work_on_target, &w);
     return RAPT_OK;
+}
+
+static rapt_status check_targets(const rapt_session *s, rapt_message *why)
+{
+    if (!s->searched) return RAPT_OK;
+    return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                      "the targets are those of rapt_generate or rapt_score_targets: call "
+                      "rapt_encode first");
 }
 
 rapt_status rapt_decode(rapt_session *s, const rapt_tokens *target, const float **logits,
                         rapt_message *why)
 {
     if (!s) return rapt__fail(why, RAPT_BAD_ARGUMENT, "session: NULL");
-    if (s->searched)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                          "the targets are those of rapt_generate or rapt_score_targets: call "
-                          "rapt_encode first");
-    rapt_status status = rapt__decode(s, target, NULL, why);
+    rapt_status status = check_targets(s, why);
+    if (!status) status = rapt__decode(s, target, NULL, why);
     if (!status && logits) *logits = s->logits;
     return status;
 }
@@ -121,9 +125,15 @@ static void work_on_move(struct team *team, void *argument)
 
 rapt_status rapt_session_reorder(rapt_session *s, const int *parents, rapt_message *why)
 {
-    bool moves = false;
     if (!s || !parents)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL", s ? "parents" : "session");
+    rapt_status status = check_targets(s, why);
+    return status ? status : rapt__reorder(s, parents, why);
+}
+
+rapt_status rapt__reorder(rapt_session *s, const int *parents, rapt_message *why)
+{
+    bool moves = false;
     for (int i = 0; i < s->targets; i++) {
         if (parents[i] < 0 || parents[i] >= s->targets ||
             s->source_of[parents[i]] != s->source_of[i])

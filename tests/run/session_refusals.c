@@ -195,6 +195,9 @@ static void test_after_a_search(void **state)
         assert_int_equal(status, RAPT_OK);
         assert_int_equal(rapt_decode(session, &two, &logits, &why), RAPT_BAD_ARGUMENT);
         assert_non_null(strstr(why.text, "call rapt_encode first"));
+        assert_int_equal(rapt_session_reorder(session, (const int[]){0, 1}, &why),
+                         RAPT_BAD_ARGUMENT);
+        assert_non_null(strstr(why.text, "call rapt_encode first"));
         assert_int_equal(rapt_encode(session, &two, NULL, NULL), RAPT_OK);
         assert_int_equal(rapt_decode(session, &two, &logits, NULL), RAPT_OK);
     }
