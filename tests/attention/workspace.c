@@ -111,6 +111,29 @@ static void sizes_that_do_not_fit(void **state)
     }
 }
 
+/* Of many sequences, one of them long: relative biases need a few floats for each row and head,
+   however many sequences there are. */
+static void relative_biases_are_linear(void **state)
+{
+    (void)state;
+    enum { BATCH = 1000, LONG = 1000, ROWS = BATCH - 1 + LONG, HEADS = 8 };
+    static const float slopes[HEADS] = {1};
+    int starts[BATCH + 1];
+    for (int b = 0; b < BATCH; b++) starts[b] = b;
+    starts[BATCH] = ROWS;
+    for (int n = 0; n < RAPT_NORMALIZER_COUNT; n++) {
+        rapt_attention a;
+        rapt_attention_init_ragged(&a, sizeof a, BATCH, HEADS, starts, starts, 16);
+        a.normalizer = (rapt_normalizer)n, a.threads = 1;
+        a.mask.causal_alignment = RAPT_CAUSAL_ALIGNMENT_LOWER_RIGHT;
+        size_t without = rapt_attention_workspace(&a);
+        a.relative.slopes = slopes;
+        size_t with = rapt_attention_workspace(&a);
+        assert_true(with > without);
+        assert_true(with - without < (size_t)6 * HEADS * ROWS * sizeof(float));
+    }
+}
+
 /* By the guard behind every workspace of trial.h. */
 static void the_size_is_enough(void **state)
 {
@@ -145,6 +168,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(counting_is_handing_out), cmocka_unit_test(sizes_that_do_not_fit),
-        cmocka_unit_test(the_size_is_enough), cmocka_unit_test(unaligned)};
+        cmocka_unit_test(relative_biases_are_linear), cmocka_unit_test(the_size_is_enough),
+        cmocka_unit_test(unaligned)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

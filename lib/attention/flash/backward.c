@@ -92,21 +92,6 @@ static bool whole_groups(const struct flash_backward *f, const struct pair_group
 }
 
 /* Over the sequences, in their order; a head is one member's. */
-static void sum_relative(struct team *team, const struct flash_backward *f)
-{
-    const struct projected *c = f->c;
-    for (int h; (h = rapt__team_take(team)) < f->a->heads;)
-        for (int i = 0; i < f->a->batch; i++) {
-            struct sequence b = rapt__sequence(f->a, i);
-            float *to = f->d->relative + (size_t)h * (size_t)c->relative_row + c->relative_zero;
-            if (b.queries > 0 && b.existing > 0)
-                f->kernels->add(to + rapt__flash_relative_first(f, &b),
-                                rapt__flash_relative(f, &b, h),
-                                (size_t)(b.queries + b.existing - 1));
-        }
-    rapt__team_barrier(team);
-}
-
 /* *rows: what a pair reads and adds to; nothing if there is no such pair or no key of it. Outputs
    are read only where there are several blocks of keys. */
 static void rows_of(const struct flash_backward *f, int pair, struct rows_ahead *rows)
@@ -213,5 +198,7 @@ void rapt__flash_backward(struct team *team, const struct projected *c, const fl
         backward_alone(team, &f);
     else
         backward_groups(team, &f, &groups);
-    if (d->relative) sum_relative(team, &f);
+    if (d->relative)
+        rapt__relative_sums_add(team, c->a, relative, c->relative_row, c->relative_zero,
+                                d->relative);
 }

@@ -42,7 +42,7 @@ struct flash_backward {
     const struct kernels *kernels;
     const float *v, *out, *statistics, *dout;
     const struct projected_gradients *d;
-    float *relative; /* its gradients, [H][query rows + key rows], see rapt__flash_relative; NULL:
+    float *relative; /* its gradients, [H][query rows + key rows], see rapt__relative_sums; NULL:
                         not wanted */
     int key_heads, group;        /* query heads per key head */
     bool far;                    /* rapt__flash_rows_far */
@@ -65,16 +65,8 @@ struct backward_part { /* the workspace of a member */
     struct key_block keys;
 };
 void rapt__flash_backward_part(struct arena *part, const void *bounds, void *to);
-/* Gradients of the relative bias of one sequence and head: element s - position + (how many keys
-   may lie before the position), where rows of several queries overlap. */
-float *rapt__flash_relative(const struct flash_backward *f, const struct sequence *b, int h);
-/* Those of query t: element s is that of key s; NULL: not wanted. */
-float *rapt__flash_relative_row(const struct flash_backward *f, const struct sequence *b, int h,
-                                int t);
 /* Gradients of a row of the bias; NULL: there is none, or they are not wanted. */
 float *rapt__flash_bias_gradients(const struct flash_backward *f, const float *bias);
-/* s - position of the first element, negative or 0. */
-int rapt__flash_relative_first(const struct flash_backward *f, const struct sequence *b);
 
 /* Packs query block i, dq = 0; all key blocks j in order, dk and dv added to the caller's; adds dq
    to the caller's. */

@@ -145,29 +145,9 @@ static struct key_block pack_keys(const struct backward_pair *p, int j)
     return s;
 }
 
-float *rapt__flash_relative(const struct flash_backward *f, const struct sequence *b, int h)
-{
-    size_t rows = (size_t)rapt__query_rows(f->a) + (size_t)rapt__key_rows(f->a);
-    return f->relative + (size_t)h * rows + (size_t)b->query_first + (size_t)b->key_first;
-}
-
-int rapt__flash_relative_first(const struct flash_backward *f, const struct sequence *b)
-{
-    bool left = f->a->mask.causal_alignment == RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT;
-    return 1 - (left ? b->queries : b->existing);
-}
-
 float *rapt__flash_bias_gradients(const struct flash_backward *f, const float *bias)
 {
     return f->d->bias && bias ? f->d->bias + (bias - f->a->mask.bias) : NULL;
-}
-
-float *rapt__flash_relative_row(const struct flash_backward *f, const struct sequence *b, int h,
-                                int t)
-{
-    if (!f->relative) return NULL;
-    int position = (int)rapt__query_position(f->a, b, t);
-    return rapt__flash_relative(f, b, h) - (rapt__flash_relative_first(f, b) + position);
 }
 
 /* The rows of a query block; false if none of them sees a key of the key block. */
@@ -185,7 +165,7 @@ static bool visible_rows(const struct backward_pair *p, const struct query_block
         row[r].dbias = rapt__flash_bias_gradients(f, row[r].bias);
         if (f->c->relative)
             row[r].relative = rapt__relative_row(f->c, &p->b, q->head, q->first + r);
-        row[r].drelative = rapt__flash_relative_row(f, &p->b, q->head, q->first + r);
+        row[r].drelative = rapt__relative_sums_row(a, f->relative, &p->b, q->head, q->first + r);
         if (q->statistics[r * STATISTICS + 1] == 0) row[r].low = row[r].high = 0;
         any |= row[r].low < s->key + s->keys && row[r].high > s->key;
     }

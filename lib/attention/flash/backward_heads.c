@@ -51,7 +51,7 @@ static void backward_head(const struct backward_pair *p, int h, int first,
         rapt__flash_whole_rows(f->dout + rapt__query_at(&f->a->out, b, h, first), &head.out_row,
                                head.queries, f->a->value_width, f->queries.dout_rows);
     d->dbias = rapt__flash_bias_gradients(f, head.bias);
-    d->drelative = rapt__flash_relative_row(f, b, h, first);
+    d->drelative = rapt__relative_sums_row(f->a, f->relative, b, h, first);
     float *dq = f->d->q ? f->d->q + rapt__query_at(&c->q_stride, b, h, first) : NULL;
     bool padded = dq && c->width % LANES != 0;
     d->dq = padded ? f->queries.dq : dq;

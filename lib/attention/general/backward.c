@@ -14,8 +14,6 @@ static struct head_sum_sizes sizes_of(const struct bounds *b)
 {
     struct head_sum_sizes s = {0};
     if (b->additive) s.vector = rapt__round_up_size(b->width, LANES);
-    if (rapt__relative_wanted(b->a))
-        s.relative = rapt__round_up_size(b->max_queries + b->max_keys, LANES);
     s.filters = rapt__round_up_size(b->channels * b->filter_width, LANES);
     s.feature_weight = rapt__round_up_size(b->channels * b->width, LANES);
     return s;
@@ -57,7 +55,9 @@ static struct head_sums lay_out(struct arena *arena, const struct bounds *b,
     size_t n = 0;
     if (!rapt__times(b->heads, b->batch, &n)) arena->overflow = true;
     sums.vector = rapt__arena_floats(arena, n, size.vector);
-    sums.relative = rapt__arena_floats(arena, n, size.relative);
+    sums.relative = NULL;
+    if (rapt__relative_wanted(b->a))
+        sums.relative = rapt__arena_floats(arena, b->heads, b->query_rows + b->key_rows);
     sums.filters = rapt__arena_floats(arena, n, size.filters);
     sums.feature_weight = rapt__arena_floats(arena, n, size.feature_weight);
     rapt__arena_parts(arena, b->team, lay_out_rows, b, mine, NULL);
@@ -80,9 +80,13 @@ static struct head_sums sums_of(const struct backward_keys *p, int h)
 {
     const struct head_sums *all = &p->f->sums;
     const struct head_sum_sizes *size = &p->f->sizes;
-    size_t n = (size_t)h * (size_t)p->f->c->a->batch + (size_t)p->b.index;
+    const rapt_attention *a = p->f->c->a;
+    size_t n = (size_t)h * (size_t)a->batch + (size_t)p->b.index;
+    float *relative = rapt__relative_sums(a, all->relative, &p->b, h);
+    if (relative && p->b.queries + p->b.existing > 0)
+        memset(relative, 0, (size_t)(p->b.queries + p->b.existing - 1) * sizeof *relative);
     return (struct head_sums){.vector = zeroed(all->vector, n, size->vector),
-                              .relative = zeroed(all->relative, n, size->relative),
+                              .relative = all->relative,
                               .filters = zeroed(all->filters, n, size->filters),
                               .feature_weight =
                                   zeroed(all->feature_weight, n, size->feature_weight)};
@@ -263,13 +267,15 @@ static void add_all_sums(struct team *team, const struct general_backward *f)
     size_t width = (size_t)c->width, channels = (size_t)l->channels;
     for (int h; (h = rapt__team_take(team)) < c->a->heads;) {
         add_sums(f, h, d->vector, width, f->sums.vector, f->sizes.vector);
-        add_sums(f, h, d->relative, (size_t)c->relative_row, f->sums.relative, f->sizes.relative);
         add_sums(f, h, d->filters, channels * (size_t)l->filter_width, f->sums.filters,
                  f->sizes.filters);
         add_sums(f, h, d->feature_weight, channels * width, f->sums.feature_weight,
                  f->sizes.feature_weight);
     }
     rapt__team_barrier(team);
+    if (d->relative)
+        rapt__relative_sums_add(team, c->a, f->sums.relative, c->relative_row, c->relative_zero,
+                                d->relative);
 }
 
 void rapt__general_backward(struct team *team, const struct projected *c, const float *v,

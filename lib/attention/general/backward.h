@@ -7,10 +7,11 @@
 
 /* What the rows of one head and sequence add to gradients that sequences share. */
 struct head_sums {
-    float *vector, *relative, *filters, *feature_weight;
+    float *vector, *filters, *feature_weight;
+    float *relative; /* of all heads and sequences, see rapt__relative_sums; NULL: there is none */
 };
-struct head_sum_sizes { /* floats of each, whole vectors; 0: there is none */
-    size_t vector, relative, filters, feature_weight;
+struct head_sum_sizes { /* floats of each of the first three, whole vectors; 0: there is none */
+    size_t vector, filters, feature_weight;
 };
 
 struct backward_rows { /* the workspace of a member */
@@ -33,7 +34,7 @@ struct general_backward {
     const float *v, *dout;
     const struct projected_gradients *d;
     int key_heads, group;  /* query heads per key head */
-    struct head_sums sums; /* of all members: [heads][batch] of each */
+    struct head_sums sums; /* of all members: [heads][batch] of the first three */
     struct head_sum_sizes sizes;
     struct backward_rows mine;
 };

@@ -95,9 +95,8 @@ static void bias_gradients(const struct backward_row *l)
         for (int s = r->visible.low; s < r->visible.high; s++) dbias[s] += dx[s];
     }
     if (f->d->relative && c->relative) {
-        ptrdiff_t zero = c->relative_zero - (ptrdiff_t)rapt__query_position(c->a, &l->p->b, l->t);
-        float *drelative = l->sums.relative;
-        for (int s = r->visible.low; s < r->visible.high; s++) drelative[zero + s] += dx[s];
+        float *drelative = rapt__relative_sums_row(c->a, l->sums.relative, &l->p->b, l->head, l->t);
+        for (int s = r->visible.low; s < r->visible.high; s++) drelative[s] += dx[s];
     }
 }
 
