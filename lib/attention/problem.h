@@ -36,16 +36,6 @@ static inline ptrdiff_t rapt__key_at(const rapt_stride *s, const struct sequence
 /* ---- bias.c ---- */
 bool rapt__relative_wanted(const rapt_attention *a);             /* slopes or a table */
 int rapt__relative_bucket(const rapt_relative *r, int distance); /* of a key s - position away */
-/* Gradients of relative biases are summed by head and sequence first, as rows of several queries
-   overlap: all is [H][query rows + key rows], of which queries + existing - 1 floats are those of
-   head h of a sequence. NULL: all is NULL. */
-float *rapt__relative_sums(const rapt_attention *a, float *all, const struct sequence *b, int h);
-/* Those of query t among them: element s is that of key s. */
-float *rapt__relative_sums_row(const rapt_attention *a, float *all, const struct sequence *b, int h,
-                               int t);
-/* to, which is laid out as by rapt__relative_fill, += those of all sequences in their order. */
-void rapt__relative_sums_add(struct team *team, const rapt_attention *a, float *all, int row,
-                             int zero, float *to);
 /* Adds the gradients of slopes and table, from those of rapt__relative_fill. */
 void rapt__relative_backward(struct team *team, const rapt_attention *a, int row, int zero,
                              const float *dy, const rapt_gradients *d);
@@ -103,5 +93,17 @@ static inline int rapt__run_of_pairs(int sequences, int heads, int members)
 {
     return sequences < 4 * members ? 1 : heads * rapt__max(1, sequences / (16 * members));
 }
+
+/* ---- relative_sums.c ---- */
+/* Gradients of relative biases are summed by head and sequence first, as rows of several queries
+   overlap: all is [H][query rows + key rows], of which queries + existing - 1 floats are those of
+   head h of a sequence. NULL: all is NULL. */
+float *rapt__relative_sums(const rapt_attention *a, float *all, const struct sequence *b, int h);
+/* Those of query t among them: element s is that of key s. */
+float *rapt__relative_sums_row(const rapt_attention *a, float *all, const struct sequence *b, int h,
+                               int t);
+/* to, which is laid out as by rapt__relative_fill, += those of all sequences in their order. */
+void rapt__relative_sums_add(struct team *team, const rapt_attention *a, float *all, int row,
+                             int zero, float *to);
 
 #endif

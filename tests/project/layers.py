@@ -39,7 +39,7 @@ PUBLIC = {  # public headers each layer may use
 }
 # lib/attention: folders with one interface header each, and files, each above those it calls.
 PARTS = ["cache", "attention.c", "layout.c", "check.c", "dispatch.c", "learned.c", "score", "flash", "general",
-         "mask.c", "bias.c", "problem.c"]
+         "relative_sums.c", "mask.c", "bias.c", "problem.c"]
 FOLDERS = {  # whose interface headers a folder may include; every file, the shared ones
     "": {"score", "flash", "general"},
     "score": set(),
