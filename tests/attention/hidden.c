@@ -203,12 +203,48 @@ static void workspace_of_a_kind(void **state)
     }
 }
 
+/* A visible score that is NaN makes weights NaN, but none of what is hidden: its weight and its
+   gradients stay 0. */
+static void nan_does_not_reveal(void **state)
+{
+    (void)state;
+    enum { KEYS = 3, HIDDEN = 1 };
+    static const uint8_t allowed[KEYS] = {1, 0, 1}, expected = 1;
+    for (int kind = 0; kind < 2 * RAPT_NORMALIZER_COUNT; kind++) {
+        rapt_attention a;
+        rapt_attention_init(&a, sizeof a, 1, 1, 1, KEYS, 1);
+        a.normalizer = (rapt_normalizer)(kind / 2), a.mask.allowed = allowed, a.threads = 1;
+        bool sampled = a.normalizer == RAPT_NORMALIZER_SAMPLE;
+        if (sampled && kind % 2) a.expected = &expected;
+        float q = 1, k[KEYS] = {NAN, 2, 3}, v[KEYS] = {1, 2, 3}, out, dout = 1, reward = 1;
+        float statistics[2], w[KEYS], dk[KEYS] = {0}, dv[KEYS] = {0};
+        int chosen;
+        const rapt_attention_saved saved = {
+            .size = sizeof saved, .statistics = statistics, .chosen = &chosen};
+        const rapt_reinforce r = {
+            .size = sizeof r, .reward = &reward, .entropy = sampled && !(kind % 2) ? 0.5f : 0};
+        const rapt_gradients d = {.size = sizeof d, .k = dk, .v = dv};
+        void *memory = aligned_alloc(64, (rapt_attention_workspace(&a) + 63) / 64 * 64);
+        assert_int_equal(rapt_attention_forward(&a, &q, k, v, &out, &saved, memory, NULL), RAPT_OK);
+        assert_int_equal(rapt_attention_weights(&a, &q, k, &saved, 0, 0, 0, 1, w, memory, NULL),
+                         RAPT_OK);
+        assert_int_equal(rapt_attention_backward(&a, &q, k, v, &out, &saved, &dout,
+                                                 sampled ? &r : NULL, &d, memory, NULL),
+                         RAPT_OK);
+        if (!(w[HIDDEN] == 0 && dk[HIDDEN] == 0 && dv[HIDDEN] == 0))
+            fail_msg("%s %d: weight %g, dk %g, dv %g", rapt_normalizer_name(a.normalizer), kind % 2,
+                     (double)w[HIDDEN], (double)dk[HIDDEN], (double)dv[HIDDEN]);
+        free(memory);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_hidden_is_not_touched),
         cmocka_unit_test(rounding_does_not_reveal),
         cmocka_unit_test(workspace_of_a_kind),
+        cmocka_unit_test(nan_does_not_reveal),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

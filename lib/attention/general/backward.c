@@ -254,9 +254,10 @@ static void add_sums(const struct general_backward *f, int h, float *d, size_t n
                      size_t size)
 {
     size_t batch = (size_t)f->c->a->batch;
-    if (d && size && batch)
-        f->kernels->column_sum(d + (size_t)h * n, sums + (size_t)h * batch * size, (ptrdiff_t)size,
-                               (int)batch, (int)n);
+    enum { COLUMNS = 1 << 30 }; /* the kernel counts them in int */
+    for (size_t i = 0; d && size && batch && i < n; i += COLUMNS)
+        f->kernels->column_sum(d + (size_t)h * n + i, sums + (size_t)h * batch * size + i,
+                               (ptrdiff_t)size, (int)batch, (int)rapt__min_size(n - i, COLUMNS));
 }
 
 static void add_all_sums(struct team *team, const struct general_backward *f)

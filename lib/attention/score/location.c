@@ -19,8 +19,7 @@ static void learned(struct team *team, const struct score_rows *r, const rapt_gr
     size_t width = (size_t)rapt__query_width(r->a), positions = (size_t)r->a->learned.positions;
     struct tickets tickets = rapt__tickets(team, 1);
     for (int g = 0; g < rapt__key_heads_of(r->a); g++)
-        for (int s = 0; d->learned[RAPT_LEARNED_POSITION] && s < r->a->learned.positions;
-             s += LANES) {
+        for (int s = 0; d->learned[RAPT_LEARNED_POSITION] && s < r->a->keys; s += LANES) {
             if (!rapt__mine(&tickets)) continue;
             for (int i = 0; i < r->a->batch; i++) {
                 struct sequence b = rapt__sequence(r->a, i);
