@@ -169,7 +169,8 @@ typedef struct rapt_attention {
     const int *query_starts;    /* ragged batch: [batch + 1] row offsets of sequences stored */
     const int *key_starts;      /*   back to back; NULL: all sequences are full */
     rapt_score score;           /* 0: scaled dot product */
-    float scale;  /* multiplies the score of a dot product (not cosine); 0: the score's own */
+    float scale;  /* multiplies the score of a dot product (not cosine), at most 2.35e38; 0: the
+                     score's own */
     float cap;    /* above 0: the scaled score x becomes cap tanh(x / cap), before any bias */
     float radius; /* of local-m and local-p, above 0 */
     rapt_locality locality;     /* 0: global */
@@ -252,8 +253,9 @@ typedef struct rapt_learned_layout {      /* size-first, see base.h; overwritten
     int rows[RAPT_LEARNED_CAPACITY];      /* of an array; 0: it is not read */
     int columns[RAPT_LEARNED_CAPACITY];   /* of an array; 0: it is not read */
 } rapt_learned_layout;
-/* Reads heads, widths, score, locality and the widths in a->learned; its arrays may be NULL.
-   RAPT_BAD_ARGUMENT: one of these is out of range, named in *why. */
+/* The arrays of a->learned may be NULL. RAPT_BAD_ARGUMENT, and the field in *why: the shapes of the
+   problem, its score, its locality or the widths in a->learned are out of range, as
+   rapt_attention_check would find. */
 RAPT_API rapt_status rapt_attention_learned(const rapt_attention *a, rapt_learned_layout *layout,
                                             rapt_message *why);
 
@@ -296,7 +298,7 @@ typedef struct rapt_reinforce {
     const float *reward;   /* needed by SAMPLE */
     const float *baseline; /* subtracted from it; NULL: 0 */
     float entropy; /* of SAMPLE: the gradient of -entropy H(p) of each query that drew a key is
-                      added, where H is the entropy of p in nats (Xu et al. 2015, equation 11) */
+                      added, where H is the entropy of p in nats (Xu et al. 2015, section 4.1) */
 } rapt_reinforce;
 
 /* Where gradients are added, in the layout of what they belong to; NULL: not wanted. What the

@@ -13,6 +13,9 @@
 
 #include <rapt/attention.h>
 
+/* The most query rows of all heads, and key rows, of a problem: they are counted in int. */
+enum { ATTENTION_ROWS = INT32_MAX - 128 };
+
 /* What the weights of one head are trained towards: for each query, keys that are to share all
    weight equally; and the loss where they do not. */
 enum { GUIDED_HEAD = 0 };

@@ -50,15 +50,16 @@ static rapt_status check_starts(const char *field, const int *starts, int batch,
     return RAPT_OK;
 }
 
-/* Rows and heads of all sequences are counted in int. */
+_Static_assert(INT_MAX - ATTEND_BLOCK >= ATTENTION_ROWS, "a block behind the last row is counted");
+
 static rapt_status check_rows(const rapt_attention *a, rapt_message *why)
 {
     int64_t queries = a->query_starts ? a->query_starts[a->batch] : (int64_t)a->batch * a->queries;
     int64_t keys = a->key_starts ? a->key_starts[a->batch] : (int64_t)a->batch * a->keys;
-    if (queries > (INT_MAX - ATTEND_BLOCK) / a->heads)
+    if (queries > ATTENTION_ROWS / a->heads)
         return bad(why, "queries of all sequences and heads", (double)queries * a->heads,
                    "at most 2147483519");
-    if (keys > INT_MAX - ATTEND_BLOCK)
+    if (keys > ATTENTION_ROWS)
         return bad(why, "keys of all sequences", (double)keys, "at most 2147483519");
     if (a->batch > INT_MAX / a->heads)
         return bad(why, "heads of all sequences", (double)a->batch * a->heads,
@@ -179,7 +180,7 @@ static rapt_status check_score(const rapt_attention *a, rapt_message *why)
     if (s != RAPT_OK) return s;
     if (score->recurrent && l->filter_width % 2 == 0)
         return bad(why, "learned.filter_width", l->filter_width, "odd");
-    if (score->recurrent && a->keys > INT_MAX - ATTEND_BLOCK - 2 * l->filter_width)
+    if (score->recurrent && a->keys > ATTENTION_ROWS - 2 * l->filter_width)
         return bad(why, "keys, and filter_width at both ends,", a->keys + 2.0 * l->filter_width,
                    "at most 2147483519");
     if (score->keyless && l->positions < a->keys)
@@ -253,9 +254,12 @@ static rapt_status check_rotary(const rapt_attention *a, rapt_message *why)
     return check_causal_alignment(a, "relative.rotary", why);
 }
 
+static const float LOG2_E = 1.44269504f; /* kernels multiply scores by both at once */
+
 static rapt_status check_numbers(const rapt_attention *a, rapt_message *why)
 {
-    if (!isfinite(a->scale)) return bad(why, "scale", (double)a->scale, "finite");
+    if (!isfinite(a->scale * LOG2_E))
+        return bad(why, "scale", (double)a->scale, "finite, times log2 e too");
     if (!(a->cap >= 0) || !isfinite(a->cap))
         return bad(why, "cap", (double)a->cap, "finite and 0 or more");
     if (!(a->dropout >= 0 && a->dropout < 1))

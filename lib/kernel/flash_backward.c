@@ -31,7 +31,8 @@ static void attend_pack(const float *from, int rows, int width, float sign, floa
 }
 
 /* delta = out.dout, in the chains of 32 fma in which score_tile sums dp: where one key has all the
-   weight, its dp - delta is exactly 0, however large what that is multiplied with. */
+   weight and out is its value, dp - delta is exactly 0, however large what that is multiplied with;
+   after several blocks of keys, or dropout, a rounding of dp may be left. */
 static void attend_delta(const float *dout_slots, const float *out, ptrdiff_t ld, int rows,
                          int width, float *delta)
 {

@@ -146,7 +146,7 @@ sums_near(int rows, int panels, const struct gemm_block *g, int n, vf *sum)
 
 /* A sum of weighted values, times 1 / the sum of weights: one rounding more than a quotient, beside
    those of as many products as there are keys. The added 0 turns -0, which may depend on how many
-   terms of the sum are skipped, into 0. */
+   terms of the sum are skipped, into 0 (unless the host rounds downward). */
 static inline vf mean_of(vf x, vf inverse)
 {
     return vf_add(vf_mul(x, inverse), vf_zero());

@@ -47,17 +47,17 @@ bool rapt__block_has_positions(const rapt_block *b, bool cross)
     return there && rapt__score_has_positions(cross ? c->cross_score : c->self_score);
 }
 
-enum { MAX_BATCH = 1 << 20, MAX_ROWS = 1 << 28 };
-
 static rapt_status check_limits(const rapt_block *b, rapt_message *why)
 {
     const rapt_block_limits *l = &b->limits;
+    const rapt_config *c = &b->model.config;
     bool source = rapt__block_reads_source(b);
-    rapt_status status = rapt__int_check("limits.batch", l->batch, 1, MAX_BATCH, why);
-    if (!status) status = rapt__int_check("limits.rows", l->rows, 1, MAX_ROWS, why);
+    int max = rapt__tokens_max(c);
+    rapt_status status = rapt__int_check("limits.batch", l->batch, 1, rapt__batch_max(c), why);
+    if (!status) status = rapt__int_check("limits.rows", l->rows, 1, max, why);
     if (!status)
-        status = rapt__int_check("limits.source_rows", l->source_rows, source,
-                                 source ? MAX_ROWS : 0, why);
+        status =
+            rapt__int_check("limits.source_rows", l->source_rows, source, source ? max : 0, why);
     return status ? status : rapt__int_check("limits.threads", l->threads, 0, INT32_MAX, why);
 }
 

@@ -191,6 +191,16 @@ struct token_limits {
     bool begin_and_end; /* these count, says the message */
     bool vectors;       /* instead of tokens */
 };
+/* The most tokens, or sequences, that limits may allow: attention counts rows of all heads in int.
+ */
+static inline int rapt__tokens_max(const rapt_config *config)
+{
+    return rapt__min(1 << 28, ATTENTION_ROWS / config->heads);
+}
+static inline int rapt__batch_max(const rapt_config *config)
+{
+    return rapt__min(1 << 20, rapt__tokens_max(config));
+}
 rapt_status rapt__tokens_check(const rapt_tokens *tokens, const struct token_limits *limits,
                                rapt_message *why);
 /* Those that a source of such a model is made of; NULL: it is made of tokens. */

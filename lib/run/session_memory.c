@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { MAX_TOKENS = 1 << 28, GROUP_ROWS = 128, WEIGHTS_ROWS = 64 };
+enum { GROUP_ROWS = 128, WEIGHTS_ROWS = 64 };
 
 /* Limits of a half that the model lacks are ignored. */
 static rapt_limits fill_in(const rapt_model *model, const rapt_limits *limits)
@@ -24,13 +24,13 @@ static rapt_status check_limits(const rapt_model *model, const rapt_limits *l, r
 {
     const rapt_config *c = &model->config;
     bool reads = c->kind != RAPT_KIND_DECODER_ONLY, decodes = c->kind != RAPT_KIND_ENCODER_ONLY;
-    rapt_status status = rapt__int_check("limits.batch", l->batch, 1, 1 << 20, why);
+    int max = rapt__tokens_max(c);
+    rapt_status status = rapt__int_check("limits.batch", l->batch, 1, rapt__batch_max(c), why);
     if (!status) status = rapt__int_check("limits.beams", l->beams, 0, 1 << 10, why);
-    if (!status)
-        status = rapt__int_check("limits.target_tokens", l->target_tokens, 0, MAX_TOKENS, why);
+    if (!status) status = rapt__int_check("limits.target_tokens", l->target_tokens, 0, max, why);
     if (!status) status = rapt__int_check("limits.threads", l->threads, 0, INT32_MAX, why);
     if (!status && reads)
-        status = rapt__int_check("limits.source_tokens", l->source_tokens, 1, MAX_TOKENS, why);
+        status = rapt__int_check("limits.source_tokens", l->source_tokens, 1, max, why);
     if (!status && decodes && (l->target_length < 1 || l->target_length > c->positions))
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
                           "limits.target_length is %d, it must be 1 to the model's %d positions",

@@ -223,15 +223,15 @@ static rapt_status check_options(const rapt_train_options *o, const rapt_model *
     return o->products == RAPT_PRODUCTS_OPENBLAS ? rapt__openblas_load(why) : RAPT_OK;
 }
 
-enum { MAX_BATCH = 1 << 20, MAX_TOKENS = 1 << 28 };
-
 /* Tokens of a half that the model lacks are ignored. */
-static rapt_status check_limits(const rapt_train_limits *l, rapt_kind kind, rapt_message *why)
+static rapt_status check_limits(const rapt_train_limits *l, const rapt_config *c, rapt_message *why)
 {
+    rapt_kind kind = c->kind;
+    int max = rapt__tokens_max(c);
     bool decodes = kind != RAPT_KIND_ENCODER_ONLY, reads = kind != RAPT_KIND_DECODER_ONLY;
-    rapt_status status = rapt__int_check("limits.batch", l->batch, 1, MAX_BATCH, why);
+    rapt_status status = rapt__int_check("limits.batch", l->batch, 1, rapt__batch_max(c), why);
     if (!status)
-        status = rapt__int_check("limits.source_tokens", l->source_tokens, reads, MAX_TOKENS, why);
+        status = rapt__int_check("limits.source_tokens", l->source_tokens, reads, max, why);
     if (!status && decodes && l->target_tokens >= 0 && l->target_tokens < 2)
         return rapt__fail(
             why, RAPT_BAD_ARGUMENT,
@@ -239,8 +239,8 @@ static rapt_status check_limits(const rapt_train_limits *l, rapt_kind kind, rapt
             "in which the begin and the end of each target count",
             l->target_tokens);
     if (!status)
-        status = rapt__int_check("limits.target_tokens", l->target_tokens, decodes ? 2 : 0,
-                                 MAX_TOKENS, why);
+        status =
+            rapt__int_check("limits.target_tokens", l->target_tokens, decodes ? 2 : 0, max, why);
     if (!status) status = rapt__int_check("limits.threads", l->threads, 0, INT32_MAX, why);
     if (!status) status = rapt__shards_check("limits.shards", l->shards, 0, why);
     if (!status) status = rapt__int_check("limits.reserved", l->reserved, 0, 0, why);
@@ -251,7 +251,7 @@ static rapt_status read_limits(rapt_train_limits *own, const rapt_model *model,
                                const rapt_train_limits *limits, rapt_message *why)
 {
     rapt_status status = rapt__struct_read(own, sizeof *own, limits, "rapt_train_limits", why);
-    return status ? status : check_limits(own, model->config.kind, why);
+    return status ? status : check_limits(own, &model->config, why);
 }
 
 size_t rapt_trainer_bytes(const rapt_model *model, const rapt_train_limits *limits)

@@ -75,7 +75,7 @@ static void sizes(void **state)
 static void numbers(void **state)
 {
     (void)state;
-    const float shares[] = {-0.1f, 1, 2, NAN, INFINITY}, scales[] = {NAN, INFINITY, -INFINITY};
+    const float shares[] = {-0.1f, 1, 2, NAN, INFINITY}, scales[] = {NAN, 2.4e38f, -INFINITY};
     for (int i = 0; i < 5; i++) {
         rapt_attention a = good;
         a.dropout = shares[i];
