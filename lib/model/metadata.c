@@ -81,6 +81,13 @@ rapt_status rapt__metadata_set(rapt_model *m, const rapt_metadata *metadata, int
     return RAPT_OK;
 }
 
+static bool given(const rapt_metadata *metadata, int count, const char *key)
+{
+    for (int i = 0; i < count; i++)
+        if (strcmp(metadata[i].key, key) == 0) return true;
+    return false;
+}
+
 rapt_status rapt__metadata_check(const rapt_metadata *metadata, int count, rapt_message *why)
 {
     if (count < 0) return rapt__fail(why, RAPT_BAD_ARGUMENT, "count is %d", count);
@@ -92,15 +99,11 @@ rapt_status rapt__metadata_check(const rapt_metadata *metadata, int count, rapt_
         if (is_own(metadata[i].key))
             return rapt__fail(why, RAPT_BAD_ARGUMENT, "metadata: %s is the library's own",
                               metadata[i].key);
+        if (given(metadata, i, metadata[i].key))
+            return rapt__fail(why, RAPT_BAD_ARGUMENT, "metadata: %s is there twice",
+                              metadata[i].key);
     }
     return RAPT_OK;
-}
-
-static bool given(const rapt_metadata *metadata, int count, const char *key)
-{
-    for (int i = 0; i < count; i++)
-        if (strcmp(metadata[i].key, key) == 0) return true;
-    return false;
 }
 
 int rapt__metadata_merge(const rapt_model *m, const rapt_metadata *metadata, int count,

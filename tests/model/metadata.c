@@ -97,7 +97,8 @@ static void test_refused(void **state)
         {{{"rapt.config", NULL}}, 1, "rapt.config"},
         {{{"rapt.trainer", "steps 1"}}, 1, "rapt.trainer"},
         {{{NULL, "value"}}, 1, "NULL"},
-        {{{"twice", "1"}, {"twice", "2"}}, 2, "twice"},
+        {{{"double", "1"}, {"double", "2"}}, 2, "double"},
+        {{{"double", NULL}, {"double", "2"}}, 2, "double is there twice"},
         {{{"bad", "\xFF"}}, 1, "UTF-8"},
         {{{"a", "b"}}, -1, "-1"},
     };
