@@ -9,7 +9,7 @@
 float rapt__schedule_rate(const rapt_train_options *o, float rate, long long step)
 {
     double s = (double)step, warmup = o->warmup > 0 ? o->warmup : 1;
-    if (s < warmup) return (float)(rate * s / warmup);
+    if (o->warmup > 0 && s <= warmup) return (float)(rate * s / warmup);
     if (o->schedule == RAPT_SCHEDULE_INVERSE_SQRT) return (float)(rate * sqrt(warmup / s));
     if (o->schedule == RAPT_SCHEDULE_LINEAR) {
         double left = o->steps > warmup ? (o->steps - s) / (o->steps - warmup) : 0;

@@ -88,10 +88,10 @@ static void test_machines(void **state)
 static double rate_of(const rapt_train_options *o, int step)
 {
     double s = step, w = o->warmup, full = (double)o->rate;
-    if (s < w) return full * s / w;
+    if (s <= w) return full * s / w;
     if (o->schedule == RAPT_SCHEDULE_INVERSE_SQRT) return full * sqrt(w / s);
     if (o->schedule == RAPT_SCHEDULE_CONSTANT) return full;
-    return full * fmax(0, (o->steps - s) / (o->steps - w));
+    return o->steps > w ? full * fmax(0, (o->steps - s) / (o->steps - w)) : 0;
 }
 
 static void follow(const rapt_train_options *o)
@@ -146,6 +146,8 @@ static void test_steps(void **state)
     o.epsilon = 1e-6f;
     follow(&o);
     o.schedule = RAPT_SCHEDULE_LINEAR, o.steps = 5, o.clip_norm = 0;
+    follow(&o);
+    o.steps = 2; /* and warmup is longer */
     follow(&o);
     o.schedule = RAPT_SCHEDULE_CONSTANT, o.warmup = 1, o.weight_decay = 0, o.beta1 = 0;
     follow(&o);
