@@ -72,7 +72,7 @@ rapt_status rapt_trainer_save(const rapt_trainer *t, const char *path,
 {
     char state[STATE_TEXT];
     if (!t || !path) return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL", t ? "path" : "trainer");
-    if (t->tokens || t->shards.count)
+    if (rapt__gradient_waits(t) || t->shards.count)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
                           "gradients have been added that no step has applied");
     rapt_status status = savable(t, why);
@@ -212,7 +212,7 @@ static rapt_status load_staged(rapt_trainer *t, struct tensor_file *file, float 
     memcpy(t->v, staged + 2 * n, n * sizeof(float));
     rapt__shards_forget(t);
     memset(t->gradients, 0, n * sizeof(float));
-    t->state = state, t->tokens = 0;
+    t->state = state, t->tokens = 0, t->added = false;
     rapt__products_restore(t);
     t->model->bound = (double)INFINITY;
     float bound = 0; /* gcc 12 for arm64 fails on this loop in double */

@@ -185,7 +185,7 @@ static rapt_status check_shard(const rapt_trainer *t, int shard, rapt_message *w
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "limits.shards is 0: this trainer has none");
     rapt_status status = rapt__int_check("shard", shard, 0, t->limits.shards - 1, why);
     if (status) return status;
-    if (t->tokens)
+    if (rapt__gradient_waits(t))
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
                           "gradients of rapt_train_gradient wait for their step");
     if (holder(t, NULL, shard))
@@ -239,7 +239,7 @@ int rapt_train_shards_held(const rapt_trainer *t, rapt_subtree *list, int capaci
 
 void rapt_train_shards_discard(rapt_trainer *t)
 {
-    if (!t || t->tokens) return;
+    if (!t || rapt__gradient_waits(t)) return;
     rapt__shards_forget(t);
     join_blocks(t, NULL, t->gradients, t->model->layout.floats);
 }
@@ -331,7 +331,7 @@ rapt_status rapt_train_shards_step(rapt_trainer *t, const rapt_shard *records, r
     int shards = t->limits.shards, bad;
     rapt_report sums = {0};
     rapt_status status = report ? rapt__struct_check(report, "rapt_report", why) : RAPT_OK;
-    if (!status && (!shards || t->tokens))
+    if (!status && (!shards || rapt__gradient_waits(t)))
         status = rapt__fail(why, RAPT_BAD_ARGUMENT, "%s",
                             shards ? "gradients of rapt_train_gradient wait for their step"
                                    : "limits.shards is 0: this trainer has none");

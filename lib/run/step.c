@@ -81,7 +81,7 @@ rapt_status rapt__trainer_step(rapt_trainer *t, rapt_report *report, rapt_messag
                            .gradient_scale = (float)(1 / (double)t->tokens)};
     rapt__team_run(t->limits.threads, work_on_step, &w);
     rapt_report own = t->sums;
-    t->tokens = 0;
+    t->tokens = 0, t->added = false;
     t->sums = (rapt_report){0};
     if (!isfinite(w.norm))
         return rapt__fail(why, RAPT_NOT_FINITE, "the norm of the gradient is %g", w.norm);

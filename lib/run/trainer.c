@@ -44,7 +44,7 @@ static rapt_status run(rapt_trainer *t, const rapt_tokens *source, const rapt_to
         return rapt__fail(why, RAPT_NOT_FINITE, "the loss is %g", sums.loss);
     }
     if (gradient) {
-        t->tokens += sums.tokens, t->state.calls++;
+        t->tokens += sums.tokens, t->added = true, t->state.calls++;
         add_loss(&t->sums, &sums);
         t->sums.alignment += t->alignment_loss;
         rapt__mean_loss_update(t, sums.loss, sums.tokens);
@@ -70,7 +70,7 @@ rapt_status rapt_train_evaluate(rapt_trainer *trainer, const rapt_tokens *source
 void rapt__trainer_discard(rapt_trainer *t)
 {
     memset(t->gradients, 0, t->model->layout.floats * sizeof(float));
-    t->tokens = 0;
+    t->tokens = 0, t->added = false;
     t->sums = (rapt_report){0};
     t->state.calls++;
 }

@@ -56,6 +56,7 @@ struct rapt_trainer {
     double *guided;        /* [target rows]; NULL: the model has no alignment_layer */
     double alignment_loss; /* of the last gradient */
     long long tokens;      /* whose gradients have been added since the last step */
+    bool added;            /* a gradient has been, if of no token */
     rapt_report sums;      /* of the batches since then */
     struct shards shards;
     struct products products; /* of OpenBLAS */
@@ -92,6 +93,11 @@ rapt_status rapt__trainer_step(rapt_trainer *t, rapt_report *report, rapt_messag
 /* ---- trainer.c ---- */
 /* Into the caller's report; NULL: none is wanted. */
 rapt_status rapt__report_write(rapt_report *report, const rapt_report *own, rapt_message *why);
+/* Whether gradients of rapt_train_gradient wait for their step. */
+static inline bool rapt__gradient_waits(const rapt_trainer *t)
+{
+    return t->tokens || t->added;
+}
 /* Forgets the gradients added since the last step. */
 void rapt__trainer_discard(rapt_trainer *t);
 

@@ -88,10 +88,53 @@ static void test_wrong_files(void **state)
     rapt_model_free(other);
 }
 
+/* A reward for entropy has a gradient where no token has a label. */
+static void test_gradient_of_no_token(void **state)
+{
+    (void)state;
+    const rapt_config c = {.size = sizeof c,
+                           .kind = RAPT_KIND_ENCODER_ONLY,
+                           .source_vocab = 10,
+                           .target_vocab = 5,
+                           .positions = 16,
+                           .width = 8,
+                           .heads = 2,
+                           .ffn_width = 8,
+                           .encoder_layers = 1,
+                           .tie = RAPT_TIE_NONE,
+                           .self_normalizer = RAPT_NORMALIZER_SAMPLE};
+    const rapt_train_limits limits = {
+        .size = sizeof limits, .batch = 1, .source_tokens = 4, .threads = 1, .shards = 1};
+    int32_t ids[] = {1, 2, 3, 4}, labels[] = {-1, -1, -1, -1};
+    const int starts[] = {0, 4};
+    const rapt_tokens source = {1, ids, starts}, target = {1, labels, starts};
+    rapt_train_options o;
+    rapt_shard record = {.size = sizeof record};
+    rapt_trainer *trainer;
+    char path[256];
+    small_path(path, "no_token");
+    rapt_train_options_default(&o, sizeof o);
+    o.reward_entropy = 1;
+    rapt_model *model = small_model(&c, 1);
+    assert_int_equal(rapt_trainer_create(&trainer, model, &o, &limits, NULL, NULL), RAPT_OK);
+    assert_int_equal(rapt_train_gradient(trainer, &source, &target, NULL, NULL), RAPT_OK);
+    assert_int_equal(rapt_trainer_save(trainer, path, NULL, 0, NULL), RAPT_BAD_ARGUMENT);
+    assert_int_equal(rapt_train_shard(trainer, 0, &source, &target, &record, NULL),
+                     RAPT_BAD_ARGUMENT);
+    labels[0] = 1;
+    assert_int_equal(rapt_train_gradient(trainer, &source, &target, NULL, NULL), RAPT_OK);
+    assert_int_equal(rapt_train_step(trainer, NULL, NULL), RAPT_OK);
+    assert_int_equal(rapt_trainer_save(trainer, path, NULL, 0, NULL), RAPT_OK);
+    rapt_trainer_free(trainer);
+    rapt_model_free(model);
+    assert_int_equal(unlink(path), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_resume),
+        cmocka_unit_test(test_gradient_of_no_token),
         cmocka_unit_test(test_wrong_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
