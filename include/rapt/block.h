@@ -97,7 +97,8 @@ RAPT_API rapt_status rapt_block_write(const rapt_block *block, float *parameters
 /* ---- computing ---- */
 
 /* x, y: [rows->starts[batch]][width], any alignment; y may be x. The same bits for any number of
-   threads and any batch. RAPT_BAD_ARGUMENT: more rows than the limits, a longer sequence than a
+   threads and any batch; while learning, what is dropped or sampled depends on the place in the
+   batch. RAPT_BAD_ARGUMENT: more rows than the limits, a longer sequence than a
    location score has positions for, or an array is missing, or parameters are not aligned. */
 RAPT_API rapt_status rapt_block_forward(rapt_block *block, const float *parameters,
                                         const rapt_block_rows *rows, const float *x, float *y,

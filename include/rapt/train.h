@@ -158,10 +158,10 @@ typedef struct rapt_alignment {
 /* For the next call of rapt_train_gradient or rapt_train_shard alone: the first head of
    cross-attention in layer config.alignment_layer is to give the source tokens of a row even
    weights. To the loss whose gradient is computed it adds guided_alignment times the sum over rows
-   of the mean of -log(weight + 1e-6) over their source tokens, before dropout; rapt_report has that
-   apart. The arrays are not copied; that call checks and reads them, and keeps none of them unless
-   it is refused. NULL: none, as without this call. RAPT_BAD_ARGUMENT: options.guided_alignment is
-   0. */
+   of the mean of -log(weight + 1e-6) over their source tokens, before dropout, without rows that
+   see no source token; rapt_report has that apart. The arrays are not copied; that call checks and
+   reads them, and keeps none of them unless it is refused. NULL: none, as without this call.
+   RAPT_BAD_ARGUMENT: options.guided_alignment is 0. */
 RAPT_API rapt_status rapt_train_align(rapt_trainer *trainer, const rapt_alignment *alignment,
                                       rapt_message *why);
 
