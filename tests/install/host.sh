@@ -21,13 +21,20 @@ build() {
     say cmake -E chdir "$scratch/$1" ctest --output-on-failure --no-tests=error
     grep 'tests passed' "$scratch/log"
     say cmake --install "$scratch/$1" --prefix "$scratch/$1/prefix"
-    found=$(cd "$scratch/$1/prefix" && find . -type f)
-    [ "$found" = ./bin/host_static ] || { echo "the host has installed: $found"; exit 1; }
+    found=$(cd "$scratch/$1/prefix" && find . -type f | sort | tr '\n' ' ')
+    [ "$found" = "./bin/host_static ./share/doc/host/README.md " ] || { echo "the host has installed: $found"; exit 1; }
     echo "$1: built, ran, installed nothing of rapt"
 }
 
 host add_subdirectory "$root"
 build add_subdirectory
+# A host that asks for it installs the library, beside its own documents.
+say cmake -DRAPT_INSTALL=ON "$scratch/add_subdirectory"
+say cmake --build "$scratch/add_subdirectory" --parallel 2
+say cmake --install "$scratch/add_subdirectory" --prefix "$scratch/with"
+cmp "$root/tests/install/host/CMakeLists.txt" "$scratch/with/share/doc/host/README.md"
+cmp "$root/README.md" "$scratch/with/share/doc/rapt/README.md"
+find "$scratch/with" -name rapt.pc | grep -q pkgconfig/rapt.pc || { echo "rapt.pc was not installed"; exit 1; }
 (cd "$root" && cmake -E tar czf "$scratch/rapt.tar.gz" CMakeLists.txt include lib apps)
 host FetchContent "file://$scratch/rapt.tar.gz"
 [ "$all" != all ] || build FetchContent

@@ -33,6 +33,20 @@ if ! command -v pkg-config >/dev/null; then
 fi
 export PKG_CONFIG_PATH="$libdir/pkgconfig"
 
+# Absolute folders of libraries and headers, apart from the prefix, as some distributions give them.
+cmake -G "$generator" -S "$source/../.." -B "$scratch/build" -DCMAKE_C_COMPILER="$cc" -DRAPT_APPS=OFF -DRAPT_TESTS=OFF \
+    -DRAPT_PERF=OFF -DCMAKE_INSTALL_PREFIX="$prefix" -DCMAKE_INSTALL_LIBDIR="$scratch/apart/libraries" \
+    -DCMAKE_INSTALL_INCLUDEDIR="$scratch/apart/headers" >"$scratch/log" || { cat "$scratch/log"; exit 1; }
+mkdir -p "$scratch/apart/libraries/pkgconfig" "$scratch/apart/headers"
+cp "$scratch/build/lib/rapt.pc" "$scratch/apart/libraries/pkgconfig"
+for variable in includedir:headers libdir:libraries; do
+    folder=$(PKG_CONFIG_PATH=$scratch/apart/libraries/pkgconfig pkg-config --variable="${variable%:*}" rapt)
+    [ "$(cd "$folder" && pwd -P)" = "$(cd "$scratch/apart/${variable#*:}" && pwd -P)" ] || {
+        echo "rapt.pc: ${variable%:*} is $folder"
+        exit 1
+    }
+done
+
 # outside package uses: builds and runs the program in C and in C++ with the flags that package.pc gives; it uses the
 # shared library that many times
 outside() {
