@@ -86,7 +86,10 @@ export OMP_TOOL_LIBRARIES="${OMP_TOOL_LIBRARIES-/usr/lib/llvm-14/lib/libarcher.s
 # Unquoted on purpose: words of the table.
 need $build_packages $(field 3)
 configure "$folder" $(field 4)
-[ "$mode" != --coverage ] || find "$folder" -name '*.gcda' -delete
+case $mode/$* in # what ran before counts where only the failures run again
+--coverage/*--rerun-failed*) ;;
+--coverage/*) find "$folder" -name '*.gcda' -delete ;;
+esac
 build "$folder" || {
     echo "The build FAILED ($mode): see above."
     exit 1
