@@ -217,11 +217,14 @@ static int agree_on_time(struct learner *learner)
     return code;
 }
 
-/* With several ranks there is a checkpoint from the beginning on: any of them may be lost. */
+/* All ranks can begin: what --force replaces goes. With several ranks there is a checkpoint from the
+   beginning on: any of them may be lost. */
 static int begin(struct learner *learner)
 {
+    const struct recipe *recipe = learner->recipe;
     bool several = learner->exchange.ranks->count > 1;
-    int code = several && !learner->recipe->resume ? checkpoint_save(learner) : EXIT_OK;
+    if (recipe->force && recipe->checkpoint && leads(learner)) outputs_remove(recipe->out);
+    int code = several && !recipe->resume ? checkpoint_save(learner) : EXIT_OK;
     return code == EXIT_OK ? agree_on_time(learner) : code;
 }
 

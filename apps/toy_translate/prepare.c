@@ -182,8 +182,6 @@ int prepare(struct learner *learner, struct data *data)
     if (code == EXIT_OK) code = create_examples(learner, data);
     if (code == EXIT_OK) code = create_batches(learner);
     if (code == EXIT_OK && leads(learner)) code = output_check(learner);
-    if (code == EXIT_OK && recipe->force && recipe->checkpoint && !recipe->resume && leads(learner))
-        outputs_remove(recipe->out);
     if (code == EXIT_OK) code = create_trainer(learner);
     if (code == EXIT_OK && recipe->resume) code = checkpoint_continue(learner);
     if (code == EXIT_OK && recipe->resume) code = best_find(learner);

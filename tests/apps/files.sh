@@ -67,6 +67,14 @@ code 0 $train --epochs 1 --out beside/linked
 [ -L beside/linked.checkpoint ] && [ -f beside/elsewhere ] || fail "a link to a new checkpoint"
 code 0 $train --epochs 2 --out beside/linked --force
 
+# A run that does not begin leaves what another one has made, even with --force.
+code 0 $train --epochs 2 --out former
+cksum former* >sums
+yes 0-0 | head -n 4 >links
+code 1 $train --epochs 2 --out former --force --guided-alignment links --cross-normalizer argmax
+says "cross_normalizer is not softmax"
+cksum former* | cmp -s - sums || fail "a refused train --force changed: $(cksum former* | diff - sums)"
+
 # An output that is an input, by device and inode.
 ln -s pairs link
 ln pairs hard
