@@ -1,6 +1,6 @@
 /* seen.c - which source words a model was trained on: sentences in, a sorted list with one word a
    line out, which its file keeps; whether a word is among them. Numbers and marks are no words, and
-   marks at the ends of a word do not count. */
+   marks at the ends of a word do not count. The list is text: a NUL ends a word as a space does. */
 #include "kit/hash.h"
 #include "toy.h"
 #include <stdlib.h>
@@ -104,7 +104,7 @@ void seen_add(struct seen *seen, const rapt_tokenizer *tokenizer, const int32_t 
     if (seen->bytes >= LIST_BYTES) return;
     size_t size = write_text(seen, tokenizer, ids, count);
     for (size_t at = 0, end; at < size; at = end + 1) {
-        for (end = at; end < size && seen->text[end] != ' '; end++) continue;
+        for (end = at; end < size && seen->text[end] != ' ' && seen->text[end] != 0;) end++;
         rapt_text word = letters_of((rapt_text){seen->text + at, end - at});
         if (word.size > 0) add(seen, word);
     }
@@ -144,7 +144,8 @@ static int compare(rapt_text word, const char *line, size_t size)
     return order != 0 ? order : (word.size > size) - (word.size < size);
 }
 
-bool seen_has(const char *list, rapt_text word)
+/* word: without a NUL. */
+static bool has(const char *list, rapt_text word)
 {
     size_t low = 0, high = strlen(list); /* beginnings of lines */
     word = letters_of(word);
@@ -160,4 +161,14 @@ bool seen_has(const char *list, rapt_text word)
             low = at + size + (list[at + size] == '\n');
     }
     return word.size == 0;
+}
+
+bool seen_has(const char *list, rapt_text word)
+{
+    bool all = true;
+    for (size_t at = 0, end; all && at < word.size; at = end + 1) {
+        for (end = at; end < word.size && word.bytes[end] != 0;) end++;
+        all = has(list, (rapt_text){word.bytes + at, end - at});
+    }
+    return all;
 }

@@ -23,7 +23,8 @@ struct fixture {
     struct vocabulary vocabulary;
 };
 
-/* Pairs of 1 to 30 words, some with an empty side, some with one longer than a segment. */
+/* Pairs of 1 to 30 words, some with an empty side, some with one longer than a segment, some with a
+   NUL in a word. */
 static void write_corpus(FILE *file)
 {
     static const char *const words[] = {"red", "blue", "river", "tree", "of", "the", "sees", "cat"};
@@ -33,6 +34,7 @@ static void write_corpus(FILE *file)
         for (int side = 0; side < 2; side++) {
             for (int w = 0; w < count; w++)
                 fprintf(file, "%s%s", w > 0 ? " " : "", words[random_bits(&random) % 8]);
+            if (count > 0 && i % 9 == 0) fprintf(file, " oak%celm", 0);
             fprintf(file, "%s", side == 0 ? "\t" : "\n");
         }
     }
@@ -124,14 +126,15 @@ static void any_threads(void **state)
             assert_int_equal(examples.own, count);
             assert_int_equal(examples.held, fitting(&examples));
             char *list = seen_list(&seen);
-            if (words == NULL)
-                words = list;
-            else
-                assert_string_equal(list, words);
+            if (words == NULL) words = list;
+            assert_string_equal(list, words);
             if (list != words) free(list);
             seen_free(&seen);
             examples_free(&examples);
         }
+    assert_string_equal(words, "blue\ncat\nelm\noak\nof\nred\nriver\nsees\nthe\ntree\n");
+    assert_true(seen_has(words, (rapt_text){"elm\0oak", 7}));
+    assert_false(seen_has(words, (rapt_text){"oak\0ash", 7}));
     free(words);
 }
 
