@@ -51,5 +51,8 @@ char *hard_text(const struct hard *h)
     text = append(text, "reward-decay", h->reward_decay);
     text = append(text, "reward-entropy", h->reward_entropy);
     text = append(text, "anneal", h->anneal);
-    return append(text, "anneal-steps", h->anneal_steps);
+    if (h->anneal_steps == 0) return text;
+    char *whole = xasprintf("%s anneal-steps %d", text, h->anneal_steps);
+    free(text);
+    return whole;
 }

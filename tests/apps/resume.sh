@@ -100,6 +100,8 @@ for hard in "--cross-normalizer sample --baseline expected --expected-share 0.4 
     cmp -s hard plain && fail "$hard: no option has an effect"
     rm -f hard_parts hard_parts.*
 done
+code 0 "$program" train $options --cross-normalizer argmax --anneal 2 --anneal-steps 1000000000 --out slow --steps 2
+code 0 "$program" train --out slow --steps 3 --resume --threads 1
 code 1 "$program" train $options --out refused --steps 2 --baseline expected
 says "baseline is 1, but no attention has the normalizer sample"
 
