@@ -101,6 +101,10 @@ code 0 "$program" train --data train.tsv --valid test.tsv --out "it's tidy" --la
 next=$(sed -n "s/^next: toy_translate //p" err)
 eval "set -- $next"
 [ "$1/$2/$3" = "translate/--model/it's tidy" ] || fail "the next command is no shell command: $next"
+{ cat tidy.svg; head -c 2000000 /dev/zero | tr '\0' ' '; } >tall.svg # as after thousands of epochs
+code 0 "$program" train --data train.tsv --valid test.tsv --out tall --layers 1 --width 16 --heads 1 --epochs 3 --seed 3
+says "the model is tall, its learning curve tall.svg"
+check "a large curve is drawn anew" cmp tidy.svg tall.svg
 echo mine >mine.svg
 code 0 "$program" train --data train.tsv --out mine --layers 1 --width 16 --heads 1 --epochs 3
 says "mine.svg: not a learning curve; the file is left alone"
