@@ -120,11 +120,28 @@ static int validate_between(struct learner *learner)
     return EXIT_OK;
 }
 
+static bool out_of_patience(const struct learner *learner)
+{
+    return learner->recipe->patience > 0 && learner->state.since >= learner->recipe->patience;
+}
+
 static bool over(const struct learner *learner)
 {
-    const struct recipe *recipe = learner->recipe;
-    if (share_done(learner) >= 1 || learner->enough > 1) return true;
-    return recipe->patience > 0 && learner->state.since >= recipe->patience;
+    return share_done(learner) >= 1 || learner->enough > 1 || out_of_patience(learner);
+}
+
+/* Why the run is over, or has nothing to do, where that is not plain. */
+static void explain_end(const struct learner *learner, bool idle)
+{
+    static const char bounds[] = " --epochs, --steps or --minutes";
+    bool patience = out_of_patience(learner), bound = share_done(learner) >= 1 || !patience;
+    if (idle)
+        print_report("nothing is left to do: give a higher%s%s%s", patience ? " --patience" : "",
+                     patience && bound ? ", and a higher" : "", bound ? bounds : "");
+    else if (learner->enough > 1)
+        print_report("stopped: it has learned enough");
+    else if (patience)
+        print_report("stopped: no improvement for %lld epochs", learner->state.since);
 }
 
 /* What has come out, and what to do next. */
@@ -135,12 +152,7 @@ static void conclude(const struct learner *learner, double best, bool idle)
     char text[NUMBER_TEXT], time[TIME_TEXT];
     perplexity_text(best, text);
     time_text(elapsed(learner), time);
-    if (idle)
-        print_report("nothing is left to do: give a higher --epochs, --steps or --minutes");
-    else if (learner->enough > 1)
-        print_report("stopped: it has learned enough");
-    else if (recipe->patience > 0 && state->since >= recipe->patience)
-        print_report("stopped: no improvement for %lld epochs", state->since);
+    explain_end(learner, idle);
     print_report("%lld steps in %s; best validation perplexity %s", state->step, time, text);
     if (state->step <= recipe->warmup && strcmp(recipe->schedule, "linear") != 0)
         print_report("all steps were warm-up; a smaller --warmup, or --minutes, learns more");
@@ -217,8 +229,8 @@ static int agree_on_time(struct learner *learner)
     return code;
 }
 
-/* All ranks can begin: what --force replaces goes. With several ranks there is a checkpoint from the
-   beginning on: any of them may be lost. */
+/* All ranks can begin: what --force replaces goes. With several ranks there is a checkpoint from
+   the beginning on: any of them may be lost. */
 static int begin(struct learner *learner)
 {
     const struct recipe *recipe = learner->recipe;

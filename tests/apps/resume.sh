@@ -179,6 +179,14 @@ says "the best model cannot be read: lone"
 
 # A rate that changes nothing: the first epoch is the best. What vanishes meanwhile is not said to be there.
 still="--data test.tsv --layers 1 --width 16 --heads 2 --ffn-width 32 --threads 1 --rate 1e-30 --schedule constant --patience 0"
+code 0 "$program" train $still --patience 2 --keep-checkpoint --out patient --epochs 4
+says "stopped: no improvement for 2 epochs"
+code 0 "$program" train --resume --out patient --epochs 20
+grep -qx "nothing is left to do: give a higher --patience" err || { fail "how a run without patience goes on:"; cat err; }
+code 0 "$program" train --resume --out patient --epochs 3
+says "give a higher --patience, and a higher --epochs, --steps or --minutes"
+code 0 "$program" train --resume --out patient --patience 3
+says "stopped: no improvement for 3 epochs"
 begin_still() { # OPTION...
     : >err
     "$program" train $still "$@" 2>err &
