@@ -1,4 +1,5 @@
-/* batches.c - batches of at most so many tokens on either side, of sentences of similar length.
+/* batches.c - batches of at most so many tokens on either side, of sentences of similar length, of
+   which there are at most MAX_SENTENCES.
 
    Each epoch: sort by length in classes of four tokens, in random order within a class; start a new
    batch where the token budget is full; shuffle the batches. All is a function of seed and epoch,
@@ -137,13 +138,14 @@ static void add_batch(struct batches *batches, size_t start)
 static void split(struct batches *batches)
 {
     const struct examples *examples = batches->examples;
-    size_t sources = 0, targets = 0;
+    size_t sources = 0, targets = 0, start = 0;
     batches->count = 0;
     for (size_t i = 0; i < examples->count; i++) {
         size_t source = examples->source[batches->order[i]];
         size_t target = examples->target[batches->order[i]];
-        if (i == 0 || sources + source > batches->budget || targets + target > batches->budget) {
-            add_batch(batches, i);
+        if (i == 0 || sources + source > batches->budget || targets + target > batches->budget ||
+            i - start == MAX_SENTENCES) {
+            add_batch(batches, start = i);
             sources = targets = 0;
         }
         sources += source;

@@ -109,6 +109,7 @@ struct batches {
     int32_t *source_ids, *target_ids;
     int *source_starts, *target_starts;
 };
+enum { MAX_SENTENCES = 1 << 20 }; /* of a batch: the library's limit */
 int batches_create(struct batches *batches, struct examples *examples, size_t budget);
 size_t batches_bytes(size_t examples, size_t budget); /* of memory, about */
 /* The batches of an epoch are a function of seed and epoch. epoch 0: not shuffled, for validation.

@@ -64,10 +64,10 @@ static int set_products(const struct learner *learner, rapt_train_options *optio
 
 rapt_train_limits train_limits(const struct learner *learner)
 {
-    int budget = (int)shard_budget(learner);
+    int budget = (int)shard_budget(learner), sentences = budget / 2 + 1;
     return (rapt_train_limits){
         .size = sizeof(rapt_train_limits),
-        .batch = budget / 2 + 1,
+        .batch = sentences < MAX_SENTENCES ? sentences : MAX_SENTENCES,
         .source_tokens = budget,
         .target_tokens = budget,
         .threads = learner->recipe->threads,

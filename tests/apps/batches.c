@@ -1,6 +1,7 @@
 /* batches.c - the batches of toy_translate against their definition, with plain arrays: examples
-   sorted by class of length and then by the draws in order, split where a side's budget is full,
-   whole batches shuffled by the draws that follow. And the pairs that a vocabulary is learned from.
+   sorted by class of length and then by the draws in order, split where a side's budget or a batch
+   is full, whole batches shuffled by the draws that follow. And the pairs that a vocabulary is
+   learned from.
  */
 #define _POSIX_C_SOURCE 200809L
 #include "kit/random.h"
@@ -58,7 +59,8 @@ static struct expected expect(const struct examples *e, size_t budget, uint64_t 
     for (size_t i = 0; i < e->count; i++) {
         sources += e->source[keys[i].index];
         targets += e->target[keys[i].index];
-        if (i == 0 || sources > budget || targets > budget) {
+        bool many = x.count > 0 && i - begins[x.count - 1] == MAX_SENTENCES;
+        if (i == 0 || sources > budget || targets > budget || many) {
             begins[x.count++] = i;
             sources = e->source[keys[i].index];
             targets = e->target[keys[i].index];
@@ -113,21 +115,30 @@ static void check(struct batches *batches, size_t budget, uint64_t seed, int epo
     free(x.lengths);
 }
 
+static void check_all(size_t count, int longest, size_t budget, int epochs)
+{
+    struct examples examples;
+    struct batches batches;
+    draw(&examples, count, longest, count);
+    assert_int_equal(batches_create(&batches, &examples, budget), EXIT_OK);
+    for (int epoch = 0; epoch < epochs; epoch++) check(&batches, budget, count + 1, epoch);
+    batches_free(&batches);
+    examples_free(&examples);
+}
+
 static void plans(void **state)
 {
     static const size_t counts[] = {1, 2, 3, 16, 17, 18, 40, 333, 5000, 70000};
     (void)state;
-    for (size_t c = 0; c < sizeof counts / sizeof *counts; c++) {
-        for (int longest = 2; longest <= 60; longest += 29) {
-            struct examples examples;
-            struct batches batches;
-            draw(&examples, counts[c], longest, c);
-            assert_int_equal(batches_create(&batches, &examples, 100), EXIT_OK);
-            for (int epoch = 0; epoch < 4; epoch++) check(&batches, 100, c * 7 + 1, epoch);
-            batches_free(&batches);
-            examples_free(&examples);
-        }
-    }
+    for (size_t c = 0; c < sizeof counts / sizeof *counts; c++)
+        for (int longest = 2; longest <= 60; longest += 29) check_all(counts[c], longest, 100, 4);
+}
+
+/* Shorter ones than the budget allows for, as many as a batch may have and a few more. */
+static void many(void **state)
+{
+    (void)state;
+    check_all(MAX_SENTENCES + 3, 2, 4 * MAX_SENTENCES, 2);
 }
 
 static char *numbered(size_t count, size_t padding, size_t *size)
@@ -170,6 +181,7 @@ static void samples(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(plans), cmocka_unit_test(samples)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(plans), cmocka_unit_test(many),
+                                       cmocka_unit_test(samples)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

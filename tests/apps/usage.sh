@@ -98,6 +98,7 @@ expect 1 "support only" train --out m --data good.tsv --vocab 5000
 expect 1 "/missing/m" train --out /missing/m --data good.tsv
 expect 1 "not a regular file" train --out /dev/null --data good.tsv
 expect 1 "m.checkpoint" train --out m --data good.tsv --resume
+expect 1 "MB; fewer --batch-tokens" train --out m --data good.tsv --batch-tokens 16777216 --memory-limit 1000
 expect 1 "missing.safetensors" translate --model missing.safetensors
 expect 1 "good.tsv" translate --model good.tsv
 expect 1 "empty.tsv" info --model empty.tsv
