@@ -56,6 +56,20 @@ int checkpoint_save(struct learner *learner)
     return EXIT_OK;
 }
 
+/* Files that the recipe names have the vocabulary of the checkpoint. */
+static int check_vocabulary(const struct learner *learner)
+{
+    const struct recipe *recipe = learner->recipe;
+    struct vocabulary given;
+    if (recipe->sentencepiece == NULL) return EXIT_OK;
+    int code = vocabulary_open(&given, recipe->sentencepiece, recipe->sentencepiece_target);
+    if (code == EXIT_OK && !vocabulary_same(&given, &learner->vocabulary))
+        code = failed("--resume: %s was made with another vocabulary than that of --sentencepiece",
+                      learner->path);
+    vocabulary_free(&given);
+    return code;
+}
+
 int checkpoint_open(struct learner *learner)
 {
     rapt_message why = {""};
@@ -65,7 +79,8 @@ int checkpoint_open(struct learner *learner)
     const char *history = rapt_model_metadata(learner->model, HISTORY_KEY);
     if (code == EXIT_OK && history != NULL && !history_parse(&learner->history, history))
         code = failed("%s: its history of validations is damaged", learner->path);
-    return code != EXIT_OK ? code : vocabulary_load(&learner->vocabulary, learner->model);
+    if (code == EXIT_OK) code = vocabulary_load(&learner->vocabulary, learner->model);
+    return code == EXIT_OK ? check_vocabulary(learner) : code;
 }
 
 static int load_epoch(struct learner *learner, long long epoch)

@@ -53,12 +53,23 @@ static bool group_given(const struct command *command, int group)
     return given;
 }
 
+/* Of the model, decided by --preset where that is given. */
+static bool is_size(const char *name)
+{
+    static const char *const sizes[] = {"layers", "width", "heads", "ffn-width"};
+    bool found = false;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        found = found || strcmp(sizes[i], name) == 0;
+    return found;
+}
+
 /* Keeps the texts of options, which rows point to. */
 static int take(struct training *t, const struct command *command, const char *name,
                 const char *value)
 {
     struct option_row *row = option_find(command, name);
     if (row == NULL || row->given || t->taken == TRAINING_TAKEN) return EXIT_OK;
+    if (is_size(name) && option_given(command, "preset")) return EXIT_OK;
     t->texts[t->taken] = xasprintf("%s", value);
     int code = option_set(command, row, t->texts[t->taken++]);
     return code == GO_ON ? EXIT_OK : code;

@@ -41,6 +41,7 @@ int vocabulary_open(struct vocabulary *vocabulary, const char *path, const char 
 int vocabulary_load(struct vocabulary *vocabulary, const rapt_model *model);
 int vocabulary_metadata(const struct vocabulary *vocabulary,
                         rapt_metadata metadata[2]); /* returns the count */
+bool vocabulary_same(const struct vocabulary *a, const struct vocabulary *b);
 void vocabulary_free(struct vocabulary *vocabulary);
 
 /* ---- variant.c: the fields of a model's configuration ---- */

@@ -129,6 +129,15 @@ int vocabulary_metadata(const struct vocabulary *vocabulary, rapt_metadata metad
     return joint ? 1 : 2;
 }
 
+bool vocabulary_same(const struct vocabulary *a, const struct vocabulary *b)
+{
+    rapt_metadata of_a[2], of_b[2];
+    int count = vocabulary_metadata(a, of_a);
+    bool same = vocabulary_metadata(b, of_b) == count;
+    for (int i = 0; i < count && same; i++) same = strcmp(of_a[i].value, of_b[i].value) == 0;
+    return same;
+}
+
 void vocabulary_free(struct vocabulary *vocabulary)
 {
     if (vocabulary->target != vocabulary->source) rapt_tokenizer_free(vocabulary->target);

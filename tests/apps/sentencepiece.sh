@@ -32,6 +32,16 @@ train() {
         --batch-tokens 256 --threads 1 --rate 0.01 --warmup 10 "$@" >out
 }
 code 0 train --epochs 2 --patience 0 --sentencepiece vocabulary.spm --keep-checkpoint
+for file in missing.spm cut.spm; do
+    code 1 train --epochs 3 --patience 0 --resume --sentencepiece $file
+    says $file
+done
+{ pieces; piece '</s>' 3; piece x 1; } >other.spm
+code 1 train --epochs 3 --patience 0 --resume --sentencepiece other.spm
+says "model.checkpoint was made with another vocabulary"
+code 1 train --epochs 3 --patience 0 --resume --sentencepiece vocabulary.spm --sentencepiece-target vocabulary.spm
+says "was made with separate 0, not separate 1"
+code 0 train --epochs 3 --patience 0 --resume --sentencepiece vocabulary.spm --keep-checkpoint
 rm vocabulary.spm
 code 0 train --epochs 40 --patience 0 --resume
 "$program" info --model model --json >info || fail "info failed"
@@ -58,6 +68,9 @@ pieces_of() { # WORD...
 pieces_of r e d b l u g n ▁red ▁blue ▁green >source.spm
 pieces_of r o t b l a u g n ü ▁rot ▁blau ▁grün >target.spm
 code 0 train --force --epochs 2 --patience 0 --sentencepiece source.spm --sentencepiece-target target.spm --keep-checkpoint
+code 1 train --epochs 3 --patience 0 --resume --sentencepiece target.spm
+says "model.checkpoint was made with another vocabulary"
+code 0 train --epochs 3 --patience 0 --resume --sentencepiece source.spm --sentencepiece-target target.spm --keep-checkpoint
 rm source.spm
 code 0 train --epochs 40 --patience 0 --resume
 code 0 "$program" info --model model --json >info

@@ -121,6 +121,11 @@ code 1 "$program" train --resume --radius 2 --steps 5 --out near
 says "was made with self-radius 3, not self-radius 2"
 code 0 "$program" train --resume --steps 5 --out near
 
+# So are other sizes, which --preset stands for.
+code 1 "$program" train --resume --preset tiny --steps 5 --out near
+says "was made with layers 1, not layers 4"
+code 0 "$program" train --resume --preset small --layers 1 --width 32 --heads 2 --ffn-width 64 --steps 6 --out near
+
 # A model that can translate.
 code 0 "$program" train $options --out model --epochs 40 --patience 0
 cut -f 1 test.tsv >source
