@@ -135,7 +135,7 @@ for text in Data Model Training Attention Output Values Examples; do
 done
 [ "$(grep -c 'straight-through' out)" = 1 ] || { echo "help train: normalizers more than once"; failures=$((failures + 1)); }
 [ -z "$(sed -n 's/^  \(-., \)*--\([a-z-]*\).*/\2/p' out | sort | uniq -d)" ] || { echo "an option twice"; failures=$((failures + 1)); }
-for text in "[tiny 0.004, small 0.001, base 0.0007]" "[tiny 128, small 256, base 512]" "[4096]" "[scaled-dot]" "-o, --out FILE"; do
+for text in "but for --threads, --memory-limit and --json;" "[tiny 0.004, small 0.001, base 0.0007]" "[tiny 128, small 256, base 512]" "[4096]" "[scaled-dot]" "-o, --out FILE"; do
     tr -s ' \n' ' ' <out >joined
     grep -qF -- "$text" joined || { echo "help train: no $text"; failures=$((failures + 1)); }
 done
