@@ -24,19 +24,23 @@ uint64_t alignments_hash(const struct alignments *a, uint64_t hash)
 
 /* ---- lines ---- */
 
+/* There is one more. */
+static rapt_text next_line(struct alignments *a)
+{
+    const char *begin = a->bytes + a->at, *end = memchr(begin, '\n', a->size - a->at);
+    rapt_text text = {begin, end != NULL ? (size_t)(end - begin) : a->size - a->at};
+    a->at += text.size + (end != NULL);
+    a->line++;
+    return text;
+}
+
 /* Goes on to line number `line`. */
 static int line_at(struct alignments *a, size_t line, rapt_text *text)
 {
     *text = (rapt_text){NULL, 0};
-    while (a->line < line) {
-        if (a->at >= a->size)
-            return failed("%s has %zu lines, and the pairs have more", a->name, a->line);
-        const char *begin = a->bytes + a->at, *end = memchr(begin, '\n', a->size - a->at);
-        *text = (rapt_text){begin, end != NULL ? (size_t)(end - begin) : a->size - a->at};
-        a->at += text->size + (end != NULL);
-        a->line++;
-    }
-    return EXIT_OK;
+    while (a->line < line && a->at < a->size) *text = next_line(a);
+    if (a->line == line) return EXIT_OK;
+    return failed("%s has %zu lines, and the pairs have more", a->name, a->line);
 }
 
 /* A number at *at, which moves behind it; false: there is none. */
@@ -64,6 +68,14 @@ static bool take_link(rapt_text text, size_t *at, size_t words[2], bool *more)
         return false;
     ++*at;
     return take_number(text, at, &words[1]) && (*at == text.size || is_space(text.bytes[*at]));
+}
+
+/* The lines of pairs are the first `lines`; there are no others. */
+static int no_more(struct alignments *a, size_t lines)
+{
+    while (a->line < lines && a->at < a->size) next_line(a);
+    if (a->at == a->size) return EXIT_OK;
+    return failed("%s has more lines than the %zu of the pairs", a->name, lines);
 }
 
 /* ---- words and tokens ---- */
@@ -162,6 +174,16 @@ static int add_example(struct alignments *a, const struct pair_reader *reader,
     return add_line(a, reader_lines(reader), &source, &target);
 }
 
+/* To the end of the files of pairs: alignments may go on for those that are for validation, not
+   beyond. */
+static int check_end(struct alignments *a, struct pair_reader *reader)
+{
+    bool more = true;
+    int code = EXIT_OK;
+    while (more && code == EXIT_OK) code = reader_next(reader, &more);
+    return code == EXIT_OK ? no_more(a, reader_lines(reader)) : code;
+}
+
 int alignments_make(struct alignments *a, const struct examples *examples, const struct part *part)
 {
     struct pair_reader reader;
@@ -176,6 +198,7 @@ int alignments_make(struct alignments *a, const struct examples *examples, const
     }
     if (code == EXIT_OK && a->count != examples->count)
         code = failed("%s has changed while it was read", part->inputs->side[0].name);
+    if (code == EXIT_OK) code = check_end(a, &reader);
     reader_close(&reader);
     encoded_free(&pair);
     free(a->bytes);
