@@ -25,6 +25,32 @@ static bool expects(const struct hard *h)
     return h->baseline != NULL && strcmp(h->baseline, "expected") == 0;
 }
 
+int hard_check(const struct hard *h, const rapt_config *c)
+{
+    const struct {
+        const char *option;
+        bool given;
+        rapt_normalizer needed;
+    } uses[] = {
+        {"baseline expected", expects(h), RAPT_NORMALIZER_SAMPLE},
+        {"expected-share", h->expected_share != 0, RAPT_NORMALIZER_SAMPLE},
+        {"reward-scale", h->reward_scale != 0, RAPT_NORMALIZER_SAMPLE},
+        {"reward-decay", h->reward_decay != 0, RAPT_NORMALIZER_SAMPLE},
+        {"reward-entropy", h->reward_entropy != 0, RAPT_NORMALIZER_SAMPLE},
+        {"anneal", h->anneal != 0, RAPT_NORMALIZER_ARGMAX},
+    };
+    for (size_t i = 0; i < sizeof uses / sizeof *uses; i++)
+        if (uses[i].given && c->self_normalizer != uses[i].needed &&
+            c->cross_normalizer != uses[i].needed)
+            return usage_error("train: --%s needs --self-normalizer or --cross-normalizer %s",
+                               uses[i].option, rapt_normalizer_name(uses[i].needed));
+    if ((h->anneal != 0) != (h->anneal_steps != 0))
+        return usage_error("train: --anneal and --anneal-steps go together");
+    if (h->anneal != 0 && h->anneal < 1)
+        return usage_error("train: --anneal is %g, it must be at least 1", h->anneal);
+    return EXIT_OK;
+}
+
 void hard_apply(const struct hard *h, rapt_train_options *options)
 {
     options->baseline = expects(h) ? RAPT_BASELINE_EXPECTED : RAPT_BASELINE_MEAN;

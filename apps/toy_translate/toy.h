@@ -73,6 +73,8 @@ struct hard {
 };
 enum { HARD_ROWS = 7 };
 void hard_rows(struct hard *hard, struct option_row rows[HARD_ROWS]);
+/* Refuses options that the model has no use for. */
+int hard_check(const struct hard *hard, const rapt_config *config);
 void hard_apply(const struct hard *hard, rapt_train_options *options);
 char *hard_text(const struct hard *hard); /* as variant_text */
 

@@ -80,6 +80,7 @@ static int run(struct training *t, const struct command *command)
     struct data data = {0};
     training_fill_in(t, command);
     int code = recipe_config(recipe, &config);
+    if (code == EXIT_OK) code = hard_check(&recipe->hard, &config);
     if (code == EXIT_OK) code = read_pairs(t, &data);
     if (code == EXIT_OK) training_fit(t, command, data.train.bytes);
     char *text = training_text(command);

@@ -102,8 +102,16 @@ for hard in "--cross-normalizer sample --baseline expected --expected-share 0.4 
 done
 code 0 "$program" train $options --cross-normalizer argmax --anneal 2 --anneal-steps 1000000000 --out slow --steps 2
 code 0 "$program" train --out slow --steps 3 --resume --threads 1
-code 1 "$program" train $options --out refused --steps 2 --baseline expected
-says "baseline is 1, but no attention has the normalizer sample"
+for hard in "--baseline expected" "--expected-share 0.5" "--reward-scale 2" "--reward-decay 0.5" "--reward-entropy -1"; do
+    code 2 "$program" train $options --out refused --steps 2 --cross-normalizer argmax $hard
+    says "train: $(echo $hard | sed 's/ [-0-9].*//') needs --self-normalizer or --cross-normalizer sample"
+done
+code 2 "$program" train $options --out refused --steps 2 --anneal 5 --anneal-steps 3
+says "train: --anneal needs --self-normalizer or --cross-normalizer argmax"
+for hard in "--anneal 5" "--anneal-steps 5"; do
+    code 2 "$program" train $options --out refused --steps 2 --self-normalizer argmax $hard
+    says "train: --anneal and --anneal-steps go together"
+done
 
 # What a checkpoint says is checked: each number replaced by one with as many digits.
 edit() { # FIELD FROM TO
