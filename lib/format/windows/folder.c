@@ -61,11 +61,12 @@ void rapt__folder_enter(const char *path)
     FindClose(list);
 }
 
-/* Shared with nobody; DELETE: so that it may be marked for removal. */
+/* Others may read it, since it gets its last name while it is open, and not remove it. DELETE: so
+   that it may be renamed or marked for removal. */
 static int create(const wchar_t *path)
 {
-    HANDLE handle =
-        CreateFileW(path, GENERIC_WRITE | DELETE, 0, NULL, CREATE_NEW, FILE_ATTRIBUTE_NORMAL, NULL);
+    HANDLE handle = CreateFileW(path, GENERIC_WRITE | DELETE, FILE_SHARE_READ, NULL, CREATE_NEW,
+                                FILE_ATTRIBUTE_NORMAL, NULL);
     if (handle == INVALID_HANDLE_VALUE) {
         errno = rapt__last_error();
         return -1;

@@ -1,5 +1,6 @@
 /* replace.c - a path and bytes go in, a file is replaced: a temporary file in the same folder is
-   written and flushed, and moved over the old one. At any time the path names the old file or the
+   written and flushed, and renamed over the old one while it is open, so that no other writer takes
+   it for one that was left behind. At any time the path names the old file or the
    complete new one. Permissions are those that the folder gives. */
 #include "format/windows/system.h"
 
@@ -7,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <io.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <wchar.h>
@@ -88,12 +90,19 @@ rapt_status rapt__disk_write(struct disk_target *target, const void *data, size_
     return RAPT_OK;
 }
 
-/* Both paths were made from wide ones, so they can become wide again. */
+/* The path was made from a wide one, so it can become wide again. */
 static bool move_over(const struct disk_target *target)
 {
-    wchar_t from[DISK_NAME], to[DISK_NAME];
-    return rapt__path_wide(target->temporary, from) && rapt__path_wide(target->name, to) &&
-           MoveFileExW(from, to, MOVEFILE_REPLACE_EXISTING | MOVEFILE_WRITE_THROUGH);
+    union {
+        FILE_RENAME_INFO info;
+        char bytes[sizeof(FILE_RENAME_INFO) + DISK_NAME * sizeof(wchar_t)];
+    } to = {.info = {.ReplaceIfExists = TRUE}};
+    wchar_t name[DISK_NAME];
+    if (!rapt__path_wide(target->name, name)) return false;
+    size_t size = wcslen(name) * sizeof *name;
+    to.info.FileNameLength = (DWORD)size;
+    memcpy(to.bytes + offsetof(FILE_RENAME_INFO, FileName), name, size);
+    return SetFileInformationByHandle(rapt__handle(target->file), FileRenameInfo, &to, sizeof to);
 }
 
 rapt_status rapt__disk_commit(struct disk_target *target, rapt_message *why)
@@ -103,11 +112,15 @@ rapt_status rapt__disk_commit(struct disk_target *target, rapt_message *why)
     if (!FlushFileBuffers(rapt__handle(target->file)))
         status = rapt__disk_fail(why, &target->label, "cannot be synced to the disk",
                                  rapt__last_error());
-    _close(target->file);
-    target->file = -1;
     if (status == RAPT_OK && !move_over(target))
         status = rapt__disk_fail(why, &target->label, "cannot be replaced", rapt__last_error());
-    if (status == RAPT_OK) target->temporary[0] = 0;
+    if (status == RAPT_OK) {
+        target->temporary[0] = 0;
+        if (!FlushFileBuffers(rapt__handle(target->file)))
+            status = rapt__disk_fail(why, &target->label,
+                                     "is written, but its name cannot be synced to the disk",
+                                     rapt__last_error());
+    }
     rapt__disk_cancel(target);
     if (status == RAPT_OK) errno = before;
     return status;
