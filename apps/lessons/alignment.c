@@ -28,12 +28,11 @@ void show_alignment(struct page *page, struct study *study)
                                           "Katzen mögen die Hunde nicht"};
     static const char *const titles[2] = {"cats do not like dogs", "cats do not like the dogs"};
     page_step(page, "Alignment");
-    page_paragraph(
-        page, SHORT,
-        "In English the negation comes before the verb, in German behind it, as keine or "
-        "nicht. The weights say what the decoder read for each word. mögen reads yᵉ(4), "
-        "the state behind \"cats do not like\"; so the state that is read knows of the "
-        "negation, although no weight is on \"not\" yet.");
+    page_paragraph(page, SHORT,
+                   "In English the negation comes before the verb, in German after it, as keine or "
+                   "nicht. The weights say what the decoder read for each word. mögen reads yᵉ(4), "
+                   "the state after \"cats do not like\"; so the state that is read knows of the "
+                   "negation, although no weight is on \"not\" yet.");
     for (int the = 0; the < 2; the++) {
         struct german_clause clause = study_clause;
         struct sentence sentence;
@@ -49,9 +48,9 @@ void show_alignment(struct page *page, struct study *study)
         page_claim(page,
                    the ? "the second is translated rightly" : "the sentence is translated rightly",
                    strcmp(text, wanted[the]) == 0, EQUALS, 1);
-        page_claim(page, "at mögen, weight of the state behind like",
+        page_claim(page, "at mögen, weight of the state after like",
                    (double)weights[columns + LIKE], AT_LEAST, 0.5);
-        page_claim(page, "and of the state behind not", (double)weights[columns + NOT], AT_MOST,
+        page_claim(page, "and of the state after not", (double)weights[columns + NOT], AT_MOST,
                    0.2);
         free(weights);
     }
@@ -60,11 +59,11 @@ void show_alignment(struct page *page, struct study *study)
         diagonal_error(&study->training, MIN_WORDS, study->training.max_words, 64);
     page_paragraph(
         page, MORE,
-        "The grammar knows which word translates which. Alignment error rate (Och and Ney "
-        "2003) of the largest weights: %.2f; of attention alone (mean of the heads) %.2f; "
-        "of taking word t for word t, without a model, %.2f. keine needs both \"not\" and "
-        "that \"dogs\" has no article, so its weight is divided; nicht reads \"not\", or with "
-        "another seed the end, whose state knows of it, too.",
+        "The grammar knows which word translates which. Alignment error rate (Och and Ney 2003) of "
+        "the largest weights: %.2f; of attention only (mean of the heads) %.2f; of taking word t "
+        "for word t, without a model, %.2f. keine needs both \"not\" and that \"dogs\" has no "
+        "article. Which state it reads depends on the seed: each state after \"not\" knows of the "
+        "negation, so nicht may read \"not\" or a later one.",
         error, study_quality(study, ALONE).alignment_error, diagonal);
     page_formula(page, MORE, "AER = 1 - frac{|A ∩ S| + |A ∩ P|}{|A| + |S|}");
     page_claim(page, "alignment error rate, below that without a model", error, BELOW, diagonal);
