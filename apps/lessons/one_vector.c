@@ -48,10 +48,11 @@ static void compare_ways(struct page *page, struct study *study)
         best = quality[pass].exact > best ? quality[pass].exact : best;
         longest = far > longest ? far : longest;
     }
-    page_paragraph(page, MORE,
-                   "A decoder that is given c once must carry it along in its own state, beside "
-                   "what it has written. The ways differ first in how fast they learn: between the "
-                   "loss and the encoder a network adds two more layers of tanh.");
+    page_paragraph(
+        page, MORE,
+        "A decoder that is given c once must carry it along in its own state, beside what it has "
+        "written. One that is given c at each step need not, and learns most in as many steps. The "
+        "order of the other ways depends on the seed.");
     page_claim(page, "the best way translates exactly, % of sentences as long as in training", best,
                AT_LEAST, 40);
     page_claim(page, "at each step is better than at the first, BLEU more",
@@ -71,7 +72,7 @@ static void show_influence(struct page *page, struct study *study)
         "attention is a distraction model. How much each English word influences each "
         "German word is measured by the gradient of that word's loss, each row divided "
         "by its sum.");
-    page_formula(page, SHORT, "I_{ts} = frac{|∂ loss_t / ∂ x_s|}{∑_j |∂ loss_t / ∂ x_j|}");
+    page_formula(page, SHORT, "I_{ts} = frac{|∂loss_t / ∂x_s|}{∑_j |∂loss_t / ∂x_j|}");
     config.attends = true;
     config.query = QUERY_PRESENT;
     config.score = RAPT_SCORE_DOT;
@@ -100,7 +101,8 @@ static void show_influence(struct page *page, struct study *study)
 int lesson_one_vector(struct page *page, const struct lesson_options *options)
 {
     struct study study;
-    study_create(&study, options, 8, 1200);
+    study_create(&study, options, 8, 2400);
+    study.training.rate = 4e-3F;
     tell(page);
     compare_ways(page, &study);
     show_influence(page, &study);
