@@ -3,6 +3,7 @@
 #include "every_score.h"
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 static struct recurrent_config simple(const struct study *study)
 {
@@ -30,23 +31,27 @@ static void add_models(struct study *study)
     study_add(study, "dot, one Wʰ", &config);
 }
 
-/* How far the weights of the first step are apart in two sentences of the same length: the query is
-   the same. */
-static double first_distance(struct study *study, int model)
+/* The largest difference between scores of the first step in two sentences of the same length: the
+   query is the same. */
+static double first_difference(struct study *study, int model)
 {
     static const struct german_clause clauses[2] = {{0, {0, -1, 0}, 1, 0, {0, -1, 1}},
                                                     {0, {0, -1, 5}, 1, 3, {0, -1, 7}}};
     enum { COLUMNS = 6 };
-    float rows[2 * COLUMNS];
+    float rows[2][COLUMNS];
+    double largest = 0;
     for (int i = 0; i < 2; i++) {
         struct sentence sentence;
         struct words out;
         study_sentence(study, &sentence, &clauses[i]);
-        float *weights = study_weights(study, model, &sentence, &out, NULL);
-        for (int s = 0; s < COLUMNS; s++) rows[i * COLUMNS + s] = weights[s];
-        free(weights);
+        float *scores;
+        free(study_weights(study, model, &sentence, &out, &scores));
+        memcpy(rows[i], scores, sizeof rows[i]);
+        free(scores);
     }
-    return study_distance(2, COLUMNS, rows);
+    for (int s = 0; s < COLUMNS; s++)
+        largest = fmax(largest, fabs((double)(rows[1][s] - rows[0][s])));
+    return largest;
 }
 
 static void compare_scores(struct page *page, struct study *study)
@@ -58,7 +63,7 @@ static void compare_scores(struct page *page, struct study *study)
                                                         "P[s]·q",
                                                         "v·tanh(Wq + Uk + b)",
                                                         "v·tanh(Wq + Uk + Lf + b)",
-                                                        "Wᵠq·Wᵏk",
+                                                        "W^q q · W^k k",
                                                         "q·k"};
     page_step(page, "Every score");
     page_paragraph(
@@ -82,7 +87,7 @@ static void compare_scores(struct page *page, struct study *study)
     page_paragraph(
         page, MORE,
         "Dot products have no parameters. The location score does not read the keys. Each "
-        "state knows all words before it, so one behind a word serves as well as the "
+        "state knows all words before it, so one after a word serves as well as the "
         "word's own: the AER depends on the seed (try --seed 2) more than on "
         "the score. A weight says which state is read, not which word is meant.");
     page_claim(page, "the worst score translates exactly, %", worst, AT_LEAST, 50);
@@ -90,10 +95,10 @@ static void compare_scores(struct page *page, struct study *study)
     page_claim(page, "parameters of additive scores beyond general ones",
                (double)parameters[RAPT_SCORE_ADDITIVE] - (double)parameters[RAPT_SCORE_GENERAL],
                ABOVE, 0);
-    page_claim(page, "location: first weights of two sentences, distance",
-               first_distance(study, RAPT_SCORE_LOCATION), EQUALS, 0);
+    page_claim(page, "location: scores of the first step in two sentences, largest difference",
+               first_difference(study, RAPT_SCORE_LOCATION), EQUALS, 0);
     page_claim(page, "general: the same, since keys are read",
-               first_distance(study, RAPT_SCORE_GENERAL), ABOVE, 0);
+               first_difference(study, RAPT_SCORE_GENERAL), AT_LEAST, 0.1);
 }
 
 int lesson_every_score(struct page *page, const struct lesson_options *options)
