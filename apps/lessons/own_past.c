@@ -27,7 +27,7 @@ static void show_map(struct page *page, struct study *study)
     const char *names[COLUMNS] = {"(begin)"};
     for (int s = 1; s < columns; s++) names[s] = rows[s - 1];
     recurrent_past(study->models[LSTMN].recurrent, &sentence, weights);
-    page_map(page, MORE, "What each word reads: the states behind the words before it", columns,
+    page_map(page, MORE, "What each word reads: the states after the words before it", columns,
              columns, rows, names, weights);
     free(rows);
     for (int t = 0; t < columns; t++)
@@ -48,7 +48,8 @@ void read_own_past(struct page *page, const struct lesson_options *options)
                    "A recurrent network goes on from one state, that of the word before. The LSTMN "
                    "(Long Short-Term Memory-Network, Cheng, Dong and Lapata 2016) keeps them all, "
                    "and each step goes on from a mixture: the word asks, and the states h of the "
-                   "words before it answer. They call that intra-attention.");
+                   "words before it answer (and the memories c with the same weights). They call "
+                   "that intra-attention.");
     page_formula(page, SHORT, "a_i = softmax_i(v^⊤ tanh(W_h h_i + W_x x_t + W_m m_{t-1}))");
     page_formula(page, SHORT, "m_t = ∑_i a_i h_i ,  h_t = f(m_t, x_t)");
     study_add(&study, "LSTM", &study.config);
@@ -59,7 +60,9 @@ void read_own_past(struct page *page, const struct lesson_options *options)
     study_compare(&study, page, MORE, "The same training, one vector for the decoder", "encoder", 0,
                   2, NULL);
     page_paragraph(page, SHORT,
-                   "Its steps still wait for each other, word after word. What follows keeps the "
-                   "attention and leaves the recurrent network out.");
+                   "After these few steps the LSTMN, which must also learn where to read, "
+                   "translates fewer sentences exactly than the LSTM. Its steps still wait for "
+                   "each other, word after word. What follows keeps the attention and leaves the "
+                   "recurrent network out.");
     study_free(&study);
 }
