@@ -22,6 +22,11 @@ static double picture_at(float value)
 
 static void draw_contexts(struct svg *svg, const void *user)
 {
+    /* Of each context, where no line passes. */
+    static const struct {
+        double x, y;
+        enum svg_anchor anchor;
+    } labels[N] = {{-18, 28, SVG_RIGHT}, {12, -16, SVG_RIGHT}, {-26, 8, SVG_RIGHT}};
     const float(*context)[2] = user;
     for (int i = 0; i < N; i++)
         for (int j = 0; j < N; j++)
@@ -36,7 +41,8 @@ static void draw_contexts(struct svg *svg, const void *user)
         x = picture_at(context[i][0]);
         y = picture_at(context[i][1]);
         svg_circle(svg, x, y, 8, chart_colors[i], "white");
-        svg_text(svg, x, y + 24, 14, SVG_MIDDLE, "#222222", "C%d %s", i + 1, target_words[i]);
+        svg_text(svg, x + labels[i].x, y + labels[i].y, 14, labels[i].anchor, "#222222", "C%d %s",
+                 i + 1, target_words[i]);
     }
 }
 
@@ -75,7 +81,7 @@ static void given_step(struct page *page)
     page_drawing(page, MORE, "Three contexts among three encodings",
                  "Each C lies nearest the word that it is for; lines are as thick as weights.", 350,
                  320, draw_contexts, context);
-    page_table(page, MORE, "Contexts: sums of the encodings f2 of width 2",
+    page_table(page, SHORT, "Contexts: sums of the encodings f2 of width 2",
                "context\tTom\tchase\tJerry\tsum");
     for (int i = 0; i < N; i++)
         page_row(page, "C%d %s\t%.1f\t%.1f\t%.1f\t%.3f, %.3f", i + 1, target_words[i],
@@ -144,11 +150,12 @@ static void learned_step(struct page *page, const struct lesson_options *options
     struct learner small;
     struct chase_pair pair;
     page_step(page, "Weights that are learned");
-    page_paragraph(page, SHORT,
-                   "A Transformer of one layer and one head learns from sentences of this kind: "
-                   "Chinese says when and where before the verb. One in four combinations of who "
-                   "does what to whom is kept out of training, Tom chase Jerry among them. Nobody "
-                   "tells it which word translates which.");
+    page_paragraph(
+        page, SHORT,
+        "A Transformer of one layer and one head learns from sentences of this kind: Chinese says "
+        "when and where before the verb. Three in ten combinations of who does what to whom are "
+        "kept out of training, Tom chase Jerry among them. Nobody tells it which word translates "
+        "which.");
     small_create(&small, &config, options->seed);
     double loss = small_train(&small, steps, 5e-3F, chase_draw_training, NULL,
                               random_from(options->seed, 51));

@@ -18,7 +18,8 @@ struct chase_pair {
 int chase_vocabulary(void); /* ids of both languages together, from RAPT_TOKEN_SPECIALS on */
 const char *chase_word(int32_t id);
 void chase_make(const struct chase *sentence, struct chase_pair *pair);
-/* Is the sentence kept out of training? One in four who-does-what-to-whom is, and the lecture's. */
+/* Is the sentence kept out of training? Three in ten who-does-what-to-whom are, the
+   lecture's among them. */
 bool chase_held_out(const struct chase *sentence);
 /* Draws until held_out or not, as wanted. */
 void chase_draw(struct random *random, bool held_out, struct chase_pair *pair);
