@@ -36,7 +36,7 @@ static bool add_noun(struct sentence *s, struct random *random)
     return plural;
 }
 
-void sentence_compose(struct sentence *s, struct random *random)
+static void compose(struct sentence *s, struct random *random)
 {
     memset(s, 0, sizeof *s);
     bool last = s->plural = add_noun(s, random);
@@ -50,6 +50,20 @@ void sentence_compose(struct sentence *s, struct random *random)
     s->word[s->count++] = VERB + (s->plural ? VERBS : 0) + choose(s, random, VERBS);
     if (perhaps(s, random, 0.5F)) s->word[s->count++] = ADVERB + choose(s, random, 4);
     s->word[s->count++] = STOP;
+}
+
+/* By its words: equal sentences are on the same side. */
+static bool held_out(const struct sentence *s)
+{
+    struct random hash = random_from(19, (uint64_t)s->count);
+    for (int i = 0; i < s->count; i++) hash = random_from(random_bits(&hash), (uint64_t)s->word[i]);
+    return random_below(&hash, 10) == 0;
+}
+
+void sentence_draw(struct sentence *s, struct random *random, bool test)
+{
+    do compose(s, random);
+    while (held_out(s) != test);
 }
 
 void grams_create(struct grams *grams)

@@ -32,7 +32,8 @@ struct sentence {
     bool distracted;            /* the noun before the verb has the other number */
     double nats;                /* - log of its probability */
 };
-void sentence_compose(struct sentence *sentence, struct random *random);
+/* Composes until the sentence is of the one in ten that are kept out of training, or is not. */
+void sentence_draw(struct sentence *sentence, struct random *random, bool test);
 
 struct grams {
     int *counts[ORDERS]; /* of n-grams: [WORDS^n], the last word fastest */

@@ -54,7 +54,7 @@ static void keep_masked(struct language *t)
     struct learner *l = &t->learner[ENCODER];
     struct random random = random_from(l->setup.seed, 3);
     float all[MAX_WORDS * MAX_WORDS];
-    do sentence_compose(&t->shown, &random);
+    do sentence_draw(&t->shown, &random, true);
     while (t->shown.word[0] != DETERMINER || !t->shown.distracted || t->shown.count != SHOWN_WORDS);
     language_put(l, &t->shown, t->shown.subject);
     learner_classify(l);
@@ -73,7 +73,7 @@ static void train(void *task, int m)
     struct sentence s;
     for (int step = 0; step < t->steps; step++) {
         for (int b = 0; b < BATCH; b++) {
-            sentence_compose(&s, &random);
+            sentence_draw(&s, &random, false);
             if (m == DECODER) grams_add(&t->grams, &s);
             language_put(l, &s, random_below(&random, s.count));
         }
@@ -109,8 +109,8 @@ static void show_decoder(struct page *page, const struct language *t)
         join(end, sizeof end, t->said[i] + PROMPT, t->said_count[i] - PROMPT);
         page_paragraph(page, SHORT, "\"%s \u2026\" %s.", text, end);
     }
-    page_table(page, SHORT, "On new sentences",
-               "model\tperplexity\tright verb behind another number");
+    page_table(page, SHORT, "On sentences kept out of training",
+               "model\tperplexity\tright verb after a noun of the other number");
     for (int n = 0; n < ORDERS - 1; n++)
         page_row(page, "%s\t%.2f\t\u2013", orders[n], t->perplexity[n]);
     page_row(page, "%s\t%.2f\t%.1f %%", orders[ORDERS - 1], t->perplexity[ORDERS - 1],
@@ -128,16 +128,22 @@ static void show_decoder(struct page *page, const struct language *t)
 static void show_encoder(struct page *page, const struct language *t)
 {
     const char *columns[SHOWN_WORDS];
+    int32_t ids[SHOWN_WORDS];
+    char text[256];
+    for (int i = 0; i < SHOWN_WORDS; i++) {
+        ids[i] = i == t->shown.subject ? MASK : t->shown.word[i];
+        columns[i] = grammar_words[ids[i]];
+    }
+    join(text, sizeof text, ids, SHOWN_WORDS - 1); /* without its stop */
     page_step(page, "Masked words: encoder only");
     page_paragraph(
         page, SHORT,
-        "\"the [mask] near the tower sleep.\" One dog or several? The verb tells, to the "
-        "right of the gap, where a language model does not look.");
-    for (int i = 0; i < SHOWN_WORDS; i++)
-        columns[i] = grammar_words[i == t->shown.subject ? MASK : t->shown.word[i]];
+        "\"%s.\" One or several? The verb tells, to the right of the gap, where a language "
+        "model does not look.",
+        text);
     page_map(page, SHORT, "Self-attention of the mask", 2, SHOWN_WORDS,
              (const char *const[]){"layer 1", "layer 2"}, columns, t->weights[0]);
-    page_table(page, SHORT, "Subjects behind \"the\"", "model\tright number");
+    page_table(page, SHORT, "Subjects after \"the\"", "model\tright number");
     page_row(page, "decoder: the words to the left\t%.1f %%", 100 * t->fits[DECODER]);
     page_row(page, "encoder: all other words\t%.1f %%", 100 * t->fits[ENCODER]);
     page_claim(page, "masked words: share of subjects of the right number", t->fits[ENCODER],

@@ -14,9 +14,8 @@ struct language {
     int steps;
     struct grams grams;                        /* of the sentences of training */
     double perplexity[ORDERS], model, grammar; /* on the tests */
-    double agrees[2]; /* verbs behind a distracting noun: trigram, decoder */
-    double
-        fits[MODELS]; /* number of a masked subject behind "the": by what is left of it, by both */
+    double agrees[2];    /* verbs after a distracting noun: trigram, decoder */
+    double fits[MODELS]; /* number of a subject after "the": by what is left of it, by both */
     int32_t said[2][MAX_WORDS];
     int said_count[2];
     struct sentence shown;         /* its subject is masked */
@@ -25,7 +24,7 @@ struct language {
 /* ---- tasks_language_test.c ---- */
 /* Adds a sentence to the batch; masked: the word that an encoder is to fill in, or -1. */
 void language_put(struct learner *learner, const struct sentence *sentence, int masked);
-/* On new sentences: perplexities, agreement of verbs, numbers of subjects. */
+/* On sentences kept out of training: perplexities, agreement of verbs, numbers of subjects. */
 void language_test_decoder(struct language *t);
 void language_test_encoder(struct language *t);
 

@@ -1,5 +1,6 @@
-/* tasks_language_test.c - what a language model and a model of masked words know of new sentences:
-   perplexity beside that of n-grams and of the grammar; verbs behind a distracting noun. */
+/* tasks_language_test.c - what a language model and a model of masked words know of sentences
+   kept out of training: perplexity beside that of n-grams and of the grammar; verbs after a
+   distracting noun. */
 #include "kit/layers.h"
 #include "tasks_language.h"
 #include <math.h>
@@ -41,7 +42,7 @@ void language_test_decoder(struct language *t)
     for (int done = 0; done < TESTS; done += BATCH) {
         struct sentence s[BATCH];
         for (int b = 0; b < BATCH; b++)
-            sentence_compose(&s[b], &random), language_put(l, &s[b], -1);
+            sentence_draw(&s[b], &random, true), language_put(l, &s[b], -1);
         nats += learner_evaluate(l).likelihood;
         const float *logits = learner_decode(l);
         for (int b = 0; b < BATCH; b++) {
@@ -83,7 +84,7 @@ void language_test_encoder(struct language *t)
     for (int done = 0; done < TESTS; done += BATCH) {
         struct sentence s[BATCH];
         for (int b = 0; b < BATCH; b++)
-            sentence_compose(&s[b], &random), language_put(l, &s[b], s[b].subject);
+            sentence_draw(&s[b], &random, true), language_put(l, &s[b], s[b].subject);
         const float *logits = learner_classify(l);
         for (int b = 0; b < BATCH; b++) {
             if (s[b].word[0] == DETERMINER) {
