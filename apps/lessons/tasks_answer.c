@@ -1,6 +1,6 @@
 /* tasks_answer.c - a document and a question to the answer: stories.h.
 
-   What learns (ITEMS): each sentence is one item, the sum of its words' vectors, with its place
+   What learns (ITEMS): each sentence is one item, the sum of its words' vectors, with its position
    (Sukhbaatar et al. 2015, section 4.1), the question another; an encoder attends over the items,
    and the question's row is classified. Compared: the same with one layer, which can look once
    only; and the same over words, whose attention must find the sentences first. */
@@ -22,7 +22,8 @@ struct answer {
     double last[2], looked, even; /* naming the last place; weight on what is needed, if equal */
     struct story shown[2];
     float weights[2][2][1 + SHOWN_FACTS]; /* [story][layer] of the question's row */
-    int said[2];
+    int said[2], needed[2];               /* items that the second question needs */
+    double handed[2]; /* layer 1: weight of the other one in the row of needed[i] */
 };
 
 static void put(struct learner *l, const struct story *s)
@@ -101,6 +102,16 @@ static void test(struct answer *t, int model)
     }
 }
 
+/* weights [items][items] of layer 1 in the story of two facts. */
+static void keep_handed(struct answer *t, const float *weights)
+{
+    const struct story *s = &t->shown[1];
+    for (int i = 0, count = 0; i < s->facts; i++)
+        if (s->needed[i]) t->needed[count++] = 1 + i;
+    for (int i = 0; i < 2; i++)
+        t->handed[i] = (double)weights[t->needed[i] * (1 + s->facts) + t->needed[1 - i]];
+}
+
 /* A story of five facts or more whose answer is not the last place, of either kind of question. */
 static void keep_example(struct answer *t, int two)
 {
@@ -115,6 +126,7 @@ static void keep_example(struct answer *t, int two)
     for (int layer = 0; layer < 2; layer++) {
         learner_weights(l, RAPT_WEIGHTS_ENCODER, layer, -1, all);
         memcpy(t->weights[two][layer], all, (size_t)(1 + s->facts) * sizeof *all);
+        if (two && layer == 0) keep_handed(t, all);
     }
     learner_clear(l);
 }
@@ -136,17 +148,27 @@ static void train(void *task, int model)
 static void show_story(struct page *page, const struct answer *t, int two)
 {
     const struct story *s = &t->shown[two];
-    const char *const rows[2] = {"layer 1", "layer 2"}, *columns[1 + MAX_FACTS];
     char text[1 + MAX_FACTS][64], title[96];
     story_texts(s, text);
     snprintf(title, sizeof title, "\"%s\" \u2014 \"%s\"", text[0], story_words[t->said[two]]);
     page_table(page, SHORT, title, "weights of the question's row\tlayer 1\tlayer 2");
-    for (int i = 0; i <= s->facts; i++) {
-        columns[i] = text[i];
+    for (int i = 0; i <= s->facts; i++)
         page_row(page, "%s\t%.0f %%\t%.0f %%", text[i], 100 * (double)t->weights[two][0][i],
                  100 * (double)t->weights[two][1][i]);
+}
+
+/* Of the two sentences that the second question needs, layer 1 may hand one to the other. */
+static void explain_layers(struct page *page, const struct answer *t)
+{
+    char text[1 + MAX_FACTS][64];
+    story_texts(&t->shown[1], text);
+    for (int i = 0; i < 2; i++) {
+        if (t->handed[i] < 0.5 || t->weights[1][1][t->needed[i]] < 0.75F) continue;
+        page_paragraph(page, SHORT,
+                       "In layer 1 sentences read each other: \"%s\" puts %.0f %% of its weight "
+                       "on \"%s\"; so in layer 2 the question needs the former alone.",
+                       text[t->needed[i]], 100 * t->handed[i], text[t->needed[1 - i]]);
     }
-    page_map(page, MORE, title, 2, 1 + s->facts, rows, columns, t->weights[two][0]);
 }
 
 static void show(struct page *page, void *task)
@@ -156,15 +178,19 @@ static void show(struct page *page, void *task)
     page_paragraph(
         page, SHORT,
         "Stories of up to two facts a person. Each sentence is one item, the sum of its words' "
-        "vectors and of its place; the question is another, and attends to them. \"Where is "
+        "vectors and of its position; the question is another, and attends to them. \"Where is "
         "tom?\" needs the last sentence on tom; \"where is the ball?\" needs who took it and "
         "where that person went.");
     for (int two = 0; two < 2; two++) show_story(page, t, two);
+    explain_layers(page, t);
     page_table(page, SHORT, "Right answers on unseen stories", "way\tone fact\ttwo facts");
     page_row(page, "name the last place\t%.1f %%\t%.1f %%", 100 * t->last[0], 100 * t->last[1]);
     for (int m = MODELS - 1; m >= 0; m--)
         page_row(page, "%s\t%.1f %%\t%.1f %%", model_names[m], 100 * t->right[m][0],
                  100 * t->right[m][1]);
+    page_paragraph(page, SHORT,
+                   "The same over words must first learn which words are one sentence, and in as "
+                   "many steps it gets less far.");
     page_claim(page, "answer: one fact, percentage points above naming the last place",
                100 * (t->right[ITEMS][0] - t->last[0]), AT_LEAST, 30);
     page_claim(page, "answer: two facts, percentage points above naming the last place",
