@@ -130,19 +130,25 @@ static void draw_decoder(struct svg *svg, const struct architecture *a)
     }
 }
 
+/* The state of the decoder enters each step of the encoder. */
+static void draw_again(struct svg *svg, const struct architecture *a)
+{
+    const double bottom = ROW_ENCODED + BOX / 2.0, below = bottom + 22, beside = 12;
+    svg_line(svg, decoder_x, ROW_CONTEXT + 94, decoder_x, below, chart_colors[2], 1.5);
+    svg_line(svg, decoder_x, below, source_x(a, 0) + beside, below, chart_colors[2], 1.5);
+    for (int s = 0; s < a->sources; s++)
+        put_arrow(svg, source_x(a, s) + beside, below, source_x(a, s) + beside, bottom,
+                  chart_colors[2], 1.5);
+    svg_text(svg, decoder_x, below + 18, 12, SVG_MIDDLE, chart_colors[2], "reads again");
+}
+
 /* How the decoder knows what it has written: a state, or attention to it. */
 static void draw_past(struct svg *svg, const struct architecture *a)
 {
     const double y = ROW_CONTEXT + 84;
     if (a->encoding != ENCODED_BY_ATTENTION) {
         svg_text(svg, decoder_x, y + 4, 12, SVG_MIDDLE, gray, "and the state d%d", a->step);
-        if (a->encoding == ENCODED_AGAIN) {
-            put_arrow(svg, decoder_x, y + 10, decoder_x, ROW_ENCODED, chart_colors[2], 1.5);
-            put_arrow(svg, decoder_x, ROW_ENCODED, source_x(a, a->sources - 1) + BOX / 2.0 + 4,
-                      ROW_ENCODED, chart_colors[2], 1.5);
-            svg_text(svg, decoder_x, ROW_ENCODED + 18, 12, SVG_MIDDLE, chart_colors[2],
-                     "reads again");
-        }
+        if (a->encoding == ENCODED_AGAIN) draw_again(svg, a);
         return;
     }
     svg_text(svg, 470, y + 4, 12, SVG_RIGHT, chart_colors[2], "attends to itself:");
