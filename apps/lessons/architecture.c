@@ -16,8 +16,8 @@ static const struct architecture plans[ARCHITECTURES] = {
      .encoding = ENCODED_BY_CHAIN},
     {"prototype-2", "Prototype 2: read again for each word",
      "d_t = g(d_{t-1}, y_{t-1}, encode(x, d_{t-1}))", .encoding = ENCODED_AGAIN},
-    {"prototype-3", "Prototype 3: pick one word", "c_t = v_{argmax_s q_t·k_s}",
-     .encoding = NOT_ENCODED, .attends = true},
+    {"prototype-3", "Prototype 3: pick one word", "i = argmax_s(W d_t ⋅ k_s) ,  c_t = x_i",
+     .encoding = NOT_ENCODED, .attends = true, .after = true},
     {"prototype-4", "Prototype 4: mix the encodings", "c_t = ∑_s a_s h_s",
      .encoding = ENCODED_BY_CHAIN, .attends = true},
     {"simple", "RNN with simple attention", "a = softmax([h_1 … h_T]^⊤ d_t)",
@@ -25,7 +25,7 @@ static const struct architecture plans[ARCHITECTURES] = {
     {"parameterized", "RNN with parameterized attention",
      "a = softmax((W_k H)^⊤ W_q d_t) ,  c = W_v H a", .encoding = ENCODED_BY_CHAIN, .attends = true,
      .after = true, .projected = true},
-    {"transformer", "Transformer: nothing but attention", "softmax(frac{Q K^⊤}{sqrt{d}}) V",
+    {"transformer", "Transformer: attention only", "softmax(frac{Q K^⊤}{sqrt{d}}) V",
      .encoding = ENCODED_BY_ATTENTION, .attends = true, .after = true, .projected = true},
 };
 
@@ -41,6 +41,7 @@ static struct recurrent_config config_of(const struct architecture *plan, const 
     if (plan->encoding == ENCODED_AGAIN) c.encoder = ENCODER_AGAIN;
     if (plan->encoding == NOT_ENCODED) {
         c.encoder = ENCODER_NONE;
+        c.score = RAPT_SCORE_GENERAL;
         c.normalizer = RAPT_NORMALIZER_STRAIGHT_THROUGH;
     }
     return c;
