@@ -13,7 +13,7 @@ enum { PARAMETERIZED = RAPT_SCORE_COUNT, SIMPLE, SCORED_MODELS };
 void show_simple(struct page *page, struct study *study, const struct sentence *sentence);
 void show_parameterized(struct page *page, struct study *study, const struct sentence *sentence);
 
-enum { STEP_WORDS = 5 };
+enum { STEP_WORDS = 6 }; /* the end among them */
 enum step_part { QUERY_PART, KEYS_PART, VALUES_PART, STEP_PARTS };
 /* One step of a decoder with simple attention, and the part of it that the text speaks of. */
 struct step_figure {

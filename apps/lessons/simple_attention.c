@@ -78,8 +78,9 @@ static void show_roles(struct page *page, struct study *study, const struct step
                    "are the values. Here keys and values are the same states.");
     const int written = STEP < step->out.count ? step->out.tokens[STEP] : RAPT_TOKEN_END;
     struct step_figure figure = {.step = STEP + 1, .output = study->language.target.words[written]};
+    const char **names = study_names(&study->language.source, &step->sentence->source);
     for (int s = 0; s < STEP_WORDS; s++) {
-        figure.words[s] = study->language.source.words[step->sentence->source.tokens[s]];
+        figure.words[s] = names[s];
         figure.scores[s] = step->scores[STEP * step->columns + s];
         figure.weights[s] = step->weights[STEP * step->columns + s];
     }
@@ -92,6 +93,7 @@ static void show_roles(struct page *page, struct study *study, const struct step
             "of the decoder, the distribution, and the attention vector.",
             STEP_WIDTH, STEP_HEIGHT, step_figure_draw, &figure);
     }
+    free(names);
 }
 
 void show_simple(struct page *page, struct study *study, const struct sentence *sentence)

@@ -14,7 +14,7 @@ static void box(struct svg *svg, double x, double y, double width, const char *f
 void step_figure_draw(struct svg *svg, const void *user)
 {
     const struct step_figure *f = user;
-    const double left = 74, pitch = 58, wide = 52, decoder = 386;
+    const double left = 74, pitch = 48, wide = 44, decoder = 386;
     const char *const rows[] = {"distribution", "scores"};
     char name[32];
     svg_text(svg, 4, 76, 11, SVG_LEFT, line, "%s", rows[0]);
@@ -43,8 +43,12 @@ void step_figure_draw(struct svg *svg, const void *user)
     svg_line(svg, decoder + wide / 2, 116, left + STEP_WORDS * pitch, 116,
              f->part == QUERY_PART ? "#C77B00" : line, f->part == QUERY_PART ? 2.5 : 1);
     box(svg, 195, 10, 60, plain, "y\u1D43");
-    svg_line(svg, 255, 24, 330, 24, line, 1);
-    svg_text(svg, 292, 18, 12, SVG_MIDDLE, line, "W\u1D52");
+    svg_line(svg, 255, 24, 276, 24, line, 1);
+    box(svg, 276, 10, 32, plain, "W\u1D52");
+    svg_line(svg, 308, 24, 330, 24, line, 1);
+    const double beside = decoder + wide - 8; /* W^o sees the state of the decoder, too */
+    const double path[] = {beside, 160, beside, 46, 292, 46, 292, 38};
+    svg_polyline(svg, 4, path, line, 1, 0);
     svg_text(svg, 336, 29, 15, SVG_LEFT, ink, "%s", f->output);
     static const char *const told[STEP_PARTS] = {
         "Query: the state of the decoder asks.", "Keys: each state of the encoder is compared.",
