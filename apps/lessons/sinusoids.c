@@ -1,4 +1,5 @@
-/* sinusoids.c - positions as waves (Vaswani et al. 2017, 3.5): drawn, and what their products say.
+/* sinusoids.c - sinusoidal positions (Vaswani et al. 2017, 3.5): drawn, and what their products
+   say.
  */
 #include "kit/program.h"
 #include "nothing_but.h"
@@ -28,7 +29,11 @@ void draw_sinusoids(struct page *page)
     const char *names[POSITIONS + WIDTH];
     double xs[POSITIONS], ys[POSITIONS], differ = 0;
     for (int i = 0; i < POSITIONS + WIDTH; i++) {
-        snprintf(text[i], sizeof text[i], "%d", i < POSITIONS ? i : i - POSITIONS);
+        const int column = i - POSITIONS; /* every fourth one is named */
+        if (i < POSITIONS || column % 4 == 0)
+            snprintf(text[i], sizeof text[i], "%d", i < POSITIONS ? i : column);
+        else
+            text[i][0] = '\0';
         names[i] = text[i];
     }
     for (int p = 0; p < POSITIONS; p++) {
@@ -38,17 +43,19 @@ void draw_sinusoids(struct page *page)
         for (int q = 0; q < POSITIONS; q++)
             differ = fmax(differ, fabs(product(p, q) - product(p + 100, q + 100)));
     }
-    page_step(page, "Positions are waves");
-    page_paragraph(page, SHORT,
-                   "Attention does not know order: words in another order get the same weights. "
-                   "So each position adds waves of its own to its word. Their product depends on "
-                   "the distance of two positions alone, and rotary positions put that into the "
-                   "scores themselves.");
-    page_formula(page, MORE,
-                 "p_{2i} = sin(frac{t}{10000^{2i/d}}) ,  p_{2i+1} = cos(frac{t}{10000^{2i/d}})");
+    page_step(page, "Sinusoidal positions");
+    page_paragraph(
+        page, SHORT,
+        "Attention does not know order: words in another order get the same weights. So each "
+        "position adds sines and cosines of its own to its word. Their product depends on the "
+        "distance of two positions alone, and rotary positions put that into the scores "
+        "themselves.");
+    page_formula(page, MORE, "p_{2i} = sin(frac{t}{10000^{2i/d}})");
+    page_formula(page, MORE, "p_{2i+1} = cos(frac{t}{10000^{2i/d}})");
     page_map(page, MORE,
-             "Sinusoids: rows are positions, columns the 32 numbers of a vector; 1 dark", POSITIONS,
-             WIDTH, names, names + POSITIONS, waves);
+             "Sinusoids: rows are positions, columns the 32 numbers of a vector, from -1 (white) "
+             "to 1 (dark)",
+             POSITIONS, WIDTH, names, names + POSITIONS, waves);
     page_formula(page, MORE, "p_t · p_s = ∑_i cos(frac{t − s}{10000^{2i/d}})");
     page_chart(page, MORE, "Product of two positions", "distance", "product");
     page_curve(page, "p(0) · p(distance)", POSITIONS, xs, ys);
