@@ -92,7 +92,7 @@ static double learn(struct coder *c, struct random *random, float rate)
     memset(c->dwide, 0, BATCH * HIDDEN * sizeof(float));
     memset(c->dcodes, 0, BATCH * CODE * sizeof(float));
     memset(c->dhidden, 0, BATCH * HIDDEN * sizeof(float));
-    for (int i = 0; i < BATCH * PIXELS; i++) { /* cross-entropy: its slope in the logits */
+    for (int i = 0; i < BATCH * PIXELS; i++) { /* cross-entropy: its gradient in the logits */
         c->dlogits[i] = c->logits[i] - pixels[i];
         error += (double)c->dlogits[i] * (double)c->dlogits[i];
     }

@@ -1,5 +1,5 @@
-/* pick_one.c - lesson 3: raw items with keys, a query, and one item that is picked: by arg-max, by
-   chance, or by ways that have a slope. There is no encoder to train. */
+/* pick_one.c - lesson 3: raw items with keys, a query, and one item that is picked: by argmax, by
+   chance, or by ways that have a gradient. There is no encoder to train. */
 #include "kit/workspace.h"
 #include "study.h"
 #include <math.h>
@@ -9,10 +9,10 @@ enum { WAYS = 4 };
 static const struct way {
     const char *name;
     rapt_normalizer normalizer;
-} ways[WAYS] = {{"arg-max", RAPT_NORMALIZER_ARGMAX},
+} ways[WAYS] = {{"argmax", RAPT_NORMALIZER_ARGMAX},
                 {"sampled", RAPT_NORMALIZER_SAMPLE},
                 {"straight-through", RAPT_NORMALIZER_STRAIGHT_THROUGH},
-                {"Gumbel softmax", RAPT_NORMALIZER_GUMBEL_SOFTMAX}};
+                {"gumbel-softmax", RAPT_NORMALIZER_GUMBEL_SOFTMAX}};
 enum { ARGMAX, SAMPLED, STRAIGHT, GUMBEL };
 
 static struct recurrent_config picking(const struct study *study, rapt_normalizer normalizer)
@@ -29,10 +29,11 @@ static struct recurrent_config picking(const struct study *study, rapt_normalize
 /* ---- one query that moves along a line of three keys ---- */
 enum { KEYS = 3, POINTS = 25 };
 struct line {
-    double at[POINTS], out[POINTS], slope[POINTS];
+    double at[POINTS], out[POINTS], gradient[POINTS];
 };
 
-/* Value and slope of what is picked; keys are -1, 0, 1 as (2k, -k^2), so that the nearest wins. */
+/* Value and gradient of what is picked; keys are -1, 0, 1 as (2k, -k^2), so that the nearest wins.
+ */
 static void move_query(rapt_normalizer normalizer, struct line *line)
 {
     const float keys[KEYS][2] = {{-2, -1}, {0, 0}, {2, -1}}, values[KEYS] = {1, 3, 2};
@@ -57,7 +58,7 @@ static void move_query(rapt_normalizer normalizer, struct line *line)
                                      NULL));
         line->at[i] = (double)q[0];
         line->out[i] = (double)out;
-        line->slope[i] = (double)dq[0];
+        line->gradient[i] = (double)dq[0];
     }
     free(workspace.data);
 }
@@ -72,21 +73,21 @@ static double largest(const double *x)
 static void show_step(struct page *page)
 {
     struct line hard, soft;
-    page_step(page, "A step without slope");
+    page_step(page, "A step without gradient");
     page_paragraph(
         page, SHORT,
         "Three items with keys at -1, 0 and 1 and the values 1, 3 and 2. A query moves "
         "past them and the nearest item is picked. Between two steps nothing changes, so "
-        "the gradient tells the query nothing about where to go. A softmax has a slope.");
+        "the gradient tells the query nothing about where to go. A softmax has a gradient.");
     page_formula(page, SHORT, "pick = argmax_i(q ⋅ k_i)");
     move_query(RAPT_NORMALIZER_ARGMAX, &hard);
     move_query(RAPT_NORMALIZER_SOFTMAX, &soft);
-    page_chart(page, SHORT, "What is picked, by the place of the query", "query", "value");
+    page_chart(page, SHORT, "What is picked, by the position of the query", "query", "value");
     page_chart_range(page, 0, 4);
-    page_curve(page, "arg-max", POINTS, hard.at, hard.out);
+    page_curve(page, "argmax", POINTS, hard.at, hard.out);
     page_curve(page, "softmax", POINTS, soft.at, soft.out);
-    page_claim(page, "arg-max: largest slope in the query", largest(hard.slope), EQUALS, 0);
-    page_claim(page, "softmax: largest slope", largest(soft.slope), ABOVE, 0.5);
+    page_claim(page, "argmax: largest gradient in the query", largest(hard.gradient), EQUALS, 0);
+    page_claim(page, "softmax: largest gradient", largest(soft.gradient), ABOVE, 0.5);
 }
 
 /* ---- translation by picking words ---- */
@@ -96,19 +97,19 @@ static void show_items(struct page *page, struct study *study)
     page_step(page, "Raw items, keys, a query");
     page_paragraph(
         page, SHORT,
-        "Prototype 3: no encoder. The items are the English words as they are; the key of "
-        "each is its word and its place. For each German word the state of the decoder is "
-        "a query, one item is picked, and the output sees state and item.");
+        "Prototype 3: no encoder. The items are the English words as they are; the key of each is "
+        "its word and its position. For each German word the state of the decoder is a query, one "
+        "item is picked, and the output sees state and item.");
     page_formula(page, SHORT, "k_s = x_s + p_s");
     page_formula(page, SHORT, "i = argmax_s(W d_t ⋅ k_s)");
     page_formula(page, SHORT, "y_t = softmax(W^o col{d_t}{x_i})");
     page_paragraph(
         page, MORE,
-        "Arg-max has no gradient for the query, so what is picked is never learned. A "
-        "sample is rewarded if the word that follows is likelier than with the mixture of "
-        "all items (REINFORCE with a baseline). Straight-"
-        "through picks the maximum, but learns as if it were softmax. Gumbel softmax adds "
-        "noise and mixes; when translating, without noise, it is a softmax.");
+        "Argmax has no gradient for the query, so what is picked is never learned. A sample is "
+        "rewarded if the word that follows is likelier than with the mixture of all items "
+        "(REINFORCE with a baseline). Straight-through picks the maximum, but learns as if it were "
+        "softmax. Gumbel-softmax adds noise and mixes; when translating, without noise, it is a "
+        "softmax.");
     page_paragraph(page, MORE,
                    "Where a condition that is known beforehand picks the items (the last three, "
                    "say, or those of one speaker), nothing must be learned: it is a mask, and the "
@@ -129,7 +130,7 @@ static void compare_ways(struct page *page, struct study *study)
     study_curves(study, page, SHORT, "Quality by length", (const int[]){0, 1, 2, 3, WAYS},
                  WAYS + 1);
     study_compare(study, page, SHORT, "The same training", "picked by", 0, WAYS + 1, quality);
-    page_paragraph(page, MORE,
+    page_paragraph(page, SHORT,
                    "AER: alignment error rate (lesson 7), 0 if the item that is picked is always "
                    "the word that is translated. The last row is the model of lesson 1, whose "
                    "encoder must be trained, too, and takes a step for each English word: %.1f "
@@ -138,10 +139,10 @@ static void compare_ways(struct page *page, struct study *study)
                    study_cost_of(study, STRAIGHT, length).steps);
     page_claim(page, "steps of a recurrent cell for each word: the decoder's alone",
                study_cost_of(study, STRAIGHT, length).steps, EQUALS, 1);
-    page_claim(page, "arg-max: % exact", quality[ARGMAX].exact, AT_MOST, 10);
+    page_claim(page, "argmax: % exact", quality[ARGMAX].exact, AT_MOST, 10);
     page_claim(page, "sampled: % exact", quality[SAMPLED].exact, AT_LEAST, 50);
     page_claim(page, "straight-through: % exact", quality[STRAIGHT].exact, AT_LEAST, 70);
-    page_claim(page, "Gumbel softmax: % exact", quality[GUMBEL].exact, AT_LEAST, 70);
+    page_claim(page, "gumbel-softmax: % exact", quality[GUMBEL].exact, AT_LEAST, 70);
 }
 
 int lesson_pick_one(struct page *page, const struct lesson_options *options)

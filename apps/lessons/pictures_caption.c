@@ -66,20 +66,22 @@ static void show_results(struct page *page, const struct caption_study *study)
         page_row(page, "%s\t%.1f %%\t%.2f\t%.2f\t%.2f\t%.1f", kind == SOFT ? "soft" : "hard",
                  100 * r->exact, r->colors, r->shapes, r->chance, r->read);
     }
-    page_paragraph(page, MORE,
-                   "weight at color, at shape: how much of a word's weight lies on the object that "
-                   "the word is about; uniform: the same, if all patches weighed alike; patches: "
-                   "how many of 25 such a word attends to.");
+    page_paragraph(
+        page, SHORT,
+        "weight at color, at shape: how much of a word's weight lies on the object that the word "
+        "is about; uniform: the same, if all patches weighed alike; patches: how many of 25 such a "
+        "word attends to. In the encoder patches have attended to each other, so a gray patch may "
+        "hold what lies beside it.");
 }
 
 /* The lecture's table, with what was measured. */
 static void show_kinds(struct page *page, const struct caption_study *study)
 {
     page_table(page, SHORT, "Soft and hard attention", "\tsoft\thard");
-    page_row(page, "a word attends to\tparts: %.1f patches\tone of each head: %.1f",
+    page_row(page, "subregions\t%.1f patches a word\tone per head, %.1f different ones",
              study->results[SOFT].read, study->results[HARD].read);
-    page_row(page, "the same twice\tdeterministic\tstochastic, while it learns");
-    page_row(page, "slope\tdifferentiable\tnone: learns from rewards");
+    page_row(page, "choice\tdeterministic\tstochastic, while it learns");
+    page_row(page, "gradient\tdifferentiable\tnone: learns from rewards");
 }
 
 static void judge(struct page *page, const struct caption_study *study)
@@ -114,11 +116,12 @@ int pictures_caption(struct page *page, const struct lesson_options *options)
         "it is called temporal.");
     page_formula(page, SHORT, "text{soft: } c = ∑_s a_s v_s");
     page_formula(page, SHORT, "text{hard: } P(c = v_s) = a_s");
-    page_paragraph(page, MORE,
-                   "A draw has no slope: the hard network is trained by rewards (REINFORCE). Its "
-                   "reward is how likely the right word becomes, compared with what the mixture "
-                   "would have given, and three pictures in four it sees softly. When it is asked, "
-                   "it takes the patch of the largest weight.");
+    page_paragraph(
+        page, MORE,
+        "A draw has no gradient: the hard network is trained by rewards (REINFORCE). Its reward is "
+        "how likely the right word becomes, compared with what the mixture would have given, and "
+        "three pictures in four it sees softly. When it is asked, it takes the patch of the "
+        "largest weight.");
     caption_study_make(&study, &setup);
     const struct caption_example *example = &study.examples[0];
     char caption[128];

@@ -69,8 +69,10 @@ static void show_sensor(struct page *page, const struct viewer *l, const struct 
     page_paragraph(
         page, MORE,
         "The second network has a weight for each pixel and hidden element, so it must learn each "
-        "digit at each place anew, and a picture of twice the side has four times as many. The "
-        "numbers that glimpses read do not grow with the picture, but for the preview.");
+        "digit at each position anew, and a picture of twice the side has four times as many. A "
+        "convolutional network would share weights between positions; its work grows with the "
+        "pixels all the same. The numbers that glimpses read do not grow with the picture, but "
+        "for the preview.");
     page_claim(page, "glimpse: digits right, percentage points above the whole picture",
                100 * (l->accuracy - whole->accuracy), ABOVE, 0);
 }
@@ -114,7 +116,7 @@ int pictures_glimpse(struct page *page, const struct lesson_options *options)
     page_formula(page, SHORT, "\u2207 E[r] = E[(r - b) \u2207 log p(location)]");
     page_paragraph(
         page, MORE,
-        "The choice has no slope, but the expected reward has (REINFORCE); the baseline b, the "
+        "The choice has no gradient, but the expected reward has (REINFORCE); the baseline b, the "
         "reward that the network expects, reduces the variance.");
     for (int i = 0; i < VIEWERS; i++) {
         setups[i] = setup_quick;
