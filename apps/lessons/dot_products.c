@@ -109,9 +109,10 @@ static void scale(struct page *page, struct problem *p, const struct random *ran
     double xs[WIDTHS], dot[WIDTHS], scaled[WIDTHS];
     page_step(page, "Why 1/√n");
     page_paragraph(page, SHORT,
-                   "A dot product of n random elements has the variance n. Softmax of such scores "
-                   "has all weight on one of %d keys when n is large, and then almost no slope; "
-                   "divided by √n the variance is 1 for every n.",
+                   "The dot product of two vectors of n independent elements of mean 0 and "
+                   "variance 1 has the variance n. Softmax of such scores has all weight on one of "
+                   "%d keys when n is large, and then almost no gradient; divided by √n the "
+                   "variance is 1 for every n.",
                    KEYS);
     page_formula(page, SHORT, "score(q, k) = frac{q ⋅ k}{sqrt{n}}");
     for (int i = 0; i < WIDTHS; i++) {

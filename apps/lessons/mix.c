@@ -80,7 +80,7 @@ static void weights_step(struct page *page, uint64_t seed)
     }
     page_step(page, "Scores become weights");
     page_paragraph(page, SHORT,
-                   "Arg-max takes one value and drops the others. Softmax commits itself to none: "
+                   "Argmax takes one value and drops the others. Softmax commits itself to none: "
                    "every value gets a positive weight, and the weights of a query add up to 1.");
     page_formula(page, SHORT, "a_i = frac{exp(q·k_i)}{∑_j exp(q·k_j)}");
     page_map(page, SHORT, "Weights of four queries", 4, CORNERS, rows, names, t.weights[0]);
@@ -193,6 +193,9 @@ static void hidden_state_step(struct page *page, uint64_t seed)
                    "with a cosine of about 1/√d, so wide vectors hold much that a query does not "
                    "ask for.");
     cosine_chart(page, seed);
+    page_paragraph(page, SHORT,
+                   "Prototype 4: encode each item, take the softmax of its score with the query, "
+                   "pass on the weighted average of the encodings.");
 }
 
 int lesson_mix(struct page *page, const struct lesson_options *options)

@@ -58,8 +58,9 @@ static void show_cost(struct page *page, struct study *study)
     page_step(page, "The price: quadratic");
     page_paragraph(
         page, SHORT,
-        "A sentence of T words is read T times for a translation of as many: T steps of a "
-        "cell for each word, T² in all, where one encoding takes T.");
+        "A sentence of T words is read T times for a translation of as many: T steps of a cell for "
+        "each word (plus one for the end, and the decoder's own), T² in all, where one encoding "
+        "takes T.");
     page_table(page, SHORT, "Cost of each word of the translation",
                "English words\tcell steps, one vector\tread again\tµs, one vector\tread again");
     for (int i = 0; i < LENGTHS; i++) {

@@ -63,9 +63,10 @@ void show_stream(struct view *v)
     page_paragraph(v->page, SHORT,
                    "A layer adds its answer to the vector of a word and hands the sum on. So the "
                    "output matrix can read the stream after any layer; here, what the decoder "
-                   "would write if it ended there.");
+                   "would write if it ended there (the logit lens).");
     page_formula(v->page, SHORT, "x ← x + Attention(norm(x)) ,  x ← x + W_2 ReLU(W_1 norm(x))");
-    page_table(v->page, SHORT, "The likeliest next word after each layer, % of the right one",
+    page_table(v->page, SHORT,
+               "Likeliest next word after each layer, and the probability of the right word in %",
                "after\tlayer 1\tlayer 2\tlayer 3");
     for (int t = 0; t < v->targets; t++)
         page_row(v->page, "%s\t%s %.0f\t%s %.0f\t%s %.0f", v->target[t], chase_word(words[0][t]),
