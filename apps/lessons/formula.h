@@ -15,7 +15,7 @@ struct node {
 };
 /* text: must live as long as the tree. */
 struct node *formula_read(const char *formula);
-void formula_free(struct node *node);       /* and all behind it */
+void formula_free(struct node *node);       /* and all after it */
 size_t formula_character(const char *text); /* bytes of the character at text */
 
 #endif

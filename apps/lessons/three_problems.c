@@ -5,7 +5,7 @@
 
 static const char *const names[MODELS] = {"RNN, one vector", "GRU, one vector", "LSTM, one vector",
                                           "RNN, attention",  "GRU, attention",  "LSTM, attention",
-                                          "attention alone"};
+                                          "attention only"};
 
 static void create(struct study *study)
 {

@@ -4,7 +4,7 @@
 
 #include "study.h"
 
-/* Models: of each cell with one vector, then with attention; attention alone; a GRU that is given
+/* Models: of each cell with one vector, then with attention; attention only; a GRU that is given
    its one vector at each step. */
 enum { ATTENDING = CELLS, ALONE = 2 * CELLS, MODELS, EACH = MODELS };
 

@@ -4,7 +4,7 @@
 . "$(dirname "$0")/kit/script.sh"
 code 0 "$program" >out
 [ "$(head -1 out)" = "Lessons about attention:" ] || fail "no list: $(head -3 out)"
-check "the list names lesson 4" grep -q "^   4  Mix" out
+check "the list names lesson 4" grep -q "^   4  Soft attention" out
 
 code 0 "$program" 4 --quick --json --svg page.svg --html pages >out
 [ "$(grep -c '^{.*}$' out)" -eq 2 ] || fail "not two lines of JSON"
