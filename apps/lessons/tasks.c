@@ -2,6 +2,7 @@
    side by side, each in a thread; then each task shows what it measured. */
 #include "tasks.h"
 #include "kit/demo.h"
+#include <string.h>
 
 static const struct task *const tasks[] = {&task_translate, &task_parse, &task_caption,
                                            &task_answer,    &task_spell, &task_language};
@@ -21,6 +22,15 @@ static void *work(void *argument)
     return NULL;
 }
 
+static void add_rows(struct page *page, const char *rows)
+{
+    while (*rows) {
+        const size_t size = strcspn(rows, "\n");
+        page_row(page, "%.*s", (int)size, rows);
+        rows += size + (rows[size] == '\n');
+    }
+}
+
 int lesson_tasks(struct page *page, const struct lesson_options *options)
 {
     void *states[TASKS];
@@ -38,7 +48,7 @@ int lesson_tasks(struct page *page, const struct lesson_options *options)
     page_step(page, "Which half of a Transformer");
     run_threads(work, jobs, models, sizeof *jobs, options->threads);
     page_table(page, SHORT, "What goes in, what comes out", "task\tin\tout\tmodel\tsequences");
-    for (int i = 0; i < TASKS; i++) page_row(page, "%s", tasks[i]->row);
+    for (int i = 0; i < TASKS; i++) add_rows(page, tasks[i]->rows);
     for (int i = 0; i < TASKS; i++) {
         tasks[i]->show(page, states[i]);
         tasks[i]->free(states[i]);

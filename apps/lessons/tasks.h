@@ -7,8 +7,8 @@
 
 enum { MAX_MODELS = 3 };
 struct task {
-    const char *row; /* task, in, out, model and kind of sequences, of the table; by tabs */
-    int models;      /* to train, up to MAX_MODELS */
+    const char *rows; /* task, in, out, model, kind of sequences: cells by tabs, rows by lines */
+    int models;       /* to train, up to MAX_MODELS */
     void *(*create)(const struct lesson_options *options);
     void (*train)(void *task, int model); /* and measure it, in a thread of its own */
     void (*show)(struct page *page, void *task);

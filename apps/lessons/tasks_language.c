@@ -166,7 +166,8 @@ static void task_free(void *task)
     free(t);
 }
 
-const struct task task_language = {"go on; fill in\ttext\twords\tdecoder; encoder\tmany to many",
+const struct task task_language = {"language model\ttext\twords\tdecoder\tmany to many\n"
+                                   "masked words\ttext\twords\tencoder\tmany to many",
                                    MODELS,
                                    create,
                                    train,
