@@ -128,6 +128,13 @@ const char *heatmap_shade(float weight)
     return shades[percent < 5 ? 0 : percent < 20 ? 1 : percent < 40 ? 2 : percent < 65 ? 3 : 4];
 }
 
+float heatmap_full(int columns, const float *weights)
+{
+    float full = columns > 2 ? 2 / (float)columns : 1;
+    for (int c = 0; c < columns; c++) full = weights[c] > full ? weights[c] : full;
+    return full;
+}
+
 static int clamp(int value, int min, int max)
 {
     return value < min ? min : value > max ? max : value;
@@ -150,7 +157,7 @@ static int color_of(float share)
     return colors[clamp((int)(share * (float)count), 0, count - 1)];
 }
 
-/* share: of the largest weight of the row. */
+/* share: of heatmap_full of the row. */
 static void put_cell(FILE *file, const struct layout *layout, float weight, float share, int width)
 {
     int percent = (int)(100 * weight + 0.5F), wide = layout->narrow ? NARROW - 1 : CELL;
@@ -171,13 +178,10 @@ static void put_cell(FILE *file, const struct layout *layout, float weight, floa
 static void print_row(FILE *file, const struct layout *layout, int row, int from, int to)
 {
     const float *weights = layout->map->weights + (size_t)row * (size_t)layout->map->columns;
-    float largest = 0;
-    for (int s = 0; s < layout->map->columns; s++)
-        largest = weights[s] > largest ? weights[s] : largest;
+    const float full = heatmap_full(layout->map->columns, weights);
     put(file, layout->rows.texts[row], layout->left, true);
     for (int s = from; s < to; s++)
-        put_cell(file, layout, weights[s], largest > 0 ? weights[s] / largest : 0,
-                 layout->heads.widths[s]);
+        put_cell(file, layout, weights[s], weights[s] / full, layout->heads.widths[s]);
     fputc('\n', file);
 }
 

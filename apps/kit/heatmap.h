@@ -16,12 +16,15 @@ struct heatmap_style {
     bool numbers; /* weights in % instead of shades */
     bool color;   /* of the 256 that terminals have, instead of shades */
 };
-/* Shades and colors are relative to the largest weight of the row. Where the heads are too wide
-   they are written downwards; maps that are still too wide are split into parts. */
+/* Shades and colors are relative to heatmap_full of the row. Where the heads are too wide they are
+   written downwards; maps that are still too wide are split into parts. */
 void heatmap_print(FILE *file, const struct heatmap *map, struct heatmap_style style);
 /* "always", "never" or "auto": on a terminal, unless the environment has NO_COLOR
    (https://no-color.org). */
 bool heatmap_color(const char *choice);
+/* The weight of the darkest shade in a row: its largest, but no less than twice that of equal
+   weights, or 1, so that a row of equal ones is not dark. */
+float heatmap_full(int columns, const float *weights);
 const char *heatmap_shade(float weight); /* one character, from a dot to a full block */
 
 int text_columns(rapt_text text); /* its width on a terminal */

@@ -40,20 +40,11 @@ static void hint(struct svg *svg, const rapt_text *row_names, int row,
     free(of_column);
 }
 
-/* The weight of the darkest shade in a row: its largest, but no less than twice that of equal
-   weights, or 1, so that a row of equal ones is not dark. */
-static float full_weight(int columns, const float *weights)
-{
-    float full = columns > 2 ? 2 / (float)columns : 1;
-    for (int c = 0; c < columns; c++) full = weights[c] > full ? weights[c] : full;
-    return full;
-}
-
 void shade_map(struct svg *svg, double x, double y, double cell, int rows, int columns,
                const rapt_text *row_names, const rapt_text *column_names, const float *weights)
 {
     for (int r = 0; r < rows; r++) {
-        const float full = full_weight(columns, weights + (size_t)r * (size_t)columns);
+        const float full = heatmap_full(columns, weights + (size_t)r * (size_t)columns);
         double top = y + r * cell;
         for (int c = 0; c < columns; c++) {
             float weight = weights[(size_t)r * (size_t)columns + (size_t)c];

@@ -1,6 +1,7 @@
 /* kit.c - the layers of the demonstrations against difference quotients; Adam; random numbers; SVG
-   that is well-formed XML. */
+   that is well-formed XML; shades of heat maps as text. */
 #define _POSIX_C_SOURCE 200809L
+#include "kit/heatmap.h"
 #include "kit/layers.h"
 #include "kit/program.h"
 #include "kit/svg.h"
@@ -340,6 +341,36 @@ static void test_svg(void **state)
     assert_int_equal(svg_close(&svg), EXIT_FAILED);
 }
 
+/* The darkest shade is that of the largest weight of a row, but never that of equal weights. */
+static void test_heatmap(void **state)
+{
+    static const rapt_text names[] = {{"a", 1}, {"b", 1}, {"c", 1}, {"d", 1}};
+    static const float weights[] = {0.25F, 0.25F, 0.25F, 0.25F, 0.28F, 0.24F, 0.24F, 0.24F,
+                                    0.9F,  0.1F,  0,     0,     0,     0,     0,     0};
+    static const char wanted[] = "  a    b    c    d   \n"
+                                 "a ▓▓▓▓ ▓▓▓▓"
+                                 " ▓▓▓▓ ▓▓▓▓\n"
+                                 "b ▓▓▓▓ ▓▓▓▓"
+                                 " ▓▓▓▓ ▓▓▓▓\n"
+                                 "c ████ ░░░░"
+                                 "  ·    ·  \n"
+                                 "d  ·    ·    ·    ·  \n";
+    const struct heatmap map = {4, 4, names, names, weights};
+    char text[1024] = "";
+    (void)state;
+    FILE *file = fmemopen(text, sizeof text, "w");
+    assert_non_null(file);
+    heatmap_print(file, &map, (struct heatmap_style){.width = 80});
+    assert_int_equal(fclose(file), 0);
+    assert_string_equal(text, wanted);
+    for (int columns = 1; columns < 9; columns++) { /* equal weights: half of the darkest */
+        float row[9];
+        for (int c = 0; c < columns; c++) row[c] = 1 / (float)columns;
+        assert_true(columns < 3 ? heatmap_full(columns, row) == 1
+                                : heatmap_full(columns, row) == 2 / (float)columns);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -347,6 +378,7 @@ int main(void)
         cmocka_unit_test(test_activations), cmocka_unit_test(test_embed),
         cmocka_unit_test(test_loss),        cmocka_unit_test(test_adam),
         cmocka_unit_test(test_random),      cmocka_unit_test(test_svg),
+        cmocka_unit_test(test_heatmap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
