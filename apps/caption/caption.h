@@ -55,7 +55,7 @@ size_t captioner_parameters(const struct captioner *model);
 /* One training step; returns the loss per word. patches: [batch][25][PATCH]. */
 double captioner_learn(struct captioner *model, const struct scene *scenes, const float *patches,
                        int count, float rate);
-/* Greedy captions, out [count][MAX_WORDS], END behind the last word; weights, if not NULL:
+/* Greedy captions, out [count][MAX_WORDS], END after the last word; weights, if not NULL:
    [count][MAX_WORDS][PATCHES], the cross-attention weights when it chose each word, the mean of
    HEADS heads: hard attention has weights of 1 and 0 in each. */
 void captioner_describe(struct captioner *model, const float *patches, int count, int *out,

@@ -1,4 +1,4 @@
-/* tagger.c - an encoder alone learns to tag words, also "fish", a noun behind "the" or "old", a verb behind a noun.
+/* tagger.c - an encoder alone learns to tag words, also "fish", a noun after "the" or "old", a verb after a noun.
  */
 #include <rapt/rapt.h>
 #include <stdio.h>

@@ -10,7 +10,7 @@ struct lines {
     bool ended, begun; /* begun: a window has been given */
     char *bytes;       /* [size], from the window's first line on */
     size_t size, capacity;
-    size_t *ends; /* [whole] offsets behind the line feeds */
+    size_t *ends; /* [whole] offsets after the line feeds */
     size_t whole, ends_capacity, taken;
 };
 void lines_open(struct lines *lines, int file); /* the descriptor stays the caller's */

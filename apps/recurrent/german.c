@@ -1,5 +1,5 @@
 /* german.c - random English sentences of plurals and their German translations, in which the
-   negation depends on the object and the place of the verb on the conjunction.
+   negation depends on the object and the position of the verb on the conjunction.
 
    sentence = clause ((and|but|because) clause)*
    clause = phrase [do not] verb phrase          phrase = [the] [adjective] noun
@@ -23,7 +23,7 @@ static const struct pair verbs[] = {
     {"know", "kennen"},     {"chase", "jagen"}, {"find", "finden"},
 };
 static const struct {
-    const char *english, *german[2]; /* alone; behind "die" or "keine" */
+    const char *english, *german[2]; /* alone; after "die" or "keine" */
 } adjectives[] = {
     {"black", {"schwarze", "schwarzen"}},
     {"big", {"gro\u00DFe", "gro\u00DFen"}},

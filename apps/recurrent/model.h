@@ -30,7 +30,7 @@ struct side {               /* one direction of the encoder; initial states are 
     struct cell cell;       /* E -> K */
     struct linear asked;    /* H -> L K: the decoder's state, encoder again */
     struct series base, in; /* [T B][L K]: of the words; with the decoder's state */
-    struct states states;   /* state t is before word t, or of the second direction behind it */
+    struct states states;   /* state t is before word t, or of the second direction after it */
     struct cell_tape tape;
     struct past past;
 };

@@ -158,7 +158,7 @@ void transformer_translate(struct transformer *m, const struct sentence *sentenc
     free(ids);
 }
 
-/* Every source word gets a token of its own, behind the vocabulary, with a copy of its row: so the
+/* Every source word gets a token of its own, after the vocabulary, with a copy of its row: so the
    rows' gradients are those of single words. */
 static void probe_source(struct transformer *m, const struct sentence *sentence, int table)
 {

@@ -48,7 +48,7 @@ typedef int rapt_stop_fn(void *user);
 
    At its limit a sequence ends as it is; with HF the end is its last token, of log-probability 0;
    with CT2 only ranks below B count then. With CT2 tokens of a prefix count in length_penalty, and
-   directly behind a prefix the end counts at rank 0 only. MARIAN and HF divide probabilities among
+   directly after a prefix the end counts at rank 0 only. MARIAN and HF divide probabilities among
    all tokens, before some are suppressed or forbidden; the others among those that are left.
    Sources: marian-dev 1.12 (beam_search.cpp, history.h), transformers 4.57 (generation/utils.py,
    early_stopping False), CTranslate2 4.8 (decoding.cc). Ties: see rapt_generate_outputs. */
@@ -76,7 +76,7 @@ typedef struct rapt_generate_options { /* size-first, see base.h */
     const int32_t *suppressed; /* [suppressed_count] tokens never produced, NULL: none */
     uint64_t seed;             /* sequence b draws from (seed, b + sequence), whatever the batch */
     uint64_t sequence;         /* the number of the batch's first sequence */
-    /* Sequence b begins with these tokens of sequence b (behind begin): the prompt of a
+    /* Sequence b begins with these tokens of sequence b (after begin): the prompt of a
        decoder-only model, the first words of a translation. They count as tokens of the sequence,
        are in its ids, and add nothing to scores; length in length_penalty is without them. NULL:
        none. */
@@ -112,7 +112,7 @@ typedef struct rapt_generate_outputs { /* size-first */
        where that is 0: [counts + 1][S] in a space of [max_length + 1][S], nbest of them for each
        source in turn; S: tokens of that source. Needs limits.alignments. NULL: not wanted. */
     float *alignments;
-    /* [B * nbest][max_length] of each token, and of the end behind them, given those before it, in
+    /* [B * nbest][max_length] of each token, and of the end after them, given those before it, in
        nats; 0 for those of the prefix. They are normalized over the tokens that are neither
        suppressed nor forbidden by an option, with RAPT_LIKE_MARIAN and HF over all. NULL: not
        wanted. */
@@ -127,7 +127,7 @@ typedef struct rapt_generate_outputs { /* size-first */
    limits.batch. A prefix of max_length tokens is a sequence already; a longer one is refused. The
    next rapt_decode needs a rapt_encode first. RAPT_BAD_ARGUMENT: an option, a token or a number of
    them is out of range, or an output needs what the session lacks; *why names it. RAPT_NO_MEMORY:
-   with a shortlist alone, behind the encoder, so that a rapt_encode comes next here too. */
+   with a shortlist alone, after the encoder, so that a rapt_encode comes next here too. */
 RAPT_API rapt_status rapt_generate(rapt_session *session, const rapt_tokens *source,
                                    const rapt_generate_options *options,
                                    const rapt_generate_outputs *outputs, rapt_message *why);

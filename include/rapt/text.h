@@ -116,7 +116,7 @@ RAPT_API int32_t rapt_tokenizer_find(const rapt_tokenizer *tokenizer, rapt_text 
 RAPT_API size_t rapt_tokenizer_bound(const rapt_tokenizer *tokenizer, size_t bytes);
 
 /* ids: [capacity]. ends, if not NULL: [capacity], for each token the offset in text of the byte
-   after what it came from; it came from what is behind the token before. Spaces that SentencePiece
+   after what it came from; it came from what follows the token before. Spaces that SentencePiece
    drops at the front count to the first token, and those at the end to none.
    *count: tokens needed; no more than capacity are written. RAPT_BAD_ARGUMENT: capacity is less
    than *count; or, *count not written: a text for SentencePiece has more than 2^30 bytes, or a word

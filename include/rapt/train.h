@@ -62,7 +62,7 @@ typedef struct rapt_train_options { /* size-first */
        caller does, and begin and end must be 0; ids do not show that both were forgotten, but such
        a model never predicts the first token of a target, nor its end. */
     int frame;
-    int32_t begin, end; /* the token put in front of each target; the token put behind it */
+    int32_t begin, end; /* the token put before each target; the token put after it */
     /* The next five: where RAPT_NORMALIZER_SAMPLE draws keys; all 0: as Williams 1992. The rest is
        Xu et al. 2015, section 4.1, but for reward_decay. */
     rapt_baseline baseline;

@@ -58,7 +58,7 @@ typedef enum rapt_relative_bias {
                                                     Press, Smith and Lewis 2022 */
     RAPT_RELATIVE_BIAS_ALIBI_LEARNED, /* begins there; "encoder.slopes", "decoder.slopes" */
     RAPT_RELATIVE_BIAS_T5             /* a learned table; "encoder.relative_bias.weight", in the
-                                         encoder half of the buckets for keys behind the query
+                                         encoder half of the buckets for keys after the query
                                                             Raffel et al. 2020 */
 } rapt_relative_bias;
 typedef enum rapt_pooling {                     /* of the rows of a sequence to one */
@@ -346,7 +346,7 @@ typedef enum rapt_weights {
     RAPT_WEIGHTS_ENCODER, /* self-attention; of each source token of the last rapt_encode a row as
                              long as its source */
     RAPT_WEIGHTS_DECODER, /* self-attention; of each token given to the last rapt_decode a row as
-                             long as its target is now, 0 for the tokens behind it */
+                             long as its target is now, 0 for the tokens after it */
     RAPT_WEIGHTS_CROSS    /* of the same tokens, as long as the source: rapt_session_alignment */
 } rapt_weights;
 /* Attention weights of a layer and head, or of their mean (-1), from what the model computed last

@@ -123,7 +123,7 @@ RAPT_API rapt_status rapt_translate(rapt_translator *translator, const char *tex
 
 /* Bytes [begin, end) of a text. Will not grow. */
 typedef struct rapt_span {
-    size_t begin, end; /* the first byte; the one behind the last */
+    size_t begin, end; /* the first byte; the one after the last */
 } rapt_span;
 
 /* One result. New versions of the library add fields at the end. */
