@@ -193,7 +193,7 @@ int main(int argc, char **argv)
     bool projected = false;
     struct option_row rows[OWN + DEMO_ROWS] = {
         {"max-words", OPTION_INTEGER, &training->max_words, "N",
-         "English words of a training sentence", 8, 28, 0},
+         "English words of a training sentence", 10, 28, 0},
         {"steps", OPTION_INTEGER, &training->steps, "N", "training steps, 32 sentences each", 1,
          1000000, 0},
         {"projected", OPTION_FLAG, &projected, "", "attention has weights W^q, W^k, W^v", 0, 0, 0},

@@ -26,17 +26,18 @@ fi
 grep -q '</svg>' page.svg || fail "the SVG is incomplete"
 [ "$(grep -c '<polyline' page.svg)" -eq 3 ] || fail "there are not three curves"
 
-small="--max-words 8 --steps 12 --json"
+small="--max-words 10 --steps 12 --json"
 "$program" $small | sed 's/"seconds":.*//' >first
 "$program" $small --threads 1 | sed 's/"seconds":.*//' >second
 cmp -s first second || fail "a run in one thread differs"
 "$program" $small --seed 2 | sed 's/"seconds":.*//' >second
 cmp -s first second && fail "the seed makes no difference"
-"$program" --steps 5 --max-words 8 2>err >out || fail "exit code $?"
+[ "$(grep -o '"words":[0-9]*' first | sort -u | wc -l)" -eq 12 ] || fail "not twelve lengths"
+"$program" --steps 5 --max-words 10 2>err >out || fail "exit code $?"
 grep -q "does NOT hold" out || fail "the claim holds without training"
 
 # Every choice makes another model, and what does not go together is refused.
-tiny="--max-words 8 --steps 1 --json"
+tiny="--max-words 10 --steps 1 --json"
 "$program" $tiny | sed 's/"seconds":.*//' >first
 for choice in "--cell lstm" "--pass mlp" "--encoder none" "--reads past" "--query present --score dot" "--projected" \
     "--normalizer sample --locality local-m"; do
@@ -47,7 +48,9 @@ done
 grep -q "initial state" err || fail "the reason is not named"
 
 "$program" --help | grep -q "^usage: bottleneck \[OPTION\]" || fail "--help prints no usage"
-"$program" --max-words 99 2>err && fail "--max-words 99 was accepted"
-"$program" --steps 1 --max-words 8 --svg missing/page.svg >out 2>err && fail "a missing folder is not reported"
+for words in 9 99; do # of 9 two points would have 4 words
+    "$program" --max-words $words 2>err && fail "--max-words $words was accepted"
+done
+"$program" --steps 1 --max-words 10 --svg missing/page.svg >out 2>err && fail "a missing folder is not reported"
 grep -q "missing/page.svg" err || fail "the file is not named"
 [ $failures -eq 0 ]
