@@ -75,8 +75,8 @@ static int print_claims(const struct claim claims[CLAIMS], bool json)
         if (json)
             print_json(json_pack("{s:s,s:s,s:o,s:f,s:b,s:i,s:b}", "claim", c->name, "statement",
                                  c->statement, "figure", number(c->figure),
-                                 c->above ? "least" : "most", c->bound, "above", c->above,
-                                 "variants", c->variants, "holds", claim_holds(c)));
+                                 c->above ? "min" : "max", c->bound, "above", c->above, "variants",
+                                 c->variants, "holds", claim_holds(c)));
     }
     if (json)
         print_json(json_pack("{s:b,s:i,s:i}", "done", true, "claims", CLAIMS, "failed", failures));
