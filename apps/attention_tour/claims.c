@@ -92,7 +92,7 @@ int claims_soft(struct claim *claims, const struct sentence *s, uint64_t seed)
          .measure = "maximum distance outside",
          .bound = 1e-6},
         {.name = "local-p",
-         .statement = "local-p rescales them: they sum to less, outputs move towards 0",
+         .statement = "local-p rescales them: they sum to at most 1, outputs move towards 0",
          .measure = "maximum distance outside",
          .bound = 1e-6},
         {.name = "own key",
