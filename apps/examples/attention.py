@@ -28,8 +28,8 @@ rapt.check(rapt.rapt_attention_weights(problem, q, k, saved, 0, 0, 0, 1, a, work
 print("a ", *(f"{x:.3f}" for x in a))
 print("c ", *(f"{x:.3f}" for x in c))
 
-energies = [math.exp(x / math.sqrt(2)) for x in (2, 0, -2)]
-assert all(abs(e / sum(energies) - x) < 1e-6 for e, x in zip(energies, a))
+exponentials = [math.exp(x / math.sqrt(2)) for x in (2, 0, -2)]
+assert all(abs(e / sum(exponentials) - x) < 1e-6 for e, x in zip(exponentials, a))
 
 problem.mask.causal = 1  # needs mask.causal_alignment
 try:
