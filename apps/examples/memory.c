@@ -1,6 +1,5 @@
 /* memory.c - models without files: one is written to memory and read back, and read once more through a function of
-   the program's own, as from an archive; all three have the same parameters. Prints sizes and whether that holds.
- */
+   the program's own, as from an archive; all three have the same parameters. Prints how many, and if that holds. */
 #include <rapt/rapt.h>
 #include <stdio.h>
 #include <stdlib.h>
