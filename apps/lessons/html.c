@@ -1,5 +1,5 @@
 /* html.c - pages as HTML: one self-contained file per lesson (style and pictures inside, no script)
-   and an index that links them. A formula stands beside the picture that follows it. */
+   and an index that links them. A formula alone stands beside the picture that follows it. */
 #define _POSIX_C_SOURCE 200809L
 #include "kit/program.h"
 #include "page.h"
@@ -119,11 +119,19 @@ static void put_formula(FILE *file, const struct block *block)
     fputs("</div>\n", file);
 }
 
-/* Blocks from *i on; a formula takes the picture behind it along. */
+/* A formula and the picture after it; the last of several formulas stays with the others. */
+static bool stands_beside(const struct page *page, int i)
+{
+    const struct block *block = &page->blocks[i];
+    return block->kind == FORMULA && i + 1 < page->count && block_is_picture(block + 1) &&
+           (i == 0 || block[-1].kind != FORMULA);
+}
+
+/* Blocks from *i on; a formula may take the picture after it along. */
 static void put_block(FILE *file, const struct page *page, int *i)
 {
     const struct block *block = &page->blocks[*i];
-    bool beside = block->kind == FORMULA && *i + 1 < page->count && block_is_picture(block + 1);
+    const bool beside = stands_beside(page, *i);
     if (beside) fputs("<div class=\"beside\">\n", file);
     if (block->kind == STEP)
         put_element(file, "h2", block->text);

@@ -1,5 +1,5 @@
 /* lessons_page.c - pages of lessons: a claim that fails, formulas as text and MathML, what stands
-   in the files; free text cannot become markup. */
+   in the files, and beside what; free text cannot become markup. */
 #define _POSIX_C_SOURCE 200809L
 #include "kit/program.h"
 #include "lessons/page.h"
@@ -207,12 +207,49 @@ static void test_escaping(void **state)
     free(svg);
 }
 
+/* A formula with a picture; two formulas with another. */
+static int paired(struct page *page, const struct lesson_options *options)
+{
+    static const char *const names[] = {"a"};
+    static const float weight = 1;
+    (void)options;
+    page_formula(page, SHORT, "x = 1");
+    page_map(page, SHORT, "first", 1, 1, names, names, &weight);
+    page_formula(page, SHORT, "y = 2");
+    page_formula(page, SHORT, "z = 3");
+    page_map(page, SHORT, "second", 1, 1, names, names, &weight);
+    page_claim(page, "two is two", 2, EQUALS, 2);
+    return EXIT_OK;
+}
+
+/* A formula alone stands beside its picture, several above theirs. */
+static void test_beside(void **state)
+{
+    static const struct lesson lesson = {1, "Pairs", "formulas and pictures", paired};
+    char folder[] = "/tmp/lessons.XXXXXX";
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    char *argv[] = {(char *)"lessons", (char *)"all", (char *)"--html", folder};
+    optind = 0;
+    assert_int_equal(lessons_main(4, argv, &lesson, 1), EXIT_OK);
+    char *path = xasprintf("%s/lesson-1.html", folder), *index = xasprintf("%s/index.html", folder);
+    char *text = read_text(path), *beside = strstr(text, "<div class=\"beside\">");
+    assert_non_null(beside);
+    assert_true(beside < strstr(text, "<mi>x</mi>"));
+    assert_null(strstr(beside + 1, "<div class=\"beside\">"));
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(unlink(index), 0);
+    assert_int_equal(rmdir(folder), 0);
+    free(text);
+    free(path);
+    free(index);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_exit_status),
-        cmocka_unit_test(test_relations),
-        cmocka_unit_test(test_formulas),
+        cmocka_unit_test(test_exit_status), cmocka_unit_test(test_relations),
+        cmocka_unit_test(test_formulas),    cmocka_unit_test(test_beside),
         cmocka_unit_test(test_escaping),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
