@@ -21,16 +21,17 @@ static void choose_pictures(const struct viewer *l, int shown[SHOWN])
 
 static const char good[] = "#007A55", bad[] = "#C04A00";
 
-/* The digit predicted after each glimpse. */
+/* The digits predicted after each glimpse; the heading of the figure says what they are. */
 static void put_predictions(struct svg *svg, const struct viewer *l, int b, double x, double y)
 {
     const int label = l->pictures[b].label;
+    const char *gap = l->setup->glimpses > 5 ? " " : " \u2192 ";
     char predictions[64] = "";
     int used = 0, last = viewer_prediction(l, b, l->setup->glimpses - 1);
     for (int t = 0; t < l->setup->glimpses; t++)
         used += snprintf(predictions + used, sizeof predictions - (size_t)used, "%s%d",
-                         t ? " \u2192 " : "", viewer_prediction(l, b, t));
-    svg_text(svg, x, y, 13, SVG_LEFT, "#444444", "prediction %s", predictions);
+                         t ? gap : "", viewer_prediction(l, b, t));
+    svg_text(svg, x, y, 13, SVG_LEFT, "#444444", "%s", predictions);
     svg_text(svg, x + SIDE, y, 13, SVG_RIGHT, last == label ? good : bad,
              last == label ? "correct" : "label %d", label);
 }
