@@ -76,7 +76,8 @@ int page_draw(const char *path, const struct sentence *s, uint64_t seed)
     svg_text(&svg, LEFT, 42, 22, SVG_LEFT, "#111111",
              "Attention: scores, localities, normalizers and masks");
     svg_text(&svg, LEFT, 66, 14, SVG_LEFT, page_gray,
-             "\u201C%s\u201D attends to itself. Rows: queries; columns: keys; darker: more weight.",
+             "\u201C%s\u201D attends to itself. Rows: queries; columns: keys; darker: more of the "
+             "row's weight.",
              text);
     put_large(&svg, s, LEFT, TOP);
     page_hull(&svg, s, LEFT + 410, TOP);

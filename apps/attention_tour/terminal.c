@@ -65,6 +65,7 @@ void terminal_show(const struct sentence *s, struct choice only, uint64_t seed)
 {
     const int locality = only.locality;
     only.locality = -1;
+    printf("Rows: queries; columns: keys. Weights:\n%s.\n\n", heatmap_legend);
     for (struct variant v = {0}; variant_is(v); v = variant_after(v))
         if (v.locality == RAPT_LOCALITY_GLOBAL && is_selected(only, v))
             print_localities(s, v, locality, seed);

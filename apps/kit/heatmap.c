@@ -128,6 +128,9 @@ const char *heatmap_shade(float weight)
     return shades[percent < 5 ? 0 : percent < 20 ? 1 : percent < 40 ? 2 : percent < 65 ? 3 : 4];
 }
 
+const char heatmap_legend[] =
+    "\u00B7 below 5 %, \u2591 below 20 %, \u2592 below 40 %, \u2593 below 65 %, \u2588 above";
+
 float heatmap_full(int columns, const float *weights)
 {
     float full = columns > 2 ? 2 / (float)columns : 1;

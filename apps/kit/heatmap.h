@@ -26,6 +26,7 @@ bool heatmap_color(const char *choice);
    weights, or 1, so that a row of equal ones is not dark. */
 float heatmap_full(int columns, const float *weights);
 const char *heatmap_shade(float weight); /* one character, from a dot to a full block */
+extern const char heatmap_legend[];      /* which of them stands for which weight, in % */
 
 int text_columns(rapt_text text); /* its width on a terminal */
 /* Bytes of the longest beginning that takes no more columns; the text must be valid UTF-8. */
