@@ -47,9 +47,9 @@ void example_map_free(struct heatmap *map)
 
 static void print_table(const struct report *report)
 {
+    enum { LABEL = 32 };
     const int max_words = report->training->max_words;
-    printf("BLEU by English sentence length; * longer than the training sentences (at most %d "
-           "words)\n\n",
+    printf("BLEU by English sentence length; * longer than any training sentence (%d words)\n\n",
            max_words);
     printf("%-8s", "words");
     for (int k = 0; k < KINDS; k++) printf("%16s", report->curves[k].name);
@@ -60,13 +60,13 @@ static void print_table(const struct report *report)
         for (int k = 0; k < KINDS; k++) printf("%16.1f", report->curves[k].at[i].bleu);
         putchar('\n');
     }
-    printf("\n%-40s", "parameters");
+    printf("\n%-*s", LABEL, "parameters");
     for (int k = 0; k < KINDS; k++) printf("%16zu", report->curves[k].parameters);
-    printf("\n%-40s", "BLEU, sentences up to half that length");
+    printf("\n%-*s", LABEL, "BLEU up to half that length");
     for (int k = 0; k < KINDS; k++) printf("%16.1f", report->curves[k].in_range.bleu);
-    printf("\nBLEU, sentences of %2d to %2d words        ", max_words + 1, max_words * 5 / 4);
+    printf("\nBLEU of %2d to %2d words          ", max_words + 1, max_words * 5 / 4);
     for (int k = 0; k < KINDS; k++) printf("%16.1f", report->curves[k].beyond.bleu);
-    printf("\n%-40s", "retained (ratio of the two)");
+    printf("\n%-*s", LABEL, "retained (ratio of the two)");
     for (int k = 0; k < KINDS; k++) printf("%16.2f", retained(&report->curves[k]));
     printf("\n\n");
 }
@@ -74,20 +74,22 @@ static void print_table(const struct report *report)
 void report_print(const struct report *report)
 {
     print_table(report);
+    puts("Attention weights of each French word. Shades are relative to the largest\n"
+         "weight of the row, or to twice that of equal weights if that is more.\n");
     for (int i = 0; i < EXAMPLES; i++) {
         const struct example *example = &report->examples[i];
         struct heatmap map = example_map(example, report->training->language);
-        printf("%s: attention weights of each French word\n\n", example->about);
+        printf("%s\n\n", example->about);
         heatmap_print(stdout, &map,
                       (struct heatmap_style){.width = terminal_columns(stdout),
                                              .color = heatmap_color("auto")});
         putchar('\n');
         example_map_free(&map);
     }
-    printf(
-        "The claim %s: just beyond the training lengths the fixed vector retains less than 0.5 of\n"
-        "its BLEU on short sentences, attention at least 0.9. %.1f seconds.\n",
-        claim_holds(report) ? "holds" : "does NOT hold", report->seconds);
+    printf("The claim %s: just beyond the training lengths the fixed vector\n"
+           "retains less than 0.5 of its BLEU on short sentences, attention at least 0.9.\n"
+           "%.1f seconds.\n",
+           claim_holds(report) ? "holds" : "does NOT hold", report->seconds);
 }
 
 static json_t *list(const struct vocabulary *vocabulary, const struct words *words)

@@ -28,17 +28,18 @@ static void print_picture_row(const struct scene *scene, int row)
     }
 }
 
-static void print_view(const struct scene *scene, const struct caption_view *view)
+/* Words [from, to) of the caption. */
+static void print_words(const struct scene *scene, const struct caption_view *view, int from,
+                        int to)
 {
-    const int count = caption_length(view->out);
     printf("%*s", 2 * SIDE + 1, "");
-    for (int t = 0; t < count; t++)
+    for (int t = from; t < to; t++)
         printf(" %-*.*s", 2 * SIDE, 2 * SIDE, caption_words[view->out[t]]);
     putchar('\n');
     for (int row = 0; row < 2 * SIDE; row++) {
         print_picture_row(scene, row);
         putchar(' ');
-        for (int t = 0; row % 2 == 0 && t < count; t++) {
+        for (int t = from; row % 2 == 0 && t < to; t++) {
             putchar(' ');
             for (int x = 0; x < SIDE; x++) {
                 float weight = view->weights[t * PATCHES + row / 2 * SIDE + x];
@@ -48,6 +49,16 @@ static void print_view(const struct scene *scene, const struct caption_view *vie
         putchar('\n');
     }
     putchar('\n');
+}
+
+/* As many words beside one another as fit. */
+static void print_view(const struct scene *scene, const struct caption_view *view)
+{
+    const int count = caption_length(view->out);
+    int fit = (terminal_columns(stdout) - (2 * SIDE + 1)) / (2 * SIDE + 1);
+    fit = fit < 1 ? 1 : fit;
+    for (int from = 0; from < count; from += fit)
+        print_words(scene, view, from, from + fit < count ? from + fit : count);
 }
 
 static void print_example(const struct caption_study *study, const struct caption_example *example)
@@ -67,23 +78,24 @@ static void print_kind(const struct caption_result *result)
 {
     printf("%s\n  exact captions: %.1f %% of training pairs, %.1f %% of held-out pairs\n",
            rapt_normalizer_name(result->normalizer), 100 * result->exact_seen, 100 * result->exact);
-    printf(
-        "  weight on an object's patches: %.2f at its color word, %.2f at its shape word, %.2f if "
-        "uniform\n  attends to %.1f of %d patches for such a word\n",
-        result->colors, result->shapes, result->chance, result->read, PATCHES);
+    printf("  weight on an object's patches: %.2f at its color word, %.2f at its shape word,\n"
+           "    %.2f if uniform\n"
+           "  attends to %.1f of %d patches for such a word\n",
+           result->colors, result->shapes, result->chance, result->read, PATCHES);
 }
 
 void caption_print(const struct caption_study *study)
 {
-    puts("Left: the picture, one letter per color. Right: attention weights over patches, per "
-         "word.\n");
+    printf("Left: the picture, one letter per color. Right: attention weights over patches,\n"
+           "per word: %s.\n\n",
+           heatmap_legend);
     for (int i = 0; i < EXAMPLES; i++) print_example(study, &study->examples[i]);
     printf("%zu parameters, %.1f seconds\n", study->results[SOFT].parameters, study->seconds);
     for (int kind = 0; kind < study->kinds; kind++) print_kind(&study->results[kind]);
-    printf("The claim %s: at least 80 %% of the captions of held-out pairs are exact (70 %% with "
-           "hard\n"
-           "attention), an object's patches get at least twice the weight of uniform attention at\n"
-           "its words, and hard attention attends to one patch per head.\n",
+    printf("The claim %s: at least 80 %% of the captions of held-out pairs are\n"
+           "exact (70 %% with hard attention), an object's patches get at least twice the\n"
+           "weight of uniform attention at its words, and hard attention attends to one\n"
+           "patch per head.\n",
            caption_claims(study) ? "holds" : "does NOT hold");
 }
 

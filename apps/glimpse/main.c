@@ -39,7 +39,7 @@ static void print_bandit(const struct bandit *bandit, bool json)
                              "worst_in_standard_errors", bandit->worst));
         return;
     }
-    printf("Two-armed bandit, %d draws: gradient of the expected reward with respect to the query\n"
+    printf("Two-armed bandit, %d draws: gradient of the expected reward by the query\n"
            "  exact               %9.5f            %9.5f\n",
            bandit->draws, bandit->exact[0], bandit->exact[1]);
     for (int with = 0; with < 2; with++)
@@ -52,8 +52,8 @@ static void print_bandit(const struct bandit *bandit, bool json)
 static void print_viewer(const struct viewer *l, bool json)
 {
     if (!json) {
-        printf("%s policy: accuracy %.1f %% on %d held-out pictures; %.1f %% of glimpses at the "
-               "digit, %.1f %% of the last ones\n",
+        printf("%s policy: accuracy %.1f %% on %d held-out pictures;\n"
+               "  %.1f %% of glimpses at the digit, %.1f %% of the last ones\n",
                policy_names[l->policy], 100 * l->accuracy, l->setup->tests, 100 * l->hit_rate,
                100 * l->last_rate);
         return;
@@ -90,12 +90,11 @@ static int run(const struct setup *setup, const struct demo_options *options)
                              "pixels_preview", pixels.preview, "pixels_there", pixels.there,
                              "seconds", seconds));
     else
-        printf(
-            "learned minus random policy: %.1f percentage points\n"
-            "read of a picture: %d pixels and %d averages by %d glimpses, %d averages as preview;"
-            " it has %d pixels\n",
-            100 * margin, pixels.sharp, pixels.blurred, setup->glimpses, pixels.preview,
-            pixels.there);
+        printf("learned minus random policy: %.1f percentage points\n"
+               "read of a picture of %d pixels: %d pixels and %d averages by %d glimpses,\n"
+               "  %d averages as preview\n",
+               100 * margin, pixels.there, pixels.sharp, pixels.blurred, setup->glimpses,
+               pixels.preview);
     if (path != NULL) code = figure_write(path, &bandit, viewers);
     for (int k = 0; k < POLICIES; k++) viewer_free(&viewers[k]);
     return interrupted() ? EXIT_INTERRUPTED : code == EXIT_OK ? finish_output() : code;

@@ -43,7 +43,7 @@ void put_item(json_t *list, json_t *item);
 void put_member(json_t *object, const char *key, json_t *value);
 json_t *number(double value);                                  /* null if it is not finite */
 json_t *number_rows(const float *grid, int rows, int columns); /* [[...], ...] */
-int terminal_columns(FILE *file);                              /* 100 if it is not a terminal */
+int terminal_columns(FILE *file); /* HELP_COLUMNS if it is no terminal */
 
 /* ---- options.c ---- */
 enum option_kind {

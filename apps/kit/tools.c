@@ -149,6 +149,6 @@ json_t *number_rows(const float *grid, int rows, int columns)
 int terminal_columns(FILE *file)
 {
     struct winsize size;
-    if (!isatty(fileno(file)) || ioctl(fileno(file), TIOCGWINSZ, &size) != 0) return 100;
-    return size.ws_col > 20 ? size.ws_col : 100;
+    if (!isatty(fileno(file)) || ioctl(fileno(file), TIOCGWINSZ, &size) != 0) return HELP_COLUMNS;
+    return size.ws_col > 20 ? size.ws_col : HELP_COLUMNS;
 }

@@ -42,6 +42,9 @@ count '^yes ' brief 14 "printed claims"
 check "claims come first" [ "$(head -c 4 brief)" = "yes " ]
 "$program" --all >every 2>err || fail "exit code $?: $(cat err)"
 count ' score, ' every 35 "tables: scores x normalizers"
+for text in some brief every; do
+    [ "$(LC_ALL=C.UTF-8 wc -L <$text)" -le 80 ] || fail "$text: lines are too wide"
+done
 "$program" --json >again 2>err
 cmp out again || fail "another run prints other output"
 "$program" --seed 2 --json 2>err | cmp -s out - && fail "another seed gives the same draws"

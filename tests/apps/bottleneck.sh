@@ -35,6 +35,7 @@ cmp -s first second && fail "the seed makes no difference"
 [ "$(grep -o '"words":[0-9]*' first | sort -u | wc -l)" -eq 12 ] || fail "not twelve lengths"
 "$program" --steps 5 --max-words 10 2>err >out || fail "exit code $?"
 grep -q "does NOT hold" out || fail "the claim holds without training"
+[ "$(LC_ALL=C.UTF-8 wc -L <out)" -le 80 ] || fail "lines are too wide"
 
 # Every choice makes another model, and what does not go together is refused.
 tiny="--max-words 10 --steps 1 --json"

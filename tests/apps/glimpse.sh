@@ -45,6 +45,8 @@ grep -q '>found<' find.svg || fail "the figure does not say what was found"
 "$program" --quick --steps 1 --json >out 2>err || fail "exit code $?: $(cat err)"
 at_most "accuracy after one step" "$(figure accuracy '"learned"')" 0.5
 sed 's/"seconds":.*//' out >first
+"$program" --quick --steps 1 >out 2>err || fail "exit code $?: $(cat err)"
+[ "$(LC_ALL=C.UTF-8 wc -L <out)" -le 80 ] || fail "lines are too wide"
 "$program" --quick --steps 1 --json | sed 's/"seconds":.*//' >second
 cmp first second || fail "the same seed gives other output"
 "$program" --quick --steps 1 --seed 2 --json | sed 's/"seconds":.*//' | cmp -s first - &&
