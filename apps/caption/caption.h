@@ -114,7 +114,7 @@ enum { CAPTION_SIZE = SIZE * 3, CAPTION_GAP = 14, CAPTION_HEAD = 34 };
 void caption_draw_scene(struct svg *svg, const struct scene *scene, double x, double y,
                         double pixel, const float *weights);
 /* A copy for each word, CAPTION_SIZE wide, shaded by its weights, the word above it; so many in a
-   row, then the next row. */
+   row, then the next row. A caption that is wrong is marked, with the right one. */
 void caption_draw_view(struct svg *svg, const struct scene *scene, const struct caption_view *view,
                        double x, double y, int columns);
 int caption_draw(const struct caption_study *study, const char *path);

@@ -1,8 +1,9 @@
 /* picture.c - an SVG figure: each scene, and for each kind of attention a copy for every word,
    shaded by attention weight. */
 #include "caption.h"
+#include <string.h>
 
-enum { BIG = 5, SMALL = CAPTION_SIZE / SIZE, LEFT = 30, WIDE = 1060 }; /* pixel sizes; margins */
+enum { BIG = 5, SMALL = CAPTION_SIZE / SIZE, LEFT = 30, WIDE = 1150 }; /* pixel sizes; margins */
 enum { ROW = CAPTION_SIZE + CAPTION_HEAD + 6 };
 
 /* The color of an object or the background, with opacity `share` over white. */
@@ -49,15 +50,30 @@ void caption_draw_scene(struct svg *svg, const struct scene *scene, double x, do
     }
 }
 
+static const char wrong[] = "#C04A00";
+
+/* Above a caption that is not that of the scene: what it should be. */
+static void put_reference(struct svg *svg, const struct scene *scene,
+                          const struct caption_view *view, double x, double y)
+{
+    char caption[128], reference[128];
+    caption_spell(caption, sizeof caption, view->out);
+    caption_spell(reference, sizeof reference, scene->words);
+    if (strcmp(caption, reference) != 0)
+        svg_text(svg, x, y + 9, 11, SVG_LEFT, wrong, "wrong; reference: %s", reference);
+}
+
 void caption_draw_view(struct svg *svg, const struct scene *scene, const struct caption_view *view,
                        double x, double y, int columns)
 {
+    put_reference(svg, scene, view, x, y);
     for (int t = 0; t < caption_length(view->out); t++) {
         double left = x + t % columns * (CAPTION_SIZE + CAPTION_GAP), top = y + t / columns * ROW;
         caption_draw_scene(svg, scene, left, top + CAPTION_HEAD, SMALL,
                            view->weights + t * PATCHES);
-        svg_text(svg, left + CAPTION_SIZE / 2.0, top + CAPTION_HEAD - 8, 15, SVG_MIDDLE, "#222222",
-                 "%s", caption_words[view->out[t]]);
+        svg_text(svg, left, top + CAPTION_HEAD - 8, 15, SVG_LEFT,
+                 view->out[t] == scene->words[t] ? "#222222" : wrong, "%s",
+                 caption_words[view->out[t]]);
         svg_text(svg, left + CAPTION_SIZE, top + CAPTION_HEAD - 8, 10, SVG_RIGHT, "#666666", "%.0f",
                  (double)(100 * largest(view->weights + t * PATCHES)));
     }

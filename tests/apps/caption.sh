@@ -41,6 +41,10 @@ done
 "$program" --steps 5 --normalizer hardest 2>err && fail "--normalizer hardest was accepted"
 "$program" --steps 5 2>err >out || fail "exit code $?"
 grep -q "does NOT hold" out || fail "the claim holds without training"
+[ "$(LC_ALL=C.UTF-8 wc -L <out)" -le 80 ] || fail "lines are too wide"
+[ "$(grep -c '^(reference: ' out)" -ge 1 ] || fail "no caption is wrong without training"
+"$program" --steps 5 --json --svg page.svg >again || fail "exit code $?"
+grep -q 'wrong; reference: a ' page.svg || fail "the figure marks no wrong caption"
 
 "$program" --help | grep -q "^usage: caption \[OPTION\]" || fail "--help prints no usage"
 "$program" --steps none 2>err && fail "--steps none was accepted"
