@@ -8,7 +8,8 @@
 static const char purpose[] =
     "Translates SENTENCE and prints attention weights as a heat map: one row per word of the "
     "translation, one column per word of the sentence; shades are relative to the largest weight "
-    "of the row. Tokens are grouped into words: weights are summed over the tokens of an attended "
+    "of the row, or to twice that of equal weights if that is more. Tokens are grouped into words: "
+    "weights are summed over the tokens of an attended "
     "word and averaged over those of an attending word; a question mark is before a word of the "
     "sentence that training never saw. A row holds the weights of the step that emitted its word. "
     "With --self encoder, rows and columns are the words of the sentence; with "
