@@ -192,7 +192,7 @@ static void put_index(FILE *file, const struct page *pages, int count, int p)
     put_head(file, "Attention, lesson by lesson");
     put_element(file, "h1", "Attention, lesson by lesson");
     put_element(file, "p",
-                "From one vector that holds a whole sentence to networks of nothing but attention. "
+                "From one vector that holds a whole sentence to networks of attention only. "
                 "Every number and picture was computed by rapt when these pages were made; each "
                 "claim was checked then.");
     fputs("<ol class=\"lessons\">\n", file);
