@@ -68,7 +68,7 @@ static int take_pair(struct found *found, const struct attention_choice *choice)
     return EXIT_OK;
 }
 
-/* Whether a source has its end token behind it. */
+/* Whether a source ends with its end token. */
 static bool source_ends(const rapt_model *model)
 {
     return !rapt_model_config(model)->no_source_end;

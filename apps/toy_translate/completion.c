@@ -9,7 +9,7 @@ static const char purpose[] =
 
 static const char examples[] =
     "  source <(toy_translate completion bash)    in ~/.bashrc\n"
-    "  source <(toy_translate completion zsh)     in ~/.zshrc, behind compinit\n"
+    "  source <(toy_translate completion zsh)     in ~/.zshrc, after compinit\n"
     "  toy_translate completion fish | source     in ~/.config/fish/config.fish\n"
     "  toy_translate completion man | man -l -";
 

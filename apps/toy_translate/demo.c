@@ -30,7 +30,7 @@ static const struct recipe recipe_demo = {
     .seed = 1,
 };
 
-/* German denies with a word behind the verb. */
+/* German denies with a word after the verb. */
 #define ATTENDED "cats do not like dogs"
 
 static const char purpose[] =

@@ -13,7 +13,7 @@ enum { HELD = 1 << 28 }; /* bytes of tokens that are held beside the index, at m
 
 /* ---- what the machine has ---- */
 
-/* The first number behind `key` in a file; SIZE_MAX: there is none. */
+/* The first number after `key` in a file; SIZE_MAX: there is none. */
 static size_t number_in(const char *path, const char *key)
 {
     char line[256];

@@ -18,7 +18,7 @@ static const char purpose[] =
     "empty line. A line that is not UTF-8 or has more tokens than the model has positions gives "
     "--placeholder, a message, and exit status 1 at the end. Lines are answered as soon as the "
     "input pauses; --output is replaced once all of them are.\n\n"
-    "Each line is the translation, with --scores ||| and its score behind it, with --alignments "
+    "Each line is the translation, with --scores ||| and its score after it, with --alignments "
     "||| "
     "and its alignment; with --nbest N, N > 1, up to N lines per sentence: its number from 0 ||| "
     "the translation ||| "

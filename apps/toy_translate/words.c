@@ -73,14 +73,14 @@ void words_make(struct words *words, const rapt_tokenizer *tokenizer, const int3
 void words_no_end(struct words *words)
 {
     words->tokens--;
-    if (words->count > 1) words->count--; /* spaces behind the last word belong to it */
+    if (words->count > 1) words->count--; /* spaces after the last word belong to it */
     for (int t = 0; t < words->tokens; t++)
         if (words->of_token[t] >= words->count) words->of_token[t] = words->count - 1;
 }
 
 void words_begin(struct words *words)
 {
-    /* The end is no word here; spaces behind the last word belong to it. */
+    /* The end is no word here; spaces after the last word belong to it. */
     for (int t = words->tokens - 1; t > 0; t--) {
         int word = words->of_token[t - 1] + 1;
         words->of_token[t] = word < words->count ? word : words->count - 1;
