@@ -1,5 +1,5 @@
-/* checkpoint.c - training that continues from a checkpoint has the same bits; a file that is no
-   checkpoint of this trainer is refused. */
+/* checkpoint.c - training that continues from a checkpoint has the same bits, whatever the
+   trainer was doing; a file that is no checkpoint of this trainer is refused. */
 #include "run/small_train.h"
 
 static void resume(const rapt_config *c, int threads, int before, int after)
@@ -43,6 +43,49 @@ static void test_resume(void **state)
     for (int i = 0; i < COUNT(small_configs); i++)
         resume(&small_configs[i], 1 + i % 3, i % 4, 1 + i % 3);
     resume(&wide, 2, 3, 3);
+}
+
+/* A gradient that waits for its step belongs to no checkpoint: loading forgets it. */
+static void forgets(const rapt_config *c, int shard)
+{
+    char path[256];
+    double straight, resumed = 0;
+    struct small_batch source, target;
+    rapt_shard record = {.size = sizeof record};
+    rapt_train_limits limits = small_limits;
+    const rapt_train_options o = dropout_and_clipping();
+    rapt_trainer *trainer = NULL;
+    float *wanted = train(c, &o, 2, 3, &straight);
+    rapt_model *model = small_model(c, 11);
+    limits.shards = 2, limits.threads = 2;
+    assert_int_equal(rapt_trainer_create(&trainer, model, &o, &limits, NULL, NULL), RAPT_OK);
+    one_step(trainer, c, 0);
+    assert_int_equal(rapt_trainer_save(trainer, small_path(path, "waits"), NULL, 0, NULL), RAPT_OK);
+    batch_of(c, 3, &source, &target);
+    rapt_status status =
+        shard < 0 ? rapt_train_gradient(trainer, &source.tokens, &target.tokens, NULL, NULL)
+                  : rapt_train_shard(trainer, shard, &source.tokens, &target.tokens, &record, NULL);
+    assert_int_equal(status, RAPT_OK);
+    assert_int_equal(rapt_trainer_load(trainer, path, NULL), RAPT_OK);
+    assert_int_equal(rapt_train_shards_held(trainer, NULL, 0), 0);
+    for (int i = 1; i < 3; i++) resumed = one_step(trainer, c, i);
+    float *got = small_parameters(model);
+    assert_true(resumed == straight);
+    assert_memory_equal(got, wanted, rapt_model_parameters(model) * sizeof *got);
+    free(got);
+    free(wanted);
+    rapt_trainer_free(trainer);
+    rapt_model_free(model);
+    assert_int_equal(unlink(path), 0);
+}
+
+static void test_forgets(void **state)
+{
+    (void)state;
+    for (int shard = -1; shard < 2; shard++) { /* -1: a gradient of no shard */
+        forgets(&small_configs[0], shard);
+        forgets(&wide, shard);
+    }
 }
 
 static void test_wrong_files(void **state)
@@ -134,6 +177,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_resume),
+        cmocka_unit_test(test_forgets),
         cmocka_unit_test(test_gradient_of_no_token),
         cmocka_unit_test(test_wrong_files),
     };
