@@ -167,6 +167,35 @@ static void test_spoiled(void **state)
     rapt_model_free(model);
 }
 
+/* What a trainer knew of the size of its parameters does not hold for those of a checkpoint. */
+static void test_loaded(void **state)
+{
+    (void)state;
+    char path[256];
+    rapt_model *large = small_model(&small_configs[1], 1),
+               *small = small_model(&small_configs[1], 1);
+    rapt_train_options o = bare();
+    o.rate = 1, o.weight_decay = 3; /* parameters times -2 */
+    rapt_trainer *trainer = trainer_of(large, &o, 2);
+    int last = rapt_model_tensors(large) - 1;
+    float *data = malloc(small_size(large, last) * sizeof *data);
+    for (size_t i = 0; i < small_size(large, last); i++) data[i] = 2e38f;
+    assert_int_equal(rapt_model_write(large, last, data, NULL), RAPT_OK);
+    assert_int_equal(rapt_trainer_save(trainer, small_path(path, "large"), NULL, 0, NULL), RAPT_OK);
+    rapt_trainer_free(trainer);
+    trainer = trainer_of(small, &o, 2);
+    for (int i = 1; i < 4; i++) good_step(trainer, 1, i);
+    assert_int_equal(rapt_trainer_load(trainer, path, NULL), RAPT_OK);
+    refused(trainer, 0, 1, "weight_decay 3");
+    rapt_trainer_set_rate(trainer, 1e-3f);
+    good_step(trainer, 1, 1);
+    free(data);
+    rapt_trainer_free(trainer);
+    rapt_model_free(small);
+    rapt_model_free(large);
+    assert_int_equal(unlink(path), 0);
+}
+
 /* The largest of everything, near the bounds up to which a step needs no trial: 64 steps either are
    refused or leave finite numbers. */
 static void test_extremes(void **state)
@@ -208,7 +237,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tiny_epsilon), cmocka_unit_test(test_decay),
         cmocka_unit_test(test_large_moment), cmocka_unit_test(test_spoiled),
-        cmocka_unit_test(test_extremes),
+        cmocka_unit_test(test_loaded),       cmocka_unit_test(test_extremes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
