@@ -1,6 +1,7 @@
 /* modes.c - four roundings, with and without flush-to-zero and denormals-are-zero: every operation
    works, with results that depend on the mode of the calling thread alone and not on the number of
-   threads; what computes nothing gives the same in all of them; the caller's modes stay. */
+   threads; what computes nothing gives the same in all of them; the modes of the caller and of
+   OpenMP's other threads stay. */
 #include "process/operations.h"
 #include "skips.h"
 
@@ -73,6 +74,37 @@ static void compare(int variant)
     }
 }
 
+enum { THREADS = 3 };
+
+static void modes_of_threads(uint64_t of[THREADS])
+{
+#pragma omp parallel for num_threads(THREADS) schedule(static, 1)
+    for (int i = 0; i < THREADS; i++) of[i] = modes();
+}
+
+/* OpenMP's threads belong to the caller's own regions, too. */
+static void test_threads(void **state)
+{
+    (void)state;
+    struct scene *s = scene_new(0, THREADS, 0, NULL);
+    for (int i = 0; i < OPERATIONS; i++) {
+        if (operations[i].exact) continue;
+        assert_true(scene_run(s, &operations[i])); /* there are all threads that it takes */
+        for (int mode = 1; mode < MODES; mode++) {
+            uint64_t before[THREADS], after[THREADS];
+            modes_of_threads(before);
+            set_modes(mode);
+            uint64_t done = scene_run(s, &operations[i]);
+            set_modes(0);
+            modes_of_threads(after);
+            assert_true(done);
+            if (memcmp(before, after, sizeof after) != 0)
+                fail_msg("%s in mode %d changes other threads", operations[i].name, mode);
+        }
+    }
+    scene_free(s, NULL);
+}
+
 static int variants = 1;
 
 static void test_modes(void **state)
@@ -84,7 +116,8 @@ static void test_modes(void **state)
 
 int main(int count, char **words)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_modes)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_modes),
+                                       cmocka_unit_test(test_threads)};
     if (count > 1) variants = atoi(words[1]);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
