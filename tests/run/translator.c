@@ -55,6 +55,35 @@ static void test_specials(void **state)
     refuse(&padded, whole, whole, "decoder_start is pad, but the tokenizer has no such token");
 }
 
+/* One tokenizer in a model with two vocabularies, as a file and as a model. */
+static void test_two_vocabularies(void **state)
+{
+    (void)state;
+    char path[256], *text = pieces_text(VOCAB, PIECES_BEGIN);
+    const rapt_metadata metadata[] = {{"rapt.tokenizer", text}};
+    rapt_translator *t = NULL;
+    for (int more = 0; more < 2; more++) {
+        rapt_config c = config;
+        rapt_message why[2] = {{""}, {""}};
+        c.target_vocab += more;
+        rapt_model *model = small_model(&c, 1), *read = NULL;
+        small_path(path, "vocabularies");
+        assert_int_equal(rapt_model_save(model, path, metadata, 1, NULL), RAPT_OK);
+        assert_int_equal(rapt_model_load(&read, path, NULL, NULL), RAPT_OK);
+        rapt_status wanted = more ? RAPT_BAD_FILE : RAPT_OK;
+        assert_int_equal(rapt_translator_load(&t, path, NULL, NULL, &why[0]), wanted);
+        if (!more) rapt_translator_free(t);
+        assert_int_equal(rapt_translator_create(&t, read, NULL, NULL, NULL, NULL, &why[1]), wanted);
+        if (!more) rapt_translator_free(t);
+        for (int i = 0; more && i < 2; i++)
+            assert_non_null(strstr(why[i].text, "one tokenizer, but two vocabularies: 6 and 7"));
+        rapt_model_free(read);
+        rapt_model_free(model);
+        assert_int_equal(unlink(path), 0);
+    }
+    free(text);
+}
+
 /* ---- translations ---- */
 
 static int keep(void *user, const rapt_translation *translation)
@@ -162,9 +191,8 @@ static void test_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_specials),
-        cmocka_unit_test(test_long),
-        cmocka_unit_test(test_unknown),
+        cmocka_unit_test(test_specials), cmocka_unit_test(test_two_vocabularies),
+        cmocka_unit_test(test_long),     cmocka_unit_test(test_unknown),
         cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
