@@ -153,15 +153,25 @@ static void unaligned(void **state)
 {
     (void)state;
     rapt_attention a;
-    float x[4] = {0}, out[4];
-    _Alignas(64) char bytes[128];
+    float x[4] = {0}, out[4], lse[1], dx[3][4] = {{0}}, weights[1];
+    const rapt_attention_saved saved = {.size = sizeof saved, .lse = lse};
+    const rapt_gradients d = {.size = sizeof d, .q = dx[0], .k = dx[1], .v = dx[2]};
     assert_int_equal(rapt_attention_init(&a, sizeof a, 1, 1, 1, 1, 4), RAPT_OK);
-    for (int i = 1; i < 64; i += 7) {
-        rapt_message why = {""};
-        assert_int_equal(rapt_attention_forward(&a, x, x, x, out, NULL, bytes + i, &why),
-                         RAPT_BAD_ARGUMENT);
-        assert_non_null(strstr(why.text, "workspace"));
+    a.threads = 1;
+    size_t size = (rapt_attention_workspace(&a) + 127) / 64 * 64;
+    char *memory = aligned_alloc(64, size);
+    for (int i = 0; i < 64; i++) {
+        rapt_status wanted = i ? RAPT_BAD_ARGUMENT : RAPT_OK;
+        rapt_message why[3] = {{""}, {""}, {""}};
+        char *at = memory + i;
+        assert_int_equal(rapt_attention_forward(&a, x, x, x, out, &saved, at, &why[0]), wanted);
+        assert_int_equal(
+            rapt_attention_backward(&a, x, x, x, out, &saved, x, NULL, &d, at, &why[1]), wanted);
+        assert_int_equal(rapt_attention_weights(&a, x, x, &saved, 0, 0, 0, 1, weights, at, &why[2]),
+                         wanted);
+        for (int n = 0; i && n < 3; n++) assert_non_null(strstr(why[n].text, "workspace"));
     }
+    free(memory);
 }
 
 int main(void)
