@@ -151,7 +151,7 @@ static void put_parameter(struct marian_file *f, rapt_model *model, int index, i
     free(data);
 }
 
-/* line: instead of the one with its key, or besides; NULL: none. */
+/* line: instead of the one with its key, or besides; a key and a colon: without it; NULL: none. */
 static void put_settings(struct bytes *b, const rapt_config *c, const char *line)
 {
     char text[2000];
@@ -182,7 +182,7 @@ static void put_settings(struct bytes *b, const rapt_config *c, const char *line
         left_out = at[0] == ' ' ? left_out : key && strncmp(at, line, key) == 0;
         if (!left_out) put(b, at, (size_t)(end + 1 - at));
     }
-    if (line) put_text(b, line), put_text(b, "\n");
+    if (line && line[strlen(line) - 1] != ':') put_text(b, line), put_text(b, "\n");
     put_number(b, 0, 1);
 }
 
@@ -234,11 +234,11 @@ static void write_folder(const char *folder, rapt_model *model, int type, const 
     struct marian_file *f = calloc(1, sizeof *f);
     const rapt_config *c = rapt_model_config(model);
     for (int i = 0; i < rapt_model_tensors(model); i++) put_parameter(f, model, i, type);
-    for (int i = 0; without && i < f->count; i++)
-        if (strcmp(f->items[i].name, without) == 0) f->items[i].name[0] = '?';
     if (type != F32) put_matrix(f, "none_QuantMultA", &(float){20}, 1, 1, F32);
     put_settings(add(f, "special:model.yml", I8, 0, 0)->data, c, line);
     f->items[f->count - 1].columns = (int)f->items[f->count - 1].data->size;
+    for (int i = 0; without && i < f->count; i++)
+        if (strcmp(f->items[i].name, without) == 0) f->items[i].name[0] = '?';
     put_file(&b, f);
     folder_write(folder, "model.intgemm.bin", &b);
     for (int i = 0; i < f->count; i++) free(f->items[i].data);
@@ -296,6 +296,12 @@ static void test_refusals(void **state)
         {"enc-depth: 1", "encoder_l2_"},
         {"dim-emb: 8", "shape"},
         {"transformer-dim-ffn: 1000000", "larger model"},
+        {"type:", "special:model.yml has no type"},
+        {"dim-emb:", "special:model.yml has no dim-emb"},
+        {"transformer-heads:", "special:model.yml has no transformer-heads"},
+        {"transformer-dim-ffn:", "special:model.yml has no transformer-dim-ffn"},
+        {"enc-depth:", "special:model.yml has no enc-depth"},
+        {"dec-depth:", "special:model.yml has no dec-depth"},
     };
     char folder[256], path[300];
     rapt_model *model = small_model(&marian_configs[0], 1), *read;
