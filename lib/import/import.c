@@ -187,6 +187,14 @@ static rapt_status open_tensors(struct import *i, const char *path)
     return open_only(i, path);
 }
 
+/* Also where its configuration is missing, which is what is said then. */
+static bool is_marian(const struct tensor_file *file)
+{
+    return rapt__tensors_container(file) == CONTAINER_MARIAN ||
+           rapt__tensors_container(file) == CONTAINER_NPZ ||
+           rapt__tensors_metadata(file, "special:model.yml");
+}
+
 static rapt_status import_open(struct import *i)
 {
     size_t bytes = (size_t)rapt__tensors_count(i->file) * sizeof *i->used;
@@ -197,7 +205,7 @@ static rapt_status import_open(struct import *i)
     rapt_status status;
     if (rapt__tensors_container(i->file) == CONTAINER_CTRANSLATE2)
         status = rapt__import_ct2(i);
-    else if (rapt__tensors_metadata(i->file, "special:model.yml"))
+    else if (is_marian(i->file))
         status = rapt__import_marian(i);
     else
         status = rapt__import_hf(i);

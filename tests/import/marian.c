@@ -317,6 +317,8 @@ static void test_refusals(void **state)
     folder_refused(folder, "tensor ?ecoder_l2_rnn_bf");
     write_folder(folder, model, F32, NULL, "Wemb");
     folder_refused(folder, "there is no tensor Wemb");
+    write_folder(folder, model, F32, NULL, "special:model.yml");
+    folder_refused(folder, "it has no special:model.yml");
     write_folder(folder, model, F32, NULL, NULL);
     write_vocabulary(folder, "vocab.yml", 7);
     folder_refused(folder, "vocab.yml has 7 names, the model's table 9");
