@@ -1,6 +1,6 @@
 /* translator.c - models and tokenizers that do not fit each other, target lengths beyond a usual
-   batch's, tokens that a project never translates into, and texts that cannot be encoded for lack
-   of memory. */
+   batch's and up to each project's limit, tokens that a project never translates into, and texts
+   that cannot be encoded for lack of memory. */
 #include "import/pieces.h"
 
 enum { VOCAB = 6, POSITIONS = 400, BYTES = 1 << 14 };
@@ -130,6 +130,57 @@ static void test_long(void **state)
     assert_true(words >= 300);
 }
 
+static int count_of_target(void *user, const rapt_translation *translation)
+{
+    *(int *)user = translation->target_count + translation->ended;
+    return 0;
+}
+
+/* Tokens of a translation of so many, its end included, by a model that either never or always
+ * wants to end. */
+static int length_of(rapt_like like, int positions, int source, float end)
+{
+    rapt_config c = config;
+    float bias[VOCAB] = {end};
+    char line[64] = "";
+    int count = -1;
+    c.positions = positions, c.output_bias = 1;
+    rapt_model *model = small_model(&c, 1);
+    rapt_tokenizer *names = list_of(whole);
+    rapt_translator *t = NULL;
+    const rapt_translator_options o = {.size = sizeof o, .beams = 1, .threads = 1, .like = like};
+    int index = rapt_model_find(model, "output.bias");
+    assert_int_equal(rapt_model_write(model, index, bias, NULL), RAPT_OK);
+    for (int i = 0; i < source; i++) strcat(line, "a ");
+    const rapt_text text = {line, strlen(line)};
+    assert_int_equal(rapt_translator_create(&t, model, names, NULL, &o, NULL, NULL), RAPT_OK);
+    assert_int_equal(rapt_translate_many(t, &text, 1, 0, count_of_target, &count, NULL), RAPT_OK);
+    rapt_translator_free(t);
+    rapt_tokenizer_free(names);
+    rapt_model_free(model);
+    return count;
+}
+
+/* Their limits, never more than there are positions; and CTranslate2's one token before the end. */
+static void test_limits(void **state)
+{
+    (void)state;
+    static const struct {
+        rapt_like like;
+        int limits[2], min; /* of sources of 1 and 20 tokens */
+    } all[] = {{RAPT_LIKE_RAPT, {20, 58}, 1},
+               {RAPT_LIKE_MARIAN, {6, 63}, 1},
+               {RAPT_LIKE_HF, {511, 511}, 1},
+               {RAPT_LIKE_CT2, {256, 256}, 2}};
+    for (int i = 0; i < COUNT(all); i++)
+        for (int n = 0; n < 2; n++) {
+            int source = n ? 20 : 1, limit = all[i].limits[n];
+            assert_int_equal(length_of(all[i].like, 600, source, -1e6f), limit);
+            assert_int_equal(length_of(all[i].like, 50, source, -1e6f), limit < 50 ? limit : 50);
+            assert_int_equal(length_of(all[i].like, 600, source, 1e6f), all[i].min);
+        }
+}
+
 /* Marian's search never takes <unk>; that of this library may. */
 static void test_unknown(void **state)
 {
@@ -193,7 +244,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_specials), cmocka_unit_test(test_two_vocabularies),
         cmocka_unit_test(test_long),     cmocka_unit_test(test_unknown),
-        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_memory),   cmocka_unit_test(test_limits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
