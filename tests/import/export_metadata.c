@@ -151,11 +151,26 @@ static void test_refusals(void **state)
     for (int i = 0; i < COUNT(all); i++) free(all[i]);
 }
 
+static void test_long_path(void **state)
+{
+    (void)state;
+    static char folder[5000];
+    rapt_message why = {""};
+    char *text = pieces_text(8, PIECES_BEGIN);
+    rapt_model *model = model_with(&ct2_configs[1], text, NULL, NULL);
+    memset(folder, 'x', sizeof folder - 1);
+    assert_int_equal(rapt_model_export(model, RAPT_EXPORT_CT2, folder, &why), RAPT_BAD_ARGUMENT);
+    assert_non_null(strstr(why.text, "x: too long a path"));
+    rapt_model_free(model);
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_long_path),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
