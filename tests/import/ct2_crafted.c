@@ -77,6 +77,7 @@ static void test_refusals(void **state)
         {{"encoder/layer_0/ffn/linear_0/weight", WITHOUT, 0},
          "encoder/layer_0/ffn/linear_0/weight"},
         {{"decoder/embeddings/weight", WITHOUT, 0}, "target_vocab"},
+        {{"encoder/scale_embeddings", 0, 2.8287f}, "is 2.8287, neither 1 nor the root of 8"},
     };
     char folder[256];
     rapt_model *model = model_of(0);
@@ -87,6 +88,81 @@ static void test_refusals(void **state)
         folder_refused(folder, folder);
     }
     folder_remove(folder, files, COUNT(files));
+    rapt_model_free(model);
+}
+
+/* What the file itself says of tokens, up to version 5. */
+static void test_tokens(void **state)
+{
+    (void)state;
+    char folder[256];
+    rapt_model *model = model_of(0);
+    folder_make(folder, "ct2-tokens");
+    for (int value = 0; value < 2; value++)
+        for (int i = 0; i < 2; i++) {
+            const char *name = i ? "user_decoder_start_tokens" : "with_source_bos";
+            char phrase[64];
+            const struct change change = {name, value, 0};
+            snprintf(phrase, sizeof phrase, "%s is not supported", name);
+            write_folder(folder, VERSION - 1, model, &change);
+            if (value)
+                folder_refused(folder, phrase);
+            else
+                folder_is(folder, model);
+        }
+    folder_remove(folder, files, COUNT(files));
+    rapt_model_free(model);
+}
+
+/* Numbers of the file that are arrays. */
+static void test_not_one_number(void **state)
+{
+    (void)state;
+    char folder[256];
+    static struct bytes b, more;
+    const struct change none = {.name = NULL};
+    rapt_model *model = model_of(0);
+    uint32_t count;
+    write_folder(folder_make(folder, "ct2-number"), VERSION, model, &none);
+    put_model(&b, VERSION, model, &none);
+    size_t at = 4 + 2 + sizeof "TransformerSpec" + 4; /* of the number of variables */
+    memcpy(&count, b.data + at, sizeof count);
+    more.size = 0;
+    put(&more, b.data, at);
+    put_number(&more, count + 1, 4);
+    put_head(&more, VERSION, "num_heads", 2, 1, 2, I16, 4);
+    put_number(&more, 2, 2), put_number(&more, 2, 2);
+    put(&more, b.data + at + 4, b.size - at - 4);
+    folder_write(folder, "model.bin", &more);
+    folder_refused(folder, "tensor num_heads is not one number");
+    folder_remove(folder, files, COUNT(files));
+    rapt_model_free(model);
+}
+
+/* Models of 16 heads by the name of their kind, where no number says how many. */
+static void test_big(void **state)
+{
+    (void)state;
+    char folder[256];
+    static struct bytes b, big;
+    const struct change without = {"num_heads", WITHOUT, 0};
+    rapt_config c = ct2_configs[0];
+    c.width = 32, c.heads = 16;
+    rapt_model *model = small_model(&c, 3);
+    for (int i = 0; i < 2; i++) {
+        const char *spec = i ? "TransformerBigSpec" : "TransformerSpec";
+        write_folder(folder_make(folder, "ct2-big"), VERSION, model, &without);
+        put_model(&b, VERSION, model, &without);
+        big.size = 0;
+        put_number(&big, VERSION, 4);
+        put_string(&big, spec);
+        put(&big, b.data + 6 + sizeof "TransformerSpec", b.size - 6 - sizeof "TransformerSpec");
+        folder_write(folder, "model.bin", &big);
+        rapt_model *read = folder_import(folder);
+        assert_int_equal(rapt_model_config(read)->heads, i ? 16 : 8);
+        rapt_model_free(read);
+        folder_remove(folder, files, COUNT(files));
+    }
     rapt_model_free(model);
 }
 
@@ -109,6 +185,8 @@ static void test_side_files(void **state)
         {"config.json", "{\"add_source_bos\": true}", "add_source_bos"},
         {"config.json", "{\"add_source_eos\": 1}", "add_source_eos is 1"},
         {"config.json", "{\"eos_token\": \"<e>\"}", "eos_token is \"<e>\""},
+        {"config.json", "{\"unk_token\": \"<u>\"}", "unk_token is \"<u>\", not \"<unk>\""},
+        {"config.json", "{\"bos_token\": \"<b>\"}", "bos_token is \"<b>\", not \"<s>\""},
         {"config.json", "{\"decoder_start_token\": \"<d>\"}", "decoder_start_token"},
         {"config.json", "{}", "config.json has no decoder_start_token"},
         {"config.json", "{\"decoder_start_token\": null}",
@@ -281,11 +359,12 @@ static void test_damage(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_parameters),    cmocka_unit_test(test_row_scales),
-        cmocka_unit_test(test_refusals),      cmocka_unit_test(test_side_files),
-        cmocka_unit_test(test_scaled),        cmocka_unit_test(test_marianmt),
-        cmocka_unit_test(test_many_settings), cmocka_unit_test(test_origin),
-        cmocka_unit_test(test_damage),
+        cmocka_unit_test(test_parameters),     cmocka_unit_test(test_row_scales),
+        cmocka_unit_test(test_refusals),       cmocka_unit_test(test_side_files),
+        cmocka_unit_test(test_scaled),         cmocka_unit_test(test_marianmt),
+        cmocka_unit_test(test_many_settings),  cmocka_unit_test(test_origin),
+        cmocka_unit_test(test_damage),         cmocka_unit_test(test_tokens),
+        cmocka_unit_test(test_not_one_number), cmocka_unit_test(test_big),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
