@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const int errors[] = {EIO, ENOSPC, EDQUOT, EFBIG, EROFS, EACCES, ENOMEM};
@@ -139,6 +140,39 @@ static void test_no_folder_sync(void **state)
     }
 }
 
+static int created; /* permissions of the file that a save has created last */
+
+static void note_created(const char *call, int file, const char *name, const char *new_name,
+                         const void *data, size_t size)
+{
+    struct stat about;
+    (void)name, (void)new_name, (void)data, (void)size;
+    if (strcmp(call, "create") != 0) return;
+    created = fstat(file, &about) == 0 ? (int)(about.st_mode & 0777) : -1;
+}
+
+/* Nobody may open the bytes of a private file while they are written. */
+static void test_permissions(void **state)
+{
+    (void)state;
+    static const int modes[] = {0600, 0640, 0644, 0400};
+    const struct fault_plan plan = {.mode = FAULT_ONCE, .at = -1, .tell = note_created};
+    for (enum thing t = MODEL; t < THINGS; t++)
+        for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
+            struct stat about;
+            clear_folder();
+            put(thing_bytes(t, OLD));
+            assert_int_equal(chmod(path, (mode_t)modes[i]), 0);
+            created = -1;
+            fault_arm(&plan);
+            assert_int_equal(thing_save(t, NEW, NULL), RAPT_OK);
+            fault_disarm();
+            assert_int_equal(created, 0600);
+            assert_int_equal(stat(path, &about), 0);
+            assert_int_equal(about.st_mode & 0777, modes[i]);
+        }
+}
+
 static void test_enough(void **state)
 {
     (void)state;
@@ -153,6 +187,7 @@ int main(void)
         cmocka_unit_test(test_two_calls),
         cmocka_unit_test(test_interrupted_and_short),
         cmocka_unit_test(test_no_folder_sync),
+        cmocka_unit_test(test_permissions),
         cmocka_unit_test(test_enough),
     };
     return cmocka_run_group_tests(tests, things_create, things_free);
