@@ -115,6 +115,31 @@ static void test_archives(void **state)
     free(b.data);
 }
 
+/* The last byte of one member is the first of the next one, or not. */
+static void test_neighbors(void **state)
+{
+    (void)state;
+    for (int shared = 0; shared < 2; shared++) {
+        const char *header = shared ? "{'descr': '|u1', 'fortran_order': False, 'shape': (9,), }\n"
+                                    : "{'descr': '|u1', 'fortran_order': False, 'shape': (8,), }\n";
+        struct bytes data = array(header, "12345678", 8), last = array(GOOD, "12345678", 8);
+        const struct member members[] = {{.name = "a.npy",
+                                          .local_name = "a.npy",
+                                          .data = data,
+                                          .size = shared,
+                                          .stored = shared},
+                                         {.name = "b.npy", .local_name = "b.npy", .data = last}};
+        struct bytes b = archive(members, 2);
+        if (shared)
+            refuse(&b, "\"b.npy\": overlaps another member");
+        else
+            assert_int_equal(try_any(b.data, b.size, NULL), RAPT_OK);
+        free(b.data);
+        free(data.data);
+        free(last.data);
+    }
+}
+
 /* Numbers of 64 bits, and an end of the directory in zip64; one of its numbers replaced. */
 static void test_wide(void **state)
 {
@@ -202,9 +227,8 @@ static void test_arrays(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_files),
-        cmocka_unit_test(test_archives),
-        cmocka_unit_test(test_arrays),
+        cmocka_unit_test(test_files),     cmocka_unit_test(test_archives),
+        cmocka_unit_test(test_neighbors), cmocka_unit_test(test_arrays),
         cmocka_unit_test(test_wide),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
