@@ -176,12 +176,42 @@ static void test_independent(void **state)
     rapt_model_free(b);
 }
 
+/* FNV-1a of the bits of all parameters. */
+static uint64_t hash_of(const rapt_model *model)
+{
+    uint64_t hash = 0xCBF29CE484222325u;
+    float *x = small_parameters(model);
+    for (size_t i = 0; i < rapt_model_parameters(model); i++) {
+        uint32_t bits;
+        memcpy(&bits, &x[i], sizeof bits);
+        for (int k = 0; k < 32; k += 8) hash = (hash ^ (bits >> k & 0xFF)) * 0x100000001B3u;
+    }
+    free(x);
+    return hash;
+}
+
+/* Equal seeds make equal models on any machine: these. */
+static void test_stored(void **state)
+{
+    (void)state;
+    static const uint64_t wanted[] = {0xCB3F7427875E90EEu, 0x4531B32FF7EFEAC1u};
+    const rapt_config *const configs[] = {&small_configs[0], &large};
+    for (int i = 0; i < COUNT(configs); i++) {
+        rapt_model *model = NULL;
+        assert_int_equal(rapt_model_create(&model, configs[i], 7, NULL, NULL), RAPT_OK);
+        uint64_t hash = hash_of(model);
+        if (hash != wanted[i]) fail_msg("model %d: 0x%016llX", i, (unsigned long long)hash);
+        rapt_model_free(model);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_distributions),
         cmocka_unit_test(test_slopes),
         cmocka_unit_test(test_independent),
+        cmocka_unit_test(test_stored),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
