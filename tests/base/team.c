@@ -27,6 +27,10 @@ static int processors(void)
 {
     return omp_get_num_procs();
 }
+static int may_have(int threads)
+{
+    return threads;
+}
 #else
 static void openmp_would_use(int threads)
 {
@@ -38,6 +42,11 @@ static int openmp_uses(void)
 }
 static int processors(void)
 {
+    return 1;
+}
+static int may_have(int threads)
+{
+    (void)threads;
     return 1;
 }
 #endif
@@ -135,7 +144,8 @@ static void count(struct team *team, void *argument)
     rapt__team_barrier(team);
 }
 
-/* 64 members on a small machine come only if OpenMP is asked for them, too. */
+/* 64 members on a small machine come only if OpenMP is asked for them, too; if it is, they do,
+   since how busy the processors are counts only for teams that have one each. */
 static void not_more_than_processors(void **state)
 {
     (void)state;
@@ -149,7 +159,7 @@ static void not_more_than_processors(void **state)
     rapt__team_run(0, count, &members);
     assert_in_range(members, 1, capacity);
     rapt__team_run(capacity + 2, count, &members);
-    assert_in_range(members, 1, capacity + 2);
+    assert_int_equal(members, may_have(capacity + 2));
     openmp_would_use(before);
 }
 
