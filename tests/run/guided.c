@@ -97,6 +97,9 @@ static void test_loss(void **state)
     double wanted = 0.5 * wanted_loss(model, &source, &target, &l);
     report = gradient(trainer, &l.alignment, &source, &target);
     assert_true(wanted > 1 && fabs(report.alignment - wanted) <= 1e-5 * wanted);
+    assert_int_equal(rapt_train_evaluate(trainer, &source.tokens, &target.tokens, &evaluated, NULL),
+                     RAPT_OK);
+    assert_true(evaluated.alignment == 0);
     rapt_report without = gradient(trainer, NULL, &source, &target);
     assert_true(without.alignment == 0 && without.loss == report.loss);
     assert_int_equal(rapt_train_align(trainer, &l.alignment, NULL), RAPT_OK);
