@@ -207,6 +207,39 @@ static void test_not_finite(void **state)
     }
 }
 
+/* A batch whose loss was no number draws another dropout when it is tried again. */
+static void test_tried_again(void **state)
+{
+    (void)state;
+    const rapt_config *c = &small_configs[0];
+    const rapt_train_options o = dropout_and_clipping();
+    struct small_batch source, target;
+    double losses[2];
+    batch_of(c, 1, &source, &target);
+    for (int fails = 0; fails < 2; fails++) {
+        rapt_model *model = small_model(c, 11);
+        rapt_trainer *trainer = trainer_of(model, &o, 2);
+        rapt_report report = {.size = sizeof report};
+        one_step(trainer, c, 0);
+        float *good = small_parameters(model), *at = good;
+        if (fails) poison(model, "output.weight", NAN);
+        assert_int_equal(
+            rapt_train_evaluate(trainer, &source.tokens, &target.tokens, &report, NULL),
+            fails ? RAPT_NOT_FINITE : RAPT_OK); /* which draws nothing */
+        if (fails)
+            assert_int_equal(
+                rapt_train_gradient(trainer, &source.tokens, &target.tokens, &report, NULL),
+                RAPT_NOT_FINITE);
+        for (int t = 0; t < rapt_model_tensors(model); at += small_size(model, t), t++)
+            assert_int_equal(rapt_model_write(model, t, at, NULL), RAPT_OK);
+        losses[fails] = one_step(trainer, c, 1);
+        free(good);
+        rapt_trainer_free(trainer);
+        rapt_model_free(model);
+    }
+    assert_true(isfinite(losses[1]) && losses[0] != losses[1]);
+}
+
 /* A gradient that is no number moves neither parameters nor moments. */
 static void test_bad_gradient(void **state)
 {
@@ -322,10 +355,10 @@ static void test_overfit(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_threads),    cmocka_unit_test(test_openblas),
-        cmocka_unit_test(test_machines),   cmocka_unit_test(test_steps),
-        cmocka_unit_test(test_not_finite), cmocka_unit_test(test_bad_gradient),
-        cmocka_unit_test(test_overfit),
+        cmocka_unit_test(test_threads),     cmocka_unit_test(test_openblas),
+        cmocka_unit_test(test_machines),    cmocka_unit_test(test_steps),
+        cmocka_unit_test(test_not_finite),  cmocka_unit_test(test_bad_gradient),
+        cmocka_unit_test(test_tried_again), cmocka_unit_test(test_overfit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
