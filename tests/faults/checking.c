@@ -20,6 +20,7 @@ static rapt_status inject(const struct fault_plan *plan, rapt_message *why)
     rapt_status status = rapt_file_check(path, 1000, 50000, why);
     if (status == RAPT_OK) assert_true(errno == 77 && *why->text == 0);
     fault_disarm();
+    assert_int_equal(fault_inherited(), 0);
     assert_int_equal(entries("/proc/self/fd"), open_files);
     assert_true(path_has(thing_bytes(BYTES, OLD)));
     return status;

@@ -40,6 +40,7 @@ static rapt_status inject(const struct fault_plan *plan, enum thing thing)
     rapt_status status = thing_load(thing, &why);
     fault_disarm();
     injections++;
+    assert_int_equal(fault_inherited(), 0);
     assert_int_equal(entries("/proc/self/fd"), open_files);
     if (status == RAPT_OK)
         assert_int_equal(*why.text, 0);
@@ -84,6 +85,7 @@ static rapt_status load_packed(const struct fault_plan *plan)
     rapt_status status = rapt_model_load(&model, path, NULL, &why);
     fault_disarm();
     injections++;
+    assert_int_equal(fault_inherited(), 0);
     assert_int_equal(entries("/proc/self/fd"), open_files);
     assert_true((status == RAPT_OK) == (model != NULL));
     if (status) assert_non_null(strstr(why.text, "/m: "));

@@ -58,6 +58,7 @@ static rapt_status inject(const struct fault_plan *plan, enum thing thing)
     fault_disarm();
     const char *struck = fault_struck();
     injections++;
+    assert_int_equal(fault_inherited(), 0);
     assert_int_equal(entries("/proc/self/fd"), open_files);
     assert_true(status == RAPT_OK || status == RAPT_NO_FILE);
     if (status != RAPT_OK)

@@ -19,14 +19,14 @@
 #include <unistd.h>
 
 static struct fault_plan plan;
-static long calls;
+static long calls, inherited;
 static int attempts; /* interrupted so far, of one call */
 static const char *struck;
 
 void fault_arm(const struct fault_plan *given)
 {
     plan = *given;
-    calls = attempts = 0;
+    calls = inherited = attempts = 0;
     struck = NULL;
 }
 
@@ -39,6 +39,11 @@ long fault_disarm(void)
 const char *fault_struck(void)
 {
     return struck;
+}
+
+long fault_inherited(void)
+{
+    return inherited;
 }
 
 /* In a program that it is preloaded into: the plan, and where the number of calls goes at its end.
@@ -109,6 +114,7 @@ static int open_at(int base, const char *name, int flags, unsigned permissions)
 {
     if (plan.mode != FAULT_NONE && fails("open")) return -1;
     int file = (int)syscall(SYS_openat, base, name, flags, permissions);
+    if (file >= 0 && plan.mode != FAULT_NONE) inherited += (flags & O_CLOEXEC) == 0;
     if (file >= 0) tell(flags & O_CREAT ? "create" : "open", file, name, NULL, NULL, 0);
     return file;
 }

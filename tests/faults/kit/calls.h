@@ -34,5 +34,6 @@ struct fault_plan {
 void fault_arm(const struct fault_plan *plan);
 long fault_disarm(void);        /* calls since then */
 const char *fault_struck(void); /* the call that failed last; NULL: none has */
+long fault_inherited(void);     /* files opened since then without O_CLOEXEC */
 
 #endif
