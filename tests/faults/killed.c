@@ -7,6 +7,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -160,6 +161,65 @@ static void test_other_kinds(void **state)
     assert_int_equal(entries(folder), 3);
 }
 
+enum { SKIPPED = 77, STRANGER = 65534 };
+
+static bool on_other_host(void)
+{
+    return unshare(CLONE_NEWUTS) == 0 && sethostname("another", 7) == 0;
+}
+
+static bool as_other_user(void)
+{
+    return seteuid(STRANGER) == 0;
+}
+
+/* Saves in another process after become(); false: it may not. */
+static bool save_after(bool (*become)(void))
+{
+    int result;
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        if (!become() || eaccess(folder, W_OK) != 0) _exit(SKIPPED);
+        _exit(thing_save(BYTES, NEW, NULL) == RAPT_OK ? 0 : 1);
+    }
+    assert_int_equal(waitpid(child, &result, 0), child);
+    assert_true(WIFEXITED(result));
+    if (WEXITSTATUS(result) == SKIPPED) return false;
+    assert_int_equal(WEXITSTATUS(result), 0);
+    return true;
+}
+
+/* In a folder that hosts share, another one does not see whether the writer lives. */
+static void test_other_host(void **state)
+{
+    (void)state;
+    char ours[NAME];
+    leave(ours);
+    if (!save_after(on_other_host)) {
+        printf("skipped: faults/killed, another host: no permission to be one\n");
+        return;
+    }
+    assert_int_equal(access(ours, F_OK), 0);
+    save_once();
+    assert_int_equal(access(ours, F_OK), -1);
+}
+
+/* A name of one user, even where the file has come to belong to another. */
+static void test_other_user(void **state)
+{
+    (void)state;
+    char ours[NAME];
+    leave(ours);
+    assert_int_equal(chmod(folder, 0777), 0);
+    bool saved = chown(ours, STRANGER, (gid_t)-1) == 0 && save_after(as_other_user);
+    assert_int_equal(chmod(folder, 0700), 0);
+    if (saved)
+        assert_int_equal(access(ours, F_OK), 0);
+    else
+        printf("skipped: faults/killed, another user: no permission to be one\n");
+}
+
 /* While somebody else writes there, nothing is removed: it may be about to get its name. */
 static void test_other_writer(void **state)
 {
@@ -180,7 +240,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_everywhere),   cmocka_unit_test(test_other_names),
         cmocka_unit_test(test_other_folder), cmocka_unit_test(test_other_kinds),
-        cmocka_unit_test(test_other_writer),
+        cmocka_unit_test(test_other_writer), cmocka_unit_test(test_other_host),
+        cmocka_unit_test(test_other_user),
     };
     return cmocka_run_group_tests(tests, things_create, things_free);
 }
