@@ -34,6 +34,13 @@ static void copy_scores(const struct row *r, float *to)
     memcpy(to + r->first, r->space.x + r->first, length_of(r) * sizeof *to);
 }
 
+/* What is NaN at visible keys must not reach those that are hidden. */
+static void hide(const struct row *r, float *to)
+{
+    for (int s = r->first; s < r->end; s++)
+        if (r->space.x[s] == -INFINITY) to[s] = 0;
+}
+
 /* p, which holds scores, becomes their softmax, 0 where hidden even if the sum is NaN; returns
    their log-sum-exp. */
 static float exponentiate(struct row *r)
@@ -42,7 +49,8 @@ static float exponentiate(struct row *r)
     float *p = r->space.p, max, sum, log;
     k->softmax_row(p + r->first, r->end - r->first, &max, &sum);
     if (sum == 0) return -INFINITY;
-    for (int s = r->first; s < r->end; s++) p[s] = r->space.x[s] == -INFINITY ? 0 : p[s] / sum;
+    for (int s = r->first; s < r->end; s++) p[s] /= sum;
+    if (isnan(sum)) hide(r, p);
     log = sum;
     k->log_row(&log, 1);
     return (float)((double)max + (double)log);
@@ -173,8 +181,8 @@ static void entropy_backward(const struct row *r, float *dz, float entropy)
     for (int s = r->first; s < r->end; s++) log[s] = p[s] > 0 ? p[s] : 1;
     r->head->kernels->log_row(log + r->first, length_of(r));
     float minus = r->head->kernels->dot(p + r->first, log + r->first, r->end - r->first);
-    for (int s = r->first; s < r->end; s++)
-        dz[s] += r->space.x[s] == -INFINITY ? 0 : entropy * p[s] * (log[s] - minus);
+    for (int s = r->first; s < r->end; s++) dz[s] += entropy * p[s] * (log[s] - minus);
+    if (isnan(minus)) hide(r, dz);
 }
 
 static void sample_backward(struct row *r, float *dz, struct gain gain)
