@@ -53,6 +53,9 @@ struct bounds {
 /* ---- problem.c ---- */
 struct bounds rapt__bounds(const struct projected *c, int team_size);
 
+/* ---- relative_sums.c: the sums that problem.h describes; NULL: there is no relative bias ---- */
+float *rapt__relative_sums_layout(struct arena *arena, const struct bounds *b);
+
 /* ---- mask.c ---- */
 /* The relative bias of query t of head h: element s is that of key s. */
 const float *rapt__relative_row(const struct projected *c, const struct sequence *b, int h, int t);

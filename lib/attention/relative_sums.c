@@ -1,6 +1,12 @@
 /* relative_sums.c - gradients of relative biases, summed by head and sequence and then over the
    sequences in their order. */
-#include "attention/problem.h"
+#include "attention/projected.h"
+
+float *rapt__relative_sums_layout(struct arena *arena, const struct bounds *b)
+{
+    if (!rapt__relative_wanted(b->a)) return NULL;
+    return rapt__arena_floats(arena, b->heads, b->query_rows + b->key_rows);
+}
 
 /* s - position of the first of a sequence's sums, negative or 0. */
 static int sums_first(const rapt_attention *a, const struct sequence *b)

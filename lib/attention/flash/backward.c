@@ -14,9 +14,7 @@
 static float *lay_out(struct arena *arena, const struct bounds *b, struct backward_part *mine,
                       struct backward_part *first)
 {
-    float *relative = NULL;
-    if (rapt__relative_wanted(b->a))
-        relative = rapt__arena_floats(arena, b->heads, b->query_rows + b->key_rows);
+    float *relative = rapt__relative_sums_layout(arena, b);
     rapt__arena_parts(arena, b->team, rapt__flash_backward_part, b, mine, first);
     return relative;
 }

@@ -55,9 +55,7 @@ static struct head_sums lay_out(struct arena *arena, const struct bounds *b,
     size_t n = 0;
     if (!rapt__times(b->heads, b->batch, &n)) arena->overflow = true;
     sums.vector = rapt__arena_floats(arena, n, size.vector);
-    sums.relative = NULL;
-    if (rapt__relative_wanted(b->a))
-        sums.relative = rapt__arena_floats(arena, b->heads, b->query_rows + b->key_rows);
+    sums.relative = rapt__relative_sums_layout(arena, b);
     sums.filters = rapt__arena_floats(arena, n, size.filters);
     sums.feature_weight = rapt__arena_floats(arena, n, size.feature_weight);
     rapt__arena_parts(arena, b->team, lay_out_rows, b, mine, NULL);
