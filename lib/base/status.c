@@ -60,3 +60,11 @@ rapt_status rapt__float_check(const char *name, float value, double min, double 
                       rapt__number_write((double)value, text), rapt__number_write(min, low),
                       rapt__number_write(max, high));
 }
+
+rapt_status rapt__share_check(const char *name, float share, rapt_message *why)
+{
+    char text[FLOAT_TEXT];
+    if (share >= 0 && share < 1) return RAPT_OK;
+    return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is %s, it must be at least 0 and below 1", name,
+                      rapt__number_write((double)share, text));
+}

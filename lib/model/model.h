@@ -404,6 +404,30 @@ void rapt__decoder_weights(const struct stack *s, const struct rows *rows,
                            const struct stack_caches *caches, bool cross, int layer, int head,
                            int sequence, int row, float share, float *weights);
 
+/* ---- tokens.c ---- */
+struct token_limits {
+    const char *what; /* "source" or "target", also of the limits: "source_tokens" */
+    int vocab, batch;
+    int tokens, length; /* of the batch; of a sequence */
+    int extra;          /* tokens that will be put around each sequence, and count */
+    bool begin_and_end; /* these count, says the message */
+    bool vectors;       /* instead of tokens */
+};
+/* The most tokens, or sequences, that limits may allow: attention counts rows of all heads in int.
+ */
+static inline int rapt__tokens_max(const rapt_config *config)
+{
+    return rapt__min(1 << 28, ATTENTION_ROWS / config->heads);
+}
+static inline int rapt__batch_max(const rapt_config *config)
+{
+    return rapt__min(1 << 20, rapt__tokens_max(config));
+}
+rapt_status rapt__tokens_check(const rapt_tokens *tokens, const struct token_limits *limits,
+                               rapt_message *why);
+/* Those that a source of such a model is made of; NULL: it is made of tokens. */
+const float *rapt__vectors_of(const rapt_config *config, const rapt_tokens *source);
+
 /* The output matrix as an op reads it. */
 struct linear rapt__linear_at(const struct linear_offsets *offset, const float *block);
 

@@ -3,7 +3,7 @@
 #ifndef RAPT_TESTS_API_SMALL_WORLD_H
 #define RAPT_TESTS_API_SMALL_WORLD_H
 
-#include "run/small_text.h"
+#include "translate/small_text.h"
 
 enum { WORLD_FLOATS = 4096 };
 struct world {

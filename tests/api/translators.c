@@ -1,7 +1,7 @@
 /* translators.c - one model and one tokenizer, made or loaded once, under several translators: each
    on a thread of its own gives the bits that a translator of the file gives alone; and what a
    translator cannot be made of. */
-#include "run/small_text.h"
+#include "translate/small_text.h"
 
 #include <pthread.h>
 

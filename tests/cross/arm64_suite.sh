@@ -14,8 +14,8 @@ trap 'rm -rf "$scratch"' EXIT
 say() { "$@" >"$scratch/log" 2>&1 || { tail -n 40 "$scratch/log"; exit 1; }; }
 
 # Emulated, these take minutes each: many threads, many cases, or every float.
-layers="base|op|attention|model|import|run|text|format|api|golden"
-slow="attention/product|run/(hard_learns|sample|score_texts|shards|shards_early|translate|variants|vectors|weights|words)"
+layers="base|op|attention|model|import|generate|train|translate|text|format|api|golden"
+slow="attention/product|generate/(sample|variants|vectors|weights)|train/(hard_learns|shards|shards_early)|translate/(score_texts|translate|words)"
 slow="$slow|text/(spm_reference|spm_encode)|api/(threads|translators|fork)"
 
 state="-o Dir::State=$scratch/apt -o Dir::State::status=$scratch/apt/status -o Dir::Cache=$scratch/apt/cache

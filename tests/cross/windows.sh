@@ -32,7 +32,8 @@ for source in "$root"/tests/oracle/*.c; do
 done
 count=0 bad=0
 for source in "$root"/tests/base/*.c "$root"/tests/op/*.c "$root"/tests/attention/*.c "$root"/tests/model/*.c \
-    "$root"/tests/import/*.c "$root"/tests/run/*.c "$root"/tests/text/*.c "$root"/tests/format/*.c; do
+    "$root"/tests/import/*.c "$root"/tests/generate/*.c "$root"/tests/train/*.c "$root"/tests/translate/*.c \
+    "$root"/tests/text/*.c "$root"/tests/format/*.c; do
     name=$(basename "$(dirname "$source")")/$(basename "$source" .c)
     case $name in # the file system of POSIX, processes, or libraries that are not there
     attention/pages | base/arena | base/struct | format/json | format/paths | model/shared | text/spm_reference) continue ;;

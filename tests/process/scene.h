@@ -4,8 +4,8 @@
 
 #include "api/small_api.h"
 #include "model/foreign.h"
-#include "run/small_text.h"
 #include "text/spm_models.h"
+#include "translate/small_text.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -109,7 +109,7 @@ ALLOWED = [  # (path pattern, word, why it is right there)
     ("lib/kernel/*", "in use", "of a table of kernels: active"),
     ("perf/*", "in use", "of an instruction set: active"),
     ("lib/kernel/dropout.c", "kept", "values that dropout keeps"),
-    ("lib/run/sample.c", "kept", "tokens and probability that top-k and top-p keep"),
+    ("lib/generate/sample.c", "kept", "tokens and probability that top-k and top-p keep"),
     ("lib/model/config_0_1*", "*", "keys of files that release 0.1 wrote"),
     ("apps/toy_translate/state_0_1*", "*", "options in checkpoints that release 0.1 wrote"),
     ("lib/model/metadata.c", "tokeniser", "a key of files that release 0.1 wrote"),

@@ -1,0 +1,199 @@
+/* alignment.c - attention weights of target tokens, one row over the source or the target so far
+   for each: of the last rapt_decode, in one layer and head or their mean; and the rows of
+   cross-attention of all hypotheses of a search, in the head that config.alignment_layer names or
+   their mean, recorded token by token.
+
+   A recorded row belongs to (position, slot). A hypothesis that moved between slots finds the rows
+   of its earlier tokens through the parent at each position. */
+#include "generate/search.h"
+#include "generate/session.h"
+
+#include <string.h>
+
+struct readout { /* of the last rapt_decode */
+    rapt_session *session;
+    bool cross;
+    const int *keys; /* [targets] of each row: tokens of its source, or of the target so far */
+    int layer, head; /* -1: the mean over all */
+    size_t position; /* not 0: floats of one position of a record, where a row goes by its position
+                        and slot; 0: back to back */
+    float *weights;  /* out */
+};
+
+/* The mean over the wanted layers and heads of row `row`, of target i. */
+static void read_row(const struct readout *r, const struct stack *stack, int i, int row,
+                     float *weights)
+{
+    rapt_session *s = r->session;
+    const rapt_config *c = &s->model->config;
+    const struct stack_caches caches = rapt__session_caches(s);
+    const struct rows rows = {s->targets, s->target_rows, s->target_starts, 0};
+    int first_layer = rapt__max(r->layer, 0), first_head = rapt__max(r->head, 0);
+    int last_layer = r->layer < 0 ? c->decoder_layers - 1 : r->layer;
+    int last_head = r->head < 0 ? c->heads - 1 : r->head;
+    int count = (last_layer - first_layer + 1) * (last_head - first_head + 1);
+    memset(weights, 0, sizeof *weights * (size_t)r->keys[i]);
+    for (int l = first_layer; l <= last_layer; l++)
+        for (int h = first_head; h <= last_head; h++)
+            rapt__decoder_weights(stack, &rows, &caches, r->cross, l, h, i, row, 1 / (float)count,
+                                  weights);
+}
+
+static void work_on_rows(struct team *team, void *argument)
+{
+    const struct readout *r = argument;
+    rapt_session *s = r->session;
+    struct stack stack = rapt__session_stack(s, true);
+    stack.attention_workspace =
+        (char *)s->attention_workspace + (size_t)team->rank * s->weights_workspace;
+    float *weights = r->weights;
+    int mine = rapt__team_take(team), n = 0;
+    for (int i = 0; i < s->targets; i++) {
+        int keys = r->keys[i], first = s->target_starts[i], end = s->target_starts[i + 1];
+        for (int row = first; row < end; row++, n++) {
+            if (n != mine) continue;
+            size_t at = r->position ? (size_t)(s->past[i] + row - first) * r->position
+                                    : (size_t)(row - first) * (size_t)keys;
+            read_row(r, &stack, i, row, weights + at);
+            mine = rapt__team_take(team);
+        }
+        weights += (ptrdiff_t)keys * (r->position ? 1 : end - first);
+    }
+}
+
+/* The mean over layers and heads of the encoder's self-attention, some rows at a time. */
+static void work_on_encoder(struct team *team, void *argument)
+{
+    const struct readout *r = argument;
+    rapt_session *s = r->session;
+    const rapt_config *c = &s->model->config;
+    struct stack stack = rapt__session_stack(s, false);
+    const struct rows all = rapt__rows(s->sources, s->source_starts);
+    int first_layer = rapt__max(r->layer, 0), first_head = rapt__max(r->head, 0);
+    int last_layer = r->layer < 0 ? c->encoder_layers - 1 : r->layer;
+    int last_head = r->head < 0 ? c->heads - 1 : r->head;
+    float share = 1 / (float)((last_layer - first_layer + 1) * (last_head - first_head + 1));
+    float *to = r->weights;
+    for (int b = 0; b < s->sources; b++) {
+        int count = all.starts[b + 1] - all.starts[b];
+        for (int t = 0, n; t < count; t += n, to += (ptrdiff_t)n * count) {
+            n = rapt__min(s->weights_rows, count - t);
+            size_t size = (size_t)n * (size_t)count;
+            if (team->rank == 0) memset(to, 0, size * sizeof *to);
+            for (int l = first_layer; l <= last_layer; l++)
+                for (int h = first_head; h <= last_head; h++) {
+                    rapt__encoder_weights(team, &stack, &all, l, h, b, t, n, s->some_weights);
+                    for (size_t i = 0; team->rank == 0 && i < size; i++)
+                        to[i] += share * s->some_weights[i];
+                    rapt__team_barrier(team);
+                }
+        }
+    }
+}
+
+static rapt_status check_part(const rapt_session *s, rapt_weights which, rapt_message *why)
+{
+    rapt_kind kind = s->model->config.kind;
+    if ((unsigned)which > RAPT_WEIGHTS_CROSS)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "which is %d, not a rapt_weights", (int)which);
+    if (which == RAPT_WEIGHTS_CROSS && kind != RAPT_KIND_ENCODER_DECODER)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "the model has no cross-attention");
+    if (which == RAPT_WEIGHTS_ENCODER && kind == RAPT_KIND_DECODER_ONLY)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "the model has no encoder");
+    if (which == RAPT_WEIGHTS_DECODER && kind == RAPT_KIND_ENCODER_ONLY)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "the model has no decoder");
+    if (which == RAPT_WEIGHTS_DECODER && s->model->config.decoder_recurrence)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "the decoder has no self-attention but a recurrent unit");
+    if (which == RAPT_WEIGHTS_CROSS || s->limits.self_weights) return RAPT_OK;
+    return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                      "weights of self-attention: limits.self_weights was 0 when the session was "
+                      "made");
+}
+
+rapt_status rapt_session_weights(rapt_session *s, rapt_weights which, int layer, int head,
+                                 float *weights, rapt_message *why)
+{
+    if (!s || !weights)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL", s ? "weights" : "session");
+    const rapt_config *c = &s->model->config;
+    bool encoder = which == RAPT_WEIGHTS_ENCODER, cross = which == RAPT_WEIGHTS_CROSS;
+    rapt_status status = check_part(s, which, why);
+    if (status) return status;
+    int layers = encoder ? c->encoder_layers : c->decoder_layers;
+    if (!encoder && s->reordered)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "weights of the last rapt_decode are asked for before "
+                          "rapt_session_reorder, which moves what they belong to");
+    if (layer < -1 || layer >= layers || head < -1 || head >= c->heads)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "layer %d, head %d: there are %d layers of %d heads", layer, head, layers,
+                          c->heads);
+    struct readout r = {.session = s, .cross = cross, .layer = layer, .head = head};
+    r.keys = cross ? s->source_length : s->length, r.weights = weights;
+    if (encoder)
+        rapt__team_run(s->limits.threads, work_on_encoder, &r);
+    else if (s->target_rows)
+        rapt__team_run(s->limits.threads, work_on_rows, &r);
+    return RAPT_OK;
+}
+
+rapt_status rapt_session_alignment(rapt_session *s, int layer, int head, float *weights,
+                                   rapt_message *why)
+{
+    return rapt_session_weights(s, RAPT_WEIGHTS_CROSS, layer, head, weights, why);
+}
+
+/* ---- records ---- */
+
+void rapt__record_layout(struct alignment_record *record, size_t floats, size_t parents,
+                         struct arena *arena)
+{
+    record->rows = rapt__arena_floats(arena, floats, 1);
+    record->parents = rapt__arena_take(arena, parents, sizeof *record->parents);
+}
+
+/* Floats of the rows of one position. */
+static size_t position_floats(const rapt_session *s)
+{
+    return (size_t)s->limits.beams * (size_t)s->source_starts[s->sources];
+}
+
+void rapt__record_rows(struct search *s)
+{
+    rapt_session *session = s->session;
+    int layer = session->model->config.alignment_layer;
+    struct readout r = {.session = session,
+                        .cross = true,
+                        .keys = session->source_length,
+                        .layer = layer - 1,
+                        .head = layer ? GUIDED_HEAD : -1,
+                        .position = position_floats(session),
+                        .weights = s->record->rows};
+    if (session->target_rows && r.position)
+        rapt__team_run(session->limits.threads, work_on_rows, &r);
+}
+
+void rapt__record_parents(struct search *s, int source)
+{
+    size_t targets = (size_t)s->session->targets, first = (size_t)source * (size_t)s->stride;
+    memcpy(s->record->parents + (size_t)s->m->count[source] * targets + first,
+           s->m->parents + first, (size_t)s->stride * sizeof *s->record->parents);
+}
+
+void rapt__record_trace(const struct search *s, int slot, int count, bool ended, float *alignment)
+{
+    const rapt_session *session = s->session;
+    const struct alignment_record *record = s->record;
+    int source = slot / s->stride;
+    size_t keys = (size_t)session->source_length[slot], targets = (size_t)session->targets;
+    size_t first = (size_t)s->stride * (size_t)session->source_starts[source];
+    if (!ended) memset(alignment + (size_t)count * keys, 0, keys * sizeof *alignment);
+    for (int step = count; step >= 0; step--) {
+        const float *row = record->rows + (size_t)step * position_floats(session) + first +
+                           (size_t)(slot % s->stride) * keys;
+        if (ended || step < count)
+            memcpy(alignment + (size_t)step * keys, row, keys * sizeof *alignment);
+        if (step > 0) slot = record->parents[(size_t)step * targets + (size_t)slot];
+    }
+}

@@ -1,0 +1,217 @@
+/* beam.c - beam search: the likeliest next tokens of all hypotheses in, the hypotheses that live on
+   and those that have ended out. The sources of a batch do not affect each other.
+
+   The inputs of a step are the last tokens of all live hypotheses. It takes the beams + 1 likeliest
+   next tokens of each (one of them may be the end), and ranks them all by the sum of their
+   log-probabilities; ties go to the earlier hypothesis, then to the lower token. An end among
+   the first `beams` ends its hypothesis; the first `beams` others live on. rapt_like says where
+   other projects differ; finish.c has what follows from an end. Greedy search is beams = 1. */
+#include "generate/generate.h"
+
+#include "generate/search.h"
+#include <math.h>
+#include <string.h>
+
+void rapt__search_layout(struct search_memory *m, const rapt_limits *l, int vocab,
+                         struct arena *arena)
+{
+    size_t batch = (size_t)l->batch, beams = (size_t)l->beams, slots = batch * beams;
+    size_t length = rapt__round_up_size((size_t)l->target_length, LANES), tokens = slots * length,
+           picks = slots * (beams + 1), rows = rapt__max_size(slots, (size_t)l->target_tokens);
+    m->live = rapt__arena_take(arena, tokens, sizeof *m->live);
+    m->next = rapt__arena_take(arena, tokens, sizeof *m->next);
+    m->done = rapt__arena_take(arena, tokens, sizeof *m->done);
+    m->live_log = rapt__arena_floats(arena, tokens, 1);
+    m->next_log = rapt__arena_floats(arena, tokens, 1);
+    m->done_log = rapt__arena_floats(arena, tokens, 1);
+    m->count = rapt__arena_take(arena, batch, sizeof *m->count);
+    m->given = rapt__arena_take(arena, batch, sizeof *m->given);
+    m->announced = rapt__arena_take(arena, batch, sizeof *m->announced);
+    m->sums = rapt__arena_take(arena, slots, sizeof *m->sums);
+    m->next_sums = rapt__arena_take(arena, slots, sizeof *m->next_sums);
+    m->live_count = rapt__arena_take(arena, batch, sizeof *m->live_count);
+    m->done_count = rapt__arena_take(arena, batch, sizeof *m->done_count);
+    m->ended_count = rapt__arena_take(arena, batch, sizeof *m->ended_count);
+    m->top_ended = rapt__arena_take(arena, batch, sizeof *m->top_ended);
+    m->limit = rapt__arena_take(arena, batch, sizeof *m->limit);
+    m->done_length = rapt__arena_take(arena, slots, sizeof *m->done_length);
+    m->done_ended = rapt__arena_take(arena, slots, sizeof *m->done_ended);
+    m->done_slot = rapt__arena_take(arena, slots, sizeof *m->done_slot);
+    m->done_score = rapt__arena_take(arena, slots, sizeof *m->done_score);
+    m->parents = rapt__arena_take(arena, slots, sizeof *m->parents);
+    m->starts = rapt__arena_take(arena, slots + 1, sizeof *m->starts);
+    m->row_slot = rapt__arena_take(arena, slots, sizeof *m->row_slot);
+    m->inputs = rapt__arena_take(arena, rows, sizeof *m->inputs);
+    m->wanted = rapt__arena_take(arena, rows, sizeof *m->wanted);
+    m->wanted_logits = rapt__arena_floats(arena, rows, 1);
+    size_t members = (size_t)rapt__min(l->threads, l->batch);
+    size_t blocks = members * (size_t)rapt__sample_blocks(vocab);
+    m->order = rapt__arena_take(arena, members * (size_t)vocab, sizeof *m->order);
+    m->shares = rapt__arena_floats(arena, members, (size_t)vocab);
+    m->block_sums = rapt__arena_take(arena, blocks, sizeof *m->block_sums);
+    m->block_greatest = rapt__arena_floats(arena, blocks, 1);
+    m->candidates = rapt__arena_take(arena, beams * (beams + 1), sizeof *m->candidates);
+    m->counts = rapt__arena_take(arena, slots, sizeof *m->counts);
+    m->tokens = rapt__arena_take(arena, picks, sizeof *m->tokens);
+    m->logits = rapt__arena_take(arena, picks, sizeof *m->logits);
+    m->log_sums = rapt__arena_take(arena, rows, sizeof *m->log_sums);
+    m->section_sums = rapt__arena_floats(arena, rows, (size_t)rapt__pick_sections(vocab));
+}
+
+static int by_rank(const void *context, const void *x, const void *y)
+{
+    (void)context;
+    const struct candidate *a = x, *b = y;
+    if (a->sum != b->sum) return a->sum > b->sum ? -1 : 1;
+    if (a->slot != b->slot) return a->slot - b->slot;
+    return (a->token > b->token) - (a->token < b->token);
+}
+
+/* The row of a hypothesis in live, next or done, and in their logs. */
+static size_t row_at(const struct search *s, int source, int slot)
+{
+    return (size_t)(source * s->stride + slot) * (size_t)s->length;
+}
+
+static int collect(struct search *s, int source, int row)
+{
+    struct search_memory *m = s->m;
+    int n = 0;
+    for (int slot = 0; slot < m->live_count[source]; slot++, row++)
+        for (int i = 0; i < m->counts[row]; i++) {
+            size_t at = (size_t)row * (size_t)s->picks.max + (size_t)i;
+            double log_p = (double)m->logits[at] - (double)m->log_sums[row];
+            m->candidates[n++] = (struct candidate){m->sums[source * s->stride + slot] + log_p,
+                                                    slot, (int32_t)m->tokens[at], (float)log_p};
+        }
+    rapt__sort(m->candidates, (size_t)n, sizeof *m->candidates, by_rank, NULL);
+    return n;
+}
+
+/* One candidate lives on in slot `to`. */
+static void follow(struct search *s, int source, const struct candidate *c, int to)
+{
+    struct search_memory *m = s->m;
+    size_t count = (size_t)m->count[source], old = row_at(s, source, c->slot),
+           own = row_at(s, source, to);
+    memcpy(m->next + own, m->live + old, sizeof *m->next * count);
+    m->next[own + count] = c->token;
+    if (s->logs) {
+        memcpy(m->next_log + own, m->live_log + old, sizeof(float) * count);
+        m->next_log[own + count] = c->log_p;
+    }
+    m->next_sums[source * s->stride + to] = c->sum;
+    m->parents[source * s->stride + to] = source * s->stride + c->slot;
+}
+
+void rapt__search_take(struct search *s, int source, const struct candidate *c)
+{
+    bool end = c->token == s->options->end;
+    if (end)
+        rapt__search_finish(s, source, c->slot, c);
+    else
+        follow(s, source, c, 0);
+    s->m->live_count[source] = !end;
+}
+
+/* With HF the last token of a sequence is the end, whatever the logits say. */
+static void force_end(struct search *s, int source)
+{
+    struct search_memory *m = s->m;
+    for (int slot = 0; slot < m->live_count[source]; slot++) {
+        const struct candidate end = {m->sums[source * s->stride + slot], slot, s->options->end, 0};
+        rapt__search_finish(s, source, slot, &end);
+    }
+    m->live_count[source] = 0;
+}
+
+/* How many hypotheses of a source may live or end in a step. */
+static int width_of(const struct search *s, int source)
+{
+    const struct search_memory *m = s->m;
+    bool first = m->count[source] == m->given[source];
+    return s->like == RAPT_LIKE_MARIAN && !first ? m->live_count[source] : s->beams;
+}
+
+/* Lets a source make its step; its first row of picks is `row`. */
+void rapt__search_choose(struct search *s, int source, int row)
+{
+    struct search_memory *m = s->m;
+    bool ct2 = s->like == RAPT_LIKE_CT2, last = m->count[source] + 1 >= m->limit[source];
+    bool behind_prefix = ct2 && m->given[source] > 0 && m->count[source] == m->given[source];
+    if (last && s->like == RAPT_LIKE_HF) {
+        force_end(s, source);
+        return;
+    }
+    int candidates = collect(s, source, row), live = 0, width = width_of(s, source), open = width;
+    if (candidates == 0) { /* all are suppressed or forbidden, or logits are not finite */
+        rapt__search_truncate(s, source);
+        return;
+    }
+    if (s->like == RAPT_LIKE_MARIAN || (ct2 && last)) candidates = rapt__min(candidates, width);
+    for (int i = 0; i < candidates && live < open; i++) {
+        const struct candidate *c = &m->candidates[i];
+        if (c->token != s->options->end) {
+            follow(s, source, c, live++);
+        } else if (i < width && behind_prefix && i > 0) {
+            open--;
+        } else if (i < width) {
+            rapt__search_finish(s, source, c->slot, c);
+            m->top_ended[source] |= i == 0;
+        }
+    }
+    m->live_count[source] = rapt__search_ended(s, source, live) ? 0 : live;
+}
+
+void rapt__search_truncate(struct search *s, int source)
+{
+    struct search_memory *m = s->m;
+    for (int slot = 0; slot < m->live_count[source]; slot++)
+        rapt__search_finish(s, source, slot, NULL);
+    m->live_count[source] = 0;
+}
+
+int rapt__search_best(const struct search *s, int source)
+{
+    const struct search_memory *m = s->m;
+    int first = source * s->stride, best = -1;
+    for (int i = first; i < first + m->done_count[source]; i++)
+        if (m->done_length[i] >= 0 && (best < 0 || m->done_score[i] > m->done_score[best]))
+            best = i;
+    return best;
+}
+
+/* Hypothesis `from` of `done` as the caller's number `to`. */
+static void output_one(const struct search *s, int source, int from, size_t to,
+                       const rapt_generate_outputs *out)
+{
+    const struct search_memory *m = s->m;
+    int count = m->done_length[from];
+    size_t row = to * (size_t)s->max_length, own = (size_t)from * (size_t)s->length;
+    memcpy(out->ids + row, m->done + own, sizeof(int32_t) * (size_t)count);
+    if (out->log_probabilities)
+        memcpy(out->log_probabilities + row, m->done_log + own,
+               sizeof(float) * (size_t)(count + m->done_ended[from]));
+    if (!s->record) return;
+    const int *starts = s->session->source_starts;
+    size_t keys = (size_t)(starts[source + 1] - starts[source]), first = (size_t)starts[source];
+    size_t rank = to % (size_t)s->nbest, tokens = (size_t)s->nbest * first + rank * keys;
+    rapt__record_trace(s, m->done_slot[from], count, m->done_ended[from],
+                       out->alignments + tokens * ((size_t)s->max_length + 1));
+}
+
+/* The finished hypotheses of a source, best first, into the caller's arrays. */
+void rapt__search_output(const struct search *s, int source, const rapt_generate_outputs *out)
+{
+    const struct search_memory *m = s->m;
+    for (int rank = 0; rank < s->nbest; rank++) {
+        size_t to = (size_t)source * (size_t)s->nbest + (size_t)rank;
+        int best = rapt__search_best(s, source);
+        out->counts[to] = best < 0 ? -1 : m->done_length[best];
+        if (out->ended) out->ended[to] = best >= 0 && m->done_ended[best];
+        if (out->scores) out->scores[to] = best < 0 ? -INFINITY : (float)m->done_score[best];
+        if (best < 0) continue;
+        output_one(s, source, best, to, out);
+        m->done_length[best] = -1;
+    }
+}

@@ -1,0 +1,34 @@
+/* constrain.c - a row of logits in, those of forbidden tokens -infinity out: the end before
+   min_length, and what would complete an n-gram that the hypothesis has already. */
+#include "generate/search.h"
+
+#include <string.h>
+
+/* ids[count] may not go on with a token that makes its last n tokens stand in it before. */
+static void forbid_repeats(const struct search *s, const int32_t *ids, int count,
+                           const struct section *section)
+{
+    int n = s->options->no_repeat_ngram;
+    for (int i = 0; n > 0 && i <= count - n; i++) {
+        int32_t token = ids[i + n - 1];
+        if (token != s->options->end &&
+            memcmp(ids + i, ids + count - (n - 1), sizeof *ids * (size_t)(n - 1)) == 0)
+            rapt__section_forbid(section, token);
+    }
+}
+
+static void forbid(const void *rules, int row, const struct section *section)
+{
+    const struct search *s = rules;
+    const struct search_memory *m = s->m;
+    int slot = m->row_slot[row], count = m->count[slot / s->stride];
+    if (count < s->options->min_length) rapt__section_forbid(section, s->options->end);
+    forbid_repeats(s, m->live + (size_t)slot * (size_t)s->length, count, section);
+}
+
+void rapt__constrain(struct search *s)
+{
+    if (s->options->min_length == 0 && s->options->no_repeat_ngram == 0) return;
+    s->picks.forbid = forbid;
+    s->picks.rules = s;
+}

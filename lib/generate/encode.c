@@ -1,0 +1,266 @@
+/* encode.c - source tokens in; the encoder's output, and the keys and values of cross-attention in
+   the caches of the decoder, out. The encoder takes a group of a few sequences at a time, so its
+   memory does not grow with the batch. */
+#include "generate/session.h"
+
+#include <string.h>
+
+struct reading {
+    rapt_session *session;
+    struct stack encoder;
+    const int32_t *ids;
+    const float *vectors; /* instead of ids */
+    int sources;
+    bool keep;            /* the encoder output of all sources is wanted */
+    rapt_pooling pooling; /* not none: pooled rows are wanted */
+    bool classify;        /* logits are: of pooled rows, or of all */
+    const float *states;  /* out: that, or of the last group */
+};
+
+/* Keys and values of the source for every layer of the decoder: projected once. */
+static void project_sources(const struct exec_context *c, rapt_session *s, const float *states,
+                            int rows)
+{
+    const struct stack decoder = rapt__session_stack(s, true);
+    for (int l = 0; l < s->model->config.decoder_layers; l++)
+        rapt__cross_append(c, &decoder, l, &s->cross, states, rows, s->group_starts);
+}
+
+/* The sequences from `first` on that the encoder takes at once; returns the first behind them. */
+static int group_from(const rapt_session *s, int first, int sources)
+{
+    int end = first + 1;
+    while (end < sources && s->source_starts[end + 1] - s->source_starts[first] <= s->encoder_rows)
+        end++;
+    return end;
+}
+
+/* The encoder's output of sequences first .. end - 1; the rows of the others are none. */
+static const float *read_group(const struct exec_context *c, const struct reading *r, int first,
+                               int end)
+{
+    rapt_session *s = r->session;
+    const int *all = s->source_starts;
+    for (int i = 0; c->team->rank == 0 && i <= s->limits.batch; i++)
+        s->group_starts[i] = all[i < first ? first : i > end ? end : i] - all[first];
+    rapt__team_barrier(c->team);
+    struct pass pass = {.ids = r->ids + all[first]};
+    if (r->vectors)
+        pass.vectors = r->vectors + (ptrdiff_t)all[first] * s->model->config.source_width;
+    pass.rows = rapt__rows(end - first, s->group_starts + first);
+    return rapt__stack_forward(c, &r->encoder, &pass);
+}
+
+static void keep_states(const struct exec_context *c, rapt_session *s, const float *from, int first,
+                        int rows)
+{
+    size_t begin, end, D = (size_t)s->model->config.width;
+    rapt__team_share(c->team, (size_t)rows, 1, &begin, &end);
+    if (begin < end)
+        memcpy(s->states + ((size_t)first + begin) * D, from + begin * D,
+               (end - begin) * D * sizeof *from);
+}
+
+/* Of a group: pooled rows and logits, as far as they are wanted. */
+static void answer(const struct exec_context *c, const struct reading *r, const float *states,
+                   int first, int end, int at)
+{
+    rapt_session *s = r->session;
+    const struct linear output = rapt__linear_at(&s->model->layout.output, s->model->block);
+    int D = s->model->config.width, rows = s->source_starts[end] - at;
+    const struct pool pool = {r->pooling == RAPT_POOLING_MEAN, end - first, D,
+                              s->group_starts + first};
+    float *pooled = s->pooled + (ptrdiff_t)first * D;
+    if (r->pooling) {
+        rapt__pool_forward(c, &pool, states, pooled);
+        states = pooled, rows = end - first, at = first;
+    }
+    if (r->classify)
+        rapt__linear_forward(c, &output, states, D, rows, s->logits + (ptrdiff_t)at * output.out,
+                             output.out, ACTIVATION_NONE, NULL);
+}
+
+/* What scores have learned, as their products read it. */
+static void pack_scores(struct team *team, rapt_session *s)
+{
+    const struct stack decoder = rapt__session_stack(s, true);
+    rapt__scores_pack(team, &decoder, &s->self, false);
+    rapt__scores_pack(team, &decoder, &s->cross, true);
+}
+
+static void work_on_nothing(struct team *team, void *argument)
+{
+    pack_scores(team, argument);
+}
+
+static void work_on_source(struct team *team, void *argument)
+{
+    struct reading *r = argument;
+    rapt_session *s = r->session;
+    struct exec_context c = rapt__session_exec(s, team);
+    const float *states = NULL;
+    pack_scores(team, s);
+    bool several = group_from(s, 0, r->sources) < r->sources;
+    for (int first = 0, end; first < r->sources; first = end) {
+        end = group_from(s, first, r->sources);
+        int at = s->source_starts[first], rows = s->source_starts[end] - at;
+        states = read_group(&c, r, first, end);
+        if (several && r->keep) keep_states(&c, s, states, at, rows);
+        if (s->model->config.kind == RAPT_KIND_ENCODER_DECODER)
+            project_sources(&c, s, states, rows);
+        answer(&c, r, states, first, end, at);
+        rapt__team_barrier(team);
+    }
+    if (team->rank == 0) r->states = several ? s->states : states;
+}
+
+int rapt__session_target_capacity(const rapt_session *s, int sources)
+{
+    int positions = s->model->config.positions;
+    long long slots = (long long)(sources > 0 ? sources : 1) * s->limits.beams;
+    long long panels = (long long)s->limits.batch * s->limits.beams *
+                       rapt__ceil_div(s->limits.target_length, LANES);
+    long long target_capacity = panels / slots * LANES;
+    return target_capacity < positions ? (int)target_capacity : positions;
+}
+
+/* Bytes of the cells of a recurrent decoder. */
+static size_t states_size(const rapt_session *s)
+{
+    return (size_t)s->model->layout.decoder.count * (size_t)s->self.sequences *
+           (size_t)s->model->config.width * sizeof *s->self.states;
+}
+
+/* Empties the caches; each target gets a capacity of so many tokens. */
+static void start_caches(rapt_session *s, int target_capacity)
+{
+    int slots = s->limits.batch * s->limits.beams;
+    for (int i = 0; i < slots; i++) s->capacity[i] = i < s->targets ? target_capacity : 0;
+    if (s->self.states) memset(s->self.states, 0, states_size(s));
+    for (int l = 0; s->self.caches && l < s->model->layout.decoder.count; l++) {
+        rapt__cache_start(&s->self.caches[l], s->capacity);
+        if (s->self.history) rapt__history_start(&s->self.history[l], s->capacity);
+    }
+    if (s->model->config.kind != RAPT_KIND_ENCODER_DECODER) return;
+    for (int b = 0; b < s->limits.batch; b++)
+        s->capacity[b] = s->source_starts[b + 1] - s->source_starts[b];
+    for (int l = 0; l < s->model->layout.decoder.count; l++)
+        rapt__cache_start(&s->cross.caches[l], s->capacity);
+    for (int i = 0; i < slots; i++) s->capacity[i] = i < s->targets ? s->source_length[i] : 0;
+    for (int l = 0; s->cross.history && l < s->model->layout.decoder.count; l++)
+        rapt__history_start(&s->cross.history[l], s->capacity);
+}
+
+/* Forgets all tokens; `sources` sequences will be read, each with beams targets. */
+static void begin(rapt_session *s, int sources, int target_capacity)
+{
+    s->sources = sources;
+    s->targets = s->model->config.kind == RAPT_KIND_ENCODER_ONLY ? 0 : sources * s->limits.beams;
+    s->target_rows = 0;
+    s->reordered = s->searched = false;
+    s->target_capacity = target_capacity;
+    for (int i = 0; i < s->targets; i++) {
+        s->length[i] = s->past[i] = 0;
+        int source = s->source_of[i] = i / s->limits.beams;
+        s->source_length[i] = s->source_starts[source + 1] - s->source_starts[source];
+    }
+    start_caches(s, target_capacity);
+}
+
+static rapt_status check_source(const rapt_session *s, const rapt_tokens *source,
+                                int target_capacity, rapt_message *why)
+{
+    const rapt_config *config = &s->model->config;
+    const struct token_limits limits = {.what = "source",
+                                        .vocab = config->source_vocab,
+                                        .vectors = config->source_width > 0,
+                                        .batch = s->limits.batch,
+                                        .tokens = s->limits.source_tokens,
+                                        .length = config->positions};
+    rapt_status status = RAPT_OK;
+    if (config->kind != RAPT_KIND_DECODER_ONLY)
+        status = rapt__tokens_check(source, &limits, why);
+    else if (!source)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "source: it is NULL");
+    else if (source->ids || source->starts)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "source: a decoder-only model has a batch alone, ids and starts NULL; a "
+                          "prompt is the prefix of rapt_generate, or tokens of rapt_decode");
+    else if (source->batch < 0 || source->batch > s->limits.batch)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "source: batch is %d, limits.batch is %d",
+                          source->batch, s->limits.batch);
+    if (status) return status;
+    if (target_capacity > rapt__session_target_capacity(s, source->batch))
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%d targets of %d tokens do not fit",
+                          source->batch * s->limits.beams, target_capacity);
+    return RAPT_OK;
+}
+
+/* r: what is wanted. */
+static rapt_status encode(struct reading *r, rapt_session *s, const rapt_tokens *source,
+                          int target_capacity, rapt_message *why)
+{
+    rapt_status status = check_source(s, source, target_capacity, why);
+    if (status) return status;
+    r->session = s, r->sources = source->batch;
+    if (s->model->config.kind != RAPT_KIND_DECODER_ONLY) {
+        rapt__starts_copy(s->source_starts, source->starts, source->batch, s->limits.batch);
+        begin(s, source->batch, target_capacity);
+        r->encoder = rapt__session_stack(s, false);
+        r->ids = source->ids;
+        r->vectors = rapt__vectors_of(&s->model->config, source);
+        rapt__team_run(s->limits.threads, work_on_source, r);
+    } else {
+        begin(s, source->batch, target_capacity);
+        if (s->self.packed || s->self.relative)
+            rapt__team_run(s->limits.threads, work_on_nothing, s);
+    }
+    return RAPT_OK;
+}
+
+rapt_status rapt__encode(rapt_session *s, const rapt_tokens *source, int target_capacity,
+                         const float **encoder_output, rapt_message *why)
+{
+    struct reading r = {.keep = encoder_output != NULL};
+    rapt_status status = encode(&r, s, source, target_capacity, why);
+    if (!status && encoder_output) *encoder_output = r.states;
+    return status;
+}
+
+rapt_status rapt_encode(rapt_session *s, const rapt_tokens *source, const float **encoder_output,
+                        rapt_message *why)
+{
+    if (!s) return rapt__fail(why, RAPT_BAD_ARGUMENT, "session: NULL");
+    return rapt__encode(s, source, s->limits.target_length, encoder_output, why);
+}
+
+rapt_status rapt_classify(rapt_session *s, const rapt_tokens *source, const float **logits,
+                          rapt_message *why)
+{
+    if (!s || !logits)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL", s ? "logits" : "session");
+    const rapt_config *c = &s->model->config;
+    if (c->kind != RAPT_KIND_ENCODER_ONLY)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "an encoder alone classifies; this model has a target: rapt_decode");
+    struct reading r = {.pooling = c->pooling, .classify = true};
+    rapt_status status = encode(&r, s, source, s->limits.target_length, why);
+    if (!status) *logits = s->logits;
+    return status;
+}
+
+rapt_status rapt_embed(rapt_session *s, const rapt_tokens *source, rapt_pooling pooling,
+                       const float **embeddings, rapt_message *why)
+{
+    if (!s || !embeddings)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL", s ? "embeddings" : "session");
+    if (s->model->config.kind == RAPT_KIND_DECODER_ONLY)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "a decoder-only model has no source to embed");
+    if (pooling != RAPT_POOLING_FIRST && pooling != RAPT_POOLING_MEAN)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "pooling is %d, it must be FIRST or MEAN",
+                          (int)pooling);
+    struct reading r = {.pooling = pooling};
+    rapt_status status = encode(&r, s, source, s->limits.target_length, why);
+    if (!status) *embeddings = s->pooled;
+    return status;
+}

@@ -1,0 +1,28 @@
+/* feed.c - known target sequences in, rows for the decoder out, call by call: a prefix before a
+   search, or a whole target to be scored. Row p of a sequence is its token p - 1, or the begin;
+   what follows it is token p, or the end. */
+#include "generate/generate.h"
+
+/* Rows of a sequence in all: the last token, or the end, is followed by nothing. */
+static int rows_of(const struct feed *f, int source)
+{
+    return f->tokens->starts[source + 1] - f->tokens->starts[source] + (f->end >= 0);
+}
+
+rapt_tokens rapt__feed_next(rapt_session *s, const struct feed *f)
+{
+    struct search_memory *m = &s->search;
+    int rows = 0, beams = s->limits.beams;
+    m->starts[0] = 0;
+    for (int i = 0; i < s->targets; i++) {
+        int source = i / beams, first = f->tokens->starts[source];
+        int end = i % beams == 0 ? rows_of(f, source) : 0;
+        for (int p = s->length[i]; p < end && rows < s->limits.target_tokens; p++, rows++) {
+            bool last = first + p == f->tokens->starts[source + 1];
+            m->inputs[rows] = p ? f->tokens->ids[first + p - 1] : f->begin;
+            m->wanted[rows] = last ? f->end : f->tokens->ids[first + p];
+        }
+        m->starts[i + 1] = rows;
+    }
+    return (rapt_tokens){s->targets, m->inputs, m->starts};
+}

@@ -1,0 +1,97 @@
+/* finish.c - a hypothesis that ends in; the best ones that have ended out, and whether a source is
+   finished: as this library, Marian, Hugging Face's transformers and CTranslate2 define it, see
+   rapt_like. */
+#include "generate/search.h"
+
+#include <string.h>
+
+/* sum / length^penalty of a hypothesis of n tokens */
+static double score_of(const struct search *s, double sum, int n)
+{
+    return sum / rapt__pow(n, (double)s->options->length_penalty);
+}
+
+/* How many tokens of a hypothesis with `count` of them penalty counts. */
+static int scored(const struct search *s, int source, int count)
+{
+    int given = s->like == RAPT_LIKE_CT2 ? 0 : s->m->given[source];
+    return rapt__max(count - given, 1);
+}
+
+/* The worst of those that are kept, the first one if there are several. */
+static int worst_of(const struct search *s, int source)
+{
+    const struct search_memory *m = s->m;
+    int first = source * s->stride, worst = first;
+    for (int i = first + 1; i < first + m->done_count[source]; i++)
+        if (m->done_score[i] < m->done_score[worst]) worst = i;
+    return worst;
+}
+
+/* Slot `from` of `done` to slot `to`. */
+static void move(struct search *s, int from, int to)
+{
+    struct search_memory *m = s->m;
+    size_t length = (size_t)s->length, a = (size_t)from * length, b = (size_t)to * length;
+    memcpy(m->done + b, m->done + a, sizeof *m->done * length);
+    if (s->logs) memcpy(m->done_log + b, m->done_log + a, sizeof *m->done_log * length);
+    m->done_length[to] = m->done_length[from];
+    m->done_ended[to] = m->done_ended[from];
+    m->done_slot[to] = m->done_slot[from];
+    m->done_score[to] = m->done_score[from];
+}
+
+/* The slot of `done` for one more with that score: they stay in the order in which they came. -1:
+   there are `beams` that are to be kept instead. */
+static int slot_for(struct search *s, int source, double score)
+{
+    struct search_memory *m = s->m;
+    int first = source * s->stride;
+    if (m->done_count[source] < s->beams) return first + m->done_count[source]++;
+    int worst = worst_of(s, source), end = first + s->beams;
+    if (s->like == RAPT_LIKE_RAPT || score <= m->done_score[worst]) return -1;
+    for (int i = worst; i + 1 < end; i++) move(s, i + 1, i);
+    return end - 1;
+}
+
+void rapt__search_finish(struct search *s, int source, int slot, const struct candidate *end)
+{
+    struct search_memory *m = s->m;
+    int count = m->count[source], own = source * s->stride + slot;
+    double score =
+        score_of(s, end ? end->sum : m->sums[own], scored(s, source, count + (end != NULL)));
+    int at = slot_for(s, source, score);
+    m->ended_count[source]++;
+    if (at < 0) return;
+    size_t from = (size_t)own * (size_t)s->length, to = (size_t)at * (size_t)s->length;
+    memcpy(m->done + to, m->live + from, sizeof *m->done * (size_t)count);
+    if (s->logs) memcpy(m->done_log + to, m->live_log + from, sizeof(float) * (size_t)count);
+    if (s->logs && end) m->done_log[to + (size_t)count] = end->log_p;
+    m->done_length[at] = count;
+    m->done_ended[at] = end != NULL;
+    m->done_slot[at] = own;
+    m->done_score[at] = score;
+}
+
+/* No live hypothesis is better now than the worst one that ended, in a full list of these. */
+static bool none_better(const struct search *s, int source, int live)
+{
+    const struct search_memory *m = s->m;
+    if (m->done_count[source] < s->beams) return false;
+    if (live == 0) return true;
+    double best = score_of(s, m->next_sums[(ptrdiff_t)source * s->stride],
+                           scored(s, source, m->count[source] + 1));
+    return best <= m->done_score[worst_of(s, source)];
+}
+
+bool rapt__search_ended(const struct search *s, int source, int live)
+{
+    const struct search_memory *m = s->m;
+    if (s->like == RAPT_LIKE_MARIAN) return false;
+    if (s->like == RAPT_LIKE_HF) return none_better(s, source, live);
+    if (s->like == RAPT_LIKE_RAPT) return m->done_count[source] == s->beams;
+    if (m->count[source] + 1 >= m->limit[source]) return false; /* these end too */
+    if (s->options->length_penalty == 0)
+        return m->top_ended[source] && m->ended_count[source] >= s->nbest;
+    return m->ended_count[source] >= s->beams;
+}

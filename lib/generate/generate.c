@@ -1,0 +1,244 @@
+/* generate.c - generation: sources in, target tokens with scores out. A loop over positions: decode
+   one token of each live hypothesis, choose the next, reorder the caches. */
+#include "generate/search.h"
+
+#include <math.h>
+#include <string.h>
+
+static int limit_of(const struct search *s, int source_length)
+{
+    const rapt_generate_options *o = s->options;
+    if (o->max_ratio <= 0) return s->max_length;
+    double limit = (double)o->max_ratio * source_length + o->max_extra;
+    if (limit < 1) return 1;
+    return limit < s->max_length ? (int)limit : s->max_length;
+}
+
+static struct search begin(rapt_session *session, const rapt_generate_options *o)
+{
+    struct search_memory *m = &session->search;
+    struct search s = {.session = session, .m = m, .options = o};
+    s.beams = o->beams ? o->beams : 1;
+    s.nbest = o->nbest ? o->nbest : 1;
+    s.like = o->like ? o->like : RAPT_LIKE_RAPT;
+    s.stride = session->limits.beams;
+    s.length = s.max_length = session->target_capacity;
+    s.picks = (struct picks){.max = s.beams + 1,
+                             .counts = m->counts,
+                             .tokens = m->tokens,
+                             .logits = m->logits,
+                             .log_sums = m->log_sums,
+                             .section_sums = m->section_sums,
+                             .sections = rapt__pick_sections(session->model->config.target_vocab),
+                             .row_slot = m->row_slot,
+                             .stride = s.stride,
+                             .suppressed = o->suppressed,
+                             .suppressed_count = o->suppressed_count,
+                             .sum_all = s.like == RAPT_LIKE_MARIAN || s.like == RAPT_LIKE_HF,
+                             .keep = o->temperature > 0};
+    bool decoder_only = session->model->config.kind == RAPT_KIND_DECODER_ONLY;
+    for (int b = 0; b < session->sources; b++) {
+        int n = decoder_only ? 0 : session->source_starts[b + 1] - session->source_starts[b];
+        m->live_count[b] = 1;
+        m->ended_count[b] = m->top_ended[b] = 0;
+        m->done_count[b] = m->count[b] = m->given[b] = m->announced[b] = 0;
+        m->limit[b] = decoder_only ? s.max_length : limit_of(&s, n);
+        m->sums[(ptrdiff_t)b * s.stride] = 0;
+    }
+    return s;
+}
+
+/* A source's one hypothesis gets the tokens of its prefix. */
+static void give(struct search *s, const rapt_tokens *prefix, int source)
+{
+    struct search_memory *m = s->m;
+    int count = prefix->starts[source + 1] - prefix->starts[source], slot = source * s->stride;
+    size_t row = (size_t)slot * (size_t)s->length, targets = (size_t)s->session->targets;
+    m->count[source] = m->given[source] = m->announced[source] = count;
+    if (count)
+        memcpy(m->live + row, prefix->ids + prefix->starts[source],
+               sizeof *m->live * (size_t)count);
+    if (s->logs) memset(m->live_log + row, 0, sizeof(float) * (size_t)count);
+    for (int t = 1; s->record && t <= count; t++)
+        s->record->parents[(size_t)t * targets + (size_t)slot] = slot;
+    if (count >= m->limit[source]) rapt__search_truncate(s, source);
+}
+
+/* All tokens of the prefixes but the last ones, which are the first step's inputs. */
+static rapt_status feed_prefix(struct search *s, const rapt_tokens *prefix, rapt_message *why)
+{
+    const struct feed feed = {prefix, s->options->begin, -1};
+    struct picks none = {0};
+    for (int b = 0; b < prefix->batch; b++) give(s, prefix, b);
+    for (;;) {
+        const rapt_tokens rows = rapt__feed_next(s->session, &feed);
+        if (rows.starts[rows.batch] == 0) return RAPT_OK;
+        rapt_status status = rapt__decode(s->session, &rows, &none, why);
+        if (status) return status;
+        if (s->record) rapt__record_rows(s);
+    }
+}
+
+/* The rows of a step: one for each live hypothesis, none for the other slots. */
+static rapt_tokens inputs_of(struct search *s)
+{
+    struct search_memory *m = s->m;
+    int rows = 0, slots = s->session->targets;
+    m->starts[0] = 0;
+    for (int i = 0; i < slots; i++) {
+        int source = i / s->stride, count = m->count[source];
+        if (i % s->stride < m->live_count[source]) {
+            m->row_slot[rows] = i;
+            m->inputs[rows++] = count ? m->live[(size_t)i * (size_t)s->length + (size_t)count - 1]
+                                      : s->options->begin;
+        }
+        m->starts[i + 1] = rows;
+    }
+    return (rapt_tokens){slots, m->inputs, m->starts};
+}
+
+/* What was chosen becomes what lives, in the caches too. */
+static rapt_status advance(struct search *s, rapt_message *why)
+{
+    struct search_memory *m = s->m;
+    int32_t *tokens = m->live;
+    float *log = m->live_log;
+    double *sums = m->sums;
+    m->live = m->next, m->next = tokens;
+    m->live_log = m->next_log, m->next_log = log;
+    m->sums = m->next_sums, m->next_sums = sums;
+    for (int b = 0; b < s->session->sources; b++) {
+        if (m->live_count[b] == 0) continue;
+        m->count[b]++;
+        if (s->record) rapt__record_parents(s, b);
+        if (m->count[b] >= m->limit[b]) rapt__search_truncate(s, b);
+    }
+    return rapt__reorder(s->session, m->parents, why);
+}
+
+static void work_on_logits(struct team *team, void *argument)
+{
+    struct search *s = argument;
+    rapt_session *session = s->session;
+    const struct exec_context c = {team, rapt__kernels(), session->pack, NULL};
+    rapt__pick_again(&c, session->target_rows, session->model->config.target_vocab, &s->picks,
+                     session->logits);
+}
+
+/* The likeliest next tokens of all live hypotheses. */
+static rapt_status decode(struct search *s, rapt_message *why)
+{
+    const rapt_generate_options *o = s->options;
+    const struct search_memory *m = s->m;
+    rapt_session *session = s->session;
+    const rapt_tokens inputs = inputs_of(s);
+    rapt_status status = rapt__decode(session, &inputs, o->logits ? NULL : &s->picks, why);
+    if (status) return status;
+    if (s->record) rapt__record_rows(s);
+    if (!o->logits) return RAPT_OK;
+    int vocab = session->model->config.target_vocab;
+    for (int row = 0; row < session->target_rows; row++) {
+        int slot = m->row_slot[row], source = slot / s->stride;
+        o->logits(o->user, source, m->live + (size_t)slot * (size_t)s->length, m->count[source],
+                  session->logits + (size_t)row * (size_t)vocab, vocab);
+    }
+    rapt__team_run(session->limits.threads, work_on_logits, s);
+    return RAPT_OK;
+}
+
+static rapt_status step(struct search *s, rapt_message *why)
+{
+    struct search_memory *m = s->m;
+    rapt_status status = decode(s, why);
+    if (status) return status;
+    for (int i = 0; i < s->session->targets; i++) m->parents[i] = i;
+    if (s->options->temperature > 0)
+        rapt__search_sample(s);
+    else
+        for (int b = 0; b < s->session->sources; b++)
+            if (m->live_count[b]) rapt__search_choose(s, b, m->starts[(ptrdiff_t)b * s->stride]);
+    return advance(s, why);
+}
+
+static bool alive(const struct search *s)
+{
+    for (int b = 0; b < s->session->sources; b++)
+        if (s->m->live_count[b]) return true;
+    return false;
+}
+
+/* Until all sources have ended or the caller wants no more; then what still lives ends as it is,
+   and its tokens are told unless their callback wants no more. */
+static rapt_status run(struct search *s, rapt_message *why)
+{
+    const rapt_generate_options *o = s->options;
+    bool stop = o->stop && o->stop(o->user), tells = o->token;
+    rapt_status status = RAPT_OK;
+    while (!stop && alive(s)) {
+        status = step(s, why);
+        if (status) return status;
+        for (int b = 0; tells && b < s->session->sources; b++) tells = rapt__search_announce(s, b);
+        bool refused = o->token && !tells;
+        stop = refused || (o->stop && alive(s) && o->stop(o->user));
+    }
+    for (int b = 0; b < s->session->sources; b++) rapt__search_truncate(s, b);
+    for (int b = 0; tells && b < s->session->sources; b++) tells = rapt__search_announce(s, b);
+    return status;
+}
+
+static rapt_status read_outputs(rapt_generate_outputs *out, const rapt_generate_outputs *outputs,
+                                const rapt_session *session, rapt_message *why)
+{
+    rapt_status status = rapt__struct_read(out, sizeof *out, outputs, "rapt_generate_outputs", why);
+    if (status) return status;
+    if (!out->ids || !out->counts)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "outputs: %s is NULL",
+                          out->ids ? "counts" : "ids");
+    if (out->alignments && !session->record.rows)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "outputs: alignments need a session with limits.alignments");
+    return RAPT_OK;
+}
+
+/* Of encoded sources. */
+static rapt_status search(rapt_session *session, const rapt_generate_options *o,
+                          const rapt_generate_outputs *out, const struct listed_rows *listed,
+                          rapt_message *why)
+{
+    struct search s = begin(session, o);
+    rapt_status status = RAPT_OK;
+    s.logs = out->log_probabilities || o->token;
+    s.picks.listed = listed;
+    rapt__constrain(&s);
+    if (out->alignments) s.record = &session->record;
+    if (o->prefix) status = feed_prefix(&s, o->prefix, why);
+    if (!status) status = run(&s, why);
+    if (status) return status;
+    for (int b = 0; b < session->sources; b++) rapt__search_output(&s, b, out);
+    return RAPT_OK;
+}
+
+rapt_status rapt_generate(rapt_session *session, const rapt_tokens *source,
+                          const rapt_generate_options *options,
+                          const rapt_generate_outputs *outputs, rapt_message *why)
+{
+    rapt_generate_options o;
+    rapt_generate_outputs out;
+    if (!session) return rapt__fail(why, RAPT_BAD_ARGUMENT, "session: NULL");
+    if (!source) return rapt__fail(why, RAPT_BAD_ARGUMENT, "source: NULL");
+    rapt_status status = rapt__struct_read(&o, sizeof o, options, "rapt_generate_options", why);
+    if (!status) status = rapt__generate_check(session, &o, source->batch, why);
+    if (!status) status = read_outputs(&out, outputs, session, why);
+    if (status) return status;
+    int length = o.max_length ? o.max_length : session->limits.target_length;
+    status = rapt__encode(session, source, length, NULL, why);
+    if (status) return status;
+    struct listed_rows listed = {.sources = 0};
+    session->searched = true;
+    if (o.shortlist)
+        status = rapt__listed_rows_make(&listed, session, o.shortlist, source, o.end, why);
+    if (status) return status;
+    status = search(session, &o, &out, o.shortlist ? &listed : NULL, why);
+    rapt__listed_rows_free(&listed, session);
+    return status;
+}

@@ -1,0 +1,116 @@
+/* options.c - options of a generation: their defaults, and what of them is refused. */
+#include "generate/search.h"
+
+#include <float.h>
+#include <math.h>
+
+void rapt_generate_options_default(rapt_generate_options *options, size_t size, int32_t begin,
+                                   int32_t end)
+{
+    const rapt_generate_options own = {
+        .size = sizeof own, .begin = begin, .end = end, .beams = 1, .nbest = 1};
+    rapt__struct_default(options, size, &own, sizeof own);
+}
+
+static rapt_status check_sizes(const rapt_session *s, const rapt_generate_options *o, int sources,
+                               rapt_message *why)
+{
+    int beams = o->beams ? o->beams : 1, nbest = o->nbest ? o->nbest : 1;
+    int longest = rapt__session_target_capacity(s, sources);
+    if (o->beams < 0 || beams > s->limits.beams)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "beams is %d, limits.beams is %d", o->beams,
+                          s->limits.beams);
+    if (o->nbest < 0 || nbest > beams)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "nbest is %d, with beams %d it is at most %d",
+                          o->nbest, o->beams, beams);
+    if (o->max_length < 0 || o->max_length > longest)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "max_length is %d, for %d sources the session's limits allow %d",
+                          o->max_length, sources, longest);
+    if (s->limits.target_tokens < s->limits.batch * beams)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "limits.target_tokens is %d, it must be batch * beams: %d",
+                          s->limits.target_tokens, s->limits.batch * beams);
+    return RAPT_OK;
+}
+
+static rapt_status check_numbers(const rapt_generate_options *o, int vocab, rapt_message *why)
+{
+    const struct {
+        const char *name;
+        int value, min, max;
+    } ints[] = {{"begin", (int)o->begin, 0, vocab - 1},
+                {"end", (int)o->end, 0, vocab - 1},
+                {"max_extra", o->max_extra, 0, INT32_MAX},
+                {"top_k", o->top_k, 0, INT32_MAX},
+                {"min_length", o->min_length, 0, INT32_MAX},
+                {"no_repeat_ngram", o->no_repeat_ngram, 0, INT32_MAX},
+                {"like", (int)o->like, RAPT_LIKE_MODEL, RAPT_LIKE_CT2},
+                {"suppressed_count", o->suppressed_count, 0, INT32_MAX},
+                {"reserved", o->reserved, 0, 0}};
+    const struct {
+        const char *name;
+        float value, min, max;
+    } floats[] = {{"max_ratio", o->max_ratio, 0, INFINITY},
+                  {"temperature", o->temperature, 0, FLT_MAX},
+                  {"top_p", o->top_p, 0, 1},
+                  {"length_penalty", o->length_penalty, -FLT_MAX, FLT_MAX}};
+    rapt_status status = RAPT_OK;
+    for (size_t i = 0; !status && i < sizeof ints / sizeof *ints; i++)
+        status = rapt__int_check(ints[i].name, ints[i].value, ints[i].min, ints[i].max, why);
+    for (size_t i = 0; !status && i < sizeof floats / sizeof *floats; i++)
+        status = rapt__float_check(floats[i].name, floats[i].value, (double)floats[i].min,
+                                   (double)floats[i].max, why);
+    return status;
+}
+
+static rapt_status check_prefix(const rapt_session *s, const rapt_generate_options *o, int sources,
+                                rapt_message *why)
+{
+    int length = o->max_length ? o->max_length : s->limits.target_length;
+    if (!o->prefix) return RAPT_OK;
+    const struct token_limits limits = {.what = "prefix",
+                                        .vocab = s->model->config.target_vocab,
+                                        .batch = s->limits.batch,
+                                        .tokens = INT32_MAX,
+                                        .length = length};
+    rapt_status status = rapt__tokens_check(o->prefix, &limits, why);
+    if (!status && o->prefix->batch != sources)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "prefix: %d sequences for %d sources",
+                          o->prefix->batch, sources);
+    return status;
+}
+
+static rapt_status check_shortlist(const rapt_session *s, const rapt_generate_options *o,
+                                   rapt_message *why)
+{
+    if (!o->shortlist) return RAPT_OK;
+    if (s->model->config.kind == RAPT_KIND_DECODER_ONLY || s->model->config.source_width > 0)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "shortlist: the model has no source tokens");
+    if (o->temperature > 0)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "shortlist: sampling (temperature above 0) chooses among all tokens");
+    return rapt__shortlist_check(o->shortlist, &s->model->config, why);
+}
+
+rapt_status rapt__generate_check(const rapt_session *s, const rapt_generate_options *o, int sources,
+                                 rapt_message *why)
+{
+    int vocab = s->model->config.target_vocab;
+    if (s->model->config.kind == RAPT_KIND_ENCODER_ONLY)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "an encoder-only model generates nothing");
+    rapt_status status = check_sizes(s, o, sources, why);
+    if (!status) status = check_numbers(o, vocab, why);
+    if (status) return status;
+    if (o->temperature > 0 && o->beams > 1)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "beams is %d and temperature above 0: sampling keeps one hypothesis",
+                          o->beams);
+    status = check_shortlist(s, o, why);
+    if (status) return status;
+    for (int i = 0; i < o->suppressed_count; i++)
+        if (!o->suppressed || o->suppressed[i] < 0 || o->suppressed[i] >= vocab)
+            return rapt__fail(why, RAPT_BAD_ARGUMENT, "suppressed[%d] is %d, the vocabulary has %d",
+                              i, o->suppressed ? (int)o->suppressed[i] : -1, vocab);
+    return check_prefix(s, o, sources, why);
+}

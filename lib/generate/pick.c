@@ -1,0 +1,125 @@
+/* pick.c - the likeliest next tokens of every row and log sum exp of all its logits:
+
+       log sum exp x = log sum over sections of exp(log sum exp of the section)
+
+   The output matrix is multiplied in sections of columns. The likeliest tokens and the log sum of a
+   section are found while its logits are in the processor's cache, so no [rows][vocab] array is
+   filled. Sections do not depend on rows or threads, so neither do the bits. */
+#include "generate/generate.h"
+
+#include <math.h>
+
+enum {
+    SECTION = 4096,
+    AT_HAND = 1 << 17 /* logits at once, if that is more than a section of each row */
+};
+
+int rapt__pick_sections(int vocab)
+{
+    return rapt__ceil_div(vocab, SECTION);
+}
+
+/* The column of a token; -1: the row has none. */
+static int column_of(const struct section *s, int32_t token)
+{
+    int low = s->first, high = s->first + s->columns;
+    if (!s->tokens) return token < high ? token : -1;
+    while (low < high) {
+        int middle = low + (high - low) / 2;
+        if (s->tokens[middle] < token)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < s->first + s->columns && s->tokens[low] == token ? low : -1;
+}
+
+void rapt__section_forbid(const struct section *s, int32_t token)
+{
+    int column = column_of(s, token);
+    if (column >= s->first) s->logits[column - s->first] = -INFINITY;
+}
+
+/* A section of a row. */
+static void pick_section(const struct kernels *k, struct picks *p, int row, const struct section *s)
+{
+    size_t own = (size_t)row * (size_t)p->max;
+    float *sum = &p->section_sums[(size_t)row * (size_t)p->sections + (size_t)(s->first / SECTION)];
+    if (p->sum_all) *sum = k->log_sum_row(s->logits, s->columns);
+    for (int i = 0; i < p->suppressed_count; i++) rapt__section_forbid(s, p->suppressed[i]);
+    if (p->forbid) p->forbid(p->rules, row, s);
+    int wanted = p->wanted ? column_of(s, p->wanted[row]) : -1;
+    if (wanted >= s->first) p->wanted_logits[row] = s->logits[wanted - s->first];
+    if (!p->sum_all) *sum = k->log_sum_row(s->logits, s->columns);
+    if (p->max == 0) return;
+    if (s->first == 0) p->counts[row] = 0;
+    p->counts[row] = k->top_more(s->logits, s->columns, s->first, p->max, p->counts[row],
+                                 p->tokens + own, p->logits + own);
+}
+
+/* All sections of a row among columns [first, first + columns), whose logits are there; the row has
+   `all` columns. */
+static void pick_row(const struct kernels *k, struct picks *p, int row, int first, int columns,
+                     int all, const int32_t *tokens, float *logits)
+{
+    int sections = rapt__pick_sections(all);
+    float *sums = p->section_sums + (size_t)row * (size_t)p->sections;
+    for (int n = 0; n < columns; n += SECTION) {
+        const struct section s = {first + n, rapt__min(columns - n, SECTION), tokens, logits + n};
+        pick_section(k, p, row, &s);
+    }
+    if (first + columns == all) p->log_sums[row] = k->log_sum_row(sums, sections);
+}
+
+/* A row whose logits are there, of which it may have those that are listed for its source alone;
+   whole: they are those of all tokens, else those of p->listed->output. */
+static void pick_listed(const struct kernels *k, struct picks *p, int row, bool whole,
+                        float *logits)
+{
+    const struct listed_rows *l = p->listed;
+    int source = p->row_slot[row] / p->stride, first = l->starts[source],
+        count = l->starts[source + 1] - first;
+    const int32_t *tokens = l->tokens + first, *from = whole ? tokens : l->columns + first;
+    int *picked = p->tokens + (size_t)row * (size_t)p->max;
+    for (int i = 0; i < count; i++) logits[i] = logits[from[i]];
+    pick_row(k, p, row, 0, count, count, tokens, logits);
+    for (int i = 0; p->max && i < p->counts[row]; i++) picked[i] = tokens[picked[i]];
+}
+
+/* Rows of logits with `vocab` columns. */
+static void pick_rows(const struct exec_context *c, struct picks *p, int rows, int first,
+                      int columns, int vocab, bool whole, float *logits)
+{
+    for (int r; (r = rapt__team_take(c->team)) < rows;) {
+        float *own = logits + (size_t)r * (size_t)columns;
+        if (p->listed)
+            pick_listed(c->kernels, p, r, whole, own);
+        else
+            pick_row(c->kernels, p, r, first, columns, vocab, NULL, own);
+    }
+    rapt__team_barrier(c->team);
+}
+
+void rapt__pick(const struct exec_context *c, const struct linear *output, const float *x, int rows,
+                struct picks *p, float *logits)
+{
+    if (p->listed) output = &p->listed->output;
+    int vocab = output->out, at_once = AT_HAND / SECTION / rows * SECTION;
+    if (at_once < SECTION) at_once = SECTION;
+    if (at_once > vocab || p->keep || p->listed) at_once = vocab;
+    for (int first = 0, columns; first < vocab; first += columns) {
+        columns = rapt__min(vocab - first, at_once);
+        struct linear part = *output;
+        part.weight += (ptrdiff_t)first * part.in;
+        if (part.bias) part.bias += first;
+        part.out = columns;
+        rapt__linear_forward(c, &part, x, part.in, rows, logits, columns, ACTIVATION_NONE, NULL);
+        pick_rows(c, p, rows, first, columns, vocab, false, logits);
+    }
+}
+
+void rapt__pick_again(const struct exec_context *c, int rows, int vocab, struct picks *p,
+                      float *logits)
+{
+    pick_rows(c, p, rows, 0, vocab, vocab, true, logits);
+}

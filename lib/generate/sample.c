@@ -1,0 +1,209 @@
+/* sample.c - logits in, the next token of each source out, drawn from softmax(logits /
+   temperature), truncated to the top_k likeliest and to the likeliest that hold top_p of the
+   probability (Holtzman et al. 2020). Draw t of sequence b is a function of (seed, b, t): the batch
+   does not matter.
+
+   The whole distribution is inverted in the order of tokens, with sums of blocks; one that is
+   truncated in the order of likelihood, by a heap of the tokens that may remain. Sources are shared
+   out to the team. */
+#include "generate/search.h"
+
+#include <math.h>
+
+enum { BLOCK = 64, SUMS = 8 };
+
+int rapt__sample_blocks(int vocab)
+{
+    return rapt__ceil_div(vocab, BLOCK);
+}
+
+/* ---- a heap of numbers of values, the greatest first ---- */
+
+struct heap {
+    const float *values;
+    int *items; /* [left] the heap; behind it, from the end on, those that were taken */
+    int left;
+};
+
+/* The root comes last: greater value, then lower number. */
+static int by_value(const void *context, const void *x, const void *y)
+{
+    const float *values = context;
+    int a = *(const int *)x, b = *(const int *)y;
+    if (values[a] != values[b]) return values[a] < values[b] ? -1 : 1;
+    return (b > a) - (b < a);
+}
+
+static void settle(struct heap *h, int at)
+{
+    rapt__heap_down(h->items, (size_t)at, (size_t)h->left, sizeof *h->items, by_value, h->values);
+}
+
+/* Of the numbers below count whose value is at least `bound`. */
+static void fill(struct heap *h, int count, float bound)
+{
+    h->left = 0;
+    for (int i = 0; i < count; i++)
+        if (h->values[i] >= bound) h->items[h->left++] = i;
+    for (int i = h->left / 2; i-- > 0;) settle(h, i);
+}
+
+static int take(struct heap *h)
+{
+    int item = h->items[0];
+    h->items[0] = h->items[--h->left];
+    h->items[h->left] = item;
+    settle(h, 0);
+    return item;
+}
+
+/* ---- the tokens of one draw ---- */
+
+struct urn {
+    const float *logits;
+    int vocab;
+    float max, temperature; /* of the logits */
+    double all;             /* of shares */
+    float *shares;          /* [vocab] exp((logit - max) / temperature) */
+    double *sums;           /* [blocks] of shares */
+    float *greatest;        /* [blocks] logit */
+    int *tokens;            /* [vocab] for heaps */
+};
+
+static double sum_of(const float *x, int n)
+{
+    double sums[SUMS] = {0}, sum = 0;
+    int i = 0;
+    for (; i + SUMS <= n; i += SUMS)
+        for (int j = 0; j < SUMS; j++) sums[j] += (double)x[i + j];
+    for (; i < n; i++) sum += (double)x[i];
+    for (int j = 0; j < SUMS; j++) sum += sums[j];
+    return sum;
+}
+
+static void compute_shares(const struct kernels *k, struct urn *urn)
+{
+    int blocks = rapt__sample_blocks(urn->vocab);
+    urn->max = -INFINITY, urn->all = 0;
+    for (int b = 0; b < blocks; b++) {
+        int end = rapt__min((b + 1) * BLOCK, urn->vocab);
+        urn->greatest[b] = -INFINITY;
+        for (int i = b * BLOCK; i < end; i++)
+            if (urn->logits[i] > urn->greatest[b]) urn->greatest[b] = urn->logits[i];
+        if (urn->greatest[b] > urn->max) urn->max = urn->greatest[b];
+    }
+    for (int i = 0; i < urn->vocab; i++)
+        urn->shares[i] = (urn->logits[i] - urn->max) / urn->temperature;
+    k->exp_row(urn->shares, (size_t)urn->vocab);
+    for (int b = 0; b < blocks; b++) {
+        urn->sums[b] =
+            sum_of(urn->shares + (ptrdiff_t)b * BLOCK, rapt__min(urn->vocab - b * BLOCK, BLOCK));
+        urn->all += urn->sums[b];
+    }
+}
+
+/* The first token until which shares add up to more than u of all. */
+static int draw_whole(const struct urn *urn, double u)
+{
+    int blocks = rapt__sample_blocks(urn->vocab), block = 0, token = 0;
+    double point = u * urn->all, passed = 0;
+    for (int b = 0; b < blocks && passed <= point; b++) {
+        if (urn->sums[b] > 0) block = b;
+        if (passed + urn->sums[b] > point) break;
+        passed += urn->sums[b];
+    }
+    for (int i = block * BLOCK; i < urn->vocab && i < (block + 1) * BLOCK; i++) {
+        if (urn->shares[i] > 0) token = i; /* where sums differ by rounding, the last one */
+        passed += (double)urn->shares[i];
+        if (passed > point) break;
+    }
+    return token;
+}
+
+/* The top_k likeliest tokens have at least this logit: as many blocks have one. */
+static float bound_of_k(const struct urn *urn, int top_k)
+{
+    int blocks = rapt__sample_blocks(urn->vocab), block = 0;
+    struct heap heap = {.values = urn->greatest, .items = urn->tokens};
+    if (top_k > blocks) return -INFINITY;
+    fill(&heap, blocks, -INFINITY);
+    for (int i = 0; i < top_k; i++) block = take(&heap);
+    return urn->greatest[block];
+}
+
+/* All tokens with less than this logit together have less than 1 - top_p of the probability. */
+static float bound_of_p(const struct urn *urn, double top_p)
+{
+    double share = (1 - top_p) * urn->all / urn->vocab; /* of each of them, on average */
+    double distance = (double)urn->temperature * (rapt__log(share) - 1e-3); /* of logits; rounded */
+    return (float)((double)urn->max + distance - 1e-6 * fabs((double)urn->max));
+}
+
+static int draw_truncated(const rapt_generate_options *o, struct urn *urn, double u)
+{
+    bool nucleus = o->top_p > 0 && o->top_p < 1;
+    int limit = o->top_k ? rapt__min(o->top_k, urn->vocab) : urn->vocab;
+    double wanted = nucleus ? (double)o->top_p * urn->all : INFINITY, kept = 0, passed = 0;
+    float bound = o->top_k ? bound_of_k(urn, limit) : -INFINITY;
+    if (nucleus) bound = fmaxf(bound, bound_of_p(urn, (double)o->top_p));
+    struct heap heap = {.values = urn->logits, .items = urn->tokens};
+    fill(&heap, urn->vocab, bound);
+    int first = heap.left - 1, likeliest = heap.items[0];
+    while (first - heap.left + 1 < limit && kept < wanted && heap.left > 0)
+        kept += (double)urn->shares[take(&heap)];
+    for (int i = first; i >= heap.left; i--) {
+        passed += (double)urn->shares[heap.items[i]];
+        if (passed > u * kept) return heap.items[i];
+    }
+    return likeliest; /* u * kept was rounded up to kept */
+}
+
+/* -1: no token has any probability, since all are suppressed or logits are not finite. */
+static int draw(const rapt_generate_options *o, const struct kernels *k, struct urn *urn, double u)
+{
+    compute_shares(k, urn);
+    if (!(urn->all > 0 && isfinite(urn->all))) return -1;
+    bool whole = !o->top_k && !(o->top_p > 0 && o->top_p < 1);
+    return whole ? draw_whole(urn, u) : draw_truncated(o, urn, u);
+}
+
+/* The next token of a source, from its row of logits. */
+static void sample(struct search *s, int source, int member)
+{
+    struct search_memory *m = s->m;
+    const rapt_generate_options *o = s->options;
+    int at = source * s->stride, vocab = s->session->model->config.target_vocab;
+    int row = m->starts[at];
+    const float *logits = s->session->logits + (size_t)row * (size_t)vocab;
+    uint64_t key = rapt__mix(o->seed, o->sequence + (uint64_t)source);
+    size_t first = (size_t)member * (size_t)vocab,
+           block = (size_t)member * (size_t)rapt__sample_blocks(vocab);
+    struct urn urn = {.logits = logits,
+                      .vocab = vocab,
+                      .temperature = o->temperature,
+                      .shares = m->shares + first,
+                      .sums = m->block_sums + block,
+                      .greatest = m->block_greatest + block,
+                      .tokens = m->order + first};
+    int32_t token = draw(o, rapt__kernels(), &urn, rapt__uniform(key, (uint64_t)m->count[source]));
+    if (token < 0) {
+        rapt__search_truncate(s, source);
+        return;
+    }
+    double logit = (double)logits[token], log_sum = (double)m->log_sums[row];
+    const struct candidate drawn = {m->sums[at] + logit - log_sum, 0, token,
+                                    (float)(logit - log_sum)};
+    rapt__search_take(s, source, &drawn);
+}
+
+static void work_on_samples(struct team *team, void *argument)
+{
+    struct search *s = argument;
+    for (int b; (b = rapt__team_take(team)) < s->session->sources;)
+        if (s->m->live_count[b]) sample(s, b, team->rank);
+}
+
+void rapt__search_sample(struct search *s)
+{
+    rapt__team_run(rapt__min(s->session->limits.threads, s->session->sources), work_on_samples, s);
+}

@@ -1,0 +1,75 @@
+/* score.c - forced decoding: source and target tokens in, the log-probability of every target token
+   out: logit - log sum exp of its row, with the same sums as in generation. */
+#include "generate/generate.h"
+
+static rapt_status check(const rapt_session *s, const rapt_tokens *source,
+                         const rapt_tokens *target, const struct feed *f, rapt_message *why)
+{
+    int vocab = s->model->config.target_vocab;
+    if (s->model->config.kind == RAPT_KIND_ENCODER_ONLY)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "an encoder-only model has no target");
+    if (!source) return rapt__fail(why, RAPT_BAD_ARGUMENT, "source: NULL");
+    if (f->begin < 0 || f->begin >= vocab)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "begin is %d, the vocabulary has %d",
+                          (int)f->begin, vocab);
+    if (f->end < -1 || f->end >= vocab)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "end is %d, the vocabulary has %d", (int)f->end,
+                          vocab);
+    int longest = rapt__session_target_capacity(s, source->batch) - (f->end >= 0);
+    const struct token_limits limits = {.what = "target",
+                                        .vocab = vocab,
+                                        .batch = s->limits.batch,
+                                        .tokens = INT32_MAX,
+                                        .length = longest};
+    rapt_status status = rapt__tokens_check(target, &limits, why);
+    if (status) return status;
+    if (target->batch != source->batch)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%d source and %d target sequences",
+                          source->batch, target->batch);
+    return RAPT_OK;
+}
+
+/* The rows of one call of rapt__decode. Sequence b has its log-probabilities at starts[b], and one
+   more for the end of each before it. */
+static void take(const rapt_session *s, const struct feed *f, float *log_probabilities,
+                 double *sums)
+{
+    const struct search_memory *m = &s->search;
+    for (int b = 0; b < s->sources; b++) {
+        int slot = b * s->limits.beams;
+        ptrdiff_t at = f->tokens->starts[b] + (f->end >= 0 ? b : 0) + s->past[slot];
+        for (int row = s->target_starts[slot]; row < s->target_starts[slot + 1]; row++, at++) {
+            double log_p = (double)m->wanted_logits[row] - (double)m->log_sums[row];
+            if (log_probabilities) log_probabilities[at] = (float)log_p;
+            if (sums) sums[b] += log_p;
+        }
+    }
+}
+
+rapt_status rapt_score_targets(rapt_session *s, const rapt_tokens *source,
+                               const rapt_tokens *target, int32_t begin, int32_t end,
+                               float *log_probabilities, double *sums, rapt_message *why)
+{
+    const struct feed feed = {target, begin, end};
+    if (!s) return rapt__fail(why, RAPT_BAD_ARGUMENT, "session: NULL");
+    rapt_status status = check(s, source, target, &feed, why);
+    if (status) return status;
+    int length = rapt__longest(target->batch, target->starts) + (end >= 0);
+    status = rapt__encode(s, source, rapt__max(length, 1), NULL, why);
+    if (status) return status;
+    s->searched = true;
+    struct search_memory *m = &s->search;
+    struct picks picks = {.log_sums = m->log_sums,
+                          .section_sums = m->section_sums,
+                          .sections = rapt__pick_sections(s->model->config.target_vocab),
+                          .wanted = m->wanted,
+                          .wanted_logits = m->wanted_logits};
+    for (int b = 0; sums && b < target->batch; b++) sums[b] = 0;
+    for (;;) {
+        const rapt_tokens rows = rapt__feed_next(s, &feed);
+        if (rows.starts[rows.batch] == 0) return RAPT_OK;
+        status = rapt__decode(s, &rows, &picks, why);
+        if (status) return status;
+        take(s, &feed, log_probabilities, sums);
+    }
+}

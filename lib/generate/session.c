@@ -1,0 +1,157 @@
+/* session.c - target tokens in, logits out: targets grow by appended tokens, over the keys and
+   values that encode.c has cached of their sources; and are reordered. */
+#include "generate/session.h"
+
+#include <assert.h>
+#include <string.h>
+
+struct writing {
+    rapt_session *session;
+    struct stack decoder;
+    struct stack_caches caches;
+    struct pass pass;
+    struct picks *picks;
+};
+
+static void work_on_target(struct team *team, void *argument)
+{
+    struct writing *w = argument;
+    rapt_session *s = w->session;
+    struct exec_context c = rapt__session_exec(s, team);
+    int rows = w->pass.rows.count;
+    const float *last = rapt__stack_forward(&c, &w->decoder, &w->pass);
+    struct linear output = rapt__linear_at(&s->model->layout.output, s->model->block);
+    if (w->picks && w->picks->max == 0 && !w->picks->wanted) return;
+    if (w->picks)
+        rapt__pick(&c, &output, last, rows, w->picks, s->logits);
+    else
+        rapt__linear_forward(&c, &output, last, output.in, rows, s->logits, output.out,
+                             ACTIVATION_NONE, NULL);
+}
+
+static rapt_status check_target(const rapt_session *s, const rapt_tokens *target, rapt_message *why)
+{
+    const struct token_limits limits = {.what = "target",
+                                        .vocab = s->model->config.target_vocab,
+                                        .batch = INT32_MAX,
+                                        .tokens = s->limits.target_tokens,
+                                        .length = s->target_capacity};
+    if (target && target->batch > 0 && s->targets == 0)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "there are no targets: call rapt_encode first");
+    if (target && target->batch != s->targets)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "target: batch is %d, not %d: %d sources of the last rapt_encode with "
+                          "limits.beams %d",
+                          target->batch, s->targets, s->sources, s->limits.beams);
+    rapt_status status = rapt__tokens_check(target, &limits, why);
+    if (status) return status;
+    assert(target); /* or it would have been refused */
+    for (int b = 0; b < target->batch; b++)
+        if (target->starts[b + 1] - target->starts[b] > s->target_capacity - s->length[b])
+            return rapt__fail(
+                why, RAPT_BAD_ARGUMENT,
+                "target: sequence %d has %d tokens and gets %d, there is space for %d", b,
+                s->length[b], target->starts[b + 1] - target->starts[b], s->target_capacity);
+    return RAPT_OK;
+}
+
+rapt_status rapt__decode(rapt_session *s, const rapt_tokens *target, struct picks *picks,
+                         rapt_message *why)
+{
+    if (s->model->config.kind == RAPT_KIND_ENCODER_ONLY)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "an encoder-only model has no target");
+    rapt_status status = check_target(s, target, why);
+    if (status) return status;
+    for (int b = 0; b < target->batch; b++) {
+        s->past[b] = s->length[b];
+        s->length[b] += target->starts[b + 1] - target->starts[b];
+    }
+    rapt__starts_copy(s->target_starts, target->starts, target->batch,
+                      s->limits.batch * s->limits.beams);
+    s->target_rows = target->starts[target->batch];
+    s->reordered = false;
+    if (s->target_rows == 0) return RAPT_OK;
+    struct writing w = {.session = s, .decoder = rapt__session_stack(s, true), .picks = picks};
+    w.caches = rapt__session_caches(s);
+    w.pass.ids = target->ids;
+    w.pass.caches = &w.caches;
+    w.pass.rows = rapt__rows(target->batch, s->target_starts);
+    rapt__team_run(s->limits.threads, work_on_target, &w);
+    return RAPT_OK;
+}
+
+static rapt_status check_targets(const rapt_session *s, rapt_message *why)
+{
+    if (!s->searched) return RAPT_OK;
+    return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                      "the targets are those of rapt_generate or rapt_score_targets: call "
+                      "rapt_encode first");
+}
+
+rapt_status rapt_decode(rapt_session *s, const rapt_tokens *target, const float **logits,
+                        rapt_message *why)
+{
+    if (!s) return rapt__fail(why, RAPT_BAD_ARGUMENT, "session: NULL");
+    rapt_status status = check_targets(s, why);
+    if (!status) status = rapt__decode(s, target, NULL, why);
+    if (!status && logits) *logits = s->logits;
+    return status;
+}
+
+/* ---- reordering ---- */
+
+/* Every cell to the target that continues its own, in the spare memory. */
+static void move_states(struct team *team, rapt_session *s)
+{
+    size_t begin, end, width = (size_t)s->model->config.width, slots = (size_t)s->self.sequences;
+    rapt__team_share(team, (size_t)s->model->layout.decoder.count * slots, 1, &begin, &end);
+    for (size_t i = begin; i < end; i++) {
+        size_t from = i / slots * slots + (size_t)s->parents[i % slots];
+        memcpy(s->self.spare_states + i * width, s->self.states + from * width,
+               width * sizeof *s->self.states);
+    }
+}
+
+static void work_on_move(struct team *team, void *argument)
+{
+    rapt_session *s = argument;
+    if (s->self.states) move_states(team, s);
+    for (int l = 0; l < s->model->layout.decoder.count; l++) {
+        if (s->self.caches) rapt__cache_reorder(team, &s->self.caches[l], s->parents);
+        if (s->self.history) rapt__history_reorder(team, &s->self.history[l], s->parents);
+        if (s->cross.history) rapt__history_reorder(team, &s->cross.history[l], s->parents);
+    }
+}
+
+rapt_status rapt_session_reorder(rapt_session *s, const int *parents, rapt_message *why)
+{
+    if (!s || !parents)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL", s ? "parents" : "session");
+    rapt_status status = check_targets(s, why);
+    return status ? status : rapt__reorder(s, parents, why);
+}
+
+rapt_status rapt__reorder(rapt_session *s, const int *parents, rapt_message *why)
+{
+    bool moves = false;
+    for (int i = 0; i < s->targets; i++) {
+        if (parents[i] < 0 || parents[i] >= s->targets ||
+            s->source_of[parents[i]] != s->source_of[i])
+            return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                              "parents[%d] is %d, not a target of source %d", i, parents[i],
+                              s->source_of[i]);
+        moves = moves || parents[i] != i;
+    }
+    s->reordered = true;
+    if (!moves) return RAPT_OK;
+    for (int i = 0; i < s->limits.batch * s->limits.beams; i++)
+        s->parents[i] = i < s->targets ? parents[i] : i;
+    rapt__team_run(s->limits.threads, work_on_move, s);
+    float *moved = s->self.spare_states;
+    s->self.spare_states = s->self.states;
+    s->self.states = moved;
+    for (int i = 0; i < s->targets; i++) s->past[i] = s->length[parents[i]];
+    memcpy(s->length, s->past, sizeof(int) * (size_t)s->targets);
+    s->target_rows = 0;
+    return RAPT_OK;
+}

@@ -1,0 +1,35 @@
+/* session.h - what encode.c and session.c share. */
+#ifndef RAPT_LIB_GENERATE_SESSION_H
+#define RAPT_LIB_GENERATE_SESSION_H
+
+#include "generate/generate.h"
+
+static inline struct stack rapt__session_stack(rapt_session *s, bool decoder)
+{
+    return (struct stack){.model = s->model,
+                          .block = s->model->block,
+                          .decoder = decoder,
+                          .memory = decoder ? &s->decoder : &s->encoder,
+                          .attention_workspace = s->attention_workspace,
+                          .threads = s->limits.threads};
+}
+
+static inline struct stack_caches rapt__session_caches(rapt_session *s)
+{
+    struct stack_caches caches = {s->self, s->cross, s->past, s->source_of};
+    caches.self.counts = s->length, caches.cross.counts = s->source_length;
+    return caches;
+}
+
+static inline struct exec_context rapt__session_exec(rapt_session *s, struct team *team)
+{
+    return (struct exec_context){team, rapt__kernels(), s->pack, NULL};
+}
+
+/* Copies starts, and repeats the last one for the sequences that are not there. */
+static inline void rapt__starts_copy(int *to, const int *starts, int batch, int max)
+{
+    for (int b = 0; b <= max; b++) to[b] = starts[b < batch ? b : batch];
+}
+
+#endif

@@ -1,0 +1,247 @@
+/* session_memory.c - limits checked and filled in, and a session made: all of its memory, laid out
+   in one arena. */
+#include "generate/generate.h"
+
+#include <string.h>
+
+enum { GROUP_ROWS = 128, WEIGHTS_ROWS = 64 };
+
+/* Limits of a half that the model lacks are ignored. */
+static rapt_limits fill_in(const rapt_model *model, const rapt_limits *limits)
+{
+    rapt_limits l = *limits;
+    rapt_kind kind = model->config.kind;
+    l.threads =
+        rapt__team_size(l.threads); /* the memory is for these, whatever OpenMP uses later */
+    if (l.beams == 0) l.beams = 1;
+    if (l.target_tokens == 0) l.target_tokens = l.batch * l.beams;
+    if (kind == RAPT_KIND_DECODER_ONLY) l.source_tokens = 0;
+    if (kind == RAPT_KIND_ENCODER_ONLY) l.target_length = l.target_tokens = 0;
+    return l;
+}
+
+static rapt_status check_limits(const rapt_model *model, const rapt_limits *l, rapt_message *why)
+{
+    const rapt_config *c = &model->config;
+    bool reads = c->kind != RAPT_KIND_DECODER_ONLY, decodes = c->kind != RAPT_KIND_ENCODER_ONLY;
+    int max = rapt__tokens_max(c);
+    rapt_status status = rapt__int_check("limits.batch", l->batch, 1, rapt__batch_max(c), why);
+    if (!status) status = rapt__int_check("limits.beams", l->beams, 0, 1 << 10, why);
+    if (!status) status = rapt__int_check("limits.target_tokens", l->target_tokens, 0, max, why);
+    if (!status) status = rapt__int_check("limits.threads", l->threads, 0, INT32_MAX, why);
+    if (!status && reads)
+        status = rapt__int_check("limits.source_tokens", l->source_tokens, 1, max, why);
+    if (!status && decodes && (l->target_length < 1 || l->target_length > c->positions))
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "limits.target_length is %d, it must be 1 to the model's %d positions",
+                          l->target_length, c->positions);
+    return status;
+}
+
+/* Caches of all layers, each of so many panels, and what the score needs beside them. history:
+   floats per head that a recurrent score keeps. */
+static void lay_out_cache_state(rapt_session *s, struct cache_state *state, bool cross,
+                                int sequences, size_t panels, size_t history, struct arena *arena)
+{
+    const rapt_config *c = &s->model->config;
+    const struct attention_use which = {.decoder = true, .cross = cross};
+    const rapt_attention spec = rapt__attention_of(c, &which);
+    size_t layers = (size_t)s->model->layout.decoder.count;
+    int slots = s->limits.batch * s->limits.beams;
+    bool changes = rapt__score_changes(&spec, false) || rapt__score_changes(&spec, true) ||
+                   rapt__locality_centered(&spec);
+    *state = (struct cache_state){.packed_size = changes ? rapt__score_packed(&spec) + LANES : 0};
+    state->packed_size = state->packed_size / LANES * LANES;
+    state->caches = rapt__arena_take(arena, layers, sizeof *state->caches);
+    state->packed = rapt__arena_floats(arena, layers, state->packed_size);
+    if (spec.relative.slopes || spec.relative.table) {
+        /* Tiles read the biases of later keys too, which causality hides. */
+        state->relative_zero = rapt__session_target_capacity(s, 1);
+        state->relative_row = 2 * state->relative_zero;
+        state->relative =
+            rapt__arena_floats(arena, (size_t)spec.heads, (size_t)state->relative_row);
+    }
+    bool recurrent = rapt__score_recurrent(&spec);
+    if (recurrent) state->history = rapt__arena_take(arena, layers, sizeof *state->history);
+    for (size_t i = 0; i < layers; i++) {
+        struct cache cache;
+        struct attention_history one;
+        rapt__cache_layout(state->caches ? &state->caches[i] : &cache, sequences, panels,
+                           rapt__key_heads(c), rapt__score_width(&spec), spec.value_width, arena);
+        if (recurrent)
+            rapt__history_layout(state->history ? &state->history[i] : &one, slots, c->heads,
+                                 history, arena);
+    }
+}
+
+/* The cells of a recurrent decoder. */
+static void lay_out_states(rapt_session *s, int slots, struct arena *arena)
+{
+    size_t rows = (size_t)s->model->layout.decoder.count * (size_t)slots;
+    size_t width = (size_t)s->model->config.width;
+    s->self = (struct cache_state){.sequences = slots};
+    s->self.states = rapt__arena_floats(arena, rows, width);
+    s->self.spare_states = rapt__arena_floats(arena, rows, width);
+}
+
+static void lay_out_caches(rapt_session *s, struct arena *arena)
+{
+    const rapt_limits *l = &s->limits;
+    int slots = l->batch * l->beams;
+    size_t self = (size_t)slots * rapt__ceil_div_size((size_t)l->target_length, LANES);
+    if (s->model->config.decoder_recurrence)
+        lay_out_states(s, slots, arena);
+    else
+        lay_out_cache_state(s, &s->self, false, slots, self, self * LANES, arena);
+    if (s->model->config.kind != RAPT_KIND_ENCODER_DECODER) return;
+    /* However the tokens are spread over the sources, each may leave one panel partly empty. */
+    size_t tokens = (size_t)l->source_tokens, cross = tokens / LANES + (size_t)l->batch;
+    lay_out_cache_state(s, &s->cross, true, l->batch, cross, tokens * (size_t)l->beams, arena);
+}
+
+/* Bytes of workspace for attention in the encoder and over caches. */
+static size_t workspace_of(const rapt_session *s, int rows)
+{
+    const rapt_config *c = &s->model->config;
+    const rapt_limits *l = &s->limits;
+    const bool there[] = {rows > 0, c->kind != RAPT_KIND_ENCODER_ONLY,
+                          c->kind == RAPT_KIND_ENCODER_DECODER};
+    size_t max = 0;
+    for (int i = 0; i < 3; i++) {
+        const struct attention_use which = {.decoder = true, .cross = i == 2};
+        rapt_attention spec = rapt__attention_of(c, &which);
+        spec.threads = l->threads;
+        size_t bytes = i == 0 ? rapt__attention_bytes(c, false, l->batch, rows, 0, l->threads)
+                              : rapt__cache_workspace(&spec, c->positions);
+        if (there[i]) max = rapt__max_size(max, bytes);
+    }
+    return rapt__max_size(max, s->weights_workspace * (size_t)l->threads);
+}
+
+/* Of one member, while it reads weights of the decoder: a multiple of 64 bytes. */
+static size_t weights_workspace_of(const rapt_session *s)
+{
+    const rapt_config *c = &s->model->config;
+    const bool there[] = {s->limits.self_weights && c->kind != RAPT_KIND_ENCODER_ONLY,
+                          c->kind == RAPT_KIND_ENCODER_DECODER};
+    size_t max = 0;
+    for (int cross = 0; cross < 2; cross++) {
+        const struct attention_use which = {.decoder = true, .cross = cross};
+        rapt_attention spec = rapt__attention_of(c, &which);
+        spec.threads = 1;
+        if (there[cross]) max = rapt__max_size(max, rapt__cache_workspace(&spec, c->positions));
+    }
+    return rapt__round_up_size(max, 64);
+}
+
+/* What a search may have to record, whatever the number of sources: fewer of them may have longer
+   targets. */
+static void lay_out_record(rapt_session *s, struct arena *arena)
+{
+    const rapt_limits *l = &s->limits;
+    size_t floats = 0, parents = 0, beams = (size_t)l->beams;
+    if (!l->alignments || s->model->config.kind != RAPT_KIND_ENCODER_DECODER) return;
+    for (int sources = 1; sources <= l->batch; sources++) {
+        size_t length = (size_t)rapt__session_target_capacity(s, sources);
+        size_t tokens = rapt__min_size((size_t)l->source_tokens,
+                                       (size_t)sources * (size_t)s->model->config.positions);
+        floats = rapt__max_size(floats, length * beams * tokens);
+        parents = rapt__max_size(parents, (length + 1) * (size_t)sources * beams);
+    }
+    rapt__record_layout(&s->record, floats, parents, arena);
+}
+
+static void lay_out(rapt_session *s, struct arena *arena)
+{
+    const rapt_config *c = &s->model->config;
+    const rapt_limits *l = &s->limits;
+    size_t batch = (size_t)l->batch, slots = batch * (size_t)l->beams;
+    int source = c->kind == RAPT_KIND_DECODER_ONLY ? 0 : l->source_tokens;
+    int target = c->kind == RAPT_KIND_ENCODER_ONLY ? 0 : l->target_tokens;
+    int longest = l->self_weights ? source : rapt__max(c->positions, GROUP_ROWS);
+    int rows = s->encoder_rows = rapt__min(source, longest);
+    enum stack_keeps keeps = l->self_weights ? KEEPS_SELF : KEEPS_CROSS;
+    rapt__stack_layout(&s->encoder, c, false, rows, 0, keeps, arena);
+    rapt__stack_layout(&s->decoder, c, true, target,
+                       c->kind == RAPT_KIND_ENCODER_DECODER ? rows : 0, keeps, arena);
+    s->weights_rows = l->self_weights ? rapt__min(WEIGHTS_ROWS, rows) : 0;
+    s->some_weights = rapt__arena_floats(arena, (size_t)s->weights_rows, (size_t)c->positions);
+    s->states = rapt__arena_floats(arena, rows < source ? (size_t)source : 0, (size_t)c->width);
+    s->weights_workspace = weights_workspace_of(s);
+    s->attention_workspace = rapt__arena_take(arena, 1, workspace_of(s, rows));
+    s->pack = rapt__arena_floats(arena, PACK_FLOATS, 1);
+    int answers = c->kind != RAPT_KIND_ENCODER_ONLY ? target : c->pooling ? l->batch : source;
+    s->logits = rapt__arena_floats(arena, (size_t)answers, (size_t)c->target_vocab);
+    s->pooled = rapt__arena_floats(arena, source ? batch : 0, (size_t)c->width);
+    s->group_starts = rapt__arena_take(arena, batch + 1, sizeof(int));
+    s->source_starts = rapt__arena_take(arena, batch + 1, sizeof(int));
+    s->target_starts = rapt__arena_take(arena, slots + 1, sizeof(int));
+    s->past = rapt__arena_take(arena, slots, sizeof(int));
+    s->length = rapt__arena_take(arena, slots, sizeof(int));
+    s->source_of = rapt__arena_take(arena, slots, sizeof(int));
+    s->source_length = rapt__arena_take(arena, slots, sizeof(int));
+    s->parents = rapt__arena_take(arena, slots, sizeof(int));
+    s->capacity = rapt__arena_take(arena, slots, sizeof(int));
+    if (c->kind == RAPT_KIND_ENCODER_ONLY) return;
+    lay_out_caches(s, arena);
+    rapt__search_layout(&s->search, l, c->target_vocab, arena);
+    lay_out_record(s, arena);
+}
+
+/* The caller's limits, checked and with everything filled in. */
+static rapt_status read_limits(rapt_limits *own, const rapt_model *model, const rapt_limits *limits,
+                               rapt_message *why)
+{
+    rapt_status status = rapt__struct_read(own, sizeof *own, limits, "rapt_limits", why);
+    if (!status) status = check_limits(model, own, why);
+    if (!status) *own = fill_in(model, own);
+    return status;
+}
+
+size_t rapt_session_bytes(const rapt_model *model, const rapt_limits *limits)
+{
+    rapt_session s = {.model = model};
+    if (!model || read_limits(&s.limits, model, limits, NULL)) return 0;
+    lay_out(&s, &s.arena);
+    return s.arena.overflow ? 0 : s.arena.used + sizeof s;
+}
+
+static rapt_status build(rapt_session *s, rapt_message *why)
+{
+    s->arena.raw = true;
+    lay_out(s, &s->arena);
+    size_t bytes = s->arena.used;
+    if (rapt__arena_reserve(&s->arena, &s->allocator))
+        return rapt__fail(why, RAPT_NO_MEMORY, "no memory for a session of %zu bytes", bytes);
+    lay_out(s, &s->arena);
+    for (int i = 0; i <= s->limits.batch; i++) s->source_starts[i] = 0;
+    return RAPT_OK;
+}
+
+rapt_status rapt_session_create(rapt_session **session, const rapt_model *model,
+                                const rapt_limits *limits, const rapt_allocator *allocator,
+                                rapt_message *why)
+{
+    rapt_limits l;
+    if (!session || !model)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL", session ? "model" : "session");
+    rapt_status status = read_limits(&l, model, limits, why);
+    if (status) return status;
+    rapt_session *s = rapt__alloc(allocator, sizeof *s);
+    if (!s) return rapt__fail(why, RAPT_NO_MEMORY, "no memory for a session");
+    *s = (rapt_session){.allocator = rapt__allocator(allocator), .model = model, .limits = l};
+    status = build(s, why);
+    if (status)
+        rapt_session_free(s);
+    else
+        *session = s;
+    return status;
+}
+
+void rapt_session_free(rapt_session *session)
+{
+    if (!session) return;
+    rapt_allocator allocator = session->allocator;
+    rapt__arena_free(&session->arena, &allocator);
+    rapt__free(&allocator, session, sizeof *session);
+}

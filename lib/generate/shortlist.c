@@ -1,0 +1,179 @@
+/* shortlist.c - a shortlist and the sources of a call in; the target tokens of each source, and the
+   rows of the output matrix that all of them need, out. Rows are copied into panels of their own,
+   where each product has the bits that it has in the whole matrix. */
+#include "generate/generate.h"
+
+#include <limits.h>
+#include <string.h>
+
+rapt_status rapt__shortlist_check(const rapt_shortlist *shortlist, const rapt_config *config,
+                                  rapt_message *why)
+{
+    int source = rapt_shortlist_source_vocab(shortlist),
+        target = rapt_shortlist_target_vocab(shortlist);
+    if (source == config->source_vocab && target == config->target_vocab) return RAPT_OK;
+    return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                      "shortlist: it is for vocabularies of %d and %d tokens, the model has %d and "
+                      "%d",
+                      source, target, config->source_vocab, config->target_vocab);
+}
+
+struct listing { /* while it is made */
+    struct listed_rows *l;
+    const rapt_session *session;
+    const rapt_shortlist *shortlist;
+    const rapt_tokens *source;
+    int32_t end;
+    int32_t *columns; /* [vocab] the row in the output that a token is; -1: none */
+    int32_t *tokens;  /* [capacity] of the sources so far, as in listed_rows */
+    size_t capacity;
+};
+
+/* The tokens of source b to own [vocab], ascending, the end among them; *count: how many. */
+static rapt_status list(const struct listing *g, int b, int32_t *own, int *count, rapt_message *why)
+{
+    const rapt_tokens *s = g->source;
+    int vocab = g->session->model->config.target_vocab, at;
+    rapt_status status =
+        rapt_shortlist_tokens(g->shortlist, s->ids + s->starts[b],
+                              (size_t)(s->starts[b + 1] - s->starts[b]), own, vocab, count, why);
+    if (status) return status;
+    for (at = *count; at > 0 && own[at - 1] >= g->end;) at--;
+    if (at < *count && own[at] == g->end) return RAPT_OK;
+    memmove(own + at + 1, own + at, sizeof *own * (size_t)(*count - at));
+    own[at] = g->end;
+    ++*count;
+    return RAPT_OK;
+}
+
+/* Space for the whole vocabulary behind `used` tokens. */
+static rapt_status reserve(struct listing *g, size_t used, rapt_message *why)
+{
+    const rapt_allocator *allocator = &g->session->allocator;
+    size_t vocab = (size_t)g->session->model->config.target_vocab;
+    size_t capacity = 2 * g->capacity + vocab;
+    if (g->tokens && g->capacity - used >= vocab) return RAPT_OK;
+    int32_t *tokens = rapt__alloc(allocator, capacity * sizeof *tokens);
+    if (!tokens) {
+        rapt__fail(why, RAPT_NO_MEMORY, "no memory for the tokens of a shortlist");
+        return RAPT_NO_MEMORY;
+    }
+    if (g->tokens) memcpy(tokens, g->tokens, used * sizeof *tokens);
+    rapt__free(allocator, g->tokens, g->capacity * sizeof *tokens);
+    g->tokens = tokens, g->capacity = capacity;
+    return RAPT_OK;
+}
+
+/* What the sources need: starts and tokens, and in columns which rows those are. */
+static rapt_status list_all(struct listing *g, int *rows, rapt_message *why)
+{
+    int vocab = g->session->model->config.target_vocab, count = 0;
+    for (int t = 0; t < vocab; t++) g->columns[t] = -1;
+    g->l->starts[0] = 0;
+    rapt_status status = reserve(g, 0, why); /* tokens are there, even if no source is */
+    if (status) return status;
+    for (int b = 0; b < g->source->batch; b++) {
+        int first = g->l->starts[b];
+        status = reserve(g, (size_t)first, why);
+        if (!status) status = list(g, b, g->tokens + first, &count, why);
+        if (!status && count > INT_MAX - first)
+            status = rapt__fail(why, RAPT_NO_MEMORY, "shortlist: too many tokens for one call");
+        if (status) return status;
+        for (int i = 0; i < count; i++) g->columns[g->tokens[first + i]] = 0;
+        g->l->starts[b + 1] = first + count;
+    }
+    *rows = 0;
+    for (int t = 0; t < vocab; t++)
+        if (g->columns[t] == 0) g->columns[t] = (*rows)++;
+    return RAPT_OK;
+}
+
+static void lay_out(struct listed_rows *l, const struct linear *whole, int rows, int tokens,
+                    float **weight, float **bias, struct arena *arena)
+{
+    l->rows = rapt__arena_take(arena, (size_t)rows, sizeof *l->rows);
+    l->tokens = rapt__arena_take(arena, (size_t)tokens, sizeof *l->tokens);
+    l->columns = rapt__arena_take(arena, (size_t)tokens, sizeof *l->columns);
+    *weight = rapt__arena_floats(arena, rapt__panels_size((size_t)rows, (size_t)whole->in), 1);
+    *bias = rapt__arena_floats(arena, whole->bias ? (size_t)rows : 0, 1);
+}
+
+struct copying {
+    const struct listed_rows *l;
+    const struct linear *whole;
+    float *weight, *bias;
+    int rows;
+};
+
+/* One row of panels [depth][16] to another. */
+static void copy_row(const float *from, float *to, int depth)
+{
+    for (ptrdiff_t k = 0; k < depth; k++) to[k * LANES] = from[k * LANES];
+}
+
+static void work_on_rows(struct team *team, void *argument)
+{
+    const struct copying *c = argument;
+    int depth = c->whole->in, panels = rapt__ceil_div(c->rows, LANES);
+    size_t panel = (size_t)depth * LANES;
+    for (int p; (p = rapt__team_take(team)) < panels;)
+        for (int row = p * LANES; row < rapt__min(c->rows, (p + 1) * LANES); row++) {
+            size_t from = (size_t)c->l->rows[row], to = (size_t)row;
+            copy_row(c->whole->weight + from / LANES * panel + from % LANES,
+                     c->weight + to / LANES * panel + to % LANES, depth);
+            if (c->bias) c->bias[row] = c->whole->bias[from];
+        }
+    rapt__team_barrier(team);
+}
+
+static rapt_status fill(struct listing *g, int rows, rapt_message *why)
+{
+    struct listed_rows *l = g->l;
+    const rapt_model *m = g->session->model;
+    const struct linear whole = rapt__linear_at(&m->layout.output, m->block);
+    struct copying copying = {.l = l, .whole = &whole, .rows = rows};
+    int tokens = l->starts[g->source->batch];
+    lay_out(l, &whole, rows, tokens, &copying.weight, &copying.bias, &l->arena);
+    rapt_status status = rapt__arena_reserve(&l->arena, &g->session->allocator);
+    if (status) return rapt__fail(why, status, "no memory for %d rows of the output", rows);
+    lay_out(l, &whole, rows, tokens, &copying.weight, &copying.bias, &l->arena);
+    for (int t = 0; t < m->config.target_vocab; t++)
+        if (g->columns[t] >= 0) l->rows[g->columns[t]] = t;
+    for (int i = 0; i < tokens; i++) {
+        l->tokens[i] = g->tokens[i];
+        l->columns[i] = g->columns[g->tokens[i]];
+    }
+    l->output = (struct linear){copying.weight, copying.bias, whole.in, rows};
+    rapt__team_run(g->session->limits.threads, work_on_rows, &copying);
+    return RAPT_OK;
+}
+
+rapt_status rapt__listed_rows_make(struct listed_rows *l, const rapt_session *s,
+                                   const rapt_shortlist *shortlist, const rapt_tokens *source,
+                                   int32_t end, rapt_message *why)
+{
+    size_t starts = ((size_t)source->batch + 1) * sizeof *l->starts;
+    size_t bytes = (size_t)s->model->config.target_vocab * sizeof(int32_t);
+    struct listing g = {l, s, shortlist, source, end, rapt__alloc(&s->allocator, bytes), NULL, 0};
+    int rows = 0;
+    *l = (struct listed_rows){.starts = rapt__alloc(&s->allocator, starts),
+                              .sources = source->batch};
+    rapt_status status = RAPT_NO_MEMORY;
+    if (g.columns && l->starts) {
+        status = list_all(&g, &rows, why);
+        if (!status) status = fill(&g, rows, why);
+    } else {
+        rapt__fail(why, status, "no memory for the tokens of a shortlist");
+    }
+    rapt__free(&s->allocator, g.columns, bytes);
+    rapt__free(&s->allocator, g.tokens, g.capacity * sizeof *g.tokens);
+    if (status) rapt__listed_rows_free(l, s);
+    return status;
+}
+
+void rapt__listed_rows_free(struct listed_rows *l, const rapt_session *s)
+{
+    rapt__free(&s->allocator, l->starts, ((size_t)l->sources + 1) * sizeof *l->starts);
+    rapt__arena_free(&l->arena, &s->allocator);
+    *l = (struct listed_rows){.starts = NULL};
+}

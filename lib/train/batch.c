@@ -1,0 +1,193 @@
+/* batch.c - one batch through a trainer's model: teacher forcing (the decoder's inputs are the
+   labels before), label-smoothed cross-entropy, and backward for a gradient. */
+#include "train/train.h"
+
+#include <math.h>
+#include <string.h>
+
+/* What all members of the team work on. */
+struct batch {
+    rapt_trainer *trainer;
+    struct stack encoder, decoder;
+    struct pass source, target; /* count 0: that side is absent */
+    bool gradient;
+    float smoothing;
+    struct loss sums, expected; /* of the batch; the same where all is expected */
+};
+
+static struct stack stack_of(rapt_trainer *t, bool decoder)
+{
+    return (struct stack){.model = t->model,
+                          .block = t->model->block,
+                          .decoder = decoder,
+                          .memory = decoder ? &t->decoder : &t->encoder,
+                          .attention_workspace = t->attention_workspace,
+                          .threads = t->limits.threads,
+                          .final = t->shards.early.ready ? rapt__shards_final : NULL,
+                          .argument = t};
+}
+
+/* What a pass through the model is to leave: sums of losses, and gradients or not. */
+struct aim {
+    bool gradient;
+    struct loss *sums;
+};
+
+static void loss_of(const struct exec_context *c, struct batch *b, const struct aim *aim,
+                    const float *states, int rows, float *dstates)
+{
+    rapt_trainer *t = b->trainer;
+    const struct linear_offsets *offset = &t->model->layout.output;
+    struct linear output = rapt__linear_at(offset, t->model->block);
+    float *dbias = aim->gradient && offset->bias ? t->gradients + offset->bias : NULL;
+    rapt__loss(c, &output, states, rows, t->labels, b->smoothing, aim->sums,
+               aim->gradient ? dstates : NULL, aim->gradient ? t->gradients + offset->weight : NULL,
+               dbias, t->loss_workspace);
+}
+
+/* The loss of pooled rows; the gradient of all rows is the encoder's dout. */
+static void pooled_loss(const struct exec_context *c, struct batch *b, const struct aim *aim,
+                        const float *states)
+{
+    rapt_trainer *t = b->trainer;
+    const rapt_config *config = &t->model->config;
+    const struct rows *rows = &b->source.rows;
+    const struct pool pool = {config->pooling == RAPT_POOLING_MEAN, rows->batch, config->width,
+                              rows->starts};
+    rapt__pool_forward(c, &pool, states, t->pooled);
+    loss_of(c, b, aim, t->pooled, rows->batch, t->dpooled);
+    if (aim->gradient) rapt__pool_backward(c, &pool, t->dpooled, t->encoder.dout);
+}
+
+/* Through both halves to the loss. Sets target->states, which it returns; NULL: no source. */
+static const float *forward(const struct exec_context *c, struct batch *b, const struct aim *aim,
+                            const struct pass *source, struct pass *target)
+{
+    rapt_trainer *t = b->trainer;
+    bool decodes = t->model->config.kind != RAPT_KIND_ENCODER_ONLY;
+    const float *states = NULL, *last = NULL;
+    if (source->rows.count) last = states = rapt__stack_forward(c, &b->encoder, source);
+    target->states = states;
+    if (decodes) last = rapt__stack_forward(c, &b->decoder, target);
+    if (t->model->config.pooling)
+        pooled_loss(c, b, aim, states);
+    else
+        loss_of(c, b, aim, last, decodes ? target->rows.count : source->rows.count,
+                decodes ? t->decoder.dout : t->encoder.dout);
+    return states;
+}
+
+/* The losses of RAPT_BASELINE_EXPECTED. */
+static void expect(const struct exec_context *c, struct batch *b)
+{
+    const struct aim aim = {false, &b->expected};
+    struct pass source = b->source, target = b->target;
+    source.expected = target.expected = b->trainer->all_expected;
+    forward(c, b, &aim, &source, &target);
+}
+
+static void work_on_batch(struct team *team, void *argument)
+{
+    struct batch *b = argument;
+    rapt_trainer *t = b->trainer;
+    struct exec_context c = {team, rapt__kernels(), t->pack, &t->products};
+    bool decodes = t->model->config.kind != RAPT_KIND_ENCODER_ONLY;
+    struct pass target = b->target;
+    const struct aim aim = {b->gradient, &b->sums};
+    if (b->gradient && t->options.baseline == RAPT_BASELINE_EXPECTED) expect(&c, b);
+    const float *states = forward(&c, b, &aim, &b->source, &target);
+    if (!b->gradient) return;
+    if (t->losses) {
+        if (team->rank == 0) rapt__rewards_fill(t, &b->source.rows, &b->target.rows);
+        rapt__team_barrier(team);
+    }
+    if (decodes) {
+        size_t states_size = (size_t)b->source.rows.count * (size_t)t->model->config.width;
+        if (states) rapt__fill(&c, t->encoder.dout, states_size, 0);
+        rapt__stack_backward(&c, &b->decoder, &target, t->encoder.dout, t->gradients, t->partial);
+    }
+    if (states) rapt__stack_backward(&c, &b->encoder, &b->source, NULL, t->gradients, t->partial);
+}
+
+/* Inputs are all tokens but the last, labels all but the first, of begin, y1 .. yn, end; begin and
+   end are in target, or the options have them. */
+static void split_target(rapt_trainer *t, const rapt_tokens *target)
+{
+    const rapt_train_options *o = &t->options;
+    int n = 0;
+    t->input_starts[0] = 0;
+    for (int b = 0; b < target->batch; b++) {
+        int first = target->starts[b], end = target->starts[b + 1];
+        if (o->frame) t->inputs[n] = o->begin;
+        for (int i = first; o->frame && i < end; i++) {
+            t->labels[n++] = target->ids[i];
+            t->inputs[n] = target->ids[i];
+        }
+        if (o->frame) t->labels[n++] = o->end;
+        for (int i = first; !o->frame && i + 1 < end; i++, n++) {
+            t->inputs[n] = target->ids[i];
+            t->labels[n] = target->ids[i + 1];
+        }
+        t->input_starts[b + 1] = n;
+    }
+}
+
+static struct drop drop_of(const rapt_trainer *t, bool training, int shard)
+{
+    if (!training) return (struct drop){0};
+    const rapt_train_options *o = &t->options;
+    return (struct drop){o->dropout, o->attention_dropout, o->ffn_dropout,
+                         rapt__mix(o->seed, (uint64_t)(t->state.calls + shard))};
+}
+
+static struct batch prepare(rapt_trainer *t, const rapt_tokens *source, const rapt_tokens *target,
+                            bool gradient, int shard)
+{
+    static const int none[1] = {0};
+    struct batch b = {.trainer = t, .gradient = gradient};
+    rapt_kind kind = t->model->config.kind;
+    b.encoder = stack_of(t, false);
+    b.decoder = stack_of(t, true);
+    b.smoothing = t->options.label_smoothing;
+    b.source.drop = b.target.drop = drop_of(t, gradient, shard);
+    b.source.learning = b.target.learning = gradient;
+    b.source.reward = t->encoder_reward, b.source.baseline = t->encoder_baseline;
+    b.target.reward = t->decoder_reward, b.target.baseline = t->decoder_baseline;
+    b.sums.rows = t->losses, b.expected.rows = t->expected_losses;
+    if (t->expected && gradient) rapt__expected_draw(t, target->batch, b.source.drop.key);
+    b.source.expected = b.target.expected = t->expected;
+    b.source.entropy = b.target.entropy = t->options.reward_entropy;
+    b.source.anneal = b.target.anneal = rapt__anneal_now(t);
+    b.source.rows = b.target.rows = (struct rows){0, 0, none, 0};
+    if (kind != RAPT_KIND_DECODER_ONLY) {
+        b.source.ids = source->ids;
+        b.source.vectors = rapt__vectors_of(&t->model->config, source);
+        b.source.rows = rapt__rows(source->batch, source->starts);
+    }
+    if (kind == RAPT_KIND_ENCODER_ONLY) {
+        size_t count = (size_t)target->starts[target->batch];
+        if (count) memcpy(t->labels, target->ids, sizeof *t->labels * count);
+        return b;
+    }
+    split_target(t, target);
+    b.target.ids = t->inputs;
+    b.target.rows = rapt__rows(target->batch, t->input_starts);
+    b.target.source = b.source.rows;
+    if (gradient) b.target.guide = rapt__guide_of(t, b.target.rows.count);
+    return b;
+}
+
+rapt_status rapt__trainer_batch(rapt_trainer *t, const rapt_tokens *source,
+                                const rapt_tokens *target, bool gradient, int shard,
+                                struct loss *sums, rapt_message *why)
+{
+    rapt_status status = rapt__batch_check(t, source, target, why);
+    if (!status && gradient) status = rapt__alignment_check(t, source, target, why);
+    if (status) return status;
+    struct batch b = prepare(t, source, target, gradient, shard);
+    rapt__team_run(t->limits.threads, work_on_batch, &b);
+    if (gradient) rapt__guide_end(t, b.target.rows.count);
+    if (!isfinite(b.expected.loss)) b.sums.loss = b.expected.loss; /* no baseline: no gradient */
+    *sums = b.sums;
+    return RAPT_OK;
+}

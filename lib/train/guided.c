@@ -1,0 +1,78 @@
+/* guided.c - word alignments of the next batch in, what its backward pass trains attention towards
+   and the loss of that out: guided alignment, Chen et al. 2016, as Marian has it. */
+#include "train/train.h"
+
+#include <string.h>
+
+rapt_status rapt_train_align(rapt_trainer *t, const rapt_alignment *alignment, rapt_message *why)
+{
+    if (!t) return rapt__fail(why, RAPT_BAD_ARGUMENT, "trainer: NULL");
+    if (alignment && !(t->options.guided_alignment > 0))
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "alignment: options.guided_alignment is 0, so nothing would read it");
+    if (alignment && !alignment->starts)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "alignment: its starts are NULL");
+    t->alignment = alignment ? *alignment : (rapt_alignment){NULL, NULL};
+    return RAPT_OK;
+}
+
+static rapt_status check_starts(const rapt_alignment *a, int rows, rapt_message *why)
+{
+    if (a->starts[0] != 0)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "alignment: starts[0] is %d", a->starts[0]);
+    for (int r = 0; r < rows; r++)
+        if (a->starts[r + 1] < a->starts[r])
+            return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                              "alignment: starts[%d] is %d, less than the one before", r + 1,
+                              a->starts[r + 1]);
+    return RAPT_OK;
+}
+
+/* Label rows first .. end - 1, of a target whose source has so many tokens; all starts have been
+   checked. */
+static rapt_status check_rows(const rapt_alignment *a, int first, int end, int tokens,
+                              rapt_message *why)
+{
+    for (int r = first; r < end; r++) {
+        if (a->starts[r + 1] > a->starts[r] && !a->sources)
+            return rapt__fail(why, RAPT_BAD_ARGUMENT, "alignment: its sources are NULL");
+        for (int i = a->starts[r]; i < a->starts[r + 1]; i++)
+            if (a->sources[i] < 0 || a->sources[i] >= tokens)
+                return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                                  "alignment: sources[%d] is %d, the source has %d tokens", i,
+                                  a->sources[i], tokens);
+    }
+    return RAPT_OK;
+}
+
+rapt_status rapt__alignment_check(const rapt_trainer *t, const rapt_tokens *source,
+                                  const rapt_tokens *target, rapt_message *why)
+{
+    const rapt_alignment *a = &t->alignment;
+    int row = 0, more = t->options.frame ? 1 : -1; /* label rows than tokens, of a target */
+    if (!a->starts) return RAPT_OK;
+    rapt_status status = check_starts(a, target->starts[target->batch] + more * target->batch, why);
+    for (int b = 0; !status && b < target->batch; b++) {
+        int tokens = target->starts[b + 1] - target->starts[b];
+        int end = row + tokens + more;
+        status = check_rows(a, row, end, source->starts[b + 1] - source->starts[b], why);
+        row = end;
+    }
+    return status;
+}
+
+const struct guide *rapt__guide_of(rapt_trainer *t, int rows)
+{
+    if (!t->alignment.starts) return NULL;
+    memset(t->guided, 0, (size_t)rows * sizeof *t->guided);
+    t->guide = (struct guide){t->options.guided_alignment, t->alignment.starts,
+                              t->alignment.sources, t->guided};
+    return &t->guide;
+}
+
+void rapt__guide_end(rapt_trainer *t, int rows)
+{
+    t->alignment_loss = 0;
+    for (int r = 0; t->alignment.starts && r < rows; r++) t->alignment_loss += t->guided[r];
+    t->alignment = (rapt_alignment){NULL, NULL};
+}

@@ -1,0 +1,146 @@
+/* products.c - which products of a trainer OpenBLAS computes: all, none, or those that it computes
+   faster on this machine; as bits of a checkpoint, and as a text. */
+#include "train/train.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { ROWS_MAX = 1024, ROWS_MIN = 64 };
+static const size_t multiplications = (size_t)1 << 28; /* of one product that is measured */
+
+struct measurement {
+    rapt_trainer *trainer;
+    int rows; /* at most */
+};
+
+/* A matrix that rows are multiplied by, and not a table of embeddings alone. */
+static bool multiplies(const struct layout *l, const struct parameter *p)
+{
+    bool table = p->offset == l->encoder.table || p->offset == l->decoder.table;
+    return p->kind == IN_PANELS && (!table || p->offset == l->output.weight);
+}
+
+/* The shapes of a model in the order of its parameters, each once; those that
+   the list cannot hold are computed by the built-in kernels. Which: the parameter of each. */
+static int shapes_of(const struct layout *l, const struct parameter *which[PRODUCT_SHAPES])
+{
+    struct products seen = {.count = 0};
+    for (int i = 0; i < l->count && seen.count < PRODUCT_SHAPES; i++) {
+        const struct parameter *p = &l->parameters[i];
+        if (!multiplies(l, p) || rapt__products_find(&seen, p->rows, p->columns)) continue;
+        which[seen.count] = p;
+        seen.shapes[seen.count++] = (struct product_shape){.out = p->rows, .in = p->columns};
+    }
+    return seen.count;
+}
+
+/* Rows of x [rows][in] and y [rows][out] that fit into `floats`. */
+static int rows_for(const struct parameter *p, int rows, size_t floats)
+{
+    size_t out = (size_t)p->rows, in = (size_t)p->columns;
+    size_t quick = rapt__max_size(multiplications / (out * in), ROWS_MIN);
+    return (int)rapt__min_size(rapt__min_size((size_t)rows, quick), floats / (in + out));
+}
+
+/* x and y lie in the moments, which are still zero, so the gradients of weights stay zero. */
+static void measure_all(struct team *team, void *argument)
+{
+    const struct measurement *m = argument;
+    rapt_trainer *t = m->trainer;
+    const struct layout *l = &t->model->layout;
+    const struct parameter *which[PRODUCT_SHAPES];
+    const struct exec_context c = {team, rapt__kernels(), t->pack, NULL};
+    int count = shapes_of(l, which);
+    for (int i = 0; i < count; i++) {
+        int out = which[i]->rows, in = which[i]->columns,
+            rows = rows_for(which[i], m->rows, l->floats);
+        const struct linear linear = {t->model->block + which[i]->offset, NULL, in, out};
+        rapt__products_measure(&c, &t->products, &linear, rows, t->m,
+                               t->m + (size_t)rows * (size_t)in, t->gradients + which[i]->offset);
+    }
+}
+
+/* 3 i + product of shape i is the number of a bit. */
+static long long bits_of(const struct products *p)
+{
+    long long bits = 0;
+    for (int i = 0; i < p->count * PRODUCTS; i++)
+        if (p->shapes[i / PRODUCTS].openblas[i % PRODUCTS]) bits |= 1LL << i;
+    return bits;
+}
+
+/* ---- for people ---- */
+
+static void append(char text[PRODUCTS_TEXT], const char *more)
+{
+    size_t used = strlen(text);
+    snprintf(text + used, PRODUCTS_TEXT - used, "%s", more);
+}
+
+static void describe(const struct products *p, char text[PRODUCTS_TEXT])
+{
+    static const char *const names[] = {"y", "dx", "dW"};
+    char one[64];
+    text[0] = 0;
+    for (int i = 0; i < p->count * PRODUCTS; i++) {
+        const struct product_shape *s = &p->shapes[i / PRODUCTS];
+        if (!s->openblas[i % PRODUCTS]) continue;
+        snprintf(one, sizeof one, "%s%s %dx%d", text[0] ? ", " : "OpenBLAS: ", names[i % PRODUCTS],
+                 s->out, s->in);
+        append(text, one);
+    }
+    if (p->all) append(text, "OpenBLAS: all large products");
+    if (!text[0]) append(text, "built-in");
+}
+
+const char *rapt_trainer_products(const rapt_trainer *trainer)
+{
+    return trainer ? trainer->products_text : NULL;
+}
+
+/* ---- at creation, and from a checkpoint ---- */
+
+static void choose_by_measuring(rapt_trainer *t)
+{
+    int rows = rapt__max(t->limits.source_tokens, t->limits.target_tokens);
+    struct measurement m = {t, rapt__min(rows, ROWS_MAX)};
+    rapt__team_run(t->limits.threads, measure_all, &m);
+    memset(t->m, 0, t->model->layout.floats * sizeof *t->m); /* zeros may have become -0 */
+    memset(t->gradients, 0, t->model->layout.floats * sizeof *t->gradients);
+    t->state.products = bits_of(&t->products);
+}
+
+void rapt__products_choose(rapt_trainer *t)
+{
+    t->products.all = t->options.products == RAPT_PRODUCTS_OPENBLAS;
+    if (t->options.products == RAPT_PRODUCTS_AUTO && rapt__openblas_load(NULL) == RAPT_OK)
+        choose_by_measuring(t);
+    describe(&t->products, t->products_text);
+}
+
+rapt_status rapt__products_check(const rapt_trainer *t, const struct trainer_state *state,
+                                 rapt_message *why)
+{
+    rapt_message reason;
+    if (t->options.products != RAPT_PRODUCTS_AUTO || state->products == 0) return RAPT_OK;
+    rapt_status status = rapt__openblas_load(&reason);
+    if (status == RAPT_OK) return RAPT_OK;
+    return rapt__fail(why, status,
+                      "OpenBLAS computed some of its products: %.200s; RAPT_PRODUCTS_BUILTIN goes "
+                      "on without it, with other bits",
+                      reason.text);
+}
+
+void rapt__products_restore(rapt_trainer *t)
+{
+    const struct parameter *which[PRODUCT_SHAPES];
+    if (t->options.products != RAPT_PRODUCTS_AUTO) return;
+    t->products.count = shapes_of(&t->model->layout, which);
+    for (int i = 0; i < t->products.count; i++) {
+        struct product_shape *shape = &t->products.shapes[i];
+        *shape = (struct product_shape){.out = which[i]->rows, .in = which[i]->columns};
+        for (int kind = 0; kind < PRODUCTS; kind++)
+            shape->openblas[kind] = t->state.products >> (i * PRODUCTS + kind) & 1;
+    }
+    describe(&t->products, t->products_text);
+}

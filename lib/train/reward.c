@@ -1,0 +1,96 @@
+/* reward.c - losses per row in, rewards and baselines of sampled keys out, for REINFORCE (the
+   score-function estimator: Williams 1992; with a baseline as in Mnih et al. 2014, "Recurrent
+   models of visual attention", section 3):
+
+       reward of row r of the decoder = -scale sum over j >= r of (1 - decay)^(j - r) loss[j]
+       reward of a row of the encoder = -scale sum of the losses of its whole sequence
+       baseline                       = the same sum with expected[j] for each loss
+
+   The keys that a row attends to cannot change the losses before it, so without decay the gradient
+   (baseline - reward) d log p[chosen] has the gradient of the expected loss for its mean, but for
+   the scale. Expected losses do not depend on the batch's own draws, so they do not bias it:
+   either mean_loss, a running mean of the loss per token over batches before this one, at first
+   that of a uniform guess; or the loss of the same row where all weights are expected values, which
+   knows how hard a token is and leaves the difference that the draw makes (rapt_baseline).
+
+   A share of the sequences attends to expected values and needs no rewards. Whether one does
+   depends on the batch's key and its number alone: word 0 of rapt__philox(mix(key, "ex"), number),
+   over 2^32, is below the share. */
+#include "train/train.h"
+
+enum { EXPECTED = 0x6578 };
+
+static const double memory = 0.95; /* of the running mean */
+
+double rapt__mean_loss_first(const rapt_model *model)
+{
+    return rapt__log((double)model->config.target_vocab);
+}
+
+void rapt__mean_loss_update(rapt_trainer *t, double loss, long long tokens)
+{
+    if (tokens > 0)
+        t->state.mean_loss = memory * t->state.mean_loss + (1 - memory) * loss / (double)tokens;
+}
+
+void rapt__expected_draw(rapt_trainer *t, int batch, uint64_t key)
+{
+    uint32_t bits[4];
+    for (int b = 0; b < batch; b++) {
+        rapt__philox(rapt__mix(key, EXPECTED), (uint64_t)b, 0, bits);
+        t->expected[b] = bits[0] * 0x1p-32 < (double)t->options.expected_share;
+    }
+}
+
+float rapt__anneal_now(const rapt_trainer *t)
+{
+    const rapt_train_options *o = &t->options;
+    if (t->state.steps >= o->anneal_steps) return 0;
+    return (float)rapt__pow((double)o->anneal, (double)t->state.steps / o->anneal_steps);
+}
+
+/* Of some rows: their losses, and what was expected. */
+struct cost {
+    double loss, expected;
+};
+
+/* What there was counts `keep` from now on. */
+static void add(const rapt_trainer *t, int row, double keep, struct cost *c)
+{
+    c->loss *= keep, c->expected *= keep;
+    if (t->labels[row] < 0) return;
+    bool mean = t->options.baseline == RAPT_BASELINE_MEAN;
+    c->loss += (double)t->losses[row];
+    c->expected += mean ? t->state.mean_loss : (double)t->expected_losses[row];
+}
+
+/* Of one row, in all heads; each has `rows` rows. */
+static void write_row(const rapt_trainer *t, int row, int rows, const struct cost *c, float *reward,
+                      float *baseline)
+{
+    double scale = t->options.reward_scale != 0 ? (double)t->options.reward_scale : 1;
+    for (int h = 0; h < t->model->config.heads; h++) {
+        reward[(ptrdiff_t)h * rows + row] = (float)(-scale * c->loss);
+        baseline[(ptrdiff_t)h * rows + row] = (float)(-scale * c->expected);
+    }
+}
+
+void rapt__rewards_fill(rapt_trainer *t, const struct rows *source, const struct rows *target)
+{
+    const rapt_config *config = &t->model->config;
+    bool decodes = config->kind != RAPT_KIND_ENCODER_ONLY;
+    const struct rows *labeled = decodes ? target : source;
+    for (int b = 0; b < labeled->batch; b++) {
+        struct cost all = {0}, later = {0};
+        if (config->pooling) add(t, b, 1, &all);
+        for (int r = labeled->starts[b + 1] - 1; !config->pooling && r >= labeled->starts[b]; r--) {
+            add(t, r, 1, &all);
+            add(t, r, 1 - (double)t->options.reward_decay, &later);
+            if (decodes)
+                write_row(t, r, labeled->count, &later, t->decoder_reward, t->decoder_baseline);
+        }
+        if (source->count == 0) continue;
+        for (int r = source->starts[b]; r < source->starts[b + 1]; r++)
+            write_row(t, r, source->count, &all, t->encoder_reward, t->encoder_baseline);
+    }
+}

@@ -1,0 +1,350 @@
+/* shards.c - batches of a step in, each with its number; the gradient of the step out, by the same
+   additions whoever computed which shard:
+
+       g(first, count) = g(first, count/2) + g(first + count/2, count/2)
+
+   A gradient that has been computed is held until that of its sibling is there; the sum of both is
+   then held in their place. Of a trainer's blocks, which are log2(shards) + 1, those that hold
+   nothing are zero, and t->gradients is one of them while there is one. */
+#include "train/train.h"
+
+#include <math.h>
+#include <string.h>
+
+int rapt__shard_levels(int shards)
+{
+    int levels = 0;
+    while (shards >> (levels + 1)) levels++;
+    return levels;
+}
+
+/* A power of two? */
+static bool is_complete(int count)
+{
+    return count > 0 && (count & (count - 1)) == 0;
+}
+
+rapt_status rapt__shards_check(const char *name, int shards, int min, rapt_message *why)
+{
+    if (shards >= min && shards <= SHARDS_MAX && (!shards || is_complete(shards))) return RAPT_OK;
+    return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is %d, it must be a power of two of at most %d",
+                      name, shards, SHARDS_MAX);
+}
+
+/* Parts are cut at multiples of a few shards, if there are many for each machine: a part that is
+   cut anywhere may consist of more subtrees than there are blocks. */
+rapt_status rapt_shards_range(int shards, int machines, int machine, int *first, int *end,
+                              rapt_message *why)
+{
+    enum { PIECES = 8 }; /* of a machine, at least, where there are so many shards */
+    if (!first || !end)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL", first ? "end" : "first");
+    rapt_status status = rapt__shards_check("shards", shards, 1, why);
+    if (!status) status = rapt__int_check("machines", machines, 1, INT32_MAX, why);
+    if (!status) status = rapt__int_check("machine", machine, 0, machines - 1, why);
+    if (status) return status;
+    int unit = 1;
+    while (machines > 1 && machines <= shards / (2 * unit * PIECES)) unit *= 2;
+    long long units = shards / unit;
+    *first = (int)(machine * units / machines) * unit;
+    *end = (int)((machine + 1) * units / machines) * unit;
+    return RAPT_OK;
+}
+
+/* ---- the tree ---- */
+
+struct join_work {
+    float *to, *from; /* to += from, if there is a to; from = 0 */
+    size_t floats;
+};
+
+static void work_on_join(struct team *team, void *argument)
+{
+    const struct join_work *w = argument;
+    size_t begin, end;
+    rapt__team_share(team, w->floats, LANES, &begin, &end);
+    for (size_t i = begin; w->to && i < end; i++) w->to[i] += w->from[i];
+    memset(w->from + begin, 0, (end - begin) * sizeof *w->from);
+}
+
+static void join_blocks(const rapt_trainer *t, float *to, float *from, size_t floats)
+{
+    struct join_work w = {to, from, floats};
+    rapt__team_run(t->limits.threads, work_on_join, &w);
+}
+
+static bool siblings(const rapt_subtree *left, const rapt_subtree *right)
+{
+    return left->count == right->count && left->first + left->count == right->first &&
+           left->first % (2 * left->count) == 0;
+}
+
+static void join(rapt_trainer *t, int left)
+{
+    struct shards *s = &t->shards;
+    rapt_subtree *l = &s->held[left], *r = l + 1;
+    join_blocks(t, l->gradient, r->gradient, s->early.from);
+    s->spare[s->spares++] = r->gradient;
+    l->count *= 2;
+    memmove(r, r + 1, (size_t)(--s->count - left - 1) * sizeof *r);
+}
+
+/* t->gradients is the gradient of this shard. */
+static void hold(rapt_trainer *t, int shard)
+{
+    struct shards *s = &t->shards;
+    int at = s->count++;
+    for (; at > 0 && s->held[at - 1].first > shard; at--) s->held[at] = s->held[at - 1];
+    s->held[at] = (rapt_subtree){shard, 1, t->gradients};
+    for (bool more = true; more;) {
+        if (at > 0 && siblings(&s->held[at - 1], &s->held[at])) at--;
+        more = at + 1 < s->count && siblings(&s->held[at], &s->held[at + 1]);
+        if (more) join(t, at);
+    }
+    if (s->held[0].count == t->limits.shards)
+        t->gradients = s->held[0].gradient;
+    else if (s->spares)
+        t->gradients = s->spare[--s->spares];
+}
+
+/* The subtree that has this block, or this shard; NULL: none. */
+static const rapt_subtree *holder(const rapt_trainer *t, const float *block, int shard)
+{
+    for (int i = 0; i < t->shards.count; i++) {
+        const rapt_subtree *h = &t->shards.held[i];
+        if (h->gradient == block || (shard >= h->first && shard < h->first + h->count)) return h;
+    }
+    return NULL;
+}
+
+void rapt__shards_forget(rapt_trainer *t)
+{
+    struct shards *s = &t->shards;
+    for (int i = 0; i < s->count; i++) {
+        float *block = s->held[i].gradient;
+        if (block == t->gradients) continue;
+        join_blocks(t, NULL, block, t->model->layout.floats);
+        s->spare[s->spares++] = block;
+    }
+    s->count = 0;
+}
+
+/* ---- sums of the layers that are final, while the others are computed ---- */
+
+/* Nothing is known to be final. The chain is that of joins to come if no shard behind this one is
+   held; else all is added at the end. */
+static void plan_early(rapt_trainer *t, int shard, rapt_ready_fn *ready, void *user)
+{
+    struct shards *s = &t->shards;
+    const rapt_subtree *last = s->held + s->count;
+    struct early *e = &s->early;
+    *e = (struct early){.user = user,
+                        .chain = {t->gradients},
+                        .tree = {shard, 1, t->gradients},
+                        .from = t->model->layout.floats};
+    if (s->count && last[-1].first > shard) return;
+    e->ready = ready;
+    while (last-- > s->held && siblings(last, &e->tree)) {
+        e->chain[++e->links] = last->gradient;
+        e->tree = (rapt_subtree){last->first, 2 * last->count, last->gradient};
+    }
+}
+
+void rapt__shards_final(struct team *team, void *argument, size_t from)
+{
+    rapt_trainer *t = argument;
+    struct early *e = &t->shards.early;
+    size_t until = e->from, begin, end;
+    while (rapt__team_part(team, until - from, LANES, &begin, &end))
+        for (int link = 0; link < e->links; link++) {
+            float *x = e->chain[link] + from, *to = e->chain[link + 1] + from;
+            for (size_t i = begin; i < end; i++) to[i] += x[i];
+            memset(x + begin, 0, (end - begin) * sizeof *x);
+        }
+    rapt__team_barrier(team);
+    if (team->rank == 0) {
+        e->from = from;
+        e->ready(e->user, &e->tree, from, until);
+    }
+}
+
+/* The shard is held: so are the floats that were not final before. */
+static void tell_rest(rapt_trainer *t, int shard, rapt_ready_fn *ready, void *user)
+{
+    const rapt_subtree *tree = holder(t, NULL, shard);
+    size_t until = t->shards.early.from;
+    t->shards.early = (struct early){.from = t->model->layout.floats};
+    if (ready) ready(user, tree, 0, until);
+}
+
+/* ---- public calls ---- */
+
+static rapt_status check_shard(const rapt_trainer *t, int shard, rapt_message *why)
+{
+    if (!t->limits.shards)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "limits.shards is 0: this trainer has none");
+    rapt_status status = rapt__int_check("shard", shard, 0, t->limits.shards - 1, why);
+    if (status) return status;
+    if (rapt__gradient_waits(t))
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "gradients of rapt_train_gradient wait for their step");
+    if (holder(t, NULL, shard))
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "shard %d has been computed for this step",
+                          shard);
+    if (holder(t, t->gradients, -1))
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "no memory for shard %d beside %d subtrees that are not siblings", shard,
+                          t->shards.count);
+    return RAPT_OK;
+}
+
+rapt_status rapt_train_shard(rapt_trainer *t, int shard, const rapt_tokens *source,
+                             const rapt_tokens *target, rapt_shard *record, rapt_message *why)
+{
+    return rapt_train_shard_early(t, shard, source, target, record, NULL, NULL, why);
+}
+
+rapt_status rapt_train_shard_early(rapt_trainer *t, int shard, const rapt_tokens *source,
+                                   const rapt_tokens *target, rapt_shard *record,
+                                   rapt_ready_fn *ready, void *user, rapt_message *why)
+{
+    if (!t) return rapt__fail(why, RAPT_BAD_ARGUMENT, "trainer: NULL");
+    struct loss sums = {0};
+    rapt_status status = rapt__struct_check(record, "rapt_shard", why);
+    if (!status) status = check_shard(t, shard, why);
+    if (status) return status;
+    plan_early(t, shard, ready, user);
+    if (source || target)
+        status = rapt__trainer_batch(t, source, target, true, shard, &sums, why);
+    else
+        rapt__guide_end(t, 0);
+    if (status) return t->shards.early.ready = NULL, status;
+    hold(t, shard);
+    tell_rest(t, shard, ready, user);
+    const rapt_shard own = {.size = sizeof own,
+                            .shard = shard,
+                            .loss = sums.loss,
+                            .likelihood = sums.likelihood,
+                            .tokens = sums.tokens,
+                            .correct = sums.correct};
+    return rapt__struct_write(record, &own, sizeof own, "rapt_shard", why);
+}
+
+int rapt_train_shards_held(const rapt_trainer *t, rapt_subtree *list, int capacity)
+{
+    if (!t) return 0;
+    for (int i = 0; list && i < t->shards.count && i < capacity; i++) list[i] = t->shards.held[i];
+    return t->shards.count;
+}
+
+void rapt_train_shards_discard(rapt_trainer *t)
+{
+    if (!t || rapt__gradient_waits(t)) return;
+    rapt__shards_forget(t);
+    join_blocks(t, NULL, t->gradients, t->model->layout.floats);
+}
+
+/* ---- sums of subtrees from anywhere ---- */
+
+enum { SUM_FLOATS = 4096 }; /* at once, so that sums stay in the cache */
+
+/* The sum over `count` shards, which begin with those of *list, behind which *list moves. */
+/* NOLINTNEXTLINE(misc-no-recursion): at most ten deep, of 1,024 shards. */
+static float *sum_node(const rapt_subtree **list, int count, size_t at, size_t floats)
+{
+    if ((*list)->count == count) return (*list)++->gradient + at;
+    float *left = sum_node(list, count / 2, at, floats);
+    const float *right = sum_node(list, count / 2, at, floats);
+    for (size_t i = 0; i < floats; i++) left[i] += right[i];
+    return left;
+}
+
+static rapt_status check_cover(int shards, const rapt_subtree *list, int count, rapt_message *why)
+{
+    int next = 0;
+    for (int i = 0; i < count; next += list[i++].count) {
+        const rapt_subtree *s = &list[i];
+        if (!s->gradient) return rapt__fail(why, RAPT_BAD_ARGUMENT, "list[%d].gradient: NULL", i);
+        if (!is_complete(s->count) || s->count > shards - next || s->first != next ||
+            next % s->count)
+            return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                              "list[%d] has shards %d .. %lld: no complete subtree behind shard %d",
+                              i, s->first, (long long)s->first + s->count - 1, next - 1);
+    }
+    if (next < shards)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "list covers %d of %d shards", next, shards);
+    return RAPT_OK;
+}
+
+rapt_status rapt_shards_sum(int shards, const rapt_subtree *list, int count, size_t floats,
+                            rapt_message *why)
+{
+    if (!list) return rapt__fail(why, RAPT_BAD_ARGUMENT, "list: NULL");
+    rapt_status status = rapt__shards_check("shards", shards, 1, why);
+    if (!status) status = check_cover(shards, list, count, why);
+    for (size_t at = 0; !status && at < floats; at += SUM_FLOATS) {
+        const rapt_subtree *from = list;
+        sum_node(&from, shards, at, rapt__min_size(floats - at, SUM_FLOATS));
+    }
+    return status;
+}
+
+/* ---- the step ---- */
+
+/* The sums of all records, in order; *bad: the first whose loss is not finite, else shards. */
+static rapt_status add_records(int shards, const rapt_shard *records, rapt_report *sums, int *bad,
+                               rapt_message *why)
+{
+    const char *at = (const char *)records;
+    rapt_status status = rapt__struct_check(records, "rapt_shard", why);
+    size_t stride = status ? 0 : records->size;
+    *bad = shards;
+    for (int k = 0; !status && k < shards; k++, at += stride) {
+        rapt_shard r;
+        status = rapt__struct_read(&r, sizeof r, at, "rapt_shard", why);
+        if (status) return status;
+        if (r.shard != k || r.reserved || r.tokens < 0 || r.correct < 0)
+            return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                              "records[%d] is no record of shard %d: shard %d, reserved %d, tokens "
+                              "%lld, correct %lld",
+                              k, k, r.shard, r.reserved, r.tokens, r.correct);
+        if (!isfinite(r.loss) && *bad == shards) *bad = k;
+        sums->loss += r.loss;
+        sums->likelihood += r.likelihood;
+        sums->tokens += r.tokens;
+        sums->correct += r.correct;
+    }
+    return status;
+}
+
+static rapt_status drop(rapt_trainer *t, int shard, rapt_message *why)
+{
+    rapt_train_shards_discard(t);
+    t->state.calls += t->limits.shards;
+    return rapt__fail(why, RAPT_NOT_FINITE, "the loss of shard %d is infinite or NaN", shard);
+}
+
+rapt_status rapt_train_shards_step(rapt_trainer *t, const rapt_shard *records, rapt_report *report,
+                                   rapt_message *why)
+{
+    if (!t) return rapt__fail(why, RAPT_BAD_ARGUMENT, "trainer: NULL");
+    int shards = t->limits.shards, bad;
+    rapt_report sums = {0};
+    rapt_status status = report ? rapt__struct_check(report, "rapt_report", why) : RAPT_OK;
+    if (!status && (!shards || rapt__gradient_waits(t)))
+        status = rapt__fail(why, RAPT_BAD_ARGUMENT, "%s",
+                            shards ? "gradients of rapt_train_gradient wait for their step"
+                                   : "limits.shards is 0: this trainer has none");
+    if (!status) status = add_records(shards, records, &sums, &bad, why);
+    if (status) return status;
+    if (bad < shards) return drop(t, bad, why);
+    t->tokens = sums.tokens;
+    status = rapt__step_check(t, why);
+    if (status) return t->tokens = 0, status;
+    t->sums = sums;
+    t->state.calls += shards;
+    rapt__mean_loss_update(t, sums.loss, sums.tokens);
+    status = rapt__trainer_step(t, report, why);
+    rapt__shards_forget(t);
+    return status;
+}

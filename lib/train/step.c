@@ -1,0 +1,98 @@
+/* step.c - a step of Adam: gradients in; new parameters and moments out, all of them or none. */
+#include "train/train.h"
+
+#include <math.h>
+
+struct step_work {
+    rapt_trainer *trainer;
+    struct adam adam;
+    double squares, norm;    /* of the gradient of the mean loss */
+    struct adam_range range; /* of parameters and moments after the step */
+};
+
+/* Bounds of what a step makes of parameters and moments, from bounds before it and of the gradient,
+   `largest`: |m'| <= beta1 |m| + (1 - beta1) |g|, and the step is at most rate |m'| / epsilon.
+   Infinite if they do not show that every result and intermediate result is finite. Roundings are
+   covered by the last factors, and by `far`, which is far below the largest float; |g| <= 1e18
+   makes its square and so the second moment finite. */
+static struct adam_range bounds_after(const rapt_trainer *t, const struct adam *a, double largest)
+{
+    static const double far = 1e37, rounded = 1 + 1e-6;
+    const struct adam_range unknown = {(double)INFINITY, (double)INFINITY};
+    struct adam_range r;
+    double beta1 = (double)a->beta1, epsilon = (double)a->epsilon;
+    r.moment = (beta1 * t->moment_bound + (1 - beta1) * largest) * rounded;
+    double step = (double)a->rate * (double)a->correct1 * r.moment;
+    if (epsilon < 1) step /= epsilon;
+    r.parameter = (t->model->bound * (1 + (double)a->decay) + step) * rounded;
+    return largest <= 1e18 && step < far && r.parameter < far ? r : unknown;
+}
+
+static bool finite_range(const struct adam_range *r)
+{
+    return isfinite(r->parameter) && isfinite(r->moment);
+}
+
+static void work_on_step(struct team *team, void *argument)
+{
+    struct step_work *w = argument;
+    rapt_trainer *t = w->trainer;
+    struct exec_context c = {team, rapt__kernels(), t->pack, NULL};
+    size_t n = t->model->layout.floats;
+    float *p = t->model->block, *g = t->gradients;
+    rapt__square_sum(&c, g, n, t->step_partial, &w->squares);
+    struct adam adam = w->adam;
+    double norm = sqrt(w->squares) * (double)adam.gradient_scale, clip = t->options.clip_norm;
+    bool clipped = clip > 0 && norm > clip;
+    if (clipped) adam.gradient_scale *= (float)(clip / norm);
+    /* squares that underflow, and sums in float */
+    struct adam_range range = bounds_after(t, &adam, (clipped ? clip : norm) * 1.01 + 1e-20);
+    if (isfinite(norm) && !finite_range(&range)) {
+        rapt__adam_range(&c, &adam, p, g, t->m, t->v, n, t->step_partial, &w->range);
+        range = w->range;
+        rapt__team_barrier(team);
+    }
+    if (isfinite(norm) && finite_range(&range)) rapt__adam(&c, &adam, p, g, t->m, t->v, n);
+    if (team->rank == 0) w->norm = norm, w->range = range;
+    rapt__fill(&c, g, n, 0);
+}
+
+rapt_status rapt__step_check(const rapt_trainer *t, rapt_message *why)
+{
+    if (t->tokens <= 0)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "no gradient of any token: call rapt_train_gradient first");
+    return rapt__rate_check(t->state.rate, why);
+}
+
+rapt_status rapt__trainer_step(rapt_trainer *t, rapt_report *report, rapt_message *why)
+{
+    const rapt_train_options *o = &t->options;
+    double step = (double)(t->state.steps + 1);
+    float rate = rapt__schedule_rate(o, t->state.rate, t->state.steps + 1);
+    struct step_work w = {.trainer = t};
+    w.adam = (struct adam){.rate = rate,
+                           .beta1 = o->beta1,
+                           .beta2 = o->beta2,
+                           .epsilon = o->epsilon,
+                           .correct1 = (float)(1 / (1 - rapt__pow((double)o->beta1, step))),
+                           .correct2 = (float)(1 / (1 - rapt__pow((double)o->beta2, step))),
+                           .decay = rate * o->weight_decay,
+                           .gradient_scale = (float)(1 / (double)t->tokens)};
+    rapt__team_run(t->limits.threads, work_on_step, &w);
+    rapt_report own = t->sums;
+    t->tokens = 0, t->added = false;
+    t->sums = (rapt_report){0};
+    if (!isfinite(w.norm))
+        return rapt__fail(why, RAPT_NOT_FINITE, "the norm of the gradient is %g", w.norm);
+    if (!finite_range(&w.range))
+        return rapt__fail(why, RAPT_NOT_FINITE,
+                          "a parameter would become infinite or NaN: rate %g, epsilon %g, "
+                          "weight_decay %g, norm of the gradient %g",
+                          (double)rate, (double)o->epsilon, (double)o->weight_decay, w.norm);
+    t->model->bound = w.range.parameter, t->moment_bound = w.range.moment;
+    own.gradient_norm = w.norm;
+    own.rate = (double)rate;
+    own.step = ++t->state.steps;
+    return rapt__report_write(report, &own, why);
+}

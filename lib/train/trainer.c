@@ -1,0 +1,85 @@
+/* trainer.c - the calls of training: the gradient or the loss of a batch, and a step. */
+#include "train/train.h"
+
+#include <math.h>
+#include <string.h>
+
+static void add_loss(rapt_report *sums, const struct loss *loss)
+{
+    sums->loss += loss->loss;
+    sums->likelihood += loss->likelihood;
+    sums->tokens += loss->tokens;
+    sums->correct += loss->correct;
+}
+
+/* Of the caller; NULL: none is wanted. */
+static rapt_status check_report(const rapt_report *report, rapt_message *why)
+{
+    return report ? rapt__struct_check(report, "rapt_report", why) : RAPT_OK;
+}
+
+/* Gradients of rapt_train_gradient would be added to those of shards. */
+static rapt_status check_shards(const rapt_trainer *t, rapt_message *why)
+{
+    if (!t->shards.count) return RAPT_OK;
+    return rapt__fail(why, RAPT_BAD_ARGUMENT, "shards wait for rapt_train_shards_step");
+}
+
+rapt_status rapt__report_write(rapt_report *report, const rapt_report *own, rapt_message *why)
+{
+    return report ? rapt__struct_write(report, own, sizeof *own, "rapt_report", why) : RAPT_OK;
+}
+
+static rapt_status run(rapt_trainer *t, const rapt_tokens *source, const rapt_tokens *target,
+                       bool gradient, rapt_report *report, rapt_message *why)
+{
+    if (!t) return rapt__fail(why, RAPT_BAD_ARGUMENT, "trainer: NULL");
+    struct loss sums;
+    rapt_status status = check_report(report, why);
+    if (!status && gradient) status = check_shards(t, why);
+    if (!status) status = rapt__trainer_batch(t, source, target, gradient, 0, &sums, why);
+    if (status) return status;
+    if (!isfinite(sums.loss)) {
+        if (gradient) rapt__trainer_discard(t);
+        return rapt__fail(why, RAPT_NOT_FINITE, "the loss is %g", sums.loss);
+    }
+    if (gradient) {
+        t->tokens += sums.tokens, t->added = true, t->state.calls++;
+        add_loss(&t->sums, &sums);
+        t->sums.alignment += t->alignment_loss;
+        rapt__mean_loss_update(t, sums.loss, sums.tokens);
+    }
+    rapt_report one = {.size = sizeof one, .step = t->state.steps};
+    add_loss(&one, &sums);
+    one.alignment = gradient ? t->alignment_loss : 0;
+    return rapt__report_write(report, &one, why);
+}
+
+rapt_status rapt_train_gradient(rapt_trainer *trainer, const rapt_tokens *source,
+                                const rapt_tokens *target, rapt_report *report, rapt_message *why)
+{
+    return run(trainer, source, target, true, report, why);
+}
+
+rapt_status rapt_train_evaluate(rapt_trainer *trainer, const rapt_tokens *source,
+                                const rapt_tokens *target, rapt_report *report, rapt_message *why)
+{
+    return run(trainer, source, target, false, report, why);
+}
+
+void rapt__trainer_discard(rapt_trainer *t)
+{
+    memset(t->gradients, 0, t->model->layout.floats * sizeof(float));
+    t->tokens = 0, t->added = false;
+    t->sums = (rapt_report){0};
+    t->state.calls++;
+}
+
+rapt_status rapt_train_step(rapt_trainer *trainer, rapt_report *report, rapt_message *why)
+{
+    if (!trainer) return rapt__fail(why, RAPT_BAD_ARGUMENT, "trainer: NULL");
+    rapt_status status = check_report(report, why);
+    if (!status) status = check_shards(trainer, why);
+    if (!status) status = rapt__step_check(trainer, why);
+    return status ? status : rapt__trainer_step(trainer, report, why);
+}

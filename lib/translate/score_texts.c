@@ -1,0 +1,183 @@
+/* score_texts.c - pairs of texts in, the log-probability of each target out through a callback, in
+   the order they came: tokenized and scored in batches that the translator's session holds. */
+#include "translate/translate.h"
+
+#include <string.h>
+
+struct text_pair { /* of texts, as tokens; both -1: there is a reason not to score it */
+    int source_count, target_count; /* an end of the source is one; that of the target is none */
+    size_t source, target;          /* the first ones in ids */
+};
+
+struct text_pairs { /* some of them, which are tokenized at once */
+    rapt_translator *t;
+    const rapt_text *sources, *targets; /* [count] */
+    int count;
+    struct arena arena;
+    struct text_pair *pairs; /* [count] */
+    int32_t *ids;
+    int *source_starts, *target_starts; /* [count + 1] of a batch */
+    float *log_probabilities;           /* of a batch */
+    double *sums;                       /* [count] of a batch */
+};
+
+static void lay_out(struct text_pairs *p, struct arena *arena)
+{
+    size_t tokens = 0, targets = 0, count = (size_t)p->count;
+    for (int i = 0; i < p->count; i++) {
+        targets += rapt__token_capacity(p->t, p->t->target, p->targets[i]) + 1;
+        tokens += rapt__token_capacity(p->t, p->t->source, p->sources[i]) + 1;
+    }
+    p->pairs = rapt__arena_take(arena, count, sizeof *p->pairs);
+    p->ids = rapt__arena_take(arena, tokens + targets, sizeof *p->ids);
+    p->source_starts = rapt__arena_take(arena, count + 1, sizeof(int));
+    p->target_starts = rapt__arena_take(arena, count + 1, sizeof(int));
+    p->log_probabilities = rapt__arena_floats(arena, targets, 1);
+    p->sums = rapt__arena_take(arena, count, sizeof *p->sums);
+}
+
+/* Tokens of a text to ids; -1: with `more` behind them they are more than there are positions. */
+static rapt_status encode(const struct text_pairs *p, const rapt_tokenizer *tokenizer,
+                          rapt_text text, int more, int32_t *ids, int *count)
+{
+    size_t found = 0, limit = (size_t)(p->t->model->config.positions - more);
+    rapt_status status = RAPT_OK;
+    if (text.size)
+        status = rapt__text_encode(p->t, tokenizer, text, ids, NULL,
+                                   rapt__token_capacity(p->t, tokenizer, text), &found);
+    if (status && status != RAPT_BAD_ARGUMENT) return status;
+    *count = status || found > limit ? -1 : (int)found;
+    return RAPT_OK;
+}
+
+/* All sources, then all targets: those of consecutive pairs are back to back. */
+static rapt_status tokenize(struct text_pairs *p)
+{
+    const rapt_translator *t = p->t;
+    size_t at = 0;
+    rapt_status status = RAPT_OK;
+    for (int i = 0; !status && i < p->count; i++) {
+        struct text_pair *pair = &p->pairs[i];
+        pair->source = at;
+        status = encode(p, t->source, p->sources[i], t->source_end >= 0, p->ids + at,
+                        &pair->source_count);
+        if (status || pair->source_count <= 0) continue;
+        at += (size_t)pair->source_count;
+        if (t->source_end < 0) continue;
+        p->ids[at++] = t->source_end;
+        pair->source_count++;
+    }
+    for (int i = 0; !status && i < p->count; i++) {
+        struct text_pair *pair = &p->pairs[i];
+        pair->target = at;
+        status = encode(p, t->target, p->targets[i], 1, p->ids + at, &pair->target_count);
+        if (status || pair->target_count < 0) continue;
+        at += (size_t)pair->target_count;
+    }
+    return status;
+}
+
+static bool scorable(const struct text_pair *pair)
+{
+    return pair->source_count > 0 && pair->target_count >= 0;
+}
+
+/* How many pairs from `first` on make one batch; the first one is scorable. */
+static int batch_from(const struct text_pairs *p, int first)
+{
+    const rapt_translator_options *o = &p->t->options;
+    int n = 0, tokens = 0, longest = 0;
+    while (first + n < p->count && n < o->batch && scorable(&p->pairs[first + n])) {
+        const struct text_pair *pair = &p->pairs[first + n];
+        longest = rapt__max(longest, pair->target_count + 1);
+        if (n > 0 && (tokens + pair->source_count > o->batch_tokens ||
+                      longest > rapt__session_target_capacity(p->t->session, n + 1)))
+            break;
+        tokens += pair->source_count;
+        n++;
+    }
+    return n;
+}
+
+/* Pairs first .. first + n - 1: results to sums and log_probabilities. */
+static rapt_status score_batch(struct text_pairs *p, int first, int n, rapt_message *why)
+{
+    const struct text_pair *from = &p->pairs[first];
+    p->source_starts[0] = p->target_starts[0] = 0;
+    for (int i = 0; i < n; i++) {
+        p->source_starts[i + 1] = p->source_starts[i] + from[i].source_count;
+        p->target_starts[i + 1] = p->target_starts[i] + from[i].target_count;
+    }
+    const rapt_tokens source = {n, p->ids + from->source, p->source_starts};
+    const rapt_tokens target = {n, p->ids + from->target, p->target_starts};
+    return rapt_score_targets(p->t->session, &source, &target, p->t->begin, p->t->end,
+                              p->log_probabilities, p->sums, why);
+}
+
+struct text_score_receiver {
+    rapt_text_score_fn *callback;
+    void *user;
+    bool stop;
+};
+
+static rapt_status score_all(struct text_pairs *p, size_t before, struct text_score_receiver *to,
+                             rapt_message *why)
+{
+    for (int first = 0, n; first < p->count && !to->stop; first += n) {
+        n = scorable(&p->pairs[first]) ? batch_from(p, first) : 0;
+        rapt_status status = n ? score_batch(p, first, n, why) : RAPT_OK;
+        if (status) return status;
+        for (int i = 0; i < rapt__max(n, 1) && !to->stop; i++) {
+            const struct text_pair *pair = &p->pairs[first + i];
+            rapt_text_score score = {.pair = before + (size_t)(first + i)};
+            score.status = n ? RAPT_OK : RAPT_BAD_ARGUMENT;
+            if (n) {
+                score.sum = p->sums[i];
+                score.target = p->ids + pair->target, score.target_count = pair->target_count;
+                score.log_probabilities = p->log_probabilities + p->target_starts[i] + i;
+            }
+            to->stop = to->callback(to->user, &score) != 0;
+        }
+        n = rapt__max(n, 1);
+    }
+    return RAPT_OK;
+}
+
+static rapt_status score_some(struct text_pairs *p, size_t before, struct text_score_receiver *to,
+                              rapt_message *why)
+{
+    p->arena = (struct arena){.raw = true};
+    lay_out(p, &p->arena);
+    rapt_status status = rapt__arena_reserve(&p->arena, &p->t->allocator);
+    if (status) return rapt__fail(why, status, "no memory to score");
+    lay_out(p, &p->arena);
+    status = tokenize(p);
+    if (status)
+        rapt__fail(why, status, "no memory to encode pairs %zu .. %zu", before,
+                   before + (size_t)p->count - 1);
+    else
+        status = score_all(p, before, to, why);
+    rapt__arena_free(&p->arena, &p->t->allocator);
+    return status;
+}
+
+rapt_status rapt_translator_score(rapt_translator *t, const rapt_text *sources,
+                                  const rapt_text *targets, size_t count,
+                                  rapt_text_score_fn *callback, void *user, rapt_message *why)
+{
+    if (!t || !callback || (count && (!sources || !targets)))
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL",
+                          !t          ? "translator"
+                          : !callback ? "callback"
+                          : !sources  ? "sources"
+                                      : "targets");
+    struct text_score_receiver to = {callback, user, false};
+    struct text_pairs p = {.t = t};
+    rapt_status status = RAPT_OK;
+    for (size_t at = 0; !status && !to.stop && at < count; at += (size_t)p.count) {
+        p.sources = sources + at, p.targets = targets + at;
+        p.count = (int)rapt__min_size(count - at, (size_t)WINDOW);
+        status = score_some(&p, at, &to, why);
+    }
+    return status;
+}

@@ -1,0 +1,169 @@
+/* translate.c - texts in, translations out through a callback, sentence by sentence in the order
+   they came, window by window. */
+#include "translate/translate.h"
+
+#include <limits.h>
+#include <string.h>
+
+/* Rank `rank` of a sentence that has tokens; false: there is no such translation. */
+static bool found(const struct window *w, const struct sentence *s, int rank, rapt_translation *out)
+{
+    size_t nbest = (size_t)w->job->options.nbest, at = (size_t)s->number * nbest + (size_t)rank;
+    size_t limit = (size_t)s->limit, keys = rapt__alignment_columns(w->t, s);
+    if (w->counts[at] < 0) return false;
+    out->source = w->ids + s->start;
+    out->source_count = (int)keys - 1;
+    out->target = w->out + s->out + (size_t)rank * limit;
+    out->target_count = w->counts[at];
+    out->score = w->scores[at];
+    out->ended = w->ended[at];
+    if (w->job->call.alignments)
+        out->alignment = w->alignments_out + s->alignment + (size_t)rank * (limit + 1) * keys;
+    return true;
+}
+
+/* Makes the window's text hold `size` bytes and a 0; what was in it is lost. */
+static rapt_status grow_text(struct window *w, size_t size)
+{
+    size_t capacity = rapt__max_size(2 * w->text_size, size + 1);
+    char *text = rapt__alloc(&w->t->allocator, capacity);
+    if (!text) return RAPT_NO_MEMORY;
+    rapt__free(&w->t->allocator, w->text, w->text_size);
+    w->text = text;
+    w->text_size = capacity;
+    return RAPT_OK;
+}
+
+static rapt_status write_text(struct window *w, rapt_translation *out)
+{
+    enum { USUAL = 255 };
+    rapt_status status = w->text ? RAPT_OK : grow_text(w, USUAL);
+    if (status) return status;
+    status = rapt_tokenizer_decode(w->t->target, out->target, (size_t)out->target_count, w->text,
+                                   w->text_size - 1, &out->size, NULL);
+    if (status == RAPT_BAD_ARGUMENT && out->size >= w->text_size) {
+        status = grow_text(w, out->size);
+        if (!status)
+            status = rapt_tokenizer_decode(w->t->target, out->target, (size_t)out->target_count,
+                                           w->text, w->text_size - 1, &out->size, NULL);
+    }
+    if (status) return status;
+    w->text[out->size] = 0;
+    out->text = w->text;
+    return RAPT_OK;
+}
+
+struct receiver {
+    rapt_translation_fn *callback;
+    void *user;
+    bool stop; /* it wants no more */
+};
+
+/* All ranks of a sentence; one without tokens has one, and one that has not begun none. */
+static rapt_status emit(struct window *w, const struct sentence *s, struct receiver *to,
+                        rapt_message *why)
+{
+    int ranks = s->count > 0 ? w->job->options.nbest : 1;
+    if (w->stopped && !s->begun) return RAPT_OK;
+    for (int rank = 0; rank < ranks && !to->stop; rank++) {
+        rapt_translation out = {
+            .sentence = w->before + (size_t)s->number, .rank = rank, .text = ""};
+        rapt_status status = RAPT_OK;
+        if (s->count < 0) out.status = RAPT_BAD_ARGUMENT;
+        if (s->count > 0 && !found(w, s, rank, &out)) continue;
+        if (s->count > 0) status = write_text(w, &out);
+        if (!status && out.alignment) status = rapt__words_fill(w, s, &out);
+        if (status)
+            return rapt__fail(why, status, "no memory to write the translation of texts[%zu]",
+                              out.sentence);
+        to->stop = to->callback(to->user, &out) != 0;
+    }
+    return RAPT_OK;
+}
+
+static rapt_status read_call(struct translate_job *job, const rapt_translate_call *call,
+                             size_t count, rapt_message *why)
+{
+    rapt_translate_call *own = &job->call;
+    rapt_status status = RAPT_OK;
+    *own = (rapt_translate_call){.size = sizeof *own};
+    if (call) status = rapt__struct_read(own, sizeof *own, call, "rapt_translate_call", why);
+    if (!status) status = rapt__call_options(job->t, own->options, &job->options, why);
+    if (!status && (own->token || own->logits) && count > INT_MAX)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "count is %zu, with %s it is at most %d", count,
+                          own->token ? "token" : "logits", INT_MAX);
+    return status;
+}
+
+rapt_status rapt_translate_many_with(rapt_translator *t, const rapt_text *texts, size_t count,
+                                     const rapt_translate_call *call, rapt_translation_fn *callback,
+                                     void *user, rapt_message *why)
+{
+    if (!t || !callback || (count && !texts))
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL",
+                          !t          ? "translator"
+                          : !callback ? "callback"
+                                      : "texts");
+    struct receiver to = {callback, user, false};
+    struct translate_job job = {.t = t, .user = user};
+    rapt_status status = read_call(&job, call, count, why);
+    if (status) return status;
+    struct window *w = rapt__alloc(&t->allocator, sizeof *w);
+    if (!w) return rapt__fail(why, RAPT_NO_MEMORY, "no memory to translate");
+    for (size_t at = 0; !status && !to.stop && at < count; at += (size_t)w->count) {
+        status = rapt__window_translate(w, &job, texts, count, at, why);
+        for (int i = 0; !status && !to.stop && i < w->count; i++)
+            status = emit(w, &w->sentences[i], &to, why);
+        to.stop = to.stop || w->stopped;
+        rapt__window_free(w);
+    }
+    rapt__free(&t->allocator, w, sizeof *w);
+    return status;
+}
+
+rapt_status rapt_translate_many(rapt_translator *t, const rapt_text *texts, size_t count,
+                                int alignments, rapt_translation_fn *callback, void *user,
+                                rapt_message *why)
+{
+    const rapt_translate_call call = {.size = sizeof call, .alignments = alignments};
+    return rapt_translate_many_with(t, texts, count, &call, callback, user, why);
+}
+
+/* ---- one sentence ---- */
+
+struct one {
+    char *out;
+    size_t capacity, size;
+    rapt_status status;
+};
+
+static int take_one(void *user, const rapt_translation *translation)
+{
+    struct one *one = user;
+    one->status = translation->status;
+    one->size = translation->size + 1;
+    if (one->size <= one->capacity) memcpy(one->out, translation->text, one->size);
+    return 1;
+}
+
+rapt_status rapt_translate(rapt_translator *t, const char *text, char *out, size_t capacity,
+                           size_t *size, rapt_message *why)
+{
+    if (!t || !text || (capacity && !out))
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL",
+                          !t      ? "translator"
+                          : !text ? "text"
+                                  : "out");
+    rapt_text one_text = {text, strlen(text)};
+    struct one one = {.out = out, .capacity = capacity};
+    rapt_status status = rapt_translate_many(t, &one_text, 1, 0, take_one, &one, why);
+    if (status) return status;
+    if (one.status)
+        return rapt__fail(why, one.status, "the text has more tokens than the model's %d positions",
+                          t->model->config.positions);
+    if (size) *size = one.size;
+    if (one.size > capacity)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "the translation needs %zu bytes, there are %zu",
+                          one.size, capacity);
+    return RAPT_OK;
+}

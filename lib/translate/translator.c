@@ -1,0 +1,383 @@
+/* translator.c - a model and tokenizers, the caller's or those of a model file, in; a translator
+   out, which is these and a session. */
+#include "translate/translate.h"
+
+#include "import/import.h"
+#include <errno.h>
+#include <float.h>
+#include <string.h>
+
+static void fill_in(rapt_translator_options *o)
+{
+    if (!o->beams) o->beams = 5;
+    if (!o->nbest) o->nbest = 1;
+    if (!o->batch) o->batch = 32;
+    if (!o->batch_tokens) o->batch_tokens = 2048;
+}
+
+static rapt_status check_options(const rapt_translator_options *o, rapt_message *why)
+{
+    const struct {
+        const char *name;
+        int value, min, max;
+    } ranges[] = {{"beams", o->beams, 1, 1024},
+                  {"nbest", o->nbest, 1, o->beams},
+                  {"batch", o->batch, 1, 1 << 16},
+                  {"batch_tokens", o->batch_tokens, 1, INT32_MAX},
+                  {"threads", o->threads, 0, INT32_MAX},
+                  {"min_length", o->min_length, 0, INT32_MAX},
+                  {"no_repeat_ngram", o->no_repeat_ngram, 0, INT32_MAX},
+                  {"like", (int)o->like, RAPT_LIKE_MODEL, RAPT_LIKE_CT2},
+                  {"preprocess", (int)o->preprocess, 0, RAPT_PREPROCESS_OPUS}};
+    rapt_status status = RAPT_OK;
+    for (size_t i = 0; !status && i < sizeof ranges / sizeof *ranges; i++)
+        status =
+            rapt__int_check(ranges[i].name, ranges[i].value, ranges[i].min, ranges[i].max, why);
+    if (status) return status;
+    return rapt__float_check("length_penalty", o->length_penalty, -(double)FLT_MAX, (double)FLT_MAX,
+                             why);
+}
+
+/* The caller's options, NULL: none, checked and with everything filled in. */
+static rapt_status read_options(rapt_translator_options *own,
+                                const rapt_translator_options *options, rapt_message *why)
+{
+    rapt_status status = RAPT_OK;
+    *own = (rapt_translator_options){.size = sizeof *own};
+    if (options)
+        status = rapt__struct_read(own, sizeof *own, options, "rapt_translator_options", why);
+    if (status) return status;
+    fill_in(own);
+    return check_options(own, why);
+}
+
+rapt_status rapt__call_options(const rapt_translator *t, const rapt_translator_options *given,
+                               rapt_translator_options *own, rapt_message *why)
+{
+    *own = t->options;
+    if (!given) return RAPT_OK;
+    rapt_status status = rapt__struct_read(own, sizeof *own, given, "rapt_translator_options", why);
+    if (status) return status;
+    const char *fixed = own->batch          ? "batch"
+                        : own->batch_tokens ? "batch_tokens"
+                        : own->threads      ? "threads"
+                        : own->like         ? "like"
+                                            : "preprocess";
+    if (own->batch || own->batch_tokens || own->threads || own->like || own->preprocess)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "options.%s is the translator's: 0 here", fixed);
+    own->batch = t->options.batch, own->batch_tokens = t->options.batch_tokens;
+    own->threads = t->options.threads, own->like = t->options.like;
+    own->preprocess = t->options.preprocess;
+    if (!own->beams) own->beams = t->options.beams;
+    fill_in(own);
+    if (own->beams > t->options.beams)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "options.beams is %d, the translator's are %d",
+                          own->beams, t->options.beams);
+    return check_options(own, why);
+}
+
+/* ---- the tokenizers of a model file ---- */
+
+static rapt_status check_vocab(const rapt_tokenizer *tokenizer, const char *name, int vocab,
+                               rapt_status otherwise, rapt_message *why)
+{
+    if (rapt_tokenizer_vocab(tokenizer) == vocab) return RAPT_OK;
+    return rapt__fail(why, otherwise, "%s has %d tokens, the model's table %d", name,
+                      rapt_tokenizer_vocab(tokenizer), vocab);
+}
+
+static rapt_status tokenizer_of(rapt_tokenizer **tokenizer, const rapt_model *model,
+                                const char *key, int vocab, const rapt_allocator *allocator,
+                                rapt_message *why)
+{
+    const char *text = rapt_model_metadata(model, key);
+    if (!text)
+        return rapt__fail(
+            why, RAPT_BAD_FILE,
+            "the model has no tokenizer: neither metadata rapt.tokenizer nor %s, which "
+            "rapt_tokenizer_write makes; or give rapt_translator_create one",
+            key);
+    rapt_status status = rapt_tokenizer_create(tokenizer, text, strlen(text), allocator, why);
+    if (status) return status == RAPT_BAD_ARGUMENT ? RAPT_BAD_FILE : status;
+    return check_vocab(*tokenizer, key, vocab, RAPT_BAD_FILE, why);
+}
+
+static rapt_status load_tokenizers(rapt_translator *t, rapt_message *why)
+{
+    const rapt_config *c = rapt_model_config(t->model);
+    rapt_status status;
+    if (rapt_model_metadata(t->model, "rapt.tokenizer")) {
+        if (c->source_vocab != c->target_vocab)
+            return rapt__fail(why, RAPT_BAD_FILE, "one tokenizer, but two vocabularies: %d and %d",
+                              c->source_vocab, c->target_vocab);
+        status = tokenizer_of(&t->own_source, t->model, "rapt.tokenizer", c->source_vocab,
+                              &t->allocator, why);
+        t->source = t->target = t->own_source;
+        return status;
+    }
+    status = tokenizer_of(&t->own_source, t->model, "rapt.source_tokenizer", c->source_vocab,
+                          &t->allocator, why);
+    if (!status)
+        status = tokenizer_of(&t->own_target, t->model, "rapt.target_tokenizer", c->target_vocab,
+                              &t->allocator, why);
+    t->source = t->own_source, t->target = t->own_target;
+    return status;
+}
+
+/* ---- translators ---- */
+
+int32_t rapt_target_begin(const rapt_model *model, const rapt_tokenizer *target)
+{
+    static const int specials[] = {[RAPT_DECODER_START_BEGIN] = RAPT_TOKEN_BEGIN,
+                                   [RAPT_DECODER_START_END] = RAPT_TOKEN_END,
+                                   [RAPT_DECODER_START_PAD] = RAPT_TOKEN_PAD,
+                                   [RAPT_DECODER_START_ZERO] = RAPT_TOKEN_END};
+    return model ? rapt_tokenizer_special(target, specials[model->config.decoder_start]) : -1;
+}
+
+/* Whose model it is, by what the importers of this library write. */
+static rapt_like origin_of(const rapt_model *model)
+{
+    static const struct {
+        const char *begin;
+        rapt_like like;
+    } origins[] = {
+        {"MarianMT", RAPT_LIKE_HF}, {"Marian", RAPT_LIKE_MARIAN}, {"CTranslate2", RAPT_LIKE_CT2}};
+    const char *text = rapt_model_metadata(model, "rapt.origin");
+    for (size_t i = 0; text && i < sizeof origins / sizeof *origins; i++)
+        if (strncmp(text, origins[i].begin, strlen(origins[i].begin)) == 0) return origins[i].like;
+    return RAPT_LIKE_RAPT;
+}
+
+/* What else than its beam search a project's translations follow. */
+static void follow_project(rapt_translator *t)
+{
+    static const struct target_limit limits[] = {[RAPT_LIKE_RAPT] = {2, 16, 0},
+                                                 [RAPT_LIKE_MARIAN] = {3, 0, 0},
+                                                 [RAPT_LIKE_HF] = {0, 511, 0},
+                                                 [RAPT_LIKE_CT2] = {0, 256, 1}};
+    if (!t->options.like) t->options.like = origin_of(t->model);
+    t->limit = limits[t->options.like];
+}
+
+static void suppress(rapt_translator *t, int32_t token)
+{
+    if (token >= 0 && token != t->end) t->suppressed[t->suppressed_count++] = token;
+}
+
+/* The special tokens of both sides. */
+static rapt_status find_specials(rapt_translator *t, rapt_status otherwise, rapt_message *why)
+{
+    bool ends = !rapt_model_config(t->model)->no_source_end;
+    t->source_end = ends ? rapt_tokenizer_special(t->source, RAPT_TOKEN_END) : -1;
+    t->end = rapt_tokenizer_special(t->target, RAPT_TOKEN_END);
+    t->begin = rapt_target_begin(t->model, t->target);
+    if ((ends && t->source_end < 0) || t->end < 0)
+        return rapt__fail(why, otherwise, "the tokenizer of the %s has no end token (</s>)",
+                          ends && t->source_end < 0 ? "source" : "target");
+    if (t->begin < 0)
+        return rapt__fail(
+            why, otherwise, "decoder_start is %s, but the tokenizer has no such token",
+            rapt_config_field_at(CONFIG_decoder_start)->word((int)t->model->config.decoder_start));
+    if (t->options.like == RAPT_LIKE_CT2) return RAPT_OK;
+    suppress(t, rapt_tokenizer_special(t->target, RAPT_TOKEN_PAD));
+    suppress(t, t->begin);
+    if (t->options.like == RAPT_LIKE_MARIAN)
+        suppress(t, rapt_tokenizer_special(t->target, RAPT_TOKEN_UNKNOWN));
+    return RAPT_OK;
+}
+
+/* A session for a full batch of usual sentences; a longer sentence, or one of more
+   tokens than a batch may have, is translated in a smaller batch in the same memory. */
+static rapt_status make_session(rapt_translator *t, rapt_message *why)
+{
+    rapt_config c = *rapt_model_config(t->model);
+    const rapt_translator_options *o = &t->options;
+    int positions = c.positions; /* of a target that is scored, too */
+    t->target_capacity = 128;
+    while (t->target_capacity < positions && (long long)t->target_capacity * o->batch < positions)
+        t->target_capacity *= 2;
+    if (t->target_capacity > positions) t->target_capacity = positions;
+    rapt_limits limits = {.size = sizeof limits,
+                          .batch = o->batch,
+                          .beams = o->beams,
+                          .source_tokens =
+                              o->batch_tokens > positions ? o->batch_tokens : positions,
+                          .target_length = t->target_capacity,
+                          .threads = o->threads};
+    return rapt_session_create(&t->session, t->model, &limits, &t->allocator, why);
+}
+
+static rapt_status check_kind(const rapt_model *model, rapt_status otherwise, rapt_message *why)
+{
+    if (rapt_model_config(model)->kind == RAPT_KIND_ENCODER_DECODER) return RAPT_OK;
+    return rapt__fail(why, otherwise, "it is not an encoder-decoder model");
+}
+
+/* What all translators need, once there are a model and tokenizers; otherwise: the status if they
+   do not do. */
+static rapt_status finish(rapt_translator *t, rapt_status otherwise, rapt_message *why)
+{
+    follow_project(t);
+    rapt_status status = find_specials(t, otherwise, why);
+    return status ? status : make_session(t, why);
+}
+
+rapt_status rapt_model_import(rapt_model **model, const char *path, const rapt_allocator *allocator,
+                              rapt_message *why)
+{
+    if (!model || !path)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL", model ? "path" : "model");
+    rapt_message reason = {""};
+    int number = errno;
+    rapt_status status = rapt_model_load(model, path, allocator, &reason);
+    if ((status == RAPT_BAD_FILE || status == RAPT_NO_FILE) && rapt__import_wants(path, allocator))
+        status = rapt__import(model, path, allocator, &reason);
+    if (status) return rapt__fail(why, status, "%.500s", reason.text);
+    errno = number;
+    return RAPT_OK;
+}
+
+rapt_status rapt_model_export(const rapt_model *model, rapt_export format, const char *folder,
+                              rapt_message *why)
+{
+    if (!model || !folder)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL", model ? "folder" : "model");
+    static const enum export_format formats[] = {[RAPT_EXPORT_MARIAN] = EXPORT_MARIAN,
+                                                 [RAPT_EXPORT_BERGAMOT] = EXPORT_BERGAMOT,
+                                                 [RAPT_EXPORT_HF] = EXPORT_HF,
+                                                 [RAPT_EXPORT_CT2] = EXPORT_CT2};
+    if ((unsigned)format >= sizeof formats / sizeof *formats)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "format is %d, not a rapt_export", (int)format);
+    return rapt__export(model, formats[format], folder, why);
+}
+
+static rapt_status open_file(rapt_translator *t, const char *path, rapt_message *why)
+{
+    rapt_message reason = {"no memory for its tokenizers"};
+    rapt_status status = rapt_model_import(&t->own_model, path, &t->allocator, why);
+    if (status) return status;
+    t->model = t->own_model;
+    status = check_kind(t->model, RAPT_BAD_FILE, &reason);
+    if (!status) status = load_tokenizers(t, &reason);
+    if (!status) status = finish(t, RAPT_BAD_FILE, &reason);
+    return status ? rapt__fail(why, status, "%.200s: %.300s", path, reason.text) : RAPT_OK;
+}
+
+static rapt_status use(rapt_translator *t, const rapt_model *model, const rapt_tokenizer *source,
+                       const rapt_tokenizer *target, rapt_message *why)
+{
+    const rapt_config *c = rapt_model_config(model);
+    t->model = model, t->source = source, t->target = target ? target : source;
+    rapt_status status = check_kind(model, RAPT_BAD_ARGUMENT, why);
+    if (!status && !source) {
+        rapt_message reason = {"no memory for its tokenizers"};
+        status = load_tokenizers(t, &reason);
+        if (!status) status = finish(t, RAPT_BAD_FILE, &reason);
+        return status ? rapt__fail(why, status, "%.500s", reason.text) : RAPT_OK;
+    }
+    if (!status) status = check_vocab(source, "source", c->source_vocab, RAPT_BAD_ARGUMENT, why);
+    if (!status)
+        status = check_vocab(t->target, target ? "target" : "source, which is target too,",
+                             c->target_vocab, RAPT_BAD_ARGUMENT, why);
+    return status ? status : finish(t, RAPT_BAD_ARGUMENT, why);
+}
+
+/* An empty translator with these options. */
+static rapt_status begin(rapt_translator **translator, const rapt_translator_options *options,
+                         const rapt_allocator *allocator, rapt_message *why)
+{
+    rapt_translator_options own;
+    rapt_status status = read_options(&own, options, why);
+    if (status) return status;
+    rapt_translator *t = rapt__alloc(allocator, sizeof *t);
+    if (!t) return rapt__fail(why, RAPT_NO_MEMORY, "no memory for a translator");
+    *t = (rapt_translator){.allocator = rapt__allocator(allocator), .options = own};
+    *translator = t;
+    return RAPT_OK;
+}
+
+rapt_status rapt_translator_load(rapt_translator **translator, const char *path,
+                                 const rapt_translator_options *options,
+                                 const rapt_allocator *allocator, rapt_message *why)
+{
+    rapt_translator *t = NULL;
+    if (!translator || !path)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL", translator ? "path" : "translator");
+    rapt_status status = begin(&t, options, allocator, why);
+    if (!t) return status;
+    status = open_file(t, path, why);
+    if (status)
+        rapt_translator_free(t);
+    else
+        *translator = t;
+    return status;
+}
+
+rapt_status rapt_translator_create(rapt_translator **translator, const rapt_model *model,
+                                   const rapt_tokenizer *source, const rapt_tokenizer *target,
+                                   const rapt_translator_options *options,
+                                   const rapt_allocator *allocator, rapt_message *why)
+{
+    rapt_translator *t = NULL;
+    if (!translator || !model || (target && !source))
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL",
+                          !translator ? "translator"
+                          : !model    ? "model"
+                                      : "source");
+    rapt_status status = begin(&t, options, allocator, why);
+    if (!t) return status;
+    status = use(t, model, source, target, why);
+    if (status)
+        rapt_translator_free(t);
+    else
+        *translator = t;
+    return status;
+}
+
+void rapt_translator_free(rapt_translator *t)
+{
+    if (!t) return;
+    rapt_allocator allocator = t->allocator;
+    rapt_session_free(t->session);
+    rapt_shortlist_free(t->own_shortlist);
+    rapt_tokenizer_free(t->own_target);
+    rapt_tokenizer_free(t->own_source);
+    rapt_model_free(t->own_model);
+    rapt__free(&allocator, t, sizeof *t);
+}
+
+rapt_status rapt_translator_set_shortlist(rapt_translator *t, const rapt_shortlist *shortlist,
+                                          rapt_message *why)
+{
+    if (!t) return rapt__fail(why, RAPT_BAD_ARGUMENT, "translator: NULL");
+    rapt_status status = RAPT_OK;
+    if (shortlist) status = rapt__shortlist_check(shortlist, &t->model->config, why);
+    if (!status) t->shortlist = shortlist;
+    return status;
+}
+
+rapt_status rapt_translator_load_shortlist(rapt_translator *t, const char *path, rapt_message *why)
+{
+    rapt_shortlist *own = NULL;
+    if (!t || !path)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL", t ? "path" : "translator");
+    rapt_status status = rapt_shortlist_load(&own, path, t->source, t->target, &t->allocator, why);
+    if (status) return status;
+    rapt_shortlist_free(t->own_shortlist);
+    t->shortlist = t->own_shortlist = own;
+    return RAPT_OK;
+}
+
+const rapt_model *rapt_translator_model(const rapt_translator *t)
+{
+    return t ? t->model : NULL;
+}
+const rapt_tokenizer *rapt_translator_source(const rapt_translator *t)
+{
+    return t ? t->source : NULL;
+}
+const rapt_tokenizer *rapt_translator_target(const rapt_translator *t)
+{
+    return t ? t->target : NULL;
+}

@@ -1,0 +1,353 @@
+/* window.c - consecutive sentences in, their translations as tokens, scores and alignments out:
+   tokenized, sorted by length, searched in batches of similar length. A window bounds the memory
+   that many sentences take. */
+#include "translate/translate.h"
+
+#include <string.h>
+
+enum { MAX_ALIGNMENT_FLOATS = 1 << 22 }; /* of a window of several sentences */
+
+static int limit_of(const rapt_translator *t, int source_count)
+{
+    long long limit = (long long)t->limit.per_source * source_count + t->limit.extra;
+    return limit < t->model->config.positions ? (int)limit : t->model->config.positions;
+}
+
+size_t rapt__token_capacity(const rapt_translator *t, const rapt_tokenizer *tokenizer,
+                            rapt_text text)
+{
+    return rapt__min_size(rapt_tokenizer_bound(tokenizer, text.size),
+                          (size_t)t->model->config.positions);
+}
+
+/* ---- texts to tokens ---- */
+
+static void lay_out_texts(struct window *w, struct arena *arena)
+{
+    size_t tokens = 0, given = 0;
+    for (int i = 0; i < w->count; i++) {
+        tokens += rapt__token_capacity(w->t, w->t->source, w->texts[i]) + 1;
+        if (w->prefixes) given += rapt__token_capacity(w->t, w->t->target, w->prefixes[i]);
+    }
+    w->ids = rapt__arena_take(arena, tokens, sizeof *w->ids);
+    w->ends = rapt__arena_take(arena, w->job->call.alignments ? tokens : 0, sizeof *w->ends);
+    w->given = rapt__arena_take(arena, given, sizeof *w->given);
+}
+
+static rapt_status take_texts(struct window *w)
+{
+    w->texts_arena.raw = true;
+    lay_out_texts(w, &w->texts_arena);
+    rapt_status status = rapt__arena_reserve(&w->texts_arena, &w->t->allocator);
+    if (!status) lay_out_texts(w, &w->texts_arena);
+    return status;
+}
+
+/* Tokens of one text to w->ids + s->start. */
+static rapt_status tokenize(struct window *w, rapt_text text, struct sentence *s)
+{
+    size_t count = 0, positions = (size_t)w->t->model->config.positions;
+    if (text.size == 0) return RAPT_OK;
+    rapt_status status = rapt__text_encode(w->t, w->t->source, text, w->ids + s->start,
+                                           w->ends ? w->ends + s->start : NULL,
+                                           rapt__token_capacity(w->t, w->t->source, text), &count);
+    bool ends = w->t->source_end >= 0;
+    if (status == RAPT_BAD_ARGUMENT || count + ends > positions) {
+        s->count = -1;
+        return RAPT_OK;
+    }
+    if (status || count == 0) return status;
+    if (ends) w->ids[s->start + count++] = w->t->source_end;
+    s->count = (int)count;
+    if (s->count > 0) s->limit = limit_of(w->t, s->count);
+    return RAPT_OK;
+}
+
+/* What the translation begins with, to w->given + s->prefix. */
+static rapt_status tokenize_prefix(struct window *w, rapt_text text, struct sentence *s)
+{
+    size_t count = 0;
+    while (text.size > 0 && text.bytes[text.size - 1] == ' ') text.size--; /* the next word's */
+    if (text.size == 0 || s->count <= 0) return RAPT_OK;
+    rapt_status status =
+        rapt_tokenizer_encode(w->t->target, text, w->given + s->prefix, NULL,
+                              rapt__token_capacity(w->t, w->t->target, text), &count, NULL);
+    if (status && status != RAPT_BAD_ARGUMENT) return status;
+    s->prefix_count = (int)count;
+    if (status || count > (size_t)s->limit) s->count = -1, s->limit = s->prefix_count = 0;
+    return RAPT_OK;
+}
+
+static int by_length(const void *context, const void *x, const void *y)
+{
+    (void)context;
+    const struct sentence *a = *(struct sentence *const *)x, *b = *(struct sentence *const *)y;
+    if (a->count != b->count) return a->count > b->count ? -1 : 1;
+    return a->number - b->number;
+}
+
+/* `next` becomes the sentence that would follow `s`. */
+static void follow(const struct window *w, const struct sentence *s, struct sentence *next)
+{
+    size_t nbest = (size_t)w->job->options.nbest, count = s->count > 0 ? (size_t)s->count : 0;
+    *next = (struct sentence){.number = s->number + 1, .start = s->start + count};
+    next->prefix = s->prefix + (size_t)s->prefix_count;
+    next->out = s->out + nbest * (size_t)s->limit;
+    size_t columns = w->job->call.alignments ? rapt__alignment_columns(w->t, s) : 0;
+    next->alignment = s->alignment + nbest * columns * ((size_t)s->limit + 1);
+}
+
+/* The sentences and their order; end: where all of them end. Alignments may close the window
+   early. */
+static rapt_status tokenize_all(struct window *w, struct sentence *end)
+{
+    *end = (struct sentence){0};
+    for (int i = 0; i < w->count; i++) {
+        struct sentence *s = &w->sentences[i];
+        *s = *end;
+        rapt_status status = tokenize(w, w->texts[i], s);
+        if (!status && w->prefixes) status = tokenize_prefix(w, w->prefixes[i], s);
+        if (status) return status;
+        w->order[i] = s;
+        follow(w, s, end);
+        if (i == 0 || end->alignment <= MAX_ALIGNMENT_FLOATS) continue;
+        *end = *s;
+        w->count = i;
+    }
+    rapt__sort(w->order, (size_t)w->count, sizeof *w->order, by_length, NULL);
+    return RAPT_OK;
+}
+
+/* ---- memory of the results ---- */
+
+struct sizes { /* maxima over the batches of a window */
+    size_t source, prefix, target, alignment, record, parents;
+};
+
+/* How many sentences from order[first] on make one batch; 0: there are no more. */
+static int batch_from(const struct window *w, int first)
+{
+    const rapt_translator_options *o = &w->job->options;
+    int n = 0, tokens = 0, target_capacity = w->order[first]->limit;
+    while (first + n < w->count && n < o->batch) {
+        const struct sentence *s = w->order[first + n];
+        if (s->count <= 0) break;
+        if (n > 0 && (tokens + s->count > o->batch_tokens ||
+                      target_capacity > rapt__session_target_capacity(w->t->session, n + 1)))
+            break;
+        tokens += s->count;
+        n++;
+    }
+    return n;
+}
+
+static struct sizes sizes_of(const struct window *w)
+{
+    struct sizes z = {0};
+    size_t nbest = (size_t)w->job->options.nbest, beams = (size_t)w->t->session->limits.beams;
+    for (int at = 0, n; at < w->count && (n = batch_from(w, at)) > 0; at += n) {
+        size_t length = (size_t)w->order[at]->limit, sentences = (size_t)n, tokens = 0, given = 0;
+        for (int i = at; i < at + n; i++) {
+            tokens += (size_t)w->order[i]->count;
+            given += (size_t)w->order[i]->prefix_count;
+        }
+        z.prefix = rapt__max_size(z.prefix, given);
+        z.source = rapt__max_size(z.source, tokens);
+        z.target = rapt__max_size(z.target, sentences * nbest * length);
+        if (!w->job->call.alignments) continue;
+        z.alignment = rapt__max_size(z.alignment, nbest * tokens * (length + 1));
+        z.record = rapt__max_size(z.record, length * beams * tokens);
+        z.parents = rapt__max_size(z.parents, (length + 1) * sentences * beams);
+    }
+    return z;
+}
+
+static void lay_out(struct window *w, const struct sentence *end, const struct sizes *z,
+                    struct arena *arena)
+{
+    const rapt_translator_options *o = &w->job->options;
+    struct search_batch *b = &w->batch;
+    size_t nbest = (size_t)o->nbest, batch = (size_t)o->batch;
+    size_t results = (size_t)w->count * nbest;
+    w->out = rapt__arena_take(arena, end->out, sizeof(int32_t));
+    w->counts = rapt__arena_take(arena, results, sizeof(int));
+    w->ended = rapt__arena_take(arena, results, sizeof(int));
+    w->scores = rapt__arena_floats(arena, results, 1);
+    w->alignments_out = rapt__arena_floats(arena, end->alignment, 1);
+    b->ids = rapt__arena_take(arena, z->source, sizeof(int32_t));
+    b->given = rapt__arena_take(arena, z->prefix, sizeof(int32_t));
+    b->out = rapt__arena_take(arena, z->target, sizeof(int32_t));
+    b->starts = rapt__arena_take(arena, batch + 1, sizeof(int));
+    b->given_starts = rapt__arena_take(arena, batch + 1, sizeof(int));
+    b->counts = rapt__arena_take(arena, batch * nbest, sizeof(int));
+    b->ended = rapt__arena_take(arena, batch * nbest, sizeof(int));
+    b->scores = rapt__arena_floats(arena, batch * nbest, 1);
+    b->alignments = rapt__arena_floats(arena, z->alignment, 1);
+    rapt__record_layout(&b->record, z->record, z->parents, arena);
+}
+
+static rapt_status take_results(struct window *w, const struct sentence *end)
+{
+    const struct sizes z = sizes_of(w);
+    w->results_arena.raw = true;
+    lay_out(w, end, &z, &w->results_arena);
+    rapt_status status = rapt__arena_reserve(&w->results_arena, &w->t->allocator);
+    if (!status) lay_out(w, end, &z, &w->results_arena);
+    return status;
+}
+
+/* ---- search ---- */
+
+/* Rows [rows][s->count] as those of a translation, with a column for the end. */
+static void keep_alignment(struct window *w, const struct sentence *s, const float *from,
+                           size_t rank, size_t rows)
+{
+    size_t keys = (size_t)s->count, columns = rapt__alignment_columns(w->t, s);
+    float *to = w->alignments_out + s->alignment + rank * ((size_t)s->limit + 1) * columns;
+    for (size_t r = 0; r < rows; r++) {
+        memcpy(to + r * columns, from + r * keys, keys * sizeof *to);
+        if (columns > keys) to[r * columns + keys] = 0;
+    }
+}
+
+/* The results of sentence `i` of a batch, whose rows have `longest` tokens. */
+static void keep(struct window *w, const struct sentence *s, int i, int longest)
+{
+    const struct search_batch *b = &w->batch;
+    size_t nbest = (size_t)w->job->options.nbest, limit = (size_t)s->limit, keys = (size_t)s->count;
+    size_t first = nbest * (size_t)b->starts[i], rows = (size_t)longest + 1;
+    for (size_t rank = 0; rank < nbest; rank++) {
+        size_t from = (size_t)i * nbest + rank, to = (size_t)s->number * nbest + rank;
+        w->counts[to] = b->counts[from];
+        w->ended[to] = b->ended[from];
+        w->scores[to] = b->scores[from];
+        if (b->counts[from] < 0) continue;
+        size_t count = (size_t)b->counts[from];
+        memcpy(w->out + s->out + rank * limit, b->out + from * (size_t)longest,
+               count * sizeof *w->out);
+        if (w->job->call.alignments)
+            keep_alignment(w, s, b->alignments + (first + rank * keys) * rows, rank, count + 1);
+    }
+}
+
+/* ---- the caller's callbacks: sentences instead of sources of a batch ---- */
+
+static int index_of(const struct window *w, int source)
+{
+    return (int)(w->before + (size_t)w->order[w->first + source]->number);
+}
+
+static int on_token(void *user, int source, int32_t id, float log_probability)
+{
+    struct window *w = user;
+    const struct translate_job *job = w->job;
+    bool stops = job->call.token(job->user, index_of(w, source), id, log_probability) != 0;
+    w->stopped = w->stopped || stops; /* tokens are told behind a stop, too */
+    return stops;
+}
+
+static void on_logits(void *user, int source, const int32_t *ids, int count, float *logits,
+                      int vocab)
+{
+    const struct window *w = user;
+    w->job->call.logits(w->job->user, index_of(w, source), ids, count, logits, vocab);
+}
+
+static int on_stop(void *user)
+{
+    struct window *w = user;
+    bool stops = w->job->call.stop(w->job->user) != 0;
+    w->stopped = w->stopped || stops;
+    return stops;
+}
+
+/* ---- a batch ---- */
+
+/* Sentences order[first] to order[first + n - 1] as those that rapt_generate reads. */
+static void fill_batch(struct window *w, int first, int n)
+{
+    struct search_batch *b = &w->batch;
+    b->starts[0] = b->given_starts[0] = 0;
+    for (int i = 0; i < n; i++) {
+        struct sentence *s = w->order[first + i];
+        memcpy(b->ids + b->starts[i], w->ids + s->start, sizeof *b->ids * (size_t)s->count);
+        b->starts[i + 1] = b->starts[i] + s->count;
+        if (s->prefix_count)
+            memcpy(b->given + b->given_starts[i], w->given + s->prefix,
+                   sizeof *b->given * (size_t)s->prefix_count);
+        b->given_starts[i + 1] = b->given_starts[i] + s->prefix_count;
+        s->begun = true;
+    }
+    w->first = first;
+}
+
+static rapt_status search(struct window *w, int first, int n, rapt_message *why)
+{
+    rapt_translator *t = w->t;
+    const rapt_translator_options *options = &w->job->options;
+    const rapt_translate_call *call = &w->job->call;
+    struct search_batch *b = &w->batch;
+    int longest = w->order[first]->limit;
+    fill_batch(w, first, n);
+    const rapt_tokens source = {n, b->ids, b->starts}, given = {n, b->given, b->given_starts};
+    const rapt_generate_options o = {.size = sizeof o,
+                                     .begin = t->begin,
+                                     .end = t->end,
+                                     .max_length = longest,
+                                     .max_ratio = (float)t->limit.per_source,
+                                     .max_extra = t->limit.extra,
+                                     .beams = options->beams,
+                                     .nbest = options->nbest,
+                                     .length_penalty = options->length_penalty,
+                                     .min_length = rapt__max(options->min_length, t->limit.min),
+                                     .like = t->options.like,
+                                     .shortlist = t->shortlist,
+                                     .no_repeat_ngram = options->no_repeat_ngram,
+                                     .suppressed = t->suppressed,
+                                     .suppressed_count = t->suppressed_count,
+                                     .prefix = w->prefixes ? &given : NULL,
+                                     .token = call->token ? on_token : NULL,
+                                     .logits = call->logits ? on_logits : NULL,
+                                     .stop = call->stop ? on_stop : NULL,
+                                     .user = w};
+    const rapt_generate_outputs out = {.size = sizeof out,
+                                       .ids = b->out,
+                                       .counts = b->counts,
+                                       .scores = b->scores,
+                                       .alignments = b->alignments,
+                                       .ended = b->ended};
+    t->session->record = b->record;
+    rapt_status status = rapt_generate(t->session, &source, &o, &out, why);
+    t->session->record = (struct alignment_record){0};
+    for (int i = 0; !status && i < n; i++) keep(w, w->order[first + i], i, longest);
+    return status;
+}
+
+rapt_status rapt__window_translate(struct window *w, const struct translate_job *job,
+                                   const rapt_text *texts, size_t count, size_t before,
+                                   rapt_message *why)
+{
+    struct sentence end;
+    const rapt_text *prefixes = job->call.prefixes;
+    *w = (struct window){.job = job, .t = job->t, .before = before, .texts = texts + before};
+    if (prefixes) w->prefixes = prefixes + before;
+    w->count = (int)rapt__min_size(count - before, WINDOW);
+    rapt_status status = take_texts(w);
+    if (status) return rapt__fail(why, status, "no memory to translate");
+    status = tokenize_all(w, &end);
+    if (status) return rapt__fail(why, status, "no memory to encode texts from [%zu] on", before);
+    status = take_results(w, &end);
+    if (status) return rapt__fail(why, status, "no memory to translate");
+    for (int at = 0, n; !status && !w->stopped && at < w->count && (n = batch_from(w, at)) > 0;
+         at += n)
+        status = search(w, at, n, why);
+    return status;
+}
+
+void rapt__window_free(struct window *w)
+{
+    rapt__arena_free(&w->texts_arena, &w->t->allocator);
+    rapt__arena_free(&w->results_arena, &w->t->allocator);
+    rapt__free(&w->t->allocator, w->text, w->text_size);
+    rapt__free(&w->t->allocator, w->spans, w->spans_size);
+}

@@ -1,0 +1,167 @@
+/* words.c - a translation with its alignment in; where its tokens and the words of both texts
+   stand, and the alignment of words, out:
+
+       word_alignment[u][v] = sum over t of p(t, u) sum over s of alignment[t][s] p'(s, v)
+                              / sum over t of p(t, u)
+
+   with p(t, u) the share that word u has of the bytes of token t that are in words. */
+#include "translate/translate.h"
+
+#include <string.h>
+
+enum { USUAL = 1 << 16 }; /* bytes of memory that do for most translations */
+
+/* Unicode's White_Space (PropList.txt). */
+static bool is_space(uint32_t c)
+{
+    static const uint32_t others[] = {0x20,   0x85,   0xA0,   0x1680, 0x2028,
+                                      0x2029, 0x202F, 0x205F, 0x3000};
+    if ((c >= 9 && c <= 13) || (c >= 0x2000 && c <= 0x200A)) return true;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (c == others[i]) return true;
+    return false;
+}
+
+/* Words of a text, to words if that is not NULL; returns how many. Bytes that are not UTF-8 are no
+   space. */
+static int find_words(rapt_text text, rapt_span *words)
+{
+    int count = 0;
+    bool inside = false;
+    for (size_t at = 0, length; at < text.size; at += length) {
+        uint32_t c = 0;
+        length = rapt__utf8_decode(text.bytes + at, text.size - at, &c);
+        bool space = length > 0 && is_space(c);
+        if (length == 0) length = 1;
+        if (!space && !inside && words) words[count].begin = at;
+        if (!space && words) words[count].end = at + length;
+        if (inside && space) count++;
+        inside = !space;
+    }
+    return count + inside;
+}
+
+static void source_spans(const struct window *w, const struct sentence *s, int count,
+                         rapt_span *spans)
+{
+    for (int i = 0; i < count; i++) {
+        spans[i].begin = i ? spans[i - 1].end : 0;
+        spans[i].end = w->ends[s->start + (size_t)i];
+    }
+}
+
+/* A token ends where the text of the tokens up to it ends, but never behind the end of a later one:
+   tokens of single bytes give nothing that can be read until their character is whole. */
+static rapt_status target_spans(const struct window *w, const rapt_translation *t, rapt_span *spans)
+{
+    char none[1];
+    for (int i = 0; i < t->target_count; i++) {
+        rapt_status status = rapt_tokenizer_decode(w->t->target, t->target, (size_t)i + 1, none, 0,
+                                                   &spans[i].end, NULL);
+        if (status && status != RAPT_BAD_ARGUMENT) return status; /* there is no space for it */
+    }
+    for (int i = t->target_count; i-- > 0;) {
+        size_t later = i + 1 < t->target_count ? spans[i + 1].end : t->size;
+        spans[i].end = rapt__min_size(spans[i].end, later);
+    }
+    for (int i = 0; i < t->target_count; i++) spans[i].begin = i ? spans[i - 1].end : 0;
+    return RAPT_OK;
+}
+
+/* Bytes that a token and a word share. */
+static size_t shared(const rapt_span *token, const rapt_span *word)
+{
+    size_t begin = rapt__max_size(token->begin, word->begin);
+    size_t end = rapt__min_size(token->end, word->end);
+    return end > begin ? end - begin : 0;
+}
+
+struct share { /* of a token in one word after the other */
+    const rapt_span *words;
+    int count, first; /* words from here on are not before the token */
+    size_t bytes;     /* of the token that are in words */
+};
+
+/* The next token, which does not begin before the last one. */
+static void advance(struct share *s, const rapt_span *token)
+{
+    while (s->first < s->count && s->words[s->first].end <= token->begin) s->first++;
+    s->bytes = 0;
+    for (int v = s->first; v < s->count && s->words[v].begin < token->end; v++)
+        s->bytes += shared(token, &s->words[v]);
+}
+
+/* row[v] += weight times the weights of the source tokens in word v. */
+static void add_row(const rapt_translation *t, const float *alignment, double weight, float *row)
+{
+    struct share s = {.words = t->source_words, .count = t->source_word_count};
+    for (int i = 0; i < t->source_count; i++) {
+        const rapt_span *token = &t->source_spans[i];
+        advance(&s, token);
+        for (int v = s.first; s.bytes && v < s.count && s.words[v].begin < token->end; v++)
+            row[v] += (float)(weight * (double)alignment[i] *
+                              ((double)shared(token, &s.words[v]) / (double)s.bytes));
+    }
+}
+
+static void word_weights(const rapt_translation *t, float *weights)
+{
+    size_t columns = (size_t)t->source_word_count;
+    memset(weights, 0, sizeof *weights * columns * (size_t)t->target_word_count);
+    for (int u = 0; u < t->target_word_count; u++) {
+        const rapt_span *word = &t->target_words[u];
+        double total = 0;
+        for (int pass = 0; pass < 2; pass++) {
+            struct share s = {.words = t->target_words, .count = t->target_word_count};
+            for (int i = 0; i < t->target_count; i++) {
+                advance(&s, &t->target_spans[i]);
+                size_t own = shared(&t->target_spans[i], word);
+                double share = own ? (double)own / (double)s.bytes : 0;
+                if (pass == 0) total += share;
+                if (pass == 1 && own)
+                    add_row(t, t->alignment + (ptrdiff_t)i * (t->source_count + 1), share / total,
+                            weights + (size_t)u * columns);
+            }
+        }
+    }
+}
+
+/* Memory for so many spans and floats, in w->spans. */
+static rapt_status take_spans(struct window *w, size_t spans, size_t floats)
+{
+    size_t bytes, weights;
+    if (!rapt__times(spans, sizeof(rapt_span), &bytes) ||
+        !rapt__times(floats, sizeof(float), &weights) || !rapt__plus(bytes, weights, &bytes))
+        return RAPT_NO_MEMORY;
+    if (bytes <= w->spans_size) return RAPT_OK;
+    size_t size = rapt__max_size(bytes, USUAL);
+    void *memory = rapt__alloc(&w->t->allocator, size);
+    if (!memory) return RAPT_NO_MEMORY;
+    rapt__free(&w->t->allocator, w->spans, w->spans_size);
+    w->spans = memory, w->spans_size = size;
+    return RAPT_OK;
+}
+
+rapt_status rapt__words_fill(struct window *w, const struct sentence *s, rapt_translation *t)
+{
+    const rapt_text source = w->texts[s->number], target = {t->text, t->size};
+    size_t tokens[] = {(size_t)t->source_count, (size_t)t->target_count};
+    int words[] = {find_words(source, NULL), find_words(target, NULL)};
+    size_t columns = (size_t)words[0], rows = (size_t)words[1], floats;
+    if (!rapt__times(columns, rows, &floats)) return RAPT_NO_MEMORY;
+    rapt_status status = take_spans(w, tokens[0] + tokens[1] + columns + rows, floats);
+    if (status) return status;
+    rapt_span *spans = w->spans, *target_at = spans + tokens[0];
+    rapt_span *source_words = target_at + tokens[1], *target_words = source_words + columns;
+    float *weights = (float *)(target_words + rows);
+    source_spans(w, s, t->source_count, spans);
+    status = target_spans(w, t, target_at);
+    if (status) return status;
+    find_words(source, source_words), find_words(target, target_words);
+    t->source_spans = spans, t->target_spans = target_at;
+    t->source_words = source_words, t->source_word_count = words[0];
+    t->target_words = target_words, t->target_word_count = words[1];
+    word_weights(t, weights);
+    t->word_alignment = weights;
+    return RAPT_OK;
+}

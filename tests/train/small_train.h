@@ -1,0 +1,83 @@
+/* small_train.h - what the tests of trainers share: dropout_and_clipping options, a handful of
+ * batches, steps. */
+#ifndef RAPT_TESTS_TRAIN_SMALL_TRAIN_H
+#define RAPT_TESTS_TRAIN_SMALL_TRAIN_H
+
+#include "model/small.h"
+
+static const rapt_config wide = {.size = sizeof(rapt_config),
+                                 .source_vocab = 70,
+                                 .target_vocab = 90,
+                                 .positions = 40,
+                                 .width = 36,
+                                 .heads = 3,
+                                 .key_heads = 1,
+                                 .ffn_width = 50,
+                                 .encoder_layers = 2,
+                                 .decoder_layers = 2,
+                                 .tie = RAPT_TIE_OUTPUT};
+
+enum { BATCH = 4, BATCHES = 5 };
+static const int source_lengths[] = {9, 2, 5, 7}, target_lengths[] = {6, 11, 3, 2};
+static const rapt_train_limits small_limits = {
+    .size = sizeof small_limits, .batch = BATCH, .source_tokens = 23, .target_tokens = 23};
+
+static inline rapt_train_options dropout_and_clipping(void)
+{
+    rapt_train_options o;
+    rapt_train_options_default(&o, sizeof o);
+    o.warmup = 3;
+    o.rate = 0.01f;
+    o.attention_dropout = o.ffn_dropout = 0.2f;
+    o.clip_norm = 1;
+    o.weight_decay = 0.01f;
+    return o;
+}
+
+static inline rapt_trainer *trainer_of(rapt_model *model, const rapt_train_options *options,
+                                       int threads)
+{
+    rapt_trainer *trainer = NULL;
+    rapt_message why = {""};
+    rapt_train_limits l = small_limits;
+    l.threads = threads;
+    if (rapt_trainer_create(&trainer, model, options, &l, NULL, &why)) fail_msg("%s", why.text);
+    return trainer;
+}
+
+static inline void batch_of(const rapt_config *c, int number, struct small_batch *source,
+                            struct small_batch *target)
+{
+    uint64_t seed = 100 + (uint64_t)number % BATCHES;
+    bool labels = c->kind == RAPT_KIND_ENCODER_ONLY;
+    small_fill(source, c->source_vocab ? c->source_vocab : 1, source_lengths, BATCH, seed);
+    small_fill(target, c->target_vocab, labels ? source_lengths : target_lengths, BATCH, seed + 7);
+}
+
+static inline double one_step(rapt_trainer *trainer, const rapt_config *c, int number)
+{
+    struct small_batch source, target;
+    rapt_report report = {.size = sizeof report};
+    rapt_message why = {""};
+    batch_of(c, number, &source, &target);
+    if (rapt_train_gradient(trainer, &source.tokens, &target.tokens, &report, &why))
+        fail_msg("%s", why.text);
+    assert_int_equal(rapt_train_step(trainer, &report, NULL), RAPT_OK);
+    assert_int_equal(report.step, number + 1);
+    return report.loss;
+}
+
+/* The parameters after `steps` steps. */
+static inline float *train(const rapt_config *c, const rapt_train_options *o, int threads,
+                           int steps, double *last)
+{
+    rapt_model *model = small_model(c, 11);
+    rapt_trainer *trainer = trainer_of(model, o, threads);
+    for (int i = 0; i < steps; i++) *last = one_step(trainer, c, i);
+    float *parameters = small_parameters(model);
+    rapt_trainer_free(trainer);
+    rapt_model_free(model);
+    return parameters;
+}
+
+#endif

@@ -1,0 +1,203 @@
+/* words.c - where the tokens and words of translations stand, and how words are aligned, against
+   their definitions byte by byte: with a byte-pair tokenizer, whose tokens are their bytes, and
+   with a SentencePiece model whose characters may be tokens of single bytes. */
+#include "translate/small_text.h"
+
+#include "text/spm_models.h"
+
+enum { POSITIONS = 40, MAX_WORDS = 64 };
+
+struct check {
+    const rapt_translator *translator;
+    const rapt_text *texts;
+    bool bytes;        /* tokens are their bytes */
+    int words, halves; /* seen: words; tokens without bytes of their own */
+};
+
+/* Words of a text: white space by its bytes. */
+static int words_of(rapt_text text, rapt_span *words)
+{
+    static const char *const spaces[] = {" ",
+                                         "\t",
+                                         "\n",
+                                         "\v",
+                                         "\f",
+                                         "\r",
+                                         "\xC2\x85",
+                                         "\xC2\xA0",
+                                         "\xE1\x9A\x80",
+                                         "\xE2\x80\x80",
+                                         "\xE2\x80\x81",
+                                         "\xE2\x80\x82",
+                                         "\xE2\x80\x83",
+                                         "\xE2\x80\x84",
+                                         "\xE2\x80\x85",
+                                         "\xE2\x80\x86",
+                                         "\xE2\x80\x87",
+                                         "\xE2\x80\x88",
+                                         "\xE2\x80\x89",
+                                         "\xE2\x80\x8A",
+                                         "\xE2\x80\xA8",
+                                         "\xE2\x80\xA9",
+                                         "\xE2\x80\xAF",
+                                         "\xE2\x81\x9F",
+                                         "\xE3\x80\x80"};
+    int count = 0;
+    bool inside = false;
+    for (size_t at = 0; at < text.size;) {
+        size_t length = 0;
+        for (int i = 0; i < COUNT(spaces) && !length; i++) {
+            size_t n = strlen(spaces[i]);
+            if (n <= text.size - at && memcmp(text.bytes + at, spaces[i], n) == 0) length = n;
+        }
+        if (!length && !inside) words[count++].begin = at;
+        inside = !length;
+        at += length ? length : 1;
+        if (inside) words[count - 1].end = at;
+    }
+    assert_true(count <= MAX_WORDS);
+    return count;
+}
+
+static void same_words(const rapt_span *got, int count, rapt_text text)
+{
+    rapt_span wanted[MAX_WORDS];
+    assert_int_equal(count, words_of(text, wanted));
+    for (int i = 0; i < count; i++)
+        assert_true(got[i].begin == wanted[i].begin && got[i].end == wanted[i].end);
+}
+
+/* The share of a token's bytes in words that word `own` has. */
+static double share(const rapt_span *token, const rapt_span *words, int count, int own)
+{
+    int in_words = 0, in_own = 0;
+    for (size_t at = token->begin; at < token->end; at++)
+        for (int i = 0; i < count; i++)
+            if (at >= words[i].begin && at < words[i].end) in_words++, in_own += i == own;
+    return in_words ? (double)in_own / in_words : 0;
+}
+
+static double weight(const rapt_translation *t, int row, int column)
+{
+    double sum = 0, total = 0;
+    for (int i = 0; i < t->target_count; i++) {
+        double p = share(&t->target_spans[i], t->target_words, t->target_word_count, row);
+        total += p;
+        for (int j = 0; j < t->source_count; j++)
+            sum += p * (double)t->alignment[i * (t->source_count + 1) + j] *
+                   share(&t->source_spans[j], t->source_words, t->source_word_count, column);
+    }
+    return total > 0 ? sum / total : 0;
+}
+
+static void check_spans(const rapt_span *spans, int count, rapt_text text,
+                        const rapt_tokenizer *tokenizer, const int32_t *ids, struct check *c)
+{
+    size_t at = 0;
+    for (int i = 0; i < count; i++) {
+        assert_true(spans[i].begin == at && spans[i].end >= at && spans[i].end <= text.size);
+        at = spans[i].end;
+        c->halves += spans[i].begin == spans[i].end;
+        if (!c->bytes) continue;
+        rapt_text token = rapt_tokenizer_token(tokenizer, ids[i]);
+        assert_int_equal(token.size, spans[i].end - spans[i].begin);
+        assert_memory_equal(token.bytes, text.bytes + spans[i].begin, token.size);
+    }
+    assert_true(!c->bytes || at == text.size);
+}
+
+static int check_one(void *user, const rapt_translation *t)
+{
+    struct check *c = user;
+    const rapt_text source = c->texts[t->sentence], target = {t->text, t->size};
+    if (!t->alignment) {
+        assert_true(!t->source_spans && !t->word_alignment && t->source_word_count == 0);
+        return 0;
+    }
+    check_spans(t->source_spans, t->source_count, source, rapt_translator_source(c->translator),
+                t->source, c);
+    check_spans(t->target_spans, t->target_count, target, rapt_translator_target(c->translator),
+                t->target, c);
+    same_words(t->source_words, t->source_word_count, source);
+    same_words(t->target_words, t->target_word_count, target);
+    for (int u = 0; u < t->target_word_count; u++) {
+        double sum = 0;
+        for (int v = 0; v < t->source_word_count; v++) {
+            double got = (double)t->word_alignment[u * t->source_word_count + v];
+            assert_true(fabs(got - weight(t, u, v)) < 1e-6);
+            sum += got;
+        }
+        assert_true(sum < 1 + 1e-5);
+        c->words++;
+    }
+    return 0;
+}
+
+static const rapt_text texts[] = {
+    {"the cat sees the dog", 20},
+    {"  a  bird\tsings\n", 16},
+    {"", 0},
+    {"dogs", 4},
+    {"   ", 3},
+    {"a\xC2\xA0"
+     "b\xE3\x80\x80"
+     "c \xE2\x80\x83"
+     "d\xFF e",
+     17},
+    {"a ab\xC3\xA4 abc cab\xF0\x9F\x98\x80 b", 18},
+};
+
+static void run(const rapt_tokenizer *tokenizer, bool bytes, uint64_t seed, struct check *c)
+{
+    rapt_config config = small_configs[0];
+    config.source_vocab = config.target_vocab = rapt_tokenizer_vocab(tokenizer);
+    config.positions = POSITIONS;
+    rapt_model *model = small_model(&config, seed);
+    rapt_translator *t = NULL;
+    rapt_message why = {""};
+    const rapt_translator_options o = {.size = sizeof o, .nbest = 3, .batch = 3, .min_length = 5};
+    if (rapt_translator_create(&t, model, tokenizer, NULL, &o, NULL, &why))
+        fail_msg("%s", why.text);
+    c->translator = t, c->texts = texts, c->bytes = bytes;
+    for (int alignments = 0; alignments < 2; alignments++)
+        if (rapt_translate_many(t, texts, COUNT(texts), alignments, check_one, c, &why))
+            fail_msg("%s", why.text);
+    rapt_translator_free(t);
+    rapt_model_free(model);
+}
+
+static void test_bytes(void **state)
+{
+    (void)state;
+    rapt_tokenizer *tokenizer = small_tokenizer();
+    struct check c = {.words = 0};
+    for (uint64_t seed = 1; seed <= 4; seed++) run(tokenizer, true, seed, &c);
+    assert_true(c.words > 50);
+    rapt_tokenizer_free(tokenizer);
+}
+
+static void test_sentencepiece(void **state)
+{
+    (void)state;
+    static struct craft crafted;
+    struct check c = {.words = 0};
+    for (size_t i = 0; i < CRAFTED_MODELS; i++) {
+        rapt_tokenizer *tokenizer = NULL;
+        craft_model(&crafted, i);
+        assert_int_equal(
+            rapt_tokenizer_load_memory(&tokenizer, crafted.bytes, crafted.size, NULL, NULL),
+            RAPT_OK);
+        for (uint64_t seed = 1; seed <= 3; seed++) run(tokenizer, false, seed, &c);
+        rapt_tokenizer_free(tokenizer);
+    }
+    assert_true(c.words > 100 && c.halves > 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_bytes),
+        cmocka_unit_test(test_sentencepiece),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
