@@ -68,7 +68,7 @@ static int by_rank(const void *context, const void *x, const void *y)
 }
 
 /* The row of a hypothesis in live, next or done, and in their logs. */
-static size_t row_at(const struct search *s, int source, int slot)
+static size_t hypothesis_at(const struct search *s, int source, int slot)
 {
     return (size_t)(source * s->stride + slot) * (size_t)s->length;
 }
@@ -89,11 +89,11 @@ static int collect(struct search *s, int source, int row)
 }
 
 /* One candidate lives on in slot `to`. */
-static void follow(struct search *s, int source, const struct candidate *c, int to)
+static void continue_hypothesis(struct search *s, int source, const struct candidate *c, int to)
 {
     struct search_memory *m = s->m;
-    size_t count = (size_t)m->count[source], old = row_at(s, source, c->slot),
-           own = row_at(s, source, to);
+    size_t count = (size_t)m->count[source], old = hypothesis_at(s, source, c->slot),
+           own = hypothesis_at(s, source, to);
     memcpy(m->next + own, m->live + old, sizeof *m->next * count);
     m->next[own + count] = c->token;
     if (s->logs) {
@@ -110,7 +110,7 @@ void rapt__search_take(struct search *s, int source, const struct candidate *c)
     if (end)
         rapt__search_finish(s, source, c->slot, c);
     else
-        follow(s, source, c, 0);
+        continue_hypothesis(s, source, c, 0);
     s->m->live_count[source] = !end;
 }
 
@@ -152,7 +152,7 @@ void rapt__search_choose(struct search *s, int source, int row)
     for (int i = 0; i < candidates && live < open; i++) {
         const struct candidate *c = &m->candidates[i];
         if (c->token != s->options->end) {
-            follow(s, source, c, live++);
+            continue_hypothesis(s, source, c, live++);
         } else if (i < width && behind_prefix && i > 0) {
             open--;
         } else if (i < width) {

@@ -152,7 +152,7 @@ static void start_caches(rapt_session *s, int target_capacity)
 }
 
 /* Forgets all tokens; `sources` sequences will be read, each with beams targets. */
-static void begin(rapt_session *s, int sources, int target_capacity)
+static void begin_targets(rapt_session *s, int sources, int target_capacity)
 {
     s->sources = sources;
     s->targets = s->model->config.kind == RAPT_KIND_ENCODER_ONLY ? 0 : sources * s->limits.beams;
@@ -197,21 +197,21 @@ static rapt_status check_source(const rapt_session *s, const rapt_tokens *source
 }
 
 /* r: what is wanted. */
-static rapt_status encode(struct reading *r, rapt_session *s, const rapt_tokens *source,
-                          int target_capacity, rapt_message *why)
+static rapt_status encode_source(struct reading *r, rapt_session *s, const rapt_tokens *source,
+                                 int target_capacity, rapt_message *why)
 {
     rapt_status status = check_source(s, source, target_capacity, why);
     if (status) return status;
     r->session = s, r->sources = source->batch;
     if (s->model->config.kind != RAPT_KIND_DECODER_ONLY) {
         rapt__starts_copy(s->source_starts, source->starts, source->batch, s->limits.batch);
-        begin(s, source->batch, target_capacity);
+        begin_targets(s, source->batch, target_capacity);
         r->encoder = rapt__session_stack(s, false);
         r->ids = source->ids;
         r->vectors = rapt__vectors_of(&s->model->config, source);
         rapt__team_run(s->limits.threads, work_on_source, r);
     } else {
-        begin(s, source->batch, target_capacity);
+        begin_targets(s, source->batch, target_capacity);
         if (s->self.packed || s->self.relative)
             rapt__team_run(s->limits.threads, work_on_nothing, s);
     }
@@ -222,7 +222,7 @@ rapt_status rapt__encode(rapt_session *s, const rapt_tokens *source, int target_
                          const float **encoder_output, rapt_message *why)
 {
     struct reading r = {.keep = encoder_output != NULL};
-    rapt_status status = encode(&r, s, source, target_capacity, why);
+    rapt_status status = encode_source(&r, s, source, target_capacity, why);
     if (!status && encoder_output) *encoder_output = r.states;
     return status;
 }
@@ -244,7 +244,7 @@ rapt_status rapt_classify(rapt_session *s, const rapt_tokens *source, const floa
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
                           "an encoder alone classifies; this model has a target: rapt_decode");
     struct reading r = {.pooling = c->pooling, .classify = true};
-    rapt_status status = encode(&r, s, source, s->limits.target_length, why);
+    rapt_status status = encode_source(&r, s, source, s->limits.target_length, why);
     if (!status) *logits = s->logits;
     return status;
 }
@@ -260,7 +260,7 @@ rapt_status rapt_embed(rapt_session *s, const rapt_tokens *source, rapt_pooling 
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "pooling is %d, it must be FIRST or MEAN",
                           (int)pooling);
     struct reading r = {.pooling = pooling};
-    rapt_status status = encode(&r, s, source, s->limits.target_length, why);
+    rapt_status status = encode_source(&r, s, source, s->limits.target_length, why);
     if (!status) *embeddings = s->pooled;
     return status;
 }

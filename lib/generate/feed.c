@@ -4,7 +4,7 @@
 #include "generate/generate.h"
 
 /* Rows of a sequence in all: the last token, or the end, is followed by nothing. */
-static int rows_of(const struct feed *f, int source)
+static int fed_rows(const struct feed *f, int source)
 {
     return f->tokens->starts[source + 1] - f->tokens->starts[source] + (f->end >= 0);
 }
@@ -16,7 +16,7 @@ rapt_tokens rapt__feed_next(rapt_session *s, const struct feed *f)
     m->starts[0] = 0;
     for (int i = 0; i < s->targets; i++) {
         int source = i / beams, first = f->tokens->starts[source];
-        int end = i % beams == 0 ? rows_of(f, source) : 0;
+        int end = i % beams == 0 ? fed_rows(f, source) : 0;
         for (int p = s->length[i]; p < end && rows < s->limits.target_tokens; p++, rows++) {
             bool last = first + p == f->tokens->starts[source + 1];
             m->inputs[rows] = p ? f->tokens->ids[first + p - 1] : f->begin;

@@ -29,7 +29,7 @@ static int worst_of(const struct search *s, int source)
 }
 
 /* Slot `from` of `done` to slot `to`. */
-static void move(struct search *s, int from, int to)
+static void move_done(struct search *s, int from, int to)
 {
     struct search_memory *m = s->m;
     size_t length = (size_t)s->length, a = (size_t)from * length, b = (size_t)to * length;
@@ -50,7 +50,7 @@ static int slot_for(struct search *s, int source, double score)
     if (m->done_count[source] < s->beams) return first + m->done_count[source]++;
     int worst = worst_of(s, source), end = first + s->beams;
     if (s->like == RAPT_LIKE_RAPT || score <= m->done_score[worst]) return -1;
-    for (int i = worst; i + 1 < end; i++) move(s, i + 1, i);
+    for (int i = worst; i + 1 < end; i++) move_done(s, i + 1, i);
     return end - 1;
 }
 

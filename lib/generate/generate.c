@@ -14,7 +14,7 @@ static int limit_of(const struct search *s, int source_length)
     return limit < s->max_length ? (int)limit : s->max_length;
 }
 
-static struct search begin(rapt_session *session, const rapt_generate_options *o)
+static struct search search_begin(rapt_session *session, const rapt_generate_options *o)
 {
     struct search_memory *m = &session->search;
     struct search s = {.session = session, .m = m, .options = o};
@@ -49,7 +49,7 @@ static struct search begin(rapt_session *session, const rapt_generate_options *o
 }
 
 /* A source's one hypothesis gets the tokens of its prefix. */
-static void give(struct search *s, const rapt_tokens *prefix, int source)
+static void give_prefix(struct search *s, const rapt_tokens *prefix, int source)
 {
     struct search_memory *m = s->m;
     int count = prefix->starts[source + 1] - prefix->starts[source], slot = source * s->stride;
@@ -69,7 +69,7 @@ static rapt_status feed_prefix(struct search *s, const rapt_tokens *prefix, rapt
 {
     const struct feed feed = {prefix, s->options->begin, -1};
     struct picks none = {0};
-    for (int b = 0; b < prefix->batch; b++) give(s, prefix, b);
+    for (int b = 0; b < prefix->batch; b++) give_prefix(s, prefix, b);
     for (;;) {
         const rapt_tokens rows = rapt__feed_next(s->session, &feed);
         if (rows.starts[rows.batch] == 0) return RAPT_OK;
@@ -126,7 +126,7 @@ static void work_on_logits(struct team *team, void *argument)
 }
 
 /* The likeliest next tokens of all live hypotheses. */
-static rapt_status decode(struct search *s, rapt_message *why)
+static rapt_status search_decode(struct search *s, rapt_message *why)
 {
     const rapt_generate_options *o = s->options;
     const struct search_memory *m = s->m;
@@ -146,10 +146,10 @@ static rapt_status decode(struct search *s, rapt_message *why)
     return RAPT_OK;
 }
 
-static rapt_status step(struct search *s, rapt_message *why)
+static rapt_status search_step(struct search *s, rapt_message *why)
 {
     struct search_memory *m = s->m;
-    rapt_status status = decode(s, why);
+    rapt_status status = search_decode(s, why);
     if (status) return status;
     for (int i = 0; i < s->session->targets; i++) m->parents[i] = i;
     if (s->options->temperature > 0)
@@ -160,7 +160,7 @@ static rapt_status step(struct search *s, rapt_message *why)
     return advance(s, why);
 }
 
-static bool alive(const struct search *s)
+static bool search_alive(const struct search *s)
 {
     for (int b = 0; b < s->session->sources; b++)
         if (s->m->live_count[b]) return true;
@@ -169,17 +169,17 @@ static bool alive(const struct search *s)
 
 /* Until all sources have ended or the caller wants no more; then what still lives ends as it is,
    and its tokens are told unless their callback wants no more. */
-static rapt_status run(struct search *s, rapt_message *why)
+static rapt_status search_run(struct search *s, rapt_message *why)
 {
     const rapt_generate_options *o = s->options;
     bool stop = o->stop && o->stop(o->user), tells = o->token;
     rapt_status status = RAPT_OK;
-    while (!stop && alive(s)) {
-        status = step(s, why);
+    while (!stop && search_alive(s)) {
+        status = search_step(s, why);
         if (status) return status;
         for (int b = 0; tells && b < s->session->sources; b++) tells = rapt__search_announce(s, b);
         bool refused = o->token && !tells;
-        stop = refused || (o->stop && alive(s) && o->stop(o->user));
+        stop = refused || (o->stop && search_alive(s) && o->stop(o->user));
     }
     for (int b = 0; b < s->session->sources; b++) rapt__search_truncate(s, b);
     for (int b = 0; tells && b < s->session->sources; b++) tells = rapt__search_announce(s, b);
@@ -201,18 +201,18 @@ static rapt_status read_outputs(rapt_generate_outputs *out, const rapt_generate_
 }
 
 /* Of encoded sources. */
-static rapt_status search(rapt_session *session, const rapt_generate_options *o,
-                          const rapt_generate_outputs *out, const struct listed_rows *listed,
-                          rapt_message *why)
+static rapt_status search_sources(rapt_session *session, const rapt_generate_options *o,
+                                  const rapt_generate_outputs *out,
+                                  const struct listed_rows *listed, rapt_message *why)
 {
-    struct search s = begin(session, o);
+    struct search s = search_begin(session, o);
     rapt_status status = RAPT_OK;
     s.logs = out->log_probabilities || o->token;
     s.picks.listed = listed;
     rapt__constrain(&s);
     if (out->alignments) s.record = &session->record;
     if (o->prefix) status = feed_prefix(&s, o->prefix, why);
-    if (!status) status = run(&s, why);
+    if (!status) status = search_run(&s, why);
     if (status) return status;
     for (int b = 0; b < session->sources; b++) rapt__search_output(&s, b, out);
     return RAPT_OK;
@@ -238,7 +238,7 @@ rapt_status rapt_generate(rapt_session *session, const rapt_tokens *source,
     if (o.shortlist)
         status = rapt__listed_rows_make(&listed, session, o.shortlist, source, o.end, why);
     if (status) return status;
-    status = search(session, &o, &out, o.shortlist ? &listed : NULL, why);
+    status = search_sources(session, &o, &out, o.shortlist ? &listed : NULL, why);
     rapt__listed_rows_free(&listed, session);
     return status;
 }

@@ -34,26 +34,26 @@ static int by_value(const void *context, const void *x, const void *y)
     return (b > a) - (b < a);
 }
 
-static void settle(struct heap *h, int at)
+static void heap_settle(struct heap *h, int at)
 {
     rapt__heap_down(h->items, (size_t)at, (size_t)h->left, sizeof *h->items, by_value, h->values);
 }
 
 /* Of the numbers below count whose value is at least `bound`. */
-static void fill(struct heap *h, int count, float bound)
+static void heap_fill(struct heap *h, int count, float bound)
 {
     h->left = 0;
     for (int i = 0; i < count; i++)
         if (h->values[i] >= bound) h->items[h->left++] = i;
-    for (int i = h->left / 2; i-- > 0;) settle(h, i);
+    for (int i = h->left / 2; i-- > 0;) heap_settle(h, i);
 }
 
-static int take(struct heap *h)
+static int heap_take(struct heap *h)
 {
     int item = h->items[0];
     h->items[0] = h->items[--h->left];
     h->items[h->left] = item;
-    settle(h, 0);
+    heap_settle(h, 0);
     return item;
 }
 
@@ -126,8 +126,8 @@ static float bound_of_k(const struct urn *urn, int top_k)
     int blocks = rapt__sample_blocks(urn->vocab), block = 0;
     struct heap heap = {.values = urn->greatest, .items = urn->tokens};
     if (top_k > blocks) return -INFINITY;
-    fill(&heap, blocks, -INFINITY);
-    for (int i = 0; i < top_k; i++) block = take(&heap);
+    heap_fill(&heap, blocks, -INFINITY);
+    for (int i = 0; i < top_k; i++) block = heap_take(&heap);
     return urn->greatest[block];
 }
 
@@ -147,10 +147,10 @@ static int draw_truncated(const rapt_generate_options *o, struct urn *urn, doubl
     float bound = o->top_k ? bound_of_k(urn, limit) : -INFINITY;
     if (nucleus) bound = fmaxf(bound, bound_of_p(urn, (double)o->top_p));
     struct heap heap = {.values = urn->logits, .items = urn->tokens};
-    fill(&heap, urn->vocab, bound);
+    heap_fill(&heap, urn->vocab, bound);
     int first = heap.left - 1, likeliest = heap.items[0];
     while (first - heap.left + 1 < limit && kept < wanted && heap.left > 0)
-        kept += (double)urn->shares[take(&heap)];
+        kept += (double)urn->shares[heap_take(&heap)];
     for (int i = first; i >= heap.left; i--) {
         passed += (double)urn->shares[heap.items[i]];
         if (passed > u * kept) return heap.items[i];
@@ -159,7 +159,8 @@ static int draw_truncated(const rapt_generate_options *o, struct urn *urn, doubl
 }
 
 /* -1: no token has any probability, since all are suppressed or logits are not finite. */
-static int draw(const rapt_generate_options *o, const struct kernels *k, struct urn *urn, double u)
+static int draw_token(const rapt_generate_options *o, const struct kernels *k, struct urn *urn,
+                      double u)
 {
     compute_shares(k, urn);
     if (!(urn->all > 0 && isfinite(urn->all))) return -1;
@@ -185,7 +186,8 @@ static void sample(struct search *s, int source, int member)
                       .sums = m->block_sums + block,
                       .greatest = m->block_greatest + block,
                       .tokens = m->order + first};
-    int32_t token = draw(o, rapt__kernels(), &urn, rapt__uniform(key, (uint64_t)m->count[source]));
+    int32_t token =
+        draw_token(o, rapt__kernels(), &urn, rapt__uniform(key, (uint64_t)m->count[source]));
     if (token < 0) {
         rapt__search_truncate(s, source);
         return;

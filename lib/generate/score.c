@@ -2,8 +2,8 @@
    out: logit - log sum exp of its row, with the same sums as in generation. */
 #include "generate/generate.h"
 
-static rapt_status check(const rapt_session *s, const rapt_tokens *source,
-                         const rapt_tokens *target, const struct feed *f, rapt_message *why)
+static rapt_status check_scored(const rapt_session *s, const rapt_tokens *source,
+                                const rapt_tokens *target, const struct feed *f, rapt_message *why)
 {
     int vocab = s->model->config.target_vocab;
     if (s->model->config.kind == RAPT_KIND_ENCODER_ONLY)
@@ -31,8 +31,8 @@ static rapt_status check(const rapt_session *s, const rapt_tokens *source,
 
 /* The rows of one call of rapt__decode. Sequence b has its log-probabilities at starts[b], and one
    more for the end of each before it. */
-static void take(const rapt_session *s, const struct feed *f, float *log_probabilities,
-                 double *sums)
+static void take_scores(const rapt_session *s, const struct feed *f, float *log_probabilities,
+                        double *sums)
 {
     const struct search_memory *m = &s->search;
     for (int b = 0; b < s->sources; b++) {
@@ -52,7 +52,7 @@ rapt_status rapt_score_targets(rapt_session *s, const rapt_tokens *source,
 {
     const struct feed feed = {target, begin, end};
     if (!s) return rapt__fail(why, RAPT_BAD_ARGUMENT, "session: NULL");
-    rapt_status status = check(s, source, target, &feed, why);
+    rapt_status status = check_scored(s, source, target, &feed, why);
     if (status) return status;
     int length = rapt__longest(target->batch, target->starts) + (end >= 0);
     status = rapt__encode(s, source, rapt__max(length, 1), NULL, why);
@@ -70,6 +70,6 @@ rapt_status rapt_score_targets(rapt_session *s, const rapt_tokens *source,
         if (rows.starts[rows.batch] == 0) return RAPT_OK;
         status = rapt__decode(s, &rows, &picks, why);
         if (status) return status;
-        take(s, &feed, log_probabilities, sums);
+        take_scores(s, &feed, log_probabilities, sums);
     }
 }

@@ -20,7 +20,8 @@ static rapt_limits fill_in(const rapt_model *model, const rapt_limits *limits)
     return l;
 }
 
-static rapt_status check_limits(const rapt_model *model, const rapt_limits *l, rapt_message *why)
+static rapt_status check_session_limits(const rapt_model *model, const rapt_limits *l,
+                                        rapt_message *why)
 {
     const rapt_config *c = &model->config;
     bool reads = c->kind != RAPT_KIND_DECODER_ONLY, decodes = c->kind != RAPT_KIND_ENCODER_ONLY;
@@ -151,7 +152,7 @@ static void lay_out_record(rapt_session *s, struct arena *arena)
     rapt__record_layout(&s->record, floats, parents, arena);
 }
 
-static void lay_out(rapt_session *s, struct arena *arena)
+static void lay_out_session(rapt_session *s, struct arena *arena)
 {
     const rapt_config *c = &s->model->config;
     const rapt_limits *l = &s->limits;
@@ -193,7 +194,7 @@ static rapt_status read_limits(rapt_limits *own, const rapt_model *model, const 
                                rapt_message *why)
 {
     rapt_status status = rapt__struct_read(own, sizeof *own, limits, "rapt_limits", why);
-    if (!status) status = check_limits(model, own, why);
+    if (!status) status = check_session_limits(model, own, why);
     if (!status) *own = fill_in(model, own);
     return status;
 }
@@ -202,18 +203,18 @@ size_t rapt_session_bytes(const rapt_model *model, const rapt_limits *limits)
 {
     rapt_session s = {.model = model};
     if (!model || read_limits(&s.limits, model, limits, NULL)) return 0;
-    lay_out(&s, &s.arena);
+    lay_out_session(&s, &s.arena);
     return s.arena.overflow ? 0 : s.arena.used + sizeof s;
 }
 
 static rapt_status build(rapt_session *s, rapt_message *why)
 {
     s->arena.raw = true;
-    lay_out(s, &s->arena);
+    lay_out_session(s, &s->arena);
     size_t bytes = s->arena.used;
     if (rapt__arena_reserve(&s->arena, &s->allocator))
         return rapt__fail(why, RAPT_NO_MEMORY, "no memory for a session of %zu bytes", bytes);
-    lay_out(s, &s->arena);
+    lay_out_session(s, &s->arena);
     for (int i = 0; i <= s->limits.batch; i++) s->source_starts[i] = 0;
     return RAPT_OK;
 }

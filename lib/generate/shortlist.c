@@ -30,7 +30,8 @@ struct listing { /* while it is made */
 };
 
 /* The tokens of source b to own [vocab], ascending, the end among them; *count: how many. */
-static rapt_status list(const struct listing *g, int b, int32_t *own, int *count, rapt_message *why)
+static rapt_status list_source(const struct listing *g, int b, int32_t *own, int *count,
+                               rapt_message *why)
 {
     const rapt_tokens *s = g->source;
     int vocab = g->session->model->config.target_vocab, at;
@@ -47,7 +48,7 @@ static rapt_status list(const struct listing *g, int b, int32_t *own, int *count
 }
 
 /* Space for the whole vocabulary behind `used` tokens. */
-static rapt_status reserve(struct listing *g, size_t used, rapt_message *why)
+static rapt_status reserve_tokens(struct listing *g, size_t used, rapt_message *why)
 {
     const rapt_allocator *allocator = &g->session->allocator;
     size_t vocab = (size_t)g->session->model->config.target_vocab;
@@ -70,12 +71,12 @@ static rapt_status list_all(struct listing *g, int *rows, rapt_message *why)
     int vocab = g->session->model->config.target_vocab, count = 0;
     for (int t = 0; t < vocab; t++) g->columns[t] = -1;
     g->l->starts[0] = 0;
-    rapt_status status = reserve(g, 0, why); /* tokens are there, even if no source is */
+    rapt_status status = reserve_tokens(g, 0, why); /* tokens are there, even if no source is */
     if (status) return status;
     for (int b = 0; b < g->source->batch; b++) {
         int first = g->l->starts[b];
-        status = reserve(g, (size_t)first, why);
-        if (!status) status = list(g, b, g->tokens + first, &count, why);
+        status = reserve_tokens(g, (size_t)first, why);
+        if (!status) status = list_source(g, b, g->tokens + first, &count, why);
         if (!status && count > INT_MAX - first)
             status = rapt__fail(why, RAPT_NO_MEMORY, "shortlist: too many tokens for one call");
         if (status) return status;
@@ -88,8 +89,8 @@ static rapt_status list_all(struct listing *g, int *rows, rapt_message *why)
     return RAPT_OK;
 }
 
-static void lay_out(struct listed_rows *l, const struct linear *whole, int rows, int tokens,
-                    float **weight, float **bias, struct arena *arena)
+static void lay_out_listed(struct listed_rows *l, const struct linear *whole, int rows, int tokens,
+                           float **weight, float **bias, struct arena *arena)
 {
     l->rows = rapt__arena_take(arena, (size_t)rows, sizeof *l->rows);
     l->tokens = rapt__arena_take(arena, (size_t)tokens, sizeof *l->tokens);
@@ -126,17 +127,17 @@ static void work_on_rows(struct team *team, void *argument)
     rapt__team_barrier(team);
 }
 
-static rapt_status fill(struct listing *g, int rows, rapt_message *why)
+static rapt_status fill_listed(struct listing *g, int rows, rapt_message *why)
 {
     struct listed_rows *l = g->l;
     const rapt_model *m = g->session->model;
     const struct linear whole = rapt__linear_at(&m->layout.output, m->block);
     struct copying copying = {.l = l, .whole = &whole, .rows = rows};
     int tokens = l->starts[g->source->batch];
-    lay_out(l, &whole, rows, tokens, &copying.weight, &copying.bias, &l->arena);
+    lay_out_listed(l, &whole, rows, tokens, &copying.weight, &copying.bias, &l->arena);
     rapt_status status = rapt__arena_reserve(&l->arena, &g->session->allocator);
     if (status) return rapt__fail(why, status, "no memory for %d rows of the output", rows);
-    lay_out(l, &whole, rows, tokens, &copying.weight, &copying.bias, &l->arena);
+    lay_out_listed(l, &whole, rows, tokens, &copying.weight, &copying.bias, &l->arena);
     for (int t = 0; t < m->config.target_vocab; t++)
         if (g->columns[t] >= 0) l->rows[g->columns[t]] = t;
     for (int i = 0; i < tokens; i++) {
@@ -161,7 +162,7 @@ rapt_status rapt__listed_rows_make(struct listed_rows *l, const rapt_session *s,
     rapt_status status = RAPT_NO_MEMORY;
     if (g.columns && l->starts) {
         status = list_all(&g, &rows, why);
-        if (!status) status = fill(&g, rows, why);
+        if (!status) status = fill_listed(&g, rows, why);
     } else {
         rapt__fail(why, status, "no memory for the tokens of a shortlist");
     }
