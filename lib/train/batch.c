@@ -33,8 +33,8 @@ struct aim {
     struct loss *sums;
 };
 
-static void loss_of(const struct exec_context *c, struct batch *b, const struct aim *aim,
-                    const float *states, int rows, float *dstates)
+static void loss_of_rows(const struct exec_context *c, struct batch *b, const struct aim *aim,
+                         const float *states, int rows, float *dstates)
 {
     rapt_trainer *t = b->trainer;
     const struct linear_offsets *offset = &t->model->layout.output;
@@ -55,13 +55,14 @@ static void pooled_loss(const struct exec_context *c, struct batch *b, const str
     const struct pool pool = {config->pooling == RAPT_POOLING_MEAN, rows->batch, config->width,
                               rows->starts};
     rapt__pool_forward(c, &pool, states, t->pooled);
-    loss_of(c, b, aim, t->pooled, rows->batch, t->dpooled);
+    loss_of_rows(c, b, aim, t->pooled, rows->batch, t->dpooled);
     if (aim->gradient) rapt__pool_backward(c, &pool, t->dpooled, t->encoder.dout);
 }
 
 /* Through both halves to the loss. Sets target->states, which it returns; NULL: no source. */
-static const float *forward(const struct exec_context *c, struct batch *b, const struct aim *aim,
-                            const struct pass *source, struct pass *target)
+static const float *batch_forward(const struct exec_context *c, struct batch *b,
+                                  const struct aim *aim, const struct pass *source,
+                                  struct pass *target)
 {
     rapt_trainer *t = b->trainer;
     bool decodes = t->model->config.kind != RAPT_KIND_ENCODER_ONLY;
@@ -72,18 +73,18 @@ static const float *forward(const struct exec_context *c, struct batch *b, const
     if (t->model->config.pooling)
         pooled_loss(c, b, aim, states);
     else
-        loss_of(c, b, aim, last, decodes ? target->rows.count : source->rows.count,
-                decodes ? t->decoder.dout : t->encoder.dout);
+        loss_of_rows(c, b, aim, last, decodes ? target->rows.count : source->rows.count,
+                     decodes ? t->decoder.dout : t->encoder.dout);
     return states;
 }
 
 /* The losses of RAPT_BASELINE_EXPECTED. */
-static void expect(const struct exec_context *c, struct batch *b)
+static void batch_expect(const struct exec_context *c, struct batch *b)
 {
     const struct aim aim = {false, &b->expected};
     struct pass source = b->source, target = b->target;
     source.expected = target.expected = b->trainer->all_expected;
-    forward(c, b, &aim, &source, &target);
+    batch_forward(c, b, &aim, &source, &target);
 }
 
 static void work_on_batch(struct team *team, void *argument)
@@ -94,8 +95,8 @@ static void work_on_batch(struct team *team, void *argument)
     bool decodes = t->model->config.kind != RAPT_KIND_ENCODER_ONLY;
     struct pass target = b->target;
     const struct aim aim = {b->gradient, &b->sums};
-    if (b->gradient && t->options.baseline == RAPT_BASELINE_EXPECTED) expect(&c, b);
-    const float *states = forward(&c, b, &aim, &b->source, &target);
+    if (b->gradient && t->options.baseline == RAPT_BASELINE_EXPECTED) batch_expect(&c, b);
+    const float *states = batch_forward(&c, b, &aim, &b->source, &target);
     if (!b->gradient) return;
     if (t->losses) {
         if (team->rank == 0) rapt__rewards_fill(t, &b->source.rows, &b->target.rows);
@@ -140,8 +141,8 @@ static struct drop drop_of(const rapt_trainer *t, bool training, int shard)
                          rapt__mix(o->seed, (uint64_t)(t->state.calls + shard))};
 }
 
-static struct batch prepare(rapt_trainer *t, const rapt_tokens *source, const rapt_tokens *target,
-                            bool gradient, int shard)
+static struct batch batch_prepare(rapt_trainer *t, const rapt_tokens *source,
+                                  const rapt_tokens *target, bool gradient, int shard)
 {
     static const int none[1] = {0};
     struct batch b = {.trainer = t, .gradient = gradient};
@@ -184,7 +185,7 @@ rapt_status rapt__trainer_batch(rapt_trainer *t, const rapt_tokens *source,
     rapt_status status = rapt__batch_check(t, source, target, why);
     if (!status && gradient) status = rapt__alignment_check(t, source, target, why);
     if (status) return status;
-    struct batch b = prepare(t, source, target, gradient, shard);
+    struct batch b = batch_prepare(t, source, target, gradient, shard);
     rapt__team_run(t->limits.threads, work_on_batch, &b);
     if (gradient) rapt__guide_end(t, b.target.rows.count);
     if (!isfinite(b.expected.loss)) b.sums.loss = b.expected.loss; /* no baseline: no gradient */

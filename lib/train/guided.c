@@ -16,7 +16,7 @@ rapt_status rapt_train_align(rapt_trainer *t, const rapt_alignment *alignment, r
     return RAPT_OK;
 }
 
-static rapt_status check_starts(const rapt_alignment *a, int rows, rapt_message *why)
+static rapt_status check_alignment_starts(const rapt_alignment *a, int rows, rapt_message *why)
 {
     if (a->starts[0] != 0)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "alignment: starts[0] is %d", a->starts[0]);
@@ -30,8 +30,8 @@ static rapt_status check_starts(const rapt_alignment *a, int rows, rapt_message 
 
 /* Label rows first .. end - 1, of a target whose source has so many tokens; all starts have been
    checked. */
-static rapt_status check_rows(const rapt_alignment *a, int first, int end, int tokens,
-                              rapt_message *why)
+static rapt_status check_alignment_rows(const rapt_alignment *a, int first, int end, int tokens,
+                                        rapt_message *why)
 {
     for (int r = first; r < end; r++) {
         if (a->starts[r + 1] > a->starts[r] && !a->sources)
@@ -51,11 +51,12 @@ rapt_status rapt__alignment_check(const rapt_trainer *t, const rapt_tokens *sour
     const rapt_alignment *a = &t->alignment;
     int row = 0, more = t->options.frame ? 1 : -1; /* label rows than tokens, of a target */
     if (!a->starts) return RAPT_OK;
-    rapt_status status = check_starts(a, target->starts[target->batch] + more * target->batch, why);
+    rapt_status status =
+        check_alignment_starts(a, target->starts[target->batch] + more * target->batch, why);
     for (int b = 0; !status && b < target->batch; b++) {
         int tokens = target->starts[b + 1] - target->starts[b];
         int end = row + tokens + more;
-        status = check_rows(a, row, end, source->starts[b + 1] - source->starts[b], why);
+        status = check_alignment_rows(a, row, end, source->starts[b + 1] - source->starts[b], why);
         row = end;
     }
     return status;

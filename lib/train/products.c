@@ -61,7 +61,7 @@ static void measure_all(struct team *team, void *argument)
 }
 
 /* 3 i + product of shape i is the number of a bit. */
-static long long bits_of(const struct products *p)
+static long long product_bits(const struct products *p)
 {
     long long bits = 0;
     for (int i = 0; i < p->count * PRODUCTS; i++)
@@ -71,13 +71,13 @@ static long long bits_of(const struct products *p)
 
 /* ---- for people ---- */
 
-static void append(char text[PRODUCTS_TEXT], const char *more)
+static void append_product(char text[PRODUCTS_TEXT], const char *more)
 {
     size_t used = strlen(text);
     snprintf(text + used, PRODUCTS_TEXT - used, "%s", more);
 }
 
-static void describe(const struct products *p, char text[PRODUCTS_TEXT])
+static void describe_products(const struct products *p, char text[PRODUCTS_TEXT])
 {
     static const char *const names[] = {"y", "dx", "dW"};
     char one[64];
@@ -87,10 +87,10 @@ static void describe(const struct products *p, char text[PRODUCTS_TEXT])
         if (!s->openblas[i % PRODUCTS]) continue;
         snprintf(one, sizeof one, "%s%s %dx%d", text[0] ? ", " : "OpenBLAS: ", names[i % PRODUCTS],
                  s->out, s->in);
-        append(text, one);
+        append_product(text, one);
     }
-    if (p->all) append(text, "OpenBLAS: all large products");
-    if (!text[0]) append(text, "built-in");
+    if (p->all) append_product(text, "OpenBLAS: all large products");
+    if (!text[0]) append_product(text, "built-in");
 }
 
 const char *rapt_trainer_products(const rapt_trainer *trainer)
@@ -107,7 +107,7 @@ static void choose_by_measuring(rapt_trainer *t)
     rapt__team_run(t->limits.threads, measure_all, &m);
     memset(t->m, 0, t->model->layout.floats * sizeof *t->m); /* zeros may have become -0 */
     memset(t->gradients, 0, t->model->layout.floats * sizeof *t->gradients);
-    t->state.products = bits_of(&t->products);
+    t->state.products = product_bits(&t->products);
 }
 
 void rapt__products_choose(rapt_trainer *t)
@@ -115,7 +115,7 @@ void rapt__products_choose(rapt_trainer *t)
     t->products.all = t->options.products == RAPT_PRODUCTS_OPENBLAS;
     if (t->options.products == RAPT_PRODUCTS_AUTO && rapt__openblas_load(NULL) == RAPT_OK)
         choose_by_measuring(t);
-    describe(&t->products, t->products_text);
+    describe_products(&t->products, t->products_text);
 }
 
 rapt_status rapt__products_check(const rapt_trainer *t, const struct trainer_state *state,
@@ -142,5 +142,5 @@ void rapt__products_restore(rapt_trainer *t)
         for (int kind = 0; kind < PRODUCTS; kind++)
             shape->openblas[kind] = t->state.products >> (i * PRODUCTS + kind) & 1;
     }
-    describe(&t->products, t->products_text);
+    describe_products(&t->products, t->products_text);
 }

@@ -55,7 +55,7 @@ struct cost {
 };
 
 /* What there was counts `keep` from now on. */
-static void add(const rapt_trainer *t, int row, double keep, struct cost *c)
+static void add_cost(const rapt_trainer *t, int row, double keep, struct cost *c)
 {
     c->loss *= keep, c->expected *= keep;
     if (t->labels[row] < 0) return;
@@ -82,10 +82,10 @@ void rapt__rewards_fill(rapt_trainer *t, const struct rows *source, const struct
     const struct rows *labeled = decodes ? target : source;
     for (int b = 0; b < labeled->batch; b++) {
         struct cost all = {0}, later = {0};
-        if (config->pooling) add(t, b, 1, &all);
+        if (config->pooling) add_cost(t, b, 1, &all);
         for (int r = labeled->starts[b + 1] - 1; !config->pooling && r >= labeled->starts[b]; r--) {
-            add(t, r, 1, &all);
-            add(t, r, 1 - (double)t->options.reward_decay, &later);
+            add_cost(t, r, 1, &all);
+            add_cost(t, r, 1 - (double)t->options.reward_decay, &later);
             if (decodes)
                 write_row(t, r, labeled->count, &later, t->decoder_reward, t->decoder_baseline);
         }

@@ -79,7 +79,7 @@ static bool siblings(const rapt_subtree *left, const rapt_subtree *right)
            left->first % (2 * left->count) == 0;
 }
 
-static void join(rapt_trainer *t, int left)
+static void join_subtrees(rapt_trainer *t, int left)
 {
     struct shards *s = &t->shards;
     rapt_subtree *l = &s->held[left], *r = l + 1;
@@ -90,7 +90,7 @@ static void join(rapt_trainer *t, int left)
 }
 
 /* t->gradients is the gradient of this shard. */
-static void hold(rapt_trainer *t, int shard)
+static void hold_shard(rapt_trainer *t, int shard)
 {
     struct shards *s = &t->shards;
     int at = s->count++;
@@ -99,7 +99,7 @@ static void hold(rapt_trainer *t, int shard)
     for (bool more = true; more;) {
         if (at > 0 && siblings(&s->held[at - 1], &s->held[at])) at--;
         more = at + 1 < s->count && siblings(&s->held[at], &s->held[at + 1]);
-        if (more) join(t, at);
+        if (more) join_subtrees(t, at);
     }
     if (s->held[0].count == t->limits.shards)
         t->gradients = s->held[0].gradient;
@@ -219,7 +219,7 @@ rapt_status rapt_train_shard_early(rapt_trainer *t, int shard, const rapt_tokens
     else
         rapt__guide_end(t, 0);
     if (status) return t->shards.early.ready = NULL, status;
-    hold(t, shard);
+    hold_shard(t, shard);
     tell_rest(t, shard, ready, user);
     const rapt_shard own = {.size = sizeof own,
                             .shard = shard,
@@ -317,7 +317,7 @@ static rapt_status add_records(int shards, const rapt_shard *records, rapt_repor
     return status;
 }
 
-static rapt_status drop(rapt_trainer *t, int shard, rapt_message *why)
+static rapt_status drop_shards(rapt_trainer *t, int shard, rapt_message *why)
 {
     rapt_train_shards_discard(t);
     t->state.calls += t->limits.shards;
@@ -337,7 +337,7 @@ rapt_status rapt_train_shards_step(rapt_trainer *t, const rapt_shard *records, r
                                    : "limits.shards is 0: this trainer has none");
     if (!status) status = add_records(shards, records, &sums, &bad, why);
     if (status) return status;
-    if (bad < shards) return drop(t, bad, why);
+    if (bad < shards) return drop_shards(t, bad, why);
     t->tokens = sums.tokens;
     status = rapt__step_check(t, why);
     if (status) return t->tokens = 0, status;

@@ -30,8 +30,8 @@ rapt_status rapt__report_write(rapt_report *report, const rapt_report *own, rapt
     return report ? rapt__struct_write(report, own, sizeof *own, "rapt_report", why) : RAPT_OK;
 }
 
-static rapt_status run(rapt_trainer *t, const rapt_tokens *source, const rapt_tokens *target,
-                       bool gradient, rapt_report *report, rapt_message *why)
+static rapt_status run_batch(rapt_trainer *t, const rapt_tokens *source, const rapt_tokens *target,
+                             bool gradient, rapt_report *report, rapt_message *why)
 {
     if (!t) return rapt__fail(why, RAPT_BAD_ARGUMENT, "trainer: NULL");
     struct loss sums;
@@ -58,13 +58,13 @@ static rapt_status run(rapt_trainer *t, const rapt_tokens *source, const rapt_to
 rapt_status rapt_train_gradient(rapt_trainer *trainer, const rapt_tokens *source,
                                 const rapt_tokens *target, rapt_report *report, rapt_message *why)
 {
-    return run(trainer, source, target, true, report, why);
+    return run_batch(trainer, source, target, true, report, why);
 }
 
 rapt_status rapt_train_evaluate(rapt_trainer *trainer, const rapt_tokens *source,
                                 const rapt_tokens *target, rapt_report *report, rapt_message *why)
 {
-    return run(trainer, source, target, false, report, why);
+    return run_batch(trainer, source, target, false, report, why);
 }
 
 void rapt__trainer_discard(rapt_trainer *t)

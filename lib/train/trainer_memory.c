@@ -38,7 +38,7 @@ static void lay_out_rewards(rapt_trainer *t, int source, int target, struct aren
     t->decoder_baseline = rapt__arena_floats(arena, T, H);
 }
 
-static void lay_out(rapt_trainer *t, struct arena *arena)
+static void lay_out_trainer(rapt_trainer *t, struct arena *arena)
 {
     const rapt_config *c = &t->model->config;
     size_t floats = t->model->layout.floats, batch = (size_t)t->limits.batch;
@@ -216,7 +216,8 @@ static rapt_status check_options(const rapt_train_options *o, const rapt_model *
 }
 
 /* Tokens of a half that the model lacks are ignored. */
-static rapt_status check_limits(const rapt_train_limits *l, const rapt_config *c, rapt_message *why)
+static rapt_status check_train_limits(const rapt_train_limits *l, const rapt_config *c,
+                                      rapt_message *why)
 {
     rapt_kind kind = c->kind;
     int max = rapt__tokens_max(c);
@@ -243,14 +244,14 @@ static rapt_status read_limits(rapt_train_limits *own, const rapt_model *model,
                                const rapt_train_limits *limits, rapt_message *why)
 {
     rapt_status status = rapt__struct_read(own, sizeof *own, limits, "rapt_train_limits", why);
-    return status ? status : check_limits(own, &model->config, why);
+    return status ? status : check_train_limits(own, &model->config, why);
 }
 
 size_t rapt_trainer_bytes(const rapt_model *model, const rapt_train_limits *limits)
 {
     rapt_trainer t = {.model = (rapt_model *)(uintptr_t)model};
     if (!model || read_limits(&t.limits, model, limits, NULL)) return 0;
-    lay_out(&t, &t.arena);
+    lay_out_trainer(&t, &t.arena);
     return t.arena.overflow ? 0 : t.arena.used + sizeof t;
 }
 
@@ -275,14 +276,14 @@ rapt_status rapt_trainer_create(rapt_trainer **trainer, rapt_model *model,
                         .limits = l,
                         .state = {.rate = o.rate, .mean_loss = rapt__mean_loss_first(model)}};
     t->limits.threads = rapt__team_size(l.threads); /* for good: the memory is for these */
-    lay_out(t, &t->arena);
+    lay_out_trainer(t, &t->arena);
     size_t bytes = t->arena.used;
     status = rapt__arena_reserve(&t->arena, allocator);
     if (status) {
         rapt__free(allocator, t, sizeof *t);
         return rapt__fail(why, status, "no memory for a trainer of %zu bytes", bytes);
     }
-    lay_out(t, &t->arena);
+    lay_out_trainer(t, &t->arena);
     if (t->all_expected) memset(t->all_expected, 1, (size_t)l.batch);
     rapt__products_choose(t);
     *trainer = t;
