@@ -21,7 +21,7 @@ struct text_pairs { /* some of them, which are tokenized at once */
     double *sums;                       /* [count] of a batch */
 };
 
-static void lay_out(struct text_pairs *p, struct arena *arena)
+static void lay_out_pairs(struct text_pairs *p, struct arena *arena)
 {
     size_t tokens = 0, targets = 0, count = (size_t)p->count;
     for (int i = 0; i < p->count; i++) {
@@ -37,8 +37,8 @@ static void lay_out(struct text_pairs *p, struct arena *arena)
 }
 
 /* Tokens of a text to ids; -1: with `more` behind them they are more than there are positions. */
-static rapt_status encode(const struct text_pairs *p, const rapt_tokenizer *tokenizer,
-                          rapt_text text, int more, int32_t *ids, int *count)
+static rapt_status encode_text(const struct text_pairs *p, const rapt_tokenizer *tokenizer,
+                               rapt_text text, int more, int32_t *ids, int *count)
 {
     size_t found = 0, limit = (size_t)(p->t->model->config.positions - more);
     rapt_status status = RAPT_OK;
@@ -59,8 +59,8 @@ static rapt_status tokenize(struct text_pairs *p)
     for (int i = 0; !status && i < p->count; i++) {
         struct text_pair *pair = &p->pairs[i];
         pair->source = at;
-        status = encode(p, t->source, p->sources[i], t->source_end >= 0, p->ids + at,
-                        &pair->source_count);
+        status = encode_text(p, t->source, p->sources[i], t->source_end >= 0, p->ids + at,
+                             &pair->source_count);
         if (status || pair->source_count <= 0) continue;
         at += (size_t)pair->source_count;
         if (t->source_end < 0) continue;
@@ -70,7 +70,7 @@ static rapt_status tokenize(struct text_pairs *p)
     for (int i = 0; !status && i < p->count; i++) {
         struct text_pair *pair = &p->pairs[i];
         pair->target = at;
-        status = encode(p, t->target, p->targets[i], 1, p->ids + at, &pair->target_count);
+        status = encode_text(p, t->target, p->targets[i], 1, p->ids + at, &pair->target_count);
         if (status || pair->target_count < 0) continue;
         at += (size_t)pair->target_count;
     }
@@ -147,10 +147,10 @@ static rapt_status score_some(struct text_pairs *p, size_t before, struct text_s
                               rapt_message *why)
 {
     p->arena = (struct arena){.raw = true};
-    lay_out(p, &p->arena);
+    lay_out_pairs(p, &p->arena);
     rapt_status status = rapt__arena_reserve(&p->arena, &p->t->allocator);
     if (status) return rapt__fail(why, status, "no memory to score");
-    lay_out(p, &p->arena);
+    lay_out_pairs(p, &p->arena);
     status = tokenize(p);
     if (status)
         rapt__fail(why, status, "no memory to encode pairs %zu .. %zu", before,

@@ -216,7 +216,7 @@ static rapt_status check_kind(const rapt_model *model, rapt_status otherwise, ra
 
 /* What all translators need, once there are a model and tokenizers; otherwise: the status if they
    do not do. */
-static rapt_status finish(rapt_translator *t, rapt_status otherwise, rapt_message *why)
+static rapt_status translator_finish(rapt_translator *t, rapt_status otherwise, rapt_message *why)
 {
     follow_project(t);
     rapt_status status = find_specials(t, otherwise, why);
@@ -260,12 +260,13 @@ static rapt_status open_file(rapt_translator *t, const char *path, rapt_message 
     t->model = t->own_model;
     status = check_kind(t->model, RAPT_BAD_FILE, &reason);
     if (!status) status = load_tokenizers(t, &reason);
-    if (!status) status = finish(t, RAPT_BAD_FILE, &reason);
+    if (!status) status = translator_finish(t, RAPT_BAD_FILE, &reason);
     return status ? rapt__fail(why, status, "%.200s: %.300s", path, reason.text) : RAPT_OK;
 }
 
-static rapt_status use(rapt_translator *t, const rapt_model *model, const rapt_tokenizer *source,
-                       const rapt_tokenizer *target, rapt_message *why)
+static rapt_status translator_use(rapt_translator *t, const rapt_model *model,
+                                  const rapt_tokenizer *source, const rapt_tokenizer *target,
+                                  rapt_message *why)
 {
     const rapt_config *c = rapt_model_config(model);
     t->model = model, t->source = source, t->target = target ? target : source;
@@ -273,19 +274,20 @@ static rapt_status use(rapt_translator *t, const rapt_model *model, const rapt_t
     if (!status && !source) {
         rapt_message reason = {"no memory for its tokenizers"};
         status = load_tokenizers(t, &reason);
-        if (!status) status = finish(t, RAPT_BAD_FILE, &reason);
+        if (!status) status = translator_finish(t, RAPT_BAD_FILE, &reason);
         return status ? rapt__fail(why, status, "%.500s", reason.text) : RAPT_OK;
     }
     if (!status) status = check_vocab(source, "source", c->source_vocab, RAPT_BAD_ARGUMENT, why);
     if (!status)
         status = check_vocab(t->target, target ? "target" : "source, which is target too,",
                              c->target_vocab, RAPT_BAD_ARGUMENT, why);
-    return status ? status : finish(t, RAPT_BAD_ARGUMENT, why);
+    return status ? status : translator_finish(t, RAPT_BAD_ARGUMENT, why);
 }
 
 /* An empty translator with these options. */
-static rapt_status begin(rapt_translator **translator, const rapt_translator_options *options,
-                         const rapt_allocator *allocator, rapt_message *why)
+static rapt_status translator_begin(rapt_translator **translator,
+                                    const rapt_translator_options *options,
+                                    const rapt_allocator *allocator, rapt_message *why)
 {
     rapt_translator_options own;
     rapt_status status = read_options(&own, options, why);
@@ -304,7 +306,7 @@ rapt_status rapt_translator_load(rapt_translator **translator, const char *path,
     rapt_translator *t = NULL;
     if (!translator || !path)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL", translator ? "path" : "translator");
-    rapt_status status = begin(&t, options, allocator, why);
+    rapt_status status = translator_begin(&t, options, allocator, why);
     if (!t) return status;
     status = open_file(t, path, why);
     if (status)
@@ -325,9 +327,9 @@ rapt_status rapt_translator_create(rapt_translator **translator, const rapt_mode
                           !translator ? "translator"
                           : !model    ? "model"
                                       : "source");
-    rapt_status status = begin(&t, options, allocator, why);
+    rapt_status status = translator_begin(&t, options, allocator, why);
     if (!t) return status;
-    status = use(t, model, source, target, why);
+    status = translator_use(t, model, source, target, why);
     if (status)
         rapt_translator_free(t);
     else

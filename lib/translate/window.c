@@ -87,7 +87,7 @@ static int by_length(const void *context, const void *x, const void *y)
 }
 
 /* `next` becomes the sentence that would follow `s`. */
-static void follow(const struct window *w, const struct sentence *s, struct sentence *next)
+static void sentence_after(const struct window *w, const struct sentence *s, struct sentence *next)
 {
     size_t nbest = (size_t)w->job->options.nbest, count = s->count > 0 ? (size_t)s->count : 0;
     *next = (struct sentence){.number = s->number + 1, .start = s->start + count};
@@ -109,7 +109,7 @@ static rapt_status tokenize_all(struct window *w, struct sentence *end)
         if (!status && w->prefixes) status = tokenize_prefix(w, w->prefixes[i], s);
         if (status) return status;
         w->order[i] = s;
-        follow(w, s, end);
+        sentence_after(w, s, end);
         if (i == 0 || end->alignment <= MAX_ALIGNMENT_FLOATS) continue;
         *end = *s;
         w->count = i;
@@ -162,8 +162,8 @@ static struct sizes sizes_of(const struct window *w)
     return z;
 }
 
-static void lay_out(struct window *w, const struct sentence *end, const struct sizes *z,
-                    struct arena *arena)
+static void lay_out_results(struct window *w, const struct sentence *end, const struct sizes *z,
+                            struct arena *arena)
 {
     const rapt_translator_options *o = &w->job->options;
     struct search_batch *b = &w->batch;
@@ -190,9 +190,9 @@ static rapt_status take_results(struct window *w, const struct sentence *end)
 {
     const struct sizes z = sizes_of(w);
     w->results_arena.raw = true;
-    lay_out(w, end, &z, &w->results_arena);
+    lay_out_results(w, end, &z, &w->results_arena);
     rapt_status status = rapt__arena_reserve(&w->results_arena, &w->t->allocator);
-    if (!status) lay_out(w, end, &z, &w->results_arena);
+    if (!status) lay_out_results(w, end, &z, &w->results_arena);
     return status;
 }
 
@@ -211,7 +211,7 @@ static void keep_alignment(struct window *w, const struct sentence *s, const flo
 }
 
 /* The results of sentence `i` of a batch, whose rows have `longest` tokens. */
-static void keep(struct window *w, const struct sentence *s, int i, int longest)
+static void keep_results(struct window *w, const struct sentence *s, int i, int longest)
 {
     const struct search_batch *b = &w->batch;
     size_t nbest = (size_t)w->job->options.nbest, limit = (size_t)s->limit, keys = (size_t)s->count;
@@ -281,7 +281,7 @@ static void fill_batch(struct window *w, int first, int n)
     w->first = first;
 }
 
-static rapt_status search(struct window *w, int first, int n, rapt_message *why)
+static rapt_status translate_batch(struct window *w, int first, int n, rapt_message *why)
 {
     rapt_translator *t = w->t;
     const rapt_translator_options *options = &w->job->options;
@@ -319,7 +319,7 @@ static rapt_status search(struct window *w, int first, int n, rapt_message *why)
     t->session->record = b->record;
     rapt_status status = rapt_generate(t->session, &source, &o, &out, why);
     t->session->record = (struct alignment_record){0};
-    for (int i = 0; !status && i < n; i++) keep(w, w->order[first + i], i, longest);
+    for (int i = 0; !status && i < n; i++) keep_results(w, w->order[first + i], i, longest);
     return status;
 }
 
@@ -340,7 +340,7 @@ rapt_status rapt__window_translate(struct window *w, const struct translate_job 
     if (status) return rapt__fail(why, status, "no memory to translate");
     for (int at = 0, n; !status && !w->stopped && at < w->count && (n = batch_from(w, at)) > 0;
          at += n)
-        status = search(w, at, n, why);
+        status = translate_batch(w, at, n, why);
     return status;
 }
 
