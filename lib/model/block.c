@@ -11,8 +11,8 @@ struct block_call {
     float *dx, *dsource, *dparameters;
 };
 
-static rapt_status check_starts(const char *name, const int *starts, int batch, int limit,
-                                rapt_message *why)
+static rapt_status check_block_starts(const char *name, const int *starts, int batch, int limit,
+                                      rapt_message *why)
 {
     if (!starts) return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is NULL", name);
     if (starts[0] != 0)
@@ -48,17 +48,18 @@ static rapt_status check_drop(const rapt_block_rows *r, rapt_message *why)
     return status ? status : rapt__share_check("ffn_dropout", r->ffn_dropout, why);
 }
 
-static rapt_status check_rows(const rapt_block *b, const rapt_block_rows *r, rapt_message *why)
+static rapt_status check_block_rows(const rapt_block *b, const rapt_block_rows *r,
+                                    rapt_message *why)
 {
     bool source = rapt__block_reads_source(b);
     rapt_status status = rapt__int_check("batch", r->batch, 0, b->limits.batch, why);
     if (!status) status = rapt__int_check("learning", r->learning, 0, 1, why);
     if (!status) status = rapt__int_check("reserved", r->reserved, 0, 0, why);
     if (!status) status = check_drop(r, why);
-    if (!status) status = check_starts("starts", r->starts, r->batch, b->limits.rows, why);
+    if (!status) status = check_block_starts("starts", r->starts, r->batch, b->limits.rows, why);
     if (!status && source)
-        status =
-            check_starts("source_starts", r->source_starts, r->batch, b->limits.source_rows, why);
+        status = check_block_starts("source_starts", r->source_starts, r->batch,
+                                    b->limits.source_rows, why);
     if (!status) status = check_positions(b, false, r->starts, r->batch, why);
     if (!status) status = check_positions(b, true, r->source_starts, r->batch, why);
     if (!status && source && r->source_starts[r->batch] > 0 && !r->source)
@@ -69,15 +70,15 @@ static rapt_status check_rows(const rapt_block *b, const rapt_block_rows *r, rap
 }
 
 /* Fills the call from the caller's struct, checked. */
-static rapt_status begin(struct block_call *c, rapt_block *b, const float *parameters,
-                         const rapt_block_rows *rows, rapt_message *why)
+static rapt_status begin_call(struct block_call *c, rapt_block *b, const float *parameters,
+                              const rapt_block_rows *rows, rapt_message *why)
 {
     rapt_block_rows r;
     if (!b || !parameters)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is NULL", b ? "parameters" : "block");
     rapt_status status = rapt__block_aligned(parameters, why);
     if (!status) status = rapt__struct_read(&r, sizeof r, rows, "rapt_block_rows", why);
-    if (!status) status = check_rows(b, &r, why);
+    if (!status) status = check_block_rows(b, &r, why);
     if (status) return status;
     c->block = b;
     c->stack = (struct stack){.model = &b->model,
@@ -140,7 +141,7 @@ rapt_status rapt_block_forward(rapt_block *block, const float *parameters,
                                rapt_message *why)
 {
     struct block_call call = {.in = x, .y = y};
-    rapt_status status = begin(&call, block, parameters, rows, why);
+    rapt_status status = begin_call(&call, block, parameters, rows, why);
     if (status) return status;
     int count = call.pass.rows.count;
     if (count > 0 && (!x || !y))
@@ -184,7 +185,7 @@ rapt_status rapt_block_backward(rapt_block *block, const float *parameters,
                                 float *dsource, float *dparameters, rapt_message *why)
 {
     struct block_call call = {.in = dy, .dx = dx, .dsource = dsource, .dparameters = dparameters};
-    rapt_status status = begin(&call, block, parameters, rows, why);
+    rapt_status status = begin_call(&call, block, parameters, rows, why);
     if (status) return status;
     const struct pass *p = &call.pass;
     bool same = block->learned && p->learning && block->batch == p->rows.batch &&

@@ -47,7 +47,7 @@ bool rapt__block_has_positions(const rapt_block *b, bool cross)
     return there && rapt__score_has_positions(cross ? c->cross_score : c->self_score);
 }
 
-static rapt_status check_limits(const rapt_block *b, rapt_message *why)
+static rapt_status check_block_limits(const rapt_block *b, rapt_message *why)
 {
     const rapt_block_limits *l = &b->limits;
     const rapt_config *c = &b->model.config;
@@ -80,7 +80,7 @@ static size_t workspace_bytes(const rapt_block *b)
     return max;
 }
 
-static void lay_out(rapt_block *b, struct arena *arena)
+static void block_lay_out(rapt_block *b, struct arena *arena)
 {
     const rapt_config *c = &b->model.config;
     struct layer_parts parts = {.alone = b->alone};
@@ -117,7 +117,7 @@ static rapt_status read_arguments(rapt_block *own, rapt_block_kind kind, const r
     status = rapt__config_check(c, why);
     if (!status && own->parts[0] == PART_FEEDFORWARD)
         status = rapt__int_check("ffn_width", c->ffn_width, 1, INT32_MAX, why);
-    if (!status) status = check_limits(own, why);
+    if (!status) status = check_block_limits(own, why);
     if (!status)
         own->limits.threads = rapt__team_size(own->limits.threads); /* memory is for these */
     return status;
@@ -131,7 +131,7 @@ rapt_status rapt_block_create(rapt_block **block, rapt_block_kind kind, const ra
     if (!block) return rapt__fail(why, RAPT_BAD_ARGUMENT, "rapt_block_create: block is NULL");
     rapt_status status = read_arguments(&own, kind, config, limits, why);
     if (status) return status;
-    lay_out(&own, &own.arena);
+    block_lay_out(&own, &own.arena);
     size_t bytes = own.arena.used;
     status = rapt__arena_reserve(&own.arena, allocator);
     if (status) return rapt__fail(why, status, "no memory for a block of %zu bytes", bytes);
@@ -140,7 +140,7 @@ rapt_status rapt_block_create(rapt_block **block, rapt_block_kind kind, const ra
         rapt__arena_free(&own.arena, allocator);
         return rapt__fail(why, RAPT_NO_MEMORY, "no memory for a block");
     }
-    lay_out(&own, &own.arena);
+    block_lay_out(&own, &own.arena);
     for (int h = 0; own.model.slopes && h < own.model.config.heads; h++)
         own.model.slopes[h] = (float)rapt__slope(own.model.config.heads, h);
     *b = own;

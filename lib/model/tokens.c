@@ -2,8 +2,8 @@
    index, its value and the limit. */
 #include "model/model.h"
 
-static rapt_status check_starts(const rapt_tokens *t, const struct token_limits *l,
-                                rapt_message *why)
+static rapt_status check_token_starts(const rapt_tokens *t, const struct token_limits *l,
+                                      rapt_message *why)
 {
     if (t->starts[0] != 0)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: starts[0] is %d, not 0", l->what,
@@ -37,7 +37,7 @@ rapt_status rapt__tokens_check(const rapt_tokens *t, const struct token_limits *
     if (t->batch < 0 || t->batch > l->batch)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: batch is %d, limits.batch is %d", l->what,
                           t->batch, l->batch);
-    rapt_status status = check_starts(t, l, why);
+    rapt_status status = check_token_starts(t, l, why);
     if (status) return status;
     int count = t->starts[t->batch];
     if (count > 0 && !t->ids)
