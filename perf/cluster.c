@@ -9,7 +9,7 @@ const char *const cluster_names[TERMS] = {"shards",    "waiting for the slowest"
                                           "adding up", "sums to all",
                                           "optimizer"};
 
-enum { CHUNKS = 16, CHUNK_BYTES = 1 << 16 }; /* of a piece, as apps/toy_translate/exchange.c */
+enum { CHUNKS = 16, CHUNK_BYTES = 1 << 16 }; /* as apps/toy_translate/ranks/exchange.c */
 
 /* Integral of x d(Phi(x)^n), by the rule of rectangles, which is exact to 1e-9 for such a curve. */
 double largest_normal(int count)

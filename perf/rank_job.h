@@ -3,7 +3,7 @@
 #ifndef RAPT_PERF_RANK_JOB_H
 #define RAPT_PERF_RANK_JOB_H
 
-#include "shards.h"
+#include "ranks/ranks.h"
 #include "training.h"
 
 enum { RANKS = 16, SHARDS = 8 };

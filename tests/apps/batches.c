@@ -4,8 +4,8 @@
    learned from.
  */
 #define _POSIX_C_SOURCE 200809L
+#include "data/data.h"
 #include "kit/random.h"
-#include "learner.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* corpus.c - the demo's grammar: translations checked by hand, and what training relies on: enough
    pairs, one translation per source, disjoint training and held-out sets, frequent words, and
    reordering between source and target. */
-#include "corpus.h"
+#include "corpus/corpus.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,8 +1,8 @@
 /* exchange.c - the plan of an exchange between ranks: what each sends, beside reduce-scatter by
    halves in the same tree; and who is named as slow. No rank is there but this one. */
 #define _POSIX_C_SOURCE 200809L
-#include "exchange.h"
 #include "kit/program.h"
+#include "ranks/ranks.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,7 +2,7 @@
    read one after the other by one reader: lengths, ids, places and digests, seen words and skipped
    pairs, however many ids are held; and pairs that change between the survey and the index. */
 #define _POSIX_C_SOURCE 200809L
-#include "index.h"
+#include "data/index.h"
 #include "kit/random.h"
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* state.c - the state of the training loop in a checkpoint: written and read again the same; each
    field missing, of another type or out of its range, refused by name and value; bytes at random.
  */
-#include "state_text.h"
+#include "training/state_text.h"
 
 #include <jansson.h>
 #include <math.h>

@@ -3,9 +3,10 @@
    each other kind. What is accepted is in its range, and the configuration it makes is judged; what
    is refused has exactly one message. No file is touched. */
 #define _POSIX_C_SOURCE 200809L
+#include "commands/commands.h"
 #include "fuzz.h"
 #include "quiet.h"
-#include "toy.h"
+#include "training/training.h"
 #include <getopt.h>
 #include <math.h>
 

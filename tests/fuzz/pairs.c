@@ -2,8 +2,8 @@
    plain reading of the same bytes: which lines are pairs, and whether the whole is refused; read a
    few bytes at a time, and each pair once more at its position, they are the same. */
 #define _GNU_SOURCE
+#include "data/data.h"
 #include "fuzz.h"
-#include "toy.h"
 #include <sys/mman.h>
 #include <unistd.h>
 

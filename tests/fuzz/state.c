@@ -2,14 +2,14 @@
    with values that the bytes choose. It is refused with a reason and changes nothing, or every
    field is in the range of state.def and the same once it is written and read again. */
 #include "fuzz.h"
-#include "state_text.h"
+#include "training/state_text.h"
 #include <math.h>
 
 enum { TEXT = 1 << 12 };
 
 static const char *const names[] = {
 #define STATE(ctype, name, kind, min, max) #name,
-#include "state.def"
+#include "training/state.def"
     "data",
     "options",
 };
@@ -61,15 +61,15 @@ static void check_ranges(const struct state *s)
 {
     const double values[] = {
 #define STATE(ctype, name, kind, min, max) (double)s->name,
-#include "state.def"
+#include "training/state.def"
     };
     static const double lowest[] = {
 #define STATE(ctype, name, kind, min, max) min,
-#include "state.def"
+#include "training/state.def"
     };
     static const double highest[] = {
 #define STATE(ctype, name, kind, min, max) max,
-#include "state.def"
+#include "training/state.def"
     };
     for (int i = 0; i < NAMES - 2; i++) {
         bool none = strcmp(names[i], "best") == 0 && values[i] == (double)INFINITY;

@@ -15,11 +15,11 @@ made=$(mktemp -d) || exit 1
 trap 'rm -rf "$made"' EXIT
 cmake -D GIT= -D FOLDER="$made" -D OPENMP=OpenMP -D OUT="$made/commit.h" -P apps/kit/commit.cmake || exit 1
 folders="-Iinclude -Ilib -Iapps -I$made"
-for folder in toy_translate toy_translate/corpus recurrent caption glimpse; do folders="$folders -Iapps/$folder"; done
+for folder in toy_translate recurrent caption glimpse; do folders="$folders -Iapps/$folder"; done
 flags="-std=c11 -ffp-contract=off -DRAPT_HAVE_SCALAR -DRAPT_HAVE_UTF8PROC -DRAPT_HAVE_ZLIB $folders"
 kernels='-O3 -DRAPT_ISA=scalar -DRAPT_SIMD_HEADER="simd_scalar.h"'
 library=$(find lib -name '*.c' ! -path 'lib/kernel/*' ! -path 'lib/format/windows/*')
-programs=$(find apps -name '*.c' ! -path '*/mpi/*')
+programs=$(find apps -name '*.c' ! -path '*/ranks/mpi.c')
 
 # each command...: on every file named on standard input, on all processors; fails if any fails.
 each() { xargs -P "$(getconf _NPROCESSORS_ONLN)" -n 1 "$@"; }

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""layers.py ROOT - which file may include and call which (the layers of lib/README.md), and that struct
-tags are unique in lib/.
+"""layers.py ROOT - which file may include and call which (the layers of lib/README.md and the folders of
+apps/toy_translate), and that struct tags are unique in lib/.
 
 Includes go downwards, and into another layer or folder only through its interface header; calls between
 the parts of lib/attention go downwards; BLAS, OpenMP, vector intrinsics and the helpers for JSON and
@@ -53,6 +53,14 @@ FOLDERS = {  # whose interface headers a folder may include; every file, the sha
 }
 SHARED = {"attention.h", "problem.h", "projected.h"}
 UPWARD = {("score", "learned.c")}  # the one list of what is learned asks the table of scores
+# apps/toy_translate: the folders whose interface headers each folder may include.
+PROGRAM = {
+    "corpus": [],
+    "ranks": [],
+    "data": ["ranks", "corpus"],
+    "training": ["data", "ranks"],
+    "commands": ["training", "data", "ranks", "corpus"],
+}
 TAGS = r"^\s*(?:static |const |typedef )*(?:struct|union|enum) (\w+)\s*\{"
 
 EXTERNAL = {  # headers of others: where they may be included, as a pattern of paths under lib/
@@ -151,6 +159,20 @@ def outside(root, path, header, quoted):
     return None
 
 
+def in_program(name, header, quoted):
+    """What is wrong with an include in apps/toy_translate/name, or None."""
+    if header == "mpi.h":
+        return None if name == "ranks/mpi.c" else "MPI is known only to ranks/mpi.c"
+    folder, _, inner = header.partition("/")
+    if not quoted or not inner or folder == "kit":
+        return None
+    if folder not in PROGRAM:
+        return "no such folder"
+    if folder not in PROGRAM[name.partition("/")[0]]:
+        return f"{folder} is not below {name.partition('/')[0]}"
+    return None if inner == f"{folder}.h" else f"not the interface header of {folder}"
+
+
 def in_test(root, path):
     """What a test that sees public headers only names of the inside: (line, what, why) each."""
     for number, quoted, header in includes(path):
@@ -187,6 +209,17 @@ def main(root):
                 why = outside(root, path, header, quoted)
                 if why:
                     wrong.append(f"{path.relative_to(root)}:{number}: {header}: {why}")
+    program = root / "apps" / "toy_translate"
+    for path in sorted(program.rglob("*.[ch]")):
+        name = str(path.relative_to(program))
+        if name.partition("/")[0] not in PROGRAM or name.count("/") != 1:
+            wrong.append(f"{path.relative_to(root)}: no such folder")
+            continue
+        for number, quoted, header in includes(path):
+            seen += 1
+            why = in_program(name, header, quoted)
+            if why:
+                wrong.append(f"{path.relative_to(root)}:{number}: {header}: {why}")
     for folder in BY_PUBLIC_HEADERS:
         for path in sorted((root / "tests" / folder).rglob("*.[ch]")):
             if str(path.relative_to(root / "tests")) in OF_THE_INSIDE:

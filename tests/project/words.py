@@ -111,7 +111,7 @@ ALLOWED = [  # (path pattern, word, why it is right there)
     ("lib/kernel/dropout.c", "kept", "values that dropout keeps"),
     ("lib/generate/sample.c", "kept", "tokens and probability that top-k and top-p keep"),
     ("lib/model/config_0_1*", "*", "keys of files that release 0.1 wrote"),
-    ("apps/toy_translate/state_0_1*", "*", "options in checkpoints that release 0.1 wrote"),
+    ("apps/toy_translate/training/state_0_1*", "*", "options in checkpoints that release 0.1 wrote"),
     ("lib/model/metadata.c", "tokeniser", "a key of files that release 0.1 wrote"),
     ("tests/model/files?0?1*", "*", "files that release 0.1 wrote, and its names"),
     ("tests/model/load.c", "*", "names of release 0.1"),
@@ -205,8 +205,8 @@ def judge():
     assert old("y = floor(x); /* floor(x) is exact */") == []
     assert old("/* at most as many; the place is kept */") == []
     assert old("A query looks at keys\non this floor.", False) == ["looks at", "floor"]
-    assert allowed("apps/toy_translate/train.c", "Patience") and not allowed("lib/base/team.c", "patience")
-    assert not allowed("apps/toy_translate/train.c", "room")
+    assert allowed("apps/toy_translate/commands/train.c", "Patience") and not allowed("lib/base/team.c", "patience")
+    assert not allowed("apps/toy_translate/commands/train.c", "room")
     assert old_in_name("rows_room") == "room" and old_in_name("headroom_at_most") is None
     assert complaints("a;\n/* two\n doors */\n", True) == [(3, "doors", PROSE[r"doors?"])]
 

@@ -5,5 +5,5 @@ string(LENGTH "${bytes}" digits)
 math(EXPR count "${digits} / 2")
 string(REGEX REPLACE "(................................)" "\\1\n" bytes "${bytes}")
 string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${bytes}")
-file(WRITE "${OUT}" "#include \"corpus.h\"\n\nconst unsigned char corpus_bytes[] = {\n${bytes}\n};\n"
+file(WRITE "${OUT}" "#include \"corpus/corpus.h\"\n\nconst unsigned char corpus_bytes[] = {\n${bytes}\n};\n"
                     "const size_t corpus_bytes_count = ${count};\n")

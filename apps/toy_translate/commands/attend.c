@@ -1,0 +1,202 @@
+/* attend.c - toy_translate attend: translates a sentence and shows attention weights, as text, as a
+   figure or as JSON. */
+#include "commands.h"
+#include "kit/svg.h"
+#include <stdlib.h>
+#include <string.h>
+
+static const char purpose[] =
+    "Translates SENTENCE and prints attention weights as a heat map: one row per word of the "
+    "translation, one column per word of the sentence; shades are relative to the largest weight "
+    "of the row, or to twice that of equal weights if that is more. Tokens are grouped into words: "
+    "weights are summed over the tokens of an attended "
+    "word and averaged over those of an attending word; a question mark is before a word of the "
+    "sentence that training never saw. A row holds the weights of the step that emitted its word. "
+    "With --self encoder, rows and columns are the words of the sentence; with "
+    "--self decoder, rows are those of the translation and columns what had been emitted before. "
+    "Without --layer and --head, a model of train --guided-alignment shows the head that was "
+    "trained so, others the mean.";
+
+static const char examples[] =
+    "  toy_translate attend -m m.safetensors cats do not like dogs\n"
+    "  toy_translate attend -m m.safetensors --self encoder --layer 1 --head 2 a dog\n"
+    "  toy_translate attend -m m.safetensors a dog --target \"ein Hund\" --svg dog.svg";
+
+static json_t *words_json(const struct words *words)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < words->count; i++) {
+        char *word = printable(words->texts[i]);
+        put_item(list, json_string(word));
+        free(word);
+    }
+    return list;
+}
+
+static json_t *describe(const struct attention *attention)
+{
+    json_t *rows = number_rows(attention->grid, attention->target.count, attention->source.count);
+    return json_pack("{s:s, s:o, s:o, s:o, s:o}", "translation", attention->text, "source",
+                     words_json(&attention->source), "target", words_json(&attention->target),
+                     "weights", rows, "unseen", unseen_json(&attention->source, attention->unseen));
+}
+
+struct options {
+    struct search search;
+    struct attention_choice choice;
+    const char *self, *color, *svg;
+    bool numbers, json, open; /* open: neither layer nor head is given */
+};
+
+static int check_text(const char *what, const char *bytes)
+{
+    rapt_text text = {bytes, strlen(bytes)};
+    size_t bad = rapt_utf8_valid(text);
+    if (bad < text.size) return failed("the %s: byte %zu is not valid UTF-8", what, bad + 1);
+    return text.size > 0 ? EXIT_OK : usage_error("attend: the %s is empty", what);
+}
+
+/* layer and head: from 1; 0: the mean. */
+static int check(const struct options *o, const rapt_translator *translator)
+{
+    rapt_config config = *rapt_model_config(rapt_translator_model(translator));
+    int layers =
+        o->choice.which == RAPT_WEIGHTS_ENCODER ? config.encoder_layers : config.decoder_layers;
+    if (o->choice.layer > layers)
+        return usage_error("attend: --layer %d: the model has %d", o->choice.layer, layers);
+    if (o->choice.head > config.heads)
+        return usage_error("attend: --head %d: the model has %d", o->choice.head, config.heads);
+    int code = check_text("sentence", o->choice.sentence);
+    return code == EXIT_OK && o->choice.target != NULL ? check_text("translation", o->choice.target)
+                                                       : code;
+}
+
+static int widest(const rapt_text *names, int count)
+{
+    int columns = 1;
+    for (int i = 0; i < count; i++) {
+        char *text = printable(names[i]);
+        int width = text_columns((rapt_text){text, strlen(text)});
+        columns = width > columns ? width : columns;
+        free(text);
+    }
+    return columns;
+}
+
+static int draw(const struct options *o, const struct attention *attention)
+{
+    enum { CELL_SIDE = 30, LETTER = 8, TITLE = 40 };
+    struct svg svg;
+    struct heatmap map = attention_map(attention);
+    double left = 30 + LETTER * widest(map.row_names, map.rows);
+    double top = TITLE + 20 + 0.75 * LETTER * widest(map.column_names, map.columns);
+    double width = left + CELL_SIDE * map.columns + 60, height = top + CELL_SIDE * map.rows + 20;
+    char *title = xasprintf("%s: %s", o->choice.sentence, attention->text);
+    char *clean = printable((rapt_text){title, strlen(title)});
+    double needed = 40 + 7.5 * text_columns((rapt_text){clean, strlen(clean)});
+    int code = svg_open(&svg, o->svg, width > needed ? width : needed, height, clean);
+    if (code == EXIT_OK) {
+        svg_text(&svg, 20, 28, 14, SVG_LEFT, "#222222", "%s", clean);
+        shade_map(&svg, left, top, CELL_SIDE, map.rows, map.columns, map.row_names,
+                  map.column_names, map.weights);
+        code = svg_close(&svg);
+    }
+    free(clean);
+    free(title);
+    return code;
+}
+
+static int show(const struct options *o, const struct attention *attention)
+{
+    struct heatmap map = attention_map(attention);
+    if (o->json) {
+        print_json(describe(attention));
+    } else {
+        printf("%s\n\n", attention->text);
+        heatmap_print(stdout, &map,
+                      (struct heatmap_style){.width = terminal_columns(stdout),
+                                             .numbers = o->numbers,
+                                             .color = heatmap_color(o->color)});
+    }
+    return o->svg != NULL ? draw(o, attention) : EXIT_OK;
+}
+
+/* From options to layer and head from 0, -1: the mean. open: without options, it is the head that
+   the model has been trained to align words by. */
+static void choose(struct attention_choice *choice, bool open, const rapt_translator *translator,
+                   int code)
+{
+    int layer = 0;
+    if (code == EXIT_OK && open && choice->which == RAPT_WEIGHTS_CROSS)
+        layer = rapt_model_config(rapt_translator_model(translator))->alignment_layer;
+    if (layer > 0) choice->layer = layer, choice->head = 1;
+    choice->layer = choice->layer > 0 ? choice->layer - 1 : -1;
+    choice->head = choice->head > 0 ? choice->head - 1 : -1;
+}
+
+static int attend(struct options *o)
+{
+    rapt_translator *translator = NULL;
+    struct attention attention = {0};
+    int code = search_open(&o->search, "attend", &translator);
+    if (code == EXIT_OK) code = check(o, translator);
+    choose(&o->choice, o->open, translator, code);
+    if (code == EXIT_OK) code = attention_make(&attention, translator, &o->choice);
+    if (code == EXIT_OK) code = show(o, &attention);
+    if (code == EXIT_OK) code = finish_output();
+    attention_free(&attention);
+    rapt_translator_free(translator);
+    return code;
+}
+
+/* The arguments as one text; the caller frees. */
+static char *join(const struct command *command)
+{
+    char *text = xasprintf("%s", command->rest[0]);
+    for (int i = 1; i < command->rest_count; i++) {
+        char *more = xasprintf("%s %s", text, command->rest[i]);
+        free(text);
+        text = more;
+    }
+    return text;
+}
+
+int command_attend(int argc, char **argv)
+{
+    struct options o = {
+        .search = search_default, .choice = {.which = RAPT_WEIGHTS_CROSS}, .color = "auto"};
+    /* clang-format off */
+    struct option_row rows[SEARCH_ROWS + 9] = {
+        [SEARCH_ROWS] =
+        {"Weights", OPTION_GROUP, NULL, "", "", 0, 0, 0},
+        {"self", OPTION_CHOICE, &o.self, "encoder|decoder", "self-attention instead of cross-attention", 0, 0, 0},
+        {"layer", OPTION_INTEGER, &o.choice.layer, "N", "layer, from 1; 0: mean of all [that of --guided-alignment, or 0]", 0, 1024, 0},
+        {"head", OPTION_INTEGER, &o.choice.head, "N", "head, from 1; 0: mean of all [the first with --guided-alignment, or 0]", 0, 1024, 0},
+        {"target", OPTION_TEXT, &o.choice.target, "TEXT", "this translation instead of the model's own", 0, 0, 0},
+        {"numbers", OPTION_FLAG, &o.numbers, "", "numbers in % instead of shades", 0, 0, 0},
+        {"color", OPTION_CHOICE, &o.color, "auto|always|never", "colors instead of shades; auto: on a terminal, unless NO_COLOR is set", 0, 0, 0},
+        {"svg", OPTION_OUTPUT, &o.svg, "FILE", "write a figure", 0, 0, 0},
+        {"json", OPTION_FLAG, &o.json, "", "print one JSON object", 0, 0, 0},
+    };
+    /* clang-format on */
+    search_rows(&o.search, rows);
+    struct command command = {.name = "attend",
+                              .arguments = "SENTENCE",
+                              .purpose = purpose,
+                              .examples = examples,
+                              .rows = rows,
+                              .count = sizeof rows / sizeof *rows,
+                              .min = 1,
+                              .max = 1 << 20};
+    int code = options_read(&command, argc, argv);
+    if (code != GO_ON) return code;
+    o.open = !option_given(&command, "layer") && !option_given(&command, "head");
+    if (o.self != NULL)
+        o.choice.which =
+            strcmp(o.self, "encoder") == 0 ? RAPT_WEIGHTS_ENCODER : RAPT_WEIGHTS_DECODER;
+    char *sentence = join(&command);
+    o.choice.sentence = sentence;
+    code = attend(&o);
+    free(sentence);
+    return code;
+}

@@ -1,0 +1,126 @@
+/* commands.h - interface header of commands/: the commands of toy_translate, and what several of
+   them share. Help, completion and manual follow from the list of commands and from their tables of
+   options. Functions that return an int return the program's exit code, after a message if it is
+   not 0. */
+#ifndef TOY_TRANSLATE_COMMANDS_H
+#define TOY_TRANSLATE_COMMANDS_H
+
+#include "data/data.h"
+#include "kit/heatmap.h"
+
+/* ---- main.c ---- */
+struct entry {
+    const char *name;
+    int (*run)(int argc, char **argv);
+    const char *help;
+    bool has_options; /* the command calls options_read */
+};
+extern const struct entry commands[]; /* ends with a NULL name */
+
+int command_train(int argc, char **argv);
+int command_translate(int argc, char **argv);
+int command_score(int argc, char **argv);
+int command_evaluate(int argc, char **argv);
+int command_attend(int argc, char **argv);
+int command_tokenize(int argc, char **argv);
+int command_detokenize(int argc, char **argv);
+int command_vocab(int argc, char **argv);
+int command_info(int argc, char **argv);
+int command_convert(int argc, char **argv);
+int command_shortlist(int argc, char **argv);
+int command_demo(int argc, char **argv);
+int command_completion(int argc, char **argv);
+
+void manual_print(void); /* prints toy_translate.1 */
+
+/* ---- words.c: tokens grouped into words ---- */
+struct words {
+    int tokens, count;
+    int *of_token;    /* [tokens] the word of each token; the last token is the end token */
+    rapt_text *texts; /* [count]; the last is "(end)" */
+    char *bytes;
+};
+void words_make(struct words *words, const rapt_tokenizer *tokenizer, const int32_t *ids,
+                int count);
+/* Removes the end token, which is the last word. */
+void words_no_end(struct words *words);
+/* Turns the words of a target into those of the decoder's inputs: "(begin)" first, no "(end)". */
+void words_begin(struct words *words);
+void words_free(struct words *words);
+/* Folds weights [target tokens + end][source tokens + end] into grid [target words + end][source
+   words + end]: summed over the tokens of a source word, averaged over those of a target word. */
+void words_fold(const struct words *source, const struct words *target, const float *weights,
+                float *grid);
+
+/* ---- unseen.c: words that training did not see ---- */
+struct unseen {
+    char **words; /* [count], all different */
+    size_t count, more;
+    bool known; /* by the list of seen.c; otherwise guessed */
+};
+/* Splits a source sentence into words and returns which of them training has not seen:
+   [words->count], which the caller frees. *known: by the list of seen.c */
+bool *unseen_find(const rapt_translator *translator, const int32_t *ids, int count,
+                  struct words *words, bool *known);
+json_t *unseen_json(const struct words *words, const bool *unseen);
+/* Adds the words of a source sentence that training has not seen. */
+void unseen_add(struct unseen *unseen, const rapt_translator *translator, const int32_t *ids,
+                int count);
+void unseen_report(struct unseen *unseen); /* names them in a message, and forgets them */
+void unseen_free(struct unseen *unseen);
+
+/* ---- search.c: the models that commands read, and their options for searching ---- */
+int model_open(rapt_model **model, const char *path);
+
+struct search {
+    const char *model;
+    int beam, nbest, batch_tokens, threads;
+    double length_penalty;
+    const char *like, *preprocess, *shortlist; /* NULL: not given */
+};
+enum { SEARCH_ROWS = 9 };
+extern const struct search search_default;
+void search_rows(struct search *search, struct option_row rows[SEARCH_ROWS]);
+int search_open(const struct search *search, const char *command, rapt_translator **translator);
+
+/* ---- score.c: BLEU, chrF and exact matches ---- */
+enum { SCORE_COUNTS = 28 };
+struct score {
+    size_t sentences, capacity, exact, too_long;
+    rapt_bleu lowered;            /* lower case, split at spaces */
+    long long sums[SCORE_COUNTS]; /* over sentences */
+    long long *counts;            /* [sentences][SCORE_COUNTS] */
+    long long target_tokens;
+    double seconds; /* 0: nothing was translated */
+};
+double score_bleu(const long long *sums); /* cased, 13a; sums: [SCORE_COUNTS] */
+double score_chrf(const long long *sums);
+int score_add(struct score *score, rapt_text hypothesis, rapt_text reference);
+/* Translates the sources. output: NULL, or gets a line per line of the pairs' file, empty where a
+   pair was skipped */
+int score_pairs(struct score *score, rapt_translator *translator, const struct pairs *pairs,
+                FILE *output);
+double score_exact(const struct score *score); /* in % */
+void score_free(struct score *score);
+
+/* ---- attention.c ---- */
+struct attention_choice {
+    const char *sentence, *target; /* target: a given translation; NULL: the model's own */
+    rapt_weights which;            /* RAPT_WEIGHTS_ENCODER is 0 */
+    int layer, head;               /* from 0, or -1: the mean over all */
+    bool quiet;                    /* no message about unseen words */
+};
+struct attention {
+    struct words source, target; /* columns, which are attended to, and rows, which attend */
+    float *grid;                 /* [target.count][source.count] */
+    bool *unseen;                /* [source.count] words that training has not seen, by its list */
+    rapt_text *names;            /* [source.count] labels of the map: unseen words are marked */
+    bool self;                   /* rows and columns are the same words */
+    char *text;                  /* the translation */
+};
+struct heatmap attention_map(const struct attention *attention);
+int attention_make(struct attention *attention, rapt_translator *translator,
+                   const struct attention_choice *choice);
+void attention_free(struct attention *attention);
+
+#endif

@@ -1,0 +1,125 @@
+/* convert.c - toy_translate convert: a model of any project that can be opened goes in; a file of
+   our own, or a folder as another project reads it, comes out. */
+#include "commands.h"
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const struct {
+    const char *name;
+    rapt_export format;
+} formats[] = {{"marian", RAPT_EXPORT_MARIAN},
+               {"bergamot", RAPT_EXPORT_BERGAMOT},
+               {"hf", RAPT_EXPORT_HF},
+               {"ct2", RAPT_EXPORT_CT2}};
+
+static int export_to(const rapt_model *model, const char *to, const char *out)
+{
+    rapt_message why = {""};
+    rapt_export format = RAPT_EXPORT_MARIAN;
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
+        if (strcmp(formats[i].name, to) == 0) format = formats[i].format;
+    bool made = mkdir(out, 0777) == 0;
+    if (!made && errno != EEXIST) return failed("%s: %s", out, strerror(errno));
+    if (rapt_model_export(model, format, out, &why) == RAPT_OK) return EXIT_OK;
+    if (made) rmdir(out); /* unless something was written */
+    return failed("%s", why.text);
+}
+
+static int save(const rapt_model *model, const char *out, bool packed)
+{
+    rapt_message why = {""};
+    const rapt_save_options options = {.size = sizeof options, .packed = packed};
+    if (rapt_model_save_with(model, out, &options, NULL, 0, &why) == RAPT_OK) return EXIT_OK;
+    return failed("%s", why.text);
+}
+
+/* Of folders, too. */
+static bool same(const char *a, const char *b)
+{
+    struct stat one, other;
+    return stat(a, &one) == 0 && stat(b, &other) == 0 && one.st_dev == other.st_dev &&
+           one.st_ino == other.st_ino;
+}
+
+/* Fails if what would be written is the model: the file or folder itself, or a file of its name in
+   the folder. */
+static int check_out(const char *path, const char *out)
+{
+    const char *slash = strrchr(path, '/');
+    char *inside = xasprintf("%s/%s", out, slash != NULL ? slash + 1 : path);
+    int code = EXIT_OK;
+    if (same(path, out) || same(path, inside))
+        code = usage_error("convert: --out %s is the same file as --model %s", out, path);
+    free(inside);
+    return code;
+}
+
+/* Fails if a folder is where a file would be written, or the other way round. */
+static int check_kind(const char *out, const char *to, bool folder)
+{
+    struct stat about;
+    if (stat(out, &about) != 0 || (S_ISDIR(about.st_mode) != 0) == folder) return EXIT_OK;
+    return failed("%s is %s; --to %s writes %s", out, folder ? "no folder" : "a folder", to,
+                  folder ? "a folder" : "a file");
+}
+
+/* Fails if something is there that would be replaced: a file, or any of a folder. */
+static int check_new(const char *out)
+{
+    struct stat about;
+    DIR *folder = opendir(out);
+    if (folder == NULL && stat(out, &about) == 0 && S_ISREG(about.st_mode))
+        return failed("%s exists; --force replaces it", out);
+    bool empty = true;
+    for (struct dirent *one; folder != NULL && empty && (one = readdir(folder)) != NULL;)
+        empty = strcmp(one->d_name, ".") == 0 || strcmp(one->d_name, "..") == 0;
+    if (folder != NULL) closedir(folder);
+    return empty
+               ? EXIT_OK
+               : failed("%s is not empty; --force replaces a model of the same format in it", out);
+}
+
+int command_convert(int argc, char **argv)
+{
+    const char *path = NULL, *out = NULL, *to = "rapt";
+    bool force = false;
+    /* clang-format off */
+    struct option_row rows[] = {
+        {"model", OPTION_INPUT, &path, "FILE", "the model, a file or folder of any project", 0, 0, 0},
+        {"to", OPTION_CHOICE, &to, "rapt|packed|marian|bergamot|hf|ct2", "whose format", 0, 0, 0},
+        {"out", OPTION_TEXT, &out, "PATH", "the file (rapt, packed) or folder to write", 0, 0, 0},
+        {"force", OPTION_FLAG, &force, "", "replace the file, or the model of the same format in the folder", 0, 0, 0},
+    };
+    /* clang-format on */
+    struct command command = {
+        .name = "convert",
+        .arguments = "",
+        .rows = rows,
+        .count = sizeof rows / sizeof *rows,
+        .purpose =
+            "Writes a model in the format of another project: a file of our own (packed: one that "
+            "is mapped, not read, and shared by all processes that use it), or a folder as Marian "
+            "(model.bin, vocab.spm), Firefox (bergamot: in 8 bits), Hugging Face (hf: MarianMT) or "
+            "CTranslate2 (ct2) reads it. All want a model trained with --sentencepiece; marian and "
+            "bergamot --position concatenated-n1, --decoder-start zero and --norm-epsilon 1e-6; hf "
+            "--position concatenated. What cannot be held exactly is refused."};
+    int code = options_read(&command, argc, argv);
+    if (code != GO_ON) return code;
+    if (path == NULL) return usage_error("convert: --model is missing");
+    if (out == NULL || *out == 0) return usage_error("convert: --out is missing");
+    bool packed = strcmp(to, "packed") == 0, file = packed || strcmp(to, "rapt") == 0;
+    rapt_model *model = NULL;
+    code = check_out(path, out);
+    if (code == EXIT_OK) code = check_kind(out, to, !file);
+    if (code == EXIT_OK && !force) code = check_new(out);
+    if (code != EXIT_OK) return code;
+    code = model_open(&model, path);
+    if (code != EXIT_OK) return code;
+    code = file ? save(model, out, packed) : export_to(model, to, out);
+    rapt_model_free(model);
+    return code;
+}

@@ -1,0 +1,279 @@
+/* evaluate.c - toy_translate evaluate: BLEU, chrF and exact matches of a model, or of a file of
+   translations, on sentence pairs; how sure they are, and a comparison with another model or file.
+ */
+#define _POSIX_C_SOURCE 200809L
+#include "commands.h"
+#include "kit/bootstrap.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char purpose[] =
+    "Translates the source sentences of pairs and scores the result against their targets, or "
+    "scores translations from a file:\n"
+    "  bleu         BLEU, cased, 13a tokens: sacreBLEU's default\n"
+    "  bleu_lc_tok  BLEU, lower case, split at spaces: for tokenized text\n"
+    "  chrf         chrF2\n"
+    "  exact        translations equal to the target, in %\n"
+    "Target tokens and tokens per second count the translations, end tokens included. Behind BLEU "
+    "and chrF stands the interval that holds 95 % of --bootstrap resamples of the sentences. With "
+    "--versus or --versus-model the same sentences by another system are compared, by a paired "
+    "bootstrap: p is how likely a difference this large would be between equals.";
+
+static const char examples[] =
+    "  toy_translate evaluate -m m.safetensors --data test.tsv --output test.out\n"
+    "  toy_translate evaluate --hypotheses test.out --data test.tsv\n"
+    "  toy_translate evaluate -m new.safetensors --versus test.out --data test.tsv";
+
+struct evaluation {
+    struct search search;
+    struct pair_files files;
+    const char *hypotheses, *output, *versus, *versus_model;
+    bool json;
+    int resamples;
+    uint64_t seed;
+    struct pairs pairs;
+    struct score score, other;
+};
+
+static bool compares(const struct evaluation *e)
+{
+    return e->versus != NULL || e->versus_model != NULL;
+}
+
+static struct bootstrap_corpus corpus_of(const struct score *score,
+                                         double (*value)(const long long *sums))
+{
+    return (struct bootstrap_corpus){score->sentences, SCORE_COUNTS, score->counts, value};
+}
+
+/* Percentages of n-grams that match; the first that has no match counts half of one, and so on:
+   smoothing "exp" (Chen and Cherry 2014, method 3). */
+static void precisions_of(const long long *sums, double precisions[4])
+{
+    double smooth = 1;
+    for (int n = 0; n < 4; n++) {
+        double total = (double)sums[4 + n], matches = (double)sums[n];
+        if (sums[n] == 0) smooth *= 2;
+        precisions[n] = sums[4 + n] == 0 ? 0 : 100 * (sums[n] > 0 ? matches : 1 / smooth) / total;
+    }
+}
+
+static double brevity(const long long *sums)
+{
+    if (sums[8] >= sums[9]) return 1;
+    return sums[8] > 0 ? exp(1 - (double)sums[9] / (double)sums[8]) : 0;
+}
+
+static const char signature[] = "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:rapt-";
+
+static void print_value(const char *name, const struct evaluation *e,
+                        double (*value)(const long long *sums))
+{
+    struct bootstrap_corpus corpus = corpus_of(&e->score, value);
+    printf("%-12s %.2f", name, value(e->score.sums));
+    if (e->resamples > 0) {
+        struct bootstrap_interval i = bootstrap_interval(&corpus, e->resamples, e->seed);
+        printf("  [%.2f, %.2f]", i.low, i.high);
+    }
+    putchar('\n');
+}
+
+static void print_versus(const char *name, const struct evaluation *e,
+                         double (*value)(const long long *sums))
+{
+    struct bootstrap_corpus a = corpus_of(&e->score, value), b = corpus_of(&e->other, value);
+    double ours = value(e->score.sums), theirs = value(e->other.sums);
+    printf("%-12s %.2f  %+.2f", name, theirs, ours - theirs);
+    if (e->resamples > 0) printf("  p = %.4f", bootstrap_p(&a, &b, e->resamples, e->seed));
+    putchar('\n');
+}
+
+static void print_text(const struct evaluation *e)
+{
+    const struct score *score = &e->score;
+    const long long *sums = score->sums;
+    double p[4];
+    precisions_of(sums, p);
+    printf("sentences    %zu\n", score->sentences);
+    print_value("bleu", e, score_bleu);
+    printf("bleu_lc_tok  %.2f\n", rapt_bleu_score(&score->lowered));
+    print_value("chrf", e, score_chrf);
+    printf("exact        %.2f %%\n", score_exact(score));
+    if (score->seconds > 0)
+        printf("tokens/s     %.0f\n", (double)score->target_tokens / score->seconds);
+    printf("precisions   %.1f/%.1f/%.1f/%.1f\n", p[0], p[1], p[2], p[3]);
+    printf("brevity      %.3f  (%lld words, references %lld)\n", brevity(sums), sums[8], sums[9]);
+    printf("signature    %s%s\n", signature, rapt_version());
+    if (!compares(e)) return;
+    printf("\nversus %s\n", e->versus != NULL ? e->versus : e->versus_model);
+    print_versus("bleu", e, score_bleu);
+    print_versus("chrf", e, score_chrf);
+}
+
+static void describe_value(json_t *object, const char *name, const struct evaluation *e,
+                           double (*value)(const long long *sums))
+{
+    struct bootstrap_corpus corpus = corpus_of(&e->score, value);
+    if (e->resamples == 0) return;
+    struct bootstrap_interval i = bootstrap_interval(&corpus, e->resamples, e->seed);
+    char *key = xasprintf("%s_interval", name);
+    put_member(object, key, json_pack("[o, o]", number(i.low), number(i.high)));
+    free(key);
+}
+
+static json_t *describe_versus(const struct evaluation *e, double (*value)(const long long *sums))
+{
+    struct bootstrap_corpus a = corpus_of(&e->score, value), b = corpus_of(&e->other, value);
+    double theirs = value(e->other.sums);
+    json_t *object = json_pack("{s:o, s:o}", "score", number(theirs), "difference",
+                               number(value(e->score.sums) - theirs));
+    if (e->resamples > 0)
+        put_member(object, "p", number(bootstrap_p(&a, &b, e->resamples, e->seed)));
+    return object;
+}
+
+static json_t *describe(const struct evaluation *e)
+{
+    const struct score *score = &e->score;
+    const long long *sums = score->sums;
+    double p[4];
+    precisions_of(sums, p);
+    json_t *object =
+        json_pack("{s:I, s:o, s:o, s:o, s:o}", "sentences", (json_int_t)score->sentences, "bleu",
+                  number(score_bleu(sums)), "bleu_lc_tok", number(rapt_bleu_score(&score->lowered)),
+                  "chrf", number(score_chrf(sums)), "exact", number(score_exact(score)));
+    if (score->seconds > 0) {
+        json_t *more =
+            json_pack("{s:I, s:o, s:o, s:i}", "target_tokens", (json_int_t)score->target_tokens,
+                      "seconds", number(score->seconds), "tokens_per_second",
+                      number((double)score->target_tokens / score->seconds), "threads",
+                      threads_used(e->search.threads));
+        if (json_object_update(object, more) != 0) exit(failed("out of memory"));
+        json_decref(more);
+    }
+    describe_value(object, "bleu", e, score_bleu);
+    describe_value(object, "chrf", e, score_chrf);
+    put_member(object, "precisions",
+               json_pack("[o, o, o, o]", number(p[0]), number(p[1]), number(p[2]), number(p[3])));
+    put_member(object, "brevity_penalty", number(brevity(sums)));
+    char *text = xasprintf("%s%s", signature, rapt_version());
+    put_member(object, "signature", json_string(text));
+    free(text);
+    if (compares(e))
+        put_member(object, "versus",
+                   json_pack("{s:o, s:o}", "bleu", describe_versus(e, score_bleu), "chrf",
+                             describe_versus(e, score_chrf)));
+    return object;
+}
+
+/* Of a file with one translation per line of the pairs' file; those of skipped pairs are too. */
+static int score_file(struct score *score, const char *path, const struct pairs *pairs)
+{
+    char *bytes = NULL;
+    size_t size = 0, at = 0, line = 0, next = 0;
+    int code = file_read(path, &bytes, &size);
+    *score = (struct score){0};
+    if (code == EXIT_OK && size >= 3 && memcmp(bytes, "\xEF\xBB\xBF", 3) == 0) at = 3;
+    while (code == EXIT_OK && at < size) {
+        const char *end = memchr(bytes + at, '\n', size - at);
+        size_t length = end != NULL ? (size_t)(end - bytes) - at : size - at;
+        rapt_text text = {bytes + at, length};
+        at += length + 1;
+        line++;
+        if (text.size > 0 && text.bytes[text.size - 1] == '\r') text.size--;
+        if (next == pairs->count || pairs->line[next] != line) continue;
+        code = score_add(score, text, pairs->target[next++]);
+    }
+    free(bytes);
+    if (code != EXIT_OK) return code;
+    if (line == pairs->lines) return EXIT_OK;
+    return failed("%s has %zu lines, but %s has %zu", path, line, pairs->name, pairs->lines);
+}
+
+/* Translates, and writes the translations where that is asked for. */
+static int score_model(struct evaluation *e, const char *model, const char *output,
+                       struct score *score)
+{
+    struct search search = e->search;
+    rapt_translator *translator = NULL;
+    char *bytes = NULL;
+    size_t size = 0;
+    FILE *file = output != NULL ? open_memstream(&bytes, &size) : NULL;
+    search.model = model;
+    int code = output != NULL && file == NULL ? failed("out of memory") : EXIT_OK;
+    if (code == EXIT_OK) code = search_open(&search, "evaluate", &translator);
+    if (code == EXIT_OK) code = score_pairs(score, translator, &e->pairs, file);
+    bool whole = file == NULL || !ferror(file);
+    if (file != NULL) whole = fclose(file) == 0 && whole;
+    if (code == EXIT_OK && !whole) code = failed("%s: out of memory", output);
+    if (code == EXIT_OK && output != NULL) code = file_write(output, bytes, size);
+    free(bytes);
+    rapt_translator_free(translator);
+    return code;
+}
+
+static int check(const struct evaluation *e)
+{
+    if (e->hypotheses != NULL && e->search.model != NULL)
+        return usage_error("evaluate: --hypotheses and --model exclude each other");
+    if (e->hypotheses != NULL && e->output != NULL)
+        return usage_error("evaluate: --output needs --model");
+    if (e->versus != NULL && e->versus_model != NULL)
+        return usage_error("evaluate: --versus and --versus-model exclude each other");
+    if (e->hypotheses == NULL && e->search.model == NULL)
+        return usage_error("evaluate: give --model or --hypotheses");
+    return EXIT_OK;
+}
+
+static int evaluate(struct evaluation *e)
+{
+    int code = pair_files_check(&e->files, "evaluate");
+    if (code == EXIT_OK) code = check(e);
+    if (code == EXIT_OK) code = pairs_read(&e->pairs, &e->files);
+    if (code == EXIT_OK && e->hypotheses != NULL)
+        code = score_file(&e->score, e->hypotheses, &e->pairs);
+    else if (code == EXIT_OK)
+        code = score_model(e, e->search.model, e->output, &e->score);
+    if (code == EXIT_OK && e->versus != NULL) code = score_file(&e->other, e->versus, &e->pairs);
+    if (code == EXIT_OK && e->versus_model != NULL)
+        code = score_model(e, e->versus_model, NULL, &e->other);
+    if (code == EXIT_OK && e->json) print_json(describe(e));
+    if (code == EXIT_OK && !e->json) print_text(e);
+    if (code == EXIT_OK) code = finish_output();
+    score_free(&e->score);
+    score_free(&e->other);
+    pairs_free(&e->pairs);
+    return code;
+}
+
+int command_evaluate(int argc, char **argv)
+{
+    struct evaluation e = {.search = search_default, .resamples = 1000, .seed = 1};
+    /* clang-format off */
+    const struct option_row data = {"Data", OPTION_GROUP, NULL, "", "", 0, 0, 0};
+    struct option_row rows[SEARCH_ROWS + 1 + PAIR_ROWS + 9] = {
+        [SEARCH_ROWS + 1 + PAIR_ROWS] =
+        {"hypotheses", OPTION_INPUT, &e.hypotheses, "FILE", "instead of --model: translations, one for each line of the pairs", 0, 0, 0},
+        {"Comparison", OPTION_GROUP, NULL, "", "", 0, 0, 0},
+        {"bootstrap", OPTION_INTEGER, &e.resamples, "N", "resamples for intervals and p-values; 0: none", 0, 1000000, 0},
+        {"seed", OPTION_SEED, &e.seed, "N", "seed of the resamples", 0, 0, 0},
+        {"versus", OPTION_INPUT, &e.versus, "FILE", "compare with translations of another system", 0, 0, 0},
+        {"versus-model", OPTION_INPUT, &e.versus_model, "FILE", "compare with another model", 0, 0, 0},
+        {"Output", OPTION_GROUP, NULL, "", "", 0, 0, 0},
+        {"output", OPTION_OUTPUT, &e.output, "FILE", "write the translations, one for each line of the pairs; empty for pairs that are skipped", 0, 0, 0},
+        {"json", OPTION_FLAG, &e.json, "", "print one JSON object", 0, 0, 0},
+    };
+    /* clang-format on */
+    search_rows(&e.search, rows);
+    rows[SEARCH_ROWS] = data;
+    pair_rows(&e.files, rows + SEARCH_ROWS + 1);
+    struct command command = {.name = "evaluate",
+                              .arguments = "",
+                              .purpose = purpose,
+                              .examples = examples,
+                              .rows = rows,
+                              .count = sizeof rows / sizeof *rows};
+    int code = options_read(&command, argc, argv);
+    return code == GO_ON ? evaluate(&e) : code;
+}

@@ -1,0 +1,227 @@
+/* info.c - toy_translate info: what a model file holds, in groups for people: sizes, what differs
+   from the defaults, vocabulary, and how it was trained. */
+#include "commands.h"
+#include "training/training.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *vocabulary_of(const rapt_model *model)
+{
+    if (rapt_model_metadata(model, "rapt.tokenizer") != NULL) return "joint";
+    return rapt_model_metadata(model, "rapt.source_tokenizer") != NULL ? "separate" : "none";
+}
+
+/* NULL: it is no JSON. Where an allocation fails, the reader may cut strings, or report nonsense:
+   so it reads twice, and both must agree. */
+static json_t *parse(const char *text)
+{
+    json_t *object = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+    json_t *again = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+    free(xcalloc(1, 1)); /* exits if there is no memory at all */
+    if ((object != NULL || again != NULL) && !json_equal(object, again))
+        exit(failed("out of memory"));
+    json_decref(again);
+    return object;
+}
+
+/* How it was trained; NULL: the file does not say. */
+static json_t *training_of(const rapt_model *model)
+{
+    const char *text = rapt_model_metadata(model, TRAINING_KEY);
+    json_t *object = text != NULL ? parse(text) : NULL;
+    if (json_is_object(object)) return object;
+    json_decref(object);
+    return NULL;
+}
+
+/* NULL: out of memory. */
+static json_t *describe(const rapt_model *model)
+{
+    json_t *object = variant_describe(rapt_model_config(model));
+    json_t *more = json_pack(
+        "{s:s, s:I, s:i, s:I, s:b, s:o*}", "vocabulary", vocabulary_of(model), "parameters",
+        (json_int_t)rapt_model_parameters(model), "tensors", rapt_model_tensors(model), "bytes",
+        (json_int_t)rapt_model_bytes(model), "checkpoint",
+        rapt_model_metadata(model, STATE_KEY) != NULL, "training", training_of(model));
+    const char *origin = rapt_model_metadata(model, "rapt.origin");
+    bool good = json_object_update(object, more) == 0;
+    if (good && origin) good = json_object_set_new(object, "origin", json_string(origin)) == 0;
+    json_decref(more);
+    if (good) return object;
+    json_decref(object);
+    return NULL;
+}
+
+/* 816128: "816 K". */
+static char *rounded(double value)
+{
+    static const char *const units[] = {"", " K", " M", " G", " T"};
+    size_t unit = 0;
+    while (value >= 1000 && unit + 1 < sizeof units / sizeof *units) {
+        value /= 1000;
+        unit++;
+    }
+    return xasprintf(value < 10 && unit > 0 ? "%.1f%s" : "%.0f%s", value, units[unit]);
+}
+
+static void print_value(const char *key, const json_t *value)
+{
+    printf("  %-21s ", key);
+    if (json_is_string(value))
+        printf("%s\n", json_string_value(value));
+    else
+        printf("%.9g\n", json_number_value(value));
+}
+
+/* What every model has, shown first. */
+static const char *const sizes[] = {
+    "kind",      "encoder_layers", "decoder_layers", "width",      "heads", "ffn_width",
+    "positions", "source_vocab",   "target_vocab",   "vocabulary", "tie"};
+enum { SIZES = sizeof sizes / sizeof *sizes };
+
+static void print_sizes(const json_t *object)
+{
+    puts("Model");
+    if (json_object_get(object, "origin")) print_value("origin", json_object_get(object, "origin"));
+    for (int i = 0; i < SIZES; i++) print_value(sizes[i], json_object_get(object, sizes[i]));
+}
+
+static bool is_size(const char *name)
+{
+    for (int i = 0; i < SIZES; i++)
+        if (strcmp(sizes[i], name) == 0) return true;
+    return false;
+}
+
+/* The other fields that are not as in a model of which nothing else is known. */
+static void print_others(const json_t *object, const rapt_config *config)
+{
+    bool any = false;
+    for (int i = 0; i < RAPT_CONFIG_FIELDS; i++) {
+        const rapt_config_field *f = rapt_config_field_at(i);
+        int bits;
+        float real;
+        memcpy(&bits, (const char *)config + f->offset, sizeof bits);
+        memcpy(&real, &bits, sizeof real);
+        bool standard = f->type == RAPT_FIELD_TYPE_FLOAT && fabs((double)real - f->zero) < 1e-7;
+        if (bits == 0 || standard || is_size(f->name)) continue;
+        if (!any) puts("\nNot the defaults");
+        any = true;
+        print_value(f->name, json_object_get(object, f->name));
+    }
+}
+
+static void print_training(const json_t *training)
+{
+    char text[NUMBER_TEXT];
+    const json_t *valid = json_object_get(training, "valid_loss");
+    const char *data = json_string_value(json_object_get(training, "data"));
+    const char *options = json_string_value(json_object_get(training, "options"));
+    const char *version = json_string_value(json_object_get(training, "version"));
+    const char *date = json_string_value(json_object_get(training, "date"));
+    const char *products = json_string_value(json_object_get(training, "products"));
+    puts("\nTraining");
+    printf("  %-21s %lld training, %lld validation, digest %s\n", "pairs",
+           (long long)json_integer_value(json_object_get(training, "train_pairs")),
+           (long long)json_integer_value(json_object_get(training, "valid_pairs")),
+           data != NULL ? data : "unknown");
+    printf("  %-21s epoch %lld, step %lld\n", "made at",
+           (long long)json_integer_value(json_object_get(training, "epoch")),
+           (long long)json_integer_value(json_object_get(training, "step")));
+    if (json_is_number(valid)) {
+        perplexity_text(json_number_value(valid), text);
+        printf("  %-21s %s\n", "validation perplexity", text);
+    }
+    if (products != NULL) printf("  %-21s %s\n", "products", products);
+    if (version != NULL) printf("  %-21s rapt %s\n", "by", version);
+    if (date != NULL) printf("  %-21s %s\n", "date", date);
+    if (options != NULL) {
+        int at = printf("  %-21s ", "options");
+        print_wrapped(options, at, at);
+    }
+}
+
+/* Of a checkpoint: how far it is. */
+static void print_state(const rapt_model *model, const char *path)
+{
+    struct state state = {0};
+    struct state_reason why;
+    const char *text = rapt_model_metadata(model, STATE_KEY);
+    char *options = NULL;
+    if (text == NULL) return;
+    if (!state_parse(&state, &options, text, strlen(text), &why)) {
+        printf("\nA checkpoint, but its state of training is damaged: %s\n", why.text);
+        return;
+    }
+    const char *suffix = strstr(path, ".checkpoint");
+    int size = suffix != NULL ? (int)(suffix - path) : (int)strlen(path);
+    printf("\nA checkpoint of training at epoch %lld, step %lld, which goes on with\n"
+           "  toy_translate train --resume --out %.*s\n",
+           state.epoch, state.step, size, path);
+    free(options);
+}
+
+static void print_text(const rapt_model *model, json_t *object, const char *path)
+{
+    char *parameters = rounded((double)rapt_model_parameters(model));
+    char *bytes = rounded((double)rapt_model_bytes(model));
+    printf("%s: %s parameters, %sB in memory\n\n", path, parameters, bytes);
+    free(parameters);
+    free(bytes);
+    print_sizes(object);
+    print_others(object, rapt_model_config(model));
+    json_t *training = json_object_get(object, "training");
+    if (training != NULL) print_training(training);
+    print_state(model, path);
+    json_decref(object);
+}
+
+/* One line per tensor: its name, rows and columns. */
+static void print_tensors(const rapt_model *model)
+{
+    for (int i = 0; i < rapt_model_tensors(model); i++) {
+        rapt_tensor tensor = rapt_model_tensor(model, i);
+        printf("%-48s %6d x %d\n", tensor.name, tensor.rows, tensor.columns);
+    }
+}
+
+int command_info(int argc, char **argv)
+{
+    const char *path = NULL;
+    bool json = false, tensors = false;
+    /* clang-format off */
+    struct option_row rows[] = {
+        {"model", OPTION_INPUT, &path, "FILE", "the model; the same as the argument MODEL", 0, 0, 0},
+        {"tensors", OPTION_FLAG, &tensors, "", "print names and shapes of the parameters", 0, 0, 0},
+        {"json", OPTION_FLAG, &json, "", "print one JSON object, with every field", 0, 0, 0},
+    };
+    /* clang-format on */
+    struct command command = {.name = "info",
+                              .arguments = "MODEL",
+                              .max = 1,
+                              .rows = rows,
+                              .count = sizeof rows / sizeof *rows,
+                              .purpose = "Shows what a model file holds: sizes, options that are "
+                                         "not the defaults, vocabulary, and how it was trained."};
+    int code = options_read(&command, argc, argv);
+    if (code != GO_ON) return code;
+    if (command.rest_count > 0 && path != NULL)
+        return usage_error("info: unexpected argument '%s'", command.rest[0]);
+    if (command.rest_count > 0) path = command.rest[0];
+    if (path == NULL) return usage_error("info: MODEL is missing");
+    rapt_model *model = NULL;
+    code = model_open(&model, path);
+    if (code != EXIT_OK) return code;
+    json_t *object = tensors ? NULL : describe(model);
+    if (tensors)
+        print_tensors(model);
+    else if (object == NULL)
+        code = failed("out of memory");
+    else if (json)
+        print_json(object);
+    else
+        print_text(model, object, path);
+    rapt_model_free(model);
+    return code == EXIT_OK ? finish_output() : code;
+}

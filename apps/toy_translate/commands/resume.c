@@ -1,0 +1,149 @@
+/* resume.c - what a checkpoint knows of the command that made it: --resume takes from it every
+   option that is not given. Those that decide the result come from the state of training, which
+   refuses others; where the data are and when to stop, from a JSON object of its own. */
+#define _POSIX_C_SOURCE 200809L
+#include "train.h"
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Options beside those of options_text; of one group, all are taken or none. */
+static const struct {
+    const char *name;
+    int group;
+} others[] = {
+    {"data", 1},
+    {"source", 1},
+    {"target", 1},
+    {"more-columns", 0},
+    {"valid", 2},
+    {"valid-source", 2},
+    {"valid-target", 2},
+    {"epochs", 3},
+    {"steps", 3},
+    {"minutes", 3},
+    {"patience", 0},
+    {"keep-checkpoint", 0},
+    {"guided-alignment", 0},
+};
+enum { OTHERS = sizeof others / sizeof *others };
+
+/* A path that is not UTF-8 is no text of JSON: --resume then wants it again. */
+char *training_text(const struct command *command)
+{
+    json_t *object = json_object();
+    for (int i = 0; i < OTHERS; i++) {
+        char *text = option_text(option_find(command, others[i].name));
+        if (text != NULL && rapt_utf8_valid((rapt_text){text, strlen(text)}) == strlen(text))
+            put_member(object, others[i].name, json_string(text));
+        free(text);
+    }
+    char *text = json_dumps(object, JSON_COMPACT);
+    json_decref(object);
+    if (text == NULL) exit(failed("out of memory"));
+    return text;
+}
+
+static bool group_given(const struct command *command, int group)
+{
+    bool given = false;
+    for (int i = 0; i < OTHERS; i++)
+        if (others[i].group == group) given = given || option_given(command, others[i].name);
+    return given;
+}
+
+/* Of the model, decided by --preset where that is given. */
+static bool is_size(const char *name)
+{
+    static const char *const sizes[] = {"layers", "width", "heads", "ffn-width"};
+    bool found = false;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        found = found || strcmp(sizes[i], name) == 0;
+    return found;
+}
+
+/* Keeps the texts of options, which rows point to. */
+static int take(struct training *t, const struct command *command, const char *name,
+                const char *value)
+{
+    struct option_row *row = option_find(command, name);
+    if (row == NULL || row->given || t->taken == TRAINING_TAKEN) return EXIT_OK;
+    if (is_size(name) && option_given(command, "preset")) return EXIT_OK;
+    t->texts[t->taken] = xasprintf("%s", value);
+    int code = option_set(command, row, t->texts[t->taken++]);
+    return code == GO_ON ? EXIT_OK : code;
+}
+
+static int take_others(struct training *t, const struct command *command, const char *text)
+{
+    json_t *object = text != NULL ? json_loads(text, JSON_REJECT_DUPLICATES, NULL) : NULL;
+    bool given[4];
+    int code = EXIT_OK;
+    if (text != NULL && !json_is_object(object)) {
+        json_decref(object);
+        return failed("--resume: the options in %s.checkpoint are damaged", t->recipe.out);
+    }
+    for (int g = 0; g < 4; g++) given[g] = g > 0 && group_given(command, g);
+    for (int i = 0; i < OTHERS && code == EXIT_OK; i++) {
+        const char *value = json_string_value(json_object_get(object, others[i].name));
+        if (value != NULL && !given[others[i].group])
+            code = take(t, command, others[i].name, value);
+    }
+    json_decref(object);
+    return code;
+}
+
+/* Is it set by the option for self- and cross-attention together? */
+static bool both_given(const struct command *command, const char *name)
+{
+    const char *dash = strchr(name, '-');
+    if (strncmp(name, "self-", 5) != 0 && strncmp(name, "cross-", 6) != 0) return false;
+    return option_given(command, dash + 1);
+}
+
+/* "name value name value ...": a value of 0 is that of an option not given, except where the table
+   has another default. */
+static int take_options(struct training *t, const struct command *command, const char *list)
+{
+    int code = EXIT_OK;
+    while (*list && code == EXIT_OK) {
+        size_t name_size = strcspn(list, " ");
+        const char *value = list + name_size + (list[name_size] == ' ');
+        size_t value_size = strcspn(value, " ");
+        char *name = xasprintf("%.*s", (int)name_size, list);
+        char *text = xasprintf("%.*s", (int)value_size, value);
+        const struct option_row *row = option_find(command, name);
+        bool unset = strcmp(text, "0") == 0 && row != NULL &&
+                     (row->kind == OPTION_FLAG || row->min > 0 || is_variant(name));
+        if (!unset && !both_given(command, name)) code = take(t, command, name, text);
+        free(name);
+        free(text);
+        list = value + value_size + (value[value_size] == ' ');
+    }
+    return code;
+}
+
+int training_resume(struct training *t, const struct command *command)
+{
+    static const char hint[] =
+        " (a run that has ended leaves a checkpoint only with --keep-checkpoint)";
+    char *path = xasprintf("%s.checkpoint", t->recipe.out), *options = NULL;
+    rapt_model *model = NULL;
+    rapt_message why = {""};
+    struct state state = {0};
+    int code = EXIT_OK;
+    if (rapt_model_load(&model, path, NULL, &why) != RAPT_OK)
+        code = failed("--resume: %s%s", why.text, access(path, F_OK) != 0 ? hint : "");
+    if (code == EXIT_OK)
+        code = state_open(&state, &options, path, rapt_model_metadata(model, STATE_KEY));
+    if (code == EXIT_OK) code = take_others(t, command, rapt_model_metadata(model, COMMAND_KEY));
+    if (code == EXIT_OK) {
+        char *list = options_upgrade(options);
+        code = take_options(t, command, list);
+        free(list);
+    }
+    free(options);
+    rapt_model_free(model);
+    free(path);
+    return code;
+}

@@ -1,0 +1,131 @@
+/* score.c - translations scored against the targets of pairs: BLEU, chrF, exact matches, and the
+   counts of each sentence, so that intervals and comparisons can be had. */
+#include "commands.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { BLEU = 10, CHRF = 18 }; /* counts: those of rapt_bleu, then those of rapt_chrf */
+
+static void bleu_of(const long long *sums, rapt_bleu *bleu)
+{
+    memcpy(bleu->matches, sums, sizeof bleu->matches);
+    memcpy(bleu->totals, sums + 4, sizeof bleu->totals);
+    bleu->hypothesis_length = sums[8];
+    bleu->reference_length = sums[9];
+}
+
+double score_bleu(const long long *sums)
+{
+    rapt_bleu bleu;
+    bleu_of(sums, &bleu);
+    return rapt_bleu_score(&bleu);
+}
+
+double score_chrf(const long long *sums)
+{
+    rapt_chrf chrf;
+    memcpy(chrf.matches, sums + BLEU, sizeof chrf.matches);
+    memcpy(chrf.hypothesis, sums + BLEU + 6, sizeof chrf.hypothesis);
+    memcpy(chrf.reference, sums + BLEU + 12, sizeof chrf.reference);
+    return rapt_chrf_score(&chrf);
+}
+
+/* counts: [SCORE_COUNTS] of one sentence, zero before. */
+static rapt_status count(long long *counts, rapt_bleu *lowered, rapt_text hypothesis,
+                         rapt_text reference)
+{
+    rapt_bleu bleu = {{0}, {0}, 0, 0};
+    rapt_chrf chrf = {{0}, {0}, {0}};
+    rapt_status status =
+        rapt_bleu_add(&bleu, RAPT_BLEU_TOKENS_13A, 0, hypothesis, reference, NULL, NULL);
+    if (status == RAPT_OK)
+        status =
+            rapt_bleu_add(lowered, RAPT_BLEU_TOKENS_NONE, 1, hypothesis, reference, NULL, NULL);
+    if (status == RAPT_OK) status = rapt_chrf_add(&chrf, hypothesis, reference, NULL, NULL);
+    memcpy(counts, bleu.matches, sizeof bleu.matches);
+    memcpy(counts + 4, bleu.totals, sizeof bleu.totals);
+    counts[8] = bleu.hypothesis_length;
+    counts[9] = bleu.reference_length;
+    memcpy(counts + BLEU, chrf.matches, sizeof chrf.matches);
+    memcpy(counts + BLEU + 6, chrf.hypothesis, sizeof chrf.hypothesis);
+    memcpy(counts + BLEU + 12, chrf.reference, sizeof chrf.reference);
+    return status;
+}
+
+int score_add(struct score *score, rapt_text hypothesis, rapt_text reference)
+{
+    if (score->sentences == score->capacity) {
+        size_t width = SCORE_COUNTS * sizeof *score->counts;
+        score->capacity = 2 * score->capacity + 256;
+        score->counts = xreallocarray(score->counts, score->capacity, width);
+    }
+    long long *counts = score->counts + score->sentences * SCORE_COUNTS;
+    memset(counts, 0, SCORE_COUNTS * sizeof *counts);
+    rapt_status status = count(counts, &score->lowered, hypothesis, reference);
+    if (status != RAPT_OK) return failed("scores: %s", rapt_status_text(status));
+    for (int c = 0; c < SCORE_COUNTS; c++) score->sums[c] += counts[c];
+    score->sentences++;
+    score->exact += hypothesis.size == reference.size &&
+                    memcmp(hypothesis.bytes, reference.bytes, reference.size) == 0;
+    return EXIT_OK;
+}
+
+struct scoring {
+    struct score *score;
+    const struct pairs *pairs;
+    FILE *output; /* NULL: none */
+    size_t line;  /* of the pairs' file, that was written last */
+    int code;
+};
+
+/* Empty lines for those that are no pair, before line `end`. */
+static void skip_to(struct scoring *scoring, size_t end)
+{
+    while (++scoring->line < end) fputc('\n', scoring->output);
+}
+
+static int callback(void *user, const rapt_translation *t)
+{
+    struct scoring *scoring = user;
+    struct score *score = scoring->score;
+    rapt_text hypothesis = {t->text, t->size};
+    if (t->rank > 0) return 0;
+    if (t->status != RAPT_OK && score->too_long++ == 0)
+        print_message("%s:%zu: more tokens than the model has positions; counted as empty",
+                      scoring->pairs->name, scoring->pairs->line[t->sentence]);
+    score->target_tokens += t->target_count + 1;
+    if (scoring->output != NULL) {
+        char *text = printable(hypothesis);
+        skip_to(scoring, scoring->pairs->line[t->sentence]);
+        fprintf(scoring->output, "%s\n", text);
+        free(text);
+    }
+    scoring->code = score_add(score, hypothesis, scoring->pairs->target[t->sentence]);
+    return scoring->code != EXIT_OK;
+}
+
+int score_pairs(struct score *score, rapt_translator *translator, const struct pairs *pairs,
+                FILE *output)
+{
+    rapt_message why = {""};
+    struct scoring scoring = {score, pairs, output, 0, EXIT_OK};
+    double start = now();
+    *score = (struct score){0};
+    rapt_status status =
+        rapt_translate_many(translator, pairs->source, pairs->count, 0, callback, &scoring, &why);
+    score->seconds = now() - start;
+    if (status != RAPT_OK) return failed("%s", why.text);
+    if (output != NULL) skip_to(&scoring, pairs->lines + 1);
+    return scoring.code;
+}
+
+double score_exact(const struct score *score)
+{
+    return score->sentences ? 100.0 * (double)score->exact / (double)score->sentences : 0;
+}
+
+void score_free(struct score *score)
+{
+    free(score->counts);
+    *score = (struct score){0};
+}

@@ -1,0 +1,77 @@
+/* search.c - opens models, and the options for searching that translate, evaluate and attend share.
+ */
+#include "commands.h"
+#include <string.h>
+
+int model_open(rapt_model **model, const char *path)
+{
+    rapt_message why = {""};
+    if (rapt_model_import(model, path, NULL, &why) == RAPT_OK) return EXIT_OK;
+    return failed("%s", why.text);
+}
+
+const struct search search_default = {
+    .beam = 5, .nbest = 1, .batch_tokens = 2048, .length_penalty = 1};
+
+void search_rows(struct search *search, struct option_row rows[SEARCH_ROWS])
+{
+    /* clang-format off */
+    const struct option_row all[SEARCH_ROWS] = {
+        {"Search", OPTION_GROUP, NULL, "", "", 0, 0, 0},
+        {"model", OPTION_INPUT, &search->model, "FILE", "the model", 0, 0, 0},
+        {"beam", OPTION_INTEGER, &search->beam, "N", "beam size; 1: greedy", 1, 1024, 0},
+        {"length-penalty", OPTION_REAL, &search->length_penalty, "A",
+         "a translation's score is its log-probability / length^A", 0, 10, 0},
+        {"like", OPTION_CHOICE, &search->like, "rapt|marian|hf|ct2",
+         "search as that project does [the project that the model is from]", 0, 0, 0},
+        {"preprocess", OPTION_CHOICE, &search->preprocess, "none|opus",
+         "opus: prepare sources as the scripts of OPUS-MT do [none]", 0, 0, 0},
+        {"shortlist", OPTION_INPUT, &search->shortlist, "FILE",
+         "choose among the words that it has for those of the source", 0, 0, 0},
+        {"batch-tokens", OPTION_INTEGER, &search->batch_tokens, "N", "maximum source tokens per batch", 1, 1 << 24, 0},
+        {"threads", OPTION_INTEGER, &search->threads, "N", "number of threads [one per processor]", 0, 1024, 0},
+    };
+    /* clang-format on */
+    memcpy(rows, all, sizeof all);
+}
+
+/* Without a word: of the project that the model is from. */
+static rapt_like like_of(const char *word)
+{
+    static const struct {
+        const char *word;
+        rapt_like like;
+    } all[] = {{"rapt", RAPT_LIKE_RAPT},
+               {"marian", RAPT_LIKE_MARIAN},
+               {"hf", RAPT_LIKE_HF},
+               {"ct2", RAPT_LIKE_CT2}};
+    for (size_t i = 0; word != NULL && i < sizeof all / sizeof *all; i++)
+        if (strcmp(word, all[i].word) == 0) return all[i].like;
+    return RAPT_LIKE_MODEL;
+}
+
+int search_open(const struct search *search, const char *command, rapt_translator **translator)
+{
+    if (search->model == NULL) return usage_error("%s: --model is missing", command);
+    if (search->nbest > search->beam)
+        return usage_error("%s: --nbest %d: the beam holds only %d", command, search->nbest,
+                           search->beam);
+    rapt_translator_options options = {
+        .size = sizeof options,
+        .beams = search->beam,
+        .nbest = search->nbest,
+        .length_penalty = (float)search->length_penalty,
+        .batch_tokens = search->batch_tokens,
+        .threads = threads_used(search->threads),
+        .like = like_of(search->like),
+        .preprocess = search->preprocess != NULL && strcmp(search->preprocess, "opus") == 0
+                          ? RAPT_PREPROCESS_OPUS
+                          : RAPT_PREPROCESS_NONE,
+    };
+    rapt_message why = {""};
+    if (rapt_translator_load(translator, search->model, &options, NULL, &why) != RAPT_OK ||
+        (search->shortlist != NULL &&
+         rapt_translator_load_shortlist(*translator, search->shortlist, &why) != RAPT_OK))
+        return failed("%s", why.text);
+    return EXIT_OK;
+}

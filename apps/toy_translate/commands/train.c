@@ -1,0 +1,162 @@
+/* train.c - toy_translate train: its options, and the data it reads. */
+#define _POSIX_C_SOURCE 200809L
+#include "train.h"
+#include <stdlib.h>
+
+static const char purpose[] =
+    "Trains a translator on sentence pairs: one file with a source sentence, a tab and its "
+    "translation on each line, or two files with equal numbers of lines. Validates after every "
+    "epoch, writes the best model to OUT and draws the learning curve as OUT.svg. Perplexities "
+    "are those of the plain likelihood per token.\n\n"
+    "While it runs, OUT.checkpoint holds what --resume needs beside OUT, the best model so far: a "
+    "resumed run gives the same bits as an uninterrupted one, unless --minutes ends it by the "
+    "clock. Options that are not given come from the checkpoint, but for --threads, "
+    "--memory-limit and --json; --steps, --epochs and --patience may be raised, others that "
+    "contradict it are refused. The result is that of the longer run, except with --schedule "
+    "linear, whose rate "
+    "depends on its length from the start. With --average N, OUT.checkpoint.1, .2 and so on hold "
+    "the "
+    "parameters of the last N epochs. OUT.checkpoint.best holds the best model of the epochs while "
+    "OUT is a better one, of a run that ended within an epoch. Ctrl-C or SIGTERM writes the "
+    "checkpoint and exits with 130.\n\n"
+    "Lines must be UTF-8. Pairs with an empty side, more than 65536 bytes or more tokens than the "
+    "model has positions on a side are skipped and counted.";
+
+static const char examples[] =
+    "  toy_translate train --data pairs.tsv --out m.safetensors\n"
+    "  toy_translate train --source a.en --target a.de --minutes 20 -o m.safetensors\n"
+    "  toy_translate train --resume -o m.safetensors";
+
+static int check_files(const struct files *files)
+{
+    const struct pair_files *valid = &files->valid;
+    int code = pair_files_check(&files->train, "train");
+    if (code != EXIT_OK) return code;
+    if ((valid->source != NULL) != (valid->target != NULL))
+        return usage_error("train: --valid-source and --valid-target go together");
+    if (valid->data != NULL && valid->source != NULL)
+        return usage_error("train: --valid and --valid-source exclude each other");
+    return EXIT_OK;
+}
+
+/* Fails if the file, which would be written, is one of the pairs. */
+static int check_file(const char *path, const void *user)
+{
+    const struct files *files = user;
+    const struct pair_files *a = &files->train, *b = &files->valid;
+    const char *const inputs[] = {a->data,   a->source, a->target,       b->data,
+                                  b->source, b->target, files->alignment};
+    for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++)
+        if (inputs[i] != NULL && file_same(path, inputs[i]))
+            return usage_error("train: %s would be written, and is the same file as %s", path,
+                               inputs[i]);
+    return EXIT_OK;
+}
+
+static int read_pairs(const struct training *t, struct data *data)
+{
+    const struct recipe *recipe = &t->recipe;
+    struct pair_files of_valid = t->files.valid;
+    of_valid.more_columns = t->files.train.more_columns;
+    return data_open(data, &t->files.train, &of_valid, 1000,
+                     !recipe->resume && recipe->sentencepiece == NULL);
+}
+
+/* Data from the checkpoint have not been compared with OUT and the files beside it. */
+static int check_outputs(const struct training *t)
+{
+    const struct recipe *recipe = &t->recipe;
+    int code = check_file(recipe->out, &t->files);
+    if (code == EXIT_OK) code = outputs_each(recipe->out, check_file, &t->files);
+    if (code == EXIT_OK) code = outputs_check(recipe);
+    return code;
+}
+
+static int run(struct training *t, const struct command *command)
+{
+    struct recipe *recipe = &t->recipe;
+    rapt_config config;
+    struct data data = {0};
+    training_fill_in(t, command);
+    int code = recipe_config(recipe, &config);
+    if (code == EXIT_OK) code = hard_check(&recipe->hard, &config);
+    if (code == EXIT_OK) code = read_pairs(t, &data);
+    if (code == EXIT_OK) training_fit(t, command, data.train.bytes);
+    char *text = training_text(command);
+    recipe->command = text;
+    if (code == EXIT_OK) code = learn(recipe, &data, NULL);
+    recipe->command = NULL;
+    free(text);
+    data_close(&data);
+    if (finish_output() != EXIT_OK && code == EXIT_OK) code = EXIT_FAILED;
+    return code;
+}
+
+/* Of a run of several ranks the number of shards is given, or the same whatever their number. */
+static int check_shards(struct recipe *recipe)
+{
+    enum { SHARDS = 8 };
+    const struct ranks *ranks = recipe->ranks;
+    if (recipe->shards == 0 && ranks->launched) recipe->shards = SHARDS;
+    if ((recipe->shards & (recipe->shards - 1)) != 0)
+        return usage_error("train: --shards is %d, it must be a power of two", recipe->shards);
+    if (ranks->count > 1 && ranks->count > recipe->shards)
+        return usage_error("train: %d ranks for %d shards: some would have nothing to do; give "
+                           "--shards",
+                           ranks->count, recipe->shards);
+    recipe->json = recipe->json && ranks->rank == 0;
+    recipe->curve = recipe->curve && ranks->rank == 0;
+    return EXIT_OK;
+}
+
+static int train(struct training *t, const struct command *command)
+{
+    struct recipe *recipe = &t->recipe;
+    if (recipe->out == NULL) return usage_error("train: --out is missing");
+    if (recipe->resume && recipe->force)
+        return usage_error("train: --resume and --force exclude each other");
+    if (recipe->sentencepiece != NULL && (option_given(command, "vocab") || recipe->separate))
+        return usage_error("train: --sentencepiece excludes --vocab and --separate");
+    if (recipe->sentencepiece_target != NULL && recipe->sentencepiece == NULL)
+        return usage_error("train: --sentencepiece-target needs --sentencepiece");
+    if (recipe->sentencepiece_target != NULL) recipe->separate = true;
+    int code = recipe->ranks->rank == 0 ? lock_open(&t->lock, recipe->out) : EXIT_OK;
+    if (code == EXIT_OK && recipe->resume) code = training_resume(t, command);
+    recipe->guided = t->files.alignment;
+    if (code == EXIT_OK && recipe->guided == NULL &&
+        (option_given(command, "guided-alignment-weight") ||
+         option_given(command, "guided-alignment-layer")))
+        return usage_error("train: --guided-alignment-weight and --guided-alignment-layer need "
+                           "--guided-alignment");
+    if (code == EXIT_OK) code = check_shards(recipe);
+    if (code == EXIT_OK) code = check_files(&t->files);
+    if (code == EXIT_OK) code = check_outputs(t);
+    return code == EXIT_OK ? run(t, command) : code;
+}
+
+int command_train(int argc, char **argv)
+{
+    struct ranks ranks = ranks_open();
+    messages_of_rank(ranks.rank);
+    struct training training = {.recipe = {.preset = "tiny",
+                                           .ranks = &ranks,
+                                           .smoothing = 0.1,
+                                           .guided_weight = 0.1,
+                                           .batch_tokens = 4096,
+                                           .average = 5,
+                                           .patience = 10,
+                                           .seed = 1,
+                                           .checkpoint = true,
+                                           .curve = true},
+                                .lock = -1};
+    struct option_row rows[TRAINING_ROWS];
+    struct command command = {
+        .name = "train", .arguments = "", .purpose = purpose, .examples = examples, .rows = rows};
+    command.count = training_rows(&training, rows);
+    int code = options_read(&command, argc, argv);
+    if (code == GO_ON) code = train(&training, &command);
+    training_free(&training);
+    if (code != EXIT_OK) code = agree(&ranks, code, NULL);
+    ranks_close(&ranks, code);
+    return code;
+}

@@ -1,0 +1,34 @@
+/* train.h - the command train: its options and the files it reads. */
+#ifndef TOY_TRANSLATE_TRAIN_H
+#define TOY_TRANSLATE_TRAIN_H
+
+#include "commands.h"
+#include "training/training.h"
+
+struct files {
+    struct pair_files train, valid; /* valid.more_columns: as train's */
+    const char *alignment;          /* word alignments of the training pairs, or NULL */
+};
+enum { TRAINING_TAKEN = 128 };
+struct training {
+    struct recipe recipe;
+    struct files files;
+    char *helps[16];             /* help texts that rows point to */
+    char *texts[TRAINING_TAKEN]; /* values taken from a checkpoint */
+    int taken;
+    int lock; /* of training/lock.c; -1: none */
+};
+enum { TRAINING_ROWS = 52 + HARD_ROWS + VARIANT_ROWS };
+/* Writes the options of train, which point into *training, and returns their number. */
+int training_rows(struct training *training, struct option_row rows[TRAINING_ROWS]);
+/* Fills in defaults that depend on the preset and on other options. */
+void training_fill_in(struct training *training, const struct command *command);
+/* Then fills in those that depend on the size of the training data, in bytes. */
+void training_fit(struct training *training, const struct command *command, uint64_t bytes);
+/* Takes options that are not given from OUT.checkpoint. */
+int training_resume(struct training *training, const struct command *command);
+/* Returns where the data are and when to stop, as JSON for the checkpoint. The caller frees it. */
+char *training_text(const struct command *command);
+void training_free(struct training *training);
+
+#endif

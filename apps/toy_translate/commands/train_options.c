@@ -1,0 +1,215 @@
+/* train_options.c - the options of train as one table in groups, and the defaults that depend on
+   the preset. */
+#include "train.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* What presets differ in beside the sizes that the library knows. */
+static const struct defaults {
+    const char *preset;
+    int vocab;
+    double dropout, rate;
+    int warmup;
+} defaults[] = {
+    {"tiny", 8000, 0.2, 0.004, 1000},
+    {"small", 8000, 0.2, 0.001, 2000},
+    {"base", 16000, 0.1, 0.0007, 4000},
+};
+enum { PRESETS = sizeof defaults / sizeof *defaults, EPOCHS = 30 };
+
+/* Options whose default the preset decides, and the defaults of one preset in the same order. */
+static const char *const of_preset[] = {"layers", "width",   "heads", "ffn-width",
+                                        "vocab",  "dropout", "rate",  "warmup"};
+enum { OF_PRESET = sizeof of_preset / sizeof *of_preset };
+
+static void values_of(const struct defaults *row, double values[OF_PRESET])
+{
+    rapt_config c = {.size = sizeof c};
+    rapt_config_preset(&c, row->preset, row->vocab, NULL);
+    const double all[OF_PRESET] = {c.encoder_layers, c.width,      c.heads,   c.ffn_width,
+                                   row->vocab,       row->dropout, row->rate, row->warmup};
+    memcpy(values, all, sizeof all);
+}
+
+/* "size [tiny 4, small 6, base 6]" as the helps of these options. */
+static void add_defaults(struct option_row *rows, int count, char *texts[OF_PRESET])
+{
+    double values[PRESETS][OF_PRESET];
+    for (int p = 0; p < PRESETS; p++) values_of(&defaults[p], values[p]);
+    for (int o = 0; o < OF_PRESET; o++) {
+        struct option_row *row = rows;
+        while (row < rows + count && strcmp(row->name, of_preset[o]) != 0) row++;
+        if (row == rows + count) continue;
+        texts[o] = xasprintf("%s [", row->help);
+        for (int p = 0; p < PRESETS; p++) {
+            char *more = xasprintf("%s%s%s %g", texts[o], p > 0 ? ", " : "", defaults[p].preset,
+                                   values[p][o]);
+            free(texts[o]);
+            texts[o] = more;
+        }
+        char *whole = xasprintf("%s]", texts[o]);
+        free(texts[o]);
+        row->help = texts[o] = whole;
+    }
+}
+
+static int add(struct option_row *rows, int count, const struct option_row *more, size_t size)
+{
+    memcpy(rows + count, more, size);
+    return count + (int)(size / sizeof *more);
+}
+
+static int add_data(struct training *t, struct option_row *rows, int count)
+{
+    struct pair_files *valid = &t->files.valid;
+    /* clang-format off */
+    const struct option_row data[] = {
+        {"Data", OPTION_GROUP, NULL, "", "", 0, 0, 0},
+    };
+    const struct option_row validation[] = {
+        {"valid", OPTION_INPUT, &valid->data, "FILE", "validation pairs [the last 1 % of the pairs, at most 1000]", 0, 0, 0},
+        {"valid-source", OPTION_INPUT, &valid->source, "FILE", "instead of --valid: source sentences,", 0, 0, 0},
+        {"valid-target", OPTION_INPUT, &valid->target, "FILE", "and their translations", 0, 0, 0},
+    };
+    /* clang-format on */
+    count = add(rows, count, data, sizeof data);
+    pair_rows(&t->files.train, rows + count);
+    return add(rows, count + PAIR_ROWS, validation, sizeof validation);
+}
+
+static int add_model(struct training *t, struct option_row *rows, int count)
+{
+    struct recipe *r = &t->recipe;
+    /* clang-format off */
+    const struct option_row model[] = {
+        {"Model", OPTION_GROUP, NULL, "", "", 0, 0, 0},
+        {"preset", OPTION_CHOICE, &r->preset, "tiny|small|base", "size of the model", 0, 0, 0},
+        {"layers", OPTION_INTEGER, &r->layers, "N", "encoder layers, and as many decoder layers", 1, 64, 0},
+        {"width", OPTION_INTEGER, &r->width, "N", "embedding size", 1, 65536, 0},
+        {"heads", OPTION_INTEGER, &r->heads, "N", "attention heads; must divide the width", 1, 1024, 0},
+        {"ffn-width", OPTION_INTEGER, &r->ffn_width, "N", "size of the feed-forward layers", 1, 262144, 0},
+        {"vocab", OPTION_INTEGER, &r->vocab, "N", "vocabulary size; the default shrinks for small data", 259, 1000000, 0},
+        {"sentencepiece", OPTION_INPUT, &r->sentencepiece, "FILE", "vocabulary of both sides: a SentencePiece model", 0, 0, 0},
+        {"sentencepiece-target", OPTION_INPUT, &r->sentencepiece_target, "FILE", "another one for the target side", 0, 0, 0},
+        {"separate", OPTION_FLAG, &r->separate, "", "separate source and target vocabularies", 0, 0, 0},
+    };
+    /* clang-format on */
+    count = add(rows, count, model, sizeof model);
+    return count + variant_rows(&r->variant, VARIANT_MODEL, rows + count);
+}
+
+static int add_training(struct training *t, struct option_row *rows, int count)
+{
+    struct recipe *r = &t->recipe;
+    /* clang-format off */
+    const struct option_row training[] = {
+        {"Training", OPTION_GROUP, NULL, "", "", 0, 0, 0},
+        {"epochs", OPTION_INTEGER, &r->epochs, "N", "stop after N epochs [30, if nothing else stops it]", 1, 1000000, 0},
+        {"steps", OPTION_INTEGER, &r->steps, "N", "stop after N training steps", 1, 1000000000, 0},
+        {"minutes", OPTION_MINUTES, &r->minutes, "T", "stop after T minutes, including resumed runs; also 90s, 2h", 0.001, 1e6, 0},
+        {"patience", OPTION_INTEGER, &r->patience, "N", "stop after N epochs without improvement; 0: never", 0, 1000000, 0},
+        {"dropout", OPTION_REAL, &r->dropout, "P", "dropout probability", 0, 0.99, 0},
+        {"smoothing", OPTION_REAL, &r->smoothing, "P", "label smoothing", 0, 0.99, 0},
+        {"rate", OPTION_REAL, &r->rate, "R", "peak learning rate", 0, 1e30, 0},
+        {"warmup", OPTION_INTEGER, &r->warmup, "N", "warm-up steps, fewer for small data; with --schedule linear at most a fifth of the run", 0, 1000000000, 0},
+        {"schedule", OPTION_CHOICE, &r->schedule, "inverse-sqrt|linear|constant",
+         "learning-rate decay [inverse-sqrt; with --minutes linear]", 0, 0, 0},
+        {"guided-alignment", OPTION_INPUT, &t->files.alignment, "FILE",
+         "train attention towards word alignments: of each pair a line as 0-0 1-2, source and target words between spaces, from 0", 0, 0, 0},
+        {"guided-alignment-weight", OPTION_REAL, &r->guided_weight, "X", "weight of its loss", 0, 1e6, 0},
+        {"guided-alignment-layer", OPTION_INTEGER, &r->guided_layer, "N", "decoder layer whose first head is trained so, from 1 [the last]", 1, 64, 0},
+        {"batch-tokens", OPTION_INTEGER, &r->batch_tokens, "N", "maximum tokens per batch on either side; the default shrinks for small data", 16, 1 << 24, 0},
+        {"shards", OPTION_INTEGER, &r->shards, "N", "compute a step in N parts, a power of two: less memory, and the same bits on any number of machines [8 under mpirun]", 1, 1024, 0},
+        {"average", OPTION_INTEGER, &r->average, "N", "also validate the mean of the last N epochs; 1: off", 1, 1000, 0},
+        {"seed", OPTION_SEED, &r->seed, "N", "seed of initialization, shuffling and dropout", 0, 0, 0},
+        {"products", OPTION_CHOICE, &r->products, "builtin|openblas|auto",
+         "who computes matrix products; auto: for each shape whoever is faster here, by a measurement at the start [builtin]", 0, 0, 0},
+        {"threads", OPTION_INTEGER, &r->threads, "N", "number of threads [one per processor]", 0, 1024, 0},
+        {"memory-limit", OPTION_REAL, &r->memory_limit, "MB", "refuse to train if more memory is needed, and keep fewer of the pairs in memory; the result is the same", 0.001, 1e12, 0},
+    };
+    const struct option_row attention[] = {{"Attention", OPTION_GROUP, NULL, "", "", 0, 0, 0}};
+    /* clang-format on */
+    count = add(rows, count, training, sizeof training);
+    count = add(rows, count, attention, sizeof attention);
+    count += variant_rows(&r->variant, VARIANT_ATTENTION, rows + count);
+    hard_rows(&r->hard, rows + count);
+    return count + HARD_ROWS;
+}
+
+static int add_output(struct training *t, struct option_row *rows, int count)
+{
+    struct recipe *r = &t->recipe;
+    /* clang-format off */
+    const struct option_row output[] = {
+        {"Output", OPTION_GROUP, NULL, "", "", 0, 0, 0},
+        {"out", OPTION_OUTPUT, &r->out, "FILE", "the model, a safetensors file", 0, 0, 0},
+        {"resume", OPTION_FLAG, &r->resume, "", "continue from OUT.checkpoint, with its options", 0, 0, 0},
+        {"force", OPTION_FLAG, &r->force, "", "replace an existing model", 0, 0, 0},
+        {"keep-checkpoint", OPTION_FLAG, &r->keep_checkpoint, "", "keep OUT.checkpoint when training has ended, for --resume with more --epochs or --steps", 0, 0, 0},
+        {"json", OPTION_FLAG, &r->json, "", "print reports as JSON, one object per line", 0, 0, 0},
+    };
+    /* clang-format on */
+    return add(rows, count, output, sizeof output);
+}
+
+int training_rows(struct training *t, struct option_row rows[TRAINING_ROWS])
+{
+    int count = add_data(t, rows, 0);
+    count = add_model(t, rows, count);
+    count = add_training(t, rows, count);
+    count = add_output(t, rows, count);
+    add_defaults(rows, count, t->helps);
+    return count;
+}
+
+/* Where the data are small, batches of the usual size would be a few steps an epoch, and the whole
+   run a part of the warm-up. A token has about three bytes. Depends on the data alone, so that a
+   run may stop and go on. */
+void training_fit(struct training *t, const struct command *command, uint64_t bytes)
+{
+    enum { TOKEN_BYTES = 3, EPOCH_BATCHES = 50, MIN_BUDGET = 512, WARMUP_EPOCHS = 8 };
+    struct recipe *recipe = &t->recipe;
+    uint64_t tokens = bytes / 2 / TOKEN_BYTES, budget = tokens / EPOCH_BATCHES;
+    if (budget < MIN_BUDGET) budget = MIN_BUDGET;
+    if (!option_given(command, "batch-tokens") && budget < (uint64_t)recipe->batch_tokens)
+        recipe->batch_tokens = (int)budget;
+    uint64_t batches = tokens / (uint64_t)recipe->batch_tokens + 1;
+    if (!option_given(command, "warmup") && WARMUP_EPOCHS * batches < (uint64_t)recipe->warmup)
+        recipe->warmup = (int)(WARMUP_EPOCHS * batches);
+}
+
+/* To the nine digits that a checkpoint holds of it, so that a resumed run has the same number. */
+static double rounded(double value)
+{
+    char text[64];
+    snprintf(text, sizeof text, "%.9g", value);
+    return strtod(text, NULL);
+}
+
+void training_fill_in(struct training *t, const struct command *command)
+{
+    struct recipe *recipe = &t->recipe;
+    struct hard *hard = &recipe->hard;
+    double *const reals[] = {&recipe->dropout,      &recipe->smoothing,  &recipe->rate,
+                             &hard->expected_share, &hard->reward_scale, &hard->reward_decay,
+                             &hard->reward_entropy, &hard->anneal,       &recipe->guided_weight};
+    const struct defaults *row = defaults;
+    while (strcmp(row->preset, recipe->preset) != 0) row++;
+    if (!option_given(command, "vocab")) recipe->vocab = row->vocab;
+    if (!option_given(command, "dropout")) recipe->dropout = row->dropout;
+    if (!option_given(command, "rate")) recipe->rate = row->rate;
+    if (!option_given(command, "warmup")) recipe->warmup = row->warmup;
+    for (size_t i = 0; i < sizeof reals / sizeof *reals; i++) *reals[i] = rounded(*reals[i]);
+    recipe->exact_vocab = option_given(command, "vocab");
+    if (recipe->schedule == NULL)
+        recipe->schedule = recipe->minutes > 0 ? "linear" : "inverse-sqrt";
+    if (recipe->minutes <= 0 && recipe->steps == 0 && recipe->epochs == 0) recipe->epochs = EPOCHS;
+    recipe->threads = threads_used(recipe->threads);
+}
+
+void training_free(struct training *t)
+{
+    for (int o = 0; o < OF_PRESET; o++) free(t->helps[o]);
+    for (int i = 0; i < t->taken; i++) free(t->texts[i]);
+    lock_close(t->lock);
+}

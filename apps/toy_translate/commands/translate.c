@@ -1,0 +1,289 @@
+/* translate.c - toy_translate translate: lines in, translations out, in order. Works in windows of
+   lines, so memory does not grow with the input; a window ends where the input pauses, and is
+   answered then. */
+#define _POSIX_C_SOURCE 200809L
+#include "commands.h"
+#include "kit/lines.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { WINDOW = 4096 };
+
+static const char purpose[] =
+    "Translates FILE, or standard input, line by line to standard output or --output. An empty "
+    "line gives an "
+    "empty line. A line that is not UTF-8 or has more tokens than the model has positions gives "
+    "--placeholder, a message, and exit status 1 at the end. Lines are answered as soon as the "
+    "input pauses; --output is replaced once all of them are.\n\n"
+    "Each line is the translation, with --scores ||| and its score after it, with --alignments "
+    "||| "
+    "and its alignment; with --nbest N, N > 1, up to N lines per sentence: its number from 0 ||| "
+    "the translation ||| "
+    "the score ||| the alignment. An alignment has I-J for each word of the translation: word J, "
+    "from 0, attends most to word I of the source (Pharaoh format). What cannot be translated has "
+    "neither score nor alignment. --json prints all of that, and the tokens, as one object per "
+    "translation, with the words that training never saw.";
+
+static const char examples[] =
+    "  toy_translate translate -m m.safetensors input.txt -o output.txt\n"
+    "  echo \"A dog runs.\" | toy_translate translate -m m.safetensors --nbest 3";
+
+struct job {
+    rapt_translator *translator;
+    bool scores, alignments, json;
+    int nbest;
+    const char *name, *placeholder; /* of the input; of what cannot be translated */
+    const char *output;             /* NULL: standard output */
+    bool complete;                  /* all lines have been answered */
+    size_t first;                   /* number of the window's first sentence, from 0 */
+    bool wrong;                     /* a line could not be translated */
+    size_t count;
+    struct unseen unseen;
+    struct lines lines;
+    rapt_text texts[WINDOW];
+    bool invalid[WINDOW]; /* not UTF-8 */
+};
+
+/* The source word that each target word attends to most: [target words], -1 if there is none; the
+   caller frees. */
+static int *align(const struct job *job, const rapt_translation *t, int *count)
+{
+    struct words source, target;
+    words_make(&source, rapt_translator_source(job->translator), t->source, t->source_count);
+    words_make(&target, rapt_translator_target(job->translator), t->target, t->target_count);
+    size_t columns = (size_t)source.count;
+    float *grid = xcalloc((size_t)target.count * columns, sizeof *grid);
+    int *best = xcalloc((size_t)target.count, sizeof *best);
+    words_fold(&source, &target, t->alignment, grid);
+    for (int w = 0; w + 1 < target.count; w++) {
+        const float *row = grid + (size_t)w * columns;
+        for (int s = 1; s + 1 < source.count; s++)
+            if (row[s] > row[best[w]]) best[w] = s;
+    }
+    *count = columns > 1 ? target.count - 1 : 0;
+    free(grid);
+    words_free(&source);
+    words_free(&target);
+    return best;
+}
+
+static void print_alignment(const struct job *job, const rapt_translation *t)
+{
+    int count = 0, *best = t->alignment != NULL ? align(job, t, &count) : NULL;
+    for (int w = 0; w < count; w++) printf("%s%d-%d", w > 0 ? " " : "", best[w], w);
+    free(best);
+}
+
+static json_t *tokens_json(const rapt_tokenizer *tokenizer, const int32_t *ids, int count)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < count; i++) {
+        char *text = printable(rapt_tokenizer_token(tokenizer, ids[i]));
+        put_item(list, json_string(text));
+        free(text);
+    }
+    return list;
+}
+
+/* Words of the source that training never saw, by the list in the model's file. */
+static json_t *unseen_of(const struct job *job, const rapt_translation *t)
+{
+    struct words words;
+    bool known;
+    bool *unseen = unseen_find(job->translator, t->source, t->source_count, &words, &known);
+    json_t *list = known ? unseen_json(&words, unseen) : json_array();
+    free(unseen);
+    words_free(&words);
+    return list;
+}
+
+static void print_object(const struct job *job, const rapt_translation *t, const char *text)
+{
+    size_t sentence = job->first + t->sentence;
+    if (t->status != RAPT_OK || job->invalid[t->sentence]) {
+        print_json(json_pack("{s:I, s:s, s:s}", "sentence", (json_int_t)sentence, "translation",
+                             job->placeholder, "error",
+                             t->status != RAPT_OK ? "too many tokens" : "not UTF-8"));
+        return;
+    }
+    int count = 0, *best = t->alignment != NULL ? align(job, t, &count) : NULL;
+    json_t *pairs = json_array();
+    for (int w = 0; w < count; w++) put_item(pairs, json_pack("[i, i]", best[w], w));
+    free(best);
+    print_json(json_pack(
+        "{s:I, s:i, s:s, s:o, s:o, s:o, s:o, s:o}", "sentence", (json_int_t)sentence, "rank",
+        t->rank, "translation", text, "score", number((double)t->score), "source_tokens",
+        tokens_json(rapt_translator_source(job->translator), t->source, t->source_count),
+        "target_tokens",
+        tokens_json(rapt_translator_target(job->translator), t->target, t->target_count),
+        "alignment", pairs, "unseen", unseen_of(job, t)));
+}
+
+/* good: it is a translation, and not the placeholder, which has no score. */
+static void print_text(const struct job *job, const rapt_translation *t, const char *text,
+                       bool good)
+{
+    bool many = job->nbest > 1;
+    if (many) printf("%zu ||| ", job->first + t->sentence);
+    fputs(text, stdout);
+    if (many || job->scores) fputs(" ||| ", stdout);
+    if ((many || job->scores) && good) printf("%.4f", (double)t->score);
+    if (job->alignments) {
+        fputs(" ||| ", stdout);
+        print_alignment(job, t);
+    }
+    putchar('\n');
+}
+
+static int callback(void *user, const rapt_translation *t)
+{
+    struct job *job = user;
+    bool bad = t->status != RAPT_OK || job->invalid[t->sentence];
+    char *text = bad ? xasprintf("%s", job->placeholder) : printable((rapt_text){t->text, t->size});
+    if (t->status != RAPT_OK) {
+        int positions = rapt_model_config(rapt_translator_model(job->translator))->positions;
+        print_message("%s:%zu: more tokens than the model's %d positions; it is not translated",
+                      job->name, job->first + t->sentence + 1, positions);
+        job->wrong = true;
+    }
+    if (job->json)
+        print_object(job, t, text);
+    else
+        print_text(job, t, text, !bad);
+    if (t->rank == 0 && !bad) unseen_add(&job->unseen, job->translator, t->source, t->source_count);
+    free(text);
+    return ferror(stdout) != 0;
+}
+
+/* Line `index` of the window; empty if it is blank or not UTF-8. */
+static rapt_text text_of(struct job *job, size_t index)
+{
+    rapt_text text = lines_get(&job->lines, index);
+    size_t bad = rapt_utf8_valid(text), blank = 0;
+    job->invalid[index] = bad < text.size;
+    if (bad < text.size) {
+        print_message("%s:%zu: byte %zu is not valid UTF-8; the line is not translated", job->name,
+                      job->first + index + 1, bad + 1);
+        job->wrong = true;
+        text.size = 0;
+    }
+    while (blank < text.size && (text.bytes[blank] == ' ' || text.bytes[blank] == '\t')) blank++;
+    if (blank == text.size) text.size = 0;
+    return text;
+}
+
+static int translate_window(struct job *job)
+{
+    rapt_message why = {""};
+    int code = EXIT_OK;
+    for (size_t i = 0; i < job->count; i++) job->texts[i] = text_of(job, i);
+    if (rapt_translate_many(job->translator, job->texts, job->count, job->alignments || job->json,
+                            callback, job, &why) != RAPT_OK)
+        code = failed("%s", why.text);
+    if (finish_output() != EXIT_OK) code = EXIT_FAILED;
+    job->first += job->count;
+    return code;
+}
+
+static int run(struct job *job, int input)
+{
+    int code = EXIT_OK;
+    bool dialog = isatty(input) && isatty(STDERR_FILENO);
+    double start = now();
+    lines_open(&job->lines, input);
+    if (dialog) print_report("Type a sentence; Ctrl-D ends.");
+    while (code == EXIT_OK && (job->count = lines_next(&job->lines, WINDOW)) > 0) {
+        code = translate_window(job);
+        if (dialog) unseen_report(&job->unseen);
+        if (!dialog && !isatty(STDOUT_FILENO) && isatty(STDERR_FILENO))
+            print_progress("%zu lines, %.0f per second", job->first,
+                           (double)job->first / (now() - start));
+    }
+    lines_close(&job->lines);
+    unseen_report(&job->unseen);
+    if (job->lines.error != 0)
+        return failed("%s cannot be read: %s", job->name, strerror(job->lines.error));
+    job->complete = code == EXIT_OK;
+    return code == EXIT_OK && job->wrong ? EXIT_FAILED : code;
+}
+
+/* The output, if it is a file, is the old one or has an answer to every line. */
+static int run_to(struct job *job, int input)
+{
+    struct spool spool;
+    if (job->output == NULL) return run(job, input);
+    int code = spool_begin(&spool);
+    if (code != EXIT_OK) return code;
+    code = run(job, input);
+    int saved = spool_end(&spool, job->complete ? job->output : NULL);
+    return code == EXIT_OK ? saved : code;
+}
+
+static int translate(struct job *job, const char *path)
+{
+    int input = STDIN_FILENO;
+    const char *output = job->output;
+    if (output != NULL && (path != NULL ? file_same(path, output) : is_input(output)))
+        return usage_error("translate: --output %s is the same file as the input", output);
+    if (path == NULL) {
+        job->name = "standard input";
+        if (!output_is_input()) return run_to(job, input);
+        return usage_error("translate: standard input and standard output are the same file");
+    }
+    do input = open(path, O_RDONLY | O_CLOEXEC);
+    while (input < 0 && errno == EINTR);
+    job->name = path;
+    if (input < 0)
+        return failed("%s: %s; sentences are read from a file, or else from standard input", path,
+                      strerror(errno));
+    int code = is_output(path)
+                   ? usage_error("translate: %s: standard output is the same file", path)
+                   : run_to(job, input);
+    close(input);
+    return code;
+}
+
+int command_translate(int argc, char **argv)
+{
+    struct search search = search_default;
+    struct job *job = xcalloc(1, sizeof *job);
+    job->placeholder = "";
+    /* clang-format off */
+    struct option_row rows[SEARCH_ROWS + 7] = {
+        [SEARCH_ROWS] =
+        {"Output", OPTION_GROUP, NULL, "", "", 0, 0, 0},
+        {"output", OPTION_OUTPUT, &job->output, "FILE", "replace this file, not print", 0, 0, 0},
+        {"nbest", OPTION_INTEGER, &search.nbest, "N", "translations per sentence", 1, 1024, 0},
+        {"scores", OPTION_FLAG, &job->scores, "", "print the score of each", 0, 0, 0},
+        {"alignments", OPTION_FLAG, &job->alignments, "", "print word alignments", 0, 0, 0},
+        {"placeholder", OPTION_TEXT, &job->placeholder, "TEXT", "print this for lines that cannot be translated", 0, 0, 0},
+        {"json", OPTION_FLAG, &job->json, "", "print JSON, one object per translation", 0, 0, 0},
+    };
+    /* clang-format on */
+    search_rows(&search, rows);
+    struct command command = {.name = "translate",
+                              .arguments = "[FILE]",
+                              .max = 1,
+                              .purpose = purpose,
+                              .examples = examples,
+                              .rows = rows,
+                              .count = sizeof rows / sizeof *rows};
+    int code = options_read(&command, argc, argv);
+    const rapt_text placeholder = {job->placeholder, strlen(job->placeholder)};
+    if (code == GO_ON && rapt_utf8_valid(placeholder) < placeholder.size)
+        code = usage_error("translate: --placeholder is not UTF-8");
+    if (code == GO_ON && strpbrk(job->placeholder, "\r\n") != NULL)
+        code = usage_error("translate: --placeholder has a line break");
+    if (code == GO_ON) {
+        code = search_open(&search, command.name, &job->translator);
+        job->nbest = search.nbest;
+        if (code == EXIT_OK) code = translate(job, command.rest_count > 0 ? command.rest[0] : NULL);
+    }
+    rapt_translator_free(job->translator);
+    unseen_free(&job->unseen);
+    free(job);
+    return code;
+}

@@ -1,0 +1,128 @@
+/* unseen.c - words that training has not seen, by the list in the model's file. Models without one:
+   words that have probably not been seen, since they contain the vocabulary's unknown token or are
+   spelled in three or more pieces of fewer than two letters. Of models of other projects nothing is
+   said: their vocabularies spell what they have seen in pieces, too. */
+#include "commands.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { NAMED = 12 }; /* as many are named, the others counted */
+
+static bool is_letter(unsigned char c)
+{
+    return c >= 0x80 || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* Letters of a text; bytes of one character count once. */
+static int letters_of(rapt_text text)
+{
+    int letters = 0;
+    for (size_t i = 0; i < text.size; i++) {
+        unsigned char c = (unsigned char)text.bytes[i];
+        letters += is_letter(c) && (c & 0xC0) != 0x80;
+    }
+    return letters;
+}
+
+static bool has_letter(rapt_text text)
+{
+    bool found = false;
+    for (size_t i = 0; i < text.size; i++) found = found || is_letter((unsigned char)text.bytes[i]);
+    return found;
+}
+
+static void add(struct unseen *unseen, rapt_text word)
+{
+    char *text = printable(word);
+    for (size_t i = 0; i < unseen->count; i++)
+        if (strcmp(unseen->words[i], text) == 0) {
+            free(text);
+            return;
+        }
+    if (unseen->count == NAMED) {
+        unseen->more++;
+        free(text);
+        return;
+    }
+    unseen->words = xreallocarray(unseen->words, unseen->count + 1, sizeof *unseen->words);
+    unseen->words[unseen->count++] = text;
+}
+
+/* Guesses which of the words have not been seen. */
+static void guess(const rapt_tokenizer *tokenizer, const int32_t *ids, int count,
+                  const struct words *words, bool *unseen)
+{
+    const int32_t unknown = rapt_tokenizer_special(tokenizer, RAPT_TOKEN_UNKNOWN);
+    int *pieces = xcalloc((size_t)words->count, sizeof *pieces);
+    for (int t = 0; t < count; t++) {
+        pieces[words->of_token[t]] += has_letter(rapt_tokenizer_token(tokenizer, ids[t]));
+        if (unknown >= 0 && ids[t] == unknown) unseen[words->of_token[t]] = true;
+    }
+    for (int w = 0; w < words->count; w++)
+        unseen[w] |= pieces[w] > 2 && letters_of(words->texts[w]) < 2 * pieces[w];
+    free(pieces);
+}
+
+bool *unseen_find(const rapt_translator *translator, const int32_t *ids, int count,
+                  struct words *words, bool *known)
+{
+    const rapt_model *model = rapt_translator_model(translator);
+    const rapt_tokenizer *tokenizer = rapt_translator_source(translator);
+    const char *list = rapt_model_metadata(model, WORDS_KEY);
+    words_make(words, tokenizer, ids, count);
+    bool *unseen = xcalloc((size_t)words->count, sizeof *unseen);
+    if (list != NULL)
+        for (int w = 0; w < words->count; w++) unseen[w] = !seen_has(list, words->texts[w]);
+    else if (rapt_model_metadata(model, "rapt.origin") == NULL)
+        guess(tokenizer, ids, count, words, unseen);
+    unseen[words->count - 1] = false; /* the end */
+    *known = list != NULL;
+    return unseen;
+}
+
+json_t *unseen_json(const struct words *words, const bool *unseen)
+{
+    json_t *list = json_array();
+    for (int w = 0; w < words->count; w++) {
+        char *word = printable(words->texts[w]);
+        if (unseen[w]) put_item(list, json_string(word));
+        free(word);
+    }
+    return list;
+}
+
+void unseen_add(struct unseen *unseen, const rapt_translator *translator, const int32_t *ids,
+                int count)
+{
+    struct words words;
+    bool *found = unseen_find(translator, ids, count, &words, &unseen->known);
+    for (int w = 0; w < words.count; w++)
+        if (found[w]) add(unseen, words.texts[w]);
+    free(found);
+    words_free(&words);
+}
+
+void unseen_report(struct unseen *unseen)
+{
+    if (unseen->count == 0) return;
+    char *list = xasprintf("%s", unseen->words[0]);
+    for (size_t i = 1; i < unseen->count; i++) {
+        char *more = xasprintf("%s, %s", list, unseen->words[i]);
+        free(list);
+        list = more;
+    }
+    const char *how = unseen->known ? "" : "spelled in pieces, probably ";
+    if (unseen->more > 0)
+        print_message("%snever seen in training: %s, and %zu more", how, list, unseen->more);
+    else
+        print_message("%snever seen in training: %s", how, list);
+    free(list);
+    unseen_free(unseen);
+}
+
+void unseen_free(struct unseen *unseen)
+{
+    for (size_t i = 0; i < unseen->count; i++) free(unseen->words[i]);
+    free(unseen->words);
+    *unseen = (struct unseen){0};
+}

@@ -1,0 +1,252 @@
+/* data.h - interface header of data/: sentence pairs in files and in memory, vocabularies, pairs as
+   tokens, and batches. Functions that return an int return the program's exit code, after a message
+   if it is not 0. */
+#ifndef TOY_TRANSLATE_DATA_H
+#define TOY_TRANSLATE_DATA_H
+
+#include "kit/program.h"
+#include "ranks/ranks.h"
+#include <rapt/rapt.h>
+
+/* ---- input.c: the bytes of a file at any offset ---- */
+struct input {
+    const char *name;
+    int file;   /* an open regular file, or -1 if the bytes are held */
+    char *held; /* the bytes of a pipe, which can be read only once */
+    size_t size;
+};
+int input_open(struct input *input, const char *path);
+/* Makes an input of bytes, which it takes over. */
+struct input input_over(const char *name, char *bytes, size_t size);
+/* Reads `size` bytes from offset `at` on; *got is smaller only at the end. */
+int input_read(const struct input *input, uint64_t at, char *bytes, size_t size, size_t *got);
+void input_close(struct input *input);
+
+/* ---- reader.c: the pairs of one or two files, in order or at a known position ---- */
+enum { MAX_BYTES = 1 << 16 }; /* of a sentence; pairs with a longer one are skipped */
+/* The files: `data`, or `source` and `target`. */
+struct pair_files {
+    const char *data, *source, *target;
+    bool more_columns; /* ignore columns of data after the second instead of refusing them */
+};
+struct pair_inputs {
+    struct input side[2]; /* the second is used only if `two` */
+    bool two, more_columns;
+};
+int pair_inputs_open(struct pair_inputs *inputs, const struct pair_files *files);
+void pair_inputs_close(struct pair_inputs *inputs);
+
+struct line_reader {
+    const struct input *input;
+    char *bytes; /* [size] the input from offset `from` on */
+    size_t size, capacity, chunk;
+    uint64_t from;
+    size_t at; /* where the next line begins in bytes */
+    bool ended;
+    size_t number; /* of the line last read, from 1 */
+    rapt_text line;
+};
+/* A position between two lines, from which a reader can go on. */
+struct position {
+    uint64_t at[2];
+    size_t line; /* number of the line before */
+};
+struct skipped {
+    size_t empty, too_long, first_empty, first_long;
+};
+struct pair_reader {
+    const struct pair_inputs *inputs;
+    struct line_reader side[2];
+    rapt_text source, target; /* the pair last read; valid until the next is read */
+    struct position position; /* where its line begins */
+    struct skipped skipped;
+};
+/* chunk: bytes to read at once. A longer line takes more memory. */
+int reader_open(struct pair_reader *reader, const struct pair_inputs *inputs, size_t chunk);
+void reader_seek(struct pair_reader *reader, struct position position);
+/* Reads the next pair that is not skipped; *more becomes false at the end. */
+int reader_next(struct pair_reader *reader, bool *more);
+/* Reads the pair at a position where one was found earlier, without validating it; *same becomes
+   false if there is no pair any more. */
+int reader_again(struct pair_reader *reader, struct position position, bool *same);
+size_t reader_lines(const struct pair_reader *reader);
+void reader_report(const struct pair_reader *reader); /* prints what was skipped */
+void reader_close(struct pair_reader *reader);
+/* Continues the hash of the pairs before (initially HASH_EMPTY, kit/hash.h) with this one. Sizes
+   are hashed too, so that moving a boundary changes the hash. */
+uint64_t reader_hash(uint64_t hash, const struct pair_reader *reader);
+
+/* ---- pairs.c: pairs in memory, and the options that name files of pairs ---- */
+struct pairs {
+    size_t count, capacity;
+    rapt_text *source, *target; /* [count] in bytes */
+    size_t *line;               /* [count] line numbers, from 1 */
+    size_t lines;               /* of the file, including skipped ones */
+    const char *name;           /* of the file, for messages */
+    char *bytes;                /* [used] source, target, source, target ... */
+    size_t used, bytes_capacity;
+};
+enum { PAIR_ROWS = 4 };
+void pair_rows(struct pair_files *files, struct option_row rows[PAIR_ROWS]);
+int pair_files_check(const struct pair_files *files, const char *command);
+int pairs_read(struct pairs *pairs, const struct pair_files *files);
+void pairs_add(struct pairs *pairs, rapt_text source, rapt_text target, size_t line); /* copies */
+void pairs_thin(struct pairs *pairs);              /* drops every second pair */
+void pairs_cut(struct pairs *pairs, size_t count); /* keeps the first `count` */
+void pairs_free(struct pairs *pairs);
+
+/* ---- data.c: training and validation pairs in their files ---- */
+/* The place of a pair that is not skipped. */
+struct mark {
+    struct position position;
+    size_t pair;   /* its number in the part */
+    uint64_t hash; /* of all pairs before it */
+};
+/* Consecutive pairs, in segments of about equal size that can be read independently. */
+struct part {
+    const struct pair_inputs *inputs;
+    size_t count; /* pairs from the first mark on, without skipped ones */
+    struct mark *marks;
+    size_t segments; /* segment i: pairs marks[i].pair .. marks[i + 1].pair - 1 */
+    size_t spacing;  /* approximate bytes per segment */
+    uint64_t end;    /* the hash after the last pair */
+    uint64_t bytes;  /* of all pairs as lines, including validation pairs taken from its end */
+};
+enum { SEGMENTS = 1 << 12 }; /* at most, per part */
+/* Reads the files once and continues *hash with every pair. Fails if there are no pairs. */
+int part_survey(struct part *part, const struct pair_inputs *inputs, uint64_t *hash);
+void part_free(struct part *part); /* keeps count */
+
+struct data {
+    struct pair_inputs train_inputs, valid_inputs;
+    struct part train, valid;
+    uint64_t hash;         /* of all pairs of both */
+    struct pairs *sample;  /* evenly spaced training pairs, or NULL */
+    size_t sample_spacing; /* 1: the sample is all of them */
+};
+enum { SAMPLE_BYTES = 1 << 26 }; /* a sample is at most this and one pair */
+/* Reads the files once. Without files of its own, valid takes the last pairs of train: one in a
+   hundred, at least 1 and at most `max`. */
+int data_open(struct data *data, const struct pair_files *train, const struct pair_files *valid,
+              size_t max, bool sample);
+/* Does the same for text in memory, with a source, a tab and a target on each line; takes the bytes
+   over. */
+int data_over(struct data *data, const char *name, char *bytes, size_t size, size_t max);
+void data_forget_sample(struct data *data);
+void data_close(struct data *data);
+
+/* ---- vocabulary.c ---- */
+struct vocabulary {
+    rapt_tokenizer *source, *target; /* the same pointer if joint */
+    char *metadata[2];
+};
+/* Learns `vocab` tokens, or as many as the pairs support unless `exactly`. */
+int vocabulary_learn(struct vocabulary *vocabulary, const struct pairs *pairs, int vocab,
+                     bool exactly, bool separate);
+/* Reads SentencePiece models. target: NULL if `path` serves both sides */
+int vocabulary_open(struct vocabulary *vocabulary, const char *path, const char *target);
+int vocabulary_load(struct vocabulary *vocabulary, const rapt_model *model);
+/* Fills in the metadata of a model file and returns their number. */
+int vocabulary_metadata(const struct vocabulary *vocabulary, rapt_metadata metadata[2]);
+bool vocabulary_same(const struct vocabulary *a, const struct vocabulary *b);
+void vocabulary_free(struct vocabulary *vocabulary);
+
+/* ---- seen.c: the source words of the training pairs ---- */
+#define WORDS_KEY "toy_translate.words" /* in a model's metadata */
+struct seen {
+    char **slots; /* [capacity] a power of two; NULL: free */
+    size_t capacity, count, bytes;
+    char *text; /* [text_capacity] the sentence last added */
+    size_t text_capacity;
+};
+void seen_add(struct seen *seen, const rapt_tokenizer *tokenizer, const int32_t *ids, int count);
+void seen_add_list(struct seen *seen, const char *list); /* a result of seen_list */
+/* Empties the set and returns its words, one per line and sorted, or NULL if they are too many. The
+   caller frees the list. */
+char *seen_list(struct seen *seen);
+void seen_free(struct seen *seen);
+bool seen_has(const char *list, rapt_text word); /* also true for a word without letters */
+
+/* ---- examples.c and index.c: pairs as tokens ---- */
+struct examples {
+    /* Set before examples_make: */
+    const struct vocabulary *vocabulary;
+    int32_t begin;             /* the token that targets begin with */
+    size_t max_tokens;         /* pairs with a longer side are skipped, with a message */
+    size_t max_ids;            /* token ids to hold in memory */
+    int threads;               /* that make the index; 0: one */
+    const struct ranks *ranks; /* that each make a part of the index; NULL: only this process */
+    /* The index: */
+    size_t count;
+    uint64_t *where[2];        /* [count] offsets in the files; where[0] of a held one: in ids */
+    uint32_t *source, *target; /* [count] tokens, including begin and end */
+    uint32_t *digests;         /* [count] of the text in the file */
+    size_t held;               /* the ids of the first `held` examples are in memory */
+    int32_t *ids;
+    size_t ids_count, ids_capacity;
+    struct pair_reader reader; /* reads the other examples */
+    size_t own;                /* pairs that this rank tokenized for the index */
+};
+/* All ranks call this together. Fails if the pairs have changed since the part was surveyed. seen:
+   NULL, or gets the source words (on rank 0, those of all ranks) */
+int examples_make(struct examples *examples, const struct part *part, struct seen *seen);
+size_t examples_index_bytes(const struct part *part);
+/* Returns the number of tokens of the longer side. */
+size_t examples_length(const struct examples *examples, size_t index);
+int examples_get(struct examples *examples, size_t index, int32_t *source, int32_t *target);
+void examples_free(struct examples *examples);
+
+/* ---- batches.c ---- */
+struct batches {
+    struct examples *examples;
+    size_t budget; /* tokens of either side in one batch */
+    size_t count, capacity;
+    uint32_t *order;    /* [examples] by length */
+    uint32_t *starts;   /* sorted batch s: examples order[starts[s]] .. order[starts[s + 1] - 1] */
+    size_t from, end;   /* the current batch: examples order[from] .. order[end - 1] */
+    uint32_t *shuffled; /* [count] batch b is the sorted batch shuffled[b] */
+    int32_t *source_ids, *target_ids;
+    int *source_starts, *target_starts;
+};
+enum { MAX_SENTENCES = 1 << 20 }; /* of a batch: the library's limit */
+int batches_create(struct batches *batches, struct examples *examples, size_t budget);
+size_t batches_bytes(size_t examples, size_t budget); /* approximate memory */
+/* Plans the batches of an epoch, a function of seed and epoch. Epoch 0 is not shuffled and serves
+   for validation. */
+void batches_plan(struct batches *batches, uint64_t seed, int epoch);
+/* Makes batch b the current one. *source and *target are valid until the next call. */
+int batches_get(struct batches *batches, size_t b, rapt_tokens *source, rapt_tokens *target);
+/* Does the same for one of `parts` consecutive parts of the batch, which have about equally many
+   tokens. A part may be empty. */
+int batches_get_part(struct batches *batches, size_t b, size_t part, size_t parts,
+                     rapt_tokens *source, rapt_tokens *target);
+/* Returns the most tokens that either side of a part can have. max_tokens: of a sentence, without
+   begin and end */
+size_t batches_part_budget(size_t budget, size_t max_tokens, size_t parts);
+void batches_free(struct batches *batches);
+
+/* ---- alignments.c: word alignments of the training pairs ---- */
+struct token_link {
+    uint16_t source, target; /* tokens of an example, from 0, not counting begin */
+};
+struct alignments { /* all zero: no alignments */
+    const char *name;
+    char *bytes;           /* of the file, until the links of all examples are made */
+    size_t size, at, line; /* offset of the next line, and number of the line before it */
+    struct token_link *links;
+    size_t *starts; /* [count + 1] links of example i: starts[i] .. starts[i + 1] - 1, by target */
+    size_t count, capacity, link_capacity;
+    int *row_starts, *sources; /* of the batch last asked for */
+    size_t row_capacity, source_capacity;
+};
+int alignments_open(struct alignments *alignments, const char *path);
+/* Continues `hash` with the file. */
+uint64_t alignments_hash(const struct alignments *alignments, uint64_t hash);
+/* Makes the links of all examples, which were made from the part, and frees the file's bytes. */
+int alignments_make(struct alignments *alignments, const struct examples *examples,
+                    const struct part *part);
+/* Returns the alignment of the current batch, valid until the next call. */
+rapt_alignment alignments_batch(struct alignments *alignments, const struct batches *batches);
+void alignments_free(struct alignments *alignments);
+
+#endif

@@ -1,0 +1,110 @@
+/* pairs.c - sentence pairs in memory: those of files, or others one by one. */
+#include "data.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { CHUNK = 1 << 16 };
+
+/* Space for `more` bytes of text: what has moved is pointed to again. */
+static void reserve(struct pairs *pairs, size_t more)
+{
+    if (pairs->bytes_capacity - pairs->used >= more) return;
+    size_t capacity = pairs->bytes_capacity * 2 + CHUNK;
+    pairs->bytes_capacity = capacity > pairs->used + more ? capacity : pairs->used + more;
+    pairs->bytes = xreallocarray(pairs->bytes, pairs->bytes_capacity, 1);
+    for (size_t i = 0, at = 0; i < pairs->count; i++) {
+        pairs->source[i].bytes = pairs->bytes + at;
+        pairs->target[i].bytes = pairs->bytes + at + pairs->source[i].size;
+        at += pairs->source[i].size + pairs->target[i].size;
+    }
+}
+
+static rapt_text keep(struct pairs *pairs, rapt_text text)
+{
+    char *to = pairs->bytes + pairs->used;
+    if (text.size > 0) memmove(to, text.bytes, text.size);
+    pairs->used += text.size;
+    return (rapt_text){to, text.size};
+}
+
+void pairs_add(struct pairs *pairs, rapt_text source, rapt_text target, size_t line)
+{
+    if (pairs->count == pairs->capacity) {
+        pairs->capacity = pairs->capacity * 2 + 1024;
+        pairs->source = xreallocarray(pairs->source, pairs->capacity, sizeof *pairs->source);
+        pairs->target = xreallocarray(pairs->target, pairs->capacity, sizeof *pairs->target);
+        pairs->line = xreallocarray(pairs->line, pairs->capacity, sizeof *pairs->line);
+    }
+    reserve(pairs, source.size + target.size);
+    pairs->source[pairs->count] = keep(pairs, source);
+    pairs->target[pairs->count] = keep(pairs, target);
+    pairs->line[pairs->count++] = line;
+}
+
+void pairs_thin(struct pairs *pairs)
+{
+    size_t count = pairs->count;
+    pairs->count = pairs->used = 0;
+    for (size_t i = 0; i < count; i += 2)
+        pairs_add(pairs, pairs->source[i], pairs->target[i], pairs->line[i]);
+}
+
+void pairs_cut(struct pairs *pairs, size_t count)
+{
+    if (count >= pairs->count) return;
+    pairs->count = count;
+    pairs->used = (size_t)(pairs->source[count].bytes - pairs->bytes);
+}
+
+void pair_rows(struct pair_files *files, struct option_row rows[PAIR_ROWS])
+{
+    /* clang-format off */
+    const struct option_row all[PAIR_ROWS] = {
+        {"data", OPTION_INPUT, &files->data, "FILE", "sentence pairs, tab-separated: source, target", 0, 0, 0},
+        {"source", OPTION_INPUT, &files->source, "FILE", "instead of --data: source sentences, one per line,", 0, 0, 0},
+        {"target", OPTION_INPUT, &files->target, "FILE", "and their translations", 0, 0, 0},
+        {"more-columns", OPTION_FLAG, &files->more_columns, "", "ignore columns after the second instead of refusing them", 0, 0, 0},
+    };
+    /* clang-format on */
+    memcpy(rows, all, sizeof all);
+}
+
+int pair_files_check(const struct pair_files *files, const char *command)
+{
+    if ((files->data != NULL) == (files->source != NULL || files->target != NULL))
+        return usage_error("%s: give either --data or both --source and --target", command);
+    if ((files->source != NULL) != (files->target != NULL))
+        return usage_error("%s: --source and --target go together", command);
+    return EXIT_OK;
+}
+
+int pairs_read(struct pairs *pairs, const struct pair_files *files)
+{
+    struct pair_inputs inputs;
+    struct pair_reader reader = {0};
+    bool more = true;
+    *pairs = (struct pairs){.name = files->data != NULL ? files->data : files->source};
+    int code = pair_inputs_open(&inputs, files);
+    if (code == EXIT_OK) code = reader_open(&reader, &inputs, CHUNK);
+    while (code == EXIT_OK) {
+        code = reader_next(&reader, &more);
+        if (code != EXIT_OK || !more) break;
+        pairs_add(pairs, reader.source, reader.target, reader_lines(&reader));
+    }
+    pairs->lines = reader_lines(&reader);
+    if (code == EXIT_OK) reader_report(&reader);
+    if (code == EXIT_OK && pairs->count == 0)
+        code = failed("%s: there is no sentence pair in it", pairs->name);
+    reader_close(&reader);
+    pair_inputs_close(&inputs);
+    return code;
+}
+
+void pairs_free(struct pairs *pairs)
+{
+    free(pairs->source);
+    free(pairs->target);
+    free(pairs->line);
+    free(pairs->bytes);
+    *pairs = (struct pairs){0};
+}

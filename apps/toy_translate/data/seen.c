@@ -1,0 +1,174 @@
+/* seen.c - which source words a model was trained on: sentences in, a sorted list with one word a
+   line out, which its file keeps; whether a word is among them. Numbers and marks are no words, and
+   marks at the ends of a word do not count. The list is text: a NUL ends a word as a space does. */
+#include "data.h"
+#include "kit/hash.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { LIST_BYTES = 1 << 20 }; /* longer lists are not kept */
+
+/* The slot of the word, or the free one where it belongs. */
+static size_t slot_of(const struct seen *set, rapt_text word)
+{
+    uint64_t hash = hash_bytes(HASH_EMPTY, word.bytes, word.size);
+    size_t slot = (size_t)(hash ^ hash >> 32) & (set->capacity - 1);
+    while (set->slots[slot] != NULL && (strlen(set->slots[slot]) != word.size ||
+                                        memcmp(set->slots[slot], word.bytes, word.size) != 0))
+        slot = (slot + 1) & (set->capacity - 1);
+    return slot;
+}
+
+static void grow(struct seen *set)
+{
+    struct seen larger = {.capacity = set->capacity > 0 ? 2 * set->capacity : 1024};
+    larger.slots = xcalloc(larger.capacity, sizeof *larger.slots);
+    for (size_t i = 0; i < set->capacity; i++)
+        if (set->slots[i] != NULL)
+            larger.slots[slot_of(&larger, (rapt_text){set->slots[i], strlen(set->slots[i])})] =
+                set->slots[i];
+    free(set->slots);
+    set->slots = larger.slots;
+    set->capacity = larger.capacity;
+}
+
+static void add(struct seen *set, rapt_text word)
+{
+    if (2 * set->count >= set->capacity) grow(set);
+    size_t slot = slot_of(set, word);
+    if (set->slots[slot] != NULL) return;
+    set->slots[slot] = xasprintf("%.*s", (int)word.size, word.bytes);
+    set->count++;
+    set->bytes += word.size + 1;
+}
+
+static bool counts(unsigned char c)
+{
+    return c >= 0x80 || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* From its first to its last letter; empty: it has none. */
+static rapt_text letters_of(rapt_text word)
+{
+    size_t from = 0, to = word.size;
+    while (from < to && !counts((unsigned char)word.bytes[from])) from++;
+    while (to > from && !counts((unsigned char)word.bytes[to - 1])) to--;
+    return (rapt_text){word.bytes + from, to - from};
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* The words of the set as text, which is emptied. */
+static char *list_of(struct seen *set)
+{
+    char *text = xcalloc(set->bytes + 1, 1), *at = text;
+    char **words = xcalloc(set->count, sizeof *words);
+    size_t count = 0;
+    for (size_t i = 0; i < set->capacity; i++)
+        if (set->slots[i] != NULL) words[count++] = set->slots[i];
+    if (count > 0) qsort(words, count, sizeof *words, by_bytes);
+    for (size_t i = 0; i < count; i++) {
+        size_t size = strlen(words[i]);
+        memcpy(at, words[i], size);
+        at[size] = '\n';
+        at += size + 1;
+        free(words[i]);
+    }
+    free(words);
+    if (set->capacity > 0) memset(set->slots, 0, set->capacity * sizeof *set->slots);
+    set->count = set->bytes = 0;
+    return text;
+}
+
+/* The text of tokens, in seen->text; returns its size. */
+static size_t write_text(struct seen *seen, const rapt_tokenizer *tokenizer, const int32_t *ids,
+                         int count)
+{
+    size_t size = 0;
+    for (int i = 0; i < count; i++) {
+        rapt_text token = rapt_tokenizer_token(tokenizer, ids[i]);
+        if (seen->text_capacity < size + token.size)
+            seen->text = xreallocarray(
+                seen->text, seen->text_capacity = 2 * seen->text_capacity + token.size + 256, 1);
+        if (token.size > 0) memcpy(seen->text + size, token.bytes, token.size);
+        size += token.size;
+    }
+    return size;
+}
+
+void seen_add(struct seen *seen, const rapt_tokenizer *tokenizer, const int32_t *ids, int count)
+{
+    if (seen->bytes >= LIST_BYTES) return;
+    size_t size = write_text(seen, tokenizer, ids, count);
+    for (size_t at = 0, end; at < size; at = end + 1) {
+        for (end = at; end < size && seen->text[end] != ' ' && seen->text[end] != 0;) end++;
+        rapt_text word = letters_of((rapt_text){seen->text + at, end - at});
+        if (word.size > 0) add(seen, word);
+    }
+}
+
+void seen_add_list(struct seen *seen, const char *list)
+{
+    if (list == NULL) seen->bytes = LIST_BYTES;
+    while (seen->bytes < LIST_BYTES && *list != 0) {
+        size_t size = strcspn(list, "\n");
+        add(seen, (rapt_text){list, size});
+        list += size + 1;
+    }
+}
+
+char *seen_list(struct seen *seen)
+{
+    size_t bytes = seen->bytes;
+    char *list = list_of(seen);
+    if (bytes < LIST_BYTES) return list;
+    free(list);
+    return NULL;
+}
+
+void seen_free(struct seen *seen)
+{
+    for (size_t i = 0; i < seen->capacity; i++) free(seen->slots[i]);
+    free(seen->slots);
+    free(seen->text);
+    *seen = (struct seen){0};
+}
+
+/* word against the line at `line`, as strcmp. */
+static int compare(rapt_text word, const char *line, size_t size)
+{
+    int order = memcmp(word.bytes, line, word.size < size ? word.size : size);
+    return order != 0 ? order : (word.size > size) - (word.size < size);
+}
+
+/* word: without a NUL. */
+static bool has(const char *list, rapt_text word)
+{
+    size_t low = 0, high = strlen(list); /* beginnings of lines */
+    word = letters_of(word);
+    while (low < high) {
+        size_t at = low + (high - low) / 2;
+        while (at > low && list[at - 1] != '\n') at--;
+        size_t size = strcspn(list + at, "\n");
+        int order = compare(word, list + at, size);
+        if (order == 0) return true;
+        if (order < 0)
+            high = at;
+        else
+            low = at + size + (list[at + size] == '\n');
+    }
+    return word.size == 0;
+}
+
+bool seen_has(const char *list, rapt_text word)
+{
+    bool all = true;
+    for (size_t at = 0, end; all && at < word.size; at = end + 1) {
+        for (end = at; end < word.size && word.bytes[end] != 0;) end++;
+        all = has(list, (rapt_text){word.bytes + at, end - at});
+    }
+    return all;
+}

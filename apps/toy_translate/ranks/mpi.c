@@ -1,0 +1,211 @@
+/* mpi.c - ranks as processes of an MPI job: point-to-point messages of bytes, so that no sum is
+   MPI's. MPI moves nothing unless it is called, which a thread does while the process computes.
+   Waiting yields the processor, names who is late, and ends when the process is asked to. */
+#define _POSIX_C_SOURCE 200809L
+#include "ranks.h"
+
+#include "kit/program.h"
+#include <mpi.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { MESSAGE = 1 << 30 };   /* bytes of one message, at most */
+static const double late = 3; /* seconds after which a rank is named, then twice as many */
+
+static pthread_mutex_t calling = PTHREAD_MUTEX_INITIALIZER; /* MPI */
+static bool in_turn; /* MPI allows threads that call it in turn */
+
+/* Started by mpirun, srun or the like of any MPI: without one, a program is alone. */
+static bool is_launched(void)
+{
+    static const char *const signs[] = {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK",
+                                        "PMI_SIZE"};
+    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
+        if (getenv(signs[i]) != NULL) return true;
+    return false;
+}
+
+struct ranks ranks_open(void)
+{
+    struct ranks ranks = {.count = 1};
+    int level;
+    if (!is_launched()) return ranks;
+    if (MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &level) != MPI_SUCCESS)
+        exit(failed("MPI does not start"));
+    in_turn = level >= MPI_THREAD_SERIALIZED;
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks.count);
+    MPI_Comm_rank(MPI_COMM_WORLD, &ranks.rank);
+    ranks.launched = true;
+    return ranks;
+}
+
+/* ---- transfers ---- */
+
+struct flight {
+    int count, capacity; /* messages */
+    MPI_Request *of;     /* [capacity] done: MPI_REQUEST_NULL */
+    int *rank;           /* [capacity] the other one */
+    int *indices;        /* [capacity] of MPI_Testsome */
+    bool lost;           /* MPI reports an error */
+    bool helped;         /* by a thread, until it is asked to end */
+    pthread_t helper;
+    atomic_bool ended;
+};
+
+static int pieces_of(const struct transfer *t)
+{
+    return (int)((t->size + MESSAGE - 1) / MESSAGE);
+}
+
+static bool begin_piece(const struct transfer *t, int piece, MPI_Request *request)
+{
+    size_t at = (size_t)piece * MESSAGE, left = t->size - at;
+    int size = (int)(left < MESSAGE ? left : MESSAGE), tag = t->number;
+    char *data = (char *)t->data + at;
+    int done = t->sends ? MPI_Isend(data, size, MPI_BYTE, t->rank, tag, MPI_COMM_WORLD, request)
+                        : MPI_Irecv(data, size, MPI_BYTE, t->rank, tag, MPI_COMM_WORLD, request);
+    return done == MPI_SUCCESS;
+}
+
+static void reserve(struct flight *f, int capacity)
+{
+    f->capacity = capacity;
+    f->of = xreallocarray(f->of, (size_t)capacity, sizeof *f->of);
+    f->rank = xreallocarray(f->rank, (size_t)capacity, sizeof *f->rank);
+    f->indices = xreallocarray(f->indices, (size_t)capacity, sizeof *f->indices);
+}
+
+static struct flight *create(int capacity)
+{
+    struct flight *f = xcalloc(1, sizeof *f);
+    reserve(f, capacity + 1);
+    return f;
+}
+
+/* How many messages have come since; MPI_UNDEFINED: all had. */
+static int go_on(struct flight *f)
+{
+    int done = 0;
+    pthread_mutex_lock(&calling);
+    if (MPI_Testsome(f->count, f->of, &done, f->indices, MPI_STATUSES_IGNORE) != MPI_SUCCESS)
+        f->lost = true;
+    pthread_mutex_unlock(&calling);
+    return done;
+}
+
+void ranks_begin(struct flight *f, const struct transfer *t)
+{
+    pthread_mutex_lock(&calling);
+    for (int p = 0; p < pieces_of(t) && !f->lost; p++) {
+        if (f->count == f->capacity) reserve(f, 2 * f->capacity);
+        f->lost = !begin_piece(t, p, &f->of[f->count]);
+        f->rank[f->count] = t->rank;
+        if (!f->lost) f->count++;
+    }
+    pthread_mutex_unlock(&calling);
+}
+
+static void *help(void *flight)
+{
+    const struct timespec nap = {0, 300000};
+    struct flight *f = flight;
+    while (!atomic_load(&f->ended)) {
+        go_on(f);
+        nanosleep(&nap, NULL);
+    }
+    return NULL;
+}
+
+struct flight *ranks_depart(int capacity)
+{
+    struct flight *f = create(capacity);
+    f->helped = in_turn && pthread_create(&f->helper, NULL, help, f) == 0;
+    return f;
+}
+
+/* The first rank whose message has not come; -1: none. */
+static int missing(const struct flight *f)
+{
+    for (int i = 0; i < f->count; i++)
+        if (f->of[i] != MPI_REQUEST_NULL) return f->rank[i];
+    return -1;
+}
+
+/* Said by rank 0, or of it by rank 1. */
+static void name(const struct ranks *ranks, const struct flight *f, double seconds)
+{
+    int who = missing(f);
+    if (ranks->rank == 0) print_message("waiting for rank %d, for %.0f s by now", who, seconds);
+    if (ranks->rank == 1 && who == 0) failed("waiting for rank 0, for %.0f s by now", seconds);
+}
+
+/* At first only lets others run, then sleeps: ranks may share processors. */
+static void rest(int turn)
+{
+    const struct timespec nap = {0, turn < 1000 ? 20000 : 200000};
+    if (turn < 100)
+        sched_yield();
+    else
+        nanosleep(&nap, NULL);
+}
+
+/* Ranks whose parts differ wait in every step: a rank is named that lets them wait twice as long as
+   ever before. */
+static int wait_for(const struct ranks *ranks, struct flight *f)
+{
+    static double longest;
+    int code = GO_ON;
+    double start = now(), next = 2 * longest > late ? 2 * longest : late;
+    for (int turn = 0; code == GO_ON; turn++) {
+        int done = go_on(f);
+        if (f->lost || interrupted())
+            code = EXIT_INTERRUPTED;
+        else if (done == MPI_UNDEFINED)
+            code = EXIT_OK;
+        else if (done > 0)
+            turn = 0;
+        else
+            rest(turn);
+        if (code == GO_ON && now() - start > next) name(ranks, f, now() - start), next *= 2;
+    }
+    if (now() - start > longest) longest = now() - start;
+    return code;
+}
+
+int ranks_arrive(const struct ranks *ranks, struct flight *f)
+{
+    atomic_store(&f->ended, true);
+    if (f->helped) pthread_join(f->helper, NULL);
+    int code = wait_for(ranks, f);
+    free(f->of);
+    free(f->rank);
+    free(f->indices);
+    free(f);
+    return code;
+}
+
+/* Receives, then sends: what arrives has its place. */
+int ranks_transfer(const struct ranks *ranks, const struct transfer *list, int count)
+{
+    if (count == 0) return EXIT_OK;
+    struct flight *f = create(count);
+    for (int sends = 0; sends < 2; sends++)
+        for (int i = 0; i < count; i++)
+            if (list[i].sends == (sends != 0)) ranks_begin(f, &list[i]);
+    return ranks_arrive(ranks, f);
+}
+
+void ranks_close(const struct ranks *ranks, int code)
+{
+    if (!ranks->launched) return;
+    if (code == EXIT_OK || ranks->refused) {
+        MPI_Finalize();
+        return;
+    }
+    fflush(NULL);
+    MPI_Abort(MPI_COMM_WORLD, code);
+}

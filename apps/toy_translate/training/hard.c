@@ -1,0 +1,84 @@
+/* hard.c - how hard attention is trained: options of train in; fields of rapt_train_options, and
+   text that a resumed run must repeat, out. */
+#include "training.h"
+#include <stdlib.h>
+#include <string.h>
+
+void hard_rows(struct hard *h, struct option_row rows[HARD_ROWS])
+{
+    /* clang-format off */
+    const struct option_row own[HARD_ROWS] = {
+        {"baseline", OPTION_CHOICE, &h->baseline, "mean|expected", "of rewards for sampled keys: running mean, or loss with expected values [mean]", 0, 0, 0},
+        {"expected-share", OPTION_REAL, &h->expected_share, "P", "share of sentences that attend to expected values instead of sampled keys", 0, 1, 0},
+        {"reward-scale", OPTION_REAL, &h->reward_scale, "X", "multiplies rewards for sampled keys [1]", 0, 1e6, 0},
+        {"reward-decay", OPTION_REAL, &h->reward_decay, "P", "losses N tokens further on count (1 - P)^N as rewards", 0, 1, 0},
+        {"reward-entropy", OPTION_REAL, &h->reward_entropy, "X", "reward for the entropy of weights that keys are sampled from", -1e6, 1e6, 0},
+        {"anneal", OPTION_REAL, &h->anneal, "X", "an arg-max begins as the softmax of the scores, and ends as that of X times the scores", 0, 1e6, 0},
+        {"anneal-steps", OPTION_INTEGER, &h->anneal_steps, "N", "after so many steps", 0, 1000000000, 0},
+    };
+    /* clang-format on */
+    memcpy(rows, own, sizeof own);
+}
+
+static bool expects(const struct hard *h)
+{
+    return h->baseline != NULL && strcmp(h->baseline, "expected") == 0;
+}
+
+int hard_check(const struct hard *h, const rapt_config *c)
+{
+    const struct {
+        const char *option;
+        bool given;
+        rapt_normalizer needed;
+    } uses[] = {
+        {"baseline expected", expects(h), RAPT_NORMALIZER_SAMPLE},
+        {"expected-share", h->expected_share != 0, RAPT_NORMALIZER_SAMPLE},
+        {"reward-scale", h->reward_scale != 0, RAPT_NORMALIZER_SAMPLE},
+        {"reward-decay", h->reward_decay != 0, RAPT_NORMALIZER_SAMPLE},
+        {"reward-entropy", h->reward_entropy != 0, RAPT_NORMALIZER_SAMPLE},
+        {"anneal", h->anneal != 0, RAPT_NORMALIZER_ARGMAX},
+    };
+    for (size_t i = 0; i < sizeof uses / sizeof *uses; i++)
+        if (uses[i].given && c->self_normalizer != uses[i].needed &&
+            c->cross_normalizer != uses[i].needed)
+            return usage_error("train: --%s needs --self-normalizer or --cross-normalizer %s",
+                               uses[i].option, rapt_normalizer_name(uses[i].needed));
+    if ((h->anneal != 0) != (h->anneal_steps != 0))
+        return usage_error("train: --anneal and --anneal-steps go together");
+    if (h->anneal != 0 && h->anneal < 1)
+        return usage_error("train: --anneal is %g, it must be at least 1", h->anneal);
+    return EXIT_OK;
+}
+
+void hard_apply(const struct hard *h, rapt_train_options *options)
+{
+    options->baseline = expects(h) ? RAPT_BASELINE_EXPECTED : RAPT_BASELINE_MEAN;
+    options->expected_share = (float)h->expected_share;
+    options->reward_scale = (float)h->reward_scale;
+    options->reward_decay = (float)h->reward_decay;
+    options->reward_entropy = (float)h->reward_entropy;
+    options->anneal = (float)h->anneal, options->anneal_steps = h->anneal_steps;
+}
+
+static char *append(char *text, const char *name, double value)
+{
+    if (value == 0) return text;
+    char *more = xasprintf("%s %s %.9g", text, name, value);
+    free(text);
+    return more;
+}
+
+char *hard_text(const struct hard *h)
+{
+    char *text = xasprintf("%s", expects(h) ? " baseline expected" : "");
+    text = append(text, "expected-share", h->expected_share);
+    text = append(text, "reward-scale", h->reward_scale);
+    text = append(text, "reward-decay", h->reward_decay);
+    text = append(text, "reward-entropy", h->reward_entropy);
+    text = append(text, "anneal", h->anneal);
+    if (h->anneal_steps == 0) return text;
+    char *whole = xasprintf("%s anneal-steps %d", text, h->anneal_steps);
+    free(text);
+    return whole;
+}

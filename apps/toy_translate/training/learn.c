@@ -1,0 +1,305 @@
+/* learn.c - the training loop of train and demo: batches, validation and checkpoints every epoch.
+
+   Bounded by steps or epochs, an interrupted and resumed run ends with the same bits as an
+   uninterrupted one; bounded by minutes, the clock decides. A batch whose loss or gradient is not
+   finite is skipped with a message; ten in a row end the run. */
+#include "learner.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CHECKPOINT_SECONDS = 300, REPORT_STEPS = 100 };
+
+/* loss, valid: negative log-likelihood per token, of the training and the validation data. The
+   epoch is that of the last step. */
+static void report(const struct learner *learner, double loss, double valid, bool done)
+{
+    const struct state *state = &learner->state;
+    if (!learner->recipe->json) return;
+    double seconds = elapsed(learner), here = seconds - learner->before;
+    long long epoch = state->position > 0 ? state->epoch : state->epoch - 1;
+    json_t *object = json_pack("{s:I, s:I, s:o, s:o, s:o, s:o}", "step", (json_int_t)state->step,
+                               "epoch", (json_int_t)epoch, "loss", number(loss), "valid_loss",
+                               number(valid), "tokens_per_second",
+                               number((double)learner->tokens / here), "seconds", number(seconds));
+    if (done) json_object_set_new(object, "done", json_true());
+    print_json(object);
+}
+
+static int skip(struct learner *learner, const rapt_message *why)
+{
+    learner->state.bad++;
+    print_message("step %lld: not finite; the batch is skipped: %s", learner->state.step + 1,
+                  why->text);
+    if (learner->state.bad < BAD_BATCHES) return EXIT_OK;
+    return failed(
+        "%d batches in a row gave no finite loss; the last checkpoint, if any, is unchanged; try a "
+        "lower --rate or a longer --warmup",
+        BAD_BATCHES);
+}
+
+static int make_step(struct learner *learner)
+{
+    struct state *state = &learner->state;
+    rapt_report counts = {.size = sizeof counts};
+    rapt_message why = {""};
+    learner->rate = rate_now(learner);
+    rapt_trainer_set_rate(learner->trainer, (float)learner->rate);
+    rapt_status status = RAPT_OK;
+    int code = step_make(learner, &status, &counts, &why);
+    if (code != EXIT_OK) return code;
+    if (status != RAPT_OK && status != RAPT_NOT_FINITE)
+        return failed("step %lld: %s", state->step + 1,
+                      *why.text ? why.text : rapt_status_text(status));
+    if (status == RAPT_OK) {
+        state->bad = 0;
+        state->loss += counts.likelihood;
+        state->tokens += counts.tokens;
+        learner->tokens += counts.tokens;
+        double loss = counts.likelihood / (double)counts.tokens;
+        learner->recent = learner->recent > 0 ? 0.95 * learner->recent + 0.05 * loss : loss;
+    } else {
+        code = skip(learner, &why);
+    }
+    state->position++;
+    state->step++;
+    progress_count(&learner->progress, counts.tokens);
+    return code;
+}
+
+static void show(struct learner *learner)
+{
+    if (!leads(learner)) return;
+    progress_show(learner);
+    if (learner->state.step % REPORT_STEPS == 0) report(learner, learner->recent, NAN, false);
+}
+
+/* For the reader, the checkpoint and the figure. */
+static void remember(struct learner *learner, double train, double valid)
+{
+    const struct state *state = &learner->state;
+    if (!leads(learner)) return;
+    progress_validated(learner, train, valid, state->since == 0);
+    history_add(&learner->history, (struct history_point){state->epoch, state->step, train, valid});
+    curve_draw(learner);
+}
+
+static int end_epoch(struct learner *learner)
+{
+    struct state *state = &learner->state;
+    int code = EXIT_OK;
+    double valid = NAN;
+    average_add(&learner->average, learner->model);
+    if (learner->recipe->checkpoint && learner->average.capacity > 0) {
+        char *path = epoch_path(learner, state->epoch);
+        code = model_save(learner, path);
+        free(path);
+    }
+    if (code == EXIT_OK) code = validate(learner, state, false, &valid);
+    if (code != EXIT_OK) return code;
+    double loss = state->loss / (double)state->tokens;
+    remember(learner, loss, valid);
+    report(learner, loss, valid, false);
+    state->epoch++;
+    state->position = state->tokens = 0;
+    state->loss = 0;
+    batches_plan(&learner->batches, learner->recipe->seed, (int)state->epoch);
+    return checkpoint_save(learner);
+}
+
+/* Within an epoch, where the recipe asks for it; only for runs without checkpoints. */
+static int validate_between(struct learner *learner)
+{
+    struct state *state = &learner->state;
+    double valid;
+    int code = validate(learner, state, false, &valid);
+    if (code != EXIT_OK) return code;
+    learner->enough += valid < learner->recipe->enough;
+    if (!leads(learner)) return EXIT_OK;
+    progress_validated(learner, learner->recent, valid, state->since == 0);
+    return EXIT_OK;
+}
+
+static bool out_of_patience(const struct learner *learner)
+{
+    return learner->recipe->patience > 0 && learner->state.since >= learner->recipe->patience;
+}
+
+static bool over(const struct learner *learner)
+{
+    return share_done(learner) >= 1 || learner->enough > 1 || out_of_patience(learner);
+}
+
+/* Why the run is over, or has nothing to do, where that is not plain. */
+static void explain_end(const struct learner *learner, bool idle)
+{
+    static const char bounds[] = " --epochs, --steps or --minutes";
+    bool patience = out_of_patience(learner), bound = share_done(learner) >= 1 || !patience;
+    if (idle)
+        print_report("nothing is left to do: give a higher%s%s%s", patience ? " --patience" : "",
+                     patience && bound ? ", and a higher" : "", bound ? bounds : "");
+    else if (learner->enough > 1)
+        print_report("stopped: it has learned enough");
+    else if (patience)
+        print_report("stopped: no improvement for %lld epochs", learner->state.since);
+}
+
+/* What has come out, and what to do next. */
+static void conclude(const struct learner *learner, double best, bool idle)
+{
+    const struct recipe *recipe = learner->recipe;
+    const struct state *state = &learner->state;
+    char text[NUMBER_TEXT], time[TIME_TEXT];
+    perplexity_text(best, text);
+    time_text(elapsed(learner), time);
+    explain_end(learner, idle);
+    print_report("%lld steps in %s; best validation perplexity %s", state->step, time, text);
+    if (state->step <= recipe->warmup && strcmp(recipe->schedule, "linear") != 0)
+        print_report("all steps were warm-up; a smaller --warmup, or --minutes, learns more");
+    if (!recipe->checkpoint) return;
+    if (curve_exists(learner))
+        print_report("the model is %s, its learning curve %s.svg", recipe->out, recipe->out);
+    else
+        print_report("the model is %s", recipe->out);
+    char *word = shell_word(recipe->out);
+    print_report("next: toy_translate translate --model %s", word);
+    free(word);
+}
+
+/* Within an epoch: validates once more, on a copy of the state: a longer run that goes on from the
+   checkpoint ends with the same bits as one that never stopped here. */
+static int finish(struct learner *learner)
+{
+    struct state state = learner->state;
+    double valid = state.best;
+    int code = EXIT_OK;
+    if (state.position > 0) {
+        code = checkpoint_save(learner);
+        if (code == EXIT_OK) code = validate(learner, &state, true, &valid);
+    }
+    if (code != EXIT_OK) return code;
+    if (!isfinite(state.best)) return failed("no validation loss was finite; no model was written");
+    bool idle = state.step == learner->first && learner->recipe->resume;
+    code = best_check(learner);
+    if (code != EXIT_OK) return code;
+    if (learner->recipe->checkpoint && !learner->recipe->keep_checkpoint && !idle && leads(learner))
+        outputs_remove(learner->recipe->out);
+    report(learner, learner->recent > 0 ? learner->recent : NAN, state.best, true);
+    conclude(learner, state.best, idle);
+    return EXIT_OK;
+}
+
+/* Asked to end, or other ranks are lost. Their launcher, if one started this, gives little time. */
+static int stopped(struct learner *learner)
+{
+    bool whole = learner->state.position < (long long)learner->batches.count;
+    if (learner->exchange.ranks->count > 1) ignore_interrupts();
+    int code = whole ? checkpoint_save(learner) : EXIT_OK;
+    if (code != EXIT_OK) return code;
+    if (!whole)
+        print_message("interrupted while validating after step %lld; go on from the checkpoint "
+                      "before with: toy_translate train --resume --out %s",
+                      learner->state.step, learner->recipe->out);
+    else if (learner->recipe->checkpoint)
+        print_message("interrupted at step %lld; go on with: toy_translate train --resume --out %s",
+                      learner->state.step, learner->recipe->out);
+    else
+        print_message("interrupted");
+    return EXIT_INTERRUPTED;
+}
+
+/* The data of a step could not be read: what was learned before is kept. */
+static int kept(struct learner *learner, int code)
+{
+    if (checkpoint_save(learner) == EXIT_OK && learner->recipe->checkpoint && leads(learner))
+        print_message("the checkpoint is of step %lld; go on with: toy_translate train --resume "
+                      "--out %s",
+                      learner->state.step, learner->recipe->out);
+    return code;
+}
+
+/* Where the clock decides how long the run is and its rate, it is that of rank 0. */
+static int agree_on_time(struct learner *learner)
+{
+    double times[2] = {elapsed(learner), learner->validation_seconds};
+    if (learner->recipe->minutes <= 0 || learner->exchange.ranks->count < 2) return EXIT_OK;
+    int code = exchange_from_first(&learner->exchange, times, sizeof times);
+    learner->clock = times[0];
+    learner->validation_seconds = times[1];
+    return code;
+}
+
+/* All ranks can begin: what --force replaces goes. With several ranks there is a checkpoint from
+   the beginning on: any of them may be lost. */
+static int begin(struct learner *learner)
+{
+    const struct recipe *recipe = learner->recipe;
+    bool several = learner->exchange.ranks->count > 1;
+    if (recipe->force && recipe->checkpoint && leads(learner)) outputs_remove(recipe->out);
+    int code = several && !recipe->resume ? checkpoint_save(learner) : EXIT_OK;
+    return code == EXIT_OK ? agree_on_time(learner) : code;
+}
+
+static int run(struct learner *learner)
+{
+    int code = begin(learner);
+    while (code == EXIT_OK && !over(learner)) {
+        if (interrupted()) return stopped(learner);
+        code = make_step(learner);
+        if (code == EXIT_OK) show(learner);
+        if (code == EXIT_OK && learner->state.position == (long long)learner->batches.count)
+            code = end_epoch(learner);
+        else if (code == EXIT_OK && learner->recipe->valid_steps > 0 &&
+                 learner->state.step % learner->recipe->valid_steps == 0)
+            code = validate_between(learner);
+        else if (code == EXIT_OK && now() - learner->written > CHECKPOINT_SECONDS)
+            code = checkpoint_save(learner);
+        if (code == EXIT_OK) code = agree_on_time(learner);
+    }
+    if (code == EXIT_INTERRUPTED) return stopped(learner);
+    if (learner->unread) return kept(learner, code);
+    return code == EXIT_OK ? finish(learner) : code;
+}
+
+static void announce(const struct learner *learner)
+{
+    const struct recipe *recipe = learner->recipe;
+    const struct state *state = &learner->state;
+    char text[NUMBER_TEXT];
+    print_report("%zu pairs to train on, %zu to validate with", learner->train.count,
+                 learner->valid.count);
+    print_report("%zu parameters, vocabulary %d; %d %s", rapt_model_parameters(learner->model),
+                 rapt_tokenizer_vocab(learner->vocabulary.target), recipe->threads,
+                 recipe->threads == 1 ? "thread" : "threads");
+    if (strcmp(rapt_trainer_products(learner->trainer), "built-in") != 0)
+        print_report("products by %s", rapt_trainer_products(learner->trainer));
+    memory_report(learner);
+    const struct exchange *x = &learner->exchange;
+    if (x->ranks->count > 1)
+        print_report("%d ranks; this one made %zu of %zu pairs tokens, and computes %d of %d "
+                     "shards in %.1f MB, of which %.1f MB are for messages",
+                     x->ranks->count, learner->train.own, learner->train.count, x->end - x->first,
+                     x->shards, 1e-6 * (double)(learner->bytes + x->bytes),
+                     1e-6 * (double)x->bytes);
+    if (!recipe->resume) return;
+    perplexity_text(state->best, text);
+    print_report("resuming at step %lld, epoch %lld; best validation perplexity %s", state->step,
+                 state->epoch, isfinite(state->best) ? text : "none yet");
+}
+
+int learn(const struct recipe *recipe, struct data *data, long long *steps)
+{
+    struct ranks alone = {.count = 1}, *ranks = recipe->ranks != NULL ? recipe->ranks : &alone;
+    struct learner learner = {
+        .recipe = recipe, .start = now(), .clock = -1, .exchange = {.ranks = ranks}};
+    watch_for_interrupts();
+    int code = agree(ranks, prepare(&learner, data), &learner);
+    size_t floats;
+    if (code == EXIT_OK) rapt_trainer_gradients(learner.trainer, &floats, NULL);
+    if (code == EXIT_OK) exchange_create(&learner.exchange, ranks, recipe->shards, floats);
+    if (code == EXIT_OK) announce(&learner);
+    if (code == EXIT_OK) code = run(&learner);
+    if (steps != NULL) *steps = learner.state.step;
+    release(&learner);
+    return code;
+}

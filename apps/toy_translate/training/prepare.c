@@ -1,0 +1,208 @@
+/* prepare.c - sets up training: vocabulary, batches, model and trainer, new or from a checkpoint.
+ */
+#include "learner.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+int recipe_config(const struct recipe *recipe, rapt_config *config)
+{
+    rapt_message why = {""};
+    *config = (rapt_config){.size = sizeof *config};
+    if (rapt_config_preset(config, recipe->preset, recipe->vocab, &why) != RAPT_OK)
+        return usage_error("%s", why.text);
+    if (recipe->layers > 0) config->encoder_layers = config->decoder_layers = recipe->layers;
+    if (recipe->width > 0) config->width = recipe->width;
+    if (recipe->heads > 0) config->heads = recipe->heads;
+    if (recipe->ffn_width > 0) config->ffn_width = recipe->ffn_width;
+    variant_apply(&recipe->variant, config);
+    if (recipe->separate) config->tie = RAPT_TIE_OUTPUT;
+    if (recipe->guided != NULL)
+        config->alignment_layer =
+            recipe->guided_layer > 0 ? recipe->guided_layer : config->decoder_layers;
+    if (rapt_config_check(config, &why) == RAPT_OK) return EXIT_OK;
+    return usage_error("%s", why.text);
+}
+
+static int create_model(struct learner *learner, const struct pairs *sample)
+{
+    const struct recipe *recipe = learner->recipe;
+    rapt_config config;
+    rapt_message why = {""};
+    int code = recipe_config(recipe, &config);
+    if (code != EXIT_OK) return code;
+    if (recipe->sentencepiece != NULL)
+        code = vocabulary_open(&learner->vocabulary, recipe->sentencepiece,
+                               recipe->sentencepiece_target);
+    else
+        code = vocabulary_learn(&learner->vocabulary, sample, recipe->vocab, recipe->exact_vocab,
+                                recipe->separate);
+    if (code != EXIT_OK) return code;
+    config.source_vocab = rapt_tokenizer_vocab(learner->vocabulary.source);
+    config.target_vocab = rapt_tokenizer_vocab(learner->vocabulary.target);
+    if (rapt_model_create(&learner->model, &config, recipe->seed, NULL, &why) == RAPT_OK)
+        return EXIT_OK;
+    return failed("%s", why.text);
+}
+
+/* Where ranks measured, each for itself, they would not compute the same. */
+static int set_products(const struct learner *learner, rapt_train_options *options)
+{
+    const char *products = learner->recipe->products;
+    bool alone = learner->exchange.ranks->count == 1;
+    if (products != NULL)
+        options->products = strcmp(products, "auto") == 0       ? RAPT_PRODUCTS_AUTO
+                            : strcmp(products, "openblas") == 0 ? RAPT_PRODUCTS_OPENBLAS
+                                                                : RAPT_PRODUCTS_BUILTIN;
+    if (alone || options->products != RAPT_PRODUCTS_AUTO) return EXIT_OK;
+    if (products == NULL) options->products = RAPT_PRODUCTS_BUILTIN;
+    return products == NULL ? EXIT_OK
+                            : failed("--products auto: each of %d ranks would choose for itself; "
+                                     "take openblas or builtin",
+                                     learner->exchange.ranks->count);
+}
+
+rapt_train_limits train_limits(const struct learner *learner)
+{
+    int budget = (int)shard_budget(learner), sentences = budget / 2 + 1;
+    return (rapt_train_limits){
+        .size = sizeof(rapt_train_limits),
+        .batch = sentences < MAX_SENTENCES ? sentences : MAX_SENTENCES,
+        .source_tokens = budget,
+        .target_tokens = budget,
+        .threads = learner->recipe->threads,
+        .shards = learner->recipe->shards,
+    };
+}
+
+static int create_trainer(struct learner *learner)
+{
+    const struct recipe *recipe = learner->recipe;
+    rapt_train_options options;
+    rapt_train_options_default(&options, sizeof options);
+    rapt_train_limits limits = train_limits(learner);
+    rapt_message why = {""};
+    options.rate = (float)recipe->rate;
+    options.warmup = 0; /* rate.c sets the rate of each step */
+    options.schedule = RAPT_SCHEDULE_CONSTANT;
+    options.label_smoothing = (float)recipe->smoothing;
+    options.dropout = (float)recipe->dropout;
+    options.seed = recipe->seed;
+    if (recipe->guided != NULL) options.guided_alignment = (float)recipe->guided_weight;
+    hard_apply(&recipe->hard, &options);
+    int code = set_products(learner, &options);
+    if (code != EXIT_OK) return code;
+    if (rapt_trainer_create(&learner->trainer, learner->model, &options, &limits, NULL, &why) ==
+        RAPT_OK)
+        return EXIT_OK;
+    return failed("%s", why.text);
+}
+
+size_t max_tokens(const struct learner *learner)
+{
+    size_t budget = (size_t)learner->recipe->batch_tokens;
+    size_t positions = (size_t)rapt_model_config(learner->model)->positions;
+    return positions < budget ? positions : budget;
+}
+
+size_t shard_budget(const struct learner *learner)
+{
+    const struct recipe *recipe = learner->recipe;
+    return batches_part_budget((size_t)recipe->batch_tokens, max_tokens(learner),
+                               recipe->shards > 0 ? (size_t)recipe->shards : 1);
+}
+
+/* What may be refused before the pairs become tokens. */
+static int plan_examples(struct learner *learner, const struct data *data)
+{
+    const struct recipe *recipe = learner->recipe;
+    size_t max_ids = 0;
+    int32_t begin = rapt_target_begin(learner->model, learner->vocabulary.target);
+    if (begin < 0) return failed("--decoder-start: the vocabulary has no such token");
+    int code = memory_plan(learner, data, &max_ids);
+    learner->train = (struct examples){.vocabulary = &learner->vocabulary,
+                                       .begin = begin,
+                                       .max_tokens = max_tokens(learner),
+                                       .max_ids = max_ids - max_ids / 8,
+                                       .threads = recipe->threads,
+                                       .ranks = learner->exchange.ranks};
+    learner->valid = learner->train;
+    learner->valid.max_ids = max_ids / 8;
+    return code;
+}
+
+/* Of the tokens that may be held, the training pairs get the most; if all are, the files are not
+   needed any more. */
+static int create_examples(struct learner *learner, struct data *data)
+{
+    struct seen seen = {0};
+    int code = examples_make(&learner->train, &data->train, &seen);
+    if (code == EXIT_OK) code = examples_make(&learner->valid, &data->valid, NULL);
+    if (code == EXIT_OK && learner->recipe->guided != NULL)
+        code = alignments_make(&learner->alignments, &learner->train, &data->train);
+    if (code == EXIT_OK) learner->words = seen_list(&seen);
+    seen_free(&seen);
+    bool held =
+        learner->train.held == learner->train.count && learner->valid.held == learner->valid.count;
+    if (code == EXIT_OK && held) data_close(data);
+    return code;
+}
+
+static int create_batches(struct learner *learner)
+{
+    int code =
+        batches_create(&learner->batches, &learner->train, (size_t)learner->recipe->batch_tokens);
+    if (code == EXIT_OK)
+        code = batches_create(&learner->valid_batches, &learner->valid, shard_budget(learner));
+    if (code != EXIT_OK) return code;
+    batches_plan(&learner->valid_batches, 0, 0);
+    batches_plan(&learner->batches, learner->recipe->seed, (int)learner->state.epoch);
+    if (learner->state.position < (long long)learner->batches.count) return EXIT_OK;
+    return failed("%s: its position is %lld, but epoch %lld has %zu batches", learner->path,
+                  learner->state.position, learner->state.epoch, learner->batches.count);
+}
+
+int prepare(struct learner *learner, struct data *data)
+{
+    const struct recipe *recipe = learner->recipe;
+    learner->valid_loss = NAN;
+    learner->path = xasprintf("%s.checkpoint", recipe->out);
+    learner->options = options_text(recipe);
+    int code =
+        recipe->guided != NULL ? alignments_open(&learner->alignments, recipe->guided) : EXIT_OK;
+    learner->state = (struct state){
+        .epoch = 1, .best = INFINITY, .data = alignments_hash(&learner->alignments, data->hash)};
+    if (code == EXIT_OK)
+        code = recipe->resume ? checkpoint_open(learner) : create_model(learner, data->sample);
+    data_forget_sample(data);
+    if (code != EXIT_OK) return code;
+    average_create(&learner->average, learner->model, recipe->average);
+    code = plan_examples(learner, data);
+    if (recipe->ranks != NULL) code = agree(recipe->ranks, code, learner);
+    if (code == EXIT_OK) code = create_examples(learner, data);
+    if (code == EXIT_OK) code = create_batches(learner);
+    if (code == EXIT_OK && leads(learner)) code = output_check(learner);
+    if (code == EXIT_OK) code = create_trainer(learner);
+    if (code == EXIT_OK && recipe->resume) code = checkpoint_continue(learner);
+    if (code == EXIT_OK && recipe->resume) code = best_find(learner);
+    learner->written = now();
+    return code;
+}
+
+void release(struct learner *learner)
+{
+    rapt_trainer_free(learner->trainer);
+    rapt_model_free(learner->model);
+    average_free(&learner->average);
+    batches_free(&learner->batches);
+    batches_free(&learner->valid_batches);
+    examples_free(&learner->train);
+    alignments_free(&learner->alignments);
+    examples_free(&learner->valid);
+    vocabulary_free(&learner->vocabulary);
+    history_free(&learner->history);
+    exchange_free(&learner->exchange);
+    free(learner->words);
+    free(learner->path);
+    free(learner->options);
+}

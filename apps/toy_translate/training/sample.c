@@ -1,0 +1,83 @@
+/* sample.c - one validation sentence as the model translates it now: greedy search with the current
+   parameters. A sentence of few words, always the same one. */
+#include "kit/heatmap.h"
+#include "learner.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { FIRST = 50, LONGEST = 9 }; /* sentences to choose from; tokens of the one chosen */
+
+/* The longest of the first sentences that is not too long, else the first. */
+static size_t choose(const struct examples *valid)
+{
+    size_t best = 0, longest = 0;
+    for (size_t i = 0; i < valid->count && i < FIRST; i++) {
+        size_t length = examples_length(valid, i);
+        if (length > LONGEST || length <= longest) continue;
+        longest = length;
+        best = i;
+    }
+    return best;
+}
+
+/* A new string; NULL: it cannot be decoded. */
+static char *decode(const rapt_tokenizer *tokenizer, const int32_t *ids, int count)
+{
+    size_t size = 0;
+    rapt_tokenizer_decode(tokenizer, ids, (size_t)count, NULL, 0, &size, NULL);
+    char *bytes = xcalloc(size + 1, 1), *text = NULL;
+    if (rapt_tokenizer_decode(tokenizer, ids, (size_t)count, bytes, size, &size, NULL) == RAPT_OK)
+        text = printable((rapt_text){bytes, size});
+    free(bytes);
+    return text;
+}
+
+/* source -> target; NULL: the model gives none, for instance because it is not finite. */
+static char *translate(const struct learner *learner, rapt_session *session, const int32_t *ids,
+                       int count, int limit)
+{
+    const struct vocabulary *v = &learner->vocabulary;
+    int starts[2] = {0, count}, length = 0;
+    int32_t *target = xcalloc((size_t)limit, sizeof *target);
+    rapt_tokens source = {1, ids, starts};
+    rapt_generate_options options;
+    rapt_generate_outputs outputs = {.size = sizeof outputs, .ids = target, .counts = &length};
+    char *from = NULL, *to = NULL, *text = NULL;
+    rapt_generate_options_default(&options, sizeof options,
+                                  rapt_target_begin(learner->model, v->target),
+                                  rapt_tokenizer_special(v->target, RAPT_TOKEN_END));
+    if (rapt_generate(session, &source, &options, &outputs, NULL) == RAPT_OK && length >= 0) {
+        from = decode(v->source, ids, count - 1);
+        to = decode(v->target, target, length);
+    }
+    if (from != NULL && to != NULL) text = xasprintf("%s -> %s", from, to);
+    free(from);
+    free(to);
+    free(target);
+    return text;
+}
+
+char *sample(struct learner *learner)
+{
+    struct examples *valid = &learner->valid;
+    size_t index = choose(valid);
+    int count = (int)valid->source[index], limit = 2 * count + 16;
+    int positions = rapt_model_config(learner->model)->positions;
+    if (limit > positions) limit = positions;
+    rapt_limits limits = {.size = sizeof limits,
+                          .batch = 1,
+                          .source_tokens = count,
+                          .target_length = limit,
+                          .threads = 1};
+    rapt_session *session = NULL;
+    if (rapt_session_create(&session, learner->model, &limits, NULL, NULL) != RAPT_OK) return NULL;
+    int32_t *source = xcalloc(valid->source[index], sizeof *source);
+    int32_t *target = xcalloc(valid->target[index], sizeof *target);
+    char *text = NULL;
+    if (examples_get(valid, index, source, target) == EXIT_OK)
+        text = translate(learner, session, source, count, limit);
+    free(source);
+    free(target);
+    rapt_session_free(session);
+    return text;
+}

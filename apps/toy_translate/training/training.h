@@ -1,0 +1,126 @@
+/* training.h - interface header of training/: the training loop, its options that depend on the
+   model, and the files of a run. Functions that return an int return the program's exit code, after
+   a message if it is not 0. */
+#ifndef TOY_TRANSLATE_TRAINING_H
+#define TOY_TRANSLATE_TRAINING_H
+
+#include "data/data.h"
+#include "state_text.h"
+
+/* Keys of metadata: of a checkpoint, the state of the training loop, where the data are and when to
+   stop, and the validations so far; of a model, how it was trained. */
+#define STATE_KEY    "toy_translate.state"
+#define COMMAND_KEY  "toy_translate.command"
+#define HISTORY_KEY  "toy_translate.history"
+#define TRAINING_KEY "toy_translate.training"
+
+/* ---- variant.c: options for the fields of a model's configuration ---- */
+struct variant_value { /* of an option; 0: not given */
+    const char *word;
+    int integer;
+    double real;
+    bool flag;
+};
+struct variant { /* both: the option X sets self_X and cross_X; stored at the index of self_X */
+    struct variant_value own[RAPT_CONFIG_FIELDS], both[RAPT_CONFIG_FIELDS];
+};
+enum { VARIANT_ROWS = 2 * RAPT_CONFIG_FIELDS }; /* at most, of both parts together */
+enum variant_part { VARIANT_MODEL, VARIANT_ATTENTION };
+/* Writes the options of one part and returns their number. */
+int variant_rows(struct variant *variant, enum variant_part part,
+                 struct option_row rows[VARIANT_ROWS]);
+void variant_apply(const struct variant *variant, rapt_config *config);
+bool is_variant(const char *option); /* is "self-radius" one of these options? */
+/* Returns the options that --resume must repeat. The caller frees them. */
+char *variant_text(const rapt_config *config);
+json_t *variant_describe(const rapt_config *config); /* NULL: out of memory */
+
+/* ---- hard.c: options for training hard attention ---- */
+struct hard {
+    const char *baseline; /* "mean" or "expected" */
+    double expected_share, reward_scale, reward_decay, reward_entropy, anneal;
+    int anneal_steps;
+};
+enum { HARD_ROWS = 7 };
+void hard_rows(struct hard *hard, struct option_row rows[HARD_ROWS]);
+/* Refuses options that the model does not use. */
+int hard_check(const struct hard *hard, const rapt_config *config);
+void hard_apply(const struct hard *hard, rapt_train_options *options);
+char *hard_text(const struct hard *hard); /* as variant_text */
+
+/* ---- learn.c: the training loop of train and demo ---- */
+struct recipe {
+    const char *preset;                  /* "tiny", "small" or "base" */
+    int layers, width, heads, ffn_width; /* 0: the preset's */
+    struct variant variant;
+    int vocab;                        /* tokens */
+    const char *sentencepiece;        /* a file with the vocabulary; NULL: learn it */
+    const char *sentencepiece_target; /* a file for the target side; NULL: the same */
+    bool exact_vocab;                 /* fail if the data support fewer tokens */
+    bool separate;                    /* one vocabulary per side */
+    double dropout, smoothing, rate;
+    struct hard hard;
+    const char *guided;   /* a file with word alignments of the training pairs, or NULL */
+    double guided_weight; /* of their loss */
+    int guided_layer;     /* of the decoder, from 1; 0: the last */
+    int warmup;
+    const char *schedule;            /* "inverse-sqrt", "linear" or "constant" */
+    int batch_tokens, epochs, steps; /* 0: unlimited */
+    double minutes;                  /* 0: unlimited */
+    int average, patience;
+    int valid_steps; /* validate every valid_steps steps too; 0: only after each epoch */
+    double enough;   /* stop when the validation loss is below this a second time; 0: never */
+    uint64_t seed;
+    int shards;           /* per step; 0: compute the batch as a whole */
+    struct ranks *ranks;  /* that train together; NULL: only this process */
+    const char *products; /* "builtin", "openblas" or "auto"; NULL: the library's default */
+    int threads;
+    double memory_limit; /* MB; 0: unlimited */
+    const char *out;
+    const char *command; /* metadata of the checkpoint under COMMAND_KEY, or NULL */
+    bool resume, checkpoint, keep_checkpoint, curve, json, force;
+};
+/* Makes a configuration without vocabulary sizes, which are set later. */
+int recipe_config(const struct recipe *recipe, rapt_config *config);
+/* Trains, and frees the sample of the data. *steps, if not NULL: the number of steps made,
+   including those of earlier runs */
+int learn(const struct recipe *recipe, struct data *data, long long *steps);
+
+/* ---- agree.c: the start of a run of several ranks ---- */
+struct learner;
+/* Every rank calls this twice: when it has data, vocabulary and model, which must be alike, and
+   when it is ready to train. code: EXIT_OK, or why this rank cannot go on (learner may then be
+   NULL). Returns EXIT_OK if all ranks may go on. Does nothing with one rank, or after the ranks
+   have agreed. */
+int agree(struct ranks *ranks, int code, const struct learner *learner);
+
+/* ---- outputs.c: the files of a run beside OUT ---- */
+/* Fails if OUT or its checkpoint exists, unless the recipe resumes or forces. Also fails if a file
+   that toy_translate did not write has the name of a checkpoint that the recipe would write. */
+int outputs_check(const struct recipe *recipe);
+/* Calls visit for each file beside OUT that is named like a part of its checkpoint, until visit
+   fails. */
+int outputs_each(const char *out, int (*visit)(const char *path, const void *user),
+                 const void *user);
+/* Removes the checkpoint and its copies, if toy_translate wrote them. */
+void outputs_remove(const char *out);
+
+/* ---- lock.c ---- */
+/* Fails if another run is writing OUT. Until lock_close, no other run can begin. */
+int lock_open(int *lock, const char *out);
+void lock_close(int lock);
+
+/* ---- state.c ---- */
+/* Reads the state and the options of a run from the metadata of its checkpoint. text: NULL if it
+   has none. path: for messages. The caller frees *options. */
+int state_open(struct state *state, char **options, const char *path, const char *text);
+/* ---- state_0_1.c: options_text of release 0.1 as options_text writes it today; other text is
+   unchanged. The caller frees. ---- */
+char *options_upgrade(const char *options);
+
+/* ---- progress.c ---- */
+enum { TIME_TEXT = 32, NUMBER_TEXT = 32 };
+void time_text(double seconds, char text[TIME_TEXT]); /* "1:02:03" */
+void perplexity_text(double loss, char text[NUMBER_TEXT]);
+
+#endif

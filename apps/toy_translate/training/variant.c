@@ -1,0 +1,238 @@
+/* variant.c - the fields of the library's rapt_config as options of train and demo, as text that a
+   resumed run must repeat, and as JSON. One option per field that is not set otherwise, and one for
+   each pair self_X and cross_X. */
+#include "training.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* Set by the preset, the data or options of train, or of no use to a translator of text. */
+static const char *const set_elsewhere[] = {
+    "kind",    "source_vocab", "target_vocab",   "positions",      "width",
+    "heads",   "ffn_width",    "encoder_layers", "decoder_layers", "tie",
+    "pooling", "source_width", "no_source_end",  "alignment_layer"};
+
+static const char self[] = "self_", cross[] = "cross_";
+
+static bool is_set_elsewhere(const char *name)
+{
+    for (size_t i = 0; i < sizeof set_elsewhere / sizeof *set_elsewhere; i++)
+        if (strcmp(set_elsewhere[i], name) == 0) return true;
+    return false;
+}
+
+/* X of self_X or cross_X; NULL: the field belongs to neither. */
+static const char *shared_name(const char *name)
+{
+    if (strncmp(name, self, strlen(self)) == 0) return name + strlen(self);
+    return strncmp(name, cross, strlen(cross)) == 0 ? name + strlen(cross) : NULL;
+}
+
+/* Of the layers rather than of attention. */
+static const char *const of_model[] = {"norm_order",    "activation",        "position",
+                                       "output_bias",   "plain_embedding",   "norm_epsilon",
+                                       "norm_type",     "ffn_gated",         "first_position",
+                                       "decoder_start", "decoder_recurrence"};
+
+static enum variant_part part_of(const char *name)
+{
+    for (size_t i = 0; i < sizeof of_model / sizeof *of_model; i++)
+        if (strcmp(of_model[i], name) == 0) return VARIANT_MODEL;
+    return VARIANT_ATTENTION;
+}
+
+/* Keeps a text as long as the program runs: names, choices and helps of options. */
+static const char *retain(char *text)
+{
+    static char **texts;
+    static size_t count;
+    texts = xreallocarray(texts, count + 1, sizeof *texts);
+    return texts[count++] = text;
+}
+
+/* With - for _; the caller frees. */
+static char *option_name(const char *name)
+{
+    char *copy = xasprintf("%s", name);
+    for (char *at = copy; *at; at++)
+        if (*at == '_') *at = '-';
+    return copy;
+}
+
+/* "post|pre", all values of an enumeration. */
+static const char *choices(const rapt_config_field *f)
+{
+    char *all = xasprintf("%s", f->word(0));
+    for (int i = 1; f->word(i) != NULL; i++) {
+        char *more = xasprintf("%s|%s", all, f->word(i));
+        free(all);
+        all = more;
+    }
+    return retain(all);
+}
+
+/* The help of the option for both. */
+static const char *both_help(const char *shared)
+{
+    char *name = option_name(shared),
+         *help = xasprintf("sets --self-%s and --cross-%s", name, name);
+    free(name);
+    return retain(help);
+}
+
+/* The meaning, with the value that 0 stands for in brackets; "1: ..." of a flag without the value,
+   which an option does not have. */
+static const char *help_of(const rapt_config_field *f)
+{
+    static const char zero[] = "; 0: ";
+    if (f->type == RAPT_FIELD_TYPE_FLAG)
+        return f->meaning + (strncmp(f->meaning, "1: ", 3) == 0 ? 3 : 0);
+    if (f->type == RAPT_FIELD_TYPE_ENUM)
+        return retain(xasprintf("%s [%s]", f->meaning, f->word(0)));
+    const char *standard = strstr(f->meaning, zero);
+    if (standard == NULL) return f->meaning;
+    return retain(
+        xasprintf("%.*s [%s]", (int)(standard - f->meaning), f->meaning, standard + strlen(zero)));
+}
+
+static struct option_row row_of(const rapt_config_field *f, const char *name, const char *help,
+                                struct variant_value *value)
+{
+    struct option_row row = {.name = retain(option_name(name)), .help = help};
+    row.min = f->min, row.max = f->max;
+    switch (f->type) {
+    case RAPT_FIELD_TYPE_FLAG:
+        row.kind = OPTION_FLAG, row.value = &value->flag, row.argument = "";
+        break;
+    case RAPT_FIELD_TYPE_INT:
+        row.kind = OPTION_INTEGER, row.value = &value->integer, row.argument = "N";
+        break;
+    case RAPT_FIELD_TYPE_FLOAT:
+        row.kind = OPTION_REAL, row.value = &value->real, row.argument = "X";
+        break;
+    case RAPT_FIELD_TYPE_ENUM:
+        row.kind = OPTION_CHOICE, row.value = &value->word, row.argument = choices(f);
+    }
+    return row;
+}
+
+int variant_rows(struct variant *v, enum variant_part part, struct option_row rows[VARIANT_ROWS])
+{
+    int count = 0;
+    for (int i = 0; i < RAPT_CONFIG_FIELDS; i++) {
+        const rapt_config_field *f = rapt_config_field_at(i);
+        const char *shared = shared_name(f->name);
+        if (is_set_elsewhere(f->name) || part_of(f->name) != part) continue;
+        if (shared && strncmp(f->name, self, strlen(self)) == 0)
+            rows[count++] = row_of(f, shared, both_help(shared), &v->both[i]);
+        rows[count++] = row_of(f, f->name, help_of(f), &v->own[i]);
+    }
+    return count;
+}
+
+bool is_variant(const char *option)
+{
+    bool found = false;
+    for (int i = 0; i < RAPT_CONFIG_FIELDS; i++) {
+        const char *field = rapt_config_field_at(i)->name;
+        char *name = option_name(field);
+        found = found || (!is_set_elsewhere(field) && strcmp(name, option) == 0);
+        free(name);
+    }
+    return found;
+}
+
+/* Sets the field from its own option, else from the option for both. */
+static void apply(const rapt_config_field *f, const struct variant_value *own,
+                  const struct variant_value *both, rapt_config *c)
+{
+    const char *word = own->word != NULL ? own->word : both->word;
+    int integer = own->flag ? 1 : own->integer != 0 ? own->integer : both->integer;
+    float real = (float)(own->real != 0 ? own->real : both->real);
+    for (int i = 0; word != NULL && f->word(i) != NULL; i++)
+        if (strcmp(f->word(i), word) == 0) integer = i;
+    char *field = (char *)c + f->offset;
+    if (real != 0) memcpy(field, &real, sizeof real);
+    if (integer != 0 || word != NULL) memcpy(field, &integer, sizeof integer);
+}
+
+void variant_apply(const struct variant *v, rapt_config *c)
+{
+    static const struct variant_value none;
+    for (int i = 0; i < RAPT_CONFIG_FIELDS; i++) {
+        const rapt_config_field *f = rapt_config_field_at(i);
+        const struct variant_value *both = &none;
+        const char *shared = shared_name(f->name);
+        for (int j = 0; shared != NULL && j < RAPT_CONFIG_FIELDS; j++) {
+            const char *other = shared_name(rapt_config_field_at(j)->name);
+            if (other != NULL && strcmp(other, shared) == 0) {
+                both = &v->both[j]; /* the first of the pair holds the option */
+                break;
+            }
+        }
+        apply(f, &v->own[i], both, c);
+    }
+}
+
+static int value_bits(const rapt_config_field *f, const rapt_config *c)
+{
+    int bits;
+    memcpy(&bits, (const char *)c + f->offset, sizeof bits);
+    return bits;
+}
+
+/* With as few digits as read back the same. */
+static char *float_text(float x)
+{
+    char text[32];
+    int digits = 1;
+    do snprintf(text, sizeof text, "%.*g", digits, (double)x);
+    while (strtof(text, NULL) != x && digits++ < 9);
+    return xasprintf("%s", text);
+}
+
+/* The value as text; the caller frees. */
+static char *value_text(const rapt_config_field *f, const rapt_config *c)
+{
+    int integer = value_bits(f, c);
+    float real;
+    memcpy(&real, (const char *)c + f->offset, sizeof real);
+    if (f->type == RAPT_FIELD_TYPE_FLOAT) return float_text(real);
+    return f->word != NULL ? xasprintf("%s", f->word(integer)) : xasprintf("%d", integer);
+}
+
+/* " name value" of all these fields; "" if all are 0, as in checkpoints from before them. */
+char *variant_text(const rapt_config *c)
+{
+    char *text = xasprintf("%s", "");
+    for (int i = 0; i < RAPT_CONFIG_FIELDS; i++) {
+        const rapt_config_field *f = rapt_config_field_at(i);
+        if (is_set_elsewhere(f->name) || value_bits(f, c) == 0) continue;
+        char *name = option_name(f->name), *value = value_text(f, c);
+        char *more = xasprintf("%s %s %s", text, name, value);
+        free(text);
+        free(name);
+        free(value);
+        text = more;
+    }
+    return text;
+}
+
+json_t *variant_describe(const rapt_config *c)
+{
+    json_t *object = json_object();
+    bool good = object != NULL;
+    for (int i = 0; i < RAPT_CONFIG_FIELDS; i++) {
+        const rapt_config_field *f = rapt_config_field_at(i);
+        char *value = value_text(f, c);
+        bool standard = value_bits(f, c) == 0;
+        json_t *item = f->word != NULL ? json_string(value)
+                       : f->type == RAPT_FIELD_TYPE_FLOAT
+                           ? json_real(standard ? f->zero : strtod(value, NULL))
+                           : json_integer(standard ? (json_int_t)f->zero : value_bits(f, c));
+        good = json_object_set_new(object, f->name, item) == 0 && good;
+        free(value);
+    }
+    if (good) return object;
+    json_decref(object);
+    return NULL;
+}
