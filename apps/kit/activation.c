@@ -1,4 +1,4 @@
-/* activation.c - sigmoid, tanh, ReLU and softmax, forward and backward.
+/* activation.c - sigmoid, tanh and ReLU, forward and backward; softmax and argmax.
 
    exp(x) = 2^n exp(r), n the integer nearest to x / ln 2 and |r| <= ln 2 / 2, exp(r) by its Taylor
    series up to r^7; 2^n is assembled from its bits. Branch-free and without calls, so loops
@@ -58,6 +58,13 @@ void relu_forward(size_t count, const float *x, float *y)
 void relu_backward(size_t count, const float *y, const float *dy, float *dx)
 {
     for (size_t i = 0; i < count; i++) dx[i] += y[i] > 0 ? dy[i] : 0;
+}
+
+int argmax(int width, const float *x)
+{
+    int best = 0;
+    for (int j = 1; j < width; j++) best = x[j] > x[best] ? j : best;
+    return best;
 }
 
 void softmax(int rows, int width, const float *x, float *p)

@@ -63,13 +63,15 @@ void embed_create(struct embed *embed, struct params *params, struct random *ran
 void embed_forward(const struct embed *embed, int rows, const int *ids, float *y);
 void embed_backward(const struct embed *embed, int rows, const int *ids, const float *dy);
 
-/* ---- activation.c: elementwise; forward sets y, which may be x ---- */
+/* ---- activation.c: forward sets y, which may be x ---- */
 void sigmoid_forward(size_t count, const float *x, float *y);
 void sigmoid_backward(size_t count, const float *y, const float *dy, float *dx);
 void tanh_forward(size_t count, const float *x, float *y);
 void tanh_backward(size_t count, const float *y, const float *dy, float *dx);
 void relu_forward(size_t count, const float *x, float *y);
 void relu_backward(size_t count, const float *y, const float *dy, float *dx);
+void softmax(int rows, int width, const float *x, float *p); /* sets p, which may be x */
+int argmax(int width, const float *x);                       /* the first of equal maxima */
 
 /* ---- norm.c: y = (x - mean) / sqrt(variance + 1e-5) * gain + shift ---- */
 struct norm {
@@ -80,9 +82,7 @@ void norm_create(struct norm *norm, struct params *params, int width);
 void norm_forward(const struct norm *norm, int rows, const float *x, float *y); /* sets y */
 void norm_backward(const struct norm *norm, int rows, const float *x, const float *dy, float *dx);
 
-/* ---- loss.c; softmax is in activation.c, beside its exponential ---- */
-void softmax(int rows, int width, const float *x, float *p); /* sets p, which may be x */
-int argmax(int width, const float *x);                       /* the first of equal maxima */
+/* ---- loss.c ---- */
 /* Cross-entropy in nats of softmax(x) with one label per row, summed; rows with a negative label
    are ignored. Sets dx = p - onehot. *correct, if not NULL, += rows whose argmax is the label. */
 double cross_entropy(int rows, int width, const float *x, const int *labels, float *dx,

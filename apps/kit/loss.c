@@ -3,13 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-int argmax(int width, const float *x)
-{
-    int best = 0;
-    for (int j = 1; j < width; j++) best = x[j] > x[best] ? j : best;
-    return best;
-}
-
 double cross_entropy(int rows, int width, const float *x, const int *labels, float *dx,
                      int *correct)
 {

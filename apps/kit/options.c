@@ -10,12 +10,6 @@
 
 enum { HELP = 1 << 20, VERSION, FIRST = 256 }; /* FIRST + i: row i */
 
-/* Letters that stand for options, in every command that has them. */
-static const struct {
-    char letter;
-    const char *name;
-} letters[] = {{'m', "model"}, {'o', "out"}, {'o', "output"}};
-
 static struct {
     command_fn *call;
     void *user;
@@ -76,17 +70,6 @@ static bool read_minutes(const char *text, double min, double max, double *value
     return true;
 }
 
-static bool is_choice(const char *text, const char *choices)
-{
-    size_t size = strlen(text);
-    for (const char *at = choices; *at; at += *at == '|') {
-        size_t length = strcspn(at, "|");
-        if (length == size && memcmp(at, text, size) == 0) return true;
-        at += length;
-    }
-    return false;
-}
-
 /* usage_error(), with the name of the command in front if it has one. */
 __attribute__((format(printf, 2, 3))) static int wrong(const struct command *command,
                                                        const char *format, ...)
@@ -97,16 +80,6 @@ __attribute__((format(printf, 2, 3))) static int wrong(const struct command *com
     vsnprintf(text, sizeof text, format, list);
     va_end(list);
     return usage_error("%s%s%s", command->name, *command->name ? ": " : "", text);
-}
-
-char *choices_text(const char *choices)
-{
-    char *list = xcalloc(2 * strlen(choices) + 1, 1), *to = list;
-    for (; *choices; choices++) {
-        *to++ = *choices == '|' ? ',' : *choices;
-        if (*choices == '|') *to++ = ' ';
-    }
-    return list;
 }
 
 static int wrong_choice(const struct command *command, const struct option_row *row,
@@ -139,7 +112,7 @@ int option_set(const struct command *command, struct option_row *row, const char
         return GO_ON;
     case OPTION_CHOICE:
         *(const char **)row->value = text;
-        if (is_choice(text, row->argument)) return GO_ON;
+        if (choices_have(row->argument, text)) return GO_ON;
         return wrong_choice(command, row, text);
     case OPTION_SEED:
         if (read_seed(text, row->value)) return GO_ON;
@@ -186,37 +159,6 @@ char *option_text(const struct option_row *row)
     return text != NULL ? xasprintf("%s", text) : NULL;
 }
 
-char option_letter(const char *name)
-{
-    for (size_t i = 0; i < sizeof letters / sizeof *letters; i++)
-        if (strcmp(letters[i].name, name) == 0) return letters[i].letter;
-    return 0;
-}
-
-struct option_row *option_find(const struct command *command, const char *name)
-{
-    for (int i = 0; i < command->count; i++)
-        if (command->rows[i].kind != OPTION_GROUP && strcmp(command->rows[i].name, name) == 0)
-            return &command->rows[i];
-    return NULL;
-}
-
-bool option_given(const struct command *command, const char *name)
-{
-    const struct option_row *row = option_find(command, name);
-    return row != NULL && row->given;
-}
-
-static struct option_row *find_letter(const struct command *command, int letter)
-{
-    for (size_t i = 0; i < sizeof letters / sizeof *letters; i++) {
-        struct option_row *row =
-            letters[i].letter == letter ? option_find(command, letters[i].name) : NULL;
-        if (row != NULL) return row;
-    }
-    return NULL;
-}
-
 /* Adds --name to the list if `typed` abbreviates it; the list is freed or returned. */
 static char *add_name(char *list, const char *name, const char *typed, int *count)
 {
@@ -251,7 +193,7 @@ static int refuse(const struct command *command, int code, char **argv)
     const char *culprit = argv[optind - 1];
     int index = optopt - FIRST;
     const struct option_row *row = index >= 0 && index < command->count ? &command->rows[index]
-                                   : code == ':' ? find_letter(command, optopt)
+                                   : code == ':' ? option_of_letter(command, optopt)
                                                  : NULL;
     if (code == ':' && row != NULL)
         return wrong(command, "--%s needs a value: %s", row->name, row->argument);
@@ -301,7 +243,7 @@ static int read_next(const struct command *command, const struct option *known, 
     if (code == 'h' || code == FIRST + HELP) return print_help(command);
     if (code == 'V' || code == FIRST + VERSION) return print_version();
     struct option_row *row =
-        code >= FIRST ? &command->rows[code - FIRST] : find_letter(command, code);
+        code >= FIRST ? &command->rows[code - FIRST] : option_of_letter(command, code);
     if (row != NULL) return option_set(command, row, optarg);
     if (code == 'm' || code == 'o') optopt = code;
     return refuse(command, code, argv);

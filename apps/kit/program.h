@@ -24,26 +24,29 @@ void print_progress(const char *format, ...) __attribute__((format(printf, 1, 2)
 void messages_of_rank(int rank);
 int finish_output(void); /* flushes standard output; a closed pipe fails without a message */
 
+/* ---- system.c ---- */
+double now(void);                 /* seconds of a monotonic clock */
+int threads_used(int asked);      /* asked, or if 0 the processors available to the process */
+int terminal_columns(FILE *file); /* HELP_COLUMNS unless the file is a terminal */
+/* Opens those of the files 0, 1 and 2 that are closed, so that a file opened later does not become
+   standard output. options_read calls it. */
+void hold_standard_files(void);
+void watch_for_interrupts(void); /* SIGINT and SIGTERM; a second one kills */
+bool interrupted(void);
+void ignore_interrupts(void); /* from now on, so that output being written is finished */
+
 /* ---- tools.c ---- */
 void *xcalloc(size_t count, size_t size); /* zeroed; exits if memory runs out */
 void *xreallocarray(void *memory, size_t count, size_t size);
 char *xasprintf(const char *format, ...)
     __attribute__((format(printf, 1, 2))); /* allocates a string */
-char *shell_word(const char *text);        /* as a shell reads it back; allocates a string */
-double now(void);                          /* seconds of a monotonic clock */
-int threads_used(int asked);               /* asked, or if 0 those available to the process */
-void hold_standard_files(void);  /* or a file opened later gets the number of a closed one, and
-                                    then what is printed; options_read calls it */
-void watch_for_interrupts(void); /* SIGINT and SIGTERM; a second one kills */
-bool interrupted(void);
-void ignore_interrupts(void);    /* from now on: what is being written is finished */
-void print_json(json_t *object); /* one line; releases the object */
-/* Both take the value over, and exit if memory has run out. */
+char *shell_word(const char *text);        /* quotes it for a shell; allocates a string */
+void print_json(json_t *object);           /* one line; releases the object */
+/* Both take over the value, and exit if memory runs out. */
 void put_item(json_t *list, json_t *item);
 void put_member(json_t *object, const char *key, json_t *value);
-json_t *number(double value);                                  /* null if it is not finite */
+json_t *number(double value);                                  /* null unless it is finite */
 json_t *number_rows(const float *grid, int rows, int columns); /* [[...], ...] */
-int terminal_columns(FILE *file); /* HELP_COLUMNS if it is no terminal */
 
 /* ---- options.c ---- */
 enum option_kind {
@@ -81,18 +84,22 @@ enum { GO_ON = -1 };
 /* GO_ON or an exit code. Refuses outputs that are an input, or cannot be written. Options may be
    abbreviated; -m, -o, -h and -V are short for --model, --out or --output, --help, --version. */
 int options_read(struct command *command, int argc, char **argv);
-bool option_given(const struct command *command, const char *name);
-char *choices_text(const char *choices); /* "a, b, c" of "a|b|c"; the caller frees */
-char option_letter(const char *name);    /* 'm' of "model"; 0: the option has none */
 /* GO_ON, or an exit code: as if --name text had been given. */
 int option_set(const struct command *command, struct option_row *row, const char *text);
 /* The value as option_set reads it; NULL: none, or out of range. The caller frees. */
 char *option_text(const struct option_row *row);
-struct option_row *option_find(const struct command *command, const char *name); /* NULL: none */
 /* Calls a command so that options_read gives its table to `visit` and returns EXIT_OK. */
 typedef void command_fn(const struct command *command, void *user);
 void command_visit(int (*run)(int argc, char **argv), const char *name, command_fn *visit,
                    void *user);
+
+/* ---- table.c: the table of a command's options ---- */
+struct option_row *option_find(const struct command *command, const char *name); /* NULL: none */
+struct option_row *option_of_letter(const struct command *command, int letter);  /* NULL: none */
+char option_letter(const char *name); /* 'm' for "model", or 0 */
+bool option_given(const struct command *command, const char *name);
+bool choices_have(const char *choices, const char *text); /* is text one of "a|b|c"? */
+char *choices_text(const char *choices); /* turns "a|b|c" into "a, b, c"; the caller frees it */
 
 /* ---- help.c: text for people, at most HELP_COLUMNS columns ---- */
 enum { HELP_COLUMNS = 80 };

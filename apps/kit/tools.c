@@ -1,16 +1,10 @@
-/* tools.c - memory, clock, threads, interrupts, JSON, the terminal. */
-#define _GNU_SOURCE /* sched_getaffinity */
+/* tools.c - memory, strings and JSON. */
+#define _POSIX_C_SOURCE 200809L
 #include "kit/program.h"
-#include <fcntl.h>
 #include <math.h>
-#include <sched.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <time.h>
-#include <unistd.h>
 
 static void *or_exit(void *memory)
 {
@@ -58,58 +52,6 @@ char *shell_word(const char *text)
     return word;
 }
 
-double now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
-int threads_used(int asked)
-{
-    if (asked > 0) return asked;
-    cpu_set_t set;
-    int max = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-    const char *wish = getenv("OMP_NUM_THREADS");
-    int wished = wish != NULL ? atoi(wish) : 0;
-    return wished > 0 && wished < max ? wished : max;
-}
-
-static volatile sig_atomic_t stop;
-
-static void on_signal(int signal_number)
-{
-    (void)signal_number;
-    stop = 1;
-}
-
-/* A closed standard file becomes one that, like it, can be neither read nor written. */
-void hold_standard_files(void)
-{
-    for (int number = 0; number <= 2; number++)
-        if (fcntl(number, F_GETFD) < 0) (void)!open("/dev/null", number == 0 ? O_WRONLY : O_RDONLY);
-}
-
-void watch_for_interrupts(void)
-{
-    struct sigaction action = {.sa_handler = on_signal,
-                               .sa_flags = (int)(SA_RESETHAND | SA_RESTART)};
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-}
-
-void ignore_interrupts(void)
-{
-    signal(SIGINT, SIG_IGN);
-    signal(SIGTERM, SIG_IGN);
-}
-
-bool interrupted(void)
-{
-    return stop != 0;
-}
-
 json_t *number(double value)
 {
     return isfinite(value) ? json_real(value) : json_null();
@@ -144,11 +86,4 @@ json_t *number_rows(const float *grid, int rows, int columns)
         put_item(list, row);
     }
     return list;
-}
-
-int terminal_columns(FILE *file)
-{
-    struct winsize size;
-    if (!isatty(fileno(file)) || ioctl(fileno(file), TIOCGWINSZ, &size) != 0) return HELP_COLUMNS;
-    return size.ws_col > 20 ? size.ws_col : HELP_COLUMNS;
 }

@@ -1,8 +1,144 @@
-/* pictures.c - lesson 9: attention over pictures. */
+/* pictures_glimpse.c - hard attention over a picture as a sequence of decisions (Mnih et al. 2014):
+   what the glimpse sensor reads, and the same network under two rewards. */
+#include "glimpse/glimpse.h"
 #include "pictures.h"
+#include <stdlib.h>
 
-int lesson_pictures(struct page *page, const struct lesson_options *options)
+/* What is trained: two rewards, and for one of them random glimpses; and no glimpses at all. */
+enum { READS, FINDS, READS_RANDOMLY, VIEWERS };
+struct trained {
+    struct viewer *viewer; /* or NULL */
+    struct whole *whole;
+};
+enum { SIDE = 140, GAP = 12, SHOWN = 3 };
+
+static void *train(void *argument)
 {
-    int code = pictures_caption(page, options);
-    return code == 0 ? pictures_glimpse(page, options) : code;
+    const struct trained *trained = argument;
+    if (trained->viewer == NULL) return whole_train(trained->whole);
+    viewer_train(trained->viewer);
+    viewer_test(trained->viewer);
+    return NULL;
+}
+
+/* The sensor, at the last glimpse of a picture. */
+static void draw_sensor(struct svg *svg, const void *user)
+{
+    const struct viewer *l = user;
+    const int last = l->setup->batch * (l->setup->glimpses - 1);
+    sensor_draw(svg, l->setup, &l->pictures[0], l->network.fixation + 2 * last, GAP, GAP, SIDE,
+                GAP);
+}
+
+static void draw_paths(struct svg *svg, const void *user)
+{
+    const struct viewer *l = user;
+    for (int i = 0; i < SHOWN; i++) path_draw(svg, l, i, GAP + i * (SIDE + GAP), GAP, SIDE);
+}
+
+static void show_sensor(struct page *page, const struct viewer *l, const struct whole *whole)
+{
+    const struct setup *s = l->setup;
+    const struct pixels pixels = pixels_of(s);
+    const int read = pixels.sharp + pixels.blurred + pixels.preview;
+    page_drawing(
+        page, SHORT, "One glimpse, and the preview",
+        "The window in full resolution, the blurred surroundings, and the blurred preview.",
+        3 * SIDE + 4 * GAP, SIDE + 40, draw_sensor, l);
+    page_table(page, SHORT, "Numbers read of one picture", "what\tnumbers\tof 100 pixels");
+    page_row(page, "%d glimpses of %d x %d pixels\t%d\t%.0f", s->glimpses, s->window, s->window,
+             pixels.sharp, 100.0 * pixels.sharp / pixels.there);
+    page_row(page, "%d x %d averages around each\t%d\t%.0f", s->cells, s->cells, pixels.blurred,
+             100.0 * pixels.blurred / pixels.there);
+    page_row(page, "preview: %d averages at each of %d x %d points\t%d\t%.0f", PREVIEW_CELLS,
+             s->grid, s->grid, pixels.preview, 100.0 * pixels.preview / pixels.there);
+    page_row(page, "all that is read\t%d\t%.0f", read, 100.0 * read / pixels.there);
+    page_row(page, "without attention: every pixel\t%d\t100", pixels.there);
+    page_paragraph(
+        page, MORE,
+        "An average counts as one number, as a coarse receptor of an eye would give it; a "
+        "program adds up %d pixels for it.",
+        s->blur * s->blur);
+    page_claim(page, "glimpse: numbers read over pixels there are", (double)read / pixels.there,
+               AT_MOST, 0.5);
+    page_table(page, SHORT, "The same training, digits of new pictures",
+               "network\tnumbers read\tparameters\tright");
+    page_row(page, "glimpses\t%d\t%zu\t%.1f %%", read, l->network.params.count, 100 * l->accuracy);
+    page_row(page, "the whole picture\t%d\t%zu\t%.1f %%", pixels.there, whole->parameters,
+             100 * whole->accuracy);
+    page_paragraph(
+        page, MORE,
+        "The second network has a weight for each pixel and hidden element, so it must learn each "
+        "digit at each position anew, and a picture of twice the side has four times as many. A "
+        "convolutional network would share weights between positions; its work grows with the "
+        "pixels all the same. The numbers that glimpses read do not grow with the picture, but "
+        "for the preview.");
+    page_claim(page, "glimpse: digits right, percentage points above the whole picture",
+               100 * (l->accuracy - whole->accuracy), ABOVE, 0);
+}
+
+static void show_rewards(struct page *page, const struct viewer viewers[VIEWERS])
+{
+    static const char *const names[VIEWERS] = {"read: the right digit", "find: end at the digit",
+                                               "read, random glimpses"};
+    const struct viewer *reads = &viewers[READS], *finds = &viewers[FINDS];
+    page_drawing(page, SHORT, "Rewarded for reading", "Glimpses 1 to 3 of three pictures.",
+                 SHOWN * SIDE + (SHOWN + 1) * GAP, SIDE + 2 * GAP, draw_paths, reads);
+    page_drawing(page, SHORT, "Rewarded for finding", "Glimpses 1 to 3 of the same pictures.",
+                 SHOWN * SIDE + (SHOWN + 1) * GAP, SIDE + 2 * GAP, draw_paths, finds);
+    page_table(page, SHORT, "One network, two rewards",
+               "reward\tdigits right\tlast glimpse at the digit");
+    for (int i = 0; i < VIEWERS; i++)
+        page_row(page, "%s\t%.1f %%\t%.1f %%", names[i], 100 * viewers[i].accuracy,
+                 100 * viewers[i].last_rate);
+    page_claim(page, "glimpse: digits right, percentage points above random glimpses",
+               100 * (reads->accuracy - viewers[READS_RANDOMLY].accuracy), AT_LEAST, 15);
+    page_claim(page, "glimpse: rewarded for finding, share of last glimpses at the digit",
+               finds->last_rate, AT_LEAST, 0.6);
+    page_claim(page, "glimpse: the same, percentage points above the one rewarded for reading",
+               100 * (finds->last_rate - reads->last_rate), AT_LEAST, 20);
+    page_claim(page, "glimpse: rewarded for finding, it knows no digits (1 of 5 is chance)",
+               finds->accuracy, AT_MOST, 0.35);
+}
+
+int pictures_glimpse(struct page *page, const struct lesson_options *options)
+{
+    struct setup setups[VIEWERS];
+    struct viewer *viewers = xcalloc(VIEWERS, sizeof *viewers);
+    page_step(page, "A sensor with a small window");
+    page_paragraph(
+        page, SHORT,
+        "A digit among clutter, and a sensor that reads one small window in full resolution. "
+        "Where to look next is hard attention over a grid of points: a key for each from a "
+        "blurred preview, a query from all glimpses so far. Three such networks learn, and one "
+        "that reads all pixels, which takes some seconds.");
+    page_step(page, "Glimpses: decisions that a reward teaches");
+    page_formula(page, SHORT, "\u2207 E[r] = E[(r - b) \u2207 log p(location)]");
+    page_paragraph(
+        page, MORE,
+        "The choice has no gradient, but the expected reward has (REINFORCE); the baseline b, the "
+        "reward that the network expects, reduces the variance.");
+    for (int i = 0; i < VIEWERS; i++) {
+        setups[i] = setup_quick;
+        setups[i].steps = options->quick ? 300 : 500;
+        setups[i].aim = i == FINDS ? FIND : READ;
+        setups[i].seed = options->seed, setups[i].quiet = true;
+        viewer_create(&viewers[i], i == READS_RANDOMLY ? RANDOM : LEARNED, &setups[i]);
+    }
+    struct whole whole = {.setup = &setups[READS]};
+    struct trained trained[VIEWERS + 1] = {{.whole = &whole}};
+    for (int i = 0; i < VIEWERS; i++) trained[i + 1].viewer = &viewers[i];
+    run_threads(train, trained, VIEWERS + 1, sizeof *trained, options->threads);
+    for (int i = 0; i < VIEWERS; i++) viewer_run(&viewers[i], 0);
+    show_sensor(page, &viewers[READS], &whole);
+    page_step(page, "Another reward, another task");
+    page_paragraph(
+        page, SHORT,
+        "The same network. To read, it is taught the digit, and where it looks is rewarded by the "
+        "probability of the right one. To find, nothing is told but the reward: 1 if the "
+        "last glimpse is at the digit, whichever it is.");
+    show_rewards(page, viewers);
+    for (int i = 0; i < VIEWERS; i++) viewer_free(&viewers[i]);
+    free(viewers);
+    return EXIT_OK;
 }

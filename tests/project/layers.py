@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """layers.py ROOT - which file may include and call which (the layers of lib/README.md and the folders of
-apps/toy_translate), and that struct tags are unique in lib/.
+apps/toy_translate), that files of apps/kit do not call one another in a circle, and that struct tags are
+unique in lib/.
 
 Includes go downwards, and into another layer or folder only through its interface header; calls between
 the parts of lib/attention go downwards; BLAS, OpenMP, vector intrinsics and the helpers for JSON and
@@ -141,6 +142,28 @@ def upward_calls(lib):
     return wrong if len(home) > 50 else wrong + ["lib/attention: no functions found"]
 
 
+def cycle(folder):
+    """Files of a folder that call one another in a circle, as a list of one complaint, or []."""
+    texts, home, below = {}, {}, {}
+    for path in sorted(folder.glob("*.c")):
+        texts[path.name] = re.sub(r"/\*.*?\*/", "", path.read_text(), flags=re.S)
+        for name in re.findall(r"^(?!static\b)[a-z_][\w \*]*?\b(\w+)\([^;{]*\)\s*\{", texts[path.name], re.M):
+            home[name] = path.name
+    for file, text in texts.items():
+        called = {home[name] for name in re.findall(r"\b(\w+)\(", text) if name in home}
+        below[file] = called - {file}
+    while True:  # remove files that call none of those left, or are called by none
+        called = set().union(*below.values())
+        ends = [file for file in below if not below[file] & below.keys() or file not in called]
+        if not ends:
+            break
+        for file in ends:
+            del below[file]
+    if len(home) < 50:
+        return [f"{folder.name}: no functions found"]
+    return [f"apps/{folder.name}: a cycle of calls through {', '.join(sorted(below))}"] if below else []
+
+
 def repeated_tags(lib):
     """Struct, union and enum tags that more than one place in lib/ defines."""
     places = {}
@@ -233,7 +256,7 @@ def main(root):
             seen += 1
             if quoted and not (path.parent / header).exists():
                 wrong.append(f"{path.relative_to(root)}:{number}: {header}: not a public header")
-    wrong += upward_calls(lib) + repeated_tags(lib)
+    wrong += upward_calls(lib) + repeated_tags(lib) + cycle(root / "apps" / "kit")
     print("\n".join(wrong))
     print(f"{seen} includes and tests read, {len(wrong)} wrong")
     return 1 if wrong or seen < 50 else 0
