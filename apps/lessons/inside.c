@@ -3,7 +3,7 @@
 #include "inside.h"
 #include "kit/layers.h"
 #include "kit/program.h"
-#include "nothing_but.h"
+#include "parts.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

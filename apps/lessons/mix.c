@@ -1,9 +1,9 @@
 /* mix.c - lesson 4: softmax makes weights of scores; what a mixture by such weights means for
    points, for pictures and for codes of pictures; why a hidden state can be the query. */
-#include "mix.h"
 #include "attend.h"
 #include "kit/layers.h"
 #include "kit/program.h"
+#include "parts.h"
 #include <math.h>
 
 /* ---- weights, and the triangle of three values ---- */

@@ -2,7 +2,7 @@
    autoencoder learns: one mixture shows two gray ghosts, the other one disk in between. */
 #include "kit/layers.h"
 #include "kit/program.h"
-#include "mix.h"
+#include "parts.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

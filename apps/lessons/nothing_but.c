@@ -1,8 +1,8 @@
 /* nothing_but.c - lesson 8: a Transformer looked into, and all models beside one another: quality
    by length and seconds at about equal numbers of parameters. */
-#include "nothing_but.h"
 #include "architecture.h"
 #include "kit/program.h"
+#include "parts.h"
 #include "study.h"
 
 enum { VECTOR, AGAIN, PICKED, ADDITIVE, SINUSOIDS, RELATIVE, MODELS, MAX_WORDS = 12 };

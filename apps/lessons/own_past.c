@@ -1,7 +1,7 @@
 /* own_past.c - self-attention before the Transformer: a recurrent encoder whose steps read all of
    its own states so far (LSTMN, Cheng, Dong and Lapata 2016), beside one that reads the state
    before. */
-#include "nothing_but.h"
+#include "parts.h"
 #include "study.h"
 #include <math.h>
 #include <stdlib.h>

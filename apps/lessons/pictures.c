@@ -1,7 +1,7 @@
-/* pictures_glimpse.c - hard attention over a picture as a sequence of decisions (Mnih et al. 2014):
+/* pictures.c - hard attention over a picture as a sequence of decisions (Mnih et al. 2014):
    what the glimpse sensor reads, and the same network under two rewards. */
 #include "glimpse/glimpse.h"
-#include "pictures.h"
+#include "parts.h"
 #include <stdlib.h>
 
 /* What is trained: two rewards, and for one of them random glimpses; and no glimpses at all. */
@@ -101,7 +101,7 @@ static void show_rewards(struct page *page, const struct viewer viewers[VIEWERS]
                finds->accuracy, AT_MOST, 0.35);
 }
 
-int pictures_glimpse(struct page *page, const struct lesson_options *options)
+static int glimpse(struct page *page, const struct lesson_options *options)
 {
     struct setup setups[VIEWERS];
     struct viewer *viewers = xcalloc(VIEWERS, sizeof *viewers);
@@ -141,4 +141,10 @@ int pictures_glimpse(struct page *page, const struct lesson_options *options)
     for (int i = 0; i < VIEWERS; i++) viewer_free(&viewers[i]);
     free(viewers);
     return EXIT_OK;
+}
+
+int lesson_pictures(struct page *page, const struct lesson_options *options)
+{
+    int code = pictures_caption(page, options);
+    return code == EXIT_OK ? glimpse(page, options) : code;
 }

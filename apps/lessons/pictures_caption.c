@@ -1,7 +1,7 @@
 /* pictures_caption.c - soft and hard attention write captions of the same picture (Xu et al. 2015,
    "Show, attend and tell", figures 2 and 3): where each attends to each word, and how well. */
 #include "caption/caption.h"
-#include "pictures.h"
+#include "parts.h"
 
 enum { COLUMNS = 4, WIDE = 440, PICTURE = 5, OBJECTS = 3 };
 static const char *const titles[KINDS] = {"Soft: a mixture of all patches",

@@ -2,7 +2,7 @@
    say.
  */
 #include "kit/program.h"
-#include "nothing_but.h"
+#include "parts.h"
 #include <math.h>
 #include <stdlib.h>
 
