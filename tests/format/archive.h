@@ -1,17 +1,16 @@
-/* archive.h - zip files: those that fuzz targets start with, and those made by hand with mistakes.
- */
+/* archive.h - zip files: seeds of the fuzz targets, and archives made by hand with mistakes. */
 #ifndef RAPT_TESTS_FORMAT_ARCHIVE_H
 #define RAPT_TESTS_FORMAT_ARCHIVE_H
 
 #include "containers.h"
 
-/* A file that a fuzz target starts with. */
+/* Reads a seed of a fuzz target, named "target/seed". */
 static inline struct bytes seed(const char *name)
 {
     static unsigned char data[1 << 14];
     char path[4096];
     struct bytes b = {NULL, 0};
-    snprintf(path, sizeof path, RAPT_TESTS_DIR "/fuzz/seeds/%s", name);
+    snprintf(path, sizeof path, RAPT_SEEDS_DIR "/%s", name);
     FILE *file = fopen(path, "rb");
     if (!file) fail_msg("%s", path);
     put_bytes(&b, data, fread(data, 1, sizeof data, file));

@@ -7,19 +7,18 @@
 set -eu
 seconds=$1
 folder=$(cd "$2" && pwd)
-here=$(cd "$(dirname "$0")" && pwd)
 shift 2
 [ $# -gt 0 ] || set -- $(cd "$folder/tests" && ls | sed -n 's/^fuzz_//p')
 mkdir -p "$folder/findings" "$folder/corpus" "$folder/logs"
 FUZZ_GRACE=${FUZZ_GRACE-300}
-export folder here seconds FUZZ_GRACE
+export folder seconds FUZZ_GRACE
 export ASAN_OPTIONS="${ASAN_OPTIONS-detect_stack_use_after_return=1}" OMP_WAIT_POLICY=passive
 
 # More than 10 s or 2 GB for one input is a finding, too. So is a target that does not end: where memory is
 # damaged, libFuzzer may wait for a lock of the allocator for ever, and its own limits with it.
 printf '%s\n' "$@" | xargs -P "${FUZZ_JOBS-$(nproc)}" -I NAME sh -c '
     mkdir -p "$folder/corpus/NAME" "$folder/findings/NAME"
-    seeds=$here/seeds/NAME
+    seeds=$folder/tests/fuzz/seeds/NAME
     [ -d "$seeds" ] || seeds=
     status=0
     timeout --foreground --kill-after=10 $((seconds + FUZZ_GRACE)) \
