@@ -55,8 +55,7 @@ static void initialize(float *x, int which, int rows, int columns, struct random
 {
     enum { ZERO, TABLE, INVERSE_TEMPERATURE };
     static const int kinds[] = {
-#define RAPT_LEARNED(enumerator, name, old_name, scores, localities, need, gradient, rows,         \
-                     columns, initial)                                                             \
+#define RAPT_LEARNED(enumerator, name, scores, localities, need, gradient, rows, columns, initial) \
     initial,
 #include <rapt/learned.def>
     };

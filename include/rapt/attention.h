@@ -106,8 +106,7 @@ typedef struct rapt_mask {
 /* The arrays that scores and localities learn: RAPT_LEARNED_QUERY_WEIGHT, ... Which score reads
    which, and their shapes: learned.def. */
 typedef enum rapt_learned_array {
-#define RAPT_LEARNED(enumerator, name, old_name, scores, localities, need, gradient, rows,         \
-                     columns, initial)                                                             \
+#define RAPT_LEARNED(enumerator, name, scores, localities, need, gradient, rows, columns, initial) \
     enumerator,
 #include "learned.def"
     RAPT_LEARNED_COUNT /* how many there are */

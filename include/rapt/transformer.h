@@ -172,7 +172,7 @@ RAPT_API rapt_status rapt_model_save_with(const rapt_model *model, const char *p
                                           const rapt_save_options *options,
                                           const rapt_metadata *metadata, int count,
                                           rapt_message *why);
-/* Files of release 0.1 are read as well. *model is the caller's to free. RAPT_BAD_FILE: the file is
+/* Files of version 0.2 are read as well. *model is the caller's to free. RAPT_BAD_FILE: the file is
    damaged, or a parameter is infinite or NaN. */
 RAPT_API rapt_status rapt_model_load(rapt_model **model, const char *path,
                                      const rapt_allocator *allocator, rapt_message *why);

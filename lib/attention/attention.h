@@ -99,7 +99,6 @@ struct learned_shape {
 bool rapt__learned_read(const rapt_attention *a, int i); /* by its score or locality */
 /* The matrix of array i. Of a, widths, heads and score are read. */
 struct learned_shape rapt__learned_shape(const rapt_attention *a, int i);
-const char *rapt__learned_old_name(int i); /* in model files before 0.2 */
 
 /* ---- check.c ---- */
 /* As rapt_attention_check, of a struct of this version. */

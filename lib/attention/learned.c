@@ -4,14 +4,13 @@
 
 #define BY(kind) (1u << (kind))
 static const struct {
-    const char *name, *old_name;
+    const char *name;
     unsigned scores, localities;
     enum { REQUIRED, OPTIONAL } need;
     enum learned_gradient gradient;
 } table[RAPT_LEARNED_COUNT] = {
-#define RAPT_LEARNED(enumerator, name, old_name, scores, localities, need, gradient, rows,         \
-                     columns, initial)                                                             \
-    [enumerator] = {name, old_name, scores, localities, need, LEARNED_FROM_##gradient},
+#define RAPT_LEARNED(enumerator, name, scores, localities, need, gradient, rows, columns, initial) \
+    [enumerator] = {name, scores, localities, need, LEARNED_FROM_##gradient},
 #include <rapt/learned.def>
 };
 
@@ -21,11 +20,6 @@ _Static_assert((int)RAPT_LEARNED_COUNT <= (int)RAPT_LEARNED_CAPACITY,
 const char *rapt_learned_name(rapt_learned_array array)
 {
     return (unsigned)array < RAPT_LEARNED_COUNT ? table[array].name : NULL;
-}
-
-const char *rapt__learned_old_name(int i)
-{
-    return table[i].old_name;
 }
 
 bool rapt__learned_read(const rapt_attention *a, int i)
@@ -54,8 +48,7 @@ struct learned_shape rapt__learned_shape(const rapt_attention *a, int i)
                   positions = l->positions, channels = l->channels, filter_width = l->filter_width,
                   center_hidden = l->center_hidden;
     const struct learned_shape shapes[] = {
-#define RAPT_LEARNED(enumerator, name, old_name, scores, localities, need, gradient, rows,         \
-                     columns, initial)                                                             \
+#define RAPT_LEARNED(enumerator, name, scores, localities, need, gradient, rows, columns, initial) \
     [enumerator] = {rows, columns},
 #include <rapt/learned.def>
     };

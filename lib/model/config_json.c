@@ -2,14 +2,24 @@
        {"version":2,"kind":"encoder-decoder","width":128,..,"norm_epsilon":1e-5}
    Enumerations are words, floats the shortest decimal text that reads back exactly. REQUIRED fields
    (rapt/config.def) must be there once, OPTIONAL ones may be, others may not. */
-#include "model/config_json.h"
+#include "model/model.h"
 
 #include "format/format.h"
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { FORMAT_VERSION = 2 };
+enum { FORMAT_VERSION = 2, CONFIG_PAIRS = 2 * RAPT_CONFIG_FIELDS };
+
+struct config_pair {
+    const char *name;
+    const char *word, *number; /* the value: one of the two, the other is NULL */
+};
+struct config_pairs {
+    int count;
+    struct config_pair pair[CONFIG_PAIRS];
+};
+
 enum presence { REQUIRED, OPTIONAL };
 static const enum presence presence[] = {
 #define RAPT_CONFIG_FIELD(ctype, name, type, file, ...) file,
@@ -91,7 +101,7 @@ static bool read_whole(const char *text, int *value)
     return *text == 0 && sum <= INT_MAX;
 }
 
-bool rapt__config_read_value(rapt_config *c, int i, const struct config_pair *pair)
+static bool read_value(rapt_config *c, int i, const struct config_pair *pair)
 {
     const rapt_config_field *f = rapt_config_field_at(i);
     int value = 0;
@@ -141,9 +151,7 @@ static rapt_status read_fields(rapt_config *c, const struct config_pairs *all, r
         if (i < 0)
             return rapt__fail(why, RAPT_BAD_FILE, "rapt.config: %.60s is not known here",
                               pair->name);
-        bool good =
-            pair->bits ? rapt__config_read_bits(c, i, pair) : rapt__config_read_value(c, i, pair);
-        if (seen[i] || !good) return bad(pair->name, why);
+        if (seen[i] || !read_value(c, i, pair)) return bad(pair->name, why);
         seen[i] = true;
     }
     for (int i = 0; i < RAPT_CONFIG_FIELDS; i++)
@@ -159,11 +167,11 @@ static rapt_status read_all(rapt_config *c, struct json *json, rapt_message *why
     if (status) return status;
     const struct config_pair *pair = find(&all, "version");
     if (!pair || !pair->number || !read_whole(pair->number, &version)) return bad("version", why);
-    if (version < 1 || version > FORMAT_VERSION)
+    if (version != FORMAT_VERSION)
         return rapt__fail(why, RAPT_BAD_FILE,
-                          "the model is of version %d, this library reads versions 1 to %d",
-                          version, FORMAT_VERSION);
-    if (version == 1) rapt__config_from_0_1(&all);
+                          "the model file is of version %d, but this library reads version %d%s",
+                          version, FORMAT_VERSION,
+                          version == 1 ? "; load and save it with rapt 0.2 first" : "");
     return read_fields(c, &all, why);
 }
 

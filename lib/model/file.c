@@ -191,11 +191,6 @@ static rapt_status load_parameter(const struct parameter *p, const struct block_
     float chunk[4096];
     snprintf(name, sizeof name, "%s%s", to->prefix, p->name);
     const struct tensor_entry *e = rapt__tensors_find(file, name);
-    if (!e && p->old_name[0]) {
-        char old_name[NAME];
-        snprintf(old_name, sizeof old_name, "%s%s", to->prefix, p->old_name);
-        e = rapt__tensors_find(file, old_name);
-    }
     if (!e) return rapt__fail(why, RAPT_BAD_FILE, "tensor %s is missing", name);
     if (!has_shape(e, p))
         return rapt__fail(why, RAPT_BAD_FILE, "tensor %s is not %d x %d as the configuration says",

@@ -7,8 +7,6 @@
 
 static bool known(const rapt_model *m, const char *name)
 {
-    for (int i = 0; i < m->layout.count; i++)
-        if (*name && strcmp(name, m->layout.parameters[i].old_name) == 0) return true;
     return rapt_model_find(m, name) >= 0 || strncmp(name, "adam.", 5) == 0;
 }
 

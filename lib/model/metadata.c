@@ -1,21 +1,12 @@
-/* metadata.c - pairs of strings of a model: copied from the file it is loaded from, under today's
-   keys, and merged with those of a caller for the file it is saved to. The configuration, a
-   trainer's counters and the layout are the library's own: they are made anew for each file and
-   never carried over. */
+/* metadata.c - pairs of strings of a model: copied from the file it is loaded from, and
+   merged with those of a caller for the file it is saved to. The configuration, a trainer's
+   counters and the layout are the library's own: they are made anew for each file and never carried
+   over. */
 #include "model/model.h"
 
 #include <string.h>
 
 static const char *const own_keys[] = {CONFIG_KEY, TRAINER_KEY, LAYOUT_KEY};
-
-/* Keys of release 0.1. */
-static const struct {
-    const char *old, *key;
-} renamed[] = {
-    {"rapt.tokeniser", "rapt.tokenizer"},
-    {"rapt.source_tokeniser", "rapt.source_tokenizer"},
-    {"rapt.target_tokeniser", "rapt.target_tokenizer"},
-};
 
 static bool is_own(const char *key)
 {
@@ -24,23 +15,14 @@ static bool is_own(const char *key)
     return false;
 }
 
-/* The key of an entry of a file today; NULL: it is not carried over. */
-static const char *key_of(const struct tensor_file *file, const struct tensor_metadata *entry)
-{
-    for (size_t i = 0; i < sizeof renamed / sizeof *renamed; i++)
-        if (strcmp(entry->key, renamed[i].old) == 0)
-            return rapt__tensors_metadata(file, renamed[i].key) ? NULL : renamed[i].key;
-    return is_own(entry->key) ? NULL : entry->key;
-}
-
 rapt_status rapt__metadata_copy(rapt_model *m, const struct tensor_file *file)
 {
     int all = rapt__tensors_metadata_count(file), count = 0;
     size_t size = 0;
     for (int i = 0; i < all; i++) {
         const struct tensor_metadata *n = rapt__tensors_metadata_at(file, i);
-        const char *key = key_of(file, n);
-        if (key) count++, size += sizeof(rapt_metadata) + strlen(key) + strlen(n->value) + 2;
+        if (is_own(n->key)) continue;
+        count++, size += sizeof(rapt_metadata) + strlen(n->key) + strlen(n->value) + 2;
     }
     if (count == 0) return RAPT_OK;
     m->metadata = rapt__alloc(&m->allocator, size);
@@ -49,11 +31,10 @@ rapt_status rapt__metadata_copy(rapt_model *m, const struct tensor_file *file)
     char *at = (char *)(m->metadata + count);
     for (int i = 0; i < all; i++) {
         const struct tensor_metadata *n = rapt__tensors_metadata_at(file, i);
-        const char *key = key_of(file, n);
-        if (!key) continue;
-        size_t key_size = strlen(key) + 1, value_size = strlen(n->value) + 1;
+        if (is_own(n->key)) continue;
+        size_t key_size = strlen(n->key) + 1, value_size = strlen(n->value) + 1;
         m->metadata[m->metadata_count++] = (rapt_metadata){at, at + key_size};
-        memcpy(at, key, key_size);
+        memcpy(at, n->key, key_size);
         memcpy(at + key_size, n->value, value_size);
         at += key_size + value_size;
     }

@@ -72,7 +72,6 @@ enum initial {
 };
 struct parameter {
     char name[64];
-    char old_name[64]; /* in files before 0.2; "": the same */
     int rows, columns;
     enum layout_kind kind;
     enum initial initial;

@@ -72,8 +72,7 @@ static void lay_out_once(struct layout_pass *w, const rapt_config *c)
 }
 
 static const enum initial learned_initial[] = {
-#define RAPT_LEARNED(enumerator, name, old_name, scores, localities, need, gradient, rows,         \
-                     columns, initial)                                                             \
+#define RAPT_LEARNED(enumerator, name, scores, localities, need, gradient, rows, columns, initial) \
     [enumerator] = INITIAL_##initial,
 #include <rapt/learned.def>
 };
@@ -88,15 +87,10 @@ static void lay_out_learned(struct layout_pass *w, const rapt_config *c, bool cr
     for (int i = 0; i < RAPT_LEARNED_COUNT; i++) {
         if (!rapt__learned_read(&a, i)) continue;
         const struct learned_shape shape = rapt__learned_shape(&a, i);
-        char name[44], old_name[44];
+        char name[44];
         snprintf(name, sizeof name, "%s%s", prefix, rapt_learned_name((rapt_learned_array)i));
-        snprintf(old_name, sizeof old_name, "%s%s", prefix, rapt__learned_old_name(i));
         to->array[i] = offset(w, scope, layer, name, (int)shape.rows, (int)shape.columns, IN_ROWS,
                               learned_initial[i]);
-        if (w->real && strcmp(name, old_name) != 0) {
-            struct parameter *p = &w->layout->parameters[w->layout->count - 1];
-            snprintf(p->old_name, sizeof p->old_name, "%s.layers.%d.%s", scope, layer, old_name);
-        }
     }
 }
 

@@ -4,7 +4,6 @@
 # machine, so the threshold on translations holds everywhere or nowhere.
 # usage: toy_translate.sh PROGRAM
 . "$(dirname "$0")/kit/script.sh"
-files=$scripts/../model/files-0.1
 
 # Synthetic pairs: six words, translated in reverse order; 700 pairs, the last 20 held out.
 synthetic_pairs 700 >all.tsv
@@ -328,7 +327,7 @@ code 0 "$program" attend --model other "red old new" >again
 code 2 "$program" train $options --cross-score cosin --out nothing
 check "the choices are listed" grep -q "'cosin'; choose from scaled-dot, .*, location-aware; did you mean cosine?" err
 
-# A run that release 0.1 began continues, its options in their new names; another option is refused.
+# A run that version 0.2 began can be resumed; a different option is refused.
 cat >pairs.tsv <<'PAIRS'
 a dog	ein Hund
 a cat	eine Katze
@@ -339,13 +338,14 @@ a red cat	eine rote Katze
 the red dog	der rote Hund
 the red cat	die rote Katze
 PAIRS
-old="--data pairs.tsv --layers 1 --width 8 --heads 2 --vocab 264 --epochs 3 --threads 1 --seed 7 --average 1
+old="--data pairs.tsv --layers 1 --width 2 --heads 1 --vocab 264 --epochs 3 --threads 1 --seed 7 --average 1
     --self-locality local-m --cross-score additive --cross-normalizer gumbel-softmax --temperature 0.3"
-cp "$files/toy_translate.checkpoint" old.checkpoint
-code 1 "$program" train $old --ffn-width 8 --radius 2 --resume --out old
-check "0.1: another radius" grep -q "was made with self-radius 3, not self-radius 2" err
-code 0 "$program" train $old --ffn-width 8 --radius 3 --resume --out old
-check "0.1: the third epoch" grep -q "^epoch 3/3  step 3 " err
+tar -xzf "$scripts/../model/files-0.2/files.tar.gz" toy_translate.checkpoint
+mv toy_translate.checkpoint old.checkpoint
+code 1 "$program" train $old --ffn-width 2 --radius 2 --resume --out old
+check "0.2: another radius" grep -q "was made with self-radius 3, not self-radius 2" err
+code 0 "$program" train $old --ffn-width 2 --radius 3 --resume --out old
+check "0.2: the third epoch" grep -q "^epoch 3/3  step 3 " err
 
 # The demo, far too short to learn.
 code 0 "$program" demo --steps 3 --json --out kept >again

@@ -184,8 +184,7 @@ static void arrays(void **state)
         int need;
     } table[] = {
 #define BY(kind) (1u << (kind))
-#define RAPT_LEARNED(enumerator, name, old_name, scores, localities, need, gradient, rows,         \
-                     columns, initial)                                                             \
+#define RAPT_LEARNED(enumerator, name, scores, localities, need, gradient, rows, columns, initial) \
     [enumerator] = {scores, localities, need},
 #include <rapt/learned.def>
     };

@@ -56,8 +56,7 @@ static const struct learned learned[LEARNED] = {
      offsetof(struct oracle_inputs, slopes)},
     {"table", offsetof(rapt_attention, relative.table), offsetof(rapt_gradients, table),
      offsetof(struct oracle_inputs, table)},
-#define RAPT_LEARNED(enumerator, name, old_name, scores, localities, need, gradient, rows,         \
-                     columns, initial)                                                             \
+#define RAPT_LEARNED(enumerator, name, scores, localities, need, gradient, rows, columns, initial) \
     [RELATIVE_LEARNED + enumerator] = {name, offsetof(rapt_attention, learned.array[enumerator]),  \
                                        offsetof(rapt_gradients, learned[enumerator]),              \
                                        offsetof(struct oracle_inputs, learned[enumerator])},
@@ -202,8 +201,7 @@ static inline void size_learned(size_t sizes[LEARNED], const struct choice *c,
     const size_t all[LEARNED] = {
         c->slopes ? H : 0,
         H * (size_t)c->buckets,
-#define RAPT_LEARNED(enumerator, name, old_name, scores, localities, need, gradient, rows,         \
-                     columns, initial)                                                             \
+#define RAPT_LEARNED(enumerator, name, scores, localities, need, gradient, rows, columns, initial) \
     [RELATIVE_LEARNED + enumerator] = (rows) * (columns),
 #include <rapt/learned.def>
     };

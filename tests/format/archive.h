@@ -10,7 +10,7 @@ static inline struct bytes seed(const char *name)
     static unsigned char data[1 << 14];
     char path[4096];
     struct bytes b = {NULL, 0};
-    snprintf(path, sizeof path, RAPT_SEEDS_DIR "/%s", name);
+    snprintf(path, sizeof path, RAPT_UNPACKED_DIR "/fuzz/seeds/%s", name);
     FILE *file = fopen(path, "rb");
     if (!file) fail_msg("%s", path);
     put_bytes(&b, data, fread(data, 1, sizeof data, file));

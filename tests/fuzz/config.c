@@ -100,7 +100,7 @@ static void structured(struct feed *in, char *text)
     uint8_t version = take_byte(in);
     size_t at = 1;
     text[0] = '{';
-    at = put(text, at, "version", version % 8 ? version % 2 ? "2" : "1" : values[version / 8]);
+    at = put(text, at, "version", version % 8 ? "2" : values[version / 8]);
     int required = (int)(sizeof good / sizeof *good);
     for (int i = 0; i < RAPT_CONFIG_FIELDS; i++) {
         uint8_t what = take_byte(in);

@@ -53,8 +53,7 @@ static struct distribution distribution_of(const rapt_tensor *t)
     const double in = t->columns, out = t->rows;
     if (ends(t->name, "norm.weight")) return (struct distribution){CONSTANT, 1};
     if (ends(t->name, "bias")) return (struct distribution){CONSTANT, 0};
-    if (ends(t->name, "sharpness") || ends(t->name, "inverse_temperature"))
-        return (struct distribution){CONSTANT, 8};
+    if (ends(t->name, "inverse_temperature")) return (struct distribution){CONSTANT, 8};
     if (ends(t->name, "qkv.weight") || ends(t->name, "cross_attn.q.weight") ||
         ends(t->name, "cross_attn.kv.weight"))
         return (struct distribution){UNIFORM, sqrt(6 / (in + in) / 2)};

@@ -32,6 +32,7 @@ static const struct {
 } contradictions[] = {
     {Q "version" Q ":2", Q "version" Q ":3", "version 3"},
     {Q "version" Q ":2", Q "version" Q ":0", "version 0"},
+    {Q "version" Q ":2", Q "version" Q ":1", "save it with rapt 0.2 first"},
     {Q "version" Q ":2", Q "version" Q ":" Q "1" Q, "version"},
     {Q "version" Q ":2,", "", "version"},
     {Q "encoder-decoder" Q, Q "decoder" Q, "kind"},
@@ -361,40 +362,6 @@ static void test_round_trip(void **state)
     unlink(path);
 }
 
-/* Names of arrays as files before 0.2 have them. */
-static void test_old_names(void **state)
-{
-    (void)state;
-    static const char *const names[][2] = {{"inverse_temperature", "sharpness"},
-                                           {"center_weight", "centre_weight"},
-                                           {"center_vector", "centre_vector"}};
-    const rapt_config config = {.size = sizeof(rapt_config),
-                                .kind = RAPT_KIND_ENCODER_ONLY,
-                                .source_vocab = 5,
-                                .target_vocab = 5,
-                                .positions = 8,
-                                .width = 4,
-                                .heads = 2,
-                                .encoder_layers = 1,
-                                .self_score = RAPT_SCORE_COSINE,
-                                .self_locality = RAPT_LOCALITY_LOCAL_P};
-    struct file f = good_file(&config);
-    rapt_model *model = NULL, *loaded = NULL;
-    rapt_message why = {""};
-    assert_int_equal(rapt_model_load(&model, f.path, NULL, &why), RAPT_OK);
-    for (int i = 0; i < COUNT(names); i++) {
-        struct file old = edited(&f, names[i][0], names[i][1]);
-        free(f.bytes);
-        f = old;
-    }
-    put(&f);
-    if (rapt_model_load(&loaded, f.path, NULL, &why)) fail_msg("%s", why.text);
-    small_same_models(model, loaded);
-    rapt_model_free(model);
-    rapt_model_free(loaded);
-    drop(&f);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -402,7 +369,6 @@ int main(void)
         cmocka_unit_test(test_contradictions), cmocka_unit_test(test_tensors),
         cmocka_unit_test(test_others),         cmocka_unit_test(test_truncated),
         cmocka_unit_test(test_flipped),        cmocka_unit_test(test_greedy_files),
-        cmocka_unit_test(test_old_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

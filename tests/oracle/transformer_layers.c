@@ -29,8 +29,7 @@ void oracle_find_pair(const struct oracle_model *m, const char *scope, const cha
 }
 
 static const char *const learned_names[RAPT_LEARNED_COUNT] = {
-#define RAPT_LEARNED(enumerator, name, old_name, scores, localities, need, gradient, rows,         \
-                     columns, initial)                                                             \
+#define RAPT_LEARNED(enumerator, name, scores, localities, need, gradient, rows, columns, initial) \
     [enumerator] = name,
 #include <rapt/learned.def>
 };

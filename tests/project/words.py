@@ -110,13 +110,6 @@ ALLOWED = [  # (path pattern, word, why it is right there)
     ("perf/*", "in use", "of an instruction set: active"),
     ("lib/kernel/dropout.c", "kept", "values that dropout keeps"),
     ("lib/generate/sample.c", "kept", "tokens and probability that top-k and top-p keep"),
-    ("lib/model/config_0_1*", "*", "keys of files that release 0.1 wrote"),
-    ("apps/toy_translate/training/state_0_1*", "*", "options in checkpoints that release 0.1 wrote"),
-    ("lib/model/metadata.c", "tokeniser", "a key of files that release 0.1 wrote"),
-    ("tests/model/files?0?1*", "*", "files that release 0.1 wrote, and its names"),
-    ("tests/model/load.c", "*", "names of release 0.1"),
-    ("tests/model/initial.c", "sharpness", "a name of release 0.1"),
-    ("include/rapt/learned.def", "sharpness", "a tensor's name in files of release 0.1"),
     ("tests/text/scores.*", "*", "sentences to be scored"),
 ]
 CODE = {".c", ".h", ".def"}

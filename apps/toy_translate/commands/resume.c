@@ -137,11 +137,7 @@ int training_resume(struct training *t, const struct command *command)
     if (code == EXIT_OK)
         code = state_open(&state, &options, path, rapt_model_metadata(model, STATE_KEY));
     if (code == EXIT_OK) code = take_others(t, command, rapt_model_metadata(model, COMMAND_KEY));
-    if (code == EXIT_OK) {
-        char *list = options_upgrade(options);
-        code = take_options(t, command, list);
-        free(list);
-    }
+    if (code == EXIT_OK) code = take_options(t, command, options);
     free(options);
     rapt_model_free(model);
     free(path);

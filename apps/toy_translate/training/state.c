@@ -88,13 +88,11 @@ int state_read(struct learner *learner, const char *text)
     char *options = NULL;
     int code = state_open(&state, &options, learner->path, text);
     if (code != EXIT_OK) return code;
-    char *was = options_upgrade(options);
     if (state.data != learner->state.data)
         code = failed("--resume: %s was trained on other sentence pairs or word alignments",
                       learner->path);
-    else if (strcmp(was, learner->options) != 0)
-        code = differs(learner->path, was, learner->options);
-    free(was);
+    else if (strcmp(options, learner->options) != 0)
+        code = differs(learner->path, options, learner->options);
     free(options);
     if (code != EXIT_OK) return code;
     learner->state = state;

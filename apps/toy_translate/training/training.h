@@ -114,9 +114,6 @@ void lock_close(int lock);
 /* Reads the state and the options of a run from the metadata of its checkpoint. text: NULL if it
    has none. path: for messages. The caller frees *options. */
 int state_open(struct state *state, char **options, const char *path, const char *text);
-/* ---- state_0_1.c: options_text of release 0.1 as options_text writes it today; other text is
-   unchanged. The caller frees. ---- */
-char *options_upgrade(const char *options);
 
 /* ---- progress.c ---- */
 enum { TIME_TEXT = 32, NUMBER_TEXT = 32 };
