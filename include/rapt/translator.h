@@ -43,7 +43,8 @@ typedef struct rapt_translator_options { /* size-first, see base.h */
        CTranslate2     model.bin, vocabularies
        Marian          a .bin or .npz file, vocabularies (those that decoder.yml names, or .spm, or
                        lists with "vocab" in their names): OPUS-MT, students of Firefox
-       Hugging Face    MarianMT: config.json, model.safetensors, vocab.json, source.spm, target.spm
+       Hugging Face    MarianMT: config.json, vocab.json, source.spm, target.spm, weights in
+                       model.safetensors or pytorch_model.bin (of any PyTorch), or in shards
 
    Whole numbers become float as the file's own engine reads them. Metadata "rapt.origin" says what
    it was. The bias of MarianMT's pad token is -1e9 here, since no translation has that token.

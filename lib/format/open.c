@@ -6,7 +6,7 @@
        CTranslate2   version as u32, then a length    1 <= version
        Marian        version as u64                   1 (2: encrypted)
        zip           "PK", 3, 4                       of arrays (npz), or with a pickle (PyTorch)
-       pickle        80 02 8A 0A 6C FC 9C 46 F9       PyTorch before 1.6, which is refused
+       pickle        80, 2 to 5                       PyTorch before 1.6
        index         '{'                              of a model in shards */
 #include "tensors.h"
 #include "zip.h"
@@ -43,13 +43,6 @@ static rapt_status read_zip(struct tensor_file *file, rapt_message *why)
     return status;
 }
 
-static rapt_status refuse_pickle(const char *label, rapt_message *why)
-{
-    return rapt__fail(why, RAPT_BAD_FILE,
-                      "%s: is as PyTorch wrote it before version 1.6, which is not supported",
-                      label);
-}
-
 static rapt_status recognize(const struct disk_source *source, tensor_reader **read,
                              rapt_message *why)
 {
@@ -70,8 +63,8 @@ static rapt_status recognize(const struct disk_source *source, tensor_reader **r
         *read = rapt__ct2_read;
     else if (memcmp(first, "PK\3\4", 4) == 0)
         *read = read_zip;
-    else if (memcmp(first, "\x80\2\x8A\x0A\x6C\xFC\x9C\x46\xF9", FIRST_BYTES) == 0)
-        return refuse_pickle(source->label.text, why);
+    else if (first[0] == 0x80 && first[1] >= 2 && first[1] <= 5)
+        *read = rapt__torch_legacy_read;
     else if (memcmp(first, "version h", FIRST_BYTES) == 0)
         return rapt__fail(why, RAPT_BAD_FILE,
                           "%s: is a pointer of Git LFS to a file that was not downloaded",
@@ -91,9 +84,9 @@ rapt_status rapt__torch_file_read(struct tensor_file *file, rapt_message *why)
     tensor_reader *read = NULL;
     rapt_status status = recognize(source, &read, why);
     if (status != RAPT_OK) return status;
-    if (read == read_zip) status = read_zip(file, why);
+    if (read == read_zip || read == rapt__torch_legacy_read) status = read(file, why);
     if (status != RAPT_OK || file->container == CONTAINER_PYTORCH) return status;
-    return rapt__fail(why, RAPT_BAD_FILE, "%s: is no file of torch.save", source->label.text);
+    return rapt__fail(why, RAPT_BAD_FILE, "%s: is not a file of torch.save", source->label.text);
 }
 
 rapt_status rapt__tensors_open_path(struct tensor_file **file, const char *path,

@@ -1,28 +1,48 @@
-/* pickle.c - the bytes of a pickle go in; the dictionary of tensors that they build comes out.
-   Nothing is called or imported: a name stands for itself, and three of them may be applied.
+/* pickle.c - runs the bytes of a pickle on a stack of values and leaves the object that they build,
+   a state dict. Nothing is called or imported: a name stands for itself, and only those that
+   rebuild tensors, parameters and ordered dictionaries may be applied.
 
-   Source: pickletools.py of CPython 3.11 (operations), torch/serialization.py and torch/_utils.py
-   of PyTorch 2.1 (what a state dict is made of). */
+   Source: pickletools.py of CPython 3.11 (opcodes), torch/serialization.py and torch/_utils.py of
+   PyTorch 1.13 and 2.1 (what a state dict is made of). */
 #include "pickle.h"
 
 #include "base/base.h"
 
 #include <string.h>
 
-enum { TENSOR_ARGUMENTS = 6, STORAGE_ARGUMENTS = 5 };
+enum {
+    TENSOR_ARGUMENTS = 6,    /* and metadata, which later versions add */
+    PARAMETER_ARGUMENTS = 3, /* and a state, in _rebuild_parameter_with_state */
+    STORAGE_ARGUMENTS = 5,   /* and a view, before PyTorch 1.6 */
+    VALUES_MAX = 1 << 16     /* of the stack, the memo, ..: 8,000 tensors need no more */
+};
 
-/* What names there may be; dtype: of the type of a storage. */
+/* The known names. dtype: what the storages of a type hold. */
 static const struct {
     const char *module, *name, *dtype;
 } globals[] = {
-    {"collections", "OrderedDict", NULL}, {"torch._utils", "_rebuild_tensor_v2", NULL},
-    {"torch", "FloatStorage", "F32"},     {"torch", "HalfStorage", "F16"},
-    {"torch", "BFloat16Storage", "BF16"}, {"torch", "DoubleStorage", "F64"},
-    {"torch", "CharStorage", "I8"},       {"torch", "ByteStorage", "U8"},
-    {"torch", "ShortStorage", "I16"},     {"torch", "IntStorage", "I32"},
-    {"torch", "LongStorage", "I64"},      {"torch", "BoolStorage", "BOOL"},
+    {"collections", "OrderedDict", NULL},
+    {"torch._utils", "_rebuild_tensor_v2", NULL},
+    {"torch._utils", "_rebuild_parameter", NULL},
+    {"torch._utils", "_rebuild_parameter_with_state", NULL},
+    {"torch", "FloatStorage", "F32"},
+    {"torch", "HalfStorage", "F16"},
+    {"torch", "BFloat16Storage", "BF16"},
+    {"torch", "DoubleStorage", "F64"},
+    {"torch", "CharStorage", "I8"},
+    {"torch", "ByteStorage", "U8"},
+    {"torch", "ShortStorage", "I16"},
+    {"torch", "IntStorage", "I32"},
+    {"torch", "LongStorage", "I64"},
+    {"torch", "BoolStorage", "BOOL"},
 };
-enum { GLOBAL_DICT = 0, GLOBAL_TENSOR = 1, GLOBALS = sizeof globals / sizeof *globals };
+enum {
+    GLOBAL_DICT,
+    GLOBAL_TENSOR,
+    GLOBAL_PARAMETER,
+    GLOBAL_PARAMETER_STATE,
+    GLOBALS = sizeof globals / sizeof *globals
+};
 
 const char *rapt__pickle_dtype(size_t global)
 {
@@ -32,18 +52,26 @@ const char *rapt__pickle_dtype(size_t global)
 struct pickle_reading {
     struct pickle *p;
     const unsigned char *bytes;
-    size_t size, at, operation; /* operation: where the one at hand begins */
+    size_t size, at;
+    size_t start, opcode; /* where the pickle begins, and the opcode that is being run */
     bool ended;
 };
 
 static rapt_status fail(const struct pickle_reading *r, const char *what)
 {
-    return rapt__fail(r->p->why, RAPT_BAD_FILE, "%s: pickle, byte %zu: %s", r->p->label,
-                      r->operation, what);
+    return rapt__fail(r->p->why, RAPT_BAD_FILE, "%s: pickle, byte %zu: %s", r->p->label, r->opcode,
+                      what);
+}
+
+static rapt_status too_many(const struct pickle *p)
+{
+    return rapt__fail(p->why, RAPT_BAD_FILE, "%s: its pickle has more than %d values", p->label,
+                      (int)VALUES_MAX);
 }
 
 static rapt_status append(struct pickle *p, struct pickle_values *to, struct pickle_value value)
 {
+    if (to->count == VALUES_MAX) return too_many(p);
     if (to->count == to->capacity) {
         void *grown = rapt__grown(&p->allocator, to->values, &to->capacity, sizeof value);
         if (!grown)
@@ -59,7 +87,7 @@ static rapt_status push(struct pickle_reading *r, struct pickle_value value)
     return append(r->p, &r->p->stack, value);
 }
 
-/* The value on top, of a kind; PICKLE_MARK: of any other kind. */
+/* Takes the value on top, which must be of a kind; PICKLE_MARK stands for any other kind. */
 static rapt_status pop(struct pickle_reading *r, enum pickle_kind kind, struct pickle_value *value)
 {
     struct pickle_values *stack = &r->p->stack;
@@ -70,7 +98,7 @@ static rapt_status pop(struct pickle_reading *r, enum pickle_kind kind, struct p
     return RAPT_OK;
 }
 
-/* Where the values behind the last mark begin. */
+/* Finds where the values after the last mark begin. */
 static rapt_status find_mark(const struct pickle_reading *r, size_t *first)
 {
     const struct pickle_values *stack = &r->p->stack;
@@ -82,7 +110,7 @@ static rapt_status find_mark(const struct pickle_reading *r, size_t *first)
     return fail(r, "a mark is missing");
 }
 
-/* ---- arguments behind an operation ---- */
+/* ---- arguments of an opcode ---- */
 
 static rapt_status take_number(struct pickle_reading *r, size_t bytes, uint64_t *value)
 {
@@ -92,7 +120,7 @@ static rapt_status take_number(struct pickle_reading *r, size_t bytes, uint64_t 
     return RAPT_OK;
 }
 
-/* A number of two's complement in so many bytes. */
+/* Pushes a number of `bytes` bytes, in two's complement if it has a sign. */
 static rapt_status push_number(struct pickle_reading *r, size_t bytes, bool has_sign)
 {
     uint64_t value = 0;
@@ -105,34 +133,56 @@ static rapt_status push_number(struct pickle_reading *r, size_t bytes, bool has_
     return push(r, number);
 }
 
-static rapt_status push_long(struct pickle_reading *r)
-{
-    uint64_t bytes = 0;
-    rapt_status status = take_number(r, 1, &bytes);
-    if (status == RAPT_OK && bytes > 8) return fail(r, "a number of more than 64 bits");
-    return status == RAPT_OK ? push_number(r, (size_t)bytes, true) : status;
-}
-
-static rapt_status push_text(struct pickle_reading *r, size_t prefix)
+/* Pushes `kind`, whose size of `prefix` bytes and text come next. */
+static rapt_status push_text(struct pickle_reading *r, size_t prefix, enum pickle_kind kind)
 {
     uint64_t size = 0;
     rapt_status status = take_number(r, prefix, &size);
     if (status != RAPT_OK) return status;
-    if (size > r->size - r->at) return fail(r, "it ends within a text");
+    if (size > r->size - r->at)
+        return fail(r, kind == PICKLE_TEXT ? "it ends within a text" : "it ends within a number");
     const struct pickle_value text = {
-        .kind = PICKLE_TEXT, .text = (const char *)r->bytes + r->at, .size = (size_t)size};
+        .kind = kind, .text = (const char *)r->bytes + r->at, .size = (uint32_t)size};
     r->at += (size_t)size;
     return push(r, text);
 }
 
-/* A line of a name, without its newline. */
-static rapt_status take_line(struct pickle_reading *r, const char **line, size_t *size)
+/* Pushes an integer whose number of bytes comes first. */
+static rapt_status push_long(struct pickle_reading *r)
 {
-    *line = (const char *)r->bytes + r->at;
-    const char *end = memchr(*line, '\n', r->size - r->at);
+    uint64_t bytes = 0;
+    rapt_status status = take_number(r, 1, &bytes);
+    if (status != RAPT_OK) return status;
+    if (bytes <= 8) return push_number(r, (size_t)bytes, true);
+    r->at--;
+    return push_text(r, 1, PICKLE_LONG);
+}
+
+/* Pushes a double, whose value is dropped. */
+static rapt_status push_float(struct pickle_reading *r)
+{
+    uint64_t bits = 0;
+    rapt_status status = take_number(r, 8, &bits);
+    return status == RAPT_OK ? push(r, (struct pickle_value){.kind = PICKLE_FLOAT}) : status;
+}
+
+/* Checks the size of a frame, which says only how many bytes to read ahead. */
+static rapt_status take_frame(struct pickle_reading *r)
+{
+    uint64_t size = 0;
+    rapt_status status = take_number(r, 8, &size);
+    if (status != RAPT_OK) return status;
+    return size > r->size - r->at ? fail(r, "it ends within a frame") : RAPT_OK;
+}
+
+/* Takes a name up to its newline, which is not part of it. */
+static rapt_status take_line(struct pickle_reading *r, struct pickle_value *line)
+{
+    line->text = (const char *)r->bytes + r->at;
+    const char *end = memchr(line->text, '\n', r->size - r->at);
     if (!end) return fail(r, "it ends within a name");
-    *size = (size_t)(end - *line);
-    r->at += *size + 1;
+    line->size = (uint32_t)(end - line->text);
+    r->at += (size_t)line->size + 1;
     return RAPT_OK;
 }
 
@@ -141,7 +191,7 @@ static bool same(const char *text, size_t size, const char *name)
     return strlen(name) == size && memcmp(text, name, size) == 0;
 }
 
-/* A text for a message: what is not printed ASCII becomes '?'. */
+/* Copies a text for a message, with '?' for what is not printable ASCII. */
 static void show(char shown[64], const char *text, size_t size)
 {
     size_t used = rapt__min_size(size, 63);
@@ -149,39 +199,59 @@ static void show(char shown[64], const char *text, size_t size)
     shown[used] = 0;
 }
 
-static rapt_status push_global(struct pickle_reading *r)
+static rapt_status push_known(struct pickle_reading *r, const struct pickle_value *module,
+                              const struct pickle_value *name)
 {
-    const char *module = "", *name = "";
-    size_t module_size = 0, name_size = 0;
-    rapt_status status = take_line(r, &module, &module_size);
-    if (status == RAPT_OK) status = take_line(r, &name, &name_size);
-    if (status != RAPT_OK) return status;
     for (size_t i = 0; i < GLOBALS; i++)
-        if (same(module, module_size, globals[i].module) && same(name, name_size, globals[i].name))
-            return push(r, (struct pickle_value){.kind = PICKLE_GLOBAL, .first = i});
+        if (same(module->text, module->size, globals[i].module) &&
+            same(name->text, name->size, globals[i].name))
+            return push(r, (struct pickle_value){.kind = PICKLE_GLOBAL, .first = (uint32_t)i});
     char of[64], what[64];
-    show(of, module, module_size);
-    show(what, name, name_size);
+    show(of, module->text, module->size);
+    show(what, name->text, name->size);
     return rapt__fail(r->p->why, RAPT_BAD_FILE,
-                      "%s: pickle, byte %zu: the name %s.%s is of no state dict", r->p->label,
-                      r->operation, of, what);
+                      "%s: pickle, byte %zu: the name %s.%s is not allowed in a state dict",
+                      r->p->label, r->opcode, of, what);
 }
 
-/* ---- what is remembered ---- */
+/* Pushes a name from two lines: its module, and the name in it. */
+static rapt_status push_global(struct pickle_reading *r)
+{
+    struct pickle_value module = {0}, name = {0};
+    rapt_status status = take_line(r, &module);
+    if (status == RAPT_OK) status = take_line(r, &name);
+    return status == RAPT_OK ? push_known(r, &module, &name) : status;
+}
 
-static rapt_status remember(struct pickle_reading *r, size_t bytes)
+/* Pushes a name from two texts on the stack. */
+static rapt_status push_stack_global(struct pickle_reading *r)
+{
+    struct pickle_value module = {0}, name = {0};
+    rapt_status status = pop(r, PICKLE_TEXT, &name);
+    if (status == RAPT_OK) status = pop(r, PICKLE_TEXT, &module);
+    return status == RAPT_OK ? push_known(r, &module, &name) : status;
+}
+
+/* ---- the memo ---- */
+
+/* Stores the value on top as number `index` of the memo. */
+static rapt_status store(struct pickle_reading *r, uint64_t index)
 {
     struct pickle *p = r->p;
-    uint64_t index = 0;
-    rapt_status status = take_number(r, bytes, &index);
-    if (status != RAPT_OK) return status;
     if (p->stack.count == 0 || p->stack.values[p->stack.count - 1].kind == PICKLE_MARK)
         return fail(r, "a value is missing");
-    if (index > p->memo.count) return fail(r, "an index of the memo that is left out");
+    if (index > p->memo.count) return fail(r, "an index of the memo is left out");
     struct pickle_value value = p->stack.values[p->stack.count - 1];
     if (index == p->memo.count) return append(p, &p->memo, value);
     p->memo.values[index] = value;
     return RAPT_OK;
+}
+
+static rapt_status remember(struct pickle_reading *r, size_t bytes)
+{
+    uint64_t index = 0;
+    rapt_status status = take_number(r, bytes, &index);
+    return status == RAPT_OK ? store(r, index) : status;
 }
 
 static rapt_status recall(struct pickle_reading *r, size_t bytes)
@@ -189,24 +259,24 @@ static rapt_status recall(struct pickle_reading *r, size_t bytes)
     uint64_t index = 0;
     rapt_status status = take_number(r, bytes, &index);
     if (status == RAPT_OK && index >= r->p->memo.count)
-        return fail(r, "an index of the memo that is not there");
+        return fail(r, "an index that the memo does not have");
     return status == RAPT_OK ? push(r, r->p->memo.values[index]) : status;
 }
 
-/* ---- values of values ---- */
+/* ---- tuples, lists and dictionaries ---- */
 
-/* Values `first` of the stack and all behind it become a tuple. */
+/* Replaces the stack from `below` on by a tuple of its values from `first` on. */
 static rapt_status make_tuple(struct pickle_reading *r, size_t first, size_t below)
 {
     struct pickle *p = r->p;
-    struct pickle_value tuple = {.kind = PICKLE_TUPLE, .first = p->items.count};
+    struct pickle_value tuple = {.kind = PICKLE_TUPLE, .first = (uint32_t)p->items.count};
     rapt_status status = RAPT_OK;
     for (size_t i = first; i < p->stack.count && status == RAPT_OK; i++) {
         if (p->stack.values[i].kind == PICKLE_MARK) return fail(r, "a value is missing");
         status = append(p, &p->items, p->stack.values[i]);
     }
     if (status != RAPT_OK) return status;
-    tuple.size = p->items.count - tuple.first;
+    tuple.size = (uint32_t)p->items.count - tuple.first;
     p->stack.count = below;
     return push(r, tuple);
 }
@@ -218,21 +288,23 @@ static rapt_status tuple_of(struct pickle_reading *r, size_t count)
     return make_tuple(r, first, first);
 }
 
-static rapt_status tuple_behind_mark(struct pickle_reading *r)
+static rapt_status tuple_after_mark(struct pickle_reading *r)
 {
     size_t first = 0;
     rapt_status status = find_mark(r, &first);
     return status == RAPT_OK ? make_tuple(r, first, first - 1) : status;
 }
 
-static rapt_status push_dict(struct pickle_reading *r)
+/* Pushes an empty list or dictionary. */
+static rapt_status push_empty(struct pickle_reading *r, enum pickle_kind kind)
 {
-    return push(r, (struct pickle_value){.kind = PICKLE_DICT, .first = r->p->dicts++});
+    return push(r, (struct pickle_value){.kind = kind, .first = r->p->containers++});
 }
 
 static rapt_status add_pair(struct pickle_reading *r, struct pickle_pair pair)
 {
     struct pickle *p = r->p;
+    if (p->pair_count == VALUES_MAX) return too_many(p);
     if (p->pair_count == p->pair_capacity) {
         void *grown = rapt__grown(&p->allocator, p->pairs, &p->pair_capacity, sizeof pair);
         if (!grown)
@@ -243,24 +315,48 @@ static rapt_status add_pair(struct pickle_reading *r, struct pickle_pair pair)
     return RAPT_OK;
 }
 
-/* Keys and values from `first` of the stack on belong to the dictionary at `below` - 1. */
+/* Checks that the value before `below` is of a kind, and that no mark follows `first`. */
+static rapt_status check_items(const struct pickle_reading *r, enum pickle_kind kind, size_t first,
+                               size_t below)
+{
+    const struct pickle_values *stack = &r->p->stack;
+    if (below == 0 || stack->values[below - 1].kind != kind)
+        return fail(r, kind == PICKLE_DICT ? "a dictionary is missing" : "a list is missing");
+    for (size_t i = first; i < stack->count; i++)
+        if (stack->values[i].kind == PICKLE_MARK) return fail(r, "a value is missing");
+    return RAPT_OK;
+}
+
+/* Gives the keys and values from `first` on to the dictionary before `below`. */
 static rapt_status set_items(struct pickle_reading *r, size_t first, size_t below)
 {
     struct pickle_values *stack = &r->p->stack;
-    if (below == 0 || stack->values[below - 1].kind != PICKLE_DICT)
-        return fail(r, "a dictionary is missing");
+    rapt_status status = check_items(r, PICKLE_DICT, first, below);
+    if (status != RAPT_OK) return status;
     if ((stack->count - first) % 2 != 0) return fail(r, "a key without a value");
-    size_t dict = stack->values[below - 1].first;
-    for (size_t i = first; i < stack->count; i++)
-        if (stack->values[i].kind == PICKLE_MARK) return fail(r, "a value is missing");
-    rapt_status status = RAPT_OK;
+    uint32_t of = stack->values[below - 1].first;
     for (size_t i = first; i < stack->count && status == RAPT_OK; i += 2)
-        status = add_pair(r, (struct pickle_pair){dict, stack->values[i], stack->values[i + 1]});
+        status = add_pair(r, (struct pickle_pair){of, stack->values[i], stack->values[i + 1]});
     stack->count = below;
     return status;
 }
 
-static rapt_status set_behind_mark(struct pickle_reading *r)
+/* Appends the values from `first` on to the list before `below`. */
+static rapt_status append_items(struct pickle_reading *r, size_t first, size_t below)
+{
+    struct pickle_values *stack = &r->p->stack;
+    rapt_status status = check_items(r, PICKLE_LIST, first, below);
+    if (status != RAPT_OK) return status;
+    struct pickle_pair pair = {.of = stack->values[below - 1].first};
+    for (size_t i = first; i < stack->count && status == RAPT_OK; i++) {
+        pair.value = stack->values[i];
+        status = add_pair(r, pair);
+    }
+    stack->count = below;
+    return status;
+}
+
+static rapt_status set_after_mark(struct pickle_reading *r)
 {
     size_t first = 0;
     rapt_status status = find_mark(r, &first);
@@ -273,7 +369,20 @@ static rapt_status set_one(struct pickle_reading *r)
     return count < 3 ? fail(r, "a value is missing") : set_items(r, count - 2, count - 2);
 }
 
-/* The attributes of a dictionary, which say nothing about tensors. */
+static rapt_status append_after_mark(struct pickle_reading *r)
+{
+    size_t first = 0;
+    rapt_status status = find_mark(r, &first);
+    return status == RAPT_OK ? append_items(r, first, first - 1) : status;
+}
+
+static rapt_status append_one(struct pickle_reading *r)
+{
+    size_t count = r->p->stack.count;
+    return count < 2 ? fail(r, "a value is missing") : append_items(r, count - 1, count - 1);
+}
+
+/* Drops the attributes of a dictionary, such as _metadata: they say nothing about tensors. */
 static rapt_status drop_state(struct pickle_reading *r)
 {
     struct pickle_value state = {0}, dict = {0};
@@ -292,66 +401,95 @@ static bool holds(const struct pickle *p, const struct pickle_value *tuple,
     return true;
 }
 
-/* A name applied to a tuple. */
-static rapt_status apply(struct pickle_reading *r)
+/* (storage, offset, shape, strides, requires_grad, hooks) */
+static rapt_status rebuild_tensor(struct pickle_reading *r, const struct pickle_value *arguments)
 {
     static const enum pickle_kind kinds[] = {PICKLE_STORAGE, PICKLE_NUMBER, PICKLE_TUPLE,
                                              PICKLE_TUPLE, PICKLE_NUMBER};
+    if (arguments->size < TENSOR_ARGUMENTS ||
+        !holds(r->p, arguments, kinds, sizeof kinds / sizeof *kinds))
+        return fail(r, "_rebuild_tensor_v2 is applied to other values than those of a tensor");
+    return push(r, (struct pickle_value){.kind = PICKLE_TENSOR, .first = arguments->first});
+}
+
+/* (tensor, requires_grad, hooks), and a state, which is dropped: a parameter is its tensor */
+static rapt_status rebuild_parameter(struct pickle_reading *r, const struct pickle_value *arguments,
+                                     size_t count)
+{
+    static const enum pickle_kind kinds[PARAMETER_ARGUMENTS] = {PICKLE_TENSOR, PICKLE_NUMBER,
+                                                                PICKLE_DICT};
+    if (arguments->size != count || !holds(r->p, arguments, kinds, PARAMETER_ARGUMENTS))
+        return fail(r, "_rebuild_parameter is applied to other values than those of a parameter");
+    return push(r, r->p->items.values[arguments->first]);
+}
+
+/* Applies a name to a tuple. */
+static rapt_status apply(struct pickle_reading *r)
+{
     struct pickle_value arguments = {0}, global = {0};
     rapt_status status = pop(r, PICKLE_TUPLE, &arguments);
     if (status == RAPT_OK) status = pop(r, PICKLE_GLOBAL, &global);
     if (status != RAPT_OK) return status;
-    if (global.first == GLOBAL_DICT && arguments.size == 0) return push_dict(r);
-    if (global.first != GLOBAL_TENSOR || arguments.size < TENSOR_ARGUMENTS ||
-        !holds(r->p, &arguments, kinds, sizeof kinds / sizeof *kinds))
-        return fail(r, "a name applied to what it does not take");
-    return push(r, (struct pickle_value){.kind = PICKLE_TENSOR, .first = arguments.first});
+    switch (global.first) {
+    case GLOBAL_DICT:
+        return arguments.size == 0 ? push_empty(r, PICKLE_DICT)
+                                   : fail(r, "OrderedDict is applied to values");
+    case GLOBAL_TENSOR:
+        return rebuild_tensor(r, &arguments);
+    case GLOBAL_PARAMETER:
+        return rebuild_parameter(r, &arguments, PARAMETER_ARGUMENTS);
+    case GLOBAL_PARAMETER_STATE:
+        return rebuild_parameter(r, &arguments, PARAMETER_ARGUMENTS + 1);
+    }
+    return fail(r, "the type of a storage is applied to values");
 }
 
-/* ('storage', type, key, device, elements) */
+/* ('storage', type, key, device, elements), and a view, which must be None */
 static rapt_status push_storage(struct pickle_reading *r)
 {
-    static const enum pickle_kind kinds[STORAGE_ARGUMENTS] = {
-        PICKLE_TEXT, PICKLE_GLOBAL, PICKLE_TEXT, PICKLE_TEXT, PICKLE_NUMBER};
+    static const enum pickle_kind kinds[] = {PICKLE_TEXT, PICKLE_GLOBAL, PICKLE_TEXT,
+                                             PICKLE_TEXT, PICKLE_NUMBER, PICKLE_NONE};
     struct pickle_value id = {0};
     rapt_status status = pop(r, PICKLE_TUPLE, &id);
     if (status != RAPT_OK) return status;
-    if (id.size != STORAGE_ARGUMENTS || !holds(r->p, &id, kinds, STORAGE_ARGUMENTS))
-        return fail(r, "a persistent object that is no storage");
+    if (id.size < STORAGE_ARGUMENTS || id.size > STORAGE_ARGUMENTS + 1 ||
+        !holds(r->p, &id, kinds, id.size))
+        return fail(r, "a persistent id that does not describe a storage");
     const struct pickle_value *items = r->p->items.values + id.first;
     if (!same(items[0].text, items[0].size, "storage") || !globals[items[1].first].dtype)
-        return fail(r, "a persistent object that is no storage");
+        return fail(r, "a persistent id that does not describe a storage");
     struct pickle_value storage = items[2];
     storage.kind = PICKLE_STORAGE;
     storage.first = items[1].first;
     storage.number = items[4].number;
-    return push(r, storage);
+    status = append(r->p, &r->p->storages, storage);
+    return status == RAPT_OK ? push(r, storage) : status;
 }
 
 static rapt_status begin(struct pickle_reading *r)
 {
     uint64_t protocol = 0;
     rapt_status status = take_number(r, 1, &protocol);
-    if (status != RAPT_OK || (r->operation == 0 && protocol >= 2 && protocol <= 4)) return status;
-    return fail(r, "a protocol other than 2 to 4");
+    if (status != RAPT_OK || (r->opcode == r->start && protocol >= 2 && protocol <= 5))
+        return status;
+    return fail(r, "a protocol other than 2 to 5");
 }
 
 static rapt_status end(struct pickle_reading *r)
 {
-    rapt_status status = pop(r, PICKLE_DICT, &r->p->result);
+    rapt_status status = pop(r, PICKLE_MARK, &r->p->result);
     if (status != RAPT_OK) return status;
-    if (r->p->stack.count > 0 || r->at < r->size) return fail(r, "more than one object");
+    if (r->p->stack.count > 0) return fail(r, "more than one object");
     r->ended = true;
     return RAPT_OK;
 }
 
-static rapt_status run_one(struct pickle_reading *r, unsigned operation)
+/* ---- opcodes ---- */
+
+/* Runs an opcode that pushes a value without looking at the stack. */
+static rapt_status run_push(struct pickle_reading *r, unsigned opcode)
 {
-    switch (operation) {
-    case 0x80:
-        return begin(r);
-    case '.':
-        return end(r);
+    switch (opcode) {
     case '(':
         return push(r, (struct pickle_value){.kind = PICKLE_MARK});
     case 'N':
@@ -368,22 +506,49 @@ static rapt_status run_one(struct pickle_reading *r, unsigned operation)
         return push_number(r, 4, true);
     case 0x8A:
         return push_long(r);
-    case 'X':
-        return push_text(r, 4);
+    case 'G':
+        return push_float(r);
     case 0x8C:
-        return push_text(r, 1);
+        return push_text(r, 1, PICKLE_TEXT);
+    case 'X':
+        return push_text(r, 4, PICKLE_TEXT);
+    case 0x8D:
+        return push_text(r, 8, PICKLE_TEXT);
     case 'c':
         return push_global(r);
+    case ')':
+        return tuple_of(r, 0);
+    case ']':
+        return push_empty(r, PICKLE_LIST);
+    case '}':
+        return push_empty(r, PICKLE_DICT);
+    }
+    return rapt__fail(r->p->why, RAPT_BAD_FILE,
+                      "%s: pickle, byte %zu: opcode 0x%02x is not allowed in a state dict",
+                      r->p->label, r->opcode, opcode);
+}
+
+static rapt_status run_one(struct pickle_reading *r, unsigned opcode)
+{
+    switch (opcode) {
+    case 0x80:
+        return begin(r);
+    case 0x95:
+        return take_frame(r);
+    case '.':
+        return end(r);
+    case 0x93:
+        return push_stack_global(r);
     case 'q':
         return remember(r, 1);
     case 'r':
         return remember(r, 4);
+    case 0x94:
+        return store(r, r->p->memo.count);
     case 'h':
         return recall(r, 1);
     case 'j':
         return recall(r, 4);
-    case ')':
-        return tuple_of(r, 0);
     case 0x85:
         return tuple_of(r, 1);
     case 0x86:
@@ -391,13 +556,15 @@ static rapt_status run_one(struct pickle_reading *r, unsigned operation)
     case 0x87:
         return tuple_of(r, 3);
     case 't':
-        return tuple_behind_mark(r);
-    case '}':
-        return push_dict(r);
+        return tuple_after_mark(r);
+    case 'a':
+        return append_one(r);
+    case 'e':
+        return append_after_mark(r);
     case 's':
         return set_one(r);
     case 'u':
-        return set_behind_mark(r);
+        return set_after_mark(r);
     case 'b':
         return drop_state(r);
     case 'R':
@@ -405,21 +572,34 @@ static rapt_status run_one(struct pickle_reading *r, unsigned operation)
     case 'Q':
         return push_storage(r);
     }
-    return rapt__fail(r->p->why, RAPT_BAD_FILE,
-                      "%s: pickle, byte %zu: operation 0x%02x is of no state dict", r->p->label,
-                      r->operation, operation);
+    return run_push(r, opcode);
 }
 
 rapt_status rapt__pickle_run(struct pickle *pickle, const unsigned char *bytes, size_t size)
 {
-    struct pickle_reading r = {.p = pickle, .bytes = bytes, .size = size};
+    struct pickle_reading r = {
+        .p = pickle, .bytes = bytes, .size = size, .at = pickle->at, .start = pickle->at};
     rapt_status status = RAPT_OK;
+    pickle->stack.count = pickle->memo.count = 0;
     while (status == RAPT_OK && !r.ended) {
-        r.operation = r.at;
+        r.opcode = r.at;
         if (r.at == r.size) return fail(&r, "it does not end");
         status = run_one(&r, r.bytes[r.at++]);
     }
+    pickle->at = r.at;
     return status;
+}
+
+const struct pickle_value *rapt__pickle_get(const struct pickle *pickle,
+                                            const struct pickle_value *dict, const char *key)
+{
+    for (size_t i = pickle->pair_count; dict->kind == PICKLE_DICT && i-- > 0;) {
+        const struct pickle_pair *pair = &pickle->pairs[i];
+        if (pair->of == dict->first && pair->key.kind == PICKLE_TEXT &&
+            same(pair->key.text, pair->key.size, key))
+            return &pair->value;
+    }
+    return NULL;
 }
 
 static void free_values(const struct pickle *p, struct pickle_values *values)
@@ -433,6 +613,7 @@ void rapt__pickle_free(struct pickle *pickle)
     free_values(pickle, &pickle->stack);
     free_values(pickle, &pickle->memo);
     free_values(pickle, &pickle->items);
+    free_values(pickle, &pickle->storages);
     rapt__free(&pickle->allocator, pickle->pairs, pickle->pair_capacity * sizeof *pickle->pairs);
     pickle->pairs = NULL;
     pickle->pair_count = pickle->pair_capacity = 0;

@@ -1,5 +1,5 @@
-/* pickle.h - the few operations of Python's pickle that a PyTorch state dict needs; everything else
-   is refused by its name. */
+/* pickle.h - interprets the part of Python's pickle that a PyTorch state dict needs, up to protocol
+   5. Any other opcode or name is refused. */
 #ifndef RAPT_LIB_FORMAT_PICKLE_H
 #define RAPT_LIB_FORMAT_PICKLE_H
 
@@ -8,26 +8,31 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum { PICKLE_MAX = 1 << 22 }; /* bytes of a pickle: 16,000 tensors take less */
+
 enum pickle_kind {
     PICKLE_NONE,
     PICKLE_MARK,
-    PICKLE_NUMBER,  /* or a truth value: number */
-    PICKLE_TEXT,    /* text[size], no 0 behind it */
-    PICKLE_TUPLE,   /* items[first .. first + size) */
-    PICKLE_DICT,    /* number `first`; its pairs have that as their dict */
-    PICKLE_GLOBAL,  /* name number `first` of those that are known */
+    PICKLE_NUMBER, /* or a truth value: number */
+    PICKLE_LONG,  /* an integer of more than 64 bits, text[size]: two's complement, little-endian */
+    PICKLE_FLOAT, /* its value is dropped: no state dict needs it */
+    PICKLE_TEXT,  /* text[size], without a terminating 0 */
+    PICKLE_TUPLE, /* items[first .. first + size) */
+    PICKLE_LIST,  /* the pairs whose `of` is `first`, in order; their keys are PICKLE_NONE */
+    PICKLE_DICT,  /* the pairs whose `of` is `first` */
+    PICKLE_GLOBAL,  /* an index into the table of known names: first */
     PICKLE_STORAGE, /* number: elements; text[size]: its key; first: the global of its type */
-    PICKLE_TENSOR   /* items[first .. first + 4): a storage, a number, two tuples: its storage,
-                       offset, shape   and strides */
+    PICKLE_TENSOR   /* items[first .. first + 4): storage, offset, shape, strides; the last two are
+                       tuples */
 };
 struct pickle_value {
     enum pickle_kind kind;
-    size_t first, size;
+    uint32_t first, size; /* 32 bits are enough, see PICKLE_MAX */
     int64_t number;
     const char *text; /* within the bytes of the pickle */
 };
-struct pickle_pair {
-    size_t dict;
+struct pickle_pair { /* of a dict or list */
+    uint32_t of;
     struct pickle_value key, value;
 };
 
@@ -35,23 +40,30 @@ struct pickle_values {
     struct pickle_value *values;
     size_t count, capacity;
 };
-struct pickle { /* starts as {allocator, label, why} */
+struct pickle { /* initialized as {allocator, label, why} */
     rapt_allocator allocator;
     const char *label;
     rapt_message *why;
-    struct pickle_values stack, memo, items;
+    struct pickle_values stack, memo, items, storages; /* storages: one for each reference */
     struct pickle_pair *pairs; /* [pair_count] in the order in which they were set */
     size_t pair_count, pair_capacity;
-    size_t dicts;
+    uint32_t containers; /* dicts and lists so far; the next one has this number */
     struct pickle_value result;
+    size_t at; /* where the pickle begins; after a run, where it ended */
 };
 
-/* bytes must outlive the pickle. RAPT_BAD_FILE: an operation or name that no state dict needs, or
-   damage. Memory in proportion to size. */
+/* Runs the pickle that begins at pickle->at of bytes[size <= PICKLE_MAX], which must outlive all
+   values. Several
+   pickles of the same bytes may be run one after another: pairs, items and storages are kept.
+   RAPT_BAD_FILE: an opcode or name that no state dict needs, or damage. Memory in proportion to
+   size, and less than 16 MB. */
 rapt_status rapt__pickle_run(struct pickle *pickle, const unsigned char *bytes, size_t size);
 void rapt__pickle_free(struct pickle *pickle);
 
-/* The dtype of a storage's type; NULL: the global is none. */
+/* The last value that a dict was given for a key; NULL: none. */
+const struct pickle_value *rapt__pickle_get(const struct pickle *pickle,
+                                            const struct pickle_value *dict, const char *key);
+/* The dtype of a storage's type; NULL: the global is not the type of a storage. */
 const char *rapt__pickle_dtype(size_t global);
 
 #endif

@@ -34,7 +34,8 @@ struct tensor_file {
 
 /* Fills a file whose main source is open and all else empty; after a failure the file is closed. */
 typedef rapt_status tensor_reader(struct tensor_file *file, rapt_message *why);
-tensor_reader rapt__safetensors_read, rapt__ct2_read, rapt__marian_read, rapt__shards_read;
+tensor_reader rapt__safetensors_read, rapt__ct2_read, rapt__marian_read, rapt__shards_read,
+    rapt__torch_legacy_read;
 
 /* ---- tensors.c ---- */
 

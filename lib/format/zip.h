@@ -34,7 +34,7 @@ const struct zip_member *rapt__zip_find(const struct zip *zip, const char *name)
 rapt_status rapt__zip_part(struct tensor_file *file, const struct zip_member *member,
                            unsigned *part, uint64_t *begin, rapt_message *why);
 
-/* ---- npz.c, torch.c: readers of files that are zip files ---- */
+/* ---- npz.c, torch_zip.c: readers of files that are zip files ---- */
 rapt_status rapt__npz_read(struct tensor_file *file, const struct zip *zip, rapt_message *why);
 const struct zip_member *rapt__torch_pickle(const struct zip *zip); /* NULL: there is none */
 rapt_status rapt__torch_read(struct tensor_file *file, const struct zip *zip,

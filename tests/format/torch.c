@@ -1,5 +1,5 @@
-/* torch.c - state dicts of torch.save: archives that Python's pickle and zipfile wrote, and pickles
-   made by hand, of which all but what a state dict needs is refused. */
+/* torch.c - state dicts of torch.save: files that PyTorch 1.13 wrote in both its forms, and pickles
+   made by hand, which are refused where they have more than a state dict needs. */
 #define _XOPEN_SOURCE 700
 
 #include "archive.h"
@@ -17,11 +17,12 @@ static void check_floats(const struct tensor_file *file, const char *name, const
 static void test_files(void **state)
 {
     (void)state;
-    static const char *const names[] = {"torch/stored", "torch/deflated", "torch/wide",
-                                        "torch/plain"};
+    static const char *const names[] = {"torch/stored",  "torch/deflated",  "torch/wide",
+                                        "torch/plain",   "torch/nested",    "torch/legacy",
+                                        "torch/legacy4", "torch/protocol4", "torch/protocol5"};
     static const float all[] = {1, 2, 3, 4, 5, 6}, turned[] = {1, 4, 2, 5, 3, 6};
     static const float half[] = {0.5f, -2, 3};
-    for (int i = 0; i < 4; i++) {
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         struct bytes b = seed(names[i]);
         struct tensor_file *file = NULL;
         rapt_message why = {""};
@@ -61,14 +62,13 @@ static void test_refused_files(void **state)
         const char *name, *reason;
     } rows[] = {
         {"torch/strides", "\"t\": its strides leave out elements"},
-        {"torch/behind", "\"t\": ends behind its storage"},
-        {"torch/no_tensor", "\"epoch\": is no tensor"},
-        {"torch/nested", "\"model\": is no tensor"},
+        {"torch/behind", "\"t\": ends after its storage"},
+        {"torch/no_tensor", "\"epoch\": is not a tensor"},
         {"torch/size", "its storage has another size"},
         {"torch/missing", "its storage is not in the file"},
         {"torch/big_endian", "its byteorder is not \"little\""},
-        {"torch/evil", "the name posix.system is of no state dict"},
-        {"torch/list", "operation 0x5d is of no state dict"},
+        {"torch/evil", "the name posix.system is not allowed in a state dict"},
+        {"torch/list", "\"t\": is not a tensor"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct bytes b = seed(rows[i].name);
@@ -96,7 +96,18 @@ static struct bytes with_pickle(const char *pickle, size_t size)
     "0X\3\0\0\0cpuK" n "tQ"
 #define REBUILD "ctorch._utils\n_rebuild_tensor_v2\n"
 #define KEY     "X\1\0\0\0a"
+#define MODEL   "X\5\0\0\0model"
+#define STATE   "X\x0A\0\0\0state_dict"
+#define DICT1   "}" /* another one */
 #define TENSOR  REBUILD "(" STORAGE("\2") "K\0K\2\x85K\1\x85\x89}tR"
+
+/* The same in opcodes of protocol 4. */
+#define TENSOR4                                                                                    \
+    "\x8C\x0Ctorch._utils\x8C\x12_rebuild_tensor_v2\x93(("                                         \
+    "\x8C\7storage\x8C\5torch\x8C\x0C"                                                             \
+    "FloatStorage\x93\x8C\1"                                                                       \
+    "0\x8C\3cpuK\2tQK\0K\2\x85K\1\x85\x89}tR"
+#define PARAMETER "ctorch._utils\n_rebuild_parameter"
 
 static void test_pickles(void **state)
 {
@@ -119,33 +130,38 @@ static void test_pickles(void **state)
             NULL),
         ROW(DICT "q\0"
                  "0h\0.",
-            "operation 0x30 is of no"),
+            "opcode 0x30 is not allowed in a state dict"),
         ROW(DICT KEY REBUILD "(" STORAGE("\2") "K\0K\2K\1\x86K\1K\2\x86\x89}tRs.", NULL),
-        ROW(DICT KEY REBUILD "(" STORAGE("\2") "K\0)K\1\x85\x89}tRs.", "has other strides"),
-        ROW(DICT KEY REBUILD "(" STORAGE("\2") "K\0N\x85K\1\x85\x89}tRs.", "is no size"),
-        ROW(DICT KEY REBUILD "(" STORAGE("\2") "K\0K\2\x85N\x85\x89}tRs.", "a stride is no size"),
+        ROW(DICT KEY REBUILD "(" STORAGE("\2") "K\0)K\1\x85\x89}tRs.",
+            "has not one stride for each dimension"),
+        ROW(DICT KEY REBUILD "(" STORAGE("\2") "K\0N\x85K\1\x85\x89}tRs.",
+            "a dimension is negative or too large"),
+        ROW(DICT KEY REBUILD "(" STORAGE("\2") "K\0K\2\x85N\x85\x89}tRs.",
+            "a stride is negative or not a number"),
         ROW(DICT KEY REBUILD "(" STORAGE("\2") "J\xFF\xFF\xFF\xFFK\2\x85K\1\x85\x89}tRs.",
-            "behind"),
+            "ends after its storage"),
         ROW(DICT KEY REBUILD "(" STORAGE("\3") "K\0K\2\x85K\1\x85\x89}tRs.", "another size"),
-        ROW(DICT KEY REBUILD "(" STORAGE("\2") "K\0K\2\x85K\1\x85tRs.", "does not take"),
-        ROW(DICT KEY REBUILD ")Rs.", "does not take"),
-        ROW(DICT KEY "ctorch\nFloatStorage\n)Rs.", "does not take"),
+        ROW(DICT KEY REBUILD "(" STORAGE("\2") "K\0K\2\x85K\1\x85tRs.", "other values than"),
+        ROW(DICT KEY REBUILD ")Rs.", "_rebuild_tensor_v2 is applied to other values"),
+        ROW(DICT KEY "ctorch\nFloatStorage\n)Rs.", "the type of a storage is applied"),
         ROW(DICT KEY "K\1)Rs.", "of another kind"),
         ROW(DICT KEY KEY "Qs.", "of another kind"),
-        ROW(DICT KEY ")Qs.", "is no storage"),
-        ROW(DICT "K\1K\1s.", "a key of the state dict is no text"),
-        ROW(DICT KEY "Ns.", "\"a\": is no tensor"),
+        ROW(DICT KEY ")Qs.", "does not describe a storage"),
+        ROW(DICT "K\1K\1s.", "a key of the state dict is not a text"),
+        ROW(DICT KEY "Ns.", "\"a\": is not a tensor"),
         ROW(DICT KEY TENSOR "s" KEY TENSOR "s.", "\"a\": is there twice"),
         ROW(DICT "X\1\0\0\0\xFF" TENSOR "s.", "not UTF-8"),
         ROW(DICT "X\2\0\0\0a\0" TENSOR "s.", "has a 0"),
         ROW(DICT "X\0\0\0\0" TENSOR "s.", "has no name"),
-        ROW("\x80\x05}.", "a protocol other than"),
+        ROW("\x80\x05}.", NULL),
+        ROW("\x80\x06}.", "a protocol other than 2 to 5"),
+        ROW("\x80\x01}.", "a protocol other than 2 to 5"),
         ROW("}\x80\x02.", "a protocol other than"),
         ROW(DICT "}.", "more than one object"),
-        ROW(DICT "..", "more than one object"),
+        ROW(DICT "..", "goes on after its end, byte 4"),
         ROW(DICT, "it does not end"),
         ROW("\x80\x02.", "a value is missing"),
-        ROW("\x80\x02N.", "of another kind"),
+        ROW("\x80\x02N.", "is not a dictionary"),
         ROW(DICT "(.", "of another kind"),
         ROW(DICT "s.", "a value is missing"),
         ROW(DICT KEY "(s.", "a value is missing"),
@@ -157,19 +173,60 @@ static void test_pickles(void **state)
         ROW("\x80\x02\x86.", "a value is missing"),
         ROW("\x80\x02(\x85.", "a value is missing"),
         ROW("\x80\x02q\0.", "a value is missing"),
-        ROW(DICT "q\1.", "an index of the memo that is left out"),
-        ROW(DICT "h\0.", "an index of the memo that is not there"),
+        ROW(DICT "q\1.", "an index of the memo is left out"),
+        ROW(DICT "h\0.", "an index that the memo does not have"),
         ROW(DICT "X\xFF\xFF\xFF\xFFx.", "it ends within a text"),
         ROW(DICT "\x8C\x7Fx.", "it ends within a text"),
         ROW(DICT "J\1", "it ends within a number"),
-        ROW(DICT "\x8A\x09"
-                 "123456789.",
-            "more than 64 bits"),
+        ROW(DICT KEY "\x8A\x09"
+                     "123456789s.",
+            "\"a\": is not a tensor"),
+        ROW(DICT "\x8A\x0A"
+                 "123456789",
+            "it ends within a number"),
+        ROW(DICT "G1234567", "it ends within a number"),
+        ROW(DICT "\x8D\xFF\0\0\0\0\0\0\0x.", "it ends within a text"),
+        ROW(DICT "\x8D\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFFx.", "it ends within a text"),
+        ROW("\x80\4\x95\2\0\0\0\0\0\0\0}.", NULL),
+        ROW("\x80\4\x95\3\0\0\0\0\0\0\0}.", "it ends within a frame"),
+        ROW("\x80\4\x95\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF}.", "it ends within a frame"),
+        ROW(DICT "\x94h\0s.", "a value is missing"),
+        ROW("\x80\4}\x94" KEY "\x94" TENSOR4 "s.", NULL),
+        ROW("\x80\4\x94.", "a value is missing"),
+        ROW("\x80\4(\x94.", "a value is missing"),
+        ROW("\x80\4}\x8C\2os\x8C\6system\x93.", "the name os.system is not allowed"),
+        ROW("\x80\4}\x8C\2osK\1\x93.", "of another kind"),
+        ROW("\x80\4}K\1\x8C\2os\x93.", "of another kind"),
+        ROW("\x80\4}\x93.", "of another kind"),
+        ROW(DICT KEY "]s.", "\"a\": is not a tensor"),
+        ROW(DICT KEY "](K\1K\2es.", "\"a\": is not a tensor"),
+        ROW(DICT "a.", "a value is missing"),
+        ROW(DICT "K\1a.", "a list is missing"),
+        ROW(DICT "](ae.", "a value is missing"),
+        ROW(DICT "e.", "a mark is missing"),
+        ROW(DICT "(K\1e.", "a list is missing"),
+        ROW("\x80\2].", "is not a dictionary"),
+        ROW(DICT KEY PARAMETER "\n(" TENSOR "\x88}tRs.", NULL),
+        ROW(DICT KEY PARAMETER "_with_state\n(" TENSOR "\x88}}tRs.", NULL),
+        ROW(DICT KEY PARAMETER "\n(" TENSOR "\x88}Nt"
+                               "Rs.",
+            "_rebuild_parameter is applied to other"),
+        ROW(DICT KEY PARAMETER "\n("
+                               "K\1\x88}t"
+                               "Rs.",
+            "_rebuild_parameter is applied to other"),
+        ROW(DICT KEY PARAMETER "_with_state\n(" TENSOR "\x88}tRs.", "is applied to other"),
+        ROW(DICT KEY "ccollections\nOrderedDict\nK\1\x85Rs.", "OrderedDict is applied to values"),
+        ROW(DICT MODEL DICT1 KEY TENSOR "ss.", NULL),
+        ROW(DICT STATE DICT1 KEY TENSOR "ssX\5\0\0\0epochK\3s" MODEL "Ns.", NULL),
+        ROW(DICT STATE DICT1 KEY TENSOR "ss" MODEL "}s.", "has two state dicts, \"model\" and"),
+        ROW(DICT MODEL DICT1 KEY "K\1ss.", "\"a\": is not a tensor"),
+        ROW(DICT MODEL TENSOR "s.", NULL),
         ROW(DICT "cos\nsystem", "it ends within a name"),
-        ROW(DICT "cos\nsystem\n", "the name os.system is of no"),
-        ROW(DICT "cbuiltins\nev\x1Bl\n", "the name builtins.ev?l is of no"),
-        ROW(DICT "\x93", "operation 0x93 is of no"),
-        ROW(DICT "ctorch._utils\n_rebuild_parameter\n", "_rebuild_parameter is of no"),
+        ROW(DICT "cos\nsystem\n", "the name os.system is not allowed"),
+        ROW(DICT "cbuiltins\nev\x1Bl\n", "the name builtins.ev?l is not allowed"),
+        ROW(DICT "\x81", "opcode 0x81 is not allowed in a state dict"),
+        ROW(DICT "ctorch._utils\n_rebuild_qtensor\n", "_rebuild_qtensor is not allowed"),
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct bytes b = with_pickle(rows[i].pickle, rows[i].size);
@@ -178,6 +235,144 @@ static void test_pickles(void **state)
             refuse(&b, rows[i].reason);
         else if (try_any(b.data, b.size, &why))
             fail_msg("%zu: %s", i, why.text);
+        free(b.data);
+    }
+}
+
+/* ---- before PyTorch 1.6 ---- */
+
+/* A file in the form of before PyTorch 1.6. */
+struct legacy {
+    const char *head; /* the three pickles before the state dict; NULL: good ones */
+    const char *dict; /* NULL: one tensor of two floats, storage "0" */
+    size_t dict_size;
+    const char *keys; /* the list of storages; NULL: "0" */
+    uint64_t count;   /* of the storage's elements */
+    size_t data;      /* bytes after that */
+    const char *reason;
+};
+
+#define MAGIC   "\x80\2\x8A\x0A\x6C\xFC\x9C\x46\xF9\x20\x6A\xA8\x50\x19."
+#define VERSION "\x80\2M\xE9\3."
+#define ORDER   "X\x0D\0\0\0little_endian"
+
+static struct bytes legacy_file(const struct legacy *l)
+{
+    static const char dict[] = DICT KEY TENSOR "s.", system[] = "\x80\2}" ORDER "\x88s.";
+    static const char keys[] = "\x80\2]X\1\0\0\0"
+                               "0a.";
+    struct bytes b = {NULL, 0};
+    if (l->head) {
+        put_bytes(&b, l->head, strlen(l->head));
+    } else {
+        put_bytes(&b, MAGIC VERSION, sizeof MAGIC VERSION - 1);
+        put_bytes(&b, system, sizeof system - 1);
+    }
+    put_bytes(&b, l->dict ? l->dict : dict, l->dict ? l->dict_size : sizeof dict - 1);
+    put_bytes(&b, l->keys ? l->keys : keys, l->keys ? strlen(l->keys) : sizeof keys - 1);
+    put_number(&b, l->count, 8);
+    for (size_t i = 0; i < l->data; i++) put_number(&b, i, 1);
+    return b;
+}
+
+static void test_legacy(void **state)
+{
+    (void)state;
+#define WITH(text) .dict = text, .dict_size = sizeof text - 1
+#define TWO(second)                                                                                \
+    DICT KEY TENSOR "sX\1\0\0\0"                                                                   \
+                    "b" REBUILD "(" second "K\0K\1\x85K\1\x85\x89}tRs."
+    static const struct legacy rows[] = {
+        {.count = 2, .data = 8, .reason = NULL},
+        {.count = 2, .data = 7, .reason = "a storage"},
+        {.count = 2, .data = 9, .reason = "it goes on after its last storage"},
+        {.count = 1, .data = 8, .reason = "another size than in the pickle"},
+        {.count = 3, .data = 12, .reason = "another size than in the pickle"},
+        {.count = UINT64_MAX, .data = 8, .reason = "another size than in the pickle"},
+        {.head = MAGIC "\x80\2M\xE8\3.", .reason = "its version is not 1001"},
+        {.head = MAGIC "\x80\2N.", .reason = "its version is not 1001"},
+        {.head = "\x80\2M\xE9\3.", .reason = "a pickle, but not one of torch.save"},
+        {.head = "\x80\2\x8A\x0A\x6C\xFC\x9C\x46\xF9\x20\x6A\xA8\x50\x1A.",
+         .reason = "not one of torch.save"},
+        {.head = "\x80\2}.", .reason = "not one of torch.save"},
+        {.head = MAGIC VERSION "\x80\2].", .reason = "its little_endian is not True"},
+        {.head = MAGIC VERSION "\x80\2}.", .reason = "its little_endian is not True"},
+        {WITH("\x80\2N."), .count = 2, .data = 8, .reason = "no tensor uses"},
+        {WITH(DICT "."), .count = 2, .data = 8, .reason = "no tensor uses"},
+        {.keys = "\x80\2].", .data = 0, .reason = "after its last storage"},
+        {.keys = "\x80\2N.", .data = 0, .reason = "it has no list of storages"},
+        {.keys = "\x80\2]K\1a.", .data = 8, .reason = "no tensor uses"},
+        {WITH(TWO(STORAGE("\2"))), .count = 2, .data = 8, .reason = NULL},
+        {WITH(TWO(STORAGE("\3"))), .count = 2, .data = 8, .reason = "disagree about the storage"},
+        {WITH(DICT KEY REBUILD "((X\7\0\0\0storagectorch\nFloatStorage\nX\1\0\0\0"
+                               "0X\3\0\0\0cpuK\2NtQ"
+                               "K\0K\2\x85K\1\x85\x89}tRs."),
+         .count = 2, .data = 8, .reason = NULL},
+        {WITH(DICT KEY REBUILD "((X\7\0\0\0storagectorch\nFloatStorage\nX\1\0\0\0"
+                               "0X\3\0\0\0cpuK\2)tQ"
+                               "K\0K\2\x85K\1\x85\x89}tRs."),
+         .count = 2, .data = 8, .reason = "does not describe a storage"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct bytes b = legacy_file(&rows[i]);
+        rapt_message why = {""};
+        if (rows[i].reason)
+            refuse(&b, rows[i].reason);
+        else if (try_any(b.data, b.size, &why))
+            fail_msg("%zu: %s", i, why.text);
+        free(b.data);
+    }
+}
+
+/* Lists of storages in which the one storage is missing, or is there twice. */
+static void test_legacy_lists(void **state)
+{
+    (void)state;
+    struct bytes whole = legacy_file(&(struct legacy){.count = 2, .data = 8}), b = {NULL, 0};
+    const size_t tail = 8 + 8 +
+                        sizeof "\x80\2]X\1\0\0\0"
+                               "0a." -
+                        1; /* of the list and the storage */
+    put_bytes(&b, whole.data, whole.size - tail);
+    put_bytes(&b, "\x80\2].", 4);
+    refuse(&b, "\"a\": its storage is not in the file");
+    b.size -= 4;
+    put_bytes(&b,
+              "\x80\2]X\1\0\0\0"
+              "0q\0ah\0a.",
+              16);
+    for (int i = 0; i < 2; i++) put_bytes(&b, whole.data + whole.size - 16, 16);
+    refuse(&b, "its list of storages has one twice");
+    free(whole.data);
+    free(b.data);
+}
+
+/* More values than a state dict has. */
+static void test_many_values(void **state)
+{
+    (void)state;
+    enum { TIMES = 70000 };
+    for (int kind = 0; kind < 5; kind++) {
+        struct bytes pickle = {NULL, 0};
+        put_bytes(&pickle, "\x80\4}\x94", 4);
+        for (int i = 0; i < TIMES; i += 100) {
+            char run[500];
+            size_t size = 0;
+            for (int k = 0; k < 100; k++) {
+                const char *one = kind == 0   ? "N"
+                                  : kind == 1 ? "\x94"
+                                  : kind == 2 ? "N\x85"
+                                  : kind == 3 ? "]Na"
+                                              : "NNs";
+                memcpy(run + size, one, strlen(one));
+                size += strlen(one);
+            }
+            put_bytes(&pickle, run, size);
+        }
+        put_bytes(&pickle, ".", 1);
+        struct bytes b = with_pickle((const char *)pickle.data, pickle.size);
+        refuse(&b, "its pickle has more than 65536 values");
+        free(pickle.data);
         free(b.data);
     }
 }
@@ -232,10 +427,10 @@ static void test_repeated_key(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_repeated_key),
-        cmocka_unit_test(test_files),
-        cmocka_unit_test(test_refused_files),
-        cmocka_unit_test(test_pickles),
+        cmocka_unit_test(test_repeated_key),  cmocka_unit_test(test_files),
+        cmocka_unit_test(test_refused_files), cmocka_unit_test(test_pickles),
+        cmocka_unit_test(test_legacy),        cmocka_unit_test(test_legacy_lists),
+        cmocka_unit_test(test_many_values),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
