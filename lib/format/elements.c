@@ -109,6 +109,17 @@ struct element_reading {
     rapt_message *why;
 };
 
+/* Reverses the bytes of each of `count` elements of `size` bytes. */
+static void reverse(unsigned char *bytes, size_t count, size_t size)
+{
+    for (unsigned char *element = bytes; count-- > 0; element += size)
+        for (size_t i = 0; i < size / 2; i++) {
+            unsigned char byte = element[i];
+            element[i] = element[size - 1 - i];
+            element[size - 1 - i] = byte;
+        }
+}
+
 /* Stored elements [first, first + count) to the element `to` of the output and every `step` from
    there on. */
 static rapt_status convert(struct element_reading *r, size_t first, size_t count, size_t to,
@@ -124,6 +135,7 @@ static rapt_status convert(struct element_reading *r, size_t first, size_t count
         status =
             read_at(r->file, r->entry, r->entry->begin + first * size, bytes, now * size, r->why);
         if (status != RAPT_OK) return status;
+        if (r->entry->big_endian) reverse(bytes, now, size);
         if (r->integers) {
             int64_t *data = step == 1 ? r->integers + to : integers;
             r->dtype->to_integer(bytes, now, data);

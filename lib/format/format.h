@@ -42,6 +42,7 @@ struct tensor_entry {
     unsigned part;      /* which of its files */
     enum tensor_use use;
     bool transposed; /* rank 2, stored column by column; calls that return elements undo it */
+    bool big_endian; /* its elements are; the same */
 };
 struct tensor_metadata {
     const char *key, *value; /* UTF-8 */

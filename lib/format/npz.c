@@ -1,11 +1,14 @@
 /* npz.c - an npz file goes in: a zip file of arrays name.npy; entries and, as metadata, Marian's
    texts come out.
 
-       "\x93NUMPY", u8 major, u8 minor, u16 (major 1) or u32 (2, 3) length, so many bytes of header
+       "\x93NUMPY", u8 major, u8 minor, u16 (major 1) or u32 (2, 3) length, header of that length:
        {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }, blanks, newline
-       the elements, little-endian, in C order
+       the elements: of either byte order, row by row or (Fortran) column by column
 
-   Source: numpy.lib.format, "Format Version 1.0" to "3.0". */
+   descr is the byte order (<, >, or | where it does not matter), a letter for the kind and the size
+   of an element. Texts are arrays of bytes, or one element of kind S or V.
+
+   Source: numpy.lib.format, "Format Version 1.0" to "3.0"; the array interface, "typestr". */
 #include "cursor.h"
 #include "dtype.h"
 #include "marian.h"
@@ -19,17 +22,19 @@ enum { HEADER_MAX = 1024 }; /* bytes of a header: a shape has at most 8 dimensio
 static const char suffix[] = ".npy";
 
 static const struct {
-    const char *descr, *dtype;
-} descrs[] = {
-    {"<f4", "F32"}, {"<f2", "F16"}, {"<f8", "F64"}, {"|i1", "I8"},   {"<i1", "I8"},
-    {"|u1", "U8"},  {"<u1", "U8"},  {"<i2", "I16"}, {"<u2", "U16"},  {"<i4", "I32"},
-    {"<u4", "U32"}, {"<i8", "I64"}, {"<u8", "U64"}, {"|b1", "BOOL"},
+    const char *kind, *dtype;
+} kinds[] = {
+    {"f4", "F32"}, {"f2", "F16"}, {"f8", "F64"}, {"i1", "I8"},  {"u1", "U8"},  {"i2", "I16"},
+    {"u2", "U16"}, {"i4", "I32"}, {"u4", "U32"}, {"i8", "I64"}, {"u8", "U64"}, {"b1", "BOOL"},
 };
 
 /* The header of one array. */
 struct npy_reading {
     struct tensor_file *file;
     struct tensor_entry *entry;
+    bool special;     /* a text of Marian's */
+    size_t text_size; /* bytes of an element of kind S or V; 0: another kind */
+    bool fortran;
     char text[HEADER_MAX + 1];
     char *at;
     bool seen[3];
@@ -68,12 +73,28 @@ static const char *take_text(struct npy_reading *r)
     return start;
 }
 
+/* Takes the digits at *at; false: there are none, or they are too many. */
+static bool take_size(const char **at, size_t *size)
+{
+    const char *start = *at;
+    *size = 0;
+    for (; **at >= '0' && **at <= '9'; ++*at)
+        if (!rapt__times(*size, 10, size) || !rapt__plus(*size, (size_t)(**at - '0'), size))
+            return false;
+    return *at > start;
+}
+
 static rapt_status take_descr(struct npy_reading *r)
 {
     const char *descr = take_text(r);
-    if (!descr) return bad(r, "its descr is no text");
-    for (size_t i = 0; i < sizeof descrs / sizeof *descrs; i++)
-        if (strcmp(descrs[i].descr, descr) == 0) r->entry->dtype = descrs[i].dtype;
+    if (!descr) return bad(r, "its descr is not a text");
+    const char *kind = descr + (*descr && strchr("<>|", *descr));
+    r->entry->big_endian = *descr == '>';
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (kind > descr && strcmp(kinds[i].kind, kind) == 0) r->entry->dtype = kinds[i].dtype;
+    const char *at = kind + 1;
+    if (r->special && (*kind == 'S' || *kind == 'V') && take_size(&at, &r->text_size) && !*at)
+        r->entry->dtype = "U8";
     if (r->entry->dtype) return RAPT_OK;
     return rapt__fail(r->why, RAPT_BAD_FILE, "%s: tensor \"%s\": elements of type \"%s\"",
                       r->file->main.source.label.text, rapt__shown(r->entry->name).text,
@@ -82,27 +103,27 @@ static rapt_status take_descr(struct npy_reading *r)
 
 static rapt_status take_order(struct npy_reading *r)
 {
-    if (take(r, "False")) return RAPT_OK;
-    return bad(r,
-               take(r, "True") ? "is in Fortran's order" : "its fortran_order is no truth value");
+    r->fortran = take(r, "True");
+    if (r->fortran || take(r, "False")) return RAPT_OK;
+    return bad(r, "its fortran_order is neither True nor False");
 }
 
 /* (), (3,), (3, 4) */
 static rapt_status take_shape(struct npy_reading *r)
 {
     struct tensor_entry *entry = r->entry;
-    if (!take(r, "(")) return bad(r, "its shape is no tuple");
+    if (!take(r, "(")) return bad(r, "its shape is not a tuple");
     while (!take(r, ")")) {
         size_t size = 0;
         skip_blanks(r);
-        if (*r->at < '0' || *r->at > '9') return bad(r, "a dimension is no number");
-        for (; *r->at >= '0' && *r->at <= '9'; r->at++)
-            if (!rapt__times(size, 10, &size) || !rapt__plus(size, (size_t)(*r->at - '0'), &size))
-                return bad(r, "its size is beyond all memory");
+        if (*r->at < '0' || *r->at > '9') return bad(r, "a dimension is not a number");
+        const char *at = r->at;
+        if (!take_size(&at, &size)) return bad(r, "its size is beyond all memory");
+        r->at += at - r->at;
         if (entry->rank == TENSOR_RANK) return bad(r, "has more than 8 dimensions");
         entry->shape[entry->rank++] = size;
         const bool more = take(r, ",");
-        if (!more && (entry->rank == 1 || !take(r, ")"))) return bad(r, "its shape is no tuple");
+        if (!more && (entry->rank == 1 || !take(r, ")"))) return bad(r, "its shape is not a tuple");
         if (!more) break;
     }
     return RAPT_OK;
@@ -117,7 +138,7 @@ enum { KEYS = sizeof keys / sizeof *keys };
 
 static rapt_status parse(struct npy_reading *r)
 {
-    if (!take(r, "{")) return bad(r, "its header is no dictionary");
+    if (!take(r, "{")) return bad(r, "its header is not a dictionary");
     while (!take(r, "}")) {
         const char *key = take_text(r);
         int i = 0;
@@ -137,7 +158,33 @@ static rapt_status parse(struct npy_reading *r)
     return *r->at ? bad(r, "has more text in its header") : RAPT_OK;
 }
 
-/* An array of `size` bytes from begin on of a source. */
+/* Makes one dimension of bytes of a text that is a single element. */
+static rapt_status spread_text(struct npy_reading *r)
+{
+    struct tensor_entry *entry = r->entry;
+    for (int i = 0; i < entry->rank; i++)
+        if (entry->shape[i] != 1) return bad(r, "has more than one text");
+    entry->rank = 1;
+    entry->shape[0] = r->text_size;
+    return RAPT_OK;
+}
+
+/* In a matrix, Fortran's order is that of columns; where at most one dimension is larger than 1 it
+   is the same as C's. */
+static rapt_status check_order(struct npy_reading *r)
+{
+    struct tensor_entry *entry = r->entry;
+    int wide = 0;
+    for (int i = 0; i < entry->rank; i++) wide += entry->shape[i] != 1;
+    if (!r->fortran || wide <= 1) return RAPT_OK;
+    if (entry->rank > 2)
+        return bad(r, "has more than 2 dimensions in Fortran's order; save it in C's order "
+                      "(numpy.ascontiguousarray)");
+    entry->transposed = true;
+    return RAPT_OK;
+}
+
+/* Reads the header of an array of `size` bytes that begins at `begin` of a source. */
 static rapt_status read_array(struct npy_reading *r, const struct disk_source *source,
                               uint64_t begin, uint64_t size)
 {
@@ -148,7 +195,7 @@ static rapt_status read_array(struct npy_reading *r, const struct disk_source *s
     rapt__cursor_bytes(&c, magic, sizeof magic, "an array");
     if (c.status != RAPT_OK) return c.status;
     if (memcmp(magic, "\x93NUMPY", 6) != 0 || magic[6] < 1 || magic[6] > 3)
-        return bad(r, "is no array of a known version");
+        return bad(r, "is not an array of a known version");
     const int wide = magic[6] == 1 ? 2 : 4;
     uint64_t length = rapt__cursor_number(&c, wide, "the length of a header");
     if (c.status != RAPT_OK) return c.status;
@@ -160,6 +207,8 @@ static rapt_status read_array(struct npy_reading *r, const struct disk_source *s
     r->at = r->text;
     if (strlen(r->text) != length) return bad(r, "its header has a 0");
     rapt_status status = parse(r);
+    if (status == RAPT_OK && r->text_size > 0) status = spread_text(r);
+    if (status == RAPT_OK) status = check_order(r);
     if (status != RAPT_OK) return status;
     const struct dtype *dtype = rapt__dtype_find(entry->dtype);
     if (!rapt__tensors_count_shape(entry, dtype->bits))
@@ -177,18 +226,18 @@ static rapt_status add_array(struct tensor_file *file, const struct zip_member *
     struct tensor_entry entry = {.name = member->name};
     size_t length = strlen(member->name), tail = strlen(suffix);
     if (length < tail || strcmp(member->name + length - tail, suffix) != 0)
-        return rapt__tensors_bad(file, member->name, "is no array: its name does not end in .npy",
-                                 why);
+        return rapt__tensors_bad(file, member->name,
+                                 "is not an array: its name does not end in .npy", why);
     struct npy_reading r = {.file = file, .entry = &entry, .why = why};
     entry.name = rapt__tensors_text(file, member->name, length - tail, why);
     if (!entry.name) return RAPT_NO_MEMORY;
+    r.special = strncmp(entry.name, MARIAN_SPECIAL, strlen(MARIAN_SPECIAL)) == 0;
     uint64_t begin = 0;
     rapt_status status = rapt__zip_part(file, member, &entry.part, &begin, why);
     if (status == RAPT_OK)
         status = read_array(&r, &rapt__tensors_part(file, &entry)->source, begin, member->size);
     if (status != RAPT_OK) return status;
-    if (strncmp(entry.name, MARIAN_SPECIAL, strlen(MARIAN_SPECIAL)) == 0 &&
-        entry.end - entry.begin == entry.count)
+    if (r.special && entry.end - entry.begin == entry.count)
         return rapt__tensors_add_text(file, &entry, why);
     return rapt__tensors_add(file, &entry, why);
 }

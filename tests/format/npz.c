@@ -35,8 +35,8 @@ static void check_arrays(const struct bytes *b)
 static void test_files(void **state)
 {
     (void)state;
-    static const char *const names[] = {"npz/stored", "npz/deflated", "npz/wide"};
-    for (int i = 0; i < 3; i++) {
+    static const char *const names[] = {"npz/stored", "npz/deflated", "npz/wide", "npz/orders"};
+    for (int i = 0; i < 4; i++) {
         struct bytes b = seed(names[i]);
         if (i == 1 && without_zlib(&b)) {
             printf("skipped: format/npz, deflated arrays: built without zlib\n");
@@ -190,15 +190,22 @@ static void test_arrays(void **state)
         {GOOD, NULL},
         {"{\"shape\":(1,2,),\"fortran_order\":False,\"descr\":\"<f4\"}", NULL},
         {"{'descr': '|u1', 'fortran_order': False, 'shape': (2, 4), }", NULL},
-        {"{'descr': '>f4', 'fortran_order': False, 'shape': (2,), }", "type \">f4\""},
+        {"{'descr': '>f4', 'fortran_order': False, 'shape': (2,), }", NULL},
+        {"{'descr': 'f4', 'fortran_order': False, 'shape': (2,), }", "type \"f4\""},
+        {"{'descr': '', 'fortran_order': False, 'shape': (2,), }", "type \"\""},
+        {"{'descr': '|S8', 'fortran_order': False, 'shape': (), }", "type \"|S8\""},
+        {"{'descr': '|V2', 'fortran_order': False, 'shape': (4,), }", "type \"|V2\""},
         {"{'descr': '<c8', 'fortran_order': False, 'shape': (1,), }", "type \"<c8\""},
-        {"{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (2,), }", "is no text"},
-        {"{'descr': '<f4', 'fortran_order': True, 'shape': (2,), }", "in Fortran's order"},
-        {"{'descr': '<f4', 'fortran_order': 0, 'shape': (2,), }", "no truth value"},
+        {"{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (2,), }", "is not a text"},
+        {"{'descr': '<f4', 'fortran_order': True, 'shape': (2,), }", NULL},
+        {"{'descr': '<f4', 'fortran_order': True, 'shape': (1, 2, 1), }", NULL},
+        {"{'descr': '|u1', 'fortran_order': True, 'shape': (2, 2, 2), }",
+         "more than 2 dimensions in Fortran's order"},
+        {"{'descr': '<f4', 'fortran_order': 0, 'shape': (2,), }", "neither True nor False"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }", "do not fit its shape"},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': (2), }", "its shape is no tuple"},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': [2], }", "its shape is no tuple"},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': (-2,), }", "is no number"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (2), }", "its shape is not a tuple"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': [2], }", "its shape is not a tuple"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (-2,), }", "is not a number"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (1,1,1,1,1,1,1,1,2), }",
          "8 dimensions"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999,), }", "beyond"},
@@ -209,7 +216,7 @@ static void test_arrays(void **state)
         {"{'descr' '<f4', 'fortran_order': False, 'shape': (2,), }", "without a value"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (2,) 3}", "does not end"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (2,)} 3", "more text"},
-        {"['descr']", "is no dictionary"},
+        {"['descr']", "is not a dictionary"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct bytes data = array(rows[i].header, "12345678", 8);
@@ -224,12 +231,125 @@ static void test_arrays(void **state)
     }
 }
 
+/* An archive of one array. */
+static struct bytes one_array(const char *name, const char *header, const void *data, size_t size)
+{
+    struct bytes bytes = array(header, data, size);
+    const struct member member = {.name = name, .local_name = name, .data = bytes};
+    struct bytes b = archive(&member, 1);
+    free(bytes.data);
+    return b;
+}
+
+/* Elements in both byte orders, matrices in both orders. */
+static void test_orders(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *header, *data;
+        float expected[4];
+        bool whole;
+    } rows[] = {
+        {"{'descr': '>f2', 'fortran_order': True, 'shape': (2, 2), }",
+         "\x3C\0\x40\0\x42\0\x44\0",
+         {1, 3, 2, 4},
+         false},
+        {"{'descr': '<f2', 'fortran_order': True, 'shape': (2, 2), }",
+         "\0\x3C\0\x40\0\x42\0\x44",
+         {1, 3, 2, 4},
+         false},
+        {"{'descr': '>f2', 'fortran_order': False, 'shape': (4,), }",
+         "\x3C\0\x40\0\x42\0\x44\0",
+         {1, 2, 3, 4},
+         false},
+        {"{'descr': '>f4', 'fortran_order': False, 'shape': (2,), }",
+         "\x3F\x80\0\0\x40\0\0\0",
+         {1, 2},
+         false},
+        {"{'descr': '>f8', 'fortran_order': False, 'shape': (), }",
+         "\x3F\xF8\0\0\0\0\0\0",
+         {1.5f},
+         false},
+        {"{'descr': '>i2', 'fortran_order': True, 'shape': (2, 2), }",
+         "\0\1\0\2\xFF\xFF\1\0",
+         {1, -1, 2, 256},
+         true},
+        {"{'descr': '>u4', 'fortran_order': False, 'shape': (2, 1), }",
+         "\0\0\0\1\0\0\1\0",
+         {1, 256},
+         true},
+        {"{'descr': '>i8', 'fortran_order': False, 'shape': (1,), }",
+         "\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFE",
+         {-2},
+         true},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct bytes b = one_array("a.npy", rows[i].header, rows[i].data, 8);
+        struct tensor_file *file = NULL;
+        rapt_message why = {""};
+        float data[4];
+        int64_t whole[4];
+        if (rapt__tensors_open_any_memory(&file, b.data, b.size, NULL, &why))
+            fail_msg("%s", why.text);
+        const struct tensor_entry *e = rapt__tensors_find(file, "a");
+        if (rows[i].whole)
+            assert_int_equal(rapt__tensors_integers(file, e, 0, e->count, whole, NULL), RAPT_OK);
+        else
+            assert_int_equal(rapt__tensors_read(file, e, 0, e->count, data, NULL), RAPT_OK);
+        for (size_t k = 0; k < e->count; k++)
+            if ((rows[i].whole ? (float)whole[k] : data[k]) != rows[i].expected[k])
+                fail_msg("%zu: element %zu", i, k);
+        rapt__tensors_close(file);
+        try_any(b.data, b.size, &why);
+        free(b.data);
+    }
+}
+
+/* Marian's configuration, stored as numpy stores bytes. */
+static void test_texts(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *header, *reason;
+    } rows[] = {
+        {"{'descr': '|i1', 'fortran_order': False, 'shape': (8,), }", NULL},
+        {"{'descr': '|u1', 'fortran_order': False, 'shape': (8,), }", NULL},
+        {"{'descr': '|u1', 'fortran_order': False, 'shape': (1, 8), }", NULL},
+        {"{'descr': '|S8', 'fortran_order': False, 'shape': (), }", NULL},
+        {"{'descr': '|S8', 'fortran_order': False, 'shape': (1,), }", NULL},
+        {"{'descr': '|V8', 'fortran_order': False, 'shape': (), }", NULL},
+        {"{'descr': '|S4', 'fortran_order': False, 'shape': (2,), }", "has more than one text"},
+        {"{'descr': '|S9', 'fortran_order': False, 'shape': (), }", "do not fit its shape"},
+        {"{'descr': '|S', 'fortran_order': False, 'shape': (), }", "type \"|S\""},
+        {"{'descr': '|S0', 'fortran_order': False, 'shape': (), }", "do not fit its shape"},
+        {"{'descr': '|S8x', 'fortran_order': False, 'shape': (), }", "type \"|S8x\""},
+        {"{'descr': '<U2', 'fortran_order': False, 'shape': (), }", "type \"<U2\""},
+        {"{'descr': '|S99999999999999999999', 'fortran_order': False, 'shape': (), }", "type"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct bytes b = one_array("special:model.yml.npy", rows[i].header, "a: 1\n\0\0\0", 8);
+        struct tensor_file *file = NULL;
+        rapt_message why = {""};
+        if (rows[i].reason) {
+            refuse(&b, rows[i].reason);
+        } else {
+            if (rapt__tensors_open_any_memory(&file, b.data, b.size, NULL, &why))
+                fail_msg("%zu: %s", i, why.text);
+            assert_string_equal(rapt__tensors_metadata(file, "special:model.yml"), "a: 1\n");
+            assert_int_equal(rapt__tensors_count(file), 0);
+            rapt__tensors_close(file);
+        }
+        free(b.data);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_files),     cmocka_unit_test(test_archives),
         cmocka_unit_test(test_neighbors), cmocka_unit_test(test_arrays),
-        cmocka_unit_test(test_wide),
+        cmocka_unit_test(test_wide),      cmocka_unit_test(test_orders),
+        cmocka_unit_test(test_texts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
