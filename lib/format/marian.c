@@ -42,6 +42,13 @@ bool rapt__marian_transposed(const char *name)
     return !strstr(name, "Wemb");
 }
 
+/* Marian's converter stores everything with "Wemb" in its name as intgemm8, and so the alpha of the
+   embeddings: 127, and the scale m that makes 127 / m of it. */
+static bool is_alpha(const struct tensor_entry *entry)
+{
+    return entry->count == 1 && (strcmp(entry->dtype, "F32") == 0 || entry->scales == 1);
+}
+
 rapt_status rapt__marian_alphas(struct tensor_file *file, rapt_message *why)
 {
     const size_t tail = strlen(MARIAN_ALPHA);
@@ -49,8 +56,8 @@ rapt_status rapt__marian_alphas(struct tensor_file *file, rapt_message *why)
         struct tensor_entry *entry = &file->entries[i];
         size_t size = strlen(entry->name);
         if (size < tail || strcmp(entry->name + size - tail, MARIAN_ALPHA) != 0) continue;
-        if (strcmp(entry->dtype, "F32") != 0 || entry->count != 1)
-            return rapt__tensors_bad(file, entry->name, "is no single F32", why);
+        if (!is_alpha(entry))
+            return rapt__tensors_bad(file, entry->name, "is not one F32 or intgemm8 number", why);
         entry->use = TENSOR_ALPHA;
         struct tensor_entry *of = rapt__tensors_named(file, entry->name, size - tail);
         float alpha;

@@ -42,7 +42,8 @@ static struct bytes make(const struct item *items, size_t count, uint64_t paddin
 static const char by_columns[] = "\0\x14\x02\x16\x04\x18\0\0\0\x40"; /* 0 20 2 22 4 24, 2.0f */
 static const char by_rows[] = "\0\x02\x04\x14\x16\x18\0\0\0\x40";
 static const float matrix[] = {0, 1, 2, 10, 11, 12};
-static const char half_float[] = "\0\0\0\x3F", text[] = "dim-emb: 4\n";
+static const char half_float[] = "\0\0\0\x3F", half_narrow[] = "\x7F\0\0\x7E\x43"; /* 127, 254 */
+static const char text[] = "dim-emb: 4\n";
 
 static struct bytes make_usual(uint64_t narrow, uint64_t wide)
 {
@@ -52,6 +53,7 @@ static struct bytes make_usual(uint64_t narrow, uint64_t wide)
         {"encoder_Wemb", narrow, 2, {2, 3}, by_rows, 10, 10},
         {"Wide_W", wide, 2, {2, 3}, wide_columns, 16, 16},
         {"decoder_Wq_QuantMultA", 0x404, 1, {1}, half_float, 4, 256},
+        {"encoder_Wemb_QuantMultA", narrow, 2, {1, 1}, half_narrow, 5, 256},
         {"none_QuantMultA", 0x404, 1, {1}, half_float, 4, 4},
         {"b", 0x404, 2, {1, 1}, half_float, 4, 8},
         {"special:model.yml", 0x101, 1, {12}, text, 12, 256},
@@ -89,7 +91,7 @@ static void test_types(void **state)
         if (rapt__tensors_open_any_memory(&file, b.data, b.size, NULL, &why))
             fail_msg("%s", why.text);
         assert_int_equal(rapt__tensors_container(file), CONTAINER_MARIAN);
-        assert_int_equal(rapt__tensors_count(file), 6);
+        assert_int_equal(rapt__tensors_count(file), 7);
         check_matrix(file, "decoder_Wq", true);
         check_matrix(file, "encoder_Wemb", false);
         check_matrix(file, "Wide_W", true);
@@ -97,7 +99,9 @@ static void test_types(void **state)
         assert_true(e->alpha == 0.5f);
         assert_int_equal(rapt__tensors_find(file, "none_QuantMultA")->use, TENSOR_ALPHA);
         assert_int_equal(rapt__tensors_find(file, "decoder_Wq_QuantMultA")->use, TENSOR_ALPHA);
-        assert_true(rapt__tensors_find(file, "encoder_Wemb")->alpha == 0);
+        assert_int_equal(rapt__tensors_find(file, "encoder_Wemb_QuantMultA")->use, TENSOR_ALPHA);
+        assert_true(rapt__tensors_find(file, "encoder_Wemb")->alpha == 0.5f);
+        assert_true(rapt__tensors_find(file, "Wide_W")->alpha == 0);
         assert_string_equal(rapt__tensors_metadata(file, "special:model.yml"), text);
         rapt__tensors_close(file);
         refuse_beginnings(&b);
@@ -130,7 +134,9 @@ static void test_refused(void **state)
         {{"a_W", 0x4101, 2, {1, 1}, half_float, 4, 4}, "\"a_W\": its bytes are too few"},
         {{"a_W", 0x4101, 1, {2}, by_rows, 10, 10}, "\"a_W\": is of whole numbers, but no matrix"},
         {{"special:a", 0x101, 1, {2}, "\xFF", 2, 2}, "\"special:a\": is not UTF-8"},
-        {{"a_QuantMultA", 0x404, 1, {2}, by_rows, 8, 8}, "is no single F32"},
+        {{"a_QuantMultA", 0x404, 1, {2}, by_rows, 8, 8}, "is not one F32 or intgemm8 number"},
+        {{"a_QuantMultA", 0x101, 1, {1}, by_rows, 1, 1}, "is not one F32 or intgemm8 number"},
+        {{"a_QuantMultA", 0x4101, 2, {2, 1}, by_rows, 6, 6}, "is not one F32 or intgemm8 number"},
         {{"a_QuantMultA", 0x404, 1, {1}, "\0\0\x80\xFF", 4, 4}, "is not above 0 and finite"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
