@@ -1,5 +1,5 @@
-/* base64.c - bytes as printable text, four characters for three bytes, '=' filling up the last.
-   Source: RFC 4648, section 4. Reading accepts what writing writes and nothing else. */
+/* base64.c - bytes as printable text: four characters for three bytes, padded with '='. Source: RFC
+ * 4648, section 4. The reader accepts only what the writer writes. */
 #include "text/text.h"
 
 #include <string.h>
@@ -25,7 +25,7 @@ void rapt__base64_write(const void *bytes, size_t size, char *text)
     }
 }
 
-/* The value of each character; 64: it is none. */
+/* Maps each character to its value, or to 64 if it is not in the alphabet. */
 static void fill_values(unsigned char values[256])
 {
     memset(values, 64, 256);
@@ -44,7 +44,7 @@ bool rapt__base64_read(const char *text, size_t size, void *bytes)
             if (digit > left ? text[digit] != '=' : value == 64) return false;
             three = three << 6 | (digit > left ? 0 : value);
         }
-        if (three & (0xFFFFFFu >> 8 * left)) return false; /* bits that no byte has */
+        if (three & (0xFFFFFFu >> 8 * left)) return false; /* unused bits must be 0 */
         for (size_t k = 0; k < left; k++) b[i + k] = (unsigned char)(three >> (16 - 8 * k));
     }
     return true;

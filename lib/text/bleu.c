@@ -2,8 +2,9 @@
 
        BLEU = 100 min(1, exp(1 - r/h)) (p[1] p[2] p[3] p[4])^(1/4),   p[n] = matches[n] / totals[n]
 
-   An order without a match counts as p[n] = 1 / (2^k totals[n]), k = how many orders so far had
-   none: smoothing "exp", method 3 of Chen and Cherry 2014. No match at all: 0. */
+   An order without a match counts as p[n] = 1 / (2^k totals[n]), where k is the number of such
+   orders so far (smoothing "exp", method 3 of Chen and Cherry 2014). If no order has a match, BLEU
+   is 0. */
 #include "text/text.h"
 #include <string.h>
 
@@ -14,7 +15,8 @@ struct words { /* a text split into words */
     size_t size, count;
 };
 
-/* The word at or behind *at, which moves to its end; false: there is none. */
+/* Finds the next word at or after *at and moves *at to its end. Returns false at the end of the
+ * text. */
 static bool next_word(const char *bytes, size_t size, size_t *at, size_t *begin)
 {
     size_t here = *at, end;
@@ -28,7 +30,8 @@ static bool next_word(const char *bytes, size_t size, size_t *at, size_t *begin)
     return true;
 }
 
-/* workspace: 6 * text.size + 2 bytes, which then hold the words. */
+/* Splits a text into words. workspace has 6 * text.size + 2 bytes and holds the words afterwards.
+ */
 static struct words split(rapt_text text, rapt_bleu_tokens tokens, int lowercase, char *workspace)
 {
     struct words s = {.bytes = workspace, .size = text.size};
@@ -62,7 +65,7 @@ static void list_words(struct ngrams *grams, size_t item, const char *base, cons
     }
 }
 
-/* Equal words get equal ids. */
+/* Assigns the same id to equal words. */
 static void number_words(struct ngrams *grams, const char *base)
 {
     size_t n = grams->hypothesis + grams->reference;

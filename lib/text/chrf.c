@@ -2,14 +2,15 @@
 
        F = 100 (1 + 4) P R / (4 P + R)
 
-   P and R are the means over the orders 1..6 of matches / hypothesis and matches / reference
-   n-grams of characters, white space removed; orders that one side has none of do not count.
-   A sentence's hypothesis n-grams count only if its reference has some of that order. */
+   P and R are the means over the orders 1..6 of matches / hypothesis and matches / reference,
+   counting n-grams of characters without white space. An order that one side lacks is left out. The
+   n-grams of a hypothesis count only if its reference has n-grams of that order. */
 #include "text/text.h"
 
 enum { ORDERS = 6 };
 
-/* Writes the characters that are not white space, if out is not NULL; returns how many. */
+/* Writes the characters other than white space to `out`, unless it is NULL, and returns their
+ * number. */
 static size_t characters(rapt_text text, uint32_t *out)
 {
     size_t count = 0;

@@ -1,8 +1,9 @@
-/* encode.c - text to tokens and back (Sennrich, Haddow and Birch 2016, section 3.2).
+/* encode.c - byte-pair encoding and decoding (Sennrich, Haddow and Birch 2016, section 3.2).
 
-   A word starts as its bytes. While two adjacent tokens have a merge, the merge learned first is
-   applied, leftmost first. A heap of (merge, position) holds the candidates: each merge adds two at
-   most, so a word of n bytes takes n log n steps, and its state fits on the stack. */
+   A word starts as its bytes. While two adjacent tokens have a merge, the earliest learned merge is
+   applied, leftmost first. A heap of (merge, position) holds the candidates. Each merge adds at
+   most two of them, so a word of n bytes takes O(n log n) steps, and its state fits on the stack.
+ */
 #include "text/text.h"
 #include <string.h>
 
@@ -10,12 +11,12 @@ enum { MAX = RAPT__WORD_MAX, HEAP_MAX = 3 * MAX, POSITION_BITS = 8 };
 
 struct word {
     int size;
-    int32_t id[MAX];         /* the token that begins at this byte; -1: none does */
+    int32_t id[MAX];         /* the token that begins at this byte, or -1 */
     int16_t next[MAX];       /* where it ends */
-    int16_t previous[MAX];   /* where the token before it begins; -1: it is the first */
-    uint32_t heap[HEAP_MAX]; /* merge << POSITION_BITS | position of its left token; the least is
+    int16_t previous[MAX];   /* where the previous token begins, or -1 for the first */
+    uint32_t heap[HEAP_MAX]; /* merge << POSITION_BITS | position of its left token; the smallest is
                                 the root */
-    int candidates;          /* in heap */
+    int candidates;          /* number of items in heap */
 };
 
 _Static_assert(MAX <= 1 << POSITION_BITS, "a position fits its bits");
@@ -43,7 +44,7 @@ static uint32_t pop(struct word *word)
     return top;
 }
 
-/* Adds the merge of the token at this position and the next one, if there is one. */
+/* Adds the merge of the token at this position with the next one, if such a merge exists. */
 static void offer(struct word *word, const rapt_tokenizer *tokenizer, int position)
 {
     int behind = word->next[position];
@@ -52,7 +53,7 @@ static void offer(struct word *word, const rapt_tokenizer *tokenizer, int positi
     if (merge >= 0) push(word, (uint32_t)merge << POSITION_BITS | (uint32_t)position);
 }
 
-/* Applies a candidate, unless an earlier merge has taken its tokens. */
+/* Applies a candidate, unless an earlier merge has consumed one of its tokens. */
 static void join(struct word *word, const rapt_tokenizer *tokenizer, uint32_t item)
 {
     int position = (int)(item & ((1u << POSITION_BITS) - 1)), behind = word->next[position];

@@ -1,4 +1,4 @@
-/* kinds.c - the public calls of a tokenizer: arguments checked, then what its kind does. */
+/* kinds.c - the public functions of tokenizers: they check the arguments and dispatch by kind. */
 #include "format/format.h"
 #include "text/list.h"
 #include "text/text.h"
@@ -10,7 +10,7 @@ static rapt_status null(const char *what, rapt_message *why)
     return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is NULL", what);
 }
 
-/* ---- made and freed ---- */
+/* ---- creation ---- */
 
 rapt_status rapt_tokenizer_load_memory(rapt_tokenizer **tokenizer, const void *bytes, size_t size,
                                        const rapt_allocator *allocator, rapt_message *why)
@@ -55,7 +55,7 @@ rapt_status rapt_tokenizer_load(rapt_tokenizer **tokenizer, const char *path,
     return status ? rapt__fail(why, status, "%s: %s", file.label.text, reason.text) : RAPT_OK;
 }
 
-/* The names one after the other, each with a 0 behind it; *bytes: with those. */
+/* Concatenates the names, each terminated by a 0. *bytes is the total size. */
 static rapt_status join_names(const rapt_text *names, int count, const rapt_allocator *allocator,
                               char **joined, size_t *bytes, rapt_message *why)
 {
@@ -102,7 +102,7 @@ rapt_status rapt_tokenizer_create_list(rapt_tokenizer **tokenizer, const rapt_te
     if (!tokenizer || !names) return null(tokenizer ? "names" : "tokenizer", why);
     rapt_status status = rapt__int_check("count", count, 1, 1 << 24, why);
     if (!status && pieces && !pieces->spm)
-        status = rapt__fail(why, RAPT_BAD_ARGUMENT, "pieces is no SentencePiece tokenizer");
+        status = rapt__fail(why, RAPT_BAD_ARGUMENT, "pieces is not a SentencePiece tokenizer");
     if (!status) status = join_names(names, count, allocator, &joined, &size, why);
     if (status) return status;
     const struct spm *spm = pieces ? pieces->spm : NULL;
@@ -123,7 +123,7 @@ void rapt_tokenizer_free(rapt_tokenizer *tokenizer)
     rapt__free(&memory, tokenizer, sizeof *tokenizer);
 }
 
-/* ---- asked ---- */
+/* ---- queries ---- */
 
 rapt_text rapt_tokenizer_file(const rapt_tokenizer *tokenizer)
 {
@@ -139,7 +139,7 @@ int rapt_tokenizer_vocab(const rapt_tokenizer *tokenizer)
 
 int32_t rapt_tokenizer_special(const rapt_tokenizer *tokenizer, int which)
 {
-    enum { UNKNOWN, BEGIN, END, PAD }; /* as struct spm has their names */
+    enum { UNKNOWN, BEGIN, END, PAD }; /* indices of struct spm's `names` */
     if (!tokenizer || which < RAPT_TOKEN_UNKNOWN || which >= RAPT_TOKEN_SPECIALS) return -1;
     if (tokenizer->list) return rapt__list_special(tokenizer->list, which);
     if (!tokenizer->spm) return which;
@@ -185,7 +185,7 @@ size_t rapt_tokenizer_bound(const rapt_tokenizer *tokenizer, size_t bytes)
     return rapt__spm_bound(tokenizer->spm, bytes);
 }
 
-/* ---- used ---- */
+/* ---- encoding and decoding ---- */
 
 rapt_status rapt_tokenizer_encode(const rapt_tokenizer *tokenizer, rapt_text text, int32_t *ids,
                                   size_t *ends, size_t capacity, size_t *count, rapt_message *why)

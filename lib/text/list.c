@@ -1,12 +1,12 @@
-/* list.c - a vocabulary that is given as a list of names, id by id: text that is names with spaces
-   between, or that a SentencePiece model cuts into pieces, to ids; and back. Names are found
-   through a hash table with linear probing. */
+/* list.c - a vocabulary given as a list of names, one per id. Text consists of names separated by
+ * spaces, or is split into pieces by a SentencePiece model. Names are found through a hash table
+ * with linear probing. */
 #include "text/list.h"
 
 #include <string.h>
 
 static const struct {
-    int which; /* RAPT_TOKEN_.. */
+    int which; /* a RAPT_TOKEN_ constant */
     const char *name;
 } special_names[] = {
     {RAPT_TOKEN_UNKNOWN, "<unk>"}, {RAPT_TOKEN_PAD, "<pad>"}, {RAPT_TOKEN_PAD, "<blank>"},
@@ -18,7 +18,7 @@ static rapt_text name_of(const struct list *l, int32_t id)
     return (rapt_text){l->joined + l->start[id], l->start[id + 1] - l->start[id] - 1};
 }
 
-/* The slot that holds this name, or the free one where it belongs. */
+/* Returns the slot that holds this name, or the free slot where it belongs. */
 static size_t slot_of(const struct list *l, rapt_text name)
 {
     size_t slot = rapt__hash_from(l, name.bytes, name.size) & (l->slots - 1);
@@ -37,11 +37,12 @@ int32_t rapt__list_find(const struct list *l, rapt_text name)
 int32_t rapt__list_special(const struct list *l, int which)
 {
     int32_t id = l->special[which - RAPT_TOKEN_UNKNOWN];
-    bool ends = id < 0 && which == RAPT_TOKEN_BEGIN; /* what ends texts begins them, too */
+    bool ends =
+        id < 0 && which == RAPT_TOKEN_BEGIN; /* without a begin token the end token serves as one */
     return ends ? l->special[RAPT_TOKEN_END - RAPT_TOKEN_UNKNOWN] : id;
 }
 
-/* ---- made ---- */
+/* ---- creation ---- */
 
 static void take_arrays(struct list *l, size_t bytes, struct arena *arena)
 {
@@ -62,7 +63,7 @@ static bool is_special(const struct list *l, int32_t id)
     return false;
 }
 
-/* The byte piece of this name; -1: it is that of none. */
+/* Returns the byte piece that has this name, or -1. */
 static int32_t byte_piece(const struct list *l, int32_t id)
 {
     const rapt_text name = name_of(l, id);
@@ -70,8 +71,8 @@ static int32_t byte_piece(const struct list *l, int32_t id)
     return piece >= 0 && l->spm->pieces[piece].type == SPM_BYTE ? piece : -1;
 }
 
-/* What a token is in a text, and whether that is a byte: with a SentencePiece model spaces for
-   U+2581, one byte of a byte piece, and nothing for what no piece is known of. */
+/* Writes a token as it appears in text and sets byte[id]. With a SentencePiece model, U+2581
+ * becomes a space, a byte piece becomes its byte, and special tokens become nothing. */
 static size_t put_surface(struct list *l, int32_t id, char *to)
 {
     const rapt_text name = name_of(l, id);
@@ -94,7 +95,7 @@ static size_t put_surface(struct list *l, int32_t id, char *to)
     return size;
 }
 
-/* Fills the table; RAPT_BAD_ARGUMENT: two names are the same. */
+/* Fills the hash table. Returns RAPT_BAD_ARGUMENT if two names are equal. */
 static rapt_status enter_names(struct list *l, rapt_message *why)
 {
     for (size_t i = 0; i < l->slots; i++) l->table[i] = -1;
@@ -120,7 +121,7 @@ static void find_specials(struct list *l)
     }
 }
 
-/* From names that end with 0, one after the other. */
+/* Fills a list from 0-terminated names that follow one another. */
 static rapt_status fill(struct list *l, const char *names, size_t size, rapt_message *why)
 {
     take_arrays(l, size, &l->arena);
@@ -174,7 +175,7 @@ void rapt__list_free(struct list *l)
     rapt__free(&allocator, l, sizeof *l);
 }
 
-/* ---- used ---- */
+/* ---- encoding and decoding ---- */
 
 rapt_text rapt__list_name(const struct list *l, int32_t id)
 {
@@ -189,12 +190,12 @@ rapt_text rapt__list_surface(const struct list *l, int32_t id)
 size_t rapt__list_bound(const struct list *l, size_t bytes)
 {
     size_t bound = l->spm ? rapt__spm_bound(l->spm, bytes) : bytes;
-    return bound < SIZE_MAX ? bound + 1 : bound; /* a language before it */
+    return bound < SIZE_MAX ? bound + 1 : bound; /* a language token precedes it */
 }
 
 struct list_output {
     int32_t *ids;
-    size_t *ends; /* NULL: not wanted */
+    size_t *ends; /* or NULL */
     size_t capacity, count;
 };
 
@@ -206,7 +207,8 @@ static void put(struct list_output *out, int32_t id, size_t end)
     if (out->ends) out->ends[at] = end;
 }
 
-/* Names with spaces between. RAPT_BAD_ARGUMENT: one is not known, and there is no unknown token. */
+/* Encodes names that are separated by spaces. Returns RAPT_BAD_ARGUMENT if a name is unknown and
+ * the list has no unknown token. */
 static rapt_status encode_names(const struct list *l, rapt_text text, struct list_output *out,
                                 rapt_message *why)
 {
@@ -224,7 +226,8 @@ static rapt_status encode_names(const struct list *l, rapt_text text, struct lis
     return RAPT_OK;
 }
 
-/* Bytes of a language ">>xx<<" at the front, if that is a name; *id: which. */
+/* If the text begins with a language ">>xx<<" that is a name, sets *id and returns its size in
+ * bytes; else returns 0. */
 static size_t language_at(const struct list *l, rapt_text text, int32_t *id)
 {
     if (text.size < 5 || memcmp(text.bytes, ">>", 2) != 0) return 0;
@@ -236,9 +239,9 @@ static size_t language_at(const struct list *l, rapt_text text, int32_t *id)
     return 0;
 }
 
-/* Pieces of a normalized text to names, skip bytes behind the beginning. What the SentencePiece
-   model does not know may be a name all the same. memory: [bound] ends in the text, ends in the
-   normalized one, ids. */
+/* Maps the pieces of a normalized text to names; `skip` is where it begins in the original text. A
+ * piece unknown to the SentencePiece model may still be a name. memory: [bound] ends in the text,
+ * ends in the normalized text, ids. */
 static rapt_status put_pieces(const struct list *l, const struct spm_normalized *text, size_t skip,
                               size_t *memory, size_t bound, struct list_output *out,
                               rapt_message *why)
@@ -300,8 +303,8 @@ rapt_status rapt__list_encode(const struct list *l, rapt_text text, int32_t *ids
                       capacity, out.count);
 }
 
-/* The text of tokens from ids[0] on, and how many they are: one, or as many byte pieces as make a
-   character, in bytes; U+FFFD for a byte that is part of none. */
+/* Returns the text of the tokens from ids[0] on and sets *used to their number: one token, or the
+ * byte pieces that form one character. A byte that belongs to no character becomes U+FFFD. */
 static size_t token_text(const struct list *l, const int32_t *ids, size_t count,
                          char bytes[CHARACTER_BYTES], rapt_text *text)
 {

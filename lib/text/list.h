@@ -1,5 +1,5 @@
-/* list.h - a vocabulary that is a list of names, as other projects have them: made from its names
-   and, if text is to be cut into pieces, a SentencePiece model. It never changes. */
+/* list.h - a vocabulary that is a list of names, as in other projects, with an optional
+ * SentencePiece model that splits text into pieces. Constant after creation. */
 #ifndef RAPT_LIB_TEXT_LIST_H
 #define RAPT_LIB_TEXT_LIST_H
 
@@ -9,33 +9,34 @@ enum { LIST_SPECIALS = RAPT_TOKEN_SPECIALS - RAPT_TOKEN_UNKNOWN };
 
 struct list {
     rapt_allocator allocator;
-    struct spm *spm;    /* NULL: text is names with spaces between */
-    struct arena arena; /* of the arrays below */
+    struct spm *spm;    /* NULL: text consists of names separated by spaces */
+    struct arena arena; /* holds the arrays below */
     int count;
-    char *joined; /* [joined_size] the names, each with a 0 behind it */
+    char *joined; /* [joined_size] the names, each terminated by a 0 */
     size_t joined_size;
-    uint32_t *start;   /* [count + 1] where they begin */
-    uint32_t *surface; /* [count + 1] name i in a text is surfaces[surface[i]..surface[i + 1]) */
+    uint32_t *start; /* [count + 1] offsets of the names in `joined` */
+    uint32_t
+        *surface; /* [count + 1] name i appears in text as surfaces[surface[i]..surface[i + 1]) */
     char *surfaces;
-    bool *byte;        /* [count] the name is that of a byte piece: its surface is the byte */
-    int32_t *of_piece; /* [spm->count] the name of a piece; -1: there is none */
-    int32_t *table;    /* [slots] ids by the hash of their names; -1: free. A power of two */
+    bool *byte;        /* [count] true for a byte piece, whose surface is that byte */
+    int32_t *of_piece; /* [spm->count] the name of each piece, or -1 */
+    int32_t *table; /* [slots] ids by the hash of their names; -1: free. slots is a power of two */
     size_t slots;
-    int32_t special[LIST_SPECIALS]; /* from RAPT_TOKEN_UNKNOWN on; -1: there is none */
+    int32_t special[LIST_SPECIALS]; /* ids from RAPT_TOKEN_UNKNOWN on, or -1 */
 };
 
-/* names: `count` of them, each with a 0 behind it, size bytes in all. pieces: the bytes of a
-   SentencePiece model, or NULL. RAPT_BAD_ARGUMENT: two names are the same; empty ones stand for
-   nothing. */
+/* Creates a list. names: `count` 0-terminated names, `size` bytes in all; an empty name stands for
+ * no token. pieces: the bytes of a SentencePiece model, or NULL. Returns RAPT_BAD_ARGUMENT if two
+ * names are equal. */
 rapt_status rapt__list_create(struct list **list, const char *names, size_t size, int count,
                               rapt_text pieces, const rapt_allocator *allocator, rapt_message *why);
-void rapt__list_free(struct list *list);                          /* NULL is allowed */
-int32_t rapt__list_find(const struct list *list, rapt_text name); /* -1: there is none */
+void rapt__list_free(struct list *list);                          /* accepts NULL */
+int32_t rapt__list_find(const struct list *list, rapt_text name); /* returns -1 if not found */
 int32_t rapt__list_special(const struct list *list, int which);
 rapt_text rapt__list_name(const struct list *list, int32_t id);
 rapt_text rapt__list_surface(const struct list *list, int32_t id);
 size_t rapt__list_bound(const struct list *list, size_t bytes);
-/* As rapt_tokenizer_encode and _decode; arguments are checked. */
+/* Like rapt_tokenizer_encode and _decode, with checked arguments. */
 rapt_status rapt__list_encode(const struct list *list, rapt_text text, int32_t *ids, size_t *ends,
                               size_t capacity, size_t *count, rapt_message *why);
 rapt_status rapt__list_decode(const struct list *list, const int32_t *ids, size_t count,

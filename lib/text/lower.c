@@ -1,8 +1,8 @@
-/* lower.c - text to lower case as Python's str.lower() does it: the simple mapping of each
-   character, but U+0130 becomes two, and a capital sigma that ends a word becomes a final one.
-   Source: the Unicode Standard, sections 3.13 and 5.18, SpecialCasing.txt. The mappings come from
-   utf8proc; without it (RAPT_HAVE_UTF8PROC not defined) only Latin, Greek, Cyrillic and Armenian
-   are known. Bytes that are not valid UTF-8 stay as they are. */
+/* lower.c - converts text to lower case like Python's str.lower(): the simple mapping of each
+ * character, except that U+0130 becomes two characters and a capital sigma at the end of a word
+ * becomes a final sigma. Source: the Unicode Standard, sections 3.13 and 5.18, SpecialCasing.txt.
+ * The mappings come from utf8proc. Without it (RAPT_HAVE_UTF8PROC undefined) only Latin, Greek,
+ * Cyrillic and Armenian are known. Bytes that are not valid UTF-8 stay unchanged. */
 #include "text/text.h"
 #include <string.h>
 
@@ -71,7 +71,7 @@ static bool modifier(uint32_t c)
 
 enum { DOTTED_I = 0x130, DOT_ABOVE = 0x307, SIGMA = 0x3A3, SMALL_FINAL_SIGMA = 0x3C2 };
 
-/* The property Cased, of characters that are not case-ignorable. */
+/* The Unicode property Cased, for characters that are not case-ignorable. */
 static bool cased(uint32_t c)
 {
     return letter_with_case(c) || c == 0xAA || c == 0xBA || (c >= 0x2160 && c <= 0x217F) ||
@@ -79,7 +79,7 @@ static bool cased(uint32_t c)
            (c >= 0x1F150 && c <= 0x1F169) || (c >= 0x1F170 && c <= 0x1F189);
 }
 
-/* The property Case_Ignorable: modifiers, and what may stand within a word. */
+/* The Unicode property Case_Ignorable: modifiers, and punctuation that may occur within a word. */
 static bool ignorable(uint32_t c)
 {
     static const uint16_t within[] = {'\'',   '.',    ':',    0xB7,   0x387,  0x55F,
@@ -102,7 +102,7 @@ static bool cased_follows(rapt_text text, size_t at)
 size_t rapt__lower(rapt_text text, char *out)
 {
     size_t size = 0;
-    bool after_cased = false; /* the last character that is not ignorable is cased */
+    bool after_cased = false; /* whether the last character that is not ignorable is cased */
     for (size_t at = 0, next = 0; at < text.size; at = next) {
         uint32_t c = rapt__utf8_next(text.bytes, text.size, &next), low = lowered(c);
         if (c == SIGMA && after_cased && !cased_follows(text, next)) low = SMALL_FINAL_SIGMA;

@@ -1,12 +1,12 @@
 /* mteval.c - the 13a tokenization of NIST's mteval-v13a.pl, as sacreBLEU's tokenizer_13a.py and
-   tokenizer_re.py (2.x) define it. Four substitutions run one after the other over " text ":
+   tokenizer_re.py (2.x) define it. Four substitutions are applied one after the other to " text ":
 
-       every of  { | } ~ [ \ ] ^ _ ` ! " # $ % & ( ) * + : ; < = > ? @ /    ->  " x "
+       each of  { | } ~ [ \ ] ^ _ ` ! " # $ % & ( ) * + : ; < = > ? @ /    ->  " x "
        [^0-9][.,]  ->  "1 2 "       [.,][^0-9]  ->  " 1 2"       [0-9]-  ->  "1 2 "
 
-   The last three match two adjacent bytes, left to right, and continue behind what they matched:
-   each is a stage of a pipeline that delays one byte. Bytes serve as characters: only ASCII
-   matters. */
+   The last three match two adjacent bytes, left to right, and continue after the match. Each is a
+   stage of a pipeline that delays one byte. Working on bytes is enough, since the patterns are
+   ASCII. */
 #include "text/text.h"
 #include <string.h>
 
@@ -45,7 +45,7 @@ static const struct stage {
 };
 
 struct pipeline {
-    int held[STAGES]; /* the byte that each stage delays; -1: none */
+    int held[STAGES]; /* the byte that each stage holds back, or -1 */
     char *out;
     size_t size;
 };
@@ -53,7 +53,7 @@ struct pipeline {
 /* NOLINTNEXTLINE(misc-no-recursion): at most STAGES deep. */
 static void feed(struct pipeline *pipeline, int at, int byte)
 {
-    if (at == STAGES) { /* runs of spaces become one */
+    if (at == STAGES) { /* a run of spaces becomes one */
         if (byte != ' ' || (pipeline->size && pipeline->out[pipeline->size - 1] != ' '))
             pipeline->out[pipeline->size++] = (char)byte;
         return;

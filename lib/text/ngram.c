@@ -1,10 +1,11 @@
-/* ngram.c - how many n-grams two sequences of ids have in common (clipped counts), for BLEU and
-   chrF.
+/* ngram.c - counts the n-grams that two sequences of ids have in common (clipped counts), for BLEU
+   and chrF.
 
        rank[1](i) = rank of id[i],   rank[n](i) = rank of (rank[n-1](i), id[i+n-1])
 
-   among both sequences together: n-grams are equal where their ranks are, so it is enough to sort
-   pairs of numbers (as in the prefix doubling of Manber and Myers 1990, one order at a time). */
+   over both sequences together. Two n-grams are equal if and only if their ranks are, so it is
+   enough to sort pairs of numbers (like the prefix doubling of Manber and Myers 1990, one order at
+   a time). */
 #include "text/text.h"
 
 int rapt__by_number(const void *context, const void *x, const void *y)
@@ -53,7 +54,8 @@ long long rapt__ngrams_total(size_t length, int order)
     return length < (size_t)order ? 0 : (long long)(length - (size_t)order + 1);
 }
 
-/* Puts the n-grams of one sequence, ids[begin..begin+length), behind the items there are. */
+/* Appends the n-grams of one sequence, ids[begin..begin+length), after `items` items. Returns the
+ * new number of items. */
 static size_t collect(struct ngrams *grams, size_t items, size_t begin, size_t length, int order)
 {
     size_t total = (size_t)rapt__ngrams_total(length, order);
@@ -65,7 +67,7 @@ static size_t collect(struct ngrams *grams, size_t items, size_t begin, size_t l
     return items;
 }
 
-/* Gives sorted items their ranks and counts what both sequences have. */
+/* Assigns ranks to the sorted items and counts the matches. */
 static long long count_matches(struct ngrams *grams, size_t items)
 {
     long long matches = 0;

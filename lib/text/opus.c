@@ -1,18 +1,18 @@
-/* opus.c - a text in, the same as OPUS-MT's scripts (preprocess-spm.sh, from those of Moses) hand
-   it to SentencePiece out: full-width and typographic punctuation and digits in ASCII, control
-   characters as spaces, no spaces at the ends and one between words.
+/* opus.c - prepares a text as OPUS-MT's scripts (preprocess-spm.sh, derived from Moses) do before
+   SentencePiece: full-width and typographic punctuation and digits become ASCII, control characters
+   become spaces, runs of spaces become one, and outer spaces are removed.
 
-   The results are those of the scripts, also where they are odd: U+FF11, a full-width one, becomes
-   a quotation mark, and U+3002 a full stop with a space. What the scripts delete last (U+200B,
-   U+2060, U+FEFF) has become a space before. Characters that no version of Unicode has assigned
-   stay: what the scripts do with them depends on their Perl. So do bytes that are not UTF-8. */
+   The results are those of the scripts even where they are odd: full-width U+FF11 becomes a
+   quotation mark, and U+3002 a full stop and a space. The characters that the scripts delete last
+   (U+200B, U+2060, U+FEFF) have become spaces before. Unassigned characters stay, since the
+   scripts' result depends on the version of Perl. Bytes that are not UTF-8 stay too. */
 #include "text/text.h"
 
 #include <string.h>
 
 static const struct replacement {
     uint32_t code;
-    const char *by; /* not longer than the character's own bytes */
+    const char *by; /* at most as long as the character itself */
 } replacements[] = {
     /* clang-format off */
     {0x2019, "'"}, {0x201C, "\""}, {0x201D, "\""}, {0x2026, "..."}, {0x2236, ":"}, {0x2501, "-"},
@@ -24,7 +24,8 @@ static const struct replacement {
     /* clang-format on */
 };
 
-/* Categories Cc, Cf, Co and Cs of Unicode 15, noncharacters. Surrogates are not UTF-8. */
+/* Recognizes the categories Cc, Cf, Co and Cs of Unicode 15 and noncharacters. Surrogates cannot
+ * occur in UTF-8. */
 static const struct code_range {
     uint32_t first, last;
 } others[] = {
@@ -51,11 +52,11 @@ static bool is_other(uint32_t code)
     return (code & 0xFFFE) == 0xFFFE;
 }
 
-/* What is written, and a space that waits for a word behind it. */
+/* The output, with a pending space that is written only if a word follows. */
 struct opus_text {
     char *bytes;
     size_t *ends, capacity, size;
-    size_t space; /* where it ended in the text; 0: none waits */
+    size_t space; /* where the pending space ended in the text; 0: none is pending */
 };
 
 static void put_byte(struct opus_text *to, char byte, size_t end)

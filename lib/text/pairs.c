@@ -1,9 +1,9 @@
 /* pairs.c - pairs of adjacent tokens: a hash table of their counts, for each pair a list of the
-   words it is in, and a heap whose root is the most frequent pair.
+   words that contain it, and a heap with the most frequent pair at its root.
 
    A pair's count grows only while the later of its two tokens is being made; after that, merges
-   only reduce it. So each pair enters the heap once, and a count that is out of date is too high:
-   at the root it is replaced by the true one and the pair moves down (lazy update). */
+   can only reduce it. So each pair enters the heap once, and an outdated count is too high: at the
+   root it is replaced by the current one and the pair moves down (lazy update). */
 #include "text/text.h"
 #include <string.h>
 
@@ -78,7 +78,7 @@ bool rapt__pairs_use(struct pair_table *pairs, size_t pair, uint32_t word)
     return true;
 }
 
-/* The most frequent pair comes last; at equal counts the one with the lower ids. */
+/* Orders candidates by rising count; of equal counts the pair with the lower ids comes last. */
 static int by_count(const void *context, const void *x, const void *y)
 {
     const struct merge_candidate *a = x, *b = y;

@@ -1,9 +1,9 @@
-/* word.c - pre-tokenization: where words end, for learning and encoding alike.
+/* word.c - pre-tokenization: finds where words end, for learning and encoding alike.
 
-   A word is a run of letters, of digits or of other bytes, with the one space before it. Every
-   byte from 0x80 on is part of a letter, but those of U+2000..U+207F (dashes, quotes) are marks.
-   A longer word than RAPT__WORD_MAX bytes ends there, or up to three bytes before, so that no
-   character is split. */
+   A word is a run of letters, of digits or of other bytes, including one preceding space. Bytes
+   from 0x80 on count as letters, except those of U+2000..U+207F (dashes, quotes), which count as
+   marks. A word longer than RAPT__WORD_MAX bytes is split there, or up to three bytes earlier so
+   that no character is cut. */
 #include "text/text.h"
 
 enum kind { SPACE, LETTER, DIGIT, MARK };

@@ -1,14 +1,14 @@
-/* written.c - a tokenizer to a printable string and back:
+/* written.c - writes a tokenizer as a printable string and reads it back:
 
        rapt-bpe 1 MERGES LEFT RIGHT LEFT RIGHT ... #SUM
        rapt-spm 1 SIZE BASE64 #SUM
        rapt-list 1 COUNT SIZE BASE64 SIZE BASE64 #SUM
 
-   the merges of a byte-pair vocabulary, the bytes of a SentencePiece file, or COUNT names, each
-   with a 0 behind it, and the SentencePiece file that goes with them (SIZE 0: none): decimal
-   numbers without leading zeros, one space between, and in SUM, eight lower-case hex digits, the
-   hash (rapt__hash) of all before '#': it tells any single changed byte. The string may come from
-   anywhere: nothing in it is trusted. */
+   that is, the merges of a byte-pair vocabulary, the bytes of a SentencePiece file, or COUNT
+   0-terminated names and their SentencePiece file (SIZE 0 if there is none). Numbers are decimal
+   without leading zeros, separated by one space. SUM is the hash (rapt__hash) of everything before
+   '#' in eight lower-case hex digits and detects any single changed byte. The string is untrusted
+   input. */
 #include "text/list.h"
 #include "text/text.h"
 #include <stdio.h>
@@ -24,7 +24,7 @@ static size_t put_text(char *text, size_t at, const char *bytes)
     return at + size;
 }
 
-/* A number and a space. */
+/* Writes a number and a space. */
 static size_t put_number(char *text, size_t at, int32_t number)
 {
     char digits[16];
@@ -42,7 +42,7 @@ static size_t put_pairs(const rapt_tokenizer *tokenizer, char *text)
     return at;
 }
 
-/* The size of some bytes, these, and a space. */
+/* Writes the size of some bytes, the bytes in base 64, and a space. */
 static size_t put_bytes(char *text, size_t at, const void *bytes, size_t size)
 {
     at = put_number(text, at, (int32_t)size);
@@ -63,7 +63,7 @@ static size_t put_list(const struct list *list, char *text)
                      : put_bytes(text, at, "", 0);
 }
 
-/* Writes the string without its final 0, or only measures it if text is NULL. */
+/* Writes the string without its final 0, or only measures it if text is NULL. Returns its size. */
 static size_t put_all(const rapt_tokenizer *tokenizer, char *text)
 {
     char sum[SUM_SIZE + 2];
@@ -90,7 +90,7 @@ rapt_status rapt_tokenizer_write(const rapt_tokenizer *tokenizer, char *text, si
     return RAPT_OK;
 }
 
-/* Reads a number and the space behind it; false: there is none, or one above max. */
+/* Reads a number and the space after it. Returns false if there is no number or it exceeds max. */
 static bool take_number(const char *text, size_t size, size_t *at, int32_t max, int32_t *number)
 {
     size_t begin = *at;
@@ -108,7 +108,7 @@ static bool take_number(const char *text, size_t size, size_t *at, int32_t max, 
     return true;
 }
 
-/* Whether the string ends in the hash of all before; *body: how many bytes that is. */
+/* Checks that the string ends in the hash of its body, and sets *body to the size of the body. */
 static bool sum_is_right(const char *text, size_t size, size_t *body)
 {
     char sum[SUM_SIZE + 2];
@@ -150,7 +150,8 @@ static rapt_status create_pairs(rapt_tokenizer **tokenizer, const char *text, si
     return status;
 }
 
-/* Bytes as put_bytes writes them, [*size + 1], which the caller frees, also after a failure. */
+/* Reads bytes written by put_bytes into a new array of *size + 1 bytes, which the caller frees even
+ * after a failure. */
 static rapt_status take_bytes(const char *text, size_t body, size_t *at, char **bytes, size_t *size,
                               const rapt_allocator *allocator, rapt_message *why)
 {
@@ -181,7 +182,7 @@ static rapt_status create_spm(rapt_tokenizer **tokenizer, const char *text, size
     return status;
 }
 
-/* Whether these are `count` names with a 0 behind each. */
+/* Checks that the bytes are `count` 0-terminated names. */
 static bool are_names(const char *bytes, size_t size, int32_t count)
 {
     size_t ends = 0;
@@ -202,8 +203,8 @@ static rapt_status create_list(rapt_tokenizer **tokenizer, const char *text, siz
     for (int i = 0; i < 2 && !status; i++)
         status = take_bytes(text, body, &at, &bytes[i], &sizes[i], allocator, why);
     if (!status && (at != body || !are_names(bytes[0], sizes[0], count)))
-        status = rapt__fail(why, RAPT_BAD_FILE, "the tokenizer has not the %d names that it says",
-                            (int)count);
+        status = rapt__fail(why, RAPT_BAD_FILE,
+                            "the tokenizer does not have the %d names that it states", (int)count);
     const rapt_text pieces = {sizes[1] ? bytes[1] : NULL, sizes[1]};
     if (!status)
         status = rapt__tokenizer_list(tokenizer, bytes[0], sizes[0], count, pieces, allocator, why);

@@ -1,8 +1,8 @@
-/* bpe.c - pieces by merging (Sennrich, Haddow and Birch 2016, as SentencePiece does it): a text
-   starts as its characters; of all adjacent two that together are a piece, those of the highest
-   score are joined, the leftmost first. USER_DEFINED pieces are never joined. At last a piece that
-   is UNUSED falls apart into what it was made of. A heap holds the candidates, so n characters take
-   n log n steps. */
+/* bpe.c - segments a text by merging (Sennrich, Haddow and Birch 2016, as SentencePiece does it).
+ * The text starts as its characters. Among all adjacent pairs that form a piece, the pair with the
+ * highest score is joined, the leftmost first. USER_DEFINED pieces are never joined. At the end an
+ * UNUSED piece is split again into the parts it was made of. A heap holds the candidates, so n
+ * characters take O(n log n) steps. */
 #include "text/sentencepiece/sentencepiece.h"
 
 #include <string.h>
@@ -10,14 +10,14 @@
 static const uint32_t none = UINT32_MAX;
 
 struct symbol {
-    uint32_t start, size;    /* size 0: it was joined to the one before */
-    uint32_t previous, next; /* none: there is none */
-    uint32_t unit;           /* of the trie, behind its bytes; none: no piece begins with them */
-    bool frozen;             /* never joined */
+    uint32_t start, size;    /* size 0: it has been joined to the previous one */
+    uint32_t previous, next; /* or `none` */
+    uint32_t unit; /* trie unit reached by its bytes; `none` if no piece begins with them */
+    bool frozen;   /* never joined */
 };
-struct joint {     /* a symbol and the next one, together a piece */
-    uint64_t rank; /* score, then position, as an order: the greatest is the root */
-    uint32_t size; /* of both; if it is not theirs any more, they are gone */
+struct joint {     /* a symbol and its successor that together form a piece */
+    uint64_t rank; /* score, then position; the greatest is the root */
+    uint32_t size; /* of both; if their sizes no longer add up to it, the candidate is outdated */
     uint32_t unit;
 };
 struct merging {
@@ -27,8 +27,8 @@ struct merging {
     size_t count;
     struct joint *heap; /* [joints], capacity 3 * count */
     size_t joints;
-    uint32_t *split; /* [unused] how long the first part of an UNUSED piece was; 0: not seen */
-    uint32_t *ends;  /* parts that are still to come while a piece falls apart */
+    uint32_t *split; /* [unused] size of the first part of an UNUSED piece; 0: not met yet */
+    uint32_t *ends;  /* stack of the parts still to be emitted while a piece is split */
 };
 
 static int by_rank(const void *context, const void *x, const void *y)
@@ -38,7 +38,7 @@ static int by_rank(const void *context, const void *x, const void *y)
     return (a->rank > b->rank) - (a->rank < b->rank);
 }
 
-/* Scores as numbers in the same order: negative ones turned round. */
+/* Maps scores to integers of the same order by inverting the bits of negative ones. */
 static uint64_t rank_of(float score, uint32_t left)
 {
     float positive_zero = score + 0.0f;
@@ -48,7 +48,7 @@ static uint64_t rank_of(float score, uint32_t left)
     return (uint64_t)bits << 32 | (UINT32_MAX - left);
 }
 
-/* Adds a symbol and the next one, if they are a piece. */
+/* Adds a symbol and its successor as a candidate if they form a piece. */
 static void offer(struct merging *m, uint32_t left)
 {
     if (left == none || m->symbols[left].next == none) return;
@@ -100,7 +100,7 @@ static void split_characters(struct merging *m, size_t size)
     m->symbols[m->count - 1].next = none;
 }
 
-/* Puts out bytes [start, end); UNUSED pieces by their parts, from left to right. */
+/* Emits bytes [start, end), replacing UNUSED pieces by their parts, from left to right. */
 static void put(struct merging *m, struct spm_output *out, uint32_t start, uint32_t end)
 {
     size_t waiting = 0;

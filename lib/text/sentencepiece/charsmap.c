@@ -1,15 +1,15 @@
-/* charsmap.c - the normalization rules of a file:
+/* charsmap.c - the normalization rules of a SentencePiece file:
 
-       size of the trie in bytes as u32 little-endian, trie, replacements ended by 0
+       size of the trie in bytes as u32 little-endian, trie, 0-terminated replacements
 
-   The trie is a double array of Darts-clone, units as u32 little-endian. A unit at p has bit 31
-   set (a value: an offset into the replacements), or else a label in bits 0..7, bit 8: a key ends
-   here, whose value is the unit at its base, and in bits 9..30 an offset; its base is
-   p ^ offset, and its child by a byte c is base ^ c, if that has the label c.
+   The trie is a double array of Darts-clone with units as little-endian u32. A unit at p with bit
+   31 set is a value, an offset into the replacements. Otherwise bits 0..7 are a label, bit 8 says
+   that a key ends here (its value is the unit at the base), and bits 9..30 are an offset. The base
+   is p ^ offset, and the child by a byte c is base ^ c, provided that it has the label c.
 
-   Once a map is created no search can leave it, since every base of a unit is in the array, with
-   all 256 children; every value is within the replacements; and no unit can be reached from
-   itself, so that a search is never longer than there are units. */
+   After creation no search can leave the map: every base, with all 256 children, is in the array;
+   every value is within the replacements; and no unit can be reached from itself, so that a search
+   takes at most as many steps as there are units. */
 #include "text/sentencepiece/sentencepiece.h"
 
 #include <string.h>
@@ -32,7 +32,7 @@ static uint32_t value_of(const struct charsmap *map, uint32_t base)
     return map->units[base] & ~is_value;
 }
 
-/* Where every search stays within the arrays. */
+/* Checks that every search stays within the arrays. */
 static bool in_bounds(const struct charsmap *map)
 {
     for (size_t p = 0; p < map->count; p++) {
@@ -44,16 +44,16 @@ static bool in_bounds(const struct charsmap *map)
     return true;
 }
 
-/* ---- no way leads round ---- */
+/* ---- absence of cycles ---- */
 
-struct visit {      /* by base: */
-    uint32_t child; /* the next child to examine; none: no more */
-    uint32_t below; /* the base we came from; none: the root's */
+struct visit {      /* indexed by base */
+    uint32_t child; /* the next child to examine, or `none` */
+    uint32_t below; /* the base from which this one was reached; `none` for the root */
     enum { NEW, OPEN, DONE } state;
 };
 
-/* Depth first from the root, the way back kept in `below`. next[p]: another child of p's parents.
- */
+/* Searches depth first from the root; `below` holds the way back, and next[p] the next child to
+ * examine. */
 static bool acyclic(const struct charsmap *map, struct visit *visits, uint32_t *next)
 {
     for (size_t p = 0; p < map->count; p++)
@@ -100,7 +100,7 @@ static rapt_status check_ways(const struct charsmap *map, const rapt_allocator *
     return status;
 }
 
-/* ---- from the file ---- */
+/* ---- creation from the file ---- */
 
 static uint32_t read_u32(const char *bytes)
 {

@@ -1,6 +1,7 @@
-/* decode.c - ids to text: spaces for spm_space, without the one that normalization puts in front;
-   byte pieces together as UTF-8, U+FFFD for each that is none; control pieces are nothing; at last
-   the rules of the denormalizer, if there are any. */
+/* decode.c - converts ids to text. spm_space becomes a space, except the one that normalization
+ * inserts. Byte pieces are joined to UTF-8 characters, and a byte that fits none becomes U+FFFD.
+ * Control pieces are dropped. Finally the denormalizer's rules are applied, if the model has any.
+ */
 #include "text/sentencepiece/sentencepiece.h"
 
 #include <string.h>
@@ -31,7 +32,7 @@ rapt_text rapt__spm_join_bytes(const char *bytes, size_t size, size_t *used)
     return length ? (rapt_text){bytes, length} : (rapt_text){"\xEF\xBF\xBD", 3};
 }
 
-/* The character that the byte pieces in front are; how many of them. */
+/* Returns the character formed by the leading byte pieces and sets their number. */
 static size_t write_character(const struct spm *spm, const int32_t *ids, size_t count,
                               struct writer *to)
 {
@@ -46,8 +47,8 @@ static size_t write_character(const struct spm *spm, const int32_t *ids, size_t 
     return used;
 }
 
-/* Writes a piece that is no byte. front: nothing but a dropped space came before it. Returns
-   whether it was a dropped space's, and that was the only one to drop. */
+/* Writes a piece that is not a byte piece. `front` is true as long as nothing but a dropped space
+ * has been written. Returns whether a space has been dropped and no other may be. */
 static bool write_piece(const struct spm *spm, int32_t id, bool front, struct writer *to)
 {
     const struct spm_normalizer *n = &spm->normalizer;
@@ -75,7 +76,7 @@ static void write_all(const struct spm *spm, const int32_t *ids, size_t count, s
     }
 }
 
-/* The text as the denormalizer's rules change it. */
+/* Applies the denormalizer's rules. */
 static rapt_status denormalize(const struct spm *spm, const int32_t *ids, size_t count,
                                struct writer *to)
 {

@@ -1,8 +1,8 @@
-/* encode.c - a text to ids: normalized, cut into pieces by the model's kind, then neighbors that
-   are unknown become one, or each byte of them a byte piece. */
+/* encode.c - converts a text to ids: it is normalized and segmented according to the model's kind.
+ * Then adjacent unknown pieces are joined to one, or replaced by byte pieces. */
 #include "text/sentencepiece/sentencepiece.h"
 
-/* The last token ends there, in the text and in the normalized one. */
+/* Records where the last token ends, in the text and in the normalized text. */
 static void put_end(struct spm_output *out, size_t end, size_t inner)
 {
     size_t at = out->count - 1;

@@ -1,7 +1,6 @@
-/* model.c - the protobuf of a SentencePiece model (sentencepiece_model.proto) to options and
-   pieces. Options that change how text is processed are known or refused by name; those that only
-   say how the model was trained are skipped. As in Protocol Buffers, the last value of a field
-   counts. */
+/* model.c - reads the protobuf of a SentencePiece model (sentencepiece_model.proto). Options that
+ * affect processing are either supported or refused by name; those that only describe the training
+ * are skipped. As usual in Protocol Buffers, the last value of a field counts. */
 #include "format/format.h"
 #include "text/sentencepiece/sentencepiece.h"
 #include "text/text.h"
@@ -15,7 +14,7 @@ static rapt_status damaged(rapt_message *why, const char *what, const struct pro
                       message->error);
 }
 
-/* A field that is known has the wire type of its kind. */
+/* Checks that a known field has the wire type of its kind. */
 static rapt_status expect(const struct protobuf_field *field, enum protobuf_wire wire,
                           const char *what, rapt_message *why)
 {
@@ -78,7 +77,7 @@ enum {
     REMOVE_EXTRA_WHITESPACES = 4,
     ESCAPE_WHITESPACES = 5,
     RULE_TSV = 6,
-    ENCODE_CASE = 7, /* of Marian's fork; and decode_case */
+    ENCODE_CASE = 7, /* in Marian's fork, like decode_case */
     DECODE_CASE = 8
 };
 

@@ -1,11 +1,12 @@
-/* normalize.c - a text to its normalized form, byte by byte with the offset it came from: rules
-   of the charsmap, the longest first; bytes that are no UTF-8 become U+FFFD one by one; spaces
-   trimmed, escaped, and one put before or behind. Strings that are USER_DEFINED pieces stay. */
+/* normalize.c - normalizes a text and records the original offset of each byte: the longest rule of
+ * the charsmap is applied first, and each byte that is not UTF-8 becomes U+FFFD. Spaces are trimmed
+ * and escaped, and one is added before or after the text. Strings that are USER_DEFINED pieces stay
+ * unchanged. */
 #include "text/sentencepiece/sentencepiece.h"
 
 #include <string.h>
 
-/* Whether an ASCII byte is kept whenever no byte from 0x80 on follows. */
+/* Determines whether an ASCII byte stays unchanged whenever the next byte is ASCII too. */
 static bool is_plain(const struct spm_normalizer *n, unsigned char byte)
 {
     size_t consumed;
@@ -54,7 +55,7 @@ void rapt__spm_normalized_free(struct spm_normalized *out)
     out->origin = NULL;
 }
 
-/* Makes capacity for `more` bytes and one behind them. */
+/* Reserves space for `more` bytes and a terminator. */
 static rapt_status reserve(struct spm_normalized *out, size_t more, bool origins)
 {
     size_t needed = out->size + more + 1;
@@ -78,7 +79,7 @@ static rapt_status reserve(struct spm_normalized *out, size_t more, bool origins
     return RAPT_OK;
 }
 
-/* Appends bytes that fit the capacity. */
+/* Appends bytes for which there is space. */
 static void append(struct spm_normalized *out, const char *bytes, size_t size, size_t origin)
 {
     memcpy(out->bytes + out->size, bytes, size);
@@ -93,7 +94,7 @@ static rapt_text space_of(const struct spm_normalizer *n)
 
 /* ---- the text ---- */
 
-/* What the front of a text that is not empty becomes, and how much of it that is. */
+/* Normalizes the beginning of a non-empty text and says how many bytes were consumed. */
 static rapt_text prefix(const struct spm_normalizer *n, rapt_text text, size_t *consumed)
 {
     uint32_t code;
@@ -113,7 +114,7 @@ static rapt_text behind(rapt_text text, size_t consumed)
     return (rapt_text){text.bytes + consumed, text.size - consumed};
 }
 
-/* The bytes at the front that are kept as they are, but for the last. */
+/* Counts the leading bytes that stay unchanged, except the last of them. */
 static size_t plain_run(const struct spm_normalizer *n, rapt_text text)
 {
     size_t size = 0;
@@ -122,7 +123,7 @@ static size_t plain_run(const struct spm_normalizer *n, rapt_text text)
     return size > 0 && (unsigned char)text.bytes[size] >= 0x80 ? size - 1 : size;
 }
 
-/* Appends what a prefix became. */
+/* Appends the normalized form of a prefix. */
 static rapt_status add(const struct spm_normalizer *n, struct spm_normalized *out, rapt_text part,
                        size_t origin, bool origins)
 {
@@ -138,7 +139,7 @@ static rapt_status add(const struct spm_normalizer *n, struct spm_normalized *ou
     return RAPT_OK;
 }
 
-/* Appends bytes that are kept. */
+/* Appends bytes unchanged. */
 static rapt_status keep(struct spm_normalized *out, rapt_text part, size_t origin, bool origins)
 {
     rapt_status status = reserve(out, part.size, origins);

@@ -1,5 +1,5 @@
-/* pieces.c - the pieces of a model together: which are found in text, which in names, the byte
-   pieces, the scores of a unigram model, and what each piece is as text. */
+/* pieces.c - what is derived from all pieces of a model: the tries that find them, the byte pieces,
+ * the scores of a unigram model, and each piece as text. */
 #include "text/sentencepiece/sentencepiece.h"
 
 #include <float.h>
@@ -53,7 +53,7 @@ static int hex(char digit)
                                           : -1;
 }
 
-/* The byte that a piece <0xNN> stands for; -1: it is no such piece. */
+/* Returns the byte that a piece named <0xNN> stands for, or -1 for any other name. */
 static int byte_of(const struct spm_piece *piece)
 {
     const char *b = piece->bytes;
@@ -67,7 +67,8 @@ static rapt_status find_bytes(struct spm *spm, rapt_message *why)
     for (int i = 0; i < spm->count; i++) {
         if (spm->pieces[i].type != SPM_BYTE) continue;
         int byte = byte_of(&spm->pieces[i]);
-        if (byte < 0) return rapt__fail(why, RAPT_BAD_FILE, "the byte piece %d is no <0xNN>", i);
+        if (byte < 0)
+            return rapt__fail(why, RAPT_BAD_FILE, "byte piece %d is not of the form <0xNN>", i);
         if (!spm->byte_fallback)
             return rapt__fail(why, RAPT_BAD_FILE, "piece %d is a byte, but byte_fallback is off",
                               i);
@@ -96,9 +97,9 @@ static rapt_status find_unknown(struct spm *spm, rapt_message *why)
 
 /* ---- scores ---- */
 
-/* A USER_DEFINED piece costs a tenth whatever its length, so it is always taken. The reference's
-   maximum begins at FLT_MIN, so that of negative scores it is all but 0, and computes in float but
-   for the tenth. */
+/* A USER_DEFINED piece costs a tenth regardless of its length, so that it is always chosen. The
+ * reference initializes its maximum with FLT_MIN, so the maximum of negative scores is nearly 0; it
+ * computes in float except for the tenth. */
 static void find_scores(struct spm *spm)
 {
     float min = FLT_MAX, max = FLT_MIN;
@@ -122,7 +123,7 @@ static void find_scores(struct spm *spm)
 
 /* ---- surfaces ---- */
 
-/* A piece as text, written if `out` is not NULL; its size. */
+/* Writes a piece as text, unless `out` is NULL, and returns its size. */
 static size_t put_surface(const struct spm *spm, const struct spm_piece *piece, char *out)
 {
     size_t size = 0;
@@ -168,7 +169,7 @@ rapt_text rapt__spm_surface(const struct spm *spm, int32_t id)
     return (rapt_text){spm->surfaces + start, spm->surface[id + 1] - start};
 }
 
-/* ---- together ---- */
+/* ---- index ---- */
 
 rapt_status rapt__spm_index(struct spm *spm, rapt_message *why)
 {

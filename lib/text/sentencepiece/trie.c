@@ -1,23 +1,24 @@
-/* trie.c - sets of strings with values in a double array. Built from sorted keys with a stack of
-   ranges of keys that begin alike; searched one byte a step, each step reads one unit.
-   Source: Aoe 1989; the XOR variant: Yata, Darts-clone. */
+/* trie.c - maps strings to values with a double array. It is built from sorted keys, with a stack
+ * of ranges of keys that share a prefix. A search takes one step per byte, and each step reads one
+ * unit. Source: Aoe 1989; the XOR variant: Yata, Darts-clone. */
 #include "text/sentencepiece/sentencepiece.h"
 
 #include <string.h>
 
 enum {
-    BLOCK = 256,      /* children of a unit are in one block */
-    OPEN_BLOCKS = 16, /* free units are looked for in the last blocks only */
+    BLOCK = 256,      /* the children of a unit lie in one block */
+    OPEN_BLOCKS = 16, /* free units are searched in the last blocks only */
     MAX_UNITS = 1 << 24,
-    FREE_BASE = 1, /* within a block the base that labels free units; no unit has it, nor 0 */
+    FREE_BASE =
+        1, /* base, within a block, that the labels of free units refer to; no unit has it, nor 0 */
     FIRST_BASE = 2
 };
 
-struct slot {                /* of a unit while the trie is built */
-    uint32_t next, previous; /* free units, in a ring through unit 0 */
+struct slot {                /* state of a unit while the trie is built */
+    uint32_t next, previous; /* ring of free units through unit 0 */
     bool taken, is_base;
 };
-struct range { /* keys [first, last) are alike in their first `depth` bytes, behind which is unit */
+struct range { /* keys [first, last) share their first `depth` bytes, which lead to `unit` */
     size_t first, last;
     uint32_t depth, unit;
 };
@@ -78,7 +79,7 @@ static bool add_block(struct builder *b)
     for (uint32_t unit = first; unit < first + BLOCK; unit++) {
         b->units[unit] = (struct trie_unit){(unit ^ FREE_BASE) & 0xFF, -1};
         b->slots[unit] = (struct slot){.next = unit, .previous = unit};
-        if (unit == 0) continue; /* the ring is this one alone */
+        if (unit == 0) continue; /* unit 0 is the ring's head */
         b->slots[unit].previous = b->slots[0].previous;
         b->slots[unit].next = 0;
         b->slots[b->slots[0].previous].next = unit;
@@ -100,7 +101,7 @@ static bool fits(const struct builder *b, uint32_t base, const unsigned char *la
     return true;
 }
 
-/* A base under which all these children are free; 0: no memory. */
+/* Returns a base under which all these children are free, or 0 if out of memory. */
 static uint32_t find_base(struct builder *b, const unsigned char *labels, int count)
 {
     for (uint32_t unit = b->slots[0].next; unit != 0; unit = b->slots[unit].next)

@@ -1,7 +1,7 @@
-/* unigram.c - the most probable pieces of a text under a unigram language model (Kudo 2018), by
-   Viterbi's algorithm over its bytes: one pass, each step along the trie of pieces. Sums are
-   rounded as the reference rounds them, and of equal sums the first stays, so that ties are broken
-   alike. At most one step per byte and byte of the longest piece. */
+/* unigram.c - finds the most probable segmentation of a text under a unigram language model (Kudo
+ * 2018) with Viterbi's algorithm over its bytes, in one pass along the trie of pieces. Sums are
+ * rounded as in the reference, and of equal sums the first stays, so that ties are broken alike.
+ * Takes at most as many steps as the text has bytes times those of the longest piece. */
 #include "text/sentencepiece/sentencepiece.h"
 
 #include <math.h>
@@ -10,11 +10,12 @@ static const uint32_t none = UINT32_MAX;
 
 struct path { /* the best path that ends here */
     float score;
-    uint32_t start; /* of its last piece; none: no path ends here */
+    uint32_t start; /* start of its last piece; `none` if no path ends here */
     int32_t id;
 };
 
-/* The pieces that begin at `start`; whether one of them is the character there. */
+/* Extends paths by the pieces that begin at `start`. Returns whether one of them is the single
+ * character there. */
 static bool extend(const struct spm *spm, const struct spm_normalized *text, size_t start,
                    size_t length, struct path *paths)
 {
@@ -57,7 +58,7 @@ rapt_status rapt__spm_unigram(struct spm_output *out)
     struct path *paths = rapt__alloc(&out->spm->allocator, bytes);
     if (!paths) return RAPT_NO_MEMORY;
     search(out->spm, text, paths);
-    uint32_t next = none; /* turned round: start becomes the end of the piece behind */
+    uint32_t next = none; /* reverse the links: `start` becomes the end of the following piece */
     for (uint32_t end = (uint32_t)text->size; end > 0;) {
         uint32_t start = paths[end].start;
         paths[end].start = next;
