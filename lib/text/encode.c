@@ -29,7 +29,7 @@ static int by_falling_number(const void *context, const void *x, const void *y)
     return (a < b) - (a > b);
 }
 
-static void push(struct word *word, uint32_t item)
+static void push_merge(struct word *word, uint32_t item)
 {
     size_t at = (size_t)word->candidates++;
     word->heap[at] = item;
@@ -50,11 +50,11 @@ static void offer(struct word *word, const rapt_tokenizer *tokenizer, int positi
     int behind = word->next[position];
     if (behind == word->size) return;
     int32_t merge = rapt__tokenizer_merge(tokenizer, word->id[position], word->id[behind]);
-    if (merge >= 0) push(word, (uint32_t)merge << POSITION_BITS | (uint32_t)position);
+    if (merge >= 0) push_merge(word, (uint32_t)merge << POSITION_BITS | (uint32_t)position);
 }
 
 /* Applies a candidate, unless an earlier merge has consumed one of its tokens. */
-static void join(struct word *word, const rapt_tokenizer *tokenizer, uint32_t item)
+static void join_tokens(struct word *word, const rapt_tokenizer *tokenizer, uint32_t item)
 {
     int position = (int)(item & ((1u << POSITION_BITS) - 1)), behind = word->next[position];
     int32_t merge = (int32_t)(item >> POSITION_BITS);
@@ -80,7 +80,7 @@ static void encode_word(struct word *word, const rapt_tokenizer *tokenizer, cons
         word->previous[i] = (int16_t)(i - 1);
     }
     for (int i = 0; i < word->size; i++) offer(word, tokenizer, i);
-    while (word->candidates > 0) join(word, tokenizer, pop(word));
+    while (word->candidates > 0) join_tokens(word, tokenizer, pop(word));
 }
 
 rapt_status rapt__pairs_encode(const rapt_tokenizer *tokenizer, rapt_text text, int32_t *ids,

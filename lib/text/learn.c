@@ -82,7 +82,7 @@ static bool holds(const struct learner *l, size_t w, int32_t left, int32_t right
     return false;
 }
 
-static void join(struct learner *l, size_t w, int32_t left, int32_t right, int32_t made)
+static void join_in_word(struct learner *l, size_t w, int32_t left, int32_t right, int32_t made)
 {
     int32_t *tokens = l->tokens + l->begin[w];
     uint32_t put = 0, length = l->length[w];
@@ -106,7 +106,7 @@ static bool merge_everywhere(struct learner *l, size_t pair)
         next = l->pairs.uses[use - 1].next;
         if (!holds(l, w, left, right)) continue;
         if (!discount_pairs(l, w)) return false;
-        join(l, w, left, right, made);
+        join_in_word(l, w, left, right, made);
         if (!count_pairs(l, w, made)) return false;
     }
     l->left[l->merges] = left;
@@ -136,8 +136,8 @@ static rapt_status find_merges(struct learner *l)
     return RAPT_OK;
 }
 
-static rapt_status check(rapt_tokenizer **tokenizer, const rapt_text *texts, size_t count,
-                         int vocab, rapt_message *why)
+static rapt_status check_learn(rapt_tokenizer **tokenizer, const rapt_text *texts, size_t count,
+                               int vocab, rapt_message *why)
 {
     if (!tokenizer) return rapt__fail(why, RAPT_BAD_ARGUMENT, "tokenizer is NULL");
     if (vocab < RAPT__TOKEN_MERGES || vocab > RAPT__VOCAB_MAX)
@@ -153,7 +153,7 @@ static rapt_status check(rapt_tokenizer **tokenizer, const rapt_text *texts, siz
 rapt_status rapt_tokenizer_learn(rapt_tokenizer **tokenizer, const rapt_text *texts, size_t count,
                                  int vocab, const rapt_allocator *allocator, rapt_message *why)
 {
-    rapt_status status = check(tokenizer, texts, count, vocab, why);
+    rapt_status status = check_learn(tokenizer, texts, count, vocab, why);
     if (status) return status;
     rapt_allocator memory = rapt__allocator(allocator);
     struct learner l = {

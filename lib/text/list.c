@@ -19,7 +19,7 @@ static rapt_text name_of(const struct list *l, int32_t id)
 }
 
 /* Returns the slot that holds this name, or the free slot where it belongs. */
-static size_t slot_of(const struct list *l, rapt_text name)
+static size_t slot_of_name(const struct list *l, rapt_text name)
 {
     size_t slot = rapt__hash_from(l, name.bytes, name.size) & (l->slots - 1);
     for (; l->table[slot] >= 0; slot = (slot + 1) & (l->slots - 1)) {
@@ -31,7 +31,7 @@ static size_t slot_of(const struct list *l, rapt_text name)
 
 int32_t rapt__list_find(const struct list *l, rapt_text name)
 {
-    return name.size ? l->table[slot_of(l, name)] : -1;
+    return name.size ? l->table[slot_of_name(l, name)] : -1;
 }
 
 int32_t rapt__list_special(const struct list *l, int which)
@@ -102,7 +102,7 @@ static rapt_status enter_names(struct list *l, rapt_message *why)
     for (int32_t id = 0; id < l->count; id++) {
         const rapt_text name = name_of(l, id);
         if (name.size == 0) continue;
-        size_t slot = slot_of(l, name);
+        size_t slot = slot_of_name(l, name);
         if (l->table[slot] >= 0)
             return rapt__fail(why, RAPT_BAD_ARGUMENT, "names %d and %d are both \"%.60s\"",
                               (int)l->table[slot], (int)id, name.bytes);
@@ -122,7 +122,7 @@ static void find_specials(struct list *l)
 }
 
 /* Fills a list from 0-terminated names that follow one another. */
-static rapt_status fill(struct list *l, const char *names, size_t size, rapt_message *why)
+static rapt_status fill_list(struct list *l, const char *names, size_t size, rapt_message *why)
 {
     take_arrays(l, size, &l->arena);
     rapt_status status = rapt__arena_reserve(&l->arena, &l->allocator);
@@ -158,7 +158,7 @@ rapt_status rapt__list_create(struct list **list, const char *names, size_t size
     while (l->slots < 2 * (size_t)count) l->slots *= 2;
     rapt_status status = RAPT_OK;
     if (pieces.bytes) status = rapt__spm_create(&l->spm, pieces.bytes, pieces.size, allocator, why);
-    if (!status) status = fill(l, names, size, why);
+    if (!status) status = fill_list(l, names, size, why);
     if (status)
         rapt__list_free(l);
     else
@@ -199,7 +199,7 @@ struct list_output {
     size_t capacity, count;
 };
 
-static void put(struct list_output *out, int32_t id, size_t end)
+static void put_name(struct list_output *out, int32_t id, size_t end)
 {
     size_t at = out->count++;
     if (at >= out->capacity) return;
@@ -221,7 +221,7 @@ static rapt_status encode_names(const struct list *l, rapt_text text, struct lis
         if (id < 0)
             return rapt__fail(why, RAPT_BAD_ARGUMENT, "\"%.*s\" is in no vocabulary",
                               (int)rapt__min_size(end - at, 60), text.bytes + at);
-        put(out, id, end);
+        put_name(out, id, end);
     }
     return RAPT_OK;
 }
@@ -260,7 +260,7 @@ static rapt_status put_pieces(const struct list *l, const struct spm_normalized 
             id = rapt__list_find(l, (rapt_text){text->bytes + begin, pieces.inner[i] - begin});
         if (id < 0) id = l->special[0];
         if (id < 0) return rapt__fail(why, RAPT_BAD_ARGUMENT, "piece %zu is in no vocabulary", i);
-        put(out, id, skip + pieces.ends[i]);
+        put_name(out, id, skip + pieces.ends[i]);
     }
     return RAPT_OK;
 }
@@ -271,7 +271,7 @@ static rapt_status encode_pieces(const struct list *l, rapt_text text, struct li
     enum { PIECE_BYTES = 2 * sizeof(size_t) + sizeof(int32_t) };
     int32_t language = -1;
     size_t skip = language_at(l, text, &language), bound;
-    if (skip) put(out, language, skip);
+    if (skip) put_name(out, language, skip);
     const rapt_text rest = {text.bytes + skip, text.size - skip};
     struct spm_normalized normalized = {.allocator = l->allocator};
     bound = rapt__spm_bound(l->spm, rest.size);

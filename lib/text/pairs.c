@@ -21,7 +21,7 @@ void rapt__pairs_free(struct pair_table *pairs)
     *pairs = (struct pair_table){.allocator = pairs->allocator};
 }
 
-static size_t slot_of(const struct pair_table *pairs, uint64_t key)
+static size_t slot_of_pair(const struct pair_table *pairs, uint64_t key)
 {
     uint64_t hash = key * 0x9E3779B97F4A7C15u; /* 2^64 / golden ratio: Knuth, section 6.4 */
     size_t slot = (size_t)(hash >> 32) & (pairs->slots - 1);
@@ -40,7 +40,7 @@ static bool widen(struct pair_table *pairs)
     pairs->table = table;
     pairs->slots = slots;
     for (size_t i = 0; i < pairs->count; i++)
-        pairs->table[slot_of(pairs, pairs->pairs[i].key)] = (uint32_t)i + 1;
+        pairs->table[slot_of_pair(pairs, pairs->pairs[i].key)] = (uint32_t)i + 1;
     return true;
 }
 
@@ -48,7 +48,7 @@ ptrdiff_t rapt__pairs_at(struct pair_table *pairs, int32_t left, int32_t right)
 {
     if (2 * pairs->count >= pairs->slots && !widen(pairs)) return -1;
     uint64_t key = (uint64_t)left << 32 | (uint32_t)right;
-    size_t slot = slot_of(pairs, key);
+    size_t slot = slot_of_pair(pairs, key);
     if (pairs->table[slot]) return (ptrdiff_t)pairs->table[slot] - 1;
     if (pairs->count == UINT32_MAX - 1) return -1;
     if (pairs->count == pairs->capacity) {
@@ -87,7 +87,7 @@ static int by_count(const void *context, const void *x, const void *y)
     return (a->key < b->key) - (a->key > b->key);
 }
 
-static bool push(struct pair_table *pairs, struct merge_candidate item)
+static bool push_candidate(struct pair_table *pairs, struct merge_candidate item)
 {
     if (pairs->heap_count == pairs->heap_capacity) {
         void *grown =
@@ -105,7 +105,7 @@ bool rapt__pairs_offer(struct pair_table *pairs, size_t from)
 {
     for (size_t i = from; i < pairs->count; i++) {
         struct merge_candidate item = {pairs->pairs[i].count, pairs->pairs[i].key, i};
-        if (item.count >= 2 && !push(pairs, item)) return false;
+        if (item.count >= 2 && !push_candidate(pairs, item)) return false;
     }
     return true;
 }

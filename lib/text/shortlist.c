@@ -8,7 +8,7 @@
 
 enum { FILE_MAX = 1 << 30, MULTIPLE = 8 };
 
-static void lay_out(rapt_shortlist *s, struct arena *arena)
+static void lay_out_shortlist(rapt_shortlist *s, struct arena *arena)
 {
     s->starts = rapt__arena_take(arena, (size_t)s->source_vocab + 1, sizeof *s->starts);
     s->lists = rapt__arena_take(arena, s->count, sizeof *s->lists);
@@ -25,13 +25,13 @@ rapt_status rapt__shortlist_make(rapt_shortlist **shortlist, const rapt_tokenize
                           .target_vocab = rapt_tokenizer_vocab(target),
                           .shared = source == target,
                           .count = count};
-    lay_out(s, &s->arena);
+    lay_out_shortlist(s, &s->arena);
     rapt_status status = rapt__arena_reserve(&s->arena, &s->allocator);
     if (status) {
         rapt_shortlist_free(s);
         return rapt__fail(why, status, "no memory for a shortlist of %zu tokens", count);
     }
-    lay_out(s, &s->arena);
+    lay_out_shortlist(s, &s->arena);
     *shortlist = s;
     return RAPT_OK;
 }
@@ -102,7 +102,7 @@ static size_t cut(rapt_lexical_pair *pairs, size_t count, int best)
     return left;
 }
 
-static void fill(rapt_shortlist *s, const rapt_lexical_pair *pairs)
+static void fill_shortlist(rapt_shortlist *s, const rapt_lexical_pair *pairs)
 {
     size_t at = 0;
     for (int32_t token = 0; token < s->source_vocab; token++) {
@@ -158,7 +158,7 @@ rapt_status rapt_shortlist_create(rapt_shortlist **shortlist, const rapt_lexical
     status = rapt__shortlist_make(shortlist, source, target, left, allocator, why);
     if (!status) {
         (*shortlist)->first = (uint64_t)first, (*shortlist)->best = (uint64_t)best;
-        fill(*shortlist, own);
+        fill_shortlist(*shortlist, own);
     }
     rapt__free(allocator, own, bytes);
     return status;

@@ -21,7 +21,7 @@ static uint64_t number(const unsigned char *bytes, int size)
     return x;
 }
 
-static void put(unsigned char *bytes, uint64_t x, int size)
+static void put_little_endian(unsigned char *bytes, uint64_t x, int size)
 {
     for (int i = 0; i < size; i++) bytes[i] = (unsigned char)(x >> 8 * i);
 }
@@ -102,14 +102,14 @@ rapt_status rapt__shortlist_read(rapt_shortlist **shortlist, const unsigned char
 static void write_bytes(const rapt_shortlist *s, unsigned char *bytes, size_t size)
 {
     unsigned char *at = bytes + HEAD;
-    put(bytes, magic, 8);
-    put(bytes + 16, s->first, 8);
-    put(bytes + 24, s->best, 8);
-    put(bytes + 32, (uint64_t)s->source_vocab + 1, 8);
-    put(bytes + 40, s->count, 8);
-    for (int i = 0; i <= s->source_vocab; i++, at += 8) put(at, s->starts[i], 8);
-    for (size_t i = 0; i < s->count; i++, at += 4) put(at, (uint64_t)s->lists[i], 4);
-    put(bytes + 8, checksum(bytes, size), 8);
+    put_little_endian(bytes, magic, 8);
+    put_little_endian(bytes + 16, s->first, 8);
+    put_little_endian(bytes + 24, s->best, 8);
+    put_little_endian(bytes + 32, (uint64_t)s->source_vocab + 1, 8);
+    put_little_endian(bytes + 40, s->count, 8);
+    for (int i = 0; i <= s->source_vocab; i++, at += 8) put_little_endian(at, s->starts[i], 8);
+    for (size_t i = 0; i < s->count; i++, at += 4) put_little_endian(at, (uint64_t)s->lists[i], 4);
+    put_little_endian(bytes + 8, checksum(bytes, size), 8);
 }
 
 rapt_status rapt_shortlist_write(const rapt_shortlist *s, const char *path, rapt_message *why)

@@ -68,8 +68,8 @@ static rapt_status read_line(struct lexicon *l, rapt_lexical_pair *pair, bool *k
     return RAPT_OK;
 }
 
-static rapt_status add(struct lexicon *l, const rapt_lexical_pair *pair,
-                       const rapt_allocator *allocator, rapt_message *why)
+static rapt_status add_lexical_pair(struct lexicon *l, const rapt_lexical_pair *pair,
+                                    const rapt_allocator *allocator, rapt_message *why)
 {
     if (l->count == l->capacity) {
         rapt_lexical_pair *more = rapt__grown(allocator, l->pairs, &l->capacity, sizeof *l->pairs);
@@ -87,7 +87,7 @@ static rapt_status read_lines(struct lexicon *l, const rapt_allocator *allocator
         rapt_lexical_pair pair;
         bool known;
         status = read_line(l, &pair, &known, why);
-        if (!status && known) status = add(l, &pair, allocator, why);
+        if (!status && known) status = add_lexical_pair(l, &pair, allocator, why);
         if (l->at < l->end) l->at++; /* the line's end */
     }
     if (status || l->useful) return status;

@@ -70,8 +70,8 @@ static void spell(struct rapt_tokenizer *t)
     }
 }
 
-static rapt_status fill(struct rapt_tokenizer *t, const int32_t *left, const int32_t *right,
-                        rapt_message *why)
+static rapt_status fill_tokenizer(struct rapt_tokenizer *t, const int32_t *left,
+                                  const int32_t *right, rapt_message *why)
 {
     struct arena arena = {0};
     take_arrays(t, &arena);
@@ -101,7 +101,7 @@ rapt_status rapt__tokenizer_build(rapt_tokenizer **tokenizer, const int32_t *lef
     if (!t) return rapt__fail(why, RAPT_NO_MEMORY, "no memory for a tokenizer");
     *t = (struct rapt_tokenizer){
         .allocator = memory, .vocab = RAPT__TOKEN_MERGES + merges, .merges = merges};
-    rapt_status status = fill(t, left, right, why);
+    rapt_status status = fill_tokenizer(t, left, right, why);
     if (status)
         rapt_tokenizer_free(t);
     else

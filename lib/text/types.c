@@ -3,7 +3,8 @@
 #include "text/text.h"
 #include <string.h>
 
-static size_t slot_of(const struct word_types *types, uint32_t hash, const char *bytes, size_t size)
+static size_t slot_of_word(const struct word_types *types, uint32_t hash, const char *bytes,
+                           size_t size)
 {
     for (size_t slot = hash & (types->slots - 1);; slot = (slot + 1) & (types->slots - 1)) {
         if (types->table[slot] == 0) return slot;
@@ -24,7 +25,7 @@ static rapt_status widen(struct word_types *types)
     types->slots = slots;
     for (size_t i = 0; i < types->count; i++) {
         const struct word_type *type = &types->types[i];
-        types->table[slot_of(types, type->hash, type->bytes, type->size)] = (uint32_t)i + 1;
+        types->table[slot_of_word(types, type->hash, type->bytes, type->size)] = (uint32_t)i + 1;
     }
     return RAPT_OK;
 }
@@ -33,7 +34,7 @@ static rapt_status count_word(struct word_types *types, const char *bytes, size_
 {
     if (2 * types->count >= types->slots && widen(types)) return RAPT_NO_MEMORY;
     uint32_t hash = rapt__hash_from(types, bytes, size);
-    size_t slot = slot_of(types, hash, bytes, size);
+    size_t slot = slot_of_word(types, hash, bytes, size);
     if (types->table[slot] == 0) {
         if (types->count == UINT32_MAX - 1) return RAPT_NO_MEMORY;
         if (types->count == types->capacity) {

@@ -25,7 +25,7 @@ static size_t put_text(char *text, size_t at, const char *bytes)
 }
 
 /* Writes a number and a space. */
-static size_t put_number(char *text, size_t at, int32_t number)
+static size_t put_decimal(char *text, size_t at, int32_t number)
 {
     char digits[16];
     snprintf(digits, sizeof digits, "%d ", (int)number);
@@ -34,10 +34,10 @@ static size_t put_number(char *text, size_t at, int32_t number)
 
 static size_t put_pairs(const rapt_tokenizer *tokenizer, char *text)
 {
-    size_t at = put_number(text, put_text(text, 0, head), tokenizer->merges);
+    size_t at = put_decimal(text, put_text(text, 0, head), tokenizer->merges);
     for (int m = 0; m < tokenizer->merges; m++) {
-        at = put_number(text, at, tokenizer->left[m]);
-        at = put_number(text, at, tokenizer->right[m]);
+        at = put_decimal(text, at, tokenizer->left[m]);
+        at = put_decimal(text, at, tokenizer->right[m]);
     }
     return at;
 }
@@ -45,7 +45,7 @@ static size_t put_pairs(const rapt_tokenizer *tokenizer, char *text)
 /* Writes the size of some bytes, the bytes in base 64, and a space. */
 static size_t put_bytes(char *text, size_t at, const void *bytes, size_t size)
 {
-    at = put_number(text, at, (int32_t)size);
+    at = put_decimal(text, at, (int32_t)size);
     if (text) rapt__base64_write(bytes, size, text + at);
     return put_text(text, at + rapt__base64_size(size), " ");
 }
@@ -57,7 +57,7 @@ static size_t put_spm(const struct spm *spm, char *text)
 
 static size_t put_list(const struct list *list, char *text)
 {
-    size_t at = put_number(text, put_text(text, 0, list_head), list->count);
+    size_t at = put_decimal(text, put_text(text, 0, list_head), list->count);
     at = put_bytes(text, at, list->joined, list->joined_size);
     return list->spm ? put_bytes(text, at, list->spm->file, list->spm->file_size)
                      : put_bytes(text, at, "", 0);

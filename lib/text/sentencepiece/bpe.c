@@ -65,7 +65,7 @@ static void offer(struct merging *m, uint32_t left)
     rapt__heap_up(m->heap, m->joints++, sizeof *m->heap, by_rank, NULL);
 }
 
-static void join(struct merging *m, const struct joint *joint)
+static void join_symbols(struct merging *m, const struct joint *joint)
 {
     uint32_t left = UINT32_MAX - (uint32_t)joint->rank;
     struct symbol *a = &m->symbols[left];
@@ -101,7 +101,7 @@ static void split_characters(struct merging *m, size_t size)
 }
 
 /* Emits bytes [start, end), replacing UNUSED pieces by their parts, from left to right. */
-static void put(struct merging *m, struct spm_output *out, uint32_t start, uint32_t end)
+static void put_merged(struct merging *m, struct spm_output *out, uint32_t start, uint32_t end)
 {
     size_t waiting = 0;
     while (true) {
@@ -119,7 +119,7 @@ static void put(struct merging *m, struct spm_output *out, uint32_t start, uint3
     }
 }
 
-static void lay_out(struct merging *m, size_t size, struct arena *arena)
+static void lay_out_merging(struct merging *m, size_t size, struct arena *arena)
 {
     m->symbols = rapt__arena_take(arena, size, sizeof *m->symbols);
     m->heap = rapt__arena_take(arena, 3 * size, sizeof *m->heap);
@@ -132,10 +132,10 @@ rapt_status rapt__spm_bpe(struct spm_output *out)
     const struct spm *spm = out->spm;
     struct merging m = {.spm = spm, .text = out->text->bytes};
     struct arena arena = {.raw = true};
-    lay_out(&m, out->text->size, &arena);
+    lay_out_merging(&m, out->text->size, &arena);
     rapt_status status = rapt__arena_reserve(&arena, &spm->allocator);
     if (status) return status;
-    lay_out(&m, out->text->size, &arena);
+    lay_out_merging(&m, out->text->size, &arena);
     if (spm->unused) memset(m.split, 0, (size_t)spm->unused * sizeof *m.split);
     split_characters(&m, out->text->size);
     for (uint32_t left = 0; left < m.count; left++) offer(&m, left);
@@ -143,10 +143,10 @@ rapt_status rapt__spm_bpe(struct spm_output *out)
         const struct joint top = m.heap[0];
         m.heap[0] = m.heap[--m.joints];
         rapt__heap_down(m.heap, 0, m.joints, sizeof *m.heap, by_rank, NULL);
-        join(&m, &top);
+        join_symbols(&m, &top);
     }
     for (uint32_t i = 0; i != none; i = m.symbols[i].next)
-        put(&m, out, m.symbols[i].start, m.symbols[i].start + m.symbols[i].size);
+        put_merged(&m, out, m.symbols[i].start, m.symbols[i].start + m.symbols[i].size);
     rapt__arena_free(&arena, &spm->allocator);
     return RAPT_OK;
 }

@@ -80,7 +80,7 @@ static rapt_status reserve(struct spm_normalized *out, size_t more, bool origins
 }
 
 /* Appends bytes for which there is space. */
-static void append(struct spm_normalized *out, const char *bytes, size_t size, size_t origin)
+static void append_bytes(struct spm_normalized *out, const char *bytes, size_t size, size_t origin)
 {
     memcpy(out->bytes + out->size, bytes, size);
     for (size_t i = 0; out->origin && i < size; i++) out->origin[out->size + i] = (uint32_t)origin;
@@ -124,8 +124,8 @@ static size_t plain_run(const struct spm_normalizer *n, rapt_text text)
 }
 
 /* Appends the normalized form of a prefix. */
-static rapt_status add(const struct spm_normalizer *n, struct spm_normalized *out, rapt_text part,
-                       size_t origin, bool origins)
+static rapt_status add_normalized(const struct spm_normalizer *n, struct spm_normalized *out,
+                                  rapt_text part, size_t origin, bool origins)
 {
     if (part.size > SPM_TEXT_MAX / SPM_SPACE_SIZE) return RAPT_BAD_ARGUMENT;
     rapt_status status = reserve(out, SPM_SPACE_SIZE * part.size, origins);
@@ -133,8 +133,8 @@ static rapt_status add(const struct spm_normalizer *n, struct spm_normalized *ou
     const rapt_text space = space_of(n);
     for (size_t i = 0, next; i < part.size; i = next) {
         for (next = i; next < part.size && part.bytes[next] != ' ';) next++;
-        append(out, part.bytes + i, next - i, origin);
-        if (next < part.size) append(out, space.bytes, space.size, origin), next++;
+        append_bytes(out, part.bytes + i, next - i, origin);
+        if (next < part.size) append_bytes(out, space.bytes, space.size, origin), next++;
     }
     return RAPT_OK;
 }
@@ -166,7 +166,7 @@ static rapt_status add_all(const struct spm_normalizer *n, struct spm_normalized
         }
         rapt_text part = prefix(n, rest, &consumed);
         while (after_space && part.size > 0 && part.bytes[0] == ' ') part = behind(part, 1);
-        status = add(n, out, part, at, origins);
+        status = add_normalized(n, out, part, at, origins);
         if (part.size > 0) after_space = n->trim_spaces && part.bytes[part.size - 1] == ' ';
     }
     return status;
@@ -185,7 +185,7 @@ rapt_status rapt__spm_normalize(const struct spm_normalizer *n, rapt_text text, 
     if (at == text.size) return RAPT_OK;
     rapt_status status = reserve(out, text.size + text.size / 4 + 8, origins);
     if (status) return status;
-    if (n->dummy_prefix && !n->suffix) append(out, space.bytes, space.size, at);
+    if (n->dummy_prefix && !n->suffix) append_bytes(out, space.bytes, space.size, at);
     status = add_all(n, out, text, at, origins);
     if (status) return status;
     while (n->trim_spaces && out->size >= space.size &&
@@ -195,7 +195,7 @@ rapt_status rapt__spm_normalize(const struct spm_normalizer *n, rapt_text text, 
     }
     status = reserve(out, space.size, origins);
     if (status) return status;
-    if (n->dummy_prefix && n->suffix) append(out, space.bytes, space.size, end);
+    if (n->dummy_prefix && n->suffix) append_bytes(out, space.bytes, space.size, end);
     if (origins) out->origin[out->size] = (uint32_t)end;
     return RAPT_OK;
 }

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-static void lay_out(struct spm *spm, struct arena *arena)
+static void lay_out_pieces(struct spm *spm, struct arena *arena)
 {
     size_t count = (size_t)spm->count;
     spm->pieces = rapt__arena_take(arena, count, sizeof *spm->pieces);
@@ -12,7 +12,8 @@ static void lay_out(struct spm *spm, struct arena *arena)
     spm->surface = rapt__arena_take(arena, count + 1, sizeof *spm->surface);
 }
 
-static rapt_status fill(struct spm *spm, const void *bytes, size_t size, rapt_message *why)
+static rapt_status fill_processor(struct spm *spm, const void *bytes, size_t size,
+                                  rapt_message *why)
 {
     struct arena arena = {0};
     spm->file = rapt__alloc(&spm->allocator, size);
@@ -22,10 +23,10 @@ static rapt_status fill(struct spm *spm, const void *bytes, size_t size, rapt_me
     if (size > 0) memcpy(spm->file, bytes, size);
     rapt_status status = rapt__spm_read(spm, why);
     if (status) return status;
-    lay_out(spm, &arena);
+    lay_out_pieces(spm, &arena);
     status = rapt__arena_reserve(&arena, &spm->allocator);
     if (status) return rapt__fail(why, status, "no memory for %d pieces", spm->count);
-    lay_out(spm, &arena);
+    lay_out_pieces(spm, &arena);
     spm->arena = arena;
     status = rapt__spm_read(spm, why);
     if (!status) status = rapt__spm_index(spm, why);
@@ -46,7 +47,7 @@ rapt_status rapt__spm_create(struct spm **created, const void *bytes, size_t siz
     struct spm *spm = rapt__alloc(&memory, sizeof *spm);
     if (!spm) return rapt__fail(why, RAPT_NO_MEMORY, "no memory for a SentencePiece model");
     *spm = (struct spm){.allocator = memory};
-    rapt_status status = fill(spm, bytes, size, why);
+    rapt_status status = fill_processor(spm, bytes, size, why);
     if (status)
         rapt__spm_free(spm);
     else

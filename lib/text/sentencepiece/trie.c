@@ -111,7 +111,7 @@ static uint32_t find_base(struct builder *b, const unsigned char *labels, int co
 
 /* ---- building ---- */
 
-static bool push(struct builder *b, struct range range)
+static bool push_range(struct builder *b, struct range range)
 {
     if (b->depth == b->stack_capacity) {
         void *stack = rapt__grown(b->allocator, b->stack, &b->stack_capacity, sizeof *b->stack);
@@ -145,7 +145,7 @@ static bool insert(struct builder *b, const struct trie_key *keys, struct range 
         uint32_t child = base ^ labels[i];
         unlink_slot(b, child);
         b->units[child].link = labels[i];
-        if (!push(b, (struct range){starts[i], starts[i + 1], range.depth + 1, child}))
+        if (!push_range(b, (struct range){starts[i], starts[i + 1], range.depth + 1, child}))
             return false;
     }
     return true;
@@ -154,7 +154,7 @@ static bool insert(struct builder *b, const struct trie_key *keys, struct range 
 static bool build(struct builder *b, const struct trie_key *keys, size_t count)
 {
     if (!add_block(b)) return false;
-    if (count > 0 && !push(b, (struct range){0, count, 0, 0})) return false;
+    if (count > 0 && !push_range(b, (struct range){0, count, 0, 0})) return false;
     while (b->depth > 0)
         if (!insert(b, keys, b->stack[--b->depth])) return false;
     return true;

@@ -10,7 +10,7 @@ size_t rapt__spm_character(const struct spm *spm, const char *text, size_t size,
     return length > 0 ? length : rapt__min_size(rapt__spm_length(text[0]), size);
 }
 
-static void put(struct spm_output *out, size_t start, size_t end)
+static void put_word(struct spm_output *out, size_t start, size_t end)
 {
     rapt__spm_put(out, start, end, rapt__spm_id(out->spm, out->text->bytes + start, end - start));
 }
@@ -24,10 +24,10 @@ void rapt__spm_words(struct spm_output *out)
         if (at == start || length != SPM_SPACE_SIZE ||
             memcmp(text->bytes + at, spm_space, SPM_SPACE_SIZE) != 0)
             continue;
-        put(out, start, at);
+        put_word(out, start, at);
         start = at;
     }
-    put(out, start, text->size);
+    put_word(out, start, text->size);
 }
 
 void rapt__spm_characters(struct spm_output *out)
@@ -35,6 +35,6 @@ void rapt__spm_characters(struct spm_output *out)
     const struct spm_normalized *text = out->text;
     for (size_t at = 0, length; at < text->size; at += length) {
         length = rapt__spm_character(out->spm, text->bytes + at, text->size - at, NULL);
-        put(out, at, at + length);
+        put_word(out, at, at + length);
     }
 }
