@@ -88,16 +88,10 @@ same "by TCP"
 code 0 ranks 3 $options --out timed --minutes $enough # rank 0 has the clock
 check "a run by the clock ends" test -s timed
 
-# The scripts of the README; its machines are this one.
+# The script of the README; its machines are this one.
 readme=$scripts/../../apps/README.md
-script() { # FROM TO: lines between these two, as they stand there
-    sed -n "/^    $1/,/^    *$2/s/^    //p" "$readme"
-}
-script '# train.sh - ' '--shards 16' | sed 's/--epochs 30/--epochs 2/' >train.sh
-script '#SBATCH --job-name' '--shards 16' >train.sbatch
-for file in train.sh train.sbatch; do
-    grep -q -- '--shards 16' $file && sh -n $file || fail "apps/README.md: what is $file?"
-done
+sed -n '/^    # train.sh - /,/^    *--shards 16/s/^    //p' "$readme" | sed 's/--epochs 30/--epochs 2/' >train.sh
+grep -q -- '--shards 16' train.sh && sh -n train.sh || fail "apps/README.md: what is its train.sh?"
 if [ "${2-}" != sanitized ]; then # no smaller than the default model
     mkdir cluster && cp train.tsv cluster/pairs.tsv && echo 'localhost slots=2' >cluster/hosts
     (cd cluster && PATH=$(dirname "$program"):$PATH OMPI_MCA_plm=isolated timeout 120 sh ../train.sh) 2>err ||
