@@ -27,7 +27,7 @@ def exists(root, document, name):
 
 def main(root):
     wrong, seen = [], 0
-    documents = [root / "README.md", *sorted(p for d in ("lib", "include", "apps", "tests", "perf") for p in (root / d).rglob("*.md"))]
+    documents = [root / "README.md", *sorted(p for d in ("lib", "include", "apps", "tests", "perf", "findings", ".github") for p in (root / d).rglob("*.md"))]
     for document in documents:
         for name in sorted(names(document.read_text())):
             seen += 1

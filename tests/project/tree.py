@@ -5,7 +5,7 @@ import pathlib
 import re
 import sys
 
-TOP = {"CMakeLists.txt", "README.md", "LICENSE", "lib", "include", "apps", "tests", "perf"}
+TOP = {"CMakeLists.txt", "README.md", "LICENSE", "lib", "include", "apps", "tests", "perf", "findings"}
 CODE = {".c", ".h", ".def", ".py", ".sh", ".cmake"}
 LONGEST = 500
 LEFTOVER = re.compile(r"\b(TO" + r"DO|FIX" + r"ME|XX" + r"X|HA" + r"CK)\b")
