@@ -1,7 +1,8 @@
 #!/bin/sh
-# readme.sh ROOT librapt.so toy_translate CC - what the documents show is true: the C program of README.md compiles as it
-# stands there, with warnings as errors, and prints what its comment says; its commands train, translate and convert;
-# every piece of C in apps/examples/README.md is in the file named behind it, and every output in what some example prints.
+# readme.sh ROOT librapt.so toy_translate CC - checks what the documents show: the C program of README.md compiles with
+# warnings as errors and prints what its comment says, and its translator compiles; the commands of README.md and
+# apps/README.md train, translate and convert; every piece of C in apps/examples/README.md is in the file that is named after
+# it, and every output is what some example prints.
 set -eu
 root=$1 library=$2 toy=$3 cc=$4
 folder=$(mktemp -d)
@@ -24,29 +25,54 @@ blocks() {
 }
 
 blocks "$root/README.md" c program
-[ -s program1 ] && [ ! -e program2 ] || fail "README.md: not one C program"
+[ -s program2 ] && [ ! -e program3 ] || fail "README.md: not two pieces of C"
+compile() { # FILE PROGRAM
+    $cc -std=c11 -Wall -Wextra -Wconversion -Werror -I"$root/include" "$1" -o "$2" "$library" \
+        -Wl,-rpath,"$(dirname "$library")"
+}
 mv program1 program.c
-$cc -std=c11 -Wall -Wextra -Wconversion -Werror -I"$root/include" program.c -o program "$library" \
-    -Wl,-rpath,"$(dirname "$library")"
-said=$(sed -n 's|.*/\* \([0-9. ]*\) \*/$|\1|p' program.c)
-[ -n "$said" ] && [ "$(./program)" = "$said" ] || fail "README.md: its program prints $(./program), not $said"
+compile program.c program
+printed=$(sed -n 's|.*/\* \([0-9. ]*\) \*/$|\1|p' program.c)
+[ -n "$printed" ] && [ "$(./program)" = "$printed" ] || fail "README.md: its program prints $(./program), not $printed"
+{
+    printf '#include <rapt/rapt.h>\n#include <stdio.h>\nint main(void)\n{\nrapt_message why;\n'
+    cat program2
+    echo '}'
+} >translator.c
+compile translator.c translator
 
-# Its two commands, on three pairs and with a model as small as can be.
+# shown DOCUMENT SECTION: the commands of a section
+shown() {
+    awk -v section="## $2" '/^## / { inside = $0 == section } inside && /^    / { sub(/^    /, ""); print }' "$root/$1"
+}
+
+# The two commands of training, on three pairs and with a model as small as can be; the translator opens its model.
 mkdir bin
 printf '#!/bin/sh\ncase $1 in train) set -- "$@" --layers 1 --width 16 --heads 1 --steps 2 ;; esac\nexec "%s" "$@"\n' \
     "$toy" >bin/toy_translate
 chmod +x bin/toy_translate
 printf 'a cat\teine Katze\na dog\tein Hund\nthe cats\tdie Katzen\n' >pairs.tsv
-# shown SECTION: its commands
-shown() {
-    awk -v section="## $1" '/^## / { inside = $0 == section } inside && /^    / { sub(/^    /, ""); print }' "$root/README.md"
-}
-shown "Train and translate" >commands
+shown README.md "Train your own" >commands
 [ "$(wc -l <commands)" = 2 ] || fail "README.md: not two commands: $(cat commands)"
-PATH=$folder/bin:$PATH sh -eu commands >out 2>err || fail "$(cat commands err)"
+PATH=$folder/bin:$PATH
+sh -eu commands >out 2>err || fail "$(cat commands err)"
 [ "$(wc -l <out)" -ge 1 ] && [ -s my.safetensors ] || fail "the commands of README.md printed: $(cat out)"
+./translator >translated || fail "README.md: its translator printed: $(cat translated)"
+[ "$(wc -l <translated)" -ge 1 ] || fail "README.md: its translator printed nothing"
 
-# Models of others: what is made for them is what they have; of CTranslate2 a real one, where it is there.
+# The command of translation, with the same model from another place, prints what is shown.
+real=${RAPT_DATA:-$root/../shared/data}/models/firefox-tiny-enpt
+if [ -r "$real" ]; then
+    model=$(shown README.md Translate | sed -n 's/.* --model //p')
+    [ -n "$model" ] && mkdir -p "$(dirname "$model")" && ln -s "$(realpath "$real")" "$model"
+    shown README.md Translate | grep '^echo' | sh -eu >out 2>err || fail "$(cat err)"
+    blocks "$root/README.md" text said
+    cmp -s out said1 || fail "README.md: its translation is $(cat out)"
+else
+    echo "skipped: install/readme: the translation of README.md: no folder $real"
+fi
+
+# Other people's models: folders of the same kinds, made here.
 python3 - >vocab.spm <<'END'
 import sys
 
@@ -58,29 +84,27 @@ words = "\u2581 \u2581the \u2581cats \u2581a a c d e g h i K l m n o r s t u v z
 all_pieces = [piece(b"</s>", 3), piece(b"<unk>", 2)] + [piece(word.encode(), 1) for word in words]
 sys.stdout.buffer.write(b"".join(all_pieces))
 END
-PATH=$folder/bin:$PATH
 toy_translate train --data pairs.tsv --out plain --sentencepiece vocab.spm --position concatenated >out 2>err || fail "$(cat err)"
 toy_translate convert --model plain --to hf --out opus-mt-en-de
-toy_translate convert --model plain --to ct2 --out ct2-en-de
-rm ct2-en-de/*.spm
-real=${RAPT_DATA:-/nowhere}/models/ct2-aren/aren-transliteration
-[ ! -r "$real/model.bin" ] || ln -s "$real" ct2-real
-shown "Other people's models" >commands
-[ "$(grep -c '^toy_translate\|^echo' commands)" = 5 ] || fail "README.md: not five commands: $(cat commands)"
-grep -v '^echo' commands >own
+shown apps/README.md "Other people's models" >commands # one line each
+sed -n -e ':join' -e '/\\$/{N;s/\\\n *//;bjoin' -e '}' -e p -i commands
+grep own commands >own
 sh -eu own >out 2>err || fail "$(cat own err)"
 cp -r own-for-firefox firefox-en-de
-grep '^echo' commands >others
-sh -eu others >out 2>err || fail "$(cat others err)"
-[ "$(wc -l <out)" = 3 ] || fail "the commands of README.md for models of others printed: $(cat out)"
-[ ! -e ct2-real ] || sed -n '/ct2-en-de/s//ct2-real/p' others | sh -eu >out 2>err || fail "$(cat err)"
+toy_translate shortlist --model own.safetensors --data pairs.tsv --output firefox-en-de/lex.50.50.ende.s2t.bin >out 2>err || fail "$(cat err)"
+echo "the cats" >text
+grep '^toy_translate' commands | grep -v 'info\|own' >others
+rm my.safetensors
+[ "$(wc -l <others)" = 3 ] || fail "apps/README.md: not three commands: $(cat others)"
+sh -eu others >out 2>err || fail "$(cat err)"
+[ "$(wc -l <out)" -ge 2 ] && [ -s my.safetensors ] || fail "the commands of apps/README.md printed: $(cat out)"
 
 tutorial=$root/apps/examples/README.md
 blocks "$tutorial" c piece
 blocks "$tutorial" text output
 count=0
 for piece in piece*[0-9]; do
-    [ -s "$piece.of" ] || fail "$tutorial: of which file is: $(cat "$piece")"
+    [ -s "$piece.of" ] || fail "$tutorial: no file is named after: $(cat "$piece")"
     python3 -c 'import sys; sys.exit(open(sys.argv[1]).read() not in open(sys.argv[2]).read())' "$piece" \
         "$root/apps/examples/$(cat "$piece.of")" || fail "$tutorial: not in $(cat "$piece.of"): $(cat "$piece")"
     count=$((count + 1))
@@ -94,4 +118,4 @@ done
 for example in "$root"/apps/examples/*.c "$root"/apps/examples/*.cpp "$root"/apps/examples/attention.py; do
     grep -qF "($(basename "$example"))" "$tutorial" || fail "$tutorial: does not name $(basename "$example")"
 done
-echo "README.md: program and commands; tutorial: $count pieces"
+echo "README.md: programs and commands; tutorial: $count pieces"
